@@ -1,0 +1,37 @@
+package session
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// Agent is a way of working: a system text, rules, a model, an allowance of turns (spec/v2 §19.1).
+type Agent struct {
+	ID          string         `json:"id"`
+	Model       *ModelRef      `json:"model,omitzero"`
+	Request     AgentRequest   `json:"request"`
+	System      string         `json:"system,omitzero"`
+	Description string         `json:"description,omitzero"`
+	Mode        AgentMode      `json:"mode"`
+	Hidden      bool           `json:"hidden"`
+	Color       string         `json:"color,omitzero"`
+	Steps       int            `json:"steps,omitzero"` // provider turns per promoted input; 0 is unlimited
+	Permissions []Rule         `json:"permissions"`
+	Extra       jsontext.Value `json:",embed"`
+}
+
+// AgentRequest holds what an agent adds to each request.
+type AgentRequest struct {
+	Headers map[string]string         `json:"headers"`
+	Body    map[string]jsontext.Value `json:"body"`
+}
+
+// AgentMode says whether users may select an agent, other agents may call it, or both.
+type AgentMode string
+
+// The modes.
+const (
+	ModePrimary  AgentMode = "primary"
+	ModeSubagent AgentMode = "subagent"
+	ModeAll      AgentMode = "all"
+)
+
+// Selectable reports whether users may choose the agent for a session.
+func (a Agent) Selectable() bool { return a.Mode != ModeSubagent && !a.Hidden }

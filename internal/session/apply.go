@@ -1,0 +1,334 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// What an event means is said here and nowhere else. Three folds share it: Session.Apply for the session's row,
+// Begin for messages that an event appends, and Assistant.Apply for the turn that an event changes. All are total: an
+// event that does not fit the state (late, repeated, of an item that is gone) changes nothing, so that any log folds.
+
+var (
+	emptyObject = jsontext.Value(`{}`)
+	emptyText   = jsontext.Value(`""`)
+)
+
+// Apply changes the session's row as the event says. It reports whether anything changed.
+func (s *Session) Apply(d EventData) bool {
+	at := d.Stamp().Timestamp
+	switch e := d.(type) {
+	case *Created:
+		*s = e.Info
+		return true
+	case *Renamed:
+		if e.By == "auto" && s.TitledBy == "user" {
+			return false
+		}
+		s.Title, s.TitledBy = e.Title, e.By
+	case *Archived:
+		s.Time.Archived = e.At
+	case *PermissionSet:
+		s.Permission = e.Rules
+	case *BudgetSet:
+		s.Budget = e.Budget
+	case *AgentSwitched:
+		s.Agent = e.Agent
+	case *ModelSwitched:
+		s.Model = &e.Model
+	case *Moved:
+		s.Location, s.Subpath = e.Location, e.Subdirectory
+	case *StepEnded:
+		s.Cost += e.Cost
+		s.Tokens = s.Tokens.Add(e.Tokens)
+	case *StepFailed:
+		s.Cost += e.Cost
+		if e.Tokens != nil {
+			s.Tokens = s.Tokens.Add(*e.Tokens)
+		}
+	case *RevertStaged:
+		s.Revert = &e.Revert
+	case *RevertCleared, *RevertCommitted:
+		s.Revert = nil
+	case *PromptAdmitted, *Prompted:
+	default:
+		return false
+	}
+	s.Time.Updated = max(s.Time.Updated, at)
+	return true
+}
+
+// Begin returns the message that the event appends, nil if it appends none. Its Seq is the event's.
+func Begin(d EventData, seq int64) Message {
+	f := d.Stamp()
+	head := func(id MessageID, t MessageType) Head {
+		return Head{ID: id, Type: t, Time: MessageTime{Created: f.Timestamp}, Seq: seq}
+	}
+	switch e := d.(type) {
+	case *Prompted:
+		return &User{Head: head(e.MessageID, TypeUser), Text: e.Prompt.Text, Files: e.Prompt.Files, Agents: e.Prompt.Agents}
+	case *SyntheticAdded:
+		return &Synthetic{Head: head(e.MessageID, TypeSynthetic), SessionID: f.SessionID, Text: e.Text}
+	case *ContextUpdated:
+		return &System{Head: head(e.MessageID, TypeSystem), Text: e.Text}
+	case *ShellStarted:
+		return &Shell{Head: head(e.MessageID, TypeShell), CallID: e.CallID, Command: e.Command}
+	case *AgentSwitched:
+		return &AgentSwitch{Head: head(e.MessageID, TypeAgentSwitch), Agent: e.Agent}
+	case *ModelSwitched:
+		return &ModelSwitch{Head: head(e.MessageID, TypeModelSwitch), Model: e.Model}
+	case *CompactionEnded:
+		return &Compaction{Head: head(e.MessageID, TypeCompaction), Reason: e.Reason, Summary: e.Text, Recent: e.Recent}
+	case *StepStarted:
+		a := &Assistant{Head: head(e.AssistantMessageID, TypeAssistant), Agent: e.Agent, Model: e.Model, Content: []Content{}}
+		if e.Snapshot != "" {
+			a.Snapshot = &StepSnapshot{Start: e.Snapshot}
+		}
+		return a
+	default:
+		return nil
+	}
+}
+
+// Turn returns the id of the assistant message that the event changes, "" if it changes none.
+func Turn(d EventData) MessageID {
+	switch e := d.(type) {
+	case *StepEnded:
+		return e.AssistantMessageID
+	case *StepFailed:
+		return e.AssistantMessageID
+	case *TextStarted:
+		return e.AssistantMessageID
+	case *TextEnded:
+		return e.AssistantMessageID
+	case *ReasoningStarted:
+		return e.AssistantMessageID
+	case *ReasoningEnded:
+		return e.AssistantMessageID
+	case *ToolInputStarted:
+		return e.AssistantMessageID
+	case *ToolInputEnded:
+		return e.AssistantMessageID
+	case *ToolCalled:
+		return e.AssistantMessageID
+	case *ToolProgress:
+		return e.AssistantMessageID
+	case *ToolSuccess:
+		return e.AssistantMessageID
+	case *ToolFailed:
+		return e.AssistantMessageID
+	case *ItemCheckpointed:
+		return e.AssistantMessageID
+	default:
+		return ""
+	}
+}
+
+// Apply changes the turn as the event says. It reports whether anything changed; events of other turns change
+// nothing.
+func (a *Assistant) Apply(d EventData) bool {
+	if Turn(d) != a.ID {
+		return false
+	}
+	at := d.Stamp().Timestamp
+	switch e := d.(type) {
+	case *StepEnded:
+		return a.end(e)
+	case *StepFailed:
+		return a.fail(e)
+	case *TextStarted:
+		return a.add(e.PartID, &Text{Type: "text", ID: e.TextID, PartID: e.PartID})
+	case *TextEnded:
+		return change(a, e.PartID, func(t *Text) {
+			t.Text, t.Partial, t.Metadata = e.Text, e.Partial, e.ProviderMetadata
+		})
+	case *ReasoningStarted:
+		return a.add(e.PartID, &Reasoning{
+			Type: "reasoning", ID: e.ReasoningID, PartID: e.PartID, Metadata: e.ProviderMetadata, Time: &ItemTime{Created: at},
+		})
+	case *ReasoningEnded:
+		return change(a, e.PartID, func(r *Reasoning) {
+			r.Text, r.Partial = e.Text, e.Partial
+			if len(e.ProviderMetadata) > 0 {
+				r.Metadata = e.ProviderMetadata
+			}
+			if r.Time != nil {
+				r.Time.Completed = at
+			}
+		})
+	case *ToolInputStarted:
+		return a.add(e.PartID, &Tool{
+			Type: "tool", ID: e.CallID, PartID: e.PartID, Name: e.Name,
+			State: ToolState{Status: ToolPending, Input: emptyText}, Time: ToolTime{Created: at},
+		})
+	case *ItemCheckpointed:
+		return a.checkpoint(e)
+	default:
+		return a.applyTool(d)
+	}
+}
+
+func (a *Assistant) applyTool(d EventData) bool {
+	at := d.Stamp().Timestamp
+	switch e := d.(type) {
+	case *ToolInputEnded:
+		return changeTool(a, e.PartID, ToolPending, func(t *Tool) { t.State.Input = quote(e.Text) })
+	case *ToolCalled:
+		return changeTool(a, e.PartID, ToolPending, func(t *Tool) {
+			t.Name = e.Tool
+			t.Provider = &ToolProvider{Executed: e.Provider.Executed, Metadata: e.Provider.Metadata}
+			t.State = ToolState{Status: ToolRunning, Input: e.Input, Structured: emptyObject, Content: []ToolContent{}}
+			t.Time.Ran = at
+		})
+	case *ToolProgress:
+		return changeTool(a, e.PartID, ToolRunning, func(t *Tool) {
+			t.State.Structured, t.State.Content = objectOr(e.Structured), listOr(e.Content)
+			if e.Title != "" {
+				t.State.Title = e.Title
+			}
+		})
+	case *ToolSuccess:
+		return changeTool(a, e.PartID, ToolRunning, func(t *Tool) {
+			t.settle(ToolCompleted, e.Provider, at)
+			t.State.Structured, t.State.Content = objectOr(e.Structured), listOr(e.Content)
+			t.State.OutputPaths, t.State.Result, t.State.Attachments = e.OutputPaths, e.Result, e.Attachments
+			if e.Title != "" {
+				t.State.Title = e.Title
+			}
+		})
+	case *ToolFailed:
+		return changeTool(a, e.PartID, "", func(t *Tool) {
+			if t.State.Status == ToolPending {
+				t.State.Input = emptyObject
+			}
+			t.settle(ToolError, e.Provider, at)
+			t.State.Structured, t.State.Content = objectOr(t.State.Structured), listOr(t.State.Content)
+			t.State.Error, t.State.Result = &e.Error, e.Result
+		})
+	default:
+		return false
+	}
+}
+
+func (t *Tool) settle(to ToolStatus, p CallProvider, at int64) {
+	t.State.Status, t.Time.Completed = to, at
+	if t.Provider == nil {
+		t.Provider = &ToolProvider{}
+	}
+	t.Provider.Executed = t.Provider.Executed || p.Executed
+	if len(p.Metadata) > 0 {
+		t.Provider.ResultMetadata = p.Metadata
+	}
+}
+
+func (a *Assistant) end(e *StepEnded) bool {
+	if !a.Open() {
+		return false
+	}
+	a.Time.Completed, a.Finish, a.Cost, a.Tokens = e.Timestamp, e.Finish, &e.Cost, &e.Tokens
+	if e.Snapshot != "" || e.Files != nil {
+		if a.Snapshot == nil {
+			a.Snapshot = &StepSnapshot{}
+		}
+		a.Snapshot.End, a.Snapshot.Files = e.Snapshot, e.Files
+	}
+	return true
+}
+
+func (a *Assistant) fail(e *StepFailed) bool {
+	if !a.Open() {
+		return false
+	}
+	a.Time.Completed, a.Finish, a.Error = e.Timestamp, "error", &e.Error
+	if e.Tokens != nil {
+		a.Cost, a.Tokens = &e.Cost, e.Tokens
+	}
+	return true
+}
+
+// checkpoint makes an open item hold exactly the checkpointed prefix plus e.Text. A checkpoint that leaves a gap is
+// ignored; the item's end brings the whole value.
+func (a *Assistant) checkpoint(e *ItemCheckpointed) bool {
+	extend := func(s string) string {
+		if e.Offset > len(s) {
+			return s
+		}
+		return s[:e.Offset] + e.Text
+	}
+	switch it := a.Item(e.PartID).(type) {
+	case *Text:
+		it.Text = extend(it.Text)
+	case *Reasoning:
+		it.Text = extend(it.Text)
+	case *Tool:
+		if it.State.Status != ToolPending {
+			return false
+		}
+		it.State.Input = quote(extend(it.RawInput()))
+	default:
+		return false
+	}
+	return true
+}
+
+// RawInput returns the argument text of a pending call, "" for one that is past it.
+func (t *Tool) RawInput() string {
+	var s string
+	if t.State.Status != ToolPending || json.Unmarshal(t.State.Input, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func (a *Assistant) add(id PartID, c Content) bool {
+	if !a.Open() || a.Item(id) != nil {
+		return false
+	}
+	a.Content = append(a.Content, c)
+	return true
+}
+
+func change[T Content](a *Assistant, id PartID, f func(T)) bool {
+	it, ok := a.Item(id).(T)
+	if ok {
+		f(it)
+	}
+	return ok
+}
+
+// changeTool changes the call if it stands at from; "" is any status that is not settled.
+func changeTool(a *Assistant, id PartID, from ToolStatus, f func(*Tool)) bool {
+	t, ok := a.Item(id).(*Tool)
+	if !ok || t.State.Status.Settled() || (from != "" && t.State.Status != from) {
+		return false
+	}
+	f(t)
+	return true
+}
+
+func quote(s string) jsontext.Value {
+	v, err := jsontext.AppendQuote(nil, s)
+	if err != nil { // invalid UTF-8: the surfaces sanitise, a foreign log may not
+		return emptyText
+	}
+	return v
+}
+
+func objectOr(v jsontext.Value) jsontext.Value {
+	if len(v) == 0 {
+		return emptyObject
+	}
+	return v
+}
+
+func listOr(c []ToolContent) []ToolContent {
+	if c == nil {
+		return []ToolContent{}
+	}
+	return c
+}
+
+// Describe names the event for logs and traces, short.
+func (e Event) Describe() string { return fmt.Sprintf("%s#%d %s", e.SessionID, e.Seq, e.Data.Kind()) }

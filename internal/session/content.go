@@ -1,0 +1,174 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Content is one item of an assistant message: Text, Reasoning or Tool, always by pointer. ItemID is the item's own
+// prt_ id from the event that starts it, unique in the session; V1 part ids are these ids.
+type Content interface {
+	ItemID() PartID
+}
+
+// Text is a text block. ID is the provider's name for it, unique within the turn only.
+type Text struct {
+	Type     string         `json:"type"` // "text"
+	ID       string         `json:"id"`
+	PartID   PartID         `json:"partID,omitzero"`
+	Text     string         `json:"text"`
+	Partial  bool           `json:"partial,omitzero"` // cut short by a failure or a crash
+	Metadata jsontext.Value `json:"providerMetadata,omitzero"`
+	Extra    jsontext.Value `json:",embed"`
+}
+
+// Reasoning is a thinking block. Metadata is what the provider needs to accept it again, verbatim.
+type Reasoning struct {
+	Type     string         `json:"type"` // "reasoning"
+	ID       string         `json:"id"`
+	PartID   PartID         `json:"partID,omitzero"`
+	Text     string         `json:"text"`
+	Metadata jsontext.Value `json:"providerMetadata,omitzero"`
+	Time     *ItemTime      `json:"time,omitzero"`
+	Partial  bool           `json:"partial,omitzero"`
+	Extra    jsontext.Value `json:",embed"`
+}
+
+// Tool is a tool call and what came of it. ID is the provider's call id, unique within the turn only.
+type Tool struct {
+	Type     string         `json:"type"` // "tool"
+	ID       string         `json:"id"`
+	PartID   PartID         `json:"partID,omitzero"`
+	Name     string         `json:"name"`
+	Provider *ToolProvider  `json:"provider,omitzero"`
+	State    ToolState      `json:"state"`
+	Time     ToolTime       `json:"time"`
+	Extra    jsontext.Value `json:",embed"`
+}
+
+// ItemID returns the item's id.
+func (t *Text) ItemID() PartID { return t.PartID }
+
+// ItemID returns the item's id.
+func (r *Reasoning) ItemID() PartID { return r.PartID }
+
+// ItemID returns the item's id.
+func (t *Tool) ItemID() PartID { return t.PartID }
+
+// ItemTime is when an item began and ended.
+type ItemTime struct {
+	Created   int64 `json:"created"`
+	Completed int64 `json:"completed,omitzero"`
+}
+
+// ToolTime is when a call was begun, run and settled.
+type ToolTime struct {
+	Created   int64 `json:"created"`
+	Ran       int64 `json:"ran,omitzero"`
+	Completed int64 `json:"completed,omitzero"`
+	Pruned    int64 `json:"pruned,omitzero"`
+}
+
+// ToolProvider says who runs the call and holds the provider's own data about it.
+type ToolProvider struct {
+	Executed       bool           `json:"executed"`
+	Metadata       jsontext.Value `json:"metadata,omitzero"`
+	ResultMetadata jsontext.Value `json:"resultMetadata,omitzero"`
+}
+
+// ToolStatus is where a call stands. It moves pending → running → completed or error, never back.
+type ToolStatus string
+
+// The statuses.
+const (
+	ToolPending   ToolStatus = "pending"
+	ToolRunning   ToolStatus = "running"
+	ToolCompleted ToolStatus = "completed"
+	ToolError     ToolStatus = "error"
+)
+
+// Settled reports whether the call has its one outcome.
+func (s ToolStatus) Settled() bool { return s == ToolCompleted || s == ToolError }
+
+// ToolState is the state of a call. While pending, Input is a JSON string: the raw argument text so far; afterwards
+// it is the argument object. The other fields belong to the later statuses.
+type ToolState struct {
+	Status      ToolStatus     `json:"status"`
+	Input       jsontext.Value `json:"input"`
+	Title       string         `json:"title,omitzero"`
+	Structured  jsontext.Value `json:"structured,omitzero"`
+	Content     []ToolContent  `json:"content,omitzero"`
+	OutputPaths []string       `json:"outputPaths,omitzero"`
+	Attachments []File         `json:"attachments,omitzero"`
+	Result      jsontext.Value `json:"result,omitzero"`
+	Error       *Failure       `json:"error,omitzero"`
+	Extra       jsontext.Value `json:",embed"`
+}
+
+// ToolContent is what the model sees of a result: text, or a file by URI.
+type ToolContent struct {
+	Type string `json:"type"` // "text" or "file"
+	Text string `json:"text,omitzero"`
+	URI  string `json:"uri,omitzero"`
+	Mime string `json:"mime,omitzero"`
+	Name string `json:"name,omitzero"`
+}
+
+// TextContent returns content that is text.
+func TextContent(s string) []ToolContent { return []ToolContent{{Type: "text", Text: s}} }
+
+// UnmarshalJSONFrom reads the message with its content items by their type.
+func (a *Assistant) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	type plain Assistant // without this method
+	return json.UnmarshalDecode(dec, (*plain)(a), json.WithUnmarshalers(json.UnmarshalFromFunc(decodeContent)))
+}
+
+func decodeContent(dec *jsontext.Decoder, c *Content) error {
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	var tag struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &tag); err != nil {
+		return err
+	}
+	switch tag.Type {
+	case "text":
+		*c = &Text{}
+	case "reasoning":
+		*c = &Reasoning{}
+	case "tool":
+		*c = &Tool{}
+	default:
+		return fmt.Errorf("there is no content type %q", tag.Type)
+	}
+	return json.Unmarshal(raw, *c)
+}
+
+// Item returns the item with the id, nil if there is none.
+func (a *Assistant) Item(id PartID) Content {
+	for i := len(a.Content) - 1; i >= 0; i-- {
+		if a.Content[i].ItemID() == id {
+			return a.Content[i]
+		}
+	}
+	return nil
+}
+
+// Tools returns the tool calls in order.
+func (a *Assistant) Tools() []*Tool {
+	var ts []*Tool
+	for _, c := range a.Content {
+		if t, ok := c.(*Tool); ok {
+			ts = append(ts, t)
+		}
+	}
+	return ts
+}
+
+// Open reports whether the turn has not ended.
+func (a *Assistant) Open() bool { return a.Time.Completed == 0 }

@@ -1,0 +1,289 @@
+package session
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// Event is a durable fact of one session. Seq is contiguous from 0 within the session and is the only order there
+// is. An Event exists only as something committed; live-only progress is a Fragment, which has no Seq and which no
+// function accepts for appending.
+type Event struct {
+	ID        EventID
+	SessionID ID
+	Seq       int64
+	Position  int64 // rank among all events of the store, for readers of many sessions; rises with gaps
+	Version   int
+	Data      EventData
+	Private   *Private
+}
+
+// EventData is the payload of an event: the types of this file, by pointer, or an Unknown.
+type EventData interface {
+	Kind() Kind
+	Version() int
+	Stamp() *Fact
+}
+
+// Fact is what all payloads have. Timestamp is the logical time of the fact in milliseconds; the engine sets it, the
+// session's id is set by the log.
+type Fact struct {
+	Timestamp int64          `json:"timestamp"`
+	SessionID ID             `json:"sessionID"`
+	Extra     jsontext.Value `json:",embed"`
+}
+
+// Stamp returns f itself, so that every payload has it.
+func (f *Fact) Stamp() *Fact { return f }
+
+// Private is what an event carries that no model, client or export ever sees.
+type Private struct {
+	Epoch *Epoch `json:"epoch,omitzero"`
+}
+
+// Epoch is a change of the session's context epoch that takes effect with the event: a whole new baseline, or, with
+// Baseline nil, only the snapshot against which sources are compared next (spec/v2 §11.3).
+type Epoch struct {
+	Baseline *string        `json:"baseline,omitzero"`
+	Snapshot jsontext.Value `json:"snapshot"`
+	Revision int64          `json:"revision"` // the revision this change makes; it must be the stored one plus 1
+}
+
+// Kind is the wire name of an event type, without version.
+type Kind string
+
+// The kinds. Those of OpenCode's V2 API first, then ours.
+const (
+	KindCreated           Kind = "session.created"
+	KindAgentSwitched     Kind = "session.next.agent.switched"
+	KindModelSwitched     Kind = "session.next.model.switched"
+	KindMoved             Kind = "session.next.moved"
+	KindPromptAdmitted    Kind = "session.next.prompt.admitted"
+	KindPrompted          Kind = "session.next.prompted"
+	KindContextUpdated    Kind = "session.next.context.updated"
+	KindSynthetic         Kind = "session.next.synthetic"
+	KindShellStarted      Kind = "session.next.shell.started"
+	KindShellEnded        Kind = "session.next.shell.ended"
+	KindStepStarted       Kind = "session.next.step.started"
+	KindStepEnded         Kind = "session.next.step.ended"
+	KindStepFailed        Kind = "session.next.step.failed"
+	KindTextStarted       Kind = "session.next.text.started"
+	KindTextEnded         Kind = "session.next.text.ended"
+	KindReasoningStarted  Kind = "session.next.reasoning.started"
+	KindReasoningEnded    Kind = "session.next.reasoning.ended"
+	KindToolInputStarted  Kind = "session.next.tool.input.started"
+	KindToolInputEnded    Kind = "session.next.tool.input.ended"
+	KindToolCalled        Kind = "session.next.tool.called"
+	KindToolProgress      Kind = "session.next.tool.progress"
+	KindToolSuccess       Kind = "session.next.tool.success"
+	KindToolFailed        Kind = "session.next.tool.failed"
+	KindRetried           Kind = "session.next.retried"
+	KindCompactionStarted Kind = "session.next.compaction.started"
+	KindCompactionEnded   Kind = "session.next.compaction.ended"
+	KindRevertStaged      Kind = "session.next.revert.staged"
+	KindRevertCleared     Kind = "session.next.revert.cleared"
+	KindRevertCommitted   Kind = "session.next.revert.committed"
+
+	KindRenamed           Kind = "session.next.renamed"
+	KindArchived          Kind = "session.next.archived"
+	KindPermissionSet     Kind = "session.next.permission.set"
+	KindBudgetSet         Kind = "session.next.budget.set"
+	KindInputWithdrawn    Kind = "session.next.input.withdrawn"
+	KindInputEdited       Kind = "session.next.input.edited"
+	KindInputRedirected   Kind = "session.next.input.redirected"
+	KindInputReordered    Kind = "session.next.input.reordered"
+	KindContextBased      Kind = "session.next.context.based"
+	KindItemCheckpointed  Kind = "session.next.item.checkpointed"
+	KindPermissionAsked   Kind = "session.next.permission.asked"
+	KindPermissionReplied Kind = "session.next.permission.replied"
+	KindInterrupted       Kind = "session.next.interrupted"
+)
+
+// Public reports whether the kind belongs to OpenCode's V2 API. Streams show only these unless asked for all.
+func (k Kind) Public() bool {
+	switch k {
+	case KindAgentSwitched, KindModelSwitched, KindMoved, KindPromptAdmitted, KindPrompted, KindContextUpdated, KindSynthetic,
+		KindShellStarted, KindShellEnded, KindStepStarted, KindStepEnded, KindStepFailed, KindTextStarted, KindTextEnded,
+		KindReasoningStarted, KindReasoningEnded, KindToolInputStarted, KindToolInputEnded, KindToolCalled, KindToolProgress,
+		KindToolSuccess, KindToolFailed, KindRetried, KindCompactionStarted, KindCompactionEnded,
+		KindRevertStaged, KindRevertCleared, KindRevertCommitted:
+		return true
+	default:
+		return false
+	}
+}
+
+// The life of a session.
+type (
+	// Created is the first event of every session.
+	Created struct {
+		Fact
+		Info Session `json:"info"`
+	}
+	// Renamed sets the title; By says who: "user" or "auto". An automatic title never replaces a user's.
+	Renamed struct {
+		Fact
+		Title string `json:"title"`
+		By    string `json:"by,omitzero"`
+	}
+	// Archived hides the session from lists; At 0 brings it back.
+	Archived struct {
+		Fact
+		At int64 `json:"at"`
+	}
+	// PermissionSet replaces the session's own rules.
+	PermissionSet struct {
+		Fact
+		Rules []Rule `json:"rules"`
+	}
+	// BudgetSet replaces the session's budget; nil lifts it.
+	BudgetSet struct {
+		Fact
+		Budget *Budget `json:"budget"`
+	}
+	// AgentSwitched selects the agent of the next turn.
+	AgentSwitched struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		Agent     string    `json:"agent"`
+	}
+	// ModelSwitched selects the model of the next turn.
+	ModelSwitched struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		Model     ModelRef  `json:"model"`
+	}
+	// Moved gives the session another Location and ends its context epoch.
+	Moved struct {
+		Fact
+		Location     Location `json:"location"`
+		Subdirectory string   `json:"subdirectory,omitzero"`
+	}
+)
+
+// The inbox.
+type (
+	// PromptAdmitted puts a prompt into the inbox. One with Hold starts no work: it waits for a later wake.
+	PromptAdmitted struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		Prompt    Prompt    `json:"prompt"`
+		Delivery  Delivery  `json:"delivery"`
+		Asks      AskPolicy `json:"asks,omitzero"`
+		Hold      bool      `json:"hold,omitzero"`
+	}
+	// Prompted moves it into the history. Its Timestamp is the time of admission.
+	Prompted struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		Prompt    Prompt    `json:"prompt"`
+		Delivery  Delivery  `json:"delivery"`
+		Asks      AskPolicy `json:"asks,omitzero"`
+	}
+	// InputWithdrawn takes a pending prompt back.
+	InputWithdrawn struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+	}
+	// InputEdited replaces what a pending prompt says.
+	InputEdited struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		Prompt    Prompt    `json:"prompt"`
+	}
+	// InputRedirected switches a pending prompt between steer and queue.
+	InputRedirected struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		Delivery  Delivery  `json:"delivery"`
+	}
+	// InputReordered puts all pending prompts into a new order.
+	InputReordered struct {
+		Fact
+		MessageIDs []MessageID `json:"messageIDs"`
+	}
+)
+
+// What the model is told around the conversation.
+type (
+	// ContextUpdated appends a mid-conversation system message.
+	ContextUpdated struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		Text      string    `json:"text"`
+	}
+	// ContextBased begins a context epoch apart from a promotion; the epoch is in Private.
+	ContextBased struct{ Fact }
+	// SyntheticAdded appends user text that the system wrote.
+	SyntheticAdded struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		Text      string    `json:"text"`
+	}
+	// ShellStarted begins a command that the user runs beside the conversation.
+	ShellStarted struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		CallID    string    `json:"callID"`
+		Command   string    `json:"command"`
+	}
+	// ShellEnded completes it.
+	ShellEnded struct {
+		Fact
+		CallID string `json:"callID"`
+		Output string `json:"output"`
+	}
+)
+
+// Asks.
+type (
+	// PermissionAsked puts a question to whoever may answer; the call waits.
+	PermissionAsked struct {
+		Fact
+		Ask PendingAsk `json:"ask"`
+	}
+	// PermissionReplied answers it, once.
+	PermissionReplied struct {
+		Fact
+		AskID   AskID  `json:"askID"`
+		Reply   Reply  `json:"reply"`
+		Message string `json:"message,omitzero"`
+		By      string `json:"by,omitzero"` // "user", "policy", "cascade"
+	}
+)
+
+// PendingAsk is a durable request for permission (spec/v2 PM-11). Agent is the one whose turn issued the call.
+type PendingAsk struct {
+	ID        AskID          `json:"id"`
+	SessionID ID             `json:"sessionID"`
+	Action    string         `json:"action"`
+	Resources []string       `json:"resources"`
+	Save      []string       `json:"save,omitzero"`
+	Metadata  jsontext.Value `json:"metadata,omitzero"`
+	Source    *AskSource     `json:"source,omitzero"`
+	Agent     string         `json:"agent,omitzero"`
+	Time      int64          `json:"time,omitzero"`
+}
+
+// AskSource is the tool call that asks.
+type AskSource struct {
+	Type      string    `json:"type"` // "tool"
+	MessageID MessageID `json:"messageID"`
+	CallID    string    `json:"callID"`
+	PartID    PartID    `json:"partID,omitzero"`
+}
+
+// Reply answers an ask.
+type Reply string
+
+// The replies.
+const (
+	ReplyOnce   Reply = "once"
+	ReplyAlways Reply = "always"
+	ReplyReject Reply = "reject"
+)
+
+// Unknown is an event of a kind or version that this build does not know. It is kept verbatim and means nothing here.
+type Unknown struct {
+	UnknownKind    Kind
+	UnknownVersion int
+	Raw            jsontext.Value
+	head           Fact
+}

@@ -1,0 +1,200 @@
+package session
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// A provider turn. AssistantMessageID names its message.
+type (
+	// StepStarted begins a turn's message, with its first output.
+	StepStarted struct {
+		Fact
+		AssistantMessageID MessageID `json:"assistantMessageID"`
+		Agent              string    `json:"agent"`
+		Model              ModelRef  `json:"model"`
+		Snapshot           string    `json:"snapshot,omitzero"`
+	}
+	// StepEnded completes a good turn, after all its tool calls are settled.
+	StepEnded struct {
+		Fact
+		AssistantMessageID MessageID      `json:"assistantMessageID"`
+		Finish             string         `json:"finish"`
+		Cost               USD            `json:"cost"`
+		Tokens             Tokens         `json:"tokens"`
+		Snapshot           string         `json:"snapshot,omitzero"`
+		Files              []string       `json:"files,omitzero"`
+		Usage              jsontext.Value `json:"usage,omitzero"` // the provider's own usage object, verbatim
+	}
+	// StepFailed completes a turn that went wrong. What it cost, when known, is charged all the same.
+	StepFailed struct {
+		Fact
+		AssistantMessageID MessageID `json:"assistantMessageID"`
+		Error              Failure   `json:"error"`
+		Cost               USD       `json:"cost,omitzero"`
+		Tokens             *Tokens   `json:"tokens,omitzero"`
+	}
+	// Retried says that an attempt failed and another will be made at Next (milliseconds).
+	Retried struct {
+		Fact
+		Attempt int        `json:"attempt"`
+		Error   RetryError `json:"error"`
+		Next    int64      `json:"next,omitzero"`
+	}
+	// Interrupted says that work was stopped between two turns: nothing continues by itself after it.
+	Interrupted struct {
+		Fact
+		Error Failure `json:"error"`
+	}
+)
+
+// RetryError is why an attempt failed, in OpenCode's shape.
+type RetryError struct {
+	Message         string            `json:"message"`
+	StatusCode      int               `json:"statusCode,omitzero"`
+	IsRetryable     bool              `json:"isRetryable"`
+	ResponseHeaders map[string]string `json:"responseHeaders,omitzero"`
+	ResponseBody    string            `json:"responseBody,omitzero"`
+	Metadata        map[string]string `json:"metadata,omitzero"`
+}
+
+// The items of a turn. PartID is the item's own id; TextID, ReasoningID and CallID are the provider's names for it.
+type (
+	// TextStarted begins a text block.
+	TextStarted struct {
+		Fact
+		AssistantMessageID MessageID `json:"assistantMessageID"`
+		TextID             string    `json:"textID"`
+		PartID             PartID    `json:"partID,omitzero"`
+	}
+	// TextEnded completes it with its whole text.
+	TextEnded struct {
+		Fact
+		AssistantMessageID MessageID      `json:"assistantMessageID"`
+		TextID             string         `json:"textID"`
+		PartID             PartID         `json:"partID,omitzero"`
+		Text               string         `json:"text"`
+		Partial            bool           `json:"partial,omitzero"`
+		ProviderMetadata   jsontext.Value `json:"providerMetadata,omitzero"`
+	}
+	// ReasoningStarted begins a thinking block.
+	ReasoningStarted struct {
+		Fact
+		AssistantMessageID MessageID      `json:"assistantMessageID"`
+		ReasoningID        string         `json:"reasoningID"`
+		PartID             PartID         `json:"partID,omitzero"`
+		ProviderMetadata   jsontext.Value `json:"providerMetadata,omitzero"`
+	}
+	// ReasoningEnded completes it with its whole text.
+	ReasoningEnded struct {
+		Fact
+		AssistantMessageID MessageID      `json:"assistantMessageID"`
+		ReasoningID        string         `json:"reasoningID"`
+		PartID             PartID         `json:"partID,omitzero"`
+		Text               string         `json:"text"`
+		Partial            bool           `json:"partial,omitzero"`
+		ProviderMetadata   jsontext.Value `json:"providerMetadata,omitzero"`
+	}
+	// ToolInputStarted begins the arguments of a call.
+	ToolInputStarted struct {
+		Fact
+		AssistantMessageID MessageID `json:"assistantMessageID"`
+		CallID             string    `json:"callID"`
+		PartID             PartID    `json:"partID,omitzero"`
+		Name               string    `json:"name"`
+	}
+	// ToolInputEnded completes them with their raw text.
+	ToolInputEnded struct {
+		Fact
+		AssistantMessageID MessageID `json:"assistantMessageID"`
+		CallID             string    `json:"callID"`
+		PartID             PartID    `json:"partID,omitzero"`
+		Text               string    `json:"text"`
+	}
+	// ToolCalled makes the call durable, before any side effect of it starts.
+	ToolCalled struct {
+		Fact
+		AssistantMessageID MessageID      `json:"assistantMessageID"`
+		CallID             string         `json:"callID"`
+		PartID             PartID         `json:"partID,omitzero"`
+		Tool               string         `json:"tool"`
+		Input              jsontext.Value `json:"input"`
+		Provider           CallProvider   `json:"provider"`
+	}
+	// ToolProgress shows how a running call comes along.
+	ToolProgress struct {
+		Fact
+		AssistantMessageID MessageID      `json:"assistantMessageID"`
+		CallID             string         `json:"callID"`
+		PartID             PartID         `json:"partID,omitzero"`
+		Structured         jsontext.Value `json:"structured"`
+		Content            []ToolContent  `json:"content"`
+		Title              string         `json:"title,omitzero"`
+	}
+	// ToolSuccess settles a call well.
+	ToolSuccess struct {
+		Fact
+		AssistantMessageID MessageID      `json:"assistantMessageID"`
+		CallID             string         `json:"callID"`
+		PartID             PartID         `json:"partID,omitzero"`
+		Structured         jsontext.Value `json:"structured"`
+		Content            []ToolContent  `json:"content"`
+		OutputPaths        []string       `json:"outputPaths,omitzero"`
+		Result             jsontext.Value `json:"result,omitzero"`
+		Provider           CallProvider   `json:"provider"`
+		Title              string         `json:"title,omitzero"`
+		Attachments        []File         `json:"attachments,omitzero"`
+	}
+	// ToolFailed settles a call badly.
+	ToolFailed struct {
+		Fact
+		AssistantMessageID MessageID      `json:"assistantMessageID"`
+		CallID             string         `json:"callID"`
+		PartID             PartID         `json:"partID,omitzero"`
+		Error              Failure        `json:"error"`
+		Result             jsontext.Value `json:"result,omitzero"`
+		Provider           CallProvider   `json:"provider"`
+	}
+	// ItemCheckpointed keeps what an open item holds from byte Offset on, so that a crash loses little of a stream.
+	// Text ends at a character boundary.
+	ItemCheckpointed struct {
+		Fact
+		AssistantMessageID MessageID `json:"assistantMessageID"`
+		PartID             PartID    `json:"partID"`
+		Offset             int       `json:"offset"`
+		Text               string    `json:"text"`
+	}
+)
+
+// CallProvider says who runs a call.
+type CallProvider struct {
+	Executed bool           `json:"executed"`
+	Metadata jsontext.Value `json:"metadata,omitzero"`
+}
+
+// Compaction and revert.
+type (
+	// CompactionStarted says that a summary is being made.
+	CompactionStarted struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		Reason    string    `json:"reason"`
+	}
+	// CompactionEnded replaces the model-visible past.
+	CompactionEnded struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+		Reason    string    `json:"reason"`
+		Text      string    `json:"text"`
+		Recent    string    `json:"recent"`
+	}
+	// RevertStaged marks where the session would be cut.
+	RevertStaged struct {
+		Fact
+		Revert Revert `json:"revert"`
+	}
+	// RevertCleared takes the mark away.
+	RevertCleared struct{ Fact }
+	// RevertCommitted cuts the session after MessageID.
+	RevertCommitted struct {
+		Fact
+		MessageID MessageID `json:"messageID"`
+	}
+)

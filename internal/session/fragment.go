@@ -1,0 +1,86 @@
+package session
+
+import (
+	"github.com/go-json-experiment/json"
+)
+
+// Fragment is live progress of an open item: what it holds from byte Offset on. It is not a fact: it has no Seq, moves
+// no cursor and is never replayed; the item's ending event carries the whole value.
+type Fragment struct {
+	SessionID ID
+	MessageID MessageID
+	PartID    PartID
+	ItemID    string // the provider's name: textID, reasoningID or callID
+	Item      FragmentItem
+	Offset    int
+	Delta     string // valid UTF-8, not empty
+	Timestamp int64
+}
+
+// FragmentItem is the kind of item that a Fragment continues.
+type FragmentItem string
+
+// The items that stream.
+const (
+	FragmentText      FragmentItem = "text"
+	FragmentReasoning FragmentItem = "reasoning"
+	FragmentToolInput FragmentItem = "tool.input"
+)
+
+// Kind is the wire name of the live event, e.g. session.next.text.delta.
+func (f Fragment) Kind() Kind { return Kind("session.next." + string(f.Item) + ".delta") }
+
+// MarshalJSON writes the V2 live form, without durable.
+func (f Fragment) MarshalJSON() ([]byte, error) {
+	data := fragmentData{
+		Timestamp: f.Timestamp, SessionID: f.SessionID, AssistantMessageID: f.MessageID, PartID: f.PartID, Delta: f.Delta, Offset: f.Offset,
+	}
+	switch f.Item {
+	case FragmentText:
+		data.TextID = f.ItemID
+	case FragmentReasoning:
+		data.ReasoningID = f.ItemID
+	case FragmentToolInput:
+		data.CallID = f.ItemID
+	}
+	return json.Marshal(struct {
+		ID   string       `json:"id"`
+		Type Kind         `json:"type"`
+		Data fragmentData `json:"data"`
+	}{string(f.PartID), f.Kind(), data})
+}
+
+type fragmentData struct {
+	Timestamp          int64     `json:"timestamp"`
+	SessionID          ID        `json:"sessionID"`
+	AssistantMessageID MessageID `json:"assistantMessageID"`
+	TextID             string    `json:"textID,omitzero"`
+	ReasoningID        string    `json:"reasoningID,omitzero"`
+	CallID             string    `json:"callID,omitzero"`
+	PartID             PartID    `json:"partID"`
+	Offset             int       `json:"offset"`
+	Delta              string    `json:"delta"`
+}
+
+// ParseFragment reads the live form; ok is false for anything else.
+func ParseFragment(kind Kind, raw []byte) (f Fragment, ok bool) {
+	var item FragmentItem
+	switch kind {
+	case "session.next.text.delta":
+		item = FragmentText
+	case "session.next.reasoning.delta":
+		item = FragmentReasoning
+	case "session.next.tool.input.delta":
+		item = FragmentToolInput
+	default:
+		return f, false
+	}
+	var d fragmentData
+	if json.Unmarshal(raw, &d) != nil {
+		return f, false
+	}
+	return Fragment{
+		SessionID: d.SessionID, MessageID: d.AssistantMessageID, PartID: d.PartID, Item: item,
+		ItemID: d.TextID + d.ReasoningID + d.CallID, Offset: d.Offset, Delta: d.Delta, Timestamp: d.Timestamp,
+	}, true
+}

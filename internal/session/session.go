@@ -1,0 +1,129 @@
+// Package session holds the words of a durable session: what it is, what is said in it, the facts of which its log
+// consists, and the fold that says what those facts mean.
+//
+// The JSON tags here are a promise: they are the stored form and OpenCode's V2 wire form at once (spec/v2 §5, §7,
+// §29.2), held by golden files. Unknown fields of stored objects survive a round trip in Extra.
+//
+// The package imports the standard library and the JSON module only.
+package session
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Session is the durable identity of a conversation and the totals of what happened in it.
+// Times are milliseconds since the Unix epoch.
+type Session struct {
+	ID        ID          `json:"id"`
+	ParentID  ID          `json:"parentID,omitzero"`
+	ProjectID ProjectID   `json:"projectID"`
+	Agent     string      `json:"agent,omitzero"`
+	Model     *ModelRef   `json:"model,omitzero"`
+	Cost      USD         `json:"cost"`
+	Tokens    Tokens      `json:"tokens"`
+	Time      SessionTime `json:"time"`
+	Title     string      `json:"title"`
+	Location  Location    `json:"location"`
+	Subpath   string      `json:"subpath,omitzero"` // the Location's path below its project root, with slashes
+	Revert    *Revert     `json:"revert,omitzero"`
+
+	Slug       string  `json:"slug,omitzero"`
+	Version    string  `json:"version,omitzero"` // of the cairn that created it
+	TitledBy   string  `json:"titledBy,omitzero"`
+	Permission []Rule  `json:"permission,omitzero"` // the session's own rules, the highest layer but saved approvals
+	Budget     *Budget `json:"budget,omitzero"`
+
+	Extra jsontext.Value `json:",embed"`
+}
+
+// SessionTime is when a session was created, last changed and archived.
+type SessionTime struct {
+	Created  int64 `json:"created"`
+	Updated  int64 `json:"updated"`
+	Archived int64 `json:"archived,omitzero"`
+}
+
+// Location is where a session's files live: an absolute directory and, where several machines share one store, the
+// workspace that holds it.
+type Location struct {
+	Directory   string `json:"directory"`
+	WorkspaceID string `json:"workspaceID,omitzero"`
+}
+
+// ModelRef names a model of a provider, and one of its variants.
+type ModelRef struct {
+	ID         string `json:"id"`
+	ProviderID string `json:"providerID"`
+	Variant    string `json:"variant,omitzero"`
+}
+
+// Equal reports whether both name the same model and variant; no variant is the variant "default".
+func (m ModelRef) Equal(o ModelRef) bool {
+	norm := func(v string) string {
+		if v == "" {
+			return "default"
+		}
+		return v
+	}
+	return m.ID == o.ID && m.ProviderID == o.ProviderID && norm(m.Variant) == norm(o.Variant)
+}
+
+// String returns provider/model.
+func (m ModelRef) String() string { return m.ProviderID + "/" + m.ID }
+
+// Tokens counts what a turn or a session used. Input excludes cached tokens, Output excludes reasoning (spec/v1 §31).
+type Tokens struct {
+	Input     int64      `json:"input"`
+	Output    int64      `json:"output"`
+	Reasoning int64      `json:"reasoning"`
+	Cache     CacheUsage `json:"cache"`
+	Total     int64      `json:"total,omitzero"` // as the provider says it; absent if it does not
+}
+
+// CacheUsage counts tokens read from and written to the provider's prompt cache.
+type CacheUsage struct {
+	Read  int64 `json:"read"`
+	Write int64 `json:"write"`
+}
+
+// Add returns the sum of both, field by field.
+func (t Tokens) Add(o Tokens) Tokens {
+	return Tokens{
+		Input: t.Input + o.Input, Output: t.Output + o.Output, Reasoning: t.Reasoning + o.Reasoning,
+		Cache: CacheUsage{Read: t.Cache.Read + o.Cache.Read, Write: t.Cache.Write + o.Cache.Write},
+	}
+}
+
+// Sum is the number of all tokens, each counted once.
+func (t Tokens) Sum() int64 { return t.Input + t.Output + t.Reasoning + t.Cache.Read + t.Cache.Write }
+
+// Budget limits what a session may spend before it pauses and asks. Zero fields are unlimited.
+type Budget struct {
+	USD    USD   `json:"usd,omitzero"`
+	Tokens int64 `json:"tokens,omitzero"`
+	Wall   int64 `json:"wall,omitzero"`  // milliseconds of work, counted per prompt
+	Turns  int   `json:"turns,omitzero"` // provider turns per prompt; 0 is the engine's cap
+}
+
+// Revert is the state of a staged revert (spec/v2 §26).
+type Revert struct {
+	MessageID MessageID      `json:"messageID"`
+	Extra     jsontext.Value `json:",embed"`
+}
+
+// Rule allows, denies or asks for an action on the resources that match. Both patterns are wildcards (spec/v2 PM-1).
+type Rule struct {
+	Action   string `json:"action"`
+	Resource string `json:"resource"`
+	Effect   Effect `json:"effect"`
+}
+
+// Effect is the outcome of a rule.
+type Effect string
+
+// The effects.
+const (
+	Allow Effect = "allow"
+	Deny  Effect = "deny"
+	Ask   Effect = "ask"
+)
