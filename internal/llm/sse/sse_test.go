@@ -1,0 +1,163 @@
+package sse_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/llm/sse"
+)
+
+type frame struct{ Event, ID, Data string }
+
+func read(r io.Reader, limit int) ([]frame, error) {
+	var out []frame
+	for f, err := range sse.Frames(r, limit) {
+		if err != nil {
+			return out, err
+		}
+		out = append(out, frame{f.Event, f.ID, string(f.Data)})
+	}
+	return out, nil
+}
+
+// splitReader gives n bytes at a time.
+type splitReader struct {
+	data []byte
+	n    int
+}
+
+func (s *splitReader) Read(p []byte) (int, error) {
+	if len(s.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, s.data[:min(s.n, len(s.data))])
+	s.data = s.data[n:]
+	return n, nil
+}
+
+func TestFrames(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     []frame
+	}{
+		{"one", "data: a\n\n", []frame{{Data: "a"}}},
+		{"no space after the colon", "data:a\n\n", []frame{{Data: "a"}}},
+		{"only one space is taken", "data:  a\n\n", []frame{{Data: " a"}}},
+		{"crlf", "data: a\r\n\r\ndata: b\r\n\r\n", []frame{{Data: "a"}, {Data: "b"}}},
+		{"cr", "data: a\r\rdata: b\r\r", []frame{{Data: "a"}, {Data: "b"}}},
+		{"mixed ends", "data: a\r\n\ndata: b\n\r\ndata: c\r\r\n", []frame{{Data: "a"}, {Data: "b"}, {Data: "c"}}},
+		{"bom", "\xef\xbb\xbfdata: a\n\n", []frame{{Data: "a"}}},
+		{"bom counts only at the start", "data: a\n\n\xef\xbb\xbfdata: b\n\n", []frame{{Data: "a"}}},
+		{"comments", ": hello\n:\ndata: a\n: more\n\n", []frame{{Data: "a"}}},
+		{"multi-line", "data: a\ndata\ndata: b\n\n", []frame{{Data: "a\n\nb"}}},
+		{"event resets, id persists", "event: x\nid: 7\ndata: a\n\ndata: b\n\n", []frame{{"x", "7", "a"}, {"", "7", "b"}}},
+		{"id with NUL is ignored", "id: 1\ndata: a\n\nid: 2\x00\ndata: b\n\n", []frame{{"", "1", "a"}, {"", "1", "b"}}},
+		{"retry is ignored", "retry: 10\ndata: a\n\nretry: 10\n\ndata: b\n\n", []frame{{Data: "a"}, {Data: "b"}}},
+		{"unknown field", "foo: bar\ndata: a\n\n", []frame{{Data: "a"}}},
+		{"event without data is not dispatched and does not leak", "event: x\n\ndata: a\n\n", []frame{{Data: "a"}}},
+		{"empty data line is dispatched", "data\n\n", []frame{{Data: ""}}},
+		{"unfinished frame is dropped", "data: a\n\ndata: b\n", []frame{{Data: "a"}}},
+		{"unfinished line is dropped", "data: a\n\ndata: b", []frame{{Data: "a"}}},
+		{"colon in value", "data: a:b: c\n\n", []frame{{Data: "a:b: c"}}},
+		{"nothing", "", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for n := 1; n <= len(tt.in)+1; n++ {
+				got, err := read(&splitReader{[]byte(tt.in), n}, 0)
+				if err != nil {
+					t.Fatalf("split %d: %v", n, err)
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Fatalf("split %d (-want +got):\n%s", n, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestLimit(t *testing.T) {
+	tests := []struct {
+		name, in string
+		bad      bool
+	}{
+		{"fits", "data: 123\n\ndata: 456\n\n", false},
+		{"endless line", "data: " + strings.Repeat("x", 100), true},
+		{"endless comment", ":" + strings.Repeat("x", 100) + "\n", true},
+		{"many lines", strings.Repeat("data: 1\n", 40), true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, n := range []int{1, 7, 1000} {
+				_, err := read(&splitReader{[]byte(tt.in), n}, 32)
+				limit, ok := errors.AsType[*sse.LimitError](err)
+				if ok != tt.bad || (ok && limit.Limit != 32) {
+					t.Errorf("split %d: error %v", n, err)
+				}
+			}
+		})
+	}
+}
+
+func TestReaderErrors(t *testing.T) {
+	broken := errors.New("reset")
+	got, err := read(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(broken)), 0)
+	if !errors.Is(err, broken) || len(got) != 1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := read(iotest.ErrReader(io.ErrUnexpectedEOF), 0); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("unexpected EOF is lost: %v", err)
+	}
+	if _, err := read(stuckReader{}, 0); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("a reader that never progresses: %v", err)
+	}
+	if got, err := read(iotest.DataErrReader(strings.NewReader("data: a\n\n")), 0); err != nil || len(got) != 1 {
+		t.Errorf("data together with EOF: %v, %v", got, err)
+	}
+}
+
+type stuckReader struct{}
+
+func (stuckReader) Read([]byte) (int, error) { return 0, nil }
+
+func TestStopsWhenAsked(t *testing.T) {
+	for f := range sse.Frames(strings.NewReader("data: a\n\ndata: b\n\n"), 0) {
+		if string(f.Data) != "a" {
+			t.Errorf("got %q", f.Data)
+		}
+		break
+	}
+}
+
+func FuzzSplit(f *testing.F) {
+	f.Add([]byte("\xef\xbb\xbfevent: x\r\nid: 1\rdata: a\ndata: b\r\n\r\n: c\n\n"), 3)
+	f.Add([]byte("data: a\r"), 1)
+	f.Fuzz(func(t *testing.T, in []byte, n int) {
+		n = 1 + (n&0x7fffffff)%64
+		want, wantErr := read(bytes.NewReader(in), 256)
+		got, gotErr := read(&splitReader{in, n}, 256)
+		if diff := cmp.Diff(want, got); diff != "" || (wantErr == nil) != (gotErr == nil) {
+			t.Errorf("split %d: %v and %v\n%s", n, wantErr, gotErr, diff)
+		}
+	})
+}
+
+func BenchmarkFrames(b *testing.B) {
+	one := []byte("event: message\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"}}]}\n\n")
+	stream := bytes.Repeat(one, 1000)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range sse.Frames(bytes.NewReader(stream), 0) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/frame")
+}
