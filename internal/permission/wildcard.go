@@ -1,0 +1,59 @@
+package permission
+
+import "strings"
+
+// Match reports whether text matches the wildcard pattern: * is any run of bytes, also empty, also across slashes and
+// lines; ? is any one byte; \* \? and \\ are the bytes themselves; a trailing " *" also matches nothing at all, so
+// that "git status *" covers "git status". Everything else is literal (spec/v2 PM-1). It runs in time linear in
+// len(pattern)*len(text) at worst and never backtracks over more than one star.
+func Match(pattern, text string) bool {
+	if bare, ok := strings.CutSuffix(pattern, " *"); ok && !strings.HasSuffix(bare, `\`) && glob(bare, text) {
+		return true
+	}
+	return glob(pattern, text)
+}
+
+// Escape returns the pattern that matches exactly s, so that what was approved is what will be allowed.
+func Escape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(s)
+}
+
+func glob(p, s string) bool {
+	star, mark := -1, 0 // where the last * stands in p, and how far in s it was tried
+	i, j := 0, 0
+	for j < len(s) {
+		if i < len(p) {
+			if p[i] == '*' {
+				star, mark = i, j
+				i++
+				continue
+			}
+			if n, ok := one(p[i:], s[j]); ok {
+				i += n
+				j++
+				continue
+			}
+		}
+		if star < 0 {
+			return false
+		}
+		mark++
+		i, j = star+1, mark
+	}
+	for i < len(p) && p[i] == '*' {
+		i++
+	}
+	return i == len(p)
+}
+
+// one matches the first element of p with c and returns its length.
+func one(p string, c byte) (int, bool) {
+	switch {
+	case p[0] == '?':
+		return 1, true
+	case p[0] == '\\' && len(p) > 1 && strings.IndexByte(`*?\`, p[1]) >= 0:
+		return 2, p[1] == c
+	default:
+		return 1, p[0] == c
+	}
+}

@@ -1,0 +1,103 @@
+// Package tool holds what a tool is, the registry of a Location's tools, and how one call of a tool is settled:
+// checked, run, bounded, and turned into exactly one outcome.
+//
+// A tool knows nothing of sessions, stores or engines. It gets a Call with its own identity and a function to ask for
+// permission, and returns an Output or an error. An error is information for the model, never a failure of ours.
+package tool
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Tool does one thing for the model. Its methods are safe for concurrent use and its Definition never changes.
+type Tool interface {
+	Definition() Definition
+	// Run does it. All asking happens before the first side effect: a call whose ask was never answered is run again
+	// after a restart. When ctx ends, Run stops what it started, children included, and returns promptly; what it
+	// has to show by then it may return beside the error.
+	Run(ctx context.Context, call Call) (Output, error)
+}
+
+// Definition is what there is to know about a tool before it is called.
+type Definition struct {
+	Name        string         // ^[A-Za-z][A-Za-z0-9_-]{0,63}$
+	Description string         // for the model
+	Schema      jsontext.Value // JSON Schema of the input, an object
+	Action      string         // the permission action; "" is the name
+	ReadOnly    bool           // it changes nothing anywhere, so running it again is harmless
+}
+
+// Call is one call with the identity that the tool acts under.
+type Call struct {
+	SessionID session.ID
+	MessageID session.MessageID
+	PartID    session.PartID
+	CallID    string
+	Agent     string
+	Name      string
+	Input     jsontext.Value // a JSON object that fits the schema
+
+	// Ask returns nil when the action is allowed, now or after somebody said so, and blocks until then. Its errors
+	// are *Denied, or the end of ctx.
+	Ask func(ctx context.Context, r Request) error
+	// Progress shows how the call comes along. It never blocks and may drop what comes too fast.
+	Progress func(o Output)
+}
+
+// Request asks for an action on resources.
+type Request struct {
+	Action    string
+	Resources []string
+	Save      []string       // what "always" will allow, as patterns; empty: always is not offered
+	Metadata  jsontext.Value // shown to whoever decides, e.g. {"diff": "…"}
+}
+
+// Output is what came of a call.
+type Output struct {
+	Title       string // one short line for people
+	Content     []session.ToolContent
+	Structured  jsontext.Value // an object for programs; may be nil
+	OutputPaths []string       // files that hold more
+	Attachments []session.File
+}
+
+// Denied says that permission was refused. Feedback, when not empty, is for the model, which goes on; without it the
+// work stops.
+type Denied struct {
+	Action    string
+	Resources []string
+	Feedback  string
+	Rule      *session.Rule // the rule that denied; nil when somebody did
+	Stop      bool          // the user declined: no further turn is made
+}
+
+func (d *Denied) Error() string {
+	switch {
+	case d.Rule != nil:
+		return fmt.Sprintf("permission denied: the rule {action %q, resource %q, deny} forbids %s %v", d.Rule.Action, d.Rule.Resource, d.Action, d.Resources)
+	case d.Feedback != "":
+		return fmt.Sprintf("permission denied for %s %v: %s", d.Action, d.Resources, d.Feedback)
+	default:
+		return fmt.Sprintf("permission denied for %s %v", d.Action, d.Resources)
+	}
+}
+
+// Failure is an error whose words are written for the model.
+type Failure struct{ Message string }
+
+func (f *Failure) Error() string { return f.Message }
+
+// Failf makes a Failure.
+func Failf(format string, args ...any) error { return &Failure{fmt.Sprintf(format, args...)} }
+
+// Settlement is the one outcome of a call: an Output that fits the limits, or an Error.
+type Settlement struct {
+	Output Output
+	Error  *session.Failure
+	Denied *Denied // set when the error is a refused permission
+}
