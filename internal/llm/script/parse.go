@@ -1,0 +1,117 @@
+package script
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxFile is the largest script file that is read, in bytes.
+const MaxFile = 16 << 20
+
+// Load reads the script file at path. Errors begin with the path and, where there is one, the line.
+func Load(path string) (Script, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Script{}, fmt.Errorf("open script: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err != nil {
+		return Script{}, fmt.Errorf("read script: %w", err)
+	}
+	s, err := Parse(data)
+	if err != nil {
+		return Script{}, fmt.Errorf("script %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Parse reads a script and validates it.
+func Parse(data []byte) (Script, error) {
+	if len(data) > MaxFile {
+		return Script{}, fmt.Errorf("larger than %d bytes", MaxFile)
+	}
+	var s Script
+	err := json.Unmarshal(data, &s,
+		json.RejectUnknownMembers(true),
+		json.WithUnmarshalers(json.UnmarshalFunc(parseDuration)))
+	if err != nil {
+		return Script{}, withLine(data, err)
+	}
+	if err := s.Validate(); err != nil {
+		return Script{}, err
+	}
+	return s, nil
+}
+
+func parseDuration(data []byte, d *time.Duration) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return errors.New(`a duration is a string such as "250ms" or "2s"`)
+	}
+	parsed, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf(`%q is not a duration; write "250ms" or "2s"`, clip(text, 40))
+	}
+	*d = parsed
+	return nil
+}
+
+// UnmarshalJSON accepts one string or an array of strings.
+func (c *Chunks) UnmarshalJSON(data []byte) error {
+	if jsontext.Value(data).Kind() == '[' {
+		return json.Unmarshal(data, (*[]string)(c))
+	}
+	var one string
+	if err := json.Unmarshal(data, &one); err != nil {
+		return errors.New("text is a string or an array of strings")
+	}
+	*c = Chunks{one}
+	return nil
+}
+
+// withLine says where in the file the JSON module found err.
+func withLine(data []byte, err error) error {
+	if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		cause := e.Err
+		switch {
+		case errors.Is(cause, json.ErrUnknownName):
+			name := e.JSONPointer.LastToken()
+			return fmt.Errorf("line %d: unknown key %q at %s", lineOf(data, e.ByteOffset), clip(name, 60), e.JSONPointer.Parent())
+		case cause == nil:
+			cause = fmt.Errorf("a JSON %s does not fit here", e.JSONKind)
+		}
+		return fmt.Errorf("line %d: %s: %w", lineOf(data, e.ByteOffset), e.JSONPointer, cause)
+	}
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if errors.Is(e.Err, jsontext.ErrDuplicateName) {
+			return fmt.Errorf("line %d: key %q appears twice", lineOf(data, e.ByteOffset), clip(e.JSONPointer.LastToken(), 60))
+		}
+		return fmt.Errorf("line %d: %w", lineOf(data, e.ByteOffset), e.Err)
+	}
+	return err
+}
+
+// lineOf returns the 1-based line of the first token at or after offset.
+func lineOf(data []byte, offset int64) int {
+	at := min(max(int(offset), 0), len(data))
+	for at < len(data) && bytes.IndexByte([]byte(" \t\r\n,:"), data[at]) >= 0 {
+		at++
+	}
+	return 1 + bytes.Count(data[:at], []byte("\n"))
+}
+
+// clip shortens s to n bytes for a message.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}

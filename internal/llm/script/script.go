@@ -1,0 +1,140 @@
+// Package script holds two models that need no network: the Player, which says what a script file tells it to say,
+// and the Guide, the rule-based default of an installation without a provider.
+//
+// A script is an ordered list of turns; each request that reaches the Player is answered by one of them. A turn is a
+// list of steps, played in order: text and reasoning in chunks, tool calls, pauses, gates and faults. Everything that
+// a real provider does to us, well or badly, can be written down, and is played through the same clocks (llm.Watch),
+// so that a test in a synctest bubble sees what a session would see.
+//
+// The file is JSON, strict: an unknown key is an error that names its line. This one runs a command and then ends:
+//
+//	{"turns": [
+//	  {"steps": [{"text": ["Let me ", "look."]},
+//	             {"call": {"id": "c1", "name": "bash", "arguments": {"command": "ls"}}}],
+//	   "usage": {"input": 100, "output": 20}},
+//	  {"steps": [{"call": {"name": "read", "arguments": {"filePath": {"$result": {"call": "c1", "line": 1}}}}}]},
+//	  {"repeat": true, "steps": [{"text": "Done."}]}
+//	]}
+//
+// A value {"$result": {…}} inside the arguments of a call is replaced by text of an earlier tool result; see Result.
+//
+// Which turn answers: the first turn with a Match that matches the last user text and is not used up; else the first
+// turn without Match that is not used up; else an error that says that the script has ended.
+package script
+
+import (
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The names under which the catalog knows the models of this package.
+const (
+	ProviderID  = "cairn"
+	GuideModel  = "guide"
+	ScriptModel = "script"
+)
+
+// Script is what a Player plays. Its JSON form is the file format.
+type Script struct {
+	Description string `json:"description,omitzero"`
+	Turns       []Turn `json:"turns"`
+}
+
+// Turn answers one request, or several.
+type Turn struct {
+	Match  string           `json:"match,omitzero"`  // a regular expression (RE2); the turn answers only if it matches the last user text
+	Repeat bool             `json:"repeat,omitzero"` // the turn is never used up
+	Times  int              `json:"times,omitzero"`  // how many requests the turn answers; 0 means one
+	Every  time.Duration    `json:"every,omitzero"`  // waited before each chunk; "20ms" in a file
+	Steps  []Step           `json:"steps"`
+	Usage  Usage            `json:"usage,omitzero"`
+	Finish llm.FinishReason `json:"finish,omitzero"` // default: tool-calls if the turn has a call, else stop
+}
+
+// Step is one thing that happens in a turn: exactly one of Text, Reasoning, Call, Delay, Gate and Fault is set.
+// Delays and gates before the first content are spent waiting for the provider's headers, later ones in silence.
+// A text or reasoning step is one block; the block just before a fault is left open, as a broken stream would.
+type Step struct {
+	Text      Chunks        `json:"text,omitzero"`
+	Reasoning Chunks        `json:"reasoning,omitzero"`
+	Call      *Call         `json:"call,omitzero"`
+	Delay     time.Duration `json:"delay,omitzero"` // "1.5s" in a file
+	Gate      string        `json:"gate,omitzero"`  // waits for the channel of this name in Player.Gates
+	Fault     *Fault        `json:"fault,omitzero"` // ends the turn; the last step
+
+	Open     bool         `json:"open,omitzero"`     // with Text or Reasoning: the block goes on in the next step of its kind
+	Times    int          `json:"times,omitzero"`    // with Text or Reasoning: the chunks are sent this many times; 0 means once
+	Metadata llm.Metadata `json:"metadata,omitzero"` // with Text, Reasoning or Call
+}
+
+// Chunks are the deltas of one block. In a file a single string stands for one chunk.
+type Chunks []string
+
+// Call is a tool call. Its input is Arguments, or Raw when that is set.
+type Call struct {
+	ID        string         `json:"id,omitzero"` // sent as written, so that a script can repeat an id; default call_<request>_<n>
+	Name      string         `json:"name"`
+	Arguments jsontext.Value `json:"arguments,omitzero"` // a JSON object; may hold {"$result": …}; default {}
+	Raw       string         `json:"raw,omitzero"`       // argument text that is sent verbatim, valid JSON or not
+	Split     int            `json:"split,omitzero"`     // bytes per delta of the argument text; 0 sends it whole
+	Cut       bool           `json:"cut,omitzero"`       // the stream ends, incomplete, in the middle of the argument text
+	Hosted    *Hosted        `json:"hosted,omitzero"`    // the provider ran the call itself
+}
+
+// Hosted is the outcome of a call that the provider ran.
+type Hosted struct {
+	Result  jsontext.Value `json:"result"`
+	IsError bool           `json:"isError,omitzero"`
+}
+
+// Usage is what the provider counted for a turn, in the meaning of llm.Usage.
+type Usage struct {
+	Input      int64          `json:"input,omitzero"`
+	Output     int64          `json:"output,omitzero"`
+	Reasoning  int64          `json:"reasoning,omitzero"`
+	CacheRead  int64          `json:"cacheRead,omitzero"`
+	CacheWrite int64          `json:"cacheWrite,omitzero"`
+	Total      int64          `json:"total,omitzero"`
+	Raw        jsontext.Value `json:"raw,omitzero"`
+}
+
+// Fault is a way in which a turn fails. Status, Class, Message, RetryAfter and RequestID shape the error of
+// FaultStatus; Message also that of the others.
+type Fault struct {
+	Kind       FaultKind     `json:"kind"`
+	Status     int           `json:"status,omitzero"`
+	Class      llm.Class     `json:"class,omitzero"` // default: what Status means
+	Message    string        `json:"message,omitzero"`
+	RetryAfter time.Duration `json:"retryAfter,omitzero"`
+	RequestID  string        `json:"requestID,omitzero"`
+}
+
+// FaultKind names a fault.
+type FaultKind string
+
+// The faults. Malformed tool arguments, cut ones and repeated ids are written in Call.
+const (
+	FaultConnectHang FaultKind = "connect-hang" // no connection until a clock or the caller ends the wait; first step only
+	FaultHeaderHang  FaultKind = "header-hang"  // connected, no headers; first step only
+	FaultSilence     FaultKind = "silence"      // headers and what was said so far, then nothing
+	FaultReset       FaultKind = "reset"        // the connection breaks
+	FaultEnd         FaultKind = "end"          // the stream ends without a finish
+	FaultStatus      FaultKind = "status"       // the provider refuses with Status or Class; later steps: an error in the stream
+	FaultMalformed   FaultKind = "malformed"    // bytes that the protocol does not allow
+	FaultEmpty       FaultKind = "empty"        // a well-formed answer with nothing in it; first step only
+)
+
+// Result finds text in the tool results of the request. Call names the call whose result is meant (the last one of
+// that id); without it Index counts the results, 0 the first and -1 the last. Line, if not 0, takes one line of the
+// text, 1 the first and -1 the last that is not empty. Regexp, if set, takes what its group Group matches; Group
+// defaults to 1, or to the whole match if the expression has no group. What cannot be found ends the turn with an
+// error that says what was missing.
+type Result struct {
+	Call   string `json:"call,omitzero"`
+	Index  *int   `json:"index,omitzero"` // default -1
+	Line   int    `json:"line,omitzero"`
+	Regexp string `json:"regexp,omitzero"`
+	Group  *int   `json:"group,omitzero"`
+}
