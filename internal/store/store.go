@@ -6,12 +6,16 @@
 //   - Update runs its function in one transaction: all of it is visible and stored, or none. Transactions are
 //     serialised. When Update returns nil after a Durable transaction, the data survives a power cut.
 //   - View runs its function on one consistent snapshot. It may run beside an Update and sees nothing of it.
-//   - The store decides how rows are kept, never what they mean.
+//   - The store decides how rows are kept, never what they mean. Stored JSON is deterministic; unknown fields survive.
+//   - Bytes that are no longer what was stored are never served: reading them is an ErrDamaged that names the session.
+//
+// A limit of 0 is no limit. The function of an Update or a View does not call the store again.
 package store
 
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -23,8 +27,8 @@ type Store interface {
 	// Update runs f in a transaction and commits it with the durability asked for. It may run f more than once, so f
 	// touches nothing outside tx but variables that it sets anew each time. Many Updates may share one commit. An
 	// error of f rolls back f's changes only and is returned as it is; a failure of the commit is returned as an
-	// error that is ErrUnavailable, and nothing of the transaction was stored unless it is also ErrUncertain.
-	// ctx bounds the wait for the transaction to begin; once begun it runs to its end.
+	// error that is ErrUnavailable, and nothing of the transaction was stored unless it is also ErrUncertain. A panic
+	// of f counts as an error of f. ctx bounds the wait for the transaction to begin; once begun it runs to its end.
 	Update(ctx context.Context, d Durability, f func(Tx) error) error
 
 	// View runs f on a snapshot.
@@ -52,7 +56,31 @@ var (
 	ErrUncertain = errors.New("commit outcome unknown")
 	// ErrReadOnly says that the store was opened for reading only. It is an ErrUnavailable too.
 	ErrReadOnly = errors.New("store is read-only")
+	// ErrDamaged says that stored bytes are not those that were written. Errors that are ErrDamaged are a *Damage and
+	// an ErrUnavailable too.
+	ErrDamaged = errors.New("stored data is damaged")
 )
+
+// Damage is an ErrDamaged: what is damaged and how. Other sessions can be used.
+type Damage struct {
+	SessionID session.ID // "" if it is the whole store
+	Seq       int64      // of the event or message; -1 if it is neither
+	Detail    string
+}
+
+func (d *Damage) Error() string {
+	switch {
+	case d.SessionID == "":
+		return "stored data is damaged: " + d.Detail
+	case d.Seq < 0:
+		return fmt.Sprintf("stored data of session %s is damaged: %s", d.SessionID, d.Detail)
+	default:
+		return fmt.Sprintf("stored data of session %s at seq %d is damaged: %s", d.SessionID, d.Seq, d.Detail)
+	}
+}
+
+// Is reports whether target is ErrDamaged or ErrUnavailable.
+func (d *Damage) Is(target error) bool { return target == ErrDamaged || target == ErrUnavailable }
 
 // Reader reads a snapshot. Values that it returns belong to the caller. A missing row is (zero, false, nil) where a
 // method returns a bool.
@@ -133,7 +161,7 @@ type SessionAnchor struct {
 type SessionReader interface {
 	Session(id session.ID) (*session.Session, bool, error)
 	Sessions(q SessionQuery) ([]*session.Session, error)
-	// Unfinished returns the sessions marked by SetUnfinished, longest untouched first.
+	// Unfinished returns the sessions marked by SetUnfinished, longest untouched first, by (updated, id).
 	Unfinished(limit int) ([]session.ID, error)
 }
 
@@ -143,7 +171,8 @@ type SessionWriter interface {
 	PutSession(s *session.Session) error
 	// DeleteSession removes the session with its events, messages, inbox, epoch and asks. Its spend stays.
 	DeleteSession(id session.ID) error
-	// SetUnfinished marks whether the session has work that a restart must look at.
+	// SetUnfinished marks whether the session has work that a restart must look at. A session that has no row is left
+	// alone; a new row is not marked.
 	SetUnfinished(id session.ID, unfinished bool) error
 }
 
@@ -196,7 +225,7 @@ type InboxReader interface {
 
 // InboxWriter writes admitted prompts.
 type InboxWriter interface {
-	// PutInput inserts or replaces the row.
+	// PutInput inserts or replaces the row. An id that another session uses is an error of code conflict.
 	PutInput(in *session.Input) error
 	DeleteInput(m session.MessageID) error
 }
@@ -225,19 +254,19 @@ type EpochWriter interface {
 type AskReader interface {
 	// Ask returns the ask with the id, pending or replied; Reply is "" while it is pending.
 	Ask(a session.AskID) (*AskRow, bool, error)
-	// Asks returns asks in order of asking: of one session, or of all ("").
+	// Asks returns asks in order of asking: of one session by seq, or of all ("") by (time, session, seq).
 	Asks(id session.ID, pendingOnly bool) ([]*AskRow, error)
-	// Approvals returns the saved approvals of the project ("" all projects), oldest first.
+	// Approvals returns the saved approvals of the project ("" all projects), oldest first, by (time, id).
 	Approvals(p session.ProjectID) ([]Approval, error)
 }
 
 // AskRow is an ask and, once there is one, its reply.
 type AskRow struct {
 	session.PendingAsk
-	Seq     int64
-	Reply   session.Reply
-	Message string
-	By      string
+	Seq     int64         `json:"seq"`
+	Reply   session.Reply `json:"reply,omitzero"`
+	Message string        `json:"message,omitzero"`
+	By      string        `json:"by,omitzero"`
 }
 
 // Approval allows an action on the resources that match, in one project, until it is revoked.
@@ -251,8 +280,10 @@ type Approval struct {
 
 // AskWriter writes asks and saved approvals.
 type AskWriter interface {
+	// PutAsk inserts or replaces the row. An id that another session uses is an error of code conflict.
 	PutAsk(a *AskRow) error
-	// PutApproval saves the approval unless an equal one exists.
+	// PutApproval saves the approval unless one of the same project, action and resource exists. An id that exists
+	// otherwise is an error of code conflict.
 	PutApproval(a Approval) error
 	DeleteApproval(id string) (existed bool, err error)
 }

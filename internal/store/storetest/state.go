@@ -1,0 +1,123 @@
+package storetest
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// state is the content of a Memory. A committed state is never changed: a transaction works on a fork. What is
+// reachable from two states is shared; appended slices share their array, which is safe because states form one line
+// (a state is forked again only after the other fork was thrown away).
+type state struct {
+	position  int64
+	feed      []*store.Row
+	sessions  table[session.ID, *home]
+	eventIDs  table[session.EventID, struct{}]
+	messages  table[session.MessageID, session.ID] // whose the id is
+	inputs    table[session.MessageID, session.ID]
+	asks      table[session.AskID, session.ID]
+	approvals []store.Approval
+	spend     []store.Spend
+}
+
+// home is what belongs to one session and goes with it.
+type home struct {
+	row        *sessionRow // nil if only events and the like are there
+	unfinished bool
+	events     []*store.Row
+	messages   []*messageRow // by seq
+	inputs     []*inputRow
+	asks       []*askRow
+	epoch      *store.Epoch
+}
+
+type sessionRow struct {
+	key  session.Session // shares nothing with data; only its plain fields are used
+	data []byte
+}
+
+type messageRow struct {
+	store.RawMessage
+	callID string
+}
+
+type inputRow struct {
+	id              session.MessageID
+	delivery        session.Delivery
+	order, admitted int64
+	pending         bool
+	data            []byte
+}
+
+type askRow struct {
+	id      session.AskID
+	session session.ID
+	time    int64
+	seq     int64
+	pending bool
+	data    []byte
+}
+
+func (s *state) fork() *state {
+	f := *s
+	f.sessions, f.eventIDs, f.messages = s.sessions.fork(), s.eventIDs.fork(), s.messages.fork()
+	f.inputs, f.asks = s.inputs.fork(), s.asks.fork()
+	return &f
+}
+
+// detached returns the state with arrays of its own, so that a second line of states can begin.
+func (s *state) detached() *state {
+	f := s.fork()
+	f.feed, f.spend, f.approvals = slices.Clone(s.feed), slices.Clone(s.spend), slices.Clone(s.approvals)
+	s.sessions.all(func(id session.ID, h *home) {
+		c := *h
+		c.events, c.messages = slices.Clone(h.events), slices.Clone(h.messages)
+		c.inputs, c.asks = slices.Clone(h.inputs), slices.Clone(h.asks)
+		f.sessions.put(id, &c)
+	})
+	return f
+}
+
+func encode(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }
+
+func decode[T any](data []byte) (*T, error) {
+	v := new(T)
+	if err := json.Unmarshal(data, v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// cloned copies bytes; none are nil.
+func cloned(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return bytes.Clone(b)
+}
+
+func clonedRow(r *store.Row) store.Row {
+	c := *r
+	c.Data, c.Private = cloned(r.Data), cloned(r.Private)
+	return c
+}
+
+func clonedRows(rows []*store.Row, limit int) []store.Row {
+	out := make([]store.Row, 0, len(bounded(rows, limit)))
+	for _, r := range bounded(rows, limit) {
+		out = append(out, clonedRow(r))
+	}
+	return out
+}
+
+func bounded[T any](s []T, limit int) []T {
+	if limit > 0 && len(s) > limit {
+		return s[:limit]
+	}
+	return s
+}

@@ -1,0 +1,221 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// tx implements store.Tx on a fork of the committed state.
+type tx struct {
+	reader
+	own map[session.ID]*home // homes that this transaction copied and may change
+}
+
+func newTx(base *state) *tx {
+	return &tx{reader{base.fork()}, map[session.ID]*home{}}
+}
+
+// edit returns the session's home for changing. Its slices are still shared: they may be appended to, not written.
+func (t *tx) edit(id session.ID) *home {
+	if h := t.own[id]; h != nil {
+		return h
+	}
+	h := *t.home(id)
+	t.own[id] = &h
+	t.s.sessions.put(id, &h)
+	return &h
+}
+
+func (t *tx) InsertEvent(r store.Row) (int64, error) {
+	h := t.edit(r.SessionID)
+	if head := int64(len(h.events)) - 1; r.Seq != head+1 {
+		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", r.ID, r.Seq, head+1)
+	}
+	if _, used := t.s.eventIDs.get(r.ID); used {
+		return 0, fmt.Errorf("insert event %s: the id exists", r.ID)
+	}
+	row := clonedRow(&r)
+	t.s.position++
+	row.Position = t.s.position
+	h.events = append(h.events, &row)
+	t.s.feed = append(t.s.feed, &row)
+	t.s.eventIDs.put(r.ID, struct{}{})
+	return row.Position, nil
+}
+
+func (t *tx) PutSession(s *session.Session) error {
+	data, err := encode(s)
+	if err != nil {
+		return fmt.Errorf("put session %s: %w", s.ID, err)
+	}
+	h := t.edit(s.ID)
+	h.row = &sessionRow{key: *s, data: data}
+	return nil
+}
+
+func (t *tx) DeleteSession(id session.ID) error {
+	h := t.home(id)
+	for _, e := range h.events {
+		t.s.eventIDs.remove(e.ID)
+	}
+	for _, m := range h.messages {
+		t.s.messages.remove(m.ID)
+	}
+	for _, in := range h.inputs {
+		t.s.inputs.remove(in.id)
+	}
+	for _, a := range h.asks {
+		t.s.asks.remove(a.id)
+	}
+	if len(h.events) > 0 {
+		t.s.feed = without(t.s.feed, func(r *store.Row) bool { return r.SessionID == id })
+	}
+	t.s.sessions.remove(id)
+	delete(t.own, id)
+	return nil
+}
+
+func (t *tx) SetUnfinished(id session.ID, unfinished bool) error {
+	if t.home(id).row != nil {
+		t.edit(id).unfinished = unfinished
+	}
+	return nil
+}
+
+func (t *tx) PutMessage(id session.ID, m session.Message) error {
+	head := m.Meta()
+	if owner, used := t.s.messages.get(head.ID); used && owner != id {
+		return session.Conflict("message", string(head.ID), "is used by another session")
+	}
+	data, err := encode(m)
+	if err != nil {
+		return fmt.Errorf("put message %s: %w", head.ID, err)
+	}
+	row := &messageRow{RawMessage: store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data}}
+	if sh, ok := m.(*session.Shell); ok {
+		row.callID = sh.CallID
+	}
+	h := t.edit(id)
+	i, found := slices.BinarySearchFunc(h.messages, row, func(a, b *messageRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	_, used := t.s.messages.get(head.ID)
+	switch {
+	case found && (h.messages[i].ID != row.ID || h.messages[i].Type != row.Type), !found && used:
+		return fmt.Errorf("put message %s: seq %d or type %s is not that of the stored message", row.ID, row.Seq, row.Type)
+	case found:
+		h.messages = slices.Clone(h.messages)
+		h.messages[i] = row
+	case i == len(h.messages):
+		h.messages = append(h.messages, row)
+	default:
+		h.messages = slices.Insert(slices.Clone(h.messages), i, row)
+	}
+	t.s.messages.put(head.ID, id)
+	return nil
+}
+
+func (t *tx) DeleteMessages(id session.ID, after int64) error {
+	h := t.edit(id)
+	keep := []*messageRow{}
+	for _, m := range h.messages {
+		if m.Seq > after {
+			t.s.messages.remove(m.ID)
+		} else {
+			keep = append(keep, m)
+		}
+	}
+	h.messages = keep
+	return nil
+}
+
+func (t *tx) PutInput(in *session.Input) error {
+	if owner, used := t.s.inputs.get(in.ID); used && owner != in.SessionID {
+		return session.Conflict("input", string(in.ID), "is used by another session")
+	}
+	data, err := encode(in)
+	if err != nil {
+		return fmt.Errorf("put input %s: %w", in.ID, err)
+	}
+	h := t.edit(in.SessionID)
+	h.inputs = append(without(h.inputs, func(r *inputRow) bool { return r.id == in.ID }), &inputRow{
+		id: in.ID, delivery: in.Delivery, order: in.Order, admitted: in.AdmittedSeq, pending: in.PromotedSeq == nil, data: data,
+	})
+	t.s.inputs.put(in.ID, in.SessionID)
+	return nil
+}
+
+func (t *tx) DeleteInput(m session.MessageID) error {
+	id, used := t.s.inputs.get(m)
+	if !used {
+		return nil
+	}
+	h := t.edit(id)
+	h.inputs = without(h.inputs, func(r *inputRow) bool { return r.id == m })
+	t.s.inputs.remove(m)
+	return nil
+}
+
+func (t *tx) PutEpoch(id session.ID, e store.Epoch) error {
+	e.Snapshot = cloned(e.Snapshot)
+	t.edit(id).epoch = &e
+	return nil
+}
+
+func (t *tx) DeleteEpoch(id session.ID) error {
+	t.edit(id).epoch = nil
+	return nil
+}
+
+func (t *tx) PutAsk(a *store.AskRow) error {
+	if owner, used := t.s.asks.get(a.ID); used && owner != a.SessionID {
+		return session.Conflict("ask", string(a.ID), "is used by another session")
+	}
+	data, err := encode(a)
+	if err != nil {
+		return fmt.Errorf("put ask %s: %w", a.ID, err)
+	}
+	h := t.edit(a.SessionID)
+	h.asks = append(without(h.asks, func(r *askRow) bool { return r.id == a.ID }), &askRow{
+		id: a.ID, session: a.SessionID, time: a.Time, seq: a.Seq, pending: a.Reply == "", data: data,
+	})
+	t.s.asks.put(a.ID, a.SessionID)
+	return nil
+}
+
+func (t *tx) PutApproval(a store.Approval) error {
+	equal := func(b store.Approval) bool {
+		return b.ProjectID == a.ProjectID && b.Action == a.Action && b.Resource == a.Resource
+	}
+	if slices.ContainsFunc(t.s.approvals, equal) {
+		return nil
+	}
+	if slices.ContainsFunc(t.s.approvals, func(b store.Approval) bool { return b.ID == a.ID }) {
+		return session.Conflict("approval", a.ID, "exists for something else")
+	}
+	t.s.approvals = append(t.s.approvals, a)
+	return nil
+}
+
+func (t *tx) DeleteApproval(id string) (bool, error) {
+	n := len(t.s.approvals)
+	t.s.approvals = without(t.s.approvals, func(a store.Approval) bool { return a.ID == id })
+	return len(t.s.approvals) < n, nil
+}
+
+func (t *tx) AddSpend(s store.Spend) error {
+	for _, b := range t.s.spend {
+		if b.SessionID == s.SessionID && b.Seq == s.Seq {
+			return nil
+		}
+	}
+	t.s.spend = append(t.s.spend, s)
+	return nil
+}
+
+// without returns a new slice of those that do not match.
+func without[T any](s []T, match func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(s), match)
+}
