@@ -1,0 +1,67 @@
+# What CI runs is `make check`. Every step can be run alone; each says on failure what to do.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+# Tools are pinned in tools/go.mod, a module of its own, so that they never reach go.mod.
+TOOL := go tool -modfile=tools/go.mod
+
+# The race detector needs a C compiler. Without one the tests run without it, and say so.
+RACE := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
+BUDGET_MIB := 34
+PKG ?= ./...
+
+.PHONY: check build test bench soak fuzz fmt modern format vet staticcheck lint archtest generated tidy size help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+check: format archtest vet lint staticcheck generated tidy size test ## everything that CI checks, cheapest first
+	@echo "check: all good"
+
+build: ## the static binary, ./cairn
+	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o cairn .
+
+test: ## tests, with the race detector, in random order
+	@$(if $(RACE),:,echo "test: no C compiler: WITHOUT the race detector")
+	$(if $(RACE),CGO_ENABLED=1 )go test $(RACE) -shuffle=on -timeout=10m $(PKG)
+
+bench: ## benchmarks, once each; see bench/README.md for how to compare
+	go test -run='^$$' -bench=. -benchmem $(PKG)
+
+soak: ## the crash and soak tests with their full figures; takes long
+	CAIRN_SOAK=1 go test -count=1 -timeout=2h -run='Crash|Kill|Cut|Soak' $(PKG)
+
+fuzz: ## every fuzz target for FUZZTIME each
+	@tools/fuzz $${FUZZTIME:-20s}
+
+fmt: ## format everything in place
+	@$(TOOL) gofumpt -w $$(tools/sources)
+
+modern: ## show where newer Go says it shorter; advice, not a check
+	@go fix -diff $(PKG)
+
+format:
+	@bad=$$($(TOOL) gofumpt -l $$(tools/sources)); \
+	if [ -n "$$bad" ]; then printf 'format: run make fmt:\n%s\n' "$$bad"; exit 1; fi; echo "format: ok"
+
+vet:
+	@go vet $(PKG) && echo "vet: ok"
+
+staticcheck:
+	@$(TOOL) staticcheck $(PKG) && echo "staticcheck: ok"
+
+lint: # the list, argued, is tools/lint/main.go
+	@go build -C tools -o ../bin/lint ./lint && go vet -vettool=bin/lint $(PKG) && echo "lint: ok"
+
+archtest:
+	@go test ./internal/archtest
+
+generated:
+	@tools/generated
+
+tidy:
+	@tools/tidy
+
+size:
+	@tools/size $(BUDGET_MIB)

@@ -1,0 +1,46 @@
+package archtest
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestHouse holds the tree as it stands to every rule.
+func TestHouse(t *testing.T) {
+	tree, err := Load(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tree.Packages["archtest"] == nil {
+		t.Fatal("the tree does not contain this package; Load looks in the wrong place")
+	}
+	for _, rule := range Rules() {
+		t.Run(rule.Name, func(t *testing.T) {
+			for _, f := range rule.Check(tree) {
+				t.Error(f)
+			}
+		})
+	}
+	for _, f := range checkStale(tree, longFunctions) {
+		t.Error(f)
+	}
+}
+
+// TestLinked looks at what the binary links. It needs the module cache, not the network.
+func TestLinked(t *testing.T) {
+	if _, err := os.Stat("../../main.go"); err != nil {
+		t.Skip("there is no main.go yet")
+	}
+	cmd := exec.Command("go", "list", "-deps", ".")
+	cmd.Dir = "../.."
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for _, f := range checkLinked(strings.Fields(string(out))) {
+		t.Error(f)
+	}
+}

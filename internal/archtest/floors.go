@@ -1,0 +1,155 @@
+package archtest
+
+import "strings"
+
+// kind says what a package is for; some laws speak of kinds.
+type kind string
+
+const (
+	words      kind = "words"
+	rules      kind = "rules"
+	record     kind = "record"
+	loop       kind = "loop"
+	driver     kind = "driver"
+	capability kind = "capability"
+	view       kind = "view"
+	surface    kind = "surface"
+	wiring     kind = "wiring"
+	proof      kind = "proof" // exists to test or check the others
+)
+
+type place struct {
+	floor int
+	kind  kind
+}
+
+// house is the floor table. A new package gets its line here in the change that creates it.
+var house = []struct {
+	floor    int
+	kind     kind
+	packages string
+}{
+	{0, words, "session llm fault"},
+	{1, rules, "permission tool systemcontext store llm/sse"},
+	{2, record, "projection eventlog"},
+	{3, loop, "engine"},
+	{4, capability, "config catalog agent snapshot skill instruction project mcp lsp pty"},
+	{4, driver, "store/sqlstore store/sqlite store/postgres"},
+	{4, driver, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
+	{4, driver, "llm/provider llm/script llm/replay"},
+	{4, driver, "tool/builtin"},
+	{4, proof, "check store/storetest"},
+	{5, view, "opencode jsontree"},
+	{6, surface, "api server server/v1 server/v2 server/sse cli tui"},
+	{7, wiring, "host main"},
+	{7, proof, "crashtest archtest"},
+}
+
+// edge is an allowed exception from one package to another.
+type edge struct{ from, to, reason string }
+
+// sameFloor lists the imports between packages of one floor.
+var sameFloor = []edge{
+	{"tool", "permission", "a call is authorised as part of settling it"},
+	{"eventlog", "projection", "an event and its rows are one transaction"},
+	{"cli", "api", "the CLI is a client of the API"},
+	{"tui", "api", "the TUI is a client of the API"},
+	{"server/v2", "api", "server and client share one set of wire types"},
+	{"server", "server/v1", "the listener mounts both contracts"},
+	{"server", "server/v2", "the listener mounts both contracts"},
+	{"server/v1", "server/sse", "one writer of event streams"},
+	{"server/v2", "server/sse", "one writer of event streams"},
+	{"main", "host", "main hands the CLI the way to open a host, which the CLI must not import"},
+	{"crashtest", "host", "the kill harness runs the whole process"},
+}
+
+// driverEdges lists who besides host imports a driver.
+var driverEdges = []edge{
+	{"store/sqlite", "store/sqlstore", "the SQL is written once, under every dialect"},
+	{"store/postgres", "store/sqlstore", "the SQL is written once, under every dialect"},
+	{"llm/provider", "llm/anthropic", "the vendor table names each vendor's protocol"},
+	{"llm/provider", "llm/openairesponses", "the vendor table names each vendor's protocol"},
+	{"llm/provider", "llm/openaichat", "the vendor table names each vendor's protocol"},
+	{"llm/provider", "llm/gemini", "the vendor table names each vendor's protocol"},
+	{"llm/provider", "llm/bedrock", "the vendor table names each vendor's protocol"},
+}
+
+func allowed(list []edge, from, to string) bool {
+	for _, e := range list {
+		if e.from == from && e.to == to {
+			return true
+		}
+	}
+	return false
+}
+
+// placeOf finds a package in the floor table.
+func placeOf(name string) (place, bool) {
+	for _, row := range house {
+		for _, p := range strings.Fields(row.packages) {
+			if p == name {
+				return place{row.floor, row.kind}, true
+			}
+		}
+	}
+	return place{}, false
+}
+
+// checkFloors is law 1: a package imports lower floors, never its own or a higher one.
+//
+// Tests look a little further: sideways, at drivers and proofs (a test wires real pieces instead of mocks), and the
+// tests of surfaces at host. They never look up otherwise.
+func checkFloors(t *Tree) []Finding {
+	var out []Finding
+	for _, p := range t.sorted() {
+		if p.testOnly() {
+			continue
+		}
+		from, ok := placeOf(p.Name)
+		if !ok {
+			out = append(out, found(p.Name, "has no floor; add it to the table in internal/archtest/floors.go "+
+				"on the lowest floor that is above everything it imports"))
+			continue
+		}
+		imports := t.edges(p, false)
+		for _, to := range sortedKeys(imports) {
+			out = append(out, climbs(p.Name, from, to, imports[to])...)
+		}
+		imports = t.edges(p, true)
+		for _, to := range sortedKeys(imports) {
+			out = append(out, testClimbs(from, to, imports[to])...)
+		}
+	}
+	return out
+}
+
+func climbs(name string, from place, to, file string) []Finding {
+	target, ok := placeOf(to)
+	switch {
+	case !ok:
+		return nil // reported where that package stands
+	case target.floor < from.floor:
+		return nil
+	case target.floor > from.floor:
+		return []Finding{found(file, "%s (floor %d) imports %s (floor %d): imports point down; declare the one or "+
+			"two methods you need as an interface where you stand", name, from.floor, to, target.floor)}
+	case allowed(sameFloor, name, to) || allowed(driverEdges, name, to):
+		return nil
+	default:
+		return []Finding{found(file, "%s imports %s on its own floor %d; if it must, list the edge with its reason "+
+			"in sameFloor (internal/archtest/floors.go)", name, to, from.floor)}
+	}
+}
+
+func testClimbs(from place, to, file string) []Finding {
+	target, ok := placeOf(to)
+	switch {
+	case !ok, target.floor <= from.floor, target.kind == driver, target.kind == proof:
+		return nil
+	case to == "host" && from.kind == surface:
+		return nil
+	default:
+		return []Finding{found(file, "a test on floor %d imports %s (floor %d); move the test up to what it tests",
+			from.floor, to, target.floor)}
+	}
+}

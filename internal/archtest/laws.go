@@ -1,0 +1,183 @@
+package archtest
+
+import (
+	"go/ast"
+	"strings"
+)
+
+const jsonModule = "github.com/go-json-experiment/json"
+
+// checkDrivers is law 2: a driver is imported by host only. Nobody else can know whether it is SQLite. Tests may
+// wire a real driver instead of a mock.
+func checkDrivers(t *Tree) []Finding {
+	var out []Finding
+	for _, p := range t.sorted() {
+		if p.Name == "host" || p.testOnly() {
+			continue
+		}
+		imports := t.edges(p, false)
+		for _, to := range sortedKeys(imports) {
+			target, _ := placeOf(to)
+			if target.kind == driver && !allowed(driverEdges, p.Name, to) {
+				out = append(out, found(imports[to], "%s imports the driver %s; only host may: take an interface "+
+					"and let host pass the driver in", p.Name, to))
+			}
+		}
+	}
+	return out
+}
+
+// checkViews is law 3: v1 and v2 do not know each other, not even in tests, and the engine knows neither.
+func checkViews(t *Tree) []Finding {
+	stranger := map[string][]string{
+		"server/v1": {"server/v2"},
+		"server/v2": {"server/v1", "opencode"},
+		"engine":    {"server/v1", "server/v2", "opencode", "api"},
+	}
+	var out []Finding
+	for _, p := range t.sorted() {
+		for _, to := range stranger[p.Name] {
+			for _, test := range []bool{false, true} {
+				if file := t.edges(p, test)[to]; file != "" {
+					out = append(out, found(file, "%s knows %s; the contracts do not know each other and the engine "+
+						"knows neither: put the word into session and let each translate", p.Name, to))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// checkAppend is law 4: eventlog.Append is called by the engine only.
+//
+// Syntactic and therefore wider than the law: outside engine, eventlog and tests, a package that imports eventlog
+// uses no selector .Append on a value, and no package but the record and the store declares an interface method of
+// that name (through which a Log could be passed in).
+func checkAppend(t *Tree) []Finding {
+	var out []Finding
+	for _, p := range t.sorted() {
+		switch p.Name {
+		case "engine", "eventlog", "store", "crashtest":
+			continue
+		}
+		knows := t.edges(p, false)["eventlog"] != ""
+		for _, f := range p.Files {
+			if !f.Test {
+				out = append(out, t.appends(f, knows)...)
+			}
+		}
+	}
+	return out
+}
+
+func (t *Tree) appends(f *File, knows bool) []Finding {
+	var out []Finding
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			x, isIdent := n.X.(*ast.Ident)
+			if knows && n.Sel.Name == "Append" && (!isIdent || !importsAs(f, x.Name)) {
+				out = append(out, found(t.at(n.Sel.Pos()), "Append is the engine's; a session changes through an engine "+
+					"method (surfaces get Tail and Live)"))
+			}
+		case *ast.InterfaceType:
+			for _, m := range n.Methods.List {
+				if len(m.Names) == 1 && m.Names[0].Name == "Append" {
+					out = append(out, found(t.at(m.Pos()), "an interface with Append would let a log in by the back "+
+						"door; ask the engine for the change you want"))
+				}
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// importsAs says whether name is the local name of an import of f (so name.Append is a function, not a method).
+func importsAs(f *File, name string) bool {
+	for _, spec := range f.AST.Imports {
+		p := strings.Trim(spec.Path.Value, `"`)
+		if spec.Name != nil && spec.Name.Name == name {
+			return true
+		}
+		if spec.Name == nil && p[strings.LastIndex(p, "/")+1:] == name {
+			return true
+		}
+	}
+	return false
+}
+
+// checkBelowLoop is law 5: capabilities and drivers do not import engine or eventlog.
+func checkBelowLoop(t *Tree) []Finding {
+	var out []Finding
+	for _, p := range t.sorted() {
+		at, _ := placeOf(p.Name)
+		if at.kind != capability && at.kind != driver {
+			continue
+		}
+		imports := t.edges(p, false)
+		for _, to := range []string{"engine", "eventlog"} {
+			if file := imports[to]; file != "" {
+				out = append(out, found(file, "%s is a %s and imports %s; satisfy an interface declared there, or "+
+					"take a one-method interface from host", p.Name, at.kind, to))
+			}
+		}
+	}
+	return out
+}
+
+// checkWords is law 6: session and llm import the standard library and the JSON module only, and not each other;
+// fault imports the standard library only. Their tests may compare with go-cmp and friends, but not meet either.
+func checkWords(t *Tree) []Finding {
+	var out []Finding
+	for _, name := range []string{"session", "llm", "fault"} {
+		p := t.Packages[name]
+		if p == nil {
+			continue
+		}
+		for _, f := range p.Files {
+			for _, imp := range f.Imports {
+				if !wordsMayImport(t, f, name, imp) {
+					out = append(out, found(f.Path, "%s imports %s; words stand on the standard library and the JSON "+
+						"module only, and session and llm do not know each other (the engine translates)", name, imp))
+				}
+			}
+		}
+	}
+	return out
+}
+
+func wordsMayImport(t *Tree, f *File, name, imp string) bool {
+	to, own := t.own(imp)
+	switch {
+	case own:
+		return to == name // an external test package imports what it tests
+	case isStd(imp), f.Test:
+		return true
+	default:
+		return name != "fault" && (imp == jsonModule || strings.HasPrefix(imp, jsonModule+"/"))
+	}
+}
+
+func isStd(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".")
+}
+
+// checkProofs: what exists to test the others is imported by tests only. check is a product too (cairn fsck).
+func checkProofs(t *Tree) []Finding {
+	var out []Finding
+	for _, p := range t.sorted() {
+		from, _ := placeOf(p.Name)
+		if from.kind == proof {
+			continue
+		}
+		imports := t.edges(p, false)
+		for _, to := range sortedKeys(imports) {
+			if target, _ := placeOf(to); target.kind == proof && to != "check" {
+				out = append(out, found(imports[to], "%s imports %s, which is for tests only", p.Name, to))
+			}
+		}
+	}
+	return out
+}
