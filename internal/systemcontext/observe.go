@@ -1,0 +1,47 @@
+package systemcontext
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// observation is what one look at one source saw.
+type observation struct {
+	key       string
+	available bool
+	value     value
+}
+
+// observe runs all loaders concurrently, once, and keeps the order of the sources (SC-2). A panicking loader is a bug
+// of its source and becomes an error here, so that it ends one turn and not the process.
+func observe(ctx context.Context, c Context) ([]observation, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	seen := make([]observation, len(c))
+	errs := make([]error, len(c))
+	var wg sync.WaitGroup
+	for i, s := range c {
+		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					errs[i] = fmt.Errorf("system context source %s: its loader panicked: %v\n%s", s.key, p, debug.Stack())
+				}
+			}()
+			seen[i].key = s.key
+			seen[i].value, seen[i].available = s.observe(ctx)
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil { // what a cancelled loader says is no observation
+		return nil, context.Cause(ctx)
+	}
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return seen, nil
+}

@@ -1,0 +1,93 @@
+package systemcontext
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+)
+
+// world is what a random run sets the sources to: a value, unavailable, or absent.
+type world map[string]string
+
+const (
+	isMissing = "?"
+	isAbsent  = ""
+)
+
+func (w world) context(keys []string) Context {
+	var c Context
+	for _, key := range keys {
+		if v := w[key]; v != isAbsent {
+			c = append(c, (&fake{key: key, value: v, missing: v == isMissing, noRemoval: strings.HasSuffix(key, "n")}).source())
+		}
+	}
+	return c
+}
+
+// listener is a model that believes what it is told: it knows the last value stated of each key.
+type listener map[string]string
+
+func (l listener) hear(text string) {
+	for part := range strings.SplitSeq(text, "\n\n") {
+		key, rest, _ := strings.Cut(part, " ")
+		switch v, isValue := strings.CutPrefix(rest, "is "); {
+		case rest == "is gone":
+			delete(l, key)
+		case isValue:
+			l[key] = strings.Trim(strings.TrimPrefix(v, "now "), `"`)
+		}
+	}
+}
+
+// Whatever the sources do, who reads the baseline and then every text knows each source that can be seen at its value
+// of now, keeps what is unavailable at its last known value, and knows nothing that is absent.
+func TestListenerKnowsTheTruth(t *testing.T) {
+	keys := []string{"x/a", "x/b", "x/c", "x/an", "x/bn"}
+	rapid.Check(t, func(t *rapid.T) {
+		believes := listener{}
+		known := map[string]string{}
+		raw := jsontext.Value(`{}`)
+		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
+			w := world{}
+			for _, key := range keys {
+				w[key] = rapid.SampledFrom([]string{isAbsent, isMissing, "1", "2", "3"}).Draw(t, fmt.Sprint(key, step))
+			}
+			order := rapid.Permutation(slices.Clone(keys)).Draw(t, "order")
+			act := Reconcile
+			if rapid.IntRange(0, 4).Draw(t, "compacts") == 0 {
+				act = Replace
+			}
+			o, err := act(t.Context(), w.context(order), raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch o.Kind {
+			case OutcomeBlocked:
+				continue // the old generation stays; nothing is said
+			case OutcomeReady:
+				clear(believes)
+				believes.hear(o.Generation.Baseline)
+				raw = o.Generation.Snapshot
+			case OutcomeUpdated:
+				believes.hear(o.Text)
+				raw = o.Generation.Snapshot
+			}
+			for key, v := range w {
+				switch v {
+				case isAbsent:
+					delete(known, key)
+				case isMissing:
+				default:
+					known[key] = v
+				}
+			}
+			if fmt.Sprint(map[string]string(believes)) != fmt.Sprint(known) {
+				t.Fatalf("step %d (%v): told %v, true is %v", step, o.Kind, believes, known)
+			}
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package systemcontext
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"sync"
+)
+
+// Producer returns the sources of one registration as they are now: none when what it observes is absent. It is
+// called at every boundary, concurrently with other producers, and returns soon after ctx ends.
+type Producer func(ctx context.Context) Context
+
+// Registry holds the producers of one Location. The zero value is ready; safe for concurrent use.
+type Registry struct {
+	mu      sync.Mutex // guards entries
+	entries map[string]*Producer
+}
+
+// Register adds a producer under a key of the same syntax as a source's; a key in use is a *KeyError. Calling remove
+// ends the registration; the effect shows at the next boundary only. It may be called more than once.
+func (r *Registry) Register(key string, p Producer) (remove func(), err error) {
+	if !keySyntax.MatchString(key) {
+		return nil, &KeyError{key, "is not a key: want segment/rest of lower-case letters, digits, '.', '_' and '-'"}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.entries[key] != nil {
+		return nil, &KeyError{key, "is registered already"}
+	}
+	if r.entries == nil {
+		r.entries = map[string]*Producer{}
+	}
+	mine := &p
+	r.entries[key] = mine
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.entries[key] == mine {
+			delete(r.entries, key)
+		}
+	}, nil
+}
+
+// Load runs all producers concurrently and combines what they return in the order of their keys, not of registration.
+func (r *Registry) Load(ctx context.Context) (Context, error) {
+	r.mu.Lock()
+	entries := maps.Clone(r.entries)
+	r.mu.Unlock()
+	keys := slices.Sorted(maps.Keys(entries))
+	parts := make([]Context, len(keys))
+	errs := make([]error, len(keys))
+	var wg sync.WaitGroup
+	for i, key := range keys {
+		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					errs[i] = fmt.Errorf("system context producer %s panicked: %v\n%s", key, p, debug.Stack())
+				}
+			}()
+			parts[i] = (*entries[key])(ctx)
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return Combine(parts...)
+}
