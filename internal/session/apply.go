@@ -139,10 +139,13 @@ func (a *Assistant) Apply(d EventData) bool {
 	case *StepFailed:
 		return a.fail(e)
 	case *TextStarted:
-		return a.add(e.PartID, &Text{Type: "text", ID: e.TextID, PartID: e.PartID})
+		return a.add(e.PartID, &Text{Type: "text", ID: e.TextID, PartID: e.PartID, Time: &ItemTime{Created: at}})
 	case *TextEnded:
 		return change(a, e.PartID, func(t *Text) {
 			t.Text, t.Partial, t.Metadata = e.Text, e.Partial, e.ProviderMetadata
+			if t.Time != nil {
+				t.Time.Completed = at
+			}
 		})
 	case *ReasoningStarted:
 		return a.add(e.PartID, &Reasoning{

@@ -19,6 +19,7 @@ type Text struct {
 	ID       string         `json:"id"`
 	PartID   PartID         `json:"partID,omitzero"`
 	Text     string         `json:"text"`
+	Time     *ItemTime      `json:"time,omitzero"`
 	Partial  bool           `json:"partial,omitzero"` // cut short by a failure or a crash
 	Metadata jsontext.Value `json:"providerMetadata,omitzero"`
 	Extra    jsontext.Value `json:",embed"`

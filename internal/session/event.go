@@ -35,7 +35,17 @@ func (f *Fact) Stamp() *Fact { return f }
 
 // Private is what an event carries that no model, client or export ever sees.
 type Private struct {
-	Epoch *Epoch `json:"epoch,omitzero"`
+	Epoch  *Epoch  `json:"epoch,omitzero"`
+	Answer *Answer `json:"answer,omitzero"`
+}
+
+// Answer is how the provider ended a turn whose tool calls are still to be settled. It travels with the turn's calls,
+// so that a restart can complete the turn with what it cost.
+type Answer struct {
+	Finish string         `json:"finish"`
+	Cost   USD            `json:"cost"`
+	Tokens Tokens         `json:"tokens"`
+	Usage  jsontext.Value `json:"usage,omitzero"`
 }
 
 // Epoch is a change of the session's context epoch that takes effect with the event: a whole new baseline, or, with

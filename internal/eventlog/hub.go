@@ -1,0 +1,236 @@
+package eventlog
+
+import (
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// hub is what the readers of one process share: who waits, what is open, what is newest. Rows stay the truth; the
+// hub's recent events only save reading them again.
+type hub struct {
+	mu       sync.Mutex // guards everything below
+	sessions map[session.ID]*live
+	feed     map[*waiter]struct{}
+	position int64
+	notices  []Notice // the newest maxNotices, the last one being number noticed
+	noticed  int64
+}
+
+// live is a session that somebody follows or that has open items.
+type live struct {
+	head    int64
+	waiters map[*waiter]struct{}
+	items   []*item         // in order of their start
+	recent  []session.Event // newest maxRecent while somebody follows, contiguous, rising
+}
+
+// item is an open text, reasoning or argument stream.
+type item struct {
+	fragment session.Fragment // all but Offset and Delta
+	started  int64            // seq of the starting event
+	text     []byte
+}
+
+// waiter is one reader's dirty flag: capacity 1, so that wakes coalesce and never block.
+type waiter struct{ wake chan struct{} }
+
+func newWaiter() *waiter { return &waiter{make(chan struct{}, 1)} }
+
+func (w *waiter) poke() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+const (
+	maxRecent  = 64
+	maxNotices = 1024
+)
+
+func newHub() hub {
+	return hub{sessions: map[session.ID]*live{}, feed: map[*waiter]struct{}{}}
+}
+
+// committed makes the events visible. Batches of one session may arrive out of order when several goroutines append.
+func (h *hub) committed(events []session.Event) {
+	if len(events) == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.sessions[events[0].SessionID]
+	for _, e := range events {
+		h.position = max(h.position, e.Position)
+		l = h.note(l, e)
+	}
+	if l != nil {
+		for w := range l.waiters {
+			w.poke()
+		}
+		h.tidy(events[0].SessionID, l)
+	}
+	for w := range h.feed {
+		w.poke()
+	}
+}
+
+func (h *hub) note(l *live, e session.Event) *live {
+	if it := opened(e); it != nil {
+		l = h.live(e.SessionID)
+		l.items = append(l.items, it)
+	}
+	if l == nil {
+		return nil
+	}
+	l.head = max(l.head, e.Seq)
+	if part := closed(e.Data); part != "" {
+		l.drop(func(it *item) bool { return it.fragment.PartID == part })
+	}
+	switch e.Data.(type) {
+	case *session.StepEnded, *session.StepFailed: // whatever a turn left open ends with it
+		l.drop(func(it *item) bool { return it.fragment.MessageID == session.Turn(e.Data) })
+	}
+	if len(l.waiters) > 0 {
+		l.remember(e)
+	}
+	return l
+}
+
+// remember keeps the event if it continues what is kept; a gap starts anew.
+func (l *live) remember(e session.Event) {
+	if n := len(l.recent); n > 0 && e.Seq != l.recent[n-1].Seq+1 {
+		l.recent = l.recent[:0]
+	}
+	l.recent = append(l.recent, e)
+	if len(l.recent) > maxRecent {
+		l.recent = append([]session.Event(nil), l.recent[len(l.recent)-maxRecent/2:]...)
+	}
+}
+
+// after returns the kept events with seq > cursor; ok is false if rows must be read instead.
+func (l *live) after(cursor int64) (events []session.Event, ok bool) {
+	if l.head <= cursor {
+		return nil, true
+	}
+	if len(l.recent) == 0 || l.recent[0].Seq > cursor+1 || l.recent[len(l.recent)-1].Seq != l.head {
+		return nil, false
+	}
+	return append([]session.Event(nil), l.recent[cursor+1-l.recent[0].Seq:]...), true
+}
+
+func (h *hub) live(id session.ID) *live {
+	l := h.sessions[id]
+	if l == nil {
+		l = &live{head: -1, waiters: map[*waiter]struct{}{}}
+		h.sessions[id] = l
+	}
+	return l
+}
+
+// tidy forgets a session that nobody follows and that has nothing open.
+func (h *hub) tidy(id session.ID, l *live) {
+	if len(l.waiters) == 0 && len(l.items) == 0 {
+		delete(h.sessions, id)
+	}
+}
+
+func (l *live) drop(gone func(*item) bool) { l.items = slices.DeleteFunc(l.items, gone) }
+
+func (h *hub) publish(id session.ID, part session.PartID, delta string, at int64) {
+	if delta == "" {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.sessions[id]
+	if l == nil {
+		return
+	}
+	for _, it := range l.items {
+		if it.fragment.PartID == part {
+			it.text = append(it.text, delta...)
+			it.fragment.Timestamp = at
+		}
+	}
+	for w := range l.waiters {
+		w.poke()
+	}
+	for w := range h.feed {
+		w.poke()
+	}
+}
+
+func (h *hub) notify(n Notice) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notices = append(h.notices, n)
+	h.noticed++
+	if len(h.notices) > 2*maxNotices {
+		h.notices = append([]Notice(nil), h.notices[len(h.notices)-maxNotices:]...)
+	}
+	for w := range h.feed {
+		w.poke()
+	}
+}
+
+// offsets is how far one reader has read the open items. An item that the reader saw end is at finished.
+type offsets map[session.PartID]int
+
+const finished = math.MaxInt
+
+// fragments returns what the open items hold beyond the reader's offsets and advances these. Items that started after
+// cursor are left for later: their starting event comes first.
+func (l *live) fragments(cursor int64, o offsets) []session.Fragment {
+	var fs []session.Fragment
+	for _, it := range l.items {
+		from := o[it.fragment.PartID]
+		if it.started > cursor || len(it.text) <= from {
+			continue
+		}
+		f := it.fragment
+		f.Offset, f.Delta = from, string(it.text[from:])
+		o[f.PartID] = len(it.text)
+		fs = append(fs, f)
+	}
+	return fs
+}
+
+// opened returns the item that the event starts.
+func opened(e session.Event) *item {
+	f := session.Fragment{SessionID: e.SessionID, MessageID: session.Turn(e.Data), Timestamp: e.Data.Stamp().Timestamp}
+	switch d := e.Data.(type) {
+	case *session.TextStarted:
+		f.PartID, f.ItemID, f.Item = d.PartID, d.TextID, session.FragmentText
+	case *session.ReasoningStarted:
+		f.PartID, f.ItemID, f.Item = d.PartID, d.ReasoningID, session.FragmentReasoning
+	case *session.ToolInputStarted:
+		f.PartID, f.ItemID, f.Item = d.PartID, d.CallID, session.FragmentToolInput
+	default:
+		return nil
+	}
+	return &item{fragment: f, started: e.Seq}
+}
+
+// closed returns the item that the event ends.
+func closed(d session.EventData) session.PartID {
+	part, _, _ := ended(d)
+	return part
+}
+
+// ended returns the item that the event ends, with its provider's name and whole text.
+func ended(d session.EventData) (part session.PartID, f session.Fragment, text string) {
+	switch d := d.(type) {
+	case *session.TextEnded:
+		return d.PartID, session.Fragment{MessageID: d.AssistantMessageID, ItemID: d.TextID, Item: session.FragmentText}, d.Text
+	case *session.ReasoningEnded:
+		return d.PartID, session.Fragment{MessageID: d.AssistantMessageID, ItemID: d.ReasoningID, Item: session.FragmentReasoning}, d.Text
+	case *session.ToolInputEnded:
+		return d.PartID, session.Fragment{MessageID: d.AssistantMessageID, ItemID: d.CallID, Item: session.FragmentToolInput}, d.Text
+	default:
+		return "", f, ""
+	}
+}

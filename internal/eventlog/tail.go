@@ -1,0 +1,368 @@
+package eventlog
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Update is one thing a reader is told: exactly one field is set.
+type Update struct {
+	Event    *session.Event
+	Fragment *session.Fragment
+	Notice   *Notice
+}
+
+// page is how many events are read at once; between pages a reader looks at its ctx.
+const page = 256
+
+// Replay yields the session's events with seq > after that exist now, in order, then ends.
+func (l *Log) Replay(ctx context.Context, id session.ID, after int64) iter.Seq2[session.Event, error] {
+	return func(yield func(session.Event, error) bool) {
+		for {
+			events, err := l.read(ctx, id, after)
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+				after = e.Seq
+			}
+			if err != nil {
+				yield(session.Event{}, err)
+				return
+			}
+			if len(events) < page {
+				return
+			}
+		}
+	}
+}
+
+// Tail yields the session's events with seq > after, those that exist and then those to come, each exactly once and in
+// order, until ctx ends (which is no error) or the reader stops.
+func (l *Log) Tail(ctx context.Context, id session.ID, after int64) iter.Seq2[session.Event, error] {
+	return func(yield func(session.Event, error) bool) {
+		for u, err := range l.Follow(ctx, id, after) {
+			if err != nil {
+				yield(session.Event{}, err)
+				return
+			}
+			if u.Event != nil && !yield(*u.Event, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Follow is Tail with live text: between the event that starts an item and the one that ends it come the item's
+// fragments. A reader that begins in the middle of an item gets what the item holds so far as its first fragment. The
+// fragments of an item, joined, are the text of its ending event for every item that the reader saw start live.
+func (l *Log) Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[Update, error] {
+	return func(yield func(Update, error) bool) {
+		w := newWaiter()
+		l.hub.join(id, w)
+		defer l.hub.leave(id, w)
+		f := &follower{log: l, id: id, cursor: after, offsets: offsets{}, yield: yield}
+		for f.round(ctx) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.wake:
+			}
+		}
+	}
+}
+
+// follower is one reader of a session.
+type follower struct {
+	log     *Log
+	id      session.ID
+	cursor  int64
+	live    bool // everything that existed at the start has been read
+	offsets offsets
+	yield   func(Update, error) bool
+}
+
+// round yields all there is to read now. It reports whether the reader wants to go on.
+func (f *follower) round(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		events, err := f.log.next(ctx, f.id, f.cursor, f.live)
+		if err != nil {
+			if ctx.Err() == nil {
+				f.yield(Update{}, err)
+			}
+			return false
+		}
+		for _, e := range events {
+			if !f.event(e) {
+				return false
+			}
+		}
+		if len(events) < page {
+			break
+		}
+	}
+	f.live = true
+	return f.fragments()
+}
+
+func (f *follower) event(e session.Event) bool {
+	if part, frag, text := ended(e.Data); part != "" {
+		if from := f.offsets[part]; (f.live || from > 0) && from < len(text) {
+			frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
+			frag.Offset, frag.Delta = from, text[from:]
+			if !f.yield(Update{Fragment: &frag}, nil) {
+				return false
+			}
+		}
+		f.offsets[part] = finished
+	}
+	f.cursor = e.Seq
+	return f.yield(Update{Event: &e}, nil)
+}
+
+func (f *follower) fragments() bool {
+	for _, frag := range f.log.hub.fragments(f.id, f.cursor, f.offsets) {
+		if !f.yield(Update{Fragment: &frag}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// next returns a page of events behind the cursor, from memory when it is kept there.
+func (l *Log) next(ctx context.Context, id session.ID, cursor int64, live bool) ([]session.Event, error) {
+	if live {
+		if events, ok := l.hub.recent(id, cursor); ok {
+			return events, nil
+		}
+	}
+	return l.read(ctx, id, cursor)
+}
+
+func (l *Log) read(ctx context.Context, id session.ID, after int64) ([]session.Event, error) {
+	var rows []store.Row
+	err := l.store.View(ctx, func(r store.Reader) (err error) {
+		rows, err = r.Events(id, after, page)
+		return err
+	})
+	return decodeAll(rows, err)
+}
+
+func decodeAll(rows []store.Row, err error) ([]session.Event, error) {
+	events := make([]session.Event, 0, len(rows))
+	for _, r := range rows {
+		e, derr := Decode(r)
+		if derr != nil {
+			return events, derr
+		}
+		events = append(events, e)
+	}
+	return events, err
+}
+
+func (h *hub) join(id session.ID, w *waiter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.live(id).waiters[w] = struct{}{}
+}
+
+func (h *hub) leave(id session.ID, w *waiter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.live(id)
+	delete(l.waiters, w)
+	if len(l.waiters) == 0 {
+		l.recent = nil
+	}
+	h.tidy(id, l)
+}
+
+func (h *hub) recent(id session.ID, cursor int64) ([]session.Event, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.live(id).after(cursor)
+}
+
+func (h *hub) fragments(id session.ID, cursor int64, o offsets) []session.Fragment {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.live(id).fragments(cursor, o)
+}
+
+// Feed yields what happens in all sessions: events with position > after, those that exist and those to come, in the
+// order of their commits, and between them live fragments and notices from now on. A negative after starts at the
+// newest event. It ends with ctx.
+func (l *Log) Feed(ctx context.Context, after int64) iter.Seq2[Update, error] {
+	return func(yield func(Update, error) bool) {
+		w := newWaiter()
+		noticed := l.hub.joinFeed(w)
+		defer l.hub.leaveFeed(w)
+		f := &feeder{log: l, cursor: after, noticed: noticed, offsets: offsets{}, cursors: map[session.ID]int64{}, yield: yield}
+		if !f.start(ctx) {
+			return
+		}
+		for f.round(ctx) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.wake:
+			}
+		}
+	}
+}
+
+// feeder is one reader of all sessions.
+type feeder struct {
+	log     *Log
+	cursor  int64
+	noticed int64
+	offsets offsets
+	cursors map[session.ID]int64 // newest seq yielded, of sessions with open items
+	yield   func(Update, error) bool
+}
+
+func (f *feeder) start(ctx context.Context) bool {
+	if f.cursor >= 0 {
+		return true
+	}
+	f.log.hub.skip(f.offsets) // before the head is read: what opens in between is not skipped
+	err := f.log.store.View(ctx, func(r store.Reader) (err error) {
+		f.cursor, err = r.FeedHead()
+		return err
+	})
+	if err != nil {
+		f.yield(Update{}, err)
+	}
+	return err == nil
+}
+
+func (f *feeder) round(ctx context.Context) bool {
+	for ctx.Err() == nil && f.log.hub.behind(f.cursor) {
+		var rows []store.Row
+		err := f.log.store.View(ctx, func(r store.Reader) (err error) {
+			rows, err = r.Feed(f.cursor, page)
+			return err
+		})
+		events, err := decodeAll(rows, err)
+		for _, e := range events {
+			if !f.event(e) {
+				return false
+			}
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				f.yield(Update{}, err)
+			}
+			return false
+		}
+		if len(events) < page {
+			break
+		}
+	}
+	return f.volatile()
+}
+
+func (f *feeder) event(e session.Event) bool {
+	if part, frag, text := ended(e.Data); part != "" {
+		if from := f.offsets[part]; from < len(text) {
+			frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
+			frag.Offset, frag.Delta = from, text[from:]
+			if !f.yield(Update{Fragment: &frag}, nil) {
+				return false
+			}
+		}
+		f.offsets[part] = finished
+	}
+	f.cursor = e.Position
+	f.cursors[e.SessionID] = e.Seq
+	return f.yield(Update{Event: &e}, nil)
+}
+
+func (f *feeder) volatile() bool {
+	frags, notices, noticed := f.log.hub.volatile(f.cursors, f.offsets, f.noticed)
+	f.noticed = noticed
+	for i := range frags {
+		if !f.yield(Update{Fragment: &frags[i]}, nil) {
+			return false
+		}
+	}
+	for i := range notices {
+		if !f.yield(Update{Notice: &notices[i]}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *hub) joinFeed(w *waiter) (noticed int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.feed[w] = struct{}{}
+	w.poke()
+	return h.noticed
+}
+
+func (h *hub) leaveFeed(w *waiter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.feed, w)
+}
+
+// behind reports whether there may be events behind the cursor. The position of a fresh process is unknown until its
+// first commit, so that the first look always reads.
+func (h *hub) behind(cursor int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.position == 0 || h.position > cursor
+}
+
+// prune forgets the offsets of items that are open no more. An ended item is never asked for again once its ending
+// event was read, and a reader that has not read it yet gets the whole text with it.
+func (h *hub) prune(o offsets) {
+	open := map[session.PartID]bool{}
+	for _, l := range h.sessions {
+		for _, it := range l.items {
+			open[it.fragment.PartID] = true
+		}
+	}
+	maps.DeleteFunc(o, func(p session.PartID, _ int) bool { return !open[p] })
+}
+
+// skip makes a reader that starts at the newest event see only what open items gain from now on.
+func (h *hub) skip(o offsets) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range h.sessions {
+		for _, it := range l.items {
+			o[it.fragment.PartID] = len(it.text)
+		}
+	}
+}
+
+// volatile returns the fragments and notices that a feed reader has not seen. A session that the reader has no cursor
+// for was open before it came, so all its open items have started for it.
+func (h *hub) volatile(cursors map[session.ID]int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var fs []session.Fragment
+	for id, l := range h.sessions {
+		cursor, ok := cursors[id]
+		if !ok {
+			cursor = l.head
+		}
+		fs = append(fs, l.fragments(cursor, o)...)
+	}
+	if len(cursors) > 1024 {
+		maps.DeleteFunc(cursors, func(id session.ID, _ int64) bool { return h.sessions[id] == nil })
+	}
+	if len(o) > 4096 {
+		h.prune(o)
+	}
+	missed := min(h.noticed-noticed, int64(len(h.notices)))
+	return fs, slices.Clone(h.notices[int64(len(h.notices))-missed:]), h.noticed
+}

@@ -1,0 +1,139 @@
+package projection
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+func applyInbox(tx store.Tx, e session.Event) error {
+	switch d := e.Data.(type) {
+	case *session.PromptAdmitted:
+		return admit(tx, e, d)
+	case *session.Prompted:
+		return promote(tx, e, d)
+	case *session.InputWithdrawn:
+		if _, err := pendingInput(tx, e.SessionID, d.MessageID); err != nil {
+			return err
+		}
+		if err := tx.DeleteInput(d.MessageID); err != nil {
+			return err
+		}
+		return nil
+	case *session.InputEdited:
+		return changeInput(tx, e.SessionID, d.MessageID, func(in *session.Input) { in.Prompt = d.Prompt })
+	case *session.InputRedirected:
+		return changeInput(tx, e.SessionID, d.MessageID, func(in *session.Input) { in.Delivery = d.Delivery })
+	case *session.InputReordered:
+		return reorder(tx, e.SessionID, d.MessageIDs)
+	default:
+		return nil
+	}
+}
+
+// admit inserts the prompt. An id that any prompt or message has is a conflict.
+func admit(tx store.Tx, e session.Event, d *session.PromptAdmitted) error {
+	if err := free(tx, e.SessionID, d.MessageID); err != nil {
+		return err
+	}
+	return tx.PutInput(&session.Input{
+		AdmittedSeq: e.Seq, ID: d.MessageID, SessionID: e.SessionID, Prompt: d.Prompt, Delivery: d.Delivery,
+		TimeCreated: d.Timestamp, Order: e.Seq, Asks: d.Asks, Hold: d.Hold,
+	})
+}
+
+func free(tx store.Tx, id session.ID, m session.MessageID) error {
+	if _, ok, err := tx.Input(m); err != nil || ok {
+		return firstErr(err, session.Conflict("message", string(m), "is already used by another prompt"))
+	}
+	if _, ok, err := tx.Message(id, m); err != nil || ok {
+		return firstErr(err, session.Conflict("message", string(m), "is already used by another message"))
+	}
+	return nil
+}
+
+// promote marks the row. A prompt that was never admitted is admitted by the same event (spec/v2 §5).
+func promote(tx store.Tx, e session.Event, d *session.Prompted) error {
+	in, ok, err := tx.Input(d.MessageID)
+	if err != nil {
+		return err
+	}
+	seq := e.Seq
+	if !ok {
+		return tx.PutInput(&session.Input{
+			AdmittedSeq: seq, PromotedSeq: &seq, ID: d.MessageID, SessionID: e.SessionID, Prompt: d.Prompt,
+			Delivery: d.Delivery, TimeCreated: d.Timestamp, Order: seq, Asks: d.Asks,
+		})
+	}
+	if in.PromotedSeq != nil || in.SessionID != e.SessionID || in.Delivery != d.Delivery || !samePrompt(in.Prompt, d.Prompt) {
+		return session.Conflict("message", string(d.MessageID), "was promoted already or says something else")
+	}
+	in.PromotedSeq = &seq
+	return tx.PutInput(in)
+}
+
+func changeInput(tx store.Tx, id session.ID, m session.MessageID, f func(*session.Input)) error {
+	in, err := pendingInput(tx, id, m)
+	if err != nil {
+		return err
+	}
+	f(in)
+	return tx.PutInput(in)
+}
+
+func pendingInput(tx store.Tx, id session.ID, m session.MessageID) (*session.Input, error) {
+	in, ok, err := tx.Input(m)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok || in.SessionID != id:
+		return nil, session.NotFound("prompt", string(m))
+	case in.PromotedSeq != nil:
+		return nil, session.Conflict("prompt", string(m), "is already promoted and can no longer be changed")
+	default:
+		return in, nil
+	}
+}
+
+// reorder gives the pending prompts' ranks to the ids in their new order. The list must name exactly the pending ones.
+func reorder(tx store.Tx, id session.ID, order []session.MessageID) error {
+	pending, err := tx.Pending(id, "", 0)
+	if err != nil {
+		return err
+	}
+	byID := map[session.MessageID]*session.Input{}
+	ranks := make([]int64, 0, len(pending))
+	for _, in := range pending {
+		byID[in.ID] = in
+		ranks = append(ranks, in.Order)
+	}
+	slices.Sort(ranks)
+	for i, m := range order {
+		in := byID[m]
+		if in == nil || len(order) != len(pending) {
+			return session.Errorf(session.CodeConflict, "the new order must name each of the %d pending prompts once", len(pending)).At("messageIDs")
+		}
+		delete(byID, m)
+		in.Order = ranks[i]
+		if err := tx.PutInput(in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func samePrompt(a, b session.Prompt) bool {
+	x, errX := json.Marshal(a, json.Deterministic(true))
+	y, errY := json.Marshal(b, json.Deterministic(true))
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+func firstErr(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}

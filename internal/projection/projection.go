@@ -1,0 +1,198 @@
+// Package projection writes the rows that an event means, inside the event's own transaction. What an event means is
+// said in session (Session.Apply, Begin, Assistant.Apply); this package only loads, folds and stores.
+//
+// Folding a whole log into an empty store gives the same rows, byte for byte, as the live session had (spec/v2 EV-15).
+// Saved approvals are the exception: they belong to the project and can be revoked outside any session.
+package projection
+
+import (
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Apply writes the rows of one event. The event is not yet inserted: the session's head is still e.Seq-1. An error
+// means that the event must not be committed.
+func Apply(tx store.Tx, e session.Event) error {
+	steps := []func(store.Tx, session.Event) error{applySession, applyInbox, applyMessage, applyEpoch, applyAsk}
+	for _, step := range steps {
+		if err := step(tx, e); err != nil {
+			return fmt.Errorf("project %s: %w", e.Describe(), err)
+		}
+	}
+	return nil
+}
+
+func applySession(tx store.Tx, e session.Event) error {
+	if _, ok := e.Data.(*session.Created); !ok && !touchesSession(e.Data) {
+		return nil
+	}
+	s, ok, err := tx.Session(e.SessionID)
+	if err != nil {
+		return err
+	}
+	created, first := e.Data.(*session.Created)
+	switch {
+	case first && ok:
+		return session.Conflict("session", string(e.SessionID), "exists already")
+	case first:
+		if created.Info.ID != e.SessionID {
+			return fmt.Errorf("the event creates session %s", created.Info.ID)
+		}
+		s = &session.Session{}
+	case !ok:
+		return session.NotFound("session", string(e.SessionID))
+	}
+	if !s.Apply(e.Data) {
+		return nil
+	}
+	return tx.PutSession(s)
+}
+
+// touchesSession keeps the hot kinds (deltas of a turn) from reading the row for nothing.
+func touchesSession(d session.EventData) bool {
+	switch d.(type) {
+	case *session.TextStarted, *session.TextEnded, *session.ReasoningStarted, *session.ReasoningEnded, *session.ToolInputStarted,
+		*session.ToolInputEnded, *session.ToolCalled, *session.ToolProgress, *session.ToolSuccess, *session.ToolFailed,
+		*session.ItemCheckpointed, *session.StepStarted, *session.Unknown:
+		return false
+	default:
+		return true
+	}
+}
+
+func applyMessage(tx store.Tx, e session.Event) error {
+	if m := session.Begin(e.Data, e.Seq); m != nil {
+		if err := tx.PutMessage(e.SessionID, m); err != nil {
+			return err
+		}
+		return mark(tx, e, nil)
+	}
+	if id := session.Turn(e.Data); id != "" {
+		return foldTurn(tx, e, id)
+	}
+	switch d := e.Data.(type) {
+	case *session.ShellEnded:
+		sh, ok, err := tx.ShellByCall(e.SessionID, d.CallID)
+		if err != nil || !ok {
+			return err
+		}
+		sh.Output, sh.Time.Completed = d.Output, d.Timestamp
+		return tx.PutMessage(e.SessionID, sh)
+	case *session.RevertCommitted:
+		return cut(tx, e.SessionID, d.MessageID)
+	}
+	return mark(tx, e, nil)
+}
+
+func foldTurn(tx store.Tx, e session.Event, id session.MessageID) error {
+	m, ok, err := tx.Message(e.SessionID, id)
+	if err != nil {
+		return err
+	}
+	a, isTurn := m.(*session.Assistant)
+	if !ok || !isTurn || !a.Apply(e.Data) {
+		return nil
+	}
+	if err := tx.PutMessage(e.SessionID, a); err != nil {
+		return err
+	}
+	if err := spend(tx, e, a); err != nil {
+		return err
+	}
+	return mark(tx, e, a)
+}
+
+// spend writes the ledger line of a turn that used anything.
+func spend(tx store.Tx, e session.Event, a *session.Assistant) error {
+	line := store.Spend{SessionID: e.SessionID, Seq: e.Seq, Time: e.Data.Stamp().Timestamp, Model: a.Model}
+	switch d := e.Data.(type) {
+	case *session.StepEnded:
+		line.Cost, line.Tokens = d.Cost, d.Tokens
+	case *session.StepFailed:
+		if d.Tokens == nil {
+			return nil
+		}
+		line.Cost, line.Tokens = d.Cost, *d.Tokens
+	default:
+		return nil
+	}
+	return tx.AddSpend(line)
+}
+
+// cut removes what follows the boundary message of a committed revert: messages, and prompts admitted after it.
+func cut(tx store.Tx, id session.ID, boundary session.MessageID) error {
+	m, ok, err := tx.Message(id, boundary)
+	if err != nil || !ok {
+		return err
+	}
+	seq := m.Meta().Seq
+	pending, err := tx.Pending(id, "", 0)
+	if err != nil {
+		return err
+	}
+	for _, in := range pending {
+		if in.AdmittedSeq > seq {
+			if err := tx.DeleteInput(in.ID); err != nil {
+				return err
+			}
+		}
+	}
+	if err := tx.DeleteMessages(id, seq); err != nil {
+		return err
+	}
+	return tx.DeleteEpoch(id)
+}
+
+// mark keeps the flag by which a restart finds sessions with work to do: set when work is promised, cleared when a
+// turn ends with nothing to follow, and cleared by failure and interruption, after which nothing continues by itself.
+func mark(tx store.Tx, e session.Event, a *session.Assistant) error {
+	switch d := e.Data.(type) {
+	case *session.PromptAdmitted:
+		if d.Hold {
+			return nil
+		}
+		return tx.SetUnfinished(e.SessionID, true)
+	case *session.Prompted, *session.StepStarted:
+		return tx.SetUnfinished(e.SessionID, true)
+	case *session.StepFailed:
+		if d.Error.Reason == session.ReasonInterrupted {
+			return nil // the process stopped, not the user: a restart goes on
+		}
+		return tx.SetUnfinished(e.SessionID, false)
+	case *session.Interrupted:
+		return tx.SetUnfinished(e.SessionID, false)
+	case *session.StepEnded:
+		if a != nil && Continues(a) {
+			return nil
+		}
+		return promised(tx, e.SessionID)
+	default:
+		return nil
+	}
+}
+
+// promised clears the flag unless a pending prompt waits to be worked on.
+func promised(tx store.Tx, id session.ID) error {
+	pending, err := tx.Pending(id, "", 0)
+	if err != nil {
+		return err
+	}
+	for _, in := range pending {
+		if !in.Hold {
+			return nil
+		}
+	}
+	return tx.SetUnfinished(id, false)
+}
+
+// Continues reports whether a completed turn calls for another: it made local calls.
+func Continues(a *session.Assistant) bool {
+	for _, t := range a.Tools() {
+		if t.Provider == nil || !t.Provider.Executed {
+			return true
+		}
+	}
+	return false
+}
