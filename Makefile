@@ -9,6 +9,7 @@ TOOL := go tool -modfile=tools/go.mod
 # The race detector needs a C compiler. Without one the tests run without it, and say so.
 RACE := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
 BUDGET_MIB := 34
+BUDGET_INIT_MS := 4
 PKG ?= ./...
 
 .PHONY: check build test bench soak fuzz fmt modern format vet staticcheck lint archtest generated tidy size help
@@ -64,4 +65,4 @@ tidy:
 	@tools/tidy
 
 size:
-	@tools/size $(BUDGET_MIB)
+	@tools/size $(BUDGET_MIB) $(BUDGET_INIT_MS)

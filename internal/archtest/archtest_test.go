@@ -28,6 +28,29 @@ func TestHouse(t *testing.T) {
 	}
 }
 
+// TestPinnedTogether: the SQLite engine is translated against one exact libc, and any other is a lottery. Something
+// else that requires a newer libc would raise it silently.
+func TestPinnedTogether(t *testing.T) {
+	run := func(args ...string) string {
+		cmd := exec.Command("go", append([]string{"list", "-m", "-f"}, args...)...)
+		cmd.Dir = "../.."
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	mod := run("{{.GoMod}}", "modernc.org/sqlite")
+	engine, err := os.ReadFile(mod)
+	if err != nil {
+		t.Skipf("the engine is not in the module cache: %v", err)
+	}
+	if ours := run("{{.Path}} {{.Version}}", "modernc.org/libc"); !strings.Contains(string(engine), "\t"+ours+"\n") {
+		t.Errorf("go.mod selects %s, but modernc.org/sqlite names another: see %s", ours, mod)
+	}
+}
+
 // TestLinked looks at what the binary links. It needs the module cache, not the network.
 func TestLinked(t *testing.T) {
 	if _, err := os.Stat("../../main.go"); err != nil {

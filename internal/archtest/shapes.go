@@ -16,7 +16,9 @@ var statefulGlobals = map[string]string{
 }
 
 // storedContexts are the structs that may hold a context, each with its reason.
-var storedContexts = map[string]string{}
+var storedContexts = map[string]string{
+	"engine.coordinator": "the root of every drain: it ends when the engine closes, not when a caller leaves",
+}
 
 // checkShapes holds what is always refused: init functions, contexts in structs, locks at package level, five
 // parameters, interfaces of eleven methods, and tests that sleep on the real clock.
