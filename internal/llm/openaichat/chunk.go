@@ -1,0 +1,96 @@
+package openaichat
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// chunk is one frame of a streamed answer, or a whole answer from a server that does not stream. Fields whose type
+// differs between vendors stay raw.
+type chunk struct {
+	ID      jsontext.Value `json:"id"`
+	Object  jsontext.Value `json:"object"`
+	Choices []alternative  `json:"choices"`
+	Usage   jsontext.Value `json:"usage"`
+	Error   jsontext.Value `json:"error"`
+	Groq    groqFields     `json:"x_groq"`
+}
+
+type groqFields struct {
+	Usage jsontext.Value `json:"usage"`
+}
+
+type alternative struct {
+	Index        int            `json:"index"`
+	Delta        delta          `json:"delta"`
+	Message      *delta         `json:"message"`
+	FinishReason jsontext.Value `json:"finish_reason"`
+	Usage        jsontext.Value `json:"usage"`
+	Error        jsontext.Value `json:"error"`
+}
+
+type delta struct {
+	Content          jsontext.Value `json:"content"`
+	Refusal          jsontext.Value `json:"refusal"`
+	ReasoningContent jsontext.Value `json:"reasoning_content"`
+	Reasoning        jsontext.Value `json:"reasoning"`
+	ReasoningText    jsontext.Value `json:"reasoning_text"`
+	ReasoningDetails jsontext.Value `json:"reasoning_details"`
+	ToolCalls        []callDelta    `json:"tool_calls"`
+	FunctionCall     *functionDelta `json:"function_call"`
+}
+
+type callDelta struct {
+	Index        *int           `json:"index"`
+	ID           jsontext.Value `json:"id"`
+	Function     functionDelta  `json:"function"`
+	ExtraContent jsontext.Value `json:"extra_content"`
+}
+
+type functionDelta struct {
+	Name      jsontext.Value `json:"name"`
+	Arguments jsontext.Value `json:"arguments"`
+}
+
+// contentPart is a piece of a content list, as some vendors stream it.
+type contentPart struct {
+	Type     string         `json:"type"`
+	Text     jsontext.Value `json:"text"`
+	Thinking []contentPart  `json:"thinking"`
+}
+
+func parseChunk(data []byte) (chunk, error) {
+	var c chunk
+	err := json.Unmarshal(data, &c, foreign)
+	return c, err
+}
+
+// reasoning returns the first reasoning field that holds text, and its name. Vendors that fill two of them say the
+// same in both.
+func (d *delta) reasoning() (string, jsontext.Value) {
+	switch {
+	case isText(d.ReasoningContent):
+		return "reasoning_content", d.ReasoningContent
+	case isText(d.Reasoning):
+		return "reasoning", d.Reasoning
+	case isText(d.ReasoningText):
+		return "reasoning_text", d.ReasoningText
+	default:
+		return "", nil
+	}
+}
+
+// isText reports whether v is a JSON string with something in it.
+func isText(v jsontext.Value) bool { return v.Kind() == '"' && len(v) > 2 }
+
+// present reports whether v is there and not null.
+func present(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
+
+// plain returns the text of a JSON string; empty for any other value.
+func plain(v jsontext.Value) string {
+	if v.Kind() != '"' {
+		return ""
+	}
+	var j joiner
+	return j.next(v) + j.end()
+}

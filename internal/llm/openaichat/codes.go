@@ -1,0 +1,124 @@
+package openaichat
+
+import (
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// codeClass gives the class of the codes and types that vendors put into error objects. Codes that only say "bad
+// request" are not here: the phrases may know better.
+var codeClass = map[string]llm.Class{
+	"context_length_exceeded":              llm.Overflow,
+	"context_window_exceeded":              llm.Overflow,
+	"exceed_context_size_error":            llm.Overflow,
+	"model_context_window_exceeded":        llm.Overflow,
+	"request_too_large":                    llm.Overflow,
+	"request_entity_too_large":             llm.Overflow,
+	"string_above_max_length":              llm.Overflow,
+	"tokens_limit_reached":                 llm.Overflow,
+	"account_deactivated":                  llm.Auth,
+	"authentication_error":                 llm.Auth,
+	"incorrect_api_key_error":              llm.Auth,
+	"invalid_api_key":                      llm.Auth,
+	"invalid_authentication_error":         llm.Auth,
+	"permission_denied":                    llm.Auth,
+	"permission_error":                     llm.Auth,
+	"unauthenticated":                      llm.Auth,
+	"unauthorized":                         llm.Auth,
+	"wrong_api_key":                        llm.Auth,
+	"billing_hard_limit_reached":           llm.Quota,
+	"billing_not_active":                   llm.Quota,
+	"billing_error":                        llm.Quota,
+	"credit_limit_exceeded":                llm.Quota,
+	"exceeded_current_quota_error":         llm.Quota,
+	"insufficient_balance":                 llm.Quota,
+	"insufficient_credits":                 llm.Quota,
+	"insufficient_quota":                   llm.Quota,
+	"payment_required":                     llm.Quota,
+	"quota_exceeded":                       llm.Quota,
+	"rate_limit_error":                     llm.RateLimit,
+	"rate_limit_exceeded":                  llm.RateLimit,
+	"rate_limit_reached_error":             llm.RateLimit,
+	"rate_limited":                         llm.RateLimit,
+	"too_many_requests":                    llm.RateLimit,
+	"too_many_requests_error":              llm.RateLimit,
+	"content_filter":                       llm.ContentFilter,
+	"content_policy_violation":             llm.ContentFilter,
+	"data_inspection_failed":               llm.ContentFilter,
+	"moderation_blocked":                   llm.ContentFilter,
+	"responsibleaipolicyviolation":         llm.ContentFilter,
+	"sensitive_words_detected":             llm.ContentFilter,
+	"engine_overloaded_error":              llm.Overloaded,
+	"internal_error":                       llm.Overloaded,
+	"internal_server_error":                llm.Overloaded,
+	"overloaded":                           llm.Overloaded,
+	"overloaded_error":                     llm.Overloaded,
+	"server_error":                         llm.Overloaded,
+	"service_unavailable":                  llm.Overloaded,
+	"service_unavailable_error":            llm.Overloaded,
+	"unavailable":                          llm.Overloaded,
+	"model_not_found":                      llm.InvalidRequest,
+	"unsupported_parameter":                llm.InvalidRequest,
+	"unsupported_value":                    llm.InvalidRequest,
+	"unknown_parameter":                    llm.InvalidRequest,
+	"unsupported_country_region_territory": llm.Auth,
+}
+
+// A phrase is words that must stand in a text in this order.
+type phrase []string
+
+// overflowPhrases are the ways to say that a request does not fit (the families of spec/v2 §20.3).
+var overflowPhrases = []phrase{
+	{"prompt is too long"}, {"prompt too long"}, {"prompt contains too many tokens"},
+	{"input is too long"}, {"input too long for requested model"},
+	{"exceeds", "context window"}, {"exceed", "context window"}, {"exceeds", "available context size"}, {"context window exceeds limit"},
+	{"exceeds the limit of"},
+	{"input token count", "exceeds"},
+	{"tokens in request more than max tokens"}, {"tokens in request", "more than max"},
+	{"maximum prompt length is"},
+	{"reduce the length of"},
+	{"maximum context length"},
+	{"greater than the context length"}, {"longer than the model's context length"},
+	{"exceeded model token limit"},
+	{"context_length_exceeded"}, {"context length exceeded"}, {"exceeds", "context length"},
+	{"request entity too large"}, {"payload too large"},
+	{"context length is only"},
+	{"too large for model with"},
+	{"model_context_window_exceeded"},
+	{"(no body)"},
+}
+
+var quotaPhrases = []phrase{
+	{"insufficient", "quota"}, {"exceeded", "current quota"}, {"insufficient", "balance"}, {"insufficient", "credit"},
+	{"out of credits"}, {"no credits"}, {"credit balance"}, {"billing"}, {"payment required"}, {"spending limit"},
+	{"quota exceeded"}, {"exceeded your quota"}, {"exceeded", "monthly"},
+}
+
+var ratePhrases = []phrase{{"rate limit"}, {"rate_limit"}, {"ratelimit"}, {"too many requests"}}
+
+var filterPhrases = []phrase{
+	{"content policy"}, {"content_policy"}, {"content filter"}, {"content_filter"}, {"content management policy"},
+	{"safety system"}, {"safety policy"}, {"usage policies"}, {"usage policy"}, {"flagged by", "moderation"},
+}
+
+// mentions reports whether text, in lower case, holds one of the phrases.
+func mentions(text string, phrases []phrase) bool {
+	for _, p := range phrases {
+		if p.in(text) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p phrase) in(text string) bool {
+	for _, words := range p {
+		_, after, found := strings.Cut(text, words)
+		if !found {
+			return false
+		}
+		text = after
+	}
+	return true
+}

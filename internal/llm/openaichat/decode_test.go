@@ -1,0 +1,544 @@
+package openaichat_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/openaichat"
+)
+
+// stream writes each piece as a data frame.
+func stream(frames ...string) string {
+	var out strings.Builder
+	for _, f := range frames {
+		out.WriteString("data: " + f + "\n\n")
+	}
+	return out.String()
+}
+
+func says(deltaJSON string) string {
+	return `{"id":"c1","choices":[{"index":0,"delta":` + deltaJSON + `}]}`
+}
+
+func ends(reason string) string {
+	return `{"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}`
+}
+
+const (
+	done    = "[DONE]"
+	noUsage = " in=0 out=0 reasoning=0 read=0 write=0 total=0"
+)
+
+func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
+
+func TestDecode(t *testing.T) {
+	textHi := []string{"opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0"}
+	tests := []struct {
+		name, body, want string
+	}{
+		{
+			"text", stream(says(`{"role":"assistant","content":""}`), says(`{"content":"hi"}`), ends("stop"), done),
+			lines(append(textHi, "finish stop"+noUsage)...),
+		},
+		{
+			"no DONE, CRLF, comments, heartbeats",
+			": ping\r\n\r\ndata: " + says(`{"content":"hi"}`) + "\r\n\r\n: ping\r\n\r\ndata: " + ends("stop") + "\r\n\r\n",
+			lines(append(textHi, "finish stop"+noUsage)...),
+		},
+		{
+			"retry line and unknown events do not end the stream",
+			"retry: 5\n\nevent: ping\ndata: {}\n\n" + stream(says(`{"content":"hi"}`), ends("stop")),
+			lines(append(textHi, "finish stop"+noUsage)...),
+		},
+		{
+			"reasoning_content, then text",
+			stream(says(`{"reasoning_content":"hm"}`), says(`{"content":"hi"}`), ends("stop")),
+			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, "reasoning-end reasoning-0",
+				"text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop"+noUsage),
+		},
+		{
+			"reasoning under another name is remembered, twins are said once",
+			stream(says(`{"reasoning":"hm","reasoning_text":"hm"}`), says(`{"content":"hi"}`), ends("stop")),
+			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`,
+				`reasoning-end reasoning-0 openaiCompatible={"reasoning_field":"reasoning"}`,
+				"text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop"+noUsage),
+		},
+		{
+			"reasoning_details are joined and kept",
+			stream(
+				says(`{"reasoning_content":"a","reasoning_details":[{"type":"reasoning.text","text":"a","index":0,"format":"x"}]}`),
+				says(`{"reasoning_content":"b","reasoning_details":[{"type":"reasoning.text","text":"b","index":0,"signature":"s"}]}`),
+				says(`{"content":"hi"}`),
+				says(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"zz","odd":1.50}]}`), ends("stop")),
+			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "a"`, `reasoning-delta reasoning-0 "b"`,
+				`reasoning-end reasoning-0 openaiCompatible={"reasoning_details":[{"format":"x","index":0,"signature":"s","text":"ab","type":"reasoning.text"}]}`,
+				"text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "reasoning-start reasoning-1",
+				`reasoning-end reasoning-1 openaiCompatible={"reasoning_details":[{"data":"zz","odd":1.50,"type":"reasoning.encrypted"}]}`,
+				"finish stop"+noUsage),
+		},
+		{
+			"content as a list of parts",
+			stream(says(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hi"}]}`), ends("stop")),
+			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, "reasoning-end reasoning-0",
+				"text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop"+noUsage),
+		},
+		{
+			"a refusal is text and a content filter",
+			stream(says(`{"refusal":"no"}`), ends("stop")),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "no"`, "text-end text-0", "finish content-filter"+noUsage),
+		},
+		{
+			"surrogate pair split over frames",
+			stream(says(`{"content":"a\ud83d"}`), says(`{"content":"\ude00b"}`), says(`{"content":"\ud83d"}`), ends("stop")),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "a"`, `text-delta text-0 "😀b"`, `text-delta text-0 "�"`,
+				"text-end text-0", "finish stop"+noUsage),
+		},
+		{
+			"UTF-8 split over frames",
+			stream(says("{\"content\":\"a\xf0\x9f\"}"), says("{\"content\":\"\x98\x80\"}"), ends("stop")),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "a"`, `text-delta text-0 "😀"`, "text-end text-0", "finish stop"+noUsage),
+		},
+		{
+			"what follows the finish is not part of the answer",
+			stream(says(`{"content":"hi"}`), ends("stop"), says(`{"content":"more"}`), ends("length"), done, "garbage"),
+			lines(append(textHi, "finish stop"+noUsage)...),
+		},
+		{
+			"unknown finish",
+			stream(says(`{"content":"hi"}`), ends("because")),
+			lines(append(textHi, "finish unknown"+noUsage)...),
+		},
+		{
+			"an empty finish reason is none",
+			stream(`{"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":""}]}`, ends("length")),
+			lines(append(textHi, "finish length"+noUsage)...),
+		},
+		{
+			"other choices are ignored",
+			stream(`{"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"hi"}}]}`, ends("stop")),
+			lines(append(textHi, "finish stop"+noUsage)...),
+		},
+		{
+			"a server that does not stream",
+			`{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
+			lines(append(textHi, "finish stop in=3 out=1 reasoning=0 read=0 write=0 total=0")...),
+		},
+		{
+			"length with nothing said is an end, not an empty answer",
+			stream(says(`{"content":""}`), ends("length")),
+			lines("opened req-1", "finish length"+noUsage),
+		},
+		{"nothing at all", "", lines("error the provider accepted the request and sent no answer (empty)")},
+		{"only comments and DONE", ": hi\n\ndata: [DONE]\n\n", lines("error the provider accepted the request and sent no answer (empty)")},
+		{
+			"well-formed and empty", stream(says(`{"role":"assistant","content":""}`), ends("stop"), done),
+			lines("opened req-1", "error the provider sent an answer with no text, no reasoning and no tool call (empty)"),
+		},
+		{
+			"tool-calls without a call is empty", stream(ends("tool_calls")),
+			lines("opened req-1", "error the provider sent an answer with no text, no reasoning and no tool call (empty)"),
+		},
+		{
+			"web page", "\n <!doctype html><html>",
+			lines("error the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between (malformed)"),
+		},
+		{
+			"no finish marker", stream(says(`{"content":"hi"}`), done),
+			lines(append(textHi[:3:3], "error the answer stopped before the provider said that it was complete (incomplete)")...),
+		},
+		{
+			"error object in the stream",
+			stream(says(`{"content":"hi"}`), `{"error":{"message":"The server had an error","type":"server_error"}}`),
+			lines(append(textHi[:3:3], "error The server had an error (overloaded)")...),
+		},
+		{
+			"error beside a choice", stream(`{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}],"error":{"code":429,"message":"slow down"}}`),
+			lines("error slow down (rate-limit, HTTP 429)"),
+		},
+		{
+			"error inside a choice", stream(`{"choices":[{"index":0,"delta":{},"error":{"code":502,"message":"upstream"},"finish_reason":"error"}]}`),
+			lines("error upstream (overloaded, HTTP 502)"),
+		},
+		{
+			"200 with an error body", `{"error":{"message":"bad key","code":"invalid_api_key"}}`,
+			lines("error bad key (auth)"),
+		},
+		{
+			"event: error", "event: error\ndata: {\"message\":\"boom\"}\n\n", lines("error boom (overloaded)"),
+		},
+		{
+			"finish reason error", stream(says(`{"content":"hi"}`), ends("error")),
+			lines(append(textHi, "error the provider ended the answer with finish reason error (overloaded)")...),
+		},
+		{
+			"filtered with nothing said", stream(ends("content_filter")),
+			lines("opened req-1", "error the provider's content filter refused the request (content-filter)"),
+		},
+		{"not JSON", stream(`{"choices":[`), lines("error the provider sent a frame that is not a Chat chunk: {\"choices\":[ (malformed)")},
+		{"wrong shape", stream(`{"choices":"no"}`), lines("error the provider sent a frame that is not a Chat chunk: {\"choices\":\"no\"} (malformed)")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, n := range []int{1, 3, 1 << 20} {
+				got := events(openaichat.Dialect{}, &slow{tt.body, n})
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Fatalf("reads of %d (-want +got):\n%s", n, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestDecodeCalls(t *testing.T) {
+	start := "opened req-1"
+	ended := "finish tool-calls" + noUsage
+	tests := []struct {
+		name   string
+		frames []string
+		want   []string
+	}{
+		{
+			"interleaved, text first",
+			[]string{
+				says(`{"content":"hi"}`),
+				says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}},{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}]}`),
+				says(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":1}"}}]}`),
+				says(`{"tool_calls":[{"index":1,"function":{"arguments":"}"}}]}`), ends("stop"),
+			},
+			[]string{
+				start, "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "input-start a f", "input-start b g", `input-delta b "{"`,
+				`input-delta a "{\"x\":1}"`, `input-delta b "}"`, "input-end a", `call a f {"x":1}`, "input-end b", "call b g {}", ended,
+			},
+		},
+		{
+			"no arguments is an empty object",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), ends("tool_calls")},
+			[]string{start, "input-start a f", "input-end a", "call a f {}", ended},
+		},
+		{
+			"invalid arguments are told, not fatal",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`), ends("tool_calls")},
+			[]string{start, "input-start a f", `input-delta a "{\"x\":"`, "input-end a",
+				`call a f INVALID the arguments are not valid JSON: unexpected EOF at byte 5: "{\"x\":"`, ended},
+		},
+		{
+			"arguments that are no object",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}]}`), ends("tool_calls")},
+			[]string{start, "input-start a f", `input-delta a "[1]"`, "input-end a", `call a f INVALID the arguments must be a JSON object: "[1]"`, ended},
+		},
+		{
+			"arguments sent as an object",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`), ends("tool_calls")},
+			[]string{start, "input-start a f", `input-delta a "{\"x\":1}"`, "input-end a", `call a f {"x":1}`, ended},
+		},
+		{
+			"arguments quoted twice",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"\"{\\\"x\\\":1}\""}}]}`), ends("tool_calls")},
+			[]string{start, "input-start a f", `input-delta a "\"{\\\"x\\\":1}\""`, "input-end a", `call a f {"x":1}`, ended},
+		},
+		{
+			"repeated id under two indexes, id repeated in later pieces",
+			[]string{
+				says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}`),
+				says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}]}`),
+				says(`{"tool_calls":[{"index":1,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), ends("tool_calls"),
+			},
+			[]string{
+				start, "input-start a f", `input-delta a "{"`, `input-delta a "}"`, "input-start call_NEW_1 f", `input-delta call_NEW_1 "{}"`,
+				"input-end a", "call a f {}", "input-end call_NEW_1", "call call_NEW_1 f {}", ended,
+			},
+		},
+		{
+			"all calls under index 0, with their own ids",
+			[]string{
+				says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`),
+				says(`{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}]}`), ends("tool_calls"),
+			},
+			[]string{
+				start, "input-start a f", `input-delta a "{}"`, "input-start b g", `input-delta b "{}"`,
+				"input-end a", "call a f {}", "input-end b", "call b g {}", ended,
+			},
+		},
+		{
+			"no index, no id",
+			[]string{
+				says(`{"tool_calls":[{"function":{"name":"f","arguments":"{"}}]}`),
+				says(`{"tool_calls":[{"function":{"arguments":"}"}}]}`),
+				says(`{"tool_calls":[{"function":{"name":"g","arguments":"{}"}}]}`), ends("tool_calls"),
+			},
+			[]string{
+				start, "input-start call_NEW_0 f", `input-delta call_NEW_0 "{"`, `input-delta call_NEW_0 "}"`,
+				"input-start call_NEW_1 g", `input-delta call_NEW_1 "{}"`,
+				"input-end call_NEW_0", "call call_NEW_0 f {}", "input-end call_NEW_1", "call call_NEW_1 g {}", ended,
+			},
+		},
+		{
+			"the name comes after the first arguments",
+			[]string{
+				says(`{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{"}}]}`),
+				says(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"}"}}]}`), ends("tool_calls"),
+			},
+			[]string{start, "input-start a f", `input-delta a "{}"`, "input-end a", "call a f {}", ended},
+		},
+		{
+			"the name never comes",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]}`), ends("tool_calls")},
+			[]string{start, "input-start a invalid", `input-delta a "{}"`, "input-end a", `call a invalid INVALID the call does not name a tool: "{}"`, ended},
+		},
+		{
+			"what a vendor attaches to a call",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"g":{"s":"x"}}}]}`), ends("tool_calls")},
+			[]string{start, "input-start a f", `input-delta a "{}"`, "input-end a", `call a f {} openaiCompatible={"extra_content":{"g":{"s":"x"}}}`, ended},
+		},
+		{
+			"cut off by length: the complete call stands, the broken one is told",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), ends("length")},
+			[]string{start, "input-start a f", `input-delta a "{}"`, "input-end a", "call a f {}", "finish length" + noUsage},
+		},
+		{
+			"cut off by a filter: not to be run",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), ends("content_filter")},
+			[]string{
+				start, "input-start a f", `input-delta a "{}"`, "input-end a",
+				`call a f INVALID the provider's content filter cut the answer off, so this call was not run: "{}"`, "finish content-filter" + noUsage,
+			},
+		},
+		{
+			"complete arguments but no finish marker",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), done},
+			[]string{start, "input-start a f", `input-delta a "{}"`, "error the answer stopped before the provider said that it was complete (incomplete)"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := events(openaichat.Dialect{}, strings.NewReader(stream(tt.frames...)))
+			got = newID.ReplaceAllString(got, "call_NEW_$1")
+			if diff := cmp.Diff(lines(tt.want...), got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecodeUsage(t *testing.T) {
+	tests := []struct{ name, usage, want string }{
+		{"cached and reasoning", `{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":80},"completion_tokens_details":{"reasoning_tokens":30}}`, "in=100 out=50 reasoning=30 read=80 write=0 total=150"},
+		{"reasoning beside the completion", `{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150,"completion_tokens_details":{"reasoning_tokens":30}}`, "in=100 out=50 reasoning=30 read=0 write=0 total=150"},
+		{"deepseek", `{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":8}`, "in=10 out=2 reasoning=0 read=8 write=0 total=0"},
+		{"together", `{"prompt_tokens":10,"completion_tokens":2,"cached_tokens":4}`, "in=10 out=2 reasoning=0 read=4 write=0 total=0"},
+		{"cache writes", `{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3,"cache_write_tokens":5}}`, "in=10 out=2 reasoning=0 read=3 write=5 total=0"},
+		{"negative", `{"prompt_tokens":-5,"completion_tokens":2,"total_tokens":-3}`, "in=0 out=2 reasoning=0 read=0 write=0 total=0"},
+		{"overflow", `{"prompt_tokens":99999999999999999999999999,"completion_tokens":9223372036854775807,"total_tokens":1e300}`, "in=0 out=0 reasoning=0 read=0 write=0 total=0"},
+		{"more cached than sent", `{"prompt_tokens":5,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":9,"cache_write_tokens":9}}`, "in=5 out=1 reasoning=0 read=5 write=0 total=0"},
+		{"floats and strings", `{"prompt_tokens":5.0,"completion_tokens":"7","total_tokens":null}`, "in=5 out=0 reasoning=0 read=0 write=0 total=0"},
+		{"not an object", `"many"`, "in=0 out=0 reasoning=0 read=0 write=0 total=0"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			body := stream(says(`{"content":"hi"}`), ends("stop"), `{"choices":[],"usage":`+tt.usage+`}`, done)
+			got := events(openaichat.Dialect{}, strings.NewReader(body))
+			if !strings.HasSuffix(got, "finish stop "+tt.want+"\n") {
+				t.Errorf("want %s in\n%s", tt.want, got)
+			}
+		})
+	}
+}
+
+func TestDecodeBounds(t *testing.T) {
+	var many []string
+	for i := range 300 {
+		many = append(many, says(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"i%d","function":{"name":"f","arguments":"{}"}}]}`, i, i)))
+	}
+	tests := []struct {
+		name string
+		body io.Reader
+		want string
+	}{
+		{"too many calls", strings.NewReader(stream(append(many, ends("tool_calls"))...)), "more than 256 tool calls"},
+		{"a line without end", io.MultiReader(strings.NewReader("data: "), io.LimitReader(zeros{}, 100<<20)), "a frame of more than 8 MiB"},
+		{"a document without end", io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(zeros{}, 100<<20)), "more than 8 MiB in one piece"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var last *llm.Error
+			for e, err := range (openaichat.Dialect{}).Decode("", tt.body) {
+				if _, ok := e.(llm.ToolCallEvent); ok {
+					t.Fatal("a call was given out")
+				}
+				last, _ = errors.AsType[*llm.Error](err)
+			}
+			if last == nil || last.Class != llm.Malformed || !strings.Contains(last.Message, tt.want) {
+				t.Errorf("got %v", last)
+			}
+		})
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+func TestDecodeReaderErrors(t *testing.T) {
+	silence := &llm.Error{Class: llm.Timeout, Phase: llm.PhaseSilence, Message: "silent"}
+	aborted := &llm.Error{Class: llm.Aborted, Message: "stopped"}
+	half, whole := stream(says(`{"content":"hi"}`)), stream(says(`{"content":"hi"}`), ends("stop"))
+	tests := []struct {
+		name string
+		body string
+		err  error
+		want llm.Class // empty for a good end
+	}{
+		{"reset", half, errors.New("connection reset"), llm.Transport},
+		{"unexpected EOF", half, io.ErrUnexpectedEOF, llm.Transport},
+		{"silence", half, silence, llm.Timeout},
+		{"interrupted", half, aborted, llm.Aborted},
+		{"reset before anything", "", errors.New("connection reset"), llm.Transport},
+		{"reset after the finish marker", whole, errors.New("connection reset"), ""},
+		{"silence after the finish marker", whole, silence, ""},
+		{"interrupted after the finish marker", whole, aborted, llm.Aborted},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got llm.Class
+			finished := false
+			for e, err := range (openaichat.Dialect{}).Decode("", io.MultiReader(strings.NewReader(tt.body), iotest.ErrReader(tt.err))) {
+				if failure, ok := errors.AsType[*llm.Error](err); ok {
+					got = failure.Class
+				}
+				_, isFinish := e.(llm.Finish)
+				finished = finished || isFinish
+			}
+			if got != tt.want || finished != (tt.want == "") {
+				t.Errorf("class %q, finished %v", got, finished)
+			}
+		})
+	}
+}
+
+func TestDecodeStopsWhenAsked(t *testing.T) {
+	body := stream(says(`{"reasoning_content":"a"}`), says(`{"content":"hi"}`), says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), ends("stop"))
+	total := strings.Count(events(openaichat.Dialect{}, strings.NewReader(body)), "\n")
+	for stop := 1; stop <= total; stop++ {
+		n := 0
+		for range (openaichat.Dialect{}).Decode("", strings.NewReader(body)) {
+			if n++; n == stop {
+				break
+			}
+		}
+		if n != stop {
+			t.Errorf("stopped after %d instead of %d", n, stop)
+		}
+	}
+}
+
+// FuzzDecode checks the promises of a stream on any bytes: the order of events, valid text, one end.
+func FuzzDecode(f *testing.F) {
+	for _, x := range recordings(f) {
+		f.Add(x.response, 5)
+	}
+	f.Add(stream(says(`{"content":"\ud83d"}`), says(`{"content":"\ude00"}`)), 1)
+	f.Add(stream(says(`{"tool_calls":[{"function":{"arguments":{}}}]}`), ends("stop")), 2)
+	f.Fuzz(func(t *testing.T, body string, n int) {
+		n = 1 + (n&0x7fffffff)%512
+		first := events(openaichat.Dialect{}, strings.NewReader(body))
+		if diff := cmp.Diff(first, events(openaichat.Dialect{}, &slow{body, n})); diff != "" {
+			t.Fatalf("split at %d:\n%s", n, diff)
+		}
+		checkStream(t, body)
+	})
+}
+
+func checkStream(t *testing.T, body string) {
+	open, ended := map[string]bool{}, map[string]bool{}
+	over := false
+	begin := func(id string) {
+		if open[id] || ended[id] {
+			t.Fatalf("block %s begins twice", id)
+		}
+		open[id] = true
+	}
+	grow := func(id, delta string) {
+		if !open[id] || delta == "" || !utf8.ValidString(delta) {
+			t.Fatalf("bad delta %q of block %s", delta, id)
+		}
+	}
+	end := func(id string) {
+		if !open[id] {
+			t.Fatalf("block %s ends without a beginning", id)
+		}
+		delete(open, id)
+		ended[id] = true
+	}
+	for e, err := range (openaichat.Dialect{}).Decode("", strings.NewReader(body)) {
+		if over {
+			t.Fatalf("%T after the end", e)
+		}
+		if err != nil {
+			over = true
+			continue
+		}
+		switch e := e.(type) {
+		case llm.TextStart:
+			begin(e.ID)
+		case llm.TextDelta:
+			grow(e.ID, e.Delta)
+		case llm.TextEnd:
+			end(e.ID)
+		case llm.ReasoningStart:
+			begin(e.ID)
+		case llm.ReasoningDelta:
+			grow(e.ID, e.Delta)
+		case llm.ReasoningEnd:
+			end(e.ID)
+		case llm.ToolInputStart:
+			begin(e.ID)
+		case llm.ToolInputDelta:
+			grow(e.ID, e.Delta)
+		case llm.ToolInputEnd:
+			end(e.ID)
+		case llm.ToolCallEvent:
+			if !ended[e.ID] || (e.Invalid == "") != (e.Input.Kind() == '{' && e.Input.IsValid()) {
+				t.Fatalf("bad call %+v", e)
+			}
+		case llm.Finish:
+			over = true
+			if len(open) > 0 {
+				t.Fatalf("open blocks at the end: %v", open)
+			}
+		}
+	}
+	if !over {
+		t.Fatal("the stream has no end")
+	}
+}
+
+func BenchmarkDelta(b *testing.B) {
+	const deltas = 2000
+	var sb strings.Builder
+	for range deltas {
+		sb.WriteString(`data: {"id":"chatcmpl-DcLQhErGVsn8x3hNFmX5A0yM0T9Km","object":"chat.completion.chunk","created":1778031211,"model":"gpt-4o-mini-2024-07-18","service_tier":"default","system_fingerprint":"fp_57133166c6","choices":[{"index":0,"delta":{"content":" sunny"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"irmMg"}` + "\n\n")
+	}
+	body := sb.String() + stream(ends("stop"), done)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range (openaichat.Dialect{}).Decode("", strings.NewReader(body)) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/deltas, "ns/delta")
+}

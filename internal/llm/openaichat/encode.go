@@ -1,0 +1,136 @@
+package openaichat
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// body is the request as it goes over the wire. Its named fields are the protocol's own; everything else is in Extra
+// (spec/v2 §20.1 LM-2).
+type body struct {
+	Model               string                    `json:"model"`
+	Messages            []message                 `json:"messages"`
+	Tools               []tool                    `json:"tools,omitempty"`
+	ToolChoice          jsontext.Value            `json:"tool_choice,omitzero"`
+	ResponseFormat      *responseFormat           `json:"response_format,omitzero"`
+	Stream              bool                      `json:"stream"`
+	StreamOptions       streamOptions             `json:"stream_options"`
+	MaxTokens           int                       `json:"max_tokens,omitzero"`
+	MaxCompletionTokens int                       `json:"max_completion_tokens,omitzero"`
+	Temperature         *float64                  `json:"temperature,omitzero"`
+	TopP                *float64                  `json:"top_p,omitzero"`
+	TopK                *int                      `json:"top_k,omitzero"`
+	FrequencyPenalty    *float64                  `json:"frequency_penalty,omitzero"`
+	PresencePenalty     *float64                  `json:"presence_penalty,omitzero"`
+	Seed                *int64                    `json:"seed,omitzero"`
+	Stop                []string                  `json:"stop,omitempty"`
+	Extra               map[string]jsontext.Value `json:",embed"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	Parameters  jsontext.Value `json:"parameters"`
+}
+
+type responseFormat struct {
+	Type       string     `json:"type"`
+	JSONSchema jsonSchema `json:"json_schema"`
+}
+
+type jsonSchema struct {
+	Name   string         `json:"name"`
+	Schema jsontext.Value `json:"schema"`
+}
+
+// Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
+// InvalidRequest that names the option at fault.
+func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
+	b := body{
+		Model:            req.Model,
+		Messages:         d.messages(req),
+		Stream:           true,
+		StreamOptions:    streamOptions{IncludeUsage: true},
+		Temperature:      req.Generate.Temperature,
+		TopP:             req.Generate.TopP,
+		FrequencyPenalty: req.Generate.FrequencyPenalty,
+		PresencePenalty:  req.Generate.PresencePenalty,
+		Seed:             req.Generate.Seed,
+		Stop:             req.Generate.Stop,
+	}
+	d.limitOutput(&b, req.Generate.MaxTokens)
+	if d.TopK {
+		b.TopK = req.Generate.TopK
+	}
+	if len(req.Tools) > 0 {
+		b.Tools = d.tools(req.Tools)
+		b.ToolChoice = choice(req.Choice)
+	}
+	if len(req.Format) > 0 {
+		b.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: req.Format}}
+	}
+	var err error
+	if b.Extra, err = d.extra(req); err != nil {
+		return nil, err
+	}
+	out, err := json.Marshal(b, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err != nil {
+		return nil, invalid("the request cannot be written as JSON: %v", err)
+	}
+	return out, nil
+}
+
+func (d Dialect) limitOutput(b *body, tokens int) {
+	if d.MaxTokensField == "max_completion_tokens" {
+		b.MaxCompletionTokens = tokens
+		return
+	}
+	b.MaxTokens = tokens
+}
+
+func (d Dialect) tools(defs []llm.ToolDefinition) []tool {
+	out := make([]tool, 0, len(defs))
+	for _, def := range defs {
+		out = append(out, tool{Type: "function", Function: function{
+			Name:        def.Name,
+			Description: def.Description,
+			Parameters:  d.schema(def.Schema),
+		}})
+	}
+	return out
+}
+
+// choice returns the tool_choice value; nil leaves it to the vendor, which means auto.
+func choice(c llm.ToolChoice) jsontext.Value {
+	switch c.Mode {
+	case llm.ChooseNone, llm.ChooseRequired:
+		return quote(string(c.Mode))
+	case llm.ChooseTool:
+		return jsontext.Value(`{"type":"function","function":{"name":` + string(quote(c.Name)) + `}}`)
+	default:
+		return nil
+	}
+}
+
+// quote returns s as a JSON string; what is not UTF-8 becomes U+FFFD.
+func quote(s string) jsontext.Value {
+	out, _ := jsontext.AppendQuote(nil, s) // the error only says that the text was repaired
+	return out
+}
+
+func invalid(format string, args ...any) *llm.Error {
+	return &llm.Error{Class: llm.InvalidRequest, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,215 @@
+package openaichat
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+const statusOK = http.StatusOK
+
+// Bounds of what an error may carry (spec/v2 §20.3).
+const (
+	maxMessage = 500   // characters
+	maxBody    = 16384 // characters
+)
+
+// Failure is a response that is no answer: an HTTP error, or an error object inside a stream (Status 200).
+type Failure struct {
+	Status  int
+	Header  http.Header
+	Body    []byte
+	Secrets []string  // values that were sent and must not come back in a message
+	Now     time.Time // to read a Retry-After date by; zero means the response's own Date
+}
+
+// Classify sorts a failure by what can be done about it. Structured codes count before the status, and the status
+// before phrases, so that an overflow that mentions "safety" is still an overflow (spec/v2 §20.3, §27 X18).
+func Classify(f Failure) *llm.Error {
+	w := parseWire(f.Body)
+	if f.Status == statusOK && w.status >= 400 && w.status < 600 {
+		f.Status = w.status
+	}
+	e := &llm.Error{
+		Class:      w.class(f.Status),
+		Message:    wording(w, f),
+		Status:     f.Status,
+		RetryAfter: retryAfter(f.Header, f.Now),
+		RequestID:  requestID(f.Header),
+		Body:       clip(redactBody(f.Body, f.Secrets), maxBody),
+	}
+	if e.Status == statusOK {
+		e.Status = 0
+	}
+	return e
+}
+
+// wireError is an error body with the vendors' differences taken out.
+type wireError struct {
+	codes     []string // code and type fields, lower case
+	status    int      // a numeric code
+	message   string
+	text      string // everything, lower case, for the phrases
+	moderated bool
+}
+
+// parseWire understands {"error":{…}}, {"error":"…"}, a list with one of these, and the object without the envelope.
+func parseWire(body []byte) wireError {
+	w := wireError{text: strings.ToLower(string(body[:min(len(body), maxBody)]))}
+	v := jsontext.Value(bytes.TrimSpace(body))
+	if list, ok := variants(v); ok && len(list) > 0 {
+		v = list[0]
+	}
+	var outer node
+	if json.Unmarshal(v, &outer, foreign) != nil {
+		return w
+	}
+	if choices, ok := variants(outer["choices"]); ok && len(choices) > 0 && !present(outer["error"]) {
+		_ = json.Unmarshal(choices[0], &outer, foreign) // an error inside the choice; else there is none to find
+	}
+	if list, ok := variants(outer["errors"]); ok && len(list) > 0 && !present(outer["error"]) {
+		outer["error"] = list[0]
+	}
+	w.take(outer)
+	if inner := outer["error"]; inner.Kind() == '"' {
+		w.message = plain(inner)
+	} else if inner.Kind() == '{' {
+		w.message = ""
+		w.nested(inner, 3)
+	}
+	return w
+}
+
+// nested reads an error object and the causes inside it, outermost first.
+func (w *wireError) nested(v jsontext.Value, depth int) {
+	var fields node
+	if depth == 0 || json.Unmarshal(v, &fields, foreign) != nil {
+		return
+	}
+	w.take(fields)
+	for _, key := range []string{"innererror", "error", "metadata"} {
+		if fields[key].Kind() == '{' {
+			w.nested(fields[key], depth-1)
+		}
+	}
+	if _, ok := fields["flagged_input"]; ok {
+		w.moderated = true
+	}
+}
+
+func (w *wireError) take(fields node) {
+	for _, key := range []string{"code", "type", "status", "error_type", "error_code"} {
+		switch v := fields[key]; v.Kind() {
+		case '"':
+			w.codes = append(w.codes, strings.ToLower(plain(v)))
+		case '0':
+			if n, err := strconv.Atoi(string(v)); err == nil && w.status == 0 {
+				w.status = n
+			}
+		}
+	}
+	for _, key := range []string{"message", "detail", "error_description", "msg"} {
+		if text := plain(fields[key]); text != "" && w.message == "" {
+			w.message = text
+		}
+	}
+}
+
+func (w *wireError) class(status int) llm.Class {
+	if w.moderated {
+		return llm.ContentFilter
+	}
+	for _, code := range w.codes {
+		if class, ok := codeClass[code]; ok {
+			if class == llm.RateLimit && status == http.StatusRequestEntityTooLarge {
+				return llm.Overflow // one request larger than the whole allowance
+			}
+			return class
+		}
+	}
+	return w.classByStatus(status)
+}
+
+func (w *wireError) classByStatus(status int) llm.Class {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return llm.Auth
+	case status == http.StatusPaymentRequired:
+		return llm.Quota
+	case status == http.StatusTooManyRequests && mentions(w.text, quotaPhrases):
+		return llm.Quota
+	case status == http.StatusTooManyRequests:
+		return llm.RateLimit
+	case mentions(w.text, overflowPhrases), w.text == "" && (status == 400 || status == 413):
+		return llm.Overflow
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500:
+		return llm.Overloaded
+	case mentions(w.text, filterPhrases):
+		return llm.ContentFilter
+	case slices.Contains([]int{400, 404, 405, 409, 413, 415, 422}, status), status >= 300 && status < 400:
+		return llm.InvalidRequest
+	case status >= 400:
+		return llm.Unknown
+	}
+	return w.classInStream()
+}
+
+// classInStream sorts an error object without a status of its own. Unless it blames the request, it is the
+// provider's trouble and may pass.
+func (w *wireError) classInStream() llm.Class {
+	switch {
+	case mentions(w.text, quotaPhrases):
+		return llm.Quota
+	case mentions(w.text, ratePhrases):
+		return llm.RateLimit
+	case mentions(w.text, filterPhrases):
+		return llm.ContentFilter
+	}
+	for _, code := range w.codes {
+		if strings.Contains(code, "invalid") || strings.Contains(code, "bad_request") || strings.Contains(code, "not_found") {
+			return llm.InvalidRequest
+		}
+	}
+	return llm.Overloaded
+}
+
+// wording returns what people read: the provider's own words, or its body if that is short, or the status.
+func wording(w wireError, f Failure) string {
+	text := w.message
+	if text == "" && len(f.Body) <= maxMessage && !isHTML(f.Body) {
+		text = strings.TrimSpace(string(f.Body))
+	}
+	if text == "" {
+		text = fmt.Sprintf("the provider answered with HTTP %d", f.Status)
+		if name := http.StatusText(f.Status); name != "" {
+			text += " " + name
+		}
+	}
+	return clip(redactBody([]byte(text), f.Secrets), maxMessage)
+}
+
+func isHTML(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) }
+
+// clip returns at most n characters of valid UTF-8.
+func clip(s string, n int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}

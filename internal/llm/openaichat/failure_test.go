@@ -1,0 +1,173 @@
+package openaichat_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/openaichat"
+)
+
+func TestClassify(t *testing.T) {
+	tests := []struct {
+		status  int
+		body    string
+		class   llm.Class
+		message string
+	}{
+		// Codes count first.
+		{400, `{"error":{"message":"This model's maximum context length is 8192 tokens (safety margin included)","code":"context_length_exceeded","type":"invalid_request_error"}}`, llm.Overflow, "This model's maximum"},
+		{429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`, llm.Quota, "You exceeded"},
+		{429, `{"error":{"message":"Rate limit reached; see billing","type":"tokens","code":"rate_limit_exceeded"}}`, llm.RateLimit, "Rate limit"},
+		{413, `{"error":{"message":"Request too large for model x on tokens per minute (TPM): Limit 6000, Requested 9000","type":"tokens","code":"rate_limit_exceeded"}}`, llm.Overflow, "Request too large"},
+		{401, `{"error":{"message":"Incorrect API key provided: sk-abcdef***xyz.","code":"invalid_api_key"}}`, llm.Auth, "Incorrect API key provided: [redacted]"},
+		{400, `{"error":{"message":"blocked","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.ContentFilter, "blocked"},
+		{403, `{"error":{"message":"Input flagged","code":403,"metadata":{"reasons":["x"],"flagged_input":"y"}}}`, llm.ContentFilter, "Input flagged"},
+		{400, `{"error":{"message":"no such model","code":"model_not_found"}}`, llm.InvalidRequest, "no such model"},
+		{503, `{"object":"error","message":"busy","type":"ServiceUnavailableError","code":503}`, llm.Overloaded, "busy"},
+		{402, `{"error":{"message":"Insufficient credits","code":402}}`, llm.Quota, "Insufficient credits"},
+		// Then the status.
+		{401, ``, llm.Auth, "the provider answered with HTTP 401 Unauthorized"},
+		{403, `forbidden`, llm.Auth, "forbidden"},
+		{404, `{"error":"model \"x\" not found, try pulling it first"}`, llm.InvalidRequest, `model "x" not found`},
+		{408, ``, llm.Overloaded, "the provider answered with HTTP 408"},
+		{418, ``, llm.Unknown, "the provider answered with HTTP 418"},
+		{422, `{"detail":"bad"}`, llm.InvalidRequest, "bad"},
+		{429, ``, llm.RateLimit, "the provider answered with HTTP 429"},
+		{429, `{"error":{"message":"Your credit balance is too low"}}`, llm.Quota, "Your credit"},
+		{500, `<html>oops</html>`, llm.Overloaded, "the provider answered with HTTP 500"},
+		{529, `{}`, llm.Overloaded, "{}"},
+		{599, ``, llm.Overloaded, "the provider answered with HTTP 599"},
+		{301, ``, llm.InvalidRequest, "the provider answered with HTTP 301"},
+		// Then phrases: every family of spec/v2 §20.3.
+		{400, `{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, llm.Overflow, "prompt is"},
+		{400, `{"message":"Input is too long for requested model"}`, llm.Overflow, "Input is"},
+		{400, `{"error":{"message":"Your input exceeds the context window of this model"}}`, llm.Overflow, ""},
+		{400, `{"error":{"message":"request (9000 tokens) exceeds the available context size (8192 tokens)"}}`, llm.Overflow, ""},
+		{500, `{"error":{"message":"the request exceeds the available context size"}}`, llm.Overflow, ""},
+		{400, `{"error":{"message":"prompt token count of 130000 exceeds the limit of 128000"}}`, llm.Overflow, ""},
+		{400, `[{"error":{"code":400,"message":"The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`, llm.Overflow, "The input token"},
+		{422, `{"error":{"message":"tokens in request more than max tokens allowed"}}`, llm.Overflow, ""},
+		{400, `{"error":"This model's maximum prompt length is 131072 but the request contains 200000 tokens."}`, llm.Overflow, ""},
+		{400, `{"error":{"message":"Please reduce the length of the messages or completion"}}`, llm.Overflow, ""},
+		{400, `{"error":{"message":"This endpoint's maximum context length is 8192 tokens. However, you requested"}}`, llm.Overflow, ""},
+		{400, `{"error":{"message":"the number of tokens is greater than the context length"}}`, llm.Overflow, ""},
+		{400, `{"error":{"message":"invalid params, context window exceeds limit"}}`, llm.Overflow, ""},
+		{400, `{"error":{"message":"Invalid request: Your request exceeded model token limit: 8192"}}`, llm.Overflow, ""},
+		{413, `Request Entity Too Large`, llm.Overflow, "Request Entity"},
+		{413, ``, llm.Overflow, ""},
+		{400, ``, llm.Overflow, ""},
+		{400, `{"error":{"message":"context length is only 4096 tokens"}}`, llm.Overflow, ""},
+		{400, `{"error":{"message":"input length of 9000 tokens exceeds the model's context length"}}`, llm.Overflow, ""},
+		{400, `{"error":{"message":"Prompt contains 40000 tokens: too large for model with 32768 maximum context length"}}`, llm.Overflow, ""},
+		{400, `{"error":{"message":"stop: model_context_window_exceeded"}}`, llm.Overflow, ""},
+		// A word is not a code.
+		{400, `{"error":{"message":"field safety_identifier is unknown","type":"invalid_request_error"}}`, llm.InvalidRequest, ""},
+		{400, `{"error":{"message":"max_tokens is too large: 99999. This model supports at most 16384 completion tokens"}}`, llm.InvalidRequest, ""},
+		{400, `{"error":{"message":"Your request was rejected as a result of our safety system"}}`, llm.ContentFilter, ""},
+		// Inside a stream.
+		{200, `{"error":{"message":"x","code":502}}`, llm.Overloaded, ""},
+		{200, `{"error":{"message":"x"}}`, llm.Overloaded, ""},
+		{200, `{"error":{"message":"x","type":"invalid_request_error"}}`, llm.InvalidRequest, ""},
+		{200, `{"error":{"message":"Rate limit reached"}}`, llm.RateLimit, ""},
+		{200, `{"error":{"message":"Context window exceeded","type":"context_length_exceeded"}}`, llm.Overflow, ""},
+		{200, `{"error":null,"errors":[{"message":"cloudflare says no","code":7003}]}`, llm.Overloaded, "cloudflare says no"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.body, func(t *testing.T) {
+			e := openaichat.Classify(openaichat.Failure{Status: tt.status, Body: []byte(tt.body)})
+			if e.Class != tt.class {
+				t.Errorf("HTTP %d: class %s, want %s", tt.status, e.Class, tt.class)
+			}
+			if !strings.HasPrefix(e.Message, tt.message) {
+				t.Errorf("message %q, want %q", e.Message, tt.message)
+			}
+		})
+	}
+}
+
+func TestClassifyRetryAfter(t *testing.T) {
+	now := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name    string
+		headers map[string]string
+		want    time.Duration
+	}{
+		{"none", nil, 0},
+		{"seconds", map[string]string{"Retry-After": "3"}, 3 * time.Second},
+		{"fraction", map[string]string{"Retry-After": "0.25"}, 250 * time.Millisecond},
+		{"milliseconds win", map[string]string{"Retry-After-Ms": "1500.5", "Retry-After": "9"}, 1500500 * time.Microsecond},
+		{"broken milliseconds", map[string]string{"Retry-After-Ms": "soon", "Retry-After": "9"}, 9 * time.Second},
+		{"an hour", map[string]string{"Retry-After": "3600"}, time.Hour},
+		{"for ever", map[string]string{"Retry-After": "1e300"}, 30 * 24 * time.Hour},
+		{"negative", map[string]string{"Retry-After": "-5"}, 0},
+		{"NaN", map[string]string{"Retry-After": "NaN"}, 0},
+		{"date", map[string]string{"Retry-After": "Sat, 01 Aug 2026 12:00:30 GMT"}, 30 * time.Second},
+		{"date by the server's own clock", map[string]string{"Retry-After": "Thu, 01 Jan 1970 00:01:00 GMT", "Date": "Thu, 01 Jan 1970 00:00:00 GMT"}, time.Minute},
+		{"date in the past", map[string]string{"Retry-After": "Sat, 01 Aug 2026 11:00:00 GMT"}, 0},
+		{"date far away", map[string]string{"Retry-After": "Fri, 01 Aug 9999 11:00:00 GMT"}, 30 * 24 * time.Hour},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := http.Header{}
+			for k, v := range tt.headers {
+				h.Set(k, v)
+			}
+			if got := openaichat.Classify(openaichat.Failure{Status: 429, Header: h, Now: now}).RetryAfter; got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestClassifyRedacts(t *testing.T) {
+	body := `{"error":{"message":"bad key hunter2-hunter2 in Bearer abcdefgh123","param":"task-force"},` +
+		`"request":{"api_key":"plain-value","apiKey":"v2","access_token":"t","signature":"s\"x","max_tokens":12,"note":"{\"client_secret\":\"inner\",\"ok\":\"kept\"}"}}`
+	e := openaichat.Classify(openaichat.Failure{Status: 401, Header: http.Header{"X-Request-Id": {"r1"}}, Body: []byte(body), Secrets: []string{"hunter2-hunter2", ""}})
+	for _, secret := range []string{"hunter2", "abcdefgh123", "plain-value", `"v2"`, `"t"`, `"s\`, "inner"} {
+		if strings.Contains(e.Body+e.Message, secret) {
+			t.Errorf("%q is still in\n%s\n%s", secret, e.Message, e.Body)
+		}
+	}
+	for _, kept := range []string{"task-force", `"max_tokens":12`, "kept"} {
+		if !strings.Contains(e.Body, kept) {
+			t.Errorf("%q is gone from %s", kept, e.Body)
+		}
+	}
+	if e.RequestID != "r1" || e.Status != 401 {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestClassifyBounds(t *testing.T) {
+	huge := `{"error":{"message":"` + strings.Repeat("ä", 40000) + `"},"api_key":"cut off value`
+	e := openaichat.Classify(openaichat.Failure{Status: 500, Body: []byte(huge)})
+	if n := utf8.RuneCountInString(e.Body); n > 16384 {
+		t.Errorf("body of %d characters", n)
+	}
+	if n := utf8.RuneCountInString(e.Message); n > 500 {
+		t.Errorf("message of %d characters", n)
+	}
+}
+
+func FuzzClassify(f *testing.F) {
+	f.Add(400, `{"error":{"message":"a hunter2-hunter2","code":"context_length_exceeded"}}`, "3")
+	f.Add(200, `[{"error":{"code":1,"error":{"error":{}}}}]`, "Sat, 01 Aug 2026 11:00:00 GMT")
+	f.Add(500, `{"api_key":"hunter2-hunter2`, "-1")
+	f.Fuzz(func(t *testing.T, status int, body, retry string) {
+		e := openaichat.Classify(openaichat.Failure{
+			Status: status, Body: []byte(body), Secrets: []string{"hunter2-hunter2"}, Header: http.Header{"Retry-After": {retry}}, Now: time.Unix(1e9, 0),
+		})
+		switch {
+		case e.Class == "", e.Message == "" && body == "", e.RetryAfter < 0:
+			t.Errorf("got %+v", e)
+		case strings.Contains(e.Message+e.Body, "hunter2-hunter2"):
+			t.Errorf("the secret is in %+v", e)
+		case !utf8.ValidString(e.Message) || !utf8.ValidString(e.Body) || utf8.RuneCountInString(e.Message) > 500 || utf8.RuneCountInString(e.Body) > 16384:
+			t.Errorf("bad text in %+v", e)
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package openaichat
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// message is one entry of the conversation on the wire. Content is a string, a list of parts, or null.
+type message struct {
+	Role       string                    `json:"role"`
+	Content    jsontext.Value            `json:"content"`
+	ToolCallID string                    `json:"tool_call_id,omitempty"`
+	ToolCalls  []toolCall                `json:"tool_calls,omitempty"`
+	Extra      map[string]jsontext.Value `json:",embed"`
+}
+
+type toolCall struct {
+	ID       string         `json:"id"`
+	Type     string         `json:"type"`
+	Function calledFunction `json:"function"`
+	// ExtraContent is what some vendors attach to a call and want back with it.
+	ExtraContent jsontext.Value `json:"extra_content,omitzero"`
+}
+
+type calledFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// part is a piece of a user message.
+type part struct {
+	Type     string    `json:"type"`
+	Text     *string   `json:"text,omitzero"`
+	ImageURL *imageURL `json:"image_url,omitzero"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
+}
+
+// conversation gathers the wire messages. Tool results of one assistant message must stand together, so that what
+// would come between them waits.
+type conversation struct {
+	d       Dialect
+	out     []message
+	user    []part // the content of the last message, while that is a user message
+	images  []part // images of the tool results since the last other message
+	waiting int    // calls of the last assistant message that have no result yet
+	updates []string
+}
+
+func (d Dialect) messages(req *llm.Request) []message {
+	c := conversation{d: d}
+	if len(req.System) > 0 {
+		c.add(message{Role: "system", Content: quote(strings.Join(req.System, "\n"))})
+	}
+	for _, m := range req.Messages {
+		switch m.Role {
+		case llm.RoleSystem:
+			c.update(m.Parts)
+		case llm.RoleUser:
+			c.flush()
+			c.addUser(userParts(m.Parts))
+		case llm.RoleAssistant:
+			c.flush()
+			c.addAssistant(m.Parts)
+		case llm.RoleTool:
+			c.addResults(m.Parts)
+		}
+	}
+	c.flush()
+	c.closeUser()
+	if c.out == nil {
+		return []message{}
+	}
+	return c.out
+}
+
+func (c *conversation) add(m message) {
+	c.closeUser()
+	c.out = append(c.out, m)
+}
+
+// addUser appends a user message and leaves it open, so that a system update can join it.
+func (c *conversation) addUser(parts []part) {
+	if len(parts) == 0 {
+		return
+	}
+	c.closeUser()
+	if n := len(c.out); c.d.BridgeToolUser && n > 0 && c.out[n-1].Role == "tool" {
+		c.out = append(c.out, message{Role: "assistant", Content: quote("Done.")})
+	}
+	c.user = parts
+}
+
+// closeUser writes the open user message: a string if it is all text, else a list of parts.
+func (c *conversation) closeUser() {
+	if c.user == nil {
+		return
+	}
+	c.out = append(c.out, message{Role: "user", Content: userContent(c.user)})
+	c.user = nil
+}
+
+func userContent(parts []part) jsontext.Value {
+	var text strings.Builder
+	for _, p := range parts {
+		if p.Text == nil {
+			list, err := json.Marshal(parts, jsontext.AllowInvalidUTF8(true))
+			if err != nil {
+				return quote("[unreadable attachment]")
+			}
+			return list
+		}
+		text.WriteString(*p.Text)
+	}
+	return quote(text.String())
+}
+
+// flush ends a run of tool results: their images follow in one user message, and then the updates that waited.
+func (c *conversation) flush() {
+	c.waiting = 0
+	if len(c.images) > 0 {
+		c.addUser(append([]part{textPart("Images from the tool results above:")}, c.images...))
+		c.images = nil
+	}
+	for _, text := range c.updates {
+		c.wrap(text)
+	}
+	c.updates = nil
+}
+
+// updateTag encloses an instruction that arrived in the middle of the conversation (spec/v2 §20.1 LM-6).
+const updateTag = "system-update"
+
+// update places a chronological instruction. It never stands between a call and its result.
+func (c *conversation) update(parts []llm.Part) {
+	var lines []string
+	for _, p := range parts {
+		if t, ok := p.(llm.Text); ok && t.Text != "" {
+			lines = append(lines, t.Text)
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(strings.Join(lines, "\n"))
+	c.updates = append(c.updates, "<"+updateTag+">\n"+text+"\n</"+updateTag+">")
+	if c.waiting == 0 {
+		c.flush()
+	}
+}
+
+// wrap joins an update to the user message just before it, or makes one.
+func (c *conversation) wrap(text string) {
+	if c.user == nil {
+		c.addUser([]part{textPart(text)})
+		return
+	}
+	c.user = append(c.user, textPart("\n"+text))
+}
+
+func (c *conversation) addAssistant(parts []llm.Part) {
+	var texts, thoughts []string
+	m := message{Role: "assistant"}
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			texts = append(texts, p.Text)
+		case llm.Reasoning:
+			thoughts = append(thoughts, p.Text)
+			c.d.restore(&m, p.Metadata)
+		case llm.ToolCall:
+			if p.Hosted {
+				texts = append(texts, hostedCallNote(p))
+				continue
+			}
+			m.ToolCalls = append(m.ToolCalls, c.d.call(p))
+		case llm.ToolResult:
+			texts = append(texts, hostedResultNote(p))
+		case llm.Media:
+			texts = append(texts, mediaNote(p))
+		}
+	}
+	text := strings.Join(texts, "\n")
+	m.Content = jsontext.Value("null")
+	if text != "" || len(m.ToolCalls) == 0 {
+		m.Content = quote(text)
+	}
+	c.d.think(&m, strings.Join(thoughts, ""))
+	if text == "" && len(m.ToolCalls) == 0 && (len(m.Extra) == 0 || len(thoughts) == 0) {
+		return
+	}
+	c.add(m)
+	c.waiting = len(m.ToolCalls)
+}
+
+// call encodes a call. Its arguments are what the model sent, if that is an object.
+func (d Dialect) call(p llm.ToolCall) toolCall {
+	args := string(p.Input)
+	if p.Input.Kind() != '{' || !p.Input.IsValid(foreign) {
+		args = "{}"
+	}
+	return toolCall{
+		ID:           d.callID(p.ID),
+		Type:         "function",
+		Function:     calledFunction{Name: p.Name, Arguments: args},
+		ExtraContent: d.stash(p.Metadata)["extra_content"],
+	}
+}
+
+func (c *conversation) addResults(parts []llm.Part) {
+	for _, p := range parts {
+		r, ok := p.(llm.ToolResult)
+		if !ok {
+			continue
+		}
+		text, images := resultContent(r)
+		c.add(message{Role: "tool", ToolCallID: c.d.callID(r.ID), Content: quote(text)})
+		c.images = append(c.images, images...)
+		if c.waiting > 0 {
+			c.waiting--
+		}
+	}
+}
+
+func resultContent(r llm.ToolResult) (string, []part) {
+	var lines []string
+	var images []part
+	for _, p := range r.Content {
+		switch p := p.(type) {
+		case llm.Text:
+			lines = append(lines, p.Text)
+		case llm.Media:
+			if image, ok := imagePart(p); ok {
+				images = append(images, image)
+				continue
+			}
+			lines = append(lines, mediaNote(p))
+		}
+	}
+	if len(r.Content) == 0 && len(r.Raw) > 0 {
+		lines = append(lines, string(r.Raw))
+	}
+	if len(lines) == 0 && len(images) > 0 {
+		lines = append(lines, "The image follows in the next user message.")
+	}
+	return strings.Join(lines, "\n"), images
+}

@@ -1,0 +1,162 @@
+package openaichat
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// foreign accepts what vendors really send: repeated names, and text that is not quite UTF-8.
+var foreign = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// joiner turns the pieces of one text into pieces of valid UTF-8. A character split over two pieces, as bytes or as
+// an escaped surrogate pair, is held back until it is whole; what never becomes whole becomes U+FFFD.
+type joiner struct{ held []byte }
+
+// next returns what can be given out after the JSON string raw.
+func (j *joiner) next(raw jsontext.Value) string {
+	piece := unescape(raw)
+	if len(j.held) == 0 && utf8.Valid(piece) {
+		return string(piece)
+	}
+	piece = append(j.held, piece...)
+	out, rest := repair(piece)
+	j.held = bytes.Clone(rest)
+	return string(out)
+}
+
+// end returns what is still held back, repaired.
+func (j *joiner) end() string {
+	if len(j.held) == 0 {
+		return ""
+	}
+	j.held = nil
+	return string(utf8.RuneError)
+}
+
+// unescape returns the bytes of a JSON string. An unpaired surrogate becomes the three bytes that UTF-8 would give it
+// if it were a character; repair joins or replaces them.
+func unescape(raw jsontext.Value) []byte {
+	if len(raw) < 2 || raw[0] != '"' {
+		return nil
+	}
+	s := []byte(raw[1 : len(raw)-1])
+	i := bytes.IndexByte(s, '\\')
+	if i < 0 {
+		return s
+	}
+	out := make([]byte, 0, len(s))
+	for i >= 0 && i+1 < len(s) {
+		out = append(out, s[:i]...)
+		c := s[i+1]
+		s = s[i+2:]
+		if c == 'u' && len(s) >= 4 {
+			var r rune
+			r, s = escapedRune(s)
+			out = appendRune(out, r)
+		} else {
+			out = append(out, plainEscape(c))
+		}
+		i = bytes.IndexByte(s, '\\')
+	}
+	return append(out, s...)
+}
+
+func plainEscape(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	default:
+		return c
+	}
+}
+
+// escapedRune reads four hex digits and, if they are the first half of a pair, the second half.
+func escapedRune(s []byte) (rune, []byte) {
+	r := hex4(s)
+	if utf16.IsSurrogate(r) && len(s) >= 10 && s[4] == '\\' && s[5] == 'u' {
+		if both := utf16.DecodeRune(r, hex4(s[6:])); both != utf8.RuneError {
+			return both, s[10:]
+		}
+	}
+	return r, s[4:]
+}
+
+func hex4(s []byte) rune {
+	var r rune
+	for _, c := range s[:4] {
+		switch {
+		case c >= 'a':
+			c -= 'a' - 10
+		case c >= 'A':
+			c -= 'A' - 10
+		default:
+			c -= '0'
+		}
+		r = r<<4 | rune(c&15)
+	}
+	return r
+}
+
+func appendRune(out []byte, r rune) []byte {
+	if utf16.IsSurrogate(r) {
+		return append(out, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0xbf, 0x80|byte(r)&0xbf)
+	}
+	return utf8.AppendRune(out, r)
+}
+
+// repair returns b as valid UTF-8, and the end of b that the next piece may still complete.
+func repair(b []byte) (out, rest []byte) {
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		if r != utf8.RuneError || size > 1 {
+			out = append(out, b[:size]...)
+			b = b[size:]
+			continue
+		}
+		if half, ok := surrogate(b); ok && utf16.IsSurrogate(half) {
+			second, whole := surrogate(b[3:])
+			if both := utf16.DecodeRune(half, second); whole && both != utf8.RuneError {
+				out = utf8.AppendRune(out, both)
+				b = b[6:]
+				continue
+			}
+			if half < 0xdc00 && couldBeSurrogate(b[3:]) {
+				return out, b
+			}
+			out = utf8.AppendRune(out, utf8.RuneError)
+			b = b[3:]
+			continue
+		}
+		if !utf8.FullRune(b) || couldBeSurrogate(b) {
+			return out, b
+		}
+		out = utf8.AppendRune(out, utf8.RuneError)
+		b = b[1:]
+	}
+	return out, nil
+}
+
+// surrogate decodes the three bytes of an unpaired surrogate at the start of b.
+func surrogate(b []byte) (rune, bool) {
+	if len(b) < 3 || b[0] != 0xed || b[1] < 0xa0 || b[1] > 0xbf || b[2]&0xc0 != 0x80 {
+		return 0, false
+	}
+	return 0xd000 | rune(b[1]&0x3f)<<6 | rune(b[2]&0x3f), true
+}
+
+// couldBeSurrogate reports whether b is the beginning of a surrogate's bytes, cut off.
+func couldBeSurrogate(b []byte) bool {
+	return len(b) == 0 || len(b) < 3 && b[0] == 0xed && (len(b) == 1 || b[1] >= 0xa0 && b[1] <= 0xbf)
+}
