@@ -1,0 +1,72 @@
+package fault
+
+import "slices"
+
+// Name names a point. Every name that code passes to Point stands in this file and in Names; an unknown one in a spec
+// is an error.
+type Name string
+
+// The points, by who passes them.
+const (
+	// The store, around a commit that may carry many transactions.
+	StorePreCommit  Name = "store.pre_commit"  // all transactions of the batch ran; an error fails the commit
+	StorePostCommit Name = "store.post_commit" // committed, nobody knows yet; an error makes the outcome uncertain
+	StorePreAnswer  Name = "store.pre_answer"  // before each transaction of the batch is answered
+
+	// Admission of a prompt.
+	AdmitBegin      Name = "admit.begin"
+	AdmitPreCommit  Name = "admit.pre_commit"
+	AdmitPostCommit Name = "admit.post_commit"
+	AdmitPreAck     Name = "admit.pre_ack"
+
+	// Promotion of admitted prompts.
+	PromotePreCommit  Name = "promote.pre_commit"
+	PromotePostCommit Name = "promote.post_commit"
+
+	// A provider turn.
+	TurnPreDispatch Name = "turn.pre_dispatch"
+	TurnHeaders     Name = "turn.headers"
+	TurnDelta       Name = "turn.delta"
+	TurnFinish      Name = "turn.finish"
+	TurnPreSettle   Name = "turn.pre_settle"
+
+	// A tool call.
+	ToolPreStarted Name = "tool.pre_started"
+	ToolStarted    Name = "tool.started"
+	ToolExec       Name = "tool.exec"
+	ToolExit       Name = "tool.exit"
+	ToolBounded    Name = "tool.bounded"
+	ToolPreSettle  Name = "tool.pre_settle"
+	ToolSettled    Name = "tool.settled"
+
+	// Permission.
+	PermAsked   Name = "perm.asked"
+	PermReplied Name = "perm.replied"
+
+	// Compaction.
+	CompactStart     Name = "compact.start"
+	CompactSummary   Name = "compact.summary"
+	CompactPreSwitch Name = "compact.pre_switch"
+	CompactSwitched  Name = "compact.switched"
+
+	// Event streams.
+	SSEReplay Name = "sse.replay"
+	SSELive   Name = "sse.live"
+	SSEFlush  Name = "sse.flush"
+)
+
+// Names returns all of them, so that a test can show which were never passed.
+func Names() []Name {
+	return []Name{
+		StorePreCommit, StorePostCommit, StorePreAnswer,
+		AdmitBegin, AdmitPreCommit, AdmitPostCommit, AdmitPreAck,
+		PromotePreCommit, PromotePostCommit,
+		TurnPreDispatch, TurnHeaders, TurnDelta, TurnFinish, TurnPreSettle,
+		ToolPreStarted, ToolStarted, ToolExec, ToolExit, ToolBounded, ToolPreSettle, ToolSettled,
+		PermAsked, PermReplied,
+		CompactStart, CompactSummary, CompactPreSwitch, CompactSwitched,
+		SSEReplay, SSELive, SSEFlush,
+	}
+}
+
+func known(n Name) bool { return slices.Contains(Names(), n) }
