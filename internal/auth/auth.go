@@ -1,0 +1,211 @@
+// Package auth keeps the credentials of providers in one file that only its owner can read, and finds those that the
+// environment holds. It never shows a key: lists name providers and kinds, errors name files, and a key travels as a
+// Secret.
+//
+// Several processes may use one file: every change is read, made and renamed into place under a lock beside it, so a
+// reader sees the file of before or after a change, never a part.
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// FileName is the file's name in the data directory.
+const FileName = "auth.json"
+
+// maxFile bounds the file: thousands of credentials.
+const maxFile = 1 << 20
+
+// Kind says what a credential is.
+type Kind string
+
+// The kinds. Credentials of other kinds survive every change and are listed, but give no key.
+const (
+	KindKey   Kind = "api"
+	KindOAuth Kind = "oauth"
+)
+
+// Credential is what is stored for one provider.
+type Credential struct {
+	Kind Kind
+	Key  Secret // of KindKey
+	From string // where it was found: the file's path or "$VARIABLE"
+}
+
+// Info tells of a stored credential without showing it.
+type Info struct {
+	Provider string `json:"provider"`
+	Kind     Kind   `json:"kind"`
+}
+
+// Store is the file of one data directory. Safe for concurrent use by goroutines and processes.
+type Store struct {
+	path   string
+	getenv func(string) string
+}
+
+// New returns the store of a data directory, which need not exist yet. getenv looks up environment variables.
+func New(dataDir string, getenv func(string) string) *Store {
+	return &Store{filepath.Join(dataDir, FileName), getenv}
+}
+
+// Path returns the path of the file.
+func (s *Store) Path() string { return s.path }
+
+// entry is the stored form, that of OpenCode's auth.json for keys; other members survive.
+type entry struct {
+	Type  Kind           `json:"type"`
+	Key   string         `json:"key,omitzero"`
+	Extra jsontext.Value `json:",embed"`
+}
+
+// Get returns the credential of a provider: the stored one, else the first of the environment variables names that is
+// set. ok is false when there is none.
+func (s *Store) Get(provider string, names ...string) (c Credential, ok bool, err error) {
+	all, err := s.read()
+	if err != nil {
+		return Credential{}, false, err
+	}
+	if e, found := all[provider]; found && (e.Type != KindKey || e.Key != "") {
+		return Credential{e.Type, NewSecret(e.Key), s.path}, true, nil
+	}
+	for _, name := range names {
+		if v := strings.TrimSpace(s.getenv(name)); v != "" {
+			return Credential{KindKey, NewSecret(v), "$" + name}, true, nil
+		}
+	}
+	return Credential{}, false, nil
+}
+
+// Set stores the key of a provider in place of what was stored.
+func (s *Store) Set(ctx context.Context, provider string, key Secret) error {
+	k := strings.TrimSpace(key.Reveal())
+	switch {
+	case provider == "" || strings.ContainsAny(provider, "/ \t\r\n"):
+		return fmt.Errorf("%q is not the id of a provider", provider)
+	case k == "":
+		return fmt.Errorf("the key for %s is empty", provider)
+	case strings.ContainsFunc(k, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return fmt.Errorf("the key for %s holds a control character; copy it again", provider)
+	}
+	return s.change(ctx, func(all map[string]entry) bool {
+		all[provider] = entry{Type: KindKey, Key: k}
+		return true
+	})
+}
+
+// Remove deletes what is stored for a provider and reports whether there was anything.
+func (s *Store) Remove(ctx context.Context, provider string) (bool, error) {
+	var had bool
+	err := s.change(ctx, func(all map[string]entry) bool {
+		_, had = all[provider]
+		delete(all, provider)
+		return had
+	})
+	return had, err
+}
+
+// List names what is stored, by provider.
+func (s *Store) List() ([]Info, error) {
+	all, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	list := []Info{}
+	for _, p := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, Info{p, all[p].Type})
+	}
+	return list, nil
+}
+
+func (s *Store) read() (map[string]entry, error) {
+	all := map[string]entry{}
+	info, err := os.Stat(s.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return all, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", s.path)
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s is %d bytes long, the limit is %d", s.path, info.Size(), maxFile)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(s.path, 0o600) // somebody else made it readable; where that cannot be undone, reading still helps
+	}
+	raw, err := os.ReadFile(s.path)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, &all); err != nil { // err may quote the file: it is not shown
+		return nil, fmt.Errorf("%s is not a JSON object of credentials%s; repair it, or move it away and run cairn auth login", s.path, offset(err))
+	}
+	if all == nil {
+		all = map[string]entry{}
+	}
+	return all, nil
+}
+
+func offset(err error) string {
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return fmt.Sprintf(" (at byte %d)", e.ByteOffset)
+	}
+	if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		return fmt.Sprintf(" (at byte %d)", e.ByteOffset)
+	}
+	return ""
+}
+
+// change rewrites the file under the lock; f reports whether there is anything to write.
+func (s *Store) change(ctx context.Context, f func(all map[string]entry) bool) error {
+	dir := filepath.Dir(s.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	unlock, err := lock(ctx, s.path+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	all, err := s.read()
+	if err != nil {
+		return err
+	}
+	if !f(all) {
+		return nil
+	}
+	raw, err := json.Marshal(all, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return fmt.Errorf("encode %s", s.path)
+	}
+	return replaceFile(s.path, append(raw, '\n'))
+}
+
+// replaceFile writes a file of mode 0600 durably and renames it into place.
+func replaceFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // made 0600
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return nil
+}

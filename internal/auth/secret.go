@@ -1,0 +1,65 @@
+package auth
+
+import (
+	"crypto/subtle"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Secret is a key that no ordinary way of showing a value reveals: formatting with any verb, JSON and log/slog all
+// give Hidden. The zero value is no key.
+type Secret struct {
+	key *string // behind a pointer, because fmt prints the unexported fields of a stranger without asking Format
+}
+
+// Hidden stands where a secret would.
+const Hidden = "(hidden)"
+
+// NewSecret keeps key.
+func NewSecret(key string) Secret { return Secret{&key} }
+
+// Reveal returns the key itself, for the one place that sends it.
+func (s Secret) Reveal() string {
+	if s.key == nil {
+		return ""
+	}
+	return *s.key
+}
+
+// IsZero reports whether there is no key.
+func (s Secret) IsZero() bool { return s.Reveal() == "" }
+
+// Equal reports whether both are the same key.
+func (s Secret) Equal(o Secret) bool {
+	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(o.Reveal())) == 1
+}
+
+// String returns Hidden, or "" when there is no key.
+func (s Secret) String() string {
+	if s.IsZero() {
+		return ""
+	}
+	return Hidden
+}
+
+// Format writes String for every verb and flag.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
+
+// MarshalJSONTo writes String; a secret does not survive a round trip through JSON.
+func (s Secret) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return enc.WriteToken(jsontext.String(s.String()))
+}
+
+// UnmarshalJSONFrom reads the key from a string.
+func (s *Secret) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	tok, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if tok.Kind() != '"' {
+		return fmt.Errorf("want text in quotes")
+	}
+	*s = NewSecret(tok.String())
+	return nil
+}
