@@ -30,6 +30,7 @@ type Definition struct {
 	Schema      jsontext.Value // JSON Schema of the input, an object
 	Action      string         // the permission action; "" is the name
 	ReadOnly    bool           // it changes nothing anywhere, so running it again is harmless
+	Bounded     bool           // it keeps its text within limits of its own, so it is cut again at twice ours only
 }
 
 // Call is one call with the identity that the tool acts under.
@@ -95,7 +96,8 @@ func (f *Failure) Error() string { return f.Message }
 // Failf makes a Failure.
 func Failf(format string, args ...any) error { return &Failure{fmt.Sprintf(format, args...)} }
 
-// Settlement is the one outcome of a call: an Output that fits the limits, or an Error.
+// Settlement is the one outcome of a call: an Output that fits the limits, or an Error. Beside an Error, Output holds
+// what the tool had to show by then, also within the limits; it is empty for a call that never ran.
 type Settlement struct {
 	Output Output
 	Error  *session.Failure

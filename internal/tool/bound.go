@@ -1,0 +1,154 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Limits bound the text of one call (spec/v2 §15.2).
+type Limits struct {
+	Lines int // newlines plus one
+	Bytes int // of UTF-8
+}
+
+// The default limits.
+const (
+	MaxLines = 2000
+	MaxBytes = 51200
+)
+
+const (
+	maxTitle      = 200       // bytes of a title
+	maxStructured = 256 << 10 // bytes of the object for programs; beyond, it is replaced by a note
+	maxMessage    = 16 << 10  // bytes of an error's words
+)
+
+func (l Limits) orDefault() Limits {
+	if l.Lines <= 0 {
+		l.Lines = MaxLines
+	}
+	if l.Bytes <= 0 {
+		l.Bytes = MaxBytes
+	}
+	return l
+}
+
+// preview is the beginning and the end of a text with the marker between them, within the limits. Limits too small
+// for that leave the marker alone.
+func (l Limits) preview(head, tail []byte, marker string) string {
+	lines, room := l.Lines-4, l.Bytes-len(marker)-4
+	if lines <= 0 || room <= 0 {
+		return marker
+	}
+	head = firstLines(head, (lines+1)/2)
+	tail = lastLines(tail, lines/2)
+	if len(head)+len(tail) > room {
+		head = head[:runeBefore(head, min(len(head), (room+1)/2))]
+		tail = tail[runeAfter(tail, max(0, len(tail)-room/2)):]
+	}
+	return strings.TrimRight(string(head), "\r\n") + "\n\n" + marker + "\n\n" + strings.TrimLeft(string(tail), "\r\n")
+}
+
+func firstLines(p []byte, n int) []byte {
+	at := 0
+	for range n {
+		i := bytes.IndexByte(p[at:], '\n')
+		if i < 0 {
+			return p
+		}
+		at += i + 1
+	}
+	return p[:at]
+}
+
+// lastLines returns the last n lines; a newline at the very end begins no line.
+func lastLines(p []byte, n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	at := len(bytes.TrimSuffix(p, []byte{'\n'}))
+	for range n {
+		i := bytes.LastIndexByte(p[:at], '\n')
+		if i < 0 {
+			return p
+		}
+		at = i
+	}
+	return p[at+1:]
+}
+
+// marker stands where text was left out.
+func (c *Capture) marker(done Captured) string {
+	size := fmt.Sprintf("%d lines, %d bytes", done.Lines, done.Bytes)
+	switch {
+	case done.Path == "":
+		return fmt.Sprintf("[The middle of this output is left out (%s in all). The full text could not be kept.]", size)
+	case done.Bytes > c.stored:
+		return fmt.Sprintf("[The middle of this output is left out (%s in all). Its beginning and end are in %s: grep that file, or read it with offset and limit.]", size, done.Path)
+	default:
+		return fmt.Sprintf("[The middle of this output is left out (%s in all). All of it is in %s: grep that file, or read it with offset and limit.]", size, done.Path)
+	}
+}
+
+func fileNote(missing int64) string {
+	return fmt.Sprintf("\n\n[%d bytes were not kept here.]\n\n", missing)
+}
+
+// bound makes an output fit: its text within the limits, the rest in a managed file; title and structured value
+// within theirs; nothing that cannot be stored as JSON. Files (media) are neither counted nor dropped.
+func (r *Registry) bound(ctx context.Context, def Definition, out Output) Output {
+	limits := r.config.Limits
+	if def.Bounded {
+		limits = Limits{2 * limits.Lines, 2 * limits.Bytes}
+	}
+	out.Title = oneLine(out.Title)
+	if out.Structured != nil && !out.Structured.IsValid() {
+		r.config.Log.ErrorContext(ctx, "a tool's structured output is not JSON", "tool", def.Name)
+		out.Structured = nil
+	}
+	var texts strings.Builder
+	var files []session.ToolContent
+	out.Content = slices.Clone(out.Content) // the tool keeps its own
+	for i, c := range out.Content {
+		if c.Type != "text" {
+			files = append(files, c)
+			continue
+		}
+		texts.WriteString(c.Text)
+		out.Content[i].Text = string(clean([]byte(c.Text)))
+	}
+	measured := texts.String()
+	if len(out.Content) == 0 && out.Structured != nil {
+		measured = indented(out.Structured)
+	}
+	c := NewCapture(r.config.Outputs, limits, r.config.Log)
+	_, _ = c.Write([]byte(measured))
+	if done := c.Finish(ctx); done.Cut {
+		out.Content = append(session.TextContent(done.Text), files...)
+		if done.Path != "" {
+			out.OutputPaths = append(out.OutputPaths, done.Path)
+		}
+	}
+	if len(out.Structured) > maxStructured {
+		out.Structured = jsontext.Value(fmt.Sprintf(`{"truncated":true,"bytes":%d}`, len(out.Structured)))
+	}
+	return out
+}
+
+func indented(v jsontext.Value) string {
+	v = v.Clone()
+	_ = v.Indent(jsontext.WithIndent("  ")) // it is valid, see bound
+	return string(v)
+}
+
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(string(clean([]byte(s)))), " ")
+	return clip(s, maxTitle)
+}

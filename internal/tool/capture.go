@@ -1,0 +1,260 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"unicode/utf8"
+)
+
+// Capture takes text of any length in bounded memory: its beginning, its end, and how much there was. As soon as it
+// exceeds the limits all of it goes to a managed file, up to MaxOutputFile; beyond, the file holds the beginning and
+// the end. NUL bytes and broken UTF-8 become U+FFFD. Not safe for concurrent use.
+type Capture struct {
+	outputs *Outputs
+	limits  Limits
+	log     *slog.Logger
+
+	carry []byte // an unfinished character at the end of the last write, at most 3 bytes
+	head  []byte // the first limits.Bytes bytes
+	tail  ring   // the last limits.Bytes bytes
+	bytes int64
+	feeds int64 // newlines
+
+	file   *os.File // nil until the limits are exceeded
+	stored int64    // bytes in file
+	full   bool     // the file takes no more of the beginning
+	lost   error    // why there is no file
+}
+
+// NewCapture returns an empty Capture. Without outputs nothing beyond the limits is kept.
+func NewCapture(outputs *Outputs, limits Limits, log *slog.Logger) *Capture {
+	limits = limits.orDefault()
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Capture{outputs: outputs, limits: limits, log: log, tail: ring{size: limits.Bytes}}
+}
+
+// Captured is what a Capture took.
+type Captured struct {
+	Text  string // all of it when it is within the limits, else beginning, marker and end
+	Path  string // the managed file; "" when the text was within the limits or could not be kept
+	Bytes int64  // how much there was, as valid UTF-8
+	Lines int64  // newlines plus one
+	Cut   bool   // Text is not all
+}
+
+// Write takes p and never fails: what cannot be kept is counted.
+func (c *Capture) Write(p []byte) (int, error) {
+	n := len(p)
+	if len(c.carry) > 0 {
+		p = append(c.carry, p...)
+		c.carry = nil
+	}
+	if rest := unfinished(p); rest > 0 {
+		c.carry = bytes.Clone(p[len(p)-rest:])
+		p = p[:len(p)-rest]
+	}
+	c.keep(clean(p))
+	return n, nil
+}
+
+func (c *Capture) keep(p []byte) {
+	before := len(c.head)
+	c.head = append(c.head, p[:min(len(p), c.limits.Bytes-before)]...)
+	c.tail.write(p)
+	c.bytes += int64(len(p))
+	c.feeds += int64(bytes.Count(p, []byte{'\n'}))
+	switch {
+	case c.file != nil:
+		c.store(p)
+	case c.lost == nil && c.exceeded():
+		c.open()
+		c.store(c.head[:before]) // until now the head was everything
+		c.store(p)
+	}
+}
+
+func (c *Capture) exceeded() bool {
+	return c.bytes > int64(c.limits.Bytes) || c.feeds+1 > int64(c.limits.Lines)
+}
+
+func (c *Capture) open() {
+	if c.outputs == nil {
+		c.lost = os.ErrInvalid
+		return
+	}
+	c.file, c.lost = c.outputs.create()
+}
+
+// room is how much of the beginning a file takes, so that a note and the end still fit.
+func (c *Capture) room() int64 { return MaxOutputFile - int64(c.limits.Bytes) - 256 }
+
+func (c *Capture) store(p []byte) {
+	if c.full {
+		return
+	}
+	if left := c.room() - c.stored; int64(len(p)) > left {
+		p = p[:runeBefore(p, int(left))]
+		c.full = true
+	}
+	c.put(p)
+}
+
+func (c *Capture) put(p []byte) {
+	if c.file == nil {
+		return
+	}
+	n, err := c.file.Write(p)
+	c.stored += int64(n)
+	if err != nil {
+		c.drop(err)
+	}
+}
+
+// drop gives the file up.
+func (c *Capture) drop(err error) {
+	c.lost = err
+	_ = c.file.Close()
+	_ = os.Remove(c.file.Name())
+	c.file = nil
+}
+
+// Recent returns at most n bytes of the end, beginning at a character.
+func (c *Capture) Recent(n int) string {
+	t := c.tail.bytes()
+	if len(t) > n {
+		t = t[runeAfter(t, len(t)-n):]
+	}
+	return string(t)
+}
+
+// Finish ends the capture and closes the file. Call it once; it does not look at the end of ctx, so that what a
+// cancelled call said is kept too (spec/v2 TB-2).
+func (c *Capture) Finish(ctx context.Context) Captured {
+	if len(c.carry) > 0 {
+		c.keep(clean(c.carry))
+		c.carry = nil
+	}
+	done := Captured{Bytes: c.bytes, Lines: c.feeds + 1, Cut: c.exceeded()}
+	if !done.Cut {
+		done.Text = string(c.head)
+		return done
+	}
+	done.Path = c.finishFile(context.WithoutCancel(ctx))
+	done.Text = c.limits.preview(c.head, c.tail.bytes(), c.marker(done))
+	return done
+}
+
+// finishFile writes the end behind a note when the file could not take all, and returns the path.
+func (c *Capture) finishFile(ctx context.Context) string {
+	if c.file != nil && c.bytes > c.stored {
+		t := c.tail.bytes()
+		missing := c.bytes - c.stored - int64(len(t))
+		if missing > 0 {
+			c.put([]byte(fileNote(missing)))
+		} else {
+			t = t[-missing:]
+		}
+		c.put(t)
+	}
+	if c.file != nil {
+		if err := c.file.Close(); err != nil {
+			c.drop(err)
+		}
+	}
+	if c.file == nil {
+		if c.outputs != nil {
+			c.log.ErrorContext(ctx, "tool output beyond the limits could not be kept", "error", c.lost, "bytes", c.bytes)
+		}
+		return ""
+	}
+	if err := c.outputs.account(ctx, c.stored); err != nil {
+		c.log.WarnContext(ctx, "old tool output could not be removed", "error", err)
+	}
+	return c.file.Name()
+}
+
+// clean returns p, or a copy in which NUL and broken UTF-8 are U+FFFD.
+func clean(p []byte) []byte {
+	if utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
+		return p
+	}
+	return bytes.ReplaceAll(toValid(p), []byte{0}, []byte("\uFFFD"))
+}
+
+// toValid replaces each broken byte by itself, so that pieces of a stream come out as the whole would.
+func toValid(p []byte) []byte {
+	out := make([]byte, 0, len(p)+len(p)/4)
+	for len(p) > 0 {
+		r, n := utf8.DecodeRune(p)
+		out = utf8.AppendRune(out, r)
+		p = p[n:]
+	}
+	return out
+}
+
+// unfinished is the length of the character that p ends within, 0 if it ends between two.
+func unfinished(p []byte) int {
+	for n := 1; n <= min(3, len(p)); n++ {
+		b := p[len(p)-n:]
+		if utf8.RuneStart(b[0]) {
+			if utf8.FullRune(b) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// runeAfter is the first beginning of a character in p at or after i.
+func runeAfter(p []byte, i int) int {
+	for i < len(p) && !utf8.RuneStart(p[i]) {
+		i++
+	}
+	return i
+}
+
+// runeBefore is the last beginning of a character in p at or before i; len(p) counts as one.
+func runeBefore(p []byte, i int) int {
+	for i > 0 && i < len(p) && !utf8.RuneStart(p[i]) {
+		i--
+	}
+	return i
+}
+
+// ring keeps the last size bytes written to it.
+type ring struct {
+	size int
+	buf  []byte
+	at   int // where the next byte goes, once buf is full
+}
+
+func (r *ring) write(p []byte) {
+	if len(p) >= r.size {
+		r.buf = append(r.buf[:0], p[len(p)-r.size:]...)
+		r.at = 0
+		return
+	}
+	if n := min(len(p), r.size-len(r.buf)); n > 0 {
+		r.buf = append(r.buf, p[:n]...)
+		p = p[n:]
+	}
+	for len(p) > 0 {
+		n := copy(r.buf[r.at:], p)
+		p = p[n:]
+		r.at = (r.at + n) % r.size
+	}
+}
+
+// bytes returns a copy of what is kept, in order, beginning at a character.
+func (r *ring) bytes() []byte {
+	if len(r.buf) < r.size {
+		return bytes.Clone(r.buf)
+	}
+	all := append(bytes.Clone(r.buf[r.at:]), r.buf[:r.at]...)
+	return all[runeAfter(all, 0):]
+}

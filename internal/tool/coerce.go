@@ -1,0 +1,155 @@
+package tool
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// coerce returns v with every value put into the type that the schema asks for, where that loses nothing: a number or
+// boolean in a string, a list or object as JSON text in a string, a number where text is wanted, null for an optional
+// key. Anything else stays as it is, for the check to refuse. Keys that the schema does not name are not touched.
+func coerce(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
+	if s == nil {
+		return v
+	}
+	if !fits(s, v) {
+		v = convert(s, v)
+	}
+	switch {
+	case v.Kind() == '{' && len(s.Properties) > 0:
+		return coerceObject(s, v)
+	case v.Kind() == '[' && s.Items != nil:
+		return coerceArray(s, v)
+	default:
+		return v
+	}
+}
+
+func coerceObject(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(v, &members) != nil {
+		return v
+	}
+	changed := false
+	for key, sub := range s.Properties {
+		member, ok := members[key]
+		if !ok {
+			continue
+		}
+		if member.Kind() == 'n' && !fits(sub, member) && !slices.Contains(s.Required, key) {
+			delete(members, key)
+			changed = true
+			continue
+		}
+		if fixed := coerce(sub, member); string(fixed) != string(member) {
+			members[key] = fixed
+			changed = true
+		}
+	}
+	if !changed {
+		return v
+	}
+	return encoded(members, v)
+}
+
+func coerceArray(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
+	var items []jsontext.Value
+	if json.Unmarshal(v, &items) != nil {
+		return v
+	}
+	changed := false
+	for i, item := range items {
+		if fixed := coerce(s.Items, item); string(fixed) != string(item) {
+			items[i] = fixed
+			changed = true
+		}
+	}
+	if !changed {
+		return v
+	}
+	return encoded(items, v)
+}
+
+func encoded(value any, otherwise jsontext.Value) jsontext.Value {
+	out, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		return otherwise
+	}
+	return out
+}
+
+// fits reports whether the type of v is one that the schema allows.
+func fits(s *jsonschema.Schema, v jsontext.Value) bool {
+	want := types(s)
+	if want[0] == "any" {
+		return true
+	}
+	got := typeOf(v)
+	return slices.Contains(want, got) || got == "integer" && slices.Contains(want, "number")
+}
+
+// convert returns v in the first of the schema's types that it can be put into without loss, or v.
+func convert(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
+	var text string
+	if v.Kind() == '"' && json.Unmarshal(v, &text) != nil {
+		return v
+	}
+	for _, want := range types(s) {
+		switch {
+		case v.Kind() == '"' && want != "string" && want != "null":
+			inner := jsontext.Value(strings.TrimSpace(text))
+			if inner.IsValid() && inner.Kind() != '"' && fits(s, whole(inner)) {
+				return whole(inner)
+			}
+		case want == "integer" && v.Kind() == '0':
+			return whole(v)
+		case want == "string" && (v.Kind() == '0' || v.Kind() == 't' || v.Kind() == 'f'):
+			out, err := json.Marshal(string(v))
+			if err == nil {
+				return out
+			}
+		}
+	}
+	return v
+}
+
+// whole writes a number without fraction, such as 5.0 or 1e3, as an integer; others, and huge ones, stay.
+func whole(v jsontext.Value) jsontext.Value {
+	if v.Kind() != '0' || len(v) > 20 || !strings.ContainsAny(string(v), ".eE") {
+		return v
+	}
+	if i := strings.IndexAny(string(v), "eE"); i >= 0 && len(v)-i > 4 {
+		return v
+	}
+	r, ok := new(big.Rat).SetString(string(v))
+	if !ok || !r.IsInt() || !r.Num().IsInt64() {
+		return v
+	}
+	return jsontext.Value(r.Num().String())
+}
+
+// typeOf returns the JSON Schema type of v. Numbers written without fraction or exponent are integers.
+func typeOf(v jsontext.Value) string {
+	switch v.Kind() {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	default:
+		if strings.ContainsAny(string(v), ".eE") {
+			return "number"
+		}
+		return "integer"
+	}
+}

@@ -1,0 +1,114 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// What the folder of managed files may hold (spec/v2 TB-4, spec/guarantees G24).
+const (
+	MaxOutputFile = 64 << 20           // bytes of one file
+	MaxOutputDir  = 1 << 30            // bytes of all files
+	OutputAge     = 7 * 24 * time.Hour // since a file was last written
+)
+
+// Outputs is the flat folder of managed output files: what tools said beyond the limits, one file each. Files are
+// made exclusively with mode 0600 in a folder of mode 0700. Safe for concurrent use; the zero value but for Dir is
+// ready.
+type Outputs struct {
+	Dir string // absolute; made when first needed
+	IDs *session.IDs
+
+	mu      sync.Mutex // guards ids and written
+	ids     session.IDs
+	written int64 // bytes since the last sweep
+}
+
+// create makes a new managed file.
+func (o *Outputs) create() (*os.File, error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder for tool output: %w", err)
+	}
+	ids := &o.ids
+	if o.IDs != nil {
+		ids = o.IDs
+	}
+	name := filepath.Join(o.Dir, ids.New(session.PrefixTool))
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("make a tool output file: %w", err)
+	}
+	return f, nil
+}
+
+// account counts what was stored and sweeps when an eighth of the folder's allowance came since the last sweep.
+func (o *Outputs) account(ctx context.Context, n int64) error {
+	o.mu.Lock()
+	o.written += n
+	due := o.written > MaxOutputDir/8
+	if due {
+		o.written = 0
+	}
+	o.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return o.Sweep(ctx, time.Now())
+}
+
+// Sweep removes files that were last written longer than OutputAge before now, and then the oldest until the rest
+// fits into MaxOutputDir. It touches only regular files of its own naming. Call it at start and every hour.
+func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
+	entries, err := os.ReadDir(o.Dir)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sweep tool output: %w", err)
+	}
+	var kept []fs.FileInfo
+	var total int64
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !strings.HasPrefix(e.Name(), string(session.PrefixTool)+"_") {
+			continue
+		}
+		if now.Sub(info.ModTime()) > OutputAge {
+			err = o.remove(info, err)
+			continue
+		}
+		kept = append(kept, info)
+		total += info.Size()
+	}
+	slices.SortFunc(kept, func(a, b fs.FileInfo) int { return cmp.Compare(a.ModTime().UnixNano(), b.ModTime().UnixNano()) })
+	for _, info := range kept {
+		if total <= MaxOutputDir {
+			break
+		}
+		err = o.remove(info, err)
+		total -= info.Size()
+	}
+	return err
+}
+
+// remove deletes a file and returns the first error of a sweep.
+func (o *Outputs) remove(info fs.FileInfo, first error) error {
+	err := os.Remove(filepath.Join(o.Dir, info.Name()))
+	if first != nil || err == nil || os.IsNotExist(err) {
+		return first
+	}
+	return fmt.Errorf("sweep tool output: %w", err)
+}

@@ -1,0 +1,152 @@
+package tool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// schema checks the input of one tool. A schema with keywords that the library does not know checks only that the
+// input is an object: schemas of MCP servers are theirs.
+type schema struct {
+	root     *jsonschema.Schema
+	resolved *jsonschema.Resolved // nil: not checkable
+	problem  error                // why not
+}
+
+func compile(raw jsontext.Value) (*schema, error) {
+	if raw.Kind() != '{' || !raw.IsValid() {
+		return nil, errors.New("it must be a JSON object")
+	}
+	var root jsonschema.Schema
+	if err := json.Unmarshal(raw, &root); err != nil {
+		return &schema{problem: err}, nil
+	}
+	resolved, err := root.Resolve(nil)
+	if err != nil {
+		return &schema{problem: err}, nil
+	}
+	return &schema{root: &root, resolved: resolved}, nil
+}
+
+// check returns the input in the form that fits the schema, or an error written for the model. What the model says
+// unmistakably in the wrong form ("10" for 10, null for nothing) is put right, see coerce.
+func (s *schema) check(name string, input jsontext.Value) (jsontext.Value, error) {
+	input, err := object(input)
+	if err != nil {
+		return nil, Failf("The input of %s is not usable: %v. Call it again with a JSON object.", name, err)
+	}
+	if s.resolved == nil {
+		return input, nil
+	}
+	input = coerce(s.root, input)
+	var problems problems
+	problems.look(s.root, input, "")
+	if len(problems) == 0 {
+		var value any
+		if err := json.Unmarshal(input, &value); err != nil {
+			return nil, Failf("The input of %s is not usable: %v. Call it again with a JSON object.", name, err)
+		}
+		err := s.resolved.Validate(value)
+		if err == nil {
+			return input, nil
+		}
+		problems = append(problems, clip(err.Error(), 400))
+	}
+	return nil, Failf("The input of %s does not fit: %s. %sCall it again with the input put right.", name, strings.Join(problems, "; "), s.summary())
+}
+
+// object returns the JSON object in input. Nothing and null are {}, and a string that holds an object is that object.
+func object(input jsontext.Value) (jsontext.Value, error) {
+	input = bytes.TrimSpace(input)
+	if len(input) == 0 || string(input) == "null" {
+		return jsontext.Value("{}"), nil
+	}
+	if input.Kind() == '"' {
+		var inner string
+		if json.Unmarshal(input, &inner) == nil && strings.HasPrefix(strings.TrimSpace(inner), "{") {
+			input = jsontext.Value(strings.TrimSpace(inner))
+		}
+	}
+	if err := syntax(input); err != nil {
+		return nil, err
+	}
+	if input.Kind() != '{' {
+		return nil, fmt.Errorf("it is %s", describe(input))
+	}
+	return input, nil
+}
+
+// syntax refuses what is not exactly one JSON value, repeated keys and broken UTF-8 included.
+func syntax(v jsontext.Value) error {
+	if v.IsValid() {
+		return nil
+	}
+	var sink any
+	if err := json.Unmarshal(v, &sink); err != nil {
+		return fmt.Errorf("it is not valid JSON (%s)", clip(err.Error(), 200))
+	}
+	return errors.New("it is not valid JSON")
+}
+
+// summary says what the tool takes.
+func (s *schema) summary() string {
+	if len(s.root.Properties) == 0 || len(s.root.Properties) > 24 {
+		return ""
+	}
+	var parts []string
+	for _, key := range keys(s.root) {
+		need := ""
+		if slices.Contains(s.root.Required, key) {
+			need = ", required"
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s%s)", key, strings.Join(types(s.root.Properties[key]), " or "), need))
+	}
+	return "It takes " + strings.Join(parts, ", ") + ". "
+}
+
+// keys returns the properties, the required ones first.
+func keys(s *jsonschema.Schema) []string {
+	all := make([]string, 0, len(s.Properties))
+	for key := range s.Properties {
+		all = append(all, key)
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		ra, rb := slices.Contains(s.Required, a), slices.Contains(s.Required, b)
+		if ra != rb {
+			if ra {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	return all
+}
+
+// types returns the types that the schema allows; none named is "any".
+func types(s *jsonschema.Schema) []string {
+	switch {
+	case s == nil:
+		return []string{"any"}
+	case s.Type != "":
+		return []string{s.Type}
+	case len(s.Types) > 0:
+		return s.Types
+	default:
+		return []string{"any"}
+	}
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

@@ -1,0 +1,116 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Settle brings the call to its one outcome and always returns one: it checks that the tool exists and is still the
+// one that was offered, checks the input, runs the tool and bounds what it says. A panic fails this call only. When
+// ctx ends while the tool runs, the outcome is an error with reason "aborted", unless the tool had finished; recording
+// that outcome is for the caller, with a context that has not ended.
+func (s *Set) Settle(ctx context.Context, call Call) Settlement {
+	e, failure := s.find(call.Name)
+	if failure != nil {
+		return Settlement{Error: failure}
+	}
+	input, err := e.schema.check(call.Name, call.Input)
+	if err != nil {
+		return Settlement{Error: session.Fail(session.ReasonInvalidInput, clip(err.Error(), maxMessage))}
+	}
+	call.Input = input
+	if call.Ask == nil {
+		call.Ask = unanswerable
+	}
+	if call.Progress == nil {
+		call.Progress = func(Output) {}
+	}
+	out, err := s.run(ctx, e, call)
+	done := Settlement{Output: s.registry.bound(ctx, e.def, out)}
+	if err != nil {
+		done.Error, done.Denied = s.failure(ctx, e.def, err)
+	}
+	return done
+}
+
+func unanswerable(context.Context, Request) error {
+	return Failf("This needs a permission, and there is nobody to give it.")
+}
+
+// find returns the entry to run, or why there is none.
+func (s *Set) find(name string) (*entry, *session.Failure) {
+	e := s.entries[name]
+	switch {
+	case e == nil && s.isHidden(name):
+		return nil, session.Fail(session.ReasonUnknownTool, fmt.Sprintf("The tool %q is not available here: the rules deny it.", name))
+	case e == nil:
+		return nil, session.Fail(session.ReasonUnknownTool, s.unknown(name))
+	case s.registry.current(name) != e:
+		return nil, session.Fail(session.ReasonUnknownTool, fmt.Sprintf("stale tool call: %q was removed or replaced since this turn began, so it did not run. Call it again if it is still offered.", name))
+	default:
+		return e, nil
+	}
+}
+
+func (s *Set) isHidden(name string) bool {
+	for _, h := range s.hidden {
+		if h == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Set) unknown(name string) string {
+	const most = 64
+	names := s.names()
+	text := fmt.Sprintf("unknown tool: there is no tool %q.", clip(name, 80))
+	if near := Nearest(name, names, 3); len(near) > 0 {
+		text += " Did you mean " + strings.Join(near, " or ") + "?"
+	}
+	if len(names) == 0 {
+		return text + " No tools are available."
+	}
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], ", …"
+	}
+	return text + " The tools are " + strings.Join(names, ", ") + more + "."
+}
+
+// run runs the tool. A panic becomes an error, with its stack in the log only.
+func (s *Set) run(ctx context.Context, e *entry, call Call) (out Output, err error) {
+	if ctx.Err() != nil {
+		return Output{}, context.Cause(ctx)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			s.registry.config.Log.ErrorContext(ctx, "a tool panicked", "tool", e.def.Name, "session", call.SessionID,
+				"call", call.CallID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			out, err = Output{}, Failf("The tool %s broke down (a fault of ours, it is logged). What it did until then is not known.", e.def.Name)
+		}
+	}()
+	return e.tool.Run(ctx, call)
+}
+
+// failure sorts an error of a tool.
+func (s *Set) failure(ctx context.Context, def Definition, err error) (*session.Failure, *Denied) {
+	if d, ok := errors.AsType[*Denied](err); ok {
+		return session.Fail(session.ReasonDenied, clip(d.Error(), maxMessage)), d
+	}
+	words, isFailure := errors.AsType[*Failure](err)
+	switch {
+	case ctx.Err() != nil && !isFailure:
+		return session.Fail(session.ReasonAborted, "The call was interrupted before it finished."), nil
+	case isFailure:
+		return session.Fail(session.ReasonTool, string(clean([]byte(clip(words.Message, maxMessage))))), nil
+	default:
+		s.registry.config.Log.ErrorContext(context.WithoutCancel(ctx), "a tool failed", "tool", def.Name, "error", err)
+		return session.Fail(session.ReasonTool, string(clean([]byte(clip(def.Name+": "+err.Error(), maxMessage))))), nil
+	}
+}
