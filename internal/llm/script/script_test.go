@@ -173,18 +173,36 @@ func TestDelaysAndClocks(t *testing.T) {
 		took time.Duration
 		end  string
 	}{
-		{"a delay before content is first-byte time", Turn{Steps: []Step{{Delay: 59 * time.Second}, {Text: Chunks{"a"}}}},
-			59 * time.Second, "finish stop in=0 out=0"},
-		{"a longer one ends by the clock", Turn{Steps: []Step{{Delay: 61 * time.Second}, {Text: Chunks{"a"}}}},
-			60 * time.Second, "error the provider did not begin to answer within 1m0s (timeout)"},
-		{"each chunk resets the silence clock", Turn{Every: 100 * time.Second, Steps: []Step{{Text: Chunks{"a"}, Times: 5}}},
-			500 * time.Second, "finish stop in=0 out=0"},
-		{"a silence too long", Turn{Every: 121 * time.Second, Steps: []Step{{Text: Chunks{"a"}}}},
-			120 * time.Second, "error the provider fell silent within 2m0s (timeout)"},
-		{"a gate that stays shut", Turn{Steps: []Step{{Text: Chunks{"a"}}, {Gate: "shut"}}},
-			120 * time.Second, "error the provider fell silent within 2m0s (timeout)"},
-		{"a gate without a channel", Turn{Steps: []Step{{Gate: "none"}}},
-			0, `error script: gate "none" has no channel in Player.Gates (invalid-request)`},
+		{
+			"a delay before content is first-byte time",
+			Turn{Steps: []Step{{Delay: 59 * time.Second}, {Text: Chunks{"a"}}}},
+			59 * time.Second, "finish stop in=0 out=0",
+		},
+		{
+			"a longer one ends by the clock",
+			Turn{Steps: []Step{{Delay: 61 * time.Second}, {Text: Chunks{"a"}}}},
+			60 * time.Second, "error the provider did not begin to answer within 1m0s (timeout)",
+		},
+		{
+			"each chunk resets the silence clock",
+			Turn{Every: 100 * time.Second, Steps: []Step{{Text: Chunks{"a"}, Times: 5}}},
+			500 * time.Second, "finish stop in=0 out=0",
+		},
+		{
+			"a silence too long",
+			Turn{Every: 121 * time.Second, Steps: []Step{{Text: Chunks{"a"}}}},
+			120 * time.Second, "error the provider fell silent within 2m0s (timeout)",
+		},
+		{
+			"a gate that stays shut",
+			Turn{Steps: []Step{{Text: Chunks{"a"}}, {Gate: "shut"}}},
+			120 * time.Second, "error the provider fell silent within 2m0s (timeout)",
+		},
+		{
+			"a gate without a channel",
+			Turn{Steps: []Step{{Gate: "none"}}},
+			0, `error script: gate "none" has no channel in Player.Gates (invalid-request)`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
