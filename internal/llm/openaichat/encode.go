@@ -18,7 +18,7 @@ type body struct {
 	ToolChoice          jsontext.Value            `json:"tool_choice,omitzero"`
 	ResponseFormat      *responseFormat           `json:"response_format,omitzero"`
 	Stream              bool                      `json:"stream"`
-	StreamOptions       streamOptions             `json:"stream_options"`
+	StreamOptions       streamOptions             `json:"stream_options,omitzero"`
 	MaxTokens           int                       `json:"max_tokens,omitzero"`
 	MaxCompletionTokens int                       `json:"max_completion_tokens,omitzero"`
 	Temperature         *float64                  `json:"temperature,omitzero"`
@@ -63,15 +63,17 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 		Model:            req.Model,
 		Messages:         d.messages(req),
 		Stream:           true,
-		StreamOptions:    streamOptions{IncludeUsage: true},
+		StreamOptions:    streamOptions{IncludeUsage: !d.NoStreamOptions},
 		Temperature:      req.Generate.Temperature,
 		TopP:             req.Generate.TopP,
 		FrequencyPenalty: req.Generate.FrequencyPenalty,
 		PresencePenalty:  req.Generate.PresencePenalty,
-		Seed:             req.Generate.Seed,
 		Stop:             req.Generate.Stop,
 	}
 	d.limitOutput(&b, req.Generate.MaxTokens)
+	if d.SeedField == "" {
+		b.Seed = req.Generate.Seed
+	}
 	if d.TopK {
 		b.TopK = req.Generate.TopK
 	}

@@ -150,6 +150,7 @@ func TestEncodeFields(t *testing.T) {
 			`"messages":[],"max_tokens":9,"temperature":0,"top_p":0.5,"frequency_penalty":1,"presence_penalty":-1,"seed":7,"stop":["x"]`,
 		},
 		{"other names", openaichat.Dialect{MaxTokensField: "max_completion_tokens", TopK: true}, llm.Request{Generate: llm.Generation{MaxTokens: 9, TopK: new(4)}}, `"messages":[],"max_completion_tokens":9,"top_k":4`},
+		{"seed by another name", openaichat.Dialect{SeedField: "random_seed"}, llm.Request{Generate: llm.Generation{Seed: new(int64(7))}}, `"messages":[],"random_seed":7`},
 		{"tools", openaichat.Dialect{}, llm.Request{Tools: tools}, `"messages":[],` + wireTools},
 		{"no tools", openaichat.Dialect{}, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseNone}}, `"messages":[],"tool_choice":"none",` + wireTools},
 		{"required", openaichat.Dialect{}, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, `"messages":[],"tool_choice":"required",` + wireTools},

@@ -24,6 +24,10 @@ type Dialect struct {
 	ForceReasoning bool
 	// Effort says how the option reasoningEffort is written.
 	Effort EffortStyle
+	// NoStreamOptions leaves stream_options out, for vendors that refuse it and report the usage anyway.
+	NoStreamOptions bool
+	// SeedField names the sampling seed; empty means seed.
+	SeedField string
 	// CacheKey sends the request's cache key as prompt_cache_key.
 	CacheKey bool
 	// TopK sends top_k, which OpenAI itself refuses.

@@ -3,6 +3,7 @@ package openaichat
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -39,6 +40,9 @@ func (d Dialect) extra(req *llm.Request) (map[string]jsontext.Value, error) {
 	out := map[string]jsontext.Value{}
 	if d.CacheKey && req.CacheKey != "" {
 		out["prompt_cache_key"] = quote(req.CacheKey)
+	}
+	if d.SeedField != "" && req.Generate.Seed != nil {
+		out[d.SeedField] = strconv.AppendInt(nil, *req.Generate.Seed, 10)
 	}
 	for name, wire := range plainOptions {
 		if v, ok := req.Options[name]; ok {

@@ -1,0 +1,88 @@
+package provider
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// maxAnswer bounds the bytes of one answer, after decompression.
+const maxAnswer = 64 << 20
+
+// answer is a response body under the silence clock, unpacked if the server compressed it in spite of being told not
+// to, and bounded. Its errors are *llm.Errors, except io.EOF.
+type answer struct {
+	ctx      context.Context //nolint:containedctx // a reader of one exchange; its context is the exchange's
+	raw      io.Reader
+	encoding string
+	plain    io.Reader // set with the first read
+	left     int64
+}
+
+func newAnswer(ctx context.Context, dog *llm.Watchdog, resp *http.Response) *answer {
+	return &answer{
+		ctx:      ctx,
+		raw:      watched{resp.Body, dog},
+		encoding: strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))),
+		left:     maxAnswer,
+	}
+}
+
+// watched tells the clock of every read that brought something.
+type watched struct {
+	r   io.Reader
+	dog *llm.Watchdog
+}
+
+func (w watched) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if n > 0 {
+		w.dog.Byte()
+	}
+	return n, err
+}
+
+// Read implements io.Reader.
+func (a *answer) Read(p []byte) (int, error) {
+	if a.plain == nil {
+		if err := a.unpack(); err != nil {
+			return 0, err
+		}
+	}
+	if a.left <= 0 {
+		return 0, &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the provider sent an answer of more than %d MiB", maxAnswer>>20)}
+	}
+	n, err := a.plain.Read(p[:min(int64(len(p)), a.left)])
+	a.left -= int64(n)
+	if err == nil || err == io.EOF { //nolint:errorlint // io.Reader's contract: the bare value
+		return n, err
+	}
+	return n, readError(a.ctx, err)
+}
+
+func (a *answer) unpack() error {
+	switch a.encoding {
+	case "", "identity":
+		a.plain = a.raw
+	case "gzip", "x-gzip":
+		unzipped, err := gzip.NewReader(a.raw)
+		switch {
+		case errors.Is(err, gzip.ErrHeader):
+			return &llm.Error{Class: llm.Malformed, Message: "the provider says that its answer is compressed with gzip, and it is not"}
+		case err == io.EOF: //nolint:errorlint // an empty body
+			return io.EOF
+		case err != nil:
+			return readError(a.ctx, err)
+		}
+		a.plain = unzipped
+	default:
+		return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the provider compressed its answer with %.40q, which it was told not to do", a.encoding)}
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package provider
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// checkHeaders refuses names and values that do not make a header, and the headers that belong to the connection.
+// The error names the header, never its value.
+func checkHeaders(headers map[string]string) error {
+	for name, value := range headers {
+		switch http.CanonicalHeaderKey(name) {
+		case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding", "Content-Type", "Te", "Trailer", "Upgrade":
+			return fmt.Errorf("the header %q belongs to the connection and cannot be set", name)
+		}
+		if !isToken(name) {
+			return fmt.Errorf("%q is not a header name", name)
+		}
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			return fmt.Errorf("the value of the header %q holds a control character", name)
+		}
+	}
+	return nil
+}
+
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}

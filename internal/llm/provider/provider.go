@@ -1,0 +1,228 @@
+// Package provider turns a vendor, a key and a model's facts into an llm.Model: protocol, endpoint and
+// authentication put together (spec/v2 §20.1 LM-3, §21.3).
+//
+// What it promises. A key goes only to the host of the endpoint that it was configured with: redirects elsewhere are
+// refused, and Config.KeyHosts can pin the hosts. Each turn runs under the three clocks of llm.Watch, never under a
+// total time. One Stream is one request: trying again is the engine's decision. Answers are bounded in size. No key
+// ever stands in an error.
+package provider
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/openaichat"
+)
+
+// Config is what a Model is made of.
+type Config struct {
+	Vendor Vendor
+	// Key is the credential; empty for endpoints that need none.
+	Key string
+	// KeyHosts, if not empty, are the only hosts (with port, if not the scheme's own) that may receive Key and
+	// Headers. Set it when the endpoint comes from a less trusted place than the key, such as a project's file.
+	KeyHosts []string
+	// Facts are the model's properties that change the wire.
+	Facts Facts
+	// Headers go with every request, before the request's own.
+	Headers map[string]string
+	// Transport sends the requests; share one among models so that connections are reused. Nil means NewTransport().
+	Transport http.RoundTripper
+}
+
+// Facts are what the wire depends on, by model.
+type Facts struct {
+	ModelID   string
+	Reasoning bool
+	// ReasoningField is the field in which the vendor wants earlier reasoning back, if the catalog names one.
+	ReasoningField string
+}
+
+// Model is an llm.Model over HTTP. It is safe for concurrent use.
+type Model struct {
+	dialect openaichat.Dialect
+	url     string
+	host    string
+	auth    string // the Authorization value; empty for none
+	headers map[string]string
+	client  *http.Client
+}
+
+var _ llm.Model = (*Model)(nil)
+
+// New checks the configuration and returns a Model; it does no I/O. The error says what to change and never holds
+// the key.
+func New(c Config) (*Model, error) {
+	base, err := endpoint(c.Vendor)
+	if err != nil {
+		return nil, err
+	}
+	key := strings.TrimSpace(c.Key)
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return nil, fmt.Errorf("the key of provider %q holds a space, a line break or a character that is not ASCII; enter it again", c.Vendor.ID)
+	}
+	if key == "" && c.Vendor.NeedsKey {
+		return nil, fmt.Errorf("provider %q needs a key: set %s or log in", c.Vendor.ID, strings.Join(c.Vendor.KeyEnv, " or "))
+	}
+	if len(c.KeyHosts) > 0 && (key != "" || len(c.Headers) > 0) && !slices.Contains(c.KeyHosts, base.Host) {
+		return nil, fmt.Errorf("the key of provider %q is for %s and is not sent to %s", c.Vendor.ID, strings.Join(c.KeyHosts, ", "), base.Host)
+	}
+	if err := checkHeaders(c.Headers); err != nil {
+		return nil, fmt.Errorf("provider %q: %w", c.Vendor.ID, err)
+	}
+	transport := c.Transport
+	if transport == nil {
+		transport = NewTransport()
+	}
+	m := &Model{
+		dialect: dialect(c.Vendor, c.Facts),
+		url:     base.JoinPath("chat", "completions").String(),
+		host:    base.Host,
+		headers: maps.Clone(c.Headers),
+		client:  &http.Client{Transport: transport, CheckRedirect: sameOrigin},
+	}
+	if key != "" {
+		m.auth = "Bearer " + key
+	}
+	return m, nil
+}
+
+func endpoint(v Vendor) (*url.URL, error) {
+	if v.BaseURL == "" {
+		return nil, fmt.Errorf("provider %q has no base URL; set options.baseURL in its configuration", v.ID)
+	}
+	base, err := url.Parse(v.BaseURL)
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, fmt.Errorf("the base URL of provider %q must look like https://host/v1", v.ID)
+	}
+	if base.User != nil {
+		return nil, fmt.Errorf("the base URL of provider %q must not hold a user name or password; use a key or a header", v.ID)
+	}
+	base.Fragment = ""
+	base.Path = strings.TrimSuffix(strings.TrimRight(base.Path, "/"), "/chat/completions")
+	return base, nil
+}
+
+// Stream implements llm.Model.
+func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		body, err := m.dialect.Encode(req)
+		if err != nil {
+			yield(nil, llm.AsError(ctx, err))
+			return
+		}
+		if err := checkHeaders(req.Headers); err != nil {
+			yield(nil, &llm.Error{Class: llm.InvalidRequest, Message: err.Error()})
+			return
+		}
+		ctx, dog := llm.Watch(ctx, req.Clocks)
+		defer dog.Stop()
+		resp, err := m.send(ctx, dog, m.request(req, body))
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer resp.Body.Close()
+		answer := newAnswer(ctx, dog, resp)
+		if resp.StatusCode < 200 || resp.StatusCode > 299 {
+			yield(nil, m.failure(ctx, resp, answer))
+			return
+		}
+		for e, err := range m.dialect.Decode(openaichat.RequestID(resp.Header), answer) {
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		drain(answer, dog)
+	}
+}
+
+// request builds the HTTP request; authentication comes last, so that nothing overrides it.
+func (m *Model) request(req *llm.Request, body []byte) *http.Request {
+	r, err := http.NewRequest(http.MethodPost, m.url, bytes.NewReader(body))
+	if err != nil {
+		panic("provider: New accepted the URL and net/http does not: " + err.Error())
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("Accept-Encoding", "identity") // a compressed stream arrives in lumps
+	if req.UserAgent != "" {
+		r.Header.Set("User-Agent", req.UserAgent)
+	}
+	for _, headers := range []map[string]string{m.headers, req.Headers} {
+		for name, value := range headers {
+			r.Header.Set(name, value)
+		}
+	}
+	if m.auth != "" {
+		r.Header.Set("Authorization", m.auth)
+	}
+	return r
+}
+
+// send does the exchange up to the response's header. Its error is always an *llm.Error.
+func (m *Model) send(ctx context.Context, dog *llm.Watchdog, r *http.Request) (*http.Response, error) {
+	trace := &httptrace.ClientTrace{
+		GotConn:      func(httptrace.GotConnInfo) { dog.Connected() },
+		WroteRequest: func(httptrace.WroteRequestInfo) { dog.Connected() },
+	}
+	resp, err := m.client.Do(r.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	if err != nil {
+		return nil, llm.AsError(ctx, transportError(m.host, err))
+	}
+	dog.Byte()
+	return resp, nil
+}
+
+// maxErrorBody is how much of an error's body is read.
+const maxErrorBody = 64 << 10
+
+// failure reads the body of a response that is no answer and gives it its class.
+func (m *Model) failure(ctx context.Context, resp *http.Response, body io.Reader) *llm.Error {
+	data, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
+	if err != nil && context.Cause(ctx) != nil {
+		return llm.AsError(ctx, err)
+	}
+	e := openaichat.Classify(openaichat.Failure{
+		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: m.secrets(resp.Request), Now: time.Now(),
+	})
+	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		e.Message = fmt.Sprintf("%s redirects to %s, and requests are not sent on to another address; if it is the right one, set it as the base URL", m.host, target(resp))
+	}
+	return e
+}
+
+// target names where a redirect points, without path or query.
+func target(resp *http.Response) string {
+	to, err := resp.Location()
+	if err != nil {
+		return "nowhere"
+	}
+	return to.Scheme + "://" + to.Host
+}
+
+// secrets are the values of a request that must not come back in an error.
+func (m *Model) secrets(r *http.Request) []string {
+	out := []string{strings.TrimPrefix(m.auth, "Bearer ")}
+	for name, values := range r.Header {
+		name = strings.ToLower(name)
+		for _, word := range []string{"auth", "key", "token", "secret", "cookie"} {
+			if strings.Contains(name, word) {
+				out = append(out, values...)
+				break
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package provider
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// NewTransport returns a transport for provider traffic: proxies from HTTPS_PROXY, HTTP_PROXY and NO_PROXY,
+// certificates from the system or SSL_CERT_FILE and SSL_CERT_DIR, HTTP/2, no compression, no time limits of its own,
+// because the clocks of each turn bound every wait. Share it; close its idle connections when done.
+func NewTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		MaxIdleConns:           100,
+		MaxIdleConnsPerHost:    16,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 1 << 20,
+		DisableCompression:     true,
+	}
+}
+
+const maxRedirects = 5
+
+// sameOrigin follows a redirect only to the same scheme and host and with the same method, so that neither a key nor
+// a prompt goes anywhere else. A refused redirect becomes the response.
+func sameOrigin(next *http.Request, via []*http.Request) error {
+	first := via[0]
+	if len(via) > maxRedirects || next.Method != first.Method || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// transportError says in plain words why an exchange with host did not come about.
+func transportError(host string, err error) *llm.Error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // its text repeats the whole URL
+	}
+	what := err.Error()
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		what = "the host name " + e.Name + " cannot be resolved"
+	} else if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		what = "its certificate is not trusted: " + certificateReason(err)
+	} else if errors.Is(err, syscall.ECONNREFUSED) {
+		what = "connection refused; nothing listens there"
+	} else if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		what = "the connection was closed before an answer came"
+	} else if strings.Contains(what, "server gave HTTP response to HTTPS client") {
+		what = "it speaks http, not https; change the base URL"
+	}
+	return &llm.Error{Class: llm.Transport, Message: fmt.Sprintf("cannot reach %s: %s", host, what), Err: err}
+}
+
+func certificateReason(err error) string {
+	if e, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return e.Error()
+	}
+	if e, ok := errors.AsType[x509.HostnameError](err); ok {
+		return e.Error()
+	}
+	return err.Error()
+}
+
+// drainTime is how long a finished answer may keep its connection from being reused.
+const drainTime = 100 * time.Millisecond
+
+// drain reads the end of the body after the answer's last frame, so that the connection goes back to the pool.
+func drain(body io.Reader, dog *llm.Watchdog) {
+	timer := time.AfterFunc(drainTime, dog.Stop)
+	defer timer.Stop()
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxErrorBody)) // whatever happens, the answer is complete
+}
+
+// readError gives an error of the body its class.
+func readError(ctx context.Context, err error) error {
+	what := err.Error()
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+		what = "the provider closed it"
+	}
+	return llm.AsError(ctx, &llm.Error{Class: llm.Transport, Message: "the connection broke while the answer arrived: " + what, Err: err})
+}
