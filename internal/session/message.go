@@ -144,6 +144,8 @@ const (
 	ReasonInvalidInput  Reason = "invalid-input"
 	ReasonUnknownTool   Reason = "unknown-tool"
 	ReasonDoomLoop      Reason = "doom-loop"
+	ReasonModel         Reason = "model"       // the model cannot be used: unknown, no key
+	ReasonUnavailable   Reason = "unavailable" // the location cannot work: broken configuration, missing directory
 )
 
 // Fail makes a Failure.

@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"mime"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// PromptRequest asks to admit a prompt.
+type PromptRequest struct {
+	SessionID session.ID
+	ID        session.MessageID // the caller's idempotency key; "" makes one
+	Prompt    session.Prompt
+	Delivery  session.Delivery // "" is steer
+	Hold      bool             // admit only: start no work (resume=false)
+	Asks      session.AskPolicy
+}
+
+// Prompt admits a prompt and wakes the session. When it returns without error the prompt is durable. The same id with
+// the same content gives the same receipt, and another wake, so that a lost one is repaired; the same id with other
+// content is a conflict (spec/v2 AD-2 to AD-6). Once begun it is not cancelled by ctx.
+func (e *Engine) Prompt(ctx context.Context, r PromptRequest) (*session.Input, error) {
+	if err := e.accepting(); err != nil {
+		return nil, err
+	}
+	if err := e.check(&r); err != nil {
+		return nil, err
+	}
+	if err := fault.Point(ctx, fault.AdmitBegin); err != nil {
+		return nil, err
+	}
+	in, err := e.admit(context.WithoutCancel(ctx), r)
+	if err != nil {
+		return nil, err
+	}
+	if err := fault.Point(ctx, fault.AdmitPostCommit); err != nil {
+		return nil, err
+	}
+	if !r.Hold {
+		e.coordinator.wake(r.SessionID, unforced)
+	}
+	return in, fault.Point(ctx, fault.AdmitPreAck)
+}
+
+// check completes and validates the request, before anything is written.
+func (e *Engine) check(r *PromptRequest) error {
+	if r.ID == "" {
+		r.ID = e.messageID()
+	} else if err := session.CheckID("id", session.PrefixMessage, string(r.ID)); err != nil {
+		return err
+	}
+	switch r.Delivery {
+	case "":
+		r.Delivery = session.Steer
+	case session.Steer, session.Queue:
+	default:
+		return session.Errorf(session.CodeInvalid, "delivery must be %q or %q, got %q", session.Steer, session.Queue, r.Delivery).At("delivery")
+	}
+	if _, err := parseAskPolicy(r.Asks); err != nil {
+		return err
+	}
+	if r.Prompt.Empty() || (strings.TrimSpace(r.Prompt.Text) == "" && len(r.Prompt.Files) == 0 && len(r.Prompt.Agents) == 0) {
+		return session.Errorf(session.CodeInvalid, "the prompt is empty: it needs text, a file or an agent").At("prompt.text")
+	}
+	r.Prompt.Text = strings.ToValidUTF8(r.Prompt.Text, "\uFFFD")
+	size := len(r.Prompt.Text)
+	for i := range r.Prompt.Files {
+		f := &r.Prompt.Files[i]
+		if f.URI == "" {
+			return session.Errorf(session.CodeInvalid, "file %d has no uri", i+1).At("prompt.files")
+		}
+		if f.Mime == "" {
+			f.Mime = mimeOf(f.URI)
+		}
+		size += len(f.URI)
+	}
+	if size > e.limits.PromptBytes {
+		return session.Errorf(session.CodeTooLarge, "the prompt with its attachments has %d bytes, the limit is %d", size, e.limits.PromptBytes).At("prompt")
+	}
+	return nil
+}
+
+// mimeOf guesses a file's type from its URI alone; no content is read (spec/v2 AD-3).
+func mimeOf(uri string) string {
+	if rest, ok := strings.CutPrefix(uri, "data:"); ok {
+		kind, _, _ := strings.Cut(rest, ",")
+		kind, _, _ = strings.Cut(kind, ";")
+		if kind != "" {
+			return kind
+		}
+		return "text/plain"
+	}
+	if strings.HasSuffix(uri, "/") {
+		return "application/x-directory"
+	}
+	clean, _, _ := strings.Cut(uri, "?")
+	if kind, _, err := mime.ParseMediaType(mime.TypeByExtension(path.Ext(clean))); err == nil {
+		return kind
+	}
+	return "application/octet-stream"
+}
+
+// admit commits the prompt, or finds that it was committed before.
+func (e *Engine) admit(ctx context.Context, r PromptRequest) (*session.Input, error) {
+	var before *session.Input
+	events, err := e.log.Append(ctx, r.SessionID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		before = nil
+		if _, err := mustSession(tx, r.SessionID); err != nil {
+			return nil, err
+		}
+		in, ok, err := tx.Input(r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			before = in
+			return nil, sameAdmission(in, r)
+		}
+		if n, err := tx.CountPending(r.SessionID); err != nil || n >= e.limits.Pending {
+			return nil, firstError(err, session.Errorf(session.CodeTooMany,
+				"the session has %d prompts waiting already; the limit is %d", n, e.limits.Pending))
+		}
+		return eventlog.Drafts(&session.PromptAdmitted{
+			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold,
+		}), fault.Point(ctx, fault.AdmitPreCommit)
+	})
+	if err != nil || before != nil {
+		return before, err
+	}
+	ev := events[0]
+	return &session.Input{
+		AdmittedSeq: ev.Seq, ID: r.ID, SessionID: r.SessionID, Prompt: r.Prompt, Delivery: r.Delivery,
+		TimeCreated: ev.Data.Stamp().Timestamp, Order: ev.Seq, Asks: r.Asks, Hold: r.Hold,
+	}, nil
+}
+
+// sameAdmission is nil if the request says exactly what was admitted under its id.
+func sameAdmission(in *session.Input, r PromptRequest) error {
+	a, errA := json.Marshal(in.Prompt, json.Deterministic(true))
+	b, errB := json.Marshal(r.Prompt, json.Deterministic(true))
+	if errA != nil || errB != nil {
+		return firstError(errA, errB)
+	}
+	if in.SessionID != r.SessionID || in.Delivery != r.Delivery || string(a) != string(b) {
+		return session.Conflict("message", string(r.ID), "was used for another prompt; use a new id for a new prompt")
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askPolicy is a parsed session.AskPolicy.
+type askPolicy struct {
+	kind string        // "", "deny", "allow", "fail", "wait"
+	wait time.Duration // with "wait"
+}
+
+func parseAskPolicy(p session.AskPolicy) (askPolicy, error) {
+	switch p {
+	case "", "deny", "allow", "fail":
+		return askPolicy{kind: string(p)}, nil
+	}
+	if s, ok := strings.CutPrefix(string(p), "wait:"); ok {
+		if d, err := time.ParseDuration(s); err == nil && d > 0 {
+			return askPolicy{kind: "wait", wait: d}, nil
+		}
+		if n, err := strconv.Atoi(s); err == nil && n > 0 {
+			return askPolicy{kind: "wait", wait: time.Duration(n) * time.Second}, nil
+		}
+	}
+	return askPolicy{}, session.Errorf(session.CodeInvalid, "the ask policy must be deny, allow, fail or wait:DURATION (like wait:30s), got %q", p).At("asks")
+}

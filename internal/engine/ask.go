@@ -1,0 +1,382 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// askDesk is where calls wait for replies. The asks themselves are rows; the desk only wakes those who wait here.
+type askDesk struct {
+	mu      sync.Mutex // guards waiting
+	waiting map[session.AskID]*waitingAsk
+}
+
+type waitingAsk struct {
+	ask     session.PendingAsk
+	layers  []permission.Layer
+	project session.ProjectID
+	reply   chan store.AskRow // capacity 1: a reply is made once
+}
+
+func (d *askDesk) enter(w *waitingAsk) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waiting == nil {
+		d.waiting = map[session.AskID]*waitingAsk{}
+	}
+	d.waiting[w.ask.ID] = w
+}
+
+func (d *askDesk) leave(id session.AskID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.waiting, id)
+}
+
+func (d *askDesk) wake(row store.AskRow) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w := d.waiting[row.ID]; w != nil {
+		delete(d.waiting, row.ID)
+		w.reply <- row
+	}
+}
+
+func (d *askDesk) others(project session.ProjectID, not session.AskID) []*waitingAsk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var ws []*waitingAsk
+	for id, w := range d.waiting {
+		if id != not && w.project == project {
+			ws = append(ws, w)
+		}
+	}
+	slices.SortFunc(ws, func(a, b *waitingAsk) int { return int(a.ask.Time - b.ask.Time) })
+	return ws
+}
+
+// ask decides one request of a call: by the rules that held when the turn began, by the saved approvals as they are
+// now, by the headless policy, or by whoever replies. It returns nil or a *tool.Denied, or the end of ctx.
+func (t *turn) ask(ctx context.Context, c *call, r tool.Request) error {
+	source := &session.AskSource{Type: "tool", MessageID: t.message, CallID: c.id, PartID: c.part}
+	c.asking.Store(true)
+	err := t.decide(ctx, r, source, t.set.asks)
+	if err == nil || ctx.Err() == nil {
+		c.asking.Store(false)
+	}
+	return err
+}
+
+// decide is ask for anything that asks, with or without a call.
+func (t *turn) decide(ctx context.Context, r tool.Request, source *session.AskSource, policy askPolicy) error {
+	layers := t.set.scope.layers(t.set.agent, t.set.session.Permission)
+	if r.Action == actionBudget || r.Action == actionLoop {
+		layers = explicit(layers, r.Action)
+	}
+	saved, replied, err := t.known(ctx, r, source)
+	if err != nil {
+		return err
+	}
+	d := permission.EvaluateAll(layers, saved, r.Action, r.Resources)
+	switch {
+	case d.Effect == session.Deny:
+		return &tool.Denied{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
+	case d.Effect == session.Allow:
+		return nil
+	case replied != nil && replied.Reply != "": // answered before a restart
+		return verdict(*replied)
+	}
+	w := &waitingAsk{layers: layers, project: t.set.session.ProjectID, reply: make(chan store.AskRow, 1)}
+	if replied != nil {
+		w.ask = replied.PendingAsk
+	} else {
+		w.ask = session.PendingAsk{
+			ID: session.AskID(t.ids.New(session.PrefixPermission)), SessionID: t.id, Action: r.Action, Resources: r.Resources,
+			Save: r.Save, Metadata: r.Metadata, Source: source, Agent: t.set.agent.ID,
+		}
+	}
+	return t.await(ctx, w, replied == nil, policy)
+}
+
+// known returns the saved approvals and, if the same call asked the same before, that ask.
+func (t *turn) known(ctx context.Context, r tool.Request, source *session.AskSource) (saved []session.Rule, same *store.AskRow, err error) {
+	err = t.store.View(ctx, func(rd store.Reader) error {
+		approvals, err := rd.Approvals(t.set.session.ProjectID)
+		if err != nil {
+			return err
+		}
+		for _, a := range approvals {
+			saved = append(saved, session.Rule{Action: a.Action, Resource: a.Resource, Effect: session.Allow})
+		}
+		asks, err := rd.Asks(t.id, source == nil) // an ask of the engine's own is the same only while it waits
+		for _, a := range asks {
+			if sameSource(a.Source, source) && a.Action == r.Action && slices.Equal(a.Resources, r.Resources) {
+				same = a
+			}
+		}
+		return err
+	})
+	return saved, same, err
+}
+
+func sameSource(a, b *session.AskSource) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.PartID == b.PartID
+}
+
+// await makes the ask durable, unless it is, and waits for the reply as the policy says.
+func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askPolicy) error {
+	t.asks.enter(w)
+	defer t.asks.leave(w.ask.ID)
+	if fresh {
+		drafts := eventlog.Drafts(&session.PermissionAsked{Ask: w.ask})
+		if reply, msg := policy.verdict(); reply != "" {
+			drafts = append(drafts, eventlog.Drafts(&session.PermissionReplied{AskID: w.ask.ID, Reply: reply, Message: msg, By: "policy"})...)
+			if _, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, drafts...); err != nil {
+				return err
+			}
+			return verdict(store.AskRow{PendingAsk: w.ask, Reply: reply, Message: msg, By: "policy:" + policy.kind})
+		}
+		if _, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, drafts...); err != nil {
+			return err
+		}
+	}
+	if err := fault.Point(ctx, fault.PermAsked); err != nil {
+		return err
+	}
+	t.statuses.set(t.Engine, t.id, Status{Type: StatusAwaiting, Message: w.ask.Action})
+	defer t.statuses.set(t.Engine, t.id, Status{Type: StatusBusy})
+	var late <-chan time.Time
+	if policy.kind == "wait" {
+		timer := time.NewTimer(policy.wait)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case row := <-w.reply:
+		return verdict(row)
+	case <-late:
+		return t.withdraw(ctx, w, "nobody answered within "+policy.wait.String(), "policy")
+	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), ErrShutdown) {
+			return context.Cause(ctx) // the ask stays, for the next process
+		}
+		return firstError(ignoreDenied(t.withdraw(ctx, w, "the work was stopped", "interrupt")), context.Cause(ctx))
+	}
+}
+
+// withdraw answers our own ask with a rejection, unless somebody was faster.
+func (t *turn) withdraw(ctx context.Context, w *waitingAsk, why, by string) error {
+	d := &session.PermissionReplied{AskID: w.ask.ID, Reply: session.ReplyReject, Message: why, By: by}
+	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, eventlog.Draft{Data: d})
+	if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+		select {
+		case row := <-w.reply:
+			return verdict(row)
+		default:
+		}
+	} else if err != nil {
+		return err
+	}
+	return verdict(store.AskRow{PendingAsk: w.ask, Reply: session.ReplyReject, Message: why, By: by})
+}
+
+func ignoreDenied(err error) error {
+	if _, ok := errors.AsType[*tool.Denied](err); ok {
+		return nil
+	}
+	return err
+}
+
+// verdict is the policy's own answer, "" if somebody must be asked.
+func (p askPolicy) verdict() (session.Reply, string) {
+	switch p.kind {
+	case "allow":
+		return session.ReplyOnce, ""
+	case "deny":
+		return session.ReplyReject, "asks are denied in this run (--ask=deny); go on without it, or say what you would need"
+	case "fail":
+		return session.ReplyReject, ""
+	default:
+		return "", ""
+	}
+}
+
+// verdict turns a reply into the result of asking. A rejection without a message stops the work.
+func verdict(row store.AskRow) error {
+	if row.Reply != session.ReplyReject {
+		return nil
+	}
+	return &tool.Denied{Action: row.Action, Resources: row.Resources, Feedback: row.Message, Stop: row.Message == ""}
+}
+
+// Reply answers a pending ask: once, always (which also saves what the ask offered to save), or reject, with a message
+// that the model reads and goes on, or without one, which stops the session's work. An ask is answered once; another
+// reply is a conflict.
+func (e *Engine) Reply(ctx context.Context, id session.ID, ask session.AskID, reply session.Reply, message string) error {
+	switch reply {
+	case session.ReplyOnce, session.ReplyAlways, session.ReplyReject:
+	default:
+		return session.Errorf(session.CodeInvalid, "reply must be once, always or reject, got %q", reply).At("reply")
+	}
+	row, project, err := e.reply(context.WithoutCancel(ctx), id, ask, reply, message, "user")
+	if err != nil {
+		return err
+	}
+	if err := fault.Point(ctx, fault.PermReplied); err != nil {
+		return err
+	}
+	e.asks.wake(*row)
+	e.cascade(context.WithoutCancel(ctx), *row, project)
+	return nil
+}
+
+// reply commits the answer and what it saves.
+func (e *Engine) reply(ctx context.Context, id session.ID, ask session.AskID, reply session.Reply, message, by string) (row *store.AskRow, project session.ProjectID, err error) {
+	_, err = e.log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		s, err := mustSession(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		project = s.ProjectID
+		a, ok, err := tx.Ask(ask)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || a.SessionID != id {
+			return nil, session.NotFound("permission", string(ask))
+		}
+		if reply == session.ReplyAlways {
+			for i, pattern := range a.Save {
+				err := tx.PutApproval(store.Approval{
+					ID: approvalID(ask, i), ProjectID: project, Action: a.Action, Resource: pattern, Time: e.now().UnixMilli(),
+				})
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+		a.Reply, a.Message, a.By = reply, message, by
+		row = a
+		return eventlog.Drafts(&session.PermissionReplied{AskID: ask, Reply: reply, Message: message, By: by}), nil
+	})
+	return row, project, err
+}
+
+// approvalID derives the id of a saved approval from its ask, so that repeating the reply saves nothing twice.
+func approvalID(ask session.AskID, i int) string {
+	return fmt.Sprintf("%s%s%d", session.PrefixSaved, strings.TrimPrefix(string(ask), string(session.PrefixPermission)), i)
+}
+
+// cascade answers the other waiting asks that the reply settles too: after "always" those that are now allowed, after
+// a rejection all of the same session (spec/v2 PM-8).
+func (e *Engine) cascade(ctx context.Context, row store.AskRow, project session.ProjectID) {
+	var saved []session.Rule
+	if row.Reply == session.ReplyAlways {
+		err := e.store.View(ctx, func(r store.Reader) error {
+			approvals, err := r.Approvals(project)
+			for _, a := range approvals {
+				saved = append(saved, session.Rule{Action: a.Action, Resource: a.Resource, Effect: session.Allow})
+			}
+			return err
+		})
+		if err != nil {
+			e.logger.Error("read approvals", "error", err)
+			return
+		}
+	}
+	for _, w := range e.asks.others(project, row.ID) {
+		reply, message := session.ReplyReject, row.Message
+		switch {
+		case row.Reply == session.ReplyReject && w.ask.SessionID == row.SessionID:
+		case row.Reply == session.ReplyAlways && permission.EvaluateAll(w.layers, saved, w.ask.Action, w.ask.Resources).Effect == session.Allow:
+			reply, message = session.ReplyAlways, ""
+		default:
+			continue
+		}
+		next, _, err := e.reply(ctx, w.ask.SessionID, w.ask.ID, reply, message, "cascade")
+		if err != nil {
+			e.logger.Warn("answer a waiting ask", "ask", w.ask.ID, "error", err)
+			continue
+		}
+		e.asks.wake(*next)
+	}
+}
+
+// Asks returns the pending asks of a session, or of all sessions ("").
+func (e *Engine) Asks(ctx context.Context, id session.ID) (rows []*store.AskRow, err error) {
+	err = e.store.View(ctx, func(r store.Reader) error {
+		if id != "" {
+			if _, err := mustSession(r, id); err != nil {
+				return err
+			}
+		}
+		rows, err = r.Asks(id, true)
+		return err
+	})
+	return rows, err
+}
+
+// Revoke removes a saved approval.
+func (e *Engine) Revoke(ctx context.Context, approval string) error {
+	var existed bool
+	err := e.store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) (err error) {
+		existed, err = tx.DeleteApproval(approval)
+		return err
+	})
+	if err == nil && !existed {
+		err = session.NotFound("approval", approval)
+	}
+	return err
+}
+
+// Question asks on behalf of a caller outside any tool call (spec/v2 PM-11). It returns at once: the effect, and the
+// id of the pending ask if it must be answered.
+func (e *Engine) Question(ctx context.Context, id session.ID, ask session.PendingAsk) (session.Effect, session.AskID, error) {
+	s, err := e.session(ctx, id)
+	if err != nil {
+		return "", "", err
+	}
+	scope, release, err := e.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return "", "", err
+	}
+	defer release()
+	name := s.Agent
+	if ask.Agent != "" {
+		name = ask.Agent
+	}
+	t := newTurn(&drain{Engine: e, id: id}, &setting{session: s, scope: scope, agent: scope.agent(name)})
+	saved, _, err := t.known(ctx, tool.Request{}, nil)
+	if err != nil {
+		return "", "", err
+	}
+	if ask.ID == "" {
+		ask.ID = session.AskID(e.ids.New(session.PrefixPermission))
+	} else if err := session.CheckID("id", session.PrefixPermission, string(ask.ID)); err != nil {
+		return "", "", err
+	}
+	layers := scope.layers(t.set.agent, s.Permission)
+	effect := permission.EvaluateAll(layers, saved, ask.Action, ask.Resources).Effect
+	if effect == session.Ask {
+		ask.SessionID, ask.Agent = id, t.set.agent.ID
+		if err := e.fact(ctx, id, &session.PermissionAsked{Ask: ask}); err != nil {
+			return "", "", err
+		}
+	}
+	return effect, ask.ID, nil
+}

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// drain is one process-local span of work on one session. It belongs to one goroutine.
+type drain struct {
+	*Engine
+	id      session.ID
+	step    int       // the next turn's number in the agent's allowance; 1 after input was promoted
+	started time.Time // of this drain, for wall-clock budgets
+	tries   ledger    // attempts of the current turn
+}
+
+// drain is what the coordinator runs: wait for a place, then work.
+func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
+	if !e.working.TryAcquire(1) {
+		e.statuses.set(e, id, Status{Type: StatusQueued})
+		if err := e.working.Acquire(ctx, 1); err != nil {
+			e.statuses.set(e, id, Status{Type: StatusIdle})
+			return context.Cause(ctx)
+		}
+	}
+	defer e.working.Release(1)
+	defer e.statuses.set(e, id, Status{Type: StatusIdle})
+	d := &drain{Engine: e, id: id, started: e.now()}
+	err := d.run(ctx, f)
+	if err != nil && !errors.Is(err, errDeclined) && context.Cause(ctx) == nil {
+		e.logger.Warn("drain failed", "session", id, "error", err)
+	}
+	return err
+}
+
+// run promotes and takes turns until nothing is left to do (spec/v2 §10.1).
+func (d *drain) run(ctx context.Context, f force) error {
+	next, err := d.eligible(ctx)
+	if err != nil || (f == unforced && next == "") {
+		return err
+	}
+	d.statuses.set(d.Engine, d.id, Status{Type: StatusBusy})
+	more, err := d.recover(ctx)
+	if err != nil {
+		return d.leave(ctx, err)
+	}
+	if next == session.Queue && more && f == resume {
+		next = "" // what was begun comes before what is queued
+	}
+	for f == forced || (more && f == resume) || next != "" {
+		if err := d.work(ctx, next); err != nil {
+			return d.leave(ctx, err)
+		}
+		f = unforced
+		if next, err = d.eligible(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// work takes turns until the model is done and no steer waits.
+func (d *drain) work(ctx context.Context, promotion session.Delivery) error {
+	d.step, d.tries = 1, ledger{}
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		more, err := d.turn(ctx, promotion)
+		if err != nil {
+			return err
+		}
+		promotion = session.Steer
+		if more {
+			continue
+		}
+		if next, err := d.eligible(ctx); err != nil || next != session.Steer {
+			return err
+		}
+	}
+}
+
+// eligible says what may be promoted at a boundary where nothing continues: steers first, else one queued prompt.
+func (d *drain) eligible(ctx context.Context) (next session.Delivery, err error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	err = d.store.View(ctx, func(r store.Reader) error {
+		for _, delivery := range []session.Delivery{session.Steer, session.Queue} {
+			ins, err := r.Pending(d.id, delivery, 1)
+			if err != nil {
+				return err
+			}
+			if len(ins) > 0 {
+				next = delivery
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("look into the inbox of %s: %w", d.id, err)
+	}
+	return next, nil
+}
+
+// leave records, where nothing else does, that the user stopped work that would otherwise continue by itself.
+func (d *drain) leave(ctx context.Context, err error) error {
+	if !errors.Is(context.Cause(ctx), ErrInterrupted) {
+		return err
+	}
+	clean := context.WithoutCancel(ctx)
+	h, herr := d.history(clean)
+	if herr != nil || continuation(h.messages) == nothing {
+		return firstError(herr, err)
+	}
+	fact := &session.Interrupted{Error: *session.Fail(session.ReasonAborted, "the user interrupted the session")}
+	if aerr := d.fact(clean, d.id, fact); aerr != nil {
+		return aerr
+	}
+	return err
+}

@@ -1,0 +1,184 @@
+// Package engine is the loop: it admits prompts into a session's durable inbox, promotes them at safe boundaries, runs
+// provider turns, settles tool calls, answers asks, interrupts, and recovers. It is the only writer of the log.
+//
+// A session changes in one way: the engine appends events; their rows commit with them. Work on a session is a drain,
+// of which there is at most one (coordinator.go). A drain has no durable identity: after a crash everything is decided
+// from the rows (recover.go). What happened is recorded even when we are leaving: recording an outcome never takes the
+// cancellable context.
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Config of an Engine. Store, Log, IDs and Locations are needed.
+type Config struct {
+	Store     store.Store
+	Log       *eventlog.Log
+	IDs       *session.IDs
+	Locations Locations
+	Limits    Limits
+	Logger    *slog.Logger
+	Version   string           // of cairn, kept with each session
+	Now       func() time.Time // the wall clock by default
+}
+
+// Limits bounds the engine. Zero fields take the defaults of DefaultLimits.
+type Limits struct {
+	Pending      int           // admitted prompts per session
+	SteerBatch   int           // steers promoted at one boundary
+	Sessions     int           // drains that work at the same time
+	CallTools    int           // tools of one turn at the same time
+	Tools        int           // tools of the process at the same time
+	Turns        int           // provider turns per promoted input before the engine asks
+	Attempts     int           // attempts per provider turn
+	EmptyRepeats int           // attempts more after an empty answer
+	RetryTime    time.Duration // from the first failure of a turn to giving up
+	Recoveries   int           // times that work of one input is resumed after a crash
+	PromptBytes  int           // size of one prompt, attachments included
+	Checkpoint   time.Duration // how much streamed text may be lost, in time
+	CheckBytes   int           // and in bytes
+}
+
+// DefaultLimits are those of spec/v2 §28.11, §28.16 and spec/guarantees G7, G20, G21, G23.
+func DefaultLimits() Limits {
+	return Limits{
+		Pending: 64, SteerBatch: 16, Sessions: 32, CallTools: 16, Tools: 64, Turns: 200, Attempts: 8, EmptyRepeats: 2,
+		RetryTime: 10 * time.Minute, Recoveries: 2, PromptBytes: 16 << 20, Checkpoint: 900 * time.Millisecond, CheckBytes: 16 << 10,
+	}
+}
+
+// Engine runs sessions. Safe for concurrent use.
+type Engine struct {
+	store     store.Store
+	log       *eventlog.Log
+	ids       *session.IDs
+	locations Locations
+	limits    Limits
+	logger    *slog.Logger
+	version   string
+	now       func() time.Time
+
+	coordinator *coordinator
+	working     *semaphore.Weighted // drains
+	tools       *semaphore.Weighted // tool calls
+	asks        askDesk
+	statuses    statusBoard
+	histories   historyCache
+
+	closing struct {
+		sync.Mutex
+		closed bool
+	}
+}
+
+// New returns an engine. Nothing runs until something wakes it: call Recover once the surfaces stand.
+func New(c Config) *Engine {
+	e := &Engine{
+		store: c.Store, log: c.Log, ids: c.IDs, locations: c.Locations, limits: c.Limits.withDefaults(),
+		logger: c.Logger, version: c.Version, now: c.Now,
+	}
+	if e.logger == nil {
+		e.logger = slog.New(slog.DiscardHandler)
+	}
+	if e.now == nil {
+		e.now = time.Now
+	}
+	e.working = semaphore.NewWeighted(int64(e.limits.Sessions))
+	e.tools = semaphore.NewWeighted(int64(e.limits.Tools))
+	e.coordinator = newCoordinator(e.drain, e.logger)
+	return e
+}
+
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits()
+	pick := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	pick(&l.Pending, d.Pending)
+	pick(&l.SteerBatch, d.SteerBatch)
+	pick(&l.Sessions, d.Sessions)
+	pick(&l.CallTools, d.CallTools)
+	pick(&l.Tools, d.Tools)
+	pick(&l.Turns, d.Turns)
+	pick(&l.Attempts, d.Attempts)
+	pick(&l.EmptyRepeats, d.EmptyRepeats)
+	pick(&l.Recoveries, d.Recoveries)
+	pick(&l.PromptBytes, d.PromptBytes)
+	pick(&l.CheckBytes, d.CheckBytes)
+	if l.RetryTime == 0 {
+		l.RetryTime = d.RetryTime
+	}
+	if l.Checkpoint == 0 {
+		l.Checkpoint = d.Checkpoint
+	}
+	return l
+}
+
+// The causes for which work is cancelled.
+var (
+	// ErrInterrupted: somebody asked the session to stop. Nothing continues by itself afterwards.
+	ErrInterrupted = errors.New("interrupted")
+	// ErrShutdown: the process stops. The next one goes on where this one left.
+	ErrShutdown = errors.New("shutting down")
+	// errDeclined: a user declined an ask. The drain ends as if interrupted.
+	errDeclined = errors.New("declined")
+)
+
+// Close stops all work so that another process can go on with it: turns are cut and recorded as interrupted, tools are
+// stopped and settled, pending asks stay. It waits until everything is recorded or ctx ends.
+func (e *Engine) Close(ctx context.Context) error {
+	e.closing.Lock()
+	e.closing.closed = true
+	e.closing.Unlock()
+	return e.coordinator.close(ctx)
+}
+
+// accepting fails once Close was called, so that nothing is acknowledged that nobody would work on.
+func (e *Engine) accepting() error {
+	e.closing.Lock()
+	defer e.closing.Unlock()
+	if e.closing.closed {
+		return session.Errorf(session.CodeUnavailable, "cairn is shutting down; try again in a moment")
+	}
+	return nil
+}
+
+// append commits drafts that depend on nothing but the log's head.
+func (e *Engine) append(ctx context.Context, id session.ID, d store.Durability, drafts ...eventlog.Draft) ([]session.Event, error) {
+	return e.log.Append(ctx, id, d, func(store.Tx) ([]eventlog.Draft, error) { return drafts, nil })
+}
+
+func (e *Engine) messageID() session.MessageID {
+	return session.MessageID(e.ids.New(session.PrefixMessage))
+}
+
+func (e *Engine) partID() session.PartID { return session.PartID(e.ids.New(session.PrefixPart)) }
+
+func (e *Engine) session(ctx context.Context, id session.ID) (s *session.Session, err error) {
+	err = e.store.View(ctx, func(r store.Reader) error {
+		s, err = mustSession(r, id)
+		return err
+	})
+	return s, err
+}
+
+func mustSession(r store.Reader, id session.ID) (*session.Session, error) {
+	s, ok, err := r.Session(id)
+	if err == nil && !ok {
+		err = session.NotFound("session", string(id))
+	}
+	return s, err
+}

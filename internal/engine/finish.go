@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// called enters a complete call. Local calls wait for the end of the stream: an answer that breaks off may not have
+// meant them, so nothing of it runs (spec/guarantees G20).
+func (t *turn) called(ctx context.Context, ev llm.ToolCallEvent) error {
+	k := key(session.FragmentToolInput, ev.ID)
+	it := t.items[k]
+	if it == nil {
+		it = &openItem{kind: session.FragmentToolInput, id: ev.ID, name: ev.Name}
+		if err := t.start(ctx, it); err != nil {
+			return err
+		}
+		if err := t.end(ctx, it.kind, it.id, nil); err != nil {
+			return err
+		}
+	}
+	if !it.ended {
+		if err := t.end(ctx, it.kind, it.id, nil); err != nil {
+			return err
+		}
+	}
+	if it.name != ev.Name {
+		return violation("the call %q changes its name from %q to %q", ev.ID, it.name, ev.Name)
+	}
+	if t.results[ev.ID] != nil {
+		return violation("the call %q comes twice", ev.ID)
+	}
+	if t.results == nil {
+		t.results = map[string]*openItem{}
+	}
+	t.results[ev.ID] = it
+	c := &call{part: it.part, id: ev.ID, name: ev.Name, input: object(ev.Input), invalid: ev.Invalid, meta: metadata(ev.Metadata)}
+	if !ev.Hosted {
+		t.calls = append(t.calls, c)
+		return nil
+	}
+	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, eventlog.Draft{Data: c.fact(t.message, true)})
+	return err
+}
+
+// object is the input as the object that history holds: anything else is wrapped (spec/v2 PB-3).
+func object(v jsontext.Value) jsontext.Value {
+	switch {
+	case len(v) == 0 || !v.IsValid():
+		return jsontext.Value(`{}`)
+	case v.Kind() == '{':
+		return v
+	default:
+		return jsontext.Value(`{"value":` + string(v) + `}`)
+	}
+}
+
+// hosted settles a call that the provider ran itself. Its result is kept verbatim.
+func (t *turn) hosted(ctx context.Context, ev llm.HostedResult) error {
+	it := t.results[ev.ID]
+	if it == nil {
+		return violation("a result for the call %q that was not made", ev.ID)
+	}
+	provider := session.CallProvider{Executed: true, Metadata: metadata(ev.Metadata)}
+	var d session.EventData = &session.ToolSuccess{
+		AssistantMessageID: t.message, CallID: ev.ID, PartID: it.part, Structured: jsontext.Value(`{}`),
+		Content: []session.ToolContent{}, Result: ev.Result, Provider: provider,
+	}
+	if ev.IsError {
+		d = &session.ToolFailed{
+			AssistantMessageID: t.message, CallID: ev.ID, PartID: it.part, Result: ev.Result, Provider: provider,
+			Error: *session.Fail(session.ReasonTool, "the provider's tool reported an error"),
+		}
+	}
+	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, eventlog.Draft{Data: d})
+	return err
+}
+
+func (t *turn) finish(ev llm.Finish) error {
+	if t.answer != nil {
+		return violation("it ended twice")
+	}
+	u := ev.Usage
+	t.answer = &session.Answer{Finish: string(ev.Reason), Tokens: tokens(u), Usage: u.Raw}
+	if t.set.model.Cost != nil {
+		t.answer.Cost = t.set.model.Cost(u)
+	}
+	return nil
+}
+
+// tokens splits inclusive counts into exclusive ones (spec/v1 §31).
+func tokens(u llm.Usage) session.Tokens {
+	return session.Tokens{
+		Input:  max(0, u.Input-u.CacheRead-u.CacheWrite),
+		Output: max(0, u.Output-u.Reasoning), Reasoning: max(0, u.Reasoning),
+		Cache: session.CacheUsage{Read: max(0, u.CacheRead), Write: max(0, u.CacheWrite)}, Total: max(0, u.Total),
+	}
+}
+
+// complete sees a well-ended answer through: its calls become durable, run, and settle; then the turn ends. It reports
+// whether the model must hear of results.
+func (t *turn) complete(ctx context.Context) (more bool, err error) {
+	clean := context.WithoutCancel(ctx)
+	if err := t.closeItems(clean, false); err != nil {
+		return false, err
+	}
+	if len(t.calls) > 0 {
+		drafts := make([]eventlog.Draft, len(t.calls))
+		for i, c := range t.calls {
+			drafts[i].Data = c.fact(t.message, false)
+		}
+		drafts[len(drafts)-1].Private = &session.Private{Answer: t.answer}
+		if _, err := t.append(clean, t.id, store.Durable, drafts...); err != nil {
+			return false, err
+		}
+	}
+	return t.conclude(ctx)
+}
+
+// conclude settles the calls and ends the turn as its answer says.
+func (t *turn) conclude(ctx context.Context) (more bool, err error) {
+	end := t.settleAll(ctx)
+	clean := context.WithoutCancel(ctx)
+	switch {
+	case end.left: // asks outlive the process; the turn stays open for the next one
+		return false, context.Cause(ctx)
+	case end.err != nil:
+		return false, firstError(t.fail(clean, session.Fail(session.ReasonAPI, end.err.Error())), end.err)
+	case end.declined != nil:
+		return false, firstError(t.fail(clean, session.Fail(session.ReasonDenied, end.declined.Error())), errDeclined)
+	case ctx.Err() != nil:
+		return false, firstError(t.fail(clean, cut(ctx)), context.Cause(ctx))
+	}
+	d := &session.StepEnded{
+		AssistantMessageID: t.message, Finish: t.answer.Finish, Cost: t.answer.Cost, Tokens: t.answer.Tokens, Usage: t.answer.Usage,
+	}
+	_, err = t.append(clean, t.id, store.Durable, eventlog.Draft{Data: d})
+	return len(t.calls) > 0, err
+}
+
+// fail ends the turn as failed. Open items end with what they hold, marked partial; calls that never ran fail too.
+func (t *turn) fail(ctx context.Context, f *session.Failure) error {
+	if t.message == "" {
+		return nil
+	}
+	if err := t.closeItems(ctx, true); err != nil {
+		return err
+	}
+	m, err := t.load(ctx)
+	if err != nil {
+		return err
+	}
+	var drafts []eventlog.Draft
+	for _, tool := range m.Tools() {
+		if !tool.State.Status.Settled() {
+			drafts = append(drafts, eventlog.Draft{Data: unsettled(m.ID, tool, f)})
+		}
+	}
+	end := &session.StepFailed{AssistantMessageID: t.message, Error: *f}
+	if t.answer != nil {
+		end.Cost, end.Tokens = t.answer.Cost, &t.answer.Tokens
+	}
+	_, err = t.append(ctx, t.id, store.Durable, append(drafts, eventlog.Draft{Data: end})...)
+	return err
+}
+
+// load reads the turn's message as it stands.
+func (t *turn) load(ctx context.Context) (a *session.Assistant, err error) {
+	err = t.store.View(ctx, func(r store.Reader) error {
+		m, ok, err := r.Message(t.id, t.message)
+		if err == nil && !ok {
+			err = session.NotFound("message", string(t.message))
+		}
+		a, _ = m.(*session.Assistant)
+		return err
+	})
+	return a, err
+}
+
+// unsettled is the failure of a call that had no outcome when its turn ended.
+func unsettled(m session.MessageID, tool *session.Tool, why *session.Failure) *session.ToolFailed {
+	f := session.Fail(why.Reason, "The tool was not run: "+why.Message)
+	if tool.State.Status == session.ToolRunning {
+		f = session.Fail(why.Reason, "Tool execution interrupted: its outcome is unknown. Check what it did before you run it again.")
+	}
+	d := &session.ToolFailed{AssistantMessageID: m, CallID: tool.ID, PartID: tool.PartID, Error: *f}
+	if tool.Provider != nil {
+		d.Provider.Executed = tool.Provider.Executed
+	}
+	return d
+}
+
+// closeItems ends what the model left open.
+func (t *turn) closeItems(ctx context.Context, partial bool) error {
+	var drafts []eventlog.Draft
+	for _, it := range t.order {
+		if !it.ended {
+			it.ended = true
+			drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, it.meta, partial)})
+		}
+	}
+	if len(drafts) == 0 {
+		return nil
+	}
+	_, err := t.append(ctx, t.id, store.Relaxed, drafts...)
+	return err
+}

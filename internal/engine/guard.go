@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// The actions that the engine itself asks for. A rule must name them: "*" does not mean them.
+const (
+	actionBudget = "budget"
+	actionLoop   = "doom_loop"
+)
+
+// loopLength is how many times in a row the same call may be made without new input before somebody is asked
+// (spec/v2 §28.12).
+const loopLength = 3
+
+// explicit keeps the rules that name the action.
+func explicit(layers []permission.Layer, action string) []permission.Layer {
+	var out []permission.Layer
+	for _, l := range layers {
+		named := l
+		named.Rules = nil
+		for _, r := range l.Rules {
+			if r.Action == action {
+				named.Rules = append(named.Rules, r)
+			}
+		}
+		out = append(out, named)
+	}
+	return out
+}
+
+// guardLoop asks before a call that the model has just made in vain, again and again. It returns why the call is
+// refused, or nil.
+func (t *turn) guardLoop(ctx context.Context, c *call) (*tool.Denied, error) {
+	if t.repeats(c) < loopLength-1 {
+		return nil, nil
+	}
+	source := &session.AskSource{Type: "tool", MessageID: t.message, CallID: c.id, PartID: c.part}
+	c.asking.Store(true)
+	err := t.decide(ctx, tool.Request{
+		Action: actionLoop, Resources: []string{c.name}, Save: []string{permission.Escape(c.name)},
+		Metadata: encodeObject(map[string]any{"tool": c.name, "input": c.input}),
+	}, source, t.set.asks)
+	if err == nil || ctx.Err() == nil {
+		c.asking.Store(false)
+	}
+	if d, ok := errors.AsType[*tool.Denied](err); ok {
+		if d.Feedback == "" && !d.Stop {
+			d.Feedback = "the same call was made " + fmt.Sprint(loopLength) + " times in a row"
+		}
+		return d, nil
+	}
+	return nil, err
+}
+
+// repeats counts how many calls right before c say the same, since the last input.
+func (t *turn) repeats(c *call) int {
+	n := 0
+	same := func(name string, input jsontext.Value) bool {
+		if name != c.name || !bytes.Equal(canonical(input), canonical(c.input)) {
+			return false
+		}
+		n++
+		return true
+	}
+	for i := len(t.calls) - 1; i >= 0; i-- {
+		if t.calls[i] == c {
+			for j := i - 1; j >= 0; j-- {
+				if !same(t.calls[j].name, t.calls[j].input) {
+					return n
+				}
+			}
+		}
+	}
+	for i := len(t.set.history.messages) - 1; i >= 0; i-- {
+		switch m := t.set.history.messages[i].(type) {
+		case *session.User, *session.Synthetic:
+			return n
+		case *session.Assistant:
+			if m.ID == t.message {
+				continue
+			}
+			tools := m.Tools()
+			for j := len(tools) - 1; j >= 0; j-- {
+				if !same(tools[j].Name, tools[j].State.Input) {
+					return n
+				}
+			}
+		}
+	}
+	return n
+}
+
+func canonical(v jsontext.Value) jsontext.Value {
+	v = v.Clone()
+	if v.Canonicalize() != nil {
+		return v
+	}
+	return v
+}
+
+// breach is a limit that the next turn would exceed.
+type breach struct {
+	kind  string // "usd", "tokens", "wall", "turns"
+	spent string
+	limit string
+}
+
+// guardBudget asks before the next turn when a limit is reached. A yes allows as much again. A headless "allow" does
+// not lift budgets: they are there for when nobody looks.
+func (d *drain) guardBudget(ctx context.Context, set *setting) (stop bool, err error) {
+	raised, err := d.raises(ctx)
+	if err != nil {
+		return false, err
+	}
+	b := d.breached(set, raised)
+	if b == nil {
+		return false, nil
+	}
+	policy := set.asks
+	if policy.kind == "allow" || policy.kind == "deny" {
+		policy.kind = "fail"
+	}
+	t := newTurn(d, set)
+	err = t.decide(ctx, tool.Request{
+		Action: actionBudget, Resources: []string{b.kind},
+		Metadata: encodeObject(map[string]any{"limit": b.limit, "spent": b.spent}),
+	}, nil, policy)
+	if denied, ok := errors.AsType[*tool.Denied](err); ok {
+		why := fmt.Errorf("the budget is used up: %s of %s %s", b.spent, b.limit, b.kind)
+		if denied.Feedback != "" {
+			why = fmt.Errorf("%w (%s)", why, denied.Feedback)
+		}
+		return true, d.halt(ctx, session.ReasonBudget, why)
+	}
+	return err != nil, err
+}
+
+// raises counts how often each limit was raised by a yes, since the newest input for the limits that count per input.
+func (d *drain) raises(ctx context.Context) (map[string]int64, error) {
+	raised := map[string]int64{}
+	err := d.store.View(ctx, func(r store.Reader) error {
+		since := int64(-1)
+		if m, ok, err := r.NewestOf(d.id, session.TypeUser); err != nil {
+			return err
+		} else if ok {
+			since = m.Meta().Seq
+		}
+		asks, err := r.Asks(d.id, false)
+		for _, a := range asks {
+			perInput := len(a.Resources) == 1 && (a.Resources[0] == "turns" || a.Resources[0] == "wall")
+			if a.Action == actionBudget && len(a.Resources) == 1 && (a.Reply == session.ReplyOnce || a.Reply == session.ReplyAlways) && (!perInput || a.Seq > since) {
+				raised[a.Resources[0]]++
+			}
+		}
+		return err
+	})
+	return raised, err
+}
+
+func (d *drain) breached(set *setting, raised map[string]int64) *breach {
+	b := session.Budget{}
+	if set.session.Budget != nil {
+		b = *set.session.Budget
+	}
+	turns := int64(d.limits.Turns)
+	if b.Turns > 0 {
+		turns = int64(b.Turns)
+	}
+	s := set.session
+	over := func(kind string, spent, limit int64, show func(int64) string) *breach {
+		allowed := limit * (1 + raised[kind])
+		if limit <= 0 || spent < allowed {
+			return nil
+		}
+		return &breach{kind, show(spent), show(allowed)}
+	}
+	number := func(n int64) string { return fmt.Sprint(n) }
+	for _, found := range []*breach{
+		over("turns", turnsTaken(set.history), turns, number),
+		over("usd", int64(s.Cost), int64(b.USD), func(n int64) string { return session.USD(n).String() }),
+		over("tokens", s.Tokens.Sum(), b.Tokens, number),
+		over("wall", d.now().Sub(d.started).Milliseconds(), b.Wall, func(n int64) string { return fmt.Sprint(n, "ms") }),
+	} {
+		if found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// turnsTaken counts the turns since the newest input.
+func turnsTaken(h *history) (n int64) {
+	for i := len(h.messages) - 1; i >= 0; i-- {
+		switch h.messages[i].(type) {
+		case *session.User:
+			return n
+		case *session.Assistant:
+			n++
+		}
+	}
+	return n
+}
+
+func encodeObject(m map[string]any) jsontext.Value {
+	b, err := json.Marshal(m, json.Deterministic(true))
+	if err != nil {
+		return nil
+	}
+	return b
+}

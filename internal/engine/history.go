@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// history is what the model may be shown: the messages since the newest compaction, in order. It belongs to the
+// session's drain.
+type history struct {
+	messages []session.Message
+	from     int64 // seq of the compaction that it begins with, -1 for the whole session
+	stable   int   // messages[:stable] can no longer change
+}
+
+// historyCache keeps the histories of sessions that were at work lately, so that a turn reads only what is new. Only
+// a session's drain touches its history; the mutex guards the map.
+type historyCache struct {
+	mu    sync.Mutex
+	m     map[session.ID]*history
+	order []session.ID
+}
+
+const keptHistories = 64
+
+func (c *historyCache) get(id session.ID) *history {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h := c.m[id]; h != nil {
+		return h
+	}
+	if c.m == nil {
+		c.m = map[session.ID]*history{}
+	}
+	for len(c.order) >= keptHistories {
+		delete(c.m, c.order[0])
+		c.order = c.order[1:]
+	}
+	h := &history{from: -1}
+	c.m[id] = h
+	c.order = append(c.order, id)
+	return h
+}
+
+func (c *historyCache) forget(id session.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.m, id)
+}
+
+// history returns the session's history as of now. Messages behind the newest turn never change, so only what follows
+// them is read again.
+func (d *drain) history(ctx context.Context) (*history, error) {
+	h := d.histories.get(d.id)
+	err := d.store.View(ctx, func(r store.Reader) error {
+		from := int64(-1)
+		m, ok, err := r.NewestOf(d.id, session.TypeCompaction)
+		if err != nil {
+			return err
+		}
+		if ok {
+			from = m.Meta().Seq
+		}
+		if from != h.from {
+			*h = history{from: from}
+		}
+		after := from - 1
+		if h.stable > 0 {
+			after = h.messages[h.stable-1].Meta().Seq
+		}
+		fresh, err := r.Messages(d.id, store.MessageQuery{After: max(after, -1)})
+		if err != nil {
+			return err
+		}
+		h.messages = append(h.messages[:h.stable:h.stable], fresh...)
+		return nil
+	})
+	if err != nil {
+		d.histories.forget(d.id)
+		return nil, err
+	}
+	h.seal()
+	return h, nil
+}
+
+// seal finds up to where messages can no longer change: before the first that is open.
+func (h *history) seal() {
+	for h.stable < len(h.messages) {
+		switch m := h.messages[h.stable].(type) {
+		case *session.Assistant:
+			if m.Open() {
+				return
+			}
+		case *session.Shell:
+			if m.Time.Completed == 0 {
+				return
+			}
+		}
+		h.stable++
+	}
+}
+
+// visible returns the messages that a model is shown beside a baseline that covers everything up to baselineSeq: no
+// system message that the baseline contains (spec/v2 §12). The result shares nothing that changes.
+func (h *history) visible(baselineSeq int64) []session.Message {
+	ms := make([]session.Message, 0, len(h.messages))
+	for _, m := range h.messages {
+		if sys, ok := m.(*session.System); ok && sys.Seq <= baselineSeq {
+			continue
+		}
+		ms = append(ms, m)
+	}
+	return ms
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Withdraw takes a pending prompt back. A promoted one is a conflict.
+func (e *Engine) Withdraw(ctx context.Context, id session.ID, m session.MessageID) error {
+	return e.changeInbox(ctx, id, &session.InputWithdrawn{MessageID: m})
+}
+
+// EditInput replaces what a pending prompt says.
+func (e *Engine) EditInput(ctx context.Context, id session.ID, m session.MessageID, p session.Prompt) error {
+	r := PromptRequest{SessionID: id, ID: m, Prompt: p}
+	if err := e.check(&r); err != nil {
+		return err
+	}
+	return e.changeInbox(ctx, id, &session.InputEdited{MessageID: m, Prompt: r.Prompt})
+}
+
+// Redirect switches a pending prompt between steer and queue.
+func (e *Engine) Redirect(ctx context.Context, id session.ID, m session.MessageID, d session.Delivery) error {
+	if d != session.Steer && d != session.Queue {
+		return session.Errorf(session.CodeInvalid, "delivery must be %q or %q, got %q", session.Steer, session.Queue, d).At("delivery")
+	}
+	if err := e.changeInbox(ctx, id, &session.InputRedirected{MessageID: m, Delivery: d}); err != nil {
+		return err
+	}
+	e.coordinator.wake(id, unforced)
+	return nil
+}
+
+// Reorder puts the pending prompts into the order of ms, which names each of them once.
+func (e *Engine) Reorder(ctx context.Context, id session.ID, ms []session.MessageID) error {
+	return e.changeInbox(ctx, id, &session.InputReordered{MessageIDs: ms})
+}
+
+func (e *Engine) changeInbox(ctx context.Context, id session.ID, d session.EventData) error {
+	if err := e.accepting(); err != nil {
+		return err
+	}
+	return e.fact(ctx, id, d)
+}
+
+// fact commits one durable fact of an existing session.
+func (e *Engine) fact(ctx context.Context, id session.ID, d session.EventData) error {
+	_, err := e.log.Append(context.WithoutCancel(ctx), id, store.Durable, existing(id, d))
+	return err
+}
+
+// Pending returns the prompts that wait, in the order of their promotion within each delivery.
+func (e *Engine) Pending(ctx context.Context, id session.ID) (ins []*session.Input, err error) {
+	err = e.store.View(ctx, func(r store.Reader) error {
+		if _, err := mustSession(r, id); err != nil {
+			return err
+		}
+		ins, err = r.Pending(id, "", 0)
+		return err
+	})
+	return ins, err
+}
+
+func validTitle(title string) (string, error) {
+	title = strings.TrimSpace(strings.ToValidUTF8(title, "\uFFFD"))
+	switch {
+	case title == "":
+		return "", session.Errorf(session.CodeInvalid, "the title is empty").At("title")
+	case len(title) > maxTitle:
+		return "", session.Errorf(session.CodeInvalid, "the title has %d bytes, the limit is %d", len(title), maxTitle).At("title")
+	}
+	return title, nil
+}
+
+const maxTitle = 1000

@@ -1,0 +1,300 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// CreateRequest asks for a session.
+type CreateRequest struct {
+	ID         session.ID // the caller's; "" makes one
+	ParentID   session.ID
+	Agent      string
+	Model      *session.ModelRef
+	Location   session.Location
+	Title      string
+	Permission []session.Rule
+	Budget     *session.Budget
+}
+
+// Create makes a session. An id that exists returns that session unchanged (spec/v2 AD-1). Agent and model are
+// checked against the location first, so that no session is made that cannot be prompted.
+func (e *Engine) Create(ctx context.Context, r CreateRequest) (*session.Session, error) {
+	if err := e.accepting(); err != nil {
+		return nil, err
+	}
+	if r.ID == "" {
+		r.ID = session.ID(e.ids.New(session.PrefixSession))
+	} else if err := session.CheckID("id", session.PrefixSession, string(r.ID)); err != nil {
+		return nil, err
+	}
+	if s, err := e.session(ctx, r.ID); err == nil {
+		return s, nil
+	}
+	scope, release, err := e.locations.Scope(ctx, r.Location)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := scope.selectable(r.Agent, r.Model); err != nil {
+		return nil, err
+	}
+	info, err := e.newSession(r, scope)
+	if err != nil {
+		return nil, err
+	}
+	return e.created(context.WithoutCancel(ctx), info)
+}
+
+func (e *Engine) newSession(r CreateRequest, scope *Scope) (*session.Session, error) {
+	now := e.now()
+	info := &session.Session{
+		ID: r.ID, ParentID: r.ParentID, ProjectID: scope.ProjectID, Agent: r.Agent, Model: r.Model,
+		Time: session.SessionTime{Created: now.UnixMilli(), Updated: now.UnixMilli()}, Title: r.Title,
+		Location: scope.Location, Subpath: scope.Subpath, Slug: slug(string(r.ID)), Version: e.version,
+		Permission: r.Permission, Budget: r.Budget,
+	}
+	if info.Title == "" {
+		info.Title = "New session - " + now.UTC().Format("2006-01-02T15:04:05.000Z")
+		return info, nil
+	}
+	title, err := validTitle(info.Title)
+	info.Title, info.TitledBy = title, "user"
+	return info, err
+}
+
+// created commits the session's first event, or returns the one that somebody else committed meanwhile.
+func (e *Engine) created(ctx context.Context, info *session.Session) (*session.Session, error) {
+	var winner *session.Session
+	_, err := e.log.Append(ctx, info.ID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		s, ok, err := tx.Session(info.ID)
+		if winner = nil; ok {
+			winner = s
+		}
+		if err != nil || ok {
+			return nil, err
+		}
+		if info.ParentID != "" {
+			if _, err := mustSession(tx, info.ParentID); err != nil {
+				return nil, err
+			}
+		}
+		return eventlog.Drafts(&session.Created{Info: *info}), nil
+	})
+	if winner != nil {
+		info = winner
+	}
+	return info, err
+}
+
+// selectable checks that sessions may use the agent and the model; empty means the default.
+func (s *Scope) selectable(agent string, model *session.ModelRef) error {
+	if agent != "" {
+		if a, ok := s.Agents[agent]; !ok || !a.Selectable() {
+			return session.NotFound("agent", agent, s.agentNames()...).At("agent")
+		}
+	}
+	if model != nil {
+		if _, err := s.Models.Resolve(*model); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Scope) agentNames() []string {
+	var names []string
+	for name, a := range s.Agents {
+		if a.Selectable() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// SwitchAgent selects the agent of the next turn. The same agent again is no change and no event (a deliberate
+// difference, spec/v2 AD-12).
+func (e *Engine) SwitchAgent(ctx context.Context, id session.ID, agent string) error {
+	return e.choose(ctx, id, func(s *session.Session, scope *Scope) (session.EventData, error) {
+		if err := scope.selectable(agent, nil); err != nil || s.Agent == agent {
+			return nil, err
+		}
+		return &session.AgentSwitched{MessageID: e.messageID(), Agent: agent}, nil
+	})
+}
+
+// SwitchModel selects the model of the next turn.
+func (e *Engine) SwitchModel(ctx context.Context, id session.ID, m session.ModelRef) error {
+	return e.choose(ctx, id, func(s *session.Session, scope *Scope) (session.EventData, error) {
+		if err := scope.selectable("", &m); err != nil || (s.Model != nil && s.Model.Equal(m)) {
+			return nil, err
+		}
+		return &session.ModelSwitched{MessageID: e.messageID(), Model: m}, nil
+	})
+}
+
+// choose commits a choice that is checked against the session's location.
+func (e *Engine) choose(ctx context.Context, id session.ID, f func(*session.Session, *Scope) (session.EventData, error)) error {
+	if err := e.accepting(); err != nil {
+		return err
+	}
+	s, err := e.session(ctx, id)
+	if err != nil {
+		return err
+	}
+	scope, release, err := e.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return err
+	}
+	defer release()
+	d, err := f(s, scope)
+	if err != nil || d == nil {
+		return err
+	}
+	_, err = e.log.Append(context.WithoutCancel(ctx), id, store.Durable, existing(id, d))
+	return err
+}
+
+// existing decides for one fact of a session that must exist.
+func existing(id session.ID, d session.EventData) func(store.Tx) ([]eventlog.Draft, error) {
+	return func(tx store.Tx) ([]eventlog.Draft, error) {
+		if _, err := mustSession(tx, id); err != nil {
+			return nil, err
+		}
+		return eventlog.Drafts(d), nil
+	}
+}
+
+// Rename sets the title that a user chose.
+func (e *Engine) Rename(ctx context.Context, id session.ID, title string) error {
+	title, err := validTitle(title)
+	if err != nil {
+		return err
+	}
+	return e.fact(ctx, id, &session.Renamed{Title: title, By: "user"})
+}
+
+// Archive hides the session from lists, or brings it back.
+func (e *Engine) Archive(ctx context.Context, id session.ID, archived bool) error {
+	d := &session.Archived{}
+	if archived {
+		d.At = e.now().UnixMilli()
+	}
+	return e.fact(ctx, id, d)
+}
+
+// SetBudget replaces the session's budget; nil lifts it.
+func (e *Engine) SetBudget(ctx context.Context, id session.ID, b *session.Budget) error {
+	return e.fact(ctx, id, &session.BudgetSet{Budget: b})
+}
+
+// SetPermission replaces the session's own rules.
+func (e *Engine) SetPermission(ctx context.Context, id session.ID, rules []session.Rule) error {
+	return e.fact(ctx, id, &session.PermissionSet{Rules: rules})
+}
+
+// Delete interrupts the session and its children and removes them with all that belongs to them but their spend.
+func (e *Engine) Delete(ctx context.Context, id session.ID) error {
+	if err := e.accepting(); err != nil {
+		return err
+	}
+	if _, err := e.session(ctx, id); err != nil {
+		return err
+	}
+	var children []*session.Session
+	err := e.store.View(ctx, func(r store.Reader) (err error) {
+		children, err = r.Sessions(store.SessionQuery{ParentID: &id, Archived: true})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range children {
+		if err := e.Delete(ctx, c.ID); err != nil {
+			return err
+		}
+	}
+	if err := e.coordinator.interrupt(ctx, id, ErrInterrupted); err != nil {
+		return err
+	}
+	err = e.store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) error { return tx.DeleteSession(id) })
+	if err != nil {
+		return err
+	}
+	e.histories.forget(id)
+	e.statuses.set(e, id, Status{Type: StatusIdle})
+	e.notify("session.deleted", id, map[string]any{"sessionID": id})
+	return nil
+}
+
+// Interrupt stops the session's work and waits until that is recorded. An idle session is left as it is; pending
+// prompts stay pending until the next wake.
+func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
+	if _, err := e.session(ctx, id); err != nil {
+		return err
+	}
+	return e.coordinator.interrupt(ctx, id, ErrInterrupted)
+}
+
+// Wait returns when the session is idle.
+func (e *Engine) Wait(ctx context.Context, id session.ID) error {
+	if _, err := e.session(ctx, id); err != nil {
+		return err
+	}
+	err := e.coordinator.wait(ctx, id)
+	if ctx.Err() != nil {
+		return err
+	}
+	return nil // how the work ended is recorded in the session
+}
+
+// Resume runs the session: its pending prompts or, with none, one turn on its history as it is.
+func (e *Engine) Resume(ctx context.Context, id session.ID) error {
+	if _, err := e.session(ctx, id); err != nil {
+		return err
+	}
+	return e.coordinator.run(ctx, id)
+}
+
+// Active returns the sessions that are at work in this process.
+func (e *Engine) Active() []session.ID { return e.coordinator.active() }
+
+// Drained returns when no session is at work, or with ctx.
+func (e *Engine) Drained(ctx context.Context) error {
+	for {
+		ids := e.coordinator.active()
+		if len(ids) == 0 {
+			return nil
+		}
+		if err := e.coordinator.wait(ctx, ids[0]); ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// slug is a short name for people: adjective-noun, from the id.
+func slug(id string) string {
+	h := uint32(2166136261) // FNV-1a
+	for _, c := range []byte(id) {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	return adjectives[int(h%uint32(len(adjectives)))] + "-" + nouns[int((h/997)%uint32(len(nouns)))]
+}
+
+var (
+	adjectives = [...]string{
+		"amber", "bold", "brisk", "calm", "clear", "crisp", "dapper", "eager", "fair", "fleet", "gentle", "glad", "golden",
+		"keen", "kind", "lively", "lucid", "mellow", "merry", "neat", "nimble", "patient", "plain", "quiet", "sharp", "steady",
+		"swift", "tidy", "warm",
+	}
+	nouns = [...]string{
+		"anchor", "arch", "beacon", "birch", "brook", "cairn", "cedar", "cliff", "comet", "cove", "delta", "dune", "ember",
+		"falcon", "fern", "field", "forge", "grove", "harbor", "heron", "lantern", "ledge", "maple", "meadow", "otter", "pebble",
+		"pine", "ridge", "river", "stone", "willow",
+	}
+)

@@ -1,0 +1,263 @@
+package engine
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// lower turns history into what a model is sent. It is pure and total: any history lowers to a conversation in which
+// every local call is followed by exactly one result before anything else is said, ids are unique, and opaque provider
+// data goes only to the model it came from (spec/v2 §14, LO-1 to LO-8).
+func lower(ms []session.Message, m *Model) []llm.Message {
+	l := lowering{model: m, used: map[string]bool{}}
+	for _, msg := range ms {
+		l.message(msg)
+	}
+	return l.out
+}
+
+type lowering struct {
+	model *Model
+	out   []llm.Message
+	used  map[string]bool // call ids
+}
+
+func (l *lowering) say(role llm.Role, parts ...llm.Part) {
+	if len(parts) > 0 {
+		l.out = append(l.out, llm.Message{Role: role, Parts: parts})
+	}
+}
+
+func (l *lowering) message(msg session.Message) {
+	switch m := msg.(type) {
+	case *session.User:
+		l.user(m)
+	case *session.Synthetic:
+		l.say(llm.RoleUser, text(m.Text)...)
+	case *session.System:
+		l.say(llm.RoleSystem, text(m.Text)...)
+	case *session.Shell:
+		l.say(llm.RoleUser, llm.Text{Text: "The user ran this command in the shell:\n" + m.Command + "\n\nIts output:\n" + m.Output})
+	case *session.Compaction:
+		l.say(llm.RoleUser, llm.Text{Text: checkpoint(m)})
+	case *session.Assistant:
+		l.assistant(m)
+	case *session.AgentSwitch, *session.ModelSwitch:
+	}
+}
+
+// checkpoint presents a summary as history, not as instructions.
+func checkpoint(m *session.Compaction) string {
+	s := "What follows is a record of the conversation so far, not a request.\n\n<summary>\n" + m.Summary + "\n</summary>"
+	if m.Recent != "" {
+		s += "\n\n<recent>\n" + m.Recent + "\n</recent>"
+	}
+	return s
+}
+
+func text(s string) []llm.Part {
+	if s == "" {
+		return nil
+	}
+	return []llm.Part{llm.Text{Text: s}}
+}
+
+func (l *lowering) user(m *session.User) {
+	parts := text(m.Text)
+	for _, f := range m.Files {
+		parts = append(parts, l.file(f.URI, f.Mime, f.Name))
+	}
+	if len(parts) == 0 {
+		parts = text("(empty message)")
+	}
+	l.say(llm.RoleUser, parts...)
+}
+
+// file lowers an attachment: media that the model reads as media, text as text, all else as a note. Files that are
+// only named are left to the tools, which ask.
+func (l *lowering) file(uri, mime, name string) llm.Part {
+	if name == "" {
+		name = "attachment"
+	}
+	kind, data, ok := dataURI(uri)
+	if !ok {
+		return llm.Text{Text: fmt.Sprintf("[The user refers to the file %s. Read it with a tool if you need it.]", strings.TrimPrefix(uri, "file://"))}
+	}
+	if mime == "" {
+		mime = kind
+	}
+	switch {
+	case strings.HasPrefix(mime, "image/") && l.model.Images, mime == "application/pdf" && l.model.Documents:
+		return llm.Media{MediaType: mime, Data: data, Name: name}
+	case strings.HasPrefix(mime, "text/") || mime == "application/json":
+		return llm.Text{Text: fmt.Sprintf("<file name=%q>\n%s\n</file>", name, strings.ToValidUTF8(string(data), "\uFFFD"))}
+	default:
+		return llm.Text{Text: fmt.Sprintf("[The file %s of type %s is attached, but this model cannot read it.]", name, mime)}
+	}
+}
+
+// dataURI decodes a data: URI (RFC 2397).
+func dataURI(uri string) (mime string, data []byte, ok bool) {
+	rest, ok := strings.CutPrefix(uri, "data:")
+	if !ok {
+		return "", nil, false
+	}
+	head, body, ok := strings.Cut(rest, ",")
+	if !ok {
+		return "", nil, false
+	}
+	mime, _, _ = strings.Cut(head, ";")
+	if strings.HasSuffix(head, ";base64") {
+		data, err := base64.StdEncoding.DecodeString(body)
+		return mime, data, err == nil
+	}
+	plain, err := url.PathUnescape(body)
+	return mime, []byte(plain), err == nil
+}
+
+// assistant lowers one turn. A turn that failed is sent only where it says something that happened: its calls, or what
+// it had said when the user stopped it.
+func (l *lowering) assistant(m *session.Assistant) {
+	same := m.Model.ProviderID == l.model.Ref.ProviderID && m.Model.ID == l.model.Ref.ID
+	reuse := same && m.Error == nil
+	tools := m.Tools()
+	if m.Error != nil && len(tools) == 0 && m.Error.Reason != session.ReasonAborted {
+		return
+	}
+	var parts, results []llm.Part
+	for _, c := range m.Content {
+		switch it := c.(type) {
+		case *session.Text:
+			if it.Text != "" {
+				parts = append(parts, llm.Text{Text: it.Text, Metadata: opaque(it.Metadata, reuse)})
+			}
+		case *session.Reasoning:
+			parts = append(parts, reasoning(it, same, reuse)...)
+		case *session.Tool:
+			call, result := l.tool(it, reuse)
+			parts = append(parts, call)
+			if result.Hosted {
+				parts = append(parts, result)
+			} else {
+				results = append(results, result)
+			}
+		}
+	}
+	l.say(llm.RoleAssistant, parts...)
+	for _, r := range results {
+		l.say(llm.RoleTool, r)
+	}
+}
+
+// reasoning goes back as reasoning to the model that thought it, and as plain text to any other.
+func reasoning(it *session.Reasoning, same, reuse bool) []llm.Part {
+	meta := opaque(it.Metadata, reuse)
+	switch {
+	case same && (it.Text != "" || len(meta) > 0):
+		return []llm.Part{llm.Reasoning{Text: it.Text, Metadata: meta}}
+	case !same && it.Text != "":
+		return []llm.Part{llm.Text{Text: it.Text}}
+	default:
+		return nil
+	}
+}
+
+func (l *lowering) tool(it *session.Tool, reuse bool) (llm.ToolCall, llm.ToolResult) {
+	hosted := it.Provider != nil && it.Provider.Executed
+	call := llm.ToolCall{ID: l.callID(it), Name: it.Name, Input: callInput(it), Hosted: hosted}
+	if call.Name == "" {
+		call.Name = "unknown"
+	}
+	result := llm.ToolResult{ID: call.ID, Name: call.Name, Hosted: hosted}
+	if it.Provider != nil {
+		call.Metadata = opaque(it.Provider.Metadata, reuse)
+		result.Metadata = opaque(it.Provider.ResultMetadata, reuse)
+		if hosted {
+			result.Raw = it.State.Result
+		}
+	}
+	result.Content, result.IsError = l.outcome(&it.State)
+	return call, result
+}
+
+// callID is the provider's id, made unique where a conversation repeats it.
+func (l *lowering) callID(it *session.Tool) string {
+	id := it.ID
+	if id == "" {
+		id = string(it.PartID)
+	}
+	if id == "" {
+		id = "call"
+	}
+	unique := id
+	for n := 2; l.used[unique]; n++ {
+		unique = fmt.Sprintf("%s_%d", id, n)
+	}
+	l.used[unique] = true
+	return unique
+}
+
+func callInput(it *session.Tool) jsontext.Value {
+	in := it.State.Input
+	if it.State.Status == session.ToolPending {
+		in = jsontext.Value(it.RawInput())
+	}
+	if !in.IsValid() || in.Kind() != '{' {
+		return jsontext.Value(`{}`)
+	}
+	return in
+}
+
+// outcome is what the model reads of a call. A call without one, which only a cut-off history has, failed.
+func (l *lowering) outcome(s *session.ToolState) (parts []llm.Part, isError bool) {
+	for _, c := range s.Content {
+		switch c.Type {
+		case "file":
+			parts = append(parts, l.file(c.URI, c.Mime, c.Name))
+		default:
+			parts = append(parts, text(c.Text)...)
+		}
+	}
+	switch s.Status {
+	case session.ToolCompleted:
+		if len(parts) == 0 {
+			parts = text(structured(s.Structured))
+		}
+		return parts, false
+	case session.ToolError:
+		msg := "the tool failed"
+		if s.Error != nil && s.Error.Message != "" {
+			msg = s.Error.Message
+		}
+		return append(text(msg), parts...), true
+	default:
+		return text("The tool was interrupted: its outcome is unknown."), true
+	}
+}
+
+func structured(v jsontext.Value) string {
+	if len(v) == 0 || string(v) == "{}" {
+		return "(no output)"
+	}
+	return string(v)
+}
+
+// opaque decodes provider data for the model that made it, and withholds it from all others.
+func opaque(v jsontext.Value, reuse bool) llm.Metadata {
+	if !reuse || len(v) == 0 {
+		return nil
+	}
+	var m llm.Metadata
+	if json.Unmarshal(v, &m) != nil {
+		return nil
+	}
+	return m
+}

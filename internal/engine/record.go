@@ -1,0 +1,278 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// turn records what a model says: llm.Event in, facts and live text out. It belongs to the drain's goroutine.
+type turn struct {
+	*drain
+	set     *setting
+	message session.MessageID // "" until the first output
+	items   map[string]*openItem
+	order   []*openItem
+	dirty   int // bytes that no checkpoint has
+	calls   []*call
+	results map[string]*openItem
+	answer  *session.Answer
+	mu      sync.Mutex // serialises settlements that end together
+}
+
+// openItem is a block that the model is still writing.
+type openItem struct {
+	kind  session.FragmentItem
+	part  session.PartID
+	id    string // the provider's
+	name  string // of the tool
+	meta  llm.Metadata
+	text  []byte
+	saved int // bytes that a checkpoint has
+	ended bool
+}
+
+func newTurn(d *drain, set *setting) *turn {
+	return &turn{drain: d, set: set, items: map[string]*openItem{}}
+}
+
+// stream asks the model and records its answer. The events are read in a goroutine of their own, so that checkpoints
+// keep their time when the model is slow.
+func (t *turn) stream(ctx context.Context, req *llm.Request) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type said struct {
+		event llm.Event
+		err   error
+	}
+	events := make(chan said)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer close(events)
+		for ev, err := range t.set.model.Client.Stream(ctx, req) {
+			select {
+			case events <- said{ev, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	defer reader.Wait()
+	defer cancel()
+	tick := time.NewTicker(t.limits.Checkpoint)
+	defer tick.Stop()
+	for {
+		select {
+		case s, ok := <-events:
+			if !ok {
+				return t.ended(ctx)
+			}
+			if s.err != nil {
+				return s.err
+			}
+			if err := t.record(ctx, s.event); err != nil {
+				return err
+			}
+		case <-tick.C:
+			if err := t.checkpoint(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ended judges a stream that stopped without error.
+func (t *turn) ended(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case t.answer == nil:
+		return &llm.Error{Class: llm.Incomplete, Message: "the model's answer ended in the middle"}
+	case t.message == "" && len(t.calls) == 0:
+		return &llm.Error{Class: llm.Empty, Message: "the model answered with nothing"}
+	default:
+		return nil
+	}
+}
+
+// record enters one event.
+func (t *turn) record(ctx context.Context, ev llm.Event) error {
+	switch ev := ev.(type) {
+	case llm.Opened:
+		return fault.Point(ctx, fault.TurnHeaders)
+	case llm.TextStart:
+		return t.start(ctx, &openItem{kind: session.FragmentText, id: ev.ID})
+	case llm.TextDelta:
+		return t.delta(ctx, session.FragmentText, ev.ID, ev.Delta)
+	case llm.TextEnd:
+		return t.end(ctx, session.FragmentText, ev.ID, ev.Metadata)
+	case llm.ReasoningStart:
+		return t.start(ctx, &openItem{kind: session.FragmentReasoning, id: ev.ID, meta: ev.Metadata})
+	case llm.ReasoningDelta:
+		return t.delta(ctx, session.FragmentReasoning, ev.ID, ev.Delta)
+	case llm.ReasoningEnd:
+		return t.end(ctx, session.FragmentReasoning, ev.ID, ev.Metadata)
+	case llm.ToolInputStart:
+		return t.start(ctx, &openItem{kind: session.FragmentToolInput, id: ev.ID, name: ev.Name})
+	case llm.ToolInputDelta:
+		return t.delta(ctx, session.FragmentToolInput, ev.ID, ev.Delta)
+	case llm.ToolInputEnd:
+		return t.end(ctx, session.FragmentToolInput, ev.ID, nil)
+	case llm.ToolCallEvent:
+		return t.called(ctx, ev)
+	case llm.HostedResult:
+		return t.hosted(ctx, ev)
+	case llm.Finish:
+		return t.finish(ev)
+	default:
+		return violation("an event of type %T", ev)
+	}
+}
+
+func violation(format string, args ...any) error {
+	return &llm.Error{Class: llm.Malformed, Message: "the provider broke its protocol: " + fmt.Sprintf(format, args...)}
+}
+
+func key(kind session.FragmentItem, id string) string { return string(kind) + "\x00" + id }
+
+// begin commits the turn's message, once, together with more.
+func (t *turn) begin(ctx context.Context, more ...eventlog.Draft) error {
+	drafts := more
+	if t.message == "" {
+		t.message = t.messageID()
+		started := &session.StepStarted{AssistantMessageID: t.message, Agent: t.set.agent.ID, Model: t.set.model.Ref}
+		drafts = append(eventlog.Drafts(started), more...)
+		for _, d := range more {
+			setMessage(d.Data, t.message)
+		}
+	}
+	if len(drafts) == 0 {
+		return nil
+	}
+	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, drafts...)
+	return err
+}
+
+func setMessage(d session.EventData, id session.MessageID) {
+	switch e := d.(type) {
+	case *session.TextStarted:
+		e.AssistantMessageID = id
+	case *session.ReasoningStarted:
+		e.AssistantMessageID = id
+	case *session.ToolInputStarted:
+		e.AssistantMessageID = id
+	}
+}
+
+func (t *turn) start(ctx context.Context, it *openItem) error {
+	k := key(it.kind, it.id)
+	if t.items[k] != nil {
+		return violation("%s %q starts twice", it.kind, it.id)
+	}
+	it.part = t.partID()
+	t.items[k] = it
+	t.order = append(t.order, it)
+	var d session.EventData
+	switch it.kind {
+	case session.FragmentText:
+		d = &session.TextStarted{AssistantMessageID: t.message, TextID: it.id, PartID: it.part}
+	case session.FragmentReasoning:
+		d = &session.ReasoningStarted{AssistantMessageID: t.message, ReasoningID: it.id, PartID: it.part, ProviderMetadata: metadata(it.meta)}
+	default:
+		d = &session.ToolInputStarted{AssistantMessageID: t.message, CallID: it.id, PartID: it.part, Name: it.name}
+	}
+	return t.begin(ctx, eventlog.Draft{Data: d})
+}
+
+func (t *turn) open(kind session.FragmentItem, id string) (*openItem, error) {
+	it := t.items[key(kind, id)]
+	if it == nil || it.ended {
+		return nil, violation("%s %q goes on but is not open", kind, id)
+	}
+	return it, nil
+}
+
+func (t *turn) delta(ctx context.Context, kind session.FragmentItem, id, delta string) error {
+	it, err := t.open(kind, id)
+	if err != nil {
+		return err
+	}
+	it.text = append(it.text, delta...)
+	t.dirty += len(delta)
+	t.log.Publish(t.id, it.part, delta)
+	if err := fault.Point(ctx, fault.TurnDelta); err != nil {
+		return err
+	}
+	if t.dirty >= t.limits.CheckBytes {
+		return t.checkpoint(ctx)
+	}
+	return nil
+}
+
+func (t *turn) end(ctx context.Context, kind session.FragmentItem, id string, meta llm.Metadata) error {
+	it, err := t.open(kind, id)
+	if err != nil {
+		return err
+	}
+	it.ended = true
+	t.dirty -= len(it.text) - it.saved
+	_, err = t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, eventlog.Draft{Data: t.endOf(it, meta, false)})
+	return err
+}
+
+func (t *turn) endOf(it *openItem, meta llm.Metadata, partial bool) session.EventData {
+	text := string(it.text)
+	if !utf8.ValidString(text) {
+		text = string([]rune(text))
+	}
+	switch it.kind {
+	case session.FragmentText:
+		return &session.TextEnded{AssistantMessageID: t.message, TextID: it.id, PartID: it.part, Text: text, Partial: partial, ProviderMetadata: metadata(meta)}
+	case session.FragmentReasoning:
+		return &session.ReasoningEnded{AssistantMessageID: t.message, ReasoningID: it.id, PartID: it.part, Text: text, Partial: partial, ProviderMetadata: metadata(meta)}
+	default:
+		return &session.ToolInputEnded{AssistantMessageID: t.message, CallID: it.id, PartID: it.part, Text: text}
+	}
+}
+
+// checkpoint makes what the open items hold durable.
+func (t *turn) checkpoint(ctx context.Context) error {
+	var drafts []eventlog.Draft
+	for _, it := range t.order {
+		if !it.ended && it.saved < len(it.text) {
+			drafts = append(drafts, eventlog.Draft{Data: &session.ItemCheckpointed{
+				AssistantMessageID: t.message, PartID: it.part, Offset: it.saved, Text: string(it.text[it.saved:]),
+			}})
+			it.saved = len(it.text)
+		}
+	}
+	t.dirty = 0
+	if len(drafts) == 0 {
+		return nil
+	}
+	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, drafts...)
+	return err
+}
+
+// metadata encodes opaque provider data; nil stays nil.
+func metadata(m llm.Metadata) jsontext.Value {
+	if len(m) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(m, json.Deterministic(true))
+	if err != nil {
+		return nil // not JSON: nothing that could be given back
+	}
+	return b
+}

@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/projection"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// next is what a session calls for, judged by its history alone (spec/v2 §28.1).
+type next int
+
+const (
+	nothing  next = iota // the model is done, or somebody stopped it
+	answer               // an input was promoted and not answered
+	proceed              // calls are settled whose results the model has not seen
+	tryAgain             // the newest turn was cut off by the end of a process
+)
+
+// continuation is the pure judgement.
+func continuation(ms []session.Message) next {
+	for i := len(ms) - 1; i >= 0; i-- {
+		switch m := ms[i].(type) {
+		case *session.User, *session.Synthetic:
+			return answer
+		case *session.Assistant:
+			switch {
+			case m.Open() || (m.Error != nil && m.Error.Reason == session.ReasonInterrupted):
+				return tryAgain
+			case m.Error == nil && projection.Continues(m):
+				return proceed
+			default:
+				return nothing
+			}
+		}
+	}
+	return nothing
+}
+
+// Recover goes on with every session whose work an earlier process left unfinished. It returns when all are woken; the
+// work itself runs like any other.
+func (e *Engine) Recover(ctx context.Context) error {
+	var ids []session.ID
+	err := e.store.View(ctx, func(r store.Reader) (err error) {
+		ids, err = r.Unfinished(0)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("find unfinished sessions: %w", err)
+	}
+	for _, id := range ids {
+		e.coordinator.wake(id, resume)
+	}
+	return nil
+}
+
+// recover ends what an earlier process left open, before anything else happens in the session, and reports whether the
+// session calls for another turn. No tool is run twice: one that had started fails with its outcome unknown; one that
+// still waits for a reply has done nothing and goes on waiting under the same id.
+func (d *drain) recover(ctx context.Context) (more bool, err error) {
+	h, err := d.history(ctx)
+	if err != nil {
+		return false, err
+	}
+	cutOff := false
+	for _, m := range h.messages[h.stable:] {
+		a, ok := m.(*session.Assistant)
+		if !ok || !a.Open() {
+			continue
+		}
+		cutOff = true
+		if err := d.repair(ctx, h, a); err != nil {
+			return false, err
+		}
+	}
+	if h, err = d.history(ctx); err != nil {
+		return false, err
+	}
+	calls := continuation(h.messages)
+	if calls == nothing {
+		return false, nil
+	}
+	return d.resumable(ctx, cutOff)
+}
+
+// resumable counts the recoveries since the newest input and gives up after a bounded number, so that an input that
+// kills the process cannot do so for ever.
+func (d *drain) resumable(ctx context.Context, cutOff bool) (bool, error) {
+	var times int
+	err := d.store.View(ctx, func(r store.Reader) error {
+		since := int64(-1)
+		if m, ok, err := r.NewestOf(d.id, session.TypeUser); err != nil {
+			return err
+		} else if ok {
+			since = m.Meta().Seq
+		}
+		rows, err := r.Events(d.id, since, 1000, session.KindRetried)
+		for _, row := range rows {
+			e, err := eventlog.Decode(row)
+			if err != nil {
+				return err
+			}
+			if re, ok := e.Data.(*session.Retried); ok && re.Error.Metadata["cause"] == causeRestart {
+				times++
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	if times >= d.limits.Recoveries {
+		return false, d.halt(ctx, session.ReasonAborted, fmt.Errorf("the work was cut off %d times by the end of cairn; it is not tried again by itself", times+1))
+	}
+	message := "cairn was restarted before the model had answered"
+	if cutOff {
+		message = "cairn was restarted while the model was at work"
+	}
+	fact := &session.Retried{Attempt: times + 1, Error: session.RetryError{
+		Message: message, IsRetryable: true, Metadata: map[string]string{"cause": causeRestart},
+	}}
+	_, err = d.append(context.WithoutCancel(ctx), d.id, store.Durable, eventlog.Draft{Data: fact})
+	return true, err
+}
+
+const causeRestart = "restart"
+
+// repair ends an open turn. Calls that wait for a reply are taken up again; the turn then ends as its answer said.
+func (d *drain) repair(ctx context.Context, h *history, a *session.Assistant) error {
+	waiting, ans, err := d.leftover(ctx, a)
+	if err != nil {
+		return err
+	}
+	s, err := d.session(ctx, d.id)
+	if err != nil {
+		return err
+	}
+	set := &setting{session: s, scope: &Scope{}, agent: session.Agent{ID: a.Agent}, model: &Model{Ref: a.Model}, history: h}
+	t := newTurn(d, set)
+	t.message, t.answer = a.ID, ans
+	clean := context.WithoutCancel(ctx)
+	if len(waiting) == 0 || ans == nil {
+		return t.abandon(clean, a, nil)
+	}
+	scope, release, err := d.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return t.abandon(clean, a, nil)
+	}
+	defer release()
+	set.scope, set.agent = scope, scope.agent(a.Agent)
+	if set.asks, err = d.policy(ctx, h); err != nil {
+		return err
+	}
+	if err := t.abandon(clean, a, waiting); err != nil {
+		return err
+	}
+	for _, tool := range a.Tools() {
+		if waiting[tool.PartID] {
+			t.calls = append(t.calls, &call{part: tool.PartID, id: tool.ID, name: tool.Name, input: tool.State.Input})
+		}
+	}
+	_, err = t.conclude(ctx)
+	return err
+}
+
+// leftover finds the calls of an open turn that still wait for a reply, and how the provider had ended the turn.
+func (d *drain) leftover(ctx context.Context, a *session.Assistant) (waiting map[session.PartID]bool, ans *session.Answer, err error) {
+	waiting = map[session.PartID]bool{}
+	err = d.store.View(ctx, func(r store.Reader) error {
+		asks, err := r.Asks(d.id, true)
+		if err != nil {
+			return err
+		}
+		for _, ask := range asks {
+			if ask.Source != nil && ask.Source.MessageID == a.ID {
+				waiting[ask.Source.PartID] = true
+			}
+		}
+		rows, err := r.Events(d.id, a.Seq, 0, session.KindToolCalled)
+		for _, row := range rows {
+			e, err := eventlog.Decode(row)
+			if err != nil {
+				return err
+			}
+			if e.Private != nil && e.Private.Answer != nil && session.Turn(e.Data) == a.ID {
+				ans = e.Private.Answer
+			}
+		}
+		return err
+	})
+	return waiting, ans, err
+}
+
+// abandon ends what is open in the turn: text is kept and marked partial, calls fail. With calls kept, these and the
+// turn itself stay open.
+func (t *turn) abandon(ctx context.Context, a *session.Assistant, kept map[session.PartID]bool) error {
+	why := session.Fail(session.ReasonInterrupted, "cairn was stopped during this turn")
+	var drafts []eventlog.Draft
+	for _, c := range a.Content {
+		switch it := c.(type) {
+		case *session.Text:
+			if it.Time != nil && it.Time.Completed == 0 {
+				drafts = append(drafts, eventlog.Draft{Data: &session.TextEnded{
+					AssistantMessageID: a.ID, TextID: it.ID, PartID: it.PartID, Text: it.Text, Partial: true,
+				}})
+			}
+		case *session.Reasoning:
+			if it.Time != nil && it.Time.Completed == 0 {
+				drafts = append(drafts, eventlog.Draft{Data: &session.ReasoningEnded{
+					AssistantMessageID: a.ID, ReasoningID: it.ID, PartID: it.PartID, Text: it.Text, Partial: true,
+				}})
+			}
+		case *session.Tool:
+			if !it.State.Status.Settled() && !kept[it.PartID] {
+				drafts = append(drafts, eventlog.Draft{Data: unsettled(a.ID, it, why)})
+			}
+		}
+	}
+	if len(kept) == 0 {
+		end := &session.StepFailed{AssistantMessageID: a.ID, Error: *why}
+		if t.answer != nil {
+			end.Cost, end.Tokens = t.answer.Cost, &t.answer.Tokens
+		}
+		drafts = append(drafts, eventlog.Draft{Data: end})
+	}
+	if len(drafts) == 0 {
+		return nil
+	}
+	_, err := t.append(ctx, t.id, store.Durable, drafts...)
+	return err
+}

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// lastStep is what the model reads, in its own voice, when the agent's allowance of turns is used up.
+const lastStep = "I have used all the steps that I was given for this request. Tools are switched off now. " +
+	"I will answer with text only: what I found and changed, what is not done yet, and what should come next."
+
+// request builds what the model is sent. The same setting gives the same request, byte for byte, so that a growing
+// conversation keeps its prefix in the provider's cache.
+func request(set *setting) *llm.Request {
+	m := set.model
+	req := &llm.Request{
+		Model: m.APIName, Messages: lower(set.history.visible(set.epoch.BaselineSeq), m),
+		Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
+		CacheKey: cacheKey(set.session.ID),
+	}
+	for _, text := range []string{set.agent.System, set.epoch.Baseline} {
+		if text != "" {
+			req.System = append(req.System, text)
+		}
+	}
+	if set.final {
+		req.Choice = llm.ToolChoice{Mode: llm.ChooseNone}
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: lastStep}}})
+		return req
+	}
+	for _, d := range set.tools().Definitions() {
+		req.Tools = append(req.Tools, llm.ToolDefinition{Name: d.Name, Description: d.Description, Schema: d.Schema})
+	}
+	return req
+}
+
+// tools is the set that the agent may see: what is denied whatever the resource is not shown at all.
+func (set *setting) tools() *tool.Set {
+	layers := set.scope.layers(set.agent, set.session.Permission)
+	return set.scope.Tools.Materialize(func(action string) bool { return permission.Hidden(layers, action) })
+}
+
+// cacheKey is the session's id, without its prefix where the rest alone fills the 64 bytes that vendors take.
+func cacheKey(id session.ID) string {
+	if _, tail, ok := strings.Cut(string(id), "_"); ok && len(tail) == 64 {
+		return tail
+	}
+	return string(id)[:min(len(id), 64)]
+}

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// ledger bounds the attempts of one turn: in number, in time, and more tightly for empty answers, which cost money and
+// seldom get better (spec/guarantees G20).
+type ledger struct {
+	failures int
+	empty    int
+	first    time.Time
+}
+
+// The waits between attempts when the provider names none (spec/v2 §28.11).
+const (
+	firstWait = 2 * time.Second
+	maxWait   = 30 * time.Second
+)
+
+// next enters a failure and says how long to wait before the next attempt, or that there is none.
+func (l *ledger) next(e *llm.Error, lim Limits, now time.Time) (wait time.Duration, again bool) {
+	l.failures++
+	if l.first.IsZero() {
+		l.first = now
+	}
+	if e.Class == llm.Empty || e.Class == llm.Malformed {
+		l.empty++
+	}
+	if !e.Retryable() || l.failures >= lim.Attempts || l.empty > lim.EmptyRepeats {
+		return 0, false
+	}
+	wait = e.RetryAfter
+	if wait <= 0 {
+		wait = min(maxWait, firstWait<<min(l.failures-1, 8))
+		wait = time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
+	}
+	if now.Add(wait).Sub(l.first) > lim.RetryTime {
+		return 0, false
+	}
+	return wait, true
+}
+
+// pause records the failed attempt, shows when the next one is made, and waits for it.
+func (d *drain) pause(ctx context.Context, e *llm.Error, wait time.Duration) error {
+	next := d.now().Add(wait).UnixMilli()
+	fact := &session.Retried{Attempt: d.tries.failures, Next: next, Error: session.RetryError{
+		Message: e.Error(), StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
+	}}
+	if _, err := d.log.Append(context.WithoutCancel(ctx), d.id, store.Relaxed, existing(d.id, fact)); err != nil {
+		return err
+	}
+	d.statuses.set(d.Engine, d.id, Status{Type: StatusRetry, Attempt: d.tries.failures, Message: e.Message, Next: next})
+	defer d.statuses.set(d.Engine, d.id, Status{Type: StatusBusy})
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// Locations finds what a turn takes from its directory. The host implements it; it builds, caches and evicts scopes.
+type Locations interface {
+	// Scope returns the current scope of a location. It is asked at every turn, so changes of configuration take
+	// effect at the next boundary. release is called when the turn is over. Errors that people should see are
+	// *session.Error.
+	Scope(ctx context.Context, l session.Location) (s *Scope, release func(), err error)
+}
+
+// Scope is what one turn sees of its location: a snapshot that never changes.
+type Scope struct {
+	Location  session.Location
+	ProjectID session.ProjectID
+	Subpath   string
+
+	Agents       map[string]session.Agent
+	DefaultAgent string
+	Models       Models
+	Tools        *tool.Registry
+	// Layers are the rules of everybody but the agent and the session, lowest first; the agent's come after the
+	// first layer (the defaults), the session's last.
+	Layers []permission.Layer
+	// Context returns the sources that describe the agent's surroundings.
+	Context func(ctx context.Context, a session.Agent) (systemcontext.Context, error)
+}
+
+// Models resolves what a session or agent selects.
+type Models interface {
+	// Resolve returns the model. An unknown one is a *session.Error of code not-found with the nearest names; one
+	// that cannot be used (no key) is of code invalid and says what to do.
+	Resolve(ref session.ModelRef) (*Model, error)
+	// Default is the model of a session for which nobody chose.
+	Default() (session.ModelRef, error)
+}
+
+// Model is a resolved model: whom to call and what it costs.
+type Model struct {
+	Ref       session.ModelRef
+	Client    llm.Model
+	APIName   string // what the vendor calls it
+	Generate  llm.Generation
+	Options   map[string]jsontext.Value
+	Body      map[string]jsontext.Value
+	Headers   map[string]string
+	Clocks    llm.Clocks
+	Context   int64 // tokens that fit its window; 0 unknown
+	Output    int64 // tokens that it can answer; 0 unknown
+	Images    bool  // it reads images
+	Documents bool  // it reads PDFs
+	Cost      func(u llm.Usage) session.USD
+}
+
+// agent returns the agent by name. A named agent that is gone still runs, with no text of its own and every permission
+// denied (spec/v2 T2).
+func (s *Scope) agent(name string) session.Agent {
+	if name == "" {
+		name = s.DefaultAgent
+	}
+	if a, ok := s.Agents[name]; ok {
+		return a
+	}
+	return session.Agent{
+		ID: name, Mode: session.ModePrimary,
+		Permissions: []session.Rule{{Action: "*", Resource: "*", Effect: session.Deny}},
+	}
+}
+
+// layers returns all rules that hold for work of the agent in the session, lowest first.
+func (s *Scope) layers(a session.Agent, own []session.Rule) []permission.Layer {
+	ls := make([]permission.Layer, 0, len(s.Layers)+2)
+	first := min(1, len(s.Layers))
+	ls = append(ls, s.Layers[:first]...)
+	ls = append(ls, permission.Layer{Name: "agent", Source: a.ID, Rules: a.Permissions})
+	ls = append(ls, s.Layers[first:]...)
+	if len(own) > 0 {
+		ls = append(ls, permission.Layer{Name: "session", Rules: own})
+	}
+	return ls
+}
+
+// model resolves the session's choice, else the agent's, else the default.
+func (s *Scope) model(chosen *session.ModelRef, a session.Agent) (*Model, error) {
+	switch {
+	case chosen != nil:
+		return s.Models.Resolve(*chosen)
+	case a.Model != nil:
+		return s.Models.Resolve(*a.Model)
+	}
+	ref, err := s.Models.Default()
+	if err != nil {
+		return nil, err
+	}
+	return s.Models.Resolve(ref)
+}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// call is one local tool call of a turn.
+type call struct {
+	part    session.PartID
+	id      string
+	name    string
+	input   jsontext.Value
+	invalid string // what is wrong with the arguments; "" nothing
+	meta    jsontext.Value
+	asking  atomic.Bool // it waits for a reply, and has done nothing yet
+}
+
+func (c *call) fact(m session.MessageID, hosted bool) *session.ToolCalled {
+	return &session.ToolCalled{
+		AssistantMessageID: m, CallID: c.id, PartID: c.part, Tool: c.name, Input: c.input,
+		Provider: session.CallProvider{Executed: hosted, Metadata: c.meta},
+	}
+}
+
+// outcome is how the calls of a turn came out together.
+type outcome struct {
+	declined *tool.Denied // the user declined: no further turn
+	left     bool         // some wait for replies that the next process will hear
+	err      error        // recording failed
+}
+
+// settleAll runs the calls side by side, within bounds, and returns when each has its one settlement, or waits for a
+// reply across a shutdown. A declined ask stops the others.
+func (t *turn) settleAll(ctx context.Context) outcome {
+	if len(t.calls) == 0 {
+		return outcome{}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	places := semaphore.NewWeighted(int64(t.limits.CallTools))
+	tools := t.set.tools()
+	var wg sync.WaitGroup
+	var out outcome
+	for _, c := range t.calls {
+		wg.Go(func() {
+			end := t.settle(ctx, places, tools, c)
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			out.left = out.left || end.left
+			out.err = firstError(out.err, end.err)
+			if end.declined != nil && out.declined == nil {
+				out.declined = end.declined
+				cancel(errDeclined)
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// settle runs one call and records its outcome.
+func (t *turn) settle(ctx context.Context, places *semaphore.Weighted, tools *tool.Set, c *call) (out outcome) {
+	s := t.execute(ctx, places, tools, c)
+	if c.asking.Load() && errors.Is(context.Cause(ctx), ErrShutdown) {
+		return outcome{left: true}
+	}
+	if s.Denied != nil && s.Denied.Stop {
+		out.declined = s.Denied
+	}
+	if err := fault.Point(ctx, fault.ToolPreSettle); err != nil {
+		return outcome{err: err}
+	}
+	// What a tool did is recorded even when we are leaving: it has happened.
+	clean := context.WithoutCancel(ctx)
+	_, err := t.append(clean, t.id, store.Durable, eventlog.Draft{Data: t.settlement(c, s)})
+	if err != nil {
+		return outcome{err: err}
+	}
+	out.err = fault.Point(clean, fault.ToolSettled)
+	return out
+}
+
+func (t *turn) execute(ctx context.Context, places *semaphore.Weighted, tools *tool.Set, c *call) tool.Settlement {
+	refuse := func(r session.Reason, msg string) tool.Settlement {
+		return tool.Settlement{Error: session.Fail(r, msg)}
+	}
+	if t.set.final {
+		return refuse(session.ReasonTool, "tools are switched off: the allowance of steps is used up")
+	}
+	if c.invalid != "" {
+		return refuse(session.ReasonInvalidInput, "the arguments are not valid JSON: "+c.invalid+". Send the call again with valid JSON.")
+	}
+	for _, sem := range []*semaphore.Weighted{places, t.tools} {
+		if err := sem.Acquire(ctx, 1); err != nil {
+			return refuse(reasonOf(ctx), "the tool was not run: the turn was stopped")
+		}
+		defer sem.Release(1)
+	}
+	if denied, err := t.guardLoop(ctx, c); err != nil {
+		return refuse(reasonOf(ctx), "the tool was not run: the turn was stopped")
+	} else if denied != nil {
+		return tool.Settlement{Error: session.Fail(session.ReasonDoomLoop, denied.Error()), Denied: denied}
+	}
+	if err := fault.Point(ctx, fault.ToolExec); err != nil {
+		return refuse(session.ReasonTool, err.Error())
+	}
+	s := tools.Settle(ctx, tool.Call{
+		SessionID: t.id, MessageID: t.message, PartID: c.part, CallID: c.id, Agent: t.set.agent.ID, Name: c.name, Input: c.input,
+		Ask:      func(ctx context.Context, r tool.Request) error { return t.ask(ctx, c, r) },
+		Progress: t.progress(c),
+	})
+	if s.Error != nil && s.Error.Reason == session.ReasonAborted {
+		s.Error = session.Fail(reasonOf(ctx), s.Error.Message)
+	}
+	return s
+}
+
+// reasonOf says why a cancelled context was cancelled.
+func reasonOf(ctx context.Context) session.Reason {
+	if errors.Is(context.Cause(ctx), ErrShutdown) {
+		return session.ReasonInterrupted
+	}
+	return session.ReasonAborted
+}
+
+func (t *turn) settlement(c *call, s tool.Settlement) session.EventData {
+	if s.Error != nil {
+		return &session.ToolFailed{AssistantMessageID: t.message, CallID: c.id, PartID: c.part, Error: *s.Error}
+	}
+	o := s.Output
+	structured := o.Structured
+	if len(structured) == 0 {
+		structured = jsontext.Value(`{}`)
+	}
+	return &session.ToolSuccess{
+		AssistantMessageID: t.message, CallID: c.id, PartID: c.part, Structured: structured, Content: o.Content,
+		OutputPaths: o.OutputPaths, Title: o.Title, Attachments: o.Attachments,
+	}
+}
+
+// progressEvery is the least time between two live looks at a running call (spec/guarantees G24).
+const progressEvery = 250 * time.Millisecond
+
+// progress shows a running call to live readers, not too often, and records nothing.
+func (t *turn) progress(c *call) func(tool.Output) {
+	var mu sync.Mutex
+	var last time.Time
+	return func(o tool.Output) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := t.now(); now.Sub(last) < progressEvery {
+			return
+		} else {
+			last = now
+		}
+		structured := o.Structured
+		if len(structured) == 0 {
+			structured = jsontext.Value(`{}`)
+		}
+		t.notify(string(session.KindToolProgress), t.id, &session.ToolProgress{
+			Fact:               session.Fact{Timestamp: t.now().UnixMilli(), SessionID: t.id},
+			AssistantMessageID: t.message, CallID: c.id, PartID: c.part, Structured: structured, Content: o.Content, Title: o.Title,
+		})
+	}
+}

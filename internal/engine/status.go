@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"sync"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Status is what a session is doing now, for people. It is live only: after a restart it follows from the rows.
+type Status struct {
+	Type    StatusType `json:"type"`
+	Attempt int        `json:"attempt,omitzero"` // with retry
+	Message string     `json:"message,omitzero"`
+	Next    int64      `json:"next,omitzero"` // when the next attempt is made, milliseconds
+}
+
+// StatusType is the kind of a Status.
+type StatusType string
+
+// The statuses (spec/v2 §28.17).
+const (
+	StatusIdle     StatusType = "idle"
+	StatusQueued   StatusType = "queued" // waits for other sessions of the process
+	StatusBusy     StatusType = "busy"
+	StatusRetry    StatusType = "retry"
+	StatusAwaiting StatusType = "awaiting-permission"
+)
+
+// statusBoard holds the status of every session that is not idle.
+type statusBoard struct {
+	mu sync.Mutex // guards m
+	m  map[session.ID]Status
+}
+
+func (b *statusBoard) set(e *Engine, id session.ID, s Status) {
+	b.mu.Lock()
+	if b.m == nil {
+		b.m = map[session.ID]Status{}
+	}
+	before, had := b.m[id]
+	if s.Type == StatusIdle {
+		delete(b.m, id)
+	} else {
+		b.m[id] = s
+	}
+	b.mu.Unlock()
+	if before != s && (had || s.Type != StatusIdle) {
+		e.notify("session.status", id, map[string]any{"sessionID": id, "status": s})
+	}
+}
+
+// Status returns what the session is doing.
+func (e *Engine) Status(id session.ID) Status {
+	e.statuses.mu.Lock()
+	defer e.statuses.mu.Unlock()
+	if s, ok := e.statuses.m[id]; ok {
+		return s
+	}
+	return Status{Type: StatusIdle}
+}
+
+// notify tells live readers something that is no fact.
+func (e *Engine) notify(kind string, id session.ID, data any) {
+	raw, err := json.Marshal(data, json.Deterministic(true))
+	if err != nil {
+		e.logger.Error("encode notice", "kind", kind, "error", err)
+		return
+	}
+	e.log.Notify(eventlog.Notice{Kind: kind, SessionID: id, Data: raw})
+}
