@@ -140,13 +140,18 @@ var (
 // Close stops all work so that another process can go on with it: turns are cut and recorded as interrupted, tools are
 // stopped and settled, pending asks stay. It waits until everything is recorded or ctx ends.
 func (e *Engine) Close(ctx context.Context) error {
-	e.closing.Lock()
-	e.closing.closed = true
-	e.closing.Unlock()
+	e.StopAccepting()
 	return e.coordinator.close(ctx)
 }
 
-// accepting fails once Close was called, so that nothing is acknowledged that nobody would work on.
+// StopAccepting refuses new work from now on: prompts, sessions and choices. What was accepted goes on.
+func (e *Engine) StopAccepting() {
+	e.closing.Lock()
+	defer e.closing.Unlock()
+	e.closing.closed = true
+}
+
+// accepting fails once that was said, so that nothing is acknowledged that nobody would work on.
 func (e *Engine) accepting() error {
 	e.closing.Lock()
 	defer e.closing.Unlock()

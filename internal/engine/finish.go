@@ -141,7 +141,7 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 		AssistantMessageID: t.message, Finish: t.answer.Finish, Cost: t.answer.Cost, Tokens: t.answer.Tokens, Usage: t.answer.Usage,
 	}
 	_, err = t.append(clean, t.id, store.Durable, eventlog.Draft{Data: d})
-	return len(t.calls) > 0, err
+	return len(t.calls) > 0 && !t.set.final, err
 }
 
 // fail ends the turn as failed. Open items end with what they hold, marked partial; calls that never ran fail too.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -14,6 +15,7 @@ type history struct {
 	messages []session.Message
 	from     int64 // seq of the compaction that it begins with, -1 for the whole session
 	stable   int   // messages[:stable] can no longer change
+	size     atomic.Int64
 }
 
 // historyCache keeps the histories of sessions that were at work lately, so that a turn reads only what is new. Only
@@ -24,7 +26,19 @@ type historyCache struct {
 	order []session.ID
 }
 
-const keptHistories = 64
+// What is kept: sessions, and messages of all of them.
+const (
+	keptHistories = 64
+	keptMessages  = 20_000
+)
+
+// size counts the messages. A history that its drain is changing is counted as it was: the bound is a rough one.
+func (c *historyCache) size() (n int) {
+	for _, h := range c.m {
+		n += int(h.size.Load())
+	}
+	return n
+}
 
 func (c *historyCache) get(id session.ID) *history {
 	c.mu.Lock()
@@ -35,7 +49,7 @@ func (c *historyCache) get(id session.ID) *history {
 	if c.m == nil {
 		c.m = map[session.ID]*history{}
 	}
-	for len(c.order) >= keptHistories {
+	for len(c.order) > 0 && (len(c.order) >= keptHistories || c.size() > keptMessages) {
 		delete(c.m, c.order[0])
 		c.order = c.order[1:]
 	}
@@ -65,7 +79,7 @@ func (d *drain) history(ctx context.Context) (*history, error) {
 			from = m.Meta().Seq
 		}
 		if from != h.from {
-			*h = history{from: from}
+			h.messages, h.from, h.stable = nil, from, 0
 		}
 		after := from - 1
 		if h.stable > 0 {
@@ -83,6 +97,7 @@ func (d *drain) history(ctx context.Context) (*history, error) {
 		return nil, err
 	}
 	h.seal()
+	h.size.Store(int64(len(h.messages)))
 	return h, nil
 }
 

@@ -28,7 +28,8 @@ type turn struct {
 	calls   []*call
 	results map[string]*openItem
 	answer  *session.Answer
-	mu      sync.Mutex // serialises settlements that end together
+	mu      sync.Mutex // guards waiting, and the joint outcome of settlements
+	waiting int        // asks that wait for a reply
 }
 
 // openItem is a block that the model is still writing.

@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
 // setting is what one turn sampled at its boundary. Later switches change the next turn only (seed 004).
@@ -35,7 +36,11 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 	}
 	defer release()
 	set := &setting{session: s, scope: scope, agent: scope.agent(s.Agent)}
-	if err := d.boundary(ctx, set, promotion); err != nil {
+	sources, err := scope.Context(ctx, set.agent)
+	if err != nil {
+		return false, d.stuck(ctx, promotion, s, err)
+	}
+	if err := d.boundary(ctx, set, sources, promotion); err != nil {
 		if b, ok := errors.AsType[*errBlocked](err); ok {
 			return false, d.halt(ctx, session.ReasonUnavailable, b)
 		}
@@ -52,12 +57,8 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 }
 
 // boundary is the safe boundary before a request: promotion, then the news of the surroundings, then the history.
-func (d *drain) boundary(ctx context.Context, set *setting, promotion session.Delivery) error {
-	sources, err := set.scope.Context(ctx, set.agent)
-	if err != nil {
-		return err
-	}
-	err = retryEpoch(func() error {
+func (d *drain) boundary(ctx context.Context, set *setting, sources systemcontext.Context, promotion session.Delivery) error {
+	err := retryEpoch(func() error {
 		first, cur, err := d.firstEpoch(ctx, sources)
 		if err != nil {
 			return err
