@@ -172,9 +172,26 @@ func (h *hub) notify(n Notice) {
 	if len(h.notices) > 2*maxNotices {
 		h.notices = append([]Notice(nil), h.notices[len(h.notices)-maxNotices:]...)
 	}
+	if l := h.sessions[n.SessionID]; l != nil {
+		for w := range l.waiters {
+			w.poke()
+		}
+	}
 	for w := range h.feed {
 		w.poke()
 	}
+}
+
+// unseen returns the kept notices after number noticed that keep wants, and the number of the newest. mu is held.
+func (h *hub) unseen(noticed int64, keep func(Notice) bool) ([]Notice, int64) {
+	missed := min(h.noticed-noticed, int64(len(h.notices)))
+	var ns []Notice
+	for _, n := range h.notices[int64(len(h.notices))-missed:] {
+		if keep(n) {
+			ns = append(ns, n)
+		}
+	}
+	return ns, h.noticed
 }
 
 // offsets is how far one reader has read the open items. An item that the reader saw end is at finished.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"maps"
-	"slices"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -59,14 +58,14 @@ func (l *Log) Tail(ctx context.Context, id session.ID, after int64) iter.Seq2[se
 }
 
 // Follow is Tail with live text: between the event that starts an item and the one that ends it come the item's
-// fragments. A reader that begins in the middle of an item gets what the item holds so far as its first fragment. The
+// fragments, and in between the session's notices. A reader that begins in the middle of an item gets what the item holds so far as its first fragment. The
 // fragments of an item, joined, are the text of its ending event for every item that the reader saw start live.
 func (l *Log) Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		w := newWaiter()
-		l.hub.join(id, w)
+		noticed := l.hub.join(id, w)
 		defer l.hub.leave(id, w)
-		f := &follower{log: l, id: id, cursor: after, offsets: offsets{}, yield: yield}
+		f := &follower{log: l, id: id, cursor: after, noticed: noticed, offsets: offsets{}, yield: yield}
 		for f.round(ctx) {
 			select {
 			case <-ctx.Done():
@@ -82,6 +81,7 @@ type follower struct {
 	log     *Log
 	id      session.ID
 	cursor  int64
+	noticed int64
 	live    bool // everything that existed at the start has been read
 	offsets offsets
 	yield   func(Update, error) bool
@@ -107,7 +107,7 @@ func (f *follower) round(ctx context.Context) bool {
 		}
 	}
 	f.live = true
-	return f.fragments()
+	return f.volatile()
 }
 
 func (f *follower) event(e session.Event) bool {
@@ -125,9 +125,20 @@ func (f *follower) event(e session.Event) bool {
 	return f.yield(Update{Event: &e}, nil)
 }
 
-func (f *follower) fragments() bool {
-	for _, frag := range f.log.hub.fragments(f.id, f.cursor, f.offsets) {
-		if !f.yield(Update{Fragment: &frag}, nil) {
+func (f *follower) volatile() bool {
+	frags, notices, noticed := f.log.hub.current(f.id, f.cursor, f.offsets, f.noticed)
+	f.noticed = noticed
+	return yieldAll(f.yield, frags, notices)
+}
+
+func yieldAll(yield func(Update, error) bool, frags []session.Fragment, notices []Notice) bool {
+	for i := range frags {
+		if !yield(Update{Fragment: &frags[i]}, nil) {
+			return false
+		}
+	}
+	for i := range notices {
+		if !yield(Update{Notice: &notices[i]}, nil) {
 			return false
 		}
 	}
@@ -165,10 +176,11 @@ func decodeAll(rows []store.Row, err error) ([]session.Event, error) {
 	return events, err
 }
 
-func (h *hub) join(id session.ID, w *waiter) {
+func (h *hub) join(id session.ID, w *waiter) (noticed int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.live(id).waiters[w] = struct{}{}
+	return h.noticed
 }
 
 func (h *hub) leave(id session.ID, w *waiter) {
@@ -188,10 +200,12 @@ func (h *hub) recent(id session.ID, cursor int64) ([]session.Event, bool) {
 	return h.live(id).after(cursor)
 }
 
-func (h *hub) fragments(id session.ID, cursor int64, o offsets) []session.Fragment {
+// current returns what one session's reader has not seen of what is live.
+func (h *hub) current(id session.ID, cursor int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.live(id).fragments(cursor, o)
+	notices, noticed := h.unseen(noticed, func(n Notice) bool { return n.SessionID == id })
+	return h.live(id).fragments(cursor, o), notices, noticed
 }
 
 // Feed yields what happens in all sessions: events with position > after, those that exist and those to come, in the
@@ -286,17 +300,7 @@ func (f *feeder) event(e session.Event) bool {
 func (f *feeder) volatile() bool {
 	frags, notices, noticed := f.log.hub.volatile(f.cursors, f.offsets, f.noticed)
 	f.noticed = noticed
-	for i := range frags {
-		if !f.yield(Update{Fragment: &frags[i]}, nil) {
-			return false
-		}
-	}
-	for i := range notices {
-		if !f.yield(Update{Notice: &notices[i]}, nil) {
-			return false
-		}
-	}
-	return true
+	return yieldAll(f.yield, frags, notices)
 }
 
 func (h *hub) joinFeed(w *waiter) (noticed int64) {
@@ -363,6 +367,6 @@ func (h *hub) volatile(cursors map[session.ID]int64, o offsets, noticed int64) (
 	if len(o) > 4096 {
 		h.prune(o)
 	}
-	missed := min(h.noticed-noticed, int64(len(h.notices)))
-	return fs, slices.Clone(h.notices[int64(len(h.notices))-missed:]), h.noticed
+	notices, noticed := h.unseen(noticed, func(Notice) bool { return true })
+	return fs, notices, noticed
 }
