@@ -52,6 +52,8 @@ type edge struct{ from, to, reason string }
 var sameFloor = []edge{
 	{"tool", "permission", "a call is authorised as part of settling it"},
 	{"eventlog", "projection", "an event and its rows are one transaction"},
+	{"config", "auth", "a key in a configuration file is the same Secret"},
+	{"agent", "config", "the agents of a location are the built-in ones as its configuration changes them"},
 	{"cli", "api", "the CLI is a client of the API"},
 	{"tui", "api", "the TUI is a client of the API"},
 	{"server/v2", "api", "server and client share one set of wire types"},

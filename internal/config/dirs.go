@@ -1,0 +1,78 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Directories is where things live. All are absolute and none need exist: who writes first creates them with mode
+// 0700.
+type Directories struct {
+	Home    string // the user's home; "" when unknown
+	Config  string // cairn.json[c], AGENTS.md
+	Data    string // the store, auth.json, managed output files
+	State   string // logs, locks
+	Cache   string // what can be fetched again
+	Runtime string // the socket and the discovery file of a running server
+	Foreign string // OpenCode's configuration, read as the lowest layer; "" when CAIRN_HOME is set
+}
+
+// Dirs finds the directories from the environment: below CAIRN_HOME when that is set (config, data, state, cache,
+// run), else by the XDG base directories, each with /cairn. As XDG has it, relative paths in its variables are ignored.
+func Dirs(getenv func(string) string) (Directories, error) {
+	home := getenv("HOME")
+	if home == "" {
+		home = getenv("USERPROFILE")
+	}
+	if !filepath.IsAbs(home) {
+		home = ""
+	}
+	if own := getenv("CAIRN_HOME"); own != "" {
+		if !filepath.IsAbs(own) {
+			return Directories{}, fmt.Errorf("CAIRN_HOME must be an absolute path, got %q", own)
+		}
+		in := func(name string) string { return filepath.Join(own, name) }
+		return Directories{
+			Home: home, Config: in("config"), Data: in("data"), State: in("state"), Cache: in("cache"), Runtime: in("run"),
+		}, nil
+	}
+	base := func(variable string, fallback ...string) string {
+		if dir := getenv(variable); filepath.IsAbs(dir) {
+			return dir
+		}
+		if home == "" {
+			return ""
+		}
+		return filepath.Join(append([]string{home}, fallback...)...)
+	}
+	config := base("XDG_CONFIG_HOME", ".config")
+	data, state, cache := base("XDG_DATA_HOME", ".local", "share"), base("XDG_STATE_HOME", ".local", "state"), base("XDG_CACHE_HOME", ".cache")
+	if config == "" || data == "" || state == "" || cache == "" {
+		return Directories{}, fmt.Errorf("neither HOME nor CAIRN_HOME is set to an absolute path: set one of them")
+	}
+	in := func(dir string) string { return filepath.Join(dir, "cairn") }
+	d := Directories{
+		Home: home, Config: in(config), Data: in(data), State: in(state), Cache: in(cache),
+		Foreign: filepath.Join(config, "opencode"),
+	}
+	d.Runtime = filepath.Join(d.State, "run")
+	if run := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(run) {
+		d.Runtime = in(run)
+	}
+	return d, nil
+}
+
+// Getenv looks up CAIRN_<name>, and OPENCODE_<name> when that is not set.
+func Getenv(getenv func(string) string, name string) string {
+	if v := getenv("CAIRN_" + name); v != "" {
+		return v
+	}
+	return getenv("OPENCODE_" + name)
+}
+
+// Switch reports whether the variable of Getenv is on: true or 1, in any case.
+func Switch(getenv func(string) string, name string) bool {
+	v := Getenv(getenv, name)
+	return v == "1" || strings.EqualFold(v, "true")
+}

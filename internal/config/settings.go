@@ -1,0 +1,189 @@
+package config
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Settings are the keys in use, every layer merged. Names are those of OpenCode's V1 configuration (spec/v1 §35.4);
+// the V2 spellings are read too (shape.go).
+//
+// The tag scope says whose files may set a key: "project" allows it, and what is below it, to the files of a project;
+// "user" takes it back. Without a tag a key is the user's. Structs with an Extra member are open: keys they do not
+// name are kept there, all others are reported.
+type Settings struct {
+	Schema            string              `json:"$schema" scope:"project"`
+	Model             ModelName           `json:"model" scope:"project"`
+	SmallModel        ModelName           `json:"small_model" scope:"project"`
+	DefaultAgent      string              `json:"default_agent" scope:"project"`
+	Agent             map[string]Agent    `json:"agent" scope:"project"`
+	Provider          map[string]Provider `json:"provider"`
+	EnabledProviders  []string            `json:"enabled_providers"`
+	DisabledProviders []string            `json:"disabled_providers"`
+	Instructions      []string            `json:"instructions" scope:"project"`
+	Shell             string              `json:"shell"`
+	Username          string              `json:"username"`
+	LogLevel          string              `json:"logLevel"`
+	ToolOutput        ToolOutput          `json:"tool_output" scope:"project"`
+	Compaction        Compaction          `json:"compaction" scope:"project"`
+	Snapshot          bool                `json:"snapshot" scope:"project"`
+	Timeouts          Timeouts            `json:"timeouts"`
+	Budget            Budget              `json:"budget"`
+	Limits            Limits              `json:"limits"`
+	Server            Server              `json:"server"`
+}
+
+// Agent changes a built-in agent or defines one. Nil and empty fields change nothing.
+type Agent struct {
+	Model       ModelName                 `json:"model"`
+	Variant     string                    `json:"variant"`
+	Prompt      string                    `json:"prompt"`
+	Description string                    `json:"description"`
+	Mode        Mode                      `json:"mode"`
+	Hidden      *bool                     `json:"hidden"`
+	Color       string                    `json:"color"`
+	Steps       Count                     `json:"steps"`
+	Disable     *bool                     `json:"disable"`
+	Temperature *float64                  `json:"temperature"`
+	TopP        *float64                  `json:"top_p"`
+	Options     map[string]jsontext.Value `json:"options" scope:"user"` // provider-semantic request options
+	Request     *Request                  `json:"request" scope:"user"`
+	Extra       jsontext.Value            `json:",embed" scope:"user"` // further request options, as OpenCode has it
+}
+
+// Request is what is added to each request of an agent.
+type Request struct {
+	Headers map[string]string         `json:"headers"`
+	Body    map[string]jsontext.Value `json:"body"`
+	Extra   jsontext.Value            `json:",embed"`
+}
+
+// Provider changes a known provider or defines one.
+type Provider struct {
+	ID        string           `json:"id"`
+	Name      string           `json:"name"`
+	NPM       string           `json:"npm"` // OpenCode's name of the protocol's package
+	API       string           `json:"api"` // the base URL, unless options.baseURL says another
+	Env       []string         `json:"env"` // variables that may hold the key
+	Disabled  bool             `json:"disabled"`
+	Whitelist []string         `json:"whitelist"`
+	Blacklist []string         `json:"blacklist"`
+	Options   ProviderOptions  `json:"options"`
+	Models    map[string]Model `json:"models"`
+	Extra     jsontext.Value   `json:",embed"`
+}
+
+// BaseURL is where the provider is reached; "" leaves what the provider table says.
+func (p Provider) BaseURL() string {
+	if p.Options.BaseURL != "" {
+		return p.Options.BaseURL
+	}
+	return p.API
+}
+
+// ProviderOptions say how to reach a provider.
+type ProviderOptions struct {
+	BaseURL        string            `json:"baseURL"`
+	APIKey         auth.Secret       `json:"apiKey"`
+	Headers        map[string]string `json:"headers"`
+	Timeout        Duration          `json:"timeout"`        // of a whole turn
+	ConnectTimeout Duration          `json:"connectTimeout"` // until a connection stands
+	HeaderTimeout  Duration          `json:"headerTimeout"`  // from then until the answer begins
+	ChunkTimeout   Duration          `json:"chunkTimeout"`   // between two pieces of the answer
+	Extra          jsontext.Value    `json:",embed"`
+}
+
+// Model describes a model, in the shape of models.dev: fields that it does not name are in Extra for the catalog.
+type Model struct {
+	ID      string                    `json:"id"` // what the vendor calls it
+	Name    string                    `json:"name"`
+	Options map[string]jsontext.Value `json:"options"`
+	Headers map[string]string         `json:"headers"`
+	Extra   jsontext.Value            `json:",embed"`
+}
+
+// ToolOutput bounds what a model sees of a tool's output.
+type ToolOutput struct {
+	MaxLines Count `json:"max_lines"`
+	MaxBytes Count `json:"max_bytes"`
+}
+
+// Compaction says when the past is replaced by a summary. Buffer and Keep are in tokens.
+type Compaction struct {
+	Auto      bool    `json:"auto"`
+	Prune     bool    `json:"prune"`
+	Buffer    Natural `json:"buffer"` // kept free for the answer
+	Keep      Keep    `json:"keep"`
+	TailTurns Natural `json:"tail_turns"`
+}
+
+// Keep is how much of the newest history stays verbatim.
+type Keep struct {
+	Tokens Natural `json:"tokens"`
+}
+
+// Timeouts are the clocks of every provider turn; a provider's own options win. Zero is llm's default.
+type Timeouts struct {
+	Connect   Duration `json:"connect"`
+	FirstByte Duration `json:"first_byte"`
+	Silence   Duration `json:"silence"`
+	Turn      Duration `json:"turn"`
+}
+
+// Clocks returns the clocks for a provider.
+func (s *Settings) Clocks(provider string) llm.Clocks {
+	own := s.Provider[provider].Options
+	return llm.Clocks{
+		Connect:   own.ConnectTimeout.or(s.Timeouts.Connect).clock(),
+		FirstByte: own.HeaderTimeout.or(s.Timeouts.FirstByte).clock(),
+		Silence:   own.ChunkTimeout.or(s.Timeouts.Silence).clock(),
+	}
+}
+
+// Turn returns how long one provider turn may take in all.
+func (s *Settings) Turn(provider string) Duration {
+	return s.Provider[provider].Options.Timeout.or(s.Timeouts.Turn)
+}
+
+// Budget is what a new session may spend. Zero is unlimited.
+type Budget struct {
+	USD    session.USD `json:"usd"`
+	Tokens Natural     `json:"tokens"`
+	Wall   Duration    `json:"wall"`
+	Turns  Natural     `json:"turns"`
+}
+
+// Session returns the budget of a new session, nil when nothing is limited.
+func (b Budget) Session() *session.Budget {
+	if b == (Budget{}) {
+		return nil
+	}
+	if b.Wall == Unlimited {
+		b.Wall = 0
+	}
+	return &session.Budget{USD: b.USD, Tokens: int64(b.Tokens), Wall: b.Wall.Milliseconds(), Turns: int(b.Turns)}
+}
+
+// Limits bounds the process. Zero is the default of what it bounds.
+type Limits struct {
+	Inbox     Count `json:"inbox"`     // pending prompts of one session
+	Sessions  Count `json:"sessions"`  // sessions at work at the same time
+	Tools     Count `json:"tools"`     // tool calls at the same time
+	Turns     Count `json:"turns"`     // provider turns for one prompt before cairn asks
+	Attempts  Count `json:"attempts"`  // attempts for one provider turn
+	Processes Count `json:"processes"` // processes of one tool call
+}
+
+// Server says where cairn serve listens.
+type Server struct {
+	Hostname string   `json:"hostname"`
+	Port     Natural  `json:"port"`
+	Cors     []string `json:"cors"`
+}
+
+// unusedKeys are top-level keys of OpenCode that do nothing here.
+const unusedKeys = "mcp plugin lsp formatter command skills references reference watcher share autoshare autoupdate " +
+	"attachment enterprise experimental subagent_depth layout theme keybinds tui"

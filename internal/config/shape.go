@@ -1,0 +1,133 @@
+package config
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// renamed lists, per object, the spellings of V2 (and of older V1) beside the one that Settings has.
+var renamed = map[string]map[string]string{
+	"": {
+		"agents": "agent", "providers": "provider", "permissions": "permission", "commands": "command",
+		"snapshots": "snapshot", "attachments": "attachment",
+	},
+	"agent.*":    {"system": "prompt", "disabled": "disable", "permissions": "permission", "maxSteps": "steps"},
+	"compaction": {"reserved": "buffer"},
+}
+
+// shape brings every spelling of a document to that of Settings, in place (spec/v1 §35.2, spec/v2 §25 CF-2).
+func (d *document) shape() error {
+	if err := d.rename(d.root, "", ""); err != nil {
+		return err
+	}
+	if err := d.modes(); err != nil {
+		return err
+	}
+	if agents := d.root.get("agent"); agents != nil && agents.kind == '{' {
+		for _, m := range agents.members {
+			if err := d.rename(m.value, "agent.*", "agent."+m.key); err != nil {
+				return err
+			}
+		}
+	}
+	if c := d.root.get("compaction"); c != nil && c.kind == '{' {
+		if err := d.rename(c, "compaction", "compaction"); err != nil {
+			return err
+		}
+		if v := c.take("preserve_recent_tokens"); v != nil && c.get("keep") == nil {
+			c.set("keep", d.object(v, "tokens", v))
+		}
+	}
+	if providers := d.root.get("provider"); providers != nil && providers.kind == '{' {
+		for _, m := range providers.members {
+			d.provider(m.value)
+		}
+	}
+	return nil
+}
+
+func (d *document) rename(n *node, table, path string) error {
+	if n.kind != '{' {
+		return nil
+	}
+	for i, m := range n.members {
+		to, ok := renamed[table][m.key]
+		if !ok {
+			continue
+		}
+		if n.get(to) != nil {
+			return d.errorf(m.offset, join(path, m.key), "is another spelling of %s, which is there too; keep one", to)
+		}
+		n.members[i].key = to
+	}
+	return nil
+}
+
+// modes turns mode.<name>, the older way to write an agent, into agent.<name> of mode primary.
+func (d *document) modes() error {
+	modes := d.root.take("mode")
+	if modes == nil {
+		return nil
+	}
+	if modes.kind != '{' {
+		return d.errorf(modes.offset, "mode", "want an object of agents by name, got %s", modes.kindName())
+	}
+	agents := d.root.get("agent")
+	if agents == nil || agents.kind != '{' {
+		agents = &node{kind: '{', doc: d, offset: modes.offset}
+		d.root.set("agent", agents)
+	}
+	for _, m := range modes.members {
+		if agents.get(m.key) != nil {
+			return d.errorf(m.offset, "mode."+m.key, "is another spelling of agent.%s, which is there too; keep one", m.key)
+		}
+		if m.value.kind == '{' && m.value.get("mode") == nil {
+			primary := &node{kind: '"', raw: jsontext.Value(`"primary"`), text: "primary", doc: d, offset: m.offset}
+			m.value.set("mode", primary)
+		}
+		agents.set(m.key, m.value)
+	}
+	return nil
+}
+
+// provider flattens the V2 form {api: {package, url}, request: {headers, body}} into options.
+func (d *document) provider(p *node) {
+	if p.kind != '{' {
+		return
+	}
+	option := func(key string, v *node) {
+		if v == nil {
+			return
+		}
+		if o := p.get("options"); o == nil {
+			p.set("options", d.object(v, key, v))
+		} else if o.kind == '{' && o.get(key) == nil {
+			o.set(key, v)
+		}
+	}
+	if api := p.get("api"); api != nil && api.kind == '{' {
+		p.take("api")
+		option("baseURL", api.get("url"))
+		if pkg := api.get("package"); pkg != nil {
+			p.set("npm", pkg)
+		}
+		if settings := api.get("settings"); settings != nil {
+			for _, m := range settings.members {
+				option(m.key, m.value)
+			}
+		}
+	}
+	if request := p.get("request"); request != nil && request.kind == '{' {
+		p.take("request")
+		option("headers", request.get("headers"))
+		if body := request.get("body"); body != nil {
+			for _, m := range body.members {
+				option(m.key, m.value)
+			}
+		}
+	}
+}
+
+// object makes {key: v}, standing where at stands.
+func (d *document) object(at *node, key string, v *node) *node {
+	return &node{kind: '{', doc: d, offset: at.offset, members: []member{{key, at.offset, v}}}
+}

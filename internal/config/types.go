@@ -1,0 +1,154 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// ModelName is "provider/model"; the model's part may hold more slashes.
+type ModelName string
+
+// Ref returns the model named, nil for "".
+func (m ModelName) Ref() *session.ModelRef {
+	provider, id, ok := strings.Cut(string(m), "/")
+	if !ok {
+		return nil
+	}
+	return &session.ModelRef{ID: id, ProviderID: provider}
+}
+
+// UnmarshalJSONFrom reads the name from a string.
+func (m *ModelName) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	s, err := readText(dec)
+	if err != nil {
+		return err
+	}
+	provider, id, ok := strings.Cut(s, "/")
+	if !ok || provider == "" || id == "" {
+		return fmt.Errorf(`want "provider/model", such as "openai/gpt-5"; cairn models lists them`)
+	}
+	*m = ModelName(s)
+	return nil
+}
+
+// Mode is an agent's mode, "" when not said.
+type Mode session.AgentMode
+
+// UnmarshalJSONFrom reads the mode from a string.
+func (m *Mode) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	s, err := readText(dec)
+	if err != nil {
+		return err
+	}
+	switch session.AgentMode(s) {
+	case session.ModePrimary, session.ModeSubagent, session.ModeAll:
+		*m = Mode(s)
+		return nil
+	default:
+		return fmt.Errorf(`want "primary", "subagent" or "all"`)
+	}
+}
+
+// Count is a whole number above zero; 0 when not said.
+type Count int
+
+// UnmarshalJSONFrom reads the count from a number.
+func (c *Count) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	v, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(string(v), 10, 32)
+	if v.Kind() != '0' || err != nil || n < 1 {
+		return fmt.Errorf("want a whole number above 0")
+	}
+	*c = Count(n)
+	return nil
+}
+
+// Natural is a whole number, zero or more.
+type Natural int64
+
+// UnmarshalJSONFrom reads the number.
+func (n *Natural) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	v, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	i, err := strconv.ParseInt(string(v), 10, 64)
+	if v.Kind() != '0' || err != nil || i < 0 {
+		return fmt.Errorf("want a whole number, 0 or more")
+	}
+	*n = Natural(i)
+	return nil
+}
+
+// Duration is a span of time, written as milliseconds, as text such as "90s" or "2m", or as false for no limit, which
+// is Unlimited. 0 is not said.
+type Duration time.Duration
+
+// Unlimited is the Duration of false.
+const Unlimited Duration = -1
+
+const maxDuration = 30 * 24 * time.Hour
+
+// UnmarshalJSONFrom reads the duration in any of its forms.
+func (d *Duration) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	wrong := fmt.Errorf(`want milliseconds, a time such as "90s" or "2m" (at most 30 days), or false for no limit`)
+	v, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	switch v.Kind() {
+	case 'f':
+		*d = Unlimited
+		return nil
+	case '0':
+		ms, err := strconv.ParseInt(string(v), 10, 64)
+		if err != nil || ms < 1 || ms > maxDuration.Milliseconds() {
+			return wrong
+		}
+		*d = Duration(time.Duration(ms) * time.Millisecond)
+		return nil
+	case '"':
+		text, _ := jsontext.AppendUnquote(nil, v) // the decoder checked it
+		span, err := time.ParseDuration(string(text))
+		if err != nil || span <= 0 || span > maxDuration {
+			return wrong
+		}
+		*d = Duration(span)
+		return nil
+	default:
+		return wrong
+	}
+}
+
+// Milliseconds returns the duration in milliseconds, 0 when unlimited.
+func (d Duration) Milliseconds() int64 { return max(0, time.Duration(d).Milliseconds()) }
+
+func (d Duration) or(o Duration) Duration {
+	if d != 0 {
+		return d
+	}
+	return o
+}
+
+// clock is d as llm.Clocks has it: zero is a default, negative no bound.
+func (d Duration) clock() time.Duration { return time.Duration(d) }
+
+func readText(dec *jsontext.Decoder) (string, error) {
+	tok, err := dec.ReadToken()
+	if err != nil {
+		return "", err
+	}
+	if tok.Kind() != '"' {
+		return "", fmt.Errorf("want text in quotes")
+	}
+	return tok.String(), nil
+}
