@@ -161,12 +161,13 @@ func TestRecordedAnswers(t *testing.T) {
 	}
 }
 
-// TestRecordedAnswersCutShort cuts every recording at every byte. A prefix either ends as the whole does, because the
+// TestRecordedAnswersCutShort cuts every recording in thousands of places. A prefix either ends as the whole does, because the
 // finish marker was in it, or fails; it never calls a tool without the marker.
 func TestRecordedAnswersCutShort(t *testing.T) {
 	for _, x := range recordings(t) {
 		t.Run(x.name, func(t *testing.T) {
-			for cut := range len(x.response) {
+			step := 1 + len(x.response)/2000 // all of them take quadratic time
+			for cut := 0; cut < len(x.response); cut += step {
 				prefix := x.response[:cut]
 				got := events(openaichat.Dialect{}, strings.NewReader(prefix))
 				finished := strings.Contains(got, "finish ")

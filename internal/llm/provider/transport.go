@@ -49,6 +49,9 @@ func sameOrigin(next *http.Request, via []*http.Request) error {
 
 // transportError says in plain words why an exchange with host did not come about.
 func transportError(host string, err error) *llm.Error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e // a transport of ours, such as a player of recordings, knows better
+	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // its text repeats the whole URL
 	}
