@@ -8,6 +8,8 @@
 //   - View runs its function on one consistent snapshot. It may run beside an Update and sees nothing of it.
 //   - The store decides how rows are kept, never what they mean. Stored JSON is deterministic; unknown fields survive.
 //   - Bytes that are no longer what was stored are never served: reading them is an ErrDamaged that names the session.
+//     What is asked of all sessions (Sessions, Feed, Asks and Spent of "", Approvals) leaves them out, so that the
+//     damage of one session does not stop the others.
 //
 // A limit of 0 is no limit. The function of an Update or a View does not call the store again.
 package store

@@ -42,6 +42,7 @@ func (m *Memory) Update(ctx context.Context, d store.Durability, f func(store.Tx
 	var next *state
 	defer func() { m.end(next, d) }() // also when f ends its goroutine
 	t := newTx(base)
+	defer func() { *t = *newTx(&state{}) }() // what f kept does no harm
 	if err := guard(func() error { return f(t) }); err != nil {
 		return err
 	}

@@ -13,6 +13,29 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
+func TestMemory(t *testing.T) {
+	Run(t, func(*testing.T) Opened {
+		m := NewMemory()
+		return Opened{m, func(*testing.T) store.Store { return m.Reopen() }}
+	})
+}
+
+func TestFailing(t *testing.T) {
+	m := NewMemory()
+	s := Failing(m, func(op int) error {
+		return map[int]error{2: ErrBefore, 3: ErrAfter}[op]
+	})
+	for op, want := range []error{nil, store.ErrUnavailable, store.ErrUncertain, nil} {
+		err := s.Update(t.Context(), store.Durable, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 1) })
+		if !errors.Is(err, want) || errors.Is(err, store.ErrUncertain) != (want == store.ErrUncertain) {
+			t.Errorf("update %d: %v", op+1, err)
+		}
+	}
+	if got := heads(t, s, "ses_a"); got != 2 {
+		t.Errorf("head is %d, want 2: the first, the uncertain and the last", got)
+	}
+}
+
 func insert(id session.ID, seq int64) func(store.Tx) error {
 	return func(tx store.Tx) error {
 		_, err := tx.InsertEvent(store.Row{

@@ -2,6 +2,109 @@
 // keeps the contract without a disk and can lose power, and Failing, which breaks any store at a chosen transaction.
 package storetest
 
-import "github.com/cairn-dev/cairn/internal/store"
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/store"
+)
 
 var _ store.Store = (*Memory)(nil)
+
+// Opened is a store under examination.
+type Opened struct {
+	store.Store
+	// Reopen closes the store and opens the same data again.
+	Reopen func(t *testing.T) store.Store
+}
+
+// Run examines the stores that open returns: an empty one at each call, which Run closes.
+func Run(t *testing.T, open func(t *testing.T) Opened) {
+	for _, part := range []struct {
+		name string
+		test func(*testing.T, store.Store)
+	}{
+		{"Events", testEvents},
+		{"EventsRefused", testEventsRefused},
+		{"EventsOfKinds", testEventsOfKinds},
+		{"Feed", testFeed},
+		{"FeedAfterDelete", testFeedAfterDelete},
+		{"Bytes", testBytes},
+		{"LargeRows", testLargeRows},
+		{"Session", testSession},
+		{"SessionFilters", testSessionFilters},
+		{"SessionPages", testSessionPages},
+		{"Unfinished", testUnfinished},
+		{"DeleteSession", testDeleteSession},
+		{"Messages", testMessages},
+		{"MessageQueries", testMessageQueries},
+		{"MessageConflicts", testMessageConflicts},
+		{"UnknownFields", testUnknownFields},
+		{"Inbox", testInbox},
+		{"Epochs", testEpochs},
+		{"Asks", testAsks},
+		{"Approvals", testApprovals},
+		{"Spend", testSpend},
+		{"Rollback", testRollback},
+		{"Panic", testPanic},
+		{"Goexit", testGoexit},
+		{"TxEnds", testTxEnds},
+		{"Snapshot", testSnapshot},
+		{"ReadYourWrites", testReadYourWrites},
+		{"Contexts", testContexts},
+		{"SharedCommits", testSharedCommits},
+		{"FailedNeighbours", testFailedNeighbours},
+		{"ReadersBesideWriters", testReadersBesideWriters},
+		{"Closed", testClosed},
+		{"Model", testModel},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			s := open(t)
+			defer s.Close()
+			part.test(t, s)
+		})
+	}
+	t.Run("Reopen", func(t *testing.T) { testReopen(t, open(t)) })
+}
+
+func update(t *testing.T, s store.Store, f func(store.Tx) error) {
+	t.Helper()
+	if err := s.Update(t.Context(), store.Relaxed, f); err != nil {
+		t.Fatalf("update: %v", err)
+	}
+}
+
+func view(t *testing.T, s store.Store, f func(store.Reader) error) {
+	t.Helper()
+	if err := s.View(t.Context(), f); err != nil {
+		t.Fatalf("view: %v", err)
+	}
+}
+
+// get returns what f reads in a View of its own.
+func get[T any](t *testing.T, s store.Store, f func(store.Reader) (T, error)) T {
+	t.Helper()
+	var v T
+	view(t, s, func(r store.Reader) (err error) {
+		v, err = f(r)
+		return err
+	})
+	return v
+}
+
+// found adapts methods that also return whether there is something; nothing is the zero value.
+func found[T any](v T, ok bool, err error) (T, error) {
+	var none T
+	if !ok {
+		return none, err
+	}
+	return v, err
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s: -want +got\n%s", what, d)
+	}
+}

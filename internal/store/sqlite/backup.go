@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Backup writes a whole, checked copy of what is committed now to path, which must not exist. Others go on reading
+// and writing meanwhile. The copy is a database file: put in place of a store's, it is that store.
+func (s *Store) Backup(ctx context.Context, path string) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.work.Done()
+	c, err := s.pool.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { s.pool.slot <- c }()
+	return backUp(ctx, c, path)
+}
+
+// backUp copies the database of c, which is not in a transaction, to the new file path.
+func backUp(ctx context.Context, c dbConn, path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("back up: %s exists", path)
+	}
+	partial := path + ".partial"
+	f, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_TRUNC|noFollow, 0o600)
+	if err != nil {
+		return unavailable("back up: %w", err)
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
+		return unavailable("back up: %w", err)
+	}
+	if err := copyInto(ctx, c, partial); err != nil {
+		return errors.Join(unavailable("back up: %w", err), os.Remove(partial))
+	}
+	if err := os.Rename(partial, path); err != nil {
+		return unavailable("back up: %w", err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func copyInto(ctx context.Context, c dbConn, path string) error {
+	c.Interrupt(ctx.Done())
+	defer c.Interrupt(nil)
+	if err := c.Exec("VACUUM INTO '" + strings.ReplaceAll(path, "'", "''") + "'"); err != nil {
+		return err
+	}
+	if err := verifyCopy(ctx, path); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func verifyCopy(ctx context.Context, path string) error {
+	c, err := openZombie(path, forReadingRaw)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.Interrupt(ctx.Done())
+	problems, err := integrity(c, "PRAGMA integrity_check(3)")
+	if err == nil && len(problems) > 0 {
+		err = fmt.Errorf("the copy is not whole: %s", strings.Join(problems, "; "))
+	}
+	return err
+}
+
+// makeDir makes a folder for the owner only.
+func makeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return unavailable("create folder: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package sqlite
+
+import (
+	"strings"
+	"time"
+	"unsafe"
+
+	zs "zombiezen.com/go/sqlite"
+
+	"github.com/cairn-dev/cairn/internal/store/sqlstore"
+)
+
+// dbConn is one connection to an SQLite database. It is used by one goroutine at a time.
+type dbConn interface {
+	sqlstore.Conn
+	// Exec runs statements of which nobody wants rows.
+	Exec(sql string) error
+	// InTransaction reports whether BEGIN was not yet followed by its end; SQLite ends transactions by itself on some
+	// failures.
+	InTransaction() bool
+	// Interrupt makes statements fail from the time when done is closed; nil ends that.
+	Interrupt(done <-chan struct{})
+	// Written returns the bytes of JSON bound so far.
+	Written() int64
+	Close() error
+}
+
+// access says what a connection is for.
+type access int
+
+const (
+	forWriting    access = iota
+	forReading           // of a database that somebody writes
+	forReadingRaw        // of files that nobody writes and that may not be touched: no WAL is looked at
+)
+
+const busyTimeout = 5 * time.Second
+
+// zombieConn is a dbConn of zombiezen.com/go/sqlite.
+type zombieConn struct {
+	c       *zs.Conn
+	stmts   map[string]*zombieStmt
+	written int64
+}
+
+// openZombie opens the database file, which must exist. No part of its path may be a symbolic link.
+func openZombie(path string, a access) (dbConn, error) {
+	const noFollow zs.OpenFlags = 0x01000000 // SQLITE_OPEN_NOFOLLOW
+	flags := zs.OpenReadWrite | noFollow
+	switch a {
+	case forReading:
+		flags = zs.OpenReadOnly | noFollow
+	case forReadingRaw:
+		flags = zs.OpenReadOnly | zs.OpenURI
+		path = fileURI(path) + "?immutable=1"
+	}
+	c, err := zs.OpenConn(path, flags)
+	if err != nil {
+		return nil, classify(err)
+	}
+	c.SetBusyTimeout(busyTimeout)
+	if err := c.SetDefensive(true); err != nil {
+		_ = c.Close()
+		return nil, classify(err)
+	}
+	return &zombieConn{c: c, stmts: map[string]*zombieStmt{}}, nil
+}
+
+func (z *zombieConn) Prepare(sql string) (sqlstore.Stmt, error) {
+	if st := z.stmts[sql]; st != nil {
+		return st, nil
+	}
+	s, err := z.c.Prepare(sql)
+	if err != nil {
+		return nil, classify(err)
+	}
+	st := &zombieStmt{s, z}
+	z.stmts[sql] = st
+	return st, nil
+}
+
+func (z *zombieConn) Exec(sql string) error {
+	for sql = strings.TrimSpace(sql); sql != ""; {
+		s, rest, err := z.c.PrepareTransient(sql)
+		if err != nil {
+			return classify(err)
+		}
+		sql = strings.TrimSpace(sql[len(sql)-rest:])
+		for row := true; row && err == nil; {
+			row, err = s.Step()
+		}
+		if ferr := s.Finalize(); err == nil {
+			err = ferr
+		}
+		if err != nil {
+			return classify(err)
+		}
+	}
+	return nil
+}
+
+func (z *zombieConn) InTransaction() bool            { return !z.c.AutocommitEnabled() }
+func (z *zombieConn) Interrupt(done <-chan struct{}) { z.c.SetInterrupt(done) }
+func (z *zombieConn) Written() int64                 { return z.written }
+
+func (z *zombieConn) Close() error {
+	z.stmts = nil
+	return classify(z.c.Close())
+}
+
+type zombieStmt struct {
+	s *zs.Stmt
+	z *zombieConn
+}
+
+func (st *zombieStmt) BindInt(i int, v int64)   { st.s.BindInt64(i, v) }
+func (st *zombieStmt) BindText(i int, v string) { st.s.BindText(i, v) }
+
+// BindJSON binds text without making a string of it first: the driver copies what it is given.
+func (st *zombieStmt) BindJSON(i int, v []byte) {
+	if v == nil {
+		st.s.BindNull(i)
+		return
+	}
+	st.z.written += int64(len(v))
+	st.s.BindText(i, unsafe.String(unsafe.SliceData(v), len(v)))
+}
+
+func (st *zombieStmt) Step() (bool, error) {
+	row, err := st.s.Step()
+	return row, classify(err)
+}
+
+func (st *zombieStmt) Int(col int) int64             { return st.s.ColumnInt64(col) }
+func (st *zombieStmt) Text(col int) string           { return st.s.ColumnText(col) }
+func (st *zombieStmt) Len(col int) int               { return st.s.ColumnLen(col) }
+func (st *zombieStmt) Bytes(col int, buf []byte) int { return st.s.ColumnBytes(col, buf) }
+func (st *zombieStmt) Reset() error {
+	// What went wrong was already the answer of Step.
+	_ = st.s.Reset()
+	return nil
+}

@@ -1,0 +1,233 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+const (
+	dbName     = "cairn.db"
+	markerName = "store-id"
+	backupDir  = "backup"
+)
+
+// home is the folder of a store.
+type home struct {
+	dir        string // absolute, no symbolic links in it
+	path       string // of the database
+	migrations fs.FS
+}
+
+// findHome returns the folder, made if need be.
+func findHome(cfg Config) (*home, error) {
+	if cfg.Dir == "" {
+		return nil, errors.New("open database: no folder given")
+	}
+	if !cfg.ReadOnly {
+		if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+			return nil, unavailable("create the data folder: %w", err)
+		}
+	}
+	dir, err := filepath.Abs(cfg.Dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, unavailable("find the data folder: %w", err)
+	}
+	return &home{dir: dir, path: filepath.Join(dir, dbName), migrations: embedded()}, nil
+}
+
+func (h *home) size(suffix string) int64 {
+	info, err := os.Lstat(h.path + suffix)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func (h *home) exists() bool { return h.size("") > 0 }
+
+// marker returns the id in the marker file, "" if there is none.
+func (h *home) marker() (string, error) {
+	b, err := os.ReadFile(filepath.Join(h.dir, markerName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(b)), err
+}
+
+// prepare sees to a database file. It reports whether the last process that had it open did not close it.
+func (h *home) prepare() (unclean bool, err error) {
+	id, err := h.marker()
+	if err != nil {
+		return false, unavailable("read %s: %w", markerName, err)
+	}
+	if h.exists() {
+		return h.size("-wal") > 0, nil
+	}
+	if id != "" {
+		return false, unavailable("the database %s of store %s is missing or empty, and a new one would hide that; %s",
+			h.path, id, h.advice())
+	}
+	f, err := os.OpenFile(h.path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+	if err != nil {
+		return false, unavailable("create database: %w", err)
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil { // whatever the umask says
+		return false, unavailable("create database: %w", err)
+	}
+	return false, syncDir(h.dir)
+}
+
+// advice says what can be done about a database that is lost.
+func (h *home) advice() string {
+	backups, _ := filepath.Glob(filepath.Join(h.dir, backupDir, "*.db"))
+	hint := fmt.Sprintf("to begin anew, remove %s", filepath.Join(h.dir, markerName))
+	if h.exists() {
+		hint = "what can be read can be salvaged into a new folder"
+	}
+	if len(backups) == 0 {
+		return "there are no backups; " + hint
+	}
+	return fmt.Sprintf("the backups are %s: copy one to %s; %s", strings.Join(backups, ", "), h.path, hint)
+}
+
+func (h *home) openWriter() (dbConn, error) {
+	return h.open(forWriting, `
+		PRAGMA journal_mode = WAL;
+		PRAGMA synchronous = NORMAL;
+		PRAGMA wal_autocheckpoint = 8000;
+		PRAGMA journal_size_limit = 4194304;
+		PRAGMA cache_size = -4096;`)
+}
+
+func (h *home) openReader() (dbConn, error) { return h.open(forReading, readerPragmas) }
+
+const readerPragmas = `PRAGMA cache_size = -1024;`
+
+const commonPragmas = `
+	PRAGMA foreign_keys = ON;
+	PRAGMA trusted_schema = OFF;
+	PRAGMA cell_size_check = ON;
+	PRAGMA temp_store = MEMORY;
+	PRAGMA mmap_size = 0;`
+
+func (h *home) open(a access, pragmas string) (dbConn, error) {
+	c, err := openZombie(h.path, a)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Exec(commonPragmas + pragmas); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// readerOf returns how to open a database that nobody may write. Without a log, it needs no helper files beside it.
+func (h *home) readerOf() (func() (dbConn, error), error) {
+	if !h.exists() {
+		return nil, unavailable("there is no database %s", h.path)
+	}
+	c, err := h.openReader()
+	if err == nil {
+		err = snapshot(c)
+		_ = c.Close()
+	}
+	if err == nil {
+		return h.openReader, nil
+	}
+	if h.size("-wal") > 0 {
+		return nil, unavailable("read %s: %w; its log can only be read where files can be created beside it: copy the folder", h.path, err)
+	}
+	return func() (dbConn, error) { return h.open(forReadingRaw, readerPragmas) }, nil
+}
+
+// ready checks the database, brings it up to date and returns its id.
+func (h *home) ready(ctx context.Context, c dbConn, version string, unclean bool) (string, error) {
+	if unclean {
+		if err := quickCheck(ctx, c); err != nil {
+			return "", err
+		}
+	}
+	if err := h.migrate(ctx, c, version); err != nil {
+		return "", err
+	}
+	id, err := metaValue(c, "store-id")
+	if err != nil {
+		return "", unavailable("read the store's id: %w", err)
+	}
+	marked, err := h.marker()
+	switch {
+	case err != nil:
+		return "", unavailable("read %s: %w", markerName, err)
+	case marked == "":
+		err = writeFile(filepath.Join(h.dir, markerName), []byte(id+"\n"))
+	case marked != id:
+		err = unavailable("the database %s is that of store %s, but %s says that store %s belongs here; bring back the right one, "+
+			"or remove %[3]s to accept it", h.path, id, filepath.Join(h.dir, markerName), marked)
+	}
+	return id, err
+}
+
+// writeFile writes a new file that survives a power cut.
+func writeFile(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|noFollow, 0o600)
+	if err != nil {
+		return unavailable("write %s: %w", filepath.Base(path), err)
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
+		return unavailable("write %s: %w", filepath.Base(path), err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+func fileURI(path string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+}
+
+// quickCheck looks for damage, for a second at most: what it did not reach is found when it is read.
+func quickCheck(ctx context.Context, c dbConn) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	c.Interrupt(ctx.Done())
+	defer c.Interrupt(nil)
+	problems, err := integrity(c, "PRAGMA quick_check(3)")
+	switch {
+	case codeOf(err) == codeInterrupt:
+		return nil
+	case err != nil:
+		return err
+	case len(problems) > 0:
+		return &store.Damage{Seq: -1, Detail: strings.Join(problems, "; ")}
+	}
+	return nil
+}
+
+// integrity returns what a check finds wrong.
+func integrity(c dbConn, pragma string) (problems []string, err error) {
+	err = query(c, pragma, func(r row) {
+		if p := r.Text(0); p != "ok" {
+			problems = append(problems, p)
+		}
+	})
+	return problems, err
+}

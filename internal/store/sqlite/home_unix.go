@@ -1,0 +1,23 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"os"
+	"syscall"
+)
+
+const noFollow = syscall.O_NOFOLLOW
+
+// syncDir makes what was created in the folder last.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return unavailable("sync folder: %w", err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return unavailable("sync folder: %w", err)
+	}
+	return nil
+}

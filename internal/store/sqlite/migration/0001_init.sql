@@ -1,0 +1,103 @@
+CREATE TABLE event (
+	position INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,
+	session_id TEXT NOT NULL,
+	seq INTEGER NOT NULL,
+	kind TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	crc INTEGER NOT NULL,
+	data TEXT,
+	private TEXT,
+	UNIQUE (session_id, seq, kind)
+);
+
+CREATE TABLE session (
+	id TEXT PRIMARY KEY NOT NULL,
+	project_id TEXT NOT NULL,
+	parent_id TEXT NOT NULL,
+	directory TEXT NOT NULL,
+	subpath TEXT NOT NULL,
+	title TEXT NOT NULL,
+	time_created INTEGER NOT NULL,
+	time_updated INTEGER NOT NULL,
+	time_archived INTEGER NOT NULL,
+	unfinished INTEGER NOT NULL DEFAULT 0,
+	crc INTEGER NOT NULL,
+	data TEXT NOT NULL
+);
+CREATE INDEX session_by_time ON session (time_created, id);
+CREATE INDEX session_by_project ON session (project_id, time_created, id);
+CREATE INDEX session_by_directory ON session (directory, time_created, id);
+CREATE INDEX session_by_parent ON session (parent_id, time_created, id);
+CREATE INDEX session_unfinished ON session (id) WHERE unfinished = 1;
+
+CREATE TABLE message (
+	id TEXT NOT NULL UNIQUE,
+	session_id TEXT NOT NULL,
+	seq INTEGER NOT NULL,
+	type TEXT NOT NULL,
+	call_id TEXT NOT NULL,
+	crc INTEGER NOT NULL,
+	data TEXT NOT NULL,
+	UNIQUE (session_id, seq)
+);
+CREATE INDEX message_by_type ON message (session_id, type, seq);
+
+CREATE TABLE input (
+	id TEXT PRIMARY KEY NOT NULL,
+	session_id TEXT NOT NULL,
+	delivery TEXT NOT NULL,
+	admitted_seq INTEGER NOT NULL,
+	promoted_seq INTEGER,
+	rank INTEGER NOT NULL,
+	crc INTEGER NOT NULL,
+	data TEXT NOT NULL
+);
+CREATE INDEX input_by_session ON input (session_id, promoted_seq, rank, admitted_seq);
+
+CREATE TABLE epoch (
+	session_id TEXT PRIMARY KEY NOT NULL,
+	baseline TEXT NOT NULL,
+	baseline_seq INTEGER NOT NULL,
+	snapshot TEXT,
+	revision INTEGER NOT NULL,
+	crc INTEGER NOT NULL
+);
+
+CREATE TABLE ask (
+	id TEXT PRIMARY KEY NOT NULL,
+	session_id TEXT NOT NULL,
+	seq INTEGER NOT NULL,
+	pending INTEGER NOT NULL,
+	time INTEGER NOT NULL,
+	crc INTEGER NOT NULL,
+	data TEXT NOT NULL
+);
+CREATE INDEX ask_by_session ON ask (session_id, seq);
+CREATE INDEX ask_pending ON ask (time) WHERE pending = 1;
+
+CREATE TABLE approval (
+	id TEXT PRIMARY KEY NOT NULL,
+	project_id TEXT NOT NULL,
+	action TEXT NOT NULL,
+	resource TEXT NOT NULL,
+	time INTEGER NOT NULL,
+	crc INTEGER NOT NULL,
+	UNIQUE (project_id, action, resource)
+);
+
+CREATE TABLE spend (
+	session_id TEXT NOT NULL,
+	seq INTEGER NOT NULL,
+	time INTEGER NOT NULL,
+	crc INTEGER NOT NULL,
+	data TEXT NOT NULL,
+	PRIMARY KEY (session_id, seq)
+) WITHOUT ROWID;
+CREATE INDEX spend_by_time ON spend (time);
+
+CREATE TABLE meta (
+	key TEXT PRIMARY KEY NOT NULL,
+	value TEXT NOT NULL
+) WITHOUT ROWID;
+INSERT INTO meta (key, value) VALUES ('position', '0');

@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/store/sqlstore"
+)
+
+// planned explains every statement that is prepared through it.
+type planned struct {
+	dbConn
+	t     *testing.T
+	plans map[string]string
+}
+
+func (p *planned) Prepare(sql string) (sqlstore.Stmt, error) {
+	if _, known := p.plans[sql]; !known {
+		var steps []string
+		st, err := p.dbConn.Prepare("EXPLAIN QUERY PLAN " + sql)
+		if err == nil {
+			err = each(st, func(r row) { steps = append(steps, r.Text(3)) })
+		}
+		if err != nil {
+			p.t.Errorf("%s: %v", sql, err)
+		}
+		p.plans[sql] = strings.Join(steps, "; ")
+	}
+	return p.dbConn.Prepare(sql)
+}
+
+// No statement of a hot path scans a table or sorts what may be long.
+func TestPlansUseIndexes(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir).Close()
+	h, err := findHome(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := h.openWriter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	p := &planned{conn, t, map[string]string{}}
+	tx := sqlstore.NewTx(p)
+	use(t, tx)
+	for sql, plan := range p.plans {
+		if strings.Contains(sql, "FROM approval") || strings.Contains(sql, "ask WHERE ?1 = ''") {
+			continue // few rows, or a question that is asked rarely
+		}
+		if strings.Contains(plan, "TEMP B-TREE") && !sortsFew(sql) {
+			t.Errorf("%s\n\tsorts: %s", sql, plan)
+		}
+		for step := range strings.SplitSeq(plan, "; ") {
+			if table, ok := strings.CutPrefix(step, "SCAN "); ok && !scansLittle(sql, table) {
+				t.Errorf("%s\n\tscans: %s", sql, plan)
+			}
+		}
+	}
+}
+
+// sortsFew reports whether what is sorted is one session's inbox, asks or costs, or what is unfinished.
+func sortsFew(sql string) bool {
+	for _, few := range []string{"FROM input", "FROM ask", "FROM spend", "unfinished = 1"} {
+		if strings.Contains(sql, few) {
+			return true
+		}
+	}
+	return false
+}
+
+func scansLittle(sql, table string) bool {
+	switch {
+	case strings.HasPrefix(table, "CONSTANT ROW"), strings.HasPrefix(table, "json_each"), strings.HasPrefix(table, "session USING INDEX session_unfinished"):
+		return true
+	default: // the end of the feed
+		return table == "event" && strings.Contains(sql, "DESC LIMIT 1")
+	}
+}
+
+func use(t *testing.T, tx *sqlstore.Tx) {
+	t.Helper()
+	q := store.MessageQuery{After: -1}
+	calls := []error{
+		second(tx.Head("a")), second(tx.Events("a", -1, 0)), second(tx.Events("a", -1, 0, session.KindCreated)), second(tx.Feed(0, 10)), second(tx.FeedHead()),
+		third(tx.Session("a")), second(tx.Unfinished(1)),
+		second(tx.Messages("a", q)), second(tx.Messages("a", store.MessageQuery{Newest: true})), third(tx.Message("a", "m")),
+		third(tx.NewestOf("a", session.TypeUser)), third(tx.ShellByCall("a", "c")),
+		third(tx.Input("m")), second(tx.Pending("a", "", 0)), second(tx.CountPending("a")), third(tx.Epoch("a")),
+		third(tx.Ask("a")), second(tx.Asks("a", true)), second(tx.Asks("", true)), second(tx.Asks("", false)),
+		second(tx.Approvals("")), second(tx.Spent("a", 0)), second(tx.Spent("", 0)),
+		second(tx.InsertEvent(store.Row{ID: "e", SessionID: "a", Kind: "k", Data: []byte("1")})),
+		tx.PutSession(&session.Session{ID: "a"}), tx.SetUnfinished("a", true),
+		tx.PutMessage("a", &session.User{Head: session.Head{ID: "m", Type: session.TypeUser}}), tx.DeleteMessages("a", 0),
+		tx.PutInput(&session.Input{ID: "m", SessionID: "a"}), tx.DeleteInput("m"),
+		tx.PutEpoch("a", store.Epoch{}), tx.DeleteEpoch("a"), tx.PutAsk(&store.AskRow{PendingAsk: session.PendingAsk{ID: "q", SessionID: "a"}}),
+		tx.PutApproval(store.Approval{ID: "p"}), second(tx.DeleteApproval("p")), tx.AddSpend(store.Spend{SessionID: "a"}),
+		tx.DeleteSession("a"),
+	}
+	root, child := session.ID(""), session.ID("a")
+	for _, q := range []store.SessionQuery{{}, {ProjectID: "p"}, {Directory: "d"}, {ParentID: &root}, {ParentID: &child}} {
+		calls = append(calls, second(tx.Sessions(q)))
+		q.Oldest = true
+		calls = append(calls, second(tx.Sessions(q)))
+	}
+	for i, err := range calls {
+		if err != nil {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error        { return err }
+func third[T any](_ T, _ bool, err error) error { return err }

@@ -1,0 +1,348 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/store/sqlstore"
+)
+
+const (
+	maxBatch = 256  // transactions that share one commit
+	maxQueue = 1024 // transactions that wait; more wait for a place
+)
+
+// writer runs all transactions of a store, one after the other, on one connection. Those that wait together share one
+// commit: each runs in a savepoint, and all are answered when it is done (group commit). A batch is synced if one of
+// its transactions is Durable.
+//
+// One goroutine (run) owns everything below queue.
+type writer struct {
+	open  func() (dbConn, error)
+	queue chan *op
+	done  chan struct{} // closed when run has ended
+
+	conn    dbConn // nil after a failure, until it is opened again
+	held    *op    // taken from the queue for the next batch
+	synced  bool   // the connection's commits are synced
+	suspect bool   // a sync failed: earlier commits may be in memory only
+	pages   int64  // estimate of what the log holds and the database does not
+	written int64  // conn.Written at the last estimate
+	batch   batch
+}
+
+// op is one transaction and its answer.
+type op struct {
+	durable bool
+	f       func(store.Tx) error
+	state   atomic.Int32
+	answer  chan error // of capacity 1
+}
+
+const (
+	opQueued int32 = iota
+	opBegun
+	opGiven // up, by its caller
+)
+
+// batch is the transaction that is running.
+type batch struct {
+	begun bool
+	sync  bool
+	ops   []*op // those that ran well and wait for the commit
+	size  int   // all that were taken
+	at    *op   // running
+}
+
+func newWriter(conn dbConn, open func() (dbConn, error)) *writer {
+	return &writer{open: open, conn: conn, queue: make(chan *op, maxQueue), done: make(chan struct{})}
+}
+
+// update hands f to the writer and waits for the answer. ctx counts until f begins.
+func (w *writer) update(ctx context.Context, d store.Durability, f func(store.Tx) error) error {
+	o := &op{durable: d == store.Durable, f: f, answer: make(chan error, 1)}
+	select {
+	case w.queue <- o:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-o.answer:
+		return err
+	case <-ctx.Done():
+		if o.state.CompareAndSwap(opQueued, opGiven) {
+			return context.Cause(ctx)
+		}
+		return <-o.answer
+	}
+}
+
+// run serves the queue until it is closed.
+func (w *writer) run() {
+	clean := false
+	defer func() {
+		if !clean { // a transaction's function ended this goroutine; another one goes on
+			w.abandon()
+			go w.run()
+		}
+	}()
+	for {
+		o, ok := w.next()
+		if !ok {
+			break
+		}
+		w.serve(o)
+		w.checkpoint()
+	}
+	clean = true
+	if w.conn != nil {
+		_ = w.conn.Close()
+	}
+	close(w.done)
+}
+
+func (w *writer) next() (*op, bool) {
+	if o := w.held; o != nil {
+		w.held = nil
+		return o, true
+	}
+	o, ok := <-w.queue
+	return o, ok
+}
+
+// more returns an op that waits, nil if there is none.
+func (w *writer) more() *op {
+	if w.batch.size >= maxBatch {
+		return nil
+	}
+	select {
+	case o := <-w.queue: // nil if closed
+		return o
+	default:
+		return nil
+	}
+}
+
+// serve runs a batch that begins with first, and whatever arrives while it runs.
+func (w *writer) serve(first *op) {
+	w.batch = batch{ops: w.batch.ops[:0], size: 1}
+	taken := []*op{first}
+	for o := w.more(); o != nil; o = w.more() {
+		taken = append(taken, o)
+		w.batch.size++
+	}
+	for _, o := range taken {
+		w.batch.sync = w.batch.sync || o.durable
+	}
+	if err := w.ready(); err != nil {
+		for _, o := range taken {
+			o.answer <- err
+		}
+		return
+	}
+	for _, o := range taken {
+		w.execute(o)
+	}
+	for o := w.more(); o != nil; o = w.more() {
+		if o.durable && !w.batch.sync {
+			w.held = o
+			break
+		}
+		w.batch.size++
+		w.execute(o)
+	}
+	w.commit()
+}
+
+// ready sees to a connection that can be relied on, with the right synchronous setting.
+func (w *writer) ready() error {
+	if w.conn == nil {
+		conn, err := w.open()
+		if err != nil {
+			return unavailable("reopen database: %w", err)
+		}
+		w.conn, w.synced, w.written = conn, false, 0
+	}
+	if w.suspect {
+		// The kernel may have dropped what it could not write and not say so again. Copying the log into the database
+		// writes it anew, and syncs.
+		if err := w.flush(); err != nil {
+			return unavailable("an earlier sync failed and the log cannot be written again: %w", err)
+		}
+		w.suspect = false
+	}
+	if w.synced == w.batch.sync {
+		return nil
+	}
+	level := "NORMAL"
+	if w.batch.sync {
+		level = "FULL"
+	}
+	if err := w.conn.Exec("PRAGMA synchronous = " + level); err != nil {
+		return unavailable("set synchronous: %w", err)
+	}
+	w.synced = w.batch.sync
+	return nil
+}
+
+// execute runs one transaction within the batch.
+func (w *writer) execute(o *op) {
+	if !o.state.CompareAndSwap(opQueued, opBegun) {
+		return
+	}
+	b := &w.batch
+	b.at = o
+	nested := len(b.ops) > 0 // alone, it can be undone with the whole transaction
+	if err := w.begin(nested); err != nil {
+		w.undo(o, unavailable("begin: %w", err))
+		return
+	}
+	tx := sqlstore.NewTx(w.conn)
+	err := call(o.f, store.Tx(tx))
+	tx.End()
+	b.at = nil
+	switch {
+	case !w.conn.InTransaction(): // SQLite rolled back everything
+		if err == nil {
+			err = unavailable("the database ended the transaction")
+		}
+		w.undo(o, err)
+	case err != nil:
+		o.answer <- w.rollback(nested, err)
+	case nested && w.conn.Exec("RELEASE op") != nil:
+		w.undo(o, unavailable("release savepoint"))
+	default:
+		b.ops = append(b.ops, o)
+	}
+}
+
+func (w *writer) begin(nested bool) error {
+	if !w.batch.begun {
+		if err := execute(w.conn, "BEGIN IMMEDIATE"); err != nil {
+			return err
+		}
+		w.batch.begun = true
+	}
+	if nested {
+		return execute(w.conn, "SAVEPOINT op")
+	}
+	return nil
+}
+
+// rollback undoes what the transaction that failed with err did, and returns err.
+func (w *writer) rollback(nested bool, err error) error {
+	if nested {
+		if w.conn.Exec("ROLLBACK TO op; RELEASE op") != nil {
+			w.fail(unavailable("roll back: a neighbouring transaction failed"))
+		}
+		return err
+	}
+	if w.conn.Exec("ROLLBACK") != nil {
+		w.drop()
+	}
+	w.batch.begun = false
+	return err
+}
+
+// undo answers o with err, and everybody else in the batch with a failure.
+func (w *writer) undo(o *op, err error) {
+	w.batch.at = nil
+	o.answer <- err
+	w.fail(unavailable("the shared transaction was rolled back: %w", err))
+}
+
+// fail answers the whole batch with err and leaves the connection without a transaction.
+func (w *writer) fail(err error) {
+	for _, o := range w.batch.ops {
+		o.answer <- err
+	}
+	w.batch.ops = w.batch.ops[:0]
+	w.batch.begun = false
+	if w.conn != nil && w.conn.InTransaction() && w.conn.Exec("ROLLBACK") != nil {
+		w.drop()
+	}
+}
+
+// drop gives the connection up; the next batch opens another.
+func (w *writer) drop() {
+	_ = w.conn.Close()
+	w.conn = nil
+}
+
+// abandon ends a batch whose running function did not return.
+func (w *writer) abandon() {
+	err := errors.New("the function of the transaction ended its goroutine")
+	if o := w.batch.at; o != nil {
+		w.undo(o, err)
+	}
+}
+
+// commit makes the batch last and answers.
+func (w *writer) commit() {
+	if !w.batch.begun {
+		return
+	}
+	ctx := context.Background()
+	if err := fault.Point(ctx, fault.StorePreCommit); err != nil {
+		w.fail(unavailable("commit: %w", err))
+		return
+	}
+	if err := execute(w.conn, "COMMIT"); err != nil {
+		w.failedCommit(err)
+		return
+	}
+	w.batch.begun = false
+	w.estimate()
+	unknown := fault.Point(ctx, fault.StorePostCommit)
+	for _, o := range w.batch.ops {
+		err := unknown
+		if err == nil {
+			err = fault.Point(ctx, fault.StorePreAnswer)
+		}
+		if err != nil {
+			err = fmt.Errorf("%w: %w: %w", store.ErrUnavailable, store.ErrUncertain, err)
+		}
+		o.answer <- err
+	}
+	w.batch.ops = w.batch.ops[:0]
+}
+
+func (w *writer) failedCommit(err error) {
+	if !uncertain(err) {
+		w.fail(unavailable("commit: %w", err))
+		return
+	}
+	w.suspect = true
+	w.fail(fmt.Errorf("%w: %w: commit: %w", store.ErrUnavailable, store.ErrUncertain, err))
+	if w.conn != nil {
+		w.drop()
+	}
+}
+
+// execute runs a prepared statement without parameters.
+func execute(c dbConn, sql string) error {
+	st, err := c.Prepare(sql)
+	if err != nil {
+		return err
+	}
+	_, err = st.Step()
+	if rerr := st.Reset(); err == nil {
+		err = rerr
+	}
+	return err
+}
+
+// call turns a panic of f into an error.
+func call[T any](f func(T) error, v T) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic in transaction: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return f(v)
+}

@@ -1,0 +1,156 @@
+package sqlstore
+
+import (
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+const askColumns = `SELECT id, session_id, seq, crc, data FROM ask `
+
+const getAsk = askColumns + `WHERE id = ?1`
+
+// Ask implements store.AskReader.
+func (r *Reader) Ask(a session.AskID) (*store.AskRow, bool, error) {
+	c := r.call(getAsk)
+	c.text(string(a))
+	asks, err := r.readAsks(&c, a)
+	if err != nil || len(asks) == 0 {
+		return nil, false, err
+	}
+	return asks[0], true, nil
+}
+
+const (
+	asksOf  = askColumns + `WHERE session_id = ?1 AND (?2 = 0 OR pending = 1) ORDER BY seq, id`
+	asksAll = askColumns + `WHERE ?1 = '' AND (?2 = 0 OR pending = 1) ORDER BY time, session_id, seq, id`
+	pendAll = askColumns + `WHERE ?1 = '' AND ?2 = 1 AND pending = 1 ORDER BY time, session_id, seq, id`
+)
+
+// Asks implements store.AskReader.
+func (r *Reader) Asks(id session.ID, pendingOnly bool) ([]*store.AskRow, error) {
+	sql := asksOf
+	switch {
+	case id == "" && pendingOnly:
+		sql = pendAll
+	case id == "":
+		sql = asksAll
+	}
+	c := r.call(sql)
+	c.text(string(id))
+	c.bool(pendingOnly)
+	return r.readAsks(&c, id, id == "")
+}
+
+// readAsks reads the rows of askColumns; lenient leaves out damaged ones.
+func (r *Reader) readAsks(c *call, about any, lenient bool) ([]*store.AskRow, error) {
+	out := []*store.AskRow{}
+	for c.next() {
+		id, data := session.AskID(c.st.Text(0)), r.scratch(c, 4)
+		if c.st.Int(3) != r.sumAsk(id, data) {
+			if lenient {
+				continue
+			}
+			c.err = damaged(session.ID(c.st.Text(1)), c.st.Int(2), "ask "+string(id))
+			break
+		}
+		a, err := decode[store.AskRow](data)
+		if err != nil {
+			c.err = err
+			break
+		}
+		out = append(out, a)
+	}
+	if err := c.end("read asks of", about); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+const upsertAsk = `INSERT INTO ask (id, session_id, seq, pending, time, crc, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+	ON CONFLICT (id) DO UPDATE SET seq = ?3, pending = ?4, time = ?5, crc = ?6, data = ?7 WHERE session_id = ?2
+	RETURNING 1`
+
+// PutAsk implements store.AskWriter.
+func (t *Tx) PutAsk(a *store.AskRow) error {
+	data, err := encode(a)
+	if err != nil {
+		return fmt.Errorf("put ask %s: %w", a.ID, err)
+	}
+	c := t.call(upsertAsk)
+	c.text(string(a.ID))
+	c.text(string(a.SessionID))
+	c.int(a.Seq)
+	c.bool(a.Reply == "")
+	c.int(a.Time)
+	c.int(t.sumAsk(a.ID, data))
+	c.json(data)
+	put, err := c.run("put ask", a.ID)
+	if err == nil && !put {
+		return session.Conflict("ask", string(a.ID), "is used by another session")
+	}
+	return err
+}
+
+const approvals = `SELECT id, project_id, action, resource, time, crc FROM approval
+	WHERE ?1 = '' OR project_id = ?1 ORDER BY time, id`
+
+// Approvals implements store.AskReader.
+func (r *Reader) Approvals(p session.ProjectID) ([]store.Approval, error) {
+	c := r.call(approvals)
+	c.text(string(p))
+	out := []store.Approval{}
+	for c.next() {
+		a := store.Approval{
+			ID: c.st.Text(0), ProjectID: session.ProjectID(c.st.Text(1)), Action: c.st.Text(2), Resource: c.st.Text(3), Time: c.st.Int(4),
+		}
+		if c.st.Int(5) == r.sumApproval(&a) { // what is damaged allows nothing
+			out = append(out, a)
+		}
+	}
+	if err := c.end("read approvals of", p); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+const sameApproval = `SELECT project_id = ?1 AND action = ?2 AND resource = ?3 FROM approval
+	WHERE id = ?4 OR (project_id = ?1 AND action = ?2 AND resource = ?3) ORDER BY 1 DESC LIMIT 1`
+
+const insertApproval = `INSERT INTO approval (id, project_id, action, resource, time, crc) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`
+
+// PutApproval implements store.AskWriter.
+func (t *Tx) PutApproval(a store.Approval) error {
+	c := t.call(sameApproval)
+	c.text(string(a.ProjectID))
+	c.text(a.Action)
+	c.text(a.Resource)
+	c.text(a.ID)
+	exists := c.next()
+	same := exists && c.st.Int(0) == 1
+	if err := c.end("put approval", a.ID); err != nil || same {
+		return err
+	}
+	if exists {
+		return session.Conflict("approval", a.ID, "exists for something else")
+	}
+	c = t.call(insertApproval)
+	c.text(a.ID)
+	c.text(string(a.ProjectID))
+	c.text(a.Action)
+	c.text(a.Resource)
+	c.int(a.Time)
+	c.int(t.sumApproval(&a))
+	_, err := c.run("put approval", a.ID)
+	return err
+}
+
+const deleteApproval = `DELETE FROM approval WHERE id = ?1 RETURNING 1`
+
+// DeleteApproval implements store.AskWriter.
+func (t *Tx) DeleteApproval(id string) (bool, error) {
+	c := t.call(deleteApproval)
+	c.text(id)
+	return c.run("delete approval", id)
+}

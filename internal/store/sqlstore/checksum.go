@@ -1,0 +1,88 @@
+package sqlstore
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// The canonical bytes of a row are the table's name and its key fields, texts with their length before them and
+// numbers in eight bytes, little end first; then the stored bytes of its data.
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func appendText[S ~string](b []byte, s S) []byte {
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(s)))
+	return append(b, s...)
+}
+
+func appendInt(b []byte, v int64) []byte { return binary.LittleEndian.AppendUint64(b, uint64(v)) }
+
+func sum(key []byte, data ...[]byte) int64 {
+	c := crc32.Update(0, castagnoli, key)
+	for _, d := range data {
+		c = crc32.Update(c, castagnoli, d)
+	}
+	return int64(c)
+}
+
+// Checksum returns the CRC32C of an event: over its session, seq, kind, version, id, data and private part.
+func Checksum(row *store.Row) int64 {
+	var r Reader
+	return r.sumEvent(row)
+}
+
+func (r *Reader) sumEvent(e *store.Row) int64 {
+	k := appendText(r.key[:0], "event")
+	k = appendText(k, e.SessionID)
+	k = appendInt(k, e.Seq)
+	k = appendText(k, e.Kind)
+	k = appendInt(k, int64(e.Version))
+	k = appendText(k, e.ID)
+	r.key = appendInt(k, int64(len(e.Data)))
+	return sum(r.key, e.Data, e.Private)
+}
+
+func (r *Reader) sumSession(id session.ID, data []byte) int64 {
+	r.key = appendText(appendText(r.key[:0], "session"), id)
+	return sum(r.key, data)
+}
+
+func (r *Reader) sumMessage(id session.ID, m *store.RawMessage) int64 {
+	k := appendText(appendText(r.key[:0], "message"), id)
+	k = appendInt(k, m.Seq)
+	k = appendText(k, m.ID)
+	r.key = appendText(k, m.Type)
+	return sum(r.key, m.Data)
+}
+
+func (r *Reader) sumInput(id session.MessageID, data []byte) int64 {
+	r.key = appendText(appendText(r.key[:0], "input"), id)
+	return sum(r.key, data)
+}
+
+func (r *Reader) sumAsk(id session.AskID, data []byte) int64 {
+	r.key = appendText(appendText(r.key[:0], "ask"), id)
+	return sum(r.key, data)
+}
+
+func (r *Reader) sumEpoch(id session.ID, e *store.Epoch) int64 {
+	k := appendText(appendText(r.key[:0], "epoch"), id)
+	k = appendInt(appendInt(k, e.BaselineSeq), e.Revision)
+	r.key = appendText(k, e.Baseline)
+	return sum(r.key, e.Snapshot)
+}
+
+func (r *Reader) sumApproval(a *store.Approval) int64 {
+	k := appendText(appendText(r.key[:0], "approval"), a.ID)
+	k = appendText(appendText(appendText(k, a.ProjectID), a.Action), a.Resource)
+	r.key = appendInt(k, a.Time)
+	return sum(r.key)
+}
+
+func (r *Reader) sumSpend(id session.ID, seq int64, data []byte) int64 {
+	r.key = appendInt(appendText(appendText(r.key[:0], "spend"), id), seq)
+	return sum(r.key, data)
+}

@@ -1,0 +1,168 @@
+package sqlstore
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+const head = `SELECT seq FROM event WHERE session_id = ?1 ORDER BY seq DESC LIMIT 1`
+
+// Head implements store.EventReader.
+func (r *Reader) Head(id session.ID) (int64, error) {
+	c := r.call(head)
+	c.text(string(id))
+	seq := int64(-1)
+	if c.next() {
+		seq = c.st.Int(0)
+	}
+	return seq, c.end("read head of", id)
+}
+
+const eventColumns = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event `
+
+const events = eventColumns + `WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3`
+
+const eventsOfKinds = eventColumns +
+	`WHERE session_id = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?4)) ORDER BY seq LIMIT ?3`
+
+// Events implements store.EventReader. A missing event is damage too.
+func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.Row, error) {
+	sql := events
+	if len(kinds) > 0 {
+		sql = eventsOfKinds
+	}
+	c := r.call(sql)
+	c.text(string(id))
+	c.int(after)
+	c.limit(limit)
+	if len(kinds) > 0 {
+		set, err := json.Marshal(kinds)
+		if err != nil {
+			return nil, err
+		}
+		c.text(string(set))
+	}
+	rows, err := r.readEvents(&c, id)
+	if err != nil || len(kinds) > 0 {
+		return rows, err
+	}
+	want := max(after, -1) + 1
+	for i := range rows {
+		if rows[i].Seq != want {
+			return nil, &store.Damage{SessionID: id, Seq: want, Detail: fmt.Sprintf("the event is missing, seq %d follows", rows[i].Seq)}
+		}
+		want++
+	}
+	return rows, nil
+}
+
+const feed = eventColumns + `WHERE position > ?1 ORDER BY position LIMIT ?2`
+
+// Feed implements store.EventReader.
+func (r *Reader) Feed(after int64, limit int) ([]store.Row, error) {
+	c := r.call(feed)
+	c.int(after)
+	c.limit(limit)
+	return r.readEvents(&c, "")
+}
+
+// readEvents reads the rows of eventColumns: of the session, or of any (""), leaving out damaged ones.
+func (r *Reader) readEvents(c *call, id session.ID) ([]store.Row, error) {
+	out := []store.Row{}
+	var kinds interned
+	for c.next() {
+		e := store.Row{Position: c.st.Int(0), ID: session.EventID(c.st.Text(1)), SessionID: id, Seq: c.st.Int(3)}
+		if stored := c.st.Text(2); id == "" || stored != string(id) {
+			e.SessionID = session.ID(stored)
+		}
+		e.Kind, e.Version = session.Kind(kinds.text(c, 4)), int(c.st.Int(5))
+		e.Data, e.Private = c.bytes(7), c.bytes(8)
+		if c.st.Int(6) != r.sumEvent(&e) {
+			if id == "" {
+				continue
+			}
+			c.err = damaged(e.SessionID, e.Seq, "event")
+			break
+		}
+		out = append(out, e)
+	}
+	if err := c.end("read events of", id); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+const feedHead = `SELECT position FROM event ORDER BY position DESC LIMIT 1`
+
+// FeedHead implements store.EventReader.
+func (r *Reader) FeedHead() (int64, error) {
+	c := r.call(feedHead)
+	var head int64
+	if c.next() {
+		head = c.st.Int(0)
+	}
+	return head, c.end("read head of", "the feed")
+}
+
+// No AUTOINCREMENT: its counter is one more page to write in every commit.
+const insertEvent = `INSERT INTO event (position, id, session_id, seq, kind, version, crc, data, private)
+	SELECT 1 + max(coalesce((SELECT max(position) FROM event), 0), (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'position')),
+		?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
+	WHERE ?3 = 1 + coalesce((SELECT max(seq) FROM event WHERE session_id = ?2), -1)
+	RETURNING position`
+
+// InsertEvent implements store.EventWriter.
+func (t *Tx) InsertEvent(e store.Row) (int64, error) {
+	c := t.call(insertEvent)
+	c.text(string(e.ID))
+	c.text(string(e.SessionID))
+	c.int(e.Seq)
+	c.text(string(e.Kind))
+	c.int(int64(e.Version))
+	c.int(t.sumEvent(&e))
+	c.json(e.Data)
+	c.json(e.Private)
+	var position int64
+	if c.next() {
+		position = c.st.Int(0)
+	}
+	if err := c.end("insert event", e.ID); err != nil {
+		return 0, err
+	}
+	if position == 0 {
+		head, err := t.Head(e.SessionID)
+		if err != nil {
+			return 0, err
+		}
+		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", e.ID, e.Seq, head+1)
+	}
+	return position, nil
+}
+
+// interned gives equal column values one string.
+type interned struct {
+	known map[string]string
+	buf   []byte
+}
+
+func (k *interned) text(c *call, col int) string {
+	n := c.st.Len(col)
+	if cap(k.buf) < n {
+		k.buf = make([]byte, max(n, 64))
+	}
+	k.buf = k.buf[:n]
+	c.st.Bytes(col, k.buf)
+	if s, ok := k.known[string(k.buf)]; ok {
+		return s
+	}
+	if k.known == nil {
+		k.known = map[string]string{}
+	}
+	s := string(k.buf)
+	k.known[s] = s
+	return s
+}

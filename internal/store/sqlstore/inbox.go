@@ -1,0 +1,157 @@
+package sqlstore
+
+import (
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+const inputColumns = `SELECT id, session_id, crc, data FROM input `
+
+const getInput = inputColumns + `WHERE id = ?1`
+
+// Input implements store.InboxReader.
+func (r *Reader) Input(m session.MessageID) (*session.Input, bool, error) {
+	c := r.call(getInput)
+	c.text(string(m))
+	in, err := r.readInputs(&c, m)
+	if err != nil || len(in) == 0 {
+		return nil, false, err
+	}
+	return in[0], true, nil
+}
+
+const pending = inputColumns + `WHERE session_id = ?1 AND promoted_seq IS NULL AND (?2 = '' OR delivery = ?2)
+	ORDER BY rank, admitted_seq, id LIMIT ?3`
+
+// Pending implements store.InboxReader.
+func (r *Reader) Pending(id session.ID, d session.Delivery, limit int) ([]*session.Input, error) {
+	c := r.call(pending)
+	c.text(string(id))
+	c.text(string(d))
+	c.limit(limit)
+	return r.readInputs(&c, id)
+}
+
+func (r *Reader) readInputs(c *call, about any) ([]*session.Input, error) {
+	out := []*session.Input{}
+	for c.next() {
+		id, data := session.MessageID(c.st.Text(0)), r.scratch(c, 3)
+		if c.st.Int(2) != r.sumInput(id, data) {
+			c.err = damaged(session.ID(c.st.Text(1)), -1, "input "+string(id))
+			break
+		}
+		in, err := decode[session.Input](data)
+		if err != nil {
+			c.err = err
+			break
+		}
+		out = append(out, in)
+	}
+	if err := c.end("read inbox", about); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+const countPending = `SELECT count(*) FROM input WHERE session_id = ?1 AND promoted_seq IS NULL`
+
+// CountPending implements store.InboxReader.
+func (r *Reader) CountPending(id session.ID) (int, error) {
+	c := r.call(countPending)
+	c.text(string(id))
+	n := 0
+	if c.next() {
+		n = int(c.st.Int(0))
+	}
+	return n, c.end("count inbox of", id)
+}
+
+const upsertInput = `INSERT INTO input (id, session_id, delivery, admitted_seq, promoted_seq, rank, crc, data)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+	ON CONFLICT (id) DO UPDATE SET delivery = ?3, admitted_seq = ?4, promoted_seq = ?5, rank = ?6, crc = ?7, data = ?8
+		WHERE session_id = ?2
+	RETURNING 1`
+
+// PutInput implements store.InboxWriter.
+func (t *Tx) PutInput(in *session.Input) error {
+	data, err := encode(in)
+	if err != nil {
+		return fmt.Errorf("put input %s: %w", in.ID, err)
+	}
+	c := t.call(upsertInput)
+	c.text(string(in.ID))
+	c.text(string(in.SessionID))
+	c.text(string(in.Delivery))
+	c.int(in.AdmittedSeq)
+	if in.PromotedSeq == nil {
+		c.json(nil)
+	} else {
+		c.int(*in.PromotedSeq)
+	}
+	c.int(in.Order)
+	c.int(t.sumInput(in.ID, data))
+	c.json(data)
+	put, err := c.run("put input", in.ID)
+	if err == nil && !put {
+		return session.Conflict("input", string(in.ID), "is used by another session")
+	}
+	return err
+}
+
+const deleteInput = `DELETE FROM input WHERE id = ?1`
+
+// DeleteInput implements store.InboxWriter.
+func (t *Tx) DeleteInput(m session.MessageID) error {
+	c := t.call(deleteInput)
+	c.text(string(m))
+	_, err := c.run("delete input", m)
+	return err
+}
+
+const getEpoch = `SELECT baseline, baseline_seq, snapshot, revision, crc FROM epoch WHERE session_id = ?1`
+
+// Epoch implements store.EpochReader.
+func (r *Reader) Epoch(id session.ID) (*store.Epoch, bool, error) {
+	c := r.call(getEpoch)
+	c.text(string(id))
+	var e *store.Epoch
+	if c.next() {
+		e = &store.Epoch{Baseline: c.st.Text(0), BaselineSeq: c.st.Int(1), Snapshot: c.bytes(2), Revision: c.st.Int(3)}
+		if c.st.Int(4) != r.sumEpoch(id, e) {
+			c.err = damaged(id, -1, "the context epoch")
+		}
+	}
+	if err := c.end("read epoch of", id); err != nil {
+		return nil, false, err
+	}
+	return e, e != nil, nil
+}
+
+const upsertEpoch = `INSERT INTO epoch (session_id, baseline, baseline_seq, snapshot, revision, crc)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+	ON CONFLICT (session_id) DO UPDATE SET baseline = ?2, baseline_seq = ?3, snapshot = ?4, revision = ?5, crc = ?6`
+
+// PutEpoch implements store.EpochWriter.
+func (t *Tx) PutEpoch(id session.ID, e store.Epoch) error {
+	c := t.call(upsertEpoch)
+	c.text(string(id))
+	c.text(e.Baseline)
+	c.int(e.BaselineSeq)
+	c.json(e.Snapshot)
+	c.int(e.Revision)
+	c.int(t.sumEpoch(id, &e))
+	_, err := c.run("put epoch of", id)
+	return err
+}
+
+const deleteEpoch = `DELETE FROM epoch WHERE session_id = ?1`
+
+// DeleteEpoch implements store.EpochWriter.
+func (t *Tx) DeleteEpoch(id session.ID) error {
+	c := t.call(deleteEpoch)
+	c.text(string(id))
+	_, err := c.run("delete epoch of", id)
+	return err
+}

@@ -1,0 +1,223 @@
+package sqlstore
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+const messageColumns = `SELECT id, seq, type, crc, data FROM message `
+
+const getMessage = messageColumns + `WHERE id = ?2 AND session_id = ?1`
+
+// Message implements store.MessageReader.
+func (r *Reader) Message(id session.ID, m session.MessageID) (session.Message, bool, error) {
+	c := r.call(getMessage)
+	c.text(string(id))
+	c.text(string(m))
+	return r.oneMessage(&c, id)
+}
+
+const newestOf = messageColumns + `WHERE session_id = ?1 AND type = ?2 ORDER BY seq DESC LIMIT 1`
+
+// NewestOf implements store.MessageReader.
+func (r *Reader) NewestOf(id session.ID, t session.MessageType) (session.Message, bool, error) {
+	c := r.call(newestOf)
+	c.text(string(id))
+	c.text(string(t))
+	return r.oneMessage(&c, id)
+}
+
+const shellByCall = messageColumns + `WHERE session_id = ?1 AND type = 'shell' AND call_id = ?2 ORDER BY seq DESC LIMIT 1`
+
+// ShellByCall implements store.MessageReader.
+func (r *Reader) ShellByCall(id session.ID, callID string) (*session.Shell, bool, error) {
+	c := r.call(shellByCall)
+	c.text(string(id))
+	c.text(callID)
+	m, ok, err := r.oneMessage(&c, id)
+	sh, _ := m.(*session.Shell)
+	return sh, ok && sh != nil, err
+}
+
+func (r *Reader) oneMessage(c *call, id session.ID) (session.Message, bool, error) {
+	var found session.Message
+	err := r.eachMessage(c, id, func(row *store.RawMessage) (err error) {
+		found, err = opened(row)
+		return err
+	})
+	return found, found != nil, err
+}
+
+func opened(row *store.RawMessage) (session.Message, error) {
+	m, err := session.DecodeMessage(row.Data)
+	if err != nil {
+		return nil, err
+	}
+	m.Meta().Seq = row.Seq
+	return m, nil
+}
+
+// eachMessage reads the rows of messageColumns. The row is valid during f only.
+func (r *Reader) eachMessage(c *call, id session.ID, f func(*store.RawMessage) error) error {
+	var types interned
+	var row store.RawMessage
+	for c.next() {
+		row = store.RawMessage{
+			ID: session.MessageID(c.st.Text(0)), Seq: c.st.Int(1), Type: session.MessageType(types.text(c, 2)), Data: r.scratch(c, 4),
+		}
+		if c.st.Int(3) != r.sumMessage(id, &row) {
+			c.err = damaged(id, row.Seq, "message")
+			break
+		}
+		if c.err = f(&row); c.err != nil {
+			break
+		}
+	}
+	return c.end("read messages of", id)
+}
+
+const (
+	messagesOld = messageColumns + `WHERE session_id = ?1 AND seq > ?2 AND seq < ?3 ORDER BY seq LIMIT ?4`
+	messagesNew = messageColumns + `WHERE session_id = ?1 AND seq > ?2 AND seq < ?3 ORDER BY seq DESC LIMIT ?4`
+)
+
+func (r *Reader) selectMessages(id session.ID, q store.MessageQuery) call {
+	sql := messagesOld
+	if q.Newest {
+		sql = messagesNew
+	}
+	before := q.Before
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	c := r.call(sql)
+	c.text(string(id))
+	c.int(q.After)
+	c.int(before)
+	c.limit(q.Limit)
+	return c
+}
+
+// Messages implements store.MessageReader.
+func (r *Reader) Messages(id session.ID, q store.MessageQuery) ([]session.Message, error) {
+	c := r.selectMessages(id, q)
+	out := []session.Message{}
+	err := r.eachMessage(&c, id, func(row *store.RawMessage) error {
+		m, err := opened(row)
+		out = append(out, m)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// RawMessages implements store.MessageReader.
+func (r *Reader) RawMessages(id session.ID, q store.MessageQuery) ([]store.RawMessage, error) {
+	c := r.selectMessages(id, q)
+	out := []store.RawMessage{}
+	var mem arena
+	err := r.eachMessage(&c, id, func(row *store.RawMessage) error {
+		m := *row
+		m.Data = mem.clone(row.Data)
+		out = append(out, m)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// arena clones small byte slices into shared blocks, so that a page of rows is few allocations.
+type arena struct{ free []byte }
+
+func (a *arena) clone(b []byte) []byte {
+	const block = 32 << 10
+	if len(b) > block/4 {
+		return append([]byte(nil), b...)
+	}
+	if len(a.free) < len(b) {
+		a.free = make([]byte, block)
+	}
+	c := a.free[:len(b):len(b)]
+	a.free = a.free[len(b):]
+	copy(c, b)
+	return c
+}
+
+const updateMessage = `UPDATE message SET call_id = ?5, crc = ?6, data = ?7
+	WHERE id = ?1 AND session_id = ?2 AND seq = ?3 AND type = ?4
+	RETURNING 1`
+
+const ownerOfMessage = `SELECT session_id, seq, type FROM message WHERE id = ?1`
+
+const insertMessage = `INSERT INTO message (id, session_id, seq, type, call_id, crc, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
+
+// PutMessage implements store.MessageWriter.
+func (t *Tx) PutMessage(id session.ID, m session.Message) error {
+	data, err := encode(m)
+	if err != nil {
+		return fmt.Errorf("put message %s: %w", m.Meta().ID, err)
+	}
+	updated, err := t.putMessage(updateMessage, id, m, data)
+	if err != nil || updated {
+		return err
+	}
+	if err := t.freeMessageID(id, m.Meta()); err != nil {
+		return err
+	}
+	_, err = t.putMessage(insertMessage, id, m, data)
+	return err
+}
+
+// freeMessageID returns an error if the id is used: by another session, or here with another seq or type.
+func (t *Tx) freeMessageID(id session.ID, head *session.Head) error {
+	c := t.call(ownerOfMessage)
+	c.text(string(head.ID))
+	var owner session.ID
+	used := c.next()
+	if used {
+		owner = session.ID(c.st.Text(0))
+	}
+	if err := c.end("put message", head.ID); err != nil || !used {
+		return err
+	}
+	if owner != id {
+		return session.Conflict("message", string(head.ID), "is used by another session")
+	}
+	return fmt.Errorf("put message %s: seq %d or type %s is not that of the stored message", head.ID, head.Seq, head.Type)
+}
+
+func (t *Tx) putMessage(sql string, id session.ID, m session.Message, data []byte) (bool, error) {
+	head := m.Meta()
+	row := store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data}
+	callID := ""
+	if sh, ok := m.(*session.Shell); ok {
+		callID = sh.CallID
+	}
+	c := t.call(sql)
+	c.text(string(head.ID))
+	c.text(string(id))
+	c.int(head.Seq)
+	c.text(string(head.Type))
+	c.text(callID)
+	c.int(t.sumMessage(id, &row))
+	c.json(data)
+	return c.run("put message", head.ID)
+}
+
+const deleteMessages = `DELETE FROM message WHERE session_id = ?1 AND seq > ?2`
+
+// DeleteMessages implements store.MessageWriter.
+func (t *Tx) DeleteMessages(id session.ID, after int64) error {
+	c := t.call(deleteMessages)
+	c.text(string(id))
+	c.int(after)
+	_, err := c.run("delete messages of", id)
+	return err
+}

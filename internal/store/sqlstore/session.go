@@ -1,0 +1,212 @@
+package sqlstore
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+const getSession = `SELECT id, crc, data FROM session WHERE id = ?1`
+
+// Session implements store.SessionReader.
+func (r *Reader) Session(id session.ID) (*session.Session, bool, error) {
+	c := r.call(getSession)
+	c.text(string(id))
+	s, err := r.readSessions(&c, id)
+	if err != nil || len(s) == 0 {
+		return nil, false, err
+	}
+	return s[0], true, nil
+}
+
+// The lists differ in the index that carries them; the other conditions are tested row by row.
+const (
+	listSessions  = `SELECT id, crc, data FROM session WHERE `
+	sessionsWhere = ` AND (?2 = '' OR project_id = ?2) AND (?3 = '' OR directory = ?3) AND (?4 = '*' OR parent_id = ?4)
+		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0'))
+		AND (?6 = '' OR instr(title, ?6) > 0) AND (?7 = 1 OR time_archived = 0) `
+	byDirectory  = `directory = ?3`
+	byProject    = `project_id = ?2`
+	byParent     = `parent_id = ?4`
+	byAny        = `1 = 1`
+	newestFirst  = ` AND (time_created, id) < (?8, ?9) ORDER BY time_created DESC, id DESC LIMIT ?1`
+	oldestFirst  = ` AND (time_created, id) > (?8, ?9) ORDER BY time_created, id LIMIT ?1`
+	sessionsNew  = sessionsWhere + newestFirst
+	sessionsOld  = sessionsWhere + oldestFirst
+	anyParent    = "*"
+	beforeAnyOne = math.MinInt64
+	afterAnyOne  = math.MaxInt64
+)
+
+const (
+	sessionsAnyNew       = listSessions + byAny + sessionsNew
+	sessionsAnyOld       = listSessions + byAny + sessionsOld
+	sessionsProjectNew   = listSessions + byProject + sessionsNew
+	sessionsProjectOld   = listSessions + byProject + sessionsOld
+	sessionsDirectoryNew = listSessions + byDirectory + sessionsNew
+	sessionsDirectoryOld = listSessions + byDirectory + sessionsOld
+	sessionsParentNew    = listSessions + byParent + sessionsNew
+	sessionsParentOld    = listSessions + byParent + sessionsOld
+)
+
+func sessionsSQL(q store.SessionQuery) string {
+	newest, oldest := sessionsAnyNew, sessionsAnyOld
+	switch {
+	case q.ParentID != nil && *q.ParentID != "":
+		newest, oldest = sessionsParentNew, sessionsParentOld
+	case q.Directory != "":
+		newest, oldest = sessionsDirectoryNew, sessionsDirectoryOld
+	case q.ProjectID != "":
+		newest, oldest = sessionsProjectNew, sessionsProjectOld
+	}
+	if q.Oldest {
+		return oldest
+	}
+	return newest
+}
+
+// Sessions implements store.SessionReader.
+func (r *Reader) Sessions(q store.SessionQuery) ([]*session.Session, error) {
+	parent := session.ID(anyParent)
+	if q.ParentID != nil {
+		parent = *q.ParentID
+	}
+	anchor := store.SessionAnchor{Created: afterAnyOne}
+	switch {
+	case q.After != nil:
+		anchor = *q.After
+	case q.Oldest:
+		anchor.Created = beforeAnyOne
+	}
+	c := r.call(sessionsSQL(q))
+	c.limit(q.Limit)
+	c.text(string(q.ProjectID))
+	c.text(q.Directory)
+	c.text(string(parent))
+	c.text(q.Subpath)
+	c.text(strings.ToLower(q.Search))
+	c.bool(q.Archived)
+	c.int(anchor.Created)
+	c.text(string(anchor.ID))
+	return r.readSessions(&c, "")
+}
+
+// readSessions reads id, crc and data: of the session, or of many (""), leaving out damaged ones.
+func (r *Reader) readSessions(c *call, one session.ID) ([]*session.Session, error) {
+	out := []*session.Session{}
+	for c.next() {
+		id := session.ID(c.st.Text(0))
+		data := r.scratch(c, 2)
+		if c.st.Int(1) != r.sumSession(id, data) {
+			if one == "" {
+				continue
+			}
+			c.err = damaged(id, -1, "the session's row")
+			break
+		}
+		s, err := decode[session.Session](data)
+		if err != nil {
+			c.err = err
+			break
+		}
+		out = append(out, s)
+	}
+	if err := c.end("read session", one); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+const unfinished = `SELECT id FROM session WHERE unfinished = 1 ORDER BY time_updated, id LIMIT ?1`
+
+// Unfinished implements store.SessionReader.
+func (r *Reader) Unfinished(limit int) ([]session.ID, error) {
+	c := r.call(unfinished)
+	c.limit(limit)
+	out := []session.ID{}
+	for c.next() {
+		out = append(out, session.ID(c.st.Text(0)))
+	}
+	return out, c.end("list", "unfinished sessions")
+}
+
+// An update that leaves the indexed columns alone does not write their pages.
+const updateSession = `UPDATE session SET title = ?8, time_updated = ?9, crc = ?10, data = ?11
+	WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5 AND time_created = ?6
+		AND time_archived = ?7
+	RETURNING 1`
+
+const upsertSession = `INSERT INTO session (id, project_id, parent_id, directory, subpath, time_created, time_archived, title,
+		time_updated, crc, data)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+	ON CONFLICT (id) DO UPDATE SET project_id = ?2, parent_id = ?3, directory = ?4, subpath = ?5, time_created = ?6,
+		time_archived = ?7, title = ?8, time_updated = ?9, crc = ?10, data = ?11`
+
+// PutSession implements store.SessionWriter.
+func (t *Tx) PutSession(s *session.Session) error {
+	data, err := encode(s)
+	if err != nil {
+		return fmt.Errorf("put session %s: %w", s.ID, err)
+	}
+	updated, err := t.putSession(updateSession, s, data)
+	if err == nil && !updated {
+		_, err = t.putSession(upsertSession, s, data)
+	}
+	return err
+}
+
+func (t *Tx) putSession(sql string, s *session.Session, data []byte) (bool, error) {
+	c := t.call(sql)
+	c.text(string(s.ID))
+	c.text(string(s.ProjectID))
+	c.text(string(s.ParentID))
+	c.text(s.Location.Directory)
+	c.text(s.Subpath)
+	c.int(s.Time.Created)
+	c.int(s.Time.Archived)
+	c.text(strings.ToLower(s.Title))
+	c.int(s.Time.Updated)
+	c.int(t.sumSession(s.ID, data))
+	c.json(data)
+	return c.run("put session", s.ID)
+}
+
+const setUnfinished = `UPDATE session SET unfinished = ?2 WHERE id = ?1 AND unfinished <> ?2`
+
+// SetUnfinished implements store.SessionWriter.
+func (t *Tx) SetUnfinished(id session.ID, unfinished bool) error {
+	c := t.call(setUnfinished)
+	c.text(string(id))
+	c.bool(unfinished)
+	_, err := c.run("mark session", id)
+	return err
+}
+
+const keepPosition = `UPDATE meta SET value = (SELECT max(position) FROM event)
+	WHERE key = 'position' AND CAST(value AS INTEGER) < (SELECT max(position) FROM event)`
+
+// DeleteSession implements store.SessionWriter.
+func (t *Tx) DeleteSession(id session.ID) error {
+	c := t.call(keepPosition)
+	if _, err := c.run("delete session", id); err != nil {
+		return err
+	}
+	for _, sql := range []string{
+		`DELETE FROM event WHERE session_id = ?1`,
+		`DELETE FROM message WHERE session_id = ?1`,
+		`DELETE FROM input WHERE session_id = ?1`,
+		`DELETE FROM epoch WHERE session_id = ?1`,
+		`DELETE FROM ask WHERE session_id = ?1`,
+		`DELETE FROM session WHERE id = ?1`,
+	} {
+		c := t.call(sql)
+		c.text(string(id))
+		if _, err := c.run("delete session", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package sqlstore
+
+import (
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+const (
+	spentOf  = `SELECT session_id, seq, crc, data FROM spend WHERE session_id = ?1 AND time >= ?2 ORDER BY time, seq`
+	spentAll = `SELECT session_id, seq, crc, data FROM spend WHERE ?1 = '' AND time >= ?2 ORDER BY time, session_id, seq`
+)
+
+// Spent implements store.SpendReader.
+func (r *Reader) Spent(id session.ID, since int64) ([]store.Spend, error) {
+	sql := spentOf
+	if id == "" {
+		sql = spentAll
+	}
+	c := r.call(sql)
+	c.text(string(id))
+	c.int(since)
+	out := []store.Spend{}
+	for c.next() {
+		owner, seq, data := session.ID(c.st.Text(0)), c.st.Int(1), r.scratch(&c, 3)
+		if c.st.Int(2) != r.sumSpend(owner, seq, data) {
+			if id == "" {
+				continue
+			}
+			c.err = damaged(owner, seq, "a line of the ledger")
+			break
+		}
+		s, err := decode[store.Spend](data)
+		if err != nil {
+			c.err = err
+			break
+		}
+		out = append(out, *s)
+	}
+	if err := c.end("read spend of", id); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+const addSpend = `INSERT INTO spend (session_id, seq, time, crc, data) VALUES (?1, ?2, ?3, ?4, ?5)
+	ON CONFLICT (session_id, seq) DO NOTHING`
+
+// AddSpend implements store.SpendWriter.
+func (t *Tx) AddSpend(s store.Spend) error {
+	data, err := encode(s)
+	if err != nil {
+		return fmt.Errorf("add spend of %s: %w", s.SessionID, err)
+	}
+	c := t.call(addSpend)
+	c.text(string(s.SessionID))
+	c.int(s.Seq)
+	c.int(s.Time)
+	c.int(t.sumSpend(s.SessionID, s.Seq, data))
+	c.json(data)
+	_, err = c.run("add spend of", s.SessionID)
+	return err
+}

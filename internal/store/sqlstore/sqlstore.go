@@ -1,0 +1,199 @@
+// Package sqlstore holds the SQL of a store, once: one statement per function, over the few things that it needs of a
+// connection. Drivers bring the connection, the schema and the transactions.
+//
+// Statements number their parameters ?1, ?2, …; all of them are bound on every use. JSON is stored as text, byte for
+// byte. Every row that carries data has a CRC32C over its key and its bytes, which is verified whenever the data is
+// read: what does not match is a *store.Damage, and other sessions go on.
+//
+// Expected tables, columns in order of meaning:
+//
+//	event(position, id, session_id, seq, kind, version, crc, data, private)
+//	session(id, project_id, parent_id, directory, subpath, title, time_created, time_updated, time_archived, unfinished, crc, data)
+//	message(id, session_id, seq, type, call_id, crc, data)
+//	input(id, session_id, delivery, admitted_seq, promoted_seq, rank, crc, data)
+//	epoch(session_id, baseline, baseline_seq, snapshot, revision, crc)
+//	ask(id, session_id, seq, pending, time, crc, data)
+//	approval(id, project_id, action, resource, time, crc)
+//	spend(session_id, seq, time, crc, data)
+//	meta(key, value)
+//
+// title is in lower case, for searching. meta's "position" is the highest position that a deletion may have freed, so
+// that none is given out twice.
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Conn is one connection within one transaction. Its errors, and those of its statements, are ErrUnavailable where
+// the database cannot do what was asked (disk full, damaged, …) and anything else where the statement is refused.
+type Conn interface {
+	// Prepare returns the statement of the text, ready to be bound. The same text gives the same statement, which must
+	// have been reset.
+	Prepare(sql string) (Stmt, error)
+}
+
+// Stmt is a statement of a Conn: bound, stepped through and reset, in this order. Parameters count from 1, columns
+// from 0.
+type Stmt interface {
+	BindInt(i int, v int64)
+	BindText(i int, v string)
+	BindJSON(i int, v []byte) // nil is NULL
+	// Step moves to the next row; false is the end.
+	Step() (bool, error)
+	Int(col int) int64 // NULL is 0
+	Text(col int) string
+	Len(col int) int               // bytes of a text
+	Bytes(col int, buf []byte) int // copies a text into buf, which has its length
+	Reset() error
+}
+
+// Reader implements store.Reader. It belongs to one transaction and is not safe for concurrent use.
+type Reader struct {
+	conn Conn
+	key  []byte // scratch: the canonical key of a row
+	data []byte // scratch: the data of a row that is decoded at once
+}
+
+// Tx implements store.Tx.
+type Tx struct{ Reader }
+
+var (
+	_ store.Reader = (*Reader)(nil)
+	_ store.Tx     = (*Tx)(nil)
+)
+
+// NewReader returns a reader on c.
+func NewReader(c Conn) *Reader { return &Reader{conn: c} }
+
+// NewTx returns a transaction on c.
+func NewTx(c Conn) *Tx { return &Tx{Reader{conn: c}} }
+
+// End makes every later use an error, so that a function that kept it does no harm.
+func (r *Reader) End() { r.conn = ended{} }
+
+type ended struct{}
+
+func (ended) Prepare(string) (Stmt, error) { return nil, errors.New("the transaction is over") }
+
+// call is one use of a statement: bind, next (or run), end.
+type call struct {
+	st  Stmt
+	n   int
+	err error
+}
+
+func (r *Reader) call(sql string) call {
+	st, err := r.conn.Prepare(sql)
+	return call{st: st, err: err}
+}
+
+func (c *call) int(v int64) {
+	c.n++
+	if c.err == nil {
+		c.st.BindInt(c.n, v)
+	}
+}
+
+func (c *call) text(v string) {
+	c.n++
+	if c.err == nil {
+		c.st.BindText(c.n, v)
+	}
+}
+
+func (c *call) json(v []byte) {
+	c.n++
+	if c.err == nil {
+		c.st.BindJSON(c.n, v)
+	}
+}
+
+func (c *call) bool(v bool) {
+	if v {
+		c.int(1)
+	} else {
+		c.int(0)
+	}
+}
+
+// limit binds a limit; 0 is none.
+func (c *call) limit(n int) {
+	if n <= 0 {
+		c.int(math.MaxInt64)
+	} else {
+		c.int(int64(n))
+	}
+}
+
+func (c *call) next() bool {
+	if c.err != nil {
+		return false
+	}
+	var row bool
+	row, c.err = c.st.Step()
+	return row && c.err == nil
+}
+
+// end resets the statement and returns what went wrong, with what was being done.
+func (c *call) end(doing string, about any) error {
+	if c.st != nil {
+		if err := c.st.Reset(); c.err == nil {
+			c.err = err
+		}
+	}
+	if c.err != nil {
+		return fmt.Errorf("%s %v: %w", doing, about, c.err)
+	}
+	return nil
+}
+
+// run executes a statement without rows, or to its first row; it reports whether there was one.
+func (c *call) run(doing string, about any) (bool, error) {
+	row := c.next()
+	return row, c.end(doing, about)
+}
+
+// bytes copies a column into memory of the caller's own; nil if it is empty or NULL.
+func (c *call) bytes(col int) []byte {
+	n := c.st.Len(col)
+	if n == 0 {
+		return nil
+	}
+	b := make([]byte, n)
+	c.st.Bytes(col, b)
+	return b
+}
+
+// scratch copies a column into r's memory, valid until the next call.
+func (r *Reader) scratch(c *call, col int) []byte {
+	n := c.st.Len(col)
+	if cap(r.data) < n {
+		r.data = make([]byte, n, n+n/2)
+	}
+	r.data = r.data[:n]
+	c.st.Bytes(col, r.data)
+	return r.data
+}
+
+func encode(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }
+
+// decode reads data that passed its checksum into a new T.
+func decode[T any](data []byte) (*T, error) {
+	v := new(T)
+	if err := json.Unmarshal(data, v); err != nil {
+		return nil, fmt.Errorf("decode stored %T: %w", *v, err)
+	}
+	return v, nil
+}
+
+func damaged(id session.ID, seq int64, what string) error {
+	return &store.Damage{SessionID: id, Seq: seq, Detail: what + " does not match its checksum"}
+}

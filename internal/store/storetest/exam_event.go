@@ -1,0 +1,254 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// event returns a row for InsertEvent.
+func event(id session.ID, seq int64) store.Row {
+	return store.Row{
+		ID: session.EventID(fmt.Sprintf("evt_%s_%d", id, seq)), SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
+		Data: jsontext.Value(fmt.Sprintf(`{"timestamp":%d,"title":"x"}`, seq)),
+	}
+}
+
+// appendEvents inserts n events behind the session's head.
+func appendEvents(tx store.Tx, id session.ID, n int) error {
+	head, err := tx.Head(id)
+	for i := int64(1); i <= int64(n) && err == nil; i++ {
+		_, err = tx.InsertEvent(event(id, head+i))
+	}
+	return err
+}
+
+func seqs(rows []store.Row) []int64 {
+	out := []int64{}
+	for _, r := range rows {
+		out = append(out, r.Seq)
+	}
+	return out
+}
+
+func testEvents(t *testing.T, s store.Store) {
+	same(t, "head of nothing", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(-1))
+	full := event("ses_a", 0)
+	full.Private = jsontext.Value(`{"epoch":1}`)
+	var first, second int64
+	update(t, s, func(tx store.Tx) (err error) {
+		if first, err = tx.InsertEvent(full); err != nil {
+			return err
+		}
+		second, err = tx.InsertEvent(event("ses_b", 0))
+		return err
+	})
+	if first < 1 || second <= first {
+		t.Errorf("positions are %d, then %d", first, second)
+	}
+	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 9) })
+	view(t, s, func(r store.Reader) error {
+		rows, err := r.Events("ses_a", -1, 1)
+		full.Position = first
+		same(t, "first event", rows, []store.Row{full})
+		return err
+	})
+	for _, tt := range []struct {
+		after int64
+		limit int
+		want  []int64
+	}{
+		{-1, 0, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		{-1, 2, []int64{0, 1}},
+		{3, 3, []int64{4, 5, 6}},
+		{8, 100, []int64{9}},
+		{9, 0, []int64{}},
+		{1000, 0, []int64{}},
+	} {
+		rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_a", tt.after, tt.limit) })
+		same(t, fmt.Sprintf("events after %d, limit %d", tt.after, tt.limit), seqs(rows), tt.want)
+	}
+	none := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_none", -1, 0) })
+	same(t, "events of nothing", none, []store.Row{})
+	same(t, "head", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(9))
+}
+
+func testEventsRefused(t *testing.T, s store.Store) {
+	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 2) })
+	gap, repeated, negative, usedID := event("ses_a", 3), event("ses_a", 1), event("ses_a", -1), event("ses_a", 2)
+	repeated.ID = "evt_other"
+	usedID.ID = event("ses_a", 0).ID
+	late, foreign := event("ses_b", 1), event("ses_b", 0)
+	foreign.ID = event("ses_a", 0).ID
+	for what, row := range map[string]store.Row{
+		"gap": gap, "repeated seq": repeated, "negative seq": negative, "used id": usedID, "late start": late, "id of another session": foreign,
+	} {
+		err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
+			_, err := tx.InsertEvent(row)
+			return err
+		})
+		if err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	// The function may go on after a refusal, and what it does then counts.
+	update(t, s, func(tx store.Tx) error {
+		if _, err := tx.InsertEvent(gap); err == nil {
+			t.Error("gap: no error")
+		}
+		return appendEvents(tx, "ses_a", 1)
+	})
+	rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_a", -1, 0) })
+	same(t, "seqs", seqs(rows), []int64{0, 1, 2})
+	same(t, "other session", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_b") }), int64(-1))
+}
+
+func testEventsOfKinds(t *testing.T, s store.Store) {
+	kinds := []session.Kind{session.KindCreated, session.KindPrompted, session.KindRenamed}
+	update(t, s, func(tx store.Tx) error {
+		for i := range int64(30) {
+			row := event("ses_a", i)
+			row.Kind = kinds[i%3]
+			if _, err := tx.InsertEvent(row); err != nil {
+				return err
+			}
+		}
+		return appendEvents(tx, "ses_b", 3)
+	})
+	view(t, s, func(r store.Reader) error {
+		one, err := r.Events("ses_a", 4, 3, session.KindPrompted)
+		same(t, "of one kind", seqs(one), []int64{7, 10, 13})
+		if err != nil {
+			return err
+		}
+		two, err := r.Events("ses_a", 20, 0, session.KindPrompted, session.KindCreated, "unheard.of")
+		same(t, "of two kinds", seqs(two), []int64{21, 22, 24, 25, 27, 28})
+		return err
+	})
+}
+
+func testFeed(t *testing.T, s store.Store) {
+	same(t, "feed head of nothing", get(t, s, store.Reader.FeedHead), int64(0))
+	for range 3 {
+		update(t, s, func(tx store.Tx) error {
+			for _, id := range []session.ID{"ses_a", "ses_b"} {
+				if err := appendEvents(tx, id, 2); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	view(t, s, func(r store.Reader) error {
+		var all []store.Row
+		after := int64(0)
+		for {
+			page, err := r.Feed(after, 5)
+			if err != nil {
+				return err
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, row := range page {
+				if row.Position <= after {
+					t.Errorf("position %d after %d", row.Position, after)
+				}
+				after = row.Position
+			}
+			all = append(all, page...)
+		}
+		head, err := r.FeedHead()
+		if head != after || len(all) != 12 {
+			t.Errorf("%d events to position %d, feed head %d", len(all), after, head)
+		}
+		next := map[session.ID]int64{}
+		for _, row := range all {
+			if row.Seq != next[row.SessionID] {
+				t.Errorf("%s seq %d, want %d", row.SessionID, row.Seq, next[row.SessionID])
+			}
+			next[row.SessionID]++
+		}
+		return err
+	})
+}
+
+// A position that a reader has seen is never given to another event.
+func testFeedAfterDelete(t *testing.T, s store.Store) {
+	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 1) })
+	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 4) })
+	seen := get(t, s, store.Reader.FeedHead)
+	for range 2 {
+		update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_b") })
+		update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 1) })
+		rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Feed(seen, 0) })
+		if len(rows) != 1 || rows[0].Position <= seen {
+			t.Fatalf("the feed after %d has the positions of %v", seen, seqs(rows))
+		}
+		seen = rows[0].Position
+	}
+}
+
+func testBytes(t *testing.T, s store.Store) {
+	payloads := []jsontext.Value{
+		jsontext.Value(`{"b":1e2,"a":1.0,"b":"twice"}`),
+		jsontext.Value("{ \"space\" :\t[ ] }"),
+		jsontext.Value(`{"nul":"\u0000","surrogate":"\ud83d","text":"ä🙂 'quoted' %_\\"}`),
+		jsontext.Value(`null`),
+		jsontext.Value("\"\xff not UTF-8\""),
+	}
+	update(t, s, func(tx store.Tx) error {
+		for i, p := range payloads {
+			row := event("ses_a", int64(i))
+			row.Data, row.Private = p, p
+			if _, err := tx.InsertEvent(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_a", -1, 0) })
+	for i, row := range rows {
+		if !bytes.Equal(row.Data, payloads[i]) || !bytes.Equal(row.Private, payloads[i]) {
+			t.Errorf("stored %s, got %s and %s", payloads[i], row.Data, row.Private)
+		}
+	}
+	// What the store returns and what it was given belong to the caller.
+	clear(rows[0].Data)
+	clear(payloads[1])
+	again := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_a", -1, 2) })
+	if again[0].Data[0] != '{' || again[1].Data[0] != '{' {
+		t.Errorf("the store shares bytes with its callers: %v", again)
+	}
+}
+
+func testLargeRows(t *testing.T, s store.Store) {
+	big := append(append([]byte(`"`), bytes.Repeat([]byte("x"), 8<<20)...), '"')
+	row := event("ses_a", 0)
+	row.Data = big
+	update(t, s, func(tx store.Tx) error {
+		if _, err := tx.InsertEvent(row); err != nil {
+			return err
+		}
+		return tx.PutMessage("ses_a", &session.User{Head: head("msg_big", session.TypeUser, 0), Text: string(big)})
+	})
+	view(t, s, func(r store.Reader) error {
+		rows, err := r.Events("ses_a", -1, 0)
+		if len(rows) != 1 || !bytes.Equal(rows[0].Data, big) {
+			t.Error("the large event is not what was stored")
+		}
+		if err != nil {
+			return err
+		}
+		m, _, err := r.Message("ses_a", "msg_big")
+		if u, ok := m.(*session.User); !ok || u.Text != string(big) {
+			t.Error("the large message is not what was stored")
+		}
+		return err
+	})
+}

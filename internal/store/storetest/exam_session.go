@@ -1,0 +1,230 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+func fullSession() *session.Session {
+	return &session.Session{
+		ID: "ses_full", ParentID: "ses_parent", ProjectID: "prj", Agent: "build",
+		Model: &session.ModelRef{ID: "m", ProviderID: "p", Variant: "high"},
+		Cost:  session.Dollar / 3, Tokens: session.Tokens{Input: 1, Output: 2, Reasoning: 3, Cache: session.CacheUsage{Read: 4, Write: 5}},
+		Time: session.SessionTime{Created: 10, Updated: 20}, Title: "Ä title with 100% _ and 'quotes'",
+		Location: session.Location{Directory: "/work/dir", WorkspaceID: "w"}, Subpath: "sub/path",
+		Revert: &session.Revert{MessageID: "msg_r"}, Slug: "slug", Version: "1.2.3", TitledBy: "user",
+		Permission: []session.Rule{{Action: "edit", Resource: "*", Effect: session.Ask}},
+		Budget:     &session.Budget{USD: session.Dollar, Turns: 3},
+		Extra:      jsontext.Value(`{"later":{"x":[1,2]}}`),
+	}
+}
+
+func getSession(t *testing.T, s store.Store, id session.ID) *session.Session {
+	t.Helper()
+	return get(t, s, func(r store.Reader) (*session.Session, error) { return found(r.Session(id)) })
+}
+
+func testSession(t *testing.T, s store.Store) {
+	if got := getSession(t, s, "ses_full"); got != nil {
+		t.Errorf("there is a session %v", got)
+	}
+	want := fullSession()
+	update(t, s, func(tx store.Tx) error { return tx.PutSession(want) })
+	same(t, "stored", getSession(t, s, want.ID), want)
+
+	for _, change := range []func(*session.Session){
+		func(x *session.Session) { x.Title, x.Time.Updated = "other", 30 },
+		func(x *session.Session) { x.Location.Directory, x.Subpath, x.ProjectID = "/elsewhere", "", "prj2" },
+		func(x *session.Session) { x.Time.Archived = 40 },
+		func(x *session.Session) { x.ParentID, x.Model, x.Extra = "", nil, nil },
+	} {
+		change(want)
+		update(t, s, func(tx store.Tx) error { return tx.PutSession(want) })
+		same(t, "replaced", getSession(t, s, want.ID), want)
+		listed := get(t, s, func(r store.Reader) ([]*session.Session, error) {
+			return r.Sessions(store.SessionQuery{Directory: want.Location.Directory, ProjectID: want.ProjectID, ParentID: &want.ParentID,
+				Subpath: want.Subpath, Search: want.Title, Archived: true})
+		})
+		same(t, "listed by what it is now", listed, []*session.Session{want})
+	}
+	getSession(t, s, want.ID).Permission[0].Action = "changed"
+	same(t, "after a reader changed its copy", getSession(t, s, want.ID), want)
+}
+
+func testSessionFilters(t *testing.T, s store.Store) {
+	put := func(id session.ID, f func(*session.Session)) func(store.Tx) error {
+		return func(tx store.Tx) error {
+			x := &session.Session{ID: id, ProjectID: "p", Location: session.Location{Directory: "/p"}, Time: session.SessionTime{Created: 5}}
+			f(x)
+			return tx.PutSession(x)
+		}
+	}
+	update(t, s, put("a", func(x *session.Session) { x.Title, x.Subpath = "Fix 100% of it", "src" }))
+	update(t, s, put("b", func(x *session.Session) { x.Title, x.Subpath = "fix 100 of it", "src/deep" }))
+	update(t, s, put("c", func(x *session.Session) { x.Title, x.Subpath, x.ParentID = "ÄRGER_1", "src2", "a" }))
+	update(t, s, put("d", func(x *session.Session) { x.ProjectID, x.Location.Directory = "q", "/q" }))
+	update(t, s, put("e", func(x *session.Session) { x.Time.Archived, x.ParentID = 9, "a" }))
+	update(t, s, put("f", func(x *session.Session) { x.Location.Directory, x.Subpath = "/p/src", "src%" }))
+	root, parent := session.ID(""), session.ID("a")
+	for _, tt := range []struct {
+		name string
+		q    store.SessionQuery
+		want []session.ID
+	}{
+		{"all", store.SessionQuery{}, []session.ID{"a", "b", "c", "d", "f"}},
+		{"archived", store.SessionQuery{Archived: true}, []session.ID{"a", "b", "c", "d", "e", "f"}},
+		{"directory", store.SessionQuery{Directory: "/p"}, []session.ID{"a", "b", "c"}},
+		{"project", store.SessionQuery{ProjectID: "q"}, []session.ID{"d"}},
+		{"subpath", store.SessionQuery{Subpath: "src"}, []session.ID{"a", "b"}},
+		{"deep subpath", store.SessionQuery{Subpath: "src/deep"}, []session.ID{"b"}},
+		{"literal subpath", store.SessionQuery{Subpath: "sr%"}, []session.ID{}},
+		{"roots", store.SessionQuery{ParentID: &root}, []session.ID{"a", "b", "d", "f"}},
+		{"children", store.SessionQuery{ParentID: &parent, Archived: true}, []session.ID{"c", "e"}},
+		{"search folds case", store.SessionQuery{Search: "FIX 100"}, []session.ID{"a", "b"}},
+		{"search beyond ASCII", store.SessionQuery{Search: "ärger"}, []session.ID{"c"}},
+		{"search takes % literally", store.SessionQuery{Search: "100%"}, []session.ID{"a"}},
+		{"search takes _ literally", store.SessionQuery{Search: "r_1"}, []session.ID{"c"}},
+		{"search finds nothing", store.SessionQuery{Search: `\`}, []session.ID{}},
+		{"several", store.SessionQuery{ProjectID: "p", Directory: "/p", ParentID: &root, Search: "fix", Subpath: "src/deep"}, []session.ID{"b"}},
+	} {
+		for _, oldest := range []bool{true, false} {
+			tt.q.Oldest = oldest
+			got := ids(get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(tt.q) }))
+			want := slices.Clone(tt.want)
+			if !oldest {
+				slices.Reverse(want)
+			}
+			same(t, fmt.Sprintf("%s, oldest %v", tt.name, oldest), got, want)
+		}
+	}
+}
+
+func ids(list []*session.Session) []session.ID {
+	out := []session.ID{}
+	for _, x := range list {
+		out = append(out, x.ID)
+	}
+	return out
+}
+
+// Pages in both directions, with times that are equal, negative and extreme.
+func testSessionPages(t *testing.T, s store.Store) {
+	var all []session.ID
+	update(t, s, func(tx store.Tx) error {
+		for i, created := range []int64{-7, 0, 5, 5, 5, 5, 6, 6, 1 << 50} {
+			id := session.ID(fmt.Sprintf("ses_%d", i))
+			all = append(all, id)
+			err := tx.PutSession(&session.Session{ID: id, ProjectID: "p", Location: session.Location{Directory: "/d"}, Time: session.SessionTime{Created: created}})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, q := range []store.SessionQuery{{}, {ProjectID: "p"}, {Directory: "/d"}, {ParentID: new(session.ID)}} {
+		for _, oldest := range []bool{true, false} {
+			q.Oldest, q.Limit, q.After = oldest, 2, nil
+			got := []session.ID{}
+			for range len(all) + 1 {
+				page := get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) })
+				if len(page) == 0 {
+					break
+				}
+				got = append(got, ids(page)...)
+				last := page[len(page)-1]
+				q.After = &store.SessionAnchor{Created: last.Time.Created, ID: last.ID}
+			}
+			want := slices.Clone(all)
+			if !oldest {
+				slices.Reverse(want)
+			}
+			same(t, fmt.Sprintf("%+v", q), got, want)
+		}
+	}
+	q := store.SessionQuery{After: &store.SessionAnchor{Created: 5, ID: "ses_3x"}, Limit: 2} // no such session
+	page := get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) })
+	same(t, "after a place that no session has", ids(page), []session.ID{"ses_3", "ses_2"})
+}
+
+func testUnfinished(t *testing.T, s store.Store) {
+	put := func(id session.ID, updated int64) func(store.Tx) error {
+		return func(tx store.Tx) error {
+			return tx.PutSession(&session.Session{ID: id, Time: session.SessionTime{Updated: updated}})
+		}
+	}
+	for i, id := range []session.ID{"a", "b", "c", "d"} {
+		update(t, s, put(id, int64(10-i)))
+	}
+	mark := func(id session.ID, to bool) {
+		update(t, s, func(tx store.Tx) error { return tx.SetUnfinished(id, to) })
+	}
+	unfinished := func(limit int) []session.ID {
+		return get(t, s, func(r store.Reader) ([]session.ID, error) { return r.Unfinished(limit) })
+	}
+	same(t, "none", unfinished(0), []session.ID{})
+	for _, id := range []session.ID{"a", "b", "d", "ses_none"} {
+		mark(id, true)
+	}
+	same(t, "longest untouched first", unfinished(0), []session.ID{"d", "b", "a"})
+	same(t, "limited", unfinished(2), []session.ID{"d", "b"})
+	update(t, s, put("d", 100)) // keeps the mark
+	mark("b", false)
+	mark("b", false)
+	same(t, "after changes", unfinished(0), []session.ID{"a", "d"})
+	update(t, s, func(tx store.Tx) error { return tx.DeleteSession("a") })
+	update(t, s, put("a", 1))
+	same(t, "a new session is not marked", unfinished(0), []session.ID{"d"})
+}
+
+func testDeleteSession(t *testing.T, s store.Store) {
+	fill := func(tx store.Tx, id session.ID) error {
+		if err := appendEvents(tx, id, 3); err != nil {
+			return err
+		}
+		if err := tx.PutSession(&session.Session{ID: id}); err != nil {
+			return err
+		}
+		if err := tx.PutMessage(id, &session.User{Head: head(session.MessageID("msg_"+id), session.TypeUser, 1)}); err != nil {
+			return err
+		}
+		if err := tx.PutInput(&session.Input{ID: session.MessageID("in_" + id), SessionID: id}); err != nil {
+			return err
+		}
+		if err := tx.PutEpoch(id, store.Epoch{Baseline: "b"}); err != nil {
+			return err
+		}
+		ask := store.AskRow{PendingAsk: session.PendingAsk{ID: session.AskID("per_" + id), SessionID: id, Resources: []string{}}}
+		if err := tx.PutAsk(&ask); err != nil {
+			return err
+		}
+		return tx.AddSpend(store.Spend{SessionID: id, Seq: 1, Time: 1})
+	}
+	count := func(id session.ID) []int {
+		return get(t, s, func(r store.Reader) ([]int, error) {
+			events, _ := r.Events(id, -1, 0)
+			messages, _ := r.Messages(id, store.MessageQuery{After: -1})
+			inputs, _ := r.CountPending(id)
+			asks, _ := r.Asks(id, false)
+			spent, _ := r.Spent(id, 0)
+			_, row, _ := r.Session(id)
+			_, epoch, err := r.Epoch(id)
+			has := map[bool]int{true: 1}
+			return []int{len(events), has[row], len(messages), inputs, has[epoch], len(asks), len(spent)}, err
+		})
+	}
+	for _, id := range []session.ID{"a", "b"} {
+		update(t, s, func(tx store.Tx) error { return fill(tx, id) })
+	}
+	update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_none") })
+	update(t, s, func(tx store.Tx) error { return tx.DeleteSession("a") })
+	same(t, "deleted", count("a"), []int{0, 0, 0, 0, 0, 0, 1})
+	same(t, "untouched", count("b"), []int{3, 1, 1, 1, 1, 1, 1})
+	update(t, s, func(tx store.Tx) error { return fill(tx, "a") }) // all its ids are free again
+	same(t, "made again", count("a"), []int{3, 1, 1, 1, 1, 1, 1})
+}

@@ -1,0 +1,50 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// ErrBefore and ErrAfter are what the function of Failing returns, alone or wrapped, to say when the Update fails.
+var (
+	ErrBefore = errors.New("failing before the commit") // nothing is stored
+	ErrAfter  = errors.New("failing after the commit")  // everything is stored, and nobody is told
+)
+
+// Failing returns a store that asks fault before every Update, numbered from 1 in the order in which they are called.
+// An error makes that Update fail: with ErrAfter after it was committed, as an ErrUncertain; with any other without
+// committing it, as an ErrUnavailable. Views and Close pass through.
+func Failing(s store.Store, fault func(op int) error) store.Store {
+	return &failing{Store: s, fault: fault}
+}
+
+type failing struct {
+	store.Store
+	fault func(op int) error
+	ops   atomic.Int64
+}
+
+func (f *failing) Update(ctx context.Context, d store.Durability, fn func(store.Tx) error) error {
+	fault := f.fault(int(f.ops.Add(1)))
+	if fault == nil {
+		return f.Store.Update(ctx, d, fn)
+	}
+	if !errors.Is(fault, ErrAfter) {
+		fault = fmt.Errorf("%w: %w", store.ErrUnavailable, fault)
+		err := f.Store.Update(ctx, d, func(tx store.Tx) error { // the function runs, and all of it is undone
+			if err := fn(tx); err != nil {
+				return err
+			}
+			return fault
+		})
+		return err
+	}
+	if err := f.Store.Update(ctx, d, fn); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w: %w", store.ErrUnavailable, store.ErrUncertain, fault)
+}
