@@ -18,8 +18,8 @@ const maxAnswer = 64 << 20
 // answer is a response body under the silence clock, unpacked if the server compressed it in spite of being told not
 // to, and bounded. Its errors are *llm.Errors, except io.EOF.
 type answer struct {
-	ctx      context.Context //nolint:containedctx // a reader of one exchange; its context is the exchange's
 	raw      io.Reader
+	failure  func(error) error // gives an error of raw its class
 	encoding string
 	plain    io.Reader // set with the first read
 	left     int64
@@ -27,8 +27,8 @@ type answer struct {
 
 func newAnswer(ctx context.Context, dog *llm.Watchdog, resp *http.Response) *answer {
 	return &answer{
-		ctx:      ctx,
 		raw:      watched{resp.Body, dog},
+		failure:  func(err error) error { return readError(ctx, err) },
 		encoding: strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))),
 		left:     maxAnswer,
 	}
@@ -63,7 +63,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	if err == nil || err == io.EOF { //nolint:errorlint // io.Reader's contract: the bare value
 		return n, err
 	}
-	return n, readError(a.ctx, err)
+	return n, a.failure(err)
 }
 
 func (a *answer) unpack() error {
@@ -78,7 +78,7 @@ func (a *answer) unpack() error {
 		case err == io.EOF: //nolint:errorlint // an empty body
 			return io.EOF
 		case err != nil:
-			return readError(a.ctx, err)
+			return a.failure(err)
 		}
 		a.plain = unzipped
 	default:

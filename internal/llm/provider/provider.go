@@ -72,7 +72,7 @@ func New(c Config) (*Model, error) {
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, fmt.Errorf("the key of provider %q holds a space, a line break or a character that is not ASCII; enter it again", c.Vendor.ID)
 	}
-	if key == "" && c.Vendor.NeedsKey {
+	if key == "" && needsKey(c.Vendor) {
 		return nil, fmt.Errorf("provider %q needs a key: set %s or log in", c.Vendor.ID, strings.Join(c.Vendor.KeyEnv, " or "))
 	}
 	if len(c.KeyHosts) > 0 && (key != "" || len(c.Headers) > 0) && !slices.Contains(c.KeyHosts, base.Host) {
@@ -96,6 +96,13 @@ func New(c Config) (*Model, error) {
 		m.auth = "Bearer " + key
 	}
 	return m, nil
+}
+
+// needsKey reports whether v is a vendor of the table at its own address. Elsewhere, a server of the user's own may do
+// without a key.
+func needsKey(v Vendor) bool {
+	row, known := Find(v.ID)
+	return known && len(row.KeyEnv) > 0 && row.BaseURL == v.BaseURL
 }
 
 func endpoint(v Vendor) (*url.URL, error) {

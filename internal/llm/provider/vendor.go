@@ -8,38 +8,39 @@ import (
 
 // Vendor is one row of the table: whom we talk to, where, and in which dialect.
 type Vendor struct {
-	ID       string
-	Name     string
-	BaseURL  string
-	KeyEnv   []string // environment variables that may hold the key, first wins
-	NeedsKey bool
-	Dialect  openaichat.Dialect
+	ID      string
+	Name    string
+	BaseURL string
+	// KeyEnv are the environment variables that may hold the key, first wins. A vendor that has some needs a key
+	// at its own address.
+	KeyEnv  []string
+	Dialect openaichat.Dialect
 }
 
 // Vendors returns the vendors that are known by name, sorted by id. The ids are those of models.dev.
 func Vendors() []Vendor {
 	return []Vendor{
-		hosted("baseten", "Baseten", "https://inference.baseten.co/v1", "BASETEN_API_KEY", openaichat.Dialect{}),
-		hosted("cerebras", "Cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY", openaichat.Dialect{ReasoningField: "reasoning"}),
-		hosted("deepinfra", "Deep Infra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY", openaichat.Dialect{TopK: true}),
-		hosted("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", openaichat.Dialect{}),
-		hosted("fireworks-ai", "Fireworks AI", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", openaichat.Dialect{TopK: true}),
-		hosted("groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", openaichat.Dialect{ReasoningField: "reasoning"}),
-		local("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1"),
-		hosted("mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", openaichat.Dialect{
+		{ID: "baseten", Name: "Baseten", BaseURL: "https://inference.baseten.co/v1", KeyEnv: []string{"BASETEN_API_KEY"}},
+		{ID: "cerebras", Name: "Cerebras", BaseURL: "https://api.cerebras.ai/v1", KeyEnv: []string{"CEREBRAS_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
+		{ID: "deepinfra", Name: "Deep Infra", BaseURL: "https://api.deepinfra.com/v1/openai", KeyEnv: []string{"DEEPINFRA_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
+		{ID: "deepseek", Name: "DeepSeek", BaseURL: "https://api.deepseek.com/v1", KeyEnv: []string{"DEEPSEEK_API_KEY"}},
+		{ID: "fireworks-ai", Name: "Fireworks AI", BaseURL: "https://api.fireworks.ai/inference/v1", KeyEnv: []string{"FIREWORKS_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
+		{ID: "groq", Name: "Groq", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: []string{"GROQ_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
+		{ID: "lmstudio", Name: "LM Studio", BaseURL: "http://127.0.0.1:1234/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "mistral", Name: "Mistral", BaseURL: "https://api.mistral.ai/v1", KeyEnv: []string{"MISTRAL_API_KEY"}, Dialect: openaichat.Dialect{
 			ReasoningField: openaichat.NoReasoning, Effort: openaichat.EffortNone, CallIDs: openaichat.NineIDs,
 			BridgeToolUser: true, NoStreamOptions: true, SeedField: "random_seed",
-		}),
-		hosted("moonshotai", "Moonshot AI", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", openaichat.Dialect{Schema: openaichat.SchemaMoonshot}),
-		local("ollama", "Ollama", "http://127.0.0.1:11434/v1"),
-		hosted("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY", openaichat.Dialect{
+		}},
+		{ID: "moonshotai", Name: "Moonshot AI", BaseURL: "https://api.moonshot.ai/v1", KeyEnv: []string{"MOONSHOT_API_KEY"}, Dialect: openaichat.Dialect{Schema: openaichat.SchemaMoonshot}},
+		{ID: "ollama", Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "openai", Name: "OpenAI", BaseURL: "https://api.openai.com/v1", KeyEnv: []string{"OPENAI_API_KEY"}, Dialect: openaichat.Dialect{
 			Namespace: "openai", ReasoningField: openaichat.NoReasoning, CacheKey: true,
-		}),
-		hosted("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", openaichat.Dialect{
+		}},
+		{ID: "openrouter", Name: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: []string{"OPENROUTER_API_KEY"}, Dialect: openaichat.Dialect{
 			Namespace: "openrouter", ReasoningField: "reasoning", Effort: openaichat.EffortObject, CacheKey: true, TopK: true, Router: true,
-		}),
-		hosted("togetherai", "Together AI", "https://api.together.xyz/v1", "TOGETHER_API_KEY", openaichat.Dialect{ReasoningField: "reasoning", TopK: true}),
-		hosted("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", openaichat.Dialect{ReasoningField: openaichat.NoReasoning}),
+		}},
+		{ID: "togetherai", Name: "Together AI", BaseURL: "https://api.together.xyz/v1", KeyEnv: []string{"TOGETHER_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "xai", Name: "xAI", BaseURL: "https://api.x.ai/v1", KeyEnv: []string{"XAI_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning}},
 	}
 }
 
@@ -62,14 +63,6 @@ func Find(id string) (Vendor, bool) {
 // Compatible returns a row for any server that speaks OpenAI Chat at baseURL.
 func Compatible(id, name, baseURL string) Vendor {
 	return Vendor{ID: id, Name: name, BaseURL: baseURL, Dialect: openaichat.Dialect{TopK: true}}
-}
-
-func hosted(id, name, baseURL, env string, d openaichat.Dialect) Vendor {
-	return Vendor{ID: id, Name: name, BaseURL: baseURL, KeyEnv: []string{env}, NeedsKey: true, Dialect: d}
-}
-
-func local(id, name, baseURL string) Vendor {
-	return Vendor{ID: id, Name: name, BaseURL: baseURL, Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}}
 }
 
 // dialect is the vendor's dialect with what the model changes about it (spec/v1 §30.1, spec/v2 §27 X35).
