@@ -15,7 +15,7 @@ const getAsk = askColumns + `WHERE id = ?1`
 func (r *Reader) Ask(a session.AskID) (*store.AskRow, bool, error) {
 	c := r.call(getAsk)
 	c.text(string(a))
-	asks, err := r.readAsks(&c, a)
+	asks, err := r.readAsks(&c, a, false)
 	if err != nil || len(asks) == 0 {
 		return nil, false, err
 	}
