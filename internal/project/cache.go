@@ -1,0 +1,47 @@
+package project
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// file is where the identity of the repository is kept.
+func (f *Finder) file(common string) string {
+	sum := sha256.Sum256([]byte(common))
+	return filepath.Join(f.Cache, "project", hex.EncodeToString(sum[:16]))
+}
+
+// load returns the stored identity, "" when there is none that could be one.
+func (f *Finder) load(common string) session.ProjectID {
+	if f.Cache == "" {
+		return ""
+	}
+	line, ok := firstLine(f.file(common))
+	if !ok || !hash.MatchString(line) {
+		return ""
+	}
+	return session.ProjectID(line)
+}
+
+// store keeps the identity. It is a cache: what cannot be written is found out again next time.
+func (f *Finder) store(common string, id session.ProjectID) {
+	if f.Cache == "" {
+		return
+	}
+	path := f.file(common)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return
+	}
+	_, errWrite := tmp.WriteString(string(id) + "\n")
+	if tmp.Close() != nil || errWrite != nil || os.Rename(tmp.Name(), path) != nil {
+		_ = os.Remove(tmp.Name())
+	}
+}

@@ -1,0 +1,91 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	gitTime   = 30 * time.Second // a million commits without a commit graph
+	maxOutput = 1 << 20
+)
+
+// git runs one git.
+type git struct{ path string }
+
+func (f *Finder) git() (git, error) {
+	if f.Git != "" {
+		return git{f.Git}, nil
+	}
+	path, err := exec.LookPath("git")
+	return git{path}, err
+}
+
+var hash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// root returns the root commit of HEAD, of several the first by name. In a shallow clone it is where history was cut.
+func (g git) root(ctx context.Context, c checkout) (string, error) {
+	out, err := g.run(ctx, c, "rev-list", "--max-parents=0", "HEAD", "--")
+	if err != nil {
+		return "", err
+	}
+	roots := slices.DeleteFunc(strings.Fields(out), func(s string) bool { return !hash.MatchString(s) })
+	if len(roots) == 0 {
+		return "", errors.New("no commit")
+	}
+	return slices.Min(roots), nil
+}
+
+// isRoot reports whether the commit is there and has no parent. It walks nothing.
+func (g git) isRoot(ctx context.Context, c checkout, commit string) bool {
+	out, err := g.run(ctx, c, "rev-list", "--no-walk", "--max-parents=0", commit, "--")
+	return err == nil && strings.TrimSpace(out) == commit
+}
+
+// run returns what git prints. Nothing that a repository can configure runs: no hooks, monitors, pagers, or helpers of
+// remotes, which a partial clone would use for missing objects; and no configuration or variable of the user applies.
+func (g git) run(ctx context.Context, c checkout, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	safe := []string{
+		"--no-pager", "--git-dir=" + c.gitDir,
+		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=false",
+		"-c", "log.showSignature=false",
+	}
+	cmd := exec.CommandContext(ctx, g.path, append(safe, args...)...)
+	cmd.Dir = c.top
+	cmd.WaitDelay = time.Second
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + os.DevNull, "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat",
+		"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1",
+	}
+	out := &limited{rest: maxOutput}
+	cmd.Stdout = out
+	err := cmd.Run()
+	return out.String(), err
+}
+
+// limited keeps the first bytes and swallows the others, so that the writer need not wait.
+type limited struct {
+	bytes.Buffer
+	rest int
+}
+
+var _ io.Writer = (*limited)(nil)
+
+func (l *limited) Write(p []byte) (int, error) {
+	n := min(len(p), l.rest)
+	l.rest -= n
+	l.Buffer.Write(p[:n])
+	return len(p), nil
+}
