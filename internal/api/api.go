@@ -1,0 +1,150 @@
+// Package api is the V2 HTTP contract in Go: the wire types, the one table between domain errors and HTTP answers,
+// and the client. Server and client share them, so that what one writes the other reads, and a caller of the client
+// gets the same *session.Error that the engine returned.
+//
+// The shapes are OpenCode's (spec/v2 §22), with additive fields and operations of ours. Fields that OpenCode does not
+// have are left out unless a request says all=1; the client always does.
+//
+// The client never reconnects by itself. A stream that breaks yields a *TransportError; the caller resumes with the
+// seq of the last durable event it saw and gets each later event exactly once.
+package api
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Data is the answer of most operations.
+type Data[T any] struct {
+	Data T `json:"data"`
+}
+
+// Located is the answer of an operation on a location.
+type Located[T any] struct {
+	Location LocationInfo `json:"location"`
+	Data     T            `json:"data"`
+}
+
+// Page is a part of a list. A cursor is opaque; both are there whenever the page is not empty, so that a caller can
+// look for what was added since.
+type Page[T any] struct {
+	Data   []T    `json:"data"`
+	Cursor Cursor `json:"cursor"`
+}
+
+// Cursor leads to the neighbouring pages.
+type Cursor struct {
+	Previous string `json:"previous,omitzero"`
+	Next     string `json:"next,omitzero"`
+}
+
+// History is a page of durable events. HasMore says that later ones exist now.
+type History struct {
+	Data    []session.Event `json:"data"`
+	HasMore bool            `json:"hasMore"`
+}
+
+// LocationInfo is a location and the project it belongs to.
+type LocationInfo struct {
+	Directory   string  `json:"directory"`
+	WorkspaceID string  `json:"workspaceID,omitzero"`
+	Project     Project `json:"project"`
+}
+
+// Project is a repository, or "global" for what is in none.
+type Project struct {
+	ID        session.ProjectID `json:"id"`
+	Directory string            `json:"directory"`
+}
+
+// Health is the answer of a server that works. Version, PID and Directory are told to trusted callers only.
+type Health struct {
+	Healthy   bool   `json:"healthy"`
+	Version   string `json:"version,omitzero"`
+	PID       int    `json:"pid,omitzero"`
+	Directory string `json:"directory,omitzero"` // where sessions are made when a request names no location
+}
+
+// Active is a session that is at work.
+type Active struct {
+	Type string `json:"type"` // "running"
+}
+
+// Status is what a session is doing: idle, queued, busy, retry, or awaiting-permission. Next is the time of the next
+// attempt in milliseconds.
+type Status struct {
+	Type    string `json:"type"`
+	Attempt int    `json:"attempt,omitzero"`
+	Message string `json:"message,omitzero"`
+	Next    int64  `json:"next,omitzero"`
+}
+
+// StatusIdle is the Type of a session that does nothing.
+const StatusIdle = "idle"
+
+// Approval is a saved permission of a project.
+type Approval struct {
+	ID        string            `json:"id"`
+	ProjectID session.ProjectID `json:"projectID"`
+	Action    string            `json:"action"`
+	Resource  string            `json:"resource"`
+	Time      int64             `json:"time,omitzero"`
+}
+
+// Asked is the answer to a permission request made from outside: the effect, and with effect "ask" the pending ask.
+type Asked struct {
+	ID     session.AskID  `json:"id"`
+	Effect session.Effect `json:"effect"`
+}
+
+// Spend is one line of the ledger: what one turn cost.
+type Spend struct {
+	SessionID session.ID       `json:"sessionID"`
+	Seq       int64            `json:"seq"`
+	Time      int64            `json:"time"`
+	Model     session.ModelRef `json:"model"`
+	Cost      session.USD      `json:"cost"`
+	Tokens    session.Tokens   `json:"tokens"`
+}
+
+// Stats sums up the ledger. Deleted sessions are part of it.
+type Stats struct {
+	Since    int64          `json:"since"` // milliseconds; 0 from the start
+	Sessions int            `json:"sessions"`
+	Turns    int            `json:"turns"`
+	Cost     session.USD    `json:"cost"`
+	Tokens   session.Tokens `json:"tokens"`
+	Models   []ModelStats   `json:"models"` // most expensive first
+	Days     []DayStats     `json:"days"`   // oldest first
+}
+
+// ModelStats is the share of a model.
+type ModelStats struct {
+	Model  session.ModelRef `json:"model"`
+	Turns  int              `json:"turns"`
+	Cost   session.USD      `json:"cost"`
+	Tokens session.Tokens   `json:"tokens"`
+}
+
+// DayStats is the share of a day in UTC.
+type DayStats struct {
+	Day    string         `json:"day"` // 2006-01-02
+	Turns  int            `json:"turns"`
+	Cost   session.USD    `json:"cost"`
+	Tokens session.Tokens `json:"tokens"`
+}
+
+// Notice is live news that is no fact, such as session.status. It is not repeated to whoever was away.
+type Notice struct {
+	Kind      string
+	SessionID session.ID
+	Data      jsontext.Value
+}
+
+// Update is one thing that a stream tells: exactly one field is set.
+type Update struct {
+	Event    *session.Event
+	Fragment *session.Fragment
+	Notice   *Notice
+}

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Model is a model that can be used at a location.
+type Model struct {
+	ID           string            `json:"id"`
+	ProviderID   string            `json:"providerID"`
+	Family       string            `json:"family,omitzero"`
+	Name         string            `json:"name"`
+	API          ModelAPI          `json:"api"`
+	Capabilities ModelCapabilities `json:"capabilities"`
+	Request      ModelRequestParts `json:"request"`
+	Variants     []ModelVariant    `json:"variants"`
+	Time         ModelTime         `json:"time"`
+	Cost         []ModelCost       `json:"cost"`
+	Status       string            `json:"status"` // alpha, beta, deprecated, active
+	Enabled      bool              `json:"enabled"`
+	Limit        ModelLimit        `json:"limit"`
+	Extra        jsontext.Value    `json:",embed"`
+}
+
+// Ref names the model.
+func (m Model) Ref() session.ModelRef { return session.ModelRef{ID: m.ID, ProviderID: m.ProviderID} }
+
+// ModelAPI says how a model is called: type "aisdk" with a package, or "native" with settings.
+type ModelAPI struct {
+	ID       string         `json:"id,omitzero"`
+	Type     string         `json:"type"`
+	Package  string         `json:"package,omitzero"`
+	URL      string         `json:"url,omitzero"`
+	Settings jsontext.Value `json:"settings,omitzero"` // never a key
+}
+
+// ModelCapabilities says what a model can do. Input and Output are modalities: text, image, pdf, audio, video.
+type ModelCapabilities struct {
+	Tools  bool     `json:"tools"`
+	Input  []string `json:"input"`
+	Output []string `json:"output"`
+}
+
+// ModelRequestParts is what is added to each request. Secrets are never shown.
+type ModelRequestParts struct {
+	Headers map[string]string         `json:"headers"`
+	Body    map[string]jsontext.Value `json:"body"`
+	Variant string                    `json:"variant,omitzero"`
+}
+
+// ModelVariant is a named set of request options.
+type ModelVariant struct {
+	ID      string                    `json:"id"`
+	Headers map[string]string         `json:"headers"`
+	Body    map[string]jsontext.Value `json:"body"`
+}
+
+// ModelTime is when a model was released, in milliseconds.
+type ModelTime struct {
+	Released int64 `json:"released"`
+}
+
+// ModelCost is a price in dollars per million tokens; Tier says from which context size on it holds.
+type ModelCost struct {
+	Tier   *CostTier   `json:"tier,omitzero"`
+	Input  session.USD `json:"input"`
+	Output session.USD `json:"output"`
+	Cache  CacheCost   `json:"cache"`
+}
+
+// CostTier is a context size from which on a price holds.
+type CostTier struct {
+	Type string `json:"type"` // "context"
+	Size int64  `json:"size"`
+}
+
+// CacheCost is the price of cached tokens.
+type CacheCost struct {
+	Read  session.USD `json:"read"`
+	Write session.USD `json:"write"`
+}
+
+// ModelLimit counts the tokens that fit. Input 0 is unknown.
+type ModelLimit struct {
+	Context int64 `json:"context"`
+	Input   int64 `json:"input,omitzero"`
+	Output  int64 `json:"output"`
+}
+
+// Provider is a vendor that can be used at a location.
+type Provider struct {
+	ID            string               `json:"id"`
+	IntegrationID string               `json:"integrationID,omitzero"`
+	Name          string               `json:"name"`
+	Disabled      bool                 `json:"disabled,omitzero"`
+	API           ModelAPI             `json:"api"`
+	Request       session.AgentRequest `json:"request"`
+	Extra         jsontext.Value       `json:",embed"`
+}

@@ -1,0 +1,171 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Client speaks to one server. Its methods are safe for concurrent use; every error is a *session.Error, the server's
+// own, or a *TransportError, or the end of ctx.
+type Client struct {
+	HTTP *http.Client // nil is http.DefaultClient; one with a total timeout breaks streams
+	Base string       // like http://127.0.0.1:4096; "" with a transport that needs none
+	Auth Auth
+	// Directory is the location of requests that name none; "" leaves it to the server.
+	Directory string
+}
+
+// Auth says who asks: a Secret, else a Password, else nobody.
+type Auth struct {
+	Secret   string
+	User     string // "opencode" by default
+	Password string
+}
+
+func (a Auth) header() string {
+	switch {
+	case a.Secret != "":
+		return "Bearer " + a.Secret
+	case a.Password != "":
+		user := a.User
+		if user == "" {
+			user = "opencode"
+		}
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+a.Password))
+	default:
+		return ""
+	}
+}
+
+// call is one exchange: what is sent, and where the answer goes.
+type call struct {
+	method string
+	path   string // of segments made by segments
+	query  url.Values
+	in     any // nil sends no body
+	out    any // nil reads none
+	header http.Header
+}
+
+// path joins escaped segments.
+func path(segments ...string) string {
+	var b strings.Builder
+	b.WriteString("/api")
+	for _, s := range segments {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(s))
+	}
+	return b.String()
+}
+
+// do makes the exchange.
+func (c *Client) do(ctx context.Context, k call) error {
+	resp, err := c.send(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if k.out == nil {
+		_, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxErrorBody))
+		return k.broken(ctx, err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return k.broken(ctx, err)
+	}
+	if err := json.Unmarshal(body, k.out, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return &TransportError{Op: k.name(), Err: fmt.Errorf("malformed answer: %w", err)}
+	}
+	return nil
+}
+
+// maxErrorBody bounds what is read of an answer that says no more than an error.
+const maxErrorBody = 64 << 10
+
+// send returns the answer if it is a good one; the caller closes it.
+func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
+	req, err := c.request(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	hc := c.HTTP
+	if hc == nil {
+		hc = http.DefaultClient
+	}
+	resp, err := hc.Do(req)
+	if err != nil {
+		return nil, k.broken(ctx, err)
+	}
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if err != nil {
+		return nil, k.broken(ctx, err)
+	}
+	return nil, DecodeError(resp.StatusCode, body)
+}
+
+func (c *Client) request(ctx context.Context, k call) (*http.Request, error) {
+	var body io.Reader
+	if k.in != nil {
+		b, err := json.Marshal(k.in, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			return nil, fmt.Errorf("encode the request: %w", err)
+		}
+		body = bytes.NewReader(b)
+	}
+	q := k.query
+	if q == nil {
+		q = url.Values{}
+	}
+	q.Set("all", "1")
+	base := c.Base
+	if base == "" {
+		base = "http://localhost"
+	}
+	req, err := http.NewRequestWithContext(ctx, k.method, strings.TrimSuffix(base, "/")+k.path+"?"+q.Encode(), body)
+	if err != nil {
+		return nil, &TransportError{Op: k.name(), Err: err}
+	}
+	for name, values := range k.header {
+		req.Header[name] = values
+	}
+	if k.method != http.MethodGet {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if a := c.Auth.header(); a != "" {
+		req.Header.Set("Authorization", a)
+	}
+	if c.Directory != "" {
+		req.Header.Set("X-Opencode-Directory", url.PathEscape(c.Directory))
+	}
+	return req, nil
+}
+
+func (k call) name() string { return k.method + " " + k.path }
+
+// broken wraps a failure of the transport, unless the caller ended the exchange.
+func (k call) broken(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err // its text repeats the URL
+	}
+	return &TransportError{Op: k.name(), Err: err}
+}

@@ -1,0 +1,183 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// The kinds of session.Error that have a meaning of their own on the wire.
+const (
+	KindAuth   = "auth"   // with CodeDenied: who asks is not known; 401
+	KindCursor = "cursor" // with CodeConflict: a stream was asked for from beyond its end; ID is the newest seq
+)
+
+// errorBody is every error answer: OpenCode's tagged objects, and in the last four fields what only ours say.
+type errorBody struct {
+	Tag        string   `json:"_tag"`
+	Message    string   `json:"message"`
+	Kind       string   `json:"kind,omitzero"` // of an invalid request: params, query, headers, body
+	Field      string   `json:"field,omitzero"`
+	SessionID  string   `json:"sessionID,omitzero"`
+	MessageID  string   `json:"messageID,omitzero"`
+	RequestID  string   `json:"requestID,omitzero"`
+	ProviderID string   `json:"providerID,omitzero"`
+	Resource   string   `json:"resource,omitzero"`
+	Service    string   `json:"service,omitzero"`
+	Ref        string   `json:"ref,omitzero"`
+	Nearest    []string `json:"nearest,omitzero"`
+	What       string   `json:"what,omitzero"` // the kind of thing that the error is about
+	Reason     string   `json:"reason,omitzero"`
+	Head       string   `json:"head,omitzero"` // with reason cursor_ahead
+}
+
+// errorRow is one line of the table: an error of the code, and of the kind unless that is "", has this status and tag,
+// and its id stands in this field.
+type errorRow struct {
+	code   session.Code
+	kind   string
+	status int
+	tag    string
+	id     func(*errorBody) *string
+}
+
+func sessionID(b *errorBody) *string  { return &b.SessionID }
+func messageID(b *errorBody) *string  { return &b.MessageID }
+func requestID(b *errorBody) *string  { return &b.RequestID }
+func providerID(b *errorBody) *string { return &b.ProviderID }
+func resource(b *errorBody) *string   { return &b.Resource }
+func head(b *errorBody) *string       { return &b.Head }
+
+// errorTable is read in both directions; the first row that fits counts (spec/v2 HT-1).
+func errorTable() []errorRow {
+	const notFound = http.StatusNotFound
+	return []errorRow{
+		{session.CodeNotFound, "session", notFound, "SessionNotFoundError", sessionID},
+		{session.CodeNotFound, "message", notFound, "MessageNotFoundError", messageID},
+		{session.CodeNotFound, "permission", notFound, "PermissionNotFoundError", requestID},
+		{session.CodeNotFound, "question", notFound, "QuestionNotFoundError", requestID},
+		{session.CodeNotFound, "provider", notFound, "ProviderNotFoundError", providerID},
+		{session.CodeNotFound, "agent", notFound, "AgentNotFoundError", resource},
+		{session.CodeNotFound, "model", notFound, "ModelNotFoundError", resource},
+		{session.CodeNotFound, "prompt", notFound, "PromptNotFoundError", messageID},
+		{session.CodeNotFound, "", notFound, "NotFoundError", resource},
+		{session.CodeInvalid, KindCursor, http.StatusBadRequest, "InvalidCursorError", nil},
+		{session.CodeInvalid, "", http.StatusBadRequest, "InvalidRequestError", nil},
+		{session.CodeConflict, KindCursor, http.StatusConflict, "ConflictError", head},
+		{session.CodeConflict, "", http.StatusConflict, "ConflictError", resource},
+		{session.CodeTooLarge, "", http.StatusRequestEntityTooLarge, "RequestTooLargeError", nil},
+		{session.CodeTooMany, "", http.StatusTooManyRequests, "TooManyRequestsError", nil},
+		{session.CodeDenied, KindAuth, http.StatusUnauthorized, "UnauthorizedError", nil},
+		{session.CodeDenied, "", http.StatusForbidden, "ForbiddenError", nil},
+		{session.CodeUnavailable, "", http.StatusServiceUnavailable, "ServiceUnavailableError", nil},
+		{session.CodeInternal, "", http.StatusInternalServerError, "UnknownError", nil},
+	}
+}
+
+func rowOf(e *session.Error) errorRow {
+	rows := errorTable()
+	for _, r := range rows {
+		if r.code == e.Code && (r.kind == "" || r.kind == e.Kind) {
+			return r
+		}
+	}
+	return rows[len(rows)-1]
+}
+
+// ErrorContext is what the server knows beside the error.
+type ErrorContext struct {
+	SessionID string // of the path
+	Part      string // of an invalid request: params, query, headers, body
+	Ref       string // names the log line that holds the cause
+}
+
+// EncodeError returns the status and the body that tell of e.
+func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
+	r := rowOf(e)
+	b := errorBody{Tag: r.tag, Message: clip(e.Error(), maxMessage), Field: e.Field, Nearest: e.Nearest, What: e.Kind, Ref: c.Ref}
+	if r.id != nil {
+		*r.id(&b) = clip(e.ID, 200)
+	}
+	switch {
+	case r.tag == "MessageNotFoundError" && b.SessionID == "":
+		b.SessionID = c.SessionID
+	case r.tag == "InvalidRequestError":
+		b.Kind = c.Part
+	case r.code == session.CodeUnavailable:
+		b.Service = e.Kind
+	case r.kind == KindCursor && r.code == session.CodeConflict:
+		b.Reason = "cursor_ahead"
+	}
+	if b.What == KindAuth || b.What == KindCursor || r.kind != "" {
+		b.What = ""
+	}
+	body, err := json.Marshal(b, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil { // cannot be: strings only
+		return http.StatusInternalServerError, []byte(`{"_tag":"UnknownError","message":"the error could not be told"}`)
+	}
+	return r.status, body
+}
+
+// maxMessage bounds what is said of one error (spec/v2 HT-2).
+const maxMessage = 1024
+
+// DecodeError returns the error that an answer of the status with the body tells of. A body that is none of ours, from
+// a proxy say, gives a *TransportError.
+func DecodeError(status int, body []byte) error {
+	var b errorBody
+	if err := json.Unmarshal(body, &b, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil || b.Tag == "" {
+		return &TransportError{Op: "read the answer", Err: fmt.Errorf("unexpected status %d: %s", status, clip(string(body), 200))}
+	}
+	r, ok := rowFor(b)
+	if !ok {
+		return &TransportError{Op: "read the answer", Err: fmt.Errorf("unexpected status %d: %s: %s", status, b.Tag, clip(b.Message, 200))}
+	}
+	e := &session.Error{Code: r.code, Message: b.Message, Kind: r.kind, Field: b.Field, Nearest: b.Nearest}
+	e.Message = strings.TrimSuffix(b.Message, (&session.Error{Nearest: b.Nearest}).Error())
+	switch {
+	case r.kind == "" && b.What != "":
+		e.Kind = b.What
+	case r.code == session.CodeUnavailable:
+		e.Kind = b.Service
+	}
+	if r.id != nil {
+		e.ID = *r.id(&b)
+	}
+	if b.Ref != "" {
+		e.ID = b.Ref
+	}
+	return e
+}
+
+func rowFor(b errorBody) (errorRow, bool) {
+	for _, r := range errorTable() {
+		if r.tag == b.Tag && (r.kind == KindCursor && r.code == session.CodeConflict) == (b.Reason == "cursor_ahead") {
+			return r, true
+		}
+	}
+	return errorRow{}, false
+}
+
+// TransportError says that the server could not be reached, broke off, or answered with something that is not of this
+// contract. What was asked may or may not have happened.
+type TransportError struct {
+	Op  string // what was being done
+	Err error
+}
+
+func (e *TransportError) Error() string { return e.Op + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *TransportError) Unwrap() error { return e.Err }
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

@@ -1,0 +1,177 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// message reads a message of any type.
+type message struct{ session.Message }
+
+// UnmarshalJSON reads the message by its type.
+func (m *message) UnmarshalJSON(b []byte) (err error) {
+	m.Message, err = session.DecodeMessage(b)
+	return err
+}
+
+func plain(ms []message) []session.Message {
+	out := make([]session.Message, len(ms))
+	for i, m := range ms {
+		out[i] = m.Message
+	}
+	return out
+}
+
+// Messages lists messages, newest first unless the query says otherwise.
+func (c *Client) Messages(ctx context.Context, id session.ID, q MessageQuery) (Page[session.Message], error) {
+	v := url.Values{}
+	if q.Limit != 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	if q.Cursor != "" {
+		v.Set("cursor", q.Cursor)
+	} else if q.Oldest {
+		v.Set("order", "asc")
+	}
+	out, err := get[Page[message]](ctx, c, path("session", string(id), "message"), v)
+	return Page[session.Message]{Data: plain(out.Data), Cursor: out.Cursor}, err
+}
+
+// Message returns one message.
+func (c *Client) Message(ctx context.Context, id session.ID, m session.MessageID) (session.Message, error) {
+	out, err := get[Data[message]](ctx, c, path("session", string(id), "message", string(m)), nil)
+	return out.Data.Message, err
+}
+
+// Context returns the messages that the model is shown next, oldest first.
+func (c *Client) Context(ctx context.Context, id session.ID) ([]session.Message, error) {
+	out, err := get[Data[[]message]](ctx, c, path("session", string(id), "context"), nil)
+	return plain(out.Data), err
+}
+
+// History returns up to limit durable events with seq > after that exist now; -1 begins at the start, limit 0 is 50,
+// at most 100.
+func (c *Client) History(ctx context.Context, id session.ID, after int64, limit int) (History, error) {
+	v := url.Values{}
+	if after >= 0 {
+		v.Set("after", strconv.FormatInt(after, 10))
+	}
+	if limit != 0 {
+		v.Set("limit", strconv.Itoa(limit))
+	}
+	return get[History](ctx, c, path("session", string(id), "history"), v)
+}
+
+// Spent returns the ledger lines of a session.
+func (c *Client) Spent(ctx context.Context, id session.ID) ([]Spend, error) {
+	out, err := get[Data[[]Spend]](ctx, c, path("session", string(id), "spend"), nil)
+	return out.Data, err
+}
+
+// Stats sums up what all sessions cost since then (milliseconds; 0 from the start).
+func (c *Client) Stats(ctx context.Context, since int64) (Stats, error) {
+	v := url.Values{}
+	if since > 0 {
+		v.Set("since", strconv.FormatInt(since, 10))
+	}
+	out, err := get[Data[Stats]](ctx, c, path("stats"), v)
+	return out.Data, err
+}
+
+// Asks returns the pending permission requests of a session, or of the location with "".
+func (c *Client) Asks(ctx context.Context, id session.ID) ([]session.PendingAsk, error) {
+	if id == "" {
+		out, err := get[Located[[]session.PendingAsk]](ctx, c, path("permission", "request"), nil)
+		return out.Data, err
+	}
+	out, err := get[Data[[]session.PendingAsk]](ctx, c, path("session", string(id), "permission"), nil)
+	return out.Data, err
+}
+
+// PendingAsk returns one pending permission request.
+func (c *Client) PendingAsk(ctx context.Context, id session.ID, a session.AskID) (session.PendingAsk, error) {
+	out, err := get[Data[session.PendingAsk]](ctx, c, path("session", string(id), "permission", string(a)), nil)
+	return out.Data, err
+}
+
+// Reply answers a permission request.
+func (c *Client) Reply(ctx context.Context, id session.ID, a session.AskID, r ReplyRequest) error {
+	return c.change(ctx, http.MethodPost, path("session", string(id), "permission", string(a), "reply"), r)
+}
+
+// Ask asks for a permission from outside any tool call. It does not wait for the reply.
+func (c *Client) Ask(ctx context.Context, id session.ID, r AskRequest) (Asked, error) {
+	var out Data[Asked]
+	err := c.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "permission"), in: r, out: &out})
+	return out.Data, err
+}
+
+// Approvals returns the saved permissions of a project, or of all with "".
+func (c *Client) Approvals(ctx context.Context, p session.ProjectID) ([]Approval, error) {
+	v := url.Values{}
+	if p != "" {
+		v.Set("projectID", string(p))
+	}
+	out, err := get[Data[[]Approval]](ctx, c, path("permission", "saved"), v)
+	return out.Data, err
+}
+
+// Revoke removes a saved permission.
+func (c *Client) Revoke(ctx context.Context, approval string) error {
+	return c.change(ctx, http.MethodDelete, path("permission", "saved", approval), nil)
+}
+
+// Health reports that the server works.
+func (c *Client) Health(ctx context.Context) (Health, error) {
+	return get[Health](ctx, c, path("health"), nil)
+}
+
+// Location returns the client's location.
+func (c *Client) Location(ctx context.Context) (LocationInfo, error) {
+	return get[LocationInfo](ctx, c, path("location"), nil)
+}
+
+// Agents returns the agents of the client's location.
+func (c *Client) Agents(ctx context.Context) (Located[[]session.Agent], error) {
+	return get[Located[[]session.Agent]](ctx, c, path("agent"), nil)
+}
+
+// Models returns the models that can be used at the client's location.
+func (c *Client) Models(ctx context.Context) (Located[[]Model], error) {
+	return get[Located[[]Model]](ctx, c, path("model"), nil)
+}
+
+// Providers returns the providers that can be used at the client's location.
+func (c *Client) Providers(ctx context.Context) (Located[[]Provider], error) {
+	return get[Located[[]Provider]](ctx, c, path("provider"), nil)
+}
+
+// Provider returns one provider.
+func (c *Client) Provider(ctx context.Context, id string) (Located[Provider], error) {
+	return get[Located[Provider]](ctx, c, path("provider", id), nil)
+}
+
+// Explain returns where the location's settings come from: those of the key and below it, all with "".
+func (c *Client) Explain(ctx context.Context, key string) (jsontext.Value, error) {
+	v := url.Values{}
+	if key != "" {
+		v.Set("key", key)
+	}
+	out, err := get[Data[jsontext.Value]](ctx, c, path("config", "explain"), v)
+	return out.Data, err
+}
+
+// Doctor returns what the server found out about its own health.
+func (c *Client) Doctor(ctx context.Context) (jsontext.Value, error) {
+	out, err := get[Data[jsontext.Value]](ctx, c, path("doctor"), nil)
+	return out.Data, err
+}
+
+var _ json.Unmarshaler = (*message)(nil)

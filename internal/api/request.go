@@ -1,0 +1,100 @@
+package api
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// CreateSession asks for a session. An id that exists returns that session unchanged. Title and the fields behind it
+// are additive.
+type CreateSession struct {
+	ID         session.ID        `json:"id,omitzero"`
+	Agent      string            `json:"agent,omitzero"`
+	Model      *session.ModelRef `json:"model,omitzero"`
+	Location   *session.Location `json:"location,omitzero"` // nil: the location of the request
+	ParentID   session.ID        `json:"parentID,omitzero"`
+	Title      string            `json:"title,omitzero"`
+	Permission []session.Rule    `json:"permission,omitzero"`
+	Budget     *session.Budget   `json:"budget,omitzero"`
+}
+
+// PromptRequest asks to admit a prompt. The same id with the same content gives the same receipt, so a request whose
+// answer was lost can be repeated.
+type PromptRequest struct {
+	ID       session.MessageID `json:"id,omitzero"`
+	Prompt   *session.Prompt   `json:"prompt"`
+	Delivery session.Delivery  `json:"delivery,omitzero"` // steer by default
+	Resume   *bool             `json:"resume,omitzero"`   // false admits only and starts no work
+	Asks     session.AskPolicy `json:"asks,omitzero"`     // additive
+}
+
+// AgentRequest selects an agent.
+type AgentRequest struct {
+	Agent string `json:"agent"`
+}
+
+// ModelRequest selects a model.
+type ModelRequest struct {
+	Model *session.ModelRef `json:"model"`
+}
+
+// SessionPatch changes what is there and leaves the rest alone.
+type SessionPatch struct {
+	Title      *string         `json:"title,omitzero"`
+	Archived   *bool           `json:"archived,omitzero"`
+	Permission *[]session.Rule `json:"permission,omitzero"` // replaces the session's own rules
+}
+
+// BudgetRequest replaces the budget; nil lifts it.
+type BudgetRequest struct {
+	Budget *session.Budget `json:"budget"`
+}
+
+// InputPatch changes a pending prompt.
+type InputPatch struct {
+	Prompt   *session.Prompt  `json:"prompt,omitzero"`
+	Delivery session.Delivery `json:"delivery,omitzero"`
+}
+
+// InboxOrder names every pending prompt once, in their new order.
+type InboxOrder struct {
+	MessageIDs []session.MessageID `json:"messageIDs"`
+}
+
+// AskRequest asks for a permission on behalf of somebody outside any tool call.
+type AskRequest struct {
+	ID        session.AskID      `json:"id,omitzero"`
+	Action    string             `json:"action"`
+	Resources []string           `json:"resources"`
+	Save      []string           `json:"save,omitzero"`
+	Metadata  jsontext.Value     `json:"metadata,omitzero"`
+	Source    *session.AskSource `json:"source,omitzero"`
+	Agent     string             `json:"agent,omitzero"`
+}
+
+// ReplyRequest answers an ask. Message goes with a rejection: the model reads it and goes on.
+type ReplyRequest struct {
+	Reply   session.Reply `json:"reply"`
+	Message string        `json:"message,omitzero"`
+}
+
+// SessionQuery selects sessions. Cursor continues an earlier list, whose other fields it holds itself.
+type SessionQuery struct {
+	Directory string
+	Project   session.ProjectID
+	Subpath   string
+	Search    string
+	Parent    *session.ID // nil any; pointer to "" only roots (additive)
+	Archived  bool        // additive
+	Oldest    bool
+	Limit     int // 0 is 50
+	Cursor    string
+}
+
+// MessageQuery selects messages of a session, newest first unless Oldest.
+type MessageQuery struct {
+	Oldest bool
+	Limit  int // 0 is 50, at most 200
+	Cursor string
+}

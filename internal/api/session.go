@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+func get[T any](ctx context.Context, c *Client, p string, q url.Values) (T, error) {
+	var out T
+	err := c.do(ctx, call{method: http.MethodGet, path: p, query: q, out: &out})
+	return out, err
+}
+
+func (c *Client) change(ctx context.Context, method, p string, in any) error {
+	return c.do(ctx, call{method: method, path: p, in: in})
+}
+
+// Create makes a session, or returns the one that has the id already.
+func (c *Client) Create(ctx context.Context, r CreateSession) (*session.Session, error) {
+	var out Data[*session.Session]
+	err := c.do(ctx, call{method: http.MethodPost, path: path("session"), in: r, out: &out})
+	return out.Data, err
+}
+
+// Session returns a session.
+func (c *Client) Session(ctx context.Context, id session.ID) (*session.Session, error) {
+	out, err := get[Data[*session.Session]](ctx, c, path("session", string(id)), nil)
+	return out.Data, err
+}
+
+// Sessions lists sessions, newest first unless the query says otherwise.
+func (c *Client) Sessions(ctx context.Context, q SessionQuery) (Page[*session.Session], error) {
+	return get[Page[*session.Session]](ctx, c, path("session"), q.values())
+}
+
+func (q SessionQuery) values() url.Values {
+	v := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	set("limit", count(q.Limit))
+	set("cursor", q.Cursor)
+	if q.Cursor != "" {
+		return v
+	}
+	set("directory", q.Directory)
+	set("project", string(q.Project))
+	set("subpath", q.Subpath)
+	set("search", q.Search)
+	if q.Parent != nil {
+		v.Set("parent", string(*q.Parent))
+	}
+	if q.Archived {
+		v.Set("archived", "true")
+	}
+	if q.Oldest {
+		v.Set("order", "asc")
+	}
+	return v
+}
+
+func count(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// Children lists the sessions that the session's calls started, oldest first.
+func (c *Client) Children(ctx context.Context, id session.ID) ([]*session.Session, error) {
+	out, err := get[Data[[]*session.Session]](ctx, c, path("session", string(id), "children"), nil)
+	return out.Data, err
+}
+
+// Update changes the session as the patch says and returns it.
+func (c *Client) Update(ctx context.Context, id session.ID, p SessionPatch) (*session.Session, error) {
+	var out Data[*session.Session]
+	err := c.do(ctx, call{method: http.MethodPatch, path: path("session", string(id)), in: p, out: &out})
+	return out.Data, err
+}
+
+// Rename sets the title.
+func (c *Client) Rename(ctx context.Context, id session.ID, title string) error {
+	_, err := c.Update(ctx, id, SessionPatch{Title: &title})
+	return err
+}
+
+// Archive hides the session from lists, or brings it back.
+func (c *Client) Archive(ctx context.Context, id session.ID, archived bool) error {
+	_, err := c.Update(ctx, id, SessionPatch{Archived: &archived})
+	return err
+}
+
+// Delete stops the session and removes it with its children.
+func (c *Client) Delete(ctx context.Context, id session.ID) error {
+	return c.change(ctx, http.MethodDelete, path("session", string(id)), nil)
+}
+
+// SwitchAgent selects the agent of the next turn.
+func (c *Client) SwitchAgent(ctx context.Context, id session.ID, agent string) error {
+	return c.change(ctx, http.MethodPost, path("session", string(id), "agent"), AgentRequest{agent})
+}
+
+// SwitchModel selects the model of the next turn.
+func (c *Client) SwitchModel(ctx context.Context, id session.ID, m session.ModelRef) error {
+	return c.change(ctx, http.MethodPost, path("session", string(id), "model"), ModelRequest{&m})
+}
+
+// SetBudget replaces the budget; nil lifts it.
+func (c *Client) SetBudget(ctx context.Context, id session.ID, b *session.Budget) error {
+	return c.change(ctx, http.MethodPut, path("session", string(id), "budget"), BudgetRequest{b})
+}
+
+// Prompt admits a prompt. When it returns without error the prompt is durable.
+func (c *Client) Prompt(ctx context.Context, id session.ID, r PromptRequest) (*session.Input, error) {
+	var out Data[*session.Input]
+	err := c.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "prompt"), in: r, out: &out})
+	return out.Data, err
+}
+
+// Interrupt stops the session's work and returns when that is recorded.
+func (c *Client) Interrupt(ctx context.Context, id session.ID) error {
+	return c.change(ctx, http.MethodPost, path("session", string(id), "interrupt"), nil)
+}
+
+// Wait returns when the session is idle.
+func (c *Client) Wait(ctx context.Context, id session.ID) error {
+	return c.change(ctx, http.MethodPost, path("session", string(id), "wait"), nil)
+}
+
+// Resume runs the session: its pending prompts or, with none, one turn on its history. It returns when that is done.
+func (c *Client) Resume(ctx context.Context, id session.ID) error {
+	return c.change(ctx, http.MethodPost, path("session", string(id), "resume"), nil)
+}
+
+// Active returns the sessions that are at work in the server's process.
+func (c *Client) Active(ctx context.Context) (map[session.ID]Active, error) {
+	out, err := get[Data[map[session.ID]Active]](ctx, c, path("session", "active"), nil)
+	return out.Data, err
+}
+
+// Status returns what the session is doing.
+func (c *Client) Status(ctx context.Context, id session.ID) (Status, error) {
+	out, err := get[Data[Status]](ctx, c, path("session", string(id), "status"), nil)
+	return out.Data, err
+}
+
+// Inbox returns the prompts that wait, in the order of their promotion within each delivery.
+func (c *Client) Inbox(ctx context.Context, id session.ID) ([]*session.Input, error) {
+	out, err := get[Data[[]*session.Input]](ctx, c, path("session", string(id), "inbox"), nil)
+	return out.Data, err
+}
+
+// Withdraw takes a pending prompt back.
+func (c *Client) Withdraw(ctx context.Context, id session.ID, m session.MessageID) error {
+	return c.change(ctx, http.MethodDelete, path("session", string(id), "inbox", string(m)), nil)
+}
+
+// EditInput replaces what a pending prompt says.
+func (c *Client) EditInput(ctx context.Context, id session.ID, m session.MessageID, p session.Prompt) error {
+	return c.change(ctx, http.MethodPatch, path("session", string(id), "inbox", string(m)), InputPatch{Prompt: &p})
+}
+
+// Redirect switches a pending prompt between steer and queue.
+func (c *Client) Redirect(ctx context.Context, id session.ID, m session.MessageID, d session.Delivery) error {
+	return c.change(ctx, http.MethodPatch, path("session", string(id), "inbox", string(m)), InputPatch{Delivery: d})
+}
+
+// Reorder puts the pending prompts into the order of ms, which names each of them once.
+func (c *Client) Reorder(ctx context.Context, id session.ID, ms []session.MessageID) error {
+	return c.change(ctx, http.MethodPut, path("session", string(id), "inbox"), InboxOrder{ms})
+}
