@@ -1,0 +1,5 @@
+package sqlite
+
+const crashChild = "CAIRN_TEST_CRASH_DIR"
+
+func crashWriter(string) {}

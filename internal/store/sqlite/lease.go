@@ -1,0 +1,152 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const leaseName = "lease"
+
+// maxLease bounds what is read of a lease file.
+const maxLease = 16 << 10
+
+// ErrHeld says that another process owns the folder. Errors that are ErrHeld are a *Held too.
+var ErrHeld = errors.New("another process owns the data folder")
+
+// Owner says who owns a data folder and where to reach it.
+type Owner struct {
+	PID       int            `json:"pid"`
+	Addresses []string       `json:"addresses"` // URLs; none while the owner starts or serves nobody
+	Started   int64          `json:"started"`   // milliseconds since the epoch
+	Version   string         `json:"version,omitzero"`
+	Extra     jsontext.Value `json:",embed"`
+}
+
+// Held is an ErrHeld: who holds the lease. Owner is zero if it has not said so yet; one that has just taken over after
+// a crash may for a moment still show its predecessor.
+type Held struct {
+	Dir   string
+	Owner Owner
+}
+
+func (h *Held) Error() string {
+	switch {
+	case h.Owner.PID == 0:
+		return fmt.Sprintf("the data folder %s belongs to a process that is starting; try again", h.Dir)
+	case len(h.Owner.Addresses) == 0:
+		return fmt.Sprintf("the data folder %s belongs to process %d, which serves nobody; wait until it ends", h.Dir, h.Owner.PID)
+	default:
+		return fmt.Sprintf("the data folder %s belongs to process %d; reach it at %s", h.Dir, h.Owner.PID, h.Owner.Addresses[0])
+	}
+}
+
+// Is reports whether target is ErrHeld.
+func (h *Held) Is(target error) bool { return target == ErrHeld }
+
+// Lease is the ownership of a data folder: the right to open its database for writing. The kernel takes it back when
+// the process ends, however it ends. Safe for concurrent use.
+type Lease struct {
+	mu    sync.Mutex // guards the rest
+	f     *os.File   // locked; nil after Release
+	owner Owner
+}
+
+// AcquireLease takes the folder, which is made if need be, for this process. It never waits: a *Held says who has it.
+// PID and Started of o are filled in.
+func AcquireLease(dir string, o Owner) (*Lease, error) {
+	if err := makeDir(dir); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, leaseName), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+	if err != nil {
+		return nil, unavailable("open lease: %w", err)
+	}
+	locked, err := lockFile(f)
+	if err == nil && !locked {
+		err = &Held{Dir: dir, Owner: readOwner(f)}
+	} else if err != nil {
+		err = unavailable("lock lease: %w", err)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	o.PID, o.Started = os.Getpid(), time.Now().UnixMilli()
+	l := &Lease{f: f, owner: o}
+	if err := errors.Join(f.Chmod(0o600), l.write()); err != nil {
+		_ = l.Release()
+		return nil, unavailable("write lease: %w", err)
+	}
+	return l, nil
+}
+
+// Update says where the owner can be reached now.
+func (l *Lease) Update(addresses ...string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		return errors.New("update lease: it was released")
+	}
+	l.owner.Addresses = addresses
+	if err := l.write(); err != nil {
+		return unavailable("write lease: %w", err)
+	}
+	return nil
+}
+
+// Owner returns what the lease file says.
+func (l *Lease) Owner() Owner {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.owner
+}
+
+// Release gives the folder up. The file stays: the lock is on it, and another process may be waiting to look at it.
+func (l *Lease) Release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		return nil
+	}
+	err := errors.Join(l.f.Truncate(0), l.f.Close())
+	l.f = nil
+	return err
+}
+
+// write replaces the content in place: one write, then the end is cut off.
+func (l *Lease) write() error {
+	b, err := json.Marshal(l.owner, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	b = append(b, '\n')
+	if _, err := l.f.WriteAt(b, 0); err != nil {
+		return err
+	}
+	return l.f.Truncate(int64(len(b)))
+}
+
+// readOwner reads what the owner wrote, which it may be writing right now.
+func readOwner(f *os.File) Owner {
+	for range 5 {
+		b, err := io.ReadAll(io.NewSectionReader(f, 0, maxLease))
+		if err != nil || len(b) == 0 {
+			return Owner{}
+		}
+		dec := jsontext.NewDecoder(bytes.NewReader(b)) // only the first value: a longer text may be about to be cut
+		var o Owner
+		if json.UnmarshalDecode(dec, &o) == nil {
+			return o
+		}
+	}
+	return Owner{}
+}

@@ -1,0 +1,245 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/store/sqlstore"
+)
+
+// Salvaged reports what Salvage did.
+type Salvaged struct {
+	Sessions int // with at least one event
+	Events   int
+	Lost     []Loss
+}
+
+// Loss says what could not be brought over.
+type Loss struct {
+	SessionID session.ID // "" if nobody knows whose it was
+	FromSeq   int64      // this event and all behind it; -1 if it is not about events
+	Readable  int        // events behind FromSeq that could be read and were left out, because a log has no gaps
+	Detail    string
+}
+
+// Salvage copies what can be read of the damaged database in the folder from into a new one in the folder to, which
+// must not have one: of every session the events up to the first that is missing or damaged, the ledger of costs, and
+// saved approvals. Rows made from events are not copied; they are to be projected again from the log. Nothing in from
+// is changed.
+func Salvage(ctx context.Context, from, to string) (*Salvaged, error) {
+	src, err := findHome(Config{Dir: from, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	open, err := src.readerOf()
+	if err != nil { // its log cannot be used; what is in the database itself may be readable all the same
+		open = func() (dbConn, error) { return src.open(forReadingRaw, readerPragmas) }
+	}
+	conn, err := open()
+	if err != nil {
+		return nil, fmt.Errorf("salvage %s: %w; %s", src.path, err, src.advice())
+	}
+	defer conn.Close()
+	if dst, err := findHome(Config{Dir: to}); err != nil || dst.exists() {
+		return nil, errors.Join(err, fmt.Errorf("salvage: %s must be a folder without a database", to))
+	}
+	out, err := Open(ctx, Config{Dir: to, Version: "salvage"})
+	if err != nil {
+		return nil, err
+	}
+	s := &salvage{ctx: ctx, from: conn, to: out, found: map[session.ID][]place{}}
+	err = s.run()
+	return &s.report, errors.Join(err, out.Close())
+}
+
+type salvage struct {
+	ctx    context.Context
+	from   dbConn
+	to     *Store
+	found  map[session.ID][]place
+	report Salvaged
+}
+
+// place is where a readable event stands.
+type place struct{ seq, position int64 }
+
+func (s *salvage) run() error {
+	s.scan()
+	s.miss()
+	ids := make([]session.ID, 0, len(s.found))
+	for id := range s.found {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b session.ID) int { // in the order in which they began
+		return int(min(max(s.found[a][0].position-s.found[b][0].position, -1), 1))
+	})
+	for _, id := range ids {
+		if err := s.copySession(id); err != nil {
+			return err
+		}
+	}
+	return s.copyLedger()
+}
+
+// scan finds the readable events by their position, stepping over pages that cannot be read.
+func (s *salvage) scan() {
+	last, gap := int64(0), int64(0)
+	end, err := number(s.from, "SELECT coalesce(max(position), 0) FROM event NOT INDEXED")
+	if err != nil {
+		end = 1 << 40 // unknown: the widening steps below reach it soon
+	}
+	for last < end && s.ctx.Err() == nil {
+		next, rows, err := s.page(last + gap)
+		switch {
+		case next > last+gap:
+			last, gap = next, 0
+		case err == nil && rows == 0:
+			return // nothing behind
+		default:
+			gap += max(1, gap/64) // every position at first; the damage may be wide
+		}
+	}
+}
+
+// miss reports events that an index still knows and that could not be read behind those that could, and sessions of
+// which no event could be read.
+func (s *salvage) miss() {
+	_ = query(s.from, `SELECT session_id, max(seq) FROM event GROUP BY session_id`, func(r row) { // as far as it goes
+		id, head := session.ID(r.Text(0)), r.Int(1)
+		last := int64(-1)
+		for _, p := range s.found[id] {
+			last = max(last, p.seq)
+		}
+		if last < head {
+			s.lose(Loss{SessionID: id, FromSeq: last + 1, Detail: fmt.Sprintf("events up to %d cannot be read", head)})
+		}
+	})
+	_ = query(s.from, `SELECT id FROM session`, func(r row) {
+		if id := session.ID(r.Text(0)); s.found[id] == nil {
+			s.lose(Loss{SessionID: id, FromSeq: 0, Detail: "no event can be read"})
+		}
+	})
+}
+
+const salvagePage = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event NOT INDEXED
+	WHERE position > ?1 ORDER BY position LIMIT 64`
+
+// page notes the events behind position. It returns the last position that is sure, and how many rows there were.
+func (s *salvage) page(position int64) (int64, int, error) {
+	st, err := s.from.Prepare(salvagePage)
+	if err != nil {
+		return position, 0, err
+	}
+	rows := 0
+	st.BindInt(1, position)
+	err = each(st, func(row) {
+		rows++
+		e := salvagedEvent(st)
+		if sqlstore.Checksum(&e) != st.Int(6) {
+			s.lose(Loss{SessionID: e.SessionID, FromSeq: e.Seq, Detail: "an event does not match its checksum"})
+			return
+		}
+		position = max(position, e.Position)
+		s.found[e.SessionID] = append(s.found[e.SessionID], place{e.Seq, e.Position})
+	})
+	return position, rows, err
+}
+
+func salvagedEvent(st sqlstore.Stmt) store.Row {
+	bytes := func(col int) []byte {
+		if st.Len(col) == 0 {
+			return nil
+		}
+		b := make([]byte, st.Len(col))
+		st.Bytes(col, b)
+		return b
+	}
+	return store.Row{
+		Position: st.Int(0), ID: session.EventID(st.Text(1)), SessionID: session.ID(st.Text(2)), Seq: st.Int(3),
+		Kind: session.Kind(st.Text(4)), Version: int(st.Int(5)), Data: bytes(7), Private: bytes(8),
+	}
+}
+
+func (s *salvage) lose(l Loss) {
+	const most = 10_000
+	if len(s.report.Lost) < most && !slices.Contains(s.report.Lost, l) {
+		s.report.Lost = append(s.report.Lost, l)
+	}
+}
+
+// copySession copies the events up to the first gap, some hundred to a transaction.
+func (s *salvage) copySession(id session.ID) error {
+	places := s.found[id]
+	slices.SortFunc(places, func(a, b place) int { return int(min(max(a.seq-b.seq, -1), 1)) })
+	whole := 0
+	for whole < len(places) && places[whole].seq == int64(whole) {
+		whole++
+	}
+	if whole < len(places) {
+		s.lose(Loss{SessionID: id, FromSeq: int64(whole), Readable: len(places) - whole, Detail: "an event is missing"})
+	}
+	if whole > 0 {
+		s.report.Sessions++
+	}
+	for page := range slices.Chunk(places[:whole], 256) {
+		err := s.to.Update(s.ctx, store.Relaxed, func(tx store.Tx) error {
+			for _, p := range page {
+				if err := s.copyEvent(tx, p); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("salvage session %s: %w", id, err)
+		}
+		s.report.Events += len(page)
+	}
+	return nil
+}
+
+const salvageEvent = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event NOT INDEXED WHERE position = ?1`
+
+func (s *salvage) copyEvent(tx store.Tx, p place) error {
+	st, err := s.from.Prepare(salvageEvent)
+	if err != nil {
+		return err
+	}
+	st.BindInt(1, p.position)
+	var e store.Row
+	if err := each(st, func(row) { e = salvagedEvent(st) }); err != nil {
+		return err
+	}
+	_, err = tx.InsertEvent(e)
+	return err
+}
+
+// copyLedger copies what no event holds.
+func (s *salvage) copyLedger() error {
+	r := sqlstore.NewReader(s.from)
+	spent, err := r.Spent("", 0)
+	if err != nil {
+		s.lose(Loss{FromSeq: -1, Detail: "the ledger of costs: " + err.Error()})
+	}
+	approvals, err := r.Approvals("")
+	if err != nil {
+		s.lose(Loss{FromSeq: -1, Detail: "saved approvals: " + err.Error()})
+	}
+	return s.to.Update(s.ctx, store.Durable, func(tx store.Tx) error {
+		for _, line := range spent {
+			if err := tx.AddSpend(line); err != nil {
+				return err
+			}
+		}
+		for _, a := range approvals {
+			if err := tx.PutApproval(a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
