@@ -1,0 +1,173 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+const (
+	defaultTimeout = 120 * time.Second
+	maxCommand     = 100 << 10 // bytes; systems refuse single arguments from 128 KiB on
+	shownOutput    = 10_000    // bytes of the end that programs get
+)
+
+//go:embed bash.md
+var bashDescription string
+
+const bashSchema = `{"type":"object","properties":{
+"command":{"type":"string","minLength":1,"description":"The command"},
+"timeout":{"type":"integer","minimum":1,"maximum":600000,"description":"Milliseconds it may take"},
+"workdir":{"type":"string","description":"The directory to run it in"},
+"description":{"type":"string","description":"What it is for, in a few words"}
+},"required":["command"],"additionalProperties":false}`
+
+type bashTool struct{ *site }
+
+type bashInput struct {
+	Command     string `json:"command"`
+	Timeout     int64  `json:"timeout"`
+	Workdir     string `json:"workdir"`
+	Description string `json:"description"`
+}
+
+// bashInfo is what programs get to know; the shape is OpenCode's (spec/v1 §33.2).
+type bashInfo struct {
+	Output      string `json:"output"`
+	Exit        *int   `json:"exit"`
+	Truncated   bool   `json:"truncated"`
+	OutputPath  string `json:"outputPath,omitzero"`
+	Description string `json:"description,omitzero"`
+	Timeout     bool   `json:"timeout,omitzero"`
+}
+
+// Definition describes the tool.
+func (t *bashTool) Definition() tool.Definition {
+	return tool.Definition{Name: "bash", Description: trimDescription(bashDescription), Schema: jsontext.Value(bashSchema), Bounded: true}
+}
+
+// Run runs the command. That it fails or takes too long is a result like any other.
+func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	in, err := decode[bashInput](call)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if err := in.check(); err != nil {
+		return tool.Output{}, err
+	}
+	dir, err := t.locate(in.Workdir)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if err := t.askCommand(ctx, call, dir, in); err != nil {
+		return tool.Output{}, err
+	}
+	if err := dir.mustBeDir(); err != nil {
+		return tool.Output{}, err
+	}
+	again, err := t.locate(in.Workdir)
+	if err != nil || again.real != dir.real {
+		return tool.Output{}, moved(dir.abs)
+	}
+	shell, err := t.shell()
+	if err != nil {
+		return tool.Output{}, err
+	}
+	r := run{
+		argv: []string{shell, "-c", in.Command}, dir: dir.real, env: t.environment(), grace: t.grace(),
+		timeout: defaultTimeout, capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log),
+	}
+	if in.Timeout > 0 {
+		r.timeout = time.Duration(in.Timeout) * time.Millisecond
+	}
+	done, err := r.command(ctx, func(recent string) {
+		call.Progress(tool.Output{Title: in.Command, Structured: object(bashInfo{Output: recent, Description: in.Description})})
+	})
+	if err != nil {
+		return tool.Output{}, err
+	}
+	out := in.output(done, r.timeout)
+	if done.interrupted {
+		return out, context.Cause(ctx)
+	}
+	return out, nil
+}
+
+func (in bashInput) check() error {
+	switch {
+	case strings.TrimSpace(in.Command) == "":
+		return tool.Failf("The command is empty.")
+	case strings.ContainsRune(in.Command, 0):
+		return tool.Failf("The command holds a NUL byte, which no shell can run.")
+	case len(in.Command) > maxCommand:
+		return tool.Failf("The command is %d bytes long, the limit is %d. Write it to a file and run that.", len(in.Command), maxCommand)
+	default:
+		return nil
+	}
+}
+
+// askCommand asks for the directory when it is outside, and for exactly this text. What "always" allows is this text
+// and no other.
+func (t *bashTool) askCommand(ctx context.Context, call tool.Call, dir place, in bashInput) error {
+	if err := t.askOutside(ctx, call, dir); err != nil {
+		return err
+	}
+	meta := map[string]string{"command": in.Command}
+	if in.Workdir != "" {
+		meta["workdir"] = dir.real
+	}
+	if in.Description != "" {
+		meta["description"] = in.Description
+	}
+	return call.Ask(ctx, tool.Request{
+		Action: "bash", Resources: []string{in.Command}, Save: []string{permission.Escape(in.Command)}, Metadata: object(meta),
+	})
+}
+
+func (t *bashTool) grace() time.Duration {
+	if t.config.Grace > 0 {
+		return t.config.Grace
+	}
+	return 800 * time.Millisecond
+}
+
+func (in bashInput) output(done finished, timeout time.Duration) tool.Output {
+	text := done.out.Text
+	if text == "" {
+		text = "(no output)"
+	}
+	info := bashInfo{Output: done.recent, Truncated: done.out.Cut, OutputPath: done.out.Path, Description: in.Description, Timeout: done.timedOut}
+	if info.Output == "" {
+		info.Output = text
+	}
+	note := ""
+	switch {
+	case done.timedOut:
+		note = fmt.Sprintf("The command was ended because it took longer than %d ms. If it needs more time and is not waiting for input, call it again with a larger timeout.", timeout.Milliseconds())
+	case done.interrupted:
+		note = "The command was ended because the user interrupted it."
+	case done.signal != "":
+		note = "The command was ended by a signal: " + done.signal + "."
+		info.Exit = &done.exit
+	default:
+		info.Exit = &done.exit
+		if done.exit != 0 {
+			note = fmt.Sprintf("The command ended with exit code %d.", done.exit)
+		}
+	}
+	if note != "" {
+		text += "\n\n<shell_metadata>\n" + note + "\n</shell_metadata>"
+	}
+	out := textOutput(in.Command, text, info)
+	if done.out.Path != "" {
+		out.OutputPaths = []string{done.out.Path}
+	}
+	return out
+}

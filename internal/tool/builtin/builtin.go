@@ -1,0 +1,102 @@
+// Package builtin holds the tools that every Location has: read, list, glob, grep, edit, write and bash.
+//
+// All of them work in one place, the Location's directory or the git worktree around it. A path is resolved first,
+// links included; what it resolves to is what rules see, what people are shown, and what is opened, component by
+// component through handles, so that a link put there in between changes nothing. What lies outside is asked for as
+// external_directory before anything else. Every ask comes before the first effect.
+//
+// What a tool cannot do it says in an error written for the model. Everything is bounded: lines, bytes, entries,
+// matches, time, memory.
+package builtin
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// Config says where the tools work and with what.
+type Config struct {
+	Directory string // the Location: absolute; relative paths start here
+	Worktree  string // the git worktree that holds it, absolute; "" or "/" for none
+
+	Shell string   // the shell that runs commands; "" takes $SHELL if it speaks sh, else /bin/bash or /bin/sh
+	Env   []string // NAME=value, given to commands beside the few variables that always pass
+	Pass  []string // names of further variables of this process that commands get
+	Deny  []string // names that commands never get, whoever asks, e.g. those of provider keys
+
+	// Grace is the time between the polite end of a command (TERM) and the hard one (KILL); 0 is 800 ms, so that
+	// everything is gone within a second (spec/guarantees G25).
+	Grace time.Duration
+
+	Outputs *tool.Outputs // where long output is kept; its files may be read without asking
+	Limits  tool.Limits   // zero fields mean the defaults
+	Files   *Files        // shared by all Locations of a process; nil: this one's own
+	Log     *slog.Logger
+}
+
+// New returns the tools. They keep nothing open between calls.
+func New(c Config) []tool.Tool {
+	if c.Files == nil {
+		c.Files = NewFiles()
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &site{config: c}
+	return []tool.Tool{
+		&readTool{s}, &listTool{s}, &globTool{s}, &grepTool{s}, &editTool{s}, &writeTool{s}, &bashTool{s},
+	}
+}
+
+// decode reads the input of a call, which Settle has checked against the schema.
+func decode[T any](call tool.Call) (T, error) {
+	var in T
+	if err := json.Unmarshal(call.Input, &in); err != nil {
+		return in, tool.Failf("The input of %s is not usable: %v.", call.Name, err)
+	}
+	return in, nil
+}
+
+// object writes what programs get to know of a result.
+func object(v any) jsontext.Value {
+	out, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+func textOutput(title, text string, structured any) tool.Output {
+	return tool.Output{Title: title, Content: session.TextContent(text), Structured: object(structured)}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// cutRunes returns the first n characters of s, and whether there were more.
+func cutRunes(s string, n int) (string, bool) {
+	if len(s) <= n {
+		return s, false
+	}
+	count := 0
+	for i := range s {
+		if count == n {
+			return s[:i], true
+		}
+		count++
+	}
+	return s, false
+}
+
+func trimDescription(md string) string { return strings.TrimSpace(md) }

@@ -1,0 +1,118 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+//go:embed edit.md
+var editDescription string
+
+const editSchema = `{"type":"object","properties":{
+"filePath":{"type":"string","minLength":1,"description":"The file to change"},
+"oldString":{"type":"string","description":"The text to replace"},
+"newString":{"type":"string","description":"The text to put in its place"},
+"replaceAll":{"type":"boolean","description":"Replace every occurrence"}
+},"required":["filePath","oldString","newString"],"additionalProperties":false}`
+
+type editTool struct{ *site }
+
+type editInput struct {
+	FilePath   string `json:"filePath"`
+	OldString  string `json:"oldString"`
+	NewString  string `json:"newString"`
+	ReplaceAll bool   `json:"replaceAll"`
+}
+
+// changeInfo is what programs get to know of a change; the shape is OpenCode's, with the diff once.
+type changeInfo struct {
+	Diff        string              `json:"diff"`
+	FileDiff    fileDiff            `json:"filediff"`
+	Diagnostics map[string][]string `json:"diagnostics"`
+	FilePath    string              `json:"filepath"`
+	Exists      bool                `json:"exists"`
+	Truncated   bool                `json:"truncated"`
+}
+
+type fileDiff struct {
+	File      string `json:"file"`
+	Additions int    `json:"additions"`
+	Deletions int    `json:"deletions"`
+}
+
+func (c change) output(p place) tool.Output {
+	added, removed := countLines(c.diff)
+	return textOutput(p.title(), c.says, changeInfo{
+		Diff: shortDiff(c.diff), FileDiff: fileDiff{p.abs, added, removed}, Diagnostics: map[string][]string{},
+		FilePath: p.abs, Exists: c.before.info != nil,
+	})
+}
+
+// Definition describes the tool.
+func (t *editTool) Definition() tool.Definition {
+	return tool.Definition{Name: "edit", Description: trimDescription(editDescription), Schema: jsontext.Value(editSchema), Action: "edit"}
+}
+
+// Run makes the edit.
+func (t *editTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	in, err := decode[editInput](call)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if in.OldString == in.NewString {
+		return tool.Output{}, tool.Failf("oldString and newString are the same, so there is nothing to change.")
+	}
+	done, p, err := t.changeFile(ctx, call, in.FilePath, in.plan)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	return done.output(p), nil
+}
+
+func (in editInput) plan(before state) ([]byte, string, error) {
+	switch {
+	case before.info == nil && in.OldString == "":
+		return []byte(in.NewString), "Edit applied successfully. The file was created.", nil
+	case before.info == nil:
+		return nil, "", tool.Failf("File not found: %s. An edit with an empty oldString would create it.", in.FilePath)
+	case in.OldString == "":
+		return nil, "", tool.Failf("%s exists already, and an empty oldString only creates new files. Use write to replace all of it.", in.FilePath)
+	case badText(before.data):
+		return nil, "", tool.Failf("%s is a binary file; it is not edited as text.", in.FilePath)
+	}
+	content, mark := strings.CutPrefix(string(before.data), bom)
+	eol := lineEnd(content)
+	r, err := replace(content, withLineEnd(strings.TrimPrefix(in.OldString, bom), eol), withLineEnd(in.NewString, eol), in.ReplaceAll)
+	if err != nil {
+		return nil, "", err
+	}
+	if r.content == content {
+		return nil, "", tool.Failf("The edit changes nothing in %s: its text already is as newString says.", in.FilePath)
+	}
+	if mark {
+		r.content = bom + r.content
+	}
+	return []byte(r.content), r.String(), nil
+}
+
+// lineEnd is how the first line of a text ends.
+func lineEnd(s string) string {
+	if i := strings.IndexByte(s, '\n'); i > 0 && s[i-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// withLineEnd gives every line of s that end.
+func withLineEnd(s, eol string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	if eol == "\n" {
+		return s
+	}
+	return strings.ReplaceAll(s, "\n", eol)
+}

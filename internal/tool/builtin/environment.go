@@ -1,0 +1,71 @@
+package builtin
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// passed are the variables that commands always get. It is a list of what is let through, not of what is held back:
+// keys and tokens have any name (spec/guarantees S6).
+var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ"}
+
+// callVariable marks the processes of a call, so that they are found again wherever they went.
+const callVariable = "CAIRN_CALL"
+
+// environment returns what commands get: the variables that always pass, those that the configuration names, and
+// those that it sets. Names of our own (CAIRN_, OPENCODE_) and denied ones never pass.
+func (s *site) environment() []string {
+	env := map[string]string{}
+	for _, kv := range os.Environ() {
+		name, value, _ := strings.Cut(kv, "=")
+		if slices.Contains(passed, name) || strings.HasPrefix(name, "LC_") || slices.Contains(s.config.Pass, name) {
+			env[name] = value
+		}
+	}
+	for _, kv := range s.config.Env {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			env[name] = value
+		}
+	}
+	out := make([]string, 0, len(env))
+	for name, value := range env {
+		if !s.secret(name) {
+			out = append(out, name+"="+value)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (s *site) secret(name string) bool {
+	return strings.HasPrefix(name, "CAIRN_") || strings.HasPrefix(name, "OPENCODE_") || slices.Contains(s.config.Deny, name)
+}
+
+// shells speak the language that commands are written in.
+var shells = []string{"bash", "zsh", "sh", "dash", "ksh", "ash"}
+
+// shell returns the path of the shell to use.
+func (s *site) shell() (string, error) {
+	if s.config.Shell != "" {
+		path, err := exec.LookPath(s.config.Shell)
+		if err != nil {
+			return "", tool.Failf("The configured shell %q cannot be found, so no command can be run.", s.config.Shell)
+		}
+		return path, nil
+	}
+	candidates := []string{"/bin/bash", "bash", "/bin/sh", "sh"}
+	if own := os.Getenv("SHELL"); slices.Contains(shells, strings.TrimSuffix(filepath.Base(own), ".exe")) {
+		candidates = append([]string{own}, candidates...)
+	}
+	for _, c := range candidates {
+		if path, err := exec.LookPath(c); err == nil {
+			return path, nil
+		}
+	}
+	return "", tool.Failf("There is no shell on this machine, so no command can be run.")
+}

@@ -1,0 +1,223 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+const maxMatches = 100
+
+//go:embed grep.md
+var grepDescription string
+
+const grepSchema = `{"type":"object","properties":{
+"pattern":{"type":"string","minLength":1,"description":"The regular expression"},
+"path":{"type":"string","description":"The directory or file to search"},
+"include":{"type":"string","description":"Only files of such names, e.g. *.go"}
+},"required":["pattern"],"additionalProperties":false}`
+
+type grepTool struct{ *site }
+
+type grepInput struct {
+	Pattern string `json:"pattern"`
+	Path    string `json:"path"`
+	Include string `json:"include"`
+}
+
+// Definition describes the tool.
+func (t *grepTool) Definition() tool.Definition {
+	return tool.Definition{
+		Name: "grep", Description: trimDescription(grepDescription), Schema: jsontext.Value(grepSchema), ReadOnly: true, Bounded: true,
+	}
+}
+
+// match is one line that matches. path is relative to what was searched.
+type match struct {
+	path string
+	line int
+	text string
+}
+
+// Run searches, and then asks to read the files that it found something in: what rules forbid to read, grep does not
+// show either.
+func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	in, err := decode[grepInput](call)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	p, err := t.locate(in.Path)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	q, err := newQuery(in.Pattern, in.Include)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	managed := t.managed(p)
+	if !managed {
+		if err := t.askSearch(ctx, call, p, searchAsk{"grep", in.Pattern}); err != nil {
+			return tool.Output{}, err
+		}
+	}
+	matches, cut, err := search(ctx, p, q)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	hidden := 0
+	if !managed {
+		if matches, hidden, err = askReadable(ctx, call, p, matches); err != nil {
+			return tool.Output{}, err
+		}
+	}
+	text := grepText(p, matches, cut)
+	if hidden > 0 {
+		text += fmt.Sprintf("\n(Matches in %d %s are not shown: reading %s was not allowed.)\n", hidden, plural(hidden, "file", "files"), plural(hidden, "it", "them"))
+	}
+	return textOutput(in.Pattern, text, map[string]any{"matches": len(matches), "truncated": cut}), nil
+}
+
+// askReadable leaves out the matches in files that may not be read. It asks for all files at once, and for each if that
+// is refused, unless a person did: their word stands.
+func askReadable(ctx context.Context, call tool.Call, p place, matches []match) (kept []match, hidden int, err error) {
+	var files []string
+	for _, m := range matches {
+		if f := p.below(m.path).resource(); len(files) == 0 || files[len(files)-1] != f {
+			files = append(files, f)
+		}
+	}
+	if len(files) == 0 {
+		return matches, 0, nil
+	}
+	ask := func(files ...string) error {
+		return call.Ask(ctx, tool.Request{Action: "read", Resources: files, Save: []string{"*"}})
+	}
+	if err := ask(files...); err == nil || !byRule(err) {
+		return matches, 0, err
+	}
+	refused := map[string]bool{}
+	for _, f := range files {
+		err := ask(f)
+		if err != nil && !byRule(err) {
+			return nil, 0, err
+		}
+		if err != nil {
+			refused[f] = true
+			hidden++
+		}
+	}
+	kept = slices.DeleteFunc(matches, func(m match) bool { return refused[p.below(m.path).resource()] })
+	return kept, hidden, nil
+}
+
+// byRule reports whether err is a refusal that no person gave: by a rule, or because nobody was there.
+func byRule(err error) bool {
+	d, ok := errors.AsType[*tool.Denied](err)
+	return ok && !d.Stop && d.Feedback == ""
+}
+
+// below is the place of a file found below p. rel is relative to p, or "" for p itself.
+func (p place) below(rel string) place {
+	if rel == "" {
+		return p
+	}
+	q := place{abs: filepath.Join(p.abs, filepath.FromSlash(rel)), real: filepath.Join(p.real, filepath.FromSlash(rel)), root: p.root}
+	if p.inside() {
+		r, _ := below(p.root, q.real)
+		q.rel = filepath.ToSlash(r)
+	}
+	return q
+}
+
+// search returns the matches by path and line, at most maxMatches, and whether there are more.
+func search(ctx context.Context, p place, q *query) ([]match, bool, error) {
+	if p.info != nil && p.info.Mode().IsRegular() {
+		return searchFile(ctx, p, q)
+	}
+	if err := p.mustBeDir(); err != nil {
+		return nil, false, err
+	}
+	tree, err := p.grow()
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = tree.root.Close() }()
+	tree.hidden = true
+	var mu sync.Mutex // guards all
+	var all []match
+	err = tree.walk(ctx, func(rel string, _ fs.DirEntry) error {
+		if !q.includes(rel) {
+			return nil
+		}
+		f, err := tree.open(rel)
+		if err != nil {
+			return nil // gone, or not ours to read
+		}
+		defer func() { _ = f.Close() }()
+		found, err := q.scan(ctx, f, rel)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, found...)
+		if len(all) > maxMatches {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	slices.SortFunc(all, func(a, b match) int { return cmp.Or(strings.Compare(a.path, b.path), a.line-b.line) })
+	return all[:min(len(all), maxMatches)], len(all) > maxMatches, nil
+}
+
+func searchFile(ctx context.Context, p place, q *query) ([]match, bool, error) {
+	f, _, err := p.open()
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = f.Close() }()
+	found, err := q.scan(ctx, f, "")
+	if err != nil {
+		return nil, false, err
+	}
+	return found[:min(len(found), maxMatches)], len(found) > maxMatches, nil
+}
+
+func grepText(p place, matches []match, cut bool) string {
+	if len(matches) == 0 {
+		return "No files found"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Found %d matches", len(matches))
+	if cut {
+		b.WriteString(" (there are more)")
+	}
+	b.WriteString("\n")
+	for i, m := range matches {
+		if i == 0 || matches[i-1].path != m.path {
+			if i > 0 {
+				b.WriteString("\n")
+			}
+			b.WriteString(p.below(m.path).abs + ":\n")
+		}
+		fmt.Fprintf(&b, "  Line %d: %s\n", m.line, m.text)
+	}
+	if cut {
+		fmt.Fprintf(&b, "\n(Only %d matches are shown. Use a narrower pattern, path or include.)\n", len(matches))
+	}
+	return b.String()
+}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package builtin
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// keepOwner gives the file the owner of the one it replaces. Without the right to do so it stays ours.
+func keepOwner(dir *os.Root, name string, old fs.FileInfo) {
+	st, ok := old.Sys().(*syscall.Stat_t)
+	if !ok || int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {
+		return
+	}
+	_ = dir.Lchown(name, int(st.Uid), int(st.Gid))
+}

@@ -1,0 +1,60 @@
+//go:build unix
+
+package builtin
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+// stop ends the command and everything it started: TERM, and after grace KILL, again and again until nothing is left.
+// It returns when the command itself was waited for.
+func (p *process) stop(grace time.Duration) {
+	p.signal(syscall.SIGTERM)
+	if !p.gone(grace) {
+		for range 50 { // what forks while it is being killed is found in the next round
+			p.signal(syscall.SIGKILL)
+			if p.gone(40 * time.Millisecond) {
+				break
+			}
+		}
+	}
+	<-p.ended
+}
+
+// signal sends sig to the group of the command and to all that left it.
+func (p *process) signal(sig syscall.Signal) {
+	group := p.cmd.Process.Pid // it leads its own
+	strays := p.strays()
+	if p.groupAlive() {
+		_ = syscall.Kill(-group, sig)
+	}
+	for _, pid := range strays {
+		_ = syscall.Kill(pid, sig)
+	}
+}
+
+// gone waits until nothing of the command is left, at most for d.
+func (p *process) gone(d time.Duration) bool {
+	step := 5 * time.Millisecond
+	for end := time.Now().Add(d); ; time.Sleep(min(step, time.Until(end))) {
+		if !p.groupAlive() && len(p.strays()) == 0 {
+			return true
+		}
+		if !time.Now().Before(end) {
+			return false
+		}
+		step = min(2*step, 50*time.Millisecond)
+	}
+}
+
+func exitOf(state *os.ProcessState) (code int, signal string) {
+	if state == nil {
+		return -1, ""
+	}
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal()), ws.Signal().String()
+	}
+	return state.ExitCode(), ""
+}

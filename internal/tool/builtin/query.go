@@ -1,0 +1,253 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+const (
+	scanBuffer   = 1 << 20 // bytes looked at together; a longer line is looked at in pieces
+	maxGrepLine  = 2000    // characters shown of a line
+	maxPattern   = 16 << 10
+	minPrefilter = 3 // bytes of text that must occur, from which on looking for it first is worth while
+)
+
+// query is a compiled search. It matches within lines only. Safe for concurrent use.
+type query struct {
+	re      *regexp.Regexp
+	text    []byte // every match holds this text, lower case if fold; nil: nothing known
+	fold    bool
+	include *filePattern
+	buffers sync.Pool // of *[]byte, scanBuffer long
+}
+
+func newQuery(pattern, include string) (*query, error) {
+	if len(pattern) > maxPattern {
+		return nil, tool.Failf("The pattern is %d bytes long, the limit is %d.", len(pattern), maxPattern)
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl&^syntax.OneLine)
+	if err != nil {
+		return nil, badPattern(pattern, err)
+	}
+	withoutNewlines(tree)
+	re, err := regexp.Compile(tree.String())
+	if err != nil {
+		return nil, badPattern(pattern, err)
+	}
+	q := &query{re: re}
+	q.text, q.fold = required(tree)
+	q.buffers.New = func() any { return new(make([]byte, scanBuffer)) }
+	if include != "" {
+		f, err := newFilePattern(include)
+		if err != nil {
+			return nil, err
+		}
+		q.include = &f
+	}
+	return q, nil
+}
+
+func badPattern(pattern string, err error) error {
+	why := err.Error()
+	if se, ok := errors.AsType[*syntax.Error](err); ok {
+		why = se.Code.String() + ": " + se.Expr
+	}
+	return tool.Failf("The pattern %q is not a regular expression in RE2 syntax (%s). Escape literal brackets and dots with a backslash; look-around and back-references do not exist.", pattern, why)
+}
+
+// withoutNewlines changes the expression so that it never matches a newline: a match then lies within one line, and
+// many lines can be searched at once.
+func withoutNewlines(re *syntax.Regexp) {
+	switch re.Op {
+	case syntax.OpAnyChar:
+		re.Op = syntax.OpAnyCharNotNL
+	case syntax.OpCharClass:
+		re.Rune = except(re.Rune, '\n')
+	case syntax.OpLiteral:
+		if strings.ContainsRune(string(re.Rune), '\n') {
+			re.Op, re.Rune, re.Sub = syntax.OpNoMatch, nil, nil
+		}
+	case syntax.OpBeginText:
+		re.Op = syntax.OpBeginLine
+	case syntax.OpEndText:
+		re.Op = syntax.OpEndLine
+		re.Flags &^= syntax.WasDollar
+	}
+	for _, sub := range re.Sub {
+		withoutNewlines(sub)
+	}
+}
+
+// except takes one character out of pairs of first and last.
+func except(pairs []rune, r rune) []rune {
+	var out []rune
+	for i := 0; i+1 < len(pairs); i += 2 {
+		lo, hi := pairs[i], pairs[i+1]
+		if r < lo || r > hi {
+			out = append(out, lo, hi)
+			continue
+		}
+		if lo < r {
+			out = append(out, lo, r-1)
+		}
+		if r < hi {
+			out = append(out, r+1, hi)
+		}
+	}
+	return out
+}
+
+// required returns the longest text known to be in every match, and whether case is ignored in it.
+func required(re *syntax.Regexp) (text []byte, fold bool) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		text, fold = []byte(string(re.Rune)), re.Flags&syntax.FoldCase != 0
+		if fold {
+			text = bytes.ToLower(text)
+		}
+		if len(text) < minPrefilter || fold && !ascii(text) {
+			return nil, false
+		}
+		return text, fold
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return required(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			if t, f := required(sub); len(t) > len(text) {
+				text, fold = t, f
+			}
+		}
+	}
+	return text, fold
+}
+
+func ascii(p []byte) bool {
+	for _, c := range p {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+func (q *query) includes(rel string) bool { return q.include == nil || q.include.matches(rel) }
+
+// scan returns the matching lines of a file, at most one more than maxMatches. A binary file has none.
+func (q *query) scan(ctx context.Context, f *os.File, rel string) ([]match, error) {
+	held, ok := q.buffers.Get().(*[]byte)
+	if !ok {
+		return nil, nil
+	}
+	defer q.buffers.Put(held)
+	buf := *held
+	var found []match
+	line, n := 1, 0
+	for first := true; ; first = false {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		read, err := io.ReadFull(f, buf[n:])
+		n += read
+		if first && badText(buf[:n]) {
+			return nil, nil
+		}
+		last := err != nil // the end, or as far as it can be read
+		end := n
+		if !last {
+			if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
+				end = i + 1
+			}
+		}
+		found = q.lines(found, buf[:end], at{filepath.ToSlash(rel), line})
+		if last || len(found) > maxMatches {
+			return found, nil
+		}
+		line += bytes.Count(buf[:end], []byte{'\n'})
+		n = copy(buf, buf[end:n])
+	}
+}
+
+type at struct {
+	path string
+	line int
+}
+
+// lines adds the matching lines of a block that begins with the line of a.
+func (q *query) lines(found []match, block []byte, a at) []match {
+	look := block
+	if q.fold {
+		look = lowered(block)
+	}
+	done := 0 // everything before is searched and counted
+	for done < len(block) && len(found) <= maxMatches {
+		start := q.next(block, look, done)
+		if start < 0 {
+			break
+		}
+		from := bytes.LastIndexByte(block[:start], '\n') + 1
+		to := len(block)
+		if i := bytes.IndexByte(block[start:], '\n'); i >= 0 {
+			to = start + i
+		}
+		a.line += bytes.Count(block[done:from], []byte{'\n'})
+		if text := bytes.TrimSuffix(block[from:to], []byte{'\r'}); q.text == nil || q.re.Match(text) {
+			found = append(found, match{a.path, a.line, grepLine(text)})
+		}
+		done = to + 1
+		a.line++
+	}
+	return found
+}
+
+// next returns where, from done on, a line may match: where the required text is, or else where the expression
+// matches.
+func (q *query) next(block, look []byte, done int) int {
+	if q.text != nil && look != nil {
+		if i := bytes.Index(look[done:], q.text); i >= 0 {
+			return done + i
+		}
+		return -1
+	}
+	if m := q.re.FindIndex(block[done:]); m != nil {
+		return done + m[0]
+	}
+	return -1
+}
+
+// lowered returns block with its ASCII letters in lower case, nil if it holds one of the two other characters that
+// fold to ASCII letters (U+017F to s, U+212A to k).
+func lowered(block []byte) []byte {
+	if bytes.Contains(block, []byte("\u017f")) || bytes.Contains(block, []byte("\u212a")) {
+		return nil
+	}
+	out := make([]byte, len(block))
+	for i, c := range block {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out[i] = c
+	}
+	return out
+}
+
+func grepLine(line []byte) string {
+	text, cut := cutRunes(strings.ToValidUTF8(string(line), "\uFFFD"), maxGrepLine)
+	if cut {
+		return text + "..."
+	}
+	return text
+}

@@ -1,0 +1,164 @@
+package builtin
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+const (
+	drainTime     = 250 * time.Millisecond // what is still in the pipe when the command has ended
+	progressEvery = 250 * time.Millisecond
+	progressBytes = 8 << 10
+)
+
+// run is one command to run.
+type run struct {
+	argv    []string
+	dir     string
+	env     []string
+	timeout time.Duration
+	grace   time.Duration
+	capture *tool.Capture
+}
+
+// finished is how a command ended.
+type finished struct {
+	out         tool.Captured
+	recent      string // the end of the output
+	exit        int    // 128 and the signal's number if a signal ended it
+	signal      string // its name, "" if none
+	timedOut    bool
+	interrupted bool
+}
+
+// command runs it to its end, the end of its time, or the end of ctx, and in the two latter cases ends everything it
+// started. It waits for the command, not for whoever else holds its output: 250 ms after the command's end the pipe is
+// closed. progress is told the end of the output at most four times a second.
+func (r run) command(ctx context.Context, progress func(recent string)) (finished, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return finished{}, tool.Failf("The command could not be started: %v.", cause(err))
+	}
+	defer func() { _ = read.Close() }()
+	p, err := r.start(write)
+	_ = write.Close() // the command has its own
+	if err != nil {
+		return finished{}, tool.Failf("The command could not be started: %v.", cause(err))
+	}
+	o := output{capture: r.capture}
+	var copying, showing sync.WaitGroup
+	copying.Go(func() { o.copy(read) })
+	stop := make(chan struct{})
+	showing.Go(func() { o.show(stop, progress) })
+
+	f := finished{}
+	timer := time.NewTimer(r.timeout)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-timer.C:
+		f.timedOut = true
+	case <-ctx.Done():
+		f.interrupted = true
+	}
+	if f.timedOut || f.interrupted {
+		p.stop(r.grace)
+	}
+	_ = read.SetReadDeadline(time.Now().Add(drainTime))
+	copying.Wait()
+	close(stop)
+	showing.Wait()
+	f.exit, f.signal = exitOf(p.cmd.ProcessState)
+	f.recent = r.capture.Recent(shownOutput)
+	f.out = r.capture.Finish(ctx)
+	return f, nil
+}
+
+// process is a command that runs, with everything it starts.
+type process struct {
+	cmd   *exec.Cmd
+	mark  string        // in the environment of all of them: CAIRN_CALL=…
+	ended chan struct{} // closed when the command itself has ended and was waited for
+}
+
+// start starts the command. One goroutine keeps its thread until the command has ended, because the system ends the
+// command when that thread ends (see attributes).
+func (r run) start(output *os.File) (*process, error) {
+	p := &process{mark: callVariable + "=" + rand.Text(), ended: make(chan struct{})}
+	p.cmd = exec.Command(r.argv[0], r.argv[1:]...)
+	p.cmd.Dir = r.dir
+	p.cmd.Env = append(r.env, p.mark)
+	p.cmd.Stdout, p.cmd.Stderr = output, output
+	p.cmd.SysProcAttr = attributes()
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		_ = p.cmd.Wait() // its state says more
+		close(p.ended)
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// output is what a command prints, taken by one goroutine and shown by another.
+type output struct {
+	mu      sync.Mutex // guards capture and size
+	capture *tool.Capture
+	size    int64
+}
+
+// copy takes what comes until the pipe ends or its time is over.
+func (o *output) copy(from *os.File) {
+	buf := make([]byte, 128<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			o.mu.Lock()
+			_, _ = o.capture.Write(buf[:n])
+			o.size += int64(n)
+			o.mu.Unlock()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// show reports the end of the output while there is news.
+func (o *output) show(stop <-chan struct{}, progress func(recent string)) {
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	var shown int64
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		o.mu.Lock()
+		size, recent := o.size, ""
+		if size != shown {
+			recent = o.capture.Recent(progressBytes)
+		}
+		o.mu.Unlock()
+		if size != shown {
+			shown = size
+			progress(recent)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+//go:embed write.md
+var writeDescription string
+
+const writeSchema = `{"type":"object","properties":{
+"filePath":{"type":"string","minLength":1,"description":"The file to write"},
+"content":{"type":"string","description":"The whole new content"}
+},"required":["filePath","content"],"additionalProperties":false}`
+
+type writeTool struct{ *site }
+
+type writeInput struct {
+	FilePath string `json:"filePath"`
+	Content  string `json:"content"`
+}
+
+// Definition describes the tool.
+func (t *writeTool) Definition() tool.Definition {
+	return tool.Definition{Name: "write", Description: trimDescription(writeDescription), Schema: jsontext.Value(writeSchema), Action: "edit"}
+}
+
+// Run writes the file.
+func (t *writeTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	in, err := decode[writeInput](call)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if len(in.Content) > maxEdited {
+		return tool.Output{}, tool.Failf("content is %d bytes long, the limit is %d.", len(in.Content), maxEdited)
+	}
+	done, p, err := t.changeFile(ctx, call, in.FilePath, in.plan)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	return done.output(p), nil
+}
+
+// plan keeps the byte order mark of the file that is replaced.
+func (in writeInput) plan(before state) ([]byte, string, error) {
+	content := in.Content
+	if bytes.HasPrefix(before.data, []byte(bom)) && !strings.HasPrefix(content, bom) {
+		content = bom + content
+	}
+	return []byte(content), "Wrote file successfully.", nil
+}
