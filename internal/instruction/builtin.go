@@ -1,0 +1,62 @@
+package instruction
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+)
+
+// The keys of the built-in sources and of their registration.
+const (
+	KeyBuiltins    = "core/builtins"
+	KeyEnvironment = "core/environment"
+	KeyDate        = "core/date"
+)
+
+// Environment is what every agent is told of its location.
+type Environment struct {
+	Directory string
+	Worktree  string // "" outside of a checkout
+	Platform  string // "" is the one we run on
+}
+
+// RegisterBuiltins registers the environment, which is what it is for as long as the location is in use, and the
+// date, which is the host's and looked up at every boundary.
+func RegisterBuiltins(r *systemcontext.Registry, e Environment, now func() time.Time) (remove func(), err error) {
+	all := systemcontext.Context{environment(e), date(now)}
+	return r.Register(KeyBuiltins, func(context.Context) systemcontext.Context { return all })
+}
+
+func environment(e Environment) systemcontext.Source {
+	block := e.block()
+	return systemcontext.Make(systemcontext.Spec[string]{
+		Key:      KeyEnvironment,
+		Load:     func(context.Context) (string, bool) { return block, true },
+		Baseline: func(b string) string { return "You work here:\n" + b },
+		Update:   func(_, b string) string { return "You now work here:\n" + b },
+	})
+}
+
+func (e Environment) block() string {
+	root, git := e.Worktree, "yes"
+	if root == "" {
+		root, git = e.Directory, "no"
+	}
+	platform := e.Platform
+	if platform == "" {
+		platform = runtime.GOOS + "/" + runtime.GOARCH
+	}
+	return fmt.Sprintf("- working directory: %s\n- project root: %s\n- git repository: %s\n- platform: %s", e.Directory, root, git, platform)
+}
+
+func date(now func() time.Time) systemcontext.Source {
+	return systemcontext.Make(systemcontext.Spec[string]{
+		Key:      KeyDate,
+		Load:     func(context.Context) (string, bool) { return now().Format("Mon Jan 2 2006"), true },
+		Baseline: func(d string) string { return "Today is " + d + "." },
+		Update:   func(_, d string) string { return "The date is now " + d + "." },
+	})
+}

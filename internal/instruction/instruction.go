@@ -1,0 +1,155 @@
+// Package instruction observes what people wrote down for agents at a location: AGENTS.md and its older relatives, and
+// the files that the configuration names; and the few facts about the location that every agent is told. Each is a
+// source of the system context, looked at anew at every boundary (spec/v2 §11.4, R31, R51, R52).
+//
+// A project's files are anybody's: links that lead out of the project are not followed, what is no regular file is
+// not opened, and all texts of a source together are cut at MaxBytes. A file that is there but cannot be read makes
+// its source unavailable, so that what was said before stays in force; when no file is left, the source is absent.
+package instruction
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+)
+
+// The keys of the sources.
+const (
+	KeyInstructions = "core/instructions"
+	KeyConfigured   = "core/instructions-configured"
+)
+
+// MaxBytes bounds the texts of one source (spec/guarantees S18).
+const MaxBytes = 64 << 10
+
+// Options say where to look. All paths are absolute; "" is nowhere.
+type Options struct {
+	Config    string // our configuration directory
+	Foreign   string // OpenCode's
+	Home      string
+	Directory string // the Location, symlinks resolved
+	Worktree  string // the top of its checkout, symlinks resolved
+
+	DisableProject bool     // CAIRN_DISABLE_PROJECT_CONFIG: only what is the user's
+	DisableClaude  bool     // CAIRN_DISABLE_CLAUDE_CODE: no CLAUDE.md anywhere
+	Configured     []string // the configuration's instructions: paths, the last part may be a glob
+}
+
+// Register registers the sources of a location under their keys. Calling remove takes them out again.
+func Register(r *systemcontext.Registry, o Options) (remove func(), err error) {
+	first, err := r.Register(KeyInstructions, o.producer(KeyInstructions, o.discovered))
+	if err != nil {
+		return nil, err
+	}
+	second, err := r.Register(KeyConfigured, o.producer(KeyConfigured, o.configured))
+	if err != nil {
+		first()
+		return nil, err
+	}
+	return func() { first(); second() }, nil
+}
+
+func (o Options) producer(key string, candidates func() [][]candidate) systemcontext.Producer {
+	return func(context.Context) systemcontext.Context {
+		files, ok := read(candidates())
+		if ok && len(files) == 0 {
+			return nil
+		}
+		return systemcontext.Context{source(key, files, ok)}
+	}
+}
+
+// candidate is a file that may be there. Within root links are followed, beyond it they are not; "" is no bound.
+type candidate struct{ path, root string }
+
+// discovered lists groups of candidates in the order in which they are told; of a group the first that exists counts.
+func (o Options) discovered() [][]candidate {
+	var global []candidate
+	for _, dir := range []string{o.Config, o.Foreign} {
+		if dir != "" {
+			global = append(global, candidate{filepath.Join(dir, "AGENTS.md"), ""})
+		}
+	}
+	if o.Home != "" && !o.DisableClaude {
+		global = append(global, candidate{filepath.Join(o.Home, ".claude", "CLAUDE.md"), ""})
+	}
+	groups := [][]candidate{global}
+	names := []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"}
+	if o.DisableClaude {
+		names = []string{"AGENTS.md", "CONTEXT.md"}
+	}
+	for _, dir := range o.chain() {
+		var group []candidate
+		for _, name := range names {
+			group = append(group, candidate{filepath.Join(dir, name), o.root()})
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+// configured lists the files that the configuration names. Relative ones are looked for from the Location upwards and
+// lie in the project; others are the user's own. URLs are not fetched.
+func (o Options) configured() [][]candidate {
+	var groups [][]candidate
+	add := func(pattern, root string) {
+		matches, _ := filepath.Glob(pattern) // sorted; fails for a malformed pattern only, which matches nothing
+		for _, m := range matches[:min(len(matches), maxMatches)] {
+			groups = append(groups, []candidate{{m, root}})
+		}
+	}
+	for _, pattern := range o.Configured {
+		rest, atHome := strings.CutPrefix(pattern, "~/")
+		switch {
+		case strings.Contains(pattern, "://"):
+		case atHome && o.Home != "":
+			add(filepath.Join(escape(o.Home), rest), "")
+		case filepath.IsAbs(pattern):
+			add(pattern, "")
+		case filepath.IsLocal(pattern):
+			for _, dir := range o.chain() {
+				add(filepath.Join(escape(dir), pattern), o.root())
+			}
+		}
+	}
+	return groups
+}
+
+const (
+	maxMatches   = 100
+	maxAncestors = 64
+)
+
+// root is what a project's files may not lead out of.
+func (o Options) root() string {
+	if o.Worktree != "" {
+		return o.Worktree
+	}
+	return o.Directory
+}
+
+// chain lists the directories of the project from the Location up to the top, nearest first.
+func (o Options) chain() []string {
+	if o.DisableProject || o.Directory == "" {
+		return nil
+	}
+	rel, err := filepath.Rel(o.root(), o.Directory)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	var dirs []string
+	for dir := o.Directory; len(dirs) < maxAncestors; dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+		if dir == o.root() {
+			break
+		}
+	}
+	return dirs
+}
+
+// escape makes a path that a glob takes literally.
+func escape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}

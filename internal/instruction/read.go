@@ -1,0 +1,135 @@
+package instruction
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+// File is one file of instructions as the model gets it.
+type File struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+}
+
+// read returns of each group the first file that exists, each file once, until the bound is reached. ok is false when
+// a file is there and cannot be read.
+func read(groups [][]candidate) (files []File, ok bool) {
+	seen := map[string]bool{}
+	rest := MaxBytes
+	for _, group := range groups {
+		for _, c := range group {
+			real, exists, err := locate(c)
+			if err != nil {
+				return nil, false
+			}
+			if !exists {
+				continue
+			}
+			if seen[real] {
+				break
+			}
+			seen[real] = true
+			f, err := content(c, real, rest)
+			if err != nil {
+				return nil, false
+			}
+			if f.Content != "" {
+				rest = max(0, rest-len(f.Content))
+				files = append(files, f)
+			}
+			break
+		}
+	}
+	return files, true
+}
+
+// locate finds the canonical path of a candidate that is a regular file.
+func locate(c candidate) (real string, exists bool, err error) {
+	info, err := os.Stat(c.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
+		return "", false, nil
+	case err != nil:
+		return "", false, err
+	case !info.Mode().IsRegular():
+		return "", false, nil
+	}
+	real, err = filepath.EvalSymlinks(c.path)
+	return real, err == nil, err
+}
+
+// content reads at most limit bytes, whole lines where it can, and says what is missing.
+func content(c candidate, real string, limit int) (File, error) {
+	f, outside, err := open(c, real)
+	switch {
+	case outside:
+		return File{c.path, "(Not read: it is a link that leads out of the project.)"}, nil
+	case err != nil:
+		return File{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return File{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return File{}, errors.New("not a regular file any more")
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err != nil {
+		return File{}, err
+	}
+	text := strings.ToValidUTF8(string(cut(raw, limit)), "\uFFFD")
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\x00", "\uFFFD"))
+	if len(raw) > limit {
+		note := fmt.Sprintf("(Cut here: the file is %d bytes long, and instructions are limited to %d bytes in all.)", info.Size(), MaxBytes)
+		text = strings.TrimSpace(text + "\n" + note)
+	}
+	return File{c.path, text}, nil
+}
+
+// open opens the file without waiting, and inside of its root without a chance to leave it in between.
+func open(c candidate, real string) (f *os.File, outside bool, err error) {
+	if c.root == "" {
+		f, err = os.OpenFile(real, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		return f, false, err
+	}
+	rel, err := filepath.Rel(c.root, real)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil, true, nil
+	}
+	root, err := os.OpenRoot(c.root)
+	if err != nil {
+		return nil, false, err
+	}
+	defer root.Close()
+	f, err = root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return f, false, err
+}
+
+// cut returns at most limit bytes of raw: up to the last end of a line in the second half, else of a character.
+func cut(raw []byte, limit int) []byte {
+	if len(raw) <= limit {
+		return raw
+	}
+	raw = raw[:limit]
+	if i := strings.LastIndexByte(string(raw), '\n'); i > limit/2 {
+		return raw[:i]
+	}
+	for i := len(raw) - 1; i >= max(0, len(raw)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(raw[i]) {
+			if !utf8.FullRune(raw[i:]) {
+				return raw[:i]
+			}
+			break
+		}
+	}
+	return raw
+}

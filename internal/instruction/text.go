@@ -1,0 +1,40 @@
+package instruction
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+)
+
+// source tells what was observed; ok is false when it could not be.
+func source(key string, files []File, ok bool) systemcontext.Source {
+	about := "instructions"
+	if key == KeyConfigured {
+		about = "instructions that the configuration names"
+	}
+	return systemcontext.Make(systemcontext.Spec[[]File]{
+		Key:      key,
+		Load:     func(context.Context) ([]File, bool) { return files, ok },
+		Baseline: render,
+		Update: func(_, cur []File) string {
+			return "The " + about + " have changed. What follows replaces all of them that you were given earlier.\n\n" + render(cur)
+		},
+		Removal: func(was []File) string {
+			paths := make([]string, len(was))
+			for i, f := range was {
+				paths[i] = f.Path
+			}
+			return "The " + about + " given earlier no longer apply; their files are gone: " + strings.Join(paths, ", ")
+		},
+	})
+}
+
+// render writes each file under its path.
+func render(files []File) string {
+	parts := make([]string, len(files))
+	for i, f := range files {
+		parts[i] = "Instructions from: " + f.Path + "\n" + f.Content
+	}
+	return strings.Join(parts, "\n\n")
+}
