@@ -1,0 +1,122 @@
+// Package catalog knows which models exist, what they can do, what they cost and which of them can be used
+// (spec/v2 §19.2): a snapshot of facts that ships in the binary, in the shape of models.dev, with the
+// configuration laid over it.
+//
+// A Catalog never changes after New; a change of configuration or keys makes a new one. It holds no credentials: it
+// is told which providers have one. Prices are exact: pico-dollars per token, never floating point.
+//
+// The facts in snapshot.json were selected from models.dev (MIT License, Copyright (c) 2025 models.dev); a full
+// api.json of that project can take its place.
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Catalog is what exists, at one moment. It is safe for concurrent use; what its methods return must not be changed.
+type Catalog struct {
+	providers []Provider // by id
+	models    []Model    // by provider, then id
+	overlay   Overlay
+}
+
+// New returns the snapshot with o over it. The error names the place in the configuration or the snapshot that cannot
+// be read.
+func New(o Overlay) (*Catalog, error) {
+	sources, err := o.sources()
+	if err != nil {
+		return nil, err
+	}
+	c := &Catalog{overlay: o}
+	for _, s := range sources {
+		p := s.provider(o)
+		c.providers = append(c.providers, p)
+		for _, m := range s.Models {
+			c.models = append(c.models, m.model(p, o.Providers[p.ID]))
+		}
+	}
+	slices.SortFunc(c.providers, func(a, b Provider) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(c.models, func(a, b Model) int {
+		return cmp.Or(strings.Compare(a.ProviderID, b.ProviderID), strings.Compare(a.ID, b.ID))
+	})
+	return c, nil
+}
+
+// Providers returns all providers by id, usable or not.
+func (c *Catalog) Providers() []Provider { return c.providers }
+
+// Models returns all models by provider and id, usable or not.
+func (c *Catalog) Models() []Model { return c.models }
+
+// Available returns the models that can be used now (CT-3).
+func (c *Catalog) Available() []Model {
+	var out []Model
+	for _, m := range c.models {
+		if m.Available {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Provider returns the provider with the id, or an *UnknownError with the nearest ids.
+func (c *Catalog) Provider(id string) (Provider, error) {
+	i, found := slices.BinarySearchFunc(c.providers, id, func(p Provider, id string) int { return strings.Compare(p.ID, id) })
+	if found {
+		return c.providers[i], nil
+	}
+	names := make([]string, 0, len(c.providers))
+	for _, p := range c.providers {
+		names = append(names, p.ID)
+	}
+	return Provider{}, &UnknownError{Kind: "provider", Name: id, Nearest: nearest(id, names)}
+}
+
+// Model returns the model with the ids, or an *UnknownError with the nearest names.
+func (c *Catalog) Model(providerID, id string) (Model, error) {
+	i, found := slices.BinarySearchFunc(c.models, Model{ProviderID: providerID, ID: id}, func(m, want Model) int {
+		return cmp.Or(strings.Compare(m.ProviderID, want.ProviderID), strings.Compare(m.ID, want.ID))
+	})
+	if found {
+		return c.models[i], nil
+	}
+	return Model{}, c.unknown(providerID + "/" + id)
+}
+
+// Find returns the model that a person named: "provider/model", or a model's id alone if it leaves no doubt. If not,
+// the error is an *UnknownError with the nearest names.
+func (c *Catalog) Find(name string) (Model, error) {
+	if providerID, id, ok := strings.Cut(name, "/"); ok {
+		if m, err := c.Model(providerID, id); err == nil {
+			return m, nil
+		}
+	}
+	var all, usable []Model
+	for _, m := range c.models {
+		if m.ID != name {
+			continue
+		}
+		all = append(all, m)
+		if m.Available {
+			usable = append(usable, m)
+		}
+	}
+	switch {
+	case len(usable) == 1:
+		return usable[0], nil
+	case len(all) == 1:
+		return all[0], nil
+	default:
+		return Model{}, c.unknown(name)
+	}
+}
+
+func (c *Catalog) unknown(name string) *UnknownError {
+	names := make([]string, 0, len(c.models))
+	for _, m := range c.models {
+		names = append(names, m.Name())
+	}
+	return &UnknownError{Kind: "model", Name: name, Nearest: nearest(name, names)}
+}

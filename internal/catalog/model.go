@@ -1,0 +1,108 @@
+package catalog
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Provider is a vendor or a server. Its JSON is ProviderV2Info of the V2 contract.
+type Provider struct {
+	ID            string  `json:"id"`
+	IntegrationID string  `json:"integrationID,omitzero"`
+	Name          string  `json:"name"`
+	Disabled      bool    `json:"disabled,omitzero"`
+	API           API     `json:"api"`
+	Request       Request `json:"request"`
+
+	Env       []string `json:"-"` // the environment variables that may hold its key
+	Available bool     `json:"-"` // it can be used now (CT-3)
+}
+
+// API says with which client a provider or model is reached, and where. The packages are those of the AI SDK, by
+// which models.dev and its readers name the protocols.
+type API struct {
+	ID       string                    `json:"id,omitzero"` // of a model: what the vendor calls it
+	Type     string                    `json:"type"`        // aisdk or native
+	Package  string                    `json:"package,omitzero"`
+	URL      string                    `json:"url,omitzero"`
+	Settings map[string]jsontext.Value `json:"settings,omitzero"`
+}
+
+// Request is what is added to every request: headers, and options in any of the spellings that Partition sorts.
+type Request struct {
+	Headers map[string]string         `json:"headers"`
+	Body    map[string]jsontext.Value `json:"body"`
+	Variant string                    `json:"variant,omitzero"`
+}
+
+// Model is one model of one provider. Its JSON is ModelV2Info of the V2 contract.
+type Model struct {
+	ID           string       `json:"id"`
+	ProviderID   string       `json:"providerID"`
+	Family       string       `json:"family,omitzero"`
+	Title        string       `json:"name"`
+	API          API          `json:"api"`
+	Capabilities Capabilities `json:"capabilities"`
+	Request      Request      `json:"request"`
+	Variants     []Variant    `json:"variants"`
+	Time         Time         `json:"time"`
+	Rates        []Rate       `json:"cost"`
+	Status       Status       `json:"status"`
+	Enabled      bool         `json:"enabled"`
+	Limit        Limit        `json:"limit"`
+
+	Reasoning      bool           `json:"-"` // it thinks before it answers
+	ReasoningField string         `json:"-"` // the field in which it wants its thoughts back; empty if it does not say
+	Temperature    bool           `json:"-"` // it accepts a temperature
+	Available      bool           `json:"-"` // it can be used now (CT-3)
+	Extra          jsontext.Value `json:"-"` // what the source says beyond this, verbatim; an object
+}
+
+// Name returns the name by which people choose the model: provider/id.
+func (m Model) Name() string { return m.ProviderID + "/" + m.ID }
+
+// Reads reports whether the model takes input of the kind: text, image, audio, video or pdf.
+func (m Model) Reads(kind string) bool {
+	for _, k := range m.Capabilities.Input {
+		if k == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// Capabilities are what a model can do.
+type Capabilities struct {
+	Tools  bool     `json:"tools"`
+	Input  []string `json:"input"`
+	Output []string `json:"output"`
+}
+
+// Variant is a named set of options, such as a reasoning effort.
+type Variant struct {
+	ID      string                    `json:"id"`
+	Headers map[string]string         `json:"headers"`
+	Body    map[string]jsontext.Value `json:"body"`
+}
+
+// Time holds a model's dates in milliseconds since 1970.
+type Time struct {
+	Released int64 `json:"released"` // 0 if unknown
+}
+
+// Limit holds the sizes of a model in tokens; 0 is unknown.
+type Limit struct {
+	Context int64 `json:"context"`
+	Input   int64 `json:"input,omitzero"`
+	Output  int64 `json:"output"`
+}
+
+// Status is where a model stands in its life.
+type Status string
+
+// The statuses.
+const (
+	Alpha      Status = "alpha"
+	Beta       Status = "beta"
+	Deprecated Status = "deprecated"
+	Active     Status = "active"
+)

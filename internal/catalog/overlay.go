@@ -1,0 +1,118 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Overlay is what configuration and credentials say about the catalog. Its zero value leaves the snapshot as it is,
+// with nothing available.
+type Overlay struct {
+	// Snapshot replaces the facts in the binary, in the shape of models.dev's api.json; nil keeps them.
+	Snapshot []byte
+	// Providers changes providers and adds new ones, by id.
+	Providers map[string]ProviderPatch
+	// Enabled, if not nil, are the only providers in use; Disabled are never in use.
+	Enabled  []string
+	Disabled []string
+	// Default and Small are the configured models, as provider/model; empty for none.
+	Default string
+	Small   string
+	// HasKey reports whether there is a credential for the provider, stored, configured or in one of the variables.
+	HasKey func(providerID string, env []string) bool
+}
+
+// ProviderPatch is what the configuration says about one provider. Empty fields change nothing.
+type ProviderPatch struct {
+	Name      string
+	Package   string   // the AI SDK's name of the protocol
+	BaseURL   string   // a server of the user's own; it needs no key to be available
+	Env       []string // nil keeps the known variables
+	Disabled  bool
+	Whitelist []string // if any, the only models in use
+	Blacklist []string
+	Headers   map[string]string
+	Body      map[string]jsontext.Value // options of every request, in any spelling that Partition sorts
+	// Models changes models and adds new ones, by id. Each is an object in the shape of models.dev whose fields are
+	// laid over the known ones: objects deeply, other values whole; null takes a value away.
+	Models map[string]jsontext.Value
+}
+
+// sources returns the snapshot's providers with the patches' models in them.
+func (o Overlay) sources() ([]*sourceProvider, error) {
+	data := o.Snapshot
+	if data == nil {
+		data = snapshot
+	}
+	raw, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	ids := slices.Collect(maps.Keys(raw))
+	for id := range o.Providers {
+		if _, known := raw[id]; !known {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	out := make([]*sourceProvider, 0, len(ids))
+	for _, id := range ids {
+		s, err := o.source(id, raw[id])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func (o Overlay) source(id string, raw jsontext.Value) (*sourceProvider, error) {
+	patch := o.Providers[id].Models
+	if len(patch) > 0 {
+		models, err := json.Marshal(map[string]any{"models": patch}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+		if err != nil {
+			return nil, fmt.Errorf("provider.%s.models: %w", id, err)
+		}
+		raw = mergeJSON(raw, models)
+	}
+	s := &sourceProvider{}
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, s, foreign); err != nil {
+			return nil, fmt.Errorf("provider.%s: %w", id, err)
+		}
+	}
+	s.ID = id
+	for key, m := range s.Models {
+		m.key = key
+		s.Models[key] = m
+	}
+	return s, nil
+}
+
+// mergeJSON lays over over base: objects member by member, everything else whole. A null member takes the base's
+// away (spec/v2 §19.6 PT-3).
+func mergeJSON(base, over jsontext.Value) jsontext.Value {
+	if base.Kind() != '{' || over.Kind() != '{' {
+		return over
+	}
+	var a, b map[string]jsontext.Value
+	if json.Unmarshal(base, &a, foreign) != nil || json.Unmarshal(over, &b, foreign) != nil {
+		return over
+	}
+	for name, v := range b {
+		if v.Kind() == 'n' {
+			delete(a, name)
+			continue
+		}
+		a[name] = mergeJSON(a[name], v)
+	}
+	out, err := json.Marshal(a, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err != nil {
+		return over
+	}
+	return out
+}

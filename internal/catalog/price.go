@@ -1,0 +1,163 @@
+package catalog
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// Price is what one token costs, in pico-dollars. Its JSON is a decimal number of dollars per million tokens; one
+// such dollar is a million pico-dollars per token. It is never negative.
+type Price int64
+
+const (
+	decimals  = 6 // of a dollar per million tokens
+	scale     = 1_000_000
+	maxDollar = math.MaxInt64 / scale
+)
+
+// ParsePrice reads a decimal number of dollars per million tokens, with optional fraction and exponent. Digits below
+// one pico-dollar are cut off; a negative or huge number is an error.
+func ParsePrice(s string) (Price, error) {
+	digits, exponent, _ := strings.Cut(strings.ToLower(s), "e")
+	shift := decimals
+	if exponent != "" {
+		n, err := strconv.Atoi(exponent)
+		if err != nil || n < -30 || n > 30 {
+			return 0, badPrice(s)
+		}
+		shift += n
+	}
+	whole, fraction, _ := strings.Cut(digits, ".")
+	if whole+fraction == "" || strings.Trim(whole+fraction, "0123456789") != "" {
+		return 0, badPrice(s)
+	}
+	all := whole + fraction
+	point := len(whole) + shift
+	switch {
+	case point <= 0:
+		return 0, nil
+	case point <= len(all):
+		all = all[:point]
+	default:
+		all += strings.Repeat("0", point-len(all))
+	}
+	n, err := strconv.ParseInt(all, 10, 64)
+	if err != nil {
+		return 0, badPrice(s)
+	}
+	return Price(n), nil
+}
+
+func badPrice(s string) error {
+	return fmt.Errorf("%.40q is not a price in dollars per million tokens between 0 and %d", s, int64(maxDollar))
+}
+
+// String returns the price in dollars per million tokens, with as many decimals as it needs.
+func (p Price) String() string {
+	out := fmt.Sprintf("%d.%06d", p/scale, p%scale)
+	return strings.TrimSuffix(strings.TrimRight(out, "0"), ".")
+}
+
+// MarshalJSONTo implements json.MarshalerTo.
+func (p Price) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return enc.WriteValue(jsontext.Value(p.String()))
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (p *Price) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	v, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if v.Kind() == 'n' {
+		*p = 0
+		return nil
+	}
+	if v.Kind() != '0' {
+		return badPrice(string(v))
+	}
+	*p, err = ParsePrice(string(v))
+	return err
+}
+
+// Rate is what tokens cost, from a context size on or always.
+type Rate struct {
+	Tier   *Tier      `json:"tier,omitzero"`
+	Input  Price      `json:"input"`
+	Output Price      `json:"output"`
+	Cache  CachePrice `json:"cache"`
+}
+
+// Tier says that a rate holds for requests with more than Size input tokens, cached ones included.
+type Tier struct {
+	Type string `json:"type"` // context
+	Size int64  `json:"size"`
+}
+
+// CachePrice is what reading and writing the provider's prompt cache costs.
+type CachePrice struct {
+	Read  Price `json:"read"`
+	Write Price `json:"write"`
+}
+
+// rate returns the rate for a request with so many input tokens (spec/v1 §31 rule 4).
+func (m Model) rate(input int64) Rate {
+	var base, best Rate
+	for _, r := range m.Rates {
+		switch {
+		case r.Tier == nil:
+			base = r
+		case input > r.Tier.Size && (best.Tier == nil || r.Tier.Size > best.Tier.Size):
+			best = r
+		}
+	}
+	if best.Tier != nil {
+		return best
+	}
+	return base
+}
+
+// Cost returns what a turn cost, in pico-dollars (spec/v1 §31): input that was neither read from nor written to the
+// cache, cache reads and writes, and output with reasoning at the output price. It stops at the largest int64.
+func (m Model) Cost(u llm.Usage) int64 {
+	r := m.rate(u.Input)
+	plain := max(u.Input-max(u.CacheRead, 0)-max(u.CacheWrite, 0), 0)
+	var sum int64
+	for _, part := range []struct {
+		tokens int64
+		price  Price
+	}{
+		{plain, r.Input},
+		{u.CacheRead, r.Cache.Read},
+		{u.CacheWrite, r.Cache.Write},
+		{max(u.Output, u.Reasoning), r.Output},
+	} {
+		sum = addSaturating(sum, mulSaturating(part.tokens, int64(part.price)))
+	}
+	return sum
+}
+
+func mulSaturating(a, b int64) int64 {
+	if a <= 0 || b <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi > 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(lo)
+}
+
+func addSaturating(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

@@ -1,0 +1,239 @@
+package catalog
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+//go:embed snapshot.json
+var snapshot []byte
+
+// defaultPackage names the protocol of a provider that does not name one: OpenAI Chat.
+const defaultPackage = "@ai-sdk/openai-compatible"
+
+// sourceProvider is a provider in the shape of models.dev.
+type sourceProvider struct {
+	ID     string                 `json:"id"`
+	Name   string                 `json:"name"`
+	Env    []string               `json:"env"`
+	NPM    string                 `json:"npm"`
+	API    string                 `json:"api"`
+	Models map[string]sourceModel `json:"models"`
+	Extra  jsontext.Value         `json:",embed"`
+}
+
+// sourceModel is a model in the shape of models.dev and of OpenCode's configuration.
+type sourceModel struct {
+	ID               string                    `json:"id"`
+	Name             string                    `json:"name"`
+	Family           string                    `json:"family"`
+	Attachment       bool                      `json:"attachment"`
+	Reasoning        bool                      `json:"reasoning"`
+	ReasoningOptions []reasoningOption         `json:"reasoning_options"`
+	Temperature      bool                      `json:"temperature"`
+	ToolCall         *bool                     `json:"tool_call"`
+	Interleaved      jsontext.Value            `json:"interleaved"`
+	ReleaseDate      string                    `json:"release_date"`
+	Modalities       modalities                `json:"modalities"`
+	Cost             sourceCost                `json:"cost"`
+	Limit            Limit                     `json:"limit"`
+	Status           Status                    `json:"status"`
+	Options          map[string]jsontext.Value `json:"options"`
+	Headers          map[string]string         `json:"headers"`
+	Variants         map[string]jsontext.Value `json:"variants"`
+	Provider         sourceAPI                 `json:"provider"`
+	Extra            jsontext.Value            `json:",embed"`
+
+	key string // its place in the provider's models; the id by which people choose it
+}
+
+type reasoningOption struct {
+	Type   string           `json:"type"`
+	Values []jsontext.Value `json:"values"`
+}
+
+type modalities struct {
+	Input  []string `json:"input"`
+	Output []string `json:"output"`
+}
+
+type sourceAPI struct {
+	NPM string `json:"npm"`
+	API string `json:"api"`
+}
+
+type sourceCost struct {
+	sourceRate
+	Tiers   []sourceRate `json:"tiers"`
+	Over200 *sourceRate  `json:"context_over_200k"`
+}
+
+type sourceRate struct {
+	Input      Price `json:"input"`
+	Output     Price `json:"output"`
+	CacheRead  Price `json:"cache_read"`
+	CacheWrite Price `json:"cache_write"`
+	Tier       *Tier `json:"tier"`
+}
+
+// foreign accepts what other people's tools write.
+var foreign = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// provider returns the provider with its patch over it.
+func (s *sourceProvider) provider(o Overlay) Provider {
+	patch, patched := o.Providers[s.ID]
+	p := Provider{
+		ID:       s.ID,
+		Name:     first(patch.Name, s.Name, s.ID),
+		Disabled: patch.Disabled || slices.Contains(o.Disabled, s.ID) || (o.Enabled != nil && !slices.Contains(o.Enabled, s.ID)),
+		API:      API{Type: "aisdk", Package: first(patch.Package, s.NPM, defaultPackage), URL: first(patch.BaseURL, s.API)},
+		Request:  Request{Headers: merged(nil, patch.Headers), Body: merged(nil, patch.Body)},
+		Env:      s.Env,
+	}
+	if patch.Env != nil {
+		p.Env = patch.Env
+	}
+	if len(p.Env) > 0 {
+		p.IntegrationID = p.ID
+	}
+	own := patched && (patch.BaseURL != "" || len(p.Env) == 0) // a server that the user runs or pays for otherwise
+	hasKey := o.HasKey != nil && o.HasKey(p.ID, p.Env)
+	hasAddress := p.API.URL != "" || p.API.Package != defaultPackage // the other packages know their vendor's
+	p.Available = !p.Disabled && hasAddress && (own || hasKey || bearsCredential(p.Request.Headers))
+	return p
+}
+
+// bearsCredential reports whether one of the headers is a credential (CT-3).
+func bearsCredential(headers map[string]string) bool {
+	for name, value := range headers {
+		switch strings.ToLower(name) {
+		case "authorization":
+			if _, credential, ok := strings.Cut(strings.TrimSpace(value), " "); ok && credential != "" {
+				return true
+			}
+		case "x-api-key", "x-goog-api-key", "api-key":
+			if strings.TrimSpace(value) != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// model returns the model as one of provider p (CT-2: the model's own settings win).
+func (s *sourceModel) model(p Provider, patch ProviderPatch) Model {
+	m := Model{
+		ID: s.key, ProviderID: p.ID, Family: s.Family, Title: first(s.Name, s.key),
+		API: API{
+			ID: first(s.ID, s.key), Type: p.API.Type, Package: first(s.Provider.NPM, p.API.Package),
+			URL: first(patch.BaseURL, s.Provider.API, p.API.URL), Settings: p.API.Settings,
+		},
+		Capabilities: Capabilities{Tools: s.ToolCall == nil || *s.ToolCall, Input: s.Modalities.Input, Output: s.Modalities.Output},
+		Request:      Request{Headers: merged(p.Request.Headers, s.Headers), Body: merged(p.Request.Body, s.Options)},
+		Variants:     s.variants(),
+		Time:         Time{Released: released(s.ReleaseDate)},
+		Rates:        s.Cost.rates(),
+		Status:       s.Status,
+		Limit:        s.Limit,
+		Reasoning:    s.Reasoning, ReasoningField: s.reasoningField(), Temperature: s.Temperature, Extra: s.Extra,
+	}
+	if len(m.Capabilities.Input) == 0 {
+		m.Capabilities.Input = []string{"text"}
+		if s.Attachment {
+			m.Capabilities.Input = append(m.Capabilities.Input, "image")
+		}
+	}
+	if len(m.Capabilities.Output) == 0 {
+		m.Capabilities.Output = []string{"text"}
+	}
+	if m.Status == "" {
+		m.Status = Active
+	}
+	m.Enabled = m.Status != Alpha && !slices.Contains(patch.Blacklist, m.ID) &&
+		(len(patch.Whitelist) == 0 || slices.Contains(patch.Whitelist, m.ID))
+	m.Available = p.Available && m.Enabled
+	return m
+}
+
+func (s *sourceModel) reasoningField() string {
+	var in struct {
+		Field string `json:"field"`
+	}
+	if s.Interleaved.Kind() != '{' || json.Unmarshal(s.Interleaved, &in, foreign) != nil {
+		return ""
+	}
+	return in.Field
+}
+
+// rates lists the base rate and then the tiers. The rate over 200,000 tokens counts only where no tier does
+// (spec/v1 §31 rule 4).
+func (c sourceCost) rates() []Rate {
+	out := []Rate{c.rate()}
+	covered := false
+	for _, t := range c.Tiers {
+		if t.Tier == nil || (t.Tier.Type != "" && t.Tier.Type != "context") {
+			continue
+		}
+		r := t.rate()
+		r.Tier = &Tier{Type: "context", Size: t.Tier.Size}
+		out = append(out, r)
+		covered = covered || t.Tier.Size <= over200
+	}
+	if c.Over200 != nil && !covered {
+		r := c.Over200.rate()
+		r.Tier = &Tier{Type: "context", Size: over200}
+		out = append(out, r)
+	}
+	return out
+}
+
+const over200 = 200_000
+
+func (r sourceRate) rate() Rate {
+	return Rate{Input: r.Input, Output: r.Output, Cache: CachePrice{Read: r.CacheRead, Write: r.CacheWrite}}
+}
+
+// released reads a date of year, month and day, of which the last may be missing.
+func released(s string) int64 {
+	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UnixMilli()
+		}
+	}
+	return 0
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// merged returns a new map with over's entries laid over base's; never nil.
+func merged[V any](base, over map[string]V) map[string]V {
+	out := make(map[string]V, len(base)+len(over))
+	for _, m := range []map[string]V{base, over} {
+		for k, v := range m {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// parse reads a snapshot.
+func parse(data []byte) (map[string]jsontext.Value, error) {
+	var out map[string]jsontext.Value
+	if err := json.Unmarshal(data, &out, foreign); err != nil {
+		return nil, fmt.Errorf("read the model snapshot: %w", err)
+	}
+	return out, nil
+}
