@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -30,9 +31,8 @@ type Scope struct {
 	DefaultAgent string
 	Models       Models
 	Tools        *tool.Registry
-	// Layers are the rules of everybody but the agent and the session, lowest first; the agent's come after the
-	// first layer (the defaults), the session's last.
-	Layers []permission.Layer
+	// Layers returns the rules that hold for an agent's work here, lowest first. A session's own come after them.
+	Layers func(a session.Agent) []permission.Layer
 	// Context returns the sources that describe the agent's surroundings.
 	Context func(ctx context.Context, a session.Agent) (systemcontext.Context, error)
 }
@@ -80,13 +80,9 @@ func (s *Scope) agent(name string) session.Agent {
 
 // layers returns all rules that hold for work of the agent in the session, lowest first.
 func (s *Scope) layers(a session.Agent, own []session.Rule) []permission.Layer {
-	ls := make([]permission.Layer, 0, len(s.Layers)+2)
-	first := min(1, len(s.Layers))
-	ls = append(ls, s.Layers[:first]...)
-	ls = append(ls, permission.Layer{Name: "agent", Source: a.ID, Rules: a.Permissions})
-	ls = append(ls, s.Layers[first:]...)
+	ls := s.Layers(a)
 	if len(own) > 0 {
-		ls = append(ls, permission.Layer{Name: "session", Rules: own})
+		ls = append(slices.Clone(ls), permission.Layer{Name: "session", Rules: own})
 	}
 	return ls
 }
