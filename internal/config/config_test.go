@@ -200,11 +200,13 @@ func TestShapesOfBothVersions(t *testing.T) {
 		c.Snapshot, c.Compaction.Buffer, c.Compaction.Keep.Tokens, *c.Budget.Session(),
 	}
 	want := []any{
-		"s", false, []session.Rule{{Action: "edit", Resource: "*", Effect: session.Deny}},
+		"s", false,
+		[]session.Rule{{Action: "edit", Resource: "*", Effect: session.Deny}},
 		Mode("primary"), Count(3),
 		"@ai-sdk/openai-compatible", "http://a/v1", "y", "k",
 		"http://b/v1", 1500 * time.Millisecond, 2 * time.Minute, Unlimited, `{"limit":{"context":9}}`,
-		false, Natural(7), Natural(9), session.Budget{USD: session.Dollar * 3 / 2, Wall: 3600_000},
+		false, Natural(7), Natural(9),
+		session.Budget{USD: session.Dollar * 3 / 2, Wall: 3600_000},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(c.Warnings) > 0 {
 		t.Error(diff, c.Warnings)

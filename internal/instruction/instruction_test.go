@@ -103,26 +103,33 @@ func TestDiscovery(t *testing.T) {
 			"Instructions from: home/.claude/CLAUDE.md\ngc\n\nInstructions from: repo/sub/deep/CONTEXT.md\ny\n\nInstructions from: repo/sub/AGENTS.md\na\n\nInstructions from: repo/CLAUDE.md\nc",
 		},
 		{
-			"OpenCode's global file when there is none of ours", map[string]string{"foreign/AGENTS.md": "other"}, nil,
+			"OpenCode's global file when there is none of ours",
+			map[string]string{"foreign/AGENTS.md": "other"},
+			nil,
 			"Instructions from: foreign/AGENTS.md\nother",
 		},
 		{
-			"without CLAUDE.md", map[string]string{"home/.claude/CLAUDE.md": "gc", "repo/CLAUDE.md": "c", "repo/CONTEXT.md": "x"},
+			"without CLAUDE.md",
+			map[string]string{"home/.claude/CLAUDE.md": "gc", "repo/CLAUDE.md": "c", "repo/CONTEXT.md": "x"},
 			func(o *Options) { o.DisableClaude = true },
 			"Instructions from: repo/CONTEXT.md\nx",
 		},
 		{
-			"without project files", map[string]string{"config/AGENTS.md": "global", "repo/AGENTS.md": "top", "repo/docs.md": "d"},
+			"without project files",
+			map[string]string{"config/AGENTS.md": "global", "repo/AGENTS.md": "top", "repo/docs.md": "d"},
 			func(o *Options) { o.DisableProject, o.Configured = true, []string{"docs.md"} },
 			"Instructions from: config/AGENTS.md\nglobal",
 		},
 		{
-			"outside of a checkout the directory alone", map[string]string{"repo/AGENTS.md": "top", "repo/sub/deep/AGENTS.md": "deep"},
+			"outside of a checkout the directory alone",
+			map[string]string{"repo/AGENTS.md": "top", "repo/sub/deep/AGENTS.md": "deep"},
 			func(o *Options) { o.Worktree = "" },
 			"Instructions from: repo/sub/deep/AGENTS.md\ndeep",
 		},
 		{
-			"empty files are skipped", map[string]string{"repo/AGENTS.md": " \n", "repo/sub/AGENTS.md": "s"}, nil,
+			"empty files are skipped",
+			map[string]string{"repo/AGENTS.md": " \n", "repo/sub/AGENTS.md": "s"},
+			nil,
 			"Instructions from: repo/sub/AGENTS.md\ns",
 		},
 		{

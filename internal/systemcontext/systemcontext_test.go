@@ -101,12 +101,14 @@ func TestInitialize(t *testing.T) {
 	}{
 		{"empty", nil, "", `{}`, nil},
 		{
-			"available", []*fake{{key: "x/b", value: "B"}, {key: "x/a", value: "A", noRemoval: true}},
+			"available",
+			[]*fake{{key: "x/b", value: "B"}, {key: "x/a", value: "A", noRemoval: true}},
 			"x/b is \"B\"\n\nx/a is \"A\"", `{"x/a":{"value":"A"},"x/b":{"value":"B","removal":"x/b is gone"}}`, nil,
 		},
 		{
 			"unavailable blocks, in source order",
-			[]*fake{{key: "x/z", missing: true}, {key: "x/a", value: 1}, {key: "x/c", missing: true}}, "", "",
+			[]*fake{{key: "x/z", missing: true}, {key: "x/a", value: 1}, {key: "x/c", missing: true}},
+			"", "",
 			[]string{"x/z", "x/c"},
 		},
 	}
@@ -153,7 +155,9 @@ func TestReconcileAndReplace(t *testing.T) {
 		replace want
 	}{
 		{
-			"nothing changed, keys in another order", []*fake{a(1), b(), n("n")}, prev,
+			"nothing changed, keys in another order",
+			[]*fake{a(1), b(), n("n")},
+			prev,
 			want{Kind: "unchanged"},
 			want{
 				Kind: "ready", Baseline: "x/a is 1\n\nx/b is {\"p\":1,\"q\":2}\n\nx/n is \"n\"",
@@ -161,7 +165,9 @@ func TestReconcileAndReplace(t *testing.T) {
 			},
 		},
 		{
-			"a change, a new source and a removal are one text", []*fake{n("m"), {key: "x/new", value: 7}, a(1)}, prev,
+			"a change, a new source and a removal are one text",
+			[]*fake{n("m"), {key: "x/new", value: 7}, a(1)},
+			prev,
 			want{
 				Kind: "updated", Text: "x/n is now \"m\"\n\nx/new is 7\n\nx/b is gone",
 				Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"},"x/n":{"value":"m"},"x/new":{"value":7,"removal":"x/new is gone"}}`,
@@ -172,17 +178,23 @@ func TestReconcileAndReplace(t *testing.T) {
 			},
 		},
 		{
-			"removals in key order", []*fake{n("n")}, prev,
+			"removals in key order",
+			[]*fake{n("n")},
+			prev,
 			want{Kind: "updated", Text: "x/a is gone\n\nx/b is gone", Snapshot: `{"x/n":{"value":"n"}}`},
 			want{Kind: "ready", Baseline: `x/n is "n"`, Snapshot: `{"x/n":{"value":"n"}}`},
 		},
 		{
-			"unavailable keeps what was admitted", []*fake{gone("x/a"), b(), n("n")}, prev,
+			"unavailable keeps what was admitted",
+			[]*fake{gone("x/a"), b(), n("n")},
+			prev,
 			want{Kind: "unchanged"},
 			want{Kind: "blocked", Keys: []string{"x/a"}},
 		},
 		{
-			"unavailable and never admitted is skipped", []*fake{a(2), gone("x/new"), b(), n("n")}, prev,
+			"unavailable and never admitted is skipped",
+			[]*fake{a(2), gone("x/new"), b(), n("n")},
+			prev,
 			want{
 				Kind: "updated", Text: "x/a is now 2",
 				Snapshot: `{"x/a":{"value":2,"removal":"x/a is gone"},"x/b":{"value":{"p":1,"q":2},"removal":"x/b is gone"},"x/n":{"value":"n"}}`,
@@ -193,22 +205,30 @@ func TestReconcileAndReplace(t *testing.T) {
 			},
 		},
 		{
-			"gone without removal text is replaced", []*fake{a(1)}, prev,
+			"gone without removal text is replaced",
+			[]*fake{a(1)},
+			prev,
 			want{Kind: "ready", Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
 			want{Kind: "ready", Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
 		},
 		{
-			"gone without removal text, but blocked", []*fake{gone("x/a")}, prev,
+			"gone without removal text, but blocked",
+			[]*fake{gone("x/a")},
+			prev,
 			want{Kind: "blocked", Keys: []string{"x/a"}},
 			want{Kind: "blocked", Keys: []string{"x/a"}},
 		},
 		{
-			"an entry without value is replaced", []*fake{a(1)}, `{"x/a":{}}`,
+			"an entry without value is replaced",
+			[]*fake{a(1)},
+			`{"x/a":{}}`,
 			want{Kind: "ready", Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
 			want{Kind: "ready", Baseline: "x/a is 1", Snapshot: `{"x/a":{"value":1,"removal":"x/a is gone"}}`},
 		},
 		{
-			"an undecodable value of an unavailable source stays", []*fake{gone("x/a")}, `{"x/a":{}}`,
+			"an undecodable value of an unavailable source stays",
+			[]*fake{gone("x/a")},
+			`{"x/a":{}}`,
 			want{Kind: "unchanged"},
 			want{Kind: "blocked", Keys: []string{"x/a"}},
 		},
