@@ -181,3 +181,15 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("missing: %v", want)
 	}
 }
+
+type configOf = builtin.Config
+
+func toolCall(name string) tool.Call { return tool.Call{Name: name} }
+
+func mustJSON(v any) []byte {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}

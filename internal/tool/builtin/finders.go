@@ -93,6 +93,8 @@ func alike(a, b string) float64 {
 
 func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
 // findCollapsed finds text that is equal when every run of white space counts as one blank: whole lines, words within
 // a line, or several lines.
 func findCollapsed(content, old string, yield func(string) bool) {
@@ -103,7 +105,11 @@ func findCollapsed(content, old string, yield func(string) bool) {
 	}
 	lines, newline := searchLines(old)
 	if len(lines) > 1 {
+		last := len(lines) - 1
 		t.windows(len(lines), newline, func(first int) bool {
+			if blank(t.line(first)) != blank(lines[0]) || blank(t.line(first+last)) != blank(lines[last]) {
+				return false
+			}
 			return strings.HasPrefix(want, collapse(t.line(first))) && collapse(t.piece(first, first+len(lines)-1, false)) == want
 		}, yield)
 		return

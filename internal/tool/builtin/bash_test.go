@@ -1,0 +1,251 @@
+package builtin_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+func TestBash(t *testing.T) {
+	b := newBench(t)
+	if err := os.Mkdir(b.path("sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		in         in
+		says, exit string
+	}{
+		{in{"command": `printf 'one\ntwo\n'; echo err >&2`}, "one\ntwo\nerr\n", "0"},
+		{in{"command": "exit 3"}, "(no output)\n\n<shell_metadata>\nThe command ended with exit code 3.\n</shell_metadata>", "3"},
+		{in{"command": "pwd"}, b.dir + "\n", "0"},
+		{in{"command": "pwd", "workdir": "sub"}, b.path("sub") + "\n", "0"},
+		{in{"command": "cat; echo done"}, "done\n", "0"},
+		{in{"command": "read x < /dev/tty || echo no terminal", "description": "d"}, "no terminal", "0"},
+		{in{"command": "kill -9 $$"}, "ended by a signal: killed", "137"},
+		{in{"command": `printf 'a\0b\377c'`}, "a\uFFFDb\uFFFDc", "0"},
+		{in{"command": "nosuchprogram"}, "exit code 127", "127"},
+		{in{"command": "sleep 30", "timeout": 100}, "took longer than 100 ms", "null"},
+	} {
+		t.Run(fmt.Sprint(c.in), func(t *testing.T) {
+			s := b.call("bash", c.in)
+			if s.Error != nil || !strings.Contains(says(s), c.says) || member(t, s.Output.Structured, "exit") != c.exit {
+				t.Fatalf("%s\n%s", says(s), s.Output.Structured)
+			}
+		})
+	}
+	for want, input := range map[string]in{
+		"\"timeout\" must be at most 600000": {"command": "true", "timeout": 600001},
+		"The command is empty":               {"command": " \n"},
+		"NUL byte":                           {"command": "echo \x00"},
+		"Write it to a file":                 {"command": strings.Repeat("x", 200_000)},
+		"There is no directory":              {"command": "true", "workdir": "nope"},
+	} {
+		mustHave(t, says(b.call("bash", input)), want)
+	}
+}
+
+func TestBashAsks(t *testing.T) {
+	b := newBench(t)
+	b.rules = append(allowAll[:len(allowAll):len(allowAll)], session.Rule{Action: "bash", Resource: "touch *", Effect: session.Deny})
+	var asked []tool.Request
+	b.onAsk = func(r tool.Request) { asked = append(asked, r) }
+	s := b.call("bash", in{"command": `touch *?\x`, "description": "Touch"})
+	if s.Denied == nil {
+		t.Fatal(says(s))
+	}
+	for i := range asked {
+		mustHave(t, string(asked[i].Metadata), `"command":"touch *?\\x"`, `"description":"Touch"`)
+		asked[i].Metadata = nil
+	}
+	want := []tool.Request{{Action: "bash", Resources: []string{`touch *?\x`}, Save: []string{`touch \*\?\\x`}}}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Fatal(diff)
+	}
+	if left, _ := os.ReadDir(b.dir); len(left) != 0 {
+		t.Fatal("it ran")
+	}
+}
+
+func TestBashEnvironment(t *testing.T) {
+	for name, value := range map[string]string{
+		"OPENAI_API_KEY": "sk-canary", "CAIRN_TOKEN": "canary1", "OPENCODE_SERVER_PASSWORD": "canary2", "DATABASE_URL": "canary3",
+		"LC_TIME": "C", "MY_DECLARED": "yes", "MY_DENIED": "canary4", "CAIRN_CALL": "canary5",
+	} {
+		t.Setenv(name, value)
+	}
+	b := newBench(t, func(c *configOf) {
+		c.Pass = []string{"MY_DECLARED", "MY_DENIED", "CAIRN_TOKEN"}
+		c.Deny = []string{"MY_DENIED", "SET_DENIED"}
+		c.Env = []string{"SET=1", "SET_DENIED=canary6", "OPENCODE_X=canary7", "TERM=dumb"}
+	})
+	got := says(b.call("bash", in{"command": "env"}))
+	if strings.Contains(got, "canary") {
+		t.Fatal(got)
+	}
+	mustHave(t, got, "LC_TIME=C\n", "MY_DECLARED=yes\n", "SET=1\n", "TERM=dumb\n", "PATH=", "CAIRN_CALL=")
+}
+
+func TestBashLongOutputIsKept(t *testing.T) {
+	b := newBench(t)
+	s := b.call("bash", in{"command": "seq 1 50000"})
+	if s.Error != nil || len(s.Output.OutputPaths) != 1 || len(says(s)) > 52000 {
+		t.Fatalf("%d bytes, %v", len(says(s)), s.Output.OutputPaths)
+	}
+	path := s.Output.OutputPaths[0]
+	mustHave(t, says(s), "1\n2\n", "49999\n50000", "[The middle of this output is left out (50001 lines, 288894 bytes in all). All of it is in "+path)
+	if kept := b.content(path); !strings.HasPrefix(kept, "1\n2\n") || !strings.HasSuffix(kept, "\n50000\n") || len(kept) != 288894 {
+		t.Fatal(len(kept))
+	}
+	if member(t, s.Output.Structured, "outputPath") != quote(path) || len(s.Output.Structured) > 12_000 {
+		t.Fatalf("%.300s", s.Output.Structured)
+	}
+	mustHave(t, says(b.call("read", in{"filePath": path, "offset": 25000, "limit": 1})), "25000: 25000\n")
+}
+
+func TestBashProgress(t *testing.T) {
+	b := newBench(t)
+	shown := make(chan tool.Output, 100)
+	c := toolCall("bash")
+	c.Progress = func(o tool.Output) { shown <- o }
+	start := time.Now()
+	s := b.callWith(t.Context(), c, in{"command": "for i in 1 2 3 4 5 6 7 8 9 10; do echo tick $i; sleep 0.1; done"})
+	if s.Error != nil {
+		t.Fatal(says(s))
+	}
+	n := len(shown)
+	if most := int(time.Since(start)/(250*time.Millisecond)) + 1; n < 2 || n > most {
+		t.Fatalf("%d reports, at most %d", n, most)
+	}
+	mustHave(t, member(t, (<-shown).Structured, "output"), "tick 1")
+}
+
+// alive returns how many processes sleep for exactly that long, which names a test's own.
+func alive(t *testing.T, seconds string) int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	n := 0
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		line, _ := os.ReadFile(f)
+		args := bytes.Split(bytes.TrimRight(line, "\x00"), []byte{0})
+		if len(args) == 2 && filepath.Base(string(args[0])) == "sleep" && string(args[1]) == seconds {
+			n++
+		}
+	}
+	return n
+}
+
+// shapes are ways in which a command can try to outlive its call. %s is how long to sleep.
+var shapes = map[string]string{
+	"plain":                      "sleep %s",
+	"background":                 "sleep %s & sleep %s",
+	"ignores TERM":               "trap '' TERM; sleep %s; sleep %s",
+	"child ignores TERM":         `bash -c 'trap "" TERM; while :; do sleep %s; done' & wait`,
+	"own session holds stdout":   "setsid sleep %s & wait",
+	"own session, TERM ignored":  `setsid bash -c 'trap "" TERM; sleep %s; sleep %s' & wait`,
+	"double fork":                "(setsid sleep %s &) ; (sleep %s &) ; sleep %s",
+	"double fork, without names": "(setsid bash -c 'exec -a x sleep %s' &); sleep %s",
+	"nested sessions":            "setsid setsid setsid bash -c 'setsid sleep %s & setsid sleep %s & wait' & sleep %s",
+	"hundred":                    "for i in $(seq 1 50); do sleep %s & done; for i in $(seq 1 50); do setsid sleep %s & done; wait",
+	"tree":                       "f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & wait; else sleep %s; fi; }; f 5",
+	"nohup and disown":           "nohup sleep %s >/dev/null 2>&1 & disown; sleep %s",
+	"stopped":                    "sleep %s & kill -STOP $!; wait",
+	"closed output":              "exec >/dev/null 2>&1; sleep %s & sleep %s",
+}
+
+func TestBashLeavesNothingBehind(t *testing.T) {
+	i := 0
+	for name, script := range shapes {
+		for _, how := range []string{"timeout", "interrupt"} {
+			i++
+			seconds := strconv.Itoa(1_000_000 + os.Getpid()%10_000*100 + i)
+			t.Run(name+"/"+how, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t)
+				input := in{"command": strings.ReplaceAll(script, "%s", seconds), "timeout": 700}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if how == "interrupt" {
+					input["timeout"] = 600_000
+					stop := time.AfterFunc(700*time.Millisecond, cancel)
+					defer stop.Stop()
+				}
+				start := time.Now()
+				s := b.callWith(ctx, toolCall("bash"), input)
+				took := time.Since(start)
+				if took > 700*time.Millisecond+2500*time.Millisecond {
+					t.Errorf("it took %v", took)
+				}
+				if n := alive(t, seconds); n != 0 {
+					t.Errorf("%d survivors", n)
+				}
+				if how == "interrupt" && (s.Error == nil || s.Error.Reason != session.ReasonAborted || !strings.Contains(textOf(s), "interrupted")) {
+					t.Errorf("%s %s", says(s), textOf(s))
+				}
+				if how == "timeout" && (s.Error != nil || !strings.Contains(says(s), "took longer than 700 ms")) {
+					t.Error(says(s))
+				}
+			})
+		}
+	}
+}
+
+func textOf(s tool.Settlement) string {
+	s.Error = nil
+	return says(s)
+}
+
+// The call ends with the command, not with whoever else holds its output.
+func TestBashDoesNotWaitForThePipe(t *testing.T) {
+	b := newBench(t)
+	start := time.Now()
+	s := b.call("bash", in{"command": "echo before; setsid sleep 7.25 & echo after"})
+	if took := time.Since(start); took > 2*time.Second || !strings.Contains(says(s), "before\nafter\n") {
+		t.Fatalf("%v: %s", took, says(s))
+	}
+}
+
+func TestBashKeepsMemoryAndFileSmall(t *testing.T) {
+	size, command := int64(256<<20), "yes | head -c 256M"
+	if os.Getenv("CAIRN_TEST_LARGE") != "" {
+		size, command = 1<<30, "yes | head -c 1G"
+	}
+	b := newBench(t)
+	b.call("bash", in{"command": "true"})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	s := b.call("bash", in{"command": command})
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	if s.Error != nil || len(says(s)) > 55_000 {
+		t.Fatalf("%.300s", says(s))
+	}
+	info, err := os.Stat(s.Output.OutputPaths[0])
+	if err != nil || info.Size() > tool.MaxOutputFile {
+		t.Fatalf("%v %v", info, err)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 16<<20 {
+		t.Fatalf("%d bytes were allocated", grown)
+	}
+	mustHave(t, says(s), strconv.FormatInt(size, 10)+" bytes in all). Its beginning and end are in")
+	t.Logf("%d MB/s", size/1e6*int64(time.Second)/int64(took))
+}
