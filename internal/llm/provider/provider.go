@@ -72,7 +72,7 @@ func New(c Config) (*Model, error) {
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, fmt.Errorf("the key of provider %q holds a space, a line break or a character that is not ASCII; enter it again", c.Vendor.ID)
 	}
-	if key == "" && needsKey(c.Vendor) {
+	if key == "" && needsKey(c.Vendor.ID, base.Host) {
 		return nil, fmt.Errorf("provider %q needs a key: set %s or log in", c.Vendor.ID, strings.Join(c.Vendor.KeyEnv, " or "))
 	}
 	if len(c.KeyHosts) > 0 && (key != "" || len(c.Headers) > 0) && !slices.Contains(c.KeyHosts, base.Host) {
@@ -98,11 +98,12 @@ func New(c Config) (*Model, error) {
 	return m, nil
 }
 
-// needsKey reports whether v is a vendor of the table at its own address. Elsewhere, a server of the user's own may do
+// needsKey reports whether the host is that of a vendor of the table. Elsewhere, a server of the user's own may do
 // without a key.
-func needsKey(v Vendor) bool {
-	row, known := Find(v.ID)
-	return known && len(row.KeyEnv) > 0 && row.BaseURL == v.BaseURL
+func needsKey(id, host string) bool {
+	row, known := Find(id)
+	own, err := endpoint(row)
+	return known && len(row.KeyEnv) > 0 && err == nil && own.Host == host
 }
 
 func endpoint(v Vendor) (*url.URL, error) {
