@@ -28,7 +28,7 @@ func Vendors() []Vendor {
 		{ID: "groq", Name: "Groq", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: []string{"GROQ_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
 		{ID: "lmstudio", Name: "LM Studio", BaseURL: "http://127.0.0.1:1234/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
 		{ID: "mistral", Name: "Mistral", BaseURL: "https://api.mistral.ai/v1", KeyEnv: []string{"MISTRAL_API_KEY"}, Dialect: openaichat.Dialect{
-			ReasoningField: openaichat.NoReasoning, Effort: openaichat.EffortNone, CallIDs: openaichat.NineIDs,
+			ReasoningField: openaichat.NoReasoning, CallIDs: openaichat.NineIDs,
 			BridgeToolUser: true, NoStreamOptions: true, SeedField: "random_seed",
 		}},
 		{ID: "moonshotai", Name: "Moonshot AI", BaseURL: "https://api.moonshot.ai/v1", KeyEnv: []string{"MOONSHOT_API_KEY"}, Dialect: openaichat.Dialect{Schema: openaichat.SchemaMoonshot}},
