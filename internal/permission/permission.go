@@ -7,6 +7,8 @@
 package permission
 
 import (
+	"slices"
+
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -70,20 +72,25 @@ func EvaluateAll(layers []Layer, approvals []session.Rule, action string, resour
 }
 
 // Hidden reports whether the action is denied whatever the resource, so that its tools need not be shown to the
-// model: the last rule that matches the action at all denies "*" (spec/v2 TR-4).
+// model: the last rule for the action, of a ceiling or of the other layers together, denies "*" (spec/v2 TR-4).
 func Hidden(layers []Layer, action string) bool {
-	var found *session.Rule
+	denied := false
 	for _, l := range layers {
-		for i, r := range l.Rules {
-			if Match(r.Action, action) && (!l.Ceiling || r.Effect == session.Deny) {
-				found = &l.Rules[i]
-				if l.Ceiling && r.Resource == "*" {
-					return true
-				}
+		for _, r := range slices.Backward(l.Rules) {
+			if !Match(r.Action, action) {
+				continue
 			}
+			all := r.Effect == session.Deny && r.Resource == "*"
+			if l.Ceiling && all {
+				return true
+			}
+			if !l.Ceiling {
+				denied = all
+			}
+			break
 		}
 	}
-	return found != nil && found.Effect == session.Deny && found.Resource == "*"
+	return denied
 }
 
 func last(rules []session.Rule, action, resource string) *session.Rule {

@@ -7,7 +7,7 @@ import "strings"
 // that "git status *" covers "git status". Everything else is literal (spec/v2 PM-1). It runs in time linear in
 // len(pattern)*len(text) at worst and never backtracks over more than one star.
 func Match(pattern, text string) bool {
-	if bare, ok := strings.CutSuffix(pattern, " *"); ok && !strings.HasSuffix(bare, `\`) && glob(bare, text) {
+	if bare, ok := strings.CutSuffix(pattern, " *"); ok && glob(bare, text) {
 		return true
 	}
 	return glob(pattern, text)
