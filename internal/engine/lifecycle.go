@@ -99,7 +99,7 @@ func (s *Scope) selectable(agent string, model *session.ModelRef) error {
 		}
 	}
 	if model != nil {
-		if _, err := s.Models.Resolve(*model); err != nil {
+		if _, err := s.Models.Resolve(*model, session.Agent{}); err != nil {
 			return err
 		}
 	}

@@ -39,9 +39,9 @@ type Scope struct {
 
 // Models resolves what a session or agent selects.
 type Models interface {
-	// Resolve returns the model. An unknown one is a *session.Error of code not-found with the nearest names; one
-	// that cannot be used (no key) is of code invalid and says what to do.
-	Resolve(ref session.ModelRef) (*Model, error)
+	// Resolve returns the model with what the agent adds to its requests. An unknown one is a *session.Error of code
+	// not-found with the nearest names; one that cannot be used (no key) is of code invalid and says what to do.
+	Resolve(ref session.ModelRef, a session.Agent) (*Model, error)
 	// Default is the model of a session for which nobody chose.
 	Default() (session.ModelRef, error)
 }
@@ -91,13 +91,13 @@ func (s *Scope) layers(a session.Agent, own []session.Rule) []permission.Layer {
 func (s *Scope) model(chosen *session.ModelRef, a session.Agent) (*Model, error) {
 	switch {
 	case chosen != nil:
-		return s.Models.Resolve(*chosen)
+		return s.Models.Resolve(*chosen, a)
 	case a.Model != nil:
-		return s.Models.Resolve(*a.Model)
+		return s.Models.Resolve(*a.Model, a)
 	}
 	ref, err := s.Models.Default()
 	if err != nil {
 		return nil, err
 	}
-	return s.Models.Resolve(ref)
+	return s.Models.Resolve(ref, a)
 }
