@@ -3,7 +3,8 @@
 //
 // Rules come in layers that stay separate ordered lists. Within and across the layers the last matching rule wins;
 // nothing matching means ask. Saved approvals come after all layers and lift an ask only: they never beat a deny. A
-// layer marked Ceiling (an agent's hard denies, a parent's rights) can only deny, and nothing lifts its denies.
+// layer marked Ceiling (an agent's hard denies, a project's rules, a parent's rights) can only tighten: nothing lifts its
+// denies, its asks turn an allow into an ask, and its allows mean nothing.
 package permission
 
 import (
@@ -44,6 +45,11 @@ func Evaluate(layers []Layer, approvals []session.Rule, action, resource string)
 			continue
 		}
 		if r := last(l.Rules, action, resource); r != nil {
+			d = Decision{r.Effect, r, l.Name, l.Source}
+		}
+	}
+	for _, l := range layers {
+		if r := last(l.Rules, action, resource); l.Ceiling && d.Effect == session.Allow && r != nil && r.Effect == session.Ask {
 			d = Decision{r.Effect, r, l.Name, l.Source}
 		}
 	}
