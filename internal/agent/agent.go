@@ -65,7 +65,7 @@ func (s *Set) add(cfg *config.Config, name string) {
 	var project []permission.Layer
 	for _, list := range cfg.AgentRules(name) {
 		if list.Project {
-			project = append(project, permission.Layer{Name: "project", Source: list.Source, Rules: list.Rules, Ceiling: true})
+			project = append(project, permission.Layer{Name: "project", Source: list.Source, Rules: list.Rules, Ceiling: true, Strict: true})
 			continue
 		}
 		layers = append(layers, permission.Layer{Name: "agent", Source: list.Source, Rules: list.Rules})

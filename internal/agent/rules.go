@@ -16,7 +16,7 @@ func Layers(cfg *config.Config, o Options) []permission.Layer {
 	var project []permission.Layer
 	for _, list := range cfg.Permissions {
 		if list.Project {
-			project = append(project, permission.Layer{Name: "project", Source: list.Source, Rules: list.Rules, Ceiling: true})
+			project = append(project, permission.Layer{Name: "project", Source: list.Source, Rules: list.Rules, Ceiling: true, Strict: true})
 			continue
 		}
 		layers = append(layers, permission.Layer{Name: "user", Source: list.Source, Rules: list.Rules})

@@ -3,8 +3,8 @@
 //
 // Rules come in layers that stay separate ordered lists. Within and across the layers the last matching rule wins;
 // nothing matching means ask. Saved approvals come after all layers and lift an ask only: they never beat a deny. A
-// layer marked Ceiling (an agent's hard denies, a project's rules, a parent's rights) can only tighten: nothing lifts its
-// denies, its asks turn an allow into an ask, and its allows mean nothing.
+// layer marked Ceiling (an agent's hard denies, a parent's rights) can only deny, and nothing lifts its denies; one that is
+// Strict as well (a project's rules) also turns an allow into an ask.
 package permission
 
 import (
@@ -18,7 +18,8 @@ type Layer struct {
 	Name    string // "defaults", "agent", "user", "project", "session": shown to people
 	Source  string // where the rules stand, e.g. a file; may be ""
 	Rules   []session.Rule
-	Ceiling bool
+	Ceiling bool // only its denies count, and nothing lifts them
+	Strict  bool // of a ceiling: its asks count too, where others allow
 }
 
 // Decision says what was decided, and by which rule.
@@ -49,7 +50,7 @@ func Evaluate(layers []Layer, approvals []session.Rule, action, resource string)
 		}
 	}
 	for _, l := range layers {
-		if r := last(l.Rules, action, resource); l.Ceiling && d.Effect == session.Allow && r != nil && r.Effect == session.Ask {
+		if r := last(l.Rules, action, resource); l.Strict && d.Effect == session.Allow && r != nil && r.Effect == session.Ask {
 			d = Decision{r.Effect, r, l.Name, l.Source}
 		}
 	}

@@ -24,6 +24,12 @@ func layer(name string, lines ...string) permission.Layer {
 	return permission.Layer{Name: name, Source: name + ".json", Rules: rules(lines...)}
 }
 
+func strict(name string, lines ...string) permission.Layer {
+	l := ceiling(name, lines...)
+	l.Strict = true
+	return l
+}
+
 func ceiling(name string, lines ...string) permission.Layer {
 	l := layer(name, lines...)
 	l.Ceiling = true
@@ -59,8 +65,9 @@ func TestEvaluate(t *testing.T) {
 
 		{name: "ceiling denies", layers: layers{layer("d", "* | * | allow"), ceiling("parent", "edit | * | deny"), layer("session", "edit | * | allow")}, approvals: rules("edit | * | allow"), action: "edit", resource: "a", want: session.Deny, layer: "parent"},
 		{name: "ceiling does not allow", layers: layers{ceiling("parent", "edit | * | allow")}, action: "edit", resource: "a", want: session.Ask},
-		{name: "ceiling asks where others allow", layers: layers{layer("d", "edit | * | allow"), ceiling("project", "edit | * | ask")}, action: "edit", resource: "a", want: session.Ask, layer: "project"},
-		{name: "an approval lifts a ceiling's ask", layers: layers{layer("d", "edit | * | allow"), ceiling("project", "edit | * | ask")}, approvals: rules("edit | * | allow"), action: "edit", resource: "a", want: session.Allow, layer: "approval"},
+		{name: "ceiling does not ask", layers: layers{layer("d", "edit | * | allow"), ceiling("parent", "edit | * | ask")}, action: "edit", resource: "a", want: session.Allow, layer: "d"},
+		{name: "strict ceiling asks where others allow", layers: layers{layer("d", "edit | * | allow"), strict("project", "edit | * | ask")}, action: "edit", resource: "a", want: session.Ask, layer: "project"},
+		{name: "an approval lifts a strict ceiling's ask", layers: layers{layer("d", "edit | * | allow"), strict("project", "edit | * | ask")}, approvals: rules("edit | * | allow"), action: "edit", resource: "a", want: session.Allow, layer: "approval"},
 		{name: "within a ceiling the last rule counts", layers: layers{layer("d", "* | * | allow"), ceiling("parent", "edit | * | deny", "edit | plans/* | allow")}, action: "edit", resource: "plans/a.md", want: session.Allow, layer: "d"},
 		{name: "one ceiling does not lift another", layers: layers{ceiling("a", "edit | * | deny"), ceiling("b", "edit | * | allow"), layer("d", "* | * | allow")}, action: "edit", resource: "x", want: session.Deny, layer: "a"},
 	} {
