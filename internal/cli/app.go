@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// app is one command being run.
+type app struct {
+	Process
+	host  Host
+	out   *stream
+	err   *stream
+	marks marks
+	asked <-chan struct{} // closed by the first signal
+	ran   bool            // the command line was understood and the command itself began
+}
+
+func newApp(h Host, p Process) *app {
+	return &app{
+		Process: p, host: h, out: newStream(p.Stdout, p.Env), err: newStream(p.Stderr, p.Env), marks: marksFor(p.Env),
+	}
+}
+
+const rootHelp = `cairn runs coding-agent sessions that last: what you ask, what the model says and what its tools
+do is kept as it happens, so that a session survives crashes, restarts and Ctrl-C and goes on.
+
+  cairn run "What does this project do?"     ask about this directory; the answer streams
+  cairn run -c "Now explain the tests"       go on with the newest session here
+  cairn run "replace foo with bar in a.txt"  changes are shown first and need your yes
+
+  cairn session list                         what was asked here
+  cairn session show last                    read it again
+  cairn models                               what can answer
+  cairn auth login openai                    keep a provider's key
+  cairn serve                                serve the HTTP API (OpenCode's V2, and more)
+
+Without a key a built-in guide answers: not a language model, but honest about it, and it really looks.
+Everything has --help. cairn help exit-codes lists the exit codes, cairn help environment the variables.
+`
+
+// root builds the tree of commands. It touches nothing.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "cairn",
+		Short:         "Durable coding-agent sessions",
+		Long:          rootHelp,
+		Version:       version().String(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: a.does(func(context.Context, []string) error {
+			a.out.printf("%s", rootHelp)
+			return a.out.err
+		}),
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetIn(a.Stdin)
+	root.SetVersionTemplate("cairn {{.Version}}\n")
+	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(usageTemplate)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.AddGroup(&cobra.Group{ID: groupWork, Title: "Work:"}, &cobra.Group{ID: groupLook, Title: "Look:"}, &cobra.Group{ID: groupCare, Title: "Care:"})
+	root.SetHelpCommandGroupID(groupCare)
+	root.SetCompletionCommandGroupID(groupCare)
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, c := range cmds {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add(groupWork, a.runCommand(), a.sessionCommand(), a.inboxCommand(), a.permissionCommand(), a.serveCommand())
+	add(groupLook, a.eventsCommand(), a.modelsCommand(), a.statsCommand())
+	add(groupCare, a.authCommand(), a.configCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.versionCommand())
+	root.AddCommand(topic("exit-codes", "The exit codes", exitCodesHelp()), topic("environment", "The environment variables", environmentHelp))
+	return root
+}
+
+const (
+	groupWork = "work"
+	groupLook = "look"
+	groupCare = "care"
+)
+
+// topic is a page of help that is no command.
+func topic(name, short, text string) *cobra.Command {
+	return &cobra.Command{Use: name, Short: short, Long: text}
+}
+
+// The templates are cobra's, without its empty lines and with examples before flags.
+const (
+	helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}`
+
+	usageTemplate = `{{if .Runnable}}
+Usage: {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+Usage: {{.CommandPath}} COMMAND{{end}}
+{{if .HasExample}}
+Examples:
+{{.Example}}
+{{end}}{{if .HasAvailableSubCommands}}{{$cmds := .Commands}}{{if eq (len .Groups) 0}}
+Commands:{{range $cmds}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+{{else}}{{range $group := .Groups}}
+{{.Title}}{{range $cmds}}{{if (and (eq .GroupID $group.ID) .IsAvailableCommand)}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+{{end}}`
+)
+
+const environmentHelp = `The environment variables of cairn. OPENCODE_ instead of CAIRN_ works too.
+
+  CAIRN_HOME            keep everything below this one directory
+  CAIRN_CONFIG          one more configuration file
+  CAIRN_CONFIG_CONTENT  configuration itself, as JSON
+  XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_RUNTIME_DIR
+                        where files live without CAIRN_HOME; each with /cairn
+  NO_COLOR              no colour, also on a terminal
+  OPENAI_API_KEY, …     a provider's key; cairn auth list shows which ones are found
+`
+
+// does wraps what a command does: from here on an error is no longer one of usage, and the first signal ends it.
+func (a *app) does(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.ran = true
+		ctx, stop := a.orderly(cmd.Context())
+		defer stop()
+		if err := f(ctx, args); err != nil {
+			return err
+		}
+		return a.out.err
+	}
+}
+
+// explain tells an error, once, and returns the exit code.
+func (a *app) explain(cmd *cobra.Command, err error) exitCode {
+	if err == nil {
+		return exitOK
+	}
+	code := codeOf(err)
+	if !a.ran { // cobra's own: the command line was not understood
+		code = exitUsage
+		path := "cairn"
+		if cmd != nil {
+			path = cmd.CommandPath()
+		}
+		err = &exit{exitUsage, err, "See " + path + " --help."}
+	}
+	if e, ok := errors.AsType[*exit](err); ok && e.err == nil {
+		return code // everything is said
+	}
+	if code == exitInterrupted && errors.Is(err, errSignal) {
+		return code
+	}
+	a.err.freshLine()
+	a.err.printf("%s %s\n", a.err.paint(red, "cairn:"), strings.TrimRight(harmless(err.Error()), "\n"))
+	if hint := hintOf(err); hint != "" {
+		a.err.printf("%s\n", hint)
+	}
+	return code
+}
+
+func hintOf(err error) string {
+	if e, ok := errors.AsType[*exit](err); ok {
+		return e.hint
+	}
+	return ""
+}
+
+// connected runs f with a connection that starts no work of its own.
+func (a *app) connected(ctx context.Context, f func(context.Context, *api.Client) error) (err error) {
+	o, err := a.options("")
+	if err != nil {
+		return err
+	}
+	o.Passive = true
+	conn, err := a.host.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		err = firstOf(err, conn.Close(cctx))
+	}()
+	return f(ctx, conn.API)
+}
+
+// printJSON writes one document.
+func (a *app) printJSON(v any) error {
+	b, err := json.Marshal(v, json.Deterministic(true), jsontext.Multiline(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	_, err = a.out.Write(append(b, '\n'))
+	return err
+}
+
+// versionInfo is what this binary was built from.
+type versionInfo struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitzero"`
+	Modified bool   `json:"modified,omitzero"`
+	Go       string `json:"go"`
+}
+
+func (v versionInfo) String() string {
+	s := v.Version
+	if len(v.Revision) >= 12 && !strings.Contains(s, v.Revision[:12]) {
+		s += " (" + v.Revision[:12] + ")"
+	}
+	return s
+}
+
+func version() versionInfo {
+	v := versionInfo{Version: "devel"}
+	b, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	v.Go = b.GoVersion
+	if b.Main.Version != "" && b.Main.Version != "(devel)" {
+		v.Version = strings.TrimPrefix(b.Main.Version, "v")
+	}
+	for _, s := range b.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "version", Short: "Show the version", Args: cobra.NoArgs, Example: "  cairn version --json",
+		RunE: a.does(func(context.Context, []string) error {
+			if asJSON {
+				return a.printJSON(version())
+			}
+			a.out.printf("cairn %s\n", version())
+			return nil
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func jsonFlag(cmd *cobra.Command, v *bool) {
+	cmd.Flags().BoolVar(v, "json", false, "print JSON")
+}
+
+// withNearestSessions adds to an unknown session's error the ids that may have been meant.
+func withNearestSessions(ctx context.Context, c *api.Client, err error) error {
+	e, ok := errors.AsType[*session.Error](err)
+	if !ok || e.Code != session.CodeNotFound || e.Kind != "session" || len(e.Nearest) > 0 {
+		return err
+	}
+	page, lerr := c.Sessions(ctx, api.SessionQuery{Limit: 50, Archived: true})
+	if lerr != nil {
+		return err
+	}
+	ids := make([]string, len(page.Data))
+	for i, s := range page.Data {
+		ids[i] = string(s.ID)
+	}
+	better := *e
+	better.Nearest = nearest(e.ID, ids)
+	hint := "cairn session list shows what there is"
+	return &exit{exitUsage, &better, hint}
+}

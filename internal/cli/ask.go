@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"bufio"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// questioner puts asks to the person at the terminal, one after the other.
+type questioner struct {
+	tty   io.ReadWriteCloser
+	out   *stream
+	marks marks
+
+	queue   []session.PendingAsk // the first one is on the screen
+	lines   chan string          // what was typed; capacity 1, because one read is outstanding; closed when the terminal is gone
+	next    chan struct{}        // asks for a line; capacity 1: at most one read is outstanding
+	reading bool
+}
+
+// answer is a reply that is still to be delivered.
+type answer struct {
+	ask     session.PendingAsk
+	reply   session.Reply
+	message string
+}
+
+func newQuestioner(a *app, tty io.ReadWriteCloser) *questioner {
+	q := &questioner{
+		tty: tty, marks: a.marks, lines: make(chan string, 1), next: make(chan struct{}, 1),
+		out: &stream{w: tty, terminal: true, color: a.err.color},
+	}
+	go q.read() // ends when close closes the terminal; a read that the system does not end dies with the process
+	return q
+}
+
+func (q *questioner) read() {
+	defer close(q.lines)
+	in := bufio.NewReader(io.LimitReader(q.tty, 1<<20))
+	for range q.next {
+		text, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		q.lines <- text
+	}
+}
+
+func (q *questioner) close() {
+	if q == nil {
+		return
+	}
+	close(q.next)
+	_ = q.tty.Close()   // nothing is kept there
+	for range q.lines { // a line that nobody waits for any more
+	}
+}
+
+// ask puts the ask to the person, now or when those before it are answered.
+func (q *questioner) ask(a session.PendingAsk) {
+	if slices.ContainsFunc(q.queue, func(b session.PendingAsk) bool { return b.ID == a.ID }) {
+		return
+	}
+	q.queue = append(q.queue, a)
+	if len(q.queue) == 1 {
+		q.show()
+	}
+}
+
+// settled takes an ask off the screen that somebody else has answered.
+func (q *questioner) settled(id session.AskID) {
+	for i, a := range q.queue {
+		if a.ID != id {
+			continue
+		}
+		q.queue = append(q.queue[:i], q.queue[i+1:]...)
+		if i == 0 {
+			q.out.freshLine()
+			q.out.printf("  answered elsewhere\n")
+			q.show()
+		}
+		return
+	}
+}
+
+// typed reads a line as the answer to the ask on the screen; ok is false when it answers nothing.
+func (q *questioner) typed(text string) (ans answer, ok bool) {
+	q.reading, q.out.midline = false, false
+	if len(q.queue) == 0 {
+		return answer{}, false
+	}
+	a := q.queue[0]
+	reply, message, ok := parseAnswer(text, len(a.Save) > 0)
+	if !ok {
+		q.out.printf("  %s\n", choices(a))
+		q.prompt()
+		return answer{}, false
+	}
+	q.queue = q.queue[1:]
+	q.show()
+	return answer{a, reply, message}, true
+}
+
+// parseAnswer understands y, a, n, their words, and "n" with a reason, which the model is told.
+func parseAnswer(text string, mayAlways bool) (reply session.Reply, message string, ok bool) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	rest = strings.TrimSpace(rest)
+	switch strings.ToLower(word) {
+	case "y", "yes", "once":
+		return session.ReplyOnce, "", rest == ""
+	case "a", "always":
+		return session.ReplyAlways, "", mayAlways && rest == ""
+	case "n", "no", "reject":
+		return session.ReplyReject, rest, true
+	default:
+		return "", "", false
+	}
+}
+
+func (q *questioner) show() {
+	if len(q.queue) == 0 {
+		return
+	}
+	a := q.queue[0]
+	q.out.freshLine()
+	q.out.printf("%s %s\n", q.out.paint(yellow, q.marks.ask), q.out.paint(bold, askTitle(a)))
+	for _, l := range preview(a.Metadata) {
+		style := ""
+		switch {
+		case strings.HasPrefix(l, "+"):
+			style = green
+		case strings.HasPrefix(l, "-"):
+			style = red
+		}
+		if style != "" {
+			l = q.out.paint(style, l)
+		}
+		q.out.printf("  %s\n", l)
+	}
+	q.out.printf("  %s\n", choices(a))
+	q.prompt()
+}
+
+func (q *questioner) prompt() {
+	q.out.printf("  > ")
+	if !q.reading {
+		q.reading = true
+		q.next <- struct{}{}
+	}
+}
+
+// askTitle says what is asked for: the action and on what, each resource on its own line if there are several. The
+// text is shown whole, because it is what one agrees to.
+func askTitle(a session.PendingAsk) string {
+	what := make([]string, len(a.Resources))
+	for i, r := range a.Resources {
+		what[i] = strings.ReplaceAll(harmless(r), "\n", "\n    ")
+	}
+	title := harmless(a.Action)
+	if a.Agent != "" {
+		title = harmless(a.Agent) + " wants to " + title
+	}
+	switch len(what) {
+	case 0:
+		return title
+	case 1:
+		return title + ": " + what[0]
+	default:
+		return title + ":\n    " + strings.Join(what, "\n    ")
+	}
+}
+
+func choices(a session.PendingAsk) string {
+	s := "y: once"
+	if len(a.Save) > 0 {
+		s += ", a: always for " + harmless(strings.Join(a.Save, ", "))
+	}
+	return s + ", n: no, and stop, n REASON: no, and go on"
+}
+
+// previewLines bounds what is shown of a diff.
+const previewLines = 60
+
+// preview is the diff that an ask carries, else its other details, as harmless lines.
+func preview(metadata jsontext.Value) []string {
+	var m map[string]jsontext.Value
+	if len(metadata) == 0 || json.Unmarshal(metadata, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) != nil {
+		return nil
+	}
+	var text string
+	if json.Unmarshal(m["diff"], &text) != nil {
+		if m["limit"] == nil || m["spent"] == nil {
+			return nil
+		}
+		text = "spent " + string(m["spent"]) + " of " + string(m["limit"]) + "; yes allows as much again"
+	}
+	lines := strings.Split(strings.TrimRight(harmless(text), "\n"), "\n")
+	if len(lines) > previewLines {
+		more := len(lines) - previewLines
+		lines = append(lines[:previewLines], "… and "+thousands(int64(more))+" lines more")
+	}
+	return lines
+}

@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/config"
+)
+
+func (a *app) authCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "auth", Short: "Keep, list and remove providers' keys",
+		Long: "Keys are kept in one file that only you can read, or taken from the environment. They are sent to the\n" +
+			"addresses of their provider only and shown to nobody.",
+	}
+	cmd.AddCommand(a.authLogin(), a.authList(), a.authLogout())
+	return parent(cmd)
+}
+
+// keys opens the file of keys.
+func (a *app) keys() (*auth.Store, error) {
+	dirs, err := config.Dirs(a.Env)
+	if err != nil {
+		return nil, err
+	}
+	return auth.New(dirs.Data, a.Env), nil
+}
+
+func (a *app) authLogin() *cobra.Command {
+	return &cobra.Command{
+		Use: "login PROVIDER [-]", Short: "Keep the key of a provider", Args: cobra.RangeArgs(1, 2),
+		Long:    "Login reads a key from the terminal, without showing it, or from standard input for -. It never takes a\nkey as an argument, where other users could read it.",
+		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -",
+		RunE: a.does(func(ctx context.Context, args []string) error {
+			if len(args) == 2 && args[1] != "-" {
+				return &exit{exitUsage, errors.New("a key is not taken from the command line, where others can read it"), "Type it when asked, or pipe it in: cairn auth login " + line(args[0], 40) + " -"}
+			}
+			store, err := a.keys()
+			if err != nil {
+				return err
+			}
+			known, err := knownProvider(args[0])
+			if err != nil {
+				return err
+			}
+			key, err := a.readKey(ctx, args)
+			if err != nil {
+				return err
+			}
+			if err := store.Set(ctx, args[0], key); err != nil {
+				return &exit{code: exitUsage, err: err}
+			}
+			a.err.printf("The key of %s is kept in %s.\n", args[0], store.Path())
+			if !known {
+				a.err.printf("! %s is not in the catalog; describe it in the configuration under provider.%[1]s\n", line(args[0], 40))
+			}
+			return nil
+		}),
+	}
+}
+
+// knownProvider reports whether the catalog has the provider. One that looks like a misspelling is an error.
+func knownProvider(id string) (bool, error) {
+	c, err := catalog.New(catalog.Overlay{})
+	if err != nil {
+		return false, err
+	}
+	_, err = c.Provider(id)
+	e, unknown := errors.AsType[*catalog.UnknownError](err)
+	if unknown && len(e.Nearest) > 0 && distance(id, e.Nearest[0]) <= 2 {
+		return false, &exit{code: exitUsage, err: err}
+	}
+	return !unknown, nil
+}
+
+// maxKey bounds a key that is read from standard input.
+const maxKey = 64 << 10
+
+func (a *app) readKey(ctx context.Context, args []string) (auth.Secret, error) {
+	if len(args) == 2 {
+		b, err := io.ReadAll(io.LimitReader(a.Stdin, maxKey+1))
+		if err == nil && len(b) > maxKey {
+			err = usagef("the key has more than %d bytes", maxKey)
+		}
+		return auth.NewSecret(string(b)), err
+	}
+	if a.Terminal == nil {
+		return auth.Secret{}, errNoTerminal
+	}
+	tty, err := a.Terminal()
+	if err != nil {
+		return auth.Secret{}, &exit{exitUsage, err, "Pipe the key in: … | cairn auth login " + line(args[0], 40) + " -"}
+	}
+	defer tty.Close()
+	if _, err := fmt.Fprintf(tty, "Key of %s (it is not shown): ", line(args[0], 40)); err != nil {
+		return auth.Secret{}, err
+	}
+	key, err := readHidden(ctx, tty)
+	_, _ = io.WriteString(tty, "\n") // only looks
+	return auth.NewSecret(key), err
+}
+
+// readHidden reads a line without echo. When ctx ends first the terminal is put back as it was.
+func readHidden(ctx context.Context, tty io.ReadWriter) (string, error) {
+	f, ok := tty.(interface{ Fd() uintptr })
+	if !ok {
+		text, err := bufio.NewReader(io.LimitReader(tty, maxKey)).ReadString('\n')
+		return strings.TrimSpace(text), err
+	}
+	fd := int(f.Fd())
+	state, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
+	type typed struct {
+		text []byte
+		err  error
+	}
+	done := make(chan typed, 1)
+	go func() { // ends with the line; a read that is given up ends with the process
+		text, err := term.ReadPassword(fd)
+		done <- typed{text, err}
+	}()
+	select {
+	case t := <-done:
+		return string(t.text), t.err
+	case <-ctx.Done():
+		_ = term.Restore(fd, state) // we leave either way
+		return "", context.Cause(ctx)
+	}
+}
+
+// keyInfo is a line of auth list. It holds no key.
+type keyInfo struct {
+	Provider string    `json:"provider"`
+	Kind     auth.Kind `json:"kind"`
+	From     string    `json:"from"`
+}
+
+func (a *app) authList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the providers that have a key", Args: cobra.NoArgs,
+		Example: "  cairn auth list",
+		RunE: a.does(func(_ context.Context, _ []string) error {
+			list, err := a.knownKeys()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(list)
+			}
+			if len(list) == 0 {
+				a.err.printf("There are no keys. Keep one: cairn auth login openai\n")
+				return nil
+			}
+			t := a.table("PROVIDER", "KIND", "FROM")
+			for _, k := range list {
+				t.row(line(k.Provider, 40), string(k.Kind), line(k.From, 100))
+			}
+			t.print()
+			return nil
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// knownKeys lists stored keys and those that the environment holds for providers of the catalog.
+func (a *app) knownKeys() ([]keyInfo, error) {
+	store, err := a.keys()
+	if err != nil {
+		return nil, err
+	}
+	stored, err := store.List()
+	if err != nil {
+		return nil, err
+	}
+	list, has := []keyInfo{}, map[string]bool{}
+	for _, s := range stored {
+		list, has[s.Provider] = append(list, keyInfo{s.Provider, s.Kind, store.Path()}), true
+	}
+	c, err := catalog.New(catalog.Overlay{})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range c.Providers() {
+		if has[p.ID] {
+			continue
+		}
+		k, ok, err := store.Get(p.ID, p.Env...)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			list = append(list, keyInfo{p.ID, k.Kind, k.From})
+		}
+	}
+	return list, nil
+}
+
+func (a *app) authLogout() *cobra.Command {
+	return &cobra.Command{
+		Use: "logout PROVIDER", Short: "Remove the kept key of a provider", Args: cobra.ExactArgs(1),
+		Example: "  cairn auth logout openai",
+		RunE: a.does(func(ctx context.Context, args []string) error {
+			store, err := a.keys()
+			if err != nil {
+				return err
+			}
+			had, err := store.Remove(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if had {
+				a.err.printf("The key of %s is removed.\n", line(args[0], 40))
+				return nil
+			}
+			stored, err := store.List()
+			if err != nil {
+				return err
+			}
+			var names []string
+			for _, s := range stored {
+				names = append(names, s.Provider)
+			}
+			return usagef("no key of %q is kept; kept are: %s", line(args[0], 40), strings.Join(names, ", "))
+		}),
+	}
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/config"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Show where the configuration comes from"}
+	var asJSON bool
+	explain := &cobra.Command{
+		Use: "explain [KEY]", Short: "Show each value with its file and line, and what it took the place of", Args: cobra.MaximumNArgs(1),
+		Example: "  cairn config explain\n  cairn config explain model\n  cairn config explain provider.openai --json",
+		RunE: a.does(func(ctx context.Context, args []string) error {
+			o, err := a.options("")
+			if err != nil {
+				return err
+			}
+			c, err := a.host.Config(ctx, o)
+			if err != nil {
+				return err
+			}
+			return a.explainConfig(c, first(args, ""), asJSON)
+		}),
+	}
+	jsonFlag(explain, &asJSON)
+	cmd.AddCommand(explain)
+	return parent(cmd)
+}
+
+func (a *app) explainConfig(c *config.Config, key string, asJSON bool) error {
+	origins := append([]config.Origin{}, c.Explain(key)...)
+	if asJSON {
+		return a.printJSON(struct {
+			Values   []config.Origin  `json:"values"`
+			Warnings []config.Warning `json:"warnings"`
+		}{origins, append([]config.Warning{}, c.Warnings...)})
+	}
+	if len(origins) == 0 {
+		a.err.printf("Nobody sets %q.\n", line(key, 80))
+	}
+	for _, o := range origins {
+		a.out.printf("%s = %s\n", a.out.paint(bold, line(o.Key, 100)), line(string(o.Value), 200))
+		a.out.printf("    %s\n", a.out.paint(dim, line(o.Source.String(), 200)))
+		for _, below := range o.Overrode {
+			a.out.printf("    %s\n", a.out.paint(dim, "instead of "+line(string(below.Value), 100)+" from "+line(below.Source.String(), 200)))
+		}
+	}
+	for _, w := range c.Warnings {
+		a.err.printf("! %s\n", line(w.String(), 400))
+	}
+	return nil
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	return a.findings("doctor", "Look for what may be wrong, and say what to do about it",
+		"Doctor looks at the directories, the configuration, the keys, the store and a running server. It changes nothing.",
+		func(ctx context.Context, o Options) ([]Finding, error) { return a.host.Doctor(ctx, o) })
+}
+
+func (a *app) fsckCommand() *cobra.Command {
+	return a.findings("fsck", "Check the store against its invariants",
+		"Fsck reads the whole store and checks that it is consistent. It changes nothing.",
+		func(ctx context.Context, o Options) ([]Finding, error) { return a.host.Fsck(ctx, o) })
+}
+
+// findings makes a command that prints what it finds and fails when that holds an error.
+func (a *app) findings(name, short, long string, look func(context.Context, Options) ([]Finding, error)) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: name, Short: short, Long: long, Args: cobra.NoArgs, Example: "  cairn " + name + "\n  cairn " + name + " --json",
+		RunE: a.does(func(ctx context.Context, _ []string) error {
+			o, err := a.options("")
+			if err != nil {
+				return err
+			}
+			found, err := look(ctx, o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = a.printJSON(append([]Finding{}, found...))
+			} else {
+				a.showFindings(found)
+			}
+			for _, f := range found {
+				if f.Level == LevelError {
+					return firstOf(err, &exit{code: exitError})
+				}
+			}
+			return err
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (a *app) showFindings(found []Finding) {
+	for _, f := range found {
+		style, mark := "", a.marks.dot
+		switch f.Level {
+		case LevelOK:
+			style, mark = green, a.marks.good
+		case LevelWarning:
+			style, mark = yellow, "!"
+		case LevelError:
+			style, mark = red, a.marks.bad
+		case LevelNote:
+		}
+		a.out.printf("%s %s", a.out.paint(style, mark), line(f.What, 100))
+		if f.Detail != "" {
+			a.out.printf(": %s", line(f.Detail, 400))
+		}
+		a.out.printf("\n")
+		if f.Fix != "" {
+			a.out.printf("    %s\n", line(f.Fix, 400))
+		}
+	}
+}
+
+func (a *app) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "backup FILE", Short: "Write a verified copy of the store", Args: cobra.ExactArgs(1),
+		Example: "  cairn backup ~/cairn-backup.db",
+		RunE: a.does(func(ctx context.Context, args []string) error {
+			o, err := a.options("")
+			if err != nil {
+				return err
+			}
+			file, err := a.absolute(args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.host.Backup(ctx, o, file); err != nil {
+				return err
+			}
+			a.err.printf("The store is copied to %s.\n", file)
+			return nil
+		}),
+	}
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var o ServeOptions
+	var asJSON bool
+	var dir string
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the HTTP API until Ctrl-C", Args: cobra.NoArgs,
+		Long: "Serve owns the store and answers on a Unix socket and on the loopback address. Other cairn commands find it\n" +
+			"by themselves and become its clients. A port that others can reach needs CAIRN_SERVER_PASSWORD.",
+		Example: "  cairn serve\n  cairn serve --port 4096\n  CAIRN_SERVER_PASSWORD=… cairn serve --hostname 0.0.0.0 --port 4096",
+		RunE: a.does(func(ctx context.Context, _ []string) (err error) {
+			if o.Port < 0 || o.Port > 65535 {
+				return usagef("--port must be from 0 to 65535, got %d", o.Port)
+			}
+			if o.Options, err = a.options(dir); err != nil {
+				return err
+			}
+			err = a.host.Serve(ctx, o, func(l Listening) { a.sayListening(l, asJSON) })
+			if errors.Is(err, errSignal) || errors.Is(err, context.Canceled) {
+				return nil // this is how serving ends
+			}
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&o.Hostname, "hostname", "127.0.0.1", "the address to listen on")
+	cmd.Flags().IntVar(&o.Port, "port", 0, "the port; 0 takes a free one")
+	cmd.Flags().BoolVar(&o.OpenLocal, "open-local", false, "serve requests from this machine without credentials, whoever's they are")
+	cmd.Flags().StringSliceVar(&o.Origins, "cors", nil, "let pages of this `ORIGIN` in; can be repeated")
+	cmd.Flags().StringVar(&dir, "dir", "", "the `DIRECTORY` of requests that name none")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// sayListening prints where the server answers; programs wait for this line, so its first form is OpenCode's.
+func (a *app) sayListening(l Listening, asJSON bool) {
+	if asJSON {
+		a.printLine(l)
+		return
+	}
+	if l.URL != "" {
+		a.out.printf("opencode server listening on %s\n", l.URL)
+	}
+	if l.Socket != "" {
+		a.err.printf("and on the socket %s\n", l.Socket)
+	}
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// argWidth bounds what a line shows of a call's arguments, in characters.
+const argWidth = 120
+
+// describe is a call in a few words for people: the tool and what it is about.
+func describe(tool string, input jsontext.Value) string {
+	var in struct {
+		FilePath string         `json:"filePath"`
+		Path     string         `json:"path"`
+		Pattern  string         `json:"pattern"`
+		Command  string         `json:"command"`
+		Rest     jsontext.Value `json:",embed"`
+	}
+	name := line(tool, 40)
+	if json.Unmarshal(input, &in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+		return name
+	}
+	about := ""
+	switch {
+	case in.Command != "":
+		about = in.Command
+	case in.FilePath != "":
+		about = in.FilePath
+	case in.Pattern != "" && in.Path != "":
+		about = in.Pattern + " in " + in.Path
+	case in.Pattern != "":
+		about = in.Pattern
+	case in.Path != "":
+		about = in.Path
+	default:
+		if about = strings.TrimSpace(string(input)); about == "{}" {
+			about = ""
+		}
+	}
+	if about == "" {
+		return name
+	}
+	return name + " " + line(about, argWidth)
+}
+
+// thousands writes a count with separators.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// money rounds an amount for people: cents, or four decimals where it is less than a dollar.
+func money(u session.USD) string {
+	if u == 0 {
+		return "0"
+	}
+	unit, digits := session.Dollar/10000, 4
+	if u >= session.Dollar || u <= -session.Dollar {
+		unit, digits = session.Dollar/100, 2
+	}
+	rounded := (u + unit/2) / unit * unit
+	if rounded == 0 {
+		return "<0.0001"
+	}
+	whole, frac, _ := strings.Cut(rounded.String(), ".")
+	return whole + "." + (frac + strings.Repeat("0", digits))[:max(digits, min(len(frac), digits))]
+}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	var f eventFlags
+	cmd := &cobra.Command{
+		Use: "events [SESSION]", Short: "Show the log of a session, or follow it", Args: cobra.MaximumNArgs(1),
+		Long: "Events prints what is recorded of a session, one event per line, in its order. With --follow it goes on\n" +
+			"with what happens next; interrupted, it can be resumed with --after and the last number it printed.",
+		Example: "  cairn events last\n  cairn events ses_… --follow --json\n  cairn events --all --follow            everything that happens, in every session",
+		RunE: a.does(func(ctx context.Context, args []string) error {
+			if f.all && len(args) > 0 {
+				return usagef("--all is about every session; leave %s away", line(args[0], 60))
+			}
+			if f.all && !f.follow {
+				return usagef("--all needs --follow: the log of a single session is read with cairn events SESSION")
+			}
+			return a.watch(ctx, &f, first(args, "last"))
+		}),
+	}
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on with what happens")
+	cmd.Flags().Int64Var(&f.after, "after", -1, "only events after this `NUMBER`")
+	cmd.Flags().BoolVar(&f.all, "all", false, "with --follow: of all sessions")
+	cmd.Flags().BoolVar(&f.live, "live", false, "with --follow: live text too")
+	jsonFlag(cmd, &f.json)
+	return cmd
+}
+
+type eventFlags struct {
+	follow, all, live, json bool
+	after                   int64
+}
+
+func (a *app) watch(ctx context.Context, f *eventFlags, name string) error {
+	cursor := f.after
+	var id session.ID
+	for {
+		err := a.connected(ctx, func(ctx context.Context, c *api.Client) error {
+			if !f.all && id == "" {
+				s, err := a.find(ctx, c, name)
+				if err != nil {
+					return err
+				}
+				id = s.ID
+			}
+			if !f.follow {
+				return a.history(ctx, c, f, id)
+			}
+			return a.tail(ctx, c, f, tailing{id, &cursor})
+		})
+		if !f.follow || !lost(err) {
+			if errors.Is(err, errSignal) {
+				return nil // this is how following ends
+			}
+			return err
+		}
+		timer := time.NewTimer(200 * time.Millisecond)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (a *app) history(ctx context.Context, c *api.Client, f *eventFlags, id session.ID) error {
+	for cursor := f.after; ; {
+		h, err := c.History(ctx, id, cursor, 100)
+		if err != nil {
+			return err
+		}
+		for i := range h.Data {
+			cursor = h.Data[i].Seq
+			a.showEvent(&h.Data[i], f)
+		}
+		if !h.HasMore || len(h.Data) == 0 || a.out.err != nil {
+			return a.out.err
+		}
+	}
+}
+
+// tailing is what is followed, and how far it was read: a seq of the session, or a position of the store for id "".
+type tailing struct {
+	id     session.ID
+	cursor *int64
+}
+
+func (a *app) tail(ctx context.Context, c *api.Client, f *eventFlags, t tailing) error {
+	stream := c.Tail(ctx, t.id, *t.cursor)
+	switch {
+	case f.all:
+		stream = c.Feed(ctx, *t.cursor)
+	case f.live:
+		stream = c.Follow(ctx, t.id, *t.cursor)
+	}
+	for u, err := range stream {
+		if err != nil {
+			return err
+		}
+		switch {
+		case u.Event != nil:
+			*t.cursor = u.Event.Seq
+			if f.all {
+				*t.cursor = u.Event.Position
+			}
+			a.showEvent(u.Event, f)
+		case u.Fragment != nil && f.live:
+			a.showFragment(u.Fragment, f)
+		}
+		if a.out.err != nil {
+			return a.out.err
+		}
+	}
+	return nil
+}
+
+func (a *app) showEvent(e *session.Event, f *eventFlags) {
+	if f.json {
+		a.printLine(e)
+		return
+	}
+	at := time.UnixMilli(e.Data.Stamp().Timestamp).Format("15:04:05.000")
+	where := fmt.Sprintf("%6d", e.Seq)
+	if f.all {
+		where = string(e.SessionID) + " " + where
+	}
+	a.out.printf("%s  %s  %s  %s\n", where, a.out.paint(dim, at), e.Data.Kind(), line(digest(e.Data), 120))
+}
+
+func (a *app) showFragment(f *session.Fragment, flags *eventFlags) {
+	if flags.json {
+		a.printLine(f)
+		return
+	}
+	a.out.printf("%6s  %12s  %s  %s\n", "", "", f.Kind(), line(f.Delta, 120))
+}
+
+// printLine writes one object on one line.
+func (a *app) printLine(v any) {
+	b, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		a.err.printf("cairn: an event cannot be encoded: %v\n", err)
+		return
+	}
+	_, _ = a.out.Write(append(b, '\n')) // kept in a.out.err
+}
+
+// digest is what an event says, in a few words for people.
+func digest(d session.EventData) string {
+	switch d := d.(type) {
+	case *session.Created:
+		return d.Info.Location.Directory
+	case *session.PromptAdmitted:
+		return string(d.Delivery) + ": " + d.Prompt.Text
+	case *session.Prompted:
+		return d.Prompt.Text
+	case *session.StepStarted:
+		return d.Agent + " " + d.Model.String()
+	case *session.StepEnded:
+		return fmt.Sprintf("%s, %s tokens, $%s", d.Finish, thousands(d.Tokens.Sum()), money(d.Cost))
+	case *session.StepFailed:
+		return string(d.Error.Reason) + ": " + d.Error.Message
+	case *session.TextEnded:
+		return d.Text
+	case *session.ReasoningEnded:
+		return d.Text
+	case *session.ToolCalled:
+		return describe(d.Tool, d.Input)
+	case *session.ToolSuccess:
+		return d.Title
+	case *session.ToolFailed:
+		return string(d.Error.Reason) + ": " + d.Error.Message
+	case *session.PermissionAsked:
+		return oneLine(d.Ask)
+	case *session.PermissionReplied:
+		return string(d.Reply) + " by " + d.By + " " + d.Message
+	case *session.Retried:
+		return d.Error.Message
+	case *session.Interrupted:
+		return d.Error.Message
+	case *session.Renamed:
+		return d.Title
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/config"
+)
+
+// Host is the rest of cairn, as far as a command needs it. No method does anything before it is called, so that
+// commands which need nothing start at once.
+type Host interface {
+	// Open connects to the process that owns the store or, when there is none, becomes the owner within this process.
+	// It may be called again after the connection was lost.
+	Open(ctx context.Context, o Options) (*Connection, error)
+	// Serve becomes the owner and serves until ctx ends, then stops in order. ready is called once, when requests are
+	// answered.
+	Serve(ctx context.Context, o ServeOptions, ready func(Listening)) error
+	// Config reads the configuration of o.Dir.
+	Config(ctx context.Context, o Options) (*config.Config, error)
+	// Doctor looks at everything that a user may have to mend. It changes nothing, and an error means that it could
+	// not look.
+	Doctor(ctx context.Context, o Options) ([]Finding, error)
+	// Fsck checks the store against its invariants and changes nothing.
+	Fsck(ctx context.Context, o Options) ([]Finding, error)
+	// Backup writes a verified copy of the store to the file, which must not exist.
+	Backup(ctx context.Context, o Options, file string) error
+}
+
+// Options are what every command tells the host.
+type Options struct {
+	Dir     string              // the Location, absolute
+	Env     func(string) string // the environment
+	Version string              // of this cairn, kept with the sessions it makes
+	Record  string              // cassette to write provider traffic to; "" none
+	Replay  string              // cassette to answer provider requests from; "" none
+	Passive bool                // the command looks or changes something small: an owner starts no work that was left over
+}
+
+// ServeOptions are those of cairn serve.
+type ServeOptions struct {
+	Options
+	Hostname  string // "" is the loopback address
+	Port      int    // 0 lets the system choose
+	OpenLocal bool   // serve loopback requests without credentials where the kernel cannot tell whose they are
+	Origins   []string
+}
+
+// Listening says where a server answers.
+type Listening struct {
+	URL    string `json:"url"`    // "" without TCP
+	Socket string `json:"socket"` // "" without a Unix socket
+	PID    int    `json:"pid"`
+}
+
+// Connection is a way to the owner of the store.
+type Connection struct {
+	API *api.Client
+	// Close gives the connection up. In the owner's own process it first lets other clients' work come to its end, or
+	// hands it to the next owner.
+	Close func(ctx context.Context) error
+}
+
+// Finding is one thing that doctor or fsck has to say.
+type Finding struct {
+	Level  Level  `json:"level"`
+	What   string `json:"what"`            // what was looked at
+	Detail string `json:"detail,omitzero"` // what was found
+	Fix    string `json:"fix,omitzero"`    // what to do about it
+}
+
+// Level says how bad a Finding is.
+type Level string
+
+// The levels. A command whose findings hold a LevelError exits with 1.
+const (
+	LevelOK      Level = "ok"
+	LevelNote    Level = "note"
+	LevelWarning Level = "warning"
+	LevelError   Level = "error"
+)

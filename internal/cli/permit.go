@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// permission deals with the asks of the span: puts them to the person, or tells how they were answered.
+func (r *runner) permission(d session.EventData) {
+	switch d := d.(type) {
+	case *session.PermissionAsked:
+		switch {
+		case r.done[d.Ask.ID]:
+		case r.questions != nil:
+			r.questions.ask(d.Ask)
+		case strings.HasPrefix(string(r.plan.asks), "wait:"):
+			r.view.note(fmt.Sprintf("waiting for a permission: %s; answer with: cairn permission reply %s once|always|reject", oneLine(d.Ask), d.Ask.ID))
+		}
+	case *session.PermissionReplied:
+		r.done[d.AskID] = true
+		if r.questions != nil {
+			r.questions.settled(d.AskID)
+		}
+		if r.headless && d.By == "policy" && d.Reply == session.ReplyReject {
+			r.once("there is no terminal to ask on, so what needs a permission is denied; see --ask")
+		}
+	}
+}
+
+func oneLine(a session.PendingAsk) string {
+	return line(a.Action+" "+strings.Join(a.Resources, ", "), 200)
+}
+
+// typed is where lines from the terminal come from; nil where nobody is asked.
+func (r *runner) typed() <-chan string {
+	if r.questions == nil {
+		return nil
+	}
+	return r.questions.lines
+}
+
+// heard takes a line from the terminal. A terminal that went away leaves its asks to others.
+func (r *runner) heard(text string, ok bool) {
+	if !ok {
+		r.questions.close()
+		r.questions = nil
+		r.view.note("the terminal is gone; answer from another one with: cairn permission list")
+		return
+	}
+	if ans, ok := r.questions.typed(text); ok {
+		r.answers = append(r.answers, ans)
+	}
+}
+
+// deliver sends the answers. What cannot be delivered now is kept for the next connection.
+func (r *runner) deliver(ctx context.Context) error {
+	for len(r.answers) > 0 {
+		a := r.answers[0]
+		err := r.conn.API.Reply(ctx, a.ask.SessionID, a.ask.ID, api.ReplyRequest{Reply: a.reply, Message: a.message})
+		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeConflict}) && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			return fmt.Errorf("answer the ask %s: %w", a.ask.ID, err)
+		}
+		r.done[a.ask.ID] = true
+		r.answers = r.answers[1:]
+	}
+	return nil
+}
+
+// unblock deals with asks that were there before our prompt: until they are answered the session does not come to it.
+// A person is asked; a policy that was given on the command line decides; a run without either does not wait.
+func (r *runner) unblock(ctx context.Context) error {
+	if !r.plan.existing {
+		return nil
+	}
+	asks, err := r.conn.API.Asks(ctx, r.plan.id)
+	if err != nil || len(asks) == 0 {
+		return err
+	}
+	for _, a := range asks {
+		switch {
+		case r.questions != nil:
+			r.questions.ask(a)
+		case r.headless:
+			return &exit{exitDenied, fmt.Errorf("the session waits for a permission: %s", oneLine(a)), "Answer it first: cairn permission reply " + string(a.ID) + " once|always|reject, or say --ask=deny or --ask=allow"}
+		case r.plan.asks == "allow":
+			r.answers = append(r.answers, answer{a, session.ReplyOnce, ""})
+		case r.plan.asks == "deny":
+			r.answers = append(r.answers, answer{a, session.ReplyReject, "asks are denied in this run (--ask=deny)"})
+		case r.plan.asks == "fail":
+			r.answers = append(r.answers, answer{a, session.ReplyReject, ""})
+		default:
+			r.view.note(fmt.Sprintf("the session waits for a permission: %s; answer with: cairn permission reply %s once|always|reject", oneLine(a), a.ID))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// runFlags are what can be said on the command line of run.
+type runFlags struct {
+	session, agent, model, format, asks, title, dir, record, replay string
+
+	budgetUSD             string
+	budgetTokens          int64
+	budgetTurns           int
+	budgetTime, timeout   time.Duration
+	files                 []string
+	last, queue, thinking bool
+	steer                 bool
+}
+
+const runExamples = `  cairn run "What does this project do?"
+  cairn run -c "And how is it tested?"             go on with the newest session of this directory
+  cairn run -m openai/gpt-5.2 -f design.md "Review this"
+  git diff | cairn run --format json --ask=deny -  the prompt comes from standard input`
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] PROMPT… | -",
+		Short: "Ask, and watch the work until it is done",
+		Long: "Run puts a prompt to a session, shows the work as it goes on, and ends when the session is idle.\n" +
+			"The answer goes to standard output, everything else to standard error. When something needs a\n" +
+			"permission, run asks on the terminal; without one it denies, unless --ask says otherwise.",
+		Example: runExamples,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.run(cmd.Context(), &f, args)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&f.session, "session", "s", "", "go on with the session `ID`")
+	fs.BoolVarP(&f.last, "continue", "c", false, "go on with the newest session of this directory")
+	fs.StringVar(&f.agent, "agent", "", "the agent that works, see cairn help")
+	fs.StringVarP(&f.model, "model", "m", "", "the model, as `PROVIDER/MODEL[@VARIANT]`; see cairn models")
+	fs.StringArrayVarP(&f.files, "file", "f", nil, "attach a `FILE`; can be repeated")
+	fs.StringVar(&f.format, "format", "text", "`text` or json: one object per line, the last one the result")
+	fs.StringVar(&f.asks, "ask", "", "answer to everything that needs a permission: deny, allow, fail (deny and stop),\nor wait:`DURATION` for an answer from elsewhere")
+	fs.DurationVar(&f.timeout, "timeout", 0, "interrupt the session after this `DURATION` and exit with 4")
+	fs.BoolVar(&f.queue, "queue", false, "when the session is at work: wait until it is done")
+	fs.BoolVar(&f.steer, "steer", false, "when the session is at work: have it heed this at its next step (default)")
+	fs.StringVar(&f.title, "title", "", "the session's title")
+	fs.StringVar(&f.budgetUSD, "budget-usd", "", "stop the session when it has cost this many `DOLLARS`")
+	fs.Int64Var(&f.budgetTokens, "budget-tokens", 0, "stop the session when it has used this many tokens")
+	fs.IntVar(&f.budgetTurns, "budget-turns", 0, "stop after this many model turns for one prompt")
+	fs.DurationVar(&f.budgetTime, "budget-time", 0, "stop after this `DURATION` of work for one prompt")
+	fs.StringVar(&f.dir, "dir", "", "work in this `DIRECTORY` instead of the current one")
+	fs.BoolVar(&f.thinking, "thinking", false, "show the model's reasoning")
+	fs.StringVar(&f.record, "record", "", "keep the provider's traffic, without secrets, in `FILE`")
+	fs.StringVar(&f.replay, "replay", "", "answer from the traffic recorded in `FILE`; no network")
+	cmd.MarkFlagsMutuallyExclusive("session", "continue")
+	cmd.MarkFlagsMutuallyExclusive("queue", "steer")
+	cmd.MarkFlagsMutuallyExclusive("record", "replay")
+	return cmd
+}
+
+// plan is what a run is to do, all of it checked as far as that can be done without a server.
+type plan struct {
+	options  Options
+	id       session.ID // to make or to go on with; "" with last
+	existing bool
+	last     bool
+	message  session.MessageID
+	prompt   session.Prompt
+	delivery session.Delivery
+	asks     session.AskPolicy
+	agent    string
+	model    *session.ModelRef
+	title    string
+	budget   *session.Budget
+	timeout  time.Duration
+}
+
+// run is the command. Whatever goes wrong, with --format json the last line is a result.
+func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
+	if f.format != "text" && f.format != "json" {
+		return usagef("--format must be text or json, got %q", f.format)
+	}
+	start := time.Now()
+	r := &runner{app: a, started: start}
+	r.view = newTextView(a, f.thinking)
+	if f.format == "json" {
+		r.view = newLineView(a, f.thinking)
+	}
+	var err error
+	if r.plan, err = a.plan(f, args); err == nil {
+		if f.format == "text" && f.asks == "" {
+			r.openTerminal()
+			defer r.questions.close()
+		}
+		err = r.work(ctx)
+	}
+	out := r.result(err)
+	r.view.result(out)
+	if out.ExitCode == exitOK {
+		return a.out.err
+	}
+	return &exit{code: out.ExitCode}
+}
+
+// plan checks the flags and reads what they name.
+func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
+	ids := &session.IDs{}
+	p = plan{
+		id: session.ID(f.session), existing: f.session != "" || f.last, last: f.last, delivery: session.Steer,
+		message: session.MessageID(ids.New(session.PrefixMessage)), agent: f.agent, title: f.title, timeout: f.timeout,
+		asks: session.AskPolicy(f.asks),
+	}
+	if !p.existing {
+		p.id = session.ID(ids.New(session.PrefixSession))
+	} else if f.session != "" {
+		if err := session.CheckID("--session", session.PrefixSession, f.session); err != nil {
+			return p, err
+		}
+	}
+	if f.queue {
+		p.delivery = session.Queue
+	}
+	if p.options, err = a.options(f.dir); err != nil {
+		return p, err
+	}
+	if p.options.Record, err = a.absolute(f.record); err != nil {
+		return p, err
+	}
+	if p.options.Replay, err = a.absolute(f.replay); err != nil {
+		return p, err
+	}
+	if p.model, err = parseModel(f.model); err != nil {
+		return p, err
+	}
+	if p.budget, err = f.budget(); err != nil {
+		return p, err
+	}
+	if err := checkAsks(f.asks); err != nil {
+		return p, err
+	}
+	if f.timeout < 0 {
+		return p, usagef("--timeout must not be negative, got %s", f.timeout)
+	}
+	if p.prompt.Text, err = a.promptText(args); err != nil {
+		return p, err
+	}
+	if p.prompt.Files, err = a.attachments(f.files); err != nil {
+		return p, err
+	}
+	if strings.TrimSpace(p.prompt.Text) == "" && len(p.prompt.Files) == 0 {
+		return p, &exit{exitUsage, errors.New("the prompt is empty"), `say what you want: cairn run "…", or - to read it from standard input`}
+	}
+	return p, nil
+}
+
+// maxStdin bounds what "-" reads. The engine's own limit is the same.
+const maxStdin = 16 << 20
+
+// promptText joins the arguments; "-" stands for standard input, which is read for nothing else.
+func (a *app) promptText(args []string) (string, error) {
+	words := make([]string, 0, len(args))
+	read := false
+	for _, arg := range args {
+		if arg != "-" || read {
+			words = append(words, arg)
+			continue
+		}
+		read = true
+		b, err := io.ReadAll(io.LimitReader(a.Stdin, maxStdin+1))
+		if err != nil {
+			return "", fmt.Errorf("read standard input: %w", err)
+		}
+		if len(b) > maxStdin {
+			return "", usagef("standard input has more than %d bytes, which is the limit of a prompt", maxStdin)
+		}
+		words = append(words, strings.TrimRight(string(b), "\n"))
+	}
+	return strings.Join(words, " "), nil
+}
+
+// parseModel reads PROVIDER/MODEL[@VARIANT]. Models may have slashes and at signs of their own; the last at sign is
+// the variant's unless a slash follows it.
+func parseModel(s string) (*session.ModelRef, error) {
+	if s == "" {
+		return nil, nil
+	}
+	provider, id, ok := strings.Cut(s, "/")
+	if !ok || provider == "" || id == "" {
+		return nil, usagef("--model must be PROVIDER/MODEL or PROVIDER/MODEL@VARIANT, got %q; cairn models lists them", s)
+	}
+	ref := &session.ModelRef{ProviderID: provider, ID: id}
+	if at := strings.LastIndex(id, "@"); at > 0 && at < len(id)-1 && !strings.Contains(id[at:], "/") {
+		ref.ID, ref.Variant = id[:at], id[at+1:]
+	}
+	return ref, nil
+}
+
+func (f *runFlags) budget() (*session.Budget, error) {
+	var b session.Budget
+	if f.budgetUSD != "" {
+		v, err := session.ParseUSD(strings.TrimPrefix(f.budgetUSD, "$"))
+		if err != nil || v <= 0 {
+			return nil, usagef("--budget-usd must be an amount of dollars above 0 like 0.50, got %q", f.budgetUSD)
+		}
+		b.USD = v
+	}
+	for name, bad := range map[string]bool{"tokens": f.budgetTokens < 0, "turns": f.budgetTurns < 0, "time": f.budgetTime < 0} {
+		if bad {
+			return nil, usagef("--budget-%s must not be negative", name)
+		}
+	}
+	b.Tokens, b.Turns, b.Wall = f.budgetTokens, f.budgetTurns, f.budgetTime.Milliseconds()
+	if b == (session.Budget{}) {
+		return nil, nil
+	}
+	return &b, nil
+}
+
+// checkAsks tells a wrong policy before anything is started. The engine checks again.
+func checkAsks(s string) error {
+	switch s {
+	case "", "deny", "allow", "fail":
+		return nil
+	}
+	if d, ok := strings.CutPrefix(s, "wait:"); ok {
+		if v, err := time.ParseDuration(d); err == nil && v > 0 {
+			return nil
+		}
+		if n, err := strconv.Atoi(d); err == nil && n > 0 {
+			return nil
+		}
+	}
+	return usagef("--ask must be deny, allow, fail or wait:DURATION (like wait:30s), got %q", s)
+}
+
+// openTerminal prepares for asking. Without a terminal asks are denied, in the engine.
+func (r *runner) openTerminal() {
+	if r.app.Terminal != nil && r.app.err.terminal {
+		if tty, err := r.app.Terminal(); err == nil {
+			r.questions = newQuestioner(r.app, tty)
+			return
+		}
+	}
+	r.plan.asks, r.headless = "deny", true
+}
+
+// options are those of a command that works in dir, or in the working directory.
+func (a *app) options(dir string) (Options, error) {
+	o := Options{Dir: a.Dir, Env: a.Env, Version: version().Version}
+	if dir == "" {
+		return o, nil
+	}
+	abs, err := a.absolute(dir)
+	if err != nil {
+		return o, err
+	}
+	info, err := os.Stat(abs)
+	switch {
+	case err != nil:
+		return o, usagef("--dir: there is no directory %s", abs)
+	case !info.IsDir():
+		return o, usagef("--dir: %s is not a directory", abs)
+	}
+	o.Dir = abs
+	return o, nil
+}

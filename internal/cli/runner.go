@@ -1,0 +1,443 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// runner sees one prompt through: it connects, admits the prompt, follows the session until the work is done, and
+// connects again when the owner of the store goes away meanwhile. It belongs to one goroutine.
+type runner struct {
+	app       *app
+	plan      plan
+	view      view
+	started   time.Time
+	questions *questioner // nil: nobody to ask here
+	headless  bool        // asks are denied because there is nobody to ask
+
+	conn     *Connection
+	span     *span           // nil until the prompt is admitted
+	prepared bool            // agent, model, title and budget of an existing session are set
+	sent     bool            // the prompt may have been admitted
+	stopped  exitCode        // why we interrupted the session; 0: we did not
+	answers  []answer        // not known to be delivered
+	told     map[string]bool // notes that are said once
+	done     map[session.AskID]bool
+}
+
+// errLate is the cause with which --timeout ends waiting.
+var errLate = errors.New("the time is up")
+
+// patience is how long a lost connection is tried again.
+const patience = time.Minute
+
+// work returns nil when the span says how it came out.
+func (r *runner) work(ctx context.Context) error {
+	defer func() { r.disconnect(ctx) }()
+	r.told, r.done = map[string]bool{}, map[session.AskID]bool{}
+	since := time.Now()
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		before := r.conn
+		err := r.setup(ctx)
+		if err == nil {
+			since, wait = time.Now(), 50*time.Millisecond
+			err = r.follow(ctx)
+		}
+		switch {
+		case err == nil || !lost(err):
+			return r.gone(err)
+		case before == nil && r.conn == nil: // never reached anybody
+			return err
+		case time.Since(since) > patience:
+			return fmt.Errorf("the connection to cairn was lost and could not be made again: %w", err)
+		}
+		r.disconnect(ctx)
+		if err := r.pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// lost reports whether another connection may help.
+func lost(err error) bool {
+	if _, ok := errors.AsType[*api.TransportError](err); ok {
+		return true
+	}
+	return errors.Is(err, &session.Error{Code: session.CodeUnavailable})
+}
+
+// gone words the one error that means something else once the work goes on.
+func (r *runner) gone(err error) error {
+	if r.span != nil && errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
+		return fmt.Errorf("the session %s was deleted meanwhile", r.plan.id)
+	}
+	return err
+}
+
+func (r *runner) pause(ctx context.Context, wait time.Duration) error {
+	ctx, cancel := r.patient(ctx)
+	defer cancel()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// patient is the context of what may be given up at the first signal or when --timeout passes.
+func (r *runner) patient(ctx context.Context) (context.Context, func()) {
+	ctx, stop := r.app.orderly(ctx)
+	if r.plan.timeout == 0 {
+		return ctx, stop
+	}
+	ctx, cancel := context.WithDeadlineCause(ctx, r.started.Add(r.plan.timeout), errLate)
+	return ctx, func() { cancel(); stop() }
+}
+
+// disconnect gives the connection up. After a second signal it does not wait.
+func (r *runner) disconnect(ctx context.Context) {
+	if r.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	if err := r.conn.Close(ctx); err != nil && ctx.Err() == nil {
+		r.view.note("closing: " + err.Error())
+	}
+	r.conn = nil
+}
+
+// setup connects and brings the session to where its work can be followed. Each step can be repeated: the ids are
+// ours, and the same request again is no second request.
+func (r *runner) setup(ctx context.Context) (err error) {
+	whole := ctx
+	ctx, cancel := r.patient(ctx)
+	defer cancel()
+	if r.conn, err = r.app.host.Open(ctx, r.plan.options); err != nil {
+		return err
+	}
+	if !r.plan.existing {
+		err = r.create(ctx)
+	} else if !r.prepared {
+		err = r.prepare(ctx)
+	}
+	if err == nil && r.span == nil {
+		err = r.unblock(ctx)
+	}
+	if err == nil {
+		err = r.admit(ctx)
+	}
+	if err != nil && r.sent && ctx.Err() != nil && whole.Err() == nil {
+		return firstOf(r.giveUp(whole), err)
+	}
+	return err
+}
+
+// giveUp interrupts a session whose prompt may have been admitted although we never heard so.
+func (r *runner) giveUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, interruptTime)
+	defer cancel()
+	return r.conn.API.Interrupt(ctx, r.plan.id)
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) create(ctx context.Context) error {
+	_, err := r.conn.API.Create(ctx, api.CreateSession{
+		ID: r.plan.id, Agent: r.plan.agent, Model: r.plan.model, Title: r.plan.title, Budget: r.plan.budget,
+		Location: &session.Location{Directory: r.plan.options.Dir},
+	})
+	return err
+}
+
+// prepare finds an existing session and applies the flags that change it.
+func (r *runner) prepare(ctx context.Context) error {
+	c, p := r.conn.API, &r.plan
+	if p.last {
+		s, err := newest(ctx, c, p.options.Dir)
+		if err != nil {
+			return err
+		}
+		p.id, p.last = s.ID, false
+	} else if _, err := c.Session(ctx, p.id); err != nil {
+		return withNearestSessions(ctx, c, err)
+	}
+	if p.agent != "" {
+		if err := c.SwitchAgent(ctx, p.id, p.agent); err != nil {
+			return err
+		}
+	}
+	if p.model != nil {
+		if err := c.SwitchModel(ctx, p.id, *p.model); err != nil {
+			return err
+		}
+	}
+	if p.title != "" {
+		if err := c.Rename(ctx, p.id, p.title); err != nil {
+			return err
+		}
+	}
+	if p.budget != nil {
+		if err := c.SetBudget(ctx, p.id, p.budget); err != nil {
+			return err
+		}
+	}
+	r.prepared = true
+	return nil
+}
+
+// newest returns the session that --continue means.
+func newest(ctx context.Context, c *api.Client, dir string) (*session.Session, error) {
+	root := session.ID("")
+	page, err := c.Sessions(ctx, api.SessionQuery{Directory: dir, Parent: &root, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Data) == 0 {
+		return nil, &exit{exitUsage, fmt.Errorf("there is no session in %s to go on with", dir), "leave --continue away to begin one"}
+	}
+	return page.Data[0], nil
+}
+
+// admit sends the prompt. Sent again after a lost connection it is the same prompt, and wakes the session.
+func (r *runner) admit(ctx context.Context) error {
+	if r.span != nil && r.span.withdrawn {
+		return nil
+	}
+	r.sent = true
+	in, err := r.conn.API.Prompt(ctx, r.plan.id, api.PromptRequest{
+		ID: r.plan.message, Prompt: &r.plan.prompt, Delivery: r.plan.delivery, Asks: r.plan.asks,
+	})
+	if r.span != nil {
+		if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+			return nil // somebody edited or redirected it since
+		}
+		return err
+	}
+	if err == nil {
+		r.span = newSpan(in.ID, in.AdmittedSeq)
+		r.span.admitted = true
+	}
+	return err
+}
+
+// told is one thing that the stream says.
+type said struct {
+	update api.Update
+	err    error
+}
+
+// follow shows the work until it is done. It returns nil when the span is complete.
+func (r *runner) follow(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	sctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c, id := r.conn.API, r.plan.id
+	updates, idle, failed := make(chan said), make(chan error, 1), make(chan error, 1)
+	after := r.span.cursor
+	wg.Go(func() { // the stream; ends with sctx
+		for u, err := range c.Follow(sctx, id, after) {
+			select {
+			case updates <- said{u, err}:
+			case <-sctx.Done():
+				return
+			}
+		}
+	})
+	wg.Go(func() { idle <- c.Wait(sctx, id) })
+	interrupt := func(why exitCode) {
+		r.stopped = why
+		wg.Go(func() {
+			ictx, cancel := context.WithTimeout(sctx, interruptTime)
+			defer cancel()
+			if err := c.Interrupt(ictx, id); err != nil {
+				failed <- err
+			}
+		})
+	}
+	asked, late := r.app.asked, r.clock()
+	if r.stopped != 0 { // before the connection was lost
+		interrupt(r.stopped)
+		asked, late = nil, nil
+	}
+	if err := r.deliver(ctx); err != nil {
+		return err
+	}
+	waiting := time.After(time.Second)
+	for {
+		select {
+		case s := <-updates:
+			if s.err != nil {
+				return s.err
+			}
+			r.take(s.update)
+		case err := <-idle:
+			if err != nil {
+				return err
+			}
+			return r.rest(ctx)
+		case <-asked:
+			asked, late = nil, nil
+			r.view.note("interrupting; press Ctrl-C again to leave at once")
+			interrupt(exitInterrupted)
+		case <-late:
+			asked, late = nil, nil
+			interrupt(exitTimeout)
+		case err := <-failed:
+			return fmt.Errorf("interrupt the session: %w", err)
+		case text, ok := <-r.typed():
+			r.heard(text, ok)
+		case <-waiting:
+			r.sayWaiting()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if r.span.over || r.span.withdrawn {
+			return nil
+		}
+		if err := r.deliver(ctx); err != nil {
+			return err
+		}
+		if r.app.out.err != nil && r.stopped == 0 {
+			asked, late = nil, nil
+			interrupt(exitError)
+		}
+	}
+}
+
+// interruptTime bounds how long an interrupt may take to be recorded.
+const interruptTime = 20 * time.Second
+
+// clock fires when --timeout has passed.
+func (r *runner) clock() <-chan time.Time {
+	if r.plan.timeout == 0 {
+		return nil
+	}
+	return time.After(time.Until(r.started.Add(r.plan.timeout)))
+}
+
+// rest reads what the stream had not told yet when the session became idle.
+func (r *runner) rest(ctx context.Context) error {
+	for {
+		h, err := r.conn.API.History(ctx, r.plan.id, r.span.cursor, 0)
+		if err != nil {
+			return err
+		}
+		for i := range h.Data {
+			r.take(api.Update{Event: &h.Data[i]})
+		}
+		if !h.HasMore || len(h.Data) == 0 || r.span.over {
+			return nil
+		}
+	}
+}
+
+// take shows one update, if it belongs to the span.
+func (r *runner) take(u api.Update) {
+	switch {
+	case u.Event != nil:
+		if r.span.see(*u.Event) {
+			r.permission(u.Event.Data)
+			r.view.event(*u.Event)
+		}
+	case u.Fragment != nil:
+		if r.span.begun && !r.span.over {
+			r.view.fragment(*u.Fragment)
+		}
+	}
+}
+
+func (r *runner) sayWaiting() {
+	if !r.span.begun {
+		r.once("the session is at work on something else; this prompt waits in its inbox")
+	}
+}
+
+// once notes something that need not be said again.
+func (r *runner) once(text string) {
+	if !r.told[text] {
+		r.told[text] = true
+		r.view.note(text)
+	}
+}
+
+// result says how the run came out.
+func (r *runner) result(err error) result {
+	out := result{SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []denial{}}
+	var why string
+	if s := r.span; s != nil {
+		out.ExitCode, why = s.outcome()
+		out.Text, out.Turns, out.Usage, out.Cost = strings.Join(s.said, "\n"), s.turns, s.tokens, s.cost
+		out.Agent = s.agent
+		out.Denials = append(out.Denials, s.denials...)
+		if s.model.ID != "" {
+			out.Model = s.model.String()
+		}
+	}
+	var hint string
+	switch {
+	case err != nil:
+		out.ExitCode, why, hint = codeOf(err), err.Error(), hintOf(err)
+		if errors.Is(err, errLate) {
+			out.ExitCode = exitTimeout
+		}
+	case r.stopped != 0 && out.ExitCode != exitOK:
+		out.ExitCode = r.stopped
+	}
+	switch {
+	case r.app.out.err != nil && r.stopped == exitError:
+		out.ExitCode, why = exitError, "standard output cannot be written: "+r.app.out.err.Error()
+	case out.ExitCode == exitTimeout:
+		why = fmt.Sprintf("--timeout %s passed; the session was interrupted", r.plan.timeout)
+	}
+	if out.IsError = out.ExitCode != exitOK; out.IsError {
+		out.Error = &resultError{Name: out.ExitCode.String(), Message: why, Hint: hint}
+		r.advise(&out)
+	}
+	return out
+}
+
+// shownID is the session's id once there is one.
+func (r *runner) shownID() session.ID {
+	if r.span == nil && !r.prepared {
+		return ""
+	}
+	return r.plan.id
+}
+
+// advise says what to do about it.
+func (r *runner) advise(out *result) {
+	e := out.Error
+	if r.span != nil && r.span.failure != nil {
+		e.Reason = r.span.failure.Reason
+	}
+	if e.Hint != "" {
+		return
+	}
+	switch {
+	case out.ExitCode == exitDenied && r.headless:
+		e.Hint = "There was no terminal to ask on. Say --ask=allow or --ask=wait:5m, or write a rule into the configuration."
+	case e.Reason == session.ReasonAuth && r.span != nil:
+		e.Hint = "Set the key: cairn auth login " + r.span.model.ProviderID
+	case out.ExitCode == exitBudget:
+		e.Hint = fmt.Sprintf("Go on with a higher one: cairn run -s %s --budget-usd … \"go on\"", out.SessionID)
+	}
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// table is columns of short texts, aligned for people.
+type table struct {
+	out  *stream
+	head []string
+	rows [][]string
+}
+
+func (a *app) table(head ...string) *table { return &table{out: a.out, head: head} }
+
+func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (t *table) print() {
+	width := make([]int, len(t.head))
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	write := func(row []string, style string) {
+		var b strings.Builder
+		for i, cell := range row {
+			b.WriteString(cell)
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2))
+			}
+		}
+		text := strings.TrimRight(b.String(), " ")
+		if style != "" {
+			text = t.out.paint(style, text)
+		}
+		t.out.printf("%s\n", text)
+	}
+	write(t.head, dim)
+	for _, row := range t.rows {
+		write(row, "")
+	}
+}
