@@ -14,7 +14,9 @@ import (
 // The kinds of session.Error that have a meaning of their own on the wire.
 const (
 	KindAuth   = "auth"   // with CodeDenied: who asks is not known; 401
-	KindCursor = "cursor" // with CodeConflict: a stream was asked for from beyond its end; ID is the newest seq
+	KindCursor = "cursor" // with CodeInvalid: not a cursor; with CodeConflict: beyond the stream's end, ID is the newest
+	KindMethod = "method" // with CodeInvalid: the path has no such method; 405
+	KindMedia  = "media"  // with CodeInvalid: the body is not application/json; 415
 )
 
 // errorBody is every error answer: OpenCode's tagged objects, and in the last four fields what only ours say.
@@ -67,6 +69,8 @@ func errorTable() []errorRow {
 		{session.CodeNotFound, "prompt", notFound, "PromptNotFoundError", messageID},
 		{session.CodeNotFound, "", notFound, "NotFoundError", resource},
 		{session.CodeInvalid, KindCursor, http.StatusBadRequest, "InvalidCursorError", nil},
+		{session.CodeInvalid, KindMethod, http.StatusMethodNotAllowed, "MethodNotAllowedError", nil},
+		{session.CodeInvalid, KindMedia, http.StatusUnsupportedMediaType, "UnsupportedMediaTypeError", nil},
 		{session.CodeInvalid, "", http.StatusBadRequest, "InvalidRequestError", nil},
 		{session.CodeConflict, KindCursor, http.StatusConflict, "ConflictError", head},
 		{session.CodeConflict, "", http.StatusConflict, "ConflictError", resource},

@@ -1,0 +1,187 @@
+// Package sse writes server-sent events.
+//
+// A stream begins at once with a comment, so that the client knows that it stands, and says ": heartbeat" whenever it
+// was quiet for HeartbeatEvery. Every write has WriteTimeout; one that fails or is late ends the stream's context, and
+// everything written afterwards is dropped. So a reader that stalls costs one connection and its buffers, never the
+// writer's time beyond that.
+//
+// A Stream belongs to one handler, which closes it before it returns.
+package sse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The figures of spec/guarantees G13 and G22.
+const (
+	HeartbeatEvery = 10 * time.Second
+	WriteTimeout   = 10 * time.Second
+
+	// MaxFrame bounds the bytes of one frame: generated clients fail at 1 MiB of unfinished text (spec/v2 SS-1b).
+	MaxFrame = 900 << 10
+
+	flushAt = 32 << 10
+)
+
+// ErrFrameTooLarge says that a frame would be larger than MaxFrame. Nothing of it was written.
+var ErrFrameTooLarge = fmt.Errorf("a server-sent event may have %d bytes", MaxFrame)
+
+// Frame is one event. ID and Event are optional; Data is one line or several.
+type Frame struct {
+	ID    string
+	Event string
+	Data  []byte
+}
+
+// Stream is an open answer of type text/event-stream. Safe for concurrent use.
+type Stream struct {
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex // guards the rest, and is held while writing: frames do not mix
+	buf    []byte
+	err    error
+	closed bool
+	beat   *time.Timer
+}
+
+// Open writes the header and the first comment. The returned context ends when the client is gone, when it does not
+// read for WriteTimeout, or with ctx.
+func Open(ctx context.Context, w http.ResponseWriter) (context.Context, *Stream) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Connection", "close") // the deadlines of a stream are not for another request
+	s := &Stream{w: w, rc: http.NewResponseController(w), cancel: cancel}
+	w.WriteHeader(http.StatusOK)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beat = time.AfterFunc(HeartbeatEvery, s.heartbeat)
+	s.buf = append(s.buf, ":ok\n\n"...)
+	s.flush()
+	return ctx, s
+}
+
+// Send adds a frame. Unless more says that another one follows at once, everything added so far leaves now.
+func (s *Stream) Send(f Frame, more bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	if frameSize(f) > MaxFrame {
+		return ErrFrameTooLarge
+	}
+	s.buf = appendFrame(s.buf, f)
+	if !more || len(s.buf) >= flushAt {
+		s.flush()
+	}
+	return s.err
+}
+
+// Flush lets everything added so far leave now.
+func (s *Stream) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flush()
+	return s.err
+}
+
+// Close lets what was added leave and ends the stream. Later calls do nothing.
+func (s *Stream) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.flush()
+	_ = s.rc.SetWriteDeadline(time.Now().Add(WriteTimeout)) // for the end that net/http writes
+	s.closed = true
+	if s.err == nil {
+		s.err = http.ErrServerClosed
+	}
+	s.beat.Stop()
+	s.cancel(nil)
+}
+
+func (s *Stream) heartbeat() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.err != nil {
+		return
+	}
+	s.buf = append(s.buf, ": heartbeat\n\n"...)
+	s.flush()
+}
+
+// flush writes the buffer. mu is held.
+func (s *Stream) flush() {
+	if s.err != nil || s.closed || len(s.buf) == 0 {
+		return
+	}
+	err := s.rc.SetWriteDeadline(time.Now().Add(WriteTimeout))
+	if errors.Is(err, http.ErrNotSupported) { // in process: the reader's context is the bound
+		err = nil
+	}
+	if err == nil {
+		_, err = s.w.Write(s.buf)
+	}
+	if err == nil {
+		err = s.rc.Flush()
+	}
+	s.buf = s.buf[:0]
+	if cap(s.buf) > 4*flushAt {
+		s.buf = nil // a rare large frame does not stay with every idle reader
+	}
+	if err != nil {
+		s.err = fmt.Errorf("write the stream: %w", err)
+		s.cancel(s.err)
+		s.beat.Stop()
+		return
+	}
+	s.beat.Reset(HeartbeatEvery)
+}
+
+func frameSize(f Frame) int {
+	return len(f.ID) + len(f.Event) + len(f.Data) + 32
+}
+
+func appendFrame(b []byte, f Frame) []byte {
+	if f.Event != "" {
+		b = append(append(append(b, "event: "...), oneLine(f.Event)...), '\n')
+	}
+	if f.ID != "" {
+		b = append(append(append(b, "id: "...), oneLine(f.ID)...), '\n')
+	}
+	b = append(b, "data: "...)
+	for i, c := range f.Data {
+		switch {
+		case c == '\n':
+			b = append(b, "\ndata: "...)
+		case c == '\r' && i+1 < len(f.Data) && f.Data[i+1] == '\n': // one line end, not two
+		case c == '\r':
+			b = append(b, "\ndata: "...)
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, "\n\n"...)
+}
+
+// oneLine keeps a field from ending early.
+func oneLine(s string) string {
+	if !strings.ContainsAny(s, "\r\n\x00") {
+		return s
+	}
+	return strings.NewReplacer("\r", " ", "\n", " ", "\x00", " ").Replace(s)
+}
