@@ -1,0 +1,90 @@
+package v2
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// write answers with v as JSON. Nothing is written if v cannot be encoded.
+func write(w http.ResponseWriter, v any) error {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, b)
+}
+
+// data answers with {"data": v}.
+func data[T any](w http.ResponseWriter, v T) error { return write(w, api.Data[T]{Data: v}) }
+
+func done(w http.ResponseWriter) error {
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) error {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that is gone is told nothing
+	return nil
+}
+
+// fail tells the error. Words of errors that are not ours go to the log only, under a ref that the answer names.
+func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := known(err)
+	c := api.ErrorContext{SessionID: r.PathValue("sessionID")}
+	if i, ok := errors.AsType[*invalid](err); ok {
+		c.Part = i.part
+	}
+	switch {
+	case e.Code == session.CodeInternal && gone(r, err):
+		w.WriteHeader(http.StatusServiceUnavailable) // nobody reads it
+		return
+	case e.Code == session.CodeInternal:
+		c.Ref = newRef()
+		a.logger.ErrorContext(r.Context(), "request failed", "ref", c.Ref, "method", r.Method, "path", r.URL.Path, "error", err)
+	case e.Code == session.CodeTooMany, e.Code == session.CodeUnavailable:
+		w.Header().Set("Retry-After", "1")
+	}
+	status, body := api.EncodeError(e, c)
+	_ = writeJSON(w, status, body)
+}
+
+func gone(r *http.Request, err error) bool {
+	return r.Context().Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(r.Context())))
+}
+
+// known returns the error as it may be told.
+func known(err error) *session.Error {
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {
+		return e
+	}
+	switch {
+	case errors.Is(err, store.ErrDamaged):
+		return session.Errorf(session.CodeUnavailable, "stored data of this session is damaged; run cairn doctor")
+	case errors.Is(err, store.ErrReadOnly):
+		return session.Errorf(session.CodeUnavailable, "the data is open for reading only; run cairn doctor to see why")
+	case errors.Is(err, store.ErrUnavailable):
+		return session.Errorf(session.CodeUnavailable, "the data cannot be read or written now; run cairn doctor to see why")
+	}
+	return session.Errorf(session.CodeInternal, "Unexpected server error. Check server logs for details.")
+}
+
+// newRef names a log line for the one who got the answer.
+func newRef() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "err_" + hex.EncodeToString(b[:])
+}

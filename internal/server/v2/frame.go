@@ -1,0 +1,128 @@
+package v2
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// frame is one event on the wire: {id, type, durable?, location?, data}.
+type frame struct {
+	id        string
+	kind      session.Kind
+	durable   *eventRef
+	location  *session.Location
+	data      jsontext.Value // valid JSON
+	ephemeral bool           // live text: it moves no cursor
+	elided    bool           // long strings are cut; the whole event is in /history
+}
+
+// eventRef is where a durable event stands.
+type eventRef struct {
+	session session.ID
+	seq     int64
+	version int
+}
+
+// append adds the frame's JSON to b.
+func (f frame) append(b []byte) []byte {
+	b = quote(append(b, `{"id":`...), f.id)
+	b = quote(append(b, `,"type":`...), string(f.kind))
+	if f.durable != nil {
+		b = quote(append(b, `,"durable":{"aggregateID":`...), string(f.durable.session))
+		b = strconv.AppendInt(append(b, `,"seq":`...), f.durable.seq, 10)
+		b = strconv.AppendInt(append(b, `,"version":`...), int64(f.durable.version), 10)
+		b = append(b, '}')
+	}
+	if f.location != nil {
+		b = quote(append(b, `,"location":{"directory":`...), f.location.Directory)
+		if f.location.WorkspaceID != "" {
+			b = quote(append(b, `,"workspaceID":`...), f.location.WorkspaceID)
+		}
+		b = append(b, '}')
+	}
+	if f.ephemeral {
+		b = append(b, `,"ephemeral":true`...)
+	}
+	if f.elided {
+		b = append(b, `,"elided":true`...)
+	}
+	return append(append(append(b, `,"data":`...), f.data...), '}')
+}
+
+func quote(b []byte, s string) []byte {
+	out, err := jsontext.AppendQuote(b, s)
+	if err != nil { // invalid UTF-8, which only a foreign log can hold
+		out, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	return out
+}
+
+// eventFrame is the frame of a durable event.
+func eventFrame(e *session.Event) (frame, error) {
+	d, err := session.EncodeData(e.Data)
+	return frame{
+		id: string(e.ID), kind: e.Data.Kind(), durable: &eventRef{e.SessionID, e.Seq, e.Version}, data: d,
+	}, err
+}
+
+// fragmentData is the payload of live text.
+type fragmentData struct {
+	Timestamp          int64             `json:"timestamp"`
+	SessionID          session.ID        `json:"sessionID"`
+	AssistantMessageID session.MessageID `json:"assistantMessageID"`
+	TextID             *string           `json:"textID,omitzero"`
+	ReasoningID        *string           `json:"reasoningID,omitzero"`
+	CallID             *string           `json:"callID,omitzero"`
+	PartID             session.PartID    `json:"partID"`
+	Offset             int               `json:"offset"`
+	Delta              string            `json:"delta"`
+}
+
+// maxDelta bounds the text of one frame; escaped it is at most six times as long.
+const maxDelta = 128 << 10
+
+// fragmentFrames are the frames of live text: one, but for a reader that comes late to a long item.
+func (a *API) fragmentFrames(f *session.Fragment) ([]frame, error) {
+	d := fragmentData{
+		Timestamp: f.Timestamp, SessionID: f.SessionID, AssistantMessageID: f.MessageID, PartID: f.PartID, Offset: f.Offset,
+	}
+	switch f.Item {
+	case session.FragmentText:
+		d.TextID = &f.ItemID
+	case session.FragmentReasoning:
+		d.ReasoningID = &f.ItemID
+	default:
+		d.CallID = &f.ItemID
+	}
+	frames := make([]frame, 0, 1)
+	for rest := f.Delta; rest != ""; {
+		d.Delta = head(rest, maxDelta)
+		raw, err := json.Marshal(d, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			return nil, err
+		}
+		frames = append(frames, frame{id: a.ids.New(session.PrefixEvent), kind: f.Kind(), data: raw, ephemeral: true})
+		d.Offset += len(d.Delta)
+		rest = rest[len(d.Delta):]
+	}
+	return frames, nil
+}
+
+// head returns the first n bytes of s or a few less, so that no character is cut.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := n; i > n-utf8.UTFMax; i-- {
+		if utf8.RuneStart(s[i]) {
+			return s[:i]
+		}
+	}
+	return s[:n]
+}

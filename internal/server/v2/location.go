@@ -1,0 +1,105 @@
+package v2
+
+import (
+	"net/http"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// showHealth says that the server works; more with all=1.
+func (a *API) showHealth(w http.ResponseWriter, r *http.Request) error {
+	if !full(r) {
+		return write(w, api.Health{Healthy: true})
+	}
+	return write(w, a.health)
+}
+
+func (a *API) location(w http.ResponseWriter, r *http.Request) error {
+	l, _, err := a.place(r)
+	if err != nil {
+		return err
+	}
+	info, err := a.locations.Location(r.Context(), l)
+	if err != nil {
+		return err
+	}
+	return write(w, info)
+}
+
+func (a *API) agents(w http.ResponseWriter, r *http.Request) error {
+	return located(a, w, r, func(l session.Location) ([]session.Agent, error) {
+		list, err := a.locations.Agents(r.Context(), l)
+		for i := range list {
+			if list[i].Permissions == nil {
+				list[i].Permissions = []session.Rule{}
+			}
+		}
+		return list, err
+	})
+}
+
+func (a *API) models(w http.ResponseWriter, r *http.Request) error {
+	return located(a, w, r, func(l session.Location) ([]api.Model, error) { return a.locations.Models(r.Context(), l) })
+}
+
+func (a *API) providers(w http.ResponseWriter, r *http.Request) error {
+	return located(a, w, r, func(l session.Location) ([]api.Provider, error) { return a.locations.Providers(r.Context(), l) })
+}
+
+func (a *API) provider(w http.ResponseWriter, r *http.Request) error {
+	l, _, err := a.place(r)
+	if err != nil {
+		return err
+	}
+	info, err := a.locations.Location(r.Context(), l)
+	if err != nil {
+		return err
+	}
+	list, err := a.locations.Providers(r.Context(), l)
+	if err != nil {
+		return err
+	}
+	want := r.PathValue("providerID")
+	var names []string
+	for _, p := range list {
+		if p.ID == want {
+			return write(w, api.Located[api.Provider]{Location: info, Data: p})
+		}
+		if len(names) < maxNearest {
+			names = append(names, p.ID)
+		}
+	}
+	return session.NotFound("provider", want, names...)
+}
+
+// maxNearest bounds the names that a refusal offers.
+const maxNearest = 8
+
+// explain says where the settings of the location come from.
+func (a *API) explain(w http.ResponseWriter, r *http.Request) error {
+	if a.explainer == nil {
+		return session.NotFound("path", r.URL.Path)
+	}
+	l, _, err := a.place(r)
+	if err != nil {
+		return err
+	}
+	v, err := a.explainer.Explain(r.Context(), l, r.URL.Query().Get("key"))
+	if err != nil {
+		return in("query", err)
+	}
+	return data(w, v)
+}
+
+// examine says how the process and its data are.
+func (a *API) examine(w http.ResponseWriter, r *http.Request) error {
+	if a.doctor == nil {
+		return session.NotFound("path", r.URL.Path)
+	}
+	v, err := a.doctor.Examine(r.Context())
+	if err != nil {
+		return err
+	}
+	return data(w, v)
+}

@@ -1,0 +1,149 @@
+package v2
+
+import (
+	"net/http"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// shownAsk is a pending ask as this caller sees it.
+func shownAsk(p session.PendingAsk, full bool) session.PendingAsk {
+	if p.Resources == nil {
+		p.Resources = []string{}
+	}
+	if full {
+		return p
+	}
+	p.Agent, p.Time = "", 0
+	if p.Source != nil {
+		p.Source = &session.AskSource{Type: p.Source.Type, MessageID: p.Source.MessageID, CallID: p.Source.CallID}
+	}
+	return p
+}
+
+func shownAsks(rows []*store.AskRow, full bool) []session.PendingAsk {
+	out := make([]session.PendingAsk, len(rows))
+	for i, row := range rows {
+		out[i] = shownAsk(row.PendingAsk, full)
+	}
+	return out
+}
+
+func (a *API) asks(w http.ResponseWriter, r *http.Request) error {
+	rows, err := a.engine.Asks(r.Context(), sessionOf(r))
+	if err != nil {
+		return err
+	}
+	return data(w, shownAsks(rows, full(r)))
+}
+
+// allAsks lists what waits for a reply in the sessions of the location.
+func (a *API) allAsks(w http.ResponseWriter, r *http.Request) error {
+	l, _, err := a.place(r)
+	if err != nil {
+		return err
+	}
+	info, err := a.locations.Location(r.Context(), l)
+	if err != nil {
+		return err
+	}
+	rows, err := view(r.Context(), a, func(rd store.Reader) ([]*store.AskRow, error) { return asksAt(rd, l.Directory) })
+	if err != nil {
+		return err
+	}
+	return write(w, api.Located[[]session.PendingAsk]{Location: info, Data: shownAsks(rows, full(r))})
+}
+
+func asksAt(rd store.Reader, directory string) ([]*store.AskRow, error) {
+	rows, err := rd.Asks("", true)
+	var here []*store.AskRow
+	for _, row := range rows {
+		s, ok, err := rd.Session(row.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		if ok && s.Location.Directory == directory {
+			here = append(here, row)
+		}
+	}
+	return here, err
+}
+
+func (a *API) pendingAsk(w http.ResponseWriter, r *http.Request) error {
+	id, ask := sessionOf(r), session.AskID(r.PathValue("requestID"))
+	row, err := view(r.Context(), a, func(rd store.Reader) (*store.AskRow, error) {
+		if _, err := mustSession(rd, id); err != nil {
+			return nil, err
+		}
+		row, ok, err := rd.Ask(ask)
+		if err == nil && (!ok || row.SessionID != id || row.Reply != "") {
+			err = session.NotFound("permission", string(ask))
+		}
+		return row, err
+	})
+	if err != nil {
+		return err
+	}
+	return data(w, shownAsk(row.PendingAsk, full(r)))
+}
+
+// ask asks on behalf of a caller outside any tool call. It does not wait for the reply.
+func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
+	b, err := decode[api.AskRequest](r)
+	switch {
+	case err != nil:
+	case b.Action == "":
+		err = bad("body", "action", "action is missing: it must name what is to be permitted")
+	case len(b.Resources) == 0:
+		err = bad("body", "resources", "resources is missing: it must name at least one resource")
+	case b.Metadata != nil && b.Metadata.Kind() != '{':
+		err = bad("body", "metadata", "metadata must be an object")
+	}
+	if err != nil {
+		return err
+	}
+	effect, id, err := a.engine.Question(r.Context(), sessionOf(r), session.PendingAsk{
+		ID: b.ID, Action: b.Action, Resources: b.Resources, Save: b.Save, Metadata: b.Metadata, Source: b.Source, Agent: b.Agent,
+	})
+	if err != nil {
+		return in("body", err)
+	}
+	return data(w, api.Asked{ID: id, Effect: effect})
+}
+
+func (a *API) reply(w http.ResponseWriter, r *http.Request) error {
+	b, err := decode[api.ReplyRequest](r)
+	if err == nil {
+		ask := session.AskID(r.PathValue("requestID"))
+		err = in("body", a.engine.Reply(r.Context(), sessionOf(r), ask, b.Reply, b.Message))
+	}
+	if err != nil {
+		return err
+	}
+	return done(w)
+}
+
+func (a *API) approvals(w http.ResponseWriter, r *http.Request) error {
+	project := session.ProjectID(r.URL.Query().Get("projectID"))
+	rows, err := view(r.Context(), a, func(rd store.Reader) ([]store.Approval, error) { return rd.Approvals(project) })
+	if err != nil {
+		return err
+	}
+	out := make([]api.Approval, len(rows))
+	for i, row := range rows {
+		out[i] = api.Approval(row)
+		if !full(r) {
+			out[i].Time = 0
+		}
+	}
+	return data(w, out)
+}
+
+func (a *API) revoke(w http.ResponseWriter, r *http.Request) error {
+	if err := a.engine.Revoke(r.Context(), r.PathValue("id")); err != nil {
+		return err
+	}
+	return done(w)
+}

@@ -1,0 +1,148 @@
+package v2
+
+import (
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Route is one operation.
+type Route struct {
+	Method string
+	Path   string // a pattern of http.ServeMux
+	Body   bool   // it needs a JSON body
+	handle func(a *API, w http.ResponseWriter, r *http.Request) error
+}
+
+// Routes lists all operations: OpenCode's first, then ours.
+func Routes() []Route {
+	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
+	const one = "/api/session/{sessionID}"
+	return []Route{
+		{get, "/api/health", false, (*API).showHealth},
+		{get, "/api/location", false, (*API).location},
+		{get, "/api/agent", false, (*API).agents},
+		{get, "/api/model", false, (*API).models},
+		{get, "/api/provider", false, (*API).providers},
+		{get, "/api/provider/{providerID}", false, (*API).provider},
+		{get, "/api/event", false, (*API).feed},
+
+		{get, "/api/session", false, (*API).sessions},
+		{post, "/api/session", true, (*API).create},
+		{get, "/api/session/active", false, (*API).active},
+		{get, one, false, (*API).session},
+		{post, one + "/agent", true, (*API).switchAgent},
+		{post, one + "/model", true, (*API).switchModel},
+		{post, one + "/prompt", true, (*API).prompt},
+		{post, one + "/wait", false, (*API).wait},
+		{post, one + "/interrupt", false, (*API).interrupt},
+		{get, one + "/context", false, (*API).context},
+		{get, one + "/message", false, (*API).messages},
+		{get, one + "/message/{messageID}", false, (*API).message},
+		{get, one + "/history", false, (*API).history},
+		{get, one + "/event", false, (*API).events},
+
+		{get, one + "/permission", false, (*API).asks},
+		{post, one + "/permission", true, (*API).ask},
+		{get, one + "/permission/{requestID}", false, (*API).pendingAsk},
+		{post, one + "/permission/{requestID}/reply", true, (*API).reply},
+		{get, "/api/permission/request", false, (*API).allAsks},
+		{get, "/api/permission/saved", false, (*API).approvals},
+		{del, "/api/permission/saved/{id}", false, (*API).revoke},
+		{get, one + "/question", false, (*API).questions},
+		{post, one + "/question/{requestID}/reply", true, (*API).answerQuestion},
+		{post, one + "/question/{requestID}/reject", false, (*API).answerQuestion},
+		{get, "/api/question/request", false, (*API).allQuestions},
+
+		{patch, one, true, (*API).update},
+		{del, one, false, (*API).remove},
+		{get, one + "/children", false, (*API).children},
+		{get, one + "/status", false, (*API).status},
+		{post, one + "/resume", false, (*API).resume},
+		{put, one + "/budget", true, (*API).setBudget},
+		{get, one + "/inbox", false, (*API).inbox},
+		{put, one + "/inbox", true, (*API).reorder},
+		{patch, one + "/inbox/{messageID}", true, (*API).changeInput},
+		{del, one + "/inbox/{messageID}", false, (*API).withdraw},
+		{get, one + "/spend", false, (*API).spent},
+		{get, "/api/stats", false, (*API).stats},
+		{get, "/api/config/explain", false, (*API).explain},
+		{get, "/api/doctor", false, (*API).examine},
+	}
+}
+
+// router answers for the paths and methods that the mux does not have.
+type router struct {
+	mux *http.ServeMux
+	api *API
+}
+
+func (h router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p := r.URL.Path; p == "" || p[0] != '/' || path.Clean(p) != p {
+		h.api.fail(w, r, session.NotFound("path", p))
+		return
+	}
+	known, pattern := h.mux.Handler(r)
+	if pattern != "" {
+		h.mux.ServeHTTP(w, r)
+		return
+	}
+	probe := &allowProbe{header: http.Header{}}
+	known.ServeHTTP(probe, r)
+	allow := probe.header.Get("Allow")
+	if allow == "" {
+		h.api.fail(w, r, session.NotFound("path", r.URL.Path))
+		return
+	}
+	w.Header().Set("Allow", allow)
+	err := session.Errorf(session.CodeInvalid, "%s has no %s; it has %s", r.URL.Path, r.Method, allow)
+	err.Kind = api.KindMethod
+	h.api.fail(w, r, err)
+}
+
+// allowProbe takes the mux's own refusal, of which only the Allow header is wanted.
+type allowProbe struct{ header http.Header }
+
+func (p *allowProbe) Header() http.Header         { return p.header }
+func (p *allowProbe) Write(b []byte) (int, error) { return len(b), nil }
+func (p *allowProbe) WriteHeader(int)             {}
+
+// endpoint runs one operation and tells its error.
+type endpoint struct {
+	api   *API
+	route Route
+}
+
+func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	err := checkIDs(r)
+	if err == nil && e.route.Body {
+		err = checkMedia(r)
+	}
+	if err == nil {
+		err = e.route.handle(e.api, w, r)
+	}
+	if err != nil {
+		e.api.fail(w, r, err)
+	}
+}
+
+// checkIDs refuses ids in the path that can be nobody's.
+func checkIDs(r *http.Request) error {
+	for _, p := range []struct {
+		name   string
+		prefix session.Prefix
+	}{{"sessionID", session.PrefixSession}, {"messageID", session.PrefixMessage}} {
+		if v := r.PathValue(p.name); v != "" {
+			if err := session.CheckID(p.name, p.prefix, v); err != nil {
+				return in("params", err)
+			}
+		}
+	}
+	if v := r.PathValue("requestID"); v != "" && !strings.HasPrefix(v, string(session.PrefixPermission)) && !strings.HasPrefix(v, string(session.PrefixQuestion)) {
+		return in("params", session.CheckID("requestID", session.PrefixPermission, v))
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+package v2
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// shown is a session as this caller sees it. A model without variant reads as the variant "default".
+func shown(s *session.Session, full bool) *session.Session {
+	c := *s
+	if c.Model != nil && c.Model.Variant == "" {
+		m := *c.Model
+		m.Variant = "default"
+		c.Model = &m
+	}
+	if !full {
+		c.Slug, c.Version, c.TitledBy, c.Permission, c.Budget, c.Extra = "", "", "", nil, nil, nil
+		c.Tokens.Total = 0
+	}
+	return &c
+}
+
+func shownAll(ss []*session.Session, full bool) []*session.Session {
+	out := make([]*session.Session, len(ss))
+	for i, s := range ss {
+		out[i] = shown(s, full)
+	}
+	return out
+}
+
+func mustSession(r store.Reader, id session.ID) (*session.Session, error) {
+	s, ok, err := r.Session(id)
+	if err == nil && !ok {
+		err = session.NotFound("session", string(id))
+	}
+	return s, err
+}
+
+func (a *API) create(w http.ResponseWriter, r *http.Request) error {
+	b, err := decode[api.CreateSession](r)
+	if err != nil {
+		return err
+	}
+	l, _, err := a.place(r)
+	if b.Location != nil {
+		l, err = cleanLocation(*b.Location)
+		err = in("body", err)
+	}
+	if err != nil {
+		return err
+	}
+	s, err := a.engine.Create(r.Context(), engine.CreateRequest{
+		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Title: b.Title,
+		Permission: b.Permission, Budget: b.Budget,
+	})
+	if err != nil {
+		return in("body", err)
+	}
+	return data(w, shown(s, full(r)))
+}
+
+func (a *API) session(w http.ResponseWriter, r *http.Request) error {
+	s, err := view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, sessionOf(r)) })
+	if err != nil {
+		return err
+	}
+	return data(w, shown(s, full(r)))
+}
+
+func (a *API) children(w http.ResponseWriter, r *http.Request) error {
+	id := sessionOf(r)
+	ss, err := view(r.Context(), a, func(rd store.Reader) ([]*session.Session, error) {
+		if _, err := mustSession(rd, id); err != nil {
+			return nil, err
+		}
+		return rd.Sessions(store.SessionQuery{ParentID: &id, Archived: true, Oldest: true})
+	})
+	if err != nil {
+		return err
+	}
+	return data(w, shownAll(ss, full(r)))
+}
+
+// update changes what the patch names, each by its own fact, and answers with the session as it is then.
+func (a *API) update(w http.ResponseWriter, r *http.Request) error {
+	p, err := decode[api.SessionPatch](r)
+	if err != nil {
+		return err
+	}
+	ctx, id := r.Context(), sessionOf(r)
+	if p.Title != nil {
+		err = a.engine.Rename(ctx, id, *p.Title)
+	}
+	if err == nil && p.Permission != nil {
+		err = a.engine.SetPermission(ctx, id, *p.Permission)
+	}
+	if err == nil && p.Archived != nil {
+		err = a.engine.Archive(ctx, id, *p.Archived)
+	}
+	if err != nil {
+		return in("body", err)
+	}
+	return a.session(w, r)
+}
+
+func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
+	if err := a.engine.Delete(r.Context(), sessionOf(r)); err != nil {
+		return err
+	}
+	return done(w)
+}
+
+func (a *API) switchAgent(w http.ResponseWriter, r *http.Request) error {
+	b, err := decode[api.AgentRequest](r)
+	if err == nil && b.Agent == "" {
+		err = bad("body", "agent", "agent is missing: it must name an agent")
+	}
+	if err == nil {
+		err = in("body", a.engine.SwitchAgent(r.Context(), sessionOf(r), b.Agent))
+	}
+	if err != nil {
+		return err
+	}
+	return done(w)
+}
+
+func (a *API) switchModel(w http.ResponseWriter, r *http.Request) error {
+	b, err := decode[api.ModelRequest](r)
+	if err == nil && (b.Model == nil || b.Model.ID == "" || b.Model.ProviderID == "") {
+		err = bad("body", "model", "model is missing: it must have id and providerID")
+	}
+	if err == nil {
+		err = in("body", a.engine.SwitchModel(r.Context(), sessionOf(r), *b.Model))
+	}
+	if err != nil {
+		return err
+	}
+	return done(w)
+}
+
+func (a *API) setBudget(w http.ResponseWriter, r *http.Request) error {
+	b, err := decode[api.BudgetRequest](r)
+	if err == nil {
+		err = in("body", a.engine.SetBudget(r.Context(), sessionOf(r), b.Budget))
+	}
+	if err != nil {
+		return err
+	}
+	return done(w)
+}
+
+// prompt admits a prompt: the first step of docs/WALK.md.
+func (a *API) prompt(w http.ResponseWriter, r *http.Request) error {
+	b, err := decode[api.PromptRequest](r)
+	if err != nil {
+		return err
+	}
+	if b.Prompt == nil {
+		return bad("body", "prompt", "prompt is missing: it must be an object with text")
+	}
+	input, err := a.engine.Prompt(r.Context(), engine.PromptRequest{
+		SessionID: sessionOf(r), ID: b.ID, Prompt: *b.Prompt, Delivery: b.Delivery, Asks: b.Asks,
+		Hold: b.Resume != nil && !*b.Resume,
+	})
+	if err != nil {
+		return in("body", err)
+	}
+	return data(w, shownInput(input, full(r)))
+}
+
+func (a *API) interrupt(w http.ResponseWriter, r *http.Request) error {
+	if err := a.engine.Interrupt(r.Context(), sessionOf(r)); err != nil {
+		return err
+	}
+	return done(w)
+}
+
+func (a *API) wait(w http.ResponseWriter, r *http.Request) error {
+	return a.lasting(w, r, a.engine.Wait)
+}
+
+func (a *API) resume(w http.ResponseWriter, r *http.Request) error {
+	err := a.lasting(w, r, a.engine.Resume)
+	if errors.Is(err, engine.ErrInterrupted) {
+		return session.Conflict("session", string(sessionOf(r)), "was interrupted")
+	}
+	return err
+}
+
+// lasting answers when the work is over, or that the server stops.
+func (a *API) lasting(w http.ResponseWriter, r *http.Request, work func(context.Context, session.ID) error) error {
+	ctx, end := a.long.begin(r.Context())
+	defer end()
+	err := work(ctx, sessionOf(r))
+	switch {
+	case ctx.Err() != nil && r.Context().Err() == nil, errors.Is(err, engine.ErrShutdown):
+		return errClosing
+	case err != nil:
+		return err
+	default:
+		return done(w)
+	}
+}
+
+func (a *API) active(w http.ResponseWriter, _ *http.Request) error {
+	out := map[session.ID]api.Active{}
+	for _, id := range a.engine.Active() {
+		out[id] = api.Active{Type: "running"}
+	}
+	return data(w, out)
+}
+
+func (a *API) status(w http.ResponseWriter, r *http.Request) error {
+	_, err := view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, sessionOf(r)) })
+	if err != nil {
+		return err
+	}
+	s := a.engine.Status(sessionOf(r))
+	return data(w, api.Status{Type: string(s.Type), Attempt: s.Attempt, Message: s.Message, Next: s.Next})
+}

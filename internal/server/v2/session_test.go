@@ -1,0 +1,91 @@
+package v2_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+func TestOnePromptThroughTheClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{Turns: []script.Turn{{
+			Steps: []script.Step{{Text: script.Chunks{"Hello ", "there."}}}, Usage: script.Usage{Input: 100, Output: 10},
+		}}})
+		defer w.close(t)
+		ctx := t.Context()
+		s, err := w.client.Create(ctx, api.CreateSession{Title: "First"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Location.Directory != work || s.Title != "First" || s.Slug == "" {
+			t.Errorf("created %+v", s)
+		}
+		in, err := w.client.Prompt(ctx, s.ID, api.PromptRequest{ID: "msg_1", Prompt: &session.Prompt{Text: "Hi"}})
+		if err != nil || in.ID != "msg_1" || in.AdmittedSeq != 1 {
+			t.Fatalf("admitted %+v, %v", in, err)
+		}
+		text, last := "", int64(-1)
+		for u, err := range w.client.Follow(ctx, s.ID, -1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u.Fragment != nil {
+				text += u.Fragment.Delta
+			}
+			if u.Event == nil {
+				continue
+			}
+			if u.Event.Seq != last+1 {
+				t.Errorf("seq %d follows %d", u.Event.Seq, last)
+			}
+			last = u.Event.Seq
+			if _, ok := u.Event.Data.(*session.StepEnded); ok {
+				break
+			}
+		}
+		if text != "" && text != "Hello there." {
+			t.Errorf("live text %q", text)
+		}
+		if err := w.client.Wait(ctx, s.ID); err != nil {
+			t.Fatal(err)
+		}
+		ms, err := w.client.Messages(ctx, s.ID, api.MessageQuery{})
+		if err != nil || len(ms.Data) != 2 {
+			t.Fatalf("messages %v, %v", ms, err)
+		}
+		if a, ok := ms.Data[0].(*session.Assistant); !ok || a.Content[0].(*session.Text).Text != "Hello there." {
+			t.Errorf("the newest message is %+v", ms.Data[0])
+		}
+		h, err := w.client.Health(ctx)
+		if err != nil || !h.Healthy || h.Version != "test" {
+			t.Errorf("health %+v, %v", h, err)
+		}
+	})
+}
+
+func TestErrorsComeBackAsTheyWere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, says("ok"))
+		defer w.close(t)
+		ctx := context.Background()
+		_, err := w.client.Session(ctx, "ses_none")
+		if !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
+			t.Errorf("got %v", err)
+		}
+		_, err = w.client.Create(ctx, api.CreateSession{Model: &session.ModelRef{ID: "mian", ProviderID: "mock"}})
+		e, ok := errors.AsType[*session.Error](err)
+		if !ok || e.Code != session.CodeNotFound || e.Kind != "model" || len(e.Nearest) == 0 {
+			t.Errorf("got %#v", err)
+		}
+		for _, err := range w.client.Follow(ctx, "ses_none", -1) {
+			if !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,170 @@
+// Package v2 serves the V2 contract over HTTP: OpenCode's /api (spec/v2 §22) and additive operations of ours.
+//
+// A handler is one call through one door: it changes through the engine, reads in one View of the store, or watches
+// the log. It decodes, calls, encodes, and knows nothing of how the engine works.
+//
+// What a client is promised:
+//
+//   - Answers have OpenCode's shapes. Fields of ours that a recorded answer lacks come only with all=1; events and
+//     messages are the stored bytes, with their additive fields.
+//   - Every error is a tagged body of package api. A fault of the caller is 4xx; 5xx is ours, and its ref is in the log.
+//   - Streams replay from their cursor and then follow, each durable event once and in order; a slow reader is never
+//     ahead of the log nor in anybody's way. Every durable frame has its cursor as id; live text has none.
+//   - Bodies are JSON without duplicate names, at most MaxDepth deep; unknown members are ignored, as OpenCode does.
+//
+// Who may call is decided before, by package server.
+package v2
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Config of an API. Explainer and Doctor may be nil; everything else but Logger is needed.
+type Config struct {
+	Engine    *engine.Engine
+	Store     Viewer
+	Log       Watcher
+	IDs       *session.IDs
+	Locations Locations
+	Explainer Explainer
+	Doctor    Doctor
+	Directory string // the location of requests that name none
+	Health    api.Health
+	Logger    *slog.Logger
+}
+
+// Viewer is the door for reading.
+type Viewer interface {
+	View(ctx context.Context, f func(store.Reader) error) error
+}
+
+// Watcher is the door for watching: package eventlog without its way to write.
+type Watcher interface {
+	Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[eventlog.Update, error]
+	Feed(ctx context.Context, after int64) iter.Seq2[eventlog.Update, error]
+}
+
+// Locations tells what a directory offers. Errors that callers should see are *session.Error. The directory is absolute
+// and clean.
+type Locations interface {
+	Location(ctx context.Context, l session.Location) (api.LocationInfo, error)
+	Agents(ctx context.Context, l session.Location) ([]session.Agent, error)
+	// Models and Providers return those that can be used, without any secret.
+	Models(ctx context.Context, l session.Location) ([]api.Model, error)
+	Providers(ctx context.Context, l session.Location) ([]api.Provider, error)
+}
+
+// Explainer says where settings come from: those of the key and below it, all with "".
+type Explainer interface {
+	Explain(ctx context.Context, l session.Location, key string) (jsontext.Value, error)
+}
+
+// Doctor says how the process and its data are.
+type Doctor interface {
+	Examine(ctx context.Context) (jsontext.Value, error)
+}
+
+// API serves the contract. Safe for concurrent use.
+type API struct {
+	engine    *engine.Engine
+	store     Viewer
+	log       Watcher
+	ids       *session.IDs
+	locations Locations
+	explainer Explainer
+	doctor    Doctor
+	directory string
+	health    api.Health
+	logger    *slog.Logger
+
+	long waiters
+}
+
+// New returns an API. It starts nothing.
+func New(c Config) *API {
+	a := &API{
+		engine: c.Engine, store: c.Store, log: c.Log, ids: c.IDs, locations: c.Locations, explainer: c.Explainer,
+		doctor: c.Doctor, directory: c.Directory, health: c.Health, logger: c.Logger,
+	}
+	if a.logger == nil {
+		a.logger = slog.New(slog.DiscardHandler)
+	}
+	a.health.Healthy, a.health.Directory = true, c.Directory
+	return a
+}
+
+// Close ends all streams and waits, those of now and those to come. Other requests go on.
+func (a *API) Close() { a.long.close() }
+
+// waiters are the requests that last until something happens.
+type waiters struct {
+	mu     sync.Mutex // guards the rest
+	m      map[*waiter]struct{}
+	closed bool
+}
+
+type waiter struct{ cancel context.CancelCauseFunc }
+
+// errClosing is why a long request ends when the server does.
+var errClosing = session.Errorf(session.CodeUnavailable, "cairn is shutting down; try again in a moment")
+
+// begin returns a context for a long request and what to call when it is over.
+func (l *waiters) begin(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &waiter{cancel}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		cancel(errClosing)
+		return ctx, func() {}
+	}
+	if l.m == nil {
+		l.m = map[*waiter]struct{}{}
+	}
+	l.m[w] = struct{}{}
+	return ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.m, w)
+		cancel(nil)
+	}
+}
+
+func (l *waiters) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for w := range l.m {
+		w.cancel(errClosing)
+	}
+}
+
+// view is one read of the store that returns a value.
+func view[T any](ctx context.Context, a *API, f func(store.Reader) (T, error)) (out T, err error) {
+	err = a.store.View(ctx, func(r store.Reader) (err error) {
+		out, err = f(r)
+		return err
+	})
+	return out, err
+}
+
+// Handler returns the routes as a handler. Paths that it does not know are 404, methods 405, both with a body.
+func (a *API) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range Routes() {
+		mux.Handle(r.Method+" "+r.Path, endpoint{a, r})
+	}
+	return router{mux, a}
+}

@@ -1,0 +1,167 @@
+package v2_test
+
+import (
+	"context"
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/permission"
+	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// work is the directory of the test's sessions.
+const work = "/work"
+
+// world is a real engine on a store in memory, a model that follows a script, and the API over both.
+type world struct {
+	store   *storetest.Memory
+	log     *eventlog.Log
+	engine  *engine.Engine
+	player  *script.Player
+	api     *v2.API
+	handler http.Handler
+	client  *api.Client
+	tools   *tool.Registry
+}
+
+func newWorld(t testing.TB, s script.Script) *world {
+	t.Helper()
+	w := &world{store: storetest.NewMemory(), player: script.New(s), tools: tool.NewRegistry(tool.Config{})}
+	w.player.Gates = map[string]chan struct{}{"g1": make(chan struct{}), "g2": make(chan struct{})}
+	if _, err := w.tools.Register(echo{"write"}, echo{"edit"}); err != nil {
+		t.Fatal(err)
+	}
+	ids := &session.IDs{}
+	w.log = eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
+	w.engine = engine.New(engine.Config{Store: w.store, Log: w.log, IDs: ids, Locations: scopes{w}, Version: "test"})
+	w.api = v2.New(v2.Config{
+		Engine: w.engine, Store: w.store, Log: w.log, IDs: ids, Locations: places{}, Explainer: places{}, Doctor: places{},
+		Directory: work, Health: api.Health{Version: "test"},
+	})
+	w.handler = w.api.Handler()
+	w.client = &api.Client{HTTP: &http.Client{Transport: api.Local(w.handler)}}
+	return w
+}
+
+// close ends the world in good order.
+func (w *world) close(t testing.TB) {
+	t.Helper()
+	w.api.Close()
+	if err := w.engine.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// scopes is what turns take from a directory.
+type scopes struct{ *world }
+
+func (s scopes) Scope(_ context.Context, l session.Location) (*engine.Scope, func(), error) {
+	return &engine.Scope{
+		Location: l, ProjectID: "global", Agents: agents(), DefaultAgent: "build", Models: s, Tools: s.tools,
+		Layers:  rules,
+		Context: func(context.Context, session.Agent) (systemcontext.Context, error) { return nil, nil },
+	}, func() {}, nil
+}
+
+func rules(a session.Agent) []permission.Layer {
+	return []permission.Layer{{Name: "defaults", Rules: []session.Rule{
+		{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "edit", Resource: "*", Effect: session.Ask},
+		{Action: "asked", Resource: "*", Effect: session.Ask},
+	}}, {Name: "agent", Source: a.ID, Rules: a.Permissions}}
+}
+
+func agents() map[string]session.Agent {
+	return map[string]session.Agent{
+		"build": {ID: "build", Mode: session.ModePrimary, System: "You build.", Description: "builds"},
+		"plan":  {ID: "plan", Mode: session.ModePrimary, System: "You plan.", Color: "#aabbcc"},
+	}
+}
+
+// Resolve implements engine.Models.
+func (s scopes) Resolve(ref session.ModelRef, _ session.Agent) (*engine.Model, error) {
+	if ref.ProviderID != "mock" || (ref.ID != "main" && ref.ID != "other") {
+		return nil, session.NotFound("model", ref.String(), "mock/main", "mock/other")
+	}
+	return &engine.Model{
+		Ref: ref, Client: s.player, APIName: ref.ID,
+		Cost: func(u llm.Usage) session.USD { return session.USD(u.Input) * session.Dollar / 1_000_000 },
+	}, nil
+}
+
+// Default implements engine.Models.
+func (scopes) Default() (session.ModelRef, error) {
+	return session.ModelRef{ID: "main", ProviderID: "mock"}, nil
+}
+
+// places implements what the API asks of a location.
+type places struct{}
+
+func (places) Location(_ context.Context, l session.Location) (api.LocationInfo, error) {
+	if strings.Contains(l.Directory, "missing") {
+		return api.LocationInfo{}, session.NotFound("directory", l.Directory)
+	}
+	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: path.Dir(l.Directory)}}, nil
+}
+
+func (places) Agents(context.Context, session.Location) ([]session.Agent, error) {
+	return []session.Agent{agents()["build"], agents()["plan"]}, nil
+}
+
+func (places) Models(context.Context, session.Location) ([]api.Model, error) {
+	return []api.Model{{
+		ID: "main", ProviderID: "mock", Name: "Main", API: api.ModelAPI{ID: "main", Type: "native", Settings: jsontext.Value("{}")},
+		Capabilities: api.ModelCapabilities{Tools: true, Input: []string{"text"}, Output: []string{"text"}},
+		Cost:         []api.ModelCost{{Input: session.Dollar, Output: 2 * session.Dollar}},
+		Status:       "active", Enabled: true, Limit: api.ModelLimit{Context: 100000, Output: 8000},
+	}}, nil
+}
+
+func (places) Providers(context.Context, session.Location) ([]api.Provider, error) {
+	return []api.Provider{{ID: "mock", Name: "Mock", API: api.ModelAPI{Type: "native", Settings: jsontext.Value("{}")}}}, nil
+}
+
+func (places) Explain(_ context.Context, _ session.Location, key string) (jsontext.Value, error) {
+	b, err := json.Marshal(map[string]string{"key": key})
+	return b, err
+}
+
+func (places) Examine(context.Context) (jsontext.Value, error) {
+	return jsontext.Value(`{"ok":true}`), nil
+}
+
+// echo is a tool that asks for its action and says what it was told.
+type echo struct{ name string }
+
+func (e echo) Definition() tool.Definition {
+	return tool.Definition{Name: e.name, Description: e.name, Schema: jsontext.Value(`{"type":"object"}`)}
+}
+
+func (e echo) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
+	if err := c.Ask(ctx, tool.Request{Action: e.name, Resources: []string{"a.txt"}, Save: []string{"*"}}); err != nil {
+		return tool.Output{}, err
+	}
+	return tool.Output{Title: e.name, Content: session.TextContent("done"), Structured: jsontext.Value(`{"target":"a.txt"}`)}, nil
+}
+
+// says is a script of plain answers.
+func says(texts ...string) script.Script {
+	var s script.Script
+	for _, t := range texts {
+		s.Turns = append(s.Turns, script.Turn{Steps: []script.Step{{Text: script.Chunks{t}}}, Usage: script.Usage{Input: 100, Output: 10}})
+	}
+	return s
+}
