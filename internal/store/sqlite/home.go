@@ -103,14 +103,17 @@ func (h *home) advice() string {
 	return fmt.Sprintf("the backups are %s: copy one to %s; %s", strings.Join(backups, ", "), h.path, hint)
 }
 
-func (h *home) openWriter() (dbConn, error) {
-	return h.open(forWriting, `
-		PRAGMA journal_mode = WAL;
-		PRAGMA synchronous = NORMAL;
-		PRAGMA wal_autocheckpoint = 8000;
-		PRAGMA journal_size_limit = 4194304;
-		PRAGMA cache_size = -4096;`)
-}
+func (h *home) openWriter() (dbConn, error) { return h.open(forWriting, writerPragmas) }
+
+// writerPragmas begin with EXTRA: a new database becomes one with a log through a rollback journal, whose deletion must
+// last, or the journal comes back after a power cut and undoes everything.
+const writerPragmas = `
+	PRAGMA synchronous = EXTRA;
+	PRAGMA journal_mode = WAL;
+	PRAGMA synchronous = NORMAL;
+	PRAGMA wal_autocheckpoint = 8000;
+	PRAGMA journal_size_limit = 4194304;
+	PRAGMA cache_size = -4096;`
 
 func (h *home) openReader() (dbConn, error) { return h.open(forReading, readerPragmas) }
 
