@@ -195,8 +195,8 @@ func (q *query) lines(found []match, block []byte, a at) []match {
 	done := 0 // everything before is searched and counted
 	for done < len(block) && len(found) <= maxMatches {
 		start := q.next(block, look, done)
-		if start < 0 {
-			break
+		if start < 0 || start == len(block) && block[start-1] == '\n' {
+			break // behind the last newline there is no line
 		}
 		from := bytes.LastIndexByte(block[:start], '\n') + 1
 		to := len(block)

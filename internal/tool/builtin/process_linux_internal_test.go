@@ -1,0 +1,19 @@
+package builtin
+
+import "testing"
+
+func TestParseStat(t *testing.T) {
+	for in, want := range map[string]proc{
+		"12 (sleep) S 1 12 12 0 -1 4194304": {pid: 12, parent: 1, group: 12, session: 12},
+		"7 (a) Z (b) c) Z 3 4 5 0":          {pid: 7, parent: 3, group: 4, session: 5, dead: true},
+	} {
+		if got, ok := parseStat(in); !ok || got != want {
+			t.Errorf("%q: %+v %v", in, got, ok)
+		}
+	}
+	for _, in := range []string{"", "1", "1 (x", "1 (x) S", "1 (x) S a b c", "x (y) S 1 2 3"} {
+		if got, ok := parseStat(in); ok {
+			t.Errorf("%q: %+v", in, got)
+		}
+	}
+}
