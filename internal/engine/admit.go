@@ -4,6 +4,7 @@ import (
 	"context"
 	"mime"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,6 +74,7 @@ func (e *Engine) check(r *PromptRequest) error {
 		return session.Errorf(session.CodeInvalid, "the prompt is empty: it needs text, a file or an agent").At("prompt.text")
 	}
 	r.Prompt.Text = strings.ToValidUTF8(r.Prompt.Text, "\uFFFD")
+	r.Prompt.Files = slices.Clone(r.Prompt.Files) // the caller's stay as they are
 	size := len(r.Prompt.Text)
 	for i := range r.Prompt.Files {
 		f := &r.Prompt.Files[i]
@@ -86,6 +88,9 @@ func (e *Engine) check(r *PromptRequest) error {
 	}
 	if size > e.limits.PromptBytes {
 		return session.Errorf(session.CodeTooLarge, "the prompt with its attachments has %d bytes, the limit is %d", size, e.limits.PromptBytes).At("prompt")
+	}
+	if _, err := json.Marshal(r.Prompt); err != nil { // what cannot be stored is not admitted
+		return session.Errorf(session.CodeInvalid, "the prompt holds text that is not valid UTF-8").At("prompt").Because(err)
 	}
 	return nil
 }

@@ -142,6 +142,11 @@ func sameSource(a, b *session.AskSource) bool {
 func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askPolicy) error {
 	t.asks.enter(w)
 	defer t.asks.leave(w.ask.ID)
+	if !fresh { // it may have been answered before we stood at the desk
+		if row, err := t.row(ctx, w.ask.ID); err != nil || row.Reply != "" {
+			return firstError(err, verdict(row))
+		}
+	}
 	if fresh {
 		drafts := eventlog.Drafts(&session.PermissionAsked{Ask: w.ask})
 		if reply, msg := policy.verdict(); reply != "" {
@@ -196,15 +201,28 @@ func (t *turn) withdraw(ctx context.Context, w *waitingAsk, why, by string) erro
 	d := &session.PermissionReplied{AskID: w.ask.ID, Reply: session.ReplyReject, Message: why, By: by}
 	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, eventlog.Draft{Data: d})
 	if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
-		select {
-		case row := <-w.reply:
-			return verdict(row)
-		default:
-		}
-	} else if err != nil {
+		row, err := t.row(context.WithoutCancel(ctx), w.ask.ID)
+		return firstError(err, verdict(row))
+	}
+	if err != nil {
 		return err
 	}
 	return verdict(store.AskRow{PendingAsk: w.ask, Reply: session.ReplyReject, Message: why, By: by})
+}
+
+// row reads an ask as it stands.
+func (t *turn) row(ctx context.Context, id session.AskID) (row store.AskRow, err error) {
+	err = t.store.View(ctx, func(r store.Reader) error {
+		a, ok, err := r.Ask(id)
+		if err == nil && !ok {
+			err = session.NotFound("permission", string(id))
+		}
+		if a != nil {
+			row = *a
+		}
+		return err
+	})
+	return row, err
 }
 
 func ignoreDenied(err error) error {
@@ -245,7 +263,10 @@ func (e *Engine) Reply(ctx context.Context, id session.ID, ask session.AskID, re
 	default:
 		return session.Errorf(session.CodeInvalid, "reply must be once, always or reject, got %q", reply).At("reply")
 	}
-	row, project, err := e.reply(context.WithoutCancel(ctx), id, ask, reply, message, "user")
+	if err := e.accepting(); err != nil { // nobody would act on it
+		return err
+	}
+	row, project, err := e.reply(context.WithoutCancel(ctx), id, session.PermissionReplied{AskID: ask, Reply: reply, Message: message, By: "user"})
 	if err != nil {
 		return err
 	}
@@ -258,33 +279,34 @@ func (e *Engine) Reply(ctx context.Context, id session.ID, ask session.AskID, re
 }
 
 // reply commits the answer and what it saves.
-func (e *Engine) reply(ctx context.Context, id session.ID, ask session.AskID, reply session.Reply, message, by string) (row *store.AskRow, project session.ProjectID, err error) {
+func (e *Engine) reply(ctx context.Context, id session.ID, d session.PermissionReplied) (row *store.AskRow, project session.ProjectID, err error) {
 	_, err = e.log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		s, err := mustSession(tx, id)
 		if err != nil {
 			return nil, err
 		}
 		project = s.ProjectID
-		a, ok, err := tx.Ask(ask)
+		a, ok, err := tx.Ask(d.AskID)
 		if err != nil {
 			return nil, err
 		}
 		if !ok || a.SessionID != id {
-			return nil, session.NotFound("permission", string(ask))
+			return nil, session.NotFound("permission", string(d.AskID))
 		}
-		if reply == session.ReplyAlways {
+		if d.Reply == session.ReplyAlways {
 			for i, pattern := range a.Save {
 				err := tx.PutApproval(store.Approval{
-					ID: approvalID(ask, i), ProjectID: project, Action: a.Action, Resource: pattern, Time: e.now().UnixMilli(),
+					ID: approvalID(d.AskID, i), ProjectID: project, Action: a.Action, Resource: pattern, Time: e.now().UnixMilli(),
 				})
 				if err != nil {
 					return nil, err
 				}
 			}
 		}
-		a.Reply, a.Message, a.By = reply, message, by
+		a.Reply, a.Message, a.By = d.Reply, d.Message, d.By
 		row = a
-		return eventlog.Drafts(&session.PermissionReplied{AskID: ask, Reply: reply, Message: message, By: by}), nil
+		fact := d
+		return eventlog.Drafts(&fact), nil
 	})
 	return row, project, err
 }
@@ -320,7 +342,7 @@ func (e *Engine) cascade(ctx context.Context, row store.AskRow, project session.
 		default:
 			continue
 		}
-		next, _, err := e.reply(ctx, w.ask.SessionID, w.ask.ID, reply, message, "cascade")
+		next, _, err := e.reply(ctx, w.ask.SessionID, session.PermissionReplied{AskID: w.ask.ID, Reply: reply, Message: message, By: "cascade"})
 		if err != nil {
 			e.logger.Warn("answer a waiting ask", "ask", w.ask.ID, "error", err)
 			continue

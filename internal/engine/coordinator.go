@@ -40,6 +40,7 @@ type entry struct {
 	err      error
 	cancel   context.CancelCauseFunc
 	woken    bool
+	next     force // of the drain that a wake calls for; the strongest
 	stopping bool
 }
 
@@ -79,7 +80,7 @@ func (c *coordinator) wake(id session.ID, f force) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.entries[id]; e != nil {
-		e.woken = true
+		e.woken, e.next = true, max(e.next, f)
 		return
 	}
 	if !c.closed {
@@ -103,14 +104,14 @@ func (c *coordinator) work(ctx context.Context, id session.ID, e *entry, f force
 		c.mu.Lock()
 		again := err == nil && !e.stopping && e.woken
 		if again {
-			e.woken, f = false, unforced
+			e.woken, f, e.next = false, e.next, unforced
 			c.mu.Unlock()
 			runtime.Gosched()
 			continue
 		}
 		delete(c.entries, id)
 		if e.woken && !c.closed {
-			c.start(id, unforced)
+			c.start(id, e.next)
 		}
 		e.err = err
 		e.cancel(nil)
@@ -137,7 +138,7 @@ func (c *coordinator) interrupt(ctx context.Context, id session.ID, cause error)
 	c.mu.Lock()
 	e := c.entries[id]
 	if e != nil {
-		e.stopping, e.woken = true, false
+		e.stopping, e.woken, e.next = true, false, unforced
 		e.cancel(cause)
 	}
 	c.mu.Unlock()

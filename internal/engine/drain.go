@@ -15,7 +15,7 @@ type drain struct {
 	*Engine
 	id      session.ID
 	step    int       // the next turn's number in the agent's allowance; 1 after input was promoted
-	started time.Time // of this drain, for wall-clock budgets
+	started time.Time // of the work on the newest input, for wall-clock budgets
 	tries   ledger    // attempts of the current turn
 }
 
@@ -45,7 +45,7 @@ func (d *drain) run(ctx context.Context, f force) error {
 		return err
 	}
 	d.statuses.set(d.Engine, d.id, Status{Type: StatusBusy})
-	more, err := d.recover(ctx)
+	more, err := d.recover(ctx, f == resume)
 	if err != nil {
 		return d.leave(ctx, err)
 	}

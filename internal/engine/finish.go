@@ -33,19 +33,21 @@ func (t *turn) called(ctx context.Context, ev llm.ToolCallEvent) error {
 	if it.name != ev.Name {
 		return violation("the call %q changes its name from %q to %q", ev.ID, it.name, ev.Name)
 	}
-	if t.results[ev.ID] != nil {
+	if t.made[ev.ID] != nil {
 		return violation("the call %q comes twice", ev.ID)
 	}
-	if t.results == nil {
-		t.results = map[string]*openItem{}
+	c := &call{
+		part: it.part, id: ev.ID, name: ev.Name, input: object(ev.Input), invalid: ev.Invalid, meta: metadata(ev.Metadata), hosted: ev.Hosted,
 	}
-	t.results[ev.ID] = it
-	c := &call{part: it.part, id: ev.ID, name: ev.Name, input: object(ev.Input), invalid: ev.Invalid, meta: metadata(ev.Metadata)}
+	if t.made == nil {
+		t.made = map[string]*call{}
+	}
+	t.made[ev.ID] = c
 	if !ev.Hosted {
 		t.calls = append(t.calls, c)
 		return nil
 	}
-	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, eventlog.Draft{Data: c.fact(t.message, true)})
+	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, eventlog.Draft{Data: c.fact(t.message)})
 	return err
 }
 
@@ -61,25 +63,45 @@ func object(v jsontext.Value) jsontext.Value {
 	}
 }
 
-// hosted settles a call that the provider ran itself. Its result is kept verbatim.
+// hosted settles a call that the provider ran itself, once. Its result is kept verbatim (spec/v2 PB-4).
 func (t *turn) hosted(ctx context.Context, ev llm.HostedResult) error {
-	it := t.results[ev.ID]
-	if it == nil {
-		return violation("a result for the call %q that was not made", ev.ID)
+	c := t.made[ev.ID]
+	switch {
+	case c == nil || !c.hosted:
+		return violation("a result for the call %q that it did not run", ev.ID)
+	case c.settled && ev.IsError:
+		return nil
+	case c.settled:
+		return violation("a second result for the call %q", ev.ID)
 	}
 	provider := session.CallProvider{Executed: true, Metadata: metadata(ev.Metadata)}
 	var d session.EventData = &session.ToolSuccess{
-		AssistantMessageID: t.message, CallID: ev.ID, PartID: it.part, Structured: jsontext.Value(`{}`),
+		AssistantMessageID: t.message, CallID: ev.ID, PartID: c.part, Structured: jsontext.Value(`{}`),
 		Content: []session.ToolContent{}, Result: ev.Result, Provider: provider,
 	}
 	if ev.IsError {
 		d = &session.ToolFailed{
-			AssistantMessageID: t.message, CallID: ev.ID, PartID: it.part, Result: ev.Result, Provider: provider,
+			AssistantMessageID: t.message, CallID: ev.ID, PartID: c.part, Result: ev.Result, Provider: provider,
 			Error: *session.Fail(session.ReasonTool, "the provider's tool reported an error"),
 		}
 	}
 	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, eventlog.Draft{Data: d})
+	c.settled = err == nil
 	return err
+}
+
+// unanswered fails the hosted calls of a well-ended answer that brought no result for them (spec/v2 T24).
+func (t *turn) unanswered() []eventlog.Draft {
+	var drafts []eventlog.Draft
+	for _, it := range t.order {
+		if c := t.made[it.id]; c != nil && c.part == it.part && c.hosted && !c.settled {
+			drafts = append(drafts, eventlog.Draft{Data: &session.ToolFailed{
+				AssistantMessageID: t.message, CallID: c.id, PartID: c.part, Provider: session.CallProvider{Executed: true},
+				Error: *session.Fail(session.ReasonTool, "the provider ended its answer without a result of this call"),
+			}})
+		}
+	}
+	return drafts
 }
 
 func (t *turn) finish(ev llm.Finish) error {
@@ -110,12 +132,14 @@ func (t *turn) complete(ctx context.Context) (more bool, err error) {
 	if err := t.closeItems(clean, false); err != nil {
 		return false, err
 	}
+	drafts := t.unanswered()
+	for _, c := range t.calls {
+		drafts = append(drafts, eventlog.Draft{Data: c.fact(t.message)})
+	}
 	if len(t.calls) > 0 {
-		drafts := make([]eventlog.Draft, len(t.calls))
-		for i, c := range t.calls {
-			drafts[i].Data = c.fact(t.message, false)
-		}
 		drafts[len(drafts)-1].Private = &session.Private{Answer: t.answer}
+	}
+	if len(drafts) > 0 {
 		if _, err := t.append(clean, t.id, store.Durable, drafts...); err != nil {
 			return false, err
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -95,6 +96,8 @@ func (l *lowering) file(uri, mime, name string) llm.Part {
 		mime = kind
 	}
 	switch {
+	case len(data) == 0:
+		return llm.Text{Text: fmt.Sprintf("[The file %s of type %s is empty.]", name, mime)}
 	case strings.HasPrefix(mime, "image/") && l.model.Images, mime == "application/pdf" && l.model.Documents:
 		return llm.Media{MediaType: mime, Data: data, Name: name}
 	case strings.HasPrefix(mime, "text/") || mime == "application/json":
@@ -123,13 +126,13 @@ func dataURI(uri string) (mime string, data []byte, ok bool) {
 	return mime, []byte(plain), err == nil
 }
 
-// assistant lowers one turn. A turn that failed is sent only where it says something that happened: its calls, or what
-// it had said when the user stopped it.
+// assistant lowers one turn. A turn that failed is sent only where it says something that happened: the calls that ran,
+// or what it had said when the user stopped it.
 func (l *lowering) assistant(m *session.Assistant) {
 	same := m.Model.ProviderID == l.model.Ref.ProviderID && m.Model.ID == l.model.Ref.ID
 	reuse := same && m.Error == nil
-	tools := m.Tools()
-	if m.Error != nil && len(tools) == 0 && m.Error.Reason != session.ReasonAborted {
+	happened := func(t *session.Tool) bool { return m.Error == nil || t.Time.Ran != 0 }
+	if m.Error != nil && m.Error.Reason != session.ReasonAborted && !slices.ContainsFunc(m.Tools(), happened) {
 		return
 	}
 	var parts, results []llm.Part
@@ -142,6 +145,9 @@ func (l *lowering) assistant(m *session.Assistant) {
 		case *session.Reasoning:
 			parts = append(parts, reasoning(it, same, reuse)...)
 		case *session.Tool:
+			if !happened(it) {
+				continue
+			}
 			call, result := l.tool(it, reuse)
 			parts = append(parts, call)
 			if result.Hosted {

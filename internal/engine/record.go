@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -26,7 +27,7 @@ type turn struct {
 	order   []*openItem
 	dirty   int // bytes that no checkpoint has
 	calls   []*call
-	results map[string]*openItem
+	made    map[string]*call // by the provider's id
 	answer  *session.Answer
 	mu      sync.Mutex // guards waiting, and the joint outcome of settlements
 	waiting int        // asks that wait for a reply
@@ -53,21 +54,11 @@ func newTurn(d *drain, set *setting) *turn {
 func (t *turn) stream(ctx context.Context, req *llm.Request) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	type said struct {
-		event llm.Event
-		err   error
-	}
 	events := make(chan said)
 	var reader sync.WaitGroup
 	reader.Go(func() {
 		defer close(events)
-		for ev, err := range t.set.model.Client.Stream(ctx, req) {
-			select {
-			case events <- said{ev, err}:
-			case <-ctx.Done():
-				return
-			}
-		}
+		t.listen(ctx, req, events)
 	})
 	defer reader.Wait()
 	defer cancel()
@@ -89,6 +80,35 @@ func (t *turn) stream(ctx context.Context, req *llm.Request) error {
 			if err := t.checkpoint(ctx); err != nil {
 				return err
 			}
+		}
+	}
+}
+
+// said is one thing that a stream yields.
+type said struct {
+	event llm.Event
+	err   error
+}
+
+// listen passes on what the model says until the stream or ctx ends. A panic of the client ends this turn only.
+func (t *turn) listen(ctx context.Context, req *llm.Request, events chan<- said) {
+	pass := func(s said) bool {
+		select {
+		case events <- s:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			t.logger.Error("a model's client panicked", "session", t.id, "panic", p, "stack", string(debug.Stack()))
+			pass(said{err: &llm.Error{Class: llm.Unknown, Message: "the model's client broke down (a fault of ours, it is logged)"}})
+		}
+	}()
+	for ev, err := range t.set.model.Client.Stream(ctx, req) {
+		if !pass(said{ev, err}) {
+			return
 		}
 	}
 }
@@ -149,19 +169,22 @@ func key(kind session.FragmentItem, id string) string { return string(kind) + "\
 
 // begin commits the turn's message, once, together with more.
 func (t *turn) begin(ctx context.Context, more ...eventlog.Draft) error {
-	drafts := more
-	if t.message == "" {
-		t.message = t.messageID()
-		started := &session.StepStarted{AssistantMessageID: t.message, Agent: t.set.agent.ID, Model: t.set.model.Ref}
+	drafts, message := more, t.message
+	if message == "" {
+		message = t.messageID()
+		started := &session.StepStarted{AssistantMessageID: message, Agent: t.set.agent.ID, Model: t.set.model.Ref}
 		drafts = append(eventlog.Drafts(started), more...)
 		for _, d := range more {
-			setMessage(d.Data, t.message)
+			setMessage(d.Data, message)
 		}
 	}
 	if len(drafts) == 0 {
 		return nil
 	}
 	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, drafts...)
+	if err == nil {
+		t.message = message
+	}
 	return err
 }
 
@@ -182,8 +205,6 @@ func (t *turn) start(ctx context.Context, it *openItem) error {
 		return violation("%s %q starts twice", it.kind, it.id)
 	}
 	it.part = t.partID()
-	t.items[k] = it
-	t.order = append(t.order, it)
 	var d session.EventData
 	switch it.kind {
 	case session.FragmentText:
@@ -193,7 +214,12 @@ func (t *turn) start(ctx context.Context, it *openItem) error {
 	default:
 		d = &session.ToolInputStarted{AssistantMessageID: t.message, CallID: it.id, PartID: it.part, Name: it.name}
 	}
-	return t.begin(ctx, eventlog.Draft{Data: d})
+	if err := t.begin(ctx, eventlog.Draft{Data: d}); err != nil {
+		return err
+	}
+	t.items[k] = it
+	t.order = append(t.order, it)
+	return nil
 }
 
 func (t *turn) open(kind session.FragmentItem, id string) (*openItem, error) {

@@ -57,10 +57,10 @@ func (e *Engine) Recover(ctx context.Context) error {
 	return nil
 }
 
-// recover ends what an earlier process left open, before anything else happens in the session, and reports whether the
-// session calls for another turn. No tool is run twice: one that had started fails with its outcome unknown; one that
-// still waits for a reply has done nothing and goes on waiting under the same id.
-func (d *drain) recover(ctx context.Context) (more bool, err error) {
+// recover ends what an earlier process left open, before anything else happens in the session, and, for a restart,
+// reports whether the session calls for another turn. No tool is run twice: one that had started fails with its outcome
+// unknown; one that still waits for a reply has done nothing and goes on waiting under the same id.
+func (d *drain) recover(ctx context.Context, restart bool) (more bool, err error) {
 	h, err := d.history(ctx)
 	if err != nil {
 		return false, err
@@ -79,15 +79,14 @@ func (d *drain) recover(ctx context.Context) (more bool, err error) {
 	if h, err = d.history(ctx); err != nil {
 		return false, err
 	}
-	calls := continuation(h.messages)
-	if calls == nothing {
+	if !restart || continuation(h.messages) == nothing {
 		return false, nil
 	}
 	return d.resumable(ctx, cutOff)
 }
 
 // resumable counts the recoveries since the newest input and gives up after a bounded number, so that an input that
-// kills the process cannot do so for ever.
+// kills the process cannot do so for ever. Giving up is an answer: what waits behind that input is worked on.
 func (d *drain) resumable(ctx context.Context, cutOff bool) (bool, error) {
 	var times int
 	err := d.store.View(ctx, func(r store.Reader) error {
@@ -113,7 +112,7 @@ func (d *drain) resumable(ctx context.Context, cutOff bool) (bool, error) {
 		return false, err
 	}
 	if times >= d.limits.Recoveries {
-		return false, d.halt(ctx, session.ReasonAborted, fmt.Errorf("the work was cut off %d times by the end of cairn; it is not tried again by itself", times+1))
+		return false, d.giveUp(ctx, times+1)
 	}
 	message := "cairn was restarted before the model had answered"
 	if cutOff {
@@ -124,6 +123,17 @@ func (d *drain) resumable(ctx context.Context, cutOff bool) (bool, error) {
 	}}
 	_, err = d.append(context.WithoutCancel(ctx), d.id, store.Durable, eventlog.Draft{Data: fact})
 	return true, err
+}
+
+// giveUp answers the newest input with a failed turn.
+func (d *drain) giveUp(ctx context.Context, times int) error {
+	s, err := d.session(ctx, d.id)
+	if err != nil {
+		return err
+	}
+	set := &setting{session: s, scope: &Scope{}, agent: session.Agent{ID: s.Agent}}
+	why := fmt.Sprintf("the work was cut off %d times by the end of cairn; it is not tried again by itself", times)
+	return d.failUnstarted(ctx, set, session.Fail(session.ReasonGivenUp, why), nil)
 }
 
 const causeRestart = "restart"
@@ -220,6 +230,11 @@ func (t *turn) abandon(ctx context.Context, a *session.Assistant, kept map[sessi
 		}
 	}
 	if len(kept) == 0 {
+		asks, err := t.withdrawn(ctx, a)
+		if err != nil {
+			return err
+		}
+		drafts = append(drafts, asks...)
 		end := &session.StepFailed{AssistantMessageID: a.ID, Error: *why}
 		if t.answer != nil {
 			end.Cost, end.Tokens = t.answer.Cost, &t.answer.Tokens
@@ -231,4 +246,20 @@ func (t *turn) abandon(ctx context.Context, a *session.Assistant, kept map[sessi
 	}
 	_, err := t.append(ctx, t.id, store.Durable, drafts...)
 	return err
+}
+
+// withdrawn answers the asks of a turn that is given up, so that none waits for ever.
+func (t *turn) withdrawn(ctx context.Context, a *session.Assistant) (drafts []eventlog.Draft, err error) {
+	err = t.store.View(ctx, func(r store.Reader) error {
+		asks, err := r.Asks(t.id, true)
+		for _, ask := range asks {
+			if ask.Source != nil && ask.Source.MessageID == a.ID {
+				drafts = append(drafts, eventlog.Draft{Data: &session.PermissionReplied{
+					AskID: ask.ID, Reply: session.ReplyReject, Message: "the work was stopped", By: "interrupt",
+				}})
+			}
+		}
+		return err
+	})
+	return drafts, err
 }

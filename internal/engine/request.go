@@ -38,10 +38,14 @@ func request(set *setting) *llm.Request {
 	return req
 }
 
-// tools is the set that the agent may see: what is denied whatever the resource is not shown at all.
+// tools is the set that the agent may see, sampled once per turn: what is denied whatever the resource is not shown at
+// all.
 func (set *setting) tools() *tool.Set {
-	layers := set.scope.layers(set.agent, set.session.Permission)
-	return set.scope.Tools.Materialize(func(action string) bool { return permission.Hidden(layers, action) })
+	if set.offered == nil {
+		layers := set.scope.layers(set.agent, set.session.Permission)
+		set.offered = set.scope.Tools.Materialize(func(action string) bool { return permission.Hidden(layers, action) })
+	}
+	return set.offered
 }
 
 // cacheKey is the session's id, without its prefix where the rest alone fills the 64 bytes that vendors take.

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,13 +27,15 @@ type call struct {
 	input   jsontext.Value
 	invalid string // what is wrong with the arguments; "" nothing
 	meta    jsontext.Value
+	hosted  bool        // the provider runs it
+	settled bool        // a hosted call has its result
 	asking  atomic.Bool // it waits for a reply, and has done nothing yet
 }
 
-func (c *call) fact(m session.MessageID, hosted bool) *session.ToolCalled {
+func (c *call) fact(m session.MessageID) *session.ToolCalled {
 	return &session.ToolCalled{
 		AssistantMessageID: m, CallID: c.id, PartID: c.part, Tool: c.name, Input: c.input,
-		Provider: session.CallProvider{Executed: hosted, Metadata: c.meta},
+		Provider: session.CallProvider{Executed: c.hosted, Metadata: c.meta},
 	}
 }
 
@@ -55,8 +59,10 @@ func (t *turn) settleAll(ctx context.Context) outcome {
 	var wg sync.WaitGroup
 	var out outcome
 	for _, c := range t.calls {
+		release, err := t.place(ctx, places) // in the order of the calls
 		wg.Go(func() {
-			end := t.settle(ctx, places, tools, c)
+			defer release()
+			end := t.settle(ctx, tools, c, err)
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			out.left = out.left || end.left
@@ -71,9 +77,26 @@ func (t *turn) settleAll(ctx context.Context) outcome {
 	return out
 }
 
-// settle runs one call and records its outcome.
-func (t *turn) settle(ctx context.Context, places *semaphore.Weighted, tools *tool.Set, c *call) (out outcome) {
-	s := t.execute(ctx, places, tools, c)
+// place waits for a place among the tools of the turn and of the process. release gives back what was taken.
+func (t *turn) place(ctx context.Context, places *semaphore.Weighted) (release func(), err error) {
+	if err := places.Acquire(ctx, 1); err != nil {
+		return func() {}, err
+	}
+	if err := t.tools.Acquire(ctx, 1); err != nil {
+		return func() { places.Release(1) }, err
+	}
+	return func() { t.tools.Release(1); places.Release(1) }, nil
+}
+
+// settle runs one call and records its outcome. With noPlace it was stopped before it could run.
+func (t *turn) settle(ctx context.Context, tools *tool.Set, c *call, noPlace error) (out outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.logger.Error("settling a call panicked", "session", t.id, "call", c.id, "panic", p, "stack", string(debug.Stack()))
+			out = outcome{err: fmt.Errorf("settling the call %s broke down", c.id)}
+		}
+	}()
+	s := t.execute(ctx, tools, c, noPlace)
 	if c.asking.Load() && errors.Is(context.Cause(ctx), ErrShutdown) {
 		return outcome{left: true}
 	}
@@ -93,21 +116,18 @@ func (t *turn) settle(ctx context.Context, places *semaphore.Weighted, tools *to
 	return out
 }
 
-func (t *turn) execute(ctx context.Context, places *semaphore.Weighted, tools *tool.Set, c *call) tool.Settlement {
+func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace error) tool.Settlement {
 	refuse := func(r session.Reason, msg string) tool.Settlement {
 		return tool.Settlement{Error: session.Fail(r, msg)}
 	}
 	if t.set.final {
-		return refuse(session.ReasonTool, "tools are switched off: the allowance of steps is used up")
+		return refuse(session.ReasonSteps, "tools are switched off: the allowance of steps is used up")
 	}
 	if c.invalid != "" {
-		return refuse(session.ReasonInvalidInput, "the arguments are not valid JSON: "+c.invalid+". Send the call again with valid JSON.")
+		return refuse(session.ReasonInvalidInput, "the arguments cannot be used: "+c.invalid+". Send the call again with a JSON object.")
 	}
-	for _, sem := range []*semaphore.Weighted{places, t.tools} {
-		if err := sem.Acquire(ctx, 1); err != nil {
-			return refuse(reasonOf(ctx), "the tool was not run: the turn was stopped")
-		}
-		defer sem.Release(1)
+	if noPlace != nil {
+		return refuse(reasonOf(ctx), "the tool was not run: the turn was stopped")
 	}
 	if denied, err := t.guardLoop(ctx, c); err != nil {
 		return refuse(reasonOf(ctx), "the tool was not run: the turn was stopped")

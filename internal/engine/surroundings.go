@@ -60,6 +60,10 @@ func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, cur *sto
 		act = systemcontext.Replace
 	}
 	o, err := act(ctx, c, cur.Snapshot)
+	if _, unreadable := errors.AsType[*systemcontext.SnapshotError](err); unreadable {
+		d.logger.Error("begin a new context epoch", "session", d.id, "error", err)
+		o, err = anew(ctx, c)
+	}
 	if err != nil {
 		return fmt.Errorf("compare the system context: %w", err)
 	}
@@ -76,6 +80,15 @@ func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, cur *sto
 	}
 	_, err = d.append(ctx, d.id, store.Durable, draft)
 	return err
+}
+
+// anew is the outcome where nothing is known of what the model was told.
+func anew(ctx context.Context, c systemcontext.Context) (systemcontext.Outcome, error) {
+	g, err := systemcontext.Initialize(ctx, c)
+	if b, ok := errors.AsType[*systemcontext.Blocked](err); ok {
+		return systemcontext.Outcome{}, &errBlocked{b.Keys}
+	}
+	return systemcontext.Outcome{Kind: systemcontext.OutcomeReady, Generation: g}, err
 }
 
 func (d *drain) compactedSince(ctx context.Context, seq int64) (after bool, err error) {

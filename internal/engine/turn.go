@@ -9,6 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // setting is what one turn sampled at its boundary. Later switches change the next turn only (seed 004).
@@ -20,7 +21,8 @@ type setting struct {
 	epoch   *store.Epoch
 	history *history
 	asks    askPolicy
-	final   bool // the last turn of the agent's allowance: text only
+	final   bool      // the last turn of the agent's allowance: text only
+	offered *tool.Set // what the request shows; calls are settled with the same
 }
 
 // turn makes one provider turn: promote, look around, ask the model, record what it says, settle what it calls. It
@@ -41,10 +43,7 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 		return false, d.stuck(ctx, promotion, s, err)
 	}
 	if err := d.boundary(ctx, set, sources, promotion); err != nil {
-		if b, ok := errors.AsType[*errBlocked](err); ok {
-			return false, d.halt(ctx, session.ReasonUnavailable, b)
-		}
-		return false, err
+		return false, d.unready(ctx, promotion, s, err)
 	}
 	if set.model, err = scope.model(s.Model, set.agent); err != nil {
 		return false, d.failUnstarted(ctx, set, session.Fail(session.ReasonModel, err.Error()), err)
@@ -69,7 +68,7 @@ func (d *drain) boundary(ctx context.Context, set *setting, sources systemcontex
 				return err
 			}
 			if n > 0 {
-				d.step, d.tries = 1, ledger{}
+				d.step, d.tries, d.started = 1, ledger{}, d.now()
 			}
 		}
 		if first != nil {
@@ -144,8 +143,8 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 	if !again {
 		return false, firstError(d.failUnstartedTurn(clean, t, failed(failure)), failure)
 	}
-	if t.message != "" {
-		if err := t.fail(clean, failed(failure)); err != nil {
+	if t.message != "" || t.answer != nil { // it said something, or cost something
+		if err := d.failUnstartedTurn(clean, t, failed(failure)); err != nil {
 			return false, err
 		}
 	}
@@ -174,6 +173,17 @@ func (d *drain) failUnstarted(ctx context.Context, set *setting, f *session.Fail
 	}
 	clean := context.WithoutCancel(ctx)
 	return firstError(d.failUnstartedTurn(clean, newTurn(d, set), f), cause)
+}
+
+// unready ends a turn whose boundary failed. What cannot be repaired by trying again is an answer to the prompts.
+func (d *drain) unready(ctx context.Context, promotion session.Delivery, s *session.Session, err error) error {
+	if b, ok := errors.AsType[*errBlocked](err); ok {
+		return d.halt(ctx, session.ReasonUnavailable, b)
+	}
+	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, fault.ErrInjected) {
+		return err
+	}
+	return d.stuck(ctx, promotion, s, err)
 }
 
 // stuck answers the eligible prompts with what keeps the location from working, e.g. a broken configuration.

@@ -31,6 +31,7 @@ type live struct {
 type item struct {
 	fragment session.Fragment // all but Offset and Delta
 	started  int64            // seq of the starting event
+	position int64            // and its position
 	text     []byte
 }
 
@@ -49,6 +50,7 @@ func (w *waiter) poke() {
 const (
 	maxRecent  = 64
 	maxNotices = 1024
+	maxOffsets = 1024 // before a reader's are pruned
 )
 
 func newHub() hub {
@@ -199,13 +201,13 @@ type offsets map[session.PartID]int
 
 const finished = math.MaxInt
 
-// fragments returns what the open items hold beyond the reader's offsets and advances these. Items that started after
-// cursor are left for later: their starting event comes first.
-func (l *live) fragments(cursor int64, o offsets) []session.Fragment {
+// fragments returns what the open items hold beyond the reader's offsets and advances these. Items whose start the
+// reader has not seen are left for later: their starting event comes first.
+func (l *live) fragments(seen func(*item) bool, o offsets) []session.Fragment {
 	var fs []session.Fragment
 	for _, it := range l.items {
 		from := o[it.fragment.PartID]
-		if it.started > cursor || len(it.text) <= from {
+		if !seen(it) || len(it.text) <= from {
 			continue
 		}
 		f := it.fragment
@@ -229,7 +231,7 @@ func opened(e session.Event) *item {
 	default:
 		return nil
 	}
-	return &item{fragment: f, started: e.Seq}
+	return &item{fragment: f, started: e.Seq, position: e.Position}
 }
 
 // closed returns the item that the event ends.

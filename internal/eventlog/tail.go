@@ -205,7 +205,9 @@ func (h *hub) current(id session.ID, cursor int64, o offsets, noticed int64) ([]
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	notices, noticed := h.unseen(noticed, func(n Notice) bool { return n.SessionID == id })
-	return h.live(id).fragments(cursor, o), notices, noticed
+	frags := h.live(id).fragments(func(it *item) bool { return it.started <= cursor }, o)
+	h.prune(o)
+	return frags, notices, noticed
 }
 
 // Feed yields what happens in all sessions: events with position > after, those that exist and those to come, in the
@@ -216,7 +218,7 @@ func (l *Log) Feed(ctx context.Context, after int64) iter.Seq2[Update, error] {
 		w := newWaiter()
 		noticed := l.hub.joinFeed(w)
 		defer l.hub.leaveFeed(w)
-		f := &feeder{log: l, cursor: after, noticed: noticed, offsets: offsets{}, cursors: map[session.ID]int64{}, yield: yield}
+		f := &feeder{log: l, cursor: after, noticed: noticed, offsets: offsets{}, yield: yield}
 		if !f.start(ctx) {
 			return
 		}
@@ -235,8 +237,8 @@ type feeder struct {
 	log     *Log
 	cursor  int64
 	noticed int64
+	live    bool // everything that existed at the start has been read
 	offsets offsets
-	cursors map[session.ID]int64 // newest seq yielded, of sessions with open items
 	yield   func(Update, error) bool
 }
 
@@ -283,7 +285,7 @@ func (f *feeder) round(ctx context.Context) bool {
 
 func (f *feeder) event(e session.Event) bool {
 	if part, frag, text := ended(e.Data); part != "" {
-		if from := f.offsets[part]; from < len(text) {
+		if from := f.offsets[part]; (f.live || from > 0) && from < len(text) {
 			frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
 			frag.Offset, frag.Delta = from, text[from:]
 			if !f.yield(Update{Fragment: &frag}, nil) {
@@ -293,12 +295,12 @@ func (f *feeder) event(e session.Event) bool {
 		f.offsets[part] = finished
 	}
 	f.cursor = e.Position
-	f.cursors[e.SessionID] = e.Seq
 	return f.yield(Update{Event: &e}, nil)
 }
 
 func (f *feeder) volatile() bool {
-	frags, notices, noticed := f.log.hub.volatile(f.cursors, f.offsets, f.noticed)
+	f.live = true
+	frags, notices, noticed := f.log.hub.volatile(f.cursor, f.offsets, f.noticed)
 	f.noticed = noticed
 	return yieldAll(f.yield, frags, notices)
 }
@@ -325,9 +327,12 @@ func (h *hub) behind(cursor int64) bool {
 	return h.position == 0 || h.position > cursor
 }
 
-// prune forgets the offsets of items that are open no more. An ended item is never asked for again once its ending
-// event was read, and a reader that has not read it yet gets the whole text with it.
+// prune forgets, now and then, the offsets of items that are open no more. An ended item is never asked for again once
+// its ending event was read, and a reader that has not read it yet gets the whole text with it. mu is held.
 func (h *hub) prune(o offsets) {
+	if len(o) < maxOffsets {
+		return
+	}
 	open := map[session.PartID]bool{}
 	for _, l := range h.sessions {
 		for _, it := range l.items {
@@ -348,25 +353,15 @@ func (h *hub) skip(o offsets) {
 	}
 }
 
-// volatile returns the fragments and notices that a feed reader has not seen. A session that the reader has no cursor
-// for was open before it came, so all its open items have started for it.
-func (h *hub) volatile(cursors map[session.ID]int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
+// volatile returns the fragments and notices that a feed reader has not seen.
+func (h *hub) volatile(cursor int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var fs []session.Fragment
-	for id, l := range h.sessions {
-		cursor, ok := cursors[id]
-		if !ok {
-			cursor = l.head
-		}
-		fs = append(fs, l.fragments(cursor, o)...)
+	for _, l := range h.sessions {
+		fs = append(fs, l.fragments(func(it *item) bool { return it.position <= cursor }, o)...)
 	}
-	if len(cursors) > 1024 {
-		maps.DeleteFunc(cursors, func(id session.ID, _ int64) bool { return h.sessions[id] == nil })
-	}
-	if len(o) > 4096 {
-		h.prune(o)
-	}
+	h.prune(o)
 	notices, noticed := h.unseen(noticed, func(Notice) bool { return true })
 	return fs, notices, noticed
 }

@@ -146,7 +146,8 @@ func cut(tx store.Tx, id session.ID, boundary session.MessageID) error {
 }
 
 // mark keeps the flag by which a restart finds sessions with work to do: set when work is promised, cleared when a
-// turn ends with nothing to follow, and cleared by failure and interruption, after which nothing continues by itself.
+// turn ends, well or badly, with nothing to follow, and cleared by a user's stop, after which nothing continues by
+// itself.
 func mark(tx store.Tx, e session.Event, a *session.Assistant) error {
 	switch d := e.Data.(type) {
 	case *session.PromptAdmitted:
@@ -157,12 +158,9 @@ func mark(tx store.Tx, e session.Event, a *session.Assistant) error {
 	case *session.Prompted, *session.StepStarted:
 		return tx.SetUnfinished(e.SessionID, true)
 	case *session.StepFailed:
-		if d.Error.Reason == session.ReasonInterrupted {
-			return nil // the process stopped, not the user: a restart goes on
-		}
-		return tx.SetUnfinished(e.SessionID, false)
+		return stopped(tx, e.SessionID, d.Error.Reason)
 	case *session.Interrupted:
-		return tx.SetUnfinished(e.SessionID, false)
+		return stopped(tx, e.SessionID, d.Error.Reason)
 	case *session.StepEnded:
 		if a != nil && Continues(a) {
 			return nil
@@ -170,6 +168,18 @@ func mark(tx store.Tx, e session.Event, a *session.Assistant) error {
 		return promised(tx, e.SessionID)
 	default:
 		return nil
+	}
+}
+
+// stopped is what the end of work for the reason means for a restart.
+func stopped(tx store.Tx, id session.ID, why session.Reason) error {
+	switch why {
+	case session.ReasonInterrupted: // the process stopped, not the user: a restart goes on
+		return nil
+	case session.ReasonAborted, session.ReasonDenied, session.ReasonBudget:
+		return tx.SetUnfinished(id, false)
+	default:
+		return promised(tx, id)
 	}
 }
 
@@ -187,10 +197,11 @@ func promised(tx store.Tx, id session.ID) error {
 	return tx.SetUnfinished(id, false)
 }
 
-// Continues reports whether a completed turn calls for another: it made local calls.
+// Continues reports whether a completed turn calls for another: it made local calls, and not with its last step.
 func Continues(a *session.Assistant) bool {
 	for _, t := range a.Tools() {
-		if t.Provider == nil || !t.Provider.Executed {
+		last := t.State.Error != nil && t.State.Error.Reason == session.ReasonSteps
+		if !last && (t.Provider == nil || !t.Provider.Executed) {
 			return true
 		}
 	}

@@ -141,26 +141,28 @@ func (a *Assistant) Apply(d EventData) bool {
 	case *TextStarted:
 		return a.add(e.PartID, &Text{Type: "text", ID: e.TextID, PartID: e.PartID, Time: &ItemTime{Created: at}})
 	case *TextEnded:
-		return change(a, e.PartID, func(t *Text) {
-			t.Text, t.Partial, t.Metadata = e.Text, e.Partial, e.ProviderMetadata
-			if t.Time != nil {
-				t.Time.Completed = at
-			}
-		})
+		t, ok := a.Item(e.PartID).(*Text)
+		if !ok || t.Time.over() {
+			return false
+		}
+		t.Text, t.Partial, t.Metadata = e.Text, e.Partial, e.ProviderMetadata
+		t.Time = t.Time.end(at)
+		return true
 	case *ReasoningStarted:
 		return a.add(e.PartID, &Reasoning{
 			Type: "reasoning", ID: e.ReasoningID, PartID: e.PartID, Metadata: e.ProviderMetadata, Time: &ItemTime{Created: at},
 		})
 	case *ReasoningEnded:
-		return change(a, e.PartID, func(r *Reasoning) {
-			r.Text, r.Partial = e.Text, e.Partial
-			if len(e.ProviderMetadata) > 0 {
-				r.Metadata = e.ProviderMetadata
-			}
-			if r.Time != nil {
-				r.Time.Completed = at
-			}
-		})
+		r, ok := a.Item(e.PartID).(*Reasoning)
+		if !ok || r.Time.over() {
+			return false
+		}
+		r.Text, r.Partial = e.Text, e.Partial
+		if len(e.ProviderMetadata) > 0 {
+			r.Metadata = e.ProviderMetadata
+		}
+		r.Time = r.Time.end(at)
+		return true
 	case *ToolInputStarted:
 		return a.add(e.PartID, &Tool{
 			Type: "tool", ID: e.CallID, PartID: e.PartID, Name: e.Name,
@@ -251,29 +253,44 @@ func (a *Assistant) fail(e *StepFailed) bool {
 	return true
 }
 
-// checkpoint makes an open item hold exactly the checkpointed prefix plus e.Text. A checkpoint that leaves a gap is
-// ignored; the item's end brings the whole value.
+// checkpoint makes an open item hold exactly the checkpointed prefix plus e.Text. A checkpoint that leaves a gap or
+// comes after the item's end is ignored; the end brings the whole value.
 func (a *Assistant) checkpoint(e *ItemCheckpointed) bool {
-	extend := func(s string) string {
-		if e.Offset > len(s) {
-			return s
+	extend := func(s string) (string, bool) {
+		if e.Offset < 0 || e.Offset > len(s) {
+			return s, false
 		}
-		return s[:e.Offset] + e.Text
+		return s[:e.Offset] + e.Text, true
 	}
+	ok := false
 	switch it := a.Item(e.PartID).(type) {
 	case *Text:
-		it.Text = extend(it.Text)
-	case *Reasoning:
-		it.Text = extend(it.Text)
-	case *Tool:
-		if it.State.Status != ToolPending {
-			return false
+		if !it.Time.over() {
+			it.Text, ok = extend(it.Text)
 		}
-		it.State.Input = quote(extend(it.RawInput()))
-	default:
-		return false
+	case *Reasoning:
+		if !it.Time.over() {
+			it.Text, ok = extend(it.Text)
+		}
+	case *Tool:
+		if it.State.Status == ToolPending {
+			var raw string
+			raw, ok = extend(it.RawInput())
+			it.State.Input = quote(raw)
+		}
 	}
-	return true
+	return ok
+}
+
+// over reports whether the item has ended. An item without a time, which older logs have, never has.
+func (t *ItemTime) over() bool { return t != nil && t.Completed != 0 }
+
+// end returns the time of an item that ends at at.
+func (t *ItemTime) end(at int64) *ItemTime {
+	if t == nil {
+		return nil
+	}
+	return &ItemTime{Created: t.Created, Completed: at}
 }
 
 // RawInput returns the argument text of a pending call, "" for one that is past it.
@@ -291,14 +308,6 @@ func (a *Assistant) add(id PartID, c Content) bool {
 	}
 	a.Content = append(a.Content, c)
 	return true
-}
-
-func change[T Content](a *Assistant, id PartID, f func(T)) bool {
-	it, ok := a.Item(id).(T)
-	if ok {
-		f(it)
-	}
-	return ok
 }
 
 // changeTool changes the call if it stands at from; "" is any status that is not settled.

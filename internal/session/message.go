@@ -144,6 +144,8 @@ const (
 	ReasonInvalidInput  Reason = "invalid-input"
 	ReasonUnknownTool   Reason = "unknown-tool"
 	ReasonDoomLoop      Reason = "doom-loop"
+	ReasonSteps         Reason = "steps"       // the agent's allowance of turns is used up; no turn follows
+	ReasonGivenUp       Reason = "given-up"    // the work took the process down too often
 	ReasonModel         Reason = "model"       // the model cannot be used: unknown, no key
 	ReasonUnavailable   Reason = "unavailable" // the location cannot work: broken configuration, missing directory
 )

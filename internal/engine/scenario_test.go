@@ -1,0 +1,503 @@
+package engine
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+var update = flag.Bool("update", false, "write what the scenarios show as what they must show")
+
+// TestScenarios plays every file of testdata/scenario. A file is a txtar: what the model says ("model"), what
+// surrounds it ("setup", optional), what is done ("do"), and what must come of it ("want"): after each thing done the
+// events that followed, and at the end what the model was asked. Time is fake. After each scenario the log is folded
+// anew and checked.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/scenario/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { playFile(t, file) })
+	}
+}
+
+func playFile(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := func(name string) *txtar.File {
+		for i := range archive.Files {
+			if archive.Files[i].Name == name {
+				return &archive.Files[i]
+			}
+		}
+		return &txtar.File{}
+	}
+	s := script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}}
+	if model := section("model").Data; len(model) > 0 {
+		if s, err = script.Parse(model); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got string
+	synctest.Test(t, func(t *testing.T) {
+		p := &player{t: t, w: newWorld(t, s), seen: map[session.ID]int64{}}
+		for line := range strings.Lines(string(section("setup").Data)) {
+			p.setup(strings.Fields(line))
+		}
+		p.w.start() // with the limits
+		p.play(string(section("do").Data))
+		got = p.finish()
+	})
+	if want := section("want"); string(want.Data) != got {
+		if !*update {
+			t.Errorf("-want +got:\n%s", cmp.Diff(strings.Split(string(want.Data), "\n"), strings.Split(got, "\n")))
+			return
+		}
+		if want.Name == "" {
+			archive.Files = append(archive.Files, txtar.File{Name: "want"})
+		}
+		section("want").Data = []byte(got)
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// player plays one scenario.
+type player struct {
+	t       *testing.T
+	w       *world
+	ids     labels
+	out     strings.Builder
+	seen    map[session.ID]int64
+	order   []session.ID
+	pending []func() // what to report of commands that were left running
+	damaged bool     // rows were changed behind the log's back
+}
+
+// setup understands
+//
+//	agent NAME [steps=N] [model=P/M] [deny=ACTION] [ask=ACTION] [skills=TEXT]
+//	limit NAME=N …
+//	source KEY VALUE [removable] [unreadable]
+//	rule ACTION RESOURCE EFFECT
+//	noagent NAME
+func (p *player) setup(f []string) {
+	if len(f) == 0 {
+		return
+	}
+	switch f[0] {
+	case "agent":
+		p.w.agents[f[1]] = p.agent(f[1], f[2:])
+	case "limit":
+		for _, kv := range f[1:] {
+			p.limit(kv)
+		}
+	case "source":
+		s := &source{key: f[1], value: f[2]}
+		for _, flag := range f[3:] {
+			s.removable = s.removable || flag == "removable"
+			s.unreadable = s.unreadable || flag == "unreadable"
+		}
+		p.w.sources = append(p.w.sources, s)
+	case "rule":
+		p.w.layers[0].Rules = append(p.w.layers[0].Rules, session.Rule{Action: f[1], Resource: f[2], Effect: session.Effect(f[3])})
+	default:
+		p.t.Fatalf("setup: %q", f)
+	}
+}
+
+func (p *player) agent(name string, options []string) session.Agent {
+	a := session.Agent{ID: name, Mode: session.ModePrimary, System: "You are " + name + "."}
+	for _, o := range options {
+		k, v, _ := strings.Cut(o, "=")
+		switch k {
+		case "steps":
+			a.Steps = p.number(v)
+		case "skills":
+			a.Description = v
+		case "model":
+			a.Model = modelRef(v)
+		case "deny", "ask":
+			a.Permissions = append(a.Permissions, session.Rule{Action: v, Resource: "*", Effect: session.Effect(k)})
+		default:
+			p.t.Fatalf("agent: %q", o)
+		}
+	}
+	return a
+}
+
+func modelRef(s string) *session.ModelRef {
+	provider, id, _ := strings.Cut(s, "/")
+	return &session.ModelRef{ProviderID: provider, ID: id}
+}
+
+func (p *player) number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
+}
+
+func (p *player) limit(kv string) {
+	k, v, _ := strings.Cut(kv, "=")
+	l := &p.w.limits
+	switch k {
+	case "turns":
+		l.Turns = p.number(v)
+	case "attempts":
+		l.Attempts = p.number(v)
+	case "pending":
+		l.Pending = p.number(v)
+	case "steers":
+		l.SteerBatch = p.number(v)
+	case "checkbytes":
+		l.CheckBytes = p.number(v)
+	case "calltools":
+		l.CallTools = p.number(v)
+	case "sessions":
+		l.Sessions = p.number(v)
+	default:
+		p.t.Fatalf("limit %q", kv)
+	}
+}
+
+// play does what the lines say, one after the other; after each, everything comes to rest before the next. What
+// follows a line that begins with "~" has no order of its own and is shown sorted, without seqs.
+func (p *player) play(do string) {
+	for line := range strings.Lines(do) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		fmt.Fprintf(&p.out, "> %s\n", line)
+		line, unordered := strings.CutPrefix(line, "~ ")
+		p.command(words(line))
+		synctest.Wait()
+		p.events(unordered)
+	}
+}
+
+// words splits at spaces outside of quotes.
+func words(line string) []string {
+	var out []string
+	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
+		if line[0] == '"' {
+			quoted, err := strconv.QuotedPrefix(line)
+			if err == nil {
+				s, _ := strconv.Unquote(quoted)
+				out, line = append(out, s), line[len(quoted):]
+				continue
+			}
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		out, line = append(out, word), rest
+	}
+	return out
+}
+
+// id returns the session that "@name" means and the words after it; the default is ses_a.
+func (p *player) id(f []string) (session.ID, []string) {
+	id := session.ID("ses_a")
+	if len(f) > 0 && strings.HasPrefix(f[0], "@") {
+		id, f = session.ID("ses_"+f[0][1:]), f[1:]
+	}
+	if !slices.Contains(p.order, id) {
+		p.order = append(p.order, id)
+		p.seen[id] = -1
+	}
+	return id, f
+}
+
+// command understands what the files of testdata/scenario do; see the cases.
+func (p *player) command(f []string) {
+	ctx, e := context.Background(), p.w.engine
+	id, args := p.id(f[1:])
+	switch f[0] {
+	case "create":
+		r := CreateRequest{ID: id, Location: session.Location{Directory: "/work"}, Title: "test"}
+		for _, o := range args {
+			k, v, _ := strings.Cut(o, "=")
+			switch k {
+			case "agent":
+				r.Agent = v
+			case "model":
+				r.Model = modelRef(v)
+			case "usd", "tokens", "wall", "turns":
+				r.Budget = p.budget(k, v)
+			}
+		}
+		_, err := e.Create(ctx, r)
+		p.report(err)
+	case "prompt": // [queue] [hold] [asks=POLICY] [id=MSG] TEXT
+		r := PromptRequest{SessionID: id, Prompt: session.Prompt{Text: args[len(args)-1]}}
+		for _, o := range args[:len(args)-1] {
+			k, v, _ := strings.Cut(o, "=")
+			switch k {
+			case "queue":
+				r.Delivery = session.Queue
+			case "hold":
+				r.Hold = true
+			case "asks":
+				r.Asks = session.AskPolicy(v)
+			case "id":
+				r.ID = session.MessageID(v)
+			}
+		}
+		in, err := e.Prompt(ctx, r)
+		if err == nil && r.ID != "" {
+			fmt.Fprintf(&p.out, "  receipt: admitted %d\n", in.AdmittedSeq)
+		}
+		p.report(err)
+	case "background": // resume | wait | interrupt: leave it running, report when it ends
+		p.background(f[1], id)
+	case "interrupt":
+		p.report(e.Interrupt(ctx, id))
+	case "resume":
+		p.report(e.Resume(ctx, id))
+	case "gate": // let one step of the model, or one tool, pass
+		select {
+		case p.w.player.Gates[args[0]] <- struct{}{}:
+		default:
+			p.report(fmt.Errorf("nobody waits at %s", args[0]))
+		}
+	case "release":
+		select {
+		case p.w.gates[args[0]] <- struct{}{}:
+		default:
+			p.report(fmt.Errorf("nobody waits at %s", args[0]))
+		}
+	case "sleep":
+		d, err := time.ParseDuration(args[0])
+		p.report(err)
+		time.Sleep(d)
+	case "reply": // N once|always|reject [MESSAGE]
+		p.reply(id, args)
+	case "asks":
+		rows, err := e.Asks(ctx, id)
+		p.report(err)
+		for _, a := range rows {
+			fmt.Fprintf(&p.out, "  pending %s %s %v\n", a.ID, a.Action, a.Resources)
+		}
+	case "agent":
+		p.report(e.SwitchAgent(ctx, id, args[0]))
+	case "model":
+		p.report(e.SwitchModel(ctx, id, *modelRef(args[0])))
+	case "withdraw":
+		p.report(e.Withdraw(ctx, id, session.MessageID(args[0])))
+	case "redirect":
+		p.report(e.Redirect(ctx, id, session.MessageID(args[0]), session.Delivery(args[1])))
+	case "edit":
+		p.report(e.EditInput(ctx, id, session.MessageID(args[0]), session.Prompt{Text: args[1]}))
+	case "reorder":
+		var ms []session.MessageID
+		for _, a := range args {
+			ms = append(ms, session.MessageID(a))
+		}
+		p.report(e.Reorder(ctx, id, ms))
+	case "budget":
+		k, v, _ := strings.Cut(args[0], "=")
+		p.report(e.SetBudget(ctx, id, p.budget(k, v)))
+	case "status":
+		s := e.Status(id)
+		fmt.Fprintf(&p.out, "  status %s attempt=%d\n", s.Type, s.Attempt)
+	case "drop-agent":
+		p.w.mu.Lock()
+		delete(p.w.agents, args[0])
+		p.w.mu.Unlock()
+	case "drop-model":
+		p.w.mu.Lock()
+		delete(p.w.models, args[0])
+		p.w.mu.Unlock()
+	case "source": // KEY VALUE | KEY gone | KEY unreadable | KEY readable
+		p.source(args)
+	case "snapshot": // damage what the epoch is compared with
+		p.damaged = true
+		err := p.w.store.Update(ctx, store.Durable, func(tx store.Tx) error {
+			ep, _, err := tx.Epoch(id)
+			if err != nil {
+				return err
+			}
+			ep.Snapshot = []byte(`{"core/date":7}`)
+			return tx.PutEpoch(id, *ep)
+		})
+		p.report(err)
+	case "break":
+		p.w.mu.Lock()
+		p.w.broken = session.Errorf(session.CodeInvalid, "cairn.json line 3: what is that?")
+		p.w.mu.Unlock()
+	case "mend":
+		p.w.mu.Lock()
+		p.w.broken = nil
+		p.w.mu.Unlock()
+	case "kill":
+		p.w.kill(false)
+	case "powercut":
+		p.w.kill(true)
+	case "shutdown":
+		p.w.close(p.t)
+		p.w.start()
+	case "recover":
+		p.report(p.w.engine.Recover(ctx))
+	case "effects":
+		fmt.Fprintf(&p.out, "  effects %v\n", p.w.effects)
+	default:
+		p.t.Fatalf("do: %q", f)
+	}
+}
+
+func (p *player) budget(k, v string) *session.Budget {
+	b := &session.Budget{}
+	switch k {
+	case "usd":
+		amount, err := session.ParseUSD(v)
+		p.report(err)
+		b.USD = amount
+	case "tokens":
+		b.Tokens = int64(p.number(v))
+	case "wall":
+		b.Wall = int64(p.number(v))
+	case "turns":
+		b.Turns = p.number(v)
+	}
+	return b
+}
+
+func (p *player) source(args []string) {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	for _, s := range p.w.sources {
+		if s.key != args[0] {
+			continue
+		}
+		switch args[1] {
+		case "gone":
+			s.gone = true
+		case "unreadable":
+			s.unreadable = true
+		case "readable":
+			s.unreadable = false
+		default:
+			s.value, s.gone = args[1], false
+		}
+		return
+	}
+	p.w.sources = append(p.w.sources, &source{key: args[0], value: args[1]})
+}
+
+func (p *player) reply(id session.ID, args []string) {
+	rows, err := p.w.engine.Asks(context.Background(), id)
+	p.report(err)
+	n := p.number(args[0]) - 1
+	if n >= len(rows) {
+		p.report(fmt.Errorf("there are %d asks", len(rows)))
+		return
+	}
+	message := ""
+	if len(args) > 2 {
+		message = args[2]
+	}
+	p.report(p.w.engine.Reply(context.Background(), id, rows[n].ID, session.Reply(args[1]), message))
+}
+
+func (p *player) background(what string, id session.ID) {
+	if f := strings.Fields(what); len(f) == 1 {
+		run := map[string]func(context.Context, session.ID) error{
+			"resume": p.w.engine.Resume, "wait": p.w.engine.Wait, "interrupt": p.w.engine.Interrupt,
+		}[what]
+		done := make(chan error, 1)
+		go func() { done <- run(context.Background(), id) }()
+		p.pending = append(p.pending, func() {
+			select {
+			case err := <-done:
+				fmt.Fprintf(&p.out, "  %s ended: %v\n", what, err)
+			default:
+				fmt.Fprintf(&p.out, "  %s still runs\n", what)
+			}
+		})
+	}
+}
+
+func (p *player) report(err error) {
+	if err != nil {
+		fmt.Fprintf(&p.out, "  error: %v\n", err)
+	}
+}
+
+// events shows what was appended since the last look.
+func (p *player) events(unordered bool) {
+	for _, id := range p.order {
+		err := p.w.store.View(context.Background(), func(r store.Reader) error {
+			rows, err := r.Events(id, p.seen[id], 0)
+			var lines []string
+			for _, row := range rows {
+				at := ""
+				if id != "ses_a" {
+					at = strings.TrimPrefix(string(id), "ses_") + ":"
+				}
+				lines = append(lines, fmt.Sprintf("  %s%s\n", at, traced(row)))
+				p.seen[id] = row.Seq
+			}
+			if unordered {
+				lines = sorted(lines)
+			}
+			p.out.WriteString(strings.Join(lines, ""))
+			return err
+		})
+		p.report(err)
+	}
+}
+
+// finish ends the process, shows what is left to show, and proves the log.
+func (p *player) finish() string {
+	for _, report := range p.pending {
+		report()
+	}
+	if active := p.w.engine.Active(); len(active) > 0 {
+		fmt.Fprintf(&p.out, "still at work: %v\n", active)
+	}
+	p.w.close(p.t)
+	p.events(false)
+	for i, r := range p.w.player.Requests() {
+		fmt.Fprintln(&p.out, asked(i+1, r))
+	}
+	if err := p.w.doubled(); err != nil {
+		p.t.Error(err)
+	}
+	if !p.damaged {
+		prove(p.t, p.w)
+	}
+	return p.ids.replace(p.out.String())
+}
+
+// sorted takes the seqs off the lines and sorts them.
+func sorted(lines []string) []string {
+	for i, line := range lines {
+		_, what, _ := strings.Cut(strings.TrimSpace(line), " ")
+		lines[i] = "  * " + what + "\n"
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+var _ llm.Model = (*script.Player)(nil)

@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// labels gives generated ids short names in order of their appearance, so that a trace reads the same every time.
+type labels struct {
+	names map[string]string
+	count map[string]int
+}
+
+var generated = regexp.MustCompile(`\b(msg|prt|per)_[0-9a-f]{12}[0-9A-Za-z]{14}`)
+
+func (l *labels) replace(s string) string {
+	return generated.ReplaceAllStringFunc(s, func(id string) string {
+		if name := l.names[id]; name != "" {
+			return name
+		}
+		if l.names == nil {
+			l.names, l.count = map[string]string{}, map[string]int{}
+		}
+		kind, _, _ := strings.Cut(id, "_")
+		l.count[kind]++
+		l.names[id] = fmt.Sprintf("%s%d", map[string]string{"msg": "m", "prt": "p", "per": "ask"}[kind], l.count[kind])
+		return l.names[id]
+	})
+}
+
+// traced is one event as a line: its kind without the common prefix, and what it says.
+func traced(row store.Row) string {
+	e, err := eventlog.Decode(row)
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s", e.Seq, strings.TrimPrefix(string(e.Data.Kind()), "session.next."))
+	var fields map[string]jsontext.Value
+	if err := json.Unmarshal(row.Data, &fields); err != nil {
+		return err.Error()
+	}
+	for _, name := range []string{
+		"messageID", "messageIDs", "assistantMessageID", "partID", "callID", "askID", "agent", "model", "title", "at", "delivery", "asks", "hold", "prompt",
+		"name", "tool", "input", "text", "offset", "partial", "summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata",
+		"finish", "cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
+	} {
+		v, ok := fields[name]
+		if text := brief(name, v); ok && text != "" {
+			fmt.Fprintf(&b, " %s", text)
+		}
+	}
+	if e.Private != nil && e.Private.Epoch != nil {
+		fmt.Fprintf(&b, " [epoch %d", e.Private.Epoch.Revision)
+		if base := e.Private.Epoch.Baseline; base != nil {
+			fmt.Fprintf(&b, " %q", *base)
+		}
+		b.WriteString("]")
+	}
+	if e.Private != nil && e.Private.Answer != nil {
+		fmt.Fprintf(&b, " [answer %s]", e.Private.Answer.Finish)
+	}
+	return b.String()
+}
+
+// brief shows one field of an event: short, and empty where it says nothing.
+func brief(name string, v jsontext.Value) string {
+	var s string
+	isText := json.Unmarshal(v, &s) == nil && v.Kind() == '"'
+	switch {
+	case len(v) == 0 || string(v) == "null" || string(v) == `{}` || string(v) == `""` || string(v) == `[]`:
+		return ""
+	case name == "model":
+		var m session.ModelRef
+		_ = json.Unmarshal(v, &m)
+		return m.String()
+	case name == "prompt":
+		var p session.Prompt
+		_ = json.Unmarshal(v, &p)
+		return fmt.Sprintf("%q", p.Text)
+	case name == "error":
+		var f struct {
+			Reason  string `json:"reason"`
+			Message string `json:"message"`
+		}
+		_ = json.Unmarshal(v, &f)
+		return fmt.Sprintf("%s(%q)", f.Reason, f.Message)
+	case name == "content":
+		var c []session.ToolContent
+		_ = json.Unmarshal(v, &c)
+		var texts []string
+		for _, item := range c {
+			texts = append(texts, item.Text+item.URI)
+		}
+		return fmt.Sprintf("%q", strings.Join(texts, "|"))
+	case name == "tokens":
+		var t session.Tokens
+		_ = json.Unmarshal(v, &t)
+		if t.Sum() == 0 {
+			return ""
+		}
+		return fmt.Sprintf("tokens=%d", t.Sum())
+	case name == "cost" && string(v) == "0":
+		return ""
+	case name == "provider":
+		var p session.CallProvider
+		_ = json.Unmarshal(v, &p)
+		if !p.Executed {
+			return ""
+		}
+		return "hosted"
+	case name == "ask":
+		var a session.PendingAsk
+		_ = json.Unmarshal(v, &a)
+		call := ""
+		if a.Source != nil {
+			call = " for " + a.Source.CallID
+		}
+		return fmt.Sprintf("%s %s %v%s agent=%s", a.ID, a.Action, a.Resources, call, a.Agent)
+	case name == "location":
+		var l session.Location
+		_ = json.Unmarshal(v, &l)
+		return l.Directory
+	case name == "text" || name == "message" || name == "title":
+		return fmt.Sprintf("%q", clip(s, 200))
+	case isText:
+		return s
+	case name == "offset" || name == "attempt" || name == "cost" || name == "hold" || name == "partial" || name == "at":
+		return name + "=" + string(v)
+	default:
+		return string(v)
+	}
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n] + "…"
+	}
+	return s
+}
+
+// asked is one request as lines.
+func asked(n int, r *llm.Request) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "request %d: model=%s system=%q", n, r.Model, r.System)
+	var names []string
+	for _, t := range r.Tools {
+		names = append(names, t.Name)
+	}
+	fmt.Fprintf(&b, " tools=%d", len(names))
+	if r.Choice.Mode != "" {
+		fmt.Fprintf(&b, " choice=%s", r.Choice.Mode)
+	}
+	for _, m := range r.Messages {
+		fmt.Fprintf(&b, "\n  %s", m.Role)
+		for _, p := range m.Parts {
+			b.WriteString(" " + part(p))
+		}
+	}
+	return b.String()
+}
+
+func part(p llm.Part) string {
+	switch p := p.(type) {
+	case llm.Text:
+		return fmt.Sprintf("%q%s", clip(p.Text, 200), opaqueOf(p.Metadata))
+	case llm.Reasoning:
+		return fmt.Sprintf("thinking(%q%s)", p.Text, opaqueOf(p.Metadata))
+	case llm.Media:
+		return fmt.Sprintf("media(%s, %d bytes)", p.MediaType, len(p.Data))
+	case llm.ToolCall:
+		hosted := ""
+		if p.Hosted {
+			hosted = " hosted"
+		}
+		return fmt.Sprintf("call(%s %s %s%s%s)", p.ID, p.Name, p.Input, hosted, opaqueOf(p.Metadata))
+	case llm.ToolResult:
+		var texts []string
+		for _, c := range p.Content {
+			texts = append(texts, part(c))
+		}
+		kind := "result"
+		if p.IsError {
+			kind = "error"
+		}
+		return fmt.Sprintf("%s(%s %s%s%s)", kind, p.ID, strings.Join(texts, " "), raw(p.Raw), opaqueOf(p.Metadata))
+	default:
+		return fmt.Sprintf("%T", p)
+	}
+}
+
+func opaqueOf(m llm.Metadata) string {
+	if len(m) == 0 {
+		return ""
+	}
+	var keys []string
+	for k, v := range m {
+		keys = append(keys, k+":"+string(v))
+	}
+	slices.Sort(keys)
+	return fmt.Sprintf(" opaque%v", keys)
+}
+
+func raw(v jsontext.Value) string {
+	if len(v) == 0 {
+		return ""
+	}
+	return " raw=" + string(v)
+}

@@ -1,0 +1,310 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// world is everything around an engine: a store that can lose power, a model that follows a script, tools whose
+// effects are counted, and surroundings that a test can change. Processes come and go in it.
+type world struct {
+	store  *storetest.Memory
+	player *script.Player
+	limits Limits
+
+	mu      sync.Mutex // guards the rest
+	agents  map[string]session.Agent
+	models  map[string]*Model
+	layers  []permission.Layer
+	sources []*source
+	tools   *tool.Registry
+	broken  error // what keeps the location from working
+	gates   map[string]chan struct{}
+	effects map[string]int // by token
+	began   []string       // calls that tools began, in order
+
+	*process
+}
+
+// process is one life of cairn.
+type process struct {
+	engine *Engine
+	log    *eventlog.Log
+}
+
+// source is a context source that a test moves.
+type source struct {
+	key, value       string
+	removable        bool
+	gone, unreadable bool
+}
+
+func newWorld(t testing.TB, s script.Script) *world {
+	t.Helper()
+	w := &world{
+		store: storetest.NewMemory(), player: script.New(s),
+		agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary, System: "You build."}},
+		models:  map[string]*Model{},
+		gates:   map[string]chan struct{}{},
+		effects: map[string]int{},
+		tools:   tool.NewRegistry(tool.Config{}),
+		layers:  []permission.Layer{{Name: "defaults", Rules: []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "edit", Resource: "*", Effect: session.Ask}}}},
+	}
+	w.player.Gates = map[string]chan struct{}{}
+	for _, name := range []string{"g1", "g2", "g3"} {
+		w.player.Gates[name] = make(chan struct{})
+		w.gates[name] = make(chan struct{})
+	}
+	for _, id := range []string{"one", "two"} {
+		w.models["test/"+id] = &Model{Ref: session.ModelRef{ID: id, ProviderID: "test"}, Client: w.player, APIName: id, Cost: price}
+	}
+	if _, err := w.tools.Register(w.testTools()...); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	return w
+}
+
+// price is one millionth of a dollar per token.
+func price(u llm.Usage) session.USD {
+	return session.USD(u.Input+u.Output) * session.Dollar / 1_000_000
+}
+
+// start begins a process on the store.
+func (w *world) start() {
+	ids := &session.IDs{}
+	log := eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
+	w.process = &process{log: log, engine: New(Config{Store: w.store, Log: log, IDs: ids, Locations: w, Limits: w.limits, Version: "test"})}
+}
+
+// kill ends the process as SIGKILL does: nothing that it still tries reaches the store. With power off, what was not
+// synced is gone too. The next process is started, not yet recovered.
+func (w *world) kill(power bool) {
+	old := w.process
+	next := w.store.Reopen()
+	old.engine.coordinator.cancel(errors.New("killed"))
+	if power {
+		next.Crash()
+	}
+	w.store = next
+	w.start()
+}
+
+// close ends the process in good order.
+func (w *world) close(t testing.TB) {
+	t.Helper()
+	if err := w.engine.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Scope implements Locations.
+func (w *world) Scope(_ context.Context, l session.Location) (*Scope, func(), error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken != nil {
+		return nil, nil, w.broken
+	}
+	agents := map[string]session.Agent{}
+	for name, a := range w.agents {
+		agents[name] = a
+	}
+	s := &Scope{
+		Location: l, ProjectID: "global", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
+		Context: w.context,
+	}
+	return s, func() {}, nil
+}
+
+// Resolve implements Models.
+func (w *world) Resolve(ref session.ModelRef, _ session.Agent) (*Model, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m, ok := w.models[ref.String()]
+	if !ok {
+		return nil, session.NotFound("model", ref.String(), "test/one", "test/two")
+	}
+	c := *m
+	return &c, nil
+}
+
+// Default implements Models.
+func (w *world) Default() (session.ModelRef, error) {
+	return session.ModelRef{ID: "one", ProviderID: "test"}, nil
+}
+
+func (w *world) context(_ context.Context, a session.Agent) (systemcontext.Context, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var c systemcontext.Context
+	for _, s := range w.sources {
+		if s.gone {
+			continue
+		}
+		spec := systemcontext.Spec[string]{
+			Key: s.key,
+			Load: func(context.Context) (string, bool) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				return s.value, !s.unreadable
+			},
+			Baseline: func(v string) string { return s.key + " is " + v },
+			Update:   func(_, v string) string { return s.key + " is now " + v },
+		}
+		if s.removable {
+			spec.Removal = func(string) string { return s.key + " is gone" }
+		}
+		c = append(c, systemcontext.Make(spec))
+	}
+	if a.Description != "" {
+		c = append(c, systemcontext.Make(systemcontext.Spec[string]{
+			Key:      "agent/skills",
+			Load:     func(context.Context) (string, bool) { return a.Description, true },
+			Baseline: func(v string) string { return "skills: " + v },
+			Update:   func(_, v string) string { return "skills are now " + v },
+			Removal:  func(string) string { return "no skills" },
+		}))
+	}
+	return c, nil
+}
+
+// testTool is a tool made of a function.
+type testTool struct {
+	def tool.Definition
+	run func(ctx context.Context, c tool.Call, in toolInput) (tool.Output, error)
+}
+
+type toolInput struct {
+	Text  string `json:"text"`
+	Path  string `json:"path"`
+	Token string `json:"token"`
+	For   string `json:"for"`
+	Gate  string `json:"gate"`
+}
+
+func (t *testTool) Definition() tool.Definition { return t.def }
+
+func (t *testTool) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
+	var in toolInput
+	if err := json.Unmarshal(c.Input, &in); err != nil {
+		return tool.Output{}, tool.Failf("bad input: %v", err)
+	}
+	return t.run(ctx, c, in)
+}
+
+func says(text string) (tool.Output, error) {
+	return tool.Output{Content: session.TextContent(text)}, nil
+}
+
+func (w *world) testTools() []tool.Tool {
+	make := func(name string, run func(context.Context, tool.Call, toolInput) (tool.Output, error)) tool.Tool {
+		return &testTool{tool.Definition{Name: name, Description: name, Schema: jsontext.Value(`{"type":"object"}`)}, run}
+	}
+	return []tool.Tool{
+		make("echo", func(_ context.Context, _ tool.Call, in toolInput) (tool.Output, error) { return says(in.Text) }),
+		make("slow", w.slow),
+		make("edit", w.edit),
+		make("write", w.write),
+		make("boom", func(context.Context, tool.Call, toolInput) (tool.Output, error) { panic("boom") }),
+		make("fails", func(context.Context, tool.Call, toolInput) (tool.Output, error) {
+			return tool.Output{}, tool.Failf("the disk is full")
+		}),
+		make("done", func(ctx context.Context, _ tool.Call, in toolInput) (tool.Output, error) {
+			<-ctx.Done() // finishes although it is stopped: what it did must be recorded
+			return says("finished all the same")
+		}),
+	}
+}
+
+// slow waits for a time or a gate, and stops when it is told to.
+func (w *world) slow(ctx context.Context, c tool.Call, in toolInput) (tool.Output, error) {
+	var gate chan struct{}
+	if in.Gate != "" {
+		gate = w.gates[in.Gate]
+	}
+	var timer <-chan time.Time
+	if in.For != "" {
+		d, err := time.ParseDuration(in.For)
+		if err != nil {
+			return tool.Output{}, tool.Failf("%v", err)
+		}
+		timer = time.After(d)
+	}
+	if gate == nil && timer == nil {
+		return says(in.Text)
+	}
+	select {
+	case <-ctx.Done():
+		return tool.Output{}, context.Cause(ctx)
+	case <-gate:
+	case <-timer:
+	}
+	return says(in.Text)
+}
+
+// edit asks first, then has an effect. It takes its time before each.
+func (w *world) edit(ctx context.Context, c tool.Call, in toolInput) (tool.Output, error) {
+	if _, err := w.slow(ctx, c, in); err != nil {
+		return tool.Output{}, err
+	}
+	err := c.Ask(ctx, tool.Request{Action: "edit", Resources: []string{in.Path}, Save: []string{"*"}})
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if _, err := w.slow(ctx, c, in); err != nil {
+		return tool.Output{}, err
+	}
+	w.effect(in.Token)
+	return says("edited " + in.Path)
+}
+
+// write has an effect at once and then takes its time.
+func (w *world) write(ctx context.Context, c tool.Call, in toolInput) (tool.Output, error) {
+	w.effect(in.Token)
+	if in.For != "" {
+		return w.slow(ctx, c, in)
+	}
+	return says("wrote " + in.Token)
+}
+
+func (w *world) effect(token string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.effects[token]++
+}
+
+func (w *world) doubled() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for token, n := range w.effects {
+		if n > 1 {
+			return fmt.Errorf("the effect %s happened %d times", token, n)
+		}
+	}
+	return nil
+}
+
+// rules puts the agent's own rules behind the first layer, the defaults.
+func (w *world) rules(a session.Agent) []permission.Layer {
+	first := min(1, len(w.layers))
+	ls := slices.Clone(w.layers[:first])
+	ls = append(ls, permission.Layer{Name: "agent", Source: a.ID, Rules: a.Permissions})
+	return append(ls, w.layers[first:]...)
+}
