@@ -1,0 +1,75 @@
+// Package host is the wiring: one process made of a store, a log, an engine and its surfaces, with one scope per
+// location; and the way to a process that has them already.
+//
+// One process at a time owns a data folder (sqlite.Lease). Every other cairn on the same folder is its client. An
+// owner that has finished its own work lets the work of its clients come to an end, refuses new work, and gives the
+// folder up; clients that were refused or cut off open again, and one of them becomes the owner.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
+)
+
+// Host implements cli.Host. The zero value is ready.
+type Host struct{}
+
+var _ cli.Host = Host{}
+
+// How long a command waits for an owner that is starting or stopping, and between two looks.
+const (
+	ownerWait = 30 * time.Second
+	firstLook = 5 * time.Millisecond
+	lastLook  = 100 * time.Millisecond
+)
+
+// Open implements cli.Host.
+func (h Host) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) {
+	dirs, err := config.Dirs(o.Env)
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, ownerWait)
+	defer cancel()
+	for look := firstLook; ; look = min(2*look, lastLook) {
+		lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{Version: o.Version})
+		if err == nil {
+			return h.become(ctx, lease, dirs, o)
+		}
+		held, ok := errors.AsType[*sqlite.Held](err)
+		if !ok {
+			return nil, fmt.Errorf("open %s: %w", dirs.Data, err)
+		}
+		if o.Record != "" || o.Replay != "" {
+			return nil, session.Errorf(session.CodeConflict, "recording and replay need a cairn of their own, and process %d owns %s; stop it, or set CAIRN_HOME to another directory", held.Owner.PID, dirs.Data)
+		}
+		if c, err := dial(ctx, held.Owner, o); err == nil {
+			return c, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, session.Errorf(session.CodeUnavailable, "%v, and it does not answer", held)
+		case <-time.After(look):
+		}
+	}
+}
+
+// Config implements cli.Host.
+func (h Host) Config(ctx context.Context, o cli.Options) (*config.Config, error) {
+	dirs, err := config.Dirs(o.Env)
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	pr, err := finder(dirs).Find(ctx, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return config.Load(ctx, config.Options{Directory: pr.Directory, Worktree: pr.Worktree, Dirs: dirs, Env: o.Env})
+}

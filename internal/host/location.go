@@ -1,0 +1,219 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/agent"
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/instruction"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/builtin"
+)
+
+// locations builds what a directory offers, keeps it while its configuration stays as it is, and forgets what was not
+// used for long. It implements engine.Locations and v2.Locations.
+type locations struct {
+	dirs     config.Directories
+	getenv   func(string) string
+	projects *project.Finder
+	models   *modelTable
+	outputs  *tool.Outputs
+	files    *builtin.Files
+	logger   *slog.Logger
+
+	mu     sync.Mutex // guards places
+	places map[string]*place
+}
+
+// place is one location as it was read.
+type place struct {
+	mu      sync.Mutex // guards the fields below; held while the place is built
+	config  *config.Config
+	project project.Project
+	agents  *agent.Set
+	scope   *engine.Scope
+	models  *locationModels
+	used    time.Time
+}
+
+const (
+	maxPlaces = 64
+	placeIdle = time.Hour
+)
+
+// Scope implements engine.Locations.
+func (l *locations) Scope(ctx context.Context, at session.Location) (*engine.Scope, func(), error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.scope, func() {}, nil
+}
+
+// place returns the location of a directory, built anew when its configuration changed.
+func (l *locations) place(ctx context.Context, dir string) (*place, error) {
+	if dir == "" {
+		return nil, session.Errorf(session.CodeInvalid, "the location names no directory").At("location.directory")
+	}
+	p := l.entry(dir)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used = time.Now()
+	if p.scope != nil && p.config.Fresh() && p.models.fresh() {
+		return p, l.stillThere(ctx, p)
+	}
+	return p, l.build(ctx, p, dir)
+}
+
+// entry returns the place's slot and drops slots that nobody used for long.
+func (l *locations) entry(dir string) *place {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.places[dir]; p != nil {
+		return p
+	}
+	for d, p := range l.places {
+		if p.mu.TryLock() {
+			idle := time.Since(p.used) > placeIdle || len(l.places) >= maxPlaces
+			p.mu.Unlock()
+			if idle {
+				delete(l.places, d)
+			}
+		}
+	}
+	p := &place{used: time.Now()}
+	l.places[dir] = p
+	return p
+}
+
+// stillThere fails when the directory is gone since the place was built.
+func (l *locations) stillThere(ctx context.Context, p *place) error {
+	_, err := l.projects.Find(ctx, p.project.Directory)
+	return err
+}
+
+func (l *locations) build(ctx context.Context, p *place, dir string) error {
+	pr, err := l.projects.Find(ctx, dir)
+	if err != nil {
+		return err
+	}
+	cfg, err := config.Load(ctx, config.Options{Directory: pr.Directory, Worktree: pr.Worktree, Dirs: l.dirs, Env: l.getenv})
+	if err != nil {
+		return err
+	}
+	options := agent.Options{Allowed: []string{l.outputs.Dir}}
+	agents := agent.New(cfg, options)
+	models, err := l.models.of(cfg)
+	if err != nil {
+		return err
+	}
+	registry, err := l.registry(cfg, pr, models)
+	if err != nil {
+		return err
+	}
+	sources, err := l.sources(cfg, pr)
+	if err != nil {
+		return err
+	}
+	byName := map[string]session.Agent{}
+	for _, a := range agents.List() {
+		byName[a.ID] = a
+	}
+	chosen, _ := agents.Default()
+	p.config, p.project, p.agents, p.models = cfg, pr, agents, models
+	p.scope = &engine.Scope{
+		Location: session.Location{Directory: pr.Directory}, ProjectID: pr.ID, Subpath: pr.Subpath,
+		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry,
+		Layers:  func(a session.Agent) []permission.Layer { return agents.Layers(a.ID) },
+		Context: func(ctx context.Context, _ session.Agent) (systemcontext.Context, error) { return sources.Load(ctx) },
+	}
+	return nil
+}
+
+func (l *locations) registry(cfg *config.Config, pr project.Project, models *locationModels) (*tool.Registry, error) {
+	limits := tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)}
+	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: limits, Log: l.logger})
+	_, err := r.Register(builtin.New(builtin.Config{
+		Directory: pr.Directory, Worktree: pr.Worktree, Shell: cfg.Shell, Deny: models.secretNames(),
+		Outputs: l.outputs, Limits: limits, Files: l.files, Log: l.logger,
+	})...)
+	return r, err
+}
+
+// sources registers what agents are told of the location: where it is, what day it is, its instruction files.
+func (l *locations) sources(cfg *config.Config, pr project.Project) (*systemcontext.Registry, error) {
+	r := &systemcontext.Registry{}
+	_, err := instruction.RegisterBuiltins(r, instruction.Environment{Directory: pr.Directory, Worktree: pr.Worktree}, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	_, err = instruction.Register(r, instruction.Options{
+		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home, Directory: pr.Directory, Worktree: pr.Worktree,
+		DisableProject: config.Switch(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: config.Switch(l.getenv, "DISABLE_CLAUDE_CODE"),
+		Configured: cfg.Instructions,
+	})
+	return r, err
+}
+
+// Location implements v2.Locations.
+func (l *locations) Location(ctx context.Context, at session.Location) (api.LocationInfo, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return api.LocationInfo{}, err
+	}
+	top := p.project.Worktree
+	if top == "" {
+		top = "/"
+	}
+	info := api.LocationInfo{Directory: p.project.Directory}
+	info.Project.ID, info.Project.Directory = p.project.ID, top
+	return info, nil
+}
+
+// Agents implements v2.Locations.
+func (l *locations) Agents(ctx context.Context, at session.Location) ([]session.Agent, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return p.agents.List(), nil
+}
+
+// Models implements v2.Locations.
+func (l *locations) Models(ctx context.Context, at session.Location) ([]api.Model, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return p.models.list()
+}
+
+// Providers implements v2.Locations.
+func (l *locations) Providers(ctx context.Context, at session.Location) ([]api.Provider, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return p.models.providers()
+}
+
+// Explain implements v2.Explainer.
+func (l *locations) Explain(ctx context.Context, at session.Location, key string) (jsontext.Value, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(p.config.Explain(key), json.Deterministic(true))
+}

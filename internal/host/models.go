@@ -1,0 +1,320 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// modelTable is what all locations share of models: credentials, connections, and the script that tests and demos
+// play (the file that CAIRN_SCRIPT names, as model cairn/script).
+type modelTable struct {
+	auth      *auth.Store
+	getenv    func(string) string
+	transport http.RoundTripper
+	version   string
+
+	mu     sync.Mutex // guards player
+	player *script.Player
+}
+
+// locationModels is what one configuration makes of the catalog. It implements engine.Models and never changes.
+type locationModels struct {
+	table   *modelTable
+	config  *config.Config
+	catalog *catalog.Catalog
+	stamp   time.Time // of the credentials' file
+}
+
+// outputCap is the most that a model is asked to say in one turn, whatever it could (seed 002).
+const outputCap = 32_000
+
+func (t *modelTable) of(cfg *config.Config) (*locationModels, error) {
+	m := &locationModels{table: t, config: cfg, stamp: t.stamp()}
+	c, err := catalog.New(m.overlay())
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "the configured models: %v", err)
+	}
+	m.catalog = c
+	return m, nil
+}
+
+// stamp tells one state of the credentials' file from another.
+func (t *modelTable) stamp() time.Time {
+	info, err := os.Stat(t.auth.Path())
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+func (m *locationModels) fresh() bool { return m.table.stamp().Equal(m.stamp) }
+
+func (m *locationModels) overlay() catalog.Overlay {
+	o := catalog.Overlay{
+		Providers: map[string]catalog.ProviderPatch{}, Enabled: m.config.EnabledProviders, Disabled: m.config.DisabledProviders,
+		Default: string(m.config.Model), Small: string(m.config.SmallModel),
+		HasKey: func(id string, env []string) bool { return m.key(id, env) != "" },
+	}
+	for id, p := range m.config.Provider {
+		patch := catalog.ProviderPatch{
+			Name: p.Name, Package: p.NPM, BaseURL: p.BaseURL(), Env: p.Env, Disabled: p.Disabled,
+			Whitelist: p.Whitelist, Blacklist: p.Blacklist, Headers: p.Options.Headers, Models: map[string]jsontext.Value{},
+		}
+		for name, model := range p.Models {
+			if raw, err := json.Marshal(model, json.Deterministic(true), json.OmitZeroStructFields(true)); err == nil {
+				patch.Models[name] = raw
+			}
+		}
+		o.Providers[id] = patch
+	}
+	return o
+}
+
+// key returns the provider's key: the configured one, the stored one, or one of the environment.
+func (m *locationModels) key(id string, env []string) string {
+	if s := m.config.Provider[id].Options.APIKey; !s.IsZero() {
+		return s.Reveal()
+	}
+	if c, ok, err := m.table.auth.Get(id, env...); err == nil && ok {
+		return c.Key.Reveal()
+	}
+	return ""
+}
+
+// secretNames are the variables that hold keys: no tool ever sees them.
+func (m *locationModels) secretNames() []string {
+	var names []string
+	for _, p := range m.catalog.Providers() {
+		names = append(names, p.Env...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Resolve implements engine.Models.
+func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine.Model, error) {
+	if ref.ProviderID == script.ProviderID {
+		return m.table.builtin(ref)
+	}
+	model, err := m.catalog.Model(ref.ProviderID, ref.ID)
+	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
+		return nil, session.NotFound("model", ref.String(), unknown.Nearest...).At("model")
+	}
+	if err != nil {
+		return nil, err
+	}
+	variant, ok := model.Variant(ref.Variant)
+	if !ok {
+		return nil, session.NotFound("variant", ref.Variant, variantNames(model)...).At("model.variant")
+	}
+	client, err := m.client(model)
+	if err != nil {
+		return nil, err
+	}
+	o := catalog.Partition(model.Request.Body, variant.Body, a.Request.Body)
+	if o.Generate.MaxTokens == 0 {
+		o.Generate.MaxTokens = int(min(model.Limit.Output, outputCap))
+	}
+	headers := maps.Clone(model.Request.Headers)
+	maps.Copy(headers, variant.Headers)
+	maps.Copy(headers, a.Request.Headers)
+	return &engine.Model{
+		Ref: ref, Client: client, APIName: model.API.ID, Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
+		Clocks: m.config.Clocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
+		Images: model.Reads("image"), Documents: model.Reads("pdf"),
+		Cost: func(u llm.Usage) session.USD { return session.USD(model.Cost(u)) },
+	}, nil
+}
+
+func variantNames(m catalog.Model) []string {
+	names := make([]string, len(m.Variants))
+	for i, v := range m.Variants {
+		names[i] = v.ID
+	}
+	return names
+}
+
+// client makes the model's connection to its vendor. Connections themselves are shared.
+func (m *locationModels) client(model catalog.Model) (llm.Model, error) {
+	if !spoken(model.API.Package) {
+		return nil, session.Errorf(session.CodeInvalid, "%s speaks a protocol that this cairn does not know yet (%s)", model.Name(), model.API.Package).At("model")
+	}
+	p, err := m.catalog.Provider(model.ProviderID)
+	if err != nil {
+		return nil, err
+	}
+	vendor, known := provider.Find(p.ID)
+	if !known {
+		vendor = provider.Compatible(p.ID, p.Name, model.API.URL) // a server that speaks OpenAI Chat
+	}
+	if own := m.config.Provider[p.ID].BaseURL(); own != "" {
+		vendor.BaseURL = own
+	}
+	client, err := provider.New(provider.Config{
+		Vendor: vendor, Key: m.key(p.ID, p.Env), Transport: m.table.transport, Headers: m.config.Provider[p.ID].Options.Headers,
+		Facts: provider.Facts{ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField},
+	})
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v (cairn auth login %s)", err, p.ID).At("model")
+	}
+	return client, nil
+}
+
+// spoken reports whether the protocol of an AI SDK package is one that package provider speaks: OpenAI Chat.
+func spoken(pkg string) bool {
+	switch pkg {
+	case "@ai-sdk/anthropic", "@ai-sdk/google", "@ai-sdk/google-vertex", "@ai-sdk/google-vertex/anthropic", "@ai-sdk/amazon-bedrock",
+		"@ai-sdk/cohere", "@ai-sdk/azure":
+		return false
+	default:
+		return true
+	}
+}
+
+// Default implements engine.Models: the configured model, else the newest usable one, else the offline guide.
+func (m *locationModels) Default() (session.ModelRef, error) {
+	if m.table.getenv(scriptVariable) != "" && m.config.Model == "" {
+		return session.ModelRef{ID: script.ScriptModel, ProviderID: script.ProviderID}, nil
+	}
+	if ref := m.config.Model.Ref(); ref != nil {
+		return *ref, nil
+	}
+	best, err := m.catalog.Default()
+	if err == nil && spoken(best.API.Package) {
+		return session.ModelRef{ID: best.ID, ProviderID: best.ProviderID}, nil
+	}
+	for _, model := range m.catalog.Available() {
+		if spoken(model.API.Package) && model.Capabilities.Tools {
+			return session.ModelRef{ID: model.ID, ProviderID: model.ProviderID}, nil
+		}
+	}
+	return session.ModelRef{ID: script.GuideModel, ProviderID: script.ProviderID}, nil
+}
+
+// scriptVariable names the script file of the model cairn/script.
+const scriptVariable = "CAIRN_SCRIPT"
+
+// builtin returns the models that need no provider.
+func (t *modelTable) builtin(ref session.ModelRef) (*engine.Model, error) {
+	switch ref.ID {
+	case script.GuideModel:
+		return &engine.Model{Ref: ref, Client: script.Guide{}, APIName: ref.ID}, nil
+	case script.ScriptModel:
+		player, err := t.script()
+		if err != nil {
+			return nil, err
+		}
+		return &engine.Model{Ref: ref, Client: player, APIName: ref.ID}, nil
+	default:
+		return nil, session.NotFound("model", ref.String(), script.ProviderID+"/"+script.GuideModel, script.ProviderID+"/"+script.ScriptModel).At("model")
+	}
+}
+
+func (t *modelTable) script() (*script.Player, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.player != nil {
+		return t.player, nil
+	}
+	file := t.getenv(scriptVariable)
+	if file == "" {
+		return nil, session.Errorf(session.CodeInvalid, "the model cairn/script plays a script file: set %s to its path", scriptVariable).At("model")
+	}
+	s, err := script.Load(filepath.Clean(file))
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "the script: %v", err).At("model")
+	}
+	t.player = script.New(s)
+	return t.player, nil
+}
+
+// list returns the models that can be used, for people and clients, without any secret.
+func (m *locationModels) list() ([]api.Model, error) {
+	var out []api.Model
+	for _, model := range m.catalog.Available() {
+		if !spoken(model.API.Package) {
+			continue
+		}
+		var wire api.Model
+		if err := recode(redacted(model), &wire); err != nil {
+			return nil, err
+		}
+		out = append(out, wire)
+	}
+	return append(out, guideModel()), nil
+}
+
+// redacted returns the model without what its requests carry: headers and options may hold keys.
+func redacted(m catalog.Model) catalog.Model {
+	m.Request.Headers = hidden(m.Request.Headers)
+	m.API.Settings = nil
+	return m
+}
+
+func hidden(headers map[string]string) map[string]string {
+	out := make(map[string]string, len(headers))
+	for name := range headers {
+		out[name] = "…"
+	}
+	return out
+}
+
+func guideModel() api.Model {
+	return api.Model{
+		ID: script.GuideModel, ProviderID: script.ProviderID, Name: "Offline guide (not a language model)",
+		API:          api.ModelAPI{ID: script.GuideModel, Type: "native"},
+		Capabilities: api.ModelCapabilities{Tools: true, Input: []string{"text"}, Output: []string{"text"}},
+		Request:      api.ModelRequestParts{Headers: map[string]string{}, Body: map[string]jsontext.Value{}},
+		Variants:     []api.ModelVariant{}, Cost: []api.ModelCost{}, Status: "active", Enabled: true,
+	}
+}
+
+func (m *locationModels) providers() ([]api.Provider, error) {
+	var out []api.Provider
+	for _, p := range m.catalog.Providers() {
+		if !p.Available || !spoken(p.API.Package) {
+			continue
+		}
+		p.Request.Headers, p.API.Settings = hidden(p.Request.Headers), nil
+		var wire api.Provider
+		if err := recode(p, &wire); err != nil {
+			return nil, err
+		}
+		out = append(out, wire)
+	}
+	var guide api.Provider
+	err := recode(catalog.Provider{
+		ID: script.ProviderID, Name: "cairn, offline", API: catalog.API{Type: "native", Settings: map[string]jsontext.Value{}},
+		Request: catalog.Request{Headers: map[string]string{}, Body: map[string]jsontext.Value{}},
+	}, &guide)
+	return append(out, guide), err
+}
+
+// recode turns a value into another with the same JSON.
+func recode(from, to any) error {
+	raw, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Errorf("encode %T: %w", from, err)
+	}
+	return json.Unmarshal(raw, to)
+}

@@ -1,0 +1,141 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/llm/replay"
+	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/builtin"
+)
+
+// owner is one process that owns a store: log, engine and surfaces around it.
+type owner struct {
+	dirs     config.Directories
+	lease    *sqlite.Lease
+	store    *sqlite.Store
+	engine   *engine.Engine
+	api      *v2.API
+	handler  http.Handler
+	recorder *replay.Recorder
+	logger   *slog.Logger
+}
+
+// own opens everything behind a lease, which it releases when it fails. Nothing runs yet: call recover once the
+// surfaces stand.
+func own(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (w *owner, err error) {
+	w = &owner{dirs: dirs, lease: lease, logger: logger(o.Env)}
+	defer func() {
+		if err != nil {
+			_ = w.release()
+		}
+	}()
+	user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: o.Env})
+	if err != nil {
+		return nil, err
+	}
+	transport, err := w.transport(o)
+	if err != nil {
+		return nil, err
+	}
+	if w.store, err = sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, Version: o.Version}); err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	ids := &session.IDs{}
+	log := eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
+	places := &locations{
+		dirs: dirs, getenv: o.Env, projects: &project.Finder{Cache: filepath.Join(dirs.Cache, "project")},
+		models:  &modelTable{auth: auth.New(dirs.Data, o.Env), getenv: o.Env, transport: transport, version: o.Version},
+		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids}, files: builtin.NewFiles(),
+		logger: w.logger, places: map[string]*place{},
+	}
+	w.engine = engine.New(engine.Config{
+		Store: w.store, Log: log, IDs: ids, Locations: places, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
+	})
+	w.api = v2.New(v2.Config{
+		Engine: w.engine, Store: w.store, Log: log, IDs: ids, Locations: places, Explainer: places, Directory: o.Dir,
+		Health: api.Health{Version: o.Version, PID: os.Getpid()}, Logger: w.logger,
+	})
+	w.handler = w.api.Handler()
+	return w, nil
+}
+
+// transport is how providers are reached: over the network, recorded, or from a recording.
+func (w *owner) transport(o cli.Options) (http.RoundTripper, error) {
+	switch {
+	case o.Replay != "":
+		p, err := replay.Open(o.Replay)
+		if err != nil {
+			return nil, session.Errorf(session.CodeInvalid, "%v", err).At("replay")
+		}
+		return p, nil
+	case o.Record != "":
+		w.recorder = replay.NewRecorder(o.Record, provider.NewTransport())
+		return w.recorder, nil
+	default:
+		return provider.NewTransport(), nil
+	}
+}
+
+func limits(l config.Limits) engine.Limits {
+	return engine.Limits{
+		Pending: int(l.Inbox), Sessions: int(l.Sessions), Tools: int(l.Tools), Turns: int(l.Turns), Attempts: int(l.Attempts),
+	}
+}
+
+// logger writes what operators need to know to standard error, from the level that CAIRN_LOG names.
+func logger(getenv func(string) string) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(config.Getenv(getenv, "LOG"))); err != nil {
+		level = slog.LevelError
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// recover goes on with what an earlier owner left.
+func (w *owner) recover(ctx context.Context) error {
+	if w.store.Degraded() != nil {
+		return nil
+	}
+	return w.engine.Recover(ctx)
+}
+
+// client returns a client of this very process.
+func (w *owner) client(dir string) *api.Client {
+	return &api.Client{HTTP: &http.Client{Transport: api.Local(w.handler)}, Base: "http://cairn.local", Directory: dir}
+}
+
+// close stops in order: work is cut so that the next owner can go on with it, streams end, the store closes, and only
+// then is the folder given up.
+func (w *owner) close(ctx context.Context) error {
+	err := w.engine.Close(ctx)
+	w.api.Close()
+	return errors.Join(err, w.release())
+}
+
+func (w *owner) release() error {
+	var errs []error
+	if w.recorder != nil {
+		errs = append(errs, w.recorder.Close())
+	}
+	if w.store != nil {
+		errs = append(errs, w.store.Close())
+	}
+	return errors.Join(append(errs, w.lease.Release())...)
+}

@@ -1,0 +1,19 @@
+// cairn runs durable coding-agent sessions. `go run . run "…"` works from a fresh clone.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/host"
+)
+
+func main() {
+	if err := fault.FromEnvironment(); err != nil {
+		fmt.Fprintln(os.Stderr, "cairn:", err)
+		os.Exit(2)
+	}
+	os.Exit(cli.Main(host.Host{}))
+}
