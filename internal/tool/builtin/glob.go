@@ -121,7 +121,7 @@ func findFiles(ctx context.Context, p place, pattern filePattern) ([]foundFile, 
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { _ = tree.root.Close() }()
+	defer tree.close()
 	tree.hidden = pattern.hidden
 	var mu sync.Mutex // guards found and total
 	var found []foundFile

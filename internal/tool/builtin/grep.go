@@ -152,7 +152,7 @@ func search(ctx context.Context, p place, q *query) ([]match, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	defer func() { _ = tree.root.Close() }()
+	defer tree.close()
 	tree.hidden = true
 	var mu sync.Mutex // guards all
 	var all []match
@@ -160,12 +160,12 @@ func search(ctx context.Context, p place, q *query) ([]match, bool, error) {
 		if !q.includes(rel) {
 			return nil
 		}
-		f, err := tree.open(rel)
+		f, size, err := tree.open(rel)
 		if err != nil {
 			return nil // gone, or not ours to read
 		}
 		defer func() { _ = f.Close() }()
-		found, err := q.scan(ctx, f, rel)
+		found, err := q.scan(ctx, f, scanned{rel, size})
 		if err != nil {
 			return err
 		}
@@ -185,12 +185,12 @@ func search(ctx context.Context, p place, q *query) ([]match, bool, error) {
 }
 
 func searchFile(ctx context.Context, p place, q *query) ([]match, bool, error) {
-	f, _, err := p.open()
+	f, info, err := p.open()
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { _ = f.Close() }()
-	found, err := q.scan(ctx, f, "")
+	found, err := q.scan(ctx, f, scanned{"", info.Size()})
 	if err != nil {
 		return nil, false, err
 	}

@@ -54,7 +54,7 @@ func (t *listTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	defer func() { _ = tree.root.Close() }()
+	defer tree.close()
 	tree.hidden = true
 	top := &listed{}
 	count, cut, err := tree.list(ctx, top)

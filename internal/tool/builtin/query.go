@@ -146,8 +146,14 @@ func ascii(p []byte) bool {
 
 func (q *query) includes(rel string) bool { return q.include == nil || q.include.matches(rel) }
 
+// scanned names what is scanned and says how long it is; 0 is not known.
+type scanned struct {
+	rel  string
+	size int64
+}
+
 // scan returns the matching lines of a file, at most one more than maxMatches. A binary file has none.
-func (q *query) scan(ctx context.Context, f *os.File, rel string) ([]match, error) {
+func (q *query) scan(ctx context.Context, f *os.File, what scanned) ([]match, error) {
 	held, ok := q.buffers.Get().(*[]byte)
 	if !ok {
 		return nil, nil
@@ -160,25 +166,33 @@ func (q *query) scan(ctx context.Context, f *os.File, rel string) ([]match, erro
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		read, err := io.ReadFull(f, buf[n:])
+		read, err := io.ReadAtLeast(f, buf[n:], wanted(len(buf)-n, what.size, first))
 		n += read
 		if first && badText(buf[:n]) {
 			return nil, nil
 		}
-		last := err != nil // the end, or as far as it can be read
+		last := err != nil || n < len(buf) // the end, or as far as it can be read
 		end := n
 		if !last {
 			if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
 				end = i + 1
 			}
 		}
-		found = q.lines(found, buf[:end], at{filepath.ToSlash(rel), line})
+		found = q.lines(found, buf[:end], at{filepath.ToSlash(what.rel), line})
 		if last || len(found) > maxMatches {
 			return found, nil
 		}
 		line += bytes.Count(buf[:end], []byte{'\n'})
 		n = copy(buf, buf[end:n])
 	}
+}
+
+// wanted is how much a read must bring: what there is room for, or all of a small file, which saves asking for its end.
+func wanted(room int, size int64, first bool) int {
+	if first && size > 0 && size < int64(room) {
+		return int(size)
+	}
+	return room
 }
 
 type at struct {

@@ -66,7 +66,7 @@ func FuzzQuery(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer func() { _ = file.Close() }()
-		found, err := q.scan(t.Context(), file, "f")
+		found, err := q.scan(t.Context(), file, scanned{rel: "f", size: int64(len(content))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,15 +20,16 @@ import (
 // from a fast walk by path, contents only through the handle.
 type tree struct {
 	root   *os.Root
-	dir    string // the real path of root
-	start  string // relative to root, with slashes; "." is root
-	hidden bool   // visit names that begin with a dot, too; .git never
+	handle *os.File // the same directory
+	dir    string   // the real path of root
+	start  string   // relative to root, with slashes; "." is root
+	hidden bool     // visit names that begin with a dot, too; .git never
 }
 
 // errEnough ends a walk without being an error.
 var errEnough = errors.New("enough")
 
-// grow opens the tree at the place. Outside, ignore files above the place do not count. The caller closes root.
+// grow opens the tree at the place. Outside, ignore files above the place do not count. The caller closes it.
 func (p place) grow() (*tree, error) {
 	dir, start := p.root, p.rel
 	if !p.inside() {
@@ -43,7 +44,16 @@ func (p place) grow() (*tree, error) {
 	if err != nil {
 		return nil, openFailure(dir, err)
 	}
-	return &tree{root: root, dir: dir, start: start}, nil
+	handle, err := root.Open(".")
+	if err != nil {
+		return nil, closing(root, openFailure(dir, err))
+	}
+	return &tree{root: root, handle: handle, dir: dir, start: start}, nil
+}
+
+func (t *tree) close() {
+	_ = t.handle.Close()
+	_ = t.root.Close()
 }
 
 // rules returns the ignore rules that hold in the directory where the tree starts.
@@ -114,9 +124,31 @@ func (t *tree) fromStart(rel string) string {
 	return strings.TrimPrefix(rel, t.start+"/")
 }
 
-// open opens a visited file through the handle. It follows no link out of the root and waits for no pipe.
-func (t *tree) open(rel string) (*os.File, error) {
-	return openPlain(t.root, filepath.FromSlash(path.Join(t.start, rel)))
+// open opens a visited file through the handle, with its size. It follows no link out of the root and waits for no
+// pipe.
+func (t *tree) open(rel string) (*os.File, int64, error) {
+	name := filepath.FromSlash(path.Join(t.start, rel))
+	f, ok, err := openBeneath(t.handle, name)
+	if !ok {
+		f, err = t.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return regular(f)
+}
+
+// regular returns f and its size, or closes what is not a regular file.
+func regular(f *os.File) (*os.File, int64, error) {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = tool.Failf("%s is not a regular file.", f.Name())
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
 }
 
 // openPlain opens what is a regular file now.
@@ -125,10 +157,6 @@ func openPlain(root *os.Root, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		_ = f.Close()
-		return nil, tool.Failf("%s is not a regular file.", name)
-	}
-	return f, nil
+	f, _, err = regular(f)
+	return f, err
 }
