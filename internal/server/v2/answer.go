@@ -41,6 +41,23 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) error {
 	return nil
 }
 
+// Fail answers with the error as every operation does: for those who decide before the operations are reached.
+func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) { a.fail(w, r, err) }
+
+// Unauthorized is the error for callers that are nobody.
+func Unauthorized(message string) error {
+	e := session.Errorf(session.CodeDenied, "%s", message)
+	e.Kind = api.KindAuth
+	return e
+}
+
+// Unsupported is the error for bodies that are not declared as JSON.
+func Unsupported(got string) error {
+	e := session.Errorf(session.CodeInvalid, "the body must be sent as application/json, got %q", clip(got, 100))
+	e.Kind = api.KindMedia
+	return e
+}
+
 // fail tells the error. Words of errors that are not ours go to the log only, under a ref that the answer names.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := known(err)

@@ -113,6 +113,9 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	defer end()
 	ctx, s := sse.Open(ctx, w)
 	defer s.Close()
+	if r.Method == http.MethodHead {
+		return nil
+	}
 	all, live := full(r), r.URL.Query().Get("live") == "1"
 	for u, err := range a.log.Follow(ctx, sessionOf(r), after) {
 		if err == nil {

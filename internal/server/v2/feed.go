@@ -41,6 +41,9 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	defer end()
 	ctx, f.stream = sse.Open(ctx, w)
 	defer f.stream.Close()
+	if r.Method == http.MethodHead {
+		return nil
+	}
 	err = send(f.stream, "", frame{id: a.ids.New(session.PrefixEvent), kind: "server.connected", data: jsontext.Value("{}")}, false)
 	for u, failed := range a.log.Feed(ctx, after) {
 		if err = failed; err == nil {

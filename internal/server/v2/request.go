@@ -16,7 +16,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -50,15 +49,13 @@ func checkMedia(r *http.Request) error {
 	if err == nil && kind == "application/json" {
 		return nil
 	}
-	e := session.Errorf(session.CodeInvalid, "the body must be sent as application/json, got %q", r.Header.Get("Content-Type"))
-	e.Kind = api.KindMedia
-	return e
+	return Unsupported(r.Header.Get("Content-Type"))
 }
 
 // decode reads the body into a T. Unknown members are ignored, as OpenCode does; duplicate ones are refused.
 func decode[T any](r *http.Request) (T, error) {
 	var out T
-	body, err := io.ReadAll(r.Body)
+	body, err := readBody(r)
 	if err != nil {
 		return out, unread(err)
 	}
@@ -72,6 +69,17 @@ func decode[T any](r *http.Request) (T, error) {
 		return out, malformed(err)
 	}
 	return out, nil
+}
+
+// readBody reads a body of known length into one piece of memory.
+func readBody(r *http.Request) ([]byte, error) {
+	const most = 64 << 20 // what a length may make us reserve; the stages before allow less
+	if r.ContentLength <= 0 || r.ContentLength > most {
+		return io.ReadAll(r.Body)
+	}
+	b := make([]byte, r.ContentLength)
+	_, err := io.ReadFull(r.Body, b)
+	return b, err
 }
 
 func unread(err error) error {

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// auth lets through who is known: by credentials, or by the kernel (spec/guarantees S1, S6).
+func (s *Server) auth(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	p := peerOf(r)
+	if err := s.admit(r, p); err != nil {
+		if e, ok := err.(*session.Error); ok && e.Kind != "" { //nolint:errorlint // ours, never wrapped
+			w.Header().Set("WWW-Authenticate", `Basic realm="Secure Area"`)
+		}
+		s.config.V2.Fail(w, r, err)
+		return
+	}
+	next.ServeHTTP(w, r)
+}
+
+var (
+	errTool = session.Errorf(session.CodeDenied, "requests from a tool's own processes are refused: an agent cannot act as its user")
+	errUser = session.Errorf(session.CodeDenied, "the socket belongs to another user")
+)
+
+func (s *Server) admit(r *http.Request, p *peer) error {
+	given, err := s.credentials(r)
+	switch {
+	case err != nil:
+		return s.guessed(r.Context(), err)
+	case p.unix && !p.sameUser:
+		return errUser
+	case given || p.unix || (s.config.OpenLocal && s.config.Password == "" && p.loopback && !browser(r)):
+		if s.peers.tool(p) {
+			return errTool
+		}
+		return nil
+	case s.config.Password != "" || !p.loopback || browser(r):
+		return v2.Unauthorized("Authentication required")
+	default:
+		return s.local(p)
+	}
+}
+
+// local decides about a loopback caller without credentials: only a process of the same user, and none of a tool's.
+func (s *Server) local(p *peer) error {
+	switch s.peers.who(p) {
+	case ours:
+		return nil
+	case oursTool:
+		return errTool
+	default:
+		return v2.Unauthorized("Authentication required: the kernel does not say that this is the server's own user; " +
+			"send the secret of the server.json file, or start the server with --open-local")
+	}
+}
+
+// credentials reports whether the request has good ones; bad ones are an error.
+func (s *Server) credentials(r *http.Request) (given bool, err error) {
+	bad := v2.Unauthorized("The credentials are wrong")
+	values := r.Header.Values("Authorization")
+	if len(values) > 1 {
+		return false, bad
+	}
+	if len(values) == 1 {
+		kind, value, _ := strings.Cut(values[0], " ")
+		switch strings.ToLower(kind) {
+		case "bearer":
+			if same(sha256.Sum256([]byte(value)), s.secret) {
+				return true, nil
+			}
+		case "basic":
+			if s.basic(value) {
+				return true, nil
+			}
+		}
+		return false, bad
+	}
+	if token := r.URL.Query()["auth_token"]; len(token) > 0 {
+		if len(token) == 1 && s.basic(token[0]) {
+			return true, nil
+		}
+		return false, bad
+	}
+	return false, nil
+}
+
+// basic compares base64 of user:password. Without a configured password nothing fits.
+func (s *Server) basic(encoded string) bool {
+	plain, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || s.config.Password == "" {
+		return false
+	}
+	user, password, _ := strings.Cut(string(plain), ":")
+	okUser := same(sha256.Sum256([]byte(user)), sha256.Sum256([]byte(s.config.User)))
+	okPassword := same(sha256.Sum256([]byte(password)), sha256.Sum256([]byte(s.config.Password)))
+	return okUser && okPassword
+}
+
+// same takes as long for every pair, and the sums hide the lengths.
+func same(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
+
+// guessed slows down who tries credentials: five a second are answered at once.
+func (s *Server) guessed(ctx context.Context, err error) error {
+	wait := s.guesses.next(time.Now())
+	switch {
+	case wait > maxGuessWait:
+		return session.Errorf(session.CodeTooMany, "too many wrong credentials; wait a little")
+	case wait > 0:
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	return err
+}
+
+const (
+	guessEvery   = 200 * time.Millisecond
+	guessBurst   = 5
+	maxGuessWait = 5 * time.Second
+)
+
+// limiter hands out slots at a steady rate after a burst.
+type limiter struct {
+	mu   sync.Mutex // guards slot
+	slot time.Time  // when the next one is due
+}
+
+// next returns how long to wait for a slot. One that would take too long is not taken.
+func (l *limiter) next(now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if oldest := now.Add(-guessBurst * guessEvery); l.slot.Before(oldest) {
+		l.slot = oldest
+	}
+	wait := l.slot.Add(guessEvery).Sub(now)
+	if wait > maxGuessWait {
+		return wait
+	}
+	l.slot = l.slot.Add(guessEvery)
+	return max(wait, 0)
+}

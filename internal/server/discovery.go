@@ -1,0 +1,159 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// DiscoveryFile is the name of the file, in the data directory, by which our own clients find a running server.
+const DiscoveryFile = "server.json"
+
+const secretFile = "server.secret"
+
+// Discovery is what a client needs to reach the server of a data directory. The file is readable by its owner only.
+type Discovery struct {
+	PID     int    `json:"pid"`
+	Version string `json:"version"`
+	Socket  string `json:"socket,omitzero"`
+	URL     string `json:"url,omitzero"`
+	Secret  string `json:"secret"`
+	Started int64  `json:"started"` // milliseconds
+}
+
+// Discover reads the file. It is fs.ErrNotExist if no server said that it runs; whether it still does is for the caller
+// to try.
+func Discover(dataDir string) (Discovery, error) {
+	b, err := readPrivate(filepath.Join(dataDir, DiscoveryFile))
+	if err != nil {
+		return Discovery{}, err
+	}
+	var d Discovery
+	if err := json.Unmarshal(b, &d, jsontext.AllowDuplicateNames(true)); err != nil {
+		return d, fmt.Errorf("%s is damaged: remove it and start the server again", filepath.Join(dataDir, DiscoveryFile))
+	}
+	return d, nil
+}
+
+// Announce writes the file, whole or not at all.
+func Announce(dataDir string, d Discovery) error {
+	b, err := json.Marshal(d, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", DiscoveryFile, err)
+	}
+	return writePrivate(filepath.Join(dataDir, DiscoveryFile), b)
+}
+
+// Withdraw removes the file if it is still the one that this process announced.
+func Withdraw(dataDir string, pid int) error {
+	d, err := Discover(dataDir)
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && d.PID != pid) {
+		return nil
+	}
+	if err := os.Remove(filepath.Join(dataDir, DiscoveryFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", DiscoveryFile, err)
+	}
+	return nil
+}
+
+// LoadSecret returns the secret of the install, 256 random bits as hex. The first call makes it; of several processes
+// that do, one wins.
+func LoadSecret(dataDir string) (string, error) {
+	path := filepath.Join(dataDir, secretFile)
+	for range 3 {
+		b, err := readPrivate(path)
+		if err == nil {
+			if s := strings.TrimSpace(string(b)); len(s) >= 64 {
+				return s, nil
+			}
+			return "", fmt.Errorf("%s is damaged: remove it and start the server again", path)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if err := makeSecret(path); err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("%s appears and disappears", path)
+}
+
+// makeSecret links a complete file into place, unless there is one.
+func makeSecret(path string) error {
+	if err := privateDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails
+	temp := path + "." + hex.EncodeToString(b[:4])
+	if err := writeNew(temp, []byte(hex.EncodeToString(b[:])+"\n")); err != nil {
+		return err
+	}
+	defer os.Remove(temp)
+	return os.Link(temp, path)
+}
+
+// maxPrivate bounds the files of this package.
+const maxPrivate = 64 << 10
+
+// readPrivate reads a file that nobody else can have written or read. It follows no link.
+func readPrivate(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || !ownedByUs(info) || exposed(info) {
+		return nil, fmt.Errorf("%s must be a file of yours with mode 0600", path)
+	}
+	return io.ReadAll(io.LimitReader(f, maxPrivate))
+}
+
+// writePrivate replaces the file in one step.
+func writePrivate(path string, b []byte) error {
+	if err := privateDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	var r [4]byte
+	_, _ = rand.Read(r[:]) // never fails
+	temp := path + "." + hex.EncodeToString(r[:])
+	if err := writeNew(temp, b); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		_ = os.Remove(temp)
+		return err
+	}
+	return nil
+}
+
+func writeNew(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = os.Remove(path)
+	}
+	return err
+}

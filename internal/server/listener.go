@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// maxSocket is what all systems take as the path of a unix socket.
+const maxSocket = 100
+
+// SocketPath returns where the socket of a data directory is: in it, or, when that path is too long for a socket, in a
+// directory of ours among the temporary files.
+func SocketPath(dataDir string) string {
+	p := filepath.Join(dataDir, "server.sock")
+	if len(p) <= maxSocket {
+		return p
+	}
+	sum := sha256.Sum256([]byte(p))
+	return filepath.Join(os.TempDir(), "cairn-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:8])+".sock")
+}
+
+// listenUnix opens the socket in a directory that only our user can enter. A socket that nobody listens on any more is
+// replaced.
+func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+	if len(path) > maxSocket {
+		return nil, session.Errorf(session.CodeInvalid, "the socket's path has %d bytes, the limit is %d: %s", len(path), maxSocket, path)
+	}
+	if err := privateDir(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	if c, err := d.DialContext(ctx, "unix", path); err == nil {
+		_ = c.Close()
+		return nil, session.Errorf(session.CodeConflict, "another cairn listens on %s already", path)
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket == 0 {
+		return nil, session.Errorf(session.CodeConflict, "%s exists and is no socket", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, session.Errorf(session.CodeUnavailable, "the old socket %s cannot be removed", path).Because(err)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, session.Errorf(session.CodeUnavailable, "cannot listen on the socket %s", path).Because(err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close()
+		return nil, session.Errorf(session.CodeUnavailable, "cannot protect the socket %s", path).Because(err)
+	}
+	return l, nil
+}
+
+// privateDir makes the directory for our user alone, and refuses one that others own or may enter.
+func privateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return session.Errorf(session.CodeUnavailable, "cannot make the directory %s", dir).Because(err)
+	}
+	info, err := os.Lstat(dir)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		info, err = os.Stat(dir)
+	}
+	if err != nil {
+		return session.Errorf(session.CodeUnavailable, "cannot look at the directory %s", dir).Because(err)
+	}
+	if !ownedByUs(info) {
+		return session.Errorf(session.CodeInvalid, "the directory %s belongs to another user", dir)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(dir, info.Mode().Perm()&0o700); err != nil {
+			return session.Errorf(session.CodeInvalid, "the directory %s is open to other users; chmod 700 it", dir).Because(err)
+		}
+	}
+	return nil
+}
+
+// limited is a listener with a bound on open connections, which several listeners share. Those beyond it are closed at
+// once, so that whoever is connected goes on.
+type limited struct {
+	net.Listener
+	slots chan struct{}
+}
+
+// Accept returns the next connection for which there is room.
+func (l *limited) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case l.slots <- struct{}{}:
+			return &counted{Conn: c, slots: l.slots}, nil
+		default:
+			_ = c.Close()
+		}
+	}
+}
+
+// counted gives its slot back when it is closed.
+type counted struct {
+	net.Conn
+	slots chan struct{}
+	once  sync.Once
+}
+
+// Close closes the connection.
+func (c *counted) Close() error {
+	defer c.once.Do(func() { <-c.slots })
+	return c.Conn.Close()
+}

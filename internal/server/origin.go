@@ -1,0 +1,134 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// origins is from where requests may come. All comparisons are exact: no prefix, no case, no wildcard.
+type origins struct {
+	hosts    []string // values of Host over TCP
+	sockets  []string // values of Host over the unix socket
+	pages    []string // values of Origin
+	protect  *http.CrossOriginProtection
+	anyLocal bool // bound to an address of other machines: the address itself is a name too
+}
+
+func newOrigins(c Config, port int) (*origins, error) {
+	o := &origins{
+		sockets: []string{"localhost", "cairn", "127.0.0.1"}, pages: slices.Clone(c.Origins), protect: http.NewCrossOriginProtection(),
+		anyLocal: !loopback(c.Hostname),
+	}
+	p := strconv.Itoa(port)
+	for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
+		o.hosts = append(o.hosts, net.JoinHostPort(name, p))
+	}
+	if ip := net.ParseIP(c.Hostname); c.Hostname != "localhost" && (ip == nil || !ip.IsUnspecified()) {
+		o.hosts = append(o.hosts, net.JoinHostPort(c.Hostname, p))
+	}
+	o.hosts = append(o.hosts, c.Hosts...)
+	if port != 0 {
+		for _, h := range o.hosts {
+			o.pages = append(o.pages, "http://"+h)
+		}
+	}
+	for _, page := range o.pages {
+		u, err := url.Parse(page)
+		if err != nil || u.Host == "" || u.Path != "" {
+			return nil, session.Errorf(session.CodeInvalid, "%q is not an origin; write it like https://app.example.com", page).At("origins")
+		}
+		if err := o.protect.AddTrustedOrigin(page); err != nil {
+			return nil, fmt.Errorf("origin %s: %w", page, err)
+		}
+	}
+	return o, nil
+}
+
+// host refuses requests that were not meant for us: what a name that an attacker's DNS rebinds asks for.
+func (s *Server) host(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	o := s.origins
+	var ok bool
+	switch {
+	case r.URL.Host != "": // a request to a proxy, or one that wants to be taken for another
+	case peerOf(r).unix:
+		name := r.Host
+		if h, _, err := net.SplitHostPort(r.Host); err == nil {
+			name = h
+		}
+		ok = slices.Contains(o.sockets, name)
+	default:
+		ok = slices.Contains(o.hosts, r.Host) || (o.anyLocal && r.Host == localAddr(r))
+	}
+	if !ok {
+		s.config.V2.Fail(w, r, session.Errorf(session.CodeDenied, "this server is not %s", clip(r.Host, 100)))
+		return
+	}
+	next.ServeHTTP(w, r)
+}
+
+func localAddr(r *http.Request) string {
+	if a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return a.String()
+	}
+	return "\x00" // no Host is this
+}
+
+// origin refuses what pages of others make a browser send, whatever the method, and answers the preflights of ours.
+func (s *Server) origin(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	page, listed := s.origins.page(r)
+	switch {
+	case !listed, s.origins.protect.Check(r) != nil:
+		s.config.V2.Fail(w, r, session.Errorf(session.CodeDenied, "pages of this origin may not call; add it to the server's origins if you trust it"))
+		return
+	case page == "":
+	default:
+		w.Header().Set("Access-Control-Allow-Origin", page)
+	}
+	if page != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+		h := w.Header()
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD, PUT, PATCH, POST, DELETE")
+		h.Set("Access-Control-Allow-Headers", "authorization, content-type, last-event-id, x-opencode-directory, x-opencode-workspace")
+		h.Set("Access-Control-Max-Age", "600")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	next.ServeHTTP(w, r)
+}
+
+// page returns the Origin, "" if there is none, and whether requests may come from there. A browser that does not name
+// the origin must say that the request is the user's own.
+func (o *origins) page(r *http.Request) (string, bool) {
+	switch values := r.Header.Values("Origin"); len(values) {
+	case 0:
+		site := r.Header.Get("Sec-Fetch-Site")
+		return "", site == "" || site == "none" || site == "same-origin"
+	case 1:
+		return values[0], slices.Contains(o.pages, values[0])
+	default:
+		return "", false
+	}
+}
+
+// browser reports whether the request bears the marks of one.
+func browser(r *http.Request) bool {
+	for name := range r.Header {
+		if name == "Origin" || strings.HasPrefix(name, "Sec-Fetch-") {
+			return true
+		}
+	}
+	return false
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

@@ -1,0 +1,20 @@
+//go:build unix
+
+package server
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// noFollow makes opening a symbolic link an error.
+const noFollow = syscall.O_NOFOLLOW
+
+func ownedByUs(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Getuid()
+}
+
+// exposed reports whether other users may read or write the file.
+func exposed(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }

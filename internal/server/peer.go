@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// peer is who holds the other end of a connection.
+type peer struct {
+	unix     bool
+	sameUser bool // with unix: by the kernel's word, or by the mode of the socket where it has none
+	pid      int  // with unix: of who connected; 0 unknown
+	loopback bool
+	local    net.Addr
+	remote   net.Addr
+
+	once    sync.Once // guards verdict: it takes a look at every process, so one per connection
+	verdict identity
+}
+
+// identity is what the kernel says about a loopback peer.
+type identity int
+
+const (
+	unknown  identity = iota // another user's, or nobody can say
+	ours                     // of the same user
+	oursTool                 // of the same user, but of a tool's process tree
+)
+
+type peerKey struct{}
+
+// peerOf returns the connection's peer; for a request that came over none, nobody.
+func peerOf(r *http.Request) *peer {
+	if p, ok := r.Context().Value(peerKey{}).(*peer); ok {
+		return p
+	}
+	return &peer{}
+}
+
+// peers finds out who peers are.
+type peers struct {
+	toolProcess func(pid int) bool
+	proc        proc
+}
+
+func newPeers(toolProcess func(pid int) bool) peers {
+	if toolProcess == nil {
+		toolProcess = func(int) bool { return false }
+	}
+	return peers{toolProcess, newProc()}
+}
+
+// note keeps with a connection what its operations need to know.
+func (ps peers) note(ctx context.Context, c net.Conn) context.Context {
+	if l, ok := c.(*counted); ok {
+		c = l.Conn
+	}
+	p := &peer{local: c.LocalAddr(), remote: c.RemoteAddr()}
+	switch c := c.(type) {
+	case *net.UnixConn:
+		p.unix = true
+		p.pid, p.sameUser = credentialsOf(c)
+	case *net.TCPConn:
+		if a, ok := p.remote.(*net.TCPAddr); ok {
+			p.loopback = a.IP.IsLoopback()
+		}
+	}
+	return context.WithValue(ctx, peerKey{}, p)
+}
+
+// tool reports whether the peer is a process of a tool's tree, as far as that can be seen.
+func (ps peers) tool(p *peer) bool { return ps.who(p) == oursTool }
+
+// who returns the peer's identity.
+func (ps peers) who(p *peer) identity {
+	p.once.Do(func() {
+		switch {
+		case p.unix && p.pid != 0:
+			p.verdict = ps.judge([]int{p.pid})
+		case p.unix && p.sameUser:
+			p.verdict = ours
+		case p.loopback:
+			p.verdict = ps.judge(ps.proc.owners(p.remote, p.local))
+		}
+	})
+	return p.verdict
+}
+
+// judge says what the processes that hold a socket make of it. One of a tool's is enough to refuse them all.
+func (ps peers) judge(pids []int) identity {
+	if len(pids) == 0 {
+		return unknown
+	}
+	for _, pid := range pids {
+		if ps.proc.fromTool(pid, ps.toolProcess) {
+			return oursTool
+		}
+	}
+	return ours
+}

@@ -1,0 +1,240 @@
+// Package server is the listener: who may call, and under which bounds. What a call does is decided by package v2.
+//
+// It listens on a unix socket of mode 0600 and on TCP, and puts the same stages before every operation, in the order of
+// the table in stage.go. What they promise (spec/guarantees S1 to S5, G22, G23):
+//
+//   - Every request is from somebody: the same user by the kernel's word (unix socket, or loopback TCP without browser
+//     headers), a bearer of the install's secret, or the owner of the configured password. Nobody is answered besides,
+//     except with OpenLocal, which trusts everybody on this machine.
+//   - What comes from a process that one of our tools started is refused, so that an agent cannot act as its user.
+//   - Host and Origin are compared exactly, before anything else looks at the request.
+//   - Headers, bodies, connections and waiting are bounded. A fault of the caller is 4xx with a tagged body.
+//   - An address that other machines reach is refused at the start without a password.
+//
+// Secrets and query strings are never logged.
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Config of a Server. V2 and Secret are needed, and a Socket or TCP.
+type Config struct {
+	V2     *v2.API
+	Secret string // who bears it is the user; see LoadSecret
+
+	Socket   string // path of the unix socket; "" has none
+	TCP      bool
+	Hostname string // "127.0.0.1" by default
+	Port     int    // 0: DefaultPort if it is free, else any
+
+	User      string   // of Password; "opencode" by default
+	Password  string   // once set, TCP callers need it or the Secret
+	OpenLocal bool     // loopback callers need nothing: for systems where the kernel does not tell who they are
+	Hosts     []string // names under which we are reached besides loopback, with port unless it is the default one
+	Origins   []string // origins of pages that may call, exactly as browsers send them
+
+	BodyLimit   int64 // bytes; 16 MiB by default
+	Connections int   // 2,000 by default
+	// ToolProcess reports whether the process is one of a tool's; nil: the marks in /proc decide alone.
+	ToolProcess func(pid int) bool
+	Logger      *slog.Logger
+}
+
+// DefaultPort is where OpenCode's clients look first.
+const DefaultPort = 4096
+
+// The bounds of spec/guarantees G23.
+const (
+	defaultBody        = 16 << 20
+	defaultConnections = 2000
+	headerBytes        = 64 << 10
+	headerTimeout      = 10 * time.Second
+	bodyTimeout        = 2 * time.Minute
+	idleTimeout        = 2 * time.Minute
+	grace              = 5 * time.Second
+)
+
+// Server listens. Use New, Listen, Serve and Shutdown in this order.
+type Server struct {
+	config  Config
+	logger  *slog.Logger
+	secret  [sha256.Size]byte
+	peers   peers
+	guesses limiter
+	http    *http.Server
+	routes  http.Handler
+	origins *origins // set by Listen, before anybody is answered
+
+	mu        sync.Mutex // guards the rest
+	listeners []net.Listener
+	port      int
+}
+
+// New checks the configuration. It opens nothing.
+func New(c Config) (*Server, error) {
+	if c.Hostname == "" {
+		c.Hostname = "127.0.0.1"
+	}
+	if c.User == "" {
+		c.User = "opencode"
+	}
+	if c.BodyLimit == 0 {
+		c.BodyLimit = defaultBody
+	}
+	if c.Connections == 0 {
+		c.Connections = defaultConnections
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case len(c.Secret) < 32:
+		return nil, errors.New("a server needs a secret of at least 32 characters")
+	case c.TCP && !loopback(c.Hostname) && c.Password == "":
+		return nil, session.Errorf(session.CodeInvalid, "%s can be reached from other machines, so a password is needed: "+
+			"set CAIRN_SERVER_PASSWORD, or listen on 127.0.0.1", c.Hostname).At("hostname")
+	case !c.TCP && c.Socket == "":
+		return nil, errors.New("a server needs a socket or TCP")
+	}
+	s := &Server{
+		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeers(c.ToolProcess),
+		routes: c.V2.Handler(),
+	}
+	s.http = &http.Server{
+		Handler: s.chain(s.routes), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
+		ConnContext: s.peers.note, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+// loopback reports whether only this machine reaches the host.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// Listen opens the sockets. Serve answers them; until then callers wait.
+func (s *Server) Listen(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slots := make(chan struct{}, s.config.Connections) // one per open connection
+	if s.config.Socket != "" {
+		l, err := listenUnix(ctx, s.config.Socket)
+		if err != nil {
+			return err
+		}
+		s.listeners = append(s.listeners, &limited{l, slots})
+	}
+	if s.config.TCP {
+		l, err := listenTCP(ctx, s.config.Hostname, s.config.Port)
+		if err != nil {
+			s.closeListeners()
+			return err
+		}
+		s.port = l.Addr().(*net.TCPAddr).Port
+		s.listeners = append(s.listeners, &limited{l, slots})
+	}
+	var err error
+	s.origins, err = newOrigins(s.config, s.port)
+	return err
+}
+
+func (s *Server) closeListeners() {
+	for _, l := range s.listeners {
+		_ = l.Close() // nothing was promised on it
+	}
+	s.listeners = nil
+}
+
+func listenTCP(ctx context.Context, host string, port int) (net.Listener, error) {
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	var lc net.ListenConfig
+	try := func(p int) (net.Listener, error) {
+		return lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(p)))
+	}
+	if port != 0 {
+		l, err := try(port)
+		if err != nil {
+			return nil, session.Errorf(session.CodeUnavailable, "cannot listen on %s port %d; choose another --port", host, port).Because(err)
+		}
+		return l, nil
+	}
+	if l, err := try(DefaultPort); err == nil {
+		return l, nil
+	}
+	l, err := try(0)
+	if err != nil {
+		return nil, session.Errorf(session.CodeUnavailable, "cannot listen on %s", host).Because(err)
+	}
+	return l, nil
+}
+
+// URL returns where TCP callers reach the server, "" without TCP. It is known after Listen.
+func (s *Server) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.config.TCP || s.port == 0 {
+		return ""
+	}
+	host := s.config.Hostname
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(s.port))
+}
+
+// Serve answers until Shutdown. It returns nil then.
+func (s *Server) Serve() error {
+	s.mu.Lock()
+	listeners := s.listeners
+	s.mu.Unlock()
+	errs := make(chan error, len(listeners)) // one answer of each
+	for _, l := range listeners {
+		go func() { errs <- s.http.Serve(l) }() // ends with its listener, which Shutdown closes
+	}
+	var first error
+	for range listeners {
+		if err := <-errs; !errors.Is(err, http.ErrServerClosed) && first == nil {
+			first = fmt.Errorf("serve: %w", err)
+			_ = s.http.Close() // the others end too
+		}
+	}
+	return first
+}
+
+// Shutdown ends streams and waits, lets other requests finish, and returns within five seconds or when ctx ends.
+func (s *Server) Shutdown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	s.config.V2.Close()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = s.http.Close()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closeListeners()
+	return err
+}
+
+// Local returns the operations for a caller in this process, which needs no credentials: with the bounds, without the
+// questions who and from where.
+func (s *Server) Local() http.Handler { return s.localChain(s.routes) }

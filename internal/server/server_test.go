@@ -1,0 +1,219 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/server"
+	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+const secret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+// house is a running server on a store in memory.
+type house struct {
+	*server.Server
+	store  *storetest.Memory
+	log    *eventlog.Log
+	engine *engine.Engine
+	url    string
+	host   string
+	socket string
+}
+
+// start runs a server on TCP, and on a socket, until the test ends.
+func start(t testing.TB, c server.Config) *house {
+	t.Helper()
+	h := &house{store: storetest.NewMemory(), socket: filepath.Join(t.TempDir(), "s.sock")}
+	ids := &session.IDs{}
+	h.log = eventlog.New(eventlog.Config{Store: h.store, IDs: ids})
+	h.engine = engine.New(engine.Config{Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}})
+	c.V2 = v2.New(v2.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}, Directory: "/work"})
+	c.Secret, c.TCP, c.Socket = secret, true, h.socket
+	if c.Port == 0 {
+		c.Port = freePort(t)
+	}
+	s, err := server.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve() }()
+	t.Cleanup(func() {
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if err := h.engine.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	h.Server, h.url = s, s.URL()
+	h.host = strings.TrimPrefix(h.url, "http://")
+	return h
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// nowhere is a place with one agent and no model.
+type nowhere struct{}
+
+func (nowhere) Scope(_ context.Context, l session.Location) (*engine.Scope, func(), error) {
+	return &engine.Scope{
+		Location: l, ProjectID: "global", DefaultAgent: "build", Models: nowhere{}, Tools: tool.NewRegistry(tool.Config{}),
+		Agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}},
+		Context: func(context.Context, session.Agent) (systemcontext.Context, error) { return nil, nil },
+	}, func() {}, nil
+}
+
+func (nowhere) Resolve(ref session.ModelRef, _ session.Agent) (*engine.Model, error) {
+	return nil, session.NotFound("model", ref.String())
+}
+
+func (nowhere) Default() (session.ModelRef, error) {
+	return session.ModelRef{}, session.Errorf(session.CodeInvalid, "there is no model here")
+}
+
+func (nowhere) Location(_ context.Context, l session.Location) (api.LocationInfo, error) {
+	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}}, nil
+}
+
+func (nowhere) Agents(context.Context, session.Location) ([]session.Agent, error)   { return nil, nil }
+func (nowhere) Models(context.Context, session.Location) ([]api.Model, error)       { return nil, nil }
+func (nowhere) Providers(context.Context, session.Location) ([]api.Provider, error) { return nil, nil }
+
+// ask makes a request over TCP and returns the status and the body.
+func (h *house) ask(t testing.TB, method, path string, change func(*http.Request)) (int, string) {
+	t.Helper()
+	var body io.Reader
+	if method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch {
+		body = strings.NewReader("{}")
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, h.url+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if change != nil {
+		change(req)
+	}
+	return send(t, http.DefaultTransport, req)
+}
+
+func send(t testing.TB, rt http.RoundTripper, req *http.Request) (int, string) {
+	t.Helper()
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.Header.Get("Content-Type") == "text/event-stream" {
+		return resp.StatusCode, ""
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+func bearer(r *http.Request) { r.Header.Set("Authorization", "Bearer "+secret) }
+
+// rawAnswer sends bytes as they are and returns the status line.
+func (h *house) rawAnswer(t testing.TB, request string) string {
+	t.Helper()
+	var d net.Dialer
+	c, err := d.DialContext(t.Context(), "tcp", h.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := fmt.Fprint(c, request); err != nil {
+		t.Fatal(err)
+	}
+	b, _ := io.ReadAll(c) // the server closes
+	line, _, _ := strings.Cut(string(b), "\r\n")
+	return line
+}
+
+func TestTheSameClientOverEveryWay(t *testing.T) {
+	h := start(t, server.Config{})
+	socket := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", h.socket)
+	}}}
+	defer socket.CloseIdleConnections()
+	for name, c := range map[string]*api.Client{
+		"secret": {Base: h.url, Auth: api.Auth{Secret: secret}},
+		"socket": {HTTP: socket, Base: "http://localhost"},
+		"local":  {HTTP: &http.Client{Transport: api.Local(h.Local())}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := c.Create(t.Context(), api.CreateSession{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Prompt(t.Context(), s.ID, api.PromptRequest{Prompt: &session.Prompt{Text: "hi"}, Resume: new(false)}); err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for u, err := range c.Follow(t.Context(), s.ID, -1) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if u.Event != nil {
+					n++
+				}
+				if n == 2 {
+					break
+				}
+			}
+		})
+	}
+}
+
+func TestANetworkAddressNeedsAPassword(t *testing.T) {
+	for _, host := range []string{"0.0.0.0", "::", "192.168.1.7", "example.com"} {
+		_, err := server.New(server.Config{V2: v2.New(v2.Config{}), Secret: secret, TCP: true, Hostname: host})
+		if err == nil || !strings.Contains(err.Error(), "password") {
+			t.Errorf("%s: got %v", host, err)
+		}
+	}
+	if _, err := server.New(server.Config{V2: v2.New(v2.Config{}), Secret: secret, TCP: true, Hostname: "0.0.0.0", Password: "x"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	m.Run()
+}
