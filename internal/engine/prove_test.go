@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/check"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/projection"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -41,6 +42,13 @@ func prove(t testing.TB, w *world) {
 	}
 	if d := cmp.Diff(dump(t, w.store), dump(t, again)); d != "" {
 		t.Errorf("the replayed log gives other rows: -live +replayed\n%s", d)
+	}
+	report, err := check.Run(context.Background(), w.store)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, v := range report.Violations {
+		t.Error(v)
 	}
 }
 

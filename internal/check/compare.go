@@ -1,0 +1,145 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// compare holds the stored rows of the session against those that its log folds to, byte for byte.
+func (w *walk) compare(r store.Reader, unfinished bool) error {
+	row, ok, err := r.Session(w.id)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		row = nil
+	}
+	w.same("the session's row", -1, row, w.fold.row)
+	w.same("the mark for a restart", -1, unfinished, w.fold.unfinished)
+	epoch, ok, err := r.Epoch(w.id)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		epoch = nil
+	}
+	w.same("the context epoch", -1, epoch, w.fold.epoch)
+	for _, step := range []func(store.Reader) error{w.compareMessages, w.compareInbox, w.compareAsks, w.compareSpend} {
+		if err := step(r); err != nil {
+			return err
+		}
+	}
+	return w.parent(r)
+}
+
+func (w *walk) same(what string, seq int64, stored, folded any) {
+	if a, b := encode(stored), encode(folded); a != b {
+		w.found(Rebuilt, w.id, seq, "%s is %s, the log says %s", what, clip(a), clip(b))
+	}
+}
+
+func clip(s string) string {
+	if len(s) > 300 {
+		return s[:300] + "…"
+	}
+	return s
+}
+
+func (w *walk) compareMessages(r store.Reader) error {
+	rows, err := r.RawMessages(w.id, store.MessageQuery{After: -1})
+	if err != nil {
+		return err
+	}
+	left := len(w.fold.messages)
+	for _, row := range rows {
+		m := w.fold.messages[row.ID]
+		if m == nil {
+			w.found(Rebuilt, w.id, row.Seq, "the message %s is not in the log", row.ID)
+			continue
+		}
+		left--
+		if head := m.Meta(); head.Seq != row.Seq || head.Type != row.Type {
+			w.found(Rebuilt, w.id, row.Seq, "the message %s is %s#%d, the log says %s#%d", row.ID, row.Type, row.Seq, head.Type, head.Seq)
+		}
+		if folded := []byte(encode(m)); !bytes.Equal(row.Data, folded) {
+			w.found(Rebuilt, w.id, row.Seq, "the message %s is %s, the log says %s", row.ID, clip(string(row.Data)), clip(string(folded)))
+		}
+	}
+	if left > 0 {
+		w.found(Rebuilt, w.id, -1, "%d messages of the log are missing", left)
+	}
+	return nil
+}
+
+func (w *walk) compareInbox(r store.Reader) error {
+	for id := range w.prompts {
+		in, ok, err := r.Input(id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			in = nil
+		}
+		w.same("the prompt "+string(id), -1, in, w.fold.inputs[id])
+	}
+	pending, err := r.Pending(w.id, "", 0)
+	if err != nil {
+		return err
+	}
+	folded, _ := w.fold.Pending(w.id, "", 0)
+	w.same("the inbox", -1, ids(pending), ids(folded))
+	return nil
+}
+
+func ids(ins []*session.Input) []session.MessageID {
+	out := make([]session.MessageID, len(ins))
+	for i, in := range ins {
+		out[i] = in.ID
+	}
+	return out
+}
+
+func (w *walk) compareAsks(r store.Reader) error {
+	asks, err := r.Asks(w.id, false)
+	if err != nil {
+		return err
+	}
+	for _, a := range asks {
+		w.same("the ask "+string(a.ID), a.Seq, a, w.fold.asks[a.ID])
+	}
+	if len(asks) != len(w.fold.asks) {
+		w.found(Rebuilt, w.id, -1, "%d asks are stored, the log has %d", len(asks), len(w.fold.asks))
+	}
+	return nil
+}
+
+func (w *walk) compareSpend(r store.Reader) error {
+	spent, err := r.Spent(w.id, 0)
+	if err != nil {
+		return err
+	}
+	bySeq := func(a, b store.Spend) int { return cmp.Compare(a.Seq, b.Seq) }
+	slices.SortFunc(spent, bySeq)
+	slices.SortFunc(w.fold.spent, bySeq)
+	if len(spent) == 0 && len(w.fold.spent) == 0 {
+		return nil
+	}
+	w.same("the ledger", -1, spent, w.fold.spent)
+	return nil
+}
+
+// parent looks for the session that this one is a child of.
+func (w *walk) parent(r store.Reader) error {
+	if w.fold.row == nil || w.fold.row.ParentID == "" {
+		return nil
+	}
+	_, ok, err := r.Session(w.fold.row.ParentID)
+	if err == nil && !ok {
+		w.found(Parent, w.id, 0, "the parent session %s does not exist", w.fold.row.ParentID)
+	}
+	return err
+}

@@ -1,0 +1,244 @@
+package check
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// session checks one session: a walk along its log, then its rows against the fold of the log.
+func (c *checker) session(ctx context.Context, r store.Reader, id session.ID) error {
+	w := &walk{
+		checker: c, id: id, prompts: map[session.MessageID]*prompt{}, turns: map[session.MessageID]*turn{},
+		items: map[session.PartID]*item{}, asks: map[session.AskID]*ask{}, events: map[session.EventID]bool{},
+		fold: newScratch(id),
+	}
+	for more := true; more; {
+		rows, err := r.Events(id, w.next-1, page)
+		if err != nil {
+			return err
+		}
+		more = len(rows) == page
+		for _, row := range rows {
+			w.row(row)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	head, err := r.Head(id)
+	if err != nil {
+		return err
+	}
+	if head != w.next-1 {
+		w.found(Gapless, id, -1, "the head is %d, the newest event %d", head, w.next-1)
+	}
+	return w.rest(r)
+}
+
+// walk is one pass over a session's log. The maps hold what the log has spoken of so far.
+type walk struct {
+	*checker
+	id       session.ID
+	next     int64 // the seq that must come
+	revision int64 // of the context epoch; 0 there is none
+	prompts  map[session.MessageID]*prompt
+	turns    map[session.MessageID]*turn
+	items    map[session.PartID]*item
+	asks     map[session.AskID]*ask
+	events   map[session.EventID]bool
+	fold     *scratch
+	lost     bool // an event could not be read or folded: the rows cannot be judged
+}
+
+type prompt struct {
+	text     string // encoded
+	delivery session.Delivery
+	over     string // "promoted" or "withdrawn"
+}
+
+type turn struct{ over bool }
+
+type item struct {
+	turn         session.MessageID
+	kind         session.Kind
+	called, over bool
+}
+
+type ask struct {
+	part    session.PartID
+	replied bool
+}
+
+func (w *walk) row(row store.Row) {
+	if row.Seq != w.next {
+		w.found(Gapless, w.id, row.Seq, "the event should have seq %d", w.next)
+	}
+	w.next = row.Seq + 1
+	if w.events[row.ID] {
+		w.found(Gapless, w.id, row.Seq, "the event id %s is there twice", row.ID)
+	}
+	w.events[row.ID] = true
+	e, err := eventlog.Decode(row)
+	if err != nil {
+		w.found(Readable, w.id, row.Seq, "%v", err)
+		w.lost = true
+		return
+	}
+	if _, first := e.Data.(*session.Created); first != (row.Seq == 0) {
+		w.found(Gapless, w.id, row.Seq, "the event is %s; the first one, and no other, creates the session", row.Kind)
+	}
+	if stamped := e.Data.Stamp().SessionID; stamped != w.id {
+		w.found(Gapless, w.id, row.Seq, "the event speaks of session %q", stamped)
+	}
+	w.epoch(e)
+	w.inbox(e)
+	w.turn(e)
+	w.ask(e)
+	if err := w.fold.apply(e); err != nil {
+		w.found(Rebuilt, w.id, e.Seq, "the log cannot be folded: %v", err)
+		w.lost = true
+	}
+}
+
+func (w *walk) epoch(e session.Event) {
+	change := e.Private != nil && e.Private.Epoch != nil
+	switch e.Data.(type) {
+	case *session.Moved, *session.RevertCommitted:
+		w.revision = 0
+		return
+	case *session.ContextUpdated, *session.ContextBased:
+		if !change {
+			w.found(Epochs, w.id, e.Seq, "%s does not advance the context epoch", e.Data.Kind())
+		}
+	}
+	if !change {
+		return
+	}
+	if got := e.Private.Epoch.Revision; got != w.revision+1 {
+		w.found(Epochs, w.id, e.Seq, "the context epoch goes from revision %d to %d", w.revision, got)
+	}
+	if w.revision == 0 && e.Private.Epoch.Baseline == nil {
+		w.found(Epochs, w.id, e.Seq, "the context epoch begins without a baseline")
+	}
+	w.revision = e.Private.Epoch.Revision
+}
+
+func (w *walk) inbox(e session.Event) {
+	switch d := e.Data.(type) {
+	case *session.PromptAdmitted:
+		if w.prompts[d.MessageID] != nil {
+			w.found(Admitted, w.id, e.Seq, "the prompt %s is admitted twice", d.MessageID)
+		}
+		w.prompts[d.MessageID] = &prompt{text: encode(d.Prompt), delivery: d.Delivery}
+	case *session.Prompted:
+		p := w.pending(e, d.MessageID)
+		switch {
+		case p == nil:
+		case p.text != encode(d.Prompt) || p.delivery != d.Delivery:
+			w.found(Admitted, w.id, e.Seq, "the prompt %s is not promoted as it was admitted", d.MessageID)
+			fallthrough
+		default:
+			p.over = "promoted"
+		}
+	case *session.InputWithdrawn:
+		if p := w.pending(e, d.MessageID); p != nil {
+			p.over = "withdrawn"
+		}
+	case *session.InputEdited:
+		if p := w.pending(e, d.MessageID); p != nil {
+			p.text = encode(d.Prompt)
+		}
+	case *session.InputRedirected:
+		if p := w.pending(e, d.MessageID); p != nil {
+			p.delivery = d.Delivery
+		}
+	}
+}
+
+// pending returns a prompt that may still change. A prompt may be promoted without having been admitted.
+func (w *walk) pending(e session.Event, id session.MessageID) *prompt {
+	p := w.prompts[id]
+	_, promoted := e.Data.(*session.Prompted)
+	switch {
+	case p == nil && promoted:
+		w.prompts[id] = &prompt{over: "promoted"}
+	case p == nil:
+		w.found(Admitted, w.id, e.Seq, "%s of the prompt %s, which was not admitted", e.Data.Kind(), id)
+	case p.over != "":
+		w.found(Admitted, w.id, e.Seq, "%s of the prompt %s, which is %s already", e.Data.Kind(), id, p.over)
+		return nil
+	}
+	return p
+}
+
+func encode(v any) string {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return fmt.Sprint(err)
+	}
+	return string(b)
+}
+
+func (w *walk) ask(e session.Event) {
+	switch d := e.Data.(type) {
+	case *session.PermissionAsked:
+		if w.asks[d.Ask.ID] != nil {
+			w.found(Terminal, w.id, e.Seq, "the ask %s is made twice", d.Ask.ID)
+		}
+		a := &ask{}
+		if d.Ask.Source != nil {
+			a.part = d.Ask.Source.PartID
+		}
+		if it := w.items[a.part]; it != nil && it.over {
+			w.found(Terminal, w.id, e.Seq, "the call %s asks after it settled", a.part)
+		}
+		w.asks[d.Ask.ID] = a
+	case *session.PermissionReplied:
+		switch a := w.asks[d.AskID]; {
+		case a == nil:
+			w.found(Parent, w.id, e.Seq, "a reply to the ask %s, which was not made", d.AskID)
+		case a.replied:
+			w.found(Terminal, w.id, e.Seq, "the ask %s is answered twice", d.AskID)
+		default:
+			a.replied = true
+		}
+	}
+}
+
+// rest judges what the log leaves open, and the rows.
+func (w *walk) rest(r store.Reader) error {
+	unfinished, err := w.marked(r)
+	if err != nil {
+		return err
+	}
+	for id, t := range w.turns {
+		if !t.over && !unfinished {
+			w.found(Resting, w.id, -1, "the turn %s is open, and no restart will look at it", id)
+		}
+	}
+	for id, a := range w.asks {
+		if it := w.items[a.part]; !a.replied && it != nil && it.over {
+			w.found(Resting, w.id, -1, "the ask %s waits, but its call has settled", id)
+		}
+	}
+	if w.lost {
+		return nil
+	}
+	return w.compare(r, unfinished)
+}
+
+func (w *walk) marked(r store.Reader) (bool, error) {
+	ids, err := r.Unfinished(0)
+	for _, id := range ids {
+		if id == w.id {
+			return true, err
+		}
+	}
+	return false, err
+}
