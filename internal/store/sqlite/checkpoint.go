@@ -5,11 +5,11 @@ import "fmt"
 // The write-ahead log is copied into the database by the writer, between batches: no new frame is written meanwhile,
 // so that the log is whole in the database and starts over, unless a reader still needs it.
 const (
-	pageSize      = 4096
-	pagesIdle     = 1000  // copied when nobody waits
-	pagesBusy     = 4000  // copied although somebody waits
-	pagesForced   = 16000 // the log is this long and readers keep it: wait for them
-	pagesPerOp    = 5     // what a small transaction writes
+	pageSize      = 1024
+	pagesIdle     = 2000  // copied when nobody waits
+	pagesBusy     = 8000  // copied although somebody waits
+	pagesForced   = 64000 // the log is this long and readers keep it: wait for them
+	pagesPerOp    = 6     // what a small transaction writes
 	pagesPerBatch = 2
 )
 

@@ -154,7 +154,7 @@ func checkSalvaged(t *testing.T, s *Store, report *Salvaged) {
 // Whatever happens to the file, nothing panics and no byte is served that was not stored (G10).
 func TestMutatedFiles(t *testing.T) {
 	images := 1000
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		images = 60
 	}
 	dir := t.TempDir()

@@ -106,12 +106,15 @@ func (h *home) advice() string {
 func (h *home) openWriter() (dbConn, error) { return h.open(forWriting, writerPragmas) }
 
 // writerPragmas begin with EXTRA: a new database becomes one with a log through a rollback journal, whose deletion must
-// last, or the journal comes back after a power cut and undoes everything.
+// last, or the journal comes back after a power cut and undoes everything. Pages are small because a commit writes
+// whole ones, and a small transaction touches four or five: 7.5 KB at 1024, 20 KB at 4096, for reads that are a third
+// slower on long histories. (The log relies on disks that do not harm their neighbours when a write is torn anyway.)
 const writerPragmas = `
+	PRAGMA page_size = 1024;
 	PRAGMA synchronous = EXTRA;
 	PRAGMA journal_mode = WAL;
 	PRAGMA synchronous = NORMAL;
-	PRAGMA wal_autocheckpoint = 8000;
+	PRAGMA wal_autocheckpoint = 32000;
 	PRAGMA journal_size_limit = 4194304;
 	PRAGMA cache_size = -4096;`
 

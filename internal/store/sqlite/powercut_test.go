@@ -179,13 +179,13 @@ func lost(acked []done, there map[session.ID][]store.Row) (n int, wrong error) {
 func cut(t testing.TB, base *disk, seed uint64, wrap func(*otherConn) dbConn) (n, acks int, wrong error) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	d := base.copyOf(seed)
-	d.cutAt = 1 + rng.IntN(260)
+	d.cutAt = 1 + rng.IntN(360)
 	open, unmount := mount(t, d, wrap)
 	defer unmount()
 	var acked []done
 	if conn, err := open(); err == nil {
 		s := start(conn, open, open)
-		s.writer.pages = int64(rng.IntN(pagesIdle)) // so that some run into a checkpoint
+		s.writer.pages = pagesIdle - int64(rng.IntN(600)) // so that some run into a checkpoint, early or late
 		for _, r := range work(t, s, rng, 1+rng.IntN(4), 12, true) {
 			if r.err == nil {
 				acked = append(acked, r)
@@ -215,7 +215,7 @@ func cut(t testing.TB, base *disk, seed uint64, wrap func(*otherConn) dbConn) (n
 // No acknowledged Durable transaction is lost by a power cut, Relaxed ones only as the newest (G1).
 func TestPowerCuts(t *testing.T) {
 	cuts := 1000
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		cuts = 60
 	}
 	base := formatted(t)
@@ -251,7 +251,11 @@ func TestPowerCutsFindTheMutant(t *testing.T) {
 
 // A migration that is cut short leaves the old schema or the new one.
 func TestPowerCutsOfAMigration(t *testing.T) {
-	for k := 1; ; k++ {
+	step := 1
+	if testing.Short() || raceEnabled {
+		step = 7
+	}
+	for k := 1; ; k += step {
 		d := newDisk(uint64(k))
 		d.names["cairn.db"] = &node{}
 		d.durable["cairn.db"] = d.names["cairn.db"]
@@ -290,7 +294,7 @@ func TestPowerCutsOfAMigration(t *testing.T) {
 func TestFailingOperations(t *testing.T) {
 	base := formatted(t)
 	step := 1
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		step = 9
 	}
 	for _, fault := range []struct {
@@ -358,7 +362,7 @@ func runFailing(t *testing.T, d *disk, k int) (failed, uncertainly int) {
 		return 1, 0
 	}
 	s := start(conn, open, open)
-	s.writer.pages = pagesIdle / 2
+	s.writer.pages = pagesIdle - 120 // so that all run into a checkpoint
 	results := work(t, s, rng, 2, 12, false)
 	for _, r := range results {
 		if r.err == nil {
