@@ -3,27 +3,188 @@ package host
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"time"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/server"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
-func (h Host) become(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (*cli.Connection, error) {
-	w, err := own(ctx, lease, dirs, o)
+// How an owner leaves.
+const (
+	lingerTime = 30 * time.Second // for the work of clients, after its own is done
+	stopTime   = 4 * time.Second  // to cut and record what still runs
+)
+
+// running is an owner that listens.
+type running struct {
+	*owner
+	server *server.Server
+	served chan error // the outcome of Serve; capacity 1
+	local  http.Handler
+}
+
+// run opens everything behind the lease, listens, says where, and goes on with unfinished work.
+func run(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.ServeOptions, tcp bool) (*running, error) {
+	w, err := own(ctx, lease, dirs, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.recover(ctx); err != nil {
+	r := &running{owner: w, served: make(chan error, 1)}
+	if err := r.listen(ctx, o, tcp); err != nil {
 		return nil, errors.Join(err, w.close(ctx))
 	}
-	return &cli.Connection{API: w.client(o.Dir), Close: w.close}, nil
+	go func() { r.served <- r.server.Serve() }() // ends with Shutdown
+	if err := w.recover(ctx); err != nil {
+		return nil, errors.Join(err, r.stop(ctx))
+	}
+	return r, nil
 }
 
+func (r *running) listen(ctx context.Context, o cli.ServeOptions, tcp bool) error {
+	secret, err := server.LoadSecret(r.dirs.Data)
+	if err != nil {
+		return err
+	}
+	socket := server.SocketPath(r.dirs.Data)
+	r.server, err = server.New(server.Config{
+		V2: r.api, Secret: secret, Socket: socket, TCP: tcp, Hostname: o.Hostname, Port: o.Port, OpenLocal: o.OpenLocal,
+		Origins: o.Origins, User: config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"),
+		Logger: r.logger,
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.server.Listen(ctx); err != nil {
+		return err
+	}
+	r.local = r.server.Local()
+	addresses := []string{(&url.URL{Scheme: "unix", Path: socket}).String()}
+	if tcp {
+		addresses = append(addresses, r.server.URL())
+	}
+	err = server.Announce(r.dirs.Data, server.Discovery{
+		PID: os.Getpid(), Version: o.Version, Socket: socket, URL: r.server.URL(), Secret: secret, Started: time.Now().UnixMilli(),
+	})
+	return errors.Join(err, r.lease.Update(addresses...))
+}
+
+// stop leaves in order: no new work, work cut so that the next owner can go on with it, streams ended, the folder
+// given up.
+func (r *running) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	err := r.engine.Close(ctx)
+	err = errors.Join(err, r.server.Shutdown(ctx), server.Withdraw(r.dirs.Data, os.Getpid()))
+	return errors.Join(err, r.release())
+}
+
+// linger lets the work of other clients come to its end, within bounds, and stops.
+func (r *running) linger(ctx context.Context) error {
+	wait, cancel := context.WithTimeout(ctx, lingerTime)
+	defer cancel()
+	for r.busy() && wait.Err() == nil { // what is left after this time is cut, and the next owner goes on with it
+		select {
+		case <-wait.Done():
+		case <-time.After(lastLook / 4):
+		}
+	}
+	return r.stop(ctx)
+}
+
+// busy reports whether a session is at work. One that waits for a permission is not: it waits as well under the next
+// owner.
+func (r *running) busy() bool {
+	return slices.ContainsFunc(r.engine.Active(), func(id session.ID) bool {
+		return r.engine.Status(id).Type != engine.StatusAwaiting
+	})
+}
+
+func (h Host) become(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (*cli.Connection, error) {
+	r, err := run(ctx, lease, dirs, cli.ServeOptions{Options: o}, false)
+	if err != nil {
+		return nil, err
+	}
+	client := &api.Client{HTTP: &http.Client{Transport: api.Local(r.local)}, Base: "http://localhost", Directory: o.Dir}
+	return &cli.Connection{API: client, Close: r.linger}, nil
+}
+
+// dial returns a connection to the owner, if it answers.
 func dial(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cli.Connection, error) {
-	return nil, errors.New("x")
+	for _, address := range owner.Addresses {
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "unix" {
+			continue
+		}
+		t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", u.Path)
+		}}
+		client := &api.Client{HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: o.Dir}
+		ctx, cancel := context.WithTimeout(ctx, dialTime)
+		defer cancel()
+		if _, err := client.Health(ctx); err != nil {
+			t.CloseIdleConnections()
+			return nil, err
+		}
+		return &cli.Connection{API: client, Close: func(context.Context) error { t.CloseIdleConnections(); return nil }}, nil
+	}
+	return nil, errNobody
 }
+
+// dialTime is how long an owner may take to say that it is there.
+const dialTime = 2 * time.Second
+
+var errNobody = errors.New("the owner has said no address yet")
+
+// Serve implements cli.Host.
 func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.Listening)) error {
-	return nil
+	dirs, err := config.Dirs(o.Env)
+	if err != nil {
+		return session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	lease, err := acquire(ctx, dirs, o.Options)
+	if err != nil {
+		return err
+	}
+	r, err := run(ctx, lease, dirs, o, true)
+	if err != nil {
+		return err
+	}
+	ready(cli.Listening{URL: r.server.URL(), Socket: server.SocketPath(dirs.Data), PID: os.Getpid()})
+	select {
+	case <-ctx.Done():
+	case err = <-r.served:
+	}
+	return errors.Join(err, r.stop(ctx))
 }
-func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) { return nil, nil }
+
+// acquire waits for an owner that runs one command to finish; a server does not finish.
+func acquire(ctx context.Context, dirs config.Directories, o cli.Options) (*sqlite.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, ownerWait)
+	defer cancel()
+	for {
+		lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{Version: o.Version})
+		held, ok := errors.AsType[*sqlite.Held](err)
+		if !ok {
+			return lease, err
+		}
+		if len(held.Owner.Addresses) > 1 {
+			return nil, session.Errorf(session.CodeConflict, "%v", held)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, session.Errorf(session.CodeConflict, "%v", held)
+		case <-time.After(lastLook):
+		}
+	}
+}

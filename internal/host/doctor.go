@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/check"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
@@ -139,4 +140,26 @@ func (h Host) Backup(ctx context.Context, o cli.Options, file string) error {
 	}
 	defer func() { _ = s.Close() }()
 	return s.Backup(ctx, file)
+}
+
+// Fsck implements cli.Host. It works beside the owner of the store.
+func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
+	dirs, err := config.Dirs(o.Env)
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }()
+	report, err := check.Run(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	found := []cli.Finding{{Level: cli.LevelOK, What: "log", Detail: fmt.Sprintf("%d sessions, %d events read", report.Sessions, report.Events)}}
+	for _, v := range report.Violations {
+		found = append(found, cli.Finding{Level: cli.LevelError, What: string(v.Invariant), Detail: v.String(), Fix: "keep a copy of " + dirs.Data + " and report it"})
+	}
+	return found, nil
 }

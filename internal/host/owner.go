@@ -32,7 +32,6 @@ type owner struct {
 	store    *sqlite.Store
 	engine   *engine.Engine
 	api      *v2.API
-	handler  http.Handler
 	recorder *replay.Recorder
 	logger   *slog.Logger
 }
@@ -72,7 +71,6 @@ func own(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cl
 		Engine: w.engine, Store: w.store, Log: log, IDs: ids, Locations: places, Explainer: places, Directory: o.Dir,
 		Health: api.Health{Version: o.Version, PID: os.Getpid()}, Logger: w.logger,
 	})
-	w.handler = w.api.Handler()
 	return w, nil
 }
 
@@ -114,11 +112,6 @@ func (w *owner) recover(ctx context.Context) error {
 		return nil
 	}
 	return w.engine.Recover(ctx)
-}
-
-// client returns a client of this very process.
-func (w *owner) client(dir string) *api.Client {
-	return &api.Client{HTTP: &http.Client{Transport: api.Local(w.handler)}, Base: "http://cairn.local", Directory: dir}
 }
 
 // close stops in order: work is cut so that the next owner can go on with it, streams end, the store closes, and only
