@@ -1,0 +1,200 @@
+package session
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func at(ms int64) Fact { return Fact{Timestamp: ms, SessionID: "ses_a"} }
+
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestApplySession(t *testing.T) {
+	cost := Tokens{Input: 1, Output: 2, Reasoning: 3, Cache: CacheUsage{Read: 4, Write: 5}, Total: 99}
+	for _, c := range []struct {
+		name string
+		do   EventData
+		want string // what the row becomes, beside {"id":"ses_a",…}; "" is no change
+	}{
+		{"renamed", &Renamed{Fact: at(9), Title: "new", By: "user"}, `"updated":9},"title":"new","location":{"directory":"/w"},"titledBy":"user"`},
+		{"archived", &Archived{Fact: at(9), At: 8}, `"updated":9,"archived":8}`},
+		{"rules", &PermissionSet{Fact: at(9), Rules: []Rule{{"a", "b", Deny}}}, `"permission":[{"action":"a","resource":"b","effect":"deny"}]`},
+		{"budget", &BudgetSet{Fact: at(9), Budget: &Budget{Turns: 3}}, `"budget":{"turns":3}`},
+		{"agent", &AgentSwitched{Fact: at(9), Agent: "plan"}, `"agent":"plan"`},
+		{"model", &ModelSwitched{Fact: at(9), Model: ModelRef{ID: "m", ProviderID: "p"}}, `"model":{"id":"m","providerID":"p"}`},
+		{"moved", &Moved{Fact: at(9), Location: Location{Directory: "/x"}, Subdirectory: "y"}, `"location":{"directory":"/x"},"subpath":"y"`},
+		{"ended", &StepEnded{Fact: at(9), Cost: Dollar, Tokens: cost}, `"cost":1,"tokens":{"input":1,"output":2,"reasoning":3,"cache":{"read":4,"write":5}}`},
+		{"failed", &StepFailed{Fact: at(9), Cost: Dollar, Tokens: &cost}, `"cost":1,"tokens":{"input":1`},
+		{"failed free", &StepFailed{Fact: at(9)}, `"updated":9`},
+		{"staged", &RevertStaged{Fact: at(9), Revert: Revert{MessageID: "msg_1"}}, `"revert":{"messageID":"msg_1"}`},
+		{"admitted", &PromptAdmitted{Fact: at(9)}, `"updated":9`},
+		{"promoted, admitted long ago", &Prompted{Fact: at(1)}, `"updated":3`},
+		{"text", &TextEnded{Fact: at(9)}, ""},
+		{"context", &ContextUpdated{Fact: at(9)}, ""},
+		{"interrupted", &Interrupted{Fact: at(9)}, ""},
+	} {
+		s := &Session{ID: "ses_a", Time: SessionTime{Created: 3, Updated: 3}, Location: Location{Directory: "/w"}}
+		before := encoded(t, s)
+		changed := s.Apply(c.do)
+		after := encoded(t, s)
+		switch {
+		case c.want == "" && (changed || before != after):
+			t.Errorf("%s: changed to %s", c.name, after)
+		case c.want != "" && (!changed || !contains(after, c.want)):
+			t.Errorf("%s: %v %s, want %s", c.name, changed, after, c.want)
+		}
+	}
+}
+
+func contains(s, part string) bool {
+	for i := range len(s) - len(part) + 1 {
+		if s[i:i+len(part)] == part {
+			return true
+		}
+	}
+	return false
+}
+
+// An automatic title never replaces one that a user gave.
+func TestApplyTitles(t *testing.T) {
+	s := &Session{}
+	for _, c := range []struct {
+		by, title, want string
+		changed         bool
+	}{{"auto", "a", "a", true}, {"auto", "b", "b", true}, {"user", "c", "c", true}, {"auto", "d", "c", false}, {"user", "e", "e", true}} {
+		if got := s.Apply(&Renamed{Title: c.title, By: c.by}); got != c.changed || s.Title != c.want {
+			t.Errorf("%s by %s: %v, the title is %s", c.title, c.by, got, s.Title)
+		}
+	}
+}
+
+func TestBegin(t *testing.T) {
+	for _, c := range []struct {
+		do   EventData
+		want string
+	}{
+		{&Prompted{Fact: at(5), MessageID: "msg_1", Prompt: Prompt{Text: "hi"}}, `{"id":"msg_1","time":{"created":5},"type":"user","text":"hi"}`},
+		{&SyntheticAdded{Fact: at(5), MessageID: "msg_1", Text: "x"}, `{"id":"msg_1","time":{"created":5},"type":"synthetic","sessionID":"ses_a","text":"x"}`},
+		{&ContextUpdated{Fact: at(5), MessageID: "msg_1", Text: "x"}, `{"id":"msg_1","time":{"created":5},"type":"system","text":"x"}`},
+		{&ShellStarted{Fact: at(5), MessageID: "msg_1", CallID: "c", Command: "ls"}, `{"id":"msg_1","time":{"created":5},"type":"shell","callID":"c","command":"ls","output":""}`},
+		{&AgentSwitched{Fact: at(5), MessageID: "msg_1", Agent: "a"}, `{"id":"msg_1","time":{"created":5},"type":"agent-switched","agent":"a"}`},
+		{&ModelSwitched{Fact: at(5), MessageID: "msg_1", Model: ModelRef{ID: "m", ProviderID: "p"}}, `{"id":"msg_1","time":{"created":5},"type":"model-switched","model":{"id":"m","providerID":"p"}}`},
+		{&CompactionEnded{Fact: at(5), MessageID: "msg_1", Reason: "auto", Text: "s", Recent: "r"}, `{"id":"msg_1","time":{"created":5},"type":"compaction","reason":"auto","summary":"s","recent":"r"}`},
+		{&StepStarted{Fact: at(5), AssistantMessageID: "msg_1", Agent: "a", Snapshot: "abc"}, `{"id":"msg_1","time":{"created":5},"type":"assistant","agent":"a","model":{"id":"","providerID":""},"content":[],"snapshot":{"start":"abc"}}`},
+	} {
+		m := Begin(c.do, 7)
+		if got := encoded(t, m); got != c.want || m.Meta().Seq != 7 {
+			t.Errorf("%s: got %s #%d, want %s", c.do.Kind(), got, m.Meta().Seq, c.want)
+		}
+	}
+	for _, k := range Kinds() {
+		switch k {
+		case KindPrompted, KindSynthetic, KindContextUpdated, KindShellStarted, KindAgentSwitched, KindModelSwitched, KindCompactionEnded, KindStepStarted:
+		default:
+			if m := Begin(newData(k), 1); m != nil {
+				t.Errorf("%s begins %T", k, m)
+			}
+		}
+	}
+}
+
+// One turn, told step by step; every event told again, or told late, changes nothing.
+func TestApplyTurn(t *testing.T) {
+	story := []EventData{
+		&TextStarted{Fact: at(2), TextID: "t", PartID: "prt_t"},
+		&ItemCheckpointed{Fact: at(3), PartID: "prt_t", Offset: 0, Text: "hel"},
+		&ItemCheckpointed{Fact: at(3), PartID: "prt_t", Offset: 3, Text: "lo"},
+		&TextEnded{Fact: at(4), TextID: "t", PartID: "prt_t", Text: "hello!"},
+		&ReasoningStarted{Fact: at(4), ReasoningID: "r", PartID: "prt_r", ProviderMetadata: jsontext.Value(`{"a":1}`)},
+		&ReasoningEnded{Fact: at(5), ReasoningID: "r", PartID: "prt_r", Text: "hm"},
+		&ToolInputStarted{Fact: at(5), CallID: "c", PartID: "prt_c", Name: "read"},
+		&ItemCheckpointed{Fact: at(5), PartID: "prt_c", Offset: 0, Text: `{"pa`},
+		&ToolInputEnded{Fact: at(6), CallID: "c", PartID: "prt_c", Text: `{"path":"x"}`},
+		&ToolInputStarted{Fact: at(6), CallID: "d", PartID: "prt_d", Name: "edit"},
+		&ToolCalled{Fact: at(7), CallID: "c", PartID: "prt_c", Tool: "read", Input: jsontext.Value(`{"path":"x"}`), Provider: CallProvider{Metadata: jsontext.Value(`{"m":1}`)}},
+		&ToolProgress{Fact: at(8), CallID: "c", PartID: "prt_c", Structured: jsontext.Value(`{"n":1}`), Content: TextContent("…"), Title: "reading"},
+		&ToolSuccess{Fact: at(9), CallID: "c", PartID: "prt_c", Structured: jsontext.Value(`{"n":2}`), Content: TextContent("text"), OutputPaths: []string{"/o"}, Provider: CallProvider{Metadata: jsontext.Value(`{"m":2}`)}},
+		&ToolFailed{Fact: at(9), CallID: "d", PartID: "prt_d", Error: *Fail(ReasonTool, "no")},
+		&StepEnded{Fact: at(10), Finish: "tool-calls", Cost: Dollar, Tokens: Tokens{Input: 1}, Files: []string{"x"}, Snapshot: "def"},
+	}
+	a := Begin(&StepStarted{Fact: at(1), AssistantMessageID: "msg_a", Agent: "build", Model: ModelRef{ID: "m", ProviderID: "p"}}, 1).(*Assistant)
+	for _, d := range story {
+		reflect.ValueOf(d).Elem().FieldByName("AssistantMessageID").SetString("msg_a")
+		before := encoded(t, a)
+		if !a.Apply(d) || encoded(t, a) == before {
+			t.Errorf("%s changed nothing", d.Kind())
+		}
+		switch d.(type) {
+		case *ItemCheckpointed, *ToolInputEnded, *ToolProgress: // these replace what is there
+		default:
+			before = encoded(t, a)
+			if a.Apply(d) || encoded(t, a) != before {
+				t.Errorf("%s, told twice, changed %s to %s", d.Kind(), before, encoded(t, a))
+			}
+		}
+	}
+	const want = `{"id":"msg_a","time":{"created":1,"completed":10},"type":"assistant","agent":"build","model":{"id":"m","providerID":"p"},"content":[` +
+		`{"type":"text","id":"t","partID":"prt_t","text":"hello!","time":{"created":2,"completed":4}},` +
+		`{"type":"reasoning","id":"r","partID":"prt_r","text":"hm","providerMetadata":{"a":1},"time":{"created":4,"completed":5}},` +
+		`{"type":"tool","id":"c","partID":"prt_c","name":"read","provider":{"executed":false,"metadata":{"m":1},"resultMetadata":{"m":2}},"state":{"status":"completed","input":{"path":"x"},"title":"reading","structured":{"n":2},"content":[{"type":"text","text":"text"}],"outputPaths":["/o"]},"time":{"created":5,"ran":7,"completed":9}},` +
+		`{"type":"tool","id":"d","partID":"prt_d","name":"edit","provider":{"executed":false},"state":{"status":"error","input":{},"structured":{},"content":[],"error":{"type":"unknown","message":"no","reason":"tool"}},"time":{"created":6,"completed":9}}],` +
+		`"snapshot":{"end":"def","files":["x"]},"finish":"tool-calls","cost":1,"tokens":{"input":1,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}}`
+	if got := encoded(t, a); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	before := encoded(t, a)
+	for _, d := range append(story,
+		&StepFailed{AssistantMessageID: "msg_a", Error: *Fail(ReasonAPI, "late")},
+		&TextStarted{AssistantMessageID: "msg_a", PartID: "prt_new"},
+		&ToolFailed{AssistantMessageID: "msg_a", PartID: "prt_c"},
+		&ItemCheckpointed{AssistantMessageID: "msg_a", PartID: "prt_t", Offset: -1, Text: "x"},
+		&ItemCheckpointed{AssistantMessageID: "msg_a", PartID: "prt_none", Text: "x"},
+		&TextEnded{AssistantMessageID: "msg_a", PartID: "prt_c", Text: "wrong kind"},
+		&TextEnded{AssistantMessageID: "msg_b", PartID: "prt_t", Text: "wrong turn"},
+	) {
+		if a.Apply(d) || encoded(t, a) != before {
+			t.Errorf("%s, told late, changed the turn to %s", d.Kind(), encoded(t, a))
+		}
+	}
+}
+
+// A checkpoint that leaves a gap is ignored; one that overlaps replaces what follows its offset.
+func TestApplyCheckpoints(t *testing.T) {
+	a := &Assistant{Head: Head{ID: "msg_a"}}
+	a.Apply(&TextStarted{AssistantMessageID: "msg_a", PartID: "prt_t"})
+	for _, c := range []struct {
+		offset int
+		text   string
+		ok     bool
+		want   string
+	}{{0, "abc", true, "abc"}, {5, "x", false, "abc"}, {-1, "x", false, "abc"}, {3, "de", true, "abcde"}, {3, "de", true, "abcde"}, {1, "Z", true, "aZ"}} {
+		ok := a.Apply(&ItemCheckpointed{AssistantMessageID: "msg_a", PartID: "prt_t", Offset: c.offset, Text: c.text})
+		if got := a.Content[0].(*Text).Text; ok != c.ok || got != c.want {
+			t.Errorf("%q at %d: %v %q, want %v %q", c.text, c.offset, ok, got, c.ok, c.want)
+		}
+	}
+}
+
+func TestTurnNamesEveryKind(t *testing.T) {
+	for _, k := range Kinds() {
+		d := newData(k)
+		f := reflect.ValueOf(d).Elem().FieldByName("AssistantMessageID")
+		if !f.IsValid() || k == KindStepStarted {
+			continue
+		}
+		f.SetString("msg_a")
+		if Turn(d) != "msg_a" {
+			t.Errorf("%s changes a turn, but Turn does not say so", k)
+		}
+	}
+}
