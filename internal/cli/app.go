@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -158,6 +159,12 @@ func (a *app) explain(cmd *cobra.Command, err error) exitCode {
 			path = cmd.CommandPath()
 		}
 		err = &exit{exitUsage, err, "See " + path + " --help."}
+		if cmd != nil && cmd.Name() == "run" && wantsJSON(a.Args) {
+			newLineView(a, false).result(result{
+				IsError: true, Denials: []denial{}, ExitCode: code, Time: time.Now().UnixMilli(),
+				Error: &resultError{Name: code.String(), Message: err.Error()},
+			})
+		}
 	}
 	if e, ok := errors.AsType[*exit](err); ok && e.err == nil {
 		return code // everything is said
@@ -171,6 +178,16 @@ func (a *app) explain(cmd *cobra.Command, err error) exitCode {
 		a.err.printf("%s\n", hint)
 	}
 	return code
+}
+
+// wantsJSON reports whether a command line that cannot be understood asks for --format json.
+func wantsJSON(args []string) bool {
+	for i, arg := range args {
+		if arg == "--format=json" || arg == "--format" && i+1 < len(args) && args[i+1] == "json" {
+			return true
+		}
+	}
+	return false
 }
 
 func hintOf(err error) string {

@@ -44,6 +44,7 @@ func (a *app) runCommand() *cobra.Command {
 		Example: runExamples,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.ran = true
 			return a.run(cmd.Context(), &f, args)
 		},
 	}
@@ -93,7 +94,7 @@ type plan struct {
 // run is the command. Whatever goes wrong, with --format json the last line is a result.
 func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if f.format != "text" && f.format != "json" {
-		return usagef("--format must be text or json, got %q", f.format)
+		return usagef("--format must be text or json, got %q", line(f.format, 40))
 	}
 	start := time.Now()
 	r := &runner{app: a, started: start}
@@ -103,9 +104,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	}
 	var err error
 	if r.plan, err = a.plan(f, args); err == nil {
-		if f.format == "text" && f.asks == "" {
-			r.openTerminal()
-			defer r.questions.close()
+		if f.asks == "" {
+			r.openTerminal(f.format)
+			defer func() { r.questions.close() }()
 		}
 		err = r.work(ctx)
 	}
@@ -248,9 +249,9 @@ func checkAsks(s string) error {
 	return usagef("--ask must be deny, allow, fail or wait:DURATION (like wait:30s), got %q", s)
 }
 
-// openTerminal prepares for asking. Without a terminal asks are denied, in the engine.
-func (r *runner) openTerminal() {
-	if r.app.Terminal != nil && r.app.err.terminal {
+// openTerminal prepares for asking. Without a terminal, and for programs, asks are denied, in the engine.
+func (r *runner) openTerminal(format string) {
+	if format == "text" && r.app.Terminal != nil && r.app.err.terminal {
 		if tty, err := r.app.Terminal(); err == nil {
 			r.questions = newQuestioner(r.app, tty)
 			return
