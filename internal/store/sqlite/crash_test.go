@@ -85,12 +85,24 @@ func crashUpdate(s store.Store, w int, d store.Durability, early func(seq int64)
 	return seq, err
 }
 
+// times scales the figure of CI: much less with -short, less where the race detector makes everything slow, more where
+// CAIRN_SOAK asks for it.
+func times(n int) int {
+	switch {
+	case testing.Short():
+		return n / 20
+	case os.Getenv("CAIRN_SOAK") != "":
+		return n * 20
+	case raceEnabled:
+		return n / 8
+	default:
+		return n
+	}
+}
+
 // Whatever was acknowledged is there after SIGKILL, Durable or Relaxed, and every transaction is whole (G1, G3).
 func TestKills(t *testing.T) {
-	kills := 1000
-	if testing.Short() || raceEnabled {
-		kills = 80
-	}
+	kills := times(1000)
 	begun, acks := time.Now(), [2]int{}
 	var lanes sync.WaitGroup
 	for lane := range acks {

@@ -153,10 +153,7 @@ func checkSalvaged(t *testing.T, s *Store, report *Salvaged) {
 
 // Whatever happens to the file, nothing panics and no byte is served that was not stored (G10).
 func TestMutatedFiles(t *testing.T) {
-	images := 1000
-	if testing.Short() || raceEnabled {
-		images = 60
-	}
+	images := times(1000)
 	dir := t.TempDir()
 	s := open(t, dir)
 	fill(t, s, 40, 12)

@@ -131,3 +131,25 @@ func TestLeaseRace(t *testing.T) {
 		t.Error("nobody got the lease")
 	}
 }
+
+// Whatever stands in a lease file, it is read without harm and never more than it may be.
+func FuzzLeaseFile(f *testing.F) {
+	f.Add([]byte(`{"pid":1,"addresses":["http://127.0.0.1:4096"],"started":2,"later":true}`))
+	f.Add([]byte(`{"pid":12}` + "\n" + `l":1}`))
+	f.Add([]byte(`{"pid":`))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(t.TempDir(), leaseName)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		o := readOwner(file)
+		if (&Held{Dir: "d", Owner: o}).Error() == "" {
+			t.Error("no words")
+		}
+	})
+}

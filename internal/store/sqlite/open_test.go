@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/fstest"
 
@@ -65,28 +64,6 @@ func eventsOf(t *testing.T, s store.Store, id session.ID) []store.Row {
 		t.Fatal(err)
 	}
 	return rows
-}
-
-func TestFilesBelongToTheOwnerOnly(t *testing.T) {
-	old := syscall.Umask(0)
-	dir := filepath.Join(t.TempDir(), "a", "b")
-	s := open(t, dir)
-	fill(t, s, 1, 1)
-	err := s.Backup(t.Context(), filepath.Join(dir, "copy.db"))
-	syscall.Umask(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]os.FileMode{
-		"": 0o700, dbName: 0o600, dbName + "-wal": 0o600, dbName + "-shm": 0o600, markerName: 0o600, "copy.db": 0o600,
-	} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			t.Error(err)
-		} else if info.Mode().Perm() != want {
-			t.Errorf("%s has mode %v", name, info.Mode())
-		}
-	}
 }
 
 func TestMissingDatabaseIsNotReplaced(t *testing.T) {

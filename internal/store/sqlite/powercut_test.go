@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -76,7 +77,7 @@ func formatted(t testing.TB) *disk {
 }
 
 func migrateOn(c dbConn) error {
-	return (&home{migrations: embedded()}).migrate(nil, c, "test")
+	return (&home{migrations: embedded()}).migrate(context.Background(), c, "test")
 }
 
 // done is what a worker knows of one of its transactions.
@@ -214,10 +215,7 @@ func cut(t testing.TB, base *disk, seed uint64, wrap func(*otherConn) dbConn) (n
 
 // No acknowledged Durable transaction is lost by a power cut, Relaxed ones only as the newest (G1).
 func TestPowerCuts(t *testing.T) {
-	cuts := 1000
-	if testing.Short() || raceEnabled {
-		cuts = 60
-	}
+	cuts := times(1000)
 	base := formatted(t)
 	begun, acks := time.Now(), 0
 	for seed := range uint64(cuts) {
@@ -304,8 +302,10 @@ func TestFailingOperations(t *testing.T) {
 		forgets bool
 	}{
 		{"EIO", func(k opKind) error {
-			return map[opKind]error{opWrite: sqlite3.IOERR_WRITE, opSync: sqlite3.IOERR_FSYNC, opTruncate: sqlite3.IOERR_TRUNCATE,
-				opCreate: sqlite3.IOERR, opDelete: sqlite3.IOERR_DELETE}[k]
+			return map[opKind]error{
+				opWrite: sqlite3.IOERR_WRITE, opSync: sqlite3.IOERR_FSYNC, opTruncate: sqlite3.IOERR_TRUNCATE,
+				opCreate: sqlite3.IOERR, opDelete: sqlite3.IOERR_DELETE,
+			}[k]
 		}, 1, false},
 		{"EIO of a sync that is not repeated", func(k opKind) error {
 			if k == opSync {

@@ -51,13 +51,12 @@ func Salvage(ctx context.Context, from, to string) (*Salvaged, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &salvage{ctx: ctx, from: conn, to: out, found: map[session.ID][]place{}}
-	err = s.run()
+	s := &salvage{from: conn, to: out, found: map[session.ID][]place{}}
+	err = s.run(ctx)
 	return &s.report, errors.Join(err, out.Close())
 }
 
 type salvage struct {
-	ctx    context.Context
 	from   dbConn
 	to     *Store
 	found  map[session.ID][]place
@@ -67,8 +66,8 @@ type salvage struct {
 // place is where a readable event stands.
 type place struct{ seq, position int64 }
 
-func (s *salvage) run() error {
-	s.scan()
+func (s *salvage) run(ctx context.Context) error {
+	s.scan(ctx)
 	s.miss()
 	ids := make([]session.ID, 0, len(s.found))
 	for id := range s.found {
@@ -78,21 +77,21 @@ func (s *salvage) run() error {
 		return int(min(max(s.found[a][0].position-s.found[b][0].position, -1), 1))
 	})
 	for _, id := range ids {
-		if err := s.copySession(id); err != nil {
+		if err := s.copySession(ctx, id); err != nil {
 			return err
 		}
 	}
-	return s.copyLedger()
+	return s.copyLedger(ctx)
 }
 
 // scan finds the readable events by their position, stepping over pages that cannot be read.
-func (s *salvage) scan() {
+func (s *salvage) scan(ctx context.Context) {
 	last, gap := int64(0), int64(0)
 	end, err := number(s.from, "SELECT coalesce(max(position), 0) FROM event NOT INDEXED")
 	if err != nil {
 		end = 1 << 40 // unknown: the widening steps below reach it soon
 	}
-	for last < end && s.ctx.Err() == nil {
+	for last < end && ctx.Err() == nil {
 		next, rows, err := s.page(last + gap)
 		switch {
 		case next > last+gap:
@@ -172,7 +171,7 @@ func (s *salvage) lose(l Loss) {
 }
 
 // copySession copies the events up to the first gap, some hundred to a transaction.
-func (s *salvage) copySession(id session.ID) error {
+func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 	places := s.found[id]
 	slices.SortFunc(places, func(a, b place) int { return int(min(max(a.seq-b.seq, -1), 1)) })
 	whole := 0
@@ -186,7 +185,7 @@ func (s *salvage) copySession(id session.ID) error {
 		s.report.Sessions++
 	}
 	for page := range slices.Chunk(places[:whole], 256) {
-		err := s.to.Update(s.ctx, store.Relaxed, func(tx store.Tx) error {
+		err := s.to.Update(ctx, store.Relaxed, func(tx store.Tx) error {
 			for _, p := range page {
 				if err := s.copyEvent(tx, p); err != nil {
 					return err
@@ -219,7 +218,7 @@ func (s *salvage) copyEvent(tx store.Tx, p place) error {
 }
 
 // copyLedger copies what no event holds.
-func (s *salvage) copyLedger() error {
+func (s *salvage) copyLedger(ctx context.Context) error {
 	r := sqlstore.NewReader(s.from)
 	spent, err := r.Spent("", 0)
 	if err != nil {
@@ -229,7 +228,7 @@ func (s *salvage) copyLedger() error {
 	if err != nil {
 		s.lose(Loss{FromSeq: -1, Detail: "saved approvals: " + err.Error()})
 	}
-	return s.to.Update(s.ctx, store.Durable, func(tx store.Tx) error {
+	return s.to.Update(ctx, store.Durable, func(tx store.Tx) error {
 		for _, line := range spent {
 			if err := tx.AddSpend(line); err != nil {
 				return err

@@ -32,7 +32,8 @@ func oneOfEach() []session.Message {
 				&session.Text{Type: "text", ID: "t", PartID: "prt_1", Text: "hello"},
 				&session.Reasoning{Type: "reasoning", ID: "r", PartID: "prt_2", Metadata: jsontext.Value(`{"sig":"x"}`)},
 				&session.Tool{Type: "tool", ID: "c", PartID: "prt_3", Name: "read", State: session.ToolState{
-					Status: session.ToolRunning, Input: jsontext.Value(`{"path":"x"}`)}},
+					Status: session.ToolRunning, Input: jsontext.Value(`{"path":"x"}`),
+				}},
 			},
 		},
 		&session.Compaction{Head: head("msg_7", session.TypeCompaction, 14), Reason: "auto", Summary: "s", Recent: "r"},
@@ -321,8 +322,10 @@ func testApprovals(t *testing.T, s store.Store) {
 
 func testSpend(t *testing.T, s store.Store) {
 	line := func(id session.ID, seq, time int64) store.Spend {
-		return store.Spend{SessionID: id, Seq: seq, Time: time, Model: session.ModelRef{ID: "m", ProviderID: "p"}, Cost: session.Dollar / 3,
-			Tokens: session.Tokens{Input: 10, Output: 20}}
+		return store.Spend{
+			SessionID: id, Seq: seq, Time: time, Model: session.ModelRef{ID: "m", ProviderID: "p"}, Cost: session.Dollar / 3,
+			Tokens: session.Tokens{Input: 10, Output: 20},
+		}
 	}
 	lines := []store.Spend{line("ses_b", 1, 5), line("ses_a", 3, 5), line("ses_a", 1, 7), line("ses_a", 2, 1)}
 	update(t, s, func(tx store.Tx) error {

@@ -85,8 +85,10 @@ func (m *model) step(rt *rapid.T, round int) func(store.Tx) error {
 		maps.DeleteFunc(m.messages, func(_ session.MessageID, x session.Synthetic) bool { return x.SessionID == owner && x.Seq > after })
 		return func(tx store.Tx) error { return tx.DeleteMessages(owner, after) }
 	case 3:
-		in := session.Input{ID: session.MessageID(fmt.Sprintf("in_%d_%d", round, n)), SessionID: owner, AdmittedSeq: int64(n),
-			Order: rapid.Int64Range(0, 3).Draw(rt, "order"), Delivery: rapid.SampledFrom([]session.Delivery{session.Steer, session.Queue}).Draw(rt, "delivery")}
+		in := session.Input{
+			ID: session.MessageID(fmt.Sprintf("in_%d_%d", round, n)), SessionID: owner, AdmittedSeq: int64(n),
+			Order: rapid.Int64Range(0, 3).Draw(rt, "order"), Delivery: rapid.SampledFrom([]session.Delivery{session.Steer, session.Queue}).Draw(rt, "delivery"),
+		}
 		if rapid.Bool().Draw(rt, "promoted") {
 			in.PromotedSeq = new(int64(9))
 		}
@@ -97,8 +99,10 @@ func (m *model) step(rt *rapid.T, round int) func(store.Tx) error {
 		delete(m.inputs, id)
 		return func(tx store.Tx) error { return tx.DeleteInput(id) }
 	case 5:
-		a := store.AskRow{Seq: int64(n), PendingAsk: session.PendingAsk{ID: session.AskID(fmt.Sprintf("per_%d_%d", round, n)), SessionID: owner,
-			Resources: []string{}}, Reply: rapid.SampledFrom([]session.Reply{"", session.ReplyOnce}).Draw(rt, "reply")}
+		a := store.AskRow{Seq: int64(n), PendingAsk: session.PendingAsk{
+			ID: session.AskID(fmt.Sprintf("per_%d_%d", round, n)), SessionID: owner,
+			Resources: []string{},
+		}, Reply: rapid.SampledFrom([]session.Reply{"", session.ReplyOnce}).Draw(rt, "reply")}
 		m.asks[a.ID] = a
 		return func(tx store.Tx) error { return tx.PutAsk(&a) }
 	default:

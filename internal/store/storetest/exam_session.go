@@ -48,8 +48,10 @@ func testSession(t *testing.T, s store.Store) {
 		update(t, s, func(tx store.Tx) error { return tx.PutSession(want) })
 		same(t, "replaced", getSession(t, s, want.ID), want)
 		listed := get(t, s, func(r store.Reader) ([]*session.Session, error) {
-			return r.Sessions(store.SessionQuery{Directory: want.Location.Directory, ProjectID: want.ProjectID, ParentID: &want.ParentID,
-				Subpath: want.Subpath, Search: want.Title, Archived: true})
+			return r.Sessions(store.SessionQuery{
+				Directory: want.Location.Directory, ProjectID: want.ProjectID, ParentID: &want.ParentID,
+				Subpath: want.Subpath, Search: want.Title, Archived: true,
+			})
 		})
 		same(t, "listed by what it is now", listed, []*session.Session{want})
 	}

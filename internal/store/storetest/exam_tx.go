@@ -29,7 +29,7 @@ func testRollback(t *testing.T, s store.Store) {
 		}
 		return errOwn
 	})
-	if err != errOwn {
+	if !errors.Is(err, errOwn) || err.Error() != errOwn.Error() {
 		t.Errorf("the error is %v, not that of the function", err)
 	}
 	same(t, "head", headOf(t, s, "ses_a"), int64(0))

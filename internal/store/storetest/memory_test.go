@@ -27,7 +27,7 @@ func TestFailing(t *testing.T) {
 	})
 	for op, want := range []error{nil, store.ErrUnavailable, store.ErrUncertain, nil} {
 		err := s.Update(t.Context(), store.Durable, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 1) })
-		if !errors.Is(err, want) || errors.Is(err, store.ErrUncertain) != (want == store.ErrUncertain) {
+		if !errors.Is(err, want) || errors.Is(err, store.ErrUncertain) != errors.Is(want, store.ErrUncertain) {
 			t.Errorf("update %d: %v", op+1, err)
 		}
 	}
