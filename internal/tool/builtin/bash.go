@@ -81,7 +81,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, err
 	}
 	r := run{
-		argv: []string{shell, "-c", in.Command}, dir: dir.real, env: t.environment(), grace: t.grace(),
+		argv: []string{shell, "-c", in.Command}, supervisor: t.config.Supervisor, dir: dir.real, env: t.environment(), grace: t.grace(),
 		timeout: defaultTimeout, capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log),
 	}
 	if in.Timeout > 0 {

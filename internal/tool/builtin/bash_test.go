@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/builtin"
 )
 
 func TestBash(t *testing.T) {
@@ -166,44 +169,156 @@ var shapes = map[string]string{
 	"hundred":                    "for i in $(seq 1 50); do sleep %s & done; for i in $(seq 1 50); do setsid sleep %s & done; wait",
 	"tree":                       "f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & wait; else sleep %s; fi; }; f 5",
 	"nohup and disown":           "nohup sleep %s >/dev/null 2>&1 & disown; sleep %s",
-	"stopped":                    "sleep %s & kill -STOP $!; wait",
+	"stopped":                    `sleep %s & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; kill -STOP $!; wait`,
 	"closed output":              "exec >/dev/null 2>&1; sleep %s & sleep %s",
 }
 
+// supervised makes a bench run its commands below a supervisor.
+func supervised(c *builtin.Config) {
+	c.Supervisor = []string{"/proc/self/exe", builtin.SuperviseWord}
+}
+
 func TestBashLeavesNothingBehind(t *testing.T) {
-	i := 0
 	for name, script := range shapes {
-		for _, how := range []string{"timeout", "interrupt"} {
-			i++
-			seconds := strconv.Itoa(1_000_000 + os.Getpid()%10_000*100 + i)
-			t.Run(name+"/"+how, func(t *testing.T) {
-				t.Parallel()
-				b := newBench(t)
-				input := in{"command": strings.ReplaceAll(script, "%s", seconds), "timeout": 700}
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				if how == "interrupt" {
-					input["timeout"] = 600_000
-					stop := time.AfterFunc(700*time.Millisecond, cancel)
-					defer stop.Stop()
-				}
-				start := time.Now()
-				s := b.callWith(ctx, toolCall("bash"), input)
-				took := time.Since(start)
-				if took > 700*time.Millisecond+2500*time.Millisecond {
-					t.Errorf("it took %v", took)
-				}
-				if n := alive(t, seconds); n != 0 {
-					t.Errorf("%d survivors", n)
-				}
-				if how == "interrupt" && (s.Error == nil || s.Error.Reason != session.ReasonAborted || !strings.Contains(textOf(s), "interrupted")) {
-					t.Errorf("%s %s", says(s), textOf(s))
-				}
-				if how == "timeout" && (s.Error != nil || !strings.Contains(says(s), "took longer than 700 ms")) {
-					t.Error(says(s))
-				}
-			})
+		t.Run("alone/"+name, func(t *testing.T) {
+			t.Parallel()
+			leavesNothing(t, newBench(t), script, "timeout")
+		})
+		t.Run("supervised/"+name, func(t *testing.T) {
+			t.Parallel()
+			leavesNothing(t, newBench(t, supervised), script, "interrupt")
+		})
+	}
+	t.Run("supervised/no mark", func(t *testing.T) {
+		t.Parallel()
+		leavesNothing(t, newBench(t, supervised), "(env -i setsid bash -c 'env -i setsid sleep %s & exit' &); sleep %s", "timeout")
+	})
+	t.Run("supervised/kills its supervisor", func(t *testing.T) {
+		t.Parallel()
+		leavesNothing(t, newBench(t, supervised), "setsid sleep %s & sleep 0.3; kill -9 $PPID; sleep %s", "itself")
+	})
+}
+
+// sleepTime returns a time to sleep that no other test uses, which names the sleepers.
+func sleepTime() string {
+	return strconv.Itoa(1_000_000 + os.Getpid()%10_000*1000 + int(sleepers.Add(1)))
+}
+
+var sleepers = new(atomic.Int64)
+
+func leavesNothing(t *testing.T, b *bench, script, how string) {
+	seconds := sleepTime()
+	input := in{"command": strings.ReplaceAll(script, "%s", seconds), "timeout": 400}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if how == "interrupt" {
+		input["timeout"] = 600_000
+		stop := time.AfterFunc(400*time.Millisecond, cancel)
+		defer stop.Stop()
+	}
+	start := time.Now()
+	s := b.callWith(ctx, toolCall("bash"), input)
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if n := alive(t, seconds); n != 0 {
+		t.Errorf("%d survivors", n)
+	}
+	switch how {
+	case "interrupt":
+		if s.Error == nil || s.Error.Reason != session.ReasonAborted || !strings.Contains(textOf(s), "interrupted") {
+			t.Errorf("%s %s", says(s), textOf(s))
 		}
+	case "timeout":
+		if s.Error != nil || !strings.Contains(says(s), "took longer than 400 ms") {
+			t.Error(says(s))
+		}
+	}
+}
+
+const serverWord = "__server"
+
+// serve runs one command as a server would, until it is killed.
+func serve(args []string) {
+	tools := builtin.New(builtin.Config{Directory: args[0], Shell: "/bin/bash", Supervisor: []string{"/proc/self/exe", builtin.SuperviseWord}})
+	call := tool.Call{Name: "bash", Input: mustJSON(in{"command": args[1]}), Ask: func(context.Context, tool.Request) error { return nil }}
+	for _, tl := range tools {
+		if tl.Definition().Name == "bash" {
+			_, _ = tl.Run(context.Background(), call)
+		}
+	}
+	os.Exit(0)
+}
+
+// When the server is killed, everything that its commands started ends within a second.
+func TestServerDeath(t *testing.T) {
+	b := newBench(t)
+	for name, script := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seconds := sleepTime()
+			server := exec.Command(os.Args[0], serverWord, b.dir, strings.ReplaceAll(script, "%s", seconds))
+			if err := server.Start(); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, "the command to start", func() bool { return alive(t, seconds) > 0 })
+			if err := server.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = server.Wait()
+			start := time.Now()
+			wait(t, "the command to end", func() bool { return alive(t, seconds) == 0 })
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+// wait polls the process table, which gives no signals.
+func wait(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for range 500 {
+		if done() {
+			return
+		}
+		<-ticker.C
+	}
+	t.Fatalf("waited too long for %s", what)
+}
+
+func TestSupervisedBash(t *testing.T) {
+	b := newBench(t, supervised)
+	for command, want := range map[string]string{
+		"echo out; echo err >&2; exit 3": "out\nerr\n\n\n<shell_metadata>\nThe command ended with exit code 3.",
+		"kill -9 $$":                     "exit code 137",
+		"cat; pwd":                       b.dir + "\n",
+		"ls /proc/self/fd | wc -l":       "4\n", // 0, 1, 2, and the directory
+		"echo $CAIRN_CALL | wc -c":       "27\n",
+	} {
+		if got := says(b.call("bash", in{"command": command})); !strings.Contains(got, want) {
+			t.Errorf("%s says %q", command, got)
+		}
+	}
+	start := time.Now()
+	s := b.call("bash", in{"command": "setsid sleep 3.25 & echo done"})
+	if took := time.Since(start); took > 2*time.Second || !strings.Contains(says(s), "done\n") {
+		t.Fatalf("%v: %s", took, says(s))
+	}
+}
+
+func BenchmarkBash(b *testing.B) {
+	for name, set := range map[string]func(*builtin.Config){"direct": func(*builtin.Config) {}, "supervised": supervised} {
+		b.Run(name, func(b *testing.B) {
+			bench := newBench(b, set)
+			for b.Loop() {
+				if s := bench.call("bash", in{"command": "true"}); s.Error != nil {
+					b.Fatal(says(s))
+				}
+			}
+		})
 	}
 }
 

@@ -31,6 +31,11 @@ type Config struct {
 	Pass  []string // names of further variables of this process that commands get
 	Deny  []string // names that commands never get, whoever asks, e.g. those of provider keys
 
+	// Supervisor starts this program again so that it calls Supervise, e.g. {"/proc/self/exe", SuperviseWord}. Commands
+	// then run below such a process, and nothing that they start outlives a timeout, an interrupt or this process.
+	// Without it (and on systems other than Linux) what leaves the command's session and clears its environment is
+	// not found, and if this process is killed only the command itself ends with it.
+	Supervisor []string
 	// Grace is the time between the polite end of a command (TERM) and the hard one (KILL); 0 is 800 ms, so that
 	// everything is gone within a second (spec/guarantees G25).
 	Grace time.Duration
@@ -40,6 +45,9 @@ type Config struct {
 	Files   *Files        // shared by all Locations of a process; nil: this one's own
 	Log     *slog.Logger
 }
+
+// SuperviseWord is the argument of the program after which the arguments for Supervise follow.
+const SuperviseWord = "__supervise"
 
 // New returns the tools. They keep nothing open between calls.
 func New(c Config) []tool.Tool {

@@ -17,6 +17,19 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
 )
 
+// The test program is its own supervisor, and a server that a test can kill.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 {
+		switch os.Args[1] {
+		case builtin.SuperviseWord:
+			os.Exit(builtin.Supervise(os.Args[2:]))
+		case serverWord:
+			serve(os.Args[2:])
+		}
+	}
+	os.Exit(m.Run())
+}
+
 // bench is a Location with its tools and somebody who answers what they ask.
 type bench struct {
 	t     testing.TB

@@ -38,8 +38,8 @@ type change struct {
 type planner func(before state) (after []byte, says string, err error)
 
 // changeFile changes the file at the path: it plans on what is there, asks with the diff, plans again on what is there
-// by then, and writes if that makes the same change. The file is locked for the second part only, so that one open
-// question does not hold up other sessions.
+// by then, and writes if that makes the same change. The file is locked for both plans but not while the question is
+// open, so that it does not hold up other sessions.
 func (s *site) changeFile(ctx context.Context, call tool.Call, path string, plan planner) (change, place, error) {
 	p, err := s.locate(path)
 	if err != nil {
@@ -48,7 +48,11 @@ func (s *site) changeFile(ctx context.Context, call tool.Call, path string, plan
 	if err := s.askOutside(ctx, call, p); err != nil {
 		return change{}, p, err
 	}
-	shown, err := s.plan(call.SessionID, p, plan)
+	var shown, done change
+	err = s.locked(ctx, p, func() error {
+		shown, err = s.plan(call.SessionID, p, plan)
+		return err
+	})
 	if err != nil {
 		return change{}, p, err
 	}
@@ -59,31 +63,45 @@ func (s *site) changeFile(ctx context.Context, call tool.Call, path string, plan
 	if err != nil {
 		return change{}, p, err
 	}
+	err = s.locked(ctx, p, func() error {
+		done, err = s.commit(call.SessionID, p, plan, shown)
+		return err
+	})
+	return done, p, err
+}
+
+// locked runs f while nobody else plans, changes or reads the file for a session.
+func (s *site) locked(ctx context.Context, p place, f func() error) error {
 	unlock, err := s.config.Files.lock(ctx, p.real)
 	if err != nil {
-		return change{}, p, err
+		return err
 	}
 	defer unlock()
-	now, err := s.locate(path)
-	if err != nil || now.real != p.real {
-		return change{}, p, moved(p.abs)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	done, err := s.plan(call.SessionID, now, plan)
+	return f()
+}
+
+// commit writes the change if it still is the one that was shown.
+func (s *site) commit(id session.ID, p place, plan planner, shown change) (change, error) {
+	now, err := s.locate(p.abs)
+	if err != nil || now.real != p.real {
+		return change{}, moved(p.abs)
+	}
+	done, err := s.plan(id, now, plan)
 	if err != nil {
-		return change{}, p, err
+		return change{}, err
 	}
 	if changedLines(done.diff) != changedLines(shown.diff) {
-		return change{}, p, tool.Failf("%s was changed while permission was asked for, so nothing was written. Read it again and repeat the call.", p.abs)
-	}
-	if ctx.Err() != nil {
-		return change{}, p, context.Cause(ctx)
+		return change{}, tool.Failf("%s was changed while permission was asked for, so nothing was written. Read it again and repeat the call.", p.abs)
 	}
 	info, err := now.save(done.after, done.before.info)
 	if err != nil {
-		return change{}, p, err
+		return change{}, err
 	}
-	s.config.Files.saw(call.SessionID, p.real, printOf(info, sha256.Sum256(done.after)))
-	return done, p, nil
+	s.config.Files.saw(id, p.real, printOf(info, sha256.Sum256(done.after)))
+	return done, nil
 }
 
 // plan reads the file and makes the change, unless the file is not what the session saw last.

@@ -6,6 +6,8 @@ import "syscall"
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
+func detached() *syscall.SysProcAttr { return attributes() }
+
 // strays are not looked for here: what leaves the group is not found.
 func (p *process) strays() []int { return nil }
 

@@ -16,6 +16,9 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// detached is for a supervisor: a session of its own. It ends by its lifeline, after having cleaned up.
+func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
 // proc is one line of the process table.
 type proc struct {
 	pid, parent, group, session int
@@ -33,6 +36,18 @@ func (p *process) strays() []int {
 			ours[q.pid] = true
 		}
 	}
+	closure(table, ours)
+	var strays []int
+	for _, q := range table {
+		if ours[q.pid] && q.group != leader && !q.dead {
+			strays = append(strays, q.pid)
+		}
+	}
+	return strays
+}
+
+// closure adds to ours every process that one of ours started.
+func closure(table []proc, ours map[int]bool) map[int]bool {
 	for grown := true; grown; {
 		grown = false
 		for _, q := range table {
@@ -41,13 +56,7 @@ func (p *process) strays() []int {
 			}
 		}
 	}
-	var strays []int
-	for _, q := range table {
-		if ours[q.pid] && q.group != leader && !q.dead {
-			strays = append(strays, q.pid)
-		}
-	}
-	return strays
+	return ours
 }
 
 // groupAlive reports whether anything but zombies is in the command's group.

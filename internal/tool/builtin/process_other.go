@@ -10,6 +10,8 @@ import (
 
 func attributes() *syscall.SysProcAttr { return nil }
 
+func detached() *syscall.SysProcAttr { return nil }
+
 // stop ends the command itself; what it started is not found here.
 func (p *process) stop(time.Duration) {
 	_ = p.cmd.Process.Kill()

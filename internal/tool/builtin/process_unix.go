@@ -11,6 +11,13 @@ import (
 // stop ends the command and everything it started: TERM, and after grace KILL, again and again until nothing is left.
 // It returns when the command itself was waited for.
 func (p *process) stop(grace time.Duration) {
+	if p.lifeline != nil {
+		_, _ = p.lifeline.Write([]byte{1})
+		select {
+		case <-p.ended: // and everything with it, unless the command killed its supervisor
+		case <-time.After(grace + 2*time.Second): // it was stopped, or worse
+		}
+	}
 	p.signal(syscall.SIGTERM)
 	if !p.gone(grace) {
 		for range 50 { // what forks while it is being killed is found in the next round

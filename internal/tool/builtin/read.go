@@ -93,9 +93,13 @@ func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, t.missing(p)
 	case p.isDir():
 		return readDir(p, in)
-	default:
-		return t.readFile(ctx, call, p, in)
 	}
+	var out tool.Output
+	err = t.locked(ctx, p, func() error {
+		out, err = t.readFile(ctx, call, p, in)
+		return err
+	})
+	return out, err
 }
 
 // missing says that there is no such file, and which one may have been meant.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -20,12 +21,13 @@ const (
 
 // run is one command to run.
 type run struct {
-	argv    []string
-	dir     string
-	env     []string
-	timeout time.Duration
-	grace   time.Duration
-	capture *tool.Capture
+	argv       []string
+	supervisor []string // see Config.Supervisor; nil: none
+	dir        string
+	env        []string
+	timeout    time.Duration
+	grace      time.Duration
+	capture    *tool.Capture
 }
 
 // finished is how a command ended.
@@ -76,6 +78,9 @@ func (r run) command(ctx context.Context, progress func(recent string)) (finishe
 	close(stop)
 	showing.Wait()
 	f.exit, f.signal = exitOf(p.cmd.ProcessState)
+	if p.lifeline != nil && f.signal != "" { // nobody cleaned up
+		p.stop(0)
+	}
 	f.recent = r.capture.Recent(shownOutput)
 	f.out = r.capture.Finish(ctx)
 	return f, nil
@@ -83,36 +88,64 @@ func (r run) command(ctx context.Context, progress func(recent string)) (finishe
 
 // process is a command that runs, with everything it starts.
 type process struct {
-	cmd   *exec.Cmd
-	mark  string        // in the environment of all of them: CAIRN_CALL=…
-	ended chan struct{} // closed when the command itself has ended and was waited for
+	cmd      *exec.Cmd     // the command, or its supervisor
+	mark     string        // in the environment of all of them: CAIRN_CALL=…
+	ended    chan struct{} // closed when cmd has ended and was waited for
+	lifeline *os.File      // writing to it or closing it makes the supervisor end everything; nil without one
 }
+
+// lifelineFD is where a supervisor finds the other end of its lifeline.
+const lifelineFD = 3
 
 // start starts the command. One goroutine keeps its thread until the command has ended, because the system ends the
 // command when that thread ends (see attributes).
 func (r run) start(output *os.File) (*process, error) {
 	p := &process{mark: callVariable + "=" + rand.Text(), ended: make(chan struct{})}
 	p.cmd = exec.Command(r.argv[0], r.argv[1:]...)
+	p.cmd.SysProcAttr = attributes()
+	if len(r.supervisor) > 0 {
+		if err := p.supervise(r); err != nil {
+			return nil, err
+		}
+	}
 	p.cmd.Dir = r.dir
 	p.cmd.Env = append(r.env, p.mark)
 	p.cmd.Stdout, p.cmd.Stderr = output, output
-	p.cmd.SysProcAttr = attributes()
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
-		started <- err
-		if err != nil {
-			return
+		for _, f := range p.cmd.ExtraFiles {
+			_ = f.Close() // the supervisor has its own
 		}
-		_ = p.cmd.Wait() // its state says more
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait() // its state says more
+		}
+		if p.lifeline != nil {
+			_ = p.lifeline.Close()
+		}
 		close(p.ended)
 	}()
 	if err := <-started; err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// supervise puts a supervisor between us and the command.
+func (p *process) supervise(r run) error {
+	far, near, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	args := append(append([]string{}, r.supervisor[1:]...), strconv.FormatInt(r.grace.Milliseconds(), 10))
+	p.cmd = exec.Command(r.supervisor[0], append(args, r.argv...)...)
+	p.cmd.ExtraFiles = []*os.File{far}
+	p.cmd.SysProcAttr = detached()
+	p.lifeline = near
+	return nil
 }
 
 // output is what a command prints, taken by one goroutine and shown by another.

@@ -1,0 +1,122 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Supervise runs one command for a server that started this process through Config.Supervisor, and returns the exit
+// code for it. args are what followed SuperviseWord.
+//
+// The process is a little init: whatever the command leaves behind becomes its child, so that nothing escapes, not by
+// a session of its own, a double fork, or an empty environment. When the lifeline is written to or ends, because the
+// server says so or is no more, everything is ended: TERM, then KILL. When the command ends by itself, what it left in
+// the background goes on without supervision.
+func Supervise(args []string) int {
+	grace, argv, err := superviseArgs(args)
+	if err == nil {
+		err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "supervise:", err)
+		return 125
+	}
+	runtime.LockOSThread() // the command ends with the thread that started it
+	unix.CloseOnExec(lifelineFD)
+	_ = unix.CloseRange(lifelineFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // whatever the server was started with
+	cmd := &exec.Cmd{Path: argv[0], Args: argv, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attributes()}
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, cause(err))
+		return 127
+	}
+	ended := make(chan int, 1)
+	go reap(cmd.Process.Pid, ended)
+	called := make(chan struct{})
+	go func() {
+		_, _ = os.NewFile(lifelineFD, "lifeline").Read(make([]byte, 1))
+		close(called)
+	}()
+	select {
+	case code := <-ended:
+		return code
+	case <-called:
+	}
+	endDescendants(grace)
+	select {
+	case code := <-ended:
+		return code
+	default:
+		return 128 + int(syscall.SIGKILL)
+	}
+}
+
+func superviseArgs(args []string) (grace time.Duration, argv []string, err error) {
+	if len(args) < 2 {
+		return 0, nil, errors.New("it needs a time in milliseconds and a command")
+	}
+	ms, err := strconv.Atoi(args[0])
+	return time.Duration(ms) * time.Millisecond, args[1:], err
+}
+
+// reap waits for every child there is and reports how the command ended.
+func reap(command int, ended chan<- int) {
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, 0, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case err != nil: // none left
+			return
+		case pid == command && ws.Signaled():
+			ended <- 128 + int(ws.Signal())
+		case pid == command:
+			ended <- ws.ExitStatus()
+		}
+	}
+}
+
+// endDescendants returns when no descendant of this process is alive.
+func endDescendants(grace time.Duration) {
+	sig := syscall.SIGTERM
+	signalled := map[int]bool{}
+	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if sig == syscall.SIGTERM && time.Since(start) >= grace {
+			sig = syscall.SIGKILL
+		}
+		left := descendants(os.Getpid())
+		if len(left) == 0 {
+			return
+		}
+		for _, pid := range left {
+			if sig == syscall.SIGKILL || !signalled[pid] {
+				_ = syscall.Kill(pid, sig)
+				signalled[pid] = true
+			}
+		}
+	}
+}
+
+// descendants returns the live descendants of a process.
+func descendants(of int) []int {
+	table := processes()
+	ours := closure(table, map[int]bool{of: true})
+	var alive []int
+	for _, q := range table {
+		if q.pid != of && ours[q.pid] && !q.dead {
+			alive = append(alive, q.pid)
+		}
+	}
+	slices.Sort(alive)
+	return alive
+}
