@@ -78,6 +78,7 @@ func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 	}
 	var kept []fs.FileInfo
 	var total int64
+	var failed error // the first failure; the sweep goes on
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -87,28 +88,27 @@ func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 			continue
 		}
 		if now.Sub(info.ModTime()) > OutputAge {
-			err = o.remove(info, err)
+			failed = cmp.Or(failed, o.remove(info))
 			continue
 		}
 		kept = append(kept, info)
 		total += info.Size()
 	}
-	slices.SortFunc(kept, func(a, b fs.FileInfo) int { return cmp.Compare(a.ModTime().UnixNano(), b.ModTime().UnixNano()) })
+	slices.SortFunc(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, info := range kept {
 		if total <= MaxOutputDir {
 			break
 		}
-		err = o.remove(info, err)
+		failed = cmp.Or(failed, o.remove(info))
 		total -= info.Size()
 	}
-	return err
+	return failed
 }
 
-// remove deletes a file and returns the first error of a sweep.
-func (o *Outputs) remove(info fs.FileInfo, first error) error {
+func (o *Outputs) remove(info fs.FileInfo) error {
 	err := os.Remove(filepath.Join(o.Dir, info.Name()))
-	if first != nil || err == nil || os.IsNotExist(err) {
-		return first
+	if err == nil || os.IsNotExist(err) {
+		return nil
 	}
 	return fmt.Errorf("sweep tool output: %w", err)
 }

@@ -32,8 +32,17 @@ func TestRequired(t *testing.T) {
 // The search finds the lines that a regular expression finds line by line.
 func FuzzQuery(f *testing.F) {
 	for _, s := range [][2]string{
-		{`abc`, "xabc\nABC\n"}, {`(?i)task`, "TAS\u212a\nta\u017fk\ntask"}, {`^$`, "\n\na"}, {`^$`, "0\n"}, {`\s`, "a\nb c\n"}, {`[^a]`, "a\nb"}, {`a*`, "\n"}, {`\Aabc\z`, "x\nabc"},
-		{`(?s).+`, "a\n\nb"}, {`\bfoo\b`, "foo\nfood\n"}, {`x$`, "x\r\nx\n"},
+		{`abc`, "xabc\nABC\n"},
+		{`(?i)task`, "TAS\u212a\nta\u017fk\ntask"},
+		{`^$`, "\n\na"},
+		{`^$`, "0\n"},
+		{`\s`, "a\nb c\n"},
+		{`[^a]`, "a\nb"},
+		{`a*`, "\n"},
+		{`\Aabc\z`, "x\nabc"},
+		{`(?s).+`, "a\n\nb"},
+		{`\bfoo\b`, "foo\nfood\n"},
+		{`x$`, "x\r\nx\n"},
 	} {
 		f.Add(s[0], s[1])
 	}
