@@ -91,16 +91,16 @@ type follower struct {
 func (f *follower) round(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		events, err := f.log.next(ctx, f.id, f.cursor, f.live)
+		for _, e := range events {
+			if !f.event(e) {
+				return false
+			}
+		}
 		if err != nil {
 			if ctx.Err() == nil {
 				f.yield(Update{}, err)
 			}
 			return false
-		}
-		for _, e := range events {
-			if !f.event(e) {
-				return false
-			}
 		}
 		if len(events) < page {
 			break

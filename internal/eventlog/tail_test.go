@@ -1,0 +1,408 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+func begin(t testing.TB, l *Log, id session.ID, m session.MessageID, part session.PartID) {
+	t.Helper()
+	add(t, l, id, &session.StepStarted{AssistantMessageID: m}, &session.TextStarted{AssistantMessageID: m, TextID: "t", PartID: part})
+}
+
+func finish(t testing.TB, l *Log, id session.ID, m session.MessageID, part session.PartID, text string) {
+	t.Helper()
+	add(t, l, id, &session.TextEnded{AssistantMessageID: m, TextID: "t", PartID: part, Text: text}, &session.StepEnded{AssistantMessageID: m})
+}
+
+// reader checks what it is told: every seq once and in order, no fragment before the start of its item or after its
+// end, and the fragments of an item without gap or overlap, up to the text with which the item ends.
+type reader struct {
+	t     *testing.T
+	next  map[session.ID]int64
+	open  map[session.PartID]bool
+	text  map[session.PartID]string
+	live  map[session.PartID]bool // its fragments must be the whole text
+	ended int
+}
+
+func newReader(t *testing.T) *reader {
+	return &reader{t: t, next: map[session.ID]int64{}, open: map[session.PartID]bool{}, text: map[session.PartID]string{}, live: map[session.PartID]bool{}}
+}
+
+func (r *reader) take(u Update) {
+	if f := u.Fragment; f != nil {
+		switch {
+		case !r.open[f.PartID]:
+			r.t.Errorf("a fragment of %s, which is not open", f.PartID)
+		case f.Offset != len(r.text[f.PartID]):
+			r.t.Errorf("a fragment of %s at %d, want %d", f.PartID, f.Offset, len(r.text[f.PartID]))
+		case f.Delta == "":
+			r.t.Errorf("an empty fragment of %s", f.PartID)
+		}
+		r.text[f.PartID] += f.Delta
+	}
+	e := u.Event
+	if e == nil {
+		return
+	}
+	if e.Seq != r.next[e.SessionID] {
+		r.t.Errorf("seq %d of %s, want %d", e.Seq, e.SessionID, r.next[e.SessionID])
+	}
+	r.next[e.SessionID] = e.Seq + 1
+	switch d := e.Data.(type) {
+	case *session.TextStarted:
+		r.open[d.PartID] = true
+	case *session.TextEnded:
+		if got := r.text[d.PartID]; got != d.Text && (r.live[d.PartID] || got != "") {
+			r.t.Errorf("the fragments of %s are %d bytes, the text is %d", d.PartID, len(got), len(d.Text))
+		}
+		r.open[d.PartID] = false
+		r.ended++
+	}
+}
+
+// EV-25: a thousand times, a reader starts while a turn is written, and is told everything once.
+func TestFollowWhileWriting(t *testing.T) {
+	for n := range 1000 {
+		synctest.Test(t, func(t *testing.T) {
+			l, _ := newLog(t)
+			rng := rand.New(rand.NewPCG(1, uint64(n)))
+			ctx, cancel := context.WithCancel(t.Context())
+			nap := func() time.Duration { return time.Duration(rng.IntN(40)) }
+			starts := []time.Duration{0, nap(), nap(), nap()}
+			lag := []time.Duration{0, 0, nap(), 0}
+			pauses := make([]time.Duration, 60)
+			for i := range pauses {
+				pauses[i] = nap() / 10
+			}
+			var wg sync.WaitGroup
+			readers := make([]*reader, len(starts))
+			for i := range starts {
+				r := newReader(t)
+				readers[i] = r
+				wg.Go(func() {
+					time.Sleep(starts[i])
+					for u, err := range l.Follow(ctx, id, -1) {
+						if err != nil {
+							t.Error(err)
+						}
+						r.take(u)
+						time.Sleep(lag[i])
+					}
+				})
+			}
+			for turn := range 3 {
+				m, part := session.MessageID(fmt.Sprint("msg_", turn)), session.PartID(fmt.Sprint("prt_", turn))
+				begin(t, l, id, m, part)
+				readers[0].live[part] = true
+				var text strings.Builder
+				for i := range 20 {
+					delta := fmt.Sprintf("<%d>", i)
+					text.WriteString(delta)
+					l.Publish(id, part, delta)
+					time.Sleep(pauses[turn*20+i])
+				}
+				finish(t, l, id, m, part, text.String())
+			}
+			time.Sleep(time.Second)
+			cancel()
+			wg.Wait()
+			for i, r := range readers {
+				if r.next[id] != 13 || r.ended != 3 {
+					t.Errorf("run %d: reader %d was told %d events, %d ends", n, i, r.next[id], r.ended)
+				}
+			}
+			if len(l.hub.sessions) != 0 || len(l.hub.feed) != 0 {
+				t.Errorf("run %d: the hub keeps %d sessions", n, len(l.hub.sessions))
+			}
+		})
+	}
+}
+
+// A reader that comes in the middle of an item gets the text so far, and then the rest.
+func TestFollowMidItem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newLog(t)
+		begin(t, l, id, "msg_a", "prt_a")
+		l.Publish(id, "prt_a", "one ")
+		l.Publish(id, "prt_a", "two ")
+		l.Publish(id, "prt_none", "lost")
+		l.Publish("ses_none", "prt_a", "lost")
+		l.Publish(id, "prt_a", "")
+		var got []string
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for u := range l.Follow(ctx, id, 1) {
+				switch {
+				case u.Fragment != nil:
+					got = append(got, fmt.Sprint(u.Fragment.Offset, u.Fragment.Delta))
+				case u.Event != nil:
+					got = append(got, string(u.Event.Data.Kind()))
+				}
+			}
+		}()
+		synctest.Wait()
+		l.Publish(id, "prt_a", "three")
+		synctest.Wait()
+		finish(t, l, id, "msg_a", "prt_a", "one two three!")
+		synctest.Wait()
+		cancel()
+		<-done
+		want := "[session.next.text.started 0one two  8three 13! session.next.text.ended session.next.step.ended]"
+		if fmt.Sprint(got) != want {
+			t.Errorf("got  %v\nwant %s", got, want)
+		}
+	})
+}
+
+// A reader of history is told no fragments of items that ended before it came.
+func TestReplayedItemsHaveNoFragments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newLog(t)
+		begin(t, l, id, "msg_a", "prt_a")
+		finish(t, l, id, "msg_a", "prt_a", "all of it")
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for _, updates := range []func(func(Update, error) bool){l.Follow(ctx, id, -1), l.Feed(ctx, 0)} {
+			wg.Go(func() {
+				events := 0
+				for u := range updates {
+					if u.Fragment != nil {
+						t.Errorf("fragment %+v", u.Fragment)
+					}
+					events++
+				}
+				if events != 5 {
+					t.Errorf("%d updates, want 5", events)
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+	})
+}
+
+// The feed tells of all sessions, in the order of commits, with the same promises per session and item.
+func TestFeedWhileWriting(t *testing.T) {
+	for n := range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(2, uint64(n)))
+			l, _ := newLog(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			var readers []*reader
+			for i := range 3 {
+				r := newReader(t)
+				readers = append(readers, r)
+				start, lag := time.Duration(rng.IntN(30)), time.Duration(i*rng.IntN(20))
+				wg.Go(func() {
+					time.Sleep(start)
+					position := int64(0)
+					for u, err := range l.Feed(ctx, 0) {
+						if err != nil {
+							t.Error(err)
+						}
+						if u.Event != nil && u.Event.Position <= position {
+							t.Errorf("position %d after %d", u.Event.Position, position)
+						} else if u.Event != nil {
+							position = u.Event.Position
+						}
+						r.take(u)
+						time.Sleep(lag)
+					}
+				})
+			}
+			var writers sync.WaitGroup
+			for s := range 3 {
+				nap := time.Duration(rng.IntN(12))
+				writers.Go(func() {
+					ses := session.ID(fmt.Sprint("ses_w", s))
+					time.Sleep(nap)
+					add(t, l, ses, &session.Created{Info: session.Session{ID: ses}})
+					m, part := session.MessageID(fmt.Sprint("msg_", s)), session.PartID(fmt.Sprint("prt_", s))
+					begin(t, l, ses, m, part)
+					for range 10 {
+						l.Publish(ses, part, "abc")
+						time.Sleep(nap / 4)
+					}
+					finish(t, l, ses, m, part, strings.Repeat("abc", 10))
+				})
+			}
+			writers.Wait()
+			time.Sleep(time.Second)
+			cancel()
+			wg.Wait()
+			for _, r := range readers {
+				if r.ended != 3 {
+					t.Errorf("run %d: a reader was told %d ends", n, r.ended)
+				}
+			}
+		})
+	}
+}
+
+// A feed from now on starts at the newest event and shows what open items gain.
+func TestFeedFromNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newLog(t)
+		begin(t, l, id, "msg_a", "prt_a")
+		l.Publish(id, "prt_a", "old")
+		var got []string
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for u := range l.Feed(ctx, -1) {
+				switch {
+				case u.Fragment != nil:
+					got = append(got, fmt.Sprint(u.Fragment.Offset, u.Fragment.Delta))
+				case u.Event != nil:
+					got = append(got, string(u.Event.Data.Kind()))
+				case u.Notice != nil:
+					got = append(got, u.Notice.Kind)
+				}
+			}
+		}()
+		synctest.Wait()
+		l.Publish(id, "prt_a", "new")
+		l.Notify(Notice{Kind: "session.status", SessionID: id, Data: jsontext.Value(`{}`)})
+		synctest.Wait()
+		finish(t, l, id, "msg_a", "prt_a", "oldnew")
+		synctest.Wait()
+		cancel()
+		<-done
+		if want := "[3new session.status session.next.text.ended session.next.step.ended]"; fmt.Sprint(got) != want {
+			t.Errorf("got  %v\nwant %s", got, want)
+		}
+	})
+}
+
+// A slow reader holds nobody up, costs no memory beyond the text itself, and gets fewer, larger fragments; notices
+// beyond the bound are lost to it, oldest first.
+func TestSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newLog(t)
+		begin(t, l, id, "msg_a", "prt_a")
+		ctx, cancel := context.WithCancel(t.Context())
+		r := newReader(t)
+		fragments, notices, last := 0, 0, ""
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for u := range l.Follow(ctx, id, -1) {
+				r.take(u)
+				if u.Fragment != nil {
+					fragments++
+				}
+				if u.Notice != nil {
+					notices, last = notices+1, string(u.Notice.Data)
+				}
+				time.Sleep(time.Minute)
+			}
+		}()
+		synctest.Wait()
+		started := time.Now()
+		for i := range 5000 {
+			l.Publish(id, "prt_a", "x")
+			l.Notify(Notice{Kind: "k", SessionID: id, Data: jsontext.Value(fmt.Sprint(i))})
+		}
+		finish(t, l, id, "msg_a", "prt_a", strings.Repeat("x", 5000))
+		if time.Since(started) != 0 {
+			t.Error("the writer was held up")
+		}
+		time.Sleep(100 * 24 * time.Hour)
+		cancel()
+		<-done
+		if r.next[id] != 5 || r.ended != 1 || fragments > 5 {
+			t.Errorf("%d events, %d ends, %d fragments", r.next[id], r.ended, fragments)
+		}
+		if notices < maxNotices || notices > 2*maxNotices || last != "4999" {
+			t.Errorf("%d notices, the last one %s", notices, last)
+		}
+	})
+}
+
+// A reader that has read much keeps little.
+func TestOffsetsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newLog(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		w := newWaiter()
+		l.hub.join(id, w)
+		f := &follower{log: l, id: id, cursor: -1, offsets: offsets{}, yield: func(Update, error) bool { return true }}
+		for i := range 3 * maxOffsets {
+			m, part := session.MessageID(fmt.Sprint("msg_", i)), session.PartID(fmt.Sprint("prt_", i))
+			begin(t, l, id, m, part)
+			finish(t, l, id, m, part, "x")
+			f.round(ctx)
+		}
+		if len(f.offsets) > maxOffsets {
+			t.Errorf("the reader keeps %d offsets", len(f.offsets))
+		}
+		l.hub.leave(id, w)
+		cancel()
+	})
+}
+
+// Readers come and go without leaving anything behind, also in the middle of everything.
+func TestHubForgets(t *testing.T) {
+	l, _ := newLog(t)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			for range l.Follow(t.Context(), id, -1) {
+				break
+			}
+			for range l.Feed(t.Context(), 0) {
+				break
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			for range l.Tail(ctx, id, -1) {
+				t.Error("a reader whose time is over was told something")
+			}
+		})
+	}
+	wg.Wait()
+	if len(l.hub.sessions) != 0 || len(l.hub.feed) != 0 {
+		t.Errorf("the hub keeps %d sessions and %d readers", len(l.hub.sessions), len(l.hub.feed))
+	}
+}
+
+// Tail pages through a long log while it grows.
+func TestTailPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newLog(t)
+		for range 3 * page {
+			add(t, l, id, renamed("x"))
+		}
+		next := int64(5)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for e, err := range l.Tail(ctx, id, 4) {
+			if err != nil || e.Seq != next {
+				t.Fatalf("seq %d, want %d, %v", e.Seq, next, err)
+			}
+			if next++; next == 100 {
+				add(t, l, id, renamed("y"), renamed("z"))
+			}
+			if next == 3*page+3 {
+				cancel()
+			}
+		}
+	})
+}
