@@ -28,7 +28,13 @@ type query struct {
 	text    []byte // every match holds this text, lower case if fold; nil: nothing known
 	fold    bool
 	include *filePattern
-	buffers sync.Pool // of *[]byte, scanBuffer long
+	buffers sync.Pool // of *buffers
+}
+
+// buffers are what one file is scanned with.
+type buffers struct {
+	block []byte
+	lower []byte // the block in lower case; nil unless case is ignored
 }
 
 func newQuery(pattern, include string) (*query, error) {
@@ -46,7 +52,13 @@ func newQuery(pattern, include string) (*query, error) {
 	}
 	q := &query{re: re}
 	q.text, q.fold = required(tree)
-	q.buffers.New = func() any { return new(make([]byte, scanBuffer)) }
+	q.buffers.New = func() any {
+		b := &buffers{block: make([]byte, scanBuffer)}
+		if q.fold {
+			b.lower = make([]byte, scanBuffer)
+		}
+		return b
+	}
 	if include != "" {
 		f, err := newFilePattern(include)
 		if err != nil {
@@ -154,12 +166,12 @@ type scanned struct {
 
 // scan returns the matching lines of a file, at most one more than maxMatches. A binary file has none.
 func (q *query) scan(ctx context.Context, f *os.File, what scanned) ([]match, error) {
-	held, ok := q.buffers.Get().(*[]byte)
+	held, ok := q.buffers.Get().(*buffers)
 	if !ok {
 		return nil, nil
 	}
 	defer q.buffers.Put(held)
-	buf := *held
+	buf := held.block
 	var found []match
 	line, n := 1, 0
 	for first := true; ; first = false {
@@ -178,7 +190,11 @@ func (q *query) scan(ctx context.Context, f *os.File, what scanned) ([]match, er
 				end = i + 1
 			}
 		}
-		found = q.lines(found, buf[:end], at{filepath.ToSlash(what.rel), line})
+		look := buf[:end]
+		if q.fold {
+			look = lowered(held.lower, look)
+		}
+		found = q.lines(found, looked{buf[:end], look}, at{filepath.ToSlash(what.rel), line})
 		if last || len(found) > maxMatches {
 			return found, nil
 		}
@@ -200,15 +216,15 @@ type at struct {
 	line int
 }
 
+// looked is a block and the form of it in which the required text is looked for; nil if it must not be.
+type looked struct{ block, look []byte }
+
 // lines adds the matching lines of a block that begins with the line of a.
-func (q *query) lines(found []match, block []byte, a at) []match {
-	look := block
-	if q.fold {
-		look = lowered(block)
-	}
+func (q *query) lines(found []match, in looked, a at) []match {
+	block := in.block
 	done := 0 // everything before is searched and counted
 	for done < len(block) && len(found) <= maxMatches {
-		start := q.next(block, look, done)
+		start := q.next(in, done)
 		if start < 0 || start == len(block) && block[start-1] == '\n' {
 			break // behind the last newline there is no line
 		}
@@ -229,28 +245,28 @@ func (q *query) lines(found []match, block []byte, a at) []match {
 
 // next returns where, from done on, a line may match: where the required text is, or else where the expression
 // matches.
-func (q *query) next(block, look []byte, done int) int {
-	if q.text != nil && look != nil {
-		if i := bytes.Index(look[done:], q.text); i >= 0 {
+func (q *query) next(in looked, done int) int {
+	if q.text != nil && in.look != nil {
+		if i := bytes.Index(in.look[done:], q.text); i >= 0 {
 			return done + i
 		}
 		return -1
 	}
-	if m := q.re.FindIndex(block[done:]); m != nil {
+	if m := q.re.FindIndex(in.block[done:]); m != nil {
 		return done + m[0]
 	}
 	return -1
 }
 
-// lowered returns block with its ASCII letters in lower case, nil if it holds one of the two other characters that
-// fold to ASCII letters (U+017F to s, U+212A to k).
-func lowered(block []byte) []byte {
+// lowered writes block with its ASCII letters in lower case to buf and returns it, or nil if block holds one of the two
+// other characters that fold to ASCII letters (U+017F to s, U+212A to k).
+func lowered(buf, block []byte) []byte {
 	if bytes.Contains(block, []byte("\u017f")) || bytes.Contains(block, []byte("\u212a")) {
 		return nil
 	}
-	out := make([]byte, len(block))
+	out := buf[:len(block)]
 	for i, c := range block {
-		if 'A' <= c && c <= 'Z' {
+		if c-'A' < 26 {
 			c += 'a' - 'A'
 		}
 		out[i] = c
