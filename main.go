@@ -11,6 +11,9 @@ import (
 )
 
 func main() {
+	if code, ok := host.Supervise(os.Args[1:]); ok {
+		os.Exit(code)
+	}
 	if err := fault.FromEnvironment(); err != nil {
 		fmt.Fprintln(os.Stderr, "cairn:", err)
 		os.Exit(2)

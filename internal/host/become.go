@@ -168,7 +168,8 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	return errors.Join(err, r.stop(ctx))
 }
 
-// acquire waits for an owner that runs one command to finish; a server does not finish.
+// acquire waits for an owner that runs one command to finish, or that died: the kernel frees what it held when its last
+// child between fork and exec is gone. A server that answers does not finish.
 func acquire(ctx context.Context, dirs config.Directories, o cli.Options) (*sqlite.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, ownerWait)
 	defer cancel()
@@ -178,8 +179,11 @@ func acquire(ctx context.Context, dirs config.Directories, o cli.Options) (*sqli
 		if !ok {
 			return lease, err
 		}
-		if len(held.Owner.Addresses) > 1 {
-			return nil, session.Errorf(session.CodeConflict, "%v", held)
+		if c, err := dial(ctx, held.Owner, o); err == nil {
+			_ = c.Close(ctx)
+			if len(held.Owner.Addresses) > 1 {
+				return nil, session.Errorf(session.CodeConflict, "%v", held)
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -147,7 +147,7 @@ func (l *locations) registry(cfg *config.Config, pr project.Project, models *loc
 	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: limits, Log: l.logger})
 	_, err := r.Register(builtin.New(builtin.Config{
 		Directory: pr.Directory, Worktree: pr.Worktree, Shell: cfg.Shell, Deny: models.secretNames(),
-		Outputs: l.outputs, Limits: limits, Files: l.files, Log: l.logger,
+		Outputs: l.outputs, Limits: limits, Files: l.files, Log: l.logger, Supervisor: supervisor(),
 	})...)
 	return r, err
 }
