@@ -83,7 +83,7 @@ var verbs = map[string][]string{
 	"Reconcile": {"systemcontext"},
 	"Compact":   {"engine"},
 	"Revert":    {"engine"},
-	"Ask":       nil,
+	"Ask":       {"store", "store/sqlstore", "store/storetest", "check"}, // the row; asking itself is tool.Call.Ask
 	"Reply":     nil,
 	"Lower":     nil,
 	"Record":    nil,

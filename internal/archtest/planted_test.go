@@ -121,12 +121,12 @@ var planted = []struct {
 
 	{"verbs", "second home", sources{"internal/host/host.go": "// Package host.\npackage host\n\ntype H struct{}\n\nfunc (H) Drain() {}\n"}, "Drain is a reserved verb and means what engine does"},
 	{"verbs", "a function counts", sources{"internal/tool/tool.go": "// Package tool.\npackage tool\n\nfunc Append() {}\n"}, "Append is a reserved verb"},
-	{"verbs", "no home yet, two claims", sources{"internal/permission/permission.go": "// Package permission.\npackage permission\n\nfunc Ask() {}\n", "internal/tool/tool.go": "// Package tool.\npackage tool\n\nfunc Ask() {}\n"}, "means what permission does"},
+	{"verbs", "no home yet, two claims", sources{"internal/permission/permission.go": "// Package permission.\npackage permission\n\nfunc Reply() {}\n", "internal/tool/tool.go": "// Package tool.\npackage tool\n\nfunc Reply() {}\n"}, "means what permission does"},
 
 	{"sizes", "long function", sources{"internal/session/x.go": "package session\n\nfunc long() {" + strings.Repeat("\n", 80) + "}\n"}, "long has 81 lines"},
 	{"sizes", "long method", sources{"internal/session/x.go": "package session\n\ntype T[A any] struct{}\n\nfunc (t *T[A]) long() {" + strings.Repeat("\n", 80) + "}\n"}, "(*T).long has 81 lines"},
 	{"sizes", "long file", sources{"internal/session/x.go": "package session\n" + strings.Repeat("\n", 600)}, "has 601 lines"},
-	{"sizes", "knows too much", sources{"internal/engine/x.go": pkg("engine", own("a"), own("b"), own("c"), own("d"), own("e"), own("f"), own("g"), own("h"))}, "imports 9 of our packages"},
+	{"sizes", "knows too much", sources{"internal/tool/x.go": pkg("tool", own("a"), own("b"), own("c"), own("d"), own("e"), own("f"), own("g"), own("h"))}, "imports 9 of our packages"},
 
 	{"shapes", "init", sources{"internal/session/x.go": "package session\n\nfunc init() {}\n"}, "init runs behind everybody's back"},
 	{"shapes", "five parameters", sources{"internal/session/x.go": "package session\n\nimport \"context\"\n\nfunc f(ctx context.Context, a, b, c, d, e int) {}\n"}, "f takes 5 parameters after ctx"},
