@@ -168,6 +168,10 @@ func (d *drain) failUnstarted(ctx context.Context, set *setting, f *session.Fail
 			ref = *set.session.Model
 		case set.agent.Model != nil:
 			ref = *set.agent.Model
+		case set.scope.Models != nil:
+			if chosen, err := set.scope.Models.Default(); err == nil {
+				ref = chosen
+			}
 		}
 		set.model = &Model{Ref: ref}
 	}
