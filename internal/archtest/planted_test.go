@@ -126,7 +126,7 @@ var planted = []struct {
 	{"sizes", "long function", sources{"internal/session/x.go": "package session\n\nfunc long() {" + strings.Repeat("\n", 80) + "}\n"}, "long has 81 lines"},
 	{"sizes", "long method", sources{"internal/session/x.go": "package session\n\ntype T[A any] struct{}\n\nfunc (t *T[A]) long() {" + strings.Repeat("\n", 80) + "}\n"}, "(*T).long has 81 lines"},
 	{"sizes", "long file", sources{"internal/session/x.go": "package session\n" + strings.Repeat("\n", 600)}, "has 601 lines"},
-	{"sizes", "knows too much", sources{"internal/tool/x.go": pkg("tool", own("a"), own("b"), own("c"), own("d"), own("e"), own("f"), own("g"), own("h"))}, "imports 9 of our packages"},
+	{"sizes", "knows too much", sources{"internal/tool/x.go": pkg("tool", own("a"), own("b"), own("c"), own("d"), own("e"), own("f"), own("g"), own("h"), own("i"))}, "imports 9 of our packages"},
 
 	{"shapes", "init", sources{"internal/session/x.go": "package session\n\nfunc init() {}\n"}, "init runs behind everybody's back"},
 	{"shapes", "five parameters", sources{"internal/session/x.go": "package session\n\nimport \"context\"\n\nfunc f(ctx context.Context, a, b, c, d, e int) {}\n"}, "f takes 5 parameters after ctx"},
