@@ -112,6 +112,8 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 		b.SessionID = c.SessionID
 	case r.tag == "InvalidRequestError":
 		b.Kind = c.Part
+	case r.tag == "InvalidCursorError":
+		b.Field = ""
 	case r.code == session.CodeUnavailable:
 		b.Service = e.Kind
 	case r.kind == KindCursor && r.code == session.CodeConflict:
@@ -148,6 +150,8 @@ func DecodeError(status int, body []byte) error {
 		e.Kind = b.What
 	case r.code == session.CodeUnavailable:
 		e.Kind = b.Service
+	case r.tag == "InvalidCursorError":
+		e.Field = "cursor"
 	}
 	if r.id != nil {
 		e.ID = *r.id(&b)

@@ -25,11 +25,11 @@ func publicKinds() []session.Kind {
 
 // history is a page of the log as it is stored. The kinds are chosen before the limit counts.
 func (a *API) history(w http.ResponseWriter, r *http.Request) error {
-	limit, err := number(r, "limit", defaultPage, 1, maxHistory)
+	limit, err := number(r, "limit", span{defaultPage, 1, maxHistory})
 	if err != nil {
 		return err
 	}
-	after, err := number(r, "after", -1, -1, maxSeq)
+	after, err := number(r, "after", span{-1, -1, maxSeq})
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ const maxSeq = 1<<53 - 1
 // cursorOf reads where a stream shall go on: after, else Last-Event-ID, else def.
 func cursorOf(r *http.Request, def int64) (int64, error) {
 	if r.URL.Query().Get("after") != "" {
-		return number(r, "after", def, -1, maxSeq)
+		return number(r, "after", span{def, -1, maxSeq})
 	}
 	s := r.Header.Get("Last-Event-ID")
 	if s == "" {

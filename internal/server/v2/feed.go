@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/server/sse"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -140,6 +141,9 @@ type replied struct {
 
 func (f *feeder) notice(ctx context.Context, n *eventlog.Notice) error {
 	fr := frame{id: f.api.ids.New(session.PrefixEvent), kind: session.Kind(n.Kind), data: n.Data}
+	if n.Kind == "session.status" && !f.all {
+		fr.data = plainStatus(n.Data)
+	}
 	if n.SessionID == "" {
 		return send(f.stream, "", fr, false)
 	}
@@ -151,6 +155,27 @@ func (f *feeder) notice(ctx context.Context, n *eventlog.Notice) error {
 		return send(f.stream, "", fr, false)
 	}
 	return nil
+}
+
+// plainStatus shows the statuses that OpenCode's clients do not know as busy.
+func plainStatus(v jsontext.Value) jsontext.Value {
+	var n struct {
+		SessionID session.ID     `json:"sessionID"`
+		Status    jsontext.Value `json:"status"`
+	}
+	var s api.Status
+	if json.Unmarshal(v, &n) != nil || json.Unmarshal(n.Status, &s) != nil {
+		return v
+	}
+	switch s.Type {
+	case "idle", "busy", "retry":
+		return v
+	}
+	n.Status = jsontext.Value(`{"type":"busy"}`)
+	if b, err := json.Marshal(n, json.Deterministic(true)); err == nil {
+		return b
+	}
+	return v
 }
 
 func (f *feeder) wanted(l *session.Location) bool {

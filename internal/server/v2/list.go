@@ -73,7 +73,7 @@ func badCursor(message string) error {
 }
 
 func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
-	limit, err := number(r, "limit", defaultPage, 1, maxSessions)
+	limit, err := number(r, "limit", span{defaultPage, 1, maxSessions})
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (c messageCursor) at(m store.RawMessage, direction string) string {
 
 // messages passes the stored bytes on unread: they are the wire form.
 func (a *API) messages(w http.ResponseWriter, r *http.Request) error {
-	limit, err := number(r, "limit", defaultPage, 1, maxMessages)
+	limit, err := number(r, "limit", span{defaultPage, 1, maxMessages})
 	if err != nil {
 		return err
 	}

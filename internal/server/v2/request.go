@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -127,8 +128,8 @@ func malformed(err error) error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		field := dotted(e.JSONPointer)
 		what := "has the wrong type"
-		if e.JSONKind != 0 {
-			what = "cannot be " + kindName(e.JSONKind)
+		if want := typeName(e.GoType); want != "" && e.JSONKind != 0 {
+			what = "must be " + want + ", not " + kindName(e.JSONKind)
 		}
 		if e.Err != nil && errors.Is(e.Err, jsontext.ErrDuplicateName) {
 			what = "appears twice"
@@ -163,6 +164,29 @@ func orBody(field string) string {
 	return field
 }
 
+// typeName says what JSON a Go type is read from, "" for types with a form of their own.
+func typeName(t reflect.Type) string {
+	if t == nil {
+		return ""
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeName(t.Elem())
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	default:
+		return ""
+	}
+}
+
 func kindName(k jsontext.Kind) string {
 	switch k {
 	case 'n':
@@ -170,9 +194,9 @@ func kindName(k jsontext.Kind) string {
 	case 't', 'f':
 		return "a boolean"
 	case '"':
-		return "this string"
+		return "a string"
 	case '0':
-		return "this number"
+		return "a number"
 	case '{':
 		return "an object"
 	case '[':
@@ -182,15 +206,18 @@ func kindName(k jsontext.Kind) string {
 	}
 }
 
-// number reads a decimal query parameter; def if it is absent.
-func number(r *http.Request, name string, def, least, most int64) (int64, error) {
+// span is what a number may be, and what it is when it is absent.
+type span struct{ def, least, most int64 }
+
+// number reads a decimal query parameter.
+func number(r *http.Request, name string, in span) (int64, error) {
 	s := r.URL.Query().Get(name)
 	if s == "" {
-		return def, nil
+		return in.def, nil
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, bad("query", name, "%s must be a whole number from %d to %d, got %q", name, least, most, clip(s, 40))
+	if err != nil || n < in.least || n > in.most {
+		return 0, bad("query", name, "%s must be a whole number from %d to %d, got %q", name, in.least, in.most, clip(s, 40))
 	}
 	return n, nil
 }

@@ -31,7 +31,7 @@ func (a *API) spent(w http.ResponseWriter, r *http.Request) error {
 
 // stats sums up the ledger of all sessions, those that are deleted too.
 func (a *API) stats(w http.ResponseWriter, r *http.Request) error {
-	since, err := number(r, "since", 0, 0, maxSeq)
+	since, err := number(r, "since", span{0, 0, maxSeq})
 	if err != nil {
 		return err
 	}
