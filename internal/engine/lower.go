@@ -18,7 +18,7 @@ import (
 // every local call is followed by exactly one result before anything else is said, ids are unique, and opaque provider
 // data goes only to the model it came from (spec/v2 §14, LO-1 to LO-8).
 func lower(ms []session.Message, m *Model) []llm.Message {
-	l := lowering{model: m, used: map[string]bool{}}
+	l := lowering{model: m, used: map[string]int{}}
 	for _, msg := range ms {
 		l.message(msg)
 	}
@@ -28,7 +28,7 @@ func lower(ms []session.Message, m *Model) []llm.Message {
 type lowering struct {
 	model *Model
 	out   []llm.Message
-	used  map[string]bool // call ids
+	used  map[string]int // call ids, with how often each was asked for
 }
 
 func (l *lowering) say(role llm.Role, parts ...llm.Part) {
@@ -204,10 +204,11 @@ func (l *lowering) callID(it *session.Tool) string {
 		id = "call"
 	}
 	unique := id
-	for n := 2; l.used[unique]; n++ {
-		unique = fmt.Sprintf("%s_%d", id, n)
+	for l.used[unique] > 0 { // the same id may come a thousand times: go on where it ended
+		l.used[id]++
+		unique = fmt.Sprintf("%s_%d", id, l.used[id])
 	}
-	l.used[unique] = true
+	l.used[unique] = 1
 	return unique
 }
 

@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// legal is what the strictest provider accepts: roles in their places, no empty message or part, call ids unique, and
+// every local call answered exactly once before anything else is said.
+func legal(ms []llm.Message) error {
+	used := map[string]bool{}
+	open := map[string]bool{} // local calls without their result
+	for i, m := range ms {
+		if len(m.Parts) == 0 {
+			return fmt.Errorf("message %d is empty", i)
+		}
+		if len(open) > 0 && m.Role != llm.RoleTool {
+			return fmt.Errorf("message %d of role %s comes before the results of %v", i, m.Role, open)
+		}
+		for _, p := range m.Parts {
+			if err := legalPart(m.Role, p, used, open); err != nil {
+				return fmt.Errorf("message %d: %w", i, err)
+			}
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("the calls %v have no result", open)
+	}
+	return nil
+}
+
+func legalPart(role llm.Role, p llm.Part, used, open map[string]bool) error {
+	switch p := p.(type) {
+	case llm.Text:
+		if p.Text == "" || !utf8.ValidString(p.Text) || role == llm.RoleTool {
+			return fmt.Errorf("text %q in role %s", p.Text, role)
+		}
+	case llm.Media:
+		if role != llm.RoleUser || len(p.Data) == 0 && p.URL == "" {
+			return fmt.Errorf("media %s of %d bytes in role %s", p.MediaType, len(p.Data), role)
+		}
+	case llm.Reasoning:
+		if role != llm.RoleAssistant || p.Text == "" && len(p.Metadata) == 0 {
+			return fmt.Errorf("reasoning %q in role %s", p.Text, role)
+		}
+	case llm.ToolCall:
+		if role != llm.RoleAssistant || p.ID == "" || used[p.ID] || p.Name == "" || p.Input.Kind() != '{' || !p.Input.IsValid() {
+			return fmt.Errorf("the call %+v in role %s, its id used %v", p, role, used[p.ID])
+		}
+		used[p.ID] = true
+		if !p.Hosted {
+			open[p.ID] = true
+		}
+	case llm.ToolResult:
+		switch {
+		case p.Hosted != (role == llm.RoleAssistant) || !p.Hosted && role != llm.RoleTool:
+			return fmt.Errorf("a result in role %s, hosted %v", role, p.Hosted)
+		case !p.Hosted && !open[p.ID], p.Hosted && !used[p.ID]:
+			return fmt.Errorf("a result of %s, which was not called or has one", p.ID)
+		case len(p.Content) == 0 && len(p.Raw) == 0:
+			return fmt.Errorf("an empty result of %s", p.ID)
+		}
+		delete(open, p.ID)
+		for _, c := range p.Content {
+			if t, ok := c.(llm.Text); ok && t.Text == "" {
+				return fmt.Errorf("a result of %s with empty text", p.ID)
+			}
+		}
+	default:
+		return fmt.Errorf("a part of type %T", p)
+	}
+	return nil
+}
+
+// Whatever a log says, and wherever it is cut, a model can be asked.
+func TestLowerIsTotal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := randomLog(t)
+		model := &Model{
+			Ref:    session.ModelRef{ID: rapid.SampledFrom([]string{"one", "two"}).Draw(t, "asked"), ProviderID: "p"},
+			Images: rapid.Bool().Draw(t, "images"), Documents: rapid.Bool().Draw(t, "documents"),
+		}
+		var ms []session.Message
+		for i, d := range log {
+			ms = told(ms, d, int64(i))
+			out := lower(ms, model)
+			if err := legal(out); err != nil {
+				t.Fatalf("after %d events, the newest %s: %v", i+1, d.Kind(), err)
+			}
+			if err := faithful(ms, out, model); err != nil {
+				t.Fatalf("after %d events: %v", i+1, err)
+			}
+		}
+	})
+}
+
+// told folds one event into the messages, as the projections do.
+func told(ms []session.Message, d session.EventData, seq int64) []session.Message {
+	if m := session.Begin(d, seq); m != nil {
+		return append(ms, m)
+	}
+	for _, m := range ms {
+		if a, ok := m.(*session.Assistant); ok {
+			a.Apply(d)
+		}
+	}
+	return ms
+}
+
+// faithful: opaque data goes to the model that made it, from turns that went well, and to nobody else.
+func faithful(ms []session.Message, out []llm.Message, model *Model) error {
+	allowed := map[string]bool{}
+	for _, m := range ms {
+		if a, ok := m.(*session.Assistant); ok && a.Model.ID == model.Ref.ID && a.Error == nil {
+			allowed[string(a.ID)] = true
+		}
+	}
+	check := func(meta llm.Metadata) error {
+		if of, ok := meta["of"]; ok && !allowed[string(of[1:len(of)-1])] {
+			return fmt.Errorf("opaque data of %s was sent to %s", of, model.Ref)
+		}
+		return nil
+	}
+	for _, m := range out {
+		for _, p := range m.Parts {
+			var err error
+			switch p := p.(type) {
+			case llm.Text:
+				err = check(p.Metadata)
+			case llm.Reasoning:
+				err = check(p.Metadata)
+			case llm.ToolCall:
+				err = check(p.Metadata)
+			case llm.ToolResult:
+				err = check(p.Metadata)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// randomLog draws events that fit each other most of the time.
+func randomLog(t *rapid.T) []session.EventData {
+	text := rapid.SampledFrom([]string{"", "a", " ", "é\n", "long enough"})
+	raw := func(of session.MessageID) jsontext.Value {
+		return rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(fmt.Sprintf(`{"of":%q}`, of)), jsontext.Value(`"x"`), jsontext.Value(`null`)}).Draw(t, "meta")
+	}
+	input := rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(`{}`), jsontext.Value(`{"a":1}`), jsontext.Value(`[1]`), jsontext.Value(`"x"`), jsontext.Value(`null`)})
+	content := func() []session.ToolContent {
+		return rapid.SliceOfN(rapid.SampledFrom([]session.ToolContent{
+			{Type: "text"}, {Type: "text", Text: "x"}, {Type: "file", URI: "data:image/png;base64,AAAA", Mime: "image/png"},
+			{Type: "file", URI: "file:///x"}, {Type: "file", URI: "data:,", Mime: "image/png"}, {Type: "odd", Text: "y"}, {Type: "file", URI: "data:text/plain;base64,/w==", Mime: "text/plain"},
+		}), 0, 3).Draw(t, "content")
+	}
+	files := rapid.SliceOfN(rapid.SampledFrom([]session.File{
+		{URI: "file:///x/y.go"}, {URI: "data:image/png;base64,AAAA"}, {URI: "data:image/png;base64,"}, {URI: "data:image/png;base64,!!"}, {URI: "data:text/plain,hi%20there"},
+		{URI: "data:application/pdf;base64,AAAA", Name: "d.pdf"}, {URI: "data:nothing"}, {URI: ""}, {URI: "data:application/json,%7b"},
+	}), 0, 3)
+	reason := rapid.SampledFrom([]session.Reason{session.ReasonAborted, session.ReasonAPI, session.ReasonInterrupted, session.ReasonDenied})
+	var log []session.EventData
+	turn, part := session.MessageID("msg_0"), 0
+	some := func() session.PartID {
+		return session.PartID(fmt.Sprint("prt_", rapid.IntRange(max(0, part-3), part).Draw(t, "part")))
+	}
+	call := func() string { return rapid.SampledFrom([]string{"", "c", "c", "c_2", "d"}).Draw(t, "call") }
+	for i := range rapid.IntRange(1, 40).Draw(t, "length") {
+		next := session.MessageID(fmt.Sprint("msg_", i))
+		kind := rapid.IntRange(0, 19).Draw(t, "kind")
+		hosted := session.CallProvider{Executed: rapid.IntRange(0, 3).Draw(t, "hosted") == 0, Metadata: raw(turn)}
+		switch kind {
+		case 0:
+			log = append(log, &session.Prompted{MessageID: next, Prompt: session.Prompt{Text: text.Draw(t, "text"), Files: files.Draw(t, "files")}})
+		case 1:
+			log = append(log, &session.SyntheticAdded{MessageID: next, Text: text.Draw(t, "text")})
+		case 2:
+			log = append(log, &session.ContextUpdated{MessageID: next, Text: text.Draw(t, "text")})
+		case 3:
+			log = append(log, &session.ShellStarted{MessageID: next, Command: text.Draw(t, "text")})
+		case 4:
+			log = append(log, &session.CompactionEnded{MessageID: next, Text: text.Draw(t, "text"), Recent: text.Draw(t, "recent")})
+		case 5:
+			log = append(log, &session.AgentSwitched{MessageID: next, Agent: "x"}, &session.ModelSwitched{MessageID: next + "m"})
+		case 6, 7, 8:
+			turn = next
+			log = append(log, &session.StepStarted{AssistantMessageID: turn, Model: session.ModelRef{ID: rapid.SampledFrom([]string{"one", "two"}).Draw(t, "model"), ProviderID: "p"}})
+		case 9:
+			part++
+			log = append(log, &session.TextStarted{AssistantMessageID: turn, PartID: some()})
+		case 10:
+			log = append(log, &session.TextEnded{AssistantMessageID: turn, PartID: some(), Text: text.Draw(t, "text"), ProviderMetadata: raw(turn)})
+		case 11:
+			part++
+			log = append(log, &session.ReasoningStarted{AssistantMessageID: turn, PartID: some(), ProviderMetadata: raw(turn)})
+		case 12:
+			log = append(log, &session.ReasoningEnded{AssistantMessageID: turn, PartID: some(), Text: text.Draw(t, "text"), ProviderMetadata: raw(turn)})
+		case 13, 14:
+			part++
+			p := some()
+			log = append(log, &session.ToolInputStarted{AssistantMessageID: turn, CallID: call(), PartID: p, Name: rapid.SampledFrom([]string{"", "read"}).Draw(t, "name")})
+			if rapid.Bool().Draw(t, "called") {
+				log = append(log, &session.ToolCalled{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn, PartID: p, Tool: "read", Input: input.Draw(t, "input"), Provider: hosted})
+			}
+		case 15:
+			log = append(log, &session.ToolInputEnded{AssistantMessageID: turn, PartID: some(), Text: rapid.SampledFrom([]string{"", "{", `{"a":1}`, "[]"}).Draw(t, "raw")})
+		case 16:
+			log = append(log, &session.ToolSuccess{AssistantMessageID: turn, PartID: some(), Content: content(), Structured: input.Draw(t, "structured"), Result: input.Draw(t, "result"), Provider: hosted})
+		case 17:
+			log = append(log, &session.ToolFailed{AssistantMessageID: turn, PartID: some(), Error: *session.Fail(reason.Draw(t, "reason"), text.Draw(t, "text")), Provider: hosted})
+		case 18:
+			log = append(log, &session.StepEnded{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn, Finish: "stop"})
+		case 19:
+			log = append(log, &session.StepFailed{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn, Error: *session.Fail(reason.Draw(t, "reason"), "x")})
+		}
+	}
+	return log
+}
+
+// BenchmarkLower is the cost of a request's messages in a conversation of a thousand turns with a call each.
+func BenchmarkLower(b *testing.B) {
+	var ms []session.Message
+	for i := range 1000 {
+		m, part := session.MessageID(fmt.Sprint("msg_", i)), session.PartID(fmt.Sprint("prt_", i))
+		ms = told(ms, &session.Prompted{MessageID: m + "u", Prompt: session.Prompt{Text: "go on"}}, int64(i))
+		a := session.Begin(&session.StepStarted{AssistantMessageID: m, Model: session.ModelRef{ID: "one", ProviderID: "p"}}, int64(i)).(*session.Assistant)
+		for _, d := range []session.EventData{
+			&session.ToolInputStarted{AssistantMessageID: m, CallID: "c", PartID: part, Name: "read"},
+			&session.ToolCalled{AssistantMessageID: m, CallID: "c", PartID: part, Tool: "read", Input: jsontext.Value(`{"path":"x"}`)},
+			&session.ToolSuccess{AssistantMessageID: m, CallID: "c", PartID: part, Content: session.TextContent("some text")},
+			&session.StepEnded{AssistantMessageID: m, Finish: "tool-calls"},
+		} {
+			a.Apply(d)
+		}
+		ms = append(ms, a)
+	}
+	model := &Model{Ref: session.ModelRef{ID: "one", ProviderID: "p"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		lower(ms, model)
+	}
+}
