@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() (err error) {
+	only := flag.String("only", "", "measure these only, separated by commas: "+names())
+	asJSON := flag.Bool("json", false, "print one JSON object instead of the table")
+	limit := flag.Duration("time", 3*time.Minute, "stop after this time with what there is")
+	quick := flag.Bool("quick", false, "a tenth of the samples: to try the driver, not to quote")
+	binary := flag.String("binary", "", "measure this cairn instead of building one")
+	profile := flag.String("profile", "", "write CPU profiles of the driver here, one per measure")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	b, err := newBench(ctx, *binary)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	b.quick, b.limits.dir = *quick, b.dir
+	b.say = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
+	failed := b.measureAll(ctx, chosen, *profile)
+	if *asJSON {
+		err = printJSON(os.Stdout, b.rows)
+	} else {
+		err = printTable(os.Stdout, b.rows)
+	}
+	return errors.Join(err, failed)
+}
+
+// measureAll goes on after a measure that failed: the others are worth having.
+func (b *bench) measureAll(ctx context.Context, chosen []measure, profile string) error {
+	var failed error
+	for _, m := range chosen {
+		if ctx.Err() != nil {
+			return errors.Join(failed, fmt.Errorf("the time is up before %q", m.name))
+		}
+		start := time.Now()
+		err := profiled(profile, m.name, func() error { return m.run(b, ctx) })
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", m.name, err))
+		}
+		b.say("%-9s %5.1fs", m.name, time.Since(start).Seconds())
+	}
+	return failed
+}
+
+func names() string {
+	var all []string
+	for _, m := range measures {
+		all = append(all, m.name)
+	}
+	return strings.Join(all, " ")
+}
+
+func choose(only string) ([]measure, error) {
+	if only == "" {
+		return measures, nil
+	}
+	var out []measure
+	for name := range strings.SplitSeq(only, ",") {
+		found := false
+		for _, m := range measures {
+			if m.name == name {
+				out, found = append(out, m), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("no measure is called %q; there are %s", name, names())
+		}
+	}
+	return out, nil
+}

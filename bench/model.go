@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// model is an instant language model that speaks OpenAI's Chat protocol on a loopback port. What it answers is written
+// in the newest prompt: "@bench n=20 s=5 k=3 id=x;". Without that it says one word.
+type model struct {
+	server *http.Server
+	url    string
+	path   string // that read calls name
+
+	mu   sync.Mutex // guards seen
+	seen map[string][]exchange
+}
+
+// exchange is when one request began to arrive, and when the first and the last byte of its answer were written.
+type exchange struct{ arrived, first, last time.Time }
+
+// order is what a prompt asks for.
+type order struct {
+	n     int           // deltas of the answer
+	size  int           // bytes of each
+	every time.Duration // between two; 0 is at full speed
+	stamp bool          // each delta is "number:nanoseconds;" instead
+	calls int           // turns that call the read tool, before the answer
+	id    string        // under which the exchanges are kept
+}
+
+func (o order) String() string {
+	s := fmt.Sprintf("@bench n=%d s=%d k=%d id=%s", o.n, o.size, o.calls, o.id)
+	if o.every > 0 {
+		s += fmt.Sprintf(" every=%d", o.every.Microseconds())
+	}
+	if o.stamp {
+		s += " stamp=1"
+	}
+	return s + "; please"
+}
+
+func newModel() (*model, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	m := &model{url: "http://" + l.Addr().String() + "/v1", seen: map[string][]exchange{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", m.chat)
+	mux.HandleFunc("GET /bare", m.bare)
+	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { _ = m.server.Serve(l) }() // ends with close
+	return m, nil
+}
+
+func (m *model) close() error { return m.server.Close() }
+
+// take returns the exchanges of an order and forgets them.
+func (m *model) take(id string) []exchange {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	es := m.seen[id]
+	delete(m.seen, id)
+	return es
+}
+
+func (m *model) chat(w http.ResponseWriter, r *http.Request) {
+	e := exchange{arrived: time.Now()}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	o, rest := parse(body)
+	w.Header().Set("Content-Type", "text/event-stream")
+	a := &answer{w: w, rc: http.NewResponseController(w), ctx: r.Context()}
+	e.first = time.Now()
+	a.frame(`{"role":"assistant","content":""}`, "null")
+	if step := bytes.Count(rest, []byte(`"role":"tool"`)); step < o.calls {
+		a.call(m.path, step)
+	} else {
+		a.text(o)
+	}
+	a.flush()
+	e.last = time.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen[o.id] = append(m.seen[o.id], e)
+}
+
+// parse finds the newest order of a request, and what follows it.
+func parse(body []byte) (order, []byte) {
+	o := order{n: 1, size: 5}
+	_, _, found := bytes.Cut(body, []byte("@bench "))
+	if !found {
+		return o, nil
+	}
+	rest := body[bytes.LastIndex(body, []byte("@bench "))+len("@bench "):]
+	head, rest, _ := bytes.Cut(rest, []byte(";"))
+	for f := range strings.FieldsSeq(string(head)) {
+		key, value, _ := strings.Cut(f, "=")
+		n, _ := strconv.Atoi(value) // words are 0
+		switch key {
+		case "n":
+			o.n = n
+		case "s":
+			o.size = n
+		case "k":
+			o.calls = n
+		case "every":
+			o.every = time.Duration(n) * time.Microsecond
+		case "stamp":
+			o.stamp = n == 1
+		case "id":
+			o.id = value
+		}
+	}
+	return o, rest
+}
+
+// answer is a stream that is being written.
+type answer struct {
+	w   io.Writer
+	rc  *http.ResponseController
+	ctx context.Context
+	buf []byte
+}
+
+const (
+	frameHead = `data: {"id":"c","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[{"index":0,"delta":`
+	fullSpeed = 16 << 10 // bytes that leave together at full speed
+)
+
+func (a *answer) frame(delta, finish string) {
+	a.buf = append(append(a.buf, frameHead...), delta...)
+	a.buf = append(append(append(a.buf, `,"finish_reason":`...), finish...), "}]}\n\n"...)
+}
+
+func (a *answer) flush() {
+	_, err := a.w.Write(a.buf)
+	a.buf = a.buf[:0]
+	if err == nil {
+		_ = a.rc.Flush() // a client that is gone is told nothing
+	}
+}
+
+func (a *answer) text(o order) {
+	start := time.Now()
+	word := strings.Repeat("some words ", o.size/11+1)[:max(o.size, 1)]
+	for i := range o.n {
+		if o.every > 0 {
+			if !a.until(start.Add(time.Duration(i) * o.every)) {
+				return
+			}
+		}
+		if o.stamp {
+			word = strconv.Itoa(i) + ":" + strconv.FormatInt(time.Now().UnixNano(), 10) + ";"
+		}
+		a.frame(`{"content":"`+word+`"}`, "null")
+		if o.every > 0 || len(a.buf) > fullSpeed {
+			a.flush()
+		}
+	}
+	a.finish("stop")
+}
+
+// until waits for a time; false says that the reader is gone.
+func (a *answer) until(t time.Time) bool {
+	wait := time.NewTimer(time.Until(t))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return true
+	case <-a.ctx.Done():
+		return false
+	}
+}
+
+func (a *answer) call(path string, step int) {
+	args := fmt.Sprintf(`{"filePath":%q,"offset":%d,"limit":20}`, path, 1+step%40)
+	quoted, _ := jsontext.AppendQuote(nil, args) // valid UTF-8
+	a.frame(fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"call_%d","type":"function","function":{"name":"read","arguments":%s}}]}`, step, quoted), "null")
+	a.finish("tool_calls")
+}
+
+func (a *answer) finish(reason string) {
+	a.frame("{}", strconv.Quote(reason))
+	a.buf = append(a.buf, `data: {"id":"c","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[],`+
+		`"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120}}`+"\n\ndata: [DONE]\n\n"...)
+}
+
+// bare is the limit that streams are held against: net/http alone, writing the same deltas.
+func (m *model) bare(w http.ResponseWriter, r *http.Request) {
+	o, _ := parse([]byte("@bench " + r.URL.Query().Get("order")))
+	w.Header().Set("Content-Type", "text/event-stream")
+	a := &answer{w: w, rc: http.NewResponseController(w), ctx: r.Context()}
+	a.text(o)
+	a.flush()
+}

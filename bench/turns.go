@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// warm starts a server with a session that has seen a few turns.
+func (b *bench) warm(ctx context.Context, name string) (*server, session.ID, error) {
+	s, err := b.serve(ctx, b.home(name))
+	if err != nil {
+		return nil, "", err
+	}
+	id, err := s.begin(ctx)
+	for range 5 {
+		if err == nil {
+			_, err = b.turn(ctx, s, id, order{n: 50, size: 5, calls: 1})
+		}
+	}
+	if err != nil {
+		s.stop()
+	}
+	return s, id, err
+}
+
+func (b *bench) promptToRequest(ctx context.Context) error {
+	s, id, err := b.warm(ctx, "prompt")
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	quiet := b.settle(ctx)
+	var ms []float64
+	for i := range b.scaled(300) {
+		if i%50 == 0 { // histories of the same length
+			if id, err = s.begin(ctx); err != nil {
+				return err
+			}
+			if _, err := b.turn(ctx, s, id, order{n: 1, size: 5}); err != nil {
+				return err
+			}
+		}
+		t, err := b.turn(ctx, s, id, order{n: 1, size: 5})
+		if err != nil {
+			return err
+		}
+		ms = append(ms, millis(t.toRequest))
+	}
+	foreign := quiet.foreign()
+	p50, p99 := b.limits.sync()
+	b.add(row{ID: "P7", What: "prompt to provider request, p50", Figure: median(ms), Unit: "ms", N: len(ms), Target: 3, Limit: p50, Of: "one fdatasync", Foreign: foreign})
+	b.add(row{ID: "P7", What: "prompt to provider request, p99", Figure: quantile(ms, 0.99), Unit: "ms", N: len(ms), Limit: p99, Of: "one fdatasync, p99", Foreign: foreign})
+	return nil
+}
+
+// chain is a prompt whose answer takes 20 reads, one after the other; and what turns write and start.
+func (b *bench) chain(ctx context.Context) error {
+	s, _, err := b.warm(ctx, "chain")
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	quiet := b.settle(ctx)
+	const calls = 20
+	var ms, chainBytes, plainBytes []float64
+	spawned := int64(0)
+	for range b.scaled(10) {
+		id, err := s.begin(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := b.turn(ctx, s, id, order{n: 1, size: 5}); err != nil {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond) // what the turn before writes late is not this one's
+		before := usageOf(s.pid())
+		if _, err := b.turn(ctx, s, id, order{n: 1, size: 5}); err != nil {
+			return err
+		}
+		middle := usageOf(s.pid())
+		t, err := b.turn(ctx, s, id, order{n: 1, size: 5, calls: calls})
+		if err != nil {
+			return err
+		}
+		after := usageOf(s.pid())
+		ms = append(ms, millis(t.outside)/(calls+1))
+		plainBytes = append(plainBytes, float64(middle.written-before.written)/1000)
+		chainBytes = append(chainBytes, float64(after.written-middle.written)/1000)
+		spawned += after.spawned - before.spawned + int64(children(s.pid()))
+	}
+	foreign := quiet.foreign()
+	p50, _ := b.limits.sync()
+	b.add(row{ID: "P8", What: "time per turn outside the model, chain of 20 reads", Figure: median(ms), Unit: "ms", N: len(ms), Target: 4, Limit: p50, Of: "one fdatasync", Foreign: foreign})
+	b.add(row{ID: "P15", What: "processes started by these turns", Figure: float64(spawned), N: len(ms), Unit: "", Foreign: foreign})
+	b.add(row{ID: "P16", What: "bytes to disk, turn without tool", Figure: median(plainBytes), Unit: "kB", N: len(ms), Target: 40, Foreign: foreign})
+	b.add(row{ID: "P16", What: "bytes to disk, chain of 20 reads", Figure: median(chainBytes), Unit: "kB", N: len(ms), Target: 800, Foreign: foreign})
+	return nil
+}
+
+// turns counts short turns per second, of one session and of many.
+func (b *bench) turns(ctx context.Context) error {
+	s, _, err := b.warm(ctx, "turns")
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	for _, c := range []struct {
+		sessions int
+		target   float64
+	}{{1, 150}, {32, 400}} {
+		quiet := b.settle(ctx)
+		before := usageOf(s.pid())
+		n, took, err := b.turnRate(ctx, s, c.sessions, time.Duration(b.scaled(3000))*time.Millisecond)
+		if err != nil {
+			return err
+		}
+		foreign := quiet.foreign()
+		cpu := millis(usageOf(s.pid()).cpu-before.cpu) / float64(max(n, 1))
+		p50, _ := b.limits.sync()
+		b.add(row{
+			ID: "P22", What: fmt.Sprintf("instant turns per second, %d sessions", c.sessions), Figure: float64(n) / took.Seconds(), Unit: "/s", N: n,
+			Target: c.target, AtLeast: true, Limit: 1000 / p50, Of: "fdatasyncs in a row", Foreign: foreign,
+		})
+		b.add(row{ID: "P22", What: fmt.Sprintf("CPU per instant turn, %d sessions", c.sessions), Figure: cpu, Unit: "ms", N: n, Foreign: foreign})
+	}
+	return nil
+}
+
+func (b *bench) turnRate(ctx context.Context, s *server, sessions int, span time.Duration) (int, time.Duration, error) {
+	ids := make([]session.ID, sessions)
+	for i := range ids {
+		var err error
+		if ids[i], err = s.begin(ctx); err != nil {
+			return 0, 0, err
+		}
+		if _, err := b.turn(ctx, s, ids[i], order{n: 1, size: 5}); err != nil {
+			return 0, 0, err
+		}
+	}
+	var (
+		all   sync.WaitGroup
+		mu    sync.Mutex // guards total, first
+		total int
+		first error
+	)
+	start := time.Now()
+	for _, id := range ids {
+		all.Go(func() {
+			n := 0
+			var err error
+			for err == nil && time.Since(start) < span {
+				_, err = b.turn(ctx, s, id, order{n: 20, size: 5})
+				n++
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			total += n
+			if first == nil {
+				first = err
+			}
+		})
+	}
+	all.Wait()
+	return total, time.Since(start), first
+}
