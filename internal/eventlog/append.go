@@ -1,0 +1,108 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/projection"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Draft is a fact that is not yet committed. A zero Timestamp becomes now; the session's id is set for it.
+type Draft struct {
+	Data    session.EventData
+	Private *session.Private
+}
+
+// Drafts makes drafts of payloads without private parts.
+func Drafts(data ...session.EventData) []Draft {
+	ds := make([]Draft, len(data))
+	for i, d := range data {
+		ds[i].Data = d
+	}
+	return ds
+}
+
+// Append commits what decide returns, with its rows, in one transaction, and returns the events. decide sees the
+// state that the events will follow, and may run more than once. Returning no drafts commits nothing and is no error.
+// Only the engine calls Append.
+func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, decide func(store.Tx) ([]Draft, error)) ([]session.Event, error) {
+	var events []session.Event
+	err := l.store.Update(ctx, d, func(tx store.Tx) error {
+		drafts, err := decide(tx)
+		events = make([]session.Event, 0, len(drafts))
+		if err != nil || len(drafts) == 0 {
+			return err
+		}
+		head, err := tx.Head(id)
+		if err != nil {
+			return err
+		}
+		for i, draft := range drafts {
+			e, err := l.insert(tx, id, head+1+int64(i), draft)
+			if err != nil {
+				return err
+			}
+			events = append(events, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.hub.committed(events)
+	return events, nil
+}
+
+func (l *Log) insert(tx store.Tx, id session.ID, seq int64, d Draft) (session.Event, error) {
+	stamp := d.Data.Stamp()
+	stamp.SessionID = id
+	if stamp.Timestamp == 0 {
+		stamp.Timestamp = l.now().UnixMilli()
+	}
+	e := session.Event{
+		ID: session.EventID(l.ids.New(session.PrefixEvent)), SessionID: id, Seq: seq,
+		Version: d.Data.Version(), Data: d.Data, Private: d.Private,
+	}
+	if err := projection.Apply(tx, e); err != nil {
+		return e, err
+	}
+	row, err := Encode(e)
+	if err != nil {
+		return e, err
+	}
+	e.Position, err = tx.InsertEvent(row)
+	return e, err
+}
+
+// Encode returns the event as it is stored.
+func Encode(e session.Event) (store.Row, error) {
+	data, err := session.EncodeData(e.Data)
+	if err != nil {
+		return store.Row{}, err
+	}
+	row := store.Row{Position: e.Position, ID: e.ID, SessionID: e.SessionID, Seq: e.Seq, Kind: e.Data.Kind(), Version: e.Version, Data: data}
+	if e.Private != nil {
+		row.Private, err = json.Marshal(e.Private, json.Deterministic(true))
+	}
+	return row, err
+}
+
+// Decode reads a stored event.
+func Decode(r store.Row) (session.Event, error) {
+	data, err := session.DecodeData(r.Kind, r.Version, r.Data)
+	if err != nil {
+		return session.Event{}, fmt.Errorf("event %s#%d: %w", r.SessionID, r.Seq, err)
+	}
+	e := session.Event{ID: r.ID, SessionID: r.SessionID, Seq: r.Seq, Position: r.Position, Version: r.Version, Data: data}
+	if len(r.Private) > 0 {
+		e.Private = &session.Private{}
+		if err := json.Unmarshal(r.Private, e.Private); err != nil {
+			return e, fmt.Errorf("event %s#%d: private part: %w", r.SessionID, r.Seq, err)
+		}
+	}
+	return e, nil
+}
