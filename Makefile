@@ -12,12 +12,12 @@ BUDGET_MIB := 34
 BUDGET_INIT_MS := 4
 PKG ?= ./...
 
-.PHONY: check build test bench soak fuzz fmt modern format vet staticcheck lint archtest generated tidy size help
+.PHONY: check build test crash bench soak fuzz fmt modern format vet staticcheck lint archtest generated tidy size help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: format archtest vet lint staticcheck generated tidy size test ## everything that CI checks, cheapest first
+check: format archtest vet lint staticcheck generated tidy size test crash ## everything that CI checks, cheapest first
 	@echo "check: all good"
 
 build: ## the static binary, ./cairn
@@ -27,11 +27,14 @@ test: ## tests, with the race detector, in random order
 	@$(if $(RACE),:,echo "test: no C compiler: WITHOUT the race detector")
 	$(if $(RACE),CGO_ENABLED=1 )go test $(RACE) -shuffle=on -timeout=10m $(PKG)
 
+crash: ## the kill and power-cut tests with CI's full figures: the race detector is too slow for them
+	go test -count=1 -timeout=10m -run='Kill|Cut|Mutated|FailingOperations|Leave' ./internal/store/sqlite ./internal/crashtest
+
 bench: ## benchmarks, once each; see bench/README.md for how to compare
 	go test -run='^$$' -bench=. -benchmem $(PKG)
 
 soak: ## the crash and soak tests with their full figures; takes long
-	CAIRN_SOAK=1 go test -count=1 -timeout=2h -run='Crash|Kill|Cut|Soak' $(PKG)
+	CAIRN_SOAK=1 go test -count=1 -timeout=2h -run='Crash|Kill|Cut|Mutated|Leave|Soak' $(PKG)
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@tools/fuzz $${FUZZTIME:-20s}

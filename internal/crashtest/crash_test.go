@@ -35,7 +35,7 @@ type ack struct {
 // TestKill kills the server at random moments and at every fault point that it passes, compound deaths included.
 func TestKill(t *testing.T) {
 	lives := 300
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		lives = 25
 	}
 	if os.Getenv("CAIRN_SOAK") != "" {
@@ -231,8 +231,8 @@ func (w *world) counts() map[string]int {
 // TestLeave stops the server in order at random moments of its life (spec/guarantees G9).
 func TestLeave(t *testing.T) {
 	times := 25
-	if testing.Short() {
-		times = 4
+	if testing.Short() || raceEnabled {
+		times = 5
 	}
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
 	w := newWorld(t, 3*time.Millisecond)

@@ -160,6 +160,9 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	if err != nil {
 		return err
 	}
+	sweeping, done := context.WithCancel(ctx)
+	defer done()
+	go r.sweep(sweeping) // ends with Serve; it holds nothing that stop waits for
 	ready(cli.Listening{URL: r.server.URL(), Socket: server.SocketPath(dirs.Data), PID: os.Getpid()})
 	select {
 	case <-ctx.Done():

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -45,12 +46,14 @@ type place struct {
 	agents  *agent.Set
 	scope   *engine.Scope
 	models  *locationModels
+	found   time.Time // when git was asked for the project
 	used    time.Time
 }
 
 const (
 	maxPlaces = 64
 	placeIdle = time.Hour
+	findAgain = 5 * time.Second
 )
 
 // Scope implements engine.Locations.
@@ -71,8 +74,8 @@ func (l *locations) place(ctx context.Context, dir string) (*place, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used = time.Now()
-	if p.scope != nil && p.config.Fresh() && p.models.fresh() {
-		return p, l.stillThere(ctx, p)
+	if p.scope != nil && p.config.Fresh() && p.models.fresh() && l.stillThere(ctx, p) {
+		return p, nil
 	}
 	return p, l.build(ctx, p, dir)
 }
@@ -98,10 +101,19 @@ func (l *locations) entry(dir string) *place {
 	return p
 }
 
-// stillThere fails when the directory is gone since the place was built.
-func (l *locations) stillThere(ctx context.Context, p *place) error {
-	_, err := l.projects.Find(ctx, p.project.Directory)
-	return err
+// stillThere reports whether the directory is what it was when the place was built. Every turn asks, so that it costs
+// a stat; only a repository that has no identity yet is looked at again now and then, for its first commit.
+func (l *locations) stillThere(ctx context.Context, p *place) bool {
+	info, err := os.Stat(p.project.Directory)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	if p.project.ID != project.Global || !p.project.IsGit() || time.Since(p.found) < findAgain {
+		return true
+	}
+	p.found = time.Now()
+	now, err := l.projects.Find(ctx, p.project.Directory)
+	return err == nil && now == p.project
 }
 
 func (l *locations) build(ctx context.Context, p *place, dir string) error {
@@ -132,7 +144,7 @@ func (l *locations) build(ctx context.Context, p *place, dir string) error {
 		byName[a.ID] = a
 	}
 	chosen, _ := agents.Default()
-	p.config, p.project, p.agents, p.models = cfg, pr, agents, models
+	p.config, p.project, p.agents, p.models, p.found = cfg, pr, agents, models, time.Now()
 	p.scope = &engine.Scope{
 		Location: session.Location{Directory: pr.Directory}, ProjectID: pr.ID, Subpath: pr.Subpath,
 		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry,

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/auth"
@@ -33,6 +34,7 @@ type owner struct {
 	engine   *engine.Engine
 	api      *v2.API
 	recorder *replay.Recorder
+	outputs  *tool.Outputs
 	logger   *slog.Logger
 }
 
@@ -64,6 +66,7 @@ func own(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cl
 		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids}, files: builtin.NewFiles(),
 		logger: w.logger, places: map[string]*place{},
 	}
+	w.outputs = places.outputs
 	w.engine = engine.New(engine.Config{
 		Store: w.store, Log: log, IDs: ids, Locations: places, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
 	})
@@ -104,6 +107,25 @@ func logger(getenv func(string) string) *slog.Logger {
 		level = slog.LevelError
 	}
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// sweepEvery is how often old managed output files are looked for (spec/v2 §15.2).
+const sweepEvery = time.Hour
+
+// sweep removes old managed output files now and then, until ctx ends.
+func (w *owner) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if err := w.outputs.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			w.logger.Warn("sweep tool output", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // recover goes on with what an earlier owner left.

@@ -1,0 +1,6 @@
+//go:build race
+
+package crashtest
+
+// raceEnabled: a start takes ten times as long, so there are fewer.
+const raceEnabled = true
