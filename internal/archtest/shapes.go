@@ -53,7 +53,8 @@ func (t *Tree) funcShape(fn *ast.FuncDecl) []Finding {
 	}
 	n := 0
 	for _, field := range fn.Type.Params.List {
-		if !isSelector(field.Type, "context", "Context") {
+		_, variadic := field.Type.(*ast.Ellipsis) // what a format takes is no parameter list to get wrong
+		if !variadic && !isSelector(field.Type, "context", "Context") {
 			n += max(1, len(field.Names))
 		}
 	}
