@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// rich is a model that does a bit of everything. Each of its calls has a token of its own, so that an effect that
+// happens twice shows.
+const rich = `{"turns": [
+  {"every": "10ms", "steps": [{"text": ["I will ", "write."]}, {"call": {"name": "write", "arguments": {"token": "t1", "for": "50ms"}}}, {"call": {"name": "edit", "arguments": {"path": "a", "token": "t2"}}}], "usage": {"input": 1, "output": 1}},
+  {"every": "10ms", "steps": [{"reasoning": ["hm", "…"]}, {"text": "more"}, {"call": {"name": "write", "arguments": {"token": "t3"}}}]},
+  {"steps": [{"text": "half"}, {"fault": {"kind": "end"}}]},
+  {"every": "10ms", "steps": [{"call": {"name": "edit", "arguments": {"path": "b", "token": "t4"}}}, {"call": {"name": "fails", "arguments": {}}}]},
+  {"every": "10ms", "steps": [{"text": ["one answer", " in parts"]}]},
+  {"steps": [{"call": {"name": "write", "arguments": {"token": "t5"}}}]},
+  {"repeat": true, "steps": [{"text": "done"}]}
+]}`
+
+// client is somebody who prompts, answers asks, and remembers what was acknowledged.
+type client struct {
+	mu    sync.Mutex
+	acked []session.MessageID
+	asks  map[session.AskID]bool // seen pending and not answered by us
+}
+
+func (c *client) prompt(ctx context.Context, e *Engine, id session.MessageID, d session.Delivery) {
+	_, err := e.Prompt(ctx, PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: string(id)}, Delivery: d})
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.acked = append(c.acked, id)
+	}
+}
+
+// answer says yes to whatever is asked.
+func (c *client) answer(ctx context.Context, e *Engine) {
+	rows, err := e.Asks(ctx, "ses_a")
+	if err != nil {
+		return
+	}
+	for _, a := range rows {
+		_ = e.Reply(ctx, "ses_a", a.ID, session.ReplyOnce, "")
+	}
+}
+
+// live lets the session work until nothing happens any more.
+func (c *client) live(ctx context.Context, e *Engine) {
+	for range 40 {
+		synctest.Wait()
+		c.answer(ctx, e)
+		time.Sleep(3 * time.Second)
+	}
+}
+
+// TestCrashMatrix stops the process at every point where a stop may hurt, in two ways and with and without power, and
+// starts another one: what was acknowledged is answered, nothing is done twice, nothing is left open.
+func TestCrashMatrix(t *testing.T) {
+	inTransaction := []fault.Name{fault.AdmitPreCommit, fault.PromotePreCommit}
+	hit := map[fault.Name]bool{}
+	for _, point := range []fault.Name{
+		fault.AdmitBegin, fault.AdmitPreCommit, fault.AdmitPostCommit, fault.AdmitPreAck,
+		fault.PromotePreCommit, fault.PromotePostCommit,
+		fault.TurnPreDispatch, fault.TurnHeaders, fault.TurnDelta, fault.TurnFinish,
+		fault.ToolExec, fault.ToolPreSettle, fault.ToolSettled, fault.PermAsked, fault.PermReplied,
+	} {
+		for _, action := range []string{"delay:100000h", "error"} {
+			if action != "error" && slices.Contains(inTransaction, point) {
+				continue
+			}
+			for n := 1; n <= 12; n++ {
+				for _, power := range []bool{false, true} {
+					name := fmt.Sprintf("%s/%.5s/%d/power=%v", point, action, n, power)
+					t.Run(name, func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							if crash(t, point, fmt.Sprintf("%s#%d=%s", point, n, action), power) > 0 {
+								hit[point] = true
+							}
+						})
+					})
+				}
+			}
+		}
+		if !hit[point] && !t.Failed() {
+			t.Errorf("%s was never passed", point)
+		}
+	}
+}
+
+// crash lives one life until the fault, ends it, and lives another. It reports how often the point was passed.
+func crash(t *testing.T, at fault.Name, spec string, power bool) int64 {
+	s, err := script.Parse([]byte(rich))
+	if err != nil {
+		t.Fatal(err)
+	}
+	restore, err := fault.Set(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restore()
+	w := newWorld(t, s)
+	ctx, leave := context.WithCancel(t.Context())
+	c := &client{}
+	first := w.engine
+	if _, err := first.Create(ctx, CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		c.prompt(ctx, first, "msg_1", session.Steer)
+		c.prompt(ctx, first, "msg_2", session.Queue)
+		time.Sleep(30 * time.Millisecond)
+		c.prompt(ctx, first, "msg_3", session.Steer)
+	})
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			c.answer(ctx, first)
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	})
+	time.Sleep(20 * time.Second)
+	synctest.Wait()
+	passed := fault.Hits()[at]
+	before := pendingAsks(t, w)
+	restoreAll, _ := fault.Set("")
+	w.kill(power)
+	leave()
+	wg.Wait()
+	restoreAll()
+	quiet, _ := fault.Set("")
+	defer quiet()
+	if after := pendingAsks(t, w); !power && !slices.Equal(before, after) {
+		t.Errorf("the asks %v are %v after the restart", before, after)
+	}
+	if err := w.engine.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.live(t.Context(), w.engine)
+	answered(t, w, c)
+	w.close(t)
+	prove(t, w)
+	time.Sleep(200_000 * time.Hour) // what the dead process still does, it does to nobody
+	if err := w.doubled(); err != nil {
+		t.Error(err)
+	}
+	recorded(t, w)
+	return passed
+}
+
+// recorded: no effect without a call in the log.
+func recorded(t *testing.T, w *world) {
+	t.Helper()
+	var calls strings.Builder
+	for _, row := range allEvents(t, w.store) {
+		if row.Kind == session.KindToolCalled {
+			calls.Write(row.Data)
+		}
+	}
+	for token := range w.effects {
+		if !strings.Contains(calls.String(), `"`+token+`"`) {
+			t.Errorf("the effect %s happened, but no call of it is recorded", token)
+		}
+	}
+}
+
+func pendingAsks(t *testing.T, w *world) (ids []session.AskID) {
+	t.Helper()
+	rows, err := w.engine.Asks(context.Background(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range rows {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// answered: every acknowledged prompt was promoted and is followed by a turn that ended; nothing is open.
+func answered(t *testing.T, w *world, c *client) {
+	t.Helper()
+	if ids := w.engine.Active(); len(ids) > 0 {
+		t.Errorf("still at work: %v", ids)
+	}
+	if asks := pendingAsks(t, w); len(asks) > 0 {
+		t.Errorf("still asked: %v", asks)
+	}
+	err := w.store.View(context.Background(), func(r store.Reader) error {
+		ms, err := r.Messages("ses_a", store.MessageQuery{After: -1})
+		seen, after := map[session.MessageID]bool{}, map[session.MessageID]bool{}
+		for _, m := range ms {
+			switch m := m.(type) {
+			case *session.User:
+				seen[m.ID] = true
+			case *session.Assistant:
+				for id := range seen {
+					after[id] = true
+				}
+				if m.Open() {
+					t.Errorf("the turn %s is open", m.ID)
+				}
+				for _, call := range m.Tools() {
+					if !call.State.Status.Settled() {
+						t.Errorf("the call %s is %s", call.PartID, call.State.Status)
+					}
+				}
+			}
+		}
+		for _, id := range c.acked {
+			if !after[id] {
+				t.Errorf("the acknowledged prompt %s has no answer (promoted: %v)", id, seen[id])
+			}
+		}
+		if n := len(ms); n > 0 && err == nil {
+			if a, ok := ms[n-1].(*session.Assistant); !ok || a.Finish != "stop" && a.Finish != "error" {
+				t.Errorf("the newest message is %T %v", ms[n-1], ok && a.Finish == "")
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
