@@ -59,7 +59,7 @@ func (a *app) root() *cobra.Command {
 		Version:       version().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          a.noSuchCommand,
 		RunE: a.does(func(context.Context, []string) error {
 			a.out.printf("%s", rootHelp)
 			return a.out.err
@@ -94,6 +94,21 @@ const (
 	groupCare = "care"
 )
 
+// noSuchCommand says what may have been meant by a command that there is not.
+func (a *app) noSuchCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	if near := nearest(args[0], names); len(near) > 0 {
+		return fmt.Errorf("there is no command %q; did you mean %s?", line(args[0], 40), strings.Join(near, " or "))
+	}
+	return fmt.Errorf("there is no command %q; to ask something: cairn run %[1]q", line(args[0], 40))
+}
+
 // topic is a page of help that is no command.
 func topic(name, short, text string) *cobra.Command {
 	return &cobra.Command{Use: name, Short: short, Long: text}
@@ -104,8 +119,8 @@ const (
 	helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 {{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}`
 
-	usageTemplate = `{{if .Runnable}}
-Usage: {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+	usageTemplate = `{{if not .HasAvailableSubCommands}}
+Usage: {{.UseLine}}{{else}}
 Usage: {{.CommandPath}} COMMAND{{end}}
 {{if .HasExample}}
 Examples:

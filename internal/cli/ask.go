@@ -44,6 +44,7 @@ func (q *questioner) read() {
 	defer close(q.lines)
 	in := bufio.NewReader(io.LimitReader(q.tty, 1<<20))
 	for range q.next {
+		_, _ = in.Discard(in.Buffered()) // typed before this question
 		text, err := in.ReadString('\n')
 		if err != nil {
 			return
@@ -128,6 +129,9 @@ func (q *questioner) show() {
 		return
 	}
 	a := q.queue[0]
+	if f, ok := q.tty.(interface{ Fd() uintptr }); ok && !q.reading {
+		forgetTyped(int(f.Fd()))
+	}
 	q.out.freshLine()
 	q.out.printf("%s %s\n", q.out.paint(yellow, q.marks.ask), q.out.paint(bold, askTitle(a)))
 	for _, l := range preview(a.Metadata) {
@@ -179,7 +183,7 @@ func askTitle(a session.PendingAsk) string {
 func choices(a session.PendingAsk) string {
 	s := "y: once"
 	if len(a.Save) > 0 {
-		s += ", a: always for " + harmless(strings.Join(a.Save, ", "))
+		s += ", a: always for " + harmless(a.Action+" "+strings.Join(a.Save, ", "))
 	}
 	return s + ", n: no, and stop, n REASON: no, and go on"
 }
@@ -201,6 +205,7 @@ func preview(metadata jsontext.Value) []string {
 		text = "spent " + string(m["spent"]) + " of " + string(m["limit"]) + "; yes allows as much again"
 	}
 	lines := strings.Split(strings.TrimRight(harmless(text), "\n"), "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "Index: ") || strings.HasPrefix(l, "=====") })
 	if len(lines) > previewLines {
 		more := len(lines) - previewLines
 		lines = append(lines[:previewLines], "… and "+thousands(int64(more))+" lines more")

@@ -80,8 +80,8 @@ func TestQuestioner(t *testing.T) {
   --- a.txt
   -foo
   +bar�[2J
-  y: once, a: always for edit, n: no, and stop, n REASON: no, and go on
-  >   y: once, a: always for edit, n: no, and stop, n REASON: no, and go on
+  y: once, a: always for edit edit, n: no, and stop, n REASON: no, and go on
+  >   y: once, a: always for edit edit, n: no, and stop, n REASON: no, and go on
   > ? build wants to edit: a.txt
   --- a.txt
   -foo
@@ -103,7 +103,7 @@ func TestQuestioner(t *testing.T) {
 func TestPreview(t *testing.T) {
 	long := strings.Repeat("+x\\n", 100)
 	for in, want := range map[string]int{
-		``: 0, `nonsense`: 0, `{"diff":7}`: 0, `{"diff":"+a\n-b\n"}`: 2, `{"diff":"` + long + `"}`: previewLines + 1,
+		``: 0, `nonsense`: 0, `{"diff":7}`: 0, `{"diff":"Index: a\n=====\n+a\n-b\n"}`: 2, `{"diff":"` + long + `"}`: previewLines + 1,
 		`{"limit":"5","spent":"6"}`: 1,
 	} {
 		if got := preview(jsontext.Value(in)); len(got) != want {

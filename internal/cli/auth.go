@@ -101,26 +101,27 @@ func (a *app) readKey(ctx context.Context, args []string) (auth.Secret, error) {
 		return auth.Secret{}, &exit{exitUsage, err, "Pipe the key in: … | cairn auth login " + line(args[0], 40) + " -"}
 	}
 	defer tty.Close()
-	if _, err := fmt.Fprintf(tty, "Key of %s (it is not shown): ", line(args[0], 40)); err != nil {
-		return auth.Secret{}, err
-	}
-	key, err := readHidden(ctx, tty)
+	key, err := readHidden(ctx, tty, fmt.Sprintf("Key of %s (it is not shown): ", line(args[0], 40)))
 	_, _ = io.WriteString(tty, "\n") // only looks
 	return auth.NewSecret(key), err
 }
 
-// readHidden reads a line without echo. When ctx ends first the terminal is put back as it was.
-func readHidden(ctx context.Context, tty io.ReadWriter) (string, error) {
+// readHidden reads a line without echo, which is off before the prompt shows. When ctx ends first the terminal is put
+// back as it was.
+func readHidden(ctx context.Context, tty io.ReadWriter, prompt string) (string, error) {
 	f, ok := tty.(interface{ Fd() uintptr })
 	if !ok {
+		_, _ = io.WriteString(tty, prompt) // reading will fail too
 		text, err := bufio.NewReader(io.LimitReader(tty, maxKey)).ReadString('\n')
 		return strings.TrimSpace(text), err
 	}
 	fd := int(f.Fd())
-	state, err := term.GetState(fd)
+	restore, err := hideTyping(fd)
 	if err != nil {
 		return "", err
 	}
+	defer restore()
+	_, _ = io.WriteString(tty, prompt) // reading will fail too
 	type typed struct {
 		text []byte
 		err  error
@@ -134,7 +135,6 @@ func readHidden(ctx context.Context, tty io.ReadWriter) (string, error) {
 	case t := <-done:
 		return string(t.text), t.err
 	case <-ctx.Done():
-		_ = term.Restore(fd, state) // we leave either way
 		return "", context.Cause(ctx)
 	}
 }

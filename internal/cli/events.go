@@ -177,6 +177,8 @@ func digest(d session.EventData) string {
 		return d.Text
 	case *session.ReasoningEnded:
 		return d.Text
+	case *session.ToolInputStarted:
+		return d.Name
 	case *session.ToolCalled:
 		return describe(d.Tool, d.Input)
 	case *session.ToolSuccess:

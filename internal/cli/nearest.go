@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// nearest returns up to three of the names that are most like name: those that it begins first, then those that
-// differ in less than a third of their letters.
+// nearest returns up to three names that are like name, the most like ones only: those that it begins, else those that
+// differ least, if that is less than a third of their letters.
 func nearest(name string, names []string) []string {
 	type scored struct {
 		name string
@@ -25,7 +25,9 @@ func nearest(name string, names []string) []string {
 	slices.SortStableFunc(all, func(a, b scored) int { return a.d - b.d })
 	var out []string
 	for _, s := range all[:min(3, len(all))] {
-		out = append(out, s.name)
+		if s.d == all[0].d {
+			out = append(out, s.name)
+		}
 	}
 	return out
 }

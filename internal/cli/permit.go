@@ -72,7 +72,8 @@ func (r *runner) deliver(ctx context.Context) error {
 }
 
 // unblock deals with asks that were there before our prompt: until they are answered the session does not come to it.
-// A person is asked; a policy that was given on the command line decides; a run without either does not wait.
+// A person is asked; a policy that was given on the command line decides; a run without either does not wait. With
+// --queue the asks are left to whom they concern.
 func (r *runner) unblock(ctx context.Context) error {
 	if !r.plan.existing {
 		return nil
@@ -85,8 +86,13 @@ func (r *runner) unblock(ctx context.Context) error {
 		switch {
 		case r.questions != nil:
 			r.questions.ask(a)
+		case r.plan.delivery == session.Queue:
+			r.view.note(fmt.Sprintf("the session waits for a permission: %s; answer with: cairn permission reply %s once|always|reject", oneLine(a), a.ID))
 		case r.headless:
-			return &exit{exitDenied, fmt.Errorf("the session waits for a permission: %s", oneLine(a)), "Answer it first: cairn permission reply " + string(a.ID) + " once|always|reject, or say --ask=deny or --ask=allow"}
+			return &exit{
+				exitDenied, fmt.Errorf("the session waits for a permission: %s", oneLine(a)),
+				"Answer it first: cairn permission reply " + string(a.ID) + " once|always|reject; or say --ask=deny, --ask=allow or --queue",
+			}
 		case r.plan.asks == "allow":
 			r.answers = append(r.answers, answer{a, session.ReplyOnce, ""})
 		case r.plan.asks == "deny":
