@@ -157,6 +157,7 @@ func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askP
 			return verdict(store.AskRow{PendingAsk: w.ask, Reply: reply, Message: msg, By: "policy:" + policy.kind})
 		}
 		if _, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, drafts...); err != nil {
+			_ = t.withdraw(ctx, w, "the ask could not be stored", "interrupt") // the commit may have happened all the same
 			return err
 		}
 	}
@@ -268,6 +269,7 @@ func (e *Engine) Reply(ctx context.Context, id session.ID, ask session.AskID, re
 	}
 	row, project, err := e.reply(context.WithoutCancel(ctx), id, session.PermissionReplied{AskID: ask, Reply: reply, Message: message, By: "user"})
 	if err != nil {
+		e.rouse(context.WithoutCancel(ctx), ask)
 		return err
 	}
 	if err := fault.Point(ctx, fault.PermReplied); err != nil {
@@ -276,6 +278,17 @@ func (e *Engine) Reply(ctx context.Context, id session.ID, ask session.AskID, re
 	e.asks.wake(*row)
 	e.cascade(context.WithoutCancel(ctx), *row, project)
 	return nil
+}
+
+// rouse wakes who waits for an ask that is answered although its reply failed: the commit may have happened all the same.
+func (e *Engine) rouse(ctx context.Context, id session.AskID) {
+	_ = e.store.View(ctx, func(r store.Reader) error {
+		row, ok, err := r.Ask(id)
+		if ok && row.Reply != "" {
+			e.asks.wake(*row)
+		}
+		return err
+	})
 }
 
 // reply commits the answer and what it saves.

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/store/storetest"
 )
 
 // rich is a model that does a bit of everything. Each of its calls has a token of its own, so that an effect that
@@ -234,4 +235,58 @@ func answered(t *testing.T, w *world, c *client) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestStoreFailures fails every write of a life in turn, once before and once after its commit: nothing is acknowledged
+// that is not there, and once the store works again so does the session, without a restart (spec/guarantees G2).
+func TestStoreFailures(t *testing.T) {
+	for _, how := range []error{storetest.ErrBefore, storetest.ErrAfter} {
+		for op := 2; op <= 60; op++ {
+			t.Run(fmt.Sprintf("%v/%d", how, op), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { storeFails(t, how, op) })
+			})
+		}
+	}
+}
+
+func storeFails(t *testing.T, how error, op int) {
+	s, err := script.Parse([]byte(rich))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, s)
+	w.wrap = func(s store.Store) store.Store {
+		return storetest.Failing(s, func(n int) error {
+			if n == op {
+				return how
+			}
+			return nil
+		})
+	}
+	w.start()
+	if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		t.Fatal(err)
+	}
+	c := &client{}
+	for _, id := range []session.MessageID{"msg_1", "msg_2", "msg_3"} {
+		for range 3 { // a client that tries again with the same id
+			n := len(c.acked)
+			if c.prompt(t.Context(), w.engine, id, session.Steer); len(c.acked) > n {
+				break
+			}
+		}
+		c.live(t.Context(), w.engine)
+	}
+	c.prompt(t.Context(), w.engine, "msg_4", session.Steer)
+	c.live(t.Context(), w.engine)
+	if len(c.acked) != 4 {
+		t.Errorf("only %v were admitted", c.acked)
+	}
+	answered(t, w, c)
+	w.close(t)
+	prove(t, w)
+	if err := w.doubled(); err != nil {
+		t.Error(err)
+	}
+	recorded(t, w)
 }

@@ -129,7 +129,7 @@ func tokens(u llm.Usage) session.Tokens {
 // whether the model must hear of results.
 func (t *turn) complete(ctx context.Context) (more bool, err error) {
 	clean := context.WithoutCancel(ctx)
-	if err := t.closeItems(clean, false); err != nil {
+	if err := t.closeItems(clean); err != nil {
 		return false, err
 	}
 	drafts := t.unanswered()
@@ -173,19 +173,11 @@ func (t *turn) fail(ctx context.Context, f *session.Failure) error {
 	if t.message == "" {
 		return nil
 	}
-	if err := t.closeItems(ctx, true); err != nil {
-		return err
-	}
 	m, err := t.load(ctx)
 	if err != nil {
 		return err
 	}
-	var drafts []eventlog.Draft
-	for _, tool := range m.Tools() {
-		if !tool.State.Status.Settled() {
-			drafts = append(drafts, eventlog.Draft{Data: unsettled(m.ID, tool, f)})
-		}
-	}
+	drafts := t.loose(m, f, nil)
 	end := &session.StepFailed{AssistantMessageID: t.message, Error: *f}
 	if t.answer != nil {
 		end.Cost, end.Tokens = t.answer.Cost, &t.answer.Tokens
@@ -221,17 +213,60 @@ func unsettled(m session.MessageID, tool *session.Tool, why *session.Failure) *s
 }
 
 // closeItems ends what the model left open.
-func (t *turn) closeItems(ctx context.Context, partial bool) error {
+func (t *turn) closeItems(ctx context.Context) error {
 	var drafts []eventlog.Draft
 	for _, it := range t.order {
 		if !it.ended {
-			it.ended = true
-			drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, it.meta, partial)})
+			drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, it.meta, false)})
 		}
 	}
 	if len(drafts) == 0 {
 		return nil
 	}
-	_, err := t.append(ctx, t.id, store.Relaxed, drafts...)
-	return err
+	if _, err := t.append(ctx, t.id, store.Relaxed, drafts...); err != nil {
+		return err
+	}
+	for _, it := range t.order {
+		it.ended = true
+	}
+	return nil
+}
+
+// loose ends what is open in the stored turn, which may be more or less than we know of when a commit failed: text ends
+// with what it holds, marked partial; calls fail, but for those kept.
+func (t *turn) loose(m *session.Assistant, why *session.Failure, kept map[session.PartID]bool) (drafts []eventlog.Draft) {
+	heard := map[session.PartID]*openItem{}
+	for _, it := range t.order {
+		heard[it.part] = it
+	}
+	for _, c := range m.Content {
+		it := heard[c.ItemID()]
+		switch c := c.(type) {
+		case *session.Text:
+			if c.Time == nil || c.Time.Completed != 0 {
+				continue
+			}
+			if it == nil {
+				it = &openItem{kind: session.FragmentText, id: c.ID, part: c.PartID, text: []byte(c.Text)}
+			}
+			drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, it.meta, true)})
+		case *session.Reasoning:
+			if c.Time == nil || c.Time.Completed != 0 {
+				continue
+			}
+			if it == nil {
+				it = &openItem{kind: session.FragmentReasoning, id: c.ID, part: c.PartID, text: []byte(c.Text)}
+			}
+			drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, it.meta, true)})
+		case *session.Tool:
+			if c.State.Status.Settled() || kept[c.PartID] {
+				continue
+			}
+			if it != nil && !it.ended && c.State.Status == session.ToolPending {
+				drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, nil, true)})
+			}
+			drafts = append(drafts, eventlog.Draft{Data: unsettled(m.ID, c, why)})
+		}
+	}
+	return drafts
 }

@@ -252,9 +252,9 @@ func (t *turn) end(ctx context.Context, kind session.FragmentItem, id string, me
 	if err != nil {
 		return err
 	}
-	it.ended = true
 	t.dirty -= len(it.text) - it.saved
 	_, err = t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, eventlog.Draft{Data: t.endOf(it, meta, false)})
+	it.ended = err == nil
 	return err
 }
 

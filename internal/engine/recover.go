@@ -208,27 +208,7 @@ func (d *drain) leftover(ctx context.Context, a *session.Assistant) (waiting map
 // turn itself stay open.
 func (t *turn) abandon(ctx context.Context, a *session.Assistant, kept map[session.PartID]bool) error {
 	why := session.Fail(session.ReasonInterrupted, "cairn was stopped during this turn")
-	var drafts []eventlog.Draft
-	for _, c := range a.Content {
-		switch it := c.(type) {
-		case *session.Text:
-			if it.Time != nil && it.Time.Completed == 0 {
-				drafts = append(drafts, eventlog.Draft{Data: &session.TextEnded{
-					AssistantMessageID: a.ID, TextID: it.ID, PartID: it.PartID, Text: it.Text, Partial: true,
-				}})
-			}
-		case *session.Reasoning:
-			if it.Time != nil && it.Time.Completed == 0 {
-				drafts = append(drafts, eventlog.Draft{Data: &session.ReasoningEnded{
-					AssistantMessageID: a.ID, ReasoningID: it.ID, PartID: it.PartID, Text: it.Text, Partial: true,
-				}})
-			}
-		case *session.Tool:
-			if !it.State.Status.Settled() && !kept[it.PartID] {
-				drafts = append(drafts, eventlog.Draft{Data: unsettled(a.ID, it, why)})
-			}
-		}
-	}
+	drafts := t.loose(a, why, kept)
 	if len(kept) == 0 {
 		asks, err := t.withdrawn(ctx, a)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/store/storetest"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -26,6 +27,7 @@ import (
 // effects are counted, and surroundings that a test can change. Processes come and go in it.
 type world struct {
 	store  *storetest.Memory
+	wrap   func(store.Store) store.Store // what the process sees of it; nil is all
 	player *script.Player
 	limits Limits
 
@@ -90,8 +92,12 @@ func price(u llm.Usage) session.USD {
 // start begins a process on the store.
 func (w *world) start() {
 	ids := &session.IDs{}
-	log := eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
-	w.process = &process{log: log, engine: New(Config{Store: w.store, Log: log, IDs: ids, Locations: w, Limits: w.limits, Version: "test"})}
+	var s store.Store = w.store
+	if w.wrap != nil {
+		s = w.wrap(s)
+	}
+	log := eventlog.New(eventlog.Config{Store: s, IDs: ids})
+	w.process = &process{log: log, engine: New(Config{Store: s, Log: log, IDs: ids, Locations: w, Limits: w.limits, Version: "test"})}
 }
 
 // kill ends the process as SIGKILL does: nothing that it still tries reaches the store. With power off, what was not

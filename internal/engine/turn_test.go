@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// spoken is a model that says what it is told, request by request; after that it says "ok".
+type spoken struct {
+	turns [][]llm.Event
+	n     int
+	panic bool
+}
+
+func (m *spoken) Stream(context.Context, *llm.Request) iter.Seq2[llm.Event, error] {
+	turn := []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "ok"}, llm.TextEnd{ID: "t"}, llm.Finish{Reason: llm.FinishStop}}
+	if m.n < len(m.turns) {
+		turn = m.turns[m.n]
+	}
+	m.n++
+	return func(yield func(llm.Event, error) bool) {
+		for _, ev := range turn {
+			if !yield(ev, nil) {
+				return
+			}
+		}
+		if m.panic {
+			panic("the client is broken")
+		}
+	}
+}
+
+// converse prompts a session whose model is m, lets an hour pass, and returns the kinds of what was recorded, and why
+// the turns that failed did.
+func converse(t *testing.T, m *spoken, check func(w *world)) (kinds, reasons string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{})
+		w.models["test/one"].Client = m
+		ctx := t.Context()
+		if _, err := w.engine.Create(ctx, CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.engine.Prompt(ctx, PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if check != nil {
+			check(w)
+		}
+		w.close(t)
+		prove(t, w)
+		for _, row := range allEvents(t, w.store) {
+			kinds += strings.TrimPrefix(string(row.Kind), "session.next.") + " "
+			if row.Kind == session.KindStepFailed || row.Kind == session.KindToolFailed {
+				d, _ := session.DecodeData(row.Kind, row.Version, row.Data)
+				switch d := d.(type) {
+				case *session.StepFailed:
+					reasons += d.Error.Message + "; "
+				case *session.ToolFailed:
+					reasons += d.Error.Message + "; "
+				}
+			}
+		}
+	})
+	_, kinds, _ = strings.Cut(kinds, "prompted ")
+	return strings.TrimSpace(kinds), reasons
+}
+
+func hostedCall(id string) []llm.Event {
+	return []llm.Event{llm.Opened{}, llm.ToolCallEvent{ID: id, Name: "search", Input: jsontext.Value(`{}`), Hosted: true}}
+}
+
+// What a provider may get wrong is named, tried again if that may help, and never leaves anything open.
+func TestProviderProtocol(t *testing.T) {
+	finish := llm.Finish{Reason: llm.FinishStop}
+	result := llm.HostedResult{ID: "h", Result: jsontext.Value(`[1]`)}
+	failure := llm.HostedResult{ID: "h", Result: jsontext.Value(`[2]`), IsError: true}
+	local := llm.ToolCallEvent{ID: "c", Name: "echo", Input: jsontext.Value(`{}`)}
+	text := []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "a"}}
+	const ok, again = "step.started text.started text.ended step.ended", "retried step.started text.started text.ended step.ended"
+	for _, c := range []struct {
+		name    string
+		said    []llm.Event
+		kinds   string
+		because string
+	}{
+		{"nothing but a finish", []llm.Event{llm.Opened{}, finish}, "step.started step.failed " + again, "answered with nothing"},
+		{"no finish", text, "step.started text.started text.ended step.failed " + again, "ended in the middle"},
+		{"open text at the finish", append(text, finish), ok, ""},
+		{"two finishes", append(text, finish, finish), "step.started text.started text.ended step.failed " + again, "ended twice"},
+		{"a delta of nothing", []llm.Event{llm.TextDelta{ID: "t", Delta: "a"}}, again, ""},
+		{"a start twice", append(text, llm.TextStart{ID: "t"}), "step.started text.started text.ended step.failed " + again, "starts twice"},
+		{"a delta after the end", append(text, llm.TextEnd{ID: "t"}, llm.TextDelta{ID: "t", Delta: "b"}), "step.started text.started text.ended step.failed " + again, "not open"},
+		{"another name", []llm.Event{llm.ToolInputStart{ID: "c", Name: "read"}, local}, "step.started tool.input.started tool.input.ended tool.failed step.failed " + again, "changes its name"},
+		{"the same call twice", []llm.Event{local, local}, "step.started tool.input.started tool.input.ended tool.failed step.failed " + again, "comes twice"},
+		{"a result of nothing", []llm.Event{result}, again, ""},
+		{"a result of a local call", []llm.Event{local, llm.HostedResult{ID: "c", Result: jsontext.Value(`1`)}}, "step.started tool.input.started tool.input.ended tool.failed step.failed " + again, "did not run"},
+		{"a hosted call", append(hostedCall("h"), result, finish), "step.started tool.input.started tool.input.ended tool.called tool.success step.ended", ""},
+		{"a hosted call without result", append(hostedCall("h"), finish), "step.started tool.input.started tool.input.ended tool.called tool.failed step.ended", "without a result"},
+		{"a hosted call and the end", hostedCall("h"), "step.started tool.input.started tool.input.ended tool.called tool.failed step.failed " + again, "ended in the middle"},
+		{"two hosted results", append(hostedCall("h"), result, result), "step.started tool.input.started tool.input.ended tool.called tool.success step.failed " + again, "second result"},
+		{"a late error of a hosted call", append(hostedCall("h"), result, failure, finish), "step.started tool.input.started tool.input.ended tool.called tool.success step.ended", ""},
+		{"input that is no object", []llm.Event{llm.ToolCallEvent{ID: "c", Name: "echo", Input: jsontext.Value(`[1]`)}, finish},
+			"step.started tool.input.started tool.input.ended tool.called tool.success step.ended " + ok, ""},
+		{"no input", []llm.Event{llm.ToolCallEvent{ID: "c", Name: "echo"}, finish}, "step.started tool.input.started tool.input.ended tool.called tool.success step.ended " + ok, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			kinds, reasons := converse(t, &spoken{turns: [][]llm.Event{c.said}}, nil)
+			if kinds != c.kinds || !strings.Contains(reasons, c.because) {
+				t.Errorf("got  %s\nwant %s\nbecause %s", kinds, c.kinds, reasons)
+			}
+		})
+	}
+}
+
+// An answer with nothing in it cost something all the same.
+func TestEmptyAnswersAreCharged(t *testing.T) {
+	empty := []llm.Event{llm.Finish{Reason: llm.FinishStop, Usage: llm.Usage{Input: 1000}}}
+	converse(t, &spoken{turns: [][]llm.Event{empty, empty}}, func(w *world) {
+		s, err := w.engine.session(t.Context(), "ses_a")
+		if err != nil || s.Tokens.Input != 2000 || s.Cost != 2000*session.Dollar/1_000_000 {
+			t.Errorf("%+v %s, %v", s.Tokens, s.Cost, err)
+		}
+	})
+}
+
+func TestModelPanics(t *testing.T) {
+	kinds, reasons := converse(t, &spoken{panic: true, turns: [][]llm.Event{{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "a"}}}}, nil)
+	if kinds != "step.started text.started text.ended step.failed" || !strings.Contains(reasons, "broke down") {
+		t.Errorf("%s because %s", kinds, reasons)
+	}
+}
+
+// What a client sends can be refused, but never makes a session that cannot be prompted (spec/guarantees G27).
+func TestNoPoison(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{})
+		w.models["test/one"].Client = &spoken{}
+		ctx, e := t.Context(), w.engine
+		for _, id := range []session.ID{"ses_a", "ses_b"} {
+			if _, err := e.Create(ctx, CreateRequest{ID: id, Location: session.Location{Directory: "/w"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := e.Prompt(ctx, PromptRequest{SessionID: "ses_b", ID: "msg_b", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		taken := answerOf(t, w, "ses_b")
+		for _, p := range []PromptRequest{
+			{ID: "msg_b", Prompt: session.Prompt{Text: "hi"}},
+			{ID: taken, Prompt: session.Prompt{Text: "hi"}},
+			{Prompt: session.Prompt{Text: "x", Files: []session.File{{URI: "file:///\xff"}}}},
+			{Prompt: session.Prompt{Text: "x", Agents: []session.AgentMention{{Name: "\xff"}}}},
+			{Prompt: session.Prompt{Text: "x", Files: []session.File{{}}}},
+			{Prompt: session.Prompt{Text: strings.Repeat("x", 17<<20)}},
+			{Prompt: session.Prompt{Text: "x", Extra: jsontext.Value(`{"broken`)}},
+			{Prompt: session.Prompt{Text: "x", Extra: jsontext.Value(`{"text":"again"}`)}},
+			{Prompt: session.Prompt{Text: "bad \xff text is mended"}},
+			{Prompt: session.Prompt{Files: []session.File{{URI: "data:image/png;base64,!!!"}, {URI: "data:"}, {URI: "x:"}}}},
+		} {
+			p.SessionID = "ses_a"
+			in, err := e.Prompt(ctx, p)
+			if _, known := errors.AsType[*session.Error](err); err != nil && !known {
+				t.Errorf("%q: the error is not for the caller: %v", clip(p.Prompt.Text, 20), err)
+			}
+			synctest.Wait()
+			if err == nil && answerOf(t, w, "ses_a") == "" {
+				t.Errorf("the prompt %s has no answer", in.ID)
+			}
+			if _, err := e.Prompt(ctx, PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "fine"}}); err != nil {
+				t.Errorf("after %q: %v", clip(p.Prompt.Text, 20), err)
+			}
+			synctest.Wait()
+			if answerOf(t, w, "ses_a") == "" {
+				t.Errorf("after %q a good prompt has no answer", clip(p.Prompt.Text, 20))
+			}
+		}
+		w.close(t)
+		prove(t, w)
+	})
+}
+
+// answerOf returns the newest message if it is a turn that ended, "" if something waits before it.
+func answerOf(t *testing.T, w *world, id session.ID) (answer session.MessageID) {
+	t.Helper()
+	err := w.store.View(context.Background(), func(r store.Reader) error {
+		n, err := r.CountPending(id)
+		if err != nil || n > 0 {
+			return err
+		}
+		ms, err := r.Messages(id, store.MessageQuery{After: -1, Newest: true, Limit: 1})
+		if err != nil || len(ms) == 0 {
+			return err
+		}
+		if a, ok := ms[0].(*session.Assistant); ok && !a.Open() {
+			answer = a.ID
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
