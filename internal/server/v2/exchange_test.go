@@ -6,12 +6,14 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -244,8 +246,8 @@ func (p *player) pretty(t *testing.T, body []byte) string {
 func (p *player) hide(name string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		for k, e := range v {
-			v[k] = p.hide(k, e)
+		for _, k := range slices.Sorted(maps.Keys(v)) { // placeholders are numbered as they appear
+			v[k] = p.hide(k, v[k])
 		}
 	case []any:
 		for i, e := range v {
@@ -256,6 +258,9 @@ func (p *player) hide(name string, v any) any {
 			return "<ts>"
 		}
 	case string:
+		if name == "slug" {
+			return "<slug>"
+		}
 		if (name == "previous" || name == "next") && len(v) > 20 {
 			return p.name("cursor", v)
 		}
@@ -295,4 +300,31 @@ func (p *player) real(t *testing.T, s string) string {
 		}
 		return id
 	})
+}
+
+// frames returns the data of the first n frames of a stream.
+func (w *world) frames(t *testing.T, path string, n int) []string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.client.HTTP.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var out []string
+	for lines := bufio.NewReader(resp.Body); len(out) < n; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			out = append(out, strings.TrimSpace(data))
+		}
+	}
+	return out
 }
