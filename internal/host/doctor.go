@@ -48,10 +48,10 @@ func examineStore(ctx context.Context, dirs config.Directories) []cli.Finding {
 	} else {
 		defer func() { _ = lease.Release() }()
 	}
-	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
-	if errors.Is(err, os.ErrNotExist) {
+	if fresh(dirs) {
 		return append(found, cli.Finding{Level: cli.LevelNote, What: "store", Detail: "there is none yet; the first session makes it"})
 	}
+	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
 	if err != nil {
 		return append(found, cli.Finding{Level: cli.LevelError, What: "store", Detail: err.Error(), Fix: "restore a backup from " + filepath.Join(dirs.Data, "backup")})
 	}
@@ -66,6 +66,16 @@ func examineStore(ctx context.Context, dirs config.Directories) []cli.Finding {
 		return append(found, cli.Finding{Level: cli.LevelError, What: "store", Detail: err.Error(), Fix: "run cairn fsck to see what is damaged"})
 	}
 	return append(found, cli.Finding{Level: cli.LevelOK, What: "store", Detail: fmt.Sprintf("%d sessions can be read", n)})
+}
+
+// fresh reports whether the folder never held a store.
+func fresh(dirs config.Directories) bool {
+	for _, name := range []string{"cairn.db", "store-id"} {
+		if _, err := os.Lstat(filepath.Join(dirs.Data, name)); !errors.Is(err, os.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // examineModes looks for files that others can read (spec/guarantees S16).
@@ -147,6 +157,9 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 	dirs, err := config.Dirs(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	if fresh(dirs) {
+		return []cli.Finding{{Level: cli.LevelNote, What: "store", Detail: "there is none yet"}}, nil
 	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
 	if err != nil {

@@ -40,23 +40,26 @@ type owner struct {
 
 // own opens everything behind a lease, which it releases when it fails. Nothing runs yet: call recover once the
 // surfaces stand.
-func own(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (w *owner, err error) {
-	w = &owner{dirs: dirs, lease: lease, logger: logger(o.Env)}
-	defer func() {
-		if err != nil {
-			_ = w.release()
-		}
-	}()
+func own(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (*owner, error) {
+	w := &owner{dirs: dirs, lease: lease, logger: logger(o.Env)}
+	if err := w.open(ctx, o); err != nil {
+		return nil, errors.Join(err, w.release())
+	}
+	return w, nil
+}
+
+func (w *owner) open(ctx context.Context, o cli.Options) error {
+	dirs := w.dirs
 	user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: o.Env})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	transport, err := w.transport(o)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if w.store, err = sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, Version: o.Version}); err != nil {
-		return nil, fmt.Errorf("open the store: %w", err)
+		return fmt.Errorf("open the store: %w", err)
 	}
 	ids := &session.IDs{}
 	log := eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
@@ -74,7 +77,7 @@ func own(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cl
 		Engine: w.engine, Store: w.store, Log: log, IDs: ids, Locations: places, Explainer: places, Directory: o.Dir,
 		Health: api.Health{Version: o.Version, PID: os.Getpid()}, Logger: w.logger,
 	})
-	return w, nil
+	return nil
 }
 
 // transport is how providers are reached: over the network, recorded, or from a recording.
