@@ -80,7 +80,7 @@ func TestCrashMatrix(t *testing.T) {
 			if action != "error" && slices.Contains(inTransaction, point) {
 				continue
 			}
-			for n := 1; n <= 12; n++ {
+			for _, n := range []int{1, 2, 3, 5, 8, 12} {
 				for _, power := range []bool{false, true} {
 					name := fmt.Sprintf("%s/%.5s/%d/power=%v", point, action, n, power)
 					t.Run(name, func(t *testing.T) {

@@ -108,6 +108,10 @@ func reorder(tx store.Tx, id session.ID, order []session.MessageID) error {
 	if err != nil {
 		return err
 	}
+	wrong := session.Errorf(session.CodeConflict, "the new order must name each of the %d pending prompts once", len(pending)).At("messageIDs")
+	if len(order) != len(pending) {
+		return wrong
+	}
 	byID := map[session.MessageID]*session.Input{}
 	ranks := make([]int64, 0, len(pending))
 	for _, in := range pending {
@@ -117,8 +121,8 @@ func reorder(tx store.Tx, id session.ID, order []session.MessageID) error {
 	slices.Sort(ranks)
 	for i, m := range order {
 		in := byID[m]
-		if in == nil || len(order) != len(pending) {
-			return session.Errorf(session.CodeConflict, "the new order must name each of the %d pending prompts once", len(pending)).At("messageIDs")
+		if in == nil {
+			return wrong
 		}
 		delete(byID, m)
 		in.Order = ranks[i]
