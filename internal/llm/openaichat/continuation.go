@@ -67,9 +67,9 @@ func (d Dialect) think(m *message, text string) {
 	}
 	if text != "" || d.ForceReasoning {
 		m.set(field, quote(text))
-	} else if _, ok := m.Extra[field]; ok {
-		delete(m.Extra, field)
+		return
 	}
+	delete(m.Extra, field)
 }
 
 func (m *message) set(name string, v jsontext.Value) {

@@ -75,7 +75,7 @@ func (a *answer) unpack() error {
 		switch {
 		case errors.Is(err, gzip.ErrHeader):
 			return &llm.Error{Class: llm.Malformed, Message: "the provider says that its answer is compressed with gzip, and it is not"}
-		case err == io.EOF: //nolint:errorlint // an empty body
+		case errors.Is(err, io.EOF): // an empty body
 			return io.EOF
 		case err != nil:
 			return a.failure(err)

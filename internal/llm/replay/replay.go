@@ -106,7 +106,7 @@ func save(path string, c *cassette) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // after the rename there is nothing left to remove
+	defer func() { _ = os.Remove(tmp.Name()) }() // after the rename there is nothing left to remove
 	err = json.MarshalWrite(tmp, c, json.Deterministic(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
 	if err == nil {
 		err = tmp.Sync()
