@@ -1,0 +1,99 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+func TestWatch(t *testing.T) {
+	clocks := llm.Clocks{Connect: 10 * time.Second, FirstByte: 60 * time.Second, Silence: 120 * time.Second}
+	for _, c := range []struct {
+		name   string
+		clocks llm.Clocks
+		do     func(w *llm.Watchdog)
+		phase  llm.Phase
+		after  time.Duration
+	}{
+		{"nobody connects", clocks, func(*llm.Watchdog) {}, llm.PhaseConnect, 10 * time.Second},
+		{"the defaults", llm.Clocks{}, func(*llm.Watchdog) {}, llm.PhaseConnect, llm.DefaultConnect},
+		{"no answer begins", clocks, func(w *llm.Watchdog) { w.Connected() }, llm.PhaseFirstByte, 60 * time.Second},
+		{"saying so again starts the clock again", clocks, func(w *llm.Watchdog) {
+			w.Connected()
+			time.Sleep(30 * time.Second)
+			w.Connected()
+		}, llm.PhaseFirstByte, 90 * time.Second},
+		{"it falls silent", clocks, func(w *llm.Watchdog) { w.Connected(); w.Byte() }, llm.PhaseSilence, 120 * time.Second},
+		{"every byte starts the clock again", clocks, func(w *llm.Watchdog) {
+			w.Connected()
+			for range 10 {
+				time.Sleep(100 * time.Second)
+				w.Byte()
+			}
+		}, llm.PhaseSilence, 1120 * time.Second},
+		{"a late word of the connection changes nothing", clocks, func(w *llm.Watchdog) { w.Byte(); w.Connected() }, llm.PhaseSilence, 120 * time.Second},
+		{"without a bound on connecting", llm.Clocks{Connect: -1, FirstByte: time.Second}, func(w *llm.Watchdog) {
+			time.Sleep(time.Hour)
+			w.Connected()
+		}, llm.PhaseFirstByte, time.Hour + time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				ctx, w := llm.Watch(t.Context(), c.clocks)
+				defer w.Stop()
+				c.do(w)
+				<-ctx.Done()
+				e := llm.AsError(ctx, ctx.Err())
+				if e.Class != llm.Timeout || e.Phase != c.phase || !e.Retryable() || time.Since(start) != c.after {
+					t.Errorf("%v in phase %q after %s, want %q after %s", e, e.Phase, time.Since(start), c.phase, c.after)
+				}
+			})
+		})
+	}
+}
+
+func TestWatchStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, w := llm.Watch(t.Context(), llm.Clocks{})
+		w.Stop()
+		w.Stop()
+		w.Byte() // after the end it does nothing
+		time.Sleep(time.Hour)
+		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+			t.Errorf("cause %v", cause)
+		}
+	})
+}
+
+func TestAsError(t *testing.T) {
+	own := &llm.Error{Class: llm.RateLimit, Message: "slow down", Status: 429}
+	if got := llm.AsError(t.Context(), fmt.Errorf("send: %w", own)); got != own {
+		t.Errorf("got %v, want the error inside", got)
+	}
+	stopped, stop := context.WithCancelCause(t.Context())
+	stop(errors.New("the user said so"))
+	if got := llm.AsError(stopped, own); got.Class != llm.Aborted {
+		t.Errorf("class %s, want aborted: our cancellation explains whatever else went wrong", got.Class)
+	}
+	if got := llm.AsError(t.Context(), errors.New("x")); got.Class != llm.Unknown || got.Retryable() {
+		t.Errorf("got %v, want an unknown error that is not tried again", got)
+	}
+}
+
+func TestRetryable(t *testing.T) {
+	for class, want := range map[llm.Class]bool{
+		llm.Auth: false, llm.Quota: false, llm.ContentFilter: false, llm.InvalidRequest: false, llm.Overflow: false, llm.Aborted: false,
+		llm.Unknown: false, llm.RateLimit: true, llm.Overloaded: true, llm.Transport: true, llm.Timeout: true, llm.Incomplete: true,
+		llm.Malformed: true, llm.Empty: true,
+	} {
+		if got := (&llm.Error{Class: class}).Retryable(); got != want {
+			t.Errorf("%s: %v, want %v", class, got, want)
+		}
+	}
+}
