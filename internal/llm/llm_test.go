@@ -30,11 +30,11 @@ func TestWatch(t *testing.T) {
 		}, llm.PhaseFirstByte, 90 * time.Second},
 		{"it falls silent", clocks, func(w *llm.Watchdog) { w.Connected(); w.Byte() }, llm.PhaseSilence, 120 * time.Second},
 		{"every byte starts the clock again", clocks, func(w *llm.Watchdog) {
-			w.Connected()
 			for range 10 {
-				time.Sleep(100 * time.Second)
 				w.Byte()
+				time.Sleep(100 * time.Second)
 			}
+			w.Byte()
 		}, llm.PhaseSilence, 1120 * time.Second},
 		{"a late word of the connection changes nothing", clocks, func(w *llm.Watchdog) { w.Byte(); w.Connected() }, llm.PhaseSilence, 120 * time.Second},
 		{"without a bound on connecting", llm.Clocks{Connect: -1, FirstByte: time.Second}, func(w *llm.Watchdog) {
