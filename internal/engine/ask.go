@@ -19,8 +19,9 @@ import (
 
 // askDesk is where calls wait for replies. The asks themselves are rows; the desk only wakes those who wait here.
 type askDesk struct {
-	mu      sync.Mutex // guards waiting
-	waiting map[session.AskID]*waitingAsk
+	mu       sync.Mutex // guards both
+	waiting  map[session.AskID]*waitingAsk
+	expected map[session.AskID]chan struct{} // closed when somebody comes to wait
 }
 
 type waitingAsk struct {
@@ -37,6 +38,26 @@ func (d *askDesk) enter(w *waitingAsk) {
 		d.waiting = map[session.AskID]*waitingAsk{}
 	}
 	d.waiting[w.ask.ID] = w
+	if c := d.expected[w.ask.ID]; c != nil {
+		close(c)
+		delete(d.expected, w.ask.ID)
+	}
+}
+
+// expect returns a channel that is closed when somebody waits for the ask, nil if somebody does already.
+func (d *askDesk) expect(id session.AskID) <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waiting[id] != nil {
+		return nil
+	}
+	if d.expected == nil {
+		d.expected = map[session.AskID]chan struct{}{}
+	}
+	if d.expected[id] == nil {
+		d.expected[id] = make(chan struct{})
+	}
+	return d.expected[id]
 }
 
 func (d *askDesk) leave(id session.AskID) {
@@ -267,6 +288,7 @@ func (e *Engine) Reply(ctx context.Context, id session.ID, ask session.AskID, re
 	if err := e.accepting(); err != nil { // nobody would act on it
 		return err
 	}
+	e.takeUp(ctx, id, ask)
 	row, project, err := e.reply(context.WithoutCancel(ctx), id, session.PermissionReplied{AskID: ask, Reply: reply, Message: message, By: "user"})
 	if err != nil {
 		e.rouse(context.WithoutCancel(ctx), ask)
@@ -278,6 +300,44 @@ func (e *Engine) Reply(ctx context.Context, id session.ID, ask session.AskID, re
 	e.asks.wake(*row)
 	e.cascade(context.WithoutCancel(ctx), *row, project)
 	return nil
+}
+
+// takeUpTime is how long a reply waits for its session to be taken up after a restart.
+const takeUpTime = 5 * time.Second
+
+// takeUp sees to it that a call of an earlier process that waits for this ask waits here before the reply is stored:
+// once it is, nobody can tell any more whether the call has run.
+func (e *Engine) takeUp(ctx context.Context, id session.ID, ask session.AskID) {
+	left := false
+	_ = e.store.View(ctx, func(r store.Reader) error {
+		row, ok, err := r.Ask(ask)
+		if err != nil || !ok || row.SessionID != id || row.Reply != "" || row.Source == nil {
+			return err
+		}
+		m, _, err := r.Message(id, row.Source.MessageID)
+		a, isTurn := m.(*session.Assistant)
+		left = isTurn && a.Open()
+		return err
+	})
+	if !left {
+		return
+	}
+	arrived := e.asks.expect(ask)
+	if arrived == nil {
+		return
+	}
+	e.coordinator.wake(id, resume)
+	timer := time.NewTimer(takeUpTime)
+	defer timer.Stop()
+	select {
+	case <-arrived:
+		return
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	e.asks.mu.Lock()
+	defer e.asks.mu.Unlock()
+	delete(e.asks.expected, ask)
 }
 
 // rouse wakes who waits for an ask that is answered although its reply failed: the commit may have happened all the same.
