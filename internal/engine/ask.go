@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -16,77 +15,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
-
-// askDesk is where calls wait for replies. The asks themselves are rows; the desk only wakes those who wait here.
-type askDesk struct {
-	mu       sync.Mutex // guards both
-	waiting  map[session.AskID]*waitingAsk
-	expected map[session.AskID]chan struct{} // closed when somebody comes to wait
-}
-
-type waitingAsk struct {
-	ask     session.PendingAsk
-	layers  []permission.Layer
-	project session.ProjectID
-	reply   chan store.AskRow // capacity 1: a reply is made once
-}
-
-func (d *askDesk) enter(w *waitingAsk) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.waiting == nil {
-		d.waiting = map[session.AskID]*waitingAsk{}
-	}
-	d.waiting[w.ask.ID] = w
-	if c := d.expected[w.ask.ID]; c != nil {
-		close(c)
-		delete(d.expected, w.ask.ID)
-	}
-}
-
-// expect returns a channel that is closed when somebody waits for the ask, nil if somebody does already.
-func (d *askDesk) expect(id session.AskID) <-chan struct{} {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.waiting[id] != nil {
-		return nil
-	}
-	if d.expected == nil {
-		d.expected = map[session.AskID]chan struct{}{}
-	}
-	if d.expected[id] == nil {
-		d.expected[id] = make(chan struct{})
-	}
-	return d.expected[id]
-}
-
-func (d *askDesk) leave(id session.AskID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.waiting, id)
-}
-
-func (d *askDesk) wake(row store.AskRow) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if w := d.waiting[row.ID]; w != nil {
-		delete(d.waiting, row.ID)
-		w.reply <- row
-	}
-}
-
-func (d *askDesk) others(project session.ProjectID, not session.AskID) []*waitingAsk {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var ws []*waitingAsk
-	for id, w := range d.waiting {
-		if id != not && w.project == project {
-			ws = append(ws, w)
-		}
-	}
-	slices.SortFunc(ws, func(a, b *waitingAsk) int { return int(a.ask.Time - b.ask.Time) })
-	return ws
-}
 
 // ask decides one request of a call: by the rules that held when the turn began, by the saved approvals as they are
 // now, by the headless policy, or by whoever replies. It returns nil or a *tool.Denied, or the end of ctx.

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -21,12 +22,12 @@ func (t *turn) called(ctx context.Context, ev llm.ToolCallEvent) error {
 		if err := t.start(ctx, it); err != nil {
 			return err
 		}
-		if err := t.end(ctx, it.kind, it.id, nil); err != nil {
+		if err := t.end(it.kind, it.id, nil); err != nil {
 			return err
 		}
 	}
-	if !it.ended {
-		if err := t.end(ctx, it.kind, it.id, nil); err != nil {
+	if !it.done {
+		if err := t.end(it.kind, it.id, nil); err != nil {
 			return err
 		}
 	}
@@ -47,8 +48,7 @@ func (t *turn) called(ctx context.Context, ev llm.ToolCallEvent) error {
 		t.calls = append(t.calls, c)
 		return nil
 	}
-	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, eventlog.Draft{Data: c.fact(t.message)})
-	return err
+	return t.commit(ctx, store.Relaxed, eventlog.Draft{Data: c.fact(t.message)})
 }
 
 // object is the input as the object that history holds: anything else is wrapped (spec/v2 PB-3).
@@ -85,7 +85,7 @@ func (t *turn) hosted(ctx context.Context, ev llm.HostedResult) error {
 			Error: *session.Fail(session.ReasonTool, "the provider's tool reported an error"),
 		}
 	}
-	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, eventlog.Draft{Data: d})
+	err := t.commit(ctx, store.Relaxed, eventlog.Draft{Data: d})
 	c.settled = err == nil
 	return err
 }
@@ -128,9 +128,8 @@ func tokens(u llm.Usage) session.Tokens {
 // complete sees a well-ended answer through: its calls become durable, run, and settle; then the turn ends. It reports
 // whether the model must hear of results.
 func (t *turn) complete(ctx context.Context) (more bool, err error) {
-	clean := context.WithoutCancel(ctx)
-	if err := t.closeItems(clean); err != nil {
-		return false, err
+	for _, it := range t.order {
+		it.done = true // what the model left open ends with its answer
 	}
 	drafts := t.unanswered()
 	for _, c := range t.calls {
@@ -140,7 +139,7 @@ func (t *turn) complete(ctx context.Context) (more bool, err error) {
 		drafts[len(drafts)-1].Private = &session.Private{Answer: t.answer}
 	}
 	if len(drafts) > 0 {
-		if _, err := t.append(clean, t.id, store.Durable, drafts...); err != nil {
+		if err := t.commit(ctx, store.Durable, drafts...); err != nil {
 			return false, err
 		}
 	}
@@ -151,6 +150,10 @@ func (t *turn) complete(ctx context.Context) (more bool, err error) {
 func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 	end := t.settleAll(ctx)
 	clean := context.WithoutCancel(ctx)
+	if end.last != nil && ctx.Err() != nil {
+		end.err = t.commit(clean, store.Durable, *end.last)
+		end.last = nil
+	}
 	switch {
 	case end.left: // asks outlive the process; the turn stays open for the next one
 		return false, context.Cause(ctx)
@@ -164,7 +167,13 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 	d := &session.StepEnded{
 		AssistantMessageID: t.message, Finish: t.answer.Finish, Cost: t.answer.Cost, Tokens: t.answer.Tokens, Usage: t.answer.Usage,
 	}
-	_, err = t.append(clean, t.id, store.Durable, eventlog.Draft{Data: d})
+	drafts := eventlog.Drafts(d)
+	if end.last != nil {
+		drafts = []eventlog.Draft{*end.last, drafts[0]}
+	}
+	if err = t.commit(clean, store.Durable, drafts...); err == nil && end.last != nil {
+		err = fault.Point(clean, fault.ToolSettled)
+	}
 	return len(t.calls) > 0 && !t.set.final, err
 }
 
@@ -212,28 +221,8 @@ func unsettled(m session.MessageID, tool *session.Tool, why *session.Failure) *s
 	return d
 }
 
-// closeItems ends what the model left open.
-func (t *turn) closeItems(ctx context.Context) error {
-	var drafts []eventlog.Draft
-	for _, it := range t.order {
-		if !it.ended {
-			drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, it.meta, false)})
-		}
-	}
-	if len(drafts) == 0 {
-		return nil
-	}
-	if _, err := t.append(ctx, t.id, store.Relaxed, drafts...); err != nil {
-		return err
-	}
-	for _, it := range t.order {
-		it.ended = true
-	}
-	return nil
-}
-
 // loose ends what is open in the stored turn, which may be more or less than we know of when a commit failed: text ends
-// with what it holds, marked partial; calls fail, but for those kept.
+// with what it holds, marked partial unless the model had ended it; calls fail, but for those kept.
 func (t *turn) loose(m *session.Assistant, why *session.Failure, kept map[session.PartID]bool) (drafts []eventlog.Draft) {
 	heard := map[session.PartID]*openItem{}
 	for _, it := range t.order {
@@ -249,7 +238,7 @@ func (t *turn) loose(m *session.Assistant, why *session.Failure, kept map[sessio
 			if it == nil {
 				it = &openItem{kind: session.FragmentText, id: c.ID, part: c.PartID, text: []byte(c.Text)}
 			}
-			drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, it.meta, true)})
+			drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, it.meta, !it.done)})
 		case *session.Reasoning:
 			if c.Time == nil || c.Time.Completed != 0 {
 				continue
@@ -257,7 +246,7 @@ func (t *turn) loose(m *session.Assistant, why *session.Failure, kept map[sessio
 			if it == nil {
 				it = &openItem{kind: session.FragmentReasoning, id: c.ID, part: c.PartID, text: []byte(c.Text)}
 			}
-			drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, it.meta, true)})
+			drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, it.meta, !it.done)})
 		case *session.Tool:
 			if c.State.Status.Settled() || kept[c.PartID] {
 				continue

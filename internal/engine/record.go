@@ -41,8 +41,9 @@ type openItem struct {
 	name  string // of the tool
 	meta  llm.Metadata
 	text  []byte
-	saved int // bytes that a checkpoint has
-	ended bool
+	saved int  // bytes that a checkpoint has
+	done  bool // the model ended it; the next commit says so
+	ended bool // that is committed
 }
 
 func newTurn(d *drain, set *setting) *turn {
@@ -137,19 +138,19 @@ func (t *turn) record(ctx context.Context, ev llm.Event) error {
 	case llm.TextDelta:
 		return t.delta(ctx, session.FragmentText, ev.ID, ev.Delta)
 	case llm.TextEnd:
-		return t.end(ctx, session.FragmentText, ev.ID, ev.Metadata)
+		return t.end(session.FragmentText, ev.ID, ev.Metadata)
 	case llm.ReasoningStart:
 		return t.start(ctx, &openItem{kind: session.FragmentReasoning, id: ev.ID, meta: ev.Metadata})
 	case llm.ReasoningDelta:
 		return t.delta(ctx, session.FragmentReasoning, ev.ID, ev.Delta)
 	case llm.ReasoningEnd:
-		return t.end(ctx, session.FragmentReasoning, ev.ID, ev.Metadata)
+		return t.end(session.FragmentReasoning, ev.ID, ev.Metadata)
 	case llm.ToolInputStart:
 		return t.start(ctx, &openItem{kind: session.FragmentToolInput, id: ev.ID, name: ev.Name})
 	case llm.ToolInputDelta:
 		return t.delta(ctx, session.FragmentToolInput, ev.ID, ev.Delta)
 	case llm.ToolInputEnd:
-		return t.end(ctx, session.FragmentToolInput, ev.ID, nil)
+		return t.end(session.FragmentToolInput, ev.ID, nil)
 	case llm.ToolCallEvent:
 		return t.called(ctx, ev)
 	case llm.HostedResult:
@@ -181,11 +182,33 @@ func (t *turn) begin(ctx context.Context, more ...eventlog.Draft) error {
 	if len(drafts) == 0 {
 		return nil
 	}
-	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, drafts...)
+	err := t.commit(ctx, store.Relaxed, drafts...)
 	if err == nil {
 		t.message = message
 	}
 	return err
+}
+
+// commit appends the drafts behind the ends of the items that the model has ended meanwhile. These wait for it, because
+// something else nearly always follows at once, and a commit of their own would cost as much again; checkpoint bounds
+// the wait. Once begun it is not cancelled by ctx.
+func (t *turn) commit(ctx context.Context, d store.Durability, drafts ...eventlog.Draft) error {
+	var ends []eventlog.Draft
+	for _, it := range t.order {
+		if it.done && !it.ended {
+			ends = append(ends, eventlog.Draft{Data: t.endOf(it, it.meta, false)})
+		}
+	}
+	if len(ends)+len(drafts) == 0 {
+		return nil
+	}
+	if _, err := t.append(context.WithoutCancel(ctx), t.id, d, append(ends, drafts...)...); err != nil {
+		return err
+	}
+	for _, it := range t.order {
+		it.ended = it.done
+	}
+	return nil
 }
 
 func setMessage(d session.EventData, id session.MessageID) {
@@ -224,7 +247,7 @@ func (t *turn) start(ctx context.Context, it *openItem) error {
 
 func (t *turn) open(kind session.FragmentItem, id string) (*openItem, error) {
 	it := t.items[key(kind, id)]
-	if it == nil || it.ended {
+	if it == nil || it.done {
 		return nil, violation("%s %q goes on but is not open", kind, id)
 	}
 	return it, nil
@@ -247,15 +270,14 @@ func (t *turn) delta(ctx context.Context, kind session.FragmentItem, id, delta s
 	return nil
 }
 
-func (t *turn) end(ctx context.Context, kind session.FragmentItem, id string, meta llm.Metadata) error {
+func (t *turn) end(kind session.FragmentItem, id string, meta llm.Metadata) error {
 	it, err := t.open(kind, id)
 	if err != nil {
 		return err
 	}
+	it.done, it.meta = true, meta
 	t.dirty -= len(it.text) - it.saved
-	_, err = t.append(context.WithoutCancel(ctx), t.id, store.Relaxed, eventlog.Draft{Data: t.endOf(it, meta, false)})
-	it.ended = err == nil
-	return err
+	return nil
 }
 
 func (t *turn) endOf(it *openItem, meta llm.Metadata, partial bool) session.EventData {
@@ -277,7 +299,7 @@ func (t *turn) endOf(it *openItem, meta llm.Metadata, partial bool) session.Even
 func (t *turn) checkpoint(ctx context.Context) error {
 	var drafts []eventlog.Draft
 	for _, it := range t.order {
-		if !it.ended && it.saved < len(it.text) {
+		if !it.done && it.saved < len(it.text) {
 			drafts = append(drafts, eventlog.Draft{Data: &session.ItemCheckpointed{
 				AssistantMessageID: t.message, PartID: it.part, Offset: it.saved, Text: string(it.text[it.saved:]),
 			}})
@@ -285,11 +307,7 @@ func (t *turn) checkpoint(ctx context.Context) error {
 		}
 	}
 	t.dirty = 0
-	if len(drafts) == 0 {
-		return nil
-	}
-	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, drafts...)
-	return err
+	return t.commit(ctx, store.Durable, drafts...)
 }
 
 // metadata encodes opaque provider data; nil stays nil.

@@ -44,6 +44,8 @@ type outcome struct {
 	declined *tool.Denied // the user declined: no further turn
 	left     bool         // some wait for replies that the next process will hear
 	err      error        // recording failed
+	// last is the settlement of the turn's only call: it commits together with the turn's end, which follows at once.
+	last *eventlog.Draft
 }
 
 // settleAll runs the calls side by side, within bounds, and returns when each has its one settlement, or waits for a
@@ -67,6 +69,7 @@ func (t *turn) settleAll(ctx context.Context) outcome {
 			defer t.mu.Unlock()
 			out.left = out.left || end.left
 			out.err = firstError(out.err, end.err)
+			out.last = end.last
 			if end.declined != nil && out.declined == nil {
 				out.declined = end.declined
 				cancel(errDeclined)
@@ -108,8 +111,12 @@ func (t *turn) settle(ctx context.Context, tools *tool.Set, c *call, noPlace err
 	}
 	// What a tool did is recorded even when we are leaving: it has happened.
 	clean := context.WithoutCancel(ctx)
-	_, err := t.append(clean, t.id, store.Durable, eventlog.Draft{Data: t.settlement(c, s)})
-	if err != nil {
+	draft := eventlog.Draft{Data: t.settlement(c, s)}
+	if len(t.calls) == 1 && out.declined == nil {
+		out.last = &draft
+		return out
+	}
+	if _, err := t.append(clean, t.id, store.Durable, draft); err != nil {
 		return outcome{err: err}
 	}
 	out.err = fault.Point(clean, fault.ToolSettled)
