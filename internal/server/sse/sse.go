@@ -9,6 +9,7 @@
 package sse
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,6 +83,11 @@ func (s *Stream) Send(f Frame, more bool) error {
 	if frameSize(f) > MaxFrame {
 		return ErrFrameTooLarge
 	}
+	if len(f.Data) >= flushAt && bytes.IndexByte(f.Data, '\n') < 0 && bytes.IndexByte(f.Data, '\r') < 0 {
+		s.buf = append(appendFields(s.buf, f), "data: "...)
+		s.write(s.buf, f.Data, []byte("\n\n"))
+		return s.err
+	}
 	s.buf = appendFrame(s.buf, f)
 	if !more || len(s.buf) >= flushAt {
 		s.flush()
@@ -126,22 +132,32 @@ func (s *Stream) heartbeat() {
 
 // flush writes the buffer. mu is held.
 func (s *Stream) flush() {
-	if s.err != nil || s.closed || len(s.buf) == 0 {
+	if len(s.buf) > 0 {
+		s.write(s.buf)
+	}
+}
+
+// write sends the pieces, the first of which is the buffer, and empties that. A large frame is a piece of its own: a
+// stalled reader then holds no copy of it, but the sender's. mu is held.
+func (s *Stream) write(pieces ...[]byte) {
+	if s.err != nil || s.closed {
 		return
 	}
 	err := s.rc.SetWriteDeadline(time.Now().Add(WriteTimeout))
 	if errors.Is(err, http.ErrNotSupported) { // in process: the reader's context is the bound
 		err = nil
 	}
-	if err == nil {
-		_, err = s.w.Write(s.buf)
+	for _, p := range pieces {
+		if err == nil {
+			_, err = s.w.Write(p)
+		}
 	}
 	if err == nil {
 		err = s.rc.Flush()
 	}
 	s.buf = s.buf[:0]
-	if cap(s.buf) > 4*flushAt {
-		s.buf = nil // a rare large frame does not stay with every idle reader
+	if cap(s.buf) > 2*flushAt {
+		s.buf = nil // a burst does not stay with every idle reader
 	}
 	if err != nil {
 		s.err = fmt.Errorf("write the stream: %w", err)
@@ -157,13 +173,7 @@ func frameSize(f Frame) int {
 }
 
 func appendFrame(b []byte, f Frame) []byte {
-	if f.Event != "" {
-		b = append(append(append(b, "event: "...), oneLine(f.Event)...), '\n')
-	}
-	if f.ID != "" {
-		b = append(append(append(b, "id: "...), oneLine(f.ID)...), '\n')
-	}
-	b = append(b, "data: "...)
+	b = append(appendFields(b, f), "data: "...)
 	for i, c := range f.Data {
 		switch {
 		case c == '\n':
@@ -176,6 +186,16 @@ func appendFrame(b []byte, f Frame) []byte {
 		}
 	}
 	return append(b, "\n\n"...)
+}
+
+func appendFields(b []byte, f Frame) []byte {
+	if f.Event != "" {
+		b = append(append(append(b, "event: "...), oneLine(f.Event)...), '\n')
+	}
+	if f.ID != "" {
+		b = append(append(append(b, "id: "...), oneLine(f.ID)...), '\n')
+	}
+	return b
 }
 
 // oneLine keeps a field from ending early.

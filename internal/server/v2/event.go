@@ -138,11 +138,11 @@ type telling struct {
 func (a *API) tell(s *sse.Stream, u eventlog.Update, t telling) error {
 	switch {
 	case u.Event != nil && (t.all || u.Event.Data.Kind().Public()):
-		f, err := eventFrame(u.Event)
+		b, err := a.recent.frame(u.Event)
 		if err != nil {
 			return err
 		}
-		return send(s, strconv.FormatInt(u.Event.Seq, 10), f, u.Event.Seq < t.newest)
+		return s.Send(sse.Frame{ID: strconv.FormatInt(u.Event.Seq, 10), Data: b}, u.Event.Seq < t.newest)
 	case u.Event != nil && u.Event.Seq >= t.newest:
 		return s.Flush()
 	case u.Fragment != nil && t.live:

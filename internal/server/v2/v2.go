@@ -89,7 +89,8 @@ type API struct {
 	health    api.Health
 	logger    *slog.Logger
 
-	long waiters
+	long   waiters
+	recent recent
 }
 
 // New returns an API. It starts nothing.
