@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -255,9 +256,11 @@ func storeFails(t *testing.T, how error, op int) {
 		t.Fatal(err)
 	}
 	w := newWorld(t, s)
+	var failed atomic.Bool // the prompts after that show that the session goes on
 	w.wrap = func(s store.Store) store.Store {
 		return storetest.Failing(s, func(n int) error {
 			if n == op {
+				failed.Store(true)
 				return how
 			}
 			return nil
@@ -268,7 +271,8 @@ func storeFails(t *testing.T, how error, op int) {
 		t.Fatal(err)
 	}
 	c := &client{}
-	for _, id := range []session.MessageID{"msg_1", "msg_2", "msg_3"} {
+	for n := 1; n <= 3 || !failed.Load(); n++ {
+		id := session.MessageID(fmt.Sprint("msg_", n))
 		for range 3 { // a client that tries again with the same id
 			n := len(c.acked)
 			if c.prompt(t.Context(), w.engine, id, session.Steer); len(c.acked) > n {
@@ -277,9 +281,10 @@ func storeFails(t *testing.T, how error, op int) {
 		}
 		c.live(t.Context(), w.engine)
 	}
-	c.prompt(t.Context(), w.engine, "msg_4", session.Steer)
+	n := len(c.acked)
+	c.prompt(t.Context(), w.engine, "msg_last", session.Steer)
 	c.live(t.Context(), w.engine)
-	if len(c.acked) != 4 {
+	if len(c.acked) != n+1 {
 		t.Errorf("only %v were admitted", c.acked)
 	}
 	answered(t, w, c)
