@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -183,10 +184,18 @@ func (t *turn) begin(ctx context.Context, more ...eventlog.Draft) error {
 		return nil
 	}
 	err := t.commit(ctx, store.Relaxed, drafts...)
-	if err == nil {
-		t.message = message
+	if err == nil || errors.Is(err, store.ErrUncertain) && t.exists(context.WithoutCancel(ctx), message) {
+		t.message = message // then whatever comes, the turn is ended under this id
 	}
 	return err
+}
+
+func (t *turn) exists(ctx context.Context, m session.MessageID) (ok bool) {
+	err := t.store.View(ctx, func(r store.Reader) (err error) {
+		_, ok, err = r.Message(t.id, m)
+		return err
+	})
+	return ok && err == nil
 }
 
 // commit appends the drafts behind the ends of the items that the model has ended meanwhile. These wait for it, because
