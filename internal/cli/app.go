@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -184,7 +185,7 @@ func (a *app) explain(cmd *cobra.Command, err error) exitCode {
 	if e, ok := errors.AsType[*exit](err); ok && e.err == nil {
 		return code // everything is said
 	}
-	if code == exitInterrupted && errors.Is(err, errSignal) {
+	if errors.Is(err, errSignal) || errors.Is(err, syscall.EPIPE) { // those who did it know
 		return code
 	}
 	a.err.freshLine()

@@ -36,7 +36,7 @@ func newQuestioner(a *app, tty io.ReadWriteCloser) *questioner {
 		tty: tty, marks: a.marks, lines: make(chan string, 1), next: make(chan struct{}, 1),
 		out: &stream{w: tty, terminal: true, color: a.err.color},
 	}
-	go q.read() // ends when close closes the terminal; a read that the system does not end dies with the process
+	go q.read() // ends with close, or with the process while the terminal is read
 	return q
 }
 
@@ -53,13 +53,15 @@ func (q *questioner) read() {
 	}
 }
 
+// close gives the terminal back. It may be called on nil. Closing would wait for a read that is under way, which
+// nothing but the user can end: that one is left to the end of the process.
 func (q *questioner) close() {
 	if q == nil {
 		return
 	}
 	close(q.next)
-	_ = q.tty.Close()   // nothing is kept there
-	for range q.lines { // a line that nobody waits for any more
+	if !q.reading {
+		_ = q.tty.Close() // nothing is kept there
 	}
 }
 
@@ -74,8 +76,8 @@ func (q *questioner) ask(a session.PendingAsk) {
 	}
 }
 
-// settled takes an ask off the screen that somebody else has answered.
-func (q *questioner) settled(id session.AskID) {
+// settled takes an ask off the screen that was answered by somebody else, or by the end of the work.
+func (q *questioner) settled(id session.AskID, by string) {
 	for i, a := range q.queue {
 		if a.ID != id {
 			continue
@@ -83,7 +85,9 @@ func (q *questioner) settled(id session.AskID) {
 		q.queue = append(q.queue[:i], q.queue[i+1:]...)
 		if i == 0 {
 			q.out.freshLine()
-			q.out.printf("  answered elsewhere\n")
+			if by != "interrupt" {
+				q.out.printf("  answered elsewhere\n")
+			}
 			q.show()
 		}
 		return

@@ -72,7 +72,7 @@ func TestQuestioner(t *testing.T) {
 	if got, ok := line("a\n"); !ok || got.ask.ID != "per_1" || got.reply != session.ReplyAlways {
 		t.Errorf("got %+v, %v", got, ok)
 	}
-	q.settled("per_2") // somebody else was faster
+	q.settled("per_2", "user") // somebody else was faster
 	if got, ok := line("n not now\n"); !ok || got.ask.ID != "per_3" || got.reply != session.ReplyReject || got.message != "not now" {
 		t.Errorf("got %+v, %v", got, ok)
 	}

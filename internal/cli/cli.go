@@ -43,6 +43,10 @@ func Main(h Host) int {
 	signals := make(chan os.Signal, 4) // more than a person types before the first is read
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
+	// A pipe that nobody reads any more is an error of writing, not the end of the process: a session may be at work.
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	defer signal.Stop(pipes)
 	return Run(context.Background(), h, Process{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Dir: dir,
 		Signals: signals, Terminal: controllingTerminal,

@@ -24,7 +24,7 @@ func (r *runner) permission(d session.EventData) {
 	case *session.PermissionReplied:
 		r.done[d.AskID] = true
 		if r.questions != nil {
-			r.questions.settled(d.AskID)
+			r.questions.settled(d.AskID, d.By)
 		}
 		if r.headless && d.By == "policy" && d.Reply == session.ReplyReject {
 			r.once("there is no terminal to ask on, so what needs a permission is denied; see --ask")
