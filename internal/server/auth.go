@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -18,7 +19,7 @@ import (
 func (s *Server) auth(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	p := peerOf(r)
 	if err := s.admit(r, p); err != nil {
-		if e, ok := err.(*session.Error); ok && e.Kind != "" { //nolint:errorlint // ours, never wrapped
+		if errors.Is(err, v2.Unauthorized("")) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="Secure Area"`)
 		}
 		s.config.V2.Fail(w, r, err)

@@ -98,8 +98,8 @@ func makeSecret(path string) error {
 	if err := writeNew(temp, []byte(hex.EncodeToString(b[:])+"\n")); err != nil {
 		return err
 	}
-	defer os.Remove(temp)
-	return os.Link(temp, path)
+	err := os.Link(temp, path)
+	return errors.Join(err, os.Remove(temp))
 }
 
 // maxPrivate bounds the files of this package.

@@ -104,8 +104,10 @@ func (nowhere) Location(_ context.Context, l session.Location) (api.LocationInfo
 	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}}, nil
 }
 
-func (nowhere) Agents(context.Context, session.Location) ([]session.Agent, error)   { return nil, nil }
-func (nowhere) Models(context.Context, session.Location) ([]api.Model, error)       { return nil, nil }
+func (nowhere) Agents(context.Context, session.Location) ([]session.Agent, error) { return nil, nil }
+
+func (nowhere) Models(context.Context, session.Location) ([]api.Model, error) { return nil, nil }
+
 func (nowhere) Providers(context.Context, session.Location) ([]api.Provider, error) { return nil, nil }
 
 // ask makes a request over TCP and returns the status and the body.

@@ -60,9 +60,10 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request, next http.Handl
 	t := &tracked{ResponseWriter: w}
 	defer func() {
 		p := recover()
+		err, _ := p.(error)
 		switch {
 		case p == nil:
-		case p == http.ErrAbortHandler: //nolint:errorlint // the sentinel of net/http, compared as it does
+		case errors.Is(err, http.ErrAbortHandler):
 			panic(p)
 		default:
 			s.logger.ErrorContext(r.Context(), "handler panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))

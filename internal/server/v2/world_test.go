@@ -79,7 +79,8 @@ func (s scopes) Scope(_ context.Context, l session.Location) (*engine.Scope, fun
 
 func rules(a session.Agent) []permission.Layer {
 	return []permission.Layer{{Name: "defaults", Rules: []session.Rule{
-		{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "edit", Resource: "*", Effect: session.Ask},
+		{Action: "*", Resource: "*", Effect: session.Allow},
+		{Action: "edit", Resource: "*", Effect: session.Ask},
 		{Action: "asked", Resource: "*", Effect: session.Ask},
 	}}, {Name: "agent", Source: a.ID, Rules: a.Permissions}}
 }
