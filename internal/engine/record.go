@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -42,9 +43,11 @@ type openItem struct {
 	name  string // of the tool
 	meta  llm.Metadata
 	text  []byte
-	saved int  // bytes that a checkpoint has
-	done  bool // the model ended it; the next commit says so
-	ended bool // that is committed
+	saved int       // bytes that a checkpoint has
+	at    time.Time // when the model began it
+	begun bool      // its start is committed
+	done  bool      // the model ended it; the next commit says so
+	ended bool      // that is committed
 }
 
 func newTurn(d *drain, set *setting) *turn {
@@ -122,7 +125,7 @@ func (t *turn) ended(ctx context.Context) error {
 		return context.Cause(ctx)
 	case t.answer == nil:
 		return &llm.Error{Class: llm.Incomplete, Message: "the model's answer ended in the middle"}
-	case t.message == "" && len(t.calls) == 0:
+	case t.message == "" && len(t.order) == 0 && len(t.calls) == 0:
 		return &llm.Error{Class: llm.Empty, Message: "the model answered with nothing"}
 	default:
 		return nil
@@ -171,23 +174,10 @@ func key(kind session.FragmentItem, id string) string { return string(kind) + "\
 
 // begin commits the turn's message, once, together with more.
 func (t *turn) begin(ctx context.Context, more ...eventlog.Draft) error {
-	drafts, message := more, t.message
-	if message == "" {
-		message = t.messageID()
-		started := &session.StepStarted{AssistantMessageID: message, Agent: t.set.agent.ID, Model: t.set.model.Ref}
-		drafts = append(eventlog.Drafts(started), more...)
-		for _, d := range more {
-			setMessage(d.Data, message)
-		}
-	}
-	if len(drafts) == 0 {
+	if t.message != "" && len(more) == 0 {
 		return nil
 	}
-	err := t.commit(ctx, store.Relaxed, drafts...)
-	if err == nil || errors.Is(err, store.ErrUncertain) && t.exists(context.WithoutCancel(ctx), message) {
-		t.message = message // then whatever comes, the turn is ended under this id
-	}
-	return err
+	return t.commit(ctx, store.Relaxed, more...)
 }
 
 func (t *turn) exists(ctx context.Context, m session.MessageID) (ok bool) {
@@ -198,60 +188,110 @@ func (t *turn) exists(ctx context.Context, m session.MessageID) (ok bool) {
 	return ok && err == nil
 }
 
-// commit appends the drafts behind the ends of the items that the model has ended meanwhile. These wait for it, because
-// something else nearly always follows at once, and a commit of their own would cost as much again; checkpoint bounds
-// the wait. Once begun it is not cancelled by ctx.
+// commit appends the drafts behind what is due: the turn's message, once; the starts of items that nobody needed to see
+// yet; the ends of those that the model has ended. These wait for it, because something else nearly always follows at
+// once, and a commit of their own would cost as much again; checkpoint bounds the wait. Once begun it is not cancelled
+// by ctx.
 func (t *turn) commit(ctx context.Context, d store.Durability, drafts ...eventlog.Draft) error {
-	var ends []eventlog.Draft
-	for _, it := range t.order {
-		if it.done && !it.ended {
-			ends = append(ends, eventlog.Draft{Data: t.endOf(it, it.meta, false)})
-		}
+	ctx = context.WithoutCancel(ctx)
+	message, facts := t.message, append(t.due(), drafts...)
+	if message == "" {
+		message = t.messageID()
+		started := &session.StepStarted{AssistantMessageID: message, Agent: t.set.agent.ID, Model: t.set.model.Ref}
+		facts = append(eventlog.Drafts(started), facts...)
 	}
-	if len(ends)+len(drafts) == 0 {
+	if len(facts) == 0 {
 		return nil
 	}
-	if _, err := t.append(context.WithoutCancel(ctx), t.id, d, append(ends, drafts...)...); err != nil {
+	for _, f := range facts {
+		setMessage(f.Data, message)
+	}
+	_, err := t.append(ctx, t.id, d, facts...)
+	if err == nil || errors.Is(err, store.ErrUncertain) && t.exists(ctx, message) {
+		t.message = message // then whatever comes, the turn is ended under this id
+	}
+	if err != nil {
 		return err
 	}
 	for _, it := range t.order {
-		it.ended = it.done
+		if it.ended = it.done; !it.begun {
+			it.begun = true
+			t.log.Publish(t.id, it.part, string(it.text))
+		}
 	}
 	return nil
 }
 
+// due are the facts that wait for the next commit.
+func (t *turn) due() (drafts []eventlog.Draft) {
+	for _, it := range t.order {
+		if !it.begun {
+			drafts = append(drafts, eventlog.Draft{Data: t.startOf(it)})
+		}
+		if it.done && !it.ended {
+			drafts = append(drafts, eventlog.Draft{Data: t.endOf(it, it.meta, false)})
+		}
+	}
+	return drafts
+}
+
+// unseen reports whether an item began of which no fact says so yet.
+func (t *turn) unseen() bool {
+	return slices.ContainsFunc(t.order, func(it *openItem) bool { return !it.begun })
+}
+
+// setMessage names the turn in facts that were made before it had a message.
 func setMessage(d session.EventData, id session.MessageID) {
 	switch e := d.(type) {
 	case *session.TextStarted:
 		e.AssistantMessageID = id
+	case *session.TextEnded:
+		e.AssistantMessageID = id
 	case *session.ReasoningStarted:
 		e.AssistantMessageID = id
+	case *session.ReasoningEnded:
+		e.AssistantMessageID = id
 	case *session.ToolInputStarted:
+		e.AssistantMessageID = id
+	case *session.ToolInputEnded:
+		e.AssistantMessageID = id
+	case *session.ToolCalled:
+		e.AssistantMessageID = id
+	case *session.ItemCheckpointed:
+		e.AssistantMessageID = id
+	case *session.StepEnded:
 		e.AssistantMessageID = id
 	}
 }
 
+// start opens an item. Text is there for readers at once; the arguments of a call only when they take longer than a
+// moment to come, because most come whole.
 func (t *turn) start(ctx context.Context, it *openItem) error {
 	k := key(it.kind, it.id)
 	if t.items[k] != nil {
 		return violation("%s %q starts twice", it.kind, it.id)
 	}
-	it.part = t.partID()
-	var d session.EventData
-	switch it.kind {
-	case session.FragmentText:
-		d = &session.TextStarted{AssistantMessageID: t.message, TextID: it.id, PartID: it.part}
-	case session.FragmentReasoning:
-		d = &session.ReasoningStarted{AssistantMessageID: t.message, ReasoningID: it.id, PartID: it.part, ProviderMetadata: metadata(it.meta)}
-	default:
-		d = &session.ToolInputStarted{AssistantMessageID: t.message, CallID: it.id, PartID: it.part, Name: it.name}
-	}
-	if err := t.begin(ctx, eventlog.Draft{Data: d}); err != nil {
-		return err
-	}
+	it.part, it.at = t.partID(), t.now()
 	t.items[k] = it
 	t.order = append(t.order, it)
-	return nil
+	if it.kind == session.FragmentToolInput {
+		return nil
+	}
+	return t.commit(ctx, store.Relaxed)
+}
+
+// moment is how long the arguments of a call may take before readers see them come.
+const moment = 20 * time.Millisecond
+
+func (t *turn) startOf(it *openItem) session.EventData {
+	switch it.kind {
+	case session.FragmentText:
+		return &session.TextStarted{TextID: it.id, PartID: it.part}
+	case session.FragmentReasoning:
+		return &session.ReasoningStarted{ReasoningID: it.id, PartID: it.part, ProviderMetadata: metadata(it.meta)}
+	default:
+		return &session.ToolInputStarted{CallID: it.id, PartID: it.part, Name: it.name}
+	}
 }
 
 func (t *turn) open(kind session.FragmentItem, id string) (*openItem, error) {
@@ -269,7 +309,14 @@ func (t *turn) delta(ctx context.Context, kind session.FragmentItem, id, delta s
 	}
 	it.text = append(it.text, delta...)
 	t.dirty += len(delta)
-	t.log.Publish(t.id, it.part, delta)
+	switch {
+	case it.begun:
+		t.log.Publish(t.id, it.part, delta)
+	case t.now().Sub(it.at) > moment:
+		if err := t.commit(ctx, store.Relaxed); err != nil {
+			return err
+		}
+	}
 	if err := fault.Point(ctx, fault.TurnDelta); err != nil {
 		return err
 	}
@@ -316,6 +363,9 @@ func (t *turn) checkpoint(ctx context.Context) error {
 		}
 	}
 	t.dirty = 0
+	if len(drafts) == 0 && len(t.due()) == 0 {
+		return nil
+	}
 	return t.commit(ctx, store.Durable, drafts...)
 }
 

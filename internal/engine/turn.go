@@ -133,6 +133,11 @@ func (d *drain) attempt(ctx context.Context, set *setting) (more bool, err error
 func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ error) {
 	failure := llm.AsError(ctx, err)
 	clean := context.WithoutCancel(ctx)
+	if !errors.Is(err, store.ErrUnavailable) && t.unseen() { // what it began to call is part of what happened
+		if err := t.commit(clean, store.Relaxed); err != nil {
+			return false, err
+		}
+	}
 	if ctx.Err() != nil {
 		if t.message == "" {
 			return false, context.Cause(ctx)
