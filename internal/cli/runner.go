@@ -405,6 +405,8 @@ func (r *runner) result(err error) result {
 	switch {
 	case r.app.out.err != nil && r.stopped == exitError:
 		out.ExitCode, why = exitError, "standard output cannot be written: "+r.app.out.err.Error()
+	case r.stopped == exitInterrupted && out.ExitCode == exitInterrupted:
+		why = "interrupted; the session can be continued"
 	case out.ExitCode == exitTimeout:
 		why = fmt.Sprintf("--timeout %s passed; the session was interrupted", r.plan.timeout)
 	}

@@ -117,7 +117,8 @@ func TestSpanCountsOnce(t *testing.T) {
 
 func TestSpanDenials(t *testing.T) {
 	s := newSpan("msg_mine", 0)
-	for _, e := range story(mine(), begin("msg_a"),
+	for _, e := range story(
+		mine(), begin("msg_a"),
 		called("prt_1", "bash", `{}`), asked("prt_1"), replied(session.ReplyReject, "policy"),
 		&session.ToolFailed{PartID: "prt_1", Error: *session.Fail(session.ReasonDenied, "no")},
 		called("prt_2", "edit", `{}`), &session.ToolFailed{PartID: "prt_2", Error: *session.Fail(session.ReasonDenied, "a rule")},
