@@ -2,6 +2,7 @@ package v2
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -109,7 +110,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, end := a.long.begin(r.Context())
+	ctx, end := a.long.begin(r.Context(), sessionOf(r))
 	defer end()
 	ctx, s := sse.Open(ctx, w)
 	defer s.Close()
@@ -125,6 +126,9 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 			a.breakOff(ctx, s, err)
 			return nil
 		}
+	}
+	if why := context.Cause(ctx); errors.Is(why, &session.Error{Code: session.CodeNotFound}) {
+		a.breakOff(context.WithoutCancel(ctx), s, why) // the session was deleted
 	}
 	return nil
 }

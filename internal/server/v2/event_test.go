@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,6 +204,99 @@ func TestCloseEndsWhatLasts(t *testing.T) {
 			t.Error("it took long")
 		}
 		w.close(t)
+	})
+}
+
+// Who follows a session that somebody deletes, or its child, is told so.
+func TestDeletingEndsStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, says("ok"))
+		defer w.close(t)
+		parent := w.begin(t, "hi")
+		child, err := w.client.Create(t.Context(), api.CreateSession{ParentID: parent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := w.begin(t, "stays")
+		ends := make(chan error, 2)
+		ctx, cancel := context.WithCancel(t.Context())
+		for _, id := range []session.ID{parent, child.ID, other} {
+			go func() {
+				for _, err := range w.client.Follow(ctx, id, -1) {
+					if err != nil && ctx.Err() == nil {
+						ends <- err
+					}
+				}
+			}()
+		}
+		synctest.Wait()
+		if err := w.client.Delete(t.Context(), parent); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := <-ends; !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
+				t.Errorf("got %v", err)
+			}
+		}
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if len(ends) != 0 {
+			t.Error("the other session's stream ended too")
+		}
+	})
+}
+
+// Readers that come and go at random while a session works see each event once, in order, and the same as the log.
+func TestReconnecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		texts := make([]string, 40)
+		for i := range texts {
+			texts[i] = fmt.Sprint("answer ", i)
+		}
+		w := newWorld(t, says(texts...))
+		defer w.close(t)
+		id := w.begin(t, "0")
+		go func() {
+			for i := 1; i < len(texts); i++ {
+				_ = w.client.Wait(t.Context(), id)
+				r := api.PromptRequest{Prompt: &session.Prompt{Text: fmt.Sprint(i)}}
+				if _, err := w.client.Prompt(t.Context(), id, r); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		var wg sync.WaitGroup
+		for reader := range 8 {
+			wg.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(reader), 7))
+				seen := int64(-1)
+				for ends := 0; ends < len(texts); {
+					n := 1 + rng.IntN(9)
+					for u, err := range w.client.Follow(t.Context(), id, seen) {
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						if u.Event == nil {
+							continue
+						}
+						if u.Event.Seq != seen+1 {
+							t.Errorf("reader %d: %d follows %d", reader, u.Event.Seq, seen)
+							return
+						}
+						seen = u.Event.Seq
+						if _, ok := u.Event.Data.(*session.StepEnded); ok {
+							ends++
+						}
+						if n--; n == 0 || ends == len(texts) {
+							break
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
 	})
 }
 

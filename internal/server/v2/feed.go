@@ -38,7 +38,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	if after < 0 {
 		after = newest // not "the newest when the first frame has left": nothing may fall in between
 	}
-	ctx, end := a.long.begin(r.Context())
+	ctx, end := a.long.begin(r.Context(), "")
 	defer end()
 	ctx, f.stream = sse.Open(ctx, w)
 	defer f.stream.Close()

@@ -113,6 +113,7 @@ func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
 	if err := a.engine.Delete(r.Context(), sessionOf(r)); err != nil {
 		return err
 	}
+	a.endStreamsOfGone(context.WithoutCancel(r.Context()))
 	return done(w)
 }
 
@@ -185,17 +186,21 @@ func (a *API) wait(w http.ResponseWriter, r *http.Request) error {
 	return a.lasting(w, r, a.engine.Wait)
 }
 
+// resume answers when the work is over. How it ended is recorded in the session, so that only what kept it from
+// beginning is told here.
 func (a *API) resume(w http.ResponseWriter, r *http.Request) error {
-	err := a.lasting(w, r, a.engine.Resume)
-	if errors.Is(err, engine.ErrInterrupted) {
-		return session.Conflict("session", string(sessionOf(r)), "was interrupted")
-	}
-	return err
+	return a.lasting(w, r, func(ctx context.Context, id session.ID) error {
+		err := a.engine.Resume(ctx, id)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, engine.ErrShutdown) && known(err).Code == session.CodeInternal {
+			return nil
+		}
+		return err
+	})
 }
 
 // lasting answers when the work is over, or that the server stops.
 func (a *API) lasting(w http.ResponseWriter, r *http.Request, work func(context.Context, session.ID) error) error {
-	ctx, end := a.long.begin(r.Context())
+	ctx, end := a.long.begin(r.Context(), "")
 	defer end()
 	err := work(ctx, sessionOf(r))
 	switch {

@@ -17,6 +17,7 @@ package v2
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -116,15 +117,19 @@ type waiters struct {
 	closed bool
 }
 
-type waiter struct{ cancel context.CancelCauseFunc }
+// waiter is one of them. A stream names its session.
+type waiter struct {
+	cancel  context.CancelCauseFunc
+	session session.ID
+}
 
 // errClosing is why a long request ends when the server does.
 var errClosing = session.Errorf(session.CodeUnavailable, "cairn is shutting down; try again in a moment")
 
-// begin returns a context for a long request and what to call when it is over.
-func (l *waiters) begin(ctx context.Context) (context.Context, func()) {
+// begin returns a context for a long request and what to call when it is over. The session is that of a stream.
+func (l *waiters) begin(ctx context.Context, id session.ID) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &waiter{cancel}
+	w := &waiter{cancel, id}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -149,6 +154,40 @@ func (l *waiters) close() {
 	l.closed = true
 	for w := range l.m {
 		w.cancel(errClosing)
+	}
+}
+
+// followed returns the sessions that have streams.
+func (l *waiters) followed() map[session.ID]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ids := map[session.ID]bool{}
+	for w := range l.m {
+		if w.session != "" {
+			ids[w.session] = true
+		}
+	}
+	return ids
+}
+
+// end ends the streams of a session for the reason.
+func (l *waiters) end(id session.ID, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for w := range l.m {
+		if w.session == id {
+			w.cancel(why)
+		}
+	}
+}
+
+// endStreamsOfGone ends the streams of sessions that exist no more: nothing would ever come on them.
+func (a *API) endStreamsOfGone(ctx context.Context) {
+	for id := range a.long.followed() {
+		_, err := view(ctx, a, func(r store.Reader) (*session.Session, error) { return mustSession(r, id) })
+		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			a.long.end(id, err)
+		}
 	}
 }
 
