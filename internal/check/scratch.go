@@ -73,6 +73,12 @@ func (s *scratch) DeleteMessages(_ session.ID, after int64) error {
 	return nil
 }
 
+// MessageOwner knows this session's messages only: what other sessions have was refused when the event was made.
+func (s *scratch) MessageOwner(m session.MessageID) (session.ID, bool, error) {
+	_, ok := s.messages[m]
+	return s.id, ok, nil
+}
+
 func (s *scratch) ShellByCall(_ session.ID, callID string) (newest *session.Shell, ok bool, err error) {
 	for _, m := range s.messages {
 		if sh, is := m.(*session.Shell); is && sh.CallID == callID && (newest == nil || sh.Seq > newest.Seq) {

@@ -36,7 +36,7 @@ func applyInbox(tx store.Tx, e session.Event) error {
 
 // admit inserts the prompt. An id that any prompt or message has is a conflict.
 func admit(tx store.Tx, e session.Event, d *session.PromptAdmitted) error {
-	if err := free(tx, e, d.MessageID); err != nil {
+	if err := free(tx, d.MessageID); err != nil {
 		return err
 	}
 	return tx.PutInput(&session.Input{
@@ -47,16 +47,14 @@ func admit(tx store.Tx, e session.Event, d *session.PromptAdmitted) error {
 
 // free fails if the id is taken by any prompt or message of any session: an id that cannot become a message later would
 // block its session for ever.
-func free(tx store.Tx, e session.Event, m session.MessageID) error {
+func free(tx store.Tx, m session.MessageID) error {
 	if _, ok, err := tx.Input(m); err != nil || ok {
 		return firstErr(err, session.Conflict("message", string(m), "is already used by another prompt"))
 	}
-	if _, ok, err := tx.Message(e.SessionID, m); err != nil || ok {
+	if _, ok, err := tx.MessageOwner(m); err != nil || ok {
 		return firstErr(err, session.Conflict("message", string(m), "is already used by another message"))
 	}
-	// Messages of other sessions are found by trying.
-	trial := &session.User{Head: session.Head{ID: m, Type: session.TypeUser, Seq: e.Seq}}
-	return firstErr(tx.PutMessage(e.SessionID, trial), tx.DeleteMessages(e.SessionID, e.Seq-1))
+	return nil
 }
 
 // promote marks the row. A prompt that was never admitted is admitted by the same event (spec/v2 §5).

@@ -189,6 +189,8 @@ type MessageQuery struct {
 // MessageReader reads projected messages.
 type MessageReader interface {
 	Message(id session.ID, m session.MessageID) (session.Message, bool, error)
+	// MessageOwner returns the session that has the message.
+	MessageOwner(m session.MessageID) (session.ID, bool, error)
 	Messages(id session.ID, q MessageQuery) ([]session.Message, error)
 	// RawMessages returns the stored bytes of messages, for views that pass them on unread.
 	RawMessages(id session.ID, q MessageQuery) ([]RawMessage, error)

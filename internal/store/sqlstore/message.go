@@ -30,6 +30,19 @@ func (r *Reader) NewestOf(id session.ID, t session.MessageType) (session.Message
 	return r.oneMessage(&c, id)
 }
 
+const messageOwner = `SELECT session_id FROM message WHERE id = ?1`
+
+// MessageOwner implements store.MessageReader.
+func (r *Reader) MessageOwner(m session.MessageID) (session.ID, bool, error) {
+	c := r.call(messageOwner)
+	c.text(string(m))
+	var id session.ID
+	if c.next() {
+		id = session.ID(c.st.Text(0))
+	}
+	return id, id != "", c.end("find owner of message", string(m))
+}
+
 const shellByCall = messageColumns + `WHERE session_id = ?1 AND type = 'shell' AND call_id = ?2 ORDER BY seq DESC LIMIT 1`
 
 // ShellByCall implements store.MessageReader.

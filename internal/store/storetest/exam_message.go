@@ -142,12 +142,17 @@ func testMessageQueries(t *testing.T, s store.Store) {
 		if _, ok, _ := r.NewestOf("ses_b", session.TypeShell); ok {
 			t.Error("a shell message of nothing")
 		}
+		owner, ownErr := found(r.MessageOwner("msg_9"))
+		same(t, "owner", owner, session.ID("ses_a"))
+		if _, ok, _ := r.MessageOwner("msg_x"); ok {
+			t.Error("an owner of no message")
+		}
 		sh, shErr := found(r.ShellByCall("ses_a", "call_1"))
 		same(t, "shell by call", sh.Command, "ls again")
 		if _, ok, _ := r.ShellByCall("ses_a", "call_x"); ok {
 			t.Error("a shell message of no call")
 		}
-		return errors.Join(err, shErr)
+		return errors.Join(err, shErr, ownErr)
 	})
 }
 

@@ -189,6 +189,11 @@ func (r reader) NewestOf(id session.ID, t session.MessageType) (session.Message,
 	return r.newest(id, func(row *messageRow) bool { return row.Type == t })
 }
 
+func (r reader) MessageOwner(m session.MessageID) (session.ID, bool, error) {
+	id, ok := r.s.messages.get(m)
+	return id, ok, nil
+}
+
 func (r reader) ShellByCall(id session.ID, callID string) (*session.Shell, bool, error) {
 	m, ok, err := r.newest(id, func(row *messageRow) bool { return row.Type == session.TypeShell && row.callID == callID })
 	sh, _ := m.(*session.Shell)
