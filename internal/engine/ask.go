@@ -113,8 +113,8 @@ func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askP
 	if err := fault.Point(ctx, fault.PermAsked); err != nil {
 		return err
 	}
-	t.waits(+1, w.ask.Action)
-	defer t.waits(-1, w.ask.Action)
+	t.aside(w.ask.Action)
+	defer t.back(ctx)
 	var late <-chan time.Time
 	if policy.kind == "wait" {
 		timer := time.NewTimer(policy.wait)
@@ -132,18 +132,6 @@ func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askP
 		}
 		return firstError(ignoreDenied(t.withdraw(ctx, w, "the work was stopped", "interrupt")), context.Cause(ctx))
 	}
-}
-
-// waits counts the asks of the turn that wait, and shows that some do.
-func (t *turn) waits(n int, action string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.waiting += n
-	s := Status{Type: StatusBusy}
-	if t.waiting > 0 {
-		s = Status{Type: StatusAwaiting, Message: action}
-	}
-	t.statuses.set(t.Engine, t.id, s)
 }
 
 // withdraw answers our own ask with a rejection, unless somebody was faster.

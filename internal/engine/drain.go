@@ -17,6 +17,7 @@ type drain struct {
 	step    int       // the next turn's number in the agent's allowance; 1 after input was promoted
 	started time.Time // of the work on the newest input, for wall-clock budgets
 	tries   ledger    // attempts of the current turn
+	place   place
 }
 
 // drain is what the coordinator runs: wait for a place, then work.
@@ -28,9 +29,9 @@ func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
 			return context.Cause(ctx)
 		}
 	}
-	defer e.working.Release(1)
+	d := &drain{Engine: e, id: id, started: e.now(), place: place{all: e.working, taken: true}}
+	defer d.place.leave()
 	defer e.statuses.set(e, id, Status{Type: StatusIdle})
-	d := &drain{Engine: e, id: id, started: e.now()}
 	err := d.run(ctx, f)
 	if err != nil && !errors.Is(err, errDeclined) && context.Cause(ctx) == nil {
 		e.logger.Warn("drain failed", "session", id, "error", err)

@@ -31,8 +31,7 @@ type turn struct {
 	calls   []*call
 	made    map[string]*call // by the provider's id
 	answer  *session.Answer
-	mu      sync.Mutex // guards waiting, and the joint outcome of settlements
-	waiting int        // asks that wait for a reply
+	mu      sync.Mutex // guards the joint outcome of settlements
 }
 
 // openItem is a block that the model is still writing.

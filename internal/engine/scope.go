@@ -91,7 +91,11 @@ func (s *Scope) layers(a session.Agent, own []session.Rule) []permission.Layer {
 func (s *Scope) model(chosen *session.ModelRef, a session.Agent) (*Model, error) {
 	switch {
 	case chosen != nil:
-		return s.Models.Resolve(*chosen, a)
+		ref := *chosen
+		if ref.Variant == "" {
+			ref.Variant = "default" // as OpenCode reads a stored choice back (spec/v2 §7)
+		}
+		return s.Models.Resolve(ref, a)
 	case a.Model != nil:
 		return s.Models.Resolve(*a.Model, a)
 	}
