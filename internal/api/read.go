@@ -113,6 +113,26 @@ func (c *Client) Ask(ctx context.Context, id session.ID, r AskRequest) (Asked, e
 	return out.Data, err
 }
 
+// Questions returns the pending questions of a session, or of the location with "".
+func (c *Client) Questions(ctx context.Context, id session.ID) ([]jsontext.Value, error) {
+	if id == "" {
+		out, err := get[Located[[]jsontext.Value]](ctx, c, path("question", "request"), nil)
+		return out.Data, err
+	}
+	out, err := get[Data[[]jsontext.Value]](ctx, c, path("session", string(id), "question"), nil)
+	return out.Data, err
+}
+
+// AnswerQuestion answers a question: a list of strings for each of its parts.
+func (c *Client) AnswerQuestion(ctx context.Context, id session.ID, q session.AskID, answers [][]string) error {
+	return c.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reply"), Answers{answers})
+}
+
+// RejectQuestion refuses to answer.
+func (c *Client) RejectQuestion(ctx context.Context, id session.ID, q session.AskID) error {
+	return c.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reject"), nil)
+}
+
 // Approvals returns the saved permissions of a project, or of all with "".
 func (c *Client) Approvals(ctx context.Context, p session.ProjectID) ([]Approval, error) {
 	v := url.Values{}

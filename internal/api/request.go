@@ -79,6 +79,11 @@ type ReplyRequest struct {
 	Message string        `json:"message,omitzero"`
 }
 
+// Answers answers a question.
+type Answers struct {
+	Answers [][]string `json:"answers"`
+}
+
 // SessionQuery selects sessions. Cursor continues an earlier list, whose other fields it holds itself.
 type SessionQuery struct {
 	Directory string

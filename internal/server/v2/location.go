@@ -3,6 +3,8 @@ package v2
 import (
 	"net/http"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -40,11 +42,31 @@ func (a *API) agents(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) models(w http.ResponseWriter, r *http.Request) error {
-	return located(a, w, r, func(l session.Location) ([]api.Model, error) { return a.locations.Models(r.Context(), l) })
+	return located(a, w, r, func(l session.Location) ([]api.Model, error) {
+		list, err := a.locations.Models(r.Context(), l)
+		for i := range list {
+			list[i].API = completed(list[i].API)
+		}
+		return list, err
+	})
 }
 
 func (a *API) providers(w http.ResponseWriter, r *http.Request) error {
-	return located(a, w, r, func(l session.Location) ([]api.Provider, error) { return a.locations.Providers(r.Context(), l) })
+	return located(a, w, r, func(l session.Location) ([]api.Provider, error) {
+		list, err := a.locations.Providers(r.Context(), l)
+		for i := range list {
+			list[i].API = completed(list[i].API)
+		}
+		return list, err
+	})
+}
+
+// completed adds what OpenCode's document demands of a native API.
+func completed(m api.ModelAPI) api.ModelAPI {
+	if m.Type == "native" && m.Settings == nil {
+		m.Settings = jsontext.Value("{}")
+	}
+	return m
 }
 
 func (a *API) provider(w http.ResponseWriter, r *http.Request) error {
@@ -64,6 +86,7 @@ func (a *API) provider(w http.ResponseWriter, r *http.Request) error {
 	var names []string
 	for _, p := range list {
 		if p.ID == want {
+			p.API = completed(p.API)
 			return write(w, api.Located[api.Provider]{Location: info, Data: p})
 		}
 		if len(names) < maxNearest {

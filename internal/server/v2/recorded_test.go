@@ -2,6 +2,7 @@ package v2_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -159,7 +160,8 @@ func (c *comparison) same(path string, want, got any) {
 			c.t.Errorf("%s: %s is %T", c.at, path, got)
 			return
 		}
-		for k, v := range want {
+		for _, k := range slices.Backward(slices.Sorted(maps.Keys(want))) { // the cursor that was followed is "next"
+			v := want[k]
 			if strings.HasPrefix(k, "<") || slices.Contains(later, k) || opaque(path) {
 				continue
 			}

@@ -124,7 +124,7 @@ func (places) Agents(context.Context, session.Location) ([]session.Agent, error)
 
 func (places) Models(context.Context, session.Location) ([]api.Model, error) {
 	return []api.Model{{
-		ID: "main", ProviderID: "mock", Name: "Main", API: api.ModelAPI{ID: "main", Type: "native", Settings: jsontext.Value("{}")},
+		ID: "main", ProviderID: "mock", Name: "Main", API: api.ModelAPI{ID: "main", Type: "native"},
 		Capabilities: api.ModelCapabilities{Tools: true, Input: []string{"text"}, Output: []string{"text"}},
 		Cost:         []api.ModelCost{{Input: session.Dollar, Output: 2 * session.Dollar}},
 		Status:       "active", Enabled: true, Limit: api.ModelLimit{Context: 100000, Output: 8000},
@@ -132,7 +132,7 @@ func (places) Models(context.Context, session.Location) ([]api.Model, error) {
 }
 
 func (places) Providers(context.Context, session.Location) ([]api.Provider, error) {
-	return []api.Provider{{ID: "mock", Name: "Mock", API: api.ModelAPI{Type: "native", Settings: jsontext.Value("{}")}}}, nil
+	return []api.Provider{{ID: "mock", Name: "Mock", API: api.ModelAPI{Type: "native"}}}, nil
 }
 
 func (places) Explain(_ context.Context, _ session.Location, key string) (jsontext.Value, error) {
