@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -149,6 +150,40 @@ func TestAFailedWriteEndsTheContext(t *testing.T) {
 		}
 		if err := s.Send(sse.Frame{Data: []byte("x")}, false); !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// stalled is a connection whose reader stops reading after the first write.
+type stalled struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+	writes   int
+}
+
+func (s *stalled) SetWriteDeadline(t time.Time) error {
+	s.deadline = t
+	return nil
+}
+
+func (s *stalled) Write(p []byte) (int, error) {
+	if s.writes++; s.writes == 1 {
+		return s.ResponseRecorder.Write(p)
+	}
+	time.Sleep(time.Until(s.deadline))
+	return 0, os.ErrDeadlineExceeded
+}
+
+func TestAStalledReaderIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := sse.Open(t.Context(), &stalled{ResponseRecorder: httptest.NewRecorder()})
+		defer s.Close()
+		begun := time.Now()
+		if err := s.Send(sse.Frame{Data: []byte("x")}, false); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(begun); took != sse.WriteTimeout || ctx.Err() == nil {
+			t.Errorf("after %s, context %v", took, ctx.Err())
 		}
 	})
 }

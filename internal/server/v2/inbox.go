@@ -44,11 +44,8 @@ func (a *API) changeInput(w http.ResponseWriter, r *http.Request) error {
 	if err == nil && b.Prompt == nil && b.Delivery == "" {
 		err = bad("body", "", "the body must have prompt, or delivery, or both")
 	}
-	if err == nil && b.Prompt != nil {
-		err = in("body", a.engine.EditInput(r.Context(), sessionOf(r), messageOf(r), *b.Prompt))
-	}
-	if err == nil && b.Delivery != "" {
-		err = in("body", a.engine.Redirect(r.Context(), sessionOf(r), messageOf(r), b.Delivery))
+	if err == nil {
+		err = in("body", a.engine.ChangeInput(r.Context(), sessionOf(r), messageOf(r), engine.InputChange{Prompt: b.Prompt, Delivery: b.Delivery}))
 	}
 	if err != nil {
 		return err

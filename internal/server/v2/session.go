@@ -93,17 +93,8 @@ func (a *API) update(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, id := r.Context(), sessionOf(r)
-	if p.Title != nil {
-		err = a.engine.Rename(ctx, id, *p.Title)
-	}
-	if err == nil && p.Permission != nil {
-		err = a.engine.SetPermission(ctx, id, *p.Permission)
-	}
-	if err == nil && p.Archived != nil {
-		err = a.engine.Archive(ctx, id, *p.Archived)
-	}
-	if err != nil {
+	change := engine.SessionChange{Title: p.Title, Archived: p.Archived, Permission: p.Permission}
+	if err := a.engine.Change(r.Context(), sessionOf(r), change); err != nil {
 		return in("body", err)
 	}
 	return a.session(w, r)
