@@ -98,9 +98,10 @@ func createRate(ctx context.Context, s *server, n, clients int) (float64, error)
 	return float64(n) / time.Since(start).Seconds(), errors.Join(errs...)
 }
 
-// crowd is 100 sessions at once, each with an answer of 150 deltas at 50 per second and a reader of its own.
+// crowd is 100 sessions at once, each with an answer of 150 deltas at 50 per second and a reader of its own. They may all
+// work at the same time: by default 32 do, and the others wait in the state "queued".
 func (b *bench) crowd(ctx context.Context) error {
-	s, _, err := b.warm(ctx, "crowd")
+	s, _, err := b.warmAt(ctx, b.homeWith("crowd", `{"sessions":128}`))
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -83,7 +82,7 @@ func (m *model) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	o, rest := parse(body)
 	w.Header().Set("Content-Type", "text/event-stream")
-	a := &answer{w: w, rc: http.NewResponseController(w), ctx: r.Context()}
+	a := &answer{w: w, rc: http.NewResponseController(w), gone: r.Context().Done()}
 	e.first = time.Now()
 	a.frame(`{"role":"assistant","content":""}`, "null")
 	if step := bytes.Count(rest, []byte(`"role":"tool"`)); step < o.calls {
@@ -130,10 +129,10 @@ func parse(body []byte) (order, []byte) {
 
 // answer is a stream that is being written.
 type answer struct {
-	w   io.Writer
-	rc  *http.ResponseController
-	ctx context.Context
-	buf []byte
+	w    io.Writer
+	rc   *http.ResponseController
+	gone <-chan struct{}
+	buf  []byte
 }
 
 const (
@@ -181,7 +180,7 @@ func (a *answer) until(t time.Time) bool {
 	select {
 	case <-wait.C:
 		return true
-	case <-a.ctx.Done():
+	case <-a.gone:
 		return false
 	}
 }
@@ -203,7 +202,7 @@ func (a *answer) finish(reason string) {
 func (m *model) bare(w http.ResponseWriter, r *http.Request) {
 	o, _ := parse([]byte("@bench " + r.URL.Query().Get("order")))
 	w.Header().Set("Content-Type", "text/event-stream")
-	a := &answer{w: w, rc: http.NewResponseController(w), ctx: r.Context()}
+	a := &answer{w: w, rc: http.NewResponseController(w), gone: r.Context().Done()}
 	a.text(o)
 	a.flush()
 }

@@ -29,12 +29,15 @@ type home struct {
 	work string
 }
 
-func (b *bench) home(name string) *home {
+func (b *bench) home(name string) *home { return b.homeWith(name, "{}") }
+
+// homeWith also sets the bounds of the process.
+func (b *bench) homeWith(name, limits string) *home {
 	h := &home{dir: filepath.Join(b.dir, name), work: b.work}
 	b.model.path = filepath.Join(b.work, "a.txt")
-	config := fmt.Sprintf(`{"model":"mock/m","small_model":"mock/m","permission":{"*":"allow"},"provider":{"mock":{
+	config := fmt.Sprintf(`{"model":"mock/m","small_model":"mock/m","permission":{"*":"allow"},"limits":%s,"provider":{"mock":{
 		"npm":"@ai-sdk/openai-compatible","name":"Mock","options":{"baseURL":%q,"apiKey":"x"},
-		"models":{"m":{"name":"m","tool_call":true,"limit":{"context":1000000000,"output":8192}}}}}}`, b.model.url)
+		"models":{"m":{"name":"m","tool_call":true,"limit":{"context":1000000000,"output":8192}}}}}}`, limits, b.model.url)
 	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "CAIRN_HOME=" + h.dir, "CAIRN_CONFIG_CONTENT=" + config, "NO_COLOR=1"}
 	for _, name := range []string{"GODEBUG", "GOGC", "GOMEMLIMIT", "CAIRN_LOG"} { // to try what a setting changes
 		if v, ok := os.LookupEnv(name); ok {

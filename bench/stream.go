@@ -167,20 +167,23 @@ func (b *bench) stream(ctx context.Context) error {
 		return err
 	}
 	defer s.stop()
-	for _, c := range []struct {
-		id      string
-		readers int
-		rate    float64
-		rss     float64
-	}{{"P10", 1, 60_000, 80}, {"P11", 10, 40_000, 0}, {"P12", 100, 5_000, 200}} {
-		if err := b.streamTo(ctx, s, c.id, c.readers, c.rate, c.rss); err != nil {
+	for _, c := range []crowded{{"P10", 1, 60_000, 80}, {"P11", 10, 40_000, 0}, {"P12", 100, 5_000, 200}} {
+		if err := b.streamTo(ctx, s, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *bench) streamTo(ctx context.Context, s *server, name string, readers int, rate, memory float64) error { //nolint:revive // a row's figures
+// crowded is a number of readers, and the targets with them.
+type crowded struct {
+	id      string
+	readers int
+	rate    float64
+	memory  float64
+}
+
+func (b *bench) streamTo(ctx context.Context, s *server, c crowded) error {
 	o := order{n: b.scaled(20_000), size: 5}
 	var rates, cpus, written, frames []float64
 	quiet := b.settle(ctx)
@@ -192,7 +195,7 @@ func (b *bench) streamTo(ctx context.Context, s *server, name string, readers in
 		}
 		f := newFan(o)
 		rctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-		if err := s.follow(rctx, f, id, readers); err != nil {
+		if err := s.follow(rctx, f, id, c.readers); err != nil {
 			cancel()
 			return err
 		}
@@ -208,28 +211,28 @@ func (b *bench) streamTo(ctx context.Context, s *server, name string, readers in
 		rates = append(rates, f.rate())
 		cpus = append(cpus, float64((after.cpu-before.cpu).Microseconds())/float64(o.n))
 		written = append(written, float64(after.written-before.written)/1000)
-		frames = append(frames, float64(f.frames)/float64(readers))
+		frames = append(frames, float64(f.frames)/float64(c.readers))
 	}
 	foreign, peak := quiet.foreign(), most.end()
-	o.n /= max(1, readers/10) // what net/http writes to 100 readers is 500 MB otherwise
-	bare, err := b.bareStream(ctx, readers, o)
+	o.n /= max(1, c.readers/10) // what net/http writes to 100 readers is 500 MB otherwise
+	bare, err := b.bareStream(ctx, c.readers, o)
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("20k deltas, %d readers: ", readers)
+	what := fmt.Sprintf("20k deltas, %d readers: ", c.readers)
 	b.add(row{
-		ID: name, What: what + "delivered to each", Figure: median(rates), Unit: "/s", N: len(rates), Target: rate, AtLeast: true,
+		ID: c.id, What: what + "delivered to each", Figure: median(rates), Unit: "/s", N: len(rates), Target: c.rate, AtLeast: true,
 		Limit: bare.rate(), Of: "net/http alone", Foreign: foreign,
 	})
-	cpu := row{ID: name, What: what + "CPU per delta", Figure: median(cpus), Unit: "us", N: len(rates), Foreign: foreign}
-	bytesRow := row{ID: name, What: what + "bytes to disk", Figure: median(written), Unit: "kB", N: len(rates), Foreign: foreign}
-	if readers == 1 {
+	cpu := row{ID: c.id, What: what + "CPU per delta", Figure: median(cpus), Unit: "us", N: len(rates), Foreign: foreign}
+	bytesRow := row{ID: c.id, What: what + "bytes to disk", Figure: median(written), Unit: "kB", N: len(rates), Foreign: foreign}
+	if c.readers == 1 {
 		cpu.Target, bytesRow.Target = 15, 1000
 	}
 	b.add(cpu)
-	b.add(row{ID: name, What: what + "peak RSS", Figure: peak, Unit: "MiB", N: len(rates), Target: memory, Foreign: foreign})
+	b.add(row{ID: c.id, What: what + "peak RSS", Figure: peak, Unit: "MiB", N: len(rates), Target: c.memory, Foreign: foreign})
 	b.add(bytesRow)
-	b.add(row{ID: name, What: what + "frames to each", Figure: median(frames), Unit: "", N: len(rates), Foreign: foreign})
+	b.add(row{ID: c.id, What: what + "frames to each", Figure: median(frames), Unit: "", N: len(rates), Foreign: foreign})
 	return nil
 }
 

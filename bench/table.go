@@ -109,6 +109,15 @@ func quantile(values []float64, p float64) float64 {
 
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
+// mean is for what comes in bursts, such as copying the log into the database.
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(max(len(values), 1))
+}
+
 // profiled runs f under a CPU profile of this process, if a directory is named.
 func profiled(dir, name string, f func() error) error {
 	if dir == "" {
