@@ -22,15 +22,26 @@ func (r *Reader) Input(m session.MessageID) (*session.Input, bool, error) {
 	return in[0], true, nil
 }
 
-const pending = inputColumns + `WHERE session_id = ?1 AND promoted_seq IS NULL AND (?2 = '' OR delivery = ?2)
-	ORDER BY rank, admitted_seq, id LIMIT ?3`
+// Two statements, because one with (?2 = ” OR …) is planned anew whenever ?2 changes.
+const (
+	pending = inputColumns + `WHERE session_id = ?1 AND promoted_seq IS NULL
+	ORDER BY rank, admitted_seq, id LIMIT ?2`
+	pendingOf = inputColumns + `WHERE session_id = ?1 AND promoted_seq IS NULL AND delivery = ?3
+	ORDER BY rank, admitted_seq, id LIMIT ?2`
+)
 
 // Pending implements store.InboxReader.
 func (r *Reader) Pending(id session.ID, d session.Delivery, limit int) ([]*session.Input, error) {
-	c := r.call(pending)
+	sql := pending
+	if d != "" {
+		sql = pendingOf
+	}
+	c := r.call(sql)
 	c.text(string(id))
-	c.text(string(d))
 	c.limit(limit)
+	if d != "" {
+		c.text(string(d))
+	}
 	return r.readInputs(&c, id)
 }
 

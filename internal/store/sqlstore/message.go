@@ -20,11 +20,19 @@ func (r *Reader) Message(id session.ID, m session.MessageID) (session.Message, b
 	return r.oneMessage(&c, id)
 }
 
-const newestOf = messageColumns + `WHERE session_id = ?1 AND type = ?2 ORDER BY seq DESC LIMIT 1`
+// Assistant messages are the most by far, and in no index by type: every commit of a turn would write one more page.
+const (
+	newestOf        = messageColumns + `WHERE session_id = ?1 AND type = ?2 AND type <> 'assistant' ORDER BY seq DESC LIMIT 1`
+	newestAssistant = messageColumns + `WHERE session_id = ?1 AND type = ?2 ORDER BY seq DESC LIMIT 1`
+)
 
 // NewestOf implements store.MessageReader.
 func (r *Reader) NewestOf(id session.ID, t session.MessageType) (session.Message, bool, error) {
-	c := r.call(newestOf)
+	sql := newestOf
+	if t == session.TypeAssistant {
+		sql = newestAssistant
+	}
+	c := r.call(sql)
 	c.text(string(id))
 	c.text(string(t))
 	return r.oneMessage(&c, id)
@@ -43,7 +51,7 @@ func (r *Reader) MessageOwner(m session.MessageID) (session.ID, bool, error) {
 	return id, id != "", c.end("find owner of message", string(m))
 }
 
-const shellByCall = messageColumns + `WHERE session_id = ?1 AND type = 'shell' AND call_id = ?2 ORDER BY seq DESC LIMIT 1`
+const shellByCall = messageColumns + `WHERE session_id = ?1 AND type = 'shell' AND type <> 'assistant' AND call_id = ?2 ORDER BY seq DESC LIMIT 1`
 
 // ShellByCall implements store.MessageReader.
 func (r *Reader) ShellByCall(id session.ID, callID string) (*session.Shell, bool, error) {

@@ -8,7 +8,7 @@ CREATE TABLE event (
 	crc INTEGER NOT NULL,
 	data TEXT,
 	private TEXT,
-	UNIQUE (session_id, seq, kind)
+	UNIQUE (session_id, seq)
 );
 
 CREATE TABLE session (
@@ -41,7 +41,7 @@ CREATE TABLE message (
 	data TEXT NOT NULL,
 	UNIQUE (session_id, seq)
 );
-CREATE INDEX message_by_type ON message (session_id, type, seq);
+CREATE INDEX message_by_type ON message (session_id, type, seq) WHERE type <> 'assistant';
 
 CREATE TABLE input (
 	id TEXT PRIMARY KEY NOT NULL,
@@ -92,8 +92,8 @@ CREATE TABLE spend (
 	time INTEGER NOT NULL,
 	crc INTEGER NOT NULL,
 	data TEXT NOT NULL,
-	PRIMARY KEY (session_id, seq)
-) WITHOUT ROWID;
+	UNIQUE (session_id, seq)
+);
 CREATE INDEX spend_by_time ON spend (time);
 
 CREATE TABLE meta (
