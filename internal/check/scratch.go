@@ -73,6 +73,15 @@ func (s *scratch) DeleteMessages(_ session.ID, after int64) error {
 	return nil
 }
 
+func (s *scratch) NewestOf(_ session.ID, t session.MessageType) (newest session.Message, ok bool, err error) {
+	for _, m := range s.messages {
+		if m.Meta().Type == t && (newest == nil || m.Meta().Seq > newest.Meta().Seq) {
+			newest = m
+		}
+	}
+	return newest, newest != nil, nil
+}
+
 // MessageOwner knows this session's messages only: what other sessions have was refused when the event was made.
 func (s *scratch) MessageOwner(m session.MessageID) (session.ID, bool, error) {
 	_, ok := s.messages[m]

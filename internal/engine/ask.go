@@ -282,7 +282,7 @@ func (e *Engine) reply(ctx context.Context, id session.ID, d session.PermissionR
 		if !ok || a.SessionID != id {
 			return nil, session.NotFound("permission", string(d.AskID))
 		}
-		if d.Reply == session.ReplyAlways {
+		if d.Reply == session.ReplyAlways && d.By == "user" { // what cascades saves nothing: nobody agreed to its patterns
 			for i, pattern := range a.Save {
 				err := tx.PutApproval(store.Approval{
 					ID: approvalID(d.AskID, i), ProjectID: project, Action: a.Action, Resource: pattern, Time: e.now().UnixMilli(),

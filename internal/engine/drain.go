@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -26,7 +27,7 @@ func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
 		e.statuses.set(e, id, Status{Type: StatusQueued})
 		if err := e.working.Acquire(ctx, 1); err != nil {
 			e.statuses.set(e, id, Status{Type: StatusIdle})
-			return context.Cause(ctx)
+			return (&drain{Engine: e, id: id}).leave(ctx, context.Cause(ctx))
 		}
 	}
 	d := &drain{Engine: e, id: id, started: e.now(), place: place{all: e.working, taken: true}}
@@ -117,12 +118,33 @@ func (d *drain) leave(ctx context.Context, err error) error {
 	}
 	clean := context.WithoutCancel(ctx)
 	h, herr := d.history(clean)
-	if herr != nil || continuation(h.messages) == nothing {
-		return firstError(herr, err)
+	if herr != nil {
+		return herr
+	}
+	promised, perr := d.promised(clean, h)
+	if perr != nil || !promised {
+		return firstError(perr, err)
 	}
 	fact := &session.Interrupted{Error: *session.Fail(session.ReasonAborted, "the user interrupted the session")}
 	if aerr := d.fact(clean, d.id, fact); aerr != nil {
 		return aerr
 	}
 	return err
+}
+
+// promised reports whether a restart would go on with the session although the user stopped it: something was begun, or
+// a prompt came after the turn that records the stop.
+func (d *drain) promised(ctx context.Context, h *history) (bool, error) {
+	if continuation(h.messages) != nothing {
+		return true, nil
+	}
+	var stopped int64 // when the newest turn ended that the user stopped
+	if n := len(h.messages); n > 0 {
+		a, ok := h.messages[n-1].(*session.Assistant)
+		if ok && a.Error != nil && a.Error.Reason == session.ReasonAborted {
+			stopped = a.Time.Completed
+		}
+	}
+	ins, err := d.Pending(ctx, d.id)
+	return slices.ContainsFunc(ins, func(in *session.Input) bool { return !in.Hold && in.TimeCreated > stopped }), err
 }

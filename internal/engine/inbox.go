@@ -13,24 +13,35 @@ func (e *Engine) Withdraw(ctx context.Context, id session.ID, m session.MessageI
 	return e.changeInbox(ctx, id, &session.InputWithdrawn{MessageID: m})
 }
 
-// EditInput replaces what a pending prompt says.
-func (e *Engine) EditInput(ctx context.Context, id session.ID, m session.MessageID, p session.Prompt) error {
-	r := PromptRequest{SessionID: id, ID: m, Prompt: p}
-	if err := e.check(&r); err != nil {
-		return err
-	}
-	return e.changeInbox(ctx, id, &session.InputEdited{MessageID: m, Prompt: r.Prompt})
+// InputChange says what to change of a pending prompt; what is nil or empty stays.
+type InputChange struct {
+	Prompt   *session.Prompt
+	Delivery session.Delivery
 }
 
-// Redirect switches a pending prompt between steer and queue.
-func (e *Engine) Redirect(ctx context.Context, id session.ID, m session.MessageID, d session.Delivery) error {
-	if d != session.Steer && d != session.Queue {
-		return session.Errorf(session.CodeInvalid, "delivery must be %q or %q, got %q", session.Steer, session.Queue, d).At("delivery")
+// ChangeInput changes a pending prompt, all of what is asked or nothing.
+func (e *Engine) ChangeInput(ctx context.Context, id session.ID, m session.MessageID, c InputChange) error {
+	var facts []session.EventData
+	if c.Prompt != nil {
+		r := PromptRequest{SessionID: id, ID: m, Prompt: *c.Prompt}
+		if err := e.check(&r); err != nil {
+			return err
+		}
+		facts = append(facts, &session.InputEdited{MessageID: m, Prompt: r.Prompt})
 	}
-	if err := e.changeInbox(ctx, id, &session.InputRedirected{MessageID: m, Delivery: d}); err != nil {
+	switch c.Delivery {
+	case "":
+	case session.Steer, session.Queue:
+		facts = append(facts, &session.InputRedirected{MessageID: m, Delivery: c.Delivery})
+	default:
+		return session.Errorf(session.CodeInvalid, "delivery must be %q or %q, got %q", session.Steer, session.Queue, c.Delivery).At("delivery")
+	}
+	if err := e.changeInbox(ctx, id, facts...); err != nil {
 		return err
 	}
-	e.coordinator.wake(id, unforced)
+	if c.Delivery != "" {
+		e.coordinator.wake(id, unforced)
+	}
 	return nil
 }
 
@@ -39,16 +50,16 @@ func (e *Engine) Reorder(ctx context.Context, id session.ID, ms []session.Messag
 	return e.changeInbox(ctx, id, &session.InputReordered{MessageIDs: ms})
 }
 
-func (e *Engine) changeInbox(ctx context.Context, id session.ID, d session.EventData) error {
+func (e *Engine) changeInbox(ctx context.Context, id session.ID, facts ...session.EventData) error {
 	if err := e.accepting(); err != nil {
 		return err
 	}
-	return e.fact(ctx, id, d)
+	return e.fact(ctx, id, facts...)
 }
 
-// fact commits one durable fact of an existing session.
-func (e *Engine) fact(ctx context.Context, id session.ID, d session.EventData) error {
-	_, err := e.log.Append(context.WithoutCancel(ctx), id, store.Durable, existing(id, d))
+// fact commits durable facts of an existing session, all or none.
+func (e *Engine) fact(ctx context.Context, id session.ID, facts ...session.EventData) error {
+	_, err := e.log.Append(context.WithoutCancel(ctx), id, store.Durable, existing(id, facts...))
 	return err
 }
 

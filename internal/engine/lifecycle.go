@@ -160,42 +160,50 @@ func (e *Engine) choose(ctx context.Context, id session.ID, f func(*session.Sess
 	return err
 }
 
-// existing decides for one fact of a session that must exist.
-func existing(id session.ID, d session.EventData) func(store.Tx) ([]eventlog.Draft, error) {
+// existing decides for facts of a session that must exist.
+func existing(id session.ID, facts ...session.EventData) func(store.Tx) ([]eventlog.Draft, error) {
 	return func(tx store.Tx) ([]eventlog.Draft, error) {
 		if _, err := mustSession(tx, id); err != nil {
 			return nil, err
 		}
-		return eventlog.Drafts(d), nil
+		return eventlog.Drafts(facts...), nil
 	}
 }
 
-// Rename sets the title that a user chose.
-func (e *Engine) Rename(ctx context.Context, id session.ID, title string) error {
-	title, err := validTitle(title)
-	if err != nil {
-		return err
-	}
-	return e.fact(ctx, id, &session.Renamed{Title: title, By: "user"})
+// SessionChange says what to change of a session; what is nil stays.
+type SessionChange struct {
+	Title      *string
+	Archived   *bool           // hidden from lists, or brought back
+	Permission *[]session.Rule // the session's own rules, all of them
 }
 
-// Archive hides the session from lists, or brings it back.
-func (e *Engine) Archive(ctx context.Context, id session.ID, archived bool) error {
-	d := &session.Archived{}
-	if archived {
-		d.At = e.now().UnixMilli()
+// Change changes a session, all of what is asked or nothing. A title set here is the user's: no automatic one replaces
+// it.
+func (e *Engine) Change(ctx context.Context, id session.ID, c SessionChange) error {
+	var facts []session.EventData
+	if c.Title != nil {
+		title, err := validTitle(*c.Title)
+		if err != nil {
+			return err
+		}
+		facts = append(facts, &session.Renamed{Title: title, By: "user"})
 	}
-	return e.fact(ctx, id, d)
+	if c.Permission != nil {
+		facts = append(facts, &session.PermissionSet{Rules: *c.Permission})
+	}
+	if c.Archived != nil {
+		d := &session.Archived{}
+		if *c.Archived {
+			d.At = e.now().UnixMilli()
+		}
+		facts = append(facts, d)
+	}
+	return e.fact(ctx, id, facts...)
 }
 
 // SetBudget replaces the session's budget; nil lifts it.
 func (e *Engine) SetBudget(ctx context.Context, id session.ID, b *session.Budget) error {
 	return e.fact(ctx, id, &session.BudgetSet{Budget: b})
-}
-
-// SetPermission replaces the session's own rules.
-func (e *Engine) SetPermission(ctx context.Context, id session.ID, rules []session.Rule) error {
-	return e.fact(ctx, id, &session.PermissionSet{Rules: rules})
 }
 
 // Delete interrupts the session and its children and removes them with all that belongs to them but their spend.
@@ -224,6 +232,10 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	}
 	err = e.store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) error { return tx.DeleteSession(id) })
 	if err != nil {
+		return err
+	}
+	// A wake that came while we interrupted has begun another drain: it finds nothing any more, and is stopped too.
+	if err := e.coordinator.interrupt(context.WithoutCancel(ctx), id, ErrInterrupted); err != nil {
 		return err
 	}
 	e.histories.forget(id)

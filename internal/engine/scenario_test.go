@@ -306,9 +306,9 @@ func (p *player) command(f []string) {
 	case "withdraw":
 		p.report(e.Withdraw(ctx, id, session.MessageID(args[0])))
 	case "redirect":
-		p.report(e.Redirect(ctx, id, session.MessageID(args[0]), session.Delivery(args[1])))
+		p.report(e.ChangeInput(ctx, id, session.MessageID(args[0]), InputChange{Delivery: session.Delivery(args[1])}))
 	case "edit":
-		p.report(e.EditInput(ctx, id, session.MessageID(args[0]), session.Prompt{Text: args[1]}))
+		p.report(e.ChangeInput(ctx, id, session.MessageID(args[0]), InputChange{Prompt: &session.Prompt{Text: args[1]}}))
 	case "reorder":
 		var ms []session.MessageID
 		for _, a := range args {

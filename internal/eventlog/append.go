@@ -41,6 +41,9 @@ func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, dec
 		if err != nil {
 			return err
 		}
+		if _, creates := drafts[0].Data.(*session.Created); head < 0 && !creates {
+			return session.NotFound("session", string(id)) // nothing is said of a session that is gone
+		}
 		for i, draft := range drafts {
 			e, err := l.insert(tx, id, head+1+int64(i), draft)
 			if err != nil {

@@ -327,8 +327,8 @@ func (h *hub) behind(cursor int64) bool {
 	return h.position == 0 || h.position > cursor
 }
 
-// prune forgets, now and then, the offsets of items that are open no more. An ended item is never asked for again once
-// its ending event was read, and a reader that has not read it yet gets the whole text with it. mu is held.
+// prune forgets, now and then, the offsets of items that are open no more and whose ending event the reader has read: it
+// never asks for them again. mu is held.
 func (h *hub) prune(o offsets) {
 	if len(o) < maxOffsets {
 		return
@@ -339,7 +339,7 @@ func (h *hub) prune(o offsets) {
 			open[it.fragment.PartID] = true
 		}
 	}
-	maps.DeleteFunc(o, func(p session.PartID, _ int) bool { return !open[p] })
+	maps.DeleteFunc(o, func(p session.PartID, at int) bool { return at == finished && !open[p] })
 }
 
 // skip makes a reader that starts at the newest event see only what open items gain from now on.

@@ -44,6 +44,9 @@ func run(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cl
 		return nil, errors.Join(err, w.close(ctx))
 	}
 	go func() { r.served <- r.server.Serve() }() // ends with Shutdown
+	if o.Passive {
+		return r, nil
+	}
 	if err := w.recover(ctx); err != nil {
 		return nil, errors.Join(err, r.stop(ctx))
 	}

@@ -35,19 +35,24 @@ type locations struct {
 	logger   *slog.Logger
 
 	mu     sync.Mutex // guards places
-	places map[string]*place
+	places map[string]*slot
 }
 
-// place is one location as it was read.
+// slot is where a location is kept.
+type slot struct {
+	mu    sync.Mutex // guards the rest; held while the place is built
+	place *place     // nil before the first build
+	found time.Time  // when git was asked for the project
+	used  time.Time
+}
+
+// place is one location as it was read. It never changes.
 type place struct {
-	mu      sync.Mutex // guards the fields below; held while the place is built
 	config  *config.Config
 	project project.Project
 	agents  *agent.Set
 	scope   *engine.Scope
 	models  *locationModels
-	found   time.Time // when git was asked for the project
-	used    time.Time
 }
 
 const (
@@ -70,88 +75,92 @@ func (l *locations) place(ctx context.Context, dir string) (*place, error) {
 	if dir == "" {
 		return nil, session.Errorf(session.CodeInvalid, "the location names no directory").At("location.directory")
 	}
-	p := l.entry(dir)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.used = time.Now()
-	if p.scope != nil && p.config.Fresh() && p.models.fresh() && l.stillThere(ctx, p) {
+	s := l.slot(dir)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used = time.Now()
+	if p := s.place; p != nil && p.config.Fresh() && p.models.fresh() && l.stillThere(ctx, s) {
 		return p, nil
 	}
-	return p, l.build(ctx, p, dir)
+	p, err := l.build(ctx, dir)
+	if err == nil {
+		s.place, s.found = p, time.Now()
+	}
+	return p, err
 }
 
-// entry returns the place's slot and drops slots that nobody used for long.
-func (l *locations) entry(dir string) *place {
+// slot returns the place's slot and drops slots that nobody used for long.
+func (l *locations) slot(dir string) *slot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p := l.places[dir]; p != nil {
-		return p
+	if s := l.places[dir]; s != nil {
+		return s
 	}
-	for d, p := range l.places {
-		if p.mu.TryLock() {
-			idle := time.Since(p.used) > placeIdle || len(l.places) >= maxPlaces
-			p.mu.Unlock()
+	for d, s := range l.places {
+		if s.mu.TryLock() {
+			idle := time.Since(s.used) > placeIdle || len(l.places) >= maxPlaces
+			s.mu.Unlock()
 			if idle {
 				delete(l.places, d)
 			}
 		}
 	}
-	p := &place{used: time.Now()}
-	l.places[dir] = p
-	return p
+	s := &slot{used: time.Now()}
+	l.places[dir] = s
+	return s
 }
 
 // stillThere reports whether the directory is what it was when the place was built. Every turn asks, so that it costs
 // a stat; only a repository that has no identity yet is looked at again now and then, for its first commit.
-func (l *locations) stillThere(ctx context.Context, p *place) bool {
-	info, err := os.Stat(p.project.Directory)
+func (l *locations) stillThere(ctx context.Context, s *slot) bool {
+	was := s.place.project
+	info, err := os.Stat(was.Directory)
 	if err != nil || !info.IsDir() {
 		return false
 	}
-	if p.project.ID != project.Global || !p.project.IsGit() || time.Since(p.found) < findAgain {
+	if was.ID != project.Global || !was.IsGit() || time.Since(s.found) < findAgain {
 		return true
 	}
-	p.found = time.Now()
-	now, err := l.projects.Find(ctx, p.project.Directory)
-	return err == nil && now == p.project
+	s.found = time.Now()
+	now, err := l.projects.Find(ctx, was.Directory)
+	return err == nil && now == was
 }
 
-func (l *locations) build(ctx context.Context, p *place, dir string) error {
+func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	pr, err := l.projects.Find(ctx, dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	cfg, err := config.Load(ctx, config.Options{Directory: pr.Directory, Worktree: pr.Worktree, Dirs: l.dirs, Env: l.getenv})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options := agent.Options{Allowed: []string{l.outputs.Dir}}
 	agents := agent.New(cfg, options)
 	models, err := l.models.of(cfg)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	registry, err := l.registry(cfg, pr, models)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sources, err := l.sources(cfg, pr)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	byName := map[string]session.Agent{}
 	for _, a := range agents.List() {
 		byName[a.ID] = a
 	}
 	chosen, _ := agents.Default()
-	p.config, p.project, p.agents, p.models, p.found = cfg, pr, agents, models, time.Now()
-	p.scope = &engine.Scope{
+	scope := &engine.Scope{
 		Location: session.Location{Directory: pr.Directory}, ProjectID: pr.ID, Subpath: pr.Subpath,
 		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry,
 		Layers:  func(a session.Agent) []permission.Layer { return agents.Layers(a.ID) },
 		Context: func(ctx context.Context, _ session.Agent) (systemcontext.Context, error) { return sources.Load(ctx) },
 	}
-	return nil
+	return &place{config: cfg, project: pr, agents: agents, scope: scope, models: models}, nil
 }
 
 func (l *locations) registry(cfg *config.Config, pr project.Project, models *locationModels) (*tool.Registry, error) {

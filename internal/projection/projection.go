@@ -78,6 +78,8 @@ func mark(tx store.Tx, e session.Event, a *session.Assistant) error {
 		return stopped(tx, e.SessionID, d.Error.Reason)
 	case *session.Interrupted:
 		return stopped(tx, e.SessionID, d.Error.Reason)
+	case *session.InputWithdrawn:
+		return withdrawn(tx, e.SessionID)
 	case *session.StepEnded:
 		if a != nil && Continues(a) {
 			return nil
@@ -86,6 +88,25 @@ func mark(tx store.Tx, e session.Event, a *session.Assistant) error {
 	default:
 		return nil
 	}
+}
+
+// withdrawn clears the flag when the prompt that was taken back was all that was promised.
+func withdrawn(tx store.Tx, id session.ID) error {
+	u, asked, err := tx.NewestOf(id, session.TypeUser)
+	if err != nil {
+		return err
+	}
+	m, answered, err := tx.NewestOf(id, session.TypeAssistant)
+	if err != nil || (asked && !answered) || (asked && u.Meta().Seq > m.Meta().Seq) {
+		return err
+	}
+	if a, ok := m.(*session.Assistant); ok {
+		cut := a.Error != nil && a.Error.Reason == session.ReasonInterrupted
+		if a.Open() || cut || (a.Error == nil && Continues(a)) {
+			return nil
+		}
+	}
+	return promised(tx, id)
 }
 
 // stopped is what the end of work for the reason means for a restart.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
