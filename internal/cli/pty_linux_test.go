@@ -57,7 +57,7 @@ func onTerminal(t *testing.T, home, dir string, talk []dialogue, args ...string)
 	ours, theirs := openTerminal(t)
 	cmd := exec.Command(path, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = theirs, theirs, theirs, dir
-	cmd.Env = append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, "LANG=C.UTF-8", "TERM=xterm", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	cmd.Env = append(os.Environ(), "CAIRN_HOME="+home, "HOME="+home, "LANG=C.UTF-8", "TERM=xterm", "GORACE="+quick, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

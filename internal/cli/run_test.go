@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -212,6 +213,30 @@ func TestLostConnection(t *testing.T) {
 	sh.onOut = nil
 	if got := sh.run("events", "last", "--json").stdout.String(); strings.Count(got, "prompt.admitted") != 1 {
 		t.Error(got)
+	}
+}
+
+// TestOwnerReplaced: the owner leaves in order in the middle of the work, and the next one picks up nothing by itself.
+// The run sees to it that its own work is done.
+func TestOwnerReplaced(t *testing.T) {
+	for _, flag := range []string{"--steer", "--queue"} {
+		t.Run(flag, func(t *testing.T) {
+			w := newWorld(t, `{"turns":[{"steps":[{"text":"Half"},{"gate":"g"}]},{"repeat":true,"steps":[{"text":"All of it."}]}]}`)
+			sh := &shell{world: w}
+			var replaced sync.WaitGroup
+			once := false
+			sh.onOut = func(s string) {
+				if !once && strings.Contains(s, "Half") {
+					once = true
+					replaced.Go(func() { w.replace(t) })
+				}
+			}
+			o := sh.run("run", flag, "Tell me")
+			replaced.Wait()
+			if o.code != 0 || o.stdout.String() != "Half\nAll of it.\n" {
+				t.Errorf("exit %d: %q\n%s", o.code, o.stdout.String(), o.stderr.String())
+			}
+		})
 	}
 }
 

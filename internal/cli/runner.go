@@ -27,6 +27,8 @@ type runner struct {
 	prepared bool            // agent, model, title and budget of an existing session are set
 	sent     bool            // the prompt may have been admitted
 	stopped  exitCode        // why we interrupted the session; 0: we did not
+	nudges   int             // how often the session was told to go on, without progress
+	nudged   int64           // the cursor then
 	answers  []answer        // not known to be delivered
 	told     map[string]bool // notes that are said once
 	done     map[session.AskID]bool
@@ -222,9 +224,7 @@ func (r *runner) admit(ctx context.Context) error {
 		return nil
 	}
 	r.sent = true
-	in, err := r.conn.API.Prompt(ctx, r.plan.id, api.PromptRequest{
-		ID: r.plan.message, Prompt: &r.plan.prompt, Delivery: r.plan.delivery, Asks: r.plan.asks,
-	})
+	in, err := r.conn.API.Prompt(ctx, r.plan.id, r.promptRequest())
 	if r.span != nil {
 		if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
 			return nil // somebody edited or redirected it since
@@ -238,7 +238,11 @@ func (r *runner) admit(ctx context.Context) error {
 	return err
 }
 
-// told is one thing that the stream says.
+func (r *runner) promptRequest() api.PromptRequest {
+	return api.PromptRequest{ID: r.plan.message, Prompt: &r.plan.prompt, Delivery: r.plan.delivery, Asks: r.plan.asks}
+}
+
+// said is one thing that the stream says.
 type said struct {
 	update api.Update
 	err    error
@@ -290,10 +294,17 @@ func (r *runner) follow(ctx context.Context) error {
 			}
 			r.take(s.update)
 		case err := <-idle:
+			if err == nil {
+				err = r.rest(ctx)
+			}
+			if err != nil || r.stopped != 0 || r.span.complete() {
+				return err
+			}
+			goOn, err := r.nudge()
 			if err != nil {
 				return err
 			}
-			return r.rest(ctx)
+			wg.Go(func() { idle <- goOn(sctx) })
 		case <-asked:
 			asked, late = nil, nil
 			r.view.note("interrupting; press Ctrl-C again to leave at once")
@@ -321,6 +332,29 @@ func (r *runner) follow(ctx context.Context) error {
 			interrupt(exitError)
 		}
 	}
+}
+
+// nudge says how to get on with work that an idle session has left: its owner was replaced by one that does not pick
+// up what others began. It gives up when that does not help.
+func (r *runner) nudge() (func(context.Context) error, error) {
+	const most = 3
+	if r.nudged != r.span.cursor {
+		r.nudges, r.nudged = 0, r.span.cursor
+	}
+	if r.nudges++; r.nudges > most {
+		return nil, errors.New("the session stopped before the work was done")
+	}
+	c, id := r.conn.API, r.plan.id
+	if r.span.begun {
+		return func(ctx context.Context) error { return c.Resume(ctx, id) }, nil
+	}
+	again := r.promptRequest()
+	return func(ctx context.Context) error {
+		if _, err := c.Prompt(ctx, id, again); err != nil && !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+			return err
+		}
+		return c.Wait(ctx, id)
+	}, nil
 }
 
 // interruptTime bounds how long an interrupt may take to be recorded.

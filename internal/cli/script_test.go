@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// quick keeps the race detector from waiting a second at the end of each process.
+const quick = "atexit_sleep_ms=10"
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -38,6 +41,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CAIRN_HOME", home)
 			e.Setenv("HOME", home)
 			e.Setenv("LANG", "C.UTF-8")
+			e.Setenv("GORACE", quick)
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(e.WorkDir))
 			return nil
@@ -101,7 +105,7 @@ func launch(ts *testscript.TestScript, pattern string, args []string) *process {
 	p := &process{cmd: exec.Command(path, args[1:]...), matched: make(chan struct{}), ended: make(chan struct{})}
 	p.cmd.Dir = ts.MkAbs(".")
 	p.cmd.Env = append(os.Environ(), "PWD="+p.cmd.Dir)
-	for _, name := range []string{"CAIRN_HOME", "HOME", "LANG", "CAIRN_SCRIPT"} {
+	for _, name := range []string{"CAIRN_HOME", "HOME", "LANG", "CAIRN_SCRIPT", "GORACE"} {
 		p.cmd.Env = append(p.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	out, err := p.cmd.StdoutPipe()

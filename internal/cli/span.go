@@ -17,6 +17,9 @@ type span struct {
 	withdrawn bool
 	begun     bool // promoted
 	over      bool // another queued prompt was promoted since
+	pending   bool // by what was seen, another turn must follow
+	called    int  // the present turn's calls whose results the model must hear of
+	halted    bool // before the promotion somebody stopped the session's work
 
 	agent   string
 	model   session.ModelRef
@@ -68,12 +71,46 @@ func (s *span) see(e session.Event) bool {
 			s.over = true
 		}
 	}
+	s.progress(e.Data)
 	if !s.begun || s.over {
 		return false
 	}
 	s.turnEvent(e.Data)
 	s.askEvent(e.Data)
 	return true
+}
+
+// progress follows whether the session, by its log alone, has something left to do.
+func (s *span) progress(d session.EventData) {
+	stop := func(f session.Failure) {
+		s.pending = f.Reason == session.ReasonInterrupted // the process ended, nobody decided to stop
+		s.halted = s.halted || !s.begun && f.Reason == session.ReasonAborted
+	}
+	switch d := d.(type) {
+	case *session.Prompted, *session.SyntheticAdded, *session.Retried:
+		s.pending = true
+	case *session.StepStarted:
+		s.pending, s.called = true, 0
+	case *session.ToolCalled:
+		if !d.Provider.Executed {
+			s.called++
+		}
+	case *session.ToolFailed:
+		if d.Error.Reason == session.ReasonSteps {
+			s.called-- // the allowance is used up: no further turn hears of it
+		}
+	case *session.StepEnded:
+		s.pending = s.called > 0
+	case *session.StepFailed:
+		stop(d.Error)
+	case *session.Interrupted:
+		stop(d.Error)
+	}
+}
+
+// complete reports whether an idle session has nothing left to do for the prompt.
+func (s *span) complete() bool {
+	return s.over || s.withdrawn || s.begun && !s.pending || !s.begun && s.halted
 }
 
 func (s *span) turnEvent(d session.EventData) {

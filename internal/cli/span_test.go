@@ -135,3 +135,40 @@ func TestSpanDenials(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestSpanComplete: an idle session may have been left by its owner; only the log says whether the work is done.
+func TestSpanComplete(t *testing.T) {
+	prompted := &session.Prompted{MessageID: "msg_other"}
+	tests := map[string]struct {
+		events []session.EventData
+		want   bool
+	}{
+		"not promoted":              {nil, false},
+		"others stopped":            {[]session.EventData{prompted, begin("msg_a"), failed(session.ReasonAborted, "stop")}, true},
+		"others cut off":            {[]session.EventData{prompted, begin("msg_a"), failed(session.ReasonInterrupted, "cairn stopped")}, false},
+		"promoted":                  {[]session.EventData{mine()}, false},
+		"in a turn":                 {[]session.EventData{mine(), begin("msg_a")}, false},
+		"answered":                  {[]session.EventData{mine(), begin("msg_a"), end("stop")}, true},
+		"calls settled":             {[]session.EventData{mine(), begin("msg_a"), called("prt_1", "read", `{}`), end("tool-calls")}, false},
+		"hosted calls":              {[]session.EventData{mine(), begin("msg_a"), &session.ToolCalled{Provider: session.CallProvider{Executed: true}}, end("stop")}, true},
+		"allowance used up":         {[]session.EventData{mine(), begin("msg_a"), called("prt_1", "read", `{}`), &session.ToolFailed{Error: *session.Fail(session.ReasonSteps, "no")}, end("stop")}, true},
+		"waits to retry":            {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonAPI, "busy"), &session.Retried{}}, false},
+		"failed":                    {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonAPI, "busy")}, true},
+		"cut off":                   {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonInterrupted, "cairn stopped")}, false},
+		"given up":                  {[]session.EventData{mine(), begin("msg_a"), failed(session.ReasonInterrupted, "cairn stopped"), &session.Interrupted{Error: *session.Fail(session.ReasonAborted, "too often")}}, true},
+		"steered before it is done": {[]session.EventData{mine(), begin("msg_a"), end("stop"), &session.Prompted{MessageID: "msg_other", Delivery: session.Steer}}, false},
+		"the next one begins":       {[]session.EventData{mine(), begin("msg_a"), end("stop"), &session.Prompted{MessageID: "msg_other", Delivery: session.Queue}}, true},
+		"withdrawn":                 {[]session.EventData{&session.InputWithdrawn{MessageID: "msg_mine"}}, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSpan("msg_mine", 0)
+			for _, e := range story(tt.events...) {
+				s.see(e)
+			}
+			if s.complete() != tt.want {
+				t.Errorf("complete is %v", s.complete())
+			}
+		})
+	}
+}

@@ -15,7 +15,7 @@ type textView struct {
 	marks    marks
 	thinking bool // show reasoning
 
-	shown   map[session.PartID]int // bytes of an open item that are out
+	shown   map[session.PartID]int // bytes of an item that are out; a fragment may come late
 	started map[session.PartID]call
 	dimmed  bool // reasoning is being written
 }
@@ -89,11 +89,9 @@ func (v *textView) event(e session.Event) {
 	case *session.TextEnded:
 		v.text(d.PartID, 0, d.Text)
 		v.out.freshLine()
-		delete(v.shown, d.PartID)
 	case *session.ReasoningEnded:
 		v.reasoning(d.PartID, 0, d.Text)
 		v.endReasoning()
-		delete(v.shown, d.PartID)
 	case *session.ToolCalled:
 		what := describe(d.Tool, d.Input)
 		v.started[d.PartID] = call{what, d.Timestamp}

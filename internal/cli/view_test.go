@@ -45,7 +45,8 @@ func TestTextView(t *testing.T) {
 	v.event(e)
 	play(&session.Retried{Attempt: 1, Next: 3000, Error: session.RetryError{Message: "503 overloaded"}})
 	v.fragment(fragment("prt_r", session.FragmentReasoning, 0, "hidden"))
-	play(text("msg_b", "Done."))
+	play(&session.TextEnded{AssistantMessageID: "msg_b", PartID: "prt_u", Text: "Done."})
+	v.fragment(fragment("prt_u", session.FragmentText, 0, "Done.")) // too late
 	v.result(result{SessionID: "ses_1", Model: "p/m", Usage: session.Tokens{Input: 1234, Output: 50, Reasoning: 6}, Cost: session.Dollar / 800})
 	want := `Let me look. Now.
 → read README.md

@@ -33,8 +33,10 @@ type world struct {
 	engine *engine.Engine
 	api    *v2.API
 	player *script.Player
+	store  *storetest.Memory
+	tools  *tool.Registry
 
-	mu    sync.Mutex // guards cut and opens
+	mu    sync.Mutex // guards what an Open sees: engine, api, cut and opens
 	cut   context.CancelCauseFunc
 	opens int
 }
@@ -51,17 +53,34 @@ func newWorld(t *testing.T, source string) *world {
 	if _, err := tools.Register(asking{"edit"}, asking{"read"}); err != nil {
 		t.Fatal(err)
 	}
-	memory, ids := storetest.NewMemory(), &session.IDs{}
-	log := eventlog.New(eventlog.Config{Store: memory, IDs: ids})
-	w.engine = engine.New(engine.Config{Store: memory, Log: log, IDs: ids, Locations: scopes{w, tools}, Version: "test"})
-	w.api = v2.New(v2.Config{Engine: w.engine, Store: memory, Log: log, IDs: ids, Locations: places{}, Directory: "/work"})
-	t.Cleanup(func() {
-		w.api.Close()
-		if err := w.engine.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	w.store, w.tools = storetest.NewMemory(), tools
+	w.own()
+	t.Cleanup(func() { w.leave(t) })
 	return w
+}
+
+// own begins to own the store, without picking up what an earlier owner left.
+func (w *world) own() {
+	ids := &session.IDs{}
+	log := eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
+	w.engine = engine.New(engine.Config{Store: w.store, Log: log, IDs: ids, Locations: scopes{w, w.tools}, Version: "test"})
+	w.api = v2.New(v2.Config{Engine: w.engine, Store: w.store, Log: log, IDs: ids, Locations: places{}, Directory: "/work"})
+}
+
+func (w *world) leave(t *testing.T) {
+	if err := w.engine.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	w.api.Close()
+}
+
+// replace makes another owner of the store, which does not pick up what this one left.
+func (w *world) replace(t *testing.T) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.leave(t)
+	w.own()
+	w.cut(errors.New("the owner has gone"))
 }
 
 // Open connects. The connection lasts until lose is called.
