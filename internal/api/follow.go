@@ -97,7 +97,11 @@ func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 			yield(Update{}, context.Cause(ctx))
 			return
 		}
-		yield(Update{}, &TransportError{Op: k.name(), Err: ErrEnded})
+		err = ErrEnded
+		if sctx.Err() != nil { // the silence was ours to end, and the server was faster to close
+			err = context.Cause(sctx)
+		}
+		yield(Update{}, &TransportError{Op: k.name(), Err: err})
 	}
 }
 
