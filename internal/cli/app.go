@@ -85,8 +85,24 @@ func (a *app) root() *cobra.Command {
 	add(groupWork, a.runCommand(), a.sessionCommand(), a.inboxCommand(), a.permissionCommand(), a.serveCommand())
 	add(groupLook, a.eventsCommand(), a.modelsCommand(), a.statsCommand())
 	add(groupCare, a.authCommand(), a.configCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.versionCommand())
+	completions(root)
 	root.AddCommand(topic("exit-codes", "The exit codes", exitCodesHelp()), topic("environment", "The environment variables", environmentHelp))
 	return root
+}
+
+// completions keeps shells from offering files where none are meant.
+func completions(c *cobra.Command) {
+	if c.Name() != "backup" && c.ValidArgsFunction == nil {
+		c.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	for name, values := range map[string][]string{"format": {"text", "json"}, "ask": {"deny", "allow", "fail", "wait:5m"}} {
+		if c.Flags().Lookup(name) != nil {
+			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+		}
+	}
+	for _, sub := range c.Commands() {
+		completions(sub)
+	}
 }
 
 const (
