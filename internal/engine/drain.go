@@ -42,7 +42,7 @@ func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
 
 // run promotes and takes turns until nothing is left to do (spec/v2 §10.1).
 func (d *drain) run(ctx context.Context, f force) error {
-	next, err := d.eligible(ctx)
+	next, err := d.eligible(context.WithoutCancel(ctx))
 	if err != nil || (f == unforced && next == "") {
 		return err
 	}
@@ -117,6 +117,9 @@ func (d *drain) leave(ctx context.Context, err error) error {
 		return err
 	}
 	clean := context.WithoutCancel(ctx)
+	if _, rerr := d.recover(ctx, false); rerr != nil && !errors.Is(rerr, ErrInterrupted) {
+		return rerr
+	}
 	h, herr := d.history(clean)
 	if herr != nil {
 		return herr

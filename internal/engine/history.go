@@ -118,6 +118,17 @@ func (h *history) seal() {
 	}
 }
 
+// open returns the turns that have not ended.
+func (h *history) open() []*session.Assistant {
+	var turns []*session.Assistant
+	for _, m := range h.messages[h.stable:] {
+		if a, ok := m.(*session.Assistant); ok && a.Open() {
+			turns = append(turns, a)
+		}
+	}
+	return turns
+}
+
 // visible returns the messages that a model is shown beside a baseline that covers everything up to baselineSeq: no
 // system message that the baseline contains (spec/v2 §12). The result shares nothing that changes.
 func (h *history) visible(baselineSeq int64) []session.Message {

@@ -60,21 +60,23 @@ func (e *Engine) Recover(ctx context.Context) error {
 // recover ends what an earlier process left open, before anything else happens in the session, and, for a restart,
 // reports whether the session calls for another turn. No tool is run twice: one that had started fails with its outcome
 // unknown; one that still waits for a reply has done nothing and goes on waiting under the same id.
+//
+// What was cut off is ended also when the user stops the session meanwhile: ctx ends the waiting for replies only.
 func (d *drain) recover(ctx context.Context, restart bool) (more bool, err error) {
-	h, err := d.history(ctx)
+	clean := context.WithoutCancel(ctx)
+	h, err := d.history(clean)
 	if err != nil {
 		return false, err
 	}
 	cutOff := false
-	for _, m := range h.messages[h.stable:] {
-		a, ok := m.(*session.Assistant)
-		if !ok || !a.Open() {
-			continue
-		}
+	for _, a := range h.open() {
 		cutOff = true
 		if err := d.repair(ctx, h, a); err != nil {
 			return false, err
 		}
+	}
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
 	}
 	if h, err = d.history(ctx); err != nil {
 		return false, err
@@ -140,19 +142,19 @@ const causeRestart = "restart"
 
 // repair ends an open turn. Calls that wait for a reply are taken up again; the turn then ends as its answer said.
 func (d *drain) repair(ctx context.Context, h *history, a *session.Assistant) error {
-	waiting, ans, err := d.leftover(ctx, a)
+	clean := context.WithoutCancel(ctx)
+	waiting, ans, err := d.leftover(clean, a)
 	if err != nil {
 		return err
 	}
-	s, err := d.session(ctx, d.id)
+	s, err := d.session(clean, d.id)
 	if err != nil {
 		return err
 	}
 	set := &setting{session: s, scope: &Scope{}, agent: session.Agent{ID: a.Agent}, model: &Model{Ref: a.Model}, history: h}
 	t := newTurn(d, set)
 	t.message, t.answer = a.ID, ans
-	clean := context.WithoutCancel(ctx)
-	if len(waiting) == 0 || ans == nil {
+	if len(waiting) == 0 || ans == nil || ctx.Err() != nil {
 		return t.abandon(clean, a, nil)
 	}
 	scope, release, err := d.locations.Scope(ctx, s.Location)
@@ -161,7 +163,7 @@ func (d *drain) repair(ctx context.Context, h *history, a *session.Assistant) er
 	}
 	defer release()
 	set.scope, set.agent = scope, scope.agent(a.Agent)
-	if set.asks, err = d.policy(ctx, h); err != nil {
+	if set.asks, err = d.policy(clean, h); err != nil {
 		return err
 	}
 	if err := t.abandon(clean, a, waiting); err != nil {
