@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -34,12 +36,14 @@ type proc struct {
 	root string
 	self int
 	mark string // the value of CAIRN_CALL that this process was itself started with
+
+	census *census
 }
 
 // callMark is the environment variable that marks the processes of a tool call.
 const callMark = "CAIRN_CALL"
 
-func newProc() proc { return proc{"/proc", os.Getpid(), os.Getenv(callMark)} }
+func newProc() proc { return proc{"/proc", os.Getpid(), os.Getenv(callMark), &census{}} }
 
 // owners returns the processes of our user that hold the socket whose own address is addr and whose peer is peer. None
 // if it belongs to another user or nobody can be found.
@@ -49,36 +53,76 @@ func (p proc) owners(addr, peer net.Addr) []int {
 	if !okA || !okB {
 		return nil
 	}
+	s := p.census.after(p.look)
 	for _, table := range []string{"tcp", "tcp6"} {
-		inode, ok := p.socket(table, hexAddr(table, a), hexAddr(table, b))
-		if ok {
-			return p.holders(inode)
+		if inode, ok := s.sockets[hexAddr(table, a)+" "+hexAddr(table, b)]; ok {
+			return s.holders[inode]
 		}
 	}
 	return nil
 }
 
-// socket finds an established connection of our user in a table of the kernel.
-func (p proc) socket(table, local, remote string) (inode string, ok bool) {
+// sight is what one look at the whole machine saw: our user's established connections, and who holds sockets.
+type sight struct {
+	sockets map[string]string // inodes, by own and peer address
+	holders map[string][]int  // of our user, by inode; several share one after a fork
+}
+
+// census shares looks among callers who come at the same time, as when a hundred connect at once. Nobody gets one that
+// began before the question.
+type census struct {
+	looking sync.Mutex // held during a look
+	mu      sync.Mutex // guards next
+	next    *pending
+}
+
+type pending struct {
+	once sync.Once
+	sight
+}
+
+func (c *census) after(look func() sight) sight {
+	c.mu.Lock()
+	if c.next == nil {
+		c.next = &pending{}
+	}
+	n := c.next
+	c.mu.Unlock()
+	n.once.Do(func() {
+		c.looking.Lock()
+		defer c.looking.Unlock()
+		c.mu.Lock()
+		c.next = nil // whoever comes from now on needs a later one
+		c.mu.Unlock()
+		n.sight = look()
+	})
+	return n.sight
+}
+
+func (p proc) look() sight {
+	s := sight{sockets: map[string]string{}, holders: map[string][]int{}}
+	for _, table := range []string{"tcp", "tcp6"} {
+		p.connections(table, s.sockets)
+	}
+	p.count(s.holders)
+	return s
+}
+
+// connections adds the established connections of our user in a table of the kernel.
+func (p proc) connections(table string, found map[string]string) {
 	f, err := os.Open(p.root + "/net/" + table)
 	if err != nil {
-		return "", false
+		return
 	}
 	defer f.Close()
-	want := []byte(local + " " + remote + " 01 ") // 01: established
 	uid := strconv.Itoa(os.Getuid())
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		line := lines.Bytes()
-		if !bytes.Contains(line, want) {
-			continue
-		}
 		// sl local rem st tx:rx tr:when retrnsmt uid timeout inode
-		fields := strings.Fields(string(line))
-		if len(fields) >= 10 && fields[1] == local && fields[7] == uid && fields[9] != "0" {
-			return fields[9], true
+		fields := strings.Fields(lines.Text())
+		if len(fields) >= 10 && fields[3] == "01" && fields[7] == uid && fields[9] != "0" { // 01: established
+			found[fields[1]+" "+fields[2]] = fields[9]
 		}
 	}
-	return "", false
 }
 
 // hexAddr writes an address as the kernel does: 32-bit words in its own byte order.
@@ -94,26 +138,37 @@ func hexAddr(table string, a *net.TCPAddr) string {
 	return fmt.Sprintf("%s:%04X", strings.ToUpper(hex.EncodeToString(b)), a.Port)
 }
 
-// holders returns the processes of our user with the socket among their open files. Several share it after a fork.
-func (p proc) holders(inode string) []int {
-	want := "socket:[" + inode + "]"
-	dir, err := os.Open(p.root)
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil
-	}
-	var pids []int
-	for _, name := range names {
+// count adds, for every socket among the open files of our user's processes, who has it.
+func (p proc) count(holders map[string][]int) {
+	for _, name := range names(p.root) {
 		pid, err := strconv.Atoi(name)
-		if err == nil && p.mine(name) && p.holds(name, want) {
-			pids = append(pids, pid)
+		if err != nil || !p.mine(name) {
+			continue
+		}
+		base := p.root + "/" + name + "/fd"
+		for _, fd := range names(base) {
+			target, err := os.Readlink(base + "/" + fd)
+			inode, ok := strings.CutPrefix(target, "socket:[")
+			if err != nil || !ok {
+				continue
+			}
+			inode = strings.TrimSuffix(inode, "]")
+			if !slices.Contains(holders[inode], pid) {
+				holders[inode] = append(holders[inode], pid)
+			}
 		}
 	}
-	return pids
+}
+
+// names lists a directory; one that is gone is empty.
+func names(dir string) []string {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	all, _ := d.Readdirnames(-1) // what was read before it went is still good
+	return all
 }
 
 func (p proc) mine(pid string) bool {
@@ -123,25 +178,6 @@ func (p proc) mine(pid string) bool {
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Getuid()
-}
-
-func (p proc) holds(pid, want string) bool {
-	base := p.root + "/" + pid + "/fd"
-	dir, err := os.Open(base)
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return false
-	}
-	for _, name := range names {
-		if target, err := os.Readlink(base + "/" + name); err == nil && target == want {
-			return true
-		}
-	}
-	return false
 }
 
 // maxAncestors bounds a walk to the root of the process tree.

@@ -85,7 +85,7 @@ func TestWhoHoldsASocket(t *testing.T) {
 	tr.process(14, 1, "CAIRN_CALL=outer\x00", "107")
 	tr.process(15, 1, "", "108")
 	tr.process(16, 1, "XCAIRN_CALL=1\x00CAIRN_CALL=2\x00", "108") // shares the socket
-	ps := peers{func(pid int) bool { return pid == 99 }, proc{tr.root, 50, "outer"}}
+	ps := peers{func(pid int) bool { return pid == 99 }, proc{tr.root, 50, "outer", &census{}}}
 	for port, want := range map[int]identity{1: ours, 2: unknown, 3: unknown, 4: oursTool, 5: oursTool, 6: oursTool, 7: ours, 8: oursTool, 9: unknown} {
 		p := &peer{loopback: true, remote: tcpAddr(fmt.Sprintf("127.0.0.1:%d", port)), local: tcpAddr("127.0.0.1:4096")}
 		if got := ps.who(p); got != want {
