@@ -44,6 +44,7 @@ func run(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cl
 		return nil, errors.Join(err, w.close(ctx))
 	}
 	go func() { r.served <- r.server.Serve() }() // ends with Shutdown
+	w.tidy(ctx, tcp)
 	if o.Passive {
 		return r, nil
 	}
@@ -163,9 +164,6 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	if err != nil {
 		return err
 	}
-	sweeping, done := context.WithCancel(ctx)
-	defer done()
-	go r.sweep(sweeping) // ends with Serve; it holds nothing that stop waits for
 	ready(cli.Listening{URL: r.server.URL(), Socket: server.SocketPath(dirs.Data), PID: os.Getpid()})
 	select {
 	case <-ctx.Done():
