@@ -159,7 +159,9 @@ const environmentHelp = `The environment variables of cairn. OPENCODE_ instead o
   CAIRN_HOME            keep everything below this one directory
   CAIRN_CONFIG          one more configuration file
   CAIRN_CONFIG_CONTENT  configuration itself, as JSON
-  XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_RUNTIME_DIR
+  CAIRN_SCRIPT          a script file; the model cairn/script plays it, for tests and demos
+  CAIRN_LOG             what is logged to standard error: debug, info, warn, error (default)
+  XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
                         where files live without CAIRN_HOME; each with /cairn
   NO_COLOR              no colour, also on a terminal
   OPENAI_API_KEY, …     a provider's key; cairn auth list shows which ones are found
