@@ -24,10 +24,10 @@ func (r *Reader) Head(id session.ID) (int64, error) {
 
 const eventColumns = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event `
 
-const events = eventColumns + `WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3`
+const events = eventColumns + `WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3 + 0`
 
 const eventsOfKinds = eventColumns +
-	`WHERE session_id = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?4)) ORDER BY seq LIMIT ?3`
+	`WHERE session_id = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?4)) ORDER BY seq LIMIT ?3 + 0`
 
 // Events implements store.EventReader. A missing event is damage too.
 func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.Row, error) {
@@ -60,7 +60,7 @@ func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.
 	return rows, nil
 }
 
-const feed = eventColumns + `WHERE position > ?1 ORDER BY position LIMIT ?2`
+const feed = eventColumns + `WHERE position > ?1 ORDER BY position LIMIT ?2 + 0`
 
 // Feed implements store.EventReader.
 func (r *Reader) Feed(after int64, limit int) ([]store.Row, error) {

@@ -25,9 +25,9 @@ func (r *Reader) Input(m session.MessageID) (*session.Input, bool, error) {
 // Two statements, because one with (?2 = ” OR …) is planned anew whenever ?2 changes.
 const (
 	pending = inputColumns + `WHERE session_id = ?1 AND promoted_seq IS NULL
-	ORDER BY rank, admitted_seq, id LIMIT ?2`
+	ORDER BY rank, admitted_seq, id LIMIT ?2 + 0`
 	pendingOf = inputColumns + `WHERE session_id = ?1 AND promoted_seq IS NULL AND delivery = ?3
-	ORDER BY rank, admitted_seq, id LIMIT ?2`
+	ORDER BY rank, admitted_seq, id LIMIT ?2 + 0`
 )
 
 // Pending implements store.InboxReader.

@@ -101,8 +101,8 @@ func (r *Reader) eachMessage(c *call, id session.ID, f func(*store.RawMessage) e
 }
 
 const (
-	messagesOld = messageColumns + `WHERE session_id = ?1 AND seq > ?2 AND seq < ?3 ORDER BY seq LIMIT ?4`
-	messagesNew = messageColumns + `WHERE session_id = ?1 AND seq > ?2 AND seq < ?3 ORDER BY seq DESC LIMIT ?4`
+	messagesOld = messageColumns + `WHERE session_id = ?1 AND seq > ?2 AND seq < ?3 ORDER BY seq LIMIT ?4 + 0`
+	messagesNew = messageColumns + `WHERE session_id = ?1 AND seq > ?2 AND seq < ?3 ORDER BY seq DESC LIMIT ?4 + 0`
 )
 
 func (r *Reader) selectMessages(id session.ID, q store.MessageQuery) call {

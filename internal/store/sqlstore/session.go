@@ -32,8 +32,8 @@ const (
 	byProject    = `project_id = ?2`
 	byParent     = `parent_id = ?4`
 	byAny        = `1 = 1`
-	newestFirst  = ` AND (time_created, id) < (?8, ?9) ORDER BY time_created DESC, id DESC LIMIT ?1`
-	oldestFirst  = ` AND (time_created, id) > (?8, ?9) ORDER BY time_created, id LIMIT ?1`
+	newestFirst  = ` AND (time_created, id) < (?8, ?9) ORDER BY time_created DESC, id DESC LIMIT ?1 + 0`
+	oldestFirst  = ` AND (time_created, id) > (?8, ?9) ORDER BY time_created, id LIMIT ?1 + 0`
 	sessionsNew  = sessionsWhere + newestFirst
 	sessionsOld  = sessionsWhere + oldestFirst
 	anyParent    = "*"
@@ -120,7 +120,7 @@ func (r *Reader) readSessions(c *call, one session.ID) ([]*session.Session, erro
 	return out, nil
 }
 
-const unfinished = `SELECT id FROM session WHERE unfinished = 1 ORDER BY time_updated, id LIMIT ?1`
+const unfinished = `SELECT id FROM session WHERE unfinished = 1 ORDER BY time_updated, id LIMIT ?1 + 0`
 
 // Unfinished implements store.SessionReader.
 func (r *Reader) Unfinished(limit int) ([]session.ID, error) {
