@@ -50,12 +50,20 @@ const outputCap = 32_000
 
 func (t *modelTable) of(cfg *config.Config) (*locationModels, error) {
 	m := &locationModels{table: t, config: cfg, stamp: t.stamp()}
+	if _, err := t.auth.List(); err != nil {
+		return nil, unreadable(err)
+	}
 	c, err := catalog.New(m.overlay())
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "the configured models: %v", err)
 	}
 	m.catalog = c
 	return m, nil
+}
+
+// unreadable says that the stored keys cannot be read. Going on as if there were none would answer with another model.
+func unreadable(err error) error {
+	return session.Errorf(session.CodeInvalid, "the stored keys cannot be read: %v", err).At("auth")
 }
 
 // stamp tells one state of the credentials' file from another.
@@ -73,7 +81,10 @@ func (m *locationModels) overlay() catalog.Overlay {
 	o := catalog.Overlay{
 		Providers: map[string]catalog.ProviderPatch{}, Enabled: m.config.EnabledProviders, Disabled: m.config.DisabledProviders,
 		Default: string(m.config.Model), Small: string(m.config.SmallModel),
-		HasKey: func(id string, env []string) bool { return m.key(id, env) != "" },
+		HasKey: func(id string, env []string) bool {
+			key, err := m.key(id, env)
+			return err == nil && key != "" // of has seen that the stored keys can be read
+		},
 	}
 	for id, p := range m.config.Provider {
 		patch := catalog.ProviderPatch{
@@ -90,15 +101,16 @@ func (m *locationModels) overlay() catalog.Overlay {
 	return o
 }
 
-// key returns the provider's key: the configured one, the stored one, or one of the environment.
-func (m *locationModels) key(id string, env []string) string {
+// key returns the provider's key: the configured one, the stored one, or one of the environment; "" if there is none.
+func (m *locationModels) key(id string, env []string) (string, error) {
 	if s := m.config.Provider[id].Options.APIKey; !s.IsZero() {
-		return s.Reveal()
+		return s.Reveal(), nil
 	}
-	if c, ok, err := m.table.auth.Get(id, env...); err == nil && ok {
-		return c.Key.Reveal()
+	c, _, err := m.table.auth.Get(id, env...)
+	if err != nil {
+		return "", unreadable(err)
 	}
-	return ""
+	return c.Key.Reveal(), nil
 }
 
 // secretNames are the variables that hold keys: no tool ever sees them.
@@ -170,8 +182,12 @@ func (m *locationModels) client(model catalog.Model) (llm.Model, error) {
 	if own := m.config.Provider[p.ID].BaseURL(); own != "" {
 		vendor.BaseURL = own
 	}
+	key, err := m.key(p.ID, p.Env)
+	if err != nil {
+		return nil, err
+	}
 	client, err := provider.New(provider.Config{
-		Vendor: vendor, Key: m.key(p.ID, p.Env), Transport: m.table.transport, Headers: m.config.Provider[p.ID].Options.Headers,
+		Vendor: vendor, Key: key, Transport: m.table.transport, Headers: m.config.Provider[p.ID].Options.Headers,
 		Facts: provider.Facts{ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField},
 	})
 	if err != nil {
