@@ -186,7 +186,8 @@ func acquire(ctx context.Context, dirs config.Directories, o cli.Options) (*sqli
 		if c, err := dial(ctx, held.Owner, o); err == nil {
 			_ = c.Close(ctx)
 			if len(held.Owner.Addresses) > 1 {
-				return nil, session.Errorf(session.CodeConflict, "%v", held)
+				return nil, session.Errorf(session.CodeConflict, "process %d serves %s already, at %s; stop it, or set CAIRN_HOME to another directory",
+					held.Owner.PID, dirs.Data, held.Owner.Addresses[1])
 			}
 		}
 		select {

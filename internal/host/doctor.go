@@ -7,6 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/auth"
@@ -17,7 +21,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
@@ -31,15 +34,40 @@ func (h Host) Doctor(ctx context.Context, o cli.Options) ([]cli.Finding, error) 
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
-	found := examineStore(ctx, dirs)
-	found = append(found, examineModes(dirs)...)
-	found = append(found, h.examineLocation(ctx, dirs, o)...)
-	return append(found, examineTools()...), nil
+	return append(examineData(ctx, dirs), h.examineRest(ctx, dirs, o)...), nil
 }
 
-// examineStore opens the store for reading beside whoever owns it.
-func examineStore(ctx context.Context, dirs config.Directories) []cli.Finding {
+// examiner is the doctor of a running owner. It implements v2.Doctor, with the findings of cairn doctor --json.
+type examiner struct {
+	store *sqlite.Store
+	dirs  config.Directories
+	o     cli.Options
+}
+
+// Examine implements v2.Doctor.
+func (e examiner) Examine(ctx context.Context) (jsontext.Value, error) {
+	found := []cli.Finding{{Level: cli.LevelOK, What: "data", Detail: e.dirs.Data}}
+	if why := e.store.Degraded(); why != nil {
+		found = append(found, damaged(why.Error()))
+	}
+	found = append(found, examineStore(ctx, e.store)...)
+	found = append(found, Host{}.examineRest(ctx, e.dirs, e.o)...)
+	return json.Marshal(found, json.Deterministic(true))
+}
+
+// examineRest looks at everything but the store.
+func (h Host) examineRest(ctx context.Context, dirs config.Directories, o cli.Options) []cli.Finding {
+	found := examineModes(dirs)
+	found = append(found, h.examineLocation(ctx, dirs, o)...)
+	return append(found, examineTools()...)
+}
+
+// examineData opens the store for reading beside whoever owns it.
+func examineData(ctx context.Context, dirs config.Directories) []cli.Finding {
 	found := []cli.Finding{{Level: cli.LevelOK, What: "data", Detail: dirs.Data}}
+	if _, err := os.Stat(dirs.Data); errors.Is(err, os.ErrNotExist) { // to look for an owner would make the folder
+		return append(found, noStore)
+	}
 	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
 	if held, ok := errors.AsType[*sqlite.Held](err); ok {
 		found = append(found, cli.Finding{Level: cli.LevelOK, What: "owner", Detail: held.Error()})
@@ -49,23 +77,50 @@ func examineStore(ctx context.Context, dirs config.Directories) []cli.Finding {
 		defer func() { _ = lease.Release() }()
 	}
 	if fresh(dirs) {
-		return append(found, cli.Finding{Level: cli.LevelNote, What: "store", Detail: "there is none yet; the first session makes it"})
+		return append(found, noStore)
 	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
 	if err != nil {
-		return append(found, cli.Finding{Level: cli.LevelError, What: "store", Detail: err.Error(), Fix: "restore a backup from " + filepath.Join(dirs.Data, "backup")})
+		return append(found, damaged(err.Error()))
 	}
 	defer func() { _ = s.Close() }()
-	var n int
-	err = s.View(ctx, func(r store.Reader) error {
-		all, err := r.Sessions(store.SessionQuery{Archived: true})
-		n = len(all)
-		return err
-	})
-	if err != nil {
-		return append(found, cli.Finding{Level: cli.LevelError, What: "store", Detail: err.Error(), Fix: "run cairn fsck to see what is damaged"})
+	return append(found, examineStore(ctx, s)...)
+}
+
+var noStore = cli.Finding{Level: cli.LevelNote, What: "store", Detail: "there is none yet; the first session makes it"}
+
+// examineTime is how long doctor reads the store; fsck reads all of it.
+const examineTime = 3 * time.Second
+
+// examineStore reads the store as far as it gets in its time.
+func examineStore(ctx context.Context, s *sqlite.Store) []cli.Finding {
+	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	defer cancel()
+	report, err := check.Run(ctx, s)
+	for _, v := range report.Violations {
+		if v.Invariant == check.Readable {
+			return []cli.Finding{damaged(v.String())}
+		}
 	}
-	return append(found, cli.Finding{Level: cli.LevelOK, What: "store", Detail: fmt.Sprintf("%d sessions can be read", n)})
+	switch {
+	case len(report.Violations) > 0:
+		v := report.Violations[0]
+		return []cli.Finding{{Level: cli.LevelError, What: "store", Detail: v.String(), Fix: "run cairn fsck to see all that is wrong"}}
+	case err != nil && ctx.Err() != nil:
+		return []cli.Finding{{Level: cli.LevelNote, What: "store", Detail: "a first look found nothing wrong; cairn fsck reads all of it"}}
+	case err != nil:
+		return []cli.Finding{damaged(err.Error())}
+	default:
+		return []cli.Finding{{Level: cli.LevelOK, What: "store", Detail: fmt.Sprintf("%d sessions can be read", report.Sessions)}}
+	}
+}
+
+// damaged is what is said of a store that cannot be used as it is.
+func damaged(detail string) cli.Finding {
+	return cli.Finding{
+		Level: cli.LevelError, What: "store", Detail: detail,
+		Fix: "cairn salvage DIR copies what can be read into a new data folder; copies made before migrations are in the folder backup",
+	}
 }
 
 // fresh reports whether the folder never held a store.
@@ -159,7 +214,7 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
 	if fresh(dirs) {
-		return []cli.Finding{{Level: cli.LevelNote, What: "store", Detail: "there is none yet"}}, nil
+		return []cli.Finding{noStore}, nil
 	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
 	if err != nil {

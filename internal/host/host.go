@@ -23,9 +23,10 @@ type Host struct{}
 
 var _ cli.Host = Host{}
 
-// How long a command waits for an owner that is starting or stopping, and between two looks.
+// How long a command waits for an owner that is starting or stopping, and between two looks. An owner that leaves may
+// linger for its clients before it stops.
 const (
-	ownerWait = 30 * time.Second
+	ownerWait = lingerTime + stopTime + 6*time.Second
 	firstLook = 5 * time.Millisecond
 	lastLook  = 100 * time.Millisecond
 )
@@ -36,26 +37,35 @@ func (h Host) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) 
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
+	lease, c, err := reach(ctx, dirs, o)
+	if lease == nil {
+		return c, err
+	}
+	return h.become(ctx, lease, dirs, o) // in the caller's time: a migration may take long
+}
+
+// reach returns the lease when nobody has it, else a connection to its holder.
+func reach(ctx context.Context, dirs config.Directories, o cli.Options) (*sqlite.Lease, *cli.Connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, ownerWait)
 	defer cancel()
 	for look := firstLook; ; look = min(2*look, lastLook) {
 		lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{Version: o.Version})
 		if err == nil {
-			return h.become(ctx, lease, dirs, o)
+			return lease, nil, nil
 		}
 		held, ok := errors.AsType[*sqlite.Held](err)
 		if !ok {
-			return nil, fmt.Errorf("open %s: %w", dirs.Data, err)
+			return nil, nil, fmt.Errorf("open %s: %w", dirs.Data, err)
 		}
 		if o.Record != "" || o.Replay != "" {
-			return nil, session.Errorf(session.CodeConflict, "recording and replay need a cairn of their own, and process %d owns %s; stop it, or set CAIRN_HOME to another directory", held.Owner.PID, dirs.Data)
+			return nil, nil, session.Errorf(session.CodeConflict, "recording and replay need a cairn of their own, and process %d owns %s; stop it, or set CAIRN_HOME to another directory", held.Owner.PID, dirs.Data)
 		}
 		if c, err := dial(ctx, held.Owner, o); err == nil {
-			return c, nil
+			return nil, c, nil
 		}
 		select {
 		case <-ctx.Done():
-			return nil, session.Errorf(session.CodeUnavailable, "%v, and it does not answer", held)
+			return nil, nil, session.Errorf(session.CodeUnavailable, "%v, and it does not answer", held)
 		case <-time.After(look):
 		}
 	}

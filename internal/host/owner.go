@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
+	"sync"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/auth"
@@ -34,8 +34,11 @@ type owner struct {
 	engine   *engine.Engine
 	api      *v2.API
 	recorder *replay.Recorder
-	outputs  *tool.Outputs
+	places   *locations
 	logger   *slog.Logger
+
+	tidying sync.WaitGroup
+	untidy  context.CancelFunc // ends what tidying waits for; nil before tidy
 }
 
 // own opens everything behind a lease, which it releases when it fails. Nothing runs yet: call recover once the
@@ -69,13 +72,13 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids}, files: builtin.NewFiles(),
 		logger: w.logger, places: map[string]*slot{},
 	}
-	w.outputs = places.outputs
+	w.places = places
 	w.engine = engine.New(engine.Config{
 		Store: w.store, Log: log, IDs: ids, Locations: places, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
 	})
 	w.api = v2.New(v2.Config{
-		Engine: w.engine, Store: w.store, Log: log, IDs: ids, Locations: places, Explainer: places, Directory: o.Dir,
-		Health: api.Health{Version: o.Version, PID: os.Getpid()}, Logger: w.logger,
+		Engine: w.engine, Store: w.store, Log: log, IDs: ids, Locations: places, Explainer: places, Doctor: examiner{w.store, dirs, o},
+		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid()}, Logger: w.logger,
 	})
 	return nil
 }
@@ -112,25 +115,6 @@ func logger(getenv func(string) string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// sweepEvery is how often old managed output files are looked for (spec/v2 §15.2).
-const sweepEvery = time.Hour
-
-// sweep removes old managed output files now and then, until ctx ends.
-func (w *owner) sweep(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		if err := w.outputs.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			w.logger.Warn("sweep tool output", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
 // recover goes on with what an earlier owner left.
 func (w *owner) recover(ctx context.Context) error {
 	if w.store.Degraded() != nil {
@@ -148,6 +132,10 @@ func (w *owner) close(ctx context.Context) error {
 }
 
 func (w *owner) release() error {
+	if w.untidy != nil {
+		w.untidy()
+		w.tidying.Wait()
+	}
 	var errs []error
 	if w.recorder != nil {
 		errs = append(errs, w.recorder.Close())

@@ -1,0 +1,150 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// worst returns what is said of the store when something is wrong with it.
+func worst(found []cli.Finding) (cli.Finding, bool) {
+	for _, f := range found {
+		if f.What == "store" && f.Level == cli.LevelError {
+			return f, true
+		}
+	}
+	return cli.Finding{}, false
+}
+
+func TestDoctorOfNothing(t *testing.T) {
+	home := t.TempDir()
+	o := optionsOf(home)
+	if err := os.Mkdir(o.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, look := range map[string]func() ([]cli.Finding, error){
+		"doctor": func() ([]cli.Finding, error) { return Host{}.Doctor(t.Context(), o) },
+		"fsck":   func() ([]cli.Finding, error) { return Host{}.Fsck(t.Context(), o) },
+	} {
+		found, err := look()
+		if err != nil || len(found) == 0 {
+			t.Errorf("%s: %v, %v", name, found, err)
+		}
+		for _, f := range found {
+			if f.Level == cli.LevelError {
+				t.Errorf("%s: %v", name, f)
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(home, "data")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("looking made a data folder: %v", err)
+	}
+}
+
+// The server says the same as the command.
+func TestDoctorOfServer(t *testing.T) {
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	c := open(t, o)
+	defer closeIt(t, c)
+	create(t, c, "one")
+	raw, err := c.API.Doctor(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []cli.Finding
+	if err := json.Unmarshal(raw, &told); err != nil {
+		t.Fatal(err)
+	}
+	found, err := Host{}.Doctor(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != len(told)+1 || !strings.Contains(string(raw), "1 sessions can be read") { // the command names the owner
+		t.Errorf("the server says %s, the command %v", raw, found)
+	}
+	found, err = Host{}.Fsck(t.Context(), o)
+	if err != nil || len(found) != 1 || found[0].Level != cli.LevelOK {
+		t.Errorf("fsck beside the owner: %v, %v", found, err)
+	}
+}
+
+// damage makes garbage of the page that holds the event of the last of 60 sessions.
+func damage(t *testing.T, home string) {
+	t.Helper()
+	c := open(t, optionsOf(home))
+	for i := range 60 {
+		create(t, c, fmt.Sprintf("title-%02d", i))
+	}
+	closeIt(t, c)
+	path := filepath.Join(home, "data", "cairn.db")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pageSize = 1024
+	hit := 0
+	for at := 0; at+pageSize <= len(b); at += pageSize {
+		if page := b[at : at+pageSize]; bytes.Contains(page, []byte("title-59")) && bytes.Contains(page, []byte("evt_")) {
+			copy(page, bytes.Repeat([]byte("garbage!"), pageSize/8))
+			hit++
+		}
+	}
+	if hit == 0 {
+		t.Fatal("the session is nowhere")
+	}
+	if err := errors.Join(os.WriteFile(path, b, 0o600), os.WriteFile(path+"-wal", []byte("torn"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is whole in a damaged store can be read, nothing can be written, and doctor says why.
+func TestDamagedStore(t *testing.T) {
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	damage(t, home)
+	found, err := Host{}.Doctor(t.Context(), o)
+	if f, ok := worst(found); err != nil || !ok || !strings.Contains(f.Fix, "cairn salvage") {
+		t.Errorf("doctor: %v, %v", found, err)
+	}
+	c := open(t, o)
+	defer closeIt(t, c)
+	page, err := c.API.Sessions(t.Context(), api.SessionQuery{Limit: 100})
+	if err != nil || len(page.Data) < 30 {
+		t.Fatalf("%d sessions, %v", len(page.Data), err)
+	}
+	id := page.Data[len(page.Data)-1].ID
+	if _, err := c.API.Session(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.API.Messages(t.Context(), id, api.MessageQuery{}); err != nil {
+		t.Error(err)
+	}
+	for what, err := range map[string]error{
+		"rename": c.API.Rename(t.Context(), id, "other"),
+		"create": func() error { _, err := c.API.Create(t.Context(), api.CreateSession{}); return err }(),
+		"prompt": func() error { _, err := c.API.Prompt(t.Context(), id, say("go")); return err }(),
+	} {
+		if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeUnavailable || !strings.Contains(e.Message, "cairn doctor") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	raw, err := c.API.Doctor(t.Context())
+	var told []cli.Finding
+	if err := errors.Join(err, json.Unmarshal(raw, &told)); err != nil {
+		t.Fatal(err)
+	}
+	if f, ok := worst(told); !ok || !strings.Contains(f.Detail, "read-only") {
+		t.Errorf("the server's doctor: %s", raw)
+	}
+}

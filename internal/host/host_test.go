@@ -1,0 +1,254 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
+)
+
+func TestSecondOpenIsClient(t *testing.T) {
+	home, _ := newHome(t)
+	owner := open(t, optionsOf(home))
+	client := open(t, optionsOf(home))
+	id := create(t, client, "one")
+	if s, err := owner.API.Session(t.Context(), id); err != nil || s.Title != "one" {
+		t.Errorf("the owner sees %v, %v", s, err)
+	}
+	closeIt(t, client)
+	if _, err := sqlite.AcquireLease(filepath.Join(home, "data"), sqlite.Owner{}); !errors.Is(err, sqlite.ErrHeld) {
+		t.Errorf("a client's end took the folder from its owner: %v", err)
+	}
+	client = open(t, optionsOf(home))
+	closeIt(t, owner)
+	if _, err := client.API.Session(t.Context(), id); err == nil {
+		t.Error("the owner has gone and still answers")
+	}
+	closeIt(t, client)
+	next := open(t, optionsOf(home))
+	defer closeIt(t, next)
+	if _, err := next.API.Session(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+}
+
+// The next owner goes on with what a killed one left, but not to answer a question.
+func TestOwnerDies(t *testing.T) {
+	home, v, id := killed(t)
+	o := optionsOf(home)
+	o.Passive = true
+	c := open(t, o)
+	active, err := c.API.Active(t.Context())
+	if err != nil || len(active) > 0 {
+		t.Errorf("a passive owner works on %v, %v", active, err)
+	}
+	closeIt(t, c)
+	if n := v.asked.Load(); n != 1 {
+		t.Fatalf("the vendor was asked %d times before anybody wanted to go on", n)
+	}
+	close(v.released)
+	c = open(t, optionsOf(home))
+	defer closeIt(t, c)
+	if got := answer(t, c, id); got != "Hello." {
+		t.Errorf("the answer is %q", got)
+	}
+	if n := v.asked.Load(); n != 2 {
+		t.Errorf("the vendor was asked %d times", n)
+	}
+}
+
+// An owner lets the work of its clients come to an end.
+func TestLinger(t *testing.T) {
+	home, v := newHome(t)
+	owner, client := open(t, optionsOf(home)), open(t, optionsOf(home))
+	id := create(t, client, "")
+	prompt(t, client, v, id)
+	closing, closed := make(chan struct{}), make(chan error)
+	go func() {
+		close(closing)
+		closed <- owner.Close(context.WithoutCancel(t.Context()))
+	}()
+	<-closing
+	close(v.released)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	closeIt(t, client)
+	next := open(t, optionsOf(home))
+	defer closeIt(t, next)
+	if got := answer(t, next, id); got != "Hello." || v.asked.Load() != 1 {
+		t.Errorf("the answer is %q, the vendor was asked %d times", got, v.asked.Load())
+	}
+}
+
+// An owner that may not wait cuts the work, and the next one goes on.
+func TestHandOver(t *testing.T) {
+	home, v := newHome(t)
+	owner := open(t, optionsOf(home))
+	id := create(t, owner, "")
+	prompt(t, owner, v, id)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := owner.Close(gone); err != nil {
+		t.Error(err)
+	}
+	close(v.released)
+	next := open(t, optionsOf(home))
+	defer closeIt(t, next)
+	if got := answer(t, next, id); got != "Hello." || v.asked.Load() != 2 {
+		t.Errorf("the answer is %q, the vendor was asked %d times", got, v.asked.Load())
+	}
+}
+
+// An owner that does not answer is waited out.
+func TestStaleLease(t *testing.T) {
+	home, _ := newHome(t)
+	data := filepath.Join(home, "data")
+	lease, err := sqlite.AcquireLease(data, sqlite.Owner{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(home, "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := lease.Update((&url.URL{Scheme: "unix", Path: socket}).String()); err != nil {
+		t.Fatal(err)
+	}
+	tried := make(chan error, 1)
+	go func() { // it dies when it is asked
+		c, err := l.Accept()
+		if err == nil {
+			err = errors.Join(c.Close(), lease.Release())
+		}
+		tried <- err
+	}()
+	c := open(t, optionsOf(home))
+	defer closeIt(t, c)
+	if err := <-tried; err != nil {
+		t.Error(err)
+	}
+	if h, err := c.API.Health(t.Context()); err != nil || h.PID != os.Getpid() {
+		t.Errorf("health %v, %v", h, err)
+	}
+}
+
+// An owner that never answers is an error when the caller's patience ends.
+func TestDeafOwner(t *testing.T) {
+	home, _ := newHome(t)
+	lease, err := sqlite.AcquireLease(filepath.Join(home, "data"), sqlite.Owner{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lease.Release() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Host{}.Open(ctx, optionsOf(home))
+	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeUnavailable || !strings.Contains(e.Message, home) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestRecordingNeedsItsOwn(t *testing.T) {
+	home, _ := newHome(t)
+	owner := open(t, optionsOf(home))
+	defer closeIt(t, owner)
+	for name, set := range map[string]func(*cli.Options){
+		"record": func(o *cli.Options) { o.Record = filepath.Join(home, "c") },
+		"replay": func(o *cli.Options) { o.Replay = filepath.Join(home, "c") },
+	} {
+		o := optionsOf(home)
+		set(&o)
+		_, err := Host{}.Open(t.Context(), o)
+		if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeConflict {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestServeOnce(t *testing.T) {
+	home, _ := newHome(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, ended := make(chan cli.Listening, 1), make(chan error, 1)
+	go func() {
+		ended <- Host{}.Serve(ctx, cli.ServeOptions{Options: optionsOf(home), Hostname: "127.0.0.1"}, func(l cli.Listening) { ready <- l })
+	}()
+	var l cli.Listening
+	select {
+	case l = <-ready:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	err := Host{}.Serve(t.Context(), cli.ServeOptions{Options: optionsOf(home)}, func(cli.Listening) { t.Error("two servers") })
+	e, ok := errors.AsType[*session.Error](err)
+	if !ok || e.Code != session.CodeConflict || !strings.Contains(e.Message, l.URL) {
+		t.Errorf("the second server: %v", err)
+	}
+	c := open(t, optionsOf(home))
+	if h, err := c.API.Health(t.Context()); err != nil || h.PID != l.PID {
+		t.Errorf("health %v, %v", h, err)
+	}
+	closeIt(t, c)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// What is wrong in a configuration is told with its place, and nothing is begun.
+func TestBrokenConfiguration(t *testing.T) {
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	wrong := func(err error) {
+		t.Helper()
+		if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeInvalid || !strings.Contains(e.Message, "cairn.json:2") {
+			t.Errorf("error %v", err)
+		}
+	}
+	c := open(t, o)
+	write(t, filepath.Join(o.Dir, "cairn.json"), "{\n  \"model\": 7\n}")
+	_, err := c.API.Create(t.Context(), api.CreateSession{})
+	wrong(err)
+	if page, err := c.API.Sessions(t.Context(), api.SessionQuery{}); err != nil || len(page.Data) > 0 {
+		t.Errorf("sessions %v, %v", page.Data, err)
+	}
+	write(t, filepath.Join(o.Dir, "cairn.json"), "{}")
+	create(t, c, "mended")
+	closeIt(t, c)
+	write(t, filepath.Join(home, "config", "cairn.json"), "{\n  \"model\": \n")
+	_, err = Host{}.Open(t.Context(), o)
+	if e, ok := errors.AsType[*session.Error](err); !ok || !strings.Contains(e.Message, "cairn.json:") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Keys that cannot be read are not "no keys": another model would answer.
+func TestUnreadableKeys(t *testing.T) {
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	c := open(t, o)
+	defer closeIt(t, c)
+	create(t, c, "before")
+	path := filepath.Join(home, "data", "auth.json")
+	write(t, path, `{"openai": "sk-secret`)
+	_, err := c.API.Create(t.Context(), api.CreateSession{})
+	e, ok := errors.AsType[*session.Error](err)
+	if !ok || e.Code != session.CodeInvalid || !strings.Contains(e.Message, path) || strings.Contains(e.Message, "sk-secret") {
+		t.Errorf("error %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	create(t, c, "after")
+}

@@ -1,0 +1,80 @@
+package host
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
+)
+
+// A location follows its configuration, and what two turns see of it is whole while it changes.
+func TestLocationFollowsConfiguration(t *testing.T) {
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	dirs, err := config.Dirs(o.Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := own(t.Context(), lease, dirs, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := w.close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	model := func() string {
+		scope, done, err := w.places.Scope(t.Context(), session.Location{Directory: o.Dir})
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		defer done()
+		ref, err := scope.Models.Default()
+		if err != nil {
+			t.Error(err)
+		}
+		return ref.ID
+	}
+	change := func(i int) string {
+		name := fmt.Sprintf("model-%0*d", 1+i, i) // of another length each time: some clocks are coarse
+		write(t, filepath.Join(o.Dir, "cairn.json"), fmt.Sprintf(`{"model": "mock/%s"}`, name))
+		return name
+	}
+	known := map[string]bool{change(0): true}
+	for i := range 8 {
+		known[fmt.Sprintf("model-%0*d", 1+i, i)] = true
+	}
+	stop := make(chan struct{})
+	var turns sync.WaitGroup
+	for range 2 {
+		turns.Go(func() {
+			for {
+				if m := model(); !known[m] {
+					t.Errorf("model %q", m)
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for i := range 8 {
+		if want := change(i); model() != want {
+			t.Errorf("the change to %s was not seen", want)
+		}
+	}
+	close(stop)
+	turns.Wait()
+}
