@@ -152,7 +152,8 @@ func TestMutants(t *testing.T) {
 		{"end of no item", Parent, sneak(append(begun("prt_c"), &session.TextEnded{AssistantMessageID: "msg_b", PartID: "prt_x"})...)},
 		{"success without call", Parent, sneak(
 			&session.StepStarted{AssistantMessageID: "msg_b"}, &session.ToolInputStarted{AssistantMessageID: "msg_b", PartID: "prt_c"},
-			&session.ToolSuccess{AssistantMessageID: "msg_b", PartID: "prt_c"})},
+			&session.ToolSuccess{AssistantMessageID: "msg_b", PartID: "prt_c"},
+		)},
 		{"news without an epoch", Epochs, sneak(&session.ContextUpdated{MessageID: "msg_d", Text: "x"})},
 		{"epoch jumps", Epochs, sneak(privately{&session.ContextUpdated{MessageID: "msg_d", Text: "x"}, &session.Private{Epoch: &session.Epoch{Revision: 4}}})},
 		{"epoch falls back", Epochs, sneak(privately{&session.ContextBased{}, &session.Private{Epoch: &session.Epoch{Revision: 2}}})},

@@ -153,7 +153,8 @@ func TestApplyTurn(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	before := encoded(t, a)
-	for _, d := range append(story,
+	for _, d := range append(
+		story,
 		&StepFailed{AssistantMessageID: "msg_a", Error: *Fail(ReasonAPI, "late")},
 		&TextStarted{AssistantMessageID: "msg_a", PartID: "prt_new"},
 		&ToolFailed{AssistantMessageID: "msg_a", PartID: "prt_c"},

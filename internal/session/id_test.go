@@ -86,10 +86,22 @@ func TestCheckID(t *testing.T) {
 		id string
 		ok bool
 	}{
-		{"msg_1", true}, {"msg", true}, {"msgabc", true}, {"msg_" + strings.Repeat("a", 64), true},
-		{"msg_" + strings.Repeat("a", 124), true}, {"msg_" + strings.Repeat("a", 125), false},
-		{"", false}, {"ses_1", false}, {"MSG_1", false}, {" msg_1", false}, {"msg_ 1", false}, {"msg_\n", false}, {"msg_é", false},
-		{"msg_../x", false}, {`msg_a\b`, false}, {"msg_\x00", false},
+		{"msg_1", true},
+		{"msg", true},
+		{"msgabc", true},
+		{"msg_" + strings.Repeat("a", 64), true},
+		{"msg_" + strings.Repeat("a", 124), true},
+		{"msg_" + strings.Repeat("a", 125), false},
+		{"", false},
+		{"ses_1", false},
+		{"MSG_1", false},
+		{" msg_1", false},
+		{"msg_ 1", false},
+		{"msg_\n", false},
+		{"msg_é", false},
+		{"msg_../x", false},
+		{`msg_a\b`, false},
+		{"msg_\x00", false},
 	} {
 		err := CheckID("id", PrefixMessage, c.id)
 		if (err == nil) != c.ok {

@@ -70,19 +70,30 @@ type phrase []string
 
 // overflowPhrases are the ways to say that a request does not fit (the families of spec/v2 §20.3).
 var overflowPhrases = []phrase{
-	{"prompt is too long"}, {"prompt too long"}, {"prompt contains too many tokens"},
-	{"input is too long"}, {"input too long for requested model"},
-	{"exceeds", "context window"}, {"exceed", "context window"}, {"exceeds", "available context size"}, {"context window exceeds limit"},
+	{"prompt is too long"},
+	{"prompt too long"},
+	{"prompt contains too many tokens"},
+	{"input is too long"},
+	{"input too long for requested model"},
+	{"exceeds", "context window"},
+	{"exceed", "context window"},
+	{"exceeds", "available context size"},
+	{"context window exceeds limit"},
 	{"exceeds the limit of"},
 	{"input token count", "exceeds"},
-	{"tokens in request more than max tokens"}, {"tokens in request", "more than max"},
+	{"tokens in request more than max tokens"},
+	{"tokens in request", "more than max"},
 	{"maximum prompt length is"},
 	{"reduce the length of"},
 	{"maximum context length"},
-	{"greater than the context length"}, {"longer than the model's context length"},
+	{"greater than the context length"},
+	{"longer than the model's context length"},
 	{"exceeded model token limit"},
-	{"context_length_exceeded"}, {"context length exceeded"}, {"exceeds", "context length"},
-	{"request entity too large"}, {"payload too large"},
+	{"context_length_exceeded"},
+	{"context length exceeded"},
+	{"exceeds", "context length"},
+	{"request entity too large"},
+	{"payload too large"},
 	{"context length is only"},
 	{"too large for model with"},
 	{"model_context_window_exceeded"},
@@ -90,16 +101,34 @@ var overflowPhrases = []phrase{
 }
 
 var quotaPhrases = []phrase{
-	{"insufficient", "quota"}, {"exceeded", "current quota"}, {"insufficient", "balance"}, {"insufficient", "credit"},
-	{"out of credits"}, {"no credits"}, {"credit balance"}, {"billing"}, {"payment required"}, {"spending limit"},
-	{"quota exceeded"}, {"exceeded your quota"}, {"exceeded", "monthly"},
+	{"insufficient", "quota"},
+	{"exceeded", "current quota"},
+	{"insufficient", "balance"},
+	{"insufficient", "credit"},
+	{"out of credits"},
+	{"no credits"},
+	{"credit balance"},
+	{"billing"},
+	{"payment required"},
+	{"spending limit"},
+	{"quota exceeded"},
+	{"exceeded your quota"},
+	{"exceeded", "monthly"},
 }
 
 var ratePhrases = []phrase{{"rate limit"}, {"rate_limit"}, {"ratelimit"}, {"too many requests"}}
 
 var filterPhrases = []phrase{
-	{"content policy"}, {"content_policy"}, {"content filter"}, {"content_filter"}, {"content management policy"},
-	{"safety system"}, {"safety policy"}, {"usage policies"}, {"usage policy"}, {"flagged by", "moderation"},
+	{"content policy"},
+	{"content_policy"},
+	{"content filter"},
+	{"content_filter"},
+	{"content management policy"},
+	{"safety system"},
+	{"safety policy"},
+	{"usage policies"},
+	{"usage policy"},
+	{"flagged by", "moderation"},
 }
 
 // mentions reports whether text, in lower case, holds one of the phrases.

@@ -77,7 +77,8 @@ func TestDecode(t *testing.T) {
 				says(`{"reasoning_content":"a","reasoning_details":[{"type":"reasoning.text","text":"a","index":0,"format":"x"}]}`),
 				says(`{"reasoning_content":"b","reasoning_details":[{"type":"reasoning.text","text":"b","index":0,"signature":"s"}]}`),
 				says(`{"content":"hi"}`),
-				says(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"zz","odd":1.50}]}`), ends("stop")),
+				says(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"zz","odd":1.50}]}`), ends("stop"),
+			),
 			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "a"`, `reasoning-delta reasoning-0 "b"`,
 				`reasoning-end reasoning-0 openaiCompatible={"reasoning_details":[{"format":"x","index":0,"signature":"s","text":"ab","type":"reasoning.text"}]}`,
 				"text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "reasoning-start reasoning-1",
@@ -226,8 +227,10 @@ func TestDecodeCalls(t *testing.T) {
 		{
 			"invalid arguments are told, not fatal",
 			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`), ends("tool_calls")},
-			[]string{start, "input-start a f", `input-delta a "{\"x\":"`, "input-end a",
-				`call a f INVALID the arguments are not valid JSON: unexpected EOF at byte 5: "{\"x\":"`, ended},
+			[]string{
+				start, "input-start a f", `input-delta a "{\"x\":"`, "input-end a",
+				`call a f INVALID the arguments are not valid JSON: unexpected EOF at byte 5: "{\"x\":"`, ended,
+			},
 		},
 		{
 			"arguments that are no object",

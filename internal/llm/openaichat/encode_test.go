@@ -51,69 +51,96 @@ func TestEncodeMessages(t *testing.T) {
 		{"nothing to say", openaichat.Dialect{}, []llm.Message{user(), replies(), user(textOf(""))}, `[]`},
 		{"image", openaichat.Dialect{}, []llm.Message{user(textOf("a"), png)}, `[{"role":"user","content":[{"type":"text","text":"a"},` + pngURL + `]}]`},
 		{
-			"image by URL", openaichat.Dialect{}, []llm.Message{user(llm.Media{MediaType: "image/JPG; x=y", URL: "https://h/a"})},
+			"image by URL",
+			openaichat.Dialect{},
+			[]llm.Message{user(llm.Media{MediaType: "image/JPG; x=y", URL: "https://h/a"})},
 			`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://h/a"}}]}]`,
 		},
 		{
-			"other media are told about", openaichat.Dialect{}, []llm.Message{user(llm.Media{MediaType: "application/pdf", Data: []byte("x"), Name: "a.pdf"}, llm.Media{MediaType: "image/png"})},
+			"other media are told about",
+			openaichat.Dialect{},
+			[]llm.Message{user(llm.Media{MediaType: "application/pdf", Data: []byte("x"), Name: "a.pdf"}, llm.Media{MediaType: "image/png"})},
 			`[{"role":"user","content":"[attachment \"a.pdf\" (application/pdf) was left out: this model's interface takes PNG, JPEG, GIF and WebP images only][attachment \"unnamed\" (image/png) was left out: it is empty]"}]`,
 		},
 		{
-			"calls and results", openaichat.Dialect{}, []llm.Message{replies(textOf("a"), textOf("b"), call("1")), result("1", textOf("x"), textOf("y")), replies(call("2")), result("2")},
+			"calls and results",
+			openaichat.Dialect{},
+			[]llm.Message{replies(textOf("a"), textOf("b"), call("1")), result("1", textOf("x"), textOf("y")), replies(call("2")), result("2")},
 			`[{"role":"assistant","content":"a\nb","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},{"role":"tool","tool_call_id":"1","content":"x\ny"},` +
 				`{"role":"assistant","content":null,"tool_calls":[{"id":"2","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},{"role":"tool","tool_call_id":"2","content":""}]`,
 		},
 		{
-			"images of consecutive results stand in one user message after them", openaichat.Dialect{},
+			"images of consecutive results stand in one user message after them",
+			openaichat.Dialect{},
 			[]llm.Message{replies(call("1"), call("2")), result("1", textOf("x"), png), result("2", png), user(textOf("go on"))},
 			`[{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"2","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
 				`{"role":"tool","tool_call_id":"1","content":"x"},{"role":"tool","tool_call_id":"2","content":"The image follows in the next user message."},` +
 				`{"role":"user","content":[{"type":"text","text":"Images from the tool results above:"},` + pngURL + `,` + pngURL + `]},{"role":"user","content":"go on"}]`,
 		},
 		{
-			"an update joins the user message before it", openaichat.Dialect{}, []llm.Message{user(textOf("a")), system("b < c & d"), replies(textOf("x"))},
+			"an update joins the user message before it",
+			openaichat.Dialect{},
+			[]llm.Message{user(textOf("a")), system("b < c & d"), replies(textOf("x"))},
 			`[{"role":"user","content":"a\n<system-update>\nb &lt; c &amp; d\n</system-update>"},{"role":"assistant","content":"x"}]`,
 		},
 		{
-			"an update after an answer stands alone", openaichat.Dialect{}, []llm.Message{replies(textOf("x")), system("b")},
+			"an update after an answer stands alone",
+			openaichat.Dialect{},
+			[]llm.Message{replies(textOf("x")), system("b")},
 			`[{"role":"assistant","content":"x"},{"role":"user","content":"<system-update>\nb\n</system-update>"}]`,
 		},
 		{
-			"an update never stands between a call and its result, and joins the images", openaichat.Dialect{},
+			"an update never stands between a call and its result, and joins the images",
+			openaichat.Dialect{},
 			[]llm.Message{replies(call("1"), call("2")), result("1", png), system("b"), result("2", textOf("y"))},
 			`[{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"2","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
 				`{"role":"tool","tool_call_id":"1","content":"The image follows in the next user message."},{"role":"tool","tool_call_id":"2","content":"y"},` +
 				`{"role":"user","content":[{"type":"text","text":"Images from the tool results above:"},` + pngURL + `,{"type":"text","text":"\n<system-update>\nb\n</system-update>"}]}]`,
 		},
 		{
-			"reasoning goes back the way it came", openaichat.Dialect{}, []llm.Message{replies(thought, textOf("a"))},
+			"reasoning goes back the way it came",
+			openaichat.Dialect{},
+			[]llm.Message{replies(thought, textOf("a"))},
 			`[{"role":"assistant","content":"a","reasoning":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm"}]}]`,
 		},
 		{
-			"reasoning in the dialect's field", openaichat.Dialect{ReasoningField: "reasoning"}, []llm.Message{replies(llm.Reasoning{Text: "a"}, llm.Reasoning{Text: "b"}, textOf("c"))},
+			"reasoning in the dialect's field",
+			openaichat.Dialect{ReasoningField: "reasoning"},
+			[]llm.Message{replies(llm.Reasoning{Text: "a"}, llm.Reasoning{Text: "b"}, textOf("c"))},
 			`[{"role":"assistant","content":"c","reasoning":"ab"}]`,
 		},
 		{
-			"metadata of another namespace is not sent", openaichat.Dialect{}, []llm.Message{replies(foreignThought, textOf("a"))},
+			"metadata of another namespace is not sent",
+			openaichat.Dialect{},
+			[]llm.Message{replies(foreignThought, textOf("a"))},
 			`[{"role":"assistant","content":"a","reasoning_content":"hm"}]`,
 		},
 		{"reasoning left out", openaichat.Dialect{ReasoningField: openaichat.NoReasoning}, []llm.Message{replies(thought, textOf("a")), replies(thought)}, `[{"role":"assistant","content":"a"}]`},
 		{
-			"reasoning forced", openaichat.Dialect{ForceReasoning: true}, []llm.Message{replies(textOf("a")), replies(llm.Reasoning{Text: "b"})},
+			"reasoning forced",
+			openaichat.Dialect{ForceReasoning: true},
+			[]llm.Message{replies(textOf("a")), replies(llm.Reasoning{Text: "b"})},
 			`[{"role":"assistant","content":"a","reasoning_content":""},{"role":"assistant","content":"","reasoning_content":"b"}]`,
 		},
 		{
-			"hosted tools become text", openaichat.Dialect{}, []llm.Message{replies(
+			"hosted tools become text",
+			openaichat.Dialect{},
+			[]llm.Message{replies(
 				llm.ToolCall{ID: "h", Name: "web_search", Input: jsontext.Value(`{"q":1}`), Hosted: true},
-				llm.ToolResult{ID: "h", Name: "web_search", Hosted: true, Raw: jsontext.Value(`[1]`)}, textOf("a"))},
+				llm.ToolResult{ID: "h", Name: "web_search", Hosted: true, Raw: jsontext.Value(`[1]`)}, textOf("a"),
+			)},
 			`[{"role":"assistant","content":"[web_search was run by the provider with {\"q\":1}]\n[web_search returned: [1]]\na"}]`,
 		},
 		{
-			"nine-character ids and a bridge", openaichat.Dialect{CallIDs: openaichat.NineIDs, BridgeToolUser: true}, []llm.Message{replies(call("abcdefghi")), result("abcdefghi"), user(textOf("a"))},
+			"nine-character ids and a bridge",
+			openaichat.Dialect{CallIDs: openaichat.NineIDs, BridgeToolUser: true},
+			[]llm.Message{replies(call("abcdefghi")), result("abcdefghi"), user(textOf("a"))},
 			`[{"role":"assistant","content":null,"tool_calls":[{"id":"abcdefghi","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},{"role":"tool","tool_call_id":"abcdefghi","content":""},{"role":"assistant","content":"Done."},{"role":"user","content":"a"}]`,
 		},
 		{
-			"extra content of a call goes back", openaichat.Dialect{}, []llm.Message{replies(llm.ToolCall{ID: "1", Name: "f", Input: jsontext.Value(`oops`), Metadata: llm.Metadata{"openaiCompatible": jsontext.Value(`{"extra_content":{"g":1}}`)}}), result("1")},
+			"extra content of a call goes back",
+			openaichat.Dialect{},
+			[]llm.Message{replies(llm.ToolCall{ID: "1", Name: "f", Input: jsontext.Value(`oops`), Metadata: llm.Metadata{"openaiCompatible": jsontext.Value(`{"extra_content":{"g":1}}`)}}), result("1")},
 			`[{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"g":1}}]},{"role":"tool","tool_call_id":"1","content":""}]`,
 		},
 		{"text that is not UTF-8", openaichat.Dialect{}, []llm.Message{user(textOf("a\xffb"))}, `[{"role":"user","content":"a` + "\uFFFD" + `b"}]`},
@@ -146,7 +173,9 @@ func TestEncodeFields(t *testing.T) {
 	}{
 		{"system texts", openaichat.Dialect{}, llm.Request{System: []string{"a", "b"}}, `"messages":[{"role":"system","content":"a\nb"}]`},
 		{
-			"generation", openaichat.Dialect{}, llm.Request{Generate: llm.Generation{MaxTokens: 9, Temperature: new(0.0), TopP: new(0.5), TopK: new(4), FrequencyPenalty: new(1.0), PresencePenalty: new(-1.0), Seed: new(int64(7)), Stop: []string{"x"}}},
+			"generation",
+			openaichat.Dialect{},
+			llm.Request{Generate: llm.Generation{MaxTokens: 9, Temperature: new(0.0), TopP: new(0.5), TopK: new(4), FrequencyPenalty: new(1.0), PresencePenalty: new(-1.0), Seed: new(int64(7)), Stop: []string{"x"}}},
 			`"messages":[],"max_tokens":9,"temperature":0,"top_p":0.5,"frequency_penalty":1,"presence_penalty":-1,"seed":7,"stop":["x"]`,
 		},
 		{"other names", openaichat.Dialect{MaxTokensField: "max_completion_tokens", TopK: true}, llm.Request{Generate: llm.Generation{MaxTokens: 9, TopK: new(4)}}, `"messages":[],"max_completion_tokens":9,"top_k":4`},
@@ -161,7 +190,8 @@ func TestEncodeFields(t *testing.T) {
 		{"effort as an object", openaichat.Dialect{Effort: openaichat.EffortObject, Router: true}, llm.Request{Options: map[string]jsontext.Value{"reasoningEffort": jsontext.Value(`"low"`), "reasoning": jsontext.Value(`{"exclude":true}`)}}, `"messages":[],"reasoning":{"effort":"low","exclude":true}`},
 		{"effort not sent", openaichat.Dialect{Effort: openaichat.EffortNone}, llm.Request{Options: value("high")}, `"messages":[]`},
 		{
-			"options by their wire names, others' left out", openaichat.Dialect{},
+			"options by their wire names, others' left out",
+			openaichat.Dialect{},
 			llm.Request{Options: map[string]jsontext.Value{"store": jsontext.Value("false"), "textVerbosity": jsontext.Value(`"low"`), "serviceTier": jsontext.Value(`"flex"`), "parallelToolCalls": jsontext.Value("false"), "thinking": jsontext.Value("{}"), "usage": jsontext.Value("{}")}},
 			`"messages":[],"store":false,"verbosity":"low","service_tier":"flex","parallel_tool_calls":false`,
 		},

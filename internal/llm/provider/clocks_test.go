@@ -87,7 +87,8 @@ func TestClocks(t *testing.T) {
 		{"DONE ends the turn though the server lingers", func(c net.Conn) { io.WriteString(c, header+hello+stop+done); hang(c) }, llm.Clocks{}, "", 100 * time.Millisecond},
 		{
 			"an error body that never ends", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 500 Oops\r\nConnection: close\r\n\r\n{"); hang(c) },
-			llm.Clocks{}, llm.PhaseSilence, 120 * time.Second,
+			llm.Clocks{},
+			llm.PhaseSilence, 120 * time.Second,
 		},
 	}
 	for _, tt := range tests {
