@@ -44,6 +44,7 @@ type owner struct {
 // own opens everything behind a lease, which it releases when it fails. Nothing runs yet: call recover once the
 // surfaces stand.
 func own(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (*owner, error) {
+	tuneMemory(o.Env)
 	w := &owner{dirs: dirs, lease: lease, logger: logger(o.Env)}
 	if err := w.open(ctx, o); err != nil {
 		return nil, errors.Join(err, w.release())
