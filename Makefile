@@ -65,7 +65,7 @@ generated:
 	@tools/generated
 
 tidy:
-	@tools/tidy
+	@TIDY=strict tools/tidy
 
 size:
 	@tools/size $(BUDGET_MIB) $(BUDGET_INIT_MS)

@@ -13,13 +13,9 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f
-	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
-	modernc.org/libc v1.77.1
-	modernc.org/sqlite v1.60.1
-	mvdan.cc/sh/v3 v3.14.1
 	pgregory.net/rapid v1.3.0
 	znkr.io/diff v1.0.1
 	zombiezen.com/go/sqlite v1.4.2
@@ -36,6 +32,8 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
 	golang.org/x/tools v0.50.0 // indirect
+	modernc.org/libc v1.77.1 // indirect; the version that modernc.org/sqlite names, exactly
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
+	modernc.org/sqlite v1.60.1 // indirect; SQLite 3.53.4, at least 3.51.3
 )
