@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -107,7 +108,7 @@ func TestCheckID(t *testing.T) {
 		if (err == nil) != c.ok {
 			t.Errorf("%q: %v", c.id, err)
 		}
-		if e, _ := err.(*Error); err != nil && (e.Code != CodeInvalid || e.Field != "id" || len(e.Message) > 200) {
+		if e, _ := errors.AsType[*Error](err); err != nil && (e.Code != CodeInvalid || e.Field != "id" || len(e.Message) > 200) {
 			t.Errorf("%q: %+v", c.id, e)
 		}
 	}
