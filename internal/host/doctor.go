@@ -119,7 +119,7 @@ func examineStore(ctx context.Context, s *sqlite.Store) []cli.Finding {
 func damaged(detail string) cli.Finding {
 	return cli.Finding{
 		Level: cli.LevelError, What: "store", Detail: detail,
-		Fix: "cairn salvage DIR copies what can be read into a new data folder; copies made before migrations are in the folder backup",
+		Fix: "keep a copy of the data folder; restore a backup: those made before migrations are in its folder backup",
 	}
 }
 

@@ -79,8 +79,8 @@ func TestDoctorOfServer(t *testing.T) {
 	}
 }
 
-// damage makes garbage of the page that holds the event of the last of 60 sessions.
-func damage(t *testing.T, home string) {
+// damage makes 60 sessions, and garbage of the page that holds the event of the one with the title.
+func damage(t *testing.T, home, title string) {
 	t.Helper()
 	c := open(t, optionsOf(home))
 	for i := range 60 {
@@ -95,7 +95,7 @@ func damage(t *testing.T, home string) {
 	const pageSize = 1024
 	hit := 0
 	for at := 0; at+pageSize <= len(b); at += pageSize {
-		if page := b[at : at+pageSize]; bytes.Contains(page, []byte("title-59")) && bytes.Contains(page, []byte("evt_")) {
+		if page := b[at : at+pageSize]; bytes.Contains(page, []byte(title)) && bytes.Contains(page, []byte("evt_")) {
 			copy(page, bytes.Repeat([]byte("garbage!"), pageSize/8))
 			hit++
 		}
@@ -112,9 +112,9 @@ func damage(t *testing.T, home string) {
 func TestDamagedStore(t *testing.T) {
 	home, _ := newHome(t)
 	o := optionsOf(home)
-	damage(t, home)
+	damage(t, home, "title-30")
 	found, err := Host{}.Doctor(t.Context(), o)
-	if f, ok := worst(found); err != nil || !ok || !strings.Contains(f.Fix, "cairn salvage") {
+	if f, ok := worst(found); err != nil || !ok || !strings.Contains(f.Fix, "backup") {
 		t.Errorf("doctor: %v, %v", found, err)
 	}
 	c := open(t, o)

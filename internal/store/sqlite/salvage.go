@@ -91,7 +91,7 @@ func (s *salvage) scan(ctx context.Context) {
 	if err != nil {
 		end = 1 << 40 // unknown: the widening steps below reach it soon
 	}
-	for last < end && ctx.Err() == nil {
+	for last+gap < end && ctx.Err() == nil {
 		next, rows, err := s.page(last + gap)
 		switch {
 		case next > last+gap:
