@@ -40,13 +40,15 @@ func (s *Server) admit(r *http.Request, p *peer) error {
 		return s.guessed(r.Context(), err)
 	case p.unix && !p.sameUser:
 		return errUser
-	case given || p.unix || (s.config.OpenLocal && s.config.Password == "" && p.loopback && !browser(r)):
+	case given || p.unix || (s.config.OpenLocal && s.config.Password == "" && p.loopback && browser(r) == ""):
 		if s.peers.tool(p) {
 			return errTool
 		}
 		return nil
-	case s.config.Password != "" || !p.loopback || browser(r):
+	case s.config.Password != "" || !p.loopback:
 		return v2.Unauthorized("Authentication required")
+	case browser(r) != "":
+		return v2.Unauthorized("Authentication required: the header " + browser(r) + " says that this comes from a browser")
 	default:
 		return s.local(p)
 	}

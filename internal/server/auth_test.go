@@ -179,6 +179,19 @@ func TestBrowsersNeedCredentials(t *testing.T) {
 	}
 }
 
+// Node's fetch marks every request with one of the headers of browsers; OpenCode's SDK must work without set-up.
+func TestNodeIsNoBrowser(t *testing.T) {
+	h := start(t, server.Config{})
+	node := func(r *http.Request) { r.Header.Set("Sec-Fetch-Mode", "cors") }
+	if code, _ := h.ask(t, http.MethodGet, "/api/health", node); code != http.StatusOK {
+		t.Errorf("the same user's node: %d", code)
+	}
+	both := func(r *http.Request) { node(r); r.Header.Set("Sec-Fetch-Site", "none") }
+	if code, _ := h.ask(t, http.MethodGet, "/api/health", both); code != http.StatusUnauthorized {
+		t.Errorf("a browser: %d", code)
+	}
+}
+
 func TestTheClientLearnsThatItIsNobody(t *testing.T) {
 	h := start(t, server.Config{Password: "pw"})
 	c := &api.Client{Base: h.url, Auth: api.Auth{Password: "no"}}

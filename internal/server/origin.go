@@ -116,14 +116,16 @@ func (o *origins) page(r *http.Request) (string, bool) {
 	}
 }
 
-// browser reports whether the request bears the marks of one.
-func browser(r *http.Request) bool {
-	for name := range r.Header {
-		if name == "Origin" || strings.HasPrefix(name, "Sec-Fetch-") {
-			return true
+// browser returns a header by which the request shows that it comes from one, "" if none does. Sec-Fetch-Mode cors alone
+// is no such mark: Node's fetch sends it, and with it OpenCode's SDK; browsers send it never without Sec-Fetch-Site.
+func browser(r *http.Request) string {
+	for name, values := range r.Header {
+		node := name == "Sec-Fetch-Mode" && slices.Equal(values, []string{"cors"})
+		if name == "Origin" || (strings.HasPrefix(name, "Sec-Fetch-") && !node) {
+			return name
 		}
 	}
-	return false
+	return ""
 }
 
 func clip(s string, n int) string {

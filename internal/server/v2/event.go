@@ -150,16 +150,17 @@ func (a *API) tell(s *sse.Stream, u eventlog.Update, t telling) error {
 	case u.Event != nil && u.Event.Seq >= t.newest:
 		return s.Flush()
 	case u.Fragment != nil && t.live:
-		return a.sendFragment(s, u.Fragment)
+		return a.sendFragment(s, "", u.Fragment)
 	default:
 		return nil
 	}
 }
 
-func (a *API) sendFragment(s *sse.Stream, f *session.Fragment) error {
+// sendFragment sends live text under the id of the durable frame before it: it moves no cursor.
+func (a *API) sendFragment(s *sse.Stream, id string, f *session.Fragment) error {
 	frames, err := a.fragmentFrames(f)
 	for _, fr := range frames {
-		if err := send(s, "", fr, false); err != nil {
+		if err := send(s, id, fr, false); err != nil {
 			return err
 		}
 	}

@@ -38,6 +38,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	if after < 0 {
 		after = newest // not "the newest when the first frame has left": nothing may fall in between
 	}
+	f.cursor = after
 	ctx, end := a.long.begin(r.Context(), "")
 	defer end()
 	ctx, f.stream = sse.Open(ctx, w)
@@ -45,7 +46,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	err = send(f.stream, "", frame{id: a.ids.New(session.PrefixEvent), kind: "server.connected", data: jsontext.Value("{}")}, false)
+	err = send(f.stream, f.id(), frame{id: a.ids.New(session.PrefixEvent), kind: "server.connected", data: jsontext.Value("{}")}, false)
 	for u, failed := range a.log.Feed(ctx, after) {
 		if err = failed; err == nil {
 			err = f.tell(ctx, u)
@@ -67,8 +68,12 @@ type feeder struct {
 	all    bool
 	only   string // directory; "" all
 	newest int64
+	cursor int64                            // position of the newest durable event that was told
 	places map[session.ID]*session.Location // nil values: sessions that are gone
 }
+
+// id is what a reader resumes with: every frame bears it, live ones that of the durable frame before.
+func (f *feeder) id() string { return strconv.FormatInt(f.cursor, 10) }
 
 func (f *feeder) tell(ctx context.Context, u eventlog.Update) error {
 	switch {
@@ -79,7 +84,7 @@ func (f *feeder) tell(ctx context.Context, u eventlog.Update) error {
 		if err != nil || !f.wanted(l) {
 			return err
 		}
-		return f.api.sendFragment(f.stream, u.Fragment)
+		return f.api.sendFragment(f.stream, f.id(), u.Fragment)
 	case u.Notice != nil:
 		return f.notice(ctx, u.Notice)
 	default:
@@ -91,6 +96,7 @@ func (f *feeder) event(ctx context.Context, e *session.Event) error {
 	if _, moved := e.Data.(*session.Moved); moved {
 		delete(f.places, e.SessionID)
 	}
+	f.cursor = e.Position
 	more := e.Position < f.newest
 	fr, ok, err := f.frame(e)
 	if err != nil {
@@ -145,14 +151,14 @@ func (f *feeder) notice(ctx context.Context, n *eventlog.Notice) error {
 		fr.data = plainStatus(n.Data)
 	}
 	if n.SessionID == "" {
-		return send(f.stream, "", fr, false)
+		return send(f.stream, f.id(), fr, false)
 	}
 	var err error
 	if fr.location, err = f.place(ctx, n.SessionID); err != nil {
 		return err
 	}
 	if fr.location == nil || f.wanted(fr.location) { // that a session is gone is told to everybody
-		return send(f.stream, "", fr, false)
+		return send(f.stream, f.id(), fr, false)
 	}
 	return nil
 }

@@ -72,6 +72,17 @@ func decode[T any](r *http.Request) (T, error) {
 	return out, nil
 }
 
+// optional reads a body that may be missing: OpenCode's SDK sends none, and no content type, where nothing is said.
+func optional[T any](r *http.Request) (out T, err error) {
+	if r.ContentLength == 0 && len(r.Header.Values("Content-Type")) == 0 {
+		return out, nil
+	}
+	if err := checkMedia(r); err != nil {
+		return out, err
+	}
+	return decode[T](r)
+}
+
 // readBody reads a body of known length into one piece of memory.
 func readBody(r *http.Request) ([]byte, error) {
 	const most = 64 << 20 // what a length may make us reserve; the stages before allow less

@@ -31,7 +31,7 @@ func Routes() []Route {
 		{get, "/api/event", false, (*API).feed},
 
 		{get, "/api/session", false, (*API).sessions},
-		{post, "/api/session", true, (*API).create},
+		{post, "/api/session", false, (*API).create},
 		{get, "/api/session/active", false, (*API).active},
 		{get, one, false, (*API).session},
 		{post, one + "/agent", true, (*API).switchAgent},

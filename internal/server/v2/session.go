@@ -43,7 +43,7 @@ func mustSession(r store.Reader, id session.ID) (*session.Session, error) {
 }
 
 func (a *API) create(w http.ResponseWriter, r *http.Request) error {
-	b, err := decode[api.CreateSession](r)
+	b, err := optional[api.CreateSession](r)
 	if err != nil {
 		return err
 	}
