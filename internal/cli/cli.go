@@ -112,5 +112,8 @@ func (a *app) orderly(ctx context.Context) (context.Context, context.CancelFunc)
 	}
 }
 
-// closeTime bounds how long a command waits for its connection to be given up.
-const closeTime = 30 * time.Second
+// How long a command waits for its connection to be given up: for the work of others, and after a signal.
+const (
+	closeTime = 30 * time.Second
+	leaveTime = 300 * time.Millisecond
+)

@@ -43,19 +43,17 @@ const patience = time.Minute
 func (r *runner) work(ctx context.Context) error {
 	defer func() { r.disconnect(ctx) }()
 	r.told, r.done = map[string]bool{}, map[session.AskID]bool{}
-	since := time.Now()
+	reached, since := false, time.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		before := r.conn
 		err := r.setup(ctx)
+		reached = reached || r.conn != nil
 		if err == nil {
 			since, wait = time.Now(), 50*time.Millisecond
 			err = r.follow(ctx)
 		}
 		switch {
-		case err == nil || !lost(err):
+		case err == nil || !lost(err) || !reached:
 			return r.gone(err)
-		case before == nil && r.conn == nil: // never reached anybody
-			return err
 		case time.Since(since) > patience:
 			return fmt.Errorf("the connection to cairn was lost and could not be made again: %w", err)
 		}
@@ -85,14 +83,7 @@ func (r *runner) gone(err error) error {
 func (r *runner) pause(ctx context.Context, wait time.Duration) error {
 	ctx, cancel := r.patient(ctx)
 	defer cancel()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return sleep(ctx, wait)
 }
 
 // patient is the context of what may be given up at the first signal or when --timeout passes.
@@ -105,14 +96,12 @@ func (r *runner) patient(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(); stop() }
 }
 
-// disconnect gives the connection up. After a second signal it does not wait.
+// disconnect gives the connection up.
 func (r *runner) disconnect(ctx context.Context) {
 	if r.conn == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, closeTime)
-	defer cancel()
-	if err := r.conn.Close(ctx); err != nil && ctx.Err() == nil {
+	if err := r.app.giveUp(ctx, r.conn, r.view.note); err != nil && ctx.Err() == nil {
 		r.view.note("closing: " + err.Error())
 	}
 	r.conn = nil
