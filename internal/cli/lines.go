@@ -108,12 +108,8 @@ type jsonErrorData struct {
 
 func (v *lineView) fragment(session.Fragment) {}
 
-// note tells people who watch; programs find the same in the result.
-func (v *lineView) note(text string) {
-	if v.err.terminal {
-		v.err.printf("! %s\n", line(text, 600))
-	}
-}
+// note goes to standard error: to people who watch, and into logs.
+func (v *lineView) note(text string) { v.err.printf("! %s\n", line(text, 600)) }
 
 // result writes the error, if nothing made up for it, and the last line.
 func (v *lineView) result(r result) {
@@ -176,6 +172,8 @@ func (v *lineView) event(e session.Event) {
 			ID: stepPart(d.AssistantMessageID, "-finish"), MessageID: d.AssistantMessageID, Type: "step-finish",
 			Reason: d.Finish, Snapshot: d.Snapshot, Cost: &d.Cost, Tokens: &tokens,
 		})
+	case *session.Retried:
+		v.note(retryText(d))
 	case *session.StepFailed:
 		v.failed(e, d.Error)
 	case *session.Interrupted:

@@ -249,3 +249,13 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+// TestLineViewNotes: what people should know stands on standard error, also when that is a log.
+func TestLineViewNotes(t *testing.T) {
+	a, b := paper()
+	v := newLineView(a, false)
+	v.event(story(&session.Retried{Attempt: 1, Next: 3000, Error: session.RetryError{Message: "503 overloaded"}})[0])
+	if got := b.String(); !strings.HasPrefix(got, "! 503 overloaded; attempt 2 follows in ") {
+		t.Error(got)
+	}
+}
