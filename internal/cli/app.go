@@ -86,9 +86,24 @@ func (a *app) root() *cobra.Command {
 	add(groupWork, a.runCommand(), a.sessionCommand(), a.inboxCommand(), a.permissionCommand(), a.serveCommand())
 	add(groupLook, a.eventsCommand(), a.modelsCommand(), a.statsCommand())
 	add(groupCare, a.authCommand(), a.configCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.versionCommand())
+	root.InitDefaultCompletionCmd()
+	shells(root)
 	completions(root)
 	root.AddCommand(topic("exit-codes", "The exit codes", exitCodesHelp()), topic("environment", "The environment variables", environmentHelp))
 	return root
+}
+
+// shells makes cobra's completion command refuse a shell that it does not know.
+func shells(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		parent(c)
+		for _, shell := range c.Commands() {
+			shell.Example = "  cairn completion " + shell.Name()
+		}
+	}
 }
 
 // completions keeps shells from offering files where none are meant.

@@ -233,6 +233,9 @@ func (a *app) authLogout() *cobra.Command {
 			for _, s := range stored {
 				names = append(names, s.Provider)
 			}
+			if len(names) == 0 {
+				return usagef("no key of %q is kept; none is", line(args[0], 40))
+			}
 			return usagef("no key of %q is kept; kept are: %s", line(args[0], 40), strings.Join(names, ", "))
 		}),
 	}

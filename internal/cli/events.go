@@ -16,7 +16,8 @@ import (
 
 func (a *app) eventsCommand() *cobra.Command {
 	var f eventFlags
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use: "events [SESSION]", Short: "Show the log of a session, or follow it", Args: cobra.MaximumNArgs(1),
 		Long: "Events prints what is recorded of a session, one event per line, in its order. With --follow it goes on\n" +
 			"with what happens next; interrupted, it can be resumed with --after and the last number it printed.",
@@ -27,6 +28,9 @@ func (a *app) eventsCommand() *cobra.Command {
 			}
 			if f.all && !f.follow {
 				return usagef("--all needs --follow: the log of a single session is read with cairn events SESSION")
+			}
+			if f.after < 0 && cmd.Flags().Changed("after") {
+				return usagef("--after must be the number of an event, 0 or more, got %d", f.after)
 			}
 			return a.watch(ctx, &f, first(args, "last"))
 		}),

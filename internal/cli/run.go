@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,8 @@ type runFlags struct {
 	files                 []string
 	last, queue, thinking bool
 	steer                 bool
+
+	given func(name string) bool // whether the flag stands on the command line
 }
 
 const runExamples = `  cairn run "What does this project do?"
@@ -44,7 +47,7 @@ func (a *app) runCommand() *cobra.Command {
 		Example: runExamples,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.ran = true
+			a.ran, f.given = true, cmd.Flags().Changed
 			return a.run(cmd.Context(), &f, args)
 		},
 	}
@@ -111,6 +114,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		err = r.work(ctx)
 	}
 	out := r.result(err)
+	if out.Finish == "length" {
+		r.view.note("the answer is cut off: the model reached its limit of output; go on with \"continue\"")
+	}
 	r.view.result(out)
 	if out.ExitCode == exitOK {
 		return a.out.err
@@ -145,6 +151,9 @@ func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
 	if p.options.Replay, err = a.absolute(f.replay); err != nil {
 		return p, err
 	}
+	if f.model == "" && f.given("model") {
+		return p, usagef("--model is empty; leave it away for the default, or see cairn models")
+	}
 	if p.model, err = parseModel(f.model); err != nil {
 		return p, err
 	}
@@ -166,7 +175,22 @@ func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
 	if strings.TrimSpace(p.prompt.Text) == "" && len(p.prompt.Files) == 0 {
 		return p, &exit{exitUsage, errors.New("the prompt is empty"), `say what you want: cairn run "…", or - to read it from standard input`}
 	}
-	return p, nil
+	return p, checkRecord(p.options.Record)
+}
+
+// checkRecord tells before anything is paid for that the recording could not be kept.
+func checkRecord(file string) error {
+	if file == "" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return usagef("--record: %s is not a regular file", file)
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".cassette-*")
+	if err != nil {
+		return usagef("--record: %s cannot be written: %v", file, errors.Unwrap(err))
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // maxStdin bounds what "-" reads. The engine's own limit is the same.
@@ -220,9 +244,12 @@ func (f *runFlags) budget() (*session.Budget, error) {
 		}
 		b.USD = v
 	}
-	for name, bad := range map[string]bool{"tokens": f.budgetTokens < 0, "turns": f.budgetTurns < 0, "time": f.budgetTime < 0} {
-		if bad {
-			return nil, usagef("--budget-%s must not be negative", name)
+	for _, l := range []struct {
+		name  string
+		value int64
+	}{{"budget-tokens", f.budgetTokens}, {"budget-turns", int64(f.budgetTurns)}, {"budget-time", f.budgetTime.Milliseconds()}} {
+		if l.value < 0 || l.value == 0 && f.given(l.name) {
+			return nil, usagef("--%s must be more than 0; without it there is no such limit", l.name)
 		}
 	}
 	b.Tokens, b.Turns, b.Wall = f.budgetTokens, f.budgetTurns, f.budgetTime.Milliseconds()

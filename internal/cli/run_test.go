@@ -126,6 +126,12 @@ func TestResultAlways(t *testing.T) {
 		"ask's wait":     {hello, []string{"--ask=wait:x", "hi"}, exitUsage, "--ask"},
 		"budget":         {hello, []string{"--budget-usd=lots", "hi"}, exitUsage, "--budget-usd"},
 		"negative":       {hello, []string{"--budget-turns=-1", "hi"}, exitUsage, "--budget-turns"},
+		"no turns":       {hello, []string{"--budget-turns=0", "hi"}, exitUsage, "--budget-turns"},
+		"no tokens":      {hello, []string{"--budget-tokens=0", "hi"}, exitUsage, "--budget-tokens"},
+		"no time":        {hello, []string{"--budget-time=0s", "hi"}, exitUsage, "--budget-time"},
+		"empty model":    {hello, []string{"-m", "", "hi"}, exitUsage, "--model is empty"},
+		"record":         {hello, []string{"--record=nope/x", "hi"}, exitUsage, "--record"},
+		"record there":   {hello, []string{"--record=.", "hi"}, exitUsage, "--record"},
 		"file":           {hello, []string{"-f", "nope.txt", "hi"}, exitUsage, "nope.txt"},
 		"binary":         {hello, []string{"-f", "bin", "hi"}, exitUsage, "binary"},
 		"dir":            {hello, []string{"--dir", "nope", "hi"}, exitUsage, "nope"},
@@ -271,4 +277,38 @@ func TestSignal(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+// TestCutOff: an answer that the model's limit cut off is said to be.
+func TestCutOff(t *testing.T) {
+	sh := &shell{world: newWorld(t, `{"turns":[{"repeat":true,"steps":[{"text":"And then"}],"finish":"length"}]}`)}
+	o := sh.run("run", "--format=json", "hi")
+	if r := o.result(t); r.Finish != "length" || o.code != 0 || !strings.Contains(o.stderr.String(), "the answer is cut off") {
+		t.Errorf("%+v %s", r, o.stderr.String())
+	}
+	if o := sh.run("run", "hi"); !strings.Contains(o.stderr.String(), "the answer is cut off") {
+		t.Error(o.stderr.String())
+	}
+}
+
+// TestWaitingIsSaid: a program's log names what waits and how to answer.
+func TestWaitingIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sh := &shell{world: newWorld(t, editing)}
+		o := sh.run("run", "--format=json", "--ask=wait:5s", "hi")
+		if !strings.Contains(unnamed(o.stderr.String()), "! waiting for a permission: edit a.txt; answer with: cairn permission reply <per> once|always|reject\n") {
+			t.Error(o.stderr.String())
+		}
+	})
+}
+
+// TestRecordLeavesNothing: that a recording can be kept is found out without a trace.
+func TestRecordLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	if err := checkRecord(dir + "/x.json"); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
 }

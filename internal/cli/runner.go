@@ -161,7 +161,7 @@ func (r *runner) create(ctx context.Context) error {
 func (r *runner) prepare(ctx context.Context) error {
 	c, p := r.conn.API, &r.plan
 	if p.last {
-		s, err := newest(ctx, c, p.options.Dir)
+		s, err := newest(ctx, c, p.options.Dir, "leave --continue away to begin one")
 		if err != nil {
 			return err
 		}
@@ -193,15 +193,15 @@ func (r *runner) prepare(ctx context.Context) error {
 	return nil
 }
 
-// newest returns the session that --continue means.
-func newest(ctx context.Context, c *api.Client, dir string) (*session.Session, error) {
+// newest returns the newest session of the directory; the hint says what to do when there is none.
+func newest(ctx context.Context, c *api.Client, dir, hint string) (*session.Session, error) {
 	root := session.ID("")
 	page, err := c.Sessions(ctx, api.SessionQuery{Directory: dir, Parent: &root, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
 	if len(page.Data) == 0 {
-		return nil, &exit{exitUsage, fmt.Errorf("there is no session in %s to go on with", dir), "leave --continue away to begin one"}
+		return nil, &exit{exitUsage, fmt.Errorf("there is no session in %s", dir), hint}
 	}
 	return page.Data[0], nil
 }
@@ -266,7 +266,7 @@ func (r *runner) result(err error) result {
 	if s := r.span; s != nil {
 		out.ExitCode, why = s.outcome()
 		out.Text, out.Turns, out.Usage, out.Cost = strings.Join(s.said, "\n"), s.turns, s.tokens, s.cost
-		out.Agent = s.agent
+		out.Agent, out.Finish = s.agent, s.finish
 		out.Denials = append(out.Denials, s.denials...)
 		if s.model.ID != "" {
 			out.Model = s.model.String()

@@ -147,7 +147,7 @@ func ago(ms int64) string {
 // find returns the session that somebody means: by id, by the beginning of one, or by "last".
 func (a *app) find(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
 	if name == "last" {
-		return newest(ctx, c, a.Dir)
+		return newest(ctx, c, a.Dir, "cairn session list --all shows those of other directories; cairn run \"…\" begins one")
 	}
 	if err := session.CheckID("the session's id", session.PrefixSession, name); err != nil {
 		return nil, &exit{exitUsage, err, "cairn session list shows what there is; last is the newest one here"}

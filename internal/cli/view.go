@@ -25,6 +25,7 @@ type result struct {
 	Turns     int            `json:"turns"`
 	Model     string         `json:"model,omitzero"`
 	Agent     string         `json:"agent,omitzero"`
+	Finish    string         `json:"finish,omitzero"` // why the last answer ended: "stop", "length", …
 	ExitCode  exitCode       `json:"exit_code"`
 	Error     *resultError   `json:"error,omitzero"`
 	Time      int64          `json:"timestamp"` // milliseconds
