@@ -31,9 +31,11 @@ type running struct {
 	server *server.Server
 	served chan error // the outcome of Serve; capacity 1
 	local  http.Handler
+	socket string // "" when nothing can be written
 }
 
-// run opens everything behind the lease, listens, says where, and goes on with unfinished work.
+// run opens everything behind the lease, listens, says where, and goes on with unfinished work. Without a lease, because
+// nothing can be written, everything is for reading only.
 func run(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.ServeOptions, tcp bool) (*running, error) {
 	w, err := own(ctx, lease, dirs, o.Options)
 	if err != nil {
@@ -43,14 +45,15 @@ func run(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cl
 	if err := r.listen(ctx, o, tcp); err != nil {
 		return nil, errors.Join(err, w.close(ctx))
 	}
-	go func() { r.served <- r.server.Serve() }() // ends with Shutdown
-	w.tidy(ctx, tcp)
-	if o.Passive {
-		return r, nil
+	// Unfinished work goes on before the first request is answered, so that no interrupt comes too early to be heard.
+	if !o.Passive {
+		err = w.recover(ctx)
 	}
-	if err := w.recover(ctx); err != nil {
+	go func() { r.served <- r.server.Serve() }() // ends with Shutdown
+	if err != nil {
 		return nil, errors.Join(err, r.stop(ctx))
 	}
+	w.tidy(ctx, tcp)
 	return r, nil
 }
 
@@ -59,9 +62,11 @@ func (r *running) listen(ctx context.Context, o cli.ServeOptions, tcp bool) erro
 	if err != nil {
 		return err
 	}
-	socket := server.SocketPath(r.dirs.Data)
+	if r.lease != nil {
+		r.socket = server.SocketPath(r.dirs.Data)
+	}
 	r.server, err = server.New(server.Config{
-		V2: r.api, Secret: secret, Socket: socket, TCP: tcp, Hostname: o.Hostname, Port: o.Port, OpenLocal: o.OpenLocal,
+		V2: r.api, Secret: secret, Socket: r.socket, TCP: tcp, Hostname: o.Hostname, Port: o.Port, OpenLocal: o.OpenLocal,
 		Origins: o.Origins, User: config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"),
 		Logger: r.logger,
 	})
@@ -72,14 +77,23 @@ func (r *running) listen(ctx context.Context, o cli.ServeOptions, tcp bool) erro
 		return err
 	}
 	r.local = r.server.Local()
-	addresses := []string{(&url.URL{Scheme: "unix", Path: socket}).String()}
+	if r.lease == nil {
+		return nil
+	}
+	addresses := []string{(&url.URL{Scheme: "unix", Path: r.socket}).String()}
 	if tcp {
 		addresses = append(addresses, r.server.URL())
 	}
 	err = server.Announce(r.dirs.Data, server.Discovery{
-		PID: os.Getpid(), Version: o.Version, Socket: socket, URL: r.server.URL(), Secret: secret, Started: time.Now().UnixMilli(),
+		PID: os.Getpid(), Version: o.Version, Socket: r.socket, URL: r.server.URL(), Secret: secret, Started: time.Now().UnixMilli(),
 	})
-	return errors.Join(err, r.lease.Update(addresses...))
+	if err == nil {
+		err = r.lease.Update(addresses...)
+	}
+	if err != nil { // a full disk: who finds us can read all the same
+		r.logger.Error("say where this server is", "error", err)
+	}
+	return nil
 }
 
 // stop leaves in order: no new work, work cut so that the next owner can go on with it, streams ended, the folder
@@ -157,14 +171,14 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 		return session.Errorf(session.CodeInvalid, "%v", err)
 	}
 	lease, err := acquire(ctx, dirs, o.Options)
-	if err != nil {
+	if err != nil && !readable(err) {
 		return err
 	}
 	r, err := run(ctx, lease, dirs, o, true)
 	if err != nil {
 		return err
 	}
-	ready(cli.Listening{URL: r.server.URL(), Socket: server.SocketPath(dirs.Data), PID: os.Getpid()})
+	ready(cli.Listening{URL: r.server.URL(), Socket: r.socket, PID: os.Getpid()})
 	select {
 	case <-ctx.Done():
 	case err = <-r.served:

@@ -10,8 +10,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"syscall"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -38,10 +41,29 @@ func (h Host) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) 
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
 	lease, c, err := reach(ctx, dirs, o)
+	if readable(err) {
+		return h.look(ctx, dirs, o)
+	}
 	if lease == nil {
 		return c, err
 	}
 	return h.become(ctx, lease, dirs, o) // in the caller's time: a migration may take long
+}
+
+// readable reports whether the data can perhaps be read although the lease cannot be written: the disk is full, or
+// mounted for reading only (spec/guarantees G11).
+func readable(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EDQUOT)
+}
+
+// look opens the data for reading only, for this process alone.
+func (h Host) look(ctx context.Context, dirs config.Directories, o cli.Options) (*cli.Connection, error) {
+	w, err := own(ctx, nil, dirs, o)
+	if err != nil {
+		return nil, err
+	}
+	client := &api.Client{HTTP: &http.Client{Transport: api.Local(w.api.Handler())}, Base: "http://localhost", Directory: o.Dir}
+	return &cli.Connection{API: client, Close: w.close}, nil
 }
 
 // reach returns the lease when nobody has it, else a connection to its holder.

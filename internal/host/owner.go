@@ -41,7 +41,7 @@ type owner struct {
 	untidy  context.CancelFunc // ends what tidying waits for; nil before tidy
 }
 
-// own opens everything behind a lease, which it releases when it fails. Nothing runs yet: call recover once the
+// own opens everything behind a lease, which it releases when it fails; without one, for reading only. Nothing runs yet: call recover once the
 // surfaces stand.
 func own(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (*owner, error) {
 	tuneMemory(o.Env)
@@ -62,7 +62,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	if err != nil {
 		return err
 	}
-	if w.store, err = sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, Version: o.Version}); err != nil {
+	if w.store, err = sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, Version: o.Version, ReadOnly: w.lease == nil}); err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	ids := &session.IDs{}
@@ -144,5 +144,8 @@ func (w *owner) release() error {
 	if w.store != nil {
 		errs = append(errs, w.store.Close())
 	}
-	return errors.Join(append(errs, w.lease.Release())...)
+	if w.lease != nil {
+		errs = append(errs, w.lease.Release())
+	}
+	return errors.Join(errs...)
 }
