@@ -36,7 +36,8 @@ func (a *app) keys() (*auth.Store, error) {
 }
 
 func (a *app) authLogin() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "login PROVIDER [-]", Short: "Keep the key of a provider", Args: cobra.RangeArgs(1, 2),
 		Long:    "Login reads a key from the terminal, without showing it, or from standard input for -. It never takes a\nkey as an argument, where other users could read it.",
 		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -",
@@ -59,13 +60,15 @@ func (a *app) authLogin() *cobra.Command {
 			if err := store.Set(ctx, args[0], key); err != nil {
 				return &exit{code: exitUsage, err: err}
 			}
-			a.err.printf("The key of %s is kept in %s.\n", args[0], store.Path())
+			a.changed(asJSON, change{Provider: args[0], File: store.Path()}, fmt.Sprintf("The key of %s is kept in %s.", args[0], store.Path()))
 			if !known {
 				a.err.printf("! %s is not in the catalog; describe it in the configuration under provider.%[1]s\n", line(args[0], 40))
 			}
 			return nil
 		}),
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 // knownProvider reports whether the catalog has the provider. One that looks like a misspelling is an error.
@@ -209,7 +212,8 @@ func (a *app) knownKeys() ([]keyInfo, error) {
 }
 
 func (a *app) authLogout() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "logout PROVIDER", Short: "Remove the kept key of a provider", Args: cobra.ExactArgs(1),
 		Example: "  cairn auth logout openai",
 		RunE: a.does(func(ctx context.Context, args []string) error {
@@ -222,7 +226,7 @@ func (a *app) authLogout() *cobra.Command {
 				return err
 			}
 			if had {
-				a.err.printf("The key of %s is removed.\n", line(args[0], 40))
+				a.changed(asJSON, change{Provider: args[0]}, fmt.Sprintf("The key of %s is removed.", line(args[0], 40)))
 				return nil
 			}
 			stored, err := store.List()
@@ -239,4 +243,6 @@ func (a *app) authLogout() *cobra.Command {
 			return usagef("no key of %q is kept; kept are: %s", line(args[0], 40), strings.Join(names, ", "))
 		}),
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -123,7 +124,8 @@ func (a *app) showFindings(found []Finding) {
 }
 
 func (a *app) backupCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "backup FILE", Short: "Write a verified copy of the store", Args: cobra.ExactArgs(1),
 		Example: "  cairn backup ~/cairn-backup.db",
 		RunE: a.does(func(ctx context.Context, args []string) error {
@@ -138,10 +140,12 @@ func (a *app) backupCommand() *cobra.Command {
 			if err := a.host.Backup(ctx, o, file); err != nil {
 				return err
 			}
-			a.err.printf("The store is copied to %s.\n", file)
+			a.changed(asJSON, change{File: file}, fmt.Sprintf("The store is copied to %s.", file))
 			return nil
 		}),
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 func (a *app) serveCommand() *cobra.Command {

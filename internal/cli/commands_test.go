@@ -62,10 +62,13 @@ func TestCommands(t *testing.T) {
 		{"doctor --json", exitOK, `"level": "ok"`},
 		{"fsck", exitError, `✗ session ses_1: has a gap after 3`},
 		{"backup x.db", exitOK, `copied to /work/x\.db`},
+		{"backup x.db --json", exitOK, `^\{"ok":true,"file":"/work/x\.db"\}\n$`},
+		{"run --agent nope hi", exitUsage, `there is no agent "nope"; the nearest are build, plan`},
 		{"serve --port 99999", exitUsage, `--port`},
 		{"serve", exitError, `not here`},
 		{"session rename last Two words", exitOK, `^$`},
 		{"session list", exitOK, `Two words`},
+		{"session rename last Three --json", exitOK, `^\{"ok":true,"sessionID":"ses_\w+"\}\n$`},
 		{"session archive last", exitOK, `^$`},
 		{"session delete ses_nope", exitUsage, `there is no session`},
 	} {
@@ -76,6 +79,28 @@ func TestCommands(t *testing.T) {
 				t.Errorf("exit %d, want %d:\n%s", o.code, tt.code, got)
 			}
 		})
+	}
+}
+
+// TestPermissionReply: an answer is confirmed.
+func TestPermissionReply(t *testing.T) {
+	for flag, want := range map[string]string{
+		"":       "answered once: edit a.txt\n",
+		"--json": `{"ok":true,"sessionID":"<ses>","askID":"<per>","reply":"once"}` + "\n",
+	} {
+		sh := &shell{world: newWorld(t, editing)}
+		run := make(chan *typed, 1)
+		go func() { run <- (&shell{world: sh.world}).run("run", "--ask=wait:1h", "change") }()
+		for len(askedIn(t, sh)) == 0 { // the run comes to it
+		}
+		args := []string{"permission", "reply", string(askedIn(t, sh)[0].ID), "once"}
+		o := sh.run(append(args, strings.Fields(flag)...)...)
+		if got := unnamed(o.stdout.String() + o.stderr.String()); o.code != 0 || got != want {
+			t.Errorf("exit %d: %s", o.code, got)
+		}
+		if o := <-run; o.code != 0 {
+			t.Error(o.stderr.String())
+		}
 	}
 }
 
@@ -91,7 +116,7 @@ func TestFindByBeginning(t *testing.T) {
 	}
 }
 
-// TestEveryCommandSaysHow: each command has a short text, an example, and --json if it shows data.
+// TestEveryCommandSaysHow: each command has a short text, an example, and --json.
 func TestEveryCommandSaysHow(t *testing.T) {
 	a, _ := paper()
 	var walk func(c *cobra.Command)
@@ -106,11 +131,8 @@ func TestEveryCommandSaysHow(t *testing.T) {
 		if c.Short == "" || c.Example == "" {
 			t.Errorf("%s has no short text or no example", c.CommandPath())
 		}
-		switch c.Name() {
-		case "list", "show", "events", "models", "stats", "approvals", "explain", "doctor", "fsck", "version", "serve":
-			if c.Flags().Lookup("json") == nil {
-				t.Errorf("%s has no --json", c.CommandPath())
-			}
+		if c.Name() != "run" && c.Parent().Name() != "completion" && c.Flags().Lookup("json") == nil { // run has --format
+			t.Errorf("%s has no --json", c.CommandPath())
 		}
 	}
 	walk(a.root())

@@ -56,8 +56,8 @@ func (a *app) inboxList() *cobra.Command {
 	return cmd
 }
 
-// withInput finds the session and one of its waiting prompts.
-func (a *app) withInput(ctx context.Context, args []string, f func(context.Context, *api.Client, []*session.Input, int) error) error {
+// changeInput finds the session and one of its waiting prompts, which f changes.
+func (a *app) changeInput(ctx context.Context, args []string, asJSON bool, f func(context.Context, *api.Client, []*session.Input, int) error) error {
 	return a.withSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
 		ins, err := c.Inbox(ctx, s.ID)
 		if err != nil {
@@ -67,7 +67,12 @@ func (a *app) withInput(ctx context.Context, args []string, f func(context.Conte
 		if err != nil {
 			return err
 		}
-		return f(ctx, c, ins, i)
+		in := change{SessionID: s.ID, MessageID: ins[i].ID}
+		if err := f(ctx, c, ins, i); err != nil {
+			return err
+		}
+		a.changed(asJSON, in, "")
+		return nil
 	})
 }
 
@@ -98,7 +103,8 @@ func findInput(ins []*session.Input, name string) (int, error) {
 }
 
 func (a *app) inboxEdit() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "edit SESSION PROMPT TEXT… | -", Short: "Replace the text of a waiting prompt", Args: cobra.MinimumNArgs(3),
 		Example: `  cairn inbox edit last 1 "Only look at the parser"`,
 		RunE: a.does(func(ctx context.Context, args []string) error {
@@ -106,33 +112,39 @@ func (a *app) inboxEdit() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withInput(ctx, args, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+			return a.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
 				p := ins[i].Prompt
 				p.Text = text
 				return c.EditInput(ctx, ins[i].SessionID, ins[i].ID, p)
 			})
 		}),
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 func (a *app) inboxWithdraw() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "withdraw SESSION PROMPT", Short: "Take a waiting prompt back", Args: cobra.ExactArgs(2),
 		Example: "  cairn inbox withdraw last 1",
 		RunE: a.does(func(ctx context.Context, args []string) error {
-			return a.withInput(ctx, args, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+			return a.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
 				return c.Withdraw(ctx, ins[i].SessionID, ins[i].ID)
 			})
 		}),
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 func (a *app) inboxMove() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "move SESSION PROMPT NUMBER", Short: "Move a waiting prompt to another place", Args: cobra.ExactArgs(3),
 		Example: "  cairn inbox move last 3 1",
 		RunE: a.does(func(ctx context.Context, args []string) error {
-			return a.withInput(ctx, args, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+			return a.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
 				to, err := strconv.Atoi(args[2])
 				if err != nil || to < 1 || to > len(ins) {
 					return usagef("the new place must be a number from 1 to %d, got %q", len(ins), line(args[2], 20))
@@ -141,6 +153,8 @@ func (a *app) inboxMove() *cobra.Command {
 			})
 		}),
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 // moved is the order in which the prompt at from stands at to.
@@ -154,13 +168,16 @@ func moved(ins []*session.Input, from, to int) []session.MessageID {
 }
 
 func (a *app) inboxRedirect(d session.Delivery, short string) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: string(d) + " SESSION PROMPT", Short: short, Args: cobra.ExactArgs(2),
 		Example: "  cairn inbox " + string(d) + " last 1",
 		RunE: a.does(func(ctx context.Context, args []string) error {
-			return a.withInput(ctx, args, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+			return a.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
 				return c.Redirect(ctx, ins[i].SessionID, ins[i].ID, d)
 			})
 		}),
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }

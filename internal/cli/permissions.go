@@ -68,7 +68,8 @@ func (a *app) asks(ctx context.Context, c *api.Client, name string) ([]session.P
 }
 
 func (a *app) permissionReply() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "reply ASK once|always|reject [REASON…]", Short: "Answer", Args: cobra.MinimumNArgs(2),
 		Long: "Reply answers what waits. always also saves the permission for this project. reject with a reason lets the\n" +
 			"model go on and tells it why; without one it stops the session's work.",
@@ -93,10 +94,16 @@ func (a *app) permissionReply() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.Reply(ctx, ask.SessionID, ask.ID, r)
+				if err := c.Reply(ctx, ask.SessionID, ask.ID, r); err != nil {
+					return err
+				}
+				a.changed(asJSON, change{SessionID: ask.SessionID, AskID: ask.ID, Reply: r.Reply}, "answered "+string(r.Reply)+": "+oneLine(ask))
+				return nil
 			})
 		}),
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 // findAsk finds an ask by id or by the beginning of it.
@@ -161,7 +168,8 @@ func (a *app) permissionApprovals() *cobra.Command {
 }
 
 func (a *app) permissionRevoke() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "revoke APPROVAL…", Short: "Take saved permissions back", Args: cobra.MinimumNArgs(1),
 		Example: "  cairn permission revoke psv_…",
 		RunE: a.does(func(ctx context.Context, args []string) error {
@@ -170,9 +178,12 @@ func (a *app) permissionRevoke() *cobra.Command {
 					if err := c.Revoke(ctx, id); err != nil {
 						return fmt.Errorf("revoke %s: %w", line(id, 60), err)
 					}
+					a.changed(asJSON, change{ApprovalID: id}, "")
 				}
 				return nil
 			})
 		}),
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }

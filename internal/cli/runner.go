@@ -275,7 +275,7 @@ func (r *runner) result(err error) result {
 	var hint string
 	switch {
 	case err != nil:
-		out.ExitCode, why, hint = codeOf(err), err.Error(), hintOf(err)
+		out.ExitCode, why, hint = codeOf(err), words(err), hintOf(err)
 		if errors.Is(err, errLate) {
 			out.ExitCode = exitTimeout
 		}

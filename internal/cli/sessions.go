@@ -229,34 +229,48 @@ func messages(ctx context.Context, c *api.Client, id session.ID) ([]session.Mess
 }
 
 func (a *app) sessionRename() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "rename SESSION TITLE…", Short: "Give a session another title", Args: cobra.MinimumNArgs(2),
 		Example: `  cairn session rename last "The parser"`,
 		RunE: a.does(func(ctx context.Context, args []string) error {
 			return a.withSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
-				return c.Rename(ctx, s.ID, strings.Join(args[1:], " "))
+				if err := c.Rename(ctx, s.ID, strings.Join(args[1:], " ")); err != nil {
+					return err
+				}
+				a.changed(asJSON, change{SessionID: s.ID}, "")
+				return nil
 			})
 		}),
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 func (a *app) sessionArchive() *cobra.Command {
 	var undo bool
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "archive SESSION", Short: "Hide a session from lists, or bring it back with --undo", Args: cobra.ExactArgs(1),
 		Example: "  cairn session archive last\n  cairn session archive ses_… --undo",
 		RunE: a.does(func(ctx context.Context, args []string) error {
 			return a.withSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
-				return c.Archive(ctx, s.ID, !undo)
+				if err := c.Archive(ctx, s.ID, !undo); err != nil {
+					return err
+				}
+				a.changed(asJSON, change{SessionID: s.ID}, "")
+				return nil
 			})
 		}),
 	}
 	cmd.Flags().BoolVar(&undo, "undo", false, "bring it back")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 func (a *app) sessionDelete() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "delete SESSION…", Short: "Delete sessions for good; what they cost stays in cairn stats", Args: cobra.MinimumNArgs(1),
 		Example: "  cairn session delete ses_…",
 		RunE: a.does(func(ctx context.Context, args []string) error {
@@ -265,7 +279,7 @@ func (a *app) sessionDelete() *cobra.Command {
 					if err := c.Delete(ctx, s.ID); err != nil {
 						return err
 					}
-					a.err.printf("deleted %s %s\n", s.ID, title(s))
+					a.changed(asJSON, change{SessionID: s.ID}, fmt.Sprintf("deleted %s %s", s.ID, title(s)))
 					return nil
 				})
 				if err != nil {
@@ -275,6 +289,8 @@ func (a *app) sessionDelete() *cobra.Command {
 			return nil
 		}),
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 // withSession finds the session and calls f with it.

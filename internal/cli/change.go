@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// change is what --json prints, on one line, of something that a command changed: what it was about. There is none of
+// a change that failed.
+type change struct {
+	OK         bool              `json:"ok"` // always true
+	SessionID  session.ID        `json:"sessionID,omitzero"`
+	MessageID  session.MessageID `json:"messageID,omitzero"` // of a waiting prompt
+	AskID      session.AskID     `json:"askID,omitzero"`
+	Reply      session.Reply     `json:"reply,omitzero"`
+	ApprovalID string            `json:"approvalID,omitzero"`
+	Provider   string            `json:"provider,omitzero"`
+	File       string            `json:"file,omitzero"`
+}
+
+// changed confirms a change: to programs, or with the text, if there is one, to people.
+func (a *app) changed(asJSON bool, c change, text string) {
+	switch {
+	case asJSON:
+		c.OK = true
+		a.printLine(c)
+	case text != "":
+		a.err.printf("%s\n", text)
+	}
+}
