@@ -134,15 +134,7 @@ func (a *app) permissionApprovals() *cobra.Command {
 		Example: "  cairn permission approvals --all",
 		RunE: a.does(func(ctx context.Context, _ []string) error {
 			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
-				var project session.ProjectID
-				if !all {
-					at, err := c.Location(ctx)
-					if err != nil {
-						return err
-					}
-					project = at.Project.ID
-				}
-				list, err := c.Approvals(ctx, project)
+				list, err := approvals(ctx, c, all)
 				if err != nil {
 					return err
 				}
@@ -165,6 +157,24 @@ func (a *app) permissionApprovals() *cobra.Command {
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "of all projects")
 	return cmd
+}
+
+// approvals returns the saved permissions that hold here, or all there are. Outside of any repository they hold for the
+// directory alone, and stand under its name.
+func approvals(ctx context.Context, c *api.Client, all bool) ([]api.Approval, error) {
+	if all {
+		return c.Approvals(ctx, "")
+	}
+	at, err := c.Location(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Approvals(ctx, at.Project.ID)
+	if err != nil || at.Project.ID != "global" {
+		return list, err
+	}
+	here, err := c.Approvals(ctx, session.ProjectID("directory:"+at.Directory))
+	return append(list, here...), err
 }
 
 func (a *app) permissionRevoke() *cobra.Command {
