@@ -48,7 +48,12 @@ func (e *Engine) Prompt(ctx context.Context, r PromptRequest) (*session.Input, e
 		return nil, err
 	}
 	if !r.Hold {
-		e.coordinator.wake(r.SessionID, unforced)
+		// One that was promoted before may have been cut off with its process: sending it again goes on with it.
+		again := unforced
+		if in.PromotedSeq != nil {
+			again = resume
+		}
+		e.coordinator.wake(r.SessionID, again)
 	}
 	return in, fault.Point(ctx, fault.AdmitPreAck)
 }

@@ -47,7 +47,7 @@ func (t *turn) decide(ctx context.Context, r tool.Request, source *session.AskSo
 	case replied != nil && replied.Reply != "": // answered before a restart
 		return verdict(*replied)
 	}
-	w := &waitingAsk{layers: layers, project: t.set.session.ProjectID, reply: make(chan store.AskRow, 1)}
+	w := &waitingAsk{layers: layers, project: t.set.session.ApprovalScope(), reply: make(chan store.AskRow, 1)}
 	if replied != nil {
 		w.ask = replied.PendingAsk
 	} else {
@@ -62,7 +62,7 @@ func (t *turn) decide(ctx context.Context, r tool.Request, source *session.AskSo
 // known returns the saved approvals and, if the same call asked the same before, that ask.
 func (t *turn) known(ctx context.Context, r tool.Request, source *session.AskSource) (saved []session.Rule, same *store.AskRow, err error) {
 	err = t.store.View(ctx, func(rd store.Reader) error {
-		approvals, err := rd.Approvals(t.set.session.ProjectID)
+		approvals, err := rd.Approvals(t.set.session.ApprovalScope())
 		if err != nil {
 			return err
 		}
@@ -274,7 +274,7 @@ func (e *Engine) reply(ctx context.Context, id session.ID, d session.PermissionR
 		if err != nil {
 			return nil, err
 		}
-		project = s.ProjectID
+		project = s.ApprovalScope()
 		a, ok, err := tx.Ask(d.AskID)
 		if err != nil {
 			return nil, err

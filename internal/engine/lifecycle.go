@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -40,7 +42,7 @@ func (e *Engine) Create(ctx context.Context, r CreateRequest) (*session.Session,
 		return nil, err
 	}
 	defer release()
-	if err := scope.selectable(r.Agent, r.Model); err != nil {
+	if err := firstError(scope.selectable(r.Agent, r.Model), checkRules(r.Permission), checkBudget(r.Budget)); err != nil {
 		return nil, err
 	}
 	info, err := e.newSession(r, scope)
@@ -189,6 +191,9 @@ func (e *Engine) Change(ctx context.Context, id session.ID, c SessionChange) err
 		facts = append(facts, &session.Renamed{Title: title, By: "user"})
 	}
 	if c.Permission != nil {
+		if err := checkRules(*c.Permission); err != nil {
+			return err
+		}
 		facts = append(facts, &session.PermissionSet{Rules: *c.Permission})
 	}
 	if c.Archived != nil {
@@ -203,6 +208,9 @@ func (e *Engine) Change(ctx context.Context, id session.ID, c SessionChange) err
 
 // SetBudget replaces the session's budget; nil lifts it.
 func (e *Engine) SetBudget(ctx context.Context, id session.ID, b *session.Budget) error {
+	if err := checkBudget(b); err != nil {
+		return err
+	}
 	return e.fact(ctx, id, &session.BudgetSet{Budget: b})
 }
 
@@ -259,7 +267,7 @@ func (e *Engine) Wait(ctx context.Context, id session.ID) error {
 		return err
 	}
 	err := e.coordinator.wait(ctx, id)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, ErrShutdown) {
 		return err
 	}
 	return nil // how the work ended is recorded in the session
@@ -310,3 +318,27 @@ var (
 		"pine", "ridge", "river", "stone", "willow",
 	}
 )
+
+// checkRules refuses rules that would guard nothing.
+func checkRules(rules []session.Rule) error {
+	for i, r := range rules {
+		field := fmt.Sprintf("permission[%d]", i)
+		switch {
+		case r.Action == "":
+			return session.Errorf(session.CodeInvalid, "rule %d names no action", i+1).At(field + ".action")
+		case r.Resource == "":
+			return session.Errorf(session.CodeInvalid, "rule %d names no resource; * is any", i+1).At(field + ".resource")
+		case r.Effect != session.Allow && r.Effect != session.Deny && r.Effect != session.Ask:
+			return session.Errorf(session.CodeInvalid, "the effect of rule %d must be allow, deny or ask, got %q", i+1, r.Effect).At(field + ".effect")
+		}
+	}
+	return nil
+}
+
+// checkBudget refuses limits below zero; zero is no limit.
+func checkBudget(b *session.Budget) error {
+	if b != nil && (b.USD < 0 || b.Tokens < 0 || b.Wall < 0 || b.Turns < 0) {
+		return session.Errorf(session.CodeInvalid, "a budget must not be negative").At("budget")
+	}
+	return nil
+}

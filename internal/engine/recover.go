@@ -84,20 +84,30 @@ func (d *drain) recover(ctx context.Context, restart bool) (more bool, err error
 	if !restart || continuation(h.messages) == nothing {
 		return false, nil
 	}
-	return d.resumable(ctx, cutOff)
+	return d.resumable(ctx, h, cutOff)
 }
 
-// resumable counts the recoveries since the newest input and gives up after a bounded number, so that an input that
-// kills the process cannot do so for ever. Giving up is an answer: what waits behind that input is worked on.
-func (d *drain) resumable(ctx context.Context, cutOff bool) (bool, error) {
-	var times int
-	err := d.store.View(ctx, func(r store.Reader) error {
-		since := int64(-1)
-		if m, ok, err := r.NewestOf(d.id, session.TypeUser); err != nil {
-			return err
-		} else if ok {
-			since = m.Meta().Seq
+// progress is the seq behind which nothing was achieved yet: of the newest input, or of the newest turn that ended well.
+func progress(ms []session.Message) int64 {
+	for i := len(ms) - 1; i >= 0; i-- {
+		switch m := ms[i].(type) {
+		case *session.User:
+			return m.Seq
+		case *session.Assistant:
+			if !m.Open() && m.Error == nil {
+				return m.Seq
+			}
 		}
+	}
+	return -1
+}
+
+// resumable counts the recoveries since the newest progress and gives up after a bounded number, so that an input that
+// kills the process cannot do so for ever. Giving up is an answer: what waits behind that input is worked on.
+func (d *drain) resumable(ctx context.Context, h *history, cutOff bool) (bool, error) {
+	var times int
+	since := progress(h.messages)
+	err := d.store.View(ctx, func(r store.Reader) error {
 		rows, err := r.Events(d.id, since, 1000, session.KindRetried)
 		for _, row := range rows {
 			e, err := eventlog.Decode(row)

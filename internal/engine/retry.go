@@ -15,6 +15,7 @@ import (
 type ledger struct {
 	failures int
 	empty    int
+	spoken   int // failures after something was said, which a retry says again
 	first    time.Time
 }
 
@@ -24,16 +25,22 @@ const (
 	maxWait   = 30 * time.Second
 )
 
+// maxSpoken is how often a turn is tried again after it had said something (spec/v2 §28.11).
+const maxSpoken = 1
+
 // next enters a failure and says how long to wait before the next attempt, or that there is none.
-func (l *ledger) next(e *llm.Error, lim Limits, now time.Time) (wait time.Duration, again bool) {
+func (l *ledger) next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait time.Duration, again bool) {
 	l.failures++
+	if spoke {
+		l.spoken++
+	}
 	if l.first.IsZero() {
 		l.first = now
 	}
 	if e.Class == llm.Empty || e.Class == llm.Malformed {
 		l.empty++
 	}
-	if !e.Retryable() || l.failures >= lim.Attempts || l.empty > lim.EmptyRepeats {
+	if !e.Retryable() || l.failures >= lim.Attempts || l.empty > lim.EmptyRepeats || l.spoken > maxSpoken {
 		return 0, false
 	}
 	wait = e.RetryAfter

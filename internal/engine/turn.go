@@ -144,7 +144,7 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 		}
 		return false, firstError(t.fail(clean, cut(ctx)), context.Cause(ctx))
 	}
-	wait, again := d.tries.next(failure, d.limits, d.now())
+	wait, again := d.tries.next(failure, t.message != "", d.limits, d.now())
 	if !again {
 		return false, firstError(d.failUnstartedTurn(clean, t, failed(failure)), failure)
 	}

@@ -111,11 +111,11 @@ func last(rules []session.Rule, action, resource string) *session.Rule {
 
 func rank(e session.Effect) int {
 	switch e {
-	case session.Deny:
-		return 2
+	case session.Allow:
+		return 0
 	case session.Ask:
 		return 1
-	default:
-		return 0
+	default: // deny, and whatever nobody knows: a guard that is misspelt still guards
+		return 2
 	}
 }

@@ -36,6 +36,18 @@ type Session struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
+// ApprovalScope is where saved approvals of the session hold: its project, or, outside of any repository, its directory
+// alone. What was allowed in one folder is not allowed in all that belong to no project.
+func (s *Session) ApprovalScope() ProjectID { return ApprovalScope(s.ProjectID, s.Location) }
+
+// ApprovalScope is the scope of sessions of the project at the location.
+func ApprovalScope(p ProjectID, l Location) ProjectID {
+	if p == "" || p == "global" {
+		return ProjectID("directory:" + l.Directory)
+	}
+	return p
+}
+
 // SessionTime is when a session was created, last changed and archived.
 type SessionTime struct {
 	Created  int64 `json:"created"`
