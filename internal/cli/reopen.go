@@ -32,6 +32,9 @@ const (
 
 // RoundTrip implements http.RoundTripper. The whole answer has come when it returns, unless that is a stream.
 func (t *reopening) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		defer req.Body.Close() // each try has a body of its own
+	}
 	ctx, since, lostOne := req.Context(), time.Now(), false
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		conn, err := t.current(ctx)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 // comings is a host whose owners come and go: each connection answers what it is told to, request by request.
 type comings struct {
 	*world
+	mu     sync.Mutex // held while answer runs
 	opens  int
 	open   func(n int) error               // before the nth connection, from 1
 	answer func(n int, path string) string // what the nth connection does with a request: "", "dial", "cut", "done", "refuse"
@@ -43,7 +45,10 @@ func (c *comings) Open(ctx context.Context, o Options) (*Connection, error) {
 }
 
 func (c *comings) trip(n int, next http.RoundTripper, r *http.Request) (*http.Response, error) {
-	switch c.answer(n, r.Method+" "+r.URL.Path) {
+	c.mu.Lock()
+	how := c.answer(n, r.Method+" "+r.URL.Path)
+	c.mu.Unlock()
+	switch how {
 	case "dial":
 		return nil, &net.OpError{Op: "dial", Net: "unix", Err: errors.New("no such file or directory")}
 	case "cut":
