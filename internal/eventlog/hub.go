@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -211,11 +212,26 @@ func (l *live) fragments(seen func(*item) bool, o offsets) []session.Fragment {
 			continue
 		}
 		f := it.fragment
-		f.Offset, f.Delta = from, string(it.text[from:])
-		o[f.PartID] = len(it.text)
+		f.Offset, f.Delta = from, string(chunk(it.text[from:]))
+		o[f.PartID] = from + len(f.Delta)
 		fs = append(fs, f)
 	}
 	return fs
+}
+
+// maxFragment bounds what one reader is given at once, in bytes: a reader that stalls holds no more than that.
+const maxFragment = 64 << 10
+
+// chunk returns the beginning of the text, at most maxFragment of it, cut between characters.
+func chunk[T string | []byte](text T) T {
+	if len(text) <= maxFragment {
+		return text
+	}
+	end := maxFragment
+	for end > maxFragment-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
 }
 
 // opened returns the item that the event starts.

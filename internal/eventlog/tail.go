@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -112,12 +114,9 @@ func (f *follower) round(ctx context.Context) bool {
 
 func (f *follower) event(e session.Event) bool {
 	if part, frag, text := ended(e.Data); part != "" {
-		if from := f.offsets[part]; (f.live || from > 0) && from < len(text) {
-			frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
-			frag.Offset, frag.Delta = from, text[from:]
-			if !f.yield(Update{Fragment: &frag}, nil) {
-				return false
-			}
+		frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
+		if from := f.offsets[part]; (f.live || from > 0) && !rest(f.yield, frag, text, from) {
+			return false
 		}
 		f.offsets[part] = finished
 	}
@@ -125,11 +124,34 @@ func (f *follower) event(e session.Event) bool {
 	return f.yield(Update{Event: &e}, nil)
 }
 
-func (f *follower) volatile() bool {
-	frags, notices, noticed := f.log.hub.current(f.id, f.cursor, f.offsets, f.noticed)
-	f.noticed = noticed
-	return yieldAll(f.yield, frags, notices)
+// rest yields what an ended item holds from an offset on.
+func rest(yield func(Update, error) bool, frag session.Fragment, text string, from int) bool {
+	for from < len(text) {
+		f := frag
+		f.Offset, f.Delta = from, chunk(text[from:])
+		if !yield(Update{Fragment: &f}, nil) {
+			return false
+		}
+		from += len(f.Delta)
+	}
+	return true
 }
+
+func (f *follower) volatile() bool {
+	for {
+		frags, notices, noticed := f.log.hub.current(f.id, f.cursor, f.offsets, f.noticed)
+		f.noticed = noticed
+		if !yieldAll(f.yield, frags, notices) {
+			return false
+		}
+		if !slices.ContainsFunc(frags, wasCut) { // what came meanwhile has waked us
+			return true
+		}
+	}
+}
+
+// wasCut reports whether the item may hold more than the fragment that was made of it.
+func wasCut(f session.Fragment) bool { return len(f.Delta) > maxFragment-utf8.UTFMax }
 
 func yieldAll(yield func(Update, error) bool, frags []session.Fragment, notices []Notice) bool {
 	for i := range frags {
@@ -285,12 +307,9 @@ func (f *feeder) round(ctx context.Context) bool {
 
 func (f *feeder) event(e session.Event) bool {
 	if part, frag, text := ended(e.Data); part != "" {
-		if from := f.offsets[part]; (f.live || from > 0) && from < len(text) {
-			frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
-			frag.Offset, frag.Delta = from, text[from:]
-			if !f.yield(Update{Fragment: &frag}, nil) {
-				return false
-			}
+		frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
+		if from := f.offsets[part]; (f.live || from > 0) && !rest(f.yield, frag, text, from) {
+			return false
 		}
 		f.offsets[part] = finished
 	}
@@ -300,9 +319,16 @@ func (f *feeder) event(e session.Event) bool {
 
 func (f *feeder) volatile() bool {
 	f.live = true
-	frags, notices, noticed := f.log.hub.volatile(f.cursor, f.offsets, f.noticed)
-	f.noticed = noticed
-	return yieldAll(f.yield, frags, notices)
+	for {
+		frags, notices, noticed := f.log.hub.volatile(f.cursor, f.offsets, f.noticed)
+		f.noticed = noticed
+		if !yieldAll(f.yield, frags, notices) {
+			return false
+		}
+		if !slices.ContainsFunc(frags, wasCut) { // what came meanwhile has waked us
+			return true
+		}
+	}
 }
 
 func (h *hub) joinFeed(w *waiter) (noticed int64) {
