@@ -157,7 +157,7 @@ func (b *bench) bareStream(ctx context.Context, readers int, o order) (*fan, err
 		if err != nil {
 			return nil, fmt.Errorf("bare stream: %w", err)
 		}
-		f.read(resp.Body, `"content":"`)
+		f.read(resp, `"content":"`)
 	}
 	return f, f.wait(ctx)
 }

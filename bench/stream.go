@@ -40,11 +40,11 @@ func newFan(o order) *fan {
 }
 
 // read follows one stream until it has all the text; mark stands before each piece of it.
-func (f *fan) read(body io.ReadCloser, mark string) {
+func (f *fan) read(resp *http.Response, mark string) {
 	f.all.Go(func() {
-		defer body.Close()
+		defer resp.Body.Close()
 		r := &reader{fan: f, mark: []byte(mark)}
-		err := r.follow(body)
+		err := r.follow(resp.Body)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if err != nil {
@@ -155,7 +155,7 @@ func (s *server) follow(ctx context.Context, f *fan, id session.ID, readers int)
 		if err != nil {
 			return err
 		}
-		f.read(resp.Body, `"delta":"`)
+		f.read(resp, `"delta":"`)
 	}
 	return nil
 }

@@ -19,17 +19,20 @@ import (
 // ask decides one request of a call: by the rules that held when the turn began, by the saved approvals as they are
 // now, by the headless policy, or by whoever replies. It returns nil or a *tool.Denied, or the end of ctx.
 func (t *turn) ask(ctx context.Context, c *call, r tool.Request) error {
-	source := &session.AskSource{Type: "tool", MessageID: t.message, CallID: c.id, PartID: c.part}
 	c.asking.Store(true)
-	err := t.decide(ctx, r, source, t.set.asks)
+	err := t.decide(ctx, c, r, t.set.asks)
 	if err == nil || ctx.Err() == nil {
 		c.asking.Store(false)
 	}
 	return err
 }
 
-// decide is ask for anything that asks, with or without a call.
-func (t *turn) decide(ctx context.Context, r tool.Request, source *session.AskSource, policy askPolicy) error {
+// decide is ask for anything that asks: a call, or the engine itself (c is nil).
+func (t *turn) decide(ctx context.Context, c *call, r tool.Request, policy askPolicy) error {
+	var source *session.AskSource
+	if c != nil {
+		source = &session.AskSource{Type: "tool", MessageID: t.message, CallID: c.id, PartID: c.part}
+	}
 	layers := t.set.scope.layers(t.set.agent, t.set.session.Permission)
 	if r.Action == actionBudget || r.Action == actionLoop {
 		layers = explicit(layers, r.Action)
@@ -47,7 +50,7 @@ func (t *turn) decide(ctx context.Context, r tool.Request, source *session.AskSo
 	case replied != nil && replied.Reply != "": // answered before a restart
 		return verdict(*replied)
 	}
-	w := &waitingAsk{layers: layers, project: t.set.session.ApprovalScope(), reply: make(chan store.AskRow, 1)}
+	w := &waitingAsk{call: c, layers: layers, project: t.set.session.ApprovalScope(), reply: make(chan store.AskRow, 1)}
 	if replied != nil {
 		w.ask = replied.PendingAsk
 	} else {
@@ -113,8 +116,8 @@ func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askP
 	if err := fault.Point(ctx, fault.PermAsked); err != nil {
 		return err
 	}
-	t.aside(w.ask.Action)
-	defer t.back(ctx)
+	t.aside(w.call, w.ask.Action)
+	defer t.back(ctx, w.call)
 	var late <-chan time.Time
 	if policy.kind == "wait" {
 		timer := time.NewTimer(policy.wait)

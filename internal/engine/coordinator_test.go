@@ -185,7 +185,7 @@ func TestCoordinator(t *testing.T) {
 			x := d.next(t)
 			stop := later(func() error { return d.interrupt(bg, a, ErrInterrupted) })
 			running(t, "interrupt", stop)
-			if context.Cause(x.ctx) != ErrInterrupted {
+			if !errors.Is(context.Cause(x.ctx), ErrInterrupted) {
 				t.Error(context.Cause(x.ctx))
 			}
 			x.end <- ErrInterrupted

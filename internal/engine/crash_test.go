@@ -34,7 +34,6 @@ const rich = `{"turns": [
 type client struct {
 	mu    sync.Mutex
 	acked []session.MessageID
-	asks  map[session.AskID]bool // seen pending and not answered by us
 }
 
 func (c *client) prompt(ctx context.Context, e *Engine, id session.MessageID, d session.Delivery) {

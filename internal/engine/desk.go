@@ -18,6 +18,7 @@ type askDesk struct {
 
 type waitingAsk struct {
 	ask     session.PendingAsk
+	call    *call // that asks; nil if the engine itself does
 	layers  []permission.Layer
 	project session.ProjectID
 	reply   chan store.AskRow // capacity 1: a reply is made once

@@ -23,16 +23,12 @@ type drain struct {
 
 // drain is what the coordinator runs: wait for a place, then work.
 func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
-	if !e.working.TryAcquire(1) {
-		e.statuses.set(e, id, Status{Type: StatusQueued})
-		if err := e.working.Acquire(ctx, 1); err != nil {
-			e.statuses.set(e, id, Status{Type: StatusIdle})
-			return (&drain{Engine: e, id: id}).leave(ctx, context.Cause(ctx))
-		}
-	}
-	d := &drain{Engine: e, id: id, started: e.now(), place: place{all: e.working, taken: true}}
-	defer d.place.leave()
+	d := &drain{Engine: e, id: id, started: e.now(), place: place{all: e.working}}
 	defer e.statuses.set(e, id, Status{Type: StatusIdle})
+	if err := d.place.take(ctx, func() { e.statuses.set(e, id, Status{Type: StatusQueued}) }); err != nil {
+		return d.leave(ctx, context.Cause(ctx))
+	}
+	defer d.place.leave()
 	err := d.run(ctx, f)
 	if err != nil && !errors.Is(err, errDeclined) && context.Cause(ctx) == nil {
 		e.logger.Warn("drain failed", "session", id, "error", err)

@@ -47,15 +47,10 @@ func (t *turn) guardLoop(ctx context.Context, c *call) (*tool.Denied, error) {
 	if t.repeats(c) < loopLength-1 {
 		return nil, nil
 	}
-	source := &session.AskSource{Type: "tool", MessageID: t.message, CallID: c.id, PartID: c.part}
-	c.asking.Store(true)
-	err := t.decide(ctx, tool.Request{
+	err := t.ask(ctx, c, tool.Request{
 		Action: actionLoop, Resources: []string{c.name}, Save: []string{permission.Escape(c.name)},
 		Metadata: encodeObject(map[string]any{"tool": c.name, "input": c.input}),
-	}, source, t.set.asks)
-	if err == nil || ctx.Err() == nil {
-		c.asking.Store(false)
-	}
+	})
 	if d, ok := errors.AsType[*tool.Denied](err); ok {
 		if d.Feedback == "" && !d.Stop {
 			d.Feedback = "the same call was made " + fmt.Sprint(loopLength) + " times in a row"
@@ -134,10 +129,10 @@ func (d *drain) guardBudget(ctx context.Context, set *setting) (stop bool, err e
 		policy.kind = "fail"
 	}
 	t := newTurn(d, set)
-	err = t.decide(ctx, tool.Request{
+	err = t.decide(ctx, nil, tool.Request{
 		Action: actionBudget, Resources: []string{b.kind},
 		Metadata: encodeObject(map[string]any{"limit": b.limit, "spent": b.spent}),
-	}, nil, policy)
+	}, policy)
 	if denied, ok := errors.AsType[*tool.Denied](err); ok {
 		why := fmt.Errorf("the budget is used up: %s of %s %s", b.spent, b.limit, b.kind)
 		if denied.Feedback != "" {

@@ -158,13 +158,25 @@ func randomLog(t *rapid.T) []session.EventData {
 	input := rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(`{}`), jsontext.Value(`{"a":1}`), jsontext.Value(`[1]`), jsontext.Value(`"x"`), jsontext.Value(`null`)})
 	content := func() []session.ToolContent {
 		return rapid.SliceOfN(rapid.SampledFrom([]session.ToolContent{
-			{Type: "text"}, {Type: "text", Text: "x"}, {Type: "file", URI: "data:image/png;base64,AAAA", Mime: "image/png"},
-			{Type: "file", URI: "file:///x"}, {Type: "file", URI: "data:,", Mime: "image/png"}, {Type: "odd", Text: "y"}, {Type: "file", URI: "data:text/plain;base64,/w==", Mime: "text/plain"},
+			{Type: "text"},
+			{Type: "text", Text: "x"},
+			{Type: "file", URI: "data:image/png;base64,AAAA", Mime: "image/png"},
+			{Type: "file", URI: "file:///x"},
+			{Type: "file", URI: "data:,", Mime: "image/png"},
+			{Type: "odd", Text: "y"},
+			{Type: "file", URI: "data:text/plain;base64,/w==", Mime: "text/plain"},
 		}), 0, 3).Draw(t, "content")
 	}
 	files := rapid.SliceOfN(rapid.SampledFrom([]session.File{
-		{URI: "file:///x/y.go"}, {URI: "data:image/png;base64,AAAA"}, {URI: "data:image/png;base64,"}, {URI: "data:image/png;base64,!!"}, {URI: "data:text/plain,hi%20there"},
-		{URI: "data:application/pdf;base64,AAAA", Name: "d.pdf"}, {URI: "data:nothing"}, {URI: ""}, {URI: "data:application/json,%7b"},
+		{URI: "file:///x/y.go"},
+		{URI: "data:image/png;base64,AAAA"},
+		{URI: "data:image/png;base64,"},
+		{URI: "data:image/png;base64,!!"},
+		{URI: "data:text/plain,hi%20there"},
+		{URI: "data:application/pdf;base64,AAAA", Name: "d.pdf"},
+		{URI: "data:nothing"},
+		{URI: ""},
+		{URI: "data:application/json,%7b"},
 	}), 0, 3)
 	reason := rapid.SampledFrom([]session.Reason{session.ReasonAborted, session.ReasonAPI, session.ReasonInterrupted, session.ReasonDenied})
 	var log []session.EventData

@@ -177,6 +177,8 @@ func (p *player) limit(kv string) {
 		l.CallTools = p.number(v)
 	case "sessions":
 		l.Sessions = p.number(v)
+	case "tools":
+		l.Tools = p.number(v)
 	default:
 		p.t.Fatalf("limit %q", kv)
 	}

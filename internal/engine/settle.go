@@ -30,6 +30,7 @@ type call struct {
 	hosted  bool        // the provider runs it
 	settled bool        // a hosted call has its result
 	asking  atomic.Bool // it waits for a reply, and has done nothing yet
+	place   place       // among the tools of the process
 }
 
 func (c *call) fact(m session.MessageID) *session.ToolCalled {
@@ -61,7 +62,7 @@ func (t *turn) settleAll(ctx context.Context) outcome {
 	var wg sync.WaitGroup
 	var out outcome
 	for _, c := range t.calls {
-		release, err := t.place(ctx, places) // in the order of the calls
+		release, err := t.room(ctx, places, c) // in the order of the calls
 		wg.Go(func() {
 			defer release()
 			end := t.settle(ctx, tools, c, err)
@@ -80,15 +81,14 @@ func (t *turn) settleAll(ctx context.Context) outcome {
 	return out
 }
 
-// place waits for a place among the tools of the turn and of the process. release gives back what was taken.
-func (t *turn) place(ctx context.Context, places *semaphore.Weighted) (release func(), err error) {
+// room waits for the call's place among the tools of the turn and of the process. release gives back what was taken.
+func (t *turn) room(ctx context.Context, places *semaphore.Weighted, c *call) (release func(), err error) {
 	if err := places.Acquire(ctx, 1); err != nil {
 		return func() {}, err
 	}
-	if err := t.tools.Acquire(ctx, 1); err != nil {
-		return func() { places.Release(1) }, err
-	}
-	return func() { t.tools.Release(1); places.Release(1) }, nil
+	c.place.all = t.tools
+	err = c.place.take(ctx, func() {})
+	return func() { c.place.leave(); places.Release(1) }, err
 }
 
 // settle runs one call and records its outcome. With noPlace it was stopped before it could run.

@@ -114,8 +114,11 @@ func TestProviderProtocol(t *testing.T) {
 		{"a hosted call and the end", hostedCall("h"), "step.started tool.input.started tool.input.ended tool.called tool.failed step.failed " + again, "ended in the middle"},
 		{"two hosted results", append(hostedCall("h"), result, result), "step.started tool.input.started tool.input.ended tool.called tool.success step.failed " + again, "second result"},
 		{"a late error of a hosted call", append(hostedCall("h"), result, failure, finish), "step.started tool.input.started tool.input.ended tool.called tool.success step.ended", ""},
-		{"input that is no object", []llm.Event{llm.ToolCallEvent{ID: "c", Name: "echo", Input: jsontext.Value(`[1]`)}, finish},
-			"step.started tool.input.started tool.input.ended tool.called tool.success step.ended " + ok, ""},
+		{
+			"input that is no object",
+			[]llm.Event{llm.ToolCallEvent{ID: "c", Name: "echo", Input: jsontext.Value(`[1]`)}, finish},
+			"step.started tool.input.started tool.input.ended tool.called tool.success step.ended " + ok, "",
+		},
 		{"no input", []llm.Event{llm.ToolCallEvent{ID: "c", Name: "echo"}, finish}, "step.started tool.input.started tool.input.ended tool.called tool.success step.ended " + ok, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

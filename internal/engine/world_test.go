@@ -40,7 +40,6 @@ type world struct {
 	broken  error // what keeps the location from working
 	gates   map[string]chan struct{}
 	effects map[string]int // by token
-	began   []string       // calls that tools began, in order
 
 	*process
 }
