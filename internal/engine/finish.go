@@ -158,7 +158,7 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 	case end.left: // asks outlive the process; the turn stays open for the next one
 		return false, context.Cause(ctx)
 	case end.err != nil:
-		return false, firstError(t.fail(clean, session.Fail(session.ReasonAPI, end.err.Error())), end.err)
+		return false, firstError(t.fail(clean, told(end.err)), end.err)
 	case end.declined != nil:
 		return false, firstError(t.fail(clean, session.Fail(session.ReasonDenied, end.declined.Error())), errDeclined)
 	case ctx.Err() != nil:

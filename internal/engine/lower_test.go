@@ -89,7 +89,7 @@ func TestLowerIsTotal(t *testing.T) {
 		}
 		var ms []session.Message
 		for i, d := range log {
-			ms = told(ms, d, int64(i))
+			ms = grown(ms, d, int64(i))
 			out := lower(ms, model)
 			if err := legal(out); err != nil {
 				t.Fatalf("after %d events, the newest %s: %v", i+1, d.Kind(), err)
@@ -101,8 +101,8 @@ func TestLowerIsTotal(t *testing.T) {
 	})
 }
 
-// told folds one event into the messages, as the projections do.
-func told(ms []session.Message, d session.EventData, seq int64) []session.Message {
+// grown folds one event into the messages, as the projections do.
+func grown(ms []session.Message, d session.EventData, seq int64) []session.Message {
 	if m := session.Begin(d, seq); m != nil {
 		return append(ms, m)
 	}
@@ -242,7 +242,7 @@ func BenchmarkLower(b *testing.B) {
 	var ms []session.Message
 	for i := range 1000 {
 		m, part := session.MessageID(fmt.Sprint("msg_", i)), session.PartID(fmt.Sprint("prt_", i))
-		ms = told(ms, &session.Prompted{MessageID: m + "u", Prompt: session.Prompt{Text: "go on"}}, int64(i))
+		ms = grown(ms, &session.Prompted{MessageID: m + "u", Prompt: session.Prompt{Text: "go on"}}, int64(i))
 		a := session.Begin(&session.StepStarted{AssistantMessageID: m, Model: session.ModelRef{ID: "one", ProviderID: "p"}}, int64(i)).(*session.Assistant)
 		for _, d := range []session.EventData{
 			&session.ToolInputStarted{AssistantMessageID: m, CallID: "c", PartID: part, Name: "read"},

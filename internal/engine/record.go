@@ -75,7 +75,7 @@ func (t *turn) stream(ctx context.Context, req *llm.Request) error {
 				return t.ended(ctx)
 			}
 			if s.err != nil {
-				return s.err
+				return llm.AsError(ctx, s.err)
 			}
 			if err := t.record(ctx, s.event); err != nil {
 				return err

@@ -46,7 +46,11 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 		return false, d.unready(ctx, promotion, s, err)
 	}
 	if set.model, err = scope.model(s.Model, set.agent); err != nil {
-		return false, d.failUnstarted(ctx, set, session.Fail(session.ReasonModel, err.Error()), err)
+		why := told(err)
+		if why.Reason == session.ReasonUnavailable {
+			why.Reason = session.ReasonModel
+		}
+		return false, d.failUnstarted(ctx, set, why, err)
 	}
 	if stop, err := d.guardBudget(ctx, set); stop || err != nil {
 		return false, err
@@ -131,7 +135,6 @@ func (d *drain) attempt(ctx context.Context, set *setting) (more bool, err error
 
 // failed records how the stream went wrong and decides whether to try again.
 func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ error) {
-	failure := llm.AsError(ctx, err)
 	clean := context.WithoutCancel(ctx)
 	if !errors.Is(err, store.ErrUnavailable) && t.unseen() { // what it began to call is part of what happened
 		if err := t.commit(clean, store.Relaxed); err != nil {
@@ -144,12 +147,16 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 		}
 		return false, firstError(t.fail(clean, cut(ctx)), context.Cause(ctx))
 	}
+	failure, providers := errors.AsType[*llm.Error](err)
+	if !providers { // not the provider's: asking it again would not help
+		return false, firstError(d.failUnstartedTurn(clean, t, told(err)), err)
+	}
 	wait, again := d.tries.next(failure, t.message != "", d.limits, d.now())
 	if !again {
-		return false, firstError(d.failUnstartedTurn(clean, t, failed(failure)), failure)
+		return false, firstError(d.failUnstartedTurn(clean, t, told(failure)), failure)
 	}
 	if t.message != "" || t.answer != nil { // it said something, or cost something
-		if err := d.failUnstartedTurn(clean, t, failed(failure)); err != nil {
+		if err := d.failUnstartedTurn(clean, t, told(failure)); err != nil {
 			return false, err
 		}
 	}
@@ -204,7 +211,7 @@ func (d *drain) stuck(ctx context.Context, promotion session.Delivery, s *sessio
 		return err
 	}
 	set := &setting{session: s, scope: &Scope{}, agent: session.Agent{ID: s.Agent}}
-	return d.failUnstarted(ctx, set, session.Fail(session.ReasonUnavailable, cause.Error()), cause)
+	return d.failUnstarted(ctx, set, told(cause), cause)
 }
 
 // halt records that work stops between turns although it is not done, and why.
@@ -219,20 +226,4 @@ func cut(ctx context.Context) *session.Failure {
 		return session.Fail(session.ReasonInterrupted, "cairn stopped while the model was answering")
 	}
 	return session.Fail(session.ReasonAborted, "Provider turn interrupted")
-}
-
-// failed is the failure of a turn that the provider ended.
-func failed(e *llm.Error) *session.Failure {
-	reason := session.ReasonAPI
-	switch e.Class {
-	case llm.Auth:
-		reason = session.ReasonAuth
-	case llm.Quota:
-		reason = session.ReasonQuota
-	case llm.Overflow:
-		reason = session.ReasonOverflow
-	case llm.ContentFilter:
-		reason = session.ReasonContentFilter
-	}
-	return session.Fail(reason, e.Error())
 }

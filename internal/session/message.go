@@ -148,6 +148,8 @@ const (
 	ReasonGivenUp       Reason = "given-up"    // the work took the process down too often
 	ReasonModel         Reason = "model"       // the model cannot be used: unknown, no key
 	ReasonUnavailable   Reason = "unavailable" // the location cannot work: broken configuration, missing directory
+	ReasonStore         Reason = "store"       // the data cannot be read or written
+	ReasonInternal      Reason = "internal"    // a fault of ours, which is logged
 )
 
 // Fail makes a Failure.

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// told is the failure that a session records for err, in words that may be read by anybody: those of the provider's
+// errors and of our own. What other errors say stays inside; the drain logs them.
+func told(err error) *session.Failure {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return session.Fail(reasonOfClass(e.Class), e.Error())
+	}
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {
+		return session.Fail(session.ReasonUnavailable, e.Error())
+	}
+	switch {
+	case errors.Is(err, store.ErrDamaged):
+		return session.Fail(session.ReasonStore, "stored data of this session is damaged; run cairn doctor")
+	case errors.Is(err, store.ErrUnavailable):
+		return session.Fail(session.ReasonStore, "the data could not be read or written; run cairn doctor to see why")
+	default:
+		return session.Fail(session.ReasonInternal, "cairn failed (a fault of ours, it is logged)")
+	}
+}
+
+func reasonOfClass(c llm.Class) session.Reason {
+	switch c {
+	case llm.Auth:
+		return session.ReasonAuth
+	case llm.Quota:
+		return session.ReasonQuota
+	case llm.Overflow:
+		return session.ReasonOverflow
+	case llm.ContentFilter:
+		return session.ReasonContentFilter
+	default:
+		return session.ReasonAPI
+	}
+}
