@@ -94,13 +94,13 @@ func Encode(e session.Event) (store.Row, error) {
 	return row, err
 }
 
-// Decode reads a stored event.
+// Decode reads a stored event. One of an older version is in the current form, and says so.
 func Decode(r store.Row) (session.Event, error) {
 	data, err := session.DecodeData(r.Kind, r.Version, r.Data)
 	if err != nil {
 		return session.Event{}, fmt.Errorf("event %s#%d: %w", r.SessionID, r.Seq, err)
 	}
-	e := session.Event{ID: r.ID, SessionID: r.SessionID, Seq: r.Seq, Position: r.Position, Version: r.Version, Data: data}
+	e := session.Event{ID: r.ID, SessionID: r.SessionID, Seq: r.Seq, Position: r.Position, Version: data.Version(), Data: data}
 	if len(r.Private) > 0 {
 		e.Private = &session.Private{}
 		if err := json.Unmarshal(r.Private, e.Private); err != nil {

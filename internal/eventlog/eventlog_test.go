@@ -134,6 +134,16 @@ func TestPrivatePartsSurvive(t *testing.T) {
 	}
 }
 
+// An event of an older version is read in the current form, and says so; one of a newer version stays as it is.
+func TestDecodeVersions(t *testing.T) {
+	for stored, want := range map[int]int{1: 2, 2: 2, 7: 7} {
+		e, err := Decode(store.Row{ID: "evt_1", SessionID: id, Seq: 1, Kind: session.KindStepEnded, Version: stored, Data: jsontext.Value(`{}`)})
+		if err != nil || e.Version != want {
+			t.Errorf("version %d became %d, %v", stored, e.Version, err)
+		}
+	}
+}
+
 // A log with an event that cannot be read yields what stands before it, then the error, once.
 func TestUnreadable(t *testing.T) {
 	l, m := newLog(t)

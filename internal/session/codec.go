@@ -463,7 +463,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads the wire form of a durable event.
+// UnmarshalJSON reads the wire form of a durable event. One of an older version is in the current form, and says so.
 func (e *Event) UnmarshalJSON(b []byte) error {
 	var w wireEvent
 	if err := json.Unmarshal(b, &w); err != nil {
@@ -476,7 +476,7 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return err
 	}
-	*e = Event{ID: w.ID, SessionID: w.Durable.AggregateID, Seq: w.Durable.Seq, Version: w.Durable.Version, Data: data}
+	*e = Event{ID: w.ID, SessionID: w.Durable.AggregateID, Seq: w.Durable.Seq, Version: data.Version(), Data: data}
 	return nil
 }
 

@@ -201,6 +201,11 @@ func TestUpcast(t *testing.T) {
 	if _, err := DecodeData(KindRenamed, 0, jsontext.Value(`{}`)); err == nil {
 		t.Error("version 0 was taken")
 	}
+	var e Event // what is in the new form says so, or the next reader would up-cast it again
+	err = e.UnmarshalJSON([]byte(`{"id":"evt_1","type":"session.next.step.ended","durable":{"aggregateID":"ses_a","seq":1,"version":1},"data":{}}`))
+	if err != nil || e.Version != 2 {
+		t.Errorf("an old event became version %d, %v", e.Version, err)
+	}
 }
 
 func TestWireEvent(t *testing.T) {
