@@ -15,6 +15,7 @@ import (
 // coalesce; callers may join; an interrupt cancels and waits. User code never runs under the mutex.
 type coordinator struct {
 	drain  func(ctx context.Context, id session.ID, force force) error
+	rest   func(id session.ID) // called once nothing follows, before anybody hears of the end; under mu: it calls nobody back
 	logger *slog.Logger
 	root   context.Context
 	cancel context.CancelCauseFunc
@@ -44,9 +45,9 @@ type entry struct {
 	stopping bool
 }
 
-func newCoordinator(drain func(context.Context, session.ID, force) error, logger *slog.Logger) *coordinator {
+func newCoordinator(drain func(context.Context, session.ID, force) error, rest func(session.ID), logger *slog.Logger) *coordinator {
 	root, cancel := context.WithCancelCause(context.Background())
-	return &coordinator{drain: drain, logger: logger, root: root, cancel: cancel, entries: map[session.ID]*entry{}}
+	return &coordinator{drain: drain, rest: rest, logger: logger, root: root, cancel: cancel, entries: map[session.ID]*entry{}}
 }
 
 // run drains the session at least once more and returns the outcome: it joins an active drain, starts a forced one
@@ -112,6 +113,8 @@ func (c *coordinator) work(ctx context.Context, id session.ID, e *entry, f force
 		delete(c.entries, id)
 		if e.woken && !c.closed {
 			c.start(id, e.next)
+		} else {
+			c.rest(id)
 		}
 		e.err = err
 		e.cancel(nil)

@@ -19,6 +19,7 @@ import (
 type desk struct {
 	*coordinator
 	begun chan begunDrain
+	rests atomic.Int64 // how often a session came to rest
 }
 
 type begunDrain struct {
@@ -34,7 +35,7 @@ func newDesk() *desk {
 		b := begunDrain{id, f, ctx, make(chan error, 1)}
 		d.begun <- b
 		return <-b.end
-	}, slog.New(slog.DiscardHandler))
+	}, func(session.ID) { d.rests.Add(1) }, slog.New(slog.DiscardHandler))
 	return d
 }
 
@@ -110,6 +111,26 @@ func TestCoordinator(t *testing.T) {
 			ended(t, "the first run", one, errTest)
 			ended(t, "the second run", two, errTest)
 			d.quiet(t)
+		}},
+		{"a session rests once nothing follows, not between drains", func(t *testing.T, d *desk) {
+			d.wake(a, unforced)
+			x := d.next(t)
+			d.wake(a, unforced)
+			x.end <- nil
+			x = d.next(t)
+			stop := later(func() error { return d.interrupt(bg, a, ErrInterrupted) })
+			running(t, "interrupt", stop)
+			d.wake(a, unforced) // is served afterwards
+			x.end <- context.Cause(x.ctx)
+			x = d.next(t)
+			if n := d.rests.Load(); n != 0 {
+				t.Errorf("it rested %d times at work", n)
+			}
+			x.end <- nil
+			d.quiet(t)
+			if n := d.rests.Load(); n != 1 {
+				t.Errorf("it rested %d times", n)
+			}
 		}},
 		{"RC-2 run joins a drain that a wake started", func(t *testing.T, d *desk) {
 			d.wake(a, unforced)
@@ -312,7 +333,7 @@ func TestCoordinatorSelfWake(t *testing.T) {
 			c.wake(id, unforced)
 		}
 		return nil
-	}, slog.New(slog.DiscardHandler))
+	}, func(session.ID) {}, slog.New(slog.DiscardHandler))
 	if err := c.run(t.Context(), "ses_a"); err != nil || n != 100_000 {
 		t.Errorf("%d drains, %v", n, err)
 	}
@@ -325,7 +346,7 @@ func TestCoordinatorPanic(t *testing.T) {
 			panic("boom")
 		}
 		return nil
-	}, slog.New(slog.DiscardHandler))
+	}, func(session.ID) {}, slog.New(slog.DiscardHandler))
 	if err := c.run(t.Context(), "ses_bad"); err == nil || len(c.active()) != 0 {
 		t.Errorf("%v, %v", err, c.active())
 	}
@@ -353,7 +374,7 @@ func TestCoordinatorStress(t *testing.T) {
 			panic("boom")
 		}
 		return ctx.Err()
-	}, slog.New(slog.DiscardHandler))
+	}, func(session.ID) {}, slog.New(slog.DiscardHandler))
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Go(func() {

@@ -24,7 +24,6 @@ type drain struct {
 // drain is what the coordinator runs: wait for a place, then work.
 func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
 	d := &drain{Engine: e, id: id, started: e.now(), place: place{all: e.working}}
-	defer e.statuses.set(e, id, Status{Type: StatusIdle})
 	if err := d.place.take(ctx, func() { e.statuses.set(e, id, Status{Type: StatusQueued}) }); err != nil {
 		return d.leave(ctx, context.Cause(ctx))
 	}

@@ -96,7 +96,7 @@ func New(c Config) *Engine {
 	}
 	e.working = semaphore.NewWeighted(int64(e.limits.Sessions))
 	e.tools = semaphore.NewWeighted(int64(e.limits.Tools))
-	e.coordinator = newCoordinator(e.drain, e.logger)
+	e.coordinator = newCoordinator(e.drain, func(id session.ID) { e.statuses.set(e, id, Status{Type: StatusIdle}) }, e.logger)
 	return e
 }
 
