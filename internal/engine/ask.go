@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,11 @@ func (t *turn) decide(ctx context.Context, c *call, r tool.Request, policy askPo
 	if r.Action == actionBudget || r.Action == actionLoop {
 		layers = explicit(layers, r.Action)
 	}
-	saved, replied, err := t.known(ctx, r, source)
+	saved, err := t.approvals(ctx, t.set.session.ApprovalScope())
+	if err != nil {
+		return err
+	}
+	replied, err := t.formerAsk(ctx, c, r)
 	if err != nil {
 		return err
 	}
@@ -62,32 +67,43 @@ func (t *turn) decide(ctx context.Context, c *call, r tool.Request, policy askPo
 	return t.await(ctx, w, replied == nil, policy)
 }
 
-// known returns the saved approvals and, if the same call asked the same before, that ask.
-func (t *turn) known(ctx context.Context, r tool.Request, source *session.AskSource) (saved []session.Rule, same *store.AskRow, err error) {
-	err = t.store.View(ctx, func(rd store.Reader) error {
-		approvals, err := rd.Approvals(t.set.session.ApprovalScope())
-		if err != nil {
-			return err
-		}
+// approvals returns what was allowed for good in the project.
+func (e *Engine) approvals(ctx context.Context, project session.ProjectID) (saved []session.Rule, err error) {
+	err = e.store.View(ctx, func(r store.Reader) error {
+		approvals, err := r.Approvals(project)
 		for _, a := range approvals {
 			saved = append(saved, session.Rule{Action: a.Action, Resource: a.Resource, Effect: session.Allow})
 		}
-		asks, err := rd.Asks(t.id, source == nil) // an ask of the engine's own is the same only while it waits
+		return err
+	})
+	return saved, err
+}
+
+// formerAsk returns what the same call asked before in the same words, nil if nothing. An ask of the engine's own (c is
+// nil) is the same only while it waits.
+func (t *turn) formerAsk(ctx context.Context, c *call, r tool.Request) (same *store.AskRow, err error) {
+	var part session.PartID
+	if c != nil {
+		part = c.part
+	}
+	err = t.store.View(ctx, func(rd store.Reader) error {
+		asks, err := rd.Asks(t.id, c == nil)
 		for _, a := range asks {
-			if sameSource(a.Source, source) && a.Action == r.Action && slices.Equal(a.Resources, r.Resources) {
+			if caller(a.PendingAsk) == part && a.Action == r.Action && slices.Equal(a.Resources, r.Resources) {
 				same = a
 			}
 		}
 		return err
 	})
-	return saved, same, err
+	return same, err
 }
 
-func sameSource(a, b *session.AskSource) bool {
-	if a == nil || b == nil {
-		return a == b
+// caller is the item of the call that asks, "" if no call of ours does: asks that come from outside may name any call.
+func caller(a session.PendingAsk) session.PartID {
+	if a.Source == nil {
+		return ""
 	}
-	return a.PartID == b.PartID
+	return a.Source.PartID
 }
 
 // await makes the ask durable, unless it is, and waits for the reply as the policy says.
@@ -230,7 +246,7 @@ func (e *Engine) takeUp(ctx context.Context, id session.ID, ask session.AskID) {
 	left := false
 	_ = e.store.View(ctx, func(r store.Reader) error {
 		row, ok, err := r.Ask(ask)
-		if err != nil || !ok || row.SessionID != id || row.Reply != "" || row.Source == nil {
+		if err != nil || !ok || row.SessionID != id || row.Reply != "" || caller(row.PendingAsk) == "" {
 			return err
 		}
 		m, _, err := r.Message(id, row.Source.MessageID)
@@ -311,19 +327,10 @@ func approvalID(ask session.AskID, i int) string {
 // cascade answers the other waiting asks that the reply settles too: after "always" those that are now allowed, after
 // a rejection all of the same session (spec/v2 PM-8).
 func (e *Engine) cascade(ctx context.Context, row store.AskRow, project session.ProjectID) {
-	var saved []session.Rule
-	if row.Reply == session.ReplyAlways {
-		err := e.store.View(ctx, func(r store.Reader) error {
-			approvals, err := r.Approvals(project)
-			for _, a := range approvals {
-				saved = append(saved, session.Rule{Action: a.Action, Resource: a.Resource, Effect: session.Allow})
-			}
-			return err
-		})
-		if err != nil {
-			e.logger.Error("read approvals", "error", err)
-			return
-		}
+	saved, err := e.approvals(ctx, project)
+	if err != nil {
+		e.logger.Error("read approvals", "error", err)
+		return
 	}
 	for _, w := range e.asks.others(project, row.ID) {
 		reply, message := session.ReplyReject, row.Message
@@ -382,12 +389,8 @@ func (e *Engine) Question(ctx context.Context, id session.ID, ask session.Pendin
 		return "", "", err
 	}
 	defer release()
-	name := s.Agent
-	if ask.Agent != "" {
-		name = ask.Agent
-	}
-	t := newTurn(&drain{Engine: e, id: id}, &setting{session: s, scope: scope, agent: scope.agent(name)})
-	saved, _, err := t.known(ctx, tool.Request{}, nil)
+	agent := scope.agent(cmp.Or(ask.Agent, s.Agent))
+	saved, err := e.approvals(ctx, s.ApprovalScope())
 	if err != nil {
 		return "", "", err
 	}
@@ -396,10 +399,12 @@ func (e *Engine) Question(ctx context.Context, id session.ID, ask session.Pendin
 	} else if err := session.CheckID("id", session.PrefixPermission, string(ask.ID)); err != nil {
 		return "", "", err
 	}
-	layers := scope.layers(t.set.agent, s.Permission)
-	effect := permission.EvaluateAll(layers, saved, ask.Action, ask.Resources).Effect
+	effect := permission.EvaluateAll(scope.layers(agent, s.Permission), saved, ask.Action, ask.Resources).Effect
 	if effect == session.Ask {
-		ask.SessionID, ask.Agent = id, t.set.agent.ID
+		ask.SessionID, ask.Agent = id, agent.ID
+		if ask.Source != nil { // nothing that somebody else says is taken for a call of ours
+			ask.Source = &session.AskSource{Type: ask.Source.Type, MessageID: ask.Source.MessageID, CallID: ask.Source.CallID}
+		}
 		if err := e.fact(ctx, id, &session.PermissionAsked{Ask: ask}); err != nil {
 			return "", "", err
 		}

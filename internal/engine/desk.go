@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -68,6 +69,7 @@ func (d *askDesk) wake(row store.AskRow) {
 	}
 }
 
+// others returns who else waits in the project, the oldest first.
 func (d *askDesk) others(project session.ProjectID, not session.AskID) []*waitingAsk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,6 +79,6 @@ func (d *askDesk) others(project session.ProjectID, not session.AskID) []*waitin
 			ws = append(ws, w)
 		}
 	}
-	slices.SortFunc(ws, func(a, b *waitingAsk) int { return int(a.ask.Time - b.ask.Time) })
+	slices.SortFunc(ws, func(a, b *waitingAsk) int { return cmp.Compare(a.ask.ID, b.ask.ID) })
 	return ws
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -63,6 +64,7 @@ func (c *historyCache) forget(id session.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.m, id)
+	c.order = slices.DeleteFunc(c.order, func(o session.ID) bool { return o == id })
 }
 
 // history returns the session's history as of now. Messages behind the newest turn never change, so only what follows

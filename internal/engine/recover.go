@@ -197,8 +197,8 @@ func (d *drain) leftover(ctx context.Context, a *session.Assistant) (waiting map
 			return err
 		}
 		for _, ask := range asks {
-			if ask.Source != nil && ask.Source.MessageID == a.ID {
-				waiting[ask.Source.PartID] = true
+			if part := caller(ask.PendingAsk); part != "" && ask.Source.MessageID == a.ID {
+				waiting[part] = true
 			}
 		}
 		rows, err := r.Events(d.id, a.Seq, 0, session.KindToolCalled)

@@ -71,6 +71,7 @@ func (d *drain) boundary(ctx context.Context, set *setting, sources systemcontex
 			if err != nil {
 				return err
 			}
+			promotion = "" // once, however often the rest is tried
 			if n > 0 {
 				d.step, d.tries, d.started = 1, ledger{}, d.now()
 			}

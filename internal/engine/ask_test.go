@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/projection"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// An ask that somebody else makes in the name of a running call does not make a restart run that call again.
+func TestForeignAskRunsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := script.Parse([]byte(`{"turns": [
+			{"steps": [{"call": {"id": "c1", "name": "write", "arguments": {"token": "t1", "for": "1h"}}}]},
+			{"repeat": true, "steps": [{"text": "ok"}]}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, s)
+		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		var source session.AskSource
+		for _, row := range allEvents(t, w.store) {
+			d, err := session.DecodeData(row.Kind, row.Version, row.Data)
+			if c, ok := d.(*session.ToolCalled); ok && err == nil {
+				source = session.AskSource{Type: "tool", MessageID: c.AssistantMessageID, CallID: c.CallID, PartID: c.PartID}
+			}
+		}
+		ask := session.PendingAsk{Action: "edit", Resources: []string{"x"}, Source: &source}
+		if effect, _, err := w.engine.Question(t.Context(), "ses_a", ask); err != nil || effect != session.Ask {
+			t.Fatal(effect, err)
+		}
+		w.kill(false)
+		if err := w.engine.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if answerOf(t, w, "ses_a") == "" {
+			t.Error("the session does not go on")
+		}
+		w.close(t)
+		if err := w.doubled(); err != nil {
+			t.Error(err)
+		}
+		prove(t, w)
+	})
+}
+
+// Who waits is answered in the order of asking.
+func TestDeskOrder(t *testing.T) {
+	var d askDesk
+	for _, n := range []int{3, 1, 4, 2} {
+		d.enter(&waitingAsk{ask: session.PendingAsk{ID: session.AskID(fmt.Sprint("per_", n))}, project: "p"})
+	}
+	var got []session.AskID
+	for _, w := range d.others("p", "per_2") {
+		got = append(got, w.ask.ID)
+	}
+	if !slices.Equal(got, []session.AskID{"per_1", "per_3", "per_4"}) {
+		t.Error(got)
+	}
+}
+
+// A history that was forgotten and read anew counts once, and is as young as it is.
+func TestForgottenHistory(t *testing.T) {
+	var c historyCache
+	c.get("ses_a")
+	c.forget("ses_a")
+	a := c.get("ses_a")
+	for i := range keptHistories - 1 {
+		c.get(session.ID(fmt.Sprint("ses_", i)))
+	}
+	if len(c.m) != keptHistories || len(c.order) != keptHistories || c.m["ses_a"] != a {
+		t.Errorf("%d histories in the order of %d", len(c.m), len(c.order))
+	}
+}
+
+// jostled is a store where somebody else changes the epoch first, once.
+type jostled struct {
+	store.Store
+	armed bool
+}
+
+type jostledTx struct {
+	store.Tx
+	s *jostled
+}
+
+func (s *jostled) Update(ctx context.Context, d store.Durability, f func(store.Tx) error) error {
+	return s.Store.Update(ctx, d, func(tx store.Tx) error { return f(jostledTx{tx, s}) })
+}
+
+func (t jostledTx) PutEpoch(id session.ID, e store.Epoch) error {
+	if t.s.armed {
+		t.s.armed = false
+		return projection.ErrEpoch
+	}
+	return t.Tx.PutEpoch(id, e)
+}
+
+// A boundary that is tried again because the epoch changed promotes once only.
+func TestBoundaryPromotesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+		s := &jostled{Store: w.store}
+		w.wrap = func(store.Store) store.Store { return s }
+		w.sources = []*source{{key: "core/x", value: "1"}}
+		w.start()
+		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			t.Fatal(err)
+		}
+		prompt := func(text string, hold bool) {
+			p := PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: text}, Delivery: session.Queue, Hold: hold}
+			if _, err := w.engine.Prompt(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		prompt("one", false)
+		w.sources[0].value = "2"
+		prompt("two", true)
+		s.armed = true
+		prompt("three", false)
+		if got := len(w.player.Requests()); got != 3 || s.armed {
+			t.Errorf("three prompts of the queue were answered by %d turns", got)
+		}
+		w.close(t)
+		prove(t, w)
+	})
+}
