@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -70,26 +71,21 @@ func (t *turn) repeats(c *call) int {
 		n++
 		return true
 	}
-	for i := len(t.calls) - 1; i >= 0; i-- {
-		if t.calls[i] == c {
-			for j := i - 1; j >= 0; j-- {
-				if !same(t.calls[j].name, t.calls[j].input) {
-					return n
-				}
-			}
+	for _, earlier := range slices.Backward(t.calls[:max(0, slices.Index(t.calls, c))]) {
+		if !same(earlier.name, earlier.input) {
+			return n
 		}
 	}
-	for i := len(t.set.history.messages) - 1; i >= 0; i-- {
-		switch m := t.set.history.messages[i].(type) {
+	for _, m := range slices.Backward(t.set.history.messages) {
+		switch m := m.(type) {
 		case *session.User, *session.Synthetic:
 			return n
 		case *session.Assistant:
 			if m.ID == t.message {
 				continue
 			}
-			tools := m.Tools()
-			for j := len(tools) - 1; j >= 0; j-- {
-				if !same(tools[j].Name, tools[j].State.Input) {
+			for _, earlier := range slices.Backward(m.Tools()) {
+				if !same(earlier.Name, earlier.State.Input) {
 					return n
 				}
 			}
@@ -100,9 +96,7 @@ func (t *turn) repeats(c *call) int {
 
 func canonical(v jsontext.Value) jsontext.Value {
 	v = v.Clone()
-	if v.Canonicalize() != nil {
-		return v
-	}
+	_ = v.Canonicalize() // what is no JSON stays as it is
 	return v
 }
 
@@ -116,6 +110,9 @@ type breach struct {
 // guardBudget asks before the next turn when a limit is reached. A yes allows as much again. A headless "allow" does
 // not lift budgets: they are there for when nobody looks.
 func (d *drain) guardBudget(ctx context.Context, set *setting) (stop bool, err error) {
+	if d.breached(set, nil) == nil {
+		return false, nil
+	}
 	raised, err := d.raises(ctx)
 	if err != nil {
 		return false, err
@@ -143,21 +140,36 @@ func (d *drain) guardBudget(ctx context.Context, set *setting) (stop bool, err e
 	return err != nil, err
 }
 
-// raises counts how often each limit was raised by a yes, since the newest input for the limits that count per input.
+// raises counts how often each limit was raised by a yes, since the budget was set, and since the newest input for the
+// limits that count per input.
 func (d *drain) raises(ctx context.Context) (map[string]int64, error) {
 	raised := map[string]int64{}
 	err := d.store.View(ctx, func(r store.Reader) error {
-		since := int64(-1)
+		set, input := int64(-1), int64(-1)
+		budgets, err := r.Events(d.id, -1, 0, session.KindBudgetSet)
+		if err != nil {
+			return err
+		}
+		if n := len(budgets); n > 0 {
+			set = budgets[n-1].Seq
+		}
 		if m, ok, err := r.NewestOf(d.id, session.TypeUser); err != nil {
 			return err
 		} else if ok {
-			since = m.Meta().Seq
+			input = m.Meta().Seq
 		}
 		asks, err := r.Asks(d.id, false)
 		for _, a := range asks {
-			perInput := len(a.Resources) == 1 && (a.Resources[0] == "turns" || a.Resources[0] == "wall")
-			if a.Action == actionBudget && len(a.Resources) == 1 && (a.Reply == session.ReplyOnce || a.Reply == session.ReplyAlways) && (!perInput || a.Seq > since) {
-				raised[a.Resources[0]]++
+			yes := a.Reply == session.ReplyOnce || a.Reply == session.ReplyAlways
+			if a.Action != actionBudget || len(a.Resources) != 1 || !yes {
+				continue
+			}
+			kind, since := a.Resources[0], set
+			if kind == "turns" || kind == "wall" {
+				since = max(set, input)
+			}
+			if a.Seq > since {
+				raised[kind]++
 			}
 		}
 		return err
