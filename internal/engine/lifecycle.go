@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -42,7 +41,7 @@ func (e *Engine) Create(ctx context.Context, r CreateRequest) (*session.Session,
 		return nil, err
 	}
 	defer release()
-	if err := firstError(scope.selectable(r.Agent, r.Model), checkRules(r.Permission), checkBudget(r.Budget)); err != nil {
+	if err := firstError(scope.selectable(r.Agent, r.Model), session.CheckRules("permission", r.Permission), r.Budget.Check("budget")); err != nil {
 		return nil, err
 	}
 	info, err := e.newSession(r, scope)
@@ -191,7 +190,7 @@ func (e *Engine) Change(ctx context.Context, id session.ID, c SessionChange) err
 		facts = append(facts, &session.Renamed{Title: title, By: "user"})
 	}
 	if c.Permission != nil {
-		if err := checkRules(*c.Permission); err != nil {
+		if err := session.CheckRules("permission", *c.Permission); err != nil {
 			return err
 		}
 		facts = append(facts, &session.PermissionSet{Rules: *c.Permission})
@@ -208,7 +207,7 @@ func (e *Engine) Change(ctx context.Context, id session.ID, c SessionChange) err
 
 // SetBudget replaces the session's budget; nil lifts it.
 func (e *Engine) SetBudget(ctx context.Context, id session.ID, b *session.Budget) error {
-	if err := checkBudget(b); err != nil {
+	if err := b.Check("budget"); err != nil {
 		return err
 	}
 	return e.fact(ctx, id, &session.BudgetSet{Budget: b})
@@ -318,27 +317,3 @@ var (
 		"pine", "ridge", "river", "stone", "willow",
 	}
 )
-
-// checkRules refuses rules that would guard nothing.
-func checkRules(rules []session.Rule) error {
-	for i, r := range rules {
-		field := fmt.Sprintf("permission[%d]", i)
-		switch {
-		case r.Action == "":
-			return session.Errorf(session.CodeInvalid, "rule %d names no action", i+1).At(field + ".action")
-		case r.Resource == "":
-			return session.Errorf(session.CodeInvalid, "rule %d names no resource; * is any", i+1).At(field + ".resource")
-		case r.Effect != session.Allow && r.Effect != session.Deny && r.Effect != session.Ask:
-			return session.Errorf(session.CodeInvalid, "the effect of rule %d must be allow, deny or ask, got %q", i+1, r.Effect).At(field + ".effect")
-		}
-	}
-	return nil
-}
-
-// checkBudget refuses limits below zero; zero is no limit.
-func checkBudget(b *session.Budget) error {
-	if b != nil && (b.USD < 0 || b.Tokens < 0 || b.Wall < 0 || b.Turns < 0) {
-		return session.Errorf(session.CodeInvalid, "a budget must not be negative").At("budget")
-	}
-	return nil
-}

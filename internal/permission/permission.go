@@ -36,7 +36,7 @@ func Evaluate(layers []Layer, approvals []session.Rule, action, resource string)
 		if !l.Ceiling {
 			continue
 		}
-		if r := last(l.Rules, action, resource); r != nil && r.Effect == session.Deny {
+		if r := last(l.Rules, action, resource); r != nil && effect(r) == session.Deny {
 			return Decision{session.Deny, r, l.Name, l.Source}
 		}
 	}
@@ -46,7 +46,7 @@ func Evaluate(layers []Layer, approvals []session.Rule, action, resource string)
 			continue
 		}
 		if r := last(l.Rules, action, resource); r != nil {
-			d = Decision{r.Effect, r, l.Name, l.Source}
+			d = Decision{effect(r), r, l.Name, l.Source}
 		}
 	}
 	for _, l := range layers {
@@ -87,7 +87,7 @@ func Hidden(layers []Layer, action string) bool {
 			if !Match(r.Action, action) {
 				continue
 			}
-			all := r.Effect == session.Deny && r.Resource == "*"
+			all := effect(&r) == session.Deny && r.Resource == "*"
 			if l.Ceiling && all {
 				return true
 			}
@@ -109,13 +109,23 @@ func last(rules []session.Rule, action, resource string) *session.Rule {
 	return nil
 }
 
+// effect is what the rule does. One that nobody knows denies: a guard that is misspelt still guards.
+func effect(r *session.Rule) session.Effect {
+	switch r.Effect {
+	case session.Allow, session.Ask:
+		return r.Effect
+	default:
+		return session.Deny
+	}
+}
+
 func rank(e session.Effect) int {
 	switch e {
 	case session.Allow:
 		return 0
 	case session.Ask:
 		return 1
-	default: // deny, and whatever nobody knows: a guard that is misspelt still guards
+	default:
 		return 2
 	}
 }

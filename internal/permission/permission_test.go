@@ -297,3 +297,18 @@ func slow(p, s string) bool {
 		return s != "" && (p[0] == '?' || p[0] == s[0]) && slow(p[1:], s[1:])
 	}
 }
+
+// An effect that nobody knows denies, wherever it stands.
+func TestUnknownEffectDenies(t *testing.T) {
+	misspelt := []session.Rule{{Action: "edit", Resource: "*", Effect: "denied"}}
+	saved := []session.Rule{{Action: "edit", Resource: "*", Effect: session.Allow}}
+	for _, l := range []permission.Layer{{Rules: misspelt}, {Rules: misspelt, Ceiling: true}} {
+		layers := []permission.Layer{{Rules: []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}}, l}
+		if d := permission.Evaluate(layers, saved, "edit", "x"); d.Effect != session.Deny {
+			t.Errorf("decided %+v", d)
+		}
+		if !permission.Hidden(layers, "edit") {
+			t.Error("a tool that is denied always is shown")
+		}
+	}
+}

@@ -8,6 +8,8 @@
 package session
 
 import (
+	"fmt"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -117,6 +119,22 @@ type Budget struct {
 	Turns  int   `json:"turns,omitzero"` // provider turns per prompt; 0 is the engine's cap
 }
 
+// Check returns a CodeInvalid error that names the limit, in field, which is below zero; nil is no budget.
+func (b *Budget) Check(field string) error {
+	if b == nil {
+		return nil
+	}
+	for _, limit := range []struct {
+		name  string
+		value int64
+	}{{"usd", int64(b.USD)}, {"tokens", b.Tokens}, {"wall", b.Wall}, {"turns", int64(b.Turns)}} {
+		if limit.value < 0 {
+			return Errorf(CodeInvalid, "the limit %s is below zero; leave it away for none", limit.name).At(field + "." + limit.name)
+		}
+	}
+	return nil
+}
+
 // Revert is the state of a staged revert (spec/v2 §26).
 type Revert struct {
 	MessageID MessageID      `json:"messageID"`
@@ -128,6 +146,22 @@ type Rule struct {
 	Action   string `json:"action"`
 	Resource string `json:"resource"`
 	Effect   Effect `json:"effect"`
+}
+
+// CheckRules returns a CodeInvalid error that names, in field, what would make a rule guard nothing.
+func CheckRules(field string, rules []Rule) error {
+	for i, r := range rules {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		switch {
+		case r.Action == "":
+			return Errorf(CodeInvalid, "rule %d names no action", i+1).At(at + ".action")
+		case r.Resource == "":
+			return Errorf(CodeInvalid, "rule %d names no resource; * is any", i+1).At(at + ".resource")
+		case r.Effect != Allow && r.Effect != Deny && r.Effect != Ask:
+			return Errorf(CodeInvalid, "the effect of rule %d must be allow, deny or ask, got %q", i+1, clip(string(r.Effect), 40)).At(at + ".effect")
+		}
+	}
+	return nil
 }
 
 // Effect is the outcome of a rule.

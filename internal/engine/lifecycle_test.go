@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// A rule or a budget that would guard nothing is refused wherever it is given, and nothing is written.
+func TestGuardsAreRefused(t *testing.T) {
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	rules, budget := []session.Rule{{Action: "edit", Resource: "*", Effect: "denied"}}, &session.Budget{Turns: -1}
+	create := func(r CreateRequest) error {
+		r.Location = session.Location{Directory: "/w"}
+		_, err := w.engine.Create(t.Context(), r)
+		return err
+	}
+	if err := create(CreateRequest{ID: "ses_a"}); err != nil {
+		t.Fatal(err)
+	}
+	written := len(allEvents(t, w.store))
+	title := "new"
+	for field, err := range map[string]error{
+		"permission[0].effect": create(CreateRequest{ID: "ses_b", Permission: rules}),
+		"budget.turns":         create(CreateRequest{ID: "ses_c", Budget: budget}),
+	} {
+		if e, ok := errors.AsType[*session.Error](err); !ok || e.Field != field {
+			t.Errorf("create: %v", err)
+		}
+	}
+	if err := w.engine.Change(t.Context(), "ses_a", SessionChange{Title: &title, Permission: &rules}); err == nil {
+		t.Error("the rules were changed")
+	}
+	if err := w.engine.SetBudget(t.Context(), "ses_a", budget); err == nil {
+		t.Error("the budget was set")
+	}
+	if n := len(allEvents(t, w.store)); n != written {
+		t.Errorf("%d events were written", n-written)
+	}
+}
