@@ -54,6 +54,9 @@ func (e *Engine) Prompt(ctx context.Context, r PromptRequest) (*session.Input, e
 			again = resume
 		}
 		e.coordinator.wake(r.SessionID, again)
+		if r.Delivery == session.Steer {
+			e.pauses.cut(r.SessionID)
+		}
 	}
 	return in, fault.Point(ctx, fault.AdmitPreAck)
 }

@@ -35,25 +35,26 @@ type Config struct {
 
 // Limits bounds the engine. Zero fields take the defaults of DefaultLimits.
 type Limits struct {
-	Pending      int           // admitted prompts per session
-	SteerBatch   int           // steers promoted at one boundary
-	Sessions     int           // drains that work at the same time
-	CallTools    int           // tools of one turn at the same time
-	Tools        int           // tools of the process at the same time
-	Turns        int           // provider turns per promoted input before the engine asks
-	Attempts     int           // attempts per provider turn
-	EmptyRepeats int           // attempts more after an empty answer
-	RetryTime    time.Duration // from the first failure of a turn to giving up
-	Recoveries   int           // times that work of one input is resumed after a crash
-	PromptBytes  int           // size of one prompt, attachments included
-	Checkpoint   time.Duration // how much streamed text may be lost, in time
-	CheckBytes   int           // and in bytes
+	Pending       int           // admitted prompts per session
+	SteerBatch    int           // steers promoted at one boundary
+	Sessions      int           // drains that work at the same time
+	CallTools     int           // tools of one turn at the same time
+	Tools         int           // tools of the process at the same time
+	Turns         int           // provider turns per promoted input before the engine asks
+	Attempts      int           // attempts per provider turn
+	EmptyRepeats  int           // attempts more after an empty answer
+	SpokenRepeats int           // attempts more after an answer that broke off when something of it was shown, and is said again
+	RetryTime     time.Duration // from the first failure of a turn to giving up
+	Recoveries    int           // times that work of one input is resumed after a crash
+	PromptBytes   int           // size of one prompt, attachments included
+	Checkpoint    time.Duration // how much streamed text may be lost, in time
+	CheckBytes    int           // and in bytes
 }
 
 // DefaultLimits are those of spec/v2 §28.11, §28.16 and spec/guarantees G7, G20, G21, G23.
 func DefaultLimits() Limits {
 	return Limits{
-		Pending: 64, SteerBatch: 16, Sessions: 32, CallTools: 16, Tools: 64, Turns: 200, Attempts: 8, EmptyRepeats: 2,
+		Pending: 64, SteerBatch: 16, Sessions: 32, CallTools: 16, Tools: 64, Turns: 200, Attempts: 8, EmptyRepeats: 2, SpokenRepeats: 1,
 		RetryTime: 10 * time.Minute, Recoveries: 2, PromptBytes: 16 << 20, Checkpoint: 900 * time.Millisecond, CheckBytes: 16 << 10,
 	}
 }
@@ -74,6 +75,7 @@ type Engine struct {
 	tools       *semaphore.Weighted // tool calls
 	asks        askDesk
 	statuses    statusBoard
+	pauses      pauses
 	histories   historyCache
 
 	closing struct {
@@ -115,6 +117,7 @@ func (l Limits) withDefaults() Limits {
 	pick(&l.Turns, d.Turns)
 	pick(&l.Attempts, d.Attempts)
 	pick(&l.EmptyRepeats, d.EmptyRepeats)
+	pick(&l.SpokenRepeats, d.SpokenRepeats)
 	pick(&l.Recoveries, d.Recoveries)
 	pick(&l.PromptBytes, d.PromptBytes)
 	pick(&l.CheckBytes, d.CheckBytes)

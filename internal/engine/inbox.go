@@ -41,6 +41,9 @@ func (e *Engine) ChangeInput(ctx context.Context, id session.ID, m session.Messa
 	}
 	if c.Delivery != "" {
 		e.coordinator.wake(id, unforced)
+		if c.Delivery == session.Steer {
+			e.pauses.cut(id)
+		}
 	}
 	return nil
 }

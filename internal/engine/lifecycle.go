@@ -139,7 +139,7 @@ func (e *Engine) SwitchModel(ctx context.Context, id session.ID, m session.Model
 	})
 }
 
-// choose commits a choice that is checked against the session's location.
+// choose commits a choice that is checked against the session's location. Work that pauses goes on with it at once.
 func (e *Engine) choose(ctx context.Context, id session.ID, f func(*session.Session, *Scope) (session.EventData, error)) error {
 	if err := e.accepting(); err != nil {
 		return err
@@ -157,8 +157,11 @@ func (e *Engine) choose(ctx context.Context, id session.ID, f func(*session.Sess
 	if err != nil || d == nil {
 		return err
 	}
-	_, err = e.log.Append(context.WithoutCancel(ctx), id, store.Durable, existing(id, d))
-	return err
+	if err := e.fact(ctx, id, d); err != nil {
+		return err
+	}
+	e.pauses.cut(id)
+	return nil
 }
 
 // existing decides for facts of a session that must exist.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -25,9 +26,6 @@ const (
 	maxWait   = 30 * time.Second
 )
 
-// maxSpoken is how often a turn is tried again after it had said something (spec/v2 §28.11).
-const maxSpoken = 1
-
 // next enters a failure and says how long to wait before the next attempt, or that there is none.
 func (l *ledger) next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait time.Duration, again bool) {
 	l.failures++
@@ -40,7 +38,7 @@ func (l *ledger) next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait
 	if e.Class == llm.Empty || e.Class == llm.Malformed {
 		l.empty++
 	}
-	if !e.Retryable() || l.failures >= lim.Attempts || l.empty > lim.EmptyRepeats || l.spoken > maxSpoken {
+	if !e.Retryable() || l.failures >= lim.Attempts || l.empty > lim.EmptyRepeats || l.spoken > lim.SpokenRepeats {
 		return 0, false
 	}
 	wait = e.RetryAfter
@@ -54,8 +52,39 @@ func (l *ledger) next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait
 	return wait, true
 }
 
-// pause records the failed attempt, shows when the next one is made, and waits for it.
+// pauses are the waits between attempts that can be cut short: who steers or chooses another model wants to go on now.
+type pauses struct {
+	mu sync.Mutex // guards m
+	m  map[session.ID]chan struct{}
+}
+
+// begin returns a channel that is closed when the pause of the session is cut short, and what ends the pause.
+func (p *pauses) begin(id session.ID) (short <-chan struct{}, end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.m == nil {
+		p.m = map[session.ID]chan struct{}{}
+	}
+	c := make(chan struct{})
+	p.m[id] = c
+	return c, func() { p.cut(id) }
+}
+
+// cut ends the session's pause, if it makes one.
+func (p *pauses) cut(id session.ID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.m[id]; c != nil {
+		close(c)
+		delete(p.m, id)
+	}
+}
+
+// pause records the failed attempt, shows when the next one is made, and waits for it. A steer or another choice of
+// model or agent ends the wait at once (spec/v2 §28.11).
 func (d *drain) pause(ctx context.Context, e *llm.Error, wait time.Duration) error {
+	short, end := d.pauses.begin(d.id)
+	defer end()
 	next := d.now().Add(wait).UnixMilli()
 	fact := &session.Retried{Attempt: d.tries.failures, Next: next, Error: session.RetryError{
 		Message: e.Error(), StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
@@ -70,6 +99,8 @@ func (d *drain) pause(ctx context.Context, e *llm.Error, wait time.Duration) err
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-short:
+		return nil
 	case <-timer.C:
 		return nil
 	}

@@ -167,6 +167,8 @@ func (p *player) limit(kv string) {
 		l.Turns = p.number(v)
 	case "attempts":
 		l.Attempts = p.number(v)
+	case "spoken":
+		l.SpokenRepeats = p.number(v)
 	case "pending":
 		l.Pending = p.number(v)
 	case "steers":
