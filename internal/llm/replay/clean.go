@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 const blank = "[redacted]"
@@ -76,8 +77,14 @@ var secretField = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(\\?")([^"\\]{1,64})(\\?"\s*:\s*\\?")((?:[^"\\]|\\[^"])*)`)
 })
 
-// body blanks secret fields and the credentials of the exchange. What is not text is left as it is, save for the
-// credentials.
+// keyShaped finds words that look like a key, whoever it belongs to: providers name a refused key in their errors,
+// and people paste them. The prefixes are those of OpenAI and its likes, Groq, xAI, GitHub and Google.
+var keyShaped = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|[^A-Za-z0-9_.*-])(?:sk-|gsk_|xai-|gh[pousr]_|AIza)[A-Za-z0-9_.*-]{16,}`)
+})
+
+// body blanks secret fields, what looks like a key and the credentials of the exchange. What is not text is left as
+// it is, save for the credentials.
 func (c cleaner) body(b []byte) []byte {
 	out := secretField().ReplaceAllFunc(b, func(member []byte) []byte {
 		m := secretField().FindSubmatch(member)
@@ -86,6 +93,9 @@ func (c cleaner) body(b []byte) []byte {
 		}
 		return slices.Concat(m[1], m[2], m[3], []byte(blank))
 	})
+	if utf8.Valid(out) {
+		out = keyShaped().ReplaceAll(out, []byte("${1}"+blank))
+	}
 	return c.text(out)
 }
 
