@@ -108,12 +108,16 @@ func (t *turn) finish(ev llm.Finish) error {
 	if t.answer != nil {
 		return violation("it ended twice")
 	}
-	u := ev.Usage
-	t.answer = &session.Answer{Finish: string(ev.Reason), Tokens: tokens(u), Usage: u.Raw}
+	t.answered(string(ev.Reason), ev.Usage)
+	return nil
+}
+
+// answered keeps how the answer ended and what it cost.
+func (t *turn) answered(finish string, u llm.Usage) {
+	t.answer = &session.Answer{Finish: finish, Tokens: tokens(u), Usage: u.Raw}
 	if t.set.model.Cost != nil {
 		t.answer.Cost = t.set.model.Cost(u)
 	}
-	return nil
 }
 
 // tokens splits inclusive counts into exclusive ones (spec/v1 §31).

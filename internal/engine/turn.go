@@ -152,6 +152,9 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 	if !providers { // not the provider's: asking it again would not help
 		return false, firstError(d.failUnstartedTurn(clean, t, told(err)), err)
 	}
+	if failure.Usage != nil && t.answer == nil {
+		t.answered("error", *failure.Usage)
+	}
 	wait, again := d.tries.next(failure, t.message != "", d.limits, d.now())
 	if !again {
 		return false, firstError(d.failUnstartedTurn(clean, t, told(failure)), failure)

@@ -141,6 +141,49 @@ func TestEmptyAnswersAreCharged(t *testing.T) {
 	})
 }
 
+// failing is a model that fails with what its answer used.
+type failing struct{ failures []*llm.Error }
+
+func (m *failing) Stream(context.Context, *llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		if len(m.failures) == 0 {
+			_ = yield(llm.TextStart{ID: "t"}, nil) && yield(llm.TextEnd{ID: "t"}, nil) && yield(llm.Finish{Reason: llm.FinishStop}, nil)
+			return
+		}
+		err := m.failures[0]
+		m.failures = m.failures[1:]
+		yield(nil, err)
+	}
+}
+
+// What a failed answer used is charged: to the turn, the session and the ledger, so that budgets see it.
+func TestFailuresAreCharged(t *testing.T) {
+	used := &llm.Usage{Input: 100, Output: 10}
+	for _, c := range []struct {
+		class llm.Class
+		turns int64 // that are charged
+	}{{llm.Empty, 2}, {llm.ContentFilter, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, script.Script{})
+			w.models["test/one"].Client = &failing{[]*llm.Error{{Class: c.class, Usage: used}, {Class: c.class, Usage: used}}}
+			if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			s, err := w.engine.session(t.Context(), "ses_a")
+			if err != nil || s.Tokens.Sum() != c.turns*110 || s.Cost != session.USD(c.turns*110)*session.Dollar/1_000_000 {
+				t.Errorf("%s: %+v %s, %v", c.class, s.Tokens, s.Cost, err)
+			}
+			w.close(t)
+			prove(t, w)
+		})
+	}
+}
+
 func TestModelPanics(t *testing.T) {
 	kinds, reasons := converse(t, &spoken{panic: true, turns: [][]llm.Event{{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "a"}}}}, nil)
 	if kinds != "step.started text.started text.ended step.failed" || !strings.Contains(reasons, "broke down") {

@@ -15,7 +15,7 @@ import (
 
 // Decode yields the events of a 2xx response body, following llm.Model's contract for streams. The requestID is what
 // Opened says, which comes with the first chunk. Errors of r that are *llm.Errors are yielded as they are, others as
-// class Transport.
+// class Transport; what the provider reported as used until then goes with them.
 //
 // Whatever the content type says, the body decides: a web page is Malformed, no body at all is Empty, one JSON object
 // is a whole answer or an error.
@@ -27,7 +27,7 @@ func (d Dialect) Decode(requestID string, r io.Reader) iter.Seq2[llm.Event, erro
 			err = t.end()
 		}
 		if err != nil && !t.stopped {
-			yield(nil, err)
+			yield(nil, t.charged(err))
 		}
 	}
 }

@@ -355,6 +355,25 @@ func TestDecodeUsage(t *testing.T) {
 	}
 }
 
+// What a failed answer used is known if the provider said so.
+func TestDecodeUsageOfFailures(t *testing.T) {
+	usage := `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":10}}`
+	for name, body := range map[string]string{
+		"empty":    stream(ends("stop"), usage, done),
+		"filtered": stream(ends("content_filter"), usage, done),
+		"error":    stream(says(`{"content":"hi"}`), ends("error"), usage, done),
+		"in band":  stream(says(`{"content":"hi"}`), usage, `{"error":{"code":529,"message":"overloaded"}}`),
+	} {
+		var failure *llm.Error
+		for _, err := range (openaichat.Dialect{}).Decode("", strings.NewReader(body)) {
+			failure, _ = errors.AsType[*llm.Error](err)
+		}
+		if failure == nil || failure.Usage == nil || failure.Usage.Input != 100 || failure.Usage.Output != 10 {
+			t.Errorf("%s: %+v", name, failure)
+		}
+	}
+}
+
 func TestDecodeBounds(t *testing.T) {
 	var many []string
 	for i := range 300 {
