@@ -14,8 +14,8 @@ import (
 // session's drain.
 type history struct {
 	messages []session.Message
-	from     int64 // seq of the compaction that it begins with, -1 for the whole session
-	stable   int   // messages[:stable] can no longer change
+	shown    store.Shown // as it was when the newest compaction was first seen
+	stable   int         // messages[:stable] can no longer change
 	size     atomic.Int64
 }
 
@@ -54,7 +54,7 @@ func (c *historyCache) get(id session.ID) *history {
 		delete(c.m, c.order[0])
 		c.order = c.order[1:]
 	}
-	h := &history{from: -1}
+	h := &history{shown: store.Shown{Compaction: -1, Baseline: -1}}
 	c.m[id] = h
 	c.order = append(c.order, id)
 	return h
@@ -80,18 +80,30 @@ func (d *drain) history(ctx context.Context) (*history, error) {
 		if ok {
 			from = m.Meta().Seq
 		}
-		if from != h.from {
-			h.messages, h.from, h.stable = nil, from, 0
+		if from != h.shown.Compaction {
+			epoch, ok, err := r.Epoch(d.id)
+			if err != nil {
+				return err
+			}
+			h.messages, h.stable, h.shown = nil, 0, store.Shown{Compaction: from, Baseline: -1}
+			if ok {
+				h.shown.Baseline = epoch.BaselineSeq
+			}
 		}
-		after := from - 1
+		after := h.shown.After()
 		if h.stable > 0 {
 			after = h.messages[h.stable-1].Meta().Seq
 		}
-		fresh, err := r.Messages(d.id, store.MessageQuery{After: max(after, -1)})
+		fresh, err := r.Messages(d.id, store.MessageQuery{After: after})
 		if err != nil {
 			return err
 		}
-		h.messages = append(h.messages[:h.stable:h.stable], fresh...)
+		h.messages = h.messages[:h.stable:h.stable]
+		for _, m := range fresh {
+			if h.shown.Has(m.Meta().Type, m.Meta().Seq) {
+				h.messages = append(h.messages, m)
+			}
+		}
 		return nil
 	})
 	if err != nil {
@@ -131,15 +143,15 @@ func (h *history) open() []*session.Assistant {
 	return turns
 }
 
-// visible returns the messages that a model is shown beside a baseline that covers everything up to baselineSeq: no
-// system message that the baseline contains (spec/v2 §12). The result shares nothing that changes.
+// visible returns the messages that a model is shown beside a baseline that covers everything up to baselineSeq. The
+// result shares nothing that changes.
 func (h *history) visible(baselineSeq int64) []session.Message {
+	shown := store.Shown{Compaction: h.shown.Compaction, Baseline: baselineSeq}
 	ms := make([]session.Message, 0, len(h.messages))
 	for _, m := range h.messages {
-		if sys, ok := m.(*session.System); ok && sys.Seq <= baselineSeq {
-			continue
+		if shown.Has(m.Meta().Type, m.Meta().Seq) {
+			ms = append(ms, m)
 		}
-		ms = append(ms, m)
 	}
 	return ms
 }

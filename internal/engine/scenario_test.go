@@ -335,6 +335,8 @@ func (p *player) command(f []string) {
 		p.w.mu.Unlock()
 	case "source": // KEY VALUE | KEY gone | KEY unreadable | KEY readable
 		p.source(args)
+	case "compact":
+		p.report(e.fact(ctx, id, &session.CompactionEnded{MessageID: e.messageID(), Reason: "manual", Text: args[0]}))
 	case "snapshot": // damage what the epoch is compared with
 		p.damaged = true
 		err := p.w.store.Update(ctx, store.Durable, func(tx store.Tx) error {

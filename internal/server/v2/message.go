@@ -162,27 +162,20 @@ func visible(rd store.Reader, id session.ID) ([]store.RawMessage, error) {
 	if _, err := mustSession(rd, id); err != nil {
 		return nil, err
 	}
-	from, baseline := int64(-1), int64(-1)
+	shown := store.Shown{Compaction: -1, Baseline: -1}
 	if c, ok, err := rd.NewestOf(id, session.TypeCompaction); err != nil {
 		return nil, err
 	} else if ok {
-		from = c.Meta().Seq
+		shown.Compaction = c.Meta().Seq
 	}
 	if e, ok, err := rd.Epoch(id); err != nil {
 		return nil, err
 	} else if ok {
-		baseline = e.BaselineSeq
+		shown.Baseline = e.BaselineSeq
 	}
-	after := from - 1
-	if baseline >= 0 { // system messages behind the baseline are shown even from before the compaction
-		after = min(after, baseline)
-	}
-	ms, err := rd.RawMessages(id, store.MessageQuery{After: max(after, -1)})
+	ms, err := rd.RawMessages(id, store.MessageQuery{After: shown.After()})
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(ms, func(m store.RawMessage) bool {
-		system := m.Type == session.TypeSystem
-		return (m.Seq < from && !(system && baseline >= 0)) || (system && m.Seq <= baseline)
-	}), nil
+	return slices.DeleteFunc(ms, func(m store.RawMessage) bool { return !shown.Has(m.Type, m.Seq) }), nil
 }
