@@ -51,7 +51,7 @@ func (e *Engine) Prompt(ctx context.Context, r PromptRequest) (*session.Input, e
 		// One that was promoted before may have been cut off with its process: sending it again goes on with it.
 		again := unforced
 		if in.PromotedSeq != nil {
-			again = resume
+			again = restarted
 		}
 		e.coordinator.wake(r.SessionID, again)
 		if r.Delivery == session.Steer {

@@ -261,7 +261,7 @@ func (e *Engine) takeUp(ctx context.Context, id session.ID, ask session.AskID) {
 	if arrived == nil {
 		return
 	}
-	e.coordinator.wake(id, resume)
+	e.coordinator.wake(id, restarted)
 	timer := time.NewTimer(takeUpTime)
 	defer timer.Stop()
 	select {

@@ -30,9 +30,9 @@ type coordinator struct {
 type force int
 
 const (
-	unforced force = iota // nothing
-	resume                // what a restart calls for: finish what was begun
-	forced                // one turn on the history as it is
+	unforced  force = iota // nothing
+	restarted              // what a restart calls for: finish what was begun
+	forced                 // one turn on the history as it is
 )
 
 // entry is one active session. Its fields are guarded by coordinator.mu; err is written before done is closed.

@@ -296,11 +296,11 @@ func TestCoordinator(t *testing.T) {
 		{"a recovery that finds a drain at work follows it", func(t *testing.T, d *desk) {
 			d.wake(a, unforced)
 			x := d.next(t)
-			d.wake(a, resume)
+			d.wake(a, restarted)
 			d.wake(a, unforced)
 			x.end <- nil
 			y := d.next(t)
-			if y.force != resume {
+			if y.force != restarted {
 				t.Errorf("the follow-up is %v, want a resuming one", y.force)
 			}
 			y.end <- nil

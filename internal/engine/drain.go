@@ -42,14 +42,14 @@ func (d *drain) run(ctx context.Context, f force) error {
 		return err
 	}
 	d.statuses.set(d.Engine, d.id, Status{Type: StatusBusy})
-	more, err := d.recover(ctx, f == resume)
+	more, err := d.recover(ctx, f == restarted)
 	if err != nil {
 		return d.leave(ctx, err)
 	}
-	if next == session.Queue && more && f == resume {
+	if next == session.Queue && more && f == restarted {
 		next = "" // what was begun comes before what is queued
 	}
-	for f == forced || (more && f == resume) || next != "" {
+	for f == forced || (more && f == restarted) || next != "" {
 		if err := d.work(ctx, next); err != nil {
 			return d.leave(ctx, err)
 		}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -306,6 +306,7 @@ func (t *turn) delta(ctx context.Context, kind session.FragmentItem, id, delta s
 	if err != nil {
 		return err
 	}
+	delta = strings.ToValidUTF8(delta, "\uFFFD") // what cannot be stored is not shown either
 	it.text = append(it.text, delta...)
 	t.dirty += len(delta)
 	switch {
@@ -337,9 +338,6 @@ func (t *turn) end(kind session.FragmentItem, id string, meta llm.Metadata) erro
 
 func (t *turn) endOf(it *openItem, meta llm.Metadata, partial bool) session.EventData {
 	text := string(it.text)
-	if !utf8.ValidString(text) {
-		text = string([]rune(text))
-	}
 	switch it.kind {
 	case session.FragmentText:
 		return &session.TextEnded{AssistantMessageID: t.message, TextID: it.id, PartID: it.part, Text: text, Partial: partial, ProviderMetadata: metadata(meta)}

@@ -52,7 +52,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 		return fmt.Errorf("find unfinished sessions: %w", err)
 	}
 	for _, id := range ids {
-		e.coordinator.wake(id, resume)
+		e.coordinator.wake(id, restarted)
 	}
 	return nil
 }
