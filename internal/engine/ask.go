@@ -237,55 +237,6 @@ func (e *Engine) Reply(ctx context.Context, id session.ID, ask session.AskID, re
 	return nil
 }
 
-// takeUpTime is how long a reply waits for its session to be taken up after a restart.
-const takeUpTime = 5 * time.Second
-
-// takeUp sees to it that a call of an earlier process that waits for this ask waits here before the reply is stored:
-// once it is, nobody can tell any more whether the call has run.
-func (e *Engine) takeUp(ctx context.Context, id session.ID, ask session.AskID) {
-	left := false
-	_ = e.store.View(ctx, func(r store.Reader) error {
-		row, ok, err := r.Ask(ask)
-		if err != nil || !ok || row.SessionID != id || row.Reply != "" || caller(row.PendingAsk) == "" {
-			return err
-		}
-		m, _, err := r.Message(id, row.Source.MessageID)
-		a, isTurn := m.(*session.Assistant)
-		left = isTurn && a.Open()
-		return err
-	})
-	if !left {
-		return
-	}
-	arrived := e.asks.expect(ask)
-	if arrived == nil {
-		return
-	}
-	e.coordinator.wake(id, restarted)
-	timer := time.NewTimer(takeUpTime)
-	defer timer.Stop()
-	select {
-	case <-arrived:
-		return
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	e.asks.mu.Lock()
-	defer e.asks.mu.Unlock()
-	delete(e.asks.expected, ask)
-}
-
-// rouse wakes who waits for an ask that is answered although its reply failed: the commit may have happened all the same.
-func (e *Engine) rouse(ctx context.Context, id session.AskID) {
-	_ = e.store.View(ctx, func(r store.Reader) error {
-		row, ok, err := r.Ask(id)
-		if ok && row.Reply != "" {
-			e.asks.wake(*row)
-		}
-		return err
-	})
-}
-
 // reply commits the answer and what it saves.
 func (e *Engine) reply(ctx context.Context, id session.ID, d session.PermissionReplied) (row *store.AskRow, project session.ProjectID, err error) {
 	_, err = e.log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
@@ -377,9 +328,9 @@ func (e *Engine) Revoke(ctx context.Context, approval string) error {
 	return err
 }
 
-// Question asks on behalf of a caller outside any tool call (spec/v2 PM-11). It returns at once: the effect, and the
+// Enquire asks on behalf of a caller outside any tool call (spec/v2 PM-11). It returns at once: the effect, and the
 // id of the pending ask if it must be answered.
-func (e *Engine) Question(ctx context.Context, id session.ID, ask session.PendingAsk) (session.Effect, session.AskID, error) {
+func (e *Engine) Enquire(ctx context.Context, id session.ID, ask session.PendingAsk) (session.Effect, session.AskID, error) {
 	s, err := e.session(ctx, id)
 	if err != nil {
 		return "", "", err

@@ -38,7 +38,7 @@ func TestForeignAskRunsNothing(t *testing.T) {
 			}
 		}
 		ask := session.PendingAsk{Action: "edit", Resources: []string{"x"}, Source: &source}
-		if effect, _, err := w.engine.Question(t.Context(), "ses_a", ask); err != nil || effect != session.Ask {
+		if effect, _, err := w.engine.Enquire(t.Context(), "ses_a", ask); err != nil || effect != session.Ask {
 			t.Fatal(effect, err)
 		}
 		w.kill(false)

@@ -8,10 +8,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -78,10 +79,7 @@ type Engine struct {
 	pauses      pauses
 	histories   historyCache
 
-	closing struct {
-		sync.Mutex
-		closed bool
-	}
+	closed atomic.Bool // no new work is accepted
 }
 
 // New returns an engine. Nothing runs until something wakes it: call Recover once the surfaces stand.
@@ -104,29 +102,20 @@ func New(c Config) *Engine {
 
 func (l Limits) withDefaults() Limits {
 	d := DefaultLimits()
-	pick := func(v *int, def int) {
-		if *v == 0 {
-			*v = def
-		}
-	}
-	pick(&l.Pending, d.Pending)
-	pick(&l.SteerBatch, d.SteerBatch)
-	pick(&l.Sessions, d.Sessions)
-	pick(&l.CallTools, d.CallTools)
-	pick(&l.Tools, d.Tools)
-	pick(&l.Turns, d.Turns)
-	pick(&l.Attempts, d.Attempts)
-	pick(&l.EmptyRepeats, d.EmptyRepeats)
-	pick(&l.SpokenRepeats, d.SpokenRepeats)
-	pick(&l.Recoveries, d.Recoveries)
-	pick(&l.PromptBytes, d.PromptBytes)
-	pick(&l.CheckBytes, d.CheckBytes)
-	if l.RetryTime == 0 {
-		l.RetryTime = d.RetryTime
-	}
-	if l.Checkpoint == 0 {
-		l.Checkpoint = d.Checkpoint
-	}
+	l.Pending = cmp.Or(l.Pending, d.Pending)
+	l.SteerBatch = cmp.Or(l.SteerBatch, d.SteerBatch)
+	l.Sessions = cmp.Or(l.Sessions, d.Sessions)
+	l.CallTools = cmp.Or(l.CallTools, d.CallTools)
+	l.Tools = cmp.Or(l.Tools, d.Tools)
+	l.Turns = cmp.Or(l.Turns, d.Turns)
+	l.Attempts = cmp.Or(l.Attempts, d.Attempts)
+	l.EmptyRepeats = cmp.Or(l.EmptyRepeats, d.EmptyRepeats)
+	l.SpokenRepeats = cmp.Or(l.SpokenRepeats, d.SpokenRepeats)
+	l.RetryTime = cmp.Or(l.RetryTime, d.RetryTime)
+	l.Recoveries = cmp.Or(l.Recoveries, d.Recoveries)
+	l.PromptBytes = cmp.Or(l.PromptBytes, d.PromptBytes)
+	l.Checkpoint = cmp.Or(l.Checkpoint, d.Checkpoint)
+	l.CheckBytes = cmp.Or(l.CheckBytes, d.CheckBytes)
 	return l
 }
 
@@ -149,16 +138,12 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // StopAccepting refuses new work from now on: prompts, sessions and choices. What was accepted goes on.
 func (e *Engine) StopAccepting() {
-	e.closing.Lock()
-	defer e.closing.Unlock()
-	e.closing.closed = true
+	e.closed.Store(true)
 }
 
 // accepting fails once that was said, so that nothing is acknowledged that nobody would work on.
 func (e *Engine) accepting() error {
-	e.closing.Lock()
-	defer e.closing.Unlock()
-	if e.closing.closed {
+	if e.closed.Load() {
 		return session.Errorf(session.CodeUnavailable, "cairn is shutting down; try again in a moment")
 	}
 	return nil

@@ -213,14 +213,14 @@ func (t *turn) load(ctx context.Context) (a *session.Assistant, err error) {
 }
 
 // unsettled is the failure of a call that had no outcome when its turn ended.
-func unsettled(m session.MessageID, tool *session.Tool, why *session.Failure) *session.ToolFailed {
+func unsettled(m session.MessageID, c *session.Tool, why *session.Failure) *session.ToolFailed {
 	f := session.Fail(why.Reason, "The tool was not run: "+why.Message)
-	if tool.State.Status == session.ToolRunning {
+	if c.State.Status == session.ToolRunning {
 		f = session.Fail(why.Reason, "Tool execution interrupted: its outcome is unknown. Check what it did before you run it again.")
 	}
-	d := &session.ToolFailed{AssistantMessageID: m, CallID: tool.ID, PartID: tool.PartID, Error: *f}
-	if tool.Provider != nil {
-		d.Provider.Executed = tool.Provider.Executed
+	d := &session.ToolFailed{AssistantMessageID: m, CallID: c.ID, PartID: c.PartID, Error: *f}
+	if c.Provider != nil {
+		d.Provider.Executed = c.Provider.Executed
 	}
 	return d
 }

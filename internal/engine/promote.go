@@ -40,17 +40,14 @@ func (d *drain) promote(ctx context.Context, mode session.Delivery, first *sessi
 	return promoted, fault.Point(ctx, fault.PromotePostCommit)
 }
 
-func (d *drain) chosen(tx store.Tx, mode session.Delivery) ([]*session.Input, error) {
-	var ins []*session.Input
-	if mode == session.Queue {
-		queued, err := tx.Pending(d.id, session.Queue, 1)
-		if err != nil {
-			return nil, err
-		}
-		ins = queued
-	}
+func (d *drain) chosen(tx store.Tx, mode session.Delivery) (ins []*session.Input, err error) {
 	if mode == "" {
 		return nil, nil
+	}
+	if mode == session.Queue {
+		if ins, err = tx.Pending(d.id, session.Queue, 1); err != nil {
+			return nil, err
+		}
 	}
 	steers, err := tx.Pending(d.id, session.Steer, d.limits.SteerBatch)
 	return append(ins, steers...), err

@@ -179,9 +179,9 @@ func (d *drain) repair(ctx context.Context, h *history, a *session.Assistant) er
 	if err := t.abandon(clean, a, waiting); err != nil {
 		return err
 	}
-	for _, tool := range a.Tools() {
-		if waiting[tool.PartID] {
-			t.calls = append(t.calls, &call{part: tool.PartID, id: tool.ID, name: tool.Name, input: tool.State.Input})
+	for _, c := range a.Tools() {
+		if waiting[c.PartID] {
+			t.calls = append(t.calls, &call{part: c.PartID, id: c.ID, name: c.Name, input: c.State.Input})
 		}
 	}
 	_, err = t.conclude(ctx)

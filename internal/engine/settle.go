@@ -188,11 +188,11 @@ func (t *turn) progress(c *call) func(tool.Output) {
 	return func(o tool.Output) {
 		mu.Lock()
 		defer mu.Unlock()
-		if now := t.now(); now.Sub(last) < progressEvery {
+		now := t.now()
+		if now.Sub(last) < progressEvery {
 			return
-		} else {
-			last = now
 		}
+		last = now
 		structured := o.Structured
 		if len(structured) == 0 {
 			structured = jsontext.Value(`{}`)

@@ -39,31 +39,3 @@ func applyEpoch(tx store.Tx, e session.Event) error {
 	}
 	return tx.PutEpoch(e.SessionID, next)
 }
-
-// applyAsk keeps asks and their one reply.
-func applyAsk(tx store.Tx, e session.Event) error {
-	switch d := e.Data.(type) {
-	case *session.PermissionAsked:
-		row := &store.AskRow{PendingAsk: d.Ask, Seq: e.Seq}
-		row.SessionID, row.Time = e.SessionID, d.Timestamp
-		if _, ok, err := tx.Ask(row.ID); err != nil || ok {
-			return firstErr(err, session.Conflict("permission", string(row.ID), "exists already"))
-		}
-		return tx.PutAsk(row)
-	case *session.PermissionReplied:
-		row, ok, err := tx.Ask(d.AskID)
-		if err != nil {
-			return err
-		}
-		if !ok || row.SessionID != e.SessionID {
-			return session.NotFound("permission", string(d.AskID))
-		}
-		if row.Reply != "" {
-			return session.Conflict("permission", string(d.AskID), "is already answered")
-		}
-		row.Reply, row.Message, row.By = d.Reply, d.Message, d.By
-		return tx.PutAsk(row)
-	default:
-		return nil
-	}
-}

@@ -47,7 +47,7 @@ func fold(tx store.Tx, e session.Event, id session.MessageID) error {
 	return mark(tx, e, a)
 }
 
-// spend writes the ledger line of a turn that used anything.
+// spend writes the ledger line of a turn that says what it used, nothing too.
 func spend(tx store.Tx, e session.Event, a *session.Assistant) error {
 	line := store.Spend{SessionID: e.SessionID, Seq: e.Seq, Time: e.Data.Stamp().Timestamp, Model: a.Model}
 	switch d := e.Data.(type) {

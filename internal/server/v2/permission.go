@@ -104,7 +104,7 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	effect, id, err := a.engine.Question(r.Context(), sessionOf(r), session.PendingAsk{
+	effect, id, err := a.engine.Enquire(r.Context(), sessionOf(r), session.PendingAsk{
 		ID: b.ID, Action: b.Action, Resources: b.Resources, Save: b.Save, Metadata: b.Metadata, Source: b.Source, Agent: b.Agent,
 	})
 	if err != nil {
