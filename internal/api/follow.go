@@ -21,7 +21,7 @@ import (
 // FailureEvent is the SSE event name of a frame that says why the server ends a stream.
 const FailureEvent = "effect/httpapi/stream/failure"
 
-// silence is how long a stream may be quiet before it counts as broken: four heartbeats of the server.
+// silence is how long a stream may be quiet before it counts as broken: six heartbeats of the server.
 const silence = 60 * time.Second
 
 // ErrEnded says that the server ended a stream, when it shuts down say. Resume behind the last event that was seen.

@@ -60,8 +60,9 @@ func (l *Log) Tail(ctx context.Context, id session.ID, after int64) iter.Seq2[se
 }
 
 // Follow is Tail with live text: between the event that starts an item and the one that ends it come the item's
-// fragments, and in between the session's notices. A reader that begins in the middle of an item gets what the item holds so far as its first fragment. The
-// fragments of an item, joined, are the text of its ending event for every item that the reader saw start live.
+// fragments, and in between the session's notices. A reader that begins in the middle of an item gets what the item
+// holds so far as its first fragment. The fragments of an item, joined, are the text of its ending event for every item
+// that the reader saw start live.
 func (l *Log) Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		w := newWaiter()
