@@ -101,8 +101,11 @@ func TestProviderProtocol(t *testing.T) {
 		{"nothing but a finish", []llm.Event{llm.Opened{}, finish}, "step.started step.failed " + again, "answered with nothing"},
 		{"no finish", text, "step.started text.started text.ended step.failed " + again, "ended in the middle"},
 		{"open text at the finish", append(text, finish), ok, ""},
-		{"bytes that are no text", []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: strings.Repeat("x", 17<<10) + "\xff"}, finish},
-			"step.started text.started item.checkpointed text.ended step.ended", ""},
+		{
+			"bytes that are no text",
+			[]llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: strings.Repeat("x", 17<<10) + "\xff"}, finish},
+			"step.started text.started item.checkpointed text.ended step.ended", "",
+		},
 		{"two finishes", append(text, finish, finish), "step.started text.started text.ended step.failed " + again, "ended twice"},
 		{"a delta of nothing", []llm.Event{llm.TextDelta{ID: "t", Delta: "a"}}, again, ""},
 		{"a start twice", append(text, llm.TextStart{ID: "t"}), "step.started text.started text.ended step.failed " + again, "starts twice"},
