@@ -61,6 +61,7 @@ type Project struct {
 // Health is the answer of a server that works. Version, PID and Directory are told to trusted callers only.
 type Health struct {
 	Healthy   bool   `json:"healthy"`
+	Problem   string `json:"problem,omitzero"` // why nothing can be written; what is there can be read all the same
 	Version   string `json:"version,omitzero"`
 	PID       int    `json:"pid,omitzero"`
 	Directory string `json:"directory,omitzero"` // where sessions are made when a request names no location

@@ -47,7 +47,7 @@ type examiner struct {
 // Examine implements v2.Doctor.
 func (e examiner) Examine(ctx context.Context) (jsontext.Value, error) {
 	found := []cli.Finding{{Level: cli.LevelOK, What: "data", Detail: e.dirs.Data}}
-	if why := e.store.Degraded(); why != nil {
+	if why := e.store.Condition(); why != nil {
 		found = append(found, damaged(why.Error()))
 	}
 	found = append(found, examineStore(ctx, e.store)...)

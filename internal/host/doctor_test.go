@@ -148,3 +148,35 @@ func TestDamagedStore(t *testing.T) {
 		t.Errorf("the server's doctor: %s", raw)
 	}
 }
+
+// A database that is taken away from under a running server is missed at the next write, and said to be.
+func TestDatabaseTakenAway(t *testing.T) {
+	home, _ := newHome(t)
+	c := open(t, optionsOf(home))
+	defer closeIt(t, c)
+	id := create(t, c, "one")
+	if h, err := c.API.Health(t.Context()); err != nil || !h.Healthy {
+		t.Fatalf("health: %v, %v", h, err)
+	}
+	if err := os.RemoveAll(filepath.Join(home, "data")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.API.Prompt(t.Context(), id, say("go"))
+	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeUnavailable || !strings.Contains(e.Message, "removed or replaced") {
+		t.Errorf("prompt: %v", err)
+	}
+	if s, err := c.API.Session(t.Context(), id); err != nil || s.Title != "one" {
+		t.Errorf("what was read before: %v, %v", s, err)
+	}
+	if h, err := c.API.Health(t.Context()); err != nil || h.Healthy || !strings.Contains(h.Problem, "removed or replaced") {
+		t.Errorf("health: %v, %v", h, err)
+	}
+	raw, err := c.API.Doctor(t.Context())
+	var told []cli.Finding
+	if err := errors.Join(err, json.Unmarshal(raw, &told)); err != nil {
+		t.Fatal(err)
+	}
+	if f, ok := worst(told); !ok || !strings.Contains(f.Detail, "was removed or moved") {
+		t.Errorf("the server's doctor: %s", raw)
+	}
+}

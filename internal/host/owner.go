@@ -79,7 +79,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	})
 	w.api = v2.New(v2.Config{
 		Engine: w.engine, Store: w.store, Log: log, IDs: ids, Locations: places, Explainer: places, Doctor: examiner{w.store, dirs, o},
-		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid()}, Logger: w.logger,
+		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid()}, Condition: w.store.Condition, Logger: w.logger,
 	})
 	return nil
 }

@@ -58,6 +58,9 @@ var (
 	ErrUncertain = errors.New("commit outcome unknown")
 	// ErrReadOnly says that the store was opened for reading only. It is an ErrUnavailable too.
 	ErrReadOnly = errors.New("store is read-only")
+	// ErrGone says that the database was removed, moved or replaced under the process that has it open: nothing is
+	// written any more, and what is read may be what was. It is an ErrUnavailable too.
+	ErrGone = errors.New("the database is gone")
 	// ErrDamaged says that stored bytes are not those that were written. Errors that are ErrDamaged are a *Damage and
 	// an ErrUnavailable too.
 	ErrDamaged = errors.New("stored data is damaged")

@@ -91,6 +91,9 @@ func known(err error) *session.Error {
 	switch {
 	case errors.Is(err, store.ErrDamaged):
 		return session.Errorf(session.CodeUnavailable, "stored data of this session is damaged; run cairn doctor")
+	case errors.Is(err, store.ErrGone):
+		return session.Errorf(session.CodeUnavailable, "the database was removed or replaced while cairn had it open, so nothing can be written; "+
+			"stop this cairn, put the database back, and run cairn doctor")
 	case errors.Is(err, store.ErrReadOnly):
 		return session.Errorf(session.CodeUnavailable, "the data is open for reading only; run cairn doctor to see why")
 	case errors.Is(err, store.ErrUnavailable):

@@ -9,12 +9,21 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// showHealth says that the server works; more with all=1.
+// showHealth says that the server works; more with all=1. One that can only be read from is not healthy: that is an
+// error, but for those who ask for all.
 func (a *API) showHealth(w http.ResponseWriter, r *http.Request) error {
+	err := a.condition()
 	if !full(r) {
+		if err != nil {
+			return err
+		}
 		return write(w, api.Health{Healthy: true})
 	}
-	return write(w, a.health)
+	h := a.health
+	if err != nil {
+		h.Healthy, h.Problem = false, known(err).Message
+	}
+	return write(w, h)
 }
 
 func (a *API) location(w http.ResponseWriter, r *http.Request) error {

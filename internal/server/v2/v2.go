@@ -32,7 +32,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Config of an API. Explainer and Doctor may be nil; everything else but Logger is needed.
+// Config of an API. Explainer, Doctor and Condition may be nil; everything else but Logger is needed.
 type Config struct {
 	Engine    *engine.Engine
 	Store     Viewer
@@ -43,6 +43,7 @@ type Config struct {
 	Doctor    Doctor
 	Directory string // the location of requests that name none
 	Health    api.Health
+	Condition func() error // why nothing can be written now, nil if there is no reason
 	Logger    *slog.Logger
 }
 
@@ -88,6 +89,7 @@ type API struct {
 	doctor    Doctor
 	directory string
 	health    api.Health
+	condition func() error
 	logger    *slog.Logger
 
 	long   waiters
@@ -98,7 +100,10 @@ type API struct {
 func New(c Config) *API {
 	a := &API{
 		engine: c.Engine, store: c.Store, log: c.Log, ids: c.IDs, locations: c.Locations, explainer: c.Explainer,
-		doctor: c.Doctor, directory: c.Directory, health: c.Health, logger: c.Logger,
+		doctor: c.Doctor, directory: c.Directory, health: c.Health, condition: c.Condition, logger: c.Logger,
+	}
+	if a.condition == nil {
+		a.condition = func() error { return nil }
 	}
 	if a.logger == nil {
 		a.logger = slog.New(slog.DiscardHandler)

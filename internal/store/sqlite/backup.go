@@ -20,7 +20,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { s.pool.slot <- c }()
+	defer s.pool.give(c)
 	return backUp(ctx, c, path)
 }
 

@@ -11,40 +11,46 @@ import (
 // maxReaders bounds the connections for reading, and so the Views that run at once; more wait.
 const maxReaders = 4
 
-// pool holds the connections for reading. They are opened when they are first needed.
+// pool holds the connections for reading. One is opened when all that are open are in use.
 type pool struct {
-	open func() (dbConn, error)
-	slot chan dbConn // nil stands for a connection that is not open
+	open  func() (dbConn, error)
+	taken chan struct{} // one for each connection in use
+	idle  chan dbConn   // open and not in use
 }
 
 func newPool(open func() (dbConn, error)) *pool {
-	p := &pool{open: open, slot: make(chan dbConn, maxReaders)}
-	for range maxReaders {
-		p.slot <- nil
-	}
-	return p
+	return &pool{open: open, taken: make(chan struct{}, maxReaders), idle: make(chan dbConn, maxReaders)}
 }
 
-// take returns a connection. The newest returned ones are not preferred: four are few.
+// take returns a connection, to be given back.
 func (p *pool) take(ctx context.Context) (dbConn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	var c dbConn
 	select {
-	case c = <-p.slot:
+	case p.taken <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if c != nil {
+	select {
+	case c := <-p.idle:
 		return c, nil
+	default:
 	}
 	c, err := p.open()
 	if err != nil {
-		p.slot <- nil
+		p.give(nil)
 		return nil, unavailable("open database for reading: %w", err)
 	}
 	return c, nil
+}
+
+// give takes a connection back, nil for one that was closed.
+func (p *pool) give(c dbConn) {
+	if c != nil {
+		p.idle <- c
+	}
+	<-p.taken
 }
 
 // view runs f on a snapshot that is taken now.
@@ -59,7 +65,7 @@ func (p *pool) view(ctx context.Context, f func(store.Reader) error) (err error)
 			_ = c.Close()
 			c = nil
 		}
-		p.slot <- c
+		p.give(c)
 	}()
 	if err := snapshot(c); err != nil {
 		return unavailable("begin to read: %w", err)
@@ -84,10 +90,8 @@ func snapshot(c dbConn) error {
 // close closes the connections. Nobody may be reading.
 func (p *pool) close() error {
 	var errs []error
-	for range maxReaders {
-		if c := <-p.slot; c != nil {
-			errs = append(errs, c.Close())
-		}
+	for len(p.idle) > 0 {
+		errs = append(errs, (<-p.idle).Close())
 	}
 	return errors.Join(errs...)
 }

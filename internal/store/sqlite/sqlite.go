@@ -36,6 +36,7 @@ type Store struct {
 	writer   *writer // nil if degraded
 	degraded error
 	id       string
+	at       *whereabouts // nil if degraded
 
 	mu     sync.RWMutex // guards closed, and that nothing is added to work after it
 	closed bool
@@ -89,14 +90,19 @@ func openWritable(ctx context.Context, h *home, version string) (*Store, error) 
 		_ = conn.Close()
 		return nil, err
 	}
-	s := start(conn, h.openWriter, h.openReader)
+	at, err := whereaboutsOf(h.path)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	s := start(conn, at.checked(h.openWriter), at.checked(h.openReader), at)
 	s.id = id
 	return s, nil
 }
 
-// start makes a store of an open database.
-func start(conn dbConn, openWriter, openReader func() (dbConn, error)) *Store {
-	s := &Store{pool: newPool(openReader), writer: newWriter(conn, openWriter)}
+// start makes a store of an open database. With at, its files must stay where they are.
+func start(conn dbConn, openWriter, openReader func() (dbConn, error), at *whereabouts) *Store {
+	s := &Store{pool: newPool(openReader), writer: newWriter(conn, openWriter, at), at: at}
 	go s.writer.run()
 	return s
 }
@@ -112,7 +118,7 @@ func openReadOnly(h *home, why error) (*Store, error) {
 		return nil, err
 	}
 	s.id, err = metaValue(conn, "store-id")
-	s.pool.slot <- conn
+	s.pool.give(conn)
 	if err != nil {
 		_ = s.Close()
 		return nil, unavailable("read %s: %w", h.path, err)
@@ -125,6 +131,14 @@ func (s *Store) ID() string { return s.id }
 
 // Degraded returns why the store can only be read, an ErrReadOnly and perhaps an ErrDamaged; nil if it is whole.
 func (s *Store) Degraded() error { return s.degraded }
+
+// Condition returns why nothing can be written now: Degraded, or an ErrGone; nil if there is no reason. Safe at any time.
+func (s *Store) Condition() error {
+	if s.degraded != nil {
+		return s.degraded
+	}
+	return s.at.check()
+}
 
 // Update implements store.Store.
 func (s *Store) Update(ctx context.Context, d store.Durability, f func(store.Tx) error) error {

@@ -26,6 +26,7 @@ type writer struct {
 	open  func() (dbConn, error)
 	queue chan *op
 	done  chan struct{} // closed when run has ended
+	at    *whereabouts
 
 	conn    dbConn // nil after a failure, until it is opened again
 	held    *op    // taken from the queue for the next batch
@@ -59,8 +60,8 @@ type batch struct {
 	at    *op   // running
 }
 
-func newWriter(conn dbConn, open func() (dbConn, error)) *writer {
-	return &writer{open: open, conn: conn, queue: make(chan *op, maxQueue), done: make(chan struct{})}
+func newWriter(conn dbConn, open func() (dbConn, error), at *whereabouts) *writer {
+	return &writer{open: open, conn: conn, at: at, queue: make(chan *op, maxQueue), done: make(chan struct{})}
 }
 
 // update hands f to the writer and waits for the answer. ctx counts until f begins.
@@ -159,7 +160,8 @@ func (w *writer) serve(first *op) {
 	w.commit()
 }
 
-// ready sees to a connection that can be relied on, with the right synchronous setting.
+// ready sees to a connection that can be relied on and that writes to files still known by their names, with the right
+// synchronous setting.
 func (w *writer) ready() error {
 	if w.conn == nil {
 		conn, err := w.open()
@@ -167,6 +169,10 @@ func (w *writer) ready() error {
 			return unavailable("reopen database: %w", err)
 		}
 		w.conn, w.synced, w.written = conn, false, 0
+		w.at.reopened()
+	}
+	if err := w.at.check(); err != nil {
+		return err
 	}
 	if w.suspect {
 		// The kernel may have dropped what it could not write and not say so again. Copying the log into the database
@@ -298,7 +304,10 @@ func (w *writer) commit() {
 	}
 	w.batch.begun = false
 	w.estimate()
-	unknown := fault.Point(ctx, fault.StorePostCommit)
+	unknown := w.at.check() // they may have gone meanwhile
+	if unknown == nil {
+		unknown = fault.Point(ctx, fault.StorePostCommit)
+	}
 	for _, o := range w.batch.ops {
 		err := unknown
 		if err == nil {
