@@ -94,7 +94,7 @@ func reference(ref jsontext.Value, siblings int, find func(Result) (string, erro
 	}
 	var r Result
 	if err := json.Unmarshal(ref, &r, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("%s: %w", resultKey, err)
+		return nil, fmt.Errorf("%s: %w", resultKey, inWords(err))
 	}
 	text, err := find(r)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -80,23 +81,42 @@ func (c *Chunks) UnmarshalJSON(data []byte) error {
 // withLine says where in the file the JSON module found err.
 func withLine(data []byte, err error) error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		return fmt.Errorf("line %d: %w", lineOf(data, e.ByteOffset), inWords(err))
+	}
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return fmt.Errorf("line %d: %w", lineOf(data, e.ByteOffset), inWords(err))
+	}
+	return err
+}
+
+// inWords says what the JSON module objects to, and where in the value. The module's own sentences differ from one
+// process to the next, on purpose.
+func inWords(err error) error {
+	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		cause := e.Err
 		switch {
 		case errors.Is(cause, json.ErrUnknownName):
-			name := e.JSONPointer.LastToken()
-			return fmt.Errorf("line %d: unknown key %q at %s", lineOf(data, e.ByteOffset), clip(name, 60), e.JSONPointer.Parent())
+			return fmt.Errorf("unknown key %q%s", clip(e.JSONPointer.LastToken(), 60), at(e.JSONPointer.Parent()))
 		case cause == nil:
 			cause = fmt.Errorf("a JSON %s does not fit here", e.JSONKind)
 		}
-		return fmt.Errorf("line %d: %s: %w", lineOf(data, e.ByteOffset), e.JSONPointer, cause)
+		return fmt.Errorf("%s: %w", e.JSONPointer, cause)
 	}
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if errors.Is(e.Err, jsontext.ErrDuplicateName) {
-			return fmt.Errorf("line %d: key %q appears twice", lineOf(data, e.ByteOffset), clip(e.JSONPointer.LastToken(), 60))
+			return fmt.Errorf("key %q appears twice", clip(e.JSONPointer.LastToken(), 60))
 		}
-		return fmt.Errorf("line %d: %w", lineOf(data, e.ByteOffset), e.Err)
+		return e.Err
 	}
 	return err
+}
+
+// at names a place in a JSON value; the top needs no name.
+func at(p jsontext.Pointer) string {
+	if p == "" {
+		return ""
+	}
+	return " at " + string(p)
 }
 
 // lineOf returns the 1-based line of the first token at or after offset.
@@ -113,5 +133,5 @@ func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return s[:n] + "…"
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }

@@ -353,7 +353,7 @@ func TestParseErrors(t *testing.T) {
 		{"nothing", ``, "line 1: unexpected EOF"},
 		{"no turns", `{}`, `a script needs at least one turn: {"turns": [{"steps": [{"text": "Hello."}]}]}`},
 		{"unknown key", "{\"turns\": [\n {\"steps\": [\n  {\"txt\": \"a\"}]}]}", `line 3: unknown key "txt" at /turns/0/steps/0`},
-		{"unknown key at the top", "{\n\n\"turn\": 1}", `line 3: unknown key "turn" at `},
+		{"unknown key at the top", "{\n\n\"turn\": 1}", `line 3: unknown key "turn"`},
 		{"duplicate key", "{\"turns\": [],\n\"turns\": []}", `line 2: key "turns" appears twice`},
 		{"syntax", "{\"turns\": [\n}", `line 2: invalid character '}' at start of value`},
 		{"kind", "{\"turns\":\n 1}", `line 2: /turns: a JSON number does not fit here`},
@@ -367,7 +367,8 @@ func TestParseErrors(t *testing.T) {
 		{"match", `{"turns": [{"match": "(", "steps": [{"text": "a"}]}]}`, "turn 1: match: error parsing regexp: missing closing ): `(`"},
 		{"finish", `{"turns": [{"finish": "x", "steps": [{"text": "a"}]}]}`, `turn 1: finish: "x" is none of stop, length, tool-calls, content-filter, error, unknown`},
 		{"arguments", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": [1]}}]}]}`, "turn 1: step 1: call: arguments is a JSON object; other text goes into raw"},
-		{"result key", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"cal": 1}}}}}]}]}`, `turn 1: step 1: call: $result: json: cannot unmarshal JSON string into Go script.Result: unknown object member name "cal"`},
+		{"result key", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"cal": 1}}}}}]}]}`, `turn 1: step 1: call: $result: unknown key "cal"`},
+		{"result kind", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"call": 1}}}}}]}]}`, `turn 1: step 1: call: $result: /call: a JSON number does not fit here`},
 		{"result sibling", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": [{"$result": {}, "y": 1}]}}}]}]}`, "turn 1: step 1: call: $result stands alone in its object"},
 		{"group", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"regexp": "a", "group": 1}}}}}]}]}`, "turn 1: step 1: call: $result: the expression has no group 1"},
 	}
