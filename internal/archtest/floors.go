@@ -30,7 +30,7 @@ var house = []struct {
 	packages string
 }{
 	{0, words, "session llm fault"},
-	{1, rules, "permission tool systemcontext store llm/sse"},
+	{1, rules, "permission tool systemcontext store llm/sse llm/redact"},
 	{2, record, "projection eventlog"},
 	{3, loop, "engine"},
 	{4, capability, "auth config catalog agent snapshot skill instruction project mcp lsp pty"},

@@ -15,13 +15,14 @@ import (
 
 // Decode yields the events of a 2xx response body, following llm.Model's contract for streams. The requestID is what
 // Opened says, which comes with the first chunk. Errors of r that are *llm.Errors are yielded as they are, others as
-// class Transport; what the provider reported as used until then goes with them.
+// class Transport; what the provider reported as used until then goes with them. The secrets are values that were sent
+// and must not come back in an error.
 //
 // Whatever the content type says, the body decides: a web page is Malformed, no body at all is Empty, one JSON object
 // is a whole answer or an error.
-func (d Dialect) Decode(requestID string, r io.Reader) iter.Seq2[llm.Event, error] {
+func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := newTurn(d, requestID, yield)
+		t := &turn{d: d, requestID: requestID, secrets: secrets, yield: yield}
 		err := t.read(r)
 		if err == nil && !t.stopped {
 			err = t.end()
@@ -110,14 +111,14 @@ func (t *turn) frame(f sse.Frame) (done bool, err error) {
 		return true, nil
 	}
 	if data[0] == '[' {
-		return false, Classify(Failure{Status: statusOK, Body: data})
+		return false, t.failure(data)
 	}
 	c, err := parseChunk(data)
 	if err != nil {
-		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not a Chat chunk: " + excerpt(data), Err: err}
+		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not a Chat chunk: " + t.excerpt(data), Err: err}
 	}
 	if c.isError(f.Event) {
-		return false, Classify(Failure{Status: statusOK, Body: data})
+		return false, t.failure(data)
 	}
 	return false, t.chunk(&c)
 }
@@ -134,10 +135,15 @@ func malformed(format string, args ...any) *llm.Error {
 	return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf(format, args...)}
 }
 
+// failure gives an error object in the stream its class.
+func (t *turn) failure(data []byte) *llm.Error {
+	return Classify(Failure{Status: statusOK, Body: data, Secrets: t.secrets})
+}
+
 // excerpt is enough of b to recognise it.
-func excerpt(b []byte) string {
+func (t *turn) excerpt(b []byte) string {
 	const limit = 160
-	s := strings.ToValidUTF8(string(b[:min(len(b), limit)]), "")
+	s := shown(b, t.secrets, limit)
 	if len(b) > limit {
 		s += "…"
 	}

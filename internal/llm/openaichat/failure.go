@@ -45,7 +45,7 @@ func Classify(f Failure) *llm.Error {
 		Status:     f.Status,
 		RetryAfter: retryAfter(f.Header, f.Now),
 		RequestID:  requestID(f.Header),
-		Body:       clip(redactBody(f.Body, f.Secrets), maxBody),
+		Body:       shown(f.Body, f.Secrets, maxBody),
 	}
 	if e.Status == statusOK {
 		e.Status = 0
@@ -194,7 +194,7 @@ func wording(w wireError, f Failure) string {
 			text += " " + name
 		}
 	}
-	return clip(redactBody([]byte(text), f.Secrets), maxMessage)
+	return shown([]byte(text), f.Secrets, maxMessage)
 }
 
 func isHTML(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) }

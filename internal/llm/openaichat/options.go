@@ -4,12 +4,12 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
 // protected are the keys that the protocol owns, lower case and without underscores (spec/v2 §20.1 LM-2).
@@ -60,17 +60,12 @@ func (d Dialect) extra(req *llm.Request) (map[string]jsontext.Value, error) {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(req.Body)) {
-		if slices.Contains(protected, plainKey(name)) {
+		if slices.Contains(protected, redact.Fold(name)) {
 			return nil, invalid("the body field %q belongs to the protocol and cannot be set directly; use the setting of the same meaning instead", name)
 		}
 		out[name] = req.Body[name]
 	}
 	return out, nil
-}
-
-// plainKey folds the spellings of a key: maxTokens, max_tokens and max-tokens are one.
-func plainKey(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
 func (d Dialect) effort(v jsontext.Value, out map[string]jsontext.Value) error {

@@ -16,6 +16,7 @@ type turn struct {
 	stopped bool // the consumer wants no more
 
 	requestID string
+	secrets   []string // values that must not come back in an error
 	opened    bool
 	response  string // the provider's id of this answer
 	reason    string // the finish reason as sent; empty until it arrives
@@ -44,10 +45,6 @@ const (
 	textBlock
 	reasoningBlock
 )
-
-func newTurn(d Dialect, requestID string, yield func(llm.Event, error) bool) *turn {
-	return &turn{d: d, requestID: requestID, yield: yield}
-}
 
 func (t *turn) emit(e llm.Event) {
 	if !t.stopped && !t.yield(e, nil) {
@@ -215,7 +212,7 @@ func (t *turn) end() error {
 // unusable returns the error of an answer that arrived whole and is of no use.
 func (t *turn) unusable(reason llm.FinishReason) error {
 	if reason == llm.FinishError {
-		return &llm.Error{Class: llm.Overloaded, Message: "the provider ended the answer with finish reason " + excerpt([]byte(t.reason))}
+		return &llm.Error{Class: llm.Overloaded, Message: "the provider ended the answer with finish reason " + t.reason}
 	}
 	if t.content || len(t.calls.list) > 0 {
 		return nil

@@ -112,6 +112,11 @@ func TestFaults(t *testing.T) {
 		{"malformed tool JSON", say(call(0, "a", `{"x`), callsDone, done), "", func(o turn) bool { return len(o.calls) == 1 && o.calls[0].Invalid != "" }},
 		{"malformed frame", say(hello, "data: {\"choices\":[\n\n"), llm.Malformed, nil},
 		{"error in the stream", say(hello, `data: {"error":{"message":"boom","type":"server_error"}}`+"\n\n"), llm.Overloaded, nil},
+		{"error in the stream that repeats the key", say(hello, `data: {"error":{"message":"wrong key `+secret+`","code":"invalid_api_key"}}`+"\n\n"), llm.Auth, func(o turn) bool {
+			return o.err.Message == "wrong key [redacted]"
+		}},
+		{"error body that repeats the key", refuse(200, `{"error":{"message":"`+secret+` is unknown","type":"authentication_error"}}`), llm.Auth, nil},
+		{"malformed frame that repeats the key", say(hello, `data: {"choices":"`+secret+"\n\n"), llm.Malformed, nil},
 		{"200 with an error body", refuse(200, `{"error":{"message":"no","type":"rate_limit_error"}}`), llm.RateLimit, nil},
 		{"wrong shape", refuse(200, `{"choices":{"a":1}}`), llm.Malformed, nil},
 		{"JSON of something else", refuse(200, `{"status":"ok"}`), llm.Incomplete, nil},

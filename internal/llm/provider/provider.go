@@ -136,7 +136,8 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 		}
 		ctx, dog := llm.Watch(ctx, req.Clocks)
 		defer dog.Stop()
-		resp, err := m.send(ctx, dog, m.request(req, body))
+		r := m.request(req, body)
+		resp, err := m.send(ctx, dog, r)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -144,10 +145,10 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 		defer resp.Body.Close()
 		answer := newAnswer(ctx, dog, resp)
 		if resp.StatusCode < 200 || resp.StatusCode > 299 {
-			yield(nil, m.failure(ctx, resp, answer))
+			yield(nil, m.failure(ctx, resp, answer, secrets(r.Header)))
 			return
 		}
-		for e, err := range m.dialect.Decode(openaichat.RequestID(resp.Header), answer) {
+		for e, err := range m.dialect.Decode(openaichat.RequestID(resp.Header), answer, secrets(r.Header)...) {
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -197,13 +198,13 @@ func (m *Model) send(ctx context.Context, dog *llm.Watchdog, r *http.Request) (*
 const maxErrorBody = 64 << 10
 
 // failure reads the body of a response that is no answer and gives it its class.
-func (m *Model) failure(ctx context.Context, resp *http.Response, body io.Reader) *llm.Error {
+func (m *Model) failure(ctx context.Context, resp *http.Response, body io.Reader, secrets []string) *llm.Error {
 	data, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	if err != nil && context.Cause(ctx) != nil {
 		return llm.AsError(ctx, err)
 	}
 	e := openaichat.Classify(openaichat.Failure{
-		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: m.secrets(resp.Request), Now: time.Now(),
+		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: secrets, Now: time.Now(),
 	})
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		e.Message = fmt.Sprintf("%s redirects to %s, and requests are not sent on to another address; if it is the right one, set it as the base URL", m.host, target(resp))
@@ -220,16 +221,17 @@ func target(resp *http.Response) string {
 	return to.Scheme + "://" + to.Host
 }
 
-// secrets are the values of a request that must not come back in an error.
-func (m *Model) secrets(r *http.Request) []string {
-	out := []string{strings.TrimPrefix(m.auth, "Bearer ")}
-	for name, values := range r.Header {
+// secrets are the values of a request that must not come back in an error, with and without the scheme before them.
+func secrets(sent http.Header) []string {
+	var out []string
+	for name, values := range sent {
 		name = strings.ToLower(name)
-		for _, word := range []string{"auth", "key", "token", "secret", "cookie"} {
-			if strings.Contains(name, word) {
-				out = append(out, values...)
-				break
-			}
+		if !slices.ContainsFunc([]string{"auth", "key", "token", "secret", "cookie"}, func(w string) bool { return strings.Contains(name, w) }) {
+			continue
+		}
+		for _, v := range values {
+			_, credential, _ := strings.Cut(v, " ")
+			out = append(out, v, credential)
 		}
 	}
 	return out

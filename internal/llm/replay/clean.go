@@ -1,17 +1,14 @@
 package replay
 
 import (
-	"bytes"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
-)
 
-const blank = "[redacted]"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
+)
 
 // keptHeaders are the headers that a cassette holds; no other header can carry a secret into it.
 var keptHeaders = []string{
@@ -32,26 +29,21 @@ func kept(h http.Header) map[string]string {
 }
 
 // cleaner blanks secrets in one exchange.
-type cleaner struct{ secrets [][]byte }
-
-// minSecret keeps a short header value from blanking half of a text.
-const minSecret = 8
+type cleaner struct{ secrets []string }
 
 // newCleaner learns the credentials of the exchange from its headers.
 func newCleaner(headers ...http.Header) cleaner {
 	var c cleaner
 	for _, h := range headers {
 		for name, values := range h {
-			if !tellsSecret(name) {
+			if !redact.Credential(redact.Fold(name)) {
 				continue
 			}
 			for _, v := range values {
 				if _, credential, ok := strings.Cut(v, " "); ok { // "Bearer …"
 					v = credential
 				}
-				if len(v) >= minSecret {
-					c.secrets = append(c.secrets, []byte(v))
-				}
+				c.secrets = append(c.secrets, v)
 			}
 		}
 	}
@@ -64,60 +56,25 @@ func (c cleaner) url(u *url.URL) string {
 	out.User, out.Fragment = nil, ""
 	query := out.Query()
 	for name := range query {
-		if tellsSecret(name) || strings.EqualFold(name, "key") || strings.Contains(strings.ToLower(name), "signature") {
-			query.Set(name, blank)
+		folded := redact.Fold(name)
+		if redact.Credential(folded) || folded == "key" || strings.Contains(folded, "signature") {
+			query.Set(name, redact.Mark)
 		}
 	}
 	out.RawQuery = query.Encode()
-	return string(c.text([]byte(out.String())))
+	return string(redact.Values([]byte(out.String()), c.secrets))
 }
 
-// secretField finds string members of JSON objects, also inside a JSON string.
-var secretField = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(\\?")([^"\\]{1,64})(\\?"\s*:\s*\\?")((?:[^"\\]|\\[^"])*)`)
-})
+// minKey is how many letters behind a prefix make a key. It is long, because a recording is of use only while the rest
+// of it stands.
+const minKey = 16
 
-// keyShaped finds words that look like a key, whoever it belongs to: providers name a refused key in their errors,
-// and people paste them. The prefixes are those of OpenAI and its likes, Groq, xAI, GitHub and Google.
-var keyShaped = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|[^A-Za-z0-9_.*-])(?:sk-|gsk_|xai-|gh[pousr]_|AIza)[A-Za-z0-9_.*-]{16,}`)
-})
-
-// body blanks secret fields, what looks like a key and the credentials of the exchange. What is not text is left as
+// body blanks secret members, what looks like a key and the credentials of the exchange. What is not text is left as
 // it is, save for the credentials.
 func (c cleaner) body(b []byte) []byte {
-	out := secretField().ReplaceAllFunc(b, func(member []byte) []byte {
-		m := secretField().FindSubmatch(member)
-		if !tellsSecret(string(m[2])) {
-			return member
-		}
-		return slices.Concat(m[1], m[2], m[3], []byte(blank))
-	})
+	out := redact.Members(b, redact.Credential)
 	if utf8.Valid(out) {
-		out = keyShaped().ReplaceAll(out, []byte("${1}"+blank))
+		out = redact.Keys(out, minKey)
 	}
-	return c.text(out)
-}
-
-func (c cleaner) text(b []byte) []byte {
-	for _, s := range c.secrets {
-		b = bytes.ReplaceAll(b, s, []byte(blank))
-	}
-	return b
-}
-
-// tellsSecret reports whether a header, parameter or field of this name holds a credential. The signatures of
-// reasoning are none: an answer is of no use without them.
-func tellsSecret(name string) bool {
-	name = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-	for _, word := range []string{
-		"apikey", "accesskey", "accesstoken", "refreshtoken", "idtoken", "authtoken", "bearertoken", "sessiontoken",
-		"securitytoken", "clientsecret", "secretkey", "secretaccesskey", "privatekey", "password", "authorization", "cookie",
-		"credential",
-	} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return name == "token" || name == "secret"
+	return redact.Values(out, c.secrets)
 }

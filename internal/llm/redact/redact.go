@@ -1,0 +1,86 @@
+// Package redact takes credentials out of text before it is shown, logged or kept: those that are known, the members
+// of JSON objects whose names tell of secrets, and words that look like a key, whoever it belongs to. Providers name a
+// refused key in their errors, and people paste theirs.
+//
+// What it returns is never less safe to show than what it was given; that it misses no secret, nobody can promise.
+package redact
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Mark stands where a secret was.
+const Mark = "[redacted]"
+
+// minValue keeps a short value from blanking half of a text.
+const minValue = 6
+
+// Values takes out the secrets, the longest first: one may be part of another.
+func Values(text []byte, secrets []string) []byte {
+	bySize := slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
+	for _, secret := range bySize {
+		if len(secret) >= minValue {
+			text = bytes.ReplaceAll(text, []byte(secret), []byte(Mark))
+		}
+	}
+	return text
+}
+
+// member finds string members of JSON objects, also of JSON inside a JSON string, complete or cut off.
+var member = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(\\?")([^"\\]{1,64})(\\?"\s*:\s*\\?")((?:[^"\\]|\\[^"])*)`)
+})
+
+// Members takes out the string members of JSON objects whose folded names tell of secrets. text may be any text with
+// JSON in it.
+func Members(text []byte, tells func(name string) bool) []byte {
+	return member().ReplaceAllFunc(text, func(whole []byte) []byte {
+		m := member().FindSubmatch(whole)
+		if !tells(Fold(string(m[2]))) {
+			return whole
+		}
+		return slices.Concat(m[1], m[2], m[3], []byte(Mark))
+	})
+}
+
+// Fold makes one of the spellings of a name: apiKey, api_key and API-Key are apikey.
+func Fold(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+}
+
+// Credential reports whether a header, parameter or member of this folded name holds a credential. The signatures of
+// reasoning are none: an answer is of no use without them.
+func Credential(name string) bool {
+	for _, word := range []string{
+		"apikey", "accesskey", "accesstoken", "refreshtoken", "idtoken", "authtoken", "bearertoken", "sessiontoken",
+		"securitytoken", "clientsecret", "secretkey", "secretaccesskey", "privatekey", "password", "authorization", "cookie",
+		"credential",
+	} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return name == "token" || name == "secret"
+}
+
+// shape finds words that begin as keys do; the prefixes are those of OpenAI and its likes, Groq, xAI, GitHub and
+// Google, and what stands before a bearer token. One in the middle of a word, as in "task-", is none, but the n of an
+// escaped line break is not part of a word.
+var shape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|[^A-Za-z0-9_.*-]|\\[nrt])(?:sk-|gsk_|xai-|gh[pousr]_|AIza|[Bb]earer )([A-Za-z0-9_.*-]+)`)
+})
+
+// Keys takes out the words that look like a key with at least so many letters behind its prefix.
+func Keys(text []byte, least int) []byte {
+	return shape().ReplaceAllFunc(text, func(whole []byte) []byte {
+		m := shape().FindSubmatch(whole)
+		if len(m[2]) < least {
+			return whole
+		}
+		return slices.Concat(m[1], []byte(Mark))
+	})
+}

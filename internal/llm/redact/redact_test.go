@@ -1,0 +1,61 @@
+package redact_test
+
+import (
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/llm/redact"
+)
+
+func TestValues(t *testing.T) {
+	for _, tt := range []struct {
+		name, in string
+		secrets  []string
+		want     string
+	}{
+		{"none", "text", nil, "text"},
+		{"every time", "a hunter2 and a hunter2", []string{"hunter2"}, "a [redacted] and a [redacted]"},
+		{"one part of another", "hunter2-hunter2", []string{"hunter2", "hunter2-hunter2"}, "[redacted]"},
+		{"too short to be one", "a cat is a cat", []string{"cat", ""}, "a cat is a cat"},
+		{"what is not text", "\xff hunter2", []string{"hunter2"}, "\xff [redacted]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := string(redact.Values([]byte(tt.in), tt.secrets)); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestMembers(t *testing.T) {
+	for _, tt := range []struct{ name, in, want string }{
+		{"a credential", `{"api_key": "a", "x": "b"}`, `{"api_key": "[redacted]", "x": "b"}`},
+		{"every spelling", `{"apiKey":"a","API-KEY":"b"}`, `{"apiKey":"[redacted]","API-KEY":"[redacted]"}`},
+		{"counts and signatures", `{"max_tokens":1,"signature":"s"}`, `{"max_tokens":1,"signature":"s"}`},
+		{"inside a string", `{"note":"{\"password\":\"p\",\"ok\":\"k\"}"}`, `{"note":"{\"password\":\"[redacted]\",\"ok\":\"k\"}"}`},
+		{"an escaped quote inside", `{"token":"a\nb"}`, `{"token":"[redacted]"}`},
+		{"cut off", `{"secret":"abc`, `{"secret":"[redacted]`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := string(redact.Members([]byte(tt.in), redact.Credential)); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestKeys(t *testing.T) {
+	for _, tt := range []struct{ name, in, want string }{
+		{"in a sentence", "bad key sk-other-1234567890.", "bad key [redacted]"},
+		{"two", "ghp_0123456789abcdef,xai-0123456789abcdef", "[redacted],[redacted]"},
+		{"a bearer token", `"Bearer abcdefgh123"`, `"[redacted]"`},
+		{"behind an escaped line break", `{"message":"wrong key:\nsk-other-1234567890"}`, `{"message":"wrong key:\n[redacted]"}`},
+		{"in the middle of a word", "task-with-a-very-long-name", "task-with-a-very-long-name"},
+		{"too short", "sk-learn", "sk-learn"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := string(redact.Keys([]byte(tt.in), 8)); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
