@@ -223,7 +223,7 @@ func (a *app) explain(cmd *cobra.Command, err error) exitCode {
 		return code
 	}
 	a.err.freshLine()
-	a.err.printf("%s %s\n", a.err.paint(red, "cairn:"), strings.TrimRight(harmless(words(err)), "\n"))
+	a.err.printf("%s %s\n", a.err.paint(red, "cairn:"), strings.TrimRight(harmless(err.Error()), "\n"))
 	if hint := hintOf(err); hint != "" {
 		a.err.printf("%s\n", hint)
 	}

@@ -330,3 +330,19 @@ func askedIn(t *testing.T, sh *shell) []session.PendingAsk {
 	}
 	return asks
 }
+
+// A prompt that is refused leaves no session behind.
+func TestARefusedPromptLeavesNothing(t *testing.T) {
+	sh := &shell{world: newWorld(t, hello), dir: t.TempDir()}
+	image := filepath.Join(sh.dir, "large.png")
+	if err := os.WriteFile(image, []byte("\x89PNG\r\n\x1a\n"+strings.Repeat("x", 4<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := sh.run("run", "-f", image, "look")
+	if o.code != int(exitUsage) || !strings.Contains(o.stderr.String(), "the limit is 5242880") {
+		t.Errorf("exit %d: %s", o.code, o.stderr.String())
+	}
+	if o := sh.run("session", "list", "--all"); !strings.Contains(o.stderr.String(), "There are no sessions") {
+		t.Errorf("there is %s", o.stdout.String())
+	}
+}

@@ -124,12 +124,3 @@ func codeOfReason(r session.Reason) exitCode {
 		return exitError
 	}
 }
-
-// words is the error's text for people: names stand in it with commas between them.
-func words(err error) string {
-	text := err.Error()
-	if e, ok := errors.AsType[*session.Error](err); ok && len(e.Nearest) > 1 {
-		text = strings.Replace(text, fmt.Sprint(e.Nearest), strings.Join(e.Nearest, ", "), 1)
-	}
-	return text
-}

@@ -127,10 +127,24 @@ func (r *runner) setup(ctx context.Context) (err error) {
 	if err == nil {
 		err = r.admit(ctx)
 	}
+	if r.span == nil && !r.plan.existing && codeOf(err) == exitUsage {
+		return r.unmake(ctx, err)
+	}
 	if err != nil && r.sent && ctx.Err() != nil && whole.Err() == nil {
 		return firstOf(r.giveUp(whole), err)
 	}
 	return err
+}
+
+// unmake takes the session away that was made for a prompt which is refused.
+func (r *runner) unmake(ctx context.Context, refused error) error {
+	if !r.sent {
+		return refused
+	}
+	if err := r.conn.API.Delete(ctx, r.plan.id); err != nil {
+		r.view.note("the empty session " + string(r.plan.id) + " is left behind: " + err.Error())
+	}
+	return refused
 }
 
 // giveUp interrupts a session whose prompt may have been admitted although we never heard so.
@@ -275,7 +289,7 @@ func (r *runner) result(err error) result {
 	var hint string
 	switch {
 	case err != nil:
-		out.ExitCode, why, hint = codeOf(err), words(err), hintOf(err)
+		out.ExitCode, why, hint = codeOf(err), err.Error(), hintOf(err)
 		if errors.Is(err, errLate) {
 			out.ExitCode = exitTimeout
 		}

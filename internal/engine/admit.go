@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"mime"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +33,9 @@ func (e *Engine) Prompt(ctx context.Context, r PromptRequest) (*session.Input, e
 		return nil, err
 	}
 	if err := e.check(&r); err != nil {
+		return nil, err
+	}
+	if err := e.checkPresent(ctx, r); err != nil {
 		return nil, err
 	}
 	if err := fault.Point(ctx, fault.AdmitBegin); err != nil {
@@ -83,44 +84,13 @@ func (e *Engine) check(r *PromptRequest) error {
 	}
 	r.Prompt.Text = strings.ToValidUTF8(r.Prompt.Text, "\uFFFD")
 	r.Prompt.Files = slices.Clone(r.Prompt.Files) // the caller's stay as they are
-	size := len(r.Prompt.Text)
-	for i := range r.Prompt.Files {
-		f := &r.Prompt.Files[i]
-		if f.URI == "" {
-			return session.Errorf(session.CodeInvalid, "file %d has no uri", i+1).At("prompt.files")
-		}
-		if f.Mime == "" {
-			f.Mime = mimeOf(f.URI)
-		}
-		size += len(f.URI)
-	}
-	if size > e.limits.PromptBytes {
-		return session.Errorf(session.CodeTooLarge, "the prompt with its attachments has %d bytes, the limit is %d", size, e.limits.PromptBytes).At("prompt")
+	if err := e.limits.checkFiles(r.Prompt); err != nil {
+		return err
 	}
 	if _, err := json.Marshal(r.Prompt); err != nil { // what cannot be stored is not admitted
 		return session.Errorf(session.CodeInvalid, "the prompt holds text that is not valid UTF-8").At("prompt").Because(err)
 	}
 	return nil
-}
-
-// mimeOf guesses a file's type from its URI alone; no content is read (spec/v2 AD-3).
-func mimeOf(uri string) string {
-	if rest, ok := strings.CutPrefix(uri, "data:"); ok {
-		kind, _, _ := strings.Cut(rest, ",")
-		kind, _, _ = strings.Cut(kind, ";")
-		if kind != "" {
-			return kind
-		}
-		return "text/plain"
-	}
-	if strings.HasSuffix(uri, "/") {
-		return "application/x-directory"
-	}
-	clean, _, _ := strings.Cut(uri, "?")
-	if kind, _, err := mime.ParseMediaType(mime.TypeByExtension(path.Ext(clean))); err == nil {
-		return kind
-	}
-	return "application/octet-stream"
 }
 
 // admit commits the prompt, or finds that it was committed before.

@@ -48,15 +48,18 @@ type Limits struct {
 	RetryTime     time.Duration // from the first failure of a turn to giving up
 	Recoveries    int           // times that work of one input is resumed after a crash
 	PromptBytes   int           // size of one prompt, attachments included
+	ImageBytes    int           // size of one attached image in base64
+	FileBytes     int           // size of any attached file
 	Checkpoint    time.Duration // how much streamed text may be lost, in time
 	CheckBytes    int           // and in bytes
 }
 
-// DefaultLimits are those of spec/v2 §28.11, §28.16 and spec/guarantees G7, G20, G21, G23.
+// DefaultLimits are those of spec/v2 §28.11, §28.16, §32 and spec/guarantees G7, G20, G21, G23.
 func DefaultLimits() Limits {
 	return Limits{
 		Pending: 64, SteerBatch: 16, Sessions: 32, CallTools: 16, Tools: 64, Turns: 200, Attempts: 8, EmptyRepeats: 2, SpokenRepeats: 1,
-		RetryTime: 10 * time.Minute, Recoveries: 2, PromptBytes: 16 << 20, Checkpoint: 900 * time.Millisecond, CheckBytes: 16 << 10,
+		RetryTime: 10 * time.Minute, Recoveries: 2, PromptBytes: 16 << 20, ImageBytes: 5 << 20, FileBytes: 10 << 20,
+		Checkpoint: 900 * time.Millisecond, CheckBytes: 16 << 10,
 	}
 }
 
@@ -114,6 +117,8 @@ func (l Limits) withDefaults() Limits {
 	l.RetryTime = cmp.Or(l.RetryTime, d.RetryTime)
 	l.Recoveries = cmp.Or(l.Recoveries, d.Recoveries)
 	l.PromptBytes = cmp.Or(l.PromptBytes, d.PromptBytes)
+	l.ImageBytes = cmp.Or(l.ImageBytes, d.ImageBytes)
+	l.FileBytes = cmp.Or(l.FileBytes, d.FileBytes)
 	l.Checkpoint = cmp.Or(l.Checkpoint, d.Checkpoint)
 	l.CheckBytes = cmp.Or(l.CheckBytes, d.CheckBytes)
 	return l

@@ -27,6 +27,13 @@ func (e *Engine) ChangeInput(ctx context.Context, id session.ID, m session.Messa
 		if err := e.check(&r); err != nil {
 			return err
 		}
+		s, err := e.session(ctx, id)
+		if err == nil {
+			err = e.present(ctx, s, r.Prompt)
+		}
+		if err != nil {
+			return err
+		}
 		facts = append(facts, &session.InputEdited{MessageID: m, Prompt: r.Prompt})
 	}
 	switch c.Delivery {

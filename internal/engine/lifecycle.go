@@ -96,7 +96,7 @@ func (e *Engine) created(ctx context.Context, info *session.Session) (*session.S
 func (s *Scope) selectable(agent string, model *session.ModelRef) error {
 	if agent != "" {
 		if a, ok := s.Agents[agent]; !ok || !a.Selectable() {
-			return session.NotFound("agent", agent, s.agentNames()...).At("agent")
+			return session.NotFound("agent", agent, s.agentNames(session.Agent.Selectable)...).At("agent")
 		}
 	}
 	if model != nil {
@@ -107,10 +107,11 @@ func (s *Scope) selectable(agent string, model *session.ModelRef) error {
 	return nil
 }
 
-func (s *Scope) agentNames() []string {
+// agentNames lists the agents that may be named there.
+func (s *Scope) agentNames(there func(session.Agent) bool) []string {
 	var names []string
 	for name, a := range s.Agents {
-		if a.Selectable() {
+		if there(a) {
 			names = append(names, name)
 		}
 	}

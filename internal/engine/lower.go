@@ -74,12 +74,24 @@ func text(s string) []llm.Part {
 func (l *lowering) user(m *session.User) {
 	parts := text(m.Text)
 	for _, f := range m.Files {
-		parts = append(parts, l.file(f.URI, f.Mime, f.Name))
+		parts = joined(parts, l.file(f.URI, f.Mime, f.Name))
 	}
 	if len(parts) == 0 {
 		parts = text("(empty message)")
 	}
 	l.say(llm.RoleUser, parts...)
+}
+
+// joined adds a part; text after text stands in one part, a blank line between: protocols put texts together as they
+// are.
+func joined(parts []llm.Part, p llm.Part) []llm.Part {
+	if after, ok := p.(llm.Text); ok && len(parts) > 0 {
+		if before, ok := parts[len(parts)-1].(llm.Text); ok {
+			parts[len(parts)-1] = llm.Text{Text: before.Text + "\n\n" + after.Text}
+			return parts
+		}
+	}
+	return append(parts, p)
 }
 
 // file lowers an attachment: media that the model reads as media, text as text, all else as a note. Files that are
@@ -90,7 +102,10 @@ func (l *lowering) file(uri, mime, name string) llm.Part {
 	}
 	kind, data, ok := dataURI(uri)
 	if !ok {
-		return llm.Text{Text: fmt.Sprintf("[The user refers to the file %s. Read it with a tool if you need it.]", strings.TrimPrefix(uri, "file://"))}
+		if path, ok := filePath(uri); ok {
+			uri = path
+		}
+		return llm.Text{Text: fmt.Sprintf("[The user refers to the file %s. Read it with a tool if you need it.]", uri)}
 	}
 	if mime == "" {
 		mime = kind

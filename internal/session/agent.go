@@ -35,3 +35,6 @@ const (
 
 // Selectable reports whether users may choose the agent for a session.
 func (a Agent) Selectable() bool { return a.Mode != ModeSubagent && !a.Hidden }
+
+// Mentionable reports whether users may call upon the agent in a prompt.
+func (a Agent) Mentionable() bool { return !a.Hidden }

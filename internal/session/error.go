@@ -1,6 +1,9 @@
 package session
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Code sorts the errors that a caller may be told about.
 type Code string
@@ -64,7 +67,7 @@ func (e *Error) Error() string {
 	case len(e.Nearest) == 1:
 		return e.Message + "; did you mean " + e.Nearest[0] + "?"
 	case len(e.Nearest) > 1:
-		return e.Message + fmt.Sprintf("; the nearest are %v", e.Nearest)
+		return e.Message + "; the nearest are " + strings.Join(e.Nearest, ", ")
 	default:
 		return e.Message
 	}

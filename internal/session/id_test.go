@@ -121,7 +121,7 @@ func TestErrorWords(t *testing.T) {
 	}{
 		{NotFound("model", "gtp"), `there is no model "gtp"`},
 		{NotFound("model", "gtp", "gpt"), `there is no model "gtp"; did you mean gpt?`},
-		{NotFound("model", "gtp", "gpt", "gtx"), `there is no model "gtp"; the nearest are [gpt gtx]`},
+		{NotFound("model", "gtp", "gpt", "gtx"), `there is no model "gtp"; the nearest are gpt, gtx`},
 		{Conflict("prompt", "msg_1", "is taken"), `prompt "msg_1" is taken`},
 		{Conflict("prompt", strings.Repeat("é", 90), "is taken"), `prompt "` + strings.Repeat("é", 40) + `…" is taken`},
 	} {

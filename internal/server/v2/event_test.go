@@ -309,11 +309,11 @@ func TestLargeEventsFitTheirFrames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		image := "data:image/png;base64," + strings.Repeat("A", 3<<20)
+		image := "data:image/png;base64,iVBORw0KGgoA" + strings.Repeat("A", 3<<20)
 		text := strings.Repeat("é", 600<<10)
 		p := session.Prompt{Text: text, Files: []session.File{{URI: image, Mime: "image/png"}}}
 		for i := range 3000 {
-			p.Agents = append(p.Agents, session.AgentMention{Name: fmt.Sprint(i)})
+			p.Agents = append(p.Agents, session.AgentMention{Name: "plan", Source: &session.Span{Start: i}})
 		}
 		if _, err := w.client.Prompt(t.Context(), s.ID, api.PromptRequest{Prompt: &p, Resume: new(false)}); err != nil {
 			t.Fatal(err)

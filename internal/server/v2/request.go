@@ -160,12 +160,20 @@ func malformed(err error) error {
 	return bad("body", "", "the body is not what this operation expects")
 }
 
+// dotted names a place in the body as session.Error does: prompt.files[0].uri.
 func dotted(p jsontext.Pointer) string {
-	var parts []string
+	var b strings.Builder
 	for t := range p.Tokens() {
-		parts = append(parts, clip(t, 60))
+		if _, err := strconv.ParseUint(t, 10, 32); err == nil {
+			fmt.Fprintf(&b, "[%s]", t)
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(clip(t, 60))
 	}
-	return clip(strings.Join(parts, "."), 200)
+	return clip(b.String(), 200)
 }
 
 func orBody(field string) string {
