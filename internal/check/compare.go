@@ -56,8 +56,8 @@ func (w *walk) compareMessages(r store.Reader) error {
 	}
 	left := len(w.fold.messages)
 	for _, row := range rows {
-		m := w.fold.messages[row.ID]
-		if m == nil {
+		m, ok, _ := w.fold.Message(w.id, row.ID)
+		if !ok {
 			w.found(Rebuilt, w.id, row.Seq, "the message %s is not in the log", row.ID)
 			continue
 		}

@@ -17,6 +17,7 @@ type scratch struct {
 	id         session.ID
 	row        *session.Session
 	messages   map[session.MessageID]session.Message
+	waiting    []*session.ItemCheckpointed // not yet in their messages
 	inputs     map[session.MessageID]*session.Input
 	asks       map[session.AskID]*store.AskRow
 	spent      []store.Spend
@@ -37,6 +38,9 @@ func (s *scratch) apply(e session.Event) (err error) {
 			err = fmt.Errorf("the projection of %s does what the checker does not know: %v", e.Data.Kind(), p)
 		}
 	}()
+	if c, ok := e.Data.(*session.ItemCheckpointed); ok {
+		s.waiting = append(s.waiting, c)
+	}
 	return projection.Apply(s, e)
 }
 
@@ -56,10 +60,14 @@ func (s *scratch) SetUnfinished(_ session.ID, unfinished bool) error {
 
 func (s *scratch) Message(_ session.ID, m session.MessageID) (session.Message, bool, error) {
 	msg, ok := s.messages[m]
+	if a, is := msg.(*session.Assistant); is {
+		a.Checkpoint(s.waiting...)
+		s.waiting = slices.DeleteFunc(s.waiting, func(c *session.ItemCheckpointed) bool { return c.AssistantMessageID == m })
+	}
 	return msg, ok, nil
 }
 
-func (s *scratch) PutMessage(_ session.ID, m session.Message) error {
+func (s *scratch) PutMessage(_ session.ID, m session.Message, _ int64) error {
 	s.messages[m.Meta().ID] = m
 	return nil
 }

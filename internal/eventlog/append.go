@@ -44,14 +44,18 @@ func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, dec
 		if _, creates := drafts[0].Data.(*session.Created); head < 0 && !creates {
 			return session.NotFound("session", string(id)) // nothing is said of a session that is gone
 		}
+		rows := projection.NewBatch(tx)
 		for i, draft := range drafts {
-			e, err := l.insert(tx, id, head+1+int64(i), draft)
-			if err != nil {
+			e := l.event(id, head+1+int64(i), draft)
+			if err := rows.Apply(e); err != nil {
+				return err
+			}
+			if e.Position, err = insert(tx, e); err != nil {
 				return err
 			}
 			events = append(events, e)
 		}
-		return nil
+		return rows.Flush()
 	})
 	if err != nil {
 		return nil, err
@@ -60,25 +64,24 @@ func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, dec
 	return events, nil
 }
 
-func (l *Log) insert(tx store.Tx, id session.ID, seq int64, d Draft) (session.Event, error) {
+func (l *Log) event(id session.ID, seq int64, d Draft) session.Event {
 	stamp := d.Data.Stamp()
 	stamp.SessionID = id
 	if stamp.Timestamp == 0 {
 		stamp.Timestamp = l.now().UnixMilli()
 	}
-	e := session.Event{
+	return session.Event{
 		ID: session.EventID(l.ids.New(session.PrefixEvent)), SessionID: id, Seq: seq,
 		Version: d.Data.Version(), Data: d.Data, Private: d.Private,
 	}
-	if err := projection.Apply(tx, e); err != nil {
-		return e, err
-	}
+}
+
+func insert(tx store.Tx, e session.Event) (position int64, err error) {
 	row, err := Encode(e)
 	if err != nil {
-		return e, err
+		return 0, err
 	}
-	e.Position, err = tx.InsertEvent(row)
-	return e, err
+	return tx.InsertEvent(row)
 }
 
 // Encode returns the event as it is stored.

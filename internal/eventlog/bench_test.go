@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -59,4 +60,55 @@ func BenchmarkAppend(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
 		})
 	}
+}
+
+// BenchmarkLongText is one answer, checkpointed every 16 KiB and ended. What a byte of it costs, in time and on disk,
+// does not depend on its length.
+func BenchmarkLongText(b *testing.B) {
+	for _, size := range []int{64 << 10, 1 << 20, 8 << 20} {
+		b.Run(fmt.Sprintf("KiB=%d", size>>10), func(b *testing.B) {
+			l, ids := benchLog(b, 1)
+			text := strings.Repeat("0123456789abcdef", size/16)
+			before := written(b)
+			b.ResetTimer()
+			for i := range b.N {
+				say(b, l, ids[0], session.MessageID(fmt.Sprintf("msg_%d", i)), text)
+			}
+			bytes := float64(b.N * size)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/bytes, "ns/B")
+			b.ReportMetric(float64(written(b)-before)/bytes, "written-B/B")
+		})
+	}
+}
+
+// say records a turn of one text.
+func say(b *testing.B, l *eventlog.Log, id session.ID, m session.MessageID, text string) {
+	b.Helper()
+	part := session.PartID("prt_" + m)
+	fact := func(d store.Durability, data ...session.EventData) {
+		_, err := l.Append(b.Context(), id, d, func(store.Tx) ([]eventlog.Draft, error) { return eventlog.Drafts(data...), nil })
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	fact(store.Relaxed, &session.StepStarted{AssistantMessageID: m}, &session.TextStarted{AssistantMessageID: m, TextID: "0", PartID: part})
+	for at := 0; at < len(text); at += 16 << 10 {
+		fact(store.Durable, &session.ItemCheckpointed{AssistantMessageID: m, PartID: part, Offset: at, Text: text[at:min(at+16<<10, len(text))]})
+	}
+	fact(store.Durable, &session.TextEnded{AssistantMessageID: m, TextID: "0", PartID: part, Text: text}, &session.StepEnded{AssistantMessageID: m, Finish: "stop"})
+}
+
+// written is what this process has written so far.
+func written(b *testing.B) (n int64) {
+	b.Helper()
+	io, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		b.Skip(err)
+	}
+	for line := range strings.Lines(string(io)) {
+		if rest, ok := strings.CutPrefix(line, "wchar: "); ok {
+			_, _ = fmt.Sscan(rest, &n)
+		}
+	}
+	return n
 }

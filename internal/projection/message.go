@@ -5,46 +5,71 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-func applyMessage(tx store.Tx, e session.Event) error {
+func (b *Batch) applyMessage(e session.Event) error {
 	if m := session.Begin(e.Data, e.Seq); m != nil {
-		if err := tx.PutMessage(e.SessionID, m); err != nil {
+		if err := b.begin(e, m); err != nil {
 			return err
 		}
-		return mark(tx, e, nil)
+		return mark(b.tx, e, nil)
 	}
 	if id := session.Turn(e.Data); id != "" {
-		return fold(tx, e, id)
+		return b.fold(e, id)
 	}
 	switch d := e.Data.(type) {
 	case *session.ShellEnded:
-		sh, ok, err := tx.ShellByCall(e.SessionID, d.CallID)
+		sh, ok, err := b.tx.ShellByCall(e.SessionID, d.CallID)
 		if err != nil || !ok {
 			return err
 		}
 		sh.Output, sh.Time.Completed = d.Output, d.Timestamp
-		return tx.PutMessage(e.SessionID, sh)
+		return b.tx.PutMessage(e.SessionID, sh, e.Seq)
 	case *session.RevertCommitted:
-		return cut(tx, e.SessionID, d.MessageID)
+		return cut(b.tx, e.SessionID, d.MessageID)
 	}
-	return mark(tx, e, nil)
+	return mark(b.tx, e, nil)
 }
 
-func fold(tx store.Tx, e session.Event, id session.MessageID) error {
-	m, ok, err := tx.Message(e.SessionID, id)
-	if err != nil {
-		return err
-	}
+// begin stores a new message; a turn waits for what the batch says more of it.
+func (b *Batch) begin(e session.Event, m session.Message) error {
 	a, isTurn := m.(*session.Assistant)
-	if !ok || !isTurn || !a.Apply(e.Data) {
+	if !isTurn {
+		return b.tx.PutMessage(e.SessionID, m, e.Seq)
+	}
+	b.turn = &turn{session: e.SessionID, message: a, through: e.Seq, changed: true}
+	return nil
+}
+
+// fold applies the event to its turn. A checkpoint changes a turn only in passing: the row of its event is enough, and
+// writing the whole text again for each would cost the square of its length.
+func (b *Batch) fold(e session.Event, id session.MessageID) error {
+	if _, ok := e.Data.(*session.ItemCheckpointed); ok && b.turn == nil {
 		return nil
 	}
-	if err := tx.PutMessage(e.SessionID, a); err != nil {
+	if err := b.load(e.SessionID, id); err != nil || b.turn == nil {
 		return err
 	}
-	if err := spend(tx, e, a); err != nil {
+	b.turn.through = e.Seq
+	a := b.turn.message
+	if !a.Apply(e.Data) {
+		return nil
+	}
+	b.turn.changed = true
+	if err := spend(b.tx, e, a); err != nil {
 		return err
 	}
-	return mark(tx, e, a)
+	return mark(b.tx, e, a)
+}
+
+// load sees to b.turn; there is none if the message is missing or no turn.
+func (b *Batch) load(id session.ID, m session.MessageID) error {
+	if b.turn != nil {
+		return nil
+	}
+	found, _, err := b.tx.Message(id, m)
+	if a, ok := found.(*session.Assistant); ok && err == nil {
+		b.turn = &turn{session: id, message: a}
+	}
+	return err
 }
 
 // spend writes the ledger line of a turn that says what it used, nothing too.

@@ -12,14 +12,61 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Apply writes the rows of one event. The event is not yet inserted: the session's head is still e.Seq-1. An error
-// means that the event must not be committed.
+// Batch writes the rows of events that are committed together: a turn that several of them change is read once and
+// written once, by Flush.
+type Batch struct {
+	tx   store.Tx
+	turn *turn // nil if no turn is held
+}
+
+// turn is one that a batch is changing.
+type turn struct {
+	session session.ID
+	message *session.Assistant
+	through int64 // seq of the newest event that was applied to it
+	changed bool
+}
+
+// NewBatch returns an empty batch on tx.
+func NewBatch(tx store.Tx) *Batch { return &Batch{tx: tx} }
+
+// Apply writes the rows of one event on its own.
 func Apply(tx store.Tx, e session.Event) error {
-	steps := []func(store.Tx, session.Event) error{applySession, applyInbox, applyMessage, applyEpoch, applyAsk}
+	b := NewBatch(tx)
+	if err := b.Apply(e); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// Apply writes the rows of one event, but for those that wait for Flush. The event is not yet inserted: the session's
+// head is still e.Seq-1. An error means that nothing of the batch may be committed.
+func (b *Batch) Apply(e session.Event) error {
+	if b.turn != nil && b.turn.message.ID != session.Turn(e.Data) {
+		if err := b.Flush(); err != nil {
+			return err
+		}
+	}
+	steps := []func(store.Tx, session.Event) error{
+		applySession, applyInbox, func(_ store.Tx, e session.Event) error { return b.applyMessage(e) }, applyEpoch, applyAsk,
+	}
 	for _, step := range steps {
-		if err := step(tx, e); err != nil {
+		if err := step(b.tx, e); err != nil {
 			return fmt.Errorf("project %s: %w", e.Describe(), err)
 		}
+	}
+	return nil
+}
+
+// Flush writes what waits.
+func (b *Batch) Flush() error {
+	t := b.turn
+	b.turn = nil
+	if t == nil || !t.changed {
+		return nil
+	}
+	if err := b.tx.PutMessage(t.session, t.message, t.through); err != nil {
+		return fmt.Errorf("project %s: %w", t.session, err)
 	}
 	return nil
 }

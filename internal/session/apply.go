@@ -8,7 +8,8 @@ import (
 )
 
 // What an event means is said here and nowhere else. Three folds share it: Session.Apply for the session's row,
-// Begin for messages that an event appends, and Assistant.Apply for the turn that an event changes. All are total: an
+// Begin for messages that an event appends, and Assistant.Apply for the turn that an event changes (checkpoint.go has the
+// checkpoints). All are total: an
 // event that does not fit the state (late, repeated, of an item that is gone) changes nothing, so that any log folds.
 
 var (
@@ -169,7 +170,7 @@ func (a *Assistant) Apply(d EventData) bool {
 			State: ToolState{Status: ToolPending, Input: emptyText}, Time: ToolTime{Created: at},
 		})
 	case *ItemCheckpointed:
-		return a.checkpoint(e)
+		return a.Checkpoint(e)
 	default:
 		return a.applyTool(d)
 	}
@@ -251,35 +252,6 @@ func (a *Assistant) fail(e *StepFailed) bool {
 		a.Cost, a.Tokens = &e.Cost, e.Tokens
 	}
 	return true
-}
-
-// checkpoint makes an open item hold exactly the checkpointed prefix plus e.Text. A checkpoint that leaves a gap or
-// comes after the item's end is ignored; the end brings the whole value.
-func (a *Assistant) checkpoint(e *ItemCheckpointed) bool {
-	extend := func(s string) (string, bool) {
-		if e.Offset < 0 || e.Offset > len(s) {
-			return s, false
-		}
-		return s[:e.Offset] + e.Text, true
-	}
-	ok := false
-	switch it := a.Item(e.PartID).(type) {
-	case *Text:
-		if !it.Time.over() {
-			it.Text, ok = extend(it.Text)
-		}
-	case *Reasoning:
-		if !it.Time.over() {
-			it.Text, ok = extend(it.Text)
-		}
-	case *Tool:
-		if it.State.Status == ToolPending {
-			var raw string
-			raw, ok = extend(it.RawInput())
-			it.State.Input = quote(raw)
-		}
-	}
-	return ok
 }
 
 // over reports whether the item has ended. An item without a time, which older logs have, never has.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"testing"
 
@@ -197,5 +198,51 @@ func TestTurnNamesEveryKind(t *testing.T) {
 		if Turn(d) != "msg_a" {
 			t.Errorf("%s changes a turn, but Turn does not say so", k)
 		}
+	}
+}
+
+// Checkpoints mean the same all at once and one by one, whatever they say.
+func TestCheckpointsAtOnce(t *testing.T) {
+	begun := func() *Assistant {
+		a := &Assistant{Head: Head{ID: "msg_a"}}
+		for _, d := range []EventData{
+			&TextStarted{Fact: at(1), AssistantMessageID: "msg_a", PartID: "prt_t"},
+			&ReasoningStarted{Fact: at(1), AssistantMessageID: "msg_a", PartID: "prt_r"},
+			&ToolInputStarted{Fact: at(1), AssistantMessageID: "msg_a", PartID: "prt_c"},
+			&TextStarted{Fact: at(1), AssistantMessageID: "msg_a", PartID: "prt_over"},
+			&TextEnded{Fact: at(1), AssistantMessageID: "msg_a", PartID: "prt_over", Text: "done"},
+		} {
+			a.Apply(d)
+		}
+		return a
+	}
+	pick := rand.New(rand.NewPCG(1, 2))
+	texts := []string{"", "a", "ä", "🙂", "\"\n\\", "some more"}
+	parts := []PartID{"prt_t", "prt_r", "prt_c", "prt_over", "prt_none"}
+	for range 2000 {
+		one, all := begun(), begun()
+		var cs []*ItemCheckpointed
+		changed := false
+		for range pick.IntN(12) {
+			c := &ItemCheckpointed{
+				AssistantMessageID: "msg_a", PartID: parts[pick.IntN(len(parts))], Offset: pick.IntN(8) - 1, Text: texts[pick.IntN(len(texts))],
+			}
+			if pick.IntN(20) == 0 {
+				c.AssistantMessageID = "msg_b"
+			}
+			cs = append(cs, c)
+			changed = one.Apply(c) || changed
+		}
+		if got := all.Checkpoint(cs...); got != changed || encoded(t, all) != encoded(t, one) {
+			t.Fatalf("%s: %v %s, one by one %v %s", encoded(t, cs), got, encoded(t, all), changed, encoded(t, one))
+		}
+		if !all.Streaming() {
+			t.Fatal("no item is open")
+		}
+	}
+	a := begun()
+	a.Apply(&StepFailed{Fact: at(2), AssistantMessageID: "msg_a"})
+	if a.Checkpoint(&ItemCheckpointed{AssistantMessageID: "msg_a", PartID: "prt_t", Text: "late"}) || a.Streaming() {
+		t.Error("a checkpoint changed a turn that has ended")
 	}
 }

@@ -213,9 +213,12 @@ type RawMessage struct {
 
 // MessageWriter writes projected messages.
 type MessageWriter interface {
-	// PutMessage inserts or replaces the message; its Seq and type never change after the insert. An id that
-	// another session uses is an error of code conflict.
-	PutMessage(id session.ID, m session.Message) error
+	// PutMessage inserts or replaces the message, which holds what the session's events up to the seq through say; its
+	// Seq and type never change after the insert. An id that another session uses is an error of code conflict.
+	//
+	// A turn that streams is not put for each checkpoint, whose event says it all: whoever reads the turn is given it
+	// with the checkpoints behind through (CatchUp).
+	PutMessage(id session.ID, m session.Message, through int64) error
 	// DeleteMessages removes the messages with seq > after.
 	DeleteMessages(id session.ID, after int64) error
 }

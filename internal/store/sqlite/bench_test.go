@@ -149,7 +149,7 @@ func fillMessages(b *testing.B, s *Store, n int) {
 					Head:    session.Head{ID: session.MessageID(fmt.Sprintf("msg_%026d", j)), Type: session.TypeAssistant, Seq: seq},
 					Content: []session.Content{&session.Text{Type: "text", ID: "t", PartID: "prt_x", Text: text}},
 				}
-				if err := tx.PutMessage("ses_a", m); err != nil {
+				if err := tx.PutMessage("ses_a", m, 0); err != nil {
 					return err
 				}
 			}

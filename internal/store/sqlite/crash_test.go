@@ -76,7 +76,7 @@ func crashUpdate(s store.Store, w int, d store.Durability, early func(seq int64)
 			}
 		}
 		m := &session.User{Head: session.Head{ID: session.MessageID(fmt.Sprintf("msg_%d_%d", w, seq)), Type: session.TypeUser, Seq: seq}}
-		if err := tx.PutMessage(id, m); err != nil {
+		if err := tx.PutMessage(id, m, 0); err != nil {
 			return err
 		}
 		early(seq)

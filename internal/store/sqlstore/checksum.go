@@ -50,11 +50,12 @@ func (r *Reader) sumSession(id session.ID, data []byte) int64 {
 	return sum(r.key, data)
 }
 
-func (r *Reader) sumMessage(id session.ID, m *store.RawMessage) int64 {
+func (r *Reader) sumMessage(id session.ID, m *store.RawMessage, through int64) int64 {
 	k := appendText(appendText(r.key[:0], "message"), id)
 	k = appendInt(k, m.Seq)
 	k = appendText(k, m.ID)
-	r.key = appendText(k, m.Type)
+	k = appendText(k, m.Type)
+	r.key = appendInt(k, through)
 	return sum(r.key, m.Data)
 }
 

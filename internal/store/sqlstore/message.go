@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-const messageColumns = `SELECT id, seq, type, crc, data FROM message `
+const messageColumns = `SELECT id, seq, type, through, crc, data FROM message `
 
 const getMessage = messageColumns + `WHERE id = ?2 AND session_id = ?1`
 
@@ -87,17 +87,36 @@ func (r *Reader) eachMessage(c *call, id session.ID, f func(*store.RawMessage) e
 	var row store.RawMessage
 	for c.next() {
 		row = store.RawMessage{
-			ID: session.MessageID(c.st.Text(0)), Seq: c.st.Int(1), Type: session.MessageType(types.text(c, 2)), Data: r.scratch(c, 4),
+			ID: session.MessageID(c.st.Text(0)), Seq: c.st.Int(1), Type: session.MessageType(types.text(c, 2)), Data: r.scratch(c, 5),
 		}
-		if c.st.Int(3) != r.sumMessage(id, &row) {
+		through := c.st.Int(3)
+		if c.st.Int(4) != r.sumMessage(id, &row, through) {
 			c.err = damaged(id, row.Seq, "message")
 			break
+		}
+		if through > 0 {
+			if c.err = r.catchUp(id, &row, through); c.err != nil {
+				break
+			}
 		}
 		if c.err = f(&row); c.err != nil {
 			break
 		}
 	}
 	return c.end("read messages of", id)
+}
+
+// catchUp brings a turn that streams up to date with its checkpoints.
+func (r *Reader) catchUp(id session.ID, row *store.RawMessage, through int64) error {
+	a, err := decode[session.Assistant](row.Data)
+	if err != nil {
+		return err
+	}
+	if err := store.CatchUp(r, id, a, through); err != nil {
+		return err
+	}
+	row.Data, err = encode(a)
+	return err
 }
 
 const (
@@ -171,28 +190,48 @@ func (a *arena) clone(b []byte) []byte {
 	return c
 }
 
-const updateMessage = `UPDATE message SET call_id = ?5, crc = ?6, data = ?7
+const updateMessage = `UPDATE message SET call_id = ?5, through = ?6, crc = ?7, data = ?8
 	WHERE id = ?1 AND session_id = ?2 AND seq = ?3 AND type = ?4
 	RETURNING 1`
 
 const ownerOfMessage = `SELECT session_id, seq, type FROM message WHERE id = ?1`
 
-const insertMessage = `INSERT INTO message (id, session_id, seq, type, call_id, crc, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
+const insertMessage = `INSERT INTO message (id, session_id, seq, type, call_id, through, crc, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`
 
-// PutMessage implements store.MessageWriter.
-func (t *Tx) PutMessage(id session.ID, m session.Message) error {
+// messageRow is a message and its columns that are for finding it.
+type messageRow struct {
+	store.RawMessage
+	callID  string
+	through int64
+}
+
+func rowOf(m session.Message, through int64) (*messageRow, error) {
+	head := m.Meta()
 	data, err := encode(m)
 	if err != nil {
-		return fmt.Errorf("put message %s: %w", m.Meta().ID, err)
+		return nil, fmt.Errorf("put message %s: %w", head.ID, err)
 	}
-	updated, err := t.putMessage(updateMessage, id, m, data)
+	row := &messageRow{store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data}, "", store.Behind(m, through)}
+	if sh, ok := m.(*session.Shell); ok {
+		row.callID = sh.CallID
+	}
+	return row, nil
+}
+
+// PutMessage implements store.MessageWriter.
+func (t *Tx) PutMessage(id session.ID, m session.Message, through int64) error {
+	row, err := rowOf(m, through)
+	if err != nil {
+		return err
+	}
+	updated, err := t.putMessage(updateMessage, id, row)
 	if err != nil || updated {
 		return err
 	}
 	if err := t.freeMessageID(id, m.Meta()); err != nil {
 		return err
 	}
-	_, err = t.putMessage(insertMessage, id, m, data)
+	_, err = t.putMessage(insertMessage, id, row)
 	return err
 }
 
@@ -214,22 +253,17 @@ func (t *Tx) freeMessageID(id session.ID, head *session.Head) error {
 	return fmt.Errorf("put message %s: seq %d or type %s is not that of the stored message", head.ID, head.Seq, head.Type)
 }
 
-func (t *Tx) putMessage(sql string, id session.ID, m session.Message, data []byte) (bool, error) {
-	head := m.Meta()
-	row := store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data}
-	callID := ""
-	if sh, ok := m.(*session.Shell); ok {
-		callID = sh.CallID
-	}
+func (t *Tx) putMessage(sql string, id session.ID, row *messageRow) (bool, error) {
 	c := t.call(sql)
-	c.text(string(head.ID))
+	c.text(string(row.ID))
 	c.text(string(id))
-	c.int(head.Seq)
-	c.text(string(head.Type))
-	c.text(callID)
-	c.int(t.sumMessage(id, &row))
-	c.json(data)
-	return c.run("put message", head.ID)
+	c.int(row.Seq)
+	c.text(string(row.Type))
+	c.text(row.callID)
+	c.int(row.through)
+	c.int(t.sumMessage(id, &row.RawMessage, row.through))
+	c.json(row.Data)
+	return c.run("put message", row.ID)
 }
 
 const deleteMessages = `DELETE FROM message WHERE session_id = ?1 AND seq > ?2`

@@ -9,7 +9,7 @@
 //
 //	event(position, id, session_id, seq, kind, version, crc, data, private)
 //	session(id, project_id, parent_id, directory, subpath, title, time_created, time_updated, time_archived, unfinished, crc, data)
-//	message(id, session_id, seq, type, call_id, crc, data)
+//	message(id, session_id, seq, type, call_id, through, crc, data)
 //	input(id, session_id, delivery, admitted_seq, promoted_seq, rank, crc, data)
 //	epoch(session_id, baseline, baseline_seq, snapshot, revision, crc)
 //	ask(id, session_id, seq, pending, time, crc, data)
@@ -17,8 +17,9 @@
 //	spend(session_id, seq, time, crc, data)
 //	meta(key, value)
 //
-// title is in lower case, for searching. meta's "position" is the highest position that a deletion may have freed, so
-// that none is given out twice.
+// title is in lower case, for searching. through is the seq behind which checkpoints belong to a turn that streams, 0 if
+// none can (store.Behind). meta's "position" is the highest position that a deletion may have freed, so that none is
+// given out twice.
 package sqlstore
 
 import (

@@ -235,7 +235,7 @@ func testLargeRows(t *testing.T, s store.Store) {
 		if _, err := tx.InsertEvent(row); err != nil {
 			return err
 		}
-		return tx.PutMessage("ses_a", &session.User{Head: head("msg_big", session.TypeUser, 0), Text: string(big)})
+		return tx.PutMessage("ses_a", &session.User{Head: head("msg_big", session.TypeUser, 0), Text: string(big)}, 0)
 	})
 	view(t, s, func(r store.Reader) error {
 		rows, err := r.Events("ses_a", -1, 0)

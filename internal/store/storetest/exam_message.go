@@ -45,7 +45,7 @@ func oneOfEach() []session.Message {
 func putAll(id session.ID, messages []session.Message) func(store.Tx) error {
 	return func(tx store.Tx) error {
 		for _, m := range messages {
-			if err := tx.PutMessage(id, m); err != nil {
+			if err := tx.PutMessage(id, m, 0); err != nil {
 				return err
 			}
 		}
@@ -170,7 +170,7 @@ func testMessageConflicts(t *testing.T, s store.Store) {
 		{"other type", "ses_a", &session.System{Head: head("msg_0", session.TypeSystem, 0)}, nil},
 		{"seq of another message", "ses_a", &session.User{Head: head("msg_x", session.TypeUser, 0)}, nil},
 	} {
-		err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error { return tx.PutMessage(tt.id, tt.m) })
+		err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error { return tx.PutMessage(tt.id, tt.m, 0) })
 		if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) {
 			t.Errorf("%s: error is %v", tt.name, err)
 		}
@@ -190,7 +190,7 @@ func testUnknownFields(t *testing.T, s store.Store) {
 	}
 	in := &session.Input{ID: "in", SessionID: "ses_a", Prompt: session.Prompt{Text: "x", Extra: jsontext.Value(`{"later":1}`)}}
 	update(t, s, func(tx store.Tx) error {
-		return errors.Join(tx.PutMessage("ses_a", m), tx.PutSession(fullSession()), tx.PutInput(in))
+		return errors.Join(tx.PutMessage("ses_a", m, 0), tx.PutSession(fullSession()), tx.PutInput(in))
 	})
 	got := get(t, s, func(r store.Reader) (session.Message, error) { return found(r.Message("ses_a", "msg_u")) })
 	same(t, "message", got, m)

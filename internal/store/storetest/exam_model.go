@@ -79,7 +79,7 @@ func (m *model) step(rt *rapid.T, round int) func(store.Tx) error {
 		id := session.MessageID(fmt.Sprintf("msg_%d_%d", round, n))
 		x := session.Synthetic{Head: head(id, session.TypeSynthetic, int64(n)), SessionID: owner, Text: rapid.String().Draw(rt, "text")}
 		m.messages[id] = x
-		return func(tx store.Tx) error { return tx.PutMessage(owner, &x) }
+		return func(tx store.Tx) error { return tx.PutMessage(owner, &x, 0) }
 	case 2:
 		after := int64(rapid.IntRange(-1, 5).Draw(rt, "after"))
 		maps.DeleteFunc(m.messages, func(_ session.MessageID, x session.Synthetic) bool { return x.SessionID == owner && x.Seq > after })

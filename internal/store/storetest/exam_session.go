@@ -192,7 +192,7 @@ func testDeleteSession(t *testing.T, s store.Store) {
 		if err := tx.PutSession(&session.Session{ID: id}); err != nil {
 			return err
 		}
-		if err := tx.PutMessage(id, &session.User{Head: head(session.MessageID("msg_"+id), session.TypeUser, 1)}); err != nil {
+		if err := tx.PutMessage(id, &session.User{Head: head(session.MessageID("msg_"+id), session.TypeUser, 1)}, 0); err != nil {
 			return err
 		}
 		if err := tx.PutInput(&session.Input{ID: session.MessageID("in_" + id), SessionID: id}); err != nil {

@@ -125,19 +125,22 @@ func (r reader) Unfinished(limit int) ([]session.ID, error) {
 func (r reader) Message(id session.ID, m session.MessageID) (session.Message, bool, error) {
 	for _, row := range r.home(id).messages {
 		if row.ID == m {
-			return opened(row)
+			return r.opened(id, row)
 		}
 	}
 	return nil, false, nil
 }
 
-func opened(row *messageRow) (session.Message, bool, error) {
+func (r reader) opened(id session.ID, row *messageRow) (session.Message, bool, error) {
 	m, err := session.DecodeMessage(row.Data)
 	if err != nil {
 		return nil, false, err
 	}
 	m.Meta().Seq = row.Seq
-	return m, true, nil
+	if a, ok := m.(*session.Assistant); ok && row.through > 0 {
+		err = store.CatchUp(r, id, a, row.through)
+	}
+	return m, err == nil, err
 }
 
 // messages returns the rows that q selects, in its order.
@@ -157,7 +160,7 @@ func (r reader) messages(id session.ID, q store.MessageQuery) []*messageRow {
 func (r reader) Messages(id session.ID, q store.MessageQuery) ([]session.Message, error) {
 	out := []session.Message{}
 	for _, row := range r.messages(id, q) {
-		m, _, err := opened(row)
+		m, _, err := r.opened(id, row)
 		if err != nil {
 			return nil, err
 		}
@@ -169,9 +172,15 @@ func (r reader) Messages(id session.ID, q store.MessageQuery) ([]session.Message
 func (r reader) RawMessages(id session.ID, q store.MessageQuery) ([]store.RawMessage, error) {
 	out := []store.RawMessage{}
 	for _, row := range r.messages(id, q) {
-		m := row.RawMessage
-		m.Data = cloned(m.Data)
-		out = append(out, m)
+		raw := row.RawMessage
+		m, _, err := r.opened(id, row)
+		if err != nil {
+			return nil, err
+		}
+		if raw.Data, err = encode(m); err != nil {
+			return nil, err
+		}
+		out = append(out, raw)
 	}
 	return out, nil
 }
@@ -179,7 +188,7 @@ func (r reader) RawMessages(id session.ID, q store.MessageQuery) ([]store.RawMes
 func (r reader) newest(id session.ID, match func(*messageRow) bool) (session.Message, bool, error) {
 	for _, row := range slices.Backward(r.home(id).messages) {
 		if match(row) {
-			return opened(row)
+			return r.opened(id, row)
 		}
 	}
 	return nil, false, nil

@@ -43,7 +43,8 @@ type sessionRow struct {
 
 type messageRow struct {
 	store.RawMessage
-	callID string
+	callID  string
+	through int64 // store.Behind
 }
 
 type inputRow struct {

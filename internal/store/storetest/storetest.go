@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 		{"Messages", testMessages},
 		{"MessageQueries", testMessageQueries},
 		{"MessageConflicts", testMessageConflicts},
+		{"Streaming", testStreaming},
 		{"UnknownFields", testUnknownFields},
 		{"Inbox", testInbox},
 		{"Epochs", testEpochs},

@@ -86,7 +86,7 @@ func (t *tx) SetUnfinished(id session.ID, unfinished bool) error {
 	return nil
 }
 
-func (t *tx) PutMessage(id session.ID, m session.Message) error {
+func (t *tx) PutMessage(id session.ID, m session.Message, through int64) error {
 	head := m.Meta()
 	if owner, used := t.s.messages.get(head.ID); used && owner != id {
 		return session.Conflict("message", string(head.ID), "is used by another session")
@@ -95,7 +95,7 @@ func (t *tx) PutMessage(id session.ID, m session.Message) error {
 	if err != nil {
 		return fmt.Errorf("put message %s: %w", head.ID, err)
 	}
-	row := &messageRow{RawMessage: store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data}}
+	row := &messageRow{RawMessage: store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data}, through: store.Behind(m, through)}
 	if sh, ok := m.(*session.Shell); ok {
 		row.callID = sh.CallID
 	}

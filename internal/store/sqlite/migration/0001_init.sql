@@ -37,6 +37,7 @@ CREATE TABLE message (
 	seq INTEGER NOT NULL,
 	type TEXT NOT NULL,
 	call_id TEXT NOT NULL,
+	through INTEGER NOT NULL,
 	crc INTEGER NOT NULL,
 	data TEXT NOT NULL,
 	UNIQUE (session_id, seq)

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// weighed counts what transactions store: rows, and bytes of data in them.
+type weighed struct {
+	store.Store
+	rows, bytes int
+}
+
+func (s *weighed) Update(ctx context.Context, d store.Durability, f func(store.Tx) error) error {
+	return s.Store.Update(ctx, d, func(tx store.Tx) error { return f(weighing{tx, s}) })
+}
+
+type weighing struct {
+	store.Tx
+	s *weighed
+}
+
+func (w weighing) InsertEvent(r store.Row) (int64, error) {
+	w.s.rows++
+	w.s.bytes += len(r.Data) + len(r.Private)
+	return w.Tx.InsertEvent(r)
+}
+
+func (w weighing) PutMessage(id session.ID, m session.Message, through int64) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	w.s.rows++
+	w.s.bytes += len(b)
+	return w.Tx.PutMessage(id, m, through)
+}
+
+// long says a text of so many pieces of 16 KiB, or the arguments of a call, or a thought.
+func long(kind session.FragmentItem, pieces int) (said []llm.Event) {
+	piece := strings.Repeat("0123456789abcdef", 1<<10)
+	finish := llm.Finish{Reason: llm.FinishStop}
+	switch kind {
+	case session.FragmentText:
+		said = append(said, llm.TextStart{ID: "t"})
+		for range pieces {
+			said = append(said, llm.TextDelta{ID: "t", Delta: piece})
+		}
+		return append(said, llm.TextEnd{ID: "t"}, finish)
+	case session.FragmentReasoning:
+		said = append(said, llm.ReasoningStart{ID: "t"})
+		for range pieces {
+			said = append(said, llm.ReasoningDelta{ID: "t", Delta: piece})
+		}
+		return append(said, llm.ReasoningEnd{ID: "t"}, finish)
+	default:
+		said = append(said, llm.ToolInputStart{ID: "c", Name: "echo"})
+		for range pieces {
+			said = append(said, llm.ToolInputDelta{ID: "c", Delta: piece})
+		}
+		return append(said, llm.ToolInputEnd{ID: "c"}, llm.ToolCallEvent{ID: "c", Name: "echo"}, finish)
+	}
+}
+
+// A text is stored in pieces, whole at its end, and in its message: three times, however long it is.
+func TestLongAnswerCostsItsLength(t *testing.T) {
+	for _, kind := range []session.FragmentItem{session.FragmentText, session.FragmentReasoning, session.FragmentToolInput} {
+		for _, pieces := range []int{4, 64, 256} {
+			t.Run(fmt.Sprintf("%s/%d", kind, pieces), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, script.Script{})
+					s := &weighed{Store: w.store}
+					w.wrap = func(store.Store) store.Store { return s }
+					w.start()
+					w.models["test/one"].Client = &spoken{turns: [][]llm.Event{long(kind, pieces)}}
+					begin(t, w, "hi")
+					synctest.Wait()
+					w.close(t)
+					prove(t, w)
+					if text := pieces << 14; s.bytes > 3*text+400*pieces+8<<10 || s.rows > pieces+30 {
+						t.Errorf("%d bytes in %d rows for a text of %d bytes", s.bytes, s.rows, text)
+					}
+				})
+			})
+		}
+	}
+}
+
+// begin makes a session and prompts it.
+func begin(t *testing.T, w *world, prompt string) {
+	t.Helper()
+	if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: prompt}}); err != nil {
+		t.Fatal(err)
+	}
+}

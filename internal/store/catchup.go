@@ -1,0 +1,35 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Behind is what a store keeps of through when m is put: the seq behind which checkpoints may change m, 0 if none can.
+func Behind(m session.Message, through int64) int64 {
+	if a, ok := m.(*session.Assistant); ok && a.Streaming() {
+		return through
+	}
+	return 0
+}
+
+// CatchUp brings a stored turn that was put through a seq up to date with the checkpoints behind it.
+func CatchUp(r EventReader, id session.ID, a *session.Assistant, through int64) error {
+	rows, err := r.Events(id, through, 0, session.KindItemCheckpointed)
+	if err != nil {
+		return err
+	}
+	cs := make([]*session.ItemCheckpointed, 0, len(rows))
+	for _, row := range rows {
+		d, err := session.DecodeData(row.Kind, row.Version, row.Data)
+		if err != nil {
+			return fmt.Errorf("event %s#%d: %w", id, row.Seq, err)
+		}
+		if c, ok := d.(*session.ItemCheckpointed); ok {
+			cs = append(cs, c)
+		}
+	}
+	a.Checkpoint(cs...)
+	return nil
+}
