@@ -33,6 +33,9 @@ type Fact struct {
 // Stamp returns f itself, so that every payload has it.
 func (f *Fact) Stamp() *Fact { return f }
 
+// Version returns 1, the form of every payload that does not say otherwise.
+func (*Fact) Version() int { return 1 }
+
 // Private is what an event carries that no model, client or export ever sees.
 type Private struct {
 	Epoch  *Epoch  `json:"epoch,omitzero"`
