@@ -128,9 +128,11 @@ func (t *turn) showArguments(c *call) {
 	t.emit(llm.ToolInputDelta{ID: c.id, Delta: piece})
 }
 
-// emitCalls gives the finished calls out. Calls of an answer that a filter cut off are not to be run.
+// emitCalls gives the finished calls out. Calls of an answer that a filter cut off are not to be run, nor is one that
+// the output limit left without its arguments: no text would mean no arguments.
 func (t *turn) emitCalls(reason llm.FinishReason) {
-	for _, c := range t.calls.list {
+	for i, c := range t.calls.list {
+		last := i == len(t.calls.list)-1
 		c.args.WriteString(c.text.end())
 		nameless := c.name == ""
 		if nameless {
@@ -145,6 +147,8 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 			e.Invalid = "the call does not name a tool"
 		case reason == llm.FinishContentFilter:
 			e.Invalid = "the provider's content filter cut the answer off, so this call was not run"
+		case reason == llm.FinishLength && last && e.Raw == "":
+			e.Invalid = "the answer reached its output limit before the arguments of this call, so it was not run"
 		}
 		if e.Invalid != "" {
 			e.Input = nil

@@ -315,6 +315,11 @@ func TestDecodeCalls(t *testing.T) {
 			},
 		},
 		{
+			"cut off at the output limit before the arguments",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), ends("length")},
+			[]string{start, "input-start a f", "input-end a", `call a f INVALID the answer reached its output limit before the arguments of this call, so it was not run: ""`, "finish length" + noUsage},
+		},
+		{
 			"complete arguments but no finish marker",
 			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), done},
 			[]string{start, "input-start a f", `input-delta a "{}"`, "error the answer stopped before the provider said that it was complete (incomplete)"},
@@ -335,6 +340,7 @@ func TestDecodeUsage(t *testing.T) {
 	tests := []struct{ name, usage, want string }{
 		{"cached and reasoning", `{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":80},"completion_tokens_details":{"reasoning_tokens":30}}`, "in=100 out=50 reasoning=30 read=80 write=0 total=150"},
 		{"reasoning beside the completion", `{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150,"completion_tokens_details":{"reasoning_tokens":30}}`, "in=100 out=50 reasoning=30 read=0 write=0 total=150"},
+		{"more reasoning than completion", `{"prompt_tokens":10,"completion_tokens":2,"completion_tokens_details":{"reasoning_tokens":30}}`, "in=10 out=30 reasoning=30 read=0 write=0 total=0"},
 		{"deepseek", `{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":8}`, "in=10 out=2 reasoning=0 read=8 write=0 total=0"},
 		{"together", `{"prompt_tokens":10,"completion_tokens":2,"cached_tokens":4}`, "in=10 out=2 reasoning=0 read=4 write=0 total=0"},
 		{"cache writes", `{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3,"cache_write_tokens":5}}`, "in=10 out=2 reasoning=0 read=3 write=5 total=0"},
@@ -379,11 +385,18 @@ func TestDecodeBounds(t *testing.T) {
 	for i := range 300 {
 		many = append(many, says(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"i%d","function":{"name":"f","arguments":"{}"}}]}`, i, i)))
 	}
+	long := strings.Repeat("x", 1<<20)
+	endless := []string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":\""}}]}`)}
+	for range 9 {
+		endless = append(endless, says(`{"tool_calls":[{"index":0,"function":{"arguments":"`+long+`"}}]}`))
+	}
+	endless = append(endless, says(`{"tool_calls":[{"index":0,"function":{"arguments":"\"}"}}]}`), ends("tool_calls"))
 	tests := []struct {
 		name string
 		body io.Reader
 		want string
 	}{
+		{"arguments without end", strings.NewReader(stream(endless...)), "more than 8 MiB of arguments"},
 		{"too many calls", strings.NewReader(stream(append(many, ends("tool_calls"))...)), "more than 256 tool calls"},
 		{"a line without end", io.MultiReader(strings.NewReader("data: "), io.LimitReader(zeros{}, 100<<20)), "a frame of more than 8 MiB"},
 		{"a document without end", io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(zeros{}, 100<<20)), "more than 8 MiB in one piece"},

@@ -40,7 +40,7 @@ func textOf(s string) llm.Part { return llm.Text{Text: s} }
 
 func TestEncodeMessages(t *testing.T) {
 	thought := llm.Reasoning{Text: "hm", Metadata: llm.Metadata{"openaiCompatible": jsontext.Value(`{"reasoning_field":"reasoning","reasoning_details":[{"type":"reasoning.text","text":"hm"}]}`)}}
-	foreignThought := llm.Reasoning{Text: "hm", Metadata: llm.Metadata{"anthropic": jsontext.Value(`{"signature":"x"}`)}}
+	foreignThought := llm.Reasoning{Text: "hm", Metadata: llm.Metadata{"anthropic": jsontext.Value(`{"signature":"x","reasoning_details":[{"type":"reasoning.text","text":"hm"}]}`)}}
 	tests := []struct {
 		name string
 		d    openaichat.Dialect
@@ -61,6 +61,19 @@ func TestEncodeMessages(t *testing.T) {
 			openaichat.Dialect{},
 			[]llm.Message{user(llm.Media{MediaType: "application/pdf", Data: []byte("x"), Name: "a.pdf"}, llm.Media{MediaType: "image/png"})},
 			`[{"role":"user","content":"[attachment \"a.pdf\" (application/pdf) was left out: this model's interface takes PNG, JPEG, GIF and WebP images only][attachment \"unnamed\" (image/png) was left out: it is empty]"}]`,
+		},
+		{
+			"an image that is too large is told about",
+			openaichat.Dialect{},
+			[]llm.Message{user(llm.Media{MediaType: "image/png", Data: make([]byte, 20<<20+1), Name: "a.png"})},
+			`[{"role":"user","content":"[attachment \"a.png\" (image/png) was left out: it is 20 MiB large, and 20 MiB is the limit]"}]`,
+		},
+		{
+			"ids that no vendor takes",
+			openaichat.Dialect{},
+			[]llm.Message{replies(call(strings.Repeat("i", 65)), call("")), result(strings.Repeat("i", 65)), result("")},
+			`[{"role":"assistant","content":null,"tool_calls":[{"id":"call_lpjq6k5nvmeoi","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"call_zpzjzzeeeirsk","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
+				`{"role":"tool","tool_call_id":"call_lpjq6k5nvmeoi","content":""},{"role":"tool","tool_call_id":"call_zpzjzzeeeirsk","content":""}]`,
 		},
 		{
 			"calls and results",

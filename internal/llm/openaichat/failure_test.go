@@ -64,6 +64,7 @@ func TestClassify(t *testing.T) {
 		{400, `{"error":{"message":"input length of 9000 tokens exceeds the model's context length"}}`, llm.Overflow, ""},
 		{400, `{"error":{"message":"Prompt contains 40000 tokens: too large for model with 32768 maximum context length"}}`, llm.Overflow, ""},
 		{400, `{"error":{"message":"stop: model_context_window_exceeded"}}`, llm.Overflow, ""},
+		{400, `{"error":{"message":"maximum context length is 8192 tokens, the content filter and the safety system included"}}`, llm.Overflow, ""},
 		// A word is not a code.
 		{400, `{"error":{"message":"field safety_identifier is unknown","type":"invalid_request_error"}}`, llm.InvalidRequest, ""},
 		{400, `{"error":{"message":"max_tokens is too large: 99999. This model supports at most 16384 completion tokens"}}`, llm.InvalidRequest, ""},
@@ -143,13 +144,16 @@ func TestClassifyRedacts(t *testing.T) {
 }
 
 func TestClassifyBounds(t *testing.T) {
-	huge := `{"error":{"message":"` + strings.Repeat("ä", 40000) + `"},"api_key":"cut off value`
-	e := openaichat.Classify(openaichat.Failure{Status: 500, Body: []byte(huge)})
-	if n := utf8.RuneCountInString(e.Body); n > 16384 {
-		t.Errorf("body of %d characters", n)
-	}
-	if n := utf8.RuneCountInString(e.Message); n > 500 {
-		t.Errorf("message of %d characters", n)
+	whole := `{"error":{"message":"` + strings.Repeat("ä", 40000) + `"}}`
+	cut := strings.TrimSuffix(whole, "}") + `,"api_key":"cut off value`
+	for _, huge := range []string{whole, cut} {
+		e := openaichat.Classify(openaichat.Failure{Status: 500, Body: []byte(huge)})
+		if n := utf8.RuneCountInString(e.Body); n > 16384 {
+			t.Errorf("body of %d characters", n)
+		}
+		if n := utf8.RuneCountInString(e.Message); n > 500 {
+			t.Errorf("message of %d characters", n)
+		}
 	}
 }
 

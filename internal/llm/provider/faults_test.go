@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -204,6 +205,25 @@ func TestRedirects(t *testing.T) {
 			t.Errorf("got %+v", out)
 		}
 	})
+	for name, to := range map[string]struct {
+		status int
+		target string
+	}{
+		"same host with another method":        {http.StatusSeeOther, "https://own.test/v2/chat"},
+		"same host with another scheme":        {http.StatusTemporaryRedirect, "http://own.test/v2/chat"},
+		"same host's name and nothing besides": {http.StatusTemporaryRedirect, "https://own.test:8443/v2/chat"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sent := 0
+			m := through(t, func(*http.Request) (*http.Response, error) {
+				sent++
+				return &http.Response{StatusCode: to.status, Header: http.Header{"Location": {to.target}}, Body: http.NoBody}, nil
+			}, nil)
+			if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.InvalidRequest || sent != 1 {
+				t.Errorf("got %v after %d requests", out.err, sent)
+			}
+		})
+	}
 	t.Run("in a circle", func(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
@@ -236,20 +256,47 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-type failing struct{ err error }
+type roundTrip func(*http.Request) (*http.Response, error)
 
-func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestUnknownHost(t *testing.T) {
+// through returns a Model for https://own.test/v1?token=… that sends through f, with more headers.
+func through(tb testing.TB, f roundTrip, headers map[string]string) *provider.Model {
+	tb.Helper()
 	m, err := provider.New(provider.Config{
-		Vendor:    provider.Compatible("test", "Test", "https://nowhere.invalid/v1?token="+secret),
-		Transport: failing{&net.DNSError{Err: "no such host", Name: "nowhere.invalid", IsNotFound: true}},
+		Vendor: provider.Compatible("test", "Test", "https://own.test/v1?token="+secret), Key: secret, Headers: headers, Transport: f,
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
+	return m
+}
+
+// What is sent beside the key is not repeated either: other headers that tell of secrets, and the URL.
+func TestErrorsRepeatNothing(t *testing.T) {
+	const other = "opaque-value-of-a-header"
+	headers := map[string]string{"X-Gateway-Token": other, "Proxy-Authorization": "Basic " + other + "-2"}
+	for name, f := range map[string]roundTrip{
+		"headers": func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 400, Body: io.NopCloser(strings.NewReader("not " + other + ", not " + other + "-2"))}, nil
+		},
+		"URL": func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := stream(t.Context(), through(t, f, headers), request())
+			if out.err == nil || strings.Contains(out.err.Message+out.err.Body, other) || strings.Contains(out.err.Message+out.err.Body, secret) {
+				t.Errorf("got %+v", out.err)
+			}
+		})
+	}
+}
+
+func TestUnknownHost(t *testing.T) {
+	m := through(t, func(*http.Request) (*http.Response, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: "own.test", IsNotFound: true}
+	}, nil)
 	out := stream(t.Context(), m, request())
-	if out.err == nil || out.err.Class != llm.Transport || out.err.Message != "cannot reach nowhere.invalid: the host name nowhere.invalid cannot be resolved" {
+	if out.err == nil || out.err.Class != llm.Transport || out.err.Message != "cannot reach own.test: the host name own.test cannot be resolved" {
 		t.Errorf("got %v", out.err)
 	}
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"net/http"
+	"net/url"
 	"testing"
 )
 
@@ -25,5 +26,24 @@ func TestBodyLosesSecrets(t *testing.T) {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+func TestURLLosesSecrets(t *testing.T) {
+	c := newCleaner(http.Header{"X-Api-Key": {"our-own-key-1"}})
+	for in, want := range map[string]string{
+		"https://h/a?api_key=hunter2&x=1":      "https://h/a?api_key=%5Bredacted%5D&x=1",
+		"https://h/a?key=hunter2":              "https://h/a?key=%5Bredacted%5D",
+		"https://h/a?X-Amz-Signature=hunter2":  "https://h/a?X-Amz-Signature=%5Bredacted%5D",
+		"https://user:hunter2@h/a#hunter2":     "https://h/a",
+		"https://h/our-own-key-1/a?max_tokens": "https://h/[redacted]/a?max_tokens=",
+	} {
+		u, err := url.Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.url(u); got != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
 	}
 }

@@ -56,6 +56,7 @@ func TestFrames(t *testing.T) {
 		{"bom counts only at the start", "data: a\n\n\xef\xbb\xbfdata: b\n\n", []frame{{Data: "a"}}},
 		{"comments", ": hello\n:\ndata: a\n: more\n\n", []frame{{Data: "a"}}},
 		{"multi-line", "data: a\ndata\ndata: b\n\n", []frame{{Data: "a\n\nb"}}},
+		{"multi-line with crlf and cr", "data: a\r\ndata: b\r\n\r\ndata: c\rdata: d\r\r", []frame{{Data: "a\nb"}, {Data: "c\nd"}}},
 		{"event resets, id persists", "event: x\nid: 7\ndata: a\n\ndata: b\n\n", []frame{{"x", "7", "a"}, {"", "7", "b"}}},
 		{"id with NUL is ignored", "id: 1\ndata: a\n\nid: 2\x00\ndata: b\n\n", []frame{{"", "1", "a"}, {"", "1", "b"}}},
 		{"retry is ignored", "retry: 10\ndata: a\n\nretry: 10\n\ndata: b\n\n", []frame{{Data: "a"}, {Data: "b"}}},
