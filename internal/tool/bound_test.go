@@ -151,6 +151,33 @@ func TestBoundSanitises(t *testing.T) {
 	}
 }
 
+// A tool that keeps its text within limits of its own is cut at twice ours only.
+func TestBoundTwiceForTheBounded(t *testing.T) {
+	for _, tt := range []struct {
+		lines   int
+		bounded bool
+		cut     bool
+	}{{2000, false, false}, {2001, false, true}, {4000, true, false}, {4001, true, true}} {
+		said := strings.TrimSuffix(lines(tt.lines), "\n")
+		r := tool.NewRegistry(tool.Config{Limits: tool.Limits{Bytes: 1 << 20}})
+		register(t, r, fake{def: tool.Definition{Name: "demo", Schema: jsontext.Value(`{}`), Bounded: tt.bounded}, run: func(context.Context, tool.Call) (tool.Output, error) {
+			return text(said), nil
+		}})
+		if got := says(settle(t, r.Materialize(nil), "demo", `{}`)); (got != said) != tt.cut {
+			t.Errorf("%d lines, bounded %v: cut %v", tt.lines, tt.bounded, got != said)
+		}
+	}
+}
+
+// What a tool returns stays its own.
+func TestBoundChangesACopy(t *testing.T) {
+	own := tool.Output{Content: session.TextContent("a\x00b")}
+	settled(t, tool.Config{}, own)
+	if own.Content[0].Text != "a\x00b" {
+		t.Errorf("the tool's content became %q", own.Content[0].Text)
+	}
+}
+
 // R58: what cannot be stored is still shown, and said.
 func TestBoundWithoutStorage(t *testing.T) {
 	blocked := filepath.Join(t.TempDir(), "file")

@@ -21,7 +21,7 @@ func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 	}
 	input, err := e.schema.check(call.Name, call.Input)
 	if err != nil {
-		return Settlement{Error: session.Fail(session.ReasonInvalidInput, clip(err.Error(), maxMessage))}
+		return Settlement{Error: session.Fail(session.ReasonInvalidInput, words(err.Error()))}
 	}
 	call.Input = input
 	if call.Ask == nil {
@@ -101,16 +101,19 @@ func (s *Set) run(ctx context.Context, e *entry, call Call) (out Output, err err
 // failure sorts an error of a tool.
 func (s *Set) failure(ctx context.Context, def Definition, err error) (*session.Failure, *Denied) {
 	if d, ok := errors.AsType[*Denied](err); ok {
-		return session.Fail(session.ReasonDenied, clip(d.Error(), maxMessage)), d
+		return session.Fail(session.ReasonDenied, words(d.Error())), d
 	}
-	words, isFailure := errors.AsType[*Failure](err)
+	failure, isFailure := errors.AsType[*Failure](err)
 	switch {
 	case ctx.Err() != nil && !isFailure:
 		return session.Fail(session.ReasonAborted, "The call was interrupted before it finished."), nil
 	case isFailure:
-		return session.Fail(session.ReasonTool, string(clean([]byte(clip(words.Message, maxMessage))))), nil
+		return session.Fail(session.ReasonTool, words(failure.Message)), nil
 	default:
 		s.registry.config.Log.ErrorContext(context.WithoutCancel(ctx), "a tool failed", "tool", def.Name, "error", err)
-		return session.Fail(session.ReasonTool, string(clean([]byte(clip(def.Name+": "+err.Error(), maxMessage))))), nil
+		return session.Fail(session.ReasonTool, words(def.Name+": "+err.Error())), nil
 	}
 }
+
+// words is what an error says, bounded and fit to be stored.
+func words(s string) string { return string(clean([]byte(clip(s, maxMessage)))) }

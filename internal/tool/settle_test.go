@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
@@ -234,4 +235,28 @@ func FuzzInput(f *testing.F) {
 			t.Fatalf("%q became %q became %q", in, says(s), says(again))
 		}
 	})
+}
+
+// Whatever words an error has, those that are settled are bounded and can be stored.
+func TestSettleErrorsFit(t *testing.T) {
+	long := "a\xff\x00" + strings.Repeat("x", 1<<20)
+	for name, err := range map[string]error{
+		"for the model": tool.Failf("%s", long),
+		"of ours":       errors.New(long),
+		"denied":        &tool.Denied{Action: "read", Resources: []string{long}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := tool.NewRegistry(tool.Config{})
+			register(t, r, fake{def: tool.Definition{Name: "demo", Schema: jsontext.Value(`{}`)}, run: func(context.Context, tool.Call) (tool.Output, error) {
+				return text(lines(3000)), err
+			}})
+			s := settle(t, r.Materialize(nil), "demo", `{}`)
+			if s.Error == nil || len(s.Error.Message) > 20<<10 || !utf8.ValidString(s.Error.Message) || strings.Contains(s.Error.Message, "\x00") {
+				t.Errorf("got %.100q", s.Error.Message)
+			}
+			if shown := contentText(s.Output); strings.Count(shown, "\n") >= tool.MaxLines || !strings.Contains(shown, "line 3000") {
+				t.Errorf("%d lines are shown beside the error", strings.Count(shown, "\n"))
+			}
+		})
+	}
 }

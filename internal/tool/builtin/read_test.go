@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool/builtin"
 )
 
 func TestReadFile(t *testing.T) {
@@ -142,8 +143,12 @@ func TestReadManagedOutputWithoutAsking(t *testing.T) {
 	if got := b.asks(); len(got) != 0 {
 		t.Fatal(got)
 	}
-	if s := b.call("read", in{"filePath": other}); s.Denied == nil {
-		t.Fatal(says(s))
+	for _, path := range []string{
+		other, b.file(b.outside("tool-output/sub/tool_abc"), "secret\n"), b.file(b.outside("tool-output-2/tool_abc"), "secret\n"),
+	} {
+		if s := b.call("read", in{"filePath": path}); s.Denied == nil {
+			t.Fatalf("%s: %s", path, says(s))
+		}
 	}
 	if err := os.Symlink(other, b.outside("tool-output/tool_link")); err != nil {
 		t.Fatal(err)
@@ -152,6 +157,23 @@ func TestReadManagedOutputWithoutAsking(t *testing.T) {
 		t.Fatal(says(s))
 	}
 	mustHave(t, says(b.call("grep", in{"path": path, "pattern": "kept"})), "Line 1: kept")
+}
+
+// The root of the file system, which is the worktree of what has none, confines nothing.
+func TestNoWorktree(t *testing.T) {
+	for _, worktree := range []string{"", "/"} {
+		b := newBench(t, func(c *builtin.Config) { c.Worktree = worktree })
+		b.file("in.txt", "in\n")
+		secret := b.file(b.outside("other/secret.txt"), "secret\n")
+		mustHave(t, says(b.call("read", in{"filePath": "in.txt"})), "1: in")
+		if s := b.call("read", in{"filePath": secret}); s.Denied == nil {
+			t.Errorf("worktree %q: %s", worktree, says(s))
+		}
+		want := []string{"read in.txt", "external_directory " + filepath.Dir(secret) + "/*"}
+		if diff := cmp.Diff(want, b.asks()); diff != "" {
+			t.Errorf("worktree %q: %s", worktree, diff)
+		}
+	}
 }
 
 // What lies outside is asked for by its directory first, in the words of what it resolves to.
