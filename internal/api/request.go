@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// CreateSession asks for a session. An id that exists returns that session unchanged. Title and the fields behind it
-// are additive.
+// CreateSession asks for a session. The same id with the same content gives the same session, so a request whose answer
+// was lost can be repeated; with other content it is a conflict. Title and the fields behind it are additive.
 type CreateSession struct {
 	ID         session.ID        `json:"id,omitzero"`
 	Agent      string            `json:"agent,omitzero"`

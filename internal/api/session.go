@@ -19,7 +19,7 @@ func (c *Client) change(ctx context.Context, method, p string, in any) error {
 	return c.do(ctx, call{method: method, path: p, in: in})
 }
 
-// Create makes a session, or returns the one that has the id already.
+// Create makes a session, or returns the one that the same request made before.
 func (c *Client) Create(ctx context.Context, r CreateSession) (*session.Session, error) {
 	var out Data[*session.Session]
 	err := c.do(ctx, call{method: http.MethodPost, path: path("session"), in: r, out: &out})

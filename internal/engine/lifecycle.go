@@ -17,13 +17,15 @@ type CreateRequest struct {
 	Agent      string
 	Model      *session.ModelRef
 	Location   session.Location
+	Unplaced   bool // nobody named the location: it is the server's own
 	Title      string
 	Permission []session.Rule
 	Budget     *session.Budget
 }
 
-// Create makes a session. An id that exists returns that session unchanged (spec/v2 AD-1). Agent and model are
-// checked against the location first, so that no session is made that cannot be prompted.
+// Create makes a session. The same id with the same content returns the session, as it is now; with other content it
+// is a conflict (stricter than spec/v2 AD-1). Agent and model are checked against the location first, so that no session
+// is made that cannot be prompted.
 func (e *Engine) Create(ctx context.Context, r CreateRequest) (*session.Session, error) {
 	if err := e.accepting(); err != nil {
 		return nil, err
@@ -33,8 +35,8 @@ func (e *Engine) Create(ctx context.Context, r CreateRequest) (*session.Session,
 	} else if err := session.CheckID("id", session.PrefixSession, string(r.ID)); err != nil {
 		return nil, err
 	}
-	if s, err := e.session(ctx, r.ID); err == nil {
-		return s, nil
+	if s, err := e.repeated(ctx, r); s != nil || err != nil {
+		return s, err
 	}
 	scope, release, err := e.locations.Scope(ctx, r.Location)
 	if err != nil {
@@ -48,7 +50,10 @@ func (e *Engine) Create(ctx context.Context, r CreateRequest) (*session.Session,
 	if err != nil {
 		return nil, err
 	}
-	return e.created(context.WithoutCancel(ctx), info)
+	if won, err := e.created(context.WithoutCancel(ctx), info); won || err != nil {
+		return info, err
+	}
+	return e.repeated(ctx, r)
 }
 
 func (e *Engine) newSession(r CreateRequest, scope *Scope) (*session.Session, error) {
@@ -68,15 +73,10 @@ func (e *Engine) newSession(r CreateRequest, scope *Scope) (*session.Session, er
 	return info, err
 }
 
-// created commits the session's first event, or returns the one that somebody else committed meanwhile.
-func (e *Engine) created(ctx context.Context, info *session.Session) (*session.Session, error) {
-	var winner *session.Session
-	_, err := e.log.Append(ctx, info.ID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		s, ok, err := tx.Session(info.ID)
-		if winner = nil; ok {
-			winner = s
-		}
-		if err != nil || ok {
+// created commits the session's first event, unless somebody else did meanwhile.
+func (e *Engine) created(ctx context.Context, info *session.Session) (won bool, _ error) {
+	events, err := e.log.Append(ctx, info.ID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		if _, ok, err := tx.Session(info.ID); err != nil || ok {
 			return nil, err
 		}
 		if info.ParentID != "" {
@@ -86,10 +86,7 @@ func (e *Engine) created(ctx context.Context, info *session.Session) (*session.S
 		}
 		return eventlog.Drafts(&session.Created{Info: *info}), nil
 	})
-	if winner != nil {
-		info = winner
-	}
-	return info, err
+	return len(events) > 0, err
 }
 
 // selectable checks that sessions may use the agent and the model; empty means the default.

@@ -47,8 +47,9 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	l, _, err := a.place(r)
+	l, placed, err := a.place(r)
 	if b.Location != nil {
+		placed = true
 		l, err = cleanLocation(*b.Location)
 		err = in("body", err)
 	}
@@ -56,7 +57,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s, err := a.engine.Create(r.Context(), engine.CreateRequest{
-		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Title: b.Title,
+		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !placed, Title: b.Title,
 		Permission: b.Permission, Budget: b.Budget,
 	})
 	if err != nil {
