@@ -39,7 +39,11 @@ func (a *API) history(w http.ResponseWriter, r *http.Request) error {
 		kinds = publicKinds()
 	}
 	rows, err := view(r.Context(), a, func(rd store.Reader) ([]store.Row, error) {
-		if _, err := mustSession(rd, sessionOf(r)); err != nil {
+		newest, err := headOf(rd, sessionOf(r))
+		if err == nil {
+			err = ahead(after, newest)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return rd.Events(sessionOf(r), after, int(limit)+1, kinds...)
@@ -82,7 +86,16 @@ func cursorOf(r *http.Request, def int64) (int64, error) {
 	return n, nil
 }
 
-// ahead refuses a cursor behind which there is nothing yet: it belongs to other data than ours (spec/guarantees G13).
+// headOf is the seq of the newest event of a session that must exist.
+func headOf(rd store.Reader, id session.ID) (int64, error) {
+	if _, err := mustSession(rd, id); err != nil {
+		return 0, err
+	}
+	return rd.Head(id)
+}
+
+// ahead refuses a cursor that no event of ours has reached yet: it belongs to other data (spec/guarantees G13, against
+// §22.3 of spec/v2, by which a reader waits for what may never come).
 func ahead(after, head int64) error {
 	if after <= head {
 		return nil
@@ -98,12 +111,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	newest, err := view(r.Context(), a, func(rd store.Reader) (int64, error) {
-		if _, err := mustSession(rd, sessionOf(r)); err != nil {
-			return 0, err
-		}
-		return rd.Head(sessionOf(r))
-	})
+	newest, err := view(r.Context(), a, func(rd store.Reader) (int64, error) { return headOf(rd, sessionOf(r)) })
 	if err == nil {
 		err = ahead(after, newest)
 	}
@@ -117,40 +125,50 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	all, live := full(r), r.URL.Query().Get("live") == "1"
+	t := &teller{api: a, stream: s, all: full(r), live: r.URL.Query().Get("live") == "1", newest: newest, cursor: after}
 	for u, err := range a.log.Follow(ctx, sessionOf(r), after) {
 		if err == nil {
-			err = a.tell(s, u, telling{all: all, live: live, newest: newest})
+			err = t.tell(u)
 		}
 		if err != nil {
-			a.breakOff(ctx, s, err)
+			a.breakOff(ctx, s, t.id(), err)
 			return nil
 		}
 	}
 	if why := context.Cause(ctx); errors.Is(why, &session.Error{Code: session.CodeNotFound}) {
-		a.breakOff(context.WithoutCancel(ctx), s, why) // the session was deleted
+		a.breakOff(context.WithoutCancel(ctx), s, t.id(), why) // the session was deleted
 	}
 	return nil
 }
 
-// telling says what of a session's updates is sent, and up to which seq more is known to follow at once.
-type telling struct {
+// teller is one reader of one session.
+type teller struct {
+	api       *API
+	stream    *sse.Stream
 	all, live bool
-	newest    int64
+	newest    int64 // up to this seq more is known to follow at once
+	cursor    int64 // seq of the newest durable event that was passed, told or not
 }
 
-func (a *API) tell(s *sse.Stream, u eventlog.Update, t telling) error {
+// id is what a reader resumes with: every frame bears it, live ones that of the durable event before. Behind that
+// event live text is repeated as far as it has come, so that nothing is missed.
+func (t *teller) id() string { return strconv.FormatInt(t.cursor, 10) }
+
+func (t *teller) tell(u eventlog.Update) error {
+	if u.Event != nil {
+		t.cursor = u.Event.Seq
+	}
 	switch {
 	case u.Event != nil && (t.all || u.Event.Data.Kind().Public()):
-		b, err := a.recent.frame(u.Event)
+		b, err := t.api.recent.frame(u.Event)
 		if err != nil {
 			return err
 		}
-		return s.Send(sse.Frame{ID: strconv.FormatInt(u.Event.Seq, 10), Data: b}, u.Event.Seq < t.newest)
+		return t.stream.Send(sse.Frame{ID: t.id(), Data: b}, u.Event.Seq < t.newest)
 	case u.Event != nil && u.Event.Seq >= t.newest:
-		return s.Flush()
+		return t.stream.Flush()
 	case u.Fragment != nil && t.live:
-		return a.sendFragment(s, "", u.Fragment)
+		return t.api.sendFragment(t.stream, t.id(), u.Fragment)
 	default:
 		return nil
 	}
@@ -172,7 +190,7 @@ func send(s *sse.Stream, id string, f frame, more bool) error {
 }
 
 // breakOff says why the stream ends early, if anybody still listens.
-func (a *API) breakOff(ctx context.Context, s *sse.Stream, err error) {
+func (a *API) breakOff(ctx context.Context, s *sse.Stream, id string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -182,5 +200,5 @@ func (a *API) breakOff(ctx context.Context, s *sse.Stream, err error) {
 		a.logger.ErrorContext(ctx, "stream failed", "ref", ref, "error", err)
 	}
 	_, body := api.EncodeError(e, api.ErrorContext{Ref: ref})
-	_ = s.Send(sse.Frame{Event: api.FailureEvent, Data: body}, false)
+	_ = s.Send(sse.Frame{ID: id, Event: api.FailureEvent, Data: body}, false)
 }

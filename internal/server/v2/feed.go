@@ -56,7 +56,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err != nil {
-		a.breakOff(ctx, f.stream, err)
+		a.breakOff(ctx, f.stream, f.id(), err)
 	}
 	return nil
 }

@@ -9,7 +9,8 @@
 //     messages are the stored bytes, with their additive fields.
 //   - Every error is a tagged body of package api. A fault of the caller is 4xx; 5xx is ours, and its ref is in the log.
 //   - Streams replay from their cursor and then follow, each durable event once and in order; a slow reader is never
-//     ahead of the log nor in anybody's way. Every durable frame has its cursor as id; live text has none.
+//     ahead of the log nor in anybody's way. Every frame has as id the cursor behind which a reader that saw it goes on:
+//     a durable one its own, all others that of the durable one before.
 //   - Bodies are JSON without duplicate names, at most MaxDepth deep; unknown members are ignored, as OpenCode does.
 //
 // Who may call is decided before, by package server.

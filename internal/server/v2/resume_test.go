@@ -1,0 +1,152 @@
+package v2_test
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// heard is one frame of a stream: its id, what it tells, and the id of the event if it is a durable one.
+type heard struct{ id, kind, durable string }
+
+// listen reads the stream behind the id until a frame after which enough is true, or it ends.
+func (w *world) listen(ctx context.Context, t *testing.T, path, lastID string, enough func(heard) bool) (all []heard) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lastID != "" {
+		req.Header.Set("Last-Event-ID", lastID)
+	}
+	resp, err := w.client.HTTP.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var h heard
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), ": ")
+		switch name {
+		case "id":
+			h.id = value
+		case "event":
+			h.kind = value
+		case "data":
+			var d struct {
+				ID      string         `json:"id"`
+				Type    string         `json:"type"`
+				Durable jsontext.Value `json:"durable"`
+			}
+			if err := json.Unmarshal([]byte(value), &d); err != nil {
+				t.Fatal(err)
+			}
+			h.kind = cmp.Or(h.kind, d.Type)
+			if d.Durable != nil {
+				h.durable = d.ID
+			}
+			if all = append(all, h); enough(h) {
+				return all
+			}
+			h = heard{}
+		}
+	}
+	return all
+}
+
+// Every frame has an id, and who resumes with the id of any of them hears all durable events after it, from the next
+// one on.
+func TestEveryFrameCanBeResumedFrom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{Turns: []script.Turn{{Steps: []script.Step{
+			{Text: script.Chunks{"One "}, Open: true}, {Gate: "g1"}, {Text: script.Chunks{"two ", "three"}},
+		}}}})
+		defer w.close(t)
+		s, err := w.client.Create(t.Context(), api.CreateSession{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths := []string{"/api/session/" + string(s.ID) + "/event?live=1", "/api/session/" + string(s.ID) + "/event", "/api/event", "/api/event?all=1"}
+		ended := func(h heard) bool { return h.kind == "session.next.step.ended" }
+		first := make([]chan []heard, len(paths))
+		for i, path := range paths {
+			first[i] = make(chan []heard, 1)
+			go func() { first[i] <- w.listen(t.Context(), t, path, "", ended) }()
+		}
+		synctest.Wait()
+		p := api.PromptRequest{Prompt: &session.Prompt{Text: "count"}}
+		if _, err := w.client.Prompt(t.Context(), s.ID, p); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		close(w.player.Gates["g1"])
+		if err := w.client.Wait(t.Context(), s.ID); err != nil {
+			t.Fatal(err)
+		}
+		kinds := map[string]bool{}
+		for i, path := range paths {
+			all := <-first[i]
+			for j, h := range all {
+				kinds[h.kind] = true
+				if h.id == "" {
+					t.Errorf("%s: %s has no id", path, h.kind)
+					continue
+				}
+				if j == len(all)-1 {
+					break
+				}
+				got := durables(w.listen(t.Context(), t, path, h.id, ended))
+				if want := durables(all[j+1:]); got != want {
+					t.Errorf("%s: after %s %s came\n%s, wanted\n%s", path, h.kind, h.id, got, want)
+				}
+			}
+		}
+		for _, kind := range []string{"server.connected", "session.status", "session.next.text.delta", "session.next.text.started"} {
+			if !kinds[kind] {
+				t.Errorf("no %s was tried", kind)
+			}
+		}
+	})
+}
+
+func durables(hs []heard) string {
+	var ids []string
+	for _, h := range hs {
+		if h.durable != "" {
+			ids = append(ids, h.durable)
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
+// The frame that says why a stream breaks off has an id too.
+func TestTheLastFrameHasAnID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, says("ok"))
+		defer w.close(t)
+		id := w.begin(t, "hi")
+		done := make(chan []heard, 1)
+		go func() {
+			done <- w.listen(t.Context(), t, "/api/session/"+string(id)+"/event", "", func(heard) bool { return false })
+		}()
+		synctest.Wait()
+		if err := w.client.Delete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		all := <-done
+		if n := len(all); n < 2 || all[n-1].kind != api.FailureEvent || all[n-1].id != all[n-2].id || all[n-1].id == "" {
+			t.Errorf("got %v", all)
+		}
+	})
+}
