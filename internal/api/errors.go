@@ -59,7 +59,7 @@ func head(b *errorBody) *string       { return &b.Head }
 func errorTable() []errorRow {
 	const notFound = http.StatusNotFound
 	return []errorRow{
-		{session.CodeNotFound, "session", notFound, "SessionNotFoundError", sessionID},
+		{session.CodeNotFound, "session", notFound, sessionNotFound, sessionID},
 		{session.CodeNotFound, "message", notFound, "MessageNotFoundError", messageID},
 		{session.CodeNotFound, "permission", notFound, "PermissionNotFoundError", requestID},
 		{session.CodeNotFound, "question", notFound, "QuestionNotFoundError", requestID},
@@ -110,6 +110,8 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	switch {
 	case r.tag == "MessageNotFoundError" && b.SessionID == "":
 		b.SessionID = c.SessionID
+	case choice(r) && c.SessionID != "":
+		b.Tag, b.SessionID = sessionNotFound, c.SessionID
 	case r.tag == "InvalidRequestError":
 		b.Kind = c.Part
 	case r.tag == "InvalidCursorError":
@@ -119,7 +121,7 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	case r.kind == KindCursor && r.code == session.CodeConflict:
 		b.Reason = "cursor_ahead"
 	}
-	if b.What == KindAuth || b.What == KindCursor || r.kind != "" {
+	if b.What == KindAuth || b.What == KindCursor || r.kind != "" && b.Tag == r.tag {
 		b.What = ""
 	}
 	body, err := json.Marshal(b, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
@@ -128,6 +130,14 @@ func EncodeError(e *session.Error, c ErrorContext) (status int, body []byte) {
 	}
 	return r.status, body
 }
+
+// choice reports whether the row is of what a session may be told to use. Where a session's path is told so, OpenCode's
+// document has no other body for 404 than that of an unknown session: What says what is unknown.
+func choice(r errorRow) bool {
+	return r.code == session.CodeNotFound && (r.kind == "agent" || r.kind == "model")
+}
+
+const sessionNotFound = "SessionNotFoundError"
 
 // maxMessage bounds what is said of one error (spec/v2 HT-2).
 const maxMessage = 1024
@@ -163,6 +173,11 @@ func DecodeError(status int, body []byte) error {
 }
 
 func rowFor(b errorBody) (errorRow, bool) {
+	for _, r := range errorTable() {
+		if b.Tag == sessionNotFound && choice(r) && r.kind == b.What {
+			return r, true
+		}
+	}
 	for _, r := range errorTable() {
 		if r.tag == b.Tag && (r.kind == KindCursor && r.code == session.CodeConflict) == (b.Reason == "cursor_ahead") {
 			return r, true

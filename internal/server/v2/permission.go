@@ -1,6 +1,7 @@
 package v2
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -117,12 +118,23 @@ func (a *API) reply(w http.ResponseWriter, r *http.Request) error {
 	b, err := decode[api.ReplyRequest](r)
 	if err == nil {
 		ask := session.AskID(r.PathValue("requestID"))
-		err = in("body", a.engine.Reply(r.Context(), sessionOf(r), ask, b.Reply, b.Message))
+		err = in("body", noLonger(a.engine.Reply(r.Context(), sessionOf(r), ask, b.Reply, b.Message)))
 	}
 	if err != nil {
 		return err
 	}
 	return done(w)
+}
+
+// noLonger makes of an ask that is answered already one that does not wait: all that OpenCode's document says of it.
+func noLonger(err error) error {
+	e, ok := errors.AsType[*session.Error](err)
+	if !ok || e.Code != session.CodeConflict || e.Kind != "permission" {
+		return err
+	}
+	gone := *e
+	gone.Code = session.CodeNotFound
+	return &gone
 }
 
 func (a *API) approvals(w http.ResponseWriter, r *http.Request) error {

@@ -178,6 +178,9 @@ func withoutAdditions(v any) {
 		switch {
 		case v["_tag"] != nil:
 			remove("nearest", "what", "reason", "head")
+			if v["_tag"] == "SessionNotFoundError" {
+				remove("resource", "field") // of what the session cannot use
+			}
 		case v["delta"] != nil && v["offset"] != nil:
 			remove("offset", "partID")
 		case v["type"] == "unknown" && v["message"] != nil: // a failure
