@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // Options say what belongs to the location besides its configuration.
@@ -174,7 +175,7 @@ func (s *Set) Get(name string) (session.Agent, error) {
 			visible = append(visible, a.ID)
 		}
 	}
-	near := config.Nearest(name, visible)
+	near := spelling.Nearest(name, visible, 3)
 	if len(near) == 0 {
 		near = s.selectable()
 	}

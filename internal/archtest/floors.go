@@ -29,7 +29,7 @@ var house = []struct {
 	kind     kind
 	packages string
 }{
-	{0, words, "session llm fault"},
+	{0, words, "session llm fault spelling"},
 	{1, rules, "permission tool systemcontext store llm/sse llm/redact"},
 	{2, record, "projection eventlog"},
 	{3, loop, "engine"},

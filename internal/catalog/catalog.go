@@ -13,6 +13,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // Catalog is what exists, at one moment. It is safe for concurrent use; what its methods return must not be changed.
@@ -44,6 +46,9 @@ func New(o Overlay) (*Catalog, error) {
 	return c, nil
 }
 
+// maxNearest is how many names are told that may have been meant.
+const maxNearest = 3
+
 // Providers returns all providers by id, usable or not.
 func (c *Catalog) Providers() []Provider { return c.providers }
 
@@ -71,7 +76,7 @@ func (c *Catalog) Provider(id string) (Provider, error) {
 	for _, p := range c.providers {
 		names = append(names, p.ID)
 	}
-	return Provider{}, &UnknownError{Kind: "provider", Name: id, Nearest: nearest(id, names)}
+	return Provider{}, &UnknownError{Kind: "provider", Name: id, Nearest: spelling.Nearest(id, names, maxNearest)}
 }
 
 // Model returns the model with the ids, or an *UnknownError with the nearest names.
@@ -118,5 +123,5 @@ func (c *Catalog) unknown(name string) *UnknownError {
 	for _, m := range c.models {
 		names = append(names, m.Name())
 	}
-	return &UnknownError{Kind: "model", Name: name, Nearest: nearest(name, names)}
+	return &UnknownError{Kind: "model", Name: name, Nearest: spelling.Nearest(name, names, maxNearest)}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 func (a *app) authCommand() *cobra.Command {
@@ -79,7 +80,7 @@ func knownProvider(id string) (bool, error) {
 	}
 	_, err = c.Provider(id)
 	e, unknown := errors.AsType[*catalog.UnknownError](err)
-	if unknown && len(e.Nearest) > 0 && distance(id, e.Nearest[0]) <= 2 {
+	if unknown && len(e.Nearest) > 0 && spelling.Distance(id, e.Nearest[0]) <= 2 {
 		return false, &exit{code: exitUsage, err: err}
 	}
 	return !unknown, nil

@@ -3,6 +3,8 @@ package cli
 import (
 	"slices"
 	"strings"
+
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // nearest returns up to three names that are like name, the most like ones only: those that it begins, else those that
@@ -14,7 +16,7 @@ func nearest(name string, names []string) []string {
 	}
 	var all []scored
 	for _, n := range names {
-		d := distance(name, n)
+		d := spelling.Distance(name, n)
 		if len(name) >= 3 && strings.HasPrefix(n, name) {
 			d = 0
 		}
@@ -30,27 +32,4 @@ func nearest(name string, names []string) []string {
 		}
 	}
 	return out
-}
-
-// distance counts the edits from a to b (Levenshtein), in bytes: names here are ASCII.
-func distance(a, b string) int {
-	const most = 256 // names are short; what is longer is cut
-	a, b = a[:min(len(a), most)], b[:min(len(b), most)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // field is what a key of a struct is, from its tags.
@@ -105,7 +107,7 @@ func (c *checker) unknown(m member, path string, fields map[string]field) {
 		names = append(names, "permission")
 	}
 	message := "is not a key that cairn knows"
-	if near := Nearest(m.key, names); len(near) > 0 {
+	if near := spelling.Nearest(m.key, names, 1); len(near) > 0 {
 		message += "; did you mean " + near[0] + "?"
 	}
 	c.warn(at, WarnUnknown, key, message)
@@ -150,51 +152,4 @@ func expectation(e *json.SemanticError, n *node) string {
 		}
 	}
 	return fmt.Sprintf("want %s, got %s", want, n.kindName())
-}
-
-// Nearest returns up to three of the names that name may have been meant for, the most alike first.
-func Nearest(name string, names []string) []string {
-	type scored struct {
-		name     string
-		distance int
-	}
-	var near []scored
-	for _, candidate := range names {
-		d := distance(strings.ToLower(name), strings.ToLower(candidate))
-		if d <= max(1, min(len(name), len(candidate))/2) && d < len(candidate) {
-			near = append(near, scored{candidate, d})
-		}
-	}
-	slices.SortFunc(near, func(a, b scored) int {
-		if a.distance != b.distance {
-			return a.distance - b.distance
-		}
-		return strings.Compare(a.name, b.name)
-	})
-	var out []string
-	for _, s := range near[:min(3, len(near))] {
-		out = append(out, s.name)
-	}
-	return out
-}
-
-// distance counts the edits between two names; those longer than 64 bytes are cut.
-func distance(a, b string) int {
-	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

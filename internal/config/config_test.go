@@ -528,15 +528,6 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"build", "plan", "general", "explore"}
-	for name, want := range map[string][]string{"biuld": {"build"}, "Plan": {"plan"}, "x": nil, "explorer": {"explore"}, "generl": {"general"}} {
-		if diff := cmp.Diff(want, Nearest(name, names)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-}
-
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{
 		`{"model": "a/b", /* c */ "agent": {"x": {"steps": 1, "permission": {"bash": {"*": "ask"}}}},}`,

@@ -9,6 +9,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // maxProblems bounds what is said about one input.
@@ -126,7 +128,7 @@ func meant(key string, s *jsonschema.Schema) string {
 			return fmt.Sprintf(", did you mean %q?", k)
 		}
 	}
-	if near := Nearest(key, keys(s), 1); len(near) > 0 {
+	if near := spelling.Nearest(key, keys(s), 1); len(near) > 0 {
 		return fmt.Sprintf(", did you mean %q?", near[0])
 	}
 	return ""

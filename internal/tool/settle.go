@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // Settle brings the call to its one outcome and always returns one: it checks that the tool exists and is still the
@@ -70,7 +71,7 @@ func (s *Set) unknown(name string) string {
 	const most = 64
 	names := s.names()
 	text := fmt.Sprintf("unknown tool: there is no tool %q.", clip(name, 80))
-	if near := Nearest(name, names, 3); len(near) > 0 {
+	if near := spelling.Nearest(name, names, 3); len(near) > 0 {
 		text += " Did you mean " + strings.Join(near, " or ") + "?"
 	}
 	if len(names) == 0 {

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 const (
@@ -87,7 +87,7 @@ func alike(a, b string) float64 {
 	case len(a)+len(b) > maxCompared:
 		return 0
 	default:
-		return 1 - float64(tool.Distance(a, b))/float64(longest)
+		return 1 - float64(spelling.Distance(a, b))/float64(longest)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/spelling"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -118,7 +119,7 @@ func (t *readTool) missing(p place) error {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	near := tool.Nearest(filepath.Base(p.real), names, 3)
+	near := spelling.Nearest(filepath.Base(p.real), names, 3)
 	if len(near) == 0 {
 		return tool.Failf("%s", text)
 	}
