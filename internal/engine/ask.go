@@ -125,7 +125,7 @@ func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askP
 			return verdict(store.AskRow{PendingAsk: w.ask, Reply: reply, Message: msg, By: "policy:" + policy.kind})
 		}
 		if _, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, drafts...); err != nil {
-			_ = t.withdraw(ctx, w, "the ask could not be stored", "interrupt") // the commit may have happened all the same
+			_, _ = t.withdraw(ctx, w, "the ask could not be stored", byInterrupt) // the commit may have happened all the same
 			return err
 		}
 	}
@@ -144,27 +144,31 @@ func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askP
 	case row := <-w.reply:
 		return verdict(row)
 	case <-late:
-		return t.withdraw(ctx, w, "nobody answered within "+policy.wait.String(), "policy")
+		row, err := t.withdraw(ctx, w, "nobody answered within "+policy.wait.String(), "policy")
+		return firstError(err, verdict(row))
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), ErrShutdown) {
 			return context.Cause(ctx) // the ask stays, for the next process
 		}
-		return firstError(ignoreDenied(t.withdraw(ctx, w, "the work was stopped", "interrupt")), context.Cause(ctx))
+		row, err := t.withdraw(ctx, w, "the work was stopped", byInterrupt)
+		if err == nil && row.By != byInterrupt {
+			err = verdict(row)
+		}
+		return firstError(err, context.Cause(ctx))
 	}
 }
 
-// withdraw answers our own ask with a rejection, unless somebody was faster.
-func (t *turn) withdraw(ctx context.Context, w *waitingAsk, why, by string) error {
+// byInterrupt answers what is asked by work that is stopped.
+const byInterrupt = "interrupt"
+
+// withdraw answers our own ask with a rejection, unless somebody was faster. It returns the ask as it is answered.
+func (t *turn) withdraw(ctx context.Context, w *waitingAsk, why, by string) (store.AskRow, error) {
 	d := &session.PermissionReplied{AskID: w.ask.ID, Reply: session.ReplyReject, Message: why, By: by}
 	_, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, eventlog.Draft{Data: d})
 	if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
-		row, err := t.row(context.WithoutCancel(ctx), w.ask.ID)
-		return firstError(err, verdict(row))
+		return t.row(context.WithoutCancel(ctx), w.ask.ID)
 	}
-	if err != nil {
-		return err
-	}
-	return verdict(store.AskRow{PendingAsk: w.ask, Reply: session.ReplyReject, Message: why, By: by})
+	return store.AskRow{PendingAsk: w.ask, Reply: session.ReplyReject, Message: why, By: by}, err
 }
 
 // row reads an ask as it stands.
@@ -180,13 +184,6 @@ func (t *turn) row(ctx context.Context, id session.AskID) (row store.AskRow, err
 		return err
 	})
 	return row, err
-}
-
-func ignoreDenied(err error) error {
-	if _, ok := errors.AsType[*tool.Denied](err); ok {
-		return nil
-	}
-	return err
 }
 
 // verdict is the policy's own answer, "" if somebody must be asked.
@@ -232,8 +229,8 @@ func (e *Engine) Reply(ctx context.Context, id session.ID, ask session.AskID, re
 	if err := fault.Point(ctx, fault.PermReplied); err != nil {
 		return err
 	}
+	e.cascade(context.WithoutCancel(ctx), *row, project) // first: who is woken by a rejection stops the others
 	e.asks.wake(*row)
-	e.cascade(context.WithoutCancel(ctx), *row, project)
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 			return false, err
 		}
 	}
-	return true, d.pause(ctx, failure, wait)
+	return true, d.pause(ctx, t.set, failure, wait)
 }
 
 // failUnstartedTurn ends the turn as failed, beginning its message first if the model never did.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,8 +44,7 @@ func (l *ledger) next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait
 	}
 	wait = e.RetryAfter
 	if wait <= 0 {
-		wait = min(maxWait, firstWait<<min(l.failures-1, 8))
-		wait = time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
+		wait = time.Duration(float64(backoff(l.failures)) * (0.8 + 0.4*rand.Float64()))
 	}
 	if now.Add(wait).Sub(l.first) > lim.RetryTime {
 		return 0, false
@@ -52,37 +52,44 @@ func (l *ledger) next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait
 	return wait, true
 }
 
-// pauses are the waits between attempts that can be cut short: who steers or chooses another model wants to go on now.
+// backoff is the wait after the n-th failure in a row.
+func backoff(n int) time.Duration { return min(maxWait, firstWait<<min(n-1, 8)) }
+
+// pauses are the waits that can be cut short. A cut is a hint: the rows say whether anybody wants to go on now.
 type pauses struct {
 	mu sync.Mutex // guards m
 	m  map[session.ID]chan struct{}
 }
 
-// begin returns a channel that is closed when the pause of the session is cut short, and what ends the pause.
+// begin returns a channel on which cuts of the session's pause are heard, and what ends the pause.
 func (p *pauses) begin(id session.ID) (short <-chan struct{}, end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.m == nil {
 		p.m = map[session.ID]chan struct{}{}
 	}
-	c := make(chan struct{})
+	c := make(chan struct{}, 1) // one cut is as good as many
 	p.m[id] = c
-	return c, func() { p.cut(id) }
-}
-
-// cut ends the session's pause, if it makes one.
-func (p *pauses) cut(id session.ID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if c := p.m[id]; c != nil {
-		close(c)
+	return c, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		delete(p.m, id)
 	}
 }
 
+// cut tells the session's pause, if it makes one.
+func (p *pauses) cut(id session.ID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case p.m[id] <- struct{}{}:
+	default:
+	}
+}
+
 // pause records the failed attempt, shows when the next one is made, and waits for it. A steer or another choice of
-// model or agent ends the wait at once (spec/v2 §28.11).
-func (d *drain) pause(ctx context.Context, e *llm.Error, wait time.Duration) error {
+// model or agent since the turn's boundary ends the wait at once (spec/v2 §28.11).
+func (d *drain) pause(ctx context.Context, set *setting, e *llm.Error, wait time.Duration) error {
 	short, end := d.pauses.begin(d.id)
 	defer end()
 	next := d.now().Add(wait).UnixMilli()
@@ -96,12 +103,35 @@ func (d *drain) pause(ctx context.Context, e *llm.Error, wait time.Duration) err
 	defer d.statuses.set(d.Engine, d.id, Status{Type: StatusBusy})
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-short:
-		return nil
-	case <-timer.C:
-		return nil
+	for {
+		if hurried, err := d.hurried(ctx, set); hurried || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-short:
+		case <-timer.C:
+			return nil
+		}
 	}
+}
+
+// hurried reports whether somebody steered, or chose another model or agent, since the turn's boundary.
+func (d *drain) hurried(ctx context.Context, set *setting) (hurried bool, err error) {
+	err = d.store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
+		s, err := mustSession(r, d.id)
+		if err != nil {
+			return err
+		}
+		steers, err := r.Pending(d.id, session.Steer, 0)
+		hurried = s.Agent != set.session.Agent || !sameChoice(s.Model, set.session.Model) ||
+			slices.ContainsFunc(steers, func(in *session.Input) bool { return !in.Hold })
+		return err
+	})
+	return hurried, err
+}
+
+func sameChoice(a, b *session.ModelRef) bool {
+	return a == b || a != nil && b != nil && a.Equal(*b)
 }
