@@ -243,23 +243,41 @@ func TestStoreFailures(t *testing.T) {
 	for _, how := range []error{storetest.ErrBefore, storetest.ErrAfter} {
 		for op := 2; op <= 60; op++ {
 			t.Run(fmt.Sprintf("%v/%d", how, op), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { storeFails(t, how, op) })
+				synctest.Test(t, func(t *testing.T) { storeFails(t, how, op, 0) })
 			})
 		}
 	}
 }
 
-func storeFails(t *testing.T, how error, op int) {
+// TestStoreOutages lets no write of a life through for a minute, from each one on in turn: once the store works again so
+// does the session, without a restart and without anybody who prompts.
+func TestStoreOutages(t *testing.T) {
+	for op := 2; op <= 60; op++ {
+		t.Run(fmt.Sprint(op), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { storeFails(t, storetest.ErrBefore, op, time.Minute) })
+		})
+	}
+}
+
+// storeFails lives a life in which the writes fail from op on for so long, only that one if it is 0.
+func storeFails(t *testing.T, how error, op int, long time.Duration) {
 	s, err := script.Parse([]byte(rich))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t, s)
 	var failed atomic.Bool // the prompts after that show that the session goes on
+	var mu sync.Mutex      // guards until
+	var until time.Time
 	w.wrap = func(s store.Store) store.Store {
 		return storetest.Failing(s, func(n int) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if n == op {
 				failed.Store(true)
+				until = time.Now().Add(long)
+			}
+			if n == op || time.Now().Before(until) {
 				return how
 			}
 			return nil
@@ -270,7 +288,7 @@ func storeFails(t *testing.T, how error, op int) {
 		t.Fatal(err)
 	}
 	c := &client{}
-	for n := 1; n <= 3 || !failed.Load(); n++ {
+	for n := 1; n <= 3 && long == 0 || !failed.Load(); n++ {
 		id := session.MessageID(fmt.Sprint("msg_", n))
 		for range 3 { // a client that tries again with the same id
 			n := len(c.acked)
@@ -280,11 +298,12 @@ func storeFails(t *testing.T, how error, op int) {
 		}
 		c.live(t.Context(), w.engine)
 	}
-	n := len(c.acked)
-	c.prompt(t.Context(), w.engine, "msg_last", session.Steer)
-	c.live(t.Context(), w.engine)
-	if len(c.acked) != n+1 {
-		t.Errorf("only %v were admitted", c.acked)
+	if n := len(c.acked); long == 0 {
+		c.prompt(t.Context(), w.engine, "msg_last", session.Steer)
+		c.live(t.Context(), w.engine)
+		if len(c.acked) != n+1 {
+			t.Errorf("only %v were admitted", c.acked)
+		}
 	}
 	answered(t, w, c)
 	w.close(t)

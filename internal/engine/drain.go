@@ -19,16 +19,18 @@ type drain struct {
 	started time.Time // of the work on the newest input, for wall-clock budgets
 	tries   ledger    // attempts of the current turn
 	place   place
+	begun   bool         // it has worked: what it leaves when it fails is what a restart finds
+	cut     interruption // what left open what it finds open
 }
 
 // drain is what the coordinator runs: wait for a place, then work.
 func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
-	d := &drain{Engine: e, id: id, started: e.now(), place: place{all: e.working}}
+	d := &drain{Engine: e, id: id, started: e.now(), place: place{all: e.working}, cut: byRestart}
 	if err := d.place.take(ctx, func() { e.statuses.set(e, id, Status{Type: StatusQueued}) }); err != nil {
 		return d.leave(ctx, context.Cause(ctx))
 	}
 	defer d.place.leave()
-	err := d.run(ctx, f)
+	err := d.persist(ctx, f)
 	if err != nil && !errors.Is(err, errDeclined) && context.Cause(ctx) == nil {
 		e.logger.Warn("drain failed", "session", id, "error", err)
 	}
@@ -42,15 +44,14 @@ func (d *drain) run(ctx context.Context, f force) error {
 		return err
 	}
 	d.statuses.set(d.Engine, d.id, Status{Type: StatusBusy})
-	more, err := d.recover(ctx, f == restarted)
-	if err != nil {
+	if f, err = d.recover(ctx, f); err != nil {
 		return d.leave(ctx, err)
 	}
-	if next == session.Queue && more && f == restarted {
+	if next == session.Queue && f == restarted {
 		next = "" // what was begun comes before what is queued
 	}
-	for f == forced || (more && f == restarted) || next != "" {
-		if err := d.work(ctx, next); err != nil {
+	for f != unforced || next != "" {
+		if err := d.work(ctx, next, f); err != nil {
 			return d.leave(ctx, err)
 		}
 		f = unforced
@@ -62,8 +63,8 @@ func (d *drain) run(ctx context.Context, f force) error {
 }
 
 // work takes turns until the model is done and no steer waits.
-func (d *drain) work(ctx context.Context, promotion session.Delivery) error {
-	d.step, d.tries = 1, ledger{}
+func (d *drain) work(ctx context.Context, promotion session.Delivery, f force) error {
+	d.begun, d.step, d.tries = true, 1, ledger{}
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -112,7 +113,7 @@ func (d *drain) leave(ctx context.Context, err error) error {
 		return err
 	}
 	clean := context.WithoutCancel(ctx)
-	if _, rerr := d.recover(ctx, false); rerr != nil && !errors.Is(rerr, ErrInterrupted) {
+	if _, rerr := d.recover(ctx, unforced); rerr != nil && !errors.Is(rerr, ErrInterrupted) {
 		return rerr
 	}
 	h, herr := d.history(clean)

@@ -57,34 +57,41 @@ func (e *Engine) Recover(ctx context.Context) error {
 	return nil
 }
 
-// recover ends what an earlier process left open, before anything else happens in the session, and, for a restart,
-// reports whether the session calls for another turn. No tool is run twice: one that had started fails with its outcome
-// unknown; one that still waits for a reply has done nothing and goes on waiting under the same id.
+// recover ends what was left open, before anything else happens in the session, and returns what is to be done beside
+// what is pending: f, but nothing where a restart finds that the session calls for no turn. No tool is run twice: one that
+// had started fails with its outcome unknown; one that still waits for a reply has done nothing and goes on waiting under
+// the same id.
 //
 // What was cut off is ended also when the user stops the session meanwhile: ctx ends the waiting for replies only.
-func (d *drain) recover(ctx context.Context, restart bool) (more bool, err error) {
+func (d *drain) recover(ctx context.Context, f force) (force, error) {
 	clean := context.WithoutCancel(ctx)
 	h, err := d.history(clean)
 	if err != nil {
-		return false, err
+		return unforced, err
 	}
 	cutOff := false
 	for _, a := range h.open() {
 		cutOff = true
 		if err := d.repair(ctx, h, a); err != nil {
-			return false, err
+			return unforced, err
 		}
 	}
 	if ctx.Err() != nil {
-		return false, context.Cause(ctx)
+		return unforced, context.Cause(ctx)
 	}
 	if h, err = d.history(ctx); err != nil {
-		return false, err
+		return unforced, err
 	}
-	if !restart || continuation(h.messages) == nothing {
-		return false, nil
+	if f != restarted {
+		return f, nil
 	}
-	return d.resumable(ctx, h, cutOff)
+	if continuation(h.messages) == nothing {
+		return unforced, nil
+	}
+	if more, err := d.resumable(ctx, h, cutOff); !more || err != nil {
+		return unforced, err
+	}
+	return f, nil
 }
 
 // progress is the seq behind which nothing was achieved yet: of the newest input, or of the newest turn that ended well.
@@ -114,7 +121,7 @@ func (d *drain) resumable(ctx context.Context, h *history, cutOff bool) (bool, e
 			if err != nil {
 				return err
 			}
-			if re, ok := e.Data.(*session.Retried); ok && re.Error.Metadata["cause"] == causeRestart {
+			if re, ok := e.Data.(*session.Retried); ok && re.Error.Metadata["cause"] != "" {
 				times++
 			}
 		}
@@ -126,12 +133,12 @@ func (d *drain) resumable(ctx context.Context, h *history, cutOff bool) (bool, e
 	if times >= d.limits.Recoveries {
 		return false, d.giveUp(ctx, times+1)
 	}
-	message := "cairn was restarted before the model had answered"
+	message := d.cut.resumed + " before the model had answered"
 	if cutOff {
-		message = "cairn was restarted while the model was at work"
+		message = d.cut.resumed + " while the model was at work"
 	}
 	fact := &session.Retried{Attempt: times + 1, Error: session.RetryError{
-		Message: message, IsRetryable: true, Metadata: map[string]string{"cause": causeRestart},
+		Message: message, IsRetryable: true, Metadata: map[string]string{"cause": d.cut.cause},
 	}}
 	_, err = d.append(context.WithoutCancel(ctx), d.id, store.Durable, eventlog.Draft{Data: fact})
 	return true, err
@@ -144,11 +151,18 @@ func (d *drain) giveUp(ctx context.Context, times int) error {
 		return err
 	}
 	set := &setting{session: s, scope: &Scope{}, agent: session.Agent{ID: s.Agent}}
-	why := fmt.Sprintf("the work was cut off %d times by the end of cairn; it is not tried again by itself", times)
+	why := fmt.Sprintf("the work was cut off %d times %s; it is not tried again by itself", times, d.cut.by)
 	return d.failUnstarted(ctx, set, session.Fail(session.ReasonGivenUp, why), nil)
 }
 
-const causeRestart = "restart"
+// interruption is what cut off the work that is taken up again, in the words for each place that says so.
+type interruption struct{ cause, turn, resumed, by string }
+
+// What cuts work off.
+var (
+	byRestart = interruption{"restart", "cairn was stopped", "cairn was restarted", "by the end of cairn"}
+	byStore   = interruption{"store", "the data could not be written", "the data could not be written", "because the data could not be written"}
+)
 
 // repair ends an open turn. Calls that wait for a reply are taken up again; the turn then ends as its answer said.
 func (d *drain) repair(ctx context.Context, h *history, a *session.Assistant) error {
@@ -219,7 +233,7 @@ func (d *drain) leftover(ctx context.Context, a *session.Assistant) (waiting map
 // abandon ends what is open in the turn: text is kept and marked partial, calls fail. With calls kept, these and the
 // turn itself stay open.
 func (t *turn) abandon(ctx context.Context, a *session.Assistant, kept map[session.PartID]bool) error {
-	why := session.Fail(session.ReasonInterrupted, "cairn was stopped during this turn")
+	why := session.Fail(session.ReasonInterrupted, t.cut.turn+" during this turn")
 	drafts := t.loose(a, why, kept)
 	if len(kept) == 0 {
 		asks, err := t.withdrawn(ctx, a)
@@ -247,7 +261,7 @@ func (t *turn) withdrawn(ctx context.Context, a *session.Assistant) (drafts []ev
 		for _, ask := range asks {
 			if ask.Source != nil && ask.Source.MessageID == a.ID {
 				drafts = append(drafts, eventlog.Draft{Data: &session.PermissionReplied{
-					AskID: ask.ID, Reply: session.ReplyReject, Message: "the work was stopped", By: "interrupt",
+					AskID: ask.ID, Reply: session.ReplyReject, Message: "the work was stopped", By: byInterrupt,
 				}})
 			}
 		}

@@ -356,6 +356,8 @@ func (p *player) command(f []string) {
 		p.w.mu.Lock()
 		p.w.broken = nil
 		p.w.mu.Unlock()
+	case "full", "room": // the store can write nothing, and can again
+		p.w.full.Store(f[0] == "full")
 	case "kill":
 		p.w.kill(false)
 	case "powercut":

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 // effects are counted, and surroundings that a test can change. Processes come and go in it.
 type world struct {
 	store  *storetest.Memory
+	full   atomic.Bool                   // nothing can be written
 	wrap   func(store.Store) store.Store // what the process sees of it; nil is all
 	player *script.Player
 	limits Limits
@@ -91,7 +93,12 @@ func price(u llm.Usage) session.USD {
 // start begins a process on the store.
 func (w *world) start() {
 	ids := &session.IDs{}
-	var s store.Store = w.store
+	s := storetest.Failing(w.store, func(int) error {
+		if w.full.Load() {
+			return storetest.ErrBefore
+		}
+		return nil
+	})
 	if w.wrap != nil {
 		s = w.wrap(s)
 	}
