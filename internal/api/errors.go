@@ -17,6 +17,9 @@ const (
 	KindCursor = "cursor" // with CodeInvalid: not a cursor; with CodeConflict: beyond the stream's end, ID is the newest
 	KindMethod = "method" // with CodeInvalid: the path has no such method; 405
 	KindMedia  = "media"  // with CodeInvalid: the body is not application/json; 415
+	// With CodeUnavailable, in the field service: asking again does not help, somebody must mend something.
+	KindStore   = "store"   // the data cannot be written, or not be read
+	KindDamaged = "damaged" // stored data of this session, or all of it, is not what was written
 )
 
 // errorBody is every error answer: OpenCode's tagged objects, and in the last four fields what only ours say.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
 )
 
 // reopening carries a command's requests to whoever owns the store. An owner may leave at any time: what it did not
@@ -48,7 +50,7 @@ func (t *reopening) RoundTrip(req *http.Request) (*http.Response, error) {
 		case err == nil && lostOne && req.Method == http.MethodDelete && resp.StatusCode == http.StatusNotFound:
 			resp.StatusCode = http.StatusNoContent // the one before us deleted it and could not say so any more
 			return resp, nil
-		case err == nil && (resp.StatusCode != http.StatusServiceUnavailable || time.Since(since) > refusalTime):
+		case err == nil && (!refused(resp) || time.Since(since) > refusalTime):
 			return resp, nil
 		case err != nil && conn == nil && !lost(err), err != nil && time.Since(since) > patience:
 			return nil, err
@@ -63,6 +65,17 @@ func (t *reopening) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+}
+
+// refused reports whether the owner took nothing because it leaves. One whose data must be mended stays, and would say
+// the same again. The answer can still be read.
+func refused(resp *http.Response) bool {
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		return false
+	}
+	body, err := io.ReadAll(resp.Body) // exchange has it all
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return err != nil || lost(api.DecodeError(resp.StatusCode, body))
 }
 
 // exchange makes one try. Bodies are kept by the request (GetBody), so that there can be another.

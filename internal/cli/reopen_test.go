@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -21,7 +24,7 @@ type comings struct {
 	mu     sync.Mutex // held while answer runs
 	opens  int
 	open   func(n int) error               // before the nth connection, from 1
-	answer func(n int, path string) string // what the nth connection does with a request: "", "dial", "cut", "done", "refuse"
+	answer func(n int, path string) string // what the nth connection does with a request: "", "dial", "cut", "done", "refuse", "full"
 	close  func(ctx context.Context) error
 }
 
@@ -60,6 +63,11 @@ func (c *comings) trip(n int, next http.RoundTripper, r *http.Request) (*http.Re
 		return nil, errors.New("EOF")
 	case "refuse":
 		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+	case "full":
+		e := session.Errorf(session.CodeUnavailable, "the disk is full")
+		e.Kind = api.KindStore
+		status, body := api.EncodeError(e, api.ErrorContext{})
+		return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
 	default:
 		return next.RoundTrip(r)
 	}
@@ -108,6 +116,24 @@ func TestOwnersComeAndGo(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestOwnerCannot: an owner that says that its data must be mended is not asked again.
+func TestOwnerCannot(t *testing.T) {
+	for _, args := range []string{"session list", "session show last", "session rename last New", "stats", "run hi", "run -c hi"} {
+		synctest.Test(t, func(t *testing.T) {
+			sh := &shell{world: newWorld(t, hello)}
+			start := time.Now()
+			h := &comings{world: sh.world, answer: func(int, string) string { return "full" }}
+			o := sh.against(h, strings.Fields(args)...)
+			if took := time.Since(start); o.code != 1 || h.opens != 1 || took > 0 {
+				t.Errorf("%s: exit %d after %d connections and %s", args, o.code, h.opens, took)
+			}
+			if !strings.Contains(o.stderr.String(), "the disk is full") {
+				t.Errorf("%s: %s", args, o.stderr.String())
+			}
+		})
 	}
 }
 

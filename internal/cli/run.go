@@ -289,7 +289,7 @@ func (r *runner) openTerminal(format string) {
 
 // options are those of a command that works in dir, or in the working directory.
 func (a *app) options(dir string) (Options, error) {
-	o := Options{Dir: a.Dir, Env: a.Env, Version: version().Version}
+	o := Options{Dir: a.Dir, Env: a.Env, Version: version().Version, Note: a.note}
 	if dir == "" {
 		return o, nil
 	}

@@ -64,12 +64,14 @@ func (r *runner) work(ctx context.Context) error {
 	}
 }
 
-// lost reports whether another connection may help.
+// lost reports whether another connection may help. It does not when the owner is there and says that its data must be
+// mended.
 func lost(err error) bool {
 	if _, ok := errors.AsType[*api.TransportError](err); ok {
 		return true
 	}
-	return errors.Is(err, &session.Error{Code: session.CodeUnavailable})
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && e.Code == session.CodeUnavailable && e.Kind != api.KindStore && e.Kind != api.KindDamaged
 }
 
 // gone words the one error that means something else once the work goes on.
@@ -303,6 +305,9 @@ func (r *runner) result(err error) result {
 		why = "interrupted; the session can be continued"
 	case out.ExitCode == exitTimeout:
 		why = fmt.Sprintf("--timeout %s passed; the session was interrupted", r.plan.timeout)
+		if !r.sent {
+			why = fmt.Sprintf("--timeout %s passed before the prompt could be given", r.plan.timeout)
+		}
 	}
 	if out.IsError = out.ExitCode != exitOK; out.IsError {
 		out.Error = &resultError{Name: out.ExitCode.String(), Message: why, Hint: hint}

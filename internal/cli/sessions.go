@@ -193,7 +193,12 @@ func (a *app) sessionShow() *cobra.Command {
 						Messages []session.Message `json:"messages"`
 					}{s, ms})
 				}
-				(&transcript{out: a.out, marks: a.marks, thinking: thinking, full: full}).print(s, ms)
+				active, err := c.Active(ctx)
+				if err != nil {
+					return err
+				}
+				_, atWork := active[s.ID]
+				(&transcript{out: a.out, marks: a.marks, thinking: thinking, full: full, atWork: atWork}).print(s, ms)
 				return nil
 			})
 		}),

@@ -14,6 +14,7 @@ type transcript struct {
 	marks    marks
 	thinking bool // with reasoning
 	full     bool // with the tools' output
+	atWork   bool // somebody works on the session now
 }
 
 func (t *transcript) print(s *session.Session, ms []session.Message) {
@@ -95,8 +96,11 @@ func (t *transcript) assistant(m *session.Assistant) {
 	if m.Error != nil {
 		t.out.printf("%s %s\n", t.out.paint(red, t.marks.bad), line(m.Error.Message, 400))
 	}
-	if m.Open() {
+	switch {
+	case m.Open() && t.atWork:
 		t.out.printf("%s\n", t.out.paint(dim, "(at work)"))
+	case m.Open():
+		t.out.printf("%s\n", t.out.paint(dim, "(cut off; the next cairn run or cairn serve goes on with it)"))
 	}
 }
 

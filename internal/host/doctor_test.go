@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	zs "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -146,6 +148,34 @@ func TestDamagedStore(t *testing.T) {
 	}
 	if f, ok := worst(told); !ok || !strings.Contains(f.Detail, "read-only") {
 		t.Errorf("the server's doctor: %s", raw)
+	}
+}
+
+// What a run cannot do because of damage that it cannot record it says, at once.
+func TestRunSaysDamage(t *testing.T) {
+	home, v := newHome(t)
+	close(v.released)
+	o := optionsOf(home)
+	c := open(t, o)
+	create(t, c, "one")
+	closeIt(t, c)
+	db, err := zs.OpenConn(filepath.Join(home, "data", "cairn.db"), zs.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(sqlitex.ExecuteTransient(db, "DROP TABLE epoch", nil), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	code := cli.Run(t.Context(), Host{}, cli.Process{
+		Args: []string{"run", "hi"}, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: o.Env, Dir: o.Dir,
+	})
+	if code != 1 || !strings.Contains(stderr.String(), "stored data is damaged; run cairn doctor") {
+		t.Errorf("exit %d: %s", code, stderr.String())
+	}
+	found, err := Host{}.Doctor(t.Context(), o)
+	if f, ok := worst(found); err != nil || !ok || !strings.Contains(f.Detail, "no such table") {
+		t.Errorf("doctor: %v, %v", found, err)
 	}
 }
 

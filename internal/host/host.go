@@ -32,6 +32,7 @@ const (
 	ownerWait = lingerTime + stopTime + 6*time.Second
 	firstLook = 5 * time.Millisecond
 	lastLook  = 100 * time.Millisecond
+	quietTime = 2 * time.Second // a command that waits longer says for whom
 )
 
 // Open implements cli.Host.
@@ -67,9 +68,10 @@ func (h Host) look(ctx context.Context, dirs config.Directories, o cli.Options) 
 }
 
 // reach returns the lease when nobody has it, else a connection to its holder.
-func reach(ctx context.Context, dirs config.Directories, o cli.Options) (*sqlite.Lease, *cli.Connection, error) {
-	ctx, cancel := context.WithTimeout(ctx, ownerWait)
+func reach(whole context.Context, dirs config.Directories, o cli.Options) (*sqlite.Lease, *cli.Connection, error) {
+	ctx, cancel := context.WithTimeout(whole, ownerWait)
 	defer cancel()
+	since := time.Now()
 	for look := firstLook; ; look = min(2*look, lastLook) {
 		lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{Version: o.Version})
 		if err == nil {
@@ -85,12 +87,28 @@ func reach(ctx context.Context, dirs config.Directories, o cli.Options) (*sqlite
 		if c, err := dial(ctx, held.Owner, o); err == nil {
 			return nil, c, nil
 		}
+		if o.Note != nil && whole.Err() == nil && time.Since(since) > quietTime {
+			o.Note(mute(held) + "; waiting for it")
+			o.Note = nil
+		}
 		select {
 		case <-ctx.Done():
-			return nil, nil, session.Errorf(session.CodeUnavailable, "%v, and it does not answer", held)
+			if whole.Err() != nil {
+				return nil, nil, context.Cause(whole)
+			}
+			return nil, nil, session.Errorf(session.CodeUnavailable, "%s; end it if it hangs, and try again", mute(held))
 		case <-time.After(look):
 		}
 	}
+}
+
+// mute says who does not answer.
+func mute(held *sqlite.Held) string {
+	who := "a process that has not said its number yet"
+	if held.Owner.PID != 0 {
+		who = fmt.Sprintf("process %d", held.Owner.PID)
+	}
+	return fmt.Sprintf("%s owns the data folder %s and does not answer", who, held.Dir)
 }
 
 // Config implements cli.Host.

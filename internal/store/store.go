@@ -56,6 +56,10 @@ var (
 	ErrUnavailable = errors.New("store unavailable")
 	// ErrUncertain says that a commit may or may not have happened.
 	ErrUncertain = errors.New("commit outcome unknown")
+	// ErrClosed says that this process has closed the store. It is an ErrUnavailable too.
+	ErrClosed = errors.New("store closed")
+	// ErrFull says that there is no room to write. It is an ErrUnavailable too.
+	ErrFull = errors.New("disk full")
 	// ErrReadOnly says that the store was opened for reading only. It is an ErrUnavailable too.
 	ErrReadOnly = errors.New("store is read-only")
 	// ErrGone says that the database was removed, moved or replaced under the process that has it open: nothing is

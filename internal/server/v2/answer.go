@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -88,18 +89,40 @@ func known(err error) *session.Error {
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {
 		return e
 	}
-	switch {
-	case errors.Is(err, store.ErrDamaged):
-		return session.Errorf(session.CodeUnavailable, "stored data of this session is damaged; run cairn doctor")
-	case errors.Is(err, store.ErrGone):
-		return session.Errorf(session.CodeUnavailable, "the database was removed or replaced while cairn had it open, so nothing can be written; "+
-			"stop this cairn, put the database back, and run cairn doctor")
-	case errors.Is(err, store.ErrReadOnly):
-		return session.Errorf(session.CodeUnavailable, "the data is open for reading only; run cairn doctor to see why")
-	case errors.Is(err, store.ErrUnavailable):
-		return session.Errorf(session.CodeUnavailable, "the data cannot be read or written now; run cairn doctor to see why")
+	if errors.Is(err, store.ErrUnavailable) {
+		return unavailable(err)
 	}
 	return session.Errorf(session.CodeInternal, "Unexpected server error. Check server logs for details.")
+}
+
+// unavailable says what keeps the store from working. One that is closing, or that does not know how a commit came out,
+// may be asked again; so may the next owner.
+func unavailable(err error) *session.Error {
+	kind, words := api.KindStore, "the data cannot be read or written now; run cairn doctor to see why"
+	switch {
+	case errors.Is(err, store.ErrDamaged):
+		kind, words = api.KindDamaged, damageWords(err)
+	case errors.Is(err, store.ErrGone):
+		words = "the database was removed or replaced while cairn had it open, so nothing can be written; " +
+			"stop this cairn, put the database back, and run cairn doctor"
+	case errors.Is(err, store.ErrReadOnly):
+		words = "the data is open for reading only; run cairn doctor to see why"
+	case errors.Is(err, store.ErrFull):
+		words = "the disk is full: nothing can be written until there is room"
+	case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrUncertain):
+		kind = ""
+	}
+	e := session.Errorf(session.CodeUnavailable, "%s", words)
+	e.Kind = kind
+	return e
+}
+
+// damageWords says how much is damaged.
+func damageWords(err error) string {
+	if d, ok := errors.AsType[*store.Damage](err); ok && d.SessionID != "" {
+		return fmt.Sprintf("stored data of session %s is damaged; run cairn doctor", d.SessionID)
+	}
+	return "stored data is damaged; run cairn doctor"
 }
 
 // newRef names a log line for the one who got the answer.

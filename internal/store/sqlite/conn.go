@@ -72,7 +72,7 @@ func (z *zombieConn) Prepare(sql string) (sqlstore.Stmt, error) {
 	}
 	s, err := z.c.Prepare(sql)
 	if err != nil {
-		return nil, classify(err)
+		return nil, classifyOurs(err)
 	}
 	st := &zombieStmt{s, z}
 	z.stmts[sql] = st

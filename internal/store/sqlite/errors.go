@@ -29,6 +29,8 @@ func (f *failure) Is(target error) bool {
 		return true
 	case store.ErrReadOnly:
 		return f.code&0xff == codeReadOnly
+	case store.ErrFull:
+		return f.code&0xff == codeFull
 	case store.ErrDamaged:
 		return f.code&0xff == codeCorrupt || f.code&0xff == codeNotADB
 	default:
@@ -86,6 +88,15 @@ func codeOf(err error) int {
 		return f.code
 	}
 	return 0
+}
+
+// classifyOurs is classify for a statement of ours that cannot be prepared: what it names is not there any more.
+func classifyOurs(err error) error {
+	const codeError = 1
+	if err != nil && int(zs.ErrCode(err))&0xff == codeError {
+		return &failure{codeCorrupt, fmt.Errorf("the schema is not ours: %w", err)}
+	}
+	return classify(err)
 }
 
 // uncertain reports whether a commit that failed so may be found in the log after a crash: everything was written,

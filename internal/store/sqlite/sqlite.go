@@ -168,7 +168,7 @@ func (s *Store) enter(ctx context.Context) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
-		return unavailable("closed")
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, store.ErrClosed)
 	}
 	s.work.Add(1)
 	return nil
