@@ -85,7 +85,7 @@ func (a *app) root() *cobra.Command {
 	}
 	add(groupWork, a.runCommand(), a.sessionCommand(), a.inboxCommand(), a.permissionCommand(), a.serveCommand())
 	add(groupLook, a.eventsCommand(), a.modelsCommand(), a.statsCommand())
-	add(groupCare, a.authCommand(), a.configCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.versionCommand())
+	add(groupCare, a.authCommand(), a.configCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.salvageCommand(), a.versionCommand())
 	root.InitDefaultCompletionCmd()
 	shells(root)
 	completions(root)
@@ -108,7 +108,10 @@ func shells(root *cobra.Command) {
 
 // completions keeps shells from offering files where none are meant.
 func completions(c *cobra.Command) {
-	if c.Name() != "backup" && c.ValidArgsFunction == nil {
+	switch {
+	case c.Name() == "salvage":
+		c.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	case c.Name() != "backup" && c.ValidArgsFunction == nil:
 		c.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	for name, values := range map[string][]string{"format": {"text", "json"}, "ask": {"deny", "allow", "fail", "wait:5m"}} {

@@ -61,6 +61,8 @@ func TestCommands(t *testing.T) {
 		{"doctor", exitOK, `(?s)✓ store: fine\n! git\n    install it`},
 		{"doctor --json", exitOK, `"level": "ok"`},
 		{"fsck", exitError, `✗ session ses_1: has a gap after 3`},
+		{"salvage new", exitError, `✗ ses_1 one: 3 events kept\n    lost: from event 3 on: an event is missing\n3 events of 1 sessions are in /work/new\.`},
+		{"salvage new --json", exitError, `"sessionID": "ses_1"`},
 		{"backup x.db", exitOK, `copied to /work/x\.db`},
 		{"backup x.db --json", exitOK, `^\{"ok":true,"file":"/work/x\.db"\}\n$`},
 		{"run --agent nope hi", exitUsage, `there is no agent "nope"; the nearest are build, plan`},

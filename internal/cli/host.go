@@ -25,6 +25,9 @@ type Host interface {
 	Fsck(ctx context.Context, o Options) ([]Finding, error)
 	// Backup writes a verified copy of the store to the file, which must not exist.
 	Backup(ctx context.Context, o Options, file string) error
+	// Salvage copies what can be read of the store into a new home, which must be empty or not be there. It changes
+	// nothing of the old one.
+	Salvage(ctx context.Context, o Options, home string) (*Salvage, error)
 }
 
 // Options are what every command tells the host.

@@ -115,11 +115,13 @@ func examineStore(ctx context.Context, s *sqlite.Store) []cli.Finding {
 	}
 }
 
+const salvageFix = "cairn salvage DIR copies what can be read into a new home; backups made before migrations are in the folder backup of the data"
+
 // damaged is what is said of a store that cannot be used as it is.
 func damaged(detail string) cli.Finding {
 	return cli.Finding{
 		Level: cli.LevelError, What: "store", Detail: detail,
-		Fix: "keep a copy of the data folder; restore a backup: those made before migrations are in its folder backup",
+		Fix: salvageFix,
 	}
 }
 
@@ -227,7 +229,11 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 	}
 	found := []cli.Finding{{Level: cli.LevelOK, What: "log", Detail: fmt.Sprintf("%d sessions, %d events read", report.Sessions, report.Events)}}
 	for _, v := range report.Violations {
-		found = append(found, cli.Finding{Level: cli.LevelError, What: string(v.Invariant), Detail: v.String(), Fix: "keep a copy of " + dirs.Data + " and report it"})
+		f := cli.Finding{Level: cli.LevelError, What: string(v.Invariant), Detail: v.String(), Fix: "keep a copy of " + dirs.Data + " and report it"}
+		if v.Invariant == check.Readable {
+			f.Fix = salvageFix
+		}
+		found = append(found, f)
 	}
 	return found, nil
 }

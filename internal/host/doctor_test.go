@@ -81,31 +81,23 @@ func TestDoctorOfServer(t *testing.T) {
 	}
 }
 
-// damage makes 60 sessions, and garbage of the page that holds the event of the one with the title.
-func damage(t *testing.T, home, title string) {
+// fillHome makes 60 sessions, title-00 to title-59.
+func fillHome(t *testing.T, home string) {
 	t.Helper()
 	c := open(t, optionsOf(home))
 	for i := range 60 {
 		create(t, c, fmt.Sprintf("title-%02d", i))
 	}
 	closeIt(t, c)
+}
+
+// damage makes 60 sessions, and garbage of the page that holds the event of the one with the title.
+func damage(t *testing.T, home, title string) {
+	t.Helper()
+	fillHome(t, home)
 	path := filepath.Join(home, "data", "cairn.db")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const pageSize = 1024
-	hit := 0
-	for at := 0; at+pageSize <= len(b); at += pageSize {
-		if page := b[at : at+pageSize]; bytes.Contains(page, []byte(title)) && bytes.Contains(page, []byte("evt_")) {
-			copy(page, bytes.Repeat([]byte("garbage!"), pageSize/8))
-			hit++
-		}
-	}
-	if hit == 0 {
-		t.Fatal("the session is nowhere")
-	}
-	if err := errors.Join(os.WriteFile(path, b, 0o600), os.WriteFile(path+"-wal", []byte("torn"), 0o600)); err != nil {
+	garble(t, path, title)
+	if err := os.WriteFile(path+"-wal", []byte("torn"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

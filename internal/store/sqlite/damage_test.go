@@ -241,3 +241,27 @@ func readAll(t *testing.T, s *Store) (good int) {
 	}
 	return good
 }
+
+// While a process owns the home, salvage reads beside it; a copy is for homes that nobody owns.
+func TestSalvageBesideOwner(t *testing.T) {
+	dir := t.TempDir()
+	lease, err := AcquireLease(dir, Owner{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lease.Release()
+	s := open(t, dir)
+	fill(t, s, 2, 3)
+	h, err := findHome(Config{Dir: dir})
+	if err != nil || !h.owned() {
+		t.Fatalf("nobody owns the home: %v", err)
+	}
+	to := filepath.Join(t.TempDir(), "new")
+	report, err := Salvage(t.Context(), dir, to)
+	if err != nil || report.Sessions != 2 || report.Events != 6 || len(report.Lost) > 0 {
+		t.Errorf("%v, %v", report, err)
+	}
+	if err := lease.Release(); err != nil || h.owned() {
+		t.Errorf("somebody owns the home: %v", err)
+	}
+}

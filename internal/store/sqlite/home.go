@@ -92,15 +92,20 @@ func (h *home) prepare() (unclean bool, err error) {
 
 // advice says what can be done about a database that is lost.
 func (h *home) advice() string {
-	backups, _ := filepath.Glob(filepath.Join(h.dir, backupDir, "*.db"))
 	hint := fmt.Sprintf("to begin anew, remove %s", filepath.Join(h.dir, markerName))
 	if h.exists() {
-		hint = "what can be read can be salvaged into a new folder"
+		hint = "cairn salvage DIR copies what can be read into a new home"
 	}
+	return h.backups() + "; " + hint
+}
+
+// backups says which there are.
+func (h *home) backups() string {
+	backups, _ := filepath.Glob(filepath.Join(h.dir, backupDir, "*.db"))
 	if len(backups) == 0 {
-		return "there are no backups; " + hint
+		return "there are no backups"
 	}
-	return fmt.Sprintf("the backups are %s: copy one to %s; %s", strings.Join(backups, ", "), h.path, hint)
+	return fmt.Sprintf("the backups are %s: copy one to %s", strings.Join(backups, ", "), h.path)
 }
 
 func (h *home) openWriter() (dbConn, error) { return h.open(forWriting, writerPragmas) }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -35,18 +37,16 @@ func Salvage(ctx context.Context, from, to string) (*Salvaged, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := src.readerOf()
-	if err != nil { // its log cannot be used; what is in the database itself may be readable all the same
-		open = func() (dbConn, error) { return src.open(forReadingRaw, readerPragmas) }
-	}
-	conn, err := open()
-	if err != nil {
-		return nil, fmt.Errorf("salvage %s: %w; %s", src.path, err, src.advice())
-	}
-	defer conn.Close()
 	if dst, err := findHome(Config{Dir: to}); err != nil || dst.exists() {
 		return nil, errors.Join(err, fmt.Errorf("salvage: %s must be a folder without a database", to))
 	}
+	scratch := filepath.Join(to, "salvaging")
+	defer func() { _ = os.RemoveAll(scratch) }() // a copy
+	conn, err := src.openDamaged(scratch)
+	if err != nil {
+		return nil, fmt.Errorf("salvage %s: %w; %s", src.path, err, src.backups())
+	}
+	defer conn.Close()
 	out, err := Open(ctx, Config{Dir: to, Version: "salvage"})
 	if err != nil {
 		return nil, err

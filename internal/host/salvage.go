@@ -1,0 +1,158 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/projection"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
+)
+
+// Salvage implements cli.Host. It works beside the owner of the store.
+func (h Host) Salvage(ctx context.Context, o cli.Options, dir string) (*cli.Salvage, error) {
+	dirs, err := config.Dirs(o.Env)
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	if fresh(dirs) {
+		return nil, session.Errorf(session.CodeNotFound, "there is no store in %s", dirs.Data)
+	}
+	if err := beNew(dirs, dir); err != nil {
+		return nil, err
+	}
+	to := filepath.Join(dir, "data")
+	report, err := sqlite.Salvage(ctx, dirs.Data, to)
+	if err != nil {
+		return nil, err
+	}
+	s, err := sqlite.Open(ctx, sqlite.Config{Dir: to, Version: o.Version})
+	if err != nil {
+		return nil, err
+	}
+	out, err := rebuildAll(ctx, s, report)
+	if err := errors.Join(err, s.Close()); err != nil {
+		return nil, err
+	}
+	out.Home = dir
+	return out, nil
+}
+
+// beNew refuses a directory that holds anything, and one within the data, which is left as it is.
+func beNew(dirs config.Directories, dir string) error {
+	if rel, err := filepath.Rel(dirs.Data, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return session.Errorf(session.CodeInvalid, "%s is in the data folder that is to be left as it is", dir)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return session.Errorf(session.CodeInvalid, "%s must be a new directory: %v", dir, err)
+	}
+	if len(entries) > 0 {
+		return session.Errorf(session.CodeConflict, "%s is not empty; name a new directory", dir)
+	}
+	return nil
+}
+
+// rebuildAll makes the rows of what was salvaged, and says what became of each session, oldest first.
+func rebuildAll(ctx context.Context, s store.Store, report *sqlite.Salvaged) (*cli.Salvage, error) {
+	heads, err := logHeads(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	lost := map[session.ID][]string{}
+	for _, l := range report.Lost {
+		lost[l.SessionID] = append(lost[l.SessionID], lossWords(l))
+		if _, ok := heads[l.SessionID]; !ok && l.SessionID != "" {
+			heads[l.SessionID] = -1
+		}
+	}
+	out := &cli.Salvage{Sessions: []cli.SalvagedSession{}, Lost: append([]string{}, lost[""]...)}
+	for id, head := range heads {
+		one := cli.SalvagedSession{SessionID: id, Events: int(head + 1), Lost: append([]string{}, lost[id]...)}
+		if head >= 0 {
+			if one.Title, err = rebuild(ctx, s, id); err != nil {
+				return nil, fmt.Errorf("make the rows of session %s: %w", id, err)
+			}
+		}
+		out.Events += one.Events
+		out.Sessions = append(out.Sessions, one)
+	}
+	slices.SortFunc(out.Sessions, func(a, b cli.SalvagedSession) int { return strings.Compare(string(a.SessionID), string(b.SessionID)) })
+	return out, nil
+}
+
+func lossWords(l sqlite.Loss) string {
+	if l.FromSeq < 0 {
+		return l.Detail
+	}
+	words := fmt.Sprintf("from event %d on: %s", l.FromSeq, l.Detail)
+	if l.Readable > 0 {
+		words += fmt.Sprintf("; %d behind it can be read but not be kept", l.Readable)
+	}
+	return words
+}
+
+// rebuildPage is how many events are read at once.
+const rebuildPage = 256
+
+// logHeads returns the newest seq of each session that has events.
+func logHeads(ctx context.Context, s store.Store) (map[session.ID]int64, error) {
+	heads := map[session.ID]int64{}
+	for after, more := int64(0), true; more; {
+		err := s.View(ctx, func(r store.Reader) error {
+			rows, err := r.Feed(after, rebuildPage)
+			more = len(rows) == rebuildPage
+			for _, row := range rows {
+				after, heads[row.SessionID] = row.Position, row.Seq
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return heads, nil
+}
+
+// rebuild folds the session's log into its rows and returns the title.
+func rebuild(ctx context.Context, s store.Store, id session.ID) (title string, err error) {
+	for after, next, more := int64(-1), int64(-1), true; more; after = next {
+		err := s.Update(ctx, store.Relaxed, func(tx store.Tx) error {
+			rows, err := tx.Events(id, after, rebuildPage)
+			if err != nil {
+				return err
+			}
+			for _, row := range rows {
+				e, err := eventlog.Decode(row)
+				if err == nil {
+					err = projection.Apply(tx, e)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			if more = len(rows) == rebuildPage; len(rows) > 0 {
+				next = rows[len(rows)-1].Seq
+			}
+			row, ok, err := tx.Session(id)
+			if ok {
+				title = row.Title
+			}
+			return err
+		})
+		if err != nil {
+			return title, err
+		}
+	}
+	return title, nil
+}
