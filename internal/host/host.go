@@ -93,10 +93,7 @@ func reach(whole context.Context, dirs config.Directories, o cli.Options) (*sqli
 		}
 		select {
 		case <-ctx.Done():
-			if whole.Err() != nil {
-				return nil, nil, context.Cause(whole)
-			}
-			return nil, nil, session.Errorf(session.CodeUnavailable, "%s; end it if it hangs, and try again", mute(held))
+			return nil, nil, session.Errorf(session.CodeUnavailable, "%s; end it if it hangs, and try again", mute(held)).Because(context.Cause(whole))
 		case <-time.After(look):
 		}
 	}
