@@ -20,8 +20,13 @@ import (
 // ask decides one request of a call: by the rules that held when the turn began, by the saved approvals as they are
 // now, by the headless policy, or by whoever replies. It returns nil or a *tool.Denied, or the end of ctx.
 func (t *turn) ask(ctx context.Context, c *call, r tool.Request) error {
+	return t.askUnder(ctx, c, r, t.set.asks)
+}
+
+// askUnder is ask under another headless policy than the turn's.
+func (t *turn) askUnder(ctx context.Context, c *call, r tool.Request, policy askPolicy) error {
 	c.asking.Store(true)
-	err := t.decide(ctx, c, r, t.set.asks)
+	err := t.decide(ctx, c, r, policy)
 	if err == nil || ctx.Err() == nil {
 		c.asking.Store(false)
 	}
@@ -198,6 +203,14 @@ func (p askPolicy) verdict() (session.Reply, string) {
 	default:
 		return "", ""
 	}
+}
+
+// strict is the policy for asks of the engine's own: to go on without is not possible, so that deny is fail.
+func (p askPolicy) strict() askPolicy {
+	if p.kind == "deny" {
+		p.kind = "fail"
+	}
+	return p
 }
 
 // verdict turns a reply into the result of asking. A rejection without a message stops the work.

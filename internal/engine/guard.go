@@ -43,18 +43,21 @@ func explicit(layers []permission.Layer, action string) []permission.Layer {
 }
 
 // guardLoop asks before a call that the model has just made in vain, again and again. It returns why the call is
-// refused, or nil.
+// refused, or nil. A model that does not listen to a refusal, of a rule or of a policy that refuses all, is stopped: it
+// would go on until its turns are used up.
 func (t *turn) guardLoop(ctx context.Context, c *call) (*tool.Denied, error) {
-	if t.repeats(c) < loopLength-1 {
+	n := t.repeats(c) + 1
+	if n < loopLength {
 		return nil, nil
 	}
-	err := t.ask(ctx, c, tool.Request{
+	err := t.askUnder(ctx, c, tool.Request{
 		Action: actionLoop, Resources: []string{c.name}, Save: []string{permission.Escape(c.name)},
 		Metadata: encodeObject(map[string]any{"tool": c.name, "input": c.input}),
-	})
+	}, t.set.asks.strict())
 	if d, ok := errors.AsType[*tool.Denied](err); ok {
 		if d.Feedback == "" && !d.Stop {
-			d.Feedback = "the same call was made " + fmt.Sprint(loopLength) + " times in a row"
+			d.Feedback = fmt.Sprintf("the same call was made %d times in a row", n)
+			d.Stop = n >= 2*loopLength
 		}
 		return d, nil
 	}
@@ -121,8 +124,8 @@ func (d *drain) guardBudget(ctx context.Context, set *setting) (stop bool, err e
 	if b == nil {
 		return false, nil
 	}
-	policy := set.asks
-	if policy.kind == "allow" || policy.kind == "deny" {
+	policy := set.asks.strict()
+	if policy.kind == "allow" {
 		policy.kind = "fail"
 	}
 	t := newTurn(d, set)
