@@ -65,7 +65,7 @@ func (e *Engine) newSession(r CreateRequest, scope *Scope) (*session.Session, er
 		Permission: r.Permission, Budget: r.Budget,
 	}
 	if info.Title == "" {
-		info.Title = "New session - " + now.UTC().Format("2006-01-02T15:04:05.000Z")
+		info.Title = untitled + now.UTC().Format("2006-01-02T15:04:05.000Z")
 		return info, nil
 	}
 	title, err := validTitle(info.Title)
@@ -283,19 +283,6 @@ func (e *Engine) Resume(ctx context.Context, id session.ID) error {
 
 // Active returns the sessions that are at work in this process.
 func (e *Engine) Active() []session.ID { return e.coordinator.active() }
-
-// Drained returns when no session is at work, or with ctx.
-func (e *Engine) Drained(ctx context.Context) error {
-	for {
-		ids := e.coordinator.active()
-		if len(ids) == 0 {
-			return nil
-		}
-		if err := e.coordinator.wait(ctx, ids[0]); ctx.Err() != nil {
-			return err
-		}
-	}
-}
 
 // slug is a short name for people: adjective-noun, from the id.
 func slug(id string) string {

@@ -20,12 +20,17 @@ func (d *drain) promote(ctx context.Context, mode session.Delivery, first *sessi
 			return nil, err
 		}
 		promoted = len(ins)
-		drafts := make([]eventlog.Draft, 0, len(ins)+1)
+		drafts := make([]eventlog.Draft, 0, len(ins)+2)
 		for _, in := range ins {
 			p := &session.Prompted{MessageID: in.ID, Prompt: in.Prompt, Delivery: in.Delivery, Asks: in.Asks}
 			p.Timestamp = in.TimeCreated
 			drafts = append(drafts, eventlog.Draft{Data: p})
 		}
+		title, err := titled(tx, d.id, ins)
+		if err != nil {
+			return nil, err
+		}
+		drafts = append(drafts, title...)
 		if first != nil {
 			if len(drafts) == 0 {
 				drafts = eventlog.Drafts(&session.ContextBased{})

@@ -243,6 +243,8 @@ func (p *player) command(f []string) {
 		for _, o := range args {
 			k, v, _ := strings.Cut(o, "=")
 			switch k {
+			case "title":
+				r.Title = v
 			case "agent":
 				r.Agent = v
 			case "model":
@@ -307,6 +309,8 @@ func (p *player) command(f []string) {
 		p.report(e.SwitchAgent(ctx, id, args[0]))
 	case "model":
 		p.report(e.SwitchModel(ctx, id, *modelRef(args[0])))
+	case "rename":
+		p.report(e.Change(ctx, id, SessionChange{Title: &args[0]}))
 	case "withdraw":
 		p.report(e.Withdraw(ctx, id, session.MessageID(args[0])))
 	case "redirect":

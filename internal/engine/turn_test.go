@@ -50,7 +50,7 @@ func converse(t *testing.T, m *spoken, check func(w *world)) (kinds, reasons str
 		w := newWorld(t, script.Script{})
 		w.models["test/one"].Client = m
 		ctx := t.Context()
-		if _, err := w.engine.Create(ctx, CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Create(ctx, CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.engine.Prompt(ctx, PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
@@ -171,7 +171,7 @@ func TestFailuresAreCharged(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, script.Script{})
 			w.models["test/one"].Client = &failing{[]*llm.Error{{Class: c.class, Usage: used}, {Class: c.class, Usage: used}}}
-			if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
@@ -203,7 +203,7 @@ func TestNoPoison(t *testing.T) {
 		w.models["test/one"].Client = &spoken{}
 		ctx, e := t.Context(), w.engine
 		for _, id := range []session.ID{"ses_a", "ses_b"} {
-			if _, err := e.Create(ctx, CreateRequest{ID: id, Location: session.Location{Directory: "/w"}}); err != nil {
+			if _, err := e.Create(ctx, CreateRequest{ID: id, Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
 				t.Fatal(err)
 			}
 		}

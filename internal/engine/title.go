@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// untitled begins the title of a session that nobody named (spec/v2 AD-1).
+const untitled = "New session - "
+
+// maxAutoTitle is how many characters a title has at most that is made of a prompt.
+const maxAutoTitle = 60
+
+// titled names a session that nobody named after the first of the prompts that says something.
+func titled(tx store.Tx, id session.ID, ins []*session.Input) ([]eventlog.Draft, error) {
+	if len(ins) == 0 {
+		return nil, nil
+	}
+	s, err := mustSession(tx, id)
+	if err != nil || s.TitledBy != "" || !strings.HasPrefix(s.Title, untitled) {
+		return nil, err
+	}
+	for _, in := range ins {
+		if title := titleOf(in.Prompt.Text); title != "" {
+			return eventlog.Drafts(&session.Renamed{Title: title, By: "auto"}), nil
+		}
+	}
+	return nil, nil
+}
+
+// titleOf is the first line that says something, cut between words where it is long; a word that is too long by itself is
+// cut anywhere.
+func titleOf(prompt string) string {
+	for line := range strings.Lines(prompt) {
+		line = strings.Map(func(r rune) rune {
+			switch {
+			case unicode.IsSpace(r):
+				return ' '
+			case unicode.IsGraphic(r):
+				return r
+			default: // controls, and marks that turn the direction of what is shown
+				return -1
+			}
+		}, line)
+		title := []rune(strings.Join(strings.Fields(line), " "))
+		if len(title) > maxAutoTitle {
+			title = title[:maxAutoTitle]
+			if space := strings.LastIndex(string(title[:maxAutoTitle-1]), " "); space > 0 {
+				return string(title)[:space] + "…"
+			}
+			title[maxAutoTitle-1] = '…'
+		}
+		if len(title) > 0 {
+			return string(title)
+		}
+	}
+	return ""
+}
