@@ -83,6 +83,7 @@ func TestCost(t *testing.T) {
 		"plain": {"cost":{"input":3,"output":15,"cache_read":0.3,"cache_write":3.75}},
 		"tiers": {"cost":{"input":1,"output":1,"tiers":[{"tier":{"type":"context","size":100000},"input":2,"output":2},{"tier":{"type":"context","size":300000},"input":3,"output":3},{"tier":{"type":"time","size":1},"input":9,"output":9}],"context_over_200k":{"input":7,"output":7}}},
 		"over":  {"cost":{"input":1,"output":1,"context_over_200k":{"input":7,"output":7},"tiers":[{"tier":{"size":300000},"input":8,"output":8}]}},
+		"two":   {"cost":{"input":2147.483648,"output":0}},
 		"max":   {"cost":{"input":9223372036854,"output":9223372036854}}}}}`
 	c := build(t, Overlay{Snapshot: []byte(source)})
 	tests := []struct {
@@ -105,6 +106,7 @@ func TestCost(t *testing.T) {
 		{"not over 200k", "over", usage(200_000, 0), 200_000 * 1_000_000},
 		{"tier above 200k", "over", usage(300_001, 0), 300_001 * 8_000_000},
 		{"saturates", "max", usage(math.MaxInt64, math.MaxInt64), math.MaxInt64},
+		{"saturates where 64 bits would wrap to little", "two", usage(1<<34, 0), math.MaxInt64},
 		{"saturates in the sum", "max", usage(1, 1), math.MaxInt64},
 	}
 	for _, tt := range tests {

@@ -126,9 +126,9 @@ func TestClassifyRetryAfter(t *testing.T) {
 
 func TestClassifyRedacts(t *testing.T) {
 	body := `{"error":{"message":"bad key hunter2-hunter2 in Bearer abcdefgh123","param":"task-force"},` +
-		`"request":{"api_key":"plain-value","apiKey":"v2","access_token":"t","signature":"s\"x","max_tokens":12,"note":"{\"client_secret\":\"inner\",\"ok\":\"kept\"}"}}`
+		`"request":{"api_key":"plain-value","apiKey":"v2","access_token":"t","partner_token":"pt-1","own_key":"ok-1","my_secret_word":"sw-1","signature":"s\"x","max_tokens":12,"note":"{\"client_secret\":\"inner\",\"ok\":\"kept\"}"}}`
 	e := openaichat.Classify(openaichat.Failure{Status: 401, Header: http.Header{"X-Request-Id": {"r1"}}, Body: []byte(body), Secrets: []string{"hunter2-hunter2", ""}})
-	for _, secret := range []string{"hunter2", "abcdefgh123", "plain-value", `"v2"`, `"t"`, `"s\`, "inner"} {
+	for _, secret := range []string{"hunter2", "abcdefgh123", "plain-value", `"v2"`, `"t"`, "pt-1", "ok-1", "sw-1", `"s\`, "x\"", "inner"} {
 		if strings.Contains(e.Body+e.Message, secret) {
 			t.Errorf("%q is still in\n%s\n%s", secret, e.Message, e.Body)
 		}

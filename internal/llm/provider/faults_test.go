@@ -234,6 +234,31 @@ func TestRedirects(t *testing.T) {
 	})
 }
 
+// Of the body of an error only the beginning is read.
+func TestErrorBodyIsBounded(t *testing.T) {
+	body := &measured{left: 100 << 20}
+	out := stream(t.Context(), through(t, func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 400, Body: body}, nil
+	}, nil), request())
+	if out.err == nil || out.err.Class != llm.InvalidRequest || body.read > 1<<20 {
+		t.Errorf("got %v after %d bytes", out.err, body.read)
+	}
+}
+
+// measured is a body of so many letters.
+type measured struct{ left, read int }
+
+func (c *measured) Read(p []byte) (int, error) {
+	n := copy(p, strings.Repeat("x", min(len(p), c.left)))
+	c.left, c.read = c.left-n, c.read+n
+	if c.left == 0 {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (c *measured) Close() error { return nil }
+
 func TestUnreachable(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()

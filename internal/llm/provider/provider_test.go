@@ -149,6 +149,7 @@ func TestNewRefuses(t *testing.T) {
 		{"file", provider.Config{Vendor: compatible("file:///etc/passwd")}, "https://host/v1"},
 		{"password in the URL", provider.Config{Vendor: compatible("https://u:" + secret + "@h/v1")}, "user name"},
 		{"key for another host", provider.Config{Vendor: compatible("https://evil.example/v1"), Key: secret, KeyHosts: []string{"api.openai.com"}}, "evil.example"},
+		{"headers for another host", provider.Config{Vendor: compatible("https://evil.example/v1"), Headers: map[string]string{"X-Api-Key": secret}, KeyHosts: []string{"api.openai.com"}}, "evil.example"},
 		{"connection header", provider.Config{Vendor: compatible("https://h"), Headers: map[string]string{"host": "x"}}, `"host"`},
 		{"header injection", provider.Config{Vendor: compatible("https://h"), Headers: map[string]string{"X-A": secret + "\r\nX-B: 1"}}, "X-A"},
 		{"header name", provider.Config{Vendor: compatible("https://h"), Headers: map[string]string{"X A": "1"}}, "X A"},

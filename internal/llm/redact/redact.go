@@ -30,21 +30,28 @@ func Values(text []byte, secrets []string) []byte {
 	return text
 }
 
-// member finds string members of JSON objects, also of JSON inside a JSON string, complete or cut off.
-var member = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(\\?")([^"\\]{1,64})(\\?"\s*:\s*\\?")((?:[^"\\]|\\[^"])*)`)
+// members find string members of JSON objects, complete or cut off: of JSON inside a JSON string, where an escaped
+// quote ends the value, and of plain JSON, where it does not.
+var members = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`(\\")([^"\\]{1,64})(\\"\s*:\s*\\")(?:[^"\\]|\\[^"])*`),
+		regexp.MustCompile(`(?s)(")([^"\\]{1,64})("\s*:\s*")(?:[^"\\]|\\.)*`),
+	}
 })
 
 // Members takes out the string members of JSON objects whose folded names tell of secrets. text may be any text with
 // JSON in it.
 func Members(text []byte, tells func(name string) bool) []byte {
-	return member().ReplaceAllFunc(text, func(whole []byte) []byte {
-		m := member().FindSubmatch(whole)
-		if !tells(Fold(string(m[2]))) {
-			return whole
-		}
-		return slices.Concat(m[1], m[2], m[3], []byte(Mark))
-	})
+	for _, member := range members() {
+		text = member.ReplaceAllFunc(text, func(whole []byte) []byte {
+			m := member.FindSubmatch(whole)
+			if !tells(Fold(string(m[2]))) {
+				return whole
+			}
+			return slices.Concat(m[1], m[2], m[3], []byte(Mark))
+		})
+	}
+	return text
 }
 
 // Fold makes one of the spellings of a name: apiKey, api_key and API-Key are apikey.

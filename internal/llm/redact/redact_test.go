@@ -32,7 +32,8 @@ func TestMembers(t *testing.T) {
 		{"every spelling", `{"apiKey":"a","API-KEY":"b"}`, `{"apiKey":"[redacted]","API-KEY":"[redacted]"}`},
 		{"counts and signatures", `{"max_tokens":1,"signature":"s"}`, `{"max_tokens":1,"signature":"s"}`},
 		{"inside a string", `{"note":"{\"password\":\"p\",\"ok\":\"k\"}"}`, `{"note":"{\"password\":\"[redacted]\",\"ok\":\"k\"}"}`},
-		{"an escaped quote inside", `{"token":"a\nb"}`, `{"token":"[redacted]"}`},
+		{"with escapes inside", `{"token":"a\nb\"c\\","x":"y"}`, `{"token":"[redacted]","x":"y"}`},
+		{"with escapes inside, inside a string", `{"note":"{\"token\":\"a\\nb\",\"x\":\"y\"}"}`, `{"note":"{\"token\":\"[redacted]\",\"x\":\"y\"}"}`},
 		{"cut off", `{"secret":"abc`, `{"secret":"[redacted]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -91,6 +91,19 @@ func TestEditRefusesOversizedMatch(t *testing.T) {
 	}
 }
 
+func TestChangeRefusesLargeFiles(t *testing.T) {
+	b := newBench(t)
+	if err := os.Truncate(b.file("f", "word"), 16<<20+1); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]tool.Settlement{
+		"edit":  b.call("edit", in{"filePath": "f", "oldString": "word", "newString": "x"}),
+		"write": b.call("write", in{"filePath": "f", "content": "x"}),
+	} {
+		mustHave(t, name+says(s), "larger than 16 MiB")
+	}
+}
+
 func TestEditCreates(t *testing.T) {
 	b := newBench(t)
 	s := b.call("edit", in{"filePath": "a/b/new.txt", "oldString": "", "newString": "hello\n"})
