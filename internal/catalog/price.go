@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // Price is what one token costs, in pico-dollars. Its JSON is a decimal number of dollars per million tokens; one
@@ -25,31 +25,8 @@ const (
 // ParsePrice reads a decimal number of dollars per million tokens, with optional fraction and exponent. Digits below
 // one pico-dollar are cut off; a negative or huge number is an error.
 func ParsePrice(s string) (Price, error) {
-	digits, exponent, _ := strings.Cut(strings.ToLower(s), "e")
-	shift := decimals
-	if exponent != "" {
-		n, err := strconv.Atoi(exponent)
-		if err != nil || n < -30 || n > 30 {
-			return 0, badPrice(s)
-		}
-		shift += n
-	}
-	whole, fraction, _ := strings.Cut(digits, ".")
-	if whole+fraction == "" || strings.Trim(whole+fraction, "0123456789") != "" {
-		return 0, badPrice(s)
-	}
-	all := whole + fraction
-	point := len(whole) + shift
-	switch {
-	case point <= 0:
-		return 0, nil
-	case point <= len(all):
-		all = all[:point]
-	default:
-		all += strings.Repeat("0", point-len(all))
-	}
-	n, err := strconv.ParseInt(all, 10, 64)
-	if err != nil {
+	n, ok := session.Decimal(s, decimals)
+	if !ok || strings.ContainsAny(s[:1], "+-") {
 		return 0, badPrice(s)
 	}
 	return Price(n), nil

@@ -31,43 +31,46 @@ func (u USD) String() string {
 // ParseUSD reads a decimal number of dollars, with optional sign, fraction and exponent. Digits below a pico-dollar
 // are cut off; amounts out of range are an error.
 func ParseUSD(s string) (USD, error) {
-	bad := func() (USD, error) { return 0, fmt.Errorf("%q is not an amount of dollars", clip(s, 40)) }
-	body, exp, hasExp := strings.Cut(strings.ToLower(s), "e")
-	shift := 12
-	if hasExp {
-		n, err := strconv.Atoi(exp)
+	v, ok := Decimal(s, 12)
+	if !ok {
+		return 0, fmt.Errorf("%q is not an amount of dollars", clip(s, 40))
+	}
+	return USD(v), nil
+}
+
+// Decimal reads a decimal number, with optional sign, fraction and exponent, as a count of its decimals at the given
+// place: 1.5 at place 6 is 1,500,000. Digits below are cut off. ok is false for what is no number or too large.
+func Decimal(s string, place int) (v int64, ok bool) {
+	body, exponent, hasExponent := strings.Cut(strings.ToLower(s), "e")
+	if hasExponent {
+		n, err := strconv.Atoi(exponent)
 		if err != nil || n < -40 || n > 40 {
-			return bad()
+			return 0, false
 		}
-		shift += n
+		place += n
 	}
-	neg := strings.HasPrefix(body, "-")
-	whole, frac, _ := strings.Cut(strings.TrimLeft(body, "+-"), ".")
-	digits := whole + frac
-	if digits == "" || strings.Trim(digits, "0123456789") != "" || len(body)-len(strings.TrimLeft(body, "+-")) > 1 {
-		return bad()
+	unsigned := strings.TrimLeft(body, "+-")
+	whole, fraction, _ := strings.Cut(unsigned, ".")
+	digits := whole + fraction
+	if digits == "" || strings.Trim(digits, "0123456789") != "" || len(body)-len(unsigned) > 1 {
+		return 0, false
 	}
-	point := len(whole) + shift // where the decimal point of pico-dollars stands in digits
-	switch {
+	switch point := len(whole) + place; { // where the number ends in digits
 	case point <= 0:
-		digits = "0"
+		return 0, true
 	case point < len(digits):
 		digits = digits[:point]
 	default:
 		digits += strings.Repeat("0", point-len(digits))
 	}
-	digits = strings.TrimLeft(digits, "0")
-	if digits == "" {
-		return 0, nil
-	}
 	v, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
-		return bad()
+		return 0, false
 	}
-	if neg {
+	if strings.HasPrefix(body, "-") {
 		v = -v
 	}
-	return USD(v), nil
+	return v, true
 }
 
 // MarshalJSONTo writes the amount as a number.
