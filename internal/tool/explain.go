@@ -89,8 +89,9 @@ func (p *problems) array(s *jsonschema.Schema, v jsontext.Value, at string) {
 
 func (p *problems) number(s *jsonschema.Schema, v jsontext.Value, at string) {
 	n, err := strconv.ParseFloat(string(v), 64)
+	_, notInt := strconv.ParseInt(string(v), 10, 64)
 	switch {
-	case err != nil:
+	case err != nil, notInt != nil && typeOf(v) == "integer":
 		p.add("%s is out of range", named(at))
 	case s.Minimum != nil && n < *s.Minimum:
 		p.add("%s must be at least %v, it is %s", named(at), *s.Minimum, clip(string(v), 40))

@@ -91,6 +91,22 @@ func TestSettleInput(t *testing.T) {
 	}
 }
 
+// A number that no tool could read is refused in words about it, not about our types.
+func TestSettleHugeIntegers(t *testing.T) {
+	r := tool.NewRegistry(tool.Config{})
+	register(t, r, echo(`{"type":"object","properties":{"n":{"type":"integer","minimum":0}}}`))
+	set := r.Materialize(nil)
+	if got := says(settle(t, set, "demo", `{"n":9223372036854775807}`)); got != `{"n":9223372036854775807}` {
+		t.Error(got)
+	}
+	for _, n := range []string{"9223372036854775808", "99999999999999999999999"} {
+		s := settle(t, set, "demo", `{"n":`+n+`}`)
+		if s.Error == nil || s.Error.Reason != session.ReasonInvalidInput || !strings.Contains(says(s), `"n" is out of range`) {
+			t.Errorf("%s: %s", n, says(s))
+		}
+	}
+}
+
 func TestSettleNeverRunsOnBadInput(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	f := echo(demoSchema)

@@ -14,6 +14,7 @@ import (
 const (
 	maxCalls     = 256
 	maxArguments = 8 << 20 // bytes of one call's arguments
+	maxName      = 256     // bytes of a tool's name, and of an id that is taken over
 )
 
 // callList is the tool calls of one answer, in the order of their first pieces.
@@ -58,6 +59,9 @@ func (t *turn) call(d *callDelta) error {
 		return malformed("the provider sent a tool call with more than %d MiB of arguments", maxArguments>>20)
 	}
 	if c.name == "" && isText(d.Function.Name) {
+		if len(d.Function.Name) > maxName+len(`""`) {
+			return malformed("the provider sent a tool's name of more than %d bytes", maxName)
+		}
 		t.startCall(c, plain(d.Function.Name))
 	}
 	t.showArguments(c)
@@ -105,14 +109,14 @@ func (t *turn) startCall(c *call, name string) {
 	t.emit(llm.ToolInputStart{ID: c.id, Name: c.name})
 }
 
-// unique returns sent if no other call of the answer bears it, else an id made from the answer's own, so that it
+// unique returns sent if no other call of the answer bears it and it is not too long, else an id made from the answer's own, so that it
 // does not meet those of earlier turns either.
 func (l *callList) unique(sent, response string) string {
 	if l.ids == nil {
 		l.ids = map[string]bool{}
 	}
 	id := sent
-	for n := len(l.ids); id == "" || l.ids[id]; n++ {
+	for n := len(l.ids); id == "" || len(id) > maxName || l.ids[id]; n++ {
 		id = fmt.Sprintf("call_%s_%d", digest(response + "\x00" + sent)[:8], n)
 	}
 	l.ids[id] = true

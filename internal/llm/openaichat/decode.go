@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/sse"
@@ -125,10 +128,16 @@ func (t *turn) frame(f sse.Frame) (done bool, err error) {
 
 // isError reports whether the frame tells of a failure instead of carrying a piece of the answer.
 func (c *chunk) isError(event string) bool {
-	if present(c.Error) || string(c.Object) == `"error"` || (event == "error" && len(c.Choices) == 0) {
+	if saysError(c.Error) || string(c.Object) == `"error"` || (event == "error" && len(c.Choices) == 0) {
 		return true
 	}
-	return len(c.Choices) > 0 && present(c.Choices[0].Error)
+	return len(c.Choices) > 0 && saysError(c.Choices[0].Error)
+}
+
+// saysError reports whether an error field says anything: some vendors send it empty with every frame.
+func saysError(v jsontext.Value) bool {
+	empty := []string{"null", "false", `""`, "{}", "[]"}
+	return len(v) > 0 && !slices.Contains(empty, string(v))
 }
 
 func malformed(format string, args ...any) *llm.Error {

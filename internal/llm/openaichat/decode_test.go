@@ -161,6 +161,11 @@ func TestDecode(t *testing.T) {
 			lines(append(textHi[:3:3], "error The server had an error (overloaded)")...),
 		},
 		{
+			"an empty error is none",
+			stream(`{"choices":[{"index":0,"delta":{"content":"hi"}}],"error":{}}`, `{"choices":[{"index":0,"delta":{},"error":"","finish_reason":"stop"}],"error":false}`),
+			lines(append(textHi, "finish stop"+noUsage)...),
+		},
+		{
 			"error beside a choice", stream(`{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}],"error":{"code":429,"message":"slow down"}}`),
 			lines("error slow down (rate-limit, HTTP 429)"),
 		},
@@ -315,6 +320,11 @@ func TestDecodeCalls(t *testing.T) {
 			},
 		},
 		{
+			"an id that is too long for one",
+			[]string{says(`{"tool_calls":[{"index":0,"id":"` + strings.Repeat("i", 300) + `","function":{"name":"f","arguments":"{}"}}]}`), ends("tool_calls")},
+			[]string{start, "input-start call_NEW_0 f", `input-delta call_NEW_0 "{}"`, "input-end call_NEW_0", `call call_NEW_0 f {}`, "finish tool-calls" + noUsage},
+		},
+		{
 			"cut off at the output limit before the arguments",
 			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), ends("length")},
 			[]string{start, "input-start a f", "input-end a", `call a f INVALID the answer reached its output limit before the arguments of this call, so it was not run: ""`, "finish length" + noUsage},
@@ -398,6 +408,7 @@ func TestDecodeBounds(t *testing.T) {
 	}{
 		{"arguments without end", strings.NewReader(stream(endless...)), "more than 8 MiB of arguments"},
 		{"too many calls", strings.NewReader(stream(append(many, ends("tool_calls"))...)), "more than 256 tool calls"},
+		{"a name without end", strings.NewReader(stream(says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"`+long+`","arguments":"{}"}}]}`), ends("tool_calls"))), "a tool's name of more than 256 bytes"},
 		{"a line without end", io.MultiReader(strings.NewReader("data: "), io.LimitReader(zeros{}, 100<<20)), "a frame of more than 8 MiB"},
 		{"a document without end", io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(zeros{}, 100<<20)), "more than 8 MiB in one piece"},
 	}
