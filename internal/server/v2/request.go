@@ -53,7 +53,8 @@ func checkMedia(r *http.Request) error {
 	return Unsupported(r.Header.Get("Content-Type"))
 }
 
-// decode reads the body into a T. Unknown members are ignored, as OpenCode does; duplicate ones are refused.
+// decode reads the body into a T. Unknown members are ignored, as OpenCode does; duplicate ones, and those
+// that differ from a known one in case only, are refused.
 func decode[T any](r *http.Request) (T, error) {
 	var out T
 	body, err := readBody(r)
@@ -68,6 +69,9 @@ func decode[T any](r *http.Request) (T, error) {
 	}
 	if err := json.Unmarshal(body, &out); err != nil {
 		return out, malformed(err)
+	}
+	if field, meant := misspelt(reflect.TypeFor[T](), body); field != "" {
+		return out, bad("body", field, "%s is unknown; upper and lower case count: did you mean %s?", field, meant)
 	}
 	return out, nil
 }

@@ -11,7 +11,8 @@
 //   - Streams replay from their cursor and then follow, each durable event once and in order; a slow reader is never
 //     ahead of the log nor in anybody's way. Every frame has as id the cursor behind which a reader that saw it goes on:
 //     a durable one its own, all others that of the durable one before.
-//   - Bodies are JSON without duplicate names, at most MaxDepth deep; unknown members are ignored, as OpenCode does.
+//   - Bodies are JSON without duplicate names, at most MaxDepth deep; unknown members are ignored, as OpenCode does,
+//     but for those that differ from a known one in case only.
 //
 // Who may call is decided before, by package server.
 package v2
