@@ -126,7 +126,11 @@ func (m *locationModels) secretNames() []string {
 // Resolve implements engine.Models.
 func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine.Model, error) {
 	if ref.ProviderID == script.ProviderID {
-		return m.table.builtin(ref)
+		model, err := m.table.builtin(ref)
+		if err == nil && ref.Variant != "" && ref.Variant != "default" {
+			err = noVariant(ref)
+		}
+		return model, err
 	}
 	model, err := m.catalog.Model(ref.ProviderID, ref.ID)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
@@ -137,7 +141,7 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	}
 	variant, ok := model.Variant(ref.Variant)
 	if !ok {
-		return nil, session.NotFound("variant", ref.Variant, variantNames(model)...).At("model.variant")
+		return nil, noVariant(ref, variantNames(model)...)
 	}
 	client, err := m.client(model)
 	if err != nil {
@@ -156,6 +160,15 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 		Images: model.Reads("image"), Documents: model.Reads("pdf"),
 		Cost: func(u llm.Usage) session.USD { return session.USD(model.Cost(u)) },
 	}, nil
+}
+
+// noVariant says that the model has no such variant, and which it has.
+func noVariant(ref session.ModelRef, has ...string) error {
+	e := session.NotFound("variant", ref.Variant, has...).At("model.variant")
+	if len(has) == 0 {
+		e.Message += fmt.Sprintf(": %s/%s has none", ref.ProviderID, ref.ID)
+	}
+	return e
 }
 
 func variantNames(m catalog.Model) []string {

@@ -89,17 +89,16 @@ func (p *Player) find(asked request) (*interaction, error) {
 
 // mismatch says how asked differs from the next exchange that was recorded.
 func (p *Player) mismatch(asked request) *llm.Error {
-	why := fmt.Sprintf("all %d exchanges have been played", len(p.used))
 	for i, x := range p.tape.Interactions {
 		if !p.used[i] {
-			why = fmt.Sprintf("next is exchange %d, and %s", i+1, difference(x.Request, asked))
-			break
+			return unanswered("the recording %s has no answer to this request: next is exchange %d, and %s", p.path, i+1, difference(x.Request, asked))
 		}
 	}
-	return &llm.Error{
-		Class:   llm.InvalidRequest,
-		Message: fmt.Sprintf("the recording %s has no answer to this request: %s", p.path, why),
-	}
+	return unanswered("the recording %s ends here: all %d exchanges have been played; what was recorded went no further, or was cut off", p.path, len(p.used))
+}
+
+func unanswered(format string, args ...any) *llm.Error {
+	return &llm.Error{Class: llm.InvalidRequest, Message: fmt.Sprintf(format, args...)}
 }
 
 // sameAddress compares method and path. A segment {…} of the recorded path stands for anything: account names are

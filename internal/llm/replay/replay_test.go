@@ -93,7 +93,7 @@ func TestRecordAndPlay(t *testing.T) {
 	if n := player.Remaining(); n != 0 {
 		t.Errorf("%d exchanges left", n)
 	}
-	if _, _, err := post(t, player, address, bodies[3]); err == nil || !strings.Contains(err.Error(), "all 4 exchanges have been played") {
+	if _, _, err := post(t, player, address, bodies[3]); err == nil || !strings.Contains(err.Error(), "ends here: all 4 exchanges have been played") {
 		t.Errorf("one more: %v", err)
 	}
 }
