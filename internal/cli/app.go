@@ -67,7 +67,7 @@ func (a *app) root() *cobra.Command {
 			return a.out.err
 		}),
 	}
-	root.SetOut(a.out)
+	root.SetOut(pages{a.out})
 	root.SetErr(a.err)
 	root.SetIn(a.Stdin)
 	root.SetVersionTemplate("cairn {{.Version}}\n")
@@ -91,6 +91,15 @@ func (a *app) root() *cobra.Command {
 	completions(root)
 	root.AddCommand(topic("exit-codes", "The exit codes", exitCodesHelp()), topic("environment", "The environment variables", environmentHelp))
 	return root
+}
+
+// pages is what cobra writes help to. What it cannot write is kept in the stream, and told in our own way, or not at
+// all.
+type pages struct{ to *stream }
+
+func (p pages) Write(b []byte) (int, error) {
+	_, _ = p.to.Write(b) // kept in p.to.err
+	return len(b), nil
 }
 
 // shells makes cobra's completion command refuse a shell that it does not know.

@@ -50,7 +50,7 @@ func (a *app) authLogin() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			known, err := knownProvider(args[0])
+			known, err := a.knownProvider(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func (a *app) authLogin() *cobra.Command {
 			}
 			a.changed(asJSON, change{Provider: args[0], File: store.Path()}, fmt.Sprintf("The key of %s is kept in %s.", args[0], store.Path()))
 			if !known {
-				a.err.printf("! %s is not in the catalog; describe it in the configuration under provider.%[1]s\n", line(args[0], 40))
+				a.err.printf("! %s is neither in the catalog nor in the configuration here; describe it under provider.%[1]s\n", line(args[0], 40))
 			}
 			return nil
 		}),
@@ -72,8 +72,19 @@ func (a *app) authLogin() *cobra.Command {
 	return cmd
 }
 
-// knownProvider reports whether the catalog has the provider. One that looks like a misspelling is an error.
-func knownProvider(id string) (bool, error) {
+// knownProvider reports whether the configuration or the catalog has the provider. One that looks like a misspelling is
+// an error.
+func (a *app) knownProvider(ctx context.Context, id string) (bool, error) {
+	o, err := a.options("")
+	if err != nil {
+		return false, err
+	}
+	cfg, err := a.host.Config(ctx, o)
+	if err == nil { // a broken configuration is no reason not to keep a key
+		if _, ok := cfg.Provider[id]; ok {
+			return true, nil
+		}
+	}
 	c, err := catalog.New(catalog.Overlay{})
 	if err != nil {
 		return false, err
@@ -126,21 +137,10 @@ func readHidden(ctx context.Context, tty io.ReadWriter, prompt string) (string, 
 	}
 	defer restore()
 	_, _ = io.WriteString(tty, prompt) // reading will fail too
-	type typed struct {
-		text []byte
-		err  error
-	}
-	done := make(chan typed, 1)
-	go func() { // ends with the line; a read that is given up ends with the process
+	return readTyped(ctx, func() (string, error) {
 		text, err := term.ReadPassword(fd)
-		done <- typed{text, err}
-	}()
-	select {
-	case t := <-done:
-		return string(t.text), t.err
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
+		return string(text), err
+	})
 }
 
 // keyInfo is a line of auth list. It holds no key.

@@ -61,6 +61,9 @@ func Run(ctx context.Context, h Host, p Process) int {
 	ctx, stop := a.obeySignals(ctx)
 	defer stop()
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && a.out.err != nil { // of help, which no command of ours writes
+		a.ran, err = true, a.out.err
+	}
 	return int(a.explain(cmd, err))
 }
 

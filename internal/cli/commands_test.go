@@ -1,13 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +72,8 @@ func TestCommands(t *testing.T) {
 		{"session rename last Two words", exitOK, `^$`},
 		{"session list", exitOK, `Two words`},
 		{"session rename last Three --json", exitOK, `^\{"ok":true,"sessionID":"ses_\w+"\}\n$`},
+		{"session delete last", exitUsage, `to delete ses_\w+ Three .*needs a yes.*\nSay --yes`},
+		{"session delete last --json", exitUsage, `needs a yes`},
 		{"session archive last", exitOK, `^$`},
 		{"session delete ses_nope", exitUsage, `there is no session`},
 	} {
@@ -269,9 +272,10 @@ func TestStandardOutputGone(t *testing.T) {
 	}
 }
 
+// closedPipe is an output that nobody reads any more.
 type closedPipe struct{}
 
-func (closedPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+func (closedPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 // TestUnblock: a session that waits for an old ask does not hang a run that cannot answer it.
 func TestUnblock(t *testing.T) {
@@ -346,5 +350,45 @@ func TestARefusedPromptLeavesNothing(t *testing.T) {
 	}
 	if o := sh.run("session", "list", "--all"); !strings.Contains(o.stderr.String(), "There are no sessions") {
 		t.Errorf("there is %s", o.stdout.String())
+	}
+}
+
+// What is not named by its whole id is deleted once somebody at the terminal says yes.
+func TestDeletingIsConfirmed(t *testing.T) {
+	for keys, want := range map[string]exitCode{"y\n": exitOK, "yes\n": exitOK, "n\n": exitError, "\n": exitError, "": exitError} {
+		sh := &shell{world: newWorld(t, hello)}
+		if o := sh.run("run", "--title", "One", "hi"); o.code != 0 {
+			t.Fatal(o.stderr.String())
+		}
+		tty := &fakeTerminal{Reader: strings.NewReader(keys)}
+		sh.terminal = tty
+		o := sh.run("session", "delete", "last")
+		if o.code != int(want) || !regexp.MustCompile(`delete ses_\w+ One for good\? y/N > $`).MatchString(tty.shown.String()) {
+			t.Errorf("%q: exit %d, %s, shown %q", keys, o.code, o.stderr.String(), tty.shown.String())
+		}
+		sh.terminal = nil
+		if list := sh.run("session", "list"); strings.Contains(list.stdout.String(), "ses_") != (want != exitOK) {
+			t.Errorf("%q: there is %q", keys, list.stdout.String())
+		}
+	}
+	sh := &shell{world: newWorld(t, hello)}
+	sh.run("run", "hi")
+	id := regexp.MustCompile(`ses_\w+`).FindString(sh.run("session", "list").stdout.String())
+	if o := sh.run("session", "delete", id); o.code != 0 {
+		t.Errorf("by its id: %s", o.stderr.String())
+	}
+}
+
+// Who stops reading knows that: nothing is said of it, also not of help.
+func TestAClosedPipeIsNoNews(t *testing.T) {
+	for _, args := range []string{"--help", "run --help", "help exit-codes", "", "--version", "completion bash", "session list"} {
+		var stderr bytes.Buffer
+		code := Run(t.Context(), newWorld(t, hello), Process{
+			Args: strings.Fields(args), Stdout: closedPipe{}, Stderr: &stderr, Dir: "/work", Env: func(string) string { return "" },
+		})
+		said := strings.Contains(stderr.String(), "pipe")
+		if said || code != int(exitError) && args != "session list" {
+			t.Errorf("%q: exit %d: %s", args, code, stderr.String())
+		}
 	}
 }

@@ -45,7 +45,7 @@ func newLineView(a *app, thinking bool) *lineView {
 type jsonLine struct {
 	Type      string     `json:"type"`
 	Timestamp int64      `json:"timestamp"`
-	SessionID session.ID `json:"sessionID"`
+	SessionID session.ID `json:"sessionID,omitzero"` // none of an error before there was a session
 	Part      *jsonPart  `json:"part,omitzero"`
 	Error     *jsonError `json:"error,omitzero"`
 }

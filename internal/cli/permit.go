@@ -26,7 +26,7 @@ func (r *runner) permission(d session.EventData) {
 		if r.questions != nil {
 			r.questions.settled(d.AskID, d.By)
 		}
-		if r.headless && d.By == "policy" && d.Reply == session.ReplyReject {
+		if r.headless && d.By == "policy" && len(r.span.denials) > 0 {
 			r.once("there is no terminal to ask on, so what needs a permission is denied; see --ask")
 		}
 	}

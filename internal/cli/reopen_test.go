@@ -90,7 +90,7 @@ func (s *shell) against(h Host, args ...string) *typed {
 func TestOwnersComeAndGo(t *testing.T) {
 	commands := []string{
 		"session list", "session show last", "session rename last New", "session archive last --undo", "stats", "models",
-		"events last", "permission list", "inbox list last", "session delete last", "run hi",
+		"events last", "permission list", "inbox list last", "session delete last --yes", "run hi",
 	}
 	for _, how := range []string{"dial", "cut", "done", "refuse"} {
 		for _, args := range commands {

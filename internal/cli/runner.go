@@ -339,6 +339,22 @@ func (r *runner) advise(out *result) {
 	case e.Reason == session.ReasonAuth && r.span != nil:
 		e.Hint = "Set the key: cairn auth login " + r.span.model.ProviderID
 	case out.ExitCode == exitBudget:
-		e.Hint = fmt.Sprintf("Go on with a higher one: cairn run -s %s --budget-usd … \"go on\"", out.SessionID)
+		e.Hint = fmt.Sprintf("Go on with a higher one: cairn run -s %s %s … \"go on\"", out.SessionID, r.budgetFlag())
+	}
+}
+
+// budgetFlag sets the limit that was reached.
+func (r *runner) budgetFlag() string {
+	limit := ""
+	if r.span != nil {
+		limit = r.span.limit
+	}
+	switch limit {
+	case "tokens", "turns":
+		return "--budget-" + limit
+	case "wall":
+		return "--budget-time"
+	default:
+		return "--budget-usd"
 	}
 }

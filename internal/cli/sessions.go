@@ -274,13 +274,20 @@ func (a *app) sessionArchive() *cobra.Command {
 }
 
 func (a *app) sessionDelete() *cobra.Command {
-	var asJSON bool
+	var asJSON, yes bool
 	cmd := &cobra.Command{
 		Use: "delete SESSION…", Short: "Delete sessions for good; what they cost stays in cairn stats", Args: cobra.MinimumNArgs(1),
-		Example: "  cairn session delete ses_…",
+		Long: "Delete removes sessions for good. One that is not named by its whole id is deleted when you say yes to it on\n" +
+			"the terminal, or with --yes.",
+		Example: "  cairn session delete ses_…\n  cairn session delete last --yes",
 		RunE: a.does(func(ctx context.Context, args []string) error {
 			for _, name := range args {
 				err := a.withSession(ctx, name, func(ctx context.Context, c *api.Client, s *session.Session) error {
+					if !yes && name != string(s.ID) {
+						if err := a.confirm(ctx, asJSON, fmt.Sprintf("delete %s %s for good", s.ID, title(s))); err != nil {
+							return err
+						}
+					}
 					if err := c.Delete(ctx, s.ID); err != nil {
 						return err
 					}
@@ -295,6 +302,7 @@ func (a *app) sessionDelete() *cobra.Command {
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
 }
 

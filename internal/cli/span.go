@@ -30,6 +30,7 @@ type span struct {
 	cost    session.USD
 	denials []denial
 	failure *session.Failure
+	limit   string // the one of the budget that was reached last: usd, tokens, turns, wall
 	finish  string
 
 	asks  map[session.AskID]session.PendingAsk
@@ -143,6 +144,9 @@ func (s *span) askEvent(d session.EventData) {
 	switch d := d.(type) {
 	case *session.PermissionAsked:
 		s.asks[d.Ask.ID] = d.Ask
+		if d.Ask.Action == actionBudget && len(d.Ask.Resources) == 1 {
+			s.limit = d.Ask.Resources[0]
+		}
 	case *session.PermissionReplied:
 		ask := s.asks[d.AskID]
 		delete(s.asks, d.AskID)
