@@ -116,7 +116,8 @@ func codeOfReason(r session.Reason) exitCode {
 		return exitBudget
 	case session.ReasonDenied:
 		return exitDenied
-	case session.ReasonAuth, session.ReasonQuota, session.ReasonAPI, session.ReasonOverflow, session.ReasonContentFilter:
+	case session.ReasonAuth, session.ReasonQuota, session.ReasonAPI, session.ReasonOverflow, session.ReasonContentFilter,
+		session.ReasonLength:
 		return exitProvider
 	case session.ReasonModel, session.ReasonUnavailable:
 		return exitUsage

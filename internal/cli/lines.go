@@ -239,6 +239,8 @@ func (v *lineView) failed(e session.Event, f session.Failure) {
 		name = "ContextOverflowError"
 	case session.ReasonContentFilter:
 		name = "ContentFilterError"
+	case session.ReasonLength:
+		name = "MessageOutputLengthError"
 	}
 	v.pending = &jsonLine{Type: "error", Timestamp: e.Data.Stamp().Timestamp, SessionID: e.SessionID, Error: &jsonError{name, data}}
 }

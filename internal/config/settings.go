@@ -175,6 +175,7 @@ type Limits struct {
 	Turns     Count `json:"turns"`     // provider turns for one prompt before cairn asks
 	Attempts  Count `json:"attempts"`  // attempts for one provider turn
 	Processes Count `json:"processes"` // processes of one tool call
+	Answer    Count `json:"answer"`    // bytes of one answer of a model: text, reasoning and arguments together
 }
 
 // Server says where cairn serve listens.

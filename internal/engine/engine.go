@@ -50,6 +50,7 @@ type Limits struct {
 	PromptBytes   int           // size of one prompt, attachments included
 	ImageBytes    int           // size of one attached image in base64
 	FileBytes     int           // size of any attached file
+	AnswerBytes   int           // of one provider turn: text, reasoning and arguments together
 	Checkpoint    time.Duration // how much streamed text may be lost, in time
 	CheckBytes    int           // and in bytes
 }
@@ -58,7 +59,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Pending: 64, SteerBatch: 16, Sessions: 32, CallTools: 16, Tools: 64, Turns: 200, Attempts: 8, EmptyRepeats: 2, SpokenRepeats: 1,
-		RetryTime: 10 * time.Minute, Recoveries: 2, PromptBytes: 16 << 20, ImageBytes: 5 << 20, FileBytes: 10 << 20,
+		RetryTime: 10 * time.Minute, Recoveries: 2, PromptBytes: 16 << 20, AnswerBytes: 16 << 20, ImageBytes: 5 << 20, FileBytes: 10 << 20,
 		Checkpoint: 900 * time.Millisecond, CheckBytes: 16 << 10,
 	}
 }
@@ -119,6 +120,7 @@ func (l Limits) withDefaults() Limits {
 	l.PromptBytes = cmp.Or(l.PromptBytes, d.PromptBytes)
 	l.ImageBytes = cmp.Or(l.ImageBytes, d.ImageBytes)
 	l.FileBytes = cmp.Or(l.FileBytes, d.FileBytes)
+	l.AnswerBytes = cmp.Or(l.AnswerBytes, d.AnswerBytes)
 	l.Checkpoint = cmp.Or(l.Checkpoint, d.Checkpoint)
 	l.CheckBytes = cmp.Or(l.CheckBytes, d.CheckBytes)
 	return l

@@ -22,6 +22,9 @@ func (t *turn) called(ctx context.Context, ev llm.ToolCallEvent) error {
 		if err := t.start(ctx, it); err != nil {
 			return err
 		}
+		if _, err := t.fit(string(ev.Input)); err != nil { // they come whole
+			return err
+		}
 		if err := t.end(it.kind, it.id, nil); err != nil {
 			return err
 		}

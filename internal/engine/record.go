@@ -28,6 +28,7 @@ type turn struct {
 	items   map[string]*openItem
 	order   []*openItem
 	dirty   int // bytes that no checkpoint has
+	size    int // bytes of the answer
 	calls   []*call
 	made    map[string]*call // by the provider's id
 	answer  *session.Answer
@@ -306,7 +307,7 @@ func (t *turn) delta(ctx context.Context, kind session.FragmentItem, id, delta s
 	if err != nil {
 		return err
 	}
-	delta = strings.ToValidUTF8(delta, "\uFFFD") // what cannot be stored is not shown either
+	delta, long := t.fit(strings.ToValidUTF8(delta, "\uFFFD")) // what cannot be stored is not shown either
 	it.text = append(it.text, delta...)
 	t.dirty += len(delta)
 	switch {
@@ -321,9 +322,11 @@ func (t *turn) delta(ctx context.Context, kind session.FragmentItem, id, delta s
 		return err
 	}
 	if t.dirty >= t.limits.CheckBytes {
-		return t.checkpoint(ctx)
+		if err := t.checkpoint(ctx); err != nil {
+			return err
+		}
 	}
-	return nil
+	return long
 }
 
 func (t *turn) end(kind session.FragmentItem, id string, meta llm.Metadata) error {

@@ -106,3 +106,71 @@ func begin(t *testing.T, w *world, prompt string) {
 		t.Fatal(err)
 	}
 }
+
+// An answer that does not fit ends where the limit is, between characters, and keeps what it has.
+func TestAnswersAreBounded(t *testing.T) {
+	finish := llm.Finish{Reason: llm.FinishStop}
+	for _, c := range []struct {
+		name string
+		said []llm.Event
+		kept string
+	}{
+		{"it fits", []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "12345"}, llm.TextDelta{ID: "t", Delta: "67890"}, finish}, "1234567890"},
+		{"one piece", []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "123456789äöü"}, finish}, "123456789"},
+		{"the last piece", []llm.Event{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "12345"}, llm.TextDelta{ID: "t", Delta: "67890!"}, finish}, "1234567890"},
+		{"together", []llm.Event{
+			llm.ReasoningStart{ID: "r"},
+			llm.ReasoningDelta{ID: "r", Delta: "12345"},
+			llm.ReasoningEnd{ID: "r"},
+			llm.TextStart{ID: "t"},
+			llm.TextDelta{ID: "t", Delta: "67890!"},
+			finish,
+		}, "1234567890"},
+		{"arguments", []llm.Event{llm.ToolInputStart{ID: "c", Name: "echo"}, llm.ToolInputDelta{ID: "c", Delta: `{"token":"abcdef"}`}, finish}, ""},
+		{"arguments that come whole", []llm.Event{llm.ToolCallEvent{ID: "c", Name: "echo", Input: []byte(`{"token":"abcdef"}`)}, finish}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, script.Script{})
+				w.limits.AnswerBytes = 10
+				w.start()
+				model := &spoken{turns: [][]llm.Event{c.said}}
+				w.models["test/one"].Client = model
+				begin(t, w, "hi")
+				synctest.Wait()
+				w.close(t)
+				prove(t, w)
+				a := newestTurn(t, w)
+				text := ""
+				for _, item := range a.Content {
+					switch item := item.(type) {
+					case *session.Text:
+						text += item.Text
+					case *session.Reasoning:
+						text += item.Text
+					}
+				}
+				fits := c.name == "it fits"
+				if text != c.kept || fits != (a.Error == nil) || (!fits && a.Error.Reason != session.ReasonLength) {
+					t.Errorf("%q, %v", text, a.Error)
+				}
+				if model.n != 1 || len(w.effects) != 0 {
+					t.Errorf("asked %d times, effects %v", model.n, w.effects)
+				}
+			})
+		})
+	}
+}
+
+func newestTurn(t *testing.T, w *world) (a *session.Assistant) {
+	t.Helper()
+	err := w.store.View(t.Context(), func(r store.Reader) error {
+		m, _, err := r.NewestOf("ses_a", session.TypeAssistant)
+		a, _ = m.(*session.Assistant)
+		return err
+	})
+	if err != nil || a == nil {
+		t.Fatal("no turn", err)
+	}
+	return a
+}

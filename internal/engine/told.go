@@ -17,6 +17,9 @@ func told(err error) *session.Failure {
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {
 		return session.Fail(session.ReasonUnavailable, e.Error())
 	}
+	if e, ok := errors.AsType[*tooLong](err); ok {
+		return session.Fail(session.ReasonLength, e.Error())
+	}
 	switch {
 	case errors.Is(err, store.ErrDamaged):
 		return session.Fail(session.ReasonStore, "stored data of this session is damaged; run cairn doctor")

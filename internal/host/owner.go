@@ -104,6 +104,7 @@ func (w *owner) transport(o cli.Options) (http.RoundTripper, error) {
 func limits(l config.Limits) engine.Limits {
 	return engine.Limits{
 		Pending: int(l.Inbox), Sessions: int(l.Sessions), Tools: int(l.Tools), Turns: int(l.Turns), Attempts: int(l.Attempts),
+		AnswerBytes: int(l.Answer),
 	}
 }
 

@@ -138,6 +138,7 @@ const (
 	ReasonAPI           Reason = "api"
 	ReasonOverflow      Reason = "overflow"
 	ReasonContentFilter Reason = "content-filter"
+	ReasonLength        Reason = "length" // the answer is longer than what is kept of one
 	ReasonDenied        Reason = "denied"
 	ReasonBudget        Reason = "budget"
 	ReasonTool          Reason = "tool" // the tool says so
