@@ -7,9 +7,10 @@ CREATE TABLE event (
 	version INTEGER NOT NULL,
 	crc INTEGER NOT NULL,
 	data TEXT,
-	private TEXT,
-	UNIQUE (session_id, seq)
+	private TEXT
 );
+-- Ids of newer sessions sort before those of older ones. An index that grows at its end writes the fewest pages.
+CREATE UNIQUE INDEX event_by_session ON event (session_id DESC, seq);
 
 CREATE TABLE session (
 	id TEXT PRIMARY KEY NOT NULL,
@@ -39,10 +40,10 @@ CREATE TABLE message (
 	call_id TEXT NOT NULL,
 	through INTEGER NOT NULL,
 	crc INTEGER NOT NULL,
-	data TEXT NOT NULL,
-	UNIQUE (session_id, seq)
+	data TEXT NOT NULL
 );
-CREATE INDEX message_by_type ON message (session_id, type, seq) WHERE type <> 'assistant';
+CREATE UNIQUE INDEX message_by_session ON message (session_id DESC, seq);
+CREATE INDEX message_by_type ON message (session_id DESC, type, seq) WHERE type <> 'assistant';
 
 CREATE TABLE input (
 	id TEXT PRIMARY KEY NOT NULL,
@@ -54,7 +55,7 @@ CREATE TABLE input (
 	crc INTEGER NOT NULL,
 	data TEXT NOT NULL
 );
-CREATE INDEX input_by_session ON input (session_id, promoted_seq, rank, admitted_seq);
+CREATE INDEX input_by_session ON input (session_id DESC, promoted_seq, rank, admitted_seq);
 
 CREATE TABLE epoch (
 	session_id TEXT PRIMARY KEY NOT NULL,
@@ -74,7 +75,7 @@ CREATE TABLE ask (
 	crc INTEGER NOT NULL,
 	data TEXT NOT NULL
 );
-CREATE INDEX ask_by_session ON ask (session_id, seq);
+CREATE INDEX ask_by_session ON ask (session_id DESC, seq);
 CREATE INDEX ask_pending ON ask (time) WHERE pending = 1;
 
 CREATE TABLE approval (
@@ -92,9 +93,9 @@ CREATE TABLE spend (
 	seq INTEGER NOT NULL,
 	time INTEGER NOT NULL,
 	crc INTEGER NOT NULL,
-	data TEXT NOT NULL,
-	UNIQUE (session_id, seq)
+	data TEXT NOT NULL
 );
+CREATE UNIQUE INDEX spend_by_session ON spend (session_id DESC, seq);
 CREATE INDEX spend_by_time ON spend (time);
 
 CREATE TABLE meta (
