@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
 )
 
@@ -173,6 +174,19 @@ func TestNoWorktree(t *testing.T) {
 		if diff := cmp.Diff(want, b.asks()); diff != "" {
 			t.Errorf("worktree %q: %s", worktree, diff)
 		}
+	}
+}
+
+// What "always" will allow is the directory that was asked for, whatever signs its name holds.
+func TestOutsideIsSavedLiterally(t *testing.T) {
+	b := newBench(t)
+	path := b.file(b.outside("o*er/secret.txt"), "secret\n")
+	var saved []string
+	b.onAsk = func(r tool.Request) { saved = r.Save }
+	b.call("read", in{"filePath": path})
+	want := []string{strings.ReplaceAll(filepath.Dir(path), "*", `\*`) + "/*"}
+	if diff := cmp.Diff(want, saved); diff != "" {
+		t.Fatal(diff)
 	}
 }
 
