@@ -65,6 +65,11 @@ func (d *drain) run(ctx context.Context, f force) error {
 // work takes turns until the model is done and no steer waits.
 func (d *drain) work(ctx context.Context, promotion session.Delivery, f force) error {
 	d.begun, d.step, d.tries = true, 1, ledger{}
+	if f == restarted {
+		if err := d.resume(ctx); err != nil {
+			return err
+		}
+	}
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -144,6 +144,45 @@ func (d *drain) resumable(ctx context.Context, h *history, cutOff bool) (bool, e
 	return true, err
 }
 
+// resume counts the steps and the attempts that the work on the newest input has had, so that a restart grants no more.
+// The time of the attempts begins anew: nobody tried while nothing ran.
+func (d *drain) resume(ctx context.Context) error {
+	return d.store.View(ctx, func(r store.Reader) error {
+		since := int64(-1)
+		if m, ok, err := r.NewestOf(d.id, session.TypeUser); err != nil {
+			return err
+		} else if ok {
+			since = m.Meta().Seq
+		}
+		rows, err := r.Events(d.id, since, 0, session.KindStepEnded, session.KindStepFailed, session.KindRetried, session.KindModelSwitched)
+		if err != nil {
+			return err
+		}
+		spoke := false
+		for _, row := range rows {
+			e, err := eventlog.Decode(row)
+			if err != nil {
+				return err
+			}
+			switch fact := e.Data.(type) {
+			case *session.StepEnded:
+				d.step++
+				d.tries = ledger{}
+			case *session.ModelSwitched:
+				d.tries = ledger{}
+			case *session.StepFailed:
+				spoke = true
+			case *session.Retried:
+				if fact.Error.Metadata["cause"] == "" {
+					d.tries.enter(spoke)
+				}
+				spoke = false
+			}
+		}
+		return nil
+	})
+}
+
 // giveUp answers the newest input with a failed turn.
 func (d *drain) giveUp(ctx context.Context, times int) error {
 	s, err := d.session(ctx, d.id)

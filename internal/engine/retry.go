@@ -15,10 +15,20 @@ import (
 // ledger bounds the attempts of one turn: in number, in time, and more tightly for empty answers, which cost money and
 // seldom get better (spec/guarantees G20).
 type ledger struct {
+	model    *session.ModelRef // that was asked; another one begins anew
 	failures int
 	empty    int
-	spoken   int // failures after something was said, which a retry says again
+	spoken   int // failures from the first on after which a retry says again what was said
 	first    time.Time
+}
+
+// of is the ledger for a turn of the model.
+func (l ledger) of(m session.ModelRef) ledger {
+	if l.model != nil && !l.model.Equal(m) {
+		l = ledger{}
+	}
+	l.model = &m
+	return l
 }
 
 // The waits between attempts when the provider names none (spec/v2 §28.11).
@@ -29,10 +39,7 @@ const (
 
 // next enters a failure and says how long to wait before the next attempt, or that there is none.
 func (l *ledger) next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait time.Duration, again bool) {
-	l.failures++
-	if spoke {
-		l.spoken++
-	}
+	l.enter(spoke)
 	if l.first.IsZero() {
 		l.first = now
 	}
@@ -50,6 +57,15 @@ func (l *ledger) next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait
 		return 0, false
 	}
 	return wait, true
+}
+
+// enter counts a failure. After an answer that broke off each further attempt counts among the few that may follow it,
+// also one that failed in silence (spec/v2 §28.11).
+func (l *ledger) enter(spoke bool) {
+	l.failures++
+	if spoke || l.spoken > 0 {
+		l.spoken++
+	}
 }
 
 // backoff is the wait after the n-th failure in a row.

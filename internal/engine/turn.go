@@ -116,6 +116,7 @@ func (d *drain) policy(ctx context.Context, h *history) (p askPolicy, err error)
 // attempt sends the request once and sees it through. A failure that may pass is recorded, waited out, and reported as
 // "another turn must follow": the retry is a turn of its own, so that a switch of model or a steer takes effect.
 func (d *drain) attempt(ctx context.Context, set *setting) (more bool, err error) {
+	d.tries = d.tries.of(set.model.Ref)
 	req := request(set)
 	t := newTurn(d, set)
 	if err := fault.Point(ctx, fault.TurnPreDispatch); err != nil {
