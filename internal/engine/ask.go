@@ -87,20 +87,48 @@ func (e *Engine) approvals(ctx context.Context, project session.ProjectID) (save
 // formerAsk returns what the same call asked before in the same words, nil if nothing. An ask of the engine's own (c is
 // nil) is the same only while it waits.
 func (t *turn) formerAsk(ctx context.Context, c *call, r tool.Request) (same *store.AskRow, err error) {
-	var part session.PartID
-	if c != nil {
-		part = c.part
-	}
 	err = t.store.View(ctx, func(rd store.Reader) error {
-		asks, err := rd.Asks(t.id, c == nil)
+		asks, err := t.asksOf(rd, c)
 		for _, a := range asks {
-			if caller(a.PendingAsk) == part && a.Action == r.Action && slices.Equal(a.Resources, r.Resources) {
+			if a.Action == r.Action && slices.Equal(a.Resources, r.Resources) {
 				same = a
 			}
 		}
 		return err
 	})
 	return same, err
+}
+
+// asksOf reads what the call asked so far: since its turn began, not since its session did. Without a call it is what the
+// engine itself asks and nobody has answered.
+func (t *turn) asksOf(r store.Reader, c *call) (asks []*store.AskRow, err error) {
+	if c == nil {
+		asks, err = r.Asks(t.id, true)
+		return slices.DeleteFunc(asks, func(a *store.AskRow) bool { return caller(a.PendingAsk) != "" }), err
+	}
+	begun, ok, err := r.Message(t.id, t.message)
+	if err != nil || !ok {
+		return nil, err
+	}
+	rows, err := r.Events(t.id, begun.Meta().Seq, 0, session.KindPermissionAsked)
+	for _, row := range rows {
+		e, err := eventlog.Decode(row)
+		if err != nil {
+			return nil, err
+		}
+		asked, isAsk := e.Data.(*session.PermissionAsked)
+		if !isAsk || caller(asked.Ask) != c.part {
+			continue
+		}
+		a, ok, err := r.Ask(asked.Ask.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			asks = append(asks, a)
+		}
+	}
+	return asks, err
 }
 
 // caller is the item of the call that asks, "" if no call of ours does: asks that come from outside may name any call.

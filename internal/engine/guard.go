@@ -12,7 +12,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -116,11 +115,11 @@ func (d *drain) guardBudget(ctx context.Context, set *setting) (stop bool, err e
 	if d.breached(set, nil) == nil {
 		return false, nil
 	}
-	raised, err := d.raises(ctx)
-	if err != nil {
+	raised := &set.history.raises
+	if err := raised.read(ctx, d.store, d.id); err != nil {
 		return false, err
 	}
-	b := d.breached(set, raised)
+	b := d.breached(set, raised.times)
 	if b == nil {
 		return false, nil
 	}
@@ -141,43 +140,6 @@ func (d *drain) guardBudget(ctx context.Context, set *setting) (stop bool, err e
 		return true, d.halt(ctx, session.ReasonBudget, why)
 	}
 	return err != nil, err
-}
-
-// raises counts how often each limit was raised by a yes, since the budget was set, and since the newest input for the
-// limits that count per input.
-func (d *drain) raises(ctx context.Context) (map[string]int64, error) {
-	raised := map[string]int64{}
-	err := d.store.View(ctx, func(r store.Reader) error {
-		set, input := int64(-1), int64(-1)
-		budgets, err := r.Events(d.id, -1, 0, session.KindBudgetSet)
-		if err != nil {
-			return err
-		}
-		if n := len(budgets); n > 0 {
-			set = budgets[n-1].Seq
-		}
-		if m, ok, err := r.NewestOf(d.id, session.TypeUser); err != nil {
-			return err
-		} else if ok {
-			input = m.Meta().Seq
-		}
-		asks, err := r.Asks(d.id, false)
-		for _, a := range asks {
-			yes := a.Reply == session.ReplyOnce || a.Reply == session.ReplyAlways
-			if a.Action != actionBudget || len(a.Resources) != 1 || !yes {
-				continue
-			}
-			kind, since := a.Resources[0], set
-			if kind == "turns" || kind == "wall" {
-				since = max(set, input)
-			}
-			if a.Seq > since {
-				raised[kind]++
-			}
-		}
-		return err
-	})
-	return raised, err
 }
 
 func (d *drain) breached(set *setting, raised map[string]int64) *breach {

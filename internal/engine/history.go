@@ -17,6 +17,7 @@ type history struct {
 	shown    store.Shown // as it was when the newest compaction was first seen
 	stable   int         // messages[:stable] can no longer change
 	size     atomic.Int64
+	raises   raises // of the session's limits
 }
 
 // historyCache keeps the histories of sessions that were at work lately, so that a turn reads only what is new. Only

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// What was asked before is not read again at every turn once a limit is reached: a long session stays as quick as a
+// short one.
+func TestRaisesReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ok := []script.Step{{Text: script.Chunks{"ok"}}}
+		edit := []script.Step{{Call: &script.Call{ID: "c", Name: "edit", Arguments: jsontext.Value(`{"path":"a","token":"t"}`)}}}
+		w := newWorld(t, script.Script{Turns: []script.Turn{{Times: 2, Steps: ok}, {Steps: edit}, {Repeat: true, Steps: ok}}})
+		read := &counting{}
+		w.wrap = func(s store.Store) store.Store { read.Store = s; return read }
+		w.start()
+		defer w.close(t)
+		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Title: "t", Location: session.Location{Directory: "/w"}, Budget: &session.Budget{Tokens: 1 << 40}}); err != nil {
+			t.Fatal(err)
+		}
+		prompt := func(n int) (asks int) {
+			before := read.asks
+			if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: fmt.Sprint(n)}, Asks: "allow"}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			return read.asks - before
+		}
+		for n := range 50 {
+			ask := session.PendingAsk{ID: session.AskID(fmt.Sprintf("per_%d", n)), SessionID: "ses_a", Action: actionBudget, Resources: []string{"tokens"}}
+			err := w.engine.fact(t.Context(), "ses_a", &session.PermissionAsked{Ask: ask}, &session.PermissionReplied{AskID: ask.ID, Reply: session.ReplyOnce, By: "user"})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.store.Update(t.Context(), store.Durable, func(tx store.Tx) error { // the limit is reached from the start
+			s, _, err := tx.Session("ses_a")
+			if err != nil {
+				return err
+			}
+			s.Tokens.Input = s.Budget.Tokens
+			return tx.PutSession(s)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if first, next, call := prompt(1), prompt(2), prompt(3); first < 50 || next > 5 || call > 5 || w.effects["t"] != 1 {
+			t.Errorf("%d asks were read at first, then %d, and %d for a call that asks", first, next, call)
+		}
+	})
+}
+
+// counting counts the asks that are read, as rows or as events.
+type counting struct {
+	store.Store
+	asks int
+}
+
+func (c *counting) View(ctx context.Context, f func(store.Reader) error) error {
+	return c.Store.View(ctx, func(r store.Reader) error { return f(&countingReader{r, c}) })
+}
+
+type countingReader struct {
+	store.Reader
+	c *counting
+}
+
+func (r *countingReader) Asks(id session.ID, pending bool) ([]*store.AskRow, error) {
+	rows, err := r.Reader.Asks(id, pending)
+	r.c.asks += len(rows)
+	return rows, err
+}
+
+func (r *countingReader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.Row, error) {
+	rows, err := r.Reader.Events(id, after, limit, kinds...)
+	for _, row := range rows {
+		if row.Kind == session.KindPermissionAsked {
+			r.c.asks++
+		}
+	}
+	return rows, err
+}
