@@ -133,7 +133,8 @@ func (c *Client) RejectQuestion(ctx context.Context, id session.ID, q session.As
 	return c.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reject"), nil)
 }
 
-// Approvals returns the saved permissions of a project, or of all with "".
+// Approvals returns the saved permissions of a project, or of all with "". Those of "global" are those of the client's
+// location.
 func (c *Client) Approvals(ctx context.Context, p session.ProjectID) ([]Approval, error) {
 	v := url.Values{}
 	if p != "" {

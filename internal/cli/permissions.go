@@ -159,8 +159,7 @@ func (a *app) permissionApprovals() *cobra.Command {
 	return cmd
 }
 
-// approvals returns the saved permissions that hold here, or all there are. Outside of any repository they hold for the
-// directory alone, and stand under its name.
+// approvals returns the saved permissions that hold here, or all there are.
 func approvals(ctx context.Context, c *api.Client, all bool) ([]api.Approval, error) {
 	if all {
 		return c.Approvals(ctx, "")
@@ -169,12 +168,7 @@ func approvals(ctx context.Context, c *api.Client, all bool) ([]api.Approval, er
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.Approvals(ctx, at.Project.ID)
-	if err != nil || at.Project.ID != "global" {
-		return list, err
-	}
-	here, err := c.Approvals(ctx, session.ProjectID("directory:"+at.Directory))
-	return append(list, here...), err
+	return c.Approvals(ctx, at.Project.ID)
 }
 
 func (a *app) permissionRevoke() *cobra.Command {

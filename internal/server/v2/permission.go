@@ -138,7 +138,10 @@ func noLonger(err error) error {
 }
 
 func (a *API) approvals(w http.ResponseWriter, r *http.Request) error {
-	project := session.ProjectID(r.URL.Query().Get("projectID"))
+	project, err := a.approvalScope(r)
+	if err != nil {
+		return err
+	}
 	rows, err := view(r.Context(), a, func(rd store.Reader) ([]store.Approval, error) { return rd.Approvals(project) })
 	if err != nil {
 		return err
@@ -151,6 +154,21 @@ func (a *API) approvals(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return data(w, out)
+}
+
+// approvalScope is what saved approvals of the request's project stand under; "" is everything. The project "global" is
+// many places: that of the request is meant.
+func (a *API) approvalScope(r *http.Request) (session.ProjectID, error) {
+	project := session.ProjectID(r.URL.Query().Get("projectID"))
+	if project != "global" {
+		return project, nil
+	}
+	l, _, err := a.place(r)
+	if err != nil {
+		return "", err
+	}
+	info, err := a.locations.Location(r.Context(), l)
+	return session.ApprovalScope(project, session.Location{Directory: info.Directory}), err
 }
 
 func (a *API) revoke(w http.ResponseWriter, r *http.Request) error {
