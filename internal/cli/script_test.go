@@ -20,7 +20,12 @@ import (
 // TestMain makes this test binary a cairn for the scripts: the whole program, with its real store and sockets.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"cairn": func() { os.Exit(cli.Main(host.Host{})) },
+		"cairn": func() {
+			if code, ok := host.Supervise(os.Args[1:]); ok {
+				os.Exit(code)
+			}
+			os.Exit(cli.Main(host.Host{}))
+		},
 	})
 }
 

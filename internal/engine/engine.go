@@ -28,6 +28,7 @@ type Config struct {
 	Log       *eventlog.Log
 	IDs       *session.IDs
 	Locations Locations
+	Outputs   Outputs // nil: there are none
 	Limits    Limits
 	Logger    *slog.Logger
 	Version   string           // of cairn, kept with each session
@@ -70,6 +71,7 @@ type Engine struct {
 	log       *eventlog.Log
 	ids       *session.IDs
 	locations Locations
+	outputs   Outputs // nil: there are none
 	limits    Limits
 	logger    *slog.Logger
 	version   string
@@ -89,7 +91,7 @@ type Engine struct {
 // New returns an engine. Nothing runs until something wakes it: call Recover once the surfaces stand.
 func New(c Config) *Engine {
 	e := &Engine{
-		store: c.Store, log: c.Log, ids: c.IDs, locations: c.Locations, limits: c.Limits.withDefaults(),
+		store: c.Store, log: c.Log, ids: c.IDs, locations: c.Locations, outputs: c.Outputs, limits: c.Limits.withDefaults(),
 		logger: c.Logger, version: c.Version, now: c.Now,
 	}
 	if e.logger == nil {

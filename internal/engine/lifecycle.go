@@ -238,10 +238,17 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	if err := e.coordinator.interrupt(ctx, id, ErrInterrupted); err != nil {
 		return err
 	}
-	err = e.store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) error { return tx.DeleteSession(id) })
+	var outputs []string
+	err = e.store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) (err error) {
+		if outputs, err = outputsOf(tx, id); err != nil {
+			return err
+		}
+		return tx.DeleteSession(id)
+	})
 	if err != nil {
 		return err
 	}
+	e.removeOutputs(id, outputs)
 	// A wake that came while we interrupted has begun another drain: it finds nothing any more, and is stopped too.
 	if err := e.coordinator.interrupt(context.WithoutCancel(ctx), id, ErrInterrupted); err != nil {
 		return err

@@ -75,7 +75,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	}
 	w.places = places
 	w.engine = engine.New(engine.Config{
-		Store: w.store, Log: log, IDs: ids, Locations: places, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
+		Store: w.store, Log: log, IDs: ids, Locations: places, Outputs: places.outputs, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
 	})
 	w.api = v2.New(v2.Config{
 		Engine: w.engine, Store: w.store, Log: log, IDs: ids, Locations: places, Explainer: places, Doctor: examiner{w.store, dirs, o},

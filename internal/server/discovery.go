@@ -44,13 +44,24 @@ func Discover(dataDir string) (Discovery, error) {
 	return d, nil
 }
 
-// Announce writes the file, whole or not at all.
+// Announce writes the file, whole or not at all. The caller owns the directory.
 func Announce(dataDir string, d Discovery) error {
+	sweepPartial(dataDir)
 	b, err := json.Marshal(d, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", DiscoveryFile, err)
 	}
 	return writePrivate(filepath.Join(dataDir, DiscoveryFile), b)
+}
+
+// sweepPartial removes what processes that were killed while they wrote have left: it holds the secret.
+func sweepPartial(dataDir string) {
+	for _, name := range []string{DiscoveryFile, secretFile} {
+		left, _ := filepath.Glob(filepath.Join(dataDir, name) + "." + strings.Repeat("[0-9a-f]", 8))
+		for _, path := range left {
+			_ = os.Remove(path) // the next owner tries again
+		}
+	}
 }
 
 // Withdraw removes the file if it is still the one that this process announced.

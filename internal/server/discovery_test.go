@@ -116,3 +116,20 @@ func TestSockets(t *testing.T) {
 		t.Errorf("the socket has mode %v, %v", info.Mode(), err)
 	}
 }
+
+// What a process that was killed while it wrote has left is removed by the next owner.
+func TestPartialFilesAreSwept(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"server.json.0123abcd", "server.secret.0123abcd", "server.json.backup"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := server.Announce(dir, server.Discovery{PID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 || entries[0].Name() != server.DiscoveryFile || entries[1].Name() != "server.json.backup" {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+}

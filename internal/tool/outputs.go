@@ -84,7 +84,7 @@ func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 			return context.Cause(ctx)
 		}
 		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || !strings.HasPrefix(e.Name(), string(session.PrefixTool)+"_") {
+		if err != nil || !managed(info) {
 			continue
 		}
 		if now.Sub(info.ModTime()) > OutputAge {
@@ -103,6 +103,26 @@ func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 		total -= info.Size()
 	}
 	return failed
+}
+
+// Remove removes those of the paths that are files of the folder, of its own naming; others are left alone.
+func (o *Outputs) Remove(paths []string) error {
+	var failed error // the first failure; the others are removed
+	for _, p := range paths {
+		if filepath.Dir(p) != filepath.Clean(o.Dir) {
+			continue
+		}
+		info, err := os.Lstat(p)
+		if err == nil && managed(info) {
+			failed = cmp.Or(failed, o.remove(info))
+		}
+	}
+	return failed
+}
+
+// managed reports whether a file of the folder is one of ours.
+func managed(info fs.FileInfo) bool {
+	return info.Mode().IsRegular() && strings.HasPrefix(info.Name(), string(session.PrefixTool)+"_")
 }
 
 func (o *Outputs) remove(info fs.FileInfo) error {
