@@ -114,7 +114,7 @@ func (a *app) showFindings(found []Finding) {
 		}
 		a.out.printf("%s %s", a.out.paint(style, mark), line(f.What, 100))
 		if f.Detail != "" {
-			a.out.printf(": %s", line(f.Detail, 400))
+			a.out.printf(": %s", line(f.Detail, 800))
 		}
 		a.out.printf("\n")
 		if f.Fix != "" {

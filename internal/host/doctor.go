@@ -20,7 +20,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
@@ -57,7 +59,7 @@ func (e examiner) Examine(ctx context.Context) (jsontext.Value, error) {
 
 // examineRest looks at everything but the store.
 func (h Host) examineRest(ctx context.Context, dirs config.Directories, o cli.Options) []cli.Finding {
-	found := examineModes(dirs)
+	found := append(examineModes(dirs), examineSecret(dirs)...)
 	found = append(found, h.examineLocation(ctx, dirs, o)...)
 	return append(found, examineTools()...)
 }
@@ -80,11 +82,26 @@ func examineData(ctx context.Context, dirs config.Directories) []cli.Finding {
 		return append(found, noStore)
 	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrDamaged):
 		return append(found, damaged(err.Error()))
+	case err != nil: // it says what to do
+		return append(found, cli.Finding{Level: cli.LevelError, What: "store", Detail: err.Error()})
 	}
 	defer func() { _ = s.Close() }()
 	return append(found, examineStore(ctx, s)...)
+}
+
+// examineSecret looks at the secret without which no cairn starts.
+func examineSecret(dirs config.Directories) []cli.Finding {
+	err := server.CheckSecret(dirs.Data)
+	if err == nil {
+		return nil
+	}
+	return []cli.Finding{{
+		Level: cli.LevelError, What: "secret", Detail: err.Error(),
+		Fix: "remove " + filepath.Join(dirs.Data, "server.secret") + "; the next cairn makes another, and clients that kept the old one must log in again",
+	}}
 }
 
 var noStore = cli.Finding{Level: cli.LevelNote, What: "store", Detail: "there is none yet; the first session makes it"}

@@ -81,12 +81,9 @@ func Withdraw(dataDir string, pid int) error {
 func LoadSecret(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, secretFile)
 	for range 3 {
-		b, err := readPrivate(path)
+		secret, err := readSecret(path)
 		if err == nil {
-			if s := strings.TrimSpace(string(b)); len(s) >= 64 {
-				return s, nil
-			}
-			return "", fmt.Errorf("%s is damaged: remove it and start the server again", path)
+			return secret, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
@@ -96,6 +93,27 @@ func LoadSecret(dataDir string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s appears and disappears", path)
+}
+
+// CheckSecret returns why LoadSecret would fail; nil if it would make the secret. It changes nothing.
+func CheckSecret(dataDir string) error {
+	_, err := readSecret(filepath.Join(dataDir, secretFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func readSecret(path string) (string, error) {
+	b, err := readPrivate(path)
+	if err != nil {
+		return "", err
+	}
+	s := strings.TrimSpace(string(b))
+	if len(s) < 64 {
+		return "", fmt.Errorf("%s is damaged: remove it and start the server again", path)
+	}
+	return s, nil
 }
 
 // makeSecret links a complete file into place, unless there is one.

@@ -77,8 +77,7 @@ func (h *home) prepare() (unclean bool, err error) {
 		return h.size("-wal") > 0, nil
 	}
 	if id != "" {
-		return false, unavailable("the database %s of store %s is missing or empty, and a new one would hide that; %s",
-			h.path, id, h.advice())
+		return false, h.missing(id)
 	}
 	f, err := os.OpenFile(h.path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
@@ -88,6 +87,37 @@ func (h *home) prepare() (unclean bool, err error) {
 		return false, unavailable("create database: %w", err)
 	}
 	return false, syncDir(h.dir)
+}
+
+// missing is the error that the database of the store is not there.
+func (h *home) missing(id string) error {
+	return unavailable("the database %s of store %s is missing or empty, and a new one would hide that; %s", h.path, id, h.advice())
+}
+
+// refuse returns why the database, which has the id, is not to be used here even if it can be read: it is newer than this
+// cairn, or belongs elsewhere.
+func (h *home) refuse(c dbConn, id string) error {
+	all, err := migrations(h.migrations)
+	if err != nil {
+		return err
+	}
+	if _, err := h.schema(c, int64(len(all))); err != nil {
+		return err
+	}
+	marked, err := h.marker()
+	switch {
+	case err != nil:
+		return unavailable("read %s: %w", markerName, err)
+	case marked != "" && marked != id:
+		return h.foreign(id, marked)
+	}
+	return nil
+}
+
+// foreign is the error that the database is not the one that belongs here.
+func (h *home) foreign(id, marked string) error {
+	return unavailable("the database %s is that of store %s, but %s says that store %s belongs here; bring back the right one, "+
+		"or remove %[3]s to accept it", h.path, id, filepath.Join(h.dir, markerName), marked)
 }
 
 // advice says what can be done about a database that is lost.
@@ -149,6 +179,9 @@ func (h *home) open(a access, pragmas string) (dbConn, error) {
 // readerOf returns how to open a database that nobody may write. Without a log, it needs no helper files beside it.
 func (h *home) readerOf() (func() (dbConn, error), error) {
 	if !h.exists() {
+		if id, err := h.marker(); err == nil && id != "" {
+			return nil, h.missing(id)
+		}
 		return nil, unavailable("there is no database %s", h.path)
 	}
 	c, err := h.openReader()
@@ -186,8 +219,7 @@ func (h *home) ready(ctx context.Context, c dbConn, version string, unclean bool
 	case marked == "":
 		err = writeFile(filepath.Join(h.dir, markerName), []byte(id+"\n"))
 	case marked != id:
-		err = unavailable("the database %s is that of store %s, but %s says that store %s belongs here; bring back the right one, "+
-			"or remove %[3]s to accept it", h.path, id, filepath.Join(h.dir, markerName), marked)
+		err = h.foreign(id, marked)
 	}
 	return id, err
 }

@@ -117,11 +117,15 @@ func openReadOnly(h *home, why error) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.id, err = metaValue(conn, "store-id")
+	if s.id, err = metaValue(conn, "store-id"); err != nil {
+		err = unavailable("read %s: %w", h.path, err)
+	} else {
+		err = h.refuse(conn, s.id)
+	}
 	s.pool.give(conn)
 	if err != nil {
 		_ = s.Close()
-		return nil, unavailable("read %s: %w", h.path, err)
+		return nil, err
 	}
 	return s, nil
 }
