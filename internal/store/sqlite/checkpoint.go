@@ -29,9 +29,11 @@ func (w *writer) checkpoint() {
 	if err == nil && log >= pagesForced && copied < log {
 		log, copied, err = checkpoint(w.conn, "RESTART")
 	}
-	w.pages = 0 // if it failed, it is tried again when as much has been written once more; nothing is lost
+	w.pages = 0 // if it failed, it is tried again when as much has been written once more
 	if err == nil {
 		w.pages = min(log-copied, pagesIdle/2)
+	} else if uncertain(err) { // a sync of the log is part of it: what was committed before may be in memory only
+		w.suspect = true
 	}
 }
 
