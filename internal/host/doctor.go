@@ -236,6 +236,9 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 		return []cli.Finding{noStore}, nil
 	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
+	if errors.Is(err, store.ErrDamaged) {
+		err = fmt.Errorf("%w; %s", err, salvageFix)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -35,6 +37,9 @@ func TestSalvage(t *testing.T) {
 			o := optionsOf(home)
 			fillHome(t, home)
 			tt.harm(t, filepath.Join(home, "data", "cairn.db"))
+			if found, err := (Host{}).Fsck(t.Context(), o); tt.lost && !strings.Contains(fmt.Sprint(found, err), "cairn salvage DIR") {
+				t.Errorf("fsck does not say what to do: %v, %v", found, err)
+			}
 			before := sums(t, filepath.Join(home, "data"))
 			into := filepath.Join(t.TempDir(), "new")
 			got, err := Host{}.Salvage(t.Context(), o, into)
