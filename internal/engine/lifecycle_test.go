@@ -41,3 +41,16 @@ func TestGuardsAreRefused(t *testing.T) {
 		t.Errorf("%d events were written", n-written)
 	}
 }
+
+// Bytes that are no text are mended where they come in, so that what is acknowledged can be stored and shown.
+func TestPromptIsMended(t *testing.T) {
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		t.Fatal(err)
+	}
+	in, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "a\xffb"}, Hold: true})
+	if err != nil || in.Prompt.Text != "a\uFFFDb" {
+		t.Errorf("%+v, %v", in, err)
+	}
+}
