@@ -30,10 +30,10 @@ var house = []struct {
 	packages string
 }{
 	{0, words, "session llm fault spelling"},
-	{1, rules, "permission tool systemcontext store llm/sse llm/redact"},
+	{1, rules, "permission tool systemcontext store statefile frontmatter llm/sse llm/redact"},
 	{2, record, "projection eventlog"},
 	{3, loop, "engine"},
-	{4, capability, "auth config catalog agent snapshot skill instruction project mcp lsp pty"},
+	{4, capability, "auth trust config catalog agent snapshot skill instruction project mcp lsp pty"},
 	{4, driver, "store/sqlstore store/sqlite store/postgres"},
 	{4, driver, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
 	{4, driver, "llm/provider llm/script llm/replay"},
@@ -53,6 +53,7 @@ var sameFloor = []edge{
 	{"tool", "permission", "a call is authorised as part of settling it"},
 	{"eventlog", "projection", "an event and its rows are one transaction"},
 	{"config", "auth", "a key in a configuration file is the same Secret"},
+	{"config", "trust", "what a project's files may say depends on whether they are trusted"},
 	{"agent", "config", "the agents of a location are the built-in ones as its configuration changes them"},
 	{"cli", "api", "the CLI is a client of the API"},
 	{"tui", "api", "the TUI is a client of the API"},

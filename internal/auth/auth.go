@@ -10,15 +10,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
 // FileName is the file's name in the data directory.
@@ -131,23 +131,9 @@ func (s *Store) List() ([]Info, error) {
 
 func (s *Store) read() (map[string]entry, error) {
 	all := map[string]entry{}
-	info, err := os.Stat(s.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return all, nil
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", s.path)
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s is %d bytes long, the limit is %d", s.path, info.Size(), maxFile)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		_ = os.Chmod(s.path, 0o600) // somebody else made it readable; where that cannot be undone, reading still helps
-	}
-	raw, err := os.ReadFile(s.path)
-	if err != nil {
-		return nil, err
+	raw, err := statefile.Read(s.path, maxFile)
+	if raw == nil || err != nil {
+		return all, err
 	}
 	if err := json.Unmarshal(raw, &all); err != nil { // err may quote the file: it is not shown
 		return nil, fmt.Errorf("%s is not a JSON object of credentials%s; repair it, or move it away and run cairn auth login", s.path, offset(err))
@@ -170,42 +156,15 @@ func offset(err error) string {
 
 // change rewrites the file under the lock; f reports whether there is anything to write.
 func (s *Store) change(ctx context.Context, f func(all map[string]entry) bool) error {
-	dir := filepath.Dir(s.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	unlock, err := lock(ctx, s.path+".lock")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	all, err := s.read()
-	if err != nil {
-		return err
-	}
-	if !f(all) {
-		return nil
-	}
-	raw, err := json.Marshal(all, json.Deterministic(true), jsontext.WithIndent("  "))
-	if err != nil {
-		return fmt.Errorf("encode %s", s.path)
-	}
-	return replaceFile(s.path, append(raw, '\n'))
-}
-
-// replaceFile writes a file of mode 0600 durably and renames it into place.
-func replaceFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // made 0600
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return nil
+	return statefile.Change(ctx, s.path, func() error {
+		all, err := s.read()
+		if err != nil || !f(all) {
+			return err
+		}
+		raw, err := json.Marshal(all, json.Deterministic(true), jsontext.WithIndent("  "))
+		if err != nil {
+			return fmt.Errorf("encode %s", s.path)
+		}
+		return statefile.Replace(s.path, append(raw, '\n'), 0o600)
+	})
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
 const canary = "sk-canary-0123456789"
@@ -170,7 +172,7 @@ func TestConcurrentChanges(t *testing.T) {
 func TestLockGivesUpWhenTheCallerDoes(t *testing.T) {
 	s := store(t, nil)
 	write(t, s, `{}`, 0o600)
-	unlock, err := lock(t.Context(), s.Path()+".lock")
+	unlock, err := statefile.Lock(t.Context(), s.Path()+".lock")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package auth
+package statefile
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock takes the lock file for this process, waiting until ctx ends, 10 s at most. The kernel gives it up when the
+// Lock takes the lock file for this process, waiting until ctx ends, 10 s at most. The kernel gives it up when the
 // holder dies. The file stays: removing it would let two holders in.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
+func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package auth
+package statefile
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// lock makes the lock file for this process alone, waiting until ctx ends, 10 s at most. One left by a process that
+// Lock makes the lock file for this process alone, waiting until ctx ends, 10 s at most. One left by a process that
 // died has to be removed by hand; the error says so.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
+func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	why := errors.New("another process keeps it locked; remove it if none runs")
 	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second, why)
 	defer cancel()

@@ -1,0 +1,225 @@
+// Package frontmatter reads Markdown files that begin with fields in YAML between two lines of ---: agents, commands,
+// skills. Files are anybody's: what is read is bounded, aliases and tags are refused, and a key written twice is an
+// error. Values keep the line on which they stand.
+package frontmatter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v3"
+)
+
+// What frontmatter may be.
+const (
+	maxFields = 64 << 10 // bytes
+	maxDepth  = 32
+)
+
+// Value is a value of the frontmatter. Line and Column count from 1 in the whole file, columns in characters.
+type Value struct {
+	Kind         jsontext.Kind  // as JSON has it
+	JSON         jsontext.Value // of what is neither an object nor a list
+	Text         string         // of text
+	Members      []Member       // of an object, in order
+	Items        []Value        // of a list
+	Line, Column int
+}
+
+// Member is one key of an object.
+type Member struct {
+	Key          string
+	Value        Value
+	Line, Column int
+}
+
+// Get returns the value of a key.
+func (v Value) Get(key string) (Value, bool) {
+	for _, m := range v.Members {
+		if m.Key == key {
+			return m.Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// Error says what is wrong with the frontmatter, and on which line; Line is 0 when that is not known.
+type Error struct {
+	Line    int
+	Message string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
+
+// File is what Read found.
+type File struct {
+	Fields   Value  // an object, empty without frontmatter
+	Body     string // what follows, without the space around it
+	BodyLine int    // where that begins
+}
+
+// Read splits a file. Frontmatter that is no YAML is read line by line, as people write it: a key, a colon, and text.
+func Read(text []byte) (File, error) {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	front, body, found := split(text)
+	f := File{Fields: Value{Kind: '{', Line: 1, Column: 1}, Body: strings.TrimSpace(string(body)), BodyLine: 1}
+	if skipped := len(text) - len(bytes.TrimLeft(body, " \t\r\n")); f.Body != "" {
+		f.BodyLine += bytes.Count(text[:skipped], []byte("\n"))
+	}
+	if !found {
+		return f, nil
+	}
+	if len(front) > maxFields {
+		return f, &Error{1, fmt.Sprintf("the frontmatter is longer than %d bytes", maxFields)}
+	}
+	var err error
+	f.Fields, err = fields(front)
+	if e, ok := errors.AsType[*Error](err); ok && e.Message == notYAML {
+		if lenient, lerr := fields(quoteLines(front)); lerr == nil {
+			return File{lenient, f.Body, f.BodyLine}, nil
+		}
+	}
+	return f, err
+}
+
+// split finds the frontmatter: from a first line of --- to the next.
+func split(text []byte) (front, body []byte, found bool) {
+	first, rest, ok := bytes.Cut(text, []byte("\n"))
+	if !ok || strings.TrimRight(string(first), " \t\r") != "---" {
+		return nil, text, false
+	}
+	for at := 0; at < len(rest); {
+		line, _, more := bytes.Cut(rest[at:], []byte("\n"))
+		next := at + len(line) + 1
+		if strings.TrimRight(string(line), " \t\r") == "---" {
+			return rest[:at], rest[min(next, len(rest)):], true
+		}
+		if !more {
+			break
+		}
+		at = next
+	}
+	return nil, text, false
+}
+
+const notYAML = "it is not YAML"
+
+var yamlLine = regexp.MustCompile(`line (\d+)`)
+
+func fields(front []byte) (Value, error) {
+	empty := Value{Kind: '{', Line: 2, Column: 1}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(front, &doc); err != nil {
+		e := &Error{Message: notYAML}
+		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+			_, _ = fmt.Sscan(m[1], &e.Line) // digits
+			e.Line++
+		}
+		return empty, e
+	}
+	if len(doc.Content) == 0 {
+		return empty, nil
+	}
+	v, err := value(doc.Content[0], 0)
+	switch {
+	case err != nil:
+		return empty, err
+	case v.Kind == 'n':
+		return empty, nil
+	case v.Kind != '{':
+		return empty, &Error{v.Line, notYAML}
+	}
+	return v, nil
+}
+
+func value(n *yaml.Node, depth int) (Value, error) {
+	v := Value{Line: n.Line + 1, Column: n.Column} // the line of --- comes first
+	wrong := func(why string) (Value, error) { return v, &Error{v.Line, why} }
+	switch {
+	case depth > maxDepth:
+		return wrong("it is nested too deeply")
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		return wrong("anchors and aliases are not read")
+	case n.Kind == yaml.MappingNode:
+		v.Kind = '{'
+		return v, object(&v, n, depth)
+	case n.Kind == yaml.SequenceNode:
+		v.Kind = '['
+		for _, c := range n.Content {
+			item, err := value(c, depth+1)
+			if err != nil {
+				return v, err
+			}
+			v.Items = append(v.Items, item)
+		}
+		return v, nil
+	default:
+		return v, scalar(&v, n)
+	}
+}
+
+func object(v *Value, n *yaml.Node, depth int) error {
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		if k.Kind != yaml.ScalarNode || k.Tag == "!!merge" {
+			return &Error{k.Line + 1, "a key is not text"}
+		}
+		if seen[k.Value] {
+			return &Error{k.Line + 1, k.Value + " is there twice"}
+		}
+		seen[k.Value] = true
+		m := Member{Key: k.Value, Line: k.Line + 1, Column: k.Column}
+		var err error
+		if m.Value, err = value(n.Content[i+1], depth+1); err != nil {
+			return err
+		}
+		v.Members = append(v.Members, m)
+	}
+	return nil
+}
+
+func scalar(v *Value, n *yaml.Node) error {
+	var plain any = n.Value
+	switch n.Tag {
+	case "!!bool", "!!int", "!!float", "!!null":
+		if err := n.Decode(&plain); err != nil {
+			return &Error{v.Line, notYAML}
+		}
+	case "!!str", "!!timestamp":
+	default:
+		return &Error{v.Line, "tags are not read"}
+	}
+	raw, err := json.Marshal(plain, jsontext.AllowInvalidUTF8(true))
+	if err != nil { // a number that is none, such as .nan
+		raw, _ = jsontext.AppendQuote(nil, n.Value)
+		plain = n.Value
+	}
+	v.JSON, v.Kind = raw, jsontext.Value(raw).Kind()
+	if text, ok := plain.(string); ok {
+		v.Text = text
+	}
+	return nil
+}
+
+// quoteLines makes text of what stands behind the key on each unindented line, where YAML would see more than text in
+// it.
+func quoteLines(front []byte) []byte {
+	lines := strings.Split(string(front), "\n")
+	for i, line := range lines {
+		key, rest, ok := strings.Cut(line, ":")
+		rest = strings.TrimSpace(rest)
+		if !ok || rest == "" || strings.TrimSpace(key) != key || strings.ContainsAny(key, "\"'#[]{},&*! ") {
+			continue
+		}
+		if strings.Contains(rest, ": ") || strings.HasSuffix(rest, ":") || strings.ContainsAny(rest[:1], "@`%&*!|>") || strings.Contains(rest, " #") {
+			lines[i] = key + ": '" + strings.ReplaceAll(rest, "'", "''") + "'"
+		}
+	}
+	return []byte(strings.Join(lines, "\n"))
+}

@@ -1,0 +1,94 @@
+package frontmatter
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// show writes a value as JSON, each member with its line.
+func show(v Value) string {
+	switch v.Kind {
+	case '{':
+		var parts []string
+		for _, m := range v.Members {
+			parts = append(parts, fmt.Sprintf("%s@%d:%s", m.Key, m.Line, show(m.Value)))
+		}
+		return "{" + strings.Join(parts, ",") + "}"
+	case '[':
+		var parts []string
+		for _, item := range v.Items {
+			parts = append(parts, show(item))
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	default:
+		return string(v.JSON)
+	}
+}
+
+func TestRead(t *testing.T) {
+	tests := []struct{ name, text, fields, body string }{
+		{"nothing", "", "{}", "1 "},
+		{"no frontmatter", "\n\nJust text.\n", "{}", "3 Just text."},
+		{"fields and a body", "---\nmodel: a/b\nsteps: 3\n---\n\nDo it.\n\nWell.\n", `{model@2:"a/b",steps@3:3}`, "6 Do it.\n\nWell."},
+		{"windows", "---\r\na: b\r\n---\r\ntext\r\n", `{a@2:"b"}`, "4 text"},
+		{"every kind", "---\na: {b: [1, true, null, 0.5, x]}\n---", `{a@2:{b@2:[1,true,null,0.5,"x"]}}`, "1 "},
+		{"order is kept", "---\npermission:\n  bash:\n    '*': ask\n    git *: allow\n---", `{permission@2:{bash@3:{*@4:"ask",git *@5:"allow"}}}`, "1 "},
+		{"empty frontmatter", "---\n---\nx", "{}", "3 x"},
+		{"an end that never comes", "---\na: b\n", "{}", "1 ---\na: b"},
+		{"a line in the middle", "text\n---\na: b\n---\n", "{}", "1 text\n---\na: b\n---"},
+		{"a colon in text", "---\ndescription: Use this: when needed\nmode: primary\n---\nx", `{description@2:"Use this: when needed",mode@3:"primary"}`, "5 x"},
+		{"a mention", "---\ndescription: @build does it\n---", `{description@2:"@build does it"}`, "1 "},
+		{"a date is text", "---\na: 2024-01-01\n---", `{a@2:"2024-01-01"}`, "1 "},
+		{"not a number", "---\na: .nan\n---", `{a@2:".nan"}`, "1 "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f, err := Read([]byte(tt.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.fields, show(f.Fields)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tt.body, fmt.Sprintf("%d %s", f.BodyLine, f.Body)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: &x 1\nb: *x":            "line 2: anchors and aliases are not read",
+		"a: 1\na: 2":                "line 3: a is there twice",
+		"a: !!python/object x":      "line 2: tags are not read",
+		"[1]: 2":                    "line 2: a key is not text",
+		"- a":                       "line 2: it is not YAML",
+		"a: [1\nb: {":               "line 2: it is not YAML",
+		"a: " + nest(maxDepth+2):    "line 2: it is nested too deeply",
+		strings.Repeat("#x\n", 3e4): "line 1: the frontmatter is longer than 65536 bytes",
+	} {
+		_, err := Read([]byte("---\n" + text + "\n---\nbody"))
+		if err == nil || err.Error() != want {
+			t.Errorf("%.30q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func nest(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{"---\na: b\n---\nx", "---\na: [1, {b: c}]\n---", "---\na: 'b: c'\n", "---\n? a\n: b\n---", "---\na: |\n  x\n---\n", "\xff---\n", "---\n\"\\ud800\": 1\n---"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := Read([]byte(text))
+		if err == nil && (file.Fields.Kind != '{' || file.BodyLine < 1 || file.BodyLine > strings.Count(text, "\n")+1) {
+			t.Errorf("got %+v", file)
+		}
+		show(file.Fields)
+	})
+}

@@ -1,0 +1,70 @@
+// Package statefile reads and changes the small files that several processes share: credentials, what is trusted, a
+// user's configuration. A reader sees the file of before or after a change, never a part; two changes follow one
+// another.
+package statefile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Read returns a regular file of at most limit bytes; nil when there is none. A file that others can read is made
+// readable for its owner only, where that can be done.
+func Read(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%s is %d bytes long, the limit is %d", path, info.Size(), limit)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(path, 0o600) // somebody else made it readable; where that cannot be undone, reading still helps
+	}
+	raw, err := os.ReadFile(path)
+	if raw == nil && err == nil {
+		raw = []byte{}
+	}
+	return raw, err
+}
+
+// Change runs f while no other process changes the file, in a directory that it makes for the owner alone.
+func Change(ctx context.Context, path string, f func() error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	unlock, err := Lock(ctx, path+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return f()
+}
+
+// Replace writes a file durably and renames it into place.
+func Replace(path string, data []byte, mode fs.FileMode) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // made 0600
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	if mode != 0o600 {
+		err = errors.Join(err, tmp.Chmod(mode))
+	}
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package trust
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/statefile"
+)
+
+// FileName is the file's name in the data directory.
+const FileName = "trust.json"
+
+const (
+	maxFile    = 1 << 20
+	maxEntries = 2048 // the oldest make room
+)
+
+// Entry says that one content is trusted in one checkout.
+type Entry struct {
+	Root    string `json:"root"`
+	Project string `json:"project"`
+	Hash    string `json:"hash"`
+	Since   int64  `json:"since"` // milliseconds
+}
+
+// stored is the file.
+type stored struct {
+	Trusted []Entry        `json:"trusted"`
+	Extra   jsontext.Value `json:",embed"`
+}
+
+// Store is the file of one data directory, which only its owner can read. Safe for concurrent use by goroutines and
+// processes.
+type Store struct{ path string }
+
+// New returns the store of a data directory, which need not exist yet.
+func New(dataDir string) *Store { return &Store{filepath.Join(dataDir, FileName)} }
+
+// Path returns the path of the file.
+func (s *Store) Path() string { return s.path }
+
+// Trusted reports whether exactly this claim was trusted. A file that cannot be read trusts nothing.
+func (s *Store) Trusted(c *Claim) bool {
+	all, err := s.read()
+	return err == nil && slices.ContainsFunc(all.Trusted, func(e Entry) bool {
+		return e.Root == c.Root && e.Project == c.Project && e.Hash == c.Hash()
+	})
+}
+
+// List returns what is trusted, by checkout.
+func (s *Store) List() ([]Entry, error) {
+	all, err := s.read()
+	slices.SortStableFunc(all.Trusted, func(a, b Entry) int { return cmp.Compare(a.Root, b.Root) })
+	return all.Trusted, err
+}
+
+// Trust remembers the claim.
+func (s *Store) Trust(ctx context.Context, c *Claim) error {
+	switch {
+	case c.Problem != "":
+		return errors.New(c.Problem)
+	case c.Empty():
+		return errors.New("nothing there needs trust")
+	}
+	e := Entry{Root: c.Root, Project: c.Project, Hash: c.Hash(), Since: time.Now().UnixMilli()}
+	return s.change(ctx, func(all []Entry) []Entry {
+		all = slices.DeleteFunc(all, func(o Entry) bool { return o.Root == e.Root && o.Project == e.Project && o.Hash == e.Hash })
+		all = append(all, e)
+		return all[max(0, len(all)-maxEntries):]
+	})
+}
+
+// Revoke forgets everything that was trusted in a checkout and returns how many contents that were.
+func (s *Store) Revoke(ctx context.Context, root string) (n int, err error) {
+	err = s.change(ctx, func(all []Entry) []Entry {
+		kept := slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return e.Root == root })
+		n = len(all) - len(kept)
+		return kept
+	})
+	return n, err
+}
+
+func (s *Store) read() (stored, error) {
+	all := stored{Trusted: []Entry{}}
+	raw, err := statefile.Read(s.path, maxFile)
+	if raw == nil || err != nil {
+		return all, err
+	}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return stored{Trusted: []Entry{}}, fmt.Errorf("%s is not what cairn writes there; move it away and trust again: %w", s.path, err)
+	}
+	return all, nil
+}
+
+func (s *Store) change(ctx context.Context, f func([]Entry) []Entry) error {
+	return statefile.Change(ctx, s.path, func() error {
+		all, err := s.read()
+		if err != nil {
+			return err
+		}
+		all.Trusted = f(all.Trusted)
+		raw, err := json.Marshal(all, json.Deterministic(true), jsontext.WithIndent("  "))
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", s.path, err)
+		}
+		return statefile.Replace(s.path, append(raw, '\n'), 0o600)
+	})
+}

@@ -1,0 +1,90 @@
+package trust
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// What one claim may hold: more is refused, not cut.
+const (
+	maxFiles = 4096
+	maxBytes = 32 << 20
+)
+
+// AddTree puts the files below a directory into the claim, those that skip does not leave out, and returns every path
+// that it looked at. The directory, below the root with slashes, need not exist. A link that leads out of the project,
+// or to a directory, cannot be trusted: what is behind it is not the project's, or would not be seen to change.
+func (c *Claim) AddTree(dir, why string, skip func(name string) bool) (seen []string) {
+	root, err := os.OpenRoot(c.Root)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	_ = fs.WalkDir(root.FS(), dir, func(name string, d fs.DirEntry, err error) error { // every error is a problem of the claim
+		seen = append(seen, filepath.Join(c.Root, filepath.FromSlash(name)))
+		switch {
+		case err != nil && name == dir:
+			if _, lerr := root.Lstat(filepath.FromSlash(name)); lerr == nil {
+				c.fail(name, "cannot be read")
+			}
+			return fs.SkipAll
+		case err != nil:
+			c.fail(name, "cannot be read")
+			return nil
+		case name == dir && d.Type()&fs.ModeSymlink != 0:
+			c.fail(name, "is a link: make it a directory of the project")
+			return fs.SkipAll
+		case d.IsDir() || skip != nil && skip(path.Base(name)):
+			return nil
+		}
+		return c.addFile(root, name, why)
+	})
+	return seen
+}
+
+// AddFile puts one file of the project into the claim, when there is such a regular file, and returns its path.
+func (c *Claim) AddFile(name, why string) (seen string) {
+	root, err := os.OpenRoot(c.Root)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	if info, err := root.Stat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	_ = c.addFile(root, name, why) // kept as the claim's problem
+	return filepath.Join(c.Root, filepath.FromSlash(name))
+}
+
+func (c *Claim) addFile(root *os.Root, name, why string) error {
+	info, err := root.Stat(filepath.FromSlash(name))
+	switch {
+	case err != nil:
+		c.fail(name, "cannot be read, or leads out of the project")
+		return nil
+	case !info.Mode().IsRegular():
+		c.fail(name, "is neither a file nor a directory")
+		return nil
+	}
+	c.bytes += info.Size()
+	if len(c.Files) >= maxFiles || c.bytes > maxBytes {
+		c.fail(name, "and the files before it are more than can be trusted at once")
+		return fs.SkipAll
+	}
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		c.fail(name, "cannot be read")
+		return nil
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil || len(content) > maxBytes {
+		c.fail(name, "cannot be read")
+		return nil
+	}
+	c.Add(name, content, why)
+	return nil
+}
