@@ -1,4 +1,5 @@
-// Package builtin holds the tools that every Location has: read, list, glob, grep, edit, write and bash.
+// Package builtin holds the tools that every Location has: read, list, glob, grep, edit, write,
+// apply_patch and bash.
 //
 // All of them work in one place, the Location's directory or the git worktree around it. A path is resolved first,
 // links included; what it resolves to is what rules see, what people are shown, and what is opened, component by
@@ -59,7 +60,7 @@ func New(c Config) []tool.Tool {
 	}
 	s := &site{config: c}
 	return []tool.Tool{
-		&readTool{s}, &listTool{s}, &globTool{s}, &grepTool{s}, &editTool{s}, &writeTool{s}, &bashTool{s},
+		&readTool{s}, &listTool{s}, &globTool{s}, &grepTool{s}, &editTool{s}, &writeTool{s}, &patchTool{s}, &bashTool{s},
 	}
 }
 

@@ -1,24 +1,20 @@
 package builtin
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
-	"znkr.io/diff/textdiff"
-
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-const (
-	maxEdited = 16 << 20 // bytes of a file that is changed
-	maxDiff   = 64 << 10 // bytes of a diff that is shown
-)
+const maxEdited = 16 << 20 // bytes of a file that is changed
 
 // state is a file as it is on disk.
 type state struct {
@@ -26,57 +22,146 @@ type state struct {
 	data []byte
 }
 
-// change is what a tool wants to do to a file.
-type change struct {
+// step is what happens to one file.
+type step struct {
+	place  place
 	before state
 	after  []byte
-	says   string // the result for the model
-	diff   string // of the whole file, with OpenCode's header
+	gone   bool        // it shall not be there
+	like   fs.FileInfo // whose mode and owner a new file gets; nil: nobody's
 }
 
-// planner makes the content that a file shall have out of what it has.
-type planner func(before state) (after []byte, says string, err error)
+// diff is of the whole file, with OpenCode's header.
+func (s *step) diff() string { return unifiedDiff(s.place.abs, s.before.data, s.after) }
 
-// changeFile changes the file at the path: it plans on what is there, asks with the diff, plans again on what is there
-// by then, and writes if that makes the same change. The file is locked for both plans but not while the question is
-// open, so that it does not hold up other sessions.
-func (s *site) changeFile(ctx context.Context, call tool.Call, path string, plan planner) (change, place, error) {
+// intent is what a tool wants to do to files: plan makes what they shall be, in place, out of what they are.
+type intent struct {
+	places []place // each file once
+	plan   func(steps []*step) (summary, error)
+}
+
+// summary is what a change comes to, for those who decide and those who asked for it.
+type summary struct {
+	says  string // the result for the model
+	diff  string // of all files
+	files []patchedFile
+}
+
+// change is an intent against the files as they are.
+type change struct {
+	summary
+	steps []*step
+}
+
+// changeFile changes the file at the path.
+func (s *site) changeFile(ctx context.Context, call tool.Call, path string, plan func(before state) (after []byte, says string, err error)) (change, error) {
 	p, err := s.locate(path)
 	if err != nil {
-		return change{}, p, err
+		return change{}, err
 	}
-	if err := s.askOutside(ctx, call, p); err != nil {
-		return change{}, p, err
-	}
-	var shown, done change
-	err = s.locked(ctx, p, func() error {
-		shown, err = s.plan(call.SessionID, p, plan)
-		return err
-	})
-	if err != nil {
-		return change{}, p, err
-	}
-	err = call.Ask(ctx, tool.Request{
-		Action: "edit", Resources: []string{p.resource()}, Save: []string{"*"},
-		Metadata: object(map[string]string{"filepath": p.real, "diff": shortDiff(shown.diff)}),
-	})
-	if err != nil {
-		return change{}, p, err
-	}
-	err = s.locked(ctx, p, func() error {
-		done, err = s.commit(call.SessionID, p, plan, shown)
-		return err
-	})
-	return done, p, err
+	return s.changeFiles(ctx, call, intent{places: []place{p}, plan: func(steps []*step) (summary, error) {
+		only := steps[0]
+		after, says, err := plan(only.before)
+		only.after, only.gone = after, false
+		return summary{says: says, diff: only.diff()}, err
+	}})
 }
 
-// locked runs f while nobody else plans, changes or reads the file for a session.
-func (s *site) locked(ctx context.Context, p place, f func() error) error {
-	unlock, err := s.config.Files.lock(ctx, p.real)
-	if err != nil {
-		return err
+// changeFiles changes files, all or none: it plans on what is there, asks with the diff, plans again on what is there
+// by then, and writes if that makes the same change. The files are locked for both plans but not while the question is
+// open, so that it does not hold up other sessions.
+func (s *site) changeFiles(ctx context.Context, call tool.Call, in intent) (change, error) {
+	if err := s.askBeyond(ctx, call, in.places); err != nil {
+		return change{}, err
 	}
-	defer unlock()
+	var shown, done change
+	err := s.locked(ctx, in.places, func() (err error) {
+		shown, err = s.plan(call.SessionID, in)
+		return err
+	})
+	if err != nil {
+		return change{}, s.explained(ctx, call, err)
+	}
+	if err := call.Ask(ctx, shown.request()); err != nil {
+		return change{}, err
+	}
+	err = s.locked(ctx, in.places, func() (err error) {
+		done, err = s.commit(call.SessionID, in, shown)
+		return err
+	})
+	if err != nil {
+		return change{}, s.explained(ctx, call, err)
+	}
+	done.says += done.otherNames()
+	return done, nil
+}
+
+// otherNames says which files had more names than the one that now has another content.
+func (c change) otherNames() string {
+	says := ""
+	for _, st := range c.steps {
+		if n := links(st.before.info); n > 1 && !st.gone {
+			says += fmt.Sprintf("\n%s had %d more %s (hard links), which keep the old content.", st.place.title(), n-1, plural(int(n-1), "name", "names"))
+		}
+	}
+	return says
+}
+
+func (c change) request() tool.Request {
+	r := tool.Request{Action: "edit", Save: []string{"*"}}
+	var paths []string
+	for _, st := range c.steps {
+		r.Resources = append(r.Resources, st.place.resource())
+		paths = append(paths, st.place.real)
+	}
+	meta := map[string]any{"filepath": strings.Join(paths, ", "), "diff": shortDiff(c.diff)}
+	if c.files != nil {
+		meta["files"] = c.files
+	}
+	r.Metadata = object(meta)
+	return r
+}
+
+// askBeyond asks for what may reach out of this place, each directory once: paths outside, and files that have a second
+// name, which may be anywhere.
+func (s *site) askBeyond(ctx context.Context, call tool.Call, places []place) error {
+	asked := map[string]bool{}
+	for _, p := range places {
+		if dir := p.directory(); !p.inside() && !asked[dir] {
+			asked[dir] = true
+			if err := s.askOutside(ctx, call, p); err != nil {
+				return err
+			}
+		}
+		n := links(p.info)
+		if !p.inside() || n < 2 {
+			continue
+		}
+		err := call.Ask(ctx, tool.Request{
+			Action: "external_directory", Resources: []string{p.real}, Save: []string{permission.Escape(p.real)},
+			Metadata: object(map[string]any{"filepath": p.real, "parentDir": p.directory(), "links": n}),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// locked runs f while nobody else plans, changes or reads the files for a session.
+func (s *site) locked(ctx context.Context, places []place, f func() error) error {
+	var paths []string
+	for _, p := range places {
+		paths = append(paths, p.real)
+	}
+	slices.Sort(paths) // everybody takes them in this order, so that nobody waits for each other
+	for _, path := range slices.Compact(paths) {
+		unlock, err := s.config.Files.lock(ctx, path)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -84,43 +169,54 @@ func (s *site) locked(ctx context.Context, p place, f func() error) error {
 }
 
 // commit writes the change if it still is the one that was shown.
-func (s *site) commit(id session.ID, p place, plan planner, shown change) (change, error) {
-	now, err := s.locate(p.abs)
-	if err != nil || now.real != p.real {
-		return change{}, moved(p.abs)
+func (s *site) commit(id session.ID, in intent, shown change) (change, error) {
+	now := intent{plan: in.plan}
+	for _, p := range in.places {
+		again, err := s.locate(p.abs)
+		if err != nil || again.real != p.real {
+			return change{}, moved(p.abs)
+		}
+		now.places = append(now.places, again)
 	}
-	done, err := s.plan(id, now, plan)
+	done, err := s.plan(id, now)
 	if err != nil {
 		return change{}, err
 	}
-	if changedLines(done.diff) != changedLines(shown.diff) {
-		return change{}, tool.Failf("%s was changed while permission was asked for, so nothing was written. Read it again and repeat the call.", p.abs)
+	for i, st := range done.steps {
+		if was := shown.steps[i]; st.gone != was.gone || changedLines(st.diff()) != changedLines(was.diff()) {
+			return change{}, tool.Failf("%s was changed while permission was asked for, so nothing was written. Read it again and repeat the call.", st.place.abs)
+		}
 	}
-	info, err := now.save(done.after, done.before.info)
+	infos, err := save(done.steps)
 	if err != nil {
 		return change{}, err
 	}
-	s.config.Files.saw(id, p.real, printOf(info, sha256.Sum256(done.after)))
+	for i, st := range done.steps {
+		if st.gone {
+			s.config.Files.forget(id, st.place.real)
+			continue
+		}
+		s.config.Files.saw(id, st.place.real, sight{printOf(infos[i], sha256.Sum256(st.after)), st.after})
+	}
 	return done, nil
 }
 
-// plan reads the file and makes the change, unless the file is not what the session saw last.
-func (s *site) plan(id session.ID, p place, plan planner) (change, error) {
-	before, err := p.load()
-	if err != nil {
-		return change{}, err
-	}
-	if seen, ok := s.config.Files.known(id, p.real); ok && before.info != nil {
-		if !seen.same(printOf(before.info, sha256.Sum256(before.data))) {
-			return change{}, tool.Failf("%s was changed (at %s) since you last read it, so nothing was written. Read it again, then repeat the call.",
-				p.abs, before.info.ModTime().Format("15:04:05"))
+// plan reads the files and makes the change, unless one is not what the session saw last.
+func (s *site) plan(id session.ID, in intent) (change, error) {
+	var c change
+	for _, p := range in.places {
+		before, err := p.load()
+		if err != nil {
+			return change{}, err
 		}
+		if seen, ok := s.config.Files.known(id, p.real); ok && before.info != nil && !seen.print.same(printOf(before.info, sha256.Sum256(before.data))) {
+			return change{}, &staleError{p, seen, before}
+		}
+		c.steps = append(c.steps, &step{place: p, before: before, after: before.data, gone: before.info == nil})
 	}
-	after, says, err := plan(before)
-	if err != nil {
-		return change{}, err
-	}
-	return change{before, after, says, unifiedDiff(p.abs, before.data, after)}, nil
+	var err error
+	c.summary, err = in.plan(c.steps)
+	return c, err
 }
 
 // load reads a whole regular file, if there is one.
@@ -147,54 +243,4 @@ func (p place) load() (state, error) {
 		return state{}, tool.Failf("%s is read-only (mode %v), so it is not changed.", p.abs, info.Mode().Perm())
 	}
 	return state{info, data}, nil
-}
-
-// unifiedDiff is the change in the form that OpenCode's clients show.
-func unifiedDiff(path string, before, after []byte) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Index: %s\n%s\n--- %s\n+++ %s\n", path, strings.Repeat("=", 67), path, path)
-	if !bytes.Equal(before, after) {
-		b.Write(textdiff.Unified(before, after))
-	}
-	return strings.ToValidUTF8(b.String(), "\uFFFD")
-}
-
-// body is a diff without its header.
-func body(diff string) string {
-	_, rest, _ := strings.Cut(diff, "\n+++ ")
-	_, rest, _ = strings.Cut(rest, "\n")
-	return rest
-}
-
-// changedLines is what a diff takes away and adds, wherever that is.
-func changedLines(diff string) string {
-	var b strings.Builder
-	for line := range strings.Lines(body(diff)) {
-		if line[0] == '+' || line[0] == '-' {
-			b.WriteString(line)
-		}
-	}
-	return b.String()
-}
-
-func countLines(diff string) (added, removed int) {
-	for line := range strings.Lines(body(diff)) {
-		switch line[0] {
-		case '+':
-			added++
-		case '-':
-			removed++
-		}
-	}
-	return added, removed
-}
-
-// shortDiff is as much of a diff as is shown, cut at a line.
-func shortDiff(diff string) string {
-	if len(diff) <= maxDiff {
-		return diff
-	}
-	cut := strings.LastIndexByte(diff[:maxDiff], '\n') + 1
-	added, removed := countLines(diff)
-	return diff[:cut] + fmt.Sprintf("\\ The rest of this diff is not shown; in all %d lines are added and %d removed.\n", added, removed)
 }

@@ -45,11 +45,13 @@ type fileDiff struct {
 	Deletions int    `json:"deletions"`
 }
 
-func (c change) output(p place) tool.Output {
+// output is the result of a change of one file.
+func (c change) output() tool.Output {
+	p := c.steps[0].place
 	added, removed := countLines(c.diff)
 	return textOutput(p.title(), c.says, changeInfo{
 		Diff: shortDiff(c.diff), FileDiff: fileDiff{p.abs, added, removed}, Diagnostics: map[string][]string{},
-		FilePath: p.abs, Exists: c.before.info != nil,
+		FilePath: p.abs, Exists: c.steps[0].before.info != nil,
 	})
 }
 
@@ -67,11 +69,11 @@ func (t *editTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if in.OldString == in.NewString {
 		return tool.Output{}, tool.Failf("oldString and newString are the same, so there is nothing to change.")
 	}
-	done, p, err := t.changeFile(ctx, call, in.FilePath, in.plan)
+	done, err := t.changeFile(ctx, call, in.FilePath, in.plan)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return done.output(p), nil
+	return done.output(), nil
 }
 
 func (in editInput) plan(before state) ([]byte, string, error) {

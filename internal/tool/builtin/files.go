@@ -3,16 +3,16 @@ package builtin
 import (
 	"container/list"
 	"context"
-	"crypto/sha256"
-	"io/fs"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// maxSeen bounds how many files are remembered as read, over all sessions; the longest unused are forgotten first.
-const maxSeen = 8192
+// maxLockWait bounds how long a call waits for a file that others read or change.
+const maxLockWait = 30 * time.Second
 
 // Files is what the tools of a process know together about files: which one is being changed, and what each session
 // last saw in it. Safe for concurrent use.
@@ -21,6 +21,7 @@ type Files struct {
 	busy  map[string]chan struct{}
 	seen  map[seenKey]*list.Element
 	order *list.List // of *seenFile, the most recent first
+	kept  int        // bytes of the contents in seen
 }
 
 // NewFiles returns an empty Files.
@@ -33,34 +34,11 @@ type seenKey struct {
 	path    string
 }
 
-type seenFile struct {
-	key   seenKey
-	print print
-}
-
-// print is what a file was like. A zero sum means that not all of it was read.
-type print struct {
-	size int64
-	time time.Time
-	sum  [sha256.Size]byte
-}
-
-func printOf(info fs.FileInfo, sum [sha256.Size]byte) print {
-	return print{info.Size(), info.ModTime(), sum}
-}
-
-// same reports whether both are prints of the same content, as far as one can know.
-func (p print) same(o print) bool {
-	var none [sha256.Size]byte
-	if p.sum != none && o.sum != none {
-		return p.sum == o.sum
-	}
-	return p.size == o.size && p.time.Equal(o.time)
-}
-
-// lock waits until nobody else changes the file at the real path and returns the function that gives it free, or the
-// end of ctx.
+// lock waits until nobody else changes the file at the real path and returns the function that gives it free. It fails
+// when ctx ends or the wait is too long.
 func (f *Files) lock(ctx context.Context, path string) (func(), error) {
+	late := time.NewTimer(maxLockWait)
+	defer late.Stop()
 	for {
 		f.mu.Lock()
 		other, taken := f.busy[path]
@@ -75,6 +53,8 @@ func (f *Files) lock(ctx context.Context, path string) (func(), error) {
 		case <-other:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
+		case <-late.C:
+			return nil, tool.Failf("%s is being read or changed by another call for too long already. Try again later.", filepath.ToSlash(path))
 		}
 	}
 }
@@ -84,39 +64,4 @@ func (f *Files) unlock(path string, mine chan struct{}) {
 	delete(f.busy, path)
 	f.mu.Unlock()
 	close(mine)
-}
-
-// saw remembers what the session knows of the file.
-func (f *Files) saw(id session.ID, path string, p print) {
-	key := seenKey{id, path}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if e, ok := f.seen[key]; ok {
-		e.Value = &seenFile{key, p}
-		f.order.MoveToFront(e)
-		return
-	}
-	f.seen[key] = f.order.PushFront(&seenFile{key, p})
-	if f.order.Len() > maxSeen {
-		last := f.order.Back()
-		if s, ok := f.order.Remove(last).(*seenFile); ok {
-			delete(f.seen, s.key)
-		}
-	}
-}
-
-// known returns what the session last saw of the file.
-func (f *Files) known(id session.ID, path string) (print, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	e, ok := f.seen[seenKey{id, path}]
-	if !ok {
-		return print{}, false
-	}
-	f.order.MoveToFront(e)
-	s, ok := e.Value.(*seenFile)
-	if !ok {
-		return print{}, false
-	}
-	return s.print, true
 }

@@ -73,7 +73,7 @@ func descend(root *os.Root, rel string, create bool) (*os.Root, error) {
 		return root, nil
 	}
 	for name := range strings.SplitSeq(filepath.Clean(rel), string(filepath.Separator)) {
-		sub, err := step(root, name, create)
+		sub, err := into(root, name, create)
 		_ = root.Close()
 		if err != nil {
 			return nil, err
@@ -83,8 +83,8 @@ func descend(root *os.Root, rel string, create bool) (*os.Root, error) {
 	return root, nil
 }
 
-// step opens one directory by name and makes sure that the name was no link.
-func step(root *os.Root, name string, create bool) (*os.Root, error) {
+// into opens one directory by name and makes sure that the name was no link.
+func into(root *os.Root, name string, create bool) (*os.Root, error) {
 	path := filepath.Join(root.Name(), name)
 	named, err := root.Lstat(name)
 	if create && os.IsNotExist(err) {

@@ -16,3 +16,15 @@ func keepOwner(dir *os.Root, name string, old fs.FileInfo) {
 	}
 	_ = dir.Lchown(name, int(st.Uid), int(st.Gid))
 }
+
+// links is how many names a regular file has, 0 if it is none.
+func links(info fs.FileInfo) uint64 {
+	if info == nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(st.Nlink)
+}

@@ -25,12 +25,14 @@ type page struct {
 	capped bool     // the bytes ran out before the limit did
 	total  int64    // lines of the file; -1 when it was too long to count
 	sum    [sha256.Size]byte
+	whole  []byte // the file, if it is small enough to be remembered
 }
 
 // readPage reads the lines that in asks for, and the rest of the file for its number of lines and its hash.
 func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (page, error) {
 	hash := sha256.New()
-	r := bufio.NewReaderSize(io.TeeReader(f, hash), 64<<10)
+	var whole keeper
+	r := bufio.NewReaderSize(io.TeeReader(f, io.MultiWriter(hash, &whole)), 64<<10)
 	p := page{first: in.Offset}
 	size, line := 0, int64(0)
 	full := false
@@ -67,6 +69,7 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 	}
 	p.total = line
 	hash.Sum(p.sum[:0])
+	p.whole = whole.data
 	return p, nil
 }
 

@@ -165,15 +165,20 @@ func (s *site) askOutside(ctx context.Context, call tool.Call, p place) error {
 	if p.inside() {
 		return nil
 	}
-	dir := p.real
-	if !p.isDir() {
-		dir = filepath.Dir(p.real)
-	}
-	dir = strings.TrimSuffix(filepath.ToSlash(dir), "/")
+	dir := p.directory()
 	return call.Ask(ctx, tool.Request{
 		Action:    "external_directory",
 		Resources: []string{dir + "/*"},
 		Save:      []string{permission.Escape(dir) + "/*"},
 		Metadata:  object(map[string]string{"filepath": p.real, "parentDir": dir}),
 	})
+}
+
+// directory is the real path of the place, or of what holds it if it is none, with slashes.
+func (p place) directory() string {
+	dir := p.real
+	if !p.isDir() {
+		dir = filepath.Dir(p.real)
+	}
+	return strings.TrimSuffix(filepath.ToSlash(dir), "/")
 }

@@ -18,6 +18,8 @@ func TestSwappedLinks(t *testing.T) {
 	b := newBench(t)
 	b.file(b.outside("other/f.txt"), "canary\n")
 	b.file("dir/f.txt", "harmless\n")
+	b.file(b.outside("other/h.txt"), "canary\n")
+	b.file("dir/h.txt", "harmless\n")
 	b.link(b.outside("other"), "link")
 	b.onAsk = func(tool.Request) { // give the swap time to happen between question and opening
 		for range 5 {
@@ -38,6 +40,9 @@ func TestSwappedLinks(t *testing.T) {
 			{"grep", in{"pattern": "canary|harmless", "path": "dir/f.txt"}},
 			{"edit", in{"filePath": "dir/f.txt", "oldString": "canary", "newString": "broken"}},
 			{"write", in{"filePath": "dir/g.txt", "content": "planted"}},
+			{"apply_patch", patchOf("*** Add File: dir/g.txt", "+planted", "*** Update File: dir/f.txt", "@@", "-canary", "+broken")},
+			{"apply_patch", patchOf("*** Update File: dir/h.txt", "*** Move to: dir/i.txt")},
+			{"apply_patch", patchOf("*** Update File: dir/i.txt", "*** Move to: dir/h.txt")},
 		} {
 			s := b.call(c.tool, c.in)
 			if got := says(s); strings.Contains(got, "canary") && s.Error == nil {
@@ -52,8 +57,8 @@ func TestSwappedLinks(t *testing.T) {
 	if got := b.content(b.outside("other/f.txt")); got != "canary\n" {
 		t.Fatalf("changed: %q", got)
 	}
-	if _, err := os.Stat(b.outside("other/g.txt")); err == nil {
-		t.Fatal("a file was planted")
+	if left, err := os.ReadDir(b.outside("other")); err != nil || len(left) != 2 || left[0].Name() != "f.txt" || left[1].Name() != "h.txt" {
+		t.Fatal("files were planted or moved", left, err)
 	}
 	if swaps < 1000 || shown == 0 {
 		t.Fatalf("%d swaps, %d times shown: this proves nothing", swaps, shown)

@@ -96,7 +96,7 @@ func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return readDir(p, in)
 	}
 	var out tool.Output
-	err = t.locked(ctx, p, func() error {
+	err = t.locked(ctx, []place{p}, func() error {
 		out, err = t.readFile(ctx, call, p, in)
 		return err
 	})
@@ -152,7 +152,7 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p place, in rea
 	if page.total >= 0 && int64(in.Offset) > max(page.total, 1) {
 		return tool.Output{}, tool.Failf("Offset %d is beyond the end of %s, which has %d %s.", in.Offset, p.abs, page.total, plural(int(page.total), "line", "lines"))
 	}
-	t.config.Files.saw(call.SessionID, p.real, printOf(info, page.sum))
+	t.config.Files.saw(call.SessionID, p.real, sight{printOf(info, page.sum), page.whole})
 	return page.output(p), nil
 }
 

@@ -1,97 +1,96 @@
 package builtin
 
 import (
-	"crypto/rand"
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"syscall"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// save gives the file its new content at once: nobody ever sees half of it. The new content is written beside the file
-// and renamed over it; mode and, where allowed, owner are kept. Missing directories are made. old is what was there,
-// nil if nothing was. Where the directory or a mount forbids the renaming, the file is overwritten in place.
-func (p place) save(data []byte, old fs.FileInfo) (fs.FileInfo, error) {
-	dir, err := p.enter(true)
-	if err != nil {
+// save makes all files what the steps say, or none. First every new content is written beside its file; if that
+// succeeds, they are renamed over the files one after the other, in order, and only then what shall be gone is removed:
+// nobody ever sees half a file, and whatever ends this process in between, no content is lost. If one of these fails,
+// those before are undone. It returns what each file is like then, nil for one that is gone.
+func save(steps []*step) ([]fs.FileInfo, error) {
+	var all []*staged
+	defer func() {
+		for _, s := range all {
+			s.close()
+		}
+	}()
+	for _, st := range steps {
+		s, err := stage(st)
+		if err != nil {
+			return nil, st.unwritten(err)
+		}
+		all = append(all, s)
+	}
+	if err := commitAll(all); err != nil {
 		return nil, err
 	}
-	defer func() { _ = dir.Close() }()
-	name := filepath.Base(p.real)
-	if err := unchanged(dir, name, old); err != nil {
-		return nil, err
+	infos := make([]fs.FileInfo, len(all))
+	for i, s := range all {
+		if s.gone {
+			continue
+		}
+		info, err := s.dir.Lstat(s.name)
+		if err != nil {
+			return nil, openFailure(s.place.abs, err)
+		}
+		infos[i] = info
 	}
-	err = replaceFile(dir, name, data, old)
-	if old != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EROFS)) {
-		err = overwrite(dir, name, data, old)
-	}
-	if err != nil {
-		return nil, tool.Failf("%s could not be written: %v. It is as it was before.", p.abs, cause(err))
-	}
-	info, err := dir.Lstat(name)
-	if err != nil {
-		return nil, openFailure(p.abs, err)
-	}
-	return info, nil
+	return infos, nil
 }
 
-// unchanged makes sure that name still is the file that old describes.
-func unchanged(dir *os.Root, name string, old fs.FileInfo) error {
-	now, err := dir.Lstat(name)
-	switch {
-	case old == nil && os.IsNotExist(err):
+// commitAll makes the staged changes happen, writes before removals, or undoes those that did.
+func commitAll(all []*staged) error {
+	for _, s := range all {
+		if err := unchanged(s.dir, s.name, s.before.info); err != nil {
+			return err
+		}
+	}
+	var done []*staged
+	for _, removals := range []bool{false, true} {
+		for _, s := range all {
+			if s.gone != removals {
+				continue
+			}
+			if err := s.commit(); err != nil {
+				return s.unwritten(errors.Join(err, undo(done)))
+			}
+			done = append(done, s)
+		}
+	}
+	return nil
+}
+
+// unwritten says that nothing came of the change because this file failed.
+func (s *step) unwritten(err error) error {
+	if half, ok := errors.AsType[*undoError](err); ok {
+		return tool.Failf("%s could not be written, and then %s could not be put back: look at them before you go on.", s.place.abs, strings.Join(half.paths, ", "))
+	}
+	if f, ok := errors.AsType[*tool.Failure](err); ok {
+		return f
+	}
+	return tool.Failf("%s could not be written: %v. Every file is as it was before.", s.place.abs, cause(err))
+}
+
+// undoError names the files that could not be put back.
+type undoError struct{ paths []string }
+
+func (e *undoError) Error() string { return "not put back: " + strings.Join(e.paths, ", ") }
+
+// undo puts back what was there before, the last first.
+func undo(done []*staged) error {
+	var failed []string
+	for i := len(done) - 1; i >= 0; i-- {
+		if err := done[i].undo(); err != nil {
+			failed = append(failed, done[i].place.abs)
+		}
+	}
+	if failed == nil {
 		return nil
-	case old == nil || err != nil || !os.SameFile(old, now) || !now.Mode().IsRegular():
-		return moved(filepath.Join(dir.Name(), name))
-	default:
-		return nil
 	}
-}
-
-func replaceFile(dir *os.Root, name string, data []byte, old fs.FileInfo) error {
-	temp := ".cairn-" + rand.Text() + ".tmp"
-	mode := fs.FileMode(0o666) // less the umask
-	if old != nil {
-		mode = 0o600
-	}
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil && old != nil {
-		keepOwner(dir, temp, old)
-		err = dir.Chmod(temp, old.Mode().Perm())
-	}
-	if err == nil {
-		err = dir.Rename(temp, name)
-	}
-	if err != nil {
-		_ = dir.Remove(temp)
-	}
-	return err
-}
-
-// overwrite writes in place. Should that fail half way, the old content is gone; it is the last resort.
-func overwrite(dir *os.Root, name string, data []byte, old fs.FileInfo) error {
-	f, err := dir.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return err
-	}
-	if now, err := f.Stat(); err != nil || !os.SameFile(old, now) {
-		_ = f.Close()
-		return moved(name)
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Truncate(int64(len(data)))
-	}
-	return errors.Join(err, f.Close())
+	return &undoError{failed}
 }

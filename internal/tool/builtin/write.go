@@ -40,18 +40,22 @@ func (t *writeTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if len(in.Content) > maxEdited {
 		return tool.Output{}, tool.Failf("content is %d bytes long, the limit is %d.", len(in.Content), maxEdited)
 	}
-	done, p, err := t.changeFile(ctx, call, in.FilePath, in.plan)
+	done, err := t.changeFile(ctx, call, in.FilePath, in.plan)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return done.output(p), nil
+	return done.output(), nil
 }
 
 // plan keeps the byte order mark of the file that is replaced.
 func (in writeInput) plan(before state) ([]byte, string, error) {
-	content := in.Content
-	if bytes.HasPrefix(before.data, []byte(bom)) && !strings.HasPrefix(content, bom) {
+	return keepMark(before.data, in.Content), "Wrote file successfully.", nil
+}
+
+// keepMark is the content, with the byte order mark of what it replaces.
+func keepMark(before []byte, content string) []byte {
+	if bytes.HasPrefix(before, []byte(bom)) && !strings.HasPrefix(content, bom) {
 		content = bom + content
 	}
-	return []byte(content), "Wrote file successfully.", nil
+	return []byte(content)
 }
