@@ -65,7 +65,7 @@ func (s *Set) add(cfg *config.Config, name string) {
 	layers := []permission.Layer{{Name: "agent", Source: "built-in " + name, Rules: a.Permissions}}
 	var project []permission.Layer
 	for _, list := range cfg.AgentRules(name) {
-		if list.Project {
+		if list.Project && !list.Trusted {
 			project = append(project, permission.Layer{Name: "project", Source: list.Source, Rules: list.Rules, Ceiling: true, Strict: true})
 			continue
 		}

@@ -10,16 +10,19 @@ import (
 )
 
 // Layers returns the rules of everybody at a location, lowest first: the defaults, then one layer per document of the
-// user's, then one ceiling per document of the project's.
+// user's and of a trusted project's, then one ceiling per document of a project's that is not trusted.
 func Layers(cfg *config.Config, o Options) []permission.Layer {
 	layers := []permission.Layer{{Name: "defaults", Source: "built-in", Rules: defaults(o.Allowed)}}
 	var project []permission.Layer
 	for _, list := range cfg.Permissions {
-		if list.Project {
+		switch {
+		case list.Trusted:
+			layers = append(layers, permission.Layer{Name: "project", Source: list.Source, Rules: list.Rules})
+		case list.Project:
 			project = append(project, permission.Layer{Name: "project", Source: list.Source, Rules: list.Rules, Ceiling: true, Strict: true})
-			continue
+		default:
+			layers = append(layers, permission.Layer{Name: "user", Source: list.Source, Rules: list.Rules})
 		}
-		layers = append(layers, permission.Layer{Name: "user", Source: list.Source, Rules: list.Rules})
 	}
 	return append(layers, project...)
 }

@@ -85,7 +85,7 @@ func (a *app) root() *cobra.Command {
 	}
 	add(groupWork, a.runCommand(), a.sessionCommand(), a.inboxCommand(), a.permissionCommand(), a.serveCommand())
 	add(groupLook, a.eventsCommand(), a.modelsCommand(), a.statsCommand())
-	add(groupCare, a.authCommand(), a.configCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.salvageCommand(), a.versionCommand())
+	add(groupCare, a.authCommand(), a.configCommand(), a.trustCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.salvageCommand(), a.versionCommand())
 	root.InitDefaultCompletionCmd()
 	shells(root)
 	completions(root)
@@ -118,7 +118,7 @@ func shells(root *cobra.Command) {
 // completions keeps shells from offering files where none are meant.
 func completions(c *cobra.Command) {
 	switch {
-	case c.Name() == "salvage":
+	case c.Name() == "salvage" || c.Name() == "trust":
 		c.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	case c.Name() != "backup" && c.ValidArgsFunction == nil:
 		c.ValidArgsFunction = cobra.NoFileCompletions

@@ -36,10 +36,12 @@ func (a *app) configCommand() *cobra.Command {
 func (a *app) explainConfig(c *config.Config, key string, asJSON bool) error {
 	origins := append([]config.Origin{}, c.Explain(key)...)
 	if asJSON {
-		return a.printJSON(struct {
+		err := a.printJSON(struct {
 			Values   []config.Origin  `json:"values"`
 			Warnings []config.Warning `json:"warnings"`
-		}{origins, append([]config.Warning{}, c.Warnings...)})
+			Errors   []*config.Error  `json:"errors"`
+		}{origins, append([]config.Warning{}, c.Warnings...), append([]*config.Error{}, c.Errors...)})
+		return firstOf(err, broken(c))
 	}
 	if len(origins) == 0 {
 		a.err.printf("Nobody sets %q.\n", line(key, 80))
@@ -54,7 +56,18 @@ func (a *app) explainConfig(c *config.Config, key string, asJSON bool) error {
 	for _, w := range c.Warnings {
 		a.err.printf("! %s\n", line(w.String(), 400))
 	}
-	return nil
+	for _, e := range c.Errors {
+		a.err.printf("%s %s\n", a.err.paint(red, a.marks.bad), line(e.Error(), 400))
+	}
+	return broken(c)
+}
+
+// broken is the error of a configuration that cannot be used; why is told already.
+func broken(c *config.Config) error {
+	if len(c.Errors) == 0 {
+		return nil
+	}
+	return &exit{code: exitUsage}
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -151,7 +164,7 @@ func (a *app) backupCommand() *cobra.Command {
 func (a *app) serveCommand() *cobra.Command {
 	var o ServeOptions
 	var asJSON bool
-	var dir string
+	var dir, word string
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the HTTP API until Ctrl-C", Args: cobra.NoArgs,
 		Long: "Serve owns the store and answers on a Unix socket and on the loopback address. Other cairn commands find it\n" +
@@ -164,6 +177,11 @@ func (a *app) serveCommand() *cobra.Command {
 			if o.Options, err = a.options(dir); err != nil {
 				return err
 			}
+			if o.Trust = word; word != "" {
+				if err := a.heedTrust(ctx, o.Options); err != nil {
+					return err
+				}
+			}
 			err = a.host.Serve(ctx, o, func(l Listening) { a.sayListening(l, asJSON) })
 			if errors.Is(err, errSignal) || errors.Is(err, context.Canceled) {
 				return nil // this is how serving ends
@@ -173,6 +191,7 @@ func (a *app) serveCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.Hostname, "hostname", "127.0.0.1", "the address to listen on")
 	cmd.Flags().IntVar(&o.Port, "port", 0, "the port; 0 takes a free one")
+	trustFlag(cmd, &word)
 	cmd.Flags().BoolVar(&o.OpenLocal, "open-local", false, "serve requests from this machine without credentials, whoever's they are")
 	cmd.Flags().StringSliceVar(&o.Origins, "cors", nil, "let pages of this `ORIGIN` in; can be repeated")
 	cmd.Flags().StringVar(&dir, "dir", "", "the `DIRECTORY` of requests that name none")

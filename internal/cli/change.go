@@ -15,6 +15,8 @@ type change struct {
 	ApprovalID string            `json:"approvalID,omitzero"`
 	Provider   string            `json:"provider,omitzero"`
 	File       string            `json:"file,omitzero"`
+	Root       string            `json:"root,omitzero"` // of a project
+	Hash       string            `json:"hash,omitzero"` // of what is trusted
 }
 
 // changed confirms a change: to programs, or with the text, if there is one, to people.

@@ -8,18 +8,21 @@ import (
 	"strings"
 )
 
+// question is what a person is asked, and what to say beforehand instead.
+type question struct{ what, hint string }
+
 // confirm asks the person at the terminal whether to do something. Programs, and whoever has no terminal, must have
 // said --yes.
-func (a *app) confirm(ctx context.Context, asJSON bool, what string) error {
+func (a *app) confirm(ctx context.Context, asJSON bool, q question) error {
 	if asJSON || a.Terminal == nil {
-		return unconfirmed(what)
+		return unconfirmed(q)
 	}
 	tty, err := a.Terminal()
 	if err != nil {
-		return unconfirmed(what)
+		return unconfirmed(q)
 	}
 	screen := &stream{w: tty, terminal: true, color: a.err.color}
-	screen.printf("%s %s? y/N > ", screen.paint(yellow, a.marks.ask), line(what, 200))
+	screen.printf("%s %s? y/N > ", screen.paint(yellow, a.marks.ask), line(q.what, 200))
 	text, err := readTyped(ctx, func() (string, error) {
 		defer tty.Close()
 		return bufio.NewReader(io.LimitReader(tty, 1<<10)).ReadString('\n')
@@ -34,8 +37,8 @@ func (a *app) confirm(ctx context.Context, asJSON bool, what string) error {
 	return err
 }
 
-func unconfirmed(what string) error {
-	return &exit{exitUsage, errors.New("to " + what + " needs a yes, and there is no terminal to ask on"), "Say --yes, or name the session by its whole id."}
+func unconfirmed(q question) error {
+	return &exit{exitUsage, errors.New("to " + q.what + " needs a yes, and there is no terminal to ask on"), q.hint}
 }
 
 // readTyped is what read reads from a terminal, unless ctx ends first: the read is then given up, and ends with the

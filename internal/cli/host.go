@@ -5,6 +5,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/trust"
 )
 
 // Host is the rest of cairn, as far as a command needs it. No method does anything before it is called, so that
@@ -16,8 +17,10 @@ type Host interface {
 	// Serve becomes the owner and serves until ctx ends, then stops in order. ready is called once, when requests are
 	// answered.
 	Serve(ctx context.Context, o ServeOptions, ready func(Listening)) error
-	// Config reads the configuration of o.Dir.
+	// Config reads the configuration of o.Dir. What is wrong in its files is in Config.Errors.
 	Config(ctx context.Context, o Options) (*config.Config, error)
+	// Trust is where it is kept which projects' files are trusted.
+	Trust(o Options) (*trust.Store, error)
 	// Doctor looks at everything that a user may have to mend. It changes nothing, and an error means that it could
 	// not look.
 	Doctor(ctx context.Context, o Options) ([]Finding, error)
@@ -37,6 +40,7 @@ type Options struct {
 	Version string              // of this cairn, kept with the sessions it makes
 	Record  string              // cassette to write provider traffic to; "" none
 	Replay  string              // cassette to answer provider requests from; "" none
+	Trust   string              // a word for trust.Judge: a hash, "none", or "" for what is kept
 	Passive bool                // the command looks or changes something small: an owner starts no work that was left over
 	Note    func(string)        // says what keeps the command waiting; nil: nobody wants to know
 }

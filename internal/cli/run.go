@@ -18,7 +18,7 @@ import (
 
 // runFlags are what can be said on the command line of run.
 type runFlags struct {
-	session, agent, model, format, asks, title, dir, record, replay string
+	session, agent, model, format, asks, title, dir, record, replay, trust string
 
 	budgetUSD             string
 	budgetTokens          int64
@@ -71,6 +71,7 @@ func (a *app) runCommand() *cobra.Command {
 	fs.BoolVar(&f.thinking, "thinking", false, "show the model's reasoning")
 	fs.StringVar(&f.record, "record", "", "keep the provider's traffic, without secrets, in `FILE`")
 	fs.StringVar(&f.replay, "replay", "", "answer from the traffic recorded in `FILE`; no network")
+	trustFlag(cmd, &f.trust)
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 	cmd.MarkFlagsMutuallyExclusive("queue", "steer")
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
@@ -107,6 +108,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	}
 	var err error
 	if r.plan, err = a.plan(f, args); err == nil {
+		err = a.heedTrust(ctx, r.plan.options)
+	}
+	if err == nil {
 		if f.asks == "" {
 			r.openTerminal(f.format)
 			defer func() { r.questions.close() }()
@@ -145,6 +149,7 @@ func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
 	if p.options, err = a.options(f.dir); err != nil {
 		return p, err
 	}
+	p.options.Trust = f.trust
 	if p.options.Record, err = a.absolute(f.record); err != nil {
 		return p, err
 	}

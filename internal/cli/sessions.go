@@ -284,7 +284,7 @@ func (a *app) sessionDelete() *cobra.Command {
 			for _, name := range args {
 				err := a.withSession(ctx, name, func(ctx context.Context, c *api.Client, s *session.Session) error {
 					if !yes && name != string(s.ID) {
-						if err := a.confirm(ctx, asJSON, fmt.Sprintf("delete %s %s for good", s.ID, title(s))); err != nil {
+						if err := a.confirm(ctx, asJSON, question{fmt.Sprintf("delete %s %s for good", s.ID, title(s)), "Say --yes, or name the session by its whole id."}); err != nil {
 							return err
 						}
 					}

@@ -25,6 +25,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/storetest"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/trust"
 )
 
 // world is a Host on a store in memory: a real engine, the real API over it, and a model that follows a script. Its
@@ -152,6 +153,8 @@ func (w *world) Serve(context.Context, ServeOptions, func(Listening)) error {
 func (w *world) Config(context.Context, Options) (*config.Config, error) {
 	return &config.Config{}, nil
 }
+
+func (w *world) Trust(o Options) (*trust.Store, error) { return trust.New(o.Env("CAIRN_HOME")), nil }
 
 func (w *world) Doctor(context.Context, Options) ([]Finding, error) {
 	return []Finding{{Level: LevelOK, What: "store", Detail: "fine"}, {Level: LevelWarning, What: "git", Fix: "install it"}}, nil

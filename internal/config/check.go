@@ -12,22 +12,67 @@ import (
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
+// reach says whose files may set a key: each can also be set by those before it.
+type reach int
+
+const (
+	reachUser    reach = iota // the user's own
+	reachTrusted              // a trusted project's
+	reachProject              // anybody's
+)
+
+// reachOf reads the tag scope of a key below one with the reach.
+func reachOf(tag string, above reach) reach {
+	switch tag {
+	case "project":
+		return reachProject
+	case "trusted":
+		return reachTrusted
+	case "user":
+		return reachUser
+	default:
+		return above
+	}
+}
+
+// of says how far a key must reach so that a document of the scope may set it.
+func (s scope) of() reach {
+	switch s {
+	case scopeProject:
+		return reachProject
+	case scopeTrusted:
+		return reachTrusted
+	default:
+		return reachUser
+	}
+}
+
 // field is what a key of a struct is, from its tags.
 type field struct {
-	typ   reflect.Type
-	scope string
+	typ    reflect.Type
+	scope  string
+	doc    string
+	unused bool
 }
 
 // fieldsOf returns the keys that a struct names, and whether it takes others too, with whose files may set those.
 func fieldsOf(t reflect.Type) (fields map[string]field, open bool, openScope string) {
 	fields = map[string]field{}
 	for f := range t.Fields() {
+		if f.Anonymous {
+			more, _, _ := fieldsOf(f.Type)
+			for name, inner := range more {
+				inner.unused = f.Type == reflect.TypeFor[Foreign]()
+				fields[name] = inner
+			}
+			continue
+		}
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if option == "embed" {
 			open, openScope = true, f.Tag.Get("scope")
 			continue
 		}
-		fields[name] = field{f.Type, f.Tag.Get("scope")}
+		fields[name] = field{typ: f.Type, scope: f.Tag.Get("scope"), doc: f.Tag.Get("doc")}
 	}
 	return fields, open, openScope
 }
@@ -39,8 +84,8 @@ type checker struct {
 	doc *document
 }
 
-// walk checks n against t. inert says that a project may set what stands here.
-func (c *checker) walk(n *node, t reflect.Type, path string, inert bool) {
+// walk checks n against t. above says whose files may set what stands here.
+func (c *checker) walk(n *node, t reflect.Type, path string, above reach) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -53,7 +98,6 @@ func (c *checker) walk(n *node, t reflect.Type, path string, inert bool) {
 		fields, open, openScope = fieldsOf(t)
 	}
 	n.members = slices.DeleteFunc(n.members, func(m member) bool {
-		key := join(path, m.key)
 		f, known := fields[m.key]
 		if t.Kind() == reflect.Map {
 			f, known = field{typ: t.Elem()}, true
@@ -65,40 +109,39 @@ func (c *checker) walk(n *node, t reflect.Type, path string, inert bool) {
 		case !known:
 			f.scope = openScope
 		}
-		may := allows(inert, f.scope)
-		if c.doc.scope == scopeProject && !may {
-			c.warn(c.doc.place(m.offset), WarnIgnored, key, "is not taken from a project's files: set it in your own configuration")
+		may := reachOf(f.scope, above)
+		if c.refused(m, join(path, m.key), may) {
 			return true
 		}
+		if f.unused {
+			c.warn(c.doc.place(m.offset), WarnUnused, m.key, "is a key of OpenCode that does nothing here")
+		}
 		if known {
-			c.walk(m.value, f.typ, key, may)
+			c.walk(m.value, f.typ, join(path, m.key), may)
 		}
 		return false
 	})
 }
 
-// allows says whether a project may set a key with the scope tag, below one that it may set or not.
-func allows(inherited bool, scope string) bool {
-	switch scope {
-	case "project":
-		return true
-	case "user":
+// refused reports, and tells, that the document may not set a key that reaches so far.
+func (c *checker) refused(m member, key string, may reach) bool {
+	switch {
+	case may >= c.doc.scope.of():
 		return false
+	case may == reachTrusted:
+		c.warn(c.doc.place(m.offset), WarnUntrusted, key, untrusted)
+		c.withheld = append(c.withheld, m.value)
 	default:
-		return inherited
+		c.warn(c.doc.place(m.offset), WarnIgnored, key, "is not taken from a project's files: set it in your own configuration")
 	}
+	return true
 }
+
+// untrusted is what is said of what a project's file may say once it is trusted.
+const untrusted = "has no effect until the project is trusted: see cairn trust"
 
 func (c *checker) unknown(m member, path string, fields map[string]field) {
 	at, key := c.doc.place(m.offset), join(path, m.key)
-	if path == "" && slices.Contains(strings.Fields(unusedKeys), m.key) {
-		if c.doc.scope == scopeProject {
-			c.warn(at, WarnIgnored, key, "is not taken from a project's files")
-			return
-		}
-		c.warn(at, WarnUnused, key, "is a key of OpenCode that does nothing here")
-		return
-	}
 	names := make([]string, 0, len(fields)+1)
 	for name := range fields {
 		names = append(names, name)
@@ -113,19 +156,19 @@ func (c *checker) unknown(m member, path string, fields map[string]field) {
 	c.warn(at, WarnUnknown, key, message)
 }
 
-// decode turns the tree into settings. An error says where in its document the value stands and what is expected.
-func decode(root *node) (Settings, error) {
-	var s Settings
-	err := json.Unmarshal(root.encode(nil, substituted), &s)
+// decode turns the tree into settings. An error says where in its document the value stands and what is expected; bad is
+// that value.
+func decode(root *node) (s Settings, bad *node, err error) {
+	err = json.Unmarshal(root.encode(nil, substituted), &s)
 	if err == nil {
-		return s, nil
+		return s, nil, nil
 	}
 	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
-		return s, root.doc.errorf(root.offset, "", "cannot be read")
+		return s, root, root.doc.errorf(root.offset, "", "cannot be read")
 	}
 	n, key := root.at(e.JSONPointer)
-	return s, n.doc.errorf(n.offset, key, "%s", expectation(e, n))
+	return s, n, n.doc.errorf(n.offset, key, "%s", expectation(e, n))
 }
 
 // expectation words what a value should have been. It shows the kind of what is there, never the value.

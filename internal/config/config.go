@@ -4,9 +4,9 @@
 // It promises:
 //   - A value of the wrong kind, broken JSON or a key written twice is one *Error that names file, line, column, key
 //     and what is expected; nothing is loaded then. A key nobody knows is a Warning, never an error.
-//   - A project's files are anybody's words. What executes, redirects, spends or loosens is not taken from them, and
-//     {env:NAME} and {file:path} in them stay as written (spec/guarantees S11). Their permission rules are kept apart
-//     and may only tighten.
+//   - A project's files are anybody's words. What executes, redirects, spends or loosens is not taken from them before
+//     that very content is trusted, and their permission rules are kept apart and may only tighten. {env:NAME} and
+//     {file:path} in them stay as written, always (spec/guarantees S11).
 //   - No error, warning or explanation shows a key, a header or what a variable holds.
 //
 // The package writes nothing.
@@ -15,20 +15,28 @@ package config
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/cairn-dev/cairn/internal/trust"
 )
+
+const maxErrors = 100 // of one configuration
 
 //go:embed defaults.jsonc
 var defaults []byte
 
 // Options say whose configuration is wanted.
 type Options struct {
-	Directory string // the Location, absolute; "" reads the user's configuration only
-	Worktree  string // the top of its checkout, "" outside of one
+	Directory string       // the Location, absolute; "" reads the user's configuration only
+	Worktree  string       // the top of its checkout, "" outside of one
+	Project   string       // the project's identity, for trust
+	Trust     *trust.Judge // says whether the project's files are trusted; nil: they are not
+	All       bool         // go on after what is wrong in a document, and keep it in Config.Errors
 	Dirs      Directories
 	Env       func(string) string
 }
@@ -38,6 +46,9 @@ type Config struct {
 	Settings
 	Permissions []RuleList // the lowest layer first
 	Warnings    []Warning
+	Errors      []*Error     // with Options.All: why this configuration cannot be used
+	Claim       *trust.Claim // what the project's files want beyond speaking
+	Trusted     bool         // and that they may
 
 	agentRules map[string][]RuleList
 	root       *node
@@ -55,7 +66,7 @@ func (c *Config) Fresh() bool {
 
 // Load reads the configuration.
 func Load(ctx context.Context, o Options) (*Config, error) {
-	l := &loader{opts: o, dirs: o.Dirs, getenv: o.Env, config: &Config{agentRules: map[string][]RuleList{}}}
+	l := &loader{opts: o, dirs: o.Dirs, getenv: o.Env, seen: map[string]bool{}, config: &Config{agentRules: map[string][]RuleList{}}}
 	if l.getenv == nil {
 		l.getenv = func(string) string { return "" }
 	}
@@ -68,8 +79,16 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 	if err := l.variables(); err != nil {
 		return nil, err
 	}
-	var err error
-	if l.config.Settings, err = decode(l.config.root); err != nil {
+	managed, err := l.collect(ctx, l.managed())
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range managed {
+		if err := l.take(d); err != nil {
+			return nil, err
+		}
+	}
+	if l.config.Settings, _, err = decode(l.config.root); err != nil {
 		return nil, err
 	}
 	l.config.stamps = l.stamps
@@ -78,51 +97,101 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 
 // loader collects a Config, document by document.
 type loader struct {
-	opts   Options
-	dirs   Directories
-	getenv func(string) string
-	stamps []stamp
-	config *Config
+	opts     Options
+	dirs     Directories
+	getenv   func(string) string
+	seen     map[string]bool // files that were read, by their real paths
+	stamps   []stamp
+	withheld []*node // values of a project's documents that are held back until it is trusted
+	config   *Config
 }
 
 func (l *loader) warn(at Place, kind WarningKind, key, message string) {
 	l.config.Warnings = append(l.config.Warnings, Warning{at, kind, key, message})
 }
 
-// files adds the documents of files. One file is read once, in its first place, so that the user's own configuration
-// is not a project's when somebody works in its directory.
+// wrong keeps an error of a document when all of them are wanted, and else returns it.
+func (l *loader) wrong(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !l.opts.All {
+		return err
+	}
+	if len(l.config.Errors) < maxErrors {
+		l.config.Errors = append(l.config.Errors, e)
+	}
+	return nil
+}
+
+// files adds the documents of files.
 func (l *loader) files(ctx context.Context) error {
-	seen := map[string]bool{}
-	for _, s := range l.sources() {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+	docs, err := l.collect(ctx, l.sources())
+	if err != nil {
+		return err
+	}
+	trusted := l.trusted(docs)
+	for _, d := range docs {
+		if trusted && d.scope == scopeProject {
+			d.scope = scopeTrusted
 		}
-		raw, err := l.read(s.path)
-		if missing(err) && !s.required {
-			continue
-		}
-		if err != nil {
-			return &Error{Place{File: s.path}, "", reason(err)}
-		}
-		real, err := filepath.EvalSymlinks(s.path)
-		if err != nil {
-			real = s.path
-		}
-		if seen[real] {
-			continue
-		}
-		seen[real] = true
-		if err := l.add(&document{name: s.path, dir: filepath.Dir(s.path), scope: s.scope, text: raw}); err != nil {
+		if err := l.take(d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// collect reads the documents of sources. One file is read once, in its first place, so that the user's own
+// configuration is not a project's when somebody works in its directory.
+func (l *loader) collect(ctx context.Context, sources []source) ([]*document, error) {
+	var docs []*document
+	for _, s := range sources {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if s.part != "" && s.entry == "" {
+			more, err := l.collect(ctx, l.markdowns(s))
+			if err != nil {
+				return nil, err
+			}
+			docs = append(docs, more...)
+			continue
+		}
+		raw, err := l.read(s.path)
+		if missing(err) && !s.required {
+			continue
+		}
+		if err != nil {
+			if err := l.wrong(&Error{Place{File: s.path}, "", reason(err)}); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if !l.first(s.path) {
+			continue
+		}
+		docs = append(docs, &document{name: s.path, dir: filepath.Dir(s.path), scope: s.scope, part: s.part, entry: s.entry, text: raw})
+	}
+	return docs, nil
+}
+
+// first reports whether the file was not read before, under any name.
+func (l *loader) first(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path
+	}
+	was := l.seen[real]
+	l.seen[real] = true
+	return !was
+}
+
+// take adds a document, unless it cannot be used and all that is wrong is wanted.
+func (l *loader) take(d *document) error { return l.wrong(l.add(d)) }
+
 // variables adds what stands in the environment itself.
 func (l *loader) variables() error {
 	user := func(name, text string) error {
-		return l.add(&document{name: name, dir: l.opts.Directory, scope: scopeUser, text: []byte(text)})
+		return l.take(&document{name: name, dir: l.opts.Directory, scope: scopeUser, text: []byte(text)})
 	}
 	if v := Getenv(l.getenv, "CONFIG_CONTENT"); v != "" {
 		if err := user("CAIRN_CONFIG_CONTENT", v); err != nil {
@@ -131,7 +200,7 @@ func (l *loader) variables() error {
 	}
 	if v := Getenv(l.getenv, "PERMISSION"); v != "" {
 		d := &document{name: "CAIRN_PERMISSION", dir: l.opts.Directory, scope: scopeUser, wrap: "permission", text: []byte(v)}
-		if err := l.add(d); err != nil {
+		if err := l.take(d); err != nil {
 			return err
 		}
 	}
@@ -153,7 +222,7 @@ func (l *loader) add(d *document) error {
 	if err := d.shape(); err != nil {
 		return err
 	}
-	if d.scope != scopeProject {
+	if !d.ofProject() && d.part == "" {
 		if err := l.substitute(d.root, ""); err != nil {
 			return err
 		}
@@ -162,20 +231,38 @@ func (l *loader) add(d *document) error {
 		return err
 	}
 	c := checker{l, d}
-	c.walk(d.root, reflect.TypeFor[Settings](), "", d.scope != scopeProject)
+	c.walk(d.root, reflect.TypeFor[Settings](), "", reachTrusted)
 	if d.scope == scopeProject {
 		l.projectInstructions(d)
+	}
+	if d.ofProject() && d.part == "" {
 		l.warnReferences(d.root, "")
 	}
-	if _, err := decode(d.root); err != nil {
+	if err := l.decodes(d); err != nil {
 		return err
 	}
-	instructions := union(l.config.root.get("instructions"), d.root.get("instructions"))
-	l.config.root = merge(l.config.root, d.root)
-	if instructions != nil && l.config.root != d.root {
-		l.config.root.set("instructions", instructions)
+	low := l.config.root
+	l.config.root = merge(low, d.root)
+	for _, key := range []string{"instructions", "plugin"} {
+		if list := union(low.get(key), d.root.get(key)); list != nil && low != nil {
+			l.config.root.set(key, list)
+		}
 	}
 	return nil
+}
+
+// decodes checks that the document's values are of the kinds that they should be. When all that is wrong is wanted, what
+// is not is taken out.
+func (l *loader) decodes(d *document) error {
+	for {
+		_, bad, err := decode(d.root)
+		if err == nil {
+			return nil
+		}
+		if err := l.wrong(err); err != nil || !d.root.drop(bad) {
+			return err
+		}
+	}
 }
 
 // takeRules moves permission rules, of all and of agents, from the document to their lists: they are not merged.
@@ -216,7 +303,7 @@ func (l *loader) projectInstructions(d *document) {
 		if n.kind != '"' || filepath.IsLocal(n.text) && n.text[0] != '~' && !strings.Contains(n.text, "://") {
 			return false
 		}
-		l.warn(n.place(), WarnIgnored, "instructions", "names something outside of the project, which a project's files may not")
+		l.warn(n.place(), WarnUntrusted, "instructions", "names something outside of the project, which "+untrusted)
 		return true
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/trust"
 )
 
 // place is a home and a project in a temporary directory, with the environment of a test.
@@ -18,11 +19,13 @@ type testPlace struct {
 	t    *testing.T
 	root string
 	env  map[string]string
+	word string // for trust.Judge
+	all  bool
 }
 
 func newPlace(t *testing.T, files map[string]string) *testPlace {
 	t.Helper()
-	p := &testPlace{t, t.TempDir(), map[string]string{}}
+	p := &testPlace{t: t, root: t.TempDir(), env: map[string]string{}}
 	for name, text := range files {
 		p.write(name, text)
 	}
@@ -49,8 +52,15 @@ func (p *testPlace) load() (*Config, error) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	dirs.Managed = []string{filepath.Join(p.root, "etc")}
 	repo := filepath.Join(p.root, "repo")
-	return Load(p.t.Context(), Options{Directory: filepath.Join(repo, "sub"), Worktree: repo, Dirs: dirs, Env: getenv})
+	o := Options{Directory: filepath.Join(repo, "sub"), Worktree: repo, Dirs: dirs, Env: getenv, All: p.all}
+	o.Trust = p.judge()
+	return Load(p.t.Context(), o)
+}
+
+func (p *testPlace) judge() *trust.Judge {
+	return &trust.Judge{Store: trust.New(filepath.Join(p.root, "data")), Word: p.word}
 }
 
 func (p *testPlace) mustLoad() *Config {
@@ -102,6 +112,9 @@ func TestDirs(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Dirs(func(k string) string { return tt.env[k] })
+			if !tt.err {
+				tt.want.Managed = managed(func(string) string { return "" })
+			}
 			if diff := cmp.Diff(tt.want, got); diff != "" || (err != nil) != tt.err {
 				t.Errorf("%v\n%s", err, diff)
 			}
@@ -290,7 +303,7 @@ func TestPermissionLayersStaySeparate(t *testing.T) {
 	if !c.Permissions[1].Project || c.Permissions[0].Project || c.Permissions[2].Project {
 		t.Error("the wrong list is the project's")
 	}
-	if diff := cmp.Diff([]string{"ignored repo/cairn.json:1:25 permission.edit"}, p.warnings(c)); diff != "" {
+	if diff := cmp.Diff([]string{"untrusted repo/cairn.json:1:25 permission.edit"}, p.warnings(c)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -310,20 +323,20 @@ func TestProjectFilesAreInert(t *testing.T) {
 }`})
 	c := p.mustLoad()
 	want := []string{
-		"ignored repo/opencode.json:3:3 provider",
-		"ignored repo/opencode.json:4:3 shell",
-		"ignored repo/opencode.json:5:3 mcp",
-		"ignored repo/opencode.json:6:3 plugin",
+		"untrusted repo/opencode.json:3:3 provider",
+		"untrusted repo/opencode.json:4:3 shell",
+		"untrusted repo/opencode.json:5:3 mcp",
+		"untrusted repo/opencode.json:6:3 plugin",
 		"ignored repo/opencode.json:7:3 budget",
 		"ignored repo/opencode.json:8:3 limits",
 		"unknown repo/opencode.json:9:3 nonsense",
-		"ignored repo/opencode.json:10:55 agent.build.options",
-		"ignored repo/opencode.json:10:76 agent.build.request",
-		"ignored repo/opencode.json:10:112 agent.build.extra",
-		"ignored repo/opencode.json:11:33 instructions",
-		"ignored repo/opencode.json:11:48 instructions",
-		"ignored repo/opencode.json:11:55 instructions",
-		"ignored repo/opencode.json:11:64 instructions",
+		"untrusted repo/opencode.json:10:55 agent.build.options",
+		"untrusted repo/opencode.json:10:76 agent.build.request",
+		"untrusted repo/opencode.json:10:112 agent.build.extra",
+		"untrusted repo/opencode.json:11:33 instructions",
+		"untrusted repo/opencode.json:11:48 instructions",
+		"untrusted repo/opencode.json:11:55 instructions",
+		"untrusted repo/opencode.json:11:64 instructions",
 		"ignored repo/opencode.json:10:33 agent.build.prompt",
 	}
 	if diff := cmp.Diff(want, p.warnings(c)); diff != "" {
@@ -540,7 +553,7 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, sc := range []scope{scopeUser, scopeProject} {
-			l := &loader{getenv: func(string) string { return "" }, config: &Config{agentRules: map[string][]RuleList{}}}
+			l := &loader{seen: map[string]bool{}, getenv: func(string) string { return "" }, config: &Config{agentRules: map[string][]RuleList{}}}
 			if err := l.add(&document{name: "default", scope: scopeDefault, text: defaults}); err != nil {
 				t.Fatal(err)
 			}
@@ -552,7 +565,7 @@ func FuzzLoad(f *testing.F) {
 				continue
 			}
 			l.config.Explain("")
-			s, err := decode(l.config.root)
+			s, _, err := decode(l.config.root)
 			if err != nil {
 				t.Fatalf("a document that is fine does not merge: %v", err)
 			}

@@ -3,19 +3,21 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
 // Directories is where things live. All are absolute and none need exist: who writes first creates them with mode
 // 0700.
 type Directories struct {
-	Home    string // the user's home; "" when unknown
-	Config  string // cairn.json[c], AGENTS.md
-	Data    string // the store, auth.json, managed output files
-	State   string // logs, locks
-	Cache   string // what can be fetched again
-	Runtime string // the socket and the discovery file of a running server
-	Foreign string // OpenCode's configuration, read as the lowest layer; "" when CAIRN_HOME is set
+	Home    string   // the user's home; "" when unknown
+	Config  string   // cairn.json[c], AGENTS.md
+	Data    string   // the store, auth.json, managed output files
+	State   string   // logs, locks
+	Cache   string   // what can be fetched again
+	Runtime string   // the socket and the discovery file of a running server
+	Foreign string   // OpenCode's configuration, read as the lowest layer; "" when CAIRN_HOME is set
+	Managed []string // what an administrator says, read as the highest layer
 }
 
 // Dirs finds the directories from the environment: below CAIRN_HOME when that is set (config, data, state, cache,
@@ -35,6 +37,7 @@ func Dirs(getenv func(string) string) (Directories, error) {
 		in := func(name string) string { return filepath.Join(own, name) }
 		return Directories{
 			Home: home, Config: in("config"), Data: in("data"), State: in("state"), Cache: in("cache"), Runtime: in("run"),
+			Managed: managed(getenv),
 		}, nil
 	}
 	base := func(variable string, fallback ...string) string {
@@ -54,13 +57,30 @@ func Dirs(getenv func(string) string) (Directories, error) {
 	in := func(dir string) string { return filepath.Join(dir, "cairn") }
 	d := Directories{
 		Home: home, Config: in(config), Data: in(data), State: in(state), Cache: in(cache),
-		Foreign: filepath.Join(config, "opencode"),
+		Foreign: filepath.Join(config, "opencode"), Managed: managed(getenv),
 	}
 	d.Runtime = filepath.Join(d.State, "run")
 	if run := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(run) {
 		d.Runtime = in(run)
 	}
 	return d, nil
+}
+
+// managed are the directories of the machine's administrator. No variable moves them but Windows' own.
+func managed(getenv func(string) string) []string {
+	var top string
+	switch runtime.GOOS {
+	case "darwin":
+		top = "/Library/Application Support"
+	case "windows":
+		top = getenv("ProgramData")
+	default:
+		top = "/etc"
+	}
+	if !filepath.IsAbs(top) {
+		return nil
+	}
+	return []string{filepath.Join(top, "opencode"), filepath.Join(top, "cairn")}
 }
 
 // Getenv looks up CAIRN_<name>, and OPENCODE_<name> when that is not set.

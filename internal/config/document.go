@@ -24,6 +24,7 @@ const (
 	scopeDefault scope = iota
 	scopeUser
 	scopeProject // anybody's: inert keys only
+	scopeTrusted // a project's, and trusted: all but what is the user's own
 )
 
 // document is one file or variable of configuration.
@@ -32,9 +33,14 @@ type document struct {
 	dir   string // what relative paths in it start from
 	scope scope
 	wrap  string // the key whose value the text is; "" when it is the whole object
+	part  string // agent, mode or command: the document is one of these, as Markdown; "" is JSON
+	entry string // its name
 	text  []byte
 	root  *node
 }
+
+// ofProject reports whether a project's files hold the document.
+func (d *document) ofProject() bool { return d.scope == scopeProject || d.scope == scopeTrusted }
 
 // place finds line and column of a byte.
 func (d *document) place(offset int) Place {
@@ -62,6 +68,9 @@ func (d *document) parse() error {
 	}
 	if err := d.tooDeep(); err != nil {
 		return err
+	}
+	if d.part != "" {
+		return d.markdown()
 	}
 	if d.blank() {
 		d.root = &node{kind: '{', doc: d}

@@ -97,7 +97,7 @@ var (
 // shown is the value for people. Headers, what is called like a secret and URLs that hold one are hidden, unless the
 // text only names a variable or a file.
 func shown(n *node, key string) jsontext.Value {
-	sensitive := strings.Contains(key, ".headers.") || secretName.MatchString(key) || userInfo.MatchString(n.text)
+	sensitive := strings.Contains(key, ".headers.") || strings.Contains(key, ".environment.") || secretName.MatchString(key) || userInfo.MatchString(n.text)
 	if sensitive && !(n.kind == '"' && isReference(n)) {
 		return quote(nil, auth.Hidden)
 	}

@@ -20,37 +20,83 @@ type source struct {
 	path     string
 	scope    scope
 	required bool
+	part     string // agent, mode or command: the path is a folder of Markdown files, or one of these
+	entry    string // what the Markdown file defines; "" while it is a folder
 }
 
-// sources lists the files to read, the lowest layer first.
+// sources lists the places to read, the lowest layer first. What an administrator manages comes after the variables.
 func (l *loader) sources() []source {
-	var out []source
-	in := func(sc scope, dir string, names ...string) {
-		for _, name := range names {
-			if dir != "" {
-				out = append(out, source{filepath.Join(dir, name), sc, false})
-			}
-		}
+	var s sourceList
+	s.files(scopeUser, l.dirs.Foreign, "config.json", "opencode.json", "opencode.jsonc")
+	s.folders(scopeUser, l.dirs.Foreign)
+	s.files(scopeUser, l.dirs.Config, cairnFiles...)
+	s.folders(scopeUser, l.dirs.Config)
+	if l.dirs.Foreign != "" && l.dirs.Home != "" {
+		s.directory(scopeUser, filepath.Join(l.dirs.Home, ".opencode"), openCodeFiles)
 	}
-	in(scopeUser, l.dirs.Foreign, "config.json", "opencode.json", "opencode.jsonc")
-	in(scopeUser, l.dirs.Config, "cairn.json", "cairn.jsonc")
 	if path := Getenv(l.getenv, "CONFIG"); path != "" {
-		out = append(out, source{l.expand(path, l.opts.Directory), scopeUser, true})
+		s = append(s, source{path: l.expand(path, l.opts.Directory), scope: scopeUser, required: true})
 	}
-	if l.opts.Directory != "" && !Switch(l.getenv, "DISABLE_PROJECT_CONFIG") {
+	if l.project() {
 		chain := ancestors(l.opts.Directory, l.opts.Worktree)
 		for _, dir := range chain {
-			in(scopeProject, dir, "opencode.json", "opencode.jsonc", "cairn.json", "cairn.jsonc")
+			s.files(scopeProject, dir, bothFiles...)
 		}
 		for _, dir := range chain {
-			in(scopeProject, filepath.Join(dir, ".opencode"), "opencode.json", "opencode.jsonc")
-			in(scopeProject, filepath.Join(dir, ".cairn"), "cairn.json", "cairn.jsonc")
+			s.directory(scopeProject, filepath.Join(dir, ".opencode"), openCodeFiles)
+			s.directory(scopeProject, filepath.Join(dir, ".cairn"), cairnFiles)
 		}
 	}
 	if dir := Getenv(l.getenv, "CONFIG_DIR"); dir != "" {
-		in(scopeUser, l.expand(dir, l.opts.Directory), "opencode.json", "opencode.jsonc", "cairn.json", "cairn.jsonc")
+		s.directory(scopeUser, l.expand(dir, l.opts.Directory), bothFiles)
 	}
-	return out
+	return s
+}
+
+// managed lists what an administrator says to everybody: the highest layer.
+func (l *loader) managed() []source {
+	var s sourceList
+	for _, dir := range l.dirs.Managed {
+		s.directory(scopeUser, dir, bothFiles)
+	}
+	return s
+}
+
+// project reports whether a project's files are read at all.
+func (l *loader) project() bool {
+	return l.opts.Directory != "" && !Switch(l.getenv, "DISABLE_PROJECT_CONFIG")
+}
+
+var (
+	openCodeFiles = []string{"opencode.json", "opencode.jsonc"}
+	cairnFiles    = []string{"cairn.json", "cairn.jsonc"}
+	bothFiles     = []string{"opencode.json", "opencode.jsonc", "cairn.json", "cairn.jsonc"}
+)
+
+type sourceList []source
+
+// directory adds a directory of configuration: its files, then its folders of Markdown files.
+func (s *sourceList) directory(sc scope, dir string, names []string) {
+	s.files(sc, dir, names...)
+	s.folders(sc, dir)
+}
+
+func (s *sourceList) files(sc scope, dir string, names ...string) {
+	for _, name := range names {
+		if dir != "" {
+			*s = append(*s, source{path: filepath.Join(dir, name), scope: sc})
+		}
+	}
+}
+
+func (s *sourceList) folders(sc scope, dir string) {
+	for _, part := range []string{partCommand, partAgent, partMode} {
+		for _, name := range []string{part, part + "s"} {
+			if dir != "" {
+				*s = append(*s, source{path: filepath.Join(dir, name), scope: sc, part: part})
+			}
+		}
+	}
 }
 
 // ancestors returns the directories from top down to dir. Outside of top, or without one, it is dir alone.
@@ -84,6 +130,12 @@ type stamp struct {
 	info fs.FileInfo // nil: not there
 }
 
+// stamp remembers how something looks that is not read here.
+func (l *loader) stamp(path string) {
+	info, _ := os.Stat(path) // nil: not there
+	l.stamps = append(l.stamps, stamp{path, info})
+}
+
 // same reports whether the file looks as it did.
 func (s stamp) same() bool {
 	info, err := os.Stat(s.path)
@@ -97,8 +149,7 @@ func (s stamp) same() bool {
 func (l *loader) read(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		info, _ := os.Stat(path) // unreadable is not the same as not there
-		l.stamps = append(l.stamps, stamp{path, info})
+		l.stamp(path) // unreadable is not the same as not there
 		return nil, err
 	}
 	defer f.Close()

@@ -66,6 +66,20 @@ func (n *node) take(key string) *node {
 	return v
 }
 
+// drop removes a value from below n, and reports whether it was there.
+func (n *node) drop(bad *node) bool {
+	if i := slices.IndexFunc(n.members, func(m member) bool { return m.value == bad }); i >= 0 {
+		n.members = slices.Delete(n.members, i, i+1)
+		return true
+	}
+	if i := slices.Index(n.items, bad); i >= 0 {
+		n.items = slices.Delete(n.items, i, i+1)
+		return true
+	}
+	return slices.ContainsFunc(n.members, func(m member) bool { return m.value.drop(bad) }) ||
+		slices.ContainsFunc(n.items, func(item *node) bool { return item.drop(bad) })
+}
+
 // at follows a JSON pointer as far as it leads and returns the last node on the way and the dotted path to it.
 func (n *node) at(p jsontext.Pointer) (*node, string) {
 	var path []string
@@ -172,7 +186,8 @@ func merge(low, high *node) *node {
 	}
 }
 
-// union returns the items of both lists, each text once (spec/v1 §35.2: instructions).
+// union returns the items of both lists, each once, where it stood first and as it is said last (spec/v1 §35.2:
+// instructions and plugins). A list stands for its first item: a plugin with its options.
 func union(low, high *node) *node {
 	switch {
 	case high == nil:
@@ -183,9 +198,18 @@ func union(low, high *node) *node {
 	out := *high
 	out.items = slices.Clone(low.items)
 	for _, item := range high.items {
-		if !slices.ContainsFunc(out.items, func(o *node) bool { return o.text == item.text }) {
+		if i := slices.IndexFunc(out.items, func(o *node) bool { return o.identity() == item.identity() }); i >= 0 {
+			out.items[i] = item
+		} else {
 			out.items = append(out.items, item)
 		}
 	}
 	return &out
+}
+
+func (n *node) identity() string {
+	if n.kind == '[' && len(n.items) > 0 {
+		return n.items[0].text
+	}
+	return n.text
 }

@@ -28,8 +28,8 @@ func (p Place) String() string {
 // Error says why a configuration cannot be used: where, which key, and what is expected. It holds no values.
 type Error struct {
 	Place
-	Key     string // dotted; "" when the file is no JSON
-	Message string
+	Key     string `json:"key"` // dotted; "" when the file is no JSON
+	Message string `json:"message"`
 }
 
 func (e *Error) Error() string {
@@ -57,8 +57,9 @@ type WarningKind string
 
 // The kinds of warning.
 const (
-	WarnUnknown WarningKind = "unknown" // no such key
-	WarnUnused  WarningKind = "unused"  // a key of OpenCode that does nothing here
-	WarnIgnored WarningKind = "ignored" // not taken from a project's files
-	WarnUnset   WarningKind = "unset"   // {env:NAME} of a variable that is not set
+	WarnUnknown   WarningKind = "unknown"   // no such key
+	WarnUnused    WarningKind = "unused"    // a key of OpenCode that does nothing here
+	WarnIgnored   WarningKind = "ignored"   // not taken from a project's files
+	WarnUnset     WarningKind = "unset"     // {env:NAME} of a variable that is not set
+	WarnUntrusted WarningKind = "untrusted" // not taken from a project's files before they are trusted
 )

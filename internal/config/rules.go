@@ -13,6 +13,7 @@ import (
 type RuleList struct {
 	Source  string // the file or variable
 	Project bool   // from a project's files: it may forbid and ask, and allow what it forbade itself, nothing else
+	Trusted bool   // of a project's: it is trusted, and as good as the user's
 	Rules   []session.Rule
 	Places  []Place // of each rule
 }
@@ -20,7 +21,7 @@ type RuleList struct {
 // permissions takes the rules out of an object's members tools and permission, in that order (tools, the older way,
 // is the weaker; spec/v1 §22). It returns nil when there are none.
 func (l *loader) permissions(n *node, path string) (*RuleList, error) {
-	list := &RuleList{Source: n.doc.name, Project: n.doc.scope == scopeProject}
+	list := &RuleList{Source: n.doc.name, Project: n.doc.ofProject(), Trusted: n.doc.scope == scopeTrusted}
 	if tools := n.take("tools"); tools != nil {
 		if err := l.toolRules(list, tools, join(path, "tools")); err != nil {
 			return nil, err
@@ -34,7 +35,7 @@ func (l *loader) permissions(n *node, path string) (*RuleList, error) {
 	if len(list.Rules) == 0 {
 		return nil, nil
 	}
-	if list.Project {
+	if list.Project && !list.Trusted {
 		l.warnLoose(list, join(path, "permission"))
 	}
 	return list, nil
@@ -55,7 +56,7 @@ func (l *loader) rules(list *RuleList, n *node, path string) error {
 	case '[':
 		return l.ruleList(list, n, path)
 	default:
-		return n.doc.errorf(n.offset, path, `want "allow", "ask" or "deny", an object by action, or a list of rules, got %s`, n.kindName())
+		return l.wrong(n.doc.errorf(n.offset, path, `want "allow", "ask" or "deny", an object by action, or a list of rules, got %s`, n.kindName()))
 	}
 }
 
@@ -72,7 +73,7 @@ func (l *loader) actionRules(list *RuleList, m member, path string) error {
 		}
 		return nil
 	default:
-		return m.value.doc.errorf(m.value.offset, path, `want "allow", "ask" or "deny", or an object of these by pattern, got %s`, m.value.kindName())
+		return l.wrong(m.value.doc.errorf(m.value.offset, path, `want "allow", "ask" or "deny", or an object of these by pattern, got %s`, m.value.kindName()))
 	}
 }
 
@@ -80,7 +81,10 @@ func (l *loader) actionRules(list *RuleList, m member, path string) error {
 func (l *loader) ruleList(list *RuleList, n *node, path string) error {
 	for _, item := range n.items {
 		if item.kind != '{' {
-			return item.doc.errorf(item.offset, path, "want rules {action, resource, effect}, got %s", item.kindName())
+			if err := l.wrong(item.doc.errorf(item.offset, path, "want rules {action, resource, effect}, got %s", item.kindName())); err != nil {
+				return err
+			}
+			continue
 		}
 		var act, resource string
 		for key, to := range map[string]*string{"action": &act, "resource": &resource} {
@@ -90,12 +94,15 @@ func (l *loader) ruleList(list *RuleList, n *node, path string) error {
 				continue
 			}
 			if v.kind != '"' || v.text == "" {
-				return v.doc.errorf(v.offset, join(path, key), "want text in quotes, got %s", v.kindName())
+				return l.wrong(v.doc.errorf(v.offset, join(path, key), "want text in quotes, got %s", v.kindName()))
 			}
 			*to = v.text
 		}
 		if item.get("action") == nil || item.get("effect") == nil {
-			return item.doc.errorf(item.offset, path, "want rules {action, resource, effect}; action or effect is missing")
+			if err := l.wrong(item.doc.errorf(item.offset, path, "want rules {action, resource, effect}; action or effect is missing")); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := l.rule(list, item.get("effect"), join(path, "effect"), session.Rule{Action: act, Resource: resource}); err != nil {
 			return err
@@ -107,11 +114,14 @@ func (l *loader) ruleList(list *RuleList, n *node, path string) error {
 // toolRules reads {tool: true or false}.
 func (l *loader) toolRules(list *RuleList, n *node, path string) error {
 	if n.kind != '{' {
-		return n.doc.errorf(n.offset, path, "want an object of tools with true or false, got %s", n.kindName())
+		return l.wrong(n.doc.errorf(n.offset, path, "want an object of tools with true or false, got %s", n.kindName()))
 	}
 	for _, m := range n.members {
 		if m.value.kind != 't' && m.value.kind != 'f' {
-			return n.doc.errorf(m.value.offset, join(path, m.key), "want true or false, got %s", m.value.kindName())
+			if err := l.wrong(n.doc.errorf(m.value.offset, join(path, m.key), "want true or false, got %s", m.value.kindName())); err != nil {
+				return err
+			}
+			continue
 		}
 		effect := session.Deny
 		if m.value.kind == 't' {
@@ -130,7 +140,7 @@ func (l *loader) rule(list *RuleList, n *node, path string, r session.Rule) erro
 		list.add(n, r)
 		return nil
 	default:
-		return n.doc.errorf(n.offset, path, `want "allow", "ask" or "deny", got %s`, n.kindName())
+		return l.wrong(n.doc.errorf(n.offset, path, `want "allow", "ask" or "deny", got %s`, n.kindName()))
 	}
 }
 
@@ -139,11 +149,15 @@ func (r *RuleList) add(n *node, rule session.Rule) {
 	r.Places = append(r.Places, n.place())
 }
 
-// action maps the names of tools that ask as edit.
+// action maps the names of tools that ask as edit, and the newer names of OpenCode.
 func action(name string) string {
 	switch name {
 	case "write", "patch", "apply_patch", "multiedit":
 		return "edit"
+	case "shell":
+		return "bash"
+	case "subagent":
+		return "task"
 	default:
 		return name
 	}
@@ -172,7 +186,7 @@ func (l *loader) warnLoose(list *RuleList, path string) {
 			continue
 		}
 		if !limited[r.Action] && !limited["*"] {
-			l.warn(list.Places[i], WarnIgnored, join(path, r.Action), "allows something, which a project's files cannot: allow it in your own configuration")
+			l.warn(list.Places[i], WarnUntrusted, join(path, r.Action), "allows something, which "+untrusted)
 		}
 	}
 }

@@ -11,47 +11,49 @@ import (
 // Settings are the keys in use, every layer merged. Names are those of OpenCode's V1 configuration (spec/v1 §35.4);
 // the V2 spellings are read too (shape.go).
 //
-// The tag scope says whose files may set a key: "project" allows it, and what is below it, to the files of a project;
-// "user" takes it back. Without a tag a key is the user's. Structs with an Extra member are open: keys they do not
-// name are kept there, all others are reported.
+// The tag scope says whose files may set a key, and what is below it: "project" anybody's, "trusted" also those of a
+// project that is trusted, "user" only the user's own. Without a tag a key is as what it stands in, and at the top
+// "trusted". Structs with an Extra member are open: keys they do not name are kept there, all others are reported. The
+// tag doc is for the JSON Schema.
 type Settings struct {
-	Schema            string              `json:"$schema" scope:"project"`
-	Model             ModelName           `json:"model" scope:"project"`
-	SmallModel        ModelName           `json:"small_model" scope:"project"`
-	DefaultAgent      string              `json:"default_agent" scope:"project"`
-	Agent             map[string]Agent    `json:"agent" scope:"project"`
-	Provider          map[string]Provider `json:"provider"`
-	EnabledProviders  []string            `json:"enabled_providers"`
-	DisabledProviders []string            `json:"disabled_providers"`
-	Instructions      []string            `json:"instructions" scope:"project"`
-	Shell             string              `json:"shell"`
-	Username          string              `json:"username"`
-	LogLevel          string              `json:"logLevel"`
-	ToolOutput        ToolOutput          `json:"tool_output" scope:"project"`
-	Compaction        Compaction          `json:"compaction" scope:"project"`
-	Snapshot          bool                `json:"snapshot" scope:"project"`
-	Timeouts          Timeouts            `json:"timeouts"`
-	Budget            Budget              `json:"budget"`
-	Limits            Limits              `json:"limits"`
-	Server            Server              `json:"server"`
+	Schema            string              `json:"$schema" scope:"project" doc:"where the JSON Schema of this file is"`
+	Model             ModelName           `json:"model" scope:"project" doc:"the model that answers, as provider/model"`
+	SmallModel        ModelName           `json:"small_model" scope:"project" doc:"the model for titles and other small work"`
+	DefaultAgent      string              `json:"default_agent" scope:"project" doc:"the agent of a new session"`
+	Agent             map[string]Agent    `json:"agent" scope:"project" doc:"agents by name: changes to the built-in ones, and new ones"`
+	Provider          map[string]Provider `json:"provider" doc:"providers by id: changes to known ones, and new ones"`
+	EnabledProviders  []string            `json:"enabled_providers" doc:"only these providers are used"`
+	DisabledProviders []string            `json:"disabled_providers" doc:"these providers are not used"`
+	Instructions      []string            `json:"instructions" scope:"project" doc:"files whose text agents are told: paths or patterns; of all layers together"`
+	Shell             string              `json:"shell" doc:"the shell that runs commands"`
+	Username          string              `json:"username" scope:"user" doc:"how the user is called"`
+	LogLevel          string              `json:"logLevel" scope:"user" doc:"DEBUG, INFO, WARN or ERROR"`
+	ToolOutput        ToolOutput          `json:"tool_output" scope:"project" doc:"how much of a tool's output a model sees"`
+	Compaction        Compaction          `json:"compaction" scope:"project" doc:"when the past of a session is replaced by a summary"`
+	Snapshot          bool                `json:"snapshot" scope:"project" doc:"whether the working tree is kept at each step"`
+	Timeouts          Timeouts            `json:"timeouts" scope:"user" doc:"the clocks of a turn; a provider's own win"`
+	Budget            Budget              `json:"budget" scope:"user" doc:"what a new session may use"`
+	Limits            Limits              `json:"limits" scope:"user" doc:"what one process does at the same time"`
+	Server            Server              `json:"server" scope:"user" doc:"where cairn serve listens"`
+	Foreign
 }
 
 // Agent changes a built-in agent or defines one. Nil and empty fields change nothing.
 type Agent struct {
 	Model       ModelName                 `json:"model"`
-	Variant     string                    `json:"variant"`
-	Prompt      string                    `json:"prompt"`
-	Description string                    `json:"description"`
-	Mode        Mode                      `json:"mode"`
-	Hidden      *bool                     `json:"hidden"`
-	Color       string                    `json:"color"`
-	Steps       Count                     `json:"steps"`
-	Disable     *bool                     `json:"disable"`
+	Variant     string                    `json:"variant" doc:"the variant of the model"`
+	Prompt      string                    `json:"prompt" doc:"the system prompt"`
+	Description string                    `json:"description" doc:"when to use the agent"`
+	Mode        Mode                      `json:"mode" doc:"primary, subagent or all"`
+	Hidden      *bool                     `json:"hidden" doc:"not shown where agents are chosen"`
+	Color       string                    `json:"color" doc:"#rrggbb, or the name of a colour"`
+	Steps       Count                     `json:"steps" doc:"turns for one prompt"`
+	Disable     *bool                     `json:"disable" doc:"there is no such agent"`
 	Temperature *float64                  `json:"temperature"`
 	TopP        *float64                  `json:"top_p"`
-	Options     map[string]jsontext.Value `json:"options" scope:"user"` // provider-semantic request options
-	Request     *Request                  `json:"request" scope:"user"`
-	Extra       jsontext.Value            `json:",embed" scope:"user"` // further request options, as OpenCode has it
+	Options     map[string]jsontext.Value `json:"options" scope:"trusted" doc:"options of the provider's requests"`
+	Request     *Request                  `json:"request" scope:"trusted" doc:"headers and fields of each request"`
+	Extra       jsontext.Value            `json:",embed" scope:"trusted"` // further request options, as OpenCode has it
 }
 
 // Request is what is added to each request of an agent.
@@ -184,7 +186,3 @@ type Server struct {
 	Port     Natural  `json:"port"`
 	Cors     []string `json:"cors"`
 }
-
-// unusedKeys are top-level keys of OpenCode that do nothing here.
-const unusedKeys = "mcp plugin lsp formatter command skills references reference watcher share autoshare autoupdate " +
-	"attachment enterprise experimental subagent_depth layout theme keybinds tui"

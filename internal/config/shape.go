@@ -1,6 +1,8 @@
 package config
 
 import (
+	"strings"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -8,7 +10,7 @@ import (
 var renamed = map[string]map[string]string{
 	"": {
 		"agents": "agent", "providers": "provider", "permissions": "permission", "commands": "command",
-		"snapshots": "snapshot", "attachments": "attachment",
+		"snapshots": "snapshot", "attachments": "attachment", "reference": "references",
 	},
 	"agent.*":    {"system": "prompt", "disabled": "disable", "permissions": "permission", "maxSteps": "steps"},
 	"compaction": {"reserved": "buffer"},
@@ -37,6 +39,8 @@ func (d *document) shape() error {
 			c.set("keep", d.object(v, "tokens", v))
 		}
 	}
+	d.mcp()
+	d.skills()
 	if providers := d.root.get("provider"); providers != nil && providers.kind == '{' {
 		for _, m := range providers.members {
 			d.provider(m.value)
@@ -87,6 +91,37 @@ func (d *document) modes() error {
 		agents.set(m.key, m.value)
 	}
 	return nil
+}
+
+// mcp lifts the servers of V2's {servers: {…}} to where V1 has them.
+func (d *document) mcp() {
+	if m := d.root.get("mcp"); m != nil && m.kind == '{' {
+		if servers := m.get("servers"); servers != nil && servers.kind == '{' && servers.get("type") == nil {
+			m.take("servers")
+			for _, s := range servers.members {
+				m.set(s.key, s.value)
+			}
+		}
+	}
+}
+
+// skills sorts V2's one list of paths and URLs.
+func (d *document) skills() {
+	list := d.root.get("skills")
+	if list == nil || list.kind != '[' {
+		return
+	}
+	paths, urls := &node{kind: '[', doc: d, offset: list.offset}, &node{kind: '[', doc: d, offset: list.offset}
+	for _, item := range list.items {
+		if strings.Contains(item.text, "://") {
+			urls.items = append(urls.items, item)
+		} else {
+			paths.items = append(paths.items, item)
+		}
+	}
+	d.root.set("skills", &node{kind: '{', doc: d, offset: list.offset, members: []member{
+		{"paths", list.offset, paths}, {"urls", list.offset, urls},
+	}})
 }
 
 // provider flattens the V2 form {api: {package, url}, request: {headers, body}} into options.

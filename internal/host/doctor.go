@@ -173,6 +173,9 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 	if err != nil {
 		return []cli.Finding{{Level: cli.LevelError, What: "configuration", Detail: err.Error(), Fix: "mend the file; cairn config explain shows what is in force"}}
 	}
+	if len(cfg.Errors) > 0 {
+		return brokenConfig(cfg)
+	}
 	found := []cli.Finding{{Level: cli.LevelOK, What: "configuration", Detail: fmt.Sprintf("read, %d warnings", len(cfg.Warnings))}}
 	for _, w := range append(cfg.Warnings, agent.New(cfg, agent.Options{}).Warnings()...) {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "configuration", Detail: w.String()})
@@ -197,6 +200,15 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 	default:
 		return append(found, cli.Finding{Level: cli.LevelOK, What: "model", Detail: ref.String()})
 	}
+}
+
+// brokenConfig is everything that keeps a configuration from being used.
+func brokenConfig(cfg *config.Config) []cli.Finding {
+	var found []cli.Finding
+	for _, e := range cfg.Errors {
+		found = append(found, cli.Finding{Level: cli.LevelError, What: "configuration", Detail: e.Error(), Fix: "mend the file; cairn config explain shows what is in force"})
+	}
+	return found
 }
 
 func examineTools() []cli.Finding {

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
+	"github.com/cairn-dev/cairn/internal/trust"
 )
 
 // Host implements cli.Host. The zero value is ready.
@@ -81,6 +82,9 @@ func reach(whole context.Context, dirs config.Directories, o cli.Options) (*sqli
 		if !ok {
 			return nil, nil, fmt.Errorf("open %s: %w", dirs.Data, err)
 		}
+		if o.Trust != "" {
+			return nil, nil, session.Errorf(session.CodeConflict, "--trust is about the process that does the work, and process %d owns %s; give --trust to that one, or use cairn trust", held.Owner.PID, dirs.Data)
+		}
 		if o.Record != "" || o.Replay != "" {
 			return nil, nil, session.Errorf(session.CodeConflict, "recording and replay need a cairn of their own, and process %d owns %s; stop it, or set CAIRN_HOME to another directory", held.Owner.PID, dirs.Data)
 		}
@@ -118,5 +122,20 @@ func (h Host) Config(ctx context.Context, o cli.Options) (*config.Config, error)
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(ctx, config.Options{Directory: pr.Directory, Worktree: pr.Worktree, Dirs: dirs, Env: o.Env})
+	return config.Load(ctx, config.Options{
+		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: judge(dirs, o), Dirs: dirs, Env: o.Env, All: true,
+	})
+}
+
+// Trust implements cli.Host.
+func (h Host) Trust(o cli.Options) (*trust.Store, error) {
+	dirs, err := config.Dirs(o.Env)
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	return trust.New(dirs.Data), nil
+}
+
+func judge(dirs config.Directories, o cli.Options) *trust.Judge {
+	return &trust.Judge{Store: trust.New(dirs.Data), Word: o.Trust}
 }

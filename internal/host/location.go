@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
+	"github.com/cairn-dev/cairn/internal/trust"
 )
 
 // locations builds what a directory offers, keeps it while its configuration stays as it is, and forgets what was not
@@ -32,6 +33,7 @@ type locations struct {
 	models   *modelTable
 	outputs  *tool.Outputs
 	files    *builtin.Files
+	trust    *trust.Judge
 	logger   *slog.Logger
 
 	mu     sync.Mutex // guards places
@@ -131,7 +133,9 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(ctx, config.Options{Directory: pr.Directory, Worktree: pr.Worktree, Dirs: l.dirs, Env: l.getenv})
+	cfg, err := config.Load(ctx, config.Options{
+		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: l.trust, Dirs: l.dirs, Env: l.getenv,
+	})
 	if err != nil {
 		return nil, err
 	}

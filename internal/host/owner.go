@@ -71,7 +71,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		dirs: dirs, getenv: o.Env, projects: &project.Finder{Cache: filepath.Join(dirs.Cache, "project")},
 		models:  &modelTable{auth: auth.New(dirs.Data, o.Env), getenv: o.Env, transport: transport, version: o.Version},
 		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids}, files: builtin.NewFiles(),
-		logger: w.logger, places: map[string]*slot{},
+		trust: judge(dirs, o), logger: w.logger, places: map[string]*slot{},
 	}
 	w.places = places
 	w.engine = engine.New(engine.Config{

@@ -45,18 +45,15 @@ func (c *Claim) AddTree(dir, why string, skip func(name string) bool) (seen []st
 	return seen
 }
 
-// AddFile puts one file of the project into the claim, when there is such a regular file, and returns its path.
-func (c *Claim) AddFile(name, why string) (seen string) {
+// AddFile puts one file of the project into the claim, and reports whether it is there, or what of it cannot be trusted.
+func (c *Claim) AddFile(name, why string) bool {
 	root, err := os.OpenRoot(c.Root)
 	if err != nil {
-		return ""
+		return false
 	}
 	defer root.Close()
-	if info, err := root.Stat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
 	_ = c.addFile(root, name, why) // kept as the claim's problem
-	return filepath.Join(c.Root, filepath.FromSlash(name))
+	return true
 }
 
 func (c *Claim) addFile(root *os.Root, name, why string) error {

@@ -1,0 +1,131 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/trust"
+)
+
+// executing are the folders of a project, below .cairn and .opencode, whose files are programs or come with some.
+var executing = map[string]string{
+	"plugin": "a plugin", "plugins": "a plugin", "tool": "a tool", "tools": "a tool", "hook": "a hook", "hooks": "a hook",
+	"skill": "a file of a skill", "skills": "a file of a skill",
+}
+
+// trusted gathers what the project's documents and folders want beyond speaking, and asks whether that is trusted. It
+// decides about the very bytes that are used.
+func (l *loader) trusted(docs []*document) bool {
+	c := &trust.Claim{Root: l.root(), Project: l.opts.Project}
+	l.config.Claim = c
+	for _, d := range docs {
+		if d.scope == scopeProject {
+			l.claim(c, d)
+		}
+	}
+	if l.project() {
+		for _, dir := range ancestors(l.opts.Directory, l.opts.Worktree) {
+			l.claimFolders(c, dir)
+		}
+	}
+	if l.opts.Trust == nil || c.Empty() {
+		return false
+	}
+	l.stamp(l.opts.Trust.Path())
+	l.config.Trusted = l.opts.Trust.Trusted(c)
+	return l.config.Trusted
+}
+
+// claim reads a document as an untrusted one and sees what is held back.
+func (l *loader) claim(c *trust.Claim, d *document) {
+	probe := &loader{opts: l.opts, dirs: l.dirs, getenv: l.getenv, config: &Config{agentRules: map[string][]RuleList{}}}
+	probe.opts.All = false
+	copied := *d
+	why := []string{}
+	if probe.add(&copied) != nil {
+		why = append(why, "it cannot be read")
+	}
+	for _, w := range probe.config.Warnings {
+		if w.Kind == WarnUntrusted {
+			why = append(why, w.Key)
+		}
+	}
+	path, inside := l.inProject(d.name)
+	if len(why) == 0 || !inside {
+		return
+	}
+	c.Add(path, d.text, why...)
+	for _, n := range probe.withheld {
+		l.claimNamed(c, d, n)
+	}
+}
+
+// claimNamed adds the files of the project that a value names: the scripts that a command would run.
+func (l *loader) claimNamed(c *trust.Claim, d *document, n *node) {
+	for _, m := range n.members {
+		l.claimNamed(c, d, m.value)
+	}
+	for _, item := range n.items {
+		l.claimNamed(c, d, item)
+	}
+	named := "named by " + filepath.Base(d.name)
+	for _, word := range strings.Fields(n.text) {
+		for _, base := range []string{l.opts.Directory, l.root(), d.dir} {
+			full := filepath.Join(base, strings.Trim(word, `"'`))
+			path, inside := l.inProject(full)
+			if info, err := os.Stat(full); !inside || err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			if c.AddFile(path, named) {
+				l.stamp(full)
+			}
+		}
+	}
+}
+
+func (l *loader) claimFolders(c *trust.Claim, dir string) {
+	tree := func(parent, name, why string) {
+		path, inside := l.inProject(filepath.Join(dir, parent, name))
+		if !inside {
+			return
+		}
+		var skip func(string) bool
+		if strings.HasPrefix(name, "skill") {
+			skip = func(name string) bool { return strings.EqualFold(filepath.Ext(name), ".md") } // words
+		}
+		for _, seen := range c.AddTree(path, why, skip) {
+			l.stamp(seen)
+		}
+	}
+	for _, parent := range []string{".cairn", ".opencode", ".claude", ".agents"} {
+		l.stamp(filepath.Join(dir, parent))
+		if _, err := os.Lstat(filepath.Join(dir, parent)); err != nil {
+			continue
+		}
+		if parent == ".claude" || parent == ".agents" {
+			tree(parent, "skills", executing["skills"])
+			continue
+		}
+		for name, why := range executing {
+			tree(parent, name, why)
+		}
+	}
+}
+
+// root is the top of the project's files.
+func (l *loader) root() string {
+	if l.opts.Worktree != "" {
+		return l.opts.Worktree
+	}
+	return l.opts.Directory
+}
+
+// inProject returns the path below the project's root, with slashes; false when it is not there.
+func (l *loader) inProject(path string) (string, bool) {
+	rel, err := filepath.Rel(l.root(), path)
+	if l.root() == "" || err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}

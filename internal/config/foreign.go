@@ -1,0 +1,79 @@
+package config
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// Foreign are keys of OpenCode that are read and checked, explained and kept, and that nothing here uses. A key moves
+// to Settings with the first thing that uses it.
+type Foreign struct {
+	Command       map[string]Command        `json:"command" doc:"commands by name: templates of prompts"`
+	MCP           map[string]MCP            `json:"mcp" doc:"MCP servers by name"`
+	Plugin        []jsontext.Value          `json:"plugin" doc:"plugins: names, or lists of a name and its options"`
+	Skills        Skills                    `json:"skills" doc:"where skills are found, besides the usual directories"`
+	References    map[string]jsontext.Value `json:"references" doc:"directories and repositories that agents may read, by name"`
+	Formatter     jsontext.Value            `json:"formatter" doc:"formatters by name, or false for none"`
+	LSP           jsontext.Value            `json:"lsp" doc:"language servers by name, or false for none"`
+	Watcher       Watcher                   `json:"watcher" scope:"project" doc:"what is watched for changes"`
+	Share         string                    `json:"share" doc:"manual, auto or disabled"`
+	Autoshare     bool                      `json:"autoshare" doc:"the older way to say share: auto"`
+	Autoupdate    jsontext.Value            `json:"autoupdate" scope:"user" doc:"true, false or notify"`
+	Attachment    Attachment                `json:"attachment" scope:"project" doc:"what is done to attached files"`
+	Enterprise    Enterprise                `json:"enterprise" doc:"where sessions are shared to"`
+	Experimental  jsontext.Value            `json:"experimental" doc:"what may change or go"`
+	SubagentDepth Natural                   `json:"subagent_depth" scope:"project" doc:"how deep agents may call agents"`
+	Layout        string                    `json:"layout" scope:"project" doc:"without effect"`
+	Theme         jsontext.Value            `json:"theme" scope:"project" doc:"of OpenCode's terminal interface"`
+	Keybinds      jsontext.Value            `json:"keybinds" scope:"project" doc:"of OpenCode's terminal interface"`
+	TUI           jsontext.Value            `json:"tui" scope:"project" doc:"of OpenCode's terminal interface"`
+}
+
+// Command is a prompt with a name. Its template may run programs, so that a project's commands need trust.
+type Command struct {
+	Template    string    `json:"template" doc:"the prompt; $ARGUMENTS, $1 and so on are what is typed behind the name"`
+	Description string    `json:"description"`
+	Agent       string    `json:"agent" doc:"the agent that does it"`
+	Model       ModelName `json:"model"`
+	Variant     string    `json:"variant"`
+	Subtask     bool      `json:"subtask" doc:"do it in a session of its own"`
+}
+
+// MCP is a server of tools: a program to start, or an address.
+type MCP struct {
+	Type        string            `json:"type" doc:"local or remote"`
+	Command     []string          `json:"command" doc:"the program and its arguments, of a local server"`
+	Cwd         string            `json:"cwd"`
+	Environment map[string]string `json:"environment"`
+	URL         string            `json:"url" doc:"of a remote server"`
+	Headers     map[string]string `json:"headers"`
+	OAuth       jsontext.Value    `json:"oauth" doc:"clientId, clientSecret, scope, callbackPort and redirectUri, or false"`
+	Enabled     *bool             `json:"enabled"`
+	Timeout     Duration          `json:"timeout"`
+}
+
+// Skills are further places where skills are found.
+type Skills struct {
+	Paths []string `json:"paths"`
+	URLs  []string `json:"urls"`
+}
+
+// Watcher says what is not watched.
+type Watcher struct {
+	Ignore []string `json:"ignore"`
+}
+
+// Attachment says what is done to attached files.
+type Attachment struct {
+	Image ImageLimits `json:"image"`
+}
+
+// ImageLimits bound an attached image.
+type ImageLimits struct {
+	AutoResize     *bool `json:"auto_resize"`
+	MaxWidth       Count `json:"max_width"`
+	MaxHeight      Count `json:"max_height"`
+	MaxBase64Bytes Count `json:"max_base64_bytes"`
+}
+
+// Enterprise is where sessions are shared to.
+type Enterprise struct {
+	URL string `json:"url"`
+}
