@@ -380,6 +380,7 @@ func TestErrorsNameThePlace(t *testing.T) {
 		{"// ü\n{\n\t\"ü\": 1, \"compaction\": {\"auto\": \"yes\"}}", `cairn.json:3:33: compaction.auto: want true or false, got text`},
 		{`{"agent": {"x": {"steps": 0}}}`, `cairn.json:1:27: agent.x.steps: want a whole number above 0, got a number`},
 		{`{"agent": {"x": {"mode": "boss"}}}`, `cairn.json:1:26: agent.x.mode: want "primary", "subagent" or "all", got text`},
+		{`{"webfetch": {"allow": ["10.0.0.0/8", "localhost"]}}`, `cairn.json:1:39: webfetch.allow.1: want an address or a network, such as "127.0.0.1" or "10.0.0.0/8", got text`},
 		{`{"agent": []}`, `cairn.json:1:11: agent: want an object in braces, got a list`},
 		{`{"agent": {"x": 1}}`, `cairn.json:1:17: agent.x: want an object in braces, got a number`},
 		{`{"provider": {"p": {"options": {"apiKey": 123456789}}}}`, `cairn.json:1:43: provider.p.options.apiKey: want text in quotes, got a number`},

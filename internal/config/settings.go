@@ -1,6 +1,8 @@
 package config
 
 import (
+	"net/netip"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/auth"
@@ -31,6 +33,7 @@ type Settings struct {
 	ToolOutput        ToolOutput          `json:"tool_output" scope:"project" doc:"how much of a tool's output a model sees"`
 	Compaction        Compaction          `json:"compaction" scope:"project" doc:"when the past of a session is replaced by a summary"`
 	Snapshot          bool                `json:"snapshot" scope:"project" doc:"whether the working tree is kept at each step"`
+	Webfetch          Webfetch            `json:"webfetch" scope:"user" doc:"what may be fetched beside the public web"`
 	Timeouts          Timeouts            `json:"timeouts" scope:"user" doc:"the clocks of a turn; a provider's own win"`
 	Budget            Budget              `json:"budget" scope:"user" doc:"what a new session may use"`
 	Limits            Limits              `json:"limits" scope:"user" doc:"what one process does at the same time"`
@@ -111,6 +114,20 @@ type Model struct {
 type ToolOutput struct {
 	MaxLines Count `json:"max_lines"`
 	MaxBytes Count `json:"max_bytes"`
+}
+
+// Webfetch says what may be fetched beside the public web.
+type Webfetch struct {
+	Allow []Network `json:"allow" doc:"addresses and networks, such as 10.0.0.0/8"`
+}
+
+// Networks returns what may be fetched.
+func (w Webfetch) Networks() []netip.Prefix {
+	var out []netip.Prefix
+	for _, n := range w.Allow {
+		out = append(out, netip.Prefix(n))
+	}
+	return out
 }
 
 // Compaction says when the past is replaced by a summary. Buffer and Keep are in tokens.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -86,6 +87,28 @@ func (n *Natural) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return fmt.Errorf("want a whole number, 0 or more")
 	}
 	*n = Natural(i)
+	return nil
+}
+
+// Network is an address or a network of addresses.
+type Network netip.Prefix
+
+// UnmarshalJSONFrom reads the network from a string.
+func (n *Network) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	s, err := readText(dec)
+	if err != nil {
+		return err
+	}
+	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
+		a = a.Unmap()
+		*n = Network(netip.PrefixFrom(a, a.BitLen()))
+		return nil
+	}
+	p, err := netip.ParsePrefix(s)
+	if err != nil {
+		return fmt.Errorf(`want an address or a network, such as "127.0.0.1" or "10.0.0.0/8"`)
+	}
+	*n = Network(p.Masked())
 	return nil
 }
 

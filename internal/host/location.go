@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
+	"github.com/cairn-dev/cairn/internal/tool/web"
 	"github.com/cairn-dev/cairn/internal/trust"
 )
 
@@ -170,10 +171,12 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 func (l *locations) registry(cfg *config.Config, pr project.Project, models *locationModels) (*tool.Registry, error) {
 	limits := tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)}
 	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: limits, Log: l.logger})
-	_, err := r.Register(builtin.New(builtin.Config{
+	tools := builtin.New(builtin.Config{
 		Directory: pr.Directory, Worktree: pr.Worktree, Shell: cfg.Shell, Deny: models.secretNames(),
 		Outputs: l.outputs, Limits: limits, Files: l.files, Log: l.logger, Supervisor: supervisor(),
-	})...)
+	})
+	tools = append(tools, web.New(web.Config{Allow: cfg.Webfetch.Networks(), Search: web.SearcherOf(l.getenv)})...)
+	_, err := r.Register(tools...)
 	return r, err
 }
 

@@ -15,10 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -64,26 +62,12 @@ func New(c Config) []tool.Tool {
 	}
 }
 
-// decode reads the input of a call, which Settle has checked against the schema.
-func decode[T any](call tool.Call) (T, error) {
-	var in T
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return in, tool.Failf("The input of %s is not usable: %v.", call.Name, err)
-	}
-	return in, nil
-}
+func decode[T any](call tool.Call) (T, error) { return tool.Input[T](call) }
 
-// object writes what programs get to know of a result.
-func object(v any) jsontext.Value {
-	out, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return nil
-	}
-	return out
-}
+func object(v any) jsontext.Value { return tool.Object(v) }
 
 func textOutput(title, text string, structured any) tool.Output {
-	return tool.Output{Title: title, Content: session.TextContent(text), Structured: object(structured)}
+	return tool.TextOutput(title, text, structured)
 }
 
 func plural(n int, one, many string) string {

@@ -1,0 +1,149 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+const (
+	maxBody      = 5 << 20 // after decompression
+	maxRedirects = 5
+)
+
+// client fetches pages.
+type client struct {
+	*guard
+	agent     string
+	transport http.RoundTripper
+}
+
+// page is what a server answered.
+type page struct {
+	url     *url.URL // where it was found in the end
+	status  int
+	mime    string // without parameters, lower case
+	content string // the whole Content-Type
+	body    []byte
+}
+
+// elsewhere says that a page is at another host, or behind a weaker scheme. It is for the model to go there: permission
+// was given for the host that was asked for.
+type elsewhere struct{ to *url.URL }
+
+func (e *elsewhere) Error() string { return "redirected to " + e.to.String() }
+
+// get fetches the page, following redirects within its host.
+func (c *client) get(ctx context.Context, u *url.URL, accept string) (*page, error) {
+	for range maxRedirects + 1 {
+		res, err := c.send(ctx, u, accept)
+		if err != nil {
+			return nil, err
+		}
+		next, err := c.follows(u, res)
+		if next == nil && err == nil {
+			return read(u, res)
+		}
+		_ = res.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		u = next
+	}
+	return nil, tool.Failf("%s redirects more than %d times.", u, maxRedirects)
+}
+
+// browser is how most servers want to be asked.
+const browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/143.0.0.0 Safari/537.36"
+
+// send makes one request. A gate that lets only browsers pass that prove to be one is asked again by our own name.
+func (c *client) send(ctx context.Context, u *url.URL, accept string) (*http.Response, error) {
+	res, err := c.request(ctx, u, accept, browser)
+	if err != nil || res.StatusCode != http.StatusForbidden || res.Header.Get("Cf-Mitigated") != "challenge" {
+		return res, err
+	}
+	_ = res.Body.Close()
+	return c.request(ctx, u, accept, c.agent)
+}
+
+func (c *client) request(ctx context.Context, u *url.URL, accept, agent string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, tool.Failf("%s cannot be asked for.", u)
+	}
+	req.Header.Set("User-Agent", agent)
+	req.Header.Set("Accept", accept)
+	req.Header.Set("Accept-Language", "en-US,en;q=0.9")
+	res, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return nil, unreachable(ctx, u, err)
+	}
+	return res, nil
+}
+
+// unreachable says in words for the model why nothing came.
+func unreachable(ctx context.Context, u *url.URL, err error) error {
+	if f, ok := errors.AsType[*tool.Failure](err); ok {
+		return f
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
+		err = op.Err
+	}
+	return tool.Failf("%s could not be fetched: %v.", u.Host, err)
+}
+
+// follows returns where the answer leads, nil if it is the page. Only the way from http to https changes anything but the
+// path.
+func (c *client) follows(from *url.URL, res *http.Response) (*url.URL, error) {
+	switch res.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return nil, nil
+	}
+	location, err := from.Parse(res.Header.Get("Location"))
+	if err != nil || res.Header.Get("Location") == "" {
+		return nil, tool.Failf("%s redirects to nowhere.", from)
+	}
+	to, err := c.target(location.String())
+	if err != nil {
+		return nil, err
+	}
+	secured := from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() && from.Port() == "" && to.Port() == ""
+	if !secured && (from.Scheme != to.Scheme || from.Host != to.Host) {
+		return nil, &elsewhere{to}
+	}
+	return to, nil
+}
+
+// read takes the answer in, as much as there may be of it.
+func read(u *url.URL, res *http.Response) (*page, error) {
+	defer res.Body.Close()
+	content := res.Header.Get("Content-Type")
+	mime, _, _ := strings.Cut(content, ";")
+	p := &page{url: u, status: res.StatusCode, mime: strings.ToLower(strings.TrimSpace(mime)), content: content}
+	if p.status < 200 || p.status > 299 {
+		return nil, tool.Failf("%s answered with status %s.", u, res.Status)
+	}
+	tooLarge := tool.Failf("%s is larger than %d MiB, the most that is fetched.", u, maxBody>>20)
+	if res.ContentLength > maxBody {
+		return nil, tooLarge
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	if len(body) > maxBody {
+		return nil, tooLarge
+	}
+	if err != nil {
+		return nil, unreachable(res.Request.Context(), u, err)
+	}
+	p.body = body
+	return p, nil
+}

@@ -1,0 +1,139 @@
+package web
+
+import (
+	"context"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+//go:embed webfetch.md
+var fetchDescription string
+
+const fetchSchema = `{"type":"object","properties":{
+"url":{"type":"string","minLength":1,"description":"The address of the page, with http:// or https://"},
+"format":{"type":"string","enum":["text","markdown","html"],"description":"How the page is given; markdown if absent"},
+"timeout":{"type":"number","exclusiveMinimum":0,"description":"Seconds until it is given up, at most 120; 30 if absent"}
+},"required":["url"],"additionalProperties":false}`
+
+const (
+	fetchTime    = 30 * time.Second
+	maxFetchTime = 120 * time.Second
+)
+
+type fetchTool struct{ *client }
+
+type fetchInput struct {
+	URL     string  `json:"url"`
+	Format  string  `json:"format"`
+	Timeout float64 `json:"timeout"`
+}
+
+// Definition describes the tool.
+func (t *fetchTool) Definition() tool.Definition {
+	return tool.Definition{
+		Name: "webfetch", Description: strings.TrimSpace(fetchDescription), Schema: jsontext.Value(fetchSchema), ReadOnly: true,
+	}
+}
+
+// Run fetches the page. It looks nothing up before it may.
+func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	in, err := tool.Input[fetchInput](call)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	u, err := t.target(in.URL)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	err = call.Ask(ctx, tool.Request{
+		Action: "webfetch", Resources: []string{u.String()}, Save: []string{"*"},
+		Metadata: tool.Object(map[string]any{"url": u.String(), "format": in.format(), "timeout": in.limit().Seconds()}),
+	})
+	if err != nil {
+		return tool.Output{}, err
+	}
+	late := tool.Failf("%s did not answer in full within %v.", u.Host, in.limit())
+	ctx, cancel := context.WithTimeoutCause(ctx, in.limit(), late)
+	defer cancel()
+	p, err := t.get(ctx, u, accepts(in.format()))
+	if to, ok := errors.AsType[*elsewhere](err); ok {
+		return moved(u, to.to), nil
+	}
+	if err != nil {
+		return tool.Output{}, err
+	}
+	return p.output(u, in.format())
+}
+
+func (in fetchInput) format() string {
+	if in.Format == "" {
+		return "markdown"
+	}
+	return in.Format
+}
+
+func (in fetchInput) limit() time.Duration {
+	if in.Timeout <= 0 {
+		return fetchTime
+	}
+	return time.Duration(min(in.Timeout, maxFetchTime.Seconds()) * float64(time.Second))
+}
+
+func accepts(format string) string {
+	switch format {
+	case "markdown":
+		return "text/markdown;q=1.0, text/x-markdown;q=0.9, text/plain;q=0.8, text/html;q=0.7, */*;q=0.1"
+	case "text":
+		return "text/plain;q=1.0, text/markdown;q=0.9, text/html;q=0.8, */*;q=0.1"
+	default:
+		return "text/html;q=1.0, application/xhtml+xml;q=0.9, text/plain;q=0.8, text/markdown;q=0.7, */*;q=0.1"
+	}
+}
+
+// fetched is what programs get to know of a fetch.
+type fetched struct {
+	URL         string `json:"url"` // where the page was found
+	Status      int    `json:"status,omitzero"`
+	ContentType string `json:"contentType,omitzero"`
+	Format      string `json:"format,omitzero"`
+	Bytes       int    `json:"bytes,omitzero"`
+	Redirect    string `json:"redirect,omitzero"` // where it is said to be
+}
+
+func moved(from, to *url.URL) tool.Output {
+	text := "This page is elsewhere: " + from.String() + " redirects to " + to.String() +
+		"\nNothing was fetched from there. If it is where you want to go, call webfetch with that URL."
+	return tool.TextOutput(from.String(), text, fetched{URL: from.String(), Redirect: to.String()})
+}
+
+// output gives the page in the format, an image or a PDF as itself.
+func (p *page) output(asked *url.URL, format string) (tool.Output, error) {
+	title := asked.String()
+	if p.mime != "" {
+		title += " (" + p.mime + ")"
+	}
+	info := fetched{URL: p.url.String(), Status: p.status, ContentType: p.content, Format: format, Bytes: len(p.body)}
+	if mime := p.media(); mime != "" {
+		info.Format = ""
+		out := tool.TextOutput(title, "Fetched as an attachment: "+mime, info)
+		out.Content = append(out.Content, session.ToolContent{
+			Type: "file", URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(p.body), Mime: mime, Name: path.Base(p.url.Path),
+		})
+		return out, nil
+	}
+	text, err := p.text(format)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	return tool.TextOutput(title, text, info), nil
+}

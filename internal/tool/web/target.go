@@ -1,0 +1,133 @@
+package web
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+const maxURL = 8 << 10
+
+// target reads a URL as it will be asked for and fetched: http or https, no user, the host in its plain form. What is
+// known to lead to a refused address without asking anybody is refused here, before somebody is asked to agree to it.
+func (g *guard) target(raw string) (*url.URL, error) {
+	if len(raw) > maxURL {
+		return nil, tool.Failf("The URL is %d bytes long, the limit is %d.", len(raw), maxURL)
+	}
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil {
+		return nil, tool.Failf("That is not a URL: it cannot be read.")
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, tool.Failf("The URL must begin with http:// or https://.")
+	case u.User != nil:
+		return nil, tool.Failf("The URL holds a user name or a password; those are not sent.")
+	}
+	host, err := plainHost(u.Hostname())
+	if err != nil {
+		return nil, err
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		if why := g.refuses(a); why != "" {
+			return nil, refusal(host, a, why)
+		}
+	} else if why := g.refuses(netip.AddrFrom4([4]byte{127, 0, 0, 1})); why != "" && isLocalhost(host) {
+		return nil, refusal(host, netip.AddrFrom4([4]byte{127, 0, 0, 1}), why)
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return nil, tool.Failf("%q is not a port.", port)
+		}
+		host += ":" + port
+	}
+	u.Host, u.Fragment, u.RawFragment = host, "", ""
+	return u, nil
+}
+
+func foreign(r rune) bool {
+	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-_.", r)
+}
+
+func isLocalhost(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// plainHost is a host as it will be looked up: lower case, in ASCII, and an IPv4 address in its usual form however it was
+// written.
+func plainHost(host string) (string, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		if a.Zone() != "" {
+			return "", tool.Failf("%q is an address of a local link.", host)
+		}
+		return a.Unmap().String(), nil
+	}
+	names := idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false)) // "_" is in use
+	ascii, err := names.ToASCII(host)
+	if err != nil || strings.Trim(ascii, ".") == "" || strings.ContainsFunc(ascii, foreign) || strings.Contains(ascii, "..") {
+		return "", tool.Failf("%q is not the name of a host.", host)
+	}
+	labels := strings.Split(strings.TrimSuffix(ascii, "."), ".")
+	if !numeric(labels[len(labels)-1]) {
+		return ascii, nil
+	}
+	a, ok := oldIPv4(labels)
+	if !ok {
+		return "", tool.Failf("%q is not the name of a host.", host)
+	}
+	return a.String(), nil
+}
+
+// numeric reports whether a host that ends in the label is an address, not a name.
+func numeric(label string) bool {
+	_, err := part(label)
+	return err == nil || strings.Trim(label, "0123456789") == ""
+}
+
+// part reads a part of an address in decimal, in octal (0…) or in hexadecimal (0x…).
+func part(s string) (uint64, error) {
+	rest, isHex := strings.CutPrefix(s, "0x")
+	switch {
+	case isHex && rest == "":
+		return 0, nil
+	case isHex:
+		return strconv.ParseUint(rest, 16, 32)
+	case len(s) > 1 && s[0] == '0':
+		return strconv.ParseUint(s[1:], 8, 32)
+	default:
+		return strconv.ParseUint(s, 10, 32)
+	}
+}
+
+// oldIPv4 reads what inet_aton took for an address: one to four parts, the last of which fills what is left.
+func oldIPv4(labels []string) (netip.Addr, bool) {
+	if len(labels) > 4 {
+		return netip.Addr{}, false
+	}
+	var sum uint64
+	for i, l := range labels {
+		n, err := part(l)
+		last := i == len(labels)-1
+		switch {
+		case err != nil, !last && n > 0xff:
+			return netip.Addr{}, false
+		case last && n >= 1<<(8*(4-i)):
+			return netip.Addr{}, false
+		case last:
+			sum |= n
+		default:
+			sum |= n << (8 * (3 - i))
+		}
+	}
+	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}), true
+}
