@@ -282,7 +282,11 @@ func (a *app) sessionDelete() *cobra.Command {
 		Example: "  cairn session delete ses_…\n  cairn session delete last --yes",
 		RunE: a.does(func(ctx context.Context, args []string) error {
 			for _, name := range args {
-				err := a.withSession(ctx, name, func(ctx context.Context, c *api.Client, s *session.Session) error {
+				err := a.connected(ctx, func(ctx context.Context, c *api.Client) error {
+					s, err := a.findToDelete(ctx, c, name)
+					if err != nil {
+						return err
+					}
 					if !yes && name != string(s.ID) {
 						if err := a.confirm(ctx, asJSON, question{fmt.Sprintf("delete %s %s for good", s.ID, title(s)), "Say --yes, or name the session by its whole id."}); err != nil {
 							return err
@@ -304,6 +308,15 @@ func (a *app) sessionDelete() *cobra.Command {
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
+}
+
+// findToDelete is find, but that of a damaged session that is named by its whole id the id is enough.
+func (a *app) findToDelete(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
+	s, err := a.find(ctx, c, name)
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Kind == api.KindDamaged && name != "last" {
+		return &session.Session{ID: session.ID(name), Title: "(damaged)"}, nil
+	}
+	return s, err
 }
 
 // withSession finds the session and calls f with it.

@@ -214,12 +214,13 @@ func (e *Engine) SetBudget(ctx context.Context, id session.ID, b *session.Budget
 	return e.fact(ctx, id, &session.BudgetSet{Budget: b})
 }
 
-// Delete interrupts the session and its children and removes them with all that belongs to them but their spend.
+// Delete interrupts the session and its children and removes them with all that belongs to them but their spend. What is
+// damaged can be deleted too.
 func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	if err := e.accepting(); err != nil {
 		return err
 	}
-	if _, err := e.session(ctx, id); err != nil {
+	if _, err := e.session(ctx, id); err != nil && !errors.Is(err, store.ErrDamaged) {
 		return err
 	}
 	var children []*session.Session
@@ -253,6 +254,7 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	if err := e.coordinator.interrupt(context.WithoutCancel(ctx), id, ErrInterrupted); err != nil {
 		return err
 	}
+	e.log.Forget(id)
 	e.histories.forget(id)
 	e.statuses.set(e, id, Status{Type: StatusIdle})
 	e.notify("session.deleted", id, map[string]any{"sessionID": id})

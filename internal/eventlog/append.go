@@ -28,8 +28,11 @@ func Drafts(data ...session.EventData) []Draft {
 
 // Append commits what decide returns, with its rows, in one transaction, and returns the events. decide sees the
 // state that the events will follow, and may run more than once. Returning no drafts commits nothing and is no error.
-// Only the engine calls Append.
+// A session in which damage was found takes nothing more: that is the *store.Damage. Only the engine calls Append.
 func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, decide func(store.Tx) ([]Draft, error)) ([]session.Event, error) {
+	if err := l.store.Damaged(id); err != nil {
+		return nil, fmt.Errorf("append to session %s: %w", id, err)
+	}
 	var events []session.Event
 	err := l.store.Update(ctx, d, func(tx store.Tx) error {
 		drafts, err := decide(tx)
@@ -42,7 +45,10 @@ func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, dec
 			return err
 		}
 		if _, creates := drafts[0].Data.(*session.Created); head < 0 && !creates {
-			return session.NotFound("session", string(id)) // nothing is said of a session that is gone
+			return gone(tx, id)
+		}
+		if err := l.whole(tx, id, head); err != nil {
+			return err
 		}
 		rows := projection.NewBatch(tx)
 		for i, draft := range drafts {
@@ -63,6 +69,22 @@ func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, dec
 	l.hub.committed(events)
 	return events, nil
 }
+
+// gone is why nothing is said of a session that has no events.
+func gone(r store.Reader, id session.ID) error {
+	_, ok, err := r.Session(id)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		return &store.Damage{SessionID: id, Seq: 0, Detail: "the log is missing"}
+	default:
+		return session.NotFound("session", string(id))
+	}
+}
+
+// Forget forgets what was found in a session that is deleted.
+func (l *Log) Forget(id session.ID) { l.store.Forget(id) }
 
 func (l *Log) event(id session.ID, seq int64, d Draft) session.Event {
 	stamp := d.Data.Stamp()
@@ -97,17 +119,18 @@ func Encode(e session.Event) (store.Row, error) {
 	return row, err
 }
 
-// Decode reads a stored event. One of an older version is in the current form, and says so.
+// Decode reads a stored event. One of an older version is in the current form, and says so. One that cannot be read is a
+// *store.Damage.
 func Decode(r store.Row) (session.Event, error) {
 	data, err := session.DecodeData(r.Kind, r.Version, r.Data)
 	if err != nil {
-		return session.Event{}, fmt.Errorf("event %s#%d: %w", r.SessionID, r.Seq, err)
+		return session.Event{}, &store.Damage{SessionID: r.SessionID, Seq: r.Seq, Detail: err.Error()}
 	}
 	e := session.Event{ID: r.ID, SessionID: r.SessionID, Seq: r.Seq, Position: r.Position, Version: data.Version(), Data: data}
 	if len(r.Private) > 0 {
 		e.Private = &session.Private{}
 		if err := json.Unmarshal(r.Private, e.Private); err != nil {
-			return e, fmt.Errorf("event %s#%d: private part: %w", r.SessionID, r.Seq, err)
+			return e, &store.Damage{SessionID: r.SessionID, Seq: r.Seq, Detail: "private part: " + err.Error()}
 		}
 	}
 	return e, nil

@@ -18,13 +18,15 @@ import (
 
 // Log is the one log of a store. Safe for concurrent use.
 type Log struct {
-	store store.Store
-	ids   *session.IDs
-	now   func() time.Time
-	hub   hub
+	store  *store.Watched
+	ids    *session.IDs
+	now    func() time.Time
+	hub    hub
+	looked looked
 }
 
-// Config of a Log. IDs is needed; Now defaults to the wall clock.
+// Config of a Log. IDs is needed; Now defaults to the wall clock. What others find damaged in the Store the Log knows if
+// it is a store.Watched that it shares with them.
 type Config struct {
 	Store store.Store
 	IDs   *session.IDs
@@ -36,7 +38,7 @@ func New(c Config) *Log {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Log{store: c.Store, ids: c.IDs, now: c.Now, hub: newHub()}
+	return &Log{store: store.Watch(c.Store), ids: c.IDs, now: c.Now, hub: newHub()}
 }
 
 // Publish makes live progress visible: delta continues the open item, which a committed event has started. It never

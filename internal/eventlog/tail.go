@@ -184,7 +184,8 @@ func (l *Log) read(ctx context.Context, id session.ID, after int64) ([]session.E
 		rows, err = r.Events(id, after, page)
 		return err
 	})
-	return decodeAll(rows, err)
+	events, err := decodeAll(rows, err)
+	return events, l.store.Noted(err)
 }
 
 func decodeAll(rows []store.Row, err error) ([]session.Event, error) {
@@ -288,6 +289,7 @@ func (f *feeder) round(ctx context.Context) bool {
 			return err
 		})
 		events, err := decodeAll(rows, err)
+		err = f.log.store.Noted(err)
 		for _, e := range events {
 			if !f.event(e) {
 				return false

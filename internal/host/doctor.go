@@ -41,15 +41,16 @@ func (h Host) Doctor(ctx context.Context, o cli.Options) ([]cli.Finding, error) 
 
 // examiner is the doctor of a running owner. It implements v2.Doctor, with the findings of cairn doctor --json.
 type examiner struct {
-	store *sqlite.Store
-	dirs  config.Directories
-	o     cli.Options
+	store     store.Store
+	condition func() error // why nothing can be written now, nil if there is no reason
+	dirs      config.Directories
+	o         cli.Options
 }
 
 // Examine implements v2.Doctor.
 func (e examiner) Examine(ctx context.Context) (jsontext.Value, error) {
 	found := []cli.Finding{{Level: cli.LevelOK, What: "data", Detail: e.dirs.Data}}
-	if why := e.store.Condition(); why != nil {
+	if why := e.condition(); why != nil {
 		found = append(found, damaged(why.Error()))
 	}
 	found = append(found, examineStore(ctx, e.store)...)
@@ -110,7 +111,7 @@ var noStore = cli.Finding{Level: cli.LevelNote, What: "store", Detail: "there is
 const examineTime = 3 * time.Second
 
 // examineStore reads the store as far as it gets in its time.
-func examineStore(ctx context.Context, s *sqlite.Store) []cli.Finding {
+func examineStore(ctx context.Context, s store.Store) []cli.Finding {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	report, err := check.Run(ctx, s)

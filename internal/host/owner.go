@@ -21,6 +21,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
@@ -66,7 +67,8 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	ids := &session.IDs{}
-	log := eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
+	watched := store.Watch(w.store)
+	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
 	places := &locations{
 		dirs: dirs, getenv: o.Env, projects: &project.Finder{Cache: filepath.Join(dirs.Cache, "project")},
 		models:  &modelTable{auth: auth.New(dirs.Data, o.Env), getenv: o.Env, transport: transport, version: o.Version},
@@ -75,10 +77,10 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	}
 	w.places = places
 	w.engine = engine.New(engine.Config{
-		Store: w.store, Log: log, IDs: ids, Locations: places, Outputs: places.outputs, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
+		Store: watched, Log: log, IDs: ids, Locations: places, Outputs: places.outputs, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
 	})
 	w.api = v2.New(v2.Config{
-		Engine: w.engine, Store: w.store, Log: log, IDs: ids, Locations: places, Explainer: places, Doctor: examiner{w.store, dirs, o},
+		Engine: w.engine, Store: watched, Log: log, IDs: ids, Locations: places, Explainer: places, Doctor: examiner{watched, w.store.Condition, dirs, o},
 		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid()}, Condition: w.store.Condition, Logger: w.logger,
 	})
 	return nil

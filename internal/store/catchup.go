@@ -1,10 +1,6 @@
 package store
 
-import (
-	"fmt"
-
-	"github.com/cairn-dev/cairn/internal/session"
-)
+import "github.com/cairn-dev/cairn/internal/session"
 
 // Behind is what a store keeps of through when m is put: the seq behind which checkpoints may change m, 0 if none can.
 func Behind(m session.Message, through int64) int64 {
@@ -24,7 +20,7 @@ func CatchUp(r EventReader, id session.ID, a *session.Assistant, through int64) 
 	for _, row := range rows {
 		d, err := session.DecodeData(row.Kind, row.Version, row.Data)
 		if err != nil {
-			return fmt.Errorf("event %s#%d: %w", id, row.Seq, err)
+			return &Damage{SessionID: id, Seq: row.Seq, Detail: err.Error()}
 		}
 		if c, ok := d.(*session.ItemCheckpointed); ok {
 			cs = append(cs, c)

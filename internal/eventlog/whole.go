@@ -1,0 +1,109 @@
+package eventlog
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// looked are the sessions whose log was looked at before something was first appended to it. The zero value is ready.
+type looked struct {
+	mu  sync.Mutex // guards ids
+	ids map[session.ID]struct{}
+}
+
+// maxLooked is how many of them are remembered. Those that are forgotten are looked at once more.
+const maxLooked = 4096
+
+func (l *looked) has(id session.ID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.ids[id]
+	return ok
+}
+
+func (l *looked) add(id session.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ids == nil || len(l.ids) >= maxLooked {
+		l.ids = map[session.ID]struct{}{}
+	}
+	l.ids[id] = struct{}{}
+}
+
+// lookBack is how many of the newest events are read before the first append.
+const lookBack = 16
+
+// whole looks once, at bounded cost, whether the session's log ends as it was written, so that nothing is appended
+// behind damage. Damage further back is found by the reads that come upon it (store.Watched).
+func (l *Log) whole(r store.Reader, id session.ID, head int64) error {
+	if l.looked.has(id) {
+		return nil
+	}
+	if head >= 0 {
+		rows, err := r.Events(id, head-lookBack, 0)
+		if err != nil {
+			return err
+		}
+		if _, err := decodeAll(rows, nil); err != nil {
+			return err
+		}
+		if err := ahead(r, id, head); err != nil {
+			return err
+		}
+	}
+	l.looked.add(id)
+	return nil
+}
+
+// ahead returns damage if rows of the session tell of events behind its newest: these are gone.
+func ahead(r store.Reader, id session.ID, head int64) error {
+	lost := func(seq int64, what string) error {
+		return &store.Damage{SessionID: id, Seq: seq, Detail: fmt.Sprintf("the log ends at seq %d, before %s", head, what)}
+	}
+	ms, err := r.RawMessages(id, store.MessageQuery{After: head, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(ms) > 0 {
+		return lost(ms[0].Seq, "the newest message")
+	}
+	ins, err := r.Pending(id, "", 0)
+	if err != nil {
+		return err
+	}
+	for _, in := range ins {
+		if in.AdmittedSeq > head {
+			return lost(in.AdmittedSeq, "the newest prompt")
+		}
+	}
+	asks, err := r.Asks(id, true)
+	if err != nil {
+		return err
+	}
+	for _, a := range asks {
+		if a.Seq > head {
+			return lost(a.Seq, "the newest ask")
+		}
+	}
+	return endless(r, id, lost)
+}
+
+// endless returns damage if the newest turn has ended and no event says so.
+func endless(r store.Reader, id session.ID, lost func(int64, string) error) error {
+	m, ok, err := r.NewestOf(id, session.TypeAssistant)
+	if err != nil || !ok {
+		return err
+	}
+	if a, ok := m.(*session.Assistant); !ok || a.Open() {
+		return nil
+	}
+	seq := m.Meta().Seq
+	ends, err := r.Events(id, seq, 1, session.KindStepEnded, session.KindStepFailed)
+	if err == nil && len(ends) == 0 {
+		err = lost(seq, "the newest turn ended")
+	}
+	return err
+}

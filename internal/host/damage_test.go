@@ -1,0 +1,90 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	zs "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// harm changes the database of a home that nobody owns.
+func harm(t *testing.T, home, sql string) {
+	t.Helper()
+	db, err := zs.OpenConn(filepath.Join(home, "data", "cairn.db"), zs.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(sqlitex.ExecuteScript(db, sql, nil), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A session whose log is damaged takes no prompts and says what to do; the others go on; it can be deleted, also when
+// its own row cannot be read.
+func TestDamagedSession(t *testing.T) {
+	for _, tt := range []struct{ name, sql string }{
+		{"event changed", `UPDATE event SET data = replace(data, 'timestamp', 'timestamq') WHERE session_id = ?`},
+		{"event gone", `DELETE FROM event WHERE session_id = ? AND seq = 2`},
+		{"row changed", `UPDATE session SET data = replace(data, 'title', 'tilte') WHERE id = ?`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			home, v := newHome(t)
+			close(v.released)
+			o := optionsOf(home)
+			c := open(t, o)
+			bad, good := create(t, c, "bad"), create(t, c, "good")
+			for _, id := range []session.ID{bad, good} {
+				talk(t, c, id)
+			}
+			closeIt(t, c)
+			harm(t, home, strings.ReplaceAll(tt.sql, "?", "'"+string(bad)+"'"))
+			if found, err := (Host{}).Fsck(t.Context(), o); err != nil || !strings.Contains(findings(found), string(bad)) {
+				t.Errorf("fsck: %v, %v", found, err)
+			}
+			c = open(t, o)
+			for range 2 {
+				_, err := c.API.Prompt(t.Context(), bad, say("more"))
+				if e, ok := errors.AsType[*session.Error](err); !ok || e.Kind != api.KindDamaged || !strings.Contains(e.Message, "run cairn doctor") {
+					t.Errorf("prompt: %v", err)
+				}
+			}
+			talk(t, c, good)
+			closeIt(t, c)
+			var stdout, stderr bytes.Buffer
+			code := cli.Run(t.Context(), Host{}, cli.Process{
+				Args: []string{"session", "delete", string(bad)}, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: o.Env, Dir: o.Dir,
+			})
+			if code != 0 || !strings.Contains(stderr.String(), string(bad)) {
+				t.Errorf("delete: exit %d: %s%s", code, stdout.String(), stderr.String())
+			}
+			if found, err := (Host{}).Fsck(t.Context(), o); err != nil || len(found) != 1 || found[0].Level != cli.LevelOK {
+				t.Errorf("fsck after the deletion: %v, %v", found, err)
+			}
+		})
+	}
+}
+
+// talk prompts and waits for the answer.
+func talk(t *testing.T, c *cli.Connection, id session.ID) {
+	t.Helper()
+	_, err := c.API.Prompt(t.Context(), id, say("go"))
+	if err := errors.Join(err, c.API.Wait(t.Context(), id)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func findings(found []cli.Finding) string {
+	var b strings.Builder
+	for _, f := range found {
+		b.WriteString(f.Detail + "\n")
+	}
+	return b.String()
+}
