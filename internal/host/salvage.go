@@ -32,7 +32,7 @@ func (h Host) Salvage(ctx context.Context, o cli.Options, dir string) (*cli.Salv
 		return nil, err
 	}
 	to := filepath.Join(dir, "data")
-	report, err := sqlite.Salvage(ctx, dirs.Data, to)
+	report, err := sqlite.Salvage(ctx, dirs.Data, to, fold)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (h Host) Salvage(ctx context.Context, o cli.Options, dir string) (*cli.Salv
 	if err != nil {
 		return nil, err
 	}
-	out, err := rebuildAll(ctx, s, report)
+	out, err := tell(ctx, s, report)
 	if err := errors.Join(err, s.Close()); err != nil {
 		return nil, err
 	}
@@ -63,8 +63,17 @@ func beNew(dirs config.Directories, dir string) error {
 	return nil
 }
 
-// rebuildAll makes the rows of what was salvaged, and says what became of each session, oldest first.
-func rebuildAll(ctx context.Context, s store.Store, report *sqlite.Salvaged) (*cli.Salvage, error) {
+// fold makes the rows of one event that is salvaged.
+func fold(tx store.Tx, row store.Row) error {
+	e, err := eventlog.Decode(row)
+	if err != nil {
+		return err
+	}
+	return projection.Apply(tx, e)
+}
+
+// tell says what became of each session, oldest first.
+func tell(ctx context.Context, s store.Store, report *sqlite.Salvaged) (*cli.Salvage, error) {
 	heads, err := logHeads(ctx, s)
 	if err != nil {
 		return nil, err
@@ -80,8 +89,8 @@ func rebuildAll(ctx context.Context, s store.Store, report *sqlite.Salvaged) (*c
 	for id, head := range heads {
 		one := cli.SalvagedSession{SessionID: id, Events: int(head + 1), Lost: append([]string{}, lost[id]...)}
 		if head >= 0 {
-			if one.Title, err = rebuild(ctx, s, id); err != nil {
-				return nil, fmt.Errorf("make the rows of session %s: %w", id, err)
+			if one.Title, err = titleOf(ctx, s, id); err != nil {
+				return nil, fmt.Errorf("read session %s: %w", id, err)
 			}
 		}
 		out.Events += one.Events
@@ -102,16 +111,16 @@ func lossWords(l sqlite.Loss) string {
 	return words
 }
 
-// rebuildPage is how many events are read at once.
-const rebuildPage = 256
+// feedPage is how many events are read at once.
+const feedPage = 256
 
 // logHeads returns the newest seq of each session that has events.
 func logHeads(ctx context.Context, s store.Store) (map[session.ID]int64, error) {
 	heads := map[session.ID]int64{}
 	for after, more := int64(0), true; more; {
 		err := s.View(ctx, func(r store.Reader) error {
-			rows, err := r.Feed(after, rebuildPage)
-			more = len(rows) == rebuildPage
+			rows, err := r.Feed(after, feedPage)
+			more = len(rows) == feedPage
 			for _, row := range rows {
 				after, heads[row.SessionID] = row.Position, row.Seq
 			}
@@ -124,35 +133,13 @@ func logHeads(ctx context.Context, s store.Store) (map[session.ID]int64, error) 
 	return heads, nil
 }
 
-// rebuild folds the session's log into its rows and returns the title.
-func rebuild(ctx context.Context, s store.Store, id session.ID) (title string, err error) {
-	for after, next, more := int64(-1), int64(-1), true; more; after = next {
-		err := s.Update(ctx, store.Relaxed, func(tx store.Tx) error {
-			rows, err := tx.Events(id, after, rebuildPage)
-			if err != nil {
-				return err
-			}
-			for _, row := range rows {
-				e, err := eventlog.Decode(row)
-				if err == nil {
-					err = projection.Apply(tx, e)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			if more = len(rows) == rebuildPage; len(rows) > 0 {
-				next = rows[len(rows)-1].Seq
-			}
-			row, ok, err := tx.Session(id)
-			if ok {
-				title = row.Title
-			}
-			return err
-		})
-		if err != nil {
-			return title, err
+func titleOf(ctx context.Context, s store.Store, id session.ID) (title string, err error) {
+	err = s.View(ctx, func(r store.Reader) error {
+		row, ok, err := r.Session(id)
+		if ok {
+			title = row.Title
 		}
-	}
-	return title, nil
+		return err
+	})
+	return title, err
 }

@@ -30,9 +30,9 @@ type Loss struct {
 
 // Salvage copies what can be read of the damaged database in the folder from into a new one in the folder to, which
 // must not have one: of every session the events up to the first that is missing or damaged, the ledger of costs, and
-// saved approvals. Rows made from events are not copied; they are to be projected again from the log. Nothing in from
-// is changed.
-func Salvage(ctx context.Context, from, to string) (*Salvaged, error) {
+// saved approvals. Rows made from events are not copied: project makes them again, of each event before it is inserted.
+// An event for which it fails is damaged. Nothing in from is changed.
+func Salvage(ctx context.Context, from, to string, project func(store.Tx, store.Row) error) (*Salvaged, error) {
 	src, err := findHome(Config{Dir: from, ReadOnly: true})
 	if err != nil {
 		return nil, err
@@ -51,16 +51,17 @@ func Salvage(ctx context.Context, from, to string) (*Salvaged, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &salvage{from: conn, to: out, found: map[session.ID][]place{}}
+	s := &salvage{from: conn, to: out, project: project, found: map[session.ID][]place{}}
 	err = s.run(ctx)
 	return &s.report, errors.Join(err, out.Close())
 }
 
 type salvage struct {
-	from   dbConn
-	to     *Store
-	found  map[session.ID][]place
-	report Salvaged
+	from    dbConn
+	to      *Store
+	project func(store.Tx, store.Row) error
+	found   map[session.ID][]place
+	report  Salvaged
 }
 
 // place is where a readable event stands.
@@ -181,24 +182,48 @@ func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 	if whole < len(places) {
 		s.lose(Loss{SessionID: id, FromSeq: int64(whole), Readable: len(places) - whole, Detail: "an event is missing"})
 	}
-	if whole > 0 {
+	kept := 0
+	for page := range slices.Chunk(places[:whole], 256) {
+		n, why, err := s.copyPage(ctx, page)
+		if err != nil {
+			return fmt.Errorf("salvage session %s: %w", id, err)
+		}
+		kept += n
+		if why != nil {
+			s.lose(Loss{SessionID: id, FromSeq: int64(kept), Readable: whole - kept - 1, Detail: why.Error()})
+			break
+		}
+	}
+	if kept > 0 {
 		s.report.Sessions++
 	}
-	for page := range slices.Chunk(places[:whole], 256) {
+	s.report.Events += kept
+	return nil
+}
+
+// copyPage copies the events up to the first that cannot be copied, and says why that one cannot.
+func (s *salvage) copyPage(ctx context.Context, page []place) (kept int, why, err error) {
+	kept = len(page)
+	for {
+		var bad error
 		err := s.to.Update(ctx, store.Relaxed, func(tx store.Tx) error {
-			for _, p := range page {
-				if err := s.copyEvent(tx, p); err != nil {
-					return err
+			bad = nil
+			for i, p := range page[:kept] {
+				if bad = s.copyEvent(tx, p); bad != nil {
+					kept = i
+					return bad
 				}
 			}
 			return nil
 		})
-		if err != nil {
-			return fmt.Errorf("salvage session %s: %w", id, err)
+		if bad == nil {
+			return kept, why, err
 		}
-		s.report.Events += len(page)
+		if errors.Is(bad, store.ErrUnavailable) && !errors.Is(bad, store.ErrDamaged) {
+			return 0, nil, bad
+		}
+		why = bad // once more without it
 	}
-	return nil
 }
 
 const salvageEvent = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event NOT INDEXED WHERE position = ?1`
@@ -211,6 +236,9 @@ func (s *salvage) copyEvent(tx store.Tx, p place) error {
 	st.BindInt(1, p.position)
 	var e store.Row
 	if err := each(st, func(row) { e = salvagedEvent(st) }); err != nil {
+		return err
+	}
+	if err := s.project(tx, e); err != nil {
 		return err
 	}
 	_, err = tx.InsertEvent(e)
