@@ -83,7 +83,7 @@ func overlay(a session.Agent, c config.Agent) session.Agent {
 		ref.Variant = c.Variant
 		a.Model = ref
 	}
-	for to, from := range map[*string]string{&a.System: c.Prompt, &a.Description: c.Description, &a.Color: c.Color} {
+	for to, from := range map[*string]string{&a.System: c.Prompt, &a.Description: c.Description, &a.Color: string(c.Color)} {
 		if from != "" {
 			*to = from
 		}

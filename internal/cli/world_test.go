@@ -151,7 +151,7 @@ func (w *world) Serve(context.Context, ServeOptions, func(Listening)) error {
 }
 
 func (w *world) Config(context.Context, Options) (*config.Config, error) {
-	return &config.Config{}, nil
+	return &config.Config{Claim: &trust.Claim{}}, nil
 }
 
 func (w *world) Trust(o Options) (*trust.Store, error) { return trust.New(o.Env("CAIRN_HOME")), nil }

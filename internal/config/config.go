@@ -49,6 +49,7 @@ type Config struct {
 	Errors      []*Error     // with Options.All: why this configuration cannot be used
 	Claim       *trust.Claim // what the project's files want beyond speaking
 	Trusted     bool         // and that they may
+	Dirs        Directories
 
 	agentRules map[string][]RuleList
 	root       *node
@@ -66,7 +67,7 @@ func (c *Config) Fresh() bool {
 
 // Load reads the configuration.
 func Load(ctx context.Context, o Options) (*Config, error) {
-	l := &loader{opts: o, dirs: o.Dirs, getenv: o.Env, seen: map[string]bool{}, config: &Config{agentRules: map[string][]RuleList{}}}
+	l := &loader{opts: o, dirs: o.Dirs, getenv: o.Env, seen: map[string]bool{}, config: &Config{Dirs: o.Dirs, agentRules: map[string][]RuleList{}}}
 	if l.getenv == nil {
 		l.getenv = func(string) string { return "" }
 	}

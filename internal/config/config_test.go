@@ -246,7 +246,7 @@ func TestPermissions(t *testing.T) {
 		{
 			"V2", `{"permissions": [{"action": "write", "resource": "x", "effect": "deny"}, {"action": "bash", "resource": "ls *", "effect": "allow"}]}`,
 			func(*testPlace) []session.Rule {
-				return []session.Rule{rule("write", "x", session.Deny), rule("bash", "ls *", session.Allow)}
+				return []session.Rule{rule("edit", "x", session.Deny), rule("bash", "ls *", session.Allow)}
 			},
 		},
 		{

@@ -104,7 +104,7 @@ func (l *loader) ruleList(list *RuleList, n *node, path string) error {
 			}
 			continue
 		}
-		if err := l.rule(list, item.get("effect"), join(path, "effect"), session.Rule{Action: act, Resource: resource}); err != nil {
+		if err := l.rule(list, item.get("effect"), join(path, "effect"), session.Rule{Action: action(act), Resource: resource}); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ type Agent struct {
 	Description string                    `json:"description" doc:"when to use the agent"`
 	Mode        Mode                      `json:"mode" doc:"primary, subagent or all"`
 	Hidden      *bool                     `json:"hidden" doc:"not shown where agents are chosen"`
-	Color       string                    `json:"color" doc:"#rrggbb, or the name of a colour"`
+	Color       Color                     `json:"color" doc:"#rrggbb, or the name of a colour"`
 	Steps       Count                     `json:"steps" doc:"turns for one prompt"`
 	Disable     *bool                     `json:"disable" doc:"there is no such agent"`
 	Temperature *float64                  `json:"temperature"`

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,24 @@ func (m *Mode) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	default:
 		return fmt.Errorf(`want "primary", "subagent" or "all"`)
 	}
+}
+
+// Color is "#rrggbb" or a name of the theme, "" when not said.
+type Color string
+
+var color = regexp.MustCompile(`^(#[0-9a-fA-F]{6}|primary|secondary|accent|success|warning|error|info)$`)
+
+// UnmarshalJSONFrom reads the colour from a string.
+func (c *Color) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	s, err := readText(dec)
+	if err != nil {
+		return err
+	}
+	if !color.MatchString(s) && s != "" {
+		return fmt.Errorf(`want "#rrggbb", "primary", "secondary", "accent", "success", "warning", "error" or "info"`)
+	}
+	*c = Color(s)
+	return nil
 }
 
 // Count is a whole number above zero; 0 when not said.

@@ -92,3 +92,21 @@ func FuzzRead(f *testing.F) {
 		show(file.Fields)
 	})
 }
+
+func FuzzFormat(f *testing.F) {
+	f.Add("a plain word", "Do it.")
+	f.Add("true", "---\nx: y\n---")
+	f.Add("#ff0000: 'x' \"y\"\n", "")
+	f.Fuzz(func(t *testing.T, text, body string) {
+		file, err := Read(Format([]Field{{Key: "description", Text: text}, {Key: "steps", Text: "3", Bare: true}}, body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := file.Fields.Get("description"); got.Text != strings.ToValidUTF8(text, "\uFFFD") {
+			t.Errorf("%q is read as %q", text, got.Text)
+		}
+		if file.Body != strings.TrimSpace(body) {
+			t.Errorf("the body %q is read as %q", body, file.Body)
+		}
+	})
+}
