@@ -24,6 +24,8 @@ require (
 	zombiezen.com/go/sqlite v1.4.2
 )
 
+require mvdan.cc/sh/v3 v3.14.1
+
 require (
 	github.com/JohannesKaufmann/dom v0.3.1 // indirect
 	golang.org/x/text v0.43.0 // indirect

@@ -30,7 +30,7 @@ var house = []struct {
 	packages string
 }{
 	{0, words, "session llm fault spelling"},
-	{1, rules, "permission tool systemcontext store statefile frontmatter llm/sse llm/redact"},
+	{1, rules, "permission shell tool systemcontext store statefile frontmatter llm/sse llm/redact"},
 	{2, record, "projection eventlog"},
 	{3, loop, "engine"},
 	{4, capability, "auth trust config catalog agent snapshot skill instruction project mcp lsp pty"},
@@ -50,6 +50,7 @@ type edge struct{ from, to, reason string }
 
 // sameFloor lists the imports between packages of one floor.
 var sameFloor = []edge{
+	{"permission", "shell", "rules for commands are about what the shell would run"},
 	{"tool", "permission", "a call is authorised as part of settling it"},
 	{"eventlog", "projection", "an event and its rows are one transaction"},
 	{"config", "auth", "a key in a configuration file is the same Secret"},

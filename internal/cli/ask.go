@@ -138,7 +138,7 @@ func (q *questioner) show() {
 	}
 	q.out.freshLine()
 	q.out.printf("%s %s\n", q.out.paint(yellow, q.marks.ask), q.out.paint(bold, askTitle(a)))
-	for _, l := range preview(a.Metadata) {
+	for _, l := range details(a) {
 		style := ""
 		switch {
 		case strings.HasPrefix(l, "+"):
@@ -182,6 +182,19 @@ func askTitle(a session.PendingAsk) string {
 	default:
 		return title + ":\n    " + strings.Join(what, "\n    ")
 	}
+}
+
+// details are the lines below what is asked for: the command that it stands in, and its preview.
+func details(a session.PendingAsk) []string {
+	var m struct {
+		Command string `json:"command"`
+	}
+	_ = json.Unmarshal(a.Metadata, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) // else there is none to show
+	lines := preview(a.Metadata)
+	if m.Command == "" || len(a.Resources) == 1 && a.Resources[0] == m.Command {
+		return lines
+	}
+	return append(strings.Split("in: "+strings.ReplaceAll(harmless(m.Command), "\n", "\n    "), "\n"), lines...)
 }
 
 func choices(a session.PendingAsk) string {

@@ -111,3 +111,23 @@ func TestPreview(t *testing.T) {
 		}
 	}
 }
+
+// Of a part of a command the whole is shown too.
+func TestDetails(t *testing.T) {
+	for _, c := range []struct {
+		metadata  string
+		resources []string
+		want      []string
+	}{
+		{`{"command":"ls"}`, []string{"ls"}, nil},
+		{`{"command":"ls && rm x"}`, []string{"ls", "rm x"}, []string{"in: ls && rm x"}},
+		{`{"command":"ls > a\nrm x\u001b[2J"}`, []string{"a"}, []string{"in: ls > a", "    rm x�[2J"}},
+		{`{"command":7}`, []string{"a"}, nil},
+		{``, nil, nil},
+	} {
+		got := details(session.PendingAsk{Resources: c.resources, Metadata: jsontext.Value(c.metadata)})
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", c.metadata, d)
+		}
+	}
+}

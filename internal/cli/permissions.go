@@ -41,7 +41,7 @@ func (a *app) permissionList() *cobra.Command {
 				for _, ask := range asks {
 					a.out.printf("%s  %s  %s\n", a.out.paint(bold, string(ask.ID)), ask.SessionID, a.out.paint(dim, ago(ask.Time)))
 					a.out.printf("  %s\n", askTitle(ask))
-					for _, l := range preview(ask.Metadata) {
+					for _, l := range details(ask) {
 						a.out.printf("    %s\n", l)
 					}
 				}

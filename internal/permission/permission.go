@@ -18,45 +18,100 @@ type Layer struct {
 	Name    string // "defaults", "agent", "user", "project", "session": shown to people
 	Source  string // where the rules stand, e.g. a file; may be ""
 	Rules   []session.Rule
-	Ceiling bool // only its denies count, and nothing lifts them
-	Strict  bool // of a ceiling: its asks count too, where others allow
+	Places  []string // where each rule stands, file and line; may be shorter than Rules
+	Ceiling bool     // only its denies count, and nothing lifts them
+	Strict  bool     // of a ceiling: its asks count too, where others allow
 }
 
 // Decision says what was decided, and by which rule.
 type Decision struct {
-	Effect session.Effect
-	Rule   *session.Rule // nil: nothing matched, or an approval decided
-	Layer  string        // the name of the layer of Rule, "approval", or "" when nothing matched
-	Source string
+	Effect   session.Effect
+	Rule     *session.Rule // nil: nothing matched
+	Layer    string        // the name of the layer of Rule, "approval", or "" when nothing matched
+	Source   string        // where Rule stands
+	Resource string        // what was decided about: of a command the part of it; a hole in it is a NUL
+	Possible bool          // Rule matches only for something that is not known yet
 }
 
-// Evaluate decides about one resource.
+// Evaluate decides about one resource. A shell command is several: its parts, of which any deny denies, else any ask asks.
 func Evaluate(layers []Layer, approvals []session.Rule, action, resource string) Decision {
+	var worst Decision
+	for i, t := range targets(action, resource) {
+		if d := decide(layers, approvals, action, t); i == 0 || rank(d.Effect) > rank(worst.Effect) {
+			worst = d
+		}
+	}
+	return worst
+}
+
+// decide decides about one target. What may be denied asks, and no approval lifts that.
+func decide(layers []Layer, approvals []session.Rule, action string, t target) Decision {
+	var possible *Decision
 	for _, l := range layers {
 		if !l.Ceiling {
 			continue
 		}
-		if r := last(l.Rules, action, resource); r != nil && effect(r) == session.Deny {
-			return Decision{session.Deny, r, l.Name, l.Source}
+		d, uncertain := l.last(action, t)
+		if d != nil && d.Effect == session.Deny {
+			return *d
+		}
+		if possible == nil && uncertain != nil && uncertain.Effect == session.Deny {
+			possible = uncertain
 		}
 	}
-	d := Decision{Effect: session.Ask}
+	d, uncertain := ordinary(layers, action, t)
+	switch {
+	case d.Effect == session.Deny:
+		return d
+	case possible == nil && uncertain != nil && uncertain.Effect == session.Deny:
+		possible = uncertain
+	case uncertain != nil && d.Effect == session.Allow:
+		d = *uncertain
+	}
+	if possible != nil {
+		possible.Effect = session.Ask
+		return *possible
+	}
+	d = strictly(layers, action, t, d)
+	if d.Effect == session.Ask {
+		saved := Layer{Name: "approval", Rules: approvals}
+		if a, _ := saved.last(action, t); a != nil && a.Effect == session.Allow {
+			return *a
+		}
+	}
+	return d
+}
+
+// ordinary is the last rule of all layers but ceilings, and the sternest one after it that may be about the target too.
+func ordinary(layers []Layer, action string, t target) (Decision, *Decision) {
+	d := Decision{Effect: session.Ask, Resource: t.text}
+	var possible *Decision
 	for _, l := range layers {
 		if l.Ceiling {
 			continue
 		}
-		if r := last(l.Rules, action, resource); r != nil {
-			d = Decision{effect(r), r, l.Name, l.Source}
+		own, uncertain := l.last(action, t)
+		if own != nil {
+			d, possible = *own, nil
+		}
+		if uncertain != nil && (possible == nil || rank(uncertain.Effect) > rank(possible.Effect)) {
+			possible = uncertain
 		}
 	}
+	return d, possible
+}
+
+// strictly asks where a strict ceiling does and the others allow.
+func strictly(layers []Layer, action string, t target, d Decision) Decision {
 	for _, l := range layers {
-		if r := last(l.Rules, action, resource); l.Strict && d.Effect == session.Allow && r != nil && r.Effect == session.Ask {
-			d = Decision{r.Effect, r, l.Name, l.Source}
+		if !l.Strict || d.Effect != session.Allow {
+			continue
 		}
-	}
-	if d.Effect == session.Ask {
-		if r := last(approvals, action, resource); r != nil && r.Effect == session.Allow {
-			return Decision{session.Allow, r, "approval", ""}
+		own, uncertain := l.last(action, t)
+		for _, r := range []*Decision{own, uncertain} {
+			if r != nil && r.Effect == session.Ask {
+				return *r
+			}
 		}
 	}
 	return d
@@ -100,13 +155,32 @@ func Hidden(layers []Layer, action string) bool {
 	return denied
 }
 
-func last(rules []session.Rule, action, resource string) *session.Rule {
-	for i := len(rules) - 1; i >= 0; i-- {
-		if Match(rules[i].Action, action) && Match(rules[i].Resource, resource) {
-			return &rules[i]
+// last returns what the layer's last rule about the target says, and the sternest of those after it that may be about
+// it too.
+func (l Layer) last(action string, t target) (own, possible *Decision) {
+	for i := len(l.Rules) - 1; i >= 0; i-- {
+		r := &l.Rules[i]
+		c := t.about(r, action)
+		if c == no {
+			continue
+		}
+		d := &Decision{Effect: effect(r), Rule: r, Layer: l.Name, Source: l.place(i), Resource: t.text, Possible: c == maybe}
+		if c == sure {
+			return d, possible
+		}
+		if possible == nil || rank(d.Effect) > rank(possible.Effect) {
+			possible = d
 		}
 	}
-	return nil
+	return nil, possible
+}
+
+// place is where a rule of the layer stands.
+func (l Layer) place(i int) string {
+	if i < len(l.Places) {
+		return l.Places[i]
+	}
+	return l.Source
 }
 
 // effect is what the rule does. One that nobody knows denies: a guard that is misspelt still guards.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -66,7 +65,11 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	if err := t.askCommand(ctx, call, dir, in); err != nil {
+	shell, err := t.shell()
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if err := t.askCommand(ctx, call, shell, dir, in); err != nil {
 		return tool.Output{}, err
 	}
 	if err := dir.mustBeDir(); err != nil {
@@ -75,10 +78,6 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	again, err := t.locate(in.Workdir)
 	if err != nil || again.real != dir.real {
 		return tool.Output{}, moved(dir.abs)
-	}
-	shell, err := t.shell()
-	if err != nil {
-		return tool.Output{}, err
 	}
 	r := run{
 		argv: []string{shell, "-c", in.Command}, supervisor: t.config.Supervisor, dir: dir.real, env: t.environment(), grace: t.grace(),
@@ -111,24 +110,6 @@ func (in bashInput) check() error {
 	default:
 		return nil
 	}
-}
-
-// askCommand asks for the directory when it is outside, and for exactly this text. What "always" allows is this text
-// and no other.
-func (t *bashTool) askCommand(ctx context.Context, call tool.Call, dir place, in bashInput) error {
-	if err := t.askOutside(ctx, call, dir); err != nil {
-		return err
-	}
-	meta := map[string]string{"command": in.Command}
-	if in.Workdir != "" {
-		meta["workdir"] = dir.real
-	}
-	if in.Description != "" {
-		meta["description"] = in.Description
-	}
-	return call.Ask(ctx, tool.Request{
-		Action: "bash", Resources: []string{in.Command}, Save: []string{permission.Escape(in.Command)}, Metadata: object(meta),
-	})
 }
 
 func (t *bashTool) grace() time.Duration {

@@ -25,7 +25,7 @@ type Config struct {
 	Directory string // the Location: absolute; relative paths start here
 	Worktree  string // the git worktree that holds it, absolute; "" or "/" for none
 
-	Shell string   // the shell that runs commands; "" takes $SHELL if it speaks sh, else /bin/bash or /bin/sh
+	Shell string   // the shell that runs commands; "" takes bash, or /bin/sh where there is none
 	Env   []string // NAME=value, given to commands beside the few variables that always pass
 	Pass  []string // names of further variables of this process that commands get
 	Deny  []string // names that commands never get, whoever asks, e.g. those of provider keys

@@ -46,10 +46,8 @@ func (s *site) secret(name string) bool {
 	return strings.HasPrefix(name, "CAIRN_") || strings.HasPrefix(name, "OPENCODE_") || slices.Contains(s.config.Deny, name)
 }
 
-// shells speak the language that commands are written in.
-var shells = []string{"bash", "zsh", "sh", "dash", "ksh", "ash"}
-
-// shell returns the path of the shell to use.
+// shell returns the path of the shell to use: the configured one, else bash, in whose language commands are written and
+// read, else sh.
 func (s *site) shell() (string, error) {
 	if s.config.Shell != "" {
 		path, err := exec.LookPath(s.config.Shell)
@@ -59,7 +57,7 @@ func (s *site) shell() (string, error) {
 		return path, nil
 	}
 	candidates := []string{"/bin/bash", "bash", "/bin/sh", "sh"}
-	if own := os.Getenv("SHELL"); slices.Contains(shells, strings.TrimSuffix(filepath.Base(own), ".exe")) {
+	if own := os.Getenv("SHELL"); strings.TrimSuffix(filepath.Base(own), ".exe") == "bash" {
 		candidates = append([]string{own}, candidates...)
 	}
 	for _, c := range candidates {

@@ -1,0 +1,187 @@
+// Package shell says what a shell command would run. It is pure: text in, commands out; nothing is run and no file is
+// looked at.
+//
+// A text becomes its simple commands, wherever they stand: in pipes, lists, subshells, functions, substitutions and
+// here-documents, and behind what runs other commands (env, xargs, sudo, sh -c, find -exec). What cannot be known
+// before the shell runs, such as the value of a variable, is a Hole in the text: it may turn out to be anything. What
+// cannot be read at all is one Part that is nothing but a hole.
+//
+// It promises that every command word that bash would run stands in some Part, or a Part is a hole. It does not look
+// into programs: what make or python run is theirs.
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Hole stands in a Part's texts for what is not known: any text, also none, also several words.
+const Hole = "\x00"
+
+// Script is what a text would do.
+type Script struct {
+	Commands    []Command // in the order of the text
+	Paths       []Path    // that the commands name
+	Directories []string  // that it changes to
+}
+
+// Command is a simple command as written, or another construct that has to be decided about.
+type Command struct {
+	Source string
+	Parts  []Part // itself and what it makes run
+}
+
+// Part is one thing that is run, as rules see it.
+type Part struct {
+	// Text is its words without their quotes, joined by blanks; a word that holds blanks or the like has single quotes.
+	Text string
+	// Readings are other texts under which rules that forbid or ask may know it: without a path, without a wrapper.
+	Readings []string
+	// Save is a pattern for what "always" allows; "" when nothing can be allowed for good.
+	Save string
+}
+
+// Unknown reports that the part may be anything.
+func (p Part) Unknown() bool { return p.Text == Hole }
+
+// Path is a path that a command names or that a redirection opens.
+type Path struct {
+	Name  string // as the program gets it; up to the last slash before a hole
+	Use   Use
+	Whole bool // false: Name is only where the path begins
+}
+
+// Use says what is done with a path.
+type Use int
+
+// The uses.
+const (
+	Named Use = iota // an argument that looks like a path
+	File             // an argument of a program that works on files
+	Read             // its content is read
+	Write            // it is written by the shell, or as if
+)
+
+// The bounds of what is looked into. Beyond them a text counts as unreadable.
+const (
+	maxText  = 128 << 10
+	maxDepth = 8
+	maxParts = 300
+)
+
+// Parse reads a text as bash would.
+func Parse(text string) Script {
+	return parse(text, syntax.LangBash)
+}
+
+func parse(text string, variants ...syntax.LangVariant) Script {
+	r := &reader{variants: variants}
+	r.script(text, 0, nil)
+	if r.parts > maxParts {
+		r.out.Commands = Opaque(text).Commands
+	}
+	return r.out
+}
+
+// Parts is everything that the text would run.
+func Parts(text string) []Part {
+	var out []Part
+	for _, c := range Parse(text).Commands {
+		out = append(out, c.Parts...)
+	}
+	return out
+}
+
+// Opaque is the script of a text that nobody can read before it runs, in another shell's language for example.
+func Opaque(text string) Script {
+	return Script{Commands: []Command{{Source: text, Parts: []Part{{Text: Hole}}}}}
+}
+
+// reader collects a Script.
+type reader struct {
+	out      Script
+	variants []syntax.LangVariant // the languages that the text may be in: it is read in each
+	parts    int
+	depth    int
+	// nested is where the parts of an inner script go; nil at the top.
+	nested   *Command
+	readings []string // of the wrappers around what is read
+}
+
+// script reads a text: the outer one, or one that a command is given, whose parts belong to that command.
+func (r *reader) script(text string, depth int, readings []string) {
+	if len(text) > maxText || depth > maxDepth || r.parts > maxParts || strings.ContainsRune(text, 0) {
+		r.unreadable(text)
+		return
+	}
+	oldDepth, oldReadings := r.depth, r.readings
+	r.depth, r.readings = depth, readings
+	defer func() { r.depth, r.readings = oldDepth, oldReadings }()
+	for _, v := range r.variants {
+		file, err := syntax.NewParser(syntax.Variant(v)).Parse(strings.NewReader(text), "")
+		if err != nil {
+			r.unreadable(text)
+			return
+		}
+		w := &walker{reader: r, text: text}
+		syntax.Walk(file, w.visit)
+	}
+}
+
+// unreadable adds a text that cannot be taken apart.
+func (r *reader) unreadable(source string) {
+	r.command(source, func() { r.unknown() })
+}
+
+// command adds a command as written, and what fill finds in it. Within another command it adds to that.
+func (r *reader) command(source string, fill func()) {
+	if r.nested != nil {
+		fill()
+		return
+	}
+	c := Command{Source: source}
+	r.nested = &c
+	fill()
+	r.nested = nil
+	if len(c.Parts) > 0 && !slices.ContainsFunc(r.out.Commands, func(d Command) bool { return d.Source == c.Source }) {
+		r.out.Commands = append(r.out.Commands, c)
+	}
+}
+
+// unknown adds a part that may be anything.
+func (r *reader) unknown() { r.part(Part{Text: Hole}) }
+
+func (r *reader) part(p Part) {
+	if r.parts++; r.parts > maxParts {
+		return
+	}
+	p.Readings = unique(p.Text, append(p.Readings, r.readings...))
+	if !slices.ContainsFunc(r.nested.Parts, func(q Part) bool { return q.Text == p.Text }) {
+		r.nested.Parts = append(r.nested.Parts, p)
+	}
+}
+
+func (r *reader) path(name string, use Use) {
+	if whole, _, cut := strings.Cut(name, Hole); cut {
+		i := strings.LastIndexByte(whole, '/')
+		if i < 0 {
+			return
+		}
+		r.out.Paths = append(r.out.Paths, Path{Name: whole[:i+1], Use: use})
+		return
+	}
+	r.out.Paths = append(r.out.Paths, Path{Name: name, Use: use, Whole: true})
+}
+
+// unique returns the texts without duplicates, without what is the text itself.
+func unique(text string, readings []string) []string {
+	var out []string
+	for _, t := range readings {
+		if t != text && t != "" && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

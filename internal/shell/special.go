@@ -1,0 +1,269 @@
+package shell
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// special reads a command that runs what stands in its arguments. False: there is nothing special about that name.
+func (r *reader) special(c call) bool {
+	switch c.name() {
+	case "sh", "bash", "dash", "ash", "rbash":
+		r.shell(c)
+	case "eval":
+		r.inner(c, strings.Join(c.words[1:], " "))
+	case "trap":
+		r.trap(c)
+	case "alias":
+		r.alias(c)
+	case "find":
+		r.find(c)
+	case "git":
+		r.git(c)
+	case "awk", "gawk", "mawk", "nawk":
+		r.awk(c)
+	case "sed", "gsed":
+		r.sed(c)
+	case "source", ".":
+		if len(c.words) > 1 && !known(c.words[1]) {
+			r.unknown()
+		}
+		r.itself(c)
+	case "tee":
+		r.tee(c)
+	case "read", "printf", "mapfile", "readarray", "getopts", "unset", "wait", "test", "[", "let", "compgen", "complete", "hash", "enable":
+		r.variables(c)
+	default:
+		return r.interpreter(c)
+	}
+	return true
+}
+
+// shell reads sh and its like: -c with a script, a script file, or standard input.
+func (r *reader) shell(c call) {
+	script := false
+	for i := 1; i < len(c.words); i++ {
+		w := c.words[i]
+		switch {
+		case script && !strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "+"):
+			r.inner(c, w)
+			return
+		case script && w == "--":
+			continue
+		case !known(w), strings.HasPrefix(w, "--"), strings.HasPrefix(w, "+"), strings.Trim(w, "-ceuxvnfl") != "" && w[0] == '-', w == "-":
+			r.unknown()
+			r.itself(c)
+			return
+		case w[0] == '-':
+			script = script || strings.Contains(w, "c")
+		default: // a file
+			r.paths("source", c.words[i:])
+			r.itself(c)
+			return
+		}
+	}
+	r.unknown() // standard input
+	r.itself(c)
+}
+
+func (r *reader) trap(c call) {
+	if len(c.words) < 2 || c.words[1] == "-" || c.words[1] == "-p" || c.words[1] == "-l" || c.words[1] == "" {
+		r.itself(c)
+		return
+	}
+	i := 1
+	if c.words[1] == "--" && len(c.words) > 2 {
+		i = 2
+	}
+	r.inner(c, c.words[i])
+}
+
+func (r *reader) alias(c call) {
+	r.itself(c)
+	for _, w := range c.words[1:] {
+		if _, value, ok := strings.Cut(w, "="); ok {
+			r.inner(c, value)
+		} else if !known(w) {
+			r.unknown()
+		}
+	}
+}
+
+// find reads find: what -exec and its like run, with a hole for the names; -delete removes as rm does.
+func (r *reader) find(c call) {
+	r.itself(c)
+	for i := 1; i < len(c.words); i++ {
+		switch w := c.words[i]; {
+		case w == "-exec" || w == "-execdir" || w == "-ok" || w == "-okdir":
+			end := i + 1
+			for end < len(c.words) && c.words[end] != ";" && !(c.words[end] == "+" && c.words[end-1] == "{}") {
+				end++
+			}
+			inner := call{words: replaceAll(c.words[i+1:end], "{}"), readings: c.readings}
+			if len(inner.words) == 0 {
+				r.unknown()
+				return
+			}
+			r.call(inner)
+			i = end
+		case w == "-delete":
+			r.part(Part{Text: "rm " + Hole, Readings: []string{strings.Join(c.words, " ")}, Save: "rm *"})
+		case strings.HasPrefix(w, "-f") && (strings.HasPrefix(w, "-fprint") || w == "-fls"):
+			r.unknown()
+			i++
+		case strings.HasPrefix(w, Hole): // may be any of these
+			r.unknown()
+		}
+	}
+}
+
+// inert are settings of git that run nothing.
+var inert = regexp.MustCompile(`^(user\.(name|email)|color\.[a-z.]+|core\.(quotepath|abbrev|autocrlf|ignorecase)|advice\.[a-z]+|init\.defaultbranch|commit\.gpgsign|log\.[a-z]+)=`)
+
+// git reads git with options before its command. A setting may hold a command.
+func (r *reader) git(c call) {
+	i := 1
+	for ; i < len(c.words) && (strings.HasPrefix(c.words[i], "-") || strings.HasPrefix(c.words[i], Hole)); i++ {
+		switch w := c.words[i]; {
+		case w == "-c" && i+1 < len(c.words):
+			i++
+			r.setting(c, c.words[i])
+		case w == "-C":
+			r.directories(c.words[i:], "-C")
+			i++
+		case w == "--git-dir" || w == "--work-tree" || w == "--namespace":
+			i++
+		case strings.HasPrefix(w, "--git-dir="), strings.HasPrefix(w, "--work-tree="), strings.HasPrefix(w, "--namespace="),
+			w == "-P", w == "--no-pager", w == "--bare", w == "--version", w == "--help", w == "--no-optional-locks", w == "--literal-pathspecs":
+		default:
+			r.unknown()
+		}
+	}
+	rest := c.words[min(i, len(c.words)):]
+	if len(rest) > 0 && (!known(rest[0]) || executes("git "+rest[0], rest[1:])) {
+		r.unknown()
+	}
+	r.itself(c, strings.Join(append([]string{"git"}, rest...), " "))
+}
+
+func (r *reader) setting(c call, s string) {
+	key, value, _ := strings.Cut(s, "=")
+	switch {
+	case strings.HasPrefix(strings.ToLower(key), "alias.") && strings.HasPrefix(value, "!") && known(s):
+		r.inner(c, value[1:])
+	case !known(key) || !inert.MatchString(strings.ToLower(key)+"="):
+		r.unknown()
+	}
+}
+
+// awk reads awk: a program that can run commands or write files may do anything.
+func (r *reader) awk(c call) {
+	for i := 1; i < len(c.words); i++ {
+		w := c.words[i]
+		switch {
+		case w == "-F" || w == "-v":
+			i++
+			continue
+		case w == "--", strings.HasPrefix(w, "-F"), strings.HasPrefix(w, "-v"):
+			continue
+		case strings.HasPrefix(w, "-"):
+			r.unknown()
+		default:
+			program := strings.ReplaceAll(w, "||", "")
+			if !known(w) || strings.Contains(program, "system") || strings.ContainsAny(program, "|@") || strings.Contains(program, "getline") ||
+				strings.Contains(program, "print") && strings.Contains(program, ">") {
+				r.unknown()
+			}
+		}
+		break
+	}
+	r.itself(c)
+}
+
+var (
+	sedPlain      = regexp.MustCompile(`^((\d+|\$|/[^/;{}]*/)(,(\d+|\$|/[^/;{}]*/|\+\d+))?)?!?[pdqDPhHgGxnN=]?$`)
+	sedSubstitute = regexp.MustCompile(`^((\d+|\$)(,(\d+|\$))?)?s(.)`)
+)
+
+// sed reads sed: a script may run commands and write files.
+func (r *reader) sed(c call) {
+	scripts, plain := []string{}, []string{}
+	for i := 1; i < len(c.words); i++ {
+		switch w := c.words[i]; {
+		case w == "-e" || w == "--expression":
+			if i++; i < len(c.words) {
+				scripts = append(scripts, c.words[i])
+			}
+		case strings.HasPrefix(w, "--expression="):
+			scripts = append(scripts, strings.TrimPrefix(w, "--expression="))
+		case w == "--in-place" || w == "--quiet" || w == "--silent" || w == "--regexp-extended" || w == "--" || strings.HasPrefix(w, "-i"):
+		case strings.HasPrefix(w, "-") && strings.Trim(w, "-nErsuz") == "":
+		case strings.HasPrefix(w, "-") || strings.HasPrefix(w, Hole):
+			r.unknown()
+		default:
+			plain = append(plain, w)
+		}
+	}
+	if len(scripts) == 0 && len(plain) > 0 {
+		scripts = plain[:1]
+	}
+	for _, s := range scripts {
+		if !sedHarmless(s) {
+			r.unknown()
+		}
+	}
+	r.itself(c)
+}
+
+func sedHarmless(script string) bool {
+	if !known(script) || strings.Contains(script, "\n") {
+		return false
+	}
+	for _, s := range strings.Split(script, ";") {
+		s = strings.TrimSpace(s)
+		if sedPlain.MatchString(s) {
+			continue
+		}
+		m := sedSubstitute.FindStringSubmatchIndex(s)
+		if m == nil {
+			return false
+		}
+		delimiter := s[m[1]-1 : m[1]]
+		fields := strings.Split(s[m[1]:], delimiter)
+		if len(fields) != 3 || strings.HasSuffix(fields[0], `\`) || strings.HasSuffix(fields[1], `\`) || strings.Trim(fields[2], "gpiI0123456789") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// tee reads tee, which writes as a redirection does.
+func (r *reader) tee(c call) {
+	for _, w := range c.words[1:] {
+		switch {
+		case !known(w):
+			r.unknown()
+		case !strings.HasPrefix(w, "-"):
+			r.path(w, Write)
+		}
+	}
+	r.itself(c)
+}
+
+// variables reads builtins that assign to or look at variables by name: a name may hold an expression.
+func (r *reader) variables(c call) {
+	args := c.words[1:]
+	if c.name() == "printf" && (len(args) == 0 || known(args[0]) && !strings.HasPrefix(args[0], "-v")) {
+		r.itself(c)
+		return
+	}
+	if slices.ContainsFunc(args, func(a string) bool {
+		return !known(a) || strings.ContainsAny(a, "[") && a != "[" || shouting.MatchString(a) || a == "-C" || a == "-F" || a == "-p" && c.name() == "hash" || a == "-f" && c.name() == "enable"
+	}) {
+		r.unknown()
+	}
+	r.itself(c)
+}
+
+var shouting = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)

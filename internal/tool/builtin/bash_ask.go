@@ -1,0 +1,178 @@
+package builtin
+
+import (
+	"context"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/shell"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// askCommand asks for what the command would do: for directories outside, for files that it prints or that the shell
+// writes, and for each command in it. What "always" will allow are the words that name each of them.
+func (t *bashTool) askCommand(ctx context.Context, call tool.Call, program string, dir place, in bashInput) error {
+	script := shell.ParseFor(program, in.Command)
+	if err := t.askPlaces(ctx, call, t.touched(dir, script)); err != nil {
+		return err
+	}
+	var resources, save []string
+	forever := true
+	for _, c := range script.Commands {
+		resources = append(resources, c.Source)
+		for _, p := range c.Parts {
+			forever = forever && p.Save != ""
+			save = addNew(save, p.Save)
+		}
+	}
+	if len(resources) == 0 { // it changes directories or opens files, which was asked for
+		return nil
+	}
+	if !forever {
+		save = nil
+	}
+	meta := map[string]string{"command": in.Command}
+	if in.Workdir != "" {
+		meta["workdir"] = dir.real
+	}
+	if in.Description != "" {
+		meta["description"] = in.Description
+	}
+	return call.Ask(ctx, tool.Request{Action: permission.Shell, Resources: resources, Save: save, Metadata: object(meta)})
+}
+
+// touched are the places that a command reaches, besides running programs.
+type touched struct {
+	outside []string // directories
+	read    []string // resources of files, as rules see them
+	write   []string
+}
+
+// maxStarts bounds the directories that relative paths are tried from.
+const maxStarts = 16
+
+// touched resolves what the script names. Where a command changes directories, a relative path is tried from each of
+// them: which one it will be is not followed.
+func (t *bashTool) touched(dir place, script shell.Script) touched {
+	var out touched
+	starts := []string{dir.real}
+	t.outside(&out, dir)
+	for _, to := range script.Directories {
+		for _, from := range slices.Clone(starts) {
+			p, err := t.locate(seenFrom(from, to))
+			if err != nil {
+				continue
+			}
+			t.outside(&out, p)
+			if len(starts) < maxStarts {
+				starts = addNew(starts, p.real)
+			}
+		}
+	}
+	for _, named := range script.Paths {
+		for _, from := range starts {
+			p, err := t.locate(seenFrom(from, named.Name))
+			if err == nil && !device(p.real) {
+				t.touch(&out, p, named)
+			}
+		}
+	}
+	return out
+}
+
+// touch adds one place. An argument that only looks like a path counts when something is there; what does not exist
+// cannot be printed.
+func (t *bashTool) touch(out *touched, p place, named shell.Path) {
+	if named.Use == shell.Named && p.info == nil && !holdsOthers(filepath.Dir(p.real)) {
+		return
+	}
+	t.outside(out, p)
+	switch {
+	case named.Use == shell.Write && named.Whole:
+		out.write = addNew(out.write, p.resource())
+	case named.Use == shell.Read && named.Whole && p.info != nil && !p.isDir():
+		out.read = addNew(out.read, p.resource())
+	}
+}
+
+func (t *bashTool) outside(out *touched, p place) {
+	if !p.inside() && !t.managed(p) {
+		out.outside = addNew(out.outside, p.directory())
+	}
+}
+
+// holdsOthers reports that the directory is there and is not the root, in which every misread slash would end.
+func holdsOthers(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir() && dir != filepath.Dir(dir)
+}
+
+// device reports files that hold nothing of anybody's.
+func device(path string) bool {
+	switch path {
+	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin", "/dev/stdout", "/dev/stderr":
+		return true
+	}
+	return strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/dev/pts/")
+}
+
+// seenFrom is the path as the shell sees it from a directory.
+func seenFrom(dir, name string) string {
+	if rest, ok := strings.CutPrefix(name, "~"); ok {
+		who, below, _ := strings.Cut(rest, "/")
+		name = filepath.Join(homeOf(who), below)
+	}
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// homeOf is the home of a user, "" for one's own. Nobody's is where homes usually are.
+func homeOf(name string) string {
+	if name == "" {
+		return os.Getenv("HOME")
+	}
+	if u, err := user.Lookup(name); err == nil {
+		return u.HomeDir
+	}
+	return "/home/" + name
+}
+
+// askPlaces asks for directories outside first, then for reading, then for writing.
+func (t *bashTool) askPlaces(ctx context.Context, call tool.Call, touched touched) error {
+	for _, r := range []struct {
+		action    string
+		resources []string
+		below     string
+	}{{"external_directory", touched.outside, "/*"}, {"read", touched.read, ""}, {"edit", touched.write, ""}} {
+		if len(r.resources) == 0 {
+			continue
+		}
+		request := tool.Request{Action: r.action, Metadata: object(map[string]string{"command": commandOf(call)})}
+		for _, path := range r.resources {
+			request.Resources = append(request.Resources, path+r.below)
+			request.Save = append(request.Save, permission.Escape(path)+r.below)
+		}
+		if err := call.Ask(ctx, request); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func commandOf(call tool.Call) string {
+	in, _ := decode[bashInput](call)
+	return in.Command
+}
+
+func addNew(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
