@@ -22,7 +22,7 @@ type ignore struct {
 }
 
 // ignoreFiles are read in this order, later ones winning.
-var ignoreFiles = []string{".gitignore", ".ignore"}
+var ignoreFiles = []string{".gitignore", ".ignore", ".rgignore"}
 
 // with adds the ignore files of dir. It returns i itself when there are none.
 func (i *ignore) with(root *os.Root, dir string) *ignore {
@@ -45,6 +45,62 @@ func (i *ignore) with(root *os.Root, dir string) *ignore {
 		return i
 	}
 	return &ignore{up: i, dir: dir, matcher: m}
+}
+
+// everywhere is the rules that the user has for all places: git's core.excludesFile, or else git/ignore in the directory
+// for configuration.
+func everywhere() *ignore {
+	home, _ := os.UserHomeDir()
+	config := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(config) {
+		config = filepath.Join(home, ".config")
+	}
+	if home == "" {
+		return nil
+	}
+	file := filepath.Join(config, "git", "ignore")
+	for _, path := range []string{filepath.Join(config, "git", "config"), filepath.Join(home, ".gitconfig")} {
+		if named := excludesFile(userFile(path)); named != "" {
+			file = named
+		}
+	}
+	if rest, ok := strings.CutPrefix(file, "~/"); ok {
+		file = filepath.Join(home, rest)
+	}
+	rules := userFile(file)
+	if len(rules) == 0 {
+		return nil
+	}
+	m := gitignore.New("")
+	m.AddPatterns(rules, "")
+	return &ignore{dir: ".", matcher: m}
+}
+
+// excludesFile returns the value of core.excludesFile in a git configuration, "" if it has none.
+func excludesFile(config []byte) string {
+	section, value := "", ""
+	for line := range strings.Lines(string(config)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			section = strings.ToLower(strings.Trim(line, "[] \t"))
+			continue
+		}
+		name, v, _ := strings.Cut(line, "=")
+		if section == "core" && strings.EqualFold(strings.TrimSpace(name), "excludesFile") {
+			value = strings.Trim(strings.TrimSpace(v), `"`)
+		}
+	}
+	return value
+}
+
+// userFile returns the content of a small regular file of the user's, nil if it is anything else.
+func userFile(path string) []byte {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = dir.Close() }()
+	return smallFile(dir, filepath.Base(path))
 }
 
 // smallFile returns the content of a small regular file, nil if it is anything else.

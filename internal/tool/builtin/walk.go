@@ -58,7 +58,7 @@ func (t *tree) close() {
 
 // rules returns the ignore rules that hold in the directory where the tree starts.
 func (t *tree) rules() *ignore {
-	rules := (*ignore)(nil).with(t.root, ".")
+	rules := everywhere().with(t.root, ".")
 	at := "."
 	if t.start == "." {
 		return rules

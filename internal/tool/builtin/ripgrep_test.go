@@ -1,0 +1,94 @@
+package builtin_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// wild is a tree with everything that ignore files can say.
+func wild(t *testing.T) *bench {
+	b := newBench(t)
+	home := b.outside("home")
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	b.file(home+"/.gitconfig", "[user]\n\tname = x\n[core]\n\texcludesFile = ~/mine\n")
+	b.file(home+"/mine", "*.bak\n")
+	b.file(home+"/.config/git/ignore", "*.go\n") // not in force: the other one is named
+	b.file(".gitignore", "*.log\n!keep.log\n/build/\nnode_modules\ndocs/**/*.tmp\n\\#odd\n# comment\n trailing.txt  \n")
+	b.file(".ignore", "fixtures/\n!b/wanted.log\n")
+	b.file("a/.gitignore", "/only.txt\n*.gen.*\n!b/x.gen.go\n")
+	b.file("a/.rgignore", "other.txt\n")
+	b.file("c/.gitignore", "*\n!*.md\n!*/\n")
+	for _, name := range []string{
+		"x.go", "x.bak", "y.log", "keep.log", "build/out.go", "sub/build/out.go", "node_modules/m/i.js", "sub/node_modules", "docs/x.tmp", "docs/d/e/y.tmp",
+		"docs/d/y.md", "#odd", "b/wanted.log", "b/not.log", "fixtures/f.go", "a/only.txt", "a/b/only.txt", "a/x.gen.go", "a/b/x.gen.go", "a/other.txt",
+		"a/b/other.txt", "c/x.go", "c/x.md", "c/d/y.md", "c/d/y.txt", ".hidden/h.go", "a/.dot", "sp ace/f f.txt", "trailing.txt", "ünï/côde.txt",
+	} {
+		b.file(name, "package "+filepath.Base(name)+"\nfoo12 Bar w77x\n\nTODO: fix me\nüber straße K\nlast")
+	}
+	b.file("crlf.txt", "one 1\r\n\r\nfoo12\r\nend")
+	b.file("bom.txt", "\uFEFFfirst foo12\n")
+	b.file("bin.dat", "foo12\x00\n")
+	b.link(b.outside("home"), "away")
+	b.link("a", "again")
+	return b
+}
+
+// Where ripgrep is installed, the search finds what it finds: the same files, the same lines.
+func TestSearchAgreesWithRipgrep(t *testing.T) {
+	rg, err := exec.LookPath("rg")
+	if err != nil {
+		t.Skip("rg is not installed")
+	}
+	b := wild(t)
+	run := func(dir string, args ...string) []string {
+		cmd := exec.Command(rg, append([]string{"--no-config", "--no-require-git", "--glob=!.git", "--no-heading", "--no-messages"}, args...)...)
+		cmd.Dir = dir
+		out, _ := cmd.Output() // 1 when nothing is found
+		lines := strings.Fields(strings.ReplaceAll(string(out), " ", "\u2423"))
+		slices.Sort(lines)
+		return lines
+	}
+	for _, dir := range []string{".", "a", "a/b", "c/d"} {
+		for _, pattern := range []string{
+			`foo12`, `(?i)todo|bar`, `^package \w`, `\bw\d+x\b`, `[A-Z][a-z]+`, `^\s*$`, `st.a.e`, `über`, `(?i)ÜBER`, `\d`, `nothing here`, `x?last`, `K`, `\d$`, `\d+x?$`,
+		} {
+			var got []string
+			path := ""
+			for line := range strings.Lines(says(b.call("grep", in{"pattern": pattern, "path": dir}))) {
+				if number, ok := strings.CutPrefix(line, "  Line "); ok {
+					number, _, _ = strings.Cut(number, ":")
+					got = append(got, path+":"+number)
+				} else if name, ok := strings.CutSuffix(line, ":\n"); ok {
+					path, _ = filepath.Rel(b.path(dir), name)
+					path = strings.ReplaceAll(path, " ", "\u2423")
+				}
+			}
+			slices.Sort(got)
+			var want []string
+			for _, hit := range run(b.path(dir), "--hidden", "--crlf", "--line-number", "--max-columns=1", "-e", pattern) {
+				parts := strings.SplitN(hit, ":", 3)
+				if len(parts) == 3 {
+					want = append(want, parts[0]+":"+parts[1])
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s in %s:\n%s", pattern, dir, diff)
+			}
+		}
+		got := b.relative(says(b.call("glob", in{"pattern": "**/*", "path": dir})))
+		for i, name := range got {
+			rel, _ := filepath.Rel(dir, name)
+			got[i] = strings.ReplaceAll(rel, " ", "\u2423")
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(run(b.path(dir), "--files"), got); diff != "" {
+			t.Errorf("files in %s:\n%s", dir, diff)
+		}
+	}
+}
