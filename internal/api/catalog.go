@@ -89,6 +89,16 @@ type ModelLimit struct {
 	Output  int64 `json:"output"`
 }
 
+// Skill is one that an agent of the location can load. Problem says what keeps one from being used, or is odd about it;
+// only who asks for all hears of these.
+type Skill struct {
+	Name        string `json:"name,omitzero"`
+	Description string `json:"description,omitzero"`
+	Location    string `json:"location"` // its SKILL.md
+	Content     string `json:"content"`
+	Problem     string `json:"problem,omitzero"`
+}
+
 // Provider is a vendor that can be used at a location.
 type Provider struct {
 	ID            string               `json:"id"`

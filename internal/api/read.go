@@ -164,6 +164,11 @@ func (c *Client) Agents(ctx context.Context) (Located[[]session.Agent], error) {
 	return get[Located[[]session.Agent]](ctx, c, path("agent"), nil)
 }
 
+// Skills returns the skills of the client's location, and what is wrong with some.
+func (c *Client) Skills(ctx context.Context) (Located[[]Skill], error) {
+	return get[Located[[]Skill]](ctx, c, path("skill"), nil)
+}
+
 // Models returns the models that can be used at the client's location.
 func (c *Client) Models(ctx context.Context) (Located[[]Model], error) {
 	return get[Located[[]Model]](ctx, c, path("model"), nil)

@@ -216,6 +216,8 @@ func (places) Location(_ context.Context, l session.Location) (api.LocationInfo,
 
 func (places) Agents(context.Context, session.Location) ([]session.Agent, error) { return nil, nil }
 
+func (places) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }
+
 func (places) Models(context.Context, session.Location) ([]api.Model, error) {
 	return []api.Model{{
 		ID: "main", ProviderID: "mock", Capabilities: api.ModelCapabilities{Tools: true, Input: []string{"text", "image"}},

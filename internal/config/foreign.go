@@ -8,7 +8,6 @@ type Foreign struct {
 	Command       map[string]Command        `json:"command" doc:"commands by name: templates of prompts"`
 	MCP           map[string]MCP            `json:"mcp" doc:"MCP servers by name"`
 	Plugin        []jsontext.Value          `json:"plugin" doc:"plugins: names, or lists of a name and its options"`
-	Skills        Skills                    `json:"skills" doc:"where skills are found, besides the usual directories"`
 	References    map[string]jsontext.Value `json:"references" doc:"directories and repositories that agents may read, by name"`
 	Formatter     jsontext.Value            `json:"formatter" doc:"formatters by name, or false for none"`
 	LSP           jsontext.Value            `json:"lsp" doc:"language servers by name, or false for none"`
@@ -47,12 +46,6 @@ type MCP struct {
 	OAuth       jsontext.Value    `json:"oauth" doc:"clientId, clientSecret, scope, callbackPort and redirectUri, or false"`
 	Enabled     *bool             `json:"enabled"`
 	Timeout     Duration          `json:"timeout"`
-}
-
-// Skills are further places where skills are found.
-type Skills struct {
-	Paths []string `json:"paths"`
-	URLs  []string `json:"urls"`
 }
 
 // Watcher says what is not watched.

@@ -33,6 +33,7 @@ type Settings struct {
 	ToolOutput        ToolOutput          `json:"tool_output" scope:"project" doc:"how much of a tool's output a model sees"`
 	Compaction        Compaction          `json:"compaction" scope:"project" doc:"when the past of a session is replaced by a summary"`
 	Snapshot          bool                `json:"snapshot" scope:"project" doc:"whether the working tree is kept at each step"`
+	Skills            Skills              `json:"skills" doc:"where skills are found, besides the usual directories"`
 	Webfetch          Webfetch            `json:"webfetch" scope:"user" doc:"what may be fetched beside the public web"`
 	Timeouts          Timeouts            `json:"timeouts" scope:"user" doc:"the clocks of a turn; a provider's own win"`
 	Budget            Budget              `json:"budget" scope:"user" doc:"what a new session may use"`
@@ -114,6 +115,12 @@ type Model struct {
 type ToolOutput struct {
 	MaxLines Count `json:"max_lines"`
 	MaxBytes Count `json:"max_bytes"`
+}
+
+// Skills are further places where skills are found. URLs are not used yet.
+type Skills struct {
+	Paths []string `json:"paths"`
+	URLs  []string `json:"urls"`
 }
 
 // Webfetch says what may be fetched beside the public web.

@@ -18,6 +18,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/skill"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
@@ -140,13 +141,17 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := agent.Options{Allowed: []string{l.outputs.Dir}}
+	skills := l.skills(cfg, pr)
+	options := agent.Options{Allowed: append([]string{l.outputs.Dir}, skills.UserFolders()...)}
 	agents := agent.New(cfg, options)
 	models, err := l.models.of(cfg)
 	if err != nil {
 		return nil, err
 	}
 	registry, err := l.registry(cfg, pr, models)
+	if err == nil {
+		_, err = registry.Register(skill.NewTool(skills.Find))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +167,14 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	scope := &engine.Scope{
 		Location: session.Location{Directory: pr.Directory}, ProjectID: pr.ID, Subpath: pr.Subpath,
 		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry,
-		Layers:  func(a session.Agent) []permission.Layer { return agents.Layers(a.ID) },
-		Context: func(ctx context.Context, _ session.Agent) (systemcontext.Context, error) { return sources.Load(ctx) },
+		Layers: func(a session.Agent) []permission.Layer { return agents.Layers(a.ID) },
+		Context: func(ctx context.Context, a session.Agent) (systemcontext.Context, error) {
+			all, err := sources.Load(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return systemcontext.Combine(all, skill.Context(skills.Find(), agents.Layers(a.ID)))
+		},
 	}
 	return &place{config: cfg, project: pr, agents: agents, scope: scope, models: models}, nil
 }
@@ -195,6 +206,15 @@ func (l *locations) sources(cfg *config.Config, pr project.Project) (*systemcont
 	return r, err
 }
 
+// skills says where the location's are.
+func (l *locations) skills(cfg *config.Config, pr project.Project) skill.Options {
+	return skill.Options{
+		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home, Directory: pr.Directory, Worktree: pr.Worktree,
+		Paths: cfg.Skills.Paths, Trusted: cfg.Trusted,
+		DisableProject: config.Switch(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: config.Switch(l.getenv, "DISABLE_CLAUDE_CODE"),
+	}
+}
+
 // Location implements v2.Locations.
 func (l *locations) Location(ctx context.Context, at session.Location) (api.LocationInfo, error) {
 	p, err := l.place(ctx, at.Directory)
@@ -217,6 +237,23 @@ func (l *locations) Agents(ctx context.Context, at session.Location) ([]session.
 		return nil, err
 	}
 	return p.agents.List(), nil
+}
+
+// Skills implements v2.Locations.
+func (l *locations) Skills(ctx context.Context, at session.Location) ([]api.Skill, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	found := l.skills(p.config, p.project).Find()
+	out := []api.Skill{}
+	for _, s := range found.Skills {
+		out = append(out, api.Skill{Name: s.Name, Description: s.Description, Location: s.Location, Content: s.Content})
+	}
+	for _, problem := range found.Problems {
+		out = append(out, api.Skill{Location: problem.Path, Problem: problem.Message})
+	}
+	return out, nil
 }
 
 // Models implements v2.Locations.

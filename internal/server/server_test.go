@@ -104,6 +104,8 @@ func (nowhere) Location(_ context.Context, l session.Location) (api.LocationInfo
 	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}}, nil
 }
 
+func (nowhere) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }
+
 func (nowhere) Agents(context.Context, session.Location) ([]session.Agent, error) { return nil, nil }
 
 func (nowhere) Models(context.Context, session.Location) ([]api.Model, error) { return nil, nil }

@@ -167,6 +167,9 @@ func (w *world) readsLocation(t *testing.T) {
 	if l, err := c.Location(ctx); err != nil || l.Directory != "/elsewhere" {
 		t.Errorf("location %+v, %v", l, err)
 	}
+	if ss, err := c.Skills(ctx); err != nil || len(ss.Data) != 2 || ss.Data[0].Name != "deploy" || ss.Data[1].Problem == "" {
+		t.Errorf("skills %v, %v", ss, err)
+	}
 	if as, err := c.Agents(ctx); err != nil || len(as.Data) != 2 {
 		t.Errorf("agents %+v, %v", as, err)
 	}

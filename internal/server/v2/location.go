@@ -2,6 +2,7 @@ package v2
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -45,6 +46,16 @@ func (a *API) agents(w http.ResponseWriter, r *http.Request) error {
 			if list[i].Permissions == nil {
 				list[i].Permissions = []session.Rule{}
 			}
+		}
+		return list, err
+	})
+}
+
+func (a *API) skills(w http.ResponseWriter, r *http.Request) error {
+	return located(a, w, r, func(l session.Location) ([]api.Skill, error) {
+		list, err := a.locations.Skills(r.Context(), l)
+		if !full(r) {
+			list = slices.DeleteFunc(list, func(s api.Skill) bool { return s.Problem != "" })
 		}
 		return list, err
 	})

@@ -25,6 +25,7 @@ func Routes() []Route {
 		{get, "/api/health", false, (*API).showHealth},
 		{get, "/api/location", false, (*API).location},
 		{get, "/api/agent", false, (*API).agents},
+		{get, "/api/skill", false, (*API).skills},
 		{get, "/api/model", false, (*API).models},
 		{get, "/api/provider", false, (*API).providers},
 		{get, "/api/provider/{providerID}", false, (*API).provider},

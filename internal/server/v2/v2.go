@@ -65,6 +65,8 @@ type Watcher interface {
 type Locations interface {
 	Location(ctx context.Context, l session.Location) (api.LocationInfo, error)
 	Agents(ctx context.Context, l session.Location) ([]session.Agent, error)
+	// Skills returns those there are, then those with a Problem.
+	Skills(ctx context.Context, l session.Location) ([]api.Skill, error)
 	// Models and Providers return those that can be used, without any secret.
 	Models(ctx context.Context, l session.Location) ([]api.Model, error)
 	Providers(ctx context.Context, l session.Location) ([]api.Provider, error)

@@ -122,6 +122,13 @@ func (places) Agents(context.Context, session.Location) ([]session.Agent, error)
 	return []session.Agent{agents()["build"], agents()["plan"]}, nil
 }
 
+func (places) Skills(context.Context, session.Location) ([]api.Skill, error) {
+	return []api.Skill{
+		{Name: "deploy", Description: "How to deploy.", Location: "/home/u/.cairn/skills/deploy/SKILL.md", Content: "Do it."},
+		{Location: "/home/u/.cairn/skills/bad/SKILL.md", Problem: "cannot be read"},
+	}, nil
+}
+
 func (places) Models(context.Context, session.Location) ([]api.Model, error) {
 	return []api.Model{{
 		ID: "main", ProviderID: "mock", Name: "Main", API: api.ModelAPI{ID: "main", Type: "native"},

@@ -1,0 +1,210 @@
+// Package skill finds what agents can be taught when they need it: folders with a SKILL.md, whose frontmatter says what
+// it is for and whose text says how it is done. An agent is told names and descriptions only (a source of the system
+// context), and loads the one that fits with the tool of this package.
+//
+// A skill of a project is anybody's words, like its AGENTS.md. Links that lead out of the project are not followed, and
+// the files beside its SKILL.md are not named to the model until the project is trusted. Nothing here runs anything.
+// What cannot be read is left out and reported, never an error.
+package skill
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Options say where to look. All paths are absolute; "" is nowhere.
+type Options struct {
+	Config    string // our configuration directory
+	Foreign   string // OpenCode's
+	Home      string
+	Directory string // the Location, links resolved
+	Worktree  string // the top of its checkout, links resolved; "" outside of one
+
+	Paths          []string // further folders, as the configuration names them
+	DisableProject bool     // only what is the user's
+	DisableClaude  bool     // nothing of .claude
+	Trusted        bool     // the project's files may be used for more than their words
+}
+
+// Skill is one that was found.
+type Skill struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitzero"`
+	Location    string `json:"location"` // its SKILL.md
+	Content     string `json:"content"`
+
+	foreign bool // of a project that is not trusted
+}
+
+// Dir is the folder that its relative paths start from.
+func (s *Skill) Dir() string { return filepath.Dir(s.Location) }
+
+// Problem says why a skill is not there, or not as somebody may think.
+type Problem struct{ Path, Message string }
+
+// Found is what is there: one skill for each name, by name.
+type Found struct {
+	Skills   []Skill
+	Problems []Problem
+}
+
+// Get returns the skill of the name.
+func (f Found) Get(name string) (Skill, bool) {
+	i := slices.IndexFunc(f.Skills, func(s Skill) bool { return s.Name == name })
+	if i < 0 {
+		return Skill{}, false
+	}
+	return f.Skills[i], true
+}
+
+// Names lists the skills.
+func (f Found) Names() []string {
+	names := make([]string, len(f.Skills))
+	for i, s := range f.Skills {
+		names[i] = s.Name
+	}
+	return names
+}
+
+// Find looks for skills anew: the user's, then the project's from its top down to the Location, then those that the
+// configuration names. Of two with one name the later is taken, and the other reported.
+func (o Options) Find() Found {
+	var all []Skill
+	var f Found
+	for _, p := range o.places() {
+		skills, problems := p.find()
+		all = append(all, skills...)
+		f.Problems = append(f.Problems, problems...)
+	}
+	taken := map[string]int{}
+	for _, s := range all {
+		at, twice := taken[s.Name]
+		switch {
+		case !twice:
+			taken[s.Name] = len(f.Skills)
+			f.Skills = append(f.Skills, s)
+		case f.Skills[at].Location != s.Location:
+			f.Problems = append(f.Problems, Problem{f.Skills[at].Location, "is not used: " + s.Location + " has the same name " + s.Name})
+			f.Skills[at] = s
+		}
+	}
+	slices.SortFunc(f.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
+	return f
+}
+
+// UserFolders are those of the user's own that exist, links resolved: their files may be read like the Location's.
+func (o Options) UserFolders() []string {
+	var out []string
+	for _, p := range o.places() {
+		if real, err := filepath.EvalSymlinks(p.dir()); err == nil && p.root == "" {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// place is a folder with skills below it. Within root it may hold links, but not out of it; "" is no bound.
+type place struct {
+	root    string
+	rel     string // below root; the whole path without one
+	foreign bool
+}
+
+func (p place) dir() string { return filepath.Join(p.root, p.rel) }
+
+// open returns the files below the folder, and how to close them.
+func (p place) open() (fs.FS, func(), error) {
+	if p.root == "" {
+		return os.DirFS(p.rel), func() {}, nil
+	}
+	root, err := os.OpenRoot(p.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	below, err := fs.Sub(root.FS(), filepath.ToSlash(p.rel))
+	return below, func() { _ = root.Close() }, err
+}
+
+// places lists the folders, those that win last.
+func (o Options) places() []place {
+	var out []place
+	user := func(parts ...string) {
+		if parts[0] != "" {
+			out = append(out, place{rel: filepath.Join(parts...)})
+		}
+	}
+	if !o.DisableClaude {
+		user(o.Home, ".claude", "skills")
+	}
+	user(o.Home, ".agents", "skills")
+	for _, dir := range []string{o.Foreign, o.Config} {
+		user(dir, "skill")
+		user(dir, "skills")
+	}
+	root := o.root()
+	for _, dir := range o.chain() {
+		for _, name := range o.projectFolders() {
+			if rel, err := filepath.Rel(root, filepath.Join(dir, name)); err == nil {
+				out = append(out, place{root, rel, !o.Trusted})
+			}
+		}
+	}
+	return append(out, o.configured()...)
+}
+
+func (o Options) projectFolders() []string {
+	names := []string{".agents/skills", ".opencode/skill", ".opencode/skills", ".cairn/skill", ".cairn/skills"}
+	if !o.DisableClaude {
+		names = append([]string{".claude/skills"}, names...)
+	}
+	return names
+}
+
+// configured are the folders that the configuration names. One below the project is the project's.
+func (o Options) configured() []place {
+	var out []place
+	for _, path := range o.Paths {
+		if rest, atHome := strings.CutPrefix(path, "~/"); atHome && o.Home != "" {
+			path = filepath.Join(o.Home, rest)
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(o.Directory, path)
+		}
+		rel, err := filepath.Rel(o.root(), path)
+		if o.root() != "" && err == nil && filepath.IsLocal(rel) {
+			out = append(out, place{o.root(), rel, !o.Trusted})
+			continue
+		}
+		out = append(out, place{rel: path})
+	}
+	return out
+}
+
+func (o Options) root() string {
+	if o.Worktree != "" {
+		return o.Worktree
+	}
+	return o.Directory
+}
+
+const maxAncestors = 64
+
+// chain lists the directories of the project from its top down to the Location.
+func (o Options) chain() []string {
+	rel, err := filepath.Rel(o.root(), o.Directory)
+	if o.DisableProject || o.Directory == "" || err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	var dirs []string
+	for dir := o.Directory; len(dirs) < maxAncestors; dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+		if dir == o.root() {
+			break
+		}
+	}
+	slices.Reverse(dirs)
+	return dirs
+}

@@ -1,0 +1,56 @@
+package skill
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+)
+
+// Key is that of the source.
+const Key = "core/skill-guidance"
+
+// action is the permission to load a skill; the resource is its name.
+const action = "skill"
+
+// listed is what an agent is told of a skill.
+type listed struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// Context tells an agent under the rules which skills it may load: those that have a description and are not denied to
+// it. Without any it is empty.
+func Context(f Found, layers []permission.Layer) systemcontext.Context {
+	var list []listed
+	for _, s := range f.Skills {
+		if s.Description != "" && permission.Evaluate(layers, nil, action, s.Name).Effect != session.Deny {
+			list = append(list, listed{s.Name, s.Description})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return systemcontext.Context{systemcontext.Make(systemcontext.Spec[[]listed]{
+		Key:  Key,
+		Load: func(context.Context) ([]listed, bool) { return list, true },
+		Baseline: func(l []listed) string {
+			return "Skills hold instructions for special tasks. When one fits what you are asked to do, load it with the tool skill before " +
+				"you begin. There are:\n" + render(l)
+		},
+		Update: func(_, l []listed) string {
+			return "The skills have changed. These, and no others, can be loaded now:\n" + render(l)
+		},
+		Removal: func([]listed) string { return "There are no skills any more." },
+	})}
+}
+
+func render(list []listed) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString("- " + s.Name + ": " + s.Description + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

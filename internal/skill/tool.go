@@ -1,0 +1,111 @@
+package skill
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+//go:embed skill.md
+var description string
+
+const schema = `{"type":"object","properties":{
+"name":{"type":"string","minLength":1,"description":"The name of the skill"}
+},"required":["name"],"additionalProperties":false}`
+
+// maxSampled is how many of a skill's other files are named.
+const maxSampled = 10
+
+type loader struct{ find func() Found }
+
+// NewTool returns the tool that loads one of the skills that find returns at that time.
+func NewTool(find func() Found) tool.Tool { return &loader{find} }
+
+// Definition describes the tool.
+func (l *loader) Definition() tool.Definition {
+	return tool.Definition{
+		Name: "skill", Description: strings.TrimSpace(description), Schema: jsontext.Value(schema), Action: action, ReadOnly: true, Bounded: true,
+	}
+}
+
+// Run loads the skill.
+func (l *loader) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	in, err := tool.Input[struct {
+		Name string `json:"name"`
+	}](call)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	ask := tool.Request{Action: action, Resources: []string{in.Name}, Save: []string{permission.Escape(in.Name)}}
+	if err := call.Ask(ctx, ask); err != nil {
+		return tool.Output{}, err
+	}
+	found := l.find()
+	s, ok := found.Get(in.Name)
+	if !ok {
+		return tool.Output{}, unknown(in.Name, found.Names())
+	}
+	return tool.TextOutput("Loaded skill: "+s.Name, s.render(), map[string]any{"name": s.Name, "dir": s.Dir()}), nil
+}
+
+func unknown(name string, names []string) error {
+	text := fmt.Sprintf("There is no skill %.80q.", name)
+	if near := spelling.Nearest(name, names, 3); len(near) > 0 {
+		return tool.Failf("%s Did you mean %s?", text, strings.Join(near, " or "))
+	}
+	if len(names) == 0 {
+		return tool.Failf("%s No skills are installed.", text)
+	}
+	return tool.Failf("%s The skills are %s.", text, strings.Join(names, ", "))
+}
+
+// render is the skill as the model gets it.
+func (s *Skill) render() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<skill_content name=%q>\n%s\n\nBase directory: %s\nRelative paths in this skill start there.\n", s.Name, s.Content, s.Dir())
+	if s.foreign {
+		b.WriteString("The project is not trusted: do not run scripts of this skill.\n")
+	} else if files, more := s.sample(); len(files) > 0 {
+		b.WriteString("Files that come with it")
+		if more {
+			b.WriteString(" (some of them)")
+		}
+		b.WriteString(":\n- " + strings.Join(files, "\n- ") + "\n")
+	}
+	b.WriteString("</skill_content>")
+	return b.String()
+}
+
+// sample names some of the files that come with the skill, and says whether there are more.
+func (s *Skill) sample() (names []string, more bool) {
+	files := os.DirFS(s.Dir())
+	seen := 0
+	_ = fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error { // what cannot be read is not named
+		seen++
+		switch {
+		case err != nil, strings.HasPrefix(path.Base(name), ".") && name != ".", path.Base(name) == "node_modules":
+			if e != nil && e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case seen > maxFolders || len(names) == maxSampled && !e.IsDir():
+			more = true
+			return fs.SkipAll
+		case e.Type().IsRegular() && name != file:
+			names = append(names, filepath.FromSlash(name))
+		}
+		return nil
+	})
+	return names, more
+}
