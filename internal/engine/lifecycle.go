@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -247,6 +248,9 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 		return tx.DeleteSession(id)
 	})
 	if err != nil {
+		return err
+	}
+	if err := fault.Point(ctx, fault.DeletePostCommit); err != nil {
 		return err
 	}
 	e.removeOutputs(id, outputs)

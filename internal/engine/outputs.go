@@ -9,8 +9,8 @@ import (
 
 // Outputs are the managed files in which tools keep what they said beyond the limits.
 type Outputs interface {
-	// Remove removes those of the paths that are managed files.
-	Remove(paths []string) error
+	// Remove removes the session's managed files, and those of the paths that are managed files.
+	Remove(id session.ID, paths []string) error
 }
 
 // outputsOf returns the paths that the session's calls name. What is damaged names none: its files go when they are old.
@@ -37,12 +37,12 @@ func outputsOf(r store.Reader, id session.ID) (paths []string, err error) {
 	return paths, nil
 }
 
-// removeOutputs removes the files of a session that is deleted. What fails goes with the files that are too old.
+// removeOutputs removes the files of a session that is deleted. What fails goes at the next start.
 func (e *Engine) removeOutputs(id session.ID, paths []string) {
-	if e.outputs == nil || len(paths) == 0 {
+	if e.outputs == nil {
 		return
 	}
-	if err := e.outputs.Remove(paths); err != nil {
+	if err := e.outputs.Remove(id, paths); err != nil {
 		e.logger.Warn("remove the tool output of a deleted session", "session", id, "error", err)
 	}
 }

@@ -43,6 +43,9 @@ const (
 	PermAsked   Name = "perm.asked"
 	PermReplied Name = "perm.replied"
 
+	// Deletion of a session.
+	DeletePostCommit Name = "delete.post_commit" // its rows are gone, the files of its tools' output are not
+
 	// Compaction.
 	CompactStart     Name = "compact.start"
 	CompactSummary   Name = "compact.summary"
@@ -64,6 +67,7 @@ func Names() []Name {
 		TurnPreDispatch, TurnHeaders, TurnDelta, TurnFinish, TurnPreSettle,
 		ToolPreStarted, ToolStarted, ToolExec, ToolExit, ToolBounded, ToolPreSettle, ToolSettled,
 		PermAsked, PermReplied,
+		DeletePostCommit,
 		CompactStart, CompactSummary, CompactPreSwitch, CompactSwitched,
 		SSEReplay, SSELive, SSEFlush,
 	}

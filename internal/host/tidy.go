@@ -5,6 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // Old managed output files are looked for at the start of every server and then every hour (spec/v2 §15.2). Owners that
@@ -15,10 +18,13 @@ const (
 	sweepStamp = ".swept"
 )
 
-// tidy starts to remove old managed output files; release ends it.
+// tidy starts to remove managed output files that are old, and those that an earlier owner left when it was killed after
+// their session was deleted; release ends it.
 func (w *owner) tidy(ctx context.Context, serving bool) {
 	ctx, w.untidy = context.WithCancel(context.WithoutCancel(ctx))
+	start := time.Now()
 	w.tidying.Go(func() {
+		w.removeOrphans(ctx, start)
 		tick := time.NewTicker(sweepEvery)
 		defer tick.Stop()
 		for {
@@ -32,6 +38,29 @@ func (w *owner) tidy(ctx context.Context, serving bool) {
 			}
 		}
 	})
+}
+
+// removeOrphans removes the output files of deleted sessions that were last written before the start. In a damaged store
+// a session may seem gone that is not.
+func (w *owner) removeOrphans(ctx context.Context, start time.Time) {
+	if w.store.Degraded() != nil {
+		return
+	}
+	if err := w.places.outputs.RemoveOrphans(ctx, start, w.gone(ctx)); err != nil && ctx.Err() == nil {
+		w.logger.Warn("remove tool output of deleted sessions", "error", err)
+	}
+}
+
+// gone reports whether a session is no more. Of one whose row is damaged nobody can say.
+func (w *owner) gone(ctx context.Context) func(session.ID) (bool, error) {
+	return func(id session.ID) (gone bool, err error) {
+		err = w.store.View(ctx, func(r store.Reader) error {
+			_, ok, err := r.Session(id)
+			gone = !ok
+			return err
+		})
+		return gone && err == nil, err
+	}
 }
 
 // unswept reports whether there are output files at which nobody looked for a day.

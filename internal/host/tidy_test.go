@@ -1,14 +1,21 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -28,7 +35,12 @@ func TestTidy(t *testing.T) {
 			return errors.Is(err, os.ErrNotExist)
 		}
 	}
-	w := &owner{places: &locations{outputs: &tool.Outputs{Dir: dir}}, logger: slog.New(slog.DiscardHandler)}
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: filepath.Join(home, "data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	w := &owner{store: s, places: &locations{outputs: &tool.Outputs{Dir: dir}}, logger: slog.New(slog.DiscardHandler)}
 	if w.unswept(time.Now()) {
 		t.Error("there is nothing to sweep")
 	}
@@ -56,4 +68,64 @@ func TestTidy(t *testing.T) {
 	<-swept
 	w.untidy()
 	w.tidying.Wait()
+}
+
+const dyingHome = "HOST_TEST_DYING"
+
+// deleteAndDie is a process that is killed between the deletion of a session and the removal of its files.
+func deleteAndDie(home string) error {
+	c, err := Host{}.Open(context.Background(), optionsOf(home))
+	if err != nil {
+		return err
+	}
+	outputs := &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")}
+	var last session.ID
+	for range 2 {
+		s, err := c.API.Create(context.Background(), api.CreateSession{})
+		if err != nil {
+			return err
+		}
+		f := tool.NewCapture(outputs, tool.Limits{Lines: 1}, nil).Of(s.ID)
+		_, _ = f.Write([]byte("one\ntwo\nthree\n"))
+		if f.Finish(context.Background()).Path == "" {
+			return errors.New("no file was made")
+		}
+		last = s.ID
+	}
+	if _, err := fault.Set(string(fault.DeletePostCommit) + "=kill"); err != nil {
+		return err
+	}
+	return c.API.Delete(context.Background(), last)
+}
+
+// What a session's tools wrote does not outlast it, also when cairn is killed before it could be removed.
+func TestOrphans(t *testing.T) {
+	home, _ := newHome(t)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), dyingHome+"="+home)
+	if out, err := cmd.CombinedOutput(); err == nil || len(out) > 0 {
+		t.Fatalf("the child was not killed: %v, %s", err, out)
+	}
+	files := func() []string {
+		found, err := filepath.Glob(filepath.Join(home, "data", "tool-output", "tool_*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if n := len(files()); n != 2 {
+		t.Fatalf("%d files before, want that of the deleted session too", n)
+	}
+	c := open(t, optionsOf(home))
+	defer closeIt(t, c)
+	page, err := c.API.Sessions(t.Context(), api.SessionQuery{})
+	if err != nil || len(page.Data) != 1 {
+		t.Fatalf("%v, %v", page, err)
+	}
+	for len(files()) != 1 && t.Context().Err() == nil {
+		runtime.Gosched()
+	}
+	if left := files(); !strings.HasSuffix(left[0], string(page.Data[0].ID)) {
+		t.Errorf("left are %v", left)
+	}
 }

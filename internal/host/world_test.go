@@ -24,6 +24,10 @@ func TestMain(m *testing.M) {
 	if code, ok := Supervise(os.Args[1:]); ok {
 		os.Exit(code)
 	}
+	if home := os.Getenv(dyingHome); home != "" {
+		fmt.Fprintln(os.Stderr, deleteAndDie(home))
+		os.Exit(1)
+	}
 	if home := os.Getenv(childHome); home != "" {
 		fmt.Fprintln(os.Stderr, ownAndWait(home))
 		os.Exit(1)

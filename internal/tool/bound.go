@@ -102,8 +102,8 @@ func fileNote(missing int64) string {
 }
 
 // bound makes an output fit: its text within the limits, the rest in a managed file; title and structured value
-// within theirs; nothing that cannot be stored as JSON. Files (media) are neither counted nor dropped.
-func (r *Registry) bound(ctx context.Context, def Definition, out Output) Output {
+// within theirs; nothing that cannot be stored as JSON. The file is the session's. Files (media) are neither counted nor dropped.
+func (r *Registry) bound(ctx context.Context, id session.ID, def Definition, out Output) Output {
 	limits := r.config.Limits
 	if def.Bounded {
 		limits = Limits{2 * limits.Lines, 2 * limits.Bytes}
@@ -128,7 +128,7 @@ func (r *Registry) bound(ctx context.Context, def Definition, out Output) Output
 	if len(out.Content) == 0 && out.Structured != nil {
 		measured = indented(out.Structured)
 	}
-	c := NewCapture(r.config.Outputs, limits, r.config.Log)
+	c := NewCapture(r.config.Outputs, limits, r.config.Log).Of(id)
 	_, _ = c.Write([]byte(measured))
 	if done := c.Finish(ctx); done.Cut {
 		out.Content = append(session.TextContent(done.Text), files...)

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"unicode/utf8"
+
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // Capture takes text of any length in bounded memory: its beginning, its end, and how much there was. As soon as it
@@ -13,6 +15,7 @@ import (
 // the end. NUL bytes and broken UTF-8 become U+FFFD. Not safe for concurrent use.
 type Capture struct {
 	outputs *Outputs
+	owner   session.ID // of the file; "" nobody knows
 	limits  Limits
 	log     *slog.Logger
 
@@ -35,6 +38,12 @@ func NewCapture(outputs *Outputs, limits Limits, log *slog.Logger) *Capture {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Capture{outputs: outputs, limits: limits, log: log, tail: ring{size: limits.Bytes}}
+}
+
+// Of says to which session the file belongs, and returns c.
+func (c *Capture) Of(id session.ID) *Capture {
+	c.owner = id
+	return c
 }
 
 // Captured is what a Capture took.
@@ -86,7 +95,7 @@ func (c *Capture) open() {
 		c.lost = os.ErrInvalid
 		return
 	}
-	c.file, c.lost = c.outputs.create()
+	c.file, c.lost = c.outputs.create(c.owner)
 }
 
 // room is how much of the beginning a file takes, so that a note and the end still fit.

@@ -22,9 +22,9 @@ const (
 	OutputAge     = 7 * 24 * time.Hour // since a file was last written
 )
 
-// Outputs is the flat folder of managed output files: what tools said beyond the limits, one file each. Files are
-// made exclusively with mode 0600 in a folder of mode 0700. Safe for concurrent use; the zero value but for Dir is
-// ready.
+// Outputs is the flat folder of managed output files: what tools said beyond the limits, one file each, with the session
+// to which it belongs in its name. Files are made exclusively with mode 0600 in a folder of mode 0700. Safe for
+// concurrent use; the zero value but for Dir is ready.
 type Outputs struct {
 	Dir string // absolute; made when first needed
 	IDs *session.IDs
@@ -34,8 +34,8 @@ type Outputs struct {
 	written int64 // bytes since the last sweep
 }
 
-// create makes a new managed file.
-func (o *Outputs) create() (*os.File, error) {
+// create makes a new managed file of the session.
+func (o *Outputs) create(id session.ID) (*os.File, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder for tool output: %w", err)
 	}
@@ -43,12 +43,32 @@ func (o *Outputs) create() (*os.File, error) {
 	if o.IDs != nil {
 		ids = o.IDs
 	}
-	name := filepath.Join(o.Dir, ids.New(session.PrefixTool))
+	name := filepath.Join(o.Dir, ids.New(session.PrefixTool)+suffix(id))
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("make a tool output file: %w", err)
 	}
 	return f, nil
+}
+
+// suffix names the session. One whose id not every file system takes is not named: its files go when they are old.
+func suffix(id session.ID) string {
+	unfit := func(c rune) bool {
+		return c > 'z' || !strings.ContainsRune("-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", c)
+	}
+	if id == "" || strings.ContainsFunc(string(id), unfit) {
+		return ""
+	}
+	return ownedBy + string(id)
+}
+
+// ownedBy stands between a file's own id and its session's.
+const ownedBy = "-"
+
+// owner returns the session to which a managed file belongs, "" if nobody knows.
+func owner(name string) session.ID {
+	_, id, _ := strings.Cut(name, ownedBy)
+	return session.ID(id)
 }
 
 // account counts what was stored and sweeps when an eighth of the folder's allowance came since the last sweep.
@@ -105,15 +125,49 @@ func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 	return failed
 }
 
-// Remove removes those of the paths that are files of the folder, of its own naming; others are left alone.
-func (o *Outputs) Remove(paths []string) error {
-	var failed error // the first failure; the others are removed
+// Remove removes the session's files, and those of the paths that are files of the folder, of its own naming; others are
+// left alone.
+func (o *Outputs) Remove(id session.ID, paths []string) error {
+	// the first failure; the others are removed
+	failed := o.RemoveOrphans(context.Background(), time.Time{}, func(of session.ID) (bool, error) { return of == id, nil })
 	for _, p := range paths {
 		if filepath.Dir(p) != filepath.Clean(o.Dir) {
 			continue
 		}
 		info, err := os.Lstat(p)
 		if err == nil && managed(info) {
+			failed = cmp.Or(failed, o.remove(info))
+		}
+	}
+	return failed
+}
+
+// RemoveOrphans removes the files of sessions that are gone, which is asked once for each session that has any. With a
+// time before, files last written since then stay.
+func (o *Outputs) RemoveOrphans(ctx context.Context, before time.Time, gone func(session.ID) (bool, error)) error {
+	entries, err := os.ReadDir(o.Dir)
+	if err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("look for tool output of sessions that are gone: %w", err)
+	}
+	var failed error // the first failure; the others are removed
+	known := map[session.ID]bool{}
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		id := owner(e.Name())
+		if id == "" {
+			continue
+		}
+		orphan, asked := known[id]
+		if !asked {
+			is, err := gone(id)
+			failed = cmp.Or(failed, err)
+			orphan = is && err == nil // it stays while nobody can say
+			known[id] = orphan
+		}
+		info, err := e.Info()
+		if err == nil && orphan && managed(info) && (before.IsZero() || info.ModTime().Before(before)) {
 			failed = cmp.Or(failed, o.remove(info))
 		}
 	}

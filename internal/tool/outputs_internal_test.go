@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // A folder that fills up while the program runs is swept without being asked to.
@@ -34,7 +36,7 @@ func TestAccountSweeps(t *testing.T) {
 // A path that a log names is not believed: only files of the folder go.
 func TestRemoveKeepsToItsFolder(t *testing.T) {
 	o := &Outputs{Dir: filepath.Join(t.TempDir(), "out")}
-	f, err := o.create()
+	f, err := o.create("ses_a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,12 +45,53 @@ func TestRemoveKeepsToItsFolder(t *testing.T) {
 	if err := errors.Join(f.Close(), os.WriteFile(elsewhere, nil, 0o600), os.WriteFile(other, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Remove([]string{elsewhere, other, f.Name(), f.Name(), filepath.Join(o.Dir, "..", "tool_y")}); err != nil {
+	if err := o.Remove("ses_b", []string{elsewhere, other, f.Name(), f.Name(), filepath.Join(o.Dir, "..", "tool_y")}); err != nil {
 		t.Error(err)
 	}
 	for path, want := range map[string]bool{f.Name(): false, elsewhere: true, other: true} {
 		if _, err := os.Lstat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+}
+
+// With a session go the files that bear its name; what is not ours, not its own, or of nobody stays.
+func TestRemoveOrphans(t *testing.T) {
+	o := &Outputs{Dir: t.TempDir()}
+	made := func(id session.ID) string {
+		f, err := o.create(id)
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return f.Name()
+	}
+	a, again, other, nobody, odd, young := made("ses_a"), made("ses_a"), made("ses_a-b"), made(""), made("ses_:"), made("ses_a")
+	foreign := filepath.Join(o.Dir, "my-ses_a")
+	dir := filepath.Join(o.Dir, "tool_x-ses_a")
+	start := time.Now().Add(time.Hour)
+	err := errors.Join(os.WriteFile(foreign, nil, 0o600), os.Mkdir(dir, 0o700), os.Chtimes(young, start, start))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[session.ID]int{}
+	err = o.RemoveOrphans(t.Context(), start, func(id session.ID) (bool, error) {
+		if asked[id]++; id == "ses_a-b" {
+			return true, errors.New("nobody knows")
+		}
+		return id == "ses_a", nil
+	})
+	if err == nil || len(asked) != 2 || asked["ses_a"] != 1 {
+		t.Errorf("%v, asked for %v", err, asked)
+	}
+	for path, want := range map[string]bool{a: false, again: false, other: true, nobody: true, odd: true, young: true, foreign: true, dir: true} {
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if err := o.Remove("ses_a", nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(young); err == nil {
+		t.Error("a file of the session that is removed stays")
 	}
 }

@@ -32,7 +32,7 @@ func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 		call.Progress = func(Output) {}
 	}
 	out, err := s.run(ctx, e, call)
-	done := Settlement{Output: s.registry.bound(ctx, e.def, out)}
+	done := Settlement{Output: s.registry.bound(ctx, call.SessionID, e.def, out)}
 	if err != nil {
 		done.Error, done.Denied = s.failure(ctx, e.def, err)
 	}

@@ -81,7 +81,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	}
 	r := run{
 		argv: []string{shell, "-c", in.Command}, supervisor: t.config.Supervisor, dir: dir.real, env: t.environment(), grace: t.grace(),
-		timeout: defaultTimeout, capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log),
+		timeout: defaultTimeout, capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID),
 	}
 	if in.Timeout > 0 {
 		r.timeout = time.Duration(in.Timeout) * time.Millisecond
