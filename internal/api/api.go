@@ -64,6 +64,7 @@ type Health struct {
 	Problem   string `json:"problem,omitzero"` // why nothing can be written; what is there can be read all the same
 	Version   string `json:"version,omitzero"`
 	PID       int    `json:"pid,omitzero"`
+	Sandbox   bool   `json:"sandbox,omitzero"`   // commands run in a sandbox, whatever the configuration says by now
 	Directory string `json:"directory,omitzero"` // where sessions are made when a request names no location
 }
 

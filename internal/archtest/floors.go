@@ -30,7 +30,7 @@ var house = []struct {
 	packages string
 }{
 	{0, words, "session llm fault spelling"},
-	{1, rules, "permission shell tool systemcontext store statefile frontmatter llm/sse llm/redact"},
+	{1, rules, "permission shell tool systemcontext store sandbox statefile frontmatter llm/sse llm/redact"},
 	{2, record, "projection eventlog"},
 	{3, loop, "engine"},
 	{4, capability, "auth trust config catalog agent snapshot skill instruction project mcp lsp pty"},

@@ -165,6 +165,7 @@ func (a *app) serveCommand() *cobra.Command {
 	var o ServeOptions
 	var asJSON bool
 	var dir, word string
+	var sandboxed bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the HTTP API until Ctrl-C", Args: cobra.NoArgs,
 		Long: "Serve owns the store and answers on a Unix socket and on the loopback address. Other cairn commands find it\n" +
@@ -182,6 +183,7 @@ func (a *app) serveCommand() *cobra.Command {
 					return err
 				}
 			}
+			o.Sandbox = sandboxed
 			err = a.host.Serve(ctx, o, func(l Listening) { a.sayListening(l, asJSON) })
 			if errors.Is(err, errSignal) || errors.Is(err, context.Canceled) {
 				return nil // this is how serving ends
@@ -194,6 +196,7 @@ func (a *app) serveCommand() *cobra.Command {
 	trustFlag(cmd, &word)
 	cmd.Flags().BoolVar(&o.OpenLocal, "open-local", false, "serve requests from this machine without credentials, whoever's they are")
 	cmd.Flags().StringSliceVar(&o.Origins, "cors", nil, "let pages of this `ORIGIN` in; can be repeated")
+	cmd.Flags().BoolVar(&sandboxed, "sandbox", false, "run commands in a sandbox: no network, no writing outside of their directory")
 	cmd.Flags().StringVar(&dir, "dir", "", "the `DIRECTORY` of requests that name none")
 	jsonFlag(cmd, &asJSON)
 	return cmd

@@ -41,6 +41,7 @@ type Options struct {
 	Record  string              // cassette to write provider traffic to; "" none
 	Replay  string              // cassette to answer provider requests from; "" none
 	Trust   string              // a word for trust.Judge: a hash, "none", or "" for what is kept
+	Sandbox bool                // commands must run in a sandbox
 	Passive bool                // the command looks or changes something small: an owner starts no work that was left over
 	Note    func(string)        // says what keeps the command waiting; nil: nobody wants to know
 }

@@ -26,7 +26,7 @@ type runFlags struct {
 	budgetTime, timeout   time.Duration
 	files                 []string
 	last, queue, thinking bool
-	steer                 bool
+	steer, sandbox        bool
 
 	given func(name string) bool // whether the flag stands on the command line
 }
@@ -69,6 +69,7 @@ func (a *app) runCommand() *cobra.Command {
 	fs.DurationVar(&f.budgetTime, "budget-time", 0, "stop after this `DURATION` of work for one prompt")
 	fs.StringVar(&f.dir, "dir", "", "work in this `DIRECTORY` instead of the current one")
 	fs.BoolVar(&f.thinking, "thinking", false, "show the model's reasoning")
+	fs.BoolVar(&f.sandbox, "sandbox", false, "run commands in a sandbox: no network, no writing outside of the directory")
 	fs.StringVar(&f.record, "record", "", "keep the provider's traffic, without secrets, in `FILE`")
 	fs.StringVar(&f.replay, "replay", "", "answer from the traffic recorded in `FILE`; no network")
 	trustFlag(cmd, &f.trust)
@@ -150,6 +151,7 @@ func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
 		return p, err
 	}
 	p.options.Trust = f.trust
+	p.options.Sandbox = f.sandbox
 	if p.options.Record, err = a.absolute(f.record); err != nil {
 		return p, err
 	}

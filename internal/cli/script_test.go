@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/host"
+	"github.com/cairn-dev/cairn/internal/sandbox"
 )
 
 // TestMain makes this test binary a cairn for the scripts: the whole program, with its real store and sockets.
@@ -57,6 +59,12 @@ func TestScripts(t *testing.T) {
 			"start":   start,
 			"finish":  finish,
 			"until":   until,
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "sandbox" {
+				return false, fmt.Errorf("there is no condition %q", cond)
+			}
+			return sandbox.Check() == nil, nil
 		},
 		Deadline: time.Now().Add(4 * time.Minute),
 	})

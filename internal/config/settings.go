@@ -28,6 +28,7 @@ type Settings struct {
 	DisabledProviders []string            `json:"disabled_providers" doc:"these providers are not used"`
 	Instructions      []string            `json:"instructions" scope:"project" doc:"files whose text agents are told: paths or patterns; of all layers together"`
 	Shell             string              `json:"shell" doc:"the shell that runs commands"`
+	Sandbox           Sandbox             `json:"sandbox" scope:"user" doc:"commands that tools run are bound by the kernel"`
 	Username          string              `json:"username" scope:"user" doc:"how the user is called"`
 	LogLevel          string              `json:"logLevel" scope:"user" doc:"DEBUG, INFO, WARN or ERROR"`
 	ToolOutput        ToolOutput          `json:"tool_output" scope:"project" doc:"how much of a tool's output a model sees"`
@@ -109,6 +110,13 @@ type Model struct {
 	Options map[string]jsontext.Value `json:"options"`
 	Headers map[string]string         `json:"headers"`
 	Extra   jsontext.Value            `json:",embed"`
+}
+
+// Sandbox binds the commands that tools run to the location, by the kernel's means.
+type Sandbox struct {
+	Enabled bool   `json:"enabled"`
+	Network bool   `json:"network"` // commands may open connections
+	Write   []Path `json:"write"`   // further directories that they may write to
 }
 
 // ToolOutput bounds what a model sees of a tool's output.

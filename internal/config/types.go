@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -90,6 +91,30 @@ func (c *Count) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	}
 	*c = Count(n)
 	return nil
+}
+
+// Path is an absolute path, or one below the home directory: "/srv/cache", "~/.cargo".
+type Path string
+
+// UnmarshalJSONFrom reads the path from a string.
+func (p *Path) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	s, err := readText(dec)
+	if err != nil {
+		return err
+	}
+	if rest, below := strings.CutPrefix(s, "~/"); !filepath.IsAbs(s) && (!below || !filepath.IsLocal(rest)) {
+		return fmt.Errorf(`want an absolute path, or one that begins with "~/"`)
+	}
+	*p = Path(s)
+	return nil
+}
+
+// In returns the path with "~" as the home directory.
+func (p Path) In(home string) string {
+	if rest, below := strings.CutPrefix(string(p), "~/"); below {
+		return filepath.Join(home, rest)
+	}
+	return filepath.Clean(string(p))
 }
 
 // Natural is a whole number, zero or more.

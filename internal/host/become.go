@@ -150,7 +150,11 @@ func dial(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cli.Connecti
 		client := &api.Client{HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: o.Dir}
 		ctx, cancel := context.WithTimeout(ctx, dialTime)
 		defer cancel()
-		if _, err := client.Health(ctx); err != nil {
+		health, err := client.Health(ctx)
+		if err == nil && o.Sandbox && !health.Sandbox {
+			err = session.Errorf(session.CodeConflict, "process %d runs commands without a sandbox; stop it, start it with --sandbox, or set CAIRN_HOME to another directory", owner.PID).Because(errUnbound)
+		}
+		if err != nil {
 			t.CloseIdleConnections()
 			return nil, err
 		}
@@ -162,6 +166,9 @@ func dial(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cli.Connecti
 // dialTime is how long an owner may take to say that it is there.
 const dialTime = 2 * time.Second
 
+// errUnbound: the owner answers, and runs commands in no sandbox although one was asked for.
+var errUnbound = errors.New("no sandbox")
+
 var errNobody = errors.New("the owner has said no address yet")
 
 // Serve implements cli.Host.
@@ -169,6 +176,9 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	dirs, err := config.Dirs(o.Env)
 	if err != nil {
 		return session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	if err := sandboxable(o.Options); err != nil {
+		return err
 	}
 	lease, err := acquire(ctx, dirs, o.Options)
 	if err != nil && !readable(err) {
@@ -191,6 +201,7 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 func acquire(ctx context.Context, dirs config.Directories, o cli.Options) (*sqlite.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, ownerWait)
 	defer cancel()
+	o.Sandbox = false // whoever answers has to go anyway
 	for {
 		lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{Version: o.Version})
 		held, ok := errors.AsType[*sqlite.Held](err)

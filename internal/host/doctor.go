@@ -20,6 +20,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -221,6 +222,9 @@ func examineTools() []cli.Finding {
 		if _, err := exec.LookPath(name); err != nil {
 			found = append(found, cli.Finding{Level: cli.LevelNote, What: name, Detail: "is not installed: " + without})
 		}
+	}
+	if err := sandbox.Check(); err != nil {
+		found = append(found, cli.Finding{Level: cli.LevelNote, What: "sandbox", Detail: "commands cannot be bound: " + err.Error()})
 	}
 	return found
 }

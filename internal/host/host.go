@@ -42,6 +42,9 @@ func (h Host) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) 
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
+	if err := sandboxable(o); err != nil {
+		return nil, err
+	}
 	lease, c, err := reach(ctx, dirs, o)
 	if readable(err) {
 		return h.look(ctx, dirs, o)
@@ -88,8 +91,9 @@ func reach(whole context.Context, dirs config.Directories, o cli.Options) (*sqli
 		if o.Record != "" || o.Replay != "" {
 			return nil, nil, session.Errorf(session.CodeConflict, "recording and replay need a cairn of their own, and process %d owns %s; stop it, or set CAIRN_HOME to another directory", held.Owner.PID, dirs.Data)
 		}
-		if c, err := dial(ctx, held.Owner, o); err == nil {
-			return nil, c, nil
+		c, err := dial(ctx, held.Owner, o)
+		if err == nil || errors.Is(err, errUnbound) {
+			return nil, c, err
 		}
 		if o.Note != nil && whole.Err() == nil && time.Since(since) > quietTime {
 			o.Note(mute(held) + "; waiting for it")

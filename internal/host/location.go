@@ -37,6 +37,8 @@ type locations struct {
 	files    *builtin.Files
 	trust    *trust.Judge
 	logger   *slog.Logger
+	// sandboxed: commands run in a sandbox until this process ends, whatever the configuration comes to say.
+	sandboxed bool
 
 	mu     sync.Mutex // guards places
 	places map[string]*slot
@@ -142,7 +144,7 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 		return nil, err
 	}
 	skills := l.skills(cfg, pr)
-	options := agent.Options{Allowed: append([]string{l.outputs.Dir}, skills.UserFolders()...)}
+	options := agent.Options{Allowed: append([]string{l.outputs.Dir, l.scratch()}, skills.UserFolders()...)}
 	agents := agent.New(cfg, options)
 	models, err := l.models.of(cfg)
 	if err != nil {
@@ -182,12 +184,17 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 func (l *locations) registry(cfg *config.Config, pr project.Project, models *locationModels) (*tool.Registry, error) {
 	limits := tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)}
 	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: limits, Log: l.logger})
+	policy, err := l.policy(cfg, pr)
+	if err != nil {
+		return nil, err
+	}
 	tools := builtin.New(builtin.Config{
 		Directory: pr.Directory, Worktree: pr.Worktree, Shell: cfg.Shell, Deny: models.secretNames(),
 		Outputs: l.outputs, Limits: limits, Files: l.files, Log: l.logger, Supervisor: supervisor(),
+		Sandbox: policy, Env: l.scratchEnv(policy),
 	})
 	tools = append(tools, web.New(web.Config{Allow: cfg.Webfetch.Networks(), Search: web.SearcherOf(l.getenv)})...)
-	_, err := r.Register(tools...)
+	_, err = r.Register(tools...)
 	return r, err
 }
 

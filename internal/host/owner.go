@@ -73,15 +73,16 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		dirs: dirs, getenv: o.Env, projects: &project.Finder{Cache: filepath.Join(dirs.Cache, "project")},
 		models:  &modelTable{auth: auth.New(dirs.Data, o.Env), getenv: o.Env, transport: transport, version: o.Version},
 		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids}, files: builtin.NewFiles(),
-		trust: judge(dirs, o), logger: w.logger, places: map[string]*slot{},
+		trust: judge(dirs, o), logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled, places: map[string]*slot{},
 	}
 	w.places = places
+	w.forgetScratch()
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: places, Outputs: places.outputs, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
 	})
 	w.api = v2.New(v2.Config{
 		Engine: w.engine, Store: watched, Log: log, IDs: ids, Locations: places, Explainer: places, Doctor: examiner{watched, w.store.Condition, dirs, o},
-		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid()}, Condition: w.store.Condition, Logger: w.logger,
+		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid(), Sandbox: places.sandboxed}, Condition: w.store.Condition, Logger: w.logger,
 	})
 	return nil
 }
@@ -141,6 +142,7 @@ func (w *owner) release() error {
 		w.tidying.Wait()
 	}
 	var errs []error
+	w.forgetScratch()
 	if w.recorder != nil {
 		errs = append(errs, w.recorder.Close())
 	}

@@ -4,17 +4,25 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
 )
 
-// Supervise does the work of the process that a tool starts between cairn and a command, so that the command and all
-// that it starts end with the call, however cairn ends. ok is false if args, those of this process without its name, do
+// Supervise does the work of the processes that a tool starts between cairn and a command: one sees to it that the command
+// and all that it starts end with the call, however cairn ends, the other binds the command to a sandbox. ok is false if args, those of this process without its name, do
 // not ask for it. Mains call it first.
 func Supervise(args []string) (code int, ok bool) {
-	if len(args) == 0 || args[0] != builtin.SuperviseWord {
+	if len(args) == 0 {
 		return 0, false
 	}
-	return builtin.Supervise(args[1:]), true
+	switch args[0] {
+	case builtin.SuperviseWord:
+		return builtin.Supervise(args[1:]), true
+	case sandbox.Word:
+		return sandbox.Enter(args[1:]), true
+	default:
+		return 0, false
+	}
 }
 
 // supervisor is how this program is started for that; nil where commands are run without.

@@ -49,7 +49,7 @@ type bashInfo struct {
 
 // Definition describes the tool.
 func (t *bashTool) Definition() tool.Definition {
-	return tool.Definition{Name: "bash", Description: trimDescription(bashDescription), Schema: jsontext.Value(bashSchema), Bounded: true}
+	return tool.Definition{Name: "bash", Description: trimDescription(bashDescription) + t.bounds(), Schema: jsontext.Value(bashSchema), Bounded: true}
 }
 
 // Run runs the command. That it fails or takes too long is a result like any other.
@@ -69,6 +69,10 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
+	argv, err := t.confine([]string{shell, "-c", in.Command})
+	if err != nil {
+		return tool.Output{}, err
+	}
 	if err := t.askCommand(ctx, call, shell, dir, in); err != nil {
 		return tool.Output{}, err
 	}
@@ -80,7 +84,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, moved(dir.abs)
 	}
 	r := run{
-		argv: []string{shell, "-c", in.Command}, supervisor: t.config.Supervisor, dir: dir.real, env: t.environment(), grace: t.grace(),
+		argv: argv, supervisor: t.config.Supervisor, dir: dir.real, env: t.environment(), grace: t.grace(),
 		timeout: defaultTimeout, capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID),
 	}
 	if in.Timeout > 0 {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
@@ -35,6 +36,8 @@ type Config struct {
 	// Without it (and on systems other than Linux) what leaves the command's session and clears its environment is
 	// not found, and if this process is killed only the command itself ends with it.
 	Supervisor []string
+	// Sandbox binds commands to what it says; nil leaves them free. It needs a Supervisor, which is what starts them bound.
+	Sandbox *sandbox.Policy
 	// Grace is the time between the polite end of a command (TERM) and the hard one (KILL); 0 is 800 ms, so that
 	// everything is gone within a second (spec/guarantees G25).
 	Grace time.Duration

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
@@ -23,6 +24,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case builtin.SuperviseWord:
 			os.Exit(builtin.Supervise(os.Args[2:]))
+		case sandbox.Word:
+			os.Exit(sandbox.Enter(os.Args[2:]))
 		case serverWord:
 			serve(os.Args[2:])
 		}

@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/sys/unix"
+)
+
+// Enter binds this process as args[0], a Policy, says and becomes the command in the rest of args. It returns only when
+// that failed, with the exit code for it; nothing of the command has run then.
+func Enter(args []string) int {
+	if len(args) < 2 {
+		fmt.Fprintln(os.Stderr, "sandbox: it needs a policy and a command")
+		return 126
+	}
+	var p Policy
+	if err := json.Unmarshal([]byte(args[0]), &p, json.RejectUnknownMembers(true)); err != nil {
+		fmt.Fprintln(os.Stderr, "sandbox: the policy cannot be read:", err)
+		return 126
+	}
+	runtime.LockOSThread() // what follows binds this thread, and the command replaces all others
+	if err := p.bind(); err != nil {
+		fmt.Fprintln(os.Stderr, "sandbox: the command was not run:", err)
+		return 126
+	}
+	err := syscall.Exec(args[1], args[1:], os.Environ())
+	fmt.Fprintf(os.Stderr, "%s: %v\n", args[1], err)
+	return 127
+}
+
+// bind takes away from this thread what the policy does not grant.
+func (p Policy) bind() error {
+	if err := Check(); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no new privileges: %w", err)
+	}
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("give up capabilities: %w", err)
+	}
+	if err := p.bindFiles(); err != nil {
+		return err
+	}
+	return p.bindCalls()
+}
+
+// kept are the capabilities over files that the superuser does not lose, so that it can work in directories that are
+// not its own. None of them leads out of what the files' rules grant.
+const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
+
+// dropCapabilities matters to the superuser: others have none. Without it the superuser could load code into the
+// kernel, write to raw memory, or reconfigure the network.
+func dropCapabilities() error {
+	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
+		if kept&(1<<c) != 0 {
+			continue
+		}
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && err != unix.EPERM && err != unix.EINVAL {
+			return err
+		}
+	}
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var have [2]unix.CapUserData
+	if err := unix.Capget(&head, &have[0]); err != nil {
+		return err
+	}
+	for i := range have {
+		mask := uint32(uint64(kept) >> (32 * i))
+		have[i] = unix.CapUserData{Effective: have[i].Effective & mask, Permitted: have[i].Permitted & mask}
+	}
+	return unix.Capset(&head, &have[0])
+}

@@ -1,0 +1,150 @@
+package sandbox
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// What Landlock knows of, by version of its interface. Version 3 is the first with which nothing outside can be
+// emptied.
+const (
+	leastABI = 3
+
+	reading = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	// changing leaves out devices, which lead around every file.
+	changing = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER |
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	devices = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
+	// ofFiles are the rights that a rule on a file, not a directory, may have.
+	ofFiles = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE
+)
+
+// harmless are devices that everybody may write to.
+var harmless = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// abi returns the version of Landlock's interface.
+func abi() (int, error) {
+	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(v), nil
+}
+
+// bindFiles restricts this thread by Landlock.
+func (p Policy) bindFiles() error {
+	version, err := abi()
+	if err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: reading | changing | devices}
+	size := unsafe.Sizeof(attr.Handled_access_fs)
+	if version >= 5 {
+		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	if version >= 6 { // signals to, and nameless sockets of, processes outside
+		attr.Scoped = unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+		size = unsafe.Offsetof(attr.Scoped) + unsafe.Sizeof(attr.Scoped)
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return fmt.Errorf("landlock: make rules: %w", errno)
+	}
+	r := rules{int(fd)}
+	defer func() { _ = unix.Close(r.fd) }()
+	if err := r.add(p); err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
+		return fmt.Errorf("landlock: restrict: %w", errno)
+	}
+	return nil
+}
+
+// rules are a ruleset of Landlock.
+type rules struct{ fd int }
+
+func (r rules) add(p Policy) error {
+	for _, dir := range p.Write {
+		if err := r.allow(dir, reading|changing); err != nil {
+			return err
+		}
+	}
+	for _, dir := range p.Show {
+		if err := r.allow(dir, reading); err != nil {
+			return err
+		}
+	}
+	for _, device := range harmless {
+		if err := r.allow(device, unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_WRITE_FILE); err != nil {
+			return err
+		}
+	}
+	if err := r.allow("/", unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil { // names are no secret
+		return err
+	}
+	hidden := make([]string, len(p.Hide))
+	for i, path := range p.Hide {
+		hidden[i] = resolved(path)
+	}
+	return r.around("/", hidden)
+}
+
+// around allows to read everything below dir but what is hidden: rules only add, so that the hidden is what no rule
+// names.
+func (r rules) around(dir string, hidden []string) error {
+	leads := false
+	for _, h := range hidden {
+		if within(h, dir) {
+			return nil
+		}
+		leads = leads || within(dir, h)
+	}
+	if !leads {
+		return r.allow(dir, reading)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil //nolint:nilerr // who may not list it grants nothing below it
+	}
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink != 0 { // where it leads is decided there
+			continue
+		}
+		if err := r.around(filepath.Join(dir, e.Name()), hidden); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allow grants the rights below a directory, or those that make sense to a file. What cannot be opened gets none.
+func (r rules) allow(path string, rights uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil //nolint:nilerr // it is not there, or nobody gets there
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		rights &= ofFiles
+	}
+	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	if errno != 0 {
+		return fmt.Errorf("%s: %w", path, errno)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+// Package sandbox binds a command to what it may touch, by means of the kernel: it writes below a few directories
+// only, does not read what is hidden from it, and reaches no network. Whatever it starts is bound in the same way, and
+// nothing unbinds it.
+//
+// A program binds itself and becomes the command (Enter), so that there is no moment at which a command runs unbound.
+// Where the kernel cannot do all of it, Check says why, and Enter runs nothing: there is no half a sandbox.
+//
+// What it does not do: modes, owners and times of files outside can be changed by whoever owns them, and what lies in a
+// directory that may be written can be changed whatever it is, e.g. the hooks of a repository.
+package sandbox
+
+import (
+	"path/filepath"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Word is the argument of the program after which a Policy and a command for Enter follow.
+const Word = "__confine"
+
+// Policy is what a command may do. Paths are absolute.
+type Policy struct {
+	Write   []string `json:"write"`            // below these it may do everything
+	Hide    []string `json:"hide,omitzero"`    // these it may not read, nor what is below them, but for what is in Write and Show
+	Show    []string `json:"show,omitzero"`    // directories below a hidden one that it may read all the same
+	Network bool     `json:"network,omitzero"` // it may open connections
+}
+
+// Command returns the command line that runs argv under the policy: self is this program.
+func (p Policy) Command(self string, argv []string) ([]string, error) {
+	text, err := json.Marshal(p, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{self, Word, string(text)}, argv...), nil
+}
+
+// Exposed returns a hidden path that the policy cannot hide, because a directory in which everything is allowed holds
+// it; "" if there is none.
+func (p Policy) Exposed() string {
+	for _, w := range p.Write {
+		for _, h := range p.Hide {
+			if within(resolved(w), resolved(h)) {
+				return h
+			}
+		}
+	}
+	return ""
+}
+
+// within reports whether path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && (rel == "." || filepath.IsLocal(rel))
+}
+
+// resolved is the path without links, as far as it exists.
+func resolved(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return real
+	}
+	up := filepath.Dir(path)
+	if up == path {
+		return path
+	}
+	return filepath.Join(resolved(up), filepath.Base(path))
+}
