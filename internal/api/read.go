@@ -154,6 +154,12 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 	return get[Health](ctx, c, path("health"), nil)
 }
 
+// Todos returns what the model has set itself to do in the session.
+func (c *Client) Todos(ctx context.Context, id session.ID) ([]session.Todo, error) {
+	out, err := get[Data[[]session.Todo]](ctx, c, path("session", string(id), "todo"), nil)
+	return out.Data, err
+}
+
 // Location returns the client's location.
 func (c *Client) Location(ctx context.Context) (LocationInfo, error) {
 	return get[LocationInfo](ctx, c, path("location"), nil)

@@ -37,7 +37,7 @@ var house = []struct {
 	{4, driver, "store/sqlstore store/sqlite store/postgres"},
 	{4, driver, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
 	{4, driver, "llm/provider llm/script llm/replay"},
-	{4, driver, "tool/builtin tool/web"},
+	{4, driver, "tool/builtin tool/dialog tool/web"},
 	{4, proof, "check store/storetest"},
 	{5, view, "opencode jsontree"},
 	{6, surface, "api server server/v1 server/v2 server/sse cli tui"},

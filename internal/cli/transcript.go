@@ -27,6 +27,21 @@ func (t *transcript) print(s *session.Session, ms []session.Message) {
 	for _, m := range ms {
 		t.message(m)
 	}
+	t.todos(s.Todos)
+}
+
+func (t *transcript) todos(todos []session.Todo) {
+	if len(todos) == 0 {
+		return
+	}
+	t.heading(cyan, "todos", "")
+	for _, todo := range todos {
+		box := map[session.TodoStatus]string{session.TodoCompleted: "[x]", session.TodoInProgress: "[>]", session.TodoCancelled: "[-]"}[todo.Status]
+		if box == "" {
+			box = "[ ]"
+		}
+		t.out.printf("%s %s\n", box, line(todo.Content, 200))
+	}
 }
 
 func (t *transcript) message(m session.Message) {

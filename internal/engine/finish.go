@@ -158,7 +158,7 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 	end := t.settleAll(ctx)
 	clean := context.WithoutCancel(ctx)
 	if end.last != nil && ctx.Err() != nil {
-		end.err = t.commit(clean, store.Durable, *end.last)
+		end.err = t.commit(clean, store.Durable, end.last...)
 		end.last = nil
 	}
 	switch {
@@ -176,7 +176,7 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 	}
 	drafts := eventlog.Drafts(d)
 	if end.last != nil {
-		drafts = []eventlog.Draft{*end.last, drafts[0]}
+		drafts = append(end.last, drafts...)
 	}
 	if err = t.commit(clean, store.Durable, drafts...); err == nil && end.last != nil {
 		err = fault.Point(clean, fault.ToolSettled)

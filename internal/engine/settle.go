@@ -46,7 +46,7 @@ type outcome struct {
 	left     bool         // some wait for replies that the next process will hear
 	err      error        // recording failed
 	// last is the settlement of the turn's only call: it commits together with the turn's end, which follows at once.
-	last *eventlog.Draft
+	last []eventlog.Draft
 }
 
 // settleAll runs the calls side by side, within bounds, and returns when each has its one settlement, or waits for a
@@ -111,12 +111,15 @@ func (t *turn) settle(ctx context.Context, tools *tool.Set, c *call, noPlace err
 	}
 	// What a tool did is recorded even when we are leaving: it has happened.
 	clean := context.WithoutCancel(ctx)
-	draft := eventlog.Draft{Data: t.settlement(c, s)}
+	drafts := eventlog.Drafts(t.settlement(c, s))
+	if s.Error == nil && s.Output.Todos != nil {
+		drafts = eventlog.Drafts(&session.TodosSet{Todos: s.Output.Todos}, drafts[0].Data)
+	}
 	if len(t.calls) == 1 && out.declined == nil {
-		out.last = &draft
+		out.last = drafts
 		return out
 	}
-	if _, err := t.append(clean, t.id, store.Durable, draft); err != nil {
+	if _, err := t.append(clean, t.id, store.Durable, drafts...); err != nil {
 		return outcome{err: err}
 	}
 	out.err = fault.Point(clean, fault.ToolSettled)
@@ -147,12 +150,22 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 	s := tools.Settle(ctx, tool.Call{
 		SessionID: t.id, MessageID: t.message, PartID: c.part, CallID: c.id, Agent: t.set.agent.ID, Name: c.name, Input: c.input,
 		Ask:      func(ctx context.Context, r tool.Request) error { return t.ask(ctx, c, r) },
+		Todos:    t.todos,
 		Progress: t.progress(c),
 	})
 	if s.Error != nil && s.Error.Reason == session.ReasonAborted {
 		s.Error = session.Fail(reasonOf(ctx), s.Error.Message)
 	}
 	return s
+}
+
+// todos reads the session's list as it is now.
+func (t *turn) todos(ctx context.Context) ([]session.Todo, error) {
+	s, err := t.session(ctx, t.id)
+	if err != nil {
+		return nil, err
+	}
+	return s.Todos, nil
 }
 
 // reasonOf says why a cancelled context was cancelled.

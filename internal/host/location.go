@@ -22,6 +22,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
+	"github.com/cairn-dev/cairn/internal/tool/dialog"
 	"github.com/cairn-dev/cairn/internal/tool/web"
 	"github.com/cairn-dev/cairn/internal/trust"
 )
@@ -193,6 +194,7 @@ func (l *locations) registry(cfg *config.Config, pr project.Project, models *loc
 		Outputs: l.outputs, Limits: limits, Files: l.files, Log: l.logger, Supervisor: supervisor(),
 		Sandbox: policy, Env: l.scratchEnv(policy),
 	})
+	tools = append(tools, dialog.New()...)
 	tools = append(tools, web.New(web.Config{Allow: cfg.Webfetch.Networks(), Search: web.SearcherOf(l.getenv)})...)
 	_, err = r.Register(tools...)
 	return r, err

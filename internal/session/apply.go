@@ -35,6 +35,8 @@ func (s *Session) Apply(d EventData) bool {
 		s.Permission = e.Rules
 	case *BudgetSet:
 		s.Budget = e.Budget
+	case *TodosSet:
+		s.Todos = e.Todos
 	case *AgentSwitched:
 		s.Agent = e.Agent
 	case *ModelSwitched:

@@ -98,6 +98,7 @@ const (
 	KindArchived          Kind = "session.next.archived"
 	KindPermissionSet     Kind = "session.next.permission.set"
 	KindBudgetSet         Kind = "session.next.budget.set"
+	KindTodosSet          Kind = "session.next.todos.set"
 	KindInputWithdrawn    Kind = "session.next.input.withdrawn"
 	KindInputEdited       Kind = "session.next.input.edited"
 	KindInputRedirected   Kind = "session.next.input.redirected"
@@ -150,6 +151,11 @@ type (
 	BudgetSet struct {
 		Fact
 		Budget *Budget `json:"budget"`
+	}
+	// TodosSet replaces the session's list of todos.
+	TodosSet struct {
+		Fact
+		Todos []Todo `json:"todos"`
 	}
 	// AgentSwitched selects the agent of the next turn.
 	AgentSwitched struct {

@@ -70,6 +70,8 @@ func newData(k Kind) EventData {
 		return &PermissionSet{}
 	case KindBudgetSet:
 		return &BudgetSet{}
+	case KindTodosSet:
+		return &TodosSet{}
 	case KindInputWithdrawn:
 		return &InputWithdrawn{}
 	case KindInputEdited:
@@ -129,6 +131,7 @@ func Kinds() []Kind {
 		KindArchived,
 		KindPermissionSet,
 		KindBudgetSet,
+		KindTodosSet,
 		KindInputWithdrawn,
 		KindInputEdited,
 		KindInputRedirected,
@@ -239,6 +242,9 @@ func (*PermissionSet) Kind() Kind { return KindPermissionSet }
 
 // Kind returns KindBudgetSet.
 func (*BudgetSet) Kind() Kind { return KindBudgetSet }
+
+// Kind returns KindTodosSet.
+func (*TodosSet) Kind() Kind { return KindTodosSet }
 
 // Kind returns KindInputWithdrawn.
 func (*InputWithdrawn) Kind() Kind { return KindInputWithdrawn }

@@ -34,6 +34,7 @@ type Session struct {
 	TitledBy   string  `json:"titledBy,omitzero"`
 	Permission []Rule  `json:"permission,omitzero"` // the session's own rules, the highest layer but saved approvals
 	Budget     *Budget `json:"budget,omitzero"`
+	Todos      []Todo  `json:"todos,omitempty"` // what the model has set itself to do, in its order
 
 	Extra jsontext.Value `json:",embed"`
 }

@@ -28,6 +28,9 @@ func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 	if call.Ask == nil {
 		call.Ask = unanswerable
 	}
+	if call.Todos == nil {
+		call.Todos = func(context.Context) ([]session.Todo, error) { return nil, nil }
+	}
 	if call.Progress == nil {
 		call.Progress = func(Output) {}
 	}

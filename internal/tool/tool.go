@@ -46,6 +46,8 @@ type Call struct {
 	// Ask returns nil when the action is allowed, now or after somebody said so, and blocks until then. Its errors
 	// are *Denied, or the end of ctx.
 	Ask func(ctx context.Context, r Request) error
+	// Todos returns the session's list of todos as it is now.
+	Todos func(ctx context.Context) ([]session.Todo, error)
 	// Progress shows how the call comes along. It never blocks and may drop what comes too fast.
 	Progress func(o Output)
 }
@@ -65,6 +67,8 @@ type Output struct {
 	Structured  jsontext.Value // an object for programs; may be nil
 	OutputPaths []string       // files that hold more
 	Attachments []session.File
+	// Todos becomes the session's list of todos together with the call's settlement, if it succeeds; nil leaves it as it is.
+	Todos []session.Todo
 }
 
 // Denied says that permission was refused. Feedback, when not empty, is for the model, which goes on; without it the

@@ -152,6 +152,9 @@ func (w *world) reads(t *testing.T, id session.ID) {
 	if st, err := c.Stats(ctx, 0); err != nil || st.Sessions != 1 || st.Cost == 0 || len(st.Models) != 1 || len(st.Days) != 1 {
 		t.Errorf("stats %+v, %v", st, err)
 	}
+	if ts, err := c.Todos(ctx, id); err != nil || len(ts) != 0 {
+		t.Errorf("todos %v, %v", ts, err)
+	}
 	if kids, err := c.Children(ctx, id); err != nil || len(kids) != 0 {
 		t.Errorf("children %v, %v", kids, err)
 	}

@@ -117,7 +117,7 @@ func (f *feeder) event(ctx context.Context, e *session.Event) error {
 	}
 }
 
-// frame renders the event: as it is, or an ask and its reply as OpenCode's clients know them.
+// frame renders the event: as it is, or asks, their replies and todos as OpenCode's clients know them.
 func (f *feeder) frame(e *session.Event) (fr frame, ok bool, err error) {
 	if f.all || e.Data.Kind().Public() {
 		fr, err = eventFrame(e)
@@ -131,12 +131,19 @@ func (f *feeder) frame(e *session.Event) (fr frame, ok bool, err error) {
 		fr.kind, v = "permission.v2.asked", shownAsk(ask, false)
 	case *session.PermissionReplied:
 		fr.kind, v = "permission.v2.replied", replied{e.SessionID, d.AskID, d.Reply}
+	case *session.TodosSet:
+		fr.kind, v = "todo.updated", todosUpdated{e.SessionID, d.Todos}
 	default:
 		return fr, false, nil
 	}
 	fr.id, fr.durable = string(e.ID), &eventRef{e.SessionID, e.Seq, e.Version}
 	fr.data, err = json.Marshal(v, json.Deterministic(true))
 	return fr, true, err
+}
+
+type todosUpdated struct {
+	SessionID session.ID     `json:"sessionID"`
+	Todos     []session.Todo `json:"todos"`
 }
 
 type replied struct {

@@ -61,6 +61,7 @@ func Routes() []Route {
 		{patch, one, true, (*API).update},
 		{del, one, false, (*API).remove},
 		{get, one + "/children", false, (*API).children},
+		{get, one + "/todo", false, (*API).todos},
 		{get, one + "/status", false, (*API).status},
 		{post, one + "/resume", false, (*API).resume},
 		{put, one + "/budget", true, (*API).setBudget},

@@ -20,7 +20,7 @@ func shown(s *session.Session, full bool) *session.Session {
 		c.Model = &m
 	}
 	if !full {
-		c.Slug, c.Version, c.TitledBy, c.Permission, c.Budget, c.Extra = "", "", "", nil, nil, nil
+		c.Slug, c.Version, c.TitledBy, c.Permission, c.Budget, c.Todos, c.Extra = "", "", "", nil, nil, nil, nil
 		c.Tokens.Total = 0
 	}
 	return &c
@@ -220,4 +220,13 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 	}
 	s := a.engine.Status(sessionOf(r))
 	return data(w, api.Status{Type: string(s.Type), Attempt: s.Attempt, Message: s.Message, Next: s.Next})
+}
+
+// todos lists what the model has set itself to do.
+func (a *API) todos(w http.ResponseWriter, r *http.Request) error {
+	s, err := view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, sessionOf(r)) })
+	if err != nil {
+		return err
+	}
+	return data(w, append([]session.Todo{}, s.Todos...))
 }

@@ -1,0 +1,92 @@
+package dialog
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+//go:embed todowrite.md
+var writeDescription string
+
+//go:embed todoread.md
+var readDescription string
+
+// The list is bounded: it is part of the session's row, and read at every step.
+const writeSchema = `{"type":"object","properties":{
+"todos":{"type":"array","maxItems":100,"description":"The whole new list, in order","items":{"type":"object","properties":{
+"content":{"type":"string","minLength":1,"maxLength":500,"description":"What is to be done, in a few words"},
+"status":{"type":"string","enum":["pending","in_progress","completed","cancelled"],"description":"How far it is"},
+"priority":{"type":"string","enum":["high","medium","low"],"description":"How much it matters; medium if absent"}
+},"required":["content","status"],"additionalProperties":false}}
+},"required":["todos"],"additionalProperties":false}`
+
+type todoWrite struct{}
+
+// Definition describes the tool.
+func (todoWrite) Definition() tool.Definition {
+	return tool.Definition{Name: "todowrite", Description: strings.TrimSpace(writeDescription), Schema: jsontext.Value(writeSchema)}
+}
+
+// Run replaces the list: it changes with the settlement of the call, or not at all.
+func (todoWrite) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	in, err := tool.Input[struct {
+		Todos []session.Todo `json:"todos"`
+	}](call)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if err := call.Ask(ctx, tool.Request{Action: "todowrite", Resources: []string{"*"}, Save: []string{"*"}}); err != nil {
+		return tool.Output{}, err
+	}
+	todos := append([]session.Todo{}, in.Todos...)
+	for i := range todos {
+		if todos[i].Priority == "" {
+			todos[i].Priority = session.TodoMedium
+		}
+	}
+	out := listing(todos)
+	out.Todos = todos
+	return out, nil
+}
+
+type todoRead struct{}
+
+// Definition describes the tool.
+func (todoRead) Definition() tool.Definition {
+	return tool.Definition{
+		Name: "todoread", Description: strings.TrimSpace(readDescription), Schema: jsontext.Value(`{"type":"object","properties":{},"additionalProperties":false}`),
+		ReadOnly: true,
+	}
+}
+
+// Run shows the list.
+func (todoRead) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	if err := call.Ask(ctx, tool.Request{Action: "todoread", Resources: []string{"*"}, Save: []string{"*"}}); err != nil {
+		return tool.Output{}, err
+	}
+	todos, err := call.Todos(ctx)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	return listing(append([]session.Todo{}, todos...)), nil
+}
+
+// listing is the list as JSON, with how many are open as its title.
+func listing(todos []session.Todo) tool.Output {
+	open := 0
+	for _, t := range todos {
+		if t.Status.Open() {
+			open++
+		}
+	}
+	text := tool.Object(todos)
+	_ = text.Indent(jsontext.WithIndent("  ")) // it is JSON
+	return tool.TextOutput(fmt.Sprintf("%d todos", open), string(text), map[string]any{"todos": todos})
+}
