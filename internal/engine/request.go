@@ -38,6 +38,14 @@ func request(set *setting) *llm.Request {
 	return req
 }
 
+// since is where what the model sees begins; calls that are taken up after a restart have no epoch yet.
+func (set *setting) since() int64 {
+	if set.epoch == nil {
+		return 0
+	}
+	return set.epoch.BaselineSeq
+}
+
 // tools is the set that the agent may see, sampled once per turn: what is denied whatever the resource is not shown at
 // all.
 func (set *setting) tools() *tool.Set {

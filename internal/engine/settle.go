@@ -149,6 +149,7 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 	}
 	s := tools.Settle(ctx, tool.Call{
 		SessionID: t.id, MessageID: t.message, PartID: c.part, CallID: c.id, Agent: t.set.agent.ID, Name: c.name, Input: c.input,
+		Since:    t.set.since(),
 		Ask:      func(ctx context.Context, r tool.Request) error { return t.ask(ctx, c, r) },
 		Todos:    t.todos,
 		Progress: t.progress(c),

@@ -193,6 +193,7 @@ func (l *locations) registry(cfg *config.Config, pr project.Project, models *loc
 		Directory: pr.Directory, Worktree: pr.Worktree, Shell: cfg.Shell, Deny: models.secretNames(),
 		Outputs: l.outputs, Limits: limits, Files: l.files, Log: l.logger, Supervisor: supervisor(),
 		Sandbox: policy, Env: l.scratchEnv(policy),
+		Nearby: l.instructions(cfg, pr).Names(),
 	})
 	tools = append(tools, dialog.New()...)
 	tools = append(tools, web.New(web.Config{Allow: cfg.Webfetch.Networks(), Search: web.SearcherOf(l.getenv)})...)
@@ -207,12 +208,17 @@ func (l *locations) sources(cfg *config.Config, pr project.Project) (*systemcont
 	if err != nil {
 		return nil, err
 	}
-	_, err = instruction.Register(r, instruction.Options{
+	_, err = instruction.Register(r, l.instructions(cfg, pr))
+	return r, err
+}
+
+// instructions says where the location's instruction files are.
+func (l *locations) instructions(cfg *config.Config, pr project.Project) instruction.Options {
+	return instruction.Options{
 		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home, Directory: pr.Directory, Worktree: pr.Worktree,
 		DisableProject: config.Switch(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: config.Switch(l.getenv, "DISABLE_CLAUDE_CODE"),
 		Configured: cfg.Instructions,
-	})
-	return r, err
+	}
 }
 
 // skills says where the location's are.

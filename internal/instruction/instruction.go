@@ -76,10 +76,7 @@ func (o Options) discovered() [][]candidate {
 		global = append(global, candidate{filepath.Join(o.Home, ".claude", "CLAUDE.md"), ""})
 	}
 	groups := [][]candidate{global}
-	names := []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"}
-	if o.DisableClaude {
-		names = []string{"AGENTS.md", "CONTEXT.md"}
-	}
+	names := o.Names()
 	for _, dir := range o.chain() {
 		var group []candidate
 		for _, name := range names {
@@ -88,6 +85,18 @@ func (o Options) discovered() [][]candidate {
 		groups = append(groups, group)
 	}
 	return groups
+}
+
+// Names are the names of a project's files, of one directory the first that exists counts; none when a project's
+// files are not heeded.
+func (o Options) Names() []string {
+	switch {
+	case o.DisableProject:
+		return nil
+	case o.DisableClaude:
+		return []string{"AGENTS.md", "CONTEXT.md"}
+	}
+	return []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"}
 }
 
 // configured lists the files that the configuration names. Relative ones are looked for from the Location upwards and

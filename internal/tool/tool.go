@@ -42,6 +42,7 @@ type Call struct {
 	Agent     string
 	Name      string
 	Input     jsontext.Value // a JSON object that fits the schema
+	Since     int64          // where what the model sees of the session begins; a compaction makes it another; 0: unknown
 
 	// Ask returns nil when the action is allowed, now or after somebody said so, and blocks until then. Its errors
 	// are *Denied, or the end of ctx.

@@ -42,6 +42,10 @@ type Config struct {
 	// everything is gone within a second (spec/guarantees G25).
 	Grace time.Duration
 
+	// Nearby are names of files with instructions; read shows those between a file and the Location. Of one directory the
+	// first that exists counts.
+	Nearby []string
+
 	Outputs *tool.Outputs // where long output is kept; its files may be read without asking
 	Limits  tool.Limits   // zero fields mean the defaults
 	Files   *Files        // shared by all Locations of a process; nil: this one's own

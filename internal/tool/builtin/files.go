@@ -22,11 +22,12 @@ type Files struct {
 	seen  map[seenKey]*list.Element
 	order *list.List // of *seenFile, the most recent first
 	kept  int        // bytes of the contents in seen
+	told  map[told]bool
 }
 
 // NewFiles returns an empty Files.
 func NewFiles() *Files {
-	return &Files{busy: map[string]chan struct{}{}, seen: map[seenKey]*list.Element{}, order: list.New()}
+	return &Files{busy: map[string]chan struct{}{}, seen: map[seenKey]*list.Element{}, order: list.New(), told: map[told]bool{}}
 }
 
 type seenKey struct {

@@ -111,7 +111,8 @@ func shownLine(line []byte, first bool) string {
 
 const bom = "\uFEFF"
 
-func (p page) output(at place) tool.Output {
+// output shows the page, and instructions behind it.
+func (p page) output(at place, reminder string, loaded []string) tool.Output {
 	last := p.first + len(p.lines) - 1
 	text := strings.Join(p.lines, "\n")
 	var b strings.Builder
@@ -121,9 +122,9 @@ func (p page) output(at place) tool.Output {
 		fmt.Fprintf(&b, "%d: %s\n", p.first+i, l)
 	}
 	more := p.total < 0 || int64(last) < p.total
-	b.WriteString("\n" + p.footer(last, more) + "\n</content>")
+	b.WriteString("\n" + p.footer(last, more) + "\n</content>" + reminder)
 	return textOutput(at.title(), b.String(), readInfo{
-		Preview: strings.Join(p.lines[:min(len(p.lines), previewLines)], "\n"), Truncated: more, Loaded: []string{},
+		Preview: strings.Join(p.lines[:min(len(p.lines), previewLines)], "\n"), Truncated: more, Loaded: loaded,
 		Display: readDisplay{Type: "file", Path: at.abs, LineStart: p.first, LineEnd: last, TotalLines: max(p.total, 0), Truncated: more},
 	})
 }

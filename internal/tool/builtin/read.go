@@ -153,7 +153,8 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p place, in rea
 		return tool.Output{}, tool.Failf("Offset %d is beyond the end of %s, which has %d %s.", in.Offset, p.abs, page.total, plural(int(page.total), "line", "lines"))
 	}
 	t.config.Files.saw(call.SessionID, p.real, sight{printOf(info, page.sum), page.whole})
-	return page.output(p), nil
+	reminder, loaded := t.nearby(call, p)
+	return page.output(p, reminder, loaded), nil
 }
 
 func readDir(p place, in readInput) (tool.Output, error) {
