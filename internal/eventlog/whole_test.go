@@ -29,8 +29,8 @@ func TestDamagedTakesNothing(t *testing.T) {
 		{"gone near the end", end, `DELETE FROM event WHERE session_id = 'ses_a' AND seq = 30`},
 		{"gone in the middle", middle, `DELETE FROM event WHERE session_id = 'ses_a' AND seq = 5`},
 		{"the last is gone: a prompt", end, `DELETE FROM event WHERE session_id = 'ses_a' AND seq = 37`},
-		{"the last are gone: a turn", end, `DELETE FROM event WHERE session_id = 'ses_a' AND seq > 32; DELETE FROM input WHERE session_id = 'ses_a'`},
-		{"the last are gone: the end of a turn", end, `DELETE FROM event WHERE session_id = 'ses_a' AND seq > 35; DELETE FROM input WHERE session_id = 'ses_a'`},
+		{"the last are gone: a turn", end, `DELETE FROM event WHERE session_id = 'ses_a' AND seq > 32; DELETE FROM input WHERE session = (SELECT number FROM numbered WHERE session_id = 'ses_a')`},
+		{"the last are gone: the end of a turn", end, `DELETE FROM event WHERE session_id = 'ses_a' AND seq > 35; DELETE FROM input WHERE session = (SELECT number FROM numbered WHERE session_id = 'ses_a')`},
 		{"all are gone", end, `DELETE FROM event WHERE session_id = 'ses_a'`},
 		{"cannot be decoded", end, ``},
 	} {

@@ -27,6 +27,13 @@ func TestDoctorSaysRefusals(t *testing.T) {
 			}
 			return errors.Join(sqlitex.ExecuteTransient(db, "PRAGMA user_version = 99", nil), db.Close())
 		}, true},
+		{"unreleased", "cairn salvage DIR copies its sessions", func(data string) error {
+			db, err := zs.OpenConn(filepath.Join(data, "cairn.db"), zs.OpenReadWrite)
+			if err != nil {
+				return err
+			}
+			return errors.Join(sqlitex.ExecuteTransient(db, "PRAGMA application_id = 0x6361726e", nil), db.Close())
+		}, true},
 		{"foreign", "bring back the right one", func(data string) error {
 			return os.WriteFile(filepath.Join(data, "store-id"), []byte("0123\n"), 0o600)
 		}, true},

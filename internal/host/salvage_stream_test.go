@@ -119,7 +119,7 @@ func messageRows(t *testing.T, home string) (rows []string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	err = sqlitex.ExecuteTransient(db, `SELECT id, seq, through, data FROM message ORDER BY seq`, &sqlitex.ExecOptions{
+	err = sqlitex.ExecuteTransient(db, `SELECT id, place & 4294967295, through, data FROM message ORDER BY place`, &sqlitex.ExecOptions{
 		ResultFunc: func(st *zs.Stmt) error {
 			rows = append(rows, fmt.Sprint(st.ColumnText(0), " ", st.ColumnInt64(1), " ", st.ColumnInt64(2), " ", st.ColumnText(3)))
 			return nil

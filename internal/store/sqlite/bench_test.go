@@ -46,7 +46,7 @@ func benchAppend(b *testing.B, s *Store, d store.Durability, sessions int) {
 		all.Go(func() {
 			x := &session.Session{ID: session.ID(fmt.Sprintf("ses_%026d", w)), Title: "a title", Location: session.Location{Directory: "/work/dir"}}
 			for i := range int64(n) {
-				row := store.Row{ID: session.EventID(fmt.Sprintf("evt_%012d%014d", i, w)), SessionID: x.ID, Seq: i, Kind: session.KindTextEnded, Version: 1, Data: data}
+				row := store.Row{ID: session.EventID(fmt.Sprintf("evt_%07d%05d%014d", i, w, 0)), SessionID: x.ID, Seq: i, Kind: session.KindTextEnded, Version: 1, Data: data}
 				x.Time.Updated = i
 				err := s.Update(b.Context(), d, func(tx store.Tx) error {
 					if _, err := tx.InsertEvent(row); err != nil {

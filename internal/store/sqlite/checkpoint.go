@@ -6,8 +6,8 @@ import "fmt"
 // so that the log is whole in the database and starts over, unless a reader still needs it.
 const (
 	pageSize      = 1024
-	pagesIdle     = 4000  // copied when nobody waits; a page of an index that grows is copied once for many that were logged
-	pagesBusy     = 8000  // copied although somebody waits
+	pagesIdle     = 8000  // copied when nobody waits; a page of an index that grows is copied once for many that were logged
+	pagesBusy     = 16000 // copied although somebody waits
 	pagesForced   = 64000 // the log is this long and readers keep it: wait for them
 	pagesPerOp    = 6     // what a small transaction writes
 	pagesPerBatch = 2

@@ -18,6 +18,7 @@ func TestChangedRowIsDamage(t *testing.T) {
 	for _, tt := range []struct{ name, sql string }{
 		{"event data", `UPDATE event SET data = replace(data, 'title', 'tilte') WHERE session_id = 'ses_1' AND seq = 2`},
 		{"event seq", `UPDATE event SET seq = 900 WHERE session_id = 'ses_1' AND seq = 2`},
+		{"event owner", `UPDATE event SET session_id = 'ses_2' WHERE session_id = 'ses_1' AND seq = 2`},
 		{"event private", `UPDATE event SET private = '{}' WHERE session_id = 'ses_1' AND seq = 2`},
 		{"event gone", `DELETE FROM event WHERE session_id = 'ses_1' AND seq = 2`},
 	} {
@@ -45,7 +46,7 @@ func TestChangedProjectionIsDamage(t *testing.T) {
 	s := open(t, t.TempDir())
 	fill(t, s, 2, 1)
 	tamper(t, s, `UPDATE session SET data = replace(data, 'title of', 'tilte of') WHERE id = 'ses_1'`)
-	tamper(t, s, `UPDATE message SET data = replace(data, 'user', 'used') WHERE session_id = 'ses_1'`)
+	tamper(t, s, `UPDATE message SET data = replace(data, 'user', 'used') WHERE place >> 32 = (SELECT number FROM numbered WHERE session_id = 'ses_1')`)
 	err := s.View(t.Context(), func(r store.Reader) error {
 		if _, _, err := r.Session("ses_1"); !errors.Is(err, store.ErrDamaged) {
 			t.Errorf("session: %v", err)

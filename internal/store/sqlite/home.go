@@ -142,8 +142,9 @@ func (h *home) openWriter() (dbConn, error) { return h.open(forWriting, writerPr
 
 // writerPragmas begin with EXTRA: a new database becomes one with a log through a rollback journal, whose deletion must
 // last, or the journal comes back after a power cut and undoes everything. Pages are small because a commit writes
-// whole ones, and a small transaction touches four or five: 7.5 KB at 1024, 20 KB at 4096, for reads that are a third
-// slower on long histories. (The log relies on disks that do not harm their neighbours when a write is torn anyway.)
+// whole ones, and a small transaction touches five or six: 6.5 KB at 1024, 20 KB at 4096, for reads that are a third
+// slower on long histories. 512 would be 4.4 KB, and another third. (The log relies on disks that do not harm their
+// neighbours when a write is torn anyway.)
 const writerPragmas = `
 	PRAGMA page_size = 1024;
 	PRAGMA synchronous = EXTRA;

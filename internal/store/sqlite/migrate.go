@@ -19,8 +19,12 @@ var migrationFiles embed.FS
 
 func embedded() fs.FS { return migrationFiles }
 
-// applicationID marks an SQLite file as ours: "carn".
-const applicationID = 0x6361726e
+// applicationID marks an SQLite file as ours: "carN". unreleasedID, "carn", is of databases that were made before the
+// first release; their tables are others.
+const (
+	applicationID = 0x6361724e
+	unreleasedID  = 0x6361726e
+)
 
 const checkTime = time.Second
 
@@ -86,6 +90,9 @@ func (h *home) schema(c dbConn, known int64) (int64, error) {
 		return 0, unavailable("read %s: %w", h.path, err)
 	}
 	switch {
+	case app == unreleasedID:
+		return 0, unavailable("%s was made by a cairn from before the first release, whose tables this one does not read; "+
+			"cairn salvage DIR copies its sessions into a new home", h.path)
 	case app != applicationID && (tables > 0 || found > 0):
 		return 0, unavailable("%s is an SQLite database, but not one of cairn", h.path)
 	case found > known:

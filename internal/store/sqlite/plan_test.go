@@ -48,8 +48,8 @@ func TestPlansUseIndexes(t *testing.T) {
 	tx := sqlstore.NewTx(p)
 	use(t, tx)
 	for sql, plan := range p.plans {
-		if strings.Contains(sql, "FROM approval") || strings.Contains(sql, "ask WHERE ?1 = ''") {
-			continue // few rows, or a question that is asked rarely
+		if strings.Contains(sql, "FROM approval") || strings.Contains(sql, "ask WHERE ?1 = ''") || strings.Contains(sql, "WHERE ?1 = 0 AND time") {
+			continue // few rows, or a question that is asked rarely: an index of the ledger by time costs each turn a page
 		}
 		if strings.Contains(plan, "TEMP B-TREE") && !sortsFew(sql) {
 			t.Errorf("%s\n\tsorts: %s", sql, plan)

@@ -108,7 +108,8 @@ func (s *salvage) scan(ctx context.Context) {
 // miss reports events that an index still knows and that could not be read behind those that could, and sessions of
 // which no event could be read.
 func (s *salvage) miss() {
-	_ = query(s.from, `SELECT session_id, max(seq) FROM event GROUP BY session_id`, func(r row) { // as far as it goes
+	_ = query(s.from, `SELECT session_id, newest FROM (SELECT session, max(seq) AS newest FROM event GROUP BY session)
+		JOIN numbered ON number = session`, func(r row) { // as far as it goes
 		id, head := session.ID(r.Text(0)), r.Int(1)
 		last := int64(-1)
 		for _, p := range s.found[id] {

@@ -9,12 +9,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-const head = `SELECT seq FROM event WHERE session_id = ?1 ORDER BY seq DESC LIMIT 1`
+const head = `SELECT seq FROM event WHERE session = ?1 ORDER BY seq DESC LIMIT 1`
 
 // Head implements store.EventReader.
 func (r *Reader) Head(id session.ID) (int64, error) {
-	c := r.call(head)
-	c.text(string(id))
+	c := r.callOf(head, id)
 	seq := int64(-1)
 	if c.next() {
 		seq = c.st.Int(0)
@@ -24,10 +23,10 @@ func (r *Reader) Head(id session.ID) (int64, error) {
 
 const eventColumns = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event `
 
-const events = eventColumns + `WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3 + 0`
+const events = eventColumns + `WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3 + 0`
 
 const eventsOfKinds = eventColumns +
-	`WHERE session_id = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?4)) ORDER BY seq LIMIT ?3 + 0`
+	`WHERE session = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?4)) ORDER BY seq LIMIT ?3 + 0`
 
 // Events implements store.EventReader. A missing event is damage too.
 func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.Row, error) {
@@ -35,8 +34,7 @@ func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.
 	if len(kinds) > 0 {
 		sql = eventsOfKinds
 	}
-	c := r.call(sql)
-	c.text(string(id))
+	c := r.callOf(sql, id)
 	c.int(after)
 	c.limit(limit)
 	if len(kinds) > 0 {
@@ -76,12 +74,13 @@ func (r *Reader) readEvents(c *call, id session.ID) ([]store.Row, error) {
 	var kinds interned
 	for c.next() {
 		e := store.Row{Position: c.st.Int(0), ID: session.EventID(c.st.Text(1)), SessionID: id, Seq: c.st.Int(3)}
-		if stored := c.st.Text(2); id == "" || stored != string(id) {
+		stored := c.st.Text(2)
+		if id == "" {
 			e.SessionID = session.ID(stored)
 		}
 		e.Kind, e.Version = session.Kind(kinds.text(c, 4)), int(c.st.Int(5))
 		e.Data, e.Private = c.bytes(7), c.bytes(8)
-		if c.st.Int(6) != r.sumEvent(&e) {
+		if c.st.Int(6) != r.sumEvent(&e) || stored != string(e.SessionID) {
 			if id == "" {
 				continue
 			}
@@ -109,23 +108,24 @@ func (r *Reader) FeedHead() (int64, error) {
 }
 
 // No AUTOINCREMENT: its counter is one more page to write in every commit.
-const insertEvent = `INSERT INTO event (position, id, session_id, seq, kind, version, crc, data, private)
+const insertEvent = `INSERT INTO event (position, id, session_id, session, seq, kind, version, crc, data, private)
 	SELECT 1 + max(coalesce((SELECT max(position) FROM event), 0), (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'position')),
-		?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
-	WHERE ?3 = 1 + coalesce((SELECT max(seq) FROM event WHERE session_id = ?2), -1)
+		?2, ?9, ?1, ?3, ?4, ?5, ?6, ?7, ?8
+	WHERE ?3 = 1 + coalesce((SELECT max(seq) FROM event WHERE session = ?1), -1)
+		AND NOT EXISTS (SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?2, 5, 12) AND id = ?2)
 	RETURNING position`
 
 // InsertEvent implements store.EventWriter.
 func (t *Tx) InsertEvent(e store.Row) (int64, error) {
-	c := t.call(insertEvent)
+	c := t.callFor(insertEvent, e.SessionID)
 	c.text(string(e.ID))
-	c.text(string(e.SessionID))
 	c.int(e.Seq)
 	c.text(string(e.Kind))
 	c.int(int64(e.Version))
 	c.int(t.sumEvent(&e))
 	c.json(e.Data)
 	c.json(e.Private)
+	c.text(string(e.SessionID))
 	var position int64
 	if c.next() {
 		position = c.st.Int(0)
@@ -137,6 +137,9 @@ func (t *Tx) InsertEvent(e store.Row) (int64, error) {
 		head, err := t.Head(e.SessionID)
 		if err != nil {
 			return 0, err
+		}
+		if e.Seq == head+1 {
+			return 0, fmt.Errorf("insert event %s: the id exists", e.ID)
 		}
 		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", e.ID, e.Seq, head+1)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-const inputColumns = `SELECT id, session_id, crc, data FROM input `
+const inputColumns = `SELECT id, session_id, crc, data FROM input JOIN numbered ON number = session `
 
 const getInput = inputColumns + `WHERE id = ?1`
 
@@ -24,9 +24,9 @@ func (r *Reader) Input(m session.MessageID) (*session.Input, bool, error) {
 
 // Two statements, because one with (?2 = ” OR …) is planned anew whenever ?2 changes.
 const (
-	pending = inputColumns + `WHERE session_id = ?1 AND promoted_seq IS NULL
+	pending = inputColumns + `WHERE session = ?1 AND promoted_seq IS NULL
 	ORDER BY rank, admitted_seq, id LIMIT ?2 + 0`
-	pendingOf = inputColumns + `WHERE session_id = ?1 AND promoted_seq IS NULL AND delivery = ?3
+	pendingOf = inputColumns + `WHERE session = ?1 AND promoted_seq IS NULL AND delivery = ?3
 	ORDER BY rank, admitted_seq, id LIMIT ?2 + 0`
 )
 
@@ -36,8 +36,7 @@ func (r *Reader) Pending(id session.ID, d session.Delivery, limit int) ([]*sessi
 	if d != "" {
 		sql = pendingOf
 	}
-	c := r.call(sql)
-	c.text(string(id))
+	c := r.callOf(sql, id)
 	c.limit(limit)
 	if d != "" {
 		c.text(string(d))
@@ -66,12 +65,11 @@ func (r *Reader) readInputs(c *call, about any) ([]*session.Input, error) {
 	return out, nil
 }
 
-const countPending = `SELECT count(*) FROM input WHERE session_id = ?1 AND promoted_seq IS NULL`
+const countPending = `SELECT count(*) FROM input WHERE session = ?1 AND promoted_seq IS NULL`
 
 // CountPending implements store.InboxReader.
 func (r *Reader) CountPending(id session.ID) (int, error) {
-	c := r.call(countPending)
-	c.text(string(id))
+	c := r.callOf(countPending, id)
 	n := 0
 	if c.next() {
 		n = int(c.st.Int(0))
@@ -79,10 +77,10 @@ func (r *Reader) CountPending(id session.ID) (int, error) {
 	return n, c.end("count inbox of", id)
 }
 
-const upsertInput = `INSERT INTO input (id, session_id, delivery, admitted_seq, promoted_seq, rank, crc, data)
+const upsertInput = `INSERT INTO input (session, id, delivery, admitted_seq, promoted_seq, rank, crc, data)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 	ON CONFLICT (id) DO UPDATE SET delivery = ?3, admitted_seq = ?4, promoted_seq = ?5, rank = ?6, crc = ?7, data = ?8
-		WHERE session_id = ?2
+		WHERE session = ?1
 	RETURNING 1`
 
 // PutInput implements store.InboxWriter.
@@ -91,9 +89,8 @@ func (t *Tx) PutInput(in *session.Input) error {
 	if err != nil {
 		return fmt.Errorf("put input %s: %w", in.ID, err)
 	}
-	c := t.call(upsertInput)
+	c := t.callFor(upsertInput, in.SessionID)
 	c.text(string(in.ID))
-	c.text(string(in.SessionID))
 	c.text(string(in.Delivery))
 	c.int(in.AdmittedSeq)
 	if in.PromotedSeq == nil {
@@ -121,12 +118,11 @@ func (t *Tx) DeleteInput(m session.MessageID) error {
 	return err
 }
 
-const getEpoch = `SELECT baseline, baseline_seq, snapshot, revision, crc FROM epoch WHERE session_id = ?1`
+const getEpoch = `SELECT baseline, baseline_seq, snapshot, revision, crc FROM epoch WHERE session = ?1`
 
 // Epoch implements store.EpochReader.
 func (r *Reader) Epoch(id session.ID) (*store.Epoch, bool, error) {
-	c := r.call(getEpoch)
-	c.text(string(id))
+	c := r.callOf(getEpoch, id)
 	var e *store.Epoch
 	if c.next() {
 		e = &store.Epoch{Baseline: c.st.Text(0), BaselineSeq: c.st.Int(1), Snapshot: c.bytes(2), Revision: c.st.Int(3)}
@@ -140,14 +136,13 @@ func (r *Reader) Epoch(id session.ID) (*store.Epoch, bool, error) {
 	return e, e != nil, nil
 }
 
-const upsertEpoch = `INSERT INTO epoch (session_id, baseline, baseline_seq, snapshot, revision, crc)
+const upsertEpoch = `INSERT INTO epoch (session, baseline, baseline_seq, snapshot, revision, crc)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-	ON CONFLICT (session_id) DO UPDATE SET baseline = ?2, baseline_seq = ?3, snapshot = ?4, revision = ?5, crc = ?6`
+	ON CONFLICT (session) DO UPDATE SET baseline = ?2, baseline_seq = ?3, snapshot = ?4, revision = ?5, crc = ?6`
 
 // PutEpoch implements store.EpochWriter.
 func (t *Tx) PutEpoch(id session.ID, e store.Epoch) error {
-	c := t.call(upsertEpoch)
-	c.text(string(id))
+	c := t.callFor(upsertEpoch, id)
 	c.text(e.Baseline)
 	c.int(e.BaselineSeq)
 	c.json(e.Snapshot)
@@ -157,12 +152,11 @@ func (t *Tx) PutEpoch(id session.ID, e store.Epoch) error {
 	return err
 }
 
-const deleteEpoch = `DELETE FROM epoch WHERE session_id = ?1`
+const deleteEpoch = `DELETE FROM epoch WHERE session = ?1`
 
 // DeleteEpoch implements store.EpochWriter.
 func (t *Tx) DeleteEpoch(id session.ID) error {
-	c := t.call(deleteEpoch)
-	c.text(string(id))
+	c := t.callOf(deleteEpoch, id)
 	_, err := c.run("delete epoch of", id)
 	return err
 }

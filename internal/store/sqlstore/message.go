@@ -2,28 +2,26 @@ package sqlstore
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-const messageColumns = `SELECT id, seq, type, through, crc, data FROM message `
+const messageColumns = `SELECT id, place & 4294967295, type, through, crc, data FROM message `
 
-const getMessage = messageColumns + `WHERE id = ?2 AND session_id = ?1`
+const getMessage = messageColumns + `WHERE id = ?2 AND place >> 32 = ?1`
 
 // Message implements store.MessageReader.
 func (r *Reader) Message(id session.ID, m session.MessageID) (session.Message, bool, error) {
-	c := r.call(getMessage)
-	c.text(string(id))
+	c := r.callOf(getMessage, id)
 	c.text(string(m))
 	return r.oneMessage(&c, id)
 }
 
 // Assistant messages are the most by far, and in no index by type: every commit of a turn would write one more page.
 const (
-	newestOf        = messageColumns + `WHERE session_id = ?1 AND type = ?2 AND type <> 'assistant' ORDER BY seq DESC LIMIT 1`
-	newestAssistant = messageColumns + `WHERE session_id = ?1 AND type = ?2 ORDER BY seq DESC LIMIT 1`
+	newestOf        = messageColumns + `WHERE place >> 32 = ?1 AND type = ?2 AND type <> 'assistant' ORDER BY place DESC LIMIT 1`
+	newestAssistant = messageColumns + `WHERE ` + ofSession + ` AND type = ?2 ORDER BY place DESC LIMIT 1`
 )
 
 // NewestOf implements store.MessageReader.
@@ -32,13 +30,12 @@ func (r *Reader) NewestOf(id session.ID, t session.MessageType) (session.Message
 	if t == session.TypeAssistant {
 		sql = newestAssistant
 	}
-	c := r.call(sql)
-	c.text(string(id))
+	c := r.callOf(sql, id)
 	c.text(string(t))
 	return r.oneMessage(&c, id)
 }
 
-const messageOwner = `SELECT session_id FROM message WHERE id = ?1`
+const messageOwner = `SELECT session_id FROM message JOIN numbered ON number = place >> 32 WHERE id = ?1`
 
 // MessageOwner implements store.MessageReader.
 func (r *Reader) MessageOwner(m session.MessageID) (session.ID, bool, error) {
@@ -51,12 +48,11 @@ func (r *Reader) MessageOwner(m session.MessageID) (session.ID, bool, error) {
 	return id, id != "", c.end("find owner of message", string(m))
 }
 
-const shellByCall = messageColumns + `WHERE session_id = ?1 AND type = 'shell' AND type <> 'assistant' AND call_id = ?2 ORDER BY seq DESC LIMIT 1`
+const shellByCall = messageColumns + `WHERE place >> 32 = ?1 AND type = 'shell' AND type <> 'assistant' AND call_id = ?2 ORDER BY place DESC LIMIT 1`
 
 // ShellByCall implements store.MessageReader.
 func (r *Reader) ShellByCall(id session.ID, callID string) (*session.Shell, bool, error) {
-	c := r.call(shellByCall)
-	c.text(string(id))
+	c := r.callOf(shellByCall, id)
 	c.text(callID)
 	m, ok, err := r.oneMessage(&c, id)
 	sh, _ := m.(*session.Shell)
@@ -120,8 +116,10 @@ func (r *Reader) catchUp(id session.ID, row *store.RawMessage, through int64) er
 }
 
 const (
-	messagesOld = messageColumns + `WHERE session_id = ?1 AND seq > ?2 AND seq < ?3 ORDER BY seq LIMIT ?4 + 0`
-	messagesNew = messageColumns + `WHERE session_id = ?1 AND seq > ?2 AND seq < ?3 ORDER BY seq DESC LIMIT ?4 + 0`
+	ofSession   = `place >= ?1 << 32 AND place < (?1 + 1) << 32`
+	between     = `place > (?1 << 32) + ?2 AND place < (?1 << 32) + ?3`
+	messagesOld = messageColumns + `WHERE ` + between + ` ORDER BY place LIMIT ?4 + 0`
+	messagesNew = messageColumns + `WHERE ` + between + ` ORDER BY place DESC LIMIT ?4 + 0`
 )
 
 func (r *Reader) selectMessages(id session.ID, q store.MessageQuery) call {
@@ -131,12 +129,11 @@ func (r *Reader) selectMessages(id session.ID, q store.MessageQuery) call {
 	}
 	before := q.Before
 	if before == 0 {
-		before = math.MaxInt64
+		before = seqs
 	}
-	c := r.call(sql)
-	c.text(string(id))
-	c.int(q.After)
-	c.int(before)
+	c := r.callOf(sql, id)
+	c.seq(q.After)
+	c.seq(before)
 	c.limit(q.Limit)
 	return c
 }
@@ -191,12 +188,12 @@ func (a *arena) clone(b []byte) []byte {
 }
 
 const updateMessage = `UPDATE message SET call_id = ?5, through = ?6, crc = ?7, data = ?8
-	WHERE id = ?1 AND session_id = ?2 AND seq = ?3 AND type = ?4
+	WHERE id = ?3 AND place = (?1 << 32) + ?2 AND type = ?4
 	RETURNING 1`
 
-const ownerOfMessage = `SELECT session_id, seq, type FROM message WHERE id = ?1`
+const ownerOfMessage = `SELECT session_id FROM message JOIN numbered ON number = place >> 32 WHERE id = ?1`
 
-const insertMessage = `INSERT INTO message (id, session_id, seq, type, call_id, through, crc, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`
+const insertMessage = `INSERT INTO message (place, id, type, call_id, through, crc, data) VALUES ((?1 << 32) + ?2, ?3, ?4, ?5, ?6, ?7, ?8)`
 
 // messageRow is a message and its columns that are for finding it.
 type messageRow struct {
@@ -254,10 +251,9 @@ func (t *Tx) freeMessageID(id session.ID, head *session.Head) error {
 }
 
 func (t *Tx) putMessage(sql string, id session.ID, row *messageRow) (bool, error) {
-	c := t.call(sql)
+	c := t.callFor(sql, id)
+	c.place(row.Seq)
 	c.text(string(row.ID))
-	c.text(string(id))
-	c.int(row.Seq)
 	c.text(string(row.Type))
 	c.text(row.callID)
 	c.int(row.through)
@@ -266,13 +262,12 @@ func (t *Tx) putMessage(sql string, id session.ID, row *messageRow) (bool, error
 	return c.run("put message", row.ID)
 }
 
-const deleteMessages = `DELETE FROM message WHERE session_id = ?1 AND seq > ?2`
+const deleteMessages = `DELETE FROM message WHERE place > (?1 << 32) + ?2 AND place < (?1 + 1) << 32`
 
 // DeleteMessages implements store.MessageWriter.
 func (t *Tx) DeleteMessages(id session.ID, after int64) error {
-	c := t.call(deleteMessages)
-	c.text(string(id))
-	c.int(after)
+	c := t.callOf(deleteMessages, id)
+	c.seq(after)
 	_, err := c.run("delete messages of", id)
 	return err
 }

@@ -195,10 +195,17 @@ func (t *Tx) DeleteSession(id session.ID) error {
 		return err
 	}
 	for _, sql := range []string{
-		`DELETE FROM event WHERE session_id = ?1`,
-		`DELETE FROM message WHERE session_id = ?1`,
-		`DELETE FROM input WHERE session_id = ?1`,
-		`DELETE FROM epoch WHERE session_id = ?1`,
+		`DELETE FROM event WHERE session = ?1`,
+		`DELETE FROM message WHERE ` + ofSession,
+		`DELETE FROM input WHERE session = ?1`,
+		`DELETE FROM epoch WHERE session = ?1`,
+	} {
+		c := t.callOf(sql, id)
+		if _, err := c.run("delete session", id); err != nil {
+			return err
+		}
+	}
+	for _, sql := range []string{
 		`DELETE FROM ask WHERE session_id = ?1`,
 		`DELETE FROM session WHERE id = ?1`,
 	} {
@@ -208,5 +215,5 @@ func (t *Tx) DeleteSession(id session.ID) error {
 			return err
 		}
 	}
-	return nil
+	return t.forget(id)
 }

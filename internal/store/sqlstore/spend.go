@@ -8,8 +8,10 @@ import (
 )
 
 const (
-	spentOf  = `SELECT session_id, seq, crc, data FROM spend WHERE session_id = ?1 AND time >= ?2 ORDER BY time, seq`
-	spentAll = `SELECT session_id, seq, crc, data FROM spend WHERE ?1 = '' AND time >= ?2 ORDER BY time, session_id, seq`
+	spendColumns = `SELECT session_id, place & 4294967295, crc, data FROM spend JOIN numbered ON number = place >> 32 `
+
+	spentOf  = spendColumns + `WHERE ` + ofSession + ` AND time >= ?2 ORDER BY time, place`
+	spentAll = spendColumns + `WHERE ?1 = 0 AND time >= ?2 ORDER BY time, session_id, place`
 )
 
 // Spent implements store.SpendReader.
@@ -18,8 +20,7 @@ func (r *Reader) Spent(id session.ID, since int64) ([]store.Spend, error) {
 	if id == "" {
 		sql = spentAll
 	}
-	c := r.call(sql)
-	c.text(string(id))
+	c := r.callOf(sql, id)
 	c.int(since)
 	out := []store.Spend{}
 	for c.next() {
@@ -44,8 +45,8 @@ func (r *Reader) Spent(id session.ID, since int64) ([]store.Spend, error) {
 	return out, nil
 }
 
-const addSpend = `INSERT INTO spend (session_id, seq, time, crc, data) VALUES (?1, ?2, ?3, ?4, ?5)
-	ON CONFLICT (session_id, seq) DO NOTHING`
+const addSpend = `INSERT INTO spend (place, time, crc, data) VALUES ((?1 << 32) + ?2, ?3, ?4, ?5)
+	ON CONFLICT (place) DO NOTHING`
 
 // AddSpend implements store.SpendWriter.
 func (t *Tx) AddSpend(s store.Spend) error {
@@ -53,9 +54,8 @@ func (t *Tx) AddSpend(s store.Spend) error {
 	if err != nil {
 		return fmt.Errorf("add spend of %s: %w", s.SessionID, err)
 	}
-	c := t.call(addSpend)
-	c.text(string(s.SessionID))
-	c.int(s.Seq)
+	c := t.callFor(addSpend, s.SessionID)
+	c.place(s.Seq)
 	c.int(s.Time)
 	c.int(t.sumSpend(s.SessionID, s.Seq, data))
 	c.json(data)

@@ -7,17 +7,18 @@
 //
 // Expected tables, columns in order of meaning:
 //
-//	event(position, id, session_id, seq, kind, version, crc, data, private)
+//	numbered(number, session_id)
+//	event(position, id, session_id, session, seq, kind, version, crc, data, private)
 //	session(id, project_id, parent_id, directory, subpath, title, time_created, time_updated, time_archived, unfinished, crc, data)
-//	message(id, session_id, seq, type, call_id, through, crc, data)
-//	input(id, session_id, delivery, admitted_seq, promoted_seq, rank, crc, data)
-//	epoch(session_id, baseline, baseline_seq, snapshot, revision, crc)
+//	message(place, id, type, call_id, through, crc, data)
+//	input(id, session, delivery, admitted_seq, promoted_seq, rank, crc, data)
+//	epoch(session, baseline, baseline_seq, snapshot, revision, crc)
 //	ask(id, session_id, seq, pending, time, crc, data)
 //	approval(id, project_id, action, resource, time, crc)
-//	spend(session_id, seq, time, crc, data)
+//	spend(place, time, crc, data)
 //	meta(key, value)
 //
-// title is in lower case, for searching. through is the seq behind which checkpoints belong to a turn that streams, 0 if
+// session is the session's number, place that number and a seq (see number.go). title is in lower case, for searching. through is the seq behind which checkpoints belong to a turn that streams, 0 if
 // none can (store.Behind). meta's "position" is the highest position that a deletion may have freed, so that none is
 // given out twice.
 package sqlstore
@@ -59,6 +60,7 @@ type Stmt interface {
 // Reader implements store.Reader. It belongs to one transaction and is not safe for concurrent use.
 type Reader struct {
 	conn Conn
+	last numbered
 	key  []byte // scratch: the canonical key of a row
 	data []byte // scratch: the data of a row that is decoded at once
 }
