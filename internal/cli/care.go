@@ -10,29 +10,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/config"
 )
 
-func (a *app) configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Show where the configuration comes from"}
-	var asJSON bool
-	explain := &cobra.Command{
-		Use: "explain [KEY]", Short: "Show each value with its file and line, and what it took the place of", Args: cobra.MaximumNArgs(1),
-		Example: "  cairn config explain\n  cairn config explain model\n  cairn config explain provider.openai --json",
-		RunE: a.does(func(ctx context.Context, args []string) error {
-			o, err := a.options("")
-			if err != nil {
-				return err
-			}
-			c, err := a.host.Config(ctx, o)
-			if err != nil {
-				return err
-			}
-			return a.explainConfig(c, first(args, ""), asJSON)
-		}),
-	}
-	jsonFlag(explain, &asJSON)
-	cmd.AddCommand(explain)
-	return parent(cmd)
-}
-
 func (a *app) explainConfig(c *config.Config, key string, asJSON bool) error {
 	origins := append([]config.Origin{}, c.Explain(key)...)
 	if asJSON {

@@ -17,6 +17,7 @@ type change struct {
 	File       string            `json:"file,omitzero"`
 	Root       string            `json:"root,omitzero"` // of a project
 	Hash       string            `json:"hash,omitzero"` // of what is trusted
+	Key        string            `json:"key,omitzero"`  // of the configuration
 }
 
 // changed confirms a change: to programs, or with the text, if there is one, to people.

@@ -9,7 +9,7 @@
 //     {file:path} in them stay as written, always (spec/guarantees S11).
 //   - No error, warning or explanation shows a key, a header or what a variable holds.
 //
-// The package writes nothing.
+// Nothing is written but what Change is asked for.
 package config
 
 import (
@@ -103,6 +103,7 @@ type loader struct {
 	getenv   func(string) string
 	seen     map[string]bool // files that were read, by their real paths
 	stamps   []stamp
+	literal  bool    // {env:NAME} and {file:path} are not followed
 	withheld []*node // values of a project's documents that are held back until it is trusted
 	config   *Config
 }
@@ -223,7 +224,7 @@ func (l *loader) add(d *document) error {
 	if err := d.shape(); err != nil {
 		return err
 	}
-	if !d.ofProject() && d.part == "" {
+	if !d.ofProject() && d.part == "" && !l.literal {
 		if err := l.substitute(d.root, ""); err != nil {
 			return err
 		}

@@ -1,0 +1,72 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/statefile"
+)
+
+// Change gives a key the first of the values that it can have, nil for no value, in the user's own file or in the
+// project's. It returns the file. What could not be loaded is not written.
+func (c *Config) Change(ctx context.Context, project bool, key string, values []jsontext.Value) (string, error) {
+	file, mode := c.file(project)
+	lock := filepath.Join(c.Dirs.State, "config") // not beside the user's files
+	return file, statefile.Change(ctx, lock, func() error {
+		text, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		out, err := editFirst(file, text, key, values)
+		if err != nil {
+			return err
+		}
+		target := file
+		if real, err := filepath.EvalSymlinks(file); err == nil { // a link stays one
+			target = real
+		}
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+			return err
+		}
+		return statefile.Replace(target, out, mode)
+	})
+}
+
+// editFirst edits with the first value that the key can have; the error is that of the first.
+func editFirst(file string, text []byte, key string, values []jsontext.Value) ([]byte, error) {
+	var first error
+	for _, v := range values {
+		out, err := Edit(file, text, key, v)
+		if err == nil {
+			return out, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if e, ok := errors.AsType[*Error](first); ok {
+		return nil, e
+	}
+	return nil, session.Errorf(session.CodeInvalid, "%v", first)
+}
+
+// file is the file to change: of the two names the one that is there, and that is read later.
+func (c *Config) file(project bool) (string, fs.FileMode) {
+	dir, mode := c.Dirs.Config, fs.FileMode(0o600)
+	if project {
+		dir, mode = c.Claim.Root, 0o644
+	}
+	for _, name := range []string{"cairn.jsonc", "cairn.json"} {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil {
+			return file, info.Mode().Perm()
+		}
+	}
+	return filepath.Join(dir, "cairn.json"), mode
+}

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"reflect"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+//go:generate sh -c "go run ../.. config schema > ../../docs/config.schema.json"
+
+// SchemaURL is where the schema is published: what "$schema" of a configuration names.
+const SchemaURL = "https://raw.githubusercontent.com/cairn-dev/cairn/main/docs/config.schema.json"
+
+type schema map[string]any
+
+// scalars are the types that read more, or less, than their kind says.
+var scalars = map[reflect.Type]schema{
+	reflect.TypeFor[ModelName]():      {"type": "string", "pattern": "^[^/]+/.+$"},
+	reflect.TypeFor[Mode]():           {"enum": []string{"primary", "subagent", "all"}},
+	reflect.TypeFor[Color]():          {"type": "string", "pattern": color.String()},
+	reflect.TypeFor[Count]():          {"type": "integer", "minimum": 1},
+	reflect.TypeFor[Natural]():        {"type": "integer", "minimum": 0},
+	reflect.TypeFor[Duration]():       {"anyOf": []schema{{"type": "integer", "minimum": 1}, {"type": "string"}, {"const": false}}, "description": "milliseconds, a time such as \"90s\" or \"2m\", or false for no limit"},
+	reflect.TypeFor[Network]():        {"type": "string"},
+	reflect.TypeFor[auth.Secret]():    {"type": "string"},
+	reflect.TypeFor[session.USD]():    {"type": "number", "minimum": 0},
+	reflect.TypeFor[jsontext.Value](): {},
+}
+
+// Schema is the JSON Schema of a configuration file, in all its spellings, from the types that read it.
+func Schema() ([]byte, error) {
+	root := schemaOf(reflect.TypeFor[Settings]())
+	keys := root["properties"].(schema)
+	addRules(keys)
+	keys["mode"] = described(schema{"type": "object", "additionalProperties": schema{"$ref": "#/$defs/agent"}}, "the older way to write agents that people choose")
+	agent := schemaOf(reflect.TypeFor[Agent]())
+	addRules(agent["properties"].(schema))
+	addSpellings(agent["properties"].(schema), renamed["agent.*"])
+	keys["agent"].(schema)["additionalProperties"] = schema{"$ref": "#/$defs/agent"}
+	compaction := keys["compaction"].(schema)["properties"].(schema)
+	addSpellings(compaction, renamed["compaction"])
+	compaction["preserve_recent_tokens"] = schema{"type": "integer", "minimum": 0}
+	for name, shape := range map[string]schema{
+		"mcp":      {"properties": schema{"servers": schema{"type": "object"}}},
+		"provider": {"additionalProperties": schema{"type": "object"}},
+		"skills":   {"type": []string{"object", "array"}},
+	} {
+		for k, v := range shape { // V2's shapes, beside V1's
+			keys[name].(schema)[k] = v
+		}
+	}
+	addSpellings(keys, renamed[""])
+	root["$schema"], root["$id"], root["title"] = "https://json-schema.org/draft/2020-12/schema", SchemaURL, "The configuration of cairn"
+	root["$defs"] = schema{"agent": agent, "rules": rulesSchema()}
+	return json.Marshal(root, json.Deterministic(true), jsontext.Multiline(true), jsontext.WithIndent("  "))
+}
+
+// addSpellings adds the other names of keys.
+func addSpellings(keys schema, names map[string]string) {
+	for other, name := range names {
+		if same, ok := keys[name].(schema); ok {
+			keys[other] = same
+		}
+	}
+}
+
+// addRules adds what is not merged, and therefore no field: permission rules.
+func addRules(keys schema) {
+	keys["permission"] = described(schema{"$ref": "#/$defs/rules"}, "what is allowed, asked about and denied; the last rule that matches wins")
+	keys["tools"] = described(schema{"type": "object", "additionalProperties": schema{"type": "boolean"}}, "the older way to allow and deny tools")
+}
+
+func rulesSchema() schema {
+	effect := schema{"enum": []session.Effect{session.Allow, session.Ask, session.Deny}}
+	byPattern := schema{"type": "object", "additionalProperties": effect}
+	rule := schema{
+		"type": "object", "required": []string{"action", "effect"},
+		"properties": schema{"action": schema{"type": "string"}, "resource": schema{"type": "string"}, "effect": effect},
+	}
+	return schema{"anyOf": []schema{
+		effect,
+		{"type": "object", "additionalProperties": schema{"anyOf": []schema{effect, byPattern}}},
+		{"type": "array", "items": rule},
+	}}
+}
+
+func described(s schema, text string) schema {
+	if text != "" {
+		s["description"] = text
+	}
+	return s
+}
+
+// schemaOf is the schema of what a type reads.
+func schemaOf(t reflect.Type) schema {
+	if s, ok := scalars[t]; ok {
+		out := schema{}
+		for k, v := range s {
+			out[k] = v
+		}
+		return out
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return schemaOf(t.Elem())
+	case reflect.String:
+		return schema{"type": "string"}
+	case reflect.Bool:
+		return schema{"type": "boolean"}
+	case reflect.Float64:
+		return schema{"type": "number"}
+	case reflect.Int, reflect.Int64:
+		return schema{"type": "integer"}
+	case reflect.Slice:
+		return schema{"type": "array", "items": schemaOf(t.Elem())}
+	case reflect.Map:
+		return schema{"type": "object", "additionalProperties": schemaOf(t.Elem())}
+	case reflect.Struct:
+		fields, open, _ := fieldsOf(t)
+		keys := schema{}
+		for name, f := range fields {
+			keys[name] = described(schemaOf(f.typ), f.doc)
+		}
+		return schema{"type": "object", "properties": keys, "additionalProperties": open}
+	default:
+		return schema{} // anything: the loader says more
+	}
+}
