@@ -25,7 +25,10 @@ require (
 	zombiezen.com/go/sqlite v1.4.2
 )
 
-require mvdan.cc/sh/v3 v3.14.1
+require (
+	golang.org/x/image v0.47.0
+	mvdan.cc/sh/v3 v3.14.1
+)
 
 require (
 	github.com/JohannesKaufmann/dom v0.3.1 // indirect

@@ -20,6 +20,7 @@ func describe(tool string, input jsontext.Value) string {
 		Path     string         `json:"path"`
 		Pattern  string         `json:"pattern"`
 		Command  string         `json:"command"`
+		Patch    string         `json:"patchText"`
 		Rest     jsontext.Value `json:",embed"`
 	}
 	name := line(tool, 40)
@@ -32,6 +33,8 @@ func describe(tool string, input jsontext.Value) string {
 		about = in.Command
 	case in.FilePath != "":
 		about = in.FilePath
+	case in.Patch != "":
+		about = strings.Join(patchFiles(in.Patch), ", ")
 	case in.Pattern != "" && in.Path != "":
 		about = in.Pattern + " in " + in.Path
 	case in.Pattern != "":
@@ -73,4 +76,17 @@ func money(u session.USD) string {
 	}
 	whole, frac, _ := strings.Cut(rounded.String(), ".")
 	return whole + "." + (frac + strings.Repeat("0", digits))[:max(digits, min(len(frac), digits))]
+}
+
+// patchFiles are the files that a patch names, in its order.
+func patchFiles(patch string) []string {
+	var files []string
+	for l := range strings.Lines(patch) {
+		for _, marker := range []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"} {
+			if name, ok := strings.CutPrefix(l, marker); ok {
+				files = append(files, strings.TrimSpace(name))
+			}
+		}
+	}
+	return files
 }

@@ -171,6 +171,7 @@ func FuzzHarmless(f *testing.F) {
 func TestDescribe(t *testing.T) {
 	for _, tt := range []struct{ tool, input, want string }{
 		{"read", `{"filePath":"a/b.go","offset":3}`, "read a/b.go"},
+		{"apply_patch", `{"patchText":"*** Begin Patch\n*** Update File: a.go\n*** Move to: b.go\n@@\n-x\n+y\n*** Delete File: c\n*** End Patch"}`, "apply_patch a.go, b.go, c"},
 		{"grep", `{"pattern":"func","path":"internal"}`, "grep func in internal"},
 		{"glob", `{"pattern":"**/*.go"}`, "glob **/*.go"},
 		{"list", `{}`, "list"},

@@ -193,12 +193,18 @@ func (l *locations) registry(cfg *config.Config, pr project.Project, models *loc
 		Directory: pr.Directory, Worktree: pr.Worktree, Shell: cfg.Shell, Deny: models.secretNames(),
 		Outputs: l.outputs, Limits: limits, Files: l.files, Log: l.logger, Supervisor: supervisor(),
 		Sandbox: policy, Env: l.scratchEnv(policy),
-		Nearby: l.instructions(cfg, pr).Names(),
+		Nearby: l.instructions(cfg, pr).Names(), Images: imageLimits(cfg.Attachment.Image),
 	})
 	tools = append(tools, dialog.New()...)
 	tools = append(tools, web.New(web.Config{Allow: cfg.Webfetch.Networks(), Search: web.SearcherOf(l.getenv)})...)
 	_, err = r.Register(tools...)
 	return r, err
+}
+
+func imageLimits(c config.ImageLimits) builtin.ImageLimits {
+	return builtin.ImageLimits{
+		Width: int(c.MaxWidth), Height: int(c.MaxHeight), Base64: int(c.MaxBase64Bytes), Refuse: c.AutoResize != nil && !*c.AutoResize,
+	}
 }
 
 // sources registers what agents are told of the location: where it is, what day it is, its instruction files.

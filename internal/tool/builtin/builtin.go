@@ -48,6 +48,7 @@ type Config struct {
 
 	Outputs *tool.Outputs // where long output is kept; its files may be read without asking
 	Limits  tool.Limits   // zero fields mean the defaults
+	Images  ImageLimits   // of what read shows
 	Files   *Files        // shared by all Locations of a process; nil: this one's own
 	Log     *slog.Logger
 }
@@ -63,6 +64,7 @@ func New(c Config) []tool.Tool {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	c.Images = c.Images.orDefault()
 	s := &site{config: c}
 	return []tool.Tool{
 		&readTool{s}, &listTool{s}, &globTool{s}, &grepTool{s}, &editTool{s}, &writeTool{s}, &patchTool{s}, &bashTool{s},

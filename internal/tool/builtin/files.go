@@ -23,6 +23,8 @@ type Files struct {
 	order *list.List // of *seenFile, the most recent first
 	kept  int        // bytes of the contents in seen
 	told  map[told]bool
+
+	picture sync.Mutex // held while an image is made smaller: one at a time, for the memory that it takes
 }
 
 // NewFiles returns an empty Files.

@@ -35,7 +35,7 @@ func mediaType(sample []byte) string {
 	}
 }
 
-func readMedia(f *os.File, p place, mime string) (tool.Output, error) {
+func (s *site) readMedia(f *os.File, p place, mime string) (tool.Output, error) {
 	data, err := io.ReadAll(io.LimitReader(f, maxMedia+1))
 	if err != nil {
 		return tool.Output{}, openFailure(p.abs, err)
@@ -43,13 +43,23 @@ func readMedia(f *os.File, p place, mime string) (tool.Output, error) {
 	if len(data) > maxMedia {
 		return tool.Output{}, tool.Failf("%s is larger than %d MiB, the most that can be shown of %s.", p.abs, maxMedia>>20, mime)
 	}
-	says := "Image read successfully"
-	if mime == "application/pdf" {
-		says = "PDF read successfully"
+	says := "PDF read successfully"
+	if mime != "application/pdf" {
+		says = "Image read successfully"
+		if data, mime, err = s.fit(p.abs, data, mime); err != nil {
+			return tool.Output{}, err
+		}
 	}
 	out := textOutput(p.title(), says, readInfo{Preview: says, Loaded: []string{}, Display: readDisplay{Type: "file", Path: p.abs}})
 	out.Content = append(out.Content, session.ToolContent{
 		Type: "file", URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data), Mime: mime, Name: filepath.Base(p.real),
 	})
 	return out, nil
+}
+
+// fit makes one image at a time fit the limits.
+func (s *site) fit(name string, data []byte, mime string) ([]byte, string, error) {
+	s.config.Files.picture.Lock()
+	defer s.config.Files.picture.Unlock()
+	return s.config.Images.fit(name, data, mime)
 }

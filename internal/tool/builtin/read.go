@@ -140,7 +140,7 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p place, in rea
 		return tool.Output{}, openFailure(p.abs, err)
 	}
 	if mime := mediaType(sample); mime != "" {
-		return readMedia(f, p, mime)
+		return t.readMedia(f, p, mime)
 	}
 	if why := binary(p.real, sample); why != "" {
 		return tool.Output{}, tool.Failf("%s is a binary file (%s); it cannot be read as text.", p.abs, why)
