@@ -187,6 +187,10 @@ const environmentHelp = `The environment variables of cairn. OPENCODE_ instead o
   CAIRN_HOME            keep everything below this one directory
   CAIRN_CONFIG          one more configuration file
   CAIRN_CONFIG_CONTENT  configuration itself, as JSON
+  CAIRN_CONFIG_DIR      one more directory of configuration, with agents and commands
+  CAIRN_PERMISSION      permission rules, as JSON
+  CAIRN_DISABLE_PROJECT_CONFIG, CAIRN_DISABLE_CLAUDE_CODE, CAIRN_DISABLE_AUTOCOMPACT, CAIRN_DISABLE_PRUNE
+                        1 leaves out a project's files, what is Claude's, or that part of compaction
   CAIRN_SCRIPT          a script file; the model cairn/script plays it, for tests and demos
   CAIRN_LOG             what is logged to standard error: debug, info, warn, error (default)
   XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME

@@ -130,7 +130,7 @@ func (c *checker) refused(m member, key string, may reach) bool {
 		return false
 	case may == reachTrusted:
 		c.warn(c.doc.place(m.offset), WarnUntrusted, key, untrusted)
-		c.withheld = append(c.withheld, m.value)
+		c.withheld = append(c.withheld, m)
 	default:
 		c.warn(c.doc.place(m.offset), WarnIgnored, key, "is not taken from a project's files: set it in your own configuration")
 	}

@@ -56,8 +56,32 @@ func (l *loader) claim(c *trust.Claim, d *document) {
 		return
 	}
 	c.Add(path, d.text, why...)
-	for _, n := range probe.withheld {
-		l.claimNamed(c, d, n)
+	for _, m := range probe.withheld {
+		l.claimNamed(c, d, m.value)
+		if m.key == "skills" {
+			l.claimSkills(c, m.value.get("paths"))
+		}
+	}
+}
+
+// claimSkills adds the programs in the project's further folders of skills.
+func (l *loader) claimSkills(c *trust.Claim, paths *node) {
+	if paths == nil {
+		return
+	}
+	for _, item := range paths.items {
+		if path, inside := l.inProject(filepath.Join(l.opts.Directory, item.text)); inside {
+			l.stampAll(c.AddTree(path, executing["skills"], isText))
+		}
+	}
+}
+
+// isText leaves out what is words.
+func isText(name string) bool { return strings.EqualFold(filepath.Ext(name), ".md") }
+
+func (l *loader) stampAll(paths []string) {
+	for _, path := range paths {
+		l.stamp(path)
 	}
 }
 
@@ -84,7 +108,12 @@ func (l *loader) claimNamed(c *trust.Claim, d *document, n *node) {
 	}
 }
 
+// claimFolders adds the programs in the folders of a directory. Those in the user's home are the user's.
 func (l *loader) claimFolders(c *trust.Claim, dir string) {
+	parents := []string{".cairn", ".opencode", ".claude", ".agents"}
+	if dir == l.dirs.Home {
+		parents = parents[:1]
+	}
 	tree := func(parent, name, why string) {
 		path, inside := l.inProject(filepath.Join(dir, parent, name))
 		if !inside {
@@ -92,13 +121,11 @@ func (l *loader) claimFolders(c *trust.Claim, dir string) {
 		}
 		var skip func(string) bool
 		if strings.HasPrefix(name, "skill") {
-			skip = func(name string) bool { return strings.EqualFold(filepath.Ext(name), ".md") } // words
+			skip = isText
 		}
-		for _, seen := range c.AddTree(path, why, skip) {
-			l.stamp(seen)
-		}
+		l.stampAll(c.AddTree(path, why, skip))
 	}
-	for _, parent := range []string{".cairn", ".opencode", ".claude", ".agents"} {
+	for _, parent := range parents {
 		l.stamp(filepath.Join(dir, parent))
 		if _, err := os.Lstat(filepath.Join(dir, parent)); err != nil {
 			continue

@@ -103,8 +103,8 @@ type loader struct {
 	getenv   func(string) string
 	seen     map[string]bool // files that were read, by their real paths
 	stamps   []stamp
-	literal  bool    // {env:NAME} and {file:path} are not followed
-	withheld []*node // values of a project's documents that are held back until it is trusted
+	literal  bool     // {env:NAME} and {file:path} are not followed
+	withheld []member // what is held back of a project's documents until it is trusted
 	config   *Config
 }
 

@@ -19,9 +19,10 @@ func hostile() map[string]string {
   "mcp": {"x": {"type": "local", "command": ["node", "tools/mcp.js"]}},
   "formatter": {"go": {"command": ["./tools/fmt"]}},
   "permission": {"bash": "allow"},
-  "budget": {"usd": 1000},
+  "budget": {"usd": 1000}, "skills": {"paths": ["../more", "../../.."]},
   "instructions": ["~/secret.md"]
 }`,
+		"repo/more/y/SKILL.md": "words", "repo/more/y/run": "6",
 		"repo/tools/mcp.js":                 "1",
 		"repo/tools/fmt":                    "2",
 		"repo/tools/sh":                     "3",
@@ -49,7 +50,8 @@ func TestNothingOfAProjectTakesEffectBeforeItIsTrusted(t *testing.T) {
 		".cairn/agents/team/loose.md: agent.team/loose.permission.edit",
 		".claude/skills/x/scripts/run: a file of a skill",
 		".opencode/plugin/evil.js: a plugin",
-		"opencode.json: permission.bash, provider, shell, mcp, formatter, instructions",
+		"more/y/run: a file of a skill",
+		"opencode.json: permission.bash, provider, shell, mcp, formatter, skills, instructions",
 		"sub/.opencode/command/go.md: command",
 		"tools/fmt: named by opencode.json",
 		"tools/mcp.js: named by opencode.json",
@@ -93,7 +95,7 @@ func TestAChangeAsksAgain(t *testing.T) {
 		p := newPlace(t, hostile())
 		p.word = p.mustLoad().Claim.Hash()
 		c := p.mustLoad()
-		counts := name != "repo/tools/other" && name != "repo/.claude/skills/x/SKILL.md" && name != "repo/.cairn/agent/review.md"
+		counts := name != "repo/tools/other" && name != "repo/.claude/skills/x/SKILL.md" && name != "repo/.cairn/agent/review.md" && name != "repo/more/y/SKILL.md"
 		path := filepath.Join(p.root, name)
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -151,5 +153,17 @@ func TestMarkdownLeadsNowhereElse(t *testing.T) {
 	}
 	if got := p.warnings(c); !cmp.Equal(got, []string{"ignored repo/.cairn/agent/leak.md "}) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// What lies in the user's home is the user's, also when somebody works there.
+func TestTheHomeIsNoProject(t *testing.T) {
+	p := newPlace(t, map[string]string{
+		"repo/.claude/skills/x/run": "1", "repo/.agents/skills/x/run": "1", "repo/.opencode/plugin/p.js": "1", "repo/.opencode/opencode.json": `{"shell": "/bin/zsh"}`,
+	})
+	p.env["HOME"] = filepath.Join(p.root, "repo")
+	c := p.mustLoad()
+	if !c.Claim.Empty() || c.Shell != "/bin/zsh" {
+		t.Errorf("shell %q, claimed: %+v", c.Shell, c.Claim.Files)
 	}
 }
