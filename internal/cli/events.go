@@ -199,6 +199,10 @@ func digest(d session.EventData) string {
 		return d.Error.Message
 	case *session.Renamed:
 		return d.Title
+	case *session.JobStarted:
+		return d.Job.Command
+	case *session.JobEnded:
+		return string(d.Status) + " " + string(d.JobID)
 	default:
 		return ""
 	}

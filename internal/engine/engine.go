@@ -81,6 +81,7 @@ type Engine struct {
 	working     *semaphore.Weighted // drains
 	tools       *semaphore.Weighted // tool calls
 	asks        askDesk
+	jobs        jobDesk
 	statuses    statusBoard
 	pauses      pauses
 	histories   historyCache
@@ -139,10 +140,10 @@ var (
 )
 
 // Close stops all work so that another process can go on with it: turns are cut and recorded as interrupted, tools are
-// stopped and settled, pending asks stay. It waits until everything is recorded or ctx ends.
+// stopped and settled, jobs end, pending asks stay. It waits until everything is recorded or ctx ends.
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
-	return e.coordinator.close(ctx)
+	return errors.Join(e.coordinator.close(ctx), e.jobs.end(ctx, "", ErrShutdown))
 }
 
 // StopAccepting refuses new work from now on: prompts, sessions and choices. What was accepted goes on.

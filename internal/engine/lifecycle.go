@@ -240,6 +240,9 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	if err := e.coordinator.interrupt(ctx, id, ErrInterrupted); err != nil {
 		return err
 	}
+	if err := e.jobs.end(ctx, id, errCancelled); err != nil {
+		return err
+	}
 	var outputs []string
 	err = e.store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) (err error) {
 		if outputs, err = outputsOf(tx, id); err != nil {
@@ -265,13 +268,16 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	return nil
 }
 
-// Interrupt stops the session's work and waits until that is recorded. An idle session is left as it is; pending
+// Interrupt stops the session's work, its jobs too, and waits until that is recorded. An idle session is left as it is; pending
 // prompts stay pending until the next wake.
 func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
 	if _, err := e.session(ctx, id); err != nil {
 		return err
 	}
-	return e.coordinator.interrupt(ctx, id, ErrInterrupted)
+	if err := e.coordinator.interrupt(ctx, id, ErrInterrupted); err != nil {
+		return err
+	}
+	return e.jobs.end(ctx, id, errCancelled)
 }
 
 // Wait returns when the session is idle.

@@ -153,6 +153,7 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 		Ask:      func(ctx context.Context, r tool.Request) error { return t.ask(ctx, c, r) },
 		Todos:    t.todos,
 		Progress: t.progress(c),
+		Jobs:     jobsOf{t.Engine, t.id},
 	})
 	if s.Error != nil && s.Error.Reason == session.ReasonAborted {
 		s.Error = session.Fail(reasonOf(ctx), s.Error.Message)

@@ -125,7 +125,9 @@ func mark(tx store.Tx, e session.Event, a *session.Assistant) error {
 		return stopped(tx, e.SessionID, d.Error.Reason)
 	case *session.Interrupted:
 		return stopped(tx, e.SessionID, d.Error.Reason)
-	case *session.InputWithdrawn:
+	case *session.JobStarted:
+		return tx.SetUnfinished(e.SessionID, true)
+	case *session.InputWithdrawn, *session.JobEnded:
 		return withdrawn(tx, e.SessionID)
 	case *session.StepEnded:
 		if a != nil && Continues(a) {
@@ -137,7 +139,7 @@ func mark(tx store.Tx, e session.Event, a *session.Assistant) error {
 	}
 }
 
-// withdrawn clears the flag when the prompt that was taken back was all that was promised.
+// withdrawn clears the flag when the prompt that was taken back, or the job that ended, was all that there was to do.
 func withdrawn(tx store.Tx, id session.ID) error {
 	u, asked, err := tx.NewestOf(id, session.TypeUser)
 	if err != nil {
@@ -162,7 +164,7 @@ func stopped(tx store.Tx, id session.ID, why session.Reason) error {
 	case session.ReasonInterrupted: // the process stopped, not the user: a restart goes on
 		return nil
 	case session.ReasonAborted, session.ReasonDenied, session.ReasonBudget:
-		return tx.SetUnfinished(id, false)
+		return done(tx, id)
 	default:
 		return promised(tx, id)
 	}
@@ -178,6 +180,15 @@ func promised(tx store.Tx, id session.ID) error {
 		if !in.Hold {
 			return nil
 		}
+	}
+	return done(tx, id)
+}
+
+// done clears the flag unless a job runs, whose end a restart has to record.
+func done(tx store.Tx, id session.ID) error {
+	s, ok, err := tx.Session(id)
+	if err != nil || !ok || s.RunningJobs() {
+		return err
 	}
 	return tx.SetUnfinished(id, false)
 }

@@ -55,6 +55,12 @@ func (s *Session) Apply(d EventData) bool {
 		s.Revert = &e.Revert
 	case *RevertCleared, *RevertCommitted:
 		s.Revert = nil
+	case *JobStarted:
+		s.startJob(e)
+	case *JobEnded:
+		if !s.endJob(e) {
+			return false
+		}
 	case *PromptAdmitted, *Prompted:
 	default:
 		return false

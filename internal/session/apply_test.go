@@ -42,6 +42,8 @@ func TestApplySession(t *testing.T) {
 		{"staged", &RevertStaged{Fact: at(9), Revert: Revert{MessageID: "msg_1"}}, `"revert":{"messageID":"msg_1"}`},
 		{"admitted", &PromptAdmitted{Fact: at(9)}, `"updated":9`},
 		{"promoted, admitted long ago", &Prompted{Fact: at(1)}, `"updated":3`},
+		{"job", &JobStarted{Fact: at(9), Job: Job{ID: "job_1", Command: "x", Status: JobFailed}}, `"jobs":[{"id":"job_1","command":"x","directory":"","outputPath":"","status":"running","time":{"started":9}}]`},
+		{"no such job", &JobEnded{Fact: at(9), JobID: "job_1", Status: JobEndedItself}, ""},
 		{"text", &TextEnded{Fact: at(9)}, ""},
 		{"context", &ContextUpdated{Fact: at(9)}, ""},
 		{"interrupted", &Interrupted{Fact: at(9)}, ""},

@@ -108,6 +108,8 @@ const (
 	KindPermissionAsked   Kind = "session.next.permission.asked"
 	KindPermissionReplied Kind = "session.next.permission.replied"
 	KindInterrupted       Kind = "session.next.interrupted"
+	KindJobStarted        Kind = "session.next.job.started"
+	KindJobEnded          Kind = "session.next.job.ended"
 )
 
 // Public reports whether the kind belongs to OpenCode's V2 API. Streams show only these unless asked for all.
@@ -265,6 +267,23 @@ type (
 		Reply   Reply  `json:"reply"`
 		Message string `json:"message,omitzero"`
 		By      string `json:"by,omitzero"` // "user", "policy", "cascade"
+	}
+)
+
+// Jobs.
+type (
+	// JobStarted says that a job is started, before it is.
+	JobStarted struct {
+		Fact
+		Job Job `json:"job"`
+	}
+	// JobEnded says how it ended.
+	JobEnded struct {
+		Fact
+		JobID  JobID     `json:"jobID"`
+		Status JobStatus `json:"status"`
+		Exit   *int      `json:"exit,omitzero"`
+		Error  string    `json:"error,omitzero"`
 	}
 )
 

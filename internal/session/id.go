@@ -17,6 +17,7 @@ type (
 	PartID    string // prt_…
 	EventID   string // evt_…
 	AskID     string // per_… or que_…
+	JobID     string // job_…
 	ProjectID string // the root commit of the repository, or "global"
 )
 
@@ -33,6 +34,7 @@ const (
 	PrefixSaved      Prefix = "psv"
 	PrefixQuestion   Prefix = "que"
 	PrefixTool       Prefix = "tool"
+	PrefixJob        Prefix = "job"
 )
 
 // MaxIDLength bounds ids that callers bring.

@@ -68,6 +68,10 @@ func newData(k Kind) EventData {
 		return &Archived{}
 	case KindPermissionSet:
 		return &PermissionSet{}
+	case KindJobStarted:
+		return &JobStarted{}
+	case KindJobEnded:
+		return &JobEnded{}
 	case KindBudgetSet:
 		return &BudgetSet{}
 	case KindTodosSet:
@@ -141,6 +145,8 @@ func Kinds() []Kind {
 		KindPermissionAsked,
 		KindPermissionReplied,
 		KindInterrupted,
+		KindJobStarted,
+		KindJobEnded,
 	}
 }
 
@@ -272,6 +278,12 @@ func (*PermissionReplied) Kind() Kind { return KindPermissionReplied }
 
 // Kind returns KindInterrupted.
 func (*Interrupted) Kind() Kind { return KindInterrupted }
+
+// Kind returns KindJobStarted.
+func (*JobStarted) Kind() Kind { return KindJobStarted }
+
+// Kind returns KindJobEnded.
+func (*JobEnded) Kind() Kind { return KindJobEnded }
 
 // Version returns 2.
 func (*StepEnded) Version() int { return 2 }

@@ -36,6 +36,8 @@ type Session struct {
 	Budget     *Budget `json:"budget,omitzero"`
 	Todos      []Todo  `json:"todos,omitempty"` // what the model has set itself to do, in its order
 
+	Jobs []Job `json:"jobs,omitzero"` // what runs, and ran lately, in the background
+
 	Extra jsontext.Value `json:",embed"`
 }
 

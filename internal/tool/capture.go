@@ -46,6 +46,16 @@ func (c *Capture) Of(id session.ID) *Capture {
 	return c
 }
 
+// Keep makes the capture keep everything in a file from now on, whatever the limits, and returns its path. It comes before
+// the first Write.
+func (c *Capture) Keep() (path string, err error) {
+	c.open()
+	if c.lost != nil {
+		return "", c.lost
+	}
+	return c.file.Name(), nil
+}
+
 // Captured is what a Capture took.
 type Captured struct {
 	Text  string // all of it when it is within the limits, else beginning, marker and end
@@ -148,11 +158,13 @@ func (c *Capture) Finish(ctx context.Context) Captured {
 		c.carry = nil
 	}
 	done := Captured{Bytes: c.bytes, Lines: c.feeds + 1, Cut: c.exceeded()}
+	if done.Cut || c.file != nil {
+		done.Path = c.finishFile(context.WithoutCancel(ctx))
+	}
 	if !done.Cut {
 		done.Text = string(c.head)
 		return done
 	}
-	done.Path = c.finishFile(context.WithoutCancel(ctx))
 	done.Text = c.limits.preview(c.head, c.tail.bytes(), c.marker(done))
 	return done
 }

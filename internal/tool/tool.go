@@ -51,6 +51,7 @@ type Call struct {
 	Todos func(ctx context.Context) ([]session.Todo, error)
 	// Progress shows how the call comes along. It never blocks and may drop what comes too fast.
 	Progress func(o Output)
+	Jobs     Jobs // nil: nothing runs in the background here
 }
 
 // Request asks for an action on resources.

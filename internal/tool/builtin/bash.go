@@ -25,7 +25,8 @@ const bashSchema = `{"type":"object","properties":{
 "command":{"type":"string","minLength":1,"description":"The command"},
 "timeout":{"type":"integer","minimum":1,"maximum":600000,"description":"Milliseconds it may take"},
 "workdir":{"type":"string","description":"The directory to run it in"},
-"description":{"type":"string","description":"What it is for, in a few words"}
+"description":{"type":"string","description":"What it is for, in a few words"},
+"background":{"type":"boolean","description":"Start it as a job and go on at once"}
 },"required":["command"],"additionalProperties":false}`
 
 type bashTool struct{ *site }
@@ -35,6 +36,7 @@ type bashInput struct {
 	Timeout     int64  `json:"timeout"`
 	Workdir     string `json:"workdir"`
 	Description string `json:"description"`
+	Background  bool   `json:"background"`
 }
 
 // bashInfo is what programs get to know; the shape is OpenCode's (spec/v1 §33.2).
@@ -85,10 +87,13 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	}
 	r := run{
 		argv: argv, supervisor: t.config.Supervisor, dir: dir.real, env: t.environment(), grace: t.grace(),
-		timeout: defaultTimeout, capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID),
+		timeout: defaultTimeout, output: &output{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID)},
 	}
 	if in.Timeout > 0 {
 		r.timeout = time.Duration(in.Timeout) * time.Millisecond
+	}
+	if in.Background {
+		return startJob(ctx, call, r, in)
 	}
 	done, err := r.command(ctx, func(recent string) {
 		call.Progress(tool.Output{Title: in.Command, Structured: object(bashInfo{Output: recent, Description: in.Description})})

@@ -67,7 +67,7 @@ func New(c Config) []tool.Tool {
 	c.Images = c.Images.orDefault()
 	s := &site{config: c}
 	return []tool.Tool{
-		&readTool{s}, &listTool{s}, &globTool{s}, &grepTool{s}, &editTool{s}, &writeTool{s}, &patchTool{s}, &bashTool{s},
+		&readTool{s}, &listTool{s}, &globTool{s}, &grepTool{s}, &editTool{s}, &writeTool{s}, &patchTool{s}, &bashTool{s}, jobTool{},
 	}
 }
 

@@ -186,7 +186,7 @@ func mustHave(t testing.TB, got string, wants ...string) {
 
 func TestDefinitions(t *testing.T) {
 	b := newBench(t)
-	want := map[string]string{"apply_patch": "edit", "bash": "bash", "edit": "edit", "glob": "glob", "grep": "grep", "list": "list", "read": "read", "write": "edit"}
+	want := map[string]string{"apply_patch": "edit", "bash": "bash", "edit": "edit", "glob": "glob", "grep": "grep", "job": "job", "list": "list", "read": "read", "write": "edit"}
 	for _, d := range b.set.Definitions() {
 		if want[d.Name] != d.Action || len(d.Description) < 80 || len(d.Description) > 1500 || !d.Schema.IsValid() {
 			t.Errorf("%s: action %q, description %d bytes", d.Name, d.Action, len(d.Description))

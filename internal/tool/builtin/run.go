@@ -25,9 +25,9 @@ type run struct {
 	supervisor []string // see Config.Supervisor; nil: none
 	dir        string
 	env        []string
-	timeout    time.Duration
+	timeout    time.Duration // 0: none
 	grace      time.Duration
-	capture    *tool.Capture
+	output     *output
 }
 
 // finished is how a command ended.
@@ -54,18 +54,22 @@ func (r run) command(ctx context.Context, progress func(recent string)) (finishe
 	if err != nil {
 		return finished{}, tool.Failf("The command could not be started: %v.", cause(err))
 	}
-	o := output{capture: r.capture}
+	o := r.output
 	var copying, showing sync.WaitGroup
 	copying.Go(func() { o.copy(read) })
 	stop := make(chan struct{})
 	showing.Go(func() { o.show(stop, progress) })
 
 	f := finished{}
-	timer := time.NewTimer(r.timeout)
-	defer timer.Stop()
+	var late <-chan time.Time
+	if r.timeout > 0 {
+		timer := time.NewTimer(r.timeout)
+		defer timer.Stop()
+		late = timer.C
+	}
 	select {
 	case <-p.ended:
-	case <-timer.C:
+	case <-late:
 		f.timedOut = true
 	case <-ctx.Done():
 		f.interrupted = true
@@ -81,8 +85,8 @@ func (r run) command(ctx context.Context, progress func(recent string)) (finishe
 	if p.lifeline != nil && f.signal != "" { // nobody cleaned up
 		p.stop(0)
 	}
-	f.recent = r.capture.Recent(shownOutput)
-	f.out = r.capture.Finish(ctx)
+	f.recent = o.recent(shownOutput)
+	f.out = o.finish(ctx)
 	return f, nil
 }
 
@@ -153,6 +157,19 @@ type output struct {
 	mu      sync.Mutex // guards capture and size
 	capture *tool.Capture
 	size    int64
+}
+
+// recent returns the end of what was printed.
+func (o *output) recent(n int) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.capture.Recent(n)
+}
+
+func (o *output) finish(ctx context.Context) tool.Captured {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.capture.Finish(ctx)
 }
 
 // copy takes what comes until the pipe ends or its time is over.

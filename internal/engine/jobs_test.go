@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// untilStopped is work that never ends by itself.
+func untilStopped(ctx context.Context) tool.JobEnd {
+	<-ctx.Done()
+	exit := 143
+	return tool.JobEnd{Exit: &exit}
+}
+
+// jobWorld is a world with a session and its jobs.
+func jobWorld(t *testing.T) (*world, jobsOf) {
+	t.Helper()
+	w := newWorld(t, script.Script{})
+	if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		t.Fatal(err)
+	}
+	return w, jobsOf{w.engine, "ses_a"}
+}
+
+func startJobOf(t *testing.T, jobs jobsOf, run func(context.Context) tool.JobEnd) session.JobID {
+	t.Helper()
+	j, err := jobs.Start(t.Context(), session.Job{Command: "work"}, tool.Work{Run: run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j.ID
+}
+
+// rowOf is what the session's row says of the job, and whether a restart would look at the session.
+func rowOf(t *testing.T, w *world, id session.JobID) (j session.Job, unfinished bool) {
+	t.Helper()
+	err := w.store.View(t.Context(), func(r store.Reader) error {
+		s, ok, err := r.Session("ses_a")
+		if err != nil || !ok || s.Job(id) == nil {
+			return errors.Join(err, errors.New("no such job"))
+		}
+		j = *s.Job(id)
+		ids, err := r.Unfinished(0)
+		unfinished = len(ids) > 0
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j, unfinished
+}
+
+// A job is recorded before it starts, and its end however it comes.
+func TestJobsEnd(t *testing.T) {
+	three := 3
+	for name, c := range map[string]struct {
+		run  func(context.Context) tool.JobEnd
+		end  func(w *world, jobs jobsOf, id session.JobID) error
+		want session.JobStatus
+		exit bool
+	}{
+		"by itself": {func(context.Context) tool.JobEnd { return tool.JobEnd{Exit: &three} }, nil, session.JobEndedItself, true},
+		"late":      {func(context.Context) tool.JobEnd { return tool.JobEnd{Exit: &three, TimedOut: true} }, nil, session.JobTimedOut, false},
+		"badly":     {func(context.Context) tool.JobEnd { return tool.JobEnd{Error: "no shell"} }, nil, session.JobFailed, false},
+		"panic":     {func(context.Context) tool.JobEnd { panic("oh") }, nil, session.JobFailed, false},
+		"cancelled": {untilStopped, func(_ *world, jobs jobsOf, id session.JobID) error {
+			_, err := jobs.Cancel(context.Background(), id)
+			return err
+		}, session.JobCancelled, false},
+		"interrupted by the user": {untilStopped, func(w *world, _ jobsOf, _ session.JobID) error {
+			return w.engine.Interrupt(context.Background(), "ses_a")
+		}, session.JobCancelled, false},
+		"with the process": {untilStopped, func(w *world, _ jobsOf, _ session.JobID) error {
+			return w.engine.Close(context.Background())
+		}, session.JobInterrupted, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, jobs := jobWorld(t)
+				defer w.close(t)
+				id := startJobOf(t, jobs, c.run)
+				if c.end != nil {
+					if j, marked := rowOf(t, w, id); j.Status != session.JobRunning || !marked {
+						t.Errorf("while it runs: %+v %v", j, marked)
+					}
+					if err := c.end(w, jobs, id); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if j, err := jobs.Wait(t.Context(), id, time.Hour); err != nil || j.Status != c.want {
+					t.Errorf("%+v %v", j, err)
+				}
+				j, marked := rowOf(t, w, id)
+				if j.Status != c.want || (j.Exit != nil) != c.exit || j.Time.Ended == 0 || marked {
+					t.Errorf("%+v, to be looked at: %v", j, marked)
+				}
+			})
+		})
+	}
+}
+
+// After the process was killed nobody believes that its jobs run, and the next one records it.
+func TestJobsOfAKilledProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, jobs := jobWorld(t)
+		old := w.process
+		id := startJobOf(t, jobs, untilStopped)
+		w.kill(true)
+		jobs = jobsOf{w.engine, "ses_a"}
+		if all, err := jobs.List(t.Context()); err != nil || len(all) != 1 || all[0].Status != session.JobInterrupted {
+			t.Errorf("%+v %v", all, err)
+		}
+		if err := w.engine.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		if j, marked := rowOf(t, w, id); j.Status != session.JobInterrupted || marked {
+			t.Errorf("%+v %v", j, marked)
+		}
+		w.close(t)
+		_ = old.engine.Close(t.Context())
+	})
+}
+
+func TestJobsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, jobs := jobWorld(t)
+		for range maxSessionJobs {
+			startJobOf(t, jobs, untilStopped)
+		}
+		_, err := jobs.Start(t.Context(), session.Job{}, tool.Work{Run: untilStopped})
+		if err == nil || !strings.Contains(err.Error(), "which is the limit") {
+			t.Error(err)
+		}
+		all, _ := jobs.List(t.Context())
+		if len(all) != maxSessionJobs {
+			t.Errorf("%d jobs are recorded", len(all))
+		}
+		w.close(t)
+		if _, err := jobs.Start(t.Context(), session.Job{}, tool.Work{Run: untilStopped}); err == nil || !strings.Contains(err.Error(), "shutting down") {
+			t.Error(err)
+		}
+	})
+}
+
+// What others run is neither seen nor ended.
+func TestJobsBelongToTheirSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, jobs := jobWorld(t)
+		defer w.close(t)
+		id := startJobOf(t, jobs, untilStopped)
+		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_b", Location: session.Location{Directory: "/w"}}); err != nil {
+			t.Fatal(err)
+		}
+		other := jobsOf{w.engine, "ses_b"}
+		if _, err := other.Cancel(t.Context(), id); err == nil {
+			t.Error("another session ended it")
+		}
+		if _, ok := other.Recent(id, 10); ok {
+			t.Error("another session read it")
+		}
+		if err := w.engine.Interrupt(t.Context(), "ses_b"); err != nil {
+			t.Fatal(err)
+		}
+		if j, err := jobs.Wait(t.Context(), id, time.Minute); err != nil || j.Status != session.JobRunning {
+			t.Errorf("%+v %v", j, err)
+		}
+		if err := w.engine.Delete(t.Context(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		if w.engine.jobs.job(id) != nil {
+			t.Error("it runs on after its session was deleted")
+		}
+	})
+}
