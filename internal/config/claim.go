@@ -70,7 +70,7 @@ func (l *loader) claimSkills(c *trust.Claim, paths *node) {
 		return
 	}
 	for _, item := range paths.items {
-		if path, inside := l.inProject(filepath.Join(l.opts.Directory, item.text)); inside {
+		if path, inside := l.inProject(l.expand(item.text, l.opts.Directory)); inside {
 			l.stampAll(c.AddTree(path, executing["skills"], isText))
 		}
 	}
@@ -96,7 +96,7 @@ func (l *loader) claimNamed(c *trust.Claim, d *document, n *node) {
 	named := "named by " + filepath.Base(d.name)
 	for _, word := range strings.Fields(n.text) {
 		for _, base := range []string{l.opts.Directory, l.root(), d.dir} {
-			full := filepath.Join(base, strings.Trim(word, `"'`))
+			full := l.expand(strings.Trim(word, `"'`), base)
 			path, inside := l.inProject(full)
 			if info, err := os.Stat(full); !inside || err != nil || !info.Mode().IsRegular() {
 				continue

@@ -167,3 +167,16 @@ func TestTheHomeIsNoProject(t *testing.T) {
 		t.Errorf("shell %q, claimed: %+v", c.Shell, c.Claim.Files)
 	}
 }
+
+// A program of the project counts also when it is named from the root of all files.
+func TestAbsolutePathsIntoTheProjectCount(t *testing.T) {
+	p := newPlace(t, map[string]string{"repo/bin/x": "1", "repo/more/s/run": "2"})
+	p.write("repo/cairn.json", `{"shell": "`+p.root+`/repo/bin/x", "skills": ["`+p.root+`/repo/more"]}`)
+	var files []string
+	for _, f := range p.mustLoad().Claim.Files {
+		files = append(files, f.Path)
+	}
+	if diff := cmp.Diff([]string{"bin/x", "cairn.json", "more/s/run"}, files); diff != "" {
+		t.Error(diff)
+	}
+}
