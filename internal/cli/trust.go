@@ -153,7 +153,7 @@ func (a *app) trust(ctx context.Context, r trustRequest) error {
 		return nil
 	}
 	if !r.yes {
-		what := fmt.Sprintf("trust %d files in %s", len(c.Files), c.Root)
+		what := fmt.Sprintf("trust this content of %s", c.Root)
 		if err := a.confirm(ctx, r.asJSON, question{what, "Look with cairn trust --show, then say --yes."}); err != nil {
 			return err
 		}
@@ -196,7 +196,15 @@ func (a *app) heedTrust(ctx context.Context, o Options) error {
 	case o.Trust != "":
 		return &exit{exitUsage, fmt.Errorf("the files of the project have the hash %s, and not the one of --trust", cfg.Claim.Hash()), "Look at them with cairn trust --show."}
 	default:
-		a.note(fmt.Sprintf("%d files of this project would run, connect or allow something, and do not: they are not trusted; see cairn trust --show", len(cfg.Claim.Files)))
+		a.note(untrustedNote(len(cfg.Claim.Files)))
 	}
 	return nil
+}
+
+// untrustedNote says that files want more than they get. There may be none when one of them cannot even be read.
+func untrustedNote(files int) string {
+	if files == 1 {
+		return "1 file of this project would run, connect or allow something, and does not: it is not trusted; see cairn trust --show"
+	}
+	return fmt.Sprintf("%d files of this project would run, connect or allow something, and do not: they are not trusted; see cairn trust --show", files)
 }
