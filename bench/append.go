@@ -54,7 +54,7 @@ func appendRate(ctx context.Context, s store.Store, sessions int, span time.Dura
 			id := session.ID(fmt.Sprintf("ses_%03d%023d", sessions, w))
 			for errs[w] == nil && time.Since(start) < span {
 				row := store.Row{
-					ID:        session.EventID(fmt.Sprintf("evt_%03d%012d%011d", sessions, counts[w], w)),
+					ID:        session.EventID(fmt.Sprintf("evt_%07d%05d%014d", counts[w], w, sessions)),
 					SessionID: id, Seq: int64(counts[w]), Kind: session.KindTextEnded, Version: 1, Data: data,
 				}
 				errs[w] = s.Update(ctx, store.Durable, func(tx store.Tx) error {
