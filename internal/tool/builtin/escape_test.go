@@ -154,3 +154,21 @@ func TestNoWayOut(t *testing.T) {
 	}
 	t.Logf("%d paths, %d calls", len(paths), calls)
 }
+
+// Before it is allowed to look outside, no tool says whether anything is there: each asks first.
+func TestNothingIsToldBeforeItIsAllowed(t *testing.T) {
+	b := newBench(t)
+	b.file(b.outside("victim/secret.txt"), canary)
+	b.link(b.outside("victim"), "dir")
+	for _, path := range []string{
+		b.outside("victim/secret.txt"), b.outside("victim/missing"), b.outside("victim/secret.txt/x"), b.outside("victim/missing/x"), b.outside("victim/secret.txt/x/y"),
+		"dir/secret.txt", "dir/missing", "dir/secret.txt/x", "dir/missing/x/y",
+	} {
+		for name, input := range attacks(path) {
+			s := b.call(name, input)
+			if asked := b.asks(); s.Denied == nil || len(asked) != 1 || !strings.HasPrefix(asked[0], "external_directory "+b.outside("victim")) {
+				t.Errorf("%s %s: %s (asked %q)", name, path, says(s), asked)
+			}
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -122,11 +123,12 @@ func below(dir, path string) (string, bool) {
 	return strings.CutPrefix(path, prefix)
 }
 
-// canonical resolves every symbolic link of an absolute path, also of one of which the last parts do not exist, and
-// also links to what does not exist: writing there would create their target.
+// canonical resolves every symbolic link of an absolute path, also of one of which the last parts do not exist or cannot
+// be reached, and also links to what does not exist: writing there would create their target. That something is in the
+// way is said by whoever opens it, after it was asked for.
 func canonical(path string, links int) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
-	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+	if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, fs.ErrPermission) {
 		return real, err
 	}
 	parent := filepath.Dir(path)
@@ -139,9 +141,6 @@ func canonical(path string, links int) (string, error) {
 	path = filepath.Join(parent, filepath.Base(path))
 	target, err := os.Readlink(path)
 	if err != nil {
-		if info, err := os.Stat(parent); err == nil && !info.IsDir() {
-			return "", &fs.PathError{Op: "resolve", Path: path, Err: errors.New(parent + " is not a directory")}
-		}
 		return path, nil
 	}
 	if !filepath.IsAbs(target) {

@@ -106,6 +106,9 @@ func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 // missing says that there is no such file, and which one may have been meant.
 func (t *readTool) missing(p place) error {
 	text := "File not found: " + p.abs
+	if info, err := os.Lstat(filepath.Dir(p.real)); err == nil && !info.IsDir() {
+		return tool.Failf("%s: %s is not a directory.", text, filepath.Dir(p.real))
+	}
 	dir, err := p.enter(false)
 	if err != nil {
 		return tool.Failf("%s", text)
