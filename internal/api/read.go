@@ -114,12 +114,12 @@ func (c *Client) Ask(ctx context.Context, id session.ID, r AskRequest) (Asked, e
 }
 
 // Questions returns the pending questions of a session, or of the location with "".
-func (c *Client) Questions(ctx context.Context, id session.ID) ([]jsontext.Value, error) {
+func (c *Client) Questions(ctx context.Context, id session.ID) ([]Question, error) {
 	if id == "" {
-		out, err := get[Located[[]jsontext.Value]](ctx, c, path("question", "request"), nil)
+		out, err := get[Located[[]Question]](ctx, c, path("question", "request"), nil)
 		return out.Data, err
 	}
-	out, err := get[Data[[]jsontext.Value]](ctx, c, path("session", string(id), "question"), nil)
+	out, err := get[Data[[]Question]](ctx, c, path("session", string(id), "question"), nil)
 	return out.Data, err
 }
 
@@ -128,7 +128,7 @@ func (c *Client) AnswerQuestion(ctx context.Context, id session.ID, q session.As
 	return c.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reply"), Answers{answers})
 }
 
-// RejectQuestion refuses to answer.
+// RejectQuestion refuses to answer, which stops the session's work.
 func (c *Client) RejectQuestion(ctx context.Context, id session.ID, q session.AskID) error {
 	return c.change(ctx, http.MethodPost, path("session", string(id), "question", string(q), "reject"), nil)
 }

@@ -19,6 +19,7 @@ type questioner struct {
 	marks marks
 
 	queue   []session.PendingAsk // the first one is on the screen
+	given   [][]string           // answers to the questions of the first one, as far as they go
 	lines   chan string          // what was typed; capacity 1, because one read is outstanding; closed when the terminal is gone
 	next    chan struct{}        // asks for a line; capacity 1: at most one read is outstanding
 	reading bool
@@ -29,6 +30,7 @@ type answer struct {
 	ask     session.PendingAsk
 	reply   session.Reply
 	message string
+	answers [][]string // if it is a question
 }
 
 func newQuestioner(a *app, tty io.ReadWriteCloser) *questioner {
@@ -84,6 +86,7 @@ func (q *questioner) settled(id session.AskID, by string) {
 		}
 		q.queue = append(q.queue[:i], q.queue[i+1:]...)
 		if i == 0 {
+			q.given = nil
 			q.out.freshLine()
 			if by != "interrupt" {
 				q.out.printf("  answered elsewhere\n")
@@ -101,6 +104,9 @@ func (q *questioner) typed(text string) (ans answer, ok bool) {
 		return answer{}, false
 	}
 	a := q.queue[0]
+	if a.IsQuestion() {
+		return q.answered(a, text)
+	}
 	reply, message, ok := parseAnswer(text, len(a.Save) > 0)
 	if !ok {
 		q.out.printf("  %s\n", choices(a))
@@ -109,7 +115,7 @@ func (q *questioner) typed(text string) (ans answer, ok bool) {
 	}
 	q.queue = q.queue[1:]
 	q.show()
-	return answer{a, reply, message}, true
+	return answer{ask: a, reply: reply, message: message}, true
 }
 
 // parseAnswer understands y, a, n, their words, and "n" with a reason, which the model is told.
@@ -137,6 +143,11 @@ func (q *questioner) show() {
 		forgetTyped(int(f.Fd()))
 	}
 	q.out.freshLine()
+	if a.IsQuestion() {
+		q.showQuestion(a.Questions[len(q.given)])
+		q.prompt()
+		return
+	}
 	q.out.printf("%s %s\n", q.out.paint(yellow, q.marks.ask), q.out.paint(bold, askTitle(a)))
 	for _, l := range details(a) {
 		style := ""

@@ -19,7 +19,7 @@ func (r *runner) permission(d session.EventData) {
 		case r.questions != nil:
 			r.questions.ask(d.Ask)
 		case strings.HasPrefix(string(r.plan.asks), "wait:"):
-			r.view.note(fmt.Sprintf("waiting for a permission: %s; answer with: cairn permission reply %s once|always|reject", oneLine(d.Ask), d.Ask.ID))
+			r.view.note("waiting for " + waitingWords(d.Ask))
 		}
 	case *session.PermissionReplied:
 		r.done[d.AskID] = true
@@ -33,6 +33,9 @@ func (r *runner) permission(d session.EventData) {
 }
 
 func oneLine(a session.PendingAsk) string {
+	if a.IsQuestion() {
+		return line(a.Questions[0].Question, 200)
+	}
 	return line(a.Action+" "+strings.Join(a.Resources, ", "), 200)
 }
 
@@ -61,7 +64,7 @@ func (r *runner) heard(text string, ok bool) {
 func (r *runner) deliver(ctx context.Context) error {
 	for len(r.answers) > 0 {
 		a := r.answers[0]
-		err := r.conn.API.Reply(ctx, a.ask.SessionID, a.ask.ID, api.ReplyRequest{Reply: a.reply, Message: a.message})
+		err := r.send(ctx, a)
 		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeConflict}) && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 			return fmt.Errorf("answer the ask %s: %w", a.ask.ID, err)
 		}
@@ -69,6 +72,18 @@ func (r *runner) deliver(ctx context.Context) error {
 		r.answers = r.answers[1:]
 	}
 	return nil
+}
+
+// send delivers one answer.
+func (r *runner) send(ctx context.Context, a answer) error {
+	switch c := r.conn.API; {
+	case !a.ask.IsQuestion():
+		return c.Reply(ctx, a.ask.SessionID, a.ask.ID, api.ReplyRequest{Reply: a.reply, Message: a.message})
+	case a.reply == session.ReplyReject:
+		return c.RejectQuestion(ctx, a.ask.SessionID, a.ask.ID)
+	default:
+		return c.AnswerQuestion(ctx, a.ask.SessionID, a.ask.ID, a.answers)
+	}
 }
 
 // unblock deals with asks that were there before our prompt: until they are answered the session does not come to it.
@@ -79,28 +94,35 @@ func (r *runner) unblock(ctx context.Context) error {
 		return nil
 	}
 	asks, err := r.conn.API.Asks(ctx, r.plan.id)
-	if err != nil || len(asks) == 0 {
+	if err != nil {
 		return err
 	}
+	questions, err := waitingQuestions(ctx, r.conn.API, r.plan.id)
+	if err != nil {
+		return err
+	}
+	asks = append(asks, questions...)
 	for _, a := range asks {
 		switch {
 		case r.questions != nil:
 			r.questions.ask(a)
 		case r.plan.delivery == session.Queue:
-			r.view.note(fmt.Sprintf("the session waits for a permission: %s; answer with: cairn permission reply %s once|always|reject", oneLine(a), a.ID))
+			r.view.note("the session waits for " + waitingWords(a))
 		case r.headless:
 			return &exit{
-				exitDenied, fmt.Errorf("the session waits for a permission: %s", oneLine(a)),
-				"Answer it first: cairn permission reply " + string(a.ID) + " once|always|reject; or say --ask=deny, --ask=allow or --queue",
+				exitDenied, errors.New("the session waits for " + waitingWords(a)),
+				"Answer it first, or say --ask=deny, --ask=allow or --queue",
 			}
-		case r.plan.asks == "allow":
-			r.answers = append(r.answers, answer{a, session.ReplyOnce, ""})
+		case r.plan.asks == "allow" && !a.IsQuestion():
+			r.answers = append(r.answers, answer{ask: a, reply: session.ReplyOnce})
+		case r.plan.asks == "allow", r.plan.asks == "deny" && a.IsQuestion(): // it stays unanswered, and the model goes on
+			r.answers = append(r.answers, answer{ask: a, reply: session.ReplyOnce, answers: make([][]string, len(a.Questions))})
 		case r.plan.asks == "deny":
-			r.answers = append(r.answers, answer{a, session.ReplyReject, "asks are denied in this run (--ask=deny)"})
+			r.answers = append(r.answers, answer{ask: a, reply: session.ReplyReject, message: "asks are denied in this run (--ask=deny)"})
 		case r.plan.asks == "fail":
-			r.answers = append(r.answers, answer{a, session.ReplyReject, ""})
+			r.answers = append(r.answers, answer{ask: a, reply: session.ReplyReject})
 		default:
-			r.view.note(fmt.Sprintf("the session waits for a permission: %s; answer with: cairn permission reply %s once|always|reject", oneLine(a), a.ID))
+			r.view.note("the session waits for " + waitingWords(a))
 		}
 	}
 	return nil

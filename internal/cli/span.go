@@ -153,6 +153,10 @@ func (s *span) askEvent(d session.EventData) {
 		if d.Reply != session.ReplyReject || d.By == "interrupt" || ask.Action == actionBudget {
 			return
 		}
+		if ask.IsQuestion() && d.Message != "" { // nobody was there, and the model went on
+			s.seen[ask.Source.PartID] = true
+			return
+		}
 		n := denial{Action: ask.Action, Resources: slices.Clip(ask.Resources), By: d.By, Message: d.Message}
 		if ask.Source != nil {
 			n.Tool = s.calls[ask.Source.PartID]

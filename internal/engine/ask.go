@@ -69,7 +69,8 @@ func (t *turn) decide(ctx context.Context, c *call, r tool.Request, policy askPo
 			Save: r.Save, Metadata: r.Metadata, Source: source, Agent: t.set.agent.ID,
 		}
 	}
-	return t.await(ctx, w, replied == nil, policy)
+	row, err := t.await(ctx, w, replied == nil, policy)
+	return firstError(err, verdict(row))
 }
 
 // approvals returns what was allowed for good in the project.
@@ -139,13 +140,13 @@ func caller(a session.PendingAsk) session.PartID {
 	return a.Source.PartID
 }
 
-// await makes the ask durable, unless it is, and waits for the reply as the policy says.
-func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askPolicy) error {
+// await makes the ask durable, unless it is, and waits for the reply as the policy says. An error is no reply.
+func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askPolicy) (store.AskRow, error) {
 	t.asks.enter(w)
 	defer t.asks.leave(w.ask.ID)
 	if !fresh { // it may have been answered before we stood at the desk
 		if row, err := t.row(ctx, w.ask.ID); err != nil || row.Reply != "" {
-			return firstError(err, verdict(row))
+			return row, err
 		}
 	}
 	if fresh {
@@ -153,17 +154,17 @@ func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askP
 		if reply, msg := policy.verdict(); reply != "" {
 			drafts = append(drafts, eventlog.Drafts(&session.PermissionReplied{AskID: w.ask.ID, Reply: reply, Message: msg, By: "policy"})...)
 			if _, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, drafts...); err != nil {
-				return err
+				return store.AskRow{}, err
 			}
-			return verdict(store.AskRow{PendingAsk: w.ask, Reply: reply, Message: msg, By: "policy:" + policy.kind})
+			return store.AskRow{PendingAsk: w.ask, Reply: reply, Message: msg, By: "policy:" + policy.kind}, nil
 		}
 		if _, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, drafts...); err != nil {
 			_, _ = t.withdraw(ctx, w, "the ask could not be stored", byInterrupt) // the commit may have happened all the same
-			return err
+			return store.AskRow{}, err
 		}
 	}
 	if err := fault.Point(ctx, fault.PermAsked); err != nil {
-		return err
+		return store.AskRow{}, err
 	}
 	t.aside(w.call, w.ask.Action)
 	defer t.back(ctx, w.call)
@@ -175,19 +176,18 @@ func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askP
 	}
 	select {
 	case row := <-w.reply:
-		return verdict(row)
+		return row, nil
 	case <-late:
-		row, err := t.withdraw(ctx, w, "nobody answered within "+policy.wait.String(), "policy")
-		return firstError(err, verdict(row))
+		return t.withdraw(ctx, w, "nobody answered within "+policy.wait.String(), "policy")
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), ErrShutdown) {
-			return context.Cause(ctx) // the ask stays, for the next process
+			return store.AskRow{}, context.Cause(ctx) // the ask stays, for the next process
 		}
 		row, err := t.withdraw(ctx, w, "the work was stopped", byInterrupt)
 		if err == nil && row.By != byInterrupt {
 			err = verdict(row)
 		}
-		return firstError(err, context.Cause(ctx))
+		return row, firstError(err, context.Cause(ctx))
 	}
 }
 
@@ -226,6 +226,8 @@ func (p askPolicy) verdict() (session.Reply, string) {
 		return session.ReplyOnce, ""
 	case "deny":
 		return session.ReplyReject, "asks are denied in this run (--ask=deny); go on without it, or say what you would need"
+	case "alone":
+		return session.ReplyReject, "nobody is there to answer in this run; decide for yourself, and say what you took for granted"
 	case "fail":
 		return session.ReplyReject, ""
 	default:
@@ -258,11 +260,20 @@ func (e *Engine) Reply(ctx context.Context, id session.ID, ask session.AskID, re
 	default:
 		return session.Errorf(session.CodeInvalid, "reply must be once, always or reject, got %q", reply).At("reply")
 	}
+	if isQuestion(ask) {
+		return session.NotFound("permission", string(ask))
+	}
+	return e.settleAsk(ctx, id, session.PermissionReplied{AskID: ask, Reply: reply, Message: message, By: "user"})
+}
+
+// settleAsk commits a person's reply and wakes who waits for it.
+func (e *Engine) settleAsk(ctx context.Context, id session.ID, d session.PermissionReplied) error {
 	if err := e.accepting(); err != nil { // nobody would act on it
 		return err
 	}
+	ask := d.AskID
 	e.takeUp(ctx, id, ask)
-	row, project, err := e.reply(context.WithoutCancel(ctx), id, session.PermissionReplied{AskID: ask, Reply: reply, Message: message, By: "user"})
+	row, project, err := e.reply(context.WithoutCancel(ctx), id, d)
 	if err != nil {
 		e.rouse(context.WithoutCancel(ctx), ask)
 		return err
@@ -290,6 +301,9 @@ func (e *Engine) reply(ctx context.Context, id session.ID, d session.PermissionR
 		if !ok || a.SessionID != id {
 			return nil, session.NotFound("permission", string(d.AskID))
 		}
+		if err := answersAll(a, d); err != nil {
+			return nil, err
+		}
 		if d.Reply == session.ReplyAlways && d.By == "user" { // what cascades saves nothing: nobody agreed to its patterns
 			for i, pattern := range a.Save {
 				err := tx.PutApproval(store.Approval{
@@ -300,7 +314,7 @@ func (e *Engine) reply(ctx context.Context, id session.ID, d session.PermissionR
 				}
 			}
 		}
-		a.Reply, a.Message, a.By = d.Reply, d.Message, d.By
+		a.Reply, a.Message, a.By, a.Answers = d.Reply, d.Message, d.By, d.Answers
 		row = a
 		fact := d
 		return eventlog.Drafts(&fact), nil
@@ -325,7 +339,7 @@ func (e *Engine) cascade(ctx context.Context, row store.AskRow, project session.
 		reply, message := session.ReplyReject, row.Message
 		switch {
 		case row.Reply == session.ReplyReject && w.ask.SessionID == row.SessionID:
-		case row.Reply == session.ReplyAlways && permission.EvaluateAll(w.layers, saved, w.ask.Action, w.ask.Resources).Effect == session.Allow:
+		case row.Reply == session.ReplyAlways && !w.ask.IsQuestion() && permission.EvaluateAll(w.layers, saved, w.ask.Action, w.ask.Resources).Effect == session.Allow:
 			reply, message = session.ReplyAlways, ""
 		default:
 			continue

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // place is one place among those that work: a drain's (Limits.Sessions) or a call's (Limits.Tools). Who waits for people
@@ -67,7 +69,11 @@ func (d *drain) aside(c *call, action string) {
 	defer p.mu.Unlock()
 	p.waiting++
 	p.release()
-	d.statuses.set(d.Engine, d.id, Status{Type: StatusAwaiting, Message: action})
+	status := StatusAwaiting
+	if action == tool.ActionQuestion {
+		status = StatusQuestion
+	}
+	d.statuses.set(d.Engine, d.id, Status{Type: status, Message: action})
 }
 
 // back says that one waits no more. With the last one the drain waits for a place again, and the call for its own,

@@ -151,6 +151,7 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 		SessionID: t.id, MessageID: t.message, PartID: c.part, CallID: c.id, Agent: t.set.agent.ID, Name: c.name, Input: c.input,
 		Since:    t.set.since(),
 		Ask:      func(ctx context.Context, r tool.Request) error { return t.ask(ctx, c, r) },
+		Question: func(ctx context.Context, qs []session.Question) ([][]string, error) { return t.inquire(ctx, c, qs) },
 		Todos:    t.todos,
 		Progress: t.progress(c),
 		Jobs:     jobsOf{t.Engine, t.id},

@@ -27,7 +27,11 @@ const (
 	StatusBusy     StatusType = "busy"
 	StatusRetry    StatusType = "retry"
 	StatusAwaiting StatusType = "awaiting-permission"
+	StatusQuestion StatusType = "awaiting-answer"
 )
+
+// Waits reports whether nothing goes on until somebody replies.
+func (t StatusType) Waits() bool { return t == StatusAwaiting || t == StatusQuestion }
 
 // statusBoard holds the status of every session that is not idle.
 type statusBoard struct {

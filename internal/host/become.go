@@ -13,7 +13,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/server"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
@@ -123,7 +122,7 @@ func (r *running) linger(ctx context.Context) error {
 // owner.
 func (r *running) busy() bool {
 	return slices.ContainsFunc(r.engine.Active(), func(id session.ID) bool {
-		return r.engine.Status(id).Type != engine.StatusAwaiting
+		return !r.engine.Status(id).Type.Waits()
 	})
 }
 

@@ -26,7 +26,7 @@ func applyAsk(tx store.Tx, e session.Event) error {
 		if row.Reply != "" {
 			return session.Conflict("permission", string(d.AskID), "is already answered")
 		}
-		row.Reply, row.Message, row.By = d.Reply, d.Message, d.By
+		row.Reply, row.Message, row.By, row.Answers = d.Reply, d.Message, d.By, d.Answers
 		return tx.PutAsk(row)
 	default:
 		return nil

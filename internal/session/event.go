@@ -267,6 +267,8 @@ type (
 		Reply   Reply  `json:"reply"`
 		Message string `json:"message,omitzero"`
 		By      string `json:"by,omitzero"` // "user", "policy", "cascade"
+		// Answers are those to the ask's questions, a list for each.
+		Answers [][]string `json:"answers,omitempty"`
 	}
 )
 
@@ -287,7 +289,8 @@ type (
 	}
 )
 
-// PendingAsk is a durable request for permission (spec/v2 PM-11). Agent is the one whose turn issued the call.
+// PendingAsk is a durable request for permission (spec/v2 PM-11), or for answers (§18). Agent is the one whose turn issued
+// the call.
 type PendingAsk struct {
 	ID        AskID          `json:"id"`
 	SessionID ID             `json:"sessionID"`
@@ -298,7 +301,11 @@ type PendingAsk struct {
 	Source    *AskSource     `json:"source,omitzero"`
 	Agent     string         `json:"agent,omitzero"`
 	Time      int64          `json:"time,omitzero"`
+	Questions []Question     `json:"questions,omitempty"` // what is asked instead of a permission; the id is a que_…
 }
+
+// IsQuestion reports whether answers are wanted, not a permission.
+func (a PendingAsk) IsQuestion() bool { return len(a.Questions) > 0 }
 
 // AskSource is the tool call that asks.
 type AskSource struct {

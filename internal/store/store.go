@@ -281,6 +281,7 @@ type AskRow struct {
 	Reply   session.Reply `json:"reply,omitzero"`
 	Message string        `json:"message,omitzero"`
 	By      string        `json:"by,omitzero"`
+	Answers [][]string    `json:"answers,omitempty"`
 }
 
 // Approval allows an action on the resources that match, in one project, until it is revoked.

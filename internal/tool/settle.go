@@ -28,6 +28,11 @@ func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 	if call.Ask == nil {
 		call.Ask = unanswerable
 	}
+	if call.Question == nil {
+		call.Question = func(ctx context.Context, _ []session.Question) ([][]string, error) {
+			return nil, unanswerable(ctx, Request{})
+		}
+	}
 	if call.Todos == nil {
 		call.Todos = func(context.Context) ([]session.Todo, error) { return nil, nil }
 	}

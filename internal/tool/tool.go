@@ -47,6 +47,9 @@ type Call struct {
 	// Ask returns nil when the action is allowed, now or after somebody said so, and blocks until then. Its errors
 	// are *Denied, or the end of ctx.
 	Ask func(ctx context.Context, r Request) error
+	// Question puts the questions to the people that the model works for and waits for the answers, a list for each
+	// question. Its errors are those of Ask.
+	Question func(ctx context.Context, qs []session.Question) ([][]string, error)
 	// Todos returns the session's list of todos as it is now.
 	Todos func(ctx context.Context) ([]session.Todo, error)
 	// Progress shows how the call comes along. It never blocks and may drop what comes too fast.
@@ -73,6 +76,9 @@ type Output struct {
 	Todos []session.Todo
 }
 
+// ActionQuestion is the permission to ask people questions.
+const ActionQuestion = "question"
+
 // Denied says that permission was refused. Feedback, when not empty, is for the model, which goes on; without it the
 // work stops.
 type Denied struct {
@@ -85,6 +91,10 @@ type Denied struct {
 
 func (d *Denied) Error() string {
 	switch {
+	case d.Action == ActionQuestion && d.Rule == nil && d.Feedback != "":
+		return "the question was not answered: " + d.Feedback
+	case d.Action == ActionQuestion && d.Rule == nil:
+		return "the user dismissed the question"
 	case d.Rule != nil:
 		return fmt.Sprintf("permission denied: the rule {action %q, resource %q, deny} forbids %s %v", d.Rule.Action, d.Rule.Resource, d.Action, d.Resources)
 	case d.Feedback != "":

@@ -3,6 +3,7 @@ package v2
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -37,7 +38,7 @@ func (a *API) asks(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return data(w, shownAsks(rows, full(r)))
+	return data(w, shownAsks(slices.DeleteFunc(rows, isQuestion), full(r)))
 }
 
 // allAsks lists what waits for a reply in the sessions of the location.
@@ -51,6 +52,7 @@ func (a *API) allAsks(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	rows, err := view(r.Context(), a, func(rd store.Reader) ([]*store.AskRow, error) { return asksAt(rd, l.Directory) })
+	rows = slices.DeleteFunc(rows, isQuestion)
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,7 @@ func (a *API) pendingAsk(w http.ResponseWriter, r *http.Request) error {
 			return nil, err
 		}
 		row, ok, err := rd.Ask(ask)
-		if err == nil && (!ok || row.SessionID != id || row.Reply != "") {
+		if err == nil && (!ok || row.SessionID != id || row.Reply != "" || isQuestion(row)) {
 			err = session.NotFound("permission", string(ask))
 		}
 		return row, err

@@ -3,33 +3,65 @@ package v2
 import (
 	"net/http"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// No tool asks questions yet, so there is none to list or to answer; the answers are already those of the contract.
+// isQuestion reports whether the ask wants answers, not a permission.
+func isQuestion(row *store.AskRow) bool { return row.IsQuestion() }
+
+// shownQuestion is an ask for answers as OpenCode's clients know it.
+func shownQuestion(p session.PendingAsk) api.Question {
+	q := api.Question{ID: p.ID, SessionID: p.SessionID, Questions: p.Questions}
+	if p.Source != nil {
+		q.Tool = &api.QuestionTool{MessageID: p.Source.MessageID, CallID: p.Source.CallID}
+	}
+	return q
+}
+
+func shownQuestions(rows []*store.AskRow) []api.Question {
+	out := []api.Question{}
+	for _, row := range rows {
+		if isQuestion(row) {
+			out = append(out, shownQuestion(row.PendingAsk))
+		}
+	}
+	return out
+}
 
 func (a *API) questions(w http.ResponseWriter, r *http.Request) error {
-	_, err := view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, sessionOf(r)) })
+	rows, err := a.engine.Asks(r.Context(), sessionOf(r))
 	if err != nil {
 		return err
 	}
-	return data(w, []jsontext.Value{})
+	return data(w, shownQuestions(rows))
 }
 
+// allQuestions lists what waits for answers in the sessions of the location.
 func (a *API) allQuestions(w http.ResponseWriter, r *http.Request) error {
-	return located(a, w, r, func(session.Location) ([]jsontext.Value, error) { return nil, nil })
+	return located(a, w, r, func(l session.Location) ([]api.Question, error) {
+		rows, err := view(r.Context(), a, func(rd store.Reader) ([]*store.AskRow, error) { return asksAt(rd, l.Directory) })
+		return shownQuestions(rows), err
+	})
 }
 
 func (a *API) answerQuestion(w http.ResponseWriter, r *http.Request) error {
-	_, err := view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, sessionOf(r)) })
+	b, err := decode[api.Answers](r)
 	if err == nil {
-		err = session.NotFound("question", r.PathValue("requestID"))
+		err = in("body", a.engine.Answer(r.Context(), sessionOf(r), session.AskID(r.PathValue("requestID")), b.Answers))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return done(w)
+}
+
+func (a *API) rejectQuestion(w http.ResponseWriter, r *http.Request) error {
+	if err := a.engine.Dismiss(r.Context(), sessionOf(r), session.AskID(r.PathValue("requestID"))); err != nil {
+		return err
+	}
+	return done(w)
 }
 
 // located answers with the location of the request and a list of what f finds there.

@@ -55,7 +55,7 @@ func Routes() []Route {
 		{del, "/api/permission/saved/{id}", false, (*API).revoke},
 		{get, one + "/question", false, (*API).questions},
 		{post, one + "/question/{requestID}/reply", true, (*API).answerQuestion},
-		{post, one + "/question/{requestID}/reject", false, (*API).answerQuestion},
+		{post, one + "/question/{requestID}/reject", false, (*API).rejectQuestion},
 		{get, "/api/question/request", false, (*API).allQuestions},
 
 		{patch, one, true, (*API).update},

@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool/dialog"
+)
+
+const whichColour = `{"turns": [
+	{"steps": [{"call": {"id": "q", "name": "question", "arguments": {"questions": [
+		{"question": "Which colour?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue", "description": "cold"}]},
+		{"question": "Which sizes?", "header": "Sizes", "options": [{"label": "S"}, {"label": "L"}], "multiple": true, "custom": false}]}}}]},
+	{"repeat": true, "steps": [{"text": "ok"}]}]}`
+
+// asking is a world in which the model has put its questions, under the policy.
+func asking(t *testing.T, asks session.AskPolicy) *world {
+	t.Helper()
+	s, err := script.Parse([]byte(whichColour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, s)
+	if _, err := w.tools.Register(dialog.New()...); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Asks: asks}); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	return w
+}
+
+func pendingQuestion(t *testing.T, w *world) session.PendingAsk {
+	t.Helper()
+	rows, err := w.engine.Asks(t.Context(), "ses_a")
+	if err != nil || len(rows) != 1 || !rows[0].IsQuestion() || !isQuestion(rows[0].ID) || len(rows[0].Questions) != 2 {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	return rows[0].PendingAsk
+}
+
+func messagesOf(t *testing.T, w *world) (ms []session.Message) {
+	t.Helper()
+	err := w.store.View(t.Context(), func(r store.Reader) (err error) {
+		ms, err = r.Messages("ses_a", store.MessageQuery{After: -1})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ms
+}
+
+// lastText is what the model said last, "" if it was to be told of its call and was not.
+func lastText(t *testing.T, w *world) string {
+	t.Helper()
+	ms := messagesOf(t, w)
+	if a, ok := ms[len(ms)-1].(*session.Assistant); ok && len(a.Content) > 0 {
+		if text, ok := a.Content[0].(*session.Text); ok {
+			return text.Text
+		}
+	}
+	return ""
+}
+
+// calledTool is the only call of the session.
+func calledTool(t *testing.T, w *world) *session.Tool {
+	t.Helper()
+	for _, m := range messagesOf(t, w) {
+		if a, ok := m.(*session.Assistant); ok && len(a.Tools()) > 0 {
+			return a.Tools()[0]
+		}
+	}
+	t.Fatal("no call")
+	return nil
+}
+
+// A question waits as long as it takes, also across the end of the process, and is answered once.
+func TestQuestion(t *testing.T) {
+	for _, end := range []string{"no end", "killed", "closed"} {
+		t.Run(end, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := asking(t, "")
+				ask := pendingQuestion(t, w)
+				if got := w.engine.Status("ses_a").Type; got != StatusQuestion {
+					t.Error(got)
+				}
+				switch end {
+				case "killed":
+					w.kill(false)
+				case "closed":
+					w.close(t)
+					w.kill(false)
+				}
+				if again := pendingQuestion(t, w); again.ID != ask.ID {
+					t.Errorf("asked as %s, then as %s", ask.ID, again.ID)
+				}
+				wrongAnswers(t, w, ask.ID)
+				if err := w.engine.Answer(t.Context(), "ses_a", ask.ID, [][]string{{"Green"}, {"S", "L"}}); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				c := calledTool(t, w)
+				want := `The user has answered: "Which colour?"="Green", "Which sizes?"="S, L". Go on with that in mind.`
+				if c.State.Status != session.ToolCompleted || c.State.Content[0].Text != want || string(c.State.Structured) != `{"answers":[["Green"],["S","L"]]}` {
+					t.Errorf("%+v", c.State)
+				}
+				if lastText(t, w) != "ok" {
+					t.Error("the model did not go on")
+				}
+				if err := w.engine.Answer(t.Context(), "ses_a", ask.ID, [][]string{{}, {}}); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
+					t.Error(err)
+				}
+				w.close(t)
+				prove(t, w)
+			})
+		})
+	}
+}
+
+func wrongAnswers(t *testing.T, w *world, id session.AskID) {
+	t.Helper()
+	for _, wrong := range [][][]string{nil, {{"Red"}}, {{"Red", "Blue"}, {}}, {{"Red"}, {"M"}}, {{""}, {}}, {{}, {}, {}}} {
+		if err := w.engine.Answer(t.Context(), "ses_a", id, wrong); !errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
+			t.Errorf("%v: %v", wrong, err)
+		}
+	}
+	if err := w.engine.Reply(t.Context(), "ses_a", id, session.ReplyAlways, ""); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "permission"}) {
+		t.Error(err)
+	}
+	if err := w.engine.Answer(t.Context(), "ses_a", "que_nobody", [][]string{{}, {}}); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
+		t.Error(err)
+	}
+}
+
+// Dismissing a question stops the work.
+func TestQuestionDismissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := asking(t, "")
+		if err := w.engine.Dismiss(t.Context(), "ses_a", pendingQuestion(t, w).ID); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if c := calledTool(t, w); c.State.Error == nil || c.State.Error.Message != "the user dismissed the question" || c.State.Error.Reason != session.ReasonDenied {
+			t.Errorf("%+v", c.State)
+		}
+		if lastText(t, w) != "" {
+			t.Error("the model went on")
+		}
+		w.close(t)
+		prove(t, w)
+	})
+}
+
+// Where nobody is there, a question ends by the policy: the model decides, or the work stops.
+func TestQuestionWithoutPeople(t *testing.T) {
+	for policy, want := range map[session.AskPolicy]string{"deny": "nobody is there", "allow": "nobody is there", "fail": "dismissed", "wait:1m": "nobody answered within 1m"} {
+		t.Run(string(policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := asking(t, policy)
+				time.Sleep(2 * time.Minute) // the bubble's time
+				synctest.Wait()
+				if c := calledTool(t, w); c.State.Error == nil || !strings.Contains(c.State.Error.Message, want) {
+					t.Errorf("%+v", c.State)
+				}
+				if went := lastText(t, w) == "ok"; went != (policy != "fail") {
+					t.Errorf("went on: %v", went)
+				}
+				w.close(t)
+				prove(t, w)
+			})
+		})
+	}
+}
+
+// An agent that may not ask is told so.
+func TestQuestionDenied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := script.Parse([]byte(whichColour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, s)
+		w.layers[0].Rules = append(w.layers[0].Rules, session.Rule{Action: "question", Resource: "*", Effect: session.Deny})
+		if _, err := w.tools.Register(dialog.New()...); err != nil {
+			t.Fatal(err)
+		}
+		startWork(t, w)
+		synctest.Wait()
+		if c := calledTool(t, w); c.State.Error == nil || !strings.Contains(c.State.Error.Message, "not available here: the rules deny it") {
+			t.Errorf("%+v", c.State)
+		}
+		if diff := cmp.Diff("ok", lastText(t, w)); diff != "" {
+			t.Error(diff)
+		}
+		w.close(t)
+	})
+}
