@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/project"
@@ -14,6 +15,20 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
+
+func TestPatience(t *testing.T) {
+	for value, want := range map[string]time.Duration{"": 0, "1500": 1500 * time.Millisecond, "0": 0, "-1": 0, "2m": 0, "9000000000": longestTimeout} {
+		getenv := func(name string) string {
+			if name == "OPENCODE_EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS" {
+				return value
+			}
+			return ""
+		}
+		if got := patience(getenv); got != want {
+			t.Errorf("%q: %v", value, got)
+		}
+	}
+}
 
 // Whoever asks for a sandbox never gets an owner without one.
 func TestSandboxIsNeverSilentlyMissing(t *testing.T) {

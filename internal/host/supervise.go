@@ -3,7 +3,10 @@ package host
 import (
 	"os"
 	"runtime"
+	"strconv"
+	"time"
 
+	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
 )
@@ -23,6 +26,18 @@ func Supervise(args []string) (code int, ok bool) {
 	default:
 		return 0, false
 	}
+}
+
+// longestTimeout is what the schema of the tool bash allows.
+const longestTimeout = 10 * time.Minute
+
+// patience is how long commands may take that do not say, 0 if the environment does not name a time.
+func patience(getenv func(string) string) time.Duration {
+	ms, err := strconv.ParseInt(config.Getenv(getenv, "EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS"), 10, 64)
+	if err != nil || ms <= 0 {
+		return 0
+	}
+	return time.Duration(min(ms, longestTimeout.Milliseconds())) * time.Millisecond
 }
 
 // supervisor is how this program is started for that; nil where commands are run without.

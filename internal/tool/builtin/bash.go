@@ -1,9 +1,11 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,7 +53,7 @@ type bashInfo struct {
 
 // Definition describes the tool.
 func (t *bashTool) Definition() tool.Definition {
-	return tool.Definition{Name: "bash", Description: trimDescription(bashDescription) + t.bounds(), Schema: jsontext.Value(bashSchema), Bounded: true}
+	return tool.Definition{Name: "bash", Description: t.description(), Schema: jsontext.Value(bashSchema), Bounded: true}
 }
 
 // Run runs the command. That it fails or takes too long is a result like any other.
@@ -87,7 +89,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	}
 	r := run{
 		argv: argv, supervisor: t.config.Supervisor, dir: dir.real, env: t.environment(), grace: t.grace(),
-		timeout: defaultTimeout, output: &output{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID)},
+		timeout: t.patience(), output: &output{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID)},
 	}
 	if in.Timeout > 0 {
 		r.timeout = time.Duration(in.Timeout) * time.Millisecond
@@ -120,6 +122,14 @@ func (in bashInput) check() error {
 		return nil
 	}
 }
+
+// description tells the model how long commands may take here, and what they may touch.
+func (t *bashTool) description() string {
+	text := trimDescription(bashDescription)
+	return strings.Replace(text, "120000", strconv.FormatInt(t.patience().Milliseconds(), 10), 1) + t.bounds()
+}
+
+func (t *bashTool) patience() time.Duration { return cmp.Or(t.config.Timeout, defaultTimeout) }
 
 func (t *bashTool) grace() time.Duration {
 	if t.config.Grace > 0 {

@@ -60,6 +60,42 @@ func TestBash(t *testing.T) {
 	}
 }
 
+// What commands do with their output and their descriptors is their business.
+func TestBashOddCommands(t *testing.T) {
+	for name, c := range map[string]struct{ command, says string }{
+		"prints after its end":     {"(sleep 0.05; echo late) & echo early", "early\nlate\n"},
+		"prints long after":        {"(sleep 3; echo late) & echo early", "early\n"},
+		"closes everything":        {"exec 0<&- 1>&- 2>&-; exit 4", "(no output)\n\n<shell_metadata>\nThe command ended with exit code 4."},
+		"one line of a megabyte":   {"head -c 1M /dev/zero | tr '\\0' x; echo; echo end", "\nend"},
+		"random bytes":             {"head -c 100000 /dev/urandom; printf '\\nend'", "\nend"},
+		"half a character":         {`printf 'a\303'; sleep 0.05; printf '\251b\303'`, "aéb\uFFFD"},
+		"reads what is not there":  {"read -t 5 x; echo \"$?\"; cat | wc -c", "1\n0\n"},
+		"a child ends by a signal": {"sh -c 'kill -TERM $$'; echo $?", "143\n"},
+		"stops itself, is woken":   {"(sleep 0.05; kill -CONT $$) & kill -STOP $$; echo awake", "awake\n"},
+		"many processes":           {"for i in $(seq 200); do true & done; wait; echo done", "done\n"},
+		"redefines exit":           {"exit() { echo no; }; trap 'echo bye' EXIT; echo hi", "hi\nbye\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newBench(t, supervised, func(c *configOf) { c.Timeout = 10 * time.Second }).call("bash", in{"command": c.command})
+			if s.Error != nil || !strings.Contains(says(s), c.says) || len(says(s)) > 52_000 {
+				t.Errorf("%.300q %d", says(s), len(says(s)))
+			}
+			if strings.Contains(says(s), "late") != strings.Contains(c.says, "late") {
+				t.Errorf("it waited too long, or not long enough: %q", says(s))
+			}
+		})
+	}
+}
+
+func TestBashPatience(t *testing.T) {
+	b := newBench(t, func(c *configOf) { c.Timeout = 150 * time.Millisecond })
+	mustHave(t, says(b.call("bash", in{"command": "sleep 30"})), "took longer than 150 ms")
+	def, _ := b.set.Definition("bash")
+	mustHave(t, def.Description, "150 if absent")
+	mustHave(t, says(b.call("bash", in{"command": "true", "background": true})), "Nothing can run in the background here")
+}
+
 func TestBashAsks(t *testing.T) {
 	b := newBench(t)
 	b.rules = append(allowAll[:len(allowAll):len(allowAll)], session.Rule{Action: "bash", Resource: "touch *", Effect: session.Deny})

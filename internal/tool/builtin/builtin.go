@@ -38,6 +38,8 @@ type Config struct {
 	Supervisor []string
 	// Sandbox binds commands to what it says; nil leaves them free. It needs a Supervisor, which is what starts them bound.
 	Sandbox *sandbox.Policy
+	// Timeout is how long commands may take that do not say; 0 is two minutes.
+	Timeout time.Duration
 	// Grace is the time between the polite end of a command (TERM) and the hard one (KILL); 0 is 800 ms, so that
 	// everything is gone within a second (spec/guarantees G25).
 	Grace time.Duration
