@@ -29,11 +29,8 @@ func (t *turn) question(ctx context.Context, c *call, qs []session.Question) (st
 		return store.AskRow{}, &tool.Denied{Action: tool.ActionQuestion, Resources: all, Rule: d.Rule}
 	}
 	former, err := t.formerAsk(ctx, c, tool.Request{Action: tool.ActionQuestion, Resources: all})
-	switch {
-	case err != nil:
+	if err != nil {
 		return store.AskRow{}, err
-	case former != nil && former.Reply != "": // answered before a restart
-		return *former, nil
 	}
 	w := &waitingAsk{call: c, layers: layers, project: t.set.session.ApprovalScope(), reply: make(chan store.AskRow, 1)}
 	if former != nil {

@@ -208,3 +208,38 @@ func TestQuestionDenied(t *testing.T) {
 		w.close(t)
 	})
 }
+
+// What allows another ask for good answers no question; a rejection of another ask, which stops the work, ends it.
+func TestQuestionBesideAnAsk(t *testing.T) {
+	for reply, waits := range map[session.Reply]int{session.ReplyAlways: 1, session.ReplyReject: 0} {
+		t.Run(string(reply), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := script.Parse([]byte(strings.Replace(whichColour, `{"steps": [{"call"`, `{"steps": [{"call": {"id": "e", "name": "edit", "arguments": {"token": "t1"}}}, {"call"`, 1)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := newWorld(t, s)
+				if _, err := w.tools.Register(dialog.New()...); err != nil {
+					t.Fatal(err)
+				}
+				startWork(t, w)
+				synctest.Wait()
+				rows, err := w.engine.Asks(t.Context(), "ses_a")
+				if err != nil || len(rows) != 2 {
+					t.Fatal(rows, err)
+				}
+				for _, row := range rows {
+					if !row.IsQuestion() {
+						err = w.engine.Reply(t.Context(), "ses_a", row.ID, reply, "")
+					}
+				}
+				synctest.Wait()
+				if rows, again := w.engine.Asks(t.Context(), "ses_a"); err != nil || again != nil || len(rows) != waits {
+					t.Error(rows, err, again)
+				}
+				w.close(t)
+				prove(t, w)
+			})
+		})
+	}
+}
