@@ -63,16 +63,19 @@ func (s *Set) add(cfg *config.Config, name string) {
 	}
 	a.Permissions = slices.Clone(a.Permissions)
 	layers := []permission.Layer{{Name: "agent", Source: "built-in " + name, Rules: a.Permissions}}
+	places := slices.Repeat([]string{layers[0].Source}, len(a.Permissions))
 	var project []permission.Layer
 	for _, list := range cfg.AgentRules(name) {
 		if list.Project && !list.Trusted {
-			project = append(project, permission.Layer{Name: "project", Source: list.Source, Rules: list.Rules, Ceiling: true, Strict: true})
+			project = append(project, untrusted(list))
 			continue
 		}
-		layers = append(layers, permission.Layer{Name: "agent", Source: list.Source, Rules: list.Rules})
+		own := layerOf("agent", list)
+		layers = append(layers, own)
 		a.Permissions = append(a.Permissions, list.Rules...)
+		places = append(places, own.Places...)
 	}
-	ceiling := permission.Layer{Name: "agent", Source: "agent " + name, Rules: a.Permissions, Ceiling: true}
+	ceiling := permission.Layer{Name: "agent", Source: "agent " + name, Rules: a.Permissions, Places: places, Ceiling: true}
 	s.own[name] = append(append(layers, ceiling), project...)
 	s.agents[name] = overlay(a, c)
 }

@@ -17,14 +17,30 @@ func Layers(cfg *config.Config, o Options) []permission.Layer {
 	for _, list := range cfg.Permissions {
 		switch {
 		case list.Trusted:
-			layers = append(layers, permission.Layer{Name: "project", Source: list.Source, Rules: list.Rules})
+			layers = append(layers, layerOf("project", list))
 		case list.Project:
-			project = append(project, permission.Layer{Name: "project", Source: list.Source, Rules: list.Rules, Ceiling: true, Strict: true})
+			project = append(project, untrusted(list))
 		default:
-			layers = append(layers, permission.Layer{Name: "user", Source: list.Source, Rules: list.Rules})
+			layers = append(layers, layerOf("user", list))
 		}
 	}
 	return append(layers, project...)
+}
+
+// layerOf is the layer of one document's rules.
+func layerOf(name string, list config.RuleList) permission.Layer {
+	l := permission.Layer{Name: name, Source: list.Source, Rules: list.Rules}
+	for _, p := range list.Places {
+		l.Places = append(l.Places, p.String())
+	}
+	return l
+}
+
+// untrusted is the layer of a document that may only tighten.
+func untrusted(list config.RuleList) permission.Layer {
+	l := layerOf("project", list)
+	l.Ceiling, l.Strict = true, true
+	return l
 }
 
 // Layers returns every rule that holds for the agent at the location, lowest first; a session's own rules come after.

@@ -100,6 +100,22 @@ type Asked struct {
 	Effect session.Effect `json:"effect"`
 }
 
+// Verdict says what would be decided about an action, and about each part of what it is on.
+type Verdict struct {
+	Effect session.Effect `json:"effect"`
+	Parts  []Decision     `json:"parts"`
+}
+
+// Decision is what was decided about one part, and by which rule. Without a rule nothing matched, so that it asks.
+type Decision struct {
+	Resource string         `json:"resource"` // … stands for what is not known beforehand
+	Effect   session.Effect `json:"effect"`
+	Rule     *session.Rule  `json:"rule,omitzero"`
+	Layer    string         `json:"layer,omitzero"`
+	Source   string         `json:"source,omitzero"`   // file and line
+	Possible bool           `json:"possible,omitzero"` // the rule matches only for something that is not known beforehand
+}
+
 // Spend is one line of the ledger: what one turn cost.
 type Spend struct {
 	SessionID session.ID       `json:"sessionID"`

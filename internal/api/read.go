@@ -144,6 +144,27 @@ func (c *Client) Approvals(ctx context.Context, p session.ProjectID) ([]Approval
 	return out.Data, err
 }
 
+// Inquiry is what Verdict is asked about: an action on resources, by an agent, in a session.
+type Inquiry struct {
+	Action    string
+	Resources []string
+	Agent     string
+	SessionID session.ID
+}
+
+// Verdict returns what the rules say of an action at the client's location, and why. Nothing is asked.
+func (c *Client) Verdict(ctx context.Context, q Inquiry) (Verdict, error) {
+	v := url.Values{"action": {q.Action}, "resource": q.Resources}
+	if q.Agent != "" {
+		v.Set("agent", q.Agent)
+	}
+	if q.SessionID != "" {
+		v.Set("sessionID", string(q.SessionID))
+	}
+	out, err := get[Data[Verdict]](ctx, c, path("permission", "explain"), v)
+	return out.Data, err
+}
+
 // Revoke removes a saved permission.
 func (c *Client) Revoke(ctx context.Context, approval string) error {
 	return c.change(ctx, http.MethodDelete, path("permission", "saved", approval), nil)

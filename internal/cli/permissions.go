@@ -13,11 +13,11 @@ import (
 
 func (a *app) permissionCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "permission", Short: "Answer what waits for a permission; see and revoke saved ones",
+		Use: "permission", Short: "Answer what waits for a permission; see and revoke saved ones; explain rules",
 		Long: "A tool call that needs a permission waits until somebody answers, here or in another terminal, today or\n" +
 			"after a restart.",
 	}
-	cmd.AddCommand(a.permissionList(), a.permissionReply(), a.permissionApprovals(), a.permissionRevoke())
+	cmd.AddCommand(a.permissionList(), a.permissionReply(), a.permissionApprovals(), a.permissionRevoke(), a.permissionExplain())
 	return parent(cmd)
 }
 

@@ -252,6 +252,7 @@ type typed struct {
 type shell struct {
 	*world
 	stdin    string
+	open     io.Reader // in place of stdin
 	terminal io.ReadWriteCloser
 	signals  chan os.Signal
 	dir      string
@@ -266,6 +267,9 @@ func (s *shell) run(args ...string) *typed {
 	}
 	if p.Dir == "" {
 		p.Dir = "/work"
+	}
+	if s.open != nil {
+		p.Stdin = s.open
 	}
 	if s.terminal != nil {
 		p.Terminal = func() (io.ReadWriteCloser, error) { return s.terminal, nil }

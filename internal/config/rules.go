@@ -64,10 +64,10 @@ func (l *loader) rules(list *RuleList, n *node, path string) error {
 func (l *loader) actionRules(list *RuleList, m member, path string) error {
 	switch m.value.kind {
 	case '"':
-		return l.rule(list, m.value, path, session.Rule{Action: action(m.key), Resource: "*"})
+		return l.rule(list, m.value, path, session.Rule{Action: Action(m.key), Resource: "*"})
 	case '{':
 		for _, p := range m.value.members {
-			if err := l.rule(list, p.value, path+"["+p.key+"]", session.Rule{Action: action(m.key), Resource: p.key}); err != nil {
+			if err := l.rule(list, p.value, path+"["+p.key+"]", session.Rule{Action: Action(m.key), Resource: p.key}); err != nil {
 				return err
 			}
 		}
@@ -104,7 +104,7 @@ func (l *loader) ruleList(list *RuleList, n *node, path string) error {
 			}
 			continue
 		}
-		if err := l.rule(list, item.get("effect"), join(path, "effect"), session.Rule{Action: action(act), Resource: resource}); err != nil {
+		if err := l.rule(list, item.get("effect"), join(path, "effect"), session.Rule{Action: Action(act), Resource: resource}); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (l *loader) toolRules(list *RuleList, n *node, path string) error {
 		if m.value.kind == 't' {
 			effect = session.Allow
 		}
-		list.add(m.value, session.Rule{Action: action(m.key), Resource: "*", Effect: effect})
+		list.add(m.value, session.Rule{Action: Action(m.key), Resource: "*", Effect: effect})
 	}
 	return nil
 }
@@ -149,8 +149,8 @@ func (r *RuleList) add(n *node, rule session.Rule) {
 	r.Places = append(r.Places, n.place())
 }
 
-// action maps the names of tools that ask as edit, and the newer names of OpenCode.
-func action(name string) string {
+// Action is the action that a tool asks for: several ask as edit, and OpenCode's newer names mean the older ones.
+func Action(name string) string {
 	switch name {
 	case "write", "patch", "apply_patch", "multiedit":
 		return "edit"

@@ -39,7 +39,7 @@ func (t *turn) decide(ctx context.Context, c *call, r tool.Request, policy askPo
 	if c != nil {
 		source = &session.AskSource{Type: "tool", MessageID: t.message, CallID: c.id, PartID: c.part}
 	}
-	layers := t.set.scope.layers(t.set.agent, t.set.session.Permission)
+	layers := t.set.rights
 	if r.Action == actionBudget || r.Action == actionLoop {
 		layers = explicit(layers, r.Action)
 	}
@@ -402,7 +402,11 @@ func (e *Engine) Enquire(ctx context.Context, id session.ID, ask session.Pending
 	} else if err := session.CheckID("id", session.PrefixPermission, string(ask.ID)); err != nil {
 		return "", "", err
 	}
-	effect := permission.EvaluateAll(scope.layers(agent, s.Permission), saved, ask.Action, ask.Resources).Effect
+	layers, err := e.rights(ctx, scope, s, agent)
+	if err != nil {
+		return "", "", err
+	}
+	effect := permission.EvaluateAll(layers, saved, ask.Action, ask.Resources).Effect
 	if effect == session.Ask {
 		ask.SessionID, ask.Agent = id, agent.ID
 		if ask.Source != nil { // nothing that somebody else says is taken for a call of ours

@@ -30,10 +30,10 @@ func explicit(layers []permission.Layer, action string) []permission.Layer {
 	var out []permission.Layer
 	for _, l := range layers {
 		named := l
-		named.Rules = nil
-		for _, r := range l.Rules {
+		named.Rules, named.Places = nil, nil
+		for i, r := range l.Rules {
 			if r.Action == action {
-				named.Rules = append(named.Rules, r)
+				named.Rules, named.Places = append(named.Rules, r), append(named.Places, l.Place(i))
 			}
 		}
 		out = append(out, named)

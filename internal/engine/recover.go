@@ -229,6 +229,9 @@ func (d *drain) repair(ctx context.Context, h *history, a *session.Assistant) er
 	}
 	defer release()
 	set.scope, set.agent = scope, scope.agent(a.Agent)
+	if set.rights, err = d.rights(ctx, scope, s, set.agent); err != nil {
+		return t.abandon(clean, a, nil)
+	}
 	if set.asks, err = d.policy(clean, h); err != nil {
 		return err
 	}

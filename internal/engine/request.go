@@ -50,8 +50,7 @@ func (set *setting) since() int64 {
 // all.
 func (set *setting) tools() *tool.Set {
 	if set.offered == nil {
-		layers := set.scope.layers(set.agent, set.session.Permission)
-		set.offered = set.scope.Tools.Materialize(func(action string) bool { return permission.Hidden(layers, action) })
+		set.offered = set.scope.Tools.Materialize(func(action string) bool { return permission.Hidden(set.rights, action) })
 	}
 	return set.offered
 }

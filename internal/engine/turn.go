@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
@@ -15,6 +16,7 @@ type setting struct {
 	session *session.Session
 	scope   *Scope
 	agent   session.Agent
+	rights  []permission.Layer // the rules that hold for it here
 	model   *Model
 	epoch   *store.Epoch
 	history *history
@@ -37,6 +39,9 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 	}
 	defer release()
 	set := &setting{session: s, scope: scope, agent: scope.agent(s.Agent)}
+	if set.rights, err = d.rights(ctx, scope, s, set.agent); err != nil {
+		return false, d.stuck(ctx, promotion, s, err)
+	}
 	sources, err := scope.Context(ctx, set.agent)
 	if err != nil {
 		return false, d.stuck(ctx, promotion, s, err)

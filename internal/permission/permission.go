@@ -35,9 +35,23 @@ type Decision struct {
 
 // Evaluate decides about one resource. A shell command is several: its parts, of which any deny denies, else any ask asks.
 func Evaluate(layers []Layer, approvals []session.Rule, action, resource string) Decision {
+	return Worst(Explain(layers, approvals, action, resource))
+}
+
+// Explain decides about each part of a resource; what is no shell command has one.
+func Explain(layers []Layer, approvals []session.Rule, action, resource string) []Decision {
+	var out []Decision
+	for _, t := range targets(action, resource) {
+		out = append(out, decide(layers, approvals, action, t))
+	}
+	return out
+}
+
+// Worst is the first of the sternest decisions.
+func Worst(list []Decision) Decision {
 	var worst Decision
-	for i, t := range targets(action, resource) {
-		if d := decide(layers, approvals, action, t); i == 0 || rank(d.Effect) > rank(worst.Effect) {
+	for i, d := range list {
+		if i == 0 || rank(d.Effect) > rank(worst.Effect) {
 			worst = d
 		}
 	}
@@ -123,14 +137,11 @@ func EvaluateAll(layers []Layer, approvals []session.Rule, action string, resour
 	if len(resources) == 0 {
 		resources = []string{"*"}
 	}
-	var worst Decision
+	list := make([]Decision, len(resources))
 	for i, r := range resources {
-		d := Evaluate(layers, approvals, action, r)
-		if i == 0 || rank(d.Effect) > rank(worst.Effect) {
-			worst = d
-		}
+		list[i] = Evaluate(layers, approvals, action, r)
 	}
-	return worst
+	return Worst(list)
 }
 
 // Hidden reports whether the action is denied whatever the resource, so that its tools need not be shown to the
@@ -164,7 +175,7 @@ func (l Layer) last(action string, t target) (own, possible *Decision) {
 		if c == no {
 			continue
 		}
-		d := &Decision{Effect: effect(r), Rule: r, Layer: l.Name, Source: l.place(i), Resource: t.text, Possible: c == maybe}
+		d := &Decision{Effect: effect(r), Rule: r, Layer: l.Name, Source: l.Place(i), Resource: t.text, Possible: c == maybe}
 		if c == sure {
 			return d, possible
 		}
@@ -175,8 +186,8 @@ func (l Layer) last(action string, t target) (own, possible *Decision) {
 	return nil, possible
 }
 
-// place is where a rule of the layer stands.
-func (l Layer) place(i int) string {
+// Place is where a rule of the layer stands.
+func (l Layer) Place(i int) string {
 	if i < len(l.Places) {
 		return l.Places[i]
 	}

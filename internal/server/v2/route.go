@@ -51,6 +51,7 @@ func Routes() []Route {
 		{get, one + "/permission/{requestID}", false, (*API).pendingAsk},
 		{post, one + "/permission/{requestID}/reply", true, (*API).reply},
 		{get, "/api/permission/request", false, (*API).allAsks},
+		{get, "/api/permission/explain", false, (*API).explainPermission},
 		{get, "/api/permission/saved", false, (*API).approvals},
 		{del, "/api/permission/saved/{id}", false, (*API).revoke},
 		{get, one + "/question", false, (*API).questions},

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// calling is a model that calls a tool so many times in the same words, each time in a turn of its own, and then says
+// something.
+func calling(name string, times int) string {
+	return fmt.Sprintf(`{"turns":[
+		{"times":%d,"steps":[{"text":"Working."},{"call":{"name":%q,"arguments":{"filePath":"a.txt"}}}]},
+		{"repeat":true,"steps":[{"text":"Done."}]}]}`, times, name)
+}
+
+// Whatever asks, at whatever depth, ends without a terminal and with an open standard input: in time, by the declared
+// policy, with its exit code and a result that says something.
+func TestHeadless(t *testing.T) {
+	asks := []struct {
+		kind, model string
+		rule        session.Rule
+		budget      *session.Budget
+		deny, allow exitCode
+	}{
+		{"permission", calling("edit", 1), session.Rule{Action: "edit", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
+		{"command", calling("bash", 1), session.Rule{Action: "bash", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
+		{"directory", calling("external_directory", 1), session.Rule{Action: "external_directory", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
+		{"question", calling("question", 1), session.Rule{Action: "question", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
+		{"doom loop", calling("read", 4), session.Rule{Action: "doom_loop", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
+		{"budget", calling("read", 2), session.Rule{Action: "read", Resource: "*", Effect: session.Allow}, &session.Budget{Turns: 1}, exitBudget, exitBudget},
+	}
+	for _, ask := range asks {
+		for _, policy := range []string{"", "deny", "fail", "wait:1m", "allow"} {
+			for depth := range 3 {
+				t.Run(fmt.Sprintf("%s/%s/%d", ask.kind, policy, depth), func(t *testing.T) {
+					want := ask.deny
+					if policy == "allow" {
+						want = ask.allow
+					}
+					synctest.Test(t, func(t *testing.T) {
+						w := newWorld(t, ask.model)
+						if _, err := w.tools.Register(asking{"bash"}, asking{"external_directory"}, asking{"question"}); err != nil {
+							t.Fatal(err)
+						}
+						stdin, keepOpen := io.Pipe()
+						defer keepOpen.Close()
+						args := []string{"run", "--format", "json", "-s", string(w.depth(t, depth, ask.rule, ask.budget))}
+						if policy != "" {
+							args = append(args, "--ask="+policy)
+						}
+						sh, start := &shell{world: w, open: stdin}, time.Now()
+						r := sh.run(append(args, "go")...).result(t)
+						if r.ExitCode != want || strings.TrimSpace(r.Text) == "" || (r.ExitCode == exitDenied) != (len(r.Denials) > 0) {
+							t.Errorf("exit %d, want %d: %+v", r.ExitCode, want, r)
+						}
+						if took := time.Since(start); took > 2*time.Minute { // of the bubble's clock
+							t.Errorf("it took %v", took)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// depth makes a session below so many others, and a rule that only the one at the top has.
+func (w *world) depth(t *testing.T, depth int, rule session.Rule, budget *session.Budget) session.ID {
+	t.Helper()
+	r := engine.CreateRequest{Title: "t", Location: session.Location{Directory: "/work"}, Permission: []session.Rule{rule}}
+	for d := range depth + 1 {
+		if d == depth {
+			r.Budget = budget
+		}
+		s, err := w.engine.Create(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.ParentID, r.Permission = s.ID, []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
+	}
+	return r.ParentID
+}

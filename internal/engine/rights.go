@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// maxDepth bounds how many sessions may stand above one another.
+const maxDepth = 32
+
+// rights are the rules that hold for work of the agent in the session, lowest first. A session below another may never
+// do what those above it may not: their rules are ceilings, as they are now. Where one of them cannot be told any more,
+// nothing is allowed.
+func (e *Engine) rights(ctx context.Context, scope *Scope, s *session.Session, a session.Agent) ([]permission.Layer, error) {
+	layers := scope.layers(a, s.Permission)
+	for depth, parent := 0, s.ParentID; parent != ""; depth++ {
+		above, next, err := e.above(ctx, parent)
+		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			return nil, err
+		}
+		if err != nil || depth == maxDepth {
+			deny := []session.Rule{{Action: "*", Resource: "*", Effect: session.Deny}}
+			above, next = []permission.Layer{{Name: "parent", Source: "the parent session is gone", Rules: deny, Ceiling: true}}, ""
+		}
+		layers = append(slices.Clone(layers), above...)
+		parent = next
+	}
+	return layers, nil
+}
+
+// above returns the ceilings that a session puts on those below it, and the session above itself.
+func (e *Engine) above(ctx context.Context, id session.ID) ([]permission.Layer, session.ID, error) {
+	s, err := e.session(ctx, id)
+	if err != nil {
+		return nil, "", err
+	}
+	scope, release, err := e.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return nil, "", err
+	}
+	defer release()
+	return permission.Below(scope.layers(scope.agent(s.Agent), s.Permission)), s.ParentID, nil
+}
+
+// Inquiry is a question about rights: those of an agent in a session, or, without one, in a new session at the location.
+type Inquiry struct {
+	SessionID session.ID
+	Location  session.Location
+	Agent     string // "" is the session's, or the default
+	Action    string
+	Resources []string
+}
+
+// Explain decides about each part of each resource, as a call would be decided about now, and says by which rules.
+// Nothing is asked and nothing is recorded.
+func (e *Engine) Explain(ctx context.Context, q Inquiry) ([]permission.Decision, error) {
+	s := &session.Session{Location: q.Location}
+	if q.SessionID != "" {
+		var err error
+		if s, err = e.session(ctx, q.SessionID); err != nil {
+			return nil, err
+		}
+	}
+	scope, release, err := e.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if q.SessionID == "" {
+		s.ProjectID, s.Location = scope.ProjectID, scope.Location
+	}
+	layers, err := e.rights(ctx, scope, s, scope.agent(cmp.Or(q.Agent, s.Agent)))
+	if err != nil {
+		return nil, err
+	}
+	if q.Action == actionBudget || q.Action == actionLoop {
+		layers = explicit(layers, q.Action)
+	}
+	saved, err := e.approvals(ctx, s.ApprovalScope())
+	if err != nil {
+		return nil, err
+	}
+	var out []permission.Decision
+	for _, resource := range q.Resources {
+		out = append(out, permission.Explain(layers, saved, q.Action, resource)...)
+	}
+	return out, nil
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// family is three sessions, each below the one before. What one says of an action holds for all below it.
+func family(t *testing.T, w *world, rules ...session.Rule) []session.ID {
+	t.Helper()
+	ids := []session.ID{"ses_top", "ses_child", "ses_grandchild"}
+	free := []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
+	for depth, id := range ids {
+		r := CreateRequest{ID: id, Title: "t", Location: session.Location{Directory: "/w"}, Permission: free}
+		if depth > 0 {
+			r.ParentID = ids[depth-1]
+		}
+		if depth < len(rules) {
+			r.Permission = append(free[:1:1], rules[depth])
+		}
+		if _, err := w.engine.Create(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ids
+}
+
+// No session may do what one above it may not, at any depth, whatever its own rules allow.
+func TestRightsNeverGrowDownwards(t *testing.T) {
+	top := session.Rule{Action: "edit", Resource: "*", Effect: session.Deny}
+	middle := session.Rule{Action: "bash", Resource: "*", Effect: session.Ask}
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	ids := family(t, w, top, middle)
+	for _, c := range []struct {
+		depth  int
+		action string
+		want   session.Effect
+	}{
+		{0, "edit", session.Deny},
+		{1, "edit", session.Deny},
+		{2, "edit", session.Deny},
+		{0, "bash", session.Allow},
+		{1, "bash", session.Ask},
+		{2, "bash", session.Ask},
+		{0, "read", session.Allow},
+		{2, "read", session.Allow},
+	} {
+		got, _, err := w.engine.Enquire(t.Context(), ids[c.depth], session.PendingAsk{Action: c.action, Resources: []string{"a"}})
+		if err != nil || got != c.want {
+			t.Errorf("depth %d: %s is %s, want %s (%v)", c.depth, c.action, got, c.want, err)
+		}
+	}
+}
+
+// A call two levels down is settled by the rules at the top, which may have become stricter since.
+func TestRightsOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		edit := script.Step{Call: &script.Call{ID: "c", Name: "edit", Arguments: jsontext.Value(`{"path":"a","token":"t"}`)}}
+		ok := script.Turn{Steps: []script.Step{{Text: script.Chunks{"ok"}}}}
+		w := newWorld(t, script.Script{Turns: []script.Turn{{Steps: []script.Step{edit}}, ok, {Steps: []script.Step{edit}}, ok}})
+		defer w.close(t)
+		ids := family(t, w)
+		prompt := func() {
+			if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: ids[2], Prompt: session.Prompt{Text: "p"}, Asks: "fail"}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if prompt(); w.effects["t"] != 1 {
+			t.Errorf("an allowed call ran %d times", w.effects["t"])
+		}
+		rules := []session.Rule{{Action: "edit", Resource: "a", Effect: session.Deny}}
+		if err := w.engine.Change(t.Context(), ids[0], SessionChange{Permission: &rules}); err != nil {
+			t.Fatal(err)
+		}
+		if prompt(); w.effects["t"] != 1 {
+			t.Error("a call ran that the session at the top may not make")
+		}
+	})
+}

@@ -1,0 +1,27 @@
+package permission
+
+import (
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Below returns the layers as a ceiling for work that is done on behalf of whom they hold for: what they deny is
+// denied, what they ask about asks, whatever the rules of that work say. What they say nothing about asks, as ever.
+func Below(layers []Layer) []Layer {
+	own := Layer{Name: "parent", Ceiling: true, Strict: true}
+	own.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Ask}}
+	own.Places = []string{"no rule of the parent allows it"}
+	var ceilings []Layer
+	for _, l := range layers {
+		if l.Ceiling {
+			ceilings = append(ceilings, l)
+			continue
+		}
+		own.Rules = append(own.Rules, l.Rules...)
+		for i := range l.Rules {
+			own.Places = append(own.Places, l.Place(i))
+		}
+	}
+	return append([]Layer{own}, slices.Clone(ceilings)...)
+}
