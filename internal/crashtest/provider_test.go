@@ -134,6 +134,6 @@ func (p *provider) config() string {
 	"model": "mock/main",
 	"provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "ADDRESS/v1", "apiKey": "key"},
 		"models": {"main": {"limit": {"context": 100000, "output": 8000}, "cost": {"input": 3, "output": 15}}}}},
-	"permission": {"bash": "allow"}
+	"permission": {"bash": "allow", "edit": "allow", "external_directory": "allow"}
 }`, "ADDRESS", p.URL)
 }
