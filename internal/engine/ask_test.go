@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/projection"
@@ -53,6 +54,57 @@ func TestForeignAskRunsNothing(t *testing.T) {
 		if err := w.doubled(); err != nil {
 			t.Error(err)
 		}
+		prove(t, w)
+	})
+}
+
+// A session that waits for people only can be left to the next process; from the reply on it cannot, until what was
+// allowed is done, also when another call goes on waiting.
+func TestRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := script.Parse([]byte(`{"turns": [
+			{"steps": [{"call": {"id": "c1", "name": "edit", "arguments": {"token": "t1", "path": "a", "for": "1m"}}},
+				{"call": {"id": "c2", "name": "edit", "arguments": {"token": "t2", "path": "b"}}}]},
+			{"repeat": true, "steps": [{"text": "ok"}]}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, s)
+		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			t.Fatal(err)
+		}
+		rests := func(when string, want bool) {
+			t.Helper()
+			if got := w.engine.Rests("ses_a"); got != want {
+				t.Errorf("%s: rests is %v", when, got)
+			}
+		}
+		rests("idle", false)
+		if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		rests("both wait", true)
+		asks, err := w.engine.Asks(t.Context(), "ses_a")
+		if err != nil || len(asks) != 2 {
+			t.Fatal(asks, err)
+		}
+		reply := func(path string) {
+			i := slices.IndexFunc(asks, func(a *store.AskRow) bool { return a.Resources[0] == path })
+			if err := w.engine.Reply(t.Context(), "ses_a", asks[i].ID, session.ReplyOnce, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reply("a")
+		rests("one is answered", false)
+		time.Sleep(10 * time.Second)
+		rests("one runs", false)
+		time.Sleep(10 * time.Minute)
+		rests("one is done", true)
+		reply("b")
+		rests("the last is answered", false)
+		synctest.Wait()
+		w.close(t)
 		prove(t, w)
 	})
 }

@@ -71,6 +71,18 @@ func (d *askDesk) wake(row store.AskRow) {
 	}
 }
 
+// of counts the asks of the session that nobody has answered.
+func (d *askDesk) of(id session.ID) (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, w := range d.waiting {
+		if w.ask.SessionID == id {
+			n++
+		}
+	}
+	return n
+}
+
 // others returns who else waits in the project, the oldest first.
 func (d *askDesk) others(project session.ProjectID, not session.AskID) []*waitingAsk {
 	d.mu.Lock()

@@ -63,7 +63,9 @@ func (t *turn) settleAll(ctx context.Context) outcome {
 	var out outcome
 	for _, c := range t.calls {
 		release, err := t.room(ctx, places, c) // in the order of the calls
+		t.statuses.calling(t.id, 1)
 		wg.Go(func() {
+			defer t.statuses.calling(t.id, -1)
 			defer release()
 			end := t.settle(ctx, tools, c, err)
 			t.mu.Lock()

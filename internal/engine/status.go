@@ -30,13 +30,33 @@ const (
 	StatusQuestion StatusType = "awaiting-answer"
 )
 
-// Waits reports whether nothing goes on until somebody replies.
-func (t StatusType) Waits() bool { return t == StatusAwaiting || t == StatusQuestion }
-
 // statusBoard holds the status of every session that is not idle.
 type statusBoard struct {
-	mu sync.Mutex // guards m
-	m  map[session.ID]Status
+	mu    sync.Mutex // guards the rest
+	m     map[session.ID]Status
+	calls map[session.ID]int // tool calls that were begun and have no outcome yet
+}
+
+// calling says that n more calls of the session run, fewer if n is negative.
+func (b *statusBoard) calling(id session.ID, n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.calls == nil {
+		b.calls = map[session.ID]int{}
+	}
+	if b.calls[id] += n; b.calls[id] == 0 {
+		delete(b.calls, id)
+	}
+}
+
+// Rests reports whether all that the session does is to wait for people, so that the next process can wait as well. It
+// is false from the moment that a reply is stored, until what was asked for has come to its end; and while another call
+// of the turn runs.
+func (e *Engine) Rests(id session.ID) bool {
+	asks := e.asks.of(id)
+	e.statuses.mu.Lock()
+	defer e.statuses.mu.Unlock()
+	return asks > 0 && asks >= e.statuses.calls[id]
 }
 
 func (b *statusBoard) set(e *Engine, id session.ID, s Status) {

@@ -118,12 +118,9 @@ func (r *running) linger(ctx context.Context) error {
 	return r.stop(ctx)
 }
 
-// busy reports whether a session is at work. One that waits for a permission is not: it waits as well under the next
-// owner.
+// busy reports whether a session is at work. One that only waits for people is not: it waits as well under the next owner.
 func (r *running) busy() bool {
-	return slices.ContainsFunc(r.engine.Active(), func(id session.ID) bool {
-		return !r.engine.Status(id).Type.Waits()
-	})
+	return slices.ContainsFunc(r.engine.Active(), func(id session.ID) bool { return !r.engine.Rests(id) })
 }
 
 func (h Host) become(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (*cli.Connection, error) {

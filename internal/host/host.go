@@ -95,6 +95,9 @@ func reach(whole context.Context, dirs config.Directories, o cli.Options) (*sqli
 		if err == nil || errors.Is(err, errUnbound) {
 			return nil, c, err
 		}
+		if refused(err) {
+			return nil, nil, fmt.Errorf("process %d owns the data folder %s and refuses this one: %w", held.Owner.PID, held.Dir, err)
+		}
 		if o.Note != nil && whole.Err() == nil && time.Since(since) > quietTime {
 			o.Note(mute(held) + "; waiting for it")
 			o.Note = nil
@@ -105,6 +108,12 @@ func reach(whole context.Context, dirs config.Directories, o cli.Options) (*sqli
 		case <-time.After(look):
 		}
 	}
+}
+
+// refused reports whether the owner answered that it does not serve us, as it does what its own tools start.
+func refused(err error) bool {
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && e.Code == session.CodeDenied
 }
 
 // mute says who does not answer.
