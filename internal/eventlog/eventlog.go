@@ -22,6 +22,7 @@ type Log struct {
 	ids    *session.IDs
 	now    func() time.Time
 	hub    hub
+	shelf  shelf
 	looked looked
 }
 
@@ -38,7 +39,7 @@ func New(c Config) *Log {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Log{store: store.Watch(c.Store), ids: c.IDs, now: c.Now, hub: newHub()}
+	return &Log{store: store.Watch(c.Store), ids: c.IDs, now: c.Now, hub: newHub(), shelf: newShelf()}
 }
 
 // Publish makes live progress visible: delta continues the open item, which a committed event has started. It never

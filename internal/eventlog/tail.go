@@ -283,13 +283,7 @@ func (f *feeder) start(ctx context.Context) bool {
 
 func (f *feeder) round(ctx context.Context) bool {
 	for ctx.Err() == nil && f.log.hub.behind(f.cursor) {
-		var rows []store.Row
-		err := f.log.store.View(ctx, func(r store.Reader) (err error) {
-			rows, err = r.Feed(f.cursor, page)
-			return err
-		})
-		events, err := decodeAll(rows, err)
-		err = f.log.store.Noted(err)
+		events, err := f.log.feedPage(ctx, f.cursor)
 		for _, e := range events {
 			if !f.event(e) {
 				return false
@@ -301,7 +295,7 @@ func (f *feeder) round(ctx context.Context) bool {
 			}
 			return false
 		}
-		if len(events) < page {
+		if len(events) == 0 {
 			break
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 func begin(t testing.TB, l *Log, id session.ID, m session.MessageID, part session.PartID) {
@@ -253,6 +255,63 @@ func TestFeedWhileWriting(t *testing.T) {
 			}
 		})
 	}
+}
+
+// counted counts the reads of a store.
+type counted struct {
+	store.Store
+	views atomic.Int64
+}
+
+func (c *counted) View(ctx context.Context, f func(store.Reader) error) error {
+	c.views.Add(1)
+	return c.Store.View(ctx, f)
+}
+
+// However many follow the feed, a commit is read once.
+func TestFeedReadsAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, memory := newLog(t)
+		s := &counted{Store: memory}
+		l := New(Config{Store: s, IDs: &session.IDs{}})
+		ctx, cancel := context.WithCancel(t.Context())
+		var readers sync.WaitGroup
+		var seen atomic.Int64
+		for range 100 {
+			readers.Go(func() {
+				last := int64(0)
+				for u, err := range l.Feed(ctx, 0) {
+					if u.Event != nil {
+						seen.Add(1)
+						if u.Event.Position <= last {
+							t.Errorf("position %d after %d", u.Event.Position, last)
+						}
+						last = u.Event.Position
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		synctest.Wait()
+		add(t, l, "ses_a", renamed("0"))
+		synctest.Wait()
+		s.views.Store(0)
+		seen.Store(0)
+		for i := range 10 {
+			add(t, l, "ses_a", renamed(fmt.Sprint(i)))
+			synctest.Wait()
+		}
+		if n := seen.Load(); n != 1000 {
+			t.Errorf("%d events seen, want 1000", n)
+		}
+		if n := s.views.Load(); n > 20 {
+			t.Errorf("%d reads for 10 commits", n)
+		}
+		cancel()
+		readers.Wait()
+	})
 }
 
 // A feed from now on starts at the newest event and shows what open items gain.
