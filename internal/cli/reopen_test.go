@@ -103,6 +103,11 @@ func TestOwnersComeAndGo(t *testing.T) {
 					if o := sh.run("run", "hi"); o.code != 0 {
 						t.Fatal(o.stderr.String())
 					}
+					if strings.HasSuffix(args, "--undo") {
+						if o := sh.run("session", "archive", "last"); o.code != 0 {
+							t.Fatal(o.stderr.String())
+						}
+					}
 					asked := map[int]int{}
 					h := &comings{world: sh.world, answer: func(n int, _ string) string {
 						if asked[n]++; n < 6 && asked[n] > n/3 { // some answer a request or two before they leave

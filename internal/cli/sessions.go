@@ -252,27 +252,6 @@ func (a *app) sessionRename() *cobra.Command {
 	return cmd
 }
 
-func (a *app) sessionArchive() *cobra.Command {
-	var undo bool
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "archive SESSION", Short: "Hide a session from lists, or bring it back with --undo", Args: cobra.ExactArgs(1),
-		Example: "  cairn session archive last\n  cairn session archive ses_… --undo",
-		RunE: a.does(func(ctx context.Context, args []string) error {
-			return a.withSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
-				if err := c.Archive(ctx, s.ID, !undo); err != nil {
-					return err
-				}
-				a.changed(asJSON, change{SessionID: s.ID}, "")
-				return nil
-			})
-		}),
-	}
-	cmd.Flags().BoolVar(&undo, "undo", false, "bring it back")
-	jsonFlag(cmd, &asJSON)
-	return cmd
-}
-
 func (a *app) sessionDelete() *cobra.Command {
 	var asJSON, yes bool
 	cmd := &cobra.Command{
