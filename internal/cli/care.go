@@ -12,6 +12,11 @@ import (
 
 func (a *app) explainConfig(c *config.Config, key string, asJSON bool) error {
 	origins := append([]config.Origin{}, c.Explain(key)...)
+	if len(origins) == 0 && key != "" {
+		if err := config.CheckKey(key); err != nil {
+			return &exit{exitUsage, err, "cairn config schema lists them all"}
+		}
+	}
 	if asJSON {
 		err := a.printJSON(struct {
 			Values   []config.Origin  `json:"values"`
@@ -156,7 +161,7 @@ func (a *app) serveCommand() *cobra.Command {
 				return err
 			}
 			if o.Trust = word; word != "" {
-				if err := a.heedTrust(ctx, o.Options); err != nil {
+				if err := a.heedConfig(ctx, o.Options); err != nil {
 					return err
 				}
 			}

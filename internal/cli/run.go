@@ -109,7 +109,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	}
 	var err error
 	if r.plan, err = a.plan(f, args); err == nil {
-		err = a.heedTrust(ctx, r.plan.options)
+		err = a.heedConfig(ctx, r.plan.options)
 	}
 	if err == nil {
 		if f.asks == "" {

@@ -182,16 +182,20 @@ func trustFlag(cmd *cobra.Command, word *string) {
 	cmd.Flags().StringVar(word, "trust", "", "trust the project's files when they have this `HASH`, see cairn trust --show; or none")
 }
 
-// heedTrust checks the word of --trust, and says what of the project has no effect without trust.
-func (a *app) heedTrust(ctx context.Context, o Options) error {
+// heedConfig checks the word of --trust, and says what in the configuration is misspelt, or has no effect without trust.
+func (a *app) heedConfig(ctx context.Context, o Options) error {
 	if o.Trust != "" && !trust.IsWord(o.Trust) {
 		return usagef("--trust must be none or a hash that cairn trust --show prints, got %q", line(o.Trust, 80))
 	}
 	cfg, err := a.host.Config(ctx, o)
-	if err != nil || len(cfg.Errors) > 0 || cfg.Claim == nil || cfg.Claim.Empty() {
+	if err != nil || len(cfg.Errors) > 0 {
 		return nil // what is wrong is told by who cannot go on with it
 	}
+	if text := unknownNote(cfg.Warnings); text != "" {
+		a.note(text)
+	}
 	switch {
+	case cfg.Claim == nil || cfg.Claim.Empty():
 	case cfg.Trusted || o.Trust == trust.None:
 	case o.Trust != "":
 		return &exit{exitUsage, fmt.Errorf("the files of the project have the hash %s, and not the one of --trust", cfg.Claim.Hash()), "Look at them with cairn trust --show."}
@@ -199,6 +203,24 @@ func (a *app) heedTrust(ctx context.Context, o Options) error {
 		a.note(untrustedNote(len(cfg.Claim.Files)))
 	}
 	return nil
+}
+
+// unknownNote says on one line that files have keys that nobody knows; "" when they have none.
+func unknownNote(warnings []config.Warning) string {
+	text, more := "", 0
+	for _, w := range warnings {
+		switch {
+		case w.Kind != config.WarnUnknown:
+		case text == "":
+			text = w.String()
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		text += fmt.Sprintf(" (and %d more: cairn doctor)", more)
+	}
+	return text
 }
 
 // untrustedNote says that files want more than they get. There may be none when one of them cannot even be read.

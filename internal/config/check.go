@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-
-	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // reach says whose files may set a key: each can also be set by those before it.
@@ -104,7 +102,7 @@ func (c *checker) walk(n *node, t reflect.Type, path string, above reach) {
 		}
 		switch {
 		case !known && !open:
-			c.unknown(m, path, fields)
+			c.warn(c.doc.place(m.offset), WarnUnknown, join(path, m.key), unknown(m.key, path, fields))
 			return c.doc.scope == scopeProject
 		case !known:
 			f.scope = openScope
@@ -139,22 +137,6 @@ func (c *checker) refused(m member, key string, may reach) bool {
 
 // untrusted is what is said of what a project's file may say once it is trusted.
 const untrusted = "has no effect until the project is trusted: see cairn trust"
-
-func (c *checker) unknown(m member, path string, fields map[string]field) {
-	at, key := c.doc.place(m.offset), join(path, m.key)
-	names := make([]string, 0, len(fields)+1)
-	for name := range fields {
-		names = append(names, name)
-	}
-	if path == "" {
-		names = append(names, "permission")
-	}
-	message := "is not a key that cairn knows"
-	if near := spelling.Nearest(m.key, names, 1); len(near) > 0 {
-		message += "; did you mean " + near[0] + "?"
-	}
-	c.warn(at, WarnUnknown, key, message)
-}
 
 // decode turns the tree into settings. An error says where in its document the value stands and what is expected; bad is
 // that value.
