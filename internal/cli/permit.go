@@ -18,6 +18,8 @@ func (r *runner) permission(d session.EventData) {
 		case r.done[d.Ask.ID]:
 		case r.questions != nil:
 			r.questions.ask(d.Ask)
+		case r.deaf:
+			r.answers = append(r.answers, refusal(d.Ask, deafWords))
 		case strings.HasPrefix(string(r.plan.asks), "wait:"):
 			r.view.note("waiting for " + waitingWords(d.Ask))
 		}
@@ -47,17 +49,32 @@ func (r *runner) typed() <-chan string {
 	return r.questions.lines
 }
 
-// heard takes a line from the terminal. A terminal that went away leaves its asks to others.
+// deafWords is what the model is told once nobody answers at the terminal any more.
+const deafWords = "asks are denied: nobody answers at the terminal any more"
+
+// heard takes a line from the terminal. Once that has ended, by Ctrl-D or because it went away, asks are denied as
+// where there never was one.
 func (r *runner) heard(text string, ok bool) {
 	if !ok {
+		for _, a := range r.questions.queue {
+			r.answers = append(r.answers, refusal(a, deafWords))
+		}
 		r.questions.close()
-		r.questions = nil
-		r.view.note("the terminal is gone; answer from another one with: cairn permission list")
+		r.questions, r.deaf = nil, true
+		r.view.note("nobody answers at the terminal any more, so what needs a permission is denied; see --ask")
 		return
 	}
 	if ans, ok := r.questions.typed(text); ok {
 		r.answers = append(r.answers, ans)
 	}
+}
+
+// refusal is the answer where nobody is asked. A question stays unanswered; the model goes on with either.
+func refusal(a session.PendingAsk, message string) answer {
+	if a.IsQuestion() {
+		return answer{ask: a, reply: session.ReplyOnce, answers: make([][]string, len(a.Questions))}
+	}
+	return answer{ask: a, reply: session.ReplyReject, message: message}
 }
 
 // deliver sends the answers. What cannot be delivered now is kept for the next connection.
@@ -115,10 +132,8 @@ func (r *runner) unblock(ctx context.Context) error {
 			}
 		case r.plan.asks == "allow" && !a.IsQuestion():
 			r.answers = append(r.answers, answer{ask: a, reply: session.ReplyOnce})
-		case r.plan.asks == "allow", r.plan.asks == "deny" && a.IsQuestion(): // it stays unanswered, and the model goes on
-			r.answers = append(r.answers, answer{ask: a, reply: session.ReplyOnce, answers: make([][]string, len(a.Questions))})
-		case r.plan.asks == "deny":
-			r.answers = append(r.answers, answer{ask: a, reply: session.ReplyReject, message: "asks are denied in this run (--ask=deny)"})
+		case r.plan.asks == "allow", r.plan.asks == "deny":
+			r.answers = append(r.answers, refusal(a, "asks are denied in this run (--ask=deny)"))
 		case r.plan.asks == "fail":
 			r.answers = append(r.answers, answer{ask: a, reply: session.ReplyReject})
 		default:

@@ -20,6 +20,7 @@ type runner struct {
 	started   time.Time
 	questions *questioner // nil: nobody to ask here
 	headless  bool        // asks are denied because there is nobody to ask
+	deaf      bool        // there was a terminal, and nobody answers there any more
 
 	conn     *Connection
 	span     *span           // nil until the prompt is admitted
@@ -72,6 +73,12 @@ func lost(err error) bool {
 	}
 	e, ok := errors.AsType[*session.Error](err)
 	return ok && e.Code == session.CodeUnavailable && e.Kind != api.KindStore && e.Kind != api.KindDamaged
+}
+
+// damaged reports whether the session's stored data is why it was refused.
+func damaged(err error) bool {
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && e.Kind == api.KindDamaged
 }
 
 // gone words the one error that means something else once the work goes on.
@@ -291,7 +298,7 @@ func (r *runner) result(err error) result {
 	var hint string
 	switch {
 	case err != nil:
-		out.ExitCode, why, hint = codeOf(err), err.Error(), hintOf(err)
+		out.ExitCode, why, hint, out.Stuck = codeOf(err), err.Error(), hintOf(err), damaged(err)
 		if errors.Is(err, errLate) {
 			out.ExitCode = exitTimeout
 		}

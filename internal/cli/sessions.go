@@ -292,7 +292,7 @@ func (a *app) sessionDelete() *cobra.Command {
 // findToDelete is find, but that of a damaged session that is named by its whole id the id is enough.
 func (a *app) findToDelete(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
 	s, err := a.find(ctx, c, name)
-	if e, ok := errors.AsType[*session.Error](err); ok && e.Kind == api.KindDamaged && name != "last" {
+	if damaged(err) && name != "last" {
 		return &session.Session{ID: session.ID(name), Title: "(damaged)"}, nil
 	}
 	return s, err

@@ -169,6 +169,9 @@ func (v *textView) result(r result) {
 		parts = append(parts, fmt.Sprintf("%s tokens in, %s out", thousands(n-r.Usage.Output-r.Usage.Reasoning), thousands(r.Usage.Output+r.Usage.Reasoning)))
 		parts = append(parts, "$"+money(r.Cost))
 	}
-	parts = append(parts, string(r.SessionID), `go on with: cairn run -s `+string(r.SessionID)+` "…"`)
+	parts = append(parts, string(r.SessionID))
+	if !r.Stuck {
+		parts = append(parts, `go on with: cairn run -s `+string(r.SessionID)+` "…"`)
+	}
 	v.err.printf("%s\n", v.err.paint(dim, strings.Join(parts, dot)))
 }

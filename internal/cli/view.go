@@ -29,6 +29,7 @@ type result struct {
 	ExitCode  exitCode       `json:"exit_code"`
 	Error     *resultError   `json:"error,omitzero"`
 	Time      int64          `json:"timestamp"` // milliseconds
+	Stuck     bool           `json:"-"`         // the session cannot be gone on with
 }
 
 // resultError says why a run did not come out well.

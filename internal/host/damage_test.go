@@ -58,18 +58,24 @@ func TestDamagedSession(t *testing.T) {
 			}
 			talk(t, c, good)
 			closeIt(t, c)
-			var stdout, stderr bytes.Buffer
-			code := cli.Run(t.Context(), Host{}, cli.Process{
-				Args: []string{"session", "delete", string(bad)}, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: o.Env, Dir: o.Dir,
-			})
-			if code != 0 || !strings.Contains(stderr.String(), string(bad)) {
-				t.Errorf("delete: exit %d: %s%s", code, stdout.String(), stderr.String())
+			if code, said := command(t, o, "run", "-s", string(bad), "more"); code != 1 || !strings.Contains(said, "run cairn doctor") || strings.Contains(said, "go on with") {
+				t.Errorf("run: exit %d: %s", code, said)
+			}
+			if code, said := command(t, o, "session", "delete", string(bad)); code != 0 || !strings.Contains(said, string(bad)) {
+				t.Errorf("delete: exit %d: %s", code, said)
 			}
 			if found, err := (Host{}).Fsck(t.Context(), o); err != nil || len(found) != 1 || found[0].Level != cli.LevelOK {
 				t.Errorf("fsck after the deletion: %v, %v", found, err)
 			}
 		})
 	}
+}
+
+// command runs cairn and returns what it said.
+func command(t *testing.T, o cli.Options, args ...string) (code int, said string) {
+	var out bytes.Buffer
+	code = cli.Run(t.Context(), Host{}, cli.Process{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Env: o.Env, Dir: o.Dir})
+	return code, out.String()
 }
 
 // talk prompts and waits for the answer.
