@@ -61,6 +61,7 @@ func TestSalvageInTheMiddleOfAStream(t *testing.T) {
 			if d := cmp.Diff(messageRows(t, like), messageRows(t, into)); d != "" {
 				t.Errorf("-as it was +salvaged:\n%s", d)
 			}
+			inOrder(t, into)
 		})
 	}
 }

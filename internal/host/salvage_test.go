@@ -14,6 +14,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
 // What a damaged store still holds is copied, made usable, and told session by session; the old home stays as it is.
@@ -31,11 +33,13 @@ func TestSalvage(t *testing.T) {
 			}
 		}, true},
 		{"garbage", func(t *testing.T, path string) { garble(t, path, "title-30") }, true},
+		{"garbage in a turn", func(t *testing.T, path string) { garble(t, path, "answer-20") }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			home, _ := newHome(t)
 			o := optionsOf(home)
 			fillHome(t, home)
+			writeLog(t, home, spending(40))
 			tt.harm(t, filepath.Join(home, "data", "cairn.db"))
 			if found, err := (Host{}).Fsck(t.Context(), o); tt.lost && !strings.Contains(fmt.Sprint(found, err), "cairn salvage DIR") {
 				t.Errorf("fsck does not say what to do: %v, %v", found, err)
@@ -67,6 +71,85 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
+// spending is a session of so many turns, each of which cost something.
+func spending(turns int) []session.EventData {
+	facts := []session.EventData{&session.Created{Info: session.Session{ID: "ses_a", Title: "spending"}}}
+	for i := range turns {
+		ask, answer := session.MessageID(fmt.Sprintf("msg_%02d_ask", i)), session.MessageID(fmt.Sprintf("msg_%02d_say", i))
+		hi := session.Prompt{Text: "hi"}
+		facts = append(
+			facts,
+			&session.PromptAdmitted{MessageID: ask, Prompt: hi, Delivery: session.Steer},
+			&session.Prompted{MessageID: ask, Prompt: hi, Delivery: session.Steer},
+			&session.StepStarted{AssistantMessageID: answer},
+			&session.TextStarted{AssistantMessageID: answer, PartID: "prt_1"},
+			&session.TextEnded{AssistantMessageID: answer, PartID: "prt_1", Text: fmt.Sprintf("answer-%02d", i)},
+			&session.StepEnded{AssistantMessageID: answer, Finish: "stop", Cost: 1, Tokens: session.Tokens{Input: 10, Output: int64(i)}},
+		)
+	}
+	return facts
+}
+
+// What a session cost is what its kept events say. It is carried over only if the session is gone, also from tables of
+// before the first release unless it can be had from nowhere else; that is told in words.
+func TestSalvageLedger(t *testing.T) {
+	const (
+		gone    = `DELETE FROM event; DELETE FROM session; DELETE FROM message;`
+		earlier = `PRAGMA application_id = 0x6361726e;
+			CREATE TABLE ledger (session_id TEXT NOT NULL, seq INTEGER NOT NULL, time INTEGER NOT NULL, crc INTEGER NOT NULL, data TEXT NOT NULL);
+			INSERT INTO ledger SELECT session_id, place & 4294967295, time, crc, data FROM spend JOIN numbered ON number = place >> 32;
+			DROP TABLE spend; DROP TABLE numbered; ALTER TABLE ledger RENAME TO spend;`
+	)
+	for _, tt := range []struct {
+		name, sql string
+		turns     int // in the ledger that comes out of three
+		lost      string
+	}{
+		{"whole", "", 3, ""},
+		{"cut", `DELETE FROM event WHERE seq = 12`, 1, "[]"},
+		{"not in the ledger", `DELETE FROM spend`, 3, ""},
+		{"gone", gone, 3, ""},
+		{"gone with the ledger", gone + `DROP TABLE spend`, 0, "[the ledger of costs cannot be read; what sessions cost that are gone is lost]"},
+		{"earlier", earlier, 3, ""},
+		{"earlier, gone", gone + earlier, 0, "[the ledger of costs cannot be read; what sessions cost that are gone is lost]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			home, into := filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "new")
+			writeLog(t, home, spending(3))
+			harm(t, home, tt.sql)
+			got, err := Host{}.Salvage(t.Context(), optionsOf(home), into)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (len(got.Lost) > 0 || len(got.Sessions) > 0 && len(got.Sessions[0].Lost) > 0) != (tt.lost != "") ||
+				tt.lost != "" && fmt.Sprint(got.Lost) != tt.lost {
+				t.Errorf("lost: %v, %v", got.Lost, got.Sessions)
+			}
+			if n := len(ledger(t, into, "ses_a")); n != tt.turns {
+				t.Errorf("%d turns are in the ledger, want %d", n, tt.turns)
+			}
+			inOrder(t, into)
+		})
+	}
+}
+
+// ledger is what the turns of a session cost.
+func ledger(t *testing.T, home string, id session.ID) (lines []store.Spend) {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: filepath.Join(home, "data"), ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.View(t.Context(), func(r store.Reader) (err error) {
+		lines, err = r.Spent(id, 0)
+		return err
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
 func TestSalvageRefuses(t *testing.T) {
 	home, _ := newHome(t)
 	o := optionsOf(home)
@@ -82,16 +165,21 @@ func TestSalvageRefuses(t *testing.T) {
 // usable opens the home and finds it in order, with so many sessions.
 func usable(t *testing.T, home string, sessions int) {
 	t.Helper()
-	o := optionsOf(home)
-	found, err := Host{}.Fsck(t.Context(), o)
-	if err != nil || len(found) != 1 || found[0].Level != cli.LevelOK {
-		t.Errorf("fsck of what was salvaged: %v, %v", found, err)
-	}
-	c := open(t, o)
+	inOrder(t, home)
+	c := open(t, optionsOf(home))
 	defer closeIt(t, c)
 	page, err := c.API.Sessions(t.Context(), api.SessionQuery{Limit: 100})
 	if err != nil || len(page.Data) != sessions {
 		t.Errorf("%d sessions, want %d: %v", len(page.Data), sessions, err)
+	}
+}
+
+// inOrder finds that the store of the home keeps every invariant.
+func inOrder(t *testing.T, home string) {
+	t.Helper()
+	found, err := Host{}.Fsck(t.Context(), optionsOf(home))
+	if err != nil || len(found) != 1 || found[0].Level != cli.LevelOK {
+		t.Errorf("fsck of what was salvaged: %v, %v", found, err)
 	}
 }
 

@@ -29,9 +29,9 @@ type Loss struct {
 }
 
 // Salvage copies what can be read of the damaged database in the folder from into a new one in the folder to, which
-// must not have one: of every session the events up to the first that is missing or damaged, the ledger of costs, and
-// saved approvals. Rows made from events are not copied: project makes them again, of each event before it is inserted.
-// An event for which it fails is damaged. Nothing in from is changed.
+// must not have one: of every session the events up to the first that is missing or damaged, of the ledger of costs what
+// sessions cost of which no event is left, and saved approvals. Rows made from events are not copied: project makes them
+// again, of each event before it is inserted. An event for which it fails is damaged. Nothing in from is changed.
 func Salvage(ctx context.Context, from, to string, project func(store.Tx, store.Row) error) (*Salvaged, error) {
 	src, err := findHome(Config{Dir: from, ReadOnly: true})
 	if err != nil {
@@ -51,7 +51,7 @@ func Salvage(ctx context.Context, from, to string, project func(store.Tx, store.
 	if err != nil {
 		return nil, err
 	}
-	s := &salvage{from: conn, to: out, project: project, found: map[session.ID][]place{}}
+	s := &salvage{from: conn, to: out, project: project, found: map[session.ID][]place{}, kept: map[session.ID]bool{}}
 	err = s.run(ctx)
 	return &s.report, errors.Join(err, out.Close())
 }
@@ -61,6 +61,7 @@ type salvage struct {
 	to      *Store
 	project func(store.Tx, store.Row) error
 	found   map[session.ID][]place
+	kept    map[session.ID]bool // those with at least one event
 	report  Salvaged
 }
 
@@ -82,7 +83,7 @@ func (s *salvage) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.copyLedger(ctx)
+	return s.copyRest(ctx)
 }
 
 // scan finds the readable events by their position, stepping over pages that cannot be read.
@@ -197,6 +198,7 @@ func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 	}
 	if kept > 0 {
 		s.report.Sessions++
+		s.kept[id] = true
 	}
 	s.report.Events += kept
 	return nil
@@ -246,16 +248,13 @@ func (s *salvage) copyEvent(tx store.Tx, p place) error {
 	return err
 }
 
-// copyLedger copies what no event holds.
-func (s *salvage) copyLedger(ctx context.Context) error {
+// copyRest copies what no event that was kept says.
+func (s *salvage) copyRest(ctx context.Context) error {
 	r := sqlstore.NewReader(s.from)
-	spent, err := r.Spent("", 0)
-	if err != nil {
-		s.lose(Loss{FromSeq: -1, Detail: "the ledger of costs: " + err.Error()})
-	}
+	spent := s.outlived(r)
 	approvals, err := r.Approvals("")
 	if err != nil {
-		s.lose(Loss{FromSeq: -1, Detail: "saved approvals: " + err.Error()})
+		s.lose(Loss{FromSeq: -1, Detail: "saved approvals cannot be read; what they allowed is asked for again"})
 	}
 	return s.to.Update(ctx, store.Durable, func(tx store.Tx) error {
 		for _, line := range spent {
@@ -270,4 +269,22 @@ func (s *salvage) copyLedger(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// outlived returns the lines of the ledger whose sessions are gone. The others were made again, of the events that were
+// kept: one whose event is lost would be of a turn that the log does not have, and in the way of the next at its place.
+func (s *salvage) outlived(r *sqlstore.Reader) []store.Spend {
+	lines, err := r.Spent("", 0)
+	if err != nil && !s.rebuilt() {
+		s.lose(Loss{FromSeq: -1, Detail: "the ledger of costs cannot be read; what sessions cost that are gone is lost"})
+	}
+	return slices.DeleteFunc(lines, func(l store.Spend) bool { return s.kept[l.SessionID] })
+}
+
+// rebuilt reports whether a ledger of the layout before the first release, which is not read, is all of sessions that
+// were kept.
+func (s *salvage) rebuilt() bool {
+	all := true
+	err := query(s.from, `SELECT DISTINCT session_id FROM spend`, func(r row) { all = all && s.kept[session.ID(r.Text(0))] })
+	return err == nil && all
 }
