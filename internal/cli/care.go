@@ -161,7 +161,7 @@ func (a *app) serveCommand() *cobra.Command {
 				return err
 			}
 			if o.Trust = word; word != "" {
-				if err := a.heedConfig(ctx, o.Options); err != nil {
+				if _, err := a.heedConfig(ctx, o.Options); err != nil {
 					return err
 				}
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -94,6 +95,16 @@ type plan struct {
 	title    string
 	budget   *session.Budget
 	timeout  time.Duration
+	withheld string // why a model may be missing: the project's providers have no effect
+}
+
+// heed names the configured model where the project's own providers have no effect, so that a session which could not
+// answer is refused, and not made.
+func (p *plan) heed(cfg *config.Config) {
+	p.withheld = withheldProviders(cfg)
+	if p.withheld != "" && !p.existing && p.model == nil && p.agent == "" {
+		p.model = cfg.Model.Ref()
+	}
 }
 
 // run is the command. Whatever goes wrong, with --format json the last line is a result.
@@ -109,7 +120,10 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	}
 	var err error
 	if r.plan, err = a.plan(f, args); err == nil {
-		err = a.heedConfig(ctx, r.plan.options)
+		var cfg *config.Config
+		if cfg, err = a.heedConfig(ctx, r.plan.options); cfg != nil {
+			r.plan.heed(cfg)
+		}
 	}
 	if err == nil {
 		if f.asks == "" {

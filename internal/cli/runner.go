@@ -299,6 +299,9 @@ func (r *runner) result(err error) result {
 	switch {
 	case err != nil:
 		out.ExitCode, why, hint, out.Stuck = codeOf(err), err.Error(), hintOf(err), damaged(err)
+		if e, ok := errors.AsType[*session.Error](err); ok && hint == "" && e.Code == session.CodeNotFound && e.Kind == "model" {
+			hint = r.plan.withheld
+		}
 		if errors.Is(err, errLate) {
 			out.ExitCode = exitTimeout
 		}

@@ -182,14 +182,15 @@ func trustFlag(cmd *cobra.Command, word *string) {
 	cmd.Flags().StringVar(word, "trust", "", "trust the project's files when they have this `HASH`, see cairn trust --show; or none")
 }
 
-// heedConfig checks the word of --trust, and says what in the configuration is misspelt, or has no effect without trust.
-func (a *app) heedConfig(ctx context.Context, o Options) error {
+// heedConfig checks the word of --trust, and says what in the configuration is misspelt, or has no effect without trust. The
+// configuration is nil when it cannot be used.
+func (a *app) heedConfig(ctx context.Context, o Options) (*config.Config, error) {
 	if o.Trust != "" && !trust.IsWord(o.Trust) {
-		return usagef("--trust must be none or a hash that cairn trust --show prints, got %q", line(o.Trust, 80))
+		return nil, usagef("--trust must be none or a hash that cairn trust --show prints, got %q", line(o.Trust, 80))
 	}
 	cfg, err := a.host.Config(ctx, o)
 	if err != nil || len(cfg.Errors) > 0 {
-		return nil // what is wrong is told by who cannot go on with it
+		return nil, nil // what is wrong is told by who cannot go on with it
 	}
 	if text := unknownNote(cfg.Warnings); text != "" {
 		a.note(text)
@@ -198,11 +199,11 @@ func (a *app) heedConfig(ctx context.Context, o Options) error {
 	case cfg.Claim == nil || cfg.Claim.Empty():
 	case cfg.Trusted || o.Trust == trust.None:
 	case o.Trust != "":
-		return &exit{exitUsage, fmt.Errorf("the files of the project have the hash %s, and not the one of --trust", cfg.Claim.Hash()), "Look at them with cairn trust --show."}
+		return nil, &exit{exitUsage, fmt.Errorf("the files of the project have the hash %s, and not the one of --trust", cfg.Claim.Hash()), "Look at them with cairn trust --show."}
 	default:
 		a.note(untrustedNote(len(cfg.Claim.Files)))
 	}
-	return nil
+	return cfg, nil
 }
 
 // unknownNote says on one line that files have keys that nobody knows; "" when they have none.
@@ -229,4 +230,14 @@ func untrustedNote(files int) string {
 		return "1 file of this project would run, connect or allow something, and does not: it is not trusted; see cairn trust --show"
 	}
 	return fmt.Sprintf("%d files of this project would run, connect or allow something, and do not: they are not trusted; see cairn trust --show", files)
+}
+
+// withheldProviders says why providers that the project's files describe have no effect; "" when there are none.
+func withheldProviders(cfg *config.Config) string {
+	for _, w := range cfg.Warnings {
+		if w.Key == "provider" && (w.Kind == config.WarnUntrusted || w.Kind == config.WarnIgnored) {
+			return w.String()
+		}
+	}
+	return ""
 }
