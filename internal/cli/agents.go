@@ -201,11 +201,7 @@ func (n *newAgent) check() error {
 
 // agentFile is where the agent is made, if there is none of its name yet.
 func (a *app) agentFile(ctx context.Context, name string, global bool) (string, error) {
-	o, err := a.options("")
-	if err != nil {
-		return "", err
-	}
-	cfg, err := a.host.Config(ctx, o)
+	cfg, err := a.configuration(ctx)
 	if err != nil {
 		return "", err
 	}

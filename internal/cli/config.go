@@ -24,11 +24,7 @@ func (a *app) configExplainCommand() *cobra.Command {
 			"exit code is 2.",
 		Example: "  cairn config explain\n  cairn config explain model\n  cairn config explain provider.openai --json",
 		RunE: a.does(func(ctx context.Context, args []string) error {
-			o, err := a.options("")
-			if err != nil {
-				return err
-			}
-			c, err := a.host.Config(ctx, o)
+			c, err := a.configuration(ctx)
 			if err != nil {
 				return err
 			}
@@ -101,17 +97,22 @@ func (a *app) configUnsetCommand() *cobra.Command {
 	return cmd
 }
 
+// configuration reads what holds in the directory of the call.
+func (a *app) configuration(ctx context.Context) (*config.Config, error) {
+	o, err := a.options("")
+	if err != nil {
+		return nil, err
+	}
+	return a.host.Config(ctx, o)
+}
+
 func editFlags(cmd *cobra.Command, e *configEdit) {
 	cmd.Flags().BoolVar(&e.project, "project", false, "in the project's own cairn.json")
 	jsonFlag(cmd, &e.asJSON)
 }
 
 func (a *app) editConfig(ctx context.Context, e configEdit) error {
-	o, err := a.options("")
-	if err != nil {
-		return err
-	}
-	c, err := a.host.Config(ctx, o)
+	c, err := a.configuration(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (a *app) editConfig(ctx context.Context, e configEdit) error {
 		return &exit{code: codeOf(err), err: err, hint: "Nothing was changed."}
 	}
 	a.changed(e.asJSON, change{File: file, Key: e.key}, fmt.Sprintf("%s is changed.", file))
-	if c, err = a.host.Config(ctx, o); err != nil {
+	if c, err = a.configuration(ctx); err != nil {
 		return err
 	}
 	if now := c.Explain(e.key); len(now) == 1 && now[0].Source.File != file && e.values[0] != nil {

@@ -55,13 +55,9 @@ func (a *app) permissionList() *cobra.Command {
 
 // asks returns what waits in one session, or everywhere.
 func (a *app) asks(ctx context.Context, c *api.Client, name string) ([]session.PendingAsk, error) {
-	var id session.ID
-	if name != "" {
-		s, err := a.find(ctx, c, name)
-		if err != nil {
-			return nil, err
-		}
-		id = s.ID
+	id, err := a.findIfNamed(ctx, c, name)
+	if err != nil {
+		return nil, err
 	}
 	asks, err := c.Asks(ctx, id)
 	return append([]session.PendingAsk{}, asks...), err

@@ -61,13 +61,9 @@ func (a *app) printQuestion(q api.Question) {
 
 // questions returns what waits in one session, or everywhere.
 func (a *app) questions(ctx context.Context, c *api.Client, name string) ([]api.Question, error) {
-	var id session.ID
-	if name != "" {
-		s, err := a.find(ctx, c, name)
-		if err != nil {
-			return nil, err
-		}
-		id = s.ID
+	id, err := a.findIfNamed(ctx, c, name)
+	if err != nil {
+		return nil, err
 	}
 	list, err := c.Questions(ctx, id)
 	return append([]api.Question{}, list...), err

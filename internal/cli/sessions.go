@@ -144,6 +144,18 @@ func ago(ms int64) string {
 	}
 }
 
+// findIfNamed is find, and "" when no session is named: all of them are meant.
+func (a *app) findIfNamed(ctx context.Context, c *api.Client, name string) (session.ID, error) {
+	if name == "" {
+		return "", nil
+	}
+	s, err := a.find(ctx, c, name)
+	if err != nil {
+		return "", err
+	}
+	return s.ID, nil
+}
+
 // find returns the session that somebody means: by id, by the beginning of one, or by "last".
 func (a *app) find(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
 	if name == "last" {
