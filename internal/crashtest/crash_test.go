@@ -218,7 +218,7 @@ func judgePrompt(r store.Reader, m session.MessageID, a ack, effects map[string]
 
 func (w *world) counts() map[string]int {
 	b, err := os.ReadFile(w.effects)
-	if err != nil {
+	if err != nil && !os.IsNotExist(err) { // no file is no effect: then no call may be recorded as done
 		w.t.Fatal(err)
 	}
 	counts := map[string]int{}
