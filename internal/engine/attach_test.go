@@ -117,6 +117,7 @@ func TestAReceiptOutlivesWhatIsNamed(t *testing.T) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // the turn reads the agents
 		delete(w.agents, "helper")
 		again, err := w.engine.Prompt(t.Context(), r)
 		if err != nil || again.AdmittedSeq != first.AdmittedSeq {
