@@ -30,7 +30,7 @@ var house = []struct {
 	packages string
 }{
 	{0, words, "session llm fault spelling"},
-	{1, rules, "permission shell tool systemcontext store sandbox statefile frontmatter llm/sse llm/redact"},
+	{1, rules, "permission shell tool systemcontext store sandbox statefile frontmatter llm/sse llm/redact llm/wire"},
 	{2, record, "projection eventlog"},
 	{3, loop, "engine"},
 	{4, capability, "auth trust config catalog agent snapshot skill instruction project mcp lsp pty"},
@@ -51,6 +51,8 @@ type edge struct{ from, to, reason string }
 // sameFloor lists the imports between packages of one floor.
 var sameFloor = []edge{
 	{"permission", "shell", "rules for commands are about what the shell would run"},
+	{"llm/wire", "llm/sse", "the frames of an answer are server-sent events"},
+	{"llm/wire", "llm/redact", "what a provider says of a failure is shown without secrets"},
 	{"tool", "permission", "a call is authorised as part of settling it"},
 	{"eventlog", "projection", "an event and its rows are one transaction"},
 	{"config", "auth", "a key in a configuration file is the same Secret"},

@@ -1,26 +1,18 @@
 package openaichat
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
-)
-
-// What one answer may hold.
-const (
-	maxCalls     = 256
-	maxArguments = 8 << 20 // bytes of one call's arguments
-	maxName      = 256     // bytes of a tool's name, and of an id that is taken over
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // callList is the tool calls of one answer, in the order of their first pieces.
 type callList struct {
 	list []*call
-	ids  map[string]bool
+	ids  wire.IDs
 }
 
 type call struct {
@@ -30,7 +22,7 @@ type call struct {
 	name    string
 	args    strings.Builder
 	shown   int // how much of args has been given out as deltas
-	text    joiner
+	text    wire.Joiner
 	content jsontext.Value // extra_content
 }
 
@@ -39,30 +31,30 @@ func (t *turn) call(d *callDelta) error {
 	t.close()
 	c := t.calls.find(d)
 	if c == nil {
-		if len(t.calls.list) == maxCalls {
-			return malformed("the provider sent more than %d tool calls in one answer", maxCalls)
+		if len(t.calls.list) == wire.MaxCalls {
+			return wire.Malformed("the provider sent more than %d tool calls in one answer", wire.MaxCalls)
 		}
-		c = &call{index: -1, sentID: plain(d.ID)}
+		c = &call{index: -1, sentID: wire.Plain(d.ID)}
 		if d.Index != nil {
 			c.index = *d.Index
 		}
 		t.calls.list = append(t.calls.list, c)
 	}
 	if c.sentID == "" {
-		c.sentID = plain(d.ID)
+		c.sentID = wire.Plain(d.ID)
 	}
-	if present(d.ExtraContent) {
+	if wire.Present(d.ExtraContent) {
 		c.content = d.ExtraContent
 	}
 	c.args.WriteString(argumentText(c, d.Function.Arguments))
-	if c.args.Len() > maxArguments {
-		return malformed("the provider sent a tool call with more than %d MiB of arguments", maxArguments>>20)
+	if c.args.Len() > wire.MaxArguments {
+		return wire.Malformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
 	}
-	if c.name == "" && isText(d.Function.Name) {
-		if len(d.Function.Name) > maxName+len(`""`) {
-			return malformed("the provider sent a tool's name of more than %d bytes", maxName)
+	if c.name == "" && wire.IsText(d.Function.Name) {
+		if len(d.Function.Name) > wire.MaxName+len(`""`) {
+			return wire.Malformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
 		}
-		t.startCall(c, plain(d.Function.Name))
+		t.startCall(c, wire.Plain(d.Function.Name))
 	}
 	t.showArguments(c)
 	return nil
@@ -71,18 +63,18 @@ func (t *turn) call(d *callDelta) error {
 // find returns the call that d continues, or nil if d begins a new one. The index decides; a second named call under
 // a used index is a new one. Without an index, an id that is not the last call's begins a new call.
 func (l *callList) find(d *callDelta) *call {
-	id := plain(d.ID)
+	id := wire.Plain(d.ID)
 	isNew := func(c *call) bool { return id != "" && c.sentID != "" && id != c.sentID }
 	for i := len(l.list) - 1; i >= 0; i-- {
 		c := l.list[i]
 		if d.Index == nil {
-			if isNew(c) || (id == "" && c.name != "" && isText(d.Function.Name)) {
+			if isNew(c) || (id == "" && c.name != "" && wire.IsText(d.Function.Name)) {
 				return nil
 			}
 			return c
 		}
 		if c.index == *d.Index {
-			if isNew(c) && isText(d.Function.Name) {
+			if isNew(c) && wire.IsText(d.Function.Name) {
 				return nil
 			}
 			return c
@@ -95,7 +87,7 @@ func (l *callList) find(d *callDelta) *call {
 func argumentText(c *call, v jsontext.Value) string {
 	switch v.Kind() {
 	case '"':
-		return c.text.next(v)
+		return c.text.Next(v)
 	case '{', '[':
 		return string(v)
 	default:
@@ -105,22 +97,8 @@ func argumentText(c *call, v jsontext.Value) string {
 
 func (t *turn) startCall(c *call, name string) {
 	c.name = name
-	c.id = t.calls.unique(c.sentID, t.response)
+	c.id = t.calls.ids.Unique(c.sentID, t.response)
 	t.emit(llm.ToolInputStart{ID: c.id, Name: c.name})
-}
-
-// unique returns sent if no other call of the answer bears it and it is not too long, else an id made from the answer's own, so that it
-// does not meet those of earlier turns either.
-func (l *callList) unique(sent, response string) string {
-	if l.ids == nil {
-		l.ids = map[string]bool{}
-	}
-	id := sent
-	for n := len(l.ids); id == "" || len(id) > maxName || l.ids[id]; n++ {
-		id = fmt.Sprintf("call_%s_%d", digest(response + "\x00" + sent)[:8], n)
-	}
-	l.ids[id] = true
-	return id
 }
 
 func (t *turn) showArguments(c *call) {
@@ -137,7 +115,7 @@ func (t *turn) showArguments(c *call) {
 func (t *turn) emitCalls(reason llm.FinishReason) {
 	for i, c := range t.calls.list {
 		last := i == len(t.calls.list)-1
-		c.args.WriteString(c.text.end())
+		c.args.WriteString(c.text.End())
 		nameless := c.name == ""
 		if nameless {
 			t.startCall(c, "invalid")
@@ -145,7 +123,7 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 		t.showArguments(c)
 		t.emit(llm.ToolInputEnd{ID: c.id})
 		e := llm.ToolCallEvent{ID: c.id, Name: c.name, Raw: c.args.String()}
-		e.Input, e.Invalid = arguments(e.Raw)
+		e.Input, e.Invalid = wire.Arguments(e.Raw)
 		switch {
 		case nameless:
 			e.Invalid = "the call does not name a tool"
@@ -162,32 +140,4 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 		}
 		t.emit(e)
 	}
-}
-
-// arguments returns the input of a call, or what is wrong with its text. No text means no arguments.
-func arguments(raw string) (input jsontext.Value, wrong string) {
-	v := jsontext.Value(strings.TrimSpace(raw))
-	if len(v) == 0 || string(v) == "null" {
-		return jsontext.Value("{}"), ""
-	}
-	if v.Kind() == '"' && v.IsValid() {
-		if inner := jsontext.Value(plain(v)); inner.Kind() == '{' && inner.IsValid() {
-			return inner, ""
-		}
-	}
-	if err := v.Compact(); err != nil {
-		return nil, "the arguments are not valid JSON: " + jsonReason(err)
-	}
-	if v.Kind() != '{' {
-		return nil, "the arguments must be a JSON object"
-	}
-	return jsontext.Value(raw), ""
-}
-
-// jsonReason says what a JSON parser objected to, without the parser's name.
-func jsonReason(err error) string {
-	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fmt.Sprintf("%v at byte %d", e.Err, e.ByteOffset)
-	}
-	return err.Error()
 }

@@ -3,6 +3,8 @@ package openaichat
 import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // chunk is one frame of a streamed answer, or a whole answer from a server that does not stream. Fields whose type
@@ -61,7 +63,7 @@ type contentPart struct {
 
 func parseChunk(data []byte) (chunk, error) {
 	var c chunk
-	err := json.Unmarshal(data, &c, foreign)
+	err := json.Unmarshal(data, &c, wire.Foreign)
 	return c, err
 }
 
@@ -69,28 +71,13 @@ func parseChunk(data []byte) (chunk, error) {
 // same in both.
 func (d *delta) reasoning() (string, jsontext.Value) {
 	switch {
-	case isText(d.ReasoningContent):
+	case wire.IsText(d.ReasoningContent):
 		return "reasoning_content", d.ReasoningContent
-	case isText(d.Reasoning):
+	case wire.IsText(d.Reasoning):
 		return "reasoning", d.Reasoning
-	case isText(d.ReasoningText):
+	case wire.IsText(d.ReasoningText):
 		return "reasoning_text", d.ReasoningText
 	default:
 		return "", nil
 	}
-}
-
-// isText reports whether v is a JSON string with something in it.
-func isText(v jsontext.Value) bool { return v.Kind() == '"' && len(v) > 2 }
-
-// present reports whether v is there and not null.
-func present(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
-
-// plain returns the text of a JSON string; empty for any other value.
-func plain(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	var j joiner
-	return j.next(v) + j.end()
 }

@@ -1,19 +1,15 @@
 package openaichat
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
+	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/llm/sse"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // Decode yields the events of a 2xx response body, following llm.Model's contract for streams. The requestID is what
@@ -26,7 +22,7 @@ import (
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{d: d, requestID: requestID, secrets: secrets, yield: yield}
-		err := t.read(r)
+		err := wire.ReadBody(r, t)
 		if err == nil && !t.stopped {
 			err = t.end()
 		}
@@ -36,95 +32,24 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 	}
 }
 
-// read feeds the whole body to t.
-func (t *turn) read(r io.Reader) error {
-	br := bufio.NewReader(r)
-	first, err := firstByte(br)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err != nil:
-		return t.readError(err)
-	case first == '<':
-		return malformed("the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between")
-	case first == '{' || first == '[':
-		return t.document(br)
-	}
-	for frame, err := range sse.Frames(br, sse.DefaultLimit) {
-		if err != nil {
-			return t.readError(err)
-		}
-		done, err := t.frame(frame)
-		if err != nil || done || t.stopped {
-			return err
-		}
-	}
-	return nil
-}
-
-// firstByte skips white space and peeks at what follows.
-func firstByte(br *bufio.Reader) (byte, error) {
-	for {
-		b, err := br.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if !strings.ContainsRune(" \t\r\n", rune(b)) {
-			return b, br.UnreadByte()
-		}
-	}
-}
-
-// readError gives an error of the reader its class. After the finish marker the answer is complete, and losing the
-// connection no longer matters.
-func (t *turn) readError(err error) error {
-	if limit, ok := errors.AsType[*sse.LimitError](err); ok {
-		return malformed("the provider sent a frame of more than %d MiB", limit.Limit>>20)
-	}
-	failure, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		failure = &llm.Error{Class: llm.Transport, Message: "the connection broke while the answer arrived: " + err.Error(), Err: err}
-	}
-	if t.reason != "" && failure.Retryable() {
-		return nil
-	}
-	return failure
-}
-
-// document handles an answer that is not a stream.
-func (t *turn) document(r io.Reader) error {
-	data, err := io.ReadAll(io.LimitReader(r, sse.DefaultLimit+1))
-	if err != nil {
-		return t.readError(err)
-	}
-	if len(data) > sse.DefaultLimit {
-		return malformed("the provider sent an answer of more than %d MiB in one piece", sse.DefaultLimit>>20)
-	}
-	_, err = t.frame(sse.Frame{Data: data})
-	return err
-}
-
-// frame handles one frame. It reports whether the provider said that nothing follows.
-func (t *turn) frame(f sse.Frame) (done bool, err error) {
-	data := bytes.TrimSpace(f.Data)
-	if len(data) == 0 {
-		return false, nil
-	}
-	if string(data) == "[DONE]" {
-		return true, nil
-	}
+// Frame implements wire.Frames.
+func (t *turn) Frame(event string, data []byte) (done bool, err error) {
 	if data[0] == '[' {
 		return false, t.failure(data)
 	}
 	c, err := parseChunk(data)
 	if err != nil {
-		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not a Chat chunk: " + t.excerpt(data), Err: err}
+		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not a Chat chunk: " + wire.Excerpt(data, t.secrets), Err: err}
 	}
-	if c.isError(f.Event) {
+	if c.isError(event) {
 		return false, t.failure(data)
 	}
-	return false, t.chunk(&c)
+	err = t.chunk(&c)
+	return t.stopped, err
 }
+
+// Complete implements wire.Frames.
+func (t *turn) Complete() bool { return t.reason != "" }
 
 // isError reports whether the frame tells of a failure instead of carrying a piece of the answer.
 func (c *chunk) isError(event string) bool {
@@ -140,21 +65,7 @@ func saysError(v jsontext.Value) bool {
 	return len(v) > 0 && !slices.Contains(empty, string(v))
 }
 
-func malformed(format string, args ...any) *llm.Error {
-	return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf(format, args...)}
-}
-
 // failure gives an error object in the stream its class.
 func (t *turn) failure(data []byte) *llm.Error {
-	return Classify(Failure{Status: statusOK, Body: data, Secrets: t.secrets})
-}
-
-// excerpt is enough of b to recognise it.
-func (t *turn) excerpt(b []byte) string {
-	const limit = 160
-	s := shown(b, t.secrets, limit)
-	if len(b) > limit {
-		s += "…"
-	}
-	return s
+	return wire.Classify(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 }

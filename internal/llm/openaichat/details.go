@@ -3,6 +3,8 @@ package openaichat
 import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // details gathers OpenRouter's reasoning_details. Pieces of one text or summary are joined into one entry, as the
@@ -10,7 +12,7 @@ import (
 type details struct{ list []detail }
 
 type detail struct {
-	fields node
+	fields wire.Object
 	key    string // the field that grows: text or summary; empty for entries that are whole
 	grown  []byte // the inside of that field's JSON string
 }
@@ -19,20 +21,20 @@ type detail struct {
 var growing = map[string]string{`"reasoning.text"`: "text", `"reasoning.summary"`: "summary"}
 
 func (ds *details) add(v jsontext.Value) {
-	entries, ok := variants(v)
+	entries, ok := wire.List(v)
 	if !ok {
 		return
 	}
 	for _, entry := range entries {
-		var fields node
-		if json.Unmarshal(entry, &fields, foreign) != nil {
+		var fields wire.Object
+		if json.Unmarshal(entry, &fields, wire.Foreign) != nil {
 			continue
 		}
 		ds.put(fields)
 	}
 }
 
-func (ds *details) put(fields node) {
+func (ds *details) put(fields wire.Object) {
 	key := growing[string(fields["type"])]
 	if key != "" && len(ds.list) > 0 {
 		last := &ds.list[len(ds.list)-1]
@@ -42,18 +44,18 @@ func (ds *details) put(fields node) {
 		}
 	}
 	d := detail{fields: fields, key: key}
-	if text := fields[key]; isText(text) {
+	if text := fields[key]; wire.IsText(text) {
 		d.grown = append(d.grown, text[1:len(text)-1]...)
 	}
 	ds.list = append(ds.list, d)
 }
 
-func (d *detail) join(fields node) {
-	if text := fields[d.key]; isText(text) {
+func (d *detail) join(fields wire.Object) {
+	if text := fields[d.key]; wire.IsText(text) {
 		d.grown = append(d.grown, text[1:len(text)-1]...)
 	}
 	for name, v := range fields {
-		if name != d.key && present(v) {
+		if name != d.key && wire.Present(v) {
 			d.fields[name] = v
 		}
 	}
@@ -64,26 +66,26 @@ func (ds *details) take() jsontext.Value {
 	if len(ds.list) == 0 {
 		return nil
 	}
-	entries := make([]node, 0, len(ds.list))
+	entries := make([]wire.Object, 0, len(ds.list))
 	for _, d := range ds.list {
-		if d.key != "" && (len(d.grown) > 0 || present(d.fields[d.key])) {
+		if d.key != "" && (len(d.grown) > 0 || wire.Present(d.fields[d.key])) {
 			d.fields[d.key] = jsontext.Value(`"` + string(d.grown) + `"`)
 		}
 		entries = append(entries, d.fields)
 	}
 	ds.list = nil
-	return write(entries, nil)
+	return wire.Write(entries, nil)
 }
 
 // detailTexts returns the readable texts of a frame's details.
 func detailTexts(v jsontext.Value) []jsontext.Value {
-	var entries []node
-	if json.Unmarshal(v, &entries, foreign) != nil {
+	var entries []wire.Object
+	if json.Unmarshal(v, &entries, wire.Foreign) != nil {
 		return nil
 	}
 	var out []jsontext.Value
 	for _, e := range entries {
-		if text := e[growing[string(e["type"])]]; isText(text) {
+		if text := e[growing[string(e["type"])]]; wire.IsText(text) {
 			out = append(out, text)
 		}
 	}

@@ -1,12 +1,10 @@
 package openaichat
 
 import (
-	"fmt"
-
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // body is the request as it goes over the wire. Its named fields are the protocol's own; everything else is in Extra
@@ -88,11 +86,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if b.Extra, err = d.extra(req); err != nil {
 		return nil, err
 	}
-	out, err := json.Marshal(b, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	if err != nil {
-		return nil, invalid("the request cannot be written as JSON: %v", err)
-	}
-	return out, nil
+	return wire.Marshal(b)
 }
 
 func (d Dialect) limitOutput(b *body, tokens int) {
@@ -119,20 +113,10 @@ func (d Dialect) tools(defs []llm.ToolDefinition) []tool {
 func choice(c llm.ToolChoice) jsontext.Value {
 	switch c.Mode {
 	case llm.ChooseNone, llm.ChooseRequired:
-		return quote(string(c.Mode))
+		return wire.Quote(string(c.Mode))
 	case llm.ChooseTool:
-		return jsontext.Value(`{"type":"function","function":{"name":` + string(quote(c.Name)) + `}}`)
+		return jsontext.Value(`{"type":"function","function":{"name":` + string(wire.Quote(c.Name)) + `}}`)
 	default:
 		return nil
 	}
-}
-
-// quote returns s as a JSON string; what is not UTF-8 becomes U+FFFD.
-func quote(s string) jsontext.Value {
-	out, _ := jsontext.AppendQuote(nil, s) // the error only says that the text was repaired
-	return out
-}
-
-func invalid(format string, args ...any) *llm.Error {
-	return &llm.Error{Class: llm.InvalidRequest, Message: fmt.Sprintf(format, args...)}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // message is one entry of the conversation on the wire. Content is a string, a list of parts, or null.
@@ -56,7 +57,7 @@ type conversation struct {
 func (d Dialect) messages(req *llm.Request) []message {
 	c := conversation{d: d}
 	if len(req.System) > 0 {
-		c.add(message{Role: "system", Content: quote(strings.Join(req.System, "\n"))})
+		c.add(message{Role: "system", Content: wire.Quote(strings.Join(req.System, "\n"))})
 	}
 	for _, m := range req.Messages {
 		switch m.Role {
@@ -92,7 +93,7 @@ func (c *conversation) addUser(parts []part) {
 	}
 	c.closeUser()
 	if n := len(c.out); c.d.BridgeToolUser && n > 0 && c.out[n-1].Role == "tool" {
-		c.out = append(c.out, message{Role: "assistant", Content: quote("Done.")})
+		c.out = append(c.out, message{Role: "assistant", Content: wire.Quote("Done.")})
 	}
 	c.user = parts
 }
@@ -112,13 +113,13 @@ func userContent(parts []part) jsontext.Value {
 		if p.Text == nil {
 			list, err := json.Marshal(parts, jsontext.AllowInvalidUTF8(true))
 			if err != nil {
-				return quote("[unreadable attachment]")
+				return wire.Quote("[unreadable attachment]")
 			}
 			return list
 		}
 		text.WriteString(*p.Text)
 	}
-	return quote(text.String())
+	return wire.Quote(text.String())
 }
 
 // flush ends a run of tool results: their images follow in one user message, and then the updates that waited.
@@ -134,22 +135,13 @@ func (c *conversation) flush() {
 	c.updates = nil
 }
 
-// updateTag encloses an instruction that arrived in the middle of the conversation (spec/v2 §20.1 LM-6).
-const updateTag = "system-update"
-
 // update places a chronological instruction. It never stands between a call and its result.
 func (c *conversation) update(parts []llm.Part) {
-	var lines []string
-	for _, p := range parts {
-		if t, ok := p.(llm.Text); ok && t.Text != "" {
-			lines = append(lines, t.Text)
-		}
-	}
-	if len(lines) == 0 {
+	text := wire.Update(parts)
+	if text == "" {
 		return
 	}
-	text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(strings.Join(lines, "\n"))
-	c.updates = append(c.updates, "<"+updateTag+">\n"+text+"\n</"+updateTag+">")
+	c.updates = append(c.updates, text)
 	if c.waiting == 0 {
 		c.flush()
 	}
@@ -176,12 +168,13 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 			c.d.restore(&m, p.Metadata)
 		case llm.ToolCall:
 			if p.Hosted {
-				texts = append(texts, hostedCallNote(p))
+				texts = append(texts, wire.HostedCallNote(p))
 				continue
 			}
 			m.ToolCalls = append(m.ToolCalls, c.d.call(p))
 		case llm.ToolResult:
-			texts = append(texts, hostedResultNote(p))
+			text, _ := resultContent(p)
+			texts = append(texts, wire.HostedResultNote(p, text))
 		case llm.Media:
 			texts = append(texts, mediaNote(p))
 		}
@@ -189,7 +182,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 	text := strings.Join(texts, "\n")
 	m.Content = jsontext.Value("null")
 	if text != "" || len(m.ToolCalls) == 0 {
-		m.Content = quote(text)
+		m.Content = wire.Quote(text)
 	}
 	c.d.think(&m, strings.Join(thoughts, ""))
 	if text == "" && len(m.ToolCalls) == 0 && (len(m.Extra) == 0 || len(thoughts) == 0) {
@@ -199,17 +192,12 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 	c.waiting = len(m.ToolCalls)
 }
 
-// call encodes a call. Its arguments are what the model sent, if that is an object.
 func (d Dialect) call(p llm.ToolCall) toolCall {
-	args := string(p.Input)
-	if p.Input.Kind() != '{' || !p.Input.IsValid(foreign) {
-		args = "{}"
-	}
 	return toolCall{
 		ID:           d.callID(p.ID),
 		Type:         "function",
-		Function:     calledFunction{Name: p.Name, Arguments: args},
-		ExtraContent: d.stash(p.Metadata)["extra_content"],
+		Function:     calledFunction{Name: p.Name, Arguments: string(wire.Input(p.Input))},
+		ExtraContent: d.stash(p.Metadata)[keyContent],
 	}
 }
 
@@ -220,7 +208,7 @@ func (c *conversation) addResults(parts []llm.Part) {
 			continue
 		}
 		text, images := resultContent(r)
-		c.add(message{Role: "tool", ToolCallID: c.d.callID(r.ID), Content: quote(text)})
+		c.add(message{Role: "tool", ToolCallID: c.d.callID(r.ID), Content: wire.Quote(text)})
 		c.images = append(c.images, images...)
 		if c.waiting > 0 {
 			c.waiting--

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // turn is the state of one answer between two frames. It belongs to the goroutine that ranges over Decode.
@@ -35,7 +36,7 @@ type block struct {
 	kind  blockKind
 	id    string
 	field string // reasoning: the wire field it came in
-	text  joiner
+	text  wire.Joiner
 }
 
 type blockKind int
@@ -56,7 +57,7 @@ func (t *turn) emit(e llm.Event) {
 func (t *turn) chunk(c *chunk) error {
 	if !t.opened {
 		t.opened = true
-		t.response = plain(c.ID)
+		t.response = wire.Plain(c.ID)
 		t.emit(llm.Opened{RequestID: t.requestID})
 	}
 	t.count(c)
@@ -72,24 +73,24 @@ func (t *turn) chunk(c *chunk) error {
 		if err := t.delta(d); err != nil {
 			return err
 		}
-		t.reason = plain(a.FinishReason)
+		t.reason = wire.Plain(a.FinishReason)
 	}
 	return nil
 }
 
 func (t *turn) delta(d *delta) error {
-	if present(d.ReasoningDetails) {
+	if wire.Present(d.ReasoningDetails) {
 		t.details.add(d.ReasoningDetails)
 	}
 	if field, text := d.reasoning(); field != "" {
 		t.think(field, text)
-	} else if present(d.ReasoningDetails) {
+	} else if wire.Present(d.ReasoningDetails) {
 		for _, text := range detailTexts(d.ReasoningDetails) {
 			t.think(t.d.reasoningField(), text)
 		}
 	}
 	t.say(d.Content)
-	if isText(d.Refusal) {
+	if wire.IsText(d.Refusal) {
 		t.refused = true
 		t.say(d.Refusal)
 	}
@@ -107,21 +108,21 @@ func (t *turn) delta(d *delta) error {
 // say continues the text. Some vendors send a list of text and thinking parts instead of a string.
 func (t *turn) say(content jsontext.Value) {
 	switch {
-	case isText(content):
+	case wire.IsText(content):
 		t.begin(textBlock)
-		if s := t.open.text.next(content); s != "" {
+		if s := t.open.text.Next(content); s != "" {
 			t.emit(llm.TextDelta{ID: t.open.id, Delta: s})
 		}
 	case content.Kind() == '[':
 		var parts []contentPart
-		if json.Unmarshal(content, &parts, foreign) != nil {
+		if json.Unmarshal(content, &parts, wire.Foreign) != nil {
 			return
 		}
 		for _, p := range parts {
 			for _, thought := range p.Thinking {
 				t.think(t.d.reasoningField(), thought.Text)
 			}
-			if isText(p.Text) {
+			if wire.IsText(p.Text) {
 				t.say(p.Text)
 			}
 		}
@@ -129,12 +130,12 @@ func (t *turn) say(content jsontext.Value) {
 }
 
 func (t *turn) think(field string, text jsontext.Value) {
-	if !isText(text) {
+	if !wire.IsText(text) {
 		return
 	}
 	t.begin(reasoningBlock)
 	t.open.field = field
-	if s := t.open.text.next(text); s != "" {
+	if s := t.open.text.Next(text); s != "" {
 		t.emit(llm.ReasoningDelta{ID: t.open.id, Delta: s})
 	}
 }
@@ -159,7 +160,7 @@ func (t *turn) begin(kind blockKind) {
 
 // close ends the open block, if any, with the metadata gathered for it.
 func (t *turn) close() {
-	rest := t.open.text.end()
+	rest := t.open.text.End()
 	switch t.open.kind {
 	case textBlock:
 		if rest != "" {
@@ -182,7 +183,7 @@ func (t *turn) kept() llm.Metadata {
 		fields[keyDetails] = v
 	}
 	if f := t.open.field; f != "" && f != t.d.reasoningField() && t.d.reasoningField() != NoReasoning {
-		fields[keyField] = quote(f)
+		fields[keyField] = wire.Quote(f)
 	}
 	return t.d.metadata(fields)
 }

@@ -3,12 +3,12 @@ package openaichat
 import (
 	"bytes"
 	"errors"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 type usage struct {
@@ -32,10 +32,10 @@ type usageDetails struct {
 // replace one of something: some gateways append an empty one.
 func (t *turn) count(c *chunk) {
 	raw := c.Usage
-	if !present(raw) && len(c.Choices) > 0 {
+	if !wire.Present(raw) && len(c.Choices) > 0 {
 		raw = c.Choices[0].Usage
 	}
-	if !present(raw) {
+	if !wire.Present(raw) {
 		raw = c.Groq.Usage
 	}
 	if raw.Kind() != '{' {
@@ -64,13 +64,13 @@ func (t *turn) charged(err error) error {
 func parseUsage(raw jsontext.Value) llm.Usage {
 	out := llm.Usage{Raw: bytes.Clone(raw)}
 	var u usage
-	if json.Unmarshal(raw, &u, foreign) != nil {
+	if json.Unmarshal(raw, &u, wire.Foreign) != nil {
 		return out
 	}
-	out.Input, out.Output, out.Total = tokens(u.Prompt), tokens(u.Completion), tokens(u.Total)
-	out.Reasoning = max(tokens(u.Out.Reasoning), tokens(u.Reasoning))
-	out.CacheRead = max(tokens(u.In.Cached), tokens(u.CacheHit), tokens(u.Cached))
-	out.CacheWrite = tokens(u.In.CacheWrite)
+	out.Input, out.Output, out.Total = wire.Tokens(u.Prompt), wire.Tokens(u.Completion), wire.Tokens(u.Total)
+	out.Reasoning = max(wire.Tokens(u.Out.Reasoning), wire.Tokens(u.Reasoning))
+	out.CacheRead = max(wire.Tokens(u.In.Cached), wire.Tokens(u.CacheHit), wire.Tokens(u.Cached))
+	out.CacheWrite = wire.Tokens(u.In.CacheWrite)
 	if out.Reasoning > 0 && out.Total == out.Input+out.Output+out.Reasoning {
 		out.Output += out.Reasoning // xAI counts reasoning beside the completion
 	}
@@ -78,25 +78,4 @@ func parseUsage(raw jsontext.Value) llm.Usage {
 	out.CacheRead = min(out.CacheRead, out.Input)
 	out.CacheWrite = min(out.CacheWrite, out.Input-out.CacheRead)
 	return out
-}
-
-// maxTokens is more than any provider can count in one answer; a larger number is noise.
-const maxTokens = 1 << 40
-
-// tokens reads one count; what is not a count is 0 (spec/v1 §31).
-func tokens(v jsontext.Value) int64 {
-	if v.Kind() != '0' {
-		return 0
-	}
-	if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
-		if n < 0 || n > maxTokens {
-			return 0
-		}
-		return n
-	}
-	f, err := strconv.ParseFloat(string(v), 64)
-	if err != nil || !(f >= 0 && f <= maxTokens) {
-		return 0
-	}
-	return int64(f)
 }

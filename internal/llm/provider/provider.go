@@ -23,6 +23,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // Config is what a Model is made of.
@@ -148,7 +149,7 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 			yield(nil, m.failure(ctx, resp, answer, secrets(r.Header)))
 			return
 		}
-		for e, err := range m.dialect.Decode(openaichat.RequestID(resp.Header), answer, secrets(r.Header)...) {
+		for e, err := range m.dialect.Decode(wire.RequestID(resp.Header), answer, secrets(r.Header)...) {
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -203,7 +204,7 @@ func (m *Model) failure(ctx context.Context, resp *http.Response, body io.Reader
 	if err != nil && context.Cause(ctx) != nil {
 		return llm.AsError(ctx, err)
 	}
-	e := openaichat.Classify(openaichat.Failure{
+	e := wire.Classify(wire.Failure{
 		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: secrets, Now: time.Now(),
 	})
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {

@@ -1,4 +1,4 @@
-package openaichat
+package wire
 
 import (
 	"bytes"
@@ -14,8 +14,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/llm"
 )
-
-const statusOK = http.StatusOK
 
 // Bounds of what an error may carry (spec/v2 §20.3).
 const (
@@ -36,7 +34,7 @@ type Failure struct {
 // before phrases, so that an overflow that mentions "safety" is still an overflow (spec/v2 §20.3, §27 X18).
 func Classify(f Failure) *llm.Error {
 	w := parseWire(f.Body)
-	if f.Status == statusOK && w.status >= 400 && w.status < 600 {
+	if f.Status == http.StatusOK && w.status >= 400 && w.status < 600 {
 		f.Status = w.status
 	}
 	e := &llm.Error{
@@ -44,10 +42,10 @@ func Classify(f Failure) *llm.Error {
 		Message:    wording(w, f),
 		Status:     f.Status,
 		RetryAfter: retryAfter(f.Header, f.Now),
-		RequestID:  requestID(f.Header),
-		Body:       shown(f.Body, f.Secrets, maxBody),
+		RequestID:  RequestID(f.Header),
+		Body:       Shown(f.Body, f.Secrets, maxBody),
 	}
-	if e.Status == statusOK {
+	if e.Status == http.StatusOK {
 		e.Status = 0
 	}
 	return e
@@ -66,22 +64,22 @@ type wireError struct {
 func parseWire(body []byte) wireError {
 	w := wireError{text: strings.ToLower(string(body[:min(len(body), maxBody)]))}
 	v := jsontext.Value(bytes.TrimSpace(body))
-	if list, ok := variants(v); ok && len(list) > 0 {
+	if list, ok := List(v); ok && len(list) > 0 {
 		v = list[0]
 	}
-	var outer node
-	if json.Unmarshal(v, &outer, foreign) != nil {
+	var outer Object
+	if json.Unmarshal(v, &outer, Foreign) != nil {
 		return w
 	}
-	if choices, ok := variants(outer["choices"]); ok && len(choices) > 0 && !present(outer["error"]) {
-		_ = json.Unmarshal(choices[0], &outer, foreign) // an error inside the choice; else there is none to find
+	if choices, ok := List(outer["choices"]); ok && len(choices) > 0 && !Present(outer["error"]) {
+		_ = json.Unmarshal(choices[0], &outer, Foreign) // an error inside the choice; else there is none to find
 	}
-	if list, ok := variants(outer["errors"]); ok && len(list) > 0 && !present(outer["error"]) {
+	if list, ok := List(outer["errors"]); ok && len(list) > 0 && !Present(outer["error"]) {
 		outer["error"] = list[0]
 	}
 	w.take(outer)
 	if inner := outer["error"]; inner.Kind() == '"' {
-		w.message = plain(inner)
+		w.message = Plain(inner)
 	} else if inner.Kind() == '{' {
 		w.message = ""
 		w.nested(inner, 3)
@@ -91,8 +89,8 @@ func parseWire(body []byte) wireError {
 
 // nested reads an error object and the causes inside it, outermost first.
 func (w *wireError) nested(v jsontext.Value, depth int) {
-	var fields node
-	if depth == 0 || json.Unmarshal(v, &fields, foreign) != nil {
+	var fields Object
+	if depth == 0 || json.Unmarshal(v, &fields, Foreign) != nil {
 		return
 	}
 	w.take(fields)
@@ -106,11 +104,11 @@ func (w *wireError) nested(v jsontext.Value, depth int) {
 	}
 }
 
-func (w *wireError) take(fields node) {
+func (w *wireError) take(fields Object) {
 	for _, key := range []string{"code", "type", "status", "error_type", "error_code"} {
 		switch v := fields[key]; v.Kind() {
 		case '"':
-			w.codes = append(w.codes, strings.ToLower(plain(v)))
+			w.codes = append(w.codes, strings.ToLower(Plain(v)))
 		case '0':
 			if n, err := strconv.Atoi(string(v)); err == nil && w.status == 0 {
 				w.status = n
@@ -118,7 +116,7 @@ func (w *wireError) take(fields node) {
 		}
 	}
 	for _, key := range []string{"message", "detail", "error_description", "msg"} {
-		if text := plain(fields[key]); text != "" && w.message == "" {
+		if text := Plain(fields[key]); text != "" && w.message == "" {
 			w.message = text
 		}
 	}
@@ -194,13 +192,13 @@ func wording(w wireError, f Failure) string {
 			text += " " + name
 		}
 	}
-	return shown([]byte(text), f.Secrets, maxMessage)
+	return Shown([]byte(text), f.Secrets, maxMessage)
 }
 
 func isHTML(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) }
 
-// clip returns at most n characters of valid UTF-8.
-func clip(s string, n int) string {
+// Clip returns at most n characters of valid UTF-8.
+func Clip(s string, n int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= n {
 		return s

@@ -1,4 +1,4 @@
-package openaichat
+package wire
 
 import (
 	"math"
@@ -46,14 +46,12 @@ func delay(value string, unit time.Duration) (time.Duration, bool) {
 }
 
 // RequestID returns the provider's id of the exchange, from the headers that vendors use for it; empty if none.
-func RequestID(h http.Header) string { return requestID(h) }
-
-func requestID(h http.Header) string {
+func RequestID(h http.Header) string {
 	for _, name := range []string{
 		"X-Request-Id", "Request-Id", "X-Amzn-Requestid", "X-Amz-Request-Id", "X-Goog-Request-Id", "Cf-Ray",
 	} {
 		if id := h.Get(name); id != "" {
-			return clip(id, 128)
+			return Clip(id, 128)
 		}
 	}
 	return ""

@@ -1,23 +1,19 @@
-package openaichat
+package wire
 
 import (
 	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// foreign accepts what vendors really send: repeated names, and text that is not quite UTF-8.
-var foreign = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
-// joiner turns the pieces of one text into pieces of valid UTF-8. A character split over two pieces, as bytes or as
+// Joiner turns the pieces of one text into pieces of valid UTF-8. A character split over two pieces, as bytes or as
 // an escaped surrogate pair, is held back until it is whole; what never becomes whole becomes U+FFFD.
-type joiner struct{ held []byte }
+type Joiner struct{ held []byte }
 
-// next returns what can be given out after the JSON string raw.
-func (j *joiner) next(raw jsontext.Value) string {
+// Next returns what can be given out after the JSON string raw.
+func (j *Joiner) Next(raw jsontext.Value) string {
 	piece := unescape(raw)
 	if len(j.held) == 0 && utf8.Valid(piece) {
 		return string(piece)
@@ -28,8 +24,8 @@ func (j *joiner) next(raw jsontext.Value) string {
 	return string(out)
 }
 
-// end returns what is still held back, repaired.
-func (j *joiner) end() string {
+// End returns what is still held back, repaired.
+func (j *Joiner) End() string {
 	if len(j.held) == 0 {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package openaichat_test
+package wire_test
 
 import (
 	"net/http"
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/llm/openaichat"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 func TestClassify(t *testing.T) {
@@ -79,7 +79,7 @@ func TestClassify(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.body, func(t *testing.T) {
-			e := openaichat.Classify(openaichat.Failure{Status: tt.status, Body: []byte(tt.body)})
+			e := wire.Classify(wire.Failure{Status: tt.status, Body: []byte(tt.body)})
 			if e.Class != tt.class {
 				t.Errorf("HTTP %d: class %s, want %s", tt.status, e.Class, tt.class)
 			}
@@ -117,7 +117,7 @@ func TestClassifyRetryAfter(t *testing.T) {
 			for k, v := range tt.headers {
 				h.Set(k, v)
 			}
-			if got := openaichat.Classify(openaichat.Failure{Status: 429, Header: h, Now: now}).RetryAfter; got != tt.want {
+			if got := wire.Classify(wire.Failure{Status: 429, Header: h, Now: now}).RetryAfter; got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -127,7 +127,7 @@ func TestClassifyRetryAfter(t *testing.T) {
 func TestClassifyRedacts(t *testing.T) {
 	body := `{"error":{"message":"bad key hunter2-hunter2 in Bearer abcdefgh123","param":"task-force"},` +
 		`"request":{"api_key":"plain-value","apiKey":"v2","access_token":"t","partner_token":"pt-1","own_key":"ok-1","my_secret_word":"sw-1","signature":"s\"x","max_tokens":12,"note":"{\"client_secret\":\"inner\",\"ok\":\"kept\"}"}}`
-	e := openaichat.Classify(openaichat.Failure{Status: 401, Header: http.Header{"X-Request-Id": {"r1"}}, Body: []byte(body), Secrets: []string{"hunter2-hunter2", ""}})
+	e := wire.Classify(wire.Failure{Status: 401, Header: http.Header{"X-Request-Id": {"r1"}}, Body: []byte(body), Secrets: []string{"hunter2-hunter2", ""}})
 	for _, secret := range []string{"hunter2", "abcdefgh123", "plain-value", `"v2"`, `"t"`, "pt-1", "ok-1", "sw-1", `"s\`, "x\"", "inner"} {
 		if strings.Contains(e.Body+e.Message, secret) {
 			t.Errorf("%q is still in\n%s\n%s", secret, e.Message, e.Body)
@@ -147,7 +147,7 @@ func TestClassifyBounds(t *testing.T) {
 	whole := `{"error":{"message":"` + strings.Repeat("ä", 40000) + `"}}`
 	cut := strings.TrimSuffix(whole, "}") + `,"api_key":"cut off value`
 	for _, huge := range []string{whole, cut} {
-		e := openaichat.Classify(openaichat.Failure{Status: 500, Body: []byte(huge)})
+		e := wire.Classify(wire.Failure{Status: 500, Body: []byte(huge)})
 		if n := utf8.RuneCountInString(e.Body); n > 16384 {
 			t.Errorf("body of %d characters", n)
 		}
@@ -162,7 +162,7 @@ func FuzzClassify(f *testing.F) {
 	f.Add(200, `[{"error":{"code":1,"error":{"error":{}}}}]`, "Sat, 01 Aug 2026 11:00:00 GMT")
 	f.Add(500, `{"api_key":"hunter2-hunter2`, "-1")
 	f.Fuzz(func(t *testing.T, status int, body, retry string) {
-		e := openaichat.Classify(openaichat.Failure{
+		e := wire.Classify(wire.Failure{
 			Status: status, Body: []byte(body), Secrets: []string{"hunter2-hunter2"}, Header: http.Header{"Retry-After": {retry}}, Now: time.Unix(1e9, 0),
 		})
 		switch {

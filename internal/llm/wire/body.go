@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/sse"
+)
+
+// A Frames takes the frames of one answer in order.
+type Frames interface {
+	// Frame takes one frame, its data trimmed and neither empty nor [DONE]. It reports whether nothing follows that
+	// matters.
+	Frame(event string, data []byte) (done bool, err error)
+	// Complete reports whether the finish marker has been seen: losing the connection no longer matters.
+	Complete() bool
+}
+
+// ReadBody feeds a whole 2xx body to f. Whatever the content type says, the body decides: a web page is Malformed, no
+// body at all gives no frame, one JSON document is one frame. Errors of r that are *llm.Errors are returned as they
+// are, others as class Transport; after the finish marker those that could be tried again are no errors.
+func ReadBody(r io.Reader, f Frames) error {
+	br := bufio.NewReader(r)
+	first, err := firstByte(br)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return readError(err, f)
+	case first == '<':
+		return Malformed("the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between")
+	case first == '{' || first == '[':
+		return document(br, f)
+	}
+	for frame, err := range sse.Frames(br, sse.DefaultLimit) {
+		if err != nil {
+			return readError(err, f)
+		}
+		done, err := give(frame, f)
+		if err != nil || done {
+			return err
+		}
+	}
+	return nil
+}
+
+// firstByte skips white space and peeks at what follows.
+func firstByte(br *bufio.Reader) (byte, error) {
+	for {
+		b, err := br.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if !strings.ContainsRune(" \t\r\n", rune(b)) {
+			return b, br.UnreadByte()
+		}
+	}
+}
+
+// readError gives an error of the reader its class.
+func readError(err error, f Frames) error {
+	if limit, ok := errors.AsType[*sse.LimitError](err); ok {
+		return Malformed("the provider sent a frame of more than %d MiB", limit.Limit>>20)
+	}
+	failure, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		failure = &llm.Error{Class: llm.Transport, Message: "the connection broke while the answer arrived: " + err.Error(), Err: err}
+	}
+	if f.Complete() && failure.Retryable() {
+		return nil
+	}
+	return failure
+}
+
+// document handles an answer that is not a stream.
+func document(r io.Reader, f Frames) error {
+	data, err := io.ReadAll(io.LimitReader(r, sse.DefaultLimit+1))
+	if err != nil {
+		return readError(err, f)
+	}
+	if len(data) > sse.DefaultLimit {
+		return Malformed("the provider sent an answer of more than %d MiB in one piece", sse.DefaultLimit>>20)
+	}
+	_, err = give(sse.Frame{Data: data}, f)
+	return err
+}
+
+func give(frame sse.Frame, f Frames) (done bool, err error) {
+	data := bytes.TrimSpace(frame.Data)
+	switch string(data) {
+	case "":
+		return false, nil
+	case "[DONE]":
+		return true, nil
+	}
+	return f.Frame(frame.Event, data)
+}
+
+// Excerpt is enough of a frame to recognise it, without secrets.
+func Excerpt(data []byte, secrets []string) string {
+	const limit = 160
+	s := Shown(data, secrets, limit)
+	if len(data) > limit {
+		s += "…"
+	}
+	return s
+}

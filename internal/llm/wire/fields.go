@@ -1,0 +1,48 @@
+package wire
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
+)
+
+// protected are the keys that the protocols own, lower case and without underscores (spec/v2 §20.1 LM-2).
+var protected = []string{
+	"contents", "content", "frequencypenalty", "generationconfig", "inferenceconfig", "input",
+	"maxcompletiontokens", "maxoutputtokens", "maxtokens", "messages", "model", "presencepenalty", "responseformat",
+	"seed", "stop", "stopsequences", "stream", "streamoptions", "system", "systeminstruction", "temperature",
+	"thinking", "toolchoice", "toolconfig", "tools", "topk", "topp",
+}
+
+// Overlay lays the request's compatibility fields over out. The error names a field that belongs to the protocol.
+func Overlay(out map[string]jsontext.Value, req *llm.Request) error {
+	for _, name := range slices.Sorted(maps.Keys(req.Body)) {
+		if slices.Contains(protected, redact.Fold(name)) {
+			return Invalid("the body field %q belongs to the protocol and cannot be set directly; use the setting of the same meaning instead", name)
+		}
+		out[name] = req.Body[name]
+	}
+	return nil
+}
+
+// Stash returns what one namespace keeps in m; nil if nothing or if it is not readable.
+func Stash(m llm.Metadata, namespace string) Object {
+	o, _ := ReadObject(m[namespace])
+	return o
+}
+
+// Metadata is the inverse of Stash; nil for nothing to keep.
+func Metadata(namespace string, fields Object) llm.Metadata {
+	if len(fields) == 0 {
+		return nil
+	}
+	v := Write(fields, nil)
+	if v == nil {
+		return nil
+	}
+	return llm.Metadata{namespace: v}
+}

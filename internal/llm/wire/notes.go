@@ -1,0 +1,66 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// MaxMedia bounds the decoded size of one image or document (spec/v2 §20.1 LM-5).
+const MaxMedia = 20 << 20
+
+// MediaType returns the bare, lower-case type of a Content-Type value, in its usual spelling.
+func MediaType(s string) string {
+	s, _, _ = strings.Cut(s, ";")
+	s = strings.ToLower(strings.TrimSpace(s))
+	if s == "image/jpg" {
+		return "image/jpeg"
+	}
+	return s
+}
+
+// MediaNote stands for media that a protocol does not carry. The why says what it takes; it gives way to what is wrong
+// with m itself.
+func MediaNote(m llm.Media, why string) string {
+	name := m.Name
+	if name == "" {
+		name = "unnamed"
+	}
+	switch {
+	case len(m.Data) > MaxMedia:
+		why = fmt.Sprintf("it is %d MiB large, and %d MiB is the limit", len(m.Data)>>20, MaxMedia>>20)
+	case len(m.Data) == 0 && m.URL == "":
+		why = "it is empty"
+	}
+	return fmt.Sprintf("[attachment %q (%s) was left out: %s]", name, MediaType(m.MediaType), why)
+}
+
+// HostedCallNote tells about a tool that another provider ran on its side: a history that holds one must still be
+// sendable where there are no words for it.
+func HostedCallNote(p llm.ToolCall) string {
+	return fmt.Sprintf("[%s was run by the provider with %s]", p.Name, p.Input)
+}
+
+// HostedResultNote tells what such a tool returned; text is its readable content.
+func HostedResultNote(p llm.ToolResult, text string) string {
+	return fmt.Sprintf("[%s returned: %s]", p.Name, text)
+}
+
+// updateTag encloses an instruction that arrived in the middle of the conversation (spec/v2 §20.1 LM-6).
+const updateTag = "system-update"
+
+// Update wraps a chronological instruction for protocols that have no role for it; empty if it says nothing.
+func Update(parts []llm.Part) string {
+	var lines []string
+	for _, p := range parts {
+		if t, ok := p.(llm.Text); ok && t.Text != "" {
+			lines = append(lines, t.Text)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(strings.Join(lines, "\n"))
+	return "<" + updateTag + ">\n" + text + "\n</" + updateTag + ">"
+}

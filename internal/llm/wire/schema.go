@@ -1,0 +1,158 @@
+package wire
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const anyObject = `{"type":"object","properties":{}}`
+
+// ToolSchema makes of a tool's schema what OpenAI's endpoints and their likes accept (spec/v2 §20.1 LM-7): an object at
+// the root and no null variants. A schema that needs no change is passed byte for byte; one that is not a JSON object
+// becomes an object of anything.
+func ToolSchema(raw jsontext.Value) jsontext.Value {
+	if raw.Kind() != '{' || !raw.IsValid(Foreign) {
+		return jsontext.Value(anyObject)
+	}
+	if bytes.Contains(raw, []byte(`"null"`)) {
+		raw = Rewrite(raw, dropNull)
+	}
+	return objectRoot(raw)
+}
+
+// Rewrite applies change to every schema in v, innermost first.
+func Rewrite(v jsontext.Value, change func(Object) Object) jsontext.Value {
+	var n Object
+	if v.Kind() != '{' || json.Unmarshal(v, &n, Foreign) != nil {
+		return v
+	}
+	for key, child := range n {
+		switch key {
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+			n[key] = rewriteMembers(child, change)
+		case "anyOf", "oneOf", "allOf", "prefixItems":
+			n[key] = rewriteList(child, change)
+		case "items":
+			if child.Kind() == '[' {
+				n[key] = rewriteList(child, change)
+				continue
+			}
+			n[key] = Rewrite(child, change)
+		case "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems":
+			n[key] = Rewrite(child, change)
+		}
+	}
+	return Write(change(n), v)
+}
+
+func rewriteMembers(v jsontext.Value, change func(Object) Object) jsontext.Value {
+	var members Object
+	if json.Unmarshal(v, &members, Foreign) != nil {
+		return v
+	}
+	for name, child := range members {
+		members[name] = Rewrite(child, change)
+	}
+	return Write(members, v)
+}
+
+func rewriteList(v jsontext.Value, change func(Object) Object) jsontext.Value {
+	list, ok := List(v)
+	if !ok {
+		return v
+	}
+	for i := range list {
+		list[i] = Rewrite(list[i], change)
+	}
+	return Write(list, v)
+}
+
+// dropNull removes the null variant of a choice, and the choice when one variant is left.
+func dropNull(n Object) Object {
+	for _, key := range []string{"anyOf", "oneOf"} {
+		list, ok := List(n[key])
+		if !ok {
+			continue
+		}
+		var kept []jsontext.Value
+		for _, v := range list {
+			var child Object
+			if json.Unmarshal(v, &child, Foreign) == nil && len(child) == 1 && string(child["type"]) == `"null"` {
+				continue
+			}
+			kept = append(kept, v)
+		}
+		switch {
+		case len(kept) == len(list) || len(kept) == 0:
+		case len(kept) == 1:
+			n = inline(n, key, kept[0])
+		default:
+			n[key] = Write(kept, n[key])
+		}
+	}
+	return n
+}
+
+// inline puts the only variant in the place of the choice; what stands beside the choice wins.
+func inline(n Object, key string, only jsontext.Value) Object {
+	var child Object
+	if json.Unmarshal(only, &child, Foreign) != nil {
+		return n
+	}
+	delete(n, key)
+	for k, v := range child {
+		if _, ok := n[k]; !ok {
+			n[k] = v
+		}
+	}
+	return n
+}
+
+// objectRoot makes the root an object. The properties of a root choice are merged, so that the model still sees them.
+func objectRoot(raw jsontext.Value) jsontext.Value {
+	var n Object
+	if json.Unmarshal(raw, &n, Foreign) != nil {
+		return jsontext.Value(anyObject)
+	}
+	_, isChoice := n["anyOf"]
+	if string(n["type"]) == `"object"` && !isChoice {
+		return raw
+	}
+	if list, ok := List(n["anyOf"]); ok {
+		n["properties"] = mergedProperties(n["properties"], list)
+		n["additionalProperties"] = jsontext.Value("false")
+		delete(n, "anyOf")
+	}
+	n["type"] = jsontext.Value(`"object"`)
+	if n["properties"] == nil {
+		n["properties"] = jsontext.Value("{}")
+	}
+	return Write(n, raw)
+}
+
+func mergedProperties(own jsontext.Value, list []jsontext.Value) jsontext.Value {
+	merged := Object{}
+	for _, v := range append([]jsontext.Value{[]byte(`{"properties":` + orEmpty(own) + `}`)}, list...) {
+		var child struct {
+			Properties Object `json:"properties"`
+		}
+		if json.Unmarshal(v, &child, Foreign) != nil {
+			continue
+		}
+		for name, p := range child.Properties {
+			if _, ok := merged[name]; !ok {
+				merged[name] = p
+			}
+		}
+	}
+	return Write(merged, jsontext.Value("{}"))
+}
+
+func orEmpty(v jsontext.Value) string {
+	if v == nil {
+		return "{}"
+	}
+	return string(v)
+}

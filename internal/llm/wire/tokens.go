@@ -1,0 +1,28 @@
+package wire
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxTokens is more than any provider can count in one answer; a larger number is noise.
+const maxTokens = 1 << 40
+
+// Tokens reads one count; what is not a count is 0 (spec/v1 §31).
+func Tokens(v jsontext.Value) int64 {
+	if v.Kind() != '0' {
+		return 0
+	}
+	if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+		if n < 0 || n > maxTokens {
+			return 0
+		}
+		return n
+	}
+	f, err := strconv.ParseFloat(string(v), 64)
+	if err != nil || !(f >= 0 && f <= maxTokens) {
+		return 0
+	}
+	return int64(f)
+}
