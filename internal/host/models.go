@@ -181,7 +181,7 @@ func variantNames(m catalog.Model) []string {
 
 // client makes the model's connection to its vendor. Connections themselves are shared.
 func (m *locationModels) client(model catalog.Model) (llm.Model, error) {
-	if !spoken(model.API.Package) {
+	if !spoken(model.API) {
 		return nil, session.Errorf(session.CodeInvalid, "%s speaks a protocol that this cairn does not know yet (%s)", model.Name(), model.API.Package).At("model")
 	}
 	p, err := m.catalog.Provider(model.ProviderID)
@@ -192,6 +192,7 @@ func (m *locationModels) client(model catalog.Model) (llm.Model, error) {
 	if !known {
 		vendor = provider.Compatible(p.ID, p.Name, model.API.URL) // a server that speaks OpenAI Chat
 	}
+	vendor.Wire, _ = provider.WireOf(model.API.Package, model.API.ID)
 	if own := m.config.Provider[p.ID].BaseURL(); own != "" {
 		vendor.BaseURL = own
 	}
@@ -209,15 +210,10 @@ func (m *locationModels) client(model catalog.Model) (llm.Model, error) {
 	return client, nil
 }
 
-// spoken reports whether the protocol of an AI SDK package is one that package provider speaks: OpenAI Chat.
-func spoken(pkg string) bool {
-	switch pkg {
-	case "@ai-sdk/anthropic", "@ai-sdk/google", "@ai-sdk/google-vertex", "@ai-sdk/google-vertex/anthropic", "@ai-sdk/amazon-bedrock",
-		"@ai-sdk/cohere", "@ai-sdk/azure":
-		return false
-	default:
-		return true
-	}
+// spoken reports whether the protocol by which a model is reached is one that package provider speaks.
+func spoken(api catalog.API) bool {
+	wire, known := provider.WireOf(api.Package, api.ID)
+	return known && wire.Spoken()
 }
 
 // Default implements engine.Models: the configured model, else the newest usable one, else the offline guide.
@@ -229,11 +225,11 @@ func (m *locationModels) Default() (session.ModelRef, error) {
 		return *ref, nil
 	}
 	best, err := m.catalog.Default()
-	if err == nil && spoken(best.API.Package) {
+	if err == nil && spoken(best.API) {
 		return session.ModelRef{ID: best.ID, ProviderID: best.ProviderID}, nil
 	}
 	for _, model := range m.catalog.Available() {
-		if spoken(model.API.Package) && model.Capabilities.Tools {
+		if spoken(model.API) && model.Capabilities.Tools {
 			return session.ModelRef{ID: model.ID, ProviderID: model.ProviderID}, nil
 		}
 	}
@@ -281,7 +277,7 @@ func (t *modelTable) script() (*script.Player, error) {
 func (m *locationModels) list() ([]api.Model, error) {
 	var out []api.Model
 	for _, model := range m.catalog.Available() {
-		if !spoken(model.API.Package) {
+		if !spoken(model.API) {
 			continue
 		}
 		var wire api.Model
@@ -321,7 +317,7 @@ func guideModel() api.Model {
 func (m *locationModels) providers() ([]api.Provider, error) {
 	var out []api.Provider
 	for _, p := range m.catalog.Providers() {
-		if !p.Available || !spoken(p.API.Package) {
+		if !p.Available || !spoken(p.API) {
 			continue
 		}
 		p.Request.Headers, p.API.Settings = hidden(p.Request.Headers), nil

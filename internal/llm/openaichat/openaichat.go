@@ -42,6 +42,9 @@ type Dialect struct {
 	Schema SchemaStyle
 }
 
+// Path is where requests go, below the base URL, whatever the model.
+func (d Dialect) Path(string) string { return "chat/completions" }
+
 // NoReasoning as a ReasoningField means that earlier reasoning is never sent back.
 const NoReasoning = "-"
 

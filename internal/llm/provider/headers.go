@@ -24,6 +24,17 @@ func checkHeaders(headers map[string]string) error {
 	return nil
 }
 
+// mergeHeaders lays headers over those before, whatever their case.
+func mergeHeaders(layers ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, layer := range layers {
+		for name, value := range layer {
+			out[http.CanonicalHeaderKey(name)] = value
+		}
+	}
+	return out
+}
+
 func isToken(s string) bool {
 	for i := range len(s) {
 		c := s[i]

@@ -9,11 +9,12 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -22,7 +23,6 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
@@ -31,6 +31,8 @@ type Config struct {
 	Vendor Vendor
 	// Key is the credential; empty for endpoints that need none.
 	Key string
+	// Credential, if not nil, takes Key's place: one that is fetched, renewed or signed with.
+	Credential Credential
 	// KeyHosts, if not empty, are the only hosts (with port, if not the scheme's own) that may receive Key and
 	// Headers. Set it when the endpoint comes from a less trusted place than the key, such as a project's file.
 	KeyHosts []string
@@ -52,12 +54,14 @@ type Facts struct {
 
 // Model is an llm.Model over HTTP. It is safe for concurrent use.
 type Model struct {
-	dialect openaichat.Dialect
-	url     string
-	host    string
-	auth    string // the Authorization value; empty for none
-	headers map[string]string
-	client  *http.Client
+	protocol   Protocol
+	facts      wireFacts
+	base       string // without a slash at its end
+	query      string
+	host       string
+	credential Credential
+	headers    map[string]string
+	client     *http.Client
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -65,6 +69,10 @@ var _ llm.Model = (*Model)(nil)
 // New checks the configuration and returns a Model; it does no I/O. The error says what to change and never holds
 // the key.
 func New(c Config) (*Model, error) {
+	protocol, spoken := c.Vendor.Wire.speak(c.Vendor, c.Facts)
+	if !spoken {
+		return nil, fmt.Errorf("provider %q speaks a protocol that this cairn does not know yet (%s)", c.Vendor.ID, c.Vendor.Wire)
+	}
 	base, err := endpoint(c.Vendor)
 	if err != nil {
 		return nil, err
@@ -73,10 +81,10 @@ func New(c Config) (*Model, error) {
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, fmt.Errorf("the key of provider %q holds a space, a line break or a character that is not ASCII; enter it again", c.Vendor.ID)
 	}
-	if key == "" && needsKey(c.Vendor.ID, base.Host) {
+	if key == "" && c.Credential == nil && needsKey(c.Vendor.ID, base.Host) {
 		return nil, fmt.Errorf("provider %q needs a key: set %s or log in", c.Vendor.ID, strings.Join(c.Vendor.KeyEnv, " or "))
 	}
-	if len(c.KeyHosts) > 0 && (key != "" || len(c.Headers) > 0) && !slices.Contains(c.KeyHosts, base.Host) {
+	if len(c.KeyHosts) > 0 && (key != "" || c.Credential != nil || len(c.Headers) > 0) && !slices.Contains(c.KeyHosts, base.Host) {
 		return nil, fmt.Errorf("the key of provider %q is for %s and is not sent to %s", c.Vendor.ID, strings.Join(c.KeyHosts, ", "), base.Host)
 	}
 	if err := checkHeaders(c.Headers); err != nil {
@@ -86,16 +94,18 @@ func New(c Config) (*Model, error) {
 	if transport == nil {
 		transport = NewTransport()
 	}
+	facts := c.Vendor.Wire.facts()
 	m := &Model{
-		dialect: dialect(c.Vendor, c.Facts),
-		url:     base.JoinPath("chat", "completions").String(),
-		host:    base.Host,
-		headers: maps.Clone(c.Headers),
-		client:  &http.Client{Transport: transport, CheckRedirect: sameOrigin},
+		protocol: protocol, facts: facts, host: base.Host, query: base.RawQuery,
+		credential: c.Credential,
+		headers:    mergeHeaders(facts.headers, c.Vendor.Headers, c.Headers),
+		client:     &http.Client{Transport: transport, CheckRedirect: sameOrigin},
 	}
-	if key != "" {
-		m.auth = "Bearer " + key
+	if m.credential == nil {
+		m.credential = keyFor(cmp.Or(c.Vendor.KeyHeader, facts.keyHeader), key)
 	}
+	base.RawQuery = ""
+	m.base = strings.TrimRight(base.String(), "/")
 	return m, nil
 }
 
@@ -119,14 +129,17 @@ func endpoint(v Vendor) (*url.URL, error) {
 		return nil, fmt.Errorf("the base URL of provider %q must not hold a user name or password; use a key or a header", v.ID)
 	}
 	base.Fragment = ""
-	base.Path = strings.TrimSuffix(strings.TrimRight(base.Path, "/"), "/chat/completions")
+	base.Path = strings.TrimRight(base.Path, "/")
+	for _, suffix := range v.Wire.facts().suffixes {
+		base.Path = strings.TrimSuffix(base.Path, suffix)
+	}
 	return base, nil
 }
 
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		body, err := m.dialect.Encode(req)
+		body, err := m.protocol.Encode(req)
 		if err != nil {
 			yield(nil, llm.AsError(ctx, err))
 			return
@@ -137,19 +150,18 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 		}
 		ctx, dog := llm.Watch(ctx, req.Clocks)
 		defer dog.Stop()
-		r := m.request(req, body)
-		resp, err := m.send(ctx, dog, r)
+		resp, sent, err := m.exchange(ctx, dog, req, body)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer resp.Body.Close()
 		answer := newAnswer(ctx, dog, resp)
-		if resp.StatusCode < 200 || resp.StatusCode > 299 {
-			yield(nil, m.failure(ctx, resp, answer, secrets(r.Header)))
+		if !good(resp) {
+			yield(nil, m.failure(ctx, resp, answer, secrets(sent.Header)))
 			return
 		}
-		for e, err := range m.dialect.Decode(wire.RequestID(resp.Header), answer, secrets(r.Header)...) {
+		for e, err := range m.protocol.Decode(wire.RequestID(resp.Header), answer, secrets(sent.Header)...) {
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -158,14 +170,46 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 	}
 }
 
-// request builds the HTTP request; authentication comes last, so that nothing overrides it.
-func (m *Model) request(req *llm.Request, body []byte) *http.Request {
-	r, err := http.NewRequest(http.MethodPost, m.url, bytes.NewReader(body))
+func good(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
+
+// exchange sends the request, and once more when the vendor refuses a credential of which there is a newer one. It
+// returns what was sent beside the answer.
+func (m *Model) exchange(ctx context.Context, dog *llm.Watchdog, req *llm.Request, body []byte) (*http.Response, *http.Request, error) {
+	for again := false; ; again = true {
+		r, err := m.request(req, body)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := m.credential.Authorize(ctx, r, body); err != nil {
+			return nil, nil, unauthorized(ctx, err)
+		}
+		resp, err := m.send(ctx, dog, r)
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || again {
+			return resp, r, err
+		}
+		if renewed, err := m.credential.Renew(ctx, r); err != nil || !renewed {
+			return resp, r, nil // the vendor's own words say it best
+		}
+		_ = resp.Body.Close() // nobody reads it
+	}
+}
+
+// unauthorized is the error of a credential that could not be had.
+func unauthorized(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*llm.Error](err); ok || context.Cause(ctx) != nil {
+		return llm.AsError(ctx, err)
+	}
+	return &llm.Error{Class: llm.Auth, Message: err.Error(), Err: err}
+}
+
+// request builds the HTTP request; authentication comes after it, so that nothing overrides it.
+func (m *Model) request(req *llm.Request, body []byte) (*http.Request, error) {
+	r, err := http.NewRequest(http.MethodPost, m.url(req.Model), bytes.NewReader(body))
 	if err != nil {
-		panic("provider: New accepted the URL and net/http does not: " + err.Error())
+		return nil, &llm.Error{Class: llm.InvalidRequest, Message: fmt.Sprintf("the model's name %.80q does not make an address", req.Model)}
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("Accept", cmp.Or(m.facts.accept, "text/event-stream"))
 	r.Header.Set("Accept-Encoding", "identity") // a compressed stream arrives in lumps
 	if req.UserAgent != "" {
 		r.Header.Set("User-Agent", req.UserAgent)
@@ -175,10 +219,21 @@ func (m *Model) request(req *llm.Request, body []byte) *http.Request {
 			r.Header.Set(name, value)
 		}
 	}
-	if m.auth != "" {
-		r.Header.Set("Authorization", m.auth)
+	return r, nil
+}
+
+// url is where a request for the model goes: the queries of base URL and protocol both count.
+func (m *Model) url(model string) string {
+	path, query, _ := strings.Cut(m.protocol.Path(model), "?")
+	out := m.base + "/" + strings.TrimPrefix(path, "/")
+	sep := "?"
+	for _, q := range []string{m.query, query} {
+		if q != "" {
+			out += sep + q
+			sep = "&"
+		}
 	}
-	return r
+	return out
 }
 
 // send does the exchange up to the response's header. Its error is always an *llm.Error.

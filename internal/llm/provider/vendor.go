@@ -13,7 +13,14 @@ type Vendor struct {
 	BaseURL string
 	// KeyEnv are the environment variables that may hold the key, first wins. A vendor that has some needs a key
 	// at its own address.
-	KeyEnv  []string
+	KeyEnv []string
+	// Wire is the protocol, unless the model's own package says another.
+	Wire Wire
+	// KeyHeader is where a key goes, if not where the wire has it.
+	KeyHeader string
+	// Headers go with every request, before those of the configuration.
+	Headers map[string]string
+	// Dialect is what the vendor's Chat endpoint expects.
 	Dialect openaichat.Dialect
 }
 
