@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -56,7 +57,7 @@ func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 		return tool.Output{}, err
 	}
 	err = call.Ask(ctx, tool.Request{
-		Action: "webfetch", Resources: []string{u.String()}, Save: []string{"*"},
+		Action: "webfetch", Resources: []string{u.String()}, Save: []string{wholeHost(u)},
 		Metadata: tool.Object(map[string]any{"url": u.String(), "format": in.format(), "timeout": in.limit().Seconds()}),
 	})
 	if err != nil {
@@ -73,6 +74,11 @@ func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 		return tool.Output{}, err
 	}
 	return p.output(u, in.format())
+}
+
+// wholeHost is the pattern for all that the URL's host serves at its port.
+func wholeHost(u *url.URL) string {
+	return permission.Escape(u.Scheme+"://"+u.Host) + "/*"
 }
 
 func (in fetchInput) format() string {

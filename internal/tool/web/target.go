@@ -51,6 +51,9 @@ func (g *guard) target(raw string) (*url.URL, error) {
 		host += ":" + port
 	}
 	u.Host, u.Fragment, u.RawFragment = host, "", ""
+	if u.Path == "" { // so that a rule for all of a host's pages is for its first one too
+		u.Path = "/"
+	}
 	return u, nil
 }
 

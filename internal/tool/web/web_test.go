@@ -285,7 +285,7 @@ func TestWhatIsAsked(t *testing.T) {
 	if s := w.fetch(strings.Replace(url, "docs.example", "DOCS.Example", 1) + "#part"); s.Error != nil {
 		t.Fatal(text(s))
 	}
-	if r := w.asked[0]; r.Action != "webfetch" || !slices.Equal(r.Resources, []string{url}) || !slices.Equal(r.Save, []string{"*"}) {
+	if r := w.asked[0]; r.Action != "webfetch" || !slices.Equal(r.Resources, []string{url}) || !slices.Equal(r.Save, []string{strings.TrimSuffix(url, "a?b=c") + "*"}) {
 		t.Errorf("asked %+v", r)
 	}
 	w.rules = append(w.rules, session.Rule{Action: "webfetch", Resource: "http://docs.example*", Effect: session.Deny})
@@ -297,5 +297,33 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 	if len(w.hits) != before {
 		t.Error("a denied page was fetched")
+	}
+}
+
+// What "always" allows is the host that was shown, at its port and behind its scheme, with its first page.
+func TestAlwaysIsForTheHost(t *testing.T) {
+	w := newWorld(t, page("<p>hello</p>")).open()
+	w.rules = nil // nothing is sent
+	for url, want := range map[string]string{
+		"https://docs.example":              "https://docs.example/*",
+		"http://DOCS.example:8080/a/../b?c": "http://docs.example:8080/*",
+		"https://docs.example/?u=https://x": "https://docs.example/*",
+		"https://[2606:4700::1111]/a":       "https://[2606:4700::1111]/*",
+	} {
+		w.asked = nil
+		w.fetch(url)
+		if len(w.asked) != 1 || !slices.Equal(w.asked[0].Save, []string{want}) {
+			t.Errorf("%s asked %+v", url, w.asked)
+			continue
+		}
+		saved := []session.Rule{{Action: "webfetch", Resource: want, Effect: session.Allow}}
+		for resource, covered := range map[string]session.Effect{
+			w.asked[0].Resources[0]: session.Allow, want[:len(want)-1] + "other": session.Allow, strings.TrimSuffix(want, "/*") + ".evil.example/": session.Ask,
+			"https://evil.example/?" + want: session.Ask,
+		} {
+			if d := permission.Evaluate(nil, saved, "webfetch", resource); d.Effect != covered {
+				t.Errorf("%s is %s by %s", resource, d.Effect, want)
+			}
+		}
 	}
 }
