@@ -141,6 +141,9 @@ func (c *Capture) drop(err error) {
 	c.file = nil
 }
 
+// Len is how much there was until now, as valid UTF-8.
+func (c *Capture) Len() int64 { return c.bytes }
+
 // Recent returns at most n bytes of the end, beginning at a character.
 func (c *Capture) Recent(n int) string {
 	t := c.tail.bytes()

@@ -17,7 +17,7 @@ import (
 const (
 	defaultTimeout = 120 * time.Second
 	maxCommand     = 100 << 10 // bytes; systems refuse single arguments from 128 KiB on
-	shownOutput    = 10_000    // bytes of the end that programs get
+	shownOutput    = 30_000    // characters of the end that programs get
 )
 
 //go:embed bash.md
@@ -143,7 +143,7 @@ func (in bashInput) output(done finished, timeout time.Duration) tool.Output {
 	if text == "" {
 		text = "(no output)"
 	}
-	info := bashInfo{Output: done.recent, Truncated: done.out.Cut, OutputPath: done.out.Path, Description: in.Description, Timeout: done.timedOut}
+	info := bashInfo{Output: done.ending, Truncated: done.out.Cut, OutputPath: done.out.Path, Description: in.Description, Timeout: done.timedOut}
 	if info.Output == "" {
 		info.Output = text
 	}

@@ -148,7 +148,7 @@ func TestBashLongOutputIsKept(t *testing.T) {
 	if kept := b.content(path); !strings.HasPrefix(kept, "1\n2\n") || !strings.HasSuffix(kept, "\n50000\n") || len(kept) != 288894 {
 		t.Fatal(len(kept))
 	}
-	if member(t, s.Output.Structured, "outputPath") != quote(path) || len(s.Output.Structured) > 12_000 {
+	if member(t, s.Output.Structured, "outputPath") != quote(path) || len(s.Output.Structured) > 36_000 {
 		t.Fatalf("%.300s", s.Output.Structured)
 	}
 	mustHave(t, says(b.call("read", in{"filePath": path, "offset": 25000, "limit": 1})), "25000: 25000\n")

@@ -29,7 +29,7 @@ type editInput struct {
 	ReplaceAll bool   `json:"replaceAll"`
 }
 
-// changeInfo is what programs get to know of a change; the shape is OpenCode's, with the diff once.
+// changeInfo is what programs get to know of a change; the shape is OpenCode's.
 type changeInfo struct {
 	Diff        string              `json:"diff"`
 	FileDiff    fileDiff            `json:"filediff"`
@@ -41,6 +41,7 @@ type changeInfo struct {
 
 type fileDiff struct {
 	File      string `json:"file"`
+	Patch     string `json:"patch"`
 	Additions int    `json:"additions"`
 	Deletions int    `json:"deletions"`
 }
@@ -49,8 +50,9 @@ type fileDiff struct {
 func (c change) output() tool.Output {
 	p := c.steps[0].place
 	added, removed := countLines(c.diff)
+	diff := shortDiff(c.diff)
 	return textOutput(p.title(), c.says, changeInfo{
-		Diff: shortDiff(c.diff), FileDiff: fileDiff{p.abs, added, removed}, Diagnostics: map[string][]string{},
+		Diff: diff, FileDiff: fileDiff{p.abs, diff, added, removed}, Diagnostics: map[string][]string{},
 		FilePath: p.abs, Exists: c.steps[0].before.info != nil,
 	})
 }

@@ -30,7 +30,7 @@ var readDescription string
 const readSchema = `{"type":"object","properties":{
 "filePath":{"type":"string","minLength":1,"description":"The file or directory to read"},
 "offset":{"type":"integer","minimum":0,"description":"The line or entry to start at; the first is 1"},
-"limit":{"type":"integer","minimum":1,"description":"How many lines or entries, 2000 if absent and at most"}
+"limit":{"type":"integer","minimum":0,"description":"How many lines or entries, 2000 if absent and at most"}
 },"required":["filePath"],"additionalProperties":false}`
 
 type readTool struct{ *site }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/tool"
 )
@@ -16,7 +17,6 @@ import (
 const (
 	drainTime     = 250 * time.Millisecond // what is still in the pipe when the command has ended
 	progressEvery = 250 * time.Millisecond
-	progressBytes = 8 << 10
 )
 
 // run is one command to run.
@@ -33,7 +33,7 @@ type run struct {
 // finished is how a command ended.
 type finished struct {
 	out         tool.Captured
-	recent      string // the end of the output
+	ending      string // see output
 	exit        int    // 128 and the signal's number if a signal ended it
 	signal      string // its name, "" if none
 	timedOut    bool
@@ -85,7 +85,7 @@ func (r run) command(ctx context.Context, progress func(recent string)) (finishe
 	if p.lifeline != nil && f.signal != "" { // nobody cleaned up
 		p.stop(0)
 	}
-	f.recent = o.recent(shownOutput)
+	f.ending = o.ending()
 	f.out = o.finish(ctx)
 	return f, nil
 }
@@ -154,9 +154,8 @@ func (p *process) supervise(r run) error {
 
 // output is what a command prints, taken by one goroutine and shown by another.
 type output struct {
-	mu      sync.Mutex // guards capture and size
+	mu      sync.Mutex // guards capture
 	capture *tool.Capture
-	size    int64
 }
 
 // recent returns the end of what was printed.
@@ -164,6 +163,28 @@ func (o *output) recent(n int) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.capture.Recent(n)
+}
+
+// ending is the end of what was printed as clients show it, behind a mark if there is more (spec/v1 §33.2).
+func (o *output) ending() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text := o.capture.Recent(utf8.UTFMax * shownOutput)
+	all := int64(len(text)) == o.capture.Len()
+	if over := utf8.RuneCountInString(text) - shownOutput; over > 0 {
+		skipped, _ := cutRunes(text, over)
+		text, all = text[len(skipped):], false
+	}
+	if !all {
+		text = "...\n\n" + text
+	}
+	return text
+}
+
+func (o *output) length() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.capture.Len()
 }
 
 func (o *output) finish(ctx context.Context) tool.Captured {
@@ -180,7 +201,6 @@ func (o *output) copy(from *os.File) {
 		if n > 0 {
 			o.mu.Lock()
 			_, _ = o.capture.Write(buf[:n])
-			o.size += int64(n)
 			o.mu.Unlock()
 		}
 		if err != nil {
@@ -200,15 +220,9 @@ func (o *output) show(stop <-chan struct{}, progress func(recent string)) {
 			return
 		case <-ticker.C:
 		}
-		o.mu.Lock()
-		size, recent := o.size, ""
-		if size != shown {
-			recent = o.capture.Recent(progressBytes)
-		}
-		o.mu.Unlock()
-		if size != shown {
+		if size := o.length(); size != shown {
 			shown = size
-			progress(recent)
+			progress(o.ending())
 		}
 	}
 }

@@ -2,10 +2,12 @@ package builtin_test
 
 import (
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,6 +47,7 @@ func forest(b *testing.B) string {
 func BenchmarkForest(b *testing.B) {
 	dir := forest(b)
 	w := newBench(b, func(c *configOf) { c.Directory, c.Worktree = dir, dir })
+	w.dir = dir
 	for _, c := range []struct{ name, pattern string }{
 		{"literal", `w1234 w77 `},
 		{"none", `nosuchtext`},
@@ -60,6 +63,7 @@ func BenchmarkForest(b *testing.B) {
 				}
 			}
 		})
+		b.Run(c.name+"/candidates", func(b *testing.B) { candidates(b, w, c.pattern) })
 		b.Run(c.name+"/rg", func(b *testing.B) { ripgrep(b, dir, "-n", "--hidden", "-e", c.pattern, ".") })
 	}
 	b.Run("files/cairn", func(b *testing.B) {
@@ -70,6 +74,37 @@ func BenchmarkForest(b *testing.B) {
 		}
 	})
 	b.Run("files/rg", func(b *testing.B) { ripgrep(b, dir, "--files", "-g", "*7.go", ".") })
+}
+
+// candidates measures the search that is not there (docs/adr/0010): our walk, which says what may be searched, and ripgrep
+// to name those of its files in which there is something. To open and search these would come on top.
+func candidates(b *testing.B, w *bench, pattern string) {
+	rg, err := exec.LookPath("rg")
+	if err != nil {
+		b.Skip("rg is not installed")
+	}
+	var names []string
+	err = filepath.WalkDir(w.dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && !strings.HasSuffix(path, ".log") {
+			names = append(names, strings.TrimPrefix(path, w.dir+"/"))
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if s := w.call("glob", in{"pattern": "**/*.none"}); s.Error != nil {
+			b.Fatal(says(s))
+		}
+		for part := range slices.Chunk(names, 40_000) { // an argument list holds two megabytes
+			cmd := exec.Command(rg, append([]string{"--no-config", "--text", "-l0", "-e", pattern, "--"}, part...)...)
+			cmd.Dir = w.dir
+			if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != 1 {
+				b.Fatal(err)
+			}
+		}
+	}
 }
 
 // ripgrep measures rg. It exits with 1 when it finds nothing.
