@@ -14,13 +14,14 @@ import (
 // drain is one process-local span of work on one session. It belongs to one goroutine.
 type drain struct {
 	*Engine
-	id      session.ID
-	step    int       // the next turn's number in the agent's allowance; 1 after input was promoted
-	started time.Time // of the work on the newest input, for wall-clock budgets
-	tries   ledger    // attempts of the current turn
-	place   place
-	begun   bool         // it has worked: what it leaves when it fails is what a restart finds
-	cut     interruption // what left open what it finds open
+	id         session.ID
+	step       int       // the next turn's number in the agent's allowance; 1 after input was promoted
+	started    time.Time // of the work on the newest input, for wall-clock budgets
+	tries      ledger    // attempts of the current turn
+	unfinished int       // answers in a row that the provider wants to go on with
+	place      place
+	begun      bool         // it has worked: what it leaves when it fails is what a restart finds
+	cut        interruption // what left open what it finds open
 }
 
 // drain is what the coordinator runs: wait for a place, then work.

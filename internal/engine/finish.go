@@ -111,9 +111,20 @@ func (t *turn) finish(ev llm.Finish) error {
 	if t.answer != nil {
 		return violation("it ended twice")
 	}
+	switch {
+	case ev.Reason != llm.FinishPaused:
+		t.unfinished = 0
+	case t.set.final || t.unfinished == maxPauses:
+		ev.Reason = llm.FinishStop // what it has said is all that it will
+	default:
+		t.unfinished++
+	}
 	t.answered(string(ev.Reason), ev.Usage)
 	return nil
 }
+
+// maxPauses is how often in a row a provider may ask to go on with its own answer (spec/v2 §27 X33).
+const maxPauses = 5
 
 // answered keeps how the answer ended and what it cost.
 func (t *turn) answered(finish string, u llm.Usage) {
@@ -133,7 +144,7 @@ func tokens(u llm.Usage) session.Tokens {
 }
 
 // complete sees a well-ended answer through: its calls become durable, run, and settle; then the turn ends. It reports
-// whether the model must hear of results.
+// whether the model must hear of results, or go on where it paused.
 func (t *turn) complete(ctx context.Context) (more bool, err error) {
 	for _, it := range t.order {
 		it.done = true // what the model left open ends with its answer
@@ -181,7 +192,7 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 	if err = t.commit(clean, store.Durable, drafts...); err == nil && end.last != nil {
 		err = fault.Point(clean, fault.ToolSettled)
 	}
-	return len(t.calls) > 0 && !t.set.final, err
+	return (len(t.calls) > 0 && !t.set.final) || t.answer.Finish == session.FinishPaused, err
 }
 
 // fail ends the turn as failed. Open items end with what they hold, marked partial; calls that never ran fail too.

@@ -30,8 +30,10 @@ func request(set *setting) *llm.Request {
 	if set.final {
 		req.Choice = llm.ToolChoice{Mode: llm.ChooseNone}
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: lastStep}}})
+		req.Cache = llm.TurnMarks(req)
 		return req
 	}
+	req.Cache = llm.TurnMarks(req)
 	for _, d := range set.tools().Definitions() {
 		req.Tools = append(req.Tools, llm.ToolDefinition{Name: d.Name, Description: d.Description, Schema: d.Schema})
 	}

@@ -96,6 +96,9 @@ const (
 	FinishContentFilter FinishReason = "content-filter"
 	FinishError         FinishReason = "error"
 	FinishUnknown       FinishReason = "unknown"
+	// FinishPaused is no end: the provider, busy with a tool of its own, wants the conversation back as it is, with this
+	// answer as its last message, to go on.
+	FinishPaused FinishReason = "paused"
 )
 
 // Usage counts tokens. Input includes CacheRead and CacheWrite; Output includes Reasoning. All are ≥ 0: what a

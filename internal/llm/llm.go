@@ -37,8 +37,9 @@ type Request struct {
 	Body      map[string]jsontext.Value // compatibility body fields, laid over the encoded body; protocol-owned keys are refused
 	Headers   map[string]string         // extra request headers from the catalog and the configuration
 	CacheKey  string                    // a stable key of the conversation for vendors that route caches by it; at most 64 bytes
+	Cache     Marks                     // where a cached prefix may end, for vendors that must be told
 	Clocks    Clocks
-	Format    jsontext.Value // JSON schema of a structured answer; empty: free text
+	Format    jsontext.Value // JSON schema of a structured answer, whose text is then one JSON value, however the vendor is told; empty: free text
 	UserAgent string
 }
 
@@ -59,6 +60,9 @@ type ToolDefinition struct {
 	Name        string
 	Description string
 	Schema      jsontext.Value
+	// Hosted, when set, is the vendor's own declaration of a tool that it runs itself, verbatim; Name is then only what
+	// the list is sorted by. A protocol that has no such tools leaves it out.
+	Hosted jsontext.Value
 }
 
 // ToolChoice says whether the model may call tools. The zero value lets it decide.

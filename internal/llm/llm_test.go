@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
@@ -95,5 +97,35 @@ func TestRetryable(t *testing.T) {
 		if got := (&llm.Error{Class: class}).Retryable(); got != want {
 			t.Errorf("%s: %v, want %v", class, got, want)
 		}
+	}
+}
+
+func TestTurnMarks(t *testing.T) {
+	conversation := func(roles string) (ms []llm.Message) {
+		for _, r := range roles {
+			ms = append(ms, llm.Message{Role: map[rune]llm.Role{'u': llm.RoleUser, 'a': llm.RoleAssistant, 't': llm.RoleTool, 's': llm.RoleSystem}[r]})
+		}
+		return ms
+	}
+	tests := []struct {
+		name, roles string
+		system      int
+		want        llm.Marks
+	}{
+		{"nothing", "", 0, llm.Marks{}},
+		{"first", "u", 3, llm.Marks{System: 2, Messages: []int{0}}},
+		{"after an answer", "uau", 1, llm.Marks{System: 1, Messages: []int{0, 2}}},
+		{"many results", "uattts", 1, llm.Marks{System: 1, Messages: []int{0, 5}}},
+		{"two answers in a row were one request each, the later without news", "uatau", 1, llm.Marks{System: 1, Messages: []int{2, 4}}},
+		{"going on with an answer", "uaa", 1, llm.Marks{System: 1, Messages: []int{0, 2}}},
+		{"an answer first", "au", 0, llm.Marks{Messages: []int{1}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := llm.TurnMarks(&llm.Request{System: make([]string, tt.system), Messages: conversation(tt.roles)})
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }

@@ -193,8 +193,12 @@ func done(tx store.Tx, id session.ID) error {
 	return tx.SetUnfinished(id, false)
 }
 
-// Continues reports whether a completed turn calls for another: it made local calls, and not with its last step.
+// Continues reports whether a completed turn calls for another: the provider paused in it, or it made local calls, and
+// not with its last step.
 func Continues(a *session.Assistant) bool {
+	if a.Finish == session.FinishPaused {
+		return true
+	}
 	for _, t := range a.Tools() {
 		last := t.State.Error != nil && t.State.Error.Reason == session.ReasonSteps
 		if !last && (t.Provider == nil || !t.Provider.Executed) {

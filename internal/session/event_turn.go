@@ -198,3 +198,6 @@ type (
 		MessageID MessageID `json:"messageID"`
 	}
 )
+
+// FinishPaused is the Finish of a turn whose provider wants to go on with its own answer: the next turn does.
+const FinishPaused = "paused"

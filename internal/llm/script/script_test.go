@@ -365,7 +365,7 @@ func TestParseErrors(t *testing.T) {
 		{"fault kind", `{"turns": [{"steps": [{"fault": {"kind": "x"}}]}]}`, `turn 1: step 1: fault: kind "x" is none of connect-hang, header-hang, silence, reset, end, status, malformed, empty`},
 		{"class", `{"turns": [{"steps": [{"fault": {"kind": "status", "class": "x"}}]}]}`, `turn 1: step 1: fault: class "x" is unknown`},
 		{"match", `{"turns": [{"match": "(", "steps": [{"text": "a"}]}]}`, "turn 1: match: error parsing regexp: missing closing ): `(`"},
-		{"finish", `{"turns": [{"finish": "x", "steps": [{"text": "a"}]}]}`, `turn 1: finish: "x" is none of stop, length, tool-calls, content-filter, error, unknown`},
+		{"finish", `{"turns": [{"finish": "x", "steps": [{"text": "a"}]}]}`, `turn 1: finish: "x" is none of stop, length, tool-calls, content-filter, error, unknown, paused`},
 		{"arguments", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": [1]}}]}]}`, "turn 1: step 1: call: arguments is a JSON object; other text goes into raw"},
 		{"result key", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"cal": 1}}}}}]}]}`, `turn 1: step 1: call: $result: unknown key "cal"`},
 		{"result kind", `{"turns": [{"steps": [{"call": {"name": "a", "arguments": {"x": {"$result": {"call": 1}}}}}]}]}`, `turn 1: step 1: call: $result: /call: a JSON number does not fit here`},

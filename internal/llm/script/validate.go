@@ -43,7 +43,7 @@ func (t Turn) validate() error {
 	case t.Every < 0:
 		return errors.New("every: a duration is not negative")
 	case !knownFinish(t.Finish):
-		return fmt.Errorf("finish: %q is none of stop, length, tool-calls, content-filter, error, unknown", clip(string(t.Finish), 40))
+		return fmt.Errorf("finish: %q is none of stop, length, tool-calls, content-filter, error, unknown, paused", clip(string(t.Finish), 40))
 	}
 	for i, step := range t.Steps {
 		if err := step.validate(i, len(t.Steps)); err != nil {
@@ -55,7 +55,7 @@ func (t Turn) validate() error {
 
 func knownFinish(r llm.FinishReason) bool {
 	switch r {
-	case "", llm.FinishStop, llm.FinishLength, llm.FinishToolCalls, llm.FinishContentFilter, llm.FinishError, llm.FinishUnknown:
+	case "", llm.FinishStop, llm.FinishLength, llm.FinishToolCalls, llm.FinishContentFilter, llm.FinishError, llm.FinishUnknown, llm.FinishPaused:
 		return true
 	default:
 		return false
