@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/replay"
 	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -33,6 +34,7 @@ type owner struct {
 	lease    *sqlite.Lease
 	store    *sqlite.Store
 	engine   *engine.Engine
+	old      *v1.API
 	api      *v2.API
 	recorder *replay.Recorder
 	places   *locations
@@ -79,6 +81,10 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	w.forgetScratch()
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: places, Outputs: places.outputs, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
+	})
+	w.old = v1.New(v1.Config{
+		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: places, Directory: o.Dir, Version: o.Version,
+		Condition: w.store.Condition, Logger: w.logger,
 	})
 	w.api = v2.New(v2.Config{
 		Engine: w.engine, Store: watched, Log: log, IDs: ids, Locations: places, Explainer: places, Doctor: examiner{watched, w.store.Condition, dirs, o},
@@ -132,6 +138,7 @@ func (w *owner) recover(ctx context.Context) error {
 // then is the folder given up.
 func (w *owner) close(ctx context.Context) error {
 	err := w.engine.Close(ctx)
+	w.old.Close()
 	w.api.Close()
 	return errors.Join(err, w.release())
 }

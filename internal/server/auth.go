@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -19,10 +19,10 @@ import (
 func (s *Server) auth(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	p := peerOf(r)
 	if err := s.admit(r, p); err != nil {
-		if errors.Is(err, v2.Unauthorized("")) {
+		if errors.Is(err, exchange.Unauthorized("")) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="Secure Area"`)
 		}
-		s.config.V2.Fail(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	next.ServeHTTP(w, r)
@@ -46,9 +46,9 @@ func (s *Server) admit(r *http.Request, p *peer) error {
 		}
 		return nil
 	case s.config.Password != "" || !p.loopback:
-		return v2.Unauthorized("Authentication required")
+		return exchange.Unauthorized("Authentication required")
 	case browser(r) != "":
-		return v2.Unauthorized("Authentication required: the header " + browser(r) + " says that this comes from a browser")
+		return exchange.Unauthorized("Authentication required: the header " + browser(r) + " says that this comes from a browser")
 	default:
 		return s.local(p)
 	}
@@ -62,14 +62,14 @@ func (s *Server) local(p *peer) error {
 	case oursTool:
 		return errTool
 	default:
-		return v2.Unauthorized("Authentication required: the kernel does not say that this is the server's own user; " +
+		return exchange.Unauthorized("Authentication required: the kernel does not say that this is the server's own user; " +
 			"send the secret of the server.json file, or start the server with --open-local")
 	}
 }
 
 // credentials reports whether the request has good ones; bad ones are an error.
 func (s *Server) credentials(r *http.Request) (given bool, err error) {
-	bad := v2.Unauthorized("The credentials are wrong")
+	bad := exchange.Unauthorized("The credentials are wrong")
 	values := r.Header.Values("Authorization")
 	if len(values) > 1 {
 		return false, bad

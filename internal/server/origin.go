@@ -67,7 +67,7 @@ func (s *Server) host(w http.ResponseWriter, r *http.Request, next http.Handler)
 		ok = slices.Contains(o.hosts, r.Host) || (o.anyLocal && r.Host == localAddr(r))
 	}
 	if !ok {
-		s.config.V2.Fail(w, r, session.Errorf(session.CodeDenied, "this server is not %s", clip(r.Host, 100)))
+		s.fail(w, r, session.Errorf(session.CodeDenied, "this server is not %s", clip(r.Host, 100)))
 		return
 	}
 	next.ServeHTTP(w, r)
@@ -85,7 +85,7 @@ func (s *Server) origin(w http.ResponseWriter, r *http.Request, next http.Handle
 	page, listed := s.origins.page(r)
 	switch {
 	case !listed, s.origins.protect.Check(r) != nil:
-		s.config.V2.Fail(w, r, session.Errorf(session.CodeDenied, "pages of this origin may not call; add it to the server's origins if you trust it"))
+		s.fail(w, r, session.Errorf(session.CodeDenied, "pages of this origin may not call; add it to the server's origins if you trust it"))
 		return
 	case page == "":
 	default:

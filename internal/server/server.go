@@ -1,4 +1,5 @@
-// Package server is the listener: who may call, and under which bounds. What a call does is decided by package v2.
+// Package server is the listener: who may call, and under which bounds. What a call does is decided by the packages v1 and
+// v2, one for each contract: paths below /api are V2's, all others V1's, and each tells its own errors.
 //
 // It listens on a unix socket of mode 0600 and on TCP, and puts the same stages before every operation, in the order of
 // the table in stage.go. What they promise (spec/guarantees S1 to S5, G22, G23):
@@ -26,12 +27,14 @@ import (
 	"sync"
 	"time"
 
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Config of a Server. V2 and Secret are needed, and a Socket or TCP.
+// Config of a Server. V1, V2 and Secret are needed, and a Socket or TCP.
 type Config struct {
+	V1     *v1.API
 	V2     *v2.API
 	Secret string // who bears it is the user; see LoadSecret
 
@@ -111,7 +114,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeers(c.ToolProcess),
-		routes: c.V2.Handler(),
+		routes: contracts{v1: c.V1.Handler(), v2: c.V2.Handler()},
 	}
 	s.http = &http.Server{
 		Handler: s.chain(s.routes), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
@@ -224,6 +227,7 @@ func (s *Server) Serve() error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
+	s.config.V1.Close()
 	s.config.V2.Close()
 	err := s.http.Shutdown(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -70,7 +70,7 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request, next http.Handl
 			if t.status != 0 {
 				panic(http.ErrAbortHandler) // half an answer is out: cut the connection
 			}
-			s.config.V2.Fail(t, r, errPanic)
+			s.fail(t, r, errPanic)
 		}
 	}()
 	next.ServeHTTP(t, r)
@@ -130,7 +130,7 @@ func (s *Server) headers(w http.ResponseWriter, r *http.Request, next http.Handl
 // asking (spec/guarantees S4).
 func (s *Server) media(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if !safe(r.Method) && !declared(r) {
-		s.config.V2.Fail(w, r, v2.Unsupported(r.Header.Get("Content-Type")))
+		s.fail(w, r, exchange.Unsupported(r.Header.Get("Content-Type")))
 		return
 	}
 	next.ServeHTTP(w, r)
@@ -154,7 +154,7 @@ func declared(r *http.Request) bool {
 func (s *Server) body(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.ContentLength > s.config.BodyLimit {
 		w.Header().Set("Connection", "close") // rather than read it all
-		s.config.V2.Fail(w, r, session.Errorf(session.CodeTooLarge, "the body has %d bytes, the limit is %d", r.ContentLength, s.config.BodyLimit))
+		s.fail(w, r, session.Errorf(session.CodeTooLarge, "the body has %d bytes, the limit is %d", r.ContentLength, s.config.BodyLimit))
 		return
 	}
 	if r.ContentLength != 0 && r.Body != nil {

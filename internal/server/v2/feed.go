@@ -40,7 +40,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		after = newest // not "the newest when the first frame has left": nothing may fall in between
 	}
 	f.cursor = after
-	ctx, end := a.long.begin(r.Context(), "")
+	ctx, end := a.long.Begin(r.Context(), "")
 	defer end()
 	ctx, f.stream = sse.Open(ctx, w)
 	defer f.stream.Close()

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -73,7 +74,7 @@ func badCursor(message string) error {
 }
 
 func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
-	limit, err := number(r, "limit", span{defaultPage, 1, maxSessions})
+	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultPage, Least: 1, Most: maxSessions})
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (c sessionCursor) store(limit int) store.SessionQuery {
 // sessionQuery reads the query, or the cursor that holds it.
 func sessionQuery(r *http.Request) (sessionCursor, error) {
 	v := r.URL.Query()
-	order, err := choice(r, "order", "asc", "desc")
+	order, err := exchange.Choice(r, "order", "asc", "desc")
 	if err != nil {
 		return sessionCursor{}, err
 	}
@@ -144,7 +145,7 @@ func sessionQuery(r *http.Request) (sessionCursor, error) {
 	if v.Has("parent") {
 		c.Parent = new(session.ID(v.Get("parent")))
 	}
-	archived, err := choice(r, "archived", "true", "false")
+	archived, err := exchange.Choice(r, "archived", "true", "false")
 	c.Archived = archived == "true"
 	return c, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -22,7 +23,7 @@ func (a *API) showHealth(w http.ResponseWriter, r *http.Request) error {
 	}
 	h := a.health
 	if err != nil {
-		h.Healthy, h.Problem = false, known(err).Message
+		h.Healthy, h.Problem = false, exchange.Known(err).Message
 	}
 	return write(w, h)
 }
@@ -130,7 +131,7 @@ func (a *API) explain(w http.ResponseWriter, r *http.Request) error {
 	}
 	v, err := a.explainer.Explain(r.Context(), l, r.URL.Query().Get("key"))
 	if err != nil {
-		return in("query", err)
+		return exchange.In("query", err)
 	}
 	return data(w, v)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -94,15 +95,15 @@ func (a *API) pendingAsk(w http.ResponseWriter, r *http.Request) error {
 
 // ask asks on behalf of a caller outside any tool call. It does not wait for the reply.
 func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
-	b, err := decode[api.AskRequest](r)
+	b, err := exchange.Decode[api.AskRequest](r)
 	switch {
 	case err != nil:
 	case b.Action == "":
-		err = bad("body", "action", "action is missing: it must name what is to be permitted")
+		err = exchange.Bad("body", "action", "action is missing: it must name what is to be permitted")
 	case len(b.Resources) == 0:
-		err = bad("body", "resources", "resources is missing: it must name at least one resource")
+		err = exchange.Bad("body", "resources", "resources is missing: it must name at least one resource")
 	case b.Metadata != nil && b.Metadata.Kind() != '{':
-		err = bad("body", "metadata", "metadata must be an object")
+		err = exchange.Bad("body", "metadata", "metadata must be an object")
 	}
 	if err != nil {
 		return err
@@ -111,16 +112,16 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 		ID: b.ID, Action: b.Action, Resources: b.Resources, Save: b.Save, Metadata: b.Metadata, Source: b.Source, Agent: b.Agent,
 	})
 	if err != nil {
-		return in("body", err)
+		return exchange.In("body", err)
 	}
 	return data(w, api.Asked{ID: id, Effect: effect})
 }
 
 func (a *API) reply(w http.ResponseWriter, r *http.Request) error {
-	b, err := decode[api.ReplyRequest](r)
+	b, err := exchange.Decode[api.ReplyRequest](r)
 	if err == nil {
 		ask := session.AskID(r.PathValue("requestID"))
-		err = in("body", noLonger(a.engine.Reply(r.Context(), sessionOf(r), ask, b.Reply, b.Message)))
+		err = exchange.In("body", noLonger(a.engine.Reply(r.Context(), sessionOf(r), ask, b.Reply, b.Message)))
 	}
 	if err != nil {
 		return err

@@ -2,10 +2,9 @@ package v2
 
 import (
 	"net/http"
-	"path"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -77,42 +76,6 @@ func Routes() []Route {
 	}
 }
 
-// router answers for the paths and methods that the mux does not have.
-type router struct {
-	mux *http.ServeMux
-	api *API
-}
-
-func (h router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if p := r.URL.Path; p == "" || p[0] != '/' || path.Clean(p) != p {
-		h.api.fail(w, r, session.NotFound("path", p))
-		return
-	}
-	known, pattern := h.mux.Handler(r)
-	if pattern != "" {
-		h.mux.ServeHTTP(w, r)
-		return
-	}
-	probe := &allowProbe{header: http.Header{}}
-	known.ServeHTTP(probe, r)
-	allow := probe.header.Get("Allow")
-	if allow == "" {
-		h.api.fail(w, r, session.NotFound("path", r.URL.Path))
-		return
-	}
-	w.Header().Set("Allow", allow)
-	err := session.Errorf(session.CodeInvalid, "%s has no %s; it has %s", r.URL.Path, r.Method, allow)
-	err.Kind = api.KindMethod
-	h.api.fail(w, r, err)
-}
-
-// allowProbe takes the mux's own refusal, of which only the Allow header is wanted.
-type allowProbe struct{ header http.Header }
-
-func (p *allowProbe) Header() http.Header         { return p.header }
-func (p *allowProbe) Write(b []byte) (int, error) { return len(b), nil }
-func (p *allowProbe) WriteHeader(int)             {}
-
 // endpoint runs one operation and tells its error.
 type endpoint struct {
 	api   *API
@@ -122,7 +85,7 @@ type endpoint struct {
 func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := checkIDs(r)
 	if err == nil && e.route.Body {
-		err = checkMedia(r)
+		err = exchange.CheckMedia(r)
 	}
 	if err == nil {
 		err = e.route.handle(e.api, w, r)
@@ -140,12 +103,12 @@ func checkIDs(r *http.Request) error {
 	}{{"sessionID", session.PrefixSession}, {"messageID", session.PrefixMessage}} {
 		if v := r.PathValue(p.name); v != "" {
 			if err := session.CheckID(p.name, p.prefix, v); err != nil {
-				return in("params", err)
+				return exchange.In("params", err)
 			}
 		}
 	}
 	if v := r.PathValue("requestID"); v != "" && !strings.HasPrefix(v, string(session.PrefixPermission)) && !strings.HasPrefix(v, string(session.PrefixQuestion)) {
-		return in("params", session.CheckID("requestID", session.PrefixPermission, v))
+		return exchange.In("params", session.CheckID("requestID", session.PrefixPermission, v))
 	}
 	return nil
 }

@@ -11,7 +11,7 @@
 //   - Streams replay from their cursor and then follow, each durable event once and in order; a slow reader is never
 //     ahead of the log nor in anybody's way. Every frame has as id the cursor behind which a reader that saw it goes on:
 //     a durable one its own, all others that of the durable one before.
-//   - Bodies are JSON without duplicate names, at most MaxDepth deep; unknown members are ignored, as OpenCode does,
+//   - Bodies are JSON without duplicate names, at most exchange.MaxDepth deep; unknown members are ignored, as OpenCode does,
 //     but for those that differ from a known one in case only.
 //
 // Who may call is decided before, by package server.
@@ -23,13 +23,13 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -96,7 +96,7 @@ type API struct {
 	condition func() error
 	logger    *slog.Logger
 
-	long   waiters
+	long   exchange.Waiters
 	recent recent
 }
 
@@ -117,85 +117,14 @@ func New(c Config) *API {
 }
 
 // Close ends all streams and waits, those of now and those to come. Other requests go on.
-func (a *API) Close() { a.long.close() }
-
-// waiters are the requests that last until something happens.
-type waiters struct {
-	mu     sync.Mutex // guards the rest
-	m      map[*waiter]struct{}
-	closed bool
-}
-
-// waiter is one of them. A stream names its session.
-type waiter struct {
-	cancel  context.CancelCauseFunc
-	session session.ID
-}
-
-// errClosing is why a long request ends when the server does.
-var errClosing = session.Errorf(session.CodeUnavailable, "cairn is shutting down; try again in a moment")
-
-// begin returns a context for a long request and what to call when it is over. The session is that of a stream.
-func (l *waiters) begin(ctx context.Context, id session.ID) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	w := &waiter{cancel, id}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		cancel(errClosing)
-		return ctx, func() {}
-	}
-	if l.m == nil {
-		l.m = map[*waiter]struct{}{}
-	}
-	l.m[w] = struct{}{}
-	return ctx, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.m, w)
-		cancel(nil)
-	}
-}
-
-func (l *waiters) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-	for w := range l.m {
-		w.cancel(errClosing)
-	}
-}
-
-// followed returns the sessions that have streams.
-func (l *waiters) followed() map[session.ID]bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	ids := map[session.ID]bool{}
-	for w := range l.m {
-		if w.session != "" {
-			ids[w.session] = true
-		}
-	}
-	return ids
-}
-
-// end ends the streams of a session for the reason.
-func (l *waiters) end(id session.ID, why error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for w := range l.m {
-		if w.session == id {
-			w.cancel(why)
-		}
-	}
-}
+func (a *API) Close() { a.long.Close() }
 
 // endStreamsOfGone ends the streams of sessions that exist no more: nothing would ever come on them.
 func (a *API) endStreamsOfGone(ctx context.Context) {
-	for id := range a.long.followed() {
+	for id := range a.long.Followed() {
 		_, err := view(ctx, a, func(r store.Reader) (*session.Session, error) { return mustSession(r, id) })
 		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-			a.long.end(id, err)
+			a.long.End(id, err)
 		}
 	}
 }
@@ -215,5 +144,5 @@ func (a *API) Handler() http.Handler {
 	for _, r := range Routes() {
 		mux.Handle(r.Method+" "+r.Path, endpoint{a, r})
 	}
-	return router{mux, a}
+	return exchange.Router{Mux: mux, Fail: a.fail}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -22,13 +23,13 @@ func (a *API) explainPermission(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case inquiry.Action == "":
-		return bad("query", "action", "action is missing: it must name what would be done, e.g. bash or edit")
+		return exchange.Bad("query", "action", "action is missing: it must name what would be done, e.g. bash or edit")
 	case len(inquiry.Resources) == 0:
-		return bad("query", "resource", "resource is missing: it must say on what, e.g. the command or the path")
+		return exchange.Bad("query", "resource", "resource is missing: it must say on what, e.g. the command or the path")
 	}
 	decisions, err := a.engine.Explain(r.Context(), inquiry)
 	if err != nil {
-		return in("query", err)
+		return exchange.In("query", err)
 	}
 	out := api.Verdict{Effect: permission.Worst(decisions).Effect, Parts: make([]api.Decision, len(decisions))}
 	for i, d := range decisions {

@@ -1,4 +1,4 @@
-package v2
+package exchange
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func misspelt(t reflect.Type, body jsontext.Value) (path, meant string) {
 			switch {
 			case !known:
 				if meant := likeButForCase(name, fields); meant != "" {
-					return clip(name, 60), meant
+					return Clip(name, 60), meant
 				}
 			case composed(field):
 				if path, meant := misspelt(field, value); path != "" {

@@ -1,0 +1,60 @@
+package exchange
+
+import (
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Locator finds the location of requests: by the query, then the headers, else its own Directory (spec/v2 HT-4).
+type Locator struct {
+	QueryDirectory, QueryWorkspace string // the names of the parameters
+
+	Directory string // of requests that name none
+	Relative  bool   // a relative directory is one below Directory, not a mistake
+}
+
+// Locate returns the location of the request, and whether the request named it. The header may be percent-encoded.
+func (c Locator) Locate(r *http.Request) (l session.Location, named bool, err error) {
+	q := r.URL.Query()
+	l = session.Location{Directory: q.Get(c.QueryDirectory), WorkspaceID: q.Get(c.QueryWorkspace)}
+	part := "query"
+	if l.Directory == "" {
+		if l.Directory = r.Header.Get("X-Opencode-Directory"); l.Directory != "" {
+			part = "headers"
+			if plain, err := url.PathUnescape(l.Directory); err == nil {
+				l.Directory = plain
+			}
+		}
+	}
+	if l.WorkspaceID == "" {
+		l.WorkspaceID = r.Header.Get("X-Opencode-Workspace")
+	}
+	if l.Directory == "" {
+		l.Directory = c.Directory
+		return l, l.WorkspaceID != "", nil
+	}
+	if c.Relative && !filepath.IsAbs(l.Directory) {
+		l.Directory = filepath.Join(c.Directory, l.Directory)
+	}
+	l, err = CleanLocation(l)
+	return l, true, In(part, err)
+}
+
+// CleanLocation refuses directories that name no one place.
+func CleanLocation(l session.Location) (session.Location, error) {
+	if !filepath.IsAbs(l.Directory) || strings.ContainsRune(l.Directory, 0) || !utf8.ValidString(l.Directory) || len(l.Directory) > 4096 {
+		return l, session.Errorf(session.CodeInvalid, "the directory must be an absolute path, got %q", Clip(l.Directory, 200)).At("location.directory")
+	}
+	l.Directory = filepath.ToSlash(filepath.Clean(l.Directory))
+	if l.WorkspaceID != "" {
+		if err := session.CheckID("location.workspaceID", "wrk", l.WorkspaceID); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,80 @@
+package exchange
+
+import (
+	"context"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Waiters are the requests that last until something happens. The zero value is ready; safe for concurrent use.
+type Waiters struct {
+	mu     sync.Mutex // guards the rest
+	m      map[*waiter]struct{}
+	closed bool
+}
+
+// waiter is one of them. A stream names its session.
+type waiter struct {
+	cancel  context.CancelCauseFunc
+	session session.ID
+}
+
+// ErrClosing is why a long request ends when the server does.
+var ErrClosing = session.Errorf(session.CodeUnavailable, "cairn is shutting down; try again in a moment")
+
+// Begin returns a context for a long request and what to call when it is over. The session is that of a stream.
+func (l *Waiters) Begin(ctx context.Context, id session.ID) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &waiter{cancel, id}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		cancel(ErrClosing)
+		return ctx, func() {}
+	}
+	if l.m == nil {
+		l.m = map[*waiter]struct{}{}
+	}
+	l.m[w] = struct{}{}
+	return ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.m, w)
+		cancel(nil)
+	}
+}
+
+// Close ends all of them, those of now and those to come.
+func (l *Waiters) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for w := range l.m {
+		w.cancel(ErrClosing)
+	}
+}
+
+// Followed returns the sessions that have streams.
+func (l *Waiters) Followed() map[session.ID]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ids := map[session.ID]bool{}
+	for w := range l.m {
+		if w.session != "" {
+			ids[w.session] = true
+		}
+	}
+	return ids
+}
+
+// End ends the streams of a session for the reason.
+func (l *Waiters) End(id session.ID, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for w := range l.m {
+		if w.session == id {
+			w.cancel(why)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package v1
+
+import (
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/server/exchange"
+)
+
+// write answers with v as JSON. Nothing is written if v cannot be encoded.
+func write(w http.ResponseWriter, v any) error {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return exchange.WriteJSON(w, http.StatusOK, b)
+}
+
+// yes is what many changes answer.
+func yes(w http.ResponseWriter) error { return exchange.WriteJSON(w, http.StatusOK, []byte("true")) }

@@ -1,0 +1,67 @@
+package v1
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Route is one operation of OpenCode's document. ID is its operationId there, "" for a shim that older clients call.
+type Route struct {
+	Method string
+	Path   string // a pattern of http.ServeMux
+	ID     string
+	handle func(a *API, w http.ResponseWriter, r *http.Request) error
+}
+
+const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
+
+// Routes lists all operations, group by group.
+func Routes() []Route {
+	return slices.Concat(
+		globalRoutes(),
+		logRoutes(),
+		placeRoutes(),
+	)
+}
+
+// endpoint runs one operation and tells its error.
+type endpoint struct {
+	api   *API
+	route Route
+}
+
+func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	err := checkIDs(r)
+	if err == nil {
+		err = e.route.handle(e.api, w, r)
+	}
+	if err != nil {
+		e.api.fail(w, r, err)
+	}
+}
+
+// checkIDs refuses ids in the path that can be nobody's.
+func checkIDs(r *http.Request) error {
+	for _, p := range []struct {
+		name   string
+		prefix session.Prefix
+	}{{"sessionID", session.PrefixSession}, {"messageID", session.PrefixMessage}, {"partID", session.PrefixPart}} {
+		if v := r.PathValue(p.name); v != "" {
+			if err := session.CheckID(p.name, p.prefix, v); err != nil {
+				return exchange.In("params", err)
+			}
+		}
+	}
+	if v := r.PathValue("requestID"); v != "" {
+		prefix := session.PrefixPermission
+		if strings.HasPrefix(r.URL.Path, "/question/") {
+			prefix = session.PrefixQuestion
+		}
+		return exchange.In("params", session.CheckID("requestID", prefix, v))
+	}
+	return nil
+}

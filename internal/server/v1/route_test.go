@@ -1,0 +1,85 @@
+package v1_test
+
+import (
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What is not there is told in JSON: a client that gets HTML takes it for an answer.
+func TestUnknownPathsAreToldInJSON(t *testing.T) {
+	w := newWorld(t, "", nil)
+	for _, c := range []struct {
+		method, path string
+		status       int
+		body         string
+	}{
+		{"GET", "/nonsense", 404, `{"name":"NotFoundError","data":{"message":"Path not found: /nonsense"}}`},
+		{"GET", "/", 404, `{"name":"NotFoundError","data":{"message":"Path not found: /"}}`},
+		{"GET", "/assets/none.js", 404, `{"name":"NotFoundError","data":{"message":"Path not found: /assets/none.js"}}`},
+		{"GET", "/path/../path", 404, `{"name":"NotFoundError","data":{"message":"Path not found: /path/../path"}}`},
+		{"POST", "/global/health", 405, `{"name":"MethodNotAllowedError","data":{"message":"/global/health has no POST; it has GET, HEAD"}}`},
+		{"GET", "/api/nonsense", 404, `{"_tag":"NotFoundError","message":"there is no path \"/api/nonsense\"","resource":"/api/nonsense","what":"path"}`},
+	} {
+		a := w.ask(t, c.method, c.path, "")
+		if a.status != c.status || a.body != c.body || a.header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s: %d %s %s", c.method, c.path, a.status, a.header.Get("Content-Type"), a.body)
+		}
+	}
+}
+
+// A request is about the directory of its query, else of its header in either spelling, else the server's own.
+func TestTheDirectoryOfARequest(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"below it/x": "", "own/x": ""})
+	below, own := filepath.Join(w.work, "below it"), filepath.Join(w.work, "own")
+	for name, c := range map[string]struct{ query, header, want string }{
+		"none":              {"", "", w.work},
+		"query":             {below, "", below},
+		"header":            {"", below, below},
+		"encoded header":    {"", url.PathEscape(below), below},
+		"query and header":  {own, below, own},
+		"relative":          {"own", "", own},
+		"not clean":         {below + "/../own/", "", own},
+		"parent by symlink": {below + "/.", "", below},
+	} {
+		path := "/path"
+		if c.query != "" {
+			path += "?directory=" + url.QueryEscape(c.query)
+		}
+		var header []string
+		if c.header != "" {
+			header = []string{"X-Opencode-Directory", c.header}
+		}
+		a := w.ask(t, http.MethodGet, path, "", header...)
+		if a.status != 200 || !strings.Contains(a.body, `"worktree":"`+w.work+`","directory":"`+c.want+`"}`) {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	for _, bad := range []string{"/path?directory=%00", "/path?directory=" + strings.Repeat("x", 5000), "/path?directory=%ff"} {
+		if a := w.ask(t, http.MethodGet, bad, ""); a.status != 400 || !strings.Contains(a.body, `"name":"BadRequest"`) {
+			t.Errorf("%.40s: %d %s", bad, a.status, a.body)
+		}
+	}
+}
+
+// OpenCode answers 500 in plain text here.
+func TestAWorkspaceThatIsNotThere(t *testing.T) {
+	w := newWorld(t, "", nil)
+	a := w.ask(t, http.MethodGet, "/path?workspace=wrk_1", "")
+	if a.status != 404 || a.body != `{"name":"NotFoundError","data":{"message":"Workspace not found: wrk_1"}}` {
+		t.Error(a)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	w := newWorld(t, "", nil)
+	type health struct {
+		Healthy bool   `json:"healthy"`
+		Version string `json:"version"`
+	}
+	if got := get[health](t, w, "/global/health"); got != (health{true, "test"}) {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,123 @@
+package v1_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/host"
+)
+
+// world is a whole cairn in this process, with a home and a checkout of its own.
+type world struct {
+	home, work string
+	client     *http.Client
+}
+
+// newWorld opens one whose configuration has the further members, in a checkout of the files.
+func newWorld(t testing.TB, config string, files map[string]string) *world {
+	t.Helper()
+	w := &world{home: t.TempDir(), work: filepath.Join(t.TempDir(), "work")}
+	w.put(t, filepath.Join(w.home, "config", "cairn.json"), fmt.Sprintf(`{
+  "provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://127.0.0.1:1", "apiKey": "k-e-y"},
+    "models": {"main": {"name": "Main", "limit": {"context": 100000, "output": 1000}}}}},
+  "model": "mock/main"%s
+}`, config))
+	for name, text := range files {
+		w.put(t, filepath.Join(w.work, name), text)
+	}
+	w.git(t, "init", "-q", "-b", "main")
+	w.git(t, "add", "-A")
+	w.git(t, "commit", "-q", "--allow-empty", "-m", "first")
+	env := func(name string) string {
+		return map[string]string{"CAIRN_HOME": w.home, "HOME": w.home, "CAIRN_LOG": "off", "PATH": os.Getenv("PATH")}[name]
+	}
+	c, err := host.Host{}.Open(t.Context(), cli.Options{Dir: w.work, Env: env, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	w.client = c.API.HTTP
+	return w
+}
+
+func (w *world) put(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) git(t testing.TB, args ...string) string {
+	t.Helper()
+	if err := os.MkdirAll(w.work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("git", append([]string{"-C", w.work, "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	c.Env = []string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// ask sends a request; a body that is not empty is sent as JSON. Headers are pairs.
+func (w *world) ask(t testing.TB, method, path, body string, header ...string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header[header[i]] = []string{header[i+1]}
+	}
+	resp, err := w.client.Do(r)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(b)}
+}
+
+// get asks for what must be there and reads it.
+func get[T any](t testing.TB, w *world, path string) (v T) {
+	t.Helper()
+	a := w.ask(t, http.MethodGet, path, "")
+	if a.status != http.StatusOK {
+		t.Fatalf("GET %s: %d %s", path, a.status, a.body)
+	}
+	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
+		t.Fatalf("GET %s: %v in %s", path, err, a.body)
+	}
+	return v
+}
