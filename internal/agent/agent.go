@@ -83,7 +83,9 @@ func (s *Set) add(cfg *config.Config, name string) {
 // overlay returns the agent with what the configuration says of it.
 func overlay(a session.Agent, c config.Agent) session.Agent {
 	if ref := c.Model.Ref(); ref != nil {
-		ref.Variant = c.Variant
+		if c.Variant != "" {
+			ref.Variant = c.Variant
+		}
 		a.Model = ref
 	}
 	for to, from := range map[*string]string{&a.System: c.Prompt, &a.Description: c.Description, &a.Color: string(c.Color)} {

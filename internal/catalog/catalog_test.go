@@ -317,3 +317,27 @@ func BenchmarkNew(b *testing.B) {
 		}
 	}
 }
+
+func TestVariantsOfTheConfiguration(t *testing.T) {
+	patch := jsontext.Value(`{"variant":"deep","variants":{"deep":{"headers":{"X-A":"b"},"reasoningEffort":"high"}}}`)
+	c := build(t, Overlay{Snapshot: []byte(`{"p":{"models":{"m":{}}}}`), Providers: map[string]ProviderPatch{"p": {Models: map[string]jsontext.Value{"m": patch}}}})
+	m, err := c.Model("p", "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "default", "deep"} {
+		v, ok := m.Variant(name)
+		if want := (Variant{ID: "deep", Headers: map[string]string{"X-A": "b"}, Body: map[string]jsontext.Value{"reasoningEffort": jsontext.Value(`"high"`)}}); !ok || !cmp.Equal(want, v) {
+			t.Errorf("%q: got %+v", name, v)
+		}
+	}
+}
+
+func TestDeniedProviders(t *testing.T) {
+	c := build(t, Overlay{HasKey: keys("openai", "groq"), Denied: func(id string) bool { return id != "groq" }})
+	for _, m := range c.Available() {
+		if m.ProviderID != "groq" {
+			t.Errorf("%s is available", m.Name())
+		}
+	}
+}

@@ -47,6 +47,7 @@ type sourceModel struct {
 	Options          map[string]jsontext.Value `json:"options"`
 	Headers          map[string]string         `json:"headers"`
 	Variants         map[string]jsontext.Value `json:"variants"`
+	Variant          string                    `json:"variant"`
 	Provider         sourceAPI                 `json:"provider"`
 	Extra            jsontext.Value            `json:",embed"`
 
@@ -96,6 +97,9 @@ func (s *sourceProvider) provider(o Overlay) Provider {
 		Request:  Request{Headers: merged(nil, patch.Headers), Body: merged(nil, patch.Body)},
 		Env:      s.Env,
 	}
+	if o.Denied != nil && o.Denied(s.ID) {
+		p.Disabled = true
+	}
 	if patch.Env != nil {
 		p.Env = patch.Env
 	}
@@ -135,7 +139,7 @@ func (s *sourceModel) model(p Provider, patch ProviderPatch) Model {
 			URL: first(patch.BaseURL, s.Provider.API, p.API.URL), Settings: p.API.Settings,
 		},
 		Capabilities: Capabilities{Tools: s.ToolCall == nil || *s.ToolCall, Input: s.Modalities.Input, Output: s.Modalities.Output},
-		Request:      Request{Headers: merged(p.Request.Headers, s.Headers), Body: merged(p.Request.Body, s.Options)},
+		Request:      Request{Headers: merged(p.Request.Headers, s.Headers), Body: merged(p.Request.Body, s.Options), Variant: s.Variant},
 		Variants:     s.variants(),
 		Time:         Time{Released: released(s.ReleaseDate)},
 		Rates:        s.Cost.rates(),

@@ -11,7 +11,7 @@ import (
 // variants returns the reasoning presets that the source lists, with those of the configuration over them
 // (spec/v1 §30.6), by the order of efforts and then by name.
 func (s *sourceModel) variants() []Variant {
-	byID := map[string]map[string]jsontext.Value{}
+	byID, headers := map[string]map[string]jsontext.Value{}, map[string]map[string]string{}
 	for _, o := range s.ReasoningOptions {
 		if o.Type != "effort" {
 			continue
@@ -33,11 +33,16 @@ func (s *sourceModel) variants() []Variant {
 			continue
 		}
 		delete(own, "disabled")
+		var carries map[string]string
+		if json.Unmarshal(own["headers"], &carries, foreign) == nil {
+			headers[id] = carries
+		}
+		delete(own, "headers")
 		byID[id] = merged(byID[id], own)
 	}
 	out := make([]Variant, 0, len(byID))
 	for _, id := range slices.SortedFunc(maps.Keys(byID), byEffort) {
-		out = append(out, Variant{ID: id, Headers: map[string]string{}, Body: byID[id]})
+		out = append(out, Variant{ID: id, Headers: merged(nil, headers[id]), Body: byID[id]})
 	}
 	return out
 }

@@ -3,11 +3,15 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // reach says whose files may set a key: each can also be set by those before it.
@@ -70,7 +74,7 @@ func fieldsOf(t reflect.Type) (fields map[string]field, open bool, openScope str
 			open, openScope = true, f.Tag.Get("scope")
 			continue
 		}
-		fields[name] = field{typ: f.Type, scope: f.Tag.Get("scope"), doc: f.Tag.Get("doc")}
+		fields[name] = field{typ: f.Type, scope: f.Tag.Get("scope"), doc: f.Tag.Get("doc"), unused: f.Tag.Get("unused") != ""}
 	}
 	return fields, open, openScope
 }
@@ -106,19 +110,45 @@ func (c *checker) walk(n *node, t reflect.Type, path string, above reach) {
 			return c.doc.scope == scopeProject
 		case !known:
 			f.scope = openScope
+			if meant := misspelt(m.key, t); meant != "" {
+				c.warn(c.doc.place(m.offset), WarnUnknown, join(path, m.key), "is not a key that cairn knows; did you mean "+meant+"?")
+			}
 		}
 		may := reachOf(f.scope, above)
 		if c.refused(m, join(path, m.key), may) {
 			return true
 		}
 		if f.unused {
-			c.warn(c.doc.place(m.offset), WarnUnused, m.key, "is a key of OpenCode that does nothing here")
+			c.warn(c.doc.place(m.offset), WarnUnused, join(path, m.key), "is a key of OpenCode that does nothing here")
 		}
 		if known {
 			c.walk(m.value, f.typ, join(path, m.key), may)
 		}
 		return false
 	})
+}
+
+// misspelt returns the key that one of an open struct was probably meant for. Only structs whose further keys are listed
+// (the tag known) can tell a misspelling from a key of somebody else.
+func misspelt(key string, t reflect.Type) string {
+	if t.Kind() != reflect.Struct {
+		return ""
+	}
+	fields, _, _ := fieldsOf(t)
+	extra, _ := t.FieldByName("Extra")
+	others := strings.Fields(extra.Tag.Get("known"))
+	if len(others) == 0 || slices.Contains(others, key) {
+		return ""
+	}
+	names := append(slices.Collect(maps.Keys(fields)), others...)
+	slices.Sort(names)
+	for _, name := range names {
+		d := spelling.Distance(strings.ToLower(key), strings.ToLower(name))
+		if d == 0 || d <= 2 && d*3 <= len(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // refused reports, and tells, that the document may not set a key that reaches so far.
@@ -153,10 +183,14 @@ func decode(root *node) (s Settings, bad *node, err error) {
 	return s, n, n.doc.errorf(n.offset, key, "%s", expectation(e, n))
 }
 
-// expectation words what a value should have been. It shows the kind of what is there, never the value.
+// expectation words what a value should have been. Types that read only certain values hold no secrets: those are shown.
+// Of all others it says the kind of what is there, never the value.
 func expectation(e *json.SemanticError, n *node) string {
 	if e.Err != nil && strings.HasPrefix(e.Err.Error(), "want ") {
-		return e.Err.Error() + ", got " + n.kindName()
+		if e.GoType == reflect.TypeFor[auth.Secret]() {
+			return e.Err.Error() + ", got " + n.kindName()
+		}
+		return e.Err.Error() + ", got " + n.said()
 	}
 	want := "something else"
 	if t := e.GoType; t != nil {

@@ -85,6 +85,7 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 		return nil, err
 	}
 	for _, d := range managed {
+		d.managed = true
 		if err := l.take(d); err != nil {
 			return nil, err
 		}
@@ -245,6 +246,7 @@ func (l *loader) add(d *document) error {
 	}
 	low := l.config.root
 	l.config.root = merge(low, d.root)
+	l.policies(low, d)
 	for _, key := range []string{"instructions", "plugin"} {
 		if list := union(low.get(key), d.root.get(key)); list != nil && low != nil {
 			l.config.root.set(key, list)
@@ -253,11 +255,30 @@ func (l *loader) add(d *document) error {
 	return nil
 }
 
+// policies puts the statements of a document before those of lower layers: the last that matches decides, so that nobody
+// lifts what a lower layer denies; but an administrator's come last (spec/v2 CT-6).
+func (l *loader) policies(low *node, d *document) {
+	was, is := low.get("experimental").get("policies"), d.root.get("experimental").get("policies")
+	if was == nil || is == nil || was.kind != '[' || is.kind != '[' {
+		return
+	}
+	first, last := is, was
+	if d.managed {
+		first, last = was, is
+	}
+	all := *is
+	all.items = slices.Concat(first.items, last.items)
+	l.config.root.get("experimental").set("policies", &all)
+}
+
 // decodes checks that the document's values are of the kinds that they should be. When all that is wrong is wanted, what
 // is not is taken out.
 func (l *loader) decodes(d *document) error {
 	for {
 		_, bad, err := decode(d.root)
+		if err == nil {
+			bad, err = d.unfit()
+		}
 		if err == nil {
 			return nil
 		}

@@ -29,14 +29,15 @@ const (
 
 // document is one file or variable of configuration.
 type document struct {
-	name  string // the path, or the variable's name
-	dir   string // what relative paths in it start from
-	scope scope
-	wrap  string // the key whose value the text is; "" when it is the whole object
-	part  string // agent, mode or command: the document is one of these, as Markdown; "" is JSON
-	entry string // its name
-	text  []byte
-	root  *node
+	name    string // the path, or the variable's name
+	dir     string // what relative paths in it start from
+	scope   scope
+	wrap    string // the key whose value the text is; "" when it is the whole object
+	part    string // agent, mode or command: the document is one of these, as Markdown; "" is JSON
+	entry   string // its name
+	managed bool   // an administrator's
+	text    []byte
+	root    *node
 }
 
 // ofProject reports whether a project's files hold the document.

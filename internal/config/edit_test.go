@@ -48,14 +48,14 @@ func TestEdit(t *testing.T) {
 
 func TestEditRefuses(t *testing.T) {
 	for _, tt := range []struct{ text, key, value, want string }{
-		{"{\n}", "model", `5`, "cairn.json:2:12: model: want text in quotes, got a number"},
+		{"{\n}", "model", `5`, "cairn.json:2:12: model: want text in quotes, got 5"},
 		{`{"model": "a/b"}`, "model.x", `5`, "model.x: what it stands in is no object"},
 		{`{"a": `, "model", `"a/b"`, "cairn.json:1:7: it is not JSON (comments and trailing commas are fine): it ends too early"},
 		{"{\n}", "username", `5`, "cairn.json:2:15: username: want text in quotes, got a number"},
 		{`{}`, "a..b", `1`, "the key has an empty part"},
 		{`{}`, `a."b`, `1`, "a quote in the key is not closed"},
 		{`{}`, "model", ``, "model: is not set there"},
-		{"{\n}", "permission.bash", `"maybe"`, `cairn.json:3:13: permission.bash: want "allow", "ask" or "deny", got text`},
+		{"{\n}", "permission.bash", `"maybe"`, `cairn.json:3:13: permission.bash: want "allow", "ask" or "deny", got "maybe"`},
 	} {
 		var value jsontext.Value
 		if tt.value != "" {

@@ -15,9 +15,7 @@ type Foreign struct {
 	Share         string                    `json:"share" doc:"manual, auto or disabled"`
 	Autoshare     bool                      `json:"autoshare" doc:"the older way to say share: auto"`
 	Autoupdate    jsontext.Value            `json:"autoupdate" scope:"user" doc:"true, false or notify"`
-	Attachment    Attachment                `json:"attachment" scope:"project" doc:"what is done to attached files"`
 	Enterprise    Enterprise                `json:"enterprise" doc:"where sessions are shared to"`
-	Experimental  jsontext.Value            `json:"experimental" doc:"what may change or go"`
 	SubagentDepth Natural                   `json:"subagent_depth" scope:"project" doc:"how deep agents may call agents"`
 	Layout        string                    `json:"layout" scope:"project" doc:"without effect"`
 	Theme         jsontext.Value            `json:"theme" scope:"project" doc:"of OpenCode's terminal interface"`
@@ -51,19 +49,6 @@ type MCP struct {
 // Watcher says what is not watched.
 type Watcher struct {
 	Ignore []string `json:"ignore"`
-}
-
-// Attachment says what is done to attached files.
-type Attachment struct {
-	Image ImageLimits `json:"image"`
-}
-
-// ImageLimits bound an attached image.
-type ImageLimits struct {
-	AutoResize     *bool `json:"auto_resize"`
-	MaxWidth       Count `json:"max_width"`
-	MaxHeight      Count `json:"max_height"`
-	MaxBase64Bytes Count `json:"max_base64_bytes"`
 }
 
 // Enterprise is where sessions are shared to.

@@ -53,11 +53,11 @@ func TestMarkdown(t *testing.T) {
 
 func TestMarkdownErrorsNameThePlace(t *testing.T) {
 	for text, want := range map[string]string{
-		"---\nmode: boss\n---":          `agent/x.md:2:7: agent.x.mode: want "primary", "subagent" or "all", got text`,
-		"---\na: 1\ncolor: red\n---":    `agent/x.md:3:8: agent.x.color: want "#rrggbb", "primary", "secondary", "accent", "success", "warning", "error" or "info", got text`,
-		"---\nsteps: many\n---":         `agent/x.md:2:8: agent.x.steps: want a whole number above 0, got text`,
+		"---\nmode: boss\n---":          `agent/x.md:2:7: agent.x.mode: want "primary", "subagent" or "all", got "boss"`,
+		"---\na: 1\ncolor: red\n---":    `agent/x.md:3:8: agent.x.color: want "#rrggbb", "primary", "secondary", "accent", "success", "warning", "error" or "info", got "red"`,
+		"---\nsteps: many\n---":         `agent/x.md:2:8: agent.x.steps: want a whole number above 0, got "many"`,
 		"---\na: &b 1\n---":             `agent/x.md:2: the frontmatter cannot be read: anchors and aliases are not read`,
-		"---\npermission: sure\n---\nx": `agent/x.md:2:13: agent.x.permission: want "allow", "ask" or "deny", got text`,
+		"---\npermission: sure\n---\nx": `agent/x.md:2:13: agent.x.permission: want "allow", "ask" or "deny", got "sure"`,
 	} {
 		p := newPlace(t, map[string]string{"home/.config/cairn/agent/x.md": text})
 		_, err := p.load()
@@ -148,11 +148,11 @@ func TestAllErrorsAreKept(t *testing.T) {
 	want := []string{
 		"nowhere.json: no such file or directory",
 		userFile + ":5:17: permission: want rules {action, resource, effect}; action or effect is missing",
-		userFile + ":5:98: permission.effect: want \"allow\", \"ask\" or \"deny\", got text",
-		userFile + `:2:11: model: want text in quotes, got a number`,
+		userFile + ":5:98: permission.effect: want \"allow\", \"ask\" or \"deny\", got \"no\"",
+		userFile + `:2:11: model: want text in quotes, got 1`,
 		userFile + `:3:14: snapshot: want true or false, got text`,
 		"repo/cairn.json:1:2: it is not JSON (comments and trailing commas are fine): it ends too early",
-		"repo/.cairn/agent/x.md:2:8: agent.x.steps: want a whole number above 0, got text",
+		`repo/.cairn/agent/x.md:2:8: agent.x.steps: want a whole number above 0, got "no"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -163,6 +163,27 @@ func (n *node) kindName() string {
 	}
 }
 
+// said is the value for messages about keys that hold no secrets: scalars as they stand in the document, cut short.
+func (n *node) said() string {
+	switch n.kind {
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, n.raw)
+		if err != nil {
+			return n.kindName()
+		}
+		if r := []rune(string(text)); len(r) > maxSaid {
+			text = []byte(string(r[:maxSaid-1]) + "…")
+		}
+		return string(quote(nil, string(text)))
+	case '{', '[':
+		return n.kindName()
+	default:
+		return string(n.raw[:min(len(n.raw), maxSaid)])
+	}
+}
+
+const maxSaid = 40 // characters
+
 // merge lays high over low: objects member by member, everything else in whole (spec/v1 §35.2).
 func merge(low, high *node) *node {
 	switch {

@@ -140,7 +140,7 @@ func (l *loader) rule(list *RuleList, n *node, path string, r session.Rule) erro
 		list.add(n, r)
 		return nil
 	default:
-		return l.wrong(n.doc.errorf(n.offset, path, `want "allow", "ask" or "deny", got %s`, n.kindName()))
+		return l.wrong(n.doc.errorf(n.offset, path, `want "allow", "ask" or "deny", got %s`, n.said()))
 	}
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -53,6 +54,9 @@ func Schema() ([]byte, error) {
 			keys[name].(schema)[k] = v
 		}
 	}
+	for _, f := range fits {
+		f.into(root, strings.Split(f.path, "."))
+	}
 	addSpellings(keys, renamed[""])
 	root["$schema"], root["$id"], root["title"] = "https://json-schema.org/draft/2020-12/schema", SchemaURL, "The configuration of cairn"
 	root["$defs"] = schema{"agent": agent, "rules": rulesSchema()}
@@ -65,6 +69,31 @@ func addSpellings(keys schema, names map[string]string) {
 		if same, ok := keys[name].(schema); ok {
 			keys[other] = same
 		}
+	}
+}
+
+// into adds the fit to the schema of the value at the path; where that takes anything there is none.
+func (f fit) into(s schema, path []string) {
+	if len(path) == 0 {
+		for k, v := range f.schema() {
+			if k != "type" || s["properties"] == nil {
+				s[k] = v
+			}
+		}
+		if s["anyOf"] != nil || s["enum"] != nil {
+			delete(s, "type")
+		}
+		return
+	}
+	keys, _ := s["properties"].(schema)
+	next, ok := keys[path[0]].(schema)
+	if path[0] == "*" {
+		if next, ok = s["additionalProperties"].(schema); !ok {
+			next, ok = s["items"].(schema)
+		}
+	}
+	if ok {
+		f.into(next, path[1:])
 	}
 }
 

@@ -33,6 +33,8 @@ type Settings struct {
 	LogLevel          string              `json:"logLevel" scope:"user" doc:"DEBUG, INFO, WARN or ERROR"`
 	ToolOutput        ToolOutput          `json:"tool_output" scope:"project" doc:"how much of a tool's output a model sees"`
 	Compaction        Compaction          `json:"compaction" scope:"project" doc:"when the past of a session is replaced by a summary"`
+	Attachment        Attachment          `json:"attachment" scope:"project" doc:"what is done to attached files"`
+	Experimental      Experimental        `json:"experimental" doc:"what may change or go"`
 	Snapshot          bool                `json:"snapshot" scope:"project" doc:"whether the working tree is kept at each step"`
 	Skills            Skills              `json:"skills" doc:"where skills are found, besides the usual directories"`
 	Webfetch          Webfetch            `json:"webfetch" scope:"user" doc:"what may be fetched beside the public web"`
@@ -80,7 +82,7 @@ type Provider struct {
 	Blacklist []string         `json:"blacklist"`
 	Options   ProviderOptions  `json:"options"`
 	Models    map[string]Model `json:"models"`
-	Extra     jsontext.Value   `json:",embed"`
+	Extra     jsontext.Value   `json:",embed" known:"request settings integrationID"`
 }
 
 // BaseURL is where the provider is reached; "" leaves what the provider table says.
@@ -100,7 +102,7 @@ type ProviderOptions struct {
 	ConnectTimeout Duration          `json:"connectTimeout"` // until a connection stands
 	HeaderTimeout  Duration          `json:"headerTimeout"`  // from then until the answer begins
 	ChunkTimeout   Duration          `json:"chunkTimeout"`   // between two pieces of the answer
-	Extra          jsontext.Value    `json:",embed"`
+	Extra          jsontext.Value    `json:",embed" known:"enterpriseUrl setCacheKey organization project region profile endpoint resourceName apiVersion location fetch"`
 }
 
 // Model describes a model, in the shape of models.dev: fields that it does not name are in Extra for the catalog.
@@ -109,7 +111,7 @@ type Model struct {
 	Name    string                    `json:"name"`
 	Options map[string]jsontext.Value `json:"options"`
 	Headers map[string]string         `json:"headers"`
-	Extra   jsontext.Value            `json:",embed"`
+	Extra   jsontext.Value            `json:",embed" known:"family release_date attachment reasoning reasoning_options temperature tool_call interleaved cost limit modalities status provider variants variant experimental knowledge last_updated open_weights structured_output"`
 }
 
 // Sandbox binds the commands that tools run to the location, by the kernel's means.
@@ -212,9 +214,42 @@ type Limits struct {
 	Answer    Count `json:"answer"`    // bytes of one answer of a model: text, reasoning and arguments together
 }
 
+// Attachment says what is done to attached files.
+type Attachment struct {
+	Image ImageLimits `json:"image"`
+}
+
+// ImageLimits bound an attached image.
+type ImageLimits struct {
+	AutoResize     *bool `json:"auto_resize"`
+	MaxWidth       Count `json:"max_width"`
+	MaxHeight      Count `json:"max_height"`
+	MaxBase64Bytes Count `json:"max_base64_bytes"`
+}
+
+// Experimental are keys that may change or go.
+type Experimental struct {
+	Policies            []Policy `json:"policies" doc:"which providers may be used; the last statement that matches decides"`
+	ContinueLoopOnDeny  bool     `json:"continue_loop_on_deny" unused:"true"`
+	PrimaryTools        []string `json:"primary_tools" unused:"true"`
+	MCPTimeout          Duration `json:"mcp_timeout" unused:"true"`
+	OpenTelemetry       bool     `json:"openTelemetry" unused:"true"`
+	BatchTool           bool     `json:"batch_tool" unused:"true"`
+	DisablePasteSummary bool     `json:"disable_paste_summary" unused:"true"`
+}
+
+// Policy allows or denies the use of the providers whose ids match the resource.
+type Policy struct {
+	Action   string `json:"action" doc:"provider.use"`
+	Effect   string `json:"effect" doc:"allow or deny"`
+	Resource string `json:"resource" doc:"ids of providers; * stands for anything"`
+}
+
 // Server says where cairn serve listens.
 type Server struct {
-	Hostname string   `json:"hostname"`
-	Port     Natural  `json:"port"`
-	Cors     []string `json:"cors"`
+	Hostname   string   `json:"hostname"`
+	Port       Natural  `json:"port"`
+	Cors       []string `json:"cors"`
+	MDNS       bool     `json:"mdns" unused:"true"`
+	MDNSDomain string   `json:"mdnsDomain" unused:"true"`
 }

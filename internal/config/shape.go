@@ -10,7 +10,7 @@ import (
 var renamed = map[string]map[string]string{
 	"": {
 		"agents": "agent", "providers": "provider", "permissions": "permission", "commands": "command",
-		"snapshots": "snapshot", "attachments": "attachment", "reference": "references",
+		"snapshots": "snapshot", "attachments": "attachment", "reference": "references", "plugins": "plugin",
 	},
 	"agent.*":    {"system": "prompt", "disabled": "disable", "permissions": "permission", "maxSteps": "steps"},
 	"compaction": {"reserved": "buffer"},
@@ -38,6 +38,9 @@ func (d *document) shape() error {
 		if v := c.take("preserve_recent_tokens"); v != nil && c.get("keep") == nil {
 			c.set("keep", d.object(v, "tokens", v))
 		}
+	}
+	if auto := d.root.get("autoshare"); auto != nil && auto.kind == 't' {
+		d.say(d.root, "share", &node{kind: '"', raw: jsontext.Value(`"auto"`), text: "auto", doc: d, offset: auto.offset})
 	}
 	d.mcp()
 	d.skills()
@@ -122,44 +125,6 @@ func (d *document) skills() {
 	d.root.set("skills", &node{kind: '{', doc: d, offset: list.offset, members: []member{
 		{"paths", list.offset, paths}, {"urls", list.offset, urls},
 	}})
-}
-
-// provider flattens the V2 form {api: {package, url}, request: {headers, body}} into options.
-func (d *document) provider(p *node) {
-	if p.kind != '{' {
-		return
-	}
-	option := func(key string, v *node) {
-		if v == nil {
-			return
-		}
-		if o := p.get("options"); o == nil {
-			p.set("options", d.object(v, key, v))
-		} else if o.kind == '{' && o.get(key) == nil {
-			o.set(key, v)
-		}
-	}
-	if api := p.get("api"); api != nil && api.kind == '{' {
-		p.take("api")
-		option("baseURL", api.get("url"))
-		if pkg := api.get("package"); pkg != nil {
-			p.set("npm", pkg)
-		}
-		if settings := api.get("settings"); settings != nil {
-			for _, m := range settings.members {
-				option(m.key, m.value)
-			}
-		}
-	}
-	if request := p.get("request"); request != nil && request.kind == '{' {
-		p.take("request")
-		option("headers", request.get("headers"))
-		if body := request.get("body"); body != nil {
-			for _, m := range body.members {
-				option(m.key, m.value)
-			}
-		}
-	}
 }
 
 // object makes {key: v}, standing where at stands.

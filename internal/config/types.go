@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ModelName is "provider/model"; the model's part may hold more slashes.
+// ModelName is "provider/model", or "provider/model#variant"; the model's part may hold more slashes.
 type ModelName string
 
 // Ref returns the model named, nil for "".
@@ -23,7 +23,19 @@ func (m ModelName) Ref() *session.ModelRef {
 	if !ok {
 		return nil
 	}
-	return &session.ModelRef{ID: id, ProviderID: provider}
+	ref := &session.ModelRef{ID: id, ProviderID: provider}
+	if at := strings.LastIndexByte(id, '#'); at > 0 && at < len(id)-1 {
+		ref.ID, ref.Variant = id[:at], id[at+1:]
+	}
+	return ref
+}
+
+// Base is the name without a variant.
+func (m ModelName) Base() string {
+	if ref := m.Ref(); ref != nil {
+		return ref.String()
+	}
+	return ""
 }
 
 // UnmarshalJSONFrom reads the name from a string.

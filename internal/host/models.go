@@ -22,6 +22,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -80,7 +81,8 @@ func (m *locationModels) fresh() bool { return m.table.stamp().Equal(m.stamp) }
 func (m *locationModels) overlay() catalog.Overlay {
 	o := catalog.Overlay{
 		Providers: map[string]catalog.ProviderPatch{}, Enabled: m.config.EnabledProviders, Disabled: m.config.DisabledProviders,
-		Default: string(m.config.Model), Small: string(m.config.SmallModel),
+		Default: m.config.Model.Base(), Small: m.config.SmallModel.Base(),
+		Denied: func(id string) bool { return !m.config.Experimental.Uses(id, permission.Match) },
 		HasKey: func(id string, env []string) bool {
 			key, err := m.key(id, env)
 			return err == nil && key != "" // of has seen that the stored keys can be read
