@@ -38,7 +38,7 @@ var house = []struct {
 	{4, driver, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
 	{4, driver, "llm/provider llm/script llm/replay"},
 	{4, driver, "tool/builtin tool/dialog tool/web"},
-	{4, proof, "check store/storetest"},
+	{4, proof, "check store/storetest llm/llmtest"},
 	{5, view, "opencode jsontree"},
 	{6, surface, "api server server/v1 server/v2 server/sse server/exchange cli tui"},
 	{7, wiring, "host main"},

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 )
 
@@ -194,7 +195,7 @@ func TestDecode(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, n := range []int{1, 3, 1 << 20} {
-				got := events(openaichat.Dialect{}, &slow{tt.body, n})
+				got := events(openaichat.Dialect{}, &llmtest.Slow{Text: tt.body, Step: n})
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Fatalf("reads of %d (-want +got):\n%s", n, diff)
 				}
@@ -492,15 +493,15 @@ func TestDecodeStopsWhenAsked(t *testing.T) {
 
 // FuzzDecode checks the promises of a stream on any bytes: the order of events, valid text, one end.
 func FuzzDecode(f *testing.F) {
-	for _, x := range recordings(f) {
-		f.Add(x.response, 5)
+	for _, x := range llmtest.Recordings(f) {
+		f.Add(x.Response, 5)
 	}
 	f.Add(stream(says(`{"content":"\ud83d"}`), says(`{"content":"\ude00"}`)), 1)
 	f.Add(stream(says(`{"tool_calls":[{"function":{"arguments":{}}}]}`), ends("stop")), 2)
 	f.Fuzz(func(t *testing.T, body string, n int) {
 		n = 1 + (n&0x7fffffff)%512
 		first := events(openaichat.Dialect{}, strings.NewReader(body))
-		if diff := cmp.Diff(first, events(openaichat.Dialect{}, &slow{body, n})); diff != "" {
+		if diff := cmp.Diff(first, events(openaichat.Dialect{}, &llmtest.Slow{Text: body, Step: n})); diff != "" {
 			t.Fatalf("split at %d:\n%s", n, diff)
 		}
 		checkStream(t, body)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 )
 
@@ -164,8 +165,8 @@ func TestEncodeMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := tree(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":`+tt.want+`}`)
-			if diff := cmp.Diff(want, tree(t, string(got))); diff != "" {
+			want := llmtest.Tree(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":`+tt.want+`}`)
+			if diff := cmp.Diff(want, llmtest.Tree(t, string(got))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -219,8 +220,8 @@ func TestEncodeFields(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := tree(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true},`+tt.want+`}`)
-			if diff := cmp.Diff(want, tree(t, string(got))); diff != "" {
+			want := llmtest.Tree(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true},`+tt.want+`}`)
+			if diff := cmp.Diff(want, llmtest.Tree(t, string(got))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -1,0 +1,94 @@
+package llmtest
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// Print writes a stream as text, one event a line, the error last.
+func Print(stream iter.Seq2[llm.Event, error]) string {
+	var out strings.Builder
+	for e, err := range stream {
+		if err != nil {
+			fmt.Fprintf(&out, "error %v\n", err)
+			continue
+		}
+		out.WriteString(line(e) + "\n")
+	}
+	return out.String()
+}
+
+func line(e llm.Event) string {
+	switch e := e.(type) {
+	case llm.Opened:
+		return "opened " + e.RequestID
+	case llm.TextStart:
+		return "text-start " + e.ID
+	case llm.TextDelta:
+		return fmt.Sprintf("text-delta %s %q", e.ID, e.Delta)
+	case llm.TextEnd:
+		return "text-end " + e.ID + meta(e.Metadata)
+	case llm.ReasoningStart:
+		return "reasoning-start " + e.ID + meta(e.Metadata)
+	case llm.ReasoningDelta:
+		return fmt.Sprintf("reasoning-delta %s %q", e.ID, e.Delta)
+	case llm.ReasoningEnd:
+		return "reasoning-end " + e.ID + meta(e.Metadata)
+	case llm.ToolInputStart:
+		return fmt.Sprintf("input-start %s %s", e.ID, e.Name)
+	case llm.ToolInputDelta:
+		return fmt.Sprintf("input-delta %s %q", e.ID, e.Delta)
+	case llm.ToolInputEnd:
+		return "input-end " + e.ID
+	case llm.ToolCallEvent:
+		if e.Invalid != "" {
+			return fmt.Sprintf("call %s %s INVALID %s: %q", e.ID, e.Name, e.Invalid, e.Raw)
+		}
+		if e.Hosted {
+			return fmt.Sprintf("hosted %s %s %s%s", e.ID, e.Name, e.Input, meta(e.Metadata))
+		}
+		return fmt.Sprintf("call %s %s %s%s", e.ID, e.Name, e.Input, meta(e.Metadata))
+	case llm.HostedResult:
+		word := "returned"
+		if e.IsError {
+			word = "failed"
+		}
+		return fmt.Sprintf("%s %s %s %s%s", word, e.ID, e.Name, e.Result, meta(e.Metadata))
+	case llm.Finish:
+		u := e.Usage
+		return fmt.Sprintf("finish %s in=%d out=%d reasoning=%d read=%d write=%d total=%d%s",
+			e.Reason, u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite, u.Total, meta(e.Metadata))
+	default:
+		return fmt.Sprintf("%T", e)
+	}
+}
+
+func meta(m llm.Metadata) string {
+	var out string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out += " " + k + "=" + string(m[k])
+	}
+	return out
+}
+
+// Slow gives Step bytes of Text per read.
+type Slow struct {
+	Text string
+	Step int
+}
+
+// Read implements io.Reader.
+func (r *Slow) Read(p []byte) (int, error) {
+	if r.Text == "" {
+		return 0, io.EOF
+	}
+	n := copy(p, r.Text[:min(r.Step, len(r.Text))])
+	r.Text = r.Text[n:]
+	return n, nil
+}

@@ -1,0 +1,104 @@
+package llmtest
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// Exchange is one recorded request and its answer.
+type Exchange struct{ Name, URL, Request, Response string }
+
+// Recordings reads the exchanges of testdata/recordings, sorted by file.
+func Recordings(tb testing.TB) []Exchange {
+	tb.Helper()
+	files, err := filepath.Glob("testdata/recordings/*/*.json")
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("no recordings: %v", err)
+	}
+	var out []Exchange
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		var cassette struct {
+			Interactions []struct {
+				Request  struct{ URL, Body string }
+				Response struct{ Body string }
+			}
+		}
+		if err := json.Unmarshal(data, &cassette, json.MatchCaseInsensitiveNames(true)); err != nil {
+			tb.Fatalf("%s: %v", file, err)
+		}
+		for i, in := range cassette.Interactions {
+			name := fmt.Sprintf("%s-%d", strings.TrimSuffix(filepath.Base(file), ".json"), i)
+			out = append(out, Exchange{name, in.Request.URL, in.Request.Body, in.Response.Body})
+		}
+	}
+	return out
+}
+
+// Decode reads the body of an answer.
+type Decode func(body io.Reader) iter.Seq2[llm.Event, error]
+
+// RecordedAnswer holds the events of a recorded answer against testdata/events, whole and split at every few bytes.
+// With update the file is written anew.
+func RecordedAnswer(t *testing.T, x Exchange, decode Decode, update bool) {
+	t.Helper()
+	got := Print(decode(strings.NewReader(x.Response)))
+	golden := filepath.Join("testdata", "events", x.Name+".txt")
+	if update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Fatalf("-want +got:\n%s", diff)
+	}
+	for _, n := range []int{1, 2, 3, 7, 64, 1000} {
+		if again := Print(decode(&Slow{x.Response, n})); again != got {
+			t.Fatalf("split at every %d bytes:\n%s", n, cmp.Diff(got, again))
+		}
+	}
+}
+
+// CutShort cuts a recorded answer in thousands of places. A prefix either ends as the whole does, because the finish
+// marker was in it, or fails; it never calls a tool without the marker.
+func CutShort(t *testing.T, x Exchange, decode Decode) {
+	t.Helper()
+	step := 1 + len(x.Response)/2000 // all of them take quadratic time
+	for cut := 0; cut < len(x.Response); cut += step {
+		got := Print(decode(strings.NewReader(x.Response[:cut])))
+		finished := strings.Contains(got, "finish ")
+		if finished == strings.Contains(got, "error ") {
+			t.Fatalf("cut at %d: neither one end nor the other:\n%s", cut, got)
+		}
+		if strings.Contains(got, "\ncall ") && !finished {
+			t.Fatalf("cut at %d: a call without a finish:\n%s", cut, got)
+		}
+	}
+}
+
+// Tree is JSON text as plain values, to compare what it means.
+func Tree(tb testing.TB, s string) any {
+	tb.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(s), &v); err != nil {
+		tb.Fatalf("%v in %.2000s", err, s)
+	}
+	return v
+}
