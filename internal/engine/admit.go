@@ -23,6 +23,7 @@ type PromptRequest struct {
 	Delivery  session.Delivery // "" is steer
 	Hold      bool             // admit only: start no work (resume=false)
 	Asks      session.AskPolicy
+	Named     bool // the prompt says by whom it is to be answered, also where the caller left that open
 }
 
 // Prompt admits a prompt and wakes the session. When it returns without error the prompt is durable. The same id with
@@ -33,6 +34,9 @@ func (e *Engine) Prompt(ctx context.Context, r PromptRequest) (*session.Input, e
 		return nil, err
 	}
 	if err := e.check(&r); err != nil {
+		return nil, err
+	}
+	if err := e.chosen(ctx, &r); err != nil {
 		return nil, err
 	}
 	if err := e.checkPresent(ctx, r); err != nil {
@@ -85,6 +89,9 @@ func (e *Engine) check(r *PromptRequest) error {
 	r.Prompt.Text = strings.ToValidUTF8(r.Prompt.Text, "\uFFFD")
 	r.Prompt.Files = slices.Clone(r.Prompt.Files) // the caller's stay as they are
 	if err := e.limits.checkFiles(r.Prompt); err != nil {
+		return err
+	}
+	if err := r.Prompt.CheckParts("prompt"); err != nil {
 		return err
 	}
 	if _, err := json.Marshal(r.Prompt); err != nil { // what cannot be stored is not admitted

@@ -184,6 +184,7 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 	}
 	d := &session.StepEnded{
 		AssistantMessageID: t.message, Finish: t.answer.Finish, Cost: t.answer.Cost, Tokens: t.answer.Tokens, Usage: t.answer.Usage,
+		EndID: t.partID(),
 	}
 	drafts := eventlog.Drafts(d)
 	if end.last != nil {
@@ -205,7 +206,7 @@ func (t *turn) fail(ctx context.Context, f *session.Failure) error {
 		return err
 	}
 	drafts := t.loose(m, f, nil)
-	end := &session.StepFailed{AssistantMessageID: t.message, Error: *f}
+	end := &session.StepFailed{AssistantMessageID: t.message, Error: *f, EndID: t.partID()}
 	if t.answer != nil {
 		end.Cost, end.Tokens = t.answer.Cost, &t.answer.Tokens
 	}

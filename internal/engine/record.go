@@ -25,6 +25,7 @@ type turn struct {
 	*drain
 	set     *setting
 	message session.MessageID // "" until the first output
+	begins  session.PartID    // of its beginning
 	items   map[string]*openItem
 	order   []*openItem
 	dirty   int // bytes that no checkpoint has
@@ -197,7 +198,12 @@ func (t *turn) commit(ctx context.Context, d store.Durability, drafts ...eventlo
 	message, facts := t.message, append(t.due(), drafts...)
 	if message == "" {
 		message = t.messageID()
-		started := &session.StepStarted{AssistantMessageID: message, Agent: t.set.agent.ID, Model: t.set.model.Ref}
+		if t.begins == "" {
+			t.begins = t.partID()
+		}
+		started := &session.StepStarted{
+			AssistantMessageID: message, Agent: t.set.agent.ID, Model: t.set.model.Ref, ParentID: t.asked(ctx), StartID: t.begins,
+		}
 		facts = append(eventlog.Drafts(started), facts...)
 	}
 	if len(facts) == 0 {
@@ -220,6 +226,22 @@ func (t *turn) commit(ctx context.Context, d store.Durability, drafts ...eventlo
 		}
 	}
 	return nil
+}
+
+// asked returns the newest prompt of the history: the one that the turn answers. A compaction may have hidden it from the
+// model.
+func (t *turn) asked(ctx context.Context) (id session.MessageID) {
+	err := t.store.View(ctx, func(r store.Reader) error {
+		m, ok, err := r.NewestOf(t.id, session.TypeUser)
+		if ok {
+			id = m.Meta().ID
+		}
+		return err
+	})
+	if err != nil { // the commit that follows says so
+		t.logger.Warn("look for the prompt of a turn", "session", t.id, "error", err)
+	}
+	return id
 }
 
 // due are the facts that wait for the next commit.
@@ -270,6 +292,9 @@ func (t *turn) start(ctx context.Context, it *openItem) error {
 	k := key(it.kind, it.id)
 	if t.items[k] != nil {
 		return violation("%s %q starts twice", it.kind, it.id)
+	}
+	if t.begins == "" {
+		t.begins = t.partID() // before its items
 	}
 	it.part, it.at = t.partID(), t.now()
 	t.items[k] = it

@@ -286,7 +286,7 @@ func (t *turn) abandon(ctx context.Context, a *session.Assistant, kept map[sessi
 			return err
 		}
 		drafts = append(drafts, asks...)
-		end := &session.StepFailed{AssistantMessageID: a.ID, Error: *why}
+		end := &session.StepFailed{AssistantMessageID: a.ID, Error: *why, EndID: t.partID()}
 		if t.answer != nil {
 			end.Cost, end.Tokens = t.answer.Cost, &t.answer.Tokens
 		}

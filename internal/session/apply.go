@@ -61,7 +61,19 @@ func (s *Session) Apply(d EventData) bool {
 		if !s.endJob(e) {
 			return false
 		}
-	case *PromptAdmitted, *Prompted:
+	case *PromptAdmitted:
+		if e.Prompt.Agent != "" {
+			s.Agent = e.Prompt.Agent
+		}
+		if e.Prompt.Model != nil {
+			s.Model = e.Prompt.Model
+		}
+	case *Prompted:
+	case *StepStarted:
+		if s.Changes != nil {
+			return false
+		}
+		s.Changes = &Changes{}
 	default:
 		return false
 	}
@@ -77,7 +89,10 @@ func Begin(d EventData, seq int64) Message {
 	}
 	switch e := d.(type) {
 	case *Prompted:
-		return &User{Head: head(e.MessageID, TypeUser), Text: e.Prompt.Text, Files: e.Prompt.Files, Agents: e.Prompt.Agents}
+		return &User{
+			Head: head(e.MessageID, TypeUser), Text: e.Prompt.Text, Files: e.Prompt.Files, Agents: e.Prompt.Agents,
+			Agent: e.Prompt.Agent, Model: e.Prompt.Model, Parts: e.Prompt.Parts,
+		}
 	case *SyntheticAdded:
 		return &Synthetic{Head: head(e.MessageID, TypeSynthetic), SessionID: f.SessionID, Text: e.Text}
 	case *ContextUpdated:
@@ -91,7 +106,9 @@ func Begin(d EventData, seq int64) Message {
 	case *CompactionEnded:
 		return &Compaction{Head: head(e.MessageID, TypeCompaction), Reason: e.Reason, Summary: e.Text, Recent: e.Recent}
 	case *StepStarted:
-		a := &Assistant{Head: head(e.AssistantMessageID, TypeAssistant), Agent: e.Agent, Model: e.Model, Content: []Content{}}
+		a := &Assistant{
+			Head: head(e.AssistantMessageID, TypeAssistant), Agent: e.Agent, Model: e.Model, Content: []Content{}, ParentID: e.ParentID, StartID: e.StartID,
+		}
 		if e.Snapshot != "" {
 			a.Snapshot = &StepSnapshot{Start: e.Snapshot}
 		}
@@ -242,6 +259,7 @@ func (a *Assistant) end(e *StepEnded) bool {
 		return false
 	}
 	a.Time.Completed, a.Finish, a.Cost, a.Tokens = e.Timestamp, e.Finish, &e.Cost, &e.Tokens
+	a.EndID = e.EndID
 	if e.Snapshot != "" || e.Files != nil {
 		if a.Snapshot == nil {
 			a.Snapshot = &StepSnapshot{}
@@ -256,6 +274,7 @@ func (a *Assistant) fail(e *StepFailed) bool {
 		return false
 	}
 	a.Time.Completed, a.Finish, a.Error = e.Timestamp, "error", &e.Error
+	a.EndID = e.EndID
 	if e.Tokens != nil {
 		a.Cost, a.Tokens = &e.Cost, e.Tokens
 	}

@@ -41,6 +41,8 @@ func TestApplySession(t *testing.T) {
 		{"failed free", &StepFailed{Fact: at(9)}, `"updated":9`},
 		{"staged", &RevertStaged{Fact: at(9), Revert: Revert{MessageID: "msg_1"}}, `"revert":{"messageID":"msg_1"}`},
 		{"admitted", &PromptAdmitted{Fact: at(9)}, `"updated":9`},
+		{"admitted for another", &PromptAdmitted{Fact: at(9), Prompt: Prompt{Agent: "plan", Model: &ModelRef{ID: "m", ProviderID: "p"}}}, `"agent":"plan","model":{"id":"m","providerID":"p"}`},
+		{"a turn begins", &StepStarted{Fact: at(9)}, `"changes":{"additions":0,"deletions":0,"files":0}`},
 		{"promoted, admitted long ago", &Prompted{Fact: at(1)}, `"updated":3`},
 		{"job", &JobStarted{Fact: at(9), Job: Job{ID: "job_1", Command: "x", Status: JobFailed}}, `"jobs":[{"id":"job_1","command":"x","directory":"","outputPath":"","status":"running","time":{"started":9}}]`},
 		{"no such job", &JobEnded{Fact: at(9), JobID: "job_1", Status: JobEndedItself}, ""},

@@ -11,6 +11,8 @@ type (
 		Agent              string    `json:"agent"`
 		Model              ModelRef  `json:"model"`
 		Snapshot           string    `json:"snapshot,omitzero"`
+		ParentID           MessageID `json:"parentID,omitzero"` // the newest prompt that it answers
+		StartID            PartID    `json:"startID,omitzero"`  // of the beginning as an item: it sorts before the others
 	}
 	// StepEnded completes a good turn, after all its tool calls are settled.
 	StepEnded struct {
@@ -22,6 +24,7 @@ type (
 		Snapshot           string         `json:"snapshot,omitzero"`
 		Files              []string       `json:"files,omitzero"`
 		Usage              jsontext.Value `json:"usage,omitzero"` // the provider's own usage object, verbatim
+		EndID              PartID         `json:"endID,omitzero"` // of the end as an item: it sorts behind the others
 	}
 	// StepFailed completes a turn that went wrong. What it cost, when known, is charged all the same.
 	StepFailed struct {
@@ -30,6 +33,7 @@ type (
 		Error              Failure   `json:"error"`
 		Cost               USD       `json:"cost,omitzero"`
 		Tokens             *Tokens   `json:"tokens,omitzero"`
+		EndID              PartID    `json:"endID,omitzero"`
 	}
 	// Retried says that an attempt failed and another will be made at Next (milliseconds).
 	Retried struct {

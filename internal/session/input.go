@@ -1,6 +1,10 @@
 package session
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Prompt is what a user says: text, files and agents called upon. Files are named by URI; a data: URI carries its
 // content, any other is left to the tools (spec/v2 AD-3).
@@ -8,7 +12,57 @@ type Prompt struct {
 	Text   string         `json:"text"`
 	Files  []File         `json:"files,omitzero"`
 	Agents []AgentMention `json:"agents,omitzero"`
-	Extra  jsontext.Value `json:",embed"`
+
+	// Agent and Model, where a prompt brings them, are the session's from its admission on.
+	Agent string       `json:"agent,omitzero"`
+	Model *ModelRef    `json:"model,omitzero"`
+	Parts []PromptPart `json:"parts,omitempty"` // how the caller had cut what the prompt says; the model is not told
+
+	Extra jsontext.Value `json:",embed"`
+}
+
+// PromptPart is one piece of a prompt as its caller named it. It repeats nothing: a file or an agent is the one at Index in
+// the prompt's list, and a text is what Prompt.Text holds from byte Index on, Length bytes of it.
+type PromptPart struct {
+	ID     PartID         `json:"id"`
+	Type   PartType       `json:"type"`
+	Index  int            `json:"index,omitzero"`
+	Length int            `json:"length,omitzero"`
+	Extra  jsontext.Value `json:",embed"` // what else the caller said of it
+}
+
+// PartType is the kind of a PromptPart.
+type PartType string
+
+// The kinds of the pieces of a prompt.
+const (
+	PartText  PartType = "text"
+	PartFile  PartType = "file"
+	PartAgent PartType = "agent"
+)
+
+// CheckParts returns a CodeInvalid error that names, in field, a part that has no id of its own or is none of the prompt.
+func (p Prompt) CheckParts(field string) error {
+	seen := map[PartID]bool{}
+	for i, part := range p.Parts {
+		at := fmt.Sprintf("%s.parts[%d]", field, i)
+		if err := CheckID(at+".id", PrefixPart, string(part.ID)); err != nil {
+			return err
+		}
+		length := map[PartType]int{PartText: len(p.Text), PartFile: len(p.Files), PartAgent: len(p.Agents)}[part.Type]
+		need := max(1, part.Length)
+		if part.Type == PartText {
+			need = part.Length
+		}
+		switch {
+		case seen[part.ID]:
+			return Errorf(CodeInvalid, "two parts have the id %q", clip(string(part.ID), 40)).At(at + ".id")
+		case part.Index < 0 || part.Length < 0 || part.Index > length-need:
+			return Errorf(CodeInvalid, "the prompt has no such %q part", clip(string(part.Type), 40)).At(at)
+		}
+		seen[part.ID] = true
+	}
+	return nil
 }
 
 // Empty reports whether the prompt says nothing.

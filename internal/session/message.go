@@ -54,6 +54,10 @@ type User struct {
 	Text   string         `json:"text"`
 	Files  []File         `json:"files,omitzero"`
 	Agents []AgentMention `json:"agents,omitzero"`
+
+	Agent string       `json:"agent,omitzero"` // that the prompt named
+	Model *ModelRef    `json:"model,omitzero"`
+	Parts []PromptPart `json:"parts,omitempty"`
 }
 
 // Synthetic is user text that the system wrote.
@@ -108,6 +112,10 @@ type Assistant struct {
 	Cost     *USD          `json:"cost,omitzero"`
 	Tokens   *Tokens       `json:"tokens,omitzero"`
 	Error    *Failure      `json:"error,omitzero"`
+
+	ParentID MessageID `json:"parentID,omitzero"` // the newest prompt that it answers
+	StartID  PartID    `json:"startID,omitzero"`  // of its beginning, which sorts before its items
+	EndID    PartID    `json:"endID,omitzero"`    // of its end, which sorts behind them
 }
 
 // StepSnapshot names the working tree before and after a turn.

@@ -36,9 +36,18 @@ type Session struct {
 	Budget     *Budget `json:"budget,omitzero"`
 	Todos      []Todo  `json:"todos,omitempty"` // what the model has set itself to do, in its order
 
+	Changes *Changes `json:"changes,omitzero"` // of its files, once a turn has begun
+
 	Jobs []Job `json:"jobs,omitzero"` // what runs, and ran lately, in the background
 
 	Extra jsontext.Value `json:",embed"`
+}
+
+// Changes counts what a session has changed in its files.
+type Changes struct {
+	Additions int `json:"additions"` // lines
+	Deletions int `json:"deletions"`
+	Files     int `json:"files"`
 }
 
 // ApprovalScope is where saved approvals of the session hold: its project, or, outside of any repository, its directory

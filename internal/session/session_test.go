@@ -31,3 +31,31 @@ func TestGuardsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckParts(t *testing.T) {
+	p := Prompt{Text: "abc", Files: []File{{URI: "data:,x"}}}
+	for _, c := range []struct {
+		name  string
+		parts []PromptPart
+		field string // "" is good
+	}{
+		{"none", nil, ""},
+		{"all", []PromptPart{{ID: "prt_1", Type: PartText, Length: 2}, {ID: "prt_2", Type: PartText, Index: 2, Length: 1}, {ID: "prt_3", Type: PartFile}}, ""},
+		{"empty text", []PromptPart{{ID: "prt_1", Type: PartText, Index: 3}}, ""},
+		{"no id", []PromptPart{{Type: PartText}}, "p.parts[0].id"},
+		{"twice", []PromptPart{{ID: "prt_1", Type: PartText}, {ID: "prt_1", Type: PartFile}}, "p.parts[1].id"},
+		{"beyond the text", []PromptPart{{ID: "prt_1", Type: PartText, Index: 2, Length: 2}}, "p.parts[0]"},
+		{"overflow", []PromptPart{{ID: "prt_1", Type: PartText, Index: 1, Length: 1<<63 - 1}}, "p.parts[0]"},
+		{"before it", []PromptPart{{ID: "prt_1", Type: PartText, Index: -1}}, "p.parts[0]"},
+		{"no such file", []PromptPart{{ID: "prt_1", Type: PartFile, Index: 1}}, "p.parts[0]"},
+		{"no such agent", []PromptPart{{ID: "prt_1", Type: PartAgent}}, "p.parts[0]"},
+		{"no such type", []PromptPart{{ID: "prt_1", Type: "snapshot"}}, "p.parts[0]"},
+	} {
+		p.Parts = c.parts
+		var e *Error
+		switch err := p.CheckParts("p"); {
+		case c.field == "" && err != nil, c.field != "" && (!errors.As(err, &e) || e.Field != c.field):
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

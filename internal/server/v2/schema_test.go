@@ -186,10 +186,12 @@ func withoutAdditions(v any) {
 		case v["type"] == "unknown" && v["message"] != nil: // a failure
 			remove("reason")
 		case v["timestamp"] != nil: // an event's payload
-			remove("partID", "partial", "asks", "hold", "usage", "title", "attachments", "next", "providerMetadata")
+			remove("partID", "partial", "asks", "hold", "usage", "title", "attachments", "next", "providerMetadata", "parentID", "startID", "endID")
 			if v["error"] != nil {
 				remove("cost", "tokens")
 			}
+		case v["type"] == "assistant":
+			remove("parentID", "startID", "endID")
 		case v["type"] == "text" && v["id"] != nil, v["type"] == "reasoning", v["type"] == "tool" && v["state"] != nil:
 			remove("partID", "partial")
 			if v["type"] == "text" {

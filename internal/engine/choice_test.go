@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// A prompt may bring its agent and its model: they are the session's from its admission on, and what is not there is
+// refused before anything is written. The turn that answers says which prompt, and frames its items by ids in their order.
+func TestPromptBringsItsChoice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{})
+		w.models["test/one"].Client = &spoken{}
+		ctx := t.Context()
+		if _, err := w.engine.Create(ctx, CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
+			t.Fatal(err)
+		}
+		nobody := session.Prompt{Text: "hi", Agent: "nobody"}
+		if _, err := w.engine.Prompt(ctx, PromptRequest{SessionID: "ses_a", Prompt: nobody}); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			t.Errorf("an agent that is not there: %v", err)
+		}
+		in, err := w.engine.Prompt(ctx, PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Named: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.engine.Wait(ctx, "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		err = w.store.View(ctx, func(r store.Reader) error {
+			s, _, err := r.Session("ses_a")
+			if err != nil || s.Agent != "build" || s.Model == nil || s.Model.String() != "test/one" || s.Changes == nil {
+				t.Errorf("the session is %+v", s)
+			}
+			m, _, err := r.NewestOf("ses_a", session.TypeAssistant)
+			a, _ := m.(*session.Assistant)
+			switch {
+			case a == nil || a.Agent != "build" || a.ParentID != in.ID:
+				t.Errorf("the turn is %+v", m)
+			case len(a.Content) != 1 || a.StartID >= a.Content[0].ItemID() || a.EndID <= a.Content[0].ItemID():
+				t.Errorf("the parts are %s %+v %s", a.StartID, a.Content, a.EndID)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.close(t)
+	})
+}

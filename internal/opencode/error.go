@@ -1,0 +1,44 @@
+package opencode
+
+import "github.com/cairn-dev/cairn/internal/session"
+
+// Error is why a step failed.
+type Error struct {
+	Name string    `json:"name"`
+	Data ErrorData `json:"data"`
+}
+
+// ErrorData is what there is to say of it.
+type ErrorData struct {
+	ProviderID   string `json:"providerID,omitzero"`
+	Message      string `json:"message"`
+	StatusCode   int    `json:"statusCode,omitzero"`
+	IsRetryable  *bool  `json:"isRetryable,omitzero"`
+	ResponseBody string `json:"responseBody,omitzero"`
+}
+
+// errorOf is nil for a step that did not fail.
+func errorOf(m *session.Assistant) *Error {
+	if m.Error == nil || declined(m) {
+		return nil
+	}
+	return Failed(m.Error, m.Model.ProviderID)
+}
+
+// Failed shows a failure of work with a provider.
+func Failed(f *session.Failure, provider string) *Error {
+	e := &Error{Name: "UnknownError", Data: ErrorData{Message: f.Message}}
+	switch f.Reason {
+	case session.ReasonAborted, session.ReasonInterrupted:
+		e.Name, e.Data.Message = "MessageAbortedError", "Aborted"
+	case session.ReasonAuth:
+		e.Name, e.Data.ProviderID = "ProviderAuthError", provider
+	case session.ReasonAPI, session.ReasonQuota:
+		e.Name, e.Data.IsRetryable = "APIError", new(bool)
+	case session.ReasonOverflow:
+		e.Name = "ContextOverflowError"
+	case session.ReasonContentFilter:
+		e.Name = "ContentFilterError"
+	}
+	return e
+}

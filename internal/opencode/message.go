@@ -1,0 +1,165 @@
+package opencode
+
+import (
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Message is what the operations on messages show: a User or an Assistant, and its parts.
+type Message struct {
+	Info  Info   `json:"info"`
+	Parts []Part `json:"parts"`
+}
+
+// Info is a User or an Assistant, by pointer.
+type Info interface{ info() }
+
+// User is OpenCode's UserMessage.
+type User struct {
+	ID        session.MessageID `json:"id"`
+	SessionID session.ID        `json:"sessionID"`
+	Role      string            `json:"role"` // "user"
+	Time      Created           `json:"time"`
+	Summary   *UserSummary      `json:"summary,omitzero"` // once it is being answered
+	Agent     string            `json:"agent"`
+	Model     Model             `json:"model"`
+}
+
+// Created is when something was.
+type Created struct {
+	Created int64 `json:"created"`
+}
+
+// UserSummary is what the answers to a prompt changed.
+type UserSummary struct {
+	Diffs []FileDiff `json:"diffs"`
+}
+
+// Model names a model in a message.
+type Model struct {
+	ProviderID string `json:"providerID"`
+	ModelID    string `json:"modelID"`
+	Variant    string `json:"variant,omitzero"`
+}
+
+// Assistant is OpenCode's AssistantMessage: one step.
+type Assistant struct {
+	ID         session.MessageID   `json:"id"`
+	SessionID  session.ID          `json:"sessionID"`
+	Role       string              `json:"role"` // "assistant"
+	Time       session.MessageTime `json:"time"`
+	ParentID   session.MessageID   `json:"parentID"`
+	ModelID    string              `json:"modelID"`
+	ProviderID string              `json:"providerID"`
+	Variant    string              `json:"variant,omitzero"`
+	Mode       string              `json:"mode"` // the agent, for older clients
+	Agent      string              `json:"agent"`
+	Path       Path                `json:"path"`
+	Cost       session.USD         `json:"cost"`
+	Tokens     Tokens              `json:"tokens"`
+	Finish     string              `json:"finish,omitzero"`
+	Error      *Error              `json:"error,omitzero"`
+}
+
+// Path is where a step worked.
+type Path struct {
+	Cwd  string `json:"cwd"`
+	Root string `json:"root"`
+}
+
+func (*User) info()      {}
+func (*Assistant) info() {}
+
+// Render shows messages of the session, in their order, leaving out what V1 has no word for. Answered says that more
+// follows behind them.
+func Render(s *session.Session, ms []session.Message, answered bool) []Message {
+	out := make([]Message, 0, len(ms))
+	asked := session.MessageID("")
+	for i, m := range ms {
+		switch m := m.(type) {
+		case *session.User:
+			asked = m.ID
+			v := prompted(s, m)
+			if answered || answers(ms[i+1:], m.ID) {
+				v.Info.(*User).Summary = &UserSummary{Diffs: []FileDiff{}}
+			}
+			out = append(out, v)
+		case *session.Assistant:
+			v := Message{Info: assistant(s, m), Parts: stepParts(s.ID, m)}
+			if a := v.Info.(*Assistant); a.ParentID == "" { // of an older record
+				a.ParentID = asked
+			}
+			out = append(out, v)
+		case *session.Synthetic:
+			out = append(out, synthetic(s, m))
+		}
+	}
+	return out
+}
+
+// answers reports whether one of the messages is an answer to the prompt, or to a later one.
+func answers(ms []session.Message, prompt session.MessageID) bool {
+	for _, m := range ms {
+		if a, ok := m.(*session.Assistant); ok {
+			return a.ParentID == "" || a.ParentID == prompt
+		}
+	}
+	return false
+}
+
+// Pending shows a prompt that waits to be promoted: V1 shows it at once.
+func Pending(s *session.Session, in *session.Input) Message {
+	return prompted(s, session.Begin(&session.Prompted{
+		Fact: session.Fact{Timestamp: in.TimeCreated, SessionID: s.ID}, MessageID: in.ID, Prompt: in.Prompt,
+	}, in.AdmittedSeq).(*session.User))
+}
+
+func prompted(s *session.Session, m *session.User) Message {
+	v := user(s, m.Head, m.Agent, m.Model)
+	return Message{Info: v, Parts: promptParts(s.ID, m)}
+}
+
+func synthetic(s *session.Session, m *session.Synthetic) Message {
+	part := &TextPart{Head: Head{ID: named("", m.ID, 0), SessionID: s.ID, MessageID: m.ID, Type: "text"}, Text: m.Text, Synthetic: true}
+	return Message{Info: user(s, m.Head, "", nil), Parts: []Part{part}}
+}
+
+func user(s *session.Session, h session.Head, agent string, model *session.ModelRef) *User {
+	v := &User{ID: h.ID, SessionID: s.ID, Role: "user", Time: Created{h.Time.Created}, Agent: agent}
+	if v.Agent == "" {
+		v.Agent = s.Agent
+	}
+	if model == nil {
+		model = s.Model
+	}
+	if model != nil {
+		v.Model = Model{ProviderID: model.ProviderID, ModelID: model.ID, Variant: model.Variant}
+	}
+	return v
+}
+
+func assistant(s *session.Session, m *session.Assistant) *Assistant {
+	v := &Assistant{
+		ID: m.ID, SessionID: s.ID, Role: "assistant", Time: m.Time, ParentID: m.ParentID, ModelID: m.Model.ID,
+		ProviderID: m.Model.ProviderID, Variant: m.Model.Variant, Mode: m.Agent, Agent: m.Agent,
+		Path: Path{Cwd: s.Location.Directory, Root: worktree(s)}, Finish: m.Finish, Error: errorOf(m),
+	}
+	if m.Cost != nil {
+		v.Cost = *m.Cost
+	}
+	if m.Tokens != nil {
+		v.Tokens = tokensOf(*m.Tokens)
+	}
+	switch {
+	case declined(m):
+		v.Finish = "tool-calls"
+	case m.Error != nil:
+		v.Finish = ""
+	}
+	return v
+}
+
+// declined reports whether the step ended because a user declined a call: in V1 that is an end like any other, behind which
+// nothing follows.
+func declined(m *session.Assistant) bool {
+	return m.Error != nil && m.Error.Reason == session.ReasonDenied
+}

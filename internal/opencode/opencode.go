@@ -1,0 +1,51 @@
+// Package opencode is OpenCode's V1 data model as a view: sessions, messages with their twelve kinds of parts, asks and bus
+// events, made of our words by pure functions. Nothing is stored for it, and nothing here is decided: what an event means
+// is said in package session, whose folds this package uses.
+//
+//   - Render makes messages of stored ones.
+//   - A Fold makes bus events of the log's, in the order in which OpenCode sends them, and live deltas of fragments.
+//   - A PromptInput is what a client sends, as a prompt of ours.
+//
+// The ids of parts are those of our items; older records that lack one get a name made of their message's.
+package opencode
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Tokens counts what was used. Total is there only where a provider names it.
+type Tokens struct {
+	Total     int64              `json:"total,omitzero"`
+	Input     int64              `json:"input"`
+	Output    int64              `json:"output"`
+	Reasoning int64              `json:"reasoning"`
+	Cache     session.CacheUsage `json:"cache"`
+}
+
+func tokensOf(t session.Tokens) Tokens {
+	return Tokens{Total: t.Total, Input: t.Input, Output: t.Output, Reasoning: t.Reasoning, Cache: t.Cache}
+}
+
+// named is the id of a part that our record does not name: the n-th of its message.
+func named(id session.PartID, m session.MessageID, n int) session.PartID {
+	if id != "" {
+		return id
+	}
+	_, body, _ := strings.Cut(string(m), "_")
+	return session.PartID(string(session.PrefixPart) + "_" + body + strconv.Itoa(n))
+}
+
+var emptyObject = jsontext.Value(`{}`)
+
+// objectOr is the value if it is an object with members, else def.
+func objectOr(v, def jsontext.Value) jsontext.Value {
+	if v.Kind() != '{' || string(v) == "{}" {
+		return def
+	}
+	return v
+}

@@ -1,0 +1,285 @@
+package opencode
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Part is one of the twelve kinds of parts, by pointer.
+type Part interface{ head() *Head }
+
+// Head is what all parts have.
+type Head struct {
+	ID        session.PartID    `json:"id"`
+	SessionID session.ID        `json:"sessionID"`
+	MessageID session.MessageID `json:"messageID"`
+	Type      string            `json:"type"`
+}
+
+func (h *Head) head() *Head { return h }
+
+// The parts of conversations.
+type (
+	// TextPart is text of the user, of the model, or, Synthetic, of the system. What is Ignored the model is not told.
+	TextPart struct {
+		Head
+		Text      string         `json:"text"`
+		Synthetic bool           `json:"synthetic,omitzero"`
+		Ignored   bool           `json:"ignored,omitzero"`
+		Time      *Time          `json:"time,omitzero"`
+		Metadata  jsontext.Value `json:"metadata,omitzero"`
+	}
+	// ReasoningPart is what the model thought.
+	ReasoningPart struct {
+		Head
+		Text     string         `json:"text"`
+		Time     Time           `json:"time"`
+		Metadata jsontext.Value `json:"metadata,omitzero"`
+	}
+	// FilePart is an attachment.
+	FilePart struct {
+		Head
+		Mime     string         `json:"mime"`
+		Filename string         `json:"filename,omitzero"`
+		URL      string         `json:"url"`
+		Source   jsontext.Value `json:"source,omitzero"`
+	}
+	// AgentPart is an agent called upon.
+	AgentPart struct {
+		Head
+		Name   string      `json:"name"`
+		Source *AgentPlace `json:"source,omitzero"`
+	}
+	// SubtaskPart is work for an agent of its own.
+	SubtaskPart struct {
+		Head
+		Prompt      string `json:"prompt"`
+		Description string `json:"description"`
+		Agent       string `json:"agent"`
+		Model       *Model `json:"model,omitzero"`
+		Command     string `json:"command,omitzero"`
+	}
+)
+
+// The parts that frame a step, and the marks of a conversation.
+type (
+	// StepStartPart begins a step.
+	StepStartPart struct {
+		Head
+		Snapshot string `json:"snapshot,omitzero"`
+	}
+	// StepFinishPart ends it.
+	StepFinishPart struct {
+		Head
+		Reason   string      `json:"reason"`
+		Snapshot string      `json:"snapshot,omitzero"`
+		Cost     session.USD `json:"cost"`
+		Tokens   Tokens      `json:"tokens"`
+	}
+	// PatchPart names the files that a step changed since the snapshot Hash.
+	PatchPart struct {
+		Head
+		Hash  string   `json:"hash"`
+		Files []string `json:"files"`
+	}
+	// SnapshotPart is a tree, of older servers.
+	SnapshotPart struct {
+		Head
+		Snapshot string `json:"snapshot"`
+	}
+	// CompactionPart asks for a summary.
+	CompactionPart struct {
+		Head
+		Auto        bool              `json:"auto"`
+		Overflow    bool              `json:"overflow,omitzero"`
+		TailStartID session.MessageID `json:"tail_start_id,omitzero"`
+	}
+	// RetryPart is a failed attempt, of older servers.
+	RetryPart struct {
+		Head
+		Attempt int     `json:"attempt"`
+		Error   Error   `json:"error"`
+		Time    Created `json:"time"`
+	}
+)
+
+// Time is when an item began and ended.
+type Time struct {
+	Start int64 `json:"start"`
+	End   int64 `json:"end,omitzero"`
+}
+
+// AgentPlace is where an agent is mentioned.
+type AgentPlace struct {
+	Value string `json:"value"`
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+}
+
+// promptParts cuts a prompt as its caller had it, or into its text, files and agents.
+func promptParts(id session.ID, m *session.User) []Part {
+	parts := m.Parts
+	if len(parts) == 0 {
+		parts = cutPrompt(m)
+	}
+	out := make([]Part, 0, len(parts))
+	for n, p := range parts {
+		head := Head{ID: named(p.ID, m.ID, n), SessionID: id, MessageID: m.ID, Type: string(p.Type)}
+		if v := promptPart(m, p, head); v != nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func cutPrompt(m *session.User) (parts []session.PromptPart) {
+	if m.Text != "" {
+		parts = append(parts, session.PromptPart{Type: session.PartText, Length: len(m.Text)})
+	}
+	for i := range m.Files {
+		parts = append(parts, session.PromptPart{Type: session.PartFile, Index: i})
+	}
+	for i := range m.Agents {
+		parts = append(parts, session.PromptPart{Type: session.PartAgent, Index: i})
+	}
+	return parts
+}
+
+// promptPart is nil for a piece that names nothing there is.
+func promptPart(m *session.User, p session.PromptPart, head Head) Part {
+	var more struct {
+		Text      string         `json:"text"` // of what the model is not told
+		Synthetic bool           `json:"synthetic"`
+		Ignored   bool           `json:"ignored"`
+		Time      *Time          `json:"time"`
+		Metadata  jsontext.Value `json:"metadata"`
+		Filename  *string        `json:"filename"`
+		Source    jsontext.Value `json:"source"`
+	}
+	if len(p.Extra) > 0 {
+		_ = json.Unmarshal(p.Extra, &more) // what it cannot say is left out
+	}
+	switch p.Type {
+	case session.PartText:
+		v := &TextPart{Head: head, Text: more.Text, Synthetic: more.Synthetic, Ignored: more.Ignored, Time: more.Time, Metadata: more.Metadata}
+		if !more.Ignored && p.Index >= 0 && p.Length >= 0 && p.Index <= len(m.Text)-p.Length {
+			v.Text = m.Text[p.Index:][:p.Length]
+		}
+		return v
+	case session.PartFile:
+		if p.Index < 0 || p.Index >= len(m.Files) {
+			return nil
+		}
+		f := m.Files[p.Index]
+		return &FilePart{Head: head, Mime: f.Mime, Filename: f.Name, URL: f.URI, Source: more.Source}
+	case session.PartAgent:
+		if p.Index < 0 || p.Index >= len(m.Agents) {
+			return nil
+		}
+		a := m.Agents[p.Index]
+		v := &AgentPart{Head: head, Name: a.Name}
+		if a.Source != nil {
+			v.Source = &AgentPlace{Value: a.Source.Text, Start: a.Source.Start, End: a.Source.End}
+		}
+		return v
+	default:
+		return nil
+	}
+}
+
+// stepParts are the parts of a step: its start, what the model said and did, and its end.
+func stepParts(id session.ID, m *session.Assistant) []Part {
+	out := []Part{}
+	if start := stepStart(id, m); start != nil {
+		out = append(out, start)
+	}
+	for n, c := range m.Content {
+		out = append(out, itemPart(id, m.ID, n+1, c))
+	}
+	if end := stepFinish(id, m); end != nil {
+		out = append(out, end)
+	}
+	if p := patch(id, m); p != nil {
+		out = append(out, p)
+	}
+	return out
+}
+
+// stepStart is nil for a step that failed before the model said anything.
+func stepStart(id session.ID, m *session.Assistant) Part {
+	if m.Error != nil && len(m.Content) == 0 {
+		return nil
+	}
+	p := &StepStartPart{Head: Head{ID: named(m.StartID, m.ID, 0), SessionID: id, MessageID: m.ID, Type: "step-start"}}
+	if m.Snapshot != nil {
+		p.Snapshot = m.Snapshot.Start
+	}
+	return p
+}
+
+// stepFinish is nil for a step that has not ended, or badly.
+func stepFinish(id session.ID, m *session.Assistant) Part {
+	if m.Open() || m.Error != nil && !declined(m) {
+		return nil
+	}
+	p := &StepFinishPart{
+		Head:   Head{ID: named(m.EndID, m.ID, len(m.Content)+1), SessionID: id, MessageID: m.ID, Type: "step-finish"},
+		Reason: m.Finish,
+	}
+	if declined(m) {
+		p.Reason = "tool-calls"
+	}
+	if m.Cost != nil {
+		p.Cost = *m.Cost
+	}
+	if m.Tokens != nil {
+		p.Tokens = tokensOf(*m.Tokens)
+	}
+	if m.Snapshot != nil {
+		p.Snapshot = m.Snapshot.End
+	}
+	return p
+}
+
+// patch is nil for a step that changed no files.
+func patch(id session.ID, m *session.Assistant) Part {
+	if m.Snapshot == nil || len(m.Snapshot.Files) == 0 {
+		return nil
+	}
+	end := named(m.EndID, m.ID, len(m.Content)+1)
+	return &PatchPart{
+		Head: Head{ID: end + "p", SessionID: id, MessageID: m.ID, Type: "patch"},
+		Hash: m.Snapshot.Start, Files: m.Snapshot.Files,
+	}
+}
+
+// itemPart shows the n-th item of a step.
+func itemPart(id session.ID, m session.MessageID, n int, c session.Content) Part {
+	head := Head{ID: named(c.ItemID(), m, n), SessionID: id, MessageID: m}
+	switch c := c.(type) {
+	case *session.Text:
+		head.Type = "text"
+		return &TextPart{Head: head, Text: strings.TrimRight(c.Text, " \n\t\r"), Time: timeOf(c.Time), Metadata: c.Metadata}
+	case *session.Reasoning:
+		head.Type = "reasoning"
+		p := &ReasoningPart{Head: head, Text: c.Text, Metadata: c.Metadata}
+		if t := timeOf(c.Time); t != nil {
+			p.Time = *t
+		}
+		return p
+	default:
+		head.Type = "tool"
+		return toolPart(head, c.(*session.Tool))
+	}
+}
+
+func timeOf(t *session.ItemTime) *Time {
+	if t == nil {
+		return nil
+	}
+	return &Time{Start: t.Created, End: t.Completed}
+}

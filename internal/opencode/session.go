@@ -1,0 +1,120 @@
+package opencode
+
+import (
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Session is OpenCode's Session.Info.
+type Session struct {
+	ID         session.ID        `json:"id"`
+	Slug       string            `json:"slug"`
+	ProjectID  session.ProjectID `json:"projectID"`
+	Workspace  string            `json:"workspaceID,omitzero"`
+	Directory  string            `json:"directory"`
+	Path       *string           `json:"path,omitzero"` // of the directory below its project's top, "" there
+	ParentID   session.ID        `json:"parentID,omitzero"`
+	Summary    *Summary          `json:"summary,omitzero"`
+	Cost       session.USD       `json:"cost"`
+	Tokens     Tokens            `json:"tokens"`
+	Title      string            `json:"title"`
+	Agent      string            `json:"agent,omitzero"`
+	Model      *SessionModel     `json:"model,omitzero"`
+	Version    string            `json:"version"`
+	Time       SessionTime       `json:"time"`
+	Permission []Rule            `json:"permission,omitempty"`
+	Revert     *Revert           `json:"revert,omitzero"`
+}
+
+// Summary counts what was changed in files.
+type Summary struct {
+	Additions int        `json:"additions"`
+	Deletions int        `json:"deletions"`
+	Files     int        `json:"files"`
+	Diffs     []FileDiff `json:"diffs,omitempty"`
+}
+
+// FileDiff is what was changed in one file.
+type FileDiff struct {
+	File      string `json:"file,omitzero"`
+	Patch     string `json:"patch,omitzero"`
+	Additions int    `json:"additions"`
+	Deletions int    `json:"deletions"`
+	Status    string `json:"status,omitzero"` // added, deleted or modified
+}
+
+// SessionModel is the model of a session. In messages it is a Model.
+type SessionModel struct {
+	ID         string `json:"id"`
+	ProviderID string `json:"providerID"`
+	Variant    string `json:"variant"`
+}
+
+// SessionTime is when a session was created, last changed and archived.
+type SessionTime struct {
+	Created  int64 `json:"created"`
+	Updated  int64 `json:"updated"`
+	Archived int64 `json:"archived,omitzero"`
+}
+
+// Rule is a permission rule.
+type Rule struct {
+	Permission string         `json:"permission"`
+	Pattern    string         `json:"pattern"`
+	Action     session.Effect `json:"action"`
+}
+
+// Revert is where a session would be cut.
+type Revert struct {
+	MessageID session.MessageID `json:"messageID"`
+}
+
+// SessionOf shows a session.
+func SessionOf(s *session.Session) Session {
+	v := Session{
+		ID: s.ID, Slug: s.Slug, ProjectID: s.ProjectID, Workspace: s.Location.WorkspaceID, Directory: s.Location.Directory,
+		Path: &s.Subpath, ParentID: s.ParentID, Cost: s.Cost, Tokens: tokensOf(s.Tokens), Title: s.Title, Agent: s.Agent,
+		Version: s.Version, Time: SessionTime(s.Time), Permission: RulesOf(s.Permission),
+	}
+	v.Tokens.Total = 0
+	if c := s.Changes; c != nil {
+		v.Summary = &Summary{Additions: c.Additions, Deletions: c.Deletions, Files: c.Files}
+	}
+	if m := s.Model; m != nil {
+		v.Model = &SessionModel{ID: m.ID, ProviderID: m.ProviderID, Variant: m.Variant}
+		if v.Model.Variant == "" {
+			v.Model.Variant = "default"
+		}
+	}
+	if s.Revert != nil {
+		v.Revert = &Revert{MessageID: s.Revert.MessageID}
+	}
+	return v
+}
+
+// RulesOf shows rules.
+func RulesOf(rules []session.Rule) []Rule {
+	out := make([]Rule, len(rules))
+	for i, r := range rules {
+		out[i] = Rule{Permission: r.Action, Pattern: r.Resource, Action: r.Effect}
+	}
+	return out
+}
+
+// OurRules are the rules in our words.
+func OurRules(rules []Rule) []session.Rule {
+	out := make([]session.Rule, len(rules))
+	for i, r := range rules {
+		out[i] = session.Rule{Action: r.Permission, Resource: r.Pattern, Effect: r.Action}
+	}
+	return out
+}
+
+// worktree is the top of the session's checkout, "/" outside of one.
+func worktree(s *session.Session) string {
+	if s.ProjectID == "" || s.ProjectID == "global" {
+		return "/"
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(s.Location.Directory, s.Subpath), "/")
+}

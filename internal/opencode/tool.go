@@ -1,0 +1,153 @@
+package opencode
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// ToolPart is a call of a tool and what came of it.
+type ToolPart struct {
+	Head
+	CallID   string         `json:"callID"`
+	Tool     string         `json:"tool"`
+	State    ToolState      `json:"state"` // by pointer
+	Metadata jsontext.Value `json:"metadata,omitzero"`
+}
+
+// ToolState is one of the four states of a call.
+type ToolState interface{ state() }
+
+// The states of a call.
+type (
+	// ToolPending is a call whose arguments are not whole yet.
+	ToolPending struct {
+		Status string         `json:"status"`
+		Input  jsontext.Value `json:"input"`
+		Raw    string         `json:"raw"`
+	}
+	// ToolRunning is a call that runs.
+	ToolRunning struct {
+		Status   string         `json:"status"`
+		Input    jsontext.Value `json:"input"`
+		Title    string         `json:"title,omitzero"`
+		Metadata jsontext.Value `json:"metadata,omitzero"`
+		Time     Time           `json:"time"`
+	}
+	// ToolCompleted is a call that did what it should.
+	ToolCompleted struct {
+		Status      string         `json:"status"`
+		Input       jsontext.Value `json:"input"`
+		Output      string         `json:"output"`
+		Title       string         `json:"title"`
+		Metadata    jsontext.Value `json:"metadata"`
+		Time        CompletedTime  `json:"time"`
+		Attachments []*FilePart    `json:"attachments,omitempty"`
+	}
+	// ToolError is a call that failed or was stopped.
+	ToolError struct {
+		Status   string         `json:"status"`
+		Input    jsontext.Value `json:"input"`
+		Error    string         `json:"error"`
+		Metadata jsontext.Value `json:"metadata,omitzero"`
+		Time     Time           `json:"time"`
+	}
+)
+
+// CompletedTime is when a call ran, and when its output was hidden from the model to save room.
+type CompletedTime struct {
+	Start     int64 `json:"start"`
+	End       int64 `json:"end"`
+	Compacted int64 `json:"compacted,omitzero"`
+}
+
+func (*ToolPending) state()   {}
+func (*ToolRunning) state()   {}
+func (*ToolCompleted) state() {}
+func (*ToolError) state()     {}
+
+func toolPart(head Head, t *session.Tool) Part {
+	p := &ToolPart{Head: head, CallID: t.ID, Tool: t.Name, State: toolState(head, t)}
+	if t.Provider != nil {
+		p.Metadata = objectOr(t.Provider.Metadata, nil)
+		if t.Provider.Executed {
+			p.Metadata = member(p.Metadata, "providerExecuted", true)
+		}
+	}
+	return p
+}
+
+func toolState(head Head, t *session.Tool) ToolState {
+	s, ran := t.State, t.Time.Ran
+	if ran == 0 {
+		ran = t.Time.Created
+	}
+	switch s.Status {
+	case session.ToolRunning:
+		return &ToolRunning{
+			Status: "running", Input: s.Input, Title: s.Title, Metadata: objectOr(s.Structured, nil), Time: Time{Start: ran},
+		}
+	case session.ToolCompleted:
+		c := &ToolCompleted{
+			Status: "completed", Input: s.Input, Output: textOf(s.Content), Title: s.Title, Metadata: objectOr(s.Structured, emptyObject),
+			Time: CompletedTime{Start: ran, End: t.Time.Completed, Compacted: t.Time.Pruned},
+		}
+		for n, f := range attachments(s) {
+			h := Head{ID: named("", head.MessageID, n), SessionID: head.SessionID, MessageID: head.MessageID, Type: "file"}
+			h.ID = head.ID + h.ID[len(h.ID)-1:]
+			c.Attachments = append(c.Attachments, &FilePart{Head: h, Mime: f.Mime, Filename: f.Name, URL: f.URI})
+		}
+		return c
+	case session.ToolError:
+		e := &ToolError{Status: "error", Input: s.Input, Metadata: objectOr(s.Structured, nil), Time: Time{Start: ran, End: t.Time.Completed}}
+		if s.Error != nil {
+			e.Error = s.Error.Message
+			if s.Error.Reason == session.ReasonAborted || s.Error.Reason == session.ReasonInterrupted {
+				e.Error, e.Metadata = "Tool execution aborted", member(e.Metadata, "interrupted", true)
+			}
+		}
+		return e
+	default:
+		return &ToolPending{Status: "pending", Input: emptyObject}
+	}
+}
+
+func textOf(content []session.ToolContent) string {
+	var texts []string
+	for _, c := range content {
+		if c.Type == "text" {
+			texts = append(texts, c.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// attachments are the files of a result: those shown to the model, then those that are attached only.
+func attachments(s session.ToolState) (files []session.File) {
+	for _, c := range s.Content {
+		if c.Type == "file" {
+			files = append(files, session.File{URI: c.URI, Mime: c.Mime, Name: c.Name})
+		}
+	}
+	return append(files, s.Attachments...)
+}
+
+// member is the object with one member more.
+func member(v jsontext.Value, name string, value any) jsontext.Value {
+	m := map[string]jsontext.Value{}
+	if v.Kind() == '{' {
+		_ = json.Unmarshal(v, &m)
+	}
+	b, err := json.Marshal(value)
+	if err != nil {
+		return v
+	}
+	m[name] = b
+	if b, err = json.Marshal(m, json.Deterministic(true)); err != nil {
+		return v
+	}
+	return b
+}
