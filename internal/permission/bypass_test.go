@@ -86,6 +86,20 @@ func TestEverydayCommands(t *testing.T) {
 	}
 }
 
+// Where all is allowed but a few things, what people do all day is allowed too, although it runs other programs.
+func TestEverydayCommandsUnderFewDenies(t *testing.T) {
+	for _, text := range []string{
+		"command -v go", "npm run build", "npm ci", "uv run pytest -q", "npx eslint .", "bundle exec rspec", "git config user.name x",
+		"git config --get remote.origin.url", "git config user.email", "make test", "make -j4 -f Makefile", "set -euo pipefail; go vet ./...", "ls & wait",
+		"cargo build --release", "gcc -O2 -o a a.c", "go env GOPATH", "source .venv/bin/activate", "bash build.sh", "mapfile -t a < f",
+		"git fetch origin main", "git cat-file -p HEAD", "tar czf a.tgz b", "npm config get registry",
+	} {
+		if d := permission.Evaluate(lenient, nil, "bash", text); d.Effect != session.Allow {
+			t.Errorf("%s: %s by %q, rule %+v", text, d.Effect, d.Resource, d.Rule)
+		}
+	}
+}
+
 // A hole may become anything, and nothing more than that.
 func TestHoles(t *testing.T) {
 	for _, c := range []struct {

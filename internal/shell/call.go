@@ -59,7 +59,7 @@ func (r *reader) call(c call) {
 	if r.special(c) {
 		return
 	}
-	if runsOthers[name] && len(c.words) > 1 || executes(name, c.words[1:]) {
+	if runsOthers[name] && (len(c.words) > 1 || name == "at" || name == "batch") || executes(name, c.words[1:]) {
 		r.unknown()
 	}
 	r.itself(c)
@@ -75,6 +75,8 @@ func (r *reader) quietCall(name string, args []string) bool {
 			}
 		}
 		return true
+	case "wait": // which assigns to what -p names
+		return len(args) == 0 || !strings.HasPrefix(args[0], "-")
 	case "cd", "pushd", "popd", "chdir":
 	default:
 		return true

@@ -11,60 +11,91 @@ var runsOthers = words(`unshare nsenter chroot strace ltrace gdb lldb perf valgr
 	numactl setpriv runuser su systemd-run at batch tmux screen expect rlwrap unbuffer proxychains proxychains4 firejail bwrap
 	setarch linux32 linux64 i386 x86_64 dbus-run-session dbus-launch xvfb-run fakeroot faketime torsocks torify sg newgrp start-stop-daemon
 	run-parts pkexec runcon watchexec hyperfine direnv dotenv sshpass coproc rc ksh mksh zsh fish csh tcsh pwsh powershell cmd nu
-	xonsh elvish coreutils ld.so ld-linux-x86-64.so.2 pipexec daemonize daemon ts moreutils bash5 doas-edit sudoedit prlimit softlimit chpst
-	envdir setuidgid s6-setuidgid gosu su-exec tini dumb-init catchsegv cpulimit trickle reptyr nsjail`)
+	bind fc ssh-agent xonsh elvish coreutils ld.so ld-linux-x86-64.so.2 pipexec daemonize daemon ts moreutils bash5 doas-edit sudoedit prlimit softlimit chpst
+	crontab envdir setuidgid s6-setuidgid gosu su-exec tini dumb-init catchsegv cpulimit trickle reptyr nsjail`)
 
 // executing are options of otherwise plain programs whose value is run, by program.
 var executing = map[string][]string{
-	"tar":               {"--to-command", "--checkpoint-action", "-I", "--use-compress-program", "-F", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"},
-	"bsdtar":            {"--use-compress-program"},
-	"rsync":             {"-e", "--rsh", "--rsync-path"},
-	"scp":               {"-o", "-S", "-F"},
-	"sftp":              {"-o", "-S", "-F", "-D"},
-	"zip":               {"-T", "-TT", "--unzip-command"},
-	"rg":                {"--pre", "--hostname-bin"},
-	"fd":                {"-x", "-X", "--exec", "--exec-batch"},
-	"fdfind":            {"-x", "-X", "--exec", "--exec-batch"},
-	"sort":              {"--compress-program", "-o", "--output", "-T"},
-	"split":             {"--filter"},
-	"man":               {"-P", "--pager", "-H", "--html"},
-	"less":              {"-o", "-O", "+", "-k", "--lesskey-src", "--lesskey-content"},
-	"go":                {"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool"},
-	"ls":                {},
-	"date":              {"-s", "--set"},
-	"tree":              {"-o"},
-	"uniq":              {},
-	"xxd":               {"-r"},
-	"file":              {"-C"},
-	"openssl":           {"-engine", "-provider"},
-	"pip":               {"--python"},
-	"jq":                {},
-	"yq":                {"-i", "--inplace"},
-	"dmesg":             {"-C", "-c"},
-	"git grep":          {"-O", "--open-files-in-pager"},
-	"git fetch":         {"--upload-pack"},
-	"git pull":          {"--upload-pack"},
-	"git clone":         {"--upload-pack", "-u", "-c", "--config", "--template"},
-	"git ls-remote":     {"--upload-pack", "--exec"},
-	"git push":          {"--receive-pack", "--exec"},
-	"git archive":       {"--exec", "-o", "--output"},
-	"git diff":          {"--ext-diff", "--output", "--textconv"},
-	"git log":           {"--ext-diff", "--output", "--textconv"},
-	"git show":          {"--ext-diff", "--output", "--textconv"},
-	"git blame":         {"--textconv"},
-	"git difftool":      {"-x", "--extcmd", "-t", "--tool"},
-	"git rebase":        {"-x", "--exec", "-i", "--interactive"},
-	"git bisect":        {"run"},
-	"git submodule":     {"foreach"},
-	"git filter-branch": {"-"},
-	"git init":          {"--template"},
+	"make":          {"--eval", "-E", "-f-", "--file=-", "--makefile=-", "SHELL=", ".SHELLFLAGS=", "MAKEFLAGS="},
+	"gcc":           {"-wrapper", "-fplugin", "-specs"},
+	"cc":            {"-wrapper", "-fplugin", "-specs", "-load"},
+	"g++":           {"-wrapper", "-fplugin", "-specs"},
+	"clang":         {"-fplugin", "-fpass-plugin", "-load"},
+	"cargo":         {"--config"},
+	"npm":           {"--script-shell"},
+	"pnpm":          {"--script-shell"},
+	"npm config":    {"script-shell", "shell", "editor", "git"},
+	"go env":        {"-w"},
+	"wget":          {"--use-askpass", "-e", "--execute"},
+	"tcpdump":       {"-z"},
+	"cpio":          {"--rsh-command"},
+	"ag":            {"--pager"},
+	"bat":           {"--pager"},
+	"batcat":        {"--pager"},
+	"tar":           {"--to-command", "--checkpoint-action", "-I", "--use-compress-program", "-F", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"},
+	"bsdtar":        {"--use-compress-program"},
+	"rsync":         {"-e", "--rsh", "--rsync-path"},
+	"scp":           {"-o", "-S", "-F"},
+	"sftp":          {"-o", "-S", "-F", "-D"},
+	"zip":           {"-T", "-TT", "--unzip-command"},
+	"rg":            {"--pre", "--hostname-bin"},
+	"fd":            {"-x", "-X", "--exec", "--exec-batch"},
+	"fdfind":        {"-x", "-X", "--exec", "--exec-batch"},
+	"sort":          {"--compress-program", "-o", "--output", "-T"},
+	"split":         {"--filter"},
+	"man":           {"-P", "--pager", "-H", "--html"},
+	"less":          {"-o", "-O", "+", "-k", "--lesskey-src", "--lesskey-content"},
+	"go":            {"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool"},
+	"ls":            {},
+	"date":          {"-s", "--set"},
+	"tree":          {"-o"},
+	"uniq":          {},
+	"xxd":           {"-r"},
+	"file":          {"-C"},
+	"openssl":       {"-engine", "-provider"},
+	"pip":           {"--python"},
+	"jq":            {},
+	"yq":            {"-i", "--inplace"},
+	"dmesg":         {"-C", "-c"},
+	"git grep":      {"-O", "--open-files-in-pager"},
+	"git fetch":     {"--upload-pack"},
+	"git pull":      {"--upload-pack"},
+	"git clone":     {"--upload-pack", "-u", "-c", "--config", "--template"},
+	"git ls-remote": {"--upload-pack", "--exec"},
+	"git push":      {"--receive-pack", "--exec"},
+	"git archive":   {"--exec", "-o", "--output"},
+	"git diff":      {"--ext-diff", "--output", "--textconv"},
+	"git log":       {"--ext-diff", "--output", "--textconv"},
+	"git show":      {"--ext-diff", "--output", "--textconv"},
+	"git blame":     {"--textconv"},
+	"git difftool":  {"-x", "--extcmd", "-t", "--tool"},
+	"git rebase":    {"-x", "--exec", "-i", "--interactive"},
+	"git bisect":    {"run"},
+	"git submodule": {"foreach"},
+	"git init":      {"--template"},
+	"git cat-file":  {"--textconv", "--filters"},
 }
+
+// subcommands of git that run what a setting or their arguments say, or serve others.
+var runners = words(`mergetool difftool filter-branch shell instaweb web--browse daemon send-email remote-ext remote-fd upload-pack
+	receive-pack hook gui citool`)
+
+// runsCommand are pairs of words behind which a command of this machine stands, behind some options.
+var runsCommand = pairsOf(`npm exec,npm x,pnpm exec,yarn exec,bun x,uv run,poetry run,pipenv run,pipx run,bundle exec,conda run,mamba run,
+	mise exec,mise x,asdf exec,rustup run,hatch run,pdm run,rye run,nix run,nix shell,nix develop,docker run,docker exec,podman run,
+	podman exec,kubectl exec,kubectl run`)
 
 // executes reports that the program is given an option that runs something or writes where nobody looks.
 func executes(program string, args []string) bool {
+	if len(args) > 0 && args[0] != program && executes(program+" "+args[0], args[1:]) {
+		return true
+	}
 	options, ok := executing[program]
 	if !ok {
 		return false
+	}
+	if program == "tar" && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		args = append([]string{"-" + args[0]}, args[1:]...) // tar cf is tar -cf
 	}
 	return slices.ContainsFunc(args, func(a string) bool {
 		if !known(a) {
@@ -78,13 +109,13 @@ func executes(program string, args []string) bool {
 func isOption(word, option string) bool {
 	name, _, _ := strings.Cut(word, "=")
 	switch {
-	case word == option || name == option:
+	case word == option || name == option || strings.HasSuffix(option, "=") && strings.HasPrefix(word, option):
 		return true
 	case strings.HasPrefix(option, "--"):
 		return len(name) > 3 && strings.HasPrefix(option, name)
 	case len(option) == 2 && option[0] == '-':
 		return strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.Contains(word, option[1:])
-	case option == "+" || option == "-":
+	case option == "+":
 		return strings.HasPrefix(word, option)
 	default:
 		return false
@@ -97,12 +128,18 @@ var inline = map[string][]string{
 	"perl": {"-e", "-E"}, "ruby": {"-e"}, "php": {"-r"}, "lua": {"-e"}, "luajit": {"-e"}, "node": {"-e", "-p", "--eval", "--print"},
 	"nodejs": {"-e", "-p", "--eval", "--print"}, "deno": {"eval"}, "bun": {"-e", "--eval"}, "osascript": {"-e"}, "rscript": {"-e"},
 	"r": {"-e"}, "tclsh": {}, "guile": {"-c"}, "racket": {"-e"}, "ghc": {"-e"}, "julia": {"-e"}, "elixir": {"-e"}, "erl": {"-eval"},
-	"vim": {"-c", "+"}, "vi": {"-c", "+"}, "nvim": {"-c", "+"}, "ex": {"-c"}, "ed": {}, "emacs": {"--eval"}, "sqlite3": {}, "psql": {"-c"}, "ssh": {},
 }
+
+// opaque are programs that run commands which stand in their arguments or in their input, among others.
+var opaque = words("vi vim nvim gvim rvim rview view vimdiff ex ed red emacs emacsclient sqlite3 psql mysql mariadb ftp sftp lftp ssh")
 
 // interpreter reads programs whose arguments or input are code in another language: they are themselves, and rules that
 // forbid anything may mean what they do.
 func (r *reader) interpreter(c call) bool {
+	if opaque[c.name()] {
+		r.itself(c, Hole)
+		return true
+	}
 	options, ok := inline[strings.TrimRight(c.name(), "0123456789.")]
 	if !ok {
 		options, ok = inline[c.name()]
@@ -111,13 +148,52 @@ func (r *reader) interpreter(c call) bool {
 		return false
 	}
 	args := c.words[1:]
-	opaque := len(args) == 0 || c.name() == "ssh" || slices.ContainsFunc(args, func(a string) bool {
+	if len(args) == 0 || slices.ContainsFunc(args, func(a string) bool {
 		return a == "-" || !known(a) || slices.ContainsFunc(options, func(o string) bool { return isOption(a, o) })
-	})
-	if opaque {
+	}) {
 		r.itself(c, Hole)
 		return true
 	}
 	r.itself(c)
 	return true
+}
+
+// runner reads a program such as npx or uv run, behind whose name a command stands: it is itself, which is what allows
+// it, and rules that forbid or ask know it by that command too.
+func (r *reader) runner(c call) bool {
+	rest := c.words[1:]
+	switch {
+	case c.name() == "npx" || c.name() == "bunx" || c.name() == "pnpx" || c.name() == "uvx":
+	case len(c.words) > 1 && runsCommand[c.name()+" "+c.words[1]]:
+		rest = c.words[2:]
+	default:
+		return false
+	}
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], Hole) || foreign[c.name()] {
+		r.itself(c, Hole)
+		return true
+	}
+	r.itself(c, r.within(rest)...)
+	return true
+}
+
+// foreign name what they run in first: an image, a container.
+var foreign = words("docker podman kubectl nix conda mamba rustup")
+
+// within returns the texts of all that the words would run, as a command.
+func (r *reader) within(words []string) (texts []string) {
+	inner := &reader{variants: r.variants, depth: r.depth + 1}
+	if inner.depth > maxDepth {
+		return []string{Hole}
+	}
+	inner.command("", func() { inner.call(call{words: words}) })
+	for _, c := range inner.out.Commands {
+		for _, p := range c.Parts {
+			texts = append(append(texts, p.Text), p.Readings...)
+		}
+	}
+	return texts
 }

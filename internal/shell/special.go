@@ -12,7 +12,7 @@ func (r *reader) special(c call) bool {
 	case "sh", "bash", "dash", "ash", "rbash":
 		r.shell(c)
 	case "eval":
-		r.inner(c, strings.Join(c.words[1:], " "))
+		r.inner(c, strings.Join(operands(c.words[1:]), " "))
 	case "trap":
 		r.trap(c)
 	case "alias":
@@ -26,18 +26,44 @@ func (r *reader) special(c call) bool {
 	case "sed", "gsed":
 		r.sed(c)
 	case "source", ".":
-		if len(c.words) > 1 && !known(c.words[1]) {
+		if file := operands(c.words[1:]); len(file) > 0 && streams(file[0]) {
 			r.unknown()
 		}
 		r.itself(c)
+	case "set", "history":
+		r.remembering(c)
 	case "tee":
 		r.tee(c)
 	case "read", "printf", "mapfile", "readarray", "getopts", "unset", "wait", "test", "[", "let", "compgen", "complete", "hash", "enable":
 		r.variables(c)
 	default:
-		return r.interpreter(c)
+		return r.runner(c) || r.interpreter(c)
 	}
 	return true
+}
+
+// operands are the arguments behind a leading --.
+func operands(args []string) []string {
+	if len(args) > 0 && args[0] == "--" {
+		return args[1:]
+	}
+	return args
+}
+
+// streams reports that what is read from the path is, or may be, no file but what another command writes.
+func streams(path string) bool {
+	return !known(path) || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
+}
+
+// remembering reads set and history: a shell that keeps a history runs what stands in it for !! and its like.
+func (r *reader) remembering(c call) {
+	for i, w := range c.words[1:] {
+		if c.name() == "history" || !known(w) || w == "history" || w == "histexpand" || i == 0 && strings.HasPrefix(w, "-") && strings.Contains(w, "H") {
+			r.unknown()
+			break
+		}
+	}
+	r.itself(c)
 }
 
 // shell reads sh and its like: -c with a script, a script file, or standard input.
@@ -58,6 +84,9 @@ func (r *reader) shell(c call) {
 		case w[0] == '-':
 			script = script || strings.Contains(w, "c")
 		default: // a file
+			if streams(w) {
+				r.unknown()
+			}
 			r.paths("source", c.words[i:])
 			r.itself(c)
 			return
@@ -132,19 +161,38 @@ func (r *reader) git(c call) {
 		case w == "-C":
 			r.directories(c.words[i:], "-C")
 			i++
-		case w == "--git-dir" || w == "--work-tree" || w == "--namespace":
+		case w == "--git-dir": // and its configuration with it
+			r.unknown()
 			i++
-		case strings.HasPrefix(w, "--git-dir="), strings.HasPrefix(w, "--work-tree="), strings.HasPrefix(w, "--namespace="),
+		case w == "--work-tree" || w == "--namespace":
+			i++
+		case strings.HasPrefix(w, "--work-tree="), strings.HasPrefix(w, "--namespace="),
 			w == "-P", w == "--no-pager", w == "--bare", w == "--version", w == "--help", w == "--no-optional-locks", w == "--literal-pathspecs":
 		default:
 			r.unknown()
 		}
 	}
 	rest := c.words[min(i, len(c.words)):]
-	if len(rest) > 0 && (!known(rest[0]) || executes("git "+rest[0], rest[1:])) {
+	if len(rest) > 0 && (!known(rest[0]) || runners[rest[0]] || executes("git "+rest[0], rest[1:]) || configures(rest) || transports(rest)) {
 		r.unknown()
 	}
 	r.itself(c, strings.Join(append([]string{"git"}, rest...), " "))
+}
+
+// configures reports that git config sets something that may be run, or opens an editor.
+func configures(rest []string) bool {
+	if rest[0] != "config" {
+		return false
+	}
+	return slices.ContainsFunc(rest[1:], func(w string) bool {
+		key := strings.ToLower(w)
+		return !known(w) || w == "-e" || w == "--edit" || w == "edit" || strings.Contains(key, ".") && !strings.HasPrefix(w, "-") && !inert.MatchString(key+"=")
+	}) && !slices.ContainsFunc(rest[1:], func(w string) bool { return w == "--get" || w == "get" || w == "--get-all" || w == "--get-regexp" })
+}
+
+// transports reports that git is given an address whose transport is a command.
+func transports(rest []string) bool {
+	return slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "ext::") || strings.HasPrefix(w, "fd::") })
 }
 
 func (r *reader) setting(c call, s string) {
@@ -259,11 +307,16 @@ func (r *reader) variables(c call) {
 		return
 	}
 	if slices.ContainsFunc(args, func(a string) bool {
-		return !known(a) || strings.ContainsAny(a, "[") && a != "[" || shouting.MatchString(a) || a == "-C" || a == "-F" || a == "-p" && c.name() == "hash" || a == "-f" && c.name() == "enable"
+		return !known(a) || strings.ContainsAny(a, "[") && a != "[" || shouting.MatchString(a) || callsBack(a) || a == "-p" && c.name() == "hash" || a == "-f" && c.name() == "enable"
 	}) {
 		r.unknown()
 	}
 	r.itself(c)
+}
+
+// callsBack reports an option of mapfile, compgen or complete behind which a command stands.
+func callsBack(option string) bool {
+	return strings.HasPrefix(option, "-") && strings.ContainsAny(option, "CF")
 }
 
 var shouting = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)

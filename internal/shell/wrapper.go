@@ -56,6 +56,9 @@ func (r *reader) wrapped(c call, w wrapper) {
 		}
 	}
 	switch {
+	case name == "command" && len(c.words) > 1 && strings.EqualFold(c.words[1], "-v"): // only says what it is
+		r.itself(c)
+		return
 	case !ok:
 		r.paths(name, c.words[1:])
 		r.unknown()
