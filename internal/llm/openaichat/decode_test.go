@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -504,72 +503,8 @@ func FuzzDecode(f *testing.F) {
 		if diff := cmp.Diff(first, events(openaichat.Dialect{}, &llmtest.Slow{Text: body, Step: n})); diff != "" {
 			t.Fatalf("split at %d:\n%s", n, diff)
 		}
-		checkStream(t, body)
+		llmtest.CheckStream(t, decode(openaichat.Dialect{}), body)
 	})
-}
-
-func checkStream(t *testing.T, body string) {
-	open, ended := map[string]bool{}, map[string]bool{}
-	over := false
-	begin := func(id string) {
-		if open[id] || ended[id] {
-			t.Fatalf("block %s begins twice", id)
-		}
-		open[id] = true
-	}
-	grow := func(id, delta string) {
-		if !open[id] || delta == "" || !utf8.ValidString(delta) {
-			t.Fatalf("bad delta %q of block %s", delta, id)
-		}
-	}
-	end := func(id string) {
-		if !open[id] {
-			t.Fatalf("block %s ends without a beginning", id)
-		}
-		delete(open, id)
-		ended[id] = true
-	}
-	for e, err := range (openaichat.Dialect{}).Decode("", strings.NewReader(body)) {
-		if over {
-			t.Fatalf("%T after the end", e)
-		}
-		if err != nil {
-			over = true
-			continue
-		}
-		switch e := e.(type) {
-		case llm.TextStart:
-			begin(e.ID)
-		case llm.TextDelta:
-			grow(e.ID, e.Delta)
-		case llm.TextEnd:
-			end(e.ID)
-		case llm.ReasoningStart:
-			begin(e.ID)
-		case llm.ReasoningDelta:
-			grow(e.ID, e.Delta)
-		case llm.ReasoningEnd:
-			end(e.ID)
-		case llm.ToolInputStart:
-			begin(e.ID)
-		case llm.ToolInputDelta:
-			grow(e.ID, e.Delta)
-		case llm.ToolInputEnd:
-			end(e.ID)
-		case llm.ToolCallEvent:
-			if !ended[e.ID] || (e.Invalid == "") != (e.Input.Kind() == '{' && e.Input.IsValid()) {
-				t.Fatalf("bad call %+v", e)
-			}
-		case llm.Finish:
-			over = true
-			if len(open) > 0 {
-				t.Fatalf("open blocks at the end: %v", open)
-			}
-		}
-	}
-	if !over {
-		t.Fatal("the stream has no end")
-	}
 }
 
 func BenchmarkDelta(b *testing.B) {

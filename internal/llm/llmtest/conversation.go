@@ -1,0 +1,170 @@
+package llmtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// generator makes conversations as the engine lowers them: every call has one result before anything else is said, ids
+// are unique. What is inside is as odd as histories get: media of any kind, text that is no UTF-8, calls whose input is
+// no object, hosted calls of other vendors, answers in a row, instructions anywhere between.
+type generator struct {
+	*rand.Rand
+	exam  Exam
+	calls int
+}
+
+func (g *generator) one(s ...string) string { return s[g.IntN(len(s))] }
+
+func (g *generator) request() *llm.Request {
+	req := &llm.Request{Model: g.exam.Model}
+	for range g.IntN(4) {
+		req.System = append(req.System, g.text())
+	}
+	if g.IntN(3) > 0 {
+		req.Tools = g.tools()
+		req.Choice = g.choice()
+	}
+	for range 1 + g.IntN(8) {
+		req.Messages = append(req.Messages, g.question()...)
+		for range 1 + g.IntN(6)/5 {
+			req.Messages = append(req.Messages, g.answer()...)
+		}
+	}
+	if g.IntN(4) > 0 {
+		req.Messages = append(req.Messages, g.question()...)
+	}
+	if g.IntN(5) == 0 {
+		req.Format = jsontext.Value(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)
+	}
+	if g.IntN(3) > 0 {
+		req.Cache = llm.TurnMarks(req)
+	}
+	return req
+}
+
+func (g *generator) tools() []llm.ToolDefinition {
+	return []llm.ToolDefinition{
+		{Name: "edit", Description: "Edit.", Schema: jsontext.Value(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},
+		{Name: "odd", Schema: jsontext.Value(`{"anyOf":[{"properties":{"a":{"type":"string"}}},{"properties":{"b":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}]}`)},
+		{Name: "read", Schema: jsontext.Value(`{"type":"object","properties":{}}`)},
+	}
+}
+
+func (g *generator) choice() llm.ToolChoice {
+	switch g.IntN(6) {
+	case 0:
+		return llm.ToolChoice{Mode: llm.ChooseNone}
+	case 1:
+		return llm.ToolChoice{Mode: llm.ChooseRequired}
+	case 2:
+		return llm.ToolChoice{Mode: llm.ChooseTool, Name: "read"}
+	default:
+		return llm.ToolChoice{}
+	}
+}
+
+func (g *generator) text() string {
+	return g.one("hello", "two\nlines", "a < b & c > d", "   ", "trailing \n", "emoji 😀", "broken \xff\xfe utf-8", strings.Repeat("long ", 300))
+}
+
+func (g *generator) media() llm.Media {
+	m := llm.Media{
+		MediaType: g.one("image/png", "image/JPEG; q=1", "application/pdf", "text/plain", "audio/wav", "video/mp4", "application/zip", ""),
+		Data:      []byte("data"), Name: g.one("", "a.bin", "Ärger (1).pdf", "two  spaces.md"),
+	}
+	switch g.IntN(8) {
+	case 0:
+		m.Data = nil
+	case 1:
+		m.Data, m.URL = nil, "https://example.org/a"
+	}
+	return m
+}
+
+// question is what comes before an answer: one or more users' messages, with an instruction between them at times.
+func (g *generator) question() (ms []llm.Message) {
+	for range 1 + g.IntN(4)/3 {
+		parts := []llm.Part{llm.Text{Text: g.text()}}
+		for range g.IntN(3) {
+			parts = append(parts, g.media())
+		}
+		ms = append(ms, llm.Message{Role: llm.RoleUser, Parts: parts})
+		if g.IntN(5) == 0 {
+			ms = append(ms, llm.Message{Role: llm.RoleSystem, Parts: []llm.Part{llm.Text{Text: g.text()}}})
+		}
+	}
+	return ms
+}
+
+// answer is one of the model's, with the results of its calls.
+func (g *generator) answer() []llm.Message {
+	a := llm.Message{Role: llm.RoleAssistant}
+	var results []llm.Message
+	for range 1 + g.IntN(4) {
+		switch g.IntN(7) {
+		case 0, 1:
+			a.Parts = append(a.Parts, llm.Text{Text: g.text()})
+		case 2:
+			a.Parts = append(a.Parts, g.thought())
+		case 3:
+			a.Parts = append(a.Parts, g.hosted()...)
+		default:
+			call := g.call()
+			a.Parts = append(a.Parts, call)
+			results = append(results, llm.Message{Role: llm.RoleTool, Parts: []llm.Part{g.result(call)}})
+		}
+	}
+	return append([]llm.Message{a}, results...)
+}
+
+func (g *generator) thought() llm.Part {
+	r := llm.Reasoning{Text: g.text()}
+	switch g.IntN(4) {
+	case 0:
+	case 1:
+		r.Metadata = llm.Metadata{"another": jsontext.Value(`{"signature":"x"}`)}
+	default:
+		if g.exam.Metadata != nil {
+			r.Metadata = g.exam.Metadata(g.Rand)
+		}
+	}
+	return r
+}
+
+func (g *generator) id() string {
+	g.calls++
+	return fmt.Sprintf(g.one("call_%d", "toolu_01%d", "functions.read:%d", "é %d", strings.Repeat("l", 90)+"%d"), g.calls)
+}
+
+func (g *generator) call() llm.ToolCall {
+	return llm.ToolCall{ID: g.id(), Name: g.one("read", "edit", "gone"), Input: jsontext.Value(g.one(`{"path":"a"}`, `{}`, `{"a":{"b":[1,null]}}`, `oops`, ``))}
+}
+
+func (g *generator) result(c llm.ToolCall) llm.ToolResult {
+	r := llm.ToolResult{ID: c.ID, Name: c.Name, IsError: g.IntN(5) == 0}
+	for range g.IntN(3) {
+		if g.IntN(3) == 0 {
+			r.Content = append(r.Content, g.media())
+			continue
+		}
+		r.Content = append(r.Content, llm.Text{Text: g.text()})
+	}
+	return r
+}
+
+// hosted is a call that a provider ran, at times without its result.
+func (g *generator) hosted() []llm.Part {
+	id, name := g.id(), g.one("web_search", "code_execution", "image_generation")
+	parts := []llm.Part{llm.ToolCall{ID: id, Name: name, Input: jsontext.Value(`{"query":"x"}`), Hosted: true}}
+	if g.IntN(4) == 0 {
+		return parts
+	}
+	raw := g.one(`{"type":"web_search_tool_result","tool_use_id":"`+"x"+`","content":[]}`, `[1,2]`, `{"status":"completed"}`)
+	return append(parts, llm.ToolResult{ID: id, Name: name, Hosted: true, Raw: jsontext.Value(raw), IsError: g.IntN(4) == 0})
+}
