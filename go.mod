@@ -26,12 +26,15 @@ require (
 )
 
 require (
+	github.com/aws/aws-sdk-go-v2 v1.47.6
 	golang.org/x/image v0.47.0
+	golang.org/x/oauth2 v0.37.0
 	mvdan.cc/sh/v3 v3.14.1
 )
 
 require (
 	github.com/JohannesKaufmann/dom v0.3.1 // indirect
+	github.com/aws/smithy-go v1.28.8 // indirect
 	golang.org/x/text v0.43.0 // indirect
 )
 

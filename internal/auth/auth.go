@@ -30,7 +30,7 @@ const maxFile = 1 << 20
 // Kind says what a credential is.
 type Kind string
 
-// The kinds. Credentials of other kinds survive every change and are listed, but give no key.
+// The kinds. Credentials of other kinds survive every change and are listed, but give nothing.
 const (
 	KindKey   Kind = "api"
 	KindOAuth Kind = "oauth"
@@ -38,9 +38,10 @@ const (
 
 // Credential is what is stored for one provider.
 type Credential struct {
-	Kind Kind
-	Key  Secret // of KindKey
-	From string // where it was found: the file's path or "$VARIABLE"
+	Kind  Kind
+	Key   Secret // of KindKey
+	Token        // of KindOAuth
+	From  string // where it was found: the file's path or "$VARIABLE"
 }
 
 // Info tells of a stored credential without showing it.
@@ -65,9 +66,12 @@ func (s *Store) Path() string { return s.path }
 
 // entry is the stored form, that of OpenCode's auth.json for keys; other members survive.
 type entry struct {
-	Type  Kind           `json:"type"`
-	Key   string         `json:"key,omitzero"`
-	Extra jsontext.Value `json:",embed"`
+	Type    Kind           `json:"type"`
+	Key     string         `json:"key,omitzero"`
+	Refresh string         `json:"refresh,omitzero"`
+	Access  string         `json:"access,omitzero"`
+	Expires int64          `json:"expires,omitzero"` // milliseconds since 1970; 0 is never
+	Extra   jsontext.Value `json:",embed"`
 }
 
 // Get returns the credential of a provider: the stored one, else the first of the environment variables names that is
@@ -78,11 +82,11 @@ func (s *Store) Get(provider string, names ...string) (c Credential, ok bool, er
 		return Credential{}, false, err
 	}
 	if e, found := all[provider]; found && (e.Type != KindKey || e.Key != "") {
-		return Credential{e.Type, NewSecret(e.Key), s.path}, true, nil
+		return Credential{e.Type, NewSecret(e.Key), e.token(), s.path}, true, nil
 	}
 	for _, name := range names {
 		if v := strings.TrimSpace(s.getenv(name)); v != "" {
-			return Credential{KindKey, NewSecret(v), "$" + name}, true, nil
+			return Credential{Kind: KindKey, Key: NewSecret(v), From: "$" + name}, true, nil
 		}
 	}
 	return Credential{}, false, nil

@@ -33,6 +33,7 @@ type modelTable struct {
 	getenv    func(string) string
 	transport http.RoundTripper
 	version   string
+	tokens    tokens
 
 	mu     sync.Mutex // guards player
 	player *script.Player
@@ -83,10 +84,7 @@ func (m *locationModels) overlay() catalog.Overlay {
 		Providers: map[string]catalog.ProviderPatch{}, Enabled: m.config.EnabledProviders, Disabled: m.config.DisabledProviders,
 		Default: m.config.Model.Base(), Small: m.config.SmallModel.Base(),
 		Denied: func(id string) bool { return !m.config.Experimental.Uses(id, permission.Match) },
-		HasKey: func(id string, env []string) bool {
-			key, err := m.key(id, env)
-			return err == nil && key != "" // of has seen that the stored keys can be read
-		},
+		HasKey: m.ready,
 	}
 	for id, p := range m.config.Provider {
 		patch := catalog.ProviderPatch{
@@ -100,6 +98,12 @@ func (m *locationModels) overlay() catalog.Overlay {
 		}
 		o.Providers[id] = patch
 	}
+	for _, row := range provider.Vendors() {
+		if patch := o.Providers[row.ID]; patch.Env == nil && len(row.KeyEnv) > 0 {
+			patch.Env = row.KeyEnv // models.dev also lists what is no key
+			o.Providers[row.ID] = patch
+		}
+	}
 	return o
 }
 
@@ -112,6 +116,9 @@ func (m *locationModels) key(id string, env []string) (string, error) {
 	if err != nil {
 		return "", unreadable(err)
 	}
+	if c.Kind == auth.KindOAuth && c.Fresh(time.Now()) {
+		return c.Access.Reveal(), nil
+	}
 	return c.Key.Reveal(), nil
 }
 
@@ -119,6 +126,10 @@ func (m *locationModels) key(id string, env []string) (string, error) {
 func (m *locationModels) secretNames() []string {
 	var names []string
 	for _, p := range m.catalog.Providers() {
+		if row, known := provider.Find(p.ID); known && row.Scheme != provider.ByKey {
+			names = append(names, row.KeyEnv...) // the others are of use to the vendor's own tools
+			continue
+		}
 		names = append(names, p.Env...)
 	}
 	slices.Sort(names)
@@ -190,20 +201,16 @@ func (m *locationModels) client(model catalog.Model) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	vendor, known := provider.Find(p.ID)
-	if !known {
-		vendor = provider.Compatible(p.ID, p.Name, model.API.URL) // a server that speaks OpenAI Chat
+	vendor, err := m.vendor(p, model.API)
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v", err).At("model")
 	}
-	vendor.Wire, _ = provider.WireOf(model.API.Package, model.API.ID)
-	if own := m.config.Provider[p.ID].BaseURL(); own != "" {
-		vendor.BaseURL = own
-	}
-	key, err := m.key(p.ID, p.Env)
+	key, credential, err := m.credential(vendor, p.Env)
 	if err != nil {
 		return nil, err
 	}
 	client, err := provider.New(provider.Config{
-		Vendor: vendor, Key: key, Transport: m.table.transport, Headers: m.config.Provider[p.ID].Options.Headers,
+		Vendor: vendor, Key: key, Credential: credential, Transport: m.table.transport, Headers: m.config.Provider[p.ID].Options.Headers,
 		Facts: provider.Facts{ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField},
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 )
@@ -17,26 +18,30 @@ type Credential interface {
 }
 
 // key is a credential that goes into a header as it is.
-type key struct{ header, value string }
+type key struct {
+	header, value string
+	alone         bool // no Authorization beside it, which would come from the configuration
+}
 
-func keyFor(header, value string) Credential {
+func keyFor(v Vendor, value string) Credential {
+	header := cmp.Or(v.KeyHeader, v.Wire.facts().keyHeader)
 	switch {
 	case value == "":
 		return key{}
 	case header == "":
-		return key{"Authorization", "Bearer " + value}
+		return key{header: "Authorization", value: "Bearer " + value}
 	default:
-		return key{header, value}
+		return key{header, v.KeyPrefix + value, v.KeyPrefix == ""} // a gateway passes on what is meant for whom it stands before
 	}
 }
 
-// Authorize implements Credential. A key of its own takes the place of what the configuration may have put there.
+// Authorize implements Credential.
 func (k key) Authorize(_ context.Context, r *http.Request, _ []byte) error {
 	if k.value == "" {
 		return nil
 	}
 	r.Header.Set(k.header, k.value)
-	if k.header != "Authorization" {
+	if k.alone {
 		r.Header.Del("Authorization")
 	}
 	return nil
@@ -44,3 +49,6 @@ func (k key) Authorize(_ context.Context, r *http.Request, _ []byte) error {
 
 // Renew implements Credential: there is no other key.
 func (key) Renew(context.Context, *http.Request) (bool, error) { return false, nil }
+
+// home is the user's directory, as the tools of vendors find it.
+func home(getenv func(string) string) string { return cmp.Or(getenv("HOME"), getenv("USERPROFILE")) }

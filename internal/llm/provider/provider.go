@@ -58,6 +58,8 @@ type Model struct {
 	facts      wireFacts
 	base       string // without a slash at its end
 	query      string
+	deployed   bool // the model stands in the path
+	scheme     Scheme
 	host       string
 	credential Credential
 	headers    map[string]string
@@ -96,13 +98,13 @@ func New(c Config) (*Model, error) {
 	}
 	facts := c.Vendor.Wire.facts()
 	m := &Model{
-		protocol: protocol, facts: facts, host: base.Host, query: base.RawQuery,
+		protocol: protocol, facts: facts, host: base.Host, query: base.RawQuery, deployed: c.Vendor.Deployments, scheme: c.Vendor.Scheme,
 		credential: c.Credential,
 		headers:    mergeHeaders(facts.headers, c.Vendor.Headers, c.Headers),
 		client:     &http.Client{Transport: transport, CheckRedirect: sameOrigin},
 	}
 	if m.credential == nil {
-		m.credential = keyFor(cmp.Or(c.Vendor.KeyHeader, facts.keyHeader), key)
+		m.credential = keyFor(c.Vendor, key)
 	}
 	base.RawQuery = ""
 	m.base = strings.TrimRight(base.String(), "/")
@@ -214,6 +216,9 @@ func (m *Model) request(req *llm.Request, body []byte) (*http.Request, error) {
 	if req.UserAgent != "" {
 		r.Header.Set("User-Agent", req.UserAgent)
 	}
+	if m.scheme == ByCopilot {
+		copilotHeaders(r.Header, req)
+	}
 	for _, headers := range []map[string]string{m.headers, req.Headers} {
 		for name, value := range headers {
 			r.Header.Set(name, value)
@@ -225,7 +230,11 @@ func (m *Model) request(req *llm.Request, body []byte) (*http.Request, error) {
 // url is where a request for the model goes: the queries of base URL and protocol both count.
 func (m *Model) url(model string) string {
 	path, query, _ := strings.Cut(m.protocol.Path(model), "?")
-	out := m.base + "/" + strings.TrimPrefix(path, "/")
+	out := m.base
+	if m.deployed {
+		out += "/deployments/" + url.PathEscape(model)
+	}
+	out += "/" + strings.TrimPrefix(path, "/")
 	sep := "?"
 	for _, q := range []string{m.query, query} {
 		if q != "" {

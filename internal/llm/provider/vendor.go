@@ -1,38 +1,120 @@
 package provider
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 )
 
+// Scheme is how a vendor is convinced of who asks.
+type Scheme string
+
+// The schemes. The zero value is a key.
+const (
+	ByKey     Scheme = ""
+	ByAWS     Scheme = "aws"     // requests are signed, or bear Bedrock's own kind of key
+	ByGoogle  Scheme = "google"  // tokens of Google Cloud's default credentials
+	ByCopilot Scheme = "copilot" // GitHub's token, and short-lived ones that it is exchanged for
+)
+
 // Vendor is one row of the table: whom we talk to, where, and in which dialect.
 type Vendor struct {
-	ID      string
-	Name    string
-	BaseURL string
+	ID   string
+	Name string
+	// BaseURL may hold settings as ${name}; Placed fills them in.
+	BaseURL  string
+	Settings []Setting
 	// KeyEnv are the environment variables that may hold the key, first wins. A vendor that has some needs a key
 	// at its own address.
 	KeyEnv []string
+	Scheme Scheme
 	// Wire is the protocol, unless the model's own package says another.
 	Wire Wire
-	// KeyHeader is where a key goes, if not where the wire has it.
-	KeyHeader string
+	// KeyHeader is where a key goes, if not where the wire has it, and KeyPrefix what stands before it there.
+	KeyHeader, KeyPrefix string
 	// Headers go with every request, before those of the configuration.
 	Headers map[string]string
+	// Deployments puts the model into the path: deployments/{model}/….
+	Deployments bool
 	// Dialect is what the vendor's Chat endpoint expects.
 	Dialect openaichat.Dialect
 }
 
 // Vendors returns the vendors that are known by name, sorted by id. The ids are those of models.dev.
 func Vendors() []Vendor {
+	rows := append(clouds(), compatible()...)
+	slices.SortFunc(rows, func(a, b Vendor) int { return strings.Compare(a.ID, b.ID) })
+	return rows
+}
+
+// account is the setting of everything at Cloudflare.
+var account = Setting{Name: "accountId", Env: []string{"CLOUDFLARE_ACCOUNT_ID"}}
+
+// clouds are the vendors with an address, an authentication or a protocol of their own.
+func clouds() []Vendor {
+	openai := openaichat.Dialect{Namespace: "openai", ReasoningField: openaichat.NoReasoning, CacheKey: true}
+	version := Setting{Name: "apiVersion", Env: []string{"AZURE_API_VERSION"}, Default: "v1"}
+	vertex := []Setting{
+		{Name: "project", Env: []string{"GOOGLE_VERTEX_PROJECT", "GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT"}},
+		{Name: "location", Env: []string{"GOOGLE_VERTEX_LOCATION", "GOOGLE_CLOUD_LOCATION", "VERTEX_LOCATION"}, Default: "global"},
+	}
+	return []Vendor{
+		{
+			ID: "amazon-bedrock", Name: "Amazon Bedrock", Scheme: ByAWS, Wire: Converse, KeyEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"},
+			BaseURL:  "https://bedrock-runtime.${region}.amazonaws.com",
+			Settings: []Setting{{Name: "region", Env: []string{"AWS_REGION", "AWS_DEFAULT_REGION"}, Default: "us-east-1"}},
+		},
+		{ID: "anthropic", Name: "Anthropic", BaseURL: "https://api.anthropic.com/v1", Wire: Messages, KeyEnv: []string{"ANTHROPIC_API_KEY"}},
+		{
+			ID: "azure", Name: "Azure OpenAI", KeyEnv: []string{"AZURE_API_KEY", "AZURE_OPENAI_API_KEY"}, KeyHeader: "Api-Key", Dialect: openai,
+			BaseURL:  "https://${resourceName}.openai.azure.com/openai/v1?api-version=${apiVersion}",
+			Settings: []Setting{{Name: "resourceName", Env: []string{"AZURE_RESOURCE_NAME"}}, version},
+		},
+		{
+			ID: "azure-cognitive-services", Name: "Azure AI services", KeyEnv: []string{"AZURE_COGNITIVE_SERVICES_API_KEY"}, KeyHeader: "Api-Key", Dialect: openai,
+			BaseURL:  "https://${resourceName}.cognitiveservices.azure.com/openai/v1?api-version=${apiVersion}",
+			Settings: []Setting{{Name: "resourceName", Env: []string{"AZURE_COGNITIVE_SERVICES_RESOURCE_NAME"}}, version},
+		},
+		{
+			ID: "cloudflare-ai-gateway", Name: "Cloudflare AI Gateway", KeyEnv: []string{"CLOUDFLARE_API_TOKEN", "CF_AIG_TOKEN"},
+			BaseURL:   "https://gateway.ai.cloudflare.com/v1/${accountId}/${gateway}/compat",
+			Settings:  []Setting{account, {Name: "gateway", Env: []string{"CLOUDFLARE_GATEWAY_ID"}, Default: "default"}},
+			KeyHeader: "Cf-Aig-Authorization", KeyPrefix: "Bearer ",
+		},
+		{
+			ID: "cloudflare-workers-ai", Name: "Cloudflare Workers AI", KeyEnv: []string{"CLOUDFLARE_API_KEY", "CLOUDFLARE_API_TOKEN", "CLOUDFLARE_WORKERS_AI_TOKEN"},
+			BaseURL:  "https://api.cloudflare.com/client/v4/accounts/${accountId}/ai/v1",
+			Settings: []Setting{account},
+		},
+		{
+			ID: "github-copilot", Name: "GitHub Copilot", Scheme: ByCopilot, BaseURL: "https://api.githubcopilot.com", KeyEnv: []string{"GITHUB_COPILOT_TOKEN"},
+			Headers: map[string]string{"Openai-Intent": "conversation-edits"}, Dialect: openaichat.Dialect{Namespace: "copilot", ReasoningField: openaichat.NoReasoning},
+		},
+		{ID: "google", Name: "Google", BaseURL: "https://generativelanguage.googleapis.com/v1beta", Wire: Gemini, KeyEnv: []string{"GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"}},
+		{
+			ID: "google-vertex", Name: "Vertex AI", Scheme: ByGoogle, Wire: Gemini, Settings: vertex,
+			BaseURL: "https://${vertexHost}/v1/projects/${project}/locations/${location}/publishers/google",
+		},
+		{
+			ID: "google-vertex-anthropic", Name: "Vertex AI (Claude)", Scheme: ByGoogle, Wire: Messages, Settings: vertex,
+			BaseURL: "https://${vertexHost}/v1/projects/${project}/locations/${location}/publishers/anthropic",
+		},
+		{ID: "openai", Name: "OpenAI", BaseURL: "https://api.openai.com/v1", KeyEnv: []string{"OPENAI_API_KEY"}, Dialect: openai},
+	}
+}
+
+// compatible are the vendors that speak OpenAI Chat, each with its accent, and the servers that people run themselves.
+func compatible() []Vendor {
 	return []Vendor{
 		{ID: "baseten", Name: "Baseten", BaseURL: "https://inference.baseten.co/v1", KeyEnv: []string{"BASETEN_API_KEY"}},
 		{ID: "cerebras", Name: "Cerebras", BaseURL: "https://api.cerebras.ai/v1", KeyEnv: []string{"CEREBRAS_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
 		{ID: "deepinfra", Name: "Deep Infra", BaseURL: "https://api.deepinfra.com/v1/openai", KeyEnv: []string{"DEEPINFRA_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
 		{ID: "deepseek", Name: "DeepSeek", BaseURL: "https://api.deepseek.com/v1", KeyEnv: []string{"DEEPSEEK_API_KEY"}},
 		{ID: "fireworks-ai", Name: "Fireworks AI", BaseURL: "https://api.fireworks.ai/inference/v1", KeyEnv: []string{"FIREWORKS_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
+		{ID: "github-models", Name: "GitHub Models", BaseURL: "https://models.github.ai/inference", KeyEnv: []string{"GITHUB_MODELS_TOKEN"}},
 		{ID: "groq", Name: "Groq", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: []string{"GROQ_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
+		{ID: "llamacpp", Name: "llama.cpp", BaseURL: "http://127.0.0.1:8080/v1", Dialect: openaichat.Dialect{TopK: true}},
 		{ID: "lmstudio", Name: "LM Studio", BaseURL: "http://127.0.0.1:1234/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
 		{ID: "mistral", Name: "Mistral", BaseURL: "https://api.mistral.ai/v1", KeyEnv: []string{"MISTRAL_API_KEY"}, Dialect: openaichat.Dialect{
 			ReasoningField: openaichat.NoReasoning, CallIDs: openaichat.NineIDs,
@@ -40,13 +122,13 @@ func Vendors() []Vendor {
 		}},
 		{ID: "moonshotai", Name: "Moonshot AI", BaseURL: "https://api.moonshot.ai/v1", KeyEnv: []string{"MOONSHOT_API_KEY"}, Dialect: openaichat.Dialect{Schema: openaichat.SchemaMoonshot}},
 		{ID: "ollama", Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
-		{ID: "openai", Name: "OpenAI", BaseURL: "https://api.openai.com/v1", KeyEnv: []string{"OPENAI_API_KEY"}, Dialect: openaichat.Dialect{
-			Namespace: "openai", ReasoningField: openaichat.NoReasoning, CacheKey: true,
-		}},
 		{ID: "openrouter", Name: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: []string{"OPENROUTER_API_KEY"}, Dialect: openaichat.Dialect{
 			Namespace: "openrouter", ReasoningField: "reasoning", Effort: openaichat.EffortObject, CacheKey: true, TopK: true, Router: true,
 		}},
+		{ID: "perplexity", Name: "Perplexity", BaseURL: "https://api.perplexity.ai", KeyEnv: []string{"PERPLEXITY_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning, TopK: true}},
 		{ID: "togetherai", Name: "Together AI", BaseURL: "https://api.together.xyz/v1", KeyEnv: []string{"TOGETHER_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "vercel", Name: "Vercel AI Gateway", BaseURL: "https://ai-gateway.vercel.sh/v1", KeyEnv: []string{"AI_GATEWAY_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
+		{ID: "vllm", Name: "vLLM", BaseURL: "http://127.0.0.1:8000/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
 		{ID: "xai", Name: "xAI", BaseURL: "https://api.x.ai/v1", KeyEnv: []string{"XAI_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning}},
 	}
 }

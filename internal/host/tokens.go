@@ -1,0 +1,54 @@
+package host
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+)
+
+// tokens keeps those credentials that fetch short-lived tokens, so that all locations share what they fetched. Its
+// zero value is ready.
+type tokens struct {
+	mu      sync.Mutex // guards what follows
+	client  *http.Client
+	googles map[string]*provider.Google // by the file that they read
+	gits    map[string]*provider.Copilot
+}
+
+// tokenTime bounds one exchange for a token, beside the clocks of the turn that waits for it.
+const tokenTime = 30 * time.Second
+
+// http returns the client that fetches tokens. It is never the one of a recording, which tokens must not get into.
+func (t *tokens) http() *http.Client {
+	if t.client == nil {
+		t.client = &http.Client{Transport: provider.NewTransport(), Timeout: tokenTime}
+	}
+	return t.client
+}
+
+func (t *tokens) google(getenv func(string) string) *provider.Google {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	file := getenv("GOOGLE_APPLICATION_CREDENTIALS")
+	if t.googles == nil {
+		t.googles = map[string]*provider.Google{}
+	}
+	if t.googles[file] == nil {
+		t.googles[file] = &provider.Google{Getenv: getenv, Client: t.http()}
+	}
+	return t.googles[file]
+}
+
+func (t *tokens) copilot(github string) *provider.Copilot {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gits == nil {
+		t.gits = map[string]*provider.Copilot{}
+	}
+	if t.gits[github] == nil {
+		t.gits = map[string]*provider.Copilot{github: {GitHub: github, Client: t.http()}} // an older login's is of no use
+	}
+	return t.gits[github]
+}

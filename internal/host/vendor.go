@@ -1,0 +1,135 @@
+package host
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+)
+
+// lookup finds what an endpoint needs to know: in the provider's options, else in the environment.
+func (m *locationModels) lookup(id string) provider.Lookup {
+	options := m.config.Provider[id].Options.Extra
+	return provider.Lookup{Env: m.table.getenv, Option: func(name string) string { return option(options, name) }}
+}
+
+// option returns the text of one of a provider's options; "" if it is none.
+func option(options jsontext.Value, name string) string {
+	var all map[string]jsontext.Value
+	var text string
+	if len(options) == 0 || json.Unmarshal(options, &all) != nil || json.Unmarshal(all[name], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// vendor returns the provider's row for one of its models: the known one, or one for a server that speaks the protocol
+// of the model's package, with the address that the configuration, the model or the row says.
+func (m *locationModels) vendor(p catalog.Provider, api catalog.API) (provider.Vendor, error) {
+	row, known := provider.Find(p.ID)
+	if !known {
+		row = provider.Compatible(p.ID, p.Name, p.API.URL)
+	}
+	row.Wire, _ = provider.WireOf(api.Package, api.ID)
+	l := m.lookup(p.ID)
+	own := m.config.Provider[p.ID].BaseURL()
+	switch {
+	case own != "":
+		row.BaseURL = own
+	case api.URL != "" && api.URL != p.API.URL:
+		row.BaseURL = api.URL // a model that stands elsewhere than its siblings
+	case row.Scheme == provider.ByAWS && l.Option("region") == "":
+		l.Env = regional(l.Env, m.aws(row))
+	}
+	return row.Placed(l)
+}
+
+// regional adds the region of an AWS profile to an environment that names none.
+func regional(getenv func(string) string, a *provider.AWS) func(string) string {
+	return func(name string) string {
+		v := getenv(name)
+		if v == "" && name == "AWS_DEFAULT_REGION" {
+			return a.ProfileRegion()
+		}
+		return v
+	}
+}
+
+func (m *locationModels) aws(row provider.Vendor) *provider.AWS {
+	l := m.lookup(row.ID)
+	return &provider.AWS{Getenv: m.table.getenv, Region: row.Setting("region", l), Profile: l.Option("profile"), Now: time.Now}
+}
+
+// credential returns what convinces the vendor: a key, or a credential that fetches or signs. Both are empty where the
+// vendor wants none, or none is known.
+func (m *locationModels) credential(row provider.Vendor, env []string) (string, provider.Credential, error) {
+	key, err := m.key(row.ID, env)
+	if err != nil {
+		return "", nil, err
+	}
+	switch row.Scheme {
+	case provider.ByAWS:
+		if key == "" {
+			a := m.aws(row)
+			l := m.lookup(row.ID)
+			l.Env = regional(l.Env, a)
+			a.Region = row.Setting("region", l)
+			return "", a, nil
+		}
+	case provider.ByGoogle:
+		if key == "" {
+			return "", m.table.tokens.google(m.table.getenv), nil
+		}
+	case provider.ByCopilot:
+		github, err := m.github(row.ID, key)
+		if err != nil {
+			return "", nil, err
+		}
+		if github != "" {
+			return "", m.table.tokens.copilot(github), nil
+		}
+	case provider.ByKey:
+	}
+	return key, nil, nil
+}
+
+// github returns the token of a login at GitHub, or the key that was given for it.
+func (m *locationModels) github(id, key string) (string, error) {
+	c, ok, err := m.table.auth.Get(id)
+	if err != nil {
+		return "", unreadable(err)
+	}
+	if ok && c.Kind == auth.KindOAuth {
+		return c.Refresh.Reveal(), nil
+	}
+	return key, nil
+}
+
+// ready reports whether a provider can be asked with what is known: an address and something that convinces it.
+func (m *locationModels) ready(id string, env []string) bool {
+	row, known := provider.Find(id)
+	if !known {
+		key, err := m.key(id, env)
+		return err == nil && key != "" // of has seen that the stored keys can be read
+	}
+	if m.config.Provider[id].BaseURL() == "" {
+		if _, err := row.Placed(m.lookup(id)); err != nil {
+			return false
+		}
+	}
+	key, credential, err := m.credential(row, env)
+	switch c := credential.(type) {
+	case *provider.AWS:
+		return c.Known()
+	case *provider.Google:
+		return c.Known()
+	case nil:
+		return err == nil && key != ""
+	default:
+		return err == nil
+	}
+}

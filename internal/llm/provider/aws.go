@@ -1,0 +1,147 @@
+package provider
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+// AWS says whose credentials sign requests: those of the environment, or of a profile in ~/.aws. They are read anew
+// for each request, so that a login elsewhere counts at once.
+type AWS struct {
+	Getenv  func(string) string
+	Region  string
+	Profile string // of the configuration; "" is AWS_PROFILE, then default
+	Now     func() time.Time
+}
+
+var _ Credential = (*AWS)(nil)
+
+// bedrockService is the name under which requests to Bedrock are signed.
+const bedrockService = "bedrock"
+
+// Authorize implements Credential with a signature of version 4 over exactly what is sent.
+func (a *AWS) Authorize(ctx context.Context, r *http.Request, body []byte) error {
+	creds, err := a.credentials()
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(body)
+	r.Header.Del("Authorization")
+	if err := v4.NewSigner().SignHTTP(ctx, creds, r, hex.EncodeToString(sum[:]), bedrockService, a.Region, a.Now()); err != nil {
+		return fmt.Errorf("the request cannot be signed for AWS: %w", err)
+	}
+	return nil
+}
+
+// Renew implements Credential: the files may hold others now.
+func (a *AWS) Renew(_ context.Context, refused *http.Request) (bool, error) {
+	creds, err := a.credentials()
+	return err == nil && !strings.Contains(refused.Header.Get("Authorization"), "Credential="+creds.AccessKeyID+"/"), err
+}
+
+// Known reports whether there are credentials, without using them.
+func (a *AWS) Known() bool {
+	_, err := a.credentials()
+	return err == nil
+}
+
+func (a *AWS) credentials() (aws.Credentials, error) {
+	profile := cmp.Or(a.Profile, a.Getenv("AWS_PROFILE"))
+	id, secret := a.Getenv("AWS_ACCESS_KEY_ID"), a.Getenv("AWS_SECRET_ACCESS_KEY")
+	if id != "" && secret != "" && a.Profile == "" {
+		return aws.Credentials{AccessKeyID: id, SecretAccessKey: secret, SessionToken: a.Getenv("AWS_SESSION_TOKEN"), Source: "environment"}, nil
+	}
+	fields := map[string]string{}
+	for _, file := range []struct{ variable, name, section string }{
+		{"AWS_CONFIG_FILE", "config", configSection(profile)},
+		{"AWS_SHARED_CREDENTIALS_FILE", "credentials", cmp.Or(profile, "default")},
+	} {
+		path := cmp.Or(a.Getenv(file.variable), filepath.Join(home(a.Getenv), ".aws", file.name))
+		if err := readSection(path, file.section, fields); err != nil {
+			return aws.Credentials{}, err
+		}
+	}
+	switch {
+	case fields["aws_access_key_id"] != "" && fields["aws_secret_access_key"] != "":
+		return aws.Credentials{AccessKeyID: fields["aws_access_key_id"], SecretAccessKey: fields["aws_secret_access_key"], SessionToken: fields["aws_session_token"], Source: "profile"}, nil
+	case len(fields) > 0:
+		return aws.Credentials{}, fmt.Errorf("the AWS profile %q holds no keys of its own (roles, sign-on and processes are not followed); run: eval \"$(aws configure export-credentials --profile %[1]s --format env)\"", cmp.Or(profile, "default"))
+	default:
+		return aws.Credentials{}, errors.New("there are no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or AWS_BEARER_TOKEN_BEDROCK")
+	}
+}
+
+func configSection(profile string) string {
+	if profile == "" || profile == "default" {
+		return "default"
+	}
+	return "profile " + profile
+}
+
+// maxINI bounds one of AWS's files.
+const maxINI = 1 << 20
+
+// readSection adds the settings of a section of an INI file; a file that is not there has none. Settings nested under
+// others, which are indented, are left out.
+func readSection(path, section string, into map[string]string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the AWS settings: %w", err)
+	case !info.Mode().IsRegular() || info.Size() > maxINI:
+		return fmt.Errorf("%s is no file of AWS settings", path)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the AWS settings: %w", err)
+	}
+	parseSection(raw, section, into)
+	return nil
+}
+
+func parseSection(raw []byte, section string, into map[string]string) {
+	inside := false
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	lines.Buffer(nil, maxINI+1)
+	for lines.Scan() {
+		text := lines.Text()
+		trimmed := strings.TrimSpace(text)
+		switch {
+		case trimmed == "" || trimmed[0] == '#' || trimmed[0] == ';':
+		case trimmed[0] == '[':
+			name, _, _ := strings.Cut(trimmed[1:], "]")
+			inside = strings.Join(strings.Fields(name), " ") == section
+		case inside && text[0] != ' ' && text[0] != '\t':
+			if name, value, ok := strings.Cut(trimmed, "="); ok {
+				into[strings.ToLower(strings.TrimSpace(name))] = strings.TrimSpace(value)
+			}
+		}
+	}
+}
+
+// ProfileRegion returns the region of the profile of ~/.aws/config; "" if it names none.
+func (a *AWS) ProfileRegion() string {
+	fields := map[string]string{}
+	path := cmp.Or(a.Getenv("AWS_CONFIG_FILE"), filepath.Join(home(a.Getenv), ".aws", "config"))
+	if readSection(path, configSection(cmp.Or(a.Profile, a.Getenv("AWS_PROFILE"))), fields) != nil {
+		return ""
+	}
+	return fields["region"]
+}

@@ -1,0 +1,282 @@
+package provider_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+)
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func write(tb testing.TB, dir, name, text string) string {
+	tb.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// signed returns the request that AWS's example credentials sign at a fixed time.
+func signed(tb testing.TB, a *provider.AWS, body string) (http.Header, error) {
+	tb.Helper()
+	r, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, "https://bedrock-runtime.eu-west-1.amazonaws.com/model/a%3A0/converse-stream", strings.NewReader(body))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer of the configuration")
+	a.Now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+	return r.Header, a.Authorize(tb.Context(), r, []byte(body))
+}
+
+func TestAWS(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, ".aws/config", "# mine\n[default]\nregion = eu-west-1\ns3 =\n  max_concurrent_requests = 2\n[profile work]\nregion=us-west-2\n[profile role]\nrole_arn = arn:x\n")
+	write(t, dir, ".aws/credentials", "[default]\naws_access_key_id = AKIDFILE\naws_secret_access_key = file-secret-1\n\n[work]\naws_access_key_id=AKIDWORK\naws_secret_access_key=work-secret-1\naws_session_token=tok\n")
+	tests := []struct {
+		name string
+		a    provider.AWS
+		id   string
+		want string // of the error
+	}{
+		{"environment", provider.AWS{Getenv: env("HOME", dir, "AWS_ACCESS_KEY_ID", "AKIDENV", "AWS_SECRET_ACCESS_KEY", secret)}, "AKIDENV", ""},
+		{"default profile", provider.AWS{Getenv: env("HOME", dir)}, "AKIDFILE", ""},
+		{"profile of the environment", provider.AWS{Getenv: env("HOME", dir, "AWS_PROFILE", "work")}, "AKIDWORK", ""},
+		{"profile of the configuration before keys of the environment", provider.AWS{Getenv: env("HOME", dir, "AWS_ACCESS_KEY_ID", "A", "AWS_SECRET_ACCESS_KEY", secret), Profile: "work"}, "AKIDWORK", ""},
+		{"role", provider.AWS{Getenv: env("HOME", dir, "AWS_PROFILE", "role")}, "", "export-credentials --profile"},
+		{"none", provider.AWS{Getenv: env("HOME", t.TempDir())}, "", "AWS_BEARER_TOKEN_BEDROCK"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.a.Region = "eu-west-1"
+			h, err := signed(t, &tt.a, "{}")
+			if tt.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.want) || tt.a.Known() {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			got := h.Get("Authorization")
+			if err != nil || !strings.HasPrefix(got, "AWS4-HMAC-SHA256 Credential="+tt.id+"/20260102/eu-west-1/bedrock/aws4_request, SignedHeaders=") {
+				t.Fatalf("%s %v", got, err)
+			}
+			if (h.Get("X-Amz-Security-Token") == "tok") != (tt.id == "AKIDWORK") {
+				t.Errorf("session token %q", h.Get("X-Amz-Security-Token"))
+			}
+			other, _ := signed(t, &tt.a, "{ }")
+			if other.Get("Authorization") == got {
+				t.Error("the signature does not depend on the body")
+			}
+		})
+	}
+	if got := (&provider.AWS{Getenv: env("HOME", dir), Profile: "work"}).ProfileRegion(); got != "us-west-2" {
+		t.Errorf("region %q", got)
+	}
+}
+
+// tokenServer gives out token-1, token-2 … and remembers what it was asked.
+func tokenServer(tb testing.TB, answer func(n int32) string, status int) (string, *atomic.Int32, *atomic.Value) {
+	tb.Helper()
+	var n atomic.Int32
+	var asked atomic.Value
+	s := serve(tb, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked.Store(r.Header.Get("Authorization") + " " + string(body))
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		io.WriteString(w, answer(n.Add(1)))
+	})
+	return s.URL, &n, &asked
+}
+
+func oauthAnswer(n int32) string {
+	return fmt.Sprintf(`{"access_token":"token-%d","token_type":"Bearer","expires_in":3600}`, n)
+}
+
+func TestGoogle(t *testing.T) {
+	url, n, asked := tokenServer(t, oauthAnswer, http.StatusOK)
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})
+	account, _ := json.Marshal(map[string]string{"type": "service_account", "client_email": "a@p", "private_key": string(block), "token_uri": url})
+	user := `{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r-1","token_uri":"` + url + `"}`
+	dir := t.TempDir()
+	for i, tt := range []struct{ file, sent string }{
+		{write(t, dir, "account.json", string(account)), "grant-type%3Ajwt-bearer"},
+		{write(t, dir, "user.json", user), "refresh_token=r-1"},
+	} {
+		n.Store(0)
+		g := &provider.Google{Getenv: env("GOOGLE_APPLICATION_CREDENTIALS", tt.file), Client: http.DefaultClient}
+		r := httpRequest(t)
+		for range 2 {
+			if err := g.Authorize(t.Context(), r, nil); err != nil {
+				t.Fatal(i, err)
+			}
+		}
+		if r.Header.Get("Authorization") != "Bearer token-1" || n.Load() != 1 || !strings.Contains(asked.Load().(string), tt.sent) || !g.Known() {
+			t.Errorf("%d: %v after %d, %v", i, r.Header, n.Load(), asked.Load())
+		}
+		if again, err := g.Renew(t.Context(), r); err != nil || !again {
+			t.Errorf("%d: %v %v", i, again, err)
+		}
+		if err := g.Authorize(t.Context(), r, nil); err != nil || r.Header.Get("Authorization") != "Bearer token-2" {
+			t.Errorf("%d: %v %v", i, r.Header, err)
+		}
+	}
+}
+
+func TestGoogleRefuses(t *testing.T) {
+	url, _, _ := tokenServer(t, func(int32) string { return `{"error":"invalid_grant","error_description":"expired"}` }, http.StatusBadRequest)
+	dir := t.TempDir()
+	for _, tt := range []struct{ text, want string }{
+		{`{"type":"external_account","credential_source":{"executable":{"command":"x"}}}`, "external_account"},
+		{`{"type": "` + secret, "not a JSON object"},
+		{`{"type":"authorized_user","client_id":"c","client_secret":"` + secret + `","refresh_token":"` + secret + `","token_uri":"` + url + `"}`, "expired; log in again"},
+	} {
+		g := &provider.Google{Getenv: env("GOOGLE_APPLICATION_CREDENTIALS", write(t, dir, "c.json", tt.text)), Client: http.DefaultClient}
+		err := g.Authorize(t.Context(), httpRequest(t), nil)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v", tt.want, err)
+		}
+	}
+	none := &provider.Google{Getenv: env("HOME", dir), Client: http.DefaultClient}
+	if err := none.Authorize(t.Context(), httpRequest(t), nil); err == nil || none.Known() || !strings.Contains(err.Error(), "gcloud auth application-default login") {
+		t.Error(err)
+	}
+}
+
+func httpRequest(tb testing.TB) *http.Request {
+	tb.Helper()
+	r, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, "https://h/", http.NoBody)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+func TestCopilot(t *testing.T) {
+	soon := time.Now().Add(time.Hour).Unix()
+	url, n, asked := tokenServer(t, func(n int32) string { return fmt.Sprintf(`{"token":"token-%d","expires_at":%d}`, n, soon) }, http.StatusOK)
+	c := &provider.Copilot{GitHub: "gho_1", Client: http.DefaultClient, API: url}
+	refuse := atomic.Bool{}
+	var heads []http.Header
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		heads = append(heads, r.Header)
+		if refuse.Swap(false) {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		io.WriteString(w, hello+stop+done)
+	})
+	v, _ := provider.Find("github-copilot")
+	v.BaseURL = s.URL
+	m, err := provider.New(provider.Config{Vendor: v, Credential: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := stream(t.Context(), m, request()); out.err != nil || out.text != "hello" {
+		t.Fatalf("%+v", out)
+	}
+	if heads[0].Get("Authorization") != "Bearer token-1" || heads[0].Get("X-Initiator") != "user" || heads[0].Get("Copilot-Vision-Request") != "" {
+		t.Errorf("%v", heads[0])
+	}
+	if !strings.HasPrefix(asked.Load().(string), "token gho_1") {
+		t.Errorf("%v", asked.Load())
+	}
+	refuse.Store(true)
+	req := request()
+	req.Messages[0].Parts = append(req.Messages[0].Parts, llm.Media{MediaType: "image/png", Data: []byte{1}})
+	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: "ok"}}})
+	if out := stream(t.Context(), m, req); out.err != nil || n.Load() != 2 {
+		t.Fatalf("%+v after %d tokens", out, n.Load())
+	}
+	last := heads[len(heads)-1]
+	if len(heads) != 3 || last.Get("Authorization") != "Bearer token-2" || last.Get("X-Initiator") != "agent" || last.Get("Copilot-Vision-Request") != "true" {
+		t.Errorf("%d requests, %v", len(heads), last)
+	}
+}
+
+func TestCopilotWithoutExchange(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		body   string
+		want   string // the token, or a part of the error
+	}{
+		{http.StatusNotFound, `{}`, "gho_1"},
+		{http.StatusForbidden, `{"message":"no"}`, "gho_1"},
+		{http.StatusUnauthorized, `{}`, "cairn auth login github-copilot"},
+		{http.StatusBadGateway, `<html>`, "just now"},
+		{http.StatusOK, `{"token":` + secret, "without a token"},
+	} {
+		url, _, _ := tokenServer(t, func(int32) string { return tt.body }, tt.status)
+		r := httpRequest(t)
+		err := (&provider.Copilot{GitHub: "gho_1", Client: http.DefaultClient, API: url}).Authorize(t.Context(), r, nil)
+		got := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, tt.want) || strings.Contains(got, secret) {
+			t.Errorf("HTTP %d: %s, want %s", tt.status, got, tt.want)
+		}
+	}
+}
+
+// TestRefusedOnce: a vendor that refuses the new token too is told about, not asked again.
+func TestRefusedOnce(t *testing.T) {
+	url, n, _ := tokenServer(t, func(n int32) string {
+		return fmt.Sprintf(`{"token":"token-%d","expires_at":%d}`, n, time.Now().Add(time.Hour).Unix())
+	}, http.StatusOK)
+	var asked atomic.Int32
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusUnauthorized)
+	})
+	v := provider.Compatible("x", "X", s.URL)
+	m, err := provider.New(provider.Config{Vendor: v, Credential: &provider.Copilot{GitHub: "gho_1", Client: http.DefaultClient, API: url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Auth || asked.Load() != 2 || n.Load() != 2 {
+		t.Errorf("%+v after %d requests and %d tokens", out, asked.Load(), n.Load())
+	}
+}
+
+func FuzzAWSFiles(f *testing.F) {
+	f.Add("[default]\naws_access_key_id = a\n")
+	f.Add("[ profile  x ]\na\n=\n[")
+	f.Fuzz(func(t *testing.T, text string) {
+		dir := t.TempDir()
+		write(t, dir, ".aws/credentials", text)
+		a := &provider.AWS{Getenv: env("HOME", dir), Region: "x"}
+		a.Known()
+	})
+}

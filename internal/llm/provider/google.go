@@ -1,0 +1,154 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/jwt"
+)
+
+// Google gives out tokens of Google Cloud's application default credentials: the file that
+// GOOGLE_APPLICATION_CREDENTIALS names, else the one that gcloud auth application-default login writes.
+type Google struct {
+	Getenv func(string) string
+	Client *http.Client // for tokens
+
+	mu    sync.Mutex // guards token
+	token *oauth2.Token
+}
+
+var _ Credential = (*Google)(nil)
+
+const (
+	cloudScope    = "https://www.googleapis.com/auth/cloud-platform"
+	googleTokens  = "https://oauth2.googleapis.com/token"
+	maxGoogleFile = 1 << 20
+	tokenMargin   = 5 * time.Minute // a token is renewed that long before it expires (spec/v2 §19.3)
+)
+
+// Authorize implements Credential.
+func (g *Google) Authorize(ctx context.Context, r *http.Request, _ []byte) error {
+	token, err := g.fresh(ctx, "")
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	return nil
+}
+
+// Renew implements Credential.
+func (g *Google) Renew(ctx context.Context, refused *http.Request) (bool, error) {
+	old := strings.TrimPrefix(refused.Header.Get("Authorization"), "Bearer ")
+	token, err := g.fresh(ctx, old)
+	return err == nil && token != old, err
+}
+
+// Known reports whether there are credentials, without using them.
+func (g *Google) Known() bool {
+	_, err := os.Stat(g.path())
+	return err == nil
+}
+
+func (g *Google) path() string {
+	if p := g.Getenv("GOOGLE_APPLICATION_CREDENTIALS"); p != "" {
+		return p
+	}
+	dir := cmp.Or(g.Getenv("CLOUDSDK_CONFIG"), filepath.Join(home(g.Getenv), ".config", "gcloud"))
+	return filepath.Join(dir, "application_default_credentials.json")
+}
+
+// fresh returns a token that holds for a while and is not the refused one.
+func (g *Google) fresh(ctx context.Context, refused string) (string, error) {
+	g.mu.Lock()
+	known := g.token
+	g.mu.Unlock()
+	if known != nil && known.AccessToken != refused && (known.Expiry.IsZero() || time.Until(known.Expiry) > tokenMargin) {
+		return known.AccessToken, nil
+	}
+	token, err := g.fetch(ctx)
+	if err != nil {
+		return "", err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.token = token
+	return token.AccessToken, nil
+}
+
+// googleFile are the credentials that Google's tools write, of both kinds that are understood.
+type googleFile struct {
+	Type         string `json:"type"`
+	ClientEmail  string `json:"client_email"`
+	PrivateKey   string `json:"private_key"`
+	PrivateKeyID string `json:"private_key_id"`
+	TokenURI     string `json:"token_uri"`
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	RefreshToken string `json:"refresh_token"`
+}
+
+func (g *Google) fetch(ctx context.Context) (*oauth2.Token, error) {
+	f, err := g.read()
+	if err != nil {
+		return nil, err
+	}
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, g.Client)
+	url := cmp.Or(f.TokenURI, googleTokens)
+	var source oauth2.TokenSource
+	switch f.Type {
+	case "service_account":
+		c := jwt.Config{Email: f.ClientEmail, PrivateKey: []byte(f.PrivateKey), PrivateKeyID: f.PrivateKeyID, Scopes: []string{cloudScope}, TokenURL: url}
+		source = c.TokenSource(ctx)
+	case "authorized_user":
+		c := oauth2.Config{ClientID: f.ClientID, ClientSecret: f.ClientSecret, Endpoint: oauth2.Endpoint{TokenURL: url, AuthStyle: oauth2.AuthStyleInParams}}
+		source = c.TokenSource(ctx, &oauth2.Token{RefreshToken: f.RefreshToken})
+	default:
+		return nil, fmt.Errorf("%s holds credentials of type %.40q; those of a service account or of gcloud auth application-default login are understood", g.path(), f.Type)
+	}
+	token, err := source.Token()
+	if err != nil {
+		return nil, tokenError("Google", err)
+	}
+	return token, nil
+}
+
+func (g *Google) read() (googleFile, error) {
+	var f googleFile
+	info, err := os.Stat(g.path())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, fmt.Errorf("there are no Google Cloud credentials in %s; run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS", g.path())
+	case err != nil:
+		return f, err
+	case !info.Mode().IsRegular() || info.Size() > maxGoogleFile:
+		return f, fmt.Errorf("%s is no file of credentials", g.path())
+	}
+	raw, err := os.ReadFile(g.path())
+	if err != nil {
+		return f, err
+	}
+	if json.Unmarshal(raw, &f) != nil { // its error may quote the file
+		return f, fmt.Errorf("%s is not a JSON object of credentials", g.path())
+	}
+	return f, nil
+}
+
+// tokenError is why a token was not given, without what was sent for it.
+func tokenError(who string, err error) error {
+	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		why := cmp.Or(e.ErrorDescription, e.ErrorCode, e.Response.Status)
+		return fmt.Errorf("%s gives no token: %.300s; log in again", who, why)
+	}
+	return fmt.Errorf("%s gives no token: %w", who, transportError("the token's address", err))
+}
