@@ -72,16 +72,14 @@ func joinArrays(a, b jsontext.Value) jsontext.Value {
 	return wire.Write(append(first, second...), a)
 }
 
-const maxCallID = 64
-
 // callID returns id in a form that the vendor accepts; equal ids stay equal and different ones different.
 func (d Dialect) callID(id string) string {
 	switch {
 	case d.CallIDs == NineIDs && (len(id) != 9 || !wire.IsWord(id, "")):
 		return wire.Digest(id)[:9]
-	case d.CallIDs == WordID && !wire.IsWord(id, "_-"), len(id) > maxCallID, id == "":
+	case d.CallIDs == WordID && !wire.IsWord(id, "_-"):
 		return "call_" + wire.Digest(id)
 	default:
-		return id
+		return wire.ShortID(id)
 	}
 }

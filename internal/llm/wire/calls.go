@@ -87,3 +87,14 @@ func Digest(s string) string {
 	h.Write([]byte(s))
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)))
 }
+
+const maxCallID = 64
+
+// ShortID returns a call's id as vendors take it: what is empty or too long becomes a digest. Equal ids stay equal and
+// different ones different.
+func ShortID(id string) string {
+	if id == "" || len(id) > maxCallID {
+		return "call_" + Digest(id)
+	}
+	return id
+}

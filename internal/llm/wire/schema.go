@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -155,4 +156,38 @@ func orEmpty(v jsontext.Value) string {
 		return "{}"
 	}
 	return string(v)
+}
+
+// Closed reports whether every object of a schema names all its properties as required and allows no others, which is
+// what vendors ask of a schema that an answer must follow strictly.
+func Closed(raw jsontext.Value) bool {
+	closed := true
+	Rewrite(raw, func(n Object) Object {
+		_, properties := n["properties"]
+		if string(n["type"]) == `"object"` || properties {
+			closed = closed && closedObject(n)
+		}
+		return n
+	})
+	return closed
+}
+
+func closedObject(n Object) bool {
+	if string(n["additionalProperties"]) != "false" {
+		return false
+	}
+	var required []string
+	var properties Object
+	if v := n["required"]; v != nil && json.Unmarshal(v, &required, Foreign) != nil {
+		return false
+	}
+	if v := n["properties"]; v != nil && json.Unmarshal(v, &properties, Foreign) != nil {
+		return false
+	}
+	for name := range properties {
+		if !slices.Contains(required, name) {
+			return false
+		}
+	}
+	return true
 }

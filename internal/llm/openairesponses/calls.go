@@ -1,0 +1,149 @@
+package openairesponses
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// call is a function call as far as it is known.
+type call struct {
+	id    string // unique in this answer; set when the name is known
+	name  string
+	args  strings.Builder
+	text  wire.Joiner
+	final string // the arguments as the vendor sums them up; they count
+	whole bool   // final is set
+	ended bool   // the vendor said that the item is complete
+	shown int    // how much of args has been given out as deltas
+}
+
+// functionCall takes what the vendor says of a whole call.
+func (t *turn) functionCall(it *item, o *outputItem) error {
+	c := t.callOf(it)
+	if err := t.name(it, o); err != nil {
+		return err
+	}
+	if it.done {
+		c.ended = wire.Plain(o.Status) != "incomplete"
+	}
+	if it.done || wire.IsText(o.Arguments) {
+		return t.arguments(it.self, o.Arguments, it.done)
+	}
+	return nil
+}
+
+// name begins a call whose name has arrived.
+func (t *turn) name(it *item, o *outputItem) error {
+	c := it.call
+	name := wire.Plain(o.Name)
+	if c.name != "" || name == "" {
+		return nil
+	}
+	if len(name) > wire.MaxName {
+		return wire.Malformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
+	}
+	c.name = name
+	sent := wire.Plain(o.CallID)
+	if sent == "" {
+		sent = it.id
+	}
+	c.id = t.calls.Unique(sent, t.response)
+	t.emit(llm.ToolInputStart{ID: c.id, Name: c.name})
+	return nil
+}
+
+func (t *turn) callOf(it *item) *call {
+	if it.call == nil {
+		it.call = &call{}
+	}
+	return it.call
+}
+
+func (t *turn) hasCalls() bool {
+	for _, it := range t.order {
+		if it.call != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// arguments takes a piece of a call's arguments, or the whole of them.
+func (t *turn) arguments(begin func() (*item, error), v jsontext.Value, whole bool) error {
+	it, err := begin()
+	if err != nil {
+		return err
+	}
+	c := t.callOf(it)
+	switch {
+	case whole && wire.Present(v):
+		c.whole = true
+		c.final = string(v)
+		if v.Kind() == '"' {
+			c.final = wire.Plain(v)
+		}
+	case v.Kind() == '"':
+		c.args.WriteString(c.text.Next(v))
+	}
+	if max(c.args.Len(), len(c.final)) > wire.MaxArguments {
+		return wire.Malformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
+	}
+	t.show(c)
+	return nil
+}
+
+func (t *turn) show(c *call) {
+	if c.name != "" && c.shown < c.args.Len() {
+		t.emit(llm.ToolInputDelta{ID: c.id, Delta: c.args.String()[c.shown:]})
+		c.shown = c.args.Len()
+	}
+}
+
+// emitCalls gives the finished calls out. Those of an answer that a filter cut off are not to be run, nor is one that
+// did not become whole.
+func (t *turn) emitCalls(reason llm.FinishReason) {
+	for _, it := range t.order {
+		if it.call != nil {
+			t.emitCall(it, reason)
+		}
+	}
+}
+
+func (t *turn) emitCall(it *item, reason llm.FinishReason) {
+	c := it.call
+	nameless := c.name == ""
+	if nameless {
+		c.name, c.id = "invalid", t.calls.Unique(it.id, t.response)
+		t.emit(llm.ToolInputStart{ID: c.id, Name: c.name})
+	}
+	c.args.WriteString(c.text.End())
+	if c.whole && c.args.Len() == 0 {
+		c.args.WriteString(c.final)
+	}
+	t.show(c)
+	t.emit(llm.ToolInputEnd{ID: c.id})
+	e := llm.ToolCallEvent{ID: c.id, Name: c.name, Raw: c.args.String()}
+	if c.whole {
+		e.Raw = c.final
+	}
+	e.Input, e.Invalid = wire.Arguments(e.Raw)
+	switch {
+	case nameless:
+		e.Invalid = "the call does not name a tool"
+	case reason == llm.FinishContentFilter:
+		e.Invalid = "the provider's content filter cut the answer off, so this call was not run"
+	case !c.ended && t.status == "incomplete":
+		e.Invalid = "the answer ended before this call was complete, so it was not run"
+	}
+	if e.Invalid != "" {
+		e.Input = nil
+	}
+	if it.id != "" {
+		e.Metadata = wire.Metadata(t.d.namespace(), wire.Object{keyItem: wire.Quote(it.id)})
+	}
+	t.emit(e)
+}

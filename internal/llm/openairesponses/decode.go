@@ -1,0 +1,87 @@
+package openairesponses
+
+import (
+	"io"
+	"iter"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// Decode yields the events of a 2xx response body, following llm.Model's contract for streams. The requestID is what
+// Opened says, which comes with the first frame. Errors of r that are *llm.Errors are yielded as they are, others as
+// class Transport; what the provider reported as used until then goes with them. The secrets are values that were sent
+// and must not come back in an error. How a body is told apart is wire.ReadBody's to say.
+func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		t := &turn{d: d, requestID: requestID, secrets: secrets, yield: yield, items: map[string]*item{}}
+		err := wire.ReadBody(r, t)
+		if err == nil && !t.stopped {
+			err = t.end()
+		}
+		if err != nil && !t.stopped {
+			yield(nil, t.charged(err))
+		}
+	}
+}
+
+// Frame implements wire.Frames.
+func (t *turn) Frame(event string, data []byte) (done bool, err error) {
+	f, err := parseFrame(data)
+	if err != nil {
+		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not of a Responses stream: " + wire.Excerpt(data, t.secrets), Err: err}
+	}
+	switch {
+	case f.Type == "error", event == "error", f.Type == "" && wire.Present(f.Error):
+		return false, t.failure(data)
+	case f.Type == "response.failed":
+		return false, t.failed(f.Response)
+	}
+	if err := t.apply(&f); err != nil {
+		return false, err
+	}
+	return t.stopped || t.status != "", nil
+}
+
+// Complete implements wire.Frames.
+func (t *turn) Complete() bool { return t.status != "" }
+
+// parseFrame reads one event, or a whole answer from a server that does not stream as the event that ends one.
+func parseFrame(data []byte) (frame, error) {
+	var f frame
+	if data[0] == '[' { // a list of errors, as some gateways answer
+		return frame{Type: "error"}, nil
+	}
+	if err := json.Unmarshal(data, &f, wire.Foreign); err != nil {
+		return f, err
+	}
+	if f.Type != "" {
+		return f, nil
+	}
+	var whole response
+	if err := json.Unmarshal(data, &whole, wire.Foreign); err != nil {
+		return f, err
+	}
+	if whole.Object == "response" && !wire.Present(whole.Error) {
+		f.Type, f.Response, f.Error = "response."+whole.Status, &whole, nil
+	}
+	return f, nil
+}
+
+// failure gives an error object in the stream its class.
+func (t *turn) failure(data []byte) *llm.Error {
+	return wire.Classify(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+}
+
+// failed is the error of an answer that the provider gave up.
+func (t *turn) failed(r *response) *llm.Error {
+	if r == nil || !wire.Present(r.Error) {
+		return &llm.Error{Class: llm.Overloaded, Message: "the provider gave up the answer and did not say why"}
+	}
+	t.count(r.Usage)
+	return t.failure(wire.Write(map[string]jsontext.Value{"error": r.Error}, nil))
+}

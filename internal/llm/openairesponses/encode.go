@@ -1,0 +1,85 @@
+package openairesponses
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// body is the request as it goes over the wire. Its named fields are the protocol's own; everything else is in Extra
+// (spec/v2 §20.1 LM-2).
+type body struct {
+	Model           string                    `json:"model"`
+	Input           []jsontext.Value          `json:"input"`
+	Tools           []tool                    `json:"tools,omitempty"`
+	ToolChoice      jsontext.Value            `json:"tool_choice,omitzero"`
+	Text            map[string]jsontext.Value `json:"text,omitempty"`
+	Stream          bool                      `json:"stream"`
+	Store           bool                      `json:"store"`
+	MaxOutputTokens int                       `json:"max_output_tokens,omitzero"`
+	Temperature     *float64                  `json:"temperature,omitzero"`
+	TopP            *float64                  `json:"top_p,omitzero"`
+	Extra           map[string]jsontext.Value `json:",embed"`
+}
+
+type tool struct {
+	Type        string         `json:"type"`
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	Parameters  jsontext.Value `json:"parameters"`
+	Strict      bool           `json:"strict"`
+}
+
+type jsonFormat struct {
+	Type   string         `json:"type"`
+	Name   string         `json:"name"`
+	Schema jsontext.Value `json:"schema"`
+	Strict bool           `json:"strict"`
+}
+
+// Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
+// InvalidRequest that names the option at fault.
+func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
+	o, err := d.options(req)
+	if err != nil {
+		return nil, err
+	}
+	b := body{
+		Model:           req.Model,
+		Input:           d.input(req, o.store),
+		Text:            o.text,
+		Stream:          true,
+		Store:           o.store,
+		MaxOutputTokens: req.Generate.MaxTokens,
+		Extra:           o.extra,
+	}
+	if !d.Reasoning {
+		b.Temperature, b.TopP = req.Generate.Temperature, req.Generate.TopP
+	}
+	if len(req.Tools) > 0 {
+		b.Tools = tools(req.Tools)
+		b.ToolChoice = choice(req.Choice)
+	}
+	return wire.Marshal(b)
+}
+
+func tools(defs []llm.ToolDefinition) []tool {
+	out := make([]tool, 0, len(defs))
+	for _, def := range defs {
+		out = append(out, tool{Type: "function", Name: def.Name, Description: def.Description, Parameters: wire.ToolSchema(def.Schema)})
+	}
+	return out
+}
+
+// choice returns the tool_choice value; nil leaves it to the vendor, which means auto.
+func choice(c llm.ToolChoice) jsontext.Value {
+	switch c.Mode {
+	case llm.ChooseNone, llm.ChooseRequired:
+		return wire.Quote(string(c.Mode))
+	case llm.ChooseTool:
+		return jsontext.Value(`{"type":"function","name":` + string(wire.Quote(c.Name)) + `}`)
+	default:
+		return nil
+	}
+}

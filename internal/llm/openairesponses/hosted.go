@@ -1,0 +1,44 @@
+package openairesponses
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// hostedInput names the members of a hosted call's item that are what it was asked; the whole item is its result.
+var hostedInput = []string{"action", "code", "queries", "arguments", "server_label"}
+
+// hosted gives out a call that the vendor ran itself, with its result. Such an item is whole when it is done.
+func (t *turn) hosted(it *item, name string, o *outputItem) {
+	t.said = true
+	if name == "mcp" && wire.IsText(o.Name) {
+		name = "mcp." + wire.Plain(o.Name)
+	}
+	if len(name) > wire.MaxName {
+		name = name[:wire.MaxName]
+	}
+	id := t.calls.Unique(it.id, t.response)
+	fields, _ := wire.ReadObject(o.Raw)
+	input := wire.Object{}
+	for _, key := range hostedInput {
+		if v := fields[key]; wire.Present(v) {
+			input[key] = v
+		}
+	}
+	kept := wire.Object{}
+	if it.id != "" {
+		kept[keyItem] = wire.Quote(it.id)
+	}
+	meta := wire.Metadata(t.d.namespace(), kept)
+	in := wire.Write(input, jsontext.Value("{}"))
+	t.emit(llm.ToolInputStart{ID: id, Name: name})
+	t.emit(llm.ToolInputDelta{ID: id, Delta: string(in)})
+	t.emit(llm.ToolInputEnd{ID: id})
+	t.emit(llm.ToolCallEvent{ID: id, Name: name, Input: in, Raw: string(in), Hosted: true, Metadata: meta})
+	t.emit(llm.HostedResult{
+		ID: id, Name: name, Result: o.Raw, Metadata: meta,
+		IsError: wire.Present(o.Error) || wire.Plain(o.Status) == "failed",
+	})
+}

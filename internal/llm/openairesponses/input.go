@@ -1,0 +1,263 @@
+package openairesponses
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// The items of the input.
+type (
+	message struct {
+		Role    string         `json:"role"`
+		Content jsontext.Value `json:"content"`
+		Phase   jsontext.Value `json:"phase,omitzero"`
+	}
+	functionCall struct {
+		Type      string `json:"type"`
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	callOutput struct {
+		Type   string         `json:"type"`
+		CallID string         `json:"call_id"`
+		Output jsontext.Value `json:"output"`
+	}
+	reasoning struct {
+		Type      string         `json:"type"`
+		Encrypted jsontext.Value `json:"encrypted_content"`
+		Summary   []part         `json:"summary"`
+	}
+	reference struct {
+		Type string `json:"type"`
+		ID   string `json:"id"`
+	}
+)
+
+// conversation gathers the items of the input. The results of one answer's calls stand together, so that what would
+// come between them waits.
+type conversation struct {
+	d       Dialect
+	store   bool
+	out     []jsontext.Value
+	user    []part // the content of the last item, while that is a user message
+	waiting int    // calls of the last answer that have no result yet
+	updates []string
+	named   map[string]bool // items that are referred to, which each may be once
+}
+
+func (d Dialect) input(req *llm.Request, store bool) []jsontext.Value {
+	c := conversation{d: d, store: store, out: []jsontext.Value{}, named: map[string]bool{}}
+	if len(req.System) > 0 {
+		role := "system"
+		if d.Reasoning {
+			role = "developer"
+		}
+		c.add(message{Role: role, Content: wire.Quote(strings.Join(req.System, "\n"))})
+	}
+	for _, m := range req.Messages {
+		switch m.Role {
+		case llm.RoleSystem:
+			c.update(m.Parts)
+		case llm.RoleUser:
+			c.flush()
+			c.addUser(contentParts(m.Parts))
+		case llm.RoleAssistant:
+			c.flush()
+			c.addAssistant(m.Parts)
+		case llm.RoleTool:
+			c.addResults(m.Parts)
+		}
+	}
+	c.flush()
+	c.closeUser()
+	return c.out
+}
+
+func (c *conversation) add(item any) {
+	c.closeUser()
+	c.out = append(c.out, wire.Write(item, jsontext.Value(`{"role":"user","content":"[unreadable]"}`)))
+}
+
+// addUser appends a user message and leaves it open, so that a system update can join it.
+func (c *conversation) addUser(parts []part) {
+	if len(parts) == 0 {
+		return
+	}
+	c.closeUser()
+	c.user = parts
+}
+
+func (c *conversation) closeUser() {
+	if c.user == nil {
+		return
+	}
+	parts := c.user
+	c.user = nil
+	c.add(message{Role: "user", Content: wire.Write(parts, nil)})
+}
+
+// flush ends a run of results: the updates that waited follow it.
+func (c *conversation) flush() {
+	c.waiting = 0
+	for _, text := range c.updates {
+		if c.user == nil {
+			c.addUser([]part{textPart(text)})
+			continue
+		}
+		c.user = append(c.user, textPart(text))
+	}
+	c.updates = nil
+}
+
+// update places a chronological instruction. It never stands between a call and its result.
+func (c *conversation) update(parts []llm.Part) {
+	text := wire.Update(parts)
+	if text == "" {
+		return
+	}
+	c.updates = append(c.updates, text)
+	if c.waiting == 0 {
+		c.flush()
+	}
+}
+
+func (c *conversation) addResults(parts []llm.Part) {
+	for _, p := range parts {
+		r, ok := p.(llm.ToolResult)
+		if !ok {
+			continue
+		}
+		c.add(callOutput{Type: "function_call_output", CallID: wire.ShortID(r.ID), Output: output(r)})
+		if c.waiting > 0 {
+			c.waiting--
+		}
+	}
+}
+
+// answer is one assistant message on its way into the input.
+type answer struct {
+	*conversation
+	thoughts map[string]int // where an item's reasoning stands in items
+	items    []any
+	calls    int // those that wait for a result
+}
+
+// addAssistant adds what an answer consisted of, in its order. Reasoning at the very end led to nothing that was kept,
+// and the vendor does not take it without.
+func (c *conversation) addAssistant(parts []llm.Part) {
+	a := answer{conversation: c, thoughts: map[string]int{}}
+	for _, p := range parts {
+		a.part(p)
+	}
+	a.items = slices.DeleteFunc(a.items, func(item any) bool {
+		r, ok := item.(*reasoning)
+		return ok && r.Encrypted == nil
+	})
+	for n := len(a.items); n > 0; n = len(a.items) {
+		if _, ok := a.items[n-1].(*reasoning); !ok {
+			break
+		}
+		a.items = a.items[:n-1]
+	}
+	for _, item := range a.items {
+		c.add(item)
+	}
+	c.waiting = a.calls
+}
+
+func (a *answer) part(p llm.Part) {
+	switch p := p.(type) {
+	case llm.Text:
+		a.text(p)
+	case llm.Reasoning:
+		a.reason(p)
+	case llm.ToolCall:
+		a.call(p)
+	case llm.ToolResult:
+		if a.itemOf(p.Metadata) == "" {
+			text, _ := resultContent(p)
+			a.say(wire.HostedResultNote(p, text), nil)
+		}
+	case llm.Media:
+		a.say(mediaNote(p), nil)
+	}
+}
+
+// say adds text to the message that the answer ends with, or begins one.
+func (a *answer) say(text string, phase jsontext.Value) {
+	if text != "" {
+		parts := []part{{Type: "output_text", Text: &text}}
+		a.items = append(a.items, message{Role: "assistant", Content: wire.Write(parts, nil), Phase: phase})
+	}
+}
+
+func (a *answer) text(p llm.Text) {
+	if a.store && a.refer(a.itemOf(p.Metadata)) {
+		return
+	}
+	a.say(p.Text, wire.Stash(p.Metadata, a.d.namespace())[keyPhase])
+}
+
+// reason adds reasoning: as a reference where the vendor keeps it, else with its encrypted form, the parts of one item
+// together.
+func (a *answer) reason(p llm.Reasoning) {
+	id := a.itemOf(p.Metadata)
+	if id == "" || (a.store && a.refer(id)) {
+		return
+	}
+	at, known := a.thoughts[id]
+	if !known {
+		at = len(a.items)
+		a.thoughts[id] = at
+		a.items = append(a.items, &reasoning{Type: "reasoning", Summary: []part{}})
+	}
+	r, _ := a.items[at].(*reasoning)
+	if p.Text != "" {
+		r.Summary = append(r.Summary, part{Type: "summary_text", Text: &p.Text})
+	}
+	if v := wire.Stash(p.Metadata, a.d.namespace())[keyEncrypted]; wire.IsText(v) {
+		r.Encrypted = v
+	}
+}
+
+// call adds a call. A hosted one is referred to where the vendor keeps it; where it does not, the answer's text must
+// do.
+func (a *answer) call(p llm.ToolCall) {
+	id := a.itemOf(p.Metadata)
+	switch {
+	case p.Hosted && id == "":
+		a.say(wire.HostedCallNote(p), nil)
+	case p.Hosted && a.store:
+		a.refer(id)
+	case p.Hosted:
+	case a.store && a.refer(id):
+		a.calls++
+	default:
+		a.calls++
+		a.items = append(a.items, functionCall{
+			Type: "function_call", CallID: wire.ShortID(p.ID), Name: p.Name, Arguments: string(wire.Input(p.Input)),
+		})
+	}
+}
+
+// refer adds a reference to a stored item, once. It reports whether there is an item to refer to.
+func (a *answer) refer(id string) bool {
+	if id == "" {
+		return false
+	}
+	if !a.named[id] {
+		a.named[id] = true
+		a.items = append(a.items, reference{Type: "item_reference", ID: id})
+	}
+	return true
+}
+
+func (a *answer) itemOf(m llm.Metadata) string {
+	return wire.Plain(wire.Stash(m, a.d.namespace())[keyItem])
+}

@@ -1,0 +1,243 @@
+package openairesponses
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// maxItems bounds the items of one answer, and the blocks of one item.
+const maxItems = 1024
+
+// item is one output item as far as it is known.
+type item struct {
+	id        string // the vendor's; empty until it says
+	done      bool
+	phase     jsontext.Value
+	notes     jsontext.Value
+	encrypted jsontext.Value
+	blocks    []*block
+	call      *call
+}
+
+type blockKind int
+
+const (
+	textBlock    blockKind = iota
+	summaryBlock           // of reasoning
+	thoughtBlock           // reasoning itself, where a model shows it
+)
+
+// block is a run of text or of reasoning.
+type block struct {
+	kind   blockKind
+	index  int
+	id     string
+	text   wire.Joiner
+	some   bool // a piece has arrived
+	closed bool
+}
+
+// item returns the item of that key, a new one if it has not been heard of.
+func (t *turn) item(key string) (*item, error) {
+	if it := t.items[key]; it != nil {
+		return it, nil
+	}
+	if len(t.order) == maxItems {
+		return nil, wire.Malformed("the provider sent an answer of more than %d items", maxItems)
+	}
+	it := &item{}
+	t.items[key] = it
+	t.order = append(t.order, it)
+	return it, nil
+}
+
+// output takes what the vendor says of a whole item, when it begins or when it is done.
+func (t *turn) output(it *item, o *outputItem, done bool) error {
+	if it.done {
+		return nil
+	}
+	it.done = done
+	if it.id == "" || done {
+		if id := wire.Plain(o.ID); id != "" && len(id) <= wire.MaxName {
+			it.id = id
+		}
+	}
+	switch o.Type {
+	case "message":
+		return t.message(it, o)
+	case "reasoning":
+		return t.reasoning(it, o)
+	case "function_call":
+		return t.functionCall(it, o)
+	}
+	if name, ok := strings.CutSuffix(o.Type, "_call"); ok && done {
+		t.hosted(it, name, o)
+	}
+	return nil
+}
+
+func (t *turn) message(it *item, o *outputItem) error {
+	if wire.IsText(o.Phase) {
+		it.phase = o.Phase
+	}
+	if !it.done {
+		return nil
+	}
+	for i, p := range o.Content {
+		text := p.Text
+		if wire.IsText(p.Refusal) {
+			t.refused = true
+			text = p.Refusal
+		}
+		if list, ok := wire.List(p.Annotations); ok && len(list) > 0 {
+			it.notes = p.Annotations
+		}
+		if err := t.whole(it.self, textBlock, i, text); err != nil {
+			return err
+		}
+	}
+	t.close(it)
+	return nil
+}
+
+func (t *turn) reasoning(it *item, o *outputItem) error {
+	if wire.IsText(o.Encrypted) {
+		it.encrypted = o.Encrypted
+	}
+	if !it.done {
+		return nil
+	}
+	for i, p := range o.Summary {
+		if err := t.whole(it.self, summaryBlock, i, p.Text); err != nil {
+			return err
+		}
+	}
+	for i, p := range o.Content {
+		if err := t.whole(it.self, thoughtBlock, i, p.Text); err != nil {
+			return err
+		}
+	}
+	if len(it.blocks) == 0 && (it.encrypted != nil || t.stored) {
+		t.begin(it, summaryBlock, 0)
+	}
+	t.close(it)
+	return nil
+}
+
+func (it *item) self() (*item, error) { return it, nil }
+
+// piece adds to a block of an item; begin finds the item, which only text brings into being.
+func (t *turn) piece(begin func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
+	if !wire.IsText(text) {
+		return nil
+	}
+	it, err := begin()
+	if err != nil {
+		return err
+	}
+	b := it.block(kind, index)
+	if b == nil {
+		if len(it.blocks) == maxItems {
+			return wire.Malformed("the provider sent an item of more than %d parts", maxItems)
+		}
+		b = t.begin(it, kind, index)
+	}
+	if b.closed {
+		return nil
+	}
+	b.some = true
+	t.say(b, b.text.Next(text))
+	return nil
+}
+
+// whole gives out a text that did not come in pieces.
+func (t *turn) whole(begin func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
+	if !wire.IsText(text) {
+		return nil
+	}
+	it, err := begin()
+	if err != nil {
+		return err
+	}
+	if b := it.block(kind, index); b != nil && b.some {
+		return nil
+	}
+	return t.piece(it.self, kind, index, text)
+}
+
+func (it *item) block(kind blockKind, index int) *block {
+	for _, b := range it.blocks {
+		if b.kind == kind && b.index == index {
+			return b
+		}
+	}
+	return nil
+}
+
+// begin opens a block. The one before it of the same item has ended: a summary's parts come one after another.
+func (t *turn) begin(it *item, kind blockKind, index int) *block {
+	t.said = true
+	b := &block{kind: kind, index: index}
+	if n := len(it.blocks); n > 0 {
+		t.closeBlock(it, it.blocks[n-1], false)
+	}
+	it.blocks = append(it.blocks, b)
+	if kind == textBlock {
+		b.id = fmt.Sprintf("text-%d", t.texts)
+		t.texts++
+		t.emit(llm.TextStart{ID: b.id})
+		return b
+	}
+	b.id = fmt.Sprintf("reasoning-%d", t.thought)
+	t.thought++
+	t.emit(llm.ReasoningStart{ID: b.id})
+	return b
+}
+
+func (t *turn) say(b *block, s string) {
+	switch {
+	case s == "":
+	case b.kind == textBlock:
+		t.emit(llm.TextDelta{ID: b.id, Delta: s})
+	default:
+		t.emit(llm.ReasoningDelta{ID: b.id, Delta: s})
+	}
+}
+
+// close ends the blocks of an item. The last carries what the item needs to be given back.
+func (t *turn) close(it *item) {
+	for i, b := range it.blocks {
+		t.closeBlock(it, b, i == len(it.blocks)-1)
+	}
+}
+
+func (t *turn) closeBlock(it *item, b *block, last bool) {
+	if b.closed {
+		return
+	}
+	b.closed = true
+	t.say(b, b.text.End())
+	kept := wire.Object{}
+	if it.id != "" {
+		kept[keyItem] = wire.Quote(it.id)
+	}
+	if b.kind == textBlock {
+		if it.phase != nil {
+			kept[keyPhase] = it.phase
+		}
+		if last && it.notes != nil {
+			kept[keyNotes] = it.notes
+		}
+		t.emit(llm.TextEnd{ID: b.id, Metadata: wire.Metadata(t.d.namespace(), kept)})
+		return
+	}
+	if last && it.encrypted != nil {
+		kept[keyEncrypted] = it.encrypted
+	}
+	t.emit(llm.ReasoningEnd{ID: b.id, Metadata: wire.Metadata(t.d.namespace(), kept)})
+}

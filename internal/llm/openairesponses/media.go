@@ -1,0 +1,102 @@
+package openairesponses
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// part is a piece of a message, of a result, or of a summary.
+type part struct {
+	Type     string  `json:"type"`
+	Text     *string `json:"text,omitzero"`
+	ImageURL string  `json:"image_url,omitempty"`
+	Filename string  `json:"filename,omitempty"`
+	FileData string  `json:"file_data,omitempty"`
+	FileURL  string  `json:"file_url,omitempty"`
+}
+
+func textPart(s string) part { return part{Type: "input_text", Text: &s} }
+
+func contentParts(parts []llm.Part) []part {
+	var out []part
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if p.Text != "" {
+				out = append(out, textPart(p.Text))
+			}
+		case llm.Media:
+			if media, ok := mediaPart(p); ok {
+				out = append(out, media)
+				continue
+			}
+			out = append(out, textPart(mediaNote(p)))
+		}
+	}
+	return out
+}
+
+// mediaPart returns m as a part if it is an image or a document that the endpoint takes and not too large.
+func mediaPart(m llm.Media) (part, bool) {
+	kind := wire.MediaType(m.MediaType)
+	url := m.URL
+	if len(m.Data) > 0 {
+		url = "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
+	}
+	if url == "" || len(m.Data) > wire.MaxMedia {
+		return part{}, false
+	}
+	switch kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return part{Type: "input_image", ImageURL: url}, true
+	case "application/pdf":
+		if len(m.Data) == 0 {
+			return part{Type: "input_file", FileURL: url}, true
+		}
+		name := m.Name
+		if name == "" {
+			name = "document.pdf"
+		}
+		return part{Type: "input_file", Filename: name, FileData: url}, true
+	}
+	return part{}, false
+}
+
+func mediaNote(m llm.Media) string {
+	return wire.MediaNote(m, "this model's interface takes PNG, JPEG, GIF and WebP images and PDF documents only")
+}
+
+// output is a result as the vendor takes it: a string if it is all text, else a list of parts.
+func output(r llm.ToolResult) jsontext.Value {
+	text, media := resultContent(r)
+	if !media {
+		return wire.Quote(text)
+	}
+	return wire.Write(contentParts(r.Content), wire.Quote("[unreadable result]"))
+}
+
+// resultContent returns the text of a result, and whether there is more than text in it.
+func resultContent(r llm.ToolResult) (text string, media bool) {
+	var lines []string
+	for _, p := range r.Content {
+		switch p := p.(type) {
+		case llm.Text:
+			lines = append(lines, p.Text)
+		case llm.Media:
+			if _, ok := mediaPart(p); ok {
+				media = true
+				continue
+			}
+			lines = append(lines, mediaNote(p))
+		}
+	}
+	if len(r.Content) == 0 && len(r.Raw) > 0 {
+		lines = append(lines, string(r.Raw))
+	}
+	return strings.Join(lines, "\n"), media
+}

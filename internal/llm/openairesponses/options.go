@@ -1,0 +1,93 @@
+package openairesponses
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// plainOptions are the semantic options that go out under another name and otherwise as they are.
+var plainOptions = map[string]string{
+	"instructions":         "instructions",
+	"maxToolCalls":         "max_tool_calls",
+	"metadata":             "metadata",
+	"parallelToolCalls":    "parallel_tool_calls",
+	"promptCacheKey":       "prompt_cache_key",
+	"promptCacheRetention": "prompt_cache_retention",
+	"safetyIdentifier":     "safety_identifier",
+	"serviceTier":          "service_tier",
+	"truncation":           "truncation",
+	"user":                 "user",
+}
+
+// encryptedReasoning is what include must hold for reasoning to be given back without the vendor keeping it.
+const encryptedReasoning = "reasoning.encrypted_content"
+
+// options are the body fields that come from the request's options.
+type options struct {
+	store bool
+	text  map[string]jsontext.Value
+	extra map[string]jsontext.Value
+}
+
+// options gives the semantic options in this protocol's spelling, then the compatibility fields over them. Options that
+// it has no word for are other protocols' and are left out.
+func (d Dialect) options(req *llm.Request) (options, error) {
+	o := options{text: map[string]jsontext.Value{}, extra: map[string]jsontext.Value{}}
+	if v, ok := req.Options["store"]; ok && json.Unmarshal(v, &o.store) != nil {
+		return o, wire.Invalid("the option store must be true or false, not %.40s", v)
+	}
+	if !d.NoCacheKey && req.CacheKey != "" {
+		o.extra["prompt_cache_key"] = wire.Quote(req.CacheKey)
+	}
+	for name, wireName := range plainOptions {
+		if v, ok := req.Options[name]; ok {
+			o.extra[wireName] = v
+		}
+	}
+	if v, ok := req.Options["textVerbosity"]; ok {
+		o.text["verbosity"] = v
+	}
+	if len(req.Format) > 0 {
+		o.text["format"] = wire.Write(jsonFormat{
+			Type: "json_schema", Name: "answer", Schema: req.Format, Strict: wire.Closed(req.Format),
+		}, nil)
+	}
+	if err := d.reasoning(req.Options, o); err != nil {
+		return o, err
+	}
+	return o, wire.Overlay(o.extra, req)
+}
+
+// reasoning sets reasoning and include.
+func (d Dialect) reasoning(from map[string]jsontext.Value, o options) error {
+	fields := wire.Object{}
+	for name, wireName := range map[string]string{"reasoningEffort": "effort", "reasoningSummary": "summary"} {
+		v, ok := from[name]
+		if !ok {
+			continue
+		}
+		if v.Kind() != '"' {
+			return wire.Invalid("the option %s must be a string, not %.40s", name, v)
+		}
+		fields[wireName] = v
+	}
+	if len(fields) > 0 {
+		o.extra["reasoning"] = wire.Write(fields, nil)
+	}
+	var include []string
+	if v, ok := from["include"]; ok && json.Unmarshal(v, &include) != nil {
+		return wire.Invalid("the option include must be a list of strings, not %.40s", v)
+	}
+	if (d.Reasoning || len(fields) > 0) && !o.store && !slices.Contains(include, encryptedReasoning) {
+		include = append(include, encryptedReasoning)
+	}
+	if len(include) > 0 {
+		o.extra["include"] = wire.Write(include, nil)
+	}
+	return nil
+}
