@@ -84,7 +84,8 @@ func TestEncodeInput(t *testing.T) {
 			[]string{asks(`{"type":"input_image","image_url":"https://h/a"},{"type":"input_file","file_url":"https://h/b"}`)},
 		},
 		{
-			"other media are told about", nil, []llm.Message{user(llm.Media{MediaType: "audio/wav", Data: []byte("x"), Name: "a.wav"})},
+			"other media are told about", nil,
+			[]llm.Message{user(llm.Media{MediaType: "audio/wav", Data: []byte("x"), Name: "a.wav"})},
 			[]string{asks(input(`[attachment \"a.wav\" (audio/wav) was left out: this model's interface takes PNG, JPEG, GIF and WebP images and PDF documents only]`))},
 		},
 		{
@@ -97,7 +98,8 @@ func TestEncodeInput(t *testing.T) {
 			},
 		},
 		{
-			"ids that are too long", nil, []llm.Message{replies(call(strings.Repeat("i", 65))), result(strings.Repeat("i", 65))},
+			"ids that are too long", nil,
+			[]llm.Message{replies(call(strings.Repeat("i", 65))), result(strings.Repeat("i", 65))},
 			[]string{
 				`{"type":"function_call","call_id":"call_lpjq6k5nvmeoi","name":"f","arguments":"{\"x\":1}"}`,
 				`{"type":"function_call_output","call_id":"call_lpjq6k5nvmeoi","output":""}`,
@@ -127,7 +129,8 @@ func TestEncodeInput(t *testing.T) {
 			[]string{says1("t")},
 		},
 		{
-			"a message keeps its phase", nil, []llm.Message{replies(llm.Text{Text: "t", Metadata: ours(`"itemId":"m","phase":"commentary"`)})},
+			"a message keeps its phase", nil,
+			[]llm.Message{replies(llm.Text{Text: "t", Metadata: ours(`"itemId":"m","phase":"commentary"`)})},
 			[]string{`{"role":"assistant","content":[{"type":"output_text","text":"t"}],"phase":"commentary"}`},
 		},
 		{
@@ -140,7 +143,8 @@ func TestEncodeInput(t *testing.T) {
 		},
 		{"hosted calls that nobody stored are left out", nil, []llm.Message{replies(search, found, textOf("t"))}, []string{says1("t")}},
 		{
-			"hosted calls of others are told about", nil, []llm.Message{replies(strange, strangeResult)},
+			"hosted calls of others are told about", nil,
+			[]llm.Message{replies(strange, strangeResult)},
 			[]string{says1(`[web_search was run by the provider with {\"q\":1}]`), says1(`[web_search returned: {\"id\":\"ws_1\"}]`)},
 		},
 	}
@@ -178,33 +182,46 @@ func TestEncodeFields(t *testing.T) {
 	}{
 		{"bare", openairesponses.Dialect{}, llm.Request{}, `"store":false`},
 		{
-			"controls", openairesponses.Dialect{}, llm.Request{Generate: llm.Generation{MaxTokens: 9, Temperature: &half, TopP: &half, TopK: &k, Seed: &seed, Stop: []string{"x"}}},
+			"controls",
+			openairesponses.Dialect{},
+			llm.Request{Generate: llm.Generation{MaxTokens: 9, Temperature: &half, TopP: &half, TopK: &k, Seed: &seed, Stop: []string{"x"}}},
 			`"store":false,"max_output_tokens":9,"temperature":0.5,"top_p":0.5`,
 		},
 		{
-			"models that reason", reasons, llm.Request{Generate: llm.Generation{Temperature: &half, TopP: &half}},
+			"models that reason", reasons,
+			llm.Request{Generate: llm.Generation{Temperature: &half, TopP: &half}},
 			`"store":false,"include":["reasoning.encrypted_content"]`,
 		},
 		{
-			"options", openairesponses.Dialect{}, llm.Request{CacheKey: "k", Options: options(`reasoningEffort="low"`, `reasoningSummary="auto"`, `textVerbosity="low"`, `serviceTier="flex"`, `include=["x"]`, `thinkingConfig={}`)},
+			"options",
+			openairesponses.Dialect{},
+			llm.Request{CacheKey: "k", Options: options(`reasoningEffort="low"`, `reasoningSummary="auto"`, `textVerbosity="low"`, `serviceTier="flex"`, `include=["x"]`, `thinkingConfig={}`)},
 			`"store":false,"prompt_cache_key":"k","reasoning":{"effort":"low","summary":"auto"},"text":{"verbosity":"low"},"service_tier":"flex","include":["x","reasoning.encrypted_content"]`,
 		},
 		{"stored", reasons, llm.Request{Options: options(`store=true`)}, `"store":true`},
 		{"a vendor without cache keys", openairesponses.Dialect{NoCacheKey: true}, llm.Request{CacheKey: "k"}, `"store":false`},
 		{
-			"tools", openairesponses.Dialect{}, llm.Request{Tools: []llm.ToolDefinition{{Name: "f", Description: "d", Schema: jsontext.Value(`{"anyOf":[{"properties":{"a":{"type":"string"}}}]}`)}}, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}},
+			"tools",
+			openairesponses.Dialect{},
+			llm.Request{Tools: []llm.ToolDefinition{{Name: "f", Description: "d", Schema: jsontext.Value(`{"anyOf":[{"properties":{"a":{"type":"string"}}}]}`)}}, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}},
 			`"store":false,"tools":[{"type":"function","name":"f","description":"d","strict":false,"parameters":{"type":"object","additionalProperties":false,"properties":{"a":{"type":"string"}}}}],"tool_choice":"required"`,
 		},
 		{
-			"a named tool", openairesponses.Dialect{}, llm.Request{Tools: []llm.ToolDefinition{{Name: "f"}}, Choice: llm.ToolChoice{Mode: llm.ChooseTool, Name: "f"}},
+			"a named tool",
+			openairesponses.Dialect{},
+			llm.Request{Tools: []llm.ToolDefinition{{Name: "f"}}, Choice: llm.ToolChoice{Mode: llm.ChooseTool, Name: "f"}},
 			`"store":false,"tools":[{"type":"function","name":"f","strict":false,"parameters":{"type":"object","properties":{}}}],"tool_choice":{"type":"function","name":"f"}`,
 		},
 		{
-			"format", openairesponses.Dialect{}, llm.Request{Format: jsontext.Value(`{"type":"object","properties":{"a":{}}}`)},
+			"format",
+			openairesponses.Dialect{},
+			llm.Request{Format: jsontext.Value(`{"type":"object","properties":{"a":{}}}`)},
 			`"store":false,"text":{"format":{"type":"json_schema","name":"answer","strict":false,"schema":{"type":"object","properties":{"a":{}}}}}`,
 		},
 		{
-			"a format that can be followed strictly", openairesponses.Dialect{}, llm.Request{Format: jsontext.Value(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)},
+			"a format that can be followed strictly",
+			openairesponses.Dialect{},
+			llm.Request{Format: jsontext.Value(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)},
 			`"store":false,"text":{"format":{"type":"json_schema","name":"answer","strict":true,"schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}}}`,
 		},
 		{"compatibility fields", openairesponses.Dialect{}, llm.Request{Body: options(`odd={"a":1}`)}, `"store":false,"odd":{"a":1}`},

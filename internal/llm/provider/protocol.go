@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
+	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
 )
 
 // Protocol is one wire format in the dialect of one vendor and model; each protocol package has one. It is a function
@@ -48,7 +49,9 @@ func (w Wire) speak(v Vendor, f Facts) (Protocol, bool) {
 	switch w {
 	case Chat:
 		return dialect(v, f), true
-	case Responses, Messages, Gemini, Converse:
+	case Responses:
+		return openairesponses.Dialect{Reasoning: f.Reasoning}, true
+	case Messages, Gemini, Converse:
 		return nil, false
 	default:
 		return nil, false
