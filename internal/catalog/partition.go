@@ -64,6 +64,14 @@ func Partition(layers ...map[string]jsontext.Value) Options {
 	return out
 }
 
+// mergedOptions lays options over others as Partition does, and changes base.
+func mergedOptions(base, over map[string]jsontext.Value) map[string]jsontext.Value {
+	for _, name := range slices.Sorted(maps.Keys(over)) {
+		mergeOption(base, name, over[name])
+	}
+	return base
+}
+
 // mergeOption lays one option over those before it, whichever way they spelt its name.
 func mergeOption(all map[string]jsontext.Value, name string, v jsontext.Value) {
 	folded := foldName(name)

@@ -57,6 +57,7 @@ type sourceModel struct {
 type reasoningOption struct {
 	Type   string           `json:"type"`
 	Values []jsontext.Value `json:"values"`
+	Max    int64            `json:"max"` // of budget_tokens; 0 if the source does not say
 }
 
 type modalities struct {
@@ -140,7 +141,6 @@ func (s *sourceModel) model(p Provider, patch ProviderPatch) Model {
 		},
 		Capabilities: Capabilities{Tools: s.ToolCall == nil || *s.ToolCall, Input: s.Modalities.Input, Output: s.Modalities.Output},
 		Request:      Request{Headers: merged(p.Request.Headers, s.Headers), Body: merged(p.Request.Body, s.Options), Variant: s.Variant},
-		Variants:     s.variants(),
 		Time:         Time{Released: released(s.ReleaseDate)},
 		Rates:        s.Cost.rates(),
 		Status:       s.Status,
@@ -159,6 +159,8 @@ func (s *sourceModel) model(p Provider, patch ProviderPatch) Model {
 	if m.Status == "" {
 		m.Status = Active
 	}
+	m.Request.Body = mergedOptions(m.defaults(), m.Request.Body)
+	m.Variants = s.variants(m)
 	m.Enabled = m.Status != Alpha && !slices.Contains(patch.Blacklist, m.ID) &&
 		(len(patch.Whitelist) == 0 || slices.Contains(patch.Whitelist, m.ID))
 	m.Available = p.Available && m.Enabled

@@ -3,6 +3,8 @@ package catalog
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,19 +12,8 @@ import (
 
 // variants returns the reasoning presets that the source lists, with those of the configuration over them
 // (spec/v1 §30.6), by the order of efforts and then by name.
-func (s *sourceModel) variants() []Variant {
-	byID, headers := map[string]map[string]jsontext.Value{}, map[string]map[string]string{}
-	for _, o := range s.ReasoningOptions {
-		if o.Type != "effort" {
-			continue
-		}
-		for _, v := range o.Values {
-			var level string
-			if json.Unmarshal(v, &level) == nil && level != "" {
-				byID[level] = map[string]jsontext.Value{"reasoningEffort": v}
-			}
-		}
-	}
+func (s *sourceModel) variants(m Model) []Variant {
+	byID, headers := s.presets(m), map[string]map[string]string{}
 	for id, v := range s.Variants {
 		var own map[string]jsontext.Value
 		if json.Unmarshal(v, &own, foreign) != nil {
@@ -45,6 +36,85 @@ func (s *sourceModel) variants() []Variant {
 		out = append(out, Variant{ID: id, Headers: merged(nil, headers[id]), Body: byID[id]})
 	}
 	return out
+}
+
+// presets are the options of each variant that the source lists, by its name.
+func (s *sourceModel) presets(m Model) map[string]map[string]jsontext.Value {
+	byID := map[string]map[string]jsontext.Value{}
+	for _, o := range s.ReasoningOptions {
+		switch o.Type {
+		case "effort":
+			for _, v := range o.Values {
+				var level string
+				if json.Unmarshal(v, &level) == nil && level != "" {
+					byID[level] = m.effort(level, v)
+				}
+			}
+		case "budget_tokens":
+			high, most := budgets(o.Max, m.Limit.Output)
+			for id, tokens := range map[string]int64{"high": high, "max": most} {
+				if body := m.budget(tokens); body != nil && byID[id] == nil {
+					byID[id] = body
+				}
+			}
+		}
+	}
+	return byID
+}
+
+// effort is how a model is asked to think so hard, in the words of the package by which it is reached.
+func (m Model) effort(level string, v jsontext.Value) map[string]jsontext.Value {
+	switch m.API.Package {
+	case "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic":
+		if strings.Contains(m.API.ID, "opus-4-5") || level == "none" {
+			return map[string]jsontext.Value{"effort": v}
+		}
+		return map[string]jsontext.Value{"effort": v, "thinking": jsontext.Value(`{"type":"adaptive","display":"summarized"}`)}
+	case "@ai-sdk/google", "@ai-sdk/google-vertex":
+		return map[string]jsontext.Value{"thinkingConfig": jsontext.Value(`{"includeThoughts":true,"thinkingLevel":` + string(v) + `}`)}
+	case "@ai-sdk/amazon-bedrock":
+		kind := "enabled"
+		if strings.Contains(m.API.ID, "anthropic.") {
+			kind = "adaptive"
+		}
+		return map[string]jsontext.Value{"reasoningConfig": jsontext.Value(`{"type":"` + kind + `","maxReasoningEffort":` + string(v) + `}`)}
+	default:
+		return map[string]jsontext.Value{"reasoningEffort": v}
+	}
+}
+
+// The most that thinking may take where the source does not say, and in any case.
+const (
+	highBudget = 16_000
+	maxBudget  = 31_999
+)
+
+// budgets are the tokens of the presets high and max, for a model that answers with at most so many.
+func budgets(most, output int64) (high, highest int64) {
+	if output <= 0 {
+		output = maxBudget + 1
+	}
+	high, highest = min(highBudget, output/2-1), min(maxBudget, output-1)
+	if most > 0 {
+		highest = min(most, highest)
+		high = min(most/2, highest)
+	}
+	return high, highest
+}
+
+// budget is how a model is asked to think for at most so many tokens; nil where the protocol has no word for it.
+func (m Model) budget(tokens int64) map[string]jsontext.Value {
+	n := strconv.FormatInt(tokens, 10)
+	switch m.API.Package {
+	case "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic":
+		return map[string]jsontext.Value{"thinking": jsontext.Value(`{"type":"enabled","budgetTokens":` + n + `}`)}
+	case "@ai-sdk/google", "@ai-sdk/google-vertex":
+		return map[string]jsontext.Value{"thinkingConfig": jsontext.Value(`{"includeThoughts":true,"thinkingBudget":` + n + `}`)}
+	case "@ai-sdk/amazon-bedrock":
+		return map[string]jsontext.Value{"reasoningConfig": jsontext.Value(`{"type":"enabled","budgetTokens":` + n + `}`)}
+	default:
+		return nil
+	}
 }
 
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}

@@ -1,0 +1,98 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// defaults are the options that a model is asked with unless its source, the configuration, the agent or a variant
+// says otherwise (spec/v1 §30.3, §30.4; spec/v2 §19.6 PT-5). They are in the spelling that Partition sorts.
+func (m Model) defaults() map[string]jsontext.Value {
+	out := map[string]jsontext.Value{}
+	id := strings.ToLower(m.API.ID)
+	m.sampling(id, out)
+	switch m.API.Package {
+	case "@ai-sdk/openai", "@ai-sdk/azure":
+		out["store"] = jsontext.Value("false")
+	case "@openrouter/ai-sdk-provider":
+		out["usage"] = jsontext.Value(`{"include":true}`)
+		if strings.Contains(id, "gemini-3") {
+			out["reasoning"] = jsontext.Value(`{"effort":"high"}`)
+		}
+	case "@ai-sdk/google", "@ai-sdk/google-vertex":
+		if m.Reasoning && strings.Contains(id, "gemini-3") {
+			out["thinkingConfig"] = jsontext.Value(`{"includeThoughts":true,"thinkingLevel":"high"}`)
+		} else if m.Reasoning {
+			out["thinkingConfig"] = jsontext.Value(`{"includeThoughts":true}`)
+		}
+	}
+	if m.ProviderID == "baseten" && m.Reasoning {
+		out["chat_template_args"] = jsontext.Value(`{"enable_thinking":true}`)
+	}
+	if strings.Contains(id, "gpt-5") && !strings.Contains(id, "gpt-5-chat") {
+		m.gpt5(id, out)
+	}
+	return out
+}
+
+// gpt5 are the defaults of OpenAI's family 5, which thinks before it answers.
+func (m Model) gpt5(id string, out map[string]jsontext.Value) {
+	azure := m.API.Package == "@ai-sdk/azure"
+	native := azure || m.API.Package == "@ai-sdk/openai" || m.ProviderID == "github-copilot"
+	if azure && strings.Contains(id, "gpt-5.5") {
+		out["reasoningSummary"] = jsontext.Value(`"auto"`)
+		return
+	}
+	if !strings.Contains(id, "-pro") {
+		out["reasoningEffort"] = jsontext.Value(`"medium"`)
+	}
+	if native {
+		out["reasoningSummary"] = jsontext.Value(`"auto"`)
+	}
+	if m.API.Package == "@ai-sdk/openai" {
+		out["include"] = jsontext.Value(`["reasoning.encrypted_content"]`)
+	}
+	if native && !azure && strings.Contains(id, "gpt-5.") && !strings.Contains(id, "codex") && !strings.Contains(id, "-chat") {
+		out["textVerbosity"] = jsontext.Value(`"low"`)
+	}
+}
+
+// sampled are the settings that their makers recommend. The first row that fits counts, by option.
+var sampled = []struct{ family, option, value string }{
+	{"qwen", "temperature", "0.55"},
+	{"claude", "temperature", ""},
+	{"gemini", "temperature", "1"},
+	{"glm-4.6", "temperature", "1"},
+	{"glm-4.7", "temperature", "1"},
+	{"minimax-m2", "temperature", "1"},
+	{"kimi-k2-thinking", "temperature", "1"},
+	{"kimi-k2.", "temperature", "1"},
+	{"kimi-k2p", "temperature", "1"},
+	{"kimi-k2-5", "temperature", "1"},
+	{"kimi-k2", "temperature", "0.6"},
+	{"qwen", "topP", "1"},
+	{"minimax-m2", "topP", "0.95"},
+	{"gemini", "topP", "0.95"},
+	{"kimi-k2.5", "topP", "0.95"},
+	{"kimi-k2p5", "topP", "0.95"},
+	{"kimi-k2-5", "topP", "0.95"},
+	{"minimax-m2.", "topK", "40"},
+	{"minimax-m25", "topK", "40"},
+	{"minimax-m21", "topK", "40"},
+	{"minimax-m2", "topK", "20"},
+	{"gemini", "topK", "64"},
+}
+
+func (m Model) sampling(id string, out map[string]jsontext.Value) {
+	decided := map[string]bool{"temperature": !m.Temperature}
+	for _, s := range sampled {
+		if decided[s.option] || !strings.Contains(id, s.family) {
+			continue
+		}
+		decided[s.option] = true
+		if s.value != "" {
+			out[s.option] = jsontext.Value(s.value)
+		}
+	}
+}
