@@ -33,7 +33,7 @@ var house = []struct {
 	{1, rules, "permission shell tool systemcontext store sandbox statefile frontmatter llm/sse llm/redact llm/wire"},
 	{2, record, "projection eventlog"},
 	{3, loop, "engine"},
-	{4, capability, "auth trust config catalog agent snapshot skill instruction project mcp lsp pty"},
+	{4, capability, "auth trust wellknown config catalog agent snapshot skill instruction project mcp lsp pty"},
 	{4, driver, "store/sqlstore store/sqlite store/postgres"},
 	{4, driver, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
 	{4, driver, "llm/provider llm/script llm/replay"},

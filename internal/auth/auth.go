@@ -88,6 +88,12 @@ func (s *Store) Get(provider string, names ...string) (c Credential, ok bool, er
 		if v := strings.TrimSpace(s.getenv(name)); v != "" {
 			return Credential{Kind: KindKey, Key: NewSecret(v), From: "$" + name}, true, nil
 		}
+		for _, address := range slices.Sorted(maps.Keys(all)) {
+			e := all[address]
+			if e.Type == KindWellKnown && e.Key == name && !e.loginToken().IsZero() {
+				return Credential{Kind: KindKey, Key: e.loginToken(), From: "the login at " + address}, true, nil
+			}
+		}
 	}
 	return Credential{}, false, nil
 }

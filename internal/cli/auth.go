@@ -37,14 +37,18 @@ func (a *app) keys() (*auth.Store, error) {
 }
 
 func (a *app) authLogin() *cobra.Command {
-	var asJSON bool
+	var yes, asJSON bool
 	cmd := &cobra.Command{
-		Use: "login PROVIDER [-]", Short: "Keep the key of a provider", Args: cobra.RangeArgs(1, 2),
-		Long:    "Login reads a key from the terminal, without showing it, or from standard input for -. It never takes a\nkey as an argument, where other users could read it.",
-		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -",
+		Use: "login PROVIDER|URL [-]", Short: "Keep the key of a provider, or log in to an organisation", Args: cobra.RangeArgs(1, 2),
+		Long: "Login reads a key from the terminal, without showing it, or from standard input for -. It never takes a\nkey as an argument, where other users could read it.\n\n" +
+			"With the URL of an organisation it takes the configuration that is offered at its /.well-known/opencode.",
+		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -\n  cairn auth login https://example.org",
 		RunE: a.does(func(ctx context.Context, args []string) error {
 			if len(args) == 2 && args[1] != "-" {
 				return &exit{exitUsage, errors.New("a key is not taken from the command line, where others can read it"), "Type it when asked, or pipe it in: cairn auth login " + line(args[0], 40) + " -"}
+			}
+			if isAddress(args[0]) {
+				return a.login(ctx, organisation{args[0], args, yes, asJSON})
 			}
 			store, err := a.keys()
 			if err != nil {
@@ -68,6 +72,7 @@ func (a *app) authLogin() *cobra.Command {
 			return nil
 		}),
 	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "trust what an organisation's configuration may do, without asking")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -222,13 +227,19 @@ func (a *app) authLogout() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if isAddress(args[0]) {
+				args[0] = strings.TrimRight(args[0], "/")
+			}
 			had, err := store.Remove(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			if had {
+				if isAddress(args[0]) {
+					err = a.logout(ctx, args[0])
+				}
 				a.changed(asJSON, change{Provider: args[0]}, fmt.Sprintf("The key of %s is removed.", line(args[0], 40)))
-				return nil
+				return err
 			}
 			stored, err := store.List()
 			if err != nil {

@@ -21,6 +21,8 @@ type Host interface {
 	Config(ctx context.Context, o Options) (*config.Config, error)
 	// Trust is where it is kept which projects' files are trusted.
 	Trust(o Options) (*trust.Store, error)
+	// Offers is the way to the configurations that organisations offer.
+	Offers(o Options) (Offers, error)
 	// Doctor looks at everything that a user may have to mend. It changes nothing, and an error means that it could
 	// not look.
 	Doctor(ctx context.Context, o Options) ([]Finding, error)
@@ -60,6 +62,25 @@ type Listening struct {
 	URL    string `json:"url"`    // "" without TCP
 	Socket string `json:"socket"` // "" without a Unix socket
 	PID    int    `json:"pid"`
+}
+
+// Offers is the way to the configurations that organisations offer.
+type Offers interface {
+	// Fetch asks an address, as somebody typed it.
+	Fetch(ctx context.Context, address string) (*Offer, error)
+	// Keep has the offer read as part of the configuration, while there is a login at its address.
+	Keep(*Offer) error
+	// Forget removes what was kept of an address.
+	Forget(address string) error
+}
+
+// Offer is what an organisation offers.
+type Offer struct {
+	Address   string   // in the form in which it is kept
+	Env       string   // the name of the token that it needs; "" needs none
+	Command   []string // what prints one
+	Elsewhere bool     // it names a further configuration, which is not fetched
+	Document  []byte
 }
 
 // Connection is a way to the owner of the store.

@@ -195,6 +195,9 @@ func (a *app) heedConfig(ctx context.Context, o Options) (*config.Config, error)
 	if text := unknownNote(cfg.Warnings); text != "" {
 		a.note(text)
 	}
+	if text := remotesNote(cfg.Remotes); text != "" && o.Trust != trust.None {
+		a.note(text)
+	}
 	switch {
 	case cfg.Claim == nil || cfg.Claim.Empty():
 	case cfg.Trusted || o.Trust == trust.None:

@@ -156,6 +156,8 @@ func (w *world) Config(context.Context, Options) (*config.Config, error) {
 
 func (w *world) Trust(o Options) (*trust.Store, error) { return trust.New(o.Env("CAIRN_HOME")), nil }
 
+func (w *world) Offers(Options) (Offers, error) { return nil, errors.New("nobody offers anything") }
+
 func (w *world) Doctor(context.Context, Options) ([]Finding, error) {
 	return []Finding{{Level: LevelOK, What: "store", Detail: "fine"}, {Level: LevelWarning, What: "git", Fix: "install it"}}, nil
 }

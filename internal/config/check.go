@@ -157,16 +157,13 @@ func (c *checker) refused(m member, key string, may reach) bool {
 	case may >= c.doc.scope.of():
 		return false
 	case may == reachTrusted:
-		c.warn(c.doc.place(m.offset), WarnUntrusted, key, untrusted)
+		c.warn(c.doc.place(m.offset), WarnUntrusted, key, c.doc.untrusted())
 		c.withheld = append(c.withheld, m)
 	default:
 		c.warn(c.doc.place(m.offset), WarnIgnored, key, "is not taken from a project's files: set it in your own configuration")
 	}
 	return true
 }
-
-// untrusted is what is said of what a project's file may say once it is trusted.
-const untrusted = "has no effect until the project is trusted: see cairn trust"
 
 // decode turns the tree into settings. An error says where in its document the value stands and what is expected; bad is
 // that value.

@@ -37,13 +37,12 @@ func (l *loader) trusted(docs []*document) bool {
 	return l.config.Trusted
 }
 
-// claim reads a document as an untrusted one and sees what is held back.
-func (l *loader) claim(c *trust.Claim, d *document) {
+// probe reads a copy of the document as an untrusted one and sees what is held back.
+func (l *loader) probe(d *document) (why []string, withheld []member, err error) {
 	probe := &loader{opts: l.opts, dirs: l.dirs, getenv: l.getenv, config: &Config{agentRules: map[string][]RuleList{}}}
 	probe.opts.All = false
 	copied := *d
-	why := []string{}
-	if probe.add(&copied) != nil {
+	if err = probe.add(&copied); err != nil {
 		why = append(why, "it cannot be read")
 	}
 	for _, w := range probe.config.Warnings {
@@ -51,12 +50,18 @@ func (l *loader) claim(c *trust.Claim, d *document) {
 			why = append(why, w.Key)
 		}
 	}
+	return why, probe.withheld, err
+}
+
+// claim sees what is held back of a project's document.
+func (l *loader) claim(c *trust.Claim, d *document) {
+	why, withheld, _ := l.probe(d) // who takes the document says what is wrong with it
 	path, inside := l.inProject(d.name)
 	if len(why) == 0 || !inside {
 		return
 	}
 	c.Add(path, d.text, why...)
-	for _, m := range probe.withheld {
+	for _, m := range withheld {
 		l.claimNamed(c, d, m.value)
 		if m.key == "skills" {
 			l.claimSkills(c, m.value.get("paths"))

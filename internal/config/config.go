@@ -36,6 +36,7 @@ type Options struct {
 	Worktree  string       // the top of its checkout, "" outside of one
 	Project   string       // the project's identity, for trust
 	Trust     *trust.Judge // says whether the project's files are trusted; nil: they are not
+	Remotes   []Remote     // of organisations, the lowest first
 	All       bool         // go on after what is wrong in a document, and keep it in Config.Errors
 	Dirs      Directories
 	Env       func(string) string
@@ -49,6 +50,7 @@ type Config struct {
 	Errors      []*Error     // with Options.All: why this configuration cannot be used
 	Claim       *trust.Claim // what the project's files want beyond speaking
 	Trusted     bool         // and that they may
+	Remotes     []RemoteState
 	Dirs        Directories
 
 	agentRules map[string][]RuleList
@@ -72,6 +74,9 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 		l.getenv = func(string) string { return "" }
 	}
 	if err := l.add(&document{name: "default", scope: scopeDefault, text: defaults}); err != nil {
+		return nil, err
+	}
+	if err := l.remotes(ctx); err != nil {
 		return nil, err
 	}
 	if err := l.files(ctx); err != nil {
@@ -225,7 +230,7 @@ func (l *loader) add(d *document) error {
 	if err := d.shape(); err != nil {
 		return err
 	}
-	if !d.ofProject() && d.part == "" && !l.literal {
+	if l.follows(d) {
 		if err := l.substitute(d.root, ""); err != nil {
 			return err
 		}
@@ -238,7 +243,7 @@ func (l *loader) add(d *document) error {
 	if d.scope == scopeProject {
 		l.projectInstructions(d)
 	}
-	if d.ofProject() && d.part == "" {
+	if d.ofProject() && d.part == "" && !l.follows(d) {
 		l.warnReferences(d.root, "")
 	}
 	if err := l.decodes(d); err != nil {
@@ -269,6 +274,12 @@ func (l *loader) policies(low *node, d *document) {
 	all := *is
 	all.items = slices.Concat(first.items, last.items)
 	l.config.root.get("experimental").set("policies", &all)
+}
+
+// follows reports whether {env:NAME} and {file:path} of the document are followed.
+func (l *loader) follows(d *document) bool {
+	ours := !d.ofProject() || d.remote != nil && d.scope == scopeTrusted
+	return ours && d.part == "" && !l.literal
 }
 
 // decodes checks that the document's values are of the kinds that they should be. When all that is wrong is wanted, what
@@ -326,7 +337,7 @@ func (l *loader) projectInstructions(d *document) {
 		if n.kind != '"' || filepath.IsLocal(n.text) && n.text[0] != '~' && !strings.Contains(n.text, "://") {
 			return false
 		}
-		l.warn(n.place(), WarnUntrusted, "instructions", "names something outside of the project, which "+untrusted)
+		l.warn(n.place(), WarnUntrusted, "instructions", "names something outside of the project, which "+d.untrusted())
 		return true
 	})
 }

@@ -21,6 +21,8 @@ type testPlace struct {
 	env  map[string]string
 	word string // for trust.Judge
 	all  bool
+
+	remotes []Remote
 }
 
 func newPlace(t *testing.T, files map[string]string) *testPlace {
@@ -55,7 +57,7 @@ func (p *testPlace) load() (*Config, error) {
 	dirs.Managed = []string{filepath.Join(p.root, "etc")}
 	repo := filepath.Join(p.root, "repo")
 	o := Options{Directory: filepath.Join(repo, "sub"), Worktree: repo, Dirs: dirs, Env: getenv, All: p.all}
-	o.Trust = p.judge()
+	o.Trust, o.Remotes = p.judge(), p.remotes
 	return Load(p.t.Context(), o)
 }
 

@@ -32,10 +32,11 @@ type document struct {
 	name    string // the path, or the variable's name
 	dir     string // what relative paths in it start from
 	scope   scope
-	wrap    string // the key whose value the text is; "" when it is the whole object
-	part    string // agent, mode or command: the document is one of these, as Markdown; "" is JSON
-	entry   string // its name
-	managed bool   // an administrator's
+	wrap    string  // the key whose value the text is; "" when it is the whole object
+	part    string  // agent, mode or command: the document is one of these, as Markdown; "" is JSON
+	entry   string  // its name
+	managed bool    // an administrator's
+	remote  *Remote // an organisation's: the text is a document with a member config
 	text    []byte
 	root    *node
 }
@@ -93,6 +94,12 @@ func (d *document) parse() error {
 	}
 	if d.root.kind != '{' {
 		return d.errorf(d.root.offset, "", "want an object in braces, got %s", d.root.kindName())
+	}
+	if d.remote != nil {
+		inner := d.root.get("config")
+		if d.root = inner; inner == nil || inner.kind != '{' {
+			d.root = &node{kind: '{', doc: d}
+		}
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (l *loader) permissions(n *node, path string) (*RuleList, error) {
 		return nil, nil
 	}
 	if list.Project && !list.Trusted {
-		l.warnLoose(list, join(path, "permission"))
+		l.warnLoose(n.doc, list, join(path, "permission"))
 	}
 	return list, nil
 }
@@ -178,7 +178,7 @@ func (l *loader) resource(act, pattern string) string {
 }
 
 // warnLoose reports allow rules of a project that nothing of its own stands before: they do nothing.
-func (l *loader) warnLoose(list *RuleList, path string) {
+func (l *loader) warnLoose(d *document, list *RuleList, path string) {
 	limited := map[string]bool{}
 	for i, r := range list.Rules {
 		if r.Effect != session.Allow {
@@ -186,7 +186,7 @@ func (l *loader) warnLoose(list *RuleList, path string) {
 			continue
 		}
 		if !limited[r.Action] && !limited["*"] {
-			l.warn(list.Places[i], WarnUntrusted, join(path, r.Action), "allows something, which "+untrusted)
+			l.warn(list.Places[i], WarnUntrusted, join(path, r.Action), "allows something, which "+d.untrusted())
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 var reference = regexp.MustCompile(`\{(env|file):([^{}]*)\}`)
 
 // substitute replaces {env:NAME} and {file:path} in the texts below n: by the variable, by the file's content without
-// surrounding space. Only a user's own documents come here (spec/guarantees S11): in a project's they stay as they are.
+// surrounding space. Only a user's own documents come here (spec/guarantees S11), and trusted ones
+// of organisations for their own token: in a project's they stay as they are.
 func (l *loader) substitute(n *node, path string) error {
 	for _, m := range n.members {
 		if err := l.substitute(m.value, join(path, m.key)); err != nil {
@@ -27,7 +28,11 @@ func (l *loader) substitute(n *node, path string) error {
 	var failed error
 	n.text = reference.ReplaceAllStringFunc(n.text, func(ref string) string {
 		kind, name, _ := strings.Cut(ref[1:len(ref)-1], ":")
-		if kind == "env" {
+		switch {
+		case n.doc.remote != nil && (kind != "env" || name != n.doc.remote.Env):
+			l.warn(n.place(), WarnIgnored, path, "names a variable or file that is not the login's token: it stays as written")
+			return ref
+		case kind == "env":
 			return l.variable(n, path, name)
 		}
 		content, err := l.contentOf(n, path, name)
@@ -41,6 +46,9 @@ func (l *loader) substitute(n *node, path string) error {
 
 func (l *loader) variable(n *node, path, name string) string {
 	v := l.getenv(name)
+	if n.doc.remote != nil || v == "" {
+		v = l.token(name)
+	}
 	if v == "" {
 		l.warn(n.place(), WarnUnset, path, fmt.Sprintf("names the environment variable %s, which is not set", name))
 	}

@@ -15,11 +15,13 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/trust"
+	"github.com/cairn-dev/cairn/internal/wellknown"
 )
 
 // Host implements cli.Host. The zero value is ready.
@@ -137,6 +139,7 @@ func (h Host) Config(ctx context.Context, o cli.Options) (*config.Config, error)
 	}
 	return config.Load(ctx, config.Options{
 		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: judge(dirs, o), Dirs: dirs, Env: o.Env, All: true,
+		Remotes: remotesOf(auth.New(dirs.Data, o.Env), wellknown.In(dirs.Cache)),
 	})
 }
 

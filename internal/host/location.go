@@ -37,6 +37,7 @@ type locations struct {
 	outputs  *tool.Outputs
 	files    *builtin.Files
 	trust    *trust.Judge
+	remotes  *remotes
 	logger   *slog.Logger
 	// sandboxed: commands run in a sandbox until this process ends, whatever the configuration comes to say.
 	sandboxed bool
@@ -86,7 +87,7 @@ func (l *locations) place(ctx context.Context, dir string) (*place, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used = time.Now()
-	if p := s.place; p != nil && p.config.Fresh() && p.models.fresh() && l.stillThere(ctx, s) {
+	if p := s.place; p != nil && p.config.Fresh() && p.models.fresh() && !l.remotes.due() && l.stillThere(ctx, s) {
 		return p, nil
 	}
 	p, err := l.build(ctx, dir)
@@ -140,6 +141,7 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	}
 	cfg, err := config.Load(ctx, config.Options{
 		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: l.trust, Dirs: l.dirs, Env: l.getenv,
+		Remotes: l.remotes.list(ctx),
 	})
 	if err != nil {
 		return nil, err

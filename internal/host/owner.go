@@ -26,6 +26,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
+	"github.com/cairn-dev/cairn/internal/wellknown"
 )
 
 // owner is one process that owns a store: log, engine and surfaces around it.
@@ -75,7 +76,8 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		dirs: dirs, getenv: o.Env, projects: &project.Finder{Cache: filepath.Join(dirs.Cache, "project")},
 		models:  &modelTable{auth: auth.New(dirs.Data, o.Env), getenv: o.Env, transport: transport, version: o.Version},
 		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids}, files: builtin.NewFiles(),
-		trust: judge(dirs, o), logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled, places: map[string]*slot{},
+		remotes: &remotes{auth: auth.New(dirs.Data, o.Env), cache: wellknown.In(dirs.Cache), offline: o.Replay != "", logger: w.logger},
+		trust:   judge(dirs, o), logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled, places: map[string]*slot{},
 	}
 	w.places = places
 	w.forgetScratch()

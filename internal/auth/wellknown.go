@@ -1,0 +1,64 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// KindWellKnown is the kind of a login to an organisation that offers a configuration.
+const KindWellKnown Kind = "wellknown"
+
+// Login is a login to the address of an organisation.
+type Login struct {
+	Address string
+	Env     string // the name by which the configuration there refers to the token; "" needs none
+	Token   Secret
+}
+
+// SetLogin stores a login in place of what was stored for its address.
+func (s *Store) SetLogin(ctx context.Context, l Login) error {
+	token := strings.TrimSpace(l.Token.Reveal())
+	if strings.ContainsFunc(token, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return errors.New("the token holds a control character; copy it again")
+	}
+	extra, err := json.Marshal(map[string]string{"token": token})
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, func(all map[string]entry) bool {
+		all[l.Address] = entry{Type: KindWellKnown, Key: l.Env, Extra: extra}
+		return true
+	})
+}
+
+// Logins lists the logins, by address.
+func (s *Store) Logins() ([]Login, error) {
+	all, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	var list []Login
+	for _, address := range slices.Sorted(maps.Keys(all)) {
+		if e := all[address]; e.Type == KindWellKnown {
+			list = append(list, Login{address, e.Key, e.loginToken()})
+		}
+	}
+	return list, nil
+}
+
+func (e entry) loginToken() Secret {
+	var in struct {
+		Token string         `json:"token"`
+		Extra jsontext.Value `json:",embed"`
+	}
+	if len(e.Extra) == 0 || json.Unmarshal(e.Extra, &in) != nil {
+		return Secret{}
+	}
+	return NewSecret(in.Token)
+}
