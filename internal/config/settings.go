@@ -210,7 +210,7 @@ type Limits struct {
 	Tools     Count `json:"tools"`     // tool calls at the same time
 	Turns     Count `json:"turns"`     // provider turns for one prompt before cairn asks
 	Attempts  Count `json:"attempts"`  // attempts for one provider turn
-	Processes Count `json:"processes"` // processes of one tool call
+	Processes Count `json:"processes"` // processes of one command
 	Answer    Count `json:"answer"`    // bytes of one answer of a model: text, reasoning and arguments together
 }
 

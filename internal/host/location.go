@@ -194,7 +194,7 @@ func (l *locations) registry(cfg *config.Config, pr project.Project, models *loc
 	tools := builtin.New(builtin.Config{
 		Directory: pr.Directory, Worktree: pr.Worktree, Shell: cfg.Shell, Deny: models.secretNames(),
 		Outputs: l.outputs, Limits: limits, Files: l.files, Log: l.logger, Supervisor: supervisor(),
-		Sandbox: policy, Env: l.scratchEnv(policy), Timeout: patience(l.getenv),
+		Sandbox: policy, Env: l.scratchEnv(policy), Timeout: patience(l.getenv), Processes: int(cfg.Limits.Processes),
 		Nearby: l.instructions(cfg, pr).Names(), Images: imageLimits(cfg.Attachment.Image),
 	})
 	tools = append(tools, dialog.New()...)

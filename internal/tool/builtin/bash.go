@@ -89,7 +89,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	}
 	r := run{
 		argv: argv, supervisor: t.config.Supervisor, dir: dir.real, env: t.environment(), grace: t.grace(),
-		timeout: t.patience(), output: &output{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID)},
+		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.patience(), output: &output{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID)},
 	}
 	if in.Timeout > 0 {
 		r.timeout = time.Duration(in.Timeout) * time.Millisecond

@@ -40,6 +40,8 @@ type Config struct {
 	Sandbox *sandbox.Policy
 	// Timeout is how long commands may take that do not say; 0 is two minutes.
 	Timeout time.Duration
+	// Processes is how many one command may have at the same time, itself included; 0 is MaxProcesses. A Supervisor counts.
+	Processes int
 	// Grace is the time between the polite end of a command (TERM) and the hard one (KILL); 0 is 800 ms, so that
 	// everything is gone within a second (spec/guarantees G25).
 	Grace time.Duration

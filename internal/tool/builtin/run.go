@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -27,6 +27,7 @@ type run struct {
 	env        []string
 	timeout    time.Duration // 0: none
 	grace      time.Duration
+	processes  int // at the same time; a supervisor counts
 	output     *output
 }
 
@@ -144,8 +145,8 @@ func (p *process) supervise(r run) error {
 	if err != nil {
 		return err
 	}
-	args := append(append([]string{}, r.supervisor[1:]...), strconv.FormatInt(r.grace.Milliseconds(), 10))
-	p.cmd = exec.Command(r.supervisor[0], append(args, r.argv...)...)
+	args := slices.Concat(r.supervisor[1:], order{r.grace, r.processes, r.argv}.words())
+	p.cmd = exec.Command(r.supervisor[0], args...)
 	p.cmd.ExtraFiles = []*os.File{far}
 	p.cmd.SysProcAttr = detached()
 	p.lifeline = near

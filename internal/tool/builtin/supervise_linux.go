@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -20,10 +19,10 @@ import (
 //
 // The process is a little init: whatever the command leaves behind becomes its child, so that nothing escapes, not by
 // a session of its own, a double fork, or an empty environment. When the lifeline is written to or ends, because the
-// server says so or is no more, everything is ended: TERM, then KILL. When the command ends by itself, what it left in
-// the background goes on without supervision.
+// server says so or is no more, everything is ended: TERM, then KILL. So it is at once, when there are more processes than
+// may be. When the command ends by itself, what it left in the background goes on without supervision.
 func Supervise(args []string) int {
-	grace, argv, err := superviseArgs(args)
+	order, err := superviseArgs(args)
 	if err == nil {
 		err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	}
@@ -34,13 +33,16 @@ func Supervise(args []string) int {
 	runtime.LockOSThread() // the command ends with the thread that started it
 	unix.CloseOnExec(lifelineFD)
 	_ = unix.CloseRange(lifelineFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // whatever the server was started with
-	cmd := &exec.Cmd{Path: argv[0], Args: argv, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attributes()}
-	if err := cmd.Start(); err != nil {
+	around := newFence(order.processes)
+	defer around.remove()
+	cmd, err := order.start(around)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, cause(err))
 		return 127
 	}
-	ended := make(chan int, 1)
+	ended, done := make(chan int, 1), make(chan struct{})
 	go reap(cmd.Process.Pid, ended)
+	defer close(done)
 	called := make(chan struct{})
 	go func() {
 		_, _ = os.NewFile(lifelineFD, "lifeline").Read(make([]byte, 1))
@@ -50,8 +52,11 @@ func Supervise(args []string) int {
 	case code := <-ended:
 		return code
 	case <-called:
+		endDescendants(order.grace, around)
+	case n := <-crowded(order.processes, done):
+		endDescendants(0, around)
+		fmt.Fprintf(os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; the limit is %d\n", n, order.processes)
 	}
-	endDescendants(grace)
 	select {
 	case code := <-ended:
 		return code
@@ -60,12 +65,14 @@ func Supervise(args []string) int {
 	}
 }
 
-func superviseArgs(args []string) (grace time.Duration, argv []string, err error) {
-	if len(args) < 2 {
-		return 0, nil, errors.New("it needs a time in milliseconds and a command")
+// start starts the command in the fence, or without it where the kernel refuses that.
+func (o order) start(around *fence) (*exec.Cmd, error) {
+	cmd := &exec.Cmd{Path: o.argv[0], Args: o.argv, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: around.around(attributes())}
+	err := cmd.Start()
+	if err != nil && around != nil {
+		return o.start(nil)
 	}
-	ms, err := strconv.Atoi(args[0])
-	return time.Duration(ms) * time.Millisecond, args[1:], err
+	return cmd, err
 }
 
 // reap waits for every child there is and reports how the command ended.
@@ -87,12 +94,13 @@ func reap(command int, ended chan<- int) {
 }
 
 // endDescendants returns when no descendant of this process is alive.
-func endDescendants(grace time.Duration) {
+func endDescendants(grace time.Duration, around *fence) {
 	sig := syscall.SIGTERM
 	signalled := map[int]bool{}
 	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if sig == syscall.SIGTERM && time.Since(start) >= grace {
 			sig = syscall.SIGKILL
+			around.kill()
 		}
 		left := descendants(os.Getpid())
 		if len(left) == 0 {
