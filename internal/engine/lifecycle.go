@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -22,6 +24,7 @@ type CreateRequest struct {
 	Title      string
 	Permission []session.Rule
 	Budget     *session.Budget
+	Metadata   jsontext.Value // what clients keep with it, an object
 }
 
 // Create makes a session. The same id with the same content returns the session, as it is now; with other content it
@@ -44,7 +47,7 @@ func (e *Engine) Create(ctx context.Context, r CreateRequest) (*session.Session,
 		return nil, err
 	}
 	defer release()
-	if err := firstError(scope.selectable(r.Agent, r.Model), session.CheckRules("permission", r.Permission), r.Budget.Check("budget")); err != nil {
+	if err := firstError(scope.selectable(r.Agent, r.Model), session.CheckRules("permission", r.Permission), r.Budget.Check("budget"), checkMetadata(r.Metadata)); err != nil {
 		return nil, err
 	}
 	info, err := e.newSession(r, scope)
@@ -63,10 +66,14 @@ func (e *Engine) newSession(r CreateRequest, scope *Scope) (*session.Session, er
 		ID: r.ID, ParentID: r.ParentID, ProjectID: scope.ProjectID, Agent: r.Agent, Model: r.Model,
 		Time: session.SessionTime{Created: now.UnixMilli(), Updated: now.UnixMilli()}, Title: r.Title,
 		Location: scope.Location, Subpath: scope.Subpath, Slug: slug(string(r.ID)), Version: e.version,
-		Permission: r.Permission, Budget: r.Budget,
+		Permission: r.Permission, Budget: r.Budget, Metadata: r.Metadata,
 	}
 	if info.Title == "" {
-		info.Title = untitled + now.UTC().Format("2006-01-02T15:04:05.000Z")
+		info.Title = untitled
+		if r.ParentID != "" {
+			info.Title = untitledChild
+		}
+		info.Title += now.UTC().Format("2006-01-02T15:04:05.000Z")
 		return info, nil
 	}
 	title, err := validTitle(info.Title)
@@ -178,6 +185,7 @@ type SessionChange struct {
 	Title      *string
 	Archived   *bool           // hidden from lists, or brought back
 	Permission *[]session.Rule // the session's own rules, all of them
+	Metadata   jsontext.Value  // what clients keep with it, an object
 }
 
 // Change changes a session, all of what is asked or nothing. A title set here is the user's: no automatic one replaces
@@ -197,6 +205,12 @@ func (e *Engine) Change(ctx context.Context, id session.ID, c SessionChange) err
 		}
 		facts = append(facts, &session.PermissionSet{Rules: *c.Permission})
 	}
+	if c.Metadata != nil {
+		if err := checkMetadata(c.Metadata); err != nil {
+			return err
+		}
+		facts = append(facts, &session.MetadataSet{Metadata: c.Metadata})
+	}
 	if c.Archived != nil {
 		d := &session.Archived{}
 		if *c.Archived {
@@ -205,6 +219,22 @@ func (e *Engine) Change(ctx context.Context, id session.ID, c SessionChange) err
 		facts = append(facts, d)
 	}
 	return e.fact(ctx, id, facts...)
+}
+
+// maxMetadata bounds what clients keep with a session.
+const maxMetadata = 64 << 10
+
+func checkMetadata(v jsontext.Value) error {
+	switch {
+	case v == nil:
+		return nil
+	case v.Kind() != '{' || !v.IsValid():
+		return session.Errorf(session.CodeInvalid, "metadata must be an object").At("metadata")
+	case len(v) > maxMetadata:
+		return session.Errorf(session.CodeInvalid, "metadata has %d bytes, the limit is %d", len(v), maxMetadata).At("metadata")
+	default:
+		return nil
+	}
 }
 
 // SetBudget replaces the session's budget; nil lifts it.
@@ -221,11 +251,12 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	if err := e.accepting(); err != nil {
 		return err
 	}
-	if _, err := e.session(ctx, id); err != nil && !errors.Is(err, store.ErrDamaged) {
+	last, err := e.session(ctx, id)
+	if err != nil && !errors.Is(err, store.ErrDamaged) {
 		return err
 	}
 	var children []*session.Session
-	err := e.store.View(ctx, func(r store.Reader) (err error) {
+	err = e.store.View(ctx, func(r store.Reader) (err error) {
 		children, err = r.Sessions(store.SessionQuery{ParentID: &id, Archived: true})
 		return err
 	})
@@ -264,7 +295,7 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	e.log.Forget(id)
 	e.histories.forget(id)
 	e.statuses.set(e, id, Status{Type: StatusIdle})
-	e.notify("session.deleted", id, map[string]any{"sessionID": id})
+	e.notify("session.deleted", id, map[string]any{"sessionID": id, "info": last})
 	return nil
 }
 

@@ -12,6 +12,9 @@ import (
 // untitled begins the title of a session that nobody named (spec/v2 AD-1).
 const untitled = "New session - "
 
+// untitledChild begins the title of one that works for another. It stays.
+const untitledChild = "Child session - "
+
 // maxAutoTitle is how many characters a title has at most that is made of a prompt.
 const maxAutoTitle = 60
 

@@ -16,8 +16,14 @@ type hub struct {
 	sessions map[session.ID]*live
 	feed     map[*waiter]struct{}
 	position int64
-	notices  []Notice // the newest maxNotices, the last one being number noticed
+	notices  []placed // the newest maxNotices, the last one being number noticed
 	noticed  int64
+}
+
+// placed is a notice with the position of the newest event before it.
+type placed struct {
+	Notice
+	behind int64
 }
 
 // live is a session that somebody follows or that has open items.
@@ -170,10 +176,10 @@ func (h *hub) publish(id session.ID, part session.PartID, delta string, at int64
 func (h *hub) notify(n Notice) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.notices = append(h.notices, n)
+	h.notices = append(h.notices, placed{n, h.position})
 	h.noticed++
 	if len(h.notices) > 2*maxNotices {
-		h.notices = append([]Notice(nil), h.notices[len(h.notices)-maxNotices:]...)
+		h.notices = append([]placed(nil), h.notices[len(h.notices)-maxNotices:]...)
 	}
 	if l := h.sessions[n.SessionID]; l != nil {
 		for w := range l.waiters {
@@ -185,16 +191,29 @@ func (h *hub) notify(n Notice) {
 	}
 }
 
-// unseen returns the kept notices after number noticed that keep wants, and the number of the newest. mu is held.
-func (h *hub) unseen(noticed int64, keep func(Notice) bool) ([]Notice, int64) {
+// unseen returns the kept notices after number noticed that keep wants, up to the first that stands behind an event beyond
+// the position, and the number of the last that was looked at. mu is held.
+func (h *hub) unseen(noticed, position int64, keep func(Notice) bool) ([]Notice, int64) {
 	missed := min(h.noticed-noticed, int64(len(h.notices)))
+	noticed = h.noticed - missed
 	var ns []Notice
 	for _, n := range h.notices[int64(len(h.notices))-missed:] {
-		if keep(n) {
-			ns = append(ns, n)
+		if n.behind > position {
+			break
+		}
+		noticed++
+		if keep(n.Notice) {
+			ns = append(ns, n.Notice)
 		}
 	}
-	return ns, h.noticed
+	return ns, noticed
+}
+
+// before returns the notices that stand before the event at the position.
+func (h *hub) before(noticed, position int64) ([]Notice, int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.unseen(noticed, position-1, func(Notice) bool { return true })
 }
 
 // offsets is how far one reader has read the open items. An item that the reader saw end is at finished.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -228,14 +229,15 @@ func (h *hub) recent(id session.ID, cursor int64) ([]session.Event, bool) {
 func (h *hub) current(id session.ID, cursor int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	notices, noticed := h.unseen(noticed, func(n Notice) bool { return n.SessionID == id })
+	notices, noticed := h.unseen(noticed, math.MaxInt64, func(n Notice) bool { return n.SessionID == id })
 	frags := h.live(id).fragments(func(it *item) bool { return it.started <= cursor }, o)
 	h.prune(o)
 	return frags, notices, noticed
 }
 
 // Feed yields what happens in all sessions: events with position > after, those that exist and those to come, in the
-// order of their commits, and between them live fragments and notices from now on. A negative after starts at the
+// order of their commits, and between them live fragments and notices from now on, each notice behind the events that this
+// process had committed when it was made. A negative after starts at the
 // newest event. It ends with ctx.
 func (l *Log) Feed(ctx context.Context, after int64) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
@@ -282,7 +284,9 @@ func (f *feeder) start(ctx context.Context) bool {
 }
 
 func (f *feeder) round(ctx context.Context) bool {
+	seen := f.cursor
 	for ctx.Err() == nil && f.log.hub.behind(f.cursor) {
+		seen = f.log.hub.head() // what is missing up to here then is damaged, and never comes
 		events, err := f.log.feedPage(ctx, f.cursor)
 		for _, e := range events {
 			if !f.event(e) {
@@ -299,10 +303,14 @@ func (f *feeder) round(ctx context.Context) bool {
 			break
 		}
 	}
-	return f.volatile()
+	return f.volatile(max(seen, f.cursor))
 }
 
 func (f *feeder) event(e session.Event) bool {
+	notices, noticed := f.log.hub.before(f.noticed, e.Position)
+	if f.noticed = noticed; !yieldAll(f.yield, nil, notices) {
+		return false
+	}
 	if part, frag, text := ended(e.Data); part != "" {
 		frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
 		if from := f.offsets[part]; (f.live || from > 0) && !rest(f.yield, frag, text, from) {
@@ -314,10 +322,11 @@ func (f *feeder) event(e session.Event) bool {
 	return f.yield(Update{Event: &e}, nil)
 }
 
-func (f *feeder) volatile() bool {
+// volatile yields what is live behind the events up to seen.
+func (f *feeder) volatile(seen int64) bool {
 	f.live = true
 	for {
-		frags, notices, noticed := f.log.hub.volatile(f.cursor, f.offsets, f.noticed)
+		frags, notices, noticed := f.log.hub.volatile(f.cursor, seen, f.offsets, f.noticed)
 		f.noticed = noticed
 		if !yieldAll(f.yield, frags, notices) {
 			return false
@@ -350,6 +359,13 @@ func (h *hub) behind(cursor int64) bool {
 	return h.position == 0 || h.position > cursor
 }
 
+// head is the position of the newest event that this process knows of.
+func (h *hub) head() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.position
+}
+
 // prune forgets, now and then, the offsets of items that are open no more and whose ending event the reader has read: it
 // never asks for them again. mu is held.
 func (h *hub) prune(o offsets) {
@@ -377,7 +393,7 @@ func (h *hub) skip(o offsets) {
 }
 
 // volatile returns the fragments and notices that a feed reader has not seen.
-func (h *hub) volatile(cursor int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
+func (h *hub) volatile(cursor, seen int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var fs []session.Fragment
@@ -385,6 +401,6 @@ func (h *hub) volatile(cursor int64, o offsets, noticed int64) ([]session.Fragme
 		fs = append(fs, l.fragments(func(it *item) bool { return it.position <= cursor }, o)...)
 	}
 	h.prune(o)
-	notices, noticed := h.unseen(noticed, func(Notice) bool { return true })
+	notices, noticed := h.unseen(noticed, seen, func(Notice) bool { return true })
 	return fs, notices, noticed
 }

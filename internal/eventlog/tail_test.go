@@ -465,3 +465,33 @@ func TestTailPages(t *testing.T) {
 		}
 	})
 }
+
+// A reader of the feed is told a notice behind the events before it and before those behind it, however late it reads.
+func TestNoticesStandAmongTheEvents(t *testing.T) {
+	l, _ := newLog(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var told []string
+	for u, err := range l.Feed(ctx, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case u.Event != nil && u.Event.Seq == 0: // from here on the reader is late
+			l.Notify(Notice{Kind: "busy", SessionID: id})
+			add(t, l, id, &session.Renamed{Title: "a"})
+			l.Notify(Notice{Kind: "idle", SessionID: id})
+			add(t, l, id, &session.Renamed{Title: "b"})
+		case u.Event != nil:
+			told = append(told, u.Event.Data.(*session.Renamed).Title)
+		case u.Notice != nil:
+			told = append(told, u.Notice.Kind)
+		}
+		if len(told) == 4 {
+			break
+		}
+	}
+	if got := strings.Join(told, " "); got != "busy a idle b" {
+		t.Errorf("told %s", got)
+	}
+}

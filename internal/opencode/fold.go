@@ -16,6 +16,7 @@ type Fold struct {
 	prompts []*session.User // admitted behind that
 	opened  bool            // the start of the turn was told
 
+	told      string // the status
 	failed    *Error // of the last turn, until it is told
 	failedFor session.MessageID
 	through   int64 // seq up to which all this is known to hold; events up to there are told but change nothing
@@ -42,6 +43,14 @@ func NewFold(r Rows) *Fold {
 
 // Begin is a fold of a session whose first event is still to come.
 func Begin() *Fold { return &Fold{Session: &session.Session{}, through: -1} }
+
+// Knows reports whether the fold holds what the event at the seq says.
+func (f *Fold) Knows(seq int64) bool { return seq <= f.through }
+
+// Lacks reports whether the fold holds another turn than the one asked for: then it begins anew behind rows that have it.
+func (f *Fold) Lacks(turn session.MessageID) bool {
+	return turn != "" && (f.turn == nil || f.turn.ID != turn)
+}
 
 func (f *Fold) admit(at int64, id session.MessageID, p session.Prompt) *session.User {
 	d := &session.Prompted{Fact: session.Fact{Timestamp: at}, MessageID: id, Prompt: p}
@@ -90,7 +99,7 @@ func (f *Fold) lifeOf(d session.EventData, before *session.Session) (out []Event
 	switch d := d.(type) {
 	case *session.Created:
 		return []Event{{Type: "session.created", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)}, Durable: true}}, true
-	case *session.Renamed, *session.Archived, *session.PermissionSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved,
+	case *session.Renamed, *session.Archived, *session.PermissionSet, *session.MetadataSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved,
 		*session.RevertStaged, *session.RevertCleared:
 		return []Event{f.updated()}, true
 	case *session.PromptAdmitted:
@@ -225,6 +234,7 @@ func (f *Fold) summed() []Event {
 }
 
 func (f *Fold) status(s State) Event {
+	f.told = s.Type
 	return Event{Type: "session.status", Properties: Status{f.Session.ID, s}}
 }
 
@@ -287,6 +297,9 @@ func (f *Fold) Fragment(g *session.Fragment) []Event {
 // Status tells what the session is doing now. A failure is told when nothing follows it, and its end twice.
 func (f *Fold) Status(s State) []Event {
 	if s.Type != "idle" {
+		if s.Type == "busy" && f.told == "busy" {
+			return nil
+		}
 		return []Event{f.status(s)}
 	}
 	idle := []Event{f.status(s), {Type: "session.idle", Properties: SessionOnly{f.Session.ID}}}
@@ -306,7 +319,7 @@ func (f *Fold) fault(tried session.MessageID) (out []Event) {
 	return out
 }
 
-// Deleted tells that the session is gone.
-func (f *Fold) Deleted() []Event {
-	return []Event{{Type: "session.deleted", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)}, Durable: true}}
+// Deleted tells that a session is gone, as it was.
+func Deleted(s *session.Session) Event {
+	return Event{Type: "session.deleted", Properties: SessionInfo{s.ID, SessionOf(s)}, Durable: true}
 }

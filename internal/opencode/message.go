@@ -69,6 +69,28 @@ type Path struct {
 func (*User) info()      {}
 func (*Assistant) info() {}
 
+// At returns the id of a message and when it was created.
+func At(i Info) (session.MessageID, int64) {
+	switch i := i.(type) {
+	case *User:
+		return i.ID, i.Time.Created
+	case *Assistant:
+		return i.ID, i.Time.Created
+	default:
+		return "", 0
+	}
+}
+
+// Shows reports whether V1 has a word for the message: Render leaves out the others.
+func Shows(m session.Message) bool {
+	switch m.(type) {
+	case *session.User, *session.Assistant, *session.Synthetic:
+		return true
+	default:
+		return false
+	}
+}
+
 // Render shows messages of the session, in their order, leaving out what V1 has no word for. Answered says that more
 // follows behind them.
 func Render(s *session.Session, ms []session.Message, answered bool) []Message {
@@ -132,15 +154,23 @@ func user(s *session.Session, h session.Head, agent string, model *session.Model
 		model = s.Model
 	}
 	if model != nil {
-		v.Model = Model{ProviderID: model.ProviderID, ModelID: model.ID, Variant: model.Variant}
+		v.Model = Model{ProviderID: model.ProviderID, ModelID: model.ID, Variant: variant(*model)}
 	}
 	return v
+}
+
+// variant is that of a model in a message, where none is not said.
+func variant(m session.ModelRef) string {
+	if m.Variant == "default" {
+		return ""
+	}
+	return m.Variant
 }
 
 func assistant(s *session.Session, m *session.Assistant) *Assistant {
 	v := &Assistant{
 		ID: m.ID, SessionID: s.ID, Role: "assistant", Time: m.Time, ParentID: m.ParentID, ModelID: m.Model.ID,
-		ProviderID: m.Model.ProviderID, Variant: m.Model.Variant, Mode: m.Agent, Agent: m.Agent,
+		ProviderID: m.Model.ProviderID, Variant: variant(m.Model), Mode: m.Agent, Agent: m.Agent,
 		Path: Path{Cwd: s.Location.Directory, Root: worktree(s)}, Finish: m.Finish, Error: errorOf(m),
 	}
 	if m.Cost != nil {

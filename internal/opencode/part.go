@@ -22,6 +22,9 @@ type Head struct {
 
 func (h *Head) head() *Head { return h }
 
+// PartID returns the part's id.
+func PartID(p Part) session.PartID { return p.head().ID }
+
 // The parts of conversations.
 type (
 	// TextPart is text of the user, of the model, or, Synthetic, of the system. What is Ignored the model is not told.

@@ -3,6 +3,8 @@ package opencode
 import (
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -22,6 +24,7 @@ type Session struct {
 	Agent      string            `json:"agent,omitzero"`
 	Model      *SessionModel     `json:"model,omitzero"`
 	Version    string            `json:"version"`
+	Metadata   jsontext.Value    `json:"metadata,omitzero"`
 	Time       SessionTime       `json:"time"`
 	Permission []Rule            `json:"permission,omitempty"`
 	Revert     *Revert           `json:"revert,omitzero"`
@@ -75,7 +78,7 @@ func SessionOf(s *session.Session) Session {
 	v := Session{
 		ID: s.ID, Slug: s.Slug, ProjectID: s.ProjectID, Workspace: s.Location.WorkspaceID, Directory: s.Location.Directory,
 		Path: &s.Subpath, ParentID: s.ParentID, Cost: s.Cost, Tokens: tokensOf(s.Tokens), Title: s.Title, Agent: s.Agent,
-		Version: s.Version, Time: SessionTime(s.Time), Permission: RulesOf(s.Permission),
+		Version: s.Version, Metadata: s.Metadata, Time: SessionTime(s.Time), Permission: RulesOf(s.Permission),
 	}
 	v.Tokens.Total = 0
 	if c := s.Changes; c != nil {

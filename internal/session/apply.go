@@ -29,14 +29,18 @@ func (s *Session) Apply(d EventData) bool {
 			return false
 		}
 		s.Title, s.TitledBy = e.Title, e.By
+		return true // what a session is called, and where it is listed, is no work on it
 	case *Archived:
 		s.Time.Archived = e.At
+		return true
 	case *PermissionSet:
 		s.Permission = e.Rules
 	case *BudgetSet:
 		s.Budget = e.Budget
 	case *TodosSet:
 		s.Todos = e.Todos
+	case *MetadataSet:
+		s.Metadata = e.Metadata
 	case *AgentSwitched:
 		s.Agent = e.Agent
 	case *ModelSwitched:

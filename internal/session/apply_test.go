@@ -28,11 +28,12 @@ func TestApplySession(t *testing.T) {
 		do   EventData
 		want string // what the row becomes, beside {"id":"ses_a",…}; "" is no change
 	}{
-		{"renamed", &Renamed{Fact: at(9), Title: "new", By: "user"}, `"updated":9},"title":"new","location":{"directory":"/w"},"titledBy":"user"`},
-		{"archived", &Archived{Fact: at(9), At: 8}, `"updated":9,"archived":8}`},
+		{"renamed", &Renamed{Fact: at(9), Title: "new", By: "user"}, `"updated":3},"title":"new","location":{"directory":"/w"},"titledBy":"user"`},
+		{"archived", &Archived{Fact: at(9), At: 8}, `"updated":3,"archived":8}`},
 		{"rules", &PermissionSet{Fact: at(9), Rules: []Rule{{"a", "b", Deny}}}, `"permission":[{"action":"a","resource":"b","effect":"deny"}]`},
 		{"budget", &BudgetSet{Fact: at(9), Budget: &Budget{Turns: 3}}, `"budget":{"turns":3}`},
 		{"todos", &TodosSet{Fact: at(9), Todos: []Todo{{"a", TodoPending, TodoLow}}}, `"todos":[{"content":"a","status":"pending","priority":"low"}]`},
+		{"metadata", &MetadataSet{Fact: at(9), Metadata: jsontext.Value(`{"a":1}`)}, `"metadata":{"a":1}`},
 		{"agent", &AgentSwitched{Fact: at(9), Agent: "plan"}, `"agent":"plan"`},
 		{"model", &ModelSwitched{Fact: at(9), Model: ModelRef{ID: "m", ProviderID: "p"}}, `"model":{"id":"m","providerID":"p"}`},
 		{"moved", &Moved{Fact: at(9), Location: Location{Directory: "/x"}, Subdirectory: "y"}, `"location":{"directory":"/x"},"subpath":"y"`},

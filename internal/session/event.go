@@ -99,6 +99,7 @@ const (
 	KindPermissionSet     Kind = "session.next.permission.set"
 	KindBudgetSet         Kind = "session.next.budget.set"
 	KindTodosSet          Kind = "session.next.todos.set"
+	KindMetadataSet       Kind = "session.next.metadata.set"
 	KindInputWithdrawn    Kind = "session.next.input.withdrawn"
 	KindInputEdited       Kind = "session.next.input.edited"
 	KindInputRedirected   Kind = "session.next.input.redirected"
@@ -158,6 +159,11 @@ type (
 	TodosSet struct {
 		Fact
 		Todos []Todo `json:"todos"`
+	}
+	// MetadataSet replaces what clients keep with the session.
+	MetadataSet struct {
+		Fact
+		Metadata jsontext.Value `json:"metadata"`
 	}
 	// AgentSwitched selects the agent of the next turn.
 	AgentSwitched struct {

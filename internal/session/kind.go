@@ -76,6 +76,8 @@ func newData(k Kind) EventData {
 		return &BudgetSet{}
 	case KindTodosSet:
 		return &TodosSet{}
+	case KindMetadataSet:
+		return &MetadataSet{}
 	case KindInputWithdrawn:
 		return &InputWithdrawn{}
 	case KindInputEdited:
@@ -136,6 +138,7 @@ func Kinds() []Kind {
 		KindPermissionSet,
 		KindBudgetSet,
 		KindTodosSet,
+		KindMetadataSet,
 		KindInputWithdrawn,
 		KindInputEdited,
 		KindInputRedirected,
@@ -152,6 +155,9 @@ func Kinds() []Kind {
 
 // Kind returns KindCreated.
 func (*Created) Kind() Kind { return KindCreated }
+
+// Kind returns KindMetadataSet.
+func (*MetadataSet) Kind() Kind { return KindMetadataSet }
 
 // Kind returns KindAgentSwitched.
 func (*AgentSwitched) Kind() Kind { return KindAgentSwitched }

@@ -36,7 +36,8 @@ type Session struct {
 	Budget     *Budget `json:"budget,omitzero"`
 	Todos      []Todo  `json:"todos,omitempty"` // what the model has set itself to do, in its order
 
-	Changes *Changes `json:"changes,omitzero"` // of its files, once a turn has begun
+	Metadata jsontext.Value `json:"metadata,omitzero"` // an object that clients keep with the session
+	Changes  *Changes       `json:"changes,omitzero"`  // of its files, once a turn has begun
 
 	Jobs []Job `json:"jobs,omitzero"` // what runs, and ran lately, in the background
 

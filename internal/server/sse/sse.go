@@ -51,6 +51,7 @@ type Stream struct {
 	err    error
 	closed bool
 	beat   *time.Timer
+	beats  func() Frame // nil: a comment
 }
 
 // Open writes the header and the first comment. The returned context ends when the client is gone, when it does not
@@ -120,13 +121,24 @@ func (s *Stream) Close() {
 	s.cancel(nil)
 }
 
+// Beat makes heartbeats frames, for readers who take no comment for one.
+func (s *Stream) Beat(frame func() Frame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beats = frame
+}
+
 func (s *Stream) heartbeat() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.err != nil {
 		return
 	}
-	s.buf = append(s.buf, ": heartbeat\n\n"...)
+	if s.beats == nil {
+		s.buf = append(s.buf, ": heartbeat\n\n"...)
+	} else {
+		s.buf = appendFrame(s.buf, s.beats())
+	}
 	s.flush()
 }
 

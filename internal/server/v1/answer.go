@@ -19,3 +19,9 @@ func write(w http.ResponseWriter, v any) error {
 
 // yes is what many changes answer.
 func yes(w http.ResponseWriter) error { return exchange.WriteJSON(w, http.StatusOK, []byte("true")) }
+
+// done answers without a body.
+func done(w http.ResponseWriter) error {
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

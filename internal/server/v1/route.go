@@ -25,6 +25,11 @@ func Routes() []Route {
 		globalRoutes(),
 		logRoutes(),
 		placeRoutes(),
+		sessionRoutes(),
+		messageRoutes(),
+		promptRoutes(),
+		askRoutes(),
+		eventRoutes(),
 	)
 }
 

@@ -1,0 +1,158 @@
+package opencode
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// PromptInput is what a client sends to prompt a session.
+type PromptInput struct {
+	MessageID session.MessageID `json:"messageID"`
+	Model     *Model            `json:"model"`
+	Agent     string            `json:"agent"`
+	NoReply   bool              `json:"noReply"`
+	Tools     map[string]bool   `json:"tools"` // older clients' way to say what is allowed
+	Variant   string            `json:"variant"`
+	Parts     *[]PartInput      `json:"parts"`
+}
+
+// PartInput is one part of it. Which members count depends on the type.
+type PartInput struct {
+	ID        session.PartID `json:"id"`
+	Type      string         `json:"type"`
+	Text      *string        `json:"text"`
+	Synthetic bool           `json:"synthetic"`
+	Ignored   bool           `json:"ignored"`
+	Time      jsontext.Value `json:"time"`
+	Metadata  jsontext.Value `json:"metadata"`
+	Mime      string         `json:"mime"`
+	Filename  string         `json:"filename"`
+	URL       string         `json:"url"`
+	Name      string         `json:"name"`
+	Source    jsontext.Value `json:"source"`
+}
+
+// Prompt says the input in our words. NewPart makes the ids that the client did not bring.
+func (in *PromptInput) Prompt(newPart func() session.PartID) (p session.Prompt, err error) {
+	p.Agent = in.Agent
+	if m := in.Model; m != nil {
+		p.Model = &session.ModelRef{ID: m.ModelID, ProviderID: m.ProviderID, Variant: m.Variant}
+		if in.Variant != "" {
+			p.Model.Variant = in.Variant
+		}
+	}
+	if in.Parts == nil {
+		return p, session.Errorf(session.CodeInvalid, "Missing key").At("parts")
+	}
+	for i, part := range *in.Parts {
+		if part.ID == "" {
+			part.ID = newPart()
+		}
+		if err := part.add(&p, fmt.Sprintf("parts[%d]", i)); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// Rules are what the input's tools say, nil if it says nothing of them: they replace the session's own.
+func (in *PromptInput) Rules() []session.Rule {
+	if len(in.Tools) == 0 {
+		return nil
+	}
+	var rules []session.Rule
+	for _, name := range slices.Sorted(maps.Keys(in.Tools)) {
+		effect := session.Deny
+		if in.Tools[name] {
+			effect = session.Allow
+		}
+		rules = append(rules, session.Rule{Action: name, Resource: "*", Effect: effect})
+	}
+	return rules
+}
+
+// add appends the part to what the prompt says. Texts that the model is told stand in lines of their own.
+func (in PartInput) add(p *session.Prompt, at string) error {
+	part := session.PromptPart{ID: in.ID, Type: session.PartType(in.Type)}
+	more := map[string]any{}
+	switch part.Type {
+	case session.PartText:
+		if in.Text == nil {
+			return session.Errorf(session.CodeInvalid, "Missing key").At(at + ".text")
+		}
+		part.Index, part.Length = appendText(p, *in.Text, in.Ignored)
+		in.noteText(more)
+	case session.PartFile:
+		if in.URL == "" || in.Mime == "" {
+			return session.Errorf(session.CodeInvalid, "a file needs mime and url").At(at)
+		}
+		part.Index = len(p.Files)
+		p.Files = append(p.Files, session.File{URI: in.URL, Mime: in.Mime, Name: in.Filename})
+		note(more, "source", in.Source)
+	case session.PartAgent:
+		if in.Name == "" {
+			return session.Errorf(session.CodeInvalid, "Missing key").At(at + ".name")
+		}
+		part.Index = len(p.Agents)
+		p.Agents = append(p.Agents, session.AgentMention{Name: in.Name, Source: span(in.Source)})
+	default:
+		return session.Errorf(session.CodeInvalid, "the type of a part must be text, file or agent, got %q", in.Type).At(at + ".type")
+	}
+	if len(more) > 0 {
+		b, err := json.Marshal(more, json.Deterministic(true))
+		if err != nil {
+			return session.Errorf(session.CodeInvalid, "the part cannot be stored").At(at).Because(err)
+		}
+		part.Extra = b
+	}
+	p.Parts = append(p.Parts, part)
+	return nil
+}
+
+// appendText returns where the text stands in the prompt: nowhere if the model is not told.
+func appendText(p *session.Prompt, text string, ignored bool) (index, length int) {
+	if ignored {
+		return 0, 0
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if p.Text != "" {
+		p.Text += "\n"
+	}
+	index = len(p.Text)
+	p.Text += text
+	return index, len(text)
+}
+
+// noteText keeps what is said of a text beside it.
+func (in PartInput) noteText(more map[string]any) {
+	if in.Synthetic {
+		more["synthetic"] = true
+	}
+	if in.Ignored {
+		more["ignored"], more["text"] = true, *in.Text
+	}
+	note(more, "time", in.Time)
+	note(more, "metadata", in.Metadata)
+}
+
+func note(more map[string]any, name string, v jsontext.Value) {
+	if v.Kind() == '{' {
+		more[name] = v
+	}
+}
+
+// span is nil for a source that says no place.
+func span(v jsontext.Value) *session.Span {
+	var at AgentPlace
+	if len(v) == 0 || json.Unmarshal(v, &at) != nil {
+		return nil
+	}
+	return &session.Span{Start: at.Start, End: at.End, Text: at.Value}
+}

@@ -1,0 +1,241 @@
+package v1
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+func messageRoutes() []Route {
+	return []Route{
+		{get, "/session/{sessionID}/message", "session.messages", (*API).messages},
+		{get, "/session/{sessionID}/message/{messageID}", "session.message", (*API).message},
+		{del, "/session/{sessionID}/message/{messageID}", "session.deleteMessage", (*API).removeMessage},
+		{del, "/session/{sessionID}/message/{messageID}/part/{partID}", "part.delete", (*API).removePart},
+		{patch, "/session/{sessionID}/message/{messageID}/part/{partID}", "part.update", (*API).changePart},
+	}
+}
+
+func messageOf(r *http.Request) session.MessageID { return session.MessageID(r.PathValue("messageID")) }
+
+// anchor is a message before which a page ends: a cursor is one in base64.
+type anchor struct {
+	ID   session.MessageID `json:"id"`
+	Time int64             `json:"time"`
+}
+
+// messages lists all, or the newest before a cursor, in their order.
+func (a *API) messages(w http.ResponseWriter, r *http.Request) error {
+	limit, err := exchange.Number(r, "limit", exchange.Span{Least: 0, Most: maxNumber})
+	if err != nil {
+		return err
+	}
+	before := r.URL.Query().Get("before")
+	if before != "" && limit == 0 {
+		return exchange.Bad("query", "limit", "before needs a limit")
+	}
+	var at anchor
+	if before != "" {
+		b, err := base64.RawURLEncoding.DecodeString(before)
+		if err != nil || json.Unmarshal(b, &at) != nil || at.ID == "" {
+			return exchange.Bad("query", "before", "before must be a cursor of an earlier answer")
+		}
+	}
+	p, err := view(r.Context(), a, func(rd store.Reader) (page, error) { return readPage(rd, sessionOf(r), int(limit), at.ID) })
+	if err != nil {
+		return err
+	}
+	if p.more {
+		tellNext(w, r, limit, p.first)
+	}
+	return write(w, p.messages)
+}
+
+// tellNext says where the page before this one is.
+func tellNext(w http.ResponseWriter, r *http.Request, limit int64, first anchor) {
+	b, err := json.Marshal(first)
+	if err != nil {
+		return
+	}
+	cursor := base64.RawURLEncoding.EncodeToString(b)
+	q := r.URL.Query()
+	q.Set("before", cursor)
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	q.Del("limit") // to stand first, as it does in OpenCode's
+	q.Del("before")
+	rest := q.Encode()
+	if rest != "" {
+		rest = "&" + rest
+	}
+	link := fmt.Sprintf(`<%s://%s%s?limit=%d&before=%s%s>; rel="next"`, scheme, r.Host, r.URL.EscapedPath(), limit, cursor, rest)
+	w.Header().Set("Access-Control-Expose-Headers", "Link, X-Next-Cursor")
+	w.Header().Set("Link", link)
+	w.Header().Set("X-Next-Cursor", cursor)
+}
+
+// page is a part of a session's messages.
+type page struct {
+	messages []opencode.Message
+	first    anchor
+	more     bool // there are older ones
+}
+
+// readPage reads the newest limit messages before one, all with limit 0. Prompts that wait to be promoted are the newest.
+func readPage(rd store.Reader, id session.ID, limit int, before session.MessageID) (page, error) {
+	s, err := mustSession(rd, id)
+	if err != nil {
+		return page{}, err
+	}
+	waiting, err := rd.Pending(id, "", 0)
+	if err != nil {
+		return page{}, err
+	}
+	slices.SortStableFunc(waiting, func(x, y *session.Input) int { return int(x.AdmittedSeq - y.AdmittedSeq) })
+	until := int64(0) // seq before which messages of the history are read
+	if before != "" {
+		i := slices.IndexFunc(waiting, func(in *session.Input) bool { return in.ID == before })
+		switch m, ok, err := rd.Message(id, before); {
+		case err != nil:
+			return page{}, err
+		case i >= 0:
+			waiting = waiting[:i]
+		case ok:
+			waiting, until = nil, m.Meta().Seq
+		default:
+			return page{}, exchange.Bad("query", "before", "before must be a cursor of an earlier answer")
+		}
+	}
+	need := 0
+	if limit > 0 {
+		need = limit + 1 - len(waiting)
+	}
+	var history []session.Message
+	if limit == 0 || need > 0 {
+		if history, err = readBack(rd, id, until, need); err != nil {
+			return page{}, err
+		}
+	}
+	p := page{messages: opencode.Render(s, history, until > 0)}
+	for _, in := range waiting {
+		p.messages = append(p.messages, opencode.Pending(s, in))
+	}
+	return p.cut(limit), nil
+}
+
+// cut leaves the newest limit messages.
+func (p page) cut(limit int) page {
+	if limit > 0 && len(p.messages) > limit {
+		p.more = true
+		p.messages = p.messages[len(p.messages)-limit:]
+	}
+	if len(p.messages) > 0 {
+		p.first.ID, p.first.Time = opencode.At(p.messages[0].Info)
+	}
+	return p
+}
+
+// readBack reads the newest n messages that V1 shows before the seq, all with 0, in their order.
+func readBack(rd store.Reader, id session.ID, until int64, n int) ([]session.Message, error) {
+	var back []session.Message
+	for {
+		q := store.MessageQuery{After: -1, Before: until, Newest: true}
+		if n > 0 {
+			q.Limit = n - len(back) + 8
+		}
+		ms, err := rd.Messages(id, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range ms {
+			if until = m.Meta().Seq; opencode.Shows(m) {
+				back = append(back, m)
+			}
+		}
+		if n == 0 || len(back) >= n || len(ms) < q.Limit || until == 0 {
+			slices.Reverse(back)
+			return back, nil
+		}
+	}
+}
+
+func (a *API) message(w http.ResponseWriter, r *http.Request) error {
+	m, err := view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) {
+		return readMessage(rd, sessionOf(r), messageOf(r))
+	})
+	if err != nil {
+		return err
+	}
+	return write(w, m)
+}
+
+func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencode.Message, err error) {
+	s, err := mustSession(rd, id)
+	if err != nil {
+		return v, err
+	}
+	in, waits, err := rd.Input(m)
+	if err != nil {
+		return v, err
+	}
+	if waits && in.SessionID == id && in.PromotedSeq == nil {
+		return opencode.Pending(s, in), nil
+	}
+	found, ok, err := rd.Message(id, m)
+	if err != nil {
+		return v, err
+	}
+	if !ok || !opencode.Shows(found) {
+		return v, session.NotFound("message", string(m))
+	}
+	behind, err := rd.Messages(id, store.MessageQuery{After: found.Meta().Seq, Limit: 8})
+	if err != nil {
+		return v, err
+	}
+	return opencode.Render(s, append([]session.Message{found}, behind...), false)[0], nil
+}
+
+// removeMessage takes back a prompt that waits. What was said stays said.
+func (a *API) removeMessage(w http.ResponseWriter, r *http.Request) error {
+	if _, err := a.known(r); err != nil {
+		return err
+	}
+	if err := a.engine.Withdraw(r.Context(), sessionOf(r), messageOf(r)); err != nil {
+		return err
+	}
+	return yes(w)
+}
+
+// known returns the message of the request, which must be there.
+func (a *API) known(r *http.Request) (opencode.Message, error) {
+	return view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) {
+		return readMessage(rd, sessionOf(r), messageOf(r))
+	})
+}
+
+func (a *API) removePart(_ http.ResponseWriter, r *http.Request) error { return a.keptPart(r) }
+
+func (a *API) changePart(_ http.ResponseWriter, r *http.Request) error { return a.keptPart(r) }
+
+// keptPart says that parts cannot be changed yet.
+func (a *API) keptPart(r *http.Request) error {
+	m, err := a.known(r)
+	if err != nil {
+		return err
+	}
+	part := r.PathValue("partID")
+	if !slices.ContainsFunc(m.Parts, func(p opencode.Part) bool { return string(opencode.PartID(p)) == part }) {
+		return session.NotFound("part", part)
+	}
+	return exchange.In("params", session.Errorf(session.CodeInvalid, "parts cannot be changed or removed yet").At("partID"))
+}

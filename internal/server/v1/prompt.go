@@ -1,0 +1,99 @@
+package v1
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+func promptRoutes() []Route {
+	return []Route{
+		{post, "/session/{sessionID}/message", "session.prompt", (*API).prompt},
+		{post, "/session/{sessionID}/prompt_async", "session.prompt_async", (*API).promptAsync},
+	}
+}
+
+// prompt admits a prompt and answers with the newest message of the model once the session rests. How the work ended is
+// said there, also when it failed.
+func (a *API) prompt(w http.ResponseWriter, r *http.Request) error {
+	in, silent, err := a.admit(r)
+	if err != nil {
+		return err
+	}
+	if silent {
+		m, err := view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) {
+			return readMessage(rd, in.SessionID, in.ID)
+		})
+		if err != nil {
+			return err
+		}
+		return write(w, m)
+	}
+	ctx, end := a.long.Begin(r.Context(), "")
+	defer end()
+	if err := a.engine.Wait(ctx, in.SessionID); err != nil {
+		if ctx.Err() != nil && r.Context().Err() == nil || errors.Is(err, engine.ErrShutdown) {
+			return session.Errorf(session.CodeUnavailable, "cairn is shutting down; the prompt is kept and goes on with the next start")
+		}
+		return err
+	}
+	m, err := view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) { return newestAnswer(rd, in) })
+	if err != nil {
+		return err
+	}
+	return write(w, m)
+}
+
+func (a *API) promptAsync(w http.ResponseWriter, r *http.Request) error {
+	if _, _, err := a.admit(r); err != nil {
+		return err
+	}
+	return done(w)
+}
+
+// admit puts the prompt of the request to its session. Silent: no answer is wanted.
+func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error) {
+	b, err := exchange.Decode[opencode.PromptInput](r)
+	if err != nil {
+		return nil, false, err
+	}
+	if _, err := a.read(r); err != nil {
+		return nil, false, err
+	}
+	p, err := b.Prompt(func() session.PartID { return session.PartID(a.ids.New(session.PrefixPart)) })
+	if err != nil {
+		return nil, false, exchange.In("body", err)
+	}
+	if b.MessageID != "" {
+		if err := session.CheckID("messageID", session.PrefixMessage, string(b.MessageID)); err != nil {
+			return nil, false, exchange.In("body", err)
+		}
+	}
+	if rules := b.Rules(); rules != nil {
+		if err := a.engine.Change(r.Context(), sessionOf(r), engine.SessionChange{Permission: &rules}); err != nil {
+			return nil, false, exchange.In("body", err)
+		}
+	}
+	in, err = a.engine.Prompt(r.Context(), engine.PromptRequest{
+		SessionID: sessionOf(r), ID: b.MessageID, Prompt: p, Named: true, Hold: b.NoReply,
+	})
+	return in, b.NoReply, exchange.In("body", err)
+}
+
+// newestAnswer is the newest message of the model, or, if it never said anything, the prompt.
+func newestAnswer(rd store.Reader, in *session.Input) (opencode.Message, error) {
+	m, ok, err := rd.NewestOf(in.SessionID, session.TypeAssistant)
+	switch {
+	case err != nil:
+		return opencode.Message{}, err
+	case ok:
+		return readMessage(rd, in.SessionID, m.Meta().ID)
+	default:
+		return readMessage(rd, in.SessionID, in.ID)
+	}
+}

@@ -1,0 +1,258 @@
+package v1
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+func sessionRoutes() []Route {
+	return []Route{
+		{get, "/session", "session.list", (*API).sessions},
+		{post, "/session", "session.create", (*API).create},
+		{get, "/session/status", "session.status", (*API).statuses},
+		{get, "/session/{sessionID}", "session.get", (*API).session},
+		{patch, "/session/{sessionID}", "session.update", (*API).update},
+		{del, "/session/{sessionID}", "session.delete", (*API).remove},
+		{get, "/session/{sessionID}/children", "session.children", (*API).children},
+		{get, "/session/{sessionID}/todo", "session.todo", (*API).todos},
+		{get, "/session/{sessionID}/diff", "session.diff", (*API).diff},
+		{post, "/session/{sessionID}/abort", "session.abort", (*API).abort},
+	}
+}
+
+func sessionOf(r *http.Request) session.ID { return session.ID(r.PathValue("sessionID")) }
+
+// view is one read of the store that returns a value.
+func view[T any](ctx context.Context, a *API, f func(store.Reader) (T, error)) (out T, err error) {
+	err = a.store.View(ctx, func(r store.Reader) (err error) {
+		out, err = f(r)
+		return err
+	})
+	return out, err
+}
+
+func mustSession(r store.Reader, id session.ID) (*session.Session, error) {
+	s, ok, err := r.Session(id)
+	if err == nil && !ok {
+		err = session.NotFound("session", string(id))
+	}
+	return s, err
+}
+
+// read returns the session of the request.
+func (a *API) read(r *http.Request) (*session.Session, error) {
+	return view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, sessionOf(r)) })
+}
+
+func shownAll(ss []*session.Session) []opencode.Session {
+	out := make([]opencode.Session, len(ss))
+	for i, s := range ss {
+		out[i] = opencode.SessionOf(s)
+	}
+	return out
+}
+
+const (
+	defaultSessions = 100
+	maxNumber       = 1<<53 - 1
+)
+
+// sessions lists those of the project, or, where the query names a directory and not scope=project, of that directory;
+// what changed last comes first.
+func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
+	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultSessions, Least: 1, Most: maxNumber})
+	if err != nil {
+		return err
+	}
+	start, err := exchange.Number(r, "start", exchange.Span{Least: 0, Most: maxNumber})
+	if err != nil {
+		return err
+	}
+	p, err := a.place(r)
+	if err != nil {
+		return err
+	}
+	v := r.URL.Query()
+	q := store.SessionQuery{ProjectID: p.ProjectID, Search: v.Get("search"), Archived: true, Subpath: v.Get("path")}
+	if v.Get("directory") != "" && v.Get("scope") != "project" && q.Subpath == "" {
+		q.Directory = p.Directory
+	}
+	if v.Get("roots") == "true" {
+		q.ParentID = new(session.ID)
+	}
+	ss, err := view(r.Context(), a, func(rd store.Reader) ([]*session.Session, error) { return rd.Sessions(q) })
+	if err != nil {
+		return err
+	}
+	ss = slices.DeleteFunc(ss, func(s *session.Session) bool { return s.Time.Updated < start })
+	slices.SortStableFunc(ss, func(x, y *session.Session) int { return cmp.Compare(y.Time.Updated, x.Time.Updated) })
+	return write(w, shownAll(ss[:min(len(ss), int(limit))]))
+}
+
+// newSession is the body of session.create.
+type newSession struct {
+	ParentID   session.ID      `json:"parentID"`
+	Title      string          `json:"title"`
+	Agent      string          `json:"agent"`
+	Model      *sessionModel   `json:"model"`
+	Metadata   jsontext.Value  `json:"metadata"`
+	Permission []opencode.Rule `json:"permission"`
+	Workspace  string          `json:"workspaceID"`
+}
+
+type sessionModel struct {
+	ID         string `json:"id"`
+	ProviderID string `json:"providerID"`
+	Variant    string `json:"variant"`
+}
+
+func (a *API) create(w http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Optional[newSession](r)
+	if err != nil {
+		return err
+	}
+	l, err := a.locate(r)
+	if err != nil {
+		return err
+	}
+	q := engine.CreateRequest{
+		ParentID: b.ParentID, Agent: b.Agent, Location: l, Title: b.Title, Metadata: b.Metadata,
+	}
+	if b.Model != nil {
+		q.Model = &session.ModelRef{ID: b.Model.ID, ProviderID: b.Model.ProviderID, Variant: b.Model.Variant}
+	}
+	if len(b.Permission) > 0 {
+		q.Permission = opencode.OurRules(b.Permission)
+	}
+	s, err := a.engine.Create(r.Context(), q)
+	if err != nil {
+		return exchange.In("body", err)
+	}
+	return write(w, opencode.SessionOf(s))
+}
+
+func (a *API) session(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.read(r)
+	if err != nil {
+		return err
+	}
+	return write(w, opencode.SessionOf(s))
+}
+
+// sessionPatch is the body of session.update.
+type sessionPatch struct {
+	Title      *string         `json:"title"`
+	Metadata   jsontext.Value  `json:"metadata"`
+	Permission []opencode.Rule `json:"permission"` // behind those that there are
+	Time       *struct {
+		Archived *float64 `json:"archived"`
+	} `json:"time"`
+}
+
+func (a *API) update(w http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[sessionPatch](r)
+	if err != nil {
+		return err
+	}
+	s, err := a.read(r)
+	if err != nil {
+		return err
+	}
+	c := engine.SessionChange{Title: b.Title}
+	if b.Metadata.Kind() != 'n' {
+		c.Metadata = b.Metadata
+	}
+	if len(b.Permission) > 0 {
+		rules := slices.Concat(s.Permission, opencode.OurRules(b.Permission))
+		c.Permission = &rules
+	}
+	if b.Time != nil && b.Time.Archived != nil {
+		archived := *b.Time.Archived != 0
+		c.Archived = &archived
+	}
+	if err := a.engine.Change(r.Context(), s.ID, c); err != nil {
+		return exchange.In("body", err)
+	}
+	return a.session(w, r)
+}
+
+func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
+	if err := a.engine.Delete(r.Context(), sessionOf(r)); err != nil {
+		return err
+	}
+	return yes(w)
+}
+
+func (a *API) children(w http.ResponseWriter, r *http.Request) error {
+	id := sessionOf(r)
+	ss, err := view(r.Context(), a, func(rd store.Reader) ([]*session.Session, error) {
+		if _, err := mustSession(rd, id); err != nil {
+			return nil, err
+		}
+		return rd.Sessions(store.SessionQuery{ParentID: &id, Archived: true, Oldest: true})
+	})
+	if err != nil {
+		return err
+	}
+	return write(w, shownAll(ss))
+}
+
+// statuses says what those sessions of the directory are doing that do not rest.
+func (a *API) statuses(w http.ResponseWriter, r *http.Request) error {
+	l, err := a.locate(r)
+	if err != nil {
+		return err
+	}
+	out, err := view(r.Context(), a, func(rd store.Reader) (map[session.ID]opencode.State, error) {
+		out := map[session.ID]opencode.State{}
+		for _, id := range a.engine.Active() {
+			s, ok, err := rd.Session(id)
+			if err != nil {
+				return nil, err
+			}
+			if now := a.engine.Status(id); ok && s.Location.Directory == l.Directory && now.Type != engine.StatusIdle {
+				out[id] = stateOf(now)
+			}
+		}
+		return out, nil
+	})
+	if err != nil {
+		return err
+	}
+	return write(w, out)
+}
+
+func stateOf(s engine.Status) opencode.State {
+	return opencode.StateOf(string(s.Type), s.Attempt, s.Message, s.Next)
+}
+
+func (a *API) todos(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.read(r)
+	if err != nil {
+		return err
+	}
+	return write(w, append([]session.Todo{}, s.Todos...))
+}
+
+// diff is what the answers to a prompt changed: nothing that is known without snapshots.
+func (a *API) diff(w http.ResponseWriter, _ *http.Request) error {
+	return write(w, []opencode.FileDiff{})
+}
+
+// abort stops a session's work. One that rests or is not there has none, as OpenCode sees it.
+func (a *API) abort(w http.ResponseWriter, r *http.Request) error {
+	if err := a.engine.Interrupt(r.Context(), sessionOf(r)); err != nil && exchange.Known(err).Code != session.CodeNotFound {
+		return err
+	}
+	return yes(w)
+}
