@@ -68,6 +68,11 @@ func builtins(allowed []string) []session.Agent {
 	}
 }
 
+// Builtin reports whether an agent of the name is there without any configuration.
+func Builtin(name string) bool {
+	return slices.ContainsFunc(builtins(nil), func(a session.Agent) bool { return a.ID == name })
+}
+
 func text(prompt string) string { return strings.TrimSpace(prompt) }
 
 // internal is an agent that nobody selects and that may do nothing but answer.

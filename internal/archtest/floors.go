@@ -41,6 +41,7 @@ var house = []struct {
 	{4, proof, "check store/storetest llm/llmtest"},
 	{5, view, "opencode jsontree"},
 	{6, surface, "api server server/v1 server/v2 server/sse server/exchange cli tui"},
+	{6, proof, "server/contracttest"},
 	{7, wiring, "host main"},
 	{7, proof, "crashtest archtest ./bench"},
 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -16,6 +20,43 @@ import (
 // Change gives a key the first of the values that it can have, nil for no value, in the user's own file or in the
 // project's. It returns the file. What could not be loaded is not written.
 func (c *Config) Change(ctx context.Context, project bool, key string, values []jsontext.Value) (string, error) {
+	return c.rewrite(ctx, project, func(file string, text []byte) ([]byte, error) { return editFirst(file, text, key, values) })
+}
+
+// Merge lays members over the user's own file: objects are merged, everything else is replaced, and null is taken out. All
+// of it is written, or nothing.
+func (c *Config) Merge(ctx context.Context, members map[string]jsontext.Value) error {
+	_, err := c.rewrite(ctx, false, func(file string, text []byte) ([]byte, error) { return mergeInto(file, text, "", members) })
+	return err
+}
+
+func mergeInto(file string, text []byte, path string, members map[string]jsontext.Value) (out []byte, err error) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		value, key := members[name], `"`+name+`"`
+		if strings.Contains(name, `"`) || name == "" {
+			return nil, session.Errorf(session.CodeInvalid, "%q is not the name of a key", name)
+		}
+		if path != "" {
+			key = path + "." + key
+		}
+		var below map[string]jsontext.Value
+		if value.Kind() == '{' && json.Unmarshal(value, &below) == nil && len(below) > 0 {
+			text, err = mergeInto(file, text, key, below)
+		} else {
+			if value.Kind() == 'n' {
+				value = nil
+			}
+			text, err = editFirst(file, text, key, []jsontext.Value{value})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// rewrite replaces the text of a file of the user's or of the project's by what edit makes of it.
+func (c *Config) rewrite(ctx context.Context, project bool, edit func(file string, text []byte) ([]byte, error)) (string, error) {
 	file, mode := c.file(project)
 	lock := filepath.Join(c.Dirs.State, "config") // not beside the user's files
 	return file, statefile.Change(ctx, lock, func() error {
@@ -23,7 +64,7 @@ func (c *Config) Change(ctx context.Context, project bool, key string, values []
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		out, err := editFirst(file, text, key, values)
+		out, err := edit(file, text)
 		if err != nil {
 			return err
 		}

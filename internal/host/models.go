@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -351,4 +353,21 @@ func recode(from, to any) error {
 		return fmt.Errorf("encode %T: %w", from, err)
 	}
 	return json.Unmarshal(raw, to)
+}
+
+// usable returns the provider's models whose protocol is spoken here.
+func (m *locationModels) usable(providerID string) []catalog.Model {
+	return slices.DeleteFunc(slices.Clone(m.catalog.Models()), func(c catalog.Model) bool {
+		return c.ProviderID != providerID || !c.Enabled || !spoken(c.API)
+	})
+}
+
+// first names the model of a provider that is taken if nobody chooses: the configured one, else its newest.
+func (m *locationModels) first(providerID string) string {
+	if ref := m.config.Model.Ref(); ref != nil && ref.ProviderID == providerID {
+		return ref.ID
+	}
+	return slices.MaxFunc(m.usable(providerID), func(a, b catalog.Model) int {
+		return cmp.Or(cmp.Compare(a.Time.Released, b.Time.Released), strings.Compare(b.ID, a.ID))
+	}).ID
 }

@@ -85,7 +85,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		Store: watched, Log: log, IDs: ids, Locations: places, Outputs: places.outputs, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
 	})
 	w.old = v1.New(v1.Config{
-		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: places, Directory: o.Dir, Version: o.Version,
+		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: oldPlaces{places}, Directory: o.Dir, Version: o.Version,
 		Condition: w.store.Condition, Logger: w.logger,
 	})
 	w.api = v2.New(v2.Config{

@@ -4,20 +4,207 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/agent"
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+// oldPlaces shows locations to the V1 contract. It implements v1.Places.
+type oldPlaces struct{ *locations }
+
+var _ v1.Places = oldPlaces{}
+
+// Home implements v1.Places.
+func (l oldPlaces) Home() v1.Home {
+	return v1.Home{Home: l.dirs.Home, Config: l.dirs.Config, State: l.dirs.State}
+}
+
 // Place implements v1.Places.
-func (l *locations) Place(ctx context.Context, at session.Location) (v1.Place, error) {
+func (l oldPlaces) Place(ctx context.Context, at session.Location) (v1.Place, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return v1.Place{}, err
 	}
-	return v1.Place{Directory: p.project.Directory, Worktree: cmp.Or(p.project.Worktree, "/"), ProjectID: p.project.ID}, nil
+	pr := p.project
+	return v1.Place{Directory: pr.Directory, Worktree: cmp.Or(pr.Worktree, "/"), ProjectID: pr.ID, Git: pr.IsGit()}, nil
 }
 
-// Home implements v1.Places.
-func (l *locations) Home() v1.Home {
-	return v1.Home{Home: l.dirs.Home, Config: l.dirs.Config, State: l.dirs.State}
+// Agents implements v1.Offers.
+func (l oldPlaces) Agents(ctx context.Context, at session.Location) ([]opencode.Agent, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	out := []opencode.Agent{}
+	for _, a := range p.agents.List() {
+		out = append(out, opencode.AgentOf(a, agent.Builtin(a.ID), p.agents.Layers(a.ID)))
+	}
+	return out, nil
+}
+
+// Commands implements v1.Offers.
+func (l oldPlaces) Commands(ctx context.Context, at session.Location) ([]opencode.Command, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return opencode.CommandsOf(p.config.Command, l.skillsOf(p)), nil
+}
+
+// Skills implements v1.Offers.
+func (l oldPlaces) Skills(ctx context.Context, at session.Location) ([]opencode.Skill, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return l.skillsOf(p), nil
+}
+
+func (l oldPlaces) skillsOf(p *place) []opencode.Skill {
+	out := []opencode.Skill{}
+	for _, s := range l.skills(p.config, p.project).Find().Skills {
+		out = append(out, opencode.Skill{Name: s.Name, Description: s.Description, Location: s.Location, Content: s.Content})
+	}
+	return out
+}
+
+// Tools implements v1.Offers.
+func (l oldPlaces) Tools(ctx context.Context, at session.Location) ([]opencode.Tool, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	out := []opencode.Tool{}
+	for _, d := range p.scope.Tools.Materialize(nil).Definitions() {
+		out = append(out, opencode.Tool{ID: d.Name, Description: d.Description, Parameters: d.Schema})
+	}
+	return out, nil
+}
+
+// Providers implements v1.Offers: all of the catalog, and the guide that needs none.
+func (l oldPlaces) Providers(ctx context.Context, at session.Location) (v1.Providers, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return v1.Providers{}, err
+	}
+	m := p.models
+	out := v1.Providers{All: []opencode.Provider{}, Connected: []string{}, Default: map[string]string{}}
+	for _, known := range m.catalog.Providers() {
+		source := "custom"
+		if _, own := m.config.Provider[known.ID]; own {
+			source = "config"
+		}
+		v := opencode.ProviderOf(known, source, m.usable(known.ID))
+		if len(v.Models) == 0 {
+			continue
+		}
+		out.All = append(out.All, v)
+		out.Default[known.ID] = m.first(known.ID)
+		if known.Available && spoken(known.API) {
+			out.Connected = append(out.Connected, known.ID)
+		}
+	}
+	var offline catalog.Model
+	if err := recode(guideModel(), &offline); err != nil {
+		return out, err
+	}
+	guide := opencode.ProviderOf(catalog.Provider{ID: script.ProviderID, Name: "cairn, offline"}, "custom", []catalog.Model{offline})
+	out.All, out.Connected = append(out.All, guide), append(out.Connected, guide.ID)
+	out.Default[guide.ID] = script.GuideModel
+	return out, nil
+}
+
+// Config implements v1.Settings.
+func (l oldPlaces) Config(ctx context.Context, at session.Location) (map[string]jsontext.Value, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	return opencode.ConfigOf(p.config.View(), p.config.Rules(), true), nil
+}
+
+// UserConfig implements v1.Settings.
+func (l oldPlaces) UserConfig(ctx context.Context) (map[string]jsontext.Value, error) {
+	c, err := l.user(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return opencode.ConfigOf(c.View(), c.Rules(), false), nil
+}
+
+func (l oldPlaces) user(ctx context.Context) (*config.Config, error) {
+	return config.Load(ctx, config.Options{Dirs: l.dirs, Env: l.getenv})
+}
+
+// Configure implements v1.Settings.
+func (l oldPlaces) Configure(ctx context.Context, members map[string]jsontext.Value) error {
+	c, err := l.user(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Merge(ctx, members)
+}
+
+// SetKey implements v1.Settings.
+func (l oldPlaces) SetKey(ctx context.Context, providerID, key string) error {
+	if err := l.models.auth.Set(ctx, providerID, auth.NewSecret(key)); err != nil {
+		return session.Errorf(session.CodeInvalid, "the key cannot be kept: %v", err)
+	}
+	return nil
+}
+
+// RemoveKey implements v1.Settings.
+func (l oldPlaces) RemoveKey(ctx context.Context, providerID string) error {
+	_, err := l.models.auth.Remove(ctx, providerID)
+	return err
+}
+
+// Branch implements v1.Checkouts.
+func (l oldPlaces) Branch(ctx context.Context, at session.Location) (branch, standard string, err error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return "", "", err
+	}
+	branch, standard = l.projects.Branch(ctx, p.project)
+	return branch, standard, nil
+}
+
+// Changes implements v1.Checkouts.
+func (l oldPlaces) Changes(ctx context.Context, at session.Location, with v1.Compare) ([]opencode.ChangedFile, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := l.projects.Changes(ctx, p.project, project.Compare(with))
+	var out []opencode.ChangedFile
+	for _, c := range changes {
+		out = append(out, opencode.ChangedFile{File: c.File, Patch: c.Patch, Additions: c.Additions, Deletions: c.Deletions, Status: c.Status})
+	}
+	return out, err
+}
+
+// Diff implements v1.Checkouts.
+func (l oldPlaces) Diff(ctx context.Context, at session.Location) (string, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return "", err
+	}
+	return l.projects.Diff(ctx, p.project)
+}
+
+// Patch implements v1.Checkouts.
+func (l oldPlaces) Patch(ctx context.Context, at session.Location, patch string) error {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return err
+	}
+	return l.projects.Patch(ctx, p.project, patch)
 }

@@ -50,9 +50,23 @@ func (g git) isRoot(ctx context.Context, c checkout, commit string) bool {
 	return err == nil && strings.TrimSpace(out) == commit
 }
 
-// run returns what git prints. Nothing that a repository can configure runs: no hooks, monitors, pagers, or helpers of
-// remotes, which a partial clone would use for missing objects; and no configuration or variable of the user applies.
+// run returns what git prints.
 func (g git) run(ctx context.Context, c checkout, args ...string) (string, error) {
+	return g.call(ctx, c, invocation{args: args, most: maxOutput})
+}
+
+// invocation is one call of git.
+type invocation struct {
+	args  []string
+	env   []string // beside what every call has
+	stdin string
+	most  int // bytes of what it prints that are kept
+}
+
+// call returns what git prints. Nothing that a repository can configure runs: no hooks, monitors, pagers, or helpers of
+// remotes, which a partial clone would use for missing objects; and no configuration or variable of the user applies.
+// What looks at contents needs unfiltered besides.
+func (g git) call(ctx context.Context, c checkout, i invocation) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	safe := []string{
@@ -60,16 +74,19 @@ func (g git) run(ctx context.Context, c checkout, args ...string) (string, error
 		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=false",
 		"-c", "log.showSignature=false",
 	}
-	cmd := exec.CommandContext(ctx, g.path, append(safe, args...)...)
+	cmd := exec.CommandContext(ctx, g.path, append(safe, i.args...)...)
 	cmd.Dir = c.top
 	cmd.WaitDelay = time.Second
-	cmd.Env = []string{
+	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + os.DevNull, "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat",
 		"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1",
+	}, i.env...)
+	if i.stdin != "" {
+		cmd.Stdin = strings.NewReader(i.stdin)
 	}
-	out := &limited{rest: maxOutput}
+	out := &limited{rest: i.most}
 	cmd.Stdout = out
 	err := cmd.Run()
 	return out.String(), err

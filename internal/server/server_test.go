@@ -42,7 +42,7 @@ func start(t testing.TB, c server.Config) *house {
 	ids := &session.IDs{}
 	h.log = eventlog.New(eventlog.Config{Store: h.store, IDs: ids})
 	h.engine = engine.New(engine.Config{Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}})
-	c.V1 = v1.New(v1.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Places: nowhere{}, Directory: "/work", Version: "test"})
+	c.V1 = v1.New(v1.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Directory: "/work", Version: "test"})
 	c.V2 = v2.New(v2.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}, Directory: "/work"})
 	c.Secret, c.TCP, c.Socket = secret, true, h.socket
 	if c.Port == 0 {
@@ -105,12 +105,6 @@ func (nowhere) Default() (session.ModelRef, error) {
 func (nowhere) Location(_ context.Context, l session.Location) (api.LocationInfo, error) {
 	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}}, nil
 }
-
-func (nowhere) Place(_ context.Context, l session.Location) (v1.Place, error) {
-	return v1.Place{Directory: l.Directory, Worktree: "/", ProjectID: "global"}, nil
-}
-
-func (nowhere) Home() v1.Home { return v1.Home{} }
 
 func (nowhere) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }
 

@@ -9,12 +9,14 @@ import (
 )
 
 // write answers with v as JSON. Nothing is written if v cannot be encoded.
-func write(w http.ResponseWriter, v any) error {
+func write(w http.ResponseWriter, v any) error { return writeStatus(w, http.StatusOK, v) }
+
+func writeStatus(w http.ResponseWriter, status int, v any) error {
 	b, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		return err
 	}
-	return exchange.WriteJSON(w, http.StatusOK, b)
+	return exchange.WriteJSON(w, status, b)
 }
 
 // yes is what many changes answer.

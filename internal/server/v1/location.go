@@ -1,10 +1,24 @@
 package v1
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/session"
+)
 
 func placeRoutes() []Route {
 	return []Route{
 		{get, "/path", "path.get", (*API).paths},
+		{get, "/project", "project.list", (*API).projects},
+		{get, "/project/current", "project.current", (*API).project},
+		{post, "/project/git/init", "project.initGit", (*API).project},
+		{patch, "/project/{projectID}", "project.update", (*API).updateProject},
+		{get, "/project/{projectID}/directories", "project.directories", (*API).projectDirectories},
+		{post, "/instance/dispose", "instance.dispose", (*API).dispose},
+		{post, "/global/dispose", "global.dispose", (*API).dispose},
+		{get, "/app", "", (*API).app},
+		{get, "/mode", "", (*API).agents},
 	}
 }
 
@@ -22,4 +36,79 @@ func (a *API) paths(w http.ResponseWriter, r *http.Request) error {
 		Worktree  string `json:"worktree"`
 		Directory string `json:"directory"`
 	}{home.Home, home.State, home.Config, p.Worktree, p.Directory})
+}
+
+func (a *API) projects(w http.ResponseWriter, r *http.Request) error {
+	p, err := a.place(r)
+	if err != nil {
+		return err
+	}
+	return write(w, []opencode.Project{p.project(a)})
+}
+
+// project is the one of the location. Also who asks for a repository to be made is told of the project that there is: a
+// repository is the user's to make.
+func (a *API) project(w http.ResponseWriter, r *http.Request) error {
+	p, err := a.place(r)
+	if err != nil {
+		return err
+	}
+	return write(w, p.project(a))
+}
+
+func (p Place) project(a *API) opencode.Project {
+	v := opencode.Project{ID: p.ProjectID, Worktree: p.Worktree, Sandboxes: []string{}, Time: opencode.ProjectTime{Created: a.started, Updated: a.started}}
+	if p.Git {
+		v.VCS = "git"
+	}
+	return v
+}
+
+// updateProject takes no name and no icon: nothing of a project is kept here.
+func (a *API) updateProject(w http.ResponseWriter, r *http.Request) error {
+	if err := a.current(r); err != nil {
+		return err
+	}
+	return a.project(w, r)
+}
+
+func (a *API) projectDirectories(w http.ResponseWriter, r *http.Request) error {
+	p, err := a.place(r)
+	if err != nil {
+		return err
+	}
+	if r.PathValue("projectID") != string(p.ProjectID) {
+		return write(w, []string{})
+	}
+	return write(w, []map[string]string{{"directory": p.Worktree}})
+}
+
+// current refuses projects that are not that of the location.
+func (a *API) current(r *http.Request) error {
+	p, err := a.place(r)
+	if id := r.PathValue("projectID"); err == nil && id != string(p.ProjectID) {
+		err = session.NotFound("project", id)
+	}
+	return err
+}
+
+// dispose has nothing to do: what is read of a location is read again when it changed.
+func (a *API) dispose(w http.ResponseWriter, r *http.Request) error {
+	if _, err := a.locate(r); err != nil {
+		return err
+	}
+	return yes(w)
+}
+
+// app is what OpenCode's first clients asked for.
+func (a *API) app(w http.ResponseWriter, r *http.Request) error {
+	p, err := a.place(r)
+	if err != nil {
+		return err
+	}
+	home := a.places.Home()
+	return write(w, map[string]any{
+		"hostname": "", "git": p.Git, "time": map[string]int64{"initialized": a.started},
+		"path": map[string]string{"home": home.Home, "config": home.Config, "data": home.State, "state": home.State, "root": p.Worktree, "cwd": p.Directory},
+	})
 }

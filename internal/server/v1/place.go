@@ -3,17 +3,62 @@ package v1
 import (
 	"context"
 	"net/http"
+	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Places tells what a directory offers. Errors that callers should see are *session.Error. The directory is absolute
-// and clean.
+// Places tells what directories offer. Errors that callers should see are *session.Error. The directory of a location is
+// absolute and clean.
 type Places interface {
-	Place(ctx context.Context, l session.Location) (Place, error)
 	// Home returns the folders of this user and of this installation.
 	Home() Home
+	Place(ctx context.Context, l session.Location) (Place, error)
+	Offers
+	Settings
+	Checkouts
+}
+
+// Offers is what sessions at a location can use. Nothing of it holds a secret.
+type Offers interface {
+	// Agents returns the agents, the default one first.
+	Agents(ctx context.Context, l session.Location) ([]opencode.Agent, error)
+	Commands(ctx context.Context, l session.Location) ([]opencode.Command, error)
+	Skills(ctx context.Context, l session.Location) ([]opencode.Skill, error)
+	Tools(ctx context.Context, l session.Location) ([]opencode.Tool, error)
+	Providers(ctx context.Context, l session.Location) (Providers, error)
+}
+
+// Settings is the configuration, and the keys of providers.
+type Settings interface {
+	Config(ctx context.Context, l session.Location) (map[string]jsontext.Value, error)
+	// UserConfig returns what holds everywhere.
+	UserConfig(ctx context.Context) (map[string]jsontext.Value, error)
+	// Configure sets members of the user's own configuration.
+	Configure(ctx context.Context, members map[string]jsontext.Value) error
+	SetKey(ctx context.Context, providerID, key string) error
+	RemoveKey(ctx context.Context, providerID string) error
+}
+
+// Checkouts is what git knows of a location; outside of a checkout all is empty.
+type Checkouts interface {
+	// Branch returns the branch that is checked out and the repository's default one.
+	Branch(ctx context.Context, l session.Location) (branch, standard string, err error)
+	Changes(ctx context.Context, l session.Location, with Compare) ([]opencode.ChangedFile, error)
+	Diff(ctx context.Context, l session.Location) (string, error)
+	// Patch changes the files. A patch that does not fit is an error of code conflict.
+	Patch(ctx context.Context, l session.Location, patch string) error
+}
+
+// Compare says what changes are wanted.
+type Compare struct {
+	Branch  bool // since the default branch was left, not since the last commit
+	Patches bool
+	Context int // lines around a change
 }
 
 // Place is a location as it was read at one moment.
@@ -21,6 +66,24 @@ type Place struct {
 	Directory string
 	Worktree  string // the top of its checkout, "/" outside of one
 	ProjectID session.ProjectID
+	Git       bool
+}
+
+// Providers are those that are known, and which of them can be used.
+type Providers struct {
+	All       []opencode.Provider
+	Connected []string          // ids
+	Default   map[string]string // the model of each that is taken if nobody chooses
+}
+
+func (p Providers) usable() []opencode.Provider {
+	out := []opencode.Provider{}
+	for _, v := range p.All {
+		if slices.Contains(p.Connected, v.ID) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // Home is where things of the user live.
@@ -35,11 +98,24 @@ func (a *API) locate(r *http.Request) (session.Location, error) {
 	return l, err
 }
 
-// place returns what the directory of the request offers.
+// place returns what the directory of the request is.
 func (a *API) place(r *http.Request) (Place, error) {
 	l, err := a.locate(r)
 	if err != nil {
 		return Place{}, err
 	}
 	return a.places.Place(r.Context(), l)
+}
+
+// offer answers with what the location of the request has of something.
+func offer[T any](a *API, w http.ResponseWriter, r *http.Request, of func(context.Context, session.Location) (T, error)) error {
+	l, err := a.locate(r)
+	if err != nil {
+		return err
+	}
+	v, err := of(r.Context(), l)
+	if err != nil {
+		return err
+	}
+	return write(w, v)
 }

@@ -30,6 +30,10 @@ func Routes() []Route {
 		promptRoutes(),
 		askRoutes(),
 		eventRoutes(),
+		offerRoutes(),
+		settingsRoutes(),
+		vcsRoutes(),
+		absentRoutes(),
 	)
 }
 

@@ -21,6 +21,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -64,6 +65,7 @@ type API struct {
 	version   string
 	condition func() error
 	logger    *slog.Logger
+	started   int64 // when, in milliseconds
 
 	long exchange.Waiters // streams, and requests that wait for a session
 }
@@ -73,6 +75,7 @@ func New(c Config) *API {
 	a := &API{
 		engine: c.Engine, store: c.Store, log: c.Log, ids: c.IDs, places: c.Places, directory: c.Directory,
 		version: c.Version, condition: c.Condition, logger: c.Logger,
+		started: time.Now().UnixMilli(),
 	}
 	if a.condition == nil {
 		a.condition = func() error { return nil }

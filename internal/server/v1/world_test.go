@@ -14,18 +14,20 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/host"
+	"github.com/cairn-dev/cairn/internal/server/contracttest"
 )
 
 // world is a whole cairn in this process, with a home and a checkout of its own.
 type world struct {
 	home, work string
 	client     *http.Client
+	contract   *contracttest.Contract
 }
 
 // newWorld opens one whose configuration has the further members, in a checkout of the files.
 func newWorld(t testing.TB, config string, files map[string]string) *world {
 	t.Helper()
-	w := &world{home: t.TempDir(), work: filepath.Join(t.TempDir(), "work")}
+	w := &world{contract: contract(t), home: t.TempDir(), work: filepath.Join(t.TempDir(), "work")}
 	w.put(t, filepath.Join(w.home, "config", "cairn.json"), fmt.Sprintf(`{
   "provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://127.0.0.1:1", "apiKey": "k-e-y"},
     "models": {"main": {"name": "Main", "limit": {"context": 100000, "output": 1000}}}}},
@@ -106,6 +108,7 @@ func (w *world) ask(t testing.TB, method, path, body string, header ...string) a
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.hold(t, r, resp, b)
 	return answer{resp.StatusCode, resp.Header, string(b)}
 }
 

@@ -333,7 +333,7 @@ func TestLargeEventsFitTheirFrames(t *testing.T) {
 		if len(frame) > 900<<10 || !strings.Contains(frame, `"elided":true`) || !strings.Contains(frame, "data:image/png;elided=") {
 			t.Errorf("a frame of %d bytes", len(frame))
 		}
-		c.checkEvent(t, "SessionDurableEvent", []byte(strings.Replace(frame, `"elided":true,`, "", 1)))
+		c.CheckEvent(t, "SessionDurableEvent", []byte(strings.Replace(frame, `"elided":true,`, "", 1)))
 	})
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/server/contracttest"
 )
 
 var update = flag.Bool("update", false, "write what the exchanges answered")
@@ -94,7 +95,7 @@ func setPart(ar *txtar.Archive, exchange []byte) {
 // player plays one exchange.
 type player struct {
 	*world
-	contract *contract
+	contract *contracttest.Contract
 	names    map[string]string // id -> placeholder
 	ids      map[string]string // placeholder -> id
 	counts   map[string]int
@@ -171,7 +172,7 @@ func (p *player) exchange(t *testing.T, request string, header http.Header) stri
 	rec := httptest.NewRecorder()
 	p.handler.ServeHTTP(rec, req)
 	mark := ""
-	if req.URL.Query().Has("all") || !p.contract.check(t, method, req.URL.Path, strconv.Itoa(rec.Code), rec.Body.Bytes()) {
+	if req.URL.Query().Has("all") || !p.contract.Check(t, contracttest.Exchange{Method: method, Path: req.URL.Path, Status: strconv.Itoa(rec.Code), Body: rec.Body.Bytes()}) {
 		mark = " (ours)"
 	}
 	return fmt.Sprintf("< %d%s\n%s", rec.Code, mark, p.pretty(t, rec.Body.Bytes()))
@@ -209,7 +210,7 @@ func (p *player) stream(t *testing.T, path string, header http.Header, n int) st
 		if data, ok := strings.CutPrefix(line, "data: "); ok {
 			n--
 			if !strings.Contains(data, `"ephemeral":true`) && !u.Query().Has("all") {
-				p.contract.checkEvent(t, union, []byte(data))
+				p.contract.CheckEvent(t, union, []byte(data))
 			}
 			line = "data: " + strings.TrimSpace(p.pretty(t, []byte(data)))
 		}

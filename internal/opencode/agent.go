@@ -1,0 +1,124 @@
+package opencode
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Agent is an agent that sessions can use.
+type Agent struct {
+	Name        string                    `json:"name"`
+	Description string                    `json:"description,omitzero"`
+	Mode        session.AgentMode         `json:"mode"`
+	Native      bool                      `json:"native,omitzero"` // it is built in
+	Hidden      bool                      `json:"hidden,omitzero"`
+	TopP        jsontext.Value            `json:"topP,omitzero"`
+	Temperature jsontext.Value            `json:"temperature,omitzero"`
+	Color       string                    `json:"color,omitzero"`
+	Permission  []Rule                    `json:"permission"`
+	Model       *AgentModel               `json:"model,omitzero"`
+	Variant     string                    `json:"variant,omitzero"`
+	Prompt      string                    `json:"prompt,omitzero"`
+	Options     map[string]jsontext.Value `json:"options"`
+	Steps       int                       `json:"steps,omitzero"`
+}
+
+// AgentModel is the model that an agent wants.
+type AgentModel struct {
+	ModelID    string `json:"modelID"`
+	ProviderID string `json:"providerID"`
+}
+
+// AgentOf shows an agent with the rules that hold for it, lowest layer first. In OpenCode's one list a ceiling is its
+// denies at the end.
+func AgentOf(a session.Agent, native bool, layers []permission.Layer) Agent {
+	v := Agent{
+		Name: a.ID, Description: a.Description, Mode: a.Mode, Native: native, Hidden: a.Hidden, Color: a.Color, Steps: a.Steps,
+		Permission: RulesOf(flat(layers)), Prompt: a.System, Options: maps.Clone(a.Request.Body),
+	}
+	if v.Options == nil {
+		v.Options = map[string]jsontext.Value{}
+	}
+	v.TopP, v.Temperature = taken(v.Options, "top_p"), taken(v.Options, "temperature")
+	if m := a.Model; m != nil {
+		v.Model, v.Variant = &AgentModel{m.ID, m.ProviderID}, m.Variant
+	}
+	return v
+}
+
+func flat(layers []permission.Layer) []session.Rule {
+	var rules, denies []session.Rule
+	for _, l := range layers {
+		for _, r := range l.Rules {
+			switch {
+			case !l.Ceiling:
+				rules = append(rules, r)
+			case r.Effect == session.Deny || l.Strict && r.Effect == session.Ask:
+				denies = append(denies, r)
+			}
+		}
+	}
+	return append(rules, denies...)
+}
+
+// taken takes a number out of the options.
+func taken(options map[string]jsontext.Value, name string) jsontext.Value {
+	v, ok := options[name]
+	if !ok || v.Kind() != '0' {
+		return nil
+	}
+	delete(options, name)
+	return v
+}
+
+// Command is a prompt that people call by name.
+type Command struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitzero"`
+	Agent       string   `json:"agent,omitzero"`
+	Model       string   `json:"model,omitzero"`
+	Source      string   `json:"source,omitzero"` // command, mcp, skill
+	Template    string   `json:"template"`
+	Subtask     bool     `json:"subtask,omitzero"`
+	Hints       []string `json:"hints"`
+}
+
+// Skill is a skill that agents can load.
+type Skill struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitzero"`
+	Location    string `json:"location"`
+	Content     string `json:"content"`
+}
+
+// Tool is a tool as models are told of it.
+type Tool struct {
+	ID          string         `json:"id"`
+	Description string         `json:"description"`
+	Parameters  jsontext.Value `json:"parameters"`
+}
+
+// CommandsOf shows the commands of a configuration, and the skills whose names no command has: OpenCode makes commands of
+// them.
+func CommandsOf(configured map[string]config.Command, skills []Skill) []Command {
+	out := []Command{}
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		c := configured[name]
+		out = append(out, Command{
+			Name: name, Description: c.Description, Agent: c.Agent, Model: string(c.Model), Source: "command", Template: c.Template,
+			Subtask: c.Subtask, Hints: hints(c.Template),
+		})
+	}
+	for _, s := range skills {
+		if _, known := configured[s.Name]; !known {
+			out = append(out, Command{Name: s.Name, Description: s.Description, Source: "skill", Template: s.Content, Hints: []string{}})
+		}
+	}
+	return out
+}

@@ -1,0 +1,27 @@
+package opencode
+
+import "github.com/cairn-dev/cairn/internal/session"
+
+// Project is what sessions of one repository belong to.
+type Project struct {
+	ID        session.ProjectID `json:"id"`
+	Worktree  string            `json:"worktree"`
+	VCS       string            `json:"vcs,omitzero"` // git
+	Time      ProjectTime       `json:"time"`
+	Sandboxes []string          `json:"sandboxes"`
+}
+
+// ProjectTime is when a project was first and last seen.
+type ProjectTime struct {
+	Created int64 `json:"created"`
+	Updated int64 `json:"updated"`
+}
+
+// ChangedFile is a file that differs from what is committed. Patch is there only where it is asked for.
+type ChangedFile struct {
+	File      string `json:"file"`
+	Patch     string `json:"patch,omitzero"`
+	Additions int    `json:"additions"`
+	Deletions int    `json:"deletions"`
+	Status    string `json:"status"` // added, deleted, modified
+}

@@ -1,0 +1,171 @@
+package opencode
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/catalog"
+)
+
+// Provider is a vendor or a server of models. It never holds a key.
+type Provider struct {
+	ID      string                    `json:"id"`
+	Name    string                    `json:"name"`
+	Source  string                    `json:"source"` // env, config, custom, api: where it is known from
+	Env     []string                  `json:"env"`
+	Options map[string]jsontext.Value `json:"options"`
+	Models  map[string]ModelInfo      `json:"models"`
+}
+
+// ModelInfo is what is known of a model.
+type ModelInfo struct {
+	ID           string                    `json:"id"`
+	ProviderID   string                    `json:"providerID"`
+	API          ModelAPI                  `json:"api"`
+	Name         string                    `json:"name"`
+	Family       string                    `json:"family"`
+	Capabilities ModelCapabilities         `json:"capabilities"`
+	Cost         ModelCost                 `json:"cost"`
+	Limit        catalog.Limit             `json:"limit"`
+	Status       catalog.Status            `json:"status"`
+	Options      map[string]jsontext.Value `json:"options"`
+	Headers      map[string]string         `json:"headers"`
+	ReleaseDate  string                    `json:"release_date"`
+	Variants     jsontext.Value            `json:"variants,omitzero"`
+}
+
+// ModelAPI says how a model is reached, by the AI SDK's name of the protocol.
+type ModelAPI struct {
+	ID  string `json:"id"`
+	URL string `json:"url"`
+	NPM string `json:"npm"`
+}
+
+// ModelCapabilities are what a model can do.
+type ModelCapabilities struct {
+	Temperature bool           `json:"temperature"`
+	Reasoning   bool           `json:"reasoning"`
+	Attachment  bool           `json:"attachment"`
+	ToolCall    bool           `json:"toolcall"`
+	Input       Modalities     `json:"input"`
+	Output      Modalities     `json:"output"`
+	Interleaved jsontext.Value `json:"interleaved"`
+}
+
+// Modalities are kinds of content.
+type Modalities struct {
+	Text  bool `json:"text"`
+	Audio bool `json:"audio"`
+	Image bool `json:"image"`
+	Video bool `json:"video"`
+	PDF   bool `json:"pdf"`
+}
+
+// ModelCost is a price in dollars per million tokens.
+type ModelCost struct {
+	Input  jsontext.Value `json:"input"`
+	Output jsontext.Value `json:"output"`
+	Cache  CacheCost      `json:"cache"`
+	Tiers  []TierCost     `json:"tiers,omitzero"`
+}
+
+// CacheCost is the price of cached tokens.
+type CacheCost struct {
+	Read  jsontext.Value `json:"read"`
+	Write jsontext.Value `json:"write"`
+}
+
+// TierCost is the price from a size of the context on.
+type TierCost struct {
+	Input  jsontext.Value `json:"input"`
+	Output jsontext.Value `json:"output"`
+	Cache  CacheCost      `json:"cache"`
+	Tier   jsontext.Value `json:"tier"`
+}
+
+// ProviderOf shows a provider with its models, of which it takes those that are its own. source says where it is known
+// from.
+func ProviderOf(p catalog.Provider, source string, models []catalog.Model) Provider {
+	v := Provider{
+		ID: p.ID, Name: p.Name, Source: source, Env: listOf(p.Env), Options: map[string]jsontext.Value{}, Models: map[string]ModelInfo{},
+	}
+	for _, m := range models {
+		if m.ProviderID == p.ID {
+			v.Models[m.ID] = modelOf(m)
+		}
+	}
+	return v
+}
+
+func listOf(names []string) []string {
+	if names == nil {
+		return []string{}
+	}
+	return names
+}
+
+func modelOf(m catalog.Model) ModelInfo {
+	v := ModelInfo{
+		ID: m.ID, ProviderID: m.ProviderID, API: ModelAPI{m.API.ID, m.API.URL, m.API.Package}, Name: m.Title, Family: m.Family,
+		Capabilities: ModelCapabilities{
+			Temperature: m.Temperature, Reasoning: m.Reasoning, Attachment: m.Reads("image") || m.Reads("pdf"), ToolCall: m.Capabilities.Tools,
+			Input: modalities(m.Capabilities.Input), Output: modalities(m.Capabilities.Output), Interleaved: jsontext.Value("false"),
+		},
+		Cost: costOf(m.Rates), Limit: m.Limit, Status: m.Status, Options: map[string]jsontext.Value{}, Headers: map[string]string{},
+	}
+	if m.ReasoningField != "" {
+		v.Capabilities.Interleaved, _ = json.Marshal(map[string]string{"field": m.ReasoningField}) // strings only
+	}
+	if m.Time.Released != 0 {
+		v.ReleaseDate = time.UnixMilli(m.Time.Released).UTC().Format(time.DateOnly)
+	}
+	if len(m.Variants) > 0 {
+		v.Variants = variantsOf(m.Variants)
+	}
+	return v
+}
+
+func modalities(kinds []string) Modalities {
+	has := func(kind string) bool { return slices.Contains(kinds, kind) }
+	return Modalities{has("text"), has("audio"), has("image"), has("video"), has("pdf")}
+}
+
+// variantsOf keeps the order of the variants: clients offer them in it.
+func variantsOf(variants []catalog.Variant) jsontext.Value {
+	out := []byte{'{'}
+	for i, v := range variants {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out, _ = jsontext.AppendQuote(out, v.ID) // JSON before, so it is text
+		body, err := json.Marshal(v.Body, json.Deterministic(true))
+		if err != nil || v.Body == nil {
+			body = emptyOptions
+		}
+		out = append(append(out, ':'), body...)
+	}
+	return append(out, '}')
+}
+
+var emptyOptions = []byte(`{}`)
+
+func costOf(rates []catalog.Rate) ModelCost {
+	zero := jsontext.Value("0")
+	cost := ModelCost{Input: zero, Output: zero, Cache: CacheCost{zero, zero}}
+	for _, r := range rates {
+		var t TierCost
+		b, err := json.Marshal(r)
+		if err != nil || json.Unmarshal(b, &t) != nil {
+			continue
+		}
+		if t.Tier == nil {
+			cost.Input, cost.Output, cost.Cache = t.Input, t.Output, t.Cache
+			continue
+		}
+		cost.Tiers = append(cost.Tiers, t)
+	}
+	return cost
+}

@@ -1,0 +1,275 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// The bounds of what is told of a working tree.
+const (
+	maxDiff      = 16 << 20
+	maxChanges   = 5000
+	maxUntracked = 1 << 20 // bytes of a new file that are counted and shown
+)
+
+// Change is a file of the working tree that differs from a commit.
+type Change struct {
+	File      string
+	Status    string // added, deleted, modified
+	Additions int    // 0 for what is not text
+	Deletions int
+	Patch     string // "" unless asked for
+}
+
+// Compare says what a working tree is compared with, and how.
+type Compare struct {
+	Branch  bool // with where it left the default branch, not with the last commit
+	Patches bool
+	Context int // lines around each change
+}
+
+// Branch returns the branch that is checked out and the repository's default one, each "" if there is none.
+func (f *Finder) Branch(ctx context.Context, p Project) (branch, standard string) {
+	g, c, err := f.open(p)
+	if err != nil {
+		return "", ""
+	}
+	line := func(args ...string) string {
+		out, err := g.run(ctx, c, args...)
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(out)
+	}
+	branch = line("symbolic-ref", "--quiet", "--short", "HEAD")
+	standard = strings.TrimPrefix(line("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"), "origin/")
+	for _, name := range []string{"main", "master"} {
+		if standard == "" && line("rev-parse", "--verify", "--quiet", "refs/heads/"+name) != "" {
+			standard = name
+		}
+	}
+	return branch, standard
+}
+
+// Changes returns what differs, by name; nothing outside of a checkout. Files that are not tracked count as added.
+func (f *Finder) Changes(ctx context.Context, p Project, with Compare) ([]Change, error) {
+	g, c, err := f.open(p)
+	if err != nil {
+		return nil, nil
+	}
+	base := f.base(ctx, p, with)
+	plain := unfiltered(ctx, g, c)
+	diff := func(args ...string) (string, error) {
+		args = append([]string{"--work-tree=" + c.top, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ignore-submodules=all"}, args...)
+		return g.call(ctx, c, invocation{args: append(args, base, "--"), env: plain, most: maxDiff})
+	}
+	names, err := diff("--name-status", "-z")
+	if err != nil {
+		return nil, fmt.Errorf("compare the working tree: %w", err)
+	}
+	counts, err := diff("--numstat", "-z")
+	if err != nil {
+		return nil, fmt.Errorf("compare the working tree: %w", err)
+	}
+	changes := parseChanges(names, counts)
+	if with.Patches {
+		text, err := diff("--unified=" + strconv.Itoa(max(with.Context, 0)))
+		if err != nil {
+			return nil, fmt.Errorf("compare the working tree: %w", err)
+		}
+		addPatches(changes, text)
+	}
+	fresh, err := untracked(ctx, g, c, with.Patches)
+	changes = append(changes, fresh...)
+	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.File, b.File) })
+	return changes, err
+}
+
+// Diff returns the difference of the working tree to the last commit as one text, without what is not tracked.
+func (f *Finder) Diff(ctx context.Context, p Project) (string, error) {
+	g, c, err := f.open(p)
+	if err != nil {
+		return "", nil
+	}
+	return g.call(ctx, c, invocation{
+		args: []string{"--work-tree=" + c.top, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "HEAD", "--"},
+		env:  unfiltered(ctx, g, c), most: maxDiff,
+	})
+}
+
+// Patch changes the working tree as the patch says: all of it, or nothing. That it does not fit is an error of code
+// conflict, and that there is no checkout one of code invalid.
+func (f *Finder) Patch(ctx context.Context, p Project, patch string) error {
+	g, c, err := f.open(p)
+	if err != nil {
+		return session.Errorf(session.CodeInvalid, "%s is not in a git checkout", p.Directory)
+	}
+	_, err = g.call(ctx, c, invocation{
+		args:  []string{"--work-tree=" + c.top, "apply", "--whitespace=nowarn", "-"},
+		env:   unfiltered(ctx, g, c),
+		stdin: patch, most: maxOutput,
+	})
+	if err != nil {
+		return session.Errorf(session.CodeConflict, "Patch can't be applied").Because(err)
+	}
+	return nil
+}
+
+// open returns git and the checkout; an error where there is none of either.
+func (f *Finder) open(p Project) (git, checkout, error) {
+	c, ok := findCheckout(p.Directory)
+	if !ok {
+		return git{}, c, errors.New("no checkout")
+	}
+	g, err := f.git()
+	return g, c, err
+}
+
+// base is the commit to compare with. A repository without a commit is compared with nothing.
+func (f *Finder) base(ctx context.Context, p Project, with Compare) string {
+	const nothing = "4b825dc642cb6eb9a060e54bf8d69288fbee4904" // the tree without files, which git knows without having it
+	g, c, err := f.open(p)
+	if err != nil {
+		return nothing
+	}
+	if _, err := g.run(ctx, c, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+		return nothing
+	}
+	if with.Branch {
+		_, standard := f.Branch(ctx, p)
+		for _, name := range []string{"refs/remotes/origin/" + standard, "refs/heads/" + standard} {
+			out, err := g.run(ctx, c, "merge-base", "HEAD", name)
+			if err == nil && hash.MatchString(strings.TrimSpace(out)) {
+				return strings.TrimSpace(out)
+			}
+		}
+	}
+	return "HEAD"
+}
+
+// unfiltered are variables that switch off the programs through which a repository's configuration sends contents.
+func unfiltered(ctx context.Context, g git, c checkout) []string {
+	out, err := g.run(ctx, c, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
+	if err != nil {
+		return nil // there are none
+	}
+	names := slices.DeleteFunc(strings.Split(out, "\x00"), func(s string) bool { return s == "" })
+	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(names))}
+	for i, name := range names {
+		value := ""
+		if strings.HasSuffix(name, ".required") {
+			value = "false"
+		}
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
+	}
+	return env
+}
+
+// parseChanges reads what diff --name-status -z and --numstat -z print.
+func parseChanges(names, counts string) []Change {
+	var out []Change
+	at := map[string]int{}
+	fields := strings.Split(names, "\x00")
+	for i := 0; i+1 < len(fields) && len(out) < maxChanges; i += 2 {
+		status := map[string]string{"A": "added", "D": "deleted"}[fields[i]]
+		if status == "" {
+			status = "modified"
+		}
+		at[fields[i+1]] = len(out)
+		out = append(out, Change{File: fields[i+1], Status: status})
+	}
+	for line := range strings.SplitSeq(counts, "\x00") {
+		parts := strings.SplitN(line, "\t", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		if i, ok := at[parts[2]]; ok {
+			out[i].Additions, _ = strconv.Atoi(parts[0]) // "-" for what is not text
+			out[i].Deletions, _ = strconv.Atoi(parts[1])
+		}
+	}
+	return out
+}
+
+// addPatches gives each change its piece of the diff: both are in git's order.
+func addPatches(changes []Change, diff string) {
+	const head = "diff --git "
+	pieces := strings.Split("\n"+diff, "\n"+head)
+	for i, piece := range pieces[1:] {
+		if i < len(changes) {
+			changes[i].Patch = head + strings.TrimSuffix(piece, "\n") + "\n"
+		}
+	}
+}
+
+// untracked returns the files that git neither tracks nor ignores.
+func untracked(ctx context.Context, g git, c checkout, patches bool) ([]Change, error) {
+	out, err := g.run(ctx, c, "--work-tree="+c.top, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+	if err != nil {
+		return nil, fmt.Errorf("list new files: %w", err)
+	}
+	root, err := os.OpenRoot(c.top)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	var changes []Change
+	for name := range strings.SplitSeq(out, "\x00") {
+		if name == "" || strings.HasSuffix(name, "/") || len(changes) == maxChanges {
+			continue
+		}
+		change := Change{File: name, Status: "added"}
+		if text, ok := smallText(root, name); ok {
+			lines := strings.SplitAfter(text, "\n")
+			if lines[len(lines)-1] == "" {
+				lines = lines[:len(lines)-1]
+			}
+			change.Additions = len(lines)
+			if patches {
+				change.Patch = newFile(name, lines)
+			}
+		}
+		changes = append(changes, change)
+	}
+	return changes, nil
+}
+
+// smallText returns the content of a regular file that is text.
+func smallText(root *os.Root, name string) (string, bool) {
+	info, err := root.Lstat(filepath.FromSlash(name))
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxUntracked {
+		return "", false
+	}
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = f.Close() }()
+	b, err := io.ReadAll(io.LimitReader(f, maxUntracked))
+	return string(b), err == nil && !strings.ContainsRune(string(b), 0)
+}
+
+// newFile is the patch that makes a file.
+func newFile(name string, lines []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "diff --git a/%[1]s b/%[1]s\nnew file mode 100644\n--- /dev/null\n+++ b/%[1]s\n", name)
+	if len(lines) > 0 {
+		fmt.Fprintf(&b, "@@ -0,0 +1,%d @@\n", len(lines))
+	}
+	for _, line := range lines {
+		b.WriteString("+" + line)
+		if !strings.HasSuffix(line, "\n") {
+			b.WriteString("\n\\ No newline at end of file\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,191 @@
+// Package contracttest holds answers against an OpenAPI document: that of the real OpenCode, or a part of it.
+package contracttest
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Contract is what a document promises. Safe for concurrent use.
+type Contract struct {
+	// Plain takes out of a value what we add to OpenCode's, so that everything else is held to the closed schemas of the
+	// document; nil takes out nothing.
+	Plain func(v any)
+
+	paths map[string]map[string]operation
+	defs  map[string]jsontext.Value
+
+	mu       sync.Mutex // guards resolved
+	resolved map[string]*jsonschema.Resolved
+}
+
+type operation struct {
+	ID        string `json:"operationId"`
+	Responses map[string]struct {
+		Content map[string]struct {
+			Schema jsontext.Value `json:"schema"`
+		} `json:"content"`
+	} `json:"responses"`
+}
+
+// Load reads a document.
+func Load(t testing.TB, file string) *Contract {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = []byte(strings.ReplaceAll(string(b), "#/components/schemas/", "#/$defs/"))
+	var doc struct {
+		Paths      map[string]map[string]operation `json:"paths"`
+		Components struct {
+			Schemas map[string]jsontext.Value `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return &Contract{paths: doc.Paths, defs: doc.Components.Schemas, resolved: map[string]*jsonschema.Resolved{}}
+}
+
+var placeholder = regexp.MustCompile(`\{[^}]+\}`)
+
+// find returns the operation of a concrete path.
+func (c *Contract) find(method, path string) (operation, bool) {
+	if exact, ok := c.paths[path]; ok {
+		op, ok := exact[strings.ToLower(method)]
+		return op, ok
+	}
+	for pattern, ops := range c.paths {
+		re := regexp.MustCompile("^" + placeholder.ReplaceAllString(pattern, "[^/]+") + "$")
+		if op, ok := ops[strings.ToLower(method)]; ok && re.MatchString(path) {
+			return op, true
+		}
+	}
+	return operation{}, false
+}
+
+// Exchange is a request and its answer.
+type Exchange struct {
+	Method, Path, Status string
+	Body                 []byte
+}
+
+// Check validates an answer; known is false for operations of ours, which the document does not have.
+func (c *Contract) Check(t testing.TB, e Exchange) (known bool) {
+	t.Helper()
+	method, path, status, body := e.Method, e.Path, e.Status, e.Body
+	op, ok := c.find(method, path)
+	if !ok {
+		return false
+	}
+	answer, ok := op.Responses[status]
+	if !ok {
+		return false // a status of ours, such as 413
+	}
+	var tag struct {
+		Tag string `json:"_tag"`
+	}
+	if json.Unmarshal(body, &tag) == nil && tag.Tag != "" && c.defs[tag.Tag] == nil && tag.Tag != "UnknownError" {
+		return false // an error of ours
+	}
+	media, ok := answer.Content["application/json"]
+	if !ok {
+		if len(answer.Content) == 0 && len(body) != 0 {
+			t.Errorf("%s %s %s has a body, which the contract has not", method, path, status)
+		}
+		return true
+	}
+	c.validate(t, method+" "+path+" "+status, media.Schema, body)
+	return true
+}
+
+// CheckEvent validates a frame of a stream.
+func (c *Contract) CheckEvent(t testing.TB, union string, body []byte) {
+	t.Helper()
+	c.validate(t, union, jsontext.Value(`{"$ref":"#/$defs/`+union+`"}`), body)
+}
+
+func (c *Contract) validate(t testing.TB, what string, schema jsontext.Value, body []byte) {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Errorf("%s: %v in %s", what, err, body)
+		return
+	}
+	if c.Plain != nil {
+		c.Plain(v)
+	}
+	if err := c.schema(t, schema).Validate(v); err != nil {
+		b, _ := json.Marshal(v, json.Deterministic(true))
+		t.Errorf("%s breaks the contract: %v\n%s", what, err, b)
+	}
+}
+
+func (c *Contract) schema(t testing.TB, schema jsontext.Value) *jsonschema.Resolved {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := string(schema)
+	if r := c.resolved[key]; r != nil {
+		return r
+	}
+	var all map[string]jsontext.Value
+	if err := json.Unmarshal(schema, &all); err != nil {
+		t.Fatal(err)
+	}
+	needed := map[string]jsontext.Value{}
+	c.collect(schema, needed)
+	defs, err := json.Marshal(needed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["$defs"] = defs
+	b, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &jsonschema.Schema{}
+	if err := s.UnmarshalJSON(b); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.resolved[key] = r
+	return r
+}
+
+var aRef = regexp.MustCompile(`"#/\$defs/([^"]+)"`)
+
+// collect adds the definitions that the schema needs.
+func (c *Contract) collect(schema jsontext.Value, needed map[string]jsontext.Value) {
+	for _, m := range aRef.FindAllSubmatch(schema, -1) {
+		name := string(m[1])
+		if _, ok := needed[name]; !ok {
+			needed[name] = c.defs[name]
+			c.collect(c.defs[name], needed)
+		}
+	}
+}
+
+// Operations returns the document's operations as "GET /path operationId", sorted.
+func (c *Contract) Operations() []string {
+	var out []string
+	for path, ops := range c.paths {
+		for method, op := range ops {
+			out = append(out, strings.ToUpper(method)+" "+path+" "+op.ID)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

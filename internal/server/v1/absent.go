@@ -1,0 +1,210 @@
+package v1
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// absentRoutes are the operations of what there is not yet: they answer what an OpenCode answers that has none of it
+// configured (docs/differences.md).
+func absentRoutes() []Route {
+	return []Route{
+		{get, "/lsp", "lsp.status", none},
+		{get, "/formatter", "formatter.status", none},
+		{get, "/find/symbol", "find.symbols", (*API).symbols},
+		{get, "/experimental/resource", "experimental.resource.list", empty},
+		{get, "/experimental/capabilities", "experimental.capabilities.get", fixed(`{"backgroundSubagents":false}`)},
+		{get, "/experimental/console", "experimental.console.get", fixed(`{"consoleManagedProviders":[],"switchableOrgCount":0}`)},
+		{get, "/experimental/console/orgs", "experimental.console.listOrgs", fixed(`{"orgs":[]}`)},
+		{post, "/experimental/console/switch", "experimental.console.switchOrg", refuse("body", "orgID", "there is no organisation here")},
+		{get, "/experimental/worktree", "worktree.list", none},
+		{post, "/experimental/worktree", "worktree.create", failing("WorktreeCreateFailedError", "cairn makes no worktrees yet")},
+		{del, "/experimental/worktree", "worktree.remove", failing("WorktreeRemoveFailedError", "there is no such worktree")},
+		{post, "/experimental/worktree/reset", "worktree.reset", failing("WorktreeResetFailedError", "there is no such worktree")},
+		{get, "/experimental/workspace", "experimental.workspace.list", none},
+		{post, "/experimental/workspace", "experimental.workspace.create", (*API).createWorkspace},
+		{get, "/experimental/workspace/adapter", "experimental.workspace.adapter.list", none},
+		{get, "/experimental/workspace/status", "experimental.workspace.status", none},
+		{post, "/experimental/workspace/sync-list", "experimental.workspace.syncList", nothing},
+		{post, "/experimental/workspace/warp", "experimental.workspace.warp", (*API).warp},
+		{del, "/experimental/workspace/{id}", "experimental.workspace.remove", unknown("workspace", "id")},
+		{post, "/experimental/control-plane/move-session", "experimental.controlPlane.moveSession", failing("MoveSessionError", "cairn moves no sessions yet")},
+		{post, "/experimental/session/{sessionID}/background", "experimental.session.background", fixed(`false`)},
+		{post, "/experimental/project/{projectID}/copy", "v2.projectCopy.create", failing("ProjectCopyError", "cairn copies no projects yet")},
+		{del, "/experimental/project/{projectID}/copy", "v2.projectCopy.remove", failing("ProjectCopyError", "there is no such copy")},
+		{post, "/experimental/project/{projectID}/copy/refresh", "v2.projectCopy.refresh", failing("ProjectCopyError", "there is no such copy")},
+		{post, "/experimental/project/{projectID}/copy/generate-name", "experimental.projectCopy.generateName", refuse("params", "projectID", "cairn copies no projects yet")},
+		{post, "/global/upgrade", "global.upgrade", (*API).upgrade},
+		{post, "/sync/start", "sync.start", fixed(`true`)},
+		{post, "/sync/replay", "sync.replay", (*API).noSync},
+		{post, "/sync/steal", "sync.steal", (*API).noSync},
+		{post, "/sync/history", "sync.history.list", none},
+
+		{get, "/mcp", "mcp.status", empty},
+		{post, "/mcp", "mcp.add", (*API).addMCP},
+		{post, "/mcp/{name}/auth", "mcp.auth.start", unknown("mcp", "name")},
+		{del, "/mcp/{name}/auth", "mcp.auth.remove", unknown("mcp", "name")},
+		{post, "/mcp/{name}/auth/callback", "mcp.auth.callback", unknown("mcp", "name")},
+		{post, "/mcp/{name}/auth/authenticate", "mcp.auth.authenticate", unknown("mcp", "name")},
+		{post, "/mcp/{name}/connect", "mcp.connect", unknown("mcp", "name")},
+		{post, "/mcp/{name}/disconnect", "mcp.disconnect", unknown("mcp", "name")},
+
+		{get, "/pty", "pty.list", none},
+		{post, "/pty", "pty.create", refuse("body", "command", "cairn has no terminals yet")},
+		{get, "/pty/shells", "pty.shells", (*API).shells},
+		{get, "/pty/{ptyID}", "pty.get", unknown("pty", "ptyID")},
+		{put, "/pty/{ptyID}", "pty.update", unknown("pty", "ptyID")},
+		{del, "/pty/{ptyID}", "pty.remove", unknown("pty", "ptyID")},
+		{get, "/pty/{ptyID}/connect", "pty.connect", unknown("terminal", "ptyID")},
+		{post, "/pty/{ptyID}/connect-token", "pty.connectToken", unknown("pty", "ptyID")},
+	}
+}
+
+type handler = func(a *API, w http.ResponseWriter, r *http.Request) error
+
+// fixed answers the JSON, for every location.
+func fixed(body string) handler {
+	return func(a *API, w http.ResponseWriter, r *http.Request) error {
+		if _, err := a.locate(r); err != nil {
+			return err
+		}
+		return exchange.WriteJSON(w, http.StatusOK, []byte(body))
+	}
+}
+
+func none(a *API, w http.ResponseWriter, r *http.Request) error  { return fixed(`[]`)(a, w, r) }
+func empty(a *API, w http.ResponseWriter, r *http.Request) error { return fixed(`{}`)(a, w, r) }
+
+func nothing(a *API, w http.ResponseWriter, r *http.Request) error {
+	if _, err := a.locate(r); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// failing answers 400 with an error of the name.
+func failing(name, message string) handler {
+	return func(a *API, w http.ResponseWriter, r *http.Request) error {
+		if _, err := a.locate(r); err != nil {
+			return err
+		}
+		return writeStatus(w, http.StatusBadRequest, envelope(name, message))
+	}
+}
+
+func refuse(part, field, message string) handler {
+	return func(*API, http.ResponseWriter, *http.Request) error { return exchange.Bad(part, field, "%s", message) }
+}
+
+// unknown says that there is nothing of the kind with the id in the path.
+func unknown(kind, parameter string) handler {
+	return func(_ *API, _ http.ResponseWriter, r *http.Request) error {
+		return session.NotFound(kind, r.PathValue(parameter))
+	}
+}
+
+func (a *API) symbols(w http.ResponseWriter, r *http.Request) error {
+	if _, err := needed(r, "query"); err != nil {
+		return err
+	}
+	return none(a, w, r)
+}
+
+func (a *API) createWorkspace(w http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[struct {
+		Type *string `json:"type"`
+	}](r)
+	if err != nil {
+		return err
+	}
+	if b.Type == nil {
+		return exchange.Bad("body", "type", "type is missing")
+	}
+	return writeStatus(w, http.StatusBadRequest, envelope("WorkspaceCreateError", "Unknown workspace adapter: "+exchange.Clip(*b.Type, maxID)))
+}
+
+func (a *API) warp(_ http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[struct {
+		ID        *string `json:"id"`
+		SessionID *string `json:"sessionID"`
+	}](r)
+	switch {
+	case err != nil:
+		return err
+	case b.SessionID == nil:
+		return exchange.Bad("body", "sessionID", "sessionID is missing")
+	case b.ID == nil:
+		return exchange.Bad("body", "id", "id is missing: there are no workspaces")
+	}
+	return session.NotFound("workspace", *b.ID)
+}
+
+// upgrade refuses: whoever installed cairn upgrades it.
+func (a *API) upgrade(w http.ResponseWriter, r *http.Request) error {
+	if _, err := exchange.Decode[struct {
+		Target string `json:"target"`
+	}](r); err != nil {
+		return err
+	}
+	return write(w, struct {
+		Success bool   `json:"success"`
+		Error   string `json:"error"`
+	}{Error: "cairn does not change itself; install the new version as you installed this one"})
+}
+
+// noSync answers as an OpenCode without workspaces.
+func (a *API) noSync(w http.ResponseWriter, r *http.Request) error {
+	if _, err := exchange.Decode[jsontext.Value](r); err != nil {
+		return err
+	}
+	return writeStatus(w, http.StatusBadRequest, map[string]string{"_tag": "BadRequest"})
+}
+
+// addMCP says that the server cannot be reached, as OpenCode does of one that it cannot start.
+func (a *API) addMCP(w http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[struct {
+		Name   *string         `json:"name"`
+		Config *jsontext.Value `json:"config"`
+	}](r)
+	switch {
+	case err != nil:
+		return err
+	case b.Name == nil:
+		return exchange.Bad("body", "name", "name is missing")
+	case b.Config == nil || b.Config.Kind() != '{':
+		return exchange.Bad("body", "config", "config must be an object")
+	}
+	type status struct {
+		Status string `json:"status"`
+		Error  string `json:"error"`
+	}
+	return write(w, map[string]status{*b.Name: {"failed", "cairn does not connect to MCP servers yet"}})
+}
+
+// shell is a program that a terminal can run.
+type shell struct {
+	Path       string `json:"path"`
+	Name       string `json:"name"`
+	Acceptable bool   `json:"acceptable"`
+}
+
+// shells lists the usual ones that are installed.
+func (a *API) shells(w http.ResponseWriter, r *http.Request) error {
+	if _, err := a.locate(r); err != nil {
+		return err
+	}
+	out := []shell{}
+	for _, path := range []string{"/bin/sh", "/bin/bash", "/usr/bin/bash", "/bin/zsh", "/usr/bin/zsh", "/usr/bin/fish"} {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			out = append(out, shell{path, filepath.Base(path), true})
+		}
+	}
+	return write(w, out)
+}

@@ -1,0 +1,69 @@
+package v1_test
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestConfigIsChanged(t *testing.T) {
+	w := newWorld(t, `, "sandbox": {"enabled": false}, "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "allow"}`, nil)
+	a := w.ask(t, http.MethodGet, "/config", "")
+	for _, want := range []string{`"command":{}`, `"agent":{}`, `"mode":{}`, `"plugin":[]`, `"permission":{"bash":{"*":"ask","git *":"allow"},"edit":{"*":"allow"}}`, `"reserved":`} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("no %s in %s", want, a.body)
+		}
+	}
+	if strings.Contains(a.body, "sandbox") {
+		t.Error("our own members are shown to clients that refuse them")
+	}
+	a = w.ask(t, http.MethodPatch, "/config", `{"username":"zed","provider":{"mock":{"models":{"m.1":{"name":"One"}}}}}`)
+	if a.status != 200 || !strings.Contains(a.body, `"username":"zed"`) {
+		t.Fatal(a)
+	}
+	a = w.ask(t, http.MethodGet, "/config", "")
+	if !strings.Contains(a.body, `"username":"zed"`) || !strings.Contains(a.body, `"m.1":{"name":"One"}`) || !strings.Contains(a.body, `"name":"Main"`) {
+		t.Error(a.body)
+	}
+	if a = w.ask(t, http.MethodPatch, "/global/config", `{"username":null}`); a.status != 200 || strings.Contains(a.body, "zed") {
+		t.Error(a)
+	}
+	before, err := os.ReadFile(w.home + "/config/cairn.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, field := range map[string]string{`{"username":"x","model":5}`: "model", `{"provider":{"mock":{"models":5}}}`: "provider.mock.models", `5`: "", `{"":1}`: ""} {
+		a := w.ask(t, http.MethodPatch, "/config", body)
+		if a.status != 400 || !strings.Contains(a.body, `"name":"BadRequest"`) || !strings.Contains(a.body, field) {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	if after, err := os.ReadFile(w.home + "/config/cairn.json"); err != nil || string(after) != string(before) {
+		t.Errorf("a refused change was half made: %v\n%s", err, after)
+	}
+}
+
+func TestKeysAreKept(t *testing.T) {
+	w := newWorld(t, "", nil)
+	if a := w.ask(t, http.MethodPut, "/auth/openai", `{"type":"api","key":"s-e-c-r-e-t"}`); a.status != 200 || a.body != "true" {
+		t.Fatal(a)
+	}
+	if a := w.ask(t, http.MethodGet, "/provider", ""); !strings.Contains(a.body, `"connected":["mock","openai","cairn"]`) || strings.Contains(a.body, "s-e-c-r-e-t") {
+		t.Error(a.body[max(0, len(a.body)-300):])
+	}
+	if a := w.ask(t, http.MethodDelete, "/auth/openai", ""); a.body != "true" {
+		t.Error(a)
+	}
+	if a := w.ask(t, http.MethodGet, "/config/providers", ""); strings.Contains(a.body, `"id":"openai"`) {
+		t.Error("the key is still used")
+	}
+	for _, body := range []string{`{"type":"nope"}`, `{"type":"oauth"}`, `{"type":"api"}`, `{"key":"k"}`, `[]`} {
+		if a := w.ask(t, http.MethodPut, "/auth/openai", body); a.status != 400 {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	if a := w.ask(t, http.MethodPut, "/auth/a%20b", `{"type":"api","key":"k"}`); a.status != 400 || strings.Contains(a.body, `"k"`) {
+		t.Error(a)
+	}
+}
