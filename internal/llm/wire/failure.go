@@ -45,6 +45,9 @@ func Classify(f Failure) *llm.Error {
 		RequestID:  RequestID(f.Header),
 		Body:       Shown(f.Body, f.Secrets, maxBody),
 	}
+	if e.RetryAfter == 0 && e.Retryable() {
+		e.RetryAfter = w.retry
+	}
 	if e.Status == http.StatusOK {
 		e.Status = 0
 	}
@@ -58,6 +61,8 @@ type wireError struct {
 	message   string
 	text      string // everything, lower case, for the phrases
 	moderated bool
+	retry     time.Duration // when to try again, as Google says it in the body
+	perDay    bool          // a quota of the day is used up: waiting for minutes is of no use
 }
 
 // parseWire understands {"error":{…}}, {"error":"…"}, a list with one of these, and the object without the envelope.
@@ -102,6 +107,33 @@ func (w *wireError) nested(v jsontext.Value, depth int) {
 	if _, ok := fields["flagged_input"]; ok {
 		w.moderated = true
 	}
+	w.details(fields["details"])
+}
+
+// details reads what Google's errors carry beside their words.
+func (w *wireError) details(v jsontext.Value) {
+	list, _ := List(v)
+	for _, entry := range list {
+		var detail struct {
+			Reason     string `json:"reason"`
+			Delay      string `json:"retryDelay"`
+			Violations []struct {
+				Quota string `json:"quotaId"`
+			} `json:"violations"`
+		}
+		if json.Unmarshal(entry, &detail, Foreign) != nil {
+			continue
+		}
+		if detail.Reason != "" {
+			w.codes = append(w.codes, strings.ToLower(detail.Reason))
+		}
+		if d, err := time.ParseDuration(detail.Delay); err == nil && d > 0 {
+			w.retry = min(d, maxRetryAfter)
+		}
+		for _, violation := range detail.Violations {
+			w.perDay = w.perDay || strings.Contains(violation.Quota, "PerDay")
+		}
+	}
 }
 
 func (w *wireError) take(fields Object) {
@@ -143,6 +175,8 @@ func (w *wireError) classByStatus(status int) llm.Class {
 		return llm.Auth
 	case status == http.StatusPaymentRequired:
 		return llm.Quota
+	case status == http.StatusTooManyRequests && w.retry > 0 && !w.perDay:
+		return llm.RateLimit // though it speaks of a quota
 	case status == http.StatusTooManyRequests && mentions(w.text, quotaPhrases):
 		return llm.Quota
 	case status == http.StatusTooManyRequests:

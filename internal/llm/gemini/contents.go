@@ -1,0 +1,270 @@
+package gemini
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// part is a piece of a content. Exactly one of its kinds is set; Raw is one that is given back as it came.
+type part struct {
+	Text      *string        `json:"text,omitzero"`
+	Thought   bool           `json:"thought,omitzero"`
+	Inline    *blob          `json:"inlineData,omitzero"`
+	File      *fileData      `json:"fileData,omitzero"`
+	Call      *functionCall  `json:"functionCall,omitzero"`
+	Response  *response      `json:"functionResponse,omitzero"`
+	Signature jsontext.Value `json:"thoughtSignature,omitzero"`
+	Raw       wire.Object    `json:",embed"`
+}
+
+type blob struct {
+	MimeType string `json:"mimeType"`
+	Data     string `json:"data"`
+}
+
+type fileData struct {
+	MimeType string `json:"mimeType,omitempty"`
+	URI      string `json:"fileUri"`
+}
+
+type functionCall struct {
+	Name string         `json:"name"`
+	Args jsontext.Value `json:"args"`
+}
+
+type response struct {
+	Name     string `json:"name"`
+	Response struct {
+		Name    string `json:"name"`
+		Content string `json:"content"`
+	} `json:"response"`
+}
+
+func joined(texts []string) *string {
+	s := strings.Join(texts, "\n")
+	return &s
+}
+
+func textPart(s string) part { return part{Text: &s} }
+
+// conversation gathers the contents. What the model said in a row is one content, and so are the results of its calls,
+// which the vendor counts; what would come between them waits.
+type conversation struct {
+	d       Dialect
+	strict  bool // the model refuses calls without a signature
+	out     []content
+	results bool              // the last content holds results
+	waiting int               // calls that have no result yet
+	names   map[string]string // of calls, by id
+	updates []string
+}
+
+func (d Dialect) contents(req *llm.Request) []content {
+	c := conversation{d: d, strict: strings.Contains(req.Model, "gemini-3"), out: []content{}, names: map[string]string{}}
+	for _, m := range req.Messages {
+		switch m.Role {
+		case llm.RoleSystem:
+			c.update(m.Parts)
+		case llm.RoleUser:
+			c.flush()
+			c.add("user", c.userParts(m.Parts))
+		case llm.RoleAssistant:
+			c.flush()
+			c.add("model", c.modelParts(m.Parts))
+		case llm.RoleTool:
+			c.addResults(m.Parts)
+		}
+	}
+	c.flush()
+	return c.out
+}
+
+// add appends parts, to the last content if that is the same role's: but not to results, which stand alone.
+func (c *conversation) add(role string, parts []part) {
+	if len(parts) == 0 {
+		return
+	}
+	if n := len(c.out); n > 0 && c.out[n-1].Role == role && !c.results {
+		c.out[n-1].Parts = append(c.out[n-1].Parts, parts...)
+		return
+	}
+	c.results = false
+	c.out = append(c.out, content{Role: role, Parts: parts})
+}
+
+// flush ends a run of results: the updates that waited follow it.
+func (c *conversation) flush() {
+	c.waiting = 0
+	for _, text := range c.updates {
+		c.add("user", []part{textPart(text)})
+	}
+	c.updates = nil
+}
+
+// update places a chronological instruction. It never stands between a call and its result.
+func (c *conversation) update(parts []llm.Part) {
+	text := wire.Update(parts)
+	if text == "" {
+		return
+	}
+	c.updates = append(c.updates, text)
+	if c.waiting == 0 {
+		c.flush()
+	}
+}
+
+func (c *conversation) addResults(parts []llm.Part) {
+	for _, p := range parts {
+		r, ok := p.(llm.ToolResult)
+		if !ok {
+			continue
+		}
+		name := c.names[r.ID]
+		if name == "" {
+			name = r.Name
+		}
+		text, media := resultContent(r)
+		own := part{Response: &response{Name: name}}
+		own.Response.Response.Name, own.Response.Response.Content = name, text
+		if !c.results {
+			c.out = append(c.out, content{Role: "user"})
+			c.results = true
+		}
+		last := &c.out[len(c.out)-1]
+		last.Parts = append(append(last.Parts, own), media...)
+		if c.waiting > 0 {
+			c.waiting--
+		}
+	}
+}
+
+func (c *conversation) userParts(parts []llm.Part) []part {
+	var out []part
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if p.Text != "" {
+				out = append(out, textPart(p.Text))
+			}
+		case llm.Media:
+			if media, ok := mediaPart(p); ok {
+				out = append(out, media)
+				continue
+			}
+			out = append(out, textPart(mediaNote(p)))
+		}
+	}
+	return out
+}
+
+func (c *conversation) modelParts(parts []llm.Part) []part {
+	var out []part
+	first := true // call
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if p.Text != "" {
+				out = append(out, part{Text: &p.Text, Signature: c.signature(p.Metadata)})
+			}
+		case llm.Reasoning:
+			if signature := c.signature(p.Metadata); p.Text != "" || signature != nil {
+				out = append(out, part{Text: &p.Text, Thought: true, Signature: signature})
+			}
+		case llm.ToolCall:
+			if p.Hosted {
+				out = append(out, c.hosted(p.Metadata, wire.HostedCallNote(p)))
+				continue
+			}
+			out = append(out, c.call(p, first))
+			first = false
+		case llm.ToolResult:
+			text, _ := resultContent(p)
+			out = append(out, c.hosted(p.Metadata, wire.HostedResultNote(p, text)))
+		case llm.Media:
+			out = append(out, textPart(mediaNote(p)))
+		}
+	}
+	return out
+}
+
+// anySignature stands for the signature of a call that this model did not make, where a call without is refused.
+const anySignature = `"skip_thought_signature_validator"`
+
+// call encodes a call. Only the first of an answer has a signature.
+func (c *conversation) call(p llm.ToolCall, first bool) part {
+	c.waiting++
+	c.names[p.ID] = p.Name
+	out := part{Call: &functionCall{Name: p.Name, Args: wire.Input(p.Input)}, Signature: c.signature(p.Metadata)}
+	if out.Signature == nil && first && c.strict {
+		out.Signature = jsontext.Value(anySignature)
+	}
+	return out
+}
+
+func (c *conversation) signature(m llm.Metadata) jsontext.Value {
+	if v := wire.Stash(m, c.d.namespace())[keySignature]; wire.IsText(v) {
+		return v
+	}
+	return nil
+}
+
+// hosted gives a part of a tool that this vendor ran back as it came, and tells of one that another ran.
+func (c *conversation) hosted(m llm.Metadata, note string) part {
+	if raw, ok := wire.ReadObject(wire.Stash(m, c.d.namespace())[keyPart]); ok && len(raw) > 0 {
+		return part{Raw: raw}
+	}
+	return textPart(note)
+}
+
+// mediaPart returns m as a part if it is of a kind that the models read and not too large.
+func mediaPart(m llm.Media) (part, bool) {
+	kind := wire.MediaType(m.MediaType)
+	family, _, _ := strings.Cut(kind, "/")
+	switch {
+	case family == "image", family == "audio", family == "video", kind == "application/pdf":
+	default:
+		return part{}, false
+	}
+	switch {
+	case len(m.Data) > wire.MaxMedia:
+		return part{}, false
+	case len(m.Data) > 0:
+		return part{Inline: &blob{MimeType: kind, Data: base64.StdEncoding.EncodeToString(m.Data)}}, true
+	case m.URL != "":
+		return part{File: &fileData{MimeType: kind, URI: m.URL}}, true
+	}
+	return part{}, false
+}
+
+func mediaNote(m llm.Media) string {
+	return wire.MediaNote(m, "this model's interface takes images, sounds, films and PDF documents only")
+}
+
+func resultContent(r llm.ToolResult) (string, []part) {
+	var lines []string
+	var media []part
+	for _, p := range r.Content {
+		switch p := p.(type) {
+		case llm.Text:
+			lines = append(lines, p.Text)
+		case llm.Media:
+			if part, ok := mediaPart(p); ok {
+				media = append(media, part)
+				continue
+			}
+			lines = append(lines, mediaNote(p))
+		}
+	}
+	if len(r.Content) == 0 && len(r.Raw) > 0 {
+		lines = append(lines, string(r.Raw))
+	}
+	if len(lines) == 0 && len(media) > 0 {
+		lines = append(lines, "The media follow.")
+	}
+	return strings.Join(lines, "\n"), media
+}

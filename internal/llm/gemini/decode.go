@@ -1,0 +1,54 @@
+package gemini
+
+import (
+	"io"
+	"iter"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// Decode yields the events of a 2xx response body, following llm.Model's contract for streams. The requestID is what
+// Opened says, which comes with the first frame. Errors of r that are *llm.Errors are yielded as they are, others as
+// class Transport; what the provider reported as used until then goes with them. The secrets are values that were sent
+// and must not come back in an error. How a body is told apart is wire.ReadBody's to say; a JSON list is the frames of
+// an answer that was not asked for as a stream of events.
+func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		t := &turn{d: d, requestID: requestID, secrets: secrets, yield: yield}
+		err := wire.ReadBody(r, t)
+		if err == nil && !t.stopped {
+			err = t.end()
+		}
+		if err != nil && !t.stopped {
+			yield(nil, t.charged(err))
+		}
+	}
+}
+
+// Frame implements wire.Frames. What follows the finish reason is only read for its usage.
+func (t *turn) Frame(event string, data []byte) (done bool, err error) {
+	if list, ok := wire.List(data); ok {
+		for _, v := range list {
+			if done, err := t.Frame(event, v); done || err != nil {
+				return done, err
+			}
+		}
+		return t.stopped, nil
+	}
+	var f frame
+	if err := json.Unmarshal(data, &f, wire.Foreign); err != nil {
+		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not of a Gemini stream: " + wire.Excerpt(data, t.secrets), Err: err}
+	}
+	if wire.Present(f.Error) || event == "error" {
+		return false, wire.Classify(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+	}
+	err = t.apply(&f)
+	return t.stopped, err
+}
+
+// Complete implements wire.Frames.
+func (t *turn) Complete() bool { return t.finish != "" }

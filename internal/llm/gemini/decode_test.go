@@ -1,0 +1,210 @@
+package gemini_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/gemini"
+	"github.com/cairn-dev/cairn/internal/llm/llmtest"
+)
+
+// stream writes each piece as a data frame.
+func stream(frames ...string) string {
+	var out strings.Builder
+	for _, f := range frames {
+		out.WriteString("data: " + f + "\r\n\r\n")
+	}
+	return out.String()
+}
+
+// says is a frame with those parts.
+func says(parts string) string {
+	return `{"candidates":[{"content":{"role":"model","parts":[` + parts + `]},"index":0}],"responseId":"r"}`
+}
+
+// ends is a frame with the finish reason.
+func ends(reason string) string {
+	return `{"candidates":[{"finishReason":"` + reason + `","index":0}]}`
+}
+
+func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
+
+const noUsage = " in=0 out=0 reasoning=0 read=0 write=0 total=0"
+
+func TestDecode(t *testing.T) {
+	hi := []string{"opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0"}
+	tests := []struct{ name, body, want string }{
+		{"text", stream(says(`{"text":"h"}`), says(`{"text":"i"}`), ends("STOP")), lines("opened req-1", "text-start text-0", `text-delta text-0 "h"`, `text-delta text-0 "i"`, "text-end text-0", "finish stop"+noUsage)},
+		{"a list instead of a stream", "[" + says(`{"text":"hi"}`) + ",\n" + ends("STOP") + "]", lines(append(hi, "finish stop"+noUsage)...)},
+		{"a whole answer", `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}`, lines(append(hi, "finish stop"+noUsage)...)},
+		{
+			"thoughts, and a signature that comes with an empty text",
+			stream(says(`{"text":"hm","thought":true}`), says(`{"text":"hi"}`), says(`{"text":"","thoughtSignature":"s"}`), ends("STOP")),
+			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, "reasoning-end reasoning-0",
+				"text-start text-0", `text-delta text-0 "hi"`, `text-end text-0 google={"thoughtSignature":"s"}`, "finish stop"+noUsage),
+		},
+		{
+			"a signature ends its part",
+			stream(says(`{"text":"a","thoughtSignature":"s"},{"text":"b","thoughtSignature":"t"}`), ends("STOP")),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "a"`, `text-end text-0 google={"thoughtSignature":"s"}`,
+				"text-start text-1", `text-delta text-1 "b"`, `text-end text-1 google={"thoughtSignature":"t"}`, "finish stop"+noUsage),
+		},
+		{
+			"calls, without ids and with",
+			stream(says(`{"functionCall":{"name":"f","args":{"x":1}},"thoughtSignature":"s"},{"functionCall":{"name":"f"}}`), says(`{"functionCall":{"id":"a","name":"g","args":{}}}`), ends("STOP")),
+			lines("opened req-1", "input-start call_bdohib5v_0 f", `input-delta call_bdohib5v_0 "{\"x\":1}"`, "input-end call_bdohib5v_0",
+				"input-start call_bdohib5v_1 f", "input-end call_bdohib5v_1", "input-start a g", `input-delta a "{}"`, "input-end a",
+				`call call_bdohib5v_0 f {"x":1} google={"thoughtSignature":"s"}`, "call call_bdohib5v_1 f {}", "call a g {}", "finish tool-calls"+noUsage),
+		},
+		{
+			"a call that is none", stream(says(`{"functionCall":{"args":[1]}}`), ends("STOP")),
+			lines("opened req-1", "input-start call_bdohib5v_0 invalid", `input-delta call_bdohib5v_0 "[1]"`, "input-end call_bdohib5v_0",
+				`call call_bdohib5v_0 invalid INVALID the call does not name a tool: "[1]"`, "finish tool-calls"+noUsage),
+		},
+		{
+			"code that the vendor ran",
+			stream(says(`{"executableCode":{"language":"PYTHON","code":"1"}},{"codeExecutionResult":{"outcome":"OUTCOME_FAILED","output":"o"}},{"text":"hi"}`), ends("STOP")),
+			lines("opened req-1", "input-start call_bdohib5v_0 code_execution", `input-delta call_bdohib5v_0 "{\"language\":\"PYTHON\",\"code\":\"1\"}"`, "input-end call_bdohib5v_0",
+				`hosted call_bdohib5v_0 code_execution {"language":"PYTHON","code":"1"} google={"part":{"executableCode":{"language":"PYTHON","code":"1"}}}`,
+				`failed call_bdohib5v_0 code_execution {"outcome":"OUTCOME_FAILED","output":"o"} google={"part":{"codeExecutionResult":{"outcome":"OUTCOME_FAILED","output":"o"}}}`,
+				"text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop"+noUsage),
+		},
+		{
+			"what a search found goes with the end",
+			stream(`{"candidates":[{"content":{"parts":[{"text":"hi"}]},"groundingMetadata":{"webSearchQueries":["q"]},"finishReason":"STOP"}]}`),
+			lines(append(hi, "finish stop"+noUsage+` google={"groundingMetadata":{"webSearchQueries":["q"]}}`)...),
+		},
+		{"pictures are told about", stream(says(`{"inlineData":{"mimeType":"image/png","data":"AA=="}}`), ends("STOP")), lines("opened req-1", "text-start text-0", `text-delta text-0 "[the model sent \"image/png\", which cannot be shown]"`, "text-end text-0", "finish stop"+noUsage)},
+		{
+			"usage, the last report", stream(`{"candidates":[{"content":{"parts":[{"text":"hi"}]}}],"usageMetadata":{"promptTokenCount":1}}`, ends("STOP"), `{"usageMetadata":{"promptTokenCount":100,"toolUsePromptTokenCount":5,"candidatesTokenCount":7,"thoughtsTokenCount":3,"cachedContentTokenCount":90,"totalTokenCount":115}}`),
+			lines(append(hi, "finish stop in=105 out=10 reasoning=3 read=90 write=0 total=115")...),
+		},
+		{"a surrogate pair split over frames", stream(says(`{"text":"a\ud83d"}`), says(`{"text":"\ude00b"}`), ends("STOP")), lines("opened req-1", "text-start text-0", `text-delta text-0 "a"`, `text-delta text-0 "😀b"`, "text-end text-0", "finish stop"+noUsage)},
+		{"length", stream(says(`{"text":"hi"}`), ends("MAX_TOKENS")), lines(append(hi, "finish length"+noUsage)...)},
+		{"length with nothing said", stream(ends("MAX_TOKENS")), lines("opened req-1", "finish length"+noUsage)},
+		{"filtered", stream(says(`{"text":"hi"}`), ends("SAFETY")), lines(append(hi, "finish content-filter"+noUsage)...)},
+		{"filtered with nothing said", stream(ends("PROHIBITED_CONTENT")), lines("opened req-1", "error the provider's content filter refused the request (PROHIBITED_CONTENT) (content-filter)")},
+		{"the prompt refused", stream(`{"promptFeedback":{"blockReason":"OTHER"},"usageMetadata":{"promptTokenCount":3}}`), lines("opened req-1", "error the provider refused the request (OTHER) (content-filter)")},
+		{"a garbled call", stream(says(`{"text":"hi"}`), ends("MALFORMED_FUNCTION_CALL")), lines(append(hi, "error the provider could not read a tool call that the model made (MALFORMED_FUNCTION_CALL) (malformed)")...)},
+		{"unknown finish", stream(says(`{"text":"hi"}`), ends("LANGUAGE")), lines(append(hi, "finish unknown"+noUsage)...)},
+		{"a call of a filtered answer", stream(says(`{"functionCall":{"name":"f"}}`), ends("SPII")), lines("opened req-1", "input-start call_bdohib5v_0 f", "input-end call_bdohib5v_0", `call call_bdohib5v_0 f INVALID the provider's content filter cut the answer off, so this call was not run: ""`, "finish content-filter"+noUsage)},
+		{"other candidates are ignored", stream(`{"candidates":[{"index":1,"content":{"parts":[{"text":"no"}]}}]}`, says(`{"text":"hi"}`), ends("STOP"), says(`{"text":"no"}`)), lines(append(hi, "finish stop"+noUsage)...)},
+		{"well-formed and empty", stream(says(`{"text":""}`), ends("STOP")), lines("opened req-1", "error the provider sent an answer with no text, no reasoning and no tool call (empty)")},
+		{"nothing at all", "", lines("error the provider accepted the request and sent no answer (empty)")},
+		{"no finish reason", stream(says(`{"text":"hi"}`)), lines(append(hi[:3:3], "error the answer stopped before the provider said that it was complete (incomplete)")...)},
+		{"an error in the stream", stream(says(`{"text":"hi"}`), `{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}`), lines(append(hi[:3:3], "error busy (overloaded, HTTP 503)")...)},
+		{"200 with a list of errors", `[{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"3s"}]}}]`, lines("error slow down (rate-limit, HTTP 429)")},
+		{"web page", "<html>", lines("error the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between (malformed)")},
+		{"not JSON", stream(`{"candidates":`), lines(`error the provider sent a frame that is not of a Gemini stream: {"candidates": (malformed)`)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, n := range []int{1, 3, 1 << 20} {
+				got := llmtest.Print(decode(&llmtest.Slow{Text: tt.body, Step: n}))
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Fatalf("reads of %d (-want +got):\n%s", n, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestDecodeBounds(t *testing.T) {
+	var calls strings.Builder
+	for range 300 {
+		calls.WriteString(stream(says(`{"functionCall":{"name":"f"}}`)))
+	}
+	for body, want := range map[string]string{
+		calls.String(): "more than 256 tool calls",
+		stream(says(`{"functionCall":{"name":"` + strings.Repeat("n", 300) + `"}}`)): "a tool's name of more than",
+	} {
+		var last error
+		for _, err := range decode(strings.NewReader(body)) {
+			last = err
+		}
+		if last == nil || !strings.Contains(last.Error(), want) {
+			t.Errorf("got %v, want %s", last, want)
+		}
+	}
+}
+
+func TestDecodeReaderErrors(t *testing.T) {
+	broken := func(text string) io.Reader {
+		return io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("reset")))
+	}
+	got := llmtest.Print(decode(broken(stream(says(`{"text":"hi"}`)))))
+	if !strings.HasSuffix(got, "error the connection broke while the answer arrived: reset (transport)\n") {
+		t.Errorf("in the middle: %s", got)
+	}
+	got = llmtest.Print(decode(broken(stream(says(`{"text":"hi"}`), ends("STOP")))))
+	if !strings.HasSuffix(got, "finish stop"+noUsage+"\n") {
+		t.Errorf("after the end: %s", got)
+	}
+}
+
+func TestDecodeStopsWhenAsked(t *testing.T) {
+	body := stream(says(`{"text":"a"},{"functionCall":{"name":"f"}}`), says(`{"executableCode":{}}`), ends("STOP"))
+	for stop := 1; stop < 9; stop++ {
+		n := 0
+		for range decode(strings.NewReader(body)) {
+			if n++; n == stop {
+				break
+			}
+		}
+	}
+}
+
+func TestDecodeChargesFailures(t *testing.T) {
+	body := stream(`{"usageMetadata":{"promptTokenCount":7}}`, `{"error":{"code":500}}`)
+	for _, err := range decode(strings.NewReader(body)) {
+		if e, ok := errors.AsType[*llm.Error](err); ok && (e.Usage == nil || e.Usage.Input != 7) {
+			t.Errorf("used %+v", e.Usage)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, x := range llmtest.Recordings(f) {
+		f.Add(x.Response, 7)
+	}
+	f.Add(stream(says(`{"executableCode":{"code":"1"}},{"codeExecutionResult":{}},{"text":"a\ud83d","thought":true}`), ends("STOP")), 1)
+	f.Add("["+says(`{"functionCall":{"name":"f","args":1}}`)+","+ends("SAFETY")+"]", 3)
+	f.Fuzz(func(t *testing.T, body string, step int) {
+		if step < 1 {
+			step = 1
+		}
+		ids := map[string]bool{}
+		ends := 0
+		for e, err := range (gemini.Dialect{}).Decode("r", &llmtest.Slow{Text: body, Step: step}) {
+			if err != nil {
+				ends++
+			}
+			switch e := e.(type) {
+			case llm.Finish:
+				ends++
+			case llm.TextDelta:
+				if e.Delta == "" || !utf8.ValidString(e.Delta) {
+					t.Errorf("delta %q", e.Delta)
+				}
+			case llm.ToolCallEvent:
+				if ids[e.ID] || e.ID == "" || e.Name == "" || !utf8.ValidString(e.Raw) {
+					t.Errorf("call %q %q %q", e.ID, e.Name, e.Raw)
+				}
+				ids[e.ID] = true
+				if e.Invalid == "" && !e.Input.IsValid() {
+					t.Errorf("input %q", e.Input)
+				}
+			}
+		}
+		if ends != 1 {
+			t.Errorf("%d ends", ends)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package gemini
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// body is the request as it goes over the wire. Its named fields are the protocol's own; everything else is in Extra
+// (spec/v2 §20.1 LM-2). The model stands in the path.
+type body struct {
+	Contents   []content                 `json:"contents"`
+	System     *content                  `json:"systemInstruction,omitzero"`
+	Tools      []jsontext.Value          `json:"tools,omitempty"`
+	ToolConfig *toolConfig               `json:"toolConfig,omitzero"`
+	Generation generation                `json:"generationConfig,omitzero"`
+	Extra      map[string]jsontext.Value `json:",embed"`
+}
+
+type content struct {
+	Role  string `json:"role,omitempty"`
+	Parts []part `json:"parts"`
+}
+
+type declarations struct {
+	Functions []function `json:"functionDeclarations"`
+}
+
+type function struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	Parameters  jsontext.Value `json:"parameters,omitzero"`
+}
+
+type toolConfig struct {
+	Calling struct {
+		Mode    string   `json:"mode"`
+		Allowed []string `json:"allowedFunctionNames,omitempty"`
+	} `json:"functionCallingConfig"`
+}
+
+type generation struct {
+	MaxOutputTokens  int            `json:"maxOutputTokens,omitzero"`
+	Temperature      *float64       `json:"temperature,omitzero"`
+	TopP             *float64       `json:"topP,omitzero"`
+	TopK             *int           `json:"topK,omitzero"`
+	FrequencyPenalty *float64       `json:"frequencyPenalty,omitzero"`
+	PresencePenalty  *float64       `json:"presencePenalty,omitzero"`
+	Seed             *int64         `json:"seed,omitzero"`
+	StopSequences    []string       `json:"stopSequences,omitempty"`
+	Thinking         jsontext.Value `json:"thinkingConfig,omitzero"`
+	Modalities       jsontext.Value `json:"responseModalities,omitzero"`
+	Resolution       jsontext.Value `json:"mediaResolution,omitzero"`
+	Image            jsontext.Value `json:"imageConfig,omitzero"`
+	MimeType         string         `json:"responseMimeType,omitempty"`
+	Schema           jsontext.Value `json:"responseSchema,omitzero"`
+}
+
+// Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
+// InvalidRequest that names the option at fault.
+func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
+	b := body{Contents: d.contents(req), Generation: controls(req), Extra: map[string]jsontext.Value{}}
+	if len(req.System) > 0 {
+		b.System = &content{Parts: []part{{Text: joined(req.System)}}}
+	}
+	b.Tools = tools(req.Tools)
+	if len(b.Tools) > 0 {
+		b.ToolConfig = choice(req.Choice)
+	}
+	for _, name := range []string{"safetySettings", "cachedContent", "labels"} {
+		if v, ok := req.Options[name]; ok {
+			b.Extra[name] = v
+		}
+	}
+	if err := wire.Overlay(b.Extra, req); err != nil {
+		return nil, err
+	}
+	return wire.Marshal(b)
+}
+
+func controls(req *llm.Request) generation {
+	g := generation{
+		MaxOutputTokens:  req.Generate.MaxTokens,
+		Temperature:      req.Generate.Temperature,
+		TopP:             req.Generate.TopP,
+		TopK:             req.Generate.TopK,
+		FrequencyPenalty: req.Generate.FrequencyPenalty,
+		PresencePenalty:  req.Generate.PresencePenalty,
+		Seed:             req.Generate.Seed,
+		StopSequences:    req.Generate.Stop,
+		Thinking:         req.Options["thinkingConfig"],
+		Modalities:       req.Options["responseModalities"],
+		Resolution:       req.Options["mediaResolution"],
+		Image:            req.Options["imageConfig"],
+	}
+	if len(req.Format) > 0 {
+		g.MimeType, g.Schema = "application/json", schema(req.Format)
+	}
+	return g
+}
+
+// tools declares the functions in one entry, and each tool that the vendor runs in its own.
+func tools(defs []llm.ToolDefinition) []jsontext.Value {
+	var own declarations
+	var out []jsontext.Value
+	for _, def := range defs {
+		if def.Hosted != nil {
+			out = append(out, def.Hosted)
+			continue
+		}
+		own.Functions = append(own.Functions, function{Name: def.Name, Description: def.Description, Parameters: schema(def.Schema)})
+	}
+	if len(own.Functions) > 0 {
+		out = append([]jsontext.Value{wire.Write(own, nil)}, out...)
+	}
+	return out
+}
+
+// choice returns the calling mode; nil leaves it to the vendor, which means auto.
+func choice(c llm.ToolChoice) *toolConfig {
+	var t toolConfig
+	switch c.Mode {
+	case llm.ChooseNone:
+		t.Calling.Mode = "NONE"
+	case llm.ChooseRequired:
+		t.Calling.Mode = "ANY"
+	case llm.ChooseTool:
+		t.Calling.Mode, t.Calling.Allowed = "ANY", []string{c.Name}
+	default:
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,38 @@
+// Package gemini speaks Google's generateContent protocol, of the Gemini API and of Vertex: Encode turns an llm.Request
+// into a request body, Decode turns a response body into llm.Events. It is a function of bytes: it knows no URL, no key
+// and no connection (spec/v2 §20, §21).
+//
+// What it promises. The body is a deterministic function of request and dialect, so equal prefixes of a conversation
+// are equal bytes. Every history encodes: what the protocol has no words for becomes a text note, never an error. The
+// protocol has no call ids: calls get ids that are unique in their answer, and results find their calls again by order
+// and name. Thought signatures go back on the part that they came with. A turn is good only when its finish reason
+// arrived; tool calls are given out only then.
+package gemini
+
+import "net/url"
+
+// Dialect is what one endpoint expects beyond the common ground. The zero value is the Gemini API's.
+type Dialect struct {
+	// Namespace is the key under which continuation metadata is kept; empty means "google".
+	Namespace string
+}
+
+// Path is where a request for the model goes, below the base URL.
+func (d Dialect) Path(model string) string {
+	return "models/" + url.PathEscape(model) + ":streamGenerateContent?alt=sse"
+}
+
+func (d Dialect) namespace() string {
+	if d.Namespace == "" {
+		return "google"
+	}
+	return d.Namespace
+}
+
+// Continuation metadata under the dialect's namespace.
+const (
+	keySignature = "thoughtSignature"  // of the part, which the vendor wants back with it
+	keyPart      = "part"              // a part of a tool that the vendor ran, verbatim
+	keyGrounding = "groundingMetadata" // what the answer was found in
+	keyURLs      = "urlContextMetadata"
+)

@@ -1,0 +1,255 @@
+package gemini
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// A schema that holds itself has no end here: references are followed so deep, and into so many schemas in all.
+const (
+	maxDepth   = 12
+	maxSchemas = 4096
+)
+
+// schema makes of a JSON Schema what the vendor's own kind of schema can say (spec/v2 §20.1 LM-7, spec/v1 §30.7): it
+// has no references, no null type, no lists of types, and knows enums of strings only. Unknown members are refused by
+// the vendor, so that all else is left out. An object without properties is no schema at all: nil.
+func schema(raw jsontext.Value) jsontext.Value {
+	root, ok := wire.ReadObject(raw)
+	if !ok {
+		return nil
+	}
+	p := &projection{defs: definitions(root), left: maxSchemas}
+	out := p.object(root, 0)
+	if properties, ok := wire.ReadObject(out["properties"]); wire.Plain(out["type"]) == "object" && (!ok || len(properties) == 0) {
+		return nil
+	}
+	return wire.Write(out, nil)
+}
+
+type projection struct {
+	defs map[string]jsontext.Value
+	left int // schemas that may still be looked into
+}
+
+func definitions(root wire.Object) map[string]jsontext.Value {
+	defs := map[string]jsontext.Value{}
+	for _, key := range []string{"definitions", "$defs"} {
+		members, _ := wire.ReadObject(root[key])
+		for name, v := range members {
+			defs["#/"+key+"/"+name] = v
+		}
+	}
+	return defs
+}
+
+// kept are the members that mean the same to the vendor.
+var kept = []string{"description", "nullable", "minLength"}
+
+// formats are those that the vendor knows.
+var formats = []string{"date-time", "enum", "float", "double", "int32", "int64"}
+
+func (p *projection) schema(v jsontext.Value, depth int) jsontext.Value {
+	n, ok := wire.ReadObject(v)
+	if !ok || p.left <= 0 { // true and false are schemas, too
+		return jsontext.Value(`{"type":"string"}`)
+	}
+	return wire.Write(p.object(n, depth), jsontext.Value(`{"type":"string"}`))
+}
+
+func (p *projection) object(n wire.Object, depth int) wire.Object {
+	n = p.resolve(n, depth)
+	out := wire.Object{}
+	for _, key := range kept {
+		if v, ok := n[key]; ok {
+			out[key] = v
+		}
+	}
+	if f := wire.Plain(n["format"]); slices.Contains(formats, f) {
+		out["format"] = n["format"]
+	}
+	p.choices(n, out, depth)
+	p.kind(n, out)
+	if depth >= maxDepth {
+		return out
+	}
+	switch wire.Plain(out["type"]) {
+	case "object":
+		p.properties(n, out, depth)
+	case "array":
+		out["items"] = jsontext.Value(`{"type":"string"}`)
+		if items, ok := wire.ReadObject(n["items"]); ok && len(items) > 0 {
+			out["items"] = p.schema(n["items"], depth+1)
+		} else if list, ok := wire.List(n["items"]); ok && len(list) > 0 {
+			out["items"] = p.schema(list[0], depth+1)
+		}
+		if item, _ := wire.ReadObject(out["items"]); item["type"] == nil && item["anyOf"] == nil {
+			item["type"] = jsontext.Value(`"string"`)
+			out["items"] = wire.Write(item, out["items"])
+		}
+	}
+	return out
+}
+
+// resolve puts what n refers to in its place, and what allOf says beside it; what n says itself wins.
+func (p *projection) resolve(n wire.Object, depth int) wire.Object {
+	p.left--
+	for hops := 0; n["$ref"] != nil && hops < maxDepth; hops++ {
+		target, _ := wire.ReadObject(p.defs[wire.Plain(n["$ref"])])
+		n = beside(n, target, "$ref")
+	}
+	list, _ := wire.List(n["allOf"])
+	n = beside(n, nil, "allOf")
+	for _, v := range list {
+		if part, ok := wire.ReadObject(v); ok && depth < maxDepth && p.left > 0 {
+			n = merged(n, p.resolve(part, depth+1))
+		}
+	}
+	return n
+}
+
+// beside returns n without the member drop, and with those of more that it does not have.
+func beside(n, more wire.Object, drop string) wire.Object {
+	out := maps.Clone(more)
+	if out == nil {
+		out = wire.Object{}
+	}
+	for name, v := range n {
+		if name != drop {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// merged joins two schemas that both hold: their properties and what they require add up.
+func merged(a, b wire.Object) wire.Object {
+	out := beside(a, b, "")
+	own, _ := wire.ReadObject(a["properties"])
+	others, _ := wire.ReadObject(b["properties"])
+	if len(own)+len(others) > 0 {
+		out["properties"] = wire.Write(beside(own, others, ""), nil)
+	}
+	first, _ := wire.List(a["required"])
+	second, _ := wire.List(b["required"])
+	if len(first)+len(second) > 0 {
+		out["required"] = wire.Write(append(first, second...), nil)
+	}
+	return out
+}
+
+// choices writes anyOf and oneOf as anyOf, and the null variant as nullable. A single variant takes the schema's place.
+func (p *projection) choices(n, out wire.Object, depth int) {
+	list, ok := wire.List(n["anyOf"])
+	if !ok {
+		list, ok = wire.List(n["oneOf"])
+	}
+	if !ok || depth >= maxDepth {
+		return
+	}
+	var variants []jsontext.Value
+	for _, v := range list {
+		if variant, _ := wire.ReadObject(v); wire.Plain(variant["type"]) == "null" {
+			out["nullable"] = jsontext.Value("true")
+			continue
+		}
+		variants = append(variants, p.schema(v, depth+1))
+	}
+	if len(variants) == 1 {
+		only, _ := wire.ReadObject(variants[0])
+		for name, v := range only {
+			if out[name] == nil {
+				out[name] = v
+			}
+		}
+		return
+	}
+	if len(variants) > 1 {
+		out["anyOf"] = wire.Write(variants, nil)
+	}
+}
+
+// kind sets type and enum. A list of types becomes a choice; null among them, nullable.
+func (p *projection) kind(n, out wire.Object) {
+	values, isEnum := wire.List(n["enum"])
+	if v, ok := n["const"]; ok && !isEnum {
+		values, isEnum = []jsontext.Value{v}, true
+	}
+	if isEnum {
+		out["type"], out["enum"] = jsontext.Value(`"string"`), texts(values)
+		return
+	}
+	var types []string
+	if json.Unmarshal(n["type"], &types) != nil {
+		types = nil
+		if name := wire.Plain(n["type"]); name != "" {
+			types = []string{name}
+		}
+	}
+	if slices.Contains(types, "null") {
+		out["nullable"] = jsontext.Value("true")
+		types = slices.DeleteFunc(types, func(s string) bool { return s == "null" })
+	}
+	switch {
+	case len(types) == 1:
+		out["type"] = wire.Quote(types[0])
+	case len(types) > 1 && out["anyOf"] == nil:
+		var variants []wire.Object
+		for _, name := range types {
+			variants = append(variants, beside(wire.Object{"type": wire.Quote(name)}, itemsOf(name), ""))
+		}
+		out["anyOf"] = wire.Write(variants, nil)
+	case out["type"] == nil && out["anyOf"] == nil && n["properties"] != nil:
+		out["type"] = jsontext.Value(`"object"`)
+	case out["type"] == nil && out["anyOf"] == nil && n["items"] != nil:
+		out["type"] = jsontext.Value(`"array"`)
+	}
+}
+
+// itemsOf is what a bare variant of that type must have beside it.
+func itemsOf(name string) wire.Object {
+	if name == "array" {
+		return wire.Object{"items": jsontext.Value(`{"type":"string"}`)}
+	}
+	return nil
+}
+
+// texts writes the values of an enum as strings.
+func texts(values []jsontext.Value) jsontext.Value {
+	out := make([]jsontext.Value, 0, len(values))
+	for _, v := range values {
+		switch v.Kind() {
+		case '"':
+			out = append(out, v)
+		case 'n':
+		default:
+			out = append(out, wire.Quote(strings.TrimSpace(string(v))))
+		}
+	}
+	return wire.Write(out, nil)
+}
+
+func (p *projection) properties(n, out wire.Object, depth int) {
+	members, ok := wire.ReadObject(n["properties"])
+	if !ok {
+		return
+	}
+	for name, v := range members {
+		members[name] = p.schema(v, depth+1)
+	}
+	out["properties"] = wire.Write(members, nil)
+	var required []string
+	if json.Unmarshal(n["required"], &required) != nil {
+		return
+	}
+	required = slices.DeleteFunc(required, func(name string) bool { _, ok := members[name]; return !ok })
+	if len(required) > 0 {
+		out["required"] = wire.Write(required, nil)
+	}
+}
