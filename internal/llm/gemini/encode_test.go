@@ -70,15 +70,18 @@ func TestEncodeContents(t *testing.T) {
 	}{
 		{"nothing to say", "", []llm.Message{user(), replies(), user(textOf(""))}, nil},
 		{
-			"media", "", []llm.Message{user(textOf("a"), png, llm.Media{MediaType: "application/pdf", Data: []byte{1}}, llm.Media{MediaType: "video/mp4", URL: "https://h/v"})},
+			"media", "",
+			[]llm.Message{user(textOf("a"), png, llm.Media{MediaType: "application/pdf", Data: []byte{1}}, llm.Media{MediaType: "video/mp4", URL: "https://h/v"})},
 			[]string{asks(`{"text":"a"},` + pngPart + `,{"inlineData":{"mimeType":"application/pdf","data":"AQ=="}},{"fileData":{"mimeType":"video/mp4","fileUri":"https://h/v"}}`)},
 		},
 		{
-			"other media are told about", "", []llm.Message{user(llm.Media{MediaType: "application/zip", Data: []byte("x"), Name: "a.zip"})},
+			"other media are told about", "",
+			[]llm.Message{user(llm.Media{MediaType: "application/zip", Data: []byte("x"), Name: "a.zip"})},
 			[]string{asks(`{"text":"[attachment \"a.zip\" (application/zip) was left out: this model's interface takes images, sounds, films and PDF documents only]"}`)},
 		},
 		{
-			"what one says in a row is one content", "", []llm.Message{user(textOf("a")), user(textOf("b")), replies(textOf("x")), replies(textOf("y"))},
+			"what one says in a row is one content", "",
+			[]llm.Message{user(textOf("a")), user(textOf("b")), replies(textOf("x")), replies(textOf("y"))},
 			[]string{asks(`{"text":"a"},{"text":"b"}`), model(`{"text":"x"},{"text":"y"}`)},
 		},
 		{
@@ -88,7 +91,8 @@ func TestEncodeContents(t *testing.T) {
 		},
 		{"an update joins the user content before it", "", []llm.Message{user(textOf("a")), system("b < c"), replies(textOf("x"))}, []string{asks(`{"text":"a"},` + wrapped), model(`{"text":"x"}`)}},
 		{
-			"an update never stands between a call and its result", "", []llm.Message{replies(call("a"), call("b")), result("a"), system("b < c"), result("b")},
+			"an update never stands between a call and its result", "",
+			[]llm.Message{replies(call("a"), call("b")), result("a"), system("b < c"), result("b")},
 			[]string{model(callA + "," + callB), asks(responds("a", "") + "," + responds("b", "")), asks(wrapped)},
 		},
 		{
@@ -97,12 +101,14 @@ func TestEncodeContents(t *testing.T) {
 			[]string{model(`{"text":"hm","thought":true,` + signature + `},{"text":"bare","thought":true},{"text":"t",` + signature + `},{"functionCall":{"name":"f_a","args":{"x":1}},` + signature + `},` + callB)},
 		},
 		{
-			"a model that insists on signatures gets one", "gemini-3-pro-preview", []llm.Message{replies(call("a"), call("b"))},
+			"a model that insists on signatures gets one", "gemini-3-pro-preview",
+			[]llm.Message{replies(call("a"), call("b"))},
 			[]string{model(`{"functionCall":{"name":"f_a","args":{"x":1}},"thoughtSignature":"skip_thought_signature_validator"},` + callB)},
 		},
 		{"what the vendor ran goes back as it came", "", []llm.Message{replies(ran, came)}, []string{model(`{"executableCode":{"code":"1"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK"}}`)}},
 		{
-			"what others ran is told about", "", []llm.Message{replies(strange, strangeResult)},
+			"what others ran is told about", "",
+			[]llm.Message{replies(strange, strangeResult)},
 			[]string{model(`{"text":"[code_execution was run by the provider with {}]"},{"text":"[code_execution returned: {\"outcome\":\"OUTCOME_OK\"}]"}`)},
 		},
 	}
@@ -125,7 +131,8 @@ func TestEncodeFields(t *testing.T) {
 	half, seed, k := 0.5, int64(7), 3
 	tools := []llm.ToolDefinition{
 		{Name: "f", Description: "d", Schema: jsontext.Value(`{"type":"object","properties":{"a":{"type":"string"}}}`)},
-		{Name: "search", Hosted: jsontext.Value(`{"googleSearch":{}}`)}, {Name: "z", Schema: jsontext.Value(`{"type":"object"}`)},
+		{Name: "search", Hosted: jsontext.Value(`{"googleSearch":{}}`)},
+		{Name: "z", Schema: jsontext.Value(`{"type":"object"}`)},
 	}
 	const declared = `"tools":[{"functionDeclarations":[{"name":"f","description":"d","parameters":{"type":"object","properties":{"a":{"type":"string"}}}},{"name":"z"}]},{"googleSearch":{}}]`
 	tests := []struct {
@@ -135,11 +142,13 @@ func TestEncodeFields(t *testing.T) {
 	}{
 		{"system", llm.Request{System: []string{"a", "b"}}, `"systemInstruction":{"parts":[{"text":"a\nb"}]}`},
 		{
-			"controls", llm.Request{Generate: llm.Generation{MaxTokens: 9, Temperature: &half, TopP: &half, TopK: &k, Seed: &seed, Stop: []string{"x"}, FrequencyPenalty: &half, PresencePenalty: &half}},
+			"controls",
+			llm.Request{Generate: llm.Generation{MaxTokens: 9, Temperature: &half, TopP: &half, TopK: &k, Seed: &seed, Stop: []string{"x"}, FrequencyPenalty: &half, PresencePenalty: &half}},
 			`"generationConfig":{"maxOutputTokens":9,"temperature":0.5,"topP":0.5,"topK":3,"seed":7,"stopSequences":["x"],"frequencyPenalty":0.5,"presencePenalty":0.5}`,
 		},
 		{
-			"options", llm.Request{Options: map[string]jsontext.Value{"thinkingConfig": jsontext.Value(`{"includeThoughts":true}`), "safetySettings": jsontext.Value(`[]`), "store": jsontext.Value("true")}},
+			"options",
+			llm.Request{Options: map[string]jsontext.Value{"thinkingConfig": jsontext.Value(`{"includeThoughts":true}`), "safetySettings": jsontext.Value(`[]`), "store": jsontext.Value("true")}},
 			`"generationConfig":{"thinkingConfig":{"includeThoughts":true}},"safetySettings":[]`,
 		},
 		{"tools", llm.Request{Tools: tools}, declared},

@@ -12,7 +12,7 @@ import (
 type body struct {
 	Model           string                    `json:"model"`
 	Input           []jsontext.Value          `json:"input"`
-	Tools           []tool                    `json:"tools,omitempty"`
+	Tools           []jsontext.Value          `json:"tools,omitempty"`
 	ToolChoice      jsontext.Value            `json:"tool_choice,omitzero"`
 	Text            map[string]jsontext.Value `json:"text,omitempty"`
 	Stream          bool                      `json:"stream"`
@@ -64,10 +64,16 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	return wire.Marshal(b)
 }
 
-func tools(defs []llm.ToolDefinition) []tool {
-	out := make([]tool, 0, len(defs))
+// tools declares the functions, and what the vendor runs itself in its own words.
+func tools(defs []llm.ToolDefinition) []jsontext.Value {
+	out := make([]jsontext.Value, 0, len(defs))
 	for _, def := range defs {
-		out = append(out, tool{Type: "function", Name: def.Name, Description: def.Description, Parameters: wire.ToolSchema(def.Schema)})
+		if def.Hosted != nil {
+			out = append(out, def.Hosted)
+			continue
+		}
+		own := tool{Type: "function", Name: def.Name, Description: def.Description, Parameters: wire.ToolSchema(def.Schema)}
+		out = append(out, wire.Write(own, nil))
 	}
 	return out
 }
