@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/anthropic"
 	"github.com/cairn-dev/cairn/internal/llm/gemini"
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
@@ -52,9 +53,13 @@ func (w Wire) speak(v Vendor, f Facts) (Protocol, bool) {
 		return dialect(v, f), true
 	case Responses:
 		return openairesponses.Dialect{Reasoning: f.Reasoning}, true
+	case Messages:
+		d := anthropic.For(f.ModelID, f.Reasoning)
+		d.Vertex = v.Scheme == ByGoogle
+		return d, true
 	case Gemini:
 		return gemini.Dialect{}, true
-	case Messages, Converse:
+	case Converse:
 		return nil, false
 	default:
 		return nil, false

@@ -92,6 +92,7 @@ var overflowPhrases = []phrase{
 	{"input too long for requested model"},
 	{"exceeds", "context window"},
 	{"exceed", "context window"},
+	{"exceed", "context limit"},
 	{"exceeds", "available context size"},
 	{"context window exceeds limit"},
 	{"exceeds the limit of"},
@@ -130,6 +131,9 @@ var quotaPhrases = []phrase{
 	{"exceeded your quota"},
 	{"exceeded", "monthly"},
 }
+
+// creditPhrases tell of an empty account whatever the status: Anthropic calls it a bad request.
+var creditPhrases = []phrase{{"credit balance is too low"}}
 
 var ratePhrases = []phrase{{"rate limit"}, {"rate_limit"}, {"ratelimit"}, {"too many requests"}}
 

@@ -177,7 +177,7 @@ func (w *wireError) classByStatus(status int) llm.Class {
 		return llm.Quota
 	case status == http.StatusTooManyRequests && w.retry > 0 && !w.perDay:
 		return llm.RateLimit // though it speaks of a quota
-	case status == http.StatusTooManyRequests && mentions(w.text, quotaPhrases):
+	case status == http.StatusTooManyRequests && mentions(w.text, quotaPhrases), mentions(w.text, creditPhrases):
 		return llm.Quota
 	case status == http.StatusTooManyRequests:
 		return llm.RateLimit

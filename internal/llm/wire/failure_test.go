@@ -37,6 +37,9 @@ func TestClassify(t *testing.T) {
 		{403, `{"error":{"code":403,"message":"no","status":"PERMISSION_DENIED"}}`, llm.Auth, "no"},
 		{400, `{"error":{"code":"image_content_policy_violation","message":"no"}}`, llm.ContentFilter, "no"},
 		{400, `{"error":{"message":"no such model","code":"model_not_found"}}`, llm.InvalidRequest, "no such model"},
+		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"input length and max_tokens exceed context limit: 190000 + 20000 > 200000"}}`, llm.Overflow, "input length"},
+		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}`, llm.Quota, "Your credit"},
+		{529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, llm.Overloaded, "Overloaded"},
 		{503, `{"object":"error","message":"busy","type":"ServiceUnavailableError","code":503}`, llm.Overloaded, "busy"},
 		{402, `{"error":{"message":"Insufficient credits","code":402}}`, llm.Quota, "Insufficient credits"},
 		// Then the status.

@@ -1,0 +1,143 @@
+package anthropic
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// block is a piece of a message on the wire.
+type block struct {
+	Type      string         `json:"type"`
+	ID        string         `json:"id,omitempty"`
+	Name      string         `json:"name,omitempty"`
+	Server    string         `json:"server_name,omitempty"`
+	Input     jsontext.Value `json:"input,omitzero"`
+	ToolUseID string         `json:"tool_use_id,omitempty"`
+	Text      string         `json:"text,omitempty"`
+	Thinking  *string        `json:"thinking,omitzero"`
+	Signature string         `json:"signature,omitempty"`
+	Data      string         `json:"data,omitempty"`
+	Source    *source        `json:"source,omitzero"`
+	Title     string         `json:"title,omitempty"`
+	Content   jsontext.Value `json:"content,omitzero"`
+	IsError   bool           `json:"is_error,omitzero"`
+	Citations jsontext.Value `json:"citations,omitzero"`
+	Cache     *cacheControl  `json:"cache_control,omitzero"`
+}
+
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type,omitempty"`
+	Data      string `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"`
+}
+
+type cacheControl struct {
+	Type string `json:"type"`
+}
+
+// mark marks every block of the list.
+func mark(blocks []block) {
+	for i := range blocks {
+		blocks[i].Cache = &cacheControl{Type: "ephemeral"}
+	}
+}
+
+// markLast marks the last block that can bear a mark: thoughts cannot.
+func markLast(blocks []block) {
+	for i := len(blocks) - 1; i >= 0; i-- {
+		if blocks[i].Type != "thinking" && blocks[i].Type != "redacted_thinking" {
+			mark(blocks[i : i+1])
+			return
+		}
+	}
+}
+
+// textBlock returns a block of text; none for text in which nothing stands, which the protocol refuses.
+func textBlock(text string) (block, bool) {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return block{Type: "text", Text: text}, strings.TrimSpace(text) != ""
+}
+
+func note(text string) block { return block{Type: "text", Text: strings.ToValidUTF8(text, "\uFFFD")} }
+
+// mediaBlock returns m as an image or a document, or as a note if the protocol takes no such thing.
+func mediaBlock(m llm.Media) block {
+	kind := wire.MediaType(m.MediaType)
+	none := note(wire.MediaNote(m, "this model's interface takes PNG, JPEG, GIF and WebP images, PDF and text only"))
+	if (len(m.Data) == 0 && m.URL == "") || len(m.Data) > wire.MaxMedia {
+		return none
+	}
+	switch {
+	case kind == "image/png" || kind == "image/jpeg" || kind == "image/gif" || kind == "image/webp":
+		return block{Type: "image", Source: sourceOf(m, kind)}
+	case kind == "application/pdf":
+		return block{Type: "document", Source: sourceOf(m, kind), Title: strings.ToValidUTF8(m.Name, "\uFFFD")}
+	case strings.HasPrefix(kind, "text/") && len(m.Data) > 0 && utf8.Valid(m.Data) && strings.TrimSpace(string(m.Data)) != "":
+		return block{
+			Type: "document", Title: strings.ToValidUTF8(m.Name, "\uFFFD"),
+			Source: &source{Type: "text", MediaType: "text/plain", Data: string(m.Data)},
+		}
+	default:
+		return none
+	}
+}
+
+func sourceOf(m llm.Media, kind string) *source {
+	if len(m.Data) == 0 {
+		return &source{Type: "url", URL: m.URL}
+	}
+	return &source{Type: "base64", MediaType: kind, Data: base64.StdEncoding.EncodeToString(m.Data)}
+}
+
+// callID returns id as the protocol takes it; equal ids stay equal and different ones different.
+func callID(id string) string {
+	const limit = 64
+	if len(id) > limit || !wire.IsWord(id, "_-") {
+		return "toolu_" + wire.Digest(id)
+	}
+	return id
+}
+
+func callBlock(p llm.ToolCall) block {
+	return block{Type: "tool_use", ID: callID(p.ID), Name: toolName(p.Name), Input: wire.Input(p.Input)}
+}
+
+// resultBlock returns the outcome of a local call. One that failed must say something, and only in text.
+func resultBlock(r llm.ToolResult) block {
+	var content []block
+	for _, p := range r.Content {
+		switch p := p.(type) {
+		case llm.Text:
+			if b, ok := textBlock(p.Text); ok {
+				content = append(content, b)
+			}
+		case llm.Media:
+			b := mediaBlock(p)
+			if r.IsError && b.Type != "text" {
+				b = note(wire.MediaNote(p, "the result of a call that failed is text"))
+			}
+			content = append(content, b)
+		}
+	}
+	if len(content) == 0 && len(r.Raw) > 0 {
+		content = []block{note(string(r.Raw))}
+	}
+	if len(content) == 0 && r.IsError {
+		content = []block{note("The tool failed without saying why.")}
+	}
+	b := block{Type: "tool_result", ToolUseID: callID(r.ID), IsError: r.IsError}
+	switch {
+	case len(content) == 1 && content[0].Type == "text":
+		b.Content = wire.Quote(content[0].Text)
+	case len(content) > 0:
+		b.Content = wire.Write(content, nil)
+	}
+	return b
+}

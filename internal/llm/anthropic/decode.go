@@ -1,0 +1,134 @@
+package anthropic
+
+import (
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// frame is one event of the stream, or a whole answer from a server that does not stream (type message).
+type frame struct {
+	Type         string           `json:"type"`
+	Index        int              `json:"index"`
+	Message      answer           `json:"message"`
+	ContentBlock jsontext.Value   `json:"content_block"`
+	Delta        jsontext.Value   `json:"delta"`
+	Usage        jsontext.Value   `json:"usage"`
+	Error        jsontext.Value   `json:"error"`
+	ID           jsontext.Value   `json:"id"`
+	Content      []jsontext.Value `json:"content"`
+	StopReason   jsontext.Value   `json:"stop_reason"`
+}
+
+type answer struct {
+	ID    jsontext.Value `json:"id"`
+	Usage jsontext.Value `json:"usage"`
+}
+
+// piece is a content block as it starts, or what continues one.
+type piece struct {
+	Type        string         `json:"type"`
+	ID          jsontext.Value `json:"id"`
+	Name        jsontext.Value `json:"name"`
+	ServerName  jsontext.Value `json:"server_name"`
+	Input       jsontext.Value `json:"input"`
+	Text        jsontext.Value `json:"text"`
+	Thinking    jsontext.Value `json:"thinking"`
+	Signature   jsontext.Value `json:"signature"`
+	Data        jsontext.Value `json:"data"`
+	Citations   jsontext.Value `json:"citations"`
+	Citation    jsontext.Value `json:"citation"`
+	PartialJSON jsontext.Value `json:"partial_json"`
+	ToolUseID   jsontext.Value `json:"tool_use_id"`
+	Content     jsontext.Value `json:"content"`
+	IsError     jsontext.Value `json:"is_error"`
+	StopReason  jsontext.Value `json:"stop_reason"`
+}
+
+// Decode yields the events of a 2xx response body, following llm.Model's contract for streams. The requestID is what
+// Opened says. Errors of r that are *llm.Errors are yielded as they are, others as class Transport; what the provider
+// reported as used until then goes with them. The secrets are values that were sent and must not come back in an error.
+func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		t := &turn{requestID: requestID, secrets: secrets, yield: yield, open: map[int]growing{}}
+		err := wire.ReadBody(r, t)
+		if err == nil && !t.stopped {
+			err = t.end()
+		}
+		if err != nil && !t.stopped {
+			yield(nil, t.charged(err))
+		}
+	}
+}
+
+// Complete implements wire.Frames.
+func (t *turn) Complete() bool { return t.reason != "" }
+
+// Frame implements wire.Frames.
+func (t *turn) Frame(event string, data []byte) (done bool, err error) {
+	var f frame
+	if err := json.Unmarshal(data, &f, wire.Foreign); err != nil {
+		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not one of Messages: " + wire.Excerpt(data, t.secrets), Err: err}
+	}
+	switch {
+	case f.Type == "message_stop":
+		return t.Complete(), nil
+	case t.Complete(): // what follows is not part of the answer
+		return false, nil
+	case f.Type == "error" || event == "error" || (f.Type == "" && wire.Present(f.Error)):
+		return false, wire.Classify(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+	case f.Type == "message":
+		return true, t.whole(&f)
+	}
+	return t.stopped, t.frame(&f)
+}
+
+func (t *turn) frame(f *frame) error {
+	switch f.Type {
+	case "message_start":
+		t.begin(f.Message.ID)
+		t.count(f.Message.Usage)
+	case "content_block_start":
+		return t.start(f.Index, f.ContentBlock)
+	case "content_block_delta":
+		return t.delta(f.Index, f.Delta)
+	case "content_block_stop":
+		t.stop(f.Index)
+	case "message_delta":
+		t.begin(nil)
+		t.count(f.Usage)
+		if p, ok := parse(f.Delta); ok {
+			t.reason = wire.Plain(p.StopReason)
+		}
+	}
+	return nil
+}
+
+// whole takes an answer that came in one piece.
+func (t *turn) whole(f *frame) error {
+	t.begin(f.ID)
+	for i, b := range f.Content {
+		if err := t.start(i, b); err != nil {
+			return err
+		}
+		t.stop(i)
+	}
+	t.count(f.Usage)
+	t.reason = wire.Plain(f.StopReason)
+	return nil
+}
+
+func parse(v jsontext.Value) (piece, bool) {
+	var p piece
+	return p, v.Kind() == '{' && json.Unmarshal(v, &p, wire.Foreign) == nil
+}
+
+// isResult reports whether a block is the outcome of a tool that the provider ran.
+func isResult(kind string) bool { return strings.HasSuffix(kind, "_tool_result") }

@@ -1,0 +1,158 @@
+package anthropic
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// defaultMaxTokens is the output limit of a request that names none: the protocol insists on one.
+const defaultMaxTokens = 4096
+
+// answerTool is the tool whose call is the structured answer, for models without a native format. Its calls are given
+// out as text.
+const answerTool = "structured_answer"
+
+// body is the request as it goes over the wire, what caches can share first. Its named fields are the protocol's own;
+// everything else is in Extra (spec/v2 §20.1 LM-2).
+type body struct {
+	Model       string                    `json:"model,omitempty"`
+	Tools       []jsontext.Value          `json:"tools,omitempty"`
+	System      []block                   `json:"system,omitempty"`
+	Messages    []message                 `json:"messages"`
+	MaxTokens   int                       `json:"max_tokens"`
+	Stream      bool                      `json:"stream"`
+	ToolChoice  *toolChoice               `json:"tool_choice,omitzero"`
+	Thinking    *thinking                 `json:"thinking,omitzero"`
+	Temperature *float64                  `json:"temperature,omitzero"`
+	TopP        *float64                  `json:"top_p,omitzero"`
+	TopK        *int                      `json:"top_k,omitzero"`
+	Stop        []string                  `json:"stop_sequences,omitempty"`
+	Extra       map[string]jsontext.Value `json:",embed"`
+}
+
+type tool struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	InputSchema jsontext.Value `json:"input_schema"`
+}
+
+type toolChoice struct {
+	Type       string `json:"type"`
+	Name       string `json:"name,omitempty"`
+	NoParallel bool   `json:"disable_parallel_tool_use,omitzero"`
+}
+
+// Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
+// InvalidRequest that names the option at fault.
+func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
+	opt, err := d.options(req)
+	if err != nil {
+		return nil, err
+	}
+	b := body{
+		Model: req.Model, MaxTokens: req.Generate.MaxTokens, Stream: true, Stop: req.Generate.Stop,
+		Tools: tools(req.Tools), System: systemTexts(req.System), Messages: d.messages(req, opt), Extra: opt.extra,
+	}
+	if b.MaxTokens <= 0 {
+		b.MaxTokens = defaultMaxTokens
+	}
+	b.Thinking = opt.thinking.within(b.MaxTokens)
+	d.sample(&b, req.Generate)
+	d.format(&b, req)
+	b.choose(req, opt)
+	mark(b.System[:min(opt.systemMarks(req), len(b.System))])
+	if d.Vertex {
+		b.Model, b.Extra["anthropic_version"] = "", wire.Quote("vertex-2023-10-16")
+	}
+	if err := wire.Overlay(b.Extra, req); err != nil {
+		return nil, err
+	}
+	return wire.Marshal(b)
+}
+
+// sample sets the sampling controls that the model takes: few while it thinks.
+func (d Dialect) sample(b *body, g llm.Generation) {
+	if d.NoSampling {
+		return
+	}
+	b.Temperature, b.TopP, b.TopK = g.Temperature, g.TopP, g.TopK
+	if !b.Thinking.on() {
+		return
+	}
+	b.Temperature, b.TopK = nil, nil
+	if b.TopP != nil && *b.TopP < 0.95 {
+		b.TopP = nil
+	}
+}
+
+func systemTexts(texts []string) []block {
+	var out []block
+	for _, text := range texts {
+		if b, ok := textBlock(text); ok {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func tools(defs []llm.ToolDefinition) []jsontext.Value {
+	var out []jsontext.Value
+	for _, def := range defs {
+		if def.Hosted.Kind() == '{' {
+			out = append(out, def.Hosted)
+			continue
+		}
+		out = append(out, wire.Write(tool{toolName(def.Name), def.Description, wire.ToolSchema(def.Schema)}, nil))
+	}
+	return out
+}
+
+// choose sets the tool choice. A model that thinks may not be forced, and a history with calls needs some tool to be
+// there.
+func (b *body) choose(req *llm.Request, opt options) {
+	if len(b.Tools) == 0 {
+		if !hasCalls(b.Messages) {
+			return
+		}
+		b.Tools = []jsontext.Value{wire.Write(tool{"_noop", "Not to be called.", wire.ToolSchema(nil)}, nil)}
+		b.ToolChoice = &toolChoice{Type: "none"}
+		return
+	}
+	forced := !b.Thinking.on()
+	switch {
+	case b.ToolChoice != nil: // by the format
+	case req.Choice.Mode == llm.ChooseNone:
+		b.ToolChoice = &toolChoice{Type: "none"}
+	case req.Choice.Mode == llm.ChooseRequired && forced:
+		b.ToolChoice = &toolChoice{Type: "any"}
+	case req.Choice.Mode == llm.ChooseTool && forced:
+		b.ToolChoice = &toolChoice{Type: "tool", Name: toolName(req.Choice.Name)}
+	case opt.noParallel:
+		b.ToolChoice = &toolChoice{Type: "auto"}
+	}
+	if b.ToolChoice != nil && b.ToolChoice.Type != "none" {
+		b.ToolChoice.NoParallel = opt.noParallel
+	}
+}
+
+func hasCalls(ms []message) bool {
+	for _, m := range ms {
+		for _, b := range m.Content {
+			if b.Type == "tool_use" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// toolName returns name as the protocol takes it; one of a history may be anything.
+func toolName(name string) string {
+	const limit = 128
+	if wire.IsWord(name, "_-") && len(name) <= limit {
+		return name
+	}
+	return "tool_" + wire.Digest(name)
+}

@@ -1,0 +1,237 @@
+package anthropic
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// message is one entry of the conversation on the wire.
+type message struct {
+	Role    string  `json:"role"`
+	Content []block `json:"content"`
+}
+
+// The roles of the wire. The system's is known to few models.
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+	roleSystem    = "system"
+)
+
+// conversation gathers the wire messages. Roles alternate: what one side says in a row is one message. Results must
+// follow their calls at once, so that an instruction between them waits.
+type conversation struct {
+	d       Dialect
+	opt     options
+	out     []message
+	waiting int // calls of the last message that have no result yet
+	updates []string
+}
+
+func (d Dialect) messages(req *llm.Request, opt options) []message {
+	c := conversation{d: d, opt: opt}
+	marks := opt.messageMarks(req)
+	for i, m := range req.Messages {
+		last := i == len(req.Messages)-1
+		switch m.Role {
+		case llm.RoleSystem:
+			c.update(m.Parts, next(req.Messages[i+1:]))
+		case llm.RoleUser:
+			c.release()
+			c.say(roleUser, userBlocks(m.Parts)...)
+		case llm.RoleAssistant:
+			c.release()
+			c.assistant(m.Parts, last)
+		case llm.RoleTool:
+			c.results(m.Parts)
+		}
+		if slices.Contains(marks, i) && len(c.out) > 0 {
+			markLast(c.out[len(c.out)-1].Content)
+		}
+	}
+	c.release()
+	c.finish()
+	return c.out
+}
+
+func next(rest []llm.Message) llm.Role {
+	if len(rest) == 0 {
+		return ""
+	}
+	return rest[0].Role
+}
+
+// say adds to the conversation; more of the same side joins its message.
+func (c *conversation) say(role string, blocks ...block) {
+	if len(blocks) == 0 {
+		return
+	}
+	if n := len(c.out); n > 0 && c.out[n-1].Role == role {
+		c.out[n-1].Content = append(c.out[n-1].Content, blocks...)
+		return
+	}
+	c.out = append(c.out, message{Role: role, Content: blocks})
+}
+
+func userBlocks(parts []llm.Part) []block {
+	var out []block
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if b, ok := textBlock(p.Text); ok {
+				out = append(out, b)
+			}
+		case llm.Media:
+			out = append(out, mediaBlock(p))
+		}
+	}
+	if len(out) == 0 {
+		return []block{note("(empty message)")}
+	}
+	return out
+}
+
+// update places a chronological instruction: in its own role where the model knows that and it stands between a
+// user's message and an answer, else as text of the user's.
+func (c *conversation) update(parts []llm.Part, next llm.Role) {
+	text := wire.Update(parts)
+	if text == "" {
+		return
+	}
+	n := len(c.out)
+	if c.d.SystemMessages && c.waiting == 0 && n > 0 && c.out[n-1].Role == roleUser && (next == "" || next == llm.RoleAssistant) {
+		c.say(roleSystem, plainTexts(parts)...)
+		return
+	}
+	c.updates = append(c.updates, text)
+	if c.waiting == 0 {
+		c.release()
+	}
+}
+
+func plainTexts(parts []llm.Part) []block {
+	var out []block
+	for _, p := range parts {
+		if t, ok := p.(llm.Text); ok {
+			if b, ok := textBlock(t.Text); ok {
+				out = append(out, b)
+			}
+		}
+	}
+	return out
+}
+
+// release says what waited for the results of calls.
+func (c *conversation) release() {
+	c.waiting = 0
+	for _, text := range c.updates {
+		c.say(roleUser, note(text))
+	}
+	c.updates = nil
+}
+
+func (c *conversation) results(parts []llm.Part) {
+	for _, p := range parts {
+		r, ok := p.(llm.ToolResult)
+		if !ok {
+			continue
+		}
+		c.say(roleUser, resultBlock(r))
+		if c.waiting > 0 {
+			c.waiting--
+		}
+	}
+}
+
+func (c *conversation) assistant(parts []llm.Part, last bool) {
+	var out []block
+	for i, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if b, ok := textBlock(p.Text); ok {
+				b.Citations = wire.Stash(p.Metadata, namespace)[keyCitations]
+				out = append(out, b)
+			}
+		case llm.Reasoning:
+			if b, ok := thought(p); ok && !c.opt.noReasoning {
+				out = append(out, b)
+			}
+		case llm.ToolCall:
+			if p.Hosted {
+				out = append(out, hostedBlocks(p, resultOf(p.ID, parts[i+1:]), last)...)
+				continue
+			}
+			out = append(out, callBlock(p))
+			c.waiting++
+		case llm.Media:
+			out = append(out, mediaBlock(p))
+		}
+	}
+	c.say(roleAssistant, callsLast(out)...)
+}
+
+// thought returns earlier thoughts as the provider signed them. Without a signature it would refuse them.
+func thought(p llm.Reasoning) (block, bool) {
+	kept := wire.Stash(p.Metadata, namespace)
+	if data := wire.Plain(kept[keyRedacted]); data != "" {
+		return block{Type: "redacted_thinking", Data: data}, true
+	}
+	text := strings.ToValidUTF8(p.Text, "\uFFFD")
+	signature := wire.Plain(kept[keySignature])
+	return block{Type: "thinking", Thinking: &text, Signature: signature}, signature != ""
+}
+
+// resultOf finds the result of a hosted call in what follows it.
+func resultOf(id string, rest []llm.Part) *llm.ToolResult {
+	for _, p := range rest {
+		if r, ok := p.(llm.ToolResult); ok && r.ID == id {
+			return &r
+		}
+	}
+	return nil
+}
+
+// callsLast moves the local calls behind what else an answer says: the protocol wants their results next. Thoughts
+// between calls are left where the model had them, because it has signed them so.
+func callsLast(blocks []block) []block {
+	isCall := func(b block) bool { return b.Type == "tool_use" }
+	first := slices.IndexFunc(blocks, isCall)
+	if first < 0 || slices.ContainsFunc(blocks[first:], func(b block) bool { return strings.HasSuffix(b.Type, "thinking") }) {
+		return blocks
+	}
+	slices.SortStableFunc(blocks[first:], func(a, b block) int {
+		switch {
+		case isCall(a) == isCall(b):
+			return 0
+		case isCall(b):
+			return -1
+		default:
+			return 1
+		}
+	})
+	return blocks
+}
+
+// finish sees to the end of the conversation. A model goes on with its own answer only where a tool of the provider's
+// paused it; else it is told to go on. Space at the end of an answer is refused.
+func (c *conversation) finish() {
+	n := len(c.out)
+	if n == 0 {
+		c.out = []message{{Role: roleUser, Content: []block{note("(empty message)")}}}
+		return
+	}
+	end := c.out[n-1]
+	if end.Role != roleAssistant {
+		return
+	}
+	if b := &end.Content[len(end.Content)-1]; b.Type == "text" {
+		b.Text = strings.TrimRight(b.Text, " \t\r\n")
+	}
+	hosted := func(b block) bool { return b.Type == "server_tool_use" || b.Type == "mcp_tool_use" }
+	if !slices.ContainsFunc(end.Content, hosted) {
+		c.say(roleUser, note("(go on)"))
+	}
+}

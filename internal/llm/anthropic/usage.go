@@ -1,0 +1,57 @@
+package anthropic
+
+import (
+	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// count takes the usage of a frame. What comes later replaces what came earlier, field by field; a count of nothing
+// does not replace one of something, because some servers say the input only once.
+func (t *turn) count(v jsontext.Value) {
+	fields, ok := wire.ReadObject(v)
+	if !ok {
+		return
+	}
+	if t.used == nil {
+		t.used = wire.Object{}
+	}
+	for name, v := range fields {
+		if string(v) == "0" && wire.Tokens(t.used[name]) > 0 || !wire.Present(v) && t.used[name] != nil {
+			continue
+		}
+		t.used[name] = v
+	}
+}
+
+// usage reads the counts with llm.Usage's invariants: the provider counts cached input beside the rest.
+func usage(o wire.Object) llm.Usage {
+	if o == nil {
+		return llm.Usage{}
+	}
+	out := llm.Usage{
+		CacheRead:  wire.Tokens(o["cache_read_input_tokens"]),
+		CacheWrite: wire.Tokens(o["cache_creation_input_tokens"]),
+		Output:     wire.Tokens(o["output_tokens"]),
+		Raw:        clean(wire.Write(o, nil)),
+	}
+	out.Input = wire.Tokens(o["input_tokens"]) + out.CacheRead + out.CacheWrite
+	details, _ := wire.ReadObject(o["output_tokens_details"])
+	out.Reasoning = min(wire.Tokens(details["thinking_tokens"]), out.Output)
+	return out
+}
+
+// charged returns err with what the provider reported as used.
+func (t *turn) charged(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || t.used == nil {
+		return err
+	}
+	with := *e
+	used := usage(t.used)
+	with.Usage = &used
+	return &with
+}
