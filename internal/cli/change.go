@@ -12,6 +12,7 @@ type change struct {
 	MessageID  session.MessageID `json:"messageID,omitzero"` // of a waiting prompt
 	AskID      session.AskID     `json:"askID,omitzero"`
 	Reply      session.Reply     `json:"reply,omitzero"`
+	JobID      session.JobID     `json:"jobID,omitzero"`
 	ApprovalID string            `json:"approvalID,omitzero"`
 	Provider   string            `json:"provider,omitzero"`
 	File       string            `json:"file,omitzero"`

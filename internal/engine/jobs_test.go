@@ -184,3 +184,39 @@ func TestJobsBelongToTheirSession(t *testing.T) {
 		}
 	})
 }
+
+// Clients look at jobs, wait for them and end them; what there is not, they are told.
+func TestJobsOfClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, jobs := jobWorld(t)
+		defer w.close(t)
+		id := startJobOf(t, jobs, untilStopped)
+		if all, err := w.engine.Jobs(t.Context(), "ses_a"); err != nil || len(all) != 1 || all[0].ID != id {
+			t.Errorf("%+v %v", all, err)
+		}
+		if j, err := w.engine.WaitJob(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobRunning {
+			t.Errorf("%+v %v", j, err)
+		}
+		for range 2 {
+			if j, err := w.engine.CancelJob(t.Context(), "ses_a", id); err != nil || j.Status != session.JobCancelled {
+				t.Errorf("%+v %v", j, err)
+			}
+		}
+		if j, err := w.engine.WaitJob(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobCancelled {
+			t.Errorf("%+v %v", j, err)
+		}
+		for _, c := range []struct {
+			session session.ID
+			job     session.JobID
+		}{{"ses_a", "job_none"}, {"ses_none", id}} {
+			_, err := w.engine.Job(t.Context(), c.session, c.job)
+			_, err2 := w.engine.CancelJob(t.Context(), c.session, c.job)
+			_, err3 := w.engine.ReadJob(t.Context(), c.session, c.job, Stretch{Bytes: 1})
+			for _, err := range []error{err, err2, err3} {
+				if !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+					t.Errorf("%+v: %v", c, err)
+				}
+			}
+		}
+	})
+}

@@ -11,6 +11,9 @@ import (
 type Outputs interface {
 	// Remove removes the session's managed files, and those of the paths that are managed files.
 	Remove(id session.ID, paths []string) error
+	// Read returns at most n bytes of a managed file from an offset on, which counts from the end if it is negative, and the
+	// offset behind them. Of a path that is none it knows nothing (fs.ErrNotExist).
+	Read(path string, offset int64, n int) (text []byte, next int64, err error)
 }
 
 // outputsOf returns the paths that the session's calls name. What is damaged names none: its files go when they are old.

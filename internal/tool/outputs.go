@@ -3,7 +3,9 @@ package tool
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -140,6 +142,39 @@ func (o *Outputs) Remove(id session.ID, paths []string) error {
 		}
 	}
 	return failed
+}
+
+// Read returns at most n bytes of a file of the folder from an offset on, which counts from the end if it is negative, and the
+// offset behind them. It ends at a character, and from the end begins at one. Any other path is one that does not exist.
+func (o *Outputs) Read(path string, offset int64, n int) (text []byte, next int64, err error) {
+	info, err := os.Lstat(path)
+	if err == nil && (filepath.Dir(path) != filepath.Clean(o.Dir) || !managed(info)) {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("read tool output: %w", err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read tool output: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	fromEnd := offset < 0
+	if fromEnd {
+		offset = max(0, info.Size()+offset)
+	}
+	text = make([]byte, n)
+	read, err := f.ReadAt(text, offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, 0, fmt.Errorf("read tool output: %w", err)
+	}
+	text = text[:read]
+	if fromEnd && offset > 0 {
+		begin := runeAfter(text, 0)
+		text, offset = text[begin:], offset+int64(begin)
+	}
+	text = text[:len(text)-unfinished(text)]
+	return text, offset + int64(len(text)), nil
 }
 
 // RemoveOrphans removes the files of sessions that are gone, which is asked once for each session that has any. With a

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -93,5 +94,37 @@ func TestRemoveOrphans(t *testing.T) {
 	}
 	if _, err := os.Lstat(young); err == nil {
 		t.Error("a file of the session that is removed stays")
+	}
+}
+
+// A managed file is read in pieces that end at characters, from either end; nothing else is read.
+func TestReadOutput(t *testing.T) {
+	o := &Outputs{Dir: t.TempDir()}
+	c := NewCapture(o, Limits{}, nil)
+	path, err := c.Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = c.Write([]byte("aé€z"))
+	for _, tt := range []struct {
+		offset int64
+		n      int
+		want   string
+		next   int64
+	}{{0, 100, "aé€z", 7}, {0, 2, "a", 1}, {1, 3, "é", 3}, {7, 5, "", 7}, {99, 5, "", 99}, {-2, 5, "z", 7}, {-4, 4, "€z", 7}, {-99, 3, "aé", 3}} {
+		text, next, err := o.Read(path, tt.offset, tt.n)
+		if err != nil || string(text) != tt.want || next != tt.next {
+			t.Errorf("%+v: %q %d %v", tt, text, next, err)
+		}
+	}
+	other := filepath.Join(o.Dir, "other")
+	link := filepath.Join(o.Dir, "tool_link")
+	if err := errors.Join(os.WriteFile(other, []byte("secret"), 0o600), os.Symlink(other, link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{other, link, "/etc/hostname", filepath.Join(o.Dir, "tool_gone"), "", o.Dir} {
+		if text, _, err := o.Read(path, 0, 10); !errors.Is(err, fs.ErrNotExist) || text != nil {
+			t.Errorf("%s: %q %v", path, text, err)
+		}
 	}
 }

@@ -62,6 +62,11 @@ func Routes() []Route {
 		{del, one, false, (*API).remove},
 		{get, one + "/children", false, (*API).children},
 		{get, one + "/todo", false, (*API).todos},
+		{get, one + "/job", false, (*API).jobs},
+		{get, one + "/job/{jobID}", false, (*API).job},
+		{get, one + "/job/{jobID}/log", false, (*API).jobLog},
+		{post, one + "/job/{jobID}/wait", false, (*API).waitJob},
+		{post, one + "/job/{jobID}/cancel", false, (*API).cancelJob},
 		{get, one + "/status", false, (*API).status},
 		{post, one + "/resume", false, (*API).resume},
 		{put, one + "/budget", true, (*API).setBudget},
@@ -100,7 +105,7 @@ func checkIDs(r *http.Request) error {
 	for _, p := range []struct {
 		name   string
 		prefix session.Prefix
-	}{{"sessionID", session.PrefixSession}, {"messageID", session.PrefixMessage}} {
+	}{{"sessionID", session.PrefixSession}, {"messageID", session.PrefixMessage}, {"jobID", session.PrefixJob}} {
 		if v := r.PathValue(p.name); v != "" {
 			if err := session.CheckID(p.name, p.prefix, v); err != nil {
 				return exchange.In("params", err)

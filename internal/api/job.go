@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// JobLog is a piece of what a job has printed. Status is how the job stood before it was read: of one that had ended,
+// nothing comes behind an empty piece.
+type JobLog struct {
+	Status session.JobStatus `json:"status"`
+	Text   string            `json:"text"`
+	Next   int64             `json:"next"` // where the next piece begins, in bytes
+}
+
+// Jobs returns what runs, and ran lately, in the background of the session, oldest first.
+func (c *Client) Jobs(ctx context.Context, id session.ID) ([]session.Job, error) {
+	out, err := get[Data[[]session.Job]](ctx, c, path("session", string(id), "job"), nil)
+	return out.Data, err
+}
+
+// Job returns one job.
+func (c *Client) Job(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
+	out, err := get[Data[session.Job]](ctx, c, path("session", string(id), "job", string(job)), nil)
+	return out.Data, err
+}
+
+// JobLog returns a piece of what the job has printed, from the offset on; a negative one counts from the end.
+func (c *Client) JobLog(ctx context.Context, id session.ID, job session.JobID, after int64) (JobLog, error) {
+	q := url.Values{"after": {strconv.FormatInt(after, 10)}}
+	out, err := get[Data[JobLog]](ctx, c, path("session", string(id), "job", string(job), "log"), q)
+	return out.Data, err
+}
+
+// WaitJob returns the job once it has ended, or as it is after d, ten minutes at most.
+func (c *Client) WaitJob(ctx context.Context, id session.ID, job session.JobID, d time.Duration) (session.Job, error) {
+	var out Data[session.Job]
+	q := url.Values{"timeout": {strconv.FormatInt(d.Milliseconds(), 10)}}
+	err := c.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "job", string(job), "wait"), query: q, out: &out})
+	return out.Data, err
+}
+
+// CancelJob ends the job with everything it started, and returns it when that is recorded.
+func (c *Client) CancelJob(ctx context.Context, id session.ID, job session.JobID) (session.Job, error) {
+	var out Data[session.Job]
+	err := c.do(ctx, call{method: http.MethodPost, path: path("session", string(id), "job", string(job), "cancel"), out: &out})
+	return out.Data, err
+}
