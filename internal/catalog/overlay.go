@@ -73,19 +73,22 @@ func (o Overlay) sources() ([]*sourceProvider, error) {
 }
 
 func (o Overlay) source(id string, raw jsontext.Value) (*sourceProvider, error) {
-	patch := o.Providers[id].Models
-	if len(patch) > 0 {
-		models, err := json.Marshal(map[string]any{"models": patch}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-		if err != nil {
-			return nil, fmt.Errorf("provider.%s.models: %w", id, err)
-		}
-		raw = mergeJSON(raw, models)
-	}
 	s := &sourceProvider{}
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, s, foreign); err != nil {
-			return nil, fmt.Errorf("provider.%s: %w", id, err)
+	merged, err := o.models(id, raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(merged) > 0 {
+		if err = json.Unmarshal(merged, s, foreign); err != nil {
+			// Facts of tomorrow may hold a model that is not understood: the others are.
+			s = &sourceProvider{}
+			if merged, err = o.models(id, understood(raw)); err == nil {
+				err = json.Unmarshal(merged, s, foreign)
+			}
 		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("provider.%s: %w", id, err)
 	}
 	s.ID = id
 	for key, m := range s.Models {
@@ -93,6 +96,38 @@ func (o Overlay) source(id string, raw jsontext.Value) (*sourceProvider, error) 
 		s.Models[key] = m
 	}
 	return s, nil
+}
+
+// models lays the patch's models over those of the provider.
+func (o Overlay) models(id string, raw jsontext.Value) (jsontext.Value, error) {
+	patch := o.Providers[id].Models
+	if len(patch) == 0 {
+		return raw, nil
+	}
+	models, err := json.Marshal(map[string]any{"models": patch}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err != nil {
+		return nil, fmt.Errorf("provider.%s.models: %w", id, err)
+	}
+	return mergeJSON(raw, models), nil
+}
+
+// understood returns a provider without the models that cannot be read, or an empty one.
+func understood(raw jsontext.Value) jsontext.Value {
+	var fields, models map[string]jsontext.Value
+	if json.Unmarshal(raw, &fields, foreign) != nil || json.Unmarshal(fields["models"], &models, foreign) != nil {
+		return jsontext.Value("{}")
+	}
+	maps.DeleteFunc(models, func(_ string, m jsontext.Value) bool { return json.Unmarshal(m, &sourceModel{}, foreign) != nil })
+	kept, err := json.Marshal(models, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err != nil {
+		return jsontext.Value("{}")
+	}
+	fields["models"] = kept
+	out, err := json.Marshal(fields, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err != nil || json.Unmarshal(out, &sourceProvider{}, foreign) != nil {
+		return jsontext.Value("{}")
+	}
+	return out
 }
 
 // mergeJSON lays over over base: objects member by member, everything else whole. A null member takes the base's

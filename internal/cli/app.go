@@ -191,6 +191,10 @@ const environmentHelp = `The environment variables of cairn. OPENCODE_ instead o
   CAIRN_PERMISSION      permission rules, as JSON
   CAIRN_DISABLE_PROJECT_CONFIG, CAIRN_DISABLE_CLAUDE_CODE, CAIRN_DISABLE_AUTOCOMPACT, CAIRN_DISABLE_PRUNE
                         1 leaves out a project's files, what is Claude's, or that part of compaction
+  CAIRN_MODELS_PATH, CAIRN_MODELS_URL
+                        a file of facts about models, or where to fetch them from; in the shape of models.dev
+  CAIRN_DISABLE_MODELS_FETCH
+                        1 fetches none: what is known stays in use
   CAIRN_SCRIPT          a script file; the model cairn/script plays it, for tests and demos
   CAIRN_LOG             what is logged to standard error: debug, info, warn, error (default)
   XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME

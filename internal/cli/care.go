@@ -53,28 +53,41 @@ func broken(c *config.Config) error {
 }
 
 func (a *app) doctorCommand() *cobra.Command {
-	return a.findings("doctor", "Look for what may be wrong, and say what to do about it",
+	cmd := a.findings("doctor", "Look for what may be wrong, and say what to do about it",
 		"Doctor looks at the directories, the configuration, the keys, the store and a running server. It changes nothing.",
-		func(ctx context.Context, o Options) ([]Finding, error) { return a.host.Doctor(ctx, o) })
+		func(ctx context.Context, o Options, _ []string) ([]Finding, error) { return a.host.Doctor(ctx, o) })
+	cmd.AddCommand(a.doctorProvider())
+	return cmd
+}
+
+func (a *app) doctorProvider() *cobra.Command {
+	cmd := a.findings("provider", "Look whether a provider can be used",
+		"Provider looks for the provider's key and address, asks its server for an answer and the time, and its cheapest\nmodel for a word, which may cost a fraction of a cent. Without a name it is the provider of the model in use.",
+		func(ctx context.Context, o Options, args []string) ([]Finding, error) {
+			return a.host.Probe(ctx, o, first(args, ""))
+		})
+	cmd.Use, cmd.Args = "provider [NAME]", cobra.MaximumNArgs(1)
+	cmd.Example = "  cairn doctor provider\n  cairn doctor provider openai --json"
+	return cmd
 }
 
 func (a *app) fsckCommand() *cobra.Command {
 	return a.findings("fsck", "Check the store against its invariants",
 		"Fsck reads the whole store and checks that it is consistent. It changes nothing.",
-		func(ctx context.Context, o Options) ([]Finding, error) { return a.host.Fsck(ctx, o) })
+		func(ctx context.Context, o Options, _ []string) ([]Finding, error) { return a.host.Fsck(ctx, o) })
 }
 
 // findings makes a command that prints what it finds and fails when that holds an error.
-func (a *app) findings(name, short, long string, look func(context.Context, Options) ([]Finding, error)) *cobra.Command {
+func (a *app) findings(name, short, long string, look func(context.Context, Options, []string) ([]Finding, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: name, Short: short, Long: long, Args: cobra.NoArgs, Example: "  cairn " + name + "\n  cairn " + name + " --json",
-		RunE: a.does(func(ctx context.Context, _ []string) error {
+		RunE: a.does(func(ctx context.Context, args []string) error {
 			o, err := a.options("")
 			if err != nil {
 				return err
 			}
-			found, err := look(ctx, o)
+			found, err := look(ctx, o, args)
 			if err != nil {
 				return err
 			}

@@ -61,6 +61,8 @@ func TestCommands(t *testing.T) {
 		{"config explain --json", exitOK, `"values": \[\]`},
 		{"doctor", exitOK, `(?s)✓ store: fine\n! git\n    install it`},
 		{"doctor --json", exitOK, `"level": "ok"`},
+		{"doctor provider openai", exitError, `(?s)✓ address: openai\n✗ key\n    log in`},
+		{"doctor provider a b", exitUsage, ""},
 		{"fsck", exitError, `✗ session ses_1: has a gap after 3`},
 		{"salvage new", exitError, `✗ ses_1 one: 3 events kept\n    lost: from event 3 on: an event is missing\n3 events of 1 sessions are in /work/new\.`},
 		{"salvage new --json", exitError, `"sessionID": "ses_1"`},

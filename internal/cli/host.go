@@ -11,6 +11,8 @@ import (
 // Host is the rest of cairn, as far as a command needs it. No method does anything before it is called, so that
 // commands which need nothing start at once.
 type Host interface {
+	Providers
+
 	// Open connects to the process that owns the store or, when there is none, becomes the owner within this process.
 	// It may be called again after the connection was lost.
 	Open(ctx context.Context, o Options) (*Connection, error)
@@ -33,6 +35,14 @@ type Host interface {
 	// Salvage copies what can be read of the store into a new home, which must be empty or not be there. It changes
 	// nothing of the old one.
 	Salvage(ctx context.Context, o Options, home string) (*Salvage, error)
+}
+
+// Providers is what the host knows of those who answer.
+type Providers interface {
+	// RefreshModels fetches what is known of models today and reports whether that is more than before.
+	RefreshModels(ctx context.Context, o Options) (changed bool, err error)
+	// Probe looks whether a provider can be used, and asks it something small; "" is the one that a session would use.
+	Probe(ctx context.Context, o Options, provider string) ([]Finding, error)
 }
 
 // Options are what every command tells the host.

@@ -13,12 +13,18 @@ import (
 )
 
 func (a *app) modelsCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, refresh bool
 	cmd := &cobra.Command{
 		Use: "models [PROVIDER]", Short: "List the models that can be used here", Args: cobra.MaximumNArgs(1),
-		Long:    "Models lists what run --model takes: models whose provider has a key, and those that need none.",
-		Example: "  cairn models\n  cairn models openai --json",
+		Long: "Models lists what run --model takes: models whose provider has a key, and those that need none. What is known of\n" +
+			"them comes with this program; --refresh fetches what models.dev knows today, as cairn serve does by itself every hour.",
+		Example: "  cairn models\n  cairn models openai --json\n  cairn models --refresh\n  cairn models show openai/gpt-5",
 		RunE: a.does(func(ctx context.Context, args []string) error {
+			if refresh {
+				if err := a.refreshModels(ctx); err != nil {
+					return err
+				}
+			}
 			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
 				list, err := c.Models(ctx)
 				if err != nil {
@@ -42,7 +48,24 @@ func (a *app) modelsCommand() *cobra.Command {
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&refresh, "refresh", false, "first fetch what models.dev knows today")
+	cmd.AddCommand(a.modelsShow())
 	return cmd
+}
+
+func (a *app) refreshModels(ctx context.Context) error {
+	o, err := a.options("")
+	if err != nil {
+		return err
+	}
+	changed, err := a.host.RefreshModels(ctx, o)
+	if err != nil {
+		return err
+	}
+	if !changed {
+		a.err.printf("The list of models is as it was.\n")
+	}
+	return nil
 }
 
 func ofProvider(models []api.Model, id string) ([]api.Model, error) {

@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("LANG", "C.UTF-8")
 			e.Setenv("GORACE", quick)
+			e.Setenv("CAIRN_DISABLE_MODELS_FETCH", "1")
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(e.WorkDir))
 			return nil

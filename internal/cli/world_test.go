@@ -162,6 +162,12 @@ func (w *world) Doctor(context.Context, Options) ([]Finding, error) {
 	return []Finding{{Level: LevelOK, What: "store", Detail: "fine"}, {Level: LevelWarning, What: "git", Fix: "install it"}}, nil
 }
 
+func (w *world) Probe(_ context.Context, _ Options, id string) ([]Finding, error) {
+	return []Finding{{Level: LevelOK, What: "address", Detail: id}, {Level: LevelError, What: "key", Fix: "log in"}}, nil
+}
+
+func (w *world) RefreshModels(context.Context, Options) (bool, error) { return true, nil }
+
 func (w *world) Fsck(context.Context, Options) ([]Finding, error) {
 	return []Finding{{Level: LevelError, What: "session ses_1", Detail: "has a gap after 3"}}, nil
 }

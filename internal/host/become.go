@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -184,11 +185,18 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	if err != nil {
 		return err
 	}
+	var fetching sync.WaitGroup
+	fetch, stop := context.WithCancel(ctx)
+	fetching.Go(func() {
+		r.places.models.keepFresh(fetch, func(err error) { r.logger.InfoContext(fetch, "models", "error", err) })
+	})
 	ready(cli.Listening{URL: r.server.URL(), Socket: r.socket, PID: os.Getpid()})
 	select {
 	case <-ctx.Done():
 	case err = <-r.served:
 	}
+	stop()
+	fetching.Wait()
 	return errors.Join(err, r.stop(ctx))
 }
 

@@ -182,7 +182,7 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 	for _, w := range append(cfg.Warnings, agent.New(cfg, agent.Options{}).Warnings()...) {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "configuration", Detail: w.String()})
 	}
-	table := &modelTable{auth: auth.New(dirs.Data, o.Env), getenv: o.Env, transport: provider.NewTransport(), version: o.Version}
+	table := newModelTable(dirs, o, provider.NewTransport())
 	models, err := table.of(cfg)
 	if err != nil {
 		return append(found, cli.Finding{Level: cli.LevelError, What: "models", Detail: err.Error()})

@@ -36,6 +36,7 @@ type modelTable struct {
 	transport http.RoundTripper
 	version   string
 	tokens    tokens
+	facts     catalog.Cache
 
 	mu     sync.Mutex // guards player
 	player *script.Player
@@ -46,7 +47,7 @@ type locationModels struct {
 	table   *modelTable
 	config  *config.Config
 	catalog *catalog.Catalog
-	stamp   time.Time // of the credentials' file
+	stamp   stamp
 }
 
 // outputCap is the most that a model is asked to say in one turn, whatever it could (seed 002).
@@ -57,7 +58,7 @@ func (t *modelTable) of(cfg *config.Config) (*locationModels, error) {
 	if _, err := t.auth.List(); err != nil {
 		return nil, unreadable(err)
 	}
-	c, err := catalog.New(m.overlay())
+	c, err := t.build(m.overlay())
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "the configured models: %v", err)
 	}
@@ -70,16 +71,18 @@ func unreadable(err error) error {
 	return session.Errorf(session.CodeInvalid, "the stored keys cannot be read: %v", err).At("auth")
 }
 
-// stamp tells one state of the credentials' file from another.
-func (t *modelTable) stamp() time.Time {
-	info, err := os.Stat(t.auth.Path())
-	if err != nil {
-		return time.Time{}
+// stamp tells one state of the files that models depend on from another.
+type stamp struct{ keys, facts time.Time }
+
+func (t *modelTable) stamp() stamp {
+	s := stamp{facts: t.facts.At()}
+	if info, err := os.Stat(t.auth.Path()); err == nil {
+		s.keys = info.ModTime()
 	}
-	return info.ModTime()
+	return s
 }
 
-func (m *locationModels) fresh() bool { return m.table.stamp().Equal(m.stamp) }
+func (m *locationModels) fresh() bool { return m.table.stamp() == m.stamp }
 
 func (m *locationModels) overlay() catalog.Overlay {
 	o := catalog.Overlay{

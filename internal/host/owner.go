@@ -74,7 +74,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
 	places := &locations{
 		dirs: dirs, getenv: o.Env, projects: &project.Finder{Cache: filepath.Join(dirs.Cache, "project")},
-		models:  &modelTable{auth: auth.New(dirs.Data, o.Env), getenv: o.Env, transport: transport, version: o.Version},
+		models:  newModelTable(dirs, o, transport),
 		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids}, files: builtin.NewFiles(),
 		remotes: &remotes{auth: auth.New(dirs.Data, o.Env), cache: wellknown.In(dirs.Cache), offline: o.Replay != "", logger: w.logger},
 		trust:   judge(dirs, o), logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled, places: map[string]*slot{},

@@ -54,7 +54,7 @@ func ownAndWait(home string) error {
 
 func optionsOf(home string) cli.Options {
 	env := func(name string) string {
-		return map[string]string{"CAIRN_HOME": home, "HOME": home, "CAIRN_LOG": "off"}[name]
+		return map[string]string{"CAIRN_HOME": home, "HOME": home, "CAIRN_LOG": "off", "CAIRN_DISABLE_MODELS_FETCH": "1"}[name]
 	}
 	return cli.Options{Dir: filepath.Join(home, "project"), Env: env, Version: "test"}
 }

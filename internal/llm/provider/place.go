@@ -43,6 +43,9 @@ func (v Vendor) Placed(l Lookup) (Vendor, error) {
 	settings := map[string]Setting{}
 	for _, s := range v.Settings {
 		settings[s.Name] = s
+		for _, variable := range s.Env {
+			settings[variable] = s
+		}
 	}
 	var failed error
 	v.BaseURL = placeholder().ReplaceAllStringFunc(v.BaseURL, func(whole string) string {

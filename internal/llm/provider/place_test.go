@@ -56,4 +56,10 @@ func TestPlacedByVariable(t *testing.T) {
 	if err != nil || v.BaseURL != "https://h/x_account/v1" {
 		t.Errorf("%s %v", v.BaseURL, err)
 	}
+	azure, _ := provider.Find("azure")
+	azure.BaseURL = "https://${AZURE_RESOURCE_NAME}.services.ai.azure.com/anthropic/v1"
+	azure, err = azure.Placed(provider.Lookup{Env: env(), Option: env("resourceName", "mine")})
+	if err != nil || azure.BaseURL != "https://mine.services.ai.azure.com/anthropic/v1" {
+		t.Errorf("%s %v", azure.BaseURL, err)
+	}
 }

@@ -70,6 +70,9 @@ func transportError(host string, err error) *llm.Error {
 	return &llm.Error{Class: llm.Transport, Message: fmt.Sprintf("cannot reach %s: %s", host, what), Err: err}
 }
 
+// Unreachable says in plain words why an exchange with host did not come about.
+func Unreachable(host string, err error) string { return transportError(host, err).Message }
+
 func certificateReason(err error) string {
 	if e, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return e.Error()

@@ -1,0 +1,163 @@
+package catalog
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// source is models.dev: it answers with body, under a tag if there is one.
+type source struct {
+	status    int
+	body, tag string
+	asked     []string // the tags of the requests
+}
+
+func (s *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.asked = append(s.asked, r.Header.Get("If-None-Match"))
+	if s.tag != "" {
+		w.Header().Set("ETag", s.tag)
+		if r.Header.Get("If-None-Match") == s.tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if s.status != 0 {
+		w.WriteHeader(s.status)
+	}
+	io.WriteString(w, s.body)
+}
+
+func cacheOf(tb testing.TB, s *source) Cache {
+	tb.Helper()
+	server := httptest.NewServer(s)
+	tb.Cleanup(server.Close)
+	return Cache{Path: filepath.Join(tb.TempDir(), "cache", "models.json"), URL: server.URL, Transport: http.DefaultTransport}
+}
+
+const facts = `{"p":{"name":"P","env":["K"],"api":"https://p","models":{"m":{"name":"M","new_field":[1]}}}}`
+
+func TestRefresh(t *testing.T) {
+	s := &source{body: facts, tag: `"1"`}
+	c := cacheOf(t, s)
+	if c.Facts() != nil || !c.At().IsZero() {
+		t.Error("an empty cache has facts")
+	}
+	for i, want := range []bool{true, false} {
+		if changed, err := c.Refresh(t.Context()); changed != want || err != nil {
+			t.Errorf("%d: %v %v", i, changed, err)
+		}
+	}
+	if len(s.asked) != 2 || s.asked[1] != `"1"` {
+		t.Errorf("asked %q", s.asked)
+	}
+	if m := model(t, build(t, Overlay{Snapshot: c.Facts()}), "p", "m"); !strings.Contains(string(m.Extra), "new_field") {
+		t.Errorf("%+v", m)
+	}
+	s.body, s.tag = strings.Replace(facts, `"M"`, `"N"`, 1), `"2"`
+	if changed, err := c.Refresh(t.Context()); !changed || err != nil || model(t, build(t, Overlay{Snapshot: c.Facts()}), "p", "m").Title != "N" {
+		t.Errorf("%v %v", changed, err)
+	}
+	elsewhere := c
+	elsewhere.URL = "https://elsewhere.example"
+	if elsewhere.Facts() != nil {
+		t.Error("facts of another source are used")
+	}
+	old := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := os.Chtimes(c.Path, old, old); err != nil || c.Facts() != nil {
+		t.Error("facts that are older than the binary's are used")
+	}
+}
+
+func TestRefreshRefuses(t *testing.T) {
+	s := &source{body: facts}
+	c := cacheOf(t, s)
+	if _, err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		status     int
+		body, want string
+	}{
+		{500, "", "HTTP 500"},
+		{0, "<html>log in</html>", "no list of models"},
+		{0, "{}", "no list of models"},
+		{0, `{"error":"gone"}`, "no list of models"},
+		{0, facts[:40], "no list of models"},
+	} {
+		s.status, s.body = tt.status, tt.body
+		if _, err := c.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.body, err)
+		}
+		if string(c.Facts()) != facts {
+			t.Errorf("%s: what was there is lost", tt.body)
+		}
+	}
+	c.URL = "http://127.0.0.1:1"
+	if _, err := c.Refresh(t.Context()); err == nil {
+		t.Error("nobody answered and that is no error")
+	}
+}
+
+// TestFactsOfTomorrow: a model that cannot be understood is left out, and the others stay.
+func TestFactsOfTomorrow(t *testing.T) {
+	const odd = `{"p":{"name":"P","env":["K"],"models":{"good":{"name":"G"},"odd":{"limit":"many"},"worse":[1]}},"q":{"name":["Q"],"models":{}},"r":{"models":7}}`
+	c := build(t, Overlay{Snapshot: []byte(odd), Providers: map[string]ProviderPatch{"p": {Name: "Mine"}}})
+	if len(c.Models()) != 1 || c.Models()[0].ID != "good" || len(c.Providers()) != 3 {
+		t.Errorf("%+v", c.Models())
+	}
+	if p, err := c.Provider("p"); err != nil || p.Name != "Mine" {
+		t.Errorf("%+v %v", p, err)
+	}
+}
+
+func TestReadFacts(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f.json")
+	for _, tt := range []struct{ text, want string }{{facts, ""}, {"x", "no list of models"}, {"{}", "no list of models"}} {
+		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := ReadFacts(path)
+		if (err == nil) != (tt.want == "") || err == nil && string(raw) != tt.text || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %s %v", tt.text, raw, err)
+		}
+	}
+	if _, err := ReadFacts(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "no file") {
+		t.Error(err)
+	}
+	if _, err := ReadFacts(dir); err == nil {
+		t.Error("a directory is read")
+	}
+}
+
+func FuzzFacts(f *testing.F) {
+	f.Add(facts)
+	f.Add(`{"p":{"models":{"m":{"cost":{"input":-1},"variants":{"x":{"headers":1}},"reasoning_options":[{"type":"effort","values":[1,"\u0000"]}]}}}}`)
+	f.Add(fmt.Sprintf(`{"p":%s}`, strings.Repeat(`{"models":`, 50)))
+	f.Fuzz(func(t *testing.T, text string) {
+		if usable([]byte(text)) != nil {
+			return
+		}
+		c, err := New(Overlay{Snapshot: []byte(text)})
+		if err != nil {
+			t.Fatalf("facts that are usable make no catalog: %v", err)
+		}
+		for _, m := range c.Models() {
+			Partition(m.Request.Body)
+			for _, v := range m.Variants {
+				for name, value := range v.Body {
+					if !value.IsValid() {
+						t.Errorf("%s: %s", name, value)
+					}
+				}
+			}
+		}
+	})
+}

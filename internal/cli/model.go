@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+func (a *app) modelsShow() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show PROVIDER/MODEL", Short: "Show what is known of a model", Args: cobra.ExactArgs(1),
+		Example: "  cairn models show openai/gpt-5\n  cairn models show openai/gpt-5 --json",
+		RunE: a.does(func(ctx context.Context, args []string) error {
+			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
+				list, err := c.Models(ctx)
+				if err != nil {
+					return err
+				}
+				m, err := named(list.Data, args[0])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(m)
+				}
+				a.showModel(m)
+				return nil
+			})
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// named returns the model of that name, or of that id if only one has it.
+func named(models []api.Model, name string) (api.Model, error) {
+	var names []string
+	var same []api.Model
+	for _, m := range models {
+		if m.Ref().String() == name {
+			return m, nil
+		}
+		if m.ID == name {
+			same = append(same, m)
+		}
+		names = append(names, m.Ref().String())
+	}
+	if len(same) == 1 {
+		return same[0], nil
+	}
+	return api.Model{}, &exit{exitUsage, session.NotFound("usable model", name, nearest(name, names)...), "cairn models lists them; a model is usable once its provider has a key"}
+}
+
+func (a *app) showModel(m api.Model) {
+	a.out.printf("%s  %s\n", a.out.paint(bold, line(m.Ref().String(), 100)), line(m.Name, 100))
+	row := func(name, format string, args ...any) {
+		a.out.printf("  %-10s %s\n", name, line(fmt.Sprintf(format, args...), 300))
+	}
+	if m.Status != "active" {
+		row("status", "%s", m.Status)
+	}
+	if m.Time.Released > 0 {
+		row("released", "%s", time.UnixMilli(m.Time.Released).UTC().Format(time.DateOnly))
+	}
+	if m.API.Package != "" {
+		row("reached by", "%s", m.API.Package)
+	}
+	if m.API.ID != m.ID && m.API.ID != "" {
+		row("called", "%s", m.API.ID)
+	}
+	row("context", "%s in, %s out", size(m.Limit.Context), size(m.Limit.Output))
+	row("reads", "%s", strings.Join(m.Capabilities.Input, ", "))
+	if m.Capabilities.Tools {
+		row("tools", "yes")
+	} else {
+		row("tools", "no")
+	}
+	for _, c := range m.Cost {
+		row(over(c), "$%s in, $%s out, $%s read from the cache, $%s written to it, per million tokens", c.Input, c.Output, c.Cache.Read, c.Cache.Write)
+	}
+	if ids := variantIDs(m); len(ids) > 0 {
+		row("variants", "%s", strings.Join(ids, ", "))
+	}
+}
+
+// over says from which size of a request on a price holds.
+func over(c api.ModelCost) string {
+	if c.Tier == nil {
+		return "costs"
+	}
+	return "over " + size(c.Tier.Size)
+}
+
+func variantIDs(m api.Model) []string {
+	var ids []string
+	for _, v := range m.Variants {
+		ids = append(ids, v.ID)
+	}
+	return ids
+}
