@@ -70,6 +70,9 @@ func (m *locationModels) probe(ctx context.Context, p catalog.Provider) []cli.Fi
 		return []cli.Finding{{Level: cli.LevelError, What: "address", Detail: err.Error()}}
 	}
 	out := []cli.Finding{{Level: cli.LevelOK, What: "address", Detail: row.BaseURL}}
+	if err := provider.ExtraRoots(); err != nil {
+		out = append(out, cli.Finding{Level: cli.LevelWarning, What: "certificates", Detail: err.Error()})
+	}
 	key := m.probeKey(row, p)
 	out = append(out, key)
 	reached := m.reach(ctx, row)

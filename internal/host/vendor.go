@@ -34,7 +34,7 @@ func (m *locationModels) vendor(p catalog.Provider, api catalog.API) (provider.V
 	if !known {
 		row = provider.Compatible(p.ID, p.Name, p.API.URL)
 	}
-	row.Wire, _ = provider.WireOf(api.Package, api.ID)
+	row.Wire, _ = row.WireFor(api.Package, api.ID)
 	l := m.lookup(p.ID)
 	own := m.config.Provider[p.ID].BaseURL()
 	switch {

@@ -105,11 +105,20 @@ func WireOf(pkg, modelID string) (Wire, bool) {
 			return responses(), true
 		}
 		return Chat, true
-	case "@ai-sdk/cohere":
+	case "@ai-sdk/cohere", "@ai-sdk/amazon-bedrock/mantle":
 		return Chat, false
 	default:
 		return Chat, true
 	}
+}
+
+// WireFor is WireOf for one of the vendor's models. GitHub Copilot's are told apart by their names, whatever package
+// they are said to have.
+func (v Vendor) WireFor(pkg, modelID string) (Wire, bool) {
+	if v.Scheme == ByCopilot {
+		pkg = "@ai-sdk/github-copilot"
+	}
+	return WireOf(pkg, modelID)
 }
 
 // responses is the wire of those who speak both of OpenAI's: Chat until there is a package for Responses.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -18,21 +19,60 @@ import (
 )
 
 // NewTransport returns a transport for provider traffic: proxies from HTTPS_PROXY, HTTP_PROXY and NO_PROXY,
-// certificates from the system or SSL_CERT_FILE and SSL_CERT_DIR, HTTP/2, no compression, no time limits of its own,
+// certificates from the system or SSL_CERT_FILE and SSL_CERT_DIR, and those in the file NODE_EXTRA_CA_CERTS beside them, HTTP/2, no compression, no time limits of its own,
 // because the clocks of each turn bound every wait. Share it; close its idle connections when done.
 func NewTransport() *http.Transport {
+	roots, err := extraRoots(os.Getenv("NODE_EXTRA_CA_CERTS"))
+	if err != nil {
+		roots = nil // servers that need them are not trusted, which says why; doctor provider says what is wrong
+	}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
 		MaxIdleConns:           100,
 		MaxIdleConnsPerHost:    16,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
 		DisableCompression:     true,
 	}
+}
+
+// maxRoots bounds a file of certificates.
+const maxRoots = 4 << 20
+
+// ExtraRoots reports what is wrong with the file of further certificates that NODE_EXTRA_CA_CERTS names.
+func ExtraRoots() error {
+	_, err := extraRoots(os.Getenv("NODE_EXTRA_CA_CERTS"))
+	return err
+}
+
+// extraRoots returns the system's certificates and those of the file; nil, which means the system's, without one.
+func extraRoots(path string) (*x509.CertPool, error) {
+	if path == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("NODE_EXTRA_CA_CERTS: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxRoots {
+		return nil, fmt.Errorf("NODE_EXTRA_CA_CERTS: %s is no file of certificates", path)
+	}
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("NODE_EXTRA_CA_CERTS: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("NODE_EXTRA_CA_CERTS: %s holds no certificate", path)
+	}
+	return pool, nil
 }
 
 const maxRedirects = 5
