@@ -31,6 +31,9 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 	if failure.Usage != nil && t.answer == nil {
 		t.answered("error", *failure.Usage)
 	}
+	if out := poisoned(t, failure); out != nil {
+		return true, d.exclude(clean, out, failure)
+	}
 	wait, again := d.tries.next(failure, t.message != "", d.limits, d.now())
 	if !again {
 		return false, firstError(d.failUnstartedTurn(clean, t, told(failure)), failure)

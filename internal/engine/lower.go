@@ -16,19 +16,27 @@ import (
 
 // lower turns history into what a model is sent. It is pure and total: any history lowers to a conversation in which
 // every local call is followed by exactly one result before anything else is said, ids are unique, and opaque provider
-// data goes only to the model it came from (spec/v2 §14, LO-1 to LO-8).
-func lower(ms []session.Message, m *Model) []llm.Message {
-	l := lowering{model: m, used: map[string]int{}}
+// data goes only to the model it came from (spec/v2 §14, LO-1 to LO-8). What is excluded is left out, and said to be.
+func lower(ms []session.Message, m *Model, excluded ...session.Exclusion) []llm.Message {
+	l := lowering{model: m, excluded: excluded, used: map[string]int{}}
 	for _, msg := range ms {
+		l.seq = msg.Meta().Seq
 		l.message(msg)
 	}
 	return l.out
 }
 
 type lowering struct {
-	model *Model
-	out   []llm.Message
-	used  map[string]int // call ids, with how often each was asked for
+	model    *Model
+	excluded []session.Exclusion
+	seq      int64 // of the message that is lowered
+	out      []llm.Message
+	used     map[string]int // call ids, with how often each was asked for
+}
+
+// leaves reports whether the message is one whose content of the kind is left out.
+func (l *lowering) leaves(kind session.ContentKind) bool {
+	return slices.ContainsFunc(l.excluded, func(x session.Exclusion) bool { return x.Kind == kind && l.seq <= x.Through })
 }
 
 func (l *lowering) say(role llm.Role, parts ...llm.Part) {
@@ -113,6 +121,8 @@ func (l *lowering) file(uri, mime, name string) llm.Part {
 	switch {
 	case len(data) == 0:
 		return llm.Text{Text: fmt.Sprintf("[The file %s of type %s is empty.]", name, mime)}
+	case strings.HasPrefix(mime, "image/") && l.leaves(session.ContentImages), mime == "application/pdf" && l.leaves(session.ContentDocuments):
+		return llm.Text{Text: fmt.Sprintf("[The file %s of type %s is left out: the model's provider could not process it.]", name, mime)}
 	case strings.HasPrefix(mime, "image/") && l.model.Images, mime == "application/pdf" && l.model.Documents:
 		return llm.Media{MediaType: mime, Data: data, Name: name}
 	case strings.HasPrefix(mime, "text/") || mime == "application/json":
@@ -145,7 +155,7 @@ func dataURI(uri string) (mime string, data []byte, ok bool) {
 // or what it had said when the user stopped it.
 func (l *lowering) assistant(m *session.Assistant) {
 	same := m.Model.ProviderID == l.model.Ref.ProviderID && m.Model.ID == l.model.Ref.ID
-	reuse := same && m.Error == nil
+	reuse := same && m.Error == nil && !l.leaves(session.ContentReasoning)
 	happened := func(t *session.Tool) bool { return m.Error == nil || t.Time.Ran != 0 }
 	if m.Error != nil && m.Error.Reason != session.ReasonAborted && !slices.ContainsFunc(m.Tools(), happened) {
 		return
@@ -158,7 +168,9 @@ func (l *lowering) assistant(m *session.Assistant) {
 				parts = append(parts, llm.Text{Text: it.Text, Metadata: opaque(it.Metadata, reuse)})
 			}
 		case *session.Reasoning:
-			parts = append(parts, reasoning(it, same, reuse)...)
+			if !l.leaves(session.ContentReasoning) {
+				parts = append(parts, reasoning(it, same, reuse)...)
+			}
 		case *session.Tool:
 			if !happened(it) {
 				continue

@@ -176,7 +176,7 @@ func (d *drain) resume(ctx context.Context) error {
 			case *session.StepFailed:
 				spoke = true
 			case *session.Retried:
-				if fact.Error.Metadata["cause"] == "" {
+				if fact.Error.Metadata["cause"] == "" && fact.Exclude == nil {
 					d.tries.enter(spoke)
 				}
 				spoke = false

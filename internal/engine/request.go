@@ -18,7 +18,7 @@ const lastStep = "I have used all the steps that I was given for this request. T
 func request(set *setting) *llm.Request {
 	m := set.model
 	req := &llm.Request{
-		Model: m.APIName, Messages: lower(set.history.visible(set.epoch.BaselineSeq), m),
+		Model: m.APIName, Messages: lower(set.history.visible(set.epoch.BaselineSeq), m, set.session.Excluded...),
 		Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
 		CacheKey: cacheKey(set.session.ID),
 	}

@@ -2,6 +2,9 @@ package engine
 
 import (
 	"errors"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -12,7 +15,7 @@ import (
 // errors and of our own. What other errors say stays inside; the drain logs them.
 func told(err error) *session.Failure {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return session.Fail(reasonOfClass(e.Class), e.Error())
+		return session.Fail(reasonOfClass(e.Class), worded(e))
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {
 		return session.Fail(session.ReasonUnavailable, e.Error())
@@ -28,6 +31,20 @@ func told(err error) *session.Failure {
 	default:
 		return session.Fail(session.ReasonInternal, "cairn failed (a fault of ours, it is logged)")
 	}
+}
+
+// worded is what the provider said, with when it wants to be asked again: a person has to wait that long.
+func worded(e *llm.Error) string {
+	if e.RetryAfter < time.Second {
+		return e.Error()
+	}
+	wait := e.RetryAfter.Round(time.Second).String()
+	for _, nothing := range []string{"m0s", "h0m"} {
+		if whole, ok := strings.CutSuffix(wait, nothing); ok {
+			wait = whole + nothing[:1]
+		}
+	}
+	return fmt.Sprintf("%s; it asks to wait %s", e.Error(), wait)
 }
 
 func reasonOfClass(c llm.Class) session.Reason {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -55,6 +56,11 @@ func (s *Session) Apply(d EventData) bool {
 		if e.Tokens != nil {
 			s.Tokens = s.Tokens.Add(*e.Tokens)
 		}
+	case *Retried:
+		if e.Exclude == nil {
+			return false
+		}
+		s.Excluded = append(slices.DeleteFunc(slices.Clone(s.Excluded), func(x Exclusion) bool { return x.Kind == e.Exclude.Kind }), *e.Exclude)
 	case *RevertStaged:
 		s.Revert = &e.Revert
 	case *RevertCleared, *RevertCommitted:

@@ -41,6 +41,8 @@ type (
 		Attempt int        `json:"attempt"`
 		Error   RetryError `json:"error"`
 		Next    int64      `json:"next,omitzero"`
+		// Exclude is what the next attempt, and every later request of the session, leaves out.
+		Exclude *Exclusion `json:"exclude,omitzero"`
 	}
 	// Interrupted says that work was stopped between two turns: nothing continues by itself after it.
 	Interrupted struct {
@@ -58,6 +60,22 @@ type RetryError struct {
 	ResponseBody    string            `json:"responseBody,omitzero"`
 	Metadata        map[string]string `json:"metadata,omitzero"`
 }
+
+// Exclusion is a kind of content that a provider refused: what of it stands in messages up to Through is not sent again.
+type Exclusion struct {
+	Kind    ContentKind `json:"kind"`
+	Through int64       `json:"through"`
+}
+
+// ContentKind is a kind of content that a provider may choke on.
+type ContentKind string
+
+// The content kinds.
+const (
+	ContentImages    ContentKind = "images"
+	ContentDocuments ContentKind = "documents"
+	ContentReasoning ContentKind = "reasoning" // what providers attach to thoughts, and the thoughts with it
+)
 
 // The items of a turn. PartID is the item's own id; TextID, ReasoningID and CallID are the provider's names for it.
 type (

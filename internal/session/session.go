@@ -39,6 +39,8 @@ type Session struct {
 	Metadata jsontext.Value `json:"metadata,omitzero"` // an object that clients keep with the session
 	Changes  *Changes       `json:"changes,omitzero"`  // of its files, once a turn has begun
 
+	Excluded []Exclusion `json:"excluded,omitempty"` // the newest of each kind
+
 	Jobs []Job `json:"jobs,omitzero"` // what runs, and ran lately, in the background
 
 	Extra jsontext.Value `json:",embed"`

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// A conversation is sent anew with every turn. One part of it that a provider refuses would make every later turn fail
+// too: it is left out from then on, and the turn is tried once more.
+
+// complaints are the words by which providers blame a kind of content, beside a word for what is wrong with it.
+var complaints = []struct {
+	kind  session.ContentKind
+	names []string
+	wrong []string
+}{
+	{
+		session.ContentReasoning,
+		[]string{"thinking", "signature", "thought", "reasoning", "encrypted_content", "encrypted content"},
+		[]string{"signature", "cannot be modified", "could not be verified", "could not be decrypted", "invalid_encrypted_content", "not found", "without its required", "redacted_thinking"},
+	},
+	{
+		session.ContentDocuments,
+		[]string{"pdf", "document"},
+		[]string{"could not process", "not valid", "invalid", "corrupt", "unable to process", "password", "encrypted", "too many pages", "maximum of", "unsupported", "no pages", "failed to"},
+	},
+	{
+		session.ContentImages,
+		[]string{"image"},
+		[]string{"could not process", "unable to process", "invalid", "not valid", "not a valid", "corrupt", "unsupported", "not supported", "does not match", "exceed", "too large", "dimension", "failed to", "media type", "media_type", "unable to"},
+	},
+}
+
+// poisoned returns what of the conversation the provider blames for its refusal; nil if it blames nothing that was sent.
+// What is excluded once is not sent again, so that no request is sanitised twice for the same reason.
+func poisoned(t *turn, e *llm.Error) *session.Exclusion {
+	if e.Class != llm.InvalidRequest && e.Class != llm.Overflow || e.Status < 400 || t.message != "" || t.answer != nil {
+		return nil
+	}
+	said := strings.ToLower(e.Message + "\n" + e.Body)
+	set := t.set
+	visible := set.history.visible(set.epoch.BaselineSeq)
+	sent := lower(visible, set.model, set.session.Excluded...)
+	for _, c := range complaints {
+		if !mentions(said, c.names) || !mentions(said, c.wrong) || !carries(sent, c.kind) {
+			continue
+		}
+		return &session.Exclusion{Kind: c.kind, Through: visible[len(visible)-1].Meta().Seq}
+	}
+	return nil
+}
+
+func mentions(text string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// carries reports whether a conversation holds content of the kind.
+func carries(ms []llm.Message, kind session.ContentKind) bool {
+	for _, m := range ms {
+		for _, p := range m.Parts {
+			if carried(p) == kind {
+				return true
+			}
+			if r, ok := p.(llm.ToolResult); ok && carries([]llm.Message{{Parts: r.Content}}, kind) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// carried is the kind of content that a part is; "" for what is never left out.
+func carried(p llm.Part) session.ContentKind {
+	switch p := p.(type) {
+	case llm.Media:
+		if strings.HasPrefix(p.MediaType, "image/") {
+			return session.ContentImages
+		}
+		return session.ContentDocuments
+	case llm.Reasoning:
+		return session.ContentReasoning
+	case llm.ToolCall:
+		if len(p.Metadata) > 0 {
+			return session.ContentReasoning
+		}
+	case llm.Text:
+		if len(p.Metadata) > 0 {
+			return session.ContentReasoning
+		}
+	}
+	return ""
+}
+
+// exclude records what is left out from now on. The next turn is tried without it at once.
+func (d *drain) exclude(ctx context.Context, out *session.Exclusion, e *llm.Error) error {
+	d.logger.Warn("the provider refuses a part of the conversation, which is left out from now on", "session", d.id, "kind", out.Kind, "error", e)
+	fact := &session.Retried{Attempt: d.tries.failures + 1, Exclude: out, Error: session.RetryError{
+		Message:    e.Error() + "; from now on it is asked without the " + string(out.Kind) + " of the conversation so far",
+		StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
+	}}
+	_, err := d.append(ctx, d.id, store.Durable, eventlog.Draft{Data: fact})
+	return err
+}

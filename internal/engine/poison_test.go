@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+func refuses(status int, message string) script.Turn {
+	return script.Turn{Steps: []script.Step{{Fault: &script.Fault{Kind: script.FaultStatus, Status: status, Message: message}}}}
+}
+
+func answers(text string) script.Turn {
+	return script.Turn{Steps: []script.Step{{Text: script.Chunks{text}}}}
+}
+
+// media counts what of each kind a request carries.
+func media(r *llm.Request) (images, documents int) {
+	for _, m := range r.Messages {
+		for _, p := range m.Parts {
+			if f, ok := p.(llm.Media); ok && strings.HasPrefix(f.MediaType, "image/") {
+				images++
+			} else if ok {
+				documents++
+			}
+		}
+	}
+	return images, documents
+}
+
+// TestPoisonedPart: what the provider blames is left out of the next attempt and of every later request, also those of
+// another process; what comes after it is sent.
+func TestPoisonedPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{Turns: []script.Turn{
+			refuses(400, "messages.0.content.1.image: Could not process image"), answers("one"), answers("two"), answers("three"),
+		}})
+		defer func() { w.close(t) }()
+		m := w.models["test/one"]
+		m.Images, m.Documents = true, true
+		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			t.Fatal(err)
+		}
+		say := func(id session.MessageID, files ...session.File) {
+			t.Helper()
+			_, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		say("msg_a", session.File{URI: dataOf("image/png", pngHead), Name: "bad.png"}, session.File{URI: dataOf("application/pdf", "%PDF-1.4"), Name: "good.pdf"})
+		w.kill(false)
+		w.start()
+		say("msg_b")
+		say("msg_c", session.File{URI: dataOf("image/png", pngHead), Name: "good.png"})
+		requests := w.player.Requests()
+		want := [][2]int{{1, 1}, {0, 1}, {0, 1}, {1, 1}}
+		if len(requests) != len(want) {
+			t.Fatalf("%d requests", len(requests))
+		}
+		for i, r := range requests {
+			if images, documents := media(r); images != want[i][0] || documents != want[i][1] {
+				t.Errorf("request %d: %d images and %d documents, want %v", i+1, images, documents, want[i])
+			}
+		}
+		if said := requests[1].Messages[0].Parts; !strings.Contains(said[0].(llm.Text).Text, "bad.png of type image/png is left out") {
+			t.Errorf("%+v", said)
+		}
+	})
+}
+
+func TestPoisoned(t *testing.T) {
+	image := &session.User{Text: "x", Files: []session.File{{URI: dataOf("image/png", pngHead)}}}
+	image.Seq = 2
+	thought := &session.Assistant{Model: session.ModelRef{ProviderID: "p", ID: "m"}, Content: []session.Content{&session.Reasoning{Text: "hm", Metadata: []byte(`{"anthropic":{"signature":"s"}}`)}}}
+	thought.Seq = 3
+	bad := func(status int, class llm.Class, message string) *llm.Error {
+		return &llm.Error{Class: class, Status: status, Message: message}
+	}
+	tests := []struct {
+		e    *llm.Error
+		want session.ContentKind
+	}{
+		{bad(400, llm.InvalidRequest, "messages.3.content.0.image.source.base64: The image was specified using image/jpeg media type, but does not match"), session.ContentImages},
+		{bad(400, llm.InvalidRequest, "Invalid image data"), session.ContentImages},
+		{bad(400, llm.InvalidRequest, "messages.1.content.0: Invalid `signature` in `thinking` block"), session.ContentReasoning},
+		{bad(400, llm.InvalidRequest, "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"), session.ContentReasoning},
+		{bad(400, llm.InvalidRequest, "The encrypted content could not be verified. reasoning"), session.ContentReasoning},
+		{bad(400, llm.InvalidRequest, "Could not process PDF"), ""}, // there is none
+		{bad(400, llm.InvalidRequest, "thinking.budget_tokens: must be less than max_tokens"), ""},
+		{bad(400, llm.InvalidRequest, "temperature is not supported"), ""},
+		{bad(401, llm.Auth, "invalid image"), ""},
+		{bad(0, llm.InvalidRequest, "invalid image"), ""},
+		{bad(500, llm.Overloaded, "could not process image"), ""},
+	}
+	for _, tt := range tests {
+		set := &setting{
+			session: &session.Session{}, epoch: &store.Epoch{BaselineSeq: -1},
+			model:   &Model{Ref: session.ModelRef{ProviderID: "p", ID: "m"}, Images: true},
+			history: &history{messages: []session.Message{image, thought}},
+		}
+		set.history.shown.Compaction, set.history.shown.Baseline = -1, -1
+		out := poisoned(&turn{set: set}, tt.e)
+		if (out == nil) != (tt.want == "") || out != nil && (out.Kind != tt.want || out.Through != 3) {
+			t.Errorf("%s: %+v, want %q", tt.e.Message, out, tt.want)
+		}
+		if out == nil {
+			continue
+		}
+		set.session.Excluded = []session.Exclusion{*out}
+		if again := poisoned(&turn{set: set}, tt.e); again != nil {
+			t.Errorf("%s: it is blamed again: %+v", tt.e.Message, again)
+		}
+	}
+}
