@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,7 +58,12 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	defer b.out.Close()
 	b.folds = map[session.ID]*opencode.Fold{}
 	b.out.Beat(func() sse.Frame { return b.bare("server.heartbeat") })
+	said, stop := a.notices.watch()
 	err = b.out.Send(b.bare("server.connected"), false)
+	var relayed sync.WaitGroup
+	relayed.Go(func() { b.relay(said) }) // ends with stop
+	defer relayed.Wait()
+	defer stop()
 	for u, failed := range a.log.Feed(ctx, after) {
 		if err = failed; err == nil {
 			err = b.tell(ctx, u)
@@ -128,6 +134,10 @@ func (b *bus) frame(v any, s *session.Session) (sse.Frame, error) {
 		}
 		v = p
 	}
+	return encoded(v)
+}
+
+func encoded(v any) (sse.Frame, error) {
 	data, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	return sse.Frame{Data: data}, err
 }

@@ -16,7 +16,7 @@ func placeRoutes() []Route {
 		{patch, "/project/{projectID}", "project.update", (*API).updateProject},
 		{get, "/project/{projectID}/directories", "project.directories", (*API).projectDirectories},
 		{post, "/instance/dispose", "instance.dispose", (*API).dispose},
-		{post, "/global/dispose", "global.dispose", (*API).dispose},
+		{post, "/global/dispose", "global.dispose", (*API).disposeAll},
 		{get, "/app", "", (*API).app},
 		{get, "/mode", "", (*API).agents},
 	}
@@ -92,11 +92,23 @@ func (a *API) current(r *http.Request) error {
 	return err
 }
 
-// dispose has nothing to do: what is read of a location is read again when it changed.
+// dispose has nothing to do, for what is read of a location is read again when it changed; but clients read again when
+// they are told.
 func (a *API) dispose(w http.ResponseWriter, r *http.Request) error {
-	if _, err := a.locate(r); err != nil {
+	p, err := a.place(r)
+	if err != nil {
 		return err
 	}
+	a.disposed(p)
+	return yes(w)
+}
+
+func (a *API) disposed(p Place) {
+	a.notices.tell(notice{p.Directory, p.ProjectID, kindDisposed, map[string]string{"directory": p.Directory}})
+}
+
+func (a *API) disposeAll(w http.ResponseWriter, _ *http.Request) error {
+	a.notices.tell(notice{kind: kindGlobalDisposed, properties: map[string]string{}})
 	return yes(w)
 }
 

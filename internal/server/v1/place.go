@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"net/http"
+	"path/filepath"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,6 +22,7 @@ type Places interface {
 	Offers
 	Settings
 	Checkouts
+	Files
 }
 
 // Offers is what sessions at a location can use. Nothing of it holds a secret.
@@ -42,6 +44,17 @@ type Settings interface {
 	Configure(ctx context.Context, members map[string]jsontext.Value) error
 	SetKey(ctx context.Context, providerID, key string) error
 	RemoveKey(ctx context.Context, providerID string) error
+}
+
+// Files is what people see of the files of a location. Nothing of it leaves the location or its checkout, whatever links
+// say: that is an error of code denied. Paths are relative to the location's directory.
+type Files interface {
+	List(ctx context.Context, l session.Location, path string) ([]opencode.FileNode, error)
+	// Read returns an empty text for a file that is not there, as OpenCode does.
+	Read(ctx context.Context, l session.Location, path string) (opencode.FileContent, error)
+	Grep(ctx context.Context, l session.Location, pattern string) ([]opencode.Match, error)
+	// Files returns the paths of the files that are not ignored.
+	Files(ctx context.Context, l session.Location) ([]string, error)
 }
 
 // Checkouts is what git knows of a location; outside of a checkout all is empty.
@@ -89,11 +102,15 @@ func (p Providers) usable() []opencode.Provider {
 // Home is where things of the user live.
 type Home struct{ Home, Config, State string }
 
-// locate returns the location that the request is about. There are no workspaces: whoever names one means another server.
+// locate returns the location that the request is about, without links: sessions and their events know it by that name.
+// There are no workspaces: whoever names one means another server.
 func (a *API) locate(r *http.Request) (session.Location, error) {
 	l, _, err := exchange.Locator{QueryDirectory: "directory", QueryWorkspace: "workspace", Directory: a.directory, Relative: true}.Locate(r)
 	if err == nil && l.WorkspaceID != "" {
 		err = session.NotFound("workspace", l.WorkspaceID)
+	}
+	if real, failed := filepath.EvalSymlinks(filepath.FromSlash(l.Directory)); failed == nil {
+		l.Directory = filepath.ToSlash(real)
 	}
 	return l, err
 }

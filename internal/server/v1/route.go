@@ -33,6 +33,8 @@ func Routes() []Route {
 		offerRoutes(),
 		settingsRoutes(),
 		vcsRoutes(),
+		fileRoutes(),
+		tuiRoutes(),
 		absentRoutes(),
 	)
 }

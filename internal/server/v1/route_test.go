@@ -3,6 +3,7 @@ package v1_test
 import (
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,6 +62,25 @@ func TestTheDirectoryOfARequest(t *testing.T) {
 		if a := w.ask(t, http.MethodGet, bad, ""); a.status != 400 || !strings.Contains(a.body, `"name":"BadRequest"`) {
 			t.Errorf("%.40s: %d %s", bad, a.status, a.body)
 		}
+	}
+}
+
+// A directory that is named by a link is the one that it leads to, also for those who watch it.
+func TestADirectoryByALink(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"x": ""})
+	link := filepath.Join(w.home, "link")
+	if err := os.Symlink(w.work, link); err != nil {
+		t.Fatal(err)
+	}
+	query := "?directory=" + url.QueryEscape(link)
+	next := w.follow(t, "/event"+query)
+	next()
+	a := w.ask(t, http.MethodPost, "/session"+query, `{"title":"Linked"}`)
+	if got := next(); a.status != 200 || !strings.HasPrefix(got, "session.created ") || !strings.Contains(got, "Linked") {
+		t.Error(a, got)
+	}
+	if a := w.ask(t, http.MethodGet, "/session"+query, ""); !strings.Contains(a.body, "Linked") {
+		t.Error(a)
 	}
 }
 

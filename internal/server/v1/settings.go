@@ -39,10 +39,15 @@ func (a *API) globalConfig(w http.ResponseWriter, r *http.Request) error {
 // changeConfig changes the user's configuration, also where OpenCode writes into the directory: a project's file may not
 // say most of it, and nobody asked for a file there. The answer is the body, as OpenCode's.
 func (a *API) changeConfig(w http.ResponseWriter, r *http.Request) error {
+	p, err := a.place(r)
+	if err != nil {
+		return err
+	}
 	members, err := a.configure(r)
 	if err != nil {
 		return err
 	}
+	a.disposed(p)
 	return write(w, members)
 }
 

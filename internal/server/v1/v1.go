@@ -67,7 +67,8 @@ type API struct {
 	logger    *slog.Logger
 	started   int64 // when, in milliseconds
 
-	long exchange.Waiters // streams, and requests that wait for a session
+	notices notices
+	long    exchange.Waiters // streams, and requests that wait for a session
 }
 
 // New returns an API. It starts nothing.

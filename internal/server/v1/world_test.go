@@ -1,6 +1,7 @@
 package v1_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/host"
@@ -110,6 +112,46 @@ func (w *world) ask(t testing.TB, method, path, body string, header ...string) a
 	}
 	w.hold(t, r, resp, b)
 	return answer{resp.StatusCode, resp.Header, string(b)}
+}
+
+// follow opens a stream and returns a function for its next event besides heartbeats, as "directory type properties".
+func (w *world) follow(t testing.TB, path string) (next func() string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	lines := bufio.NewScanner(resp.Body)
+	return func() string {
+		t.Helper()
+		for lines.Scan() {
+			data, ok := strings.CutPrefix(lines.Text(), "data: ")
+			if !ok || strings.Contains(data, "server.heartbeat") {
+				continue
+			}
+			var v struct {
+				Directory string         `json:"directory"`
+				Type      string         `json:"type"`
+				Payload   jsontext.Value `json:"payload"`
+				Props     jsontext.Value `json:"properties"`
+			}
+			err := json.Unmarshal([]byte(data), &v)
+			if err == nil && v.Payload != nil {
+				err = json.Unmarshal(v.Payload, &v)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.TrimSpace(v.Directory + " " + v.Type + " " + string(v.Props))
+		}
+		t.Fatal("the stream ended")
+		return ""
+	}
 }
 
 // get asks for what must be there and reads it.

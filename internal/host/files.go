@@ -1,0 +1,94 @@
+package host
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"path/filepath"
+
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool/builtin"
+)
+
+// look returns the files of a location as the tools see them.
+func (l oldPlaces) look(ctx context.Context, at session.Location) (builtin.Look, *place, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return builtin.Look{}, nil, err
+	}
+	return builtin.NewLook(builtin.Config{Directory: p.project.Directory, Worktree: p.project.Worktree}), p, nil
+}
+
+// List implements v1.Files.
+func (l oldPlaces) List(ctx context.Context, at session.Location, path string) ([]opencode.FileNode, error) {
+	look, p, err := l.look(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	list, err := look.List(path)
+	if err != nil {
+		return nil, err
+	}
+	out := []opencode.FileNode{}
+	for _, s := range list {
+		n := opencode.FileNode{
+			Name: s.Name, Path: s.Path, Absolute: filepath.Join(p.project.Directory, filepath.FromSlash(s.Path)), Type: "file", Ignored: s.Ignored,
+		}
+		if s.Dir {
+			n.Type, n.Path = "directory", n.Path+"/"
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// Read implements v1.Files.
+func (l oldPlaces) Read(ctx context.Context, at session.Location, path string) (opencode.FileContent, error) {
+	look, _, err := l.look(ctx, at)
+	if err != nil {
+		return opencode.FileContent{}, err
+	}
+	b, found, err := look.Read(path)
+	switch {
+	case err != nil:
+		return opencode.FileContent{}, err
+	case found && b.Binary:
+		if b.Type == "" {
+			b.Type = http.DetectContentType(b.Data)
+		}
+		return opencode.FileContent{Type: "binary", Content: base64.StdEncoding.EncodeToString(b.Data), Encoding: "base64", MimeType: b.Type}, nil
+	default:
+		return opencode.FileContent{Type: "text", Content: string(b.Data)}, nil
+	}
+}
+
+// Grep implements v1.Files.
+func (l oldPlaces) Grep(ctx context.Context, at session.Location, pattern string) ([]opencode.Match, error) {
+	look, _, err := l.look(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	hits, err := look.Grep(ctx, pattern)
+	if err != nil {
+		return nil, err
+	}
+	out := []opencode.Match{}
+	for _, h := range hits {
+		m := opencode.Match{Path: opencode.Text{Text: h.Path}, Lines: opencode.Text{Text: h.Text}, LineNumber: h.Line, AbsoluteOffset: h.Offset}
+		for _, s := range h.Spans {
+			m.Submatches = append(m.Submatches, opencode.Submatch{Match: opencode.Text{Text: h.Text[s[0]:s[1]]}, Start: s[0], End: s[1]})
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// Files implements v1.Files.
+func (l oldPlaces) Files(ctx context.Context, at session.Location) ([]string, error) {
+	look, _, err := l.look(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return look.Files(ctx)
+}

@@ -1,0 +1,226 @@
+package v1
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+func tuiRoutes() []Route {
+	return []Route{
+		{post, "/tui/append-prompt", "tui.appendPrompt", (*API).appendPrompt},
+		{post, "/tui/open-help", "tui.openHelp", command("help.show")},
+		{post, "/tui/open-sessions", "tui.openSessions", command("session.list")},
+		{post, "/tui/open-themes", "tui.openThemes", command("session.list")}, // as OpenCode has it
+		{post, "/tui/open-models", "tui.openModels", command("model.list")},
+		{post, "/tui/submit-prompt", "tui.submitPrompt", command("prompt.submit")},
+		{post, "/tui/clear-prompt", "tui.clearPrompt", command("prompt.clear")},
+		{post, "/tui/execute-command", "tui.executeCommand", (*API).executeCommand},
+		{post, "/tui/show-toast", "tui.showToast", (*API).showToast},
+		{post, "/tui/publish", "tui.publish", (*API).publish},
+		{post, "/tui/select-session", "tui.selectSession", (*API).selectSession},
+		{get, "/tui/control/next", "tui.control.next", (*API).nextControl},
+		{post, "/tui/control/response", "tui.control.response", (*API).controlled},
+	}
+}
+
+// The kinds of notices that terminals listen to.
+const (
+	kindAppend  = "tui.prompt.append"
+	kindCommand = "tui.command.execute"
+	kindToast   = "tui.toast.show"
+	kindSelect  = "tui.session.select"
+)
+
+type tuiText struct {
+	Text *string `json:"text"`
+}
+
+type tuiCommand struct {
+	Command string `json:"command,omitzero"`
+}
+
+// toast is a message that a terminal shows for a while.
+type toast struct {
+	Title    string         `json:"title,omitzero"`
+	Message  *string        `json:"message"`
+	Variant  string         `json:"variant"` // info, success, warning, error
+	Duration jsontext.Value `json:"duration,omitzero"`
+}
+
+type tuiSession struct {
+	SessionID session.ID `json:"sessionID"`
+}
+
+// notify tells the streams of the request's directory.
+func (a *API) notify(w http.ResponseWriter, r *http.Request, kind string, properties any) error {
+	p, err := a.place(r)
+	if err != nil {
+		return err
+	}
+	a.notices.tell(notice{p.Directory, p.ProjectID, kind, properties})
+	return yes(w)
+}
+
+func command(name string) handler {
+	return func(a *API, w http.ResponseWriter, r *http.Request) error {
+		return a.notify(w, r, kindCommand, tuiCommand{name})
+	}
+}
+
+func (a *API) appendPrompt(w http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[tuiText](r)
+	if err == nil {
+		err = b.check()
+	}
+	if err != nil {
+		return err
+	}
+	return a.notify(w, r, kindAppend, b)
+}
+
+func (t tuiText) check() error {
+	if t.Text == nil {
+		return exchange.Bad("body", "text", "text is missing")
+	}
+	return nil
+}
+
+// older are the names that commands had before they had dots. Another one without a dot becomes none, as in OpenCode.
+var older = map[string]string{
+	"session_new": "session.new", "session_share": "session.share", "session_interrupt": "session.interrupt", "session_compact": "session.compact",
+	"messages_page_up": "session.page.up", "messages_page_down": "session.page.down", "messages_line_up": "session.line.up",
+	"messages_line_down": "session.line.down", "messages_half_page_up": "session.half.page.up", "messages_half_page_down": "session.half.page.down",
+	"messages_first": "session.first", "messages_last": "session.last", "agent_cycle": "agent.cycle",
+}
+
+func (a *API) executeCommand(w http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[struct {
+		Command *string `json:"command"`
+	}](r)
+	if err != nil {
+		return err
+	}
+	if b.Command == nil {
+		return exchange.Bad("body", "command", "command is missing")
+	}
+	name := *b.Command
+	if !strings.Contains(name, ".") {
+		name = older[name]
+	}
+	return a.notify(w, r, kindCommand, tuiCommand{name})
+}
+
+func (a *API) showToast(w http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[toast](r)
+	if err == nil {
+		err = b.check()
+	}
+	if err != nil {
+		return err
+	}
+	if b.Duration == nil {
+		b.Duration = jsontext.Value("5000") // milliseconds, as OpenCode
+	}
+	return a.notify(w, r, kindToast, b)
+}
+
+func (t toast) check() error {
+	switch t.Variant {
+	case "info", "success", "warning", "error":
+	default:
+		return exchange.Bad("body", "variant", "variant must be one of info, success, warning, error, got %q", exchange.Clip(t.Variant, 40))
+	}
+	if t.Message == nil {
+		return exchange.Bad("body", "message", "message is missing")
+	}
+	if t.Duration != nil && t.Duration.Kind() != '0' {
+		return exchange.Bad("body", "duration", "duration must be a number of milliseconds")
+	}
+	return nil
+}
+
+// publish passes on one of the four kinds, checked as the operation of its own checks it.
+func (a *API) publish(w http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[struct {
+		Type       string         `json:"type"`
+		Properties jsontext.Value `json:"properties"`
+	}](r)
+	if err != nil {
+		return err
+	}
+	var v any
+	switch b.Type {
+	case kindAppend:
+		v, err = property[tuiText](b.Properties, tuiText.check)
+	case kindCommand:
+		v, err = property[tuiCommand](b.Properties, nil)
+	case kindToast:
+		v, err = property[toast](b.Properties, toast.check)
+	case kindSelect:
+		v, err = property[tuiSession](b.Properties, tuiSession.check)
+	default:
+		err = exchange.Bad("body", "type", "type must be one of %s, %s, %s, %s, got %q", kindAppend, kindCommand, kindToast, kindSelect, exchange.Clip(b.Type, 40))
+	}
+	if err != nil {
+		return err
+	}
+	return a.notify(w, r, b.Type, v)
+}
+
+func property[T any](raw jsontext.Value, check func(T) error) (v T, err error) {
+	if raw.Kind() != '{' {
+		return v, exchange.Bad("body", "properties", "properties must be an object")
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, exchange.Bad("body", "properties", "properties are not those of this type")
+	}
+	if check != nil {
+		err = check(v)
+	}
+	return v, err
+}
+
+func (t tuiSession) check() error {
+	return exchange.In("body", session.CheckID("sessionID", session.PrefixSession, string(t.SessionID)))
+}
+
+func (a *API) selectSession(w http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[tuiSession](r)
+	if err == nil {
+		err = b.check()
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, b.SessionID) }); err != nil {
+		return err
+	}
+	return a.notify(w, r, kindSelect, b)
+}
+
+// nextControl waits: nothing asks terminals to be controlled in this way any more, here as in OpenCode.
+func (a *API) nextControl(_ http.ResponseWriter, r *http.Request) error {
+	if _, err := a.locate(r); err != nil {
+		return err
+	}
+	ctx, end := a.long.Begin(r.Context(), "")
+	defer end()
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// controlled takes the answer to what nobody asked.
+func (a *API) controlled(w http.ResponseWriter, r *http.Request) error {
+	if _, err := exchange.Decode[jsontext.Value](r); err != nil {
+		return err
+	}
+	return yes(w)
+}
