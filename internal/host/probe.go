@@ -160,7 +160,7 @@ func (m *locationModels) reach(ctx context.Context, row provider.Vendor) []cli.F
 	skew := begun.Add(took / 2).Sub(date).Round(time.Second)
 	clock := cli.Finding{Level: cli.LevelOK, What: "clock", Detail: "agrees with the server's"}
 	if skew.Abs() > skewLimit {
-		clock = cli.Finding{Level: cli.LevelWarning, What: "clock", Detail: fmt.Sprintf("this machine's is %s %s", skew.Abs(), map[bool]string{true: "ahead", false: "behind"}[skew > 0]), Fix: "set the time: signatures and tokens are refused otherwise"}
+		clock = cli.Finding{Level: cli.LevelWarning, What: "clock", Detail: fmt.Sprintf("this machine's is %s %s", skew.Abs().Round(time.Minute), map[bool]string{true: "ahead", false: "behind"}[skew > 0]), Fix: "set the time: signatures and tokens are refused otherwise"}
 	}
 	return append(out, clock)
 }
