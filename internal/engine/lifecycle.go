@@ -305,8 +305,12 @@ func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
 	if _, err := e.session(ctx, id); err != nil {
 		return err
 	}
+	rests := e.Status(id).Type == StatusIdle
 	if err := e.coordinator.interrupt(ctx, id, ErrInterrupted); err != nil {
 		return err
+	}
+	if rests { // whoever stops it may have missed that it rests
+		e.notify("session.status", id, map[string]any{"sessionID": id, "status": Status{Type: StatusIdle}})
 	}
 	return e.jobs.end(ctx, id, errCancelled)
 }

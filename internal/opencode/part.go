@@ -1,8 +1,6 @@
 package opencode
 
 import (
-	"strings"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -266,7 +264,7 @@ func itemPart(id session.ID, m session.MessageID, n int, c session.Content) Part
 	switch c := c.(type) {
 	case *session.Text:
 		head.Type = "text"
-		return &TextPart{Head: head, Text: strings.TrimRight(c.Text, " \n\t\r"), Time: timeOf(c.Time), Metadata: c.Metadata}
+		return &TextPart{Head: head, Text: c.Text, Time: timeOf(c.Time), Metadata: c.Metadata}
 	case *session.Reasoning:
 		head.Type = "reasoning"
 		p := &ReasoningPart{Head: head, Text: c.Text, Metadata: c.Metadata}

@@ -92,7 +92,7 @@ func toolState(head Head, t *session.Tool) ToolState {
 		}
 	case session.ToolCompleted:
 		c := &ToolCompleted{
-			Status: "completed", Input: s.Input, Output: textOf(s.Content), Title: s.Title, Metadata: objectOr(s.Structured, emptyObject),
+			Status: "completed", Input: s.Input, Output: textOf(s.Content), Title: s.Title, Metadata: resultOf(s),
 			Time: CompletedTime{Start: ran, End: t.Time.Completed, Compacted: t.Time.Pruned},
 		}
 		for n, f := range attachments(s) {
@@ -113,6 +113,21 @@ func toolState(head Head, t *session.Tool) ToolState {
 	default:
 		return &ToolPending{Status: "pending", Input: emptyObject}
 	}
+}
+
+// resultOf is what a call says for programs. Every call of OpenCode's says whether its output was cut, and where the rest is.
+func resultOf(s session.ToolState) jsontext.Value {
+	v := objectOr(s.Structured, emptyObject)
+	var said struct {
+		Truncated *bool `json:"truncated"`
+	}
+	if json.Unmarshal(v, &said) == nil && said.Truncated == nil {
+		v = member(v, "truncated", len(s.OutputPaths) > 0)
+		if len(s.OutputPaths) > 0 {
+			v = member(v, "outputPath", s.OutputPaths[0])
+		}
+	}
+	return v
 }
 
 func textOf(content []session.ToolContent) string {

@@ -1,7 +1,7 @@
 // Package sse writes server-sent events.
 //
-// A stream begins at once with a comment, so that the client knows that it stands, and says ": heartbeat" whenever it
-// was quiet for HeartbeatEvery. Every write has WriteTimeout; one that fails or is late ends the stream's context, and
+// A stream begins at once with a comment, so that the client knows that it stands, and says ": heartbeat", or a frame of
+// the writer's, whenever it was quiet for HeartbeatEvery. Every write has WriteTimeout; one that fails or is late ends the stream's context, and
 // everything written afterwards is dropped. So a reader that stalls costs one connection and its buffers, never the
 // writer's time beyond that.
 //
@@ -57,6 +57,16 @@ type Stream struct {
 // Open writes the header and the first comment. The returned context ends when the client is gone, when it does not
 // read for WriteTimeout, or with ctx.
 func Open(ctx context.Context, w http.ResponseWriter) (context.Context, *Stream) {
+	ctx, s := OpenQuiet(ctx, w)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buf = append(s.buf, ":ok\n\n"...)
+	s.flush()
+	return ctx, s
+}
+
+// OpenQuiet is Open without the comment, for those who send a frame at once.
+func OpenQuiet(ctx context.Context, w http.ResponseWriter) (context.Context, *Stream) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -69,8 +79,6 @@ func Open(ctx context.Context, w http.ResponseWriter) (context.Context, *Stream)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.beat = time.AfterFunc(HeartbeatEvery, s.heartbeat)
-	s.buf = append(s.buf, ":ok\n\n"...)
-	s.flush()
 	return ctx, s
 }
 

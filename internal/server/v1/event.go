@@ -54,7 +54,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	}
 	ctx, end := a.long.Begin(r.Context(), "")
 	defer end()
-	ctx, b.out = sse.Open(ctx, w)
+	ctx, b.out = sse.OpenQuiet(ctx, w)
 	defer b.out.Close()
 	b.folds = map[session.ID]*opencode.Fold{}
 	b.out.Beat(func() sse.Frame { return b.bare("server.heartbeat") })
