@@ -254,7 +254,10 @@ func (f *Fold) opening(at int64) []Event {
 		return nil
 	}
 	f.opened = true
-	return []Event{f.part(stepStart(f.Session.ID, f.turn), at)}
+	if p := stepStart(f.Session.ID, f.turn); p != nil {
+		return []Event{f.part(p, at)}
+	}
+	return nil
 }
 
 // ended tells how the turn ended.
@@ -264,7 +267,10 @@ func (f *Fold) ended(at int64) (out []Event) {
 		f.failed, f.failedFor = whole.Error, f.turn.ParentID
 		return []Event{f.message(whole)}
 	}
-	out = append(f.opening(at), f.part(stepFinish(f.Session.ID, f.turn), at))
+	out = f.opening(at)
+	if p := stepFinish(f.Session.ID, f.turn); p != nil {
+		out = append(out, f.part(p, at))
+	}
 	unended := *whole
 	unended.Time.Completed = 0
 	out = append(out, f.message(&unended))

@@ -26,15 +26,22 @@ type world struct {
 	contract   *contracttest.Contract
 }
 
-// newWorld opens one whose configuration has the further members, in a checkout of the files.
+// newWorld opens one whose configuration has the further members, in a checkout of the files. Nobody answers for its model.
 func newWorld(t testing.TB, config string, files map[string]string) *world {
+	t.Helper()
+	return newWorldOf(t, "http://127.0.0.1:1", config, files)
+}
+
+// newWorldOf is newWorld with a model that answers at the URL.
+func newWorldOf(t testing.TB, url, config string, files map[string]string) *world {
 	t.Helper()
 	w := &world{contract: contract(t), home: t.TempDir(), work: filepath.Join(t.TempDir(), "work")}
 	w.put(t, filepath.Join(w.home, "config", "cairn.json"), fmt.Sprintf(`{
-  "provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://127.0.0.1:1", "apiKey": "k-e-y"},
-    "models": {"main": {"name": "Main", "limit": {"context": 100000, "output": 1000}}}}},
+  "provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "k-e-y"},
+    "models": {"main": {"name": "Main", "limit": {"context": 100000, "output": 1000}, "reasoning": true,
+      "cost": {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75}}}}},
   "model": "mock/main"%s
-}`, config))
+}`, url, config))
 	for name, text := range files {
 		w.put(t, filepath.Join(w.work, name), text)
 	}

@@ -78,15 +78,15 @@ func (todoRead) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	return listing(append([]session.Todo{}, todos...)), nil
 }
 
-// listing is the list as JSON, with how many are open as its title.
+// listing is the list as JSON, with how many are not completed as its title.
 func listing(todos []session.Todo) tool.Output {
-	open := 0
+	left := 0
 	for _, t := range todos {
-		if t.Status.Open() {
-			open++
+		if t.Status != session.TodoCompleted {
+			left++
 		}
 	}
 	text := tool.Object(todos)
 	_ = text.Indent(jsontext.WithIndent("  ")) // it is JSON
-	return tool.TextOutput(fmt.Sprintf("%d todos", open), string(text), map[string]any{"todos": todos})
+	return tool.TextOutput(fmt.Sprintf("%d todos", left), string(text), map[string]any{"todos": todos})
 }

@@ -1,0 +1,254 @@
+package opencode
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// log numbers facts as the events of one session.
+func log(facts ...session.EventData) (events []*session.Event) {
+	for i, d := range facts {
+		d.Stamp().SessionID, d.Stamp().Timestamp = "ses_1", int64(i)+1
+		events = append(events, &session.Event{SessionID: "ses_1", Seq: int64(i), Data: d})
+	}
+	return events
+}
+
+// brief says what an event tells, in the words of spec/http §2.
+func brief(e Event) string {
+	switch p := e.Properties.(type) {
+	case SessionInfo:
+		return map[string]string{"session.created": "S+", "session.updated": "S~", "session.deleted": "S-"}[e.Type]
+	case MessageInfo:
+		switch i := p.Info.(type) {
+		case *User:
+			if i.Summary != nil {
+				return "U+sum"
+			}
+			return "U"
+		case *Assistant:
+			s := "A"
+			if i.Error != nil {
+				s += "!" + i.Error.Name
+			}
+			if i.Finish != "" {
+				s += "=" + i.Finish
+			}
+			if i.Time.Completed != 0 {
+				s += "."
+			}
+			return s
+		}
+	case PartInfo:
+		switch part := p.Part.(type) {
+		case *TextPart:
+			return fmt.Sprintf("[text %q]", part.Text)
+		case *ToolPart:
+			return fmt.Sprintf("[%s %T]", part.Tool, part.State)
+		case *StepFinishPart:
+			return "[step-finish=" + part.Reason + "]"
+		default:
+			return "[" + part.head().Type + "]"
+		}
+	case Status:
+		return p.Status.Type
+	case SessionOnly:
+		return "IDLE"
+	case Diff:
+		return "diff"
+	case Delta:
+		return "Δ"
+	case Failure:
+		return "ERROR"
+	}
+	return e.Type
+}
+
+func told(events []Event) string {
+	var out []string
+	for _, e := range events {
+		out = append(out, brief(e))
+	}
+	return strings.Join(out, " ")
+}
+
+var model = session.ModelRef{ID: "m", ProviderID: "p"}
+
+func created() session.EventData {
+	return &session.Created{Info: session.Session{ID: "ses_1", ProjectID: "abc", Location: session.Location{Directory: "/w/sub"}, Subpath: "sub"}}
+}
+
+func admitted(id session.MessageID) session.EventData {
+	return &session.PromptAdmitted{MessageID: id, Prompt: session.Prompt{
+		Text: "hi\nyou", Agent: "build", Model: &model, Files: []session.File{{URI: "data:,x", Mime: "text/plain"}},
+		Parts: []session.PromptPart{
+			{ID: "prt_1", Type: session.PartText, Length: 2},
+			{ID: "prt_2", Type: session.PartText, Index: 3, Length: 3},
+			{ID: "prt_3", Type: session.PartFile},
+		},
+	}}
+}
+
+func started(id, parent session.MessageID) session.EventData {
+	return &session.StepStarted{AssistantMessageID: id, Agent: "build", Model: model, ParentID: parent, StartID: "prt_a"}
+}
+
+// What the bus says of each event of a turn, in OpenCode's order.
+func TestFold(t *testing.T) {
+	idle := State{Type: "idle"}
+	for _, c := range []struct {
+		name  string
+		facts []session.EventData
+		want  string // of each fact
+		then  string // when the session rests
+	}{
+		{
+			"a plain answer",
+			[]session.EventData{
+				created(), admitted("msg_1"), &session.Prompted{MessageID: "msg_1"}, started("msg_2", "msg_1"),
+				&session.TextStarted{AssistantMessageID: "msg_2", TextID: "t", PartID: "prt_b"},
+				&session.TextEnded{AssistantMessageID: "msg_2", TextID: "t", PartID: "prt_b", Text: "Hello "},
+				&session.StepEnded{AssistantMessageID: "msg_2", Finish: "stop", EndID: "prt_c"},
+			},
+			`S+ | S~ U [text "hi"] [text "you"] [file] S~ |  | A S~ diff U+sum busy | [step-start] [text ""] | [text "Hello "] | ` +
+				`[step-finish=stop] A=stop A=stop. busy S~ diff U+sum`,
+			"idle IDLE",
+		},
+		{
+			"a call, and the step behind it",
+			[]session.EventData{
+				created(), admitted("msg_1"), started("msg_2", "msg_1"),
+				&session.ToolInputStarted{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b", Name: "read"},
+				&session.ToolInputEnded{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b"},
+				&session.ToolCalled{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b", Tool: "read", Input: jsontext.Value(`{}`)},
+				&session.ToolSuccess{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b"},
+				&session.StepEnded{AssistantMessageID: "msg_2", Finish: "tool-calls"},
+				started("msg_3", "msg_1"),
+			},
+			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | [step-start] [read *opencode.ToolPending] |  | ` +
+				`[read *opencode.ToolRunning] | [read *opencode.ToolCompleted] | ` +
+				`[step-finish=tool-calls] A=tool-calls A=tool-calls. busy S~ diff U+sum | A busy`,
+			"idle IDLE",
+		},
+		{
+			"a failure before the first word",
+			[]session.EventData{
+				created(), admitted("msg_1"), started("msg_2", "msg_1"),
+				&session.StepFailed{AssistantMessageID: "msg_2", Error: *session.Fail(session.ReasonAPI, "no")},
+			},
+			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | A!APIError.`,
+			"ERROR idle IDLE idle IDLE",
+		},
+		{
+			"a failure that is tried again says nothing of it",
+			[]session.EventData{
+				created(), admitted("msg_1"), started("msg_2", "msg_1"),
+				&session.StepFailed{AssistantMessageID: "msg_2", Error: *session.Fail(session.ReasonAPI, "no")},
+				started("msg_3", "msg_1"),
+			},
+			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | A!APIError. | A busy`,
+			"idle IDLE",
+		},
+		{
+			"a declined call ends the work, not badly",
+			[]session.EventData{
+				created(), admitted("msg_1"), started("msg_2", "msg_1"),
+				&session.ToolInputStarted{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b", Name: "bash"},
+				&session.ToolFailed{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b", Error: *session.Fail(session.ReasonDenied, "no")},
+				&session.StepFailed{AssistantMessageID: "msg_2", Error: *session.Fail(session.ReasonDenied, "no")},
+			},
+			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | [step-start] [bash *opencode.ToolPending] | ` +
+				`[bash *opencode.ToolError] | [step-finish=tool-calls] A=tool-calls A=tool-calls. S~ diff U+sum`,
+			"idle IDLE",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := Begin()
+			var got []string
+			for _, e := range log(c.facts...) {
+				got = append(got, told(f.Event(e)))
+			}
+			if s := strings.Join(got, " | "); s != c.want {
+				t.Errorf("told\n%s\nwant\n%s", s, c.want)
+			}
+			if s := told(f.Status(idle)); s != c.then {
+				t.Errorf("then %s, want %s", s, c.then)
+			}
+		})
+	}
+}
+
+// A reader that begins in the middle is told what rows show and nothing twice; what it has told changes nothing again.
+func TestFoldFromRows(t *testing.T) {
+	events := log(created(), admitted("msg_1"), started("msg_2", "msg_1"),
+		&session.TextStarted{AssistantMessageID: "msg_2", TextID: "t", PartID: "prt_b"},
+		&session.TextEnded{AssistantMessageID: "msg_2", TextID: "t", PartID: "prt_b", Text: "Hello"},
+		&session.StepEnded{AssistantMessageID: "msg_2", Finish: "stop", Cost: 5})
+	s := &session.Session{}
+	var turn *session.Assistant
+	for _, e := range events[:5] {
+		s.Apply(e.Data)
+		if m, ok := session.Begin(e.Data, e.Seq).(*session.Assistant); ok {
+			turn = m
+		} else if turn != nil {
+			turn.Apply(e.Data)
+		}
+	}
+	f := NewFold(Rows{Session: s, Turn: turn, Through: 4})
+	for i, want := range []string{`[text "Hello"]`, `[step-finish=stop] A=stop A=stop. busy S~ diff`} {
+		if got := told(f.Event(events[4+i])); got != want {
+			t.Errorf("told %s, want %s", got, want)
+		}
+	}
+	f.Event(events[5])
+	if f.Session.Cost != 5 || len(turn.Content) != 1 {
+		t.Errorf("the session cost %s, the turn has %d items", f.Session.Cost, len(turn.Content))
+	}
+}
+
+// Whatever a log says, in whatever order, it is told without a panic, and the same events give the same.
+func FuzzFold(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+	f.Add([]byte{2, 5, 3, 0, 9, 9, 1})
+	f.Fuzz(func(t *testing.T, picks []byte) {
+		play := func() string {
+			menu := []func() session.EventData{
+				created, func() session.EventData { return admitted("msg_1") }, func() session.EventData { return started("msg_2", "msg_1") },
+				func() session.EventData { return started("msg_3", "") },
+				func() session.EventData { return &session.TextStarted{AssistantMessageID: "msg_2", PartID: "prt_b"} },
+				func() session.EventData {
+					return &session.TextEnded{AssistantMessageID: "msg_3", PartID: "prt_b", Text: "x"}
+				},
+				func() session.EventData {
+					return &session.ToolInputStarted{AssistantMessageID: "msg_2", PartID: "prt_c"}
+				},
+				func() session.EventData { return &session.ToolSuccess{AssistantMessageID: "msg_2", PartID: "prt_c"} },
+				func() session.EventData { return &session.StepEnded{AssistantMessageID: "msg_2"} },
+				func() session.EventData {
+					return &session.StepFailed{AssistantMessageID: "msg_3", Error: session.Failure{Message: "no"}}
+				},
+				func() session.EventData { return &session.Interrupted{Error: session.Failure{Message: "no"}} },
+				func() session.EventData { return &session.TodosSet{} },
+			}
+			var facts []session.EventData
+			for _, p := range picks[:min(len(picks), 64)] {
+				facts = append(facts, menu[int(p)%len(menu)]())
+			}
+			fold := Begin()
+			var out []string
+			for i, e := range log(facts...) {
+				e.Seq = int64(picks[i] % 16)
+				out = append(out, told(fold.Event(e)), told(fold.Status(State{Type: "idle"})))
+			}
+			return strings.Join(out, "\n")
+		}
+		if a, b := play(), play(); a != b {
+			t.Errorf("told\n%s\nand\n%s", a, b)
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package opencode
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+func newParts() func() session.PartID {
+	n := 0
+	return func() session.PartID { n++; return session.PartID(fmt.Sprintf("prt_%d", n)) }
+}
+
+// What a client sends is what it is shown again, part by part, and what the model is told of it.
+func TestPromptInput(t *testing.T) {
+	for _, c := range []struct {
+		name, in    string
+		text, shown string // "" shown: refused at the field text
+	}{
+		{
+			"text", `{"parts":[{"type":"text","text":"hi"}]}`, "hi",
+			`[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"hi"}]`,
+		},
+		{
+			"the client's ids, and text that the model is not told",
+			`{"parts":[{"id":"prt_x","type":"text","text":"a","metadata":{"k":1}},{"type":"text","text":"b","ignored":true},{"type":"text","text":"c","synthetic":true}]}`,
+			"a\nc",
+			`[{"id":"prt_x","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"a","metadata":{"k":1}},` +
+				`{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"b","ignored":true},` +
+				`{"id":"prt_2","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"c","synthetic":true}]`,
+		},
+		{
+			"a file and an agent",
+			`{"parts":[{"type":"file","mime":"text/plain","filename":"a","url":"data:,x","source":{"type":"file","path":"a"}},` +
+				`{"type":"agent","name":"explore","source":{"value":"@explore","start":0,"end":8}}]}`,
+			"",
+			`[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"file","mime":"text/plain","filename":"a","url":"data:,x","source":{"type":"file","path":"a"}},` +
+				`{"id":"prt_2","sessionID":"ses_1","messageID":"msg_1","type":"agent","name":"explore","source":{"value":"@explore","start":0,"end":8}}]`,
+		},
+		{"no parts", `{}`, "parts", ""},
+		{"a type that is none", `{"parts":[{"type":"text","text":"a"},{"type":"nope"}]}`, "parts[1].type", ""},
+		{"text without text", `{"parts":[{"type":"text"}]}`, "parts[0].text", ""},
+		{"a file of nothing", `{"parts":[{"type":"file","mime":"a/b"}]}`, "parts[0]", ""},
+		{"an agent without name", `{"parts":[{"type":"agent"}]}`, "parts[0].name", ""},
+	} {
+		var in PromptInput
+		if err := json.Unmarshal([]byte(c.in), &in); err != nil {
+			t.Fatal(err)
+		}
+		p, err := in.Prompt(newParts())
+		if c.shown == "" {
+			if e, ok := errors.AsType[*session.Error](err); !ok || e.Field != c.text {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if err != nil || p.Text != c.text || p.CheckParts("") != nil {
+			t.Errorf("%s: %q %v %v", c.name, p.Text, err, p.CheckParts(""))
+		}
+		s := &session.Session{ID: "ses_1"}
+		b, err := json.Marshal(Pending(s, &session.Input{ID: "msg_1", Prompt: p}).Parts, json.Deterministic(true))
+		if err != nil || string(b) != c.shown {
+			t.Errorf("%s: shown\n%s\nwant\n%s %v", c.name, b, c.shown, err)
+		}
+	}
+}
+
+// Whatever is sent is refused, or it is a prompt whose parts can be stored, checked and shown.
+func FuzzPromptInput(f *testing.F) {
+	f.Add(`{"parts":[{"type":"text","text":"hi"},{"type":"file","mime":"a/b","url":"data:,x"}]}`)
+	f.Add(`{"parts":[{"id":"prt_1","type":"agent","name":"x","source":{"start":-1}}],"tools":{"a":true}}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		var in PromptInput
+		if json.Unmarshal([]byte(body), &in) != nil {
+			return
+		}
+		in.Rules()
+		p, err := in.Prompt(newParts())
+		if err != nil {
+			return
+		}
+		if err := p.CheckParts("p"); err != nil { // an id of the client's that is none
+			return
+		}
+		b, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again session.Prompt
+		if err := json.Unmarshal(b, &again); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(Pending(&session.Session{}, &session.Input{Prompt: again}).Parts); n != len(*in.Parts) {
+			t.Errorf("%d parts of %d are shown", n, len(*in.Parts))
+		}
+	})
+}
