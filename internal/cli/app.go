@@ -189,8 +189,20 @@ const environmentHelp = `The environment variables of cairn. OPENCODE_ instead o
   CAIRN_CONFIG_CONTENT  configuration itself, as JSON
   CAIRN_CONFIG_DIR      one more directory of configuration, with agents and commands
   CAIRN_PERMISSION      permission rules, as JSON
-  CAIRN_DISABLE_PROJECT_CONFIG, CAIRN_DISABLE_CLAUDE_CODE, CAIRN_DISABLE_AUTOCOMPACT, CAIRN_DISABLE_PRUNE
-                        1 leaves out a project's files, what is Claude's, or that part of compaction
+  CAIRN_DISABLE_PROJECT_CONFIG, CAIRN_DISABLE_AUTOCOMPACT, CAIRN_DISABLE_PRUNE
+                        1 leaves out a project's files, or that part of compaction
+  CAIRN_DISABLE_CLAUDE_CODE, CAIRN_DISABLE_CLAUDE_CODE_PROMPT, CAIRN_DISABLE_CLAUDE_CODE_SKILLS
+                        1 leaves out all that is Claude's, CLAUDE.md, or the skills in .claude
+  CAIRN_DISABLE_EXTERNAL_SKILLS
+                        1 leaves out the skills in .claude and .agents
+  CAIRN_EXPERIMENTAL_OUTPUT_TOKEN_MAX
+                        how many tokens a model may say in one turn, 32000 without it
+  CAIRN_EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS
+                        how long a command may take that does not say, 120000 without it
+  CAIRN_WEBSEARCH_PROVIDER
+                        exa or parallel, where both keys are set
+  CAIRN_SERVER_PASSWORD, CAIRN_SERVER_USERNAME
+                        what requests to cairn serve must carry
   CAIRN_MODELS_PATH, CAIRN_MODELS_URL
                         a file of facts about models, or where to fetch them from; in the shape of models.dev
   CAIRN_DISABLE_MODELS_FETCH

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"strings"
 )
 
 // Directories is where things live. All are absolute and none need exist: who writes first creates them with mode
@@ -81,18 +80,4 @@ func managed(getenv func(string) string) []string {
 		return nil
 	}
 	return []string{filepath.Join(top, "opencode"), filepath.Join(top, "cairn")}
-}
-
-// Getenv looks up CAIRN_<name>, and OPENCODE_<name> when that is not set.
-func Getenv(getenv func(string) string, name string) string {
-	if v := getenv("CAIRN_" + name); v != "" {
-		return v
-	}
-	return getenv("OPENCODE_" + name)
-}
-
-// Switch reports whether the variable of Getenv is on: true or 1, in any case.
-func Switch(getenv func(string) string, name string) bool {
-	v := Getenv(getenv, name)
-	return v == "1" || strings.EqualFold(v, "true")
 }

@@ -230,17 +230,18 @@ func (l *locations) sources(cfg *config.Config, pr project.Project) (*systemcont
 func (l *locations) instructions(cfg *config.Config, pr project.Project) instruction.Options {
 	return instruction.Options{
 		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home, Directory: pr.Directory, Worktree: pr.Worktree,
-		DisableProject: config.Switch(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: config.Switch(l.getenv, "DISABLE_CLAUDE_CODE"),
+		DisableProject: config.Switch(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: config.WithoutForeigners(l.getenv).Prompts,
 		Configured: cfg.Instructions,
 	}
 }
 
 // skills says where the location's are.
 func (l *locations) skills(cfg *config.Config, pr project.Project) skill.Options {
+	out := config.WithoutForeigners(l.getenv)
 	return skill.Options{
 		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home, Directory: pr.Directory, Worktree: pr.Worktree,
 		Paths: cfg.Skills.Paths, Trusted: cfg.Trusted,
-		DisableProject: config.Switch(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: config.Switch(l.getenv, "DISABLE_CLAUDE_CODE"),
+		DisableProject: config.Switch(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: out.Claude, DisableExternal: out.External,
 	}
 }
 

@@ -50,8 +50,13 @@ type locationModels struct {
 	stamp   stamp
 }
 
-// outputCap is the most that a model is asked to say in one turn, whatever it could (seed 002).
+// outputCap is the most that a model is asked to say in one turn, whatever it could (seed 002), unless the environment
+// says otherwise.
 const outputCap = 32_000
+
+func (t *modelTable) outputCap() int64 {
+	return cmp.Or(config.Number(t.getenv, "EXPERIMENTAL_OUTPUT_TOKEN_MAX"), outputCap)
+}
 
 func (t *modelTable) of(cfg *config.Config) (*locationModels, error) {
 	m := &locationModels{table: t, config: cfg, stamp: t.stamp()}
@@ -167,7 +172,7 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	}
 	o := catalog.Partition(model.Request.Body, variant.Body, a.Request.Body)
 	if o.Generate.MaxTokens == 0 {
-		o.Generate.MaxTokens = int(min(model.Limit.Output, outputCap))
+		o.Generate.MaxTokens = int(min(model.Limit.Output, m.table.outputCap()))
 	}
 	headers := maps.Clone(model.Request.Headers)
 	maps.Copy(headers, variant.Headers)

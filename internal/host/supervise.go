@@ -3,7 +3,6 @@ package host
 import (
 	"os"
 	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/config"
@@ -33,10 +32,7 @@ const longestTimeout = 10 * time.Minute
 
 // patience is how long commands may take that do not say, 0 if the environment does not name a time.
 func patience(getenv func(string) string) time.Duration {
-	ms, err := strconv.ParseInt(config.Getenv(getenv, "EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS"), 10, 64)
-	if err != nil || ms <= 0 {
-		return 0
-	}
+	ms := config.Number(getenv, "EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS")
 	return time.Duration(min(ms, longestTimeout.Milliseconds())) * time.Millisecond
 }
 

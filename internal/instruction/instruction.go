@@ -33,7 +33,7 @@ type Options struct {
 	Worktree  string // the top of its checkout, symlinks resolved
 
 	DisableProject bool     // CAIRN_DISABLE_PROJECT_CONFIG: only what is the user's
-	DisableClaude  bool     // CAIRN_DISABLE_CLAUDE_CODE: no CLAUDE.md anywhere
+	DisableClaude  bool     // no CLAUDE.md anywhere
 	Configured     []string // the configuration's instructions: paths, the last part may be a glob
 }
 

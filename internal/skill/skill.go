@@ -23,10 +23,11 @@ type Options struct {
 	Directory string // the Location, links resolved
 	Worktree  string // the top of its checkout, links resolved; "" outside of one
 
-	Paths          []string // further folders, as the configuration names them
-	DisableProject bool     // only what is the user's
-	DisableClaude  bool     // nothing of .claude
-	Trusted        bool     // the project's files may be used for more than their words
+	Paths           []string // further folders, as the configuration names them
+	DisableProject  bool     // only what is the user's
+	DisableClaude   bool     // nothing of .claude
+	DisableExternal bool     // nor of .agents
+	Trusted         bool     // the project's files may be used for more than their words
 }
 
 // Skill is one that was found.
@@ -139,7 +140,9 @@ func (o Options) places() []place {
 	if !o.DisableClaude {
 		user(o.Home, ".claude", "skills")
 	}
-	user(o.Home, ".agents", "skills")
+	if !o.DisableExternal {
+		user(o.Home, ".agents", "skills")
+	}
 	for _, dir := range []string{o.Foreign, o.Config} {
 		user(dir, "skill")
 		user(dir, "skills")
@@ -156,7 +159,10 @@ func (o Options) places() []place {
 }
 
 func (o Options) projectFolders() []string {
-	names := []string{".agents/skills", ".opencode/skill", ".opencode/skills", ".cairn/skill", ".cairn/skills"}
+	names := []string{".opencode/skill", ".opencode/skills", ".cairn/skill", ".cairn/skills"}
+	if !o.DisableExternal {
+		names = append([]string{".agents/skills"}, names...)
+	}
 	if !o.DisableClaude {
 		names = append([]string{".claude/skills"}, names...)
 	}

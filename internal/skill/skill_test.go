@@ -103,6 +103,11 @@ func TestWhereSkillsAreFound(t *testing.T) {
 	if skills, _ = short(o, o.Find()); slices.ContainsFunc(skills, func(s string) bool { return strings.Contains(s, ".claude") || strings.Contains(s, "repo/.") }) {
 		t.Error(skills)
 	}
+	o.DisableExternal = true
+	if skills, _ = short(o, o.Find()); slices.ContainsFunc(skills, func(s string) bool { return strings.Contains(s, ".agents") }) || len(skills) == 0 {
+		t.Error(skills)
+	}
+	o.DisableExternal = false
 	folders := o.UserFolders()
 	if len(folders) != 4 || slices.ContainsFunc(folders, func(s string) bool { return strings.Contains(s, "/repo/") }) {
 		t.Error(folders)

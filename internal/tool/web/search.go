@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -59,9 +60,11 @@ const (
 	ParallelKey = "PARALLEL_API_KEY"
 )
 
-// SearcherOf returns the service for which the environment holds a key, nil for none.
+// SearcherOf returns the service for which the environment holds a key, nil for none. Of two the variable
+// WEBSEARCH_PROVIDER may name one.
 func SearcherOf(getenv func(string) string) *Searcher {
-	if key := getenv(ExaKey); key != "" {
+	named := cmp.Or(getenv("CAIRN_WEBSEARCH_PROVIDER"), getenv("OPENCODE_WEBSEARCH_PROVIDER"))
+	if key := getenv(ExaKey); key != "" && (named != "parallel" || getenv(ParallelKey) == "") {
 		return &Searcher{
 			Name: "Exa", URL: "https://mcp.exa.ai/mcp", Header: http.Header{"X-Api-Key": {key}}, Tool: "web_search_exa",
 			Arguments: func(in Query) any { return in },

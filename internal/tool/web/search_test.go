@@ -33,6 +33,17 @@ func TestSearchIsThereWithAKeyOnly(t *testing.T) {
 	}
 }
 
+func TestOneOfTwoSearchServices(t *testing.T) {
+	for named, want := range map[string]string{"": "Exa", "exa": "Exa", "parallel": "Parallel"} {
+		for _, name := range []string{"CAIRN_WEBSEARCH_PROVIDER", "OPENCODE_WEBSEARCH_PROVIDER"} {
+			env := map[string]string{web.ExaKey: "a", web.ParallelKey: "b", name: named}
+			if s := web.SearcherOf(func(name string) string { return env[name] }); s.Name != want {
+				t.Errorf("%s=%s: %s", name, named, s.Name)
+			}
+		}
+	}
+}
+
 func TestSearch(t *testing.T) {
 	var sent string
 	var header http.Header
