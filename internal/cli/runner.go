@@ -126,13 +126,9 @@ func (r *runner) setup(ctx context.Context) (err error) {
 		return err
 	}
 	if !r.plan.existing {
-		if err = r.expand(ctx); err == nil {
-			err = r.create(ctx)
-		}
+		err = r.create(ctx)
 	} else if !r.prepared {
-		if err = r.prepare(ctx); err == nil {
-			err = r.expand(ctx)
-		}
+		err = r.prepare(ctx)
 	}
 	if err == nil && r.span == nil {
 		err = r.unblock(ctx)

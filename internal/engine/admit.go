@@ -94,6 +94,9 @@ func (e *Engine) check(r *PromptRequest) error {
 	if err := r.Prompt.CheckParts("prompt"); err != nil {
 		return err
 	}
+	if err := checkFormat(r.Prompt.Format); err != nil {
+		return err
+	}
 	if _, err := json.Marshal(r.Prompt); err != nil { // what cannot be stored is not admitted
 		return session.Errorf(session.CodeInvalid, "the prompt holds text that is not valid UTF-8").At("prompt").Because(err)
 	}

@@ -186,6 +186,13 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 		AssistantMessageID: t.message, Finish: t.answer.Finish, Cost: t.answer.Cost, Tokens: t.answer.Tokens, Usage: t.answer.Usage,
 		EndID: t.partID(),
 	}
+	more = (len(t.calls) > 0 && !t.set.final) || t.answer.Finish == session.FinishPaused
+	if f := t.set.form; f != nil {
+		var failure *session.Failure
+		if more, failure = f.judge(t.calls, d, t.set.final, more); failure != nil {
+			return false, firstError(t.commit(clean, store.Durable, end.last...), t.fail(clean, failure))
+		}
+	}
 	drafts := eventlog.Drafts(d)
 	if end.last != nil {
 		drafts = append(end.last, drafts...)
@@ -193,7 +200,7 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 	if err = t.commit(clean, store.Durable, drafts...); err == nil && end.last != nil {
 		err = fault.Point(clean, fault.ToolSettled)
 	}
-	return (len(t.calls) > 0 && !t.set.final) || t.answer.Finish == session.FinishPaused, err
+	return more, err
 }
 
 // fail ends the turn as failed. Open items end with what they hold, marked partial; calls that never ran fail too.

@@ -188,6 +188,9 @@ func (l *lowering) assistant(m *session.Assistant) {
 	for _, r := range results {
 		l.say(llm.RoleTool, r)
 	}
+	if m.Finish == session.FinishUnformed {
+		l.say(llm.RoleUser, llm.Text{Text: unformed})
+	}
 }
 
 // reasoning goes back as reasoning to the model that thought it, and as plain text to any other.

@@ -27,16 +27,21 @@ func request(set *setting) *llm.Request {
 			req.System = append(req.System, text)
 		}
 	}
-	if set.final {
+	if set.final && set.form == nil {
 		req.Choice = llm.ToolChoice{Mode: llm.ChooseNone}
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: lastStep}}})
 		req.Cache = llm.TurnMarks(req)
 		return req
 	}
-	req.Cache = llm.TurnMarks(req)
-	for _, d := range set.tools().Definitions() {
-		req.Tools = append(req.Tools, llm.ToolDefinition{Name: d.Name, Description: d.Description, Schema: d.Schema})
+	if !set.final {
+		for _, d := range set.tools().Definitions() {
+			req.Tools = append(req.Tools, llm.ToolDefinition{Name: d.Name, Description: d.Description, Schema: d.Schema})
+		}
 	}
+	if set.form != nil {
+		set.form.demand(req, set.final)
+	}
+	req.Cache = llm.TurnMarks(req)
 	return req
 }
 

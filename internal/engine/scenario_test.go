@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -255,7 +256,7 @@ func (p *player) command(f []string) {
 		}
 		_, err := e.Create(ctx, r)
 		p.report(err)
-	case "prompt": // [queue] [hold] [asks=POLICY] [id=MSG] TEXT
+	case "prompt": // [queue] [hold] [asks=POLICY] [id=MSG] [format=SCHEMA] [retries=N] TEXT
 		r := PromptRequest{SessionID: id, Prompt: session.Prompt{Text: args[len(args)-1]}}
 		for _, o := range args[:len(args)-1] {
 			k, v, _ := strings.Cut(o, "=")
@@ -268,6 +269,10 @@ func (p *player) command(f []string) {
 				r.Asks = session.AskPolicy(v)
 			case "id":
 				r.ID = session.MessageID(v)
+			case "format":
+				r.Prompt.Format = &session.Format{Schema: jsontext.Value(v)}
+			case "retries":
+				r.Prompt.Format.Retries = p.number(v)
 			}
 		}
 		in, err := e.Prompt(ctx, r)

@@ -132,6 +132,9 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 	refuse := func(r session.Reason, msg string) tool.Settlement {
 		return tool.Settlement{Error: session.Fail(r, msg)}
 	}
+	if t.set.form != nil && c.name == formTool {
+		return t.set.form.settle(c)
+	}
 	if t.set.final {
 		return refuse(session.ReasonSteps, "tools are switched off: the allowance of steps is used up")
 	}
@@ -155,7 +158,6 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 		Ask:      func(ctx context.Context, r tool.Request) error { return t.ask(ctx, c, r) },
 		Question: func(ctx context.Context, qs []session.Question) ([][]string, error) { return t.inquire(ctx, c, qs) },
 		Todos:    t.todos,
-		Results:  t.results,
 		Progress: t.progress(c),
 		Jobs:     jobsOf{t.Engine, t.id},
 	})

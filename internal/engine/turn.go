@@ -22,6 +22,7 @@ type setting struct {
 	history *history
 	asks    askPolicy
 	final   bool      // the last turn of the agent's allowance: text only
+	form    *form     // that the answer must have; nil: none
 	offered *tool.Set // what the request shows; calls are settled with the same
 }
 
@@ -92,6 +93,9 @@ func (d *drain) boundary(ctx context.Context, set *setting, sources systemcontex
 		return err
 	}
 	if set.history, err = d.history(ctx); err != nil {
+		return err
+	}
+	if set.form, err = wanted(set.history); err != nil {
 		return err
 	}
 	set.asks, err = d.policy(ctx, set.history)

@@ -56,7 +56,7 @@ func (l oldPlaces) Commands(ctx context.Context, at session.Location) ([]opencod
 	if err != nil {
 		return nil, err
 	}
-	return opencode.CommandsOf(l.commands(p).List()), nil
+	return opencode.CommandsOf(p.config.Command, l.skillsOf(p)), nil
 }
 
 // Skills implements v1.Offers.

@@ -15,6 +15,7 @@ type ErrorData struct {
 	StatusCode   int    `json:"statusCode,omitzero"`
 	IsRetryable  *bool  `json:"isRetryable,omitzero"`
 	ResponseBody string `json:"responseBody,omitzero"`
+	Retries      *int   `json:"retries,omitzero"`
 }
 
 // errorOf is nil for a step that did not fail.
@@ -37,6 +38,8 @@ func Failed(f *session.Failure, provider string) *Error {
 		e.Name, e.Data.IsRetryable = "APIError", new(bool)
 	case session.ReasonOverflow:
 		e.Name = "ContextOverflowError"
+	case session.ReasonFormat:
+		e.Name, e.Data.Retries = "StructuredOutputError", retriesOf(f)
 	case session.ReasonContentFilter:
 		e.Name = "ContentFilterError"
 	}

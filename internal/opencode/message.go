@@ -1,6 +1,8 @@
 package opencode
 
 import (
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -22,6 +24,7 @@ type User struct {
 	Summary   *UserSummary      `json:"summary,omitzero"` // once it is being answered
 	Agent     string            `json:"agent"`
 	Model     Model             `json:"model"`
+	Format    *Format           `json:"format,omitzero"`
 }
 
 // Created is when something was.
@@ -58,6 +61,7 @@ type Assistant struct {
 	Tokens     Tokens              `json:"tokens"`
 	Finish     string              `json:"finish,omitzero"`
 	Error      *Error              `json:"error,omitzero"`
+	Structured jsontext.Value      `json:"structured,omitzero"`
 }
 
 // Path is where a step worked.
@@ -137,6 +141,7 @@ func Pending(s *session.Session, in *session.Input) Message {
 
 func prompted(s *session.Session, m *session.User) Message {
 	v := user(s, m.Head, m.Agent, m.Model)
+	v.Format = formatOf(m.Format)
 	return Message{Info: v, Parts: promptParts(s.ID, m)}
 }
 
@@ -171,7 +176,8 @@ func assistant(s *session.Session, m *session.Assistant) *Assistant {
 	v := &Assistant{
 		ID: m.ID, SessionID: s.ID, Role: "assistant", Time: m.Time, ParentID: m.ParentID, ModelID: m.Model.ID,
 		ProviderID: m.Model.ProviderID, Variant: variant(m.Model), Mode: m.Agent, Agent: m.Agent,
-		Path: Path{Cwd: s.Location.Directory, Root: worktree(s)}, Finish: m.Finish, Error: errorOf(m),
+		Path: Path{Cwd: s.Location.Directory, Root: worktree(s)}, Finish: finishOf(m.Finish), Error: errorOf(m),
+		Structured: m.Structured,
 	}
 	if m.Cost != nil {
 		v.Cost = *m.Cost

@@ -229,7 +229,7 @@ func stepFinish(id session.ID, m *session.Assistant) Part {
 	}
 	p := &StepFinishPart{
 		Head:   Head{ID: named(m.EndID, m.ID, len(m.Content)+1), SessionID: id, MessageID: m.ID, Type: "step-finish"},
-		Reason: m.Finish,
+		Reason: finishOf(m.Finish),
 	}
 	if declined(m) {
 		p.Reason = "tool-calls"

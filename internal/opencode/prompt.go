@@ -20,6 +20,7 @@ type PromptInput struct {
 	NoReply   bool              `json:"noReply"`
 	Tools     map[string]bool   `json:"tools"` // older clients' way to say what is allowed
 	Variant   string            `json:"variant"`
+	Format    *Format           `json:"format"`
 	Parts     *[]PartInput      `json:"parts"`
 }
 
@@ -47,6 +48,9 @@ func (in *PromptInput) Prompt(newPart func() session.PartID) (p session.Prompt, 
 		if in.Variant != "" {
 			p.Model.Variant = in.Variant
 		}
+	}
+	if p.Format, err = in.Format.format(); err != nil {
+		return p, err
 	}
 	if in.Parts == nil {
 		return p, session.Errorf(session.CodeInvalid, "Missing key").At("parts")

@@ -14,21 +14,20 @@ const Shell = "bash"
 type target struct {
 	text     string
 	readings []string
-	reads    []string // files that it may read besides, as resources with holes
-	open     bool     // there may be holes
+	isShell  bool
 }
 
 // targets returns everything that has to be allowed for the resource.
-func targets(action, resource string, seen Seen) []target {
+func targets(action, resource string) []target {
 	if action != Shell {
 		return []target{{text: resource}}
 	}
 	var out []target
 	for _, p := range shell.Parts(resource) {
-		out = append(out, target{p.Text, p.Readings, readTargets(p.Reads, seen), true})
+		out = append(out, target{p.Text, p.Readings, true})
 	}
 	if len(out) == 0 { // it runs nothing, so that there is only the text
-		out = append(out, target{text: resource, open: true})
+		out = append(out, target{text: resource, isShell: true})
 	}
 	return out
 }
@@ -48,7 +47,7 @@ func (t target) about(r *session.Rule, action string) certainty {
 	if !Match(r.Action, action) {
 		return no
 	}
-	if !t.open {
+	if !t.isShell {
 		if Match(r.Resource, t.text) {
 			return sure
 		}

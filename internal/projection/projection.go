@@ -193,10 +193,13 @@ func done(tx store.Tx, id session.ID) error {
 	return tx.SetUnfinished(id, false)
 }
 
-// Continues reports whether a completed turn calls for another: the provider paused in it, or it made local calls, and
-// not with its last step.
+// Continues reports whether a completed turn calls for another: the provider paused in it, its answer has not the form
+// that was asked for, or it made local calls, and not with its last step.
 func Continues(a *session.Assistant) bool {
-	if a.Finish == session.FinishPaused {
+	switch {
+	case a.Structured != nil:
+		return false
+	case a.Finish == session.FinishPaused, a.Finish == session.FinishUnformed:
 		return true
 	}
 	for _, t := range a.Tools() {

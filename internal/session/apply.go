@@ -101,7 +101,7 @@ func Begin(d EventData, seq int64) Message {
 	case *Prompted:
 		return &User{
 			Head: head(e.MessageID, TypeUser), Text: e.Prompt.Text, Files: e.Prompt.Files, Agents: e.Prompt.Agents,
-			Agent: e.Prompt.Agent, Model: e.Prompt.Model, Parts: e.Prompt.Parts,
+			Agent: e.Prompt.Agent, Model: e.Prompt.Model, Parts: e.Prompt.Parts, Format: e.Prompt.Format,
 		}
 	case *SyntheticAdded:
 		return &Synthetic{Head: head(e.MessageID, TypeSynthetic), SessionID: f.SessionID, Text: e.Text}
@@ -269,7 +269,7 @@ func (a *Assistant) end(e *StepEnded) bool {
 		return false
 	}
 	a.Time.Completed, a.Finish, a.Cost, a.Tokens = e.Timestamp, e.Finish, &e.Cost, &e.Tokens
-	a.EndID = e.EndID
+	a.EndID, a.Structured = e.EndID, e.Structured
 	if e.Snapshot != "" || e.Files != nil {
 		if a.Snapshot == nil {
 			a.Snapshot = &StepSnapshot{}

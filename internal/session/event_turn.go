@@ -23,8 +23,9 @@ type (
 		Tokens             Tokens         `json:"tokens"`
 		Snapshot           string         `json:"snapshot,omitzero"`
 		Files              []string       `json:"files,omitzero"`
-		Usage              jsontext.Value `json:"usage,omitzero"` // the provider's own usage object, verbatim
-		EndID              PartID         `json:"endID,omitzero"` // of the end as an item: it sorts behind the others
+		Structured         jsontext.Value `json:"structured,omitzero"` // the value that the prompt's format asked for
+		Usage              jsontext.Value `json:"usage,omitzero"`      // the provider's own usage object, verbatim
+		EndID              PartID         `json:"endID,omitzero"`      // of the end as an item: it sorts behind the others
 	}
 	// StepFailed completes a turn that went wrong. What it cost, when known, is charged all the same.
 	StepFailed struct {

@@ -14,9 +14,10 @@ type Prompt struct {
 	Agents []AgentMention `json:"agents,omitzero"`
 
 	// Agent and Model, where a prompt brings them, are the session's from its admission on.
-	Agent string       `json:"agent,omitzero"`
-	Model *ModelRef    `json:"model,omitzero"`
-	Parts []PromptPart `json:"parts,omitempty"` // how the caller had cut what the prompt says; the model is not told
+	Agent  string       `json:"agent,omitzero"`
+	Model  *ModelRef    `json:"model,omitzero"`
+	Format *Format      `json:"format,omitzero"` // that the answer must have; nil is text
+	Parts  []PromptPart `json:"parts,omitempty"` // how the caller had cut what the prompt says; the model is not told
 
 	Extra jsontext.Value `json:",embed"`
 }

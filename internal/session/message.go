@@ -58,6 +58,8 @@ type User struct {
 	Agent string       `json:"agent,omitzero"` // that the prompt named
 	Model *ModelRef    `json:"model,omitzero"`
 	Parts []PromptPart `json:"parts,omitempty"`
+
+	Format *Format `json:"format,omitzero"` // that the answer must have
 }
 
 // Synthetic is user text that the system wrote.
@@ -113,6 +115,8 @@ type Assistant struct {
 	Tokens   *Tokens       `json:"tokens,omitzero"`
 	Error    *Failure      `json:"error,omitzero"`
 
+	Structured jsontext.Value `json:"structured,omitzero"` // the value that the prompt's format asked for
+
 	ParentID MessageID `json:"parentID,omitzero"` // the newest prompt that it answers
 	StartID  PartID    `json:"startID,omitzero"`  // of its beginning, which sorts before its items
 	EndID    PartID    `json:"endID,omitzero"`    // of its end, which sorts behind them
@@ -158,6 +162,7 @@ const (
 	ReasonModel         Reason = "model"       // the model cannot be used: unknown, no key
 	ReasonUnavailable   Reason = "unavailable" // the location cannot work: broken configuration, missing directory
 	ReasonStore         Reason = "store"       // the data cannot be read or written
+	ReasonFormat        Reason = "format"      // the model did not give its answer in the form that was asked for
 	ReasonInternal      Reason = "internal"    // a fault of ours, which is logged
 )
 

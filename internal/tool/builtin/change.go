@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"io/fs"
@@ -50,7 +51,6 @@ type summary struct {
 type change struct {
 	summary
 	steps []*step
-	seen  seenPrints // what the session knows of the files now
 }
 
 // changeFile changes the file at the path.
@@ -71,9 +71,6 @@ func (s *site) changeFile(ctx context.Context, call tool.Call, path string, plan
 // by then, and writes if that makes the same change. The files are locked for both plans but not while the question is
 // open, so that it does not hold up other sessions.
 func (s *site) changeFiles(ctx context.Context, call tool.Call, in intent) (change, error) {
-	if err := s.config.Files.recall(ctx, call); err != nil {
-		return change{}, err
-	}
 	if err := s.askBeyond(ctx, call, in.places); err != nil {
 		return change{}, err
 	}
@@ -111,17 +108,11 @@ func (c change) otherNames() string {
 }
 
 func (c change) request() tool.Request {
-	r := tool.Request{Action: permission.Edit, Save: []string{"*"}}
+	r := tool.Request{Action: "edit", Save: []string{"*"}}
 	var paths []string
 	for _, st := range c.steps {
 		r.Resources = append(r.Resources, st.place.resource())
 		paths = append(paths, st.place.real)
-	}
-	if slices.ContainsFunc(r.Resources, func(path string) bool { return permission.Guarded(path) != "" }) { // which "*" does not mean
-		r.Save = nil
-		for _, path := range r.Resources {
-			r.Save = append(r.Save, permission.Escape(path))
-		}
 	}
 	meta := map[string]any{"filepath": strings.Join(paths, ", "), "diff": shortDiff(c.diff)}
 	if c.files != nil {
@@ -200,16 +191,12 @@ func (s *site) commit(id session.ID, in intent, shown change) (change, error) {
 	if err != nil {
 		return change{}, err
 	}
-	done.seen = seenPrints{}
 	for i, st := range done.steps {
 		if st.gone {
 			s.config.Files.forget(id, st.place.real)
-			done.seen[st.place.real] = ""
 			continue
 		}
-		now := printOf(infos[i], digestOf(st.after))
-		s.config.Files.saw(id, st.place.real, sight{now, st.after})
-		done.seen[st.place.real] = now.String()
+		s.config.Files.saw(id, st.place.real, sight{printOf(infos[i], sha256.Sum256(st.after)), st.after})
 	}
 	return done, nil
 }
@@ -222,7 +209,7 @@ func (s *site) plan(id session.ID, in intent) (change, error) {
 		if err != nil {
 			return change{}, err
 		}
-		if seen, ok := s.config.Files.known(id, p.real); ok && before.info != nil && !seen.print.same(printOf(before.info, digestOf(before.data))) {
+		if seen, ok := s.config.Files.known(id, p.real); ok && before.info != nil && !seen.print.same(printOf(before.info, sha256.Sum256(before.data))) {
 			return change{}, &staleError{p, seen, before}
 		}
 		c.steps = append(c.steps, &step{place: p, before: before, after: before.data, gone: before.info == nil})

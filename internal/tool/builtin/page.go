@@ -24,9 +24,8 @@ type page struct {
 	lines  []string // without line ends
 	capped bool     // the bytes ran out before the limit did
 	total  int64    // lines of the file; -1 when it was too long to count
-	sum    digest
+	sum    [sha256.Size]byte
 	whole  []byte // the file, if it is small enough to be remembered
-	print  print
 }
 
 // readPage reads the lines that in asks for, and the rest of the file for its number of lines and its hash.
@@ -69,7 +68,7 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 		full = len(p.lines) == in.Limit
 	}
 	p.total = line
-	p.sum = digest(hash.Sum(nil))
+	hash.Sum(p.sum[:0])
 	p.whole = whole.data
 	return p, nil
 }
@@ -126,7 +125,6 @@ func (p page) output(at place, reminder string, loaded []string) tool.Output {
 	b.WriteString("\n" + p.footer(last, more) + "\n</content>" + reminder)
 	return textOutput(at.title(), b.String(), readInfo{
 		Preview: strings.Join(p.lines[:min(len(p.lines), previewLines)], "\n"), Truncated: more, Loaded: loaded,
-		Seen:    seenPrints{at.real: p.print.String()},
 		Display: readDisplay{Type: "file", Path: at.abs, LineStart: p.first, LineEnd: last, TotalLines: max(p.total, 0), Truncated: more},
 	})
 }

@@ -29,7 +29,6 @@ type run struct {
 	grace      time.Duration
 	processes  int // at the same time; a supervisor counts
 	output     *output
-	quiet      bool // what it writes to standard error is not taken
 }
 
 // finished is how a command ended.
@@ -116,10 +115,7 @@ func (r run) start(output *os.File) (*process, error) {
 	}
 	p.cmd.Dir = r.dir
 	p.cmd.Env = append(r.env, p.mark)
-	p.cmd.Stdout = output
-	if !r.quiet {
-		p.cmd.Stderr = output
-	}
+	p.cmd.Stdout, p.cmd.Stderr = output, output
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// formTool is the tool by which a model answers in a form. It is offered and settled here only: it does nothing but
+// say what the answer is.
+const formTool = "StructuredOutput"
+
+// What the model reads about the form of its answer.
+const (
+	formDescription = "Give your final answer in the form that the user asked for. Its input is the answer."
+	formDemand      = "The user wants the answer in a fixed form. When you have what you need, call the tool " + formTool + " once, with the answer as its input. What you say as text is not read as the answer."
+	formTaken       = "The answer was taken."
+	unformed        = "Your answer was not given in the form that was asked for. Call the tool " + formTool + " with it."
+)
+
+// Bounds of a format.
+const (
+	maxFormat        = 256 << 10 // bytes of its schema
+	maxFormatRetries = 10
+)
+
+// form is what the prompt in effect wants its answer to look like.
+type form struct {
+	schema  jsontext.Value // of the tool's input
+	wrapped bool           // a value that is no object is the input's member "value"
+	check   *tool.Form
+	retries int
+	tried   int // answers to the prompt so far that did not fit
+}
+
+// checkFormat returns a CodeInvalid error for a format that no answer can be held against.
+func checkFormat(f *session.Format) error {
+	if f == nil {
+		return nil
+	}
+	if len(f.Schema) > maxFormat {
+		return session.Errorf(session.CodeInvalid, "the schema is larger than %d KiB", maxFormat>>10).At("prompt.format.schema")
+	}
+	if f.Retries < 0 || f.Retries > maxFormatRetries {
+		return session.Errorf(session.CodeInvalid, "retries must be between 0 and %d", maxFormatRetries).At("prompt.format.retries")
+	}
+	_, err := newForm(f)
+	return err
+}
+
+func newForm(f *session.Format) (*form, error) {
+	out := &form{schema: f.Schema, retries: f.Retries}
+	var root map[string]jsontext.Value
+	if f.Schema.Kind() != '{' || json.Unmarshal(f.Schema, &root) != nil {
+		return nil, session.Errorf(session.CodeInvalid, "the schema of a format must be a JSON object").At("prompt.format.schema")
+	}
+	_, properties := root["properties"]
+	out.wrapped = string(root["type"]) != `"object"` && !(properties && root["type"] == nil)
+	delete(root, "$schema")
+	if out.wrapped {
+		root = wrap(root)
+	}
+	var err error
+	if out.schema, err = json.Marshal(root, json.Deterministic(true)); err == nil {
+		out.check, err = tool.NewForm(out.schema)
+	}
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "the schema of the format cannot be used: %v", err).At("prompt.format.schema")
+	}
+	return out, nil
+}
+
+// wrap makes the schema of an object whose member "value" has the given one. What is referred to stays at the root.
+func wrap(root map[string]jsontext.Value) map[string]jsontext.Value {
+	out := map[string]jsontext.Value{
+		"type": jsontext.Value(`"object"`), "required": jsontext.Value(`["value"]`), "additionalProperties": jsontext.Value(`false`),
+	}
+	for _, name := range []string{"$defs", "definitions"} {
+		if v, ok := root[name]; ok {
+			out[name] = v
+			delete(root, name)
+		}
+	}
+	inner, _ := json.Marshal(map[string]map[string]jsontext.Value{"value": root}, json.Deterministic(true)) // what was read can be written
+	out["properties"] = inner
+	return out
+}
+
+// wanted is the form that the newest promoted prompt asks for, nil for none.
+func wanted(h *history) (*form, error) {
+	tried := 0
+	for _, msg := range slices.Backward(h.messages) {
+		switch m := msg.(type) {
+		case *session.Assistant:
+			tried += misses(m)
+		case *session.User:
+			if m.Format == nil {
+				return nil, nil
+			}
+			f, err := newForm(m.Format)
+			if err == nil {
+				f.tried = tried
+			}
+			return f, err
+		}
+	}
+	return nil, nil
+}
+
+// misses counts the answers of a turn that did not fit.
+func misses(m *session.Assistant) (n int) {
+	if m.Finish == session.FinishUnformed {
+		n++
+	}
+	for _, t := range m.Tools() {
+		if t.Name == formTool && t.State.Status == session.ToolError {
+			n++
+		}
+	}
+	return n
+}
+
+// demand asks for the form: the tool is offered, and some tool must be called. In the last turn it is the only one.
+func (f *form) demand(req *llm.Request, last bool) {
+	req.System = append(req.System, formDemand)
+	req.Tools = append(req.Tools, llm.ToolDefinition{Name: formTool, Description: formDescription, Schema: f.schema})
+	slices.SortFunc(req.Tools, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
+	req.Choice = llm.ToolChoice{Mode: llm.ChooseRequired}
+	if last {
+		req.Choice = llm.ToolChoice{Mode: llm.ChooseTool, Name: formTool}
+	}
+}
+
+// settle is the outcome of one call of the tool.
+func (f *form) settle(c *call) tool.Settlement {
+	if _, err := f.value(c); err != nil {
+		return tool.Settlement{Error: session.Fail(session.ReasonInvalidInput, err.Error())}
+	}
+	return tool.Settlement{Output: tool.Output{
+		Title: "Structured Output", Structured: jsontext.Value(`{"valid":true}`),
+		Content: []session.ToolContent{{Type: "text", Text: formTaken}},
+	}}
+}
+
+// value is the answer that a call gives. The error is written for the model.
+func (f *form) value(c *call) (jsontext.Value, error) {
+	if c.invalid != "" {
+		return nil, tool.Failf("The answer cannot be used: %s. Call %s again with a JSON object.", c.invalid, formTool)
+	}
+	v, err := f.check.Check(formTool, c.input)
+	if err != nil || !f.wrapped {
+		return v, err
+	}
+	var input struct {
+		Value jsontext.Value `json:"value"`
+	}
+	if err := json.Unmarshal(v, &input); err != nil {
+		return nil, err
+	}
+	return input.Value, nil
+}
+
+// judge decides how a turn ends whose answer must have the form: with the value, with another turn that tries again, or
+// badly. The calls are settled; more says whether the turn calls for another by itself.
+func (f *form) judge(calls []*call, end *session.StepEnded, last, more bool) (again bool, failure *session.Failure) {
+	missed := 0
+	for _, c := range calls {
+		if c.name != formTool {
+			continue
+		}
+		if v, err := f.value(c); err == nil {
+			end.Structured = v
+			return false, nil
+		}
+		missed++
+	}
+	if len(calls) == 0 && !more {
+		missed++
+	}
+	switch {
+	case missed > 0 && f.tried+missed > f.retries, last:
+		failure = session.Fail(session.ReasonFormat, "Model did not produce structured output")
+		failure.Extra = fmt.Appendf(nil, `{"retries":%d}`, max(0, f.tried+missed-1))
+		return false, failure
+	case more:
+		return true, nil
+	default:
+		end.Finish = session.FinishUnformed
+		return true, nil
+	}
+}

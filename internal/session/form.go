@@ -1,0 +1,13 @@
+package session
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// Format is the form that a prompt wants its answer in: one value that fits a JSON Schema. It stands on the message of
+// the turn that gives it.
+type Format struct {
+	Schema  jsontext.Value `json:"schema"`
+	Retries int            `json:"retries,omitzero"` // how often the model may try again after an answer that does not fit
+}
+
+// FinishUnformed is the Finish of a turn whose answer is not in the form that the prompt wants: the next turn tries again.
+const FinishUnformed = "unformed"
