@@ -10,16 +10,16 @@
 package anthropic
 
 import (
-	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // Dialect is what one endpoint and model expect beyond the common ground. The zero value suits an old Claude, or
 // another model behind the same protocol.
 type Dialect struct {
 	// Thinks says how the option reasoningEffort is written.
-	Thinks Thinking
+	Thinks wire.Thinking
 	// NoSampling leaves temperature, top_p and top_k out, for models that refuse them.
 	NoSampling bool
 	// NativeFormat asks for structured output by output_config; without it, by a tool that must be called.
@@ -30,63 +30,18 @@ type Dialect struct {
 	Vertex bool
 }
 
-// Thinking is a way to ask for thought.
-type Thinking int
-
-// The ways to think.
-const (
-	ThinksNot       Thinking = iota // the effort is not sent
-	ThinksBudget                    // a number of tokens
-	ThinksByEffort                  // an effort, without thoughts that can be read
-	ThinksAdaptive                  // as the model sees fit, by effort
-	ThinksAdaptiveX                 // the same, with the effort xhigh
-)
-
-// For returns the dialect of a model by its name, however a vendor spells it (spec/v1 §30.6).
+// For returns the dialect of a model by its name, however a vendor spells it.
 func For(model string, reasons bool) Dialect {
-	family, version := claude(model)
+	family, version := wire.Claude(model)
 	d := Dialect{
 		NativeFormat:   version >= 45 && family != "",
 		SystemMessages: strings.HasPrefix(model, "claude-opus-4-8"),
 	}
-	switch {
-	case !reasons:
-	case family == "opus" && version >= 47, family == "sonnet" && version >= 50, family == "fable":
-		d.Thinks, d.NoSampling = ThinksAdaptiveX, true
-	case version == 46:
-		d.Thinks = ThinksAdaptive
-	case family == "opus" && version == 45:
-		d.Thinks = ThinksByEffort
-	default:
-		d.Thinks = ThinksBudget
+	if reasons {
+		d.Thinks = wire.ThinkingOf(model)
 	}
+	d.NoSampling = d.Thinks == wire.ThinksAdaptiveX
 	return d
-}
-
-// claude finds the family and the version, 45 for 4.5, in a model's name; nothing for one that is no Claude.
-func claude(model string) (family string, version int) {
-	_, name, ok := strings.Cut(strings.ToLower(model), "claude")
-	if !ok {
-		return "", 0
-	}
-	var digits []int
-	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-.@:_/", r) }) {
-		n, err := strconv.Atoi(word)
-		switch {
-		case err == nil && n < 100 && len(digits) < 2:
-			digits = append(digits, n)
-		case slices.Contains([]string{"opus", "sonnet", "haiku", "fable", "instant"}, word):
-			family = word
-		}
-	}
-	switch len(digits) {
-	case 0:
-		return family, 0
-	case 1:
-		return family, digits[0] * 10
-	default:
-		return family, digits[0]*10 + min(digits[1], 9)
-	}
 }
 
 // Path is where a request for the model goes, below the base URL.

@@ -4,7 +4,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,13 +56,13 @@ type piece struct {
 // reported as used until then goes with them. The secrets are values that were sent and must not come back in an error.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{requestID: requestID, secrets: secrets, yield: yield, open: map[int]growing{}}
+		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets, hosted: map[string]*hosted{}}
 		err := wire.ReadBody(r, t)
-		if err == nil && !t.stopped {
-			err = t.end()
+		if err == nil && !t.Stopped() {
+			err = t.Finish(t.finishReason(), usage(t.used))
 		}
-		if err != nil && !t.stopped {
-			yield(nil, t.charged(err))
+		if err != nil {
+			t.Fail(t.charged(err))
 		}
 	}
 }
@@ -87,22 +86,22 @@ func (t *turn) Frame(event string, data []byte) (done bool, err error) {
 	case f.Type == "message":
 		return true, t.whole(&f)
 	}
-	return t.stopped, t.frame(&f)
+	return t.Stopped(), t.frame(&f)
 }
 
 func (t *turn) frame(f *frame) error {
 	switch f.Type {
 	case "message_start":
-		t.begin(f.Message.ID)
+		t.Begin(wire.Plain(f.Message.ID))
 		t.count(f.Message.Usage)
 	case "content_block_start":
 		return t.start(f.Index, f.ContentBlock)
 	case "content_block_delta":
 		return t.delta(f.Index, f.Delta)
 	case "content_block_stop":
-		t.stop(f.Index)
+		t.Stop(f.Index)
 	case "message_delta":
-		t.begin(nil)
+		t.Begin("")
 		t.count(f.Usage)
 		if p, ok := parse(f.Delta); ok {
 			t.reason = wire.Plain(p.StopReason)
@@ -113,12 +112,12 @@ func (t *turn) frame(f *frame) error {
 
 // whole takes an answer that came in one piece.
 func (t *turn) whole(f *frame) error {
-	t.begin(f.ID)
+	t.Begin(wire.Plain(f.ID))
 	for i, b := range f.Content {
 		if err := t.start(i, b); err != nil {
 			return err
 		}
-		t.stop(i)
+		t.Stop(i)
 	}
 	t.count(f.Usage)
 	t.reason = wire.Plain(f.StopReason)
@@ -129,6 +128,3 @@ func parse(v jsontext.Value) (piece, bool) {
 	var p piece
 	return p, v.Kind() == '{' && json.Unmarshal(v, &p, wire.Foreign) == nil
 }
-
-// isResult reports whether a block is the outcome of a tool that the provider ran.
-func isResult(kind string) bool { return strings.HasSuffix(kind, "_tool_result") }

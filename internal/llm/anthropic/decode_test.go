@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/llm/anthropic"
 	"github.com/cairn-dev/cairn/internal/llm/llmtest"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // stream writes each piece as a data frame between the start and the end of a message.
@@ -202,24 +203,24 @@ func TestFor(t *testing.T) {
 		model string
 		want  anthropic.Dialect
 	}{
-		{"claude-3-7-sonnet-20250219", anthropic.Dialect{Thinks: anthropic.ThinksBudget}},
-		{"anthropic/claude-sonnet-4.5", anthropic.Dialect{Thinks: anthropic.ThinksBudget, NativeFormat: true}},
-		{"claude-haiku-4-5-20251001", anthropic.Dialect{Thinks: anthropic.ThinksBudget, NativeFormat: true}},
-		{"us.anthropic.claude-opus-4-5-20251101-v1:0", anthropic.Dialect{Thinks: anthropic.ThinksByEffort, NativeFormat: true}},
-		{"claude-sonnet-4-6", anthropic.Dialect{Thinks: anthropic.ThinksAdaptive, NativeFormat: true}},
-		{"claude-opus-4-7", anthropic.Dialect{Thinks: anthropic.ThinksAdaptiveX, NoSampling: true, NativeFormat: true}},
-		{"claude-opus-4-8", anthropic.Dialect{Thinks: anthropic.ThinksAdaptiveX, NoSampling: true, NativeFormat: true, SystemMessages: true}},
-		{"claude-sonnet-5", anthropic.Dialect{Thinks: anthropic.ThinksAdaptiveX, NoSampling: true, NativeFormat: true}},
-		{"claude-fable-5@20270101", anthropic.Dialect{Thinks: anthropic.ThinksAdaptiveX, NoSampling: true, NativeFormat: true}},
-		{"claude-opus-4-20250514", anthropic.Dialect{Thinks: anthropic.ThinksBudget}},
-		{"kimi-k2-thinking", anthropic.Dialect{Thinks: anthropic.ThinksBudget}},
+		{"claude-3-7-sonnet-20250219", anthropic.Dialect{Thinks: wire.ThinksBudget}},
+		{"anthropic/claude-sonnet-4.5", anthropic.Dialect{Thinks: wire.ThinksBudget, NativeFormat: true}},
+		{"claude-haiku-4-5-20251001", anthropic.Dialect{Thinks: wire.ThinksBudget, NativeFormat: true}},
+		{"us.anthropic.claude-opus-4-5-20251101-v1:0", anthropic.Dialect{Thinks: wire.ThinksByEffort, NativeFormat: true}},
+		{"claude-sonnet-4-6", anthropic.Dialect{Thinks: wire.ThinksAdaptive, NativeFormat: true}},
+		{"claude-opus-4-7", anthropic.Dialect{Thinks: wire.ThinksAdaptiveX, NoSampling: true, NativeFormat: true}},
+		{"claude-opus-4-8", anthropic.Dialect{Thinks: wire.ThinksAdaptiveX, NoSampling: true, NativeFormat: true, SystemMessages: true}},
+		{"claude-sonnet-5", anthropic.Dialect{Thinks: wire.ThinksAdaptiveX, NoSampling: true, NativeFormat: true}},
+		{"claude-fable-5@20270101", anthropic.Dialect{Thinks: wire.ThinksAdaptiveX, NoSampling: true, NativeFormat: true}},
+		{"claude-opus-4-20250514", anthropic.Dialect{Thinks: wire.ThinksBudget}},
+		{"kimi-k2-thinking", anthropic.Dialect{Thinks: wire.ThinksBudget}},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, anthropic.For(tt.model, true)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", tt.model, diff)
 		}
 	}
-	if got := anthropic.For("claude-opus-4-7", false); got.Thinks != anthropic.ThinksNot {
+	if got := anthropic.For("claude-opus-4-7", false); got.Thinks != wire.ThinksNot {
 		t.Errorf("a model without reasoning thinks: %+v", got)
 	}
 }

@@ -24,7 +24,7 @@ type body struct {
 	MaxTokens   int                       `json:"max_tokens"`
 	Stream      bool                      `json:"stream"`
 	ToolChoice  *toolChoice               `json:"tool_choice,omitzero"`
-	Thinking    *thinking                 `json:"thinking,omitzero"`
+	Thinking    *wire.Thought             `json:"thinking,omitzero"`
 	Temperature *float64                  `json:"temperature,omitzero"`
 	TopP        *float64                  `json:"top_p,omitzero"`
 	TopK        *int                      `json:"top_k,omitzero"`
@@ -58,7 +58,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if b.MaxTokens <= 0 {
 		b.MaxTokens = defaultMaxTokens
 	}
-	b.Thinking = opt.thinking.within(b.MaxTokens)
+	b.Thinking = opt.thinking.Within(b.MaxTokens)
 	d.sample(&b, req.Generate)
 	d.format(&b, req)
 	b.choose(req, opt)
@@ -78,7 +78,7 @@ func (d Dialect) sample(b *body, g llm.Generation) {
 		return
 	}
 	b.Temperature, b.TopP, b.TopK = g.Temperature, g.TopP, g.TopK
-	if !b.Thinking.on() {
+	if !b.Thinking.On() {
 		return
 	}
 	b.Temperature, b.TopK = nil, nil
@@ -120,7 +120,7 @@ func (b *body) choose(req *llm.Request, opt options) {
 		b.ToolChoice = &toolChoice{Type: "none"}
 		return
 	}
-	forced := !b.Thinking.on()
+	forced := !b.Thinking.On()
 	switch {
 	case b.ToolChoice != nil: // by the format
 	case req.Choice.Mode == llm.ChooseNone:

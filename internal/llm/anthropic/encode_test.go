@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/anthropic"
 	"github.com/cairn-dev/cairn/internal/llm/llmtest"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 func user(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.RoleUser, Parts: parts} }
@@ -174,7 +175,7 @@ func TestEncodeFields(t *testing.T) {
 	const format = `{"type":"object","properties":{"a":{"type":"string","minLength":3}}}`
 	const answer = `{"name":"structured_answer","description":"Give the answer. Call this once, at the end, instead of writing text.","input_schema":` + format + `}`
 	g := llm.Generation{MaxTokens: 9000, Temperature: new(0.5), TopP: new(0.5), TopK: new(4), Stop: []string{"x"}}
-	budget, adaptive, byEffort := anthropic.Dialect{Thinks: anthropic.ThinksBudget}, anthropic.For("claude-opus-4-7", true), anthropic.Dialect{Thinks: anthropic.ThinksByEffort}
+	budget, adaptive, byEffort := anthropic.Dialect{Thinks: wire.ThinksBudget}, anthropic.For("claude-opus-4-7", true), anthropic.Dialect{Thinks: wire.ThinksByEffort}
 	effort := func(s string) map[string]jsontext.Value { return options("reasoningEffort", `"`+s+`"`) }
 	tests := []struct {
 		name string
@@ -255,7 +256,7 @@ func TestMarks(t *testing.T) {
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	budget := anthropic.Dialect{Thinks: anthropic.ThinksBudget}
+	budget := anthropic.Dialect{Thinks: wire.ThinksBudget}
 	tests := []struct {
 		name string
 		req  llm.Request

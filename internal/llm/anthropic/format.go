@@ -28,7 +28,7 @@ func (d Dialect) format(b *body, req *llm.Request) {
 		answerTool, "Give the answer. Call this once, at the end, instead of writing text.", wire.ToolSchema(req.Format),
 	}, nil))
 	switch {
-	case b.Thinking.on():
+	case b.Thinking.On():
 	case len(req.Tools) == 0 || req.Choice.Mode == llm.ChooseNone:
 		b.ToolChoice = &toolChoice{Type: "tool", Name: answerTool}
 	default:

@@ -10,10 +10,8 @@ import (
 // Continuation metadata in our namespace: what the provider wants back with the next request, verbatim.
 const (
 	namespace    = "anthropic"
-	keySignature = "signature"    // of thoughts
-	keyRedacted  = "redactedData" // thoughts that only the provider can read
-	keyCitations = "citations"    // of a text
-	keyServer    = "serverName"   // the MCP server that the provider asked
+	keyCitations = "citations"  // of a text
+	keyServer    = "serverName" // the MCP server that the provider asked
 )
 
 // hostedBlocks are the call of a tool that the provider ran, and its result, as they came. What another provider ran, or
@@ -45,7 +43,7 @@ func hostedBlocks(call llm.ToolCall, result *llm.ToolResult, last bool) []block 
 func hostedResult(id string, raw []byte) (block, bool) {
 	fields, ok := wire.ReadObject(raw)
 	kind := wire.Plain(fields["type"])
-	if !ok || !strings.HasSuffix(kind, "_tool_result") || fields["content"] == nil {
+	if !ok || !strings.HasSuffix(kind, resultSuffix) || fields["content"] == nil {
 		return block{}, false
 	}
 	return block{Type: kind, ToolUseID: id, Content: fields["content"], IsError: string(fields["is_error"]) == "true"}, true

@@ -176,11 +176,11 @@ func (c *conversation) assistant(parts []llm.Part, last bool) {
 // thought returns earlier thoughts as the provider signed them. Without a signature it would refuse them.
 func thought(p llm.Reasoning) (block, bool) {
 	kept := wire.Stash(p.Metadata, namespace)
-	if data := wire.Plain(kept[keyRedacted]); data != "" {
+	if data := wire.Plain(kept[wire.KeyRedacted]); data != "" {
 		return block{Type: "redacted_thinking", Data: data}, true
 	}
 	text := strings.ToValidUTF8(p.Text, "\uFFFD")
-	signature := wire.Plain(kept[keySignature])
+	signature := wire.Plain(kept[wire.KeySignature])
 	return block{Type: "thinking", Thinking: &text, Signature: signature}, signature != ""
 }
 

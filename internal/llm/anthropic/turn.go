@@ -1,8 +1,7 @@
 package anthropic
 
 import (
-	"maps"
-	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,84 +11,50 @@ import (
 
 // turn is the state of one answer between two frames. It belongs to the goroutine that ranges over Decode.
 type turn struct {
-	yield   func(llm.Event, error) bool
-	stopped bool // the consumer wants no more
-
-	requestID string
-	secrets   []string // values that must not come back in an error
-	opened    bool
-	response  string // the provider's id of this answer
-	reason    string // the stop reason as sent; empty until it arrives
-	used      wire.Object
-
-	open    map[int]growing // blocks by the provider's index
-	content bool            // some text, thought or hosted call has been given out
-	names   struct{ texts, thoughts int }
-	calls   callList
+	*wire.Turn
+	secrets []string           // values that must not come back in an error
+	reason  string             // the stop reason as sent; empty until it arrives
+	used    wire.Object        // the counts, as sent
+	hosted  map[string]*hosted // the provider's own calls, by the id that it sent
 }
 
-// growing is a block between its start and its end.
-type growing interface {
-	grow(t *turn, p *piece) error
-	end(t *turn)
+type hosted struct {
+	*wire.Call
+	settled bool // its result has come
 }
 
-// maxOpen bounds the blocks that grow at a time, and maxKept the bytes that one keeps for its end.
-const (
-	maxOpen = 256
-	maxKept = 8 << 20
-)
-
-func (t *turn) emit(e llm.Event) {
-	if !t.stopped && !t.yield(e, nil) {
-		t.stopped = true
-	}
-}
-
-func (t *turn) begin(id jsontext.Value) {
-	if t.response == "" {
-		t.response = wire.Plain(id)
-	}
-	if !t.opened {
-		t.opened = true
-		t.emit(llm.Opened{RequestID: t.requestID})
-	}
-}
-
-// start begins a block, with what it begins with. One that still grows under the index ends first. Blocks of a kind
-// that nobody here knows are passed over.
+// start begins a block, with what it begins with. Blocks of a kind that nobody here knows are passed over.
 func (t *turn) start(index int, v jsontext.Value) error {
-	t.begin(nil)
-	t.stop(index)
+	t.Begin("")
+	t.Stop(index)
 	p, ok := parse(v)
 	if !ok {
 		return wire.Malformed("the provider began a content block that is none: %s", wire.Excerpt(v, t.secrets))
 	}
 	switch {
 	case p.Type == "text":
-		return t.add(index, &text{}, &p)
+		return t.add(index, newText(false), &p)
 	case p.Type == "thinking", p.Type == "redacted_thinking":
-		return t.add(index, &thoughts{}, &p)
+		return t.add(index, &wire.Thoughts{Namespace: namespace}, &p)
 	case p.Type == "tool_use" && wire.Plain(p.Name) == answerTool:
-		return t.add(index, &text{asCall: true}, &p)
+		return t.add(index, newText(true), &p)
 	case p.Type == "tool_use", p.Type == "server_tool_use", p.Type == "mcp_tool_use":
 		c, err := t.call(&p)
 		if err != nil {
 			return err
 		}
 		return t.add(index, c, &p)
-	case isResult(p.Type):
+	case strings.HasSuffix(p.Type, resultSuffix):
 		return t.result(&p, v)
 	}
 	return nil
 }
 
-func (t *turn) add(index int, g growing, p *piece) error {
-	if len(t.open) == maxOpen {
-		return wire.Malformed("the provider sent more than %d content blocks at a time", maxOpen)
+func (t *turn) add(index int, b wire.Block, p *piece) error {
+	if err := t.Start(index, b); err != nil {
+		return err
 	}
-	t.open[index] = g
-	return g.grow(t, p)
+	return t.grow(b, p)
 }
 
 // delta continues a block. One that was not begun begins with it.
@@ -98,67 +63,127 @@ func (t *turn) delta(index int, v jsontext.Value) error {
 	if !ok {
 		return wire.Malformed("the provider continued a content block with nothing: %s", wire.Excerpt(v, t.secrets))
 	}
-	if g := t.open[index]; g != nil {
-		return g.grow(t, &p)
+	if b := t.At(index); b != nil {
+		return t.grow(b, &p)
 	}
-	t.begin(nil)
+	t.Begin("")
 	switch p.Type {
 	case "text_delta":
-		return t.add(index, &text{}, &p)
+		return t.add(index, newText(false), &p)
 	case "thinking_delta", "signature_delta":
-		return t.add(index, &thoughts{}, &p)
+		return t.add(index, &wire.Thoughts{Namespace: namespace}, &p)
 	}
 	return nil
 }
 
-func (t *turn) stop(index int) {
-	if g := t.open[index]; g != nil {
-		delete(t.open, index)
-		g.end(t)
+func (t *turn) grow(b wire.Block, p *piece) error {
+	switch b := b.(type) {
+	case *text:
+		return b.grow(t, p)
+	case *wire.Thoughts:
+		b.Think(t.Turn, b.Joiner.Next(p.Thinking))
+		return b.Keep(wire.Plain(p.Signature), wire.Plain(p.Data))
+	case *wire.Call:
+		more := b.Joiner.Next(p.PartialJSON)
+		if p.Input.Kind() == '{' && string(p.Input) != "{}" { // it came whole
+			more += strings.ToValidUTF8(string(p.Input), "\uFFFD")
+		}
+		return b.Argue(t.Turn, more)
 	}
+	return nil
 }
 
-// end completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
-func (t *turn) end() error {
+// text is a block of text, with what it cites.
+type text struct {
+	wire.Text
+	asCall    bool // the structured answer, which comes as a call's arguments
+	citations []jsontext.Value
+	kept      int // bytes of the citations
+}
+
+func newText(asCall bool) *text {
+	b := &text{asCall: asCall}
+	b.Metadata = func() llm.Metadata {
+		if len(b.citations) == 0 {
+			return nil
+		}
+		return wire.Metadata(namespace, wire.Object{keyCitations: clean(wire.Write(b.citations, nil))})
+	}
+	return b
+}
+
+func (b *text) grow(t *turn, p *piece) error {
 	switch {
-	case !t.opened:
-		return &llm.Error{Class: llm.Empty, Message: "the provider accepted the request and sent no answer"}
-	case t.reason == "":
-		return &llm.Error{Class: llm.Incomplete, Message: "the answer stopped before the provider said that it was complete"}
+	case b.asCall && p.Input.Kind() == '{' && string(p.Input) != "{}":
+		b.Say(t.Turn, strings.ToValidUTF8(string(p.Input), "\uFFFD"))
+	case b.asCall:
+		b.Say(t.Turn, b.Joiner.Next(p.PartialJSON))
+	default:
+		b.Say(t.Turn, b.Joiner.Next(p.Text))
 	}
-	for _, index := range slices.Sorted(maps.Keys(t.open)) {
-		t.stop(index)
+	cited, _ := wire.List(p.Citations)
+	if wire.Present(p.Citation) {
+		cited = append(cited, p.Citation)
 	}
-	reason := t.finishReason()
-	if err := t.unusable(reason); err != nil {
-		return err
+	for _, c := range cited {
+		b.kept += len(c)
 	}
-	t.emitCalls(reason)
-	t.emit(llm.Finish{Reason: reason, Usage: usage(t.used)})
+	if b.kept > wire.MaxKept {
+		return wire.Malformed("the provider sent more than %d MiB of citations for one text", wire.MaxKept>>20)
+	}
+	b.citations = append(b.citations, cited...)
 	return nil
 }
 
-// unusable returns the error of an answer that arrived whole and is of no use.
-func (t *turn) unusable(reason llm.FinishReason) error {
-	if t.content || len(t.calls.local) > 0 {
-		return nil
+// call begins a tool call.
+func (t *turn) call(p *piece) (*wire.Call, error) {
+	sent := wire.Plain(p.ID)
+	c, err := t.Call(sent, wire.Plain(p.Name), p.Type != "tool_use")
+	if err != nil {
+		return nil, err
 	}
-	switch reason {
-	case llm.FinishContentFilter:
-		return &llm.Error{Class: llm.ContentFilter, Message: "the provider refused the request"}
-	case llm.FinishLength:
-		return nil
-	default:
-		return &llm.Error{Class: llm.Empty, Message: "the provider sent an answer with no text, no reasoning and no tool call"}
+	if c.Hosted {
+		t.hosted[sent] = &hosted{Call: c}
 	}
+	if wire.IsText(p.ServerName) {
+		c.Metadata = wire.Metadata(namespace, wire.Object{keyServer: wire.Quote(wire.Plain(p.ServerName))})
+	}
+	return c, nil
 }
+
+// result gives out the outcome of a tool that the provider ran, whole as it came. After a pause it may be that of a
+// call of the answer before, which is then told again.
+func (t *turn) result(p *piece, v jsontext.Value) error {
+	sent := wire.Plain(p.ToolUseID)
+	if t.hosted[sent] == nil {
+		again := &piece{Type: "server_tool_use", ID: p.ToolUseID, Name: wire.Quote(strings.TrimSuffix(p.Type, resultSuffix))}
+		if _, err := t.call(again); err != nil {
+			return err
+		}
+	}
+	c := t.hosted[sent]
+	c.Complete(t.Turn)
+	if c.settled {
+		return nil
+	}
+	c.settled = true
+	content, _ := wire.ReadObject(p.Content)
+	failed := string(p.IsError) == "true" || strings.HasSuffix(wire.Plain(content["type"]), resultSuffix+"_error")
+	t.Emit(llm.HostedResult{ID: c.ID, Name: c.Name, Result: clean(v), IsError: failed})
+	return nil
+}
+
+// resultSuffix ends the type of a block that is the outcome of a tool that the provider ran.
+const resultSuffix = "_tool_result"
 
 // finishReason maps the reason as sent (spec/v2 §21.2). An answer with calls is never just "stop", and one without
 // calls is never "tool-calls": the loop would wait for results that cannot come.
 func (t *turn) finishReason() llm.FinishReason {
 	switch t.reason {
+	case "":
+		return ""
 	case "end_turn", "stop_sequence", "tool_use", "pause_turn":
-		if len(t.calls.local) > 0 {
+		if t.HasCalls() {
 			return llm.FinishToolCalls
 		}
 		if t.reason == "pause_turn" {
@@ -172,4 +197,18 @@ func (t *turn) finishReason() llm.FinishReason {
 	default:
 		return llm.FinishUnknown
 	}
+}
+
+// clean returns v as JSON that anybody reads: a vendor's may repeat names or not be quite UTF-8.
+func clean(v jsontext.Value) jsontext.Value {
+	if v.IsValid() {
+		return v
+	}
+	if fields, ok := wire.ReadObject(v); ok {
+		v = wire.Write(fields, nil)
+	}
+	if v = jsontext.Value(strings.ToValidUTF8(string(v), "\uFFFD")); v.IsValid() {
+		return v
+	}
+	return wire.Quote(string(v))
 }

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"encoding/base64"
 	"fmt"
 	"io"
 	"iter"
@@ -34,13 +35,20 @@ func Recordings(tb testing.TB) []Exchange {
 		var cassette struct {
 			Interactions []struct {
 				Request  struct{ URL, Body string }
-				Response struct{ Body string }
+				Response struct{ Body, BodyEncoding string }
 			}
 		}
 		if err := json.Unmarshal(data, &cassette, json.MatchCaseInsensitiveNames(true)); err != nil {
 			tb.Fatalf("%s: %v", file, err)
 		}
 		for i, in := range cassette.Interactions {
+			if in.Response.BodyEncoding == "base64" {
+				binary, err := base64.StdEncoding.DecodeString(in.Response.Body)
+				if err != nil {
+					tb.Fatalf("%s: %v", file, err)
+				}
+				in.Response.Body = string(binary)
+			}
 			name := fmt.Sprintf("%s-%d", strings.TrimSuffix(filepath.Base(file), ".json"), i)
 			out = append(out, Exchange{name, in.Request.URL, in.Request.Body, in.Response.Body})
 		}

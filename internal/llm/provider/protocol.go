@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/anthropic"
+	"github.com/cairn-dev/cairn/internal/llm/bedrock"
 	"github.com/cairn-dev/cairn/internal/llm/gemini"
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
@@ -60,7 +61,7 @@ func (w Wire) speak(v Vendor, f Facts) (Protocol, bool) {
 	case Gemini:
 		return gemini.Dialect{}, true
 	case Converse:
-		return nil, false
+		return bedrock.For(f.ModelID, f.Reasoning), true
 	default:
 		return nil, false
 	}

@@ -65,7 +65,9 @@ func clouds() []Vendor {
 			BaseURL:  "https://bedrock-runtime.${region}.amazonaws.com",
 			Settings: []Setting{{Name: "region", Env: []string{"AWS_REGION", "AWS_DEFAULT_REGION"}, Default: "us-east-1"}},
 		},
-		{ID: "anthropic", Name: "Anthropic", BaseURL: "https://api.anthropic.com/v1", Wire: Messages, KeyEnv: []string{"ANTHROPIC_API_KEY"}},
+		{ID: "anthropic", Name: "Anthropic", BaseURL: "https://api.anthropic.com/v1", Wire: Messages, KeyEnv: []string{"ANTHROPIC_API_KEY"}, Headers: map[string]string{
+			"Anthropic-Beta": "interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14",
+		}},
 		{
 			ID: "azure", Name: "Azure OpenAI", KeyEnv: []string{"AZURE_API_KEY", "AZURE_OPENAI_API_KEY"}, KeyHeader: "Api-Key", Dialect: openai,
 			BaseURL:  "https://${resourceName}.openai.azure.com/openai/v1?api-version=${apiVersion}",

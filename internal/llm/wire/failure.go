@@ -34,6 +34,9 @@ type Failure struct {
 // before phrases, so that an overflow that mentions "safety" is still an overflow (spec/v2 §20.3, §27 X18).
 func Classify(f Failure) *llm.Error {
 	w := parseWire(f.Body)
+	if name, _, _ := strings.Cut(f.Header.Get("X-Amzn-Errortype"), ":"); name != "" {
+		w.codes = append(w.codes, strings.ToLower(name))
+	}
 	if f.Status == http.StatusOK && w.status >= 400 && w.status < 600 {
 		f.Status = w.status
 	}
@@ -207,8 +210,10 @@ func (w *wireError) classInStream() llm.Class {
 		return llm.ContentFilter
 	}
 	for _, code := range w.codes {
-		if strings.Contains(code, "invalid") || strings.Contains(code, "bad_request") || strings.Contains(code, "not_found") {
-			return llm.InvalidRequest
+		for _, blame := range []string{"invalid", "bad_request", "not_found", "notfound", "validation"} {
+			if strings.Contains(code, blame) {
+				return llm.InvalidRequest
+			}
 		}
 	}
 	return llm.Overloaded

@@ -39,6 +39,9 @@ func TestClassify(t *testing.T) {
 		{400, `{"error":{"message":"no such model","code":"model_not_found"}}`, llm.InvalidRequest, "no such model"},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"input length and max_tokens exceed context limit: 190000 + 20000 > 200000"}}`, llm.Overflow, "input length"},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}`, llm.Quota, "Your credit"},
+		{403, `{"__type":"com.amazon.coral.service#AccessDeniedException","message":"no access to the model"}`, llm.Auth, "no access"},
+		{429, `{"message":"Too many tokens per day, please wait before trying again."}`, llm.RateLimit, "Too many tokens"},
+		{400, `{"message":"The model returned the following errors: Input is too long for requested model."}`, llm.Overflow, "The model returned"},
 		{529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, llm.Overloaded, "Overloaded"},
 		{503, `{"object":"error","message":"busy","type":"ServiceUnavailableError","code":503}`, llm.Overloaded, "busy"},
 		{402, `{"error":{"message":"Insufficient credits","code":402}}`, llm.Quota, "Insufficient credits"},
@@ -187,4 +190,18 @@ func FuzzClassify(f *testing.F) {
 			t.Errorf("bad text in %+v", e)
 		}
 	})
+}
+
+// TestClassifyByHeader reads what Amazon says in a header only.
+func TestClassifyByHeader(t *testing.T) {
+	for name, want := range map[string]llm.Class{
+		"ModelErrorException:http://internal.amazon.com/": llm.Overloaded,
+		"ServiceQuotaExceededException":                   llm.Quota,
+		"ValidationException":                             llm.Unknown,
+	} {
+		h := http.Header{"X-Amzn-Errortype": {name}}
+		if e := wire.Classify(wire.Failure{Status: 424, Header: h, Body: []byte(`{"message":"x"}`)}); e.Class != want {
+			t.Errorf("%s: %s, want %s", name, e.Class, want)
+		}
+	}
 }

@@ -1,0 +1,138 @@
+package bedrock
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// block is a piece of a message on the wire: one of its fields.
+type block struct {
+	Text       string      `json:"text,omitempty"`
+	Image      *media      `json:"image,omitzero"`
+	Document   *media      `json:"document,omitzero"`
+	ToolUse    *toolUse    `json:"toolUse,omitzero"`
+	ToolResult *toolResult `json:"toolResult,omitzero"`
+	Reasoning  *reasoning  `json:"reasoningContent,omitzero"`
+	CachePoint *point      `json:"cachePoint,omitzero"`
+}
+
+type media struct {
+	Format string `json:"format"`
+	Name   string `json:"name,omitempty"`
+	Source source `json:"source"`
+}
+
+type source struct {
+	Bytes string `json:"bytes"`
+}
+
+type toolUse struct {
+	ID    string         `json:"toolUseId"`
+	Name  string         `json:"name"`
+	Input jsontext.Value `json:"input"`
+}
+
+type toolResult struct {
+	ID      string  `json:"toolUseId"`
+	Content []block `json:"content"`
+	Status  string  `json:"status,omitempty"`
+}
+
+type reasoning struct {
+	Text     *reasoningText `json:"reasoningText,omitzero"`
+	Redacted string         `json:"redactedContent,omitempty"`
+}
+
+type reasoningText struct {
+	Text      string `json:"text"`
+	Signature string `json:"signature,omitempty"`
+}
+
+type point struct {
+	Type string `json:"type"`
+}
+
+// maxMarks is how many cache points a request may have.
+const maxMarks = 4
+
+var cachePoint = block{CachePoint: &point{Type: "default"}}
+
+// textBlock returns a block of text; none for text in which nothing stands, which the protocol refuses.
+func textBlock(text string) (block, bool) {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return block{Text: text}, strings.TrimSpace(text) != ""
+}
+
+func note(text string) block { return block{Text: strings.ToValidUTF8(text, "\uFFFD")} }
+
+// imageFormats and documentFormats are what the protocol calls a media type.
+var imageFormats = map[string]string{"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
+
+var documentFormats = map[string]string{
+	"application/pdf": "pdf", "text/csv": "csv", "text/html": "html", "text/plain": "txt", "text/markdown": "md",
+	"application/msword": "doc", "application/vnd.ms-excel": "xls",
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":       "xlsx",
+}
+
+// mediaBlock returns m as an image or a document, or as a note if the protocol takes no such thing.
+func (c *conversation) mediaBlock(m llm.Media) block {
+	kind := wire.MediaType(m.MediaType)
+	if len(m.Data) == 0 || len(m.Data) > wire.MaxMedia {
+		return note(wire.MediaNote(m, "this model's interface takes bytes, and no addresses"))
+	}
+	bytes := source{base64.StdEncoding.EncodeToString(m.Data)}
+	if format := imageFormats[kind]; format != "" {
+		return block{Image: &media{Format: format, Source: bytes}}
+	}
+	if format := documentFormats[kind]; format != "" {
+		return block{Document: &media{Format: format, Name: c.documentName(m.Name), Source: bytes}}
+	}
+	return note(wire.MediaNote(m, "this model's interface takes images, PDF, text and office documents only"))
+}
+
+// documentName returns a name that the protocol takes, which no other document of the request has.
+func (c *conversation) documentName(name string) string {
+	const limit = 150
+	name = strings.Map(func(r rune) rune {
+		if wire.IsWord(string(r), "()[]-") {
+			return r
+		}
+		return ' '
+	}, name)
+	name = strings.Join(strings.Fields(name), " ")
+	if name = name[:min(len(name), limit)]; name == "" {
+		name = "document"
+	}
+	c.documents[name]++
+	if n := c.documents[name]; n > 1 {
+		return c.documentName(fmt.Sprintf("%s (%d)", name, n))
+	}
+	return name
+}
+
+// callID returns id as the protocol takes it; equal ids stay equal and different ones different.
+func callID(id string) string {
+	const limit = 64
+	if len(id) > limit || !wire.IsWord(id, "_-") {
+		return "tooluse_" + wire.Digest(id)
+	}
+	return id
+}
+
+// thought returns earlier thoughts as the provider signed them. Without a signature it would refuse them.
+func thought(p llm.Reasoning) (block, bool) {
+	kept := wire.Stash(p.Metadata, namespace)
+	if data := wire.Plain(kept[wire.KeyRedacted]); data != "" {
+		return block{Reasoning: &reasoning{Redacted: data}}, true
+	}
+	signature := wire.Plain(kept[wire.KeySignature])
+	text := reasoningText{strings.ToValidUTF8(p.Text, "\uFFFD"), signature}
+	return block{Reasoning: &reasoning{Text: &text}}, signature != ""
+}

@@ -1,0 +1,155 @@
+package bedrock
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// maxFrame bounds one frame of the event stream; preludeSize and frameSize are the least that they take.
+const (
+	maxFrame    = 8 << 20
+	preludeSize = 12
+	frameSize   = preludeSize + 4
+)
+
+// Decode yields the events of a 2xx response body, following llm.Model's contract for streams. The requestID is what
+// Opened says. Errors of r that are *llm.Errors are yielded as they are, others as class Transport; what the provider
+// reported as used until then goes with them. The secrets are values that were sent and must not come back in an error.
+func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets}
+		err := t.read(bufio.NewReader(r))
+		if err == nil && !t.Stopped() {
+			err = t.Finish(t.finishReason(), t.used)
+		}
+		if err != nil {
+			t.Fail(t.charged(err))
+		}
+	}
+}
+
+// read feeds the whole body to t. What is no event stream is told by what else answers with 2xx: a web page, or an
+// error as one document.
+func (t *turn) read(br *bufio.Reader) error {
+	first, err := br.Peek(1)
+	if err == nil && first[0] != 0 {
+		return wire.ReadBody(br, t)
+	}
+	var buf bytes.Buffer
+	for !t.Stopped() {
+		m, err := nextFrame(br, &buf)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return t.broken(err)
+		}
+		if err := t.message(&m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextFrame reads one frame and verifies its checksums. A stream that ends, be it in the middle of a frame, is io.EOF:
+// what is missing says whether that matters.
+func nextFrame(br *bufio.Reader, buf *bytes.Buffer) (m eventstream.Message, err error) {
+	prelude, err := br.Peek(preludeSize)
+	if err != nil {
+		return m, err
+	}
+	size, headers := binary.BigEndian.Uint32(prelude), binary.BigEndian.Uint32(prelude[4:])
+	switch {
+	case size > maxFrame:
+		return m, wire.Malformed("the provider sent a frame of more than %d MiB", maxFrame>>20)
+	case size < frameSize || headers > size-frameSize:
+		return m, wire.Malformed("the provider sent a frame whose lengths contradict each other")
+	}
+	buf.Reset()
+	if n, err := io.CopyN(buf, br, int64(size)); err != nil || n < int64(size) {
+		return m, err
+	}
+	m, err = eventstream.NewDecoder().Decode(bytes.NewReader(buf.Bytes()), nil)
+	if err != nil {
+		e := wire.Malformed("the provider sent a frame that is damaged")
+		e.Err = err
+		return m, e
+	}
+	return m, nil
+}
+
+// broken gives an error of the reader its class. After the stop reason the answer is complete, and losing the
+// connection no longer matters.
+func (t *turn) broken(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		e = &llm.Error{Class: llm.Transport, Message: "the connection broke while the answer arrived: " + err.Error(), Err: err}
+	}
+	if t.Complete() && e.Class != llm.Malformed && e.Retryable() {
+		return nil
+	}
+	return e
+}
+
+// header returns a text header of a frame.
+func header(m *eventstream.Message, name string) string {
+	if v, ok := m.Headers.Get(name).(eventstream.StringValue); ok {
+		return string(v)
+	}
+	return ""
+}
+
+// message takes one frame: an event, an exception of the service, or an error of the connection to it.
+func (t *turn) message(m *eventstream.Message) error {
+	switch header(m, eventstreamType) {
+	case "exception":
+		return t.exception(header(m, ":exception-type"), m.Payload)
+	case "error":
+		text := wire.Write(map[string]string{"message": header(m, ":error-message")}, nil)
+		return t.exception(header(m, ":error-code"), text)
+	case "event":
+	default:
+		return nil
+	}
+	var p payload
+	if err := json.Unmarshal(m.Payload, &p, wire.Foreign); err != nil {
+		return &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not one of Converse: " + wire.Excerpt(m.Payload, t.secrets), Err: err}
+	}
+	return t.event(header(m, ":event-type"), &p)
+}
+
+const eventstreamType = ":message-type"
+
+// exception classifies a failure in the stream by its name.
+func (t *turn) exception(name string, data jsontext.Value) error {
+	if t.Complete() {
+		return nil
+	}
+	fields, _ := wire.ReadObject(data)
+	if fields == nil {
+		fields = wire.Object{"message": wire.Quote(string(data))}
+	}
+	fields["type"] = wire.Quote(name)
+	body := wire.Write(fields, nil)
+	return wire.Classify(wire.Failure{Status: http.StatusOK, Body: body, Secrets: t.secrets})
+}
+
+// Frame implements wire.Frames for what is no event stream: an error in one document.
+func (t *turn) Frame(_ string, data []byte) (done bool, err error) {
+	return true, wire.Classify(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+}
+
+// Complete implements wire.Frames.
+func (t *turn) Complete() bool { return t.reason != "" }

@@ -1,0 +1,240 @@
+package bedrock
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// answerTool is the tool whose call is the structured answer. Its calls are given out as text.
+const answerTool = "structured_answer"
+
+// body is the request as it goes over the wire, what caches can share first. Its named fields are the protocol's own;
+// everything else is in Extra.
+type body struct {
+	ModelID    string                    `json:"modelId"`
+	ToolConfig *toolConfig               `json:"toolConfig,omitzero"`
+	System     []block                   `json:"system,omitempty"`
+	Messages   []message                 `json:"messages"`
+	Inference  inference                 `json:"inferenceConfig,omitzero"`
+	Extra      map[string]jsontext.Value `json:",embed"`
+}
+
+type inference struct {
+	MaxTokens   int      `json:"maxTokens,omitzero"`
+	Temperature *float64 `json:"temperature,omitzero"`
+	TopP        *float64 `json:"topP,omitzero"`
+	Stop        []string `json:"stopSequences,omitempty"`
+}
+
+type toolConfig struct {
+	Tools  []tool         `json:"tools"`
+	Choice jsontext.Value `json:"toolChoice,omitzero"`
+}
+
+type tool struct {
+	Spec toolSpec `json:"toolSpec"`
+}
+
+type toolSpec struct {
+	Name        string      `json:"name"`
+	Description string      `json:"description,omitempty"`
+	Schema      inputSchema `json:"inputSchema"`
+}
+
+type inputSchema struct {
+	JSON jsontext.Value `json:"json"`
+}
+
+func newTool(name, description string, schema jsontext.Value) tool {
+	return tool{toolSpec{toolName(name), description, inputSchema{wire.ToolSchema(schema)}}}
+}
+
+// Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
+// InvalidRequest that names the option at fault.
+func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
+	g := req.Generate
+	b := body{
+		ModelID: req.Model, Messages: d.messages(req), System: d.system(req), Extra: map[string]jsontext.Value{},
+		Inference: inference{MaxTokens: g.MaxTokens, Temperature: g.Temperature, TopP: g.TopP, Stop: g.Stop},
+	}
+	fields, thought, err := d.fields(req)
+	if err != nil {
+		return nil, err
+	}
+	if thought.On() {
+		b.Inference.Temperature, b.Inference.TopP = nil, nil
+	} else if d.Claude && d.Thinks != wire.ThinksAdaptiveX && g.TopK != nil {
+		fields["top_k"] = wire.Write(*g.TopK, nil)
+	}
+	if d.Thinks == wire.ThinksAdaptiveX {
+		b.Inference.Temperature, b.Inference.TopP = nil, nil
+	}
+	if len(fields) > 0 {
+		b.Extra["additionalModelRequestFields"] = wire.Write(fields, nil)
+	}
+	if v, ok := req.Options["guardrailConfig"]; ok {
+		b.Extra["guardrailConfig"] = v
+	}
+	b.ToolConfig = tools(req, hasCalls(b.Messages), thought.On())
+	if err := wire.Overlay(b.Extra, req); err != nil {
+		return nil, err
+	}
+	return wire.Marshal(b)
+}
+
+// system returns the system texts, with a cache point behind those that are marked.
+func (d Dialect) system(req *llm.Request) []block {
+	var out []block
+	for i, text := range req.System {
+		b, ok := textBlock(text)
+		if !ok {
+			continue
+		}
+		out = append(out, b)
+		if d.Caches && i < min(req.Cache.System, maxMarks) {
+			out = append(out, cachePoint)
+		}
+	}
+	return out
+}
+
+// tools returns the tools and which of them must be called. A history with calls needs some tool to be there; the
+// protocol cannot forbid a call, so that none are offered where none is wanted.
+func tools(req *llm.Request, calls, thinks bool) *toolConfig {
+	var c toolConfig
+	if req.Choice.Mode != llm.ChooseNone {
+		for _, def := range req.Tools {
+			if len(def.Hosted) == 0 {
+				c.Tools = append(c.Tools, newTool(def.Name, def.Description, def.Schema))
+			}
+		}
+	}
+	switch {
+	case thinks || len(c.Tools) == 0: // one that thinks cannot be forced
+	case req.Choice.Mode == llm.ChooseRequired:
+		c.Choice = jsontext.Value(`{"any":{}}`)
+	case req.Choice.Mode == llm.ChooseTool:
+		c.Choice = choose(toolName(req.Choice.Name))
+	}
+	if len(req.Format) > 0 {
+		if c.Choice == nil && !thinks && len(c.Tools) == 0 {
+			c.Choice = choose(answerTool)
+		} else if !thinks {
+			c.Choice = jsontext.Value(`{"any":{}}`)
+		}
+		c.Tools = append(c.Tools, newTool(answerTool, "Give the answer. Call this once, at the end, instead of writing text.", req.Format))
+	}
+	if len(c.Tools) == 0 {
+		if !calls {
+			return nil
+		}
+		c.Tools = []tool{newTool("_noop", "Not to be called.", nil)}
+	}
+	return &c
+}
+
+func choose(name string) jsontext.Value {
+	return jsontext.Value(`{"tool":{"name":` + string(wire.Quote(name)) + `}}`)
+}
+
+func hasCalls(ms []message) bool {
+	for _, m := range ms {
+		for _, b := range m.Content {
+			if b.ToolUse != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// toolName returns name as the protocol takes it; one of a history may be anything.
+func toolName(name string) string {
+	const limit = 64
+	if wire.IsWord(name, "_-") && len(name) <= limit {
+		return name
+	}
+	return "tool_" + wire.Digest(name)
+}
+
+// reasoningConfig is the option of that name, as the AI SDK spells it.
+type reasoningConfig struct {
+	Type      string `json:"type"`
+	Budget    int    `json:"budgetTokens"`
+	MaxEffort string `json:"maxReasoningEffort"`
+	Display   string `json:"display"`
+}
+
+// fields returns what goes to the model's maker in its own words, and the thinking among it.
+func (d Dialect) fields(req *llm.Request) (wire.Object, *wire.Thought, error) {
+	out, _ := wire.ReadObject(req.Options["additionalModelRequestFields"])
+	if out == nil {
+		out = wire.Object{}
+	}
+	thought, effort, err := d.reasoning(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	thought = thought.Within(maxTokens(req))
+	switch {
+	case d.Claude:
+		if thought != nil {
+			out["thinking"] = wire.Write(thought, nil)
+		}
+		if effort != "" {
+			out["output_config"] = wire.Write(map[string]string{"effort": effort}, nil)
+		}
+	case effort != "" && d.Nova:
+		out["reasoningConfig"] = wire.Write(map[string]string{"type": "enabled", "maxReasoningEffort": effort}, nil)
+	case effort != "":
+		out["reasoning_effort"] = wire.Quote(effort)
+	}
+	if !d.Claude {
+		thought = nil
+	}
+	return out, thought, nil
+}
+
+// reasoning reads the options of thinking: the neutral effort, and over it the SDK's own.
+func (d Dialect) reasoning(req *llm.Request) (thought *wire.Thought, effort string, err error) {
+	if v := req.Options["reasoningEffort"]; len(v) > 0 {
+		if v.Kind() != '"' {
+			return nil, "", wire.Invalid("the option reasoningEffort must be a string such as \"high\", not %.40s", v)
+		}
+		if effort = wire.Plain(v); d.Claude {
+			if thought, effort, err = d.Thinks.At(effort); err != nil {
+				return nil, "", err
+			}
+		} else if effort == "none" {
+			effort = ""
+		}
+	}
+	v := req.Options["reasoningConfig"]
+	if len(v) == 0 {
+		return thought, effort, nil
+	}
+	var c reasoningConfig
+	if err := json.Unmarshal(v, &c); err != nil {
+		return nil, "", wire.Invalid("the option reasoningConfig must be an object such as {\"type\": \"enabled\", \"budgetTokens\": 8000}, not %.80s", v)
+	}
+	if c.Type != "" {
+		thought = &wire.Thought{Type: c.Type, Budget: c.Budget, Display: c.Display}
+	}
+	if c.MaxEffort != "" {
+		effort = c.MaxEffort
+	}
+	return thought, effort, nil
+}
+
+// defaultMaxTokens is what Claude answers at most where a request does not say.
+const defaultMaxTokens = 4096
+
+func maxTokens(req *llm.Request) int {
+	if req.Generate.MaxTokens > 0 {
+		return req.Generate.MaxTokens
+	}
+	return defaultMaxTokens
+}

@@ -1,0 +1,247 @@
+package bedrock
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// message is one entry of the conversation on the wire.
+type message struct {
+	Role    string  `json:"role"`
+	Content []block `json:"content"`
+}
+
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+)
+
+// conversation gathers the wire messages. Roles alternate: what one side says in a row is one message. Results must
+// follow their calls at once, so that instructions and media between them wait.
+type conversation struct {
+	d         Dialect
+	out       []message
+	waiting   int     // calls of the last message that have no result yet
+	after     []block // what follows the results
+	documents map[string]int
+}
+
+func (d Dialect) messages(req *llm.Request) []message {
+	c := conversation{d: d, documents: map[string]int{}}
+	marks := d.marks(req)
+	for i, m := range req.Messages {
+		switch m.Role {
+		case llm.RoleSystem:
+			c.update(m.Parts)
+		case llm.RoleUser:
+			c.release()
+			c.say(roleUser, c.userBlocks(m.Parts)...)
+		case llm.RoleAssistant:
+			c.release()
+			c.assistant(m.Parts)
+		case llm.RoleTool:
+			c.results(m.Parts)
+		}
+		if c.waiting == 0 {
+			c.release()
+		}
+		if slices.Contains(marks, i) {
+			c.mark()
+		}
+	}
+	c.release()
+	c.finish()
+	return c.out
+}
+
+// marks are the messages that get a cache point, the latest if there are too many.
+func (d Dialect) marks(req *llm.Request) []int {
+	if !d.Caches {
+		return nil
+	}
+	left := maxMarks - min(req.Cache.System, len(req.System), maxMarks)
+	return req.Cache.Messages[max(0, len(req.Cache.Messages)-left):]
+}
+
+// mark puts a cache point at the end of what is said so far. None stands after a thought.
+func (c *conversation) mark() {
+	n := len(c.out)
+	if n == 0 {
+		return
+	}
+	m := &c.out[n-1]
+	end := len(m.Content)
+	for end > 0 && m.Content[end-1].Reasoning != nil {
+		end--
+	}
+	if end > 0 && m.Content[end-1].CachePoint == nil {
+		m.Content = slices.Insert(m.Content, end, cachePoint)
+	}
+}
+
+// say adds to the conversation, which the user begins; more of the same side joins its message.
+func (c *conversation) say(role string, blocks ...block) {
+	n := len(c.out)
+	switch {
+	case len(blocks) == 0:
+	case n > 0 && c.out[n-1].Role == role:
+		c.out[n-1].Content = append(c.out[n-1].Content, blocks...)
+	case n == 0 && role == roleAssistant:
+		c.out = []message{{roleUser, []block{note("(go on)")}}, {role, blocks}}
+	default:
+		c.out = append(c.out, message{role, blocks})
+	}
+}
+
+// userBlocks are what a user says. A document does not stand without a text.
+func (c *conversation) userBlocks(parts []llm.Part) []block {
+	var out []block
+	text := false
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if b, ok := textBlock(p.Text); ok {
+				out = append(out, b)
+			}
+		case llm.Media:
+			out = append(out, c.mediaBlock(p))
+		}
+		text = text || len(out) > 0 && out[len(out)-1].Text != ""
+	}
+	switch {
+	case len(out) == 0:
+		return []block{note("(empty message)")}
+	case !text:
+		return append(out, note("(attached)"))
+	}
+	return out
+}
+
+// update says a chronological instruction in a message of the user's.
+func (c *conversation) update(parts []llm.Part) {
+	if text := wire.Update(parts); text != "" {
+		c.after = append(c.after, note(text))
+	}
+}
+
+// release says what waited for the results of calls.
+func (c *conversation) release() {
+	c.waiting = 0
+	c.say(roleUser, c.after...)
+	c.after = nil
+}
+
+func (c *conversation) results(parts []llm.Part) {
+	for _, p := range parts {
+		r, ok := p.(llm.ToolResult)
+		if !ok {
+			continue
+		}
+		c.say(roleUser, c.result(r))
+		if c.waiting > 0 {
+			c.waiting--
+		}
+	}
+}
+
+// result returns the outcome of a call. Documents, and images that the model does not take there, follow it.
+func (c *conversation) result(r llm.ToolResult) block {
+	out := toolResult{ID: callID(r.ID)}
+	if r.IsError {
+		out.Status = "error"
+	}
+	for _, p := range r.Content {
+		switch p := p.(type) {
+		case llm.Text:
+			if b, ok := textBlock(p.Text); ok {
+				out.Content = append(out.Content, b)
+			}
+		case llm.Media:
+			b := c.mediaBlock(p)
+			if b.Text != "" || (b.Image != nil && c.d.ResultMedia) {
+				out.Content = append(out.Content, b)
+				continue
+			}
+			if len(c.after) == 0 {
+				c.after = append(c.after, note("Attachments of the tool results above:"))
+			}
+			c.after = append(c.after, b)
+		}
+	}
+	if len(out.Content) == 0 && len(r.Raw) > 0 {
+		out.Content = []block{note(string(r.Raw))}
+	}
+	if len(out.Content) == 0 {
+		out.Content = []block{note("(no output)")}
+	}
+	return block{ToolResult: &out}
+}
+
+func (c *conversation) assistant(parts []llm.Part) {
+	var out []block
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if b, ok := textBlock(p.Text); ok {
+				out = append(out, b)
+			}
+		case llm.Reasoning:
+			if b, ok := thought(p); ok {
+				out = append(out, b)
+			}
+		case llm.ToolCall:
+			if p.Hosted {
+				out = append(out, note(wire.HostedCallNote(p)))
+				continue
+			}
+			out = append(out, block{ToolUse: &toolUse{callID(p.ID), toolName(p.Name), wire.Input(p.Input)}})
+			c.waiting++
+		case llm.ToolResult:
+			out = append(out, note(wire.HostedResultNote(p, hostedText(p))))
+		case llm.Media:
+			out = append(out, c.mediaBlock(p))
+		}
+	}
+	c.say(roleAssistant, callsLast(out)...)
+}
+
+func hostedText(r llm.ToolResult) string {
+	var lines []string
+	for _, p := range r.Content {
+		if t, ok := p.(llm.Text); ok {
+			lines = append(lines, t.Text)
+		}
+	}
+	if len(lines) == 0 {
+		return string(r.Raw)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// callsLast moves the calls behind what else an answer says: the protocol wants their results next. Thoughts between
+// calls are left where the model had them, because it has signed them so.
+func callsLast(blocks []block) []block {
+	isCall := func(b block) bool { return b.ToolUse != nil }
+	first := slices.IndexFunc(blocks, isCall)
+	if first < 0 || slices.ContainsFunc(blocks[first:], func(b block) bool { return b.Reasoning != nil }) {
+		return blocks
+	}
+	others := slices.DeleteFunc(slices.Clone(blocks), isCall)
+	calls := slices.DeleteFunc(slices.Clone(blocks), func(b block) bool { return !isCall(b) })
+	return append(others, calls...)
+}
+
+// finish sees to the end of the conversation, which is the user's.
+func (c *conversation) finish() {
+	n := len(c.out)
+	if n == 0 {
+		c.say(roleUser, note("(empty message)"))
+		return
+	}
+	if c.out[n-1].Role == roleAssistant {
+		c.say(roleUser, note("(go on)"))
+	}
+}

@@ -1,0 +1,172 @@
+package bedrock
+
+import (
+	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// turn is the state of one answer between two frames. It belongs to the goroutine that ranges over Decode.
+type turn struct {
+	*wire.Turn
+	secrets []string // values that must not come back in an error
+	reason  string   // the stop reason as sent; empty until it arrives
+	used    llm.Usage
+}
+
+// payload is the data of any event.
+type payload struct {
+	Index      int            `json:"contentBlockIndex"`
+	Start      start          `json:"start"`
+	Delta      delta          `json:"delta"`
+	StopReason jsontext.Value `json:"stopReason"`
+	Usage      jsontext.Value `json:"usage"`
+}
+
+type start struct {
+	ToolUse *struct {
+		ID   jsontext.Value `json:"toolUseId"`
+		Name jsontext.Value `json:"name"`
+	} `json:"toolUse"`
+}
+
+type delta struct {
+	Text    jsontext.Value `json:"text"`
+	ToolUse struct {
+		Input jsontext.Value `json:"input"`
+	} `json:"toolUse"`
+	Reasoning *struct {
+		Text      jsontext.Value `json:"text"`
+		Signature jsontext.Value `json:"signature"`
+		Redacted  jsontext.Value `json:"redactedContent"`
+	} `json:"reasoningContent"`
+}
+
+// event applies one event. What follows the stop reason is only read for its usage.
+func (t *turn) event(name string, p *payload) error {
+	t.Begin("")
+	if t.Complete() && name != "metadata" {
+		return nil
+	}
+	switch name {
+	case "contentBlockStart":
+		return t.start(p)
+	case "contentBlockDelta":
+		return t.delta(p)
+	case "contentBlockStop":
+		t.Stop(p.Index)
+	case "messageStop":
+		t.reason = wire.Plain(p.StopReason)
+	case "metadata":
+		t.count(p.Usage)
+	}
+	return nil
+}
+
+// start begins a call; blocks of other kinds begin with their first piece.
+func (t *turn) start(p *payload) error {
+	t.Stop(p.Index)
+	use := p.Start.ToolUse
+	if use == nil {
+		return nil
+	}
+	if wire.Plain(use.Name) == answerTool {
+		return t.Start(p.Index, &answer{})
+	}
+	c, err := t.Call(wire.Plain(use.ID), wire.Plain(use.Name), false)
+	if err != nil {
+		return err
+	}
+	return t.Start(p.Index, c)
+}
+
+// answer is the structured answer: text that comes as a call's arguments.
+type answer struct{ wire.Text }
+
+func (t *turn) delta(p *payload) error {
+	b := t.At(p.Index)
+	if b == nil {
+		switch {
+		case p.Delta.Reasoning != nil:
+			b = &wire.Thoughts{Namespace: namespace}
+		case p.Delta.Text != nil:
+			b = &wire.Text{}
+		default:
+			return nil
+		}
+		if err := t.Start(p.Index, b); err != nil {
+			return err
+		}
+	}
+	switch b := b.(type) {
+	case *wire.Text:
+		b.Say(t.Turn, b.Joiner.Next(p.Delta.Text))
+	case *answer:
+		b.Say(t.Turn, b.Joiner.Next(p.Delta.ToolUse.Input))
+	case *wire.Call:
+		return b.Argue(t.Turn, b.Joiner.Next(p.Delta.ToolUse.Input))
+	case *wire.Thoughts:
+		if r := p.Delta.Reasoning; r != nil {
+			b.Think(t.Turn, b.Joiner.Next(r.Text))
+			return b.Keep(wire.Plain(r.Signature), wire.Plain(r.Redacted))
+		}
+	}
+	return nil
+}
+
+// finishReason maps the reason as sent (spec/v2 §21.2). An answer with calls is never just "stop", and one without
+// calls is never "tool-calls": the loop would wait for results that cannot come.
+func (t *turn) finishReason() llm.FinishReason {
+	switch t.reason {
+	case "":
+		return ""
+	case "end_turn", "stop_sequence", "tool_use":
+		if t.HasCalls() {
+			return llm.FinishToolCalls
+		}
+		return llm.FinishStop
+	case "max_tokens", "model_context_window_exceeded":
+		return llm.FinishLength
+	case "guardrail_intervened", "content_filtered":
+		return llm.FinishContentFilter
+	case "malformed_model_output", "malformed_tool_use":
+		return llm.FinishError
+	default:
+		return llm.FinishUnknown
+	}
+}
+
+// count reads the usage with llm.Usage's invariants. The service counts cached input beside the rest; where its total
+// says otherwise, the total is believed.
+func (t *turn) count(v jsontext.Value) {
+	o, ok := wire.ReadObject(v)
+	if !ok {
+		return
+	}
+	u := llm.Usage{
+		Input: wire.Tokens(o["inputTokens"]), Output: wire.Tokens(o["outputTokens"]), Total: wire.Tokens(o["totalTokens"]),
+		CacheRead: wire.Tokens(o["cacheReadInputTokens"]), CacheWrite: wire.Tokens(o["cacheWriteInputTokens"]),
+	}
+	cached := u.CacheRead + u.CacheWrite
+	if inclusive := u.Total > 0 && u.Total == u.Input+u.Output && u.Input >= cached; !inclusive {
+		u.Input += cached
+	}
+	if raw := wire.Write(o, nil); raw.IsValid() {
+		u.Raw = raw
+	}
+	t.used = u
+}
+
+// charged returns err with what the provider reported as used.
+func (t *turn) charged(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || t.used.Raw == nil {
+		return err
+	}
+	with := *e
+	with.Usage = &t.used
+	return &with
+}

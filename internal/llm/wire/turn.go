@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// Turn gives out one answer of a protocol that counts content blocks, by llm's contract for streams. It belongs to the
+// goroutine that ranges over the stream.
+type Turn struct {
+	yield     func(llm.Event, error) bool
+	requestID string
+	stopped   bool // the consumer wants no more
+	opened    bool
+	answer    string        // the provider's id of this answer
+	open      map[int]Block // by the provider's index
+	texts     int
+	thoughts  int
+	content   bool // some text, thought or hosted call has been given out
+	ids       IDs
+	calls     []*Call // local ones, in the order of their beginning
+	count     int     // of all calls
+}
+
+// Block is a content block between its start and its end.
+type Block interface{ end(t *Turn) }
+
+// maxOpen bounds the blocks that grow at a time, and MaxKept the bytes that one keeps for its end.
+const (
+	maxOpen = 256
+	MaxKept = 8 << 20
+)
+
+// NewTurn returns the turn of an answer to the request of that id.
+func NewTurn(requestID string, yield func(llm.Event, error) bool) *Turn {
+	return &Turn{yield: yield, requestID: requestID, open: map[int]Block{}}
+}
+
+// Emit gives an event out.
+func (t *Turn) Emit(e llm.Event) {
+	if !t.stopped && !t.yield(e, nil) {
+		t.stopped = true
+	}
+}
+
+// Fail ends the stream with err.
+func (t *Turn) Fail(err error) {
+	if !t.stopped {
+		t.yield(nil, err)
+	}
+}
+
+// Stopped reports whether the consumer wants no more.
+func (t *Turn) Stopped() bool { return t.stopped }
+
+// Begin says that the answer has begun, once; id is the provider's for it, as soon as that is known.
+func (t *Turn) Begin(id string) {
+	if t.answer == "" {
+		t.answer = id
+	}
+	if !t.opened {
+		t.opened = true
+		t.Emit(llm.Opened{RequestID: t.requestID})
+	}
+}
+
+// At returns the block that grows under an index; nil for none.
+func (t *Turn) At(index int) Block { return t.open[index] }
+
+// Start puts a block under an index. One that still grows there ends first.
+func (t *Turn) Start(index int, b Block) error {
+	t.Stop(index)
+	if len(t.open) == maxOpen {
+		return Malformed("the provider sent more than %d content blocks at a time", maxOpen)
+	}
+	t.open[index] = b
+	return nil
+}
+
+// Stop ends the block under an index, if there is one.
+func (t *Turn) Stop(index int) {
+	if b := t.open[index]; b != nil {
+		delete(t.open, index)
+		b.end(t)
+	}
+}
+
+// HasCalls reports whether the answer has calls that are ours to run.
+func (t *Turn) HasCalls() bool { return len(t.calls) > 0 }
+
+// Finish completes the turn after the last frame: what is open ends, the local calls are given out, then Finish. An
+// answer that did not begin, did not end (no reason) or says nothing is an error.
+func (t *Turn) Finish(reason llm.FinishReason, used llm.Usage) error {
+	switch {
+	case !t.opened:
+		return &llm.Error{Class: llm.Empty, Message: "the provider accepted the request and sent no answer"}
+	case reason == "":
+		return &llm.Error{Class: llm.Incomplete, Message: "the answer stopped before the provider said that it was complete"}
+	}
+	for _, index := range slices.Sorted(maps.Keys(t.open)) {
+		t.Stop(index)
+	}
+	if err := t.unusable(reason); err != nil {
+		return err
+	}
+	t.emitCalls(reason)
+	t.Emit(llm.Finish{Reason: reason, Usage: used})
+	return nil
+}
+
+// unusable returns the error of an answer that arrived whole and is of no use.
+func (t *Turn) unusable(reason llm.FinishReason) error {
+	switch {
+	case reason == llm.FinishError:
+		return &llm.Error{Class: llm.Overloaded, Message: "the provider could not complete the answer"}
+	case t.content, len(t.calls) > 0, reason == llm.FinishLength:
+		return nil
+	case reason == llm.FinishContentFilter:
+		return &llm.Error{Class: llm.ContentFilter, Message: "the provider refused the request"}
+	default:
+		return &llm.Error{Class: llm.Empty, Message: "the provider sent an answer with no text, no reasoning and no tool call"}
+	}
+}
