@@ -37,12 +37,12 @@ func (a *app) keys() (*auth.Store, error) {
 }
 
 func (a *app) authLogin() *cobra.Command {
-	var yes, asJSON bool
+	var yes, asJSON, browser bool
 	cmd := &cobra.Command{
 		Use: "login PROVIDER|URL [-]", Short: "Keep the key of a provider, or log in to an organisation", Args: cobra.RangeArgs(1, 2),
 		Long: "Login reads a key from the terminal, without showing it, or from standard input for -. It never takes a\nkey as an argument, where other users could read it.\n\n" +
 			"With the URL of an organisation it takes the configuration that is offered at its /.well-known/opencode.",
-		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -\n  cairn auth login https://example.org",
+		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -\n  cairn auth login openrouter --browser\n  cairn auth login https://example.org",
 		RunE: a.does(func(ctx context.Context, args []string) error {
 			if len(args) == 2 && args[1] != "-" {
 				return &exit{exitUsage, errors.New("a key is not taken from the command line, where others can read it"), "Type it when asked, or pipe it in: cairn auth login " + line(args[0], 40) + " -"}
@@ -50,11 +50,14 @@ func (a *app) authLogin() *cobra.Command {
 			if isAddress(args[0]) {
 				return a.login(ctx, organisation{args[0], args, yes, asJSON})
 			}
-			store, err := a.keys()
+			known, err := a.knownProvider(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			known, err := a.knownProvider(ctx, args[0])
+			if browser {
+				return a.loginWithBrowser(ctx, args[0], asJSON)
+			}
+			store, err := a.keys()
 			if err != nil {
 				return err
 			}
@@ -72,9 +75,29 @@ func (a *app) authLogin() *cobra.Command {
 			return nil
 		}),
 	}
+	cmd.Flags().BoolVar(&browser, "browser", false, "log in with a browser instead: at openrouter or github-copilot")
 	cmd.Flags().BoolVar(&yes, "yes", false, "trust what an organisation's configuration may do, without asking")
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// loginWithBrowser logs in where the vendor offers it.
+func (a *app) loginWithBrowser(ctx context.Context, id string, asJSON bool) error {
+	o, err := a.options("")
+	if err != nil {
+		return err
+	}
+	err = a.host.Login(ctx, o, id, func(url, code string) {
+		a.err.printf("Open %s\n", line(url, 1000))
+		if code != "" {
+			a.err.printf("and type the code %s\n", a.err.paint(bold, line(code, 40)))
+		}
+	})
+	if err != nil {
+		return &exit{code: exitUsage, err: err}
+	}
+	a.changed(asJSON, change{Provider: id}, fmt.Sprintf("You are logged in at %s.", line(id, 40)))
+	return nil
 }
 
 // knownProvider reports whether the configuration or the catalog has the provider. One that looks like a misspelling is

@@ -63,6 +63,8 @@ func TestCommands(t *testing.T) {
 		{"doctor --json", exitOK, `"level": "ok"`},
 		{"doctor provider openai", exitError, `(?s)✓ address: openai\n✗ key\n    log in`},
 		{"doctor provider a b", exitUsage, ""},
+		{"auth login github-copilot --browser", exitOK, `(?s)Open https://github.com/login/device\nand type the code AB-12\n.*You are logged in at github-copilot`},
+		{"auth login openai --browser", exitUsage, `not with a browser`},
 		{"fsck", exitError, `✗ session ses_1: has a gap after 3`},
 		{"salvage new", exitError, `✗ ses_1 one: 3 events kept\n    lost: from event 3 on: an event is missing\n3 events of 1 sessions are in /work/new\.`},
 		{"salvage new --json", exitError, `"sessionID": "ses_1"`},

@@ -41,6 +41,9 @@ type Host interface {
 type Providers interface {
 	// RefreshModels fetches what is known of models today and reports whether that is more than before.
 	RefreshModels(ctx context.Context, o Options) (changed bool, err error)
+	// Login logs in at a provider with a browser and keeps what comes of it. say is called with where a person has to go,
+	// and the code to type there if there is one.
+	Login(ctx context.Context, o Options, provider string, say func(url, code string)) error
 	// Probe looks whether a provider can be used, and asks it something small; "" is the one that a session would use.
 	Probe(ctx context.Context, o Options, provider string) ([]Finding, error)
 }

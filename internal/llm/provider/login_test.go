@@ -1,0 +1,90 @@
+package provider_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+)
+
+func TestGitHubLogin(t *testing.T) {
+	polls := 0
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.Form.Get("client_id") != "Iv1.x":
+			w.WriteHeader(http.StatusUnauthorized)
+			io.WriteString(w, `{"error":"invalid_client","error_description":"who?"}`)
+		case r.URL.Path == "/login/device/code":
+			io.WriteString(w, `{"device_code":"d","user_code":"AB-12","verification_uri":"https://github.com/login/device","expires_in":900,"interval":1}`)
+		case r.URL.Path == "/login/oauth/access_token" && r.Form.Get("device_code") == "d":
+			if polls++; polls == 1 { // with 200, against the standard
+				io.WriteString(w, `{"error":"authorization_pending"}`)
+				return
+			}
+			io.WriteString(w, `{"access_token":"gho_1","token_type":"bearer"}`)
+		}
+	})
+	var said string
+	l := provider.Login{Client: http.DefaultClient, Base: s.URL, ClientID: "Iv1.x", Say: func(url, code string) { said = url + " " + code }}
+	if token, err := l.GitHub(t.Context()); err != nil || token != "gho_1" || said != "https://github.com/login/device AB-12" || polls != 2 {
+		t.Errorf("%s %v %s after %d", token, err, said, polls)
+	}
+	l.ClientID = "other"
+	if _, err := l.GitHub(t.Context()); err == nil || !strings.Contains(err.Error(), "who?") {
+		t.Error(err)
+	}
+	l.ClientID = ""
+	if _, err := l.GitHub(t.Context()); err == nil || !strings.Contains(err.Error(), "clientId") {
+		t.Error(err)
+	}
+}
+
+func TestOpenRouterLogin(t *testing.T) {
+	var challenge string
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Code     string `json:"code"`
+			Verifier string `json:"code_verifier"`
+		}
+		raw, _ := io.ReadAll(r.Body)
+		_ = json.Unmarshal(raw, &in)
+		sum := sha256.Sum256([]byte(in.Verifier))
+		if r.URL.Path != "/api/v1/auth/keys" || in.Code != "c-1" || base64.RawURLEncoding.EncodeToString(sum[:]) != challenge {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		io.WriteString(w, `{"key":"sk-or-1"}`)
+	})
+	for _, tt := range []struct{ code, key, want string }{{"c-1", "sk-or-1", ""}, {"other", "", "HTTP 403"}} {
+		l := provider.Login{Client: http.DefaultClient, Base: s.URL, Listen: "127.0.0.1:0", Say: func(where, _ string) {
+			to, err := url.Parse(where)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			challenge = to.Query().Get("code_challenge")
+			back := strings.Replace(to.Query().Get("callback_url"), "localhost", "127.0.0.1", 1)
+			for _, path := range []string{strings.TrimSuffix(back, "/callback") + "/favicon.ico", back, back + "?code=" + tt.code} { // as browsers ask
+				resp, err := http.Get(path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				resp.Body.Close()
+			}
+		}}
+		key, err := l.OpenRouter(t.Context())
+		if key != tt.key || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %s %v", tt.code, key, err)
+		}
+	}
+}
