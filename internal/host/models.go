@@ -370,6 +370,12 @@ func (m *locationModels) usable(providerID string) []catalog.Model {
 	})
 }
 
+// wanted reports whether the configuration lets the provider be used.
+func (m *locationModels) wanted(providerID string) bool {
+	on, off := m.config.EnabledProviders, m.config.DisabledProviders
+	return (len(on) == 0 || slices.Contains(on, providerID)) && !slices.Contains(off, providerID)
+}
+
 // first names the model of a provider that is taken if nobody chooses: the configured one, else its newest.
 func (m *locationModels) first(providerID string) string {
 	if ref := m.config.Model.Ref(); ref != nil && ref.ProviderID == providerID {

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -99,12 +100,16 @@ func (l oldPlaces) Providers(ctx context.Context, at session.Location) (v1.Provi
 	out := v1.Providers{All: []opencode.Provider{}, Connected: []string{}, Default: map[string]string{}}
 	for _, known := range m.catalog.Providers() {
 		source := "custom"
-		if _, own := m.config.Provider[known.ID]; own {
+		own, configured := m.config.Provider[known.ID]
+		if configured {
 			source = "config"
 		}
 		v := opencode.ProviderOf(known, source, m.usable(known.ID))
-		if len(v.Models) == 0 {
+		if len(v.Models) == 0 || !m.wanted(known.ID) {
 			continue
+		}
+		if at := own.BaseURL(); at != "" && !strings.Contains(at, "@") { // which may hold a password
+			v.Options["baseURL"], _ = jsontext.AppendQuote(nil, at) // read from JSON, so it is text
 		}
 		out.All = append(out.All, v)
 		out.Default[known.ID] = m.first(known.ID)
@@ -128,7 +133,11 @@ func (l oldPlaces) Config(ctx context.Context, at session.Location) (map[string]
 	if err != nil {
 		return nil, err
 	}
-	return opencode.ConfigOf(p.config.View(), p.config.Rules(), true), nil
+	v := opencode.ConfigOf(p.config.View(), p.config.Rules(), true)
+	if v["username"] == nil {
+		v["username"], _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(cmp.Or(l.getenv("USER"), "unknown"), ""))
+	}
+	return v, nil
 }
 
 // UserConfig implements v1.Settings.

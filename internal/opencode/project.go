@@ -25,3 +25,20 @@ type ChangedFile struct {
 	Deletions int    `json:"deletions"`
 	Status    string `json:"status"` // added, deleted, modified
 }
+
+// GlobalSession is a session in a list over all projects.
+type GlobalSession struct {
+	Session
+	Project ProjectSummary `json:"project"`
+}
+
+// ProjectSummary names a project.
+type ProjectSummary struct {
+	ID       session.ProjectID `json:"id"`
+	Worktree string            `json:"worktree"`
+}
+
+// GlobalSessionOf shows a session with its project.
+func GlobalSessionOf(s *session.Session) GlobalSession {
+	return GlobalSession{SessionOf(s), ProjectSummary{s.ProjectID, worktree(s)}}
+}

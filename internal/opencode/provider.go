@@ -34,7 +34,7 @@ type ModelInfo struct {
 	Options      map[string]jsontext.Value `json:"options"`
 	Headers      map[string]string         `json:"headers"`
 	ReleaseDate  string                    `json:"release_date"`
-	Variants     jsontext.Value            `json:"variants,omitzero"`
+	Variants     jsontext.Value            `json:"variants"`
 }
 
 // ModelAPI says how a model is reached, by the AI SDK's name of the protocol.
@@ -115,15 +115,13 @@ func modelOf(m catalog.Model) ModelInfo {
 			Input: modalities(m.Capabilities.Input), Output: modalities(m.Capabilities.Output), Interleaved: jsontext.Value("false"),
 		},
 		Cost: costOf(m.Rates), Limit: m.Limit, Status: m.Status, Options: map[string]jsontext.Value{}, Headers: map[string]string{},
+		Variants: variantsOf(m.Variants),
 	}
 	if m.ReasoningField != "" {
 		v.Capabilities.Interleaved, _ = json.Marshal(map[string]string{"field": m.ReasoningField}) // strings only
 	}
 	if m.Time.Released != 0 {
 		v.ReleaseDate = time.UnixMilli(m.Time.Released).UTC().Format(time.DateOnly)
-	}
-	if len(m.Variants) > 0 {
-		v.Variants = variantsOf(m.Variants)
 	}
 	return v
 }

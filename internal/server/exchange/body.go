@@ -53,9 +53,10 @@ func Decode[T any](r *http.Request) (T, error) {
 	return out, nil
 }
 
-// Optional reads a body that may be missing: OpenCode's SDK sends none, and no content type, where nothing is said.
+// Optional reads a body that may be missing or empty: OpenCode's SDK sends none, and no content type, where nothing is
+// said.
 func Optional[T any](r *http.Request) (out T, err error) {
-	if r.ContentLength == 0 && len(r.Header.Values("Content-Type")) == 0 {
+	if r.ContentLength == 0 && (len(r.Header.Values("Content-Type")) == 0 || CheckMedia(r) == nil) {
 		return out, nil
 	}
 	if err := CheckMedia(r); err != nil {

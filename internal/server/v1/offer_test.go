@@ -107,6 +107,13 @@ func TestProviders(t *testing.T) {
 	if len(all.All) < 3 || strings.Join(all.Connected, " ") != "mock cairn" {
 		t.Errorf("%d, %v", len(all.All), all.Connected)
 	}
+	if a := w.ask(t, http.MethodPatch, "/config", `{"enabled_providers":["mock"]}`); a.status != 200 {
+		t.Fatal(a)
+	}
+	if a := w.ask(t, http.MethodGet, "/provider", ""); !strings.Contains(a.body, `"connected":["mock","cairn"]`) || strings.Contains(a.body, `"id":"openai"`) ||
+		!strings.Contains(a.body, `"options":{"baseURL":"http://127.0.0.1:1"}`) || !strings.Contains(a.body, `"variants":{}`) {
+		t.Error(a.body)
+	}
 	for _, path := range []string{"/config/providers", "/provider", "/config", "/global/config"} {
 		if a := w.ask(t, http.MethodGet, path, ""); strings.Contains(a.body, "k-e-y") {
 			t.Errorf("%s shows a key", path)

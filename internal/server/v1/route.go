@@ -35,6 +35,7 @@ func Routes() []Route {
 		vcsRoutes(),
 		fileRoutes(),
 		tuiRoutes(),
+		everywhereRoutes(),
 		absentRoutes(),
 	)
 }

@@ -84,6 +84,40 @@ func TestADirectoryByALink(t *testing.T) {
 	}
 }
 
+// An empty body is as good as none, also where it is declared as JSON.
+func TestAnEmptyBody(t *testing.T) {
+	w := newWorld(t, "", nil)
+	if a := w.ask(t, http.MethodPost, "/session", "", "Content-Type", "application/json"); a.status != 200 {
+		t.Error(a)
+	}
+}
+
+// Sessions of all places are listed with their projects, page by page.
+func TestSessionsEverywhere(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"below/x": ""})
+	elsewhere := t.TempDir()
+	for _, at := range []string{w.work, w.work + "/below", elsewhere} {
+		if a := w.ask(t, http.MethodPost, "/session?directory="+url.QueryEscape(at), `{"title":"In `+filepath.Base(at)+`"}`); a.status != 200 {
+			t.Fatal(a)
+		}
+	}
+	a := w.ask(t, http.MethodGet, "/experimental/session", "")
+	if a.status != 200 || strings.Count(a.body, `"worktree":"`+w.work+`"`) != 2 || strings.Count(a.body, `"worktree":"/"`) != 1 {
+		t.Error(a)
+	}
+	if a := w.ask(t, http.MethodGet, "/experimental/session?search=below", ""); strings.Count(a.body, `"title"`) != 1 {
+		t.Error(a)
+	}
+	if a := w.ask(t, http.MethodGet, "/experimental/session?directory="+url.QueryEscape(elsewhere), ""); strings.Count(a.body, `"title"`) != 1 {
+		t.Error(a)
+	}
+	page := w.ask(t, http.MethodGet, "/experimental/session?limit=2", "")
+	rest := w.ask(t, http.MethodGet, "/experimental/session?cursor="+page.header.Get("X-Next-Cursor"), "")
+	if strings.Count(page.body, `"title"`) != 2 || rest.status != 200 || strings.Count(rest.body, `"title"`) > 1 {
+		t.Error(page, rest)
+	}
+}
+
 // OpenCode answers 500 in plain text here.
 func TestAWorkspaceThatIsNotThere(t *testing.T) {
 	w := newWorld(t, "", nil)
