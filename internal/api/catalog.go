@@ -99,6 +99,30 @@ type Skill struct {
 	Problem     string `json:"problem,omitzero"`
 }
 
+// Command is a prompt with a name, of which the user says what differs. Only who asks for all hears of Source and Hints.
+type Command struct {
+	Name        string            `json:"name"`
+	Template    string            `json:"template"`
+	Description string            `json:"description,omitzero"`
+	Agent       string            `json:"agent,omitzero"`
+	Model       *session.ModelRef `json:"model,omitzero"`
+	Subtask     *bool             `json:"subtask,omitzero"`
+	Source      string            `json:"source,omitzero"` // command or skill
+	Hints       []string          `json:"hints,omitzero"`  // where in the template it goes what the user says
+}
+
+// ExpandRequest asks for the prompt of a command.
+type ExpandRequest struct {
+	Command   string `json:"command"`
+	Arguments string `json:"arguments,omitzero"` // as typed
+}
+
+// Expanded is the prompt of a command. It was not given to any session.
+type Expanded struct {
+	Prompt  session.Prompt `json:"prompt"`
+	Subtask bool           `json:"subtask"` // it is meant for a session of its own
+}
+
 // Provider is a vendor that can be used at a location.
 type Provider struct {
 	ID            string               `json:"id"`

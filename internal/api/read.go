@@ -196,6 +196,18 @@ func (c *Client) Skills(ctx context.Context) (Located[[]Skill], error) {
 	return get[Located[[]Skill]](ctx, c, path("skill"), nil)
 }
 
+// Commands returns the commands of the client's location.
+func (c *Client) Commands(ctx context.Context) (Located[[]Command], error) {
+	return get[Located[[]Command]](ctx, c, path("command"), url.Values{"all": {"1"}})
+}
+
+// Expand makes the prompt of a command at the client's location, running what its template wants to have run.
+func (c *Client) Expand(ctx context.Context, r ExpandRequest) (Expanded, error) {
+	var out Data[Expanded]
+	err := c.do(ctx, call{method: http.MethodPost, path: path("command", "expand"), in: r, out: &out})
+	return out.Data, err
+}
+
 // Models returns the models that can be used at the client's location.
 func (c *Client) Models(ctx context.Context) (Located[[]Model], error) {
 	return get[Located[[]Model]](ctx, c, path("model"), nil)

@@ -19,7 +19,7 @@ import (
 
 // runFlags are what can be said on the command line of run.
 type runFlags struct {
-	session, agent, model, format, asks, title, dir, record, replay, trust string
+	session, agent, model, format, asks, title, dir, record, replay, trust, command string
 
 	budgetUSD             string
 	budgetTokens          int64
@@ -57,6 +57,7 @@ func (a *app) runCommand() *cobra.Command {
 	fs.BoolVarP(&f.last, "continue", "c", false, "go on with the newest session of this directory")
 	fs.StringVar(&f.agent, "agent", "", "the agent that works, see cairn help")
 	fs.StringVarP(&f.model, "model", "m", "", "the model, as `PROVIDER/MODEL[@VARIANT]`; see cairn models")
+	fs.StringVar(&f.command, "command", "", "give the prompt with this `NAME`, see cairn command list; PROMPT is what goes into it")
 	fs.StringArrayVarP(&f.files, "file", "f", nil, "attach a `FILE`; can be repeated")
 	fs.StringVar(&f.format, "format", "text", "`text` or json: one object per line, the last one the result")
 	fs.StringVar(&f.asks, "ask", "", "answer to everything that needs a permission: deny, allow, fail (deny and stop),\nor wait:`DURATION` for an answer from elsewhere")
@@ -87,6 +88,7 @@ type plan struct {
 	existing bool
 	last     bool
 	message  session.MessageID
+	command  string // whose prompt it will be, with the prompt's text as arguments; "" none, or that is done
 	prompt   session.Prompt
 	delivery session.Delivery
 	asks     session.AskPolicy
@@ -149,7 +151,7 @@ func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
 	p = plan{
 		id: session.ID(f.session), existing: f.session != "" || f.last, last: f.last, delivery: session.Steer,
 		message: session.MessageID(ids.New(session.PrefixMessage)), agent: f.agent, title: f.title, timeout: f.timeout,
-		asks: session.AskPolicy(f.asks),
+		asks: session.AskPolicy(f.asks), command: f.command,
 	}
 	if !p.existing {
 		p.id = session.ID(ids.New(session.PrefixSession))
@@ -193,7 +195,10 @@ func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
 	if p.prompt.Files, err = a.attachments(f.files); err != nil {
 		return p, err
 	}
-	if strings.TrimSpace(p.prompt.Text) == "" && len(p.prompt.Files) == 0 {
+	if f.command == "" && f.given("command") {
+		return p, usagef("--command is empty; see cairn command list")
+	}
+	if strings.TrimSpace(p.prompt.Text) == "" && p.command == "" && len(p.prompt.Files) == 0 {
 		return p, &exit{exitUsage, errors.New("the prompt is empty"), `say what you want: cairn run "…", or - to read it from standard input`}
 	}
 	return p, checkRecord(p.options.Record)

@@ -126,9 +126,13 @@ func (r *runner) setup(ctx context.Context) (err error) {
 		return err
 	}
 	if !r.plan.existing {
-		err = r.create(ctx)
+		if err = r.expand(ctx); err == nil {
+			err = r.create(ctx)
+		}
 	} else if !r.prepared {
-		err = r.prepare(ctx)
+		if err = r.prepare(ctx); err == nil {
+			err = r.expand(ctx)
+		}
 	}
 	if err == nil && r.span == nil {
 		err = r.unblock(ctx)

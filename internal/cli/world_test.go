@@ -232,6 +232,17 @@ func (places) Location(_ context.Context, l session.Location) (api.LocationInfo,
 
 func (places) Agents(context.Context, session.Location) ([]session.Agent, error) { return nil, nil }
 
+func (places) Commands(context.Context, session.Location) ([]api.Command, error) {
+	return []api.Command{{Name: "ship", Template: "Ship $1.", Description: "Ships it.", Source: "command", Hints: []string{"$1"}}}, nil
+}
+
+func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest) (api.Expanded, error) {
+	if r.Command != "ship" {
+		return api.Expanded{}, session.NotFound("command", r.Command, "ship").At("command")
+	}
+	return api.Expanded{Prompt: session.Prompt{Text: "Ship " + r.Arguments + "."}, Subtask: true}, nil
+}
+
 func (places) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }
 
 func (places) Models(context.Context, session.Location) ([]api.Model, error) {

@@ -5,7 +5,6 @@ import "github.com/go-json-experiment/json/jsontext"
 // Foreign are keys of OpenCode that are read and checked, explained and kept, and that nothing here uses. A key moves
 // to Settings with the first thing that uses it.
 type Foreign struct {
-	Command       map[string]Command        `json:"command" doc:"commands by name: templates of prompts"`
 	MCP           map[string]MCP            `json:"mcp" doc:"MCP servers by name"`
 	Plugin        []jsontext.Value          `json:"plugin" doc:"plugins: names, or lists of a name and its options"`
 	References    map[string]jsontext.Value `json:"references" doc:"directories and repositories that agents may read, by name"`
@@ -21,16 +20,6 @@ type Foreign struct {
 	Theme         jsontext.Value            `json:"theme" scope:"project" doc:"of OpenCode's terminal interface"`
 	Keybinds      jsontext.Value            `json:"keybinds" scope:"project" doc:"of OpenCode's terminal interface"`
 	TUI           jsontext.Value            `json:"tui" scope:"project" doc:"of OpenCode's terminal interface"`
-}
-
-// Command is a prompt with a name. Its template may run programs, so that a project's commands need trust.
-type Command struct {
-	Template    string    `json:"template" doc:"the prompt; $ARGUMENTS, $1 and so on are what is typed behind the name"`
-	Description string    `json:"description"`
-	Agent       string    `json:"agent" doc:"the agent that does it"`
-	Model       ModelName `json:"model"`
-	Variant     string    `json:"variant"`
-	Subtask     bool      `json:"subtask" doc:"do it in a session of its own"`
 }
 
 // MCP is a server of tools: a program to start, or an address.

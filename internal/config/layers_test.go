@@ -39,7 +39,7 @@ func TestMarkdown(t *testing.T) {
 	if c.Agent["slow"].Mode != "primary" || c.Agent["slow"].Model != "x/slow" || c.Agent["nested/very/inside"].Prompt != "Inside." {
 		t.Errorf("got %+v", c.Agent)
 	}
-	if diff := cmp.Diff(map[string]Command{"ship": {Template: "Ship $1.", Agent: "build", Subtask: true}, "sub/deep": {Template: "Deep."}}, c.Command); diff != "" {
+	if diff := cmp.Diff(map[string]Command{"ship": {Template: "Ship $1.", Agent: "build", Subtask: new(true)}, "sub/deep": {Template: "Deep."}}, c.Command); diff != "" {
 		t.Error(diff)
 	}
 	from := c.Explain("agent.old.prompt")

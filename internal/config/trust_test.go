@@ -83,7 +83,7 @@ func TestATrustedProjectIsLikeTheUser(t *testing.T) {
 	}
 	if got := p.warnings(c); !cmp.Equal(got, []string{
 		"unused repo/opencode.json:5:3 mcp", "unused repo/opencode.json:6:3 formatter", "ignored repo/opencode.json:8:3 budget",
-		"ignored repo/opencode.json:3:75 provider.openai.options.apiKey", "unused repo/sub/.opencode/command/go.md:2:1 command",
+		"ignored repo/opencode.json:3:75 provider.openai.options.apiKey",
 	}) {
 		t.Errorf("got %q", got)
 	}

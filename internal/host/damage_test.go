@@ -58,10 +58,10 @@ func TestDamagedSession(t *testing.T) {
 			}
 			talk(t, c, good)
 			closeIt(t, c)
-			if code, said := command(t, o, "run", "-s", string(bad), "more"); code != 1 || !strings.Contains(said, "run cairn doctor") || strings.Contains(said, "go on with") {
+			if code, said := typed(t, o, "run", "-s", string(bad), "more"); code != 1 || !strings.Contains(said, "run cairn doctor") || strings.Contains(said, "go on with") {
 				t.Errorf("run: exit %d: %s", code, said)
 			}
-			if code, said := command(t, o, "session", "delete", string(bad)); code != 0 || !strings.Contains(said, string(bad)) {
+			if code, said := typed(t, o, "session", "delete", string(bad)); code != 0 || !strings.Contains(said, string(bad)) {
 				t.Errorf("delete: exit %d: %s", code, said)
 			}
 			if found, err := (Host{}).Fsck(t.Context(), o); err != nil || len(found) != 1 || found[0].Level != cli.LevelOK {
@@ -71,8 +71,8 @@ func TestDamagedSession(t *testing.T) {
 	}
 }
 
-// command runs cairn and returns what it said.
-func command(t *testing.T, o cli.Options, args ...string) (code int, said string) {
+// typed runs cairn and returns what it said.
+func typed(t *testing.T, o cli.Options, args ...string) (code int, said string) {
 	var out bytes.Buffer
 	code = cli.Run(t.Context(), Host{}, cli.Process{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Env: o.Env, Dir: o.Dir})
 	return code, out.String()

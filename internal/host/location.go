@@ -61,6 +61,7 @@ type place struct {
 	agents  *agent.Set
 	scope   *engine.Scope
 	models  *locationModels
+	tools   builtin.Config
 }
 
 const (
@@ -153,7 +154,11 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry, err := l.registry(cfg, pr, models)
+	tools, err := l.tools(cfg, pr, models)
+	if err != nil {
+		return nil, err
+	}
+	registry, err := l.registry(cfg, tools)
 	if err == nil {
 		_, err = registry.Register(skill.NewTool(skills.Find))
 	}
@@ -181,25 +186,26 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 			return systemcontext.Combine(all, skill.Context(skills.Find(), agents.Layers(a.ID)))
 		},
 	}
-	return &place{config: cfg, project: pr, agents: agents, scope: scope, models: models}, nil
+	return &place{config: cfg, project: pr, agents: agents, scope: scope, models: models, tools: tools}, nil
 }
 
-func (l *locations) registry(cfg *config.Config, pr project.Project, models *locationModels) (*tool.Registry, error) {
-	limits := tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)}
-	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: limits, Log: l.logger})
+// tools says how files and commands are dealt with at the location.
+func (l *locations) tools(cfg *config.Config, pr project.Project, models *locationModels) (builtin.Config, error) {
 	policy, err := l.policy(cfg, pr)
-	if err != nil {
-		return nil, err
-	}
-	tools := builtin.New(builtin.Config{
-		Directory: pr.Directory, Worktree: pr.Worktree, Shell: cfg.Shell, Deny: models.secretNames(),
-		Outputs: l.outputs, Limits: limits, Files: l.files, Log: l.logger, Supervisor: supervisor(),
+	return builtin.Config{
+		Directory: pr.Directory, Worktree: pr.Worktree, Shell: cfg.Shell, Deny: models.secretNames(), Outputs: l.outputs,
+		Limits: tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)},
+		Files:  l.files, Log: l.logger, Supervisor: supervisor(),
 		Sandbox: policy, Env: l.scratchEnv(policy), Timeout: patience(l.getenv), Processes: int(cfg.Limits.Processes),
 		Nearby: l.instructions(cfg, pr).Names(), Images: imageLimits(cfg.Attachment.Image),
-	})
-	tools = append(tools, dialog.New()...)
+	}, err
+}
+
+func (l *locations) registry(cfg *config.Config, c builtin.Config) (*tool.Registry, error) {
+	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: c.Limits, Log: l.logger})
+	tools := append(builtin.New(c), dialog.New()...)
 	tools = append(tools, web.New(web.Config{Allow: cfg.Webfetch.Networks(), Search: web.SearcherOf(l.getenv)})...)
-	_, err = r.Register(tools...)
+	_, err := r.Register(tools...)
 	return r, err
 }
 

@@ -57,7 +57,7 @@ func (l oldPlaces) Commands(ctx context.Context, at session.Location) ([]opencod
 	if err != nil {
 		return nil, err
 	}
-	return opencode.CommandsOf(p.config.Command, l.skillsOf(p)), nil
+	return opencode.CommandsOf(l.commands(p).List()), nil
 }
 
 // Skills implements v1.Offers.

@@ -2,11 +2,10 @@ package opencode
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -104,21 +103,16 @@ type Tool struct {
 	Parameters  jsontext.Value `json:"parameters"`
 }
 
-// CommandsOf shows the commands of a configuration, and the skills whose names no command has: OpenCode makes commands of
-// them.
-func CommandsOf(configured map[string]config.Command, skills []Skill) []Command {
+// CommandsOf shows the commands of a location.
+func CommandsOf(all []command.Command) []Command {
 	out := []Command{}
-	for _, name := range slices.Sorted(maps.Keys(configured)) {
-		c := configured[name]
-		out = append(out, Command{
-			Name: name, Description: c.Description, Agent: c.Agent, Model: string(c.Model), Source: "command", Template: c.Template,
-			Subtask: c.Subtask, Hints: hints(c.Template),
-		})
-	}
-	for _, s := range skills {
-		if _, known := configured[s.Name]; !known {
-			out = append(out, Command{Name: s.Name, Description: s.Description, Source: "skill", Template: s.Content, Hints: []string{}})
+	for _, c := range all {
+		shown := Command{Name: c.Name, Description: c.Description, Agent: c.Agent, Source: string(c.Source), Template: c.Template, Hints: c.Hints()}
+		if c.Model != nil {
+			shown.Model = c.Model.String()
 		}
+		shown.Subtask = c.Subtask != nil && *c.Subtask
+		out = append(out, shown)
 	}
 	return out
 }

@@ -108,6 +108,12 @@ func (nowhere) Location(_ context.Context, l session.Location) (api.LocationInfo
 
 func (nowhere) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }
 
+func (nowhere) Commands(context.Context, session.Location) ([]api.Command, error) { return nil, nil }
+
+func (nowhere) Expand(context.Context, session.Location, api.ExpandRequest) (api.Expanded, error) {
+	return api.Expanded{}, nil
+}
+
 func (nowhere) Agents(context.Context, session.Location) ([]session.Agent, error) { return nil, nil }
 
 func (nowhere) Models(context.Context, session.Location) ([]api.Model, error) { return nil, nil }

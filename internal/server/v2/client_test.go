@@ -170,6 +170,12 @@ func (w *world) readsLocation(t *testing.T) {
 	if l, err := c.Location(ctx); err != nil || l.Directory != "/elsewhere" {
 		t.Errorf("location %+v, %v", l, err)
 	}
+	if cs, err := c.Commands(ctx); err != nil || len(cs.Data) != 1 || cs.Data[0].Hints[0] != "$1" {
+		t.Errorf("commands %v, %v", cs, err)
+	}
+	if x, err := c.Expand(ctx, api.ExpandRequest{Command: "ship", Arguments: "it"}); err != nil || x.Prompt.Text != "Ship it." || x.Prompt.Agent != "plan" {
+		t.Errorf("expanded %v, %v", x, err)
+	}
 	if ss, err := c.Skills(ctx); err != nil || len(ss.Data) != 2 || ss.Data[0].Name != "deploy" || ss.Data[1].Problem == "" {
 		t.Errorf("skills %v, %v", ss, err)
 	}

@@ -62,6 +62,34 @@ func (a *API) skills(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
+func (a *API) commands(w http.ResponseWriter, r *http.Request) error {
+	return located(a, w, r, func(l session.Location) ([]api.Command, error) {
+		list, err := a.locations.Commands(r.Context(), l)
+		for i := range list {
+			if !full(r) {
+				list[i].Source, list[i].Hints = "", nil
+			}
+		}
+		return list, err
+	})
+}
+
+func (a *API) expand(w http.ResponseWriter, r *http.Request) error {
+	l, _, err := a.place(r)
+	if err != nil {
+		return err
+	}
+	in, err := exchange.Decode[api.ExpandRequest](r)
+	if err != nil {
+		return err
+	}
+	out, err := a.locations.Expand(r.Context(), l, in)
+	if err != nil {
+		return exchange.In("body", err)
+	}
+	return write(w, api.Data[api.Expanded]{Data: out})
+}
+
 func (a *API) models(w http.ResponseWriter, r *http.Request) error {
 	return located(a, w, r, func(l session.Location) ([]api.Model, error) {
 		list, err := a.locations.Models(r.Context(), l)

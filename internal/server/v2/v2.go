@@ -67,6 +67,9 @@ type Locations interface {
 	Agents(ctx context.Context, l session.Location) ([]session.Agent, error)
 	// Skills returns those there are, then those with a Problem.
 	Skills(ctx context.Context, l session.Location) ([]api.Skill, error)
+	Commands(ctx context.Context, l session.Location) ([]api.Command, error)
+	// Expand makes the prompt of a command, running what its template wants to have run.
+	Expand(ctx context.Context, l session.Location, r api.ExpandRequest) (api.Expanded, error)
 	// Models and Providers return those that can be used, without any secret.
 	Models(ctx context.Context, l session.Location) ([]api.Model, error)
 	Providers(ctx context.Context, l session.Location) ([]api.Provider, error)

@@ -122,6 +122,17 @@ func (places) Agents(context.Context, session.Location) ([]session.Agent, error)
 	return []session.Agent{agents()["build"], agents()["plan"]}, nil
 }
 
+func (places) Commands(context.Context, session.Location) ([]api.Command, error) {
+	return []api.Command{{Name: "ship", Template: "Ship $1.", Agent: "plan", Subtask: new(false), Source: "command", Hints: []string{"$1"}}}, nil
+}
+
+func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest) (api.Expanded, error) {
+	if r.Command != "ship" {
+		return api.Expanded{}, session.NotFound("command", r.Command, "ship").At("command")
+	}
+	return api.Expanded{Prompt: session.Prompt{Text: "Ship " + r.Arguments + ".", Agent: "plan"}}, nil
+}
+
 func (places) Skills(context.Context, session.Location) ([]api.Skill, error) {
 	return []api.Skill{
 		{Name: "deploy", Description: "How to deploy.", Location: "/home/u/.cairn/skills/deploy/SKILL.md", Content: "Do it."},

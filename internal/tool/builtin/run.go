@@ -29,6 +29,7 @@ type run struct {
 	grace      time.Duration
 	processes  int // at the same time; a supervisor counts
 	output     *output
+	quiet      bool // what it writes to standard error is not taken
 }
 
 // finished is how a command ended.
@@ -115,7 +116,10 @@ func (r run) start(output *os.File) (*process, error) {
 	}
 	p.cmd.Dir = r.dir
 	p.cmd.Env = append(r.env, p.mark)
-	p.cmd.Stdout, p.cmd.Stderr = output, output
+	p.cmd.Stdout = output
+	if !r.quiet {
+		p.cmd.Stderr = output
+	}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()

@@ -1,0 +1,103 @@
+package host
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/command"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool/builtin"
+)
+
+// commands are those of a place. Skills are looked for anew each time.
+func (l *locations) commands(p *place) *command.Set {
+	var skills []command.Skill
+	for _, s := range l.skills(p.config, p.project).Find().Skills {
+		skills = append(skills, command.Skill{Name: s.Name, Description: s.Description, Content: s.Content, Directory: s.Dir()})
+	}
+	return command.New(p.config, skills)
+}
+
+// Commands implements v2.Locations.
+func (l *locations) Commands(ctx context.Context, at session.Location) ([]api.Command, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return nil, err
+	}
+	out := []api.Command{}
+	for _, c := range l.commands(p).List() {
+		out = append(out, api.Command{
+			Name: c.Name, Description: c.Description, Agent: c.Agent, Model: c.Model, Subtask: c.Subtask, Template: c.Template,
+			Source: string(c.Source), Hints: c.Hints(),
+		})
+	}
+	return out, nil
+}
+
+// Expand implements v2.Locations: it makes the prompt of a command, running what its template wants to have run.
+func (l *locations) Expand(ctx context.Context, at session.Location, r api.ExpandRequest) (api.Expanded, error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return api.Expanded{}, err
+	}
+	c, err := l.commands(p).Get(r.Command)
+	if err != nil {
+		return api.Expanded{}, err
+	}
+	out := api.Expanded{Subtask: c.Subtask != nil && *c.Subtask}
+	if c.Agent != "" {
+		a, err := p.agents.Get(c.Agent)
+		if err != nil {
+			return out, err
+		}
+		out.Subtask = out.Subtask || a.Mode == session.ModeSubagent && c.Subtask == nil
+		if out.Prompt.Model = a.Model; a.Selectable() {
+			out.Prompt.Agent = a.ID
+		}
+	}
+	if c.Model != nil {
+		out.Prompt.Model = c.Model
+	}
+	e := c.Expand(r.Arguments)
+	printed, err := builtin.Print(ctx, p.tools, builtin.Lines{Lines: e.Lines, Args: e.Args, Arguments: e.Arguments})
+	if err != nil {
+		return out, session.Errorf(session.CodeInvalid, "the command %s: %v", c.Name, err).At("command")
+	}
+	out.Prompt.Text = e.Text(printed)
+	for _, name := range command.Mentions(out.Prompt.Text) {
+		if f, ok := l.mentioned(p, name); ok {
+			out.Prompt.Files = append(out.Prompt.Files, f)
+		} else if a, err := p.agents.Get(name); err == nil && !a.Hidden {
+			out.Prompt.Agents = append(out.Prompt.Agents, session.AgentMention{Name: name})
+		}
+	}
+	return out, nil
+}
+
+// mentioned is the file or directory of a name; false when there is none.
+func (l *locations) mentioned(p *place, name string) (session.File, bool) {
+	path := name
+	if rest, atHome := strings.CutPrefix(name, "~/"); atHome {
+		path = filepath.Join(l.dirs.Home, rest)
+	}
+	if !filepath.IsAbs(path) {
+		top := p.project.Worktree
+		if top == "" {
+			top = p.project.Directory
+		}
+		path = filepath.Join(top, path)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return session.File{}, false
+	}
+	f := session.File{Mime: "text/plain", Name: name, URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()}
+	if info.IsDir() {
+		f.Mime = "application/x-directory"
+	}
+	return f, true
+}

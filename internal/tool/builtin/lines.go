@@ -1,0 +1,72 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// Lines are commands whose output becomes part of a prompt.
+type Lines struct {
+	Lines     []string
+	Args      []string // the parameters of each, from ${1} on
+	Arguments string   // the variable ARGUMENTS
+}
+
+const maxLines = 32 // commands of one prompt
+
+// Print runs the lines in the location, all at the same time, bound as every command is and with what of the environment
+// commands get, and returns what each wrote to its standard output, without the newline at its end. How one ends does not
+// matter; that one cannot be started, or takes too long, is an error.
+func Print(ctx context.Context, c Config, l Lines) ([]string, error) {
+	if len(l.Lines) > maxLines {
+		return nil, tool.Failf("The template runs %d commands, the limit is %d.", len(l.Lines), maxLines)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &site{config: c}
+	printed, failed := make([]string, len(l.Lines)), make([]error, len(l.Lines))
+	var all sync.WaitGroup
+	for i, line := range l.Lines {
+		all.Go(func() { printed[i], failed[i] = s.print(ctx, line, l) })
+	}
+	all.Wait()
+	return printed, errors.Join(failed...)
+}
+
+func (s *site) print(ctx context.Context, line string, l Lines) (string, error) {
+	shell, err := s.shell()
+	if err != nil {
+		return "", err
+	}
+	dir, err := s.locate("")
+	if err != nil {
+		return "", err
+	}
+	argv, err := s.confine(append([]string{shell, "-c", line, "command"}, l.Args...))
+	if err != nil {
+		return "", err
+	}
+	t := &bashTool{s}
+	r := run{
+		argv: argv, supervisor: s.config.Supervisor, dir: dir.real, env: append(s.environment(), "ARGUMENTS="+l.Arguments), grace: t.grace(),
+		processes: cmp.Or(s.config.Processes, MaxProcesses), timeout: t.patience(), quiet: true,
+		output: &output{capture: tool.NewCapture(nil, s.config.Limits, s.config.Log)},
+	}
+	done, err := r.command(ctx, func(string) {})
+	switch {
+	case err != nil:
+		return "", err
+	case done.interrupted:
+		return "", context.Cause(ctx)
+	case done.timedOut:
+		return "", tool.Failf("%.100q took longer than %s.", line, r.timeout)
+	}
+	return strings.TrimRight(done.out.Text, "\n"), nil
+}
