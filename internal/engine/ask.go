@@ -51,7 +51,7 @@ func (t *turn) decide(ctx context.Context, c *call, r tool.Request, policy askPo
 	if err != nil {
 		return err
 	}
-	d := permission.EvaluateAll(layers, saved, r.Action, r.Resources)
+	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: r.Action, Resources: r.Resources, Seen: r.Seen})
 	switch {
 	case d.Effect == session.Deny:
 		return &tool.Denied{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
@@ -60,7 +60,7 @@ func (t *turn) decide(ctx context.Context, c *call, r tool.Request, policy askPo
 	case replied != nil && replied.Reply != "": // answered before a restart
 		return verdict(*replied)
 	}
-	w := &waitingAsk{call: c, layers: layers, project: t.set.session.ApprovalScope(), reply: make(chan store.AskRow, 1)}
+	w := &waitingAsk{call: c, layers: layers, seen: r.Seen, project: t.set.session.ApprovalScope(), reply: make(chan store.AskRow, 1)}
 	if replied != nil {
 		w.ask = replied.PendingAsk
 	} else {
@@ -339,7 +339,7 @@ func (e *Engine) cascade(ctx context.Context, row store.AskRow, project session.
 		reply, message := session.ReplyReject, row.Message
 		switch {
 		case row.Reply == session.ReplyReject && w.ask.SessionID == row.SessionID:
-		case row.Reply == session.ReplyAlways && !w.ask.IsQuestion() && permission.EvaluateAll(w.layers, saved, w.ask.Action, w.ask.Resources).Effect == session.Allow:
+		case row.Reply == session.ReplyAlways && !w.ask.IsQuestion() && permission.EvaluateAll(w.layers, saved, w.subject()).Effect == session.Allow:
 			reply, message = session.ReplyAlways, ""
 		default:
 			continue
@@ -406,7 +406,7 @@ func (e *Engine) Enquire(ctx context.Context, id session.ID, ask session.Pending
 	if err != nil {
 		return "", "", err
 	}
-	effect := permission.EvaluateAll(layers, saved, ask.Action, ask.Resources).Effect
+	effect := permission.EvaluateAll(layers, saved, permission.Subject{Action: ask.Action, Resources: ask.Resources}).Effect
 	if effect == session.Ask {
 		ask.SessionID, ask.Agent = id, agent.ID
 		if ask.Source != nil { // nothing that somebody else says is taken for a call of ours

@@ -23,8 +23,14 @@ type waitingAsk struct {
 	ask     session.PendingAsk
 	call    *call // that asks; nil if the engine itself does
 	layers  []permission.Layer
+	seen    permission.Seen
 	project session.ProjectID
 	reply   chan store.AskRow // capacity 1: a reply is made once
+}
+
+// subject is what the ask is decided about.
+func (w *waitingAsk) subject() permission.Subject {
+	return permission.Subject{Action: w.ask.Action, Resources: w.ask.Resources, Seen: w.seen}
 }
 
 func (d *askDesk) enter(w *waitingAsk) {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -45,49 +44,4 @@ func (e *Engine) above(ctx context.Context, id session.ID) ([]permission.Layer, 
 	}
 	defer release()
 	return permission.Below(scope.layers(scope.agent(s.Agent), s.Permission)), s.ParentID, nil
-}
-
-// Inquiry is a question about rights: those of an agent in a session, or, without one, in a new session at the location.
-type Inquiry struct {
-	SessionID session.ID
-	Location  session.Location
-	Agent     string // "" is the session's, or the default
-	Action    string
-	Resources []string
-}
-
-// Explain decides about each part of each resource, as a call would be decided about now, and says by which rules.
-// Nothing is asked and nothing is recorded.
-func (e *Engine) Explain(ctx context.Context, q Inquiry) ([]permission.Decision, error) {
-	s := &session.Session{Location: q.Location}
-	if q.SessionID != "" {
-		var err error
-		if s, err = e.session(ctx, q.SessionID); err != nil {
-			return nil, err
-		}
-	}
-	scope, release, err := e.locations.Scope(ctx, s.Location)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	if q.SessionID == "" {
-		s.ProjectID, s.Location = scope.ProjectID, scope.Location
-	}
-	layers, err := e.rights(ctx, scope, s, scope.agent(cmp.Or(q.Agent, s.Agent)))
-	if err != nil {
-		return nil, err
-	}
-	if q.Action == actionBudget || q.Action == actionLoop {
-		layers = explicit(layers, q.Action)
-	}
-	saved, err := e.approvals(ctx, s.ApprovalScope())
-	if err != nil {
-		return nil, err
-	}
-	var out []permission.Decision
-	for _, resource := range q.Resources {
-		out = append(out, permission.Explain(layers, saved, q.Action, resource)...)
-	}
-	return out, nil
 }

@@ -33,16 +33,40 @@ type Decision struct {
 	Possible bool          // Rule matches only for something that is not known yet
 }
 
-// Evaluate decides about one resource. A shell command is several: its parts, of which any deny denies, else any ask asks.
-func Evaluate(layers []Layer, approvals []session.Rule, action, resource string) Decision {
-	return Worst(Explain(layers, approvals, action, resource))
+// Subject is what is decided about: an action on resources, of which any deny denies, else any ask asks (spec/v2 PM-4). A
+// shell command is several: its parts. No resources count as the one resource "*".
+type Subject struct {
+	Action    string
+	Resources []string
+	Seen      Seen
 }
 
-// Explain decides about each part of a resource; what is no shell command has one.
-func Explain(layers []Layer, approvals []session.Rule, action, resource string) []Decision {
+// Seen is what whoever asks for commands knows about them beyond their texts.
+type Seen struct {
+	From  []string // directories that they may stand in, as resources, with a hole for an unknown one; none: the place itself
+	Known []string // words with holes whose files are known and were asked for, as shell.Part.Reads has them
+}
+
+// Evaluate decides about one resource.
+func Evaluate(layers []Layer, approvals []session.Rule, action, resource string) Decision {
+	return EvaluateAll(layers, approvals, Subject{Action: action, Resources: []string{resource}})
+}
+
+// EvaluateAll is the first of the sternest decisions about the parts of the subject.
+func EvaluateAll(layers []Layer, approvals []session.Rule, s Subject) Decision {
+	return Worst(Explain(layers, approvals, s))
+}
+
+// Explain decides about each part of each resource; what is no shell command has one.
+func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
+	if len(s.Resources) == 0 {
+		s.Resources = []string{"*"}
+	}
 	var out []Decision
-	for _, t := range targets(action, resource) {
-		out = append(out, decide(layers, approvals, action, t))
+	for _, resource := range s.Resources {
+		for _, t := range targets(s.Action, resource, s.Seen) {
+			out = append(out, decide(layers, approvals, s.Action, t))
+		}
 	}
 	return out
 }
@@ -60,23 +84,43 @@ func Worst(list []Decision) Decision {
 
 // decide decides about one target. What may be denied asks, and no approval lifts that.
 func decide(layers []Layer, approvals []session.Rule, action string, t target) Decision {
-	var possible *Decision
-	for _, l := range layers {
-		if !l.Ceiling {
-			continue
-		}
-		d, uncertain := l.last(action, t)
-		if d != nil && d.Effect == session.Deny {
-			return *d
-		}
-		if possible == nil && uncertain != nil && uncertain.Effect == session.Deny {
-			possible = uncertain
-		}
+	d, final := ruled(layers, action, t)
+	if !final {
+		d = lifted(approvals, action, t, d)
+	}
+	if against := reading(layers, t, d); against != nil {
+		return *against
+	}
+	return d
+}
+
+// lifted is what becomes of an ask by the saved approvals, and of what is allowed where something protected is changed: only
+// what spells its name stands above that.
+func lifted(approvals []session.Rule, action string, t target, d Decision) Decision {
+	g := guard(action, t)
+	if g != nil && !spells(d.Rule, g) {
+		d = *g
+	}
+	if d.Effect != session.Ask {
+		return d
+	}
+	saved := Layer{Name: "approval", Rules: approvals}
+	if a, _ := saved.last(action, t); a != nil && a.Effect == session.Allow && (g == nil || spells(a.Rule, g)) {
+		return *a
+	}
+	return d
+}
+
+// ruled decides by the layers; final: nothing lifts that.
+func ruled(layers []Layer, action string, t target) (d Decision, final bool) {
+	possible, denied := ceilings(layers, action, t)
+	if denied != nil {
+		return *denied, true
 	}
 	d, uncertain := ordinary(layers, action, t)
 	switch {
 	case d.Effect == session.Deny:
-		return d
+		return d, true
 	case possible == nil && uncertain != nil && uncertain.Effect == session.Deny:
 		possible = uncertain
 	case uncertain != nil && d.Effect == session.Allow:
@@ -84,16 +128,26 @@ func decide(layers []Layer, approvals []session.Rule, action string, t target) D
 	}
 	if possible != nil {
 		possible.Effect = session.Ask
-		return *possible
+		return *possible, true
 	}
-	d = strictly(layers, action, t, d)
-	if d.Effect == session.Ask {
-		saved := Layer{Name: "approval", Rules: approvals}
-		if a, _ := saved.last(action, t); a != nil && a.Effect == session.Allow {
-			return *a
+	return strictly(layers, action, t, d), false
+}
+
+// ceilings returns what a ceiling denies, or else may deny.
+func ceilings(layers []Layer, action string, t target) (possible, denied *Decision) {
+	for _, l := range layers {
+		if !l.Ceiling {
+			continue
+		}
+		d, uncertain := l.last(action, t)
+		if d != nil && d.Effect == session.Deny {
+			return nil, d
+		}
+		if possible == nil && uncertain != nil && uncertain.Effect == session.Deny {
+			possible = uncertain
 		}
 	}
-	return d
+	return possible, nil
 }
 
 // ordinary is the last rule of all layers but ceilings, and the sternest one after it that may be about the target too.
@@ -129,19 +183,6 @@ func strictly(layers []Layer, action string, t target, d Decision) Decision {
 		}
 	}
 	return d
-}
-
-// EvaluateAll decides about several resources at once: any deny denies, else any ask asks (spec/v2 PM-4). The
-// decision is that of the first resource with the deciding effect. No resources count as the one resource "*".
-func EvaluateAll(layers []Layer, approvals []session.Rule, action string, resources []string) Decision {
-	if len(resources) == 0 {
-		resources = []string{"*"}
-	}
-	list := make([]Decision, len(resources))
-	for i, r := range resources {
-		list[i] = Evaluate(layers, approvals, action, r)
-	}
-	return Worst(list)
 }
 
 // Hidden reports whether the action is denied whatever the resource, so that its tools need not be shown to the

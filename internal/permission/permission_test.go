@@ -99,7 +99,7 @@ func TestEvaluateAll(t *testing.T) {
 		{"bash", nil, session.Ask, ""},
 		{"bash", []string{}, session.Ask, ""},
 	} {
-		d := permission.EvaluateAll(layers, nil, c.action, c.resources)
+		d := permission.EvaluateAll(layers, nil, permission.Subject{Action: c.action, Resources: c.resources})
 		rule := ""
 		if d.Rule != nil {
 			rule = d.Rule.Resource
@@ -108,7 +108,7 @@ func TestEvaluateAll(t *testing.T) {
 			t.Errorf("%s %v: %s by %q", c.action, c.resources, d.Effect, rule)
 		}
 	}
-	if d := permission.EvaluateAll(layers, rules("read | *.env | allow"), "read", []string{"x.env", "x.key"}); d.Effect != session.Deny {
+	if d := permission.EvaluateAll(layers, rules("read | *.env | allow"), permission.Subject{Action: "read", Resources: []string{"x.env", "x.key"}}); d.Effect != session.Deny {
 		t.Error(d.Effect)
 	}
 }

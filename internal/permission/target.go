@@ -14,20 +14,21 @@ const Shell = "bash"
 type target struct {
 	text     string
 	readings []string
-	isShell  bool
+	reads    []string // files that it may read besides, as resources with holes
+	open     bool     // there may be holes
 }
 
 // targets returns everything that has to be allowed for the resource.
-func targets(action, resource string) []target {
+func targets(action, resource string, seen Seen) []target {
 	if action != Shell {
 		return []target{{text: resource}}
 	}
 	var out []target
 	for _, p := range shell.Parts(resource) {
-		out = append(out, target{p.Text, p.Readings, true})
+		out = append(out, target{p.Text, p.Readings, readTargets(p.Reads, seen), true})
 	}
 	if len(out) == 0 { // it runs nothing, so that there is only the text
-		out = append(out, target{text: resource, isShell: true})
+		out = append(out, target{text: resource, open: true})
 	}
 	return out
 }
@@ -47,7 +48,7 @@ func (t target) about(r *session.Rule, action string) certainty {
 	if !Match(r.Action, action) {
 		return no
 	}
-	if !t.isShell {
+	if !t.open {
 		if Match(r.Resource, t.text) {
 			return sure
 		}

@@ -10,6 +10,7 @@ type call struct {
 	assigns  []string // that programs may heed, as NAME=value
 	words    []string // the command and its arguments; holes for what is not known
 	readings []string // the texts of what runs it
+	reads    []string // what is read for it, and is not known
 }
 
 // name is the program or builtin, without a path.
@@ -85,6 +86,7 @@ func (r *reader) quietCall(name string, args []string) bool {
 	for _, a := range args {
 		switch {
 		case !known(a) || strings.HasPrefix(a, "+"):
+			r.out.Directories = append(r.out.Directories, Hole)
 			return false
 		case a == "-" || len(a) > 1 && a[0] == '-':
 			if a == "-" {
@@ -112,7 +114,9 @@ func (r *reader) itself(c call, more ...string) {
 	if i := strings.LastIndex(c.words[0], Hole); i >= 0 { // there may be a path in it
 		readings = append(readings, c.rename(c.words[0][i:]))
 	}
-	r.part(Part{Text: text, Readings: append(readings, c.readings...), Save: save(c.assigns, own)})
+	r.part(Part{
+		Text: text, Readings: append(readings, c.readings...), Reads: append(reads(c.name(), c.words[1:]), c.reads...), Save: save(c.assigns, own),
+	})
 }
 
 // own is the words as the shell looks them up. What has a slash is a path: it begins with a slash, a dot or a tilde, so

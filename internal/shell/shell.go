@@ -24,7 +24,9 @@ const Hole = "\x00"
 type Script struct {
 	Commands    []Command // in the order of the text
 	Paths       []Path    // that the commands name
-	Directories []string  // that it changes to
+	Directories []string  // that it changes to; a hole for one that is not known
+	// Globs are patterns of files by the texts of the words that are nothing else; "" where that is not so of each such word.
+	Globs map[string]string
 }
 
 // Command is a simple command as written, or another construct that has to be decided about.
@@ -39,6 +41,8 @@ type Part struct {
 	Text string
 	// Readings are other texts under which rules that forbid or ask may know it: without a path, without a wrapper.
 	Readings []string
+	// Reads are files that it may read and that are not known beforehand, as texts with holes.
+	Reads []string
 	// Save is a pattern for what "always" allows; "" when nothing can be allowed for good.
 	Save string
 }
@@ -50,7 +54,8 @@ func (p Part) Unknown() bool { return p.Text == Hole }
 type Path struct {
 	Name  string // as the program gets it; up to the last slash before a hole
 	Use   Use
-	Whole bool // false: Name is only where the path begins
+	Whole bool   // false: Name is only where the path begins
+	Shape string // the whole of it with its holes, if it has some
 }
 
 // Use says what is done with a path.
@@ -58,10 +63,12 @@ type Use int
 
 // The uses.
 const (
-	Named Use = iota // an argument that looks like a path
-	File             // an argument of a program that works on files
-	Read             // its content is read
-	Write            // it is written by the shell, or as if
+	Named  Use = iota // an argument that looks like a path
+	Given             // an argument of a program that may read it
+	File              // an argument of a program that works on files
+	Read              // its content is read
+	Write             // it is written by the shell, or as if
+	Change            // a program that is known to change files is given it
 )
 
 // The bounds of what is looked into. Beyond them a text counts as unreadable.
@@ -81,6 +88,9 @@ func parse(text string, variants ...syntax.LangVariant) Script {
 	r.script(text, 0, nil)
 	if r.parts > maxParts {
 		r.out.Commands = Opaque(text).Commands
+	}
+	if r.spliced || r.loose {
+		r.out.Globs = nil
 	}
 	return r.out
 }
@@ -105,6 +115,8 @@ type reader struct {
 	variants []syntax.LangVariant // the languages that the text may be in: it is read in each
 	parts    int
 	depth    int
+	loose    bool // patterns may mean other files than they seem to
+	spliced  bool // there are words with holes that are no words of the text
 	// nested is where the parts of an inner script go; nil at the top.
 	nested   *Command
 	readings []string // of the wrappers around what is read
@@ -158,18 +170,26 @@ func (r *reader) part(p Part) {
 		return
 	}
 	p.Readings = unique(p.Text, append(p.Readings, r.readings...))
+	if r.loose && len(p.Reads) > 0 {
+		p.Reads = []string{Hole}
+	}
 	if !slices.ContainsFunc(r.nested.Parts, func(q Part) bool { return q.Text == p.Text }) {
 		r.nested.Parts = append(r.nested.Parts, p)
 	}
 }
 
+// readBy adds a part for a file that the shell itself reads for others, and that is not known beforehand.
+func (r *reader) readBy(file string) {
+	r.part(Part{Text: "cat " + quote(file), Reads: []string{file}, Save: "cat *"})
+}
+
 func (r *reader) path(name string, use Use) {
 	if whole, _, cut := strings.Cut(name, Hole); cut {
 		i := strings.LastIndexByte(whole, '/')
-		if i < 0 {
+		if name == Hole || i < 0 && use != Change && use != Write {
 			return
 		}
-		r.out.Paths = append(r.out.Paths, Path{Name: whole[:i+1], Use: use})
+		r.out.Paths = append(r.out.Paths, Path{Name: whole[:i+1], Use: use, Shape: name})
 		return
 	}
 	r.out.Paths = append(r.out.Paths, Path{Name: name, Use: use, Whole: true})

@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,25 +61,29 @@ func TestPaths(t *testing.T) {
 		want paths
 		dirs []string
 	}{
-		{"cat a /etc/p*d", paths{{"a", shell.Read, true}, {"/etc/", shell.Read, false}}, nil},
-		{"ls > out 2>&1 < in", paths{{"out", shell.Write, true}, {"in", shell.Read, true}}, nil},
-		{"rm $HOME/x", paths{{"~/x", shell.File, true}}, nil},
-		{`rm "$HOME"/x`, paths{{"~/x", shell.File, true}}, nil},
+		{"cat a /etc/p*d", paths{{Name: "a", Use: shell.Read, Whole: true}, {Name: "/etc/", Use: shell.Read, Shape: "/etc/p\x00d"}}, nil},
+		{"ls > out 2>&1 < in", paths{{Name: "out", Use: shell.Write, Whole: true}, {Name: "in", Use: shell.Read, Whole: true}}, nil},
+		{"rm $HOME/x", paths{{Name: "~/x", Use: shell.File, Whole: true}}, nil},
+		{`rm "$HOME"/x`, paths{{Name: "~/x", Use: shell.File, Whole: true}}, nil},
 		{"cd a; cd /b; ls", nil, []string{"a", "/b"}},
 		{"cd", nil, []string{"~"}},
-		{"git -C /a status", paths{{"/a", shell.Named, true}}, []string{"/a"}},
-		{"env -C /a ls", paths{{"/a", shell.Named, true}}, []string{"/a"}},
+		{"git -C /a status", paths{{Name: "/a", Use: shell.Given, Whole: true}, {Name: "status", Use: shell.Given, Whole: true}}, []string{"/a"}},
+		{"env -C /a ls", paths{{Name: "/a", Use: shell.Given, Whole: true}}, []string{"/a"}},
 		{"x --file=/a -I/b c=/d @/e f", paths{
-			{"/a", shell.Named, true}, {"/b", shell.Named, true}, {"c=/d", shell.Named, true}, {"/d", shell.Named, true}, {"/e", shell.Named, true},
+			{Name: "/a", Use: shell.Named, Whole: true}, {Name: "/b", Use: shell.Named, Whole: true}, {Name: "c=/d", Use: shell.Named, Whole: true}, {Name: "/d", Use: shell.Named, Whole: true}, {Name: "/e", Use: shell.Named, Whole: true},
 		}, nil},
-		{"echo a | tee b", paths{{"b", shell.Write, true}}, nil},
-		{"/bin/ls a", paths{{"a", shell.File, true}}, nil},
+		{"echo a | tee b", paths{{Name: "b", Use: shell.Write, Whole: true}}, nil},
+		{"/bin/ls a", paths{{Name: "a", Use: shell.File, Whole: true}}, nil},
 		{"timeout 5 /bin/ls", nil, nil},
-		{"sh -c 'cat /a'", paths{{"/a", shell.Read, true}}, nil},
+		{"sh -c 'cat /a'", paths{{Name: "/a", Use: shell.Read, Whole: true}}, nil},
 		{"ls >> $X", nil, nil},
-		{"echo @/e", paths{{"@/e", shell.Named, true}, {"/e", shell.Named, true}}, nil},
+		{"echo @/e", paths{{Name: "@/e", Use: shell.Named, Whole: true}, {Name: "/e", Use: shell.Named, Whole: true}}, nil},
 	} {
 		s := shell.Parse(c.text)
+		s.Paths = slices.DeleteFunc(s.Paths, func(p shell.Path) bool { return p.Use == shell.Change })
+		if len(s.Paths) == 0 {
+			s.Paths = nil
+		}
 		if diff := cmp.Diff(c.want, s.Paths); diff != "" && c.text != "x --file=/a -I/b c=/d @/e f" {
 			t.Errorf("%s: %s", c.text, diff)
 		}
@@ -89,6 +94,86 @@ func TestPaths(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.dirs, s.Directories); diff != "" {
 			t.Errorf("%s: %s", c.text, diff)
+		}
+	}
+}
+
+// What programs that are known to change files are given, and what is read that is not known, with a □ for what is not.
+func TestChangesAndReads(t *testing.T) {
+	for _, c := range []struct{ text, changes, reads string }{
+		{"rm -f a b", "a b", ""},
+		{"cp a b c", "c", ""},
+		{"cp -t d a", "d a", ""},
+		{"install -m 755 --target-directory=d a", "d a", ""},
+		{"mv a b", "a b", ""},
+		{"sed -i s/a/b/ f", "s/a/b/ f", ""},
+		{"sed s/a/b/ f", "", ""},
+		{"sed -nEi.bak s/a/b/ f", "s/a/b/ f", ""},
+		{"dd if=a of=b", "if=a of=b b", ""},
+		{"curl -o a http://x", "a http://x", ""},
+		{"curl --output=a x", "a x", ""},
+		{"cat a", "", ""},
+		{"git config a.b c", ".git/config", ""},
+		{"git config --global a.b c", "~/.gitconfig", ""},
+		{"git config --file=x a.b c", "x", ""},
+		{"git config --unset a.b", ".git/config", ""},
+		{"git config a.b", "", ""},
+		{"git config --get a.b c", "", ""},
+		{"sudo rm a", "a", ""},
+		{"find . -exec rm a \\;", "a", ""},
+		{"sh -c 'rm a'", "a", ""},
+
+		{"cat $f", "", "□"},
+		{"cat a $f", "", "□"},
+		{"cat .e*", "", ".e□"},
+		{"cat src/*.go", "", "src/□.go"},
+		{"cat -n -- \"$f\"", "", "□"},
+		{"cat a", "", ""},
+		{"head -n $n a", "", ""},
+		{"head -5 < $f", "", "□"},
+		{"grep $pattern a", "", ""},
+		{"grep a $f", "", "□"},
+		{"grep -e a $f", "", "□"},
+		{"grep -rn --include='*.go' a .", "", ""},
+		{"sed -n \"${a}p\" f", "", ""},
+		{"jq .a $f", "", "□"},
+		{"cp $f b", "b", "□"},
+		{"dd if=$f of=b", "of=b b", "□"},
+		{"tar cf a $f", "cf a", "□"},
+		{"echo $x", "", ""},
+		{"rm $f", "", ""},
+		{"find . -exec cat {} +", "", "□"},
+		{"ls | xargs grep a", "", "□"},
+		{"timeout 5 cat $f", "", "□"},
+		{"sudo cat $f", "", "□"},
+		{"env -i wc -l < $f", "", "□"},
+		{"sh -c 'cat $f'", "", "□"},
+		{"x=$(< $f)", "", "□"},
+		{"while read l; do echo $l; done < $f", "", "□"},
+		{"(cat) < $f", "", "□"},
+		{"source $f", "", "□"},
+		{". $f", "", "□"},
+		{"git show $f", "", ""},
+	} {
+		s := shell.Parse(c.text)
+		var changes, reads []string
+		for _, p := range s.Paths {
+			if p.Use == shell.Change && p.Whole {
+				changes = append(changes, p.Name)
+			}
+		}
+		for _, command := range s.Commands {
+			for _, p := range command.Parts {
+				for _, read := range p.Reads {
+					reads = append(reads, strings.ReplaceAll(read, shell.Hole, "□"))
+				}
+			}
+		}
+		if got := strings.Join(changes, " "); got != c.changes {
+			t.Errorf("%s changes %q, want %q", c.text, got, c.changes)
+		}
+		if got := strings.Join(slices.Compact(reads), " "); got != c.reads {
+			t.Errorf("%s reads %q, want %q", c.text, got, c.reads)
 		}
 	}
 }

@@ -30,6 +30,9 @@ func (r *reader) special(c call) bool {
 			r.unknown()
 		}
 		r.itself(c)
+	case "shopt": // patterns may mean more than they say
+		r.loose = true
+		r.itself(c)
 	case "set", "history":
 		r.remembering(c)
 	case "tee":
@@ -129,6 +132,7 @@ func (r *reader) find(c call) {
 			for end < len(c.words) && c.words[end] != ";" && !(c.words[end] == "+" && c.words[end-1] == "{}") {
 				end++
 			}
+			r.spliced = true
 			inner := call{words: replaceAll(c.words[i+1:end], "{}"), readings: c.readings}
 			if len(inner.words) == 0 {
 				r.unknown()
@@ -176,7 +180,43 @@ func (r *reader) git(c call) {
 	if len(rest) > 0 && (!known(rest[0]) || runners[rest[0]] || executes("git "+rest[0], rest[1:]) || configures(rest) || transports(rest)) {
 		r.unknown()
 	}
+	if len(rest) > 1 && rest[0] == "config" && sets(rest[1:]) {
+		r.path(configFile(rest[1:]), Change)
+	}
 	r.itself(c, strings.Join(append([]string{"git"}, rest...), " "))
+}
+
+// sets reports that git config may change something.
+func sets(args []string) bool {
+	plain := 0
+	for _, a := range args {
+		switch {
+		case a == "list", a == "get", a == "--list", a == "-l", strings.HasPrefix(a, "--get"):
+			return false
+		case !strings.HasPrefix(a, "-"):
+			plain++
+		case !known(a), a == "-e", a == "--edit", strings.HasPrefix(a, "--unset"), strings.HasPrefix(a, "--re"):
+			return true
+		}
+	}
+	return plain > 1
+}
+
+// configFile is the file that git config changes.
+func configFile(args []string) string {
+	for i, a := range args {
+		switch {
+		case a == "--global":
+			return "~/.gitconfig"
+		case a == "--system":
+			return "/etc/gitconfig"
+		case (a == "-f" || a == "--file") && i+1 < len(args):
+			return args[i+1]
+		case strings.HasPrefix(a, "--file="):
+			return strings.TrimPrefix(a, "--file=")
+		}
+	}
+	return ".git/config"
 }
 
 // configures reports that git config sets something that may be run, or opens an editor.

@@ -51,7 +51,12 @@ func (w *walker) statement(s *syntax.Stmt) {
 		w.command(w.statementSource(s), func() { w.declare(c); w.redirections(s.Redirs) })
 	default:
 		for _, r := range s.Redirs {
-			w.command(w.source(r), func() { w.redirections([]*syntax.Redirect{r}) })
+			w.command(w.source(r), func() {
+				w.redirections([]*syntax.Redirect{r})
+				for _, file := range w.unknownInputs([]*syntax.Redirect{r}) {
+					w.readBy(file)
+				}
+			})
 		}
 	}
 }
@@ -89,12 +94,13 @@ func (w *walker) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	words := make([]string, len(c.Args))
 	for i, a := range c.Args {
 		words[i] = wordText(a)
+		w.glob(a, words[i])
 	}
 	raw := ""
 	if w.depth == 0 {
 		raw = strings.Join(strings.Fields(w.text[c.Args[0].Pos().Offset():c.End().Offset()]), " ")
 	}
-	w.call(call{assigns: assigns, words: words, readings: []string{raw}})
+	w.call(call{assigns: assigns, words: words, readings: []string{raw}, reads: w.unknownInputs(redirs)})
 }
 
 // assignments returns those that may change what programs do, as texts.
@@ -203,12 +209,21 @@ func (w *walker) redirections(list []*syntax.Redirect) {
 	}
 }
 
+// unknownInputs are the files that redirections read and that are not known.
+func (w *walker) unknownInputs(list []*syntax.Redirect) (out []string) {
+	for _, r := range list {
+		if file := wordText(r.Word); r.Op == syntax.RdrIn && !known(file) {
+			w.glob(r.Word, file)
+			out = append(out, file)
+		}
+	}
+	return out
+}
+
 func (w *walker) opened(target string, use Use) {
 	if strings.HasPrefix(target, "/dev/tcp/") || strings.HasPrefix(target, "/dev/udp/") {
 		w.unknown() // a connection
 		return
 	}
-	if use == Read || known(target) {
-		w.path(target, use)
-	}
+	w.path(target, use)
 }

@@ -22,6 +22,12 @@ func wordText(w *syntax.Word) string {
 			b.WriteByte('~')
 			continue
 		}
+		if l, ok := part.(*syntax.Lit); ok {
+			if !unquoted(&b, l.Value) { // the rest belongs to a pattern
+				break
+			}
+			continue
+		}
 		partText(&b, part)
 	}
 	return holes(b.String())
@@ -63,8 +69,6 @@ func plainName(p *syntax.ParamExp) string {
 
 func partText(b *strings.Builder, part syntax.WordPart) {
 	switch p := part.(type) {
-	case *syntax.Lit:
-		unquoted(b, p.Value)
 	case *syntax.SglQuoted:
 		if !p.Dollar {
 			b.WriteString(p.Value)
@@ -99,11 +103,12 @@ func partText(b *strings.Builder, part syntax.WordPart) {
 	}
 }
 
-// unquoted writes a literal outside of quotes: a backslash quotes one character, patterns may become any files.
-func unquoted(b *strings.Builder, s string) {
+// unquoted writes a literal outside of quotes: a backslash quotes one character, patterns may become any files. It is
+// false when a set of characters begins that does not end within the literal.
+func unquoted(b *strings.Builder, s string) bool {
 	if s == "[" || s == "[[" || s == "]" || s == "]]" {
 		b.WriteString(s)
-		return
+		return true
 	}
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; c {
@@ -112,12 +117,39 @@ func unquoted(b *strings.Builder, s string) {
 			if i < len(s) && s[i] != '\n' {
 				b.WriteByte(s[i])
 			}
-		case '*', '?', '[':
+		case '*', '?':
 			b.WriteString(Hole)
+		case '[':
+			b.WriteString(Hole)
+			end := setEnd(s[i:])
+			if end < 0 {
+				return false
+			}
+			i += end
 		default:
 			b.WriteByte(c)
 		}
 	}
+	return true
+}
+
+// setEnd is where the set of characters ends that s begins with, as in [!a-z], -1 if that cannot be told.
+func setEnd(s string) int {
+	from := 1
+	if from < len(s) && (s[from] == '!' || s[from] == '^') {
+		from++
+	}
+	if from < len(s) && s[from] == ']' {
+		from++
+	}
+	if from >= len(s) || strings.ContainsAny(s[from:], `\\[`) {
+		return -1
+	}
+	end := strings.IndexByte(s[from:], ']')
+	if end < 0 {
+		return -1
+	}
+	return from + end
 }
 
 func doubleQuoted(b *strings.Builder, s string) {

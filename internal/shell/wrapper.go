@@ -74,9 +74,9 @@ func (r *reader) wrapped(c call, w wrapper) {
 		r.itself(c)
 	}
 	if name == "xargs" {
-		rest = xargsWords(rest, options)
+		rest, r.spliced = xargsWords(rest, options), true
 	}
-	inner := call{assigns: append(slices.Clone(c.assigns), assigns...), words: rest}
+	inner := call{assigns: append(slices.Clone(c.assigns), assigns...), words: rest, reads: c.reads}
 	inner.readings = append(slices.Clone(c.readings), strings.Join(c.words, " "))
 	r.call(inner)
 }
@@ -163,9 +163,13 @@ func (r *reader) directories(options []string, names ...string) {
 		if !has && i+1 < len(options) {
 			value = options[i+1]
 		}
-		if slices.Contains(names, name) && known(value) && value != "" {
-			r.out.Directories = append(r.out.Directories, value)
+		if !slices.Contains(names, name) || value == "" {
+			continue
 		}
+		if !known(value) {
+			value = Hole
+		}
+		r.out.Directories = append(r.out.Directories, value)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -63,6 +64,7 @@ type Request struct {
 	Resources []string
 	Save      []string       // what "always" will allow, as patterns; empty: always is not offered
 	Metadata  jsontext.Value // shown to whoever decides, e.g. {"diff": "…"}
+	Seen      permission.Seen
 }
 
 // Output is what came of a call.

@@ -17,7 +17,8 @@ import (
 // writes, and for each command in it. What "always" will allow are the words that name each of them.
 func (t *bashTool) askCommand(ctx context.Context, call tool.Call, program string, dir place, in bashInput) error {
 	script := shell.ParseFor(program, in.Command)
-	if err := t.askPlaces(ctx, call, t.touched(dir, script)); err != nil {
+	touched := t.touched(dir, script)
+	if err := t.askPlaces(ctx, call, touched); err != nil {
 		return err
 	}
 	var resources, save []string
@@ -42,7 +43,7 @@ func (t *bashTool) askCommand(ctx context.Context, call tool.Call, program strin
 	if in.Description != "" {
 		meta["description"] = in.Description
 	}
-	return call.Ask(ctx, tool.Request{Action: permission.Shell, Resources: resources, Save: save, Metadata: object(meta)})
+	return call.Ask(ctx, tool.Request{Action: permission.Shell, Resources: resources, Save: save, Metadata: object(meta), Seen: touched.seen})
 }
 
 // touched are the places that a command reaches, besides running programs.
@@ -50,6 +51,7 @@ type touched struct {
 	outside []string // directories
 	read    []string // resources of files, as rules see them
 	write   []string
+	seen    permission.Seen
 }
 
 // maxStarts bounds the directories that relative paths are tried from.
@@ -62,6 +64,10 @@ func (t *bashTool) touched(dir place, script shell.Script) touched {
 	starts := []string{dir.real}
 	t.outside(&out, dir)
 	for _, to := range script.Directories {
+		if strings.Contains(to, shell.Hole) {
+			out.seen.From = addNew(out.seen.From, shell.Hole)
+			continue
+		}
 		for _, from := range slices.Clone(starts) {
 			p, err := t.locate(seenFrom(from, to))
 			if err != nil {
@@ -73,6 +79,10 @@ func (t *bashTool) touched(dir place, script shell.Script) touched {
 			}
 		}
 	}
+	if len(script.Directories) > 0 || dir.rel != "." { // else it stands in the place itself
+		out.seen.From = append(out.seen.From, t.resources(starts)...)
+	}
+	t.expand(&out, script, starts)
 	for _, named := range script.Paths {
 		for _, from := range starts {
 			p, err := t.locate(seenFrom(from, named.Name))
@@ -84,19 +94,100 @@ func (t *bashTool) touched(dir place, script shell.Script) touched {
 	return out
 }
 
+// resources are what rules see of the directories.
+func (t *bashTool) resources(dirs []string) (out []string) {
+	for _, dir := range dirs {
+		if p, err := t.locate(dir); err == nil {
+			out = addNew(out, p.resource())
+		}
+	}
+	return out
+}
+
+// maxGlobbed files of a pattern are looked at one by one.
+const maxGlobbed = 1000
+
+// expand looks for the files that patterns in the script stand for. Those that are there are held to the rules for read by
+// their names; a pattern without any may yet become something, and is left as what is not known.
+func (t *bashTool) expand(out *touched, script shell.Script, starts []string) {
+	if slices.Contains(out.seen.From, shell.Hole) {
+		return
+	}
+	for _, text := range unknownReads(script) {
+		pattern := script.Globs[text]
+		var files []string
+		for _, from := range starts {
+			if pattern != "" {
+				found, _ := filepath.Glob(seenFrom(escapeGlob(from), pattern))
+				files = append(files, found...)
+			}
+		}
+		if len(files) == 0 || len(files) > maxGlobbed {
+			continue
+		}
+		out.seen.Known = addNew(out.seen.Known, text)
+		for _, file := range files {
+			if p, err := t.locate(file); err == nil && !device(p.real) {
+				t.touch(out, p, shell.Path{Use: shell.Read, Whole: true})
+			}
+		}
+	}
+}
+
+// unknownReads are the words of the script that stand for files that it reads, as shell.Part.Reads has them.
+func unknownReads(script shell.Script) (words []string) {
+	for _, c := range script.Commands {
+		for _, p := range c.Parts {
+			for _, word := range p.Reads {
+				words = addNew(words, word)
+			}
+		}
+	}
+	return words
+}
+
+func escapeGlob(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+}
+
 // touch adds one place. An argument that only looks like a path counts when something is there; what does not exist
-// cannot be printed.
+// cannot be read. What is known to change counts where it is protected: else the rules for commands are enough.
 func (t *bashTool) touch(out *touched, p place, named shell.Path) {
-	if named.Use == shell.Named && p.info == nil && !holdsOthers(filepath.Dir(p.real)) {
+	mention := named.Use == shell.Named || named.Use == shell.Given
+	if mention && p.info == nil && !holdsOthers(filepath.Dir(p.real)) {
 		return
 	}
 	t.outside(out, p)
-	switch {
-	case named.Use == shell.Write && named.Whole:
-		out.write = addNew(out.write, p.resource())
-	case named.Use == shell.Read && named.Whole && p.info != nil && !p.isDir():
-		out.read = addNew(out.read, p.resource())
+	switch named.Use {
+	case shell.Write:
+		if named.Whole || permission.Guarded(written(p, named)) != "" {
+			out.write = addNew(out.write, written(p, named))
+		}
+	case shell.Change:
+		if permission.Guarded(written(p, named)) != "" {
+			out.write = addNew(out.write, written(p, named))
+		}
+	case shell.Read, shell.Given:
+		switch {
+		case !named.Whole || p.info == nil:
+		case !p.isDir():
+			out.read = addNew(out.read, p.resource())
+		case named.Use == shell.Read && p.rel != ".":
+			out.read = addNew(out.read, p.resource()+"/*")
+		}
 	}
+}
+
+// written is the resource of what is written. A * stands for what is not known of it.
+func written(p place, named shell.Path) string {
+	if named.Whole {
+		return p.resource()
+	}
+	rest := strings.ReplaceAll(strings.TrimPrefix(named.Shape, named.Name), shell.Hole, "*")
+	if p.rel == "." {
+		return rest
+	}
+	return p.resource() + "/" + rest
 }
 
 func (t *bashTool) outside(out *touched, p place) {
@@ -124,6 +215,9 @@ func device(path string) bool {
 func seenFrom(dir, name string) string {
 	if rest, ok := strings.CutPrefix(name, "~"); ok {
 		who, below, _ := strings.Cut(rest, "/")
+		if who == "+" || who == "-" { // where the shell is, or was
+			return filepath.Join(dir, below)
+		}
 		name = filepath.Join(homeOf(who), below)
 	}
 	if filepath.IsAbs(name) {

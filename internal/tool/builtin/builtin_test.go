@@ -117,7 +117,7 @@ func (b *bench) ask(_ context.Context, r tool.Request) error {
 	b.mu.Lock()
 	b.asked = append(b.asked, r)
 	b.mu.Unlock()
-	d := permission.EvaluateAll([]permission.Layer{{Rules: b.rules}}, nil, r.Action, r.Resources)
+	d := permission.EvaluateAll([]permission.Layer{{Rules: b.rules}}, nil, permission.Subject{Action: r.Action, Resources: r.Resources, Seen: r.Seen})
 	if d.Effect == session.Allow {
 		return nil
 	}

@@ -108,11 +108,17 @@ func (c change) otherNames() string {
 }
 
 func (c change) request() tool.Request {
-	r := tool.Request{Action: "edit", Save: []string{"*"}}
+	r := tool.Request{Action: permission.Edit, Save: []string{"*"}}
 	var paths []string
 	for _, st := range c.steps {
 		r.Resources = append(r.Resources, st.place.resource())
 		paths = append(paths, st.place.real)
+	}
+	if slices.ContainsFunc(r.Resources, func(path string) bool { return permission.Guarded(path) != "" }) { // which "*" does not mean
+		r.Save = nil
+		for _, path := range r.Resources {
+			r.Save = append(r.Save, permission.Escape(path))
+		}
 	}
 	meta := map[string]any{"filepath": strings.Join(paths, ", "), "diff": shortDiff(c.diff)}
 	if c.files != nil {

@@ -92,7 +92,7 @@ func (w *world) ask(_ context.Context, r tool.Request) error {
 	w.mu.Lock()
 	w.asked = append(w.asked, r)
 	w.mu.Unlock()
-	d := permission.EvaluateAll([]permission.Layer{{Rules: w.rules}}, nil, r.Action, r.Resources)
+	d := permission.EvaluateAll([]permission.Layer{{Rules: w.rules}}, nil, permission.Subject{Action: r.Action, Resources: r.Resources})
 	if d.Effect != session.Allow {
 		return &tool.Denied{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
 	}
