@@ -158,6 +158,7 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 		Ask:      func(ctx context.Context, r tool.Request) error { return t.ask(ctx, c, r) },
 		Question: func(ctx context.Context, qs []session.Question) ([][]string, error) { return t.inquire(ctx, c, qs) },
 		Todos:    t.todos,
+		Results:  t.results,
 		Progress: t.progress(c),
 		Jobs:     jobsOf{t.Engine, t.id},
 	})

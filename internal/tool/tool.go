@@ -53,6 +53,9 @@ type Call struct {
 	Question func(ctx context.Context, qs []session.Question) ([][]string, error)
 	// Todos returns the session's list of todos as it is now.
 	Todos func(ctx context.Context) ([]session.Todo, error)
+	// Results goes through the results of the session's calls that succeeded, the newest first, until visit has enough; those
+	// of long ago it leaves out. Nil: none are known.
+	Results func(ctx context.Context, visit func(name string, structured jsontext.Value) bool) error
 	// Progress shows how the call comes along. It never blocks and may drop what comes too fast.
 	Progress func(o Output)
 	Jobs     Jobs // nil: nothing runs in the background here

@@ -32,6 +32,7 @@ type patchInfo struct {
 	Files       []patchedFile       `json:"files"`
 	Diagnostics map[string][]string `json:"diagnostics"`
 	Truncated   bool                `json:"truncated"`
+	Seen        seenPrints          `json:"seen"`
 }
 
 // patchedFile is what one section of a patch does.
@@ -74,7 +75,7 @@ func (t *patchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if len(done.files) == 1 {
 		title = done.files[0].RelativePath
 	}
-	return textOutput(title, done.says, patchInfo{Diff: shortDiff(done.diff), Files: done.files, Diagnostics: map[string][]string{}}), nil
+	return textOutput(title, done.says, patchInfo{Diff: shortDiff(done.diff), Files: done.files, Diagnostics: map[string][]string{}, Seen: done.seen}), nil
 }
 
 // refused says that nothing of the patch was applied, where the error is about the patch.

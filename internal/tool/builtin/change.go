@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"io/fs"
@@ -51,6 +50,7 @@ type summary struct {
 type change struct {
 	summary
 	steps []*step
+	seen  seenPrints // what the session knows of the files now
 }
 
 // changeFile changes the file at the path.
@@ -71,6 +71,9 @@ func (s *site) changeFile(ctx context.Context, call tool.Call, path string, plan
 // by then, and writes if that makes the same change. The files are locked for both plans but not while the question is
 // open, so that it does not hold up other sessions.
 func (s *site) changeFiles(ctx context.Context, call tool.Call, in intent) (change, error) {
+	if err := s.config.Files.recall(ctx, call); err != nil {
+		return change{}, err
+	}
 	if err := s.askBeyond(ctx, call, in.places); err != nil {
 		return change{}, err
 	}
@@ -197,12 +200,16 @@ func (s *site) commit(id session.ID, in intent, shown change) (change, error) {
 	if err != nil {
 		return change{}, err
 	}
+	done.seen = seenPrints{}
 	for i, st := range done.steps {
 		if st.gone {
 			s.config.Files.forget(id, st.place.real)
+			done.seen[st.place.real] = ""
 			continue
 		}
-		s.config.Files.saw(id, st.place.real, sight{printOf(infos[i], sha256.Sum256(st.after)), st.after})
+		now := printOf(infos[i], digestOf(st.after))
+		s.config.Files.saw(id, st.place.real, sight{now, st.after})
+		done.seen[st.place.real] = now.String()
 	}
 	return done, nil
 }
@@ -215,7 +222,7 @@ func (s *site) plan(id session.ID, in intent) (change, error) {
 		if err != nil {
 			return change{}, err
 		}
-		if seen, ok := s.config.Files.known(id, p.real); ok && before.info != nil && !seen.print.same(printOf(before.info, sha256.Sum256(before.data))) {
+		if seen, ok := s.config.Files.known(id, p.real); ok && before.info != nil && !seen.print.same(printOf(before.info, digestOf(before.data))) {
 			return change{}, &staleError{p, seen, before}
 		}
 		c.steps = append(c.steps, &step{place: p, before: before, after: before.data, gone: before.info == nil})

@@ -37,6 +37,7 @@ type changeInfo struct {
 	FilePath    string              `json:"filepath"`
 	Exists      bool                `json:"exists"`
 	Truncated   bool                `json:"truncated"`
+	Seen        seenPrints          `json:"seen"`
 }
 
 type fileDiff struct {
@@ -53,7 +54,7 @@ func (c change) output() tool.Output {
 	diff := shortDiff(c.diff)
 	return textOutput(p.title(), c.says, changeInfo{
 		Diff: diff, FileDiff: fileDiff{p.abs, diff, added, removed}, Diagnostics: map[string][]string{},
-		FilePath: p.abs, Exists: c.steps[0].before.info != nil,
+		FilePath: p.abs, Exists: c.steps[0].before.info != nil, Seen: c.seen,
 	})
 }
 

@@ -17,19 +17,20 @@ const maxLockWait = 30 * time.Second
 // Files is what the tools of a process know together about files: which one is being changed, and what each session
 // last saw in it. Safe for concurrent use.
 type Files struct {
-	mu    sync.Mutex // guards what follows
-	busy  map[string]chan struct{}
-	seen  map[seenKey]*list.Element
-	order *list.List // of *seenFile, the most recent first
-	kept  int        // bytes of the contents in seen
-	told  map[told]bool
+	mu       sync.Mutex // guards what follows
+	busy     map[string]chan struct{}
+	seen     map[seenKey]*list.Element
+	order    *list.List // of *seenFile, the most recent first
+	kept     int        // bytes of the contents in seen
+	told     map[told]bool
+	recalled map[session.ID]bool // of what these saw before this process, everything is in seen
 
 	picture sync.Mutex // held while an image is made smaller: one at a time, for the memory that it takes
 }
 
 // NewFiles returns an empty Files.
 func NewFiles() *Files {
-	return &Files{busy: map[string]chan struct{}{}, seen: map[seenKey]*list.Element{}, order: list.New(), told: map[told]bool{}}
+	return &Files{busy: map[string]chan struct{}{}, seen: map[seenKey]*list.Element{}, order: list.New(), told: map[told]bool{}, recalled: map[session.ID]bool{}}
 }
 
 type seenKey struct {

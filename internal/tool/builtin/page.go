@@ -24,8 +24,9 @@ type page struct {
 	lines  []string // without line ends
 	capped bool     // the bytes ran out before the limit did
 	total  int64    // lines of the file; -1 when it was too long to count
-	sum    [sha256.Size]byte
+	sum    digest
 	whole  []byte // the file, if it is small enough to be remembered
+	print  print
 }
 
 // readPage reads the lines that in asks for, and the rest of the file for its number of lines and its hash.
@@ -68,7 +69,7 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 		full = len(p.lines) == in.Limit
 	}
 	p.total = line
-	hash.Sum(p.sum[:0])
+	p.sum = digest(hash.Sum(nil))
 	p.whole = whole.data
 	return p, nil
 }
@@ -125,6 +126,7 @@ func (p page) output(at place, reminder string, loaded []string) tool.Output {
 	b.WriteString("\n" + p.footer(last, more) + "\n</content>" + reminder)
 	return textOutput(at.title(), b.String(), readInfo{
 		Preview: strings.Join(p.lines[:min(len(p.lines), previewLines)], "\n"), Truncated: more, Loaded: loaded,
+		Seen:    seenPrints{at.real: p.print.String()},
 		Display: readDisplay{Type: "file", Path: at.abs, LineStart: p.first, LineEnd: last, TotalLines: max(p.total, 0), Truncated: more},
 	})
 }

@@ -47,6 +47,7 @@ type readInfo struct {
 	Truncated bool        `json:"truncated"`
 	Loaded    []string    `json:"loaded"`
 	Display   readDisplay `json:"display,omitzero"`
+	Seen      seenPrints  `json:"seen,omitzero"`
 }
 
 type readDisplay struct {
@@ -155,7 +156,8 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p place, in rea
 	if page.total >= 0 && int64(in.Offset) > max(page.total, 1) {
 		return tool.Output{}, tool.Failf("Offset %d is beyond the end of %s, which has %d %s.", in.Offset, p.abs, page.total, plural(int(page.total), "line", "lines"))
 	}
-	t.config.Files.saw(call.SessionID, p.real, sight{printOf(info, page.sum), page.whole})
+	page.print = printOf(info, page.sum)
+	t.config.Files.saw(call.SessionID, p.real, sight{page.print, page.whole})
 	reminder, loaded := t.nearby(call, p)
 	return page.output(p, reminder, loaded), nil
 }

@@ -19,14 +19,22 @@ const (
 	maxStaleDiff = 4 << 10   // bytes of what changed that are said
 )
 
+// digest tells contents apart: the beginning of their SHA-256. Zero is of none.
+type digest [16]byte
+
+func digestOf(data []byte) digest {
+	sum := sha256.Sum256(data)
+	return digest(sum[:])
+}
+
 // print is what a file was like. A zero sum means that not all of it was read.
 type print struct {
 	size int64
 	time time.Time
-	sum  [sha256.Size]byte
+	sum  digest
 }
 
-func printOf(info fs.FileInfo, sum [sha256.Size]byte) print {
+func printOf(info fs.FileInfo, sum digest) print {
 	if info == nil {
 		return print{}
 	}
@@ -35,7 +43,7 @@ func printOf(info fs.FileInfo, sum [sha256.Size]byte) print {
 
 // same reports whether both are prints of the same content, as far as one can know.
 func (p print) same(o print) bool {
-	var none [sha256.Size]byte
+	var none digest
 	if p.sum != none && o.sum != none {
 		return p.sum == o.sum
 	}
