@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -49,12 +51,35 @@ func ownAndWait(home string) error {
 	if _, err := c.API.Prompt(context.Background(), s.ID, say("go")); err != nil {
 		return err
 	}
-	return c.API.Wait(context.Background(), s.ID)
+	if err := c.API.Wait(context.Background(), s.ID); err != nil {
+		return err
+	}
+	return lookAround(c.API)
+}
+
+// lookAround asks for everything that a location offers, and for commands that are not there.
+func lookAround(c *api.Client) error {
+	ctx := context.Background()
+	_, agents := c.Agents(ctx)
+	_, skills := c.Skills(ctx)
+	_, models := c.Models(ctx)
+	_, providers := c.Providers(ctx)
+	_, settings := c.Explain(ctx, "")
+	list, commands := c.Commands(ctx)
+	for _, name := range []string{"go", "evil", "sub/evil"} {
+		if x, err := c.Expand(ctx, api.ExpandRequest{Command: name}); err == nil {
+			commands = errors.Join(commands, fmt.Errorf("%s is a command: %s", name, x.Prompt.Text))
+		}
+	}
+	if len(list.Data) == 0 {
+		commands = errors.Join(commands, errors.New("there are no commands at all"))
+	}
+	return errors.Join(agents, skills, models, providers, settings, commands)
 }
 
 func optionsOf(home string) cli.Options {
 	env := func(name string) string {
-		return map[string]string{"CAIRN_HOME": home, "HOME": home, "CAIRN_LOG": "off", "CAIRN_DISABLE_MODELS_FETCH": "1"}[name]
+		return map[string]string{"CAIRN_HOME": home, "HOME": home, "CAIRN_LOG": "off", "CAIRN_DISABLE_MODELS_FETCH": "1", "HOST_SECRET": hostSecret}[name]
 	}
 	return cli.Options{Dir: filepath.Join(home, "project"), Env: env, Version: "test"}
 }
@@ -63,12 +88,18 @@ func say(text string) api.PromptRequest {
 	return api.PromptRequest{Prompt: &session.Prompt{Text: text}}
 }
 
+// hostSecret is in the environment and in a file of the user's: nobody should hear of it.
+const hostSecret = "s3cr3t-c4n4ry"
+
 // vendor is a provider that answers each request with "Hello." once it may.
 type vendor struct {
 	*httptest.Server
 	asked    atomic.Int64
 	arrived  chan struct{} // one for each request
 	released chan struct{} // closed when answers may come
+
+	mu   sync.Mutex // guards said
+	said []string   // the requests, whole
 }
 
 // newHome makes a home whose model is served by the vendor.
@@ -90,6 +121,10 @@ func newHome(t *testing.T) (string, *vendor) {
 
 func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.asked.Add(1)
+	raw, _ := httputil.DumpRequest(r, true) // who sends less has said less
+	v.mu.Lock()
+	v.said = append(v.said, string(raw))
+	v.mu.Unlock()
 	v.arrived <- struct{}{}
 	select {
 	case <-v.released:
