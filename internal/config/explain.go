@@ -2,6 +2,7 @@ package config
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,7 +19,7 @@ type Origin struct {
 }
 
 // Explain returns the origins of the key's value, or of every value below it; "" is everything. Permission rules come
-// one by one, in the order in which they are read. A key that nobody set has no origins.
+// one by one, in the order in which they are read, and so do the items of a list that several layers add to. A key that nobody set has no origins.
 func (c *Config) Explain(key string) []Origin {
 	var path []string
 	if key != "" {
@@ -61,7 +62,13 @@ func longest(n *node, path []string) ([]string, *node) {
 
 func leaves(out []Origin, n *node, key string) []Origin {
 	if n.kind != '{' || len(n.members) == 0 {
-		if key == "" {
+		switch {
+		case key == "":
+			return out
+		case gathered(n):
+			for _, item := range n.items {
+				out = append(out, origin(item, key))
+			}
 			return out
 		}
 		return append(out, origin(n, key))
@@ -70,6 +77,11 @@ func leaves(out []Origin, n *node, key string) []Origin {
 		out = leaves(out, m.value, join(key, m.key))
 	}
 	return out
+}
+
+// gathered reports whether the items of a list come from several documents.
+func gathered(n *node) bool {
+	return slices.ContainsFunc(n.items, func(item *node) bool { return item.doc != n.doc })
 }
 
 func origin(n *node, key string) Origin {
