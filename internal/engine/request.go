@@ -22,7 +22,7 @@ func request(set *setting) *llm.Request {
 		Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
 		CacheKey: cacheKey(set.session.ID),
 	}
-	for _, text := range []string{set.agent.System, set.epoch.Baseline} {
+	for _, text := range []string{behind(set.agent.System, m.System), set.epoch.Baseline} {
 		if text != "" {
 			req.System = append(req.System, text)
 		}
@@ -43,6 +43,14 @@ func request(set *setting) *llm.Request {
 	}
 	req.Cache = llm.TurnMarks(req)
 	return req
+}
+
+// behind puts a text behind another; either may be empty.
+func behind(first, then string) string {
+	if first == "" || then == "" {
+		return first + then
+	}
+	return first + "\n\n" + then
 }
 
 // since is where what the model sees begins; calls that are taken up after a restart have no epoch yet.

@@ -51,6 +51,7 @@ type Model struct {
 	Ref       session.ModelRef
 	Client    llm.Model
 	APIName   string // what the vendor calls it
+	System    string // what the agent is told of it, behind the agent's own prompt
 	Generate  llm.Generation
 	Options   map[string]jsontext.Value
 	Body      map[string]jsontext.Value

@@ -43,8 +43,8 @@ func TestEditsHoldAtTheNextBoundary(t *testing.T) {
 			t.Errorf("after %s nothing says %q:\n%s", filepath.Base(step.file), step.want, said)
 		}
 	}
-	if said := heard(); !strings.Contains(said, `"temperature":0.25`) {
-		t.Errorf("the agent's options are lost:\n%s", said)
+	if said := heard(); !strings.Contains(said, `"temperature":0.25`) || !strings.Contains(said, `You are the second, and longer.\n\nYou are the model mock/main.`) {
+		t.Errorf("the agent's options, or the model's name, are lost:\n%s", said)
 	}
 	write(t, filepath.Join(home, "config", "command", "hi.md"), "Hello $1.")
 	if x, err := c.API.Expand(t.Context(), api.ExpandRequest{Command: "hi", Arguments: "you"}); err != nil || x.Prompt.Text != "Hello you." {

@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
@@ -178,7 +179,7 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	maps.Copy(headers, variant.Headers)
 	maps.Copy(headers, a.Request.Headers)
 	return &engine.Model{
-		Ref: ref, Client: client, APIName: model.API.ID, Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
+		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID), Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
 		Clocks: m.config.Clocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
 		Images: model.Reads("image"), Documents: model.Reads("pdf"),
 		Cost: func(u llm.Usage) session.USD { return session.USD(model.Cost(u)) },
