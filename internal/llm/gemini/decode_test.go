@@ -6,12 +6,10 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/llm/gemini"
 	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 )
 
@@ -112,6 +110,7 @@ func TestDecode(t *testing.T) {
 					t.Fatalf("reads of %d (-want +got):\n%s", n, diff)
 				}
 			}
+			llmtest.CheckStream(t, decode, tt.body)
 		})
 	}
 }
@@ -177,34 +176,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(stream(says(`{"executableCode":{"code":"1"}},{"codeExecutionResult":{}},{"text":"a\ud83d","thought":true}`), ends("STOP")), 1)
 	f.Add("["+says(`{"functionCall":{"name":"f","args":1}}`)+","+ends("SAFETY")+"]", 3)
 	f.Fuzz(func(t *testing.T, body string, step int) {
-		if step < 1 {
-			step = 1
+		step = max(1, step)
+		whole := llmtest.Print(decode(strings.NewReader(body)))
+		if diff := cmp.Diff(whole, llmtest.Print(decode(&llmtest.Slow{Text: body, Step: step}))); diff != "" {
+			t.Errorf("split at every %d bytes:\n%s", step, diff)
 		}
-		ids := map[string]bool{}
-		ends := 0
-		for e, err := range (gemini.Dialect{}).Decode("r", &llmtest.Slow{Text: body, Step: step}) {
-			if err != nil {
-				ends++
-			}
-			switch e := e.(type) {
-			case llm.Finish:
-				ends++
-			case llm.TextDelta:
-				if e.Delta == "" || !utf8.ValidString(e.Delta) {
-					t.Errorf("delta %q", e.Delta)
-				}
-			case llm.ToolCallEvent:
-				if ids[e.ID] || e.ID == "" || e.Name == "" || !utf8.ValidString(e.Raw) {
-					t.Errorf("call %q %q %q", e.ID, e.Name, e.Raw)
-				}
-				ids[e.ID] = true
-				if e.Invalid == "" && !e.Input.IsValid() {
-					t.Errorf("input %q", e.Input)
-				}
-			}
-		}
-		if ends != 1 {
-			t.Errorf("%d ends", ends)
-		}
+		llmtest.CheckStream(t, decode, body)
 	})
 }

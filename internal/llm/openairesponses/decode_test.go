@@ -7,13 +7,11 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/llmtest"
-	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
 )
 
 // stream writes each piece as a data frame.
@@ -155,6 +153,7 @@ func TestDecode(t *testing.T) {
 					t.Fatalf("reads of %d (-want +got):\n%s", n, diff)
 				}
 			}
+			llmtest.CheckStream(t, decode, tt.body)
 		})
 	}
 }
@@ -297,34 +296,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(stream(created, done(0, `{"id":"ws_1","type":"web_search_call","error":1}`), added(1, `{"type":"function_call","name":"f"}`), completed), 1)
 	f.Add(`{"object":"response","status":"completed","output":[{"type":"reasoning","summary":[{"text":"a"}]}]}`, 3)
 	f.Fuzz(func(t *testing.T, body string, step int) {
-		if step < 1 {
-			step = 1
+		step = max(1, step)
+		whole := llmtest.Print(decode(strings.NewReader(body)))
+		if diff := cmp.Diff(whole, llmtest.Print(decode(&llmtest.Slow{Text: body, Step: step}))); diff != "" {
+			t.Errorf("split at every %d bytes:\n%s", step, diff)
 		}
-		ids := map[string]bool{}
-		ends := 0
-		for e, err := range (openairesponses.Dialect{}).Decode("r", &llmtest.Slow{Text: body, Step: step}) {
-			if ends++; err == nil {
-				ends--
-			}
-			switch e := e.(type) {
-			case llm.Finish:
-				ends++
-			case llm.TextDelta:
-				if e.Delta == "" || !utf8.ValidString(e.Delta) {
-					t.Errorf("delta %q", e.Delta)
-				}
-			case llm.ToolCallEvent:
-				if ids[e.ID] || e.ID == "" || e.Name == "" {
-					t.Errorf("call %q %q", e.ID, e.Name)
-				}
-				ids[e.ID] = true
-				if e.Invalid == "" && !e.Input.IsValid() {
-					t.Errorf("input %q", e.Input)
-				}
-			}
-		}
-		if ends != 1 {
-			t.Errorf("%d ends", ends)
-		}
+		llmtest.CheckStream(t, decode, body)
 	})
 }
