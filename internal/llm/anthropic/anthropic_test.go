@@ -230,14 +230,14 @@ func acceptable(body []byte) error {
 	if len(v.used) > 0 && len(b.Tools) == 0 {
 		return errors.New("a history with calls, and no tools")
 	}
-	if v.role == "assistant" && len(v.hosted) == 0 {
+	if v.role == "assistant" && len(v.hosted) == 0 && !strings.HasSuffix(v.last, "_tool_result") {
 		return errors.New("the conversation ends with an answer that nothing paused")
 	}
 	return nil
 }
 
 type validator struct {
-	role               string
+	role, last         string
 	open, used, hosted map[string]bool
 }
 
@@ -272,6 +272,7 @@ func (v *validator) message(m wireMessage) error {
 }
 
 func (v *validator) block(b wireBlock, role string) error {
+	v.last = b.Type
 	switch b.Type {
 	case "text":
 		if strings.TrimSpace(b.Text) == "" {

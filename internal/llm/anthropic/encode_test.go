@@ -141,6 +141,11 @@ func TestEncodeMessages(t *testing.T) {
 			says1("assistant", searched+`,{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"e"}]},{"type":"text","text":"a","citations":[{"u":1}]}`) + "," + says1("user", text1("go")),
 		},
 		{"a hosted call that paused the answer is its end", anthropic.Dialect{}, []llm.Message{user(textOf("a")), replies(search)}, says1("user", text1("a")) + "," + says1("assistant", searched)},
+		{"an answer that was paused and went on is whole again", anthropic.Dialect{}, []llm.Message{
+			user(textOf("a")),
+			replies(search, llm.ToolResult{ID: "srvtoolu_1", Hosted: true, IsError: true, Content: []llm.Part{textOf("none yet")}}),
+			replies(llm.ToolCall{ID: "srvtoolu_1_1", Name: "web_search", Input: jsontext.Value("{}"), Hosted: true}, llm.ToolResult{ID: "srvtoolu_1_1", Hosted: true, Raw: found.Raw}, textOf("b")), go1,
+		}, says1("user", text1("a")) + "," + says1("assistant", searched+`,{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"e"}]},`+text1("b")) + "," + says1("user", text1("go"))},
 		{"a hosted call without a result is told about", anthropic.Dialect{}, []llm.Message{replies(search), go1}, says1("assistant", text1(`[web_search was run by the provider with {\"query\":\"x\"}]`)) + "," + says1("user", text1("go"))},
 		{
 			"another provider's tools are told about",

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -14,29 +15,62 @@ const (
 	keyServer    = "serverName" // the MCP server that the provider asked
 )
 
-// hostedBlocks are the call of a tool that the provider ran, and its result, as they came. What another provider ran, or
-// what came without a result and is not the end of the conversation, is told in notes.
-func hostedBlocks(call llm.ToolCall, result *llm.ToolResult, last bool) []block {
-	server := wire.Plain(wire.Stash(call.Metadata, namespace)[keyServer])
-	id, prefix, kind := call.ID, "srvtoolu_", "server_tool_use"
-	if server != "" {
-		prefix, kind = "mcptoolu_", "mcp_tool_use"
+// hosted returns the call of a tool that the provider ran, and its result, as they came. A call in which the provider
+// paused stands alone where the conversation ends with it, or where the next answer begins with its result; that one is
+// then told without a call of its own. What another provider ran, or what came without a result, is told in notes.
+func (c *conversation) hosted(call llm.ToolCall, result *llm.ToolResult, following []llm.Message) []block {
+	made, ours := hostedCall(call)
+	var raw []byte
+	if result != nil {
+		raw = result.Raw
 	}
-	out := []block{{Type: kind, ID: id, Name: call.Name, Server: server, Input: wire.Input(call.Input)}}
-	ours := strings.HasPrefix(id, prefix) && wire.IsWord(id, "_-")
-	if ours && (result == nil || len(result.Raw) == 0) && last {
-		return out
-	}
-	if result != nil && ours {
-		if b, ok := hostedResult(id, result.Raw); ok && (b.Type == "mcp_tool_result") == (server != "") {
-			return append(out, b)
+	if id := answeredCall(raw); c.paused[id] {
+		if b, ok := hostedResult(id, raw); ok {
+			delete(c.paused, id)
+			return []block{b}
 		}
 	}
-	out = []block{note(wire.HostedCallNote(call))}
+	if ours && len(raw) == 0 && (len(following) == 0 || bringsResult(following[0], call.ID)) {
+		c.paused[call.ID] = true
+		return []block{made}
+	}
+	if b, ok := hostedResult(call.ID, raw); ok && ours && (b.Type == "mcp_tool_result") == (made.Server != "") {
+		return []block{made, b}
+	}
+	out := []block{note(wire.HostedCallNote(call))}
 	if result != nil {
 		out = append(out, hostedNote(*result))
 	}
 	return out
+}
+
+// hostedCall returns the call as a block, and whether a provider of this protocol made it.
+func hostedCall(call llm.ToolCall) (block, bool) {
+	server := wire.Plain(wire.Stash(call.Metadata, namespace)[keyServer])
+	prefix, kind := "srvtoolu_", "server_tool_use"
+	if server != "" {
+		prefix, kind = "mcptoolu_", "mcp_tool_use"
+	}
+	b := block{Type: kind, ID: call.ID, Name: call.Name, Server: server, Input: wire.Input(call.Input)}
+	return b, strings.HasPrefix(call.ID, prefix) && wire.IsWord(call.ID, "_-")
+}
+
+// answeredCall is the id that a result block names; empty for what is none.
+func answeredCall(raw []byte) string {
+	fields, _ := wire.ReadObject(raw)
+	return wire.Plain(fields["tool_use_id"])
+}
+
+// bringsResult reports whether an answer holds the result of a call that it did not make.
+func bringsResult(m llm.Message, id string) bool {
+	return m.Role == llm.RoleAssistant && slices.ContainsFunc(m.Parts, func(p llm.Part) bool {
+		r, ok := p.(llm.ToolResult)
+		if !ok || r.ID == id || answeredCall(r.Raw) != id {
+			return false
+		}
+		_, ok = hostedResult(id, r.Raw)
+		return ok
+	})
 }
 
 // hostedResult returns a result block that a provider of this protocol sent, with the id of the call as it is now.

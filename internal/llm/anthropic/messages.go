@@ -29,22 +29,23 @@ type conversation struct {
 	out     []message
 	waiting int // calls of the last message that have no result yet
 	updates []string
+	paused  map[string]bool // the provider's calls whose results the next answer brings
 }
 
 func (d Dialect) messages(req *llm.Request, opt options) []message {
-	c := conversation{d: d, opt: opt}
+	c := conversation{d: d, opt: opt, paused: map[string]bool{}}
 	marks := opt.messageMarks(req)
 	for i, m := range req.Messages {
-		last := i == len(req.Messages)-1
+		following := req.Messages[i+1:]
 		switch m.Role {
 		case llm.RoleSystem:
-			c.update(m.Parts, next(req.Messages[i+1:]))
+			c.update(m.Parts, next(following))
 		case llm.RoleUser:
 			c.release()
 			c.say(roleUser, userBlocks(m.Parts)...)
 		case llm.RoleAssistant:
 			c.release()
-			c.assistant(m.Parts, last)
+			c.assistant(m.Parts, following)
 		case llm.RoleTool:
 			c.results(m.Parts)
 		}
@@ -146,7 +147,7 @@ func (c *conversation) results(parts []llm.Part) {
 	}
 }
 
-func (c *conversation) assistant(parts []llm.Part, last bool) {
+func (c *conversation) assistant(parts []llm.Part, following []llm.Message) {
 	var out []block
 	for i, p := range parts {
 		switch p := p.(type) {
@@ -161,7 +162,7 @@ func (c *conversation) assistant(parts []llm.Part, last bool) {
 			}
 		case llm.ToolCall:
 			if p.Hosted {
-				out = append(out, hostedBlocks(p, resultOf(p.ID, parts[i+1:]), last)...)
+				out = append(out, c.hosted(p, resultOf(p.ID, parts[i+1:]), following)...)
 				continue
 			}
 			out = append(out, callBlock(p))
@@ -227,11 +228,11 @@ func (c *conversation) finish() {
 	if end.Role != roleAssistant {
 		return
 	}
-	if b := &end.Content[len(end.Content)-1]; b.Type == "text" {
+	b := &end.Content[len(end.Content)-1]
+	if b.Type == "text" {
 		b.Text = strings.TrimRight(b.Text, " \t\r\n")
 	}
-	hosted := func(b block) bool { return b.Type == "server_tool_use" || b.Type == "mcp_tool_use" }
-	if !slices.ContainsFunc(end.Content, hosted) {
+	if len(c.paused) == 0 && !strings.HasSuffix(b.Type, resultSuffix) {
 		c.say(roleUser, note("(go on)"))
 	}
 }

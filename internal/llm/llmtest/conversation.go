@@ -161,10 +161,13 @@ func (g *generator) result(c llm.ToolCall) llm.ToolResult {
 // hosted is a call that a provider ran, at times without its result.
 func (g *generator) hosted() []llm.Part {
 	id, name := g.id(), g.one("web_search", "code_execution", "image_generation")
+	if g.IntN(2) == 0 {
+		id = fmt.Sprintf("srvtoolu_%d", g.calls)
+	}
 	parts := []llm.Part{llm.ToolCall{ID: id, Name: name, Input: jsontext.Value(`{"query":"x"}`), Hosted: true}}
 	if g.IntN(4) == 0 {
 		return parts
 	}
-	raw := g.one(`{"type":"web_search_tool_result","tool_use_id":"`+"x"+`","content":[]}`, `[1,2]`, `{"status":"completed"}`)
+	raw := g.one(`{"type":"web_search_tool_result","tool_use_id":"`+id+`","content":[]}`, `[1,2]`, `{"status":"completed"}`)
 	return append(parts, llm.ToolResult{ID: id, Name: name, Hosted: true, Raw: jsontext.Value(raw), IsError: g.IntN(4) == 0})
 }
