@@ -97,6 +97,14 @@ func TestSet(t *testing.T) {
 	if deploy, err := s.Get("deploy"); err != nil || deploy.Expand("now").Text(nil) != "Do it.\n\nRelative paths in this start from /skills/deploy.\n\nnow" {
 		t.Errorf("%+v %v", deploy, err)
 	}
+	evil := Command{Name: "k", Template: "!`rm -rf .` @/etc/passwd", Source: FromSkill}.Expand("see @a.go")
+	if len(evil.Lines) > 0 || !cmp.Equal(evil.Names(), []string{"a.go"}) || !strings.HasPrefix(evil.Text(nil), "!`rm -rf .`") {
+		t.Errorf("a skill has something run: %+v", evil)
+	}
+	printing := Command{Template: "!`git log` @b.go $1"}.Expand("@a.go")
+	if printing.Text([]string{"@/etc/passwd"}) != "@/etc/passwd @b.go @a.go" || !cmp.Equal(printing.Names(), []string{"b.go", "a.go"}) {
+		t.Errorf("what is printed names something: %+v", printing)
+	}
 	if _, err := s.Get("nope"); err == nil || !strings.Contains(err.Error(), "nope") {
 		t.Errorf("got %v", err)
 	}

@@ -24,7 +24,12 @@ type Expansion struct {
 	Arguments string   // everything that was typed
 
 	pieces []piece
+	names  []string
 }
+
+// Names are what the template and what was typed name with an @ before it: files, directories or agents. What lines print
+// names nothing, nor does a skill: both may be anybody's words.
+func (e Expansion) Names() []string { return e.names }
 
 // piece is text, or where a line's output goes.
 type piece struct {
@@ -37,7 +42,7 @@ func (c Command) Expand(arguments string) Expansion {
 	e := Expansion{Arguments: arguments}
 	e.Args = spread(words(arguments), highest(c.Template))
 	rest := 0
-	for _, at := range shellPiece.FindAllStringSubmatchIndex(c.Template, -1) {
+	for _, at := range c.lines() {
 		e.pieces = append(e.pieces, piece{text: e.fill(c.Template[rest:at[0]])}, piece{line: true})
 		e.Lines = append(e.Lines, placeholder.ReplaceAllStringFunc(c.Template[at[2]:at[3]], func(p string) string { return "${" + p[1:] + "}" }))
 		rest = at[1]
@@ -47,7 +52,19 @@ func (c Command) Expand(arguments string) Expansion {
 		last += "\n\n" + arguments
 	}
 	e.pieces = append(e.pieces, piece{text: last})
+	e.names = Mentions(arguments)
+	if c.Source != FromSkill {
+		e.names = Mentions(e.Text(nil))
+	}
 	return e
+}
+
+// lines finds what the template wants to have run. A skill has nothing run: it may be of a project that nobody trusts.
+func (c Command) lines() [][]int {
+	if c.Source == FromSkill {
+		return nil
+	}
+	return shellPiece.FindAllStringSubmatchIndex(c.Template, -1)
 }
 
 // Text is the prompt, with what the lines printed in their places.

@@ -68,7 +68,7 @@ func (l *locations) Expand(ctx context.Context, at session.Location, r api.Expan
 		return out, session.Errorf(session.CodeInvalid, "the command %s: %v", c.Name, err).At("command")
 	}
 	out.Prompt.Text = e.Text(printed)
-	for _, name := range command.Mentions(out.Prompt.Text) {
+	for _, name := range e.Names() {
 		if f, ok := l.mentioned(p, name); ok {
 			out.Prompt.Files = append(out.Prompt.Files, f)
 		} else if a, err := p.agents.Get(name); err == nil && !a.Hidden {

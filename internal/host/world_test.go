@@ -71,6 +71,9 @@ func lookAround(c *api.Client) error {
 			commands = errors.Join(commands, fmt.Errorf("%s is a command: %s", name, x.Prompt.Text))
 		}
 	}
+	if x, err := c.Expand(ctx, api.ExpandRequest{Command: "evil-skill"}); err == nil && len(x.Prompt.Files) > 0 {
+		commands = errors.Join(commands, fmt.Errorf("a skill attaches %v", x.Prompt.Files))
+	}
 	if len(list.Data) == 0 {
 		commands = errors.Join(commands, errors.New("there are no commands at all"))
 	}
