@@ -52,6 +52,7 @@ type responseFormat struct {
 type jsonSchema struct {
 	Name   string         `json:"name"`
 	Schema jsontext.Value `json:"schema"`
+	Strict bool           `json:"strict,omitzero"`
 }
 
 // Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
@@ -75,12 +76,11 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if d.TopK {
 		b.TopK = req.Generate.TopK
 	}
-	if len(req.Tools) > 0 {
-		b.Tools = d.tools(req.Tools)
+	if b.Tools = d.tools(req.Tools); len(b.Tools) > 0 {
 		b.ToolChoice = choice(req.Choice)
 	}
 	if len(req.Format) > 0 {
-		b.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: req.Format}}
+		b.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: req.Format, Strict: wire.Closed(req.Format)}}
 	}
 	var err error
 	if b.Extra, err = d.extra(req); err != nil {
@@ -100,6 +100,9 @@ func (d Dialect) limitOutput(b *body, tokens int) {
 func (d Dialect) tools(defs []llm.ToolDefinition) []tool {
 	out := make([]tool, 0, len(defs))
 	for _, def := range defs {
+		if def.Hosted != nil {
+			continue // Chat has none
+		}
 		out = append(out, tool{Type: "function", Function: function{
 			Name:        def.Name,
 			Description: def.Description,

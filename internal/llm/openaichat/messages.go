@@ -1,6 +1,7 @@
 package openaichat
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -37,6 +38,8 @@ type part struct {
 	Type     string    `json:"type"`
 	Text     *string   `json:"text,omitzero"`
 	ImageURL *imageURL `json:"image_url,omitzero"`
+	// Mark is the dialect's CacheField, where a cached prefix may end.
+	Mark map[string]jsontext.Value `json:",embed"`
 }
 
 type imageURL struct {
@@ -57,9 +60,9 @@ type conversation struct {
 func (d Dialect) messages(req *llm.Request) []message {
 	c := conversation{d: d}
 	if len(req.System) > 0 {
-		c.add(message{Role: "system", Content: wire.Quote(strings.Join(req.System, "\n"))})
+		c.add(message{Role: "system", Content: d.system(req.System, req.Cache.System)})
 	}
-	for _, m := range req.Messages {
+	for i, m := range req.Messages {
 		switch m.Role {
 		case llm.RoleSystem:
 			c.update(m.Parts)
@@ -71,6 +74,9 @@ func (d Dialect) messages(req *llm.Request) []message {
 			c.addAssistant(m.Parts)
 		case llm.RoleTool:
 			c.addResults(m.Parts)
+		}
+		if slices.Contains(req.Cache.Messages, i) {
+			c.mark()
 		}
 	}
 	c.flush()
@@ -103,11 +109,15 @@ func (c *conversation) closeUser() {
 	if c.user == nil {
 		return
 	}
-	c.out = append(c.out, message{Role: "user", Content: userContent(c.user)})
+	c.out = append(c.out, message{Role: "user", Content: c.d.content(c.user)})
 	c.user = nil
 }
 
-func userContent(parts []part) jsontext.Value {
+// content is a string if it is all text and the dialect has no marks, else a list of parts.
+func (d Dialect) content(parts []part) jsontext.Value {
+	if d.CacheField != "" {
+		return wire.Write(parts, wire.Quote("[unreadable attachment]"))
+	}
 	var text strings.Builder
 	for _, p := range parts {
 		if p.Text == nil {
@@ -208,7 +218,7 @@ func (c *conversation) addResults(parts []llm.Part) {
 			continue
 		}
 		text, images := resultContent(r)
-		c.add(message{Role: "tool", ToolCallID: c.d.callID(r.ID), Content: wire.Quote(text)})
+		c.add(message{Role: "tool", ToolCallID: c.d.callID(r.ID), Content: c.d.resultText(text)})
 		c.images = append(c.images, images...)
 		if c.waiting > 0 {
 			c.waiting--

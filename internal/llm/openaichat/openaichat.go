@@ -38,6 +38,9 @@ type Dialect struct {
 	CallIDs IDStyle
 	// BridgeToolUser puts a short assistant message between tool results and a user message (spec/v1 §30.1 rule 5).
 	BridgeToolUser bool
+	// CacheField names the field of a piece of content that marks where a cached prefix may end, for vendors in front of
+	// models that must be told; empty means that there is none. With it, contents are lists, marked or not.
+	CacheField string
 	// Schema says how tool schemas are narrowed.
 	Schema SchemaStyle
 }

@@ -163,6 +163,12 @@ func dialect(v Vendor, f Facts) openaichat.Dialect {
 	if f.Reasoning && v.ID == "openai" {
 		d.MaxTokensField = "max_completion_tokens"
 	}
+	if strings.Contains(id, "claude") || strings.Contains(id, "anthropic/") {
+		d.CacheField = "cache_control"
+		if v.ID == "github-copilot" {
+			d.CacheField = "copilot_cache_control"
+		}
+	}
 	if strings.Contains(id, "claude") && d.CallIDs == openaichat.AnyID {
 		d.CallIDs = openaichat.WordID
 	}

@@ -1,0 +1,65 @@
+package openaichat
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+// marked returns p as the end of a prefix that the vendor may cache (spec/v1 §30.2). A text that says nothing cannot be
+// marked.
+func (d Dialect) marked(p part) part {
+	if p.Text != nil && strings.TrimSpace(*p.Text) == "" {
+		return p
+	}
+	p.Mark = map[string]jsontext.Value{d.CacheField: jsontext.Value(`{"type":"ephemeral"}`)}
+	return p
+}
+
+// system is the content of the system message: its texts stand apart where the first of them are marked.
+func (d Dialect) system(texts []string, marks int) jsontext.Value {
+	if d.CacheField == "" {
+		return wire.Quote(strings.Join(texts, "\n"))
+	}
+	var parts []part
+	for i, text := range texts {
+		p := textPart(text)
+		if i < marks {
+			p = d.marked(p)
+		}
+		parts = append(parts, p)
+	}
+	return wire.Write(parts, wire.Quote(strings.Join(texts, "\n")))
+}
+
+// resultText is the content of a result. One that says nothing cannot be marked.
+func (d Dialect) resultText(text string) jsontext.Value {
+	if d.CacheField == "" || strings.TrimSpace(text) == "" {
+		return wire.Quote(text)
+	}
+	return wire.Write([]part{textPart(text)}, wire.Quote(text))
+}
+
+// mark marks what was added last, if it is a user message or a result that says something.
+func (c *conversation) mark() {
+	if c.d.CacheField == "" {
+		return
+	}
+	if n := len(c.user); n > 0 {
+		c.user[n-1] = c.d.marked(c.user[n-1])
+		return
+	}
+	if len(c.out) == 0 {
+		return
+	}
+	last := &c.out[len(c.out)-1]
+	if last.Role == "tool" && last.Content.Kind() == '[' {
+		var parts []part
+		if json.Unmarshal(last.Content, &parts, wire.Foreign) == nil && len(parts) == 1 {
+			last.Content = wire.Write([]part{c.d.marked(parts[0])}, last.Content)
+		}
+	}
+}
