@@ -38,6 +38,17 @@ func ConfigOf(ours map[string]jsontext.Value, rules []session.Rule, filled bool)
 	return out
 }
 
+// OnlyConfig leaves out of a configuration what OpenCode's has no members for: it ignores them.
+func OnlyConfig(members map[string]jsontext.Value) map[string]jsontext.Value {
+	out := map[string]jsontext.Value{}
+	for _, name := range append([]string{"permission", "compaction"}, configKeys...) {
+		if v, ok := members[name]; ok {
+			out[name] = v
+		}
+	}
+	return out
+}
+
 // compactionOf says ours in OpenCode's words.
 func compactionOf(ours jsontext.Value) jsontext.Value {
 	var c struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 )
 
@@ -66,6 +67,7 @@ func (a *API) configure(r *http.Request) (map[string]jsontext.Value, error) {
 	if members == nil {
 		return nil, exchange.Bad("body", "", "the body must be an object")
 	}
+	members = opencode.OnlyConfig(members)
 	return members, exchange.In("body", a.places.Configure(r.Context(), members))
 }
 

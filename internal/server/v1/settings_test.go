@@ -26,6 +26,9 @@ func TestConfigIsChanged(t *testing.T) {
 	if !strings.Contains(a.body, `"username":"zed"`) || !strings.Contains(a.body, `"m.1":{"name":"One"}`) || !strings.Contains(a.body, `"name":"Main"`) {
 		t.Error(a.body)
 	}
+	if a = w.ask(t, http.MethodPatch, "/config", `{"bogus":1}`); a.status != 200 || a.body != `{}` {
+		t.Error(a)
+	}
 	if a = w.ask(t, http.MethodPatch, "/global/config", `{"username":null}`); a.status != 200 || strings.Contains(a.body, "zed") {
 		t.Error(a)
 	}
@@ -33,7 +36,7 @@ func TestConfigIsChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for body, field := range map[string]string{`{"username":"x","model":5}`: "model", `{"provider":{"mock":{"models":5}}}`: "provider.mock.models", `5`: "", `{"":1}`: ""} {
+	for body, field := range map[string]string{`{"username":"x","model":5}`: "model", `{"provider":{"mock":{"models":5}}}`: "provider.mock.models", `5`: "", `{"provider":{"":1}}`: ""} {
 		a := w.ask(t, http.MethodPatch, "/config", body)
 		if a.status != 400 || !strings.Contains(a.body, `"name":"BadRequest"`) || !strings.Contains(a.body, field) {
 			t.Errorf("%s: %d %s", body, a.status, a.body)

@@ -1,0 +1,87 @@
+package v1_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
+)
+
+// A body of 64 MiB is refused at once where its length is said, and as soon as it is too long where it is not.
+func TestBodiesAreBounded(t *testing.T) {
+	w := newWorld(t, "", nil)
+	big := func() io.Reader { return io.LimitReader(endless('x'), 64<<20) }
+	for _, path := range []string{"POST /session", "POST /session/ses_1/message", "PATCH /config", "POST /vcs/apply", "POST /log", "POST /tui/publish", "PUT /auth/x"} {
+		method, path, _ := strings.Cut(path, " ")
+		for _, length := range []int64{64 << 20, -1} {
+			r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost"+path, io.MultiReader(strings.NewReader(`{"title":"`), big()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.ContentLength = length
+			r.Header.Set("Content-Type", "application/json")
+			resp, err := w.client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.HasPrefix(string(body), `{"name":"RequestTooLargeError"`) {
+				t.Errorf("%s %s, %d: %d %s, %v", method, path, length, resp.StatusCode, body, err)
+			}
+		}
+	}
+	if a := w.ask(t, http.MethodGet, "/session", ""); a.status != 200 || a.body != `[]` {
+		t.Error(a)
+	}
+}
+
+// endless reads as the same byte for ever.
+type endless byte
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(e)
+	}
+	return len(p), nil
+}
+
+// Whatever is in a path, a query or a body, the answer is within the contract and no fault of ours.
+func FuzzRoutes(f *testing.F) {
+	for i := range v1.Routes() {
+		f.Add(i, "ses_1", "directory=%2F..", `{"parts":[{"type":"text","text":5}],"title":{},"patch":"x","type":"api","key":"k"}`)
+	}
+	f.Add(0, "..", "directory=%ff&workspace=\x00&limit=-1&mode=x&path=../../etc/passwd", "\xff\xfe")
+	f.Add(1, "%2e%2e%2f", "limit=99999999999999999999&start=1e9&cursor=x", strings.Repeat("[", 5000))
+	w := newWorld(f, "", map[string]string{"a.txt": "alpha\n"})
+	f.Fuzz(func(t *testing.T, n int, id, query, body string) {
+		r := v1.Routes()[uint(n)%uint(len(v1.Routes()))]
+		if streams(r.Path) {
+			return
+		}
+		var path strings.Builder
+		for rest := r.Path; rest != ""; {
+			before, after, found := strings.Cut(rest, "{")
+			path.WriteString(before)
+			if found {
+				_, after, _ = strings.Cut(after, "}")
+				path.WriteString(url.PathEscape(id))
+			}
+			rest = after
+		}
+		if _, err := url.Parse("http://localhost" + path.String() + "?" + query); err != nil {
+			return
+		}
+		if r.Method == http.MethodGet {
+			body = ""
+		}
+		a := w.ask(t, r.Method, path.String()+"?"+query, body)
+		if a.status >= 500 || !utf8.ValidString(a.body) || strings.Contains(a.header.Get("Content-Type"), "html") {
+			t.Errorf("%s %s?%s %q: %d %.300s", r.Method, path.String(), query, body, a.status, a.body)
+		}
+	})
+}
