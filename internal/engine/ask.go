@@ -1,12 +1,9 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -47,17 +44,18 @@ func (t *turn) decide(ctx context.Context, c *call, r tool.Request, policy askPo
 	if err != nil {
 		return err
 	}
+	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: r.Action, Resources: r.Resources, Seen: r.Seen})
+	switch d.Effect {
+	case session.Deny:
+		return &tool.Denied{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
+	case session.Allow:
+		return nil
+	}
 	replied, err := t.formerAsk(ctx, c, r)
 	if err != nil {
 		return err
 	}
-	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: r.Action, Resources: r.Resources, Seen: r.Seen})
-	switch {
-	case d.Effect == session.Deny:
-		return &tool.Denied{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
-	case d.Effect == session.Allow:
-		return nil
-	case replied != nil && replied.Reply != "": // answered before a restart
+	if replied != nil && replied.Reply != "" { // answered before a restart
 		return verdict(*replied)
 	}
 	w := &waitingAsk{call: c, layers: layers, seen: r.Seen, project: t.set.session.ApprovalScope(), reply: make(chan store.AskRow, 1)}
@@ -249,172 +247,4 @@ func verdict(row store.AskRow) error {
 		return nil
 	}
 	return &tool.Denied{Action: row.Action, Resources: row.Resources, Feedback: row.Message, Stop: row.Message == ""}
-}
-
-// Reply answers a pending ask: once, always (which also saves what the ask offered to save), or reject, with a message
-// that the model reads and goes on, or without one, which stops the session's work. An ask is answered once; another
-// reply is a conflict.
-func (e *Engine) Reply(ctx context.Context, id session.ID, ask session.AskID, reply session.Reply, message string) error {
-	switch reply {
-	case session.ReplyOnce, session.ReplyAlways, session.ReplyReject:
-	default:
-		return session.Errorf(session.CodeInvalid, "reply must be once, always or reject, got %q", reply).At("reply")
-	}
-	if isQuestion(ask) {
-		return session.NotFound("permission", string(ask))
-	}
-	return e.settleAsk(ctx, id, session.PermissionReplied{AskID: ask, Reply: reply, Message: message, By: "user"})
-}
-
-// settleAsk commits a person's reply and wakes who waits for it.
-func (e *Engine) settleAsk(ctx context.Context, id session.ID, d session.PermissionReplied) error {
-	if err := e.accepting(); err != nil { // nobody would act on it
-		return err
-	}
-	ask := d.AskID
-	e.takeUp(ctx, id, ask)
-	row, project, err := e.reply(context.WithoutCancel(ctx), id, d)
-	if err != nil {
-		e.rouse(context.WithoutCancel(ctx), ask)
-		return err
-	}
-	if err := fault.Point(ctx, fault.PermReplied); err != nil {
-		return err
-	}
-	e.cascade(context.WithoutCancel(ctx), *row, project) // first: who is woken by a rejection stops the others
-	e.asks.wake(*row)
-	return nil
-}
-
-// reply commits the answer and what it saves.
-func (e *Engine) reply(ctx context.Context, id session.ID, d session.PermissionReplied) (row *store.AskRow, project session.ProjectID, err error) {
-	_, err = e.log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		s, err := mustSession(tx, id)
-		if err != nil {
-			return nil, err
-		}
-		project = s.ApprovalScope()
-		a, ok, err := tx.Ask(d.AskID)
-		if err != nil {
-			return nil, err
-		}
-		if !ok || a.SessionID != id {
-			return nil, session.NotFound("permission", string(d.AskID))
-		}
-		if err := answersAll(a, d); err != nil {
-			return nil, err
-		}
-		if d.Reply == session.ReplyAlways && d.By == "user" { // what cascades saves nothing: nobody agreed to its patterns
-			for i, pattern := range a.Save {
-				err := tx.PutApproval(store.Approval{
-					ID: approvalID(d.AskID, i), ProjectID: project, Action: a.Action, Resource: pattern, Time: e.now().UnixMilli(),
-				})
-				if err != nil {
-					return nil, err
-				}
-			}
-		}
-		a.Reply, a.Message, a.By, a.Answers = d.Reply, d.Message, d.By, d.Answers
-		row = a
-		fact := d
-		return eventlog.Drafts(&fact), nil
-	})
-	return row, project, err
-}
-
-// approvalID derives the id of a saved approval from its ask, so that repeating the reply saves nothing twice.
-func approvalID(ask session.AskID, i int) string {
-	return fmt.Sprintf("%s%s%d", session.PrefixSaved, strings.TrimPrefix(string(ask), string(session.PrefixPermission)), i)
-}
-
-// cascade answers the other waiting asks that the reply settles too: after "always" those that are now allowed, after
-// a rejection all of the same session (spec/v2 PM-8).
-func (e *Engine) cascade(ctx context.Context, row store.AskRow, project session.ProjectID) {
-	saved, err := e.approvals(ctx, project)
-	if err != nil {
-		e.logger.Error("read approvals", "error", err)
-		return
-	}
-	for _, w := range e.asks.others(project, row.ID) {
-		reply, message := session.ReplyReject, row.Message
-		switch {
-		case row.Reply == session.ReplyReject && w.ask.SessionID == row.SessionID:
-		case row.Reply == session.ReplyAlways && !w.ask.IsQuestion() && permission.EvaluateAll(w.layers, saved, w.subject()).Effect == session.Allow:
-			reply, message = session.ReplyAlways, ""
-		default:
-			continue
-		}
-		next, _, err := e.reply(ctx, w.ask.SessionID, session.PermissionReplied{AskID: w.ask.ID, Reply: reply, Message: message, By: "cascade"})
-		if err != nil {
-			e.logger.Warn("answer a waiting ask", "ask", w.ask.ID, "error", err)
-			continue
-		}
-		e.asks.wake(*next)
-	}
-}
-
-// Asks returns the pending asks of a session, or of all sessions ("").
-func (e *Engine) Asks(ctx context.Context, id session.ID) (rows []*store.AskRow, err error) {
-	err = e.store.View(ctx, func(r store.Reader) error {
-		if id != "" {
-			if _, err := mustSession(r, id); err != nil {
-				return err
-			}
-		}
-		rows, err = r.Asks(id, true)
-		return err
-	})
-	return rows, err
-}
-
-// Revoke removes a saved approval.
-func (e *Engine) Revoke(ctx context.Context, approval string) error {
-	var existed bool
-	err := e.store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) (err error) {
-		existed, err = tx.DeleteApproval(approval)
-		return err
-	})
-	if err == nil && !existed {
-		err = session.NotFound("approval", approval)
-	}
-	return err
-}
-
-// Enquire asks on behalf of a caller outside any tool call (spec/v2 PM-11). It returns at once: the effect, and the
-// id of the pending ask if it must be answered.
-func (e *Engine) Enquire(ctx context.Context, id session.ID, ask session.PendingAsk) (session.Effect, session.AskID, error) {
-	s, err := e.session(ctx, id)
-	if err != nil {
-		return "", "", err
-	}
-	scope, release, err := e.locations.Scope(ctx, s.Location)
-	if err != nil {
-		return "", "", err
-	}
-	defer release()
-	agent := scope.agent(cmp.Or(ask.Agent, s.Agent))
-	saved, err := e.approvals(ctx, s.ApprovalScope())
-	if err != nil {
-		return "", "", err
-	}
-	if ask.ID == "" {
-		ask.ID = session.AskID(e.ids.New(session.PrefixPermission))
-	} else if err := session.CheckID("id", session.PrefixPermission, string(ask.ID)); err != nil {
-		return "", "", err
-	}
-	layers, err := e.rights(ctx, scope, s, agent)
-	if err != nil {
-		return "", "", err
-	}
-	effect := permission.EvaluateAll(layers, saved, permission.Subject{Action: ask.Action, Resources: ask.Resources}).Effect
-	if effect == session.Ask {
-		ask.SessionID, ask.Agent = id, agent.ID
-		if ask.Source != nil { // nothing that somebody else says is taken for a call of ours
-			ask.Source = &session.AskSource{Type: ask.Source.Type, MessageID: ask.Source.MessageID, CallID: ask.Source.CallID}
-		}
-		if err := e.fact(ctx, id, &session.PermissionAsked{Ask: ask}); err != nil {
-			return "", "", err
-		}
-	}
-	return effect, ask.ID, nil
 }

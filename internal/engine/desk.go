@@ -2,10 +2,8 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -62,6 +60,13 @@ func (d *askDesk) expect(id session.AskID) <-chan struct{} {
 	return d.expected[id]
 }
 
+// forget ends what expect began.
+func (d *askDesk) forget(id session.AskID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.expected, id)
+}
+
 func (d *askDesk) leave(id session.AskID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,53 +106,4 @@ func (d *askDesk) others(project session.ProjectID, not session.AskID) []*waitin
 	}
 	slices.SortFunc(ws, func(a, b *waitingAsk) int { return cmp.Compare(a.ask.ID, b.ask.ID) })
 	return ws
-}
-
-// takeUpTime is how long a reply waits for its session to be taken up after a restart.
-const takeUpTime = 5 * time.Second
-
-// takeUp sees to it that a call of an earlier process that waits for this ask waits here before the reply is stored:
-// once it is, nobody can tell any more whether the call has run.
-func (e *Engine) takeUp(ctx context.Context, id session.ID, ask session.AskID) {
-	left := false
-	_ = e.store.View(ctx, func(r store.Reader) error {
-		row, ok, err := r.Ask(ask)
-		if err != nil || !ok || row.SessionID != id || row.Reply != "" || caller(row.PendingAsk) == "" {
-			return err
-		}
-		m, _, err := r.Message(id, row.Source.MessageID)
-		a, isTurn := m.(*session.Assistant)
-		left = isTurn && a.Open()
-		return err
-	})
-	if !left {
-		return
-	}
-	arrived := e.asks.expect(ask)
-	if arrived == nil {
-		return
-	}
-	e.coordinator.wake(id, restarted)
-	timer := time.NewTimer(takeUpTime)
-	defer timer.Stop()
-	select {
-	case <-arrived:
-		return
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	e.asks.mu.Lock()
-	defer e.asks.mu.Unlock()
-	delete(e.asks.expected, ask)
-}
-
-// rouse wakes who waits for an ask that is answered although its reply failed: the commit may have happened all the same.
-func (e *Engine) rouse(ctx context.Context, id session.AskID) {
-	_ = e.store.View(ctx, func(r store.Reader) error {
-		row, ok, err := r.Ask(id)
-		if ok && row.Reply != "" {
-			e.asks.wake(*row)
-		}
-		return err
-	})
 }
