@@ -20,26 +20,57 @@ func calling(name string, times int) string {
 		{"repeat":true,"steps":[{"text":"Done."}]}]}`, times, name)
 }
 
-// Whatever asks, at whatever depth, ends without a terminal and with an open standard input: in time, by the declared
+// whatAsks is everything that waits for an answer, with the exit codes of a no and of a yes.
+var whatAsks = []struct {
+	kind, model string
+	rule        session.Rule
+	budget      *session.Budget
+	deny, allow exitCode
+}{
+	{"permission", calling("edit", 1), session.Rule{Action: "edit", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
+	{"command", calling("bash", 1), session.Rule{Action: "bash", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
+	{"directory", calling("external_directory", 1), session.Rule{Action: "external_directory", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
+	{"question", calling("question", 1), session.Rule{Action: "question", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
+	{"doom loop", calling("read", 4), session.Rule{Action: "doom_loop", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
+	{"budget", calling("read", 2), session.Rule{Action: "read", Resource: "*", Effect: session.Allow}, &session.Budget{Turns: 1}, exitBudget, exitBudget},
+}
+
+// silent is a terminal at which nobody sits.
+type silent struct{ io.Reader }
+
+func (silent) Write(p []byte) (int, error) { return len(p), nil }
+
+func (silent) Close() error { return nil }
+
+var policies = []string{"", "deny", "fail", "wait:1m", "allow"}
+
+// inputs are what a program may have where nobody answers: nothing, something that stays open, a terminal.
+var inputs = []string{"closed", "open", "terminal"}
+
+// unanswered is a shell with such an input.
+func (w *world) unanswered(t *testing.T, input string) *shell {
+	t.Helper()
+	sh := &shell{world: w}
+	if input == "closed" {
+		return sh
+	}
+	stdin, keepOpen := io.Pipe()
+	t.Cleanup(func() { _ = keepOpen.Close() })
+	sh.open = stdin
+	if input == "terminal" {
+		sh.terminal = silent{stdin}
+	}
+	return sh
+}
+
+// Whatever asks, at whatever depth, ends where nobody answers, whatever the standard input is: in time, by the declared
 // policy, with its exit code and a result that says something.
 func TestHeadless(t *testing.T) {
-	asks := []struct {
-		kind, model string
-		rule        session.Rule
-		budget      *session.Budget
-		deny, allow exitCode
-	}{
-		{"permission", calling("edit", 1), session.Rule{Action: "edit", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
-		{"command", calling("bash", 1), session.Rule{Action: "bash", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
-		{"directory", calling("external_directory", 1), session.Rule{Action: "external_directory", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
-		{"question", calling("question", 1), session.Rule{Action: "question", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
-		{"doom loop", calling("read", 4), session.Rule{Action: "doom_loop", Resource: "*", Effect: session.Ask}, nil, exitDenied, exitOK},
-		{"budget", calling("read", 2), session.Rule{Action: "read", Resource: "*", Effect: session.Allow}, &session.Budget{Turns: 1}, exitBudget, exitBudget},
-	}
-	for _, ask := range asks {
-		for _, policy := range []string{"", "deny", "fail", "wait:1m", "allow"} {
-			for depth := range 3 {
-				t.Run(fmt.Sprintf("%s/%s/%d", ask.kind, policy, depth), func(t *testing.T) {
+	for _, ask := range whatAsks {
+		for _, policy := range policies {
+			for cell := range 3 * len(inputs) {
+				depth, input := cell/len(inputs), inputs[cell%len(inputs)]
+				t.Run(fmt.Sprintf("%s/%s/%d/%s", ask.kind, policy, depth, input), func(t *testing.T) {
 					want := ask.deny
 					if policy == "allow" {
 						want = ask.allow
@@ -49,13 +80,11 @@ func TestHeadless(t *testing.T) {
 						if _, err := w.tools.Register(asking{"bash"}, asking{"external_directory"}, asking{"question"}); err != nil {
 							t.Fatal(err)
 						}
-						stdin, keepOpen := io.Pipe()
-						defer keepOpen.Close()
 						args := []string{"run", "--format", "json", "-s", string(w.depth(t, depth, ask.rule, ask.budget))}
 						if policy != "" {
 							args = append(args, "--ask="+policy)
 						}
-						sh, start := &shell{world: w, open: stdin}, time.Now()
+						sh, start := w.unanswered(t, input), time.Now()
 						r := sh.run(append(args, "go")...).result(t)
 						if r.ExitCode != want || strings.TrimSpace(r.Text) == "" || (r.ExitCode == exitDenied) != (len(r.Denials) > 0) {
 							t.Errorf("exit %d, want %d: %+v", r.ExitCode, want, r)
@@ -66,6 +95,36 @@ func TestHeadless(t *testing.T) {
 					})
 				})
 			}
+		}
+	}
+}
+
+// The same for people: what is printed says something.
+func TestHeadlessText(t *testing.T) {
+	for _, ask := range whatAsks {
+		for cell := range len(policies) * len(inputs) {
+			policy, input := policies[cell/len(inputs)], inputs[cell%len(inputs)]
+			t.Run(fmt.Sprintf("%s/%s/%s", ask.kind, policy, input), func(t *testing.T) {
+				want := ask.deny
+				if policy == "allow" {
+					want = ask.allow
+				}
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, ask.model)
+					if _, err := w.tools.Register(asking{"bash"}, asking{"external_directory"}, asking{"question"}); err != nil {
+						t.Fatal(err)
+					}
+					args := []string{"run", "-s", string(w.depth(t, 1, ask.rule, ask.budget))}
+					if policy != "" {
+						args = append(args, "--ask="+policy)
+					}
+					out := w.unanswered(t, input).run(append(args, "go")...)
+					says := out.stderr.String()
+					if exitCode(out.code) != want || out.stdout.Len() == 0 || want == exitDenied && !strings.Contains(says, "denied") || want == exitBudget && !strings.Contains(says, "budget") {
+						t.Errorf("exit %d, want %d: %q %q", out.code, want, out.stdout.String(), says)
+					}
+				})
+			})
 		}
 	}
 }

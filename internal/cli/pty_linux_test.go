@@ -131,6 +131,32 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// TestSilentTerminal: on a terminal at which nobody sits, what was said on the command line decides, and programs are not
+// asked.
+func TestSilentTerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs processes")
+	}
+	for args, want := range map[string]int{"--ask=deny": 3, "--ask=fail": 3, "--ask=wait:1s": 3, "--ask=allow": 0, "--format=json": 3} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			home, err := os.MkdirTemp("", "cairn") // short, for the socket
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(home)
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello foo\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			screen, code := onTerminal(t, home, dir, nil, "run", args, "replace foo with bar in a.txt")
+			if code != want || strings.TrimSpace(screen) == "" {
+				t.Errorf("exit %d, want %d, screen:\n%s", code, want, screen)
+			}
+		})
+	}
+}
+
 // TestHiddenKey: a key that is typed is not on the screen, and is not taken from what was typed before.
 func TestHiddenKey(t *testing.T) {
 	home := t.TempDir()

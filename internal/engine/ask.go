@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -246,5 +247,7 @@ func verdict(row store.AskRow) error {
 	if row.Reply != session.ReplyReject {
 		return nil
 	}
-	return &tool.Denied{Action: row.Action, Resources: row.Resources, Feedback: row.Message, Stop: row.Message == ""}
+	return &tool.Denied{
+		Action: row.Action, Resources: row.Resources, Feedback: row.Message, Stop: row.Message == "", Policy: strings.HasPrefix(row.By, "policy"),
+	}
 }

@@ -92,12 +92,15 @@ type Denied struct {
 	Feedback  string
 	Rule      *session.Rule // the rule that denied; nil when somebody did
 	Stop      bool          // the user declined: no further turn is made
+	Policy    bool          // what was declared for asks answered, nobody did
 }
 
 func (d *Denied) Error() string {
 	switch {
 	case d.Action == ActionQuestion && d.Rule == nil && d.Feedback != "":
 		return "the question was not answered: " + d.Feedback
+	case d.Action == ActionQuestion && d.Rule == nil && d.Policy:
+		return "the question was denied: nobody is there to answer it"
 	case d.Action == ActionQuestion && d.Rule == nil:
 		return "the user dismissed the question"
 	case d.Rule != nil:
