@@ -13,10 +13,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
 )
 
-// commands are those of a place. Skills are looked for anew each time.
+// commands are those of a place, with its skills as they are now.
 func (l *locations) commands(p *place) *command.Set {
 	var skills []command.Skill
-	for _, s := range l.skills(p.config, p.project).Find().Skills {
+	for _, s := range p.skills.Find().Skills {
 		skills = append(skills, command.Skill{Name: s.Name, Description: s.Description, Content: s.Content, Directory: s.Dir()})
 	}
 	return command.New(p.config, skills)

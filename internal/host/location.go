@@ -60,6 +60,7 @@ type place struct {
 	project project.Project
 	agents  *agent.Set
 	scope   *engine.Scope
+	skills  *skill.Cache
 	models  *locationModels
 	tools   builtin.Config
 }
@@ -147,8 +148,9 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	skills := l.skills(cfg, pr)
-	options := agent.Options{Allowed: append([]string{l.outputs.Dir, l.scratch()}, skills.UserFolders()...)}
+	folders := l.skills(cfg, pr)
+	skills := skill.NewCache(folders)
+	options := agent.Options{Allowed: append([]string{l.outputs.Dir, l.scratch()}, folders.UserFolders()...)}
 	agents := agent.New(cfg, options)
 	models, err := l.models.of(cfg)
 	if err != nil {
@@ -186,7 +188,7 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 			return systemcontext.Combine(all, skill.Context(skills.Find(), agents.Layers(a.ID)))
 		},
 	}
-	return &place{config: cfg, project: pr, agents: agents, scope: scope, models: models, tools: tools}, nil
+	return &place{config: cfg, project: pr, agents: agents, scope: scope, skills: skills, models: models, tools: tools}, nil
 }
 
 // tools says how files and commands are dealt with at the location.
@@ -275,7 +277,7 @@ func (l *locations) Skills(ctx context.Context, at session.Location) ([]api.Skil
 	if err != nil {
 		return nil, err
 	}
-	found := l.skills(p.config, p.project).Find()
+	found := p.skills.Find()
 	out := []api.Skill{}
 	for _, s := range found.Skills {
 		out = append(out, api.Skill{Name: s.Name, Description: s.Description, Location: s.Location, Content: s.Content})

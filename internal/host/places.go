@@ -71,7 +71,7 @@ func (l oldPlaces) Skills(ctx context.Context, at session.Location) ([]opencode.
 
 func (l oldPlaces) skillsOf(p *place) []opencode.Skill {
 	out := []opencode.Skill{}
-	for _, s := range l.skills(p.config, p.project).Find().Skills {
+	for _, s := range p.skills.Find().Skills {
 		out = append(out, opencode.Skill{Name: s.Name, Description: s.Description, Location: s.Location, Content: s.Content})
 	}
 	return out

@@ -31,24 +31,27 @@ type search struct {
 	place
 	files    fs.FS
 	folders  int
+	seen     *stamps
 	skills   []Skill
 	problems []Problem
 }
 
-// find returns the skills of the place.
-func (p place) find() ([]Skill, []Problem) {
+// find returns the skills of the place. What it looks at goes to seen before it looks.
+func (p place) find(seen *stamps) ([]Skill, []Problem) {
 	files, end, err := p.open()
 	if err != nil {
+		seen.add(p.dir())
 		return nil, nil // there is no such folder
 	}
 	defer end()
-	s := &search{place: p, files: files}
+	s := &search{place: p, files: files, seen: seen}
 	s.walk(".", 0)
 	return s.skills, s.problems
 }
 
 // walk looks below dir. A folder that is a skill is not searched further, and what is hidden is not searched at all.
 func (s *search) walk(dir string, depth int) {
+	s.seen.add(s.path(dir))
 	entries, err := fs.ReadDir(s.files, dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -60,6 +63,7 @@ func (s *search) walk(dir string, depth int) {
 		s.report(dir, "is not searched: there are too many folders")
 		return
 	}
+	s.seen.add(s.path(path.Join(dir, file)))
 	if info, err := fs.Stat(s.files, path.Join(dir, file)); err == nil {
 		s.take(dir, info)
 		return
@@ -72,6 +76,7 @@ func (s *search) walk(dir string, depth int) {
 		if info, err := fs.Stat(s.files, name); err == nil && info.IsDir() {
 			s.walk(name, depth+1)
 		} else if err != nil && e.Type()&fs.ModeSymlink != 0 {
+			s.seen.add(s.path(name))
 			s.report(name, "is a link that leads nowhere, or out of the project")
 		}
 	}
@@ -98,16 +103,19 @@ func (s *search) take(dir string, info fs.FileInfo) {
 		s.report(name, "is not used: "+err.Error())
 		return
 	}
-	skill.Location, skill.foreign = filepath.Join(s.dir(), filepath.FromSlash(name)), s.foreign
+	skill.Location, skill.foreign = s.path(name), s.foreign
 	if base := filepath.Base(skill.Dir()); base != skill.Name {
 		s.report(name, fmt.Sprintf("is called %s and its folder %s; they should have the same name", skill.Name, base))
 	}
 	s.skills = append(s.skills, skill)
 }
 
+// path is that of a name below the place.
+func (s *search) path(name string) string { return filepath.Join(s.dir(), filepath.FromSlash(name)) }
+
 func (s *search) report(name, message string) {
 	if len(s.problems) < maxSkills {
-		s.problems = append(s.problems, Problem{filepath.Join(s.dir(), filepath.FromSlash(name)), message})
+		s.problems = append(s.problems, Problem{s.path(name), message})
 	}
 }
 

@@ -73,10 +73,17 @@ func (f Found) Names() []string {
 // Find looks for skills anew: the user's, then the project's from its top down to the Location, then those that the
 // configuration names. Of two with one name the later is taken, and the other reported.
 func (o Options) Find() Found {
+	f, _ := o.look()
+	return f
+}
+
+// look is Find, with how everything looked that it depends on.
+func (o Options) look() (Found, stamps) {
 	var all []Skill
 	var f Found
+	seen := stamps{}
 	for _, p := range o.places() {
-		skills, problems := p.find()
+		skills, problems := p.find(&seen)
 		all = append(all, skills...)
 		f.Problems = append(f.Problems, problems...)
 	}
@@ -93,7 +100,7 @@ func (o Options) Find() Found {
 		}
 	}
 	slices.SortFunc(f.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
-	return f
+	return f, seen
 }
 
 // UserFolders are those of the user's own that exist, links resolved: their files may be read like the Location's.
