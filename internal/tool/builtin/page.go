@@ -29,11 +29,16 @@ type page struct {
 	print  print
 }
 
-// readPage reads the lines that in asks for, and the rest of the file for its number of lines and its hash.
+// readPage reads the lines that in asks for, and the rest of the file for its number of lines and its digest. A file that is
+// too large to be changed has none, which is most of the time that one takes.
 func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (page, error) {
 	hash := sha256.New()
 	var whole keeper
-	r := bufio.NewReaderSize(io.TeeReader(f, io.MultiWriter(hash, &whole)), 64<<10)
+	var from io.Reader = f
+	if info.Size() <= maxEdited {
+		from = io.TeeReader(f, io.MultiWriter(hash, &whole))
+	}
+	r := bufio.NewReaderSize(from, 64<<10)
 	p := page{first: in.Offset}
 	size, line := 0, int64(0)
 	full := false
@@ -69,8 +74,9 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 		full = len(p.lines) == in.Limit
 	}
 	p.total = line
-	p.sum = digest(hash.Sum(nil))
-	p.whole = whole.data
+	if info.Size() <= maxEdited {
+		p.sum, p.whole = digest(hash.Sum(nil)), whole.data
+	}
 	return p, nil
 }
 
@@ -146,6 +152,8 @@ func (p page) footer(last int, more bool) string {
 
 func dirFooter(first, last, total int, more bool) string {
 	switch {
+	case last < total && more:
+		return fmt.Sprintf("(Showing entries %d-%d of more than %d. Use offset=%d to continue, or glob to find what you need.)", first, last, total, last+1)
 	case last < total:
 		return fmt.Sprintf("(Showing entries %d-%d of %d. Use offset=%d to continue.)", first, last, total, last+1)
 	case more:

@@ -11,6 +11,7 @@ import (
 	"regexp/syntax"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/wasilibs/go-re2"
@@ -19,10 +20,12 @@ import (
 )
 
 const (
-	scanBuffer   = 1 << 20 // bytes looked at together; a longer line is looked at in pieces
-	maxGrepLine  = 2000    // characters shown of a line
-	maxPattern   = 16 << 10
-	minPrefilter = 3 // bytes of text that must occur, from which on looking for it first is worth while
+	scanBuffer    = 1 << 20 // bytes looked at together; a longer line is looked at in pieces
+	maxGrepLine   = 2000    // characters shown of a line
+	maxPattern    = 16 << 10
+	minPrefilter  = 2   // bytes of text that must occur, from which on looking for it first may be worth while
+	rarePrefilter = 3   // bytes from which on that surely is
+	missEvery     = 512 // bytes: where the text is more often in lines that do not match, it is not
 )
 
 // query is a compiled search. It matches within lines only. Safe for concurrent use.
@@ -30,9 +33,11 @@ type query struct {
 	re      *regexp.Regexp
 	text    []byte // every match holds this text, lower case if fold; nil: nothing known
 	fold    bool
-	dfa     *re2.Regexp // the same expression, many times faster on long valid text; nil where text is looked for
+	dfa     *re2.Regexp // the same expression, many times faster on long valid text; nil where looking for the text is better
 	include *filePattern
 	buffers sync.Pool // of *buffers
+
+	searched, misses atomic.Int64 // bytes in which the text was looked for, and lines with it that do not match
 }
 
 // buffers are what one file is scanned with.
@@ -55,7 +60,7 @@ func newQuery(pattern, include string) (*query, error) {
 		return nil, badPattern(pattern, err)
 	}
 	q := &query{re: re}
-	if q.text, q.fold = required(tree); q.text == nil {
+	if q.text, q.fold = required(tree); len(q.text) < rarePrefilter {
 		if q.dfa, err = re2.Compile(tree.String()); err != nil {
 			q.dfa = nil // it has limits of its own
 		}
@@ -237,6 +242,10 @@ type looked struct {
 func (q *query) lines(found []match, in looked, a at) []match {
 	block := in.block
 	done := 0 // everything before is searched and counted
+	misses := 0
+	if in.valid && q.common() {
+		in.look = nil
+	}
 	for done < len(block) && len(found) <= maxMatches {
 		start := q.next(in, done)
 		if start < 0 || start == len(block) && block[start-1] == '\n' {
@@ -250,12 +259,22 @@ func (q *query) lines(found []match, in looked, a at) []match {
 		a.line += bytes.Count(block[done:from], []byte{'\n'})
 		if text := bytes.TrimSuffix(block[from:to], []byte{'\r'}); q.text == nil || q.re.Match(text) {
 			found = append(found, match{a.path, a.line, grepLine(text)})
+		} else {
+			misses++
 		}
 		done = to + 1
 		a.line++
 	}
+	if in.look != nil {
+		q.searched.Add(int64(len(block)))
+		q.misses.Add(int64(misses))
+	}
 	return found
 }
+
+// common reports whether the text turned out to be in so many lines that looking for it first takes longer than the faster
+// engine does.
+func (q *query) common() bool { return missEvery*q.misses.Load() > q.searched.Load()+scanBuffer }
 
 // next returns where, from done on, a line may match: where the required text is, or else where the expression
 // matches.

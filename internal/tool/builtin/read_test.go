@@ -257,3 +257,18 @@ func TestOutside(t *testing.T) {
 		t.Fatal(diff)
 	}
 }
+
+// A file that is too large to be changed is read without a digest, and told from another by size and time.
+func TestReadLargeFileHasNoDigest(t *testing.T) {
+	b := newBench(t)
+	if err := os.Truncate(b.file("large", "one\ntwo\n"+strings.Repeat("x", 4096)+"\n"), 17<<20); err != nil {
+		t.Fatal(err)
+	}
+	b.file("small", "one\n")
+	for name, want := range map[string]string{"large": "17825792@", "small": `"}`} {
+		s := b.call("read", in{"filePath": name, "limit": 1})
+		if seen := member(t, s.Output.Structured, "seen"); s.Error != nil || !strings.Contains(seen, want) || strings.Contains(seen, "@") != (name == "large") {
+			t.Errorf("%s: %s %.200s", name, seen, says(s))
+		}
+	}
+}

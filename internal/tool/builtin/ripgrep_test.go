@@ -56,7 +56,7 @@ func TestSearchAgreesWithRipgrep(t *testing.T) {
 	}
 	for _, dir := range []string{".", "a", "a/b", "c/d"} {
 		for _, pattern := range []string{
-			`foo12`, `(?i)todo|bar`, `^package \w`, `\bw\d+x\b`, `[A-Z][a-z]+`, `^\s*$`, `st.a.e`, `über`, `(?i)ÜBER`, `\d`, `nothing here`, `x?last`, `K`, `\d$`, `\d+x?$`,
+			`foo12`, `(?i)todo|bar`, `^package \w`, `\bw\d+x\b`, `[A-Z][a-z]+`, `^\s*$`, `st.a.e`, `über`, `(?i)ÜBER`, `\d`, `nothing here`, `x?last`, `K`, `o\d+ `, `\w .a`, `(?i)r `, `e \w`, `s\b.*e$`, `\d$`, `\d+x?$`,
 		} {
 			var got []string
 			path := ""
