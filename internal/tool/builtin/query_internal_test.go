@@ -12,8 +12,8 @@ import (
 
 func TestRequired(t *testing.T) {
 	for pattern, want := range map[string]string{
-		`needle`: "needle", `(?i)Needle`: "needle/i", `foo\d+barbaz`: "barbaz", `a|b`: "", `(abc)+`: "abc", `x?yz`: "", `(?:hello){2,}`: "hello",
-		`(?:hello)*`: "", `ab`: "", `(?i)größe`: "", `^func \w+`: "func ",
+		`needle`: "needle", `(?i)Needle`: "needle/i", `foo\d+barbaz`: "barbaz", `a|b`: "", `(abc)+`: "abc", `x?yz`: "yz", `x?y`: "", `(?:hello){2,}`: "hello",
+		`(?:hello)*`: "", `ab`: "ab", `a`: "", `(?i)größe`: "", `^func \w+`: "func ",
 	} {
 		q, err := newQuery(pattern, "")
 		if err != nil {
