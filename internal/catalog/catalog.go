@@ -66,6 +66,9 @@ func (c *Catalog) Available() []Model {
 	return out
 }
 
+// Chosen reports whether somebody chose the provider, rather than that it happens to be there.
+func (c *Catalog) Chosen(providerID string) bool { return !c.overlay.Ambient[providerID] }
+
 // Provider returns the provider with the id, or an *UnknownError with the nearest ids.
 func (c *Catalog) Provider(id string) (Provider, error) {
 	i, found := slices.BinarySearchFunc(c.providers, id, func(p Provider, id string) int { return strings.Compare(p.ID, id) })

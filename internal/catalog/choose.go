@@ -22,7 +22,7 @@ func (c *Catalog) Default() (Model, error) {
 	}
 	var usable []Model
 	for _, m := range c.models {
-		if m.Available && m.Status == Active && m.Capabilities.Tools && m.Reads("text") && slices.Contains(m.Capabilities.Output, "text") {
+		if m.Available && !c.overlay.Ambient[m.ProviderID] && m.Status == Active && m.Capabilities.Tools && m.Reads("text") && slices.Contains(m.Capabilities.Output, "text") {
 			usable = append(usable, m)
 		}
 	}

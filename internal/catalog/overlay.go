@@ -24,6 +24,9 @@ type Overlay struct {
 	// Default and Small are the configured models, as provider/model; empty for none.
 	Default string
 	Small   string
+	// Ambient are providers that could be used though nobody chose them: they stand on this machine, or the credentials
+	// are there for other work. Their models are never chosen for somebody.
+	Ambient map[string]bool
 	// HasKey reports whether there is a credential for the provider, stored, configured or in one of the variables.
 	HasKey func(providerID string, env []string) bool
 }

@@ -38,6 +38,7 @@ type modelTable struct {
 	version   string
 	tokens    tokens
 	facts     catalog.Cache
+	locals    locals
 
 	mu     sync.Mutex // guards player
 	player *script.Player
@@ -49,6 +50,7 @@ type locationModels struct {
 	config  *config.Config
 	catalog *catalog.Catalog
 	stamp   stamp
+	around  time.Time // when the servers of this machine were asked
 }
 
 // outputCap is the most that a model is asked to say in one turn, whatever it could (seed 002), unless the environment
@@ -88,7 +90,9 @@ func (t *modelTable) stamp() stamp {
 	return s
 }
 
-func (m *locationModels) fresh() bool { return m.table.stamp() == m.stamp }
+func (m *locationModels) fresh() bool {
+	return m.table.stamp() == m.stamp && m.around.Equal(m.table.locals.latest(m.table.getenv))
+}
 
 func (m *locationModels) overlay() catalog.Overlay {
 	o := catalog.Overlay{
@@ -115,6 +119,7 @@ func (m *locationModels) overlay() catalog.Overlay {
 			o.Providers[row.ID] = patch
 		}
 	}
+	m.lookAround(&o)
 	return o
 }
 
@@ -249,7 +254,7 @@ func (m *locationModels) Default() (session.ModelRef, error) {
 		return session.ModelRef{ID: best.ID, ProviderID: best.ProviderID}, nil
 	}
 	for _, model := range m.catalog.Available() {
-		if spoken(model.API) && model.Capabilities.Tools {
+		if spoken(model.API) && model.Capabilities.Tools && m.catalog.Chosen(model.ProviderID) {
 			return session.ModelRef{ID: model.ID, ProviderID: model.ProviderID}, nil
 		}
 	}
