@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"os"
@@ -78,18 +79,18 @@ func (l *locations) Expand(ctx context.Context, at session.Location, r api.Expan
 	return out, nil
 }
 
-// mentioned is the file or directory of a name; false when there is none.
+// mentioned is the file or directory of a name; false when there is none. A name below the top of the project does not
+// lead out of it through a link: whose command it is, the links are the project's.
 func (l *locations) mentioned(p *place, name string) (session.File, bool) {
 	path := name
 	if rest, atHome := strings.CutPrefix(name, "~/"); atHome {
 		path = filepath.Join(l.dirs.Home, rest)
 	}
 	if !filepath.IsAbs(path) {
-		top := p.project.Worktree
-		if top == "" {
-			top = p.project.Directory
+		top := cmp.Or(p.project.Worktree, p.project.Directory)
+		if path = filepath.Join(top, path); filepath.IsLocal(name) && !staysBelow(top, path) {
+			return session.File{}, false
 		}
-		path = filepath.Join(top, path)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -100,4 +101,14 @@ func (l *locations) mentioned(p *place, name string) (session.File, bool) {
 		f.Mime = "application/x-directory"
 	}
 	return f, true
+}
+
+// staysBelow reports whether the path, links resolved, lies below the directory, of which links are resolved.
+func staysBelow(dir, path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(dir, real)
+	return err == nil && filepath.IsLocal(rel)
 }
