@@ -53,7 +53,7 @@ func (w Wire) speak(v Vendor, f Facts) (Protocol, bool) {
 	case Chat:
 		return dialect(v, f), true
 	case Responses:
-		return openairesponses.Dialect{Reasoning: f.Reasoning}, true
+		return openairesponses.Dialect{Reasoning: f.Reasoning, NoCacheKey: v.ID == "github-copilot"}, true
 	case Messages:
 		d := anthropic.For(f.ModelID, f.Reasoning)
 		d.Vertex = v.Scheme == ByGoogle
@@ -100,10 +100,10 @@ func WireOf(pkg, modelID string) (Wire, bool) {
 	case "@ai-sdk/amazon-bedrock":
 		return Converse, true
 	case "@ai-sdk/openai", "@ai-sdk/azure":
-		return responses(), true
+		return Responses, true
 	case "@ai-sdk/github-copilot":
 		if copilotResponses(modelID) {
-			return responses(), true
+			return Responses, true
 		}
 		return Chat, true
 	case "@ai-sdk/cohere", "@ai-sdk/amazon-bedrock/mantle":
@@ -120,14 +120,6 @@ func (v Vendor) WireFor(pkg, modelID string) (Wire, bool) {
 		pkg = "@ai-sdk/github-copilot"
 	}
 	return WireOf(pkg, modelID)
-}
-
-// responses is the wire of those who speak both of OpenAI's: Chat until there is a package for Responses.
-func responses() Wire {
-	if Responses.Spoken() {
-		return Responses
-	}
-	return Chat
 }
 
 // copilotResponses reports whether GitHub Copilot wants a model over Responses: GPT 5 and later, but for the mini ones

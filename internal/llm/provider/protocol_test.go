@@ -3,16 +3,13 @@ package provider_test
 import (
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
 func TestWireOf(t *testing.T) {
-	both := provider.Chat // of OpenAI's two
-	if provider.Responses.Spoken() {
-		both = provider.Responses
-	}
 	tests := []struct {
 		pkg, model string
 		want       provider.Wire
@@ -20,8 +17,8 @@ func TestWireOf(t *testing.T) {
 	}{
 		{"@ai-sdk/openai-compatible", "x", provider.Chat, true},
 		{"@openrouter/ai-sdk-provider", "anthropic/claude", provider.Chat, true},
-		{"@ai-sdk/openai", "gpt-5", both, true},
-		{"@ai-sdk/azure", "gpt-5", both, true},
+		{"@ai-sdk/openai", "gpt-5", provider.Responses, true},
+		{"@ai-sdk/azure", "gpt-5", provider.Responses, true},
 		{"@ai-sdk/anthropic", "claude-sonnet-4-5", provider.Messages, true},
 		{"@ai-sdk/google-vertex/anthropic", "claude-sonnet-4-5", provider.Messages, true},
 		{"@ai-sdk/google", "gemini-3-pro", provider.Gemini, true},
@@ -29,8 +26,8 @@ func TestWireOf(t *testing.T) {
 		{"@ai-sdk/amazon-bedrock", "amazon.nova-pro-v1:0", provider.Converse, true},
 		{"@ai-sdk/github-copilot", "gpt-4.1", provider.Chat, true},
 		{"@ai-sdk/github-copilot", "gpt-5-mini-2", provider.Chat, true},
-		{"@ai-sdk/github-copilot", "gpt-5.1-codex", both, true},
-		{"@ai-sdk/github-copilot", "gpt-10", both, true},
+		{"@ai-sdk/github-copilot", "gpt-5.1-codex", provider.Responses, true},
+		{"@ai-sdk/github-copilot", "gpt-10", provider.Responses, true},
 		{"@ai-sdk/github-copilot", "claude-sonnet-4.5", provider.Chat, true},
 		{"@ai-sdk/cohere", "command", provider.Chat, false},
 	}
@@ -72,5 +69,43 @@ func TestKeyHeaderOfAVendor(t *testing.T) {
 	}
 	if out := stream(t.Context(), m, request()); out.err != nil {
 		t.Error(out.err)
+	}
+}
+
+// TestWires: each wire has its address, its key and its words.
+func TestWires(t *testing.T) {
+	tests := []struct {
+		wire               provider.Wire
+		path, header, sent string // of the request
+		answer             string
+	}{
+		{
+			provider.Responses, "/v1/responses", "Authorization", `"input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]`,
+			`data: {"type":"response.output_text.delta","output_index":0,"delta":"hello"}` + "\n\n" + `data: {"type":"response.completed","response":{}}` + "\n\n",
+		},
+		{
+			provider.Gemini, "/v1/models/m:streamGenerateContent?alt=sse", "X-Goog-Api-Key", `"contents":[{"role":"user","parts":[{"text":"hi"}]}]`,
+			`data: {"candidates":[{"content":{"parts":[{"text":"hello"}]},"finishReason":"STOP"}]}` + "\n\n",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.wire), func(t *testing.T) {
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if r.URL.String() != tt.path || !strings.Contains(r.Header.Get(tt.header), secret) || !strings.Contains(string(body), tt.sent) {
+					t.Errorf("%s %v %s", r.URL, r.Header, body)
+				}
+				io.WriteString(w, tt.answer)
+			})
+			v := provider.Compatible("test", "Test", s.URL+"/v1")
+			v.Wire = tt.wire
+			m, err := provider.New(provider.Config{Vendor: v, Key: secret})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out := stream(t.Context(), m, request()); out.err != nil || out.text != "hello" {
+				t.Errorf("%v %q", out.err, out.text)
+			}
+		})
 	}
 }
