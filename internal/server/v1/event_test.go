@@ -1,0 +1,170 @@
+package v1_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// line is one frame of a stream as it was sent.
+type line struct {
+	id   string
+	data map[string]any
+}
+
+// frames reads a stream until enough says so.
+func frames(t *testing.T, w *world, path, last string, enough func(line) bool) (out []line) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last != "" {
+		r.Header.Set("Last-Event-ID", last)
+	}
+	resp, err := w.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var f line
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			f.id = id
+		}
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			if err := json.Unmarshal([]byte(data), &f.data); err != nil {
+				t.Fatal(err, data)
+			}
+			if out = append(out, f); enough(f) {
+				return out
+			}
+			f = line{}
+		}
+	}
+	t.Fatalf("the stream ended behind %v", out)
+	return nil
+}
+
+func isKind(kind string) func(line) bool {
+	return func(f line) bool { return f.data["type"] == kind }
+}
+
+// answering is a provider that says the same to all.
+func answering(t *testing.T) string {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		say(w, map[string]any{"content": "Hello."}, nil)
+		say(w, map[string]any{}, "stop")
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// A reader that comes again with the id of the last frame that it got is told everything kept behind it, once, in the
+// same order; the first frame says that the stream stands.
+func TestStreamResumes(t *testing.T) {
+	w := newWorldOf(t, answering(t), "", nil)
+	var all []line
+	var reader sync.WaitGroup
+	started := make(chan struct{})
+	reader.Go(func() {
+		all = frames(t, w, "/event", "", func(f line) bool {
+			if f.data["type"] == "server.connected" {
+				close(started)
+			}
+			return f.data["type"] == "session.idle"
+		})
+	})
+	<-started
+	s := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"a"}`).body).(map[string]any)["id"].(string)
+	if a := w.ask(t, http.MethodPost, "/session/"+s+"/message", `{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK {
+		t.Fatal(a.body)
+	}
+	reader.Wait()
+	if all[0].data["type"] != "server.connected" || all[0].id != "" {
+		t.Errorf("the stream begins with %v", all[0])
+	}
+	kept := func(ls []line) (ids []string) {
+		for _, f := range ls {
+			if f.id != "" {
+				ids = append(ids, f.id)
+			}
+		}
+		return ids
+	}
+	ids := kept(all)
+	if len(ids) < 5 {
+		t.Fatalf("%d frames have ids: %v", len(ids), all)
+	}
+	again := frames(t, w, "/event", ids[0], func(f line) bool { return f.id == ids[len(ids)-1] })
+	if got := kept(again); strings.Join(got, " ") != strings.Join(ids[1:], " ") {
+		t.Errorf("behind %s came %v, want %v", ids[0], got, ids[1:])
+	}
+	last := func(ls []line) (text string) {
+		for _, f := range ls {
+			if part, ok := f.data["properties"].(map[string]any)["part"].(map[string]any); ok && part["type"] == "text" {
+				text = part["messageID"].(string) + part["text"].(string)
+			}
+		}
+		return text
+	}
+	if last(again) != last(all) || last(all) == "" {
+		t.Errorf("the text is %q, was %q", last(again), last(all))
+	}
+	for _, bad := range []string{"x", "-2", "99999999"} {
+		if a := w.ask(t, http.MethodGet, "/event", "", "Last-Event-Id", bad); a.status != http.StatusBadRequest {
+			t.Errorf("behind %s: %d %s", bad, a.status, a.body)
+		}
+	}
+}
+
+// A stream is about its directory; the global one names the directory of each event, and repeats what is kept as it is
+// synced.
+func TestStreamsAreScoped(t *testing.T) {
+	w := newWorldOf(t, answering(t), "", map[string]string{"sub/a": "x"})
+	create := func(title, directory string) session.ID {
+		a := w.ask(t, http.MethodPost, "/session?directory="+directory, `{"title":"`+title+`"}`)
+		id, _ := read(t, a.body).(map[string]any)["id"].(string)
+		return session.ID(id)
+	}
+	create("before", w.work)
+	there, here := create("there", w.work+"/sub"), create("here", w.work)
+	got := frames(t, w, "/event", "0", isKind("session.created")) // the first is of "before"
+	if len(got) != 2 {
+		t.Fatal(got)
+	}
+	n := 0
+	got = frames(t, w, "/event", "0", func(f line) bool {
+		if f.data["type"] == "session.created" {
+			n++
+		}
+		return n == 2
+	})
+	if id := got[len(got)-1].data["properties"].(map[string]any)["sessionID"]; id != string(here) {
+		t.Errorf("told of %v, want %s and nothing of %s", id, here, there)
+	}
+	synced := frames(t, w, "/global/event", "0", func(f line) bool {
+		p := f.data["payload"].(map[string]any)
+		e, _ := p["syncEvent"].(map[string]any)
+		return p["type"] == "sync" && e["aggregateID"] == string(there)
+	})
+	last := synced[len(synced)-1].data
+	e := last["payload"].(map[string]any)["syncEvent"].(map[string]any)
+	if last["directory"] != w.work+"/sub" || e["type"] != "session.created.1" || e["seq"] != 0.0 || last["project"] == nil {
+		t.Errorf("synced as %v", last)
+	}
+}
