@@ -15,7 +15,9 @@ import (
 // errors and of our own. What other errors say stays inside; the drain logs them.
 func told(err error) *session.Failure {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return session.Fail(reasonOfClass(e.Class), worded(e))
+		f := session.Fail(reasonOfClass(e.Class), worded(e))
+		f.Said = &session.Said{Message: e.Message, Status: e.Status, Body: e.Body, Passes: e.Retryable()}
+		return f
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {
 		return session.Fail(session.ReasonUnavailable, e.Error())

@@ -29,13 +29,21 @@ func errorOf(m *session.Assistant) *Error {
 // Failed shows a failure of work with a provider.
 func Failed(f *session.Failure, provider string) *Error {
 	e := &Error{Name: "UnknownError", Data: ErrorData{Message: f.Message}}
+	if f.Said != nil {
+		e.Data.Message = f.Said.Message
+	}
 	switch f.Reason {
 	case session.ReasonAborted, session.ReasonInterrupted:
 		e.Name, e.Data.Message = "MessageAbortedError", "Aborted"
-	case session.ReasonAuth:
-		e.Name, e.Data.ProviderID = "ProviderAuthError", provider
-	case session.ReasonAPI, session.ReasonQuota:
+	case session.ReasonAuth, session.ReasonAPI, session.ReasonQuota:
+		if f.Said == nil && f.Reason == session.ReasonAuth {
+			e.Name, e.Data.ProviderID = "ProviderAuthError", provider
+			break
+		}
 		e.Name, e.Data.IsRetryable = "APIError", new(bool)
+		if s := f.Said; s != nil {
+			*e.Data.IsRetryable, e.Data.StatusCode, e.Data.ResponseBody = s.Passes, s.Status, s.Body
+		}
 	case session.ReasonOverflow:
 		e.Name = "ContextOverflowError"
 	case session.ReasonFormat:

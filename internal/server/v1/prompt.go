@@ -82,7 +82,16 @@ func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error)
 	in, err = a.engine.Prompt(r.Context(), engine.PromptRequest{
 		SessionID: sessionOf(r), ID: b.MessageID, Prompt: p, Named: true, Hold: b.NoReply,
 	})
-	return in, b.NoReply, exchange.In("body", err)
+	return in, b.NoReply, inBody(err)
+}
+
+// inBody says that the error is about the body. An agent or a model that is not there is a mistake in it: what is not
+// found is what the path names.
+func inBody(err error) error {
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeNotFound && (e.Kind == "agent" || e.Kind == "model" || e.Kind == "provider") {
+		err = session.Errorf(session.CodeInvalid, "%s", e.Error()).At(e.Kind).Because(err)
+	}
+	return exchange.In("body", err)
 }
 
 // newestAnswer is the newest message of the model, or, if it never said anything, the prompt.

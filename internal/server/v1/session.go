@@ -136,7 +136,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	s, err := a.engine.Create(r.Context(), q)
 	if err != nil {
-		return exchange.In("body", err)
+		return inBody(err)
 	}
 	return write(w, opencode.SessionOf(s))
 }

@@ -36,7 +36,7 @@ func withoutAdditions(v any) {
 		case v["delta"] != nil && v["offset"] != nil:
 			remove("offset", "partID")
 		case v["type"] == "unknown" && v["message"] != nil: // a failure
-			remove("reason")
+			remove("reason", "said")
 		case v["timestamp"] != nil: // an event's payload
 			remove("partID", "partial", "asks", "hold", "usage", "title", "attachments", "next", "providerMetadata", "parentID", "startID", "endID")
 			if v["error"] != nil {

@@ -1,0 +1,86 @@
+package v1_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// What is wrong with a prompt is told before anything is stored, at the field that it is about.
+func TestBadPrompts(t *testing.T) {
+	w := newWorld(t, "", nil)
+	id := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)["id"].(string)
+	text := `"parts":[{"type":"text","text":"hi"}]`
+	for _, c := range []struct {
+		session, body string
+		status        int
+		says          string
+	}{
+		{"ses_none", `{` + text + `}`, http.StatusNotFound, "Session not found: ses_none"},
+		{id, `{}`, http.StatusBadRequest, `[\"parts\"]`},
+		{id, `{"parts":[{"type":"nope"}]}`, http.StatusBadRequest, `[\"parts\"][0][\"type\"]`},
+		{id, `{"parts":[]}`, http.StatusBadRequest, "empty"},
+		{id, `{"messageID":"bad",` + text + `}`, http.StatusBadRequest, `[\"messageID\"]`},
+		{id, `{"agent":"nobody",` + text + `}`, http.StatusBadRequest, `[\"agent\"]`},
+		{id, `{"model":{"providerID":"mock","modelID":"mian"},` + text + `}`, http.StatusBadRequest, "mock/main"},
+		{id, `{"model":5,` + text + `}`, http.StatusBadRequest, `[\"model\"]`},
+		{id, `{"parts":[{"id":"bad","type":"text","text":"hi"}]}`, http.StatusBadRequest, `parts`},
+	} {
+		for _, path := range []string{"/message", "/prompt_async"} {
+			a := w.ask(t, http.MethodPost, "/session/"+c.session+path, c.body)
+			if a.status != c.status || !strings.Contains(a.body, c.says) {
+				t.Errorf("%s %s: %d %s, want %d %s", path, c.body, a.status, a.body, c.status, c.says)
+			}
+		}
+	}
+	if ms := get[[]any](t, w, "/session/"+id+"/message"); len(ms) != 0 {
+		t.Errorf("stored %v", ms)
+	}
+}
+
+// Pages of messages end before their cursor, say where the older ones are, and together hold each message once.
+func TestMessagePages(t *testing.T) {
+	w := newWorldOf(t, answering(t), "", nil)
+	id := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)["id"].(string)
+	for range 3 {
+		if a := w.ask(t, http.MethodPost, "/session/"+id+"/message", `{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK {
+			t.Fatal(a.body)
+		}
+	}
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", `{"noReply":true,"parts":[{"type":"text","text":"waits"}]}`); a.status != http.StatusNoContent {
+		t.Fatal(a.status, a.body)
+	}
+	ids := func(body string) (out []string) {
+		for _, m := range read(t, body).([]any) {
+			out = append(out, m.(map[string]any)["info"].(map[string]any)["id"].(string))
+		}
+		return out
+	}
+	all := ids(w.ask(t, http.MethodGet, "/session/"+id+"/message", "").body)
+	if len(all) != 7 {
+		t.Fatalf("%d messages", len(all))
+	}
+	for limit := 1; limit <= 8; limit++ {
+		var paged []string
+		for query := ""; ; {
+			a := w.ask(t, http.MethodGet, "/session/"+id+"/message?limit="+string(rune('0'+limit))+query, "")
+			paged = append(ids(a.body), paged...)
+			cursor := a.header.Get("X-Next-Cursor")
+			if cursor == "" {
+				break
+			}
+			if !strings.Contains(a.header.Get("Link"), cursor) {
+				t.Errorf("the link is %s", a.header.Get("Link"))
+			}
+			query = "&before=" + cursor
+		}
+		if strings.Join(paged, " ") != strings.Join(all, " ") {
+			t.Errorf("by %d: %v, want %v", limit, paged, all)
+		}
+	}
+	for _, query := range []string{"?before=x&limit=1", "?before=eyJpZCI6Im1zZ19ub25lIn0", "?limit=-1", "?limit=x", "?before=eyJpZCI6Im1zZ19ub25lIn0&limit=1"} {
+		if a := w.ask(t, http.MethodGet, "/session/"+id+"/message"+query, ""); a.status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", query, a.status, a.body)
+		}
+	}
+}
