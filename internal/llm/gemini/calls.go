@@ -66,7 +66,7 @@ func (t *turn) ran(code jsontext.Value) {
 	t.close()
 	t.said = true
 	t.code = t.newID("", string(code))
-	input := wire.Input(jsontext.Value(jsonText(string(code))))
+	input := wire.Input(wire.Strict(code))
 	t.emit(llm.ToolInputStart{ID: t.code, Name: codeTool})
 	t.emit(llm.ToolInputDelta{ID: t.code, Delta: string(input)})
 	t.emit(llm.ToolInputEnd{ID: t.code})
@@ -84,7 +84,7 @@ func (t *turn) returned(result jsontext.Value) {
 	}
 	fields, _ := wire.ReadObject(result)
 	t.emit(llm.HostedResult{
-		ID: t.code, Name: codeTool, Result: result,
+		ID: t.code, Name: codeTool, Result: wire.Strict(result),
 		IsError:  wire.Plain(fields["outcome"]) != "OUTCOME_OK",
 		Metadata: t.verbatim("codeExecutionResult", result),
 	})

@@ -174,6 +174,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(x.Response, 7)
 	}
 	f.Add(stream(says(`{"executableCode":{"code":"1"}},{"codeExecutionResult":{}},{"text":"a\ud83d","thought":true}`), ends("STOP")), 1)
+	f.Add(stream(says("{\"executableCode\":{\"c\x88\":1,\"a\":1,\"a\":2}},{\"codeExecutionResult\":{\"a\":{\"b\":1,\"b\":2}}}"), ends("STOP")), 1)
 	f.Add("["+says(`{"functionCall":{"name":"f","args":1}}`)+","+ends("SAFETY")+"]", 3)
 	f.Fuzz(func(t *testing.T, body string, step int) {
 		step = max(1, step)

@@ -1,8 +1,6 @@
 package openairesponses
 
 import (
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
@@ -32,13 +30,13 @@ func (t *turn) hosted(it *item, name string, o *outputItem) {
 		kept[keyItem] = wire.Quote(it.id)
 	}
 	meta := wire.Metadata(t.d.namespace(), kept)
-	in := wire.Write(input, jsontext.Value("{}"))
+	in := wire.Input(wire.Strict(wire.Write(input, nil)))
 	t.emit(llm.ToolInputStart{ID: id, Name: name})
 	t.emit(llm.ToolInputDelta{ID: id, Delta: string(in)})
 	t.emit(llm.ToolInputEnd{ID: id})
 	t.emit(llm.ToolCallEvent{ID: id, Name: name, Input: in, Raw: string(in), Hosted: true, Metadata: meta})
 	t.emit(llm.HostedResult{
-		ID: id, Name: name, Result: o.Raw, Metadata: meta,
+		ID: id, Name: name, Result: wire.Strict(o.Raw), Metadata: meta,
 		IsError: wire.Present(o.Error) || wire.Plain(o.Status) == "failed",
 	})
 }

@@ -51,6 +51,16 @@ func Marshal(x any) ([]byte, error) {
 	return out, nil
 }
 
+// Strict returns v as JSON that every reader takes: text that is not UTF-8 is repaired, and what is not JSON even so, or
+// repeats a name, becomes a string.
+func Strict(v jsontext.Value) jsontext.Value {
+	v = jsontext.Value(Clip(string(v), len(v)))
+	if !v.IsValid() {
+		return Quote(string(v))
+	}
+	return v
+}
+
 // IsText reports whether v is a JSON string with something in it.
 func IsText(v jsontext.Value) bool { return v.Kind() == '"' && len(v) > 2 }
 
