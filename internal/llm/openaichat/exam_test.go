@@ -23,7 +23,7 @@ func TestExam(t *testing.T) {
 			llmtest.Exam{
 				Encode: d.Encode, Model: "m", Check: acceptable,
 				Conversation: func(body []byte) ([]byte, error) {
-					messages, _, ok := bytes.Cut(body, []byte(`}],"tools":[`))
+					messages, _, ok := bytes.Cut(body, []byte(`],"tools":[`))
 					if !ok {
 						return nil, errors.New("the messages do not end where the tools begin")
 					}
@@ -70,7 +70,14 @@ func acceptable(body []byte) error {
 				return fmt.Errorf("message %d has an empty list", i)
 			}
 		}
+		if (m.Content == nil || m.Content.Kind() == 'n') && len(m.ToolCalls) == 0 {
+			return fmt.Errorf("message %d says nothing", i)
+		}
 		for _, c := range m.ToolCalls {
+			var args map[string]any
+			if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
+				return fmt.Errorf("message %d: arguments: %w", i, err)
+			}
 			if c.ID == "" || len(c.ID) > 64 || slices.Contains(used, c.ID) || c.Function.Name == "" || !bytes.HasPrefix([]byte(c.Function.Arguments), []byte("{")) {
 				return fmt.Errorf("bad call %+v", c)
 			}
