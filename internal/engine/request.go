@@ -9,9 +9,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// lastStep is what the model reads, in its own voice, when the agent's allowance of turns is used up.
-const lastStep = "I have used all the steps that I was given for this request. Tools are switched off now. " +
-	"I will answer with text only: what I found and changed, what is not done yet, and what should come next."
+// lastStep is what the model reads when the agent's allowance of turns is used up. It is an instruction of the system's,
+// not words in the model's own mouth, as OpenCode has it (spec/v2 §10.2 T9): vendors refuse a conversation that ends in
+// an answer, or go on in the middle of it, or say nothing.
+const lastStep = "You have used all the steps that you were given for this request. Tools are switched off now. " +
+	"Answer with text only: say what you found and changed, what is not done yet, and what should come next."
 
 // request builds what the model is sent. The same setting gives the same request, byte for byte, so that a growing
 // conversation keeps its prefix in the provider's cache.
@@ -20,7 +22,7 @@ func request(set *setting) *llm.Request {
 	req := &llm.Request{
 		Model: m.APIName, Messages: lower(set.history.visible(set.epoch.BaselineSeq), m, set.session.Excluded...),
 		Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
-		CacheKey: cacheKey(set.session.ID),
+		CacheKey: cacheKey(set.session.ID), Session: string(set.session.ID), Parent: string(set.session.ParentID),
 	}
 	for _, text := range []string{behind(set.agent.System, m.System), set.epoch.Baseline} {
 		if text != "" {
@@ -29,7 +31,7 @@ func request(set *setting) *llm.Request {
 	}
 	if set.final && set.form == nil {
 		req.Choice = llm.ToolChoice{Mode: llm.ChooseNone}
-		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: lastStep}}})
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleSystem, Parts: text(lastStep)})
 		req.Cache = llm.TurnMarks(req)
 		return req
 	}

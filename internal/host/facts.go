@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -17,14 +18,21 @@ import (
 
 func newModelTable(dirs config.Directories, o cli.Options, transport http.RoundTripper) *modelTable {
 	return &modelTable{
-		auth: auth.New(dirs.Data, o.Env), getenv: o.Env, transport: transport, version: o.Version,
-		facts: factsCache(dirs, o.Env),
+		auth: auth.New(dirs.Data, o.Env), getenv: o.Env, transport: named(o, transport), tokens: tokens{agent: userAgent(o)},
+		facts: factsCache(dirs, o),
 	}
 }
 
 // factsCache is where fetched facts about models are kept.
-func factsCache(dirs config.Directories, getenv func(string) string) catalog.Cache {
-	return catalog.Cache{Path: filepath.Join(dirs.Cache, "models.json"), URL: config.Getenv(getenv, "MODELS_URL"), Transport: provider.NewTransport()}
+func factsCache(dirs config.Directories, o cli.Options) catalog.Cache {
+	return catalog.Cache{Path: filepath.Join(dirs.Cache, "models.json"), URL: config.Getenv(o.Env, "MODELS_URL"), Transport: named(o, provider.NewTransport())}
+}
+
+// userAgent is by what name this cairn goes to servers.
+func userAgent(o cli.Options) string { return "cairn/" + cmp.Or(o.Version, "devel") }
+
+func named(o cli.Options, transport http.RoundTripper) http.RoundTripper {
+	return provider.Named(userAgent(o), transport)
 }
 
 // build makes the catalog of the user's own file of facts if there is one, else of the newest facts that can be read.
@@ -55,7 +63,7 @@ func (h Host) RefreshModels(ctx context.Context, o cli.Options) (bool, error) {
 	if why := offline(o.Env); why != "" {
 		return false, session.Errorf(session.CodeInvalid, "nothing is fetched: %s", why)
 	}
-	changed, err := factsCache(dirs, o.Env).Refresh(ctx)
+	changed, err := factsCache(dirs, o).Refresh(ctx)
 	if err != nil {
 		return false, session.Errorf(session.CodeUnavailable, "%v; what is known already stays in use", err)
 	}

@@ -35,7 +35,6 @@ type modelTable struct {
 	auth      *auth.Store
 	getenv    func(string) string
 	transport http.RoundTripper
-	version   string
 	tokens    tokens
 	facts     catalog.Cache
 	locals    locals

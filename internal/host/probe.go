@@ -186,8 +186,7 @@ func (m *locationModels) askOnce(ctx context.Context, model catalog.Model) cli.F
 	generate.MaxTokens = probeTokens
 	req := &llm.Request{
 		Model: resolved.APIName, Generate: generate, Options: resolved.Options, Body: resolved.Body, Headers: resolved.Headers, Clocks: resolved.Clocks,
-		UserAgent: "cairn/" + m.table.version,
-		Messages:  []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "Say: ok"}}}},
+		Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "Say: ok"}}}},
 	}
 	begun := time.Now()
 	var failed *llm.Error

@@ -8,9 +8,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// tokens keeps those credentials that fetch short-lived tokens, so that all locations share what they fetched. Its
-// zero value is ready.
+// tokens keeps those credentials that fetch short-lived tokens, so that all locations share what they fetched.
 type tokens struct {
+	agent string // by which name it asks
+
 	mu      sync.Mutex // guards what follows
 	client  *http.Client
 	googles map[string]*provider.Google // by the file that they read
@@ -23,7 +24,7 @@ const tokenTime = 30 * time.Second
 // http returns the client that fetches tokens. It is never the one of a recording, which tokens must not get into.
 func (t *tokens) http() *http.Client {
 	if t.client == nil {
-		t.client = &http.Client{Transport: provider.NewTransport(), Timeout: tokenTime}
+		t.client = &http.Client{Transport: provider.Named(t.agent, provider.NewTransport()), Timeout: tokenTime}
 	}
 	return t.client
 }

@@ -27,20 +27,21 @@ type Model interface {
 
 // Request is one provider turn, complete: nothing else reaches the model.
 type Request struct {
-	Model     string   // the vendor's model id, as its API wants it
-	System    []string // privileged texts in order, never empty strings; each may end a cached prefix
-	Messages  []Message
-	Tools     []ToolDefinition // sorted by name, so that the prefix is byte-stable
-	Choice    ToolChoice
-	Generate  Generation
-	Options   map[string]jsontext.Value // provider-semantic options by neutral name ("reasoningEffort"); adapters encode them
-	Body      map[string]jsontext.Value // compatibility body fields, laid over the encoded body; protocol-owned keys are refused
-	Headers   map[string]string         // extra request headers from the catalog and the configuration
-	CacheKey  string                    // a stable key of the conversation for vendors that route caches by it; at most 64 bytes
-	Cache     Marks                     // where a cached prefix may end, for vendors that must be told
-	Clocks    Clocks
-	Format    jsontext.Value // JSON schema of a structured answer, whose text is then one JSON value, however the vendor is told; empty: free text
-	UserAgent string
+	Model    string   // the vendor's model id, as its API wants it
+	System   []string // privileged texts in order, never empty strings; each may end a cached prefix
+	Messages []Message
+	Tools    []ToolDefinition // sorted by name, so that the prefix is byte-stable
+	Choice   ToolChoice
+	Generate Generation
+	Options  map[string]jsontext.Value // provider-semantic options by neutral name ("reasoningEffort"); adapters encode them
+	Body     map[string]jsontext.Value // compatibility body fields, laid over the encoded body; protocol-owned keys are refused
+	Headers  map[string]string         // extra request headers from the catalog and the configuration
+	CacheKey string                    // a stable key of the conversation for vendors that route caches by it; at most 64 bytes
+	Cache    Marks                     // where a cached prefix may end, for vendors that must be told
+	Clocks   Clocks
+	Format   jsontext.Value // JSON schema of a structured answer, whose text is then one JSON value, however the vendor is told; empty: free text
+	Session  string         // whose turn it is, so that gateways keep a conversation together; "" for none
+	Parent   string         // the session that it works for
 }
 
 // Generation holds the sampling and output controls that every vendor knows by some name. Nil means unset.

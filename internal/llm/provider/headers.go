@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm"
 )
 
 // checkHeaders refuses names and values that do not make a header, and the headers that belong to the connection.
@@ -22,6 +24,17 @@ func checkHeaders(headers map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// affinityHeaders say to which conversation a request belongs, for gateways that keep one together (spec/v1 §32.1).
+func affinityHeaders(h http.Header, req *llm.Request) {
+	if req.Session != "" {
+		h.Set("X-Session-Affinity", req.Session)
+		h.Set("X-Session-Id", req.Session)
+	}
+	if req.Parent != "" {
+		h.Set("X-Parent-Session-Id", req.Parent)
+	}
 }
 
 // mergeHeaders lays headers over those before, whatever their case.

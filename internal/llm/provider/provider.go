@@ -213,9 +213,7 @@ func (m *Model) request(req *llm.Request, body []byte) (*http.Request, error) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", cmp.Or(m.facts.accept, "text/event-stream"))
 	r.Header.Set("Accept-Encoding", "identity") // a compressed stream arrives in lumps
-	if req.UserAgent != "" {
-		r.Header.Set("User-Agent", req.UserAgent)
-	}
+	affinityHeaders(r.Header, req)
 	if m.scheme == ByCopilot {
 		copilotHeaders(r.Header, req)
 	}

@@ -66,7 +66,7 @@ func model(tb testing.TB, url string) *provider.Model {
 	tb.Helper()
 	transport := provider.NewTransport()
 	tb.Cleanup(transport.CloseIdleConnections)
-	m, err := provider.New(provider.Config{Vendor: provider.Compatible("test", "Test", url+"/v1/"), Key: secret, Transport: transport})
+	m, err := provider.New(provider.Config{Vendor: provider.Compatible("test", "Test", url+"/v1/"), Key: secret, Transport: provider.Named("cairn/1", transport)})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -91,15 +91,16 @@ func TestStream(t *testing.T) {
 		io.WriteString(w, hello+stop+counted+done)
 	})
 	req := request()
-	req.UserAgent = "cairn/1"
+	req.Session, req.Parent = "ses_1", "ses_0"
 	req.Headers = map[string]string{"X-Extra": "1", "Authorization": "Bearer other"}
 	out := stream(t.Context(), model(t, s.URL), req)
 	if out.err != nil || out.text != "hello" || out.finish == nil || out.finish.Usage.Input != 3 || out.opened.RequestID != "r-7" {
 		t.Errorf("got %+v", out)
 	}
 	want := map[string]string{
-		"Authorization": "Bearer " + secret, "X-Extra": "1", "User-Agent": "cairn/1", "Accept-Encoding": "identity",
-		"Content-Type": "application/json", "Accept": "text/event-stream",
+		"Authorization": "Bearer " + secret, "X-Extra": "1", "User-Agent": "cairn/1", "X-Session-Affinity": "ses_1", "X-Session-Id": "ses_1", "X-Parent-Session-Id": "ses_0",
+		"Accept-Encoding": "identity",
+		"Content-Type":    "application/json", "Accept": "text/event-stream",
 	}
 	for name, value := range want {
 		if got.Header.Get(name) != value {

@@ -40,6 +40,30 @@ func NewTransport() *http.Transport {
 	}
 }
 
+// Named returns a transport whose requests say who sends them, where they do not say so themselves.
+func Named(userAgent string, next http.RoundTripper) http.RoundTripper {
+	return &named{userAgent, next}
+}
+
+type named struct {
+	userAgent string
+	next      http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (n *named) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("User-Agent") == "" {
+		r = r.Clone(r.Context()) // the caller's is not to be changed
+		r.Header.Set("User-Agent", n.userAgent)
+	}
+	return n.next.RoundTrip(r)
+}
+
+// CloseIdleConnections passes on what http.Client asks of its transport.
+func (n *named) CloseIdleConnections() {
+	(&http.Client{Transport: n.next}).CloseIdleConnections()
+}
+
 // maxRoots bounds a file of certificates.
 const maxRoots = 4 << 20
 
