@@ -195,9 +195,14 @@ func (c *coordinator) close(ctx context.Context) error {
 	}
 	c.mu.Unlock()
 	c.cancel(ErrShutdown)
+	return awaitAll(ctx, &c.wg)
+}
+
+// awaitAll waits for all of the group, unless ctx ends: then the process is about to exit.
+func awaitAll(ctx context.Context, wg *sync.WaitGroup) error {
 	done := make(chan struct{})
-	go func() { // ends with the drains; if ctx ends first the process is about to exit
-		c.wg.Wait()
+	go func() { // ends with the group
+		wg.Wait()
 		close(done)
 	}()
 	select {

@@ -19,6 +19,7 @@ type drain struct {
 	started    time.Time // of the work on the newest input, for wall-clock budgets
 	tries      ledger    // attempts of the current turn
 	unfinished int       // answers in a row that the provider wants to go on with
+	titler     *Model    // who is asked for the session's title at this turn; nil: its prompt is the title, or it has one
 	place      place
 	begun      bool         // it has worked: what it leaves when it fails is what a restart finds
 	cut        interruption // what left open what it finds open

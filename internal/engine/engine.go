@@ -82,6 +82,7 @@ type Engine struct {
 	tools       *semaphore.Weighted // tool calls
 	asks        askDesk
 	jobs        jobDesk
+	titles      titleDesk
 	statuses    statusBoard
 	pauses      pauses
 	histories   historyCache
@@ -140,10 +141,10 @@ var (
 )
 
 // Close stops all work so that another process can go on with it: turns are cut and recorded as interrupted, tools are
-// stopped and settled, jobs end, pending asks stay. It waits until everything is recorded or ctx ends.
+// stopped and settled, jobs end, titles are made of prompts, pending asks stay. It waits until everything is recorded or ctx ends.
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
-	return errors.Join(e.coordinator.close(ctx), e.jobs.end(ctx, "", ErrShutdown))
+	return errors.Join(e.coordinator.close(ctx), e.jobs.end(ctx, "", ErrShutdown), e.titles.end(ctx))
 }
 
 // StopAccepting refuses new work from now on: prompts, sessions and choices. What was accepted goes on.

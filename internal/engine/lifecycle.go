@@ -274,6 +274,7 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	if err := e.jobs.end(ctx, id, errCancelled); err != nil {
 		return err
 	}
+	e.titles.cancel(id)
 	var outputs []string
 	err = e.store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) (err error) {
 		if outputs, err = outputsOf(tx, id); err != nil {

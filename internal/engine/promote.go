@@ -26,11 +26,13 @@ func (d *drain) promote(ctx context.Context, mode session.Delivery, first *sessi
 			p.Timestamp = in.TimeCreated
 			drafts = append(drafts, eventlog.Draft{Data: p})
 		}
-		title, err := titled(tx, d.id, ins)
-		if err != nil {
-			return nil, err
+		if d.titler == nil {
+			title, err := titled(tx, d.id, ins)
+			if err != nil {
+				return nil, err
+			}
+			drafts = append(drafts, title...)
 		}
-		drafts = append(drafts, title...)
 		if first != nil {
 			if len(drafts) == 0 {
 				drafts = eventlog.Drafts(&session.ContextBased{})

@@ -31,6 +31,9 @@ type Scope struct {
 	DefaultAgent string
 	Models       Models
 	Tools        *tool.Registry
+	// Small returns the model that is asked for small work, such as a title, in sessions that the other model answers; nil, or
+	// false, if none is.
+	Small func(beside session.ModelRef) (session.ModelRef, bool)
 	// Layers returns the rules that hold for an agent's work here, lowest first. A session's own come after them.
 	Layers func(a session.Agent) []permission.Layer
 	// Context returns the sources that describe the agent's surroundings.

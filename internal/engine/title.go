@@ -18,13 +18,18 @@ const untitledChild = "Child session - "
 // maxAutoTitle is how many characters a title has at most that is made of a prompt.
 const maxAutoTitle = 60
 
+// unnamed reports whether nobody has named the session, and somebody should.
+func unnamed(s *session.Session) bool {
+	return s.TitledBy == "" && strings.HasPrefix(s.Title, untitled)
+}
+
 // titled names a session that nobody named after the first of the prompts that says something.
 func titled(tx store.Tx, id session.ID, ins []*session.Input) ([]eventlog.Draft, error) {
 	if len(ins) == 0 {
 		return nil, nil
 	}
 	s, err := mustSession(tx, id)
-	if err != nil || s.TitledBy != "" || !strings.HasPrefix(s.Title, untitled) {
+	if err != nil || !unnamed(s) {
 		return nil, err
 	}
 	for _, in := range ins {
@@ -38,7 +43,21 @@ func titled(tx store.Tx, id session.ID, ins []*session.Input) ([]eventlog.Draft,
 // titleOf is the first line that says something, cut between words where it is long; a word that is too long by itself is
 // cut anywhere.
 func titleOf(prompt string) string {
-	for line := range strings.Lines(prompt) {
+	title := firstLine(prompt)
+	if len(title) <= maxAutoTitle {
+		return string(title)
+	}
+	title = title[:maxAutoTitle]
+	if space := strings.LastIndex(string(title[:maxAutoTitle-1]), " "); space > 0 {
+		return string(title)[:space] + "…"
+	}
+	title[maxAutoTitle-1] = '…'
+	return string(title)
+}
+
+// firstLine is the first line of the text that says something, as one can be shown.
+func firstLine(text string) []rune {
+	for line := range strings.Lines(text) {
 		line = strings.Map(func(r rune) rune {
 			switch {
 			case unicode.IsSpace(r):
@@ -49,17 +68,9 @@ func titleOf(prompt string) string {
 				return -1
 			}
 		}, line)
-		title := []rune(strings.Join(strings.Fields(line), " "))
-		if len(title) > maxAutoTitle {
-			title = title[:maxAutoTitle]
-			if space := strings.LastIndex(string(title[:maxAutoTitle-1]), " "); space > 0 {
-				return string(title)[:space] + "…"
-			}
-			title[maxAutoTitle-1] = '…'
-		}
-		if len(title) > 0 {
-			return string(title)
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			return []rune(line)
 		}
 	}
-	return ""
+	return nil
 }

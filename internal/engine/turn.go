@@ -47,6 +47,7 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 	if err != nil {
 		return false, d.stuck(ctx, promotion, s, err)
 	}
+	d.titler = d.titlerOf(set)
 	if err := d.boundary(ctx, set, sources, promotion); err != nil {
 		return false, d.unready(ctx, promotion, s, err)
 	}
@@ -60,6 +61,7 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 	if stop, err := d.guardBudget(ctx, set); stop || err != nil {
 		return false, err
 	}
+	d.entitle(set)
 	set.final = set.agent.Steps > 0 && d.step >= set.agent.Steps
 	return d.attempt(ctx, set)
 }

@@ -36,6 +36,7 @@ type world struct {
 	mu      sync.Mutex // guards the rest
 	agents  map[string]session.Agent
 	models  map[string]*Model
+	small   *session.ModelRef // for titles; nil: none
 	layers  []permission.Layer
 	sources []*source
 	tools   *tool.Registry
@@ -141,6 +142,9 @@ func (w *world) Scope(_ context.Context, l session.Location) (*Scope, func(), er
 	s := &Scope{
 		Location: l, ProjectID: "global", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
 		Context: w.context,
+	}
+	if small := w.small; small != nil {
+		s.Small = func(session.ModelRef) (session.ModelRef, bool) { return *small, true }
 	}
 	return s, func() {}, nil
 }

@@ -16,7 +16,7 @@ func TestEditsHoldAtTheNextBoundary(t *testing.T) {
 	write(t, agent, "You are the first.")
 	c := open(t, optionsOf(home))
 	defer closeIt(t, c)
-	s, err := c.API.Create(t.Context(), api.CreateSession{})
+	s, err := c.API.Create(t.Context(), api.CreateSession{Title: "Edits"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func TestOwnerDies(t *testing.T) {
 func TestLinger(t *testing.T) {
 	home, v := newHome(t)
 	owner, client := open(t, optionsOf(home)), open(t, optionsOf(home))
-	id := create(t, client, "")
+	id := create(t, client, "Work")
 	prompt(t, client, v, id)
 	closing, closed := make(chan struct{}), make(chan error)
 	go func() {
@@ -94,7 +94,7 @@ func TestLinger(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	home, v := newHome(t)
 	owner := open(t, optionsOf(home))
-	id := create(t, owner, "")
+	id := create(t, owner, "Work")
 	prompt(t, owner, v, id)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -178,7 +178,7 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	chosen, _ := agents.Default()
 	scope := &engine.Scope{
 		Location: session.Location{Directory: pr.Directory}, ProjectID: pr.ID, Subpath: pr.Subpath,
-		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry,
+		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry, Small: models.small,
 		Layers: func(a session.Agent) []permission.Layer { return agents.Layers(a.ID) },
 		Context: func(ctx context.Context, a session.Agent) (systemcontext.Context, error) {
 			all, err := sources.Load(ctx)

@@ -179,6 +179,9 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	if o.Generate.MaxTokens == 0 {
 		o.Generate.MaxTokens = int(min(model.Limit.Output, m.table.outputCap()))
 	}
+	if a.Hidden && !model.Temperature {
+		o.Generate.Temperature = nil // that of our own agents is a wish
+	}
 	headers := maps.Clone(model.Request.Headers)
 	maps.Copy(headers, variant.Headers)
 	maps.Copy(headers, a.Request.Headers)
@@ -188,6 +191,26 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 		Images: model.Reads("image"), Documents: model.Reads("pdf"),
 		Cost: func(u llm.Usage) session.USD { return session.USD(model.Cost(u)) },
 	}, nil
+}
+
+// small is engine.Scope.Small: the configured model, else a cheap one of the provider, else the model beside it, each
+// with as little thinking as it can be told to. Models that need no provider stay among themselves.
+func (m *locationModels) small(beside session.ModelRef) (session.ModelRef, bool) {
+	if beside.ProviderID == script.ProviderID {
+		return session.ModelRef{}, false
+	}
+	best, ok := m.catalog.Small(beside.ProviderID, time.Now())
+	if !ok || !spoken(best.API) {
+		var err error
+		if best, err = m.catalog.Model(beside.ProviderID, beside.ID); err != nil {
+			return session.ModelRef{}, false
+		}
+	}
+	ref := session.ModelRef{ID: best.ID, ProviderID: best.ProviderID}
+	if names := variantNames(best); len(names) > 0 {
+		ref.Variant = names[0]
+	}
+	return ref, true
 }
 
 // noVariant says that the model has no such variant, and which it has.

@@ -44,7 +44,7 @@ func ownAndWait(home string) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.API.Create(context.Background(), api.CreateSession{})
+	s, err := c.API.Create(context.Background(), api.CreateSession{Title: "Work"})
 	if err != nil {
 		return err
 	}

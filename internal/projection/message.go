@@ -25,6 +25,12 @@ func (b *Batch) applyMessage(e session.Event) error {
 		return b.tx.PutMessage(e.SessionID, sh, e.Seq)
 	case *session.RevertCommitted:
 		return cut(b.tx, e.SessionID, d.MessageID)
+	case *session.Renamed:
+		if d.Asked != nil {
+			return b.tx.AddSpend(store.Spend{
+				SessionID: e.SessionID, Seq: e.Seq, Time: d.Timestamp, Model: d.Asked.Model, Cost: d.Asked.Cost, Tokens: d.Asked.Tokens,
+			})
+		}
 	}
 	return mark(b.tx, e, nil)
 }

@@ -134,11 +134,13 @@ type (
 		Fact
 		Info Session `json:"info"`
 	}
-	// Renamed sets the title; By says who: "user" or "auto". An automatic title never replaces a user's.
+	// Renamed sets the title; By says who: "user" or "auto". An automatic title never replaces a user's. Where a model was
+	// asked for it, Asked says what that cost, whatever came of it.
 	Renamed struct {
 		Fact
 		Title string `json:"title"`
 		By    string `json:"by,omitzero"`
+		Asked *Asked `json:"asked,omitzero"`
 	}
 	// Archived hides the session from lists; At 0 brings it back.
 	Archived struct {
@@ -294,6 +296,13 @@ type (
 		Error  string    `json:"error,omitzero"`
 	}
 )
+
+// Asked is what a model was asked for beside the session's turns: the ledger has it, the session's totals do not.
+type Asked struct {
+	Model  ModelRef `json:"model"`
+	Cost   USD      `json:"cost"`
+	Tokens Tokens   `json:"tokens"`
+}
 
 // PendingAsk is a durable request for permission (spec/v2 PM-11), or for answers (§18). Agent is the one whose turn issued
 // the call.

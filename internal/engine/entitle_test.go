@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// titler is a model that is asked for titles.
+type titler func(ctx context.Context, n int) (string, error)
+
+// entitling is a world in which model test/small is asked for titles and says what say does of the n-th request.
+func entitling(t *testing.T, say titler) (*world, *[]*llm.Request) {
+	t.Helper()
+	w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+	var asked []*llm.Request
+	w.agents[titleAgent] = session.Agent{ID: titleAgent, Hidden: true, System: "You name."}
+	ref := session.ModelRef{ID: "small", ProviderID: "test"}
+	w.small = &ref
+	w.models[ref.String()] = &Model{Ref: ref, APIName: "small", Cost: price, Client: modelFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+		asked = append(asked, req)
+		return func(yield func(llm.Event, error) bool) {
+			text, err := say(ctx, len(asked))
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			_ = yield(llm.TextStart{ID: "t"}, nil) && yield(llm.TextDelta{ID: "t", Delta: text}, nil) && yield(llm.TextEnd{ID: "t"}, nil) &&
+				yield(llm.Finish{Reason: llm.FinishStop, Usage: llm.Usage{Input: 40, Output: 2}}, nil)
+		}
+	})}
+	return w, &asked
+}
+
+type modelFunc func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error]
+
+func (f modelFunc) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+	return f(ctx, req)
+}
+
+// begin creates session ses_a and prompts it.
+func (w *world) begin(t *testing.T, r CreateRequest, prompts ...string) {
+	t.Helper()
+	r.ID, r.Location = "ses_a", session.Location{Directory: "/w"}
+	if _, err := w.engine.Create(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range prompts {
+		if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: r.ID, Prompt: session.Prompt{Text: p}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.engine.Wait(t.Context(), r.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// spent is what the ledger says of the small model.
+func (w *world) spent(t *testing.T) (cost session.USD, lines int) {
+	t.Helper()
+	err := w.store.View(t.Context(), func(r store.Reader) error {
+		all, err := r.Spent("ses_a", 0)
+		for _, l := range all {
+			if l.Model.ID == "small" {
+				cost, lines = cost+l.Cost, lines+1
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cost, lines
+}
+
+// The small model is asked once, beside the first turn, with the first prompt only. What it cost stands in the ledger, not
+// in the session's totals.
+func TestATitleIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, asked := entitling(t, func(context.Context, int) (string, error) {
+			return "<think>so\nmuch</think>\n\n  Fixing the\tparser \nmore", nil
+		})
+		w.begin(t, CreateRequest{}, "Fix the parser", "And the lexer")
+		synctest.Wait()
+		s, err := w.engine.session(t.Context(), "ses_a")
+		if err != nil || s.Title != "Fixing the parser" || s.TitledBy != "auto" {
+			t.Errorf("%+v %v", s, err)
+		}
+		if cost, lines := w.spent(t); cost != 42*session.Dollar/1_000_000 || lines != 1 || s.Tokens.Input != 0 {
+			t.Errorf("spent %v in %d lines, the session %+v", cost, lines, s.Tokens)
+		}
+		if len(*asked) != 1 {
+			t.Fatalf("%d requests", len(*asked))
+		}
+		q := (*asked)[0]
+		said := []llm.Message{
+			{Role: llm.RoleUser, Parts: text(titleQuestion)}, {Role: llm.RoleUser, Parts: text("Fix the parser")},
+		}
+		if diff := cmp.Diff(said, q.Messages); diff != "" || !slices.Equal(q.System, []string{"You name."}) || len(q.Tools) > 0 || q.Session != "ses_a" {
+			t.Errorf("%v %s", q, diff)
+		}
+		w.close(t)
+	})
+}
+
+// A turn ends although nobody says a title. The time that a title may take is bounded; then the prompt is the title.
+func TestATitleThatNeverComes(t *testing.T) {
+	hang := func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+	for name, c := range map[string]struct {
+		say  titler
+		then func(t *testing.T, w *world)
+		want string
+		asks int
+	}{
+		"hangs":    {hang, func(*testing.T, *world) { time.Sleep(titleTime); synctest.Wait() }, "Fix the parser", 1},
+		"shutdown": {hang, func(t *testing.T, w *world) { w.close(t) }, "Fix the parser", 1},
+		"fails": {
+			func(context.Context, int) (string, error) { return "", &llm.Error{Class: llm.Overloaded} },
+			func(*testing.T, *world) { time.Sleep(titleTime); synctest.Wait() }, "Fix the parser", titleAttempts,
+		},
+		"fails once": {
+			func(_ context.Context, n int) (string, error) {
+				if n == 1 {
+					return "", &llm.Error{Class: llm.Overloaded}
+				}
+				return "Parser", nil
+			}, func(*testing.T, *world) { time.Sleep(titleTime); synctest.Wait() }, "Parser", 2,
+		},
+		"panics":  {func(context.Context, int) (string, error) { panic("broken") }, func(*testing.T, *world) {}, "Fix the parser", 1},
+		"nothing": {func(context.Context, int) (string, error) { return " \n\x00", nil }, func(*testing.T, *world) {}, "Fix the parser", 1},
+		"long":    {func(context.Context, int) (string, error) { return strings.Repeat("ä", 200), nil }, func(*testing.T, *world) {}, strings.Repeat("ä", 97) + "...", 1},
+		"endless": {func(context.Context, int) (string, error) { return strings.Repeat("\n", maxTitleSpeech) + "x", nil }, func(*testing.T, *world) {}, "Fix the parser", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, asked := entitling(t, c.say)
+				w.begin(t, CreateRequest{}, "Fix the parser")
+				synctest.Wait()
+				c.then(t, w)
+				s, err := w.engine.session(t.Context(), "ses_a")
+				if err != nil || s.Title != c.want || len(*asked) != c.asks {
+					t.Errorf("%q after %d requests, %v", s.Title, len(*asked), err)
+				}
+				w.close(t)
+			})
+		})
+	}
+}
+
+// Whoever names the session meanwhile has named it; what was asked is paid for all the same.
+func TestATitleNeverReplacesAUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		go1 := make(chan struct{})
+		w, _ := entitling(t, func(context.Context, int) (string, error) { <-go1; return "Said", nil })
+		w.begin(t, CreateRequest{}, "Fix the parser")
+		mine := "Mine"
+		if err := w.engine.Change(t.Context(), "ses_a", SessionChange{Title: &mine}); err != nil {
+			t.Fatal(err)
+		}
+		close(go1)
+		synctest.Wait()
+		s, err := w.engine.session(t.Context(), "ses_a")
+		if _, lines := w.spent(t); err != nil || s.Title != mine || s.TitledBy != "user" || lines != 1 {
+			t.Errorf("%+v %v, %d lines", s, err, lines)
+		}
+		w.close(t)
+	})
+}
+
+// Nobody is asked about sessions that are named, that work for another, or whose location has no such agent or model; and
+// no more about one that is deleted.
+func TestNobodyIsAskedForATitle(t *testing.T) {
+	for name, c := range map[string]struct {
+		request CreateRequest
+		setup   func(w *world)
+		want    string
+	}{
+		"named":    {CreateRequest{Title: "Mine"}, func(*world) {}, "Mine"},
+		"no agent": {CreateRequest{}, func(w *world) { delete(w.agents, titleAgent) }, "Fix the parser"},
+		"no model": {CreateRequest{}, func(w *world) { w.small = nil }, "Fix the parser"},
+		"broken":   {CreateRequest{}, func(w *world) { delete(w.models, "test/small") }, "Fix the parser"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, asked := entitling(t, func(context.Context, int) (string, error) { return "Said", nil })
+				c.setup(w)
+				w.begin(t, c.request, "Fix the parser")
+				synctest.Wait()
+				if s, err := w.engine.session(t.Context(), "ses_a"); err != nil || s.Title != c.want || len(*asked) > 0 {
+					t.Errorf("%q after %d requests, %v", s.Title, len(*asked), err)
+				}
+				w.close(t)
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := entitling(t, func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", context.Cause(ctx) })
+		w.begin(t, CreateRequest{}, "Fix the parser")
+		if err := w.engine.Delete(t.Context(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(w.engine.titles.asking) > 0 {
+			t.Error("somebody is still asked")
+		}
+		w.close(t)
+	})
+}
