@@ -1,4 +1,4 @@
-# What CI runs is `make check`. Every step can be run alone; each says on failure what to do.
+# What CI runs is `make check` and `make clients`. Every step can be run alone; each says on failure what to do.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
@@ -12,13 +12,16 @@ BUDGET_MIB := 34
 BUDGET_INIT_MS := 4
 PKG ?= ./...
 
-.PHONY: check build test crash bench soak fuzz fmt modern format vet staticcheck lint archtest generated tidy size help
+.PHONY: check clients build test crash bench soak fuzz fmt modern format vet staticcheck lint archtest generated tidy size help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 check: format archtest vet lint staticcheck generated tidy size test crash ## everything that CI checks, cheapest first
 	@echo "check: all good"
+
+clients: ## OpenCode's own SDK, TUI and command line against cairn; from npm, else skipped
+	@tools/clients
 
 build: ## the static binary, ./cairn
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o cairn .

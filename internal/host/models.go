@@ -333,7 +333,7 @@ func (m *locationModels) list() ([]api.Model, error) {
 		}
 		out = append(out, wire)
 	}
-	return append(out, guideModel()), nil
+	return append(out, m.table.own()...), nil
 }
 
 // redacted returns the model without what its requests carry: headers and options may hold keys.
@@ -351,10 +351,19 @@ func hidden(headers map[string]string) map[string]string {
 	return out
 }
 
-func guideModel() api.Model {
+// own returns the models that need no provider: the guide, and the script where there is one.
+func (t *modelTable) own() []api.Model {
+	models := []api.Model{ownModel(script.GuideModel, "Offline guide (not a language model)")}
+	if t.getenv(scriptVariable) != "" {
+		models = append(models, ownModel(script.ScriptModel, "Script (not a language model)"))
+	}
+	return models
+}
+
+func ownModel(id, name string) api.Model {
 	return api.Model{
-		ID: script.GuideModel, ProviderID: script.ProviderID, Name: "Offline guide (not a language model)",
-		API:          api.ModelAPI{ID: script.GuideModel, Type: "native"},
+		ID: id, ProviderID: script.ProviderID, Name: name,
+		API:          api.ModelAPI{ID: id, Type: "native"},
 		Capabilities: api.ModelCapabilities{Tools: true, Input: []string{"text"}, Output: []string{"text"}},
 		Request:      api.ModelRequestParts{Headers: map[string]string{}, Body: map[string]jsontext.Value{}},
 		Variants:     []api.ModelVariant{}, Cost: []api.ModelCost{}, Status: "active", Enabled: true,

@@ -117,13 +117,13 @@ func (l oldPlaces) Providers(ctx context.Context, at session.Location) (v1.Provi
 			out.Connected = append(out.Connected, known.ID)
 		}
 	}
-	var offline catalog.Model
-	if err := recode(guideModel(), &offline); err != nil {
+	var own []catalog.Model
+	if err := recode(m.table.own(), &own); err != nil {
 		return out, err
 	}
-	guide := opencode.ProviderOf(catalog.Provider{ID: script.ProviderID, Name: "cairn, offline"}, "custom", []catalog.Model{offline})
-	out.All, out.Connected = append(out.All, guide), append(out.Connected, guide.ID)
-	out.Default[guide.ID] = script.GuideModel
+	offline := opencode.ProviderOf(catalog.Provider{ID: script.ProviderID, Name: "cairn, offline"}, "custom", own)
+	out.All, out.Connected = append(out.All, offline), append(out.Connected, offline.ID)
+	out.Default[offline.ID] = script.GuideModel
 	return out, nil
 }
 

@@ -1,0 +1,145 @@
+// The real TUI, `opencode attach`, against cairn. One story on one screen: each test goes on where the last one ended.
+import assert from "node:assert/strict"
+import { after, before, describe, test } from "node:test"
+import { Terminal } from "./terminal.mjs"
+import { World, call, say, until } from "./world.mjs"
+
+const turns = [
+  { match: "^run it$", ...call("bash", { command: "echo from-bash", description: "Echo" }) },
+  { match: "^run it$", ...say("It ran fine.") },
+  { match: "^refuse it$", ...call("bash", { command: "echo refused", description: "Echo" }) },
+  { match: "^change it$", ...call("edit", { filePath: "a.txt", oldString: "beta", newString: "BETA" }) },
+  { match: "^change it$", ...say("It is changed.") },
+  { match: "^ask me$", ...call("question", { questions: [{ question: "Which colour?", header: "Colour", options: [{ label: "Red", description: "warm" }, { label: "Blue", description: "cold" }] }] }) },
+  { match: "^ask me$", ...say("A fine colour.") },
+  { match: "^plan it$", ...call("todowrite", { todos: [{ content: "first thing", status: "pending", priority: "high" }] }) },
+  { match: "^plan it$", ...say("It is planned.") },
+  { match: "^take your time$", steps: [{ text: ["Long work begins. "] }, { delay: "3s" }, { text: ["Long work ends."] }] },
+  { match: "^be slow$", steps: [{ text: ["Slow start. "] }, { delay: "60s" }, { text: ["Slow end."] }] },
+  { match: "^meanwhile$", ...say("That was the second.") },
+  { repeat: true, steps: [{ reasoning: ["Hm."] }, { text: ["A plain ", "answer."] }], usage: { input: 10, output: 5 } },
+]
+
+describe("the TUI", () => {
+  let w, t
+  before(async () => {
+    w = await World.start(turns)
+    t = await Terminal.open(w)
+  })
+  after(async () => {
+    t?.close()
+    await w?.stop()
+  })
+  const sessions = () => w.get("/session?roots=true")
+  const messages = async (id) => w.get(`/session/${id}/message`)
+  const newest = async () => (await sessions())[0].id
+  const tools = async (id) => (await messages(id)).flatMap((m) => m.parts).filter((p) => p.type === "tool")
+
+  test("starts, and shows the agent and the model", async () => {
+    await t.sees(/Build · Script/)
+  })
+
+  test("prompts and shows the answer", async () => {
+    await t.prompt("hello there")
+    await t.sees(/A plain answer\./)
+    await t.sees(/▣\s+Build · Script/)
+    assert.equal((await sessions()).length, 1)
+  })
+
+  test("asks before a command, and shows what it printed", async () => {
+    await t.prompt("run it")
+    await t.sees(/Permission required/)
+    await t.sees(/echo from-bash/)
+    t.press("Enter")
+    await t.sees(/It ran fine\./)
+    await t.loses(/Permission required/)
+    const [tool] = await tools(await newest())
+    assert.equal(tool.state.status, "completed")
+  })
+
+  test("refuses a command", async () => {
+    await t.prompt("refuse it")
+    await t.sees(/Permission required/)
+    t.press("Right", "Right", "Enter")
+    await t.loses(/Permission required/)
+    await until("a failed call", async () => (await tools(await newest())).some((p) => p.state.status === "error"))
+  })
+
+  test("shows the change that an edit would make", async () => {
+    await t.prompt("change it")
+    await t.sees(/Permission required/)
+    await t.sees(/\+ BETA/)
+    t.press("Enter")
+    await t.sees(/It is changed\./)
+  })
+
+  test("puts a question", async () => {
+    await t.prompt("ask me")
+    await t.sees(/Which colour\?[^]*Blue/)
+    t.press("Down", "Enter")
+    await t.sees(/A fine colour\./)
+    assert.deepEqual((await tools(await newest())).at(-1).state.metadata.answers, [["Blue"]])
+  })
+
+  test("lists todos", async () => {
+    await t.prompt("plan it")
+    await t.sees(/It is planned\./)
+    await t.sees(/\[ \] first thing/)
+  })
+
+  test("takes a second prompt while it works", async () => {
+    await t.prompt("take your time")
+    await t.sees(/Long work begins\./)
+    await t.prompt("meanwhile")
+    await t.sees(/QUEUED/)
+    await t.sees(/Long work ends\./)
+    await t.sees(/That was the second\./)
+    await t.loses(/QUEUED/)
+  })
+
+  test("stops the work", async () => {
+    await t.prompt("be slow")
+    await t.sees(/Slow start\./)
+    t.press("Escape")
+    await t.sees(/again to interrupt/)
+    t.press("Escape")
+    await t.sees(/interrupted/)
+    const id = await newest()
+    assert.equal((await messages(id)).at(-1).info.error.name, "MessageAbortedError")
+    assert.deepEqual(await w.get("/session/status"), {})
+  })
+
+  test("switches the agent and the model", async () => {
+    t.press("Tab")
+    await t.sees(/Plan · Script/)
+    t.press("C-x", "m")
+    await t.sees(/Select model/)
+    await t.type("guide")
+    await t.sees(/Offline guide/)
+    t.press("Enter")
+    await t.sees(/Plan · Offline guide/)
+    await t.prompt("which one are you")
+    await t.sees(/▣\s+Plan · Offline guide/)
+    const last = (await messages(await newest())).at(-1).info
+    assert.deepEqual([last.agent, last.providerID, last.modelID], ["plan", "cairn", "guide"])
+  })
+
+  test("begins a new session, lists them, and goes back", async () => {
+    const first = await newest()
+    await w.ask("PATCH", `/session/${first}`, { title: "The first one" })
+    t.press("C-x", "n")
+    await t.sees(/Ask anything/)
+    await t.prompt("good morning")
+    await t.sees(/▣\s+Plan/)
+    assert.equal((await sessions()).length, 2)
+    t.press("C-x", "l")
+    await t.sees(/Sessions[^]*The first one/)
+    const found = () => t.screen().match(/good morning/g).length
+    const before = found()
+    await t.type("The first")
+    await until("the search to leave one session", () => found() < before)
+    t.press("Enter")
+    await t.loses(/Sessions/)
+    await t.sees(/which one are you/)
+  })
+})

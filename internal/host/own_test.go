@@ -1,0 +1,60 @@
+package host
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
+)
+
+// A client that chooses among the models it is told of can choose the script, where there is one.
+func TestTheScriptIsOffered(t *testing.T) {
+	for _, file := range []string{"", "script.json"} {
+		home, _ := newHome(t)
+		o := optionsOf(home)
+		plain := o.Env
+		o.Env = func(name string) string {
+			if name == scriptVariable {
+				return file
+			}
+			return plain(name)
+		}
+		dirs, err := config.Dirs(o.Env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := own(t.Context(), lease, dirs, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := session.Location{Directory: filepath.Join(home, "project")}
+		models, err := w.places.Models(t.Context(), at)
+		if err != nil {
+			t.Error(err)
+		}
+		v2 := slices.ContainsFunc(models, func(m api.Model) bool { return m.ID == "script" })
+		offers, err := oldPlaces{w.places}.Providers(t.Context(), at)
+		if err != nil {
+			t.Error(err)
+		}
+		var v1 bool
+		for _, p := range offers.All {
+			_, has := p.Models["script"]
+			v1 = v1 || has
+		}
+		if want := file != ""; v1 != want || v2 != want {
+			t.Errorf("with the script %q: V1 offers it: %v, V2: %v", file, v1, v2)
+		}
+		if err := w.close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
