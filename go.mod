@@ -28,6 +28,8 @@ require (
 require (
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.26
+	github.com/coder/websocket v1.8.15
+	github.com/creack/pty v1.1.24
 	golang.org/x/image v0.47.0
 	golang.org/x/oauth2 v0.37.0
 	mvdan.cc/sh/v3 v3.14.1

@@ -18,8 +18,9 @@ var longFunctions = map[string]string{
 
 // wideImports may import more of our own packages than maxImports.
 var wideImports = map[string]string{
-	"host":   "wires everything",
-	"engine": "eight, and fault: the points at which a test may kill it",
+	"host":      "wires everything",
+	"engine":    "eight, and fault: the points at which a test may kill it",
+	"server/v1": "eight, and pty: nothing of a terminal is stored, so that no door leads to it",
 }
 
 // checkSizes watches the tails. Tests and generated files are excepted; tables in tests are long.

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/replay"
 	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -31,15 +32,16 @@ import (
 
 // owner is one process that owns a store: log, engine and surfaces around it.
 type owner struct {
-	dirs     config.Directories
-	lease    *sqlite.Lease
-	store    *sqlite.Store
-	engine   *engine.Engine
-	old      *v1.API
-	api      *v2.API
-	recorder *replay.Recorder
-	places   *locations
-	logger   *slog.Logger
+	dirs      config.Directories
+	lease     *sqlite.Lease
+	store     *sqlite.Store
+	engine    *engine.Engine
+	old       *v1.API
+	api       *v2.API
+	recorder  *replay.Recorder
+	places    *locations
+	terminals *pty.Terminals
+	logger    *slog.Logger
 
 	tidying sync.WaitGroup
 	untidy  context.CancelFunc // ends what tidying waits for; nil before tidy
@@ -84,9 +86,10 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	w.engine = engine.New(engine.Config{
 		Store: watched, Log: log, IDs: ids, Locations: places, Outputs: places.outputs, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
 	})
+	w.terminals = pty.New(ids, func(c pty.Change) { w.old.TerminalChanged(c) })
 	w.old = v1.New(v1.Config{
-		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: oldPlaces{places}, Directory: o.Dir, Version: o.Version,
-		Condition: w.store.Condition, Logger: w.logger,
+		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: oldPlaces{places}, Terminals: w.terminals, Directory: o.Dir,
+		Version: o.Version, Condition: w.store.Condition, Logger: w.logger,
 	})
 	w.api = v2.New(v2.Config{
 		Engine: w.engine, Store: watched, Log: log, IDs: ids, Locations: places, Explainer: places, Doctor: examiner{watched, w.store.Condition, dirs, o},
@@ -142,6 +145,7 @@ func (w *owner) close(ctx context.Context) error {
 	err := w.engine.Close(ctx)
 	w.old.Close()
 	w.api.Close()
+	w.terminals.Close()
 	return errors.Join(err, w.release())
 }
 

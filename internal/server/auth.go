@@ -40,7 +40,7 @@ func (s *Server) admit(r *http.Request, p *peer) error {
 		return s.guessed(r.Context(), err)
 	case p.unix && !p.sameUser:
 		return errUser
-	case given || p.unix || (s.config.OpenLocal && s.config.Password == "" && p.loopback && browser(r) == ""):
+	case given || p.unix || s.config.V1.Admits(r) || (s.config.OpenLocal && s.config.Password == "" && p.loopback && browser(r) == ""):
 		if s.peers.tool(p) {
 			return errTool
 		}

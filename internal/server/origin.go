@@ -94,7 +94,7 @@ func (s *Server) origin(w http.ResponseWriter, r *http.Request, next http.Handle
 	if page != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, PUT, PATCH, POST, DELETE")
-		h.Set("Access-Control-Allow-Headers", "authorization, content-type, last-event-id, x-opencode-directory, x-opencode-workspace")
+		h.Set("Access-Control-Allow-Headers", "authorization, content-type, last-event-id, x-opencode-directory, x-opencode-ticket, x-opencode-workspace")
 		h.Set("Access-Control-Max-Age", "600")
 		w.WriteHeader(http.StatusNoContent)
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
@@ -30,6 +31,7 @@ type house struct {
 	store  *storetest.Memory
 	log    *eventlog.Log
 	engine *engine.Engine
+	terms  *pty.Terminals
 	url    string
 	host   string
 	socket string
@@ -42,7 +44,9 @@ func start(t testing.TB, c server.Config) *house {
 	ids := &session.IDs{}
 	h.log = eventlog.New(eventlog.Config{Store: h.store, IDs: ids})
 	h.engine = engine.New(engine.Config{Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}})
-	c.V1 = v1.New(v1.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Directory: "/work", Version: "test"})
+	h.terms = pty.New(ids, func(pty.Change) {})
+	t.Cleanup(h.terms.Close)
+	c.V1 = v1.New(v1.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Terminals: h.terms, Directory: "/work", Version: "test"})
 	c.V2 = v2.New(v2.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}, Directory: "/work"})
 	c.Secret, c.TCP, c.Socket = secret, true, h.socket
 	if c.Port == 0 {

@@ -2,8 +2,6 @@ package v1
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -54,15 +52,6 @@ func absentRoutes() []Route {
 		{post, "/mcp/{name}/auth/authenticate", "mcp.auth.authenticate", unknown("mcp", "name")},
 		{post, "/mcp/{name}/connect", "mcp.connect", unknown("mcp", "name")},
 		{post, "/mcp/{name}/disconnect", "mcp.disconnect", unknown("mcp", "name")},
-
-		{get, "/pty", "pty.list", none},
-		{post, "/pty", "pty.create", refuse("body", "command", "cairn has no terminals yet")},
-		{get, "/pty/shells", "pty.shells", (*API).shells},
-		{get, "/pty/{ptyID}", "pty.get", unknown("pty", "ptyID")},
-		{put, "/pty/{ptyID}", "pty.update", unknown("pty", "ptyID")},
-		{del, "/pty/{ptyID}", "pty.remove", unknown("pty", "ptyID")},
-		{get, "/pty/{ptyID}/connect", "pty.connect", unknown("terminal", "ptyID")},
-		{post, "/pty/{ptyID}/connect-token", "pty.connectToken", unknown("pty", "ptyID")},
 	}
 }
 
@@ -186,25 +175,4 @@ func (a *API) addMCP(w http.ResponseWriter, r *http.Request) error {
 		Error  string `json:"error"`
 	}
 	return write(w, map[string]status{*b.Name: {"failed", "cairn does not connect to MCP servers yet"}})
-}
-
-// shell is a program that a terminal can run.
-type shell struct {
-	Path       string `json:"path"`
-	Name       string `json:"name"`
-	Acceptable bool   `json:"acceptable"`
-}
-
-// shells lists the usual ones that are installed.
-func (a *API) shells(w http.ResponseWriter, r *http.Request) error {
-	if _, err := a.locate(r); err != nil {
-		return err
-	}
-	out := []shell{}
-	for _, path := range []string{"/bin/sh", "/bin/bash", "/usr/bin/bash", "/bin/zsh", "/usr/bin/zsh", "/usr/bin/fish"} {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			out = append(out, shell{path, filepath.Base(path), true})
-		}
-	}
-	return write(w, out)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -23,6 +24,8 @@ type Places interface {
 	Settings
 	Checkouts
 	Files
+	// Terminal returns what a terminal at the location is when nobody says more: its shell, and what that gets to know.
+	Terminal(ctx context.Context, l session.Location) (pty.Order, error)
 }
 
 // Offers is what sessions at a location can use. Nothing of it holds a secret.

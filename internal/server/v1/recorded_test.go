@@ -43,12 +43,13 @@ func TestRecorded(t *testing.T) {
 
 type recording struct {
 	Steps []struct {
-		Op       string         `json:"op"`
-		Path     string         `json:"path"`
-		Query    map[string]any `json:"query"`
-		Request  any            `json:"request"`
-		Status   int            `json:"status"`
-		Response any            `json:"response"`
+		Op       string            `json:"op"`
+		Headers  map[string]string `json:"headers"`
+		Path     string            `json:"path"`
+		Query    map[string]any    `json:"query"`
+		Request  any               `json:"request"`
+		Status   int               `json:"status"`
+		Response any               `json:"response"`
 	} `json:"steps"`
 	Final  []map[string]any `json:"final"`
 	Events []any            `json:"events"`
@@ -75,7 +76,7 @@ func replay(t *testing.T, rec *recording) {
 		}
 		path := b.ready(c, s.Path)
 		step := func() {
-			got := w.ask(t, s.Op, path+query(s.Query), c.fill(body(s.Request)))
+			got := w.ask(t, s.Op, path+query(s.Query), c.fill(body(s.Request)), pairs(s.Headers)...)
 			if got.status != s.Status {
 				t.Errorf("%s %s: %d %s, recorded %d", s.Op, s.Path, got.status, got.body, s.Status)
 			}
@@ -128,6 +129,13 @@ func body(v any) string {
 		return ""
 	}
 	return strings.ReplaceAll(string(b), `"<ts>"`, "1700000000000")
+}
+
+func pairs(headers map[string]string) (list []string) {
+	for name, value := range headers {
+		list = append(list, http.CanonicalHeaderKey(name), value)
+	}
+	return list
 }
 
 func read(t *testing.T, body string) (v any) {
@@ -331,6 +339,10 @@ func (c *comparison) members(path string, want, got map[string]any) {
 
 // matches reports whether got is what the text with its placeholders says. A placeholder of an id is bound by the first.
 func (c *comparison) matches(want string, got any) bool {
+	if want == "<pid>" {
+		n, ok := got.(float64)
+		return ok && n > 1
+	}
 	if want == "<ts>" {
 		n, ok := got.(float64)
 		return ok && n > 1e12

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -36,6 +37,7 @@ func Routes() []Route {
 		fileRoutes(),
 		tuiRoutes(),
 		everywhereRoutes(),
+		ptyRoutes(),
 		absentRoutes(),
 	)
 }
@@ -61,7 +63,7 @@ func checkIDs(r *http.Request) error {
 	for _, p := range []struct {
 		name   string
 		prefix session.Prefix
-	}{{"sessionID", session.PrefixSession}, {"messageID", session.PrefixMessage}, {"partID", session.PrefixPart}} {
+	}{{"sessionID", session.PrefixSession}, {"messageID", session.PrefixMessage}, {"partID", session.PrefixPart}, {"ptyID", pty.Prefix}} {
 		if v := r.PathValue(p.name); v != "" {
 			if err := session.CheckID(p.name, p.prefix, v); err != nil {
 				return exchange.In("params", err)

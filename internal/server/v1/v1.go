@@ -25,6 +25,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -37,6 +38,7 @@ type Config struct {
 	Log       Watcher
 	IDs       *session.IDs
 	Places    Places
+	Terminals *pty.Terminals
 	Directory string       // the location of requests that name none
 	Version   string       // of this cairn
 	Condition func() error // why nothing can be written now, nil if there is no reason
@@ -61,6 +63,7 @@ type API struct {
 	log       Watcher
 	ids       *session.IDs
 	places    Places
+	terminals *pty.Terminals
 	directory string
 	version   string
 	condition func() error
@@ -74,8 +77,8 @@ type API struct {
 // New returns an API. It starts nothing.
 func New(c Config) *API {
 	a := &API{
-		engine: c.Engine, store: c.Store, log: c.Log, ids: c.IDs, places: c.Places, directory: c.Directory,
-		version: c.Version, condition: c.Condition, logger: c.Logger,
+		engine: c.Engine, store: c.Store, log: c.Log, ids: c.IDs, places: c.Places, terminals: c.Terminals,
+		directory: c.Directory, version: c.Version, condition: c.Condition, logger: c.Logger,
 		started: time.Now().UnixMilli(),
 	}
 	if a.condition == nil {

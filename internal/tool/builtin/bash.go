@@ -69,7 +69,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	shell, err := t.shell()
+	shell, err := t.config.ShellPath()
 	if err != nil {
 		return tool.Output{}, err
 	}
@@ -88,7 +88,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return tool.Output{}, moved(dir.abs)
 	}
 	r := run{
-		argv: argv, supervisor: t.config.Supervisor, dir: dir.real, env: t.environment(), grace: t.grace(),
+		argv: argv, supervisor: t.config.Supervisor, dir: dir.real, env: t.config.Environment(), grace: t.grace(),
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.patience(), output: &output{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID)},
 	}
 	if in.Timeout > 0 {

@@ -17,24 +17,24 @@ var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGU
 // callVariable marks the processes of a call, so that they are found again wherever they went.
 const callVariable = "CAIRN_CALL"
 
-// environment returns what commands get: the variables that always pass, those that the configuration names, and
+// Environment returns what commands get: the variables that always pass, those that the configuration names, and
 // those that it sets. Names of our own (CAIRN_, OPENCODE_) and denied ones never pass.
-func (s *site) environment() []string {
+func (c Config) Environment() []string {
 	env := map[string]string{}
 	for _, kv := range os.Environ() {
 		name, value, _ := strings.Cut(kv, "=")
-		if slices.Contains(passed, name) || strings.HasPrefix(name, "LC_") || slices.Contains(s.config.Pass, name) {
+		if slices.Contains(passed, name) || strings.HasPrefix(name, "LC_") || slices.Contains(c.Pass, name) {
 			env[name] = value
 		}
 	}
-	for _, kv := range s.config.Env {
+	for _, kv := range c.Env {
 		if name, value, ok := strings.Cut(kv, "="); ok {
 			env[name] = value
 		}
 	}
 	out := make([]string, 0, len(env))
 	for name, value := range env {
-		if !s.secret(name) {
+		if !c.secret(name) {
 			out = append(out, name+"="+value)
 		}
 	}
@@ -42,26 +42,26 @@ func (s *site) environment() []string {
 	return out
 }
 
-func (s *site) secret(name string) bool {
-	return strings.HasPrefix(name, "CAIRN_") || strings.HasPrefix(name, "OPENCODE_") || slices.Contains(s.config.Deny, name)
+func (c Config) secret(name string) bool {
+	return strings.HasPrefix(name, "CAIRN_") || strings.HasPrefix(name, "OPENCODE_") || slices.Contains(c.Deny, name)
 }
 
-// shell returns the path of the shell to use: the configured one, else bash, in whose language commands are written and
-// read, else sh.
-func (s *site) shell() (string, error) {
-	if s.config.Shell != "" {
-		path, err := exec.LookPath(s.config.Shell)
+// ShellPath returns the path of the shell to use: the configured one, else bash, in whose language commands are written and
+// read, else sh. The error is written for a model.
+func (c Config) ShellPath() (string, error) {
+	if c.Shell != "" {
+		path, err := exec.LookPath(c.Shell)
 		if err != nil {
-			return "", tool.Failf("The configured shell %q cannot be found, so no command can be run.", s.config.Shell)
+			return "", tool.Failf("The configured shell %q cannot be found, so no command can be run.", c.Shell)
 		}
 		return path, nil
 	}
-	candidates := []string{"/bin/bash", "bash", "/bin/sh", "sh"}
+	usual := []string{"/bin/bash", "bash", "/bin/sh", "sh"}
 	if own := os.Getenv("SHELL"); strings.TrimSuffix(filepath.Base(own), ".exe") == "bash" {
-		candidates = append([]string{own}, candidates...)
+		usual = append([]string{own}, usual...)
 	}
-	for _, c := range candidates {
-		if path, err := exec.LookPath(c); err == nil {
+	for _, name := range usual {
+		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
 		}
 	}

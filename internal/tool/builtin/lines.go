@@ -41,7 +41,7 @@ func Print(ctx context.Context, c Config, l Lines) ([]string, error) {
 }
 
 func (s *site) print(ctx context.Context, line string, l Lines) (string, error) {
-	shell, err := s.shell()
+	shell, err := s.config.ShellPath()
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +55,7 @@ func (s *site) print(ctx context.Context, line string, l Lines) (string, error) 
 	}
 	t := &bashTool{s}
 	r := run{
-		argv: argv, supervisor: s.config.Supervisor, dir: dir.real, env: append(s.environment(), "ARGUMENTS="+l.Arguments), grace: t.grace(),
+		argv: argv, supervisor: s.config.Supervisor, dir: dir.real, env: append(s.config.Environment(), "ARGUMENTS="+l.Arguments), grace: t.grace(),
 		processes: cmp.Or(s.config.Processes, MaxProcesses), timeout: t.patience(), quiet: true,
 		output: &output{capture: tool.NewCapture(nil, s.config.Limits, s.config.Log)},
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cairn-dev/cairn/internal/proctable"
 )
 
 // Supervise runs one command for a server that started this process through Config.Supervisor, and returns the exit
@@ -117,12 +119,12 @@ func endDescendants(grace time.Duration, around *fence) {
 
 // descendants returns the live descendants of a process.
 func descendants(of int) []int {
-	table := processes()
+	table := proctable.List()
 	ours := closure(table, map[int]bool{of: true})
 	var alive []int
 	for _, q := range table {
-		if q.pid != of && ours[q.pid] && !q.dead {
-			alive = append(alive, q.pid)
+		if q.PID != of && ours[q.PID] && !q.Dead {
+			alive = append(alive, q.PID)
 		}
 	}
 	slices.Sort(alive)

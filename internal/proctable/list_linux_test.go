@@ -1,11 +1,11 @@
-package builtin
+package proctable
 
 import "testing"
 
 func TestParseStat(t *testing.T) {
-	for in, want := range map[string]proc{
-		"12 (sleep) S 1 12 12 0 -1 4194304": {pid: 12, parent: 1, group: 12, session: 12},
-		"7 (a) Z (b) c) Z 3 4 5 0":          {pid: 7, parent: 3, group: 4, session: 5, dead: true},
+	for in, want := range map[string]Process{
+		"12 (sleep) S 1 12 12 0 -1 4194304": {PID: 12, Parent: 1, Group: 12, Session: 12},
+		"7 (a) Z (b) c) Z 3 4 5 0":          {PID: 7, Parent: 3, Group: 4, Session: 5, Dead: true},
 	} {
 		if got, ok := parseStat(in); !ok || got != want {
 			t.Errorf("%q: %+v %v", in, got, ok)

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package proctable
+
+// List returns nothing here.
+func List() []Process { return nil }

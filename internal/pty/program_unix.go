@@ -1,0 +1,110 @@
+//go:build unix
+
+package pty
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"github.com/cairn-dev/cairn/internal/proctable"
+)
+
+// grace is between the polite end of a terminal's programs, as when its window closes, and the hard one.
+const grace = 300 * time.Millisecond
+
+// open starts cmd as the leader of a session of its own, at a terminal whose other end it returns.
+func open(cmd *exec.Cmd) (*os.File, error) {
+	opened, err := pty.StartWithAttrs(cmd, &pty.Winsize{Rows: 24, Cols: 80}, attributes())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = opened.Close() }()
+	// A descriptor of our own, for the library's blocks: closing it would not wake who reads.
+	fd, err := unix.FcntlInt(opened.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), opened.Name()), nil
+}
+
+func (t *terminal) resize(s Size) {
+	raw, err := t.file.SyscallConn()
+	if err != nil {
+		return // it is over
+	}
+	_ = raw.Control(func(fd uintptr) {
+		_ = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(s.Rows), Col: uint16(s.Cols)})
+	})
+}
+
+// stop ends everything in the terminal's session, and returns when its program was waited for.
+func (t *terminal) stop() {
+	t.signal(syscall.SIGHUP)
+	if !t.gone(grace) {
+		for range 50 { // what forks while it is being killed is found in the next round
+			t.signal(syscall.SIGKILL)
+			if t.gone(40 * time.Millisecond) {
+				break
+			}
+		}
+	}
+	<-t.ended
+}
+
+// signal sends sig to the group of the program, and to all that left it within the session.
+func (t *terminal) signal(sig syscall.Signal) {
+	select {
+	case <-t.ended: // then the number may be another's
+	default:
+		_ = syscall.Kill(-t.cmd.Process.Pid, sig)
+	}
+	for _, pid := range t.members() {
+		_ = syscall.Kill(pid, sig)
+	}
+}
+
+// members are the live processes of the session.
+func (t *terminal) members() (pids []int) {
+	for _, p := range proctable.List() {
+		if p.Session == t.cmd.Process.Pid && !p.Dead {
+			pids = append(pids, p.PID)
+		}
+	}
+	return pids
+}
+
+// gone waits until the session is empty, at most for d.
+func (t *terminal) gone(d time.Duration) bool {
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case <-t.ended:
+	case <-late.C:
+		return false
+	}
+	for step := 5 * time.Millisecond; len(t.members()) > 0; step *= 2 {
+		select {
+		case <-time.After(step):
+		case <-late.C:
+			return false
+		}
+	}
+	return true
+}
+
+func exitCode(state *os.ProcessState) int {
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return state.ExitCode()
+}

@@ -1,0 +1,286 @@
+// Package pty is terminals: programs behind pseudo terminals that people open through a server, watch and type into.
+//
+//	open -> running -> exited -> removed
+//
+// A terminal belongs to a directory, and is found there only. Its program leads a session of its own, and everything in
+// that session ends with the terminal, which ends when it is removed or when its Terminals are closed: no program outlives
+// its server. The newest output is kept, so that whoever attaches sees what was there; a reader that is slow loses the
+// oldest of it and is told where it goes on. Nothing here is stored.
+//
+// Who may open one is decided before: whoever may runs what they like. What a directory's files say of it must have been
+// decided before, too.
+package pty
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// The bounds.
+const (
+	maxRunning = 32     // terminals whose program runs
+	maxExited  = 25     // terminals that can still be read (spec/v2 PT-12)
+	maxSize    = 10_000 // rows, and columns
+)
+
+// Prefix is that of the ids of terminals.
+const Prefix session.Prefix = "pty"
+
+// Status says whether the program runs.
+type Status string
+
+// The statuses.
+const (
+	Running Status = "running"
+	Exited  Status = "exited"
+)
+
+// Info is what is known of a terminal.
+type Info struct {
+	ID        string
+	Directory string            // to which it belongs
+	Project   session.ProjectID // of the directory
+	Title     string
+	Command   string
+	Args      []string
+	Cwd       string
+	Status    Status
+	PID       int
+	ExitCode  int // once exited; 128 and the signal if one ended it
+}
+
+// Order is a terminal to open.
+type Order struct {
+	Directory string // absolute
+	Project   session.ProjectID
+	Title     string   // "" names it by its id
+	Command   string   // a path, or a name to look for
+	Args      []string // beside the mark of a login that shells get
+	Cwd       string   // "" is the directory; a relative one is below it
+	Env       []string // NAME=value: all that the program gets, besides TERM
+}
+
+// ChangeKind is what happened to a terminal.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Created   ChangeKind = "created"
+	Updated   ChangeKind = "updated"
+	HasExited ChangeKind = "exited"
+	Deleted   ChangeKind = "deleted"
+)
+
+// Change is something that happened to a terminal.
+type Change struct {
+	Kind ChangeKind
+	Info Info
+}
+
+// Terminals are the terminals of a process. Make them with New. Safe for concurrent use.
+type Terminals struct {
+	ids     *session.IDs
+	tell    func(Change)
+	tickets tickets
+
+	pumps sync.WaitGroup // one of each terminal
+
+	mu     sync.Mutex // guards the rest
+	list   []*terminal
+	closed bool
+}
+
+// New returns none yet. tell is called for every change, never under a lock; it must not block.
+func New(ids *session.IDs, tell func(Change)) *Terminals {
+	return &Terminals{ids: ids, tell: tell}
+}
+
+// Open starts a program.
+func (t *Terminals) Open(o Order) (Info, error) {
+	id := t.ids.New(Prefix)
+	info := Info{
+		ID: id, Directory: o.Directory, Project: o.Project, Title: cmp.Or(o.Title, "Terminal "+id[len(id)-4:]),
+		Command: o.Command, Args: login(o.Command, o.Args), Cwd: o.Cwd, Status: Running,
+	}
+	if info.Cwd == "" || !filepath.IsAbs(info.Cwd) {
+		info.Cwd = filepath.Join(o.Directory, info.Cwd)
+	}
+	if s, err := os.Stat(info.Cwd); err != nil || !s.IsDir() {
+		return Info{}, session.Errorf(session.CodeInvalid, "there is no directory %s", info.Cwd).At("cwd")
+	}
+	if strings.ContainsRune(strings.Join(info.Args, "")+strings.Join(o.Env, ""), 0) {
+		return Info{}, session.Errorf(session.CodeInvalid, "arguments and variables cannot hold a zero byte").At("args")
+	}
+	term, err := t.start(info, environment(o.Env))
+	if err != nil {
+		return Info{}, err
+	}
+	info = term.Info()
+	t.tell(Change{Created, info})
+	go func() { // ends with the program, which ends with the terminal; Close waits
+		defer t.pumps.Done()
+		t.pump(term)
+	}()
+	return info, nil
+}
+
+// start runs the program if there may be one more.
+func (t *Terminals) start(info Info, env []string) (*terminal, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	running := 0
+	for _, other := range t.list {
+		if other.Info().Status == Running {
+			running++
+		}
+	}
+	switch {
+	case t.closed:
+		return nil, session.Errorf(session.CodeUnavailable, "cairn is shutting down")
+	case running >= maxRunning:
+		return nil, session.Errorf(session.CodeTooMany, "%d terminals are open, which is the limit; close one", running)
+	}
+	term, err := run(info, env)
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%s cannot be run: %v", info.Command, err).At("command")
+	}
+	t.pumps.Add(1)
+	t.list = append(t.list, term)
+	return term, nil
+}
+
+// login adds the mark by which shells know that they begin a session, as OpenCode does.
+func login(command string, args []string) []string {
+	args = append([]string{}, args...)
+	switch strings.TrimSuffix(filepath.Base(command), ".exe") {
+	case "bash", "dash", "fish", "ksh", "sh", "zsh":
+		args = append(args, "-l")
+	}
+	return args
+}
+
+// environment adds what every terminal says of itself.
+func environment(env []string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		return strings.HasPrefix(kv, "TERM=") || strings.HasPrefix(kv, "OPENCODE_TERMINAL=")
+	})
+	return append(env, "TERM=xterm-256color", "OPENCODE_TERMINAL=1")
+}
+
+// pump keeps what the program writes until it is over, and then tells.
+func (t *Terminals) pump(term *terminal) {
+	term.copy()
+	info := term.wait()
+	t.mu.Lock()
+	there := slices.Contains(t.list, term)
+	t.forgetExited()
+	t.mu.Unlock()
+	if there {
+		t.tell(Change{HasExited, info})
+	}
+}
+
+// forgetExited drops the oldest of those that can only be read. The lock is held.
+func (t *Terminals) forgetExited() {
+	exited := 0
+	for _, term := range t.list {
+		if term.Info().Status == Exited {
+			exited++
+		}
+	}
+	t.list = slices.DeleteFunc(t.list, func(term *terminal) bool {
+		drop := exited > maxExited && term.Info().Status == Exited
+		if drop {
+			exited--
+		}
+		return drop
+	})
+}
+
+// List returns the directory's, the oldest first.
+func (t *Terminals) List(directory string) []Info {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := []Info{}
+	for _, term := range t.list {
+		if info := term.Info(); info.Directory == directory {
+			out = append(out, info)
+		}
+	}
+	return out
+}
+
+// Get returns a terminal of the directory.
+func (t *Terminals) Get(directory, id string) (Info, error) {
+	term, err := t.find(directory, id)
+	if err != nil {
+		return Info{}, err
+	}
+	return term.Info(), nil
+}
+
+func (t *Terminals) find(directory, id string) (*terminal, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, term := range t.list {
+		if info := term.Info(); info.ID == id && info.Directory == directory {
+			return term, nil
+		}
+	}
+	return nil, session.NotFound("pty", id)
+}
+
+// Size is how large a terminal's screen is.
+type Size struct{ Rows, Cols int }
+
+// Update changes the title, unless it is "", and the size, unless it is nil.
+func (t *Terminals) Update(directory, id, title string, size *Size) (Info, error) {
+	term, err := t.find(directory, id)
+	if err != nil {
+		return Info{}, err
+	}
+	if size != nil {
+		if min(size.Rows, size.Cols) < 1 || max(size.Rows, size.Cols) > maxSize {
+			return Info{}, session.Errorf(session.CodeInvalid, "size.rows and size.cols must be from 1 to %d", maxSize).At("size")
+		}
+		term.resize(*size)
+	}
+	info := term.rename(title)
+	t.tell(Change{Updated, info})
+	return info, nil
+}
+
+// Remove ends the program and everything in its session, and forgets the terminal.
+func (t *Terminals) Remove(directory, id string) error {
+	term, err := t.find(directory, id)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.list = slices.DeleteFunc(t.list, func(x *terminal) bool { return x == term })
+	t.mu.Unlock()
+	term.stop()
+	t.tell(Change{Deleted, term.Info()})
+	return nil
+}
+
+// Close ends all terminals and waits for their programs. None can be opened from then on.
+func (t *Terminals) Close() {
+	t.mu.Lock()
+	t.closed = true
+	list := t.list
+	t.list = nil
+	t.mu.Unlock()
+	var all sync.WaitGroup
+	for _, term := range list {
+		all.Go(term.stop)
+	}
+	all.Wait()
+	t.pumps.Wait()
+}

@@ -1,0 +1,285 @@
+//go:build unix
+
+package pty_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/pty"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// desk is a set of terminals, and what was told of them.
+type desk struct {
+	*pty.Terminals
+	dir   string
+	mu    sync.Mutex // guards told
+	told  []string
+	exits chan pty.Info
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{dir: t.TempDir(), exits: make(chan pty.Info, 100)} // more than any test opens
+	d.Terminals = pty.New(&session.IDs{}, func(c pty.Change) {
+		d.mu.Lock()
+		d.told = append(d.told, string(c.Kind))
+		d.mu.Unlock()
+		if c.Kind == pty.HasExited {
+			d.exits <- c.Info
+		}
+	})
+	t.Cleanup(d.Close)
+	return d
+}
+
+// sh opens a terminal that runs the script.
+func (d *desk) sh(t *testing.T, script string) pty.Info {
+	t.Helper()
+	i, err := d.Open(pty.Order{Directory: d.dir, Command: "sh", Args: []string{"-c", script}, Env: []string{"PATH=" + os.Getenv("PATH"), "TERM=dumb"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func (d *desk) attach(t *testing.T, id string, cursor int64) *pty.Attached {
+	t.Helper()
+	a, err := d.Attach(d.dir, id, cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// until reads until the output holds the text.
+func until(t *testing.T, a *pty.Attached, text string) string {
+	t.Helper()
+	var all strings.Builder
+	for !strings.Contains(all.String(), text) {
+		p, _, err := a.Next(t.Context(), 1000)
+		if err != nil {
+			t.Fatalf("%v before %q: %q", err, text, all.String())
+		}
+		all.Write(p)
+	}
+	return all.String()
+}
+
+// rest reads to the end.
+func rest(t *testing.T, a *pty.Attached) string {
+	t.Helper()
+	var all strings.Builder
+	for {
+		p, _, err := a.Next(t.Context(), 1000)
+		if errors.Is(err, io.EOF) {
+			return all.String()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(p)
+	}
+}
+
+// A terminal says what its program writes, to whoever attaches, from anywhere; then how it ended.
+func TestTerminal(t *testing.T) {
+	d := newDesk(t)
+	i := d.sh(t, `test -t 0 && echo "at $PWD with $TERM $OPENCODE_TERMINAL"; read line; echo "got $line"; exit 3`)
+	if diff := cmp.Diff([]string{"-c", i.Args[1], "-l"}, i.Args); diff != "" || i.Status != pty.Running || i.Cwd != d.dir || i.Title != "Terminal "+i.ID[len(i.ID)-4:] {
+		t.Error(diff, i)
+	}
+	first := d.attach(t, i.ID, pty.FromStart)
+	if got := until(t, first, "\n"); !strings.HasPrefix(got, "at ") || !strings.Contains(got, filepath.Base(d.dir)+" with xterm-256color 1") {
+		t.Errorf("%q", got)
+	}
+	late, cursor := d.attach(t, i.ID, pty.FromEnd), first.Cursor()
+	if err := first.Type(t.Context(), []byte("words\n")); err != nil {
+		t.Fatal(err)
+	}
+	want := rest(t, first)
+	if !strings.Contains(want, "got words") {
+		t.Errorf("%q", want)
+	}
+	if got := rest(t, late); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := rest(t, d.attach(t, i.ID, cursor)); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if e := <-d.exits; e.ExitCode != 3 || e.Status != pty.Exited {
+		t.Error(e)
+	}
+	if got, err := d.Get(d.dir, i.ID); err != nil || got.Status != pty.Exited || !d.attach(t, i.ID, 0).Exited() {
+		t.Error(got, err)
+	}
+	if _, err := d.Get("/elsewhere", i.ID); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "pty"}) {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"created", "exited"}, d.told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Everything that a terminal started in its session ends with it: what ignores the hang-up, and what left its group.
+func TestNothingOutlivesATerminal(t *testing.T) {
+	for name, end := range map[string]func(*desk, string) error{
+		"removed": func(d *desk, id string) error { return d.Remove(d.dir, id) },
+		"closed":  func(d *desk, _ string) error { d.Close(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			i := d.sh(t, `set -m; trap '' HUP TERM; sh -c 'trap "" HUP TERM; echo $$ ready; while :; do sleep 100; done' & wait; while :; do sleep 100; done`)
+			out := until(t, d.attach(t, i.ID, 0), " ready")
+			child, err := strconv.Atoi(strings.Fields(out)[len(strings.Fields(out))-2])
+			if err != nil {
+				t.Fatal(err, out)
+			}
+			if err := end(d, i.ID); err != nil {
+				t.Fatal(err)
+			}
+			for _, pid := range []int{i.PID, child} {
+				if err := syscall.Kill(pid, 0); err == nil && !zombie(pid) {
+					t.Errorf("process %d is still there", pid)
+				}
+			}
+			if list := d.List(d.dir); len(list) != 0 {
+				t.Error(list)
+			}
+		})
+	}
+}
+
+// zombie reports whether only the process table knows of the process: where nobody waits for orphans.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}
+
+func TestResizeAndRename(t *testing.T) {
+	d := newDesk(t)
+	i := d.sh(t, `read x; stty size; read x`)
+	got, err := d.Update(d.dir, i.ID, "New", &pty.Size{Rows: 10, Cols: 40})
+	if err != nil || got.Title != "New" {
+		t.Fatal(got, err)
+	}
+	a := d.attach(t, i.ID, 0)
+	if err := a.Type(t.Context(), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, a, "10 40")
+	for _, s := range []pty.Size{{0, 1}, {1, -1}, {1, 100_000}} {
+		if _, err := d.Update(d.dir, i.ID, "", &s); !errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
+			t.Error(s, err)
+		}
+	}
+}
+
+// Who is too slow loses the oldest and is told where it goes on; nobody waits for them.
+func TestASlowReaderIsToldOfTheGap(t *testing.T) {
+	d := newDesk(t)
+	i := d.sh(t, `head -c 4000000 /dev/zero | tr '\0' x; echo; echo end`)
+	slow := d.attach(t, i.ID, 0)
+	<-d.exits
+	text, skipped, err := slow.Next(t.Context(), 1000)
+	if err != nil || !skipped || len(text) != 0 || slow.Cursor() == 0 {
+		t.Fatal(len(text), skipped, slow.Cursor(), err)
+	}
+	left := slow.Cursor()
+	if got := rest(t, slow); !strings.HasSuffix(got, "\r\nend\r\n") || left+int64(len(got)) != 4_000_007 {
+		t.Errorf("%d after %d", len(got), left)
+	}
+}
+
+// Typing into a program that does not read waits, but no longer than who types.
+func TestTypingIntoADeafProgramEnds(t *testing.T) {
+	d := newDesk(t)
+	i := d.sh(t, `stty raw -echo; echo ready; exec sleep 100`)
+	a := d.attach(t, i.ID, 0)
+	until(t, a, "ready")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		for {
+			if err := a.Type(ctx, []byte(strings.Repeat("x", 64<<10))); err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("typed without end")
+	}
+	if err := d.Remove(d.dir, i.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+// A ticket is good once, for one terminal of one directory.
+func TestTickets(t *testing.T) {
+	d := newDesk(t)
+	i, other := d.sh(t, "read x"), d.sh(t, "read x")
+	word, err := d.Ticket(d.dir, i.ID)
+	if err != nil || len(word) != 36 {
+		t.Fatal(word, err)
+	}
+	if !d.Admits(word, i.ID) || d.Admits(word, other.ID) || d.Admits("", i.ID) {
+		t.Error("admits another, or not its own")
+	}
+	if !d.Redeem(word, d.dir, i.ID) || d.Redeem(word, d.dir, i.ID) || d.Admits(word, i.ID) {
+		t.Error("not good once")
+	}
+	for _, try := range [][2]string{{d.dir, other.ID}, {"/elsewhere", i.ID}} {
+		word, _ = d.Ticket(d.dir, i.ID)
+		if d.Redeem(word, try[0], try[1]) || d.Redeem(word, d.dir, i.ID) {
+			t.Error("good after a wrong try", try)
+		}
+	}
+	if _, err := d.Ticket(d.dir, "pty_none"); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		t.Error(err)
+	}
+}
+
+// What cannot be run is refused; there is a limit to how many run, and to how many of the past are remembered.
+func TestBounds(t *testing.T) {
+	d := newDesk(t)
+	for _, o := range []pty.Order{
+		{Directory: d.dir, Command: "no-such-program"},
+		{Directory: d.dir, Command: "sh", Cwd: "nowhere"},
+		{Directory: d.dir, Command: "sh", Args: []string{"a\x00b"}},
+	} {
+		if _, err := d.Open(o); !errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
+			t.Error(o, err)
+		}
+	}
+	for range 30 {
+		d.sh(t, "true")
+		<-d.exits
+	}
+	if n := len(d.List(d.dir)); n != 25 {
+		t.Error(n, "are remembered")
+	}
+	for range 32 {
+		d.sh(t, "read x")
+	}
+	if _, err := d.Open(pty.Order{Directory: d.dir, Command: "sh"}); !errors.Is(err, &session.Error{Code: session.CodeTooMany}) {
+		t.Error(err)
+	}
+	d.Close()
+	if _, err := d.Open(pty.Order{Directory: d.dir, Command: "sh"}); !errors.Is(err, &session.Error{Code: session.CodeUnavailable}) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,73 @@
+package pty
+
+import (
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// TicketLife is how long a ticket is good.
+const TicketLife = time.Minute
+
+// maxTickets bounds those that nobody has used yet.
+const maxTickets = 10_000
+
+// tickets are single words that let their bearer attach to one terminal once: for browsers, whose WebSockets cannot send
+// credentials. The zero value is ready.
+type tickets struct {
+	mu sync.Mutex // guards m
+	m  map[string]ticket
+}
+
+type ticket struct {
+	directory, id string
+	until         time.Time
+}
+
+// Ticket returns one for a terminal of the directory.
+func (t *Terminals) Ticket(directory, id string) (string, error) {
+	if _, err := t.find(directory, id); err != nil {
+		return "", err
+	}
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	word := fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	t.tickets.keep(word, ticket{directory, id, time.Now().Add(TicketLife)})
+	return word, nil
+}
+
+func (s *tickets) keep(word string, k ticket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.m == nil {
+		s.m = map[string]ticket{}
+	}
+	if len(s.m) >= maxTickets {
+		for w, old := range s.m {
+			if time.Now().After(old.until) || len(s.m) >= maxTickets {
+				delete(s.m, w)
+			}
+		}
+	}
+	s.m[word] = k
+}
+
+// Admits reports whether the ticket is good for a terminal with the id. It remains so.
+func (t *Terminals) Admits(word, id string) bool {
+	s := &t.tickets
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, ok := s.m[word]
+	return ok && k.id == id && time.Now().Before(k.until)
+}
+
+// Redeem reports whether the ticket is good for the terminal of the directory, and uses it up.
+func (t *Terminals) Redeem(word, directory, id string) bool {
+	s := &t.tickets
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, ok := s.m[word]
+	delete(s.m, word)
+	return ok && k.id == id && k.directory == directory && time.Now().Before(k.until)
+}
