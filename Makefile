@@ -12,7 +12,7 @@ BUDGET_MIB := 34
 BUDGET_INIT_MS := 4
 PKG ?= ./...
 
-.PHONY: check clients build test crash bench soak fuzz fmt modern format vet staticcheck lint archtest generated tidy size help
+.PHONY: check clients build test crash bench soak fuzz fmt openapi modern format vet staticcheck lint archtest generated tidy size help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ fuzz: ## every fuzz target for FUZZTIME each
 
 fmt: ## format everything in place
 	@$(TOOL) gofumpt -w $$(tools/sources)
+
+openapi: ## write openapi/ anew, from the types and the routes
+	@go generate ./internal/server/...
 
 modern: ## show where newer Go says it shorter; advice, not a check
 	@go fix -diff $(PKG)

@@ -39,7 +39,7 @@ var house = []struct {
 	{4, driver, "llm/provider llm/script llm/replay"},
 	{4, driver, "tool/builtin tool/dialog tool/web"},
 	{4, proof, "check store/storetest llm/llmtest"},
-	{5, view, "opencode jsontree"},
+	{5, view, "opencode jsontree server/openapi"},
 	{6, surface, "api server server/v1 server/v2 server/sse server/exchange cli tui"},
 	{6, proof, "server/contracttest"},
 	{7, wiring, "host main"},

@@ -20,7 +20,7 @@ var longFunctions = map[string]string{
 var wideImports = map[string]string{
 	"host":      "wires everything",
 	"engine":    "eight, and fault: the points at which a test may kill it",
-	"server/v1": "eight, and pty: nothing of a terminal is stored, so that no door leads to it",
+	"server/v1": "eight; pty, for nothing of a terminal is stored, so that no door leads to it; openapi, which describes the rest",
 }
 
 // checkSizes watches the tails. Tests and generated files are excepted; tables in tests are long.

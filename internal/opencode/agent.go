@@ -17,8 +17,8 @@ type Agent struct {
 	Mode        session.AgentMode         `json:"mode"`
 	Native      bool                      `json:"native,omitzero"` // it is built in
 	Hidden      bool                      `json:"hidden,omitzero"`
-	TopP        jsontext.Value            `json:"topP,omitzero"`
-	Temperature jsontext.Value            `json:"temperature,omitzero"`
+	TopP        jsontext.Value            `json:"topP,omitzero" is:"number"`
+	Temperature jsontext.Value            `json:"temperature,omitzero" is:"number"`
 	Color       string                    `json:"color,omitzero"`
 	Permission  []Rule                    `json:"permission"`
 	Model       *AgentModel               `json:"model,omitzero"`
@@ -82,7 +82,7 @@ type Command struct {
 	Description string   `json:"description,omitzero"`
 	Agent       string   `json:"agent,omitzero"`
 	Model       string   `json:"model,omitzero"`
-	Source      string   `json:"source,omitzero"` // command, mcp, skill
+	Source      string   `json:"source,omitzero" enum:"command,mcp,skill"`
 	Template    string   `json:"template"`
 	Subtask     bool     `json:"subtask,omitzero"`
 	Hints       []string `json:"hints"`

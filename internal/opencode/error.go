@@ -4,7 +4,7 @@ import "github.com/cairn-dev/cairn/internal/session"
 
 // Error is why a step failed.
 type Error struct {
-	Name string    `json:"name"`
+	Name string    `json:"name" enum:"ProviderAuthError,UnknownError,MessageOutputLengthError,MessageAbortedError,StructuredOutputError,ContextOverflowError,ContentFilterError,APIError"`
 	Data ErrorData `json:"data"`
 }
 

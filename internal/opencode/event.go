@@ -89,7 +89,7 @@ type (
 
 // State is what a session is doing.
 type State struct {
-	Type    string `json:"type"` // idle, busy or retry
+	Type    string `json:"type" enum:"idle,busy,retry"`
 	Attempt int    `json:"attempt,omitzero"`
 	Message string `json:"message,omitzero"`
 	Next    int64  `json:"next,omitzero"`

@@ -5,15 +5,15 @@ type FileNode struct {
 	Name     string `json:"name"`
 	Path     string `json:"path"`
 	Absolute string `json:"absolute"`
-	Type     string `json:"type"` // file, directory
+	Type     string `json:"type" enum:"file,directory"`
 	Ignored  bool   `json:"ignored"`
 }
 
 // FileContent is the content of a file; of one that is not text in base64.
 type FileContent struct {
-	Type     string `json:"type"` // text, binary
+	Type     string `json:"type" enum:"text,binary"`
 	Content  string `json:"content"`
-	Encoding string `json:"encoding,omitzero"`
+	Encoding string `json:"encoding,omitzero" enum:"base64"`
 	MimeType string `json:"mimeType,omitzero"`
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Format is OpenCode's OutputFormat: text, or a value of a JSON schema.
 type Format struct {
-	Type       string         `json:"type"`
+	Type       string         `json:"type" enum:"text,json_schema"`
 	Schema     jsontext.Value `json:"schema,omitzero"`
 	RetryCount *int           `json:"retryCount,omitzero"`
 }

@@ -6,7 +6,7 @@ import "github.com/cairn-dev/cairn/internal/session"
 type Project struct {
 	ID        session.ProjectID `json:"id"`
 	Worktree  string            `json:"worktree"`
-	VCS       string            `json:"vcs,omitzero"` // git
+	VCS       string            `json:"vcs,omitzero" enum:"git"`
 	Time      ProjectTime       `json:"time"`
 	Sandboxes []string          `json:"sandboxes"`
 }
@@ -23,7 +23,7 @@ type ChangedFile struct {
 	Patch     string `json:"patch,omitzero"`
 	Additions int    `json:"additions"`
 	Deletions int    `json:"deletions"`
-	Status    string `json:"status"` // added, deleted, modified
+	Status    string `json:"status" enum:"added,deleted,modified"`
 }
 
 // GlobalSession is a session in a list over all projects.

@@ -14,7 +14,7 @@ import (
 type Provider struct {
 	ID      string                    `json:"id"`
 	Name    string                    `json:"name"`
-	Source  string                    `json:"source"` // env, config, custom, api: where it is known from
+	Source  string                    `json:"source" enum:"env,config,custom,api"` // where it is known from
 	Env     []string                  `json:"env"`
 	Options map[string]jsontext.Value `json:"options"`
 	Models  map[string]ModelInfo      `json:"models"`
@@ -30,7 +30,7 @@ type ModelInfo struct {
 	Capabilities ModelCapabilities         `json:"capabilities"`
 	Cost         ModelCost                 `json:"cost"`
 	Limit        catalog.Limit             `json:"limit"`
-	Status       catalog.Status            `json:"status"`
+	Status       catalog.Status            `json:"status" enum:"alpha,beta,deprecated,active"`
 	Options      map[string]jsontext.Value `json:"options"`
 	Headers      map[string]string         `json:"headers"`
 	ReleaseDate  string                    `json:"release_date"`
@@ -66,22 +66,22 @@ type Modalities struct {
 
 // ModelCost is a price in dollars per million tokens.
 type ModelCost struct {
-	Input  jsontext.Value `json:"input"`
-	Output jsontext.Value `json:"output"`
+	Input  jsontext.Value `json:"input" is:"number"`
+	Output jsontext.Value `json:"output" is:"number"`
 	Cache  CacheCost      `json:"cache"`
 	Tiers  []TierCost     `json:"tiers,omitzero"`
 }
 
 // CacheCost is the price of cached tokens.
 type CacheCost struct {
-	Read  jsontext.Value `json:"read"`
-	Write jsontext.Value `json:"write"`
+	Read  jsontext.Value `json:"read" is:"number"`
+	Write jsontext.Value `json:"write" is:"number"`
 }
 
 // TierCost is the price from a size of the context on.
 type TierCost struct {
-	Input  jsontext.Value `json:"input"`
-	Output jsontext.Value `json:"output"`
+	Input  jsontext.Value `json:"input" is:"number"`
+	Output jsontext.Value `json:"output" is:"number"`
 	Cache  CacheCost      `json:"cache"`
 	Tier   jsontext.Value `json:"tier"`
 }

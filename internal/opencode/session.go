@@ -44,7 +44,7 @@ type FileDiff struct {
 	Patch     string `json:"patch,omitzero"`
 	Additions int    `json:"additions"`
 	Deletions int    `json:"deletions"`
-	Status    string `json:"status,omitzero"` // added, deleted or modified
+	Status    string `json:"status,omitzero" enum:"added,deleted,modified"`
 }
 
 // SessionModel is the model of a session. In messages it is a Model.

@@ -17,9 +17,9 @@ func absentRoutes() []Route {
 		{get, "/formatter", "formatter.status", none},
 		{get, "/find/symbol", "find.symbols", (*API).symbols},
 		{get, "/experimental/resource", "experimental.resource.list", empty},
-		{get, "/experimental/capabilities", "experimental.capabilities.get", fixed(`{"backgroundSubagents":false}`)},
-		{get, "/experimental/console", "experimental.console.get", fixed(`{"consoleManagedProviders":[],"switchableOrgCount":0}`)},
-		{get, "/experimental/console/orgs", "experimental.console.listOrgs", fixed(`{"orgs":[]}`)},
+		{get, "/experimental/capabilities", "experimental.capabilities.get", always(capabilities{})},
+		{get, "/experimental/console", "experimental.console.get", always(consoleState{Providers: []string{}})},
+		{get, "/experimental/console/orgs", "experimental.console.listOrgs", always(organisations{Orgs: noneYet{}})},
 		{post, "/experimental/console/switch", "experimental.console.switchOrg", refuse("body", "orgID", "there is no organisation here")},
 		{get, "/experimental/worktree", "worktree.list", none},
 		{post, "/experimental/worktree", "worktree.create", failing("WorktreeCreateFailedError", "cairn makes no worktrees yet")},
@@ -67,6 +67,31 @@ func fixed(body string) handler {
 	}
 }
 
+// capabilities are what an OpenCode can do beyond others.
+type capabilities struct {
+	Background bool `json:"backgroundSubagents"`
+}
+
+type consoleState struct {
+	Providers     []string `json:"consoleManagedProviders"`
+	Active        string   `json:"activeOrgName,omitzero"`
+	Organisations int      `json:"switchableOrgCount"`
+}
+
+type organisations struct {
+	Orgs noneYet `json:"orgs"`
+}
+
+// always answers v, for every location.
+func always(v any) handler {
+	return func(a *API, w http.ResponseWriter, r *http.Request) error {
+		if _, err := a.locate(r); err != nil {
+			return err
+		}
+		return write(w, v)
+	}
+}
+
 func none(a *API, w http.ResponseWriter, r *http.Request) error  { return fixed(`[]`)(a, w, r) }
 func empty(a *API, w http.ResponseWriter, r *http.Request) error { return fixed(`{}`)(a, w, r) }
 
@@ -106,10 +131,12 @@ func (a *API) symbols(w http.ResponseWriter, r *http.Request) error {
 	return none(a, w, r)
 }
 
+type workspaceType struct {
+	Type *string `json:"type"`
+}
+
 func (a *API) createWorkspace(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[struct {
-		Type *string `json:"type"`
-	}](r)
+	b, err := exchange.Decode[workspaceType](r)
 	if err != nil {
 		return err
 	}
@@ -119,11 +146,13 @@ func (a *API) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 	return writeStatus(w, http.StatusBadRequest, envelope("WorkspaceCreateError", "Unknown workspace adapter: "+exchange.Clip(*b.Type, maxID)))
 }
 
+type warped struct {
+	ID        *string `json:"id"`
+	SessionID *string `json:"sessionID"`
+}
+
 func (a *API) warp(_ http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[struct {
-		ID        *string `json:"id"`
-		SessionID *string `json:"sessionID"`
-	}](r)
+	b, err := exchange.Decode[warped](r)
 	switch {
 	case err != nil:
 		return err
@@ -135,17 +164,22 @@ func (a *API) warp(_ http.ResponseWriter, r *http.Request) error {
 	return session.NotFound("workspace", *b.ID)
 }
 
+type upgradeTo struct {
+	Target string `json:"target"`
+}
+
+type upgraded struct {
+	Success bool   `json:"success"`
+	Version string `json:"version,omitzero"`
+	Error   string `json:"error,omitzero"`
+}
+
 // upgrade refuses: whoever installed cairn upgrades it.
 func (a *API) upgrade(w http.ResponseWriter, r *http.Request) error {
-	if _, err := exchange.Decode[struct {
-		Target string `json:"target"`
-	}](r); err != nil {
+	if _, err := exchange.Decode[upgradeTo](r); err != nil {
 		return err
 	}
-	return write(w, struct {
-		Success bool   `json:"success"`
-		Error   string `json:"error"`
-	}{Error: "cairn does not change itself; install the new version as you installed this one"})
+	return write(w, upgraded{Error: "cairn does not change itself; install the new version as you installed this one"})
 }
 
 // noSync answers as an OpenCode without workspaces.
@@ -156,12 +190,19 @@ func (a *API) noSync(w http.ResponseWriter, r *http.Request) error {
 	return writeStatus(w, http.StatusBadRequest, map[string]string{"_tag": "BadRequest"})
 }
 
+type mcpServer struct {
+	Name   *string         `json:"name"`
+	Config *jsontext.Value `json:"config"`
+}
+
+type mcpStatus struct {
+	Status string `json:"status" enum:"connected,disabled,failed,needs_auth,needs_client_registration"`
+	Error  string `json:"error,omitzero"`
+}
+
 // addMCP says that the server cannot be reached, as OpenCode does of one that it cannot start.
 func (a *API) addMCP(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[struct {
-		Name   *string         `json:"name"`
-		Config *jsontext.Value `json:"config"`
-	}](r)
+	b, err := exchange.Decode[mcpServer](r)
 	switch {
 	case err != nil:
 		return err
@@ -170,9 +211,5 @@ func (a *API) addMCP(w http.ResponseWriter, r *http.Request) error {
 	case b.Config == nil || b.Config.Kind() != '{':
 		return exchange.Bad("body", "config", "config must be an object")
 	}
-	type status struct {
-		Status string `json:"status"`
-		Error  string `json:"error"`
-	}
-	return write(w, map[string]status{*b.Name: {"failed", "cairn does not connect to MCP servers yet"}})
+	return write(w, map[string]mcpStatus{*b.Name: {"failed", "cairn does not connect to MCP servers yet"}})
 }

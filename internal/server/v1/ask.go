@@ -97,11 +97,13 @@ func (a *API) reply(w http.ResponseWriter, r *http.Request) error {
 	return a.replied(w, r, r.PathValue("requestID"), b)
 }
 
+type olderReply struct {
+	Response session.Reply `json:"response"`
+}
+
 // respond is the reply of older clients.
 func (a *API) respond(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[struct {
-		Response session.Reply `json:"response"`
-	}](r)
+	b, err := exchange.Decode[olderReply](r)
 	if err != nil {
 		return err
 	}
@@ -124,10 +126,12 @@ func (a *API) replied(w http.ResponseWriter, r *http.Request, ask string, b perm
 	return yes(w)
 }
 
+type answers struct {
+	Answers [][]string `json:"answers"`
+}
+
 func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[struct {
-		Answers [][]string `json:"answers"`
-	}](r)
+	b, err := exchange.Decode[answers](r)
 	if err != nil {
 		return err
 	}

@@ -101,12 +101,15 @@ type busEvent struct {
 type placed struct {
 	Directory string            `json:"directory,omitzero"`
 	Project   session.ProjectID `json:"project,omitzero"`
-	Payload   any               `json:"payload"`
+	Payload   payload           `json:"payload"`
 }
+
+// payload is a busEvent, or a synced one.
+type payload any
 
 // synced is an event as OpenCode hands it to its other instances.
 type synced struct {
-	Type  string    `json:"type"` // "sync"
+	Type  string    `json:"type" enum:"sync"`
 	ID    string    `json:"id"`
 	Event syncEvent `json:"syncEvent"`
 }

@@ -13,8 +13,10 @@ func (a *API) health(w http.ResponseWriter, _ *http.Request) error {
 	if err := a.condition(); err != nil {
 		return err
 	}
-	return write(w, struct {
-		Healthy bool   `json:"healthy"`
-		Version string `json:"version"`
-	}{true, a.version})
+	return write(w, health{true, a.version})
+}
+
+type health struct {
+	Healthy bool   `json:"healthy"`
+	Version string `json:"version"`
 }

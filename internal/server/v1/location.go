@@ -29,13 +29,16 @@ func (a *API) paths(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	home := a.places.Home()
-	return write(w, struct {
-		Home      string `json:"home"`
-		State     string `json:"state"`
-		Config    string `json:"config"`
-		Worktree  string `json:"worktree"`
-		Directory string `json:"directory"`
-	}{home.Home, home.State, home.Config, p.Worktree, p.Directory})
+	return write(w, paths{home.Home, home.State, home.Config, p.Worktree, p.Directory})
+}
+
+// paths are where things are.
+type paths struct {
+	Home      string `json:"home"`
+	State     string `json:"state"`
+	Config    string `json:"config"`
+	Worktree  string `json:"worktree"`
+	Directory string `json:"directory"`
 }
 
 func (a *API) projects(w http.ResponseWriter, r *http.Request) error {
@@ -78,9 +81,13 @@ func (a *API) projectDirectories(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.PathValue("projectID") != string(p.ProjectID) {
-		return write(w, []string{})
+		return write(w, []projectDirectory{})
 	}
-	return write(w, []map[string]string{{"directory": p.Worktree}})
+	return write(w, []projectDirectory{{p.Worktree}})
+}
+
+type projectDirectory struct {
+	Directory string `json:"directory"`
 }
 
 // current refuses projects that are not that of the location.
@@ -104,11 +111,16 @@ func (a *API) dispose(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) disposed(p Place) {
-	a.notices.tell(notice{p.Directory, p.ProjectID, kindDisposed, map[string]string{"directory": p.Directory}})
+	a.notices.tell(notice{p.Directory, p.ProjectID, kindDisposed, disposedPlace{p.Directory}})
+}
+
+// disposedPlace says what is to be read again.
+type disposedPlace struct {
+	Directory string `json:"directory"`
 }
 
 func (a *API) disposeAll(w http.ResponseWriter, _ *http.Request) error {
-	a.notices.tell(notice{kind: kindGlobalDisposed, properties: map[string]string{}})
+	a.notices.tell(notice{kind: kindGlobalDisposed, properties: nothingSaid{}})
 	return yes(w)
 }
 

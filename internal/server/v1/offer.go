@@ -3,6 +3,7 @@ package v1
 import (
 	"net/http"
 
+	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 )
 
@@ -66,7 +67,18 @@ func (a *API) usableProviders(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return write(w, map[string]any{"providers": p.usable(), "default": p.Default})
+	return write(w, usable{p.usable(), p.Default})
+}
+
+type usable struct {
+	Providers []opencode.Provider `json:"providers"`
+	Default   map[string]string   `json:"default"`
+}
+
+type allProviders struct {
+	All       []opencode.Provider `json:"all"`
+	Default   map[string]string   `json:"default"`
+	Connected []string            `json:"connected"`
 }
 
 func (a *API) providers(w http.ResponseWriter, r *http.Request) error {
@@ -78,7 +90,7 @@ func (a *API) providers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return write(w, map[string]any{"all": p.All, "default": p.Default, "connected": p.Connected})
+	return write(w, allProviders{p.All, p.Default, p.Connected})
 }
 
 // needed returns a query parameter that must be there.

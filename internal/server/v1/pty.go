@@ -212,7 +212,7 @@ func (a *API) connectTerminal(w http.ResponseWriter, r *http.Request) error {
 	}
 	attached, err := a.terminals.Attach(l.Directory, id, cursor)
 	if err != nil {
-		return err
+		return session.NotFound("terminal", id) // which OpenCode tells in another envelope here
 	}
 	if q.Has("ticket") && !a.terminals.Redeem(q.Get("ticket"), l.Directory, id) {
 		return session.Errorf(session.CodeDenied, "the ticket is not good for this terminal, or no longer")
@@ -222,17 +222,28 @@ func (a *API) connectTerminal(w http.ResponseWriter, r *http.Request) error {
 	return exchange.ShowTerminal(ctx, w, r, attached)
 }
 
+// The properties of events of terminals.
+type (
+	terminalInfo struct {
+		Info terminal `json:"info"`
+	}
+	terminalExit struct {
+		ID       string `json:"id"`
+		ExitCode int    `json:"exitCode"`
+	}
+	terminalID struct {
+		ID string `json:"id"`
+	}
+)
+
 // TerminalChanged tells the streams of the terminal's directory.
 func (a *API) TerminalChanged(c pty.Change) {
-	var properties any = map[string]terminal{"info": terminalOf(c.Info)}
+	var properties any = terminalInfo{terminalOf(c.Info)}
 	switch c.Kind {
 	case pty.HasExited:
-		properties = struct {
-			ID       string `json:"id"`
-			ExitCode int    `json:"exitCode"`
-		}{c.Info.ID, c.Info.ExitCode}
+		properties = terminalExit{c.Info.ID, c.Info.ExitCode}
 	case pty.Deleted:
-		properties = map[string]string{"id": c.Info.ID}
+		properties = terminalID{c.Info.ID}
 	}
 	a.notices.tell(notice{c.Info.Directory, c.Info.Project, "pty." + string(c.Kind), properties})
 }

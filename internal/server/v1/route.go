@@ -38,6 +38,7 @@ func Routes() []Route {
 		tuiRoutes(),
 		everywhereRoutes(),
 		ptyRoutes(),
+		documentRoutes(),
 		absentRoutes(),
 	)
 }

@@ -73,7 +73,7 @@ func (a *API) configure(r *http.Request) (map[string]jsontext.Value, error) {
 
 // credential is what a client wants to be kept for a provider.
 type credential struct {
-	Type string `json:"type"`
+	Type string `json:"type" enum:"oauth,api,wellknown"`
 	Key  string `json:"key"`
 }
 
@@ -105,7 +105,7 @@ func (a *API) removeAuth(w http.ResponseWriter, r *http.Request) error {
 
 // authMethod is a way to give a provider its credential.
 type authMethod struct {
-	Type  string `json:"type"`
+	Type  string `json:"type" enum:"oauth,api"`
 	Label string `json:"label"`
 }
 
@@ -126,6 +126,13 @@ func (a *API) authMethods(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return write(w, out)
+}
+
+// login is what a client says of a login.
+type login struct {
+	Method int               `json:"method"`
+	Inputs map[string]string `json:"inputs"`
+	Code   string            `json:"code"`
 }
 
 // authorize refuses: no provider has a login of its own here. OpenCode answers 500 then.

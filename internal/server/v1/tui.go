@@ -51,8 +51,8 @@ type tuiCommand struct {
 type toast struct {
 	Title    string         `json:"title,omitzero"`
 	Message  *string        `json:"message"`
-	Variant  string         `json:"variant"` // info, success, warning, error
-	Duration jsontext.Value `json:"duration,omitzero"`
+	Variant  string         `json:"variant" enum:"info,success,warning,error"`
+	Duration jsontext.Value `json:"duration,omitzero" is:"number"`
 }
 
 type tuiSession struct {
@@ -147,12 +147,15 @@ func (t toast) check() error {
 	return nil
 }
 
+// published is what a client wants to be passed on.
+type published struct {
+	Type       string         `json:"type" enum:"tui.prompt.append,tui.command.execute,tui.toast.show,tui.session.select"`
+	Properties jsontext.Value `json:"properties"`
+}
+
 // publish passes on one of the four kinds, checked as the operation of its own checks it.
 func (a *API) publish(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[struct {
-		Type       string         `json:"type"`
-		Properties jsontext.Value `json:"properties"`
-	}](r)
+	b, err := exchange.Decode[published](r)
 	if err != nil {
 		return err
 	}
@@ -204,6 +207,12 @@ func (a *API) selectSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return a.notify(w, r, kindSelect, b)
+}
+
+// control is what a terminal would be asked to do.
+type control struct {
+	Path string         `json:"path"`
+	Body jsontext.Value `json:"body"`
 }
 
 // nextControl waits: nothing asks terminals to be controlled in this way any more, here as in OpenCode.

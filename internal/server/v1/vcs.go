@@ -24,14 +24,15 @@ func vcsRoutes() []Route {
 
 // branch says what is checked out. What there is not is left out, as the document has it; OpenCode sends null.
 func (a *API) branch(w http.ResponseWriter, r *http.Request) error {
-	type branches struct {
-		Branch   string `json:"branch,omitzero"`
-		Standard string `json:"default_branch,omitzero"`
-	}
 	return offer(a, w, r, func(ctx context.Context, l session.Location) (b branches, err error) {
 		b.Branch, b.Standard, err = a.places.Branch(ctx, l)
 		return b, err
 	})
+}
+
+type branches struct {
+	Branch   string `json:"branch,omitzero"`
+	Standard string `json:"default_branch,omitzero"`
 }
 
 func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
@@ -89,10 +90,16 @@ type vcsError struct {
 	} `json:"data"`
 }
 
+type patchText struct {
+	Patch *string `json:"patch"`
+}
+
+type applied struct {
+	Applied bool `json:"applied"`
+}
+
 func (a *API) applyPatch(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[struct {
-		Patch *string `json:"patch"`
-	}](r)
+	b, err := exchange.Decode[patchText](r)
 	if err != nil {
 		return err
 	}
@@ -117,7 +124,7 @@ func (a *API) applyPatch(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	default:
-		return write(w, map[string]bool{"applied": true})
+		return write(w, applied{true})
 	}
 	v := vcsError{Name: "VcsApplyError"}
 	v.Data.Message, v.Data.Reason = "Patch can't be applied", reason

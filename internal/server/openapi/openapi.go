@@ -1,0 +1,126 @@
+// Package openapi writes the OpenAPI document of a contract from its Go types, so that the document cannot say what the
+// code does not.
+//
+//   - A struct is an object. Answers are closed: they have these members and no other. Requests are open and name no member
+//     as required: what is unknown in them is ignored, and what is missing is told by the operation.
+//   - omitzero and omitempty make a member optional; a tag enum:"a,b" lists what a string may be, and is:"number" says what
+//     JSON that is passed on holds.
+//   - What Go's types do not say, which values a named string has and what may stand behind an interface, is in Types.
+package openapi
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Operation is one operation of a contract.
+type Operation struct {
+	ID     string // operationId
+	Method string
+	Path   string // with its parameters in braces
+	Query  []Parameter
+	Body   reflect.Type            // nil has none
+	Answer reflect.Type            // nil has none: status 204
+	Media  string                  // of the answer; "" is JSON
+	Fails  map[string]reflect.Type // by status; nil has no body
+}
+
+// Parameter is one of the query.
+type Parameter struct {
+	Name     string
+	Type     reflect.Type
+	Required bool
+	Enum     []string
+}
+
+// Types is what Go's types do not say.
+type Types struct {
+	Enums  map[reflect.Type][]string
+	Unions map[reflect.Type]Union
+	Forms  map[reflect.Type]string // JSON Schemas of types that write themselves
+}
+
+// Union is what stands behind an interface, or what an envelope may hold.
+type Union struct {
+	By   string                  // the member whose value tells them apart
+	Of   map[string]reflect.Type // by that value
+	In   string                  // of an envelope: the member that holds what Of says
+	Also []reflect.Type          // further ones, without that member
+}
+
+// object is a JSON object of the document.
+type object = map[string]any
+
+// Document returns the document, as indented JSON that is the same for the same contract.
+func Document(title, version string, operations []Operation, t Types) ([]byte, error) {
+	b := &builder{types: t, schemas: object{}, names: map[reflect.Type]string{}}
+	paths := object{}
+	for _, o := range operations {
+		at, _ := paths[o.Path].(object)
+		if at == nil {
+			at = object{}
+			paths[o.Path] = at
+		}
+		at[strings.ToLower(o.Method)] = b.operation(o)
+	}
+	doc := object{
+		"openapi": "3.1.0", "info": object{"title": title, "version": version},
+		"paths": paths, "components": object{"schemas": b.schemas},
+	}
+	out, err := json.Marshal(doc, json.Deterministic(true), jsontext.WithIndent(" "))
+	return append(out, '\n'), err
+}
+
+func (b *builder) operation(o Operation) object {
+	out := object{"operationId": o.ID}
+	if ps := b.parameters(o); len(ps) > 0 {
+		out["parameters"] = ps
+	}
+	if o.Body != nil {
+		out["requestBody"] = object{"content": content("application/json", b.request(o.Body))}
+	}
+	answers := object{}
+	for status, t := range o.Fails {
+		answers[status] = b.answer("Refused", "application/json", t)
+	}
+	if o.Answer == nil {
+		answers["204"] = object{"description": "Done"}
+	} else {
+		media := o.Media
+		if media == "" {
+			media = "application/json"
+		}
+		answers["200"] = b.answer("Done", media, o.Answer)
+	}
+	out["responses"] = answers
+	return out
+}
+
+func (b *builder) answer(words, media string, t reflect.Type) object {
+	out := object{"description": words}
+	if t != nil {
+		out["content"] = content(media, b.schema(t))
+	}
+	return out
+}
+
+func content(media string, schema object) object { return object{media: object{"schema": schema}} }
+
+func (b *builder) parameters(o Operation) (out []object) {
+	for part := range strings.SplitSeq(o.Path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			out = append(out, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "string"}})
+		}
+	}
+	for _, p := range o.Query {
+		schema := b.schema(p.Type)
+		if p.Enum != nil {
+			schema["enum"] = p.Enum
+		}
+		out = append(out, object{"name": p.Name, "in": "query", "required": p.Required, "schema": schema})
+	}
+	return out
+}
