@@ -56,7 +56,7 @@ func says1(role, blocks string) string { return `{"role":"` + role + `","content
 func text1(s string) string { return `{"text":"` + s + `"}` }
 
 func result1(id, content string) string {
-	return `{"toolResult":{"toolUseId":"` + id + `","content":[` + content + `]}}`
+	return `{"toolResult":{"toolUseId":"` + id + `","content":[` + content + `],"status":"success"}}`
 }
 
 func TestEncodeMessages(t *testing.T) {
@@ -85,7 +85,7 @@ func TestEncodeMessages(t *testing.T) {
 		{
 			"images follow where the model does not take them in results", llama,
 			[]llm.Message{user(textOf("a")), replies(call("1")), result("1", png)},
-			says1("user", text1("a")) + "," + says1("assistant", use1) + "," + says1("user", result1("1", text1("(no output)"))+","+text1("Attachments of the tool results above:")+","+wirePNG),
+			says1("user", text1("a")) + "," + says1("assistant", use1) + "," + says1("user", strings.Replace(result1("1", text1("(no output)")), `,"status":"success"`, "", 1)+","+text1("Attachments of the tool results above:")+","+wirePNG),
 		},
 		{
 			"a call that failed", claude,

@@ -150,8 +150,11 @@ func (c *conversation) results(parts []llm.Part) {
 // result returns the outcome of a call. Documents, and images that the model does not take there, follow it.
 func (c *conversation) result(r llm.ToolResult) block {
 	out := toolResult{ID: callID(r.ID)}
-	if r.IsError {
+	switch {
+	case r.IsError:
 		out.Status = "error"
+	case c.d.Claude || c.d.Nova: // others do not know the field
+		out.Status = "success"
 	}
 	for _, p := range r.Content {
 		switch p := p.(type) {

@@ -295,6 +295,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(stream(created, done(0, `{"id":"ws_1","type":"web_search_call","error":1}`), added(1, `{"type":"function_call","name":"f"}`), completed), 1)
 	f.Add(stream(created, done(0, "{\"id\":\"ws_1\",\"type\":\"web_search_call\",\"er\x88or\":1,\"action\":{\"a\":1,\"a\":2}}"), completed), 1)
+	f.Add(stream(created, done(0, `{"type":"_call"}`), completed), 1)
+	f.Add(stream(created, done(0, `{"id":"mcp_1","type":"mcp_call","name":"`+strings.Repeat("é", 200)+`"}`), completed), 1)
 	f.Add(`{"object":"response","status":"completed","output":[{"type":"reasoning","summary":[{"text":"a"}]}]}`, 3)
 	f.Fuzz(func(t *testing.T, body string, step int) {
 		step = max(1, step)

@@ -241,9 +241,9 @@ func TestEncodeFields(t *testing.T) {
 	}
 }
 
-func TestEncodeDeveloper(t *testing.T) {
+func TestEncodeSystem(t *testing.T) {
 	got, err := openairesponses.Dialect{Reasoning: true}.Encode(&llm.Request{System: []string{"a", "b"}})
-	if err != nil || !strings.Contains(string(got), `{"role":"developer","content":"a\nb"}`) {
+	if err != nil || !strings.Contains(string(got), `{"role":"system","content":"a\nb"}`) {
 		t.Errorf("%v %s", err, got)
 	}
 }

@@ -80,7 +80,7 @@ func acceptable(body []byte) error {
 				return fmt.Errorf("reasoning that cannot be read or leads to nothing: %+v", it)
 			}
 		case "":
-			system := i == 0 && it.Content.Kind() == '"' && (it.Role == "system" || it.Role == "developer")
+			system := i == 0 && it.Content.Kind() == '"' && it.Role == "system"
 			if !system && (!listed(it.Content) || it.Role != "user" && it.Role != "assistant") {
 				return fmt.Errorf("bad message %+v", it)
 			}

@@ -1,6 +1,8 @@
 package openairesponses
 
 import (
+	"strings"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
@@ -14,9 +16,7 @@ func (t *turn) hosted(it *item, name string, o *outputItem) {
 	if name == "mcp" && wire.IsText(o.Name) {
 		name = "mcp." + wire.Plain(o.Name)
 	}
-	if len(name) > wire.MaxName {
-		name = name[:wire.MaxName]
-	}
+	name = strings.ToValidUTF8(name[:min(len(name), wire.MaxName)], "")
 	id := t.calls.Unique(it.id, t.response)
 	fields, _ := wire.ReadObject(o.Raw)
 	input := wire.Object{}

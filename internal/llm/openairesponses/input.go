@@ -54,11 +54,7 @@ type conversation struct {
 func (d Dialect) input(req *llm.Request, store bool) []jsontext.Value {
 	c := conversation{d: d, store: store, out: []jsontext.Value{}, named: map[string]bool{}}
 	if len(req.System) > 0 {
-		role := "system"
-		if d.Reasoning {
-			role = "developer"
-		}
-		c.add(message{Role: role, Content: wire.Quote(strings.Join(req.System, "\n"))})
+		c.add(message{Role: "system", Content: wire.Quote(strings.Join(req.System, "\n"))})
 	}
 	for _, m := range req.Messages {
 		switch m.Role {

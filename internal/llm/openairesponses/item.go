@@ -75,7 +75,7 @@ func (t *turn) output(it *item, o *outputItem, done bool) error {
 	case "function_call":
 		return t.functionCall(it, o)
 	}
-	if name, ok := strings.CutSuffix(o.Type, "_call"); ok && done {
+	if name, ok := strings.CutSuffix(o.Type, "_call"); ok && name != "" && done {
 		t.hosted(it, name, o)
 	}
 	return nil

@@ -14,8 +14,8 @@ package openairesponses
 type Dialect struct {
 	// Namespace is the key under which continuation metadata is kept; empty means "openai".
 	Namespace string
-	// Reasoning says that the model reasons: its encrypted reasoning is asked for, instructions come from the
-	// developer, and what such models refuse (temperature, top_p) is left out.
+	// Reasoning says that the model reasons: its encrypted reasoning is asked for, and what such models refuse
+	// (temperature, top_p) is left out.
 	Reasoning bool
 	// NoCacheKey leaves the request's cache key out, for vendors that refuse prompt_cache_key.
 	NoCacheKey bool

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"io"
 	"iter"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -37,13 +38,17 @@ func TestRecordedRequests(t *testing.T) {
 	for _, x := range llmtest.Recordings(t) {
 		t.Run(x.Name, func(t *testing.T) {
 			req := parseRequest(t, x.Request)
-			got, err := openairesponses.Dialect{}.Encode(req)
+			reasons := strings.HasPrefix(req.Model, "gpt-5")
+			got, err := openairesponses.Dialect{Reasoning: reasons}.Encode(req)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want, _ := llmtest.Tree(t, x.Request).(map[string]any)
 			if _, said := want["store"]; !said {
 				want["store"] = false // recorded before it was always said
+			}
+			if _, said := want["include"]; !said && reasons {
+				want["include"] = []any{"reasoning.encrypted_content"} // and so was this
 			}
 			if diff := cmp.Diff(any(want), llmtest.Tree(t, string(got))); diff != "" {
 				t.Errorf("-recorded +ours:\n%s", diff)
