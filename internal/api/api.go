@@ -133,8 +133,9 @@ type Stats struct {
 	Turns    int            `json:"turns"`
 	Cost     session.USD    `json:"cost"`
 	Tokens   session.Tokens `json:"tokens"`
-	Models   []ModelStats   `json:"models"` // most expensive first
-	Days     []DayStats     `json:"days"`   // oldest first
+	CacheHit float64        `json:"cacheHit"` // the share of the input that came from providers' caches, from 0 to 1
+	Models   []ModelStats   `json:"models"`   // most expensive first
+	Days     []DayStats     `json:"days"`     // oldest first
 }
 
 // ModelStats is the share of a model.
@@ -143,6 +144,8 @@ type ModelStats struct {
 	Turns  int              `json:"turns"`
 	Cost   session.USD      `json:"cost"`
 	Tokens session.Tokens   `json:"tokens"`
+
+	CacheHit float64 `json:"cacheHit"`
 }
 
 // DayStats is the share of a day in UTC.

@@ -61,6 +61,15 @@ func thousands(n int64) string {
 	return s
 }
 
+// cacheHit is the share of the input that came from the provider's cache; "" where none did.
+func cacheHit(t session.Tokens) string {
+	share, ok := t.Hit()
+	if !ok || t.Cache.Read == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(share*100)) + "%"
+}
+
 // money rounds an amount for people: cents, or four decimals where it is less than a dollar.
 func money(u session.USD) string {
 	if u == 0 {

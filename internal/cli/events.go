@@ -172,7 +172,11 @@ func digest(d session.EventData) string {
 	case *session.Prompted:
 		return d.Prompt.Text
 	case *session.StepStarted:
-		return d.Agent + " " + d.Model.String()
+		about := d.Agent + " " + d.Model.String()
+		if d.Prefix != nil && d.Prefix.Changed != "" {
+			about += ", not read from the cache: " + d.Prefix.Changed
+		}
+		return about
 	case *session.StepEnded:
 		return fmt.Sprintf("%s, %s tokens, $%s", d.Finish, thousands(d.Tokens.Sum()), money(d.Cost))
 	case *session.StepFailed:

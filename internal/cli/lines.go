@@ -144,6 +144,9 @@ func (v *lineView) event(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		v.provider, v.pending = d.Model.ProviderID, nil
+		if changed := d.Prefix.Alarm(); changed != "" {
+			v.note(cacheLost(changed))
+		}
 		v.part("step_start", e, jsonPart{
 			ID: stepPart(d.AssistantMessageID, "-start"), MessageID: d.AssistantMessageID, Type: "step-start", Snapshot: d.Snapshot,
 		})

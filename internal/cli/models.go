@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -157,10 +158,10 @@ func (a *app) showStats(s api.Stats) {
 	a.out.printf("%d sessions, %d turns, %s tokens, $%s\n", s.Sessions, s.Turns, thousands(s.Tokens.Sum()), money(s.Cost))
 	if len(s.Models) > 0 {
 		a.out.printf("\n")
-		t := a.table("MODEL", "TURNS", "IN", "CACHED", "OUT", "COST")
+		t := a.table("MODEL", "TURNS", "IN", "CACHED", "HIT", "OUT", "COST")
 		for _, m := range s.Models {
 			t.row(line(m.Model.String(), 80), thousands(int64(m.Turns)), thousands(m.Tokens.Input+m.Tokens.Cache.Write),
-				thousands(m.Tokens.Cache.Read), thousands(m.Tokens.Output+m.Tokens.Reasoning), "$"+money(m.Cost))
+				thousands(m.Tokens.Cache.Read), cmp.Or(cacheHit(m.Tokens), "-"), thousands(m.Tokens.Output+m.Tokens.Reasoning), "$"+money(m.Cost))
 		}
 		t.print()
 	}

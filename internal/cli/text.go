@@ -86,6 +86,10 @@ func (v *textView) endReasoning() {
 
 func (v *textView) event(e session.Event) {
 	switch d := e.Data.(type) {
+	case *session.StepStarted:
+		if changed := d.Prefix.Alarm(); changed != "" {
+			v.note(cacheLost(changed))
+		}
 	case *session.TextEnded:
 		v.text(d.PartID, 0, d.Text)
 		v.out.freshLine()
@@ -109,6 +113,11 @@ func (v *textView) event(e session.Event) {
 	case *session.CompactionStarted:
 		v.note("the session is long; its past is being summed up")
 	}
+}
+
+// cacheLost is the alarm that a request did not begin as the one before.
+func cacheLost(changed string) string {
+	return "the provider reads the whole conversation anew, at full price: " + line(changed, 200)
 }
 
 func retryText(d *session.Retried) string {

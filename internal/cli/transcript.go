@@ -23,6 +23,9 @@ func (t *transcript) print(s *session.Session, ms []session.Message) {
 	if n := s.Tokens.Sum(); n > 0 {
 		about = append(about, thousands(n)+" tokens", "$"+money(s.Cost))
 	}
+	if hit := cacheHit(s.Tokens); hit != "" {
+		about = append(about, hit+" of the input from the cache")
+	}
 	t.out.printf("%s\n", t.out.paint(dim, strings.Join(about, " "+t.marks.dot+" ")))
 	for _, m := range ms {
 		t.message(m)
@@ -93,6 +96,9 @@ func (t *transcript) block(text string) {
 
 func (t *transcript) assistant(m *session.Assistant) {
 	t.heading(green, m.Agent, line(m.Model.String(), 80))
+	if changed := m.Prefix.Alarm(); changed != "" {
+		t.out.printf("%s\n", t.out.paint(yellow, cacheLost(changed)))
+	}
 	for _, c := range m.Content {
 		switch c := c.(type) {
 		case *session.Text:

@@ -18,6 +18,7 @@ type history struct {
 	stable   int         // messages[:stable] can no longer change
 	size     atomic.Int64
 	raises   raises // of the session's limits
+	sent     sent   // by the newest turn
 }
 
 // historyCache keeps the histories of sessions that were at work lately, so that a turn reads only what is new. Only

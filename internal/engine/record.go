@@ -26,6 +26,8 @@ type turn struct {
 	set     *setting
 	message session.MessageID // "" until the first output
 	begins  session.PartID    // of its beginning
+	sends   llm.Prefix        // the fingerprint of its request
+	prefix  *session.CachePrefix
 	items   map[string]*openItem
 	order   []*openItem
 	dirty   int // bytes that no checkpoint has
@@ -202,7 +204,7 @@ func (t *turn) commit(ctx context.Context, d store.Durability, drafts ...eventlo
 			t.begins = t.partID()
 		}
 		started := &session.StepStarted{
-			AssistantMessageID: message, Agent: t.set.agent.ID, Model: t.set.model.Ref, ParentID: t.asked(ctx), StartID: t.begins,
+			AssistantMessageID: message, Agent: t.set.agent.ID, Model: t.set.model.Ref, ParentID: t.asked(ctx), StartID: t.begins, Prefix: t.prefix,
 		}
 		facts = append(eventlog.Drafts(started), facts...)
 	}
@@ -214,6 +216,9 @@ func (t *turn) commit(ctx context.Context, d store.Durability, drafts ...eventlo
 	}
 	_, err := t.append(ctx, t.id, d, facts...)
 	if err == nil || errors.Is(err, store.ErrUncertain) && t.exists(ctx, message) {
+		if t.message == "" {
+			defer t.begun()
+		}
 		t.message = message // then whatever comes, the turn is ended under this id
 	}
 	if err != nil {

@@ -67,6 +67,13 @@ func traced(row store.Row) string {
 		}
 		b.WriteString("]")
 	}
+	if s, ok := e.Data.(*session.StepStarted); ok && s.Prefix != nil && s.Prefix.Changed != "" {
+		fmt.Fprintf(&b, " [cache lost: %s", s.Prefix.Changed)
+		if s.Prefix.Cause != "" {
+			fmt.Fprintf(&b, ", by %s", s.Prefix.Cause)
+		}
+		b.WriteString("]")
+	}
 	if e.Private != nil && e.Private.Answer != nil {
 		fmt.Fprintf(&b, " [answer %s]", e.Private.Answer.Finish)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -130,6 +131,8 @@ func (d *drain) attempt(ctx context.Context, set *setting) (more bool, err error
 	d.tries = d.tries.of(set.model.Ref)
 	req := request(set)
 	t := newTurn(d, set)
+	t.sends = llm.PrefixOf(req)
+	t.prefix = set.prefixed(t.sends)
 	if err := fault.Point(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err
 	}

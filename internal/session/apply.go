@@ -117,7 +117,7 @@ func Begin(d EventData, seq int64) Message {
 		return &Compaction{Head: head(e.MessageID, TypeCompaction), Reason: e.Reason, Summary: e.Text, Recent: e.Recent}
 	case *StepStarted:
 		a := &Assistant{
-			Head: head(e.AssistantMessageID, TypeAssistant), Agent: e.Agent, Model: e.Model, Content: []Content{}, ParentID: e.ParentID, StartID: e.StartID,
+			Head: head(e.AssistantMessageID, TypeAssistant), Agent: e.Agent, Model: e.Model, Content: []Content{}, ParentID: e.ParentID, StartID: e.StartID, Prefix: e.Prefix,
 		}
 		if e.Snapshot != "" {
 			a.Snapshot = &StepSnapshot{Start: e.Snapshot}

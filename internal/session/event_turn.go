@@ -13,6 +13,8 @@ type (
 		Snapshot           string    `json:"snapshot,omitzero"`
 		ParentID           MessageID `json:"parentID,omitzero"` // the newest prompt that it answers
 		StartID            PartID    `json:"startID,omitzero"`  // of the beginning as an item: it sorts before the others
+
+		Prefix *CachePrefix `json:"prefix,omitzero"` // of the request
 	}
 	// StepEnded completes a good turn, after all its tool calls are settled.
 	StepEnded struct {

@@ -120,6 +120,8 @@ type Assistant struct {
 	ParentID MessageID `json:"parentID,omitzero"` // the newest prompt that it answers
 	StartID  PartID    `json:"startID,omitzero"`  // of its beginning, which sorts before its items
 	EndID    PartID    `json:"endID,omitzero"`    // of its end, which sorts behind them
+
+	Prefix *CachePrefix `json:"prefix,omitzero"` // of the request that it answers
 }
 
 // StepSnapshot names the working tree before and after a turn.

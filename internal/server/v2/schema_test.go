@@ -38,12 +38,12 @@ func withoutAdditions(v any) {
 		case v["type"] == "unknown" && v["message"] != nil: // a failure
 			remove("reason", "said")
 		case v["timestamp"] != nil: // an event's payload
-			remove("partID", "partial", "asks", "hold", "usage", "title", "attachments", "next", "providerMetadata", "parentID", "startID", "endID")
+			remove("partID", "partial", "asks", "hold", "usage", "title", "attachments", "next", "providerMetadata", "parentID", "startID", "endID", "prefix")
 			if v["error"] != nil {
 				remove("cost", "tokens")
 			}
 		case v["type"] == "assistant":
-			remove("parentID", "startID", "endID")
+			remove("parentID", "startID", "endID", "prefix")
 		case v["type"] == "text" && v["id"] != nil, v["type"] == "reasoning", v["type"] == "tool" && v["state"] != nil:
 			remove("partID", "partial")
 			if v["type"] == "text" {
