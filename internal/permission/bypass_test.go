@@ -2,6 +2,7 @@ package permission_test
 
 import (
 	_ "embed"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestBypass(t *testing.T) {
 		t.Fatalf("%d attempts", len(attempts))
 	}
 	for _, a := range attempts {
-		text := strings.NewReplacer("⏎", "\n", "⇥", "\t").Replace(a.text)
+		text := strings.NewReplacer("⏎", "\n", "⇥", "\t", "␍", "\r").Replace(a.text)
 		if d := permission.Evaluate(realistic, nil, "bash", text); d.Effect == session.Allow {
 			t.Errorf("%s is allowed by %+v", a.text, d)
 		}
@@ -150,5 +151,25 @@ func TestPossibleDenials(t *testing.T) {
 	}
 	if d := permission.Evaluate([]permission.Layer{all, asks}, rules("bash | * | allow"), "bash", "$X -rf y"); d.Effect != session.Allow {
 		t.Errorf("an approval does not lift an ask: %+v", d)
+	}
+}
+
+// What is denied is denied behind any number of other commands.
+func TestDenyBehindMany(t *testing.T) {
+	for _, n := range []int{50, 299, 1000, 4000} {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "ls %d; ", i)
+		}
+		if d := permission.Evaluate(lenient, nil, "bash", b.String()+"rm x"); d.Effect != session.Deny {
+			t.Errorf("behind %d commands it is %s by %+v", n, d.Effect, d)
+		}
+		if d := permission.Evaluate(realistic, nil, "bash", b.String()+"rm x"); d.Effect != session.Deny {
+			t.Errorf("behind %d commands it is %s by %+v", n, d.Effect, d)
+		}
+	}
+	many := "rm x" + strings.Repeat("; ls a{,$RANDOM}", 5_000)
+	if d := permission.Evaluate(lenient, nil, "bash", many); d.Effect != session.Deny {
+		t.Errorf("before many commands it is %s by %+v", d.Effect, d)
 	}
 }

@@ -41,9 +41,15 @@ func (r *reader) call(c call) {
 		r.unknown()
 		return
 	}
+	for _, a := range c.assigns {
+		r.assigned(a)
+	}
 	if !known(c.words[0]) {
 		r.itself(c)
 		return
+	}
+	if strings.HasPrefix(c.words[0], "-") { // an option of what stands before it, such as time
+		r.unknown()
 	}
 	name := c.name()
 	if quiet[c.words[0]] && len(c.assigns) == 0 && r.quietCall(name, c.words[1:]) {

@@ -1,7 +1,9 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -107,26 +109,65 @@ func testEvaluates(t *syntax.TestClause) bool {
 	return evaluates
 }
 
+// testSplits reports a test or [ that may turn out to look for a variable by a name that holds an expression: what is not
+// quoted may become several words, and the word behind an unknown one may be such a name.
+func testSplits(args []*syntax.Word) bool {
+	if name := wordText(args[0]); name != "test" && name != "[" {
+		return false
+	}
+	for i, a := range args[1:] {
+		if splits(a) {
+			return true
+		}
+		if next := i + 2; !strings.HasPrefix(wordText(a), Hole) || next >= len(args) {
+			continue
+		} else if text := wordText(args[next]); !known(text) || strings.Contains(text, "[") {
+			return true
+		}
+	}
+	return false
+}
+
+// splits reports that the shell may make several words of it.
+func splits(w *syntax.Word) bool {
+	return slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
+		switch p := p.(type) {
+		case *syntax.CmdSubst:
+			return true
+		case *syntax.ParamExp:
+			return !p.Length && !(p.Short && strings.Contains("?#$!", p.Param.Value))
+		default:
+			return false
+		}
+	})
+}
+
 func testNumber(x syntax.TestExpr) bool {
 	w, ok := x.(*syntax.Word)
 	return ok && isNumber(w.Lit())
 }
 
-// headKnown is expansionsKnown for the words of a case and the name of a coprocess; their bodies are looked at on their
-// own.
-func headKnown(n syntax.Node) bool {
-	switch n := n.(type) {
-	case *syntax.CaseClause:
-		ok := expansionsKnown(n.Word)
-		for _, item := range n.Items {
-			for _, p := range item.Patterns {
-				ok = ok && expansionsKnown(p)
-			}
+// headKnown is expansionsKnown for the words of a case; what is done in it is looked at on its own.
+func headKnown(n *syntax.CaseClause) bool {
+	ok := expansionsKnown(n.Word)
+	for _, item := range n.Items {
+		for _, p := range item.Patterns {
+			ok = ok && expansionsKnown(p)
 		}
-		return ok
-	case *syntax.CoprocClause:
-		return n.Name == nil || harmless(wordText(n.Name))
+	}
+	return ok
+}
+
+// coprocKnown reports that the coprocess is read as bash does: a name stands before compound commands only, and before
+// redirections a word is the command.
+func coprocKnown(c *syntax.CoprocClause) bool {
+	call, simple := c.Stmt.Cmd.(*syntax.CallExpr)
+	switch {
+	case c.Stmt.Cmd == nil:
+		return false
+	case simple:
+		return len(call.Assigns) == 0 || len(call.Args) == 0
 	default:
-		return true
+		return c.Name == nil || harmless(wordText(c.Name))
 	}
 }

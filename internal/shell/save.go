@@ -15,7 +15,8 @@ var (
 		git worktree,podman container,podman image,uv run,poetry run,go tool,go mod,cargo xtask`)
 	// exactly are commands whose next words say everything: what is allowed for good is what was written.
 	exactly = words(`sudo doas su ssh env eval exec source . trap alias xargs export declare
-		typeset readonly set shopt hash enable unset curl wget nc ncat socat telnet dd mkfs osascript lua tclsh r rscript`)
+		typeset readonly set shopt hash enable unset curl wget nc ncat netcat socat telnet scp rsync rm rmdir shred dd mkfs osascript lua tclsh r
+		rscript npx bunx pnpx uvx`)
 )
 
 func pairsOf(list string) map[string]bool {
@@ -69,7 +70,7 @@ func arity(list []string) int {
 func exact(list []string, n int) bool {
 	name := base(list[0])
 	switch {
-	case exactly[name] || runsOthers[name]:
+	case exactly[name] || runsOthers[name] || opaque[name]:
 		return true
 	case len(list) > 1 && exactPairs[name+" "+list[1]]:
 		return true

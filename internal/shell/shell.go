@@ -75,7 +75,8 @@ const (
 const (
 	maxText  = 128 << 10
 	maxDepth = 8
-	maxParts = 300
+	maxParts = 300  // of one command as written
+	maxTotal = 5000 // of all
 )
 
 // Parse reads a text as bash would.
@@ -86,8 +87,8 @@ func Parse(text string) Script {
 func parse(text string, variants ...syntax.LangVariant) Script {
 	r := &reader{variants: variants}
 	r.script(text, 0, nil)
-	if r.parts > maxParts {
-		r.out.Commands = Opaque(text).Commands
+	if r.total > maxTotal { // what is denied among them is so all the same
+		r.out.Commands = append(r.out.Commands, Opaque(text).Commands...)
 	}
 	if r.spliced || r.loose {
 		r.out.Globs = nil
@@ -113,7 +114,8 @@ func Opaque(text string) Script {
 type reader struct {
 	out      Script
 	variants []syntax.LangVariant // the languages that the text may be in: it is read in each
-	parts    int
+	parts    int                  // of the command that is read
+	total    int                  // of those before it
 	depth    int
 	loose    bool // patterns may mean other files than they seem to
 	spliced  bool // there are words with holes that are no words of the text
@@ -124,15 +126,18 @@ type reader struct {
 
 // script reads a text: the outer one, or one that a command is given, whose parts belong to that command.
 func (r *reader) script(text string, depth int, readings []string) {
-	if len(text) > maxText || depth > maxDepth || r.parts > maxParts || strings.ContainsRune(text, 0) {
+	if len(text) > maxText || depth > maxDepth || r.parts > maxParts || r.total > maxTotal || strings.ContainsRune(text, 0) {
 		r.unreadable(text)
 		return
 	}
 	oldDepth, oldReadings := r.depth, r.readings
 	r.depth, r.readings = depth, readings
 	defer func() { r.depth, r.readings = oldDepth, oldReadings }()
+	if strings.ContainsRune(text, '\r') { // a character like others, that the parser passes over
+		r.unreadable(text)
+	}
 	for _, v := range r.variants {
-		file, err := syntax.NewParser(syntax.Variant(v)).Parse(strings.NewReader(text), "")
+		file, err := syntax.NewParser(syntax.Variant(v), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 		if err != nil {
 			r.unreadable(text)
 			return
@@ -153,10 +158,16 @@ func (r *reader) command(source string, fill func()) {
 		fill()
 		return
 	}
+	if r.total > maxTotal {
+		return
+	}
 	c := Command{Source: source}
-	r.nested = &c
+	r.nested, r.parts = &c, 0
 	fill()
-	r.nested = nil
+	if r.parts >= maxParts {
+		c.Parts = append(c.Parts, Part{Text: Hole})
+	}
+	r.nested, r.total = nil, r.total+r.parts
 	if len(c.Parts) > 0 && !slices.ContainsFunc(r.out.Commands, func(d Command) bool { return d.Source == c.Source }) {
 		r.out.Commands = append(r.out.Commands, c)
 	}
@@ -166,7 +177,7 @@ func (r *reader) command(source string, fill func()) {
 func (r *reader) unknown() { r.part(Part{Text: Hole}) }
 
 func (r *reader) part(p Part) {
-	if r.parts++; r.parts > maxParts {
+	if r.parts++; r.parts >= maxParts {
 		return
 	}
 	p.Readings = unique(p.Text, append(p.Readings, r.readings...))

@@ -35,6 +35,8 @@ func (r *reader) special(c call) bool {
 		r.itself(c)
 	case "set", "history":
 		r.remembering(c)
+	case "declare", "typeset", "local", "readonly", "export":
+		r.declaration(c)
 	case "tee":
 		r.tee(c)
 	case "read", "printf", "mapfile", "readarray", "getopts", "unset", "wait", "test", "[", "let", "compgen", "complete", "hash", "enable":
@@ -61,7 +63,7 @@ func streams(path string) bool {
 // remembering reads set and history: a shell that keeps a history runs what stands in it for !! and its like.
 func (r *reader) remembering(c call) {
 	for i, w := range c.words[1:] {
-		if c.name() == "history" || !known(w) || w == "history" || w == "histexpand" || i == 0 && strings.HasPrefix(w, "-") && strings.Contains(w, "H") {
+		if c.name() == "history" || !known(w) || w == "history" || w == "histexpand" || w == "keyword" || i == 0 && strings.HasPrefix(w, "-") && strings.ContainsAny(w, "Hk") {
 			r.unknown()
 			break
 		}
@@ -141,11 +143,11 @@ func (r *reader) find(c call) {
 			r.call(inner)
 			i = end
 		case w == "-delete":
-			r.part(Part{Text: "rm " + Hole, Readings: []string{strings.Join(c.words, " ")}, Save: "rm *"})
+			r.part(Part{Text: "rm " + Hole, Readings: []string{strings.Join(c.words, " ")}})
 		case strings.HasPrefix(w, "-f") && (strings.HasPrefix(w, "-fprint") || w == "-fls"):
 			r.unknown()
 			i++
-		case strings.HasPrefix(w, Hole): // may be any of these
+		case strings.HasPrefix(w, Hole), strings.HasPrefix(w, "-") && !known(w): // may be any of these
 			r.unknown()
 		}
 	}
@@ -177,7 +179,7 @@ func (r *reader) git(c call) {
 		}
 	}
 	rest := c.words[min(i, len(c.words)):]
-	if len(rest) > 0 && (!known(rest[0]) || runners[rest[0]] || executes("git "+rest[0], rest[1:]) || configures(rest) || transports(rest)) {
+	if len(rest) > 0 && (!known(rest[0]) || runners[rest[0]] || executes("git", rest) || configures(rest) || transports(rest)) {
 		r.unknown()
 	}
 	if len(rest) > 1 && rest[0] == "config" && sets(rest[1:]) {
@@ -259,7 +261,7 @@ func (r *reader) awk(c call) {
 			r.unknown()
 		default:
 			program := strings.ReplaceAll(w, "||", "")
-			if !known(w) || strings.Contains(program, "system") || strings.ContainsAny(program, "|@") || strings.Contains(program, "getline") ||
+			if !known(w) || strings.Contains(program, "system") || strings.ContainsAny(program, "|@") || strings.Contains(program, "getline") || strings.Contains(program, "ARGV") ||
 				strings.Contains(program, "print") && strings.Contains(program, ">") {
 				r.unknown()
 			}
@@ -347,16 +349,43 @@ func (r *reader) variables(c call) {
 		return
 	}
 	if slices.ContainsFunc(args, func(a string) bool {
-		return !known(a) || strings.ContainsAny(a, "[") && a != "[" || shouting.MatchString(a) || callsBack(a) || a == "-p" && c.name() == "hash" || a == "-f" && c.name() == "enable"
-	}) {
+		return !known(a) || strings.ContainsAny(a, "[") && a != "[" || shouting.MatchString(a) || callsBack(c.name(), a)
+	}) || c.name() == "let" && !slices.ContainsFunc(args, isNumber) {
 		r.unknown()
 	}
 	r.itself(c)
 }
 
-// callsBack reports an option of mapfile, compgen or complete behind which a command stands.
-func callsBack(option string) bool {
-	return strings.HasPrefix(option, "-") && strings.ContainsAny(option, "CF")
+// callsBack reports an option behind which a command stands, or what the shell looks for commands in.
+func callsBack(name, option string) bool {
+	if !strings.HasPrefix(option, "-") {
+		return false
+	}
+	switch name {
+	case "compgen", "complete":
+		return strings.ContainsAny(option, "CFW")
+	case "hash":
+		return strings.Contains(option, "p")
+	case "enable":
+		return strings.Contains(option, "f")
+	default:
+		return strings.ContainsAny(option, "CF")
+	}
+}
+
+// declaration reads declare and the like where the parser takes it for a command as others, behind builtin for example:
+// it may evaluate what is assigned, and the names.
+func (r *reader) declaration(c call) {
+	for _, a := range c.words[1:] {
+		name, _, assigns := strings.Cut(a, "=")
+		switch {
+		case !known(name) || strings.Contains(name, "[") || strings.HasPrefix(a, "-") && strings.ContainsAny(a, "in"):
+			r.unknown()
+		case assigns:
+			r.assigned(a)
+		}
+	}
+	r.itself(c)
 }
 
 var shouting = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)

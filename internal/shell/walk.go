@@ -28,8 +28,16 @@ func (w *walker) visit(n syntax.Node) bool {
 		if testEvaluates(n) || !expansionsKnown(n) {
 			w.unreadable(w.source(n))
 		}
-	case *syntax.CoprocClause, *syntax.CaseClause:
+	case *syntax.CaseClause:
 		if !headKnown(n) {
+			w.unreadable(w.source(n))
+		}
+	case *syntax.CoprocClause:
+		if !coprocKnown(n) {
+			w.unreadable(w.source(n))
+		}
+	case *syntax.Comment: // a backslash does not make it longer, whatever the parser thinks
+		if strings.Contains(n.Text, "\n") {
 			w.unreadable(w.source(n))
 		}
 	case *syntax.TestDecl:
@@ -75,7 +83,7 @@ func (w *walker) statementSource(s *syntax.Stmt) string {
 			to = max(to, int(r.Hdoc.End().Offset()))
 		}
 	}
-	return w.text[min(from, len(w.text)):min(to, len(w.text))]
+	return w.text[min(from, len(w.text)):min(max(from, to), len(w.text))]
 }
 
 // simple adds a simple command.
@@ -87,9 +95,13 @@ func (w *walker) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	assigns := w.assignments(c.Assigns)
 	if len(c.Args) == 0 {
 		for _, a := range assigns {
+			w.assigned(a)
 			w.part(Part{Text: a})
 		}
 		return
+	}
+	if testSplits(c.Args) {
+		w.unknown()
 	}
 	words := make([]string, len(c.Args))
 	for i, a := range c.Args {
@@ -151,7 +163,15 @@ func (w *walker) declare(d *syntax.DeclClause) {
 		case a.Name == nil:
 			option := wordText(a.Value)
 			words = append(words, option)
-			if !known(option) || strings.ContainsAny(option, "inxu") {
+			name, _, assigns := strings.Cut(option, "=")
+			if assigns { // in quotes
+				w.assigned(option)
+				plain = plain && harmless(name)
+			}
+			if strings.Contains(name, "[") {
+				w.unknown()
+			}
+			if !known(option) || !assigns && strings.ContainsAny(option, "inxu") {
 				plain = false
 				if strings.HasPrefix(option, "-") && strings.ContainsAny(option, "in") || !known(option) {
 					w.unknown() // what is assigned is evaluated, or names another variable
@@ -166,6 +186,7 @@ func (w *walker) declare(d *syntax.DeclClause) {
 				value = Hole
 			}
 			words = append(words, a.Name.Value+"="+value)
+			w.assigned(a.Name.Value + "=" + value)
 			plain = plain && harmless(a.Name.Value)
 		}
 	}

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -81,8 +80,6 @@ func (r *reader) wrapped(c call, w wrapper) {
 	r.call(inner)
 }
 
-var assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)\+?=`)
-
 // split finds the command behind a wrapper's options; ok is false when it cannot be told where it begins.
 func (w wrapper) split(args []string) (rest, assigns, options []string, ok bool) {
 	i := 0
@@ -105,11 +102,11 @@ func (w wrapper) split(args []string) (rest, assigns, options []string, ok bool)
 		i++
 	}
 	for ; w.assigns && i < len(args); i++ {
-		m := assignment.FindStringSubmatch(args[i])
-		if m == nil {
+		name, _, ok := strings.Cut(args[i], "=")
+		if !ok || name == "" { // any other name can be set
 			break
 		}
-		if !harmless(m[1]) || !ownNameIsOwn(m[1]) {
+		if !harmless(name) {
 			assigns = append(assigns, args[i])
 		}
 	}
@@ -118,9 +115,6 @@ func (w wrapper) split(args []string) (rest, assigns, options []string, ok bool)
 	}
 	return args[i:], assigns, options, true
 }
-
-// ownNameIsOwn reports that the variable means nothing to programs even when it is given to them.
-func ownNameIsOwn(name string) bool { return !proxyName.MatchString(name) }
 
 // option reports how many words behind the option belong to it.
 func (w wrapper) option(o string) (n int, ok bool) {
