@@ -35,10 +35,11 @@ func Check() error {
 	return nil
 }
 
-// Offsets into what the filter sees of a call: its number, its machine, and the low half of its second argument.
+// Offsets into what the filter sees of a call: its number, its machine, and the low halves of its first two arguments.
 const (
 	atNumber = 0
 	atArch   = 4
+	atFirst  = 16
 	atType   = 24
 )
 
@@ -61,7 +62,8 @@ func (p Policy) bindCalls() error {
 
 // filter is the program that decides about each system call. Without network no socket is made, not even a local one:
 // other programs that listen on those act for whoever connects. Pairs of sockets are for processes among themselves,
-// but those of datagrams can be turned to others.
+// but those of datagrams, which raw ones are too, can be turned to others. Limits are a process's own to set: one on the
+// time of a process outside would end it.
 func (p Policy) filter(machine uint32) []unix.SockFilter {
 	program := []unix.SockFilter{load(atArch)}
 	program = append(program, unless(machine, refuse(unix.ENOSYS))...)
@@ -72,11 +74,14 @@ func (p Policy) filter(machine uint32) []unix.SockFilter {
 	for _, number := range refused {
 		program = append(program, when(number, refuse(unix.ENOSYS))...)
 	}
+	program = append(program, jump(unix.BPF_JEQ, unix.SYS_PRLIMIT64, 0, 4),
+		load(atFirst), jump(unix.BPF_JEQ, 0, 0, 1), give(unix.SECCOMP_RET_ALLOW), refuse(unix.EPERM))
 	if !p.Network {
 		program = append(program, when(unix.SYS_SOCKET, refuse(unix.EACCES))...)
-		program = append(program, jump(unix.BPF_JEQ, unix.SYS_SOCKETPAIR, 0, 4),
+		program = append(program, jump(unix.BPF_JEQ, unix.SYS_SOCKETPAIR, 0, 6),
 			load(atType), unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xf})
 		program = append(program, when(unix.SOCK_DGRAM, refuse(unix.EACCES))...)
+		program = append(program, when(unix.SOCK_RAW, refuse(unix.EACCES))...)
 	}
 	return append(program, give(unix.SECCOMP_RET_ALLOW))
 }

@@ -1,14 +1,18 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestMain is also the process that binds itself.
@@ -16,7 +20,34 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == Word {
 		os.Exit(Enter(os.Args[2:]))
 	}
+	if len(os.Args) == 4 && os.Args[1] == probeWord {
+		fmt.Println(probe(os.Args[2], os.Args[3]))
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
+}
+
+// probeWord makes this program try one system call that no shell makes.
+const probeWord = "__probe"
+
+func probe(what, target string) error {
+	switch what {
+	case "datagram", "raw", "seqpacket", "stream":
+		kind := map[string]int{"datagram": unix.SOCK_DGRAM, "raw": unix.SOCK_RAW, "seqpacket": unix.SOCK_SEQPACKET, "stream": unix.SOCK_STREAM}[what]
+		pair, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
+		if err != nil || target == "" {
+			return err
+		}
+		return errors.Join(unix.Sendto(pair[0], []byte(what), 0, &unix.SockaddrUnix{Name: target}), unix.Connect(pair[1], &unix.SockaddrUnix{Name: target}))
+	case "limit":
+		pid, err := strconv.Atoi(target)
+		if err != nil {
+			return err
+		}
+		return unix.Prlimit(pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: 1, Max: 1}, nil)
+	default:
+		return fmt.Errorf("no probe %s", what)
+	}
 }
 
 // cell is a directory that a command may write to, with things around it that it may not touch.
@@ -233,6 +264,60 @@ func TestNoConnections(t *testing.T) {
 	c.run(t, attempts[0])
 	if network := <-reached; network != "tcp" {
 		t.Error(network)
+	}
+}
+
+// TestNoDatagrams: no kind of pair of sockets is turned to a program outside that listens for datagrams, as system logs do.
+func TestNoDatagrams(t *testing.T) {
+	c := newCell(t)
+	name := filepath.Join(c.outside, "s")
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"datagram", "raw", "seqpacket", "stream"} {
+		c.run(t, fmt.Sprintf("%s %s %s %s", self, probeWord, kind, name))
+	}
+	out, err := exec.Command(self, probeWord, "seqpacket", "").CombinedOutput()
+	if err != nil || string(out) != "<nil>\n" {
+		t.Errorf("not in the sandbox: %s %v", out, err)
+	}
+	from, err := l.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = from.Control(func(fd uintptr) {
+		buf := make([]byte, 100)
+		if n, _, err := unix.Recvfrom(int(fd), buf, unix.MSG_DONTWAIT); err == nil {
+			t.Errorf("a datagram came: %q", buf[:n])
+		}
+	})
+	for _, kind := range []string{"seqpacket", "stream"} {
+		mustHave(t, c.run(t, fmt.Sprintf("%s %s %s ''", self, probeWord, kind)), "<nil>")
+	}
+}
+
+// TestProcessesOutsideKeepTheirLimits: a limit on a process's time would end it as a signal does.
+func TestProcessesOutsideKeepTheirLimits(t *testing.T) {
+	c := newCell(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := exec.Command("sleep", "60")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	mustHave(t, c.run(t, fmt.Sprintf("%s %s limit %d; ulimit -n 64 && ulimit -n", self, probeWord, other.Process.Pid)), "not permitted", "64")
+	var have unix.Rlimit
+	if err := unix.Prlimit(other.Process.Pid, unix.RLIMIT_CPU, nil, &have); err != nil || have.Cur == 1 {
+		t.Errorf("%+v %v", have, err)
 	}
 }
 
