@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -67,7 +68,10 @@ func (f *Finder) Changes(ctx context.Context, p Project, with Compare) ([]Change
 		return nil, nil
 	}
 	base := f.base(ctx, p, with)
-	plain := unfiltered(ctx, g, c)
+	plain, err := unfiltered(ctx, g, c)
+	if err != nil {
+		return nil, err
+	}
 	diff := func(args ...string) (string, error) {
 		args = append([]string{"--work-tree=" + c.top, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ignore-submodules=all"}, args...)
 		return g.call(ctx, c, invocation{args: append(args, base, "--"), env: plain, most: maxDiff})
@@ -100,9 +104,13 @@ func (f *Finder) Diff(ctx context.Context, p Project) (string, error) {
 	if err != nil {
 		return "", nil
 	}
+	plain, err := unfiltered(ctx, g, c)
+	if err != nil {
+		return "", err
+	}
 	return g.call(ctx, c, invocation{
 		args: []string{"--work-tree=" + c.top, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "HEAD", "--"},
-		env:  unfiltered(ctx, g, c), most: maxDiff,
+		env:  plain, most: maxDiff,
 	})
 }
 
@@ -113,9 +121,13 @@ func (f *Finder) Patch(ctx context.Context, p Project, patch string) error {
 	if err != nil {
 		return session.Errorf(session.CodeInvalid, "%s is not in a git checkout", p.Directory)
 	}
+	plain, err := unfiltered(ctx, g, c)
+	if err != nil {
+		return session.Errorf(session.CodeConflict, "Patch can't be applied").Because(err)
+	}
 	_, err = g.call(ctx, c, invocation{
 		args:  []string{"--work-tree=" + c.top, "apply", "--whitespace=nowarn", "-"},
-		env:   unfiltered(ctx, g, c),
+		env:   plain,
 		stdin: patch, most: maxOutput,
 	})
 	if err != nil {
@@ -156,11 +168,18 @@ func (f *Finder) base(ctx context.Context, p Project, with Compare) string {
 	return "HEAD"
 }
 
-// unfiltered are variables that switch off the programs through which a repository's configuration sends contents.
-func unfiltered(ctx context.Context, g git, c checkout) []string {
+// unfiltered are variables that switch off the programs through which a repository's configuration sends contents. Where
+// not all of them are known nothing may look at contents.
+func unfiltered(ctx context.Context, g git, c checkout) ([]string, error) {
 	out, err := g.run(ctx, c, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		return nil, nil // there are none
+	}
+	if err == nil && len(out) >= maxOutput {
+		err = errors.New("it has too many of them")
+	}
 	if err != nil {
-		return nil // there are none
+		return nil, fmt.Errorf("filters of the repository: %w", err)
 	}
 	names := slices.DeleteFunc(strings.Split(out, "\x00"), func(s string) bool { return s == "" })
 	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(names))}
@@ -171,7 +190,7 @@ func unfiltered(ctx context.Context, g git, c checkout) []string {
 		}
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
 	}
-	return env
+	return env, nil
 }
 
 // parseChanges reads what diff --name-status -z and --numstat -z print.

@@ -1,0 +1,48 @@
+package project
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// More filters than can be switched off: nothing is compared, and none runs.
+func TestTooManyFilters(t *testing.T) {
+	repo := repository(t)
+	canary := filepath.Join(t.TempDir(), "ran")
+	for name, text := range map[string]string{".gitattributes": "* filter=evil\n", "a.txt": "one\n"} {
+		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runGit(t, repo, "add", ".")
+	commit(t, repo, "one")
+	var b strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&b, "[filter \"%s%d\"]\n\tclean = cat\n", strings.Repeat("x", 50_000), i)
+	}
+	fmt.Fprintf(&b, "[filter \"evil\"]\n\tclean = touch %s; cat\n", canary)
+	f, err := os.OpenFile(filepath.Join(repo, ".git", "config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(b.String()); err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(repo, "a.txt"), []byte("one\ntwo\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	finder := &Finder{}
+	p := find(t, finder, repo)
+	_, errChanges := finder.Changes(t.Context(), p, Compare{Patches: true})
+	_, errDiff := finder.Diff(t.Context(), p)
+	errPatch := finder.Patch(t.Context(), p, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n")
+	if errChanges == nil || errDiff == nil || errPatch == nil {
+		t.Error(errChanges, errDiff, errPatch)
+	}
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("a filter ran")
+	}
+}
