@@ -45,7 +45,9 @@ func Reaches(command string) (out []Reach) {
 	for _, p := range shell.Parse(command).Paths {
 		switch {
 		case !p.Whole || strings.HasPrefix(p.Name, "/dev/"):
-		case p.Use == shell.Read, p.Use == shell.Given:
+		case p.Use == shell.Handed && Guarded(p.Name) != "":
+			out = append(out, Reach{read, p.Name}, Reach{Edit, p.Name})
+		case p.Use == shell.Read, p.Use == shell.Given, p.Use == shell.Handed:
 			out = append(out, Reach{read, p.Name})
 		case p.Use == shell.Write, p.Use == shell.Change && Guarded(p.Name) != "":
 			out = append(out, Reach{Edit, p.Name})

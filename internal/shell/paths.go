@@ -26,8 +26,11 @@ var blindGit = words(`add rm mv checkout restore switch commit status reset bran
 
 // writers change what their arguments name; lastly the last of them only.
 var (
-	writers = words("rm rmdir unlink shred truncate touch mkdir chmod chown chgrp mv patch dd curl wget tar unzip")
-	lastly  = words("cp ln link install rsync scp")
+	writers = words(`rm rmdir unlink shred truncate touch mkdir chmod chown chgrp mv patch dd curl wget tar unzip uniq split csplit openssl gpg age xxd iconv
+		shuf zip gzip gunzip bzip2 bunzip2 xz unxz zstd lz4 7z dos2unix pandoc yq`)
+	lastly = words("cp install rsync scp")
+	// links give a file another name, under which it is changed as well.
+	links = words("ln link")
 )
 
 // scripted are commands whose arguments are read in their own way, with the paths in them.
@@ -35,6 +38,8 @@ var scripted = words("sh bash dash ash rbash eval trap alias tee")
 
 // useOf is what a program does with the files among its arguments.
 func useOf(name string, args []string) Use {
+	_, wraps := wrappers[name]
+	_, interprets := inline[name]
 	switch {
 	case readers[name]:
 		return Read
@@ -42,8 +47,10 @@ func useOf(name string, args []string) Use {
 		return File
 	case blind[name], name == "git" && len(args) > 0 && blindGit[args[0]]:
 		return Named
-	default:
+	case name == "git", wraps, interprets:
 		return Given
+	default:
+		return Handed
 	}
 }
 
@@ -60,7 +67,7 @@ func (r *reader) paths(name string, args []string) {
 		mention = Given
 	}
 	for i, a := range args {
-		if use == Read && i == len(args)-1 && i > 0 && (lastly[name] || name == "mv") && !targeted(args) {
+		if use == Read && i == len(args)-1 && i > 0 && (lastly[name] || links[name] || name == "mv") && !targeted(args) {
 			use = File
 		}
 		switch {
@@ -80,7 +87,7 @@ func (r *reader) paths(name string, args []string) {
 			if file, ok := strings.CutPrefix(a, "@"); ok {
 				r.argument(file, mention)
 			}
-			if i := strings.LastIndexByte(a, ':'); i >= 0 && mention == Given && !strings.Contains(a, "//") { // as git names files
+			if i := strings.LastIndexByte(a, ':'); i >= 0 && (mention == Given || mention == Handed) && !strings.Contains(a, "//") { // as git names files
 				r.argument(a[i+1:], mention)
 			}
 		}
@@ -91,7 +98,7 @@ func (r *reader) paths(name string, args []string) {
 // targeted reports that an option says where to, so that the last argument is read as well.
 func targeted(args []string) bool {
 	for _, a := range args {
-		if strings.HasPrefix(a, "-t") || strings.HasPrefix(a, "--target-directory") {
+		if strings.HasPrefix(a, "-t") || strings.HasPrefix(a, "--t") {
 			return true
 		}
 	}
@@ -119,7 +126,7 @@ func looksLikePath(a string) bool {
 
 // changed notes what a program that is known to write is given.
 func (r *reader) changed(name string, args []string) {
-	if !writers[name] && !lastly[name] && !(name == "sed" || name == "gsed") {
+	if !writers[name] && !lastly[name] && !links[name] && !(name == "sed" || name == "gsed") {
 		return
 	}
 	inPlace := false
@@ -130,16 +137,15 @@ func (r *reader) changed(name string, args []string) {
 			if inPlace && !strings.HasPrefix(a, "-") {
 				r.path(a, Change)
 			}
-		case lastly[name] && i < len(args)-1:
-			if i > 0 && args[i-1] == "-t" {
+		case lastly[name] && i < len(args)-1 && !strings.HasPrefix(a, "-"):
+			if i > 0 && targeted(args[i-1:i]) {
 				r.path(a, Change)
-			}
-			if value, ok := strings.CutPrefix(a, "--target-directory="); ok {
-				r.path(value, Change)
 			}
 		case strings.HasPrefix(a, "-"):
 			if _, value, ok := strings.Cut(a, "="); ok {
 				r.path(value, Change)
+			} else if len(a) > 2 && !strings.HasPrefix(a, "--") {
+				r.path(a[2:], Change)
 			}
 		default:
 			r.path(a, Change)
@@ -167,7 +173,7 @@ func reads(name string, args []string) (out []string) {
 			}
 		case i > 0 && options && takesNumber(name, args[i-1]):
 		default:
-			if operands++; !known(a) && !(skip && operands == 1) && !((lastly[name] || name == "mv") && i == len(args)-1 && operands > 1 && !targeted(args)) {
+			if operands++; !known(a) && !(skip && operands == 1) && !((lastly[name] || links[name] || name == "mv") && i == len(args)-1 && operands > 1 && !targeted(args)) {
 				out = append(out, strings.TrimPrefix(a, "if="))
 			}
 		}

