@@ -395,6 +395,8 @@ func TestErrorsNameThePlace(t *testing.T) {
 		{`{"tools": {"bash": "no"}}`, `cairn.json:1:20: tools.bash: want true or false, got text`},
 		{`{"agent": {}, "agents": {}}`, `cairn.json:1:15: agents: is another spelling of agent, which is there too; keep one`},
 		{`{"budget": {"usd": "1"}}`, `cairn.json:1:20: budget.usd: want a number, got text`},
+		{`{"limits": {"output": 0.5}}`, `cairn.json:1:23: limits.output: want a number of bytes: a whole number above 0, got 0.5`},
+		{`{"limits": {"output": 2000000000000000}}`, `cairn.json:1:23: limits.output: want a number of bytes: a whole number above 0, got 2000000000000000`},
 		{`{"limits": {"tools": -1}}`, `cairn.json:1:22: limits.tools: want a whole number above 0, got -1`},
 		{"{\n \"model\": \"a/b\",\n \"model\": \"a/c\"\n}", `cairn.json:3:2: model: is there twice in one object`},
 		{"{\n \"model\": \"a/b\"\n \"shell\": 1}", `cairn.json:3:2: it is not JSON (comments and trailing commas are fine): invalid character '"' after object value (expecting ',' or '}')`},

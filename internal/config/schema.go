@@ -24,6 +24,7 @@ var scalars = map[reflect.Type]schema{
 	reflect.TypeFor[Mode]():           {"enum": []string{"primary", "subagent", "all"}},
 	reflect.TypeFor[Color]():          {"type": "string", "pattern": color.String()},
 	reflect.TypeFor[Count]():          {"type": "integer", "minimum": 1},
+	reflect.TypeFor[Size]():           {"type": "integer", "minimum": 1, "maximum": maxSize},
 	reflect.TypeFor[Natural]():        {"type": "integer", "minimum": 0},
 	reflect.TypeFor[Duration]():       {"anyOf": []schema{{"type": "integer", "minimum": 1}, {"type": "string"}, {"const": false}}, "description": "milliseconds, a time such as \"90s\" or \"2m\", or false for no limit"},
 	reflect.TypeFor[Network]():        {"type": "string"},

@@ -223,6 +223,7 @@ type Limits struct {
 	Attempts  Count `json:"attempts"`  // attempts for one provider turn
 	Processes Count `json:"processes"` // processes of one command
 	Answer    Count `json:"answer"`    // bytes of one answer of a model: text, reasoning and arguments together
+	Output    Size  `json:"output"`    // bytes of one file that keeps what a tool or a job printed; all together have twice as many
 }
 
 // Attachment says what is done to attached files.

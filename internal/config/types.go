@@ -105,6 +105,26 @@ func (c *Count) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
+// Size is a number of bytes above zero; 0 when not said.
+type Size int64
+
+// UnmarshalJSONFrom reads the size from a number.
+func (s *Size) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	v, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(string(v), 10, 64)
+	if v.Kind() != '0' || err != nil || n < 1 || n > maxSize {
+		return fmt.Errorf("want a number of bytes: a whole number above 0")
+	}
+	*s = Size(n)
+	return nil
+}
+
+// maxSize leaves room to calculate with.
+const maxSize = 1 << 50
+
 // Path is an absolute path, or one below the home directory: "/srv/cache", "~/.cargo".
 type Path string
 

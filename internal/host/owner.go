@@ -77,7 +77,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	places := &locations{
 		dirs: dirs, getenv: o.Env, projects: &project.Finder{Cache: filepath.Join(dirs.Cache, "project")},
 		models:  newModelTable(dirs, o, transport),
-		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids}, files: builtin.NewFiles(),
+		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output)}, files: builtin.NewFiles(),
 		remotes: &remotes{auth: auth.New(dirs.Data, o.Env), cache: wellknown.In(dirs.Cache), offline: o.Replay != "", logger: w.logger},
 		trust:   judge(dirs, o), logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled, places: map[string]*slot{},
 	}

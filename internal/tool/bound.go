@@ -85,20 +85,17 @@ func lastLines(p []byte, n int) []byte {
 }
 
 // marker stands where text was left out.
-func (c *Capture) marker(done Captured) string {
-	size := fmt.Sprintf("%d lines, %d bytes", done.Lines, done.Bytes)
+func (d Captured) marker() string {
+	size := fmt.Sprintf("The middle of this output is left out (%d lines, %d bytes in all).", d.Lines, d.Bytes)
 	switch {
-	case done.Path == "":
-		return fmt.Sprintf("[The middle of this output is left out (%s in all). The full text could not be kept.]", size)
-	case done.Bytes > c.stored:
-		return fmt.Sprintf("[The middle of this output is left out (%s in all). Its beginning and end are in %s: grep that file, or read it with offset and limit.]", size, done.Path)
+	case d.Path == "":
+		return fmt.Sprintf("[%s The full text could not be kept.]", size)
+	case d.missing > 0:
+		return fmt.Sprintf("[%s Its beginning and end are in %s, without %d bytes between them (%s): grep that file, or read it with offset and limit.]",
+			size, d.Path, d.missing, d.why)
 	default:
-		return fmt.Sprintf("[The middle of this output is left out (%s in all). All of it is in %s: grep that file, or read it with offset and limit.]", size, done.Path)
+		return fmt.Sprintf("[%s All of it is in %s: grep that file, or read it with offset and limit.]", size, d.Path)
 	}
-}
-
-func fileNote(missing int64) string {
-	return fmt.Sprintf("\n\n[%d bytes were not kept here.]\n\n", missing)
 }
 
 // bound makes an output fit: its text within the limits, the rest in a managed file; title and structured value

@@ -213,28 +213,53 @@ func TestCaptureInPieces(t *testing.T) {
 	}
 }
 
-func TestCaptureCapsTheFile(t *testing.T) {
-	c := tool.NewCapture(&tool.Outputs{Dir: t.TempDir()}, tool.Limits{}, nil)
-	block := []byte(strings.Repeat("0123456789abcde\n", 4096)) // 64 KiB
-	for range 1100 {
+// block is 64 KiB of lines.
+var block = []byte(strings.Repeat("0123456789abcde\n", 4096))
+
+// filled takes so many blocks and an end.
+func filled(t *testing.T, o *tool.Outputs, blocks int) (done tool.Captured, kept string) {
+	t.Helper()
+	o.Dir = t.TempDir()
+	c := tool.NewCapture(o, tool.Limits{}, nil)
+	for range blocks {
 		_, _ = c.Write(block)
 	}
 	_, _ = c.Write([]byte("the very end"))
-	done := c.Finish(t.Context())
-	info, err := os.Stat(done.Path)
-	if err != nil || info.Size() > tool.MaxOutputFile || info.Size() < tool.MaxOutputFile-4096 {
-		t.Fatalf("%v %v", info, err)
+	done = c.Finish(t.Context())
+	raw, err := os.ReadFile(done.Path)
+	if err != nil || !strings.HasSuffix(string(raw), "the very end") || !strings.HasSuffix(done.Text, "the very end") {
+		t.Fatalf("%.200q %v", done.Text, err)
 	}
-	kept, _ := os.ReadFile(done.Path)
-	if !strings.HasSuffix(string(kept), "the very end") || !strings.Contains(string(kept), "bytes were not kept") ||
-		!strings.Contains(done.Text, "beginning and end are in") || !strings.HasSuffix(done.Text, "the very end") {
-		t.Fatalf("%.200q", done.Text)
+	return done, string(raw)
+}
+
+func TestCaptureKeepsAll(t *testing.T) {
+	done, kept := filled(t, &tool.Outputs{}, 1100)
+	if int64(len(kept)) != done.Bytes || strings.Count(kept, string(block)) != 1100 || !strings.Contains(done.Text, "All of it is in "+done.Path) {
+		t.Fatalf("%d of %d bytes, %.200q", len(kept), done.Bytes, done.Text)
+	}
+}
+
+func TestCaptureCapsTheFile(t *testing.T) {
+	const most = 20 << 20
+	done, kept := filled(t, &tool.Outputs{File: most}, 1100)
+	if len(kept) > most || len(kept) < most-4096 || !strings.Contains(kept, "bytes were not kept here: a file of output holds at most 20971520 bytes, see limits.output") ||
+		!strings.Contains(done.Text, "beginning and end are in") || !strings.Contains(done.Text, "limits.output") {
+		t.Fatalf("%d bytes, %.200q", len(kept), done.Text)
+	}
+}
+
+// A disk with less than its reserve is not filled by what a command prints.
+func TestCaptureLeavesRoomOnTheDisk(t *testing.T) {
+	done, kept := filled(t, &tool.Outputs{Reserve: 1 << 60}, 1100)
+	if len(kept) > 5<<18 || len(kept) < 1<<20 || !strings.Contains(kept, "too little space") || !strings.Contains(done.Text, "too little space") {
+		t.Fatalf("%d bytes, %.200q", len(kept), done.Text)
 	}
 }
 
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	o := &tool.Outputs{Dir: dir}
+	o := &tool.Outputs{Dir: dir, File: 512 << 20}
 	now := time.Now()
 	make := func(name string, age time.Duration, size int64) {
 		path := filepath.Join(dir, name)

@@ -11,8 +11,8 @@ import (
 )
 
 // Capture takes text of any length in bounded memory: its beginning, its end, and how much there was. As soon as it
-// exceeds the limits all of it goes to a managed file, up to MaxOutputFile; beyond, the file holds the beginning and
-// the end. NUL bytes and broken UTF-8 become U+FFFD. Not safe for concurrent use.
+// exceeds the limits all of it goes to a managed file; what that does not take, because of its bound or the disk's, is
+// left out between the beginning and the end, and said. NUL bytes and broken UTF-8 become U+FFFD. Not safe for concurrent use.
 type Capture struct {
 	outputs *Outputs
 	owner   session.ID // of the file; "" nobody knows
@@ -25,10 +25,8 @@ type Capture struct {
 	bytes int64
 	feeds int64 // newlines
 
-	file   *os.File // nil until the limits are exceeded
-	stored int64    // bytes in file
-	full   bool     // the file takes no more of the beginning
-	lost   error    // why there is no file
+	spool *spool // nil until the limits are exceeded
+	lost  error  // why there is no file
 }
 
 // NewCapture returns an empty Capture. Without outputs nothing beyond the limits is kept.
@@ -53,7 +51,7 @@ func (c *Capture) Keep() (path string, err error) {
 	if c.lost != nil {
 		return "", c.lost
 	}
-	return c.file.Name(), nil
+	return c.spool.path(), nil
 }
 
 // Captured is what a Capture took.
@@ -63,6 +61,9 @@ type Captured struct {
 	Bytes int64  // how much there was, as valid UTF-8
 	Lines int64  // newlines plus one
 	Cut   bool   // Text is not all
+
+	missing int64  // bytes that are not in the managed file either
+	why     string // why they are not
 }
 
 // Write takes p and never fails: what cannot be kept is counted.
@@ -87,7 +88,7 @@ func (c *Capture) keep(p []byte) {
 	c.bytes += int64(len(p))
 	c.feeds += int64(bytes.Count(p, []byte{'\n'}))
 	switch {
-	case c.file != nil:
+	case c.spool != nil:
 		c.store(p)
 	case c.lost == nil && c.exceeded():
 		c.open()
@@ -105,40 +106,16 @@ func (c *Capture) open() {
 		c.lost = os.ErrInvalid
 		return
 	}
-	c.file, c.lost = c.outputs.create(c.owner)
+	c.spool, c.lost = c.outputs.newSpool(c.owner, c.limits.Bytes+256)
 }
-
-// room is how much of the beginning a file takes, so that a note and the end still fit.
-func (c *Capture) room() int64 { return MaxOutputFile - int64(c.limits.Bytes) - 256 }
 
 func (c *Capture) store(p []byte) {
-	if c.full {
+	if c.spool == nil {
 		return
 	}
-	if left := c.room() - c.stored; int64(len(p)) > left {
-		p = p[:runeBefore(p, int(left))]
-		c.full = true
+	if err := c.spool.write(p); err != nil {
+		c.spool, c.lost = nil, err
 	}
-	c.put(p)
-}
-
-func (c *Capture) put(p []byte) {
-	if c.file == nil {
-		return
-	}
-	n, err := c.file.Write(p)
-	c.stored += int64(n)
-	if err != nil {
-		c.drop(err)
-	}
-}
-
-// drop gives the file up.
-func (c *Capture) drop(err error) {
-	c.lost = err
-	_ = c.file.Close()
-	_ = os.Remove(c.file.Name())
-	c.file = nil
 }
 
 // Len is how much there was until now, as valid UTF-8.
@@ -161,44 +138,28 @@ func (c *Capture) Finish(ctx context.Context) Captured {
 		c.carry = nil
 	}
 	done := Captured{Bytes: c.bytes, Lines: c.feeds + 1, Cut: c.exceeded()}
-	if done.Cut || c.file != nil {
-		done.Path = c.finishFile(context.WithoutCancel(ctx))
+	if done.Cut || c.spool != nil {
+		c.finishFile(context.WithoutCancel(ctx), &done)
 	}
 	if !done.Cut {
 		done.Text = string(c.head)
 		return done
 	}
-	done.Text = c.limits.preview(c.head, c.tail.bytes(), c.marker(done))
+	done.Text = c.limits.preview(c.head, c.tail.bytes(), done.marker())
 	return done
 }
 
-// finishFile writes the end behind a note when the file could not take all, and returns the path.
-func (c *Capture) finishFile(ctx context.Context) string {
-	if c.file != nil && c.bytes > c.stored {
-		t := c.tail.bytes()
-		missing := c.bytes - c.stored - int64(len(t))
-		if missing > 0 {
-			c.put([]byte(fileNote(missing)))
-		} else {
-			t = t[-missing:]
-		}
-		c.put(t)
+// finishFile completes the file and says in done what it holds.
+func (c *Capture) finishFile(ctx context.Context, done *Captured) {
+	if c.spool != nil {
+		done.missing, c.lost = c.spool.finish(ctx, c.bytes, c.tail.bytes())
 	}
-	if c.file != nil {
-		if err := c.file.Close(); err != nil {
-			c.drop(err)
-		}
+	switch {
+	case c.lost == nil:
+		done.Path, done.why = c.spool.path(), c.spool.full
+	case c.outputs != nil:
+		c.log.ErrorContext(ctx, "tool output beyond the limits could not be kept", "error", c.lost, "bytes", c.bytes)
 	}
-	if c.file == nil {
-		if c.outputs != nil {
-			c.log.ErrorContext(ctx, "tool output beyond the limits could not be kept", "error", c.lost, "bytes", c.bytes)
-		}
-		return ""
-	}
-	if err := c.outputs.account(ctx, c.stored); err != nil {
-		c.log.WarnContext(ctx, "old tool output could not be removed", "error", err)
-	}
-	return c.file.Name()
 }
 
 // clean returns p, or a copy in which NUL and broken UTF-8 are U+FFFD.

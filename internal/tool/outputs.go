@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,11 +18,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// What the folder of managed files may hold (spec/v2 TB-4, spec/guarantees G24).
+// What the folder of managed files may hold, unless Outputs says otherwise (spec/v2 TB-4, docs/adr/0011).
 const (
-	MaxOutputFile = 64 << 20           // bytes of one file
-	MaxOutputDir  = 1 << 30            // bytes of all files
+	MaxOutputFile = 4 << 30            // bytes of one file
 	OutputAge     = 7 * 24 * time.Hour // since a file was last written
+	maxReserve    = 1 << 30            // bytes of the disk that stay free, unless a tenth of it is less
 )
 
 // Outputs is the flat folder of managed output files: what tools said beyond the limits, one file each, with the session
@@ -30,10 +31,25 @@ const (
 type Outputs struct {
 	Dir string // absolute; made when first needed
 	IDs *session.IDs
+	Log *slog.Logger // nil: nothing is logged
 
-	mu      sync.Mutex // guards ids and written
+	File    int64 // bytes that one file may have, 0 is MaxOutputFile; all together may have twice as many
+	Reserve int64 // bytes of the disk that stay free, 0 is a GiB or a tenth of a small disk
+
+	mu      sync.Mutex // guards ids, written and open
 	ids     session.IDs
-	written int64 // bytes since the last sweep
+	written int64           // bytes since the last sweep
+	open    map[string]bool // files that are being written; no sweep takes them
+}
+
+func (o *Outputs) maxFile() int64 { return cmp.Or(o.File, MaxOutputFile) }
+
+// maxAll is how much all files may have together.
+func (o *Outputs) maxAll() int64 { return 2 * o.maxFile() }
+
+// reserve is how much of the file's disk stays free.
+func (o *Outputs) reserve(f *os.File) int64 {
+	return cmp.Or(o.Reserve, min(maxReserve, diskSize(f)/10))
 }
 
 // create makes a new managed file of the session.
@@ -50,7 +66,26 @@ func (o *Outputs) create(id session.ID) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a tool output file: %w", err)
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open == nil {
+		o.open = map[string]bool{}
+	}
+	o.open[filepath.Base(name)] = true
 	return f, nil
+}
+
+// release says that a file is not written any more.
+func (o *Outputs) release(path string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.open, filepath.Base(path))
+}
+
+func (o *Outputs) isOpen(name string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.open[name]
 }
 
 // suffix names the session. One whose id not every file system takes is not named: its files go when they are old.
@@ -73,23 +108,26 @@ func owner(name string) session.ID {
 	return session.ID(id)
 }
 
-// account counts what was stored and sweeps when an eighth of the folder's allowance came since the last sweep.
-func (o *Outputs) account(ctx context.Context, n int64) error {
+// count counts what was stored and sweeps when an eighth of the folder's allowance came since the last sweep.
+func (o *Outputs) count(ctx context.Context, n int64) {
 	o.mu.Lock()
 	o.written += n
-	due := o.written > MaxOutputDir/8
+	due := o.written > o.maxAll()/8
 	if due {
 		o.written = 0
 	}
 	o.mu.Unlock()
 	if !due {
-		return nil
+		return
 	}
-	return o.Sweep(ctx, time.Now())
+	if err := o.Sweep(ctx, time.Now()); err != nil && o.Log != nil {
+		o.Log.WarnContext(ctx, "old tool output could not be removed", "error", err)
+	}
 }
 
 // Sweep removes files that were last written longer than OutputAge before now, and then the oldest until the rest
-// fits into MaxOutputDir. It touches only regular files of its own naming. Call it at start and every hour.
+// fits into the folder's allowance. It touches only regular files of its own naming, none that is being written. Call it
+// at start and every hour.
 func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 	entries, err := os.ReadDir(o.Dir)
 	if os.IsNotExist(err) {
@@ -109,16 +147,19 @@ func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 		if err != nil || !managed(info) {
 			continue
 		}
-		if now.Sub(info.ModTime()) > OutputAge {
-			failed = cmp.Or(failed, o.remove(info))
-			continue
-		}
-		kept = append(kept, info)
 		total += info.Size()
+		switch {
+		case o.isOpen(info.Name()):
+		case now.Sub(info.ModTime()) > OutputAge:
+			total -= info.Size()
+			failed = cmp.Or(failed, o.remove(info))
+		default:
+			kept = append(kept, info)
+		}
 	}
 	slices.SortFunc(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, info := range kept {
-		if total <= MaxOutputDir {
+		if total <= o.maxAll() {
 			break
 		}
 		failed = cmp.Or(failed, o.remove(info))

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,13 +25,69 @@ func TestAccountSweeps(t *testing.T) {
 	for _, step := range []struct {
 		bytes int64
 		kept  bool
-	}{{MaxOutputDir / 8, true}, {1, false}} {
-		if err := o.account(t.Context(), step.bytes); err != nil {
-			t.Fatal(err)
-		}
+	}{{o.maxAll() / 8, true}, {1, false}} {
+		o.count(t.Context(), step.bytes)
 		if _, err := os.Stat(old); (err == nil) != step.kept {
 			t.Errorf("after %d bytes more: %v", step.bytes, err)
 		}
+	}
+}
+
+// What is being written goes neither because others are newer nor because nothing was said for a long time.
+func TestSweepLeavesWhatIsWritten(t *testing.T) {
+	o := &Outputs{Dir: t.TempDir(), File: 1 << 20}
+	c, long := NewCapture(o, Limits{}, nil), time.Now().Add(-2*OutputAge)
+	path, err := c.Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = c.Write([]byte("ready\n"))
+	for range 5 {
+		other := NewCapture(o, Limits{}, nil)
+		_, _ = other.Write(make([]byte, 1<<20))
+		_ = other.Finish(t.Context())
+	}
+	for _, step := range []struct{ running, kept bool }{{true, true}, {false, false}} {
+		if !step.running {
+			_ = c.Finish(t.Context())
+		}
+		if err := errors.Join(os.Chtimes(path, long, long), o.Sweep(t.Context(), time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); (err == nil) != step.kept {
+			t.Errorf("%+v: %v", step, err)
+		}
+	}
+}
+
+// A disk that takes no more leaves the beginning, and the end where it can be written; one that does not even give back
+// what was written leaves nothing.
+func TestSpoolWhereTheDiskTakesNoMore(t *testing.T) {
+	o := &Outputs{Dir: t.TempDir()}
+	s, err := o.newSpool("", 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.write(make([]byte, 1000)), s.refused(errors.New("no space"))); err != nil {
+		t.Fatal(err)
+	}
+	missing, err := s.finish(t.Context(), 5000, []byte("the end"))
+	if err != nil || missing != 5000-(1000-64)-7 {
+		t.Fatalf("%d %v", missing, err)
+	}
+	kept, err := os.ReadFile(s.path())
+	if err != nil || !strings.HasSuffix(string(kept), "not kept here: the disk took no more.]\n\nthe end") || kept[0] != 0 {
+		t.Errorf("%q %v", kept, err)
+	}
+	if s, err = o.newSpool("", 64); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.file.Close()
+	if err := s.write([]byte("x")); err == nil {
+		t.Error("no error")
+	}
+	if _, err := os.Stat(s.path()); err == nil || o.isOpen(filepath.Base(s.path())) {
+		t.Error("the file is still there")
 	}
 }
 

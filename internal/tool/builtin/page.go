@@ -40,8 +40,11 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 	}
 	r := bufio.NewReaderSize(from, 64<<10)
 	p := page{first: in.Offset}
-	size, line := 0, int64(0)
-	full := false
+	line, err := skipLines(ctx, r, int64(in.Offset)-1)
+	if err != nil {
+		return p, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	size, full := 0, false
 	for {
 		if line&0xfff == 0 && ctx.Err() != nil {
 			return p, context.Cause(ctx)
@@ -54,11 +57,11 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 			return p, fmt.Errorf("read %s: %w", f.Name(), err)
 		}
 		line++
-		if line < int64(in.Offset) || full {
-			if full && info.Size() > maxCounted {
-				p.total = -1
-				return p, nil
-			}
+		if full && info.Size() > maxCounted {
+			p.total = -1
+			return p, nil
+		}
+		if full {
 			continue
 		}
 		shown, size2 := shownLine(text, line == 1), size
@@ -78,6 +81,39 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 		p.sum, p.whole = digest(hash.Sum(nil)), whole.data
 	}
 	return p, nil
+}
+
+// skipLines goes behind so many lines, or to the end if there are fewer, and returns behind how many it is. Lines are only
+// counted: gigabytes are passed in about the time that it takes to get them from the disk.
+func skipLines(ctx context.Context, r *bufio.Reader, want int64) (passed int64, err error) {
+	within := false // a line
+	for passed < want {
+		if ctx.Err() != nil {
+			return passed, context.Cause(ctx)
+		}
+		_, err := r.Peek(1)
+		switch {
+		case errors.Is(err, io.EOF) && within:
+			return passed + 1, nil
+		case errors.Is(err, io.EOF):
+			return passed, nil
+		case err != nil:
+			return passed, err
+		}
+		p, _ := r.Peek(r.Buffered()) // it has them
+		if here := int64(bytes.Count(p, []byte{'\n'})); passed+here < want {
+			passed += here
+		} else {
+			end := 0
+			for ; passed < want; passed++ {
+				end += bytes.IndexByte(p[end:], '\n') + 1
+			}
+			p = p[:end]
+		}
+		within = p[len(p)-1] != '\n'
+		_, _ = r.Discard(len(p)) // the same
+	}
+	return passed, nil
 }
 
 // maxLineKept is more than maxLineRunes characters of any width.

@@ -41,6 +41,7 @@ func TestReadPages(t *testing.T) {
 	b.file("many.txt", many.String())
 	b.file("wide.txt", strings.Repeat(strings.Repeat("x", 69)+"\n", 1000))
 	b.file("long.txt", strings.Repeat("é", 3000)+"\nnext")
+	b.file("huge.txt", strings.Repeat("a", 200_000)+"\nb\nc")
 	b.file("empty.txt", "")
 	b.file("crlf.txt", "\uFEFFone\r\ntwo\r\n")
 	b.file("latin.txt", "caf\xe9\n")
@@ -53,6 +54,9 @@ func TestReadPages(t *testing.T) {
 		{"middle", in{"filePath": "many.txt", "offset": 10, "limit": 2}, []string{"<content>\n10: l10\n11: l11\n\n(Showing lines 10-11 of 5000. Use offset=12"}},
 		{"last", in{"filePath": "many.txt", "offset": 4999}, []string{"5000: l5000\n\n(End of file - total 5000 lines)"}},
 		{"beyond", in{"filePath": "many.txt", "offset": 5001}, []string{"tool: Offset 5001 is beyond the end", "5000 lines"}},
+		{"the last without its end", in{"filePath": "long.txt", "offset": 2}, []string{"2: next\n\n(End of file - total 2 lines)"}},
+		{"beyond one without its end", in{"filePath": "long.txt", "offset": 4}, []string{"tool: Offset 4 is beyond the end", "2 lines"}},
+		{"long line passed by", in{"filePath": "huge.txt", "offset": 2, "limit": 1}, []string{"2: b\n\n(Showing lines 2-2 of 3. Use"}},
 		{"offset zero", in{"filePath": "many.txt", "offset": 0, "limit": 1}, []string{"1: l1\n"}},
 		{"capped", in{"filePath": "wide.txt"}, []string{"(Output capped at 50 KB. Showing lines 1-731. Use offset=732 to continue.)"}},
 		{"long line", in{"filePath": "long.txt"}, []string{"1: " + strings.Repeat("é", 2000) + "... (line cut at 2000 characters)\n2: next\n"}},
@@ -269,6 +273,18 @@ func TestReadLargeFileHasNoDigest(t *testing.T) {
 		s := b.call("read", in{"filePath": name, "limit": 1})
 		if seen := member(t, s.Output.Structured, "seen"); s.Error != nil || !strings.Contains(seen, want) || strings.Contains(seen, "@") != (name == "large") {
 			t.Errorf("%s: %s %.200s", name, seen, says(s))
+		}
+	}
+}
+
+// What comes before the page is not looked at line by line, so that the middle of gigabytes is reached.
+func BenchmarkReadBehindMuch(b *testing.B) {
+	bench := newBench(b)
+	bench.file("log.txt", strings.Repeat("0123456789abcde\n", 16<<20))
+	b.SetBytes(256 << 20)
+	for b.Loop() {
+		if got := says(bench.call("read", in{"filePath": "log.txt", "offset": 16<<20 - 100, "limit": 1})); !strings.Contains(got, ": 0123456789abcde\n") {
+			b.Fatal(got)
 		}
 	}
 }

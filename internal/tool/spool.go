@@ -1,0 +1,130 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+const (
+	spoolStep = 16 << 20 // bytes between two looks at the disk
+	spoolLess = 1 << 20  // what a file takes however little the disk has left
+)
+
+// spool is the managed file of one capture: the beginning of what was said, all of it if it can be, and where it cannot,
+// a note and the end behind it. It never takes more of the disk than Outputs allows.
+type spool struct {
+	outputs *Outputs
+	file    *os.File
+	ending  int64  // bytes that are kept free for the note and the end
+	stored  int64  // bytes in file
+	counted int64  // of these, what outputs was told of
+	bound   int64  // how far the beginning may go, as of the last look
+	next    int64  // stored bytes at which to look again
+	full    string // why the file takes no more of the beginning; "" while it does
+}
+
+// newSpool makes the file for the session. The end will have at most ending bytes, its note included.
+func (o *Outputs) newSpool(id session.ID, ending int) (*spool, error) {
+	f, err := o.create(id)
+	if err != nil {
+		return nil, err
+	}
+	return &spool{outputs: o, file: f, ending: int64(ending)}, nil
+}
+
+func (s *spool) path() string { return s.file.Name() }
+
+// write adds p to the beginning, or as much of it as fits. An error means that the file is gone.
+func (s *spool) write(p []byte) error {
+	for len(p) > 0 && s.full == "" {
+		if s.stored >= s.next {
+			s.look()
+		}
+		part := p[:min(int64(len(p)), s.next-s.stored)]
+		if left := s.bound - s.stored; int64(len(part)) > left {
+			part = part[:runeBefore(part, int(max(left, 0)))]
+			s.full = s.why()
+		}
+		if err := s.put(part); err != nil {
+			return s.refused(err)
+		}
+		p = p[len(part):]
+	}
+	return nil
+}
+
+// look tells the folder what was stored and asks how far the file may go.
+func (s *spool) look() {
+	s.outputs.count(context.Background(), s.stored-s.counted)
+	s.counted = s.stored
+	s.next = s.stored + spoolStep
+	s.bound = s.outputs.maxFile() - s.ending
+	if free, ok := freeSpace(s.file); ok {
+		disk := max(s.stored+free-s.outputs.reserve(s.file)-s.ending, spoolLess)
+		s.bound = min(s.bound, disk)
+	}
+}
+
+// why is said of what goes beyond the bound.
+func (s *spool) why() string {
+	if most := s.outputs.maxFile(); s.bound == most-s.ending {
+		return fmt.Sprintf("a file of output holds at most %d bytes, see limits.output", most)
+	}
+	return "the disk has too little space left"
+}
+
+// refused makes room for the end where the disk took no more. A file for which that fails is given up.
+func (s *spool) refused(err error) error {
+	s.full = "the disk took no more"
+	back := max(s.stored-s.ending, 0)
+	if err := errors.Join(s.file.Truncate(back), seek(s.file, back)); err == nil {
+		s.stored = back
+		return nil
+	}
+	s.remove()
+	return err
+}
+
+func seek(f *os.File, offset int64) error {
+	_, err := f.Seek(offset, io.SeekStart)
+	return err
+}
+
+func (s *spool) put(p []byte) error {
+	n, err := s.file.Write(p)
+	s.stored += int64(n)
+	return err
+}
+
+// finish writes the end of an output of so many bytes, as far as the file does not have it, and closes the file. missing is
+// how much is in neither. An error means that the file is gone.
+func (s *spool) finish(ctx context.Context, bytes int64, end []byte) (missing int64, err error) {
+	rest := bytes - s.stored
+	missing = max(rest-int64(len(end)), 0)
+	if missing > 0 {
+		err = s.put([]byte(fileNote(missing, s.full)))
+	}
+	err = errors.Join(err, s.put(end[max(int64(len(end))-rest, 0):]), s.file.Close())
+	if err != nil {
+		s.remove()
+		return bytes, err
+	}
+	s.outputs.release(s.path())
+	s.outputs.count(ctx, s.stored-s.counted)
+	return missing, nil
+}
+
+func (s *spool) remove() {
+	_ = s.file.Close()
+	_ = os.Remove(s.path())
+	s.outputs.release(s.path())
+}
+
+func fileNote(missing int64, why string) string {
+	return fmt.Sprintf("\n\n[%d bytes were not kept here: %s.]\n\n", missing, why)
+}
