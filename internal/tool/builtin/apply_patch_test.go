@@ -64,6 +64,7 @@ func TestApplyPatch(t *testing.T) {
 		{"white space around, what stays is kept", tree{"a": "\t1\n2\n"}, patchOf("*** Update File: a", "@@", " 1", "-2", "+two"), tree{"a": "\t1\ntwo\n"}, "M a"},
 		{"punctuation", tree{"a": "it’s – “so”\n"}, patchOf("*** Update File: a", "@@", "-it's - \"so\"", "+plain"), tree{"a": "plain\n"}, "M a"},
 		{"line ends", tree{"a": "1\r\n2\r\n3\r\n"}, patchOf("*** Update File: a", "@@", " 1", "-2", "+two", "+more"), tree{"a": "1\r\ntwo\r\nmore\r\n3\r\n"}, "M a"},
+		{"dots", tree{"a": "wait\u2026\n"}, patchOf("*** Update File: a", "@@", "-wait...", "+go"), tree{"a": "go\n"}, "M a"},
 		{"byte order mark", tree{"a": "\uFEFF1\n2\n"}, patchOf("*** Update File: a", "@@", "-1", "+one"), tree{"a": "\uFEFFone\n2\n"}, "M a"},
 		{"delete", tree{"a": "1\n", "b": "2\n"}, patchOf("*** Delete File: a"), tree{"b": "2\n"}, "D a"},
 		{"move", tree{"a": "1\n2"}, patchOf("*** Update File: a", "*** Move to: d/b"), tree{"d/b": "1\n2"}, "M d/b"},

@@ -100,7 +100,7 @@ func (in editInput) plan(before state) ([]byte, string, error) {
 		return nil, "", tool.Failf("The edit changes nothing in %s: its text already is as newString says.", in.FilePath)
 	}
 	if mark {
-		r.content = bom + r.content
+		r.content = bom + strings.TrimPrefix(r.content, bom)
 	}
 	return []byte(r.content), r.String(), nil
 }

@@ -33,6 +33,7 @@ func TestEdit(t *testing.T) {
 		{name: "regular expression characters", content: "f(x)[0].*\n", old: "(x)[0].*", new: "$1", want: "f$1\n"},
 		{name: "line ends", content: "a\r\nb\r\nc\r\n", old: "a\nb", new: "x\ny", want: "x\r\ny\r\nc\r\n"},
 		{name: "line ends in the call", content: "a\nb\nc\n", old: "a\r\nb", new: "x\r\ny", want: "x\ny\nc\n"},
+		{name: "byte order mark in both", content: "\uFEFFa\nb\n", old: "\uFEFFa", new: "\uFEFFx", want: "\uFEFFx\nb\n"},
 		{name: "byte order mark", content: "\uFEFFa\nb\n", old: "a", new: "x", want: "\uFEFFx\nb\n"},
 		{name: "bytes that are no text", content: "caf\xe9\nb\n", old: "b", new: "x", want: "caf\xe9\nx\n"},
 		{name: "binary", content: "a\x00b", old: "a", new: "x", want: "!binary file"},

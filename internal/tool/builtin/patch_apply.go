@@ -151,22 +151,24 @@ func (f *patchFile) seekAs(form func(string) string, want []string, atEnd bool) 
 	return -1
 }
 
-// plainPunctuation writes dashes, quotes and blanks the way keyboards do.
+// plainPunctuation writes dashes, quotes, dots and blanks the way keyboards do.
 func plainPunctuation(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 0x2010 && r <= 0x2015, r == 0x2212:
-			return '-'
-		case r >= 0x2018 && r <= 0x201B:
-			return '\''
-		case r >= 0x201C && r <= 0x201F:
-			return '"'
-		case r == 0xA0, r >= 0x2002 && r <= 0x200A, r == 0x202F, r == 0x205F, r == 0x3000:
-			return ' '
-		default:
-			return r
-		}
-	}, s)
+	return strings.ReplaceAll(strings.Map(plain, s), "\u2026", "...")
+}
+
+func plain(r rune) rune {
+	switch {
+	case r >= 0x2010 && r <= 0x2015, r == 0x2212:
+		return '-'
+	case r >= 0x2018 && r <= 0x201B:
+		return '\''
+	case r >= 0x201C && r <= 0x201F:
+		return '"'
+	case r == 0xA0, r >= 0x2002 && r <= 0x200A, r == 0x202F, r == 0x205F, r == 0x3000:
+		return ' '
+	default:
+		return r
+	}
 }
 
 // assemble writes the file with all edits done; cr ends new lines before the \n.
