@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,10 @@ func (a *app) permissionExplain() *cobra.Command {
 					}
 					q.SessionID = s.ID
 				}
-				v, err := verdict(ctx, c, q)
+				if q.Action == "bash" { // a command is one text
+					q.Resources = []string{strings.Join(q.Resources, " ")}
+				}
+				v, err := c.Verdict(ctx, q)
 				if err != nil {
 					return err
 				}
@@ -47,55 +49,6 @@ func (a *app) permissionExplain() *cobra.Command {
 	cmd.Flags().StringVar(&agent, "agent", "", "as this agent")
 	cmd.Flags().StringVarP(&name, "session", "s", "", "in this session, with its own rules")
 	return cmd
-}
-
-// verdict asks about a call as its tool would: a command is one text, and paths are relative to the project. What lies
-// outside needs its directory too.
-func verdict(ctx context.Context, c *api.Client, q api.Inquiry) (api.Verdict, error) {
-	switch q.Action {
-	case "bash":
-		q.Resources = []string{strings.Join(q.Resources, " ")}
-		return c.Verdict(ctx, q)
-	case "edit", "read", "list":
-	default:
-		return c.Verdict(ctx, q)
-	}
-	at, err := c.Location(ctx)
-	if err != nil {
-		return api.Verdict{}, err
-	}
-	outside := q
-	outside.Action, outside.Resources = "external_directory", nil
-	for i, path := range q.Resources {
-		inside := false
-		if q.Resources[i], inside = resourceOf(at, path); !inside {
-			outside.Resources = append(outside.Resources, filepath.ToSlash(filepath.Dir(q.Resources[i]))+"/*")
-		}
-	}
-	v, err := c.Verdict(ctx, q)
-	if err != nil || len(outside.Resources) == 0 {
-		return v, err
-	}
-	o, err := c.Verdict(ctx, outside)
-	if o.Effect == session.Deny || o.Effect == session.Ask && v.Effect == session.Allow {
-		v.Effect = o.Effect
-	}
-	v.Parts = append(o.Parts, v.Parts...)
-	return v, err
-}
-
-// resourceOf is a path as rules see it, and whether it lies in the project.
-func resourceOf(at api.LocationInfo, path string) (string, bool) {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(at.Directory, path)
-	}
-	for _, root := range []string{at.Project.Directory, at.Directory} {
-		rel, err := filepath.Rel(root, path)
-		if err == nil && root != filepath.Dir(root) && filepath.IsLocal(rel) {
-			return filepath.ToSlash(rel), true
-		}
-	}
-	return filepath.ToSlash(filepath.Clean(path)), false
 }
 
 // showVerdict prints the effect first, then each part with its rule.

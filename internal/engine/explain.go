@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // Inquiry is a question about rights: those of an agent in a session, or, without one, in a new session at the location.
@@ -49,29 +51,44 @@ func (e *Engine) Explain(ctx context.Context, q Inquiry) ([]permission.Decision,
 		return nil, err
 	}
 	var out []permission.Decision
-	if q.Action == permission.Shell {
-		out = reached(layers, saved, scope, q.Resources)
-	}
 	for _, resource := range q.Resources {
-		out = append(out, permission.Explain(layers, saved, permission.Subject{Action: q.Action, Resources: []string{resource}})...)
+		for _, r := range scope.requests(q.Action, resource) {
+			subject := permission.Subject{Action: r.Action, Resources: r.Resources, Seen: r.Seen}
+			out = append(out, slices.DeleteFunc(permission.Explain(layers, saved, subject), func(d permission.Decision) bool {
+				return q.Action == permission.Shell && r.Action == readAction && d.Effect == session.Allow // not worth a word
+			})...)
+		}
 	}
 	return out, nil
 }
 
-// reached decides about the files that commands name, as seen from the Location. What is allowed to be read is not worth
-// a word.
-func reached(layers []permission.Layer, saved []session.Rule, scope *Scope, commands []string) (out []permission.Decision) {
-	seen := map[permission.Reach]bool{}
-	for _, command := range commands {
-		for _, r := range permission.Reaches(command) {
-			r.Path = scope.resource(r.Path)
-			if seen[r] {
-				continue
-			}
-			seen[r] = true
-			if d := permission.Evaluate(layers, saved, r.Action, r.Path); d.Effect != session.Allow || r.Action == permission.Edit {
-				out = append(out, d)
-			}
+// readAction is that of the tool read, which commands are held to.
+const readAction = "read"
+
+// requests are what a call would ask for, and besides, of a command, for files that it names and that are not there yet.
+func (s *Scope) requests(action, resource string) (out []tool.Request) {
+	plain := tool.Request{Action: action, Resources: []string{resource}}
+	if s.Requests != nil {
+		out = s.Requests(action, resource)
+	}
+	if action == permission.Shell {
+		out = append(s.unseen(resource, out), out...)
+	}
+	if !slices.ContainsFunc(out, func(r tool.Request) bool { return r.Action == action }) {
+		out = append(out, plain)
+	}
+	return out
+}
+
+// unseen are the files that a command would read as seen from the Location, links left as they are, but for those that are
+// in the requests already.
+func (s *Scope) unseen(command string, known []tool.Request) (out []tool.Request) {
+	for _, r := range permission.Reaches(command) {
+		r.Path = s.resource(r.Path)
+		if r.Action == readAction && !slices.ContainsFunc(slices.Concat(known, out), func(k tool.Request) bool {
+			return k.Action == r.Action && slices.Contains(k.Resources, r.Path)
+		}) {
+			out = append(out, tool.Request{Action: r.Action, Resources: []string{r.Path}})
 		}
 	}
 	return out

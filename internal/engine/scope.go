@@ -36,6 +36,8 @@ type Scope struct {
 	Small func(beside session.ModelRef) (session.ModelRef, bool)
 	// Layers returns the rules that hold for an agent's work here, lowest first. A session's own come after them.
 	Layers func(a session.Agent) []permission.Layer
+	// Requests are what a call of the action's tool would ask for here, of a command or a path; nil asks for just that.
+	Requests func(action, resource string) []tool.Request
 	// Context returns the sources that describe the agent's surroundings.
 	Context func(ctx context.Context, a session.Agent) (systemcontext.Context, error)
 }

@@ -16,11 +16,14 @@ import (
 // askCommand asks for what the command would do: for directories outside, for files that it prints or that the shell
 // writes, and for each command in it. What "always" will allow are the words that name each of them.
 func (t *bashTool) askCommand(ctx context.Context, call tool.Call, program string, dir place, in bashInput) error {
+	return askAll(ctx, call, t.commandRequests(program, dir, in))
+}
+
+// commandRequests are for the places that the command touches, then for what it runs.
+func (t *bashTool) commandRequests(program string, dir place, in bashInput) []tool.Request {
 	script := shell.ParseFor(program, in.Command)
 	touched := t.touched(dir, script)
-	if err := t.askPlaces(ctx, call, touched); err != nil {
-		return err
-	}
+	out := touched.requests(in.Command)
 	var resources, save []string
 	forever := true
 	for _, c := range script.Commands {
@@ -30,8 +33,8 @@ func (t *bashTool) askCommand(ctx context.Context, call tool.Call, program strin
 			save = addNew(save, p.Save)
 		}
 	}
-	if len(resources) == 0 { // it changes directories or opens files, which was asked for
-		return nil
+	if len(resources) == 0 { // it changes directories or opens files, which is asked for
+		return out
 	}
 	if !forever {
 		save = nil
@@ -43,7 +46,7 @@ func (t *bashTool) askCommand(ctx context.Context, call tool.Call, program strin
 	if in.Description != "" {
 		meta["description"] = in.Description
 	}
-	return call.Ask(ctx, tool.Request{Action: permission.Shell, Resources: resources, Save: save, Metadata: object(meta), Seen: touched.seen})
+	return append(out, tool.Request{Action: permission.Shell, Resources: resources, Save: save, Metadata: object(meta), Seen: touched.seen})
 }
 
 // touched are the places that a command reaches, besides running programs.
@@ -241,31 +244,24 @@ func homeOf(name string) string {
 	return "/home/" + name
 }
 
-// askPlaces asks for directories outside first, then for reading, then for writing.
-func (t *bashTool) askPlaces(ctx context.Context, call tool.Call, touched touched) error {
+// requests are for directories outside first, then for reading, then for writing.
+func (t touched) requests(command string) (out []tool.Request) {
 	for _, r := range []struct {
 		action    string
 		resources []string
 		below     string
-	}{{"external_directory", touched.outside, "/*"}, {"read", touched.read, ""}, {"edit", touched.write, ""}} {
+	}{{"external_directory", t.outside, "/*"}, {"read", t.read, ""}, {"edit", t.write, ""}} {
 		if len(r.resources) == 0 {
 			continue
 		}
-		request := tool.Request{Action: r.action, Metadata: object(map[string]string{"command": commandOf(call)})}
+		request := tool.Request{Action: r.action, Metadata: object(map[string]string{"command": command})}
 		for _, path := range r.resources {
 			request.Resources = append(request.Resources, path+r.below)
 			request.Save = append(request.Save, permission.Escape(path)+r.below)
 		}
-		if err := call.Ask(ctx, request); err != nil {
-			return err
-		}
+		out = append(out, request)
 	}
-	return nil
-}
-
-func commandOf(call tool.Call) string {
-	in, _ := decode[bashInput](call)
-	return in.Command
+	return out
 }
 
 func addNew(list []string, s string) []string {

@@ -74,7 +74,7 @@ func (s *site) changeFiles(ctx context.Context, call tool.Call, in intent) (chan
 	if err := s.config.Files.recall(ctx, call); err != nil {
 		return change{}, err
 	}
-	if err := s.askBeyond(ctx, call, in.places); err != nil {
+	if err := askAll(ctx, call, s.beyond(in.places)); err != nil {
 		return change{}, err
 	}
 	var shown, done change
@@ -131,30 +131,25 @@ func (c change) request() tool.Request {
 	return r
 }
 
-// askBeyond asks for what may reach out of this place, each directory once: paths outside, and files that have a second
-// name, which may be anywhere.
-func (s *site) askBeyond(ctx context.Context, call tool.Call, places []place) error {
+// beyond are the requests for what may reach out of this place, each directory once: paths outside, and files that have a
+// second name, which may be anywhere.
+func (s *site) beyond(places []place) (out []tool.Request) {
 	asked := map[string]bool{}
 	for _, p := range places {
-		if dir := p.directory(); !p.inside() && !asked[dir] {
-			asked[dir] = true
-			if err := s.askOutside(ctx, call, p); err != nil {
-				return err
-			}
+		if dir := p.directory(); !asked[dir] {
+			asked[dir] = !p.inside()
+			out = append(out, p.outside()...)
 		}
 		n := links(p.info)
 		if !p.inside() || n < 2 {
 			continue
 		}
-		err := call.Ask(ctx, tool.Request{
+		out = append(out, tool.Request{
 			Action: "external_directory", Resources: []string{p.real}, Save: []string{permission.Escape(p.real)},
 			Metadata: object(map[string]any{"filepath": p.real, "parentDir": p.directory(), "links": n}),
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return out
 }
 
 // locked runs f while nobody else plans, changes or reads the files for a session.

@@ -161,16 +161,31 @@ func (s *site) managed(p place) bool {
 
 // askOutside asks for the directory of a place outside, and does nothing inside. It comes before every other ask.
 func (s *site) askOutside(ctx context.Context, call tool.Call, p place) error {
+	return askAll(ctx, call, p.outside())
+}
+
+// outside is the request for a place outside, if it is one.
+func (p place) outside() []tool.Request {
 	if p.inside() {
 		return nil
 	}
 	dir := p.directory()
-	return call.Ask(ctx, tool.Request{
+	return []tool.Request{{
 		Action:    "external_directory",
 		Resources: []string{dir + "/*"},
 		Save:      []string{permission.Escape(dir) + "/*"},
 		Metadata:  object(map[string]string{"filepath": p.real, "parentDir": dir}),
-	})
+	}}
+}
+
+// askAll makes the requests one after another, until one is refused.
+func askAll(ctx context.Context, call tool.Call, requests []tool.Request) error {
+	for _, r := range requests {
+		if err := call.Ask(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // directory is the real path of the place, or of what holds it if it is none, with slashes.
