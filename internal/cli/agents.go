@@ -68,6 +68,9 @@ func modelOf(x session.Agent) string {
 	if x.Model == nil {
 		return "-"
 	}
+	if x.Model.Variant != "" {
+		return line(x.Model.String()+"#"+x.Model.Variant, 60)
+	}
 	return line(x.Model.String(), 60)
 }
 
@@ -185,7 +188,7 @@ func (a *app) createAgent(ctx context.Context, name string, n newAgent) error {
 	return nil
 }
 
-// check tells what would make a file that cannot be read.
+// check tells what would make a file that cannot be read, and puts the rest into the form of files.
 func (n *newAgent) check() error {
 	switch session.AgentMode(n.mode) {
 	case "", session.ModePrimary, session.ModeSubagent, session.ModeAll:
@@ -195,7 +198,10 @@ func (n *newAgent) check() error {
 	if n.steps < 0 {
 		return usagef("--steps must be more than 0, got %d", n.steps)
 	}
-	_, err := parseModel(n.model)
+	ref, err := parseModel(n.model)
+	if ref != nil && ref.Variant != "" {
+		n.model = ref.String() + "#" + ref.Variant // as files have it
+	}
 	return err
 }
 

@@ -56,7 +56,7 @@ func (a *app) runCommand() *cobra.Command {
 	fs.StringVarP(&f.session, "session", "s", "", "go on with the session `ID`")
 	fs.BoolVarP(&f.last, "continue", "c", false, "go on with the newest session of this directory")
 	fs.StringVar(&f.agent, "agent", "", "the agent that works, see cairn help")
-	fs.StringVarP(&f.model, "model", "m", "", "the model, as `PROVIDER/MODEL[@VARIANT]`; see cairn models")
+	fs.StringVarP(&f.model, "model", "m", "", "the model, as `PROVIDER/MODEL[#VARIANT]`; see cairn models")
 	fs.StringVar(&f.command, "command", "", "give the prompt with this `NAME`, see cairn command list; PROMPT is what goes into it")
 	fs.StringArrayVarP(&f.files, "file", "f", nil, "attach a `FILE`; can be repeated")
 	fs.StringVar(&f.format, "format", "text", "`text` or json: one object per line, the last one the result")
@@ -244,19 +244,18 @@ func (a *app) promptText(args []string) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// parseModel reads PROVIDER/MODEL[@VARIANT]. Models may have slashes and at signs of their own; the last at sign is
-// the variant's unless a slash follows it.
+// parseModel reads PROVIDER/MODEL[#VARIANT], as the configuration has it, or with an at sign. Models may have slashes and
+// at signs of their own; the last at sign is the variant's unless a slash follows it.
 func parseModel(s string) (*session.ModelRef, error) {
 	if s == "" {
 		return nil, nil
 	}
-	provider, id, ok := strings.Cut(s, "/")
-	if !ok || provider == "" || id == "" {
-		return nil, usagef("--model must be PROVIDER/MODEL or PROVIDER/MODEL@VARIANT, got %q; cairn models lists them", s)
+	ref := config.ModelName(s).Ref()
+	if ref == nil || ref.ProviderID == "" || ref.ID == "" {
+		return nil, usagef("--model must be PROVIDER/MODEL or PROVIDER/MODEL#VARIANT, got %q; cairn models lists them", s)
 	}
-	ref := &session.ModelRef{ProviderID: provider, ID: id}
-	if at := strings.LastIndex(id, "@"); at > 0 && at < len(id)-1 && !strings.Contains(id[at:], "/") {
-		ref.ID, ref.Variant = id[:at], id[at+1:]
+	if at := strings.LastIndex(ref.ID, "@"); ref.Variant == "" && at > 0 && at < len(ref.ID)-1 && !strings.Contains(ref.ID[at:], "/") {
+		ref.ID, ref.Variant = ref.ID[:at], ref.ID[at+1:]
 	}
 	return ref, nil
 }

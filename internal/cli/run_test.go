@@ -312,3 +312,27 @@ func TestRecordLeavesNothing(t *testing.T) {
 		t.Error(left, err)
 	}
 }
+
+// A model is named as the configuration names it.
+func TestParseModel(t *testing.T) {
+	for text, want := range map[string]session.ModelRef{
+		"a/b":       {ProviderID: "a", ID: "b"},
+		"a/b#high":  {ProviderID: "a", ID: "b", Variant: "high"},
+		"a/b@high":  {ProviderID: "a", ID: "b", Variant: "high"},
+		"a/b/c#x":   {ProviderID: "a", ID: "b/c", Variant: "x"},
+		"a/@cf/b":   {ProviderID: "a", ID: "@cf/b"},
+		"a/@cf/b#x": {ProviderID: "a", ID: "@cf/b", Variant: "x"},
+		"a/b@1#x":   {ProviderID: "a", ID: "b@1", Variant: "x"},
+		"a/b#":      {ProviderID: "a", ID: "b#"},
+	} {
+		got, err := parseModel(text)
+		if err != nil || got == nil || *got != want {
+			t.Errorf("%s: %+v %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"a", "/b", "a/", "#x"} {
+		if got, err := parseModel(text); err == nil {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}

@@ -27,7 +27,7 @@ type Settings struct {
 	Provider          map[string]Provider `json:"provider" doc:"providers by id: changes to known ones, and new ones"`
 	EnabledProviders  []string            `json:"enabled_providers" doc:"only these providers are used"`
 	DisabledProviders []string            `json:"disabled_providers" doc:"these providers are not used"`
-	Instructions      []string            `json:"instructions" scope:"project" doc:"files whose text agents are told: paths or patterns; of all layers together"`
+	Instructions      []string            `json:"instructions" scope:"project" doc:"what agents are told: paths, patterns and web addresses of texts; of all layers together"`
 	Shell             string              `json:"shell" doc:"the shell that runs commands"`
 	Sandbox           Sandbox             `json:"sandbox" scope:"user" doc:"commands that tools run are bound by the kernel"`
 	Username          string              `json:"username" scope:"user" doc:"how the user is called"`

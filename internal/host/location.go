@@ -38,6 +38,7 @@ type locations struct {
 	files    *builtin.Files
 	trust    *trust.Judge
 	remotes  *remotes
+	pages    *instruction.Pages // nil: nothing is fetched
 	logger   *slog.Logger
 	// sandboxed: commands run in a sandbox until this process ends, whatever the configuration comes to say.
 	sandboxed bool
@@ -234,7 +235,7 @@ func (l *locations) instructions(cfg *config.Config, pr project.Project) instruc
 	return instruction.Options{
 		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home, Directory: pr.Directory, Worktree: pr.Worktree,
 		DisableProject: config.Switch(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: config.WithoutForeigners(l.getenv).Prompts,
-		Configured: cfg.Instructions,
+		Configured: cfg.Instructions, Pages: l.pages,
 	}
 }
 

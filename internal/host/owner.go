@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/instruction"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/replay"
 	"github.com/cairn-dev/cairn/internal/project"
@@ -80,6 +81,9 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output)}, files: builtin.NewFiles(),
 		remotes: &remotes{auth: auth.New(dirs.Data, o.Env), cache: wellknown.In(dirs.Cache), offline: o.Replay != "", logger: w.logger},
 		trust:   judge(dirs, o), logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled, places: map[string]*slot{},
+	}
+	if o.Replay == "" {
+		places.pages = &instruction.Pages{}
 	}
 	w.places = places
 	w.forgetScratch()

@@ -34,7 +34,8 @@ type Options struct {
 
 	DisableProject bool     // CAIRN_DISABLE_PROJECT_CONFIG: only what is the user's
 	DisableClaude  bool     // no CLAUDE.md anywhere
-	Configured     []string // the configuration's instructions: paths, the last part may be a glob
+	Configured     []string // the configuration's instructions: paths, the last part may be a glob, and addresses
+	Pages          *Pages   // what addresses say; nil fetches nothing
 }
 
 // Register registers the sources of a location under their keys. Calling remove takes them out again.
@@ -52,8 +53,8 @@ func Register(r *systemcontext.Registry, o Options) (remove func(), err error) {
 }
 
 func (o Options) producer(key string, candidates func() [][]candidate) systemcontext.Producer {
-	return func(context.Context) systemcontext.Context {
-		files, ok := read(candidates())
+	return func(ctx context.Context) systemcontext.Context {
+		files, ok := o.read(ctx, candidates())
 		if ok && len(files) == 0 {
 			return nil
 		}
@@ -62,25 +63,29 @@ func (o Options) producer(key string, candidates func() [][]candidate) systemcon
 }
 
 // candidate is a file that may be there. Within root links are followed, beyond it they are not; "" is no bound.
-type candidate struct{ path, root string }
+// A page has an address instead of a path.
+type candidate struct {
+	path, root string
+	page       bool
+}
 
 // discovered lists groups of candidates in the order in which they are told; of a group the first that exists counts.
 func (o Options) discovered() [][]candidate {
 	var global []candidate
 	for _, dir := range []string{o.Config, o.Foreign} {
 		if dir != "" {
-			global = append(global, candidate{filepath.Join(dir, "AGENTS.md"), ""})
+			global = append(global, candidate{path: filepath.Join(dir, "AGENTS.md")})
 		}
 	}
 	if o.Home != "" && !o.DisableClaude {
-		global = append(global, candidate{filepath.Join(o.Home, ".claude", "CLAUDE.md"), ""})
+		global = append(global, candidate{path: filepath.Join(o.Home, ".claude", "CLAUDE.md")})
 	}
 	groups := [][]candidate{global}
 	names := o.Names()
 	for _, dir := range o.chain() {
 		var group []candidate
 		for _, name := range names {
-			group = append(group, candidate{filepath.Join(dir, name), o.root()})
+			group = append(group, candidate{path: filepath.Join(dir, name), root: o.root()})
 		}
 		groups = append(groups, group)
 	}
@@ -100,18 +105,20 @@ func (o Options) Names() []string {
 }
 
 // configured lists the files that the configuration names. Relative ones are looked for from the Location upwards and
-// lie in the project; others are the user's own. URLs are not fetched.
+// lie in the project; others are the user's own, or named by a project that is trusted, and so are addresses.
 func (o Options) configured() [][]candidate {
 	var groups [][]candidate
 	add := func(pattern, root string) {
 		matches, _ := filepath.Glob(pattern) // sorted; fails for a malformed pattern only, which matches nothing
 		for _, m := range matches[:min(len(matches), maxMatches)] {
-			groups = append(groups, []candidate{{m, root}})
+			groups = append(groups, []candidate{{path: m, root: root}})
 		}
 	}
 	for _, pattern := range o.Configured {
 		rest, atHome := strings.CutPrefix(pattern, "~/")
 		switch {
+		case strings.HasPrefix(pattern, "https://"), strings.HasPrefix(pattern, "http://"):
+			groups = append(groups, []candidate{{path: pattern, page: true}})
 		case strings.Contains(pattern, "://"):
 		case atHome && o.Home != "":
 			add(filepath.Join(escape(o.Home), rest), "")

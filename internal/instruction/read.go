@@ -1,6 +1,7 @@
 package instruction
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,11 +21,24 @@ type File struct {
 
 // read returns of each group the first file that exists, each file once, until the bound is reached. ok is false when
 // a file is there and cannot be read.
-func read(groups [][]candidate) (files []File, ok bool) {
+func (o Options) read(ctx context.Context, groups [][]candidate) (files []File, ok bool) {
 	seen := map[string]bool{}
 	rest := MaxBytes
+	take := func(f File) {
+		if f.Content != "" {
+			rest = max(0, rest-len(f.Content))
+			files = append(files, f)
+		}
+	}
 	for _, group := range groups {
 		for _, c := range group {
+			if c.page {
+				if !seen[c.path] && o.Pages != nil {
+					seen[c.path] = true
+					take(o.Pages.file(ctx, c.path, rest))
+				}
+				break
+			}
 			real, exists, err := locate(c)
 			if err != nil {
 				return nil, false
@@ -40,10 +54,7 @@ func read(groups [][]candidate) (files []File, ok bool) {
 			if err != nil {
 				return nil, false
 			}
-			if f.Content != "" {
-				rest = max(0, rest-len(f.Content))
-				files = append(files, f)
-			}
+			take(f)
 			break
 		}
 	}
@@ -86,13 +97,7 @@ func content(c candidate, real string, limit int) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	text := strings.ToValidUTF8(string(cut(raw, limit)), "\uFFFD")
-	text = strings.TrimSpace(strings.ReplaceAll(text, "\x00", "\uFFFD"))
-	if len(raw) > limit {
-		note := fmt.Sprintf("(Cut here: the file is %d bytes long, and instructions are limited to %d bytes in all.)", info.Size(), MaxBytes)
-		text = strings.TrimSpace(text + "\n" + note)
-	}
-	return File{c.path, text}, nil
+	return File{c.path, clean(raw, limit, fmt.Sprintf("the file is %d bytes long", info.Size()))}, nil
 }
 
 // open opens the file without waiting, and inside of its root without a chance to leave it in between.
