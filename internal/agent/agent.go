@@ -24,6 +24,8 @@ import (
 type Options struct {
 	// Allowed are directories outside of the location that need no asking: managed tool output, our temporary files.
 	Allowed []string
+	// Plans is where plans are kept that belong to no project's directory; "" is nowhere.
+	Plans string
 }
 
 // Set is the agents of one location. It never changes; safe for concurrent use.
@@ -38,7 +40,7 @@ type Set struct {
 // New makes the agents of a configuration.
 func New(cfg *config.Config, o Options) *Set {
 	s := &Set{agents: map[string]session.Agent{}, rules: Layers(cfg, o), own: map[string][]permission.Layer{}}
-	for _, b := range builtins(o.Allowed) {
+	for _, b := range builtins(o) {
 		s.agents[b.ID] = b
 	}
 	names := slices.Concat(slices.Collect(maps.Keys(s.agents)), slices.Collect(maps.Keys(cfg.Agent)))

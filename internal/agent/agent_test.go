@@ -33,7 +33,7 @@ func load(t *testing.T, user, project string) *config.Config {
 
 func set(t *testing.T, user, project string) *Set {
 	t.Helper()
-	return New(load(t, user, project), Options{Allowed: []string{"/data/out*put", "/tmp/cairn"}})
+	return New(load(t, user, project), Options{Allowed: []string{"/data/out*put", "/tmp/cairn"}, Plans: "/data/pl?ns"})
 }
 
 func names(s *Set) string {
@@ -65,6 +65,42 @@ func TestBuiltins(t *testing.T) {
 	}
 }
 
+// What is built in, by the fields that clients see.
+func TestBuiltinFields(t *testing.T) {
+	type fields struct {
+		Mode        session.AgentMode
+		Hidden      bool
+		Selectable  bool
+		Temperature string
+	}
+	want := map[string]fields{
+		"build":      {session.ModePrimary, false, true, ""},
+		"plan":       {session.ModePrimary, false, true, ""},
+		"general":    {session.ModeSubagent, false, false, ""},
+		"explore":    {session.ModeSubagent, false, false, ""},
+		"title":      {session.ModePrimary, true, false, "0.5"},
+		"summary":    {session.ModePrimary, true, false, ""},
+		"compaction": {session.ModePrimary, true, false, ""},
+	}
+	got := map[string]fields{}
+	for _, a := range set(t, "", "").List() {
+		got[a.ID] = fields{a.Mode, a.Hidden, a.Selectable(), string(a.Request.Body["temperature"])}
+		if a.Model != nil || a.Steps != 0 || a.Color != "" || !Builtin(a.ID) {
+			t.Errorf("%s: %+v", a.ID, a)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range []string{Title, Summary, Compaction} {
+		for _, action := range []string{"read", "edit", "bash", "question", "task", "external_directory", "webfetch", "todowrite", "skill", "x_y"} {
+			if d := permission.Evaluate(set(t, `{"permission": "allow"}`, "").Layers(name), nil, action, "a"); d.Effect != session.Deny {
+				t.Errorf("%s: %s is %s", name, action, d.Effect)
+			}
+		}
+	}
+}
+
 func TestEffects(t *testing.T) {
 	const (
 		allow = session.Allow
@@ -92,6 +128,27 @@ func TestEffects(t *testing.T) {
 		{"general has no list", "", "", "general", "todowrite", "*", deny},
 		{"plan does not edit", "", "", "plan", "edit", "main.go", deny},
 		{"plan writes plans", "", "", "plan", "edit", ".cairn/plans/a.md", allow},
+		{"plan writes plans where OpenCode's are", "", "", "plan", "edit", ".opencode/plans/a.md", allow},
+		{"plan writes plans of no project", "", "", "plan", "edit", "/data/pl?ns/a.md", allow},
+		{"plan reaches them", "", "", "plan", "external_directory", "/data/pl?ns/*", allow},
+		{"plan takes them literally", "", "", "plan", "edit", "/data/plans/a.md", deny},
+		{"plan writes nothing but plans there", "", "", "plan", "edit", "/data/pl?ns/a.sh", deny},
+		{"plan writes no plans elsewhere", "", "", "plan", "edit", "sub/.cairn/plans/a.md", deny},
+		{"plan asks before commands", "", "", "plan", "bash", "ls", ask},
+		{"build does not reach them", "", "", "build", "external_directory", "/data/pl?ns/*", ask},
+		{"plan may end planning", "", "", "plan", "plan_exit", "*", allow},
+		{"build may begin to plan", "", "", "build", "plan_enter", "*", allow},
+		{"general may do neither", "", "", "general", "plan_enter", "*", deny},
+		{"explore lists", "", "", "explore", "list", ".", allow},
+		{"explore searches", "", "", "explore", "grep", "x", allow},
+		{"explore looks for names", "", "", "explore", "glob", "*", allow},
+		{"explore edits nothing", "", "", "explore", "edit", ".cairn/plans/a.md", deny},
+		{"explore keeps no list", "", "", "explore", "todowrite", "*", deny},
+		{"explore starts nobody", "", "", "explore", "task", "general", deny},
+		{"explore asks nobody", "", "", "explore", "question", "*", deny},
+		{"explore loads no skills", "", "", "explore", "skill", "x", deny},
+		{"explore and what lies outside", "", "", "explore", "external_directory", "/etc/*", ask},
+		{"a loop asks", "", "", "build", "doom_loop", "bash", ask},
 		{"plan calls explore", "", "", "plan", "task", "explore", allow},
 		{"plan does not call general", "", "", "plan", "task", "general", deny},
 		{"explore reads", "", "", "explore", "read", "a", allow},

@@ -2,11 +2,13 @@ package agent
 
 import (
 	_ "embed"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -35,7 +37,7 @@ const (
 )
 
 // builtins returns the agents that are there without any configuration, each with its rules on top of the defaults.
-func builtins(allowed []string) []session.Agent {
+func builtins(o Options) []session.Agent {
 	return []session.Agent{
 		{
 			ID: "build", Mode: session.ModePrimary, System: text(promptBuild),
@@ -45,12 +47,7 @@ func builtins(allowed []string) []session.Agent {
 		{
 			ID: "plan", Mode: session.ModePrimary, System: text(promptBuild + promptPlan),
 			Description: "Reads and plans; changes nothing.",
-			Permissions: []session.Rule{
-				rule("question", "*", session.Allow), rule("plan_exit", "*", session.Allow),
-				rule("task", "general", session.Deny),
-				rule("edit", "*", session.Deny),
-				rule("edit", ".cairn/plans/*.md", session.Allow), rule("edit", ".opencode/plans/*.md", session.Allow),
-			},
+			Permissions: planRules(o.Plans),
 		},
 		{
 			ID: "general", Mode: session.ModeSubagent, System: text(promptGeneral),
@@ -60,7 +57,7 @@ func builtins(allowed []string) []session.Agent {
 		{
 			ID: "explore", Mode: session.ModeSubagent, System: text(promptExplore),
 			Description: "Finds things in the code base by reading only. Say whether to be quick or thorough.",
-			Permissions: exploreRules(allowed),
+			Permissions: exploreRules(o.Allowed),
 		},
 		internal(Title, promptTitle, map[string]jsontext.Value{"temperature": jsontext.Value("0.5")}),
 		internal(Summary, promptSummary, nil),
@@ -70,7 +67,7 @@ func builtins(allowed []string) []session.Agent {
 
 // Builtin reports whether an agent of the name is there without any configuration.
 func Builtin(name string) bool {
-	return slices.ContainsFunc(builtins(nil), func(a session.Agent) bool { return a.ID == name })
+	return slices.ContainsFunc(builtins(Options{}), func(a session.Agent) bool { return a.ID == name })
 }
 
 func text(prompt string) string { return strings.TrimSpace(prompt) }
@@ -81,6 +78,21 @@ func internal(name, prompt string, body map[string]jsontext.Value) session.Agent
 		ID: name, Mode: session.ModePrimary, Hidden: true, System: text(prompt),
 		Request: session.AgentRequest{Body: body}, Permissions: denyAll(),
 	}
+}
+
+// planRules let nothing be written but plans: those of the project, and those in the directory of all plans.
+func planRules(plans string) []session.Rule {
+	rules := []session.Rule{
+		rule("question", "*", session.Allow), rule("plan_exit", "*", session.Allow),
+		rule("task", "general", session.Deny),
+		rule("edit", "*", session.Deny),
+		rule("edit", ".cairn/plans/*.md", session.Allow), rule("edit", ".opencode/plans/*.md", session.Allow),
+	}
+	if plans == "" {
+		return rules
+	}
+	dir := permission.Escape(filepath.ToSlash(plans))
+	return append(rules, rule("external_directory", dir+"/*", session.Allow), rule("edit", dir+"/*.md", session.Allow))
 }
 
 // exploreRules deny everything but reading. What the defaults ask about still asks.

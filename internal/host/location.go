@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -151,7 +152,7 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	}
 	folders := l.skills(cfg, pr)
 	skills := skill.NewCache(folders)
-	options := agent.Options{Allowed: append([]string{l.outputs.Dir, l.scratch()}, folders.UserFolders()...)}
+	options := agent.Options{Allowed: append([]string{l.outputs.Dir, l.scratch()}, folders.UserFolders()...), Plans: filepath.Join(l.dirs.Data, "plans")}
 	agents := agent.New(cfg, options)
 	models, err := l.models.of(cfg)
 	if err != nil {
