@@ -91,8 +91,12 @@ func (in editInput) plan(before state) ([]byte, string, error) {
 		return nil, "", tool.Failf("%s is a binary file; it is not edited as text.", in.FilePath)
 	}
 	content, mark := strings.CutPrefix(string(before.data), bom)
+	old, neu := strings.TrimPrefix(in.OldString, bom), in.NewString
 	eol := lineEnd(content)
-	r, err := replace(content, withLineEnd(strings.TrimPrefix(in.OldString, bom), eol), withLineEnd(in.NewString, eol), in.ReplaceAll)
+	if asFile := withLineEnd(old, eol); asFile == old || !strings.Contains(content, old) { // else its lines end in both ways
+		old, neu = asFile, withLineEnd(neu, eol)
+	}
+	r, err := replace(content, old, neu, in.ReplaceAll)
 	if err != nil {
 		return nil, "", err
 	}

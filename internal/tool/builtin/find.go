@@ -108,11 +108,15 @@ func splitText(content string) text {
 
 func (t text) line(i int) string { return t.content[t.start[i]:t.end[i]] }
 
-// piece returns lines i to j without the newline behind j, or with it if there is one and it is wanted.
+// piece returns lines i to j without the line end behind j, or with it if there is one and it is wanted.
 func (t text) piece(i, j int, newline bool) string {
 	end := t.end[j]
-	if newline && end < len(t.content) {
+	switch {
+	case end == len(t.content):
+	case newline:
 		end++
+	case end > t.start[j] && t.content[end-1] == '\r': // it is half of the line end
+		end--
 	}
 	return t.content[t.start[i]:end]
 }
