@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -192,6 +193,20 @@ func alive(t *testing.T, seconds string) int {
 	return n
 }
 
+// endSleepers ends, when the test does, what sleeps for exactly that long, or is about to.
+func endSleepers(t *testing.T, seconds string) {
+	t.Cleanup(func() {
+		files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // none: not Linux
+		for _, f := range files {
+			line, _ := os.ReadFile(f)
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f))) // digits
+			if bytes.Contains(line, []byte("sleep\x00"+seconds)) || bytes.Contains(line, []byte("sleep "+seconds)) {
+				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+			}
+		}
+	})
+}
+
 // shapes are ways in which a command can try to outlive its call. %s is how long to sleep.
 var shapes = map[string]string{
 	"plain":                      "sleep %s",
@@ -348,8 +363,10 @@ func TestSupervisedBash(t *testing.T) {
 			t.Errorf("%s says %q", command, got)
 		}
 	}
+	seconds := sleepTime()
+	endSleepers(t, seconds)
 	start := time.Now()
-	s := b.call("bash", in{"command": "setsid sleep " + sleepTime() + " & echo done"})
+	s := b.call("bash", in{"command": "setsid sleep " + seconds + " & echo done"})
 	if took := time.Since(start); took > hung || !strings.Contains(says(s), "done\n") {
 		t.Fatalf("%v: %s", took, says(s))
 	}
@@ -376,8 +393,10 @@ func textOf(s tool.Settlement) string {
 // The call ends with the command, not with whoever else holds its output.
 func TestBashDoesNotWaitForThePipe(t *testing.T) {
 	b := newBench(t)
+	seconds := sleepTime()
+	endSleepers(t, seconds)
 	start := time.Now()
-	s := b.call("bash", in{"command": "echo before; setsid sleep " + sleepTime() + " & echo after"})
+	s := b.call("bash", in{"command": "echo before; setsid sleep " + seconds + " & echo after"})
 	if took := time.Since(start); took > hung || !strings.Contains(says(s), "before\nafter\n") {
 		t.Fatalf("%v: %s", took, says(s))
 	}

@@ -36,6 +36,6 @@ func (t *bashTool) requests(command string) []tool.Request {
 	if err != nil {
 		return nil
 	}
-	program, _ := t.shell() // without one nothing runs
+	program, _ := t.config.ShellPath() // without one nothing runs
 	return t.commandRequests(program, dir, bashInput{Command: command})
 }
