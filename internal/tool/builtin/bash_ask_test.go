@@ -243,6 +243,7 @@ func TestProtectedFiles(t *testing.T) {
 	home := b.outside("home")
 	t.Setenv("HOME", home)
 	b.file(b.outside("home/.bashrc"), "")
+	b.file(b.outside("home/.config/go/telemetry/mode"), "off") // else go writes there after it has ended
 	b.file(".git/hooks/README", "")
 	b.file(".git/config", "")
 	b.file("opencode.json", "{}")
