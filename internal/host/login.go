@@ -24,7 +24,7 @@ func (h Host) Login(ctx context.Context, o cli.Options, id string, say func(url,
 	login := provider.Login{Client: fetch.http(), Say: say, ClientID: option(cfg.Provider[id].Options.Extra, "clientId")}
 	store := auth.New(dirs.Data, o.Env)
 	switch id {
-	case "github-copilot":
+	case copilotID:
 		token, err := login.GitHub(ctx)
 		if err != nil {
 			return err

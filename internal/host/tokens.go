@@ -1,10 +1,12 @@
 package host
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
@@ -42,14 +44,34 @@ func (t *tokens) google(getenv func(string) string) *provider.Google {
 	return t.googles[file]
 }
 
-func (t *tokens) copilot(github string) *provider.Copilot {
+// copilot returns what exchanges a token of GitHub's. With keep, processes share what it is exchanged for.
+func (t *tokens) copilot(github string, keep *auth.Store) *provider.Copilot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.gits == nil {
 		t.gits = map[string]*provider.Copilot{}
 	}
 	if t.gits[github] == nil {
-		t.gits = map[string]*provider.Copilot{github: {GitHub: github, Client: t.http()}} // an older login's is of no use
+		c := &provider.Copilot{GitHub: github, Client: t.http()}
+		if keep != nil {
+			c.Shared = shared(keep, copilotID)
+		}
+		t.gits = map[string]*provider.Copilot{github: c} // an older login's is of no use
 	}
 	return t.gits[github]
+}
+
+// copilotID is the provider whose login at GitHub is exchanged for short-lived tokens.
+const copilotID = "github-copilot"
+
+// shared keeps fetched tokens beside the login that they come from, so that of all processes only one fetches, under
+// the lock of the file.
+func shared(store *auth.Store, id string) func(context.Context, string, provider.Fetch) (string, time.Time, error) {
+	return func(ctx context.Context, refused string, fetch provider.Fetch) (string, time.Time, error) {
+		token, err := store.Renewed(ctx, id, auth.Token{Access: auth.NewSecret(refused)}, func(stored auth.Token) (auth.Token, error) {
+			access, expires, err := fetch(ctx)
+			return auth.Token{Refresh: stored.Refresh, Access: auth.NewSecret(access), Expires: expires}, err
+		})
+		return token.Access.Reveal(), token.Expires, err
+	}
 }

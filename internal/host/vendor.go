@@ -85,28 +85,28 @@ func (m *locationModels) credential(row provider.Vendor, env []string) (string, 
 			return "", m.table.tokens.google(m.table.getenv), nil
 		}
 	case provider.ByCopilot:
-		github, err := m.github(row.ID, key)
+		github, kept, err := m.github(row.ID, key)
 		if err != nil {
 			return "", nil, err
 		}
 		if github != "" {
-			return "", m.table.tokens.copilot(github), nil
+			return "", m.table.tokens.copilot(github, kept), nil
 		}
 	case provider.ByKey:
 	}
 	return key, nil, nil
 }
 
-// github returns the token of a login at GitHub, or the key that was given for it.
-func (m *locationModels) github(id, key string) (string, error) {
+// github returns the token of a login at GitHub with the store that keeps it, or the key that was given for it.
+func (m *locationModels) github(id, key string) (string, *auth.Store, error) {
 	c, ok, err := m.table.auth.Get(id)
 	if err != nil {
-		return "", unreadable(err)
+		return "", nil, unreadable(err)
 	}
 	if ok && c.Kind == auth.KindOAuth {
-		return c.Refresh.Reveal(), nil
+		return c.Refresh.Reveal(), m.table.auth, nil
 	}
-	return key, nil
+	return key, nil, nil
 }
 
 // ready reports whether a provider can be asked with what is known: an address and something that convinces it.

@@ -19,7 +19,8 @@ import (
 )
 
 // Google gives out tokens of Google Cloud's application default credentials: the file that
-// GOOGLE_APPLICATION_CREDENTIALS names, else the one that gcloud auth application-default login writes.
+// GOOGLE_APPLICATION_CREDENTIALS names, else the one that gcloud auth application-default login writes. Each process
+// fetches its own: what they are made of is not used up, and Google's own tools keep no tokens on disk either.
 type Google struct {
 	Getenv func(string) string
 	Client *http.Client // for tokens
