@@ -250,6 +250,18 @@ func TestDefault(t *testing.T) {
 	}
 }
 
+// Of the small models one that calls tools is taken, where there is one: the others are often made for speech or images.
+func TestSmallCallsTools(t *testing.T) {
+	const source = `{"p":{"env":["K"],"models":{
+		"tts-mini":{"release_date":"2026-01-01","tool_call":false,"cost":{"input":0.1,"output":0.1}},
+		"chat-mini":{"release_date":"2026-01-01","tool_call":true,"cost":{"input":1,"output":1}}}}}`
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	c := build(t, Overlay{Snapshot: []byte(strings.Replace(source, `"env"`, `"api":"https://p","env"`, 1)), HasKey: keys("p")})
+	if m, ok := c.Small("p", now); !ok || m.ID != "chat-mini" {
+		t.Errorf("%s, %v", m.ID, ok)
+	}
+}
+
 func TestSmall(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	tests := []struct{ name, provider, configured, want string }{

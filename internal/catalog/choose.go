@@ -40,8 +40,8 @@ const smallAge = 18 * 30 * 24 * time.Hour
 var smallWords = []string{"nano", "flash", "lite", "mini", "haiku", "small", "fast"}
 
 // Small returns a cheap model of the provider for titles and summaries (CT-5): the configured one if it can be used;
-// else, among the provider's young text models, preferably those whose name says that they are small, the one that is
-// cheapest and newest. False if there is none.
+// else, among the provider's young text models, preferably those whose name says that they are small and that
+// can call tools, the one that is cheapest and newest. False if there is none.
 func (c *Catalog) Small(providerID string, now time.Time) (Model, bool) {
 	if c.overlay.Small != "" {
 		if m, err := c.Find(c.overlay.Small); err == nil && m.Available {
@@ -68,6 +68,10 @@ func (c *Catalog) Small(providerID string, now time.Time) (Model, bool) {
 	}
 	if len(small) > 0 {
 		all = small
+	}
+	calls := slices.DeleteFunc(slices.Clone(all), func(m Model) bool { return !m.Capabilities.Tools })
+	if len(calls) > 0 {
+		all = calls // those that call none are often made for something else than text
 	}
 	if len(all) == 0 {
 		return Model{}, false

@@ -27,13 +27,33 @@ func (m Model) defaults() map[string]jsontext.Value {
 			out["thinkingConfig"] = jsontext.Value(`{"includeThoughts":true}`)
 		}
 	}
-	if m.ProviderID == "baseten" && m.Reasoning {
-		out["chat_template_args"] = jsontext.Value(`{"enable_thinking":true}`)
-	}
+	m.thinking(id, out)
 	if strings.Contains(id, "gpt-5") && !strings.Contains(id, "gpt-5-chat") {
 		m.gpt5(id, out)
 	}
 	return out
+}
+
+// thinking switches on the thoughts of models that think only when they are told to, each in its vendor's word.
+func (m Model) thinking(id string, out map[string]jsontext.Value) {
+	chat, messages := m.API.Package == defaultPackage, anthropicPackage(m.API.Package)
+	switch {
+	case m.ProviderID == "baseten" && m.Reasoning, m.ProviderID == "opencode" && (strings.Contains(id, "kimi-k2-thinking") || strings.Contains(id, "glm-4.6")):
+		out["chat_template_args"] = jsontext.Value(`{"enable_thinking":true}`)
+	case chat && (strings.HasPrefix(m.ProviderID, "zai") || strings.HasPrefix(m.ProviderID, "zhipuai")):
+		out["thinking"] = jsontext.Value(`{"type":"enabled","clear_thinking":false}`)
+	case chat && m.ProviderID == "alibaba-cn" && m.Reasoning && !strings.Contains(id, "kimi-k2-thinking"):
+		out["enable_thinking"] = jsontext.Value("true")
+	case messages && strings.Contains(id, "minimax-m3"):
+		out["thinking"] = jsontext.Value(`{"type":"adaptive"}`)
+	case messages && (strings.Contains(id, "k2p") || strings.Contains(id, "kimi-k2.") || strings.Contains(id, "kimi-k2p")):
+		high, _ := budgets(0, m.Limit.Output)
+		out["thinking"] = m.budget(high)["thinking"]
+	}
+}
+
+func anthropicPackage(pkg string) bool {
+	return pkg == "@ai-sdk/anthropic" || pkg == "@ai-sdk/google-vertex/anthropic"
 }
 
 // gpt5 are the defaults of OpenAI's family 5, which thinks before it answers.

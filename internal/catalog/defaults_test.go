@@ -48,6 +48,13 @@ func TestDefaults(t *testing.T) {
 		{"x", "@ai-sdk/openai-compatible", "kimi-k2-0905", thinks, `temperature=0.6`},
 		{"x", "@ai-sdk/openai-compatible", "qwen3-coder", thinks, `temperature=0.55 topP=1`},
 		{"x", "@ai-sdk/openai-compatible", "minimax-m2.1", thinks, `temperature=1 topK=40 topP=0.95`},
+		{"zai", "@ai-sdk/openai-compatible", "glm-5", thinks, `thinking={"type":"enabled","clear_thinking":false}`},
+		{"zhipuai", "@ai-sdk/openai-compatible", "glm-4.6", thinks, `temperature=1 thinking={"type":"enabled","clear_thinking":false}`},
+		{"alibaba-cn", "@ai-sdk/openai-compatible", "qwen3-max", thinks, `enable_thinking=true temperature=0.55 topP=1`},
+		{"alibaba-cn", "@ai-sdk/openai-compatible", "qwen3-coder", `"temperature":true`, `temperature=0.55 topP=1`},
+		{"minimax", "@ai-sdk/anthropic", "MiniMax-M3", thinks, `thinking={"type":"adaptive"}`},
+		{"kimi-for-coding", "@ai-sdk/anthropic", "k2p5", thinks + `,"limit":{"output":32768}`, `thinking={"type":"enabled","budgetTokens":16000}`},
+		{"kimi-for-coding", "@ai-sdk/anthropic", "kimi-k2.5", thinks + `,"limit":{"output":8192}`, `temperature=1 thinking={"type":"enabled","budgetTokens":4095} topP=0.95`},
 		{"baseten", "@ai-sdk/openai-compatible", "glm-4.6", thinks, `chat_template_args={"enable_thinking":true} temperature=1`},
 	}
 	for _, tt := range tests {
@@ -85,5 +92,68 @@ func TestVariantsOfEachPackage(t *testing.T) {
 		if diff := cmp.Diff(tt.want, strings.Join(got, "; ")); diff != "" {
 			t.Errorf("%s %s: -want +got:\n%s", tt.npm, tt.id, diff)
 		}
+	}
+}
+
+// Models that think and whose source lists no presets have those of their family.
+func TestVariantsOfFamilies(t *testing.T) {
+	const thinks, compatible, openai, claude = `"reasoning":true,"limit":{"output":64000}`, "@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic"
+	tests := []struct{ provider, npm, id, fields, want string }{
+		{"p", compatible, "some", `"limit":{"output":64000}`, ""},
+		{"p", compatible, "some", thinks, "low medium high"},
+		{"p", compatible, "deepseek-v4-pro", thinks, "low medium high max"},
+		{"p", compatible, "deepseek-r1", thinks, ""},
+		{"p", compatible, "Kimi-K2-thinking", thinks, ""},
+		{"p", compatible, "glm-4.6", thinks, ""},
+		{"p", compatible, "glm-5.2", thinks, "high max"},
+		{"openrouter", "@openrouter/ai-sdk-provider", "z-ai/glm-5.2", thinks, "high xhigh"},
+		{"minimax", claude, "MiniMax-M3", thinks, "none thinking"},
+		{"minimax", claude, "MiniMax-M2.1", thinks, ""},
+		{"p", compatible, "grok-3-mini", thinks, "low high"},
+		{"openai", openai, "gpt-5", thinks, "minimal low medium high"},
+		{"openai", openai, "gpt-5.1", thinks, "none low medium high"},
+		{"openai", openai, "gpt-5.2", thinks, "none low medium high xhigh"},
+		{"openai", openai, "gpt-5-chat-latest", thinks, ""},
+		{"openai", openai, "gpt-5.2-chat-latest", thinks, "medium"},
+		{"openai", openai, "gpt-5-pro", thinks, "high"},
+		{"openai", openai, "gpt-5.2-pro", thinks, "medium high xhigh"},
+		{"openai", openai, "gpt-5.1-codex", thinks, "low medium high"},
+		{"openai", openai, "gpt-5.1-codex-max", thinks, "low medium high xhigh"},
+		{"openai", openai, "gpt-5.3-codex", thinks, "none low medium high xhigh"},
+		{"openai", openai, "o3-deep-research", thinks, "medium"},
+		{"openai", openai, "o3", thinks, "low medium high"},
+		{"openai", openai, "o9", thinks + `,"release_date":"2025-11-20"`, "none low medium high"},
+		{"openai", openai, "o9", thinks + `,"release_date":"2026-01-20"`, "none low medium high xhigh"},
+		{"anthropic", claude, "claude-opus-4-7", thinks, "low medium high xhigh max"},
+		{"anthropic", claude, "claude-sonnet-5", thinks, "low medium high xhigh max"},
+		{"anthropic", claude, "claude-sonnet-4-6", thinks, "low medium high max"},
+		{"anthropic", claude, "claude-opus-4-5-20251101", thinks, "low medium high"},
+		{"anthropic", claude, "claude-sonnet-4-5-20250929", thinks, "high max"},
+		{"anthropic", claude, "claude-sonnet-4-20250514", thinks, "high max"},
+		{"amazon-bedrock", "@ai-sdk/amazon-bedrock", "anthropic.claude-sonnet-4-5-20250929-v1:0", thinks, "high max"},
+		{"amazon-bedrock", "@ai-sdk/amazon-bedrock", "amazon.nova-2-lite", thinks, "low medium high"},
+		{"google", "@ai-sdk/google", "gemini-2.5-pro", thinks, "high max"},
+		{"google", "@ai-sdk/google", "gemini-3-pro", thinks, "low medium high"},
+		{"google", "@ai-sdk/google", "gemini-3-flash", thinks, "minimal low medium high"},
+		{"google", "@ai-sdk/google", "gemini-3-pro-image", thinks, "high"},
+		{"github-copilot", compatible, "claude-sonnet-4.5", thinks, "low medium high"},
+		{"github-copilot", compatible, "gemini-2.5-pro", thinks, ""},
+		{"groq", "@ai-sdk/groq", "oss", thinks, "none low medium high"},
+		{"mistral", "@ai-sdk/mistral", "mistral-small-2603", thinks, "high"},
+		{"mistral", "@ai-sdk/mistral", "magistral", thinks, ""},
+		{"alibaba", compatible, "qwen3-max", thinks + `,"reasoning_options":[{"type":"toggle"}]`, "none high"},
+	}
+	for _, tt := range tests {
+		var got []string
+		for _, v := range one(t, tt.provider, tt.npm, tt.id, tt.fields).Variants {
+			got = append(got, v.ID)
+		}
+		if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s/%s: -want +got:\n%s", tt.provider, tt.id, diff)
+		}
+	}
+	body := one(t, "google", "@ai-sdk/google", "gemini-2.5-pro", thinks).Variants[1].Body
+	if got := printed(body); got != `thinkingConfig={"includeThoughts":true,"thinkingBudget":32768}` {
+		t.Errorf("max of gemini-2.5-pro: %s", got)
 	}
 }

@@ -38,11 +38,20 @@ func (s *sourceModel) variants(m Model) []Variant {
 	return out
 }
 
-// presets are the options of each variant that the source lists, by its name.
+// presets are the options of each variant that the source lists, by its name; those of the model's family if it lists
+// none.
 func (s *sourceModel) presets(m Model) map[string]map[string]jsontext.Value {
 	byID := map[string]map[string]jsontext.Value{}
+	if len(s.ReasoningOptions) == 0 {
+		return merged(byID, m.family())
+	}
 	for _, o := range s.ReasoningOptions {
 		switch o.Type {
+		case "toggle":
+			if strings.HasPrefix(m.ProviderID, "alibaba") && m.API.Package == defaultPackage {
+				byID["none"] = map[string]jsontext.Value{"enable_thinking": jsontext.Value("false")}
+				byID["high"] = map[string]jsontext.Value{"enable_thinking": jsontext.Value("true")}
+			}
 		case "effort":
 			for _, v := range o.Values {
 				var level string

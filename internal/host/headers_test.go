@@ -1,6 +1,8 @@
 package host
 
 import (
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,5 +38,38 @@ func TestRequestsSayWhoAsks(t *testing.T) {
 	}
 	if strings.Contains(v.said[0], "X-Parent-Session-Id") {
 		t.Errorf("a session without a parent names one:\n%s", v.said[0])
+	}
+}
+
+// Options of a provider that nobody here knows go into the body of each request, those that are known where they belong;
+// what says how to reach the provider does not.
+func TestProviderOptionsAreSent(t *testing.T) {
+	home, v := newHome(t)
+	close(v.released)
+	write(t, filepath.Join(home, "config", "cairn.json"), fmt.Sprintf(`{
+  "model": "mock/main",
+  "provider": {"mock": {"npm": "@ai-sdk/openai-compatible",
+    "options": {"baseURL": %q, "apiKey": "k", "enable_search": true, "region": "eu", "accessToken": "`+hostSecret+`", "temperature": 0.25, "reasoningEffort": "low"},
+    "models": {"main": {"name": "Main", "options": {"temperature": 0.5}}}}}
+}`, v.URL))
+	c := open(t, optionsOf(home))
+	defer closeIt(t, c)
+	id := create(t, c, "t")
+	prompt(t, c, v, id)
+	answer(t, c, id)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, want := range []string{`"enable_search":true`, `"temperature":0.5`, `"reasoning_effort":"low"`} {
+		if !strings.Contains(v.said[0], want) {
+			t.Errorf("no %s in\n%s", want, v.said[0])
+		}
+	}
+	models, err := c.API.Models(t.Context())
+	providers, perr := c.API.Providers(t.Context())
+	if shown := fmt.Sprint(models, providers); err != nil || perr != nil || !strings.Contains(shown, "enable_search") || strings.Contains(shown, hostSecret) {
+		t.Errorf("an option whose name tells of a secret is shown, or another one is not: %v %v %s", err, perr, shown)
+	}
+	if strings.Contains(v.said[0], `"region"`) {
+		t.Errorf("a setting is sent:\n%s", v.said[0])
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -105,6 +106,7 @@ func (m *locationModels) overlay() catalog.Overlay {
 			Name: p.Name, Package: p.NPM, BaseURL: p.BaseURL(), Env: p.Env, Disabled: p.Disabled,
 			Whitelist: p.Whitelist, Blacklist: p.Blacklist, Headers: p.Options.Headers, Models: map[string]jsontext.Value{},
 		}
+		patch.Body = sent(id, p.Options.Extra)
 		for name, model := range p.Models {
 			if raw, err := json.Marshal(model, json.Deterministic(true), json.OmitZeroStructFields(true)); err == nil {
 				patch.Models[name] = raw
@@ -338,9 +340,21 @@ func (m *locationModels) list() ([]api.Model, error) {
 
 // redacted returns the model without what its requests carry: headers and options may hold keys.
 func redacted(m catalog.Model) catalog.Model {
-	m.Request.Headers = hidden(m.Request.Headers)
+	m.Request.Headers, m.Request.Body = hidden(m.Request.Headers), showable(m.Request.Body)
 	m.API.Settings = nil
 	return m
+}
+
+// showable returns options without the values of those whose names tell of secrets.
+func showable(options map[string]jsontext.Value) map[string]jsontext.Value {
+	out := make(map[string]jsontext.Value, len(options))
+	for name, v := range options {
+		if redact.Credential(redact.Fold(name)) {
+			v = jsontext.Value(`"` + redact.Mark + `"`)
+		}
+		out[name] = redact.Members(v, redact.Credential)
+	}
+	return out
 }
 
 func hidden(headers map[string]string) map[string]string {
@@ -376,7 +390,7 @@ func (m *locationModels) providers() ([]api.Provider, error) {
 		if !p.Available || !spoken(p.API) {
 			continue
 		}
-		p.Request.Headers, p.API.Settings = hidden(p.Request.Headers), nil
+		p.Request.Headers, p.Request.Body, p.API.Settings = hidden(p.Request.Headers), showable(p.Request.Body), nil
 		var wire api.Provider
 		if err := recode(p, &wire); err != nil {
 			return nil, err

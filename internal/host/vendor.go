@@ -27,6 +27,31 @@ func option(options jsontext.Value, name string) string {
 	return text
 }
 
+// settings are the options of providers that say how to reach them, beside those of their addresses: the words of the AI
+// SDK and of the vendors' own tools. They are no part of requests.
+var settings = []string{
+	"accessKeyId", "apiVersion", "appName", "appUrl", "clientId", "compatibility", "credentialProvider", "endpoint", "fetch",
+	"gatewayId", "googleAuthOptions", "includeUsage", "name", "profile", "queryParams", "region", "resourceName", "secretAccessKey",
+	"sessionToken", "supportsStructuredOutputs", "useCompletionUrls", "useDeploymentBasedUrls",
+}
+
+// sent are the options of a provider that go with every request to its models (spec/v2 §19.6): all but those that say how
+// to reach it.
+func sent(id string, options jsontext.Value) map[string]jsontext.Value {
+	var all map[string]jsontext.Value
+	if len(options) == 0 || json.Unmarshal(options, &all) != nil {
+		return nil
+	}
+	for _, name := range settings {
+		delete(all, name)
+	}
+	row, _ := provider.Find(id)
+	for _, s := range row.Settings {
+		delete(all, s.Name)
+	}
+	return all
+}
+
 // vendor returns the provider's row for one of its models: the known one, or one for a server that speaks the protocol
 // of the model's package, with the address that the configuration, the model or the row says.
 func (m *locationModels) vendor(p catalog.Provider, api catalog.API) (provider.Vendor, error) {

@@ -209,6 +209,7 @@ func TestEncodeFields(t *testing.T) {
 			llm.Request{Options: map[string]jsontext.Value{"store": jsontext.Value("false"), "textVerbosity": jsontext.Value(`"low"`), "serviceTier": jsontext.Value(`"flex"`), "parallelToolCalls": jsontext.Value("false"), "thinking": jsontext.Value("{}"), "usage": jsontext.Value("{}")}},
 			`"messages":[],"store":false,"verbosity":"low","service_tier":"flex","parallel_tool_calls":false`,
 		},
+		{"thinking where the vendor knows it", openaichat.Dialect{Thinking: true}, llm.Request{Options: map[string]jsontext.Value{"thinking": jsontext.Value(`{"type":"enabled"}`)}}, `"messages":[],"thinking":{"type":"enabled"}`},
 		{"body fields win over options", openaichat.Dialect{}, llm.Request{Options: value("high"), Body: map[string]jsontext.Value{"reasoning_effort": jsontext.Value(`"max"`), "x": jsontext.Value("[1]")}}, `"messages":[],"reasoning_effort":"max","x":[1]`},
 		{"cache key", openaichat.Dialect{CacheKey: true}, llm.Request{CacheKey: "ses_1"}, `"messages":[],"prompt_cache_key":"ses_1"`},
 		{"cache key not known", openaichat.Dialect{}, llm.Request{CacheKey: "ses_1"}, `"messages":[]`},

@@ -34,6 +34,8 @@ type Dialect struct {
 	TopK bool
 	// Router passes OpenRouter's options usage, reasoning, provider and transforms through.
 	Router bool
+	// Thinking passes the option thinking through, by which some switch thoughts on or off.
+	Thinking bool
 	// CallIDs says which tool call ids the vendor accepts.
 	CallIDs IDStyle
 	// BridgeToolUser puts a short assistant message between tool results and a user message (spec/v1 §30.1 rule 5).

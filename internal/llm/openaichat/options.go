@@ -39,6 +39,9 @@ func (d Dialect) extra(req *llm.Request) (map[string]jsontext.Value, error) {
 			out[wire] = v
 		}
 	}
+	if v, ok := req.Options["thinking"]; ok && d.Thinking {
+		out["thinking"] = v
+	}
 	if d.Router {
 		for _, name := range routerOptions {
 			if v, ok := req.Options[name]; ok {
