@@ -135,7 +135,8 @@ func (r *reader) script(text string, depth int, readings []string) {
 	r.depth, r.readings = depth, readings
 	defer func() { r.depth, r.readings = oldDepth, oldReadings }()
 	if strings.ContainsRune(text, '\r') { // a character like others, that the parser passes over
-		r.unreadable(text)
+		r.misread(text, strings.ReplaceAll(text, "\r", "\x01"))
+		return
 	}
 	for _, v := range r.variants {
 		file, err := syntax.NewParser(syntax.Variant(v), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
@@ -151,6 +152,15 @@ func (r *reader) script(text string, depth int, readings []string) {
 // unreadable adds a text that cannot be taken apart.
 func (r *reader) unreadable(source string) {
 	r.command(source, func() { r.unknown() })
+}
+
+// misread adds a text that the parser takes for something else than bash does: it may be anything, and what stands in it
+// when it is written so that both agree.
+func (r *reader) misread(text, plain string) {
+	r.command(text, func() {
+		r.unknown()
+		r.script(plain, r.depth+1, r.readings)
+	})
 }
 
 // command adds a command as written, and what fill finds in it. Within another command it adds to that.
@@ -169,8 +179,15 @@ func (r *reader) command(source string, fill func()) {
 		c.Parts = append(c.Parts, Part{Text: Hole})
 	}
 	r.nested, r.total = nil, r.total+r.parts
-	if len(c.Parts) > 0 && !slices.ContainsFunc(r.out.Commands, func(d Command) bool { return d.Source == c.Source }) {
+	same := slices.IndexFunc(r.out.Commands, func(d Command) bool { return d.Source == c.Source })
+	switch {
+	case len(c.Parts) == 0:
+	case same < 0:
 		r.out.Commands = append(r.out.Commands, c)
+	default:
+		for _, p := range c.Parts {
+			r.out.Commands[same].add(p)
+		}
 	}
 }
 
@@ -185,8 +202,13 @@ func (r *reader) part(p Part) {
 	if r.loose && len(p.Reads) > 0 {
 		p.Reads = []string{Hole}
 	}
-	if !slices.ContainsFunc(r.nested.Parts, func(q Part) bool { return q.Text == p.Text }) {
-		r.nested.Parts = append(r.nested.Parts, p)
+	r.nested.add(p)
+}
+
+// add adds the part unless one with its text is there.
+func (c *Command) add(p Part) {
+	if !slices.ContainsFunc(c.Parts, func(q Part) bool { return q.Text == p.Text }) {
+		c.Parts = append(c.Parts, p)
 	}
 }
 

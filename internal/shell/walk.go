@@ -37,13 +37,23 @@ func (w *walker) visit(n syntax.Node) bool {
 			w.unreadable(w.source(n))
 		}
 	case *syntax.Comment: // a backslash does not make it longer, whatever the parser thinks
-		if strings.Contains(n.Text, "\n") {
-			w.unreadable(w.source(n))
+		if begin, rest, ok := w.cutComment(n); ok {
+			w.misread(w.text, begin+"\n"+rest)
 		}
 	case *syntax.TestDecl:
 		w.unreadable(w.source(n))
 	}
 	return true
+}
+
+// cutComment returns what stands before the end of the comment's line, and behind it, if the parser has gone on there.
+func (w *walker) cutComment(c *syntax.Comment) (begin, rest string, ok bool) {
+	from := min(int(c.Pos().Offset()), len(w.text))
+	line, rest, more := strings.Cut(w.text[from:], "\\\n")
+	if !strings.Contains(c.Text, "\n") || !more {
+		return "", "", false
+	}
+	return w.text[:from] + line, rest, true
 }
 
 func (w *walker) source(n syntax.Node) string {
