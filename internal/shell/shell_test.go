@@ -238,7 +238,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"git status && rm x", "env -S 'a b' c", "xargs -I{} sh -c '{}'", "find . -exec a {} \\; -delete", "cat <<E\n$(a)\nE", "a > $X 2>&1",
 		"sed 's/a/b/e' f", "awk '{print}'", "git -c a=b x", "f() { a; }; f", "for i in 1; do a $i; done", "[[ $x -eq 1 ]]", "a[$(b)]=1", "trap 'a' EXIT",
-		"case a in b) c;; esac", "$'\\x72m' {a,b} ~/c", "coproc a { b; }", "sudo -u x -- y", "timeout -k 1 2 a", "export A=b", "sh -c -- 'a'", "echo \"${x@P}\"",
+		"case a in b) c;; esac", "$'\\x72m' {a,b} ~/c", "coproc a { b; }", "sudo -u x -- y", "timeout -k 1 2 a", "export A=b", "sh -c -- 'a'", "sh ''", "echo \"${x@P}\"",
 	} {
 		f.Add(s)
 	}

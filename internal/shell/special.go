@@ -86,7 +86,7 @@ func (r *reader) shell(c call) {
 			r.unknown()
 			r.itself(c)
 			return
-		case w[0] == '-':
+		case strings.HasPrefix(w, "-"):
 			script = script || strings.Contains(w, "c")
 		default: // a file
 			if streams(w) {
