@@ -221,6 +221,9 @@ func (l *lowering) tool(it *session.Tool, reuse bool) (llm.ToolCall, llm.ToolRes
 		}
 	}
 	result.Content, result.IsError = l.outcome(&it.State)
+	if len(result.Raw) > 0 && !result.IsError && len(it.State.Content) == 0 {
+		result.Content = nil // what it found is all in Raw
+	}
 	return call, result
 }
 

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -258,5 +259,21 @@ func BenchmarkLower(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		lower(ms, model)
+	}
+}
+
+func TestLowerHostedResult(t *testing.T) {
+	page := jsontext.Value(`[{"title":"A"}]`)
+	search := &session.Tool{
+		ID: "srvtoolu_1", Name: "web_search", Provider: &session.ToolProvider{Executed: true},
+		State: session.ToolState{Status: session.ToolCompleted, Input: jsontext.Value(`{}`), Result: page, Structured: jsontext.Value(`{}`)},
+	}
+	out := lower([]session.Message{&session.Assistant{Model: session.ModelRef{ID: "a", ProviderID: "b"}, Content: []session.Content{search}}}, &Model{})
+	want := []llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{
+		llm.ToolCall{ID: "srvtoolu_1", Name: "web_search", Input: jsontext.Value(`{}`), Hosted: true},
+		llm.ToolResult{ID: "srvtoolu_1", Name: "web_search", Hosted: true, Raw: page},
+	}}}
+	if diff := cmp.Diff(want, out); diff != "" {
+		t.Errorf("what was found is not told to another model:\n-want +got:\n%s", diff)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
@@ -42,9 +45,49 @@ func HostedCallNote(p llm.ToolCall) string {
 	return fmt.Sprintf("[%s was run by the provider with %s]", p.Name, p.Input)
 }
 
-// HostedResultNote tells what such a tool returned; text is its readable content.
+// maxNote bounds what is told of another provider's tool, in characters; maxWord, what one word of it may have.
+const (
+	maxNote = 16 << 10
+	maxWord = 1 << 10
+)
+
+// HostedResultNote tells what such a tool returned; text is its readable content, or its JSON as it came. Pictures and
+// what only that provider can read say nothing as text and are left out.
 func HostedResultNote(p llm.ToolResult, text string) string {
+	var told any
+	if v := jsontext.Value(text); (v.Kind() == '{' || v.Kind() == '[') && json.Unmarshal(v, &told, Foreign) == nil {
+		text = string(Write(withoutSealed(told), v))
+	} else {
+		text = unsealed(text)
+	}
+	if short := Clip(text, maxNote); len(short) < len(text) {
+		text = short + " …"
+	}
 	return fmt.Sprintf("[%s returned: %s]", p.Name, text)
+}
+
+// withoutSealed returns a JSON value without the strings that nobody can read; it may change v.
+func withoutSealed(v any) any {
+	switch v := v.(type) {
+	case string:
+		return unsealed(v)
+	case []any:
+		for i := range v {
+			v[i] = withoutSealed(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = withoutSealed(v[name])
+		}
+	}
+	return v
+}
+
+func unsealed(text string) string {
+	if len(text) > maxWord && !strings.ContainsAny(text, " \n") {
+		return "(left out)"
+	}
+	return text
 }
 
 // updateTag encloses an instruction that arrived in the middle of the conversation (spec/v2 §20.1 LM-6).

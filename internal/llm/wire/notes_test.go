@@ -1,0 +1,35 @@
+package wire_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
+)
+
+func TestHostedResultNote(t *testing.T) {
+	sealed, prose := strings.Repeat("QUJD", 4000), strings.Repeat("some words ", 4000)
+	tests := []struct{ name, text, want string }{
+		{"text stays", "it is sunny", "[web_search returned: it is sunny]"},
+		{"JSON stays", `{"a":[1,"two"]}`, `[web_search returned: {"a":[1,"two"]}]`},
+		{
+			"what nobody can read is left out", `[{"url":"https://example.org/a","title":"A","encrypted_content":"` + sealed + `"},{"b":{"data":"` + sealed + `"}}]`,
+			`[web_search returned: [{"encrypted_content":"(left out)","title":"A","url":"https://example.org/a"},{"b":{"data":"(left out)"}}]]`,
+		},
+		{"a picture alone", sealed, "[web_search returned: (left out)]"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := wire.HostedResultNote(llm.ToolResult{Name: "web_search", Raw: jsontext.Value(`1`)}, tt.text); got != tt.want {
+				t.Errorf("got %.300s", got)
+			}
+		})
+	}
+	long := wire.HostedResultNote(llm.ToolResult{Name: "web_search"}, prose)
+	if len(long) > 20_000 || !strings.HasSuffix(long, " …]") || !strings.Contains(long, "some words") {
+		t.Errorf("%d bytes, %.60q … %.60q", len(long), long, long[len(long)-60:])
+	}
+}
