@@ -60,8 +60,20 @@ func TestEncodeMessages(t *testing.T) {
 		{
 			"other media are told about",
 			openaichat.Dialect{},
-			[]llm.Message{user(llm.Media{MediaType: "application/pdf", Data: []byte("x"), Name: "a.pdf"}, llm.Media{MediaType: "image/png"})},
-			`[{"role":"user","content":"[attachment \"a.pdf\" (application/pdf) was left out: this model's interface takes PNG, JPEG, GIF and WebP images only][attachment \"unnamed\" (image/png) was left out: it is empty]"}]`,
+			[]llm.Message{user(llm.Media{MediaType: "audio/wav", Data: []byte("x"), Name: "a.wav"}, llm.Media{MediaType: "image/png"})},
+			`[{"role":"user","content":"[attachment \"a.wav\" (audio/wav) was left out: this model's interface takes PNG, JPEG, GIF and WebP images and PDF documents only][attachment \"unnamed\" (image/png) was left out: it is empty]"}]`,
+		},
+		{
+			"documents",
+			openaichat.Dialect{},
+			[]llm.Message{
+				user(textOf("read"), llm.Media{MediaType: "application/pdf", Data: []byte("x"), Name: "a.pdf"}),
+				replies(call("1")), result("1", llm.Media{MediaType: "application/pdf", Data: []byte("x")}),
+			},
+			`[{"role":"user","content":[{"type":"text","text":"read"},{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,eA=="}}]},` +
+				`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
+				`{"role":"tool","tool_call_id":"1","content":"The attachment follows in the next user message."},` +
+				`{"role":"user","content":[{"type":"text","text":"Attachments of the tool results above:"},{"type":"file","file":{"filename":"document.pdf","file_data":"data:application/pdf;base64,eA=="}}]}]`,
 		},
 		{
 			"an image that is too large is told about",
@@ -88,8 +100,8 @@ func TestEncodeMessages(t *testing.T) {
 			openaichat.Dialect{},
 			[]llm.Message{replies(call("1"), call("2")), result("1", textOf("x"), png), result("2", png), user(textOf("go on"))},
 			`[{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"2","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
-				`{"role":"tool","tool_call_id":"1","content":"x"},{"role":"tool","tool_call_id":"2","content":"The image follows in the next user message."},` +
-				`{"role":"user","content":[{"type":"text","text":"Images from the tool results above:"},` + pngURL + `,` + pngURL + `]},{"role":"user","content":"go on"}]`,
+				`{"role":"tool","tool_call_id":"1","content":"x"},{"role":"tool","tool_call_id":"2","content":"The attachment follows in the next user message."},` +
+				`{"role":"user","content":[{"type":"text","text":"Attachments of the tool results above:"},` + pngURL + `,` + pngURL + `]},{"role":"user","content":"go on"}]`,
 		},
 		{
 			"an update joins the user message before it",
@@ -108,8 +120,8 @@ func TestEncodeMessages(t *testing.T) {
 			openaichat.Dialect{},
 			[]llm.Message{replies(call("1"), call("2")), result("1", png), system("b"), result("2", textOf("y"))},
 			`[{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"2","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
-				`{"role":"tool","tool_call_id":"1","content":"The image follows in the next user message."},{"role":"tool","tool_call_id":"2","content":"y"},` +
-				`{"role":"user","content":[{"type":"text","text":"Images from the tool results above:"},` + pngURL + `,{"type":"text","text":"\n<system-update>\nb\n</system-update>"}]}]`,
+				`{"role":"tool","tool_call_id":"1","content":"The attachment follows in the next user message."},{"role":"tool","tool_call_id":"2","content":"y"},` +
+				`{"role":"user","content":[{"type":"text","text":"Attachments of the tool results above:"},` + pngURL + `,{"type":"text","text":"\n<system-update>\nb\n</system-update>"}]}]`,
 		},
 		{
 			"reasoning goes back the way it came",

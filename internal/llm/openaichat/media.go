@@ -1,7 +1,9 @@
 package openaichat
 
 import (
+	"cmp"
 	"encoding/base64"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
@@ -18,8 +20,8 @@ func userParts(parts []llm.Part) []part {
 				out = append(out, textPart(p.Text))
 			}
 		case llm.Media:
-			if image, ok := imagePart(p); ok {
-				out = append(out, image)
+			if media, ok := mediaPart(p); ok {
+				out = append(out, media)
 				continue
 			}
 			out = append(out, textPart(mediaNote(p)))
@@ -28,14 +30,9 @@ func userParts(parts []llm.Part) []part {
 	return out
 }
 
-// imagePart returns m as an image part if it is an image that Chat endpoints take and that is not too large.
-func imagePart(m llm.Media) (part, bool) {
+// mediaPart returns m as a part if it is an image or a document that Chat endpoints take and that is not too large.
+func mediaPart(m llm.Media) (part, bool) {
 	kind := wire.MediaType(m.MediaType)
-	switch kind {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-	default:
-		return part{}, false
-	}
 	url := m.URL
 	if len(m.Data) > 0 {
 		url = "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
@@ -43,9 +40,16 @@ func imagePart(m llm.Media) (part, bool) {
 	if url == "" || len(m.Data) > wire.MaxMedia {
 		return part{}, false
 	}
-	return part{Type: "image_url", ImageURL: &imageURL{URL: url}}, true
+	switch kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return part{Type: "image_url", ImageURL: &imageURL{URL: url}}, true
+	case "application/pdf":
+		name := strings.ToValidUTF8(m.Name, "\uFFFD")
+		return part{Type: "file", File: &file{cmp.Or(name, "document.pdf"), url}}, len(m.Data) > 0
+	}
+	return part{}, false
 }
 
 func mediaNote(m llm.Media) string {
-	return wire.MediaNote(m, "this model's interface takes PNG, JPEG, GIF and WebP images only")
+	return wire.MediaNote(m, "this model's interface takes PNG, JPEG, GIF and WebP images and PDF documents only")
 }

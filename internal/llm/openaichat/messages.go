@@ -38,6 +38,7 @@ type part struct {
 	Type     string    `json:"type"`
 	Text     *string   `json:"text,omitzero"`
 	ImageURL *imageURL `json:"image_url,omitzero"`
+	File     *file     `json:"file,omitzero"`
 	// Mark is the dialect's CacheField, where a cached prefix may end.
 	Mark map[string]jsontext.Value `json:",embed"`
 }
@@ -46,15 +47,20 @@ type imageURL struct {
 	URL string `json:"url"`
 }
 
+type file struct {
+	Name string `json:"filename"`
+	Data string `json:"file_data"`
+}
+
 // conversation gathers the wire messages. Tool results of one assistant message must stand together, so that what
 // would come between them waits.
 type conversation struct {
-	d       Dialect
-	out     []message
-	user    []part // the content of the last message, while that is a user message
-	images  []part // images of the tool results since the last other message
-	waiting int    // calls of the last assistant message that have no result yet
-	updates []string
+	d        Dialect
+	out      []message
+	user     []part // the content of the last message, while that is a user message
+	attached []part // images and documents of the tool results since the last other message
+	waiting  int    // calls of the last assistant message that have no result yet
+	updates  []string
 }
 
 func (d Dialect) messages(req *llm.Request) []message {
@@ -132,12 +138,12 @@ func (d Dialect) content(parts []part) jsontext.Value {
 	return wire.Quote(text.String())
 }
 
-// flush ends a run of tool results: their images follow in one user message, and then the updates that waited.
+// flush ends a run of tool results: their attachments follow in one user message, and then the updates that waited.
 func (c *conversation) flush() {
 	c.waiting = 0
-	if len(c.images) > 0 {
-		c.addUser(append([]part{textPart("Images from the tool results above:")}, c.images...))
-		c.images = nil
+	if len(c.attached) > 0 {
+		c.addUser(append([]part{textPart("Attachments of the tool results above:")}, c.attached...))
+		c.attached = nil
 	}
 	for _, text := range c.updates {
 		c.wrap(text)
@@ -217,9 +223,9 @@ func (c *conversation) addResults(parts []llm.Part) {
 		if !ok {
 			continue
 		}
-		text, images := resultContent(r)
+		text, attached := resultContent(r)
 		c.add(message{Role: "tool", ToolCallID: c.d.callID(r.ID), Content: c.d.resultText(text)})
-		c.images = append(c.images, images...)
+		c.attached = append(c.attached, attached...)
 		if c.waiting > 0 {
 			c.waiting--
 		}
@@ -228,14 +234,14 @@ func (c *conversation) addResults(parts []llm.Part) {
 
 func resultContent(r llm.ToolResult) (string, []part) {
 	var lines []string
-	var images []part
+	var attached []part
 	for _, p := range r.Content {
 		switch p := p.(type) {
 		case llm.Text:
 			lines = append(lines, p.Text)
 		case llm.Media:
-			if image, ok := imagePart(p); ok {
-				images = append(images, image)
+			if media, ok := mediaPart(p); ok {
+				attached = append(attached, media)
 				continue
 			}
 			lines = append(lines, mediaNote(p))
@@ -244,8 +250,8 @@ func resultContent(r llm.ToolResult) (string, []part) {
 	if len(r.Content) == 0 && len(r.Raw) > 0 {
 		lines = append(lines, string(r.Raw))
 	}
-	if len(lines) == 0 && len(images) > 0 {
-		lines = append(lines, "The image follows in the next user message.")
+	if len(lines) == 0 && len(attached) > 0 {
+		lines = append(lines, "The attachment follows in the next user message.")
 	}
-	return strings.Join(lines, "\n"), images
+	return strings.Join(lines, "\n"), attached
 }
