@@ -2,8 +2,11 @@ package tool
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Form checks answers against a schema in the way in which the inputs of tools are checked.
@@ -15,7 +18,10 @@ func NewForm(raw jsontext.Value) (*Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.resolved == nil {
+	if s.resolved != nil {
+		s.problem = knownTypes(s.root)
+	}
+	if s.problem != nil {
 		return nil, fmt.Errorf("it is not a JSON Schema that can be checked: %w", s.problem)
 	}
 	return &Form{s}, nil
@@ -24,4 +30,31 @@ func NewForm(raw jsontext.Value) (*Form, error) {
 // Check returns the answer in the form that fits, or an error written for the model, which knows it as name.
 func (f *Form) Check(name string, answer jsontext.Value) (jsontext.Value, error) {
 	return f.schema.check(name, answer)
+}
+
+var typeNames = []string{"", "array", "boolean", "integer", "null", "number", "object", "string"}
+
+// knownTypes refuses a schema that nothing fits because it asks for a type that JSON does not have.
+func knownTypes(s *jsonschema.Schema) error {
+	if s == nil {
+		return nil
+	}
+	for _, name := range append(slices.Clone(s.Types), s.Type) {
+		if !slices.Contains(typeNames, name) {
+			return fmt.Errorf("%.40q is not a type", name)
+		}
+	}
+	inner := slices.Concat(s.ItemsArray, s.PrefixItems, s.AllOf, s.AnyOf, s.OneOf)
+	inner = append(inner, s.Items, s.AdditionalItems, s.AdditionalProperties, s.Not, s.If, s.Then, s.Else)
+	for _, members := range []map[string]*jsonschema.Schema{s.Properties, s.PatternProperties, s.Defs, s.Definitions} {
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			inner = append(inner, members[name])
+		}
+	}
+	for _, child := range inner {
+		if err := knownTypes(child); err != nil {
+			return err
+		}
+	}
+	return nil
 }
