@@ -19,7 +19,7 @@ import (
 
 // runFlags are what can be said on the command line of run.
 type runFlags struct {
-	session, agent, model, format, asks, title, dir, record, replay, trust, command string
+	session, agent, model, format, asks, title, dir, record, replay, trust, command, schema string
 
 	budgetUSD             string
 	budgetTokens          int64
@@ -60,6 +60,7 @@ func (a *app) runCommand() *cobra.Command {
 	fs.StringVar(&f.command, "command", "", "give the prompt with this `NAME`, see cairn command list; PROMPT is what goes into it")
 	fs.StringArrayVarP(&f.files, "file", "f", nil, "attach a `FILE`; can be repeated")
 	fs.StringVar(&f.format, "format", "text", "`text` or json: one object per line, the last one the result")
+	fs.StringVar(&f.schema, "format-schema", "", "have the answer be a JSON value that fits the JSON schema in `FILE`")
 	fs.StringVar(&f.asks, "ask", "", "answer to everything that needs a permission: deny, allow, fail (deny and stop),\nor wait:`DURATION` for an answer from elsewhere")
 	fs.DurationVar(&f.timeout, "timeout", 0, "interrupt the session after this `DURATION` and exit with 4")
 	fs.BoolVar(&f.queue, "queue", false, "when the session is at work: wait until it is done")
@@ -78,6 +79,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 	cmd.MarkFlagsMutuallyExclusive("queue", "steer")
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
+	cmd.MarkFlagsMutuallyExclusive("command", "format-schema")
 	return cmd
 }
 
@@ -193,6 +195,9 @@ func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
 		return p, err
 	}
 	if p.prompt.Files, err = a.attachments(f.files); err != nil {
+		return p, err
+	}
+	if p.prompt.Format, err = a.form(f.schema); err != nil {
 		return p, err
 	}
 	if f.command == "" && f.given("command") {

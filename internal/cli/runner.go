@@ -293,7 +293,7 @@ func (r *runner) result(err error) result {
 	if s := r.span; s != nil {
 		out.ExitCode, why = s.outcome()
 		out.Text, out.Turns, out.Usage, out.Cost = strings.Join(s.said, "\n"), s.turns, s.tokens, s.cost
-		out.Agent, out.Finish = s.agent, s.finish
+		out.Agent, out.Finish, out.Value = s.agent, s.finish, s.value
 		out.Denials = append(out.Denials, s.denials...)
 		if s.model.ID != "" {
 			out.Model = s.model.String()

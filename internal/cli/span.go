@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -32,6 +34,7 @@ type span struct {
 	failure *session.Failure
 	limit   string // the one of the budget that was reached last: usd, tokens, turns, wall
 	finish  string
+	value   jsontext.Value // the answer, where the prompt asked for a form
 
 	asks  map[session.AskID]session.PendingAsk
 	calls map[session.PartID]string // tool names
@@ -101,7 +104,8 @@ func (s *span) progress(d session.EventData) {
 			s.called-- // the allowance is used up: no further turn hears of it
 		}
 	case *session.StepEnded:
-		s.pending = s.called > 0
+		onward := s.called > 0 || d.Finish == session.FinishPaused || d.Finish == session.FinishUnformed
+		s.pending = onward && d.Structured == nil
 	case *session.StepFailed:
 		stop(d.Error)
 	case *session.Interrupted:
@@ -127,6 +131,7 @@ func (s *span) turnEvent(d session.EventData) {
 		s.calls[d.PartID] = d.Tool
 	case *session.StepEnded:
 		s.finish, s.cost, s.tokens = d.Finish, s.cost+d.Cost, s.tokens.Add(d.Tokens)
+		s.value = d.Structured
 	case *session.StepFailed:
 		s.failure, s.cost = &d.Error, s.cost+d.Cost
 		if d.Tokens != nil {

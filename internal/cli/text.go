@@ -160,6 +160,9 @@ func (v *textView) result(r result) {
 	v.endReasoning()
 	v.out.freshLine()
 	v.err.freshLine()
+	if len(r.Value) > 0 {
+		v.out.printf("%s\n", r.Value)
+	}
 	if r.Error != nil {
 		v.err.printf("%s %s\n", v.err.paint(red, "cairn:"), r.Error.Message)
 		if r.Error.Hint != "" {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -19,6 +21,7 @@ type result struct {
 	IsError   bool           `json:"is_error"`
 	SessionID session.ID     `json:"sessionID,omitzero"`
 	Text      string         `json:"text"`
+	Value     jsontext.Value `json:"structured,omitzero"` // the answer, where the prompt asked for a form
 	Denials   []denial       `json:"denials"`
 	Usage     session.Tokens `json:"usage"`
 	Cost      session.USD    `json:"cost"`
