@@ -278,6 +278,13 @@ func TestSmall(t *testing.T) {
 			t.Errorf("%s: %s, %v", tt.name, m.Name(), ok)
 		}
 	}
+	const ears = `{"p":{"npm":"@ai-sdk/openai","env":["P"],"models":{
+		"mini-transcribe":{"release_date":"2026-05-01","tool_call":false,"modalities":{"input":["audio","text"],"output":["text"]},"cost":{"input":0.1,"output":0.1}},
+		"mini-speaks":{"release_date":"2026-05-01","modalities":{"input":["text"],"output":["text","audio"]},"cost":{"input":0.1,"output":0.1}},
+		"big":{"release_date":"2026-05-01","modalities":{"input":["text"],"output":["text"]},"cost":{"input":9,"output":9}}}}}`
+	if m, _ := build(t, Overlay{Snapshot: []byte(ears), HasKey: keys("p")}).Small("p", now); m.Name() != "p/big" {
+		t.Errorf("a model for speech writes titles: %s", m.Name())
+	}
 	if _, ok := build(t, Overlay{Snapshot: []byte(young), HasKey: keys("p")}).Small("p", now.AddDate(3, 0, 0)); ok {
 		t.Error("models older than 18 months count as small")
 	}

@@ -58,7 +58,7 @@ func (c *Catalog) Small(providerID string, now time.Time) (Model, bool) {
 	for _, m := range c.models {
 		age := now.UnixMilli() - m.Time.Released
 		if m.ProviderID != providerID || !m.Available || m.Status != Active || m.Time.Released == 0 || age > smallAge.Milliseconds() ||
-			m.price() == 0 || !m.Reads("text") || !slices.Contains(m.Capabilities.Output, "text") {
+			m.price() == 0 || !m.writes() {
 			continue
 		}
 		all = append(all, m)
@@ -77,6 +77,11 @@ func (c *Catalog) Small(providerID string, now time.Time) (Model, bool) {
 		return Model{}, false
 	}
 	return cheapest(all, now), true
+}
+
+// writes reports whether a model is made for text: those that speak, paint or listen are not, whatever they cost.
+func (m Model) writes() bool {
+	return m.Capabilities.Tools && m.Reads("text") && slices.Equal(m.Capabilities.Output, []string{"text"})
 }
 
 func saysSmall(m Model) bool {
