@@ -5,6 +5,7 @@ import path from "node:path"
 import { after, before, describe, test } from "node:test"
 import { World, call, say } from "./world.mjs"
 
+// Nobody answers at once: the client asks for events and prompts in the same moment, and may prompt first.
 const turns = [
   { match: "run it", ...call("bash", { command: "echo from-bash", description: "Echo" }) },
   { match: "run it", ...say("It is over.") },
@@ -12,7 +13,7 @@ const turns = [
   { match: "really", ...say("It ran.") },
   { match: "break", steps: [{ fault: { kind: "status", status: 400, message: "Bad thing" } }] },
   { repeat: true, ...say("A plain ", "answer."), usage: { input: 10, output: 5 } },
-]
+].map((t) => ({ ...t, steps: [{ delay: "500ms" }, ...t.steps] }))
 
 describe("opencode run --attach", () => {
   let w
