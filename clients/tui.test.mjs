@@ -87,6 +87,16 @@ describe("the TUI", () => {
     await t.sees(/\[ \] first thing/)
   })
 
+  test("completes a file's name behind an @", async () => {
+    await t.type("@a.t")
+    await t.sees(/^\s*┃\s+a\.txt\s/m)
+    t.press("Enter")
+    await t.prompt("is what")
+    const sent = await until("the file in the prompt", async () => (await messages(await newest())).flatMap((m) => m.parts).find((p) => p.type === "file"))
+    assert.equal(sent.filename, "a.txt")
+    await until("the work to end", async () => Object.keys(await w.get("/session/status")).length === 0)
+  })
+
   test("takes a second prompt while it works", async () => {
     await t.prompt("take your time")
     await t.sees(/Long work begins\./)

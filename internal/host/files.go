@@ -5,14 +5,17 @@ import (
 	"encoding/base64"
 	"net/http"
 	"path/filepath"
+	"strings"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/opencode"
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
 )
 
 // look returns the files of a location as the tools see them.
-func (l oldPlaces) look(ctx context.Context, at session.Location) (builtin.Look, *place, error) {
+func (l *locations) look(ctx context.Context, at session.Location) (builtin.Look, *place, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return builtin.Look{}, nil, err
@@ -84,11 +87,55 @@ func (l oldPlaces) Grep(ctx context.Context, at session.Location, pattern string
 	return out, nil
 }
 
-// Files implements v1.Files.
-func (l oldPlaces) Files(ctx context.Context, at session.Location) ([]string, error) {
+// Find implements v1.Files.
+func (l oldPlaces) Find(ctx context.Context, at session.Location, w v1.Wanted) ([]string, error) {
 	look, _, err := l.look(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	return look.Files(ctx)
+	return look.Find(ctx, builtin.Wanted(w))
+}
+
+// ListFiles implements v2.Files.
+func (l *locations) ListFiles(ctx context.Context, at session.Location, path string) ([]api.FileEntry, error) {
+	look, _, err := l.look(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	list, err := look.List(path)
+	if err != nil {
+		return nil, err
+	}
+	out := []api.FileEntry{}
+	for _, s := range list {
+		if s.Dir {
+			s.Path += "/"
+		}
+		out = append(out, fileEntry(s.Path))
+	}
+	return out, nil
+}
+
+// FindFiles implements v2.Files.
+func (l *locations) FindFiles(ctx context.Context, at session.Location, q api.FileQuery) ([]api.FileEntry, error) {
+	look, _, err := l.look(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	found, err := look.Find(ctx, builtin.Wanted{Query: q.Query, Files: q.Type != api.TypeDirectory, Directories: q.Type != api.TypeFile, Limit: q.Limit})
+	if err != nil {
+		return nil, err
+	}
+	out := []api.FileEntry{}
+	for _, path := range found {
+		out = append(out, fileEntry(path))
+	}
+	return out, nil
+}
+
+func fileEntry(path string) api.FileEntry {
+	if strings.HasSuffix(path, "/") {
+		return api.FileEntry{Path: path, Type: api.TypeDirectory}
+	}
+	return api.FileEntry{Path: path, Type: api.TypeFile}
 }

@@ -96,7 +96,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		Version: o.Version, Condition: w.store.Condition, Logger: w.logger,
 	})
 	w.api = v2.New(v2.Config{
-		Engine: w.engine, Store: watched, Log: log, IDs: ids, Locations: places, Explainer: places, Doctor: examiner{watched, w.store.Condition, dirs, o},
+		Engine: w.engine, Store: watched, Log: log, IDs: ids, Locations: places, Files: places, Explainer: places, Doctor: examiner{watched, w.store.Condition, dirs, o},
 		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid(), Sandbox: places.sandboxed}, Condition: w.store.Condition, Logger: w.logger,
 	})
 	return nil

@@ -112,3 +112,33 @@ func FuzzFilePaths(f *testing.F) {
 		}
 	})
 }
+
+// OpenCode's TUI completes an @ with the search of V2, and reads V2's lists when it starts.
+func TestFilesForTheTUI(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"a.txt": "x", "src/main.py": "x", ".gitignore": "*.log\n", "x.log": "x"})
+	if err := os.Symlink(t.TempDir(), filepath.Join(w.work, "out")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/api/fs/find?query=a.t&limit=20":              `[{"path":"a.txt","type":"file"}]`,
+		"/api/fs/find?query=sr":                        `[{"path":"src/","type":"directory"},{"path":"src/main.py","type":"file"}]`,
+		"/api/fs/find?query=sr&type=file":              `[{"path":"src/main.py","type":"file"}]`,
+		"/api/fs/find?query=sr&type=directory&limit=1": `[{"path":"src/","type":"directory"}]`,
+		"/api/fs/find?query=log":                       `[]`,
+		"/api/fs/list?path=src":                        `[{"path":"src/main.py","type":"file"}]`,
+		"/api/reference":                               `[]`,
+		"/api/integration":                             `[]`,
+	} {
+		if a := w.ask(t, http.MethodGet, path, ""); a.status != 200 || !strings.HasSuffix(a.body, `,"data":`+want+`}`) {
+			t.Errorf("%s: %d %s\nwant %s", path, a.status, a.body, want)
+		}
+	}
+	for path, want := range map[string]int{
+		"/api/fs/find": 400, "/api/fs/find?query=x&limit=0": 400, "/api/fs/find?query=x&type=y": 400, "/api/fs/list?path=a.txt": 400,
+		"/api/fs/list?path=..": 403, "/api/fs/list?path=out": 403,
+	} {
+		if a := w.ask(t, http.MethodGet, path, ""); a.status != want {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+}

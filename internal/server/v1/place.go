@@ -56,8 +56,15 @@ type Files interface {
 	// Read returns an empty text for a file that is not there, as OpenCode does.
 	Read(ctx context.Context, l session.Location, path string) (opencode.FileContent, error)
 	Grep(ctx context.Context, l session.Location, pattern string) ([]opencode.Match, error)
-	// Files returns the paths of the files that are not ignored.
-	Files(ctx context.Context, l session.Location) ([]string, error)
+	// Find returns the paths that fit, the best first; a directory's ends with a slash. What is ignored is not found.
+	Find(ctx context.Context, l session.Location, w Wanted) ([]string, error)
+}
+
+// Wanted is what is looked for by its name.
+type Wanted struct {
+	Query              string
+	Files, Directories bool
+	Limit              int
 }
 
 // Checkouts is what git knows of a location; outside of a checkout all is empty.

@@ -29,6 +29,10 @@ func Routes() []Route {
 		{get, "/api/model", false, (*API).models},
 		{get, "/api/provider", false, (*API).providers},
 		{get, "/api/provider/{providerID}", false, (*API).provider},
+		{get, "/api/reference", false, (*API).none},
+		{get, "/api/integration", false, (*API).none},
+		{get, "/api/fs/list", false, (*API).listFiles},
+		{get, "/api/fs/find", false, (*API).findFiles},
 		{get, "/api/event", false, (*API).feed},
 
 		{get, "/api/session", false, (*API).sessions},

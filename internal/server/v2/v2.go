@@ -34,13 +34,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Config of an API. Explainer, Doctor and Condition may be nil; everything else but Logger is needed.
+// Config of an API. Files, Explainer, Doctor and Condition may be nil; everything else but Logger is needed.
 type Config struct {
 	Engine    *engine.Engine
 	Store     Viewer
 	Log       Watcher
 	IDs       *session.IDs
 	Locations Locations
+	Files     Files // nil: there are none
 	Explainer Explainer
 	Doctor    Doctor
 	Directory string // the location of requests that name none
@@ -92,6 +93,7 @@ type API struct {
 	log       Watcher
 	ids       *session.IDs
 	locations Locations
+	files     Files
 	explainer Explainer
 	doctor    Doctor
 	directory string
@@ -106,7 +108,7 @@ type API struct {
 // New returns an API. It starts nothing.
 func New(c Config) *API {
 	a := &API{
-		engine: c.Engine, store: c.Store, log: c.Log, ids: c.IDs, locations: c.Locations, explainer: c.Explainer,
+		engine: c.Engine, store: c.Store, log: c.Log, ids: c.IDs, locations: c.Locations, files: c.Files, explainer: c.Explainer,
 		doctor: c.Doctor, directory: c.Directory, health: c.Health, condition: c.Condition, logger: c.Logger,
 	}
 	if a.condition == nil {

@@ -159,8 +159,8 @@ func (l Look) Read(name string) (content Bytes, found bool, err error) {
 	return b, true, nil
 }
 
-// Files returns the paths of the files below the Location that are not ignored, by name.
-func (l Look) Files(ctx context.Context) ([]string, error) {
+// files returns the paths of the files below the Location that are not ignored, by name.
+func (l Look) files(ctx context.Context) ([]string, error) {
 	p, err := l.find("")
 	if err != nil {
 		return nil, err

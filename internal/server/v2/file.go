@@ -1,0 +1,60 @@
+package v2
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Files is what people see of the files of a location. Nothing of it leaves the location or its checkout, whatever links
+// say: that is an error of code denied.
+type Files interface {
+	ListFiles(ctx context.Context, l session.Location, path string) ([]api.FileEntry, error)
+	// FindFiles returns what fits, the best first. What is ignored is not found.
+	FindFiles(ctx context.Context, l session.Location, q api.FileQuery) ([]api.FileEntry, error)
+}
+
+func (a *API) listFiles(w http.ResponseWriter, r *http.Request) error {
+	if a.files == nil {
+		return a.none(w, r)
+	}
+	return located(a, w, r, func(l session.Location) ([]api.FileEntry, error) {
+		list, err := a.files.ListFiles(r.Context(), l, r.URL.Query().Get("path"))
+		return list, exchange.In("query", err)
+	})
+}
+
+// The bounds of fs/find.
+const (
+	defaultFound = 100
+	maxFound     = 1000
+)
+
+func (a *API) findFiles(w http.ResponseWriter, r *http.Request) error {
+	if !r.URL.Query().Has("query") {
+		return exchange.Bad("query", "query", "query must say what is looked for")
+	}
+	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultFound, Least: 1, Most: maxFound})
+	if err != nil {
+		return err
+	}
+	kind, err := exchange.Choice(r, "type", api.TypeFile, api.TypeDirectory)
+	if err != nil {
+		return err
+	}
+	if a.files == nil {
+		return a.none(w, r)
+	}
+	return located(a, w, r, func(l session.Location) ([]api.FileEntry, error) {
+		list, err := a.files.FindFiles(r.Context(), l, api.FileQuery{Query: r.URL.Query().Get("query"), Type: kind, Limit: int(limit)})
+		return list, exchange.In("query", err)
+	})
+}
+
+// none answers for what no location has: references to other projects, and integrations, which are providers here.
+func (a *API) none(w http.ResponseWriter, r *http.Request) error {
+	return located(a, w, r, func(session.Location) ([]struct{}, error) { return []struct{}{}, nil })
+}
