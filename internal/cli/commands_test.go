@@ -30,6 +30,8 @@ func TestCommands(t *testing.T) {
 	}{
 		{"session list", exitOK, `(?m)^ID +UPDATED +COST +TITLE\nses_\w+ +just now +\$0.0001 +One$`},
 		{"session list --json", exitOK, `(?m)^\[\n  \{\n    "id": "ses_`},
+		{"session list --format json --max-count 1", exitOK, `(?m)^\[\n  \{\n    "id": "ses_\w+",\n    "title": "One",\n    "updated": \d+,\n    "created": \d+,\n    "projectId": "\w+",\n    "directory": ".+"\n  \}\n\]$`},
+		{"session list --format xml", exitUsage, `--format must be table or json, got "xml"`},
 		{"session list --search nothing", exitOK, `There are no sessions`},
 		{"session show last --thinking --full", exitOK, `Hello\.`},
 		{"session show --json", exitOK, `(?s)"info": \{.*"messages": \[`},

@@ -44,13 +44,16 @@ func parent(cmd *cobra.Command) *cobra.Command {
 func (a *app) sessionList() *cobra.Command {
 	var asJSON, all, archived bool
 	var limit int
-	var search string
+	var search, format string
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the sessions of this directory, newest first", Args: cobra.NoArgs,
 		Example: "  cairn session list\n  cairn session list --all --search parser --json",
 		RunE: a.does(func(ctx context.Context, _ []string) error {
 			if limit < 1 {
 				return usagef("--limit must be 1 or more, got %d", limit)
+			}
+			if format != formatTable && format != formatJSON {
+				return usagef("--format must be table or json, got %q", line(format, 40))
 			}
 			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
 				root := session.ID("")
@@ -62,8 +65,11 @@ func (a *app) sessionList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				switch {
+				case asJSON:
 					return a.printJSON(list)
+				case format == formatJSON:
+					return a.printJSON(listed(list))
 				}
 				a.listSessions(list, all)
 				return nil
@@ -74,8 +80,35 @@ func (a *app) sessionList() *cobra.Command {
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "of all directories")
 	cmd.Flags().BoolVar(&archived, "archived", false, "archived ones too")
 	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "at most this many")
+	cmd.Flags().IntVar(&limit, "max-count", 50, "")
+	_ = cmd.Flags().MarkHidden("max-count") // the flag exists; OpenCode's name for limit
+	cmd.Flags().StringVar(&format, "format", formatTable, "table, or json: the lines of OpenCode's list")
 	cmd.Flags().StringVar(&search, "search", "", "only those with this `TEXT` in the title")
 	return cmd
+}
+
+// The formats of OpenCode's session list.
+const (
+	formatTable = "table"
+	formatJSON  = "json"
+)
+
+// listedSession is a session as OpenCode lists it for programs.
+type listedSession struct {
+	ID        session.ID        `json:"id"`
+	Title     string            `json:"title"`
+	Updated   int64             `json:"updated"`
+	Created   int64             `json:"created"`
+	ProjectID session.ProjectID `json:"projectId"`
+	Directory string            `json:"directory"`
+}
+
+func listed(list []*session.Session) []listedSession {
+	out := []listedSession{}
+	for _, s := range list {
+		out = append(out, listedSession{s.ID, s.Title, s.Time.Updated, s.Time.Created, s.ProjectID, s.Location.Directory})
+	}
+	return out
 }
 
 // sessions reads as many pages as it takes.
