@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
@@ -33,6 +34,8 @@ type Offers interface {
 	// Agents returns the agents, the default one first.
 	Agents(ctx context.Context, l session.Location) ([]opencode.Agent, error)
 	Commands(ctx context.Context, l session.Location) ([]opencode.Command, error)
+	// Expand makes the prompt of a command, running what its template wants to have run.
+	Expand(ctx context.Context, l session.Location, r api.ExpandRequest) (api.Expanded, error)
 	Skills(ctx context.Context, l session.Location) ([]opencode.Skill, error)
 	Tools(ctx context.Context, l session.Location) ([]opencode.Tool, error)
 	Providers(ctx context.Context, l session.Location) (Providers, error)

@@ -3,6 +3,7 @@ package v1
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -34,19 +35,24 @@ func (a *API) prompt(w http.ResponseWriter, r *http.Request) error {
 		}
 		return write(w, m)
 	}
-	ctx, end := a.long.Begin(r.Context(), "")
-	defer end()
-	if err := a.engine.Wait(ctx, in.SessionID); err != nil {
-		if ctx.Err() != nil && r.Context().Err() == nil || errors.Is(err, engine.ErrShutdown) {
-			return session.Errorf(session.CodeUnavailable, "cairn is shutting down; the prompt is kept and goes on with the next start")
-		}
-		return err
-	}
-	m, err := view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) { return newestAnswer(rd, in) })
+	m, err := a.awaited(r, in)
 	if err != nil {
 		return err
 	}
 	return write(w, m)
+}
+
+// awaited returns the newest message of the model once the prompt's session rests.
+func (a *API) awaited(r *http.Request, in *session.Input) (m opencode.Message, err error) {
+	ctx, end := a.long.Begin(r.Context(), "")
+	defer end()
+	if err := a.engine.Wait(ctx, in.SessionID); err != nil {
+		if ctx.Err() != nil && r.Context().Err() == nil || errors.Is(err, engine.ErrShutdown) {
+			return m, session.Errorf(session.CodeUnavailable, "cairn is shutting down; the prompt is kept and goes on with the next start")
+		}
+		return m, err
+	}
+	return view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) { return newestAnswer(rd, in) })
 }
 
 func (a *API) promptAsync(w http.ResponseWriter, r *http.Request) error {
@@ -65,14 +71,12 @@ func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error)
 	if _, err := a.read(r); err != nil {
 		return nil, false, err
 	}
-	p, err := b.Prompt(func() session.PartID { return session.PartID(a.ids.New(session.PrefixPart)) })
+	p, err := b.Prompt(a.partID)
 	if err != nil {
 		return nil, false, exchange.In("body", err)
 	}
-	if b.MessageID != "" {
-		if err := session.CheckID("messageID", session.PrefixMessage, string(b.MessageID)); err != nil {
-			return nil, false, exchange.In("body", err)
-		}
+	if err := checkMessageID(b.MessageID); err != nil {
+		return nil, false, err
 	}
 	if rules := b.Rules(); rules != nil {
 		if err := a.engine.Change(r.Context(), sessionOf(r), engine.SessionChange{Permission: &rules}); err != nil {
@@ -85,10 +89,19 @@ func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error)
 	return in, b.NoReply, inBody(err)
 }
 
-// inBody says that the error is about the body. An agent or a model that is not there is a mistake in it: what is not
+// checkMessageID refuses a messageID of a body that can be nobody's; "" is none.
+func checkMessageID(id session.MessageID) error {
+	if id == "" {
+		return nil
+	}
+	return exchange.In("body", session.CheckID("messageID", session.PrefixMessage, string(id)))
+}
+
+// inBody says that the error is about the body. An agent, a model or a command that is not there is a mistake in it: what is not
 // found is what the path names.
 func inBody(err error) error {
-	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeNotFound && (e.Kind == "agent" || e.Kind == "model" || e.Kind == "provider") {
+	chosen := []string{"agent", "model", "provider", "command"}
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeNotFound && slices.Contains(chosen, e.Kind) {
 		err = session.Errorf(session.CodeInvalid, "%s", e.Error()).At(e.Kind).Because(err)
 	}
 	return exchange.In("body", err)

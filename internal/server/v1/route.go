@@ -29,6 +29,8 @@ func Routes() []Route {
 		sessionRoutes(),
 		messageRoutes(),
 		promptRoutes(),
+		commandRoutes(),
+		laterRoutes(),
 		askRoutes(),
 		eventRoutes(),
 		offerRoutes(),

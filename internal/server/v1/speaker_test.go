@@ -2,6 +2,7 @@ package v1_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -18,6 +19,8 @@ type speaker struct {
 	mu    sync.Mutex // guards the rest
 	turns []turn
 	work  string // of the world that it speaks to
+	title string // what it says a session is called
+	named func() // waits until that has become known: who was recorded had said it before the answer; nil: nobody asks
 }
 
 // turn is one recorded answer.
@@ -55,6 +58,8 @@ func newSpeaker(t *testing.T, rec *recording) (*speaker, string) {
 		if err := json.Unmarshal(b, &turns, json.MatchCaseInsensitiveNames(true)); err != nil {
 			t.Fatal(err)
 		}
+		info, _ := f["info"].(map[string]any)
+		s.title, _ = info["title"].(string)
 		s.turns = append(s.turns, slices.DeleteFunc(turns, func(m turn) bool { return m.Info.Role != "assistant" })...)
 	}
 	srv := httptest.NewServer(s)
@@ -64,6 +69,18 @@ func newSpeaker(t *testing.T, rec *recording) (*speaker, string) {
 
 // ServeHTTP streams the next answer as Chat Completions do. One that was aborted hangs behind its text.
 func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.t.Error(err)
+	}
+	if strings.Contains(string(body), "title generator") {
+		say(w, map[string]any{"content": s.title}, nil)
+		say(w, map[string]any{}, "stop")
+		return
+	}
+	if s.named != nil {
+		s.named()
+	}
 	s.mu.Lock()
 	if len(s.turns) == 0 {
 		s.mu.Unlock()

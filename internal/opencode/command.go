@@ -1,0 +1,70 @@
+package opencode
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// CommandInput is what a client sends to prompt a session with a command. Parts are files.
+type CommandInput struct {
+	MessageID session.MessageID `json:"messageID"`
+	Command   *string           `json:"command"`
+	Arguments *string           `json:"arguments"`
+	Agent     string            `json:"agent"`
+	Model     string            `json:"model"` // provider/model
+	Variant   string            `json:"variant"`
+	Parts     []PartInput       `json:"parts"`
+}
+
+// Check returns a CodeInvalid error that names what is missing or malformed.
+func (in *CommandInput) Check() error {
+	switch {
+	case in.Command == nil:
+		return session.Errorf(session.CodeInvalid, "Missing key").At("command")
+	case in.Arguments == nil:
+		return session.Errorf(session.CodeInvalid, "Missing key").At("arguments")
+	}
+	if provider, model, ok := strings.Cut(in.Model, "/"); in.Model != "" && (!ok || provider == "" || model == "") {
+		return session.Errorf(session.CodeInvalid, "a model must be like provider/model, got %.100q", in.Model).At("model")
+	}
+	for i, p := range in.Parts {
+		if p.Type != string(session.PartFile) {
+			return session.Errorf(session.CodeInvalid, "the parts of a command are files, got %.40q", p.Type).At(fmt.Sprintf("parts[%d].type", i))
+		}
+	}
+	return nil
+}
+
+// Prompt is the command's prompt with what the client adds: its files, and who answers where the command leaves that open.
+// NewPart makes the ids that the client did not bring.
+func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) (session.Prompt, error) {
+	p.Parts = cutPrompt(&session.User{Text: p.Text, Files: p.Files, Agents: p.Agents})
+	for i := range p.Parts {
+		p.Parts[i].ID = newPart()
+	}
+	if provider, model, ok := strings.Cut(in.Model, "/"); ok && p.Model == nil {
+		p.Model = &session.ModelRef{ID: model, ProviderID: provider, Variant: in.Variant}
+	}
+	if p.Agent == "" {
+		p.Agent = in.Agent
+	}
+	for i, part := range in.Parts {
+		if part.ID == "" {
+			part.ID = newPart()
+		}
+		if err := part.add(&p, fmt.Sprintf("parts[%d]", i)); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// Executed is of command.executed: MessageID is that of the answer.
+type Executed struct {
+	Name      string            `json:"name"`
+	SessionID session.ID        `json:"sessionID"`
+	Arguments string            `json:"arguments"`
+	MessageID session.MessageID `json:"messageID"`
+}

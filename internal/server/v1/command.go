@@ -1,0 +1,98 @@
+package v1
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+func commandRoutes() []Route {
+	return []Route{
+		{post, "/session/{sessionID}/command", "session.command", (*API).command},
+		{post, "/session/{sessionID}/init", "session.init", (*API).initialize},
+	}
+}
+
+// command prompts the session with a command's prompt and answers as prompt does.
+func (a *API) command(w http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[opencode.CommandInput](r)
+	if err != nil {
+		return err
+	}
+	m, err := a.commanded(r, &b)
+	if err != nil {
+		return err
+	}
+	return write(w, m)
+}
+
+// initialize has the project described for agents: it is the command init, of older clients.
+func (a *API) initialize(w http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[struct {
+		ProviderID *string            `json:"providerID"`
+		ModelID    *string            `json:"modelID"`
+		MessageID  *session.MessageID `json:"messageID"`
+	}](r)
+	switch {
+	case err != nil:
+		return err
+	case b.ProviderID == nil:
+		return exchange.Bad("body", "providerID", "Missing key")
+	case b.ModelID == nil:
+		return exchange.Bad("body", "modelID", "Missing key")
+	case b.MessageID == nil:
+		return exchange.Bad("body", "messageID", "Missing key")
+	}
+	name, none := "init", ""
+	in := opencode.CommandInput{MessageID: *b.MessageID, Command: &name, Arguments: &none, Model: *b.ProviderID + "/" + *b.ModelID}
+	if _, err := a.commanded(r, &in); err != nil {
+		return err
+	}
+	return yes(w)
+}
+
+// commanded returns the answer to a command, and tells who listens that it was given.
+func (a *API) commanded(r *http.Request, b *opencode.CommandInput) (m opencode.Message, err error) {
+	if err := b.Check(); err != nil {
+		return m, exchange.In("body", err)
+	}
+	if err := checkMessageID(b.MessageID); err != nil {
+		return m, err
+	}
+	s, err := a.read(r)
+	if err != nil {
+		return m, err
+	}
+	p, err := a.expanded(r.Context(), s, b)
+	if err != nil {
+		return m, inBody(err)
+	}
+	in, err := a.engine.Prompt(r.Context(), engine.PromptRequest{SessionID: s.ID, ID: b.MessageID, Prompt: p, Named: true})
+	if err != nil {
+		return m, inBody(err)
+	}
+	if m, err = a.awaited(r, in); err != nil {
+		return m, err
+	}
+	id, _ := opencode.At(m.Info)
+	a.notices.tell(notice{
+		directory: s.Location.Directory, project: s.ProjectID, kind: "command.executed",
+		properties: opencode.Executed{Name: *b.Command, SessionID: s.ID, Arguments: *b.Arguments, MessageID: id},
+	})
+	return m, nil
+}
+
+func (a *API) expanded(ctx context.Context, s *session.Session, b *opencode.CommandInput) (session.Prompt, error) {
+	x, err := a.places.Expand(ctx, s.Location, api.ExpandRequest{Command: *b.Command, Arguments: *b.Arguments})
+	if err != nil {
+		return session.Prompt{}, err
+	}
+	return b.Prompt(x.Prompt, a.partID)
+}
+
+func (a *API) partID() session.PartID { return session.PartID(a.ids.New(session.PrefixPart)) }

@@ -1,0 +1,93 @@
+package v1_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func newSession(t *testing.T, w *world, body string) string {
+	t.Helper()
+	return read(t, w.ask(t, http.MethodPost, "/session", body).body).(map[string]any)["id"].(string)
+}
+
+// A command's prompt is admitted as if it were typed: with its files, and for its agent and model, else for those that the
+// client names. Who listens is told when it was answered.
+func TestCommand(t *testing.T) {
+	w := newWorldOf(t, answering(t), `, "command": {"greet": {"template": "Greet $1 as in @notes.md", "agent": "plan"}}`,
+		map[string]string{"notes.md": "politely\n", "more.txt": "more\n"})
+	id := newSession(t, w, `{"title":"Commands"}`)
+	next := w.follow(t, "/event")
+	a := w.ask(t, http.MethodPost, "/session/"+id+"/command", `{"command":"greet","arguments":"Ann \"and Bo\"","agent":"build","model":"mock/main",
+		"parts":[{"type":"file","mime":"text/plain","url":"file://`+w.work+`/more.txt","filename":"more.txt"}]}`)
+	if a.status != http.StatusOK || !strings.Contains(a.body, `"role":"assistant"`) || !strings.Contains(a.body, `"agent":"plan"`) {
+		t.Fatal(a)
+	}
+	ms := get[[]struct {
+		Info struct {
+			Agent string `json:"agent"`
+		} `json:"info"`
+		Parts []struct {
+			ID   string `json:"id"`
+			Text string `json:"text"`
+			URL  string `json:"url"`
+		} `json:"parts"`
+	}](t, w, "/session/"+id+"/message")
+	if len(ms) != 2 || ms[0].Info.Agent != "plan" || len(ms[0].Parts) != 3 {
+		t.Fatalf("%+v", ms)
+	}
+	p := ms[0].Parts
+	if p[0].Text != "Greet Ann and Bo as in @notes.md" || p[1].URL != "file://"+w.work+"/notes.md" || p[2].URL != "file://"+w.work+"/more.txt" || !strings.HasPrefix(p[1].ID, "prt_") {
+		t.Errorf("%+v", p)
+	}
+	for e := next(); !strings.Contains(e, "command.executed"); e = next() {
+		if strings.Contains(e, "server.instance.disposed") {
+			t.Fatal(e)
+		}
+	}
+}
+
+// What is wrong is told, and nothing is stored.
+func TestBadActs(t *testing.T) {
+	w := newWorld(t, "", nil)
+	id := newSession(t, w, `{"title":"T"}`)
+	for _, c := range []struct {
+		path, body string
+		status     int
+		says       string
+	}{
+		{"/session/ses_none/command", `{"command":"init","arguments":""}`, 404, "Session not found: ses_none"},
+		{"/session/" + id + "/command", `{"arguments":""}`, 400, `[\"command\"]`},
+		{"/session/" + id + "/command", `{"command":"init"}`, 400, `[\"arguments\"]`},
+		{"/session/" + id + "/command", `{"command":"inti","arguments":""}`, 400, "init"},
+		{"/session/" + id + "/command", `{"command":"init","arguments":"","model":"main"}`, 400, `[\"model\"]`},
+		{"/session/" + id + "/command", `{"command":"init","arguments":"","model":"mock/mian"}`, 400, "mock/main"},
+		{"/session/" + id + "/command", `{"command":"init","arguments":"","agent":"nobody"}`, 400, `[\"agent\"]`},
+		{"/session/" + id + "/command", `{"command":"init","arguments":"","messageID":"bad"}`, 400, `[\"messageID\"]`},
+		{"/session/" + id + "/command", `{"command":"init","arguments":"","parts":[{"type":"text","text":"x"}]}`, 400, `[\"parts\"][0][\"type\"]`},
+		{"/session/" + id + "/init", `{"providerID":"mock","modelID":"main"}`, 400, `[\"messageID\"]`},
+		{"/session/" + id + "/init", `{"providerID":"mock","messageID":"msg_1"}`, 400, `[\"modelID\"]`},
+		{"/session/" + id + "/share", ``, 400, "disabled"},
+		{"/session/ses_none/share", ``, 404, "Session not found: ses_none"},
+		{"/session/" + id + "/revert", `{}`, 400, `[\"messageID\"]`},
+		{"/session/" + id + "/revert", `{"messageID":"msg_1","partID":"x"}`, 400, `[\"partID\"]`},
+		{"/session/" + id + "/revert", `{"messageID":"msg_1"}`, 400, "yet"},
+		{"/session/ses_none/revert", `{"messageID":"msg_1"}`, 404, "Session not found: ses_none"},
+		{"/session/" + id + "/summarize", `{"providerID":"mock"}`, 400, `[\"modelID\"]`},
+		{"/session/" + id + "/summarize", `{"providerID":"mock","modelID":"main"}`, 400, "yet"},
+		{"/session/ses_none/unrevert", ``, 404, "Session not found: ses_none"},
+	} {
+		a := w.ask(t, http.MethodPost, c.path, c.body)
+		if a.status != c.status || !strings.Contains(a.body, c.says) {
+			t.Errorf("%s %s: %d %s, want %d %s", c.path, c.body, a.status, a.body, c.status, c.says)
+		}
+	}
+	for method, path := range map[string]string{http.MethodPost: "/unrevert", http.MethodDelete: "/share"} {
+		if a := w.ask(t, method, "/session/"+id+path, ""); a.status != 200 || !strings.Contains(a.body, `"id":"`+id+`"`) {
+			t.Errorf("%s: %v", path, a)
+		}
+	}
+	if ms := get[[]any](t, w, "/session/"+id+"/message"); len(ms) != 0 {
+		t.Errorf("stored %v", ms)
+	}
+}
