@@ -56,18 +56,37 @@ func (d *drain) titlerOf(set *setting) *Model {
 	return m
 }
 
-// entitle asks beside the turn how the session is called, unless somebody is being asked already. Nothing waits for it.
-func (d *drain) entitle(set *setting) {
-	if d.titler == nil {
-		return
+// entitle asks beside the turn how the session is called, unless somebody is being asked already. Nothing waits for it. It
+// begins before the turn does, so that the title is mostly there when the answer comes.
+func (d *drain) entitle(ctx context.Context, set *setting, promotion session.Delivery) {
+	first, err := d.firstPrompt(ctx, promotion)
+	if err != nil || first == nil {
+		return // the turn says so
 	}
-	for _, m := range set.history.messages {
-		if u, ok := m.(*session.User); ok {
-			q := entitlement{id: d.id, model: d.titler, first: u, system: set.scope.Agents[titleAgent].System}
-			d.titles.start(d.id, func(ctx context.Context) { d.name(ctx, q) })
-			return
+	q := entitlement{id: d.id, model: d.titler, first: first, system: set.scope.Agents[titleAgent].System}
+	d.titles.start(d.id, func(ctx context.Context) { d.name(ctx, q) })
+}
+
+// firstPrompt returns the session's first prompt, or else the one that is promoted next; nil if there is none.
+func (d *drain) firstPrompt(ctx context.Context, promotion session.Delivery) (first *session.User, err error) {
+	err = d.store.View(ctx, func(r store.Reader) error {
+		ms, err := r.Messages(d.id, store.MessageQuery{After: -1, Limit: 8})
+		if err != nil {
+			return err
 		}
-	}
+		for _, m := range ms {
+			if u, ok := m.(*session.User); ok {
+				first = u
+				return nil
+			}
+		}
+		ins, err := d.chosen(r, promotion)
+		if err == nil && len(ins) > 0 {
+			first, _ = session.Begin(&session.Prompted{MessageID: ins[0].ID, Prompt: ins[0].Prompt}, 0).(*session.User)
+		}
+		return err
+	})
+	return first, err
 }
 
 // entitlement is the question how a session is called.

@@ -47,7 +47,7 @@ func (d *drain) promote(ctx context.Context, mode session.Delivery, first *sessi
 	return promoted, fault.Point(ctx, fault.PromotePostCommit)
 }
 
-func (d *drain) chosen(tx store.Tx, mode session.Delivery) (ins []*session.Input, err error) {
+func (d *drain) chosen(tx store.Reader, mode session.Delivery) (ins []*session.Input, err error) {
 	if mode == "" {
 		return nil, nil
 	}

@@ -48,7 +48,9 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 	if err != nil {
 		return false, d.stuck(ctx, promotion, s, err)
 	}
-	d.titler = d.titlerOf(set)
+	if d.titler = d.titlerOf(set); d.titler != nil {
+		d.entitle(ctx, set, promotion)
+	}
 	if err := d.boundary(ctx, set, sources, promotion); err != nil {
 		return false, d.unready(ctx, promotion, s, err)
 	}
@@ -62,7 +64,6 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 	if stop, err := d.guardBudget(ctx, set); stop || err != nil {
 		return false, err
 	}
-	d.entitle(set)
 	set.final = set.agent.Steps > 0 && d.step >= set.agent.Steps
 	return d.attempt(ctx, set)
 }
