@@ -31,25 +31,34 @@ func (a *API) command(w http.ResponseWriter, r *http.Request) error {
 	return write(w, m)
 }
 
+// initOrder is the body of session.init.
+type initOrder struct {
+	ProviderID string            `json:"providerID"`
+	ModelID    string            `json:"modelID"`
+	MessageID  session.MessageID `json:"messageID"`
+}
+
+// needs refuses a body that lacks one of the members: their names and what they say, in pairs.
+func needs(members ...string) error {
+	for i := 0; i+1 < len(members); i += 2 {
+		if members[i+1] == "" {
+			return exchange.Bad("body", members[i], "Missing key")
+		}
+	}
+	return nil
+}
+
 // initialize has the project described for agents: it is the command init, of older clients.
 func (a *API) initialize(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[struct {
-		ProviderID *string            `json:"providerID"`
-		ModelID    *string            `json:"modelID"`
-		MessageID  *session.MessageID `json:"messageID"`
-	}](r)
-	switch {
-	case err != nil:
+	b, err := exchange.Decode[initOrder](r)
+	if err == nil {
+		err = needs("providerID", b.ProviderID, "modelID", b.ModelID, "messageID", string(b.MessageID))
+	}
+	if err != nil {
 		return err
-	case b.ProviderID == nil:
-		return exchange.Bad("body", "providerID", "Missing key")
-	case b.ModelID == nil:
-		return exchange.Bad("body", "modelID", "Missing key")
-	case b.MessageID == nil:
-		return exchange.Bad("body", "messageID", "Missing key")
 	}
 	name, none := "init", ""
-	in := opencode.CommandInput{MessageID: *b.MessageID, Command: &name, Arguments: &none, Model: *b.ProviderID + "/" + *b.ModelID}
+	in := opencode.CommandInput{MessageID: b.MessageID, Command: &name, Arguments: &none, Model: b.ProviderID + "/" + b.ModelID}
 	if _, err := a.commanded(r, &in); err != nil {
 		return err
 	}

@@ -75,6 +75,12 @@ func TestBadActs(t *testing.T) {
 		{"/session/ses_none/revert", `{"messageID":"msg_1"}`, 404, "Session not found: ses_none"},
 		{"/session/" + id + "/summarize", `{"providerID":"mock"}`, 400, `[\"modelID\"]`},
 		{"/session/" + id + "/summarize", `{"providerID":"mock","modelID":"main"}`, 400, "yet"},
+		{"/session/" + id + "/fork", `{"messageID":"x"}`, 400, `[\"messageID\"]`},
+		{"/session/" + id + "/fork", ``, 400, "yet"},
+		{"/session/ses_none/fork", `{}`, 404, "Session not found: ses_none"},
+		{"/session/" + id + "/shell", `{"command":"echo x"}`, 400, `Missing key\n  at [\"agent\"]`},
+		{"/session/" + id + "/shell", `{"agent":"build"}`, 400, `[\"command\"]`},
+		{"/session/" + id + "/shell", `{"agent":"build","command":"echo x"}`, 400, "yet"},
 		{"/session/ses_none/unrevert", ``, 404, "Session not found: ses_none"},
 	} {
 		a := w.ask(t, http.MethodPost, c.path, c.body)

@@ -104,7 +104,7 @@ func busEvents() map[string]reflect.Type {
 		"permission.asked": is[opencode.Permission](), "permission.replied": is[opencode.Replied](),
 		"question.asked": is[opencode.Question](), "question.replied": is[opencode.Answered](), "question.rejected": is[opencode.Rejected](),
 		kindAppend: is[tuiText](), kindCommand: is[tuiCommand](), kindToast: is[toast](), kindSelect: is[tuiSession](),
-		"message.part.removed": is[partGone](), "command.executed": is[commandDone](),
+		"message.part.removed": is[partGone](), "command.executed": is[opencode.Executed](),
 		"pty.exited": is[terminalExit](), "pty.deleted": is[terminalID](),
 	}
 	for _, kind := range []string{"created", "updated", "deleted"} {
@@ -116,51 +116,12 @@ func busEvents() map[string]reflect.Type {
 	return out
 }
 
-// The bodies of operations that come with the capabilities behind them.
-type (
-	upTo struct {
-		MessageID session.MessageID `json:"messageID"`
-		PartID    session.PartID    `json:"partID"`
-	}
-	initOrder struct {
-		ProviderID string            `json:"providerID"`
-		ModelID    string            `json:"modelID"`
-		MessageID  session.MessageID `json:"messageID"`
-	}
-	summaryOrder struct {
-		ProviderID string `json:"providerID"`
-		ModelID    string `json:"modelID"`
-		Auto       bool   `json:"auto"`
-	}
-	commandOrder struct {
-		MessageID session.MessageID    `json:"messageID"`
-		Agent     string               `json:"agent"`
-		Model     string               `json:"model"`
-		Arguments string               `json:"arguments"`
-		Command   string               `json:"command"`
-		Variant   string               `json:"variant"`
-		Parts     []opencode.PartInput `json:"parts"`
-	}
-	shellOrder struct {
-		MessageID session.MessageID `json:"messageID"`
-		Agent     string            `json:"agent"`
-		Model     *opencode.Model   `json:"model"`
-		Command   string            `json:"command"`
-	}
-)
-
-// What clients are told with them.
+// What clients are told of parts that are removed.
 type (
 	partGone struct {
 		SessionID session.ID        `json:"sessionID"`
 		MessageID session.MessageID `json:"messageID"`
 		PartID    session.PartID    `json:"partID"`
-	}
-	commandDone struct {
-		Name      string            `json:"name"`
-		SessionID session.ID        `json:"sessionID"`
-		Arguments string            `json:"arguments"`
-		MessageID session.MessageID `json:"messageID"`
 	}
 )
 

@@ -10,9 +10,11 @@ import (
 )
 
 // laterRoutes are the operations on a session whose capability is not there yet: they answer as an OpenCode in which nothing
-// is shared, reverted or summarised, and refuse to begin it.
+// is shared or reverted, and refuse to begin it.
 func laterRoutes() []Route {
 	return []Route{
+		{post, "/session/{sessionID}/fork", "session.fork", (*API).fork},
+		{post, "/session/{sessionID}/shell", "session.shell", (*API).shell},
 		{post, "/session/{sessionID}/share", "session.share", (*API).share},
 		{del, "/session/{sessionID}/share", "session.unshare", (*API).session},
 		{post, "/session/{sessionID}/revert", "session.revert", (*API).revert},
@@ -29,29 +31,73 @@ func (a *API) share(_ http.ResponseWriter, r *http.Request) error {
 	return exchange.In("params", session.Errorf(session.CodeInvalid, "sharing is disabled: cairn shares no sessions"))
 }
 
+// forkAt is the body of session.fork, revertTo that of session.revert, shellOrder that of session.shell, and summaryOrder
+// that of session.summarize.
+type (
+	forkAt struct {
+		MessageID session.MessageID `json:"messageID"`
+	}
+	revertTo struct {
+		MessageID session.MessageID `json:"messageID"`
+		PartID    session.PartID    `json:"partID"`
+	}
+	shellOrder struct {
+		MessageID session.MessageID `json:"messageID"`
+		Agent     string            `json:"agent"`
+		Model     *opencode.Model   `json:"model"`
+		Command   string            `json:"command"`
+	}
+	summaryOrder struct {
+		ProviderID string `json:"providerID"`
+		ModelID    string `json:"modelID"`
+		Auto       bool   `json:"auto"`
+	}
+)
+
+func (a *API) fork(_ http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Optional[forkAt](r)
+	if err == nil {
+		err = checkMessageID(b.MessageID)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.read(r)
+	return notYet(err, "fork sessions")
+}
+
+// shell refuses: what a user wants to run beside a conversation runs in a terminal.
+func (a *API) shell(_ http.ResponseWriter, r *http.Request) error {
+	b, err := exchange.Decode[shellOrder](r)
+	if err == nil {
+		err = needs("agent", b.Agent, "command", b.Command)
+	}
+	if err == nil {
+		err = checkMessageID(b.MessageID)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.resting(r)
+	return notYet(err, "run commands of the user in a session")
+}
+
 func (a *API) revert(_ http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[struct {
-		MessageID *session.MessageID `json:"messageID"`
-		PartID    session.PartID     `json:"partID"`
-	}](r)
-	switch {
-	case err != nil:
-		return err
-	case b.MessageID == nil:
-		return exchange.Bad("body", "messageID", "Missing key")
+	b, err := exchange.Decode[revertTo](r)
+	if err == nil {
+		err = needs("messageID", string(b.MessageID))
 	}
-	if err := checkMessageID(*b.MessageID); err != nil {
-		return err
+	if err == nil {
+		err = checkMessageID(b.MessageID)
 	}
-	if b.PartID != "" {
-		if err := session.CheckID("partID", session.PrefixPart, string(b.PartID)); err != nil {
-			return exchange.In("body", err)
-		}
+	if err == nil && b.PartID != "" {
+		err = exchange.In("body", session.CheckID("partID", session.PrefixPart, string(b.PartID)))
 	}
-	if _, err := a.resting(r); err != nil {
+	if err != nil {
 		return err
 	}
-	return exchange.Bad("body", "messageID", "cairn cannot revert sessions yet; fork the session at the message instead")
+	_, err = a.resting(r)
+	return notYet(err, "revert sessions")
 }
 
 // unrevert changes nothing: nothing is reverted.
@@ -64,23 +110,23 @@ func (a *API) unrevert(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) summarize(_ http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[struct {
-		ProviderID *string `json:"providerID"`
-		ModelID    *string `json:"modelID"`
-		Auto       bool    `json:"auto"`
-	}](r)
-	switch {
-	case err != nil:
-		return err
-	case b.ProviderID == nil:
-		return exchange.Bad("body", "providerID", "Missing key")
-	case b.ModelID == nil:
-		return exchange.Bad("body", "modelID", "Missing key")
+	b, err := exchange.Decode[summaryOrder](r)
+	if err == nil {
+		err = needs("providerID", b.ProviderID, "modelID", b.ModelID)
 	}
-	if _, err := a.read(r); err != nil {
+	if err != nil {
 		return err
 	}
-	return exchange.In("params", session.Errorf(session.CodeInvalid, "cairn cannot summarise sessions yet"))
+	_, err = a.read(r)
+	return notYet(err, "summarise sessions")
+}
+
+// notYet says what cannot be done with a session that could be read.
+func notYet(err error, what string) error {
+	if err != nil {
+		return err
+	}
+	return exchange.In("params", session.Errorf(session.CodeInvalid, "cairn cannot %s yet", what))
 }
 
 // resting returns the session of the request, which must not be at work.
