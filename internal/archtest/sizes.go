@@ -21,6 +21,7 @@ var wideImports = map[string]string{
 	"host":      "wires everything",
 	"engine":    "eight, and fault: the points at which a test may kill it",
 	"server/v1": "eight; pty, for nothing of a terminal is stored, so that no door leads to it; openapi, which describes the rest",
+	"server/v2": "eight, and openapi, which describes the rest",
 }
 
 // checkSizes watches the tails. Tests and generated files are excepted; tables in tests are long.

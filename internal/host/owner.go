@@ -149,7 +149,6 @@ func (w *owner) close(ctx context.Context) error {
 	err := w.engine.Close(ctx)
 	w.old.Close()
 	w.api.Close()
-	w.terminals.Close()
 	return errors.Join(err, w.release())
 }
 
@@ -157,6 +156,9 @@ func (w *owner) release() error {
 	if w.untidy != nil {
 		w.untidy()
 		w.tidying.Wait()
+	}
+	if w.terminals != nil {
+		w.terminals.Close()
 	}
 	var errs []error
 	w.forgetScratch()

@@ -16,4 +16,6 @@ func (t *terminal) resize(Size) {}
 
 func (t *terminal) stop() { <-t.ended }
 
+func (t *terminal) sweep() {}
+
 func exitCode(state *os.ProcessState) int { return state.ExitCode() }

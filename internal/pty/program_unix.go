@@ -47,24 +47,24 @@ func (t *terminal) resize(s Size) {
 	})
 }
 
-// stop ends everything in the terminal's session, and returns when its program was waited for.
+// stop ends the program and everything in its session, and returns when all of it is over.
 func (t *terminal) stop() {
 	t.signal(syscall.SIGHUP)
-	if !t.gone(grace) {
-		for range 50 { // what forks while it is being killed is found in the next round
-			t.signal(syscall.SIGKILL)
-			if t.gone(40 * time.Millisecond) {
-				break
-			}
+	for wait := grace; ; wait = 40 * time.Millisecond {
+		select {
+		case <-t.ended:
+			return
+		case <-time.After(wait):
+			t.signal(syscall.SIGKILL) // again and again: what forks meanwhile is found in the next round
 		}
 	}
-	<-t.ended
 }
 
 // signal sends sig to the group of the program, and to all that left it within the session.
 func (t *terminal) signal(sig syscall.Signal) {
 	select {
-	case <-t.ended: // then the number may be another's
+	case <-t.waited:
+		return // what is left is sweep's
 	default:
 		_ = syscall.Kill(-t.cmd.Process.Pid, sig)
 	}
@@ -73,7 +73,26 @@ func (t *terminal) signal(sig syscall.Signal) {
 	}
 }
 
-// members are the live processes of the session.
+// sweep ends what the program left in its session.
+func (t *terminal) sweep() {
+	sig := syscall.SIGHUP
+	begun := time.Now()
+	for step := time.Millisecond; ; step = min(2*step, 40*time.Millisecond) {
+		left := t.members()
+		if len(left) == 0 {
+			return
+		}
+		if time.Since(begun) > grace {
+			sig = syscall.SIGKILL
+		}
+		for _, pid := range left {
+			_ = syscall.Kill(pid, sig)
+		}
+		time.Sleep(step)
+	}
+}
+
+// members are the live processes of the session. While there are any, its number is nobody else's.
 func (t *terminal) members() (pids []int) {
 	for _, p := range proctable.List() {
 		if p.Session == t.cmd.Process.Pid && !p.Dead {
@@ -81,25 +100,6 @@ func (t *terminal) members() (pids []int) {
 		}
 	}
 	return pids
-}
-
-// gone waits until the session is empty, at most for d.
-func (t *terminal) gone(d time.Duration) bool {
-	late := time.NewTimer(d)
-	defer late.Stop()
-	select {
-	case <-t.ended:
-	case <-late.C:
-		return false
-	}
-	for step := 5 * time.Millisecond; len(t.members()) > 0; step *= 2 {
-		select {
-		case <-time.After(step):
-		case <-late.C:
-			return false
-		}
-	}
-	return true
 }
 
 func exitCode(state *os.ProcessState) int {

@@ -3,8 +3,8 @@
 //	open -> running -> exited -> removed
 //
 // A terminal belongs to a directory, and is found there only. Its program leads a session of its own, and everything in
-// that session ends with the terminal, which ends when it is removed or when its Terminals are closed: no program outlives
-// its server. The newest output is kept, so that whoever attaches sees what was there; a reader that is slow loses the
+// that session ends with the program, which ends at the latest when the terminal is removed or its Terminals are closed:
+// no program outlives its server. The newest output is kept, so that whoever attaches sees what was there; a reader that is slow loses the
 // oldest of it and is told where it goes on. Nothing here is stored.
 //
 // Who may open one is decided before: whoever may runs what they like. What a directory's files say of it must have been
@@ -175,8 +175,7 @@ func environment(env []string) []string {
 
 // pump keeps what the program writes until it is over, and then tells.
 func (t *Terminals) pump(term *terminal) {
-	term.copy()
-	info := term.wait()
+	info := term.follow()
 	t.mu.Lock()
 	there := slices.Contains(t.list, term)
 	t.forgetExited()

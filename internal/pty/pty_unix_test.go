@@ -162,6 +162,29 @@ func TestNothingOutlivesATerminal(t *testing.T) {
 	}
 }
 
+// A shell that ends takes with it what it left in the background, and does not wait for it.
+func TestAProgramTakesItsLeftoversWithIt(t *testing.T) {
+	d := newDesk(t)
+	i := d.sh(t, `set -m; sh -c 'trap "" HUP TERM; echo $$ ready; while :; do sleep 100; done' & read x; echo bye; exit 4`)
+	a := d.attach(t, i.ID, 0)
+	child, err := strconv.Atoi(strings.Fields(until(t, a, " ready"))[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Type(t.Context(), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-d.exits; e.ExitCode != 4 {
+		t.Error(e)
+	}
+	if err := syscall.Kill(child, 0); err == nil && !zombie(child) {
+		t.Errorf("process %d is still there", child)
+	}
+	if got := rest(t, d.attach(t, i.ID, 0)); !strings.Contains(got, "bye") {
+		t.Errorf("%q", got)
+	}
+}
+
 // zombie reports whether only the process table knows of the process: where nobody waits for orphans.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -13,10 +13,11 @@ import (
 
 // terminal is one of them.
 type terminal struct {
-	cmd   *exec.Cmd
-	file  *os.File      // our end
-	turn  chan struct{} // holds one token: whoever writes takes it
-	ended chan struct{} // closed when the program was waited for
+	cmd    *exec.Cmd
+	file   *os.File      // our end
+	turn   chan struct{} // holds one token: whoever writes takes it
+	waited chan struct{} // closed when the program was waited for: its number may be another's from then on
+	ended  chan struct{} // closed when it and all that it left are over, and its output is known
 
 	mu     sync.Mutex // guards the rest
 	info   Info
@@ -41,7 +42,7 @@ func run(info Info, env []string) (*terminal, error) {
 		return nil, err
 	}
 	info.PID = cmd.Process.Pid
-	t := &terminal{cmd: cmd, file: file, turn: make(chan struct{}, 1), ended: make(chan struct{}), info: info, more: make(chan struct{})}
+	t := &terminal{cmd: cmd, file: file, turn: make(chan struct{}, 1), waited: make(chan struct{}), ended: make(chan struct{}), info: info, more: make(chan struct{})}
 	t.turn <- struct{}{}
 	return t, nil
 }
@@ -85,9 +86,18 @@ func (t *terminal) wake() {
 	t.more = make(chan struct{})
 }
 
-// wait returns when the program is over.
-func (t *terminal) wait() Info {
+// drain is how long output is waited for that a program's leftovers keep from ending, where they cannot be found.
+const drain = time.Second
+
+// follow keeps the output and returns when the program is over: then what it left in its session is ended.
+func (t *terminal) follow() Info {
+	var copying sync.WaitGroup
+	copying.Go(t.copy)
 	_ = t.cmd.Wait() // what it says is in the state
+	close(t.waited)
+	t.sweep()
+	_ = t.file.SetReadDeadline(time.Now().Add(drain))
+	copying.Wait()
 	_ = t.file.Close()
 	t.mu.Lock()
 	defer t.mu.Unlock()

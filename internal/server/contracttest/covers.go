@@ -53,7 +53,7 @@ func (c *covering) operation(name string, theirs, ours schema) {
 		c.lack("%s", name)
 		return
 	}
-	if theirs["operationId"] != ours["operationId"] {
+	if id := theirs["operationId"]; id != nil && id != ours["operationId"] {
 		c.lack("%s operationId %v", name, theirs["operationId"])
 	}
 	c.parameters(name, theirs, ours)

@@ -116,11 +116,15 @@ func (b *builder) parameters(o Operation) (out []object) {
 		}
 	}
 	for _, p := range o.Query {
-		schema := b.schema(p.Type)
+		schema := b.request(p.Type)
 		if p.Enum != nil {
 			schema["enum"] = p.Enum
 		}
-		out = append(out, object{"name": p.Name, "in": "query", "required": p.Required, "schema": schema})
+		said := object{"name": p.Name, "in": "query", "required": p.Required, "schema": schema}
+		if p.Type.Kind() == reflect.Struct && schema["type"] == "object" {
+			said["style"], said["explode"] = "deepObject", true
+		}
+		out = append(out, said)
 	}
 	return out
 }

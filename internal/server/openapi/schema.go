@@ -69,7 +69,7 @@ func (b *builder) schema(t reflect.Type) object {
 
 // object describes a struct; that of an answer is a component.
 func (b *builder) object(t reflect.Type) object {
-	if b.open || t.Name() == "" {
+	if b.open || t.Name() == "" || strings.Contains(t.Name(), "[") {
 		return b.members(t, nil)
 	}
 	name, known := b.names[t]
@@ -86,7 +86,10 @@ func ref(name string) object { return object{"$ref": "#/components/schemas/" + n
 // name finds one for a component: that of the type, behind that of its package if another has it.
 func (b *builder) name(t reflect.Type) string {
 	name := exported(t.Name())
-	if _, taken := b.schemas[name]; taken {
+	for {
+		if _, taken := b.schemas[name]; !taken {
+			break
+		}
 		name = exported(t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]) + name
 	}
 	b.names[t] = name
@@ -103,28 +106,34 @@ func exported(name string) string {
 func (b *builder) members(t reflect.Type, fixed object) object {
 	properties := object{}
 	required := []string{}
-	b.collect(t, properties, &required)
+	more := b.collect(t, properties, &required)
 	for name, schema := range fixed {
 		properties[name] = schema
 	}
 	out := object{"type": "object", "properties": properties}
 	if !b.open {
-		out["additionalProperties"] = false
+		if !more {
+			out["additionalProperties"] = false
+		}
 		slices.Sort(required)
 		out["required"] = required
 	}
 	return out
 }
 
-// collect adds the members of a struct, and of those within it that have no name of their own.
-func (b *builder) collect(t reflect.Type, properties object, required *[]string) {
+// collect adds the members of a struct, and of those within it that have no name of their own. more says that it keeps
+// members that it does not know, and may have them.
+func (b *builder) collect(t reflect.Type, properties object, required *[]string) (more bool) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
+		case options == "embed":
+			more = true
+			continue
 		case name == "-" || (!f.IsExported() && !f.Anonymous):
 			continue
 		case f.Anonymous && name == "":
-			b.collect(f.Type, properties, required)
+			more = b.collect(f.Type, properties, required) || more
 			continue
 		}
 		schema := b.schema(f.Type)
@@ -139,6 +148,7 @@ func (b *builder) collect(t reflect.Type, properties object, required *[]string)
 			*required = append(*required, name)
 		}
 	}
+	return more
 }
 
 // union describes each that there may be, with its value of the member that tells them apart.

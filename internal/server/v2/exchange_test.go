@@ -39,7 +39,7 @@ func TestExchanges(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no exchanges", err)
 	}
-	c := loadContract(t)
+	c, ours := loadContract(t), contracttest.Load(t, documentFile)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			ar, err := txtar.ParseFile(file)
@@ -51,7 +51,7 @@ func TestExchanges(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, s)
 				defer w.close(t)
-				p := &player{world: w, contract: c, names: map[string]string{}, ids: map[string]string{}, counts: map[string]int{}}
+				p := &player{world: w, contract: c, ours: ours, names: map[string]string{}, ids: map[string]string{}, counts: map[string]int{}}
 				got = p.play(t, text)
 			})
 			if *update {
@@ -95,7 +95,8 @@ func setPart(ar *txtar.Archive, exchange []byte) {
 // player plays one exchange.
 type player struct {
 	*world
-	contract *contracttest.Contract
+	contract *contracttest.Contract // OpenCode's
+	ours     *contracttest.Contract
 	names    map[string]string // id -> placeholder
 	ids      map[string]string // placeholder -> id
 	counts   map[string]int
@@ -172,7 +173,11 @@ func (p *player) exchange(t *testing.T, request string, header http.Header) stri
 	rec := httptest.NewRecorder()
 	p.handler.ServeHTTP(rec, req)
 	mark := ""
-	if req.URL.Query().Has("all") || !p.contract.Check(t, contracttest.Exchange{Method: method, Path: req.URL.Path, Status: strconv.Itoa(rec.Code), Body: rec.Body.Bytes()}) {
+	exchange := contracttest.Exchange{Method: method, Path: req.URL.Path, Status: strconv.Itoa(rec.Code), Body: rec.Body.Bytes()}
+	if !p.ours.Check(t, exchange) && rec.Code < 300 {
+		t.Errorf("%s %s %d is not in our document", method, path, rec.Code)
+	}
+	if req.URL.Query().Has("all") || !p.contract.Check(t, exchange) {
 		mark = " (ours)"
 	}
 	return fmt.Sprintf("< %d%s\n%s", rec.Code, mark, p.pretty(t, rec.Body.Bytes()))
@@ -209,6 +214,7 @@ func (p *player) stream(t *testing.T, path string, header http.Header, n int) st
 		line := lines.Text()
 		if data, ok := strings.CutPrefix(line, "data: "); ok {
 			n--
+			p.ours.CheckEvent(t, "ShownEvent", []byte(data))
 			if !strings.Contains(data, `"ephemeral":true`) && !u.Query().Has("all") {
 				p.contract.CheckEvent(t, union, []byte(data))
 			}

@@ -84,6 +84,7 @@ func Routes() []Route {
 		{get, "/api/stats", false, (*API).stats},
 		{get, "/api/config/explain", false, (*API).explain},
 		{get, "/api/doctor", false, (*API).examine},
+		{get, "/api/doc", false, (*API).document},
 	}
 }
 
