@@ -41,7 +41,7 @@ func (t *turn) called(ctx context.Context, ev llm.ToolCallEvent) error {
 		return violation("the call %q comes twice", ev.ID)
 	}
 	c := &call{
-		part: it.part, id: ev.ID, name: ev.Name, input: object(ev.Input), invalid: ev.Invalid, meta: metadata(ev.Metadata), hosted: ev.Hosted,
+		part: it.part, id: ev.ID, name: t.meant(ev), input: object(ev.Input), invalid: ev.Invalid, meta: metadata(ev.Metadata), hosted: ev.Hosted,
 	}
 	if t.made == nil {
 		t.made = map[string]*call{}
@@ -52,6 +52,14 @@ func (t *turn) called(ctx context.Context, ev llm.ToolCallEvent) error {
 		return nil
 	}
 	return t.commit(ctx, store.Relaxed, eventlog.Draft{Data: c.fact(t.message)})
+}
+
+// meant is the name of the tool of ours that a call means.
+func (t *turn) meant(ev llm.ToolCallEvent) string {
+	if t.set.final || ev.Hosted {
+		return ev.Name
+	}
+	return t.set.tools().Meant(ev.Name)
 }
 
 // object is the input as the object that history holds: anything else is wrapped (spec/v2 PB-3).

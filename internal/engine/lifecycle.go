@@ -23,6 +23,7 @@ type CreateRequest struct {
 	Unplaced   bool // nobody named the location: it is the server's own
 	Title      string
 	Permission []session.Rule
+	Open       bool // what no rule decides is allowed
 	Budget     *session.Budget
 	Metadata   jsontext.Value // what clients keep with it, an object
 }
@@ -66,7 +67,7 @@ func (e *Engine) newSession(r CreateRequest, scope *Scope) (*session.Session, er
 		ID: r.ID, ParentID: r.ParentID, ProjectID: scope.ProjectID, Agent: r.Agent, Model: r.Model,
 		Time: session.SessionTime{Created: now.UnixMilli(), Updated: now.UnixMilli()}, Title: r.Title,
 		Location: scope.Location, Subpath: scope.Subpath, Slug: slug(string(r.ID)), Version: e.version,
-		Permission: r.Permission, Budget: r.Budget, Metadata: r.Metadata,
+		Permission: r.Permission, Open: r.Open, Budget: r.Budget, Metadata: r.Metadata,
 	}
 	if info.Title == "" {
 		info.Title = untitled

@@ -113,7 +113,7 @@ func TestQuestion(t *testing.T) {
 				}
 				synctest.Wait()
 				c := calledTool(t, w)
-				want := `The user has answered: "Which colour?"="Green", "Which sizes?"="S, L". Go on with that in mind.`
+				want := `User has answered your questions: "Which colour?"="Green", "Which sizes?"="S, L". You can now continue with the user's answers in mind.`
 				if c.State.Status != session.ToolCompleted || c.State.Content[0].Text != want || string(c.State.Structured) != `{"answers":[["Green"],["S","L"]]}` {
 					t.Errorf("%+v", c.State)
 				}
@@ -153,7 +153,7 @@ func TestQuestionDismissed(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if c := calledTool(t, w); c.State.Error == nil || c.State.Error.Message != "the user dismissed the question" || c.State.Error.Reason != session.ReasonDenied {
+		if c := calledTool(t, w); c.State.Error == nil || c.State.Error.Message != "The user dismissed this question" || c.State.Error.Reason != session.ReasonDenied {
 			t.Errorf("%+v", c.State)
 		}
 		if lastText(t, w) != "" {

@@ -59,7 +59,7 @@ func sameCreation(s session.Session, r CreateRequest) bool {
 	return s.ParentID == r.ParentID && s.Agent == r.Agent && title == strings.TrimSpace(strings.ToValidUTF8(r.Title, "\uFFFD")) &&
 		samePointed(s.Model, r.Model, session.ModelRef.Equal) &&
 		samePointed(s.Budget, r.Budget, func(a, b session.Budget) bool { return a == b }) &&
-		slices.Equal(s.Permission, r.Permission) && string(s.Metadata) == string(r.Metadata)
+		slices.Equal(s.Permission, r.Permission) && s.Open == r.Open && string(s.Metadata) == string(r.Metadata)
 }
 
 // samePlace reports whether the request names the place, or none.

@@ -16,7 +16,7 @@ const maxDepth = 32
 // do what those above it may not: their rules are ceilings, as they are now. Where one of them cannot be told any more,
 // nothing is allowed.
 func (e *Engine) rights(ctx context.Context, scope *Scope, s *session.Session, a session.Agent) ([]permission.Layer, error) {
-	layers := scope.layers(a, s.Permission)
+	layers := scope.layers(a, s)
 	for depth, parent := 0, s.ParentID; parent != ""; depth++ {
 		above, next, err := e.above(ctx, parent)
 		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
@@ -43,5 +43,5 @@ func (e *Engine) above(ctx context.Context, id session.ID) ([]permission.Layer, 
 		return nil, "", err
 	}
 	defer release()
-	return permission.Below(scope.layers(scope.agent(s.Agent), s.Permission)), s.ParentID, nil
+	return permission.Below(scope.layers(scope.agent(s.Agent), s)), s.ParentID, nil
 }

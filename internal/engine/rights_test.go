@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -83,4 +84,33 @@ func TestRightsOfCalls(t *testing.T) {
 			t.Error("a call ran that the session at the top may not make")
 		}
 	})
+}
+
+// In an open session what only the careful defaults ask about is allowed. Rules that anybody made decide as ever.
+func TestOpenSessions(t *testing.T) {
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	w.layers = append(w.layers[:0:0],
+		permission.Layer{Name: "defaults", Rules: []session.Rule{{Action: "*", Resource: "*", Effect: session.Ask}}},
+		permission.Layer{Name: "user", Rules: []session.Rule{{Action: "bash", Resource: "rm *", Effect: session.Deny}}})
+	for _, c := range []struct {
+		open             bool
+		action, resource string
+		want             session.Effect
+	}{
+		{false, "edit", "a.go", session.Ask},
+		{true, "edit", "a.go", session.Allow},
+		{true, "bash", "make", session.Allow},
+		{true, "bash", "rm x", session.Deny},
+		{true, "external_directory", "/etc/*", session.Ask},
+	} {
+		s, err := w.engine.Create(t.Context(), CreateRequest{Location: session.Location{Directory: "/w"}, Open: c.open})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := w.engine.Enquire(t.Context(), s.ID, session.PendingAsk{Action: c.action, Resources: []string{c.resource}})
+		if err != nil || got != c.want {
+			t.Errorf("open %v: %s %s is %s, want %s (%v)", c.open, c.action, c.resource, got, c.want, err)
+		}
+	}
 }

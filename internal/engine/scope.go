@@ -85,12 +85,24 @@ func (s *Scope) agent(name string) session.Agent {
 }
 
 // layers returns all rules that hold for work of the agent in the session, lowest first.
-func (s *Scope) layers(a session.Agent, own []session.Rule) []permission.Layer {
+func (s *Scope) layers(a session.Agent, of *session.Session) []permission.Layer {
 	ls := s.Layers(a)
-	if len(own) > 0 {
-		ls = append(slices.Clone(ls), permission.Layer{Name: "session", Rules: own})
+	if of.Open {
+		ls = slices.Insert(slices.Clone(ls), min(1, len(ls)), permission.Layer{Name: "defaults", Source: "of an open session", Rules: freely})
+	}
+	if len(of.Permission) > 0 {
+		ls = append(slices.Clone(ls), permission.Layer{Name: "session", Rules: of.Permission})
 	}
 	return ls
+}
+
+// freely are the defaults of open sessions, right above the careful ones: what those ask about is allowed, but for what
+// lies outside of the location, secrets and loops (spec/v1 §21.7).
+var freely = []session.Rule{
+	{Action: "edit", Resource: "*", Effect: session.Allow},
+	{Action: "bash", Resource: "*", Effect: session.Allow},
+	{Action: "webfetch", Resource: "*", Effect: session.Allow},
+	{Action: "websearch", Resource: "*", Effect: session.Allow},
 }
 
 // model resolves the session's choice, else the agent's, else the default.

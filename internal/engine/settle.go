@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/semaphore"
@@ -152,6 +151,8 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 	if err := fault.Point(ctx, fault.ToolExec); err != nil {
 		return refuse(session.ReasonTool, err.Error())
 	}
+	shown := t.live(c)
+	defer shown.flush()
 	s := tools.Settle(ctx, tool.Call{
 		SessionID: t.id, MessageID: t.message, PartID: c.part, CallID: c.id, Agent: t.set.agent.ID, Name: c.name, Input: c.input,
 		Since:    t.set.since(),
@@ -159,7 +160,7 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 		Question: func(ctx context.Context, qs []session.Question) ([][]string, error) { return t.inquire(ctx, c, qs) },
 		Todos:    t.todos,
 		Results:  t.results,
-		Progress: t.progress(c),
+		Progress: shown.show,
 		Jobs:     jobsOf{t.Engine, t.id},
 	})
 	if s.Error != nil && s.Error.Reason == session.ReasonAborted {
@@ -197,31 +198,5 @@ func (t *turn) settlement(c *call, s tool.Settlement) session.EventData {
 	return &session.ToolSuccess{
 		AssistantMessageID: t.message, CallID: c.id, PartID: c.part, Structured: structured, Content: o.Content,
 		OutputPaths: o.OutputPaths, Title: o.Title, Attachments: o.Attachments,
-	}
-}
-
-// progressEvery is the least time between two live looks at a running call (spec/guarantees G24).
-const progressEvery = 250 * time.Millisecond
-
-// progress shows a running call to live readers, not too often, and records nothing.
-func (t *turn) progress(c *call) func(tool.Output) {
-	var mu sync.Mutex
-	var last time.Time
-	return func(o tool.Output) {
-		mu.Lock()
-		defer mu.Unlock()
-		now := t.now()
-		if now.Sub(last) < progressEvery {
-			return
-		}
-		last = now
-		structured := o.Structured
-		if len(structured) == 0 {
-			structured = jsontext.Value(`{}`)
-		}
-		t.notify(string(session.KindToolProgress), t.id, &session.ToolProgress{
-			Fact:               session.Fact{Timestamp: t.now().UnixMilli(), SessionID: t.id},
-			AssistantMessageID: t.message, CallID: c.id, PartID: c.part, Structured: structured, Content: o.Content, Title: o.Title,
-		})
 	}
 }

@@ -34,8 +34,9 @@ type Call struct {
 // PermissionOf shows an ask for permission.
 func PermissionOf(id session.ID, a session.PendingAsk) Permission {
 	return Permission{
-		ID: a.ID, SessionID: id, Permission: a.Action, Patterns: listOr(a.Resources), Metadata: objectOr(a.Metadata, emptyObject),
-		Always: listOr(a.Save), Tool: callOf(a.Source),
+		ID: a.ID, SessionID: id, Permission: a.Action, Patterns: listOr(a.Resources),
+		Metadata: objectOr(asked(a), emptyObject),
+		Always:   listOr(a.Save), Tool: callOf(a.Source),
 	}
 }
 
@@ -56,4 +57,14 @@ func listOr(l []string) []string {
 		return []string{}
 	}
 	return l
+}
+
+// asked is what an ask says of its call, in OpenCode's shape.
+func asked(a session.PendingAsk) jsontext.Value {
+	m := members(a.Metadata)
+	if a.Action != "bash" || m == nil {
+		return a.Metadata
+	}
+	delete(m, "description")
+	return object(m)
 }

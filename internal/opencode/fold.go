@@ -17,6 +17,7 @@ type Fold struct {
 	opened  bool            // the start of the turn was told
 
 	told      string // the status
+	asking    bool   // that the model is asked was told, as busy once more: OpenCode says so before it answers or fails
 	failed    *Error // of the last turn, until it is told
 	failedFor session.MessageID
 	through   int64 // seq up to which all this is known to hold; events up to there are told but change nothing
@@ -185,7 +186,7 @@ func (f *Fold) step(d session.EventData) []Event {
 	case *session.ToolProgress:
 		return f.item(d.PartID, at)
 	case *session.ToolSuccess:
-		return f.item(d.PartID, at)
+		return append(f.changes(d), f.item(d.PartID, at)...)
 	case *session.ToolFailed:
 		return f.item(d.PartID, at)
 	case *session.StepEnded, *session.StepFailed:
@@ -204,6 +205,10 @@ func (f *Fold) started() []Event {
 	if f.answer() {
 		out = append(out, f.summed()...)
 	}
+	if f.asking {
+		return out
+	}
+	f.asking = true
 	return append(out, f.status(State{Type: "busy"}))
 }
 
@@ -262,6 +267,7 @@ func (f *Fold) opening(at int64) []Event {
 
 // ended tells how the turn ended.
 func (f *Fold) ended(at int64) (out []Event) {
+	f.asking = false
 	whole := assistant(f.Session, f.turn)
 	if whole.Error != nil {
 		f.failed, f.failedFor = whole.Error, f.turn.ParentID
@@ -302,12 +308,17 @@ func (f *Fold) Fragment(g *session.Fragment) []Event {
 
 // Status tells what the session is doing now. A failure is told when nothing follows it, and its end twice.
 func (f *Fold) Status(s State) []Event {
+	if s.Type == "retry" && f.told == "busy" && !f.asking {
+		f.asking = true
+		return []Event{f.status(State{Type: "busy"}), f.status(s)}
+	}
 	if s.Type != "idle" {
 		if s.Type == "busy" && f.told == "busy" {
 			return nil
 		}
 		return []Event{f.status(s)}
 	}
+	f.asking = false
 	idle := []Event{f.status(s), {Type: "session.idle", Properties: SessionOnly{f.Session.ID}}}
 	out := f.fault("")
 	if out != nil {

@@ -252,3 +252,27 @@ func FuzzFold(f *testing.F) {
 		}
 	})
 }
+
+// OpenCode says that it is busy once more when it asks the model, whether that answers or fails.
+func TestRetriesAreTold(t *testing.T) {
+	f, got := Begin(), []string(nil)
+	say := func(events []Event) {
+		for _, e := range events {
+			if s, ok := e.Properties.(Status); ok {
+				got = append(got, s.Status.Type)
+			}
+		}
+	}
+	events := log(created(), admitted("msg_1"), started("msg_2", "msg_1"), &session.StepEnded{AssistantMessageID: "msg_2", Finish: "stop"})
+	say(f.Event(events[0]))
+	say(f.Event(events[1]))
+	for _, s := range []string{"busy", "retry", "busy", "retry", "busy"} {
+		say(f.Status(State{Type: s}))
+	}
+	say(f.Event(events[2]))
+	say(f.Event(events[3]))
+	say(f.Status(State{Type: "idle"}))
+	if want := "busy busy retry busy retry busy busy idle"; strings.Join(got, " ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	}
+}

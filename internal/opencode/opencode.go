@@ -28,6 +28,9 @@ type Tokens struct {
 }
 
 func tokensOf(t session.Tokens) Tokens {
+	if t.Total == 0 { // not every provider counts them itself
+		t.Total = t.Sum()
+	}
 	return Tokens{Total: t.Total, Input: t.Input, Output: t.Output, Reasoning: t.Reasoning, Cache: t.Cache}
 }
 

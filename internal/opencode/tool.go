@@ -88,11 +88,11 @@ func toolState(head Head, t *session.Tool) ToolState {
 	switch s.Status {
 	case session.ToolRunning:
 		return &ToolRunning{
-			Status: "running", Input: s.Input, Title: s.Title, Metadata: objectOr(s.Structured, nil), Time: Time{Start: ran},
+			Status: "running", Input: s.Input, Metadata: metadataOf(t.Name, s), Time: Time{Start: ran},
 		}
 	case session.ToolCompleted:
 		c := &ToolCompleted{
-			Status: "completed", Input: s.Input, Output: textOf(s.Content), Title: s.Title, Metadata: resultOf(s),
+			Status: "completed", Input: s.Input, Output: outputOf(t.Name, s), Title: s.Title, Metadata: resultOf(t.Name, s),
 			Time: CompletedTime{Start: ran, End: t.Time.Completed, Compacted: t.Time.Pruned},
 		}
 		for n, f := range attachments(s) {
@@ -102,7 +102,7 @@ func toolState(head Head, t *session.Tool) ToolState {
 		}
 		return c
 	case session.ToolError:
-		e := &ToolError{Status: "error", Input: s.Input, Metadata: objectOr(s.Structured, nil), Time: Time{Start: ran, End: t.Time.Completed}}
+		e := &ToolError{Status: "error", Input: s.Input, Metadata: metadataOf(t.Name, s), Time: Time{Start: ran, End: t.Time.Completed}}
 		if s.Error != nil {
 			e.Error = s.Error.Message
 			if s.Error.Reason == session.ReasonAborted || s.Error.Reason == session.ReasonInterrupted {
@@ -116,8 +116,8 @@ func toolState(head Head, t *session.Tool) ToolState {
 }
 
 // resultOf is what a call says for programs. Every call of OpenCode's says whether its output was cut, and where the rest is.
-func resultOf(s session.ToolState) jsontext.Value {
-	v := objectOr(s.Structured, emptyObject)
+func resultOf(name string, s session.ToolState) jsontext.Value {
+	v := objectOr(metadataOf(name, s), emptyObject)
 	var said struct {
 		Truncated *bool `json:"truncated"`
 	}
@@ -152,17 +152,14 @@ func attachments(s session.ToolState) (files []session.File) {
 
 // member is the object with one member more.
 func member(v jsontext.Value, name string, value any) jsontext.Value {
-	m := map[string]jsontext.Value{}
-	if v.Kind() == '{' {
-		_ = json.Unmarshal(v, &m)
-	}
 	b, err := json.Marshal(value)
 	if err != nil {
 		return v
 	}
-	m[name] = b
-	if b, err = json.Marshal(m, json.Deterministic(true)); err != nil {
-		return v
+	m := members(v)
+	if m == nil {
+		m = map[string]jsontext.Value{}
 	}
-	return b
+	m[name] = b
+	return object(m)
 }

@@ -33,6 +33,7 @@ type Session struct {
 	Version    string  `json:"version,omitzero"` // of the cairn that created it
 	TitledBy   string  `json:"titledBy,omitzero"`
 	Permission []Rule  `json:"permission,omitzero"` // the session's own rules, the highest layer but saved approvals
+	Open       bool    `json:"open,omitzero"`       // what no rule of anybody decides is allowed, where else it is asked about
 	Budget     *Budget `json:"budget,omitzero"`
 	Todos      []Todo  `json:"todos,omitempty"` // what the model has set itself to do, in its order
 

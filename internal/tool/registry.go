@@ -171,6 +171,14 @@ func (s *Set) Definition(name string) (Definition, bool) {
 	return e.def, true
 }
 
+// Meant returns the name of the tool that a call means: models write names in other letters, too (spec/v1 §32.2).
+func (s *Set) Meant(name string) string {
+	if lower := strings.ToLower(name); s.entries[name] == nil && s.entries[lower] != nil {
+		return lower
+	}
+	return name
+}
+
 func (s *Set) names() []string {
 	names := make([]string, 0, len(s.entries))
 	for name := range s.entries {

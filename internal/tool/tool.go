@@ -95,6 +95,9 @@ type Denied struct {
 	Policy    bool          // what was declared for asks answered, nobody did
 }
 
+// rejected is what a call hears to which somebody said no, in OpenCode's words: clients look for them.
+const rejected = "The user rejected permission to use this specific tool call"
+
 func (d *Denied) Error() string {
 	switch {
 	case d.Action == ActionQuestion && d.Rule == nil && d.Feedback != "":
@@ -102,13 +105,17 @@ func (d *Denied) Error() string {
 	case d.Action == ActionQuestion && d.Rule == nil && d.Policy:
 		return "the question was denied: nobody is there to answer it"
 	case d.Action == ActionQuestion && d.Rule == nil:
-		return "the user dismissed the question"
+		return "The user dismissed this question"
 	case d.Rule != nil:
 		return fmt.Sprintf("permission denied: the rule {action %q, resource %q, deny} forbids %s %v", d.Rule.Action, d.Rule.Resource, d.Action, d.Resources)
-	case d.Feedback != "":
+	case d.Policy && d.Feedback != "":
 		return fmt.Sprintf("permission denied for %s %v: %s", d.Action, d.Resources, d.Feedback)
-	default:
+	case d.Policy:
 		return fmt.Sprintf("permission denied for %s %v", d.Action, d.Resources)
+	case d.Feedback != "":
+		return rejected + " with the following feedback: " + d.Feedback
+	default:
+		return rejected + "."
 	}
 }
 

@@ -56,13 +56,13 @@ type recording struct {
 }
 
 func replay(t *testing.T, rec *recording) {
-	rules := `"*": "allow"`
+	rules := ""
 	if strings.Contains(t.Name(), "permission") {
-		rules += `, "bash": "ask"`
+		rules = `, "permission": {"bash": "ask", "edit": "ask"}`
 	}
 	model, at := newSpeaker(t, rec)
-	w := newWorldOf(t, at, `, "permission": {`+rules+`}`, map[string]string{
-		"README.md": "# demo\n", "a.txt": "alpha\nbeta\ngamma\n", "src/main.py": "def add(a, b):\n    return a + b\n\n\nprint(add(1, 2))\n",
+	w := newWorldOf(t, at, rules, map[string]string{
+		"README.md": "# demo\n", "a.txt": "alpha\nbeta\ngamma\n", "src/main.py": "def add(a, b):\n    return a + b\n\n\nprint(add(1, 2))\n", "src/util.py": "def sub(a, b):\n    return a - b\n",
 	})
 	model.work = w.work
 	c := &comparison{t: t, bound: map[string]string{"<WORK>": w.work}}
@@ -300,6 +300,12 @@ func (c *comparison) same(path string, want, got any) {
 	c.t.Helper()
 	switch want := want.(type) {
 	case map[string]any:
+		if want["status"] == "running" { // what it says of itself until then is a matter of time
+			delete(want, "metadata")
+			if g, ok := got.(map[string]any); ok {
+				delete(g, "metadata")
+			}
+		}
 		g, ok := got.(map[string]any)
 		if !ok {
 			c.t.Errorf("%s is %v, recorded %v", path, got, want)
@@ -328,11 +334,7 @@ func (c *comparison) same(path string, want, got any) {
 
 func (c *comparison) members(path string, want, got map[string]any) {
 	c.t.Helper()
-	_, call := want["input"]
 	for k, v := range want {
-		if k == "metadata" && (call || want["patterns"] != nil) { // what tools say is held elsewhere
-			continue
-		}
 		g, ok := got[c.fill(k)]
 		if !ok {
 			c.t.Errorf("%s.%s is missing", path, k)
@@ -346,7 +348,7 @@ func (c *comparison) members(path string, want, got map[string]any) {
 		}
 	}
 	for k := range got {
-		if _, ok := want[k]; !ok && !(k == "metadata" && call) {
+		if _, ok := want[k]; !ok {
 			c.t.Errorf("%s.%s is not recorded", path, k)
 		}
 	}

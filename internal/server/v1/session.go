@@ -126,7 +126,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := engine.CreateRequest{
-		ParentID: b.ParentID, Agent: b.Agent, Location: l, Title: b.Title, Metadata: b.Metadata,
+		ParentID: b.ParentID, Agent: b.Agent, Location: l, Title: b.Title, Metadata: b.Metadata, Open: true,
 	}
 	if b.Model != nil {
 		q.Model = &session.ModelRef{ID: b.Model.ID, ProviderID: b.Model.ProviderID, Variant: b.Model.Variant}

@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,6 +21,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/host"
 	"github.com/cairn-dev/cairn/internal/server/contracttest"
 )
+
+// TestMain lets the test program be its own supervisor of commands, as cairn is.
+func TestMain(m *testing.M) {
+	if code, ok := host.Supervise(os.Args[1:]); ok {
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
 
 // world is a whole cairn in this process, with a home and a checkout of its own.
 type world struct {
@@ -42,8 +53,12 @@ func newWorldOf(t testing.TB, url, config string, files map[string]string) *worl
       "cost": {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75}}}}},
   "model": "mock/main"%s
 }`, url, config))
-	for name, text := range files {
-		w.put(t, filepath.Join(w.work, name), text)
+	for i, name := range slices.Sorted(maps.Keys(files)) { // the last is the newest
+		w.put(t, filepath.Join(w.work, name), files[name])
+		at := time.Unix(1_700_000_000+60*int64(i), 0)
+		if err := os.Chtimes(filepath.Join(w.work, name), at, at); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w.git(t, "init", "-q", "-b", "main")
 	w.git(t, "add", "-A")

@@ -51,6 +51,12 @@ type bashInfo struct {
 	Timeout     bool   `json:"timeout,omitzero"`
 }
 
+// bashSoFar is what programs get to know of a command that runs.
+type bashSoFar struct {
+	Output      string `json:"output"`
+	Description string `json:"description,omitzero"`
+}
+
 // Definition describes the tool.
 func (t *bashTool) Definition() tool.Definition {
 	return tool.Definition{Name: "bash", Description: t.description(), Schema: jsontext.Value(bashSchema), Bounded: true}
@@ -98,7 +104,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return startJob(ctx, call, r, in)
 	}
 	done, err := r.command(ctx, func(recent string) {
-		call.Progress(tool.Output{Title: in.Command, Structured: object(bashInfo{Output: recent, Description: in.Description})})
+		call.Progress(tool.Output{Title: in.Command, Structured: object(bashSoFar{recent, in.Description})})
 	})
 	if err != nil {
 		return tool.Output{}, err
@@ -150,7 +156,7 @@ func (in bashInput) output(done finished, timeout time.Duration) tool.Output {
 	note := ""
 	switch {
 	case done.timedOut:
-		note = fmt.Sprintf("The command was ended because it took longer than %d ms. If it needs more time and is not waiting for input, call it again with a larger timeout.", timeout.Milliseconds())
+		note = fmt.Sprintf("shell tool terminated command after exceeding timeout %d ms. If this command is expected to take longer and is not waiting for interactive input, retry with a larger timeout value in milliseconds.", timeout.Milliseconds())
 	case done.interrupted:
 		note = "The command was ended because the user interrupted it."
 	case done.signal != "":

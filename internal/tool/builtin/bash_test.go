@@ -41,7 +41,7 @@ func TestBash(t *testing.T) {
 		{in{"command": "kill -9 $$"}, "ended by a signal: killed", "137"},
 		{in{"command": `printf 'a\0b\377c'`}, "a\uFFFDb\uFFFDc", "0"},
 		{in{"command": "nosuchprogram"}, "exit code 127", "127"},
-		{in{"command": "sleep 30", "timeout": 100}, "took longer than 100 ms", "null"},
+		{in{"command": "sleep 30", "timeout": 100}, "exceeding timeout 100 ms", "null"},
 	} {
 		t.Run(fmt.Sprint(c.in), func(t *testing.T) {
 			s := b.call("bash", c.in)
@@ -91,7 +91,7 @@ func TestBashOddCommands(t *testing.T) {
 
 func TestBashPatience(t *testing.T) {
 	b := newBench(t, func(c *configOf) { c.Timeout = 150 * time.Millisecond })
-	mustHave(t, says(b.call("bash", in{"command": "sleep 30"})), "took longer than 150 ms")
+	mustHave(t, says(b.call("bash", in{"command": "sleep 30"})), "exceeding timeout 150 ms")
 	def, _ := b.set.Definition("bash")
 	mustHave(t, def.Description, "150 if absent")
 	mustHave(t, says(b.call("bash", in{"command": "true", "background": true})), "Nothing can run in the background here")
@@ -168,6 +168,9 @@ func TestBashProgress(t *testing.T) {
 	n := len(shown)
 	if most := int(time.Since(start)/(250*time.Millisecond)) + 1; n < 2 || n > most {
 		t.Fatalf("%d reports, at most %d", n, most)
+	}
+	if first := member(t, (<-shown).Structured, "output"); first != `""` {
+		t.Errorf("it begins with %q", first)
 	}
 	mustHave(t, member(t, (<-shown).Structured, "output"), "tick 1")
 }
@@ -290,7 +293,7 @@ func leavesNothing(t *testing.T, b *bench, script, how string) {
 			t.Errorf("%s %s", says(s), textOf(s))
 		}
 	case "timeout":
-		if s.Error != nil || !strings.Contains(says(s), "took longer than 400 ms") {
+		if s.Error != nil || !strings.Contains(says(s), "exceeding timeout 400 ms") {
 			t.Error(says(s))
 		}
 	}
@@ -301,7 +304,7 @@ const serverWord = "__server"
 // serve runs one command as a server would, until it is killed.
 func serve(args []string) {
 	tools := builtin.New(builtin.Config{Directory: args[0], Shell: "/bin/bash", Supervisor: []string{"/proc/self/exe", builtin.SuperviseWord}})
-	call := tool.Call{Name: "bash", Input: mustJSON(in{"command": args[1]}), Ask: func(context.Context, tool.Request) error { return nil }}
+	call := tool.Call{Name: "bash", Input: mustJSON(in{"command": args[1]}), Ask: func(context.Context, tool.Request) error { return nil }, Progress: func(tool.Output) {}}
 	for _, tl := range tools {
 		if tl.Definition().Name == "bash" {
 			_, _ = tl.Run(context.Background(), call)

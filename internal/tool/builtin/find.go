@@ -72,7 +72,7 @@ func replace(content, old, neu string, all bool) (replacement, error) {
 	case oversized:
 		return replacement{}, tool.Failf("oldString was found only in a stretch of text much larger than itself, which was not replaced. Read the file again and give the exact text.")
 	default:
-		return replacement{}, tool.Failf("Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line endings. Read the file again and copy the text from there.")
+		return replacement{}, tool.Failf("Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line endings.")
 	}
 }
 

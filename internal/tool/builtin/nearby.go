@@ -60,7 +60,7 @@ func (s *site) nearby(call tool.Call, p place) (text string, loaded []string) {
 				break
 			}
 			loaded = append(loaded, q.abs)
-			b.WriteString("Instructions from: " + q.abs + "\n" + strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD")) + "\n")
+			b.WriteString("Instructions from: " + q.abs + "\n" + strings.ToValidUTF8(string(data), "\uFFFD") + "\n")
 			if int64(len(data)) < q.info.Size() {
 				fmt.Fprintf(&b, "(Cut here: the file is %d bytes long.)\n", q.info.Size())
 			}

@@ -23,7 +23,7 @@ func TestReadTellsInstructionsNearby(t *testing.T) {
 	b.file("a/b/f.txt", "text")
 	b.file("a/g.txt", "text")
 	got := b.readAs(0, "a/b/f.txt")
-	mustHave(t, got, "</content>\n\n<system-reminder>\nInstructions from: "+inner+"\ninner rule\nInstructions from: "+outer+"\nouter rule\n</system-reminder>\n",
+	mustHave(t, got, "</content>\n\n<system-reminder>\nInstructions from: "+inner+"\ninner rule\n\nInstructions from: "+outer+"\nouter rule\n</system-reminder>\n",
 		`"loaded":["`+inner+`","`+outer+`"]`)
 	for _, wrong := range []string{"of the top", "not this one"} {
 		if strings.Contains(got, wrong) {

@@ -214,18 +214,19 @@ func (o *output) copy(from *os.File) {
 	}
 }
 
-// show reports the end of the output while there is news.
+// show reports that the command runs, and the end of the output while there is news: at least once.
 func (o *output) show(stop <-chan struct{}, progress func(recent string)) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
+	progress("")
 	var shown int64
-	for {
+	for ended := false; !ended; {
 		select {
 		case <-stop:
-			return
+			ended = true
 		case <-ticker.C:
 		}
-		if size := o.length(); size != shown {
+		if size := o.length(); size != shown && !(ended && shown > 0) {
 			shown = size
 			progress(o.ending())
 		}

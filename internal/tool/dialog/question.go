@@ -75,5 +75,5 @@ func told(qs []session.Question, answers [][]string) string {
 		}
 		pairs[i] = fmt.Sprintf("%q=%q", q.Question, answer)
 	}
-	return "The user has answered: " + strings.Join(pairs, ", ") + ". Go on with that in mind."
+	return "User has answered your questions: " + strings.Join(pairs, ", ") + ". You can now continue with the user's answers in mind."
 }

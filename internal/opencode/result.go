@@ -1,0 +1,107 @@
+package opencode
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// ours are members of what our tools say for programs that OpenCode's do not have, by tool; "" is every tool.
+var ours = map[string][]string{
+	"":      {"seen"},
+	"bash":  {"description", "timeout"},
+	"edit":  {"exists", "filepath"},
+	"write": {"diff", "filediff"},
+}
+
+// metadataOf is what a call of the tool says for programs, in OpenCode's shape; nil is nothing.
+func metadataOf(name string, s session.ToolState) jsontext.Value {
+	m := members(objectOr(s.Structured, nil))
+	if m == nil {
+		return nil
+	}
+	for _, of := range []string{"", name} {
+		for _, member := range ours[of] {
+			delete(m, member)
+		}
+	}
+	if name == "read" {
+		readDisplay(m, s)
+	}
+	return object(m)
+}
+
+// readDisplay adds the text of a page, which we keep once only: in what the model reads.
+func readDisplay(m map[string]jsontext.Value, s session.ToolState) {
+	display := members(m["display"])
+	var at struct {
+		Type      string `json:"type"`
+		LineStart int    `json:"lineStart"`
+		LineEnd   int    `json:"lineEnd"`
+	}
+	if json.Unmarshal(m["display"], &at) != nil || at.Type != "file" || display["text"] != nil {
+		return
+	}
+	_, page, _ := strings.Cut(textOf(s.Content), "<content>\n")
+	var lines []string
+	for n := at.LineStart; n <= at.LineEnd; n++ {
+		line, rest, _ := strings.Cut(page, "\n")
+		text, numbered := strings.CutPrefix(line, fmt.Sprintf("%d: ", n))
+		if !numbered {
+			break
+		}
+		lines, page = append(lines, text), rest
+	}
+	text, err := json.Marshal(strings.Join(lines, "\n"))
+	if err != nil {
+		return
+	}
+	display["text"] = text
+	m["display"] = object(display)
+}
+
+// outputOf is what a call of the tool said. Of a command that fails the model is told so in words; here the metadata says it.
+func outputOf(name string, s session.ToolState) string {
+	text := textOf(s.Content)
+	if name != "bash" {
+		return text
+	}
+	var end struct {
+		Exit *int `json:"exit"`
+	}
+	before, note, ok := cutLast(text, "\n\n<shell_metadata>\n")
+	if ok && json.Unmarshal(objectOr(s.Structured, emptyObject), &end) == nil && end.Exit != nil &&
+		strings.HasPrefix(note, fmt.Sprintf("The command ended with exit code %d.", *end.Exit)) {
+		return before
+	}
+	return text
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// members are those of an object, nil if it is none.
+func members(v jsontext.Value) (m map[string]jsontext.Value) {
+	if v.Kind() == '{' && json.Unmarshal(v, &m) != nil {
+		return nil
+	}
+	return m
+}
+
+// object is the object with the members.
+func object(m map[string]jsontext.Value) jsontext.Value {
+	b, err := json.Marshal(m, json.Deterministic(true))
+	if err != nil {
+		return emptyObject
+	}
+	return b
+}
