@@ -40,6 +40,9 @@ func request(set *setting) *llm.Request {
 			req.Tools = append(req.Tools, llm.ToolDefinition{Name: d.Name, Description: d.Description, Schema: d.Schema})
 		}
 	}
+	if len(req.Tools) > 0 {
+		req.Choice.Mode = llm.ChooseAuto
+	}
 	if set.form != nil {
 		set.form.demand(req, set.final)
 	}

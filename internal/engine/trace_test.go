@@ -165,7 +165,7 @@ func asked(n int, r *llm.Request) string {
 		names = append(names, t.Name)
 	}
 	fmt.Fprintf(&b, " tools=%d", len(names))
-	if r.Choice.Mode != "" {
+	if r.Choice.Mode != "" && r.Choice.Mode != llm.ChooseAuto {
 		fmt.Fprintf(&b, " choice=%s", r.Choice.Mode)
 	}
 	for _, m := range r.Messages {

@@ -66,7 +66,7 @@ type ToolDefinition struct {
 	Hosted jsontext.Value
 }
 
-// ToolChoice says whether the model may call tools. The zero value lets it decide.
+// ToolChoice says whether the model may call tools. The zero value says nothing of it, which lets the model decide.
 type ToolChoice struct {
 	Mode ChoiceMode
 	Name string // with ChooseTool
@@ -77,7 +77,7 @@ type ChoiceMode string
 
 // The choice modes.
 const (
-	ChooseAuto     ChoiceMode = ""
+	ChooseAuto     ChoiceMode = "auto" // said in so many words: some servers take silence for none
 	ChooseNone     ChoiceMode = "none"
 	ChooseRequired ChoiceMode = "required"
 	ChooseTool     ChoiceMode = "tool"

@@ -129,7 +129,7 @@ func (b *body) choose(req *llm.Request, opt options) {
 		b.ToolChoice = &toolChoice{Type: "any"}
 	case req.Choice.Mode == llm.ChooseTool && forced:
 		b.ToolChoice = &toolChoice{Type: "tool", Name: toolName(req.Choice.Name)}
-	case opt.noParallel:
+	case req.Choice.Mode == llm.ChooseAuto, opt.noParallel:
 		b.ToolChoice = &toolChoice{Type: "auto"}
 	}
 	if b.ToolChoice != nil && b.ToolChoice.Type != "none" {

@@ -205,6 +205,7 @@ func TestEncodeFields(t *testing.T) {
 		{"effort as the SDK spells it", adaptive, llm.Request{Options: options("effort", `"low"`)}, `"max_tokens":4096,"output_config":{"effort":"low"}`},
 		{"tools", anthropic.Dialect{}, llm.Request{Tools: tools}, `"max_tokens":4096,` + wireTools},
 		{"no tools", anthropic.Dialect{}, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseNone}}, `"max_tokens":4096,"tool_choice":{"type":"none"},` + wireTools},
+		{"auto", anthropic.Dialect{}, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseAuto}}, `"max_tokens":4096,"tool_choice":{"type":"auto"},` + wireTools},
 		{"required", anthropic.Dialect{}, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, `"max_tokens":4096,"tool_choice":{"type":"any"},` + wireTools},
 		{"this tool", anthropic.Dialect{}, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseTool, Name: "f"}}, `"max_tokens":4096,"tool_choice":{"type":"tool","name":"f"},` + wireTools},
 		{"one that thinks cannot be forced", budget, llm.Request{Generate: g, Tools: tools, Options: effort("low"), Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, `"max_tokens":9000,"stop_sequences":["x"],"thinking":{"type":"enabled","budget_tokens":4000},` + wireTools},

@@ -121,6 +121,8 @@ func tools(defs []llm.ToolDefinition) []jsontext.Value {
 func choice(c llm.ToolChoice) *toolConfig {
 	var t toolConfig
 	switch c.Mode {
+	case llm.ChooseAuto:
+		t.Calling.Mode = "AUTO"
 	case llm.ChooseNone:
 		t.Calling.Mode = "NONE"
 	case llm.ChooseRequired:

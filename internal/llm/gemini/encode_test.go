@@ -153,6 +153,7 @@ func TestEncodeFields(t *testing.T) {
 		},
 		{"tools", llm.Request{Tools: tools}, declared},
 		{"no tool is to be called", llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseNone}}, declared + `,"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}`},
+		{"any or none", llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseAuto}}, declared + `,"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}}`},
 		{"some tool", llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, declared + `,"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}`},
 		{"that tool", llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseTool, Name: "f"}}, declared + `,"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["f"]}}`},
 		{"format", llm.Request{Format: jsontext.Value(`{"type":"object","properties":{"n":{"type":"number"}},"additionalProperties":false}`)}, `"generationConfig":{"responseMimeType":"application/json","responseSchema":{"type":"object","properties":{"n":{"type":"number"}}}}`},

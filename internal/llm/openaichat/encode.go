@@ -115,7 +115,7 @@ func (d Dialect) tools(defs []llm.ToolDefinition) []tool {
 // choice returns the tool_choice value; nil leaves it to the vendor, which means auto.
 func choice(c llm.ToolChoice) jsontext.Value {
 	switch c.Mode {
-	case llm.ChooseNone, llm.ChooseRequired:
+	case llm.ChooseAuto, llm.ChooseNone, llm.ChooseRequired:
 		return wire.Quote(string(c.Mode))
 	case llm.ChooseTool:
 		return jsontext.Value(`{"type":"function","function":{"name":` + string(wire.Quote(c.Name)) + `}}`)

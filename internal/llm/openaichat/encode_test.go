@@ -208,6 +208,7 @@ func TestEncodeFields(t *testing.T) {
 		{"seed by another name", openaichat.Dialect{SeedField: "random_seed"}, llm.Request{Generate: llm.Generation{Seed: new(int64(7))}}, `"messages":[],"random_seed":7`},
 		{"tools", openaichat.Dialect{}, llm.Request{Tools: tools}, `"messages":[],` + wireTools},
 		{"no tools", openaichat.Dialect{}, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseNone}}, `"messages":[],"tool_choice":"none",` + wireTools},
+		{"auto", openaichat.Dialect{}, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseAuto}}, `"messages":[],"tool_choice":"auto",` + wireTools},
 		{"required", openaichat.Dialect{}, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, `"messages":[],"tool_choice":"required",` + wireTools},
 		{"this tool", openaichat.Dialect{}, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseTool, Name: "f"}}, `"messages":[],"tool_choice":{"type":"function","function":{"name":"f"}},` + wireTools},
 		{"a choice without tools", openaichat.Dialect{}, llm.Request{Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, `"messages":[]`},
