@@ -42,8 +42,8 @@ func Supervise(args []string) int {
 		fmt.Fprintln(os.Stderr, cause(err))
 		return 127
 	}
-	ended, done := make(chan int, 1), make(chan struct{})
-	go reap(cmd.Process.Pid, ended)
+	ended, gone, done := make(chan int, 1), make(chan struct{}), make(chan struct{})
+	go reap(cmd.Process.Pid, ended, gone)
 	defer close(done)
 	called := make(chan struct{})
 	go func() {
@@ -54,9 +54,9 @@ func Supervise(args []string) int {
 	case code := <-ended:
 		return code
 	case <-called:
-		endDescendants(order.grace, around)
+		endDescendants(order.grace, around, gone)
 	case n := <-crowded(order.processes, done):
-		endDescendants(0, around)
+		endDescendants(0, around, gone)
 		fmt.Fprintf(os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; the limit is %d\n", n, order.processes)
 	}
 	select {
@@ -77,8 +77,10 @@ func (o order) start(around *fence) (*exec.Cmd, error) {
 	return cmd, err
 }
 
-// reap waits for every child there is and reports how the command ended.
-func reap(command int, ended chan<- int) {
+// reap waits for every child there is, reports how the command ended, and closes gone when there is no child left. Nothing
+// that descends from this process is alive then, because what loses its parent becomes our child.
+func reap(command int, ended chan<- int, gone chan<- struct{}) {
+	defer close(gone)
 	for {
 		var ws syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &ws, 0, nil)
@@ -95,24 +97,28 @@ func reap(command int, ended chan<- int) {
 	}
 }
 
-// endDescendants returns when no descendant of this process is alive.
-func endDescendants(grace time.Duration, around *fence) {
+// endDescendants returns when reap says that they are gone. The process table says whom to signal, not whether it is done:
+// it is read while it changes, so that a process which was forked behind the reader's back is missing in it.
+func endDescendants(grace time.Duration, around *fence, gone <-chan struct{}) {
 	sig := syscall.SIGTERM
 	signalled := map[int]bool{}
-	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	start, again := time.Now(), time.NewTicker(10*time.Millisecond)
+	defer again.Stop()
+	for {
 		if sig == syscall.SIGTERM && time.Since(start) >= grace {
 			sig = syscall.SIGKILL
 			around.kill()
 		}
-		left := descendants(os.Getpid())
-		if len(left) == 0 {
-			return
-		}
-		for _, pid := range left {
+		for _, pid := range descendants(os.Getpid()) {
 			if sig == syscall.SIGKILL || !signalled[pid] {
 				_ = syscall.Kill(pid, sig)
 				signalled[pid] = true
 			}
+		}
+		select {
+		case <-gone:
+			return
+		case <-again.C:
 		}
 	}
 }
