@@ -8,7 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 )
 
 // run opens a terminal, waits for its end, and returns what the stream said of that.
@@ -62,6 +65,25 @@ func TestAProjectsShellIsInert(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(w.work, "ran")); err == nil {
 		t.Error("the project's shell ran")
+	}
+}
+
+// No program of a terminal outlives the server.
+func TestTerminalsEndWithTheirHost(t *testing.T) {
+	var pid int
+	t.Run("host", func(t *testing.T) {
+		w := newWorld(t, "", nil)
+		a := w.ask(t, http.MethodPost, "/pty", `{"command":"sleep","args":["1000"]}`)
+		var v struct {
+			PID int `json:"pid"`
+		}
+		if err := json.Unmarshal([]byte(a.body), &v); err != nil || v.PID == 0 || syscall.Kill(v.PID, 0) != nil {
+			t.Fatal(a, err)
+		}
+		pid = v.PID
+	})
+	if syscall.Kill(pid, 0) == nil {
+		t.Errorf("process %d is still there", pid)
 	}
 }
 
