@@ -32,7 +32,8 @@ export class World {
     fs.symlinkSync(cairn, path.join(w.bin, "opencode"))
     fs.writeFileSync(path.join(w.work, "a.txt"), "alpha\nbeta\ngamma\n")
     fs.writeFileSync(path.join(w.root, "script.json"), JSON.stringify({ turns }))
-    w.config = { model: "cairn/script", share: "disabled", ...config }
+    // What no rule decides is allowed in sessions of this contract: so the rules ask.
+    w.config = { model: "cairn/script", share: "disabled", permission: { edit: "ask", bash: "ask" }, ...config }
     for (const args of [["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "first"]]) {
       const r = spawnSync("git", args, { cwd: w.work, env: w.env(), encoding: "utf8" })
       if (r.status !== 0) throw new Error(`git ${args[0]}: ${r.stderr}`)
