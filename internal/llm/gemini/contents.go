@@ -246,23 +246,7 @@ func mediaNote(m llm.Media) string {
 }
 
 func resultContent(r llm.ToolResult) (string, []part) {
-	var lines []string
-	var media []part
-	for _, p := range r.Content {
-		switch p := p.(type) {
-		case llm.Text:
-			lines = append(lines, p.Text)
-		case llm.Media:
-			if part, ok := mediaPart(p); ok {
-				media = append(media, part)
-				continue
-			}
-			lines = append(lines, mediaNote(p))
-		}
-	}
-	if len(r.Content) == 0 && len(r.Raw) > 0 {
-		lines = append(lines, string(r.Raw))
-	}
+	lines, media := wire.Contents(r, mediaPart, mediaNote)
 	if len(lines) == 0 && len(media) > 0 {
 		lines = append(lines, "The media follow.")
 	}

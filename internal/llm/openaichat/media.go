@@ -12,22 +12,7 @@ import (
 func textPart(s string) part { return part{Type: "text", Text: &s} }
 
 func userParts(parts []llm.Part) []part {
-	var out []part
-	for _, p := range parts {
-		switch p := p.(type) {
-		case llm.Text:
-			if p.Text != "" {
-				out = append(out, textPart(p.Text))
-			}
-		case llm.Media:
-			if media, ok := mediaPart(p); ok {
-				out = append(out, media)
-				continue
-			}
-			out = append(out, textPart(mediaNote(p)))
-		}
-	}
-	return out
+	return wire.Parts(parts, textPart, mediaPart, mediaNote)
 }
 
 // mediaPart returns m as a part if it is an image or a document that Chat endpoints take and that is not too large.

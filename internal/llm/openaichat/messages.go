@@ -233,23 +233,7 @@ func (c *conversation) addResults(parts []llm.Part) {
 }
 
 func resultContent(r llm.ToolResult) (string, []part) {
-	var lines []string
-	var attached []part
-	for _, p := range r.Content {
-		switch p := p.(type) {
-		case llm.Text:
-			lines = append(lines, p.Text)
-		case llm.Media:
-			if media, ok := mediaPart(p); ok {
-				attached = append(attached, media)
-				continue
-			}
-			lines = append(lines, mediaNote(p))
-		}
-	}
-	if len(r.Content) == 0 && len(r.Raw) > 0 {
-		lines = append(lines, string(r.Raw))
-	}
+	lines, attached := wire.Contents(r, mediaPart, mediaNote)
 	if len(lines) == 0 && len(attached) > 0 {
 		lines = append(lines, "The attachment follows in the next user message.")
 	}

@@ -23,22 +23,7 @@ type part struct {
 func textPart(s string) part { return part{Type: "input_text", Text: &s} }
 
 func contentParts(parts []llm.Part) []part {
-	var out []part
-	for _, p := range parts {
-		switch p := p.(type) {
-		case llm.Text:
-			if p.Text != "" {
-				out = append(out, textPart(p.Text))
-			}
-		case llm.Media:
-			if media, ok := mediaPart(p); ok {
-				out = append(out, media)
-				continue
-			}
-			out = append(out, textPart(mediaNote(p)))
-		}
-	}
-	return out
+	return wire.Parts(parts, textPart, mediaPart, mediaNote)
 }
 
 // mediaPart returns m as a part if it is an image or a document that the endpoint takes and not too large.
@@ -82,21 +67,6 @@ func output(r llm.ToolResult) jsontext.Value {
 
 // resultContent returns the text of a result, and whether there is more than text in it.
 func resultContent(r llm.ToolResult) (text string, media bool) {
-	var lines []string
-	for _, p := range r.Content {
-		switch p := p.(type) {
-		case llm.Text:
-			lines = append(lines, p.Text)
-		case llm.Media:
-			if _, ok := mediaPart(p); ok {
-				media = true
-				continue
-			}
-			lines = append(lines, mediaNote(p))
-		}
-	}
-	if len(r.Content) == 0 && len(r.Raw) > 0 {
-		lines = append(lines, string(r.Raw))
-	}
-	return strings.Join(lines, "\n"), media
+	lines, taken := wire.Contents(r, mediaPart, mediaNote)
+	return strings.Join(lines, "\n"), len(taken) > 0
 }
