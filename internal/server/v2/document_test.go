@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -40,63 +39,7 @@ func TestDocumentIsCurrent(t *testing.T) {
 // TestDocumentCoversOpenCodes holds that our document promises all that OpenCode's does, but for what testdata/lacks.txt
 // names with the reason.
 func TestDocumentCoversOpenCodes(t *testing.T) {
-	theirs, err := os.ReadFile("testdata/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lacks, err := contracttest.Lacks(theirs, document(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	argued := readLacks(t)
-	used := map[string]bool{}
-	for _, lack := range lacks {
-		line, found := arguedBy(argued, lack)
-		used[line] = true
-		if !found {
-			t.Errorf("not in our document: %s", lack)
-		}
-	}
-	for line := range argued {
-		if !used[line] {
-			t.Errorf("testdata/lacks.txt names %s, which is there: take the line out", line)
-		}
-	}
-}
-
-// arguedBy returns the line that stands for the lack.
-func arguedBy(argued map[string]string, lack string) (string, bool) {
-	for line := range argued {
-		before, after, many := strings.Cut(line, "*")
-		if line == lack || many && strings.HasPrefix(lack, before) && strings.HasSuffix(lack, after) {
-			return line, true
-		}
-	}
-	return "", false
-}
-
-// readLacks reads the lines with their reasons: the comment above them.
-func readLacks(t *testing.T) map[string]string {
-	t.Helper()
-	b, err := os.ReadFile("testdata/lacks.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	reason := ""
-	for line := range strings.Lines(string(b)) {
-		switch line = strings.TrimSpace(line); {
-		case line == "":
-			reason = ""
-		case line[0] == '#':
-			reason += line
-		case reason == "":
-			t.Errorf("testdata/lacks.txt gives no reason for %s", line)
-		default:
-			out[line] = reason
-		}
-	}
-	return out
+	contracttest.Covers(t, "testdata/openapi.json", document(t), "testdata/lacks.txt")
 }
 
 func TestDocumentIsServed(t *testing.T) {
