@@ -6,31 +6,42 @@ import (
 	"strings"
 )
 
-// List returns all processes. One that ends meanwhile may be missing.
+// namesAtOnce is how many names are read before the processes that they name.
+const namesAtOnce = 128
+
+// List returns all processes. One that ends meanwhile may be missing, but not what it started: names come in the order of
+// their numbers, and a process is read before the names behind it are, so that what it forked is still ahead. Only where
+// numbers begin anew from below can a young one be missed.
 func List() []Process {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = dir.Close() }()
-	names, err := dir.Readdirnames(-1)
+	table := make([]Process, 0, namesAtOnce)
+	for {
+		names, err := dir.Readdirnames(namesAtOnce)
+		for _, name := range names {
+			if p, ok := read(name); ok {
+				table = append(table, p)
+			}
+		}
+		if err != nil { // io.EOF, or it cannot be read
+			return table
+		}
+	}
+}
+
+// read reads what is named in /proc, which need not be a process.
+func read(name string) (Process, bool) {
+	if name[0] < '0' || name[0] > '9' {
+		return Process{}, false
+	}
+	stat, err := os.ReadFile("/proc/" + name + "/stat")
 	if err != nil {
-		return nil
+		return Process{}, false
 	}
-	table := make([]Process, 0, len(names))
-	for _, name := range names {
-		if name[0] < '0' || name[0] > '9' {
-			continue
-		}
-		stat, err := os.ReadFile("/proc/" + name + "/stat")
-		if err != nil {
-			continue
-		}
-		if p, ok := parseStat(string(stat)); ok {
-			table = append(table, p)
-		}
-	}
-	return table
+	return parseStat(string(stat))
 }
 
 // parseStat reads the beginning of /proc/PID/stat. The name in it may hold anything, brackets too.

@@ -196,6 +196,24 @@ func alive(t *testing.T, seconds string) int {
 	return n
 }
 
+// survivors says of every process that has to do with the sleepers who started it and whose it is.
+func survivors(seconds string) string {
+	var b strings.Builder
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // none: not Linux
+	for _, f := range files {
+		line, _ := os.ReadFile(f) // it may have ended
+		if !bytes.Contains(line, []byte(seconds)) {
+			continue
+		}
+		stat, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "stat"))
+		env, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "environ"))
+		_, mark, _ := bytes.Cut(env, []byte("CAIRN_CALL="))
+		mark, _, _ = bytes.Cut(mark, []byte{0})
+		fmt.Fprintf(&b, "%.60q: %.60s, call %q\n", line, stat, mark)
+	}
+	return b.String()
+}
+
 // endSleepers ends, when the test does, what sleeps for exactly that long, or is about to.
 func endSleepers(t *testing.T, seconds string) {
 	t.Cleanup(func() {
@@ -285,7 +303,7 @@ func leavesNothing(t *testing.T, b *bench, script, how string) {
 		t.Errorf("it took %v", took)
 	}
 	if n := alive(t, seconds); n != 0 {
-		t.Errorf("%d survivors", n)
+		t.Errorf("%d survivors:\n%s", n, survivors(seconds))
 	}
 	switch how {
 	case "interrupt":

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,9 +55,13 @@ func closure(table []proctable.Process, ours map[int]bool) map[int]bool {
 	return ours
 }
 
-// groupAlive reports whether anything but zombies is in the command's group.
+// groupAlive reports whether anything but zombies is in the command's group. That nothing is in it the kernel says without
+// a moment between; the table is asked where something is, which may be zombies that nobody waits for.
 func (p *process) groupAlive() bool {
 	leader := p.cmd.Process.Pid
+	if errors.Is(syscall.Kill(-leader, 0), syscall.ESRCH) {
+		return false
+	}
 	return slices.ContainsFunc(proctable.List(), func(q proctable.Process) bool { return q.Group == leader && !q.Dead })
 }
 

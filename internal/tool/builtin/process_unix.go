@@ -46,7 +46,7 @@ func (p *process) signal(sig syscall.Signal) {
 func (p *process) gone(d time.Duration) bool {
 	step := 5 * time.Millisecond
 	for end := time.Now().Add(d); ; time.Sleep(min(step, time.Until(end))) {
-		if !p.groupAlive() && len(p.strays()) == 0 {
+		if p.nothing() && p.nothing() { // a process that is being forked or becomes another program can be missed once
 			return true
 		}
 		if !time.Now().Before(end) {
@@ -55,6 +55,8 @@ func (p *process) gone(d time.Duration) bool {
 		step = min(2*step, 50*time.Millisecond)
 	}
 }
+
+func (p *process) nothing() bool { return !p.groupAlive() && len(p.strays()) == 0 }
 
 func exitOf(state *os.ProcessState) (code int, signal string) {
 	if state == nil {
