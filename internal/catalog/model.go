@@ -52,6 +52,7 @@ type Model struct {
 
 	Reasoning      bool           `json:"-"` // it thinks before it answers
 	ReasoningField string         `json:"-"` // the field in which it wants its thoughts back; empty if it does not say
+	Structured     *bool          `json:"-"` // its answers can be held to a schema; nil if the source does not say
 	Temperature    bool           `json:"-"` // it accepts a temperature
 	Available      bool           `json:"-"` // it can be used now (CT-3)
 	Extra          jsontext.Value `json:"-"` // what the source says beyond this, verbatim; an object

@@ -38,6 +38,7 @@ type sourceModel struct {
 	ReasoningOptions []reasoningOption         `json:"reasoning_options"`
 	Temperature      bool                      `json:"temperature"`
 	ToolCall         *bool                     `json:"tool_call"`
+	Structured       *bool                     `json:"structured_output"`
 	Interleaved      jsontext.Value            `json:"interleaved"`
 	ReleaseDate      string                    `json:"release_date"`
 	Modalities       modalities                `json:"modalities"`
@@ -145,7 +146,7 @@ func (s *sourceModel) model(p Provider, patch ProviderPatch) Model {
 		Rates:        s.Cost.rates(),
 		Status:       s.Status,
 		Limit:        s.Limit,
-		Reasoning:    s.Reasoning, ReasoningField: s.reasoningField(), Temperature: s.Temperature, Extra: s.Extra,
+		Reasoning:    s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature, Extra: s.Extra,
 	}
 	if len(m.Capabilities.Input) == 0 {
 		m.Capabilities.Input = []string{"text"}

@@ -160,7 +160,7 @@ func (v *textView) result(r result) {
 	v.endReasoning()
 	v.out.freshLine()
 	v.err.freshLine()
-	if len(r.Value) > 0 {
+	if len(r.Value) > 0 && strings.TrimSpace(r.Text) != string(r.Value) { // else it is the last that was said
 		v.out.printf("%s\n", r.Value)
 	}
 	if r.Error != nil {

@@ -197,7 +197,7 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 	more = (len(t.calls) > 0 && !t.set.final) || t.answer.Finish == session.FinishPaused
 	if f := t.set.form; f != nil {
 		var failure *session.Failure
-		if more, failure = f.judge(t.calls, d, t.set.final, more); failure != nil {
+		if more, failure = f.judge(delivery{t.calls, t.texts(), t.set.final, more}, d); failure != nil {
 			return false, firstError(t.commit(clean, store.Durable, end.last...), t.fail(clean, failure))
 		}
 	}
@@ -209,6 +209,16 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 		err = fault.Point(clean, fault.ToolSettled)
 	}
 	return more, err
+}
+
+// texts are what the answer says, in its order.
+func (t *turn) texts() (out []string) {
+	for _, it := range t.order {
+		if it.kind == session.FragmentText {
+			out = append(out, string(it.text))
+		}
+	}
+	return out
 }
 
 // fail ends the turn as failed. Open items end with what they hold, marked partial; calls that never ran fail too.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +23,9 @@ const (
 	formDescription = "Give your final answer in the form that the user asked for. Its input is the answer."
 	formDemand      = "The user wants the answer in a fixed form. When you have what you need, call the tool " + formTool + " once, with the answer as its input. What you say as text is not read as the answer."
 	formTaken       = "The answer was taken."
-	unformed        = "Your answer was not given in the form that was asked for. Call the tool " + formTool + " with it."
+	textDemand      = "The user wants the answer in a fixed form. When you have what you need, answer with one JSON value that fits this JSON Schema, and no other text:\n"
+	unformed        = "Your answer was not given in the form that was asked for"
+	formAgain       = ". Give it again, in that form and in the way that you were told."
 )
 
 // Bounds of a format.
@@ -36,6 +39,7 @@ type form struct {
 	schema  jsontext.Value // of the tool's input
 	wrapped bool           // a value that is no object is the input's member "value"
 	check   *tool.Form
+	native  bool // the vendor holds the answer's text to it; else the model calls the tool
 	retries int
 	tried   int // answers to the prompt so far that did not fit
 }
@@ -127,8 +131,48 @@ func misses(m *session.Assistant) (n int) {
 	return n
 }
 
-// demand asks for the form: the tool is offered, and some tool must be called. In the last turn it is the only one.
+// holds reports whether the model's vendor holds the answer to the form itself.
+func (set *setting) holds() bool {
+	switch set.model.Forms {
+	case llm.FormsBeside:
+		return true
+	case llm.FormsAlone:
+		return len(set.tools().Definitions()) == 0
+	case llm.FormsNot:
+	}
+	return false
+}
+
+// again is what the model reads after an answer that has not the form that was wanted of it, with what is wrong if the
+// answer comes near it.
+func again(wanted *session.Format, m *session.Assistant) string {
+	if wanted == nil {
+		return unformed + formAgain
+	}
+	f, err := newForm(wanted)
+	if err != nil {
+		return unformed + formAgain
+	}
+	var texts []string
+	for _, it := range m.Content {
+		if t, ok := it.(*session.Text); ok {
+			texts = append(texts, t.Text)
+		}
+	}
+	if _, err = f.said(texts); err == nil || errors.Is(err, errNoValue) {
+		return unformed + formAgain
+	}
+	return unformed + ": " + strings.TrimSuffix(err.Error(), ".") + formAgain
+}
+
+// demand asks for the form in one of two ways: the vendor is told the schema, or the tool is offered and some tool must
+// be called. In the last turn it is the only one.
 func (f *form) demand(req *llm.Request, last bool) {
+	if f.native {
+		req.System = append(req.System, textDemand+string(f.schema))
+		req.Format = f.schema
+		return
+	}
 	req.System = append(req.System, formDemand)
 	req.Tools = append(req.Tools, llm.ToolDefinition{Name: formTool, Description: formDescription, Schema: f.schema})
 	slices.SortFunc(req.Tools, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
@@ -154,24 +198,71 @@ func (f *form) value(c *call) (jsontext.Value, error) {
 	if c.invalid != "" {
 		return nil, tool.Failf("The answer cannot be used: %s. Call %s again with a JSON object.", c.invalid, formTool)
 	}
-	v, err := f.check.Check(formTool, c.input)
+	return f.inner(f.check.Check(formTool, c.input))
+}
+
+// said is the answer that a turn's texts give: all of them, or the last where the others are about it.
+func (f *form) said(texts []string) (v jsontext.Value, err error) {
+	err = errNoValue
+	for _, text := range []string{strings.Join(texts, ""), lastOf(texts)} {
+		raw := jsontext.Value(unfenced(text))
+		if raw.Kind() != '{' || !raw.IsValid() {
+			continue
+		}
+		if v, err = f.inner(f.check.Fit(raw)); err == nil {
+			return v, nil
+		}
+	}
+	return nil, err
+}
+
+var errNoValue = errors.New("it is not one JSON object")
+
+func lastOf(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return texts[len(texts)-1]
+}
+
+// unfenced is a text without the fence of a code block around all of it.
+func unfenced(text string) string {
+	text = strings.TrimSpace(text)
+	inner, opened := strings.CutPrefix(text, "```")
+	inner, closed := strings.CutSuffix(inner, "```")
+	if !opened || !closed {
+		return text
+	}
+	return strings.TrimSpace(strings.TrimPrefix(inner, "json"))
+}
+
+// inner is the answer in an object that fits the schema.
+func (f *form) inner(v jsontext.Value, err error) (jsontext.Value, error) {
 	if err != nil || !f.wrapped {
 		return v, err
 	}
-	var input struct {
+	var wrapper struct {
 		Value jsontext.Value `json:"value"`
 	}
-	if err := json.Unmarshal(v, &input); err != nil {
+	if err := json.Unmarshal(v, &wrapper); err != nil {
 		return nil, err
 	}
-	return input.Value, nil
+	return wrapper.Value, nil
+}
+
+// delivery is what a turn came to whose answer must have a form. Its calls are settled.
+type delivery struct {
+	calls []*call
+	texts []string
+	last  bool // no other turn may follow
+	more  bool // the turn calls for another by itself
 }
 
 // judge decides how a turn ends whose answer must have the form: with the value, with another turn that tries again, or
-// badly. The calls are settled; more says whether the turn calls for another by itself.
-func (f *form) judge(calls []*call, end *session.StepEnded, last, more bool) (again bool, failure *session.Failure) {
+// badly.
+func (f *form) judge(o delivery, end *session.StepEnded) (again bool, failure *session.Failure) {
 	missed := 0
-	for _, c := range calls {
+	for _, c := range o.calls {
 		if c.name != formTool {
 			continue
 		}
@@ -181,15 +272,21 @@ func (f *form) judge(calls []*call, end *session.StepEnded, last, more bool) (ag
 		}
 		missed++
 	}
-	if len(calls) == 0 && !more {
+	if len(o.calls) == 0 && !o.more {
+		if f.native {
+			if v, err := f.said(o.texts); err == nil {
+				end.Structured = v
+				return false, nil
+			}
+		}
 		missed++
 	}
 	switch {
-	case missed > 0 && f.tried+missed > f.retries, last:
+	case missed > 0 && f.tried+missed > f.retries, o.last:
 		failure = session.Fail(session.ReasonFormat, "Model did not produce structured output")
 		failure.Extra = fmt.Appendf(nil, `{"retries":%d}`, max(0, f.tried+missed-1))
 		return false, failure
-	case more:
+	case o.more:
 		return true, nil
 	default:
 		end.Finish = session.FinishUnformed

@@ -29,7 +29,8 @@ func lower(ms []session.Message, m *Model, excluded ...session.Exclusion) []llm.
 type lowering struct {
 	model    *Model
 	excluded []session.Exclusion
-	seq      int64 // of the message that is lowered
+	seq      int64           // of the message that is lowered
+	format   *session.Format // that the newest prompt wants
 	out      []llm.Message
 	used     map[string]int // call ids, with how often each was asked for
 }
@@ -80,6 +81,7 @@ func text(s string) []llm.Part {
 }
 
 func (l *lowering) user(m *session.User) {
+	l.format = m.Format
 	parts := text(m.Text)
 	for _, f := range m.Files {
 		parts = joined(parts, l.file(f.URI, f.Mime, f.Name))
@@ -189,7 +191,7 @@ func (l *lowering) assistant(m *session.Assistant) {
 		l.say(llm.RoleTool, r)
 	}
 	if m.Finish == session.FinishUnformed {
-		l.say(llm.RoleUser, llm.Text{Text: unformed})
+		l.say(llm.RoleUser, llm.Text{Text: again(l.format, m)})
 	}
 }
 

@@ -78,11 +78,19 @@ func (set *setting) cause(before *session.Assistant, mode session.PrefixMode) se
 		return session.CauseContext
 	case slices.ContainsFunc(set.session.Excluded, since):
 		return session.CauseExclusion
-	case before.Prefix.Mode != mode:
+	case before.Prefix.Mode != mode, set.form != nil && set.history.promptedSince(before.Seq):
 		return session.CauseMode
 	default:
 		return ""
 	}
+}
+
+// promptedSince reports whether a prompt was promoted after the place.
+func (h *history) promptedSince(seq int64) bool {
+	return slices.ContainsFunc(h.messages, func(m session.Message) bool {
+		u, ok := m.(*session.User)
+		return ok && u.Seq > seq
+	})
 }
 
 func (set *setting) mode() session.PrefixMode {

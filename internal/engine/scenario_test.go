@@ -101,6 +101,7 @@ type player struct {
 //	limit NAME=N …
 //	source KEY VALUE [removable] [unreadable]
 //	rule ACTION RESOURCE EFFECT
+//	forms beside | alone: the vendor of model one holds answers to a schema
 //	noagent NAME
 func (p *player) setup(f []string) {
 	if len(f) == 0 {
@@ -122,6 +123,8 @@ func (p *player) setup(f []string) {
 		p.w.sources = append(p.w.sources, s)
 	case "rule":
 		p.w.layers[0].Rules = append(p.w.layers[0].Rules, session.Rule{Action: f[1], Resource: f[2], Effect: session.Effect(f[3])})
+	case "forms":
+		p.w.models["test/one"].Forms = map[string]llm.Forms{"alone": llm.FormsAlone, "beside": llm.FormsBeside}[f[1]]
 	default:
 		p.t.Fatalf("setup: %q", f)
 	}

@@ -66,6 +66,7 @@ type Model struct {
 	Output    int64 // tokens that it can answer; 0 unknown
 	Images    bool  // it reads images
 	Documents bool  // it reads PDFs
+	Forms     llm.Forms
 	Cost      func(u llm.Usage) session.USD
 }
 

@@ -168,6 +168,9 @@ func asked(n int, r *llm.Request) string {
 	if r.Choice.Mode != "" && r.Choice.Mode != llm.ChooseAuto {
 		fmt.Fprintf(&b, " choice=%s", r.Choice.Mode)
 	}
+	if r.Format != nil {
+		fmt.Fprintf(&b, " format=%s", r.Format)
+	}
 	for _, m := range r.Messages {
 		fmt.Fprintf(&b, "\n  %s", m.Role)
 		for _, p := range m.Parts {

@@ -61,6 +61,9 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 		}
 		return false, d.failUnstarted(ctx, set, why, err)
 	}
+	if set.form != nil {
+		set.form.native = set.holds()
+	}
 	if stop, err := d.guardBudget(ctx, set); stop || err != nil {
 		return false, err
 	}

@@ -190,7 +190,7 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	return &engine.Model{
 		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID), Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
 		Clocks: m.config.Clocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
-		Images: model.Reads("image"), Documents: model.Reads("pdf"),
+		Images: model.Reads("image"), Documents: model.Reads("pdf"), Forms: client.Forms(),
 		Cost: func(u llm.Usage) session.USD { return session.USD(model.Cost(u)) },
 	}, nil
 }
@@ -233,7 +233,7 @@ func variantNames(m catalog.Model) []string {
 }
 
 // client makes the model's connection to its vendor. Connections themselves are shared.
-func (m *locationModels) client(model catalog.Model) (llm.Model, error) {
+func (m *locationModels) client(model catalog.Model) (*provider.Model, error) {
 	if !spoken(model.API) {
 		return nil, session.Errorf(session.CodeInvalid, "%s speaks a protocol that this cairn does not know yet (%s)", model.Name(), model.API.Package).At("model")
 	}
@@ -251,12 +251,22 @@ func (m *locationModels) client(model catalog.Model) (llm.Model, error) {
 	}
 	client, err := provider.New(provider.Config{
 		Vendor: vendor, Key: key, Credential: credential, Transport: m.table.transport, Headers: m.config.Provider[p.ID].Options.Headers,
-		Facts: provider.Facts{ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField},
+		Facts: facts(model, m.config.Provider[p.ID].Options.Extra),
 	})
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v (cairn auth login %s)", err, p.ID).At("model")
 	}
 	return client, nil
+}
+
+// facts are what the model's wire depends on. Whether answers can be held to a schema, the provider's option says for
+// models of which nothing else does.
+func facts(model catalog.Model, options jsontext.Value) provider.Facts {
+	f := provider.Facts{ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField, Structured: model.Structured}
+	if able, said := flag(options, "supportsStructuredOutputs"); said && f.Structured == nil {
+		f.Structured = &able
+	}
+	return f
 }
 
 // spoken reports whether the protocol by which a model is reached is one that package provider speaks.

@@ -27,6 +27,15 @@ func option(options jsontext.Value, name string) string {
 	return text
 }
 
+// flag returns one of a provider's options that is true or false.
+func flag(options jsontext.Value, name string) (on, said bool) {
+	var all map[string]jsontext.Value
+	if len(options) == 0 || json.Unmarshal(options, &all) != nil {
+		return false, false
+	}
+	return on, json.Unmarshal(all[name], &on) == nil
+}
+
 // settings are the options of providers that say how to reach them, beside those of their addresses: the words of the AI
 // SDK and of the vendors' own tools. They are no part of requests.
 var settings = []string{

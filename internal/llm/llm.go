@@ -44,6 +44,16 @@ type Request struct {
 	Parent   string         // the session that it works for
 }
 
+// Forms says how far a vendor holds the answers of a model to a Request's Format.
+type Forms int
+
+// The ways of forms.
+const (
+	FormsNot    Forms = iota // it must be told by a tool
+	FormsAlone               // only where there are no tools
+	FormsBeside              // whatever else is asked of the model
+)
+
 // Generation holds the sampling and output controls that every vendor knows by some name. Nil means unset.
 type Generation struct {
 	MaxTokens        int // 0 means unset

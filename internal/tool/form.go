@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,15 @@ func NewForm(raw jsontext.Value) (*Form, error) {
 // Check returns the answer in the form that fits, or an error written for the model, which knows it as name.
 func (f *Form) Check(name string, answer jsontext.Value) (jsontext.Value, error) {
 	return f.schema.check(name, answer)
+}
+
+// Fit returns an answer that is no call in the form that fits, or an error that says what is wrong with it.
+func (f *Form) Fit(answer jsontext.Value) (jsontext.Value, error) {
+	v, misfit, _ := f.schema.match(answer)
+	if misfit != "" {
+		return nil, errors.New("it " + misfit)
+	}
+	return v, nil
 }
 
 var typeNames = []string{"", "array", "boolean", "integer", "null", "number", "object", "string"}

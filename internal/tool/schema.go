@@ -38,12 +38,22 @@ func compile(raw jsontext.Value) (*schema, error) {
 // check returns the input in the form that fits the schema, or an error written for the model. What the model says
 // unmistakably in the wrong form ("10" for 10, null for nothing) is put right, see coerce.
 func (s *schema) check(name string, input jsontext.Value) (jsontext.Value, error) {
+	v, misfit, cure := s.match(input)
+	if misfit != "" {
+		return nil, Failf("The input of %s %s. %s", name, misfit, cure)
+	}
+	return v, nil
+}
+
+// match returns the input in the form that fits, or what is wrong with it and what the model can do about that.
+func (s *schema) match(input jsontext.Value) (v jsontext.Value, misfit, cure string) {
+	const objectAgain = "Call it again with a JSON object."
 	input, err := object(input)
 	if err != nil {
-		return nil, Failf("The input of %s is not usable: %v. Call it again with a JSON object.", name, err)
+		return nil, fmt.Sprintf("is not usable: %v", err), objectAgain
 	}
 	if s.resolved == nil {
-		return input, nil
+		return input, "", ""
 	}
 	input = coerce(s.root, input)
 	var problems problems
@@ -51,15 +61,15 @@ func (s *schema) check(name string, input jsontext.Value) (jsontext.Value, error
 	if len(problems) == 0 {
 		var value any
 		if err := json.Unmarshal(input, &value); err != nil {
-			return nil, Failf("The input of %s is not usable: %v. Call it again with a JSON object.", name, err)
+			return nil, fmt.Sprintf("is not usable: %v", err), objectAgain
 		}
 		err := s.resolved.Validate(value)
 		if err == nil {
-			return input, nil
+			return input, "", ""
 		}
 		problems = append(problems, clip(err.Error(), 400))
 	}
-	return nil, Failf("The input of %s does not fit: %s. %sCall it again with the input put right.", name, strings.Join(problems, "; "), s.summary())
+	return nil, "does not fit: " + strings.Join(problems, "; "), s.summary() + "Call it again with the input put right."
 }
 
 // object returns the JSON object in input. Nothing and null are {}, and a string that holds an object is that object.

@@ -55,6 +55,7 @@ type generation struct {
 	Image            jsontext.Value `json:"imageConfig,omitzero"`
 	MimeType         string         `json:"responseMimeType,omitempty"`
 	Schema           jsontext.Value `json:"responseSchema,omitzero"`
+	JSONSchema       jsontext.Value `json:"responseJsonSchema,omitzero"`
 }
 
 // Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
@@ -94,7 +95,11 @@ func controls(req *llm.Request) generation {
 		Resolution:       req.Options["mediaResolution"],
 		Image:            req.Options["imageConfig"],
 	}
-	if len(req.Format) > 0 {
+	switch {
+	case len(req.Format) == 0:
+	case version(req.Model) >= 25: // knows references, and objects that are closed
+		g.MimeType, g.JSONSchema = "application/json", req.Format
+	default:
 		g.MimeType, g.Schema = "application/json", schema(req.Format)
 	}
 	return g

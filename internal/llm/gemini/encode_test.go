@@ -157,6 +157,7 @@ func TestEncodeFields(t *testing.T) {
 		{"some tool", llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, declared + `,"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}`},
 		{"that tool", llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseTool, Name: "f"}}, declared + `,"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["f"]}}`},
 		{"format", llm.Request{Format: jsontext.Value(`{"type":"object","properties":{"n":{"type":"number"}},"additionalProperties":false}`)}, `"generationConfig":{"responseMimeType":"application/json","responseSchema":{"type":"object","properties":{"n":{"type":"number"}}}}`},
+		{"format of a model that reads JSON Schema", llm.Request{Model: "gemini-2.5-flash", Format: jsontext.Value(`{"type":"object","$defs":{"n":{"type":"number"}},"properties":{"n":{"$ref":"#/$defs/n"}}}`)}, `"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":{"type":"object","$defs":{"n":{"type":"number"}},"properties":{"n":{"$ref":"#/$defs/n"}}}}`},
 		{"compatibility fields", llm.Request{Body: map[string]jsontext.Value{"odd": jsontext.Value("1")}}, `"odd":1`},
 	}
 	for _, tt := range tests {

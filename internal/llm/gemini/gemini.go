@@ -9,7 +9,13 @@
 // arrived; tool calls are given out only then.
 package gemini
 
-import "net/url"
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
 
 // Dialect is what one endpoint expects beyond the common ground. The zero value is the Gemini API's.
 type Dialect struct {
@@ -20,6 +26,29 @@ type Dialect struct {
 // Path is where a request for the model goes, below the base URL.
 func (d Dialect) Path(model string) string {
 	return "models/" + url.PathEscape(model) + ":streamGenerateContent?alt=sse"
+}
+
+// Forms says how far answers of a model are held to a schema: before version 3, none beside functions.
+func Forms(model string) llm.Forms {
+	if version(model) >= 30 {
+		return llm.FormsBeside
+	}
+	return llm.FormsAlone
+}
+
+// version is ten times the version in a model's name; 0 if there is none.
+func version(model string) int {
+	_, rest, _ := strings.Cut(model, "gemini-")
+	major, _, _ := strings.Cut(rest, "-")
+	major, minor, _ := strings.Cut(major, ".")
+	n, err := strconv.Atoi(major)
+	if err != nil || len(major) > 2 {
+		return 0
+	}
+	if m, err := strconv.Atoi(minor); err == nil && len(minor) == 1 {
+		return 10*n + m
+	}
+	return 10 * n
 }
 
 func (d Dialect) namespace() string {

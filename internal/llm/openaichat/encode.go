@@ -80,7 +80,8 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 		b.ToolChoice = choice(req.Choice)
 	}
 	if len(req.Format) > 0 {
-		b.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: req.Format, Strict: wire.Closed(req.Format)}}
+		schema, strict := wire.Held(req.Format)
+		b.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: schema, Strict: strict}}
 	}
 	var err error
 	if b.Extra, err = d.extra(req); err != nil {

@@ -53,9 +53,8 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 		o.text["verbosity"] = v
 	}
 	if len(req.Format) > 0 {
-		o.text["format"] = wire.Write(jsonFormat{
-			Type: "json_schema", Name: "answer", Schema: req.Format, Strict: wire.Closed(req.Format),
-		}, nil)
+		schema, strict := wire.Held(req.Format)
+		o.text["format"] = wire.Write(jsonFormat{Type: "json_schema", Name: "answer", Schema: schema, Strict: strict}, nil)
 	}
 	if err := d.reasoning(req.Options, o); err != nil {
 		return o, err

@@ -50,6 +50,8 @@ type Facts struct {
 	Reasoning bool
 	// ReasoningField is the field in which the vendor wants earlier reasoning back, if the catalog names one.
 	ReasoningField string
+	// Structured is whether the model's answers can be held to a schema; nil is unknown.
+	Structured *bool
 }
 
 // Model is an llm.Model over HTTP. It is safe for concurrent use.
@@ -61,6 +63,7 @@ type Model struct {
 	deployed   bool // the model stands in the path
 	scheme     Scheme
 	host       string
+	forms      llm.Forms
 	credential Credential
 	headers    map[string]string
 	client     *http.Client
@@ -99,9 +102,9 @@ func New(c Config) (*Model, error) {
 	facts := c.Vendor.Wire.facts()
 	m := &Model{
 		protocol: protocol, facts: facts, host: base.Host, query: base.RawQuery, deployed: c.Vendor.Deployments, scheme: c.Vendor.Scheme,
-		credential: c.Credential,
-		headers:    mergeHeaders(facts.headers, c.Vendor.Headers, c.Headers),
-		client:     &http.Client{Transport: transport, CheckRedirect: sameOrigin},
+		forms: forms(c.Vendor, c.Facts), credential: c.Credential,
+		headers: mergeHeaders(facts.headers, c.Vendor.Headers, c.Headers),
+		client:  &http.Client{Transport: transport, CheckRedirect: sameOrigin},
 	}
 	if m.credential == nil {
 		m.credential = keyFor(c.Vendor, key)
@@ -110,6 +113,9 @@ func New(c Config) (*Model, error) {
 	m.base = strings.TrimRight(base.String(), "/")
 	return m, nil
 }
+
+// Forms says how far the vendor holds the model's answers to a request's Format.
+func (m *Model) Forms() llm.Forms { return m.forms }
 
 // needsKey reports whether the host is that of a vendor of the table. Elsewhere, a server of the user's own may do
 // without a key.

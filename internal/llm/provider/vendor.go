@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 )
 
@@ -39,6 +40,8 @@ type Vendor struct {
 	Deployments bool
 	// Dialect is what the vendor's Chat endpoint expects.
 	Dialect openaichat.Dialect
+	// Forms says how far the vendor's Chat endpoint holds answers to a schema, of models that can be held to one.
+	Forms llm.Forms
 }
 
 // Vendors returns the vendors that are known by name, sorted by id. The ids are those of models.dev.
@@ -69,12 +72,12 @@ func clouds() []Vendor {
 			"Anthropic-Beta": "interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14",
 		}},
 		{
-			ID: "azure", Name: "Azure OpenAI", KeyEnv: []string{"AZURE_API_KEY", "AZURE_OPENAI_API_KEY"}, KeyHeader: "Api-Key", Dialect: openai,
+			ID: "azure", Name: "Azure OpenAI", Forms: llm.FormsBeside, KeyEnv: []string{"AZURE_API_KEY", "AZURE_OPENAI_API_KEY"}, KeyHeader: "Api-Key", Dialect: openai,
 			BaseURL:  "https://${resourceName}.openai.azure.com/openai/v1?api-version=${apiVersion}",
 			Settings: []Setting{{Name: "resourceName", Env: []string{"AZURE_RESOURCE_NAME"}}, version},
 		},
 		{
-			ID: "azure-cognitive-services", Name: "Azure AI services", KeyEnv: []string{"AZURE_COGNITIVE_SERVICES_API_KEY"}, KeyHeader: "Api-Key", Dialect: openai,
+			ID: "azure-cognitive-services", Name: "Azure AI services", Forms: llm.FormsBeside, KeyEnv: []string{"AZURE_COGNITIVE_SERVICES_API_KEY"}, KeyHeader: "Api-Key", Dialect: openai,
 			BaseURL:  "https://${resourceName}.cognitiveservices.azure.com/openai/v1?api-version=${apiVersion}",
 			Settings: []Setting{{Name: "resourceName", Env: []string{"AZURE_COGNITIVE_SERVICES_RESOURCE_NAME"}}, version},
 		},
@@ -102,36 +105,36 @@ func clouds() []Vendor {
 			ID: "google-vertex-anthropic", Name: "Vertex AI (Claude)", Scheme: ByGoogle, Wire: Messages, Settings: vertex,
 			BaseURL: "https://${vertexHost}/v1/projects/${project}/locations/${location}/publishers/anthropic",
 		},
-		{ID: "openai", Name: "OpenAI", BaseURL: "https://api.openai.com/v1", KeyEnv: []string{"OPENAI_API_KEY"}, Dialect: openai},
+		{ID: "openai", Name: "OpenAI", Forms: llm.FormsBeside, BaseURL: "https://api.openai.com/v1", KeyEnv: []string{"OPENAI_API_KEY"}, Dialect: openai},
 	}
 }
 
 // compatible are the vendors that speak OpenAI Chat, each with its accent, and the servers that people run themselves.
 func compatible() []Vendor {
 	return []Vendor{
-		{ID: "baseten", Name: "Baseten", BaseURL: "https://inference.baseten.co/v1", KeyEnv: []string{"BASETEN_API_KEY"}},
-		{ID: "cerebras", Name: "Cerebras", BaseURL: "https://api.cerebras.ai/v1", KeyEnv: []string{"CEREBRAS_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
-		{ID: "deepinfra", Name: "Deep Infra", BaseURL: "https://api.deepinfra.com/v1/openai", KeyEnv: []string{"DEEPINFRA_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
+		{ID: "baseten", Name: "Baseten", Forms: llm.FormsAlone, BaseURL: "https://inference.baseten.co/v1", KeyEnv: []string{"BASETEN_API_KEY"}},
+		{ID: "cerebras", Name: "Cerebras", Forms: llm.FormsAlone, BaseURL: "https://api.cerebras.ai/v1", KeyEnv: []string{"CEREBRAS_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
+		{ID: "deepinfra", Name: "Deep Infra", Forms: llm.FormsAlone, BaseURL: "https://api.deepinfra.com/v1/openai", KeyEnv: []string{"DEEPINFRA_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
 		{ID: "deepseek", Name: "DeepSeek", BaseURL: "https://api.deepseek.com/v1", KeyEnv: []string{"DEEPSEEK_API_KEY"}, Dialect: openaichat.Dialect{Thinking: true}},
-		{ID: "fireworks-ai", Name: "Fireworks AI", BaseURL: "https://api.fireworks.ai/inference/v1", KeyEnv: []string{"FIREWORKS_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
-		{ID: "github-models", Name: "GitHub Models", BaseURL: "https://models.github.ai/inference", KeyEnv: []string{"GITHUB_MODELS_TOKEN"}},
+		{ID: "fireworks-ai", Name: "Fireworks AI", Forms: llm.FormsAlone, BaseURL: "https://api.fireworks.ai/inference/v1", KeyEnv: []string{"FIREWORKS_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
+		{ID: "github-models", Name: "GitHub Models", Forms: llm.FormsBeside, BaseURL: "https://models.github.ai/inference", KeyEnv: []string{"GITHUB_MODELS_TOKEN"}},
 		{ID: "groq", Name: "Groq", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: []string{"GROQ_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
-		{ID: "llamacpp", Name: "llama.cpp", BaseURL: "http://127.0.0.1:8080/v1", Dialect: openaichat.Dialect{TopK: true}},
-		{ID: "lmstudio", Name: "LM Studio", BaseURL: "http://127.0.0.1:1234/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
-		{ID: "mistral", Name: "Mistral", BaseURL: "https://api.mistral.ai/v1", KeyEnv: []string{"MISTRAL_API_KEY"}, Dialect: openaichat.Dialect{
+		{ID: "llamacpp", Name: "llama.cpp", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:8080/v1", Dialect: openaichat.Dialect{TopK: true}},
+		{ID: "lmstudio", Name: "LM Studio", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:1234/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "mistral", Name: "Mistral", Forms: llm.FormsAlone, BaseURL: "https://api.mistral.ai/v1", KeyEnv: []string{"MISTRAL_API_KEY"}, Dialect: openaichat.Dialect{
 			ReasoningField: openaichat.NoReasoning, CallIDs: openaichat.NineIDs,
 			BridgeToolUser: true, NoStreamOptions: true, SeedField: "random_seed",
 		}},
-		{ID: "moonshotai", Name: "Moonshot AI", BaseURL: "https://api.moonshot.ai/v1", KeyEnv: []string{"MOONSHOT_API_KEY"}, Dialect: openaichat.Dialect{Schema: openaichat.SchemaMoonshot, Thinking: true}},
-		{ID: "ollama", Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
-		{ID: "openrouter", Name: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: []string{"OPENROUTER_API_KEY"}, Dialect: openaichat.Dialect{
+		{ID: "moonshotai", Name: "Moonshot AI", Forms: llm.FormsAlone, BaseURL: "https://api.moonshot.ai/v1", KeyEnv: []string{"MOONSHOT_API_KEY"}, Dialect: openaichat.Dialect{Schema: openaichat.SchemaMoonshot, Thinking: true}},
+		{ID: "ollama", Name: "Ollama", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:11434/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "openrouter", Name: "OpenRouter", Forms: llm.FormsBeside, BaseURL: "https://openrouter.ai/api/v1", KeyEnv: []string{"OPENROUTER_API_KEY"}, Dialect: openaichat.Dialect{
 			Namespace: "openrouter", ReasoningField: "reasoning", Effort: openaichat.EffortObject, CacheKey: true, TopK: true, Router: true,
 		}},
-		{ID: "perplexity", Name: "Perplexity", BaseURL: "https://api.perplexity.ai", KeyEnv: []string{"PERPLEXITY_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning, TopK: true}},
-		{ID: "togetherai", Name: "Together AI", BaseURL: "https://api.together.xyz/v1", KeyEnv: []string{"TOGETHER_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
-		{ID: "vercel", Name: "Vercel AI Gateway", BaseURL: "https://ai-gateway.vercel.sh/v1", KeyEnv: []string{"AI_GATEWAY_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
-		{ID: "vllm", Name: "vLLM", BaseURL: "http://127.0.0.1:8000/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
-		{ID: "xai", Name: "xAI", BaseURL: "https://api.x.ai/v1", KeyEnv: []string{"XAI_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning}},
+		{ID: "perplexity", Name: "Perplexity", Forms: llm.FormsAlone, BaseURL: "https://api.perplexity.ai", KeyEnv: []string{"PERPLEXITY_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning, TopK: true}},
+		{ID: "togetherai", Name: "Together AI", Forms: llm.FormsAlone, BaseURL: "https://api.together.xyz/v1", KeyEnv: []string{"TOGETHER_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "vercel", Name: "Vercel AI Gateway", Forms: llm.FormsBeside, BaseURL: "https://ai-gateway.vercel.sh/v1", KeyEnv: []string{"AI_GATEWAY_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
+		{ID: "vllm", Name: "vLLM", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:8000/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "xai", Name: "xAI", Forms: llm.FormsBeside, BaseURL: "https://api.x.ai/v1", KeyEnv: []string{"XAI_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning}},
 	}
 }
 
@@ -153,7 +156,7 @@ func Find(id string) (Vendor, bool) {
 
 // Compatible returns a row for any server that speaks OpenAI Chat at baseURL.
 func Compatible(id, name, baseURL string) Vendor {
-	return Vendor{ID: id, Name: name, BaseURL: baseURL, Dialect: openaichat.Dialect{TopK: true, Thinking: true}}
+	return Vendor{ID: id, Name: name, BaseURL: baseURL, Forms: llm.FormsAlone, Dialect: openaichat.Dialect{TopK: true, Thinking: true}}
 }
 
 // dialect is the vendor's dialect with what the model changes about it (spec/v1 §30.1, spec/v2 §27 X35).

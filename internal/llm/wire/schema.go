@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -156,6 +157,61 @@ func orEmpty(v jsontext.Value) string {
 		return "{}"
 	}
 	return string(v)
+}
+
+// measures are what schemas say that those who hold answers to them do not all take.
+var measures = []string{
+	"default", "exclusiveMaximum", "exclusiveMinimum", "format", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength",
+	"minProperties", "minimum", "multipleOf", "pattern", "patternProperties", "uniqueItems",
+}
+
+// Unmeasured returns a schema without what counts and measures, which its descriptions say instead.
+func Unmeasured(raw jsontext.Value) jsontext.Value {
+	return Rewrite(raw, func(n Object) Object {
+		var said []string
+		for _, key := range measures {
+			if v, ok := n[key]; ok {
+				said = append(said, key+": "+string(v))
+				delete(n, key)
+			}
+		}
+		if len(said) > 0 {
+			text := "(" + strings.Join(said, ", ") + ")"
+			if before := Plain(n["description"]); before != "" {
+				text = before + " " + text
+			}
+			n["description"] = Quote(text)
+		}
+		return n
+	})
+}
+
+// Held returns a schema for an answer as OpenAI's endpoints and their likes take it, and whether they can hold the
+// answer to it strictly: then it says nothing that they would refuse.
+func Held(raw jsontext.Value) (schema jsontext.Value, strict bool) {
+	if !Closed(raw) || !plainRoot(raw) {
+		return raw, false
+	}
+	plain := true
+	Rewrite(raw, func(n Object) Object {
+		for _, key := range []string{
+			"allOf", "contains", "dependentRequired", "dependentSchemas", "else", "if", "not", "oneOf", "patternProperties", "prefixItems",
+			"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
+		} {
+			plain = plain && n[key] == nil
+		}
+		return n
+	})
+	if !plain {
+		return raw, false
+	}
+	return Unmeasured(raw), true
+}
+
+// plainRoot reports whether a schema is of an object, and no choice of several.
+func plainRoot(raw jsontext.Value) bool {
+	n, _ := ReadObject(raw)
+	return string(n["type"]) == `"object"` && n["anyOf"] == nil && n["$ref"] == nil
 }
 
 // Closed reports whether every object of a schema names all its properties as required and allows no others, which is

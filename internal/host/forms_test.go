@@ -1,0 +1,40 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// What holds an answer to a schema is known by model: from the catalog, or as the configuration says.
+func TestFormsOfModels(t *testing.T) {
+	m := tableOf(t, nil, `{"provider": {
+		"openai": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"gpt-5": {"structured_output": false}, "own": {}}},
+		"anthropic": {"options": {"baseURL": "http://127.0.0.1:1/v1"}},
+		"plain": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"a": {}, "b": {"structured_output": true}}},
+		"able": {"options": {"baseURL": "http://127.0.0.1:1/v1", "supportsStructuredOutputs": true}, "models": {"a": {}, "b": {"structured_output": false}}}
+	}}`, nil)
+	for _, tt := range []struct {
+		provider, id string
+		want         llm.Forms
+	}{
+		{"openai", "gpt-5.5", llm.FormsBeside},
+		{"openai", "gpt-5", llm.FormsNot},
+		{"openai", "own", llm.FormsNot},
+		{"anthropic", "claude-sonnet-4-5", llm.FormsBeside},
+		{"plain", "a", llm.FormsNot},
+		{"plain", "b", llm.FormsAlone},
+		{"able", "a", llm.FormsAlone},
+		{"able", "b", llm.FormsNot},
+	} {
+		got, err := m.Resolve(session.ModelRef{ProviderID: tt.provider, ID: tt.id}, session.Agent{})
+		if err != nil {
+			t.Errorf("%s/%s: %v", tt.provider, tt.id, err)
+			continue
+		}
+		if got.Forms != tt.want {
+			t.Errorf("%s/%s: %d, want %d", tt.provider, tt.id, got.Forms, tt.want)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package provider_test
+
+import (
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+)
+
+func TestForms(t *testing.T) {
+	yes, no := new(true), new(false)
+	tests := []struct {
+		vendor, pkg, model string
+		structured         *bool
+		want               llm.Forms
+	}{
+		{"openai", "@ai-sdk/openai", "gpt-5", yes, llm.FormsBeside},
+		{"openai", "@ai-sdk/openai", "gpt-5", nil, llm.FormsNot},
+		{"openai", "@ai-sdk/openai-compatible", "gpt-4o", yes, llm.FormsBeside},
+		{"anthropic", "@ai-sdk/anthropic", "claude-sonnet-4-5", nil, llm.FormsBeside},
+		{"anthropic", "@ai-sdk/anthropic", "claude-sonnet-4-5", no, llm.FormsNot},
+		{"anthropic", "@ai-sdk/anthropic", "claude-3-5-haiku", nil, llm.FormsNot},
+		{"google-vertex-anthropic", "@ai-sdk/google-vertex/anthropic", "claude-sonnet-4-6", nil, llm.FormsNot},
+		{"google-vertex-anthropic", "@ai-sdk/google-vertex/anthropic", "claude-sonnet-4-6", yes, llm.FormsBeside},
+		{"google", "@ai-sdk/google", "gemini-3-pro-preview", yes, llm.FormsBeside},
+		{"google", "@ai-sdk/google", "gemini-2.5-pro", yes, llm.FormsAlone},
+		{"google", "@ai-sdk/google", "gemini-2.5-pro", no, llm.FormsNot},
+		{"google", "@ai-sdk/google", "gemma-3", nil, llm.FormsAlone},
+		{"openrouter", "@openrouter/ai-sdk-provider", "openai/gpt-5", yes, llm.FormsBeside},
+		{"openrouter", "@openrouter/ai-sdk-provider", "openai/gpt-5", nil, llm.FormsNot},
+		{"xai", "@ai-sdk/xai", "grok-4", yes, llm.FormsBeside},
+		{"mistral", "@ai-sdk/mistral", "mistral-large", yes, llm.FormsAlone},
+		{"groq", "@ai-sdk/groq", "openai/gpt-oss-20b", yes, llm.FormsNot},
+		{"deepseek", "@ai-sdk/openai-compatible", "deepseek-chat", yes, llm.FormsNot},
+		{"amazon-bedrock", "@ai-sdk/amazon-bedrock", "anthropic.claude-sonnet-4-5", yes, llm.FormsNot},
+	}
+	for _, tt := range tests {
+		v, ok := provider.Find(tt.vendor)
+		if !ok {
+			t.Fatal(tt.vendor)
+		}
+		v.Wire, _ = v.WireFor(tt.pkg, tt.model)
+		v.BaseURL = "http://127.0.0.1:1/v1"
+		m, err := provider.New(provider.Config{Vendor: v, Key: secret, Facts: provider.Facts{ModelID: tt.model, Structured: tt.structured}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Forms(); got != tt.want {
+			t.Errorf("%s %s %s: %d, want %d", tt.vendor, tt.pkg, tt.model, got, tt.want)
+		}
+	}
+}
