@@ -224,6 +224,7 @@ type Limits struct {
 	Processes Count `json:"processes"` // processes of one command
 	Answer    Count `json:"answer"`    // bytes of one answer of a model: text, reasoning and arguments together
 	Output    Size  `json:"output"`    // bytes of one file that keeps what a tool or a job printed; all together have twice as many
+	Body      Size  `json:"body"`      // bytes of the body of one request to the server
 }
 
 // Attachment says what is done to attached files.

@@ -68,7 +68,7 @@ func (r *running) listen(ctx context.Context, o cli.ServeOptions, tcp bool) erro
 	r.server, err = server.New(server.Config{
 		V1: r.old, V2: r.api, Secret: secret, Socket: r.socket, TCP: tcp, Hostname: o.Hostname, Port: o.Port, OpenLocal: o.OpenLocal,
 		Origins: o.Origins, User: config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"),
-		Logger: r.logger,
+		BodyLimit: r.body, Logger: r.logger,
 	})
 	if err != nil {
 		return err

@@ -43,6 +43,7 @@ type owner struct {
 	places    *locations
 	terminals *pty.Terminals
 	logger    *slog.Logger
+	body      int64 // bytes that a request to us may have, 0 if nobody says
 
 	tidying sync.WaitGroup
 	untidy  context.CancelFunc // ends what tidying waits for; nil before tidy
@@ -65,6 +66,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	if err != nil {
 		return err
 	}
+	w.body = int64(user.Limits.Body)
 	transport, err := w.transport(o)
 	if err != nil {
 		return err

@@ -40,6 +40,17 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 }
 
+// The bound on bodies is the user's to set, and the refusal names it.
+func TestTheBoundOnBodiesIsTheUsers(t *testing.T) {
+	w := newWorld(t, `, "limits": {"body": 70000}`, nil)
+	for size, want := range map[int]int{69_000: 200, 71_000: 413} {
+		a := w.ask(t, http.MethodPost, "/session", `{"x":"`+strings.Repeat("x", size)+`"}`)
+		if a.status != want || want == 413 && !strings.Contains(a.body, "70000") {
+			t.Errorf("%d bytes: %d %.200s", size, a.status, a.body)
+		}
+	}
+}
+
 // endless reads as the same byte for ever.
 type endless byte
 
