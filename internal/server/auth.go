@@ -19,7 +19,12 @@ import (
 func (s *Server) auth(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	p := peerOf(r)
 	if err := s.admit(r, p); err != nil {
-		if errors.Is(err, exchange.Unauthorized("")) {
+		unknown := errors.Is(err, exchange.Unauthorized(""))
+		if unknown && wantsPage(r) {
+			s.askLogin(w, "", r.URL.RequestURI())
+			return
+		}
+		if unknown {
 			w.Header().Set("WWW-Authenticate", `Basic realm="Secure Area"`)
 		}
 		s.fail(w, r, err)
@@ -94,7 +99,7 @@ func (s *Server) credentials(r *http.Request) (given bool, err error) {
 		}
 		return false, bad
 	}
-	return false, nil
+	return s.bearsLogin(r), nil
 }
 
 // basic compares base64 of user:password. Without a configured password nothing fits.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -135,6 +136,13 @@ func runChild() bool {
 	if err != nil {
 		fmt.Println(err)
 		return true
+	}
+	if form := os.Getenv("CAIRN_TEST_FORM"); form != "" {
+		req.Method, req.URL.Path, req.Body = http.MethodPost, "/login", io.NopCloser(strings.NewReader(form))
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if c := os.Getenv("CAIRN_TEST_COOKIE"); c != "" {
+		req.Header.Set("Cookie", c)
 	}
 	if s := os.Getenv("CAIRN_TEST_SECRET"); s != "" {
 		req.Header.Set("Authorization", "Bearer "+s)

@@ -5,8 +5,9 @@
 // the table in stage.go. What they promise (spec/guarantees S1 to S5, G22, G23):
 //
 //   - Every request is from somebody: the same user by the kernel's word (unix socket, or loopback TCP without browser
-//     headers), a bearer of the install's secret, or the owner of the configured password. Nobody is answered besides,
-//     except with OpenLocal, which trusts everybody on this machine.
+//     headers), a bearer of the install's secret, the owner of the configured password, or a browser in which one of the
+//     two has logged in. Nobody is answered besides, except with OpenLocal, which trusts everybody on this machine;
+//     people who look with a browser are shown where to log in.
 //   - What comes from a process that one of our tools started is refused, so that an agent cannot act as its user.
 //   - Host and Origin are compared exactly, before anything else looks at the request.
 //   - Headers, bodies, connections and waiting are bounded. A fault of the caller is 4xx with a tagged body.
@@ -77,9 +78,12 @@ type Server struct {
 	secret  [sha256.Size]byte
 	peers   peers
 	guesses limiter
+	logins  logins
 	http    *http.Server
 	routes  http.Handler
-	origins *origins // set by Listen, before anybody is answered
+	// Set by Listen, before anybody is answered.
+	origins    *origins
+	cookieName string // one for each port: browsers show a host's cookies to all its ports
 
 	mu        sync.Mutex // guards the rest
 	listeners []net.Listener
@@ -155,6 +159,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	}
 	var err error
 	s.origins, err = newOrigins(s.config, s.port)
+	s.cookieName = "cairn-" + strconv.Itoa(s.port)
 	return err
 }
 

@@ -30,6 +30,7 @@ func stages() []stage {
 		{"headers", false, (*Server).headers},
 		{"host", false, (*Server).host},
 		{"origin", false, (*Server).origin},
+		{"login", false, (*Server).login},
 		{"auth", false, (*Server).auth},
 		{"media", false, (*Server).media},
 		{"body", true, (*Server).body},
