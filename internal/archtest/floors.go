@@ -57,6 +57,7 @@ var sameFloor = []edge{
 	{"tool", "permission", "a call is authorised as part of settling it"},
 	{"eventlog", "projection", "an event and its rows are one transaction"},
 	{"config", "auth", "a key in a configuration file is the same Secret"},
+	{"wellknown", "auth", "a token goes into a request as the Secret that it is"},
 	{"config", "trust", "what a project's files may say depends on whether they are trusted"},
 	{"command", "config", "the commands of a location are the built-in ones as its configuration changes them"},
 	{"agent", "config", "the agents of a location are the built-in ones as its configuration changes them"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,8 @@ func (a *app) login(ctx context.Context, org organisation) error {
 	if err != nil {
 		return err
 	}
-	if offer.Elsewhere {
-		a.note(offer.Address + " also names a configuration elsewhere (remote_config), which cairn does not fetch")
+	if offer.Elsewhere != "" {
+		a.note(further(offer))
 	}
 	store, err := a.keys()
 	if err != nil {
@@ -56,7 +57,39 @@ func (a *app) login(ctx context.Context, org organisation) error {
 	if !org.asJSON {
 		a.err.printf("The login at %s is kept in %s, and its configuration is read below all others.\n", line(offer.Address, 100), store.Path())
 	}
-	return a.trustOrganisation(ctx, offer.Address, org)
+	org.address = offer.Address
+	return a.trustOffer(ctx, offers, org)
+}
+
+// trustOffer has the organisation's configuration trusted: its document, then what that names, which may not be fetched
+// before.
+func (a *app) trustOffer(ctx context.Context, offers Offers, org organisation) error {
+	document, err := a.trustOrganisation(ctx, org)
+	if err != nil {
+		return err
+	}
+	if err := offers.Further(ctx, org.address); err != nil {
+		return fmt.Errorf("the login holds, but its further configuration was not fetched: %w", err)
+	}
+	named, err := a.trustOrganisation(ctx, org)
+	if err != nil {
+		return err
+	}
+	done, said := change{Root: org.address, Hash: cmp.Or(named, document)}, ""
+	if done.Hash != "" {
+		said = "It is trusted until it changes."
+	}
+	a.changed(org.asJSON, done, said)
+	return nil
+}
+
+// further says what else is fetched, and what of the login goes there.
+func further(o *Offer) string {
+	text := fmt.Sprintf("%s names further configuration at %s", line(o.Address, 100), line(o.Elsewhere, 200))
+	if len(o.Carriers) > 0 {
+		text += fmt.Sprintf(", where the token goes as %s", line(strings.Join(o.Carriers, ", "), 100))
+	}
+	return text
 }
 
 // keptToken is the token of an earlier login. To give another one, pipe it in.
@@ -88,39 +121,36 @@ func (a *app) organisationToken(ctx context.Context, org organisation, wants *Of
 	return token, err
 }
 
-// trustOrganisation shows what of the configuration does more than speak and, after a yes, trusts that content.
-func (a *app) trustOrganisation(ctx context.Context, address string, org organisation) error {
+// trustOrganisation shows what of the configuration does more than speak and, after a yes, trusts that content. It returns
+// the hash of what is trusted last, "" when nothing was.
+func (a *app) trustOrganisation(ctx context.Context, org organisation) (hash string, err error) {
 	o, err := a.options("")
 	if err != nil {
-		return err
+		return "", err
 	}
 	cfg, store, err := a.claim(ctx, o)
 	if err != nil {
-		return err
+		return "", err
 	}
-	done := change{Root: address}
 	for _, r := range cfg.Remotes {
-		if r.Address != address || r.Claim.Empty() || r.Trusted {
+		if r.Address != org.address || r.Claim.Empty() || r.Trusted {
 			continue
 		}
 		for _, f := range r.Claim.Files {
-			a.err.printf("Without your trust these have no effect: %s\n", line(strings.Join(f.Why, ", "), 400))
+			a.err.printf("Without your trust these have no effect: %s (%s)\n", line(strings.Join(f.Why, ", "), 400), line(f.Path, 200))
 		}
 		if !org.yes {
-			q := question{"trust this content of " + address, "Look with cairn config explain, then say it again with --yes."}
+			q := question{"trust this content of " + org.address, "Look with cairn config explain, then say it again with --yes."}
 			if err := a.confirm(ctx, org.asJSON, q); err != nil {
-				return err
+				return "", err
 			}
 		}
 		if err := store.Trust(ctx, r.Claim); err != nil {
-			return err
+			return "", err
 		}
-		done.Hash = r.Claim.Hash()
-		a.changed(org.asJSON, done, "It is trusted until it changes.")
-		return nil
+		hash = r.Claim.Hash()
 	}
-	a.changed(org.asJSON, done, "")
-	return nil
+	return hash, nil
 }
 
 // logout forgets an organisation's configuration, and the trust in it.

@@ -83,6 +83,8 @@ type Offers interface {
 	Fetch(ctx context.Context, address string) (*Offer, error)
 	// Keep has the offer read as part of the configuration, while there is a login at its address.
 	Keep(*Offer) error
+	// Further fetches and keeps what the kept document of a login's address names, unless the token may not go there yet.
+	Further(ctx context.Context, address string) error
 	// Forget removes what was kept of an address.
 	Forget(address string) error
 }
@@ -92,7 +94,8 @@ type Offer struct {
 	Address   string   // in the form in which it is kept
 	Env       string   // the name of the token that it needs; "" needs none
 	Command   []string // what prints one
-	Elsewhere bool     // it names a further configuration, which is not fetched
+	Elsewhere string   // where it names further configuration, "" nowhere
+	Carriers  []string // the headers in which the token goes there
 	Document  []byte
 }
 

@@ -96,8 +96,10 @@ func (d *document) parse() error {
 		return d.errorf(d.root.offset, "", "want an object in braces, got %s", d.root.kindName())
 	}
 	if d.remote != nil {
-		inner := d.root.get("config")
-		if d.root = inner; inner == nil || inner.kind != '{' {
+		switch inner := d.root.get("config"); {
+		case inner != nil && inner.kind == '{':
+			d.root = inner
+		case !d.remote.Further:
 			d.root = &node{kind: '{', doc: d}
 		}
 	}

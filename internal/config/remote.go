@@ -7,13 +7,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/trust"
 )
 
-// Remote is the configuration that an organisation offers at an address the user logged in to, as it was fetched last.
-// It is the lowest layer of all files. Like a project's it only speaks until that very content is trusted; trusted or not,
-// what is only the user's own is not taken from it.
+// Remote is a configuration that an organisation offers to those who logged in to its address, as it was fetched last:
+// the document there, or further configuration that it names. Like a project's it only speaks until that very content
+// is trusted; trusted or not, what is only the user's own is not taken from it.
 type Remote struct {
 	Address string
 	Source  string      // what it is called where values are explained
 	File    string      // where the document is kept; its member config counts
+	Further bool        // the document names it: without a member config it is the configuration itself
+	Leads   bool        // it names further configuration at another origin, where the token goes once this is trusted
+	Problem string      // why what it names is not fetched; "" if it is, or if it names nothing
 	Env     string      // the name of the token
 	Token   auth.Secret // may stand in the user's own files, and in the document once it is trusted, as {env:Env}
 }
@@ -25,7 +28,19 @@ type RemoteState struct {
 	Trusted bool
 }
 
-// remotes adds the organisations' documents.
+const remoteKey = "remote_config"
+
+// NewClaim makes the claim of a document without anything in it.
+func (r Remote) NewClaim() *trust.Claim { return &trust.Claim{Root: r.Address, Project: "remote"} }
+
+// MayLead reports whether a document with this text was trusted, so that the token goes where it leads.
+func (r Remote) MayLead(judge *trust.Judge, text []byte) bool {
+	c := r.NewClaim()
+	c.Add(r.Source, text, remoteKey)
+	return judge != nil && judge.Trusted(c)
+}
+
+// remotes adds the organisations' documents, what each names above itself.
 func (l *loader) remotes(ctx context.Context) error {
 	for _, r := range l.opts.Remotes {
 		docs, err := l.collect(ctx, []source{{path: r.File, scope: scopeProject}})
@@ -38,6 +53,9 @@ func (l *loader) remotes(ctx context.Context) error {
 		}
 		d := docs[0]
 		d.name, d.remote = r.Source, &r
+		if r.Problem != "" {
+			l.warn(Place{File: r.Source}, WarnIgnored, remoteKey, "is not fetched: "+r.Problem)
+		}
 		why, _, err := l.probe(d)
 		if err != nil { // somebody else's mistake stops nobody's work
 			l.warn(Place{File: r.Source}, WarnIgnored, "", "is not used: "+err.Error())
@@ -55,13 +73,19 @@ func (l *loader) remotes(ctx context.Context) error {
 
 // remoteTrusted asks whether what the document wants beyond speaking is trusted.
 func (l *loader) remoteTrusted(r Remote, d *document, why []string) bool {
-	state := RemoteState{r.Address, &trust.Claim{Root: r.Address, Project: "remote"}, false}
+	state := RemoteState{Address: r.Address, Claim: r.NewClaim()}
+	if r.Leads {
+		why = append(why, remoteKey)
+	}
 	if len(why) > 0 {
 		state.Claim.Add(r.Source, d.text, why...)
 	}
 	if l.opts.Trust != nil && !state.Claim.Empty() {
 		l.stamp(l.opts.Trust.Path())
 		state.Trusted = l.opts.Trust.Trusted(state.Claim)
+	}
+	if r.Leads && !state.Trusted {
+		l.warn(Place{File: r.Source}, WarnUntrusted, remoteKey, d.untrusted())
 	}
 	l.config.Remotes = append(l.config.Remotes, state)
 	return state.Trusted

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -71,11 +70,10 @@ func TestDamagedSession(t *testing.T) {
 	}
 }
 
-// typed runs cairn and returns what it said.
+// typed runs cairn without any input and returns what it said.
 func typed(t *testing.T, o cli.Options, args ...string) (code int, said string) {
-	var out bytes.Buffer
-	code = cli.Run(t.Context(), Host{}, cli.Process{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Env: o.Env, Dir: o.Dir})
-	return code, out.String()
+	t.Helper()
+	return typeIn(t, o, "", args...)
 }
 
 // talk prompts and waits for the answer.

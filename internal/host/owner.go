@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine"
@@ -28,7 +27,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
-	"github.com/cairn-dev/cairn/internal/wellknown"
 )
 
 // owner is one process that owns a store: log, engine and surfaces around it.
@@ -81,7 +79,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		dirs: dirs, getenv: o.Env, projects: &project.Finder{Cache: filepath.Join(dirs.Cache, "project")},
 		models:  newModelTable(dirs, o, transport),
 		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output)}, files: builtin.NewFiles(),
-		remotes: &remotes{auth: auth.New(dirs.Data, o.Env), cache: wellknown.In(dirs.Cache), offline: o.Replay != "", logger: w.logger},
+		remotes: remotesFor(dirs, o, w.logger),
 		trust:   judge(dirs, o), logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled, places: map[string]*slot{},
 	}
 	if o.Replay == "" {

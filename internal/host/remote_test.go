@@ -25,7 +25,7 @@ func TestOrganisationsAreAskedNowAndThen(t *testing.T) {
 		t.Fatal(err)
 	}
 	process := func(offline bool) *remotes {
-		return &remotes{auth: store, cache: wellknown.In(dir), offline: offline, logger: slog.New(slog.DiscardHandler)}
+		return &remotes{auth: store, cache: wellknown.In(dir), offline: offline, logger: discard()}
 	}
 	if all := process(true).list(t.Context()); len(all) != 1 || asked != 0 {
 		t.Fatalf("offline: %v, asked %d times", all, asked)
@@ -50,3 +50,5 @@ func TestOrganisationsAreAskedNowAndThen(t *testing.T) {
 		t.Error("what it said is lost")
 	}
 }
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -70,7 +70,7 @@ func TestFetch(t *testing.T) {
 		{`[]`, "not such a document", 200},
 		{`{}`, "302 Found", 302},
 		{`{}`, "404", 404},
-		{`{"a":"` + strings.Repeat("x", maxDocument) + `"}`, "longer than", 200},
+		{`{"a":"` + strings.Repeat("x", MaxDocument) + `"}`, "longer than", 200},
 	} {
 		body, status, asked = tt.body, tt.status, 0
 		_, err := Fetch(t.Context(), s.URL, s.Client().Transport)
@@ -89,10 +89,10 @@ func TestRefresh(t *testing.T) {
 	}))
 	defer s.Close()
 	c := Cache{t.TempDir() + "/x"}
-	if !c.Due(s.URL, time.Hour) {
+	if !c.Due(c.File(s.URL), time.Hour) {
 		t.Error("was asked")
 	}
-	if err := c.Refresh(t.Context(), s.URL, nil); err != nil || c.Due(s.URL, time.Hour) || !c.Due(s.URL, 0) {
+	if err := c.Refresh(t.Context(), s.URL, nil); err != nil || c.Due(c.File(s.URL), time.Hour) || !c.Due(c.File(s.URL), 0) {
 		t.Errorf("got %v", err)
 	}
 	status = 500
@@ -103,7 +103,7 @@ func TestRefresh(t *testing.T) {
 		t.Errorf("what was kept is lost: %s %v", raw, err)
 	}
 	other := "http://127.0.0.1:1"
-	if err := c.Refresh(t.Context(), other, nil); err == nil || c.Due(other, time.Hour) {
+	if err := c.Refresh(t.Context(), other, nil); err == nil || c.Due(c.File(other), time.Hour) {
 		t.Errorf("asked at once again: %v", err)
 	}
 }
