@@ -15,7 +15,7 @@ import (
 )
 
 // model is an instant language model that speaks OpenAI's Chat protocol on a loopback port. What it answers is written
-// in the newest prompt: "@bench n=20 s=5 k=3 id=x;". Without that it says one word.
+// in the newest prompt: "@bench n=20 s=5 k=3 id=x;". Without that, and to a request without tools, it says one word.
 type model struct {
 	server *http.Server
 	url    string
@@ -83,6 +83,11 @@ func (m *model) chat(w http.ResponseWriter, r *http.Request) {
 	o, rest := parse(body)
 	w.Header().Set("Content-Type", "text/event-stream")
 	a := &answer{w: w, rc: http.NewResponseController(w), gone: r.Context().Done()}
+	if !bytes.Contains(body, []byte(`"tools":[`)) { // a title is asked for: no turn
+		a.text(order{n: 1, size: 5})
+		a.flush()
+		return
+	}
 	e.first = time.Now()
 	a.frame(`{"role":"assistant","content":""}`, "null")
 	if step := bytes.Count(rest, []byte(`"role":"tool"`)); step < o.calls {

@@ -156,6 +156,9 @@ type SessionQuery struct {
 	Search    string            // substring of the title, case-insensitive, taken literally
 	Archived  bool              // also archived ones
 	Oldest    bool              // oldest first instead of newest first, by (created, id)
+	Recent    bool              // what changed last first, by (updated, id), instead; not with Oldest or After
+	Since     int64             // with Recent: only what changed then or later
+	Before    int64             // with Recent: only what changed last before; 0 any
 	After     *SessionAnchor    // continue behind this one, in the order asked for
 	Limit     int
 }

@@ -1,9 +1,7 @@
 package v1
 
 import (
-	"cmp"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -27,7 +25,7 @@ func (a *API) everySession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	cursor, err := exchange.Number(r, "cursor", exchange.Span{Default: maxNumber, Least: 0, Most: maxNumber})
+	cursor, err := exchange.Number(r, "cursor", exchange.Span{Least: 0, Most: maxNumber})
 	if err != nil {
 		return err
 	}
@@ -36,7 +34,10 @@ func (a *API) everySession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := r.URL.Query()
-	q := store.SessionQuery{Search: v.Get("search"), Archived: v.Get("archived") == "true"}
+	q := store.SessionQuery{
+		Search: v.Get("search"), Archived: v.Get("archived") == "true", Recent: true, Since: start, Before: cursor,
+		Limit: int(limit) + 1, // to know of more
+	}
 	if v.Get("directory") != "" {
 		q.Directory = l.Directory
 	}
@@ -47,8 +48,6 @@ func (a *API) everySession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ss = slices.DeleteFunc(ss, func(s *session.Session) bool { return s.Time.Updated < start || s.Time.Updated >= cursor })
-	slices.SortStableFunc(ss, func(x, y *session.Session) int { return cmp.Compare(y.Time.Updated, x.Time.Updated) })
 	if len(ss) > int(limit) {
 		ss = ss[:limit]
 		w.Header().Set("X-Next-Cursor", strconv.FormatInt(ss[limit-1].Time.Updated, 10))

@@ -1,7 +1,6 @@
 package v1
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -83,7 +82,9 @@ func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := r.URL.Query()
-	q := store.SessionQuery{ProjectID: p.ProjectID, Search: v.Get("search"), Archived: true, Subpath: v.Get("path")}
+	q := store.SessionQuery{
+		ProjectID: p.ProjectID, Search: v.Get("search"), Archived: true, Subpath: v.Get("path"), Recent: true, Since: start, Limit: int(limit),
+	}
 	if v.Get("directory") != "" && v.Get("scope") != "project" && q.Subpath == "" {
 		q.Directory = p.Directory
 	}
@@ -94,9 +95,7 @@ func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ss = slices.DeleteFunc(ss, func(s *session.Session) bool { return s.Time.Updated < start })
-	slices.SortStableFunc(ss, func(x, y *session.Session) int { return cmp.Compare(y.Time.Updated, x.Time.Updated) })
-	return write(w, shownAll(ss[:min(len(ss), int(limit))]))
+	return write(w, shownAll(ss))
 }
 
 // newSession is the body of session.create.

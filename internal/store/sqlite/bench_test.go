@@ -161,15 +161,52 @@ func fillMessages(b *testing.B, s *Store, n int) {
 	}
 }
 
-// BenchmarkList reads pages of 10,000 sessions.
+// BenchmarkList reads pages of 10,000 sessions. They changed one a minute, or ("-burst") all in the same one.
 func BenchmarkList(b *testing.B) {
-	s := openBench(b)
 	const all = 10_000
+	s := openBench(b)
+	fillSessions(b, s, all, 60_000)
+	lists := []list{
+		{"first-page", store.SessionQuery{Limit: 50}, 50},
+		{"directory-page", store.SessionQuery{Limit: 50, Directory: "/work/7"}, 50},
+		{"search-rare", store.SessionQuery{Limit: 50, Search: "title 123"}, 11},
+		{"all", store.SessionQuery{}, all},
+		{"recent", store.SessionQuery{Limit: 100, Recent: true, ProjectID: "prj"}, 100},
+		{"recent-roots", store.SessionQuery{Limit: 100, Recent: true, ProjectID: "prj", ParentID: new(session.ID)}, 100},
+		{"recent-since", store.SessionQuery{Limit: 100, Recent: true, ProjectID: "prj", Since: 60_000 * (all - 50)}, 50},
+		{"recent-search-rare", store.SessionQuery{Limit: 100, Recent: true, ProjectID: "prj", Search: "title 123"}, 11},
+		{"recent-all", store.SessionQuery{Recent: true, ProjectID: "prj"}, all},
+	}
+	for _, l := range lists {
+		l.run(b, s)
+	}
+	burst := openBench(b)
+	fillSessions(b, burst, all, 1)
+	list{"recent-burst", store.SessionQuery{Limit: 100, Recent: true, ProjectID: "prj"}, 100}.run(b, burst)
+}
+
+type list struct {
+	name string
+	q    store.SessionQuery
+	want int
+}
+
+func (l list) run(b *testing.B, s *Store) {
+	b.Run(l.name, func(b *testing.B) {
+		benchView(b, s, l.want, func(r store.Reader) (int, error) {
+			ss, err := r.Sessions(l.q)
+			return len(ss), err
+		})
+	})
+}
+
+func fillSessions(b *testing.B, s *Store, all, every int64) {
+	b.Helper()
 	err := s.Update(b.Context(), store.Relaxed, func(tx store.Tx) error {
-		for i := range int64(all) {
+		for i := range all {
 			x := &session.Session{
-				ID: session.ID(fmt.Sprintf("ses_%026d", i)), ProjectID: session.ProjectID(fmt.Sprint("prj", i%10)), Title: fmt.Sprint("title ", i),
-				Location: session.Location{Directory: fmt.Sprint("/work/", i%100)}, Time: session.SessionTime{Created: i},
+				ID: session.ID(fmt.Sprintf("ses_%026d", i)), ProjectID: "prj", Title: fmt.Sprint("title ", i),
+				Location: session.Location{Directory: fmt.Sprint("/work/", i%100)}, Time: session.SessionTime{Created: i, Updated: i * every},
 			}
 			if err := tx.PutSession(x); err != nil {
 				return err
@@ -179,23 +216,6 @@ func BenchmarkList(b *testing.B) {
 	})
 	if err != nil {
 		b.Fatal(err)
-	}
-	for _, q := range []struct {
-		name string
-		q    store.SessionQuery
-		want int
-	}{
-		{"first-page", store.SessionQuery{Limit: 50}, 50},
-		{"directory-page", store.SessionQuery{Limit: 50, Directory: "/work/7"}, 50},
-		{"search-rare", store.SessionQuery{Limit: 50, Search: "title 123"}, 11},
-		{"all", store.SessionQuery{}, all},
-	} {
-		b.Run(q.name, func(b *testing.B) {
-			benchView(b, s, q.want, func(r store.Reader) (int, error) {
-				l, err := r.Sessions(q.q)
-				return len(l), err
-			})
-		})
 	}
 }
 

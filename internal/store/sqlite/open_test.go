@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -188,19 +189,26 @@ func TestMigrationIsPrecededByABackup(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	first, _ := migrationFiles.ReadFile("migration/0001_init.sql")
+	all, known := map[string]*fstest.MapFile{}, 0
+	released, _ := fs.Glob(migrationFiles, "migration/*.sql")
+	for _, name := range released {
+		sql, _ := migrationFiles.ReadFile(name)
+		all[name] = &fstest.MapFile{Data: sql}
+		known++
+	}
 	upgrade := func(sql string) (*Store, error) {
 		h, err := findHome(Config{Dir: dir})
 		if err != nil {
 			return nil, err
 		}
-		h.migrations = fstest.MapFS{"migration/0001_init.sql": {Data: first}, "migration/0002_more.sql": {Data: []byte(sql)}}
+		all[fmt.Sprintf("migration/%04d_more.sql", known+1)] = &fstest.MapFile{Data: []byte(sql)}
+		h.migrations = fstest.MapFS(all)
 		return openWritable(t.Context(), h, "test")
 	}
 	if _, err := upgrade("CREATE TABLE more (x); CREATE TABLE event (x)"); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Errorf("a failing migration: %v", err)
 	}
-	open(t, dir).Close() // still of version 1
+	open(t, dir).Close() // still of the version before
 
 	s, err := upgrade("CREATE TABLE more (x); INSERT INTO more VALUES (1);")
 	if err != nil {
@@ -211,10 +219,10 @@ func TestMigrationIsPrecededByABackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(t.Context(), Config{Dir: dir})
-	if !errors.Is(err, ErrNewer) || !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "version 2, this cairn knows up to 1") {
+	if !errors.Is(err, ErrNewer) || !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), fmt.Sprintf("version %d, this cairn knows up to %d", known+1, known)) {
 		t.Errorf("opening a newer database: %v", err)
 	}
-	backups, _ := filepath.Glob(filepath.Join(dir, backupDir, "cairn-v1-*.db"))
+	backups, _ := filepath.Glob(filepath.Join(dir, backupDir, fmt.Sprintf("cairn-v%d-*.db", known)))
 	if len(backups) != 2 {
 		t.Fatalf("backups are %q", backups)
 	}
@@ -225,6 +233,64 @@ func TestMigrationIsPrecededByABackup(t *testing.T) {
 	if d := cmp.Diff(want, eventsOf(t, open(t, restored), "ses_0")); d != "" {
 		t.Error(d)
 	}
+}
+
+// What was written before there were minutes is listed by them.
+func TestOlderSessionsAreListedByTheirLastChange(t *testing.T) {
+	made := t.TempDir()
+	s := open(t, made)
+	err := s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
+		for i, updated := range []int64{5 << 20, 9 << 20, 7 << 20} {
+			x := &session.Session{ID: session.ID(fmt.Sprint("ses_", i)), ProjectID: "p", Time: session.SessionTime{Updated: updated}}
+			if err := tx.PutSession(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []session.ID{}
+	err = open(t, olderCopy(t, filepath.Join(made, dbName))).View(t.Context(), func(r store.Reader) error {
+		ss, err := r.Sessions(store.SessionQuery{Recent: true, Since: 6 << 20})
+		for _, s := range ss {
+			got = append(got, s.ID)
+		}
+		return err
+	})
+	if d := cmp.Diff([]session.ID{"ses_1", "ses_2"}, got); d != "" || err != nil {
+		t.Error(d, err)
+	}
+}
+
+// olderCopy returns the directory of a database of the first version that has the sessions of the other one.
+func olderCopy(t *testing.T, from string) string {
+	t.Helper()
+	dir := t.TempDir()
+	h, err := findHome(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := migrationFiles.ReadFile("migration/0001_init.sql")
+	h.migrations = fstest.MapFS{"migration/0001_init.sql": {Data: first}}
+	older, err := openWritable(t.Context(), h, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := older.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := h.openWriter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const columns = "id, project_id, parent_id, directory, subpath, title, time_created, time_updated, time_archived, crc, data"
+	err = c.Exec("ATTACH '" + from + "' AS made; INSERT INTO session (" + columns + ") SELECT " + columns + " FROM made.session; DETACH made")
+	if err := errors.Join(err, c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func TestBackupIsWhole(t *testing.T) {

@@ -28,12 +28,14 @@ const (
 	sessionsWhere = ` AND (?2 = '' OR project_id = ?2) AND (?3 = '' OR directory = ?3) AND (?4 = '*' OR parent_id = ?4)
 		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0'))
 		AND (?6 = '' OR instr(title, ?6) > 0) AND (?7 = 1 OR time_archived = 0) `
-	byDirectory  = `directory = ?3`
-	byProject    = `project_id = ?2`
-	byParent     = `parent_id = ?4`
-	byAny        = `1 = 1`
-	newestFirst  = ` AND (time_created, id) < (?8, ?9) ORDER BY time_created DESC, id DESC LIMIT ?1 + 0`
-	oldestFirst  = ` AND (time_created, id) > (?8, ?9) ORDER BY time_created, id LIMIT ?1 + 0`
+	byDirectory = `directory = ?3`
+	byProject   = `project_id = ?2`
+	byParent    = `parent_id = ?4`
+	byAny       = `1 = 1`
+	newestFirst = ` AND (time_created, id) < (?8, ?9) ORDER BY time_created DESC, id DESC LIMIT ?1 + 0`
+	oldestFirst = ` AND (time_created, id) > (?8, ?9) ORDER BY time_created, id LIMIT ?1 + 0`
+	recentFirst = ` AND minute BETWEEN ?8 >> 16 AND ?9 >> 16 AND time_updated >= ?8 AND time_updated < ?9
+		ORDER BY minute DESC, time_updated DESC, id DESC LIMIT ?1 + 0`
 	sessionsNew  = sessionsWhere + newestFirst
 	sessionsOld  = sessionsWhere + oldestFirst
 	anyParent    = "*"
@@ -50,11 +52,19 @@ const (
 	sessionsDirectoryOld = listSessions + byDirectory + sessionsOld
 	sessionsParentNew    = listSessions + byParent + sessionsNew
 	sessionsParentOld    = listSessions + byParent + sessionsOld
+
+	// Sorted minute by minute, up to the one in which the limit is reached.
+	sessionsAnyRecent     = listSessions + byAny + sessionsWhere + recentFirst
+	sessionsProjectRecent = listSessions + byProject + sessionsWhere + recentFirst
 )
 
 func sessionsSQL(q store.SessionQuery) string {
 	newest, oldest := sessionsAnyNew, sessionsAnyOld
 	switch {
+	case q.Recent && q.ProjectID != "":
+		return sessionsProjectRecent
+	case q.Recent:
+		return sessionsAnyRecent
 	case q.ParentID != nil && *q.ParentID != "":
 		newest, oldest = sessionsParentNew, sessionsParentOld
 	case q.Directory != "":
@@ -74,13 +84,6 @@ func (r *Reader) Sessions(q store.SessionQuery) ([]*session.Session, error) {
 	if q.ParentID != nil {
 		parent = *q.ParentID
 	}
-	anchor := store.SessionAnchor{Created: afterAnyOne}
-	switch {
-	case q.After != nil:
-		anchor = *q.After
-	case q.Oldest:
-		anchor.Created = beforeAnyOne
-	}
 	c := r.call(sessionsSQL(q))
 	c.limit(q.Limit)
 	c.text(string(q.ProjectID))
@@ -89,9 +92,28 @@ func (r *Reader) Sessions(q store.SessionQuery) ([]*session.Session, error) {
 	c.text(q.Subpath)
 	c.text(strings.ToLower(q.Search))
 	c.bool(q.Archived)
-	c.int(anchor.Created)
-	c.text(string(anchor.ID))
+	c.from(q)
 	return r.readSessions(&c, "")
+}
+
+// from binds where a list begins, and where one of what changed ends.
+func (c *call) from(q store.SessionQuery) {
+	switch {
+	case q.Recent && q.Before == 0:
+		q.Before = math.MaxInt64
+		fallthrough
+	case q.Recent:
+		c.int(q.Since)
+		c.int(q.Before)
+		return
+	case q.After != nil:
+	case q.Oldest:
+		q.After = &store.SessionAnchor{Created: beforeAnyOne}
+	default:
+		q.After = &store.SessionAnchor{Created: afterAnyOne}
+	}
+	c.int(q.After.Created)
+	c.text(string(q.After.ID))
 }
 
 // readSessions reads id, crc and data: of the session, or of many (""), leaving out damaged ones.
@@ -135,15 +157,20 @@ func (r *Reader) Unfinished(limit int) ([]session.ID, error) {
 
 // An update that leaves the indexed columns alone does not write their pages.
 const updateSession = `UPDATE session SET title = ?8, time_updated = ?9, crc = ?10, data = ?11
-	WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5 AND time_created = ?6
-		AND time_archived = ?7
-	RETURNING 1`
+	` + sameSession + ` AND minute = ?9 >> 16 RETURNING 1`
+
+const sameSession = `WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5 AND time_created = ?6
+	AND time_archived = ?7`
+
+// One that is the first of its minute writes the pages of that.
+const updateMinute = `UPDATE session SET title = ?8, time_updated = ?9, crc = ?10, data = ?11, minute = ?9 >> 16
+	` + sameSession + ` RETURNING 1`
 
 const upsertSession = `INSERT INTO session (id, project_id, parent_id, directory, subpath, time_created, time_archived, title,
-		time_updated, crc, data)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+		time_updated, crc, data, minute)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?9 >> 16)
 	ON CONFLICT (id) DO UPDATE SET project_id = ?2, parent_id = ?3, directory = ?4, subpath = ?5, time_created = ?6,
-		time_archived = ?7, title = ?8, time_updated = ?9, crc = ?10, data = ?11`
+		time_archived = ?7, title = ?8, time_updated = ?9, crc = ?10, data = ?11, minute = ?9 >> 16`
 
 // PutSession implements store.SessionWriter.
 func (t *Tx) PutSession(s *session.Session) error {
@@ -151,11 +178,12 @@ func (t *Tx) PutSession(s *session.Session) error {
 	if err != nil {
 		return fmt.Errorf("put session %s: %w", s.ID, err)
 	}
-	updated, err := t.putSession(updateSession, s, data)
-	if err == nil && !updated {
-		_, err = t.putSession(upsertSession, s, data)
+	for _, sql := range []string{updateSession, updateMinute, upsertSession} {
+		if updated, err := t.putSession(sql, s, data); err != nil || updated {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 func (t *Tx) putSession(sql string, s *session.Session, data []byte) (bool, error) {

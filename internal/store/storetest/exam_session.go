@@ -154,6 +154,37 @@ func testSessionPages(t *testing.T, s store.Store) {
 	same(t, "after a place that no session has", ids(page), []session.ID{"ses_3", "ses_2"})
 }
 
+// What changed last comes first; sessions that changed in one minute, and at one time, are in order too.
+func testRecentSessions(t *testing.T, s store.Store) {
+	put := func(id session.ID, p session.ProjectID, updated int64) {
+		update(t, s, func(tx store.Tx) error {
+			return tx.PutSession(&session.Session{ID: id, ProjectID: p, Location: session.Location{Directory: "/" + string(id)}, Time: session.SessionTime{Updated: updated}})
+		})
+	}
+	const hour = int64(3_600_000)
+	put("a", "p", hour)
+	put("b", "p", hour+1)
+	put("c", "q", 9*hour)
+	put("d", "p", hour+1)
+	put("e", "p", 2*hour)
+	put("f", "p", 1)
+	list := func(q store.SessionQuery) []session.ID {
+		q.Recent = true
+		return ids(get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) }))
+	}
+	same(t, "all", list(store.SessionQuery{}), []session.ID{"c", "e", "d", "b", "a", "f"})
+	same(t, "of a project", list(store.SessionQuery{ProjectID: "p"}), []session.ID{"e", "d", "b", "a", "f"})
+	same(t, "the first of a project", list(store.SessionQuery{ProjectID: "p", Limit: 2}), []session.ID{"e", "d"})
+	same(t, "of a directory", list(store.SessionQuery{ProjectID: "p", Directory: "/a"}), []session.ID{"a"})
+	same(t, "since", list(store.SessionQuery{Since: hour + 1}), []session.ID{"c", "e", "d", "b"})
+	same(t, "before", list(store.SessionQuery{Before: hour + 1}), []session.ID{"a", "f"})
+	same(t, "between", list(store.SessionQuery{ProjectID: "p", Since: hour, Before: 2 * hour, Limit: 2}), []session.ID{"d", "b"})
+	put("a", "p", hour+2) // in the same minute
+	put("f", "p", 10*hour)
+	same(t, "as they are now", list(store.SessionQuery{}), []session.ID{"f", "c", "e", "a", "d", "b"})
+	same(t, "as they are now in a project", list(store.SessionQuery{ProjectID: "p", Limit: 3}), []session.ID{"f", "e", "a"})
+}
+
 func testUnfinished(t *testing.T, s store.Store) {
 	put := func(id session.ID, updated int64) func(store.Tx) error {
 		return func(tx store.Tx) error {

@@ -86,7 +86,8 @@ func selects(q store.SessionQuery, s *session.Session) bool {
 		q.Subpath != "" && s.Subpath != q.Subpath && !strings.HasPrefix(s.Subpath, q.Subpath+"/"),
 		q.ParentID != nil && s.ParentID != *q.ParentID,
 		!strings.Contains(strings.ToLower(s.Title), strings.ToLower(q.Search)),
-		!q.Archived && s.Time.Archived != 0:
+		!q.Archived && s.Time.Archived != 0,
+		q.Recent && (s.Time.Updated < q.Since || q.Before != 0 && s.Time.Updated >= q.Before):
 		return false
 	case q.After != nil:
 		anchor := &session.Session{ID: q.After.ID, Time: session.SessionTime{Created: q.After.Created}}
@@ -98,6 +99,9 @@ func selects(q store.SessionQuery, s *session.Session) bool {
 
 // listed compares the places of a and b in the order asked for.
 func listed(q store.SessionQuery, a, b *session.Session) int {
+	if q.Recent {
+		return cmp.Or(cmp.Compare(b.Time.Updated, a.Time.Updated), cmp.Compare(b.ID, a.ID))
+	}
 	c := cmp.Or(cmp.Compare(a.Time.Created, b.Time.Created), cmp.Compare(a.ID, b.ID))
 	if q.Oldest {
 		return c

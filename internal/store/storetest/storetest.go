@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 		{"Session", testSession},
 		{"SessionFilters", testSessionFilters},
 		{"SessionPages", testSessionPages},
+		{"RecentSessions", testRecentSessions},
 		{"Unfinished", testUnfinished},
 		{"DeleteSession", testDeleteSession},
 		{"Messages", testMessages},
