@@ -130,6 +130,8 @@ func (r *runner) unblock(ctx context.Context) error {
 				exitDenied, errors.New("the session waits for " + waitingWords(a)),
 				"Answer it first, or say --ask=deny, --ask=allow or --queue",
 			}
+		case r.plan.asks == "allow" && a.Firm:
+			r.answers = append(r.answers, refusal(a, "a rule may deny this, or a budget is used up: --ask=allow does not allow that"))
 		case r.plan.asks == "allow" && !a.IsQuestion():
 			r.answers = append(r.answers, answer{ask: a, reply: session.ReplyOnce})
 		case r.plan.asks == "allow", r.plan.asks == "deny":

@@ -65,7 +65,7 @@ func (t *turn) decide(ctx context.Context, c *call, r tool.Request, policy askPo
 	} else {
 		w.ask = session.PendingAsk{
 			ID: session.AskID(t.ids.New(session.PrefixPermission)), SessionID: t.id, Action: r.Action, Resources: r.Resources,
-			Save: r.Save, Metadata: r.Metadata, Source: source, Agent: t.set.agent.ID,
+			Save: r.Save, Metadata: r.Metadata, Source: source, Agent: t.set.agent.ID, Firm: d.Firm || r.Action == actionBudget,
 		}
 	}
 	row, err := t.await(ctx, w, replied == nil, policy)
@@ -150,7 +150,7 @@ func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askP
 	}
 	if fresh {
 		drafts := eventlog.Drafts(&session.PermissionAsked{Ask: w.ask})
-		if reply, msg := policy.verdict(); reply != "" {
+		if reply, msg := policy.verdict(w.ask); reply != "" {
 			drafts = append(drafts, eventlog.Drafts(&session.PermissionReplied{AskID: w.ask.ID, Reply: reply, Message: msg, By: "policy"})...)
 			if _, err := t.append(context.WithoutCancel(ctx), t.id, store.Durable, drafts...); err != nil {
 				return store.AskRow{}, err
@@ -218,8 +218,11 @@ func (t *turn) row(ctx context.Context, id session.AskID) (row store.AskRow, err
 	return row, err
 }
 
-// verdict is the policy's own answer, "" if somebody must be asked.
-func (p askPolicy) verdict() (session.Reply, string) {
+// verdict is the policy's own answer, "" if somebody must be asked. What rules may deny no policy allows.
+func (p askPolicy) verdict(a session.PendingAsk) (session.Reply, string) {
+	if p.kind == "allow" && a.Firm {
+		return session.ReplyReject, "a rule may deny this, which is not known before it runs, and --ask=allow lifts asks only; say it so that it is known, or go on without it"
+	}
 	switch p.kind {
 	case "allow":
 		return session.ReplyOnce, ""

@@ -62,9 +62,9 @@ func (e *Engine) Enquire(ctx context.Context, id session.ID, ask session.Pending
 	if err != nil {
 		return "", "", err
 	}
-	effect := permission.EvaluateAll(layers, saved, permission.Subject{Action: ask.Action, Resources: ask.Resources}).Effect
-	if effect == session.Ask {
-		ask.SessionID, ask.Agent = id, agent.ID
+	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: ask.Action, Resources: ask.Resources})
+	if d.Effect == session.Ask {
+		ask.SessionID, ask.Agent, ask.Firm = id, agent.ID, d.Firm
 		if ask.Source != nil { // nothing that somebody else says is taken for a call of ours
 			ask.Source = &session.AskSource{Type: ask.Source.Type, MessageID: ask.Source.MessageID, CallID: ask.Source.CallID}
 		}
@@ -72,5 +72,5 @@ func (e *Engine) Enquire(ctx context.Context, id session.ID, ask session.Pending
 			return "", "", err
 		}
 	}
-	return effect, ask.ID, nil
+	return d.Effect, ask.ID, nil
 }

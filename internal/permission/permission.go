@@ -30,6 +30,7 @@ type Decision struct {
 	Layer    string        // the name of the layer of Rule, "approval", or "" when nothing matched
 	Source   string        // where Rule stands
 	Resource string        // what was decided about: of a command the part of it; a hole in it is a NUL
+	Firm     bool          // it asks because Rule may deny it: only a person may allow that
 	Possible bool          // Rule matches only for something that is not known yet
 }
 
@@ -75,7 +76,7 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 func Worst(list []Decision) Decision {
 	var worst Decision
 	for i, d := range list {
-		if i == 0 || rank(d.Effect) > rank(worst.Effect) {
+		if i == 0 || d.rank() > worst.rank() {
 			worst = d
 		}
 	}
@@ -127,7 +128,7 @@ func ruled(layers []Layer, action string, t target) (d Decision, final bool) {
 		d = *uncertain
 	}
 	if possible != nil {
-		possible.Effect = session.Ask
+		possible.Effect, possible.Firm = session.Ask, true
 		return *possible, true
 	}
 	return strictly(layers, action, t, d), false
@@ -243,6 +244,14 @@ func effect(r *session.Rule) session.Effect {
 	default:
 		return session.Deny
 	}
+}
+
+// rank is rank of the effect, where a firm ask is sterner than another.
+func (d Decision) rank() int {
+	if d.Effect == session.Ask && d.Firm {
+		return 2*rank(d.Effect) + 1
+	}
+	return 2 * rank(d.Effect)
 }
 
 func rank(e session.Effect) int {

@@ -22,15 +22,15 @@ func reading(layers []Layer, t target, d Decision) *Decision {
 		switch {
 		case own.Effect == session.Allow:
 			continue
-		case own.Possible && (d.Effect != session.Allow || namesProgram(d.Rule, t.text)):
+		case own.Possible && d.Effect == session.Allow && namesProgram(d.Rule, t.text), own.Possible && d.Effect != session.Allow && !own.Firm:
 			continue
 		}
 		own.Resource = t.text
-		if worst == nil || rank(own.Effect) > rank(worst.Effect) {
+		if worst == nil || own.rank() > worst.rank() {
 			worst = &own
 		}
 	}
-	if worst == nil || rank(worst.Effect) <= rank(d.Effect) {
+	if worst == nil || worst.rank() <= d.rank() {
 		return nil
 	}
 	return worst

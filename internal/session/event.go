@@ -316,6 +316,7 @@ type PendingAsk struct {
 	Source    *AskSource     `json:"source,omitzero"`
 	Agent     string         `json:"agent,omitzero"`
 	Time      int64          `json:"time,omitzero"`
+	Firm      bool           `json:"firm,omitzero"`       // a rule may deny it, or a budget is used up: only a person may allow it
 	Questions []Question     `json:"questions,omitempty"` // what is asked instead of a permission; the id is a que_…
 }
 

@@ -19,7 +19,7 @@ func shownAsk(p session.PendingAsk, full bool) session.PendingAsk {
 	if full {
 		return p
 	}
-	p.Agent, p.Time = "", 0
+	p.Agent, p.Time, p.Firm = "", 0, false
 	if p.Source != nil {
 		p.Source = &session.AskSource{Type: p.Source.Type, MessageID: p.Source.MessageID, CallID: p.Source.CallID}
 	}

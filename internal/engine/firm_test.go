@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// The policy "allow" lifts asks. What a rule may deny, and what one does, at any depth, it does not.
+func TestAllowLiftsAsksOnly(t *testing.T) {
+	rule := func(action, resource string, e session.Effect) session.Rule {
+		return session.Rule{Action: action, Resource: resource, Effect: e}
+	}
+	bashAsks := rule("bash", "*", session.Ask)
+	for name, c := range map[string]struct {
+		above   []session.Rule // of the session at the top
+		layers  []permission.Layer
+		request tool.Request
+		runs    bool
+	}{
+		"an ask":               {above: []session.Rule{bashAsks}, request: tool.Request{Action: "bash", Resources: []string{"ls"}}, runs: true},
+		"a file by the way":    {above: []session.Rule{rule("edit", "*", session.Allow)}, request: tool.Request{Action: "edit", Resources: []string{".git/config"}}, runs: true},
+		"a directory outside":  {above: []session.Rule{rule("external_directory", "*", session.Ask)}, request: tool.Request{Action: "external_directory", Resources: []string{"/o/*"}}, runs: true},
+		"a deny":               {above: []session.Rule{rule("bash", "rm *", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"rm x"}}},
+		"a possible deny":      {above: []session.Rule{rule("bash", "rm *", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"$X x"}}},
+		"a possible ask":       {above: []session.Rule{rule("bash", "rm *", session.Ask)}, request: tool.Request{Action: "bash", Resources: []string{"$X x"}}, runs: true},
+		"an ask before that":   {above: []session.Rule{bashAsks}, layers: []permission.Layer{{Name: "agent", Ceiling: true, Rules: []session.Rule{rule("bash", "rm *", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"ls", "$X x"}}},
+		"an ask, and a read":   {above: []session.Rule{bashAsks}, layers: []permission.Layer{{Name: "agent", Ceiling: true, Rules: []session.Rule{rule("read", "*.env", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"cat $f"}}},
+		"what cannot be read":  {above: []session.Rule{rule("bash", "rm *", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"ls '"}}},
+		"a possible read":      {above: []session.Rule{rule("read", "*.env", session.Deny)}, request: tool.Request{Action: "bash", Resources: []string{"cat $f"}}},
+		"an agent's hard deny": {layers: []permission.Layer{{Name: "agent", Ceiling: true, Rules: []session.Rule{rule("bash", "rm *", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"$X x"}}},
+		"a project's deny":     {layers: []permission.Layer{{Name: "project", Ceiling: true, Strict: true, Rules: []session.Rule{rule("bash", "rm *", session.Deny)}}}, request: tool.Request{Action: "bash", Resources: []string{"r$X x"}}},
+		"a protected deny":     {above: []session.Rule{rule("edit", "*.git/*", session.Deny)}, request: tool.Request{Action: "edit", Resources: []string{".git/config"}}},
+		"a directory denied":   {above: []session.Rule{rule("external_directory", "/o/*", session.Deny)}, request: tool.Request{Action: "external_directory", Resources: []string{"/o/*"}}},
+	} {
+		for depth := range 3 {
+			t.Run(fmt.Sprint(name, ", depth ", depth), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					call := script.Step{Call: &script.Call{ID: "c", Name: "does", Arguments: jsontext.Value(`{}`)}}
+					w := newWorld(t, script.Script{Turns: []script.Turn{{Steps: []script.Step{call}}, {Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
+					defer w.close(t)
+					w.layers = append(w.layers, c.layers...)
+					run := func(ctx context.Context, call tool.Call, _ toolInput) (tool.Output, error) {
+						if err := call.Ask(ctx, c.request); err != nil {
+							return tool.Output{}, err
+						}
+						w.effect("does")
+						return says("done")
+					}
+					if _, err := w.tools.Register(&testTool{tool.Definition{Name: "does", Description: "does", Schema: jsontext.Value(`{"type":"object"}`)}, run}); err != nil {
+						t.Fatal(err)
+					}
+					id := family(t, w, c.above...)[depth]
+					if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: "allow"}); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+					if ran := w.effects["does"] > 0; ran != c.runs {
+						t.Errorf("it ran: %v", ran)
+					}
+					if answerOf(t, w, id) == "" {
+						t.Error("the session does not go on")
+					}
+				})
+			})
+		}
+	}
+}
