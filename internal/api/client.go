@@ -32,7 +32,8 @@ type Auth struct {
 	Password string
 }
 
-func (a Auth) header() string {
+// Header is the Authorization header, "" for nobody.
+func (a Auth) Header() string {
 	switch {
 	case a.Secret != "":
 		return "Bearer " + a.Secret
@@ -145,7 +146,7 @@ func (c *Client) request(ctx context.Context, k call) (*http.Request, error) {
 	if k.method != http.MethodGet {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if a := c.Auth.header(); a != "" {
+	if a := c.Auth.Header(); a != "" {
 		req.Header.Set("Authorization", a)
 	}
 	if c.Directory != "" {

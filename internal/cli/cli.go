@@ -21,6 +21,7 @@ var errSignal = errors.New("interrupted")
 
 // Process is what a command has of the process around it.
 type Process struct {
+	Name    string   // of the program, as it was called; "opencode" has the habits of OpenCode's own command
 	Args    []string // without the program's name
 	Stdin   io.Reader
 	Stdout  io.Writer
@@ -48,7 +49,7 @@ func Main(h Host) int {
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
 	return Run(context.Background(), h, Process{
-		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Dir: dir,
+		Name: calledAs(os.Args[0]), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Dir: dir,
 		Signals: signals, Terminal: controllingTerminal,
 	})
 }
@@ -64,7 +65,7 @@ func Run(ctx context.Context, h Host, p Process) int {
 	if err == nil && a.out.err != nil { // of help, which no command of ours writes
 		a.ran, err = true, a.out.err
 	}
-	return int(a.explain(cmd, err))
+	return int(a.shownCode(a.explain(cmd, err)))
 }
 
 // obeySignals gives a command two chances: the first signal closes a.asked, upon which it ends in order; the second

@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) modelsCommand() *cobra.Command {
-	var asJSON, refresh bool
+	var asJSON, refresh, verbose bool
 	cmd := &cobra.Command{
 		Use: "models [PROVIDER]", Short: "List the models that can be used here", Args: cobra.MaximumNArgs(1),
 		Long: "Models lists what run --model takes: models whose provider has a key, and those that need none. What is known of\n" +
@@ -35,8 +35,14 @@ func (a *app) modelsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				switch {
+				case asJSON:
 					return a.printJSON(models)
+				case verbose:
+					return a.describeModels(ctx, c, models)
+				case a.asOpenCode():
+					a.nameModels(models)
+					return nil
 				}
 				t := a.table("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "CAN")
 				for _, m := range models {
@@ -50,6 +56,7 @@ func (a *app) modelsCommand() *cobra.Command {
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "first fetch what models.dev knows today")
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "all that is known of each, in OpenCode's form: its name, then JSON")
 	cmd.AddCommand(a.modelsShow())
 	return cmd
 }

@@ -319,9 +319,10 @@ func (r *runner) openTerminal(format string) {
 
 // options are those of a command that works in dir, or in the working directory.
 func (a *app) options(dir string) (Options, error) {
-	o := Options{Dir: a.Dir, Env: a.Env, Version: version().Version, Note: a.note}
-	if dir == "" {
-		return o, nil
+	env, err := a.logs.env(a.Env)
+	o := Options{Dir: a.Dir, Env: env, Version: version().Version, Note: a.note}
+	if dir == "" || err != nil {
+		return o, err
 	}
 	abs, err := a.absolute(dir)
 	if err != nil {

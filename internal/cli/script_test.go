@@ -21,14 +21,13 @@ import (
 
 // TestMain makes this test binary a cairn for the scripts: the whole program, with its real store and sockets.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"cairn": func() {
-			if code, ok := host.Supervise(os.Args[1:]); ok {
-				os.Exit(code)
-			}
-			os.Exit(cli.Main(host.Host{}))
-		},
-	})
+	program := func() {
+		if code, ok := host.Supervise(os.Args[1:]); ok {
+			os.Exit(code)
+		}
+		os.Exit(cli.Main(host.Host{}))
+	}
+	testscript.Main(m, map[string]func(){"cairn": program, "opencode": program})
 }
 
 // quick keeps the race detector from waiting a second at the end of each process.
@@ -61,6 +60,7 @@ func TestScripts(t *testing.T) {
 			"start":   start,
 			"finish":  finish,
 			"until":   until,
+			"shaped":  shaped,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond != "sandbox" {

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -14,7 +12,7 @@ func (a *app) serveCommand() *cobra.Command {
 	var asJSON bool
 	var dir, word string
 	var sandboxed bool
-	var habits serveHabits
+	var announce announceFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the HTTP API until Ctrl-C", Args: cobra.NoArgs,
 		Long: "Serve owns the store and answers on a Unix socket and on the loopback address. Other cairn commands find it\n" +
@@ -32,7 +30,7 @@ func (a *app) serveCommand() *cobra.Command {
 					return err
 				}
 			}
-			if err := habits.heed(&o.Options); err != nil {
+			if err := announce.refuse(); err != nil {
 				return err
 			}
 			o.Sandbox = sandboxed
@@ -51,47 +49,25 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&sandboxed, "sandbox", false, "run commands in a sandbox: no network, no writing outside of their directory")
 	cmd.Flags().StringVar(&dir, "dir", "", "the `DIRECTORY` of requests that name none")
 	jsonFlag(cmd, &asJSON)
-	habits.flags(cmd)
+	announce.flags(cmd)
 	return cmd
 }
 
-// serveHabits are flags with which programs start OpenCode's server, and that say nothing new here.
-type serveHabits struct {
-	mdns       bool
-	mdnsDomain string
-	printLogs  bool
-	logLevel   string
+// announceFlags are those of OpenCode's server for what this one does not do.
+type announceFlags struct {
+	mdns   bool
+	domain string
 }
 
-func (h *serveHabits) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.BoolVar(&h.mdns, "mdns", false, "")
-	f.StringVar(&h.mdnsDomain, "mdns-domain", "", "")
-	f.BoolVar(&h.printLogs, "print-logs", false, "")
-	f.StringVar(&h.logLevel, "log-level", "", "")
-	for _, name := range []string{"mdns", "mdns-domain", "print-logs", "log-level"} {
-		_ = f.MarkHidden(name) // the flag exists
-	}
+func (f *announceFlags) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.mdns, "mdns", false, "")
+	cmd.Flags().StringVar(&f.domain, "mdns-domain", "", "")
+	hide(cmd.Flags(), "mdns", "mdns-domain")
 }
 
-// heed takes what can be taken: logs go to standard error anyway, and CAIRN_LOG says from which level on.
-func (h *serveHabits) heed(o *Options) error {
-	if h.mdns || h.mdnsDomain != "" {
+func (f *announceFlags) refuse() error {
+	if f.mdns || f.domain != "" {
 		return usagef("--mdns: cairn does not announce itself on the network; give clients the address that it prints")
-	}
-	if h.logLevel == "" {
-		return nil
-	}
-	level := strings.ToLower(h.logLevel)
-	if !slices.Contains([]string{"debug", "info", "warn", "error"}, level) {
-		return usagef("--log-level must be DEBUG, INFO, WARN or ERROR, got %q", line(h.logLevel, 40))
-	}
-	getenv := o.Env
-	o.Env = func(name string) string {
-		if name == "CAIRN_LOG" {
-			return level
-		}
-		return getenv(name)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -49,7 +50,9 @@ func (a *app) sessionList() *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Short: "List the sessions of this directory, newest first", Args: cobra.NoArgs,
 		Example: "  cairn session list\n  cairn session list --all --search parser --json",
 		RunE: a.does(func(ctx context.Context, _ []string) error {
-			if limit < 1 {
+			if a.asOpenCode() {
+				limit = max(limit, 0) // none is no error there
+			} else if limit < 1 {
 				return usagef("--limit must be 1 or more, got %d", limit)
 			}
 			if format != formatTable && format != formatJSON {
@@ -69,9 +72,12 @@ func (a *app) sessionList() *cobra.Command {
 				case asJSON:
 					return a.printJSON(list)
 				case format == formatJSON:
-					return a.printJSON(listed(list))
+					return a.printListed(list)
+				case a.asOpenCode():
+					a.listAsOpenCode(list)
+				default:
+					a.listSessions(list, all)
 				}
-				a.listSessions(list, all)
 				return nil
 			})
 		}),
@@ -79,36 +85,16 @@ func (a *app) sessionList() *cobra.Command {
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "of all directories")
 	cmd.Flags().BoolVar(&archived, "archived", false, "archived ones too")
-	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "at most this many")
-	cmd.Flags().IntVar(&limit, "max-count", 50, "")
-	_ = cmd.Flags().MarkHidden("max-count") // the flag exists; OpenCode's name for limit
+	most := 50
+	if a.asOpenCode() {
+		most = math.MaxInt
+	}
+	cmd.Flags().IntVarP(&limit, "limit", "n", most, "at most this many")
+	cmd.Flags().IntVar(&limit, "max-count", most, "")
+	hide(cmd.Flags(), "max-count") // OpenCode's name for limit
 	cmd.Flags().StringVar(&format, "format", formatTable, "table, or json: the lines of OpenCode's list")
 	cmd.Flags().StringVar(&search, "search", "", "only those with this `TEXT` in the title")
 	return cmd
-}
-
-// The formats of OpenCode's session list.
-const (
-	formatTable = "table"
-	formatJSON  = "json"
-)
-
-// listedSession is a session as OpenCode lists it for programs.
-type listedSession struct {
-	ID        session.ID        `json:"id"`
-	Title     string            `json:"title"`
-	Updated   int64             `json:"updated"`
-	Created   int64             `json:"created"`
-	ProjectID session.ProjectID `json:"projectId"`
-	Directory string            `json:"directory"`
-}
-
-func listed(list []*session.Session) []listedSession {
-	out := []listedSession{}
-	for _, s := range list {
-		out = append(out, listedSession{s.ID, s.Title, s.Time.Updated, s.Time.Created, s.ProjectID, s.Location.Directory})
-	}
-	return out
 }
 
 // sessions reads as many pages as it takes.

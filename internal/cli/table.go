@@ -10,6 +10,8 @@ type table struct {
 	out  *stream
 	head []string
 	rows [][]string
+
+	ruled bool // a line stands below the head
 }
 
 func (a *app) table(head ...string) *table { return &table{out: a.out, head: head} }
@@ -38,6 +40,13 @@ func (t *table) print() {
 		t.out.printf("%s\n", text)
 	}
 	write(t.head, dim)
+	if t.ruled {
+		whole := 2 * (len(width) - 1)
+		for _, w := range width {
+			whole += w
+		}
+		t.out.printf("%s\n", strings.Repeat("─", whole))
+	}
 	for _, row := range t.rows {
 		write(row, "")
 	}

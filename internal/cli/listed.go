@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// The formats of OpenCode's session list.
+const (
+	formatTable = "table"
+	formatJSON  = "json"
+)
+
+// listedSession is a session as OpenCode lists it for programs.
+type listedSession struct {
+	ID        session.ID        `json:"id"`
+	Title     string            `json:"title"`
+	Updated   int64             `json:"updated"`
+	Created   int64             `json:"created"`
+	ProjectID session.ProjectID `json:"projectId"`
+	Directory string            `json:"directory"`
+}
+
+func listed(list []*session.Session) []listedSession {
+	out := []listedSession{}
+	for _, s := range list {
+		out = append(out, listedSession{s.ID, s.Title, s.Time.Updated, s.Time.Created, s.ProjectID, s.Location.Directory})
+	}
+	return out
+}
+
+// printListed prints the list for programs; of no sessions OpenCode prints nothing.
+func (a *app) printListed(list []*session.Session) error {
+	if len(list) == 0 && a.asOpenCode() {
+		return nil
+	}
+	return a.printJSON(listed(list))
+}
+
+// listAsOpenCode prints the columns of OpenCode's list: the id, the title, and when it was last changed.
+func (a *app) listAsOpenCode(list []*session.Session) {
+	if len(list) == 0 {
+		return
+	}
+	t := a.table("Session ID", "Title", "Updated")
+	t.ruled = true
+	for _, s := range list {
+		at := time.UnixMilli(s.Time.Updated)
+		updated := at.Format("03:04 PM")
+		if now := time.Now(); at.YearDay() != now.YearDay() || at.Year() != now.Year() {
+			updated += " · " + at.Format("01/02/2006")
+		}
+		t.row(string(s.ID), line(strings.TrimSpace(s.Title), 100), updated)
+	}
+	t.print()
+}
