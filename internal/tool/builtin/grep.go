@@ -165,7 +165,7 @@ func search(ctx context.Context, p place, q *query) ([]match, bool, error) {
 			return nil // gone, or not ours to read
 		}
 		defer func() { _ = f.Close() }()
-		found, err := q.scan(ctx, f, scanned{rel, size})
+		found, err := q.scan(ctx, f, scanned{rel: rel, size: size})
 		if err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func searchFile(ctx context.Context, p place, q *query) ([]match, bool, error) {
 		return nil, false, err
 	}
 	defer func() { _ = f.Close() }()
-	found, err := q.scan(ctx, f, scanned{"", info.Size()})
+	found, err := q.scan(ctx, f, scanned{size: info.Size()})
 	if err != nil {
 		return nil, false, err
 	}

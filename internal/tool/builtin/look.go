@@ -219,7 +219,7 @@ func (l Look) hits(p place, matches []match, q *query) []Hit {
 		return nil
 	}
 	defer func() { _ = f.Close() }()
-	r := bufio.NewReaderSize(f, maxHitLine)
+	r := unmarked(bufio.NewReaderSize(f, maxHitLine))
 	var out []Hit
 	offset := int64(0)
 	for line := 1; len(matches) > 0; line++ {

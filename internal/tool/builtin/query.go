@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"regexp/syntax"
@@ -175,12 +174,14 @@ func (q *query) includes(rel string) bool { return q.include == nil || q.include
 
 // scanned names what is scanned and says how long it is; 0 is not known.
 type scanned struct {
-	rel  string
-	size int64
+	rel     string
+	size    int64
+	decoded bool // from UTF-16
 }
 
-// scan returns the matching lines of a file, at most one more than maxMatches. A binary file has none.
-func (q *query) scan(ctx context.Context, f *os.File, what scanned) ([]match, error) {
+// scan returns the matching lines of a file, at most one more than maxMatches. A binary file has none; one that begins
+// with the mark of UTF-16 is searched in that.
+func (q *query) scan(ctx context.Context, f io.Reader, what scanned) ([]match, error) {
 	held, ok := q.buffers.Get().(*buffers)
 	if !ok {
 		return nil, nil
@@ -195,10 +196,19 @@ func (q *query) scan(ctx context.Context, f *os.File, what scanned) ([]match, er
 		}
 		read, err := io.ReadAtLeast(f, buf[n:], wanted(len(buf)-n, what.size, first))
 		n += read
+		last := err != nil || n < len(buf) // the end, or as far as it can be read
+		if first {
+			if big, ok := markOf(buf[:n]); ok && !what.decoded {
+				text := newWideText(io.MultiReader(bytes.NewReader(buf[2:n]), f), big)
+				return q.scan(ctx, text, scanned{rel: what.rel, decoded: true})
+			}
+			if bytes.HasPrefix(buf[:n], []byte(bom)) {
+				n = copy(buf, buf[len(bom):n])
+			}
+		}
 		if first && badText(buf[:n]) {
 			return nil, nil
 		}
-		last := err != nil || n < len(buf) // the end, or as far as it can be read
 		end := n
 		if !last {
 			if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {

@@ -1,11 +1,13 @@
 package builtin_test
 
 import (
+	"encoding/binary"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -34,9 +36,25 @@ func wild(t *testing.T) *bench {
 	b.file("crlf.txt", "one 1\r\n\r\nfoo12\r\nend")
 	b.file("bom.txt", "\uFEFFfirst foo12\n")
 	b.file("bin.dat", "foo12\x00\n")
+	b.file("wide.txt", wide("first foo12\r\nüber K \U0001F600\nTODO w77x", binary.LittleEndian))
+	b.file("wide-be.txt", wide("package foo12\nlast", binary.BigEndian))
+	b.file("wide-long.txt", wide(strings.Repeat("line:—\n", 40_000)+"foo12 Bar\n", binary.LittleEndian))
+	b.file("wide-bad.txt", "\xff\xfef\x00\x3d\xd8f\x00\n\x00\x00\xdcx\x00\n\x00foo12")
+	b.file("wide-nul.txt", wide("foo12\x00\n", binary.LittleEndian))
+	b.file("wide-twice.txt", wide("\uFEFFfoo12\n", binary.LittleEndian))
+	b.file("mark.txt", "\xff\xfe")
 	b.link(b.outside("home"), "away")
 	b.link("a", "again")
 	return b
+}
+
+// wide is a text in UTF-16 with its mark.
+func wide(text string, order binary.ByteOrder) string {
+	out := order.(binary.AppendByteOrder).AppendUint16(nil, 0xfeff)
+	for _, u := range utf16.Encode([]rune(text)) {
+		out = order.(binary.AppendByteOrder).AppendUint16(out, u)
+	}
+	return string(out)
 }
 
 // Where ripgrep is installed, the search finds what it finds: the same files, the same lines.
@@ -56,7 +74,7 @@ func TestSearchAgreesWithRipgrep(t *testing.T) {
 	}
 	for _, dir := range []string{".", "a", "a/b", "c/d"} {
 		for _, pattern := range []string{
-			`foo12`, `(?i)todo|bar`, `^package \w`, `\bw\d+x\b`, `[A-Z][a-z]+`, `^\s*$`, `st.a.e`, `über`, `(?i)ÜBER`, `\d`, `nothing here`, `x?last`, `K`, `o\d+ `, `\w .a`, `(?i)r `, `e \w`, `s\b.*e$`, `\d$`, `\d+x?$`,
+			`foo12`, `(?i)todo|bar`, `^package \w`, `\bw\d+x\b`, `[A-Z][a-z]+`, `^\s*$`, `st.a.e`, `über`, `(?i)ÜBER`, `\d`, `nothing here`, `x?last`, `K`, `o\d+ `, `\w .a`, `(?i)r `, `e \w`, `s\b.*e$`, `\d$`, `\d+x?$`, `^first`, `^.f`, `\x{FFFD}x`, `\x{1F600}`, `^foo12`,
 		} {
 			var got []string
 			path := ""
