@@ -21,14 +21,15 @@ import (
 
 // bench is one run: what is measured, with what, and what came of it.
 type bench struct {
-	binary string
-	dir    string // everything that the run writes
-	work   string // the project that sessions work in
-	model  *model
-	quick  bool // a tenth of the work: to try the driver itself
-	rows   []row
-	limits limits
-	say    func(format string, args ...any)
+	binary   string
+	opencode string // the directory below whose node_modules OpenCode is; "": it is not there
+	dir      string // everything that the run writes
+	work     string // the project that sessions work in
+	model    *model
+	quick    bool // a tenth of the work: to try the driver itself
+	rows     []row
+	limits   limits
+	say      func(format string, args ...any)
 }
 
 // measure is one group of rows that share a set-up.
@@ -54,6 +55,10 @@ var measures = []measure{
 	{"sessions", "P20", (*bench).sessions},
 	{"crowd", "P21", (*bench).crowd},
 	{"turns", "P22", (*bench).turns},
+	{"v1start", "P3 P4", (*bench).v1Start},
+	{"v1messages", "P18", (*bench).v1Messages},
+	{"v1sessions", "P20", (*bench).v1Sessions},
+	{"v1readers", "P12 P13", (*bench).v1Readers},
 }
 
 // newBench builds the binary, unless there is one, and makes the places.

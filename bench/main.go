@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -24,6 +25,7 @@ func run() (err error) {
 	limit := flag.Duration("time", 3*time.Minute, "stop after this time with what there is")
 	quick := flag.Bool("quick", false, "a tenth of the samples: to try the driver, not to quote")
 	binary := flag.String("binary", "", "measure this cairn instead of building one")
+	opencode := flag.String("opencode", "", "measure OpenCode too, for the rows of its contract: where \"npm i opencode-ai@1.18.33 @opencode-ai/plugin@1.18.33\" was run")
 	profile := flag.String("profile", "", "write CPU profiles of the driver here, one per measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -38,6 +40,11 @@ func run() (err error) {
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	b.quick, b.limits.dir = *quick, b.dir
+	if *opencode != "" {
+		if b.opencode, err = filepath.Abs(*opencode); err != nil {
+			return err
+		}
+	}
 	b.say = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()

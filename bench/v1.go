@@ -1,0 +1,279 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// The rows of OpenCode's contract. Their limit is OpenCode itself, if it is there.
+
+// both adds a row of what was measured of cairn, beside what was measured of OpenCode.
+func (b *bench) both(r row, values ...[]float64) {
+	r.Figure, r.N = median(values[0]), len(values[0])
+	if len(values) > 1 && len(values[1]) > 0 {
+		r.Limit, r.Of = median(values[1]), "OpenCode"
+	}
+	b.add(r)
+}
+
+// v1Start is a server from nothing to its first good answer, and what it then takes to wait.
+func (b *bench) v1Start(ctx context.Context) error {
+	speakers, err := b.speakers("v1start")
+	if err != nil {
+		return err
+	}
+	quiet := b.settle(ctx)
+	ready, memory := make([][]float64, 2), make([][]float64, 2)
+	for i := range b.scaled(7) + 1 {
+		for n, p := range speakers {
+			s, err := p.start(ctx, b.work)
+			if err != nil {
+				return err
+			}
+			if i > 0 { // the first one makes the store
+				time.Sleep(500 * time.Millisecond)
+				ready[n] = append(ready[n], millis(s.ready))
+				memory[n] = append(memory[n], mib(usageOf(s.pid()).rss))
+			}
+			s.stop()
+		}
+	}
+	foreign := quiet.foreign()
+	b.both(row{ID: "P3", What: "V1: serve, to the first list of sessions", Unit: "ms", Target: 40, Foreign: foreign}, ready...)
+	b.both(row{ID: "P4", What: "V1: RSS of a server at rest, project open", Unit: "MiB", Target: 40, Foreign: foreign}, memory...)
+	return nil
+}
+
+// v1Messages reads a session of 10,000 messages whole: the same one, which OpenCode imports.
+func (b *bench) v1Messages(ctx context.Context) error {
+	speakers, err := b.speakers("v1messages")
+	if err != nil {
+		return err
+	}
+	n := b.scaled(10_000)
+	id, exported, err := b.longSession(ctx, speakers[0], n)
+	if err != nil {
+		return err
+	}
+	first, last, memory := make([][]float64, 2), make([][]float64, 2), make([][]float64, 2)
+	size := 0
+	quiet := b.settle(ctx)
+	for i, p := range speakers {
+		if i > 0 {
+			if err := p.receive(ctx, exported, filepath.Join(b.dir, "exported.json")); err != nil {
+				return err
+			}
+		}
+		s, err := p.start(ctx, b.work)
+		if err != nil {
+			return err
+		}
+		most := watch(s.pid())
+		for range 7 {
+			f, err := s.get(ctx, "/session/"+string(id)+"/message", nil)
+			if err == nil && bytes.Count(f.body, []byte(`{"info":`)) < n {
+				err = fmt.Errorf("%s: %d messages of %d are listed", p.name, bytes.Count(f.body, []byte(`{"info":`)), n)
+			}
+			if err != nil {
+				s.stop()
+				return err
+			}
+			first[i], last[i], size = append(first[i], millis(f.first)), append(last[i], millis(f.last)), len(f.body)
+		}
+		memory[i] = append(memory[i], most.end())
+		s.stop()
+	}
+	foreign := quiet.foreign()
+	what := fmt.Sprintf("V1: GET /session/:id/message, %d messages (%.1f MB)", n, float64(size)/1e6)
+	b.both(row{ID: "P18", What: what + ", to the first byte", Unit: "ms", Foreign: foreign}, first...)
+	b.both(row{ID: "P18", What: what, Unit: "ms", Target: 150, Foreign: foreign}, last...)
+	b.both(row{ID: "P18", What: "V1: peak RSS meanwhile", Unit: "MiB", Foreign: foreign}, memory...)
+	return nil
+}
+
+// longSession makes a session of n messages in cairn's store and returns it as it is exported.
+func (b *bench) longSession(ctx context.Context, p *speaker, n int) (session.ID, []byte, error) {
+	s, err := p.start(ctx, b.work)
+	if err != nil {
+		return "", nil, err
+	}
+	id, err := s.create(ctx, "long")
+	if err == nil {
+		err = s.prompt(ctx, id, order{n: 1, size: 5})
+	}
+	s.stop()
+	if err == nil {
+		err = fill(ctx, filepath.Join(b.dir, "v1messages", "data"), []session.ID{session.ID(id)}, []int{n})
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	if s, err = p.start(ctx, b.work); err != nil {
+		return "", nil, err
+	}
+	defer s.stop()
+	exported, err := s.export(ctx, id)
+	return session.ID(id), exported, err
+}
+
+// v1Sessions lists 10,000 sessions in the ways that clients do.
+func (b *bench) v1Sessions(ctx context.Context) error {
+	speakers, err := b.speakers("v1sessions")
+	if err != nil {
+		return err
+	}
+	n := b.scaled(10_000)
+	lists := []struct {
+		name   string
+		query  url.Values
+		target float64
+	}{
+		{"as it is (100)", nil, 5},
+		{"limit=" + strconv.Itoa(n), url.Values{"limit": {strconv.Itoa(n)}}, 60},
+		{"roots=true", url.Values{"roots": {"true"}}, 5},
+		{"search of one", url.Values{"search": {"number " + strconv.Itoa(n-7)}}, 0},
+		{"start=now", url.Values{"start": {strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10)}}, 5},
+	}
+	ms, memory := make([][][]float64, len(lists)), make([][]float64, 2)
+	quiet := b.settle(ctx)
+	for i, p := range speakers {
+		s, err := p.start(ctx, b.work)
+		if err == nil {
+			err = s.createAll(ctx, n)
+		}
+		if err != nil {
+			return err
+		}
+		most := watch(s.pid())
+		for l, list := range lists {
+			ms[l] = append(ms[l], nil)
+			for range 15 {
+				f, err := s.get(ctx, "/session", list.query)
+				if err != nil {
+					s.stop()
+					return err
+				}
+				ms[l][i] = append(ms[l][i], millis(f.last))
+			}
+		}
+		memory[i] = append(memory[i], most.end())
+		s.stop()
+	}
+	foreign := quiet.foreign()
+	for l, list := range lists {
+		b.both(row{ID: "P20", What: fmt.Sprintf("V1: GET /session of %d, %s", n, list.name), Unit: "ms", Target: list.target, Foreign: foreign}, ms[l]...)
+	}
+	b.both(row{ID: "P20", What: "V1: peak RSS meanwhile", Unit: "MiB", Foreign: foreign}, memory...)
+	return nil
+}
+
+// v1Readers are 100 readers of GET /event: of an answer at full speed, and of one at the speed of a model.
+func (b *bench) v1Readers(ctx context.Context) error {
+	speakers, err := b.speakers("v1readers")
+	if err != nil {
+		return err
+	}
+	const readers = 100
+	full := order{n: b.scaled(5_000), size: 5}
+	paced := order{n: b.scaled(300), every: 10 * time.Millisecond, stamp: true}
+	found := make([]crowdFigures, 2)
+	quiet := b.settle(ctx)
+	for i, p := range speakers {
+		if found[i], err = b.readersOf(ctx, p, readers, full, paced); err != nil {
+			return err
+		}
+	}
+	foreign := quiet.foreign()
+	for _, f := range []struct {
+		row
+		of func(crowdFigures) []float64
+	}{
+		{row{ID: "P12", What: "delivered to each", Unit: "/s", Target: 5000, AtLeast: true}, func(f crowdFigures) []float64 { return f.rate }},
+		{row{ID: "P12", What: "CPU per delta", Unit: "us"}, func(f crowdFigures) []float64 { return f.cpu }},
+		{row{ID: "P12", What: "readers that missed something", Unit: ""}, func(f crowdFigures) []float64 { return f.missed }},
+		{row{ID: "P13", What: "one delta per 10 ms, added to it, p50", Unit: "ms"}, func(f crowdFigures) []float64 { return f.p50 }},
+		{row{ID: "P13", What: "one delta per 10 ms, added to it, p99", Unit: "ms"}, func(f crowdFigures) []float64 { return f.p99 }},
+		{row{ID: "P13", What: "one delta per 10 ms, CPU per delta", Unit: "us"}, func(f crowdFigures) []float64 { return f.pacedCPU }},
+		{row{ID: "P12", What: "peak RSS", Unit: "MiB", Target: 200}, func(f crowdFigures) []float64 { return f.memory }},
+	} {
+		f.What, f.Foreign = fmt.Sprintf("V1: %d readers of /event: %s", readers, f.What), foreign
+		b.both(f.row, f.of(found[0]), f.of(found[1]))
+	}
+	return nil
+}
+
+// crowdFigures is what 100 readers saw, once per round.
+type crowdFigures struct{ rate, cpu, missed, p50, p99, pacedCPU, memory []float64 }
+
+func (b *bench) readersOf(ctx context.Context, p *speaker, readers int, full, paced order) (c crowdFigures, err error) {
+	s, err := p.start(ctx, b.work)
+	if err != nil {
+		return c, err
+	}
+	defer s.stop()
+	most := watch(s.pid())
+	for range 3 {
+		f, used, err := s.told(ctx, readers, full)
+		if err != nil {
+			return c, err
+		}
+		c.rate, c.cpu, c.missed = append(c.rate, f.rate()), append(c.cpu, used), append(c.missed, f.short(readers))
+		f, used, err = s.told(ctx, readers, paced)
+		if err != nil {
+			return c, err
+		}
+		c.p50, c.p99, c.pacedCPU = append(c.p50, quantile(f.latencies, 0.5)), append(c.p99, quantile(f.latencies, 0.99)), append(c.pacedCPU, used)
+		c.missed = append(c.missed, f.short(readers))
+	}
+	c.missed = []float64{slices.Max(c.missed)}
+	c.memory = append(c.memory, most.end())
+	return c, nil
+}
+
+// told has the readers follow one answer, and returns what they saw and the server's CPU time per delta, in microseconds. A
+// reader that has not got all of it within its time missed something.
+func (s *spoken) told(ctx context.Context, readers int, o order) (*fan, float64, error) {
+	id, err := s.create(ctx, "told")
+	if err == nil {
+		err = s.prompt(ctx, id, order{n: 1, size: 5}) // what a first prompt opens is not measured
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	rctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	defer cancel()
+	f := newFan(o)
+	if err := s.follow(rctx, f, readers); err != nil {
+		return nil, 0, err
+	}
+	time.Sleep(100 * time.Millisecond)
+	before := usageOf(s.pid())
+	if err := s.prompt(rctx, id, o); err != nil {
+		return nil, 0, err
+	}
+	missed := f.wait(rctx)
+	used := usageOf(s.pid()).cpu - before.cpu
+	if missed != nil && (ctx.Err() != nil || len(f.got) < readers) {
+		return nil, 0, missed
+	}
+	return f, float64(used.Microseconds()) / float64(o.n), nil
+}
+
+// short counts the readers that have not got all.
+func (f *fan) short(readers int) float64 {
+	n := 0
+	for _, got := range f.got {
+		if got >= max(f.want, f.n) {
+			n++
+		}
+	}
+	return float64(readers - n)
+}
