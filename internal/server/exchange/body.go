@@ -44,6 +44,9 @@ func Decode[T any](r *http.Request) (T, error) {
 	if err := checkDepth(body); err != nil {
 		return out, err
 	}
+	if kind := reflect.TypeFor[T]().Kind(); (kind == reflect.Struct || kind == reflect.Map) && jsontext.Value(body).Kind() == 'n' {
+		return out, Bad("body", "", "the body must be an object, not null")
+	}
 	if err := json.Unmarshal(body, &out); err != nil {
 		return out, malformed(err)
 	}

@@ -20,35 +20,35 @@ func absentRoutes() []Route {
 		{get, "/experimental/capabilities", "experimental.capabilities.get", always(capabilities{})},
 		{get, "/experimental/console", "experimental.console.get", always(consoleState{Providers: []string{}})},
 		{get, "/experimental/console/orgs", "experimental.console.listOrgs", always(organisations{Orgs: noneYet{}})},
-		{post, "/experimental/console/switch", "experimental.console.switchOrg", refuse("body", "orgID", "there is no organisation here")},
+		{post, "/experimental/console/switch", "experimental.console.switchOrg", reading[organisationChoice](refuse("body", "orgID", "there is no organisation here"))},
 		{get, "/experimental/worktree", "worktree.list", none},
-		{post, "/experimental/worktree", "worktree.create", failing("WorktreeCreateFailedError", "cairn makes no worktrees yet")},
-		{del, "/experimental/worktree", "worktree.remove", failing("WorktreeRemoveFailedError", "there is no such worktree")},
-		{post, "/experimental/worktree/reset", "worktree.reset", failing("WorktreeResetFailedError", "there is no such worktree")},
+		{post, "/experimental/worktree", "worktree.create", reading[newWorktree](failing("WorktreeCreateFailedError", "cairn makes no worktrees yet"))},
+		{del, "/experimental/worktree", "worktree.remove", reading[worktree](failing("WorktreeRemoveFailedError", "there is no such worktree"))},
+		{post, "/experimental/worktree/reset", "worktree.reset", reading[worktree](failing("WorktreeResetFailedError", "there is no such worktree"))},
 		{get, "/experimental/workspace", "experimental.workspace.list", none},
 		{post, "/experimental/workspace", "experimental.workspace.create", (*API).createWorkspace},
 		{get, "/experimental/workspace/adapter", "experimental.workspace.adapter.list", none},
 		{get, "/experimental/workspace/status", "experimental.workspace.status", none},
 		{post, "/experimental/workspace/sync-list", "experimental.workspace.syncList", nothing},
 		{post, "/experimental/workspace/warp", "experimental.workspace.warp", (*API).warp},
-		{del, "/experimental/workspace/{id}", "experimental.workspace.remove", unknown("workspace", "id")},
-		{post, "/experimental/control-plane/move-session", "experimental.controlPlane.moveSession", failing("MoveSessionError", "cairn moves no sessions yet")},
+		{del, "/experimental/workspace/{id}", "experimental.workspace.remove", (*API).removeWorkspace},
+		{post, "/experimental/control-plane/move-session", "experimental.controlPlane.moveSession", reading[sessionMove](failing("MoveSessionError", "cairn moves no sessions yet"))},
 		{post, "/experimental/session/{sessionID}/background", "experimental.session.background", fixed(`false`)},
-		{post, "/experimental/project/{projectID}/copy", "v2.projectCopy.create", failing("ProjectCopyError", "cairn copies no projects yet")},
-		{del, "/experimental/project/{projectID}/copy", "v2.projectCopy.remove", failing("ProjectCopyError", "there is no such copy")},
+		{post, "/experimental/project/{projectID}/copy", "v2.projectCopy.create", reading[projectCopy](failing("ProjectCopyError", "cairn copies no projects yet"))},
+		{del, "/experimental/project/{projectID}/copy", "v2.projectCopy.remove", reading[goneCopy](failing("ProjectCopyError", "there is no such copy"))},
 		{post, "/experimental/project/{projectID}/copy/refresh", "v2.projectCopy.refresh", failing("ProjectCopyError", "there is no such copy")},
-		{post, "/experimental/project/{projectID}/copy/generate-name", "experimental.projectCopy.generateName", refuse("params", "projectID", "cairn copies no projects yet")},
+		{post, "/experimental/project/{projectID}/copy/generate-name", "experimental.projectCopy.generateName", reading[nameFor](refuse("params", "projectID", "cairn copies no projects yet"))},
 		{post, "/global/upgrade", "global.upgrade", (*API).upgrade},
 		{post, "/sync/start", "sync.start", fixed(`true`)},
 		{post, "/sync/replay", "sync.replay", (*API).noSync},
 		{post, "/sync/steal", "sync.steal", (*API).noSync},
-		{post, "/sync/history", "sync.history.list", none},
+		{post, "/sync/history", "sync.history.list", reading[history](none)},
 
 		{get, "/mcp", "mcp.status", empty},
 		{post, "/mcp", "mcp.add", (*API).addMCP},
 		{post, "/mcp/{name}/auth", "mcp.auth.start", unknown("mcp", "name")},
 		{del, "/mcp/{name}/auth", "mcp.auth.remove", unknown("mcp", "name")},
-		{post, "/mcp/{name}/auth/callback", "mcp.auth.callback", unknown("mcp", "name")},
+		{post, "/mcp/{name}/auth/callback", "mcp.auth.callback", reading[loginCode](unknown("mcp", "name"))},
 		{post, "/mcp/{name}/auth/authenticate", "mcp.auth.authenticate", unknown("mcp", "name")},
 		{post, "/mcp/{name}/connect", "mcp.connect", unknown("mcp", "name")},
 		{post, "/mcp/{name}/disconnect", "mcp.disconnect", unknown("mcp", "name")},
@@ -131,6 +131,14 @@ func (a *API) symbols(w http.ResponseWriter, r *http.Request) error {
 	return none(a, w, r)
 }
 
+func (a *API) removeWorkspace(_ http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	if err := session.CheckID("id", "wrk", id); err != nil {
+		return exchange.In("params", err)
+	}
+	return session.NotFound("workspace", id)
+}
+
 type workspaceType struct {
 	Type *string `json:"type"`
 }
@@ -147,8 +155,9 @@ func (a *API) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 }
 
 type warped struct {
-	ID        *string `json:"id"`
-	SessionID *string `json:"sessionID"`
+	ID          *string `json:"id"`
+	SessionID   *string `json:"sessionID"`
+	CopyChanges bool    `json:"copyChanges"`
 }
 
 func (a *API) warp(_ http.ResponseWriter, r *http.Request) error {
@@ -176,7 +185,11 @@ type upgraded struct {
 
 // upgrade refuses: whoever installed cairn upgrades it.
 func (a *API) upgrade(w http.ResponseWriter, r *http.Request) error {
-	if _, err := exchange.Decode[upgradeTo](r); err != nil {
+	b, err := exchange.Decode[upgradeTo](r)
+	if err == nil {
+		err = needs("target", b.Target)
+	}
+	if err != nil {
 		return err
 	}
 	return write(w, upgraded{Error: "cairn does not change itself; install the new version as you installed this one"})

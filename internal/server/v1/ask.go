@@ -94,6 +94,9 @@ func (a *API) reply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := checkReply("reply", b.Reply); err != nil {
+		return err
+	}
 	return a.replied(w, r, r.PathValue("requestID"), b)
 }
 
@@ -107,15 +110,22 @@ func (a *API) respond(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := checkReply("response", b.Response); err != nil {
+		return err
+	}
 	return a.replied(w, r, r.PathValue("permissionID"), permissionReply{Reply: b.Response})
 }
 
-func (a *API) replied(w http.ResponseWriter, r *http.Request, ask string, b permissionReply) error {
-	switch b.Reply {
+func checkReply(member string, reply session.Reply) error {
+	switch reply {
 	case session.ReplyOnce, session.ReplyAlways, session.ReplyReject:
+		return nil
 	default:
-		return exchange.Bad("body", "reply", "Expected \"once\" | \"always\" | \"reject\", got %q", exchange.Clip(string(b.Reply), 40))
+		return exchange.Bad("body", member, "Expected \"once\" | \"always\" | \"reject\", got %q", exchange.Clip(string(reply), 40))
 	}
+}
+
+func (a *API) replied(w http.ResponseWriter, r *http.Request, ask string, b permissionReply) error {
 	id, err := a.waiting(r, "permission", ask)
 	if err != nil {
 		return err
@@ -132,6 +142,9 @@ type answers struct {
 
 func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	b, err := exchange.Decode[answers](r)
+	if err == nil && b.Answers == nil {
+		err = exchange.Bad("body", "answers", "answers is missing")
+	}
 	if err != nil {
 		return err
 	}

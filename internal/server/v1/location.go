@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -69,6 +70,9 @@ func (p Place) project(a *API) opencode.Project {
 
 // updateProject takes no name and no icon: nothing of a project is kept here.
 func (a *API) updateProject(w http.ResponseWriter, r *http.Request) error {
+	if _, err := exchange.Optional[projectChange](r); err != nil {
+		return err
+	}
 	if err := a.current(r); err != nil {
 		return err
 	}

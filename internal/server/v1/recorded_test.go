@@ -143,7 +143,7 @@ func pairs(headers map[string]string) (list []string) {
 	return list
 }
 
-func read(t *testing.T, body string) (v any) {
+func read(t testing.TB, body string) (v any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(body), &v); err != nil {
 		t.Errorf("%v in %s", err, body)

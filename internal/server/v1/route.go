@@ -66,7 +66,7 @@ func checkIDs(r *http.Request) error {
 	for _, p := range []struct {
 		name   string
 		prefix session.Prefix
-	}{{"sessionID", session.PrefixSession}, {"messageID", session.PrefixMessage}, {"partID", session.PrefixPart}, {"ptyID", pty.Prefix}} {
+	}{{"sessionID", session.PrefixSession}, {"messageID", session.PrefixMessage}, {"partID", session.PrefixPart}, {"permissionID", session.PrefixPermission}, {"ptyID", pty.Prefix}} {
 		if v := r.PathValue(p.name); v != "" {
 			if err := session.CheckID(p.name, p.prefix, v); err != nil {
 				return exchange.In("params", err)

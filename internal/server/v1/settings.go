@@ -73,8 +73,9 @@ func (a *API) configure(r *http.Request) (map[string]jsontext.Value, error) {
 
 // credential is what a client wants to be kept for a provider.
 type credential struct {
-	Type string `json:"type" enum:"oauth,api,wellknown"`
-	Key  string `json:"key"`
+	Type     string            `json:"type" enum:"oauth,api,wellknown"`
+	Key      string            `json:"key"`
+	Metadata map[string]string `json:"metadata"` // of which nothing is kept
 }
 
 func (a *API) setAuth(w http.ResponseWriter, r *http.Request) error {
@@ -137,6 +138,9 @@ type login struct {
 
 // authorize refuses: no provider has a login of its own here. OpenCode answers 500 then.
 func (a *API) authorize(w http.ResponseWriter, r *http.Request) error {
+	if _, err := exchange.Optional[login](r); err != nil {
+		return err
+	}
 	l, err := a.locate(r)
 	if err != nil {
 		return err

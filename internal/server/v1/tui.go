@@ -133,6 +133,9 @@ func (a *API) showToast(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (t toast) check() error {
+	if t.Duration != nil && t.Duration.Kind() != '0' {
+		return exchange.Bad("body", "duration", "duration must be a number of milliseconds")
+	}
 	switch t.Variant {
 	case "info", "success", "warning", "error":
 	default:
@@ -140,9 +143,6 @@ func (t toast) check() error {
 	}
 	if t.Message == nil {
 		return exchange.Bad("body", "message", "message is missing")
-	}
-	if t.Duration != nil && t.Duration.Kind() != '0' {
-		return exchange.Bad("body", "duration", "duration must be a number of milliseconds")
 	}
 	return nil
 }

@@ -1,0 +1,318 @@
+package v1_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
+)
+
+// schema is what is asked of a body, as our document has it.
+type schema struct {
+	Type       string            `json:"type"`
+	Enum       []string          `json:"enum"`
+	Properties map[string]schema `json:"properties"`
+	Items      *schema           `json:"items"`
+	Additional *schema           `json:"additionalProperties"`
+	AnyOf      []schema          `json:"anyOf"`
+	OneOf      []schema          `json:"oneOf"`
+	Ref        string            `json:"$ref"`
+	Not        *schema           `json:"not"`
+}
+
+// operation is what our document says of one.
+type operation struct {
+	Parameters []struct {
+		Name   string `json:"name"`
+		In     string `json:"in"`
+		Schema schema `json:"schema"`
+	} `json:"parameters"`
+	Body struct {
+		Content map[string]struct {
+			Schema schema `json:"schema"`
+		} `json:"content"`
+	} `json:"requestBody"`
+}
+
+func operations(t testing.TB) map[string]map[string]operation {
+	t.Helper()
+	text, err := v1.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]operation `json:"paths"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc.Paths
+}
+
+// filled puts what is there into the placeholders of a path; what there is none of gets a good id.
+func filled(path string, ids map[string]string) string {
+	for name, standard := range map[string]string{
+		"sessionID": "ses_1", "messageID": "msg_1", "partID": "prt_1", "ptyID": "pty_1", "requestID": "per_1", "permissionID": "per_1", "providerID": "openai",
+		"projectID": "global", "name": "x", "id": "wrk_1",
+	} {
+		id, ok := ids[name]
+		if !ok {
+			id = standard
+		}
+		if name == "requestID" && strings.HasPrefix(path, "/question/") {
+			id = strings.Replace(id, "per_", "que_", 1)
+		}
+		path = strings.ReplaceAll(path, "{"+name+"}", id)
+	}
+	return path
+}
+
+// things makes one of each thing that can be there, and returns their ids.
+func things(t testing.TB, w *world) map[string]string {
+	t.Helper()
+	text := func(a answer, path ...string) string {
+		t.Helper()
+		v := read(t, a.body)
+		for _, p := range path {
+			if l, ok := v.([]any); ok {
+				v = l[0]
+			}
+			v = v.(map[string]any)[p]
+		}
+		return v.(string)
+	}
+	ids := map[string]string{}
+	ids["sessionID"] = text(w.ask(t, http.MethodPost, "/session", `{}`), "id")
+	w.ask(t, http.MethodPost, "/session/"+ids["sessionID"]+"/prompt_async", `{"noReply":true,"parts":[{"type":"text","text":"hi"}]}`)
+	said := w.ask(t, http.MethodGet, "/session/"+ids["sessionID"]+"/message", "")
+	said.body = said.body[1 : len(said.body)-1]
+	ids["messageID"], ids["partID"] = text(said, "info", "id"), text(said, "parts", "id")
+	ids["ptyID"] = text(w.ask(t, http.MethodPost, "/pty", `{"command":"cat"}`), "id")
+	ids["projectID"] = text(w.ask(t, http.MethodGet, "/project/current", ""), "id")
+	return ids
+}
+
+// wrong returns JSON of other types than the schema wants; null is as good as nothing everywhere.
+func wrong(s schema) []string {
+	var out []string
+	for kind, text := range map[string]string{"string": `"zz"`, "number": `5`, "boolean": `true`, "array": `[]`, "object": `{}`} {
+		if kind != s.Type && (kind != "number" || s.Type != "integer") {
+			out = append(out, text)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// misfits yields bodies in which one member, at any depth, has the wrong type, and the name of that member.
+func misfits(s schema, wrap func(string) string, yield func(name, body string)) {
+	for name, p := range s.Properties {
+		quoted := `{"` + name + `":`
+		inner := func(v string) string { return wrap(quoted + v + `}`) }
+		if p.Type == "" {
+			continue // anything, or one of several
+		}
+		for _, v := range wrong(p) {
+			yield(name, inner(v))
+		}
+		switch {
+		case p.Type == "object" && p.Properties != nil:
+			misfits(p, inner, yield)
+		case p.Type == "array" && p.Items != nil && p.Items.Type != "":
+			for _, v := range wrong(*p.Items) {
+				yield(name, inner(`[`+v+`]`))
+			}
+			misfits(*p.Items, func(v string) string { return inner(`[` + v + `]`) }, yield)
+		case p.Type == "object" && p.Additional != nil && p.Additional.Type != "":
+			for _, v := range wrong(*p.Additional) {
+				yield(name, inner(`{"k":`+v+`}`))
+			}
+		}
+	}
+}
+
+// A member of a body with the wrong type is refused by its name, in every operation and at every depth; so is what is no
+// JSON, or no object.
+func TestWrongTypesAreRefused(t *testing.T) {
+	w := newWorld(t, "", nil)
+	ids := things(t, w)
+	count := 0
+	for path, methods := range operations(t) {
+		for method, op := range methods {
+			body, has := op.Body.Content["application/json"]
+			if !has {
+				continue
+			}
+			method, at := strings.ToUpper(method), filled(path, ids)
+			misfits(body.Schema, func(v string) string { return v }, func(name, text string) {
+				count++
+				if a := w.ask(t, method, at, text); a.status != http.StatusBadRequest || !strings.Contains(a.body, name) {
+					t.Errorf("%s %s %s: %d %.200s", method, path, text, a.status, a.body)
+				}
+			})
+			if body.Schema.Type != "object" {
+				continue
+			}
+			for _, text := range []string{`{`, `[]`, `5`, `"x"`, `true`, `null`, `{}x`, `{"a":1,"a":2}`, "\x00", strings.Repeat("[", 100), `{"a":` + strings.Repeat(`{"a":`, 70)} {
+				if a := w.ask(t, method, at, text); a.status != http.StatusBadRequest || !strings.Contains(a.body, "body") && !strings.Contains(a.body, `\"a\"`) {
+					t.Errorf("%s %s %.20s: %d %.200s", method, path, text, a.status, a.body)
+				}
+			}
+		}
+	}
+	if count < 400 {
+		t.Errorf("only %d bodies were tried", count)
+	}
+}
+
+// What a body must have, as OpenCode's document says; it is refused by its name when it is missing.
+var required = map[string]string{
+	"PUT /auth/{providerID}": `type=api key=k`,
+	"POST /log":              `service=x level=info message=x`,
+	"POST /experimental/control-plane/move-session":                `sessionID=ses_1 destination={}`,
+	"POST /global/upgrade":                                         `target=1`,
+	"POST /experimental/console/switch":                            `accountID=x orgID=x`,
+	"DELETE /experimental/worktree":                                `directory=x`,
+	"POST /experimental/worktree/reset":                            `directory=x`,
+	"POST /vcs/apply":                                              `patch=x`,
+	"POST /mcp":                                                    `name=x config={}`,
+	"POST /mcp/{name}/auth/callback":                               `code=x`,
+	"POST /question/{requestID}/reply":                             `answers=[]`,
+	"POST /permission/{requestID}/reply":                           `reply=once`,
+	"POST /session/{sessionID}/message":                            `parts=[]`,
+	"POST /session/{sessionID}/prompt_async":                       `parts=[]`,
+	"POST /session/{sessionID}/init":                               `modelID=x providerID=x messageID=msg_x`,
+	"POST /session/{sessionID}/summarize":                          `modelID=x providerID=x`,
+	"POST /session/{sessionID}/command":                            `command=init arguments=x`,
+	"POST /session/{sessionID}/shell":                              `agent=build command=x`,
+	"POST /session/{sessionID}/revert":                             `messageID=msg_x`,
+	"POST /session/{sessionID}/permissions/{permissionID}":         `response=once`,
+	"POST /tui/append-prompt":                                      `text=x`,
+	"POST /tui/execute-command":                                    `command=x`,
+	"POST /tui/show-toast":                                         `message=x variant=info`,
+	"POST /tui/publish":                                            `type=tui.prompt.append properties={}`,
+	"POST /tui/select-session":                                     `sessionID=ses_1`,
+	"POST /experimental/workspace":                                 `type=x`,
+	"POST /experimental/workspace/warp":                            `id=wrk_1 sessionID=ses_1`,
+	"POST /experimental/project/{projectID}/copy":                  `strategy=x directory=x`,
+	"DELETE /experimental/project/{projectID}/copy":                `directory=x force=true`,
+	"PATCH /session/{sessionID}/message/{messageID}/part/{partID}": ``,
+	"POST /experimental/project/{projectID}/copy/generate-name":    ``,
+}
+
+func TestMissingMembersAreNamed(t *testing.T) {
+	w := newWorld(t, "", nil)
+	ids := things(t, w)
+	for route, members := range required {
+		method, path, _ := strings.Cut(route, " ")
+		all := strings.Fields(members)
+		for i, m := range all {
+			name, _, _ := strings.Cut(m, "=")
+			var have []string
+			for j, other := range all {
+				k, v, _ := strings.Cut(other, "=")
+				if v != "true" && v != "[]" && v != "{}" {
+					v = `"` + v + `"`
+				}
+				if i != j {
+					have = append(have, `"`+k+`":`+v)
+				}
+			}
+			text := `{` + strings.Join(have, ",") + `}`
+			if a := w.ask(t, method, filled(path, ids), text); a.status != http.StatusBadRequest || !strings.Contains(a.body, name) {
+				t.Errorf("%s %s: %d %.200s, want %s", route, text, a.status, a.body, name)
+			}
+		}
+	}
+}
+
+// Numbers in queries are whole and within bounds, or refused by their name.
+func TestNumbersInQueries(t *testing.T) {
+	w := newWorld(t, "", nil)
+	ids := things(t, w)
+	for path, methods := range operations(t) {
+		for method, op := range methods {
+			for _, p := range op.Parameters {
+				if p.In != "query" || p.Schema.Type != "number" {
+					continue
+				}
+				for _, v := range []string{"x", "-1", "1.5", "1e999", "99999999999999999999", "NaN", "0x10", "1 ", "١"} {
+					q := url.Values{p.Name: {v}, "query": {"x"}, "mode": {"git"}}
+					if a := w.ask(t, strings.ToUpper(method), filled(path, ids)+"?"+q.Encode(), ""); a.status != http.StatusBadRequest || !strings.Contains(a.body, p.Name) {
+						t.Errorf("%s %s, %s=%s: %d %.200s", method, path, p.Name, v, a.status, a.body)
+					}
+				}
+			}
+		}
+	}
+}
+
+// unmoved are operations that OpenCode answers for what is not there as for what is, and their reason is recorded from it
+// (spec/http §1.5): clients count on it. In the second group its document has no 404.
+var unmoved = []string{
+	"POST /session/{sessionID}/abort", "GET /session/{sessionID}/diff", "POST /experimental/session/{sessionID}/background", "GET /project/{projectID}/directories",
+	"DELETE /auth/{providerID}",
+
+	"PUT /auth/{providerID}", "POST /provider/{providerID}/oauth/authorize", "POST /provider/{providerID}/oauth/callback", "POST /experimental/project/{projectID}/copy",
+	"DELETE /experimental/project/{projectID}/copy", "POST /experimental/project/{projectID}/copy/refresh", "POST /experimental/project/{projectID}/copy/generate-name",
+}
+
+// An id that is nobody's is 404, and one that can be nobody's is 400 and named, wherever it stands in a path.
+func TestIDsInPaths(t *testing.T) {
+	w := newWorld(t, "", nil)
+	ids := things(t, w)
+	bodies := map[string]string{}
+	for route, members := range required {
+		var all []string
+		for _, m := range strings.Fields(members) {
+			k, v, _ := strings.Cut(m, "=")
+			if v != "true" && v != "[]" && v != "{}" {
+				v = `"` + v + `"`
+			}
+			all = append(all, `"`+k+`":`+v)
+		}
+		bodies[route] = `{` + strings.Join(all, ",") + `}`
+	}
+	bodies["POST /session/{sessionID}/message"] = `{"parts":[{"type":"text","text":"hi"}]}`
+	bodies["POST /session/{sessionID}/prompt_async"] = bodies["POST /session/{sessionID}/message"]
+	prefixes := map[string]string{
+		"sessionID": "ses_", "messageID": "msg_", "partID": "prt_", "ptyID": "pty_", "requestID": "per_", "permissionID": "per_", "id": "wrk_", "providerID": "", "projectID": "", "name": "",
+	}
+	for _, r := range v1.Routes() {
+		route := r.Method + " " + r.Path
+		for name, prefix := range prefixes {
+			if !strings.Contains(r.Path, "{"+name+"}") {
+				continue
+			}
+			at := func(id string) string {
+				with := map[string]string{}
+				for k, v := range ids {
+					with[k] = v
+				}
+				with[name] = id
+				return filled(r.Path, with)
+			}
+			body := bodies[route]
+			if body == "" && r.Method != http.MethodGet && r.Method != http.MethodDelete {
+				body = `{}`
+			}
+			header := []string{"X-Opencode-Ticket", "1"}
+			if a := w.ask(t, r.Method, at(prefix+"00000000nobody"), body, header...); a.status != http.StatusNotFound && !slices.Contains(unmoved, route) {
+				t.Errorf("%s, unknown %s: %d %.200s", route, name, a.status, a.body)
+			}
+			if prefix == "" {
+				continue
+			}
+			for _, bad := range []string{"zz", "%00", "%ff", prefix + "%20x", prefix + "%0a", prefix + strings.Repeat("x", 5000), prefix + "é", "%F0%9F%98%80"} {
+				if a := w.ask(t, r.Method, at(bad), body, header...); a.status != http.StatusBadRequest || !strings.Contains(a.body, name) && !strings.Contains(a.body, prefix) {
+					t.Errorf("%s, %s %.20s: %d %.200s", route, name, bad, a.status, a.body)
+				}
+			}
+		}
+	}
+}
