@@ -72,6 +72,11 @@ func (s *scratch) PutMessage(_ session.ID, m session.Message, _ int64) error {
 	return nil
 }
 
+func (s *scratch) DeleteMessage(m session.MessageID) error {
+	delete(s.messages, m)
+	return nil
+}
+
 func (s *scratch) DeleteMessages(_ session.ID, after int64) error {
 	for id, m := range s.messages {
 		if m.Meta().Seq > after {

@@ -15,7 +15,7 @@ func (w *walk) turn(e session.Event) {
 		return
 	}
 	id := session.Turn(e.Data)
-	if id == "" {
+	if w.edit(e) || id == "" {
 		return
 	}
 	t := w.turns[id]

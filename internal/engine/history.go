@@ -15,7 +15,8 @@ import (
 type history struct {
 	messages []session.Message
 	shown    store.Shown // as it was when the newest compaction was first seen
-	stable   int         // messages[:stable] can no longer change
+	stable   int         // messages[:stable] change by edits only
+	edits    int         // of the session, that the messages are read behind
 	size     atomic.Int64
 	raises   raises // of the session's limits
 	sent     sent   // by the newest turn
@@ -69,8 +70,8 @@ func (c *historyCache) forget(id session.ID) {
 	c.order = slices.DeleteFunc(c.order, func(o session.ID) bool { return o == id })
 }
 
-// history returns the session's history as of now. Messages behind the newest turn never change, so only what follows
-// them is read again.
+// history returns the session's history as of now. But for edits, messages behind the newest turn never change, so only what
+// follows them is read again.
 func (d *drain) history(ctx context.Context) (*history, error) {
 	h := d.histories.get(d.id)
 	err := d.store.View(ctx, func(r store.Reader) error {
@@ -82,12 +83,16 @@ func (d *drain) history(ctx context.Context) (*history, error) {
 		if ok {
 			from = m.Meta().Seq
 		}
-		if from != h.shown.Compaction {
+		s, err := mustSession(r, d.id)
+		if err != nil {
+			return err
+		}
+		if from != h.shown.Compaction || s.Edits != h.edits {
 			epoch, ok, err := r.Epoch(d.id)
 			if err != nil {
 				return err
 			}
-			h.messages, h.stable, h.shown = nil, 0, store.Shown{Compaction: from, Baseline: -1}
+			h.messages, h.stable, h.edits, h.shown = nil, 0, s.Edits, store.Shown{Compaction: from, Baseline: -1}
 			if ok {
 				h.shown.Baseline = epoch.BaselineSeq
 			}

@@ -19,6 +19,7 @@ func (set *setting) prefixed(now llm.Prefix) *session.CachePrefix {
 	out := &session.CachePrefix{
 		Hash: now.MessagesSum(len(now.Messages)).String(), Model: now.Model.String(), System: now.SystemSum().String(),
 		Tools: now.ToolsSum().String(), Messages: len(now.Messages), Mode: set.mode(),
+		Edits: set.history.edits,
 	}
 	before := set.history.asked()
 	if before == nil {
@@ -78,6 +79,8 @@ func (set *setting) cause(before *session.Assistant, mode session.PrefixMode) se
 		return session.CauseContext
 	case slices.ContainsFunc(set.session.Excluded, since):
 		return session.CauseExclusion
+	case before.Prefix.Edits != set.history.edits:
+		return session.CauseEdit
 	case before.Prefix.Mode != mode, set.form != nil && set.history.promptedSince(before.Seq):
 		return session.CauseMode
 	default:

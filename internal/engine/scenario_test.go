@@ -325,6 +325,18 @@ func (p *player) command(f []string) {
 		p.report(e.ChangeInput(ctx, id, session.MessageID(args[0]), InputChange{Delivery: session.Delivery(args[1])}))
 	case "edit":
 		p.report(e.ChangeInput(ctx, id, session.MessageID(args[0]), InputChange{Prompt: &session.Prompt{Text: args[1]}}))
+	case "remove": // MESSAGE [PART]
+		if len(args) > 1 {
+			p.report(e.RemovePart(ctx, id, session.MessageID(p.named(args[0])), session.PartID(p.named(args[1]))))
+			return
+		}
+		p.report(e.RemoveMessage(ctx, id, session.MessageID(p.named(args[0]))))
+	case "rewrite": // MESSAGE [PART] TEXT
+		if len(args) > 2 {
+			p.report(e.EditPart(ctx, id, session.MessageID(p.named(args[0])), session.PartID(p.named(args[1])), args[2]))
+			return
+		}
+		p.report(e.EditPrompt(ctx, id, session.MessageID(p.named(args[0])), "", session.Prompt{Text: args[1]}))
 	case "reorder":
 		var ms []session.MessageID
 		for _, a := range args {
@@ -456,6 +468,17 @@ func (p *player) background(what string, id session.ID) {
 			}
 		})
 	}
+}
+
+// named is the id that was shown by the name; a name of nothing is itself.
+func (p *player) named(name string) string {
+	p.ids.replace(p.out.String())
+	for id, n := range p.ids.names {
+		if n == name {
+			return id
+		}
+	}
+	return name
 }
 
 func (p *player) report(err error) {

@@ -30,6 +30,12 @@ type (
 		SessionID session.ID        `json:"sessionID"`
 		MessageID session.MessageID `json:"messageID"`
 	}
+	// PartGone is of message.part.removed.
+	PartGone struct {
+		SessionID session.ID        `json:"sessionID"`
+		MessageID session.MessageID `json:"messageID"`
+		PartID    session.PartID    `json:"partID"`
+	}
 	// PartInfo is of message.part.updated.
 	PartInfo struct {
 		SessionID session.ID `json:"sessionID"`

@@ -110,7 +110,13 @@ func (f *Fold) lifeOf(d session.EventData, before *session.Session) (out []Event
 		u := f.admit(d.Timestamp, d.MessageID, d.Prompt)
 		return append(append(out, f.prompt(u, d.Timestamp)...), f.updated()), true
 	case *session.InputWithdrawn:
-		return []Event{{Type: "message.removed", Properties: MessageGone{f.Session.ID, d.MessageID}, Durable: true}}, true
+		return []Event{f.removed(d.MessageID)}, true
+	case *session.MessageRemoved:
+		return []Event{f.removed(d.MessageID)}, true
+	case *session.InputEdited:
+		return f.edited(d.MessageID, "", d.Prompt, d.Timestamp), true
+	case *session.MessageEdited:
+		return f.edited(d.MessageID, d.PartID, d.Prompt, d.Timestamp), true
 	case *session.TodosSet:
 		return []Event{{Type: "todo.updated", Properties: Todos{f.Session.ID, d.Todos}}}, true
 	case *session.PermissionAsked:
@@ -123,6 +129,10 @@ func (f *Fold) lifeOf(d session.EventData, before *session.Session) (out []Event
 	default:
 		return nil, false
 	}
+}
+
+func (f *Fold) removed(m session.MessageID) Event {
+	return Event{Type: "message.removed", Properties: MessageGone{f.Session.ID, m}, Durable: true}
 }
 
 func sameModel(a, b *session.ModelRef) bool {
@@ -189,6 +199,10 @@ func (f *Fold) step(d session.EventData) []Event {
 		return append(f.changes(d), f.item(d.PartID, at)...)
 	case *session.ToolFailed:
 		return f.item(d.PartID, at)
+	case *session.PartEdited:
+		return f.item(d.PartID, at)
+	case *session.PartRemoved:
+		return []Event{f.gone(d.AssistantMessageID, d.PartID)}
 	case *session.StepEnded, *session.StepFailed:
 		return f.ended(at)
 	default:

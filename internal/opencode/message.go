@@ -134,9 +134,14 @@ func answers(ms []session.Message, prompt session.MessageID) bool {
 
 // Pending shows a prompt that waits to be promoted: V1 shows it at once.
 func Pending(s *session.Session, in *session.Input) Message {
-	return prompted(s, session.Begin(&session.Prompted{
-		Fact: session.Fact{Timestamp: in.TimeCreated, SessionID: s.ID}, MessageID: in.ID, Prompt: in.Prompt,
-	}, in.AdmittedSeq).(*session.User))
+	return prompted(s, Waiting(in))
+}
+
+// Waiting is the message that a prompt which waits will be.
+func Waiting(in *session.Input) *session.User {
+	return session.Begin(&session.Prompted{
+		Fact: session.Fact{Timestamp: in.TimeCreated, SessionID: in.SessionID}, MessageID: in.ID, Prompt: in.Prompt,
+	}, in.AdmittedSeq).(*session.User)
 }
 
 func prompted(s *session.Session, m *session.User) Message {

@@ -25,6 +25,10 @@ func (b *Batch) applyMessage(e session.Event) error {
 		return b.tx.PutMessage(e.SessionID, sh, e.Seq)
 	case *session.RevertCommitted:
 		return cut(b.tx, e.SessionID, d.MessageID)
+	case *session.MessageRemoved:
+		return b.tx.DeleteMessage(d.MessageID)
+	case *session.MessageEdited:
+		return edited(b.tx, e, d)
 	case *session.Renamed:
 		if d.Asked != nil {
 			return b.tx.AddSpend(store.Spend{
@@ -93,6 +97,15 @@ func spend(tx store.Tx, e session.Event, a *session.Assistant) error {
 		return nil
 	}
 	return tx.AddSpend(line)
+}
+
+// edited rewrites a prompt of the history.
+func edited(tx store.Tx, e session.Event, d *session.MessageEdited) error {
+	m, _, err := tx.Message(e.SessionID, d.MessageID)
+	if u, ok := m.(*session.User); ok && err == nil && u.Apply(d) {
+		return tx.PutMessage(e.SessionID, u, e.Seq)
+	}
+	return err
 }
 
 // cut removes what follows the boundary message of a committed revert: messages, and prompts admitted after it.

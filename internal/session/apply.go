@@ -79,6 +79,9 @@ func (s *Session) Apply(d EventData) bool {
 			s.Model = e.Prompt.Model
 		}
 	case *Prompted:
+	case *MessageRemoved, *MessageEdited, *PartRemoved, *PartEdited:
+		s.Edits++
+		return true
 	case *StepStarted:
 		if s.Changes != nil {
 			return false
@@ -157,6 +160,10 @@ func Turn(d EventData) MessageID {
 		return e.AssistantMessageID
 	case *ItemCheckpointed:
 		return e.AssistantMessageID
+	case *PartRemoved:
+		return e.AssistantMessageID
+	case *PartEdited:
+		return e.AssistantMessageID
 	default:
 		return ""
 	}
@@ -206,6 +213,8 @@ func (a *Assistant) Apply(d EventData) bool {
 		})
 	case *ItemCheckpointed:
 		return a.Checkpoint(e)
+	case *PartRemoved, *PartEdited:
+		return a.edit(d)
 	default:
 		return a.applyTool(d)
 	}

@@ -11,6 +11,7 @@ type CachePrefix struct {
 	Mode     PrefixMode  `json:"mode,omitzero"`
 	Changed  string      `json:"changed,omitzero"` // the first part that differs from the request before, for people
 	Cause    PrefixCause `json:"cause,omitzero"`   // what was done that had to change it; "": nothing that is known of
+	Edits    int         `json:"edits,omitzero"`   // of the session until then
 }
 
 // PrefixMode is why a request has other tools than those of its agent.
@@ -33,6 +34,7 @@ const (
 	CauseCompaction PrefixCause = "compaction" // the past was summed up
 	CauseContext    PrefixCause = "context"    // a new context epoch began
 	CauseExclusion  PrefixCause = "exclusion"  // the provider refused a part, which is left out
+	CauseEdit       PrefixCause = "edit"       // somebody edited what was said
 	CauseMode       PrefixCause = "mode"       // the last step, or an answer in a form, begins or ends
 )
 

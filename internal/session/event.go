@@ -111,6 +111,10 @@ const (
 	KindInterrupted       Kind = "session.next.interrupted"
 	KindJobStarted        Kind = "session.next.job.started"
 	KindJobEnded          Kind = "session.next.job.ended"
+	KindMessageRemoved    Kind = "session.next.message.removed"
+	KindMessageEdited     Kind = "session.next.message.edited"
+	KindPartRemoved       Kind = "session.next.part.removed"
+	KindPartEdited        Kind = "session.next.part.edited"
 )
 
 // Public reports whether the kind belongs to OpenCode's V2 API. Streams show only these unless asked for all.

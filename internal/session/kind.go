@@ -96,6 +96,14 @@ func newData(k Kind) EventData {
 		return &PermissionReplied{}
 	case KindInterrupted:
 		return &Interrupted{}
+	case KindMessageRemoved:
+		return &MessageRemoved{}
+	case KindMessageEdited:
+		return &MessageEdited{}
+	case KindPartRemoved:
+		return &PartRemoved{}
+	case KindPartEdited:
+		return &PartEdited{}
 	default:
 		return nil
 	}
@@ -150,6 +158,10 @@ func Kinds() []Kind {
 		KindInterrupted,
 		KindJobStarted,
 		KindJobEnded,
+		KindMessageRemoved,
+		KindMessageEdited,
+		KindPartRemoved,
+		KindPartEdited,
 	}
 }
 
@@ -296,3 +308,15 @@ func (*StepEnded) Version() int { return 2 }
 
 // Version returns 2.
 func (*StepFailed) Version() int { return 2 }
+
+// Kind returns KindMessageRemoved.
+func (*MessageRemoved) Kind() Kind { return KindMessageRemoved }
+
+// Kind returns KindMessageEdited.
+func (*MessageEdited) Kind() Kind { return KindMessageEdited }
+
+// Kind returns KindPartRemoved.
+func (*PartRemoved) Kind() Kind { return KindPartRemoved }
+
+// Kind returns KindPartEdited.
+func (*PartEdited) Kind() Kind { return KindPartEdited }

@@ -41,6 +41,7 @@ type Session struct {
 	Changes  *Changes       `json:"changes,omitzero"`  // of its files, once a turn has begun
 
 	Excluded []Exclusion `json:"excluded,omitempty"` // the newest of each kind
+	Edits    int         `json:"edits,omitzero"`     // how often what was said was changed afterwards
 
 	Jobs []Job `json:"jobs,omitzero"` // what runs, and ran lately, in the background
 

@@ -226,6 +226,8 @@ type MessageWriter interface {
 	// A turn that streams is not put for each checkpoint, whose event says it all: whoever reads the turn is given it
 	// with the checkpoints behind through (CatchUp).
 	PutMessage(id session.ID, m session.Message, through int64) error
+	// DeleteMessage removes the message, if there is one.
+	DeleteMessage(m session.MessageID) error
 	// DeleteMessages removes the messages with seq > after.
 	DeleteMessages(id session.ID, after int64) error
 }

@@ -18,9 +18,6 @@ func messageRoutes() []Route {
 	return []Route{
 		{get, "/session/{sessionID}/message", "session.messages", (*API).messages},
 		{get, "/session/{sessionID}/message/{messageID}", "session.message", (*API).message},
-		{del, "/session/{sessionID}/message/{messageID}", "session.deleteMessage", (*API).removeMessage},
-		{del, "/session/{sessionID}/message/{messageID}/part/{partID}", "part.delete", (*API).removePart},
-		{patch, "/session/{sessionID}/message/{messageID}/part/{partID}", "part.update", (*API).changePart},
 	}
 }
 
@@ -203,39 +200,4 @@ func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencod
 		return v, err
 	}
 	return opencode.Render(s, append([]session.Message{found}, behind...), false)[0], nil
-}
-
-// removeMessage takes back a prompt that waits. What was said stays said.
-func (a *API) removeMessage(w http.ResponseWriter, r *http.Request) error {
-	if _, err := a.known(r); err != nil {
-		return err
-	}
-	if err := a.engine.Withdraw(r.Context(), sessionOf(r), messageOf(r)); err != nil {
-		return err
-	}
-	return yes(w)
-}
-
-// known returns the message of the request, which must be there.
-func (a *API) known(r *http.Request) (opencode.Message, error) {
-	return view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) {
-		return readMessage(rd, sessionOf(r), messageOf(r))
-	})
-}
-
-func (a *API) removePart(_ http.ResponseWriter, r *http.Request) error { return a.keptPart(r) }
-
-func (a *API) changePart(_ http.ResponseWriter, r *http.Request) error { return a.keptPart(r) }
-
-// keptPart says that parts cannot be changed yet.
-func (a *API) keptPart(r *http.Request) error {
-	m, err := a.known(r)
-	if err != nil {
-		return err
-	}
-	part := r.PathValue("partID")
-	if !slices.ContainsFunc(m.Parts, func(p opencode.Part) bool { return string(opencode.PartID(p)) == part }) {
-		return session.NotFound("part", part)
-	}
-	return exchange.In("params", session.Errorf(session.CodeInvalid, "parts cannot be changed or removed yet").At("partID"))
 }

@@ -28,6 +28,7 @@ func Routes() []Route {
 		placeRoutes(),
 		sessionRoutes(),
 		messageRoutes(),
+		editRoutes(),
 		promptRoutes(),
 		commandRoutes(),
 		laterRoutes(),

@@ -123,7 +123,7 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		second(tx.Approvals("")), second(tx.Spent("a", 0)), second(tx.Spent("", 0)),
 		second(tx.InsertEvent(store.Row{ID: "e", SessionID: "a", Kind: "k", Data: []byte("1")})),
 		tx.PutSession(&session.Session{ID: "a"}), tx.SetUnfinished("a", true),
-		tx.PutMessage("a", &session.User{Head: session.Head{ID: "m", Type: session.TypeUser}}, 0), tx.DeleteMessages("a", 0),
+		tx.PutMessage("a", &session.User{Head: session.Head{ID: "m", Type: session.TypeUser}}, 0), tx.DeleteMessages("a", 0), tx.DeleteMessage("m"),
 		tx.PutInput(&session.Input{ID: "m", SessionID: "a"}), tx.DeleteInput("m"),
 		tx.PutEpoch("a", store.Epoch{}), tx.DeleteEpoch("a"), tx.PutAsk(&store.AskRow{PendingAsk: session.PendingAsk{ID: "q", SessionID: "a"}}),
 		tx.PutApproval(store.Approval{ID: "p"}), second(tx.DeleteApproval("p")), tx.AddSpend(store.Spend{SessionID: "a"}),

@@ -271,3 +271,13 @@ func (t *Tx) DeleteMessages(id session.ID, after int64) error {
 	_, err := c.run("delete messages of", id)
 	return err
 }
+
+const deleteMessage = `DELETE FROM message WHERE id = ?1`
+
+// DeleteMessage implements store.MessageWriter.
+func (t *Tx) DeleteMessage(m session.MessageID) error {
+	c := t.call(deleteMessage)
+	c.text(string(m))
+	_, err := c.run("delete message", m)
+	return err
+}

@@ -99,7 +99,14 @@ func testMessages(t *testing.T, s store.Store) {
 		return r.Messages("ses_a", store.MessageQuery{After: -1})
 	})
 	same(t, "after deletion", left, want[:7])
-	update(t, s, putAll("ses_a", want[7:])) // the ids are free again
+	update(t, s, func(tx store.Tx) error {
+		return errors.Join(tx.DeleteMessage("msg_2"), tx.DeleteMessage("msg_2"), tx.DeleteMessage("msg_none"))
+	})
+	rest := get(t, s, func(r store.Reader) ([]session.Message, error) {
+		return r.Messages("ses_a", store.MessageQuery{After: -1})
+	})
+	same(t, "after deletion of one", rest, slices.Concat(want[:2], want[3:7]))
+	update(t, s, putAll("ses_a", slices.Concat(want[2:3], want[7:]))) // the ids are free again
 	update(t, s, func(tx store.Tx) error { return tx.DeleteMessages("ses_a", -1) })
 	none := get(t, s, func(r store.Reader) ([]session.Message, error) {
 		return r.Messages("ses_a", store.MessageQuery{After: -1})

@@ -74,7 +74,7 @@ func testModel(t *testing.T, s store.Store) {
 func (m *model) step(rt *rapid.T, round int) func(store.Tx) error {
 	n := rapid.IntRange(0, 5).Draw(rt, "n")
 	owner := m.sessions[n%3] // an id belongs to one session
-	switch rapid.IntRange(0, 6).Draw(rt, "step") {
+	switch rapid.IntRange(0, 7).Draw(rt, "step") {
 	case 0, 1:
 		id := session.MessageID(fmt.Sprintf("msg_%d_%d", round, n))
 		x := session.Synthetic{Head: head(id, session.TypeSynthetic, int64(n)), SessionID: owner, Text: rapid.String().Draw(rt, "text")}
@@ -98,6 +98,10 @@ func (m *model) step(rt *rapid.T, round int) func(store.Tx) error {
 		id := session.MessageID(fmt.Sprintf("in_%d_%d", round, n))
 		delete(m.inputs, id)
 		return func(tx store.Tx) error { return tx.DeleteInput(id) }
+	case 6:
+		id := session.MessageID(fmt.Sprintf("msg_%d_%d", round, n))
+		delete(m.messages, id)
+		return func(tx store.Tx) error { return tx.DeleteMessage(id) }
 	case 5:
 		a := store.AskRow{Seq: int64(n), PendingAsk: session.PendingAsk{
 			ID: session.AskID(fmt.Sprintf("per_%d_%d", round, n)), SessionID: owner,

@@ -117,6 +117,17 @@ func (t *tx) PutMessage(id session.ID, m session.Message, through int64) error {
 	return nil
 }
 
+func (t *tx) DeleteMessage(m session.MessageID) error {
+	id, used := t.s.messages.get(m)
+	if !used {
+		return nil
+	}
+	h := t.edit(id)
+	h.messages = without(h.messages, func(r *messageRow) bool { return r.ID == m })
+	t.s.messages.remove(m)
+	return nil
+}
+
 func (t *tx) DeleteMessages(id session.ID, after int64) error {
 	h := t.edit(id)
 	keep := []*messageRow{}

@@ -1,0 +1,92 @@
+package opencode
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// PartChange is what a client sends to change a part: the part as it is to be.
+type PartChange struct {
+	PartInput
+	SessionID session.ID        `json:"sessionID"`
+	MessageID session.MessageID `json:"messageID"`
+}
+
+// Check refuses a change of another part than p.
+func (c *PartChange) Check(p Part) error {
+	is := p.head()
+	for _, x := range []struct{ field, got, want string }{
+		{"id", string(c.ID), string(is.ID)},
+		{"sessionID", string(c.SessionID), string(is.SessionID)},
+		{"messageID", string(c.MessageID), string(is.MessageID)},
+		{"type", c.Type, is.Type},
+	} {
+		if x.got != x.want {
+			return session.Errorf(session.CodeInvalid, "%s must be that of the part, %q, got %q", x.field, x.want, x.got).At(x.field)
+		}
+	}
+	if (is.Type == "text" || is.Type == "reasoning") && c.Text == nil {
+		return session.Errorf(session.CodeInvalid, "Missing key").At("text")
+	}
+	return nil
+}
+
+// Recut returns the prompt with the part as it is to be, or, with nil, without it. All else of it stays.
+func Recut(u *session.User, part session.PartID, to *PartInput) (session.Prompt, error) {
+	p := session.Prompt{Agent: u.Agent, Model: u.Model, Format: u.Format}
+	for _, v := range promptParts("", u) {
+		in, err := input(v)
+		if err != nil {
+			return p, err
+		}
+		if in.ID == part && to == nil {
+			continue
+		}
+		if in.ID == part {
+			in = *to
+		}
+		if err := in.add(&p, ""); err != nil {
+			return p, err
+		}
+		if f, ok := v.(*FilePart); ok { // what our record says of it beside that
+			j := slices.IndexFunc(u.Files, func(o session.File) bool { return o.URI == f.URL && o.URI == in.URL })
+			if j >= 0 && in.ID != part {
+				p.Files[len(p.Files)-1] = u.Files[j]
+			}
+		}
+	}
+	return p, nil
+}
+
+// input is the part of a prompt as a client sends it.
+func input(p Part) (in PartInput, err error) {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return in, err
+	}
+	return in, json.Unmarshal(b, &in)
+}
+
+// edited tells of a prompt that was changed: the piece that is named, or all.
+func (f *Fold) edited(m session.MessageID, part session.PartID, p session.Prompt, at int64) (out []Event) {
+	u := session.Begin(&session.Prompted{MessageID: m, Prompt: p}, 0).(*session.User)
+	if f.asked != nil && f.asked.ID == m {
+		f.asked.Apply(&session.MessageEdited{MessageID: m, Prompt: p})
+	}
+	for _, v := range promptParts(f.Session.ID, u) {
+		if part == "" || PartID(v) == part {
+			out = append(out, f.part(v, at))
+		}
+	}
+	if len(out) == 0 && part != "" {
+		return []Event{f.gone(m, part)}
+	}
+	return out
+}
+
+func (f *Fold) gone(m session.MessageID, part session.PartID) Event {
+	return Event{Type: "message.part.removed", Properties: PartGone{f.Session.ID, m, part}, Durable: true}
+}
