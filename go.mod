@@ -30,6 +30,8 @@ require (
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.26
 	github.com/coder/websocket v1.8.15
 	github.com/creack/pty v1.1.24
+	github.com/godbus/dbus/v5 v5.2.2
+	github.com/zalando/go-keyring v0.2.8
 	golang.org/x/image v0.47.0
 	golang.org/x/oauth2 v0.37.0
 	mvdan.cc/sh/v3 v3.14.1
@@ -38,6 +40,7 @@ require (
 require (
 	github.com/JohannesKaufmann/dom v0.3.1 // indirect
 	github.com/aws/smithy-go v1.28.8 // indirect
+	github.com/danieljoos/wincred v1.2.3 // indirect
 	golang.org/x/text v0.43.0 // indirect
 )
 

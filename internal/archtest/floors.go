@@ -30,7 +30,7 @@ var house = []struct {
 	packages string
 }{
 	{0, words, "session llm fault spelling"},
-	{1, rules, "permission shell tool systemcontext store sandbox statefile frontmatter proctable llm/sse llm/redact llm/wire"},
+	{1, rules, "permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/wire"},
 	{2, record, "projection eventlog"},
 	{3, loop, "engine"},
 	{4, capability, "auth trust wellknown config catalog agent command snapshot skill instruction project mcp lsp pty"},

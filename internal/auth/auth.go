@@ -1,9 +1,9 @@
-// Package auth keeps the credentials of providers in one file that only its owner can read, and finds those that the
-// environment holds. It never shows a key: lists name providers and kinds, errors name files, and a key travels as a
-// Secret.
+// Package auth keeps the credentials of providers: in the keyring of the operating system where there is one, else in a
+// file that only its owner can read; and it finds those that the environment holds. It never shows a key: lists name
+// providers and kinds, errors name files, and a key travels as a Secret.
 //
-// Several processes may use one file: every change is read, made and renamed into place under a lock beside it, so a
-// reader sees the file of before or after a change, never a part.
+// The file says what there is, also of what the keyring holds. Several processes may use it: every change is read, made
+// and renamed into place under a lock beside it, so a reader sees the file of before or after a change, never a part.
 package auth
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/keyring"
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
@@ -41,24 +42,28 @@ type Credential struct {
 	Kind  Kind
 	Key   Secret // of KindKey
 	Token        // of KindOAuth
-	From  string // where it was found: the file's path or "$VARIABLE"
+	From  string // where it was found: the file's path, the keyring, or "$VARIABLE"
 }
 
 // Info tells of a stored credential without showing it.
 type Info struct {
 	Provider string `json:"provider"`
 	Kind     Kind   `json:"kind"`
+	From     string `json:"from"` // as of a Credential
 }
 
-// Store is the file of one data directory. Safe for concurrent use by goroutines and processes.
+// Store is what one data directory has. Safe for concurrent use by goroutines and processes.
 type Store struct {
 	path   string
 	getenv func(string) string
+	ring   keyring.Ring // nil where there is none
+	opened opened
 }
 
-// New returns the store of a data directory, which need not exist yet. getenv looks up environment variables.
+// New returns the store of a data directory, which need not exist yet. getenv looks up environment variables;
+// CAIRN_DISABLE_KEYRING keeps it from using the keyring for anything but what is there.
 func New(dataDir string, getenv func(string) string) *Store {
-	return &Store{filepath.Join(dataDir, FileName), getenv}
+	return &Store{path: filepath.Join(dataDir, FileName), getenv: getenv, ring: keyring.System(getenv)}
 }
 
 // Path returns the path of the file.
@@ -71,18 +76,32 @@ type entry struct {
 	Refresh string         `json:"refresh,omitzero"`
 	Access  string         `json:"access,omitzero"`
 	Expires int64          `json:"expires,omitzero"` // milliseconds since 1970; 0 is never
+	Ring    string         `json:"keyring,omitzero"` // the keyring's name of the whole entry, of which only the kind stands here
 	Extra   jsontext.Value `json:",embed"`
 }
 
 // Get returns the credential of a provider: the stored one, else the first of the environment variables names that is
 // set. ok is false when there is none.
 func (s *Store) Get(provider string, names ...string) (c Credential, ok bool, err error) {
+	if c, ok, err = s.get(provider, names); errors.Is(err, keyring.ErrNone) {
+		return s.get(provider, names) // somebody may have changed it between the file and the keyring
+	}
+	return c, ok, err
+}
+
+func (s *Store) get(provider string, names []string) (c Credential, ok bool, err error) {
 	all, err := s.read()
 	if err != nil {
 		return Credential{}, false, err
 	}
-	if e, found := all[provider]; found && (e.Type != KindKey || e.Key != "") {
-		return Credential{e.Type, NewSecret(e.Key), e.token(), s.path}, true, nil
+	if e, found := all[provider]; found {
+		from := s.placeOf(e)
+		if e, err = s.open(context.Background(), provider, e); err != nil {
+			return Credential{}, false, err
+		}
+		if e.Type != KindKey || e.Key != "" {
+			return Credential{e.Type, NewSecret(e.Key), e.token(), from}, true, nil
+		}
 	}
 	for _, name := range names {
 		if v := strings.TrimSpace(s.getenv(name)); v != "" {
@@ -90,7 +109,13 @@ func (s *Store) Get(provider string, names ...string) (c Credential, ok bool, er
 		}
 		for _, address := range slices.Sorted(maps.Keys(all)) {
 			e := all[address]
-			if e.Type == KindWellKnown && e.Key == name && !e.loginToken().IsZero() {
+			if e.Type != KindWellKnown || e.Key != name {
+				continue
+			}
+			if e, err = s.open(context.Background(), address, e); err != nil {
+				return Credential{}, false, err
+			}
+			if !e.loginToken().IsZero() {
 				return Credential{Kind: KindKey, Key: e.loginToken(), From: "the login at " + address}, true, nil
 			}
 		}
@@ -109,19 +134,15 @@ func (s *Store) Set(ctx context.Context, provider string, key Secret) error {
 	case strings.ContainsFunc(k, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return fmt.Errorf("the key for %s holds a control character; copy it again", provider)
 	}
-	return s.change(ctx, func(all map[string]entry) bool {
-		all[provider] = entry{Type: KindKey, Key: k}
-		return true
-	})
+	return s.put(ctx, provider, entry{Type: KindKey, Key: k})
 }
 
 // Remove deletes what is stored for a provider and reports whether there was anything.
 func (s *Store) Remove(ctx context.Context, provider string) (bool, error) {
 	var had bool
-	err := s.change(ctx, func(all map[string]entry) bool {
-		_, had = all[provider]
-		delete(all, provider)
-		return had
+	err := s.change(ctx, func(b *book) error {
+		had = b.remove(provider)
+		return nil
 	})
 	return had, err
 }
@@ -134,7 +155,7 @@ func (s *Store) List() ([]Info, error) {
 	}
 	list := []Info{}
 	for _, p := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, Info{p, all[p].Type})
+		list = append(list, Info{p, all[p].Type, s.placeOf(all[p])})
 	}
 	return list, nil
 }
@@ -162,19 +183,4 @@ func offset(err error) string {
 		return fmt.Sprintf(" (at byte %d)", e.ByteOffset)
 	}
 	return ""
-}
-
-// change rewrites the file under the lock; f reports whether there is anything to write.
-func (s *Store) change(ctx context.Context, f func(all map[string]entry) bool) error {
-	return statefile.Change(ctx, s.path, func() error {
-		all, err := s.read()
-		if err != nil || !f(all) {
-			return err
-		}
-		raw, err := json.Marshal(all, json.Deterministic(true), jsontext.WithIndent("  "))
-		if err != nil {
-			return fmt.Errorf("encode %s", s.path)
-		}
-		return statefile.Replace(s.path, append(raw, '\n'), 0o600)
-	})
 }

@@ -85,7 +85,7 @@ func TestStore(t *testing.T) {
 		t.Errorf("nothing: %v %v", ok, err)
 	}
 	list, err := s.List()
-	if diff := cmp.Diff([]Info{{"groq", KindKey}, {"openai", KindKey}}, list); diff != "" || err != nil {
+	if diff := cmp.Diff([]Info{{"groq", KindKey, s.Path()}, {"openai", KindKey, s.Path()}}, list); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 	for name, want := range map[string]os.FileMode{s.Path(): 0o600, filepath.Dir(s.Path()): 0o700} {

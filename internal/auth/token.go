@@ -41,12 +41,9 @@ func (e *entry) keep(t Token) {
 
 // SetToken stores the outcome of a login in place of what was stored.
 func (s *Store) SetToken(ctx context.Context, provider string, t Token) error {
-	return s.change(ctx, func(all map[string]entry) bool {
-		var e entry
-		e.keep(t)
-		all[provider] = e
-		return true
-	})
+	var e entry
+	e.keep(t)
+	return s.put(ctx, provider, e)
 }
 
 // Renewed returns a token other than old: the stored one if somebody else has renewed it, else the one that renew
@@ -54,25 +51,26 @@ func (s *Store) SetToken(ctx context.Context, provider string, t Token) error {
 // used once.
 func (s *Store) Renewed(ctx context.Context, provider string, old Token, renew func(Token) (Token, error)) (Token, error) {
 	var out Token
-	var failed error
-	err := s.change(ctx, func(all map[string]entry) bool {
-		e, ok := all[provider]
+	err := s.change(ctx, func(b *book) error {
+		e, ok, err := b.get(ctx, provider)
+		if err != nil {
+			return err
+		}
 		if !ok || e.Type != KindOAuth {
-			failed = fmt.Errorf("nobody is logged in at %s any more; run cairn auth login %[1]s", provider)
-			return false
+			return fmt.Errorf("nobody is logged in at %s any more; run cairn auth login %[1]s", provider)
 		}
 		if out = e.token(); !out.Access.Equal(old.Access) && out.Fresh(time.Now()) {
-			return false
+			return nil
 		}
-		if out, failed = renew(e.token()); failed != nil {
-			return false
+		if out, err = renew(e.token()); err != nil {
+			return err
 		}
+		at := e.place()
 		e.keep(out)
-		all[provider] = e
-		return true
+		keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), ringWait)
+		defer cancel()
+		b.keep(keeping, provider, e, at) // in the file if need be: it may be the only one that is accepted
+		return nil
 	})
-	if err == nil {
-		err = failed
-	}
 	return out, err
 }

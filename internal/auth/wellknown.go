@@ -31,13 +31,10 @@ func (s *Store) SetLogin(ctx context.Context, l Login) error {
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, func(all map[string]entry) bool {
-		all[l.Address] = entry{Type: KindWellKnown, Key: l.Env, Extra: extra}
-		return true
-	})
+	return s.put(ctx, l.Address, entry{Type: KindWellKnown, Key: l.Env, Extra: extra})
 }
 
-// Logins lists the logins, by address.
+// Logins lists the logins, by address. One whose token the keyring does not give out now is listed without it.
 func (s *Store) Logins() ([]Login, error) {
 	all, err := s.read()
 	if err != nil {
@@ -46,7 +43,11 @@ func (s *Store) Logins() ([]Login, error) {
 	var list []Login
 	for _, address := range slices.Sorted(maps.Keys(all)) {
 		if e := all[address]; e.Type == KindWellKnown {
-			list = append(list, Login{address, e.Key, e.loginToken()})
+			opened, err := s.open(context.Background(), address, e)
+			if err != nil {
+				opened = entry{}
+			}
+			list = append(list, Login{address, e.Key, opened.loginToken()})
 		}
 	}
 	return list, nil

@@ -20,10 +20,11 @@ import (
 func (a *app) authCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "auth", Short: "Keep, list and remove providers' keys",
-		Long: "Keys are kept in one file that only you can read, or taken from the environment. They are sent to the\n" +
-			"addresses of their provider only and shown to nobody.",
+		Long: "Keys are kept in the keyring of the operating system or, where there is none that can be opened, in one file\n" +
+			"that only you can read; others are taken from the environment. They are sent to the addresses of their\n" +
+			"provider only and shown to nobody.",
 	}
-	cmd.AddCommand(a.authLogin(), a.authList(), a.authLogout())
+	cmd.AddCommand(a.authLogin(), a.authList(), a.authLogout(), a.authMove())
 	return parent(cmd)
 }
 
@@ -37,7 +38,7 @@ func (a *app) keys() (*auth.Store, error) {
 }
 
 func (a *app) authLogin() *cobra.Command {
-	var yes, asJSON, browser bool
+	var yes, asJSON, browser, file bool
 	cmd := &cobra.Command{
 		Use: "login PROVIDER|URL [-]", Short: "Keep the key of a provider, or log in to an organisation", Args: cobra.RangeArgs(1, 2),
 		Long: "Login reads a key from the terminal, without showing it, or from standard input for -. It never takes a\nkey as an argument, where other users could read it.\n\n" +
@@ -46,6 +47,9 @@ func (a *app) authLogin() *cobra.Command {
 		RunE: a.does(func(ctx context.Context, args []string) error {
 			if len(args) == 2 && args[1] != "-" {
 				return &exit{exitUsage, errors.New("a key is not taken from the command line, where others can read it"), "Type it when asked, or pipe it in: cairn auth login " + line(args[0], 40) + " -"}
+			}
+			if file {
+				a.withoutKeyring()
 			}
 			if isAddress(args[0]) {
 				return a.login(ctx, organisation{args[0], args, yes, asJSON})
@@ -68,17 +72,38 @@ func (a *app) authLogin() *cobra.Command {
 			if err := store.Set(ctx, args[0], key); err != nil {
 				return &exit{code: exitUsage, err: err}
 			}
-			a.changed(asJSON, change{Provider: args[0], File: store.Path()}, fmt.Sprintf("The key of %s is kept in %s.", args[0], store.Path()))
+			a.changed(asJSON, kept(store, args[0]), fmt.Sprintf("The key of %s is kept in %s.", args[0], store.Where(args[0])))
 			if !known {
 				a.err.printf("! %s is neither in the catalog nor in the configuration here; describe it under provider.%[1]s\n", line(args[0], 40))
 			}
 			return nil
 		}),
 	}
+	cmd.Flags().BoolVar(&file, "file", false, "keep it in the file, also where there is a keyring")
 	cmd.Flags().BoolVar(&browser, "browser", false, "log in with a browser instead: at openrouter or github-copilot")
 	cmd.Flags().BoolVar(&yes, "yes", false, "trust what an organisation's configuration may do, without asking")
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// withoutKeyring has what is kept from now on be kept in the file.
+func (a *app) withoutKeyring() {
+	env := a.Env
+	a.Env = func(name string) string {
+		if name == "CAIRN_DISABLE_KEYRING" {
+			return "1"
+		}
+		return env(name)
+	}
+}
+
+// kept is what a login tells scripts. The file is named only if the key is in it.
+func kept(store *auth.Store, provider string) change {
+	c := change{Provider: provider}
+	if where := store.Where(provider); where == store.Path() {
+		c.File = where
+	}
+	return c
 }
 
 // loginWithBrowser logs in where the vendor offers it.
@@ -219,7 +244,7 @@ func (a *app) knownKeys() ([]keyInfo, error) {
 	}
 	list, has := []keyInfo{}, map[string]bool{}
 	for _, s := range stored {
-		list, has[s.Provider] = append(list, keyInfo{s.Provider, s.Kind, store.Path()}), true
+		list, has[s.Provider] = append(list, keyInfo{s.Provider, s.Kind, s.From}), true
 	}
 	c, err := catalog.New(catalog.Overlay{})
 	if err != nil {
@@ -238,6 +263,34 @@ func (a *app) knownKeys() ([]keyInfo, error) {
 		}
 	}
 	return list, nil
+}
+
+func (a *app) authMove() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "move keyring|file", Short: "Take all kept keys into the keyring, or out of it", Args: cobra.ExactArgs(1),
+		Long:      "Move takes every kept key to one place. If one of them cannot be taken there, all stay where they are.",
+		Example:   "  cairn auth move keyring\n  cairn auth move file",
+		ValidArgs: []string{string(auth.InKeyring), string(auth.InFile)},
+		RunE: a.does(func(ctx context.Context, args []string) error {
+			to := auth.Place(args[0])
+			if to != auth.InKeyring && to != auth.InFile {
+				return usagef("keys are kept in the keyring or in the file, not in %q", line(args[0], 40))
+			}
+			store, err := a.keys()
+			if err != nil {
+				return err
+			}
+			n, err := store.Move(ctx, to)
+			if err != nil {
+				return &exit{code: exitUsage, err: err}
+			}
+			a.changed(asJSON, change{Count: &n}, fmt.Sprintf("%d moved; all kept keys are in the %s.", n, to))
+			return nil
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 func (a *app) authLogout() *cobra.Command {

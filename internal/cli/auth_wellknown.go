@@ -55,7 +55,7 @@ func (a *app) login(ctx context.Context, org organisation) error {
 		return err
 	}
 	if !org.asJSON {
-		a.err.printf("The login at %s is kept in %s, and its configuration is read below all others.\n", line(offer.Address, 100), store.Path())
+		a.err.printf("The login at %s is kept in %s, and its configuration is read below all others.\n", line(offer.Address, 100), store.Where(offer.Address))
 	}
 	org.address = offer.Address
 	return a.trustOffer(ctx, offers, org)

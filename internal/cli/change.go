@@ -19,6 +19,7 @@ type change struct {
 	Root       string            `json:"root,omitzero"` // of a project
 	Hash       string            `json:"hash,omitzero"` // of what is trusted
 	Key        string            `json:"key,omitzero"`  // of the configuration
+	Count      *int              `json:"count,omitzero"`
 }
 
 // changed confirms a change: to programs, or with the text, if there is one, to people.

@@ -67,6 +67,8 @@ const environmentHelp = `The environment variables of cairn. OPENCODE_ instead o
                         1 fetches none: what is known stays in use
   CAIRN_DISABLE_DISCOVERY
                         1 does not ask servers on this machine (Ollama, LM Studio, vLLM, llama.cpp) for their models
+  CAIRN_DISABLE_KEYRING
+                        1 keeps new keys in a file, not in the keyring of the operating system
   CAIRN_SCRIPT          a script file; the model cairn/script plays it, for tests and demos
   CAIRN_LOG             what is logged to standard error: debug, info, warn, error (default)
   XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME

@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GORACE", quick)
 			e.Setenv("CAIRN_DISABLE_MODELS_FETCH", "1")
 			e.Setenv("CAIRN_DISABLE_DISCOVERY", "1")
+			e.Setenv("CAIRN_DISABLE_KEYRING", "1")
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(e.WorkDir))
 			return nil
