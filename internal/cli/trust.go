@@ -192,7 +192,7 @@ func (a *app) heedConfig(ctx context.Context, o Options) (*config.Config, error)
 	if err != nil || len(cfg.Errors) > 0 {
 		return nil, nil // what is wrong is told by who cannot go on with it
 	}
-	if text := unknownNote(cfg.Warnings); text != "" {
+	if text := unheededNote(cfg.Warnings); text != "" {
 		a.note(text)
 	}
 	if text := remotesNote(cfg.Remotes); text != "" && o.Trust != trust.None {
@@ -209,12 +209,12 @@ func (a *app) heedConfig(ctx context.Context, o Options) (*config.Config, error)
 	return cfg, nil
 }
 
-// unknownNote says on one line that files have keys that nobody knows; "" when they have none.
-func unknownNote(warnings []config.Warning) string {
+// unheededNote says on one line that files cannot be read, or have keys that nobody knows; "" when all is heeded.
+func unheededNote(warnings []config.Warning) string {
 	text, more := "", 0
 	for _, w := range warnings {
 		switch {
-		case w.Kind != config.WarnUnknown:
+		case w.Kind != config.WarnUnknown && w.Kind != config.WarnUnread:
 		case text == "":
 			text = w.String()
 		default:

@@ -168,6 +168,10 @@ func (l *loader) collect(ctx context.Context, sources []source) ([]*document, er
 		if missing(err) && !s.required {
 			continue
 		}
+		if err != nil && s.spared(err) {
+			l.warn(Place{File: s.path}, WarnUnread, "", "is not read: "+reason(err))
+			continue
+		}
 		if err != nil {
 			if err := l.wrong(&Error{Place{File: s.path}, "", reason(err)}); err != nil {
 				return nil, err

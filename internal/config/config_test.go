@@ -2,9 +2,12 @@ package config
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -460,6 +463,49 @@ func TestUnknownKeysAreReported(t *testing.T) {
 	}
 	if c.Compaction.Auto || c.Explain("zzzzzzzzzz.deep") == nil {
 		t.Error("a known key beside an unknown one, or the unknown one, is lost")
+	}
+}
+
+// What a project puts where files are looked for stops nobody, and neither does what is no file among the user's agents. What
+// is too long, and the user's, may hold rules.
+func TestTheRestGoesOn(t *testing.T) {
+	long := strings.Repeat(" ", maxFile+1)
+	p := newPlace(t, map[string]string{
+		"repo/cairn.json": long, "repo/sub/opencode.json/x": "", "repo/.cairn/agent/big.md": long, "repo/.cairn/agent/good.md": "Good.",
+		"home/.config/cairn/agent/mine.md": "Mine.",
+	})
+	for _, name := range []string{"repo/.cairn/agent/pipe.md", "repo/sub/cairn.json", "repo/.cairn/command/pipe.md", "home/.config/cairn/agent/pipe.md"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(p.root, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(filepath.Join(p.root, name), 0o600); err != nil {
+			t.Skip("no pipes here")
+		}
+	}
+	socket, err := net.Listen("unix", filepath.Join(p.root, "repo/.cairn/agent/s.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	c := p.mustLoad()
+	want := []string{
+		"unread home/.config/cairn/agent/pipe.md", "unread repo/.cairn/agent/big.md", "unread repo/.cairn/agent/pipe.md", "unread repo/.cairn/agent/s.md",
+		"unread repo/.cairn/command/pipe.md", "unread repo/cairn.json", "unread repo/sub/cairn.json", "unread repo/sub/opencode.json",
+	}
+	var got []string
+	for _, w := range p.warnings(c) {
+		got = append(got, strings.TrimSpace(w))
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if c.Agent["good"].Prompt != "Good." || c.Agent["mine"].Prompt != "Mine." || !c.Fresh() {
+		t.Errorf("got %+v, fresh %t", c.Agent, c.Fresh())
+	}
+	p.write("home/.config/cairn/agent/mine.md", long)
+	if _, err := p.load(); err == nil || !strings.Contains(err.Error(), "mine.md: the file is longer than") {
+		t.Errorf("the user's own: %v", err)
 	}
 }
 

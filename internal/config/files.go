@@ -145,11 +145,24 @@ func (s stamp) same() bool {
 	return os.SameFile(info, s.info) && info.Size() == s.info.Size() && info.ModTime().Equal(s.info.ModTime())
 }
 
+// errNoFile says that what has the name of a file is something else.
+var errNoFile = errors.New("it is not a regular file")
+
+// spared reports whether the rest goes on without a source that cannot be read. A project cannot stop the work that is
+// not done in it; and what is no file says nothing, where a file may be missing. What the user has written does stop it:
+// there may be rules in it.
+func (s source) spared(err error) bool {
+	return !s.required && (s.scope == scopeProject || s.part != "" && errors.Is(err, errNoFile))
+}
+
 // read returns a regular file of bounded size and remembers how it looked. Opening never waits, whatever it is.
 func (l *loader) read(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		l.stamp(path) // unreadable is not the same as not there
+		l.stamp(path)                      // unreadable is not the same as not there
+		if errors.Is(err, syscall.ENXIO) { // a socket
+			err = errNoFile
+		}
 		return nil, err
 	}
 	defer f.Close()
@@ -159,7 +172,7 @@ func (l *loader) read(path string) ([]byte, error) {
 	}
 	l.stamps = append(l.stamps, stamp{path, info})
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
+		return nil, errNoFile
 	}
 	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(raw) > maxFile {

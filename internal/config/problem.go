@@ -50,7 +50,12 @@ type Warning struct {
 	Message string      `json:"message"`
 }
 
-func (w Warning) String() string { return fmt.Sprintf("%s: %s %s", w.Place, w.Key, w.Message) }
+func (w Warning) String() string {
+	if w.Key == "" {
+		return fmt.Sprintf("%s: %s", w.Place, w.Message)
+	}
+	return fmt.Sprintf("%s: %s %s", w.Place, w.Key, w.Message)
+}
 
 // WarningKind sorts warnings.
 type WarningKind string
@@ -61,5 +66,6 @@ const (
 	WarnUnused    WarningKind = "unused"    // a key of OpenCode that does nothing here
 	WarnIgnored   WarningKind = "ignored"   // not taken from a project's files
 	WarnUnset     WarningKind = "unset"     // {env:NAME} of a variable that is not set
+	WarnUnread    WarningKind = "unread"    // a file of the project, or a folder's, that cannot be read
 	WarnUntrusted WarningKind = "untrusted" // not taken from a project's files before they are trusted
 )

@@ -125,6 +125,9 @@ func read(files fs.FS, name string) ([]byte, error) {
 		return nil, errors.New("cannot be read")
 	}
 	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.New("is not a file")
+	}
 	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:

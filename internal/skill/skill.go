@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Options say where to look. All paths are absolute; "" is nowhere.
@@ -126,15 +127,41 @@ func (p place) dir() string { return filepath.Join(p.root, p.rel) }
 // open returns the files below the folder, and how to close them.
 func (p place) open() (fs.FS, func(), error) {
 	if p.root == "" {
-		return os.DirFS(p.rel), func() {}, nil
+		return anywhere(p.rel), func() {}, nil
 	}
 	root, err := os.OpenRoot(p.root)
 	if err != nil {
 		return nil, nil, err
 	}
-	below, err := fs.Sub(root.FS(), filepath.ToSlash(p.rel))
-	return below, func() { _ = root.Close() }, err
+	return within{root, p.rel}, func() { _ = root.Close() }, nil
 }
+
+// anywhere is the files below a directory. Opening one never waits, whatever it is.
+type anywhere string
+
+func (dir anywhere) path(name string) string {
+	return filepath.Join(string(dir), filepath.FromSlash(name))
+}
+
+func (dir anywhere) Open(name string) (fs.File, error) {
+	return os.OpenFile(dir.path(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+func (dir anywhere) Stat(name string) (fs.FileInfo, error) { return os.Stat(dir.path(name)) }
+
+// within is the files below a directory of a root, which no link leads out of. Opening one never waits, whatever it is.
+type within struct {
+	root *os.Root
+	dir  string
+}
+
+func (w within) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
+
+func (w within) Open(name string) (fs.File, error) {
+	return w.root.OpenFile(w.path(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+func (w within) Stat(name string) (fs.FileInfo, error) { return w.root.Stat(w.path(name)) }
 
 // places lists the folders, those that win last.
 func (o Options) places() []place {

@@ -3,10 +3,12 @@ package skill_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -161,6 +163,31 @@ func TestBadSkillsAreReported(t *testing.T) {
 	}
 	if strings.Contains(fmt.Sprint(f.Skills), "secret") {
 		t.Error("a link out of the project was followed")
+	}
+}
+
+// A pipe or a socket in the place of a file keeps nobody waiting.
+func TestWhatIsNoFileIsReported(t *testing.T) {
+	o := world(t, map[string]string{"config/skills/good/SKILL.md": md("good", "x"), "config/skills/pipe/x": "", "repo/.cairn/skills/pipe/x": "", "repo/.cairn/skills/socket/x": ""})
+	top := filepath.Dir(o.Home)
+	for _, dir := range []string{"config/skills/pipe", "repo/.cairn/skills/pipe"} {
+		if err := syscall.Mkfifo(filepath.Join(top, dir, "SKILL.md"), 0o600); err != nil {
+			t.Skip("no pipes here")
+		}
+	}
+	t.Chdir(filepath.Join(top, "repo/.cairn/skills/socket")) // a socket's path is short
+	socket, err := net.Listen("unix", "SKILL.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	skills, problems := short(o, o.Find())
+	if diff := cmp.Diff([]string{"good config/skills/good/SKILL.md"}, skills); diff != "" {
+		t.Error(diff)
+	}
+	want := []string{"config/skills/pipe/SKILL.md: is not a file", "repo/.cairn/skills/pipe/SKILL.md: is not a file", "repo/.cairn/skills/socket/SKILL.md: is not a file"}
+	if diff := cmp.Diff(want, problems); diff != "" {
+		t.Error(diff)
 	}
 }
 
