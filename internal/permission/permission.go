@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/shell"
 )
 
 // Layer is one source of rules, in order. Later layers win over earlier ones.
@@ -44,8 +45,9 @@ type Subject struct {
 
 // Seen is what whoever asks for commands knows about them beyond their texts.
 type Seen struct {
-	From  []string // directories that they may stand in, as resources, with a hole for an unknown one; none: the place itself
-	Known []string // words with holes whose files are known and were asked for, as shell.Part.Reads has them
+	From   []string // directories that they may stand in, as resources, with a hole for an unknown one; none: the place itself
+	Script string   // all that would be run, of which the resources are the commands
+	Known  []string // words with holes whose files are known and were asked for, as shell.Part.Reads has them
 }
 
 // Evaluate decides about one resource.
@@ -64,8 +66,9 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 		s.Resources = []string{"*"}
 	}
 	var out []Decision
+	around := shell.Parse(s.Seen.Script).Commands
 	for _, resource := range s.Resources {
-		for _, t := range targets(s.Action, resource, s.Seen) {
+		for _, t := range targets(s, resource, around) {
 			out = append(out, decide(layers, approvals, s.Action, t))
 		}
 	}
@@ -85,6 +88,9 @@ func Worst(list []Decision) Decision {
 
 // decide decides about one target. What may be denied asks, and no approval lifts that.
 func decide(layers []Layer, approvals []session.Rule, action string, t target) Decision {
+	if t.anywhere {
+		return *asksFor(guardedDirs[0], t)
+	}
 	d, final := ruled(layers, action, t)
 	if !final {
 		d = lifted(approvals, action, t, d)

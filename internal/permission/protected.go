@@ -96,8 +96,13 @@ func guard(action string, t target) *Decision {
 	if name == "" {
 		return nil
 	}
+	return asksFor(name, t)
+}
+
+// asksFor is the ask about a change of what bears the protected name.
+func asksFor(name string, t target) *Decision {
 	r := session.Rule{Action: Edit, Resource: name, Effect: session.Ask}
-	return &Decision{Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text}
+	return &Decision{Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text, Possible: t.anywhere}
 }
 
 // spells reports that the rule means what bears the protected name: the name stands in its pattern.

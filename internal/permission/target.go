@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"slices"
+
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/shell"
 )
@@ -16,16 +18,27 @@ type target struct {
 	readings []string
 	reads    []string // files that it may read besides, as resources with holes
 	open     bool     // there may be holes
+	anywhere bool     // it is a command that writes to a file of which nobody knows where it lies
 }
 
-// targets returns everything that has to be allowed for the resource.
-func targets(action, resource string, seen Seen) []target {
-	if action != Shell {
+// targets returns everything that has to be allowed for the resource. around are the commands of the script that it is one
+// of, where variables have their values.
+func targets(s Subject, resource string, around []shell.Command) []target {
+	if s.Action != Shell {
 		return []target{{text: resource}}
 	}
+	commands := shell.Parse(resource).Commands
+	if i := slices.IndexFunc(around, func(c shell.Command) bool { return c.Source == resource }); i >= 0 {
+		commands = around[i : i+1]
+	}
 	var out []target
-	for _, p := range shell.Parts(resource) {
-		out = append(out, target{p.Text, p.Readings, readTargets(p.Reads, seen), true})
+	for _, c := range commands {
+		for _, p := range c.Parts {
+			out = append(out, target{text: p.Text, readings: p.Readings, reads: readTargets(p.Reads, s.Seen), open: true})
+		}
+		if c.Anywhere {
+			out = append(out, target{text: c.Source, anywhere: true})
+		}
 	}
 	if len(out) == 0 { // it runs nothing, so that there is only the text
 		out = append(out, target{text: resource, open: true})

@@ -11,6 +11,9 @@ type call struct {
 	words    []string // the command and its arguments; holes for what is not known
 	readings []string // the texts of what runs it
 	reads    []string // what is read for it, and is not known
+	free     []string // the words with holes that may become any text
+	several  []string // those that the shell may make several words of
+	patterns []string // those that begin as the names of files do, which may begin with a dash
 }
 
 // name is the program or builtin, without a path.
@@ -52,7 +55,7 @@ func (r *reader) call(c call) {
 		r.unknown()
 	}
 	name := c.name()
-	if quiet[c.words[0]] && len(c.assigns) == 0 && r.quietCall(name, c.words[1:]) {
+	if quiet[c.words[0]] && len(c.assigns) == 0 && r.quietCall(c) {
 		return
 	}
 	if c.words[0] != name { // a program that is only called like one that we know
@@ -62,18 +65,19 @@ func (r *reader) call(c call) {
 		r.wrapped(c, w)
 		return
 	}
-	r.paths(name, c.words[1:])
+	r.paths(c, name, c.words[1:])
 	if r.special(c) {
 		return
 	}
-	if runsOthers[name] && (len(c.words) > 1 || name == "at" || name == "batch") || executes(name, c.words[1:]) {
+	if runsOthers[name] && (len(c.words) > 1 || name == "at" || name == "batch") || executes(name, c.words[1:]) || c.mayGive(name, c.words[1:]) {
 		r.unknown()
 	}
 	r.itself(c)
 }
 
 // quietCall notes where a directory change leads; false when it has to be decided about like any command.
-func (r *reader) quietCall(name string, args []string) bool {
+func (r *reader) quietCall(c call) bool {
+	name, args := c.name(), c.words[1:]
 	switch name {
 	case "test", "[": // evaluates what it finds behind -v
 		for _, a := range args {
@@ -93,6 +97,7 @@ func (r *reader) quietCall(name string, args []string) bool {
 		switch {
 		case !known(a) || strings.HasPrefix(a, "+"):
 			r.out.Directories = append(r.out.Directories, Hole)
+			r.lost = r.lost || known(a) || c.isFree(a) || name == "popd" || name == "pushd"
 			return false
 		case a == "-" || len(a) > 1 && a[0] == '-':
 			if a == "-" {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -55,7 +56,7 @@ func useOf(name string, args []string) Use {
 }
 
 // paths notes what of the arguments may be paths.
-func (r *reader) paths(name string, args []string) {
+func (r *reader) paths(c call, name string, args []string) {
 	if scripted[name] {
 		return
 	}
@@ -92,7 +93,7 @@ func (r *reader) paths(name string, args []string) {
 			}
 		}
 	}
-	r.changed(name, args)
+	r.changed(c, name, args)
 }
 
 // targeted reports that an option says where to, so that the last argument is read as well.
@@ -125,9 +126,14 @@ func looksLikePath(a string) bool {
 }
 
 // changed notes what a program that is known to write is given.
-func (r *reader) changed(name string, args []string) {
+func (r *reader) changed(c call, name string, args []string) {
 	if !writers[name] && !lastly[name] && !links[name] && !(name == "sed" || name == "gsed") {
 		return
+	}
+	for _, a := range args[:operandsEnd(args)] {
+		if !known(a) && (c.isFree(a) && strings.HasPrefix(a, Hole) || slices.Contains(c.several, a)) && (writers[name] || lastly[name] || links[name]) {
+			r.anywhere = true // it may be an option that says where to, or another word
+		}
 	}
 	inPlace := false
 	for i, a := range args {
@@ -135,22 +141,22 @@ func (r *reader) changed(name string, args []string) {
 		case name == "sed" || name == "gsed":
 			inPlace = inPlace || strings.HasPrefix(a, "--in-place") || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.Contains(a, "i")
 			if inPlace && !strings.HasPrefix(a, "-") {
-				r.path(a, Change)
+				r.change(c, a)
 			}
 		case lastly[name] && i < len(args)-1 && !strings.HasPrefix(a, "-"):
 			if i > 0 && targeted(args[i-1:i]) {
-				r.path(a, Change)
+				r.change(c, a)
 			}
 		case strings.HasPrefix(a, "-"):
 			if _, value, ok := strings.Cut(a, "="); ok {
-				r.path(value, Change)
+				r.change(c, value)
 			} else if len(a) > 2 && !strings.HasPrefix(a, "--") {
-				r.path(a[2:], Change)
+				r.change(c, a[2:])
 			}
 		default:
-			r.path(a, Change)
+			r.change(c, a)
 			if value, ok := strings.CutPrefix(a, "of="); ok {
-				r.path(value, Change)
+				r.change(c, value)
 			}
 		}
 	}

@@ -33,6 +33,9 @@ type Script struct {
 type Command struct {
 	Source string
 	Parts  []Part // itself and what it makes run
+	// Anywhere reports that it writes to a file of which nobody knows where it lies.
+	Anywhere bool
+	relative bool // it writes to a file that lies where the command stands
 }
 
 // Part is one thing that is run, as rules see it.
@@ -94,6 +97,13 @@ func parse(text string, variants ...syntax.LangVariant) Script {
 	if r.spliced || r.loose {
 		r.out.Globs = nil
 	}
+	for i := range r.out.Commands {
+		c := &r.out.Commands[i]
+		if c.Anywhere = c.Anywhere || r.lost && c.relative; c.Anywhere && len(c.Parts) == 0 {
+			c.Parts = []Part{{Text: Hole}}
+		}
+	}
+	r.out.Commands = slices.DeleteFunc(r.out.Commands, func(c Command) bool { return len(c.Parts) == 0 })
 	return r.out
 }
 
@@ -118,8 +128,12 @@ type reader struct {
 	parts    int                  // of the command that is read
 	total    int                  // of those before it
 	depth    int
-	loose    bool // patterns may mean other files than they seem to
-	spliced  bool // there are words with holes that are no words of the text
+	loose    bool    // patterns may mean other files than they seem to
+	spliced  bool    // there are words with holes that are no words of the text
+	around   *values // of the text that is read
+	lost     bool    // a directory that it changes to may be any
+	anywhere bool    // the command that is read writes to a file that may be any
+	relative bool    // it writes to a file that lies where the command stands
 	// nested is where the parts of an inner script go; nil at the top.
 	nested   *Command
 	readings []string // of the wrappers around what is read
@@ -144,8 +158,11 @@ func (r *reader) script(text string, depth int, readings []string) {
 			r.unreadable(text)
 			return
 		}
-		w := &walker{reader: r, text: text}
+		w := &walker{reader: r, text: text, said: follow(file, r.around)}
+		old := r.around
+		r.around = w.said
 		syntax.Walk(file, w.visit)
+		r.around = old
 	}
 }
 
@@ -173,18 +190,21 @@ func (r *reader) command(source string, fill func()) {
 		return
 	}
 	c := Command{Source: source}
-	r.nested, r.parts = &c, 0
+	r.nested, r.parts, r.anywhere, r.relative = &c, 0, false, false
 	fill()
+	c.Anywhere, c.relative = r.anywhere, r.relative
 	if r.parts >= maxParts {
 		c.Parts = append(c.Parts, Part{Text: Hole})
 	}
 	r.nested, r.total = nil, r.total+r.parts
 	same := slices.IndexFunc(r.out.Commands, func(d Command) bool { return d.Source == c.Source })
 	switch {
-	case len(c.Parts) == 0:
+	case len(c.Parts) == 0 && !c.Anywhere && !c.relative:
 	case same < 0:
 		r.out.Commands = append(r.out.Commands, c)
 	default:
+		r.out.Commands[same].Anywhere = r.out.Commands[same].Anywhere || c.Anywhere
+		r.out.Commands[same].relative = r.out.Commands[same].relative || c.relative
 		for _, p := range c.Parts {
 			r.out.Commands[same].add(p)
 		}

@@ -92,7 +92,7 @@ func (r *reader) shell(c call) {
 			if streams(w) {
 				r.unknown()
 			}
-			r.paths("source", c.words[i:])
+			r.paths(c, "source", c.words[i:])
 			r.itself(c)
 			return
 		}
@@ -135,7 +135,9 @@ func (r *reader) find(c call) {
 				end++
 			}
 			r.spliced = true
-			inner := call{words: replaceAll(c.words[i+1:end], "{}"), readings: c.readings}
+			r.lost = r.lost || strings.HasSuffix(w, "dir")
+			inner := call{words: replaceAll(c.words[i+1:end], "{}"), readings: c.readings, several: c.several, patterns: c.patterns}
+			inner.free = append(slices.Clone(c.free), unknownOf(inner.words)...)
 			if len(inner.words) == 0 {
 				r.unknown()
 				return
@@ -144,6 +146,9 @@ func (r *reader) find(c call) {
 			i = end
 		case w == "-delete":
 			r.part(Part{Text: "rm " + Hole, Readings: []string{strings.Join(c.words, " ")}})
+			for _, root := range roots(c.words[1:]) {
+				r.change(c, root)
+			}
 		case strings.HasPrefix(w, "-f") && (strings.HasPrefix(w, "-fprint") || w == "-fls"):
 			r.unknown()
 			i++
@@ -151,6 +156,17 @@ func (r *reader) find(c call) {
 			r.unknown()
 		}
 	}
+}
+
+// roots are where find looks.
+func roots(args []string) []string {
+	for len(args) > 0 && (args[0] == "-H" || args[0] == "-L" || args[0] == "-P") {
+		args = args[1:]
+	}
+	if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") || a == "(" || a == "!" }); i >= 0 {
+		args = args[:i]
+	}
+	return args
 }
 
 // inert are settings of git that run nothing.
@@ -165,7 +181,7 @@ func (r *reader) git(c call) {
 			i++
 			r.setting(c, c.words[i])
 		case w == "-C":
-			r.directories(c.words[i:], "-C")
+			r.directories(c, c.words[i:], "-C")
 			i++
 		case w == "--git-dir": // and its configuration with it
 			r.unknown()
@@ -179,11 +195,11 @@ func (r *reader) git(c call) {
 		}
 	}
 	rest := c.words[min(i, len(c.words)):]
-	if len(rest) > 0 && (!known(rest[0]) || runners[rest[0]] || executes("git", rest) || configures(rest) || transports(rest)) {
+	if len(rest) > 0 && (!known(rest[0]) || runners[rest[0]] || executes("git", rest) || !plainGit[rest[0]] && c.mayGive("git", rest) || configures(rest) || transports(rest)) {
 		r.unknown()
 	}
 	if len(rest) > 1 && rest[0] == "config" && sets(rest[1:]) {
-		r.path(configFile(rest[1:]), Change)
+		r.change(c, configFile(rest[1:]))
 	}
 	r.itself(c, strings.Join(append([]string{"git"}, rest...), " "))
 }
@@ -334,8 +350,9 @@ func (r *reader) tee(c call) {
 		switch {
 		case !known(w):
 			r.unknown()
+			r.write(c, w)
 		case !strings.HasPrefix(w, "-"):
-			r.path(w, Write)
+			r.write(c, w)
 		}
 	}
 	r.itself(c)

@@ -29,6 +29,9 @@ func (r *reader) assigned(a string) {
 	name = strings.TrimSuffix(name, "+")
 	program, holdsOptions := optionVariables[name]
 	switch {
+	case name == "CDPATH" || name == "OLDPWD" || name == "DIRSTACK": // cd goes there
+		r.out.Directories = append(r.out.Directories, Hole)
+		r.lost = true
 	case steering(name):
 		r.unknown()
 	case holdsOptions:

@@ -11,6 +11,7 @@ import (
 type walker struct {
 	*reader
 	text string
+	said *values // of the text
 }
 
 // visit is called for every node, outer ones first, so that what stands in a substitution is a command of its own.
@@ -118,11 +119,15 @@ func (w *walker) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 		words[i] = wordText(a)
 		w.glob(a, words[i])
 	}
+	means := w.said.meanings(c.Args, words)
 	raw := ""
 	if w.depth == 0 {
 		raw = strings.Join(strings.Fields(w.text[c.Args[0].Pos().Offset():c.End().Offset()]), " ")
 	}
-	w.call(call{assigns: assigns, words: words, readings: []string{raw}, reads: w.unknownInputs(redirs)})
+	w.call(call{assigns: assigns, words: words, readings: []string{raw}, reads: w.unknownInputs(redirs), free: means.free, several: means.several, patterns: means.patterns})
+	for _, other := range means.others {
+		w.call(call{assigns: assigns, words: other, readings: []string{raw}, free: means.free, several: means.several, patterns: means.patterns})
+	}
 }
 
 // assignments returns those that may change what programs do, as texts.
@@ -234,8 +239,15 @@ func (w *walker) redirections(list []*syntax.Redirect) {
 			continue
 		}
 		w.opened(target, Write)
+		w.relative = w.relative || !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "~")
+		w.anywhere = w.anywhere || w.said.elsewhere(target)
 		if !known(target) {
 			w.unknown()
+			means := w.said.meanings([]*syntax.Word{r.Word}, []string{target})
+			for _, other := range means.others {
+				w.opened(strings.Join(other, " "), Write)
+			}
+			w.anywhere = w.anywhere || len(means.free) > 0
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -223,6 +224,9 @@ func holes(s string) string {
 }
 
 func known(s string) bool { return !strings.Contains(s, Hole) }
+
+// unknownOf are the words with holes.
+func unknownOf(words []string) []string { return slices.DeleteFunc(slices.Clone(words), known) }
 
 // quote writes a word so that where it ends can be seen.
 func quote(s string) string {

@@ -59,7 +59,7 @@ func (r *reader) wrapped(c call, w wrapper) {
 		r.itself(c)
 		return
 	case !ok:
-		r.paths(name, c.words[1:])
+		r.paths(c, name, c.words[1:])
 		r.unknown()
 		r.itself(c)
 		return
@@ -67,15 +67,19 @@ func (r *reader) wrapped(c call, w wrapper) {
 		r.itself(c)
 		return
 	}
-	r.paths(name, options)
-	r.directories(options, "-C", "-D", "--chdir")
+	r.paths(c, name, options)
+	r.directories(c, options, "-C", "-D", "--chdir")
 	if w.own {
 		r.itself(c)
 	}
 	if name == "xargs" {
 		rest, r.spliced = xargsWords(rest, options), true
 	}
-	inner := call{assigns: append(slices.Clone(c.assigns), assigns...), words: rest, reads: c.reads}
+	inner := call{assigns: append(slices.Clone(c.assigns), assigns...), words: rest, reads: c.reads, free: c.free, several: c.several, patterns: c.patterns}
+	if name == "xargs" {
+		inner.free = append(slices.Clone(inner.free), unknownOf(rest)...)
+		inner.several = append(slices.Clone(inner.several), Hole)
+	}
 	inner.readings = append(slices.Clone(c.readings), strings.Join(c.words, " "))
 	r.call(inner)
 }
@@ -151,16 +155,20 @@ func (w wrapper) option(o string) (n int, ok bool) {
 }
 
 // directories notes where options change to.
-func (r *reader) directories(options []string, names ...string) {
+func (r *reader) directories(c call, options []string, names ...string) {
 	for i, o := range options {
 		name, value, has := strings.Cut(o, "=")
 		if !has && i+1 < len(options) {
 			value = options[i+1]
 		}
+		if len(o) > 2 && o[0] == '-' && o[1] != '-' { // in one word
+			name, value = o[:2], o[2:]
+		}
 		if !slices.Contains(names, name) || value == "" {
 			continue
 		}
 		if !known(value) {
+			r.lost = r.lost || c.isFree(value) || c.isFree(o)
 			value = Hole
 		}
 		r.out.Directories = append(r.out.Directories, value)

@@ -23,11 +23,13 @@ func (t *bashTool) askCommand(ctx context.Context, call tool.Call, program strin
 func (t *bashTool) commandRequests(program string, dir place, in bashInput) []tool.Request {
 	script := shell.ParseFor(program, in.Command)
 	touched := t.touched(dir, script)
+	touched.seen.Script = in.Command
 	out := touched.requests(in.Command)
 	var resources, save []string
 	forever := true
 	for _, c := range script.Commands {
 		resources = append(resources, c.Source)
+		forever = forever && !c.Anywhere
 		for _, p := range c.Parts {
 			forever = forever && p.Save != ""
 			save = addNew(save, p.Save)

@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -307,6 +308,16 @@ git config --unset core.pager
 git -c a.b=c config alias.x y
 cd .git && echo x > config
 cd .git/hooks; cp ../../evil pre-commit
+D=.git; cp evil $D/hooks/y
+D=.git && cp evil "$D/hooks/y"
+D=.git; E=$D/hooks; cp evil $E/y
+export D=.git/hooks; sh -c 'cp evil $D/y'
+for d in sub .git; do cp evil $d/hooks/y; done
+D=.git; cd $D/hooks; cp ../../evil y
+D=.git/hooks; echo x > $D/y
+D=.git; echo x | tee "$D/config"
+cp evil {sub,.git/hooks}/y
+find .git -name x -delete
 cp evil .git/hooks/$n
 cp evil .g*/hooks/pre-commit
 cp evil .gi?/hooks/pre-commit
@@ -369,4 +380,25 @@ go build -o a.out .
 	if s := b.call("write", in{"filePath": ".git/hooks/pre-commit", "content": "x"}); s.Denied != nil || s.Error != nil {
 		t.Error(says(s))
 	}
+}
+
+// What is written to a file that nobody knows asks, whatever is allowed, and changes nothing; what the script itself says of
+// its variables is known.
+func TestWrittenAnywhere(t *testing.T) {
+	b := newBench(t)
+	b.file(".git/hooks/README", "")
+	b.file("evil", "#!/bin/sh\n")
+	b.rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
+	for _, command := range []string{
+		`D=.gi; read x <<< t; cp evil $D$x/hooks/y`, `cp evil "$(echo .git)/hooks/y"`, `cd "$(echo .git)"; cp ../evil hooks/y`, `echo x > "$(echo .git)/hooks/y"`,
+		`CDPATH=.git; cd hooks && cp ../../evil y`, `find . -name README -execdir cp ../../evil y ';'`, `echo .git/hooks/y | xargs cp evil`, `cp evil .git/ho$x/y`,
+	} {
+		if s := b.call("bash", in{"command": command}); s.Denied == nil {
+			t.Errorf("%s ran: %s", command, says(s))
+		}
+	}
+	if _, err := os.Stat(b.path(".git/hooks/y")); err == nil {
+		t.Error("a hook was written")
+	}
+	mustHave(t, says(b.call("bash", in{"command": `D=sub; mkdir -p $D && for f in a b; do cp evil "$D/$f"; done; ls sub`})), "a\nb\n")
 }

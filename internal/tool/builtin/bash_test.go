@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
@@ -110,7 +111,7 @@ func TestBashAsks(t *testing.T) {
 		mustHave(t, string(asked[i].Metadata), `"command":"touch *?\\x"`, `"description":"Touch"`)
 		asked[i].Metadata = nil
 	}
-	want := []tool.Request{{Action: "bash", Resources: []string{`touch *?\x`}, Save: []string{"touch *"}}}
+	want := []tool.Request{{Action: "bash", Resources: []string{`touch *?\x`}, Save: []string{"touch *"}, Seen: permission.Seen{Script: `touch *?\x`}}}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Fatal(diff)
 	}
