@@ -75,7 +75,7 @@ func TestCommands(t *testing.T) {
 		{"run --agent nope hi", exitUsage, `there is no agent "nope"; the nearest are build, plan`},
 		{"serve --port 99999", exitUsage, `--port`},
 		{"serve", exitError, `not here`},
-		{"serve --mdns", exitUsage, `does not announce itself`},
+		{"serve --mdns --mdns-domain=box.local", exitError, `not here`},
 		{"serve --log-level=loud", exitUsage, `--log-level must be`},
 		{"serve --print-logs --log-level=INFO --hostname=127.0.0.1 --port=4096 --cors=http://localhost:3000", exitError, `not here`},
 		{"session rename last Two words", exitOK, `^$`},

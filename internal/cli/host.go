@@ -61,13 +61,15 @@ type Options struct {
 	Note    func(string)        // says what keeps the command waiting; nil: nobody wants to know
 }
 
-// ServeOptions are those of cairn serve.
+// ServeOptions are those of cairn serve. What is not set is as the user's configuration says.
 type ServeOptions struct {
 	Options
-	Hostname  string // "" is the loopback address
-	Port      int    // 0 lets the system choose
-	OpenLocal bool   // serve loopback requests without credentials where the kernel cannot tell whose they are
-	Origins   []string
+	Hostname   string // "" without configuration: the loopback address, or all if the network is to find us
+	Port       *int   // nil or 0 without configuration: OpenCode's if it is free, else any
+	OpenLocal  bool   // serve loopback requests without credentials where the kernel cannot tell whose they are
+	Origins    []string
+	MDNS       *bool  // let the local network find us
+	MDNSDomain string // under which name
 }
 
 // Listening says where a server answers.
@@ -75,6 +77,8 @@ type Listening struct {
 	URL    string `json:"url"`    // "" without TCP
 	Socket string `json:"socket"` // "" without a Unix socket
 	PID    int    `json:"pid"`
+	MDNS   string `json:"mdns,omitempty"` // name and port under which the local network finds it
+	Note   string `json:"note,omitempty"` // what was asked for and is not so
 }
 
 // Offers is the way to the configurations that organisations offer.

@@ -31,7 +31,7 @@ type Settings struct {
 	Shell             string              `json:"shell" doc:"the shell that runs commands"`
 	Sandbox           Sandbox             `json:"sandbox" scope:"user" doc:"commands that tools run are bound by the kernel"`
 	Username          string              `json:"username" scope:"user" doc:"how the user is called"`
-	LogLevel          string              `json:"logLevel" scope:"user" doc:"DEBUG, INFO, WARN or ERROR"`
+	LogLevel          string              `json:"logLevel" scope:"user" doc:"what cairn serve writes to standard error: DEBUG, INFO, WARN or ERROR"`
 	ToolOutput        ToolOutput          `json:"tool_output" scope:"project" doc:"how much of a tool's output a model sees"`
 	Compaction        Compaction          `json:"compaction" scope:"project" doc:"when the past of a session is replaced by a summary"`
 	Attachment        Attachment          `json:"attachment" scope:"project" doc:"what is done to attached files"`
@@ -262,7 +262,7 @@ type Policy struct {
 type Server struct {
 	Hostname   string   `json:"hostname"`
 	Port       Natural  `json:"port"`
-	Cors       []string `json:"cors"`
-	MDNS       bool     `json:"mdns" unused:"true"`
-	MDNSDomain string   `json:"mdnsDomain" unused:"true"`
+	Cors       []string `json:"cors" doc:"origins of pages that may call"`
+	MDNS       bool     `json:"mdns" doc:"let the local network find the server"`
+	MDNSDomain string   `json:"mdnsDomain" doc:"under which name, opencode.local by default"`
 }

@@ -35,14 +35,14 @@ type running struct {
 }
 
 // run opens everything behind the lease, listens, says where, and goes on with unfinished work. Without a lease, because
-// nothing can be written, everything is for reading only.
-func run(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.ServeOptions, tcp bool) (*running, error) {
+// nothing can be written, everything is for reading only. Without an address only programs of the same user are answered.
+func run(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.ServeOptions, at *address) (*running, error) {
 	w, err := own(ctx, lease, dirs, o.Options)
 	if err != nil {
 		return nil, err
 	}
 	r := &running{owner: w, served: make(chan error, 1)}
-	if err := r.listen(ctx, o, tcp); err != nil {
+	if err := r.listen(ctx, o, at); err != nil {
 		return nil, errors.Join(err, w.close(ctx))
 	}
 	// Unfinished work goes on before the first request is answered, so that no interrupt comes too early to be heard.
@@ -53,11 +53,11 @@ func run(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cl
 	if err != nil {
 		return nil, errors.Join(err, r.stop(ctx))
 	}
-	w.tidy(ctx, tcp)
+	w.tidy(ctx, at != nil)
 	return r, nil
 }
 
-func (r *running) listen(ctx context.Context, o cli.ServeOptions, tcp bool) error {
+func (r *running) listen(ctx context.Context, o cli.ServeOptions, at *address) error {
 	secret, err := server.LoadSecret(r.dirs.Data)
 	if err != nil {
 		return err
@@ -65,12 +65,14 @@ func (r *running) listen(ctx context.Context, o cli.ServeOptions, tcp bool) erro
 	if r.lease != nil {
 		r.socket = server.SocketPath(r.dirs.Data)
 	}
-	r.server, err = server.New(server.Config{
-		V1: r.old, V2: r.api, Secret: secret, Socket: r.socket, TCP: tcp, Hostname: o.Hostname, Port: o.Port, OpenLocal: o.OpenLocal,
-		Origins: o.Origins, User: config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"),
+	c := server.Config{
+		V1: r.old, V2: r.api, Secret: secret, Socket: r.socket, OpenLocal: o.OpenLocal, User: config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"),
 		BodyLimit: r.body, Logger: r.logger,
-	})
-	if err != nil {
+	}
+	if at != nil {
+		c.TCP, c.Hostname, c.Port, c.Origins, c.MDNS = true, at.hostname, at.port, at.origins, at.mdns
+	}
+	if r.server, err = server.New(c); err != nil {
 		return err
 	}
 	if err := r.server.Listen(ctx); err != nil {
@@ -81,7 +83,7 @@ func (r *running) listen(ctx context.Context, o cli.ServeOptions, tcp bool) erro
 		return nil
 	}
 	addresses := []string{(&url.URL{Scheme: "unix", Path: r.socket}).String()}
-	if tcp {
+	if at != nil {
 		addresses = append(addresses, r.server.URL())
 	}
 	err = server.Announce(r.dirs.Data, server.Discovery{
@@ -125,7 +127,7 @@ func (r *running) busy() bool {
 }
 
 func (h Host) become(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (*cli.Connection, error) {
-	r, err := run(ctx, lease, dirs, cli.ServeOptions{Options: o}, false)
+	r, err := run(ctx, lease, dirs, cli.ServeOptions{Options: o}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -177,11 +179,17 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	if err := sandboxable(o.Options); err != nil {
 		return err
 	}
+	user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: o.Env})
+	if err != nil {
+		return err
+	}
+	at := addressOf(o, user.Server)
+	o.Env = logging(o.Env, user.LogLevel)
 	lease, err := acquire(ctx, dirs, o.Options)
 	if err != nil && !readable(err) {
 		return err
 	}
-	r, err := run(ctx, lease, dirs, o, true)
+	r, err := run(ctx, lease, dirs, o, at)
 	if err != nil {
 		return err
 	}
@@ -190,7 +198,7 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	fetching.Go(func() {
 		r.places.models.keepFresh(fetch, func(err error) { r.logger.InfoContext(fetch, "models", "error", err) })
 	})
-	ready(cli.Listening{URL: r.server.URL(), Socket: r.socket, PID: os.Getpid()})
+	ready(r.listening(at))
 	select {
 	case <-ctx.Done():
 	case err = <-r.served:

@@ -24,7 +24,7 @@ type origins struct {
 func newOrigins(c Config, port int) (*origins, error) {
 	o := &origins{
 		sockets: []string{"localhost", "cairn", "127.0.0.1"}, pages: slices.Clone(c.Origins), protect: http.NewCrossOriginProtection(),
-		anyLocal: !loopback(c.Hostname),
+		anyLocal: !Loopback(c.Hostname),
 	}
 	p := strconv.Itoa(port)
 	for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
@@ -32,6 +32,9 @@ func newOrigins(c Config, port int) (*origins, error) {
 	}
 	if ip := net.ParseIP(c.Hostname); c.Hostname != "localhost" && (ip == nil || !ip.IsUnspecified()) {
 		o.hosts = append(o.hosts, net.JoinHostPort(c.Hostname, p))
+	}
+	if c.MDNS != "" {
+		o.hosts = append(o.hosts, net.JoinHostPort(c.MDNS, p))
 	}
 	o.hosts = append(o.hosts, c.Hosts...)
 	if port != 0 {

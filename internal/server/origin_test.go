@@ -47,6 +47,32 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// The name under which the network finds a server is one of its own, with its port.
+func TestAnnouncedHost(t *testing.T) {
+	h := start(t, server.Config{Hostname: "0.0.0.0", Password: "a password of the test", MDNS: "cairn-test.local"})
+	_, port, _ := strings.Cut(h.host, ":")
+	for host, want := range map[string]string{"cairn-test.local:" + port: " 200 ", "cairn-test.local": " 403 ", "opencode.local:" + port: " 403 "} {
+		got := h.rawAnswer(t, "GET /api/health HTTP/1.1\r\nHost: "+host+"\r\nAuthorization: Bearer "+secret+"\r\nConnection: close\r\n\r\n")
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s", host, got)
+		}
+	}
+}
+
+// Nothing is announced that only this machine reaches, or under a name that is not of the local network.
+func TestNotAnnounced(t *testing.T) {
+	for why, c := range map[string]server.Config{
+		"nobody in the network reaches 127.0.0.1": {TCP: true, MDNS: server.MDNSDomain},
+		"nobody in the network reaches 0.0.0.0":   {Socket: "s", Hostname: "0.0.0.0", MDNS: server.MDNSDomain},
+		"is not below .local":                     {TCP: true, Hostname: "0.0.0.0", Password: "p", MDNS: "example.com"},
+	} {
+		c.Secret = secret
+		if _, err := server.New(c); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+}
+
 // Pages may call from listed origins only, compared exactly, with any method and whatever credentials.
 func TestOrigins(t *testing.T) {
 	h := start(t, server.Config{Origins: []string{"https://app.example.com", "tauri://localhost"}})

@@ -49,6 +49,7 @@ type Config struct {
 	OpenLocal bool     // loopback callers need nothing: for systems where the kernel does not tell who they are
 	Hosts     []string // names under which we are reached besides loopback, with port unless it is the default one
 	Origins   []string // origins of pages that may call, exactly as browsers send them
+	MDNS      string   // the name under which the local network finds us, such as MDNSDomain; "" does not announce anything
 
 	BodyLimit   int64 // bytes; 16 MiB by default
 	Connections int   // 2,000 by default
@@ -88,6 +89,7 @@ type Server struct {
 	mu        sync.Mutex // guards the rest
 	listeners []net.Listener
 	port      int
+	withdraw  func() // ends the announcement; nil without one
 }
 
 // New checks the configuration. It opens nothing.
@@ -110,11 +112,18 @@ func New(c Config) (*Server, error) {
 	switch {
 	case len(c.Secret) < 32:
 		return nil, errors.New("a server needs a secret of at least 32 characters")
-	case c.TCP && !loopback(c.Hostname) && c.Password == "":
+	case c.TCP && !Loopback(c.Hostname) && c.Password == "":
 		return nil, session.Errorf(session.CodeInvalid, "%s can be reached from other machines, so a password is needed: "+
 			"set CAIRN_SERVER_PASSWORD, or listen on 127.0.0.1", c.Hostname).At("hostname")
+	case c.MDNS != "" && (!c.TCP || Loopback(c.Hostname)):
+		return nil, session.Errorf(session.CodeInvalid, "nobody in the network reaches %s; to be found there, listen on 0.0.0.0", c.Hostname).At("mdns")
 	case !c.TCP && c.Socket == "":
 		return nil, errors.New("a server needs a socket or TCP")
+	}
+	if c.MDNS != "" {
+		if err := announceable(c.MDNS); err != nil {
+			return nil, err
+		}
 	}
 	s := &Server{
 		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeers(c.ToolProcess),
@@ -127,8 +136,8 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// loopback reports whether only this machine reaches the host.
-func loopback(host string) bool {
+// Loopback reports whether only this machine reaches the host.
+func Loopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}
@@ -160,6 +169,12 @@ func (s *Server) Listen(ctx context.Context) error {
 	var err error
 	s.origins, err = newOrigins(s.config, s.port)
 	s.cookieName = "cairn-" + strconv.Itoa(s.port)
+	if err == nil && s.config.MDNS != "" {
+		s.withdraw, err = announce(s.config.MDNS, s.config.Hostname, s.port, s.logger)
+	}
+	if err != nil {
+		s.closeListeners()
+	}
 	return err
 }
 
@@ -232,6 +247,11 @@ func (s *Server) Serve() error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
+	s.mu.Lock()
+	if s.withdraw != nil {
+		s.withdraw()
+	}
+	s.mu.Unlock()
 	s.config.V1.Close()
 	s.config.V2.Close()
 	err := s.http.Shutdown(ctx)

@@ -42,21 +42,23 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
-// gone waits until nothing of the command is left, at most for d.
+// gone waits until nothing of the command is left, at most for d. It looks twice: a process that is being forked or becomes
+// another program can be missed once.
 func (p *process) gone(d time.Duration) bool {
 	step := 5 * time.Millisecond
+	missing := 0 // looks in a row that found nothing
 	for end := time.Now().Add(d); ; time.Sleep(min(step, time.Until(end))) {
-		if p.nothing() && p.nothing() { // a process that is being forked or becomes another program can be missed once
+		if p.groupAlive() || len(p.strays()) > 0 {
+			missing = 0
+		} else if missing++; missing == 2 {
 			return true
 		}
-		if !time.Now().Before(end) {
+		if !time.Now().Before(end) && missing == 0 {
 			return false
 		}
 		step = min(2*step, 50*time.Millisecond)
 	}
 }
-
-func (p *process) nothing() bool { return !p.groupAlive() && len(p.strays()) == 0 }
 
 func exitOf(state *os.ProcessState) (code int, signal string) {
 	if state == nil {

@@ -1,0 +1,72 @@
+package host
+
+import (
+	"cmp"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/server"
+)
+
+// address is where a server listens and who is told.
+type address struct {
+	hostname string
+	port     int
+	origins  []string
+	mdns     string // the name for the local network; "" announces nothing
+	note     string // why nothing is announced although somebody asked for it
+}
+
+// addressOf is what the command says, and where it says nothing, what the user's configuration does. As in OpenCode, who
+// asks to be found in the network without naming an address listens on all, pages of both lists may call, and what only this
+// machine reaches is not announced.
+func addressOf(o cli.ServeOptions, c config.Server) *address {
+	mdns := c.MDNS
+	if o.MDNS != nil {
+		mdns = *o.MDNS
+	}
+	anywhere := ""
+	if mdns {
+		anywhere = "0.0.0.0"
+	}
+	at := &address{
+		hostname: cmp.Or(o.Hostname, c.Hostname, anywhere, "127.0.0.1"), port: int(c.Port), origins: slices.Concat(c.Cors, o.Origins),
+	}
+	if o.Port != nil {
+		at.port = *o.Port
+	}
+	switch {
+	case !mdns:
+	case server.Loopback(at.hostname):
+		at.note = "not announced in the local network: only this machine reaches " + at.hostname
+	default:
+		at.mdns = cmp.Or(o.MDNSDomain, c.MDNSDomain, server.MDNSDomain)
+	}
+	return at
+}
+
+// listening says where the server answers.
+func (r *running) listening(at *address) cli.Listening {
+	l := cli.Listening{URL: r.server.URL(), Socket: r.socket, PID: os.Getpid(), Note: at.note}
+	if u, err := url.Parse(l.URL); err == nil && at.mdns != "" {
+		l.MDNS = net.JoinHostPort(at.mdns, u.Port())
+	}
+	return l
+}
+
+// logging is the environment in which the log has the configured level, unless the environment itself says one.
+func logging(getenv func(string) string, level string) func(string) string {
+	if level == "" || config.Getenv(getenv, "LOG") != "" {
+		return getenv
+	}
+	return func(name string) string {
+		if name == "CAIRN_LOG" {
+			return level
+		}
+		return getenv(name)
+	}
+}

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/mdns"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// MDNSDomain is the name under which OpenCode's clients look for a server in their network.
+const MDNSDomain = "opencode.local"
+
+// announceable checks a name for the local network: one label, or some, below .local (RFC 6762 §3).
+func announceable(domain string) error {
+	labels := strings.Split(domain, ".")
+	for _, l := range labels {
+		if l == "" || len(l) > 63 || strings.Trim(l, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" {
+			return session.Errorf(session.CodeInvalid, "%q is no name for the local network; write it like %s", clip(domain, 80), MDNSDomain).At("mdnsDomain")
+		}
+	}
+	if len(labels) < 2 || labels[len(labels)-1] != "local" || len(domain) > 253 {
+		return session.Errorf(session.CodeInvalid, "%q is not below .local; write it like %s", clip(domain, 80), MDNSDomain).At("mdnsDomain")
+	}
+	return nil
+}
+
+// announce answers questions of the local network for the server: as the service opencode-PORT of the web, at the domain
+// (RFC 6763). It returns how to end that.
+func announce(domain, hostname string, port int, logger *slog.Logger) (end func(), err error) {
+	zone, err := zoneOf(domain, hostname, port)
+	if err != nil {
+		return nil, err
+	}
+	quiet := slog.NewLogLogger(logger.Handler(), slog.LevelDebug) // what it has to say of broken questions of others
+	s, err := mdns.NewServer(&mdns.Config{Zone: zone, Logger: quiet})
+	if err != nil {
+		return nil, fmt.Errorf("mdns: %w", err)
+	}
+	return func() { _ = s.Shutdown() }, nil // it never fails
+}
+
+func zoneOf(domain, hostname string, port int) (*mdns.MDNSService, error) {
+	ips, err := addresses(hostname)
+	if err != nil {
+		return nil, fmt.Errorf("mdns: %w", err)
+	}
+	zone, err := mdns.NewMDNSService(fmt.Sprintf("opencode-%d", port), "_http._tcp", "", domain+".", port, ips, []string{"path=/"})
+	if err != nil {
+		return nil, fmt.Errorf("mdns: %w", err)
+	}
+	return zone, nil
+}
+
+// quiet passes on to the log what the library has to say of broken questions of others.
+func quiet(logger *slog.Logger) *log.Logger {
+	return slog.NewLogLogger(logger.Handler(), slog.LevelDebug)
+}
+
+// addresses returns where other machines reach hostname: itself, or this machine's addresses if it stands for all of them.
+func addresses(hostname string) ([]net.IP, error) {
+	if ip := net.ParseIP(hostname); ip == nil || !ip.IsUnspecified() {
+		return net.LookupIP(hostname)
+	}
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	var ips []net.IP
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			ips = append(ips, n.IP)
+		}
+	}
+	if len(ips) == 0 {
+		return nil, fmt.Errorf("this machine has no address in a network")
+	}
+	return slices.Clip(ips), nil
+}
