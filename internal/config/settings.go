@@ -93,6 +93,7 @@ type Provider struct {
 	Blacklist []string         `json:"blacklist"`
 	Options   ProviderOptions  `json:"options"`
 	Models    map[string]Model `json:"models"`
+	Hosted    []jsontext.Value `json:"hosted_tools" doc:"tools that the provider runs itself, for all of its models: web_search, web_fetch, code_execution, x_search, image_generation, or what the provider calls them"`
 	Extra     jsontext.Value   `json:",embed" known:"request settings integrationID"`
 }
 
@@ -122,6 +123,7 @@ type Model struct {
 	Name    string                    `json:"name"`
 	Options map[string]jsontext.Value `json:"options"`
 	Headers map[string]string         `json:"headers"`
+	Hosted  []jsontext.Value          `json:"hosted_tools" doc:"those of this model alone, instead of its provider's"`
 	Extra   jsontext.Value            `json:",embed" known:"family release_date attachment reasoning reasoning_options temperature tool_call interleaved cost limit modalities status provider variants variant experimental knowledge last_updated open_weights structured_output"`
 }
 

@@ -137,7 +137,7 @@ func (set *setting) holds() bool {
 	case llm.FormsBeside:
 		return true
 	case llm.FormsAlone:
-		return len(set.tools().Definitions()) == 0
+		return len(set.tools().Definitions()) == 0 && len(set.hosted()) == 0
 	case llm.FormsNot:
 	}
 	return false
@@ -175,7 +175,7 @@ func (f *form) demand(req *llm.Request, last bool) {
 	}
 	req.System = append(req.System, formDemand)
 	req.Tools = append(req.Tools, llm.ToolDefinition{Name: formTool, Description: formDescription, Schema: f.schema})
-	slices.SortFunc(req.Tools, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
+	sortTools(req.Tools)
 	req.Choice = llm.ToolChoice{Mode: llm.ChooseRequired}
 	if last {
 		req.Choice = llm.ToolChoice{Mode: llm.ChooseTool, Name: formTool}

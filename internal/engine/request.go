@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -39,6 +40,8 @@ func request(set *setting) *llm.Request {
 		for _, d := range set.tools().Definitions() {
 			req.Tools = append(req.Tools, llm.ToolDefinition{Name: d.Name, Description: d.Description, Schema: d.Schema})
 		}
+		req.Tools = append(req.Tools, set.hosted()...)
+		sortTools(req.Tools)
 	}
 	if len(req.Tools) > 0 {
 		req.Choice.Mode = llm.ChooseAuto
@@ -48,6 +51,22 @@ func request(set *setting) *llm.Request {
 	}
 	req.Cache = llm.TurnMarks(req)
 	return req
+}
+
+// sortTools keeps the list the same from request to request.
+func sortTools(tools []llm.ToolDefinition) {
+	slices.SortStableFunc(tools, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// likeOurs names, of tools that vendors run, the ones of ours that do the same: what forbids these forbids those.
+var likeOurs = map[string]string{"web_search": "websearch", "x_search": "websearch", "googleSearch": "websearch", "web_fetch": "webfetch", "urlContext": "webfetch"}
+
+// hosted are the tools of the model's vendor that the agent may see. They do not ask: who configured them has said yes.
+func (set *setting) hosted() []llm.ToolDefinition {
+	return slices.DeleteFunc(slices.Clone(set.model.Hosted), func(d llm.ToolDefinition) bool {
+		ours, ok := likeOurs[d.Name]
+		return permission.Hidden(set.rights, d.Name) || ok && permission.Hidden(set.rights, ours)
+	})
 }
 
 // behind puts a text behind another; either may be empty.

@@ -101,6 +101,7 @@ type player struct {
 //	limit NAME=N …
 //	source KEY VALUE [removable] [unreadable]
 //	rule ACTION RESOURCE EFFECT
+//	hosted NAME …: what the vendor of model one runs itself
 //	forms beside | alone: the vendor of model one holds answers to a schema
 //	noagent NAME
 func (p *player) setup(f []string) {
@@ -125,6 +126,11 @@ func (p *player) setup(f []string) {
 		p.w.layers[0].Rules = append(p.w.layers[0].Rules, session.Rule{Action: f[1], Resource: f[2], Effect: session.Effect(f[3])})
 	case "forms":
 		p.w.models["test/one"].Forms = map[string]llm.Forms{"alone": llm.FormsAlone, "beside": llm.FormsBeside}[f[1]]
+	case "hosted":
+		for _, name := range f[1:] {
+			def := llm.ToolDefinition{Name: name, Hosted: jsontext.Value(`{"type":"` + name + `"}`)}
+			p.w.models["test/one"].Hosted = append(p.w.models["test/one"].Hosted, def)
+		}
 	default:
 		p.t.Fatalf("setup: %q", f)
 	}

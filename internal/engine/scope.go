@@ -67,6 +67,7 @@ type Model struct {
 	Images    bool  // it reads images
 	Documents bool  // it reads PDFs
 	Forms     llm.Forms
+	Hosted    []llm.ToolDefinition // what its vendor runs itself
 	Cost      func(u llm.Usage) session.USD
 }
 

@@ -168,6 +168,11 @@ func asked(n int, r *llm.Request) string {
 	if r.Choice.Mode != "" && r.Choice.Mode != llm.ChooseAuto {
 		fmt.Fprintf(&b, " choice=%s", r.Choice.Mode)
 	}
+	for _, t := range r.Tools {
+		if t.Hosted != nil {
+			fmt.Fprintf(&b, " hosted=%s", t.Name)
+		}
+	}
 	if r.Format != nil {
 		fmt.Fprintf(&b, " format=%s", r.Format)
 	}

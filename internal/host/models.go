@@ -173,7 +173,7 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	if !ok {
 		return nil, noVariant(ref, variantNames(model)...)
 	}
-	client, err := m.client(model)
+	client, hosted, err := m.client(model)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	return &engine.Model{
 		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID), Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
 		Clocks: m.config.Clocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
-		Images: model.Reads("image"), Documents: model.Reads("pdf"), Forms: client.Forms(),
+		Images: model.Reads("image"), Documents: model.Reads("pdf"), Forms: client.Forms(), Hosted: hosted,
 		Cost: func(u llm.Usage) session.USD { return session.USD(model.Cost(u)) },
 	}, nil
 }
@@ -232,31 +232,49 @@ func variantNames(m catalog.Model) []string {
 	return names
 }
 
-// client makes the model's connection to its vendor. Connections themselves are shared.
-func (m *locationModels) client(model catalog.Model) (*provider.Model, error) {
+// client makes the model's connection to its vendor, and declares the tools that this runs itself. Connections themselves
+// are shared.
+func (m *locationModels) client(model catalog.Model) (*provider.Model, []llm.ToolDefinition, error) {
 	if !spoken(model.API) {
-		return nil, session.Errorf(session.CodeInvalid, "%s speaks a protocol that this cairn does not know yet (%s)", model.Name(), model.API.Package).At("model")
+		return nil, nil, session.Errorf(session.CodeInvalid, "%s speaks a protocol that this cairn does not know yet (%s)", model.Name(), model.API.Package).At("model")
 	}
 	p, err := m.catalog.Provider(model.ProviderID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	vendor, err := m.vendor(p, model.API)
 	if err != nil {
-		return nil, session.Errorf(session.CodeInvalid, "%v", err).At("model")
+		return nil, nil, session.Errorf(session.CodeInvalid, "%v", err).At("model")
+	}
+	wanted := m.hosted(model)
+	if len(wanted) > 0 && vendor.HostedWire != "" {
+		vendor.Wire = vendor.HostedWire
+	}
+	hosted, err := vendor.Hosted(wanted)
+	if err != nil {
+		return nil, nil, session.Errorf(session.CodeInvalid, "hosted_tools: %v", err).At("model")
 	}
 	key, credential, err := m.credential(vendor, p.Env)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	client, err := provider.New(provider.Config{
 		Vendor: vendor, Key: key, Credential: credential, Transport: m.table.transport, Headers: m.config.Provider[p.ID].Options.Headers,
 		Facts: facts(model, m.config.Provider[p.ID].Options.Extra),
 	})
 	if err != nil {
-		return nil, session.Errorf(session.CodeInvalid, "%v (cairn auth login %s)", err, p.ID).At("model")
+		return nil, nil, session.Errorf(session.CodeInvalid, "%v (cairn auth login %s)", err, p.ID).At("model")
 	}
-	return client, nil
+	return client, hosted, nil
+}
+
+// hosted are the tools of the vendor's that are configured for the model, else for its provider.
+func (m *locationModels) hosted(model catalog.Model) []jsontext.Value {
+	p := m.config.Provider[model.ProviderID]
+	if own := p.Models[model.ID].Hosted; own != nil {
+		return own
+	}
+	return p.Hosted
 }
 
 // facts are what the model's wire depends on. Whether answers can be held to a schema, the provider's option says for

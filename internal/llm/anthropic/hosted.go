@@ -95,3 +95,18 @@ func hostedNote(r llm.ToolResult) block {
 	}
 	return note(wire.HostedResultNote(r, strings.Join(lines, "\n")))
 }
+
+// Betas are what a request must name for the tools of the provider's that it offers.
+func (d Dialect) Betas(req *llm.Request) (out []string) {
+	for _, def := range req.Tools {
+		fields, _ := wire.ReadObject(def.Hosted)
+		kind := wire.Plain(fields["type"])
+		switch {
+		case strings.HasPrefix(kind, "code_execution_"):
+			out = append(out, "code-execution-2025-08-25")
+		case strings.HasPrefix(kind, "web_fetch_"):
+			out = append(out, "web-fetch-2025-09-10")
+		}
+	}
+	return out
+}

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,7 +16,7 @@ func (t *turn) call(p *answerPart) error {
 	if len(t.calls) == wire.MaxCalls {
 		return wire.Malformed("the provider sent more than %d tool calls in one answer", wire.MaxCalls)
 	}
-	e := llm.ToolCallEvent{Name: wire.Plain(p.Call.Name), Raw: jsonText(string(p.Call.Args)), Metadata: t.signed(p.Signature)}
+	e := llm.ToolCallEvent{Name: wire.Plain(p.Call.Name), Raw: jsonText(string(p.Call.Args)), Metadata: t.callMetadata(p)}
 	switch {
 	case len(e.Name) > wire.MaxName:
 		return wire.Malformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
@@ -34,6 +35,18 @@ func (t *turn) call(p *answerPart) error {
 	t.emit(llm.ToolInputEnd{ID: e.ID})
 	t.calls = append(t.calls, e)
 	return nil
+}
+
+// callMetadata is what the vendor wants back with a call: its signature, and the id if it gave one.
+func (t *turn) callMetadata(p *answerPart) llm.Metadata {
+	kept := wire.Object{}
+	if wire.IsText(p.Signature) {
+		kept[keySignature] = p.Signature
+	}
+	if wire.IsText(p.Call.ID) && len(p.Call.ID) <= wire.MaxName {
+		kept[keyCall] = p.Call.ID
+	}
+	return wire.Metadata(t.d.namespace(), kept)
 }
 
 // newID returns an id for a call: the vendor's, if it gives one, else one that the answer and the call make.
@@ -70,7 +83,57 @@ func (t *turn) ran(code jsontext.Value) {
 	t.emit(llm.ToolInputStart{ID: t.code, Name: codeTool})
 	t.emit(llm.ToolInputDelta{ID: t.code, Delta: string(input)})
 	t.emit(llm.ToolInputEnd{ID: t.code})
-	t.emit(llm.ToolCallEvent{ID: t.code, Name: codeTool, Input: input, Raw: string(input), Hosted: true, Metadata: t.verbatim("executableCode", code)})
+	t.emit(llm.ToolCallEvent{ID: t.code, Name: codeTool, Input: input, Raw: string(input), Hosted: true, Metadata: t.whole("executableCode", code, nil)})
+}
+
+// asked gives out what a tool of the vendor's was asked; what it found is a part of its own.
+func (t *turn) asked(p *answerPart) {
+	t.close()
+	t.said = true
+	fields, _ := wire.ReadObject(p.Asked)
+	sent, name := wire.Plain(fields["id"]), toolName(fields)
+	id := t.newID(sent, string(p.Asked))
+	if t.searches == nil {
+		t.searches = map[string]llm.HostedResult{}
+	}
+	t.searches[sent] = llm.HostedResult{ID: id, Name: name}
+	input := wire.Input(wire.Strict(fields["args"]))
+	t.emit(llm.ToolInputStart{ID: id, Name: name})
+	t.emit(llm.ToolInputDelta{ID: id, Delta: string(input)})
+	t.emit(llm.ToolInputEnd{ID: id})
+	t.emit(llm.ToolCallEvent{ID: id, Name: name, Input: input, Raw: string(input), Hosted: true, Metadata: t.whole("toolCall", p.Asked, p.Signature)})
+}
+
+// toolName is a tool of the vendor's in lower case, as others are named.
+func toolName(fields wire.Object) string {
+	name := strings.ToLower(wire.Plain(fields["toolType"]))
+	if name == "" || len(name) > wire.MaxName {
+		return "tool"
+	}
+	return name
+}
+
+// found gives out what a tool of the vendor's found.
+func (t *turn) found(p *answerPart) {
+	t.close()
+	fields, _ := wire.ReadObject(p.Found)
+	sent := wire.Plain(fields["id"])
+	r, ok := t.searches[sent]
+	if !ok {
+		return
+	}
+	delete(t.searches, sent)
+	r.Result, r.Metadata = wire.Strict(p.Found), t.whole("toolResponse", p.Found, p.Signature)
+	t.emit(r)
+}
+
+// whole is a part with its signature, to be given back as it came.
+func (t *turn) whole(kind string, v, signature jsontext.Value) llm.Metadata {
+	fields := wire.Object{kind: v}
+	if wire.IsText(signature) {
+		fields["thoughtSignature"] = signature
+	}
+	return wire.Metadata(t.d.namespace(), wire.Object{keyPart: wire.Write(fields, nil)})
 }
 
 // codeTool is the name of the vendor's own tool for code.
@@ -86,11 +149,7 @@ func (t *turn) returned(result jsontext.Value) {
 	t.emit(llm.HostedResult{
 		ID: t.code, Name: codeTool, Result: wire.Strict(result),
 		IsError:  wire.Plain(fields["outcome"]) != "OUTCOME_OK",
-		Metadata: t.verbatim("codeExecutionResult", result),
+		Metadata: t.whole("codeExecutionResult", result, nil),
 	})
 	t.code = ""
-}
-
-func (t *turn) verbatim(kind string, v jsontext.Value) llm.Metadata {
-	return wire.Metadata(t.d.namespace(), wire.Object{keyPart: wire.Write(wire.Object{kind: v}, nil)})
 }

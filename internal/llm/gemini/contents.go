@@ -33,11 +33,13 @@ type fileData struct {
 }
 
 type functionCall struct {
+	ID   string         `json:"id,omitempty"`
 	Name string         `json:"name"`
 	Args jsontext.Value `json:"args"`
 }
 
 type response struct {
+	ID       string `json:"id,omitempty"`
 	Name     string `json:"name"`
 	Response struct {
 		Name    string `json:"name"`
@@ -61,11 +63,12 @@ type conversation struct {
 	results bool              // the last content holds results
 	waiting int               // calls that have no result yet
 	names   map[string]string // of calls, by id
+	sent    map[string]string // the vendor's ids of calls, by ours
 	updates []string
 }
 
 func (d Dialect) contents(req *llm.Request) []content {
-	c := conversation{d: d, strict: strings.Contains(req.Model, "gemini-3"), out: []content{}, names: map[string]string{}}
+	c := conversation{d: d, strict: strings.Contains(req.Model, "gemini-3"), out: []content{}, names: map[string]string{}, sent: map[string]string{}}
 	for _, m := range req.Messages {
 		switch m.Role {
 		case llm.RoleSystem:
@@ -129,7 +132,7 @@ func (c *conversation) addResults(parts []llm.Part) {
 			name = r.Name
 		}
 		text, media := resultContent(r)
-		own := part{Response: &response{Name: name}}
+		own := part{Response: &response{ID: c.sent[r.ID], Name: name}}
 		own.Response.Response.Name, own.Response.Response.Content = name, text
 		if !c.results {
 			c.out = append(c.out, content{Role: "user"})
@@ -198,8 +201,8 @@ const anySignature = `"skip_thought_signature_validator"`
 // call encodes a call. Only the first of an answer has a signature.
 func (c *conversation) call(p llm.ToolCall, first bool) part {
 	c.waiting++
-	c.names[p.ID] = p.Name
-	out := part{Call: &functionCall{Name: p.Name, Args: wire.Input(p.Input)}, Signature: c.signature(p.Metadata)}
+	c.names[p.ID], c.sent[p.ID] = p.Name, wire.Plain(wire.Stash(p.Metadata, c.d.namespace())[keyCall])
+	out := part{Call: &functionCall{ID: c.sent[p.ID], Name: p.Name, Args: wire.Input(p.Input)}, Signature: c.signature(p.Metadata)}
 	if out.Signature == nil && first && c.strict {
 		out.Signature = jsontext.Value(anySignature)
 	}

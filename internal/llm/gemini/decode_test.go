@@ -59,7 +59,7 @@ func TestDecode(t *testing.T) {
 			stream(says(`{"functionCall":{"name":"f","args":{"x":1}},"thoughtSignature":"s"},{"functionCall":{"name":"f"}}`), says(`{"functionCall":{"id":"a","name":"g","args":{}}}`), ends("STOP")),
 			lines("opened req-1", "input-start call_bdohib5v_0 f", `input-delta call_bdohib5v_0 "{\"x\":1}"`, "input-end call_bdohib5v_0",
 				"input-start call_bdohib5v_1 f", "input-end call_bdohib5v_1", "input-start a g", `input-delta a "{}"`, "input-end a",
-				`call call_bdohib5v_0 f {"x":1} google={"thoughtSignature":"s"}`, "call call_bdohib5v_1 f {}", "call a g {}", "finish tool-calls"+noUsage),
+				`call call_bdohib5v_0 f {"x":1} google={"thoughtSignature":"s"}`, "call call_bdohib5v_1 f {}", `call a g {} google={"callId":"a"}`, "finish tool-calls"+noUsage),
 		},
 		{
 			"a call that is none", stream(says(`{"functionCall":{"args":[1]}}`), ends("STOP")),
@@ -75,9 +75,21 @@ func TestDecode(t *testing.T) {
 				"text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop"+noUsage),
 		},
 		{
-			"what a search found goes with the end",
+			"what a tool of the vendor's was asked and found, beside a call",
+			stream(says(`{"toolCall":{"toolType":"GOOGLE_SEARCH_WEB","args":{"queries":["q"]},"id":"s1"},"thoughtSignature":"x"}`), says(`{"toolResponse":{"toolType":"GOOGLE_SEARCH_WEB","response":{"r":1},"id":"s1"}},{"functionCall":{"id":"a","name":"g"},"thoughtSignature":"y"}`), ends("STOP")),
+			lines("opened req-1", "input-start s1 google_search_web", `input-delta s1 "{\"queries\":[\"q\"]}"`, "input-end s1",
+				`hosted s1 google_search_web {"queries":["q"]} google={"part":{"thoughtSignature":"x","toolCall":{"toolType":"GOOGLE_SEARCH_WEB","args":{"queries":["q"]},"id":"s1"}}}`,
+				`returned s1 google_search_web {"toolType":"GOOGLE_SEARCH_WEB","response":{"r":1},"id":"s1"} google={"part":{"toolResponse":{"toolType":"GOOGLE_SEARCH_WEB","response":{"r":1},"id":"s1"}}}`,
+				"input-start a g", "input-end a", `call a g {} google={"callId":"a","thoughtSignature":"y"}`, "finish tool-calls"+noUsage),
+		},
+		{
+			"a result that nobody asked for", stream(says(`{"toolResponse":{"id":"s1"}},{"text":"hi"}`), ends("STOP")),
+			lines(append(hi, "finish stop"+noUsage)...),
+		},
+		{
+			"what a search found goes with the text",
 			stream(`{"candidates":[{"content":{"parts":[{"text":"hi"}]},"groundingMetadata":{"webSearchQueries":["q"]},"finishReason":"STOP"}]}`),
-			lines(append(hi, "finish stop"+noUsage+` google={"groundingMetadata":{"webSearchQueries":["q"]}}`)...),
+			lines(append(hi[:3:3], `text-end text-0 google={"groundingMetadata":{"webSearchQueries":["q"]}}`, "finish stop"+noUsage)...),
 		},
 		{"pictures are told about", stream(says(`{"inlineData":{"mimeType":"image/png","data":"AA=="}}`), ends("STOP")), lines("opened req-1", "text-start text-0", `text-delta text-0 "[the model sent \"image/png\", which cannot be shown]"`, "text-end text-0", "finish stop"+noUsage)},
 		{

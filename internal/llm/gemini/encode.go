@@ -38,6 +38,8 @@ type toolConfig struct {
 		Mode    string   `json:"mode"`
 		Allowed []string `json:"allowedFunctionNames,omitempty"`
 	} `json:"functionCallingConfig"`
+	// Invocations has the answer hold what the vendor's own tools were asked and found, to be given back.
+	Invocations bool `json:"includeServerSideToolInvocations,omitzero"`
 }
 
 type generation struct {
@@ -65,9 +67,9 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if len(req.System) > 0 {
 		b.System = &content{Parts: []part{{Text: joined(req.System)}}}
 	}
-	b.Tools = tools(req.Tools)
-	if len(b.Tools) > 0 {
-		b.ToolConfig = choice(req.Choice)
+	var both bool
+	if b.Tools, both = tools(req); len(b.Tools) > 0 {
+		b.ToolConfig = choice(req.Choice, both)
 	}
 	for _, name := range []string{"safetySettings", "cachedContent", "labels"} {
 		if v, ok := req.Options[name]; ok {
@@ -105,37 +107,45 @@ func controls(req *llm.Request) generation {
 	return g
 }
 
-// tools declares the functions in one entry, and each tool that the vendor runs in its own.
-func tools(defs []llm.ToolDefinition) []jsontext.Value {
+// tools declares the functions in one entry, and each tool that the vendor runs in its own; both says that there are some
+// of either. Models before version 3 take only the ones or the others: the functions then.
+func tools(req *llm.Request) (out []jsontext.Value, both bool) {
 	var own declarations
-	var out []jsontext.Value
-	for _, def := range defs {
+	for _, def := range req.Tools {
 		if def.Hosted != nil {
 			out = append(out, def.Hosted)
 			continue
 		}
 		own.Functions = append(own.Functions, function{Name: def.Name, Description: def.Description, Parameters: schema(def.Schema)})
 	}
-	if len(own.Functions) > 0 {
-		out = append([]jsontext.Value{wire.Write(own, nil)}, out...)
+	switch {
+	case len(own.Functions) == 0:
+		return out, false
+	case version(req.Model) < 30:
+		out = nil
 	}
-	return out
+	return append([]jsontext.Value{wire.Write(own, nil)}, out...), len(out) > 0
 }
 
 // choice returns the calling mode; nil leaves it to the vendor, which means auto.
-func choice(c llm.ToolChoice) *toolConfig {
-	var t toolConfig
+func choice(c llm.ToolChoice, both bool) *toolConfig {
+	t := toolConfig{Invocations: both}
 	switch c.Mode {
-	case llm.ChooseAuto:
-		t.Calling.Mode = "AUTO"
 	case llm.ChooseNone:
 		t.Calling.Mode = "NONE"
 	case llm.ChooseRequired:
 		t.Calling.Mode = "ANY"
 	case llm.ChooseTool:
 		t.Calling.Mode, t.Calling.Allowed = "ANY", []string{c.Name}
+	case llm.ChooseAuto:
+		t.Calling.Mode = "AUTO"
 	default:
-		return nil
+		if !both {
+			return nil
+		}
+	}
+	if both && (t.Calling.Mode == "AUTO" || t.Calling.Mode == "") {
+		t.Calling.Mode = "VALIDATED" // what the vendor has for both
 	}
 	return &t
 }

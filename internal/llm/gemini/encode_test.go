@@ -134,7 +134,9 @@ func TestEncodeFields(t *testing.T) {
 		{Name: "search", Hosted: jsontext.Value(`{"googleSearch":{}}`)},
 		{Name: "z", Schema: jsontext.Value(`{"type":"object"}`)},
 	}
-	const declared = `"tools":[{"functionDeclarations":[{"name":"f","description":"d","parameters":{"type":"object","properties":{"a":{"type":"string"}}}},{"name":"z"}]},{"googleSearch":{}}]`
+	const declared = `"tools":[{"functionDeclarations":[{"name":"f","description":"d","parameters":{"type":"object","properties":{"a":{"type":"string"}}}},{"name":"z"}]}]`
+	const both = `"tools":[{"functionDeclarations":[{"name":"f","description":"d","parameters":{"type":"object","properties":{"a":{"type":"string"}}}},{"name":"z"}]},{"googleSearch":{}}],"toolConfig":{"includeServerSideToolInvocations":true,"functionCallingConfig":`
+	hosted := []llm.ToolDefinition{{Name: "search", Hosted: jsontext.Value(`{"googleSearch":{}}`)}}
 	tests := []struct {
 		name string
 		req  llm.Request
@@ -152,6 +154,10 @@ func TestEncodeFields(t *testing.T) {
 			`"generationConfig":{"thinkingConfig":{"includeThoughts":true}},"safetySettings":[]`,
 		},
 		{"tools", llm.Request{Tools: tools}, declared},
+		{"tools that the vendor runs", llm.Request{Tools: hosted}, `"tools":[{"googleSearch":{}}]`},
+		{"both, of a model that takes both", llm.Request{Model: "gemini-3-pro-preview", Tools: tools}, both + `{"mode":"VALIDATED"}}`},
+		{"both, any or none", llm.Request{Model: "gemini-3.1-pro", Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseAuto}}, both + `{"mode":"VALIDATED"}}`},
+		{"both, some function", llm.Request{Model: "gemini-3-pro", Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, both + `{"mode":"ANY"}}`},
 		{"no tool is to be called", llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseNone}}, declared + `,"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}`},
 		{"any or none", llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseAuto}}, declared + `,"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}}`},
 		{"some tool", llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, declared + `,"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}`},

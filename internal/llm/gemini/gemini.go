@@ -61,6 +61,7 @@ func (d Dialect) namespace() string {
 // Continuation metadata under the dialect's namespace.
 const (
 	keySignature = "thoughtSignature"  // of the part, which the vendor wants back with it
+	keyCall      = "callId"            // of a call, where the vendor has ids
 	keyPart      = "part"              // a part of a tool that the vendor ran, verbatim
 	keyGrounding = "groundingMetadata" // what the answer was found in
 	keyURLs      = "urlContextMetadata"

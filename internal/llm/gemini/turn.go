@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -23,7 +24,7 @@ type turn struct {
 	why       string // what the provider says about the end
 	finish    string // the finish reason as sent; empty until it arrives
 	usage     llm.Usage
-	kept      wire.Object // goes with Finish
+	kept      wire.Object // goes with the text that ends next, or else with Finish
 
 	open    block // the block that grows now, if any
 	texts   int   // blocks begun
@@ -32,6 +33,8 @@ type turn struct {
 	calls   []llm.ToolCallEvent
 	ids     wire.IDs
 	code    string // the id of the hosted call whose result is to come
+
+	searches map[string]llm.HostedResult // hosted calls whose result is to come, by the id that the vendor sent
 }
 
 // block is a run of text or of reasoning.
@@ -94,6 +97,10 @@ func (t *turn) part(p *answerPart) error {
 	switch {
 	case p.Call != nil:
 		return t.call(p)
+	case wire.Present(p.Asked):
+		t.asked(p)
+	case wire.Present(p.Found):
+		t.found(p)
 	case wire.Present(p.Code):
 		t.ran(p.Code)
 	case wire.Present(p.Result):
@@ -150,20 +157,18 @@ func (t *turn) close() {
 		return
 	}
 	t.delta(t.open.text.End())
-	meta := t.signed(t.open.signature)
+	kept := wire.Object{}
+	if wire.IsText(t.open.signature) {
+		kept[keySignature] = t.open.signature
+	}
 	if t.open.thought {
-		t.emit(llm.ReasoningEnd{ID: t.open.id, Metadata: meta})
+		t.emit(llm.ReasoningEnd{ID: t.open.id, Metadata: wire.Metadata(t.d.namespace(), kept)})
 	} else {
-		t.emit(llm.TextEnd{ID: t.open.id, Metadata: meta})
+		maps.Copy(kept, t.kept) // what it was found in
+		t.kept = nil
+		t.emit(llm.TextEnd{ID: t.open.id, Metadata: wire.Metadata(t.d.namespace(), kept)})
 	}
 	t.open = block{}
-}
-
-func (t *turn) signed(signature jsontext.Value) llm.Metadata {
-	if !wire.IsText(signature) {
-		return nil
-	}
-	return wire.Metadata(t.d.namespace(), wire.Object{keySignature: signature})
 }
 
 // end completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.

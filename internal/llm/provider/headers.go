@@ -57,3 +57,16 @@ func isToken(s string) bool {
 	}
 	return s != ""
 }
+
+// addBetas adds to the features that a request names as not settled yet.
+func addBetas(h http.Header, betas []string) {
+	const name = "Anthropic-Beta"
+	for _, beta := range betas {
+		switch before := h.Get(name); {
+		case before == "":
+			h.Set(name, beta)
+		case !strings.Contains(before, beta):
+			h.Set(name, before+","+beta)
+		}
+	}
+}

@@ -228,6 +228,11 @@ func (m *Model) request(req *llm.Request, body []byte) (*http.Request, error) {
 			r.Header.Set(name, value)
 		}
 	}
+	if p, ok := m.protocol.(interface {
+		Betas(req *llm.Request) []string
+	}); ok {
+		addBetas(r.Header, p.Betas(req))
+	}
 	return r, nil
 }
 

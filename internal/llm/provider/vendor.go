@@ -38,6 +38,8 @@ type Vendor struct {
 	Headers map[string]string
 	// Deployments puts the model into the path: deployments/{model}/….
 	Deployments bool
+	// HostedWire is the protocol of models that are offered tools which the vendor runs itself, if that takes another.
+	HostedWire Wire
 	// Dialect is what the vendor's Chat endpoint expects.
 	Dialect openaichat.Dialect
 	// Forms says how far the vendor's Chat endpoint holds answers to a schema, of models that can be held to one.
@@ -134,7 +136,7 @@ func compatible() []Vendor {
 		{ID: "togetherai", Name: "Together AI", Forms: llm.FormsAlone, BaseURL: "https://api.together.xyz/v1", KeyEnv: []string{"TOGETHER_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
 		{ID: "vercel", Name: "Vercel AI Gateway", Forms: llm.FormsBeside, BaseURL: "https://ai-gateway.vercel.sh/v1", KeyEnv: []string{"AI_GATEWAY_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
 		{ID: "vllm", Name: "vLLM", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:8000/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
-		{ID: "xai", Name: "xAI", Forms: llm.FormsBeside, BaseURL: "https://api.x.ai/v1", KeyEnv: []string{"XAI_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning}},
+		{ID: "xai", Name: "xAI", Forms: llm.FormsBeside, HostedWire: Responses, BaseURL: "https://api.x.ai/v1", KeyEnv: []string{"XAI_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning}},
 	}
 }
 

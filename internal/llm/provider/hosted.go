@@ -1,0 +1,94 @@
+package provider
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+)
+
+// declared are the tools that vendors run themselves, by the names that they have in configurations, as each protocol
+// declares them.
+func (w Wire) declared() map[string]string {
+	switch w {
+	case Messages:
+		return map[string]string{
+			"web_search":     `{"type":"web_search_20250305","name":"web_search"}`,
+			"web_fetch":      `{"type":"web_fetch_20250910","name":"web_fetch"}`,
+			"code_execution": `{"type":"code_execution_20250825","name":"code_execution"}`,
+		}
+	case Responses:
+		return map[string]string{
+			"web_search":       `{"type":"web_search"}`,
+			"x_search":         `{"type":"x_search"}`,
+			"code_execution":   `{"type":"code_interpreter","container":{"type":"auto"}}`,
+			"image_generation": `{"type":"image_generation"}`,
+		}
+	case Gemini:
+		return map[string]string{
+			"web_search":     `{"googleSearch":{}}`,
+			"web_fetch":      `{"urlContext":{}}`,
+			"code_execution": `{"codeExecution":{}}`,
+		}
+	case Chat, Converse:
+	}
+	return nil
+}
+
+// Hosted returns the declarations of tools that the vendor runs itself: each is a name of ours, or what the vendor wants
+// to read. The error says what cannot be had.
+func (v Vendor) Hosted(wanted []jsontext.Value) ([]llm.ToolDefinition, error) {
+	offered := v.Wire.declared()
+	if len(wanted) > 0 && offered == nil {
+		return nil, fmt.Errorf("provider %q runs no tools itself by the protocol that its models are reached by", v.ID)
+	}
+	var out []llm.ToolDefinition
+	for _, tool := range wanted {
+		def := llm.ToolDefinition{Name: nameOf(tool), Hosted: tool}
+		if tool.Kind() == '"' {
+			def.Hosted = jsontext.Value(v.declaration(def.Name, offered))
+		}
+		if def.Name == "" || def.Hosted.Kind() != '{' {
+			names := slices.Sorted(maps.Keys(offered))
+			return nil, fmt.Errorf("provider %q runs no tool %.80s; it runs %s, or one whose declaration is given as an object", v.ID, tool, strings.Join(names, ", "))
+		}
+		out = append(out, def)
+	}
+	slices.SortStableFunc(out, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// declaration is a tool in the words of the vendor, some of which have their own for it.
+func (v Vendor) declaration(name string, offered map[string]string) string {
+	if v.ID == "xai" && name == "code_execution" {
+		return `{"type":"code_interpreter"}`
+	}
+	return offered[name]
+}
+
+// nameOf is what a tool is called: the name itself, or what its declaration says of it.
+func nameOf(tool jsontext.Value) string {
+	var name string
+	if tool.Kind() == '"' {
+		_ = json.Unmarshal(tool, &name) // one that is none has no declaration
+		return name
+	}
+	var said map[string]jsontext.Value
+	if json.Unmarshal(tool, &said) != nil {
+		return ""
+	}
+	for _, key := range []string{"name", "type"} {
+		if json.Unmarshal(said[key], &name) == nil && name != "" {
+			return name
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(said)) {
+		return key
+	}
+	return ""
+}
