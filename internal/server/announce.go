@@ -56,11 +56,6 @@ func zoneOf(domain, hostname string, port int) (*mdns.MDNSService, error) {
 	return zone, nil
 }
 
-// quiet passes on to the log what the library has to say of broken questions of others.
-func quiet(logger *slog.Logger) *log.Logger {
-	return slog.NewLogLogger(logger.Handler(), slog.LevelDebug)
-}
-
 // addresses returns where other machines reach hostname: itself, or this machine's addresses if it stands for all of them.
 func addresses(hostname string) ([]net.IP, error) {
 	if ip := net.ParseIP(hostname); ip == nil || !ip.IsUnspecified() {
