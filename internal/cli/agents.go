@@ -91,10 +91,11 @@ func (a *app) agentShowCommand() *cobra.Command {
 				if i < 0 {
 					return &exit{exitUsage, session.NotFound("agent", args[0], nearest(args[0], agentNames(agents))...), "cairn agent list shows what there is"}
 				}
+				shown := shownAgent{agents[i], a.untrustedRules(ctx, args[0])}
 				if asJSON {
-					return a.printJSON(agents[i])
+					return a.printJSON(shown)
 				}
-				a.showAgent(agents[i])
+				a.showAgent(shown)
 				return nil
 			})
 		}),
@@ -111,9 +112,54 @@ func agentNames(agents []session.Agent) []string {
 	return names
 }
 
-func (a *app) showAgent(x session.Agent) {
+// shownAgent is an agent with the rules that files of the project give it while they are not trusted. Its own permissions
+// do not hold those.
+type shownAgent struct {
+	session.Agent
+	Untrusted []untrustedRule `json:"untrusted,omitzero"`
+}
+
+// untrustedRule is a rule that may forbid and ask, and allow only what its own file forbids before it.
+type untrustedRule struct {
+	session.Rule
+	Source string `json:"source"`
+	Holds  bool   `json:"holds"`
+	Why    string `json:"why"`
+}
+
+// untrustedRules lists what the project's files say of the agent and may not all mean; nothing when the configuration
+// cannot be read, which whoever needs it says.
+func (a *app) untrustedRules(ctx context.Context, agent string) (rules []untrustedRule) {
+	o, err := a.options("")
+	if err != nil {
+		return nil
+	}
+	cfg, err := a.host.Config(ctx, o)
+	if err != nil {
+		return nil
+	}
+	for _, list := range cfg.AgentRules(agent) {
+		if !list.Project || list.Trusted {
+			continue
+		}
+		idle := list.Idle()
+		for i, r := range list.Rules {
+			u := untrustedRule{r, list.Places[i].String(), true, "a project may always forbid and ask"}
+			switch {
+			case slices.Contains(idle, i):
+				u.Holds, u.Why = false, "a project allows nothing until it is trusted: see cairn trust"
+			case r.Effect == session.Allow:
+				u.Why = "it takes back what the same file forbids, and allows no more than there is without the file"
+			}
+			rules = append(rules, u)
+		}
+	}
+	return rules
+}
+
+func (a *app) showAgent(x shownAgent) {
 	a.out.printf("%s (%s)  %s\n", a.out.paint(bold, line(x.ID, 100)), x.Mode, line(x.Description, 300))
-	for _, f := range []struct{ name, value string }{{"model", modelOf(x)}, {"turns", turnsOf(x)}, {"colour", line(x.Color, 40)}} {
+	for _, f := range []struct{ name, value string }{{"model", modelOf(x.Agent)}, {"turns", turnsOf(x.Agent)}, {"colour", line(x.Color, 40)}} {
 		if f.value != "" && f.value != "-" {
 			a.out.printf("%s: %s\n", f.name, f.value)
 		}
@@ -124,9 +170,22 @@ func (a *app) showAgent(x session.Agent) {
 			a.out.printf("  %s %s %s\n", r.Effect, line(r.Action, 60), line(r.Resource, 200))
 		}
 	}
+	if len(x.Untrusted) > 0 {
+		a.out.printf("\nRules of this project's files, which are not trusted:\n")
+		for _, r := range x.Untrusted {
+			a.out.printf("  %s %s %s  (%s)\n    %s: %s\n", r.Effect, line(r.Action, 60), line(r.Resource, 200), line(r.Source, 300), holds(r.Holds), r.Why)
+		}
+	}
 	if x.System != "" {
 		a.out.printf("\n%s\n", harmless(x.System))
 	}
+}
+
+func holds(yes bool) string {
+	if yes {
+		return "holds"
+	}
+	return "has no effect"
 }
 
 // newAgent is what can be said of an agent to make.

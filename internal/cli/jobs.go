@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -85,6 +87,36 @@ func (a *app) withJob(ctx context.Context, name string, f func(context.Context, 
 	})
 }
 
+// completeTime is how long a shell waits for what may be typed.
+const completeTime = 2 * time.Second
+
+// completeJobs offers the ids of jobs to shells: those that run first. Where there is no home yet, it makes none.
+func (a *app) completeJobs(cmd *cobra.Command, args []string, typed string) (ids []cobra.Completion, files cobra.ShellCompDirective) {
+	files = cobra.ShellCompDirectiveNoFileComp
+	dirs, err := config.Dirs(a.Env)
+	if err != nil || len(args) > 0 {
+		return nil, files
+	}
+	if _, err := os.Stat(dirs.Data); err != nil {
+		return nil, files
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+	defer cancel()
+	var jobs []jobIn
+	_ = a.connected(ctx, func(ctx context.Context, c *api.Client) (err error) { // without an answer nothing is offered
+		jobs, err = a.jobs(ctx, c, "", true)
+		return err
+	})
+	for _, running := range []bool{true, false} {
+		for _, j := range jobs {
+			if strings.HasPrefix(string(j.ID), typed) && running == (j.Status == session.JobRunning) {
+				ids = append(ids, cobra.CompletionWithDesc(string(j.ID), jobState(j.Job)+": "+line(j.Command, 60)))
+			}
+		}
+	}
+	return ids, files | cobra.ShellCompDirectiveKeepOrder
+}
+
 func (a *app) jobsList() *cobra.Command {
 	var asJSON, all bool
 	cmd := &cobra.Command{
@@ -152,6 +184,7 @@ func (a *app) jobsShow() *cobra.Command {
 			})
 		}),
 	}
+	cmd.ValidArgsFunction = a.completeJobs
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -175,6 +208,7 @@ func (a *app) jobsLogs() *cobra.Command {
 			return err
 		}),
 	}
+	cmd.ValidArgsFunction = a.completeJobs
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job ends")
 	cmd.Flags().Int64Var(&bytes, "tail", 0, "begin so many `BYTES` before the end")
@@ -239,6 +273,7 @@ func (a *app) jobsWait() *cobra.Command {
 			})
 		}),
 	}
+	cmd.ValidArgsFunction = a.completeJobs
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this `DURATION` and exit with 4; the job runs on")
 	return cmd
@@ -295,6 +330,7 @@ func (a *app) jobsCancel() *cobra.Command {
 			return nil
 		}),
 	}
+	cmd.ValidArgsFunction = a.completeJobs
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -250,6 +250,9 @@ func (l *loader) add(d *document) error {
 	if d.ofProject() && d.part == "" && !l.follows(d) {
 		l.warnReferences(d.root, "")
 	}
+	if err := l.resolve(d); err != nil {
+		return err
+	}
 	if err := l.decodes(d); err != nil {
 		return err
 	}

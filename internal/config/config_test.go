@@ -509,6 +509,41 @@ func TestTheRestGoesOn(t *testing.T) {
 	}
 }
 
+// A shell that is named by a path starts where its file lies, whoever runs us and wherever; one of an organisation is nowhere.
+func TestARelativeShell(t *testing.T) {
+	for file, want := range map[string]string{
+		userFile: "home/.config/cairn/x", "repo/.opencode/opencode.json": "repo/.opencode/x", "repo/sub/cairn.json": "repo/sub/x",
+	} {
+		p := newPlace(t, map[string]string{file: `{"shell": "./x"}`})
+		if claim := p.mustLoad().Claim; !claim.Empty() {
+			if err := p.judge().Store.Trust(t.Context(), claim); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := p.mustLoad()
+		if from := c.Explain("shell"); p.short(c.Shell) != want || len(from) != 1 || string(from[0].Value) != `"./x"` {
+			t.Errorf("%s: %s %+v", file, c.Shell, from)
+		}
+	}
+	for text, want := range map[string]string{"~/bin/fish": "home/bin/fish", "fish": "fish", "/bin/fish": "/bin/fish", "../x": "home/.config/x", "{env:S}": "home/.config/cairn/bin/sh"} {
+		p := newPlace(t, map[string]string{userFile: `{"shell": "` + text + `"}`})
+		p.env["S"] = "bin/sh"
+		if c := p.mustLoad(); p.short(c.Shell) != want {
+			t.Errorf("%s: %s, want %s", text, p.short(c.Shell), want)
+		}
+	}
+	r := remotePlace(t)
+	r.write("cache/a.json", `{"config": {"shell": "./x", "model": "a/b"}}`)
+
+	if err := r.judge().Store.Trust(t.Context(), r.mustLoad().Remotes[0].Claim); err != nil {
+		t.Fatal(err)
+	}
+	c := r.mustLoad()
+	if !strings.HasSuffix(c.Warnings[0].Message, `.well-known/opencode:1:22: shell: want the name of a program or an absolute path, got "./x"`) || c.Model != "" {
+		t.Errorf("an organisation's: %v, %s", c.Warnings, c.Model)
+	}
+}
+
 func TestFilesThatAreNone(t *testing.T) {
 	p := newPlace(t, map[string]string{userFile + "/x": ""})
 	if _, err := p.load(); err == nil || !strings.HasSuffix(p.short(err.Error()), userFile+": it is not a regular file") {

@@ -124,6 +124,20 @@ func (l *loader) expand(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
+// resolve makes the document's shell absolute if it is a path: one that starts at the directory of whoever runs us would be
+// another program each time. An organisation's document lies in no directory of its own.
+func (l *loader) resolve(d *document) error {
+	n := d.root.get("shell")
+	if n == nil || n.kind != '"' || d.dir == "" || filepath.IsAbs(n.text) || !strings.ContainsAny(n.text, "/"+string(filepath.Separator)) {
+		return nil
+	}
+	if d.remote != nil {
+		return d.errorf(n.offset, "shell", "want the name of a program or an absolute path, got %s", n.said())
+	}
+	n.text = l.expand(n.text, d.dir)
+	return nil
+}
+
 // stamp is how a file looked when it was read, or that it was not there.
 type stamp struct {
 	path string

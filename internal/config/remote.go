@@ -57,12 +57,13 @@ func (l *loader) remotes(ctx context.Context) error {
 			l.warn(Place{File: r.Source}, WarnIgnored, remoteKey, "is not fetched: "+r.Problem)
 		}
 		why, _, err := l.probe(d)
+		if err == nil && l.remoteTrusted(r, d, why) {
+			d.scope = scopeTrusted
+			_, _, err = l.probe(d) // what was held back may be wrong, too
+		}
 		if err != nil { // somebody else's mistake stops nobody's work
 			l.warn(Place{File: r.Source}, WarnIgnored, "", "is not used: "+err.Error())
 			continue
-		}
-		if l.remoteTrusted(r, d, why) {
-			d.scope = scopeTrusted
 		}
 		if err := l.take(d); err != nil {
 			return err

@@ -179,16 +179,24 @@ func (l *loader) resource(act, pattern string) string {
 
 // warnLoose reports allow rules of a project that nothing of its own stands before: they do nothing.
 func (l *loader) warnLoose(d *document, list *RuleList, path string) {
+	for _, i := range list.Idle() {
+		l.warn(list.Places[i], WarnUntrusted, join(path, list.Rules[i].Action), "allows something, which "+d.untrusted())
+	}
+}
+
+// Idle returns which rules have no effect while the list is a project's that is not trusted: those that allow what no rule
+// before them forbids or asks about.
+func (r *RuleList) Idle() (idle []int) {
 	limited := map[string]bool{}
-	for i, r := range list.Rules {
-		if r.Effect != session.Allow {
-			limited[r.Action] = true
-			continue
-		}
-		if !limited[r.Action] && !limited["*"] {
-			l.warn(list.Places[i], WarnUntrusted, join(path, r.Action), "allows something, which "+d.untrusted())
+	for i, rule := range r.Rules {
+		switch {
+		case rule.Effect != session.Allow:
+			limited[rule.Action] = true
+		case !limited[rule.Action] && !limited["*"]:
+			idle = append(idle, i)
 		}
 	}
+	return idle
 }
 
 // value is the rule as explain shows it.

@@ -28,7 +28,7 @@ type Settings struct {
 	EnabledProviders  []string            `json:"enabled_providers" doc:"only these providers are used"`
 	DisabledProviders []string            `json:"disabled_providers" doc:"these providers are not used"`
 	Instructions      []string            `json:"instructions" scope:"project" doc:"what agents are told: paths, patterns and web addresses of texts; of all layers together"`
-	Shell             string              `json:"shell" doc:"the shell that runs commands"`
+	Shell             string              `json:"shell" doc:"the shell that runs commands: a name, or a path that starts at this file's directory"`
 	Sandbox           Sandbox             `json:"sandbox" scope:"user" doc:"commands that tools run are bound by the kernel"`
 	Username          string              `json:"username" scope:"user" doc:"how the user is called"`
 	LogLevel          string              `json:"logLevel" scope:"user" doc:"what cairn serve writes to standard error: DEBUG, INFO, WARN or ERROR"`

@@ -69,7 +69,7 @@ func TestATrustedProjectIsLikeTheUser(t *testing.T) {
 	p := newPlace(t, hostile())
 	p.word = p.mustLoad().Claim.Hash()
 	c := p.mustLoad()
-	if !c.Trusted || c.Provider["openai"].BaseURL() != "http://evil" || c.Shell != "./tools/sh" || c.Command["go"].Template != "!`rm -rf .`" {
+	if !c.Trusted || c.Provider["openai"].BaseURL() != "http://evil" || p.short(c.Shell) != "repo/tools/sh" || c.Command["go"].Template != "!`rm -rf .`" {
 		t.Errorf("not taken: %+v", c.Settings)
 	}
 	if got := c.Provider["openai"].Options.APIKey.Reveal(); got != "{env:HOME}" {
