@@ -43,6 +43,15 @@ type entry struct {
 	woken    bool
 	next     force // of the drain that a wake calls for; the strongest
 	stopping bool
+	passed   chan struct{} // closed when the first work is over and the session rests, or drains; nil: nobody waits for that
+}
+
+// pass tells who waits for the first work.
+func (e *entry) pass() {
+	if e.passed != nil {
+		close(e.passed)
+		e.passed = nil
+	}
 }
 
 func newCoordinator(drain func(context.Context, session.ID, force) error, rest func(session.ID), logger *slog.Logger) *coordinator {
@@ -90,22 +99,59 @@ func (c *coordinator) wake(id session.ID, f force) {
 }
 
 // start begins a drain of an idle session. mu is held.
-func (c *coordinator) start(id session.ID, f force) *entry {
+func (c *coordinator) start(id session.ID, f force) *entry { return c.begin(id, c.drains(id, f)) }
+
+// begin begins work on an idle session. mu is held.
+func (c *coordinator) begin(id session.ID, do func(context.Context) error) *entry {
 	ctx, cancel := context.WithCancelCause(c.root)
 	e := &entry{done: make(chan struct{}), cancel: cancel}
 	c.entries[id] = e
-	c.wg.Go(func() { c.work(ctx, id, e, f) })
+	c.wg.Go(func() { c.work(ctx, id, e, do) })
 	return e
 }
 
-// work drains until no wake is left (RC-5, RC-6, RC-10).
-func (c *coordinator) work(ctx context.Context, id session.ID, e *entry, f force) {
+// drains is a drain as work.
+func (c *coordinator) drains(id session.ID, f force) func(context.Context) error {
+	return func(ctx context.Context) error { return c.drain(ctx, id, f) }
+}
+
+// occupy has do be the session's work if it rests, and returns its outcome; false if it does not. Wakes that come meanwhile
+// are served behind it. Ending ctx ends the wait only.
+func (c *coordinator) occupy(ctx context.Context, id session.ID, do func(context.Context) error) (bool, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return false, ErrShutdown
+	}
+	if c.entries[id] != nil {
+		c.mu.Unlock()
+		return false, nil
+	}
+	var err error
+	e := c.begin(id, func(ctx context.Context) error {
+		err = do(ctx)
+		return err
+	})
+	passed := make(chan struct{})
+	e.passed = passed
+	c.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return true, context.Cause(ctx)
+	case <-passed:
+		return true, err
+	}
+}
+
+// work does what is to be done, and drains until no wake is left (RC-5, RC-6, RC-10).
+func (c *coordinator) work(ctx context.Context, id session.ID, e *entry, do func(context.Context) error) {
 	for {
-		err := c.guarded(ctx, id, f)
+		err := c.guarded(ctx, id, do)
 		c.mu.Lock()
 		again := err == nil && !e.stopping && e.woken
 		if again {
-			e.woken, f, e.next = false, e.next, unforced
+			e.woken, do, e.next = false, c.drains(id, e.next), unforced
+			e.pass()
 			c.mu.Unlock()
 			runtime.Gosched()
 			continue
@@ -119,20 +165,21 @@ func (c *coordinator) work(ctx context.Context, id session.ID, e *entry, f force
 		e.err = err
 		e.cancel(nil)
 		close(e.done)
+		e.pass()
 		c.mu.Unlock()
 		return
 	}
 }
 
-// guarded turns a panic of a drain into its failure (RC-13).
-func (c *coordinator) guarded(ctx context.Context, id session.ID, f force) (err error) {
+// guarded turns a panic of the work into its failure (RC-13).
+func (c *coordinator) guarded(ctx context.Context, id session.ID, do func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.logger.Error("drain panicked", "session", id, "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("drain of %s panicked: %v", id, p)
 		}
 	}()
-	return c.drain(ctx, id, f)
+	return do(ctx)
 }
 
 // interrupt cancels the session's drain, forgets the wakes from before, and waits until it has cleaned up (RC-7,

@@ -20,7 +20,11 @@ func (e *Engine) RemoveMessage(ctx context.Context, id session.ID, m session.Mes
 		if found == nil {
 			return &session.InputWithdrawn{MessageID: m}, nil
 		}
-		return &session.MessageRemoved{MessageID: m}, nil
+		d := &session.MessageRemoved{MessageID: m}
+		if sh, ok := found.(*session.Shell); ok {
+			d.AnswerID = sh.AnswerID
+		}
+		return d, nil
 	})
 }
 

@@ -16,44 +16,53 @@ const progressEvery = 250 * time.Millisecond
 // live shows a running call to live readers, not too often, and records nothing. What came too fast is shown when the
 // call has ended, as far as nothing newer was.
 type live struct {
-	turn *turn
-	call *call
+	now  func() time.Time
+	tell func(tool.Output)
 
 	mu      sync.Mutex // guards the rest
 	last    time.Time
 	waiting *tool.Output
 }
 
-func (t *turn) live(c *call) *live { return &live{turn: t, call: c} }
+func (t *turn) live(c *call) *live {
+	return &live{now: t.now, tell: func(o tool.Output) { t.running(t.id, running{t.message, c.id, c.part}, o) }}
+}
 
 func (l *live) show(o tool.Output) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.turn.now()
+	now := l.now()
 	if now.Sub(l.last) < progressEvery {
 		l.waiting = &o
 		return
 	}
 	l.last, l.waiting = now, nil
-	l.turn.shown(l.call, o)
+	l.tell(o)
 }
 
 func (l *live) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiting != nil {
-		l.turn.shown(l.call, *l.waiting)
+		l.tell(*l.waiting)
 		l.waiting = nil
 	}
 }
 
-func (t *turn) shown(c *call, o tool.Output) {
+// running names a call that runs.
+type running struct {
+	message session.MessageID
+	call    string
+	part    session.PartID
+}
+
+func (e *Engine) running(id session.ID, c running, o tool.Output) {
 	structured := o.Structured
 	if len(structured) == 0 {
 		structured = jsontext.Value(`{}`)
 	}
-	t.notify(string(session.KindToolProgress), t.id, &session.ToolProgress{
-		Fact:               session.Fact{Timestamp: t.now().UnixMilli(), SessionID: t.id},
-		AssistantMessageID: t.message, CallID: c.id, PartID: c.part, Structured: structured, Content: o.Content, Title: o.Title,
+	e.notify(string(session.KindToolProgress), id, &session.ToolProgress{
+		Fact:               session.Fact{Timestamp: e.now().UnixMilli(), SessionID: id},
+		AssistantMessageID: c.message, CallID: c.call, PartID: c.part, Structured: structured, Content: o.Content, Title: o.Title,
 	})
 }

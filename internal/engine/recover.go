@@ -26,6 +26,8 @@ func continuation(ms []session.Message) next {
 		switch m := ms[i].(type) {
 		case *session.User, *session.Synthetic:
 			return answer
+		case *session.Shell: // it ran when nothing was left to do
+			return nothing
 		case *session.Assistant:
 			switch {
 			case m.Open() || (m.Error != nil && m.Error.Reason == session.ReasonInterrupted):
@@ -70,6 +72,9 @@ func (d *drain) recover(ctx context.Context, f force) (force, error) {
 	}
 	h, err := d.history(clean)
 	if err != nil {
+		return unforced, err
+	}
+	if err := d.endShells(clean, h); err != nil {
 		return unforced, err
 	}
 	cutOff := false

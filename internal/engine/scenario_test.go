@@ -104,6 +104,7 @@ type player struct {
 //	hosted NAME …: what the vendor of model one runs itself
 //	forms beside | alone: the vendor of model one holds answers to a schema
 //	noagent NAME
+//	bash: there is a tool that runs commands
 func (p *player) setup(f []string) {
 	if len(f) == 0 {
 		return
@@ -124,6 +125,10 @@ func (p *player) setup(f []string) {
 		p.w.sources = append(p.w.sources, s)
 	case "rule":
 		p.w.layers[0].Rules = append(p.w.layers[0].Rules, session.Rule{Action: f[1], Resource: f[2], Effect: session.Effect(f[3])})
+	case "bash":
+		if _, err := p.w.tools.Register(commands()); err != nil {
+			p.t.Fatal(err)
+		}
 	case "forms":
 		p.w.models["test/one"].Forms = map[string]llm.Forms{"alone": llm.FormsAlone, "beside": llm.FormsBeside}[f[1]]
 	case "hosted":
@@ -331,6 +336,17 @@ func (p *player) command(f []string) {
 		p.report(e.ChangeInput(ctx, id, session.MessageID(args[0]), InputChange{Delivery: session.Delivery(args[1])}))
 	case "edit":
 		p.report(e.ChangeInput(ctx, id, session.MessageID(args[0]), InputChange{Prompt: &session.Prompt{Text: args[1]}}))
+	case "shell": // [id=MSG] [agent=NAME] COMMAND
+		r := ShellRequest{SessionID: id, Command: args[len(args)-1]}
+		for _, o := range args[:len(args)-1] {
+			switch k, v, _ := strings.Cut(o, "="); k {
+			case "id":
+				r.ID = session.MessageID(v)
+			case "agent":
+				r.Agent = v
+			}
+		}
+		p.shell(r)
 	case "remove": // MESSAGE [PART]
 		if len(args) > 1 {
 			p.report(e.RemovePart(ctx, id, session.MessageID(p.named(args[0])), session.PartID(p.named(args[1]))))
@@ -473,6 +489,21 @@ func (p *player) background(what string, id session.ID) {
 				fmt.Fprintf(&p.out, "  %s still runs\n", what)
 			}
 		})
+	}
+}
+
+// shell runs a command of the user's; what is wrong with it is reported at once, its outcome is an event.
+func (p *player) shell(r ShellRequest) {
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.w.engine.Shell(context.Background(), r)
+		done <- err
+	}()
+	synctest.Wait()
+	select {
+	case err := <-done:
+		p.report(err)
+	default:
 	}
 }
 

@@ -52,7 +52,7 @@ func traced(row store.Row) string {
 	}
 	for _, name := range []string{
 		"messageID", "messageIDs", "assistantMessageID", "partID", "callID", "askID", "agent", "model", "title", "at", "delivery", "asks", "hold", "prompt",
-		"name", "tool", "input", "text", "offset", "partial", "summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata",
+		"name", "tool", "command", "input", "text", "output", "offset", "partial", "summary", "attempt", "error", "content", "structured", "result", "provider", "providerMetadata",
 		"finish", "cost", "tokens", "ask", "reply", "message", "by", "rules", "budget", "location",
 	} {
 		v, ok := fields[name]
@@ -138,7 +138,7 @@ func brief(name string, v jsontext.Value) string {
 		var l session.Location
 		_ = json.Unmarshal(v, &l)
 		return l.Directory
-	case name == "text" || name == "message" || name == "title":
+	case name == "text" || name == "message" || name == "title" || name == "output":
 		return fmt.Sprintf("%q", clip(s, 200))
 	case isText:
 		return s

@@ -15,6 +15,7 @@ type Fold struct {
 	asked   *session.User   // the prompt that it answers
 	prompts []*session.User // admitted behind that
 	opened  bool            // the start of the turn was told
+	shell   *session.Shell  // the newest command of the user's
 
 	told      string // the status
 	asking    bool   // that the model is asked was told, as busy once more: OpenCode says so before it answers or fails
@@ -28,13 +29,14 @@ type Rows struct {
 	Session *session.Session
 	Turn    *session.Assistant // the newest; nil: none
 	Asked   *session.User      // the newest promoted prompt; nil: none
+	Shell   *session.Shell     // the newest command of the user's; nil: none
 	Pending []*session.Input
 	Through int64
 }
 
 // NewFold begins behind the rows.
 func NewFold(r Rows) *Fold {
-	f := &Fold{Session: r.Session, turn: r.Turn, asked: r.Asked, through: r.Through}
+	f := &Fold{Session: r.Session, turn: r.Turn, asked: r.Asked, shell: r.Shell, through: r.Through}
 	for _, in := range r.Pending {
 		f.admit(in.TimeCreated, in.ID, in.Prompt)
 	}
@@ -50,7 +52,7 @@ func (f *Fold) Knows(seq int64) bool { return seq <= f.through }
 
 // Lacks reports whether the fold holds another turn than the one asked for: then it begins anew behind rows that have it.
 func (f *Fold) Lacks(turn session.MessageID) bool {
-	return turn != "" && (f.turn == nil || f.turn.ID != turn)
+	return turn != "" && (f.turn == nil || f.turn.ID != turn) && !Answers(f.shell, turn)
 }
 
 func (f *Fold) admit(at int64, id session.MessageID, p session.Prompt) *session.User {
@@ -112,7 +114,10 @@ func (f *Fold) lifeOf(d session.EventData, before *session.Session) (out []Event
 	case *session.InputWithdrawn:
 		return []Event{f.removed(d.MessageID)}, true
 	case *session.MessageRemoved:
-		return []Event{f.removed(d.MessageID)}, true
+		if d.AnswerID != "" {
+			out = append(out, f.removed(d.AnswerID))
+		}
+		return append(out, f.removed(d.MessageID)), true
 	case *session.InputEdited:
 		return f.edited(d.MessageID, "", d.Prompt, d.Timestamp), true
 	case *session.MessageEdited:
@@ -167,6 +172,10 @@ func (f *Fold) besides(d session.EventData) []Event {
 	case *session.SyntheticAdded:
 		m := synthetic(f.Session, session.Begin(d, 0).(*session.Synthetic))
 		return []Event{f.message(m.Info), f.part(m.Parts[0], d.Timestamp)}
+	case *session.ShellStarted:
+		return f.shellStarted(session.Begin(d, 0).(*session.Shell))
+	case *session.ShellEnded:
+		return f.shellEnded(d)
 	case *session.Interrupted:
 		f.failed, f.failedFor = Failed(&d.Error, ""), ""
 		return nil
@@ -306,6 +315,12 @@ func (f *Fold) ended(at int64) (out []Event) {
 
 // Progress tells of a running call as it comes along.
 func (f *Fold) Progress(p *session.ToolProgress) []Event {
+	if Answers(f.shell, p.AssistantMessageID) && f.shell.Time.Completed == 0 {
+		if text := soFar(p); text != "" {
+			return []Event{f.part(shellCall(f.Session.ID, f.shell, text), p.Timestamp)}
+		}
+		return nil
+	}
 	if f.turn == nil || session.Turn(p) != f.turn.ID || !f.turn.Apply(p) {
 		return nil
 	}

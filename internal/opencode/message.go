@@ -88,7 +88,7 @@ func At(i Info) (session.MessageID, int64) {
 // Shows reports whether V1 has a word for the message: Render leaves out the others.
 func Shows(m session.Message) bool {
 	switch m.(type) {
-	case *session.User, *session.Assistant, *session.Synthetic:
+	case *session.User, *session.Assistant, *session.Synthetic, *session.Shell:
 		return true
 	default:
 		return false
@@ -117,6 +117,8 @@ func Render(s *session.Session, ms []session.Message, answered bool) []Message {
 			out = append(out, v)
 		case *session.Synthetic:
 			out = append(out, synthetic(s, m))
+		case *session.Shell:
+			out = append(out, shell(s, m)...)
 		}
 	}
 	return out

@@ -22,7 +22,10 @@ func (b *Batch) applyMessage(e session.Event) error {
 			return err
 		}
 		sh.Output, sh.Time.Completed = d.Output, d.Timestamp
-		return b.tx.PutMessage(e.SessionID, sh, e.Seq)
+		if err := b.tx.PutMessage(e.SessionID, sh, e.Seq); err != nil {
+			return err
+		}
+		return withdrawn(b.tx, e.SessionID)
 	case *session.RevertCommitted:
 		return cut(b.tx, e.SessionID, d.MessageID)
 	case *session.MessageRemoved:

@@ -119,7 +119,7 @@ func mark(tx store.Tx, e session.Event, a *session.Assistant) error {
 			return nil
 		}
 		return tx.SetUnfinished(e.SessionID, true)
-	case *session.Prompted, *session.StepStarted:
+	case *session.Prompted, *session.StepStarted, *session.ShellStarted:
 		return tx.SetUnfinished(e.SessionID, true)
 	case *session.StepFailed:
 		return stopped(tx, e.SessionID, d.Error.Reason)
@@ -139,7 +139,8 @@ func mark(tx store.Tx, e session.Event, a *session.Assistant) error {
 	}
 }
 
-// withdrawn clears the flag when the prompt that was taken back, or the job that ended, was all that there was to do.
+// withdrawn clears the flag when the prompt that was taken back, or the job or the command of the user's that ended, was all
+// that there was to do.
 func withdrawn(tx store.Tx, id session.ID) error {
 	u, asked, err := tx.NewestOf(id, session.TypeUser)
 	if err != nil {

@@ -111,7 +111,7 @@ func Begin(d EventData, seq int64) Message {
 	case *ContextUpdated:
 		return &System{Head: head(e.MessageID, TypeSystem), Text: e.Text}
 	case *ShellStarted:
-		return &Shell{Head: head(e.MessageID, TypeShell), CallID: e.CallID, Command: e.Command}
+		return &Shell{Head: head(e.MessageID, TypeShell), CallID: e.CallID, Command: e.Command, ShellAs: e.ShellAs}
 	case *AgentSwitched:
 		return &AgentSwitch{Head: head(e.MessageID, TypeAgentSwitch), Agent: e.Agent}
 	case *ModelSwitched:

@@ -9,10 +9,11 @@ import (
 // Edits: what people change of what was said. Clients and models see the session as it is after them; the log keeps what
 // there was. Only what has ended is edited.
 type (
-	// MessageRemoved takes a message out of the history.
+	// MessageRemoved takes a message out of the history. AnswerID is as what V1 shows it, too, if it is a command.
 	MessageRemoved struct {
 		Fact
 		MessageID MessageID `json:"messageID"`
+		AnswerID  MessageID `json:"answerID,omitzero"`
 	}
 	// MessageEdited replaces what a promoted prompt says. PartID is the piece that is changed, or that is gone.
 	MessageEdited struct {

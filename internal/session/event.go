@@ -256,6 +256,7 @@ type (
 		MessageID MessageID `json:"messageID"`
 		CallID    string    `json:"callID"`
 		Command   string    `json:"command"`
+		ShellAs
 	}
 	// ShellEnded completes it.
 	ShellEnded struct {

@@ -81,6 +81,16 @@ type Shell struct {
 	CallID  string `json:"callID"`
 	Command string `json:"command"`
 	Output  string `json:"output"`
+	ShellAs
+}
+
+// ShellAs is as what V1 shows a command of the user: a prompt, and an answer that calls bash. CallID is the answer's id.
+type ShellAs struct {
+	AnswerID MessageID `json:"answerID,omitzero"`
+	NoteID   PartID    `json:"noteID,omitzero"` // of the text of the prompt
+	PartID   PartID    `json:"partID,omitzero"` // of the call
+	Agent    string    `json:"agent,omitzero"`
+	Model    *ModelRef `json:"model,omitzero"`
 }
 
 // AgentSwitch records that another agent was selected.

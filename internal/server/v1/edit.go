@@ -20,10 +20,18 @@ func editRoutes() []Route {
 
 // removeMessage takes a message out of the history, or a prompt that waits out of the inbox.
 func (a *API) removeMessage(w http.ResponseWriter, r *http.Request) error {
+	id, m := sessionOf(r), messageOf(r)
 	if _, err := a.known(r); err != nil {
 		return err
 	}
-	if err := a.engine.RemoveMessage(r.Context(), sessionOf(r), messageOf(r)); err != nil {
+	sh, err := view(r.Context(), a, func(rd store.Reader) (*session.Shell, error) { return readShell(rd, id, m) })
+	if err != nil {
+		return err
+	}
+	if sh != nil {
+		m = sh.ID // both halves go
+	}
+	if err := a.engine.RemoveMessage(r.Context(), id, m); err != nil {
 		return err
 	}
 	return yes(w)

@@ -223,6 +223,10 @@ func readFold(rd store.Reader, id session.ID, turn session.MessageID) (*opencode
 		return nil, err
 	}
 	var m session.Message
+	if m, _, err = rd.NewestOf(id, session.TypeShell); err != nil {
+		return nil, err
+	}
+	rows.Shell, _ = m.(*session.Shell)
 	if turn != "" {
 		m, _, err = rd.Message(id, turn)
 	} else {

@@ -14,7 +14,6 @@ import (
 func laterRoutes() []Route {
 	return []Route{
 		{post, "/session/{sessionID}/fork", "session.fork", (*API).fork},
-		{post, "/session/{sessionID}/shell", "session.shell", (*API).shell},
 		{post, "/session/{sessionID}/share", "session.share", (*API).share},
 		{del, "/session/{sessionID}/share", "session.unshare", (*API).session},
 		{post, "/session/{sessionID}/revert", "session.revert", (*API).revert},
@@ -31,8 +30,7 @@ func (a *API) share(_ http.ResponseWriter, r *http.Request) error {
 	return exchange.In("params", session.Errorf(session.CodeInvalid, "sharing is disabled: cairn shares no sessions"))
 }
 
-// forkAt is the body of session.fork, revertTo that of session.revert, shellOrder that of session.shell, and summaryOrder
-// that of session.summarize.
+// forkAt is the body of session.fork, revertTo that of session.revert, and summaryOrder that of session.summarize.
 type (
 	forkAt struct {
 		MessageID session.MessageID `json:"messageID"`
@@ -40,12 +38,6 @@ type (
 	revertTo struct {
 		MessageID session.MessageID `json:"messageID"`
 		PartID    session.PartID    `json:"partID"`
-	}
-	shellOrder struct {
-		MessageID session.MessageID `json:"messageID"`
-		Agent     string            `json:"agent"`
-		Model     *opencode.Model   `json:"model"`
-		Command   string            `json:"command"`
 	}
 	summaryOrder struct {
 		ProviderID string `json:"providerID"`
@@ -64,22 +56,6 @@ func (a *API) fork(_ http.ResponseWriter, r *http.Request) error {
 	}
 	_, err = a.read(r)
 	return notYet(err, "fork sessions")
-}
-
-// shell refuses: what a user wants to run beside a conversation runs in a terminal.
-func (a *API) shell(_ http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[shellOrder](r)
-	if err == nil {
-		err = needs("agent", b.Agent, "command", b.Command)
-	}
-	if err == nil {
-		err = checkMessageID(b.MessageID)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = a.resting(r)
-	return notYet(err, "run commands of the user in a session")
 }
 
 func (a *API) revert(_ http.ResponseWriter, r *http.Request) error {

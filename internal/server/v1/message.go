@@ -99,35 +99,65 @@ func readPage(rd store.Reader, id session.ID, limit int, before session.MessageI
 		return page{}, err
 	}
 	slices.SortStableFunc(waiting, func(x, y *session.Input) int { return int(x.AdmittedSeq - y.AdmittedSeq) })
-	until := int64(0) // seq before which messages of the history are read
-	if before != "" {
-		i := slices.IndexFunc(waiting, func(in *session.Input) bool { return in.ID == before })
-		switch m, ok, err := rd.Message(id, before); {
-		case err != nil:
-			return page{}, err
-		case i >= 0:
-			waiting = waiting[:i]
-		case ok:
-			waiting, until = nil, m.Meta().Seq
-		default:
-			return page{}, exchange.Bad("query", "before", "before must be a cursor of an earlier answer")
-		}
+	last, err := lastOf(rd, id, before, waiting)
+	if err != nil {
+		return page{}, err
 	}
+	waiting = last.waiting
 	need := 0
 	if limit > 0 {
 		need = limit + 1 - len(waiting)
 	}
 	var history []session.Message
 	if limit == 0 || need > 0 {
-		if history, err = readBack(rd, id, until, need); err != nil {
+		if history, err = readBack(rd, id, last.until, need); err != nil {
 			return page{}, err
 		}
 	}
-	p := page{messages: opencode.Render(s, history, until > 0)}
+	p := page{messages: opencode.Render(s, history, last.until > 0)}
+	if last.half && len(p.messages) > 0 {
+		p.messages = p.messages[:len(p.messages)-1]
+	}
 	for _, in := range waiting {
 		p.messages = append(p.messages, opencode.Pending(s, in))
 	}
 	return p.cut(limit), nil
+}
+
+// end is where a page ends.
+type end struct {
+	waiting []*session.Input // that are on it
+	until   int64            // seq before which messages of the history are; 0: all are
+	half    bool             // of the last one, a command, only what stands in front of its answer
+}
+
+// lastOf finds the end of the page before a message; "" is the end of the session.
+func lastOf(rd store.Reader, id session.ID, before session.MessageID, waiting []*session.Input) (end, error) {
+	if before == "" {
+		return end{waiting: waiting}, nil
+	}
+	if i := slices.IndexFunc(waiting, func(in *session.Input) bool { return in.ID == before }); i >= 0 {
+		return end{waiting: waiting[:i]}, nil
+	}
+	m, ok, err := rd.Message(id, before)
+	if err != nil || ok {
+		return end{until: seqOf(m)}, err
+	}
+	sh, err := readShell(rd, id, before)
+	if err == nil && sh == nil {
+		err = exchange.Bad("query", "before", "before must be a cursor of an earlier answer")
+	}
+	if err != nil {
+		return end{}, err
+	}
+	return end{until: sh.Seq + 1, half: true}, nil
+}
+
+func seqOf(m session.Message) int64 {
+	if m == nil {
+		return 0
+	}
+	return m.Meta().Seq
 }
 
 // cut leaves the newest limit messages.
@@ -192,7 +222,17 @@ func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencod
 	if err != nil {
 		return v, err
 	}
-	if !ok || !opencode.Shows(found) {
+	if !ok {
+		sh, err := readShell(rd, id, m)
+		switch {
+		case err != nil:
+			return v, err
+		case sh == nil:
+			return v, session.NotFound("message", string(m))
+		}
+		return opencode.Render(s, []session.Message{sh}, false)[1], nil
+	}
+	if !opencode.Shows(found) {
 		return v, session.NotFound("message", string(m))
 	}
 	behind, err := rd.Messages(id, store.MessageQuery{After: found.Meta().Seq, Limit: 8})

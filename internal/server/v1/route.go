@@ -31,6 +31,7 @@ func Routes() []Route {
 		editRoutes(),
 		promptRoutes(),
 		commandRoutes(),
+		shellRoutes(),
 		laterRoutes(),
 		askRoutes(),
 		eventRoutes(),

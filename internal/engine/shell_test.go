@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// commands is the tool bash of a world in which there are three commands: "echo WORDS", "fail" and "hang".
+func commands() tool.Tool { return bash{} }
+
+type bash struct{}
+
+func (bash) Definition() tool.Definition {
+	return tool.Definition{Name: "bash", Description: "bash", Schema: jsontext.Value(`{"type":"object"}`)}
+}
+
+func (bash) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
+	if err := c.Ask(ctx, tool.Request{Action: "bash", Resources: []string{"*"}}); err != nil {
+		return tool.Output{}, err
+	}
+	var in struct {
+		Command string `json:"command"`
+	}
+	if err := json.Unmarshal(c.Input, &in); err != nil {
+		return tool.Output{}, err
+	}
+	words, _ := strings.CutPrefix(in.Command, "echo ")
+	switch in.Command {
+	case "fail":
+		return tool.Output{}, tool.Failf("no shell is there")
+	case "hang":
+		words = "beginning"
+	}
+	out := tool.Output{Structured: jsontext.Value(`{"output":"` + words + `"}`)}
+	c.Progress(out)
+	if in.Command != "hang" {
+		return out, nil
+	}
+	select {
+	case <-ctx.Done():
+		return out, context.Cause(ctx)
+	case <-time.After(time.Hour):
+		return out, nil
+	}
+}

@@ -1,0 +1,71 @@
+package v1_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A command of the user's is a prompt of the system's and an answer that called bash: told while it comes along, listed,
+// paged, read and removed as such, and shown to nobody's model before it is asked.
+func TestShell(t *testing.T) {
+	w := newWorld(t, "", nil)
+	id := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"shell"}`).body).(map[string]any)["id"].(string)
+	at := "/session/" + id
+	for body, says := range map[string]string{
+		`{"command":"true"}`:                                   `[\"agent\"]`,
+		`{"agent":"build"}`:                                    `[\"command\"]`,
+		`{"agent":"nobody","command":"true"}`:                  `[\"agent\"]`,
+		`{"agent":"build","command":"true","messageID":"bad"}`: `[\"messageID\"]`,
+		`{"agent":"build","command":"true","model":{"providerID":"mock","modelID":"mian"}}`: "mock/main",
+	} {
+		if a := w.ask(t, http.MethodPost, at+"/shell", body); a.status != http.StatusBadRequest || !strings.Contains(a.body, says) {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	next := w.follow(t, "/event")
+	next()
+	const prompt = "msg_f00000000001aaaaaaaaaaaaaa"
+	a := w.ask(t, http.MethodPost, at+"/shell", `{"agent":"build","messageID":"`+prompt+`","command":"echo out; echo err >&2; exit 2"}`)
+	if a.status != http.StatusOK || !strings.Contains(a.body, `"output":"out\nerr\n","title":"","metadata":{"output":"out\nerr\n"}`) {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	answer := read(t, a.body).(map[string]any)["info"].(map[string]any)["id"].(string)
+	for _, want := range []string{`{"type":"busy"}`, `"role":"user"`, `executed by the user`, `"role":"assistant"`, `"status":"running"`} {
+		if e := next(); !strings.Contains(e, want) {
+			t.Errorf("told %s, want %s", e, want)
+		}
+	}
+	e := next()
+	for strings.Contains(e, `"status":"running"`) {
+		e = next()
+	}
+	for _, want := range []string{`"completed":`, `"status":"completed"`, `{"type":"idle"}`, "session.idle"} {
+		if !strings.Contains(e, want) {
+			t.Errorf("told %s, want %s", e, want)
+		}
+		if want != "session.idle" {
+			e = next()
+		}
+	}
+	if one := w.ask(t, http.MethodGet, at+"/message/"+answer, ""); one.body != a.body {
+		t.Errorf("read %s, answered %s", one.body, a.body)
+	}
+	all := w.ask(t, http.MethodGet, at+"/message", "").body
+	newest := w.ask(t, http.MethodGet, at+"/message?limit=1", "")
+	oldest := w.ask(t, http.MethodGet, at+"/message?limit=1&before="+newest.header.Get("X-Next-Cursor"), "")
+	if newest.body != "["+a.body+"]" || oldest.header.Get("X-Next-Cursor") != "" || all != "["+oldest.body[1:len(oldest.body)-1]+","+a.body+"]" {
+		t.Errorf("in pages %s and %s, of %s", oldest.body, newest.body, all)
+	}
+	if a := w.ask(t, http.MethodDelete, at+"/message/"+answer, ""); a.body != "true" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	for _, m := range []string{answer, prompt} {
+		if e := next(); !strings.Contains(e, "message.removed") || !strings.Contains(e, m) {
+			t.Errorf("told %s, want that %s is gone", e, m)
+		}
+	}
+	if left := w.ask(t, http.MethodGet, at+"/message", "").body; left != "[]" {
+		t.Errorf("left is %s", left)
+	}
+}
