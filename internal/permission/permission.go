@@ -46,6 +46,7 @@ type Subject struct {
 // Seen is what whoever asks for commands knows about them beyond their texts.
 type Seen struct {
 	From   []string // directories that they may stand in, as resources, with a hole for an unknown one; none: the place itself
+	Below  []Tree   // directories that they read as a whole
 	Script string   // all that would be run, of which the resources are the commands
 	Known  []string // words with holes whose files are known and were asked for, as shell.Part.Reads has them
 }
@@ -70,6 +71,11 @@ func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
 	for _, resource := range s.Resources {
 		for _, t := range targets(s, resource, around) {
 			out = append(out, decide(layers, approvals, s.Action, t))
+		}
+	}
+	for _, t := range s.Seen.Below {
+		if d := within(layers, approvals, t); d.Effect != session.Allow {
+			out = append(out, d)
 		}
 	}
 	return out

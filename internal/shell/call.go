@@ -11,6 +11,7 @@ type call struct {
 	words    []string // the command and its arguments; holes for what is not known
 	readings []string // the texts of what runs it
 	reads    []string // what is read for it, and is not known
+	fed      bool     // it has another standard input than the script
 	free     []string // the words with holes that may become any text
 	several  []string // those that the shell may make several words of
 	patterns []string // those that begin as the names of files do, which may begin with a dash

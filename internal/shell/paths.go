@@ -12,10 +12,10 @@ var onFiles = words(`rm rmdir unlink shred mkdir touch chmod chown chgrp truncat
 var readers = words(`cat bat batcat tac nl head tail less more od xxd hexdump strings base64 base32 sort uniq cut paste rev zcat source . diff
 	comm join cp mv ln link install tar zip unzip gzip gunzip bzip2 bunzip2 xz unxz zstd lz4 7z rsync scp cmp sdiff wc md5sum sha1sum sha224sum
 	sha256sum sha384sum sha512sum b2sum cksum sum tsort fold fmt pr expand unexpand shuf split csplit column look
-	grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq tr dd openssl gpg age iconv dos2unix pandoc`)
+	grep egrep fgrep zgrep rgrep ugrep rg ag ack ack-grep sed gsed awk gawk mawk nawk jq yq tr dd openssl gpg age iconv dos2unix pandoc`)
 
 // patterned take something else than a file first, unless an option says it.
-var patterned = words("grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq tr")
+var patterned = words("grep egrep fgrep zgrep rgrep ugrep ack-grep rg ag ack sed gsed awk gawk mawk nawk jq yq tr")
 
 // blind read no files that their arguments name.
 var blind = words(`echo printf test [ kill pkill sleep type which hash command basename dirname printenv export unset read shift getopts seq
@@ -94,6 +94,7 @@ func (r *reader) paths(c call, name string, args []string) {
 		}
 	}
 	r.changed(c, name, args)
+	r.descend(c, name, args)
 }
 
 // targeted reports that an option says where to, so that the last argument is read as well.

@@ -57,8 +57,11 @@ func (p Part) Unknown() bool { return p.Text == Hole }
 type Path struct {
 	Name  string // as the program gets it; up to the last slash before a hole
 	Use   Use
-	Whole bool   // false: Name is only where the path begins
-	Shape string // the whole of it with its holes, if it has some
+	Whole bool     // false: Name is only where the path begins
+	Shape string   // the whole of it with its holes, if it has some
+	Deep  bool     // with Read: everything below it is
+	Only  []string // of that, files whose names fit one of these patterns; nil: all
+	Maybe bool     // Deep is so only for something that is not known
 }
 
 // Use says what is done with a path.

@@ -142,6 +142,11 @@ func (r *reader) find(c call) {
 				r.unknown()
 				return
 			}
+			if use := useOf(base(inner.words[0]), inner.words[1:]); use != File && use != Named {
+				for _, root := range roots(c.words[1:]) {
+					r.below(Path{Name: root, Only: foundNames(c.words[1:i]), Maybe: i > len(roots(c.words[1:]))+1})
+				}
+			}
 			r.call(inner)
 			i = end
 		case w == "-delete":
@@ -165,6 +170,9 @@ func roots(args []string) []string {
 	}
 	if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") || a == "(" || a == "!" }); i >= 0 {
 		args = args[:i]
+	}
+	if len(args) == 0 {
+		return []string{"."}
 	}
 	return args
 }

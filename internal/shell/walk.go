@@ -11,7 +11,8 @@ import (
 type walker struct {
 	*reader
 	text string
-	said *values // of the text
+	said *values              // of the text
+	fed  map[syntax.Node]bool // what reads the output of others
 }
 
 // visit is called for every node, outer ones first, so that what stands in a substitution is a command of its own.
@@ -22,6 +23,10 @@ func (w *walker) visit(n syntax.Node) bool {
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.CStyleLoop:
 		if !numeric(n) {
 			w.unreadable(w.source(n))
+		}
+	case *syntax.BinaryCmd:
+		if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+			w.markFed(n.Y)
 		}
 	case *syntax.ForClause:
 		w.loop(n)
@@ -124,9 +129,9 @@ func (w *walker) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	if w.depth == 0 {
 		raw = strings.Join(strings.Fields(w.text[c.Args[0].Pos().Offset():c.End().Offset()]), " ")
 	}
-	w.call(call{assigns: assigns, words: words, readings: []string{raw}, reads: w.unknownInputs(redirs), free: means.free, several: means.several, patterns: means.patterns})
+	w.call(call{assigns: assigns, words: words, readings: []string{raw}, reads: w.unknownInputs(redirs), fed: w.isFed(c, redirs), free: means.free, several: means.several, patterns: means.patterns})
 	for _, other := range means.others {
-		w.call(call{assigns: assigns, words: other, readings: []string{raw}, free: means.free, several: means.several, patterns: means.patterns})
+		w.call(call{assigns: assigns, words: other, readings: []string{raw}, fed: w.isFed(c, redirs), free: means.free, several: means.several, patterns: means.patterns})
 	}
 }
 

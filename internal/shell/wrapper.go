@@ -75,8 +75,11 @@ func (r *reader) wrapped(c call, w wrapper) {
 	if name == "xargs" {
 		rest, r.spliced = xargsWords(rest, options), true
 	}
-	inner := call{assigns: append(slices.Clone(c.assigns), assigns...), words: rest, reads: c.reads, free: c.free, several: c.several, patterns: c.patterns}
+	inner := call{assigns: append(slices.Clone(c.assigns), assigns...), words: rest, reads: c.reads, fed: c.fed, free: c.free, several: c.several, patterns: c.patterns}
 	if name == "xargs" {
+		if useOf(base(rest[0]), rest[1:]) == Read {
+			r.below(Path{Name: ".", Maybe: true}) // the names come from somewhere
+		}
 		inner.free = append(slices.Clone(inner.free), unknownOf(rest)...)
 		inner.several = append(slices.Clone(inner.several), Hole)
 	}

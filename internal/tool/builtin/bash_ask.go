@@ -177,6 +177,9 @@ func (t *bashTool) touch(out *touched, p place, named shell.Path) {
 		if named.Use == shell.Handed && guarded {
 			out.write = addNew(out.write, written(p, named))
 		}
+		if named.Deep && p.isDir() {
+			out.seen.Below = append(out.seen.Below, t.treeBelow(p, named))
+		}
 		switch {
 		case !named.Whole || p.info == nil:
 		case !p.isDir():

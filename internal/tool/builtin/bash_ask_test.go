@@ -193,6 +193,78 @@ for f in .env; do cat $f; done
 find . -type f -exec cat {} +
 find . -name '.e*' | xargs cat
 ls -a | xargs -I{} cat {}
+grep -r S .
+grep -rn S
+grep -R S
+grep -n -r --color=never S .
+grep --recursive S
+grep --recurs S
+grep -d recurse S .
+grep --directories=recurse S
+grep S -r
+grep -rS .
+grep -e S -r
+cd sub; grep -r S
+(cd keys && grep -r k)
+cd sub && grep -r S ..
+grep -r S "$PWD"
+grep -r S ./
+grep -r S DIR
+grep -r S $(echo .)
+grep -r S *
+grep -r --include='*.env' S .
+grep $X S .
+rg S
+rg S .
+rg S sub
+rg -g '*.txt' S
+rg -A 3 S
+rg -e S
+rg -e S sub
+rg S < a.txt; rg S
+rgrep S
+ag S
+ugrep S
+D=sub; grep -r S $D
+D=.; rg S "$D"
+timeout 5 grep -r S .
+sh -c 'grep -r S .'
+sudo rg S
+tar c .
+tar cf x.tar .
+tar -cf x.tar sub
+tar --create --file x.tar .
+tar cC sub .
+tar rf x.tar .
+zip -r x.zip .
+zip -rq x sub
+7z a x.7z .
+cp -r . ../x
+cp -R sub x
+cp -a sub/. x
+cp --recursive sub x
+cp --archive sub x
+cp -rT sub x
+rsync -a . ../x
+rsync -r sub x
+scp -r . host:
+mv sub x
+ln -s . x && cat x/keys/k1
+ln -s keys x; cat x/k1
+diff -r sub keys
+find . -exec cat {} +
+find . -exec cat {} \;
+find . -type f -exec head -1 {} +
+find sub -exec base64 {} +
+find . -name '*.env' -exec cat {} +
+find . ! -name '*.txt' -exec cat {} +
+find -exec cat {} +
+find . -exec sh -c 'cat "$1"' _ {} \;
+find . -execdir grep S {} +
+find . -type f | xargs cat
+find . -print0 | xargs -0 grep S
+git grep S
+git archive HEAD
 cat ~+/.env
 cat ${x:-.env}
 cat "${PWD}/.env"
@@ -226,6 +298,22 @@ test -f .env
 [ -f .env ] && echo there
 echo .env
 echo $f
+grep -r a a.txt
+grep a a.txt
+ls | grep a
+ls | rg a
+rg a < a.txt
+rg a a.txt
+rg -n a a.txt
+ls | xargs echo
+find . -name .env
+find . -type f -exec ls -l {} +
+grep -r --include='*.txt' a .
+ls -R
+tar tf x.tar
+tar xf x.tar
+cp a.txt b.txt; mv b.txt c.txt
+diff a.txt a.txt
 grep -c "$pattern" a.txt
 touch b.env
 git status
@@ -401,4 +489,27 @@ func TestWrittenAnywhere(t *testing.T) {
 		t.Error("a hook was written")
 	}
 	mustHave(t, says(b.call("bash", in{"command": `D=sub; mkdir -p $D && for f in a b; do cp evil "$D/$f"; done; ls sub`})), "a\nb\n")
+}
+
+// Who allows a program by its name allows it what nobody knows beforehand, but not to read a whole directory in which
+// something is that may not be read; nor one that holds too much to look at.
+func TestDirectoriesAreReadAsAWhole(t *testing.T) {
+	b := newBench(t)
+	b.file("sub/.env", "SECRET=2\n")
+	b.file("sub/a.txt", "a\n")
+	b.file("plain/a.txt", "a\n")
+	b.link(b.path("sub"), "plain/up")
+	b.file("empty/a.txt", "a\n")
+	allow := func(action, resource string) session.Rule {
+		return session.Rule{Action: action, Resource: resource, Effect: session.Allow}
+	}
+	b.rules = []session.Rule{allow("*", "*"), allow("bash", "cat *"), allow("bash", "grep *"), allow("bash", "find *"), {Action: "read", Resource: "*.env", Effect: session.Deny}, {Action: "read", Resource: "sub/*", Effect: session.Deny}}
+	for command, denied := range map[string]bool{
+		"grep -r S .": true, "find . -exec cat {} +": true, "find . -type f | xargs cat": true, "grep -R S plain": true, "find sub -exec cat {} +": true,
+		"grep -r S empty": false, "find empty -exec cat {} +": false, "find . -name '*.md' -exec cat {} +": false, "cat empty/a.txt": false,
+	} {
+		if s := b.call("bash", in{"command": command}); (s.Denied != nil) != denied {
+			t.Errorf("%s: %s", command, says(s))
+		}
+	}
 }
