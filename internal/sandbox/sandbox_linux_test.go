@@ -46,7 +46,7 @@ func probe(what, target string) error {
 		}
 		return unix.Prlimit(pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: 1, Max: 1}, nil)
 	default:
-		return fmt.Errorf("no probe %s", what)
+		return meet(what, target)
 	}
 }
 
