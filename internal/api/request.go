@@ -19,6 +19,21 @@ type CreateSession struct {
 	Budget     *session.Budget   `json:"budget,omitzero"`
 }
 
+// ImportRequest is one piece of a session that was made elsewhere. Each says what the session is, and can be sent again;
+// one without messages asks how many of them are here.
+type ImportRequest struct {
+	Session  session.Session     `json:"session"`      // its location is that of the request
+	IDs      []session.MessageID `json:"ids,omitzero"` // with the first piece, of all its messages
+	After    int                 `json:"after,omitzero"`
+	Messages []jsontext.Value    `json:"messages,omitzero"`
+}
+
+// Imported says how far an import is. The session is shown in lists once all its messages are here.
+type Imported struct {
+	Session  session.Session `json:"session"`
+	Messages int             `json:"messages"`
+}
+
 // PromptRequest asks to admit a prompt. The same id with the same content gives the same receipt, so a request whose
 // answer was lost can be repeated.
 type PromptRequest struct {

@@ -26,6 +26,13 @@ func (c *Client) Create(ctx context.Context, r CreateSession) (*session.Session,
 	return out.Data, err
 }
 
+// Import sends one piece of a session that was made elsewhere.
+func (c *Client) Import(ctx context.Context, r ImportRequest) (Imported, error) {
+	var out Data[Imported]
+	err := c.do(ctx, call{method: http.MethodPost, path: path("session", "import"), in: r, out: &out})
+	return out.Data, err
+}
+
 // Session returns a session.
 func (c *Client) Session(ctx context.Context, id session.ID) (*session.Session, error) {
 	out, err := get[Data[*session.Session]](ctx, c, path("session", string(id)), nil)

@@ -48,7 +48,7 @@ func (a *app) root() *cobra.Command {
 	}
 	add(groupWork, a.runCommand(), a.sessionCommand(), a.inboxCommand(), a.permissionCommand(), a.questionCommand(), a.jobsCommand(), a.serveCommand())
 	add(groupLook, a.eventsCommand(), a.modelsCommand(), a.agentCommand(), a.skillCommand(), a.commandCommand(), a.statsCommand())
-	add(groupCare, a.authCommand(), a.configCommand(), a.trustCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.salvageCommand(), a.versionCommand())
+	add(groupCare, a.authCommand(), a.configCommand(), a.trustCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.exportCommand(), a.importCommand(), a.salvageCommand(), a.versionCommand())
 	root.InitDefaultCompletionCmd()
 	shells(root)
 	completions(root)

@@ -62,6 +62,7 @@ func TestScripts(t *testing.T) {
 			"finish":  finish,
 			"until":   until,
 			"shaped":  shaped,
+			"same":    same,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond != "sandbox" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -32,6 +33,27 @@ func shaped(ts *testscript.TestScript, neg bool, args []string) {
 		if lacks := missing("", want[i], got[i]); len(lacks) > 0 {
 			ts.Fatalf("document %d is not like OpenCode's:\n%s\n%v", i, strings.Join(lacks, "\n"), got[i])
 		}
+	}
+}
+
+// same FILE looks whether the session that the last command exported is the one in FILE, but for where it lives.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: same FILE")
+	}
+	var docs [2]map[string]any
+	for i, text := range []string{ts.ReadFile(args[0]), ts.ReadFile("stdout")} {
+		ts.Check(json.Unmarshal([]byte(text), &docs[i]))
+		info, ok := docs[i]["info"].(map[string]any)
+		if !ok {
+			ts.Fatalf("there is no session in it:\n%s", text)
+		}
+		for _, home := range []string{"directory", "projectID", "path"} {
+			delete(info, home)
+		}
+	}
+	if diff := cmp.Diff(docs[0], docs[1]); diff != "" {
+		ts.Fatalf("-FILE +exported\n%s", diff)
 	}
 }
 

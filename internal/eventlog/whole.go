@@ -101,7 +101,7 @@ func endless(r store.Reader, id session.ID, lost func(int64, string) error) erro
 		return nil
 	}
 	seq := m.Meta().Seq
-	ends, err := r.Events(id, seq, 1, session.KindStepEnded, session.KindStepFailed)
+	ends, err := r.Events(id, seq-1, 1, session.KindStepEnded, session.KindStepFailed, session.KindMessageImported)
 	if err == nil && len(ends) == 0 {
 		err = lost(seq, "the newest turn ended")
 	}

@@ -102,7 +102,7 @@ func (f *Fold) lifeOf(d session.EventData, before *session.Session) (out []Event
 	switch d := d.(type) {
 	case *session.Created:
 		return []Event{{Type: "session.created", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)}, Durable: true}}, true
-	case *session.Renamed, *session.Archived, *session.PermissionSet, *session.MetadataSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved,
+	case *session.Renamed, *session.Archived, *session.Imported, *session.PermissionSet, *session.MetadataSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved,
 		*session.RevertStaged, *session.RevertCleared:
 		return []Event{f.updated()}, true
 	case *session.PromptAdmitted:

@@ -80,6 +80,8 @@ func At(i Info) (session.MessageID, int64) {
 		return i.ID, i.Time.Created
 	case *Assistant:
 		return i.ID, i.Time.Created
+	case *foreignInfo:
+		return i.id, i.created
 	default:
 		return "", 0
 	}
@@ -108,13 +110,13 @@ func Render(s *session.Session, ms []session.Message, answered bool) []Message {
 			if answered || answers(ms[i+1:], m.ID) {
 				v.Info.(*User).Summary = &UserSummary{Diffs: []FileDiff{}}
 			}
-			out = append(out, v)
+			out = append(out, asImported(&m.Head, v))
 		case *session.Assistant:
 			v := Message{Info: assistant(s, m), Parts: stepParts(s.ID, m)}
 			if a := v.Info.(*Assistant); a.ParentID == "" { // of an older record
 				a.ParentID = asked
 			}
-			out = append(out, v)
+			out = append(out, asImported(&m.Head, v))
 		case *session.Synthetic:
 			out = append(out, synthetic(s, m))
 		case *session.Shell:

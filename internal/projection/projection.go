@@ -102,7 +102,7 @@ func touchesSession(d session.EventData) bool {
 	switch d.(type) {
 	case *session.TextStarted, *session.TextEnded, *session.ReasoningStarted, *session.ReasoningEnded, *session.ToolInputStarted,
 		*session.ToolInputEnded, *session.ToolCalled, *session.ToolProgress, *session.ToolSuccess, *session.ToolFailed,
-		*session.ItemCheckpointed, *session.Unknown:
+		*session.ItemCheckpointed, *session.MessageImported, *session.Unknown:
 		return false
 	default:
 		return true

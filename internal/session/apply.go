@@ -82,6 +82,14 @@ func (s *Session) Apply(d EventData) bool {
 	case *MessageRemoved, *MessageEdited, *PartRemoved, *PartEdited:
 		s.Edits++
 		return true
+	case *Imported:
+		s.Time.Archived, s.Time.Updated = e.Archived, e.Updated
+		if s.Import != nil {
+			whole := *s.Import
+			whole.Whole = true
+			s.Import = &whole
+		}
+		return true
 	case *StepStarted:
 		if s.Changes != nil {
 			return false
@@ -126,6 +134,13 @@ func Begin(d EventData, seq int64) Message {
 			a.Snapshot = &StepSnapshot{Start: e.Snapshot}
 		}
 		return a
+	case *MessageImported:
+		m, err := DecodeMessage(e.Message)
+		if err != nil {
+			return nil
+		}
+		m.Meta().Seq = seq
+		return m
 	default:
 		return nil
 	}

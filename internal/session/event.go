@@ -115,6 +115,8 @@ const (
 	KindMessageEdited     Kind = "session.next.message.edited"
 	KindPartRemoved       Kind = "session.next.part.removed"
 	KindPartEdited        Kind = "session.next.part.edited"
+	KindMessageImported   Kind = "session.next.message.imported"
+	KindImported          Kind = "session.next.imported"
 )
 
 // Public reports whether the kind belongs to OpenCode's V2 API. Streams show only these unless asked for all.
@@ -299,6 +301,21 @@ type (
 		Status JobStatus `json:"status"`
 		Exit   *int      `json:"exit,omitzero"`
 		Error  string    `json:"error,omitzero"`
+	}
+)
+
+// What was made elsewhere.
+type (
+	// MessageImported appends a message of elsewhere to a session that is being imported: its stored form.
+	MessageImported struct {
+		Fact
+		Message jsontext.Value `json:"message"`
+	}
+	// Imported says that all of an imported session is there. Until then it is hidden from lists.
+	Imported struct {
+		Fact
+		Archived int64 `json:"archived,omitzero"` // when it was, there
+		Updated  int64 `json:"updated,omitzero"`
 	}
 )
 

@@ -104,6 +104,10 @@ func newData(k Kind) EventData {
 		return &PartRemoved{}
 	case KindPartEdited:
 		return &PartEdited{}
+	case KindMessageImported:
+		return &MessageImported{}
+	case KindImported:
+		return &Imported{}
 	default:
 		return nil
 	}
@@ -162,6 +166,8 @@ func Kinds() []Kind {
 		KindMessageEdited,
 		KindPartRemoved,
 		KindPartEdited,
+		KindMessageImported,
+		KindImported,
 	}
 }
 
@@ -320,3 +326,9 @@ func (*PartRemoved) Kind() Kind { return KindPartRemoved }
 
 // Kind returns KindPartEdited.
 func (*PartEdited) Kind() Kind { return KindPartEdited }
+
+// Kind returns KindMessageImported.
+func (*MessageImported) Kind() Kind { return KindMessageImported }
+
+// Kind returns KindImported.
+func (*Imported) Kind() Kind { return KindImported }

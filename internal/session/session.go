@@ -43,9 +43,21 @@ type Session struct {
 	Excluded []Exclusion `json:"excluded,omitempty"` // the newest of each kind
 	Edits    int         `json:"edits,omitzero"`     // how often what was said was changed afterwards
 
+	Import *Import `json:"import,omitzero"` // nil: it was made here
+
 	Jobs []Job `json:"jobs,omitzero"` // what runs, and ran lately, in the background
 
 	Extra jsontext.Value `json:",embed"`
+}
+
+// Import says of a session that it was made elsewhere.
+type Import struct {
+	From     string         `json:"from"` // whose form it had
+	Hash     string         `json:"hash"` // of all that was imported
+	Messages int            `json:"messages"`
+	Whole    bool           `json:"whole,omitzero"`  // all of them are here
+	Info     jsontext.Value `json:"info,omitzero"`   // what was said of the session that has no word here
+	Beside   jsontext.Value `json:"beside,omitzero"` // what stood beside the session and its messages
 }
 
 // Changes counts what a session has changed in its files.

@@ -90,6 +90,7 @@ func describedAsks() map[string]openapi.Operation {
 func describedOwn() map[string]openapi.Operation {
 	const one = "/api/session/{sessionID}"
 	return map[string]openapi.Operation{
+		"POST /api/session/import":             told[api.ImportRequest]("", is[api.Data[api.Imported]]()),
 		"PATCH " + one:                         told[api.SessionPatch]("", is[api.Data[session.Session]]()),
 		"DELETE " + one:                        {},
 		"GET " + one + "/children":             said[api.Data[[]session.Session]]("", "all"),

@@ -63,6 +63,7 @@ func Routes() []Route {
 		{post, one + "/question/{requestID}/reject", false, (*API).rejectQuestion},
 		{get, "/api/question/request", false, (*API).allQuestions},
 
+		{post, "/api/session/import", true, (*API).importSession},
 		{patch, one, true, (*API).update},
 		{del, one, false, (*API).remove},
 		{get, one + "/children", false, (*API).children},

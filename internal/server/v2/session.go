@@ -21,7 +21,7 @@ func shown(s *session.Session, full bool) *session.Session {
 		c.Model = &m
 	}
 	if !full {
-		c.Slug, c.Version, c.TitledBy, c.Permission, c.Budget, c.Todos, c.Metadata, c.Changes, c.Extra = "", "", "", nil, nil, nil, nil, nil, nil
+		c.Slug, c.Version, c.TitledBy, c.Permission, c.Budget, c.Todos, c.Metadata, c.Changes, c.Import, c.Extra = "", "", "", nil, nil, nil, nil, nil, nil, nil
 		c.Tokens.Total = 0
 	}
 	return &c

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer"
+)
+
+func (a *app) exportCommand() *cobra.Command {
+	var e transfer.Export
+	cmd := &cobra.Command{
+		Use: "export [SESSION]", Short: "Write a session as JSON, in OpenCode's form", Args: cobra.MaximumNArgs(1),
+		Long: "Export writes all that was said and done in a session to standard output, in the form of OpenCode's export:\n" +
+			"opencode import and cairn import read it. Keys and what looks like one are left out unless --secrets is given;\n" +
+			"--sanitize leaves out every text and path.",
+		Example: "  cairn export last > session.json\n  cairn export ses_… --sanitize",
+		RunE: a.does(func(ctx context.Context, args []string) error {
+			if e.Sanitize && e.Secrets {
+				return usagef("--sanitize leaves out what --secrets keeps; say one of them")
+			}
+			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
+				s, err := a.findToExport(ctx, c, args)
+				if err != nil {
+					return err
+				}
+				return a.export(ctx, &e, c, s)
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&e.Sanitize, "sanitize", false, "leave out texts, paths and outputs")
+	cmd.Flags().BoolVar(&e.Secrets, "secrets", false, "keep what looks like a key")
+	return cmd
+}
+
+// findToExport returns the session that is named, or the newest of this directory. OpenCode's id must be whole.
+func (a *app) findToExport(ctx context.Context, c *api.Client, args []string) (*session.Session, error) {
+	name := first(args, "last")
+	if a.asOpenCode() && len(args) > 0 {
+		s, err := c.Session(ctx, session.ID(name))
+		return s, withNearestSessions(ctx, c, err)
+	}
+	return a.find(ctx, c, name)
+}
+
+func (a *app) export(ctx context.Context, e *transfer.Export, c *api.Client, s *session.Session) (err error) {
+	a.err.printf("Exporting session: %s\n", s.ID)
+	if e.API = c; !e.Secrets {
+		if e.Known, err = a.secrets(); err != nil {
+			return err
+		}
+	}
+	w := bufio.NewWriterSize(a.out, 64<<10)
+	left, err := e.Write(ctx, w, s)
+	if err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if left > 0 {
+		a.note("secrets are left out of " + thousands(int64(left)) + " texts; --secrets keeps them")
+	}
+	return nil
+}
+
+// secrets are the keys that are stored here, or stand in the environment for a provider.
+func (a *app) secrets() ([]string, error) {
+	store, err := a.keys()
+	if err != nil {
+		return nil, err
+	}
+	known, err := a.knownKeys()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, k := range known {
+		if variable, ok := strings.CutPrefix(k.From, "$"); ok {
+			out = append(out, a.Env(variable))
+		} else if c, ok, err := store.Get(k.Provider); err == nil && ok {
+			out = append(out, c.Key.Reveal())
+		}
+	}
+	return out, nil
+}

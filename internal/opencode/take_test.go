@@ -1,0 +1,164 @@
+package opencode_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+type document struct {
+	Info     jsontext.Value   `json:"info"`
+	Messages []jsontext.Value `json:"messages"`
+}
+
+// elsewhere is a session as OpenCode exports it, with every kind of part, and with members that nobody knows.
+func elsewhere(t testing.TB) (d document) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/foreign.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// there is the session at home where it came from, so that nothing differs by where it is.
+var there = session.Session{ID: "ses_1fe0ImportedElsewhere00001", ProjectID: "65dca09a", Location: session.Location{Directory: "/there"}}
+
+func plain(t testing.TB, v any) (out any) {
+	t.Helper()
+	b, ok := v.(jsontext.Value)
+	if !ok {
+		var err error
+		if b, err = json.Marshal(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := json.Unmarshal(b, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// What is imported is exported as it was, whatever it is, also when it was stored in between.
+func TestImportedIsExportedAgain(t *testing.T) {
+	d := elsewhere(t)
+	var ms []session.Message
+	for _, raw := range d.Messages {
+		m, err := opencode.TakeMessage(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := json.Marshal(m, json.Deterministic(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err = session.DecodeMessage(stored); err != nil {
+			t.Fatal(err)
+		}
+		ms = append(ms, m)
+	}
+	shown := opencode.Render(&there, ms, false)
+	for i, raw := range d.Messages {
+		if diff := cmp.Diff(plain(t, raw), plain(t, shown[i])); diff != "" {
+			t.Errorf("message %d: -imported +exported\n%s", i, diff)
+		}
+	}
+	s, err := opencode.Take(d.Info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ProjectID = "65dca09a"
+	if diff := cmp.Diff(plain(t, d.Info), plain(t, opencode.Exported(s))); diff != "" {
+		t.Errorf("session: -imported +exported\n%s", diff)
+	}
+}
+
+// What our own record says is kept once: of what we would say ourselves nothing stands beside it.
+func TestNothingBeside(t *testing.T) {
+	m, err := opencode.TakeMessage(jsontext.Value(`{"info":{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":5},
+		"agent":"build","model":{"providerID":"p","modelID":"m"},"summary":{"diffs":[]}},
+		"parts":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"Hi"}]}`))
+	if err != nil || m.Meta().Extra != nil {
+		t.Errorf("%s, %v", m.Meta().Extra, err)
+	}
+}
+
+// What had not ended there has ended here, and a session's rights are not its own word.
+func TestTaken(t *testing.T) {
+	d := elsewhere(t)
+	for i, raw := range d.Messages {
+		m, err := opencode.TakeMessage(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, ok := m.(*session.Assistant)
+		if !ok {
+			continue
+		}
+		if a.Open() {
+			t.Errorf("message %d is open", i)
+		}
+		for _, call := range a.Tools() {
+			if !call.State.Status.Settled() {
+				t.Errorf("message %d: the call %s is %s", i, call.ID, call.State.Status)
+			}
+		}
+	}
+	s, err := opencode.Take(d.Info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Permission) != 1 || s.Permission[0].Effect != session.Deny || s.Open || s.ParentID != "" || s.Revert != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestTakeRefuses(t *testing.T) {
+	for in, want := range map[string]string{
+		`[]`:                         "",
+		`{"parts":[]}`:               "info must be an object",
+		`{"info":{"role":"nobody"}}`: `role must be user or assistant, got "nobody"`,
+		`{"info":{"role":"user","id":"msg_1","time":"x"}}`:                                              "time",
+		`{"info":{"role":"user","id":"msg_1"},"parts":[{"type":"text"}]}`:                               "Missing key",
+		`{"info":{"role":"assistant","id":"msg_1"},"parts":[{"type":"tool","state":{"status":"odd"}}]}`: "the status of a call",
+	} {
+		m, err := opencode.TakeMessage(jsontext.Value(in))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", in, m, err)
+		}
+	}
+}
+
+// Whatever is imported can be stored, read and shown.
+func FuzzTakeMessage(f *testing.F) {
+	for _, raw := range elsewhere(f).Messages {
+		f.Add([]byte(raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, err := opencode.TakeMessage(raw)
+		if err != nil {
+			return
+		}
+		stored, err := json.Marshal(m, json.Deterministic(true))
+		if err != nil {
+			t.Skip("what cannot be stored is refused by who stores it")
+		}
+		if m, err = session.DecodeMessage(stored); err != nil {
+			t.Fatal(err)
+		}
+		shown := opencode.Render(&there, []session.Message{m}, true)
+		if _, err := json.Marshal(shown); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Export says what of a session is given away.
+type Export struct {
+	API      *api.Client
+	Sanitize bool     // nothing that was said or done, as OpenCode's --sanitize
+	Secrets  bool     // secrets too
+	Known    []string // secrets that are known
+}
+
+// pageSize is how many messages are held at once.
+const pageSize = 100
+
+// Write writes the session's document and reports how many secrets were left out.
+func (e *Export) Write(ctx context.Context, w io.Writer, s *session.Session) (left int, err error) {
+	enc := jsontext.NewEncoder(w, jsontext.Multiline(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
+	c := &cut{export: e}
+	info := opencode.Exported(s)
+	if e.Sanitize {
+		info = opencode.Sanitized(info)
+	}
+	if err := tokens(enc, jsontext.BeginObject, jsontext.String("info")); err != nil {
+		return 0, err
+	}
+	if err := enc.WriteValue(c.clean(info)); err != nil {
+		return 0, err
+	}
+	if err := tokens(enc, jsontext.String("messages"), jsontext.BeginArray); err != nil {
+		return 0, err
+	}
+	if err := e.messages(ctx, s, func(raw jsontext.Value) error { return enc.WriteValue(c.clean(raw)) }); err != nil {
+		return c.left, err
+	}
+	if err := tokens(enc, jsontext.EndArray); err != nil {
+		return c.left, err
+	}
+	if s.Import != nil && !e.Sanitize {
+		if err := e.beside(enc, c, s.Import.Beside); err != nil {
+			return c.left, err
+		}
+	}
+	return c.left, tokens(enc, jsontext.EndObject)
+}
+
+func tokens(enc *jsontext.Encoder, all ...jsontext.Token) error {
+	for _, t := range all {
+		if err := enc.WriteToken(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beside writes what stood beside an imported session.
+func (e *Export) beside(enc *jsontext.Encoder, c *cut, v jsontext.Value) error {
+	var all map[string]jsontext.Value
+	if v == nil || json.Unmarshal(v, &all) != nil {
+		return nil
+	}
+	for name, member := range all {
+		if err := tokens(enc, jsontext.String(name)); err != nil {
+			return err
+		}
+		if err := enc.WriteValue(c.clean(member)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// messages calls give with each message, oldest first. Prompts are shown once it is known what follows them.
+func (e *Export) messages(ctx context.Context, s *session.Session, give func(jsontext.Value) error) error {
+	q := api.MessageQuery{Oldest: true, Limit: pageSize}
+	var held []session.Message
+	for {
+		page, err := e.API.Messages(ctx, s.ID, q)
+		if err != nil {
+			return err
+		}
+		held = append(held, page.Data...)
+		last := len(page.Data) < q.Limit || page.Cursor.Next == ""
+		ready := len(held)
+		for !last && ready > 0 && !answers(held[ready-1]) {
+			ready--
+		}
+		for _, m := range opencode.Render(s, held[:ready], false) {
+			raw, err := json.Marshal(m, jsontext.AllowInvalidUTF8(true))
+			if err != nil {
+				return err
+			}
+			if e.Sanitize {
+				raw = opencode.SanitizedMessage(raw)
+			}
+			if err := give(raw); err != nil {
+				return err
+			}
+		}
+		if last {
+			return nil
+		}
+		held = append([]session.Message(nil), held[ready:]...)
+		q.Cursor = page.Cursor.Next
+	}
+}
+
+func answers(m session.Message) bool {
+	_, ok := m.(*session.Assistant)
+	return ok
+}
+
+// cut takes secrets out and counts them.
+type cut struct {
+	export *Export
+	left   int
+}
+
+// clean goes through all texts of the value.
+func (c *cut) clean(v jsontext.Value) jsontext.Value {
+	if c.export.Secrets {
+		return v
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(v), jsontext.AllowInvalidUTF8(true))
+	var out bytes.Buffer
+	enc := jsontext.NewEncoder(&out, jsontext.AllowInvalidUTF8(true))
+	name := ""
+	for dec.StackDepth() > 0 || dec.InputOffset() == 0 {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return v // it was encoded just now
+		}
+		if t.Kind() == '"' {
+			kind, n := dec.StackIndex(dec.StackDepth())
+			if isName := kind == '{' && n%2 == 1; isName {
+				name = t.String()
+			} else if s := t.String(); s != "" {
+				t = jsontext.String(c.text(name, s))
+			}
+		}
+		if enc.WriteToken(t) != nil {
+			return v
+		}
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+func (c *cut) text(member, s string) string {
+	b := []byte(s)
+	if redact.Credential(redact.Fold(member)) {
+		b = []byte(redact.Mark)
+	}
+	b = redact.Values(b, c.export.Known)
+	b = redact.Members(b, redact.Credential)
+	b = redact.Keys(b, leastKey)
+	if string(b) != s {
+		c.left++
+	}
+	return string(b)
+}
+
+// leastKey is how long a word behind a key's prefix must be to be one: people write about sk-… too.
+const leastKey = 16

@@ -1,0 +1,174 @@
+package transfer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// What one piece of an import holds at most; and one message: the server's limit for a body is 16 MiB.
+const (
+	pieceBytes    = 4 << 20
+	pieceMessages = 500
+	maxMessage    = 12 << 20
+	maxBeside     = 1 << 20
+	maxNamed      = 100_000 // ids that are looked for before the first piece is written
+)
+
+// Import reads the document to its end, and then makes the session of it at the client's location. The same document
+// again changes nothing, and goes on where it was cut off. What is wrong with it is a *Malformed, and then nothing was
+// written.
+func Import(ctx context.Context, c *api.Client, name string, from io.ReadSeeker) (*Taken, error) {
+	d := &document{name, from}
+	s, ids, err := d.check()
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) > maxNamed {
+		ids = nil
+	}
+	r := api.ImportRequest{Session: *s, IDs: ids}
+	got, err := c.Import(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	out := &Taken{Session: got.Session, Messages: s.Import.Messages}
+	if got.Messages == s.Import.Messages {
+		out.Known = s.Import.Messages > 0
+		return out, nil
+	}
+	err = d.send(ctx, sending{c, api.ImportRequest{Session: *s, After: got.Messages}}, &got)
+	out.Session = got.Session
+	return out, err
+}
+
+// check reads all of the document: every message must be one that can be kept.
+func (d *document) check() (*session.Session, []session.MessageID, error) {
+	sum, count := sha256.New(), 0
+	ids, seen := []session.MessageID{}, map[session.MessageID]bool{}
+	c, err := d.read(func(raw jsontext.Value) error {
+		m, _, err := taken(raw)
+		if err != nil {
+			return err
+		}
+		id := m.Meta().ID
+		if seen[id] {
+			return session.Errorf(session.CodeInvalid, "another message has the id %q", id).At("info.id")
+		}
+		seen[id] = true
+		ids = append(ids, id)
+		count++
+		return add(sum, raw)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case c.info == nil:
+		return nil, nil, d.wrong(place{}, session.Errorf(session.CodeInvalid, "it is missing").At("info"))
+	case !c.listed:
+		return nil, nil, d.wrong(place{}, session.Errorf(session.CodeInvalid, "it is missing").At("messages"))
+	}
+	s, err := opencode.Take(c.info)
+	if err == nil {
+		err = session.CheckID("id", session.PrefixSession, string(s.ID))
+	}
+	if err != nil {
+		return nil, nil, d.wrong(place{at: c.at, in: "info"}, err)
+	}
+	if s.Title == "" {
+		s.Title = "Imported session"
+	}
+	if err := add(sum, c.info); err != nil {
+		return nil, nil, err
+	}
+	s.Import.Hash, s.Import.Messages = hex.EncodeToString(sum.Sum(nil)), count
+	if len(c.beside) > 0 {
+		s.Import.Beside, err = json.Marshal(c.beside, json.Deterministic(true))
+	}
+	if n := len(s.Import.Info) + len(s.Import.Beside); err == nil && n > maxBeside {
+		err = d.wrong(place{at: c.at, in: "info"}, fmt.Errorf("what is not known here of it has %d bytes, the limit is %d", n, maxBeside))
+	}
+	return s, ids, err
+}
+
+func add(sum io.Writer, raw jsontext.Value) error {
+	v := raw.Clone()
+	if err := v.Compact(); err != nil {
+		return err
+	}
+	_, err := sum.Write(v)
+	return err
+}
+
+// taken is a message in our words, and as it is sent.
+func taken(raw jsontext.Value) (session.Message, jsontext.Value, error) {
+	m, err := opencode.TakeMessage(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := json.Marshal(m, json.Deterministic(true))
+	if err == nil && len(b) > maxMessage {
+		err = fmt.Errorf("it has %d bytes, the limit is %d", len(b), maxMessage)
+	}
+	return m, b, err
+}
+
+// sending is a piece being put together.
+type sending struct {
+	api *api.Client
+	api.ImportRequest
+}
+
+func (d *document) send(ctx context.Context, s sending, got *api.Imported) error {
+	skip, bytes := s.After, 0
+	flush := func() (err error) {
+		if len(s.Messages) == 0 {
+			return nil
+		}
+		if *got, err = s.api.Import(ctx, s.ImportRequest); err != nil {
+			return &unsent{err}
+		}
+		s.After, s.Messages, bytes = got.Messages, nil, 0
+		return nil
+	}
+	_, err := d.read(func(raw jsontext.Value) error {
+		if skip--; skip >= 0 {
+			return nil
+		}
+		_, b, err := taken(raw)
+		if err != nil {
+			return err
+		}
+		if len(s.Messages) == pieceMessages || bytes+len(b) > pieceBytes {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		s.Messages, bytes = append(s.Messages, b), bytes+len(b)
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	if u, ok := errors.AsType[*unsent](err); ok {
+		return u.err
+	}
+	return err
+}
+
+// unsent is a failure of the server, not of the document.
+type unsent struct{ err error }
+
+func (u *unsent) Error() string { return u.err.Error() }
+func (u *unsent) Unwrap() error { return u.err }

@@ -1,0 +1,231 @@
+package transfer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// document is a file that is read several times, one message after the other.
+type document struct {
+	name string
+	from io.ReadSeeker
+}
+
+// contents are the members of a document but for the messages, which are given away as they come.
+type contents struct {
+	info   jsontext.Value
+	at     int64 // where info begins
+	beside map[string]jsontext.Value
+	listed bool // there is a list of messages
+}
+
+// read goes through the document. An error of message is one of the value that it was given.
+func (d *document) read(message func(jsontext.Value) error) (*contents, error) {
+	if _, err := d.from.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	dec := jsontext.NewDecoder(d.from, jsontext.AllowInvalidUTF8(true))
+	c := &contents{beside: map[string]jsontext.Value{}}
+	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil, d.wrong(place{at: dec.InputOffset()}, firstOf(err, errors.New("it must be an object with info and messages")))
+	}
+	for dec.PeekKind() == '"' {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return nil, d.wrong(place{at: dec.InputOffset()}, err)
+		}
+		if err := c.member(d, dec, t.String(), message); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, d.wrong(place{at: dec.InputOffset()}, err)
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, d.wrong(place{at: dec.InputOffset()}, errors.New("something follows the document"))
+	}
+	return c, nil
+}
+
+func (c *contents) member(d *document, dec *jsontext.Decoder, name string, message func(jsontext.Value) error) error {
+	if name == "messages" && dec.PeekKind() == '[' {
+		c.listed = true
+		return d.list(dec, message)
+	}
+	v, err := dec.ReadValue()
+	at := dec.InputOffset() - int64(len(v))
+	switch {
+	case err != nil:
+		return d.wrong(place{at: dec.InputOffset(), in: name}, err)
+	case name == "messages":
+		return d.wrong(place{at: at, in: name}, errors.New("it must be a list"))
+	case name == "info":
+		c.info, c.at = whole(v), at
+	default:
+		c.beside[name] = whole(v)
+	}
+	return nil
+}
+
+func (d *document) list(dec *jsontext.Decoder, message func(jsontext.Value) error) error {
+	if _, err := dec.ReadToken(); err != nil {
+		return d.wrong(place{at: dec.InputOffset(), in: "messages"}, err)
+	}
+	for i := 0; dec.PeekKind() != ']'; i++ {
+		in := fmt.Sprintf("messages[%d]", i)
+		v, err := dec.ReadValue()
+		if err != nil {
+			return d.wrong(place{at: dec.InputOffset(), in: in}, err)
+		}
+		if err := message(whole(v)); err != nil {
+			return d.wrong(place{at: dec.InputOffset() - int64(len(v)), in: in}, err)
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// whole is a copy of the value in which everything is text: halves of surrogate pairs, as JavaScript cuts strings, are
+// replaced.
+func whole(v jsontext.Value) jsontext.Value {
+	v = v.Clone()
+	if bytes.Contains(v, []byte(`\ud`)) || bytes.Contains(v, []byte(`\uD`)) || strings.ToValidUTF8(string(v), "") != string(v) {
+		_ = v.Format(jsontext.AllowInvalidUTF8(true)) // it was read as JSON before
+	}
+	return v
+}
+
+// place is where a value stands in the document.
+type place struct {
+	at int64
+	in string // its name
+}
+
+// wrong says what is wrong with the value, in which field and line.
+func (d *document) wrong(p place, err error) error {
+	if u, ok := errors.AsType[*unsent](err); ok {
+		return u.err
+	}
+	m := &Malformed{Name: d.name, Field: p.in, What: err.Error()}
+	at, ended := p.at, errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		m.Field, m.What = join(p.in, field(e.JSONPointer)), "it is no "+kindOf(e)
+		at = d.find(p.at, e.JSONPointer)
+	} else if e, ok := errors.AsType[*session.Error](err); ok {
+		m.Field, m.What = join(p.in, e.Field), e.Message
+		at = d.find(p.at, pointer(e.Field))
+	} else if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		at, m.What = e.ByteOffset, "this is not valid JSON"
+	}
+	if ended {
+		m.What = "the document ends too early"
+	}
+	m.Line = d.line(at)
+	return m
+}
+
+// find is where the member of the value at the offset stands; where there is none, what it should be a member of.
+func (d *document) find(at int64, p jsontext.Pointer) int64 {
+	if _, err := d.from.Seek(at, io.SeekStart); err != nil || p == "" {
+		return at
+	}
+	dec := jsontext.NewDecoder(d.from, jsontext.AllowInvalidUTF8(true))
+	for best := at; ; {
+		if _, err := dec.ReadToken(); err != nil || dec.StackDepth() == 0 {
+			return best
+		}
+		switch here := dec.StackPointer(); {
+		case here == p:
+			return at + dec.InputOffset()
+		case here.Contains(p):
+			best = at + dec.InputOffset()
+		}
+	}
+}
+
+func kindOf(e *json.SemanticError) string {
+	if e.GoType == nil {
+		return "value that is known here"
+	}
+	switch e.GoType.Kind().String() {
+	case "string":
+		return "text"
+	case "struct", "map", "ptr":
+		return "object"
+	case "slice":
+		return "list"
+	case "bool":
+		return "boolean"
+	default:
+		return "number"
+	}
+}
+
+// field names a member by its pointer, as in info.parts[3].time.
+func field(p jsontext.Pointer) string {
+	var b strings.Builder
+	for name := range p.Tokens() {
+		if name != "" && strings.Trim(name, "0123456789") == "" {
+			b.WriteString("[" + name + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(name)
+	}
+	return b.String()
+}
+
+// pointer is that of a field.
+func pointer(field string) jsontext.Pointer {
+	if field == "" {
+		return ""
+	}
+	return jsontext.Pointer("/" + strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(field))
+}
+
+func join(in, of string) string {
+	switch {
+	case of == "":
+		return in
+	case in == "":
+		return of
+	default:
+		return in + "." + of
+	}
+}
+
+// line is the number of the line that the byte is in, 0 if that cannot be told.
+func (d *document) line(at int64) int {
+	if _, err := d.from.Seek(0, io.SeekStart); err != nil {
+		return 0
+	}
+	n, buf := 1, make([]byte, 64<<10)
+	for at > 0 {
+		got, err := d.from.Read(buf[:min(int64(len(buf)), at)])
+		n += bytes.Count(buf[:got], []byte{'\n'})
+		at -= int64(got)
+		if err != nil {
+			break
+		}
+	}
+	return n
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
