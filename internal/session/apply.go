@@ -83,12 +83,7 @@ func (s *Session) Apply(d EventData) bool {
 		s.Edits++
 		return true
 	case *Imported:
-		s.Time.Archived, s.Time.Updated = e.Archived, e.Updated
-		if s.Import != nil {
-			whole := *s.Import
-			whole.Whole = true
-			s.Import = &whole
-		}
+		s.complete(e)
 		return true
 	case *StepStarted:
 		if s.Changes != nil {
@@ -100,6 +95,16 @@ func (s *Session) Apply(d EventData) bool {
 	}
 	s.Time.Updated = max(s.Time.Updated, at)
 	return true
+}
+
+// complete shows a session of which all is imported.
+func (s *Session) complete(e *Imported) {
+	s.Time.Archived, s.Time.Updated = e.Archived, e.Updated
+	if s.Import != nil {
+		whole := *s.Import
+		whole.Whole = true
+		s.Import = &whole
+	}
 }
 
 // Begin returns the message that the event appends, nil if it appends none. Its Seq is the event's.
