@@ -52,8 +52,16 @@ func (l *Log) Publish(id session.ID, part session.PartID, delta string) {
 // that lag behind by more than a bounded number of notices miss the oldest.
 func (l *Log) Notify(n Notice) { l.hub.notify(n) }
 
-// Notice is a live-only announcement, such as session.status.
+// Newest says up to where a reader of the feed has come that has read all there is.
+func (l *Log) Newest() Mark { return l.hub.newest() }
+
+// Mark is a place in the feed: behind an event, and behind a notice.
+type Mark struct{ Position, Notice int64 }
+
+// Notice is a live-only announcement, such as session.status. Number is set for readers: all are told of the same notices
+// by rising numbers.
 type Notice struct {
+	Number    int64
 	Kind      string
 	SessionID session.ID
 	Data      jsontext.Value

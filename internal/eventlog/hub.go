@@ -176,8 +176,9 @@ func (h *hub) publish(id session.ID, part session.PartID, delta string, at int64
 func (h *hub) notify(n Notice) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.notices = append(h.notices, placed{n, h.position})
 	h.noticed++
+	n.Number = h.noticed
+	h.notices = append(h.notices, placed{n, h.position})
 	if len(h.notices) > 2*maxNotices {
 		h.notices = append([]placed(nil), h.notices[len(h.notices)-maxNotices:]...)
 	}
@@ -189,6 +190,12 @@ func (h *hub) notify(n Notice) {
 	for w := range h.feed {
 		w.poke()
 	}
+}
+
+func (h *hub) newest() Mark {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return Mark{h.position, h.noticed}
 }
 
 // unseen returns the kept notices after number noticed that keep wants, up to the first that stands behind an event beyond

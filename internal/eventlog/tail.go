@@ -240,11 +240,18 @@ func (h *hub) current(id session.ID, cursor int64, o offsets, noticed int64) ([]
 // process had committed when it was made. A negative after starts at the
 // newest event. It ends with ctx.
 func (l *Log) Feed(ctx context.Context, after int64) iter.Seq2[Update, error] {
+	return l.feed(ctx, Mark{after, math.MaxInt64})
+}
+
+// FeedFrom is Feed from behind a mark, with the notices that were made since.
+func (l *Log) FeedFrom(ctx context.Context, at Mark) iter.Seq2[Update, error] { return l.feed(ctx, at) }
+
+func (l *Log) feed(ctx context.Context, at Mark) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		w := newWaiter()
-		noticed := l.hub.joinFeed(w)
+		noticed := min(l.hub.joinFeed(w), at.Notice)
 		defer l.hub.leaveFeed(w)
-		f := &feeder{log: l, cursor: after, noticed: noticed, offsets: offsets{}, yield: yield}
+		f := &feeder{log: l, cursor: at.Position, noticed: noticed, offsets: offsets{}, yield: yield}
 		if !f.start(ctx) {
 			return
 		}

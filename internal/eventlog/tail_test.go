@@ -315,6 +315,37 @@ func TestFeedReadsAreShared(t *testing.T) {
 }
 
 // A feed from now on starts at the newest event and shows what open items gain.
+// A reader from behind a mark is told the notices that were made before it came, if the mark was there before them.
+func TestFeedFromAMark(t *testing.T) {
+	l, _ := newLog(t)
+	l.Notify(Notice{Kind: "before"})
+	add(t, l, "ses_a", renamed("0"))
+	at := l.Newest()
+	l.Notify(Notice{Kind: "between"})
+	add(t, l, "ses_a", renamed("1"))
+	l.Notify(Notice{Kind: "behind"})
+	var got []string
+	for u, err := range l.FeedFrom(t.Context(), at) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case u.Event != nil:
+			got = append(got, fmt.Sprint("event ", u.Event.Position-at.Position))
+		case u.Notice != nil:
+			got = append(got, fmt.Sprint(u.Notice.Kind, " ", u.Notice.Number-at.Notice))
+		}
+		if len(got) == 3 {
+			break
+		}
+	}
+	if strings.Join(got, ", ") != "between 1, event 1, behind 2" {
+		t.Error(got)
+	}
+	if now := l.Newest(); now.Position != at.Position+1 || now.Notice != at.Notice+2 {
+		t.Errorf("the newest is %v, was %v", now, at)
+	}
+}
+
 func TestFeedFromNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := newLog(t)

@@ -42,6 +42,7 @@ func (a *API) globalEvents(w http.ResponseWriter, r *http.Request) error {
 // the client leaves. The last frame of what is kept bears an id to resume with; deltas and statuses bear none and are not
 // repeated. A reader that is slow gets fewer and larger deltas, nothing less.
 func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
+	at := a.log.Newest() // first: whoever is told that the stream stands misses nothing from then on
 	newest, err := view(r.Context(), a, func(rd store.Reader) (int64, error) { return rd.FeedHead() })
 	if err != nil {
 		return err
@@ -59,15 +60,19 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	b.folds = map[session.ID]*opencode.Fold{}
 	b.out.Beat(func() sse.Frame { return b.bare("server.heartbeat") })
 	said, stop := a.notices.watch()
+	at.Position = after
+	got := a.handed.open(at)
+	defer a.handed.close(got)
 	err = b.out.Send(b.bare("server.connected"), false)
 	var relayed sync.WaitGroup
 	relayed.Go(func() { b.relay(said) }) // ends with stop
 	defer relayed.Wait()
 	defer stop()
-	for u, failed := range a.log.Feed(ctx, after) {
+	for u, failed := range a.log.FeedFrom(ctx, at) {
 		if err = failed; err == nil {
 			err = b.tell(ctx, u)
 		}
+		a.handed.note(got, u)
 		if err != nil {
 			break
 		}

@@ -2,11 +2,13 @@ package v1_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -129,6 +131,51 @@ func TestStreamResumes(t *testing.T) {
 		if a := w.ask(t, http.MethodGet, "/event", "", "Last-Event-Id", bad); a.status != http.StatusBadRequest {
 			t.Errorf("behind %s: %d %s", bad, a.status, a.body)
 		}
+	}
+}
+
+// Whoever is answered finds that the open streams have told all that came before: "run --attach" leaves with what it has read.
+func TestStreamsAreToldFirst(t *testing.T) {
+	w := newWorldOf(t, answering(t), "", nil)
+	s := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"a"}`).body).(map[string]any)["id"].(string)
+	for range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/event", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := w.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var idle atomic.Bool
+		var reader sync.WaitGroup
+		stands := make(chan struct{})
+		reader.Go(func() { // byte by byte: what it has not taken was not handed to it
+			var line []byte
+			for p := make([]byte, 1); ; {
+				if _, err := resp.Body.Read(p); err != nil {
+					return
+				}
+				if line = append(line, p[0]); p[0] != '\n' && !bytes.HasSuffix(line, []byte(`"type":"session.idle"`)) {
+					continue
+				}
+				if bytes.Contains(line, []byte("server.connected")) {
+					close(stands)
+				}
+				if bytes.Contains(line, []byte("session.idle")) {
+					idle.Store(true)
+				}
+				line = line[:0]
+			}
+		})
+		<-stands
+		if a := w.ask(t, http.MethodPost, "/session/"+s+"/message", `{"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK || !idle.Load() {
+			t.Errorf("answered %d, the stream had said that the session rests: %t", a.status, idle.Load())
+		}
+		cancel()
+		reader.Wait()
+		_ = resp.Body.Close()
 	}
 }
 

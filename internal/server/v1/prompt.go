@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -43,11 +42,9 @@ func (a *API) prompt(w http.ResponseWriter, r *http.Request) error {
 	return write(w, m)
 }
 
-// eventsFirst is by how much the answer to a prompt follows the last event of its work. OpenCode's "run --attach" reads the
-// events on another connection and leaves as soon as its prompt is answered, with what it has printed by then.
-const eventsFirst = 100 * time.Millisecond
-
-// awaited returns the newest message of the model once the prompt's session rests and its streams had time to say so.
+// awaited returns the newest message of the model once the prompt's session rests and the open streams have said so:
+// OpenCode's "run --attach" reads the events on another connection and leaves as soon as its prompt is answered, with what it
+// has printed by then.
 func (a *API) awaited(r *http.Request, in *session.Input) (m opencode.Message, err error) {
 	ctx, end := a.long.Begin(r.Context(), "")
 	defer end()
@@ -57,10 +54,7 @@ func (a *API) awaited(r *http.Request, in *session.Input) (m opencode.Message, e
 		}
 		return m, err
 	}
-	select {
-	case <-time.After(eventsFirst):
-	case <-ctx.Done(): // the answer is there all the same
-	}
+	a.handed.await(ctx, a.log.Newest())
 	return view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) { return newestAnswer(rd, in) })
 }
 

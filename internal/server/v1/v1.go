@@ -53,7 +53,8 @@ type Viewer interface {
 // Watcher is the door for watching: package eventlog without its way to write.
 type Watcher interface {
 	Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[eventlog.Update, error]
-	Feed(ctx context.Context, after int64) iter.Seq2[eventlog.Update, error]
+	FeedFrom(ctx context.Context, at eventlog.Mark) iter.Seq2[eventlog.Update, error]
+	Newest() eventlog.Mark
 }
 
 // API serves the contract. Safe for concurrent use.
@@ -71,6 +72,7 @@ type API struct {
 	started   int64 // when, in milliseconds
 
 	notices notices
+	handed  handed
 	long    exchange.Waiters // streams, and requests that wait for a session
 }
 
