@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/base64"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -88,7 +89,7 @@ func (t *turn) hosted(ctx context.Context, ev llm.HostedResult) error {
 	provider := session.CallProvider{Executed: true, Metadata: metadata(ev.Metadata)}
 	var d session.EventData = &session.ToolSuccess{
 		AssistantMessageID: t.message, CallID: ev.ID, PartID: c.part, Structured: jsontext.Value(`{}`),
-		Content: []session.ToolContent{}, Result: ev.Result, Provider: provider,
+		Content: contents(ev.Content), Result: ev.Result, Provider: provider,
 	}
 	if ev.IsError {
 		d = &session.ToolFailed{
@@ -99,6 +100,21 @@ func (t *turn) hosted(ctx context.Context, ev llm.HostedResult) error {
 	err := t.commit(ctx, store.Relaxed, eventlog.Draft{Data: d})
 	c.settled = err == nil
 	return err
+}
+
+// contents keeps what media a provider's tool made as files.
+func contents(parts []llm.Part) []session.ToolContent {
+	out := []session.ToolContent{}
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Media:
+			uri := "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
+			out = append(out, session.ToolContent{Type: "file", URI: uri, Mime: p.MediaType, Name: p.Name})
+		case llm.Text:
+			out = append(out, session.ToolContent{Type: "text", Text: p.Text})
+		}
+	}
+	return out
 }
 
 // unanswered fails the hosted calls of a well-ended answer that brought no result for them (spec/v2 T24).

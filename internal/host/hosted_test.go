@@ -142,6 +142,47 @@ func TestHostedTools(t *testing.T) {
 	}
 }
 
+// What a model draws is kept as a file of its session, and is sent back to it.
+func TestPicturesOfModels(t *testing.T) {
+	const answer = `{"candidates":[{"content":{"role":"model","parts":[{"text":"Look:"},{"inlineData":{"mimeType":"image/png","data":"cGl4ZWxz"},"thoughtSignature":"c2ln"}]},"finishReason":"STOP"}]}`
+	v := newSearching(t, answer)
+	home, mock := newHome(t)
+	close(mock.released)
+	write(t, filepath.Join(home, "config", "cairn.json"), fmt.Sprintf(`{"model": "google/gemini-3-flash-preview", "agent": {"title": {"disable": true}}, "provider": {"google": {"options": {"baseURL": %q, "apiKey": "k"}}}}`, v.URL))
+	c := open(t, optionsOf(home))
+	defer closeIt(t, c)
+	id := create(t, c, "t")
+	for _, text := range []string{"draw", "bigger"} {
+		if _, err := c.API.Prompt(t.Context(), id, say(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.API.Wait(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := c.API.Messages(t.Context(), id, api.MessageQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	for _, m := range page.Data {
+		a, ok := m.(*session.Assistant)
+		if !ok {
+			continue
+		}
+		for _, call := range a.Tools() {
+			for _, f := range call.State.Content {
+				if f.Type == "file" && f.Mime == "image/png" && f.URI == "data:image/png;base64,cGl4ZWxz" {
+					files++
+				}
+			}
+		}
+	}
+	if files != 2 || !strings.Contains(v.said[1], `{"inlineData":{"mimeType":"image/png","data":"cGl4ZWxz"},"thoughtSignature":"c2ln"}`) {
+		t.Errorf("%d files, and\n%s", files, v.said[1])
+	}
+}
+
 // ran holds that the session has calls that its provider ran, with what they found.
 func ran(t *testing.T, c *cli.Connection, id session.ID) {
 	t.Helper()

@@ -54,11 +54,13 @@ type (
 		Hosted   bool
 		Metadata Metadata
 	}
-	// HostedResult is the outcome of a call that the provider ran itself.
+	// HostedResult is the outcome of a call that the provider ran itself. Content holds what of it is media, which Result
+	// then lacks; pictures that a model makes without a call come as the result of one named ImageTool.
 	HostedResult struct {
 		ID       string
 		Name     string
 		Result   jsontext.Value
+		Content  []Part
 		IsError  bool
 		Metadata Metadata
 	}
@@ -70,6 +72,9 @@ type (
 		Metadata Metadata
 	}
 )
+
+// ImageTool is the name of the call whose results are pictures that a model made.
+const ImageTool = "image_generation"
 
 func (Opened) event()         {}
 func (TextStart) event()      {}

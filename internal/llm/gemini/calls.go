@@ -104,6 +104,27 @@ func (t *turn) asked(p *answerPart) {
 	t.emit(llm.ToolCallEvent{ID: id, Name: name, Input: input, Raw: string(input), Hosted: true, Metadata: t.whole("toolCall", p.Asked, p.Signature)})
 }
 
+// made gives out a picture that the model made. Its thoughts about it are not kept.
+func (t *turn) made(p *answerPart) {
+	if p.Thought {
+		return
+	}
+	picture, ok := wire.Picture(p.Inline.MimeType, p.Inline.Data)
+	if !ok {
+		t.say(false, wire.Quote(fmt.Sprintf("[the model sent %.100q, which cannot be shown]", p.Inline.MimeType)))
+		return
+	}
+	t.close()
+	t.said = true
+	kept := wire.Object{keyPicture: jsontext.Value("true")}
+	if wire.IsText(p.Signature) {
+		kept[keySignature] = p.Signature
+	}
+	for _, e := range wire.Made(t.newID("", p.Inline.Data), wire.Metadata(t.d.namespace(), kept), picture) {
+		t.emit(e)
+	}
+}
+
 // toolName is a tool of the vendor's in lower case, as others are named.
 func toolName(fields wire.Object) string {
 	name := strings.ToLower(wire.Plain(fields["toolType"]))

@@ -180,13 +180,20 @@ func (c *conversation) modelParts(parts []llm.Part) []part {
 			}
 		case llm.ToolCall:
 			if p.Hosted {
-				out = append(out, c.hosted(p.Metadata, wire.HostedCallNote(p)))
+				if !c.pictured(p.Metadata) {
+					out = append(out, c.hosted(p.Metadata, wire.HostedCallNote(p)))
+				}
 				continue
 			}
 			out = append(out, c.call(p, first))
 			first = false
 		case llm.ToolResult:
-			text, _ := resultContent(p)
+			text, media := resultContent(p)
+			if c.pictured(p.Metadata) && len(media) > 0 {
+				media[0].Signature = c.signature(p.Metadata)
+				out = append(out, media...)
+				continue
+			}
 			out = append(out, c.hosted(p.Metadata, wire.HostedResultNote(p, text)))
 		case llm.Media:
 			out = append(out, textPart(mediaNote(p)))
@@ -214,6 +221,11 @@ func (c *conversation) signature(m llm.Metadata) jsontext.Value {
 		return v
 	}
 	return nil
+}
+
+// pictured reports whether a call is the picture that this vendor's model made.
+func (c *conversation) pictured(m llm.Metadata) bool {
+	return wire.Stash(m, c.d.namespace())[keyPicture] != nil
 }
 
 // hosted gives a part of a tool that this vendor ran back as it came, and tells of one that another ran.

@@ -91,7 +91,13 @@ func TestDecode(t *testing.T) {
 			stream(`{"candidates":[{"content":{"parts":[{"text":"hi"}]},"groundingMetadata":{"webSearchQueries":["q"]},"finishReason":"STOP"}]}`),
 			lines(append(hi[:3:3], `text-end text-0 google={"groundingMetadata":{"webSearchQueries":["q"]}}`, "finish stop"+noUsage)...),
 		},
-		{"pictures are told about", stream(says(`{"inlineData":{"mimeType":"image/png","data":"AA=="}}`), ends("STOP")), lines("opened req-1", "text-start text-0", `text-delta text-0 "[the model sent \"image/png\", which cannot be shown]"`, "text-end text-0", "finish stop"+noUsage)},
+		{
+			"pictures are results of a call", stream(says(`{"text":"hi"}`), says(`{"inlineData":{"mimeType":"image/png","data":"cGl4ZWxz"},"thoughtSignature":"s"}`), says(`{"thought":true,"inlineData":{"mimeType":"image/png","data":"cGl4"}}`), ends("STOP")),
+			lines(append(hi, "input-start call_bdohib5v_0 image_generation", `input-delta call_bdohib5v_0 "{}"`, "input-end call_bdohib5v_0",
+				`hosted call_bdohib5v_0 image_generation {} google={"picture":true,"thoughtSignature":"s"}`,
+				`returned image/png(6 bytes) call_bdohib5v_0 image_generation {} google={"picture":true,"thoughtSignature":"s"}`, "finish stop"+noUsage)...),
+		},
+		{"pictures that are none are told about", stream(says(`{"inlineData":{"mimeType":"image/png","data":"?"}}`), ends("STOP")), lines("opened req-1", "text-start text-0", `text-delta text-0 "[the model sent \"image/png\", which cannot be shown]"`, "text-end text-0", "finish stop"+noUsage)},
 		{
 			"usage, the last report", stream(`{"candidates":[{"content":{"parts":[{"text":"hi"}]}}],"usageMetadata":{"promptTokenCount":1}}`, ends("STOP"), `{"usageMetadata":{"promptTokenCount":100,"toolUsePromptTokenCount":5,"candidatesTokenCount":7,"thoughtsTokenCount":3,"cachedContentTokenCount":90,"totalTokenCount":115}}`),
 			lines(append(hi, "finish stop in=105 out=10 reasoning=3 read=90 write=0 total=115")...),

@@ -61,6 +61,10 @@ func TestEncodeContents(t *testing.T) {
 	came := llm.ToolResult{ID: "c", Name: "code_execution", Hosted: true, Raw: jsontext.Value(`{"outcome":"OUTCOME_OK"}`), Metadata: ours(`"part":{"codeExecutionResult":{"outcome":"OUTCOME_OK"}}`)}
 	strange, strangeResult := ran, came
 	strange.Metadata, strangeResult.Metadata = nil, nil
+	made := llm.ToolCall{ID: "i", Name: "image_generation", Input: jsontext.Value(`{}`), Hosted: true, Metadata: ours(`"picture":true,` + signature)}
+	drawn := llm.ToolResult{ID: "i", Name: "image_generation", Hosted: true, Raw: jsontext.Value(`{}`), Metadata: made.Metadata, Content: []llm.Part{llm.Media{MediaType: "image/png", Data: []byte("pixels")}}}
+	strangeMade, strangeDrawn := made, drawn
+	strangeMade.Metadata, strangeDrawn.Metadata = nil, nil
 	signed := call("a")
 	signed.Metadata = ours(signature)
 	tests := []struct {
@@ -106,6 +110,23 @@ func TestEncodeContents(t *testing.T) {
 			[]string{model(`{"functionCall":{"name":"f_a","args":{"x":1}},"thoughtSignature":"skip_thought_signature_validator"},` + callB)},
 		},
 		{"what the vendor ran goes back as it came", "", []llm.Message{replies(ran, came)}, []string{model(`{"executableCode":{"code":"1"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK"}}`)}},
+		{
+			"what the vendor ran beside functions, and ids of calls", "",
+			[]llm.Message{replies(
+				llm.ToolCall{ID: "s1", Name: "google_search_web", Input: jsontext.Value(`{}`), Hosted: true, Metadata: ours(`"part":{"thoughtSignature":"x","toolCall":{"id":"s1"}}`)},
+				llm.ToolResult{ID: "s1", Name: "google_search_web", Hosted: true, Raw: jsontext.Value(`{"id":"s1"}`), Metadata: ours(`"part":{"toolResponse":{"id":"s1"}}`)},
+				llm.ToolCall{ID: "mine", Name: "f_a", Input: jsontext.Value(`{"x":1}`), Metadata: ours(`"callId":"theirs"`)},
+			), result("mine")},
+			[]string{
+				model(`{"thoughtSignature":"x","toolCall":{"id":"s1"}},{"toolResponse":{"id":"s1"}},{"functionCall":{"id":"theirs","name":"f_a","args":{"x":1}}}`),
+				asks(`{"functionResponse":{"id":"theirs","name":"f_a","response":{"name":"f_a","content":""}}}`),
+			},
+		},
+		{
+			"pictures go back where they came from, and are told to others", "",
+			[]llm.Message{replies(made, drawn), replies(strangeMade, strangeDrawn)},
+			[]string{model(`{"inlineData":{"mimeType":"image/png","data":"cGl4ZWxz"},` + signature + `},{"text":"[image_generation was run by the provider with {}]"},{"text":"[image_generation returned: The media follow.]"}`)},
+		},
 		{
 			"what others ran is told about", "",
 			[]llm.Message{replies(strange, strangeResult)},

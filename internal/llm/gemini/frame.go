@@ -40,7 +40,5 @@ type answerPart struct {
 	Found  jsontext.Value `json:"toolResponse"` // by it
 	Code   jsontext.Value `json:"executableCode"`
 	Result jsontext.Value `json:"codeExecutionResult"`
-	Inline *struct {
-		MimeType string `json:"mimeType"`
-	} `json:"inlineData"`
+	Inline *blob          `json:"inlineData"`
 }

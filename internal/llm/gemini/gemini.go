@@ -62,6 +62,7 @@ func (d Dialect) namespace() string {
 const (
 	keySignature = "thoughtSignature"  // of the part, which the vendor wants back with it
 	keyCall      = "callId"            // of a call, where the vendor has ids
+	keyPicture   = "picture"           // a result is a picture that the model made
 	keyPart      = "part"              // a part of a tool that the vendor ran, verbatim
 	keyGrounding = "groundingMetadata" // what the answer was found in
 	keyURLs      = "urlContextMetadata"

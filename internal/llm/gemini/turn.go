@@ -106,7 +106,7 @@ func (t *turn) part(p *answerPart) error {
 	case wire.Present(p.Result):
 		t.returned(p.Result)
 	case p.Inline != nil:
-		t.say(false, wire.Quote(fmt.Sprintf("[the model sent %.100q, which cannot be shown]", p.Inline.MimeType)))
+		t.made(p)
 	default:
 		t.say(p.Thought, p.Text)
 		if wire.IsText(p.Signature) && t.open.id != "" {

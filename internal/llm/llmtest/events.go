@@ -59,6 +59,11 @@ func line(e llm.Event) string {
 		if e.IsError {
 			word = "failed"
 		}
+		for _, p := range e.Content {
+			if m, ok := p.(llm.Media); ok {
+				word += fmt.Sprintf(" %s(%d bytes)", m.MediaType, len(m.Data))
+			}
+		}
 		return fmt.Sprintf("%s %s %s %s%s", word, e.ID, e.Name, e.Result, meta(e.Metadata))
 	case llm.Finish:
 		u := e.Usage

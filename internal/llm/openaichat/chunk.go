@@ -16,6 +16,8 @@ type chunk struct {
 	Usage   jsontext.Value `json:"usage"`
 	Error   jsontext.Value `json:"error"`
 	Groq    groqFields     `json:"x_groq"`
+	// Citations are the sources of the whole answer.
+	Citations jsontext.Value `json:"citations"`
 }
 
 type groqFields struct {
@@ -39,7 +41,16 @@ type delta struct {
 	ReasoningText    jsontext.Value `json:"reasoning_text"`
 	ReasoningDetails jsontext.Value `json:"reasoning_details"`
 	ToolCalls        []callDelta    `json:"tool_calls"`
+	Images           []madeImage    `json:"images"`
+	Annotations      jsontext.Value `json:"annotations"`
+	Executed         jsontext.Value `json:"executed_tools"` // what the vendor ran itself
 	FunctionCall     *functionDelta `json:"function_call"`
+}
+
+type madeImage struct {
+	ImageURL struct {
+		URL string `json:"url"`
+	} `json:"image_url"`
 }
 
 type callDelta struct {

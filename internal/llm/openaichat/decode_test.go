@@ -59,6 +59,19 @@ func TestDecode(t *testing.T) {
 			lines(append(textHi, "finish stop"+noUsage)...),
 		},
 		{
+			"sources are kept with the text",
+			stream(says(`{"content":"h"}`), says(`{"content":"i","annotations":[{"type":"url_citation","n":1}]}`), says(`{"annotations":[{"type":"url_citation","n":2}],"executed_tools":[{"type":"search"}]}`),
+				`{"citations":["https://a"],"choices":[]}`, `{"citations":["https://a","https://b"],"choices":[]}`, ends("stop"), done),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "h"`, `text-delta text-0 "i"`,
+				`text-end text-0 openaiCompatible={"annotations":[{"type":"url_citation","n":1},{"type":"url_citation","n":2}],"citations":["https://a","https://b"],"executedTools":[{"type":"search"}]}`, "finish stop"+noUsage),
+		},
+		{
+			"pictures are the result of a call",
+			stream(says(`{"content":"hi"}`), says(`{"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,cGl4ZWxz"}},{"image_url":{"url":"https://example.org"}}]}`), ends("stop"), done),
+			lines(append(textHi, "input-start call_62ddggin_0 image_generation", `input-delta call_62ddggin_0 "{}"`, "input-end call_62ddggin_0",
+				"hosted call_62ddggin_0 image_generation {}", "returned image/png(6 bytes) call_62ddggin_0 image_generation {}", "finish stop"+noUsage)...),
+		},
+		{
 			"reasoning_content, then text",
 			stream(says(`{"reasoning_content":"hm"}`), says(`{"content":"hi"}`), ends("stop")),
 			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, "reasoning-end reasoning-0",

@@ -149,6 +149,17 @@ func TestEncodeMessages(t *testing.T) {
 			`[{"role":"assistant","content":"a","reasoning_content":""},{"role":"assistant","content":"","reasoning_content":"b"}]`,
 		},
 		{
+			"pictures that a model made follow",
+			openaichat.Dialect{},
+			[]llm.Message{replies(
+				textOf("a"), llm.ToolCall{ID: "h", Name: "image_generation", Input: jsontext.Value(`{}`), Hosted: true},
+				llm.ToolResult{ID: "h", Name: "image_generation", Hosted: true, Raw: jsontext.Value(`{}`), Content: []llm.Part{llm.Media{MediaType: "image/png", Data: []byte("pixels")}}},
+			), user(textOf("bigger"))},
+			`[{"role":"assistant","content":"a\n[image_generation was run by the provider with {}]\n[image_generation returned: The attachment follows in the next user message.]"},
+			{"role":"user","content":[{"type":"text","text":"Attachments of the tool results above:"},{"type":"image_url","image_url":{"url":"data:image/png;base64,cGl4ZWxz"}}]},
+			{"role":"user","content":"bigger"}]`,
+		},
+		{
 			"hosted tools become text",
 			openaichat.Dialect{},
 			[]llm.Message{replies(

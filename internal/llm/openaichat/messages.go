@@ -174,6 +174,7 @@ func (c *conversation) wrap(text string) {
 
 func (c *conversation) addAssistant(parts []llm.Part) {
 	var texts, thoughts []string
+	var made []part
 	m := message{Role: "assistant"}
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -189,8 +190,9 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 			}
 			m.ToolCalls = append(m.ToolCalls, c.d.call(p))
 		case llm.ToolResult:
-			text, _ := resultContent(p)
+			text, attached := resultContent(p)
 			texts = append(texts, wire.HostedResultNote(p, text))
+			made = append(made, attached...)
 		case llm.Media:
 			texts = append(texts, mediaNote(p))
 		}
@@ -205,7 +207,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 		return
 	}
 	c.add(m)
-	c.waiting = len(m.ToolCalls)
+	c.waiting, c.attached = len(m.ToolCalls), append(c.attached, made...)
 }
 
 func (d Dialect) call(p llm.ToolCall) toolCall {

@@ -29,6 +29,8 @@ type turn struct {
 	content bool // some text or reasoning has been given out
 	details details
 	calls   callList
+	sources sources
+	images  []llm.Media
 }
 
 // block is a run of text or of reasoning.
@@ -61,6 +63,7 @@ func (t *turn) chunk(c *chunk) error {
 		t.emit(llm.Opened{RequestID: t.requestID})
 	}
 	t.count(c)
+	t.sources.keep(keyCitations, c.Citations)
 	for i := range c.Choices {
 		a := &c.Choices[i]
 		if a.Index != 0 || t.reason != "" {
@@ -100,6 +103,13 @@ func (t *turn) delta(d *delta) error {
 	for i := range d.ToolCalls {
 		if err := t.call(&d.ToolCalls[i]); err != nil {
 			return err
+		}
+	}
+	t.sources.add(keyAnnotations, d.Annotations)
+	t.sources.keep(keyExecuted, d.Executed)
+	for _, image := range d.Images {
+		if m, ok := wire.PictureAt(image.ImageURL.URL); ok && len(t.images) < wire.MaxCalls {
+			t.images = append(t.images, m)
 		}
 	}
 	return nil
@@ -166,7 +176,7 @@ func (t *turn) close() {
 		if rest != "" {
 			t.emit(llm.TextDelta{ID: t.open.id, Delta: rest})
 		}
-		t.emit(llm.TextEnd{ID: t.open.id})
+		t.emit(llm.TextEnd{ID: t.open.id, Metadata: t.d.metadata(t.sources.take())})
 	case reasoningBlock:
 		if rest != "" {
 			t.emit(llm.ReasoningDelta{ID: t.open.id, Delta: rest})
@@ -200,6 +210,12 @@ func (t *turn) end() error {
 	if len(t.details.list) > 0 {
 		t.begin(reasoningBlock)
 		t.close()
+	}
+	if len(t.images) > 0 {
+		t.content = true
+		for _, e := range wire.Made(t.calls.ids.Unique("", t.response), nil, t.images...) {
+			t.emit(e)
+		}
 	}
 	reason := t.finishReason()
 	if err := t.unusable(reason); err != nil {

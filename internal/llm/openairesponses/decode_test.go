@@ -201,6 +201,12 @@ func TestDecodeCalls(t *testing.T) {
 			lines("opened req-1", "input-start call_wp6yacnx_0 invalid", `input-delta call_wp6yacnx_0 "{}"`, "input-end call_wp6yacnx_0", `call call_wp6yacnx_0 invalid INVALID the call does not name a tool: "{}"`, "finish tool-calls"+noUsage),
 		},
 		{
+			"a picture is no part of the item that made it",
+			stream(created, done(0, `{"id":"ig_1","type":"image_generation_call","status":"completed","output_format":"webp","result":"cGl4ZWxz"}`), completed),
+			lines("opened req-1", "input-start ig_1 image_generation", `input-delta ig_1 "{}"`, "input-end ig_1", `hosted ig_1 image_generation {} openai={"itemId":"ig_1"}`,
+				`returned image/webp(6 bytes) ig_1 image_generation {"id":"ig_1","output_format":"webp","status":"completed","type":"image_generation_call"} openai={"itemId":"ig_1"}`, "finish stop"+noUsage),
+		},
+		{
 			"hosted tools, with the whole item as the result",
 			stream(created, added(0, `{"id":"ws_1","type":"web_search_call","status":"in_progress"}`),
 				done(0, `{"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}}`),

@@ -141,6 +141,13 @@ func TestEncodeInput(t *testing.T) {
 				`{"type":"function_call_output","call_id":"a","output":""}`, asks(wrapped),
 			},
 		},
+		{
+			"pictures go back to the model that made them", nil,
+			[]llm.Message{replies(llm.ToolCall{ID: "ig_1", Name: "image_generation", Input: jsontext.Value(`{}`), Hosted: true, Metadata: ours(`"itemId":"ig_1"`)}, llm.ToolResult{
+				ID: "ig_1", Name: "image_generation", Hosted: true, Raw: jsontext.Value(`{"id":"ig_1"}`), Metadata: ours(`"itemId":"ig_1"`), Content: []llm.Part{llm.Media{MediaType: "image/png", Data: []byte("pixels")}},
+			}, textOf("t"))},
+			[]string{`{"type":"image_generation_call","id":"ig_1","status":"completed","result":"cGl4ZWxz"}`, says1("t")},
+		},
 		{"hosted calls that nobody stored are left out", nil, []llm.Message{replies(search, found, textOf("t"))}, []string{says1("t")}},
 		{
 			"hosted calls of others are told about", nil,

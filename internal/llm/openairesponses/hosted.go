@@ -1,6 +1,7 @@
 package openairesponses
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -30,13 +31,22 @@ func (t *turn) hosted(it *item, name string, o *outputItem) {
 		kept[keyItem] = wire.Quote(it.id)
 	}
 	meta := wire.Metadata(t.d.namespace(), kept)
+	result := wire.Strict(o.Raw)
+	var made []llm.Part
+	if name == llm.ImageTool {
+		if m, ok := wire.Picture("image/"+cmp.Or(wire.Plain(fields["output_format"]), "png"), wire.Plain(fields["result"])); ok {
+			made = []llm.Part{m}
+			delete(fields, "result")
+			result = wire.Strict(wire.Write(fields, nil))
+		}
+	}
 	in := wire.Input(wire.Strict(wire.Write(input, nil)))
 	t.emit(llm.ToolInputStart{ID: id, Name: name})
 	t.emit(llm.ToolInputDelta{ID: id, Delta: string(in)})
 	t.emit(llm.ToolInputEnd{ID: id})
 	t.emit(llm.ToolCallEvent{ID: id, Name: name, Input: in, Raw: string(in), Hosted: true, Metadata: meta})
 	t.emit(llm.HostedResult{
-		ID: id, Name: name, Result: wire.Strict(o.Raw), Metadata: meta,
+		ID: id, Name: name, Result: result, Content: made, Metadata: meta,
 		IsError: wire.Present(o.Error) || wire.Plain(o.Status) == "failed",
 	})
 }

@@ -1,6 +1,7 @@
 package openairesponses
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 
@@ -32,6 +33,12 @@ type (
 		Type      string         `json:"type"`
 		Encrypted jsontext.Value `json:"encrypted_content"`
 		Summary   []part         `json:"summary"`
+	}
+	madeImage struct {
+		Type   string `json:"type"`
+		ID     string `json:"id"`
+		Status string `json:"status"`
+		Result string `json:"result"`
 	}
 	reference struct {
 		Type string `json:"type"`
@@ -176,10 +183,7 @@ func (a *answer) part(p llm.Part) {
 	case llm.ToolCall:
 		a.call(p)
 	case llm.ToolResult:
-		if a.itemOf(p.Metadata) == "" {
-			text, _ := resultContent(p)
-			a.say(wire.HostedResultNote(p, text), nil)
-		}
+		a.result(p)
 	case llm.Media:
 		a.say(mediaNote(p), nil)
 	}
@@ -239,6 +243,22 @@ func (a *answer) call(p llm.ToolCall) {
 		a.items = append(a.items, functionCall{
 			Type: "function_call", CallID: wire.ShortID(p.ID), Name: p.Name, Arguments: string(wire.Input(p.Input)),
 		})
+	}
+}
+
+// result adds the result of a hosted call: where the vendor does not keep it, only a picture has words of its own.
+func (a *answer) result(p llm.ToolResult) {
+	id := a.itemOf(p.Metadata)
+	if id == "" {
+		text, _ := resultContent(p)
+		a.say(wire.HostedResultNote(p, text), nil)
+		return
+	}
+	for _, m := range wire.Media(p) {
+		if !a.store && p.Name == llm.ImageTool {
+			a.items = append(a.items, madeImage{"image_generation_call", id, "completed", base64.StdEncoding.EncodeToString(m.Data)})
+			return
+		}
 	}
 }
 
