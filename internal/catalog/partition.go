@@ -24,7 +24,7 @@ type Options struct {
 var semantic = foldNames(
 	"reasoningEffort", "reasoningSummary", "textVerbosity", "store", "include", "serviceTier", "promptCacheKey",
 	"instructions", "parallelToolCalls", "logitBias", "user", "safetyIdentifier",
-	"thinking", "effort", "taskBudget", "cacheControl",
+	"thinking", "effort", "taskBudget", "cacheControl", "cacheTTL",
 	"thinkingConfig", "safetySettings", "responseModalities", "mediaResolution", "imageConfig", "cachedContent",
 	"reasoningConfig", "guardrailConfig", "additionalModelRequestFields",
 	"usage", "reasoning", "provider", "transforms",

@@ -114,6 +114,7 @@ func (m Model) Cost(u llm.Usage) int64 {
 		{plain, r.Input},
 		{u.CacheRead, r.Cache.Read},
 		{u.CacheWrite, r.Cache.Write},
+		{min(u.LongWrite, u.CacheWrite), r.Cache.Write / 5 * 3}, // twice the input's price instead of five quarters of it
 		{max(u.Output, u.Reasoning), r.Output},
 	} {
 		sum = addSaturating(sum, mulSaturating(part.tokens, int64(part.price)))

@@ -191,7 +191,12 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID), Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
 		Clocks: m.config.Clocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
 		Images: model.Reads("image"), Documents: model.Reads("pdf"), Forms: client.Forms(), Hosted: hosted,
-		Cost: func(u llm.Usage) session.USD { return session.USD(model.Cost(u)) },
+		Cost: func(u llm.Usage) session.USD {
+			if u.Billed != nil {
+				return session.USD(*u.Billed)
+			}
+			return session.USD(model.Cost(u))
+		},
 	}, nil
 }
 

@@ -70,6 +70,13 @@ func (m *locationModels) vendor(p catalog.Provider, api catalog.API) (provider.V
 	}
 	row.Wire, _ = row.WireFor(api.Package, api.ID)
 	l := m.lookup(p.ID)
+	options := m.config.Provider[p.ID].Options.Extra
+	if chat, _ := flag(options, "useCompletionUrls"); chat {
+		row.Wire = provider.Chat
+	}
+	if deployed, _ := flag(options, "useDeploymentBasedUrls"); deployed {
+		row = row.Deployed()
+	}
 	own := m.config.Provider[p.ID].BaseURL()
 	switch {
 	case own != "":

@@ -115,5 +115,7 @@ type Usage struct {
 	CacheRead  int64
 	CacheWrite int64
 	Total      int64          // as the provider says; 0 if it does not
+	LongWrite  int64          // of CacheWrite, what is kept for an hour, at a higher price
+	Billed     *int64         // in pico-dollars, where the provider says what it charges
 	Raw        jsontext.Value // the provider's own object, verbatim
 }

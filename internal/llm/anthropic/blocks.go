@@ -40,20 +40,21 @@ type source struct {
 
 type cacheControl struct {
 	Type string `json:"type"`
+	TTL  string `json:"ttl,omitempty"`
 }
 
-// mark marks every block of the list.
-func mark(blocks []block) {
+// mark marks every block of the list, for as long as the vendor has it or as ttl says.
+func mark(blocks []block, ttl string) {
 	for i := range blocks {
-		blocks[i].Cache = &cacheControl{Type: "ephemeral"}
+		blocks[i].Cache = &cacheControl{"ephemeral", ttl}
 	}
 }
 
 // markLast marks the last block that can bear a mark: thoughts cannot.
-func markLast(blocks []block) {
+func markLast(blocks []block, ttl string) {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if blocks[i].Type != "thinking" && blocks[i].Type != "redacted_thinking" {
-			mark(blocks[i : i+1])
+			mark(blocks[i:i+1], ttl)
 			return
 		}
 	}

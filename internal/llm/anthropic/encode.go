@@ -62,7 +62,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	d.sample(&b, req.Generate)
 	d.format(&b, req)
 	b.choose(req, opt)
-	mark(b.System[:min(opt.systemMarks(req), len(b.System))])
+	mark(b.System[:min(opt.systemMarks(req), len(b.System))], opt.ttl)
 	if d.Vertex {
 		b.Model, b.Extra["anthropic_version"] = "", wire.Quote("vertex-2023-10-16")
 	}

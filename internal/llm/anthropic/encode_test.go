@@ -217,6 +217,7 @@ func TestEncodeFields(t *testing.T) {
 		{"a tool for the format, beside others", anthropic.Dialect{}, llm.Request{Tools: tools, Format: jsontext.Value(format)}, `"max_tokens":4096,"tool_choice":{"type":"any"},"tools":[{"name":"f","description":"d","input_schema":{"type":"object"}},` + answer + `]`},
 		{"other options", anthropic.Dialect{}, llm.Request{Options: map[string]jsontext.Value{"speed": jsontext.Value(`"fast"`), "store": jsontext.Value("false"), "mcpServers": jsontext.Value("[]")}}, `"max_tokens":4096,"speed":"fast","mcp_servers":[]`},
 		{"body fields", anthropic.Dialect{}, llm.Request{Options: options("effort", `"low"`), Body: options("output_config", "{}")}, `"max_tokens":4096,"output_config":{}`},
+		{"marks that last an hour", anthropic.Dialect{}, llm.Request{System: []string{"a"}, Cache: llm.Marks{System: 1}, Options: options("cacheTTL", `"1h"`)}, `"max_tokens":4096,"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}}]`},
 		{"a configuration that caches itself", anthropic.Dialect{}, llm.Request{System: []string{"a"}, Cache: llm.Marks{System: 1, Messages: []int{0}}, Options: options("cacheControl", `{"type":"ephemeral"}`)}, `"max_tokens":4096,"system":[{"type":"text","text":"a"}],"cache_control":{"type":"ephemeral"}`},
 	}
 	for _, tt := range tests {

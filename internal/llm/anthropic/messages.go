@@ -50,7 +50,7 @@ func (d Dialect) messages(req *llm.Request, opt options) []message {
 			c.results(m.Parts)
 		}
 		if slices.Contains(marks, i) && len(c.out) > 0 {
-			markLast(c.out[len(c.out)-1].Content)
+			markLast(c.out[len(c.out)-1].Content, opt.ttl)
 		}
 	}
 	c.release()

@@ -14,6 +14,7 @@ type options struct {
 	noParallel   bool
 	noReasoning  bool // earlier thoughts are not sent back
 	cachesItself bool // the configuration says where to cache
+	ttl          string
 	extra        map[string]jsontext.Value
 }
 
@@ -40,6 +41,10 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 	o.cachesItself = o.extra["cache_control"] != nil
 	o.noParallel = string(req.Options["disableParallelToolUse"]) == "true" || string(req.Options["parallelToolCalls"]) == "false"
 	o.noReasoning = string(req.Options["sendReasoning"]) == "false"
+	var err error
+	if o.ttl, err = wire.CacheTTL(req); err != nil {
+		return o, err
+	}
 	if err := d.reason(&o, req); err != nil {
 		return o, err
 	}

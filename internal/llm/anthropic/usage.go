@@ -39,6 +39,8 @@ func usage(o wire.Object) llm.Usage {
 		Raw:        clean(wire.Write(o, nil)),
 	}
 	out.Input = wire.Tokens(o["input_tokens"]) + out.CacheRead + out.CacheWrite
+	written, _ := wire.ReadObject(o["cache_creation"])
+	out.LongWrite = min(wire.Tokens(written["ephemeral_1h_input_tokens"]), out.CacheWrite)
 	details, _ := wire.ReadObject(o["output_tokens_details"])
 	out.Reasoning = min(wire.Tokens(details["thinking_tokens"]), out.Output)
 	return out

@@ -81,11 +81,17 @@ var documentFormats = map[string]string{
 	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":       "xlsx",
 }
 
+// sizes are how many bytes an image, else a document, may have.
+var sizes = map[bool]int{true: 3_750_000, false: 4_500_000}
+
 // mediaBlock returns m as an image or a document, or as a note if the protocol takes no such thing.
 func (c *conversation) mediaBlock(m llm.Media) block {
 	kind := wire.MediaType(m.MediaType)
 	if len(m.Data) == 0 || len(m.Data) > wire.MaxMedia {
 		return note(wire.MediaNote(m, "this model's interface takes bytes, and no addresses"))
+	}
+	if limit := sizes[imageFormats[kind] != ""]; len(m.Data) > limit {
+		return note(wire.MediaNote(m, fmt.Sprintf("it is %.1f MB large, and this model's interface takes %.2f", float64(len(m.Data))/1e6, float64(limit)/1e6)))
 	}
 	bytes := source{base64.StdEncoding.EncodeToString(m.Data)}
 	if format := imageFormats[kind]; format != "" {

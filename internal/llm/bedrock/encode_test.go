@@ -126,6 +126,27 @@ func option(name, v string) map[string]jsontext.Value {
 	return map[string]jsontext.Value{name: jsontext.Value(v)}
 }
 
+// A message has only so many images and documents, and none that is too large.
+func TestEncodeLimits(t *testing.T) {
+	image, document := llm.Media{MediaType: "image/png", Data: []byte("x")}, llm.Media{MediaType: "text/csv", Data: []byte("x")}
+	large := llm.Media{MediaType: "image/png", Data: make([]byte, 3_750_001)}
+	var many []llm.Part
+	for range 23 {
+		many = append(many, image)
+	}
+	many = append(many, document, document, document, document, document, document, large)
+	req := llm.Request{Model: "m", Messages: []llm.Message{user(many...), replies(textOf("ok")), user(image, document)}}
+	got, err := bedrock.For("anthropic.claude-sonnet-4-5", false).Encode(&req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, want := range map[string]int{`"image":{`: 21, `"document":{`: 6, "an image was left out": 3, "was left out: this model's interface takes 5": 1, "3.8 MB large": 1} {
+		if n := strings.Count(string(got), what); n != want {
+			t.Errorf("%s: %d, want %d", what, n, want)
+		}
+	}
+}
+
 func TestEncodeFields(t *testing.T) {
 	tools := []llm.ToolDefinition{{Name: "f", Description: "d", Schema: jsontext.Value(`{"type":"object"}`)}, {Name: "web", Hosted: jsontext.Value(`{}`)}}
 	const spec = `{"toolSpec":{"name":"f","description":"d","inputSchema":{"json":{"type":"object"}}}}`

@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -87,6 +88,7 @@ func (c *conversation) say(role string, blocks ...block) {
 	n := len(c.out)
 	switch {
 	case len(blocks) == 0:
+		return
 	case n > 0 && c.out[n-1].Role == role:
 		c.out[n-1].Content = append(c.out[n-1].Content, blocks...)
 	case n == 0 && role == roleAssistant:
@@ -94,6 +96,38 @@ func (c *conversation) say(role string, blocks ...block) {
 	default:
 		c.out = append(c.out, message{role, blocks})
 	}
+	limited(c.out[len(c.out)-1].Content)
+}
+
+// How many images and documents a message may have.
+const (
+	maxImages    = 20
+	maxDocuments = 5
+)
+
+// limited puts notes in the place of what is too many in a message.
+func limited(blocks []block) {
+	images, documents := 0, 0
+	count := func(list []block) {
+		for i := range list {
+			switch b := &list[i]; {
+			case b.Image != nil:
+				if images++; images > maxImages {
+					*b = note(fmt.Sprintf("[an image was left out: this model's interface takes %d of them in one message]", maxImages))
+				}
+			case b.Document != nil:
+				if documents++; documents > maxDocuments {
+					*b = note(fmt.Sprintf("[the document %q was left out: this model's interface takes %d of them in one message]", b.Document.Name, maxDocuments))
+				}
+			}
+		}
+	}
+	for i := range blocks {
+		if r := blocks[i].ToolResult; r != nil {
+			count(r.Content)
+		}
+	}
+	count(blocks)
 }
 
 // userBlocks are what a user says. A document does not stand without a text.

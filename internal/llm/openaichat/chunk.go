@@ -16,6 +16,9 @@ type chunk struct {
 	Usage   jsontext.Value `json:"usage"`
 	Error   jsontext.Value `json:"error"`
 	Groq    groqFields     `json:"x_groq"`
+	Copilot struct {
+		Credits jsontext.Value `json:"total_nano_aiu"`
+	} `json:"copilot_usage"`
 	// Citations are the sources of the whole answer.
 	Citations jsontext.Value `json:"citations"`
 }

@@ -58,6 +58,10 @@ type jsonSchema struct {
 // Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
 // InvalidRequest that names the option at fault.
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
+	var err error
+	if d.ttl, err = wire.CacheTTL(req); err != nil {
+		return nil, err
+	}
 	b := body{
 		Model:            req.Model,
 		Messages:         d.messages(req),
@@ -77,13 +81,12 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 		b.TopK = req.Generate.TopK
 	}
 	if b.Tools = d.tools(req.Tools); len(b.Tools) > 0 {
-		b.ToolChoice = choice(req.Choice)
+		b.ToolChoice = d.choice(req.Choice)
 	}
 	if len(req.Format) > 0 {
 		schema, strict := wire.Held(req.Format)
 		b.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: schema, Strict: strict}}
 	}
-	var err error
 	if b.Extra, err = d.extra(req); err != nil {
 		return nil, err
 	}
@@ -114,7 +117,14 @@ func (d Dialect) tools(defs []llm.ToolDefinition) []tool {
 }
 
 // choice returns the tool_choice value; nil leaves it to the vendor, which means auto.
-func choice(c llm.ToolChoice) jsontext.Value {
+func (d Dialect) choice(c llm.ToolChoice) jsontext.Value {
+	forced := c.Mode == llm.ChooseRequired || c.Mode == llm.ChooseTool
+	switch {
+	case forced && d.Choice == ChoiceAuto:
+		return wire.Quote("auto")
+	case c.Mode == llm.ChooseRequired && d.Choice == ChoiceAny:
+		return wire.Quote("any")
+	}
 	switch c.Mode {
 	case llm.ChooseAuto, llm.ChooseNone, llm.ChooseRequired:
 		return wire.Quote(string(c.Mode))

@@ -15,7 +15,11 @@ func (d Dialect) marked(p part) part {
 	if p.Text != nil && strings.TrimSpace(*p.Text) == "" {
 		return p
 	}
-	p.Mark = map[string]jsontext.Value{d.CacheField: jsontext.Value(`{"type":"ephemeral"}`)}
+	mark := `{"type":"ephemeral"}`
+	if d.ttl != "" {
+		mark = `{"type":"ephemeral","ttl":"` + d.ttl + `"}`
+	}
+	p.Mark = map[string]jsontext.Value{d.CacheField: jsontext.Value(mark)}
 	return p
 }
 

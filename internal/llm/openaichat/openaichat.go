@@ -45,6 +45,10 @@ type Dialect struct {
 	CacheField string
 	// Schema says how tool schemas are narrowed.
 	Schema SchemaStyle
+	// Choice says how a model is made to call a tool.
+	Choice ChoiceStyle
+
+	ttl string // of marks, in one request
 }
 
 // Path is where requests go, below the base URL, whatever the model.
@@ -71,6 +75,16 @@ const (
 	AnyID   IDStyle = iota
 	WordID          // letters, digits, underscore and hyphen
 	NineIDs         // exactly nine letters and digits
+)
+
+// ChoiceStyle is a way to say that some tool must be called.
+type ChoiceStyle int
+
+// The choice styles.
+const (
+	ChoiceRequired ChoiceStyle = iota
+	ChoiceAny                  // by another word
+	ChoiceAuto                 // not at all: the vendor refuses the word and the name of a tool
 )
 
 // SchemaStyle is a way to narrow tool schemas (spec/v2 §20.1 LM-7).

@@ -23,6 +23,7 @@ type turn struct {
 	reason    string // the finish reason as sent; empty until it arrives
 	refused   bool
 	usage     llm.Usage
+	billed    *int64 // in pico-dollars, if the vendor says
 
 	open    block // the block that grows now, if any
 	blocks  [2]int

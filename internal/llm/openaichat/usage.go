@@ -31,6 +31,10 @@ type usageDetails struct {
 // count takes the usage of a frame. Later reports replace earlier ones, except that a report of nothing does not
 // replace one of something: some gateways append an empty one.
 func (t *turn) count(c *chunk) {
+	if billed := wire.Credits(c.Copilot.Credits); billed != nil {
+		t.billed = billed
+		t.usage.Billed = billed
+	}
 	raw := c.Usage
 	if !wire.Present(raw) && len(c.Choices) > 0 {
 		raw = c.Choices[0].Usage
@@ -42,6 +46,7 @@ func (t *turn) count(c *chunk) {
 		return
 	}
 	u := parseUsage(raw)
+	u.Billed = t.billed
 	if u.Input == 0 && u.Output == 0 && t.usage.Raw != nil {
 		return
 	}

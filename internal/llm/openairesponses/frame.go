@@ -23,6 +23,9 @@ type frame struct {
 	Refusal      jsontext.Value `json:"refusal"`
 	Arguments    jsontext.Value `json:"arguments"`
 	Error        jsontext.Value `json:"error"`
+	Copilot      struct {
+		Credits jsontext.Value `json:"total_nano_aiu"`
+	} `json:"copilot_usage"`
 }
 
 // response is the whole answer, which some events carry.

@@ -97,6 +97,7 @@ func (t *turn) finish(f *frame) error {
 		return nil
 	}
 	t.count(f.Response.Usage)
+	t.usage.Billed = wire.Credits(f.Copilot.Credits)
 	if f.Type == "response.incomplete" {
 		t.status, t.reason = "incomplete", f.Response.Incomplete.Reason
 	}

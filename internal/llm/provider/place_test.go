@@ -19,6 +19,9 @@ func TestPlaced(t *testing.T) {
 		{"azure", nil, nil, "set AZURE_RESOURCE_NAME, or options.resourceName"},
 		{"azure", nil, map[string]string{"AZURE_RESOURCE_NAME": "evil.example/x?"}, "cannot stand in an address"},
 		{"azure", nil, map[string]string{"AZURE_RESOURCE_NAME": "a@evil"}, "cannot stand in an address"},
+		{"azure/deployed", nil, map[string]string{"AZURE_RESOURCE_NAME": "mine"}, "https://mine.openai.azure.com/openai?api-version=2024-10-21"},
+		{"azure/deployed", map[string]string{"apiVersion": "2025-04-01-preview"}, map[string]string{"AZURE_RESOURCE_NAME": "mine"}, "https://mine.openai.azure.com/openai?api-version=2025-04-01-preview"},
+		{"azure", nil, map[string]string{"AZURE_RESOURCE_NAME": "mine"}, "https://mine.openai.azure.com/openai/v1?api-version=v1"},
 		{"amazon-bedrock", nil, nil, "https://bedrock-runtime.us-east-1.amazonaws.com"},
 		{"amazon-bedrock", nil, map[string]string{"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "x"}, "https://bedrock-runtime.eu-west-1.amazonaws.com"},
 		{"google-vertex", nil, map[string]string{"GOOGLE_CLOUD_PROJECT": "p"}, "https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google"},
@@ -30,7 +33,11 @@ func TestPlaced(t *testing.T) {
 		{"groq", nil, nil, "https://api.groq.com/openai/v1"},
 	}
 	for _, tt := range tests {
-		v, ok := provider.Find(tt.id)
+		id, deployed := strings.CutSuffix(tt.id, "/deployed")
+		v, ok := provider.Find(id)
+		if deployed {
+			v = v.Deployed()
+		}
 		if !ok {
 			t.Fatalf("%s is not in the table", tt.id)
 		}

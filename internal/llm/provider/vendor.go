@@ -125,9 +125,9 @@ func compatible() []Vendor {
 		{ID: "lmstudio", Name: "LM Studio", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:1234/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
 		{ID: "mistral", Name: "Mistral", Forms: llm.FormsAlone, BaseURL: "https://api.mistral.ai/v1", KeyEnv: []string{"MISTRAL_API_KEY"}, Dialect: openaichat.Dialect{
 			ReasoningField: openaichat.NoReasoning, CallIDs: openaichat.NineIDs,
-			BridgeToolUser: true, NoStreamOptions: true, SeedField: "random_seed",
+			BridgeToolUser: true, NoStreamOptions: true, SeedField: "random_seed", Choice: openaichat.ChoiceAny,
 		}},
-		{ID: "moonshotai", Name: "Moonshot AI", Forms: llm.FormsAlone, BaseURL: "https://api.moonshot.ai/v1", KeyEnv: []string{"MOONSHOT_API_KEY"}, Dialect: openaichat.Dialect{Schema: openaichat.SchemaMoonshot, Thinking: true}},
+		{ID: "moonshotai", Name: "Moonshot AI", Forms: llm.FormsAlone, BaseURL: "https://api.moonshot.ai/v1", KeyEnv: []string{"MOONSHOT_API_KEY"}, Dialect: openaichat.Dialect{Schema: openaichat.SchemaMoonshot, Thinking: true, Choice: openaichat.ChoiceAuto}},
 		{ID: "ollama", Name: "Ollama", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:11434/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
 		{ID: "openrouter", Name: "OpenRouter", Forms: llm.FormsBeside, BaseURL: "https://openrouter.ai/api/v1", KeyEnv: []string{"OPENROUTER_API_KEY"}, Dialect: openaichat.Dialect{
 			Namespace: "openrouter", ReasoningField: "reasoning", Effort: openaichat.EffortObject, CacheKey: true, TopK: true, Router: true,
@@ -138,6 +138,20 @@ func compatible() []Vendor {
 		{ID: "vllm", Name: "vLLM", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:8000/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
 		{ID: "xai", Name: "xAI", Forms: llm.FormsBeside, HostedWire: Responses, BaseURL: "https://api.x.ai/v1", KeyEnv: []string{"XAI_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning}},
 	}
+}
+
+// Deployed is the row as it is reached by addresses that name a deployment, with a version of the interface by date; only
+// Chat is offered there.
+func (v Vendor) Deployed() Vendor {
+	v.Wire, v.Deployments = Chat, true
+	v.BaseURL = strings.Replace(v.BaseURL, "/openai/v1?", "/openai?", 1)
+	v.Settings = slices.Clone(v.Settings)
+	for i, s := range v.Settings {
+		if s.Name == "apiVersion" {
+			v.Settings[i].Default = "2024-10-21"
+		}
+	}
+	return v
 }
 
 // Find returns the row of a vendor by its id, or by the short names together and fireworks.
@@ -184,7 +198,7 @@ func dialect(v Vendor, f Facts) openaichat.Dialect {
 		d.ReasoningField, d.ForceReasoning = f.ReasoningField, true
 	}
 	if v.ID == "deepseek" && f.Reasoning {
-		d.ForceReasoning = true
+		d.ForceReasoning, d.Choice = true, openaichat.ChoiceAuto // one that thinks is not made to call
 	}
 	return d
 }

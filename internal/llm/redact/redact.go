@@ -65,13 +65,24 @@ func Credential(name string) bool {
 	for _, word := range []string{
 		"apikey", "accesskey", "accesstoken", "refreshtoken", "idtoken", "authtoken", "bearertoken", "sessiontoken",
 		"securitytoken", "clientsecret", "secretkey", "secretaccesskey", "privatekey", "password", "authorization", "cookie",
-		"credential",
+		"credential", "passphrase", "passwd", "connectionstring", "accountkey", "encryptionkey", "masterkey", "sharedkey", "signingkey",
+		"subscriptionkey",
 	} {
 		if strings.Contains(name, word) {
 			return true
 		}
 	}
-	return name == "token" || name == "secret"
+	if strings.HasSuffix(name, "secret") {
+		return true
+	}
+	kind, token := strings.CutSuffix(name, "token") // of a project, of an account, …
+	return token && !slices.Contains(markers, kind)
+}
+
+// markers are tokens that name a place in a text or in a list, and open nothing.
+var markers = []string{
+	"begin", "bos", "cls", "continuation", "cursor", "decoderstart", "end", "endof", "eos", "firstunk", "image", "mask", "max", "min", "next", "nextpage",
+	"page", "pad", "per", "sep", "start", "startof", "stop", "unk",
 }
 
 // shape finds words that begin as keys do; the prefixes are those of OpenAI and its likes, Groq, xAI, GitHub and

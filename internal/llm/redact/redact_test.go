@@ -29,6 +29,8 @@ func TestValues(t *testing.T) {
 func TestMembers(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"a credential", `{"api_key": "a", "x": "b"}`, `{"api_key": "[redacted]", "x": "b"}`},
+		{"tokens and secrets of anything", `{"projectToken":"a","api-token":"b","webhook_secret":"c","passphrase":"d"}`, `{"projectToken":"[redacted]","api-token":"[redacted]","webhook_secret":"[redacted]","passphrase":"[redacted]"}`},
+		{"tokens that open nothing", `{"eos_token":"a","nextPageToken":"b","stop_token":"c","tokens":"d","tokenizer":"e"}`, `{"eos_token":"a","nextPageToken":"b","stop_token":"c","tokens":"d","tokenizer":"e"}`},
 		{"every spelling", `{"apiKey":"a","API-KEY":"b"}`, `{"apiKey":"[redacted]","API-KEY":"[redacted]"}`},
 		{"counts and signatures", `{"max_tokens":1,"signature":"s"}`, `{"max_tokens":1,"signature":"s"}`},
 		{"inside a string", `{"note":"{\"password\":\"p\",\"ok\":\"k\"}"}`, `{"note":"{\"password\":\"[redacted]\",\"ok\":\"k\"}"}`},

@@ -97,6 +97,8 @@ type Usage struct {
 	CacheRead  int64          `json:"cacheRead,omitzero"`
 	CacheWrite int64          `json:"cacheWrite,omitzero"`
 	Total      int64          `json:"total,omitzero"`
+	LongWrite  int64          `json:"longWrite,omitzero"`
+	Billed     *int64         `json:"billed,omitzero"`
 	Raw        jsontext.Value `json:"raw,omitzero"`
 }
 

@@ -50,7 +50,9 @@ func Made(id string, meta llm.Metadata, pictures ...llm.Media) []llm.Event {
 		content[i] = m
 	}
 	return []llm.Event{
-		llm.ToolInputStart{ID: id, Name: llm.ImageTool}, llm.ToolInputDelta{ID: id, Delta: "{}"}, llm.ToolInputEnd{ID: id},
+		llm.ToolInputStart{ID: id, Name: llm.ImageTool},
+		llm.ToolInputDelta{ID: id, Delta: "{}"},
+		llm.ToolInputEnd{ID: id},
 		llm.ToolCallEvent{ID: id, Name: llm.ImageTool, Input: []byte("{}"), Raw: "{}", Hosted: true, Metadata: meta},
 		llm.HostedResult{ID: id, Name: llm.ImageTool, Result: []byte("{}"), Content: content, Metadata: meta},
 	}

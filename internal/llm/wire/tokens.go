@@ -6,6 +6,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// Credits returns what GitHub Copilot charges, in pico-dollars, from its count of billionths of a credit, which is a
+// cent; nil if it does not say.
+func Credits(v jsontext.Value) *int64 {
+	n, err := strconv.ParseFloat(string(v), 64)
+	if err != nil || n < 0 || n > maxTokens {
+		return nil
+	}
+	billed := int64(n * 10)
+	return &billed
+}
+
 // maxTokens is more than any provider can count in one answer; a larger number is noise.
 const maxTokens = 1 << 40
 
