@@ -132,7 +132,7 @@ func (c call) mayGive(program string, args []string) bool {
 // valued are options behind which a word stands that is no option, by program.
 var valued = map[string][]string{
 	"tar": {"-C", "-f", "-cf", "-xf", "-czf", "-xzf", "-tf", "-tzf", "xf", "cf", "czf", "xzf", "tf", "--directory", "--file", "--exclude"},
-	"rg":  {"-e", "-g", "-t", "-A", "-B", "-C", "-m", "--glob", "--type"}, "sort": {"-k", "-t", "-S"}, "make": {"-C", "-f", "-j"},
+	"rg":  {"-e", "-g", "-t", "-A", "-B", "-C", "-m", "--glob", "--type"}, "sort": {"-k", "-t", "-S"}, "make": {"-C", "-j"},
 	"go": {"-run", "-o", "-tags", "-bench", "-C"}, "npm": {"--prefix", "-w"}, "git": {"-S", "-G", "-n", "--grep", "--author", "--since", "--until"},
 	"gcc": {"-o", "-I", "-L"}, "cc": {"-o", "-I", "-L"}, "g++": {"-o", "-I", "-L"}, "clang": {"-o", "-I", "-L"}, "scp": {"-P", "-i"}, "zip": {"-x"},
 }

@@ -118,6 +118,9 @@ func executes(program string, args []string) bool {
 		args = append([]string{"-" + args[0]}, args[1:]...) // tar cf is tar -cf
 	}
 	return slices.ContainsFunc(args, func(a string) bool {
+		if program == "go" && strings.Contains(a, "-extld") || program == "make" && streams(strings.TrimPrefix(a, "-f")) && known(a) {
+			return true
+		}
 		begin, _, open := strings.Cut(a, Hole)
 		return slices.ContainsFunc(options, func(o string) bool { return isOption(begin, o) || open && mayBecome(begin, o) })
 	})
@@ -155,7 +158,7 @@ func isOption(word, option string) bool {
 // inline are interpreters and the options behind which code stands.
 var inline = map[string][]string{
 	"python": {"-c"}, "python2": {"-c"}, "python3": {"-c"}, "pypy": {"-c"}, "pypy3": {"-c"}, "ipython": {"-c"}, "ipython3": {"-c"},
-	"perl": {"-e", "-E", "-M", "-m"}, "ruby": {"-e"}, "php": {"-r", "-R", "-B", "-E", "-a", "-F", "--run", "--process", "--interactive"}, "lua": {"-e"}, "luajit": {"-e"}, "node": {"-e", "-p", "--eval", "--print", "--import", "--loader", "--experimental-loader"},
+	"perl": {"-e", "-E", "-M", "-m"}, "ruby": {"-e"}, "php": {"-d", "--define", "-r", "-R", "-B", "-E", "-a", "-F", "--run", "--process", "--interactive"}, "lua": {"-e"}, "luajit": {"-e"}, "node": {"-e", "-p", "--eval", "--print", "--import", "--loader", "--experimental-loader"},
 	"nodejs": {"-e", "-p", "--eval", "--print", "--import", "--loader", "--experimental-loader"}, "deno": {"eval"}, "bun": {"-e", "--eval"}, "osascript": {"-e"}, "rscript": {"-e"},
 	"r": {"-e"}, "tclsh": {}, "guile": {"-c", "-e"}, "racket": {"-e", "--eval"}, "ghc": {"-e"}, "ghci": {"-e"}, "julia": {"-e", "-E", "--eval", "--print"},
 	"elixir": {"-e", "--eval", "--rpc-eval"}, "iex": {"-e", "--eval"}, "erl": {"-eval", "-run", "-s"}, "raku": {"-e"}, "groovy": {"-e"}, "scala": {"-e"},
@@ -183,7 +186,7 @@ func (r *reader) interpreter(c call) bool {
 	}
 	args := c.words[1:]
 	if len(args) == 0 || slices.ContainsFunc(args, func(a string) bool {
-		return a == "-" || !known(a) || slices.ContainsFunc(options, func(o string) bool { return isOption(a, o) })
+		return a == "-" || streams(a) || runsArguments[strings.TrimPrefix(a, "-m")] || slices.ContainsFunc(options, func(o string) bool { return isOption(a, o) })
 	}) {
 		r.itself(c, Hole)
 		return true
@@ -191,6 +194,9 @@ func (r *reader) interpreter(c call) bool {
 	r.itself(c)
 	return true
 }
+
+// runsArguments are modules of Python that run code which stands in their arguments or their input.
+var runsArguments = words("timeit code asyncio idlelib ptpython IPython")
 
 // runner reads a program such as npx or uv run, behind whose name a command stands: it is itself, which is what allows
 // it, and rules that forbid or ask know it by that command too.

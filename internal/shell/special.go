@@ -202,6 +202,9 @@ func (r *reader) git(c call) {
 			r.unknown()
 		}
 	}
+	if r.settingsElsewhere(c) {
+		r.unknown()
+	}
 	rest := c.words[min(i, len(c.words)):]
 	if len(rest) > 0 && (!known(rest[0]) || runners[rest[0]] || executes("git", rest) || !plainGit[rest[0]] && c.mayGive("git", rest) || configures(rest) || transports(rest)) {
 		r.unknown()
@@ -210,6 +213,13 @@ func (r *reader) git(c call) {
 		r.change(c, configFile(rest[1:]))
 	}
 	r.itself(c, strings.Join(append([]string{"git"}, rest...), " "))
+}
+
+// settingsElsewhere reports that git finds its settings where a variable of the text says.
+func (r *reader) settingsElsewhere(c call) bool {
+	return slices.ContainsFunc([]string{"HOME", "XDG_CONFIG_HOME"}, func(name string) bool {
+		return slices.ContainsFunc(c.assigns, func(a string) bool { return strings.HasPrefix(a, name+"=") }) || r.around != nil && len(r.around.words[name]) > 0
+	})
 }
 
 // sets reports that git config may change something.

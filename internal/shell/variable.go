@@ -17,7 +17,7 @@ var optionVariables = map[string]string{
 // steering are variables that may make a program run anything, by settings or by functions.
 func steering(name string) bool {
 	switch {
-	case strings.HasPrefix(name, "BASH_FUNC_"), strings.HasPrefix(name, "GIT_CONFIG"):
+	case strings.HasPrefix(name, "BASH_FUNC_"), strings.HasPrefix(name, "GIT_CONFIG"), strings.Contains(strings.ToLower(name), "npm_config_"):
 		return true
 	}
 	return name == "GIT_DIR" || name == "GIT_EXEC_PATH" || name == "GIT_COMMON_DIR" || name == "GIT_TEMPLATE_DIR" || name == "SHELLOPTS" || name == "BASHOPTS"

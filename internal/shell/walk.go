@@ -157,7 +157,7 @@ func (w *walker) assignments(list []*syntax.Assign) []string {
 
 var (
 	ownName   = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
-	proxyName = regexp.MustCompile(`_proxy$`)
+	proxyName = regexp.MustCompile(`_proxy$|^p?npm_config_`)
 )
 
 // harmless reports that no program does something else because of the variable: names in small letters are a
