@@ -1,4 +1,4 @@
-# What CI runs is `make check` and `make clients`. Every step can be run alone; each says on failure what to do.
+# What CI runs is `make check`, `make clients` and `make differential`. Every step can be run alone; each says on failure what to do.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
@@ -12,7 +12,7 @@ BUDGET_MIB := 34
 BUDGET_INIT_MS := 4
 PKG ?= ./...
 
-.PHONY: check clients build test crash bench soak fuzz fmt openapi modern format vet staticcheck lint archtest generated tidy size help
+.PHONY: check clients differential build test crash bench soak fuzz fmt openapi modern format vet staticcheck lint archtest generated tidy size help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ check: format archtest vet lint staticcheck generated tidy size test crash ## ev
 
 clients: ## OpenCode's own SDK, TUI and command line against cairn; from npm, else skipped
 	@tools/clients
+
+differential: ## OpenCode's recorded stories against cairn, with the harness beside this checkout, else skipped
+	@tools/differential/run $(STORIES)
 
 build: ## the static binary, ./cairn
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o cairn .

@@ -219,11 +219,14 @@ func (w *wireError) classInStream() llm.Class {
 	return llm.Overloaded
 }
 
-// wording returns what people read: the provider's own words, or its body if that is short, or the status.
+// wording returns what people read: the provider's own words, or the status and its body if that is short, or the status.
 func wording(w wireError, f Failure) string {
 	text := w.message
 	if text == "" && len(f.Body) <= maxMessage && !isHTML(f.Body) {
 		text = strings.TrimSpace(string(f.Body))
+		if name := http.StatusText(f.Status); name != "" && text != "" && !strings.EqualFold(name, text) {
+			text = name + ": " + text // as OpenCode says it
+		}
 	}
 	if text == "" {
 		text = fmt.Sprintf("the provider answered with HTTP %d", f.Status)

@@ -48,6 +48,7 @@ func TestClassify(t *testing.T) {
 		// Then the status.
 		{401, ``, llm.Auth, "the provider answered with HTTP 401 Unauthorized"},
 		{403, `forbidden`, llm.Auth, "forbidden"},
+		{503, `upstream sad`, llm.Overloaded, "Service Unavailable: upstream sad"},
 		{404, `{"error":"model \"x\" not found, try pulling it first"}`, llm.InvalidRequest, `model "x" not found`},
 		{408, ``, llm.Overloaded, "the provider answered with HTTP 408"},
 		{418, ``, llm.Unknown, "the provider answered with HTTP 418"},

@@ -126,10 +126,15 @@ func (a *API) showToast(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if b.Duration == nil {
-		b.Duration = jsontext.Value("5000") // milliseconds, as OpenCode
+	return a.notify(w, r, kindToast, b.timed())
+}
+
+// timed is the message with how long it is shown: five seconds, as OpenCode shows one of which nothing is said.
+func (t toast) timed() toast {
+	if t.Duration == nil {
+		t.Duration = jsontext.Value("5000") // milliseconds
 	}
-	return a.notify(w, r, kindToast, b)
+	return t
 }
 
 func (t toast) check() error {
@@ -166,7 +171,9 @@ func (a *API) publish(w http.ResponseWriter, r *http.Request) error {
 	case kindCommand:
 		v, err = property[tuiCommand](b.Properties, nil)
 	case kindToast:
-		v, err = property[toast](b.Properties, toast.check)
+		var t toast
+		t, err = property[toast](b.Properties, toast.check)
+		v = t.timed()
 	case kindSelect:
 		v, err = property[tuiSession](b.Properties, tuiSession.check)
 	default:
