@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"sync"
@@ -9,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/server/sse"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -57,7 +58,9 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	defer end()
 	ctx, b.out = sse.OpenQuiet(ctx, w)
 	defer b.out.Close()
-	b.folds = map[session.ID]*opencode.Fold{}
+	a.line.join()
+	defer a.line.leave()
+	b.newest = newest
 	b.out.Beat(func() sse.Frame { return b.bare("server.heartbeat") })
 	said, stop := a.notices.watch()
 	at.Position = after
@@ -83,17 +86,55 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	return nil
 }
 
-// bus is one reader of what happens. What it knows of a session is a fold; what it forgets it reads again.
+// bus is one reader of what happens.
 type bus struct {
 	api    *API
 	out    *sse.Stream
 	only   string // directory
 	global bool   // all directories
-	folds  map[session.ID]*opencode.Fold
+	newest int64  // position of the newest event when it came
+	own    *line  // nil unless it is behind what all are told
 }
 
-// maxFolds bounds what a reader remembers.
-const maxFolds = 1024
+// tell sends what V1 says of the update. What no client would read is left out: its text came in pieces, and the message
+// has it.
+func (b *bus) tell(ctx context.Context, u eventlog.Update) error {
+	t, err := b.told(ctx, u)
+	if err != nil || !b.global && t.directory != b.only {
+		return err
+	}
+	frames, err := t.frames(b.global)
+	if err != nil {
+		return err
+	}
+	for i, f := range frames {
+		err := b.out.Send(f, i < len(frames)-1)
+		if errors.Is(err, sse.ErrFrameTooLarge) {
+			b.api.logger.WarnContext(ctx, "an event is too large for the stream", "session", t.session, "bytes", len(f.Data))
+			err = b.out.Flush()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// told returns what is said of the update: what all are told, or, to a reader that is behind that, what its own line makes of
+// the rows as they are now.
+func (b *bus) told(ctx context.Context, u eventlog.Update) (*told, error) {
+	if u.Event == nil || u.Event.Position > b.newest {
+		t, err := b.api.line.tell(ctx, u)
+		if !errors.Is(err, errBehind) {
+			b.own = nil
+			return t, err
+		}
+	}
+	if b.own == nil {
+		b.own = newLine(b.api)
+	}
+	return b.own.tell(ctx, u)
+}
 
 // busEvent is the wire form of an event.
 type busEvent struct {
@@ -129,118 +170,15 @@ type syncEvent struct {
 
 // bare is the frame of an event that happens nowhere.
 func (b *bus) bare(kind string) sse.Frame {
-	v := busEvent{b.api.ids.New(session.PrefixEvent), kind, jsontext.Value(`{}`)}
-	f, _ := b.frame(v, nil) // strings only
-	return f
-}
-
-func (b *bus) frame(v any, s *session.Session) (sse.Frame, error) {
+	var v any = busEvent{b.api.ids.New(session.PrefixEvent), kind, jsontext.Value(`{}`)}
 	if b.global {
-		p := placed{Payload: v}
-		if s != nil {
-			p.Directory, p.Project = s.Location.Directory, s.ProjectID
-		}
-		v = p
+		v = placed{Payload: v}
 	}
-	return encoded(v)
+	f, _ := encoded(v) // strings only
+	return f
 }
 
 func encoded(v any) (sse.Frame, error) {
 	data, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	return sse.Frame{Data: data}, err
-}
-
-// source is what events are told of: its session, and, if it is kept, its place.
-type source struct {
-	session *session.Session
-	event   *session.Event
-}
-
-// send sends the events of one source. The last frame of a kept one bears its id.
-func (b *bus) send(from source, events []opencode.Event) error {
-	if !b.global && from.session.Location.Directory != b.only {
-		return nil
-	}
-	var frames []sse.Frame
-	for i, e := range events {
-		id := b.api.ids.New(session.PrefixEvent)
-		if i == 0 && from.event != nil {
-			id = string(from.event.ID)
-		}
-		f, err := b.frame(busEvent{id, e.Type, e.Properties}, from.session)
-		if err != nil {
-			return err
-		}
-		frames = append(frames, f)
-		if b.global && e.Durable && from.event != nil {
-			f, err := b.frame(synced{"sync", id, syncEvent{id, e.Type + ".1", from.event.Seq, from.session.ID, e.Properties}}, from.session)
-			if err != nil {
-				return err
-			}
-			frames = append(frames, f)
-		}
-	}
-	for i, f := range frames {
-		last := i == len(frames)-1
-		if last && from.event != nil {
-			f.ID = strconv.FormatInt(from.event.Position, 10)
-		}
-		if err := b.out.Send(f, !last); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fold returns what is known of the session, nil if it is gone. The turn is one that it will be asked about, or "".
-func (b *bus) fold(ctx context.Context, id session.ID, turn session.MessageID) (*opencode.Fold, error) {
-	f := b.folds[id]
-	if f != nil && !f.Lacks(turn) {
-		return f, nil
-	}
-	f, err := view(ctx, b.api, func(rd store.Reader) (*opencode.Fold, error) { return readFold(rd, id, turn) })
-	if err != nil || f == nil {
-		return nil, err
-	}
-	b.keep(id, f)
-	return f, nil
-}
-
-func (b *bus) keep(id session.ID, f *opencode.Fold) {
-	if len(b.folds) >= maxFolds {
-		clear(b.folds)
-	}
-	b.folds[id] = f
-}
-
-// readFold is nil for a session that is gone.
-func readFold(rd store.Reader, id session.ID, turn session.MessageID) (*opencode.Fold, error) {
-	var rows opencode.Rows
-	var ok bool
-	var err error
-	if rows.Session, ok, err = rd.Session(id); err != nil || !ok {
-		return nil, err
-	}
-	if rows.Through, err = rd.Head(id); err != nil {
-		return nil, err
-	}
-	if rows.Pending, err = rd.Pending(id, "", 0); err != nil {
-		return nil, err
-	}
-	var m session.Message
-	if m, _, err = rd.NewestOf(id, session.TypeShell); err != nil {
-		return nil, err
-	}
-	rows.Shell, _ = m.(*session.Shell)
-	if turn != "" {
-		m, _, err = rd.Message(id, turn)
-	} else {
-		m, _, err = rd.NewestOf(id, session.TypeAssistant)
-	}
-	if rows.Turn, ok = m.(*session.Assistant); !ok || err != nil || rows.Turn.ParentID == "" {
-		return opencode.NewFold(rows), err
-	}
-	m, _, err = rd.Message(id, rows.Turn.ParentID)
-	rows.Asked, _ = m.(*session.User)
-	return opencode.NewFold(rows), err
 }

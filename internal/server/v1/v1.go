@@ -73,6 +73,7 @@ type API struct {
 
 	notices notices
 	handed  handed
+	line    *line
 	long    exchange.Waiters // streams, and requests that wait for a session
 }
 
@@ -83,6 +84,7 @@ func New(c Config) *API {
 		directory: c.Directory, version: c.Version, condition: c.Condition, logger: c.Logger,
 		started: time.Now().UnixMilli(),
 	}
+	a.line = newLine(a)
 	if a.condition == nil {
 		a.condition = func() error { return nil }
 	}
