@@ -173,6 +173,35 @@ for (const [name, make] of Object.entries(clients)) {
       assert.deepEqual(await got(c.session.status()), {})
     })
 
+    test("runs a command of the user's, and shows it to the model's session", async () => {
+      const s = await got(c.session.create({ title: "Shell" }))
+      const ran = await got(c.session.shell({ sessionID: s.id, agent: "build", command: "echo out; echo err >&2; exit 3" }))
+      assert.equal(ran.info.role, "assistant")
+      assert.equal(ran.parts[0].tool, "bash")
+      assert.equal(ran.parts[0].state.status, "completed")
+      assert.equal(ran.parts[0].state.output, "out\nerr\n")
+      await idle(s.id)
+      const all = await got(c.session.messages({ sessionID: s.id }))
+      assert.deepEqual(all.map((m) => [m.info.role, m.parts.length]), [["user", 1], ["assistant", 1]])
+      assert.equal(all[0].parts[0].synthetic, true)
+      assert.deepEqual(await got(c.session.message({ sessionID: s.id, messageID: ran.info.id })), all[1])
+      assert.equal(texts(await got(c.session.prompt({ sessionID: s.id, parts: parts("and?") }))), "Hello there.")
+      const works = c.session.shell({ sessionID: s.id, agent: "build", command: "echo begun; sleep 60" })
+      await event("message.part.updated", ({ part: p }) => p.sessionID === s.id && /begun/.test(p.state?.metadata?.output ?? ""))
+      await refused(c.session.shell({ sessionID: s.id, agent: "build", command: "true" }), 409)
+      assert.equal(await got(c.session.abort({ sessionID: s.id })), true)
+      assert.match((await got(works)).parts[0].state.output, /^begun\n[^]*aborted/)
+    })
+
+    test("gives commands", async () => {
+      const s = await got(c.session.create({ title: "Commands" }))
+      const answer = await got(c.session.command({ sessionID: s.id, command: "init", arguments: "briefly" }))
+      assert.equal(texts(answer), "Hello there.")
+      await event("command.executed", (p) => p.sessionID === s.id && p.name === "init" && p.arguments === "briefly")
+      assert.equal(await got(c.session.init({ sessionID: s.id, ...model, messageID: `msg_${Date.now().toString(16).padStart(12, "0")}ZZZZZZZZZZZZZZ` })), true)
+      await refused(c.session.command({ sessionID: s.id, command: "nonsense", arguments: "" }), 400)
+    })
+
     test("reads what a location offers", async () => {
       assert.equal((await got(c.sdk.path.get())).directory, w.work)
       assert.equal((await got(c.sdk.project.current())).worktree, w.work)
@@ -188,6 +217,26 @@ for (const [name, make] of Object.entries(clients)) {
     })
 
     if (name === "v2") {
+      test("edits what was said", async () => {
+        const s = await got(c.session.create({ title: "Edits" }))
+        const answer = await got(c.session.prompt({ sessionID: s.id, parts: [...parts("one"), ...parts("two")] }))
+        await idle(s.id)
+        const [asked] = await got(c.session.messages({ sessionID: s.id }))
+        const at = (m, n) => ({ sessionID: s.id, messageID: m.info.id, partID: m.parts[n].id })
+        const better = { ...asked.parts[0], text: "ONE" }
+        assert.deepEqual(await got(c.sdk.part.update({ ...at(asked, 0), part: better })), better)
+        await event("message.part.updated", ({ part: p }) => p.id === better.id && p.text === "ONE")
+        assert.equal(await got(c.sdk.part.delete(at(asked, 1))), true)
+        await event("message.part.removed", (p) => p.partID === asked.parts[1].id)
+        const text = answer.parts.find((p) => p.type === "text")
+        assert.equal((await got(c.sdk.part.update({ sessionID: s.id, messageID: answer.info.id, partID: text.id, part: { ...text, text: "Bye." } }))).text, "Bye.")
+        assert.deepEqual((await got(c.session.messages({ sessionID: s.id }))).map(texts), ["ONE", "Bye."])
+        assert.equal(await got(c.session.deleteMessage({ sessionID: s.id, messageID: answer.info.id })), true)
+        await event("message.removed", (p) => p.messageID === answer.info.id)
+        assert.deepEqual((await got(c.session.messages({ sessionID: s.id }))).map(texts), ["ONE"])
+        assert.equal((await refused(c.session.deleteMessage({ sessionID: s.id, messageID: answer.info.id }), 404)).name, "NotFoundError")
+      })
+
       test("answers questions", async () => {
         const s = await got(c.session.create({ title: "Question" }))
         const works = c.session.prompt({ sessionID: s.id, parts: parts("ask me") })
