@@ -29,6 +29,11 @@ type runFlags struct {
 	last, queue, thinking bool
 	steer, sandbox        bool
 
+	attach                         attachFlags
+	variant                        string
+	auto, fork, share, interactive bool
+	port                           int
+
 	given func(name string) bool // whether the flag stands on the command line
 }
 
@@ -49,6 +54,12 @@ func (a *app) runCommand() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.ran, f.given = true, cmd.Flags().Changed
+			if f.format == "default" { // OpenCode's name for it
+				f.format = "text"
+			}
+			if f.attach.url != "" || a.asOpenCode() {
+				return a.runAttached(cmd.Context(), &f, args)
+			}
 			return a.run(cmd.Context(), &f, args)
 		},
 	}
@@ -75,12 +86,30 @@ func (a *app) runCommand() *cobra.Command {
 	fs.BoolVar(&f.sandbox, "sandbox", false, "run commands in a sandbox: no network, no writing outside of the directory")
 	fs.StringVar(&f.record, "record", "", "keep the provider's traffic, without secrets, in `FILE`")
 	fs.StringVar(&f.replay, "replay", "", "answer from the traffic recorded in `FILE`; no network")
+	f.ofOpenCode(cmd)
 	trustFlag(cmd, &f.trust)
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
+	cmd.MarkFlagsMutuallyExclusive("ask", "auto")
 	cmd.MarkFlagsMutuallyExclusive("queue", "steer")
 	cmd.MarkFlagsMutuallyExclusive("record", "replay")
 	cmd.MarkFlagsMutuallyExclusive("command", "format-schema")
 	return cmd
+}
+
+// ofOpenCode are flags of OpenCode's run that ours has not by another name.
+func (f *runFlags) ofOpenCode(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.attach.url, "attach", "", "put the prompt to the server at `URL`, cairn's or OpenCode's")
+	fs.StringVarP(&f.attach.password, "password", "p", "", "its password; else OPENCODE_SERVER_PASSWORD")
+	fs.StringVarP(&f.attach.user, "username", "u", "", "the user's name there; else OPENCODE_SERVER_USERNAME, or opencode")
+	fs.StringVar(&f.variant, "variant", "", "the `VARIANT` of the model, as behind # in --model")
+	fs.BoolVar(&f.auto, "auto", false, "allow what would be asked about; what a rule denies stays denied")
+	fs.BoolVar(&f.auto, "dangerously-skip-permissions", false, "")
+	fs.BoolVar(&f.fork, "fork", false, "go on with a copy of the session")
+	fs.BoolVar(&f.share, "share", false, "")
+	fs.BoolVarP(&f.interactive, "interactive", "i", false, "")
+	fs.IntVar(&f.port, "port", 0, "")
+	hide(fs, "dangerously-skip-permissions", "share", "interactive", "port") // the last: there is no port to be had here
 }
 
 // plan is what a run is to do, all of it checked as far as that can be done without a server.
@@ -130,7 +159,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		}
 	}
 	if err == nil {
-		if f.asks == "" {
+		if r.plan.asks == "" {
 			r.openTerminal(f.format)
 			defer func() { r.questions.close() }()
 		}
@@ -168,6 +197,12 @@ func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
 	if p.options, err = a.options(f.dir); err != nil {
 		return p, err
 	}
+	if err := f.refuse(); err != nil {
+		return p, err
+	}
+	if f.auto {
+		p.asks = "allow"
+	}
 	p.options.Trust = f.trust
 	p.options.Sandbox = f.sandbox
 	if p.options.Record, err = a.absolute(f.record); err != nil {
@@ -180,6 +215,9 @@ func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
 		return p, usagef("--model is empty; leave it away for the default, or see cairn models")
 	}
 	if p.model, err = parseModel(f.model); err != nil {
+		return p, err
+	}
+	if err := f.addVariant(p.model); err != nil {
 		return p, err
 	}
 	if p.budget, err = f.budget(); err != nil {
@@ -207,6 +245,36 @@ func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
 		return p, &exit{exitUsage, errors.New("the prompt is empty"), `say what you want: cairn run "…", or - to read it from standard input`}
 	}
 	return p, checkRecord(p.options.Record)
+}
+
+// refuse says what of OpenCode's there is not.
+func (f *runFlags) refuse() error {
+	switch {
+	case f.interactive:
+		return usagef("--interactive needs OpenCode's own terminal interface: cairn serve, and opencode attach URL")
+	case f.fork:
+		return usagef("--fork works with --attach, and under the name opencode")
+	case f.share:
+		return usagef("--share: cairn publishes nothing; cairn export writes a session to a file")
+	case f.attach.password != "" || f.attach.user != "":
+		return usagef("--password and --username are for the server at --attach")
+	default:
+		return nil
+	}
+}
+
+// addVariant adds the variant that stands apart from the model.
+func (f *runFlags) addVariant(m *session.ModelRef) error {
+	switch {
+	case f.variant == "":
+		return nil
+	case m == nil:
+		return usagef("--variant needs --model: it is one of that model's")
+	case m.Variant != "" && m.Variant != f.variant:
+		return usagef("--model names the variant %q already", line(m.Variant, 40))
+	}
+	m.Variant = f.variant
+	return nil
 }
 
 // checkRecord tells before anything is paid for that the recording could not be kept.
