@@ -50,6 +50,10 @@ type Config struct {
 	// first that exists counts.
 	Nearby []string
 
+	// RipgrepFrom is how many bytes the last search of a directory must have read for the next one to ask ripgrep where to
+	// look, if it is installed; 0 asks where that pays, below 0 never.
+	RipgrepFrom int64
+
 	Outputs *tool.Outputs // where long output is kept; its files may be read without asking
 	Limits  tool.Limits   // zero fields mean the defaults
 	Images  ImageLimits   // of what read shows
@@ -62,6 +66,14 @@ const SuperviseWord = "__supervise"
 
 // New returns the tools. They keep nothing open between calls.
 func New(c Config) []tool.Tool {
+	s := &site{config: c.orDefault()}
+	return []tool.Tool{
+		&readTool{s}, &listTool{s}, &globTool{s}, &grepTool{s}, &editTool{s}, &writeTool{s}, &patchTool{s}, &bashTool{s}, jobTool{},
+	}
+}
+
+// orDefault is c with what must be there.
+func (c Config) orDefault() Config {
 	if c.Files == nil {
 		c.Files = NewFiles()
 	}
@@ -69,10 +81,7 @@ func New(c Config) []tool.Tool {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Images = c.Images.orDefault()
-	s := &site{config: c}
-	return []tool.Tool{
-		&readTool{s}, &listTool{s}, &globTool{s}, &grepTool{s}, &editTool{s}, &writeTool{s}, &patchTool{s}, &bashTool{s}, jobTool{},
-	}
+	return c
 }
 
 func decode[T any](call tool.Call) (T, error) { return tool.Input[T](call) }

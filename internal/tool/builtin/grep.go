@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -71,7 +72,7 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 			return tool.Output{}, err
 		}
 	}
-	matches, cut, err := search(ctx, p, q)
+	matches, cut, err := t.search(ctx, p, q)
 	if err != nil {
 		return tool.Output{}, err
 	}
@@ -141,7 +142,7 @@ func (p place) below(rel string) place {
 }
 
 // search returns the matches by path and line, at most maxMatches, and whether there are more.
-func search(ctx context.Context, p place, q *query) ([]match, bool, error) {
+func (s *site) search(ctx context.Context, p place, q *query) ([]match, bool, error) {
 	if p.info != nil && p.info.Mode().IsRegular() {
 		return searchFile(ctx, p, q)
 	}
@@ -154,34 +155,75 @@ func search(ctx context.Context, p place, q *query) ([]match, bool, error) {
 	}
 	defer tree.close()
 	tree.hidden = true
-	var mu sync.Mutex // guards all
-	var all []match
-	err = tree.walk(ctx, func(rel string, _ fs.DirEntry) error {
-		if !q.includes(rel) {
-			return nil
-		}
-		f, size, err := tree.open(rel)
-		if err != nil {
-			return nil // gone, or not ours to read
-		}
-		defer func() { _ = f.Close() }()
-		found, err := q.scan(ctx, f, scanned{rel: rel, size: size})
-		if err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		all = append(all, found...)
-		if len(all) > maxMatches {
-			return errEnough
-		}
-		return nil
-	})
+	all, err := s.searchTree(ctx, tree, q)
 	if err != nil {
 		return nil, false, err
 	}
-	slices.SortFunc(all, func(a, b match) int { return cmp.Or(strings.Compare(a.path, b.path), a.line-b.line) })
+	slices.SortStableFunc(all, func(a, b match) int { return cmp.Or(strings.Compare(a.path, b.path), a.line-b.line) })
 	return all[:min(len(all), maxMatches)], len(all) > maxMatches, nil
+}
+
+// searchTree returns matches in no order, a few more than maxMatches at most when there are that many. It has ripgrep say
+// where to look if that pays.
+func (s *site) searchTree(ctx context.Context, t *tree, q *query) ([]match, error) {
+	began := time.Now()
+	if argv := s.ripgrep(t, q); argv != nil {
+		c := collector{tree: t, query: q}
+		err := t.visitNamed(ctx, argv, func(rel string) error { return c.visit(ctx, rel) })
+		if err == nil || errors.Is(err, errEnough) {
+			if err == nil && s.config.RipgrepFrom == 0 {
+				s.config.Files.took(t.key(q), time.Since(began))
+			}
+			return c.all, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		s.config.Log.DebugContext(ctx, "searching without ripgrep", "error", err)
+		s.config.Files.useless(t.key(q))
+		began = time.Now()
+	}
+	c := collector{tree: t, query: q}
+	err := t.walk(ctx, func(rel string, _ fs.DirEntry) error { return c.visit(ctx, rel) })
+	if err == nil && len(c.all) <= maxMatches {
+		s.config.Files.measured(t.key(q), known{
+			bytes: c.bytes, files: c.files, shut: t.shut[:min(len(t.shut), maxShut)], manyShut: len(t.shut) > maxShut, took: time.Since(began),
+		})
+	}
+	return c.all, err
+}
+
+// collector gathers the matches of files that are visited at the same time.
+type collector struct {
+	tree  *tree
+	query *query
+
+	mu           sync.Mutex // guards what follows
+	all          []match
+	bytes, files int64 // that were searched
+}
+
+func (c *collector) visit(ctx context.Context, rel string) error {
+	if !c.query.includes(rel) {
+		return nil
+	}
+	f, size, err := c.tree.open(rel)
+	if err != nil {
+		return nil // gone, or not ours to read
+	}
+	defer func() { _ = f.Close() }()
+	found, err := c.query.scan(ctx, f, scanned{rel: rel, size: size})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes, c.files = c.bytes+size, c.files+1
+	c.all = append(c.all, found...)
+	if len(c.all) > maxMatches {
+		return errEnough
+	}
+	return nil
 }
 
 func searchFile(ctx context.Context, p place, q *query) ([]match, bool, error) {

@@ -124,7 +124,7 @@ func (t *tree) fill(dir *listed, room int) (more bool, err error) {
 	}
 	for _, e := range entries {
 		rel := path.Join(dir.rel, e.Name())
-		if t.skips(dir.rules, rel, e) {
+		if t.skips(dir.rules, rel, e.IsDir()) {
 			continue
 		}
 		if len(dir.below) == room {

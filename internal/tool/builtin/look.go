@@ -23,7 +23,7 @@ import (
 type Look struct{ site *site }
 
 // NewLook returns a Look at the place of which a Config says the directory and the worktree.
-func NewLook(c Config) Look { return Look{&site{config: c}} }
+func NewLook(c Config) Look { return Look{&site{config: c.orDefault()}} }
 
 // Seen is a file or a directory of a listing.
 type Seen struct {
@@ -196,7 +196,7 @@ func (l Look) Grep(ctx context.Context, pattern string) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	matches, _, err := search(ctx, p, q)
+	matches, _, err := l.site.search(ctx, p, q)
 	if err != nil {
 		return nil, forPeople(err)
 	}

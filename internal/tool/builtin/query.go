@@ -34,6 +34,8 @@ type query struct {
 	fold    bool
 	dfa     *re2.Regexp // the same expression, many times faster on long valid text; nil where looking for the text is better
 	include *filePattern
+	named   string    // the pattern of include, if it means the same to everybody
+	texts   texts     // one of which is in every match
 	buffers sync.Pool // of *buffers
 
 	searched, misses atomic.Int64 // bytes in which the text was looked for, and lines with it that do not match
@@ -58,7 +60,7 @@ func newQuery(pattern, include string) (*query, error) {
 	if err != nil {
 		return nil, badPattern(pattern, err)
 	}
-	q := &query{re: re}
+	q := &query{re: re, texts: textsOf(tree)}
 	if q.text, q.fold = required(tree); len(q.text) < rarePrefilter {
 		if q.dfa, err = re2.Compile(tree.String()); err != nil {
 			q.dfa = nil // it has limits of its own
@@ -77,6 +79,9 @@ func newQuery(pattern, include string) (*query, error) {
 			return nil, err
 		}
 		q.include = &f
+		if simpleInclude.MatchString(include) {
+			q.named = include
+		}
 	}
 	return q, nil
 }

@@ -2,14 +2,14 @@ package builtin_test
 
 import (
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // forest is a tree of 100 000 files: 500 directories of 200 files of 20 lines, some of them ignored.
@@ -42,12 +42,11 @@ func forest(b *testing.B) string {
 	return dir
 }
 
-// BenchmarkForest searches 100 000 files with the tools, and with ripgrep where it is installed. No pattern has a hundred
-// matches, so both look at everything.
+// BenchmarkForest searches 100 000 files with the tools, also with ripgrep to say where to look, and with ripgrep itself where
+// it is installed. No pattern has a hundred matches, so all look at everything.
 func BenchmarkForest(b *testing.B) {
 	dir := forest(b)
-	w := newBench(b, func(c *configOf) { c.Directory, c.Worktree = dir, dir })
-	w.dir = dir
+	alone, w := searching(b, dir, -1), searching(b, dir, 1)
 	for _, c := range []struct{ name, pattern string }{
 		{"literal", `w1234 w77 `},
 		{"none", `nosuchtext`},
@@ -56,19 +55,11 @@ func BenchmarkForest(b *testing.B) {
 		{"classes", `\bw\d+x\b`},
 		{"short", `\d+ q`},
 	} {
-		b.Run(c.name+"/cairn", func(b *testing.B) {
-			for b.Loop() {
-				if s := w.call("grep", in{"pattern": c.pattern}); s.Error != nil || strings.Contains(says(s), "there are more") {
-					b.Fatal(says(s))
-				}
-			}
-		})
-		b.Run(c.name+"/candidates", func(b *testing.B) { candidates(b, w, c.pattern) })
-		b.Run(c.name+"/rg", func(b *testing.B) { ripgrep(b, dir, "-n", "--hidden", "-e", c.pattern, ".") })
+		compareSearches(b, c.name, c.pattern, alone, w)
 	}
 	b.Run("files/cairn", func(b *testing.B) {
 		for b.Loop() {
-			if s := w.call("glob", in{"pattern": "**/*7.go"}); s.Error != nil {
+			if s := alone.call("glob", in{"pattern": "**/*7.go"}); s.Error != nil {
 				b.Fatal(says(s))
 			}
 		}
@@ -76,35 +67,65 @@ func BenchmarkForest(b *testing.B) {
 	b.Run("files/rg", func(b *testing.B) { ripgrep(b, dir, "--files", "-g", "*7.go", ".") })
 }
 
-// candidates measures the search that is not there (docs/adr/0010): our walk, which says what may be searched, and ripgrep
-// to name those of its files in which there is something. To open and search these would come on top.
-func candidates(b *testing.B, w *bench, pattern string) {
-	rg, err := exec.LookPath("rg")
-	if err != nil {
-		b.Skip("rg is not installed")
+// BenchmarkLargeFiles searches a hundred files of 900 kB.
+func BenchmarkLargeFiles(b *testing.B) {
+	dir := filepath.Join(b.TempDir(), "large")
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var text strings.Builder
+	for text.Len() < 900_000 {
+		fmt.Fprintf(&text, "w%d w%d w%d\n", rnd.IntN(2000), rnd.IntN(2000), rnd.IntN(2000))
 	}
-	var names []string
-	err = filepath.WalkDir(w.dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() && !strings.HasSuffix(path, ".log") {
-			names = append(names, strings.TrimPrefix(path, w.dir+"/"))
-		}
-		return err
-	})
-	if err != nil {
+	if err := os.Mkdir(dir, 0o755); err != nil {
 		b.Fatal(err)
 	}
-	for b.Loop() {
-		if s := w.call("glob", in{"pattern": "**/*.none"}); s.Error != nil {
-			b.Fatal(says(s))
-		}
-		for part := range slices.Chunk(names, 40_000) { // an argument list holds two megabytes
-			cmd := exec.Command(rg, append([]string{"--no-config", "--text", "-l0", "-e", pattern, "--"}, part...)...)
-			cmd.Dir = w.dir
-			if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != 1 {
-				b.Fatal(err)
-			}
+	for i := range 100 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%d.txt", i)), []byte(text.String()), 0o644); err != nil {
+			b.Fatal(err)
 		}
 	}
+	alone, w := searching(b, dir, -1), searching(b, dir, 1)
+	for _, c := range []struct{ name, pattern string }{
+		{"literal", `w1234 w77 w3000`}, {"fold", `(?i)W777 w4111`}, {"alternatives", `(Query|Parser|Walker)\w*\(`}, {"classes", `\bw\d+x\b`},
+	} {
+		compareSearches(b, c.name, c.pattern, alone, w)
+	}
+}
+
+// searching is the tools at a directory, which ask ripgrep from so many bytes on.
+func searching(b *testing.B, dir string, from int64) *bench {
+	w := newBench(b, func(c *configOf) { c.Directory, c.Worktree, c.RipgrepFrom = dir, dir, from })
+	w.dir = dir
+	return w
+}
+
+// compareSearches measures a search alone, with ripgrep to say where to look, and ripgrep's own.
+func compareSearches(b *testing.B, name, pattern string, alone, with *bench) {
+	for who, w := range map[string]*bench{"cairn": alone, "with-rg": with} {
+		b.Run(name+"/"+who, func(b *testing.B) {
+			w.call("grep", in{"pattern": pattern}) // how large it is is known then
+			spent := processorTime(b)
+			for b.Loop() {
+				if s := w.call("grep", in{"pattern": pattern}); s.Error != nil || strings.Contains(says(s), "there are more") {
+					b.Fatal(says(s))
+				}
+			}
+			b.ReportMetric(float64((processorTime(b)-spent).Milliseconds())/float64(b.N), "cpu-ms/op")
+		})
+	}
+	b.Run(name+"/rg", func(b *testing.B) { ripgrep(b, with.dir, "-n", "--hidden", "-e", pattern, ".") })
+}
+
+// processorTime is what this process and those that it waited for have used.
+func processorTime(b *testing.B) (sum time.Duration) {
+	b.Helper()
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var used syscall.Rusage
+		if err := syscall.Getrusage(who, &used); err != nil {
+			b.Fatal(err)
+		}
+		sum += time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	}
+	return sum
 }
 
 // ripgrep measures rg. It exits with 1 when it finds nothing.
@@ -114,6 +135,7 @@ func ripgrep(b *testing.B, dir string, args ...string) {
 		b.Skip("rg is not installed")
 	}
 	args = append([]string{"--no-config", "--no-require-git"}, args...)
+	spent := processorTime(b)
 	for b.Loop() {
 		cmd := exec.Command(rg, args...)
 		cmd.Dir = dir
@@ -121,4 +143,5 @@ func ripgrep(b *testing.B, dir string, args ...string) {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64((processorTime(b)-spent).Milliseconds())/float64(b.N), "cpu-ms/op")
 }

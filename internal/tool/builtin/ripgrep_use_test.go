@@ -1,0 +1,273 @@
+package builtin_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// finder puts a program called rg into the PATH that writes down what it is asked, and then does what the script says. It
+// returns how to read that.
+func finder(t *testing.T, b *bench, script string) (asked func() []string) {
+	t.Helper()
+	bin := b.outside("bin")
+	log := filepath.Join(bin, "asked")
+	text := fmt.Sprintf("#!/bin/sh\nprintf '%%s ' \"$@\" >>%[1]s; echo \"[$PWD] $(/usr/bin/env | /bin/grep -cv -e ^PWD= -e ^_= -e ^SHLVL= -e ^OLDPWD=)\" >>%[1]s\n%[2]s\n", log, script)
+	b.file(filepath.Join(bin, "rg"), text)
+	if err := os.Chmod(filepath.Join(bin, "rg"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	return func() []string {
+		t.Helper()
+		raw, err := os.ReadFile(log)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		_ = os.Remove(log) // what is not there was not asked
+		lines := strings.Split(string(raw), "\n")
+		return lines[:len(lines)-1]
+	}
+}
+
+// eager is the same place with tools that ask ripgrep wherever it may be asked at all, from the second search of a directory on.
+func eager(t *testing.T, b *bench) *bench {
+	w := newBench(t, func(c *configOf) { c.Directory, c.Worktree, c.RipgrepFrom = b.dir, b.dir, 1 })
+	w.dir = b.dir
+	return w
+}
+
+// With ripgrep to say where to look, the results are those of the search without it, byte for byte.
+func TestRipgrepChangesNothing(t *testing.T) {
+	rg, err := exec.LookPath("rg")
+	if err != nil {
+		t.Skip("rg is not installed")
+	}
+	compare := func(t *testing.T, b *bench, dirs, patterns, includes []string) (times int) {
+		t.Helper()
+		with := eager(t, b)
+		asked := finder(t, b, "exec "+rg+` "$@"`)
+		for _, dir := range dirs {
+			for _, include := range includes {
+				with.call("grep", in{"pattern": "nowhere", "path": dir, "include": include}) // finds out how much there is
+				for _, pattern := range patterns {
+					input := in{"pattern": pattern, "path": dir, "include": include}
+					want := says(b.call("grep", input))
+					if diff := cmp.Diff(want, says(with.call("grep", input))); diff != "" {
+						t.Errorf("%q in %s, %s:\n%s", pattern, dir, include, diff)
+					}
+				}
+			}
+		}
+		return len(asked())
+	}
+	patterns := []string{
+		`foo12`, `(?i)todo|bar`, `^package \w`, `\bw\d+x\b`, `[A-Z][a-z]+`, `^\s*$`, `st.a.e`, `über`, `(?i)ÜBER`, `nothing here`, `x?last`, `(?i)fix me`, `last$`,
+		`foo12\b`, `(foo|bar|tod)\w*`, `ba[rz]`, `-foo`, `(?i)-FOO12`, `foo12\r`, `\x{FFFD}`, `foo\x{FEFF}`, `a\nfoo`, `\x00foo12`, `(package|last) ?`, `first foo`, `(?:foo12)+`, `K\b|foo12`,
+		`foo12$`, `\Afoo12`, `(foo12|)`, `wide-(long|bad)`, `\[foo12\]`, `TODO: (fix|mend) me`, `\.foo12\.`, `(?s)foo.*last`, `--pre=foo12`, `line:—`,
+	}
+	t.Run("wild", func(t *testing.T) {
+		b := wild(t)
+		b.file("w!ld [x]{a,b}/.gitignore", "shut*/\n")
+		b.file("w!ld [x]{a,b}/shut?/x.go", "foo12 shut\n")
+		b.file("w!ld [x]{a,b}/open/x.go", "foo12 open --pre=foo12\n-foo12 .foo12. [foo12]\n")
+		b.file("huge.txt", strings.Repeat("y", 3<<20)+" foo12\nfoo12\n")
+		b.file("late.bin", strings.Repeat("y", 9000)+"\x00 foo12\n")
+		b.file("bad\xff/x.txt", "foo12 \xff\xfe todo\n")
+		n := compare(t, b, []string{".", "a", "w!ld [x]{a,b}"}, patterns, []string{"", "*.go"})
+		if n < 50 {
+			t.Errorf("ripgrep was asked %d times only", n)
+		}
+	})
+	t.Run("random", func(t *testing.T) {
+		n := 0
+		for seed := range uint64(4) {
+			b := randomTree(t, rand.New(rand.NewPCG(seed, 7)))
+			n += compare(t, b, []string{".", "d1/d0"}, []string{"needle", "(?i)NEEDLE", "needle|thread", "(hay|pin) needle", "needle$", "^hay"}, []string{"", "*.go"})
+		}
+		if n < 20 {
+			t.Errorf("ripgrep was asked %d times only", n)
+		}
+	})
+}
+
+// randomTree is a tree of some hundred files with ignore files, links, encodings and line ends as they come.
+func randomTree(t *testing.T, rnd *rand.Rand) *bench {
+	b := newBench(t)
+	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
+	name := func() string {
+		return pick("d0", "d1", "d2", ".h", "x.go", "y.log", "z", "keep.log", "build", "n\u00e4me", "a b", "!odd", "#odd", "t\\b")
+	}
+	for range 40 {
+		dir := ""
+		for range rnd.IntN(4) {
+			dir = filepath.Join(dir, pick("d0", "d1", "d2", ".h", "build", "!odd", "t\\b"))
+		}
+		switch rnd.IntN(6) {
+		case 0:
+			var rules []string
+			for range 1 + rnd.IntN(4) {
+				rules = append(rules, pick("", "!", "/", "!/")+pick("*.log", "build", "build/", "d?", "**/x.go", "d0/d1", "*", "z", "\\!odd", "\\#odd", ".h", "keep.log")+pick("", "", "/"))
+			}
+			b.file(filepath.Join(dir, pick(".gitignore", ".ignore", ".rgignore")), strings.Join(rules, pick("\n", "\r\n"))+"\n")
+		case 1:
+			_ = os.MkdirAll(b.path(dir), 0o755)                                                                         // a file may be in the way
+			_ = os.Symlink(pick("..", "/etc", "d0", "x.go", "nowhere"), b.path(filepath.Join(dir, "l"+pick("1", "2")))) // or a link
+		default:
+			path := b.path(filepath.Join(dir, pick("f", "g")+name()))
+			if os.MkdirAll(filepath.Dir(path), 0o755) != nil {
+				continue
+			}
+			text := strings.Repeat(pick("hay ", "needle", "thread", "NEEDLE", "pin needle", "\xff", "ÿ", "\x00", "\uFEFF")+pick(" ", "\n", "\r\n", ""), 1+rnd.IntN(5))
+			switch rnd.IntN(4) {
+			case 0:
+				text = wide(text, binary.LittleEndian)
+			case 1:
+				text = "\uFEFF" + text
+			}
+			_ = os.WriteFile(path, []byte(text), 0o644) // a directory may be in the way
+		}
+	}
+	b.file("d0/plain.go", "needle\n")
+	b.file("d1/d0/plain.go", "hay needle\n")
+	return b
+}
+
+// The project's own rg is never started, in whatever way it comes into the PATH.
+func TestAProjectsRipgrepIsNotStarted(t *testing.T) {
+	b := eager(t, project(t))
+	b.file("bin/rg", "#!/bin/sh\necho run >"+b.path("started")+"\n")
+	if err := os.Chmod(b.path("bin/rg"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out := b.outside("links")
+	if err := errors.Join(os.Mkdir(out, 0o755), os.Symlink(b.path("bin/rg"), filepath.Join(out, "rg")), os.Symlink("/usr/bin", b.path("link"))); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(b.dir)
+	t.Setenv("PATH", strings.Join([]string{"bin", ".", "", b.path("bin"), out, b.path("link")}, ":"))
+	for range 3 {
+		mustHave(t, says(b.call("grep", in{"pattern": "package"})), "Found 3 matches")
+	}
+	if _, err := os.Stat(b.path("started")); err == nil {
+		t.Error("it was started")
+	}
+}
+
+// Whatever ripgrep does, the answer is the same; where it fails it is not asked again.
+func TestWhenRipgrepFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		again  int // how often it is asked in three searches
+	}{
+		"works":             {`printf './main.go\000./pkg/run.go\000./pkg/run_test.go\000./a.gen.go\000'; exit 0`, 2},
+		"fails":             {`printf './main.go\000'; exit 2`, 1},
+		"dies":              {`kill -9 $$`, 1},
+		"names more":        {`printf './main.go\000./pkg/run.go\000./pkg/run_test.go\000./debug.log\000./ignored/x.go\000./.git/config\000./none\000./pkg\000./private.txt\000'`, 2},
+		"leads out":         {`printf '../x\000'`, 1},
+		"names a path":      {`printf '/etc/passwd\000'`, 1},
+		"is cut off":        {`printf './main.go'`, 1},
+		"says something":    {`echo ripgrep; exit 0`, 1},
+		"never stops words": {`exec /usr/bin/yes`, 1},
+		"is no program":     {``, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := eager(t, project(t))
+			want := says(b.call("grep", in{"pattern": "package"}))
+			asked := finder(t, b, c.script)
+			if c.again == 0 {
+				b.file(filepath.Join(os.Getenv("PATH"), "rg"), "\x7fELF")
+			}
+			for range 2 {
+				if diff := cmp.Diff(want, says(b.call("grep", in{"pattern": "package"}))); diff != "" {
+					t.Error(diff)
+				}
+			}
+			if got := asked(); len(got) != c.again {
+				t.Errorf("asked: %q", got)
+			}
+		})
+	}
+}
+
+// What ripgrep is asked is fixed, in an environment that holds nothing of ours.
+func TestWhatRipgrepIsAsked(t *testing.T) {
+	b := eager(t, project(t))
+	t.Setenv("RIPGREP_CONFIG_PATH", "/evil")
+	asked := finder(t, b, "exit 1")
+	for _, input := range []in{
+		{"pattern": "run"},
+		{"pattern": "x", "path": "pkg"},
+		{"pattern": "(func|type) .", "path": "pkg"},
+		{"pattern": "(?i)run(ner)?\\("},
+		{"pattern": "package", "include": "*.go"},
+		{"pattern": "package", "include": "*.go"},
+		{"pattern": `\w+`},
+		{"pattern": "ru"},
+		{"pattern": "package", "include": "*.{go,ts}"},
+		{"pattern": "package", "include": "*.{go,ts}"},
+		{"pattern": "pack\x00age"},
+	} {
+		b.call("grep", input)
+	}
+	fixed := "--no-config --no-messages --no-ignore --hidden --text --files-with-matches --null --color=never --fixed-strings "
+	want := []string{ // and not for what has no text, or for names that are understood in several ways
+		fixed + "--case-sensitive --glob=!.git --regexp=func  --regexp=type  -- ./ [" + b.path("pkg") + "] 1",
+		fixed + "--ignore-case --glob=!.git --glob=!/ignored/ --regexp=RUN -- ./ [" + b.dir + "] 1",
+		fixed + "--case-sensitive --glob=*.go --glob=!.git --glob=!/ignored/ --regexp=package -- ./ [" + b.dir + "] 1",
+	}
+	if diff := cmp.Diff(want, asked()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A directory that was ignored in the search before, and is not any more, is not left out.
+func TestRipgrepIsToldWhatIsIgnoredNow(t *testing.T) {
+	b := eager(t, project(t))
+	b.call("grep", in{"pattern": "package"})
+	asked := finder(t, b, `printf './ignored/x.go\000'`)
+	b.file(".gitignore", "*.log\n")
+	mustHave(t, says(b.call("grep", in{"pattern": "run"})), "ignored/x.go")
+	if got := asked(); len(got) != 1 || strings.Contains(got[0], "ignored") {
+		t.Errorf("asked %q", got)
+	}
+}
+
+// A search that is given up takes ripgrep with it.
+func TestRipgrepEndsWithItsSearch(t *testing.T) {
+	b := eager(t, project(t))
+	b.call("grep", in{"pattern": "package"})
+	began := filepath.Join(t.TempDir(), "began")
+	if err := syscall.Mkfifo(began, 0o600); err != nil {
+		t.Skip("no pipes here")
+	}
+	finder(t, b, "echo $$ >"+began+"; exec /bin/sleep 86003")
+	ctx, cancel := context.WithCancel(t.Context())
+	var pid []byte
+	var err error
+	var all sync.WaitGroup
+	all.Go(func() {
+		pid, err = os.ReadFile(began)
+		cancel()
+	})
+	if s := b.callWith(ctx, toolCall("grep"), in{"pattern": "package"}); s.Error == nil {
+		t.Error(says(s))
+	}
+	all.Wait()
+	number, nerr := strconv.Atoi(strings.TrimSpace(string(pid)))
+	if err != nil || nerr != nil || !errors.Is(syscall.Kill(number, 0), syscall.ESRCH) {
+		t.Errorf("it still runs: %q, %v", pid, err)
+	}
+}
