@@ -46,7 +46,7 @@ type cached struct {
 	Facts jsontext.Value `json:"facts"`
 }
 
-// Facts returns what the cache has, to be an Overlay's Snapshot; nil for nothing that is newer than the binary.
+// Facts returns what the cache has, for Parse; nil for nothing that is newer than the binary.
 func (c Cache) Facts() []byte {
 	kept, at := c.read()
 	born, err := time.Parse(time.DateOnly, snapshotDate)
@@ -102,7 +102,11 @@ func (c Cache) refresh(ctx context.Context) (bool, error) {
 		now := time.Now()
 		return false, os.Chtimes(c.Path, now, now)
 	}
-	if _, err := New(Overlay{Snapshot: next.Facts}); err != nil {
+	facts, err := Parse(next.Facts)
+	if err == nil {
+		_, err = New(Overlay{Facts: facts})
+	}
+	if err != nil {
 		return false, err
 	}
 	raw, err := json.Marshal(next, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
@@ -150,8 +154,8 @@ func usable(raw []byte) error {
 	if len(raw) > maxFacts {
 		return fmt.Errorf("its answer has more than %d MiB", maxFacts>>20)
 	}
-	providers, err := parse(raw)
-	if err != nil || len(providers) == 0 {
+	var providers map[string]jsontext.Value
+	if json.Unmarshal(raw, &providers, foreign) != nil || len(providers) == 0 {
 		return errors.New("its answer is no list of models")
 	}
 	for _, p := range providers {

@@ -57,11 +57,11 @@ func TestRefresh(t *testing.T) {
 	if len(s.asked) != 2 || s.asked[1] != `"1"` {
 		t.Errorf("asked %q", s.asked)
 	}
-	if m := model(t, build(t, Overlay{Snapshot: c.Facts()}), "p", "m"); !strings.Contains(string(m.Extra), "new_field") {
+	if m := model(t, build(t, Overlay{Facts: parsed(t, string(c.Facts()))}), "p", "m"); !strings.Contains(string(m.Extra), "new_field") {
 		t.Errorf("%+v", m)
 	}
 	s.body, s.tag = strings.Replace(facts, `"M"`, `"N"`, 1), `"2"`
-	if changed, err := c.Refresh(t.Context()); !changed || err != nil || model(t, build(t, Overlay{Snapshot: c.Facts()}), "p", "m").Title != "N" {
+	if changed, err := c.Refresh(t.Context()); !changed || err != nil || model(t, build(t, Overlay{Facts: parsed(t, string(c.Facts()))}), "p", "m").Title != "N" {
 		t.Errorf("%v %v", changed, err)
 	}
 	elsewhere := c
@@ -108,7 +108,7 @@ func TestRefreshRefuses(t *testing.T) {
 // TestFactsOfTomorrow: a model that cannot be understood is left out, and the others stay.
 func TestFactsOfTomorrow(t *testing.T) {
 	const odd = `{"p":{"name":"P","env":["K"],"models":{"good":{"name":"G"},"odd":{"limit":"many"},"worse":[1]}},"q":{"name":["Q"],"models":{}},"r":{"models":7}}`
-	c := build(t, Overlay{Snapshot: []byte(odd), Providers: map[string]ProviderPatch{"p": {Name: "Mine"}}})
+	c := build(t, Overlay{Facts: parsed(t, odd), Providers: map[string]ProviderPatch{"p": {Name: "Mine"}}})
 	if len(c.Models()) != 1 || c.Models()[0].ID != "good" || len(c.Providers()) != 3 {
 		t.Errorf("%+v", c.Models())
 	}
@@ -145,7 +145,7 @@ func FuzzFacts(f *testing.F) {
 		if usable([]byte(text)) != nil {
 			return
 		}
-		c, err := New(Overlay{Snapshot: []byte(text)})
+		c, err := New(Overlay{Facts: parsed(t, text)})
 		if err != nil {
 			t.Fatalf("facts that are usable make no catalog: %v", err)
 		}

@@ -16,6 +16,15 @@ func keys(ids ...string) func(string, []string) bool {
 	return func(id string, _ []string) bool { return slices.Contains(ids, id) }
 }
 
+func parsed(tb testing.TB, source string) *Facts {
+	tb.Helper()
+	f, err := Parse([]byte(source))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
 func build(tb testing.TB, o Overlay) *Catalog {
 	tb.Helper()
 	c, err := New(o)
@@ -69,7 +78,7 @@ func TestWire(t *testing.T) {
 		"reasoning_options":[{"type":"effort","values":["low"]}],"tool_call":true,"release_date":"2026-01-02","modalities":{"input":["text","image"],"output":["text"]},
 		"cost":{"input":1.25,"output":10,"cache_read":0.125,"tiers":[{"tier":{"type":"context","size":272000},"input":2.5,"output":15}]},
 		"limit":{"context":400000,"input":272000,"output":128000},"status":"beta","headers":{"X":"1"},"options":{"store":false}}}}}`
-	c := build(t, Overlay{Snapshot: []byte(source), Disabled: []string{"p"}})
+	c := build(t, Overlay{Facts: parsed(t, source), Disabled: []string{"p"}})
 	tests := []struct {
 		got  any
 		want string
@@ -161,7 +170,6 @@ func TestBadInput(t *testing.T) {
 		o    Overlay
 		want string
 	}{
-		{"snapshot", Overlay{Snapshot: []byte("<html>")}, "snapshot"},
 		{"price", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"cost":{"input":-1}}`)}}}}, "provider.x"},
 		{"limit", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"context":"big"}}`)}}}}, "/models/m/limit/context"},
 		{"not JSON", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{`)}}}}, "provider.x.models"},
@@ -170,6 +178,9 @@ func TestBadInput(t *testing.T) {
 		if _, err := New(tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
+	}
+	if _, err := Parse([]byte("<html>")); err == nil || !strings.Contains(err.Error(), "snapshot") {
+		t.Error(err)
 	}
 }
 
@@ -239,7 +250,7 @@ func TestDefault(t *testing.T) {
 		{"no key at all", "", nil, "", ErrNone.Error()},
 	}
 	for _, tt := range tests {
-		m, err := build(t, Overlay{Snapshot: []byte(young), Default: tt.configured, HasKey: tt.hasKey}).Default()
+		m, err := build(t, Overlay{Facts: parsed(t, young), Default: tt.configured, HasKey: tt.hasKey}).Default()
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%s: %v", tt.name, err)
@@ -256,7 +267,7 @@ func TestSmallCallsTools(t *testing.T) {
 		"tts-mini":{"release_date":"2026-01-01","tool_call":false,"cost":{"input":0.1,"output":0.1}},
 		"chat-mini":{"release_date":"2026-01-01","tool_call":true,"cost":{"input":1,"output":1}}}}}`
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	c := build(t, Overlay{Snapshot: []byte(strings.Replace(source, `"env"`, `"api":"https://p","env"`, 1)), HasKey: keys("p")})
+	c := build(t, Overlay{Facts: parsed(t, strings.Replace(source, `"env"`, `"api":"https://p","env"`, 1)), HasKey: keys("p")})
 	if m, ok := c.Small("p", now); !ok || m.ID != "chat-mini" {
 		t.Errorf("%s, %v", m.ID, ok)
 	}
@@ -273,7 +284,7 @@ func TestSmall(t *testing.T) {
 		{"azure", "azure", "", ""},
 	}
 	for _, tt := range tests {
-		m, ok := build(t, Overlay{Snapshot: []byte(young), Small: tt.configured, HasKey: keys("p", "q")}).Small(tt.provider, now)
+		m, ok := build(t, Overlay{Facts: parsed(t, young), Small: tt.configured, HasKey: keys("p", "q")}).Small(tt.provider, now)
 		if ok != (tt.want != "") || ok && m.Name() != tt.want {
 			t.Errorf("%s: %s, %v", tt.name, m.Name(), ok)
 		}
@@ -282,16 +293,16 @@ func TestSmall(t *testing.T) {
 		"mini-transcribe":{"release_date":"2026-05-01","tool_call":false,"modalities":{"input":["audio","text"],"output":["text"]},"cost":{"input":0.1,"output":0.1}},
 		"mini-speaks":{"release_date":"2026-05-01","modalities":{"input":["text"],"output":["text","audio"]},"cost":{"input":0.1,"output":0.1}},
 		"big":{"release_date":"2026-05-01","modalities":{"input":["text"],"output":["text"]},"cost":{"input":9,"output":9}}}}}`
-	if m, _ := build(t, Overlay{Snapshot: []byte(ears), HasKey: keys("p")}).Small("p", now); m.Name() != "p/big" {
+	if m, _ := build(t, Overlay{Facts: parsed(t, ears), HasKey: keys("p")}).Small("p", now); m.Name() != "p/big" {
 		t.Errorf("a model for speech writes titles: %s", m.Name())
 	}
-	if _, ok := build(t, Overlay{Snapshot: []byte(young), HasKey: keys("p")}).Small("p", now.AddDate(3, 0, 0)); ok {
+	if _, ok := build(t, Overlay{Facts: parsed(t, young), HasKey: keys("p")}).Small("p", now.AddDate(3, 0, 0)); ok {
 		t.Error("models older than 18 months count as small")
 	}
 }
 
 func TestVariants(t *testing.T) {
-	c := build(t, Overlay{Snapshot: []byte(`{"p":{"models":{"m":{"reasoning_options":[{"type":"toggle"},{"type":"effort","values":["max","high","none","low"]}],
+	c := build(t, Overlay{Facts: parsed(t, `{"p":{"models":{"m":{"reasoning_options":[{"type":"toggle"},{"type":"effort","values":["max","high","none","low"]}],
 		"variants":{"low":{"disabled":true},"zeta":{"x":1},"alpha":{"y":1},"high":{"reasoningSummary":"auto"}}}}}}`)})
 	m := model(t, c, "p", "m")
 	var ids []string
@@ -316,7 +327,11 @@ func TestVariants(t *testing.T) {
 func FuzzNew(f *testing.F) {
 	f.Add([]byte(young), []byte(`{"cost":{"input":1e-3,"tiers":[{"tier":{"size":1}}]},"limit":null,"interleaved":true,"variants":{"a":1}}`))
 	f.Fuzz(func(t *testing.T, source, patch []byte) {
-		c, err := New(Overlay{Snapshot: source, Providers: map[string]ProviderPatch{"p": {Models: map[string]jsontext.Value{"m": patch}}}})
+		facts, err := Parse(source)
+		if err != nil {
+			return
+		}
+		c, err := New(Overlay{Facts: facts, Providers: map[string]ProviderPatch{"p": {Models: map[string]jsontext.Value{"m": patch}}}})
 		if err != nil {
 			return
 		}
@@ -326,6 +341,32 @@ func FuzzNew(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Catalogs that are made of the same facts do not see each other's changes.
+func TestFactsAreShared(t *testing.T) {
+	facts := parsed(t, young)
+	want := build(t, Overlay{Facts: facts})
+	build(t, Overlay{Facts: facts, Providers: map[string]ProviderPatch{"p": {
+		Name: "Mine", Whitelist: []string{"none"}, Headers: map[string]string{"X-A": "b"}, Body: values(`{"temperature":1}`),
+		Models: map[string]jsontext.Value{"mini": jsontext.Value(`{"name":"Other","modalities":{"input":["text"]},"options":{"a":1}}`)},
+	}}})
+	if diff := cmp.Diff(want.Models(), build(t, Overlay{Facts: facts}).Models()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want.Providers(), build(t, Overlay{Facts: facts}).Providers()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What reading the facts takes is paid once in a process, what New takes for every location.
+func BenchmarkParse(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse(snapshot); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 func BenchmarkNew(b *testing.B) {
@@ -339,7 +380,7 @@ func BenchmarkNew(b *testing.B) {
 
 func TestVariantsOfTheConfiguration(t *testing.T) {
 	patch := jsontext.Value(`{"variant":"deep","variants":{"deep":{"headers":{"X-A":"b"},"reasoningEffort":"high"}}}`)
-	c := build(t, Overlay{Snapshot: []byte(`{"p":{"models":{"m":{}}}}`), Providers: map[string]ProviderPatch{"p": {Models: map[string]jsontext.Value{"m": patch}}}})
+	c := build(t, Overlay{Facts: parsed(t, `{"p":{"models":{"m":{}}}}`), Providers: map[string]ProviderPatch{"p": {Models: map[string]jsontext.Value{"m": patch}}}})
 	m, err := c.Model("p", "m")
 	if err != nil {
 		t.Fatal(err)

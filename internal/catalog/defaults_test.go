@@ -14,7 +14,7 @@ import (
 func one(tb testing.TB, provider, npm, id, fields string) Model {
 	tb.Helper()
 	source := `{"` + provider + `":{"name":"P","npm":"` + npm + `","api":"https://p","env":["K"],"models":{"` + id + `":{` + fields + `}}}}`
-	return model(tb, build(tb, Overlay{Snapshot: []byte(source)}), provider, id)
+	return model(tb, build(tb, Overlay{Facts: parsed(tb, source)}), provider, id)
 }
 
 func printed(options map[string]jsontext.Value) string {

@@ -12,8 +12,8 @@ import (
 // Overlay is what configuration and credentials say about the catalog. Its zero value leaves the snapshot as it is,
 // with nothing available.
 type Overlay struct {
-	// Snapshot replaces the facts in the binary, in the shape of models.dev's api.json; nil keeps them.
-	Snapshot []byte
+	// Facts replace those in the binary; nil keeps them.
+	Facts *Facts
 	// Providers changes providers and adds new ones, by id.
 	Providers map[string]ProviderPatch
 	// Enabled, if not nil, are the only providers in use; Disabled are never in use.
@@ -47,28 +47,30 @@ type ProviderPatch struct {
 	Models map[string]jsontext.Value
 }
 
-// sources returns the snapshot's providers with the patches' models in them.
+// sources returns the facts' providers with the patches' models in them.
 func (o Overlay) sources() ([]*sourceProvider, error) {
-	data := o.Snapshot
-	if data == nil {
-		data = snapshot
+	facts := o.Facts
+	if facts == nil {
+		var err error
+		if facts, err = embedded(); err != nil {
+			return nil, err
+		}
 	}
-	raw, err := parse(data)
-	if err != nil {
-		return nil, err
-	}
-	ids := slices.Collect(maps.Keys(raw))
+	ids := slices.Collect(maps.Keys(facts.raw))
 	for id := range o.Providers {
-		if _, known := raw[id]; !known {
+		if _, known := facts.raw[id]; !known {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
 	out := make([]*sourceProvider, 0, len(ids))
 	for _, id := range ids {
-		s, err := o.source(id, raw[id])
-		if err != nil {
-			return nil, err
+		s := facts.read[id]
+		if s == nil || len(o.Providers[id].Models) > 0 {
+			var err error
+			if s, err = o.source(id, facts.raw[id]); err != nil {
+				return nil, err
+			}
 		}
 		out = append(out, s)
 	}
@@ -76,27 +78,18 @@ func (o Overlay) sources() ([]*sourceProvider, error) {
 }
 
 func (o Overlay) source(id string, raw jsontext.Value) (*sourceProvider, error) {
-	s := &sourceProvider{}
 	merged, err := o.models(id, raw)
 	if err != nil {
 		return nil, err
 	}
-	if len(merged) > 0 {
-		if err = json.Unmarshal(merged, s, foreign); err != nil {
-			// Facts of tomorrow may hold a model that is not understood: the others are.
-			s = &sourceProvider{}
-			if merged, err = o.models(id, understood(raw)); err == nil {
-				err = json.Unmarshal(merged, s, foreign)
-			}
+	s, err := decode(id, merged)
+	if err != nil { // facts of tomorrow may hold a model that is not understood: the others are
+		if merged, err = o.models(id, understood(raw)); err == nil {
+			s, err = decode(id, merged)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("provider.%s: %w", id, err)
-	}
-	s.ID = id
-	for key, m := range s.Models {
-		m.key = key
-		s.Models[key] = m
 	}
 	return s, nil
 }

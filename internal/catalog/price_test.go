@@ -85,7 +85,7 @@ func TestCost(t *testing.T) {
 		"over":  {"cost":{"input":1,"output":1,"context_over_200k":{"input":7,"output":7},"tiers":[{"tier":{"size":300000},"input":8,"output":8}]}},
 		"two":   {"cost":{"input":2147.483648,"output":0}},
 		"max":   {"cost":{"input":9223372036854,"output":9223372036854}}}}}`
-	c := build(t, Overlay{Snapshot: []byte(source)})
+	c := build(t, Overlay{Facts: parsed(t, source)})
 	tests := []struct {
 		name, model string
 		u           llm.Usage

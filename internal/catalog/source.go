@@ -2,7 +2,6 @@ package catalog
 
 import (
 	_ "embed"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -234,13 +233,4 @@ func merged[V any](base, over map[string]V) map[string]V {
 		}
 	}
 	return out
-}
-
-// parse reads a snapshot.
-func parse(data []byte) (map[string]jsontext.Value, error) {
-	var out map[string]jsontext.Value
-	if err := json.Unmarshal(data, &out, foreign); err != nil {
-		return nil, fmt.Errorf("read the model snapshot: %w", err)
-	}
-	return out, nil
 }

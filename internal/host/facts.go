@@ -38,20 +38,43 @@ func named(o cli.Options, transport http.RoundTripper) http.RoundTripper {
 // build makes the catalog of the user's own file of facts if there is one, else of the newest facts that can be read.
 func (t *modelTable) build(o catalog.Overlay) (*catalog.Catalog, error) {
 	if path := config.Getenv(t.getenv, "MODELS_PATH"); path != "" {
-		facts, err := catalog.ReadFacts(path)
+		raw, err := catalog.ReadFacts(path)
 		if err != nil {
 			return nil, err
 		}
-		o.Snapshot = facts
+		if o.Facts, err = catalog.Parse(raw); err != nil {
+			return nil, err
+		}
 		return catalog.New(o)
 	}
-	if o.Snapshot = t.facts.Facts(); o.Snapshot != nil {
+	if o.Facts = t.fetched(); o.Facts != nil {
 		if c, err := catalog.New(o); err == nil {
 			return c, nil
 		}
-		o.Snapshot = nil // what was fetched is no reason to stop
+		o.Facts = nil // what was fetched is no reason to stop
 	}
 	return catalog.New(o)
+}
+
+// fetched are the facts that were fetched last, read again when there are newer ones; nil for none that can be used.
+func (t *modelTable) fetched() *catalog.Facts {
+	at := t.facts.At()
+	t.mu.Lock()
+	parsed, known := t.parsed, at.Equal(t.factsAt)
+	t.mu.Unlock()
+	if known {
+		return parsed
+	}
+	parsed = nil
+	if raw := t.facts.Facts(); raw != nil {
+		if facts, err := catalog.Parse(raw); err == nil {
+			parsed = facts
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.parsed, t.factsAt = parsed, at
+	return parsed
 }
 
 // RefreshModels implements cli.Host.

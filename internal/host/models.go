@@ -40,8 +40,10 @@ type modelTable struct {
 	facts     catalog.Cache
 	locals    locals
 
-	mu     sync.Mutex // guards player
-	player *script.Player
+	mu      sync.Mutex // guards what follows
+	player  *script.Player
+	parsed  *catalog.Facts // of the cache as it was at factsAt
+	factsAt time.Time
 }
 
 // locationModels is what one configuration makes of the catalog. It implements engine.Models and never changes.
