@@ -23,8 +23,8 @@ type Options struct {
 // semantic are the options with a meaning that protocols encode, by their folded spelling.
 var semantic = foldNames(
 	"reasoningEffort", "reasoningSummary", "textVerbosity", "store", "include", "serviceTier", "promptCacheKey",
-	"instructions", "parallelToolCalls", "logitBias", "user", "safetyIdentifier",
-	"thinking", "effort", "taskBudget", "cacheControl", "cacheTTL",
+	"instructions", "parallelToolCalls", "logitBias", "user", "safetyIdentifier", "promptCacheRetention", "maxToolCalls",
+	"thinking", "effort", "taskBudget", "disableParallelToolUse", "sendReasoning", "mcpServers", "contextManagement", "inferenceGeo", "cacheControl", "cacheTTL",
 	"thinkingConfig", "safetySettings", "responseModalities", "mediaResolution", "imageConfig", "cachedContent",
 	"reasoningConfig", "guardrailConfig", "additionalModelRequestFields",
 	"usage", "reasoning", "provider", "transforms",
@@ -35,6 +35,25 @@ var transport = foldNames(
 	"apiKey", "authToken", "organization", "project", "baseURL", "headers", "timeout", "chunkTimeout", "headerTimeout",
 	"connectTimeout", "setCacheKey", "enterpriseUrl",
 )
+
+// words are what the options of an enumeration may be, as far as there is one that every vendor keeps to.
+var words = map[string][]string{
+	"reasoningSummary": {"auto", "concise", "detailed", "none"},
+	"textVerbosity":    {"low", "medium", "high"},
+	"cacheTTL":         {"5m", "1h"},
+}
+
+// refused says what is wrong with a semantic option that is no word of its enumeration; "" for nothing (PT-4).
+func refused(neutral string, v jsontext.Value) string {
+	var word string
+	switch allowed, ok := words[neutral]; {
+	case neutral == "reasoningEffort" && json.Unmarshal(v, &word) != nil:
+		return "is not a word" // which, the model's facts say
+	case ok && (json.Unmarshal(v, &word) != nil || !slices.Contains(allowed, word)):
+		return "is none of " + strings.Join(allowed, ", ")
+	}
+	return ""
+}
 
 func foldNames(names ...string) map[string]string {
 	out := make(map[string]string, len(names))
@@ -98,6 +117,10 @@ func (o *Options) sort(name string, v jsontext.Value) {
 		return
 	}
 	if neutral, ok := semantic[folded]; ok {
+		if why := refused(neutral, v); why != "" {
+			o.Dropped = append(o.Dropped, fmt.Sprintf("%s: %.40s %s", name, v, why))
+			return
+		}
 		o.Semantic[neutral] = v
 		return
 	}

@@ -39,6 +39,14 @@ func TestPartition(t *testing.T) {
 			[]string{`{"temperature":"warm","x":1}`},
 			Options{Body: values(`{"x":1}`), Dropped: []string{`temperature: "warm" is not a value for it`}},
 		},
+		{
+			"so is what is no word of an enumeration",
+			[]string{`{"textVerbosity":"much","reasoning_summary":1,"reasoningEffort":3,"cache_ttl":"1d"}`},
+			Options{Dropped: []string{
+				`cache_ttl: "1d" is none of 5m, 1h`, `reasoningEffort: 3 is not a word`, `reasoning_summary: 1 is none of auto, concise, detailed, none`,
+				`textVerbosity: "much" is none of low, medium, high`,
+			}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

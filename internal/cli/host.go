@@ -41,11 +41,20 @@ type Host interface {
 type Providers interface {
 	// RefreshModels fetches what is known of models today and reports whether that is more than before.
 	RefreshModels(ctx context.Context, o Options) (changed bool, err error)
+	// KnownModel returns what is known of a model, whether it can be used or not, or a CodeNotFound error.
+	KnownModel(ctx context.Context, o Options, name string) (*KnownModel, error)
 	// Login logs in at a provider with a browser and keeps what comes of it. say is called with where a person has to go,
 	// and the code to type there if there is one.
 	Login(ctx context.Context, o Options, provider string, say func(url, code string)) error
 	// Probe looks whether a provider can be used, and asks it something small; "" is the one that a session would use.
 	Probe(ctx context.Context, o Options, provider string) ([]Finding, error)
+}
+
+// KnownModel is a model of which there may be no more than facts.
+type KnownModel struct {
+	api.Model
+	Missing []string `json:"missing,omitzero"` // what keeps it from being used here
+	Dropped []string `json:"dropped,omitzero"` // its options that are not sent, and why
 }
 
 // Options are what every command tells the host.

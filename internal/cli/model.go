@@ -16,6 +16,7 @@ func (a *app) modelsShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show PROVIDER/MODEL", Short: "Show what is known of a model", Args: cobra.ExactArgs(1),
+		Long:    "Show tells what is known of a model, also of one that cannot be used here yet: then it says what is missing.",
 		Example: "  cairn models show openai/gpt-5\n  cairn models show openai/gpt-5 --json",
 		RunE: a.does(func(ctx context.Context, args []string) error {
 			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
@@ -23,20 +24,51 @@ func (a *app) modelsShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				m, err := named(list.Data, args[0])
+				m, err := a.knownModel(ctx, list.Data, args[0])
 				if err != nil {
 					return err
 				}
 				if asJSON {
 					return a.printJSON(m)
 				}
-				a.showModel(m)
+				a.showModel(m.Model)
+				for _, why := range m.Dropped {
+					a.note("an option is not sent: " + why)
+				}
+				for _, why := range m.Missing {
+					a.note("it cannot be used here: " + why)
+				}
 				return nil
 			})
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// knownModel returns the usable model of that name, or else what is known of one that is not.
+func (a *app) knownModel(ctx context.Context, usable []api.Model, name string) (*KnownModel, error) {
+	m, err := named(usable, name)
+	full := name
+	if err == nil {
+		full = m.Ref().String()
+	}
+	o, oerr := a.options("")
+	if oerr != nil {
+		return nil, oerr
+	}
+	known, kerr := a.host.KnownModel(ctx, o, full)
+	switch {
+	case err == nil && kerr == nil:
+		known.Model, known.Missing = m, nil // who answers knows best
+		return known, nil
+	case err == nil:
+		return &KnownModel{Model: m}, nil
+	case kerr == nil:
+		return known, nil
+	default:
+		return nil, err
+	}
 }
 
 // named returns the model of that name, or of that id if only one has it.

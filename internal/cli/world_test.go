@@ -176,6 +176,10 @@ func (w *world) Login(_ context.Context, _ Options, id string, say func(url, cod
 
 func (w *world) RefreshModels(context.Context, Options) (bool, error) { return true, nil }
 
+func (w *world) KnownModel(_ context.Context, _ Options, name string) (*KnownModel, error) {
+	return nil, session.NotFound("model", name)
+}
+
 func (w *world) Fsck(context.Context, Options) ([]Finding, error) {
 	return []Finding{{Level: LevelError, What: "session ses_1", Detail: "has a gap after 3"}}, nil
 }

@@ -288,7 +288,7 @@ func (m *locationModels) hosted(model catalog.Model) []jsontext.Value {
 // models of which nothing else does.
 func facts(model catalog.Model, options jsontext.Value) provider.Facts {
 	f := provider.Facts{ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField, Structured: model.Structured}
-	if able, said := flag(options, "supportsStructuredOutputs"); said && f.Structured == nil {
+	if able, said := switched(options, "supportsStructuredOutputs"); said && f.Structured == nil {
 		f.Structured = &able
 	}
 	return f

@@ -27,8 +27,8 @@ func option(options jsontext.Value, name string) string {
 	return text
 }
 
-// flag returns one of a provider's options that is true or false.
-func flag(options jsontext.Value, name string) (on, said bool) {
+// switched returns one of a provider's options that is true or false.
+func switched(options jsontext.Value, name string) (on, said bool) {
 	var all map[string]jsontext.Value
 	if len(options) == 0 || json.Unmarshal(options, &all) != nil {
 		return false, false
@@ -71,10 +71,10 @@ func (m *locationModels) vendor(p catalog.Provider, api catalog.API) (provider.V
 	row.Wire, _ = row.WireFor(api.Package, api.ID)
 	l := m.lookup(p.ID)
 	options := m.config.Provider[p.ID].Options.Extra
-	if chat, _ := flag(options, "useCompletionUrls"); chat {
+	if chat, _ := switched(options, "useCompletionUrls"); chat {
 		row.Wire = provider.Chat
 	}
-	if deployed, _ := flag(options, "useDeploymentBasedUrls"); deployed {
+	if deployed, _ := switched(options, "useDeploymentBasedUrls"); deployed {
 		row = row.Deployed()
 	}
 	own := m.config.Provider[p.ID].BaseURL()

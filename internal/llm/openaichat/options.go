@@ -12,14 +12,15 @@ import (
 
 // plainOptions are the semantic options that go out under another name and otherwise as they are.
 var plainOptions = map[string]string{
-	"logitBias":         "logit_bias",
-	"parallelToolCalls": "parallel_tool_calls",
-	"promptCacheKey":    "prompt_cache_key",
-	"safetyIdentifier":  "safety_identifier",
-	"serviceTier":       "service_tier",
-	"store":             "store",
-	"textVerbosity":     "verbosity",
-	"user":              "user",
+	"logitBias":            "logit_bias",
+	"parallelToolCalls":    "parallel_tool_calls",
+	"promptCacheKey":       "prompt_cache_key",
+	"promptCacheRetention": "prompt_cache_retention",
+	"safetyIdentifier":     "safety_identifier",
+	"serviceTier":          "service_tier",
+	"store":                "store",
+	"textVerbosity":        "verbosity",
+	"user":                 "user",
 }
 
 var routerOptions = []string{"provider", "reasoning", "transforms", "usage"}

@@ -1,0 +1,91 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// KnownModel implements cli.Host.
+func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.KnownModel, error) {
+	dirs, err := config.Dirs(o.Env)
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	cfg, err := h.Config(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	models, err := newModelTable(dirs, o, provider.NewTransport()).of(cfg)
+	if err != nil {
+		return nil, err
+	}
+	model, err := models.catalog.Find(name)
+	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
+		return nil, session.NotFound("model", name, unknown.Nearest...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	known := &cli.KnownModel{Missing: models.missing(model), Dropped: models.dropped(model)}
+	return known, recode(redacted(model), &known.Model)
+}
+
+// missing says what keeps a model from being used; empty if nothing does.
+func (m *locationModels) missing(model catalog.Model) []string {
+	p, err := m.catalog.Provider(model.ProviderID)
+	switch {
+	case err != nil:
+		return []string{err.Error()}
+	case p.Disabled:
+		return []string{p.ID + " is switched off by the configuration (disabled_providers, enabled_providers, experimental.policies)"}
+	case !spoken(model.API):
+		return []string{"its protocol (" + model.API.Package + ") is not known to this cairn"}
+	case model.Status == catalog.Alpha:
+		return []string{"it is in its alpha: such models are not used"}
+	case !model.Enabled:
+		return []string{"the configuration leaves it out (whitelist, blacklist of provider." + p.ID + ")"}
+	}
+	if _, err := m.vendor(p, model.API); err != nil {
+		return []string{err.Error()}
+	}
+	switch {
+	case model.Available:
+		return nil
+	case !m.ready(p.ID, p.Env) && len(p.Env) > 0:
+		return []string{p.ID + " has no key: cairn auth login " + p.ID + ", or set " + strings.Join(p.Env, " or ")}
+	default:
+		return []string{p.ID + " cannot be used yet: cairn doctor provider " + p.ID}
+	}
+}
+
+// dropped says which of a model's options are not sent, by the variant that brings them if one does.
+func (m *locationModels) dropped(model catalog.Model) []string {
+	out := catalog.Partition(model.Request.Body).Dropped
+	for _, v := range model.Variants {
+		for _, why := range catalog.Partition(v.Body).Dropped {
+			out = append(out, "variant "+v.ID+": "+why)
+		}
+	}
+	return out
+}
+
+// left are the options of configured providers and models that are not sent, each with its model.
+func (m *locationModels) left() []string {
+	var out []string
+	for _, model := range m.catalog.Available() {
+		if _, configured := m.config.Provider[model.ProviderID]; !configured {
+			continue
+		}
+		for _, why := range m.dropped(model) {
+			out = append(out, model.Name()+": "+why)
+		}
+	}
+	return out
+}
