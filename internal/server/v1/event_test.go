@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -176,6 +177,21 @@ func TestStreamsAreToldFirst(t *testing.T) {
 		cancel()
 		reader.Wait()
 		_ = resp.Body.Close()
+	}
+}
+
+// A cursor of one directory's stream is good for another's, and shows nothing but that: there is one order for all.
+func TestACursorOpensNoOtherDirectory(t *testing.T) {
+	w := newWorldOf(t, answering(t), "", map[string]string{"sub/a": "x"})
+	w.ask(t, http.MethodPost, "/session?directory="+w.work+"/sub", `{"title":"there"}`)
+	there := frames(t, w, "/event?directory="+w.work+"/sub", "0", isKind("session.created"))
+	last := there[len(there)-1].id
+	w.ask(t, http.MethodPost, "/session?directory="+w.work+"/sub", `{"title":"hidden"}`)
+	w.ask(t, http.MethodPost, "/session", `{"title":"here"}`)
+	for _, f := range frames(t, w, "/event", last, isKind("session.created")) {
+		if text := fmt.Sprint(f.data); strings.Contains(text, "there") || strings.Contains(text, "hidden") {
+			t.Error(text)
+		}
 	}
 }
 

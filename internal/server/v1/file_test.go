@@ -68,14 +68,15 @@ func TestFilesStayInside(t *testing.T) {
 	w := newWorld(t, "", map[string]string{"a.txt": "alpha\n", "sub/b.txt": "in\n"})
 	outside := filepath.Join(w.home, "outside")
 	w.put(t, filepath.Join(outside, "secret.txt"), "hunter2\n")
-	for name, target := range map[string]string{"link.txt": filepath.Join(outside, "secret.txt"), "dir": outside, "sub/up": "../..", "etc": "/etc"} {
+	w.put(t, w.work+"-evil/secret.txt", "hunter2\n") // begins like the checkout
+	for name, target := range map[string]string{"twin": w.work + "-evil", "link.txt": filepath.Join(outside, "secret.txt"), "dir": outside, "sub/up": "../..", "etc": "/etc"} {
 		if err := os.Symlink(target, filepath.Join(w.work, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, path := range []string{
 		"../", "..", "../../", "/etc", "/etc/passwd", "link.txt", "dir", "dir/secret.txt", "sub/up", "sub/up/home", "etc/passwd", "./sub/../../x",
-		outside + "/secret.txt", "sub/../../outside", "a.txt/../../..", `..\..`, "dir/../secret.txt", "/proc/self/environ", "/dev/zero",
+		w.work + "-evil/secret.txt", "../work-evil/secret.txt", "twin/secret.txt", "twin", outside + "/secret.txt", "sub/../../outside", "a.txt/../../..", `..\..`, "dir/../secret.txt", "/proc/self/environ", "/dev/zero",
 	} {
 		for _, route := range []string{"/file?path=", "/file/content?path="} {
 			a := w.ask(t, http.MethodGet, route+url.QueryEscape(path), "")

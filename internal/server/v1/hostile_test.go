@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -48,6 +49,42 @@ func TestTheBoundOnBodiesIsTheUsers(t *testing.T) {
 		if a.status != want || want == 413 && !strings.Contains(a.body, "70000") {
 			t.Errorf("%d bytes: %d %.200s", size, a.status, a.body)
 		}
+	}
+}
+
+// What is kept of others, such as a page in a file, is never answered so that a browser would show it.
+func TestNothingIsShownAsAPage(t *testing.T) {
+	const page = "<!doctype html><script>alert(1)</script>\n"
+	w := newWorld(t, "", map[string]string{"a.html": page, "a.svg": "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"})
+	w.put(t, w.work+"/a.html", page+page)
+	id := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"<script>alert(1)</script>"}`).body).(map[string]any)["id"].(string)
+	w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", `{"noReply":true,"parts":[{"type":"text","text":"<script>alert(1)</script>"}]}`)
+	for _, path := range []string{
+		"/file/content?path=a.html", "/file/content?path=a.svg", "/file?path=.", "/find?pattern=script", "/vcs/diff/raw", "/vcs/diff?mode=git", "/session", "/session/" + id,
+		"/session/" + id + "/message", "/<script>", "/session/<script>", "/file?path=<script>", "/doc", "/api/doc",
+	} {
+		a := w.ask(t, http.MethodGet, strings.NewReplacer("<", "%3C", ">", "%3E").Replace(path), "", "Accept", "text/html")
+		kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+		if kind != "application/json" && (kind != "text/x-diff" || path != "/vcs/diff/raw") {
+			t.Errorf("%s: %d as %q", path, a.status, kind)
+		}
+	}
+}
+
+// Who adds an MCP server has nothing started.
+func TestNoProgramIsStartedForMCP(t *testing.T) {
+	w := newWorld(t, "", nil)
+	body := `{"name":"evil","config":{"type":"local","command":["sh","-c","touch ran"],"enabled":true}}`
+	if a := w.ask(t, http.MethodPost, "/mcp", body); a.status != 200 || !strings.Contains(a.body, `"failed"`) {
+		t.Error(a)
+	}
+	for _, path := range []string{"/mcp/evil/connect", "/mcp/evil/auth"} {
+		if a := w.ask(t, http.MethodPost, path, ""); a.status != 404 {
+			t.Error(path, a)
+		}
+	}
+	if _, err := os.Stat(w.work + "/ran"); err == nil {
+		t.Error("it ran")
 	}
 }
 
