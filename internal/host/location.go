@@ -101,25 +101,40 @@ func (l *locations) place(ctx context.Context, dir string) (*place, error) {
 	return p, err
 }
 
-// slot returns the place's slot and drops slots that nobody used for long.
+// slot returns the place's slot.
 func (l *locations) slot(dir string) *slot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s := l.places[dir]; s != nil {
-		return s
+	s := l.places[dir]
+	if s == nil {
+		l.makeRoom()
+		s = &slot{used: time.Now()}
+		l.places[dir] = s
 	}
+	return s
+}
+
+// makeRoom drops the places that nobody used for long and, when there are too many, the one that was used longest ago. mu is
+// held.
+func (l *locations) makeRoom() {
+	var oldest string
+	var last time.Time
 	for d, s := range l.places {
-		if s.mu.TryLock() {
-			idle := time.Since(s.used) > placeIdle || len(l.places) >= maxPlaces
-			s.mu.Unlock()
-			if idle {
-				delete(l.places, d)
-			}
+		if !s.mu.TryLock() {
+			continue // it is being built
+		}
+		used := s.used
+		s.mu.Unlock()
+		switch {
+		case time.Since(used) > placeIdle:
+			delete(l.places, d)
+		case oldest == "" || used.Before(last):
+			oldest, last = d, used
 		}
 	}
-	s := &slot{used: time.Now()}
-	l.places[dir] = s
-	return s
+	if len(l.places) >= maxPlaces {
+		delete(l.places, oldest)
+	}
 }
 
 // stillThere reports whether the directory is what it was when the place was built. Every turn asks, so that it costs

@@ -23,9 +23,17 @@ func placeRoutes() []Route {
 	}
 }
 
-// paths says where things are.
+// paths says where things are. It looks for nothing, as OpenCode does not: of a directory that is not there it says what it
+// says of one outside of any checkout, so that a client whose directory was removed can tell where it is.
 func (a *API) paths(w http.ResponseWriter, r *http.Request) error {
-	p, err := a.place(r)
+	l, err := a.locate(r)
+	if err != nil {
+		return err
+	}
+	p, err := a.places.Place(r.Context(), l)
+	if missing := exchange.Known(err); err != nil && missing.Code == session.CodeInvalid && missing.Field == "directory" {
+		p, err = Place{Directory: l.Directory, Worktree: "/"}, nil
+	}
 	if err != nil {
 		return err
 	}

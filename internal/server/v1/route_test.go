@@ -1,10 +1,12 @@
 package v1_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -62,6 +64,50 @@ func TestTheDirectoryOfARequest(t *testing.T) {
 		if a := w.ask(t, http.MethodGet, bad, ""); a.status != 400 || !strings.Contains(a.body, `"name":"BadRequest"`) {
 			t.Errorf("%.40s: %d %s", bad, a.status, a.body)
 		}
+	}
+}
+
+// Where a directory is said to be, it need not be; whoever wants to do something there is told that it is not.
+func TestADirectoryThatIsNotThere(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"file": ""})
+	for _, dir := range []string{w.work + "/none", w.work + "/file", "/none/at/all"} {
+		query := "?directory=" + url.QueryEscape(dir)
+		if a := w.ask(t, http.MethodGet, "/path"+query, ""); a.status != 200 || !strings.HasSuffix(a.body, `"worktree":"/","directory":"`+dir+`"}`) {
+			t.Error(a)
+		}
+		for _, route := range []string{"POST /session", "GET /config", "GET /agent", "GET /project/current", "GET /file", "POST /pty"} {
+			method, path, _ := strings.Cut(route, " ")
+			if a := w.ask(t, method, path+query+"&path=.", ""); a.status != 400 || !strings.Contains(a.body, "directory") {
+				t.Errorf("%s in %s: %d %s", route, dir, a.status, a.body)
+			}
+		}
+	}
+}
+
+// More directories than are kept at once are served, each as itself, the first one as ever.
+func TestManyDirectories(t *testing.T) {
+	w := newWorld(t, "", nil)
+	const many = 70 // 64 are kept
+	name := func(i int) string { return fmt.Sprintf("%s/dir %03d", w.home, i) }
+	for i := range many {
+		w.put(t, name(i)+"/cairn.json", fmt.Sprintf(`{"agent": {"own%d": {"prompt": "x"}}}`, i))
+	}
+	var before, after runtime.MemStats
+	for round := range 2 {
+		for i := range many {
+			a := w.ask(t, http.MethodGet, "/agent", "", "X-Opencode-Directory", url.PathEscape(name(i)))
+			if a.status != 200 || !strings.Contains(a.body, fmt.Sprintf(`"own%d"`, i)) || strings.Count(a.body, `"own`) != 1 {
+				t.Fatalf("%s: %d %.300s", name(i), a.status, a.body)
+			}
+		}
+		runtime.GC()
+		if round == 0 {
+			runtime.ReadMemStats(&before)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 16<<20 {
+		t.Errorf("the heap has grown by %d MiB", grown>>20)
 	}
 }
 
