@@ -39,6 +39,13 @@ func (a *API) messages(w http.ResponseWriter, r *http.Request) error {
 	if before != "" && limit == 0 {
 		return exchange.Bad("query", "limit", "before needs a limit")
 	}
+	if limit == 0 {
+		all, err := view(r.Context(), a, func(rd store.Reader) (whole, error) { return readWhole(rd, sessionOf(r)) })
+		if err != nil {
+			return err
+		}
+		return all.write(w)
+	}
 	var at anchor
 	if before != "" {
 		b, err := base64.RawURLEncoding.DecodeString(before)
@@ -88,28 +95,30 @@ type page struct {
 	more     bool // there are older ones
 }
 
-// readPage reads the newest limit messages before one, all with limit 0. Prompts that wait to be promoted are the newest.
+// readWaiting reads the prompts that wait to be promoted: the newest messages.
+func readWaiting(rd store.Reader, id session.ID) ([]*session.Input, error) {
+	waiting, err := rd.Pending(id, "", 0)
+	slices.SortStableFunc(waiting, func(x, y *session.Input) int { return int(x.AdmittedSeq - y.AdmittedSeq) })
+	return waiting, err
+}
+
+// readPage reads the newest limit messages before one.
 func readPage(rd store.Reader, id session.ID, limit int, before session.MessageID) (page, error) {
 	s, err := mustSession(rd, id)
 	if err != nil {
 		return page{}, err
 	}
-	waiting, err := rd.Pending(id, "", 0)
+	waiting, err := readWaiting(rd, id)
 	if err != nil {
 		return page{}, err
 	}
-	slices.SortStableFunc(waiting, func(x, y *session.Input) int { return int(x.AdmittedSeq - y.AdmittedSeq) })
 	last, err := lastOf(rd, id, before, waiting)
 	if err != nil {
 		return page{}, err
 	}
 	waiting = last.waiting
-	need := 0
-	if limit > 0 {
-		need = limit + 1 - len(waiting)
-	}
 	var history []session.Message
-	if limit == 0 || need > 0 {
+	if need := limit + 1 - len(waiting); need > 0 {
 		if history, err = readBack(rd, id, last.until, need); err != nil {
 			return page{}, err
 		}
@@ -162,7 +171,7 @@ func seqOf(m session.Message) int64 {
 
 // cut leaves the newest limit messages.
 func (p page) cut(limit int) page {
-	if limit > 0 && len(p.messages) > limit {
+	if len(p.messages) > limit {
 		p.more = true
 		p.messages = p.messages[len(p.messages)-limit:]
 	}
@@ -172,14 +181,11 @@ func (p page) cut(limit int) page {
 	return p
 }
 
-// readBack reads the newest n messages that V1 shows before the seq, all with 0, in their order.
+// readBack reads the newest n messages that V1 shows before the seq, in their order.
 func readBack(rd store.Reader, id session.ID, until int64, n int) ([]session.Message, error) {
 	var back []session.Message
 	for {
-		q := store.MessageQuery{After: -1, Before: until, Newest: true}
-		if n > 0 {
-			q.Limit = n - len(back) + 8
-		}
+		q := store.MessageQuery{After: -1, Before: until, Newest: true, Limit: n - len(back) + 8}
 		ms, err := rd.Messages(id, q)
 		if err != nil {
 			return nil, err
@@ -189,7 +195,7 @@ func readBack(rd store.Reader, id session.ID, until int64, n int) ([]session.Mes
 				back = append(back, m)
 			}
 		}
-		if n == 0 || len(back) >= n || len(ms) < q.Limit || until == 0 {
+		if len(back) >= n || len(ms) < q.Limit || until == 0 {
 			slices.Reverse(back)
 			return back, nil
 		}
