@@ -78,3 +78,13 @@ func TestWrittenAnywhere(t *testing.T) {
 		t.Errorf("what is no command of the script has its variables: %+v", d)
 	}
 }
+
+// What cannot be read asks, although everything is allowed: nobody knows what of it is protected, or may not be read.
+func TestWhatCannotBeReadAsks(t *testing.T) {
+	all := []permission.Layer{layer("user", "* | * | allow")}
+	for _, text := range []string{"ls '", "let d=1 # '\ncp x .git/hooks/y", "eval \"ls '\"", "cp x .git/hooks/y \r", "sh -c 'ls ('"} {
+		if d := permission.Evaluate(all, []session.Rule{{Action: "bash", Resource: "*", Effect: session.Allow}}, "bash", text); d.Effect != session.Ask {
+			t.Errorf("%q is %s by %+v", text, d.Effect, d)
+		}
+	}
+}

@@ -145,7 +145,7 @@ type reader struct {
 // script reads a text: the outer one, or one that a command is given, whose parts belong to that command.
 func (r *reader) script(text string, depth int, readings []string) {
 	if len(text) > maxText || depth > maxDepth || r.parts > maxParts || r.total > maxTotal || strings.ContainsRune(text, 0) {
-		r.unreadable(text)
+		r.illegible(text)
 		return
 	}
 	oldDepth, oldReadings := r.depth, r.readings
@@ -158,7 +158,7 @@ func (r *reader) script(text string, depth int, readings []string) {
 	for _, v := range r.variants {
 		file, err := syntax.NewParser(syntax.Variant(v), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 		if err != nil {
-			r.unreadable(text)
+			r.illegible(text)
 			return
 		}
 		w := &walker{reader: r, text: text, said: follow(file, r.around)}
@@ -169,7 +169,15 @@ func (r *reader) script(text string, depth int, readings []string) {
 	}
 }
 
-// unreadable adds a text that cannot be taken apart.
+// illegible adds a text that is not read at all: it may run, read and write anything.
+func (r *reader) illegible(text string) {
+	r.command(text, func() {
+		r.unknown()
+		r.anywhere = true
+	})
+}
+
+// unreadable adds a part of a text that may run anything.
 func (r *reader) unreadable(source string) {
 	r.command(source, func() { r.unknown() })
 }
@@ -179,6 +187,7 @@ func (r *reader) unreadable(source string) {
 func (r *reader) misread(text, plain string) {
 	r.command(text, func() {
 		r.unknown()
+		r.anywhere = true
 		r.script(plain, r.depth+1, r.readings)
 	})
 }

@@ -225,6 +225,9 @@ func (v *values) word(w *syntax.Word, assigned bool, rounds int) (out []string, 
 		var longer []string
 		for _, before := range out {
 			for _, text := range texts {
+				if splitsHome(before, text) {
+					text, complete = Hole, false
+				}
 				longer = append(longer, holes(before+text))
 			}
 		}
@@ -260,6 +263,11 @@ func (v *values) word(w *syntax.Word, assigned bool, rounds int) (out []string, 
 		}
 	}
 	return out, complete
+}
+
+// splitsHome reports that a ~ would stand where it does not mean the home, or mean another's.
+func splitsHome(before, after string) bool {
+	return before != "" && strings.HasPrefix(after, "~") || before == "~" && after != "" && !strings.HasPrefix(after, "/")
 }
 
 var together = regexp.MustCompile(`^[A-Za-z0-9_./@%+=:,~-]+$`)

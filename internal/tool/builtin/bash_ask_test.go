@@ -479,7 +479,7 @@ func TestWrittenAnywhere(t *testing.T) {
 	b.rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
 	for _, command := range []string{
 		`D=.gi; read x <<< t; cp evil $D$x/hooks/y`, `cp evil "$(echo .git)/hooks/y"`, `cd "$(echo .git)"; cp ../evil hooks/y`, `echo x > "$(echo .git)/hooks/y"`,
-		`CDPATH=.git; cd hooks && cp ../../evil y`, `find . -name README -execdir cp ../../evil y ';'`, `echo .git/hooks/y | xargs cp evil`, `cp evil .git/ho$x/y`,
+		`CDPATH=.git; cd hooks && cp ../../evil y`, `find . -name README -execdir cp ../../evil y ';'`, `echo .git/hooks/y | xargs cp evil`, "let d=1 # '\ncp evil .git/hooks/y", `d=~; cp evil ..$d/y`, `cp evil .git/ho$x/y`,
 	} {
 		if s := b.call("bash", in{"command": command}); s.Denied == nil {
 			t.Errorf("%s ran: %s", command, says(s))
