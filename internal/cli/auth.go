@@ -19,7 +19,7 @@ import (
 
 func (a *app) authCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "auth", Short: "Keep, list and remove providers' keys",
+		Use: "auth", Aliases: []string{"providers"}, Short: "Keep, list and remove providers' keys",
 		Long: "Keys are kept in the keyring of the operating system or, where there is none that can be opened, in one file\n" +
 			"that only you can read; others are taken from the environment. They are sent to the addresses of their\n" +
 			"provider only and shown to nobody.",
@@ -215,6 +215,10 @@ func (a *app) authList() *cobra.Command {
 			}
 			if asJSON {
 				return a.printJSON(list)
+			}
+			if a.asOpenCode() {
+				a.listKeysAsOpenCode(list)
+				return nil
 			}
 			if len(list) == 0 {
 				a.err.printf("There are no keys. Keep one: cairn auth login openai\n")

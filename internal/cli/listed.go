@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -55,4 +57,46 @@ func (a *app) listAsOpenCode(list []*session.Session) {
 		t.row(string(s.ID), line(strings.TrimSpace(s.Title), 100), updated)
 	}
 	t.print()
+}
+
+// listAgentsAsOpenCode prints each agent with the rules that hold for it.
+func (a *app) listAgentsAsOpenCode(ctx context.Context, c *api.Client) error {
+	all, err := peerOf(c).Agents(ctx)
+	if err != nil {
+		return err
+	}
+	for _, x := range all {
+		a.out.printf("%s (%s)\n  ", line(x.Name, 100), x.Mode)
+		if err := a.printJSON(x.Rules); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listKeysAsOpenCode prints the providers that have a key: those that are kept, then those of the environment.
+func (a *app) listKeysAsOpenCode(list []keyInfo) {
+	var kept, found []keyInfo
+	for _, k := range list {
+		if strings.HasPrefix(k.From, "$") {
+			found = append(found, k)
+		} else {
+			kept = append(kept, k)
+		}
+	}
+	show := func(title, what string, keys []keyInfo) {
+		a.out.printf("┌  %s\n│\n", title)
+		for _, k := range keys {
+			about := string(k.Kind)
+			if name, ok := strings.CutPrefix(k.From, "$"); ok {
+				about = name
+			}
+			a.out.printf("●  %s %s\n│\n", line(k.Provider, 60), line(about, 100))
+		}
+		a.out.printf("└  %d %s\n\n", len(keys), what)
+	}
+	show("Credentials", "credentials", kept)
+	if len(found) > 0 {
+		show("Environment", "environment variables", found)
+	}
 }

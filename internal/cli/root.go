@@ -21,6 +21,9 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          a.noSuchCommand,
 		RunE: a.does(func(context.Context, []string) error {
+			if a.asOpenCode() { // there it opens the terminal interface
+				return a.noInterface("opencode serve, and OpenCode's own attach URL; for one prompt: opencode run \"…\"")
+			}
 			a.out.printf("%s", rootHelp)
 			return a.out.err
 		}),
@@ -46,7 +49,7 @@ func (a *app) root() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add(groupWork, a.runCommand(), a.sessionCommand(), a.inboxCommand(), a.permissionCommand(), a.questionCommand(), a.jobsCommand(), a.serveCommand())
+	add(groupWork, a.runCommand(), a.sessionCommand(), a.inboxCommand(), a.permissionCommand(), a.questionCommand(), a.jobsCommand(), a.serveCommand(), a.attachCommand())
 	add(groupLook, a.eventsCommand(), a.modelsCommand(), a.agentCommand(), a.skillCommand(), a.commandCommand(), a.statsCommand())
 	add(groupCare, a.authCommand(), a.configCommand(), a.trustCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.exportCommand(), a.importCommand(), a.salvageCommand(), a.versionCommand())
 	root.InitDefaultCompletionCmd()

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// attachCommand says who shows a server on a terminal: cairn has no terminal interface of its own, and OpenCode's works
+// with its server. The flags are taken, so that the answer is not about them.
+func (a *app) attachCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use: "attach URL", Short: "Say how a server is shown on a terminal", Args: cobra.ExactArgs(1), Hidden: true,
+		Long: "Cairn has no terminal interface of its own. OpenCode's shows a cairn as it shows its own server: opencode attach URL.\n" +
+			"For one prompt there is cairn run --attach URL.",
+		Example: "  opencode attach http://localhost:4096\n  cairn run --attach http://localhost:4096 -c \"And now?\"",
+		RunE: a.does(func(_ context.Context, args []string) error {
+			if _, err := (&attachFlags{url: args[0]}).peer(a); err != nil {
+				return err
+			}
+			return a.noInterface(fmt.Sprintf("OpenCode's shows this server: npx opencode-ai@1.18 attach URL. For one prompt: %s run --attach URL", a.program()))
+		}),
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&f.attach.password, "password", "p", "", "")
+	fs.StringVarP(&f.attach.user, "username", "u", "", "")
+	fs.StringVar(&f.dir, "dir", "", "")
+	fs.StringVarP(&f.session, "session", "s", "", "")
+	fs.BoolVarP(&f.last, "continue", "c", false, "")
+	fs.BoolVar(&f.fork, "fork", false, "")
+	return cmd
+}
+
+// noInterface is the refusal of what needs a terminal interface.
+func (a *app) noInterface(hint string) error {
+	return &exit{exitUsage, errors.New("cairn has no terminal interface of its own"), hint}
+}
+
+// program is what it was called as.
+func (a *app) program() string {
+	if a.asOpenCode() {
+		return openCode
+	}
+	return "cairn"
+}
