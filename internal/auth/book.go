@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/keyring"
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
@@ -30,6 +32,7 @@ const (
 const (
 	ringWait = 3 * time.Second
 	askWait  = 30 * time.Second
+	downWait = 10 * time.Second // before a keyring that gave nothing is asked again
 )
 
 // wanted is where a new credential goes.
@@ -58,8 +61,28 @@ func (s *Store) placeOf(e entry) string {
 
 // opened are entries that the keyring gave out, by their names there. A name never gets another content.
 type opened struct {
-	mu  sync.Mutex // guards all
-	all map[string]entry
+	mu   sync.Mutex // guards what follows
+	all  map[string]entry
+	down error // why nothing can be had, until then: nobody waits for a keyring again and again
+	till time.Time
+}
+
+// known is what is remembered of a name, or of the keyring.
+func (o *opened) known(name string) (e entry, ok bool, down error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if time.Now().Before(o.till) {
+		down = o.down
+	}
+	e, ok = o.all[name]
+	return e, ok, down
+}
+
+// failed remembers that the keyring gives nothing.
+func (o *opened) failed(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.down, o.till = err, time.Now().Add(downWait)
 }
 
 // open returns an entry with what the keyring holds of it.
@@ -67,13 +90,16 @@ func (s *Store) open(ctx context.Context, provider string, e entry) (entry, erro
 	if e.Ring == "" {
 		return e, nil
 	}
-	s.opened.mu.Lock()
-	known, ok := s.opened.all[e.Ring]
-	s.opened.mu.Unlock()
+	known, ok, err := s.opened.known(e.Ring)
 	if ok {
 		return known, nil
 	}
-	out, err := s.fetch(ctx, e.Ring)
+	var out entry
+	if err == nil {
+		if out, err = s.fetch(ctx, e.Ring); err != nil && !errors.Is(err, keyring.ErrNone) {
+			s.opened.failed(err)
+		}
+	}
 	if err != nil {
 		return entry{}, fmt.Errorf("the key of %s is in the keyring: %w; open the keyring, or keep the key in a file: cairn auth login --file %[1]s", provider, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +21,7 @@ type vault struct {
 	closed bool
 	steps  int // until the process dies; 0 is never
 	after  bool
+	asked  int    // calls
 	late   func() // happens before the next secret is given out
 }
 
@@ -27,6 +29,7 @@ var errDead = errors.New("the process died")
 
 // step is one call: what it does happens before or after the process dies.
 func (v *vault) step(do func()) error {
+	v.asked++
 	if v.closed {
 		return keyring.ErrLocked
 	}
@@ -185,12 +188,11 @@ func TestKeyringThatIsClosed(t *testing.T) {
 		}
 	}
 	v.closed = true
-	late := in(dir, v)
-	late.opened.all = map[string]entry{}
-	if _, err := late.Move(t.Context(), InFile); err == nil {
+	if _, err := in(dir, v).Move(t.Context(), InFile); err == nil {
 		t.Error("moved out of a closed keyring")
 	}
 	v.closed = false
+	late := in(dir, v)
 	token, err := late.Renewed(t.Context(), "github-copilot", Token{Access: NewSecret(canary + "-a")}, func(old Token) (Token, error) {
 		v.closed = true // meanwhile
 		return Token{Refresh: old.Refresh, Access: NewSecret("new"), Expires: time.Now().Add(time.Hour)}, nil
@@ -198,6 +200,29 @@ func TestKeyringThatIsClosed(t *testing.T) {
 	if c, _, err2 := late.Get("github-copilot"); err != nil || err2 != nil || c.Access.Reveal() != token.Access.Reveal() || c.From != late.Path() {
 		t.Errorf("%v %v from %s", err, err2, c.From)
 	}
+}
+
+// A keyring that gives nothing is not asked for every key, and is asked again after a while.
+func TestKeyringIsNotAskedAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, v := t.TempDir(), &vault{items: map[string]string{}}
+		fill(t, in(dir, v))
+		s := in(dir, v)
+		v.closed, v.asked = true, 0
+		for range 5 {
+			for _, id := range []string{"openai", "github-copilot"} {
+				if _, _, err := s.Get(id); err == nil {
+					t.Error("a closed keyring gives", id)
+				}
+			}
+		}
+		if v.asked != 1 {
+			t.Errorf("asked %d times", v.asked)
+		}
+		v.closed = false
+		time.Sleep(downWait)
+		whole(t, s)
+	})
 }
 
 // Whenever the process dies on the way into the keyring or out of it, nothing is lost.
