@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -49,13 +50,18 @@ func (a *API) awaited(r *http.Request, in *session.Input) (m opencode.Message, e
 	ctx, end := a.long.Begin(r.Context(), "")
 	defer end()
 	if err := a.engine.Wait(ctx, in.SessionID); err != nil {
-		if ctx.Err() != nil && r.Context().Err() == nil || errors.Is(err, engine.ErrShutdown) {
-			return m, session.Errorf(session.CodeUnavailable, "cairn is shutting down; the prompt is kept and goes on with the next start")
+		if closing(ctx, r, err) {
+			err = session.Errorf(session.CodeUnavailable, "cairn is shutting down; the prompt is kept and goes on with the next start")
 		}
 		return m, err
 	}
 	a.handed.await(ctx, a.log.Newest())
 	return view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) { return newestAnswer(rd, in) })
+}
+
+// closing reports whether a wait for work ended because the server does, not because the client left.
+func closing(ctx context.Context, r *http.Request, err error) bool {
+	return ctx.Err() != nil && r.Context().Err() == nil || errors.Is(err, engine.ErrShutdown)
 }
 
 func (a *API) promptAsync(w http.ResponseWriter, r *http.Request) error {

@@ -44,7 +44,10 @@ func (a *API) shell(w http.ResponseWriter, r *http.Request) error {
 	ctx, end := a.long.Begin(r.Context(), "")
 	defer end()
 	sh, err := a.engine.Shell(ctx, q)
-	if err != nil {
+	switch {
+	case err != nil && closing(ctx, r, err):
+		return session.Errorf(session.CodeUnavailable, "cairn is shutting down; what the command printed is kept")
+	case err != nil:
 		return inBody(err)
 	}
 	m, err := view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) { return readMessage(rd, q.SessionID, sh.AnswerID) })
