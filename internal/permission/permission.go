@@ -63,13 +63,17 @@ func EvaluateAll(layers []Layer, approvals []session.Rule, s Subject) Decision {
 
 // Explain decides about each part of each resource; what is no shell command has one.
 func Explain(layers []Layer, approvals []session.Rule, s Subject) []Decision {
-	if len(s.Resources) == 0 {
+	anything := len(s.Resources) == 0
+	if anything {
 		s.Resources = []string{"*"}
 	}
 	var out []Decision
 	around := shell.Parse(s.Seen.Script).Commands
 	for _, resource := range s.Resources {
 		for _, t := range targets(s, resource, around) {
+			if anything { // no command, so that nothing is read
+				t.reads = nil
+			}
 			out = append(out, decide(layers, approvals, s.Action, t))
 		}
 	}

@@ -19,8 +19,8 @@ func reading(layers []Layer, t target, d Decision) *Decision {
 	var worst *Decision
 	for _, file := range t.reads {
 		own := decide(layers, nil, read, target{text: file, open: true})
-		switch {
-		case own.Effect == session.Allow:
+		switch name, _, _ := strings.Cut(t.text, " "); {
+		case own.Effect == session.Allow, own.Rule == nil && strings.IndexByte(name, hole) >= 0:
 			continue
 		case own.Possible && d.Effect == session.Allow && namesProgram(d.Rule, t.text), own.Possible && d.Effect != session.Allow && !own.Firm:
 			continue

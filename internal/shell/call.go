@@ -126,9 +126,11 @@ func (r *reader) itself(c call, more ...string) {
 	if i := strings.LastIndex(c.words[0], Hole); i >= 0 { // there may be a path in it
 		readings = append(readings, c.rename(c.words[0][i:]))
 	}
-	r.part(Part{
-		Text: text, Readings: append(readings, c.readings...), Reads: append(reads(c.name(), c.words[1:]), c.reads...), Save: save(c.assigns, own),
-	})
+	files := append(reads(c.name(), c.words[1:]), c.reads...)
+	if !known(c.words[0]) { // which may be any program that reads
+		files = append(files, Hole)
+	}
+	r.part(Part{Text: text, Readings: append(readings, c.readings...), Reads: files, Save: save(c.assigns, own)})
 }
 
 // own is the words as the shell looks them up. What has a slash is a path: it begins with a slash, a dot or a tilde, so
@@ -155,7 +157,7 @@ func (r *reader) inner(c call, script string) {
 		r.itself(c)
 	}
 	if !known(script) {
-		r.unknown()
+		r.unknownScript()
 		return
 	}
 	r.script(script, r.depth+1, append(append([]string{}, r.readings...), append(c.readings, strings.Join(c.words, " "))...))

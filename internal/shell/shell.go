@@ -226,6 +226,9 @@ func (r *reader) command(source string, fill func()) {
 // unknown adds a part that may be anything.
 func (r *reader) unknown() { r.part(Part{Text: Hole}) }
 
+// unknownScript adds a part that may be any commands, which read any files.
+func (r *reader) unknownScript() { r.part(Part{Text: Hole, Reads: []string{Hole}}) }
+
 func (r *reader) part(p Part) {
 	if r.parts++; r.parts >= maxParts {
 		return
@@ -239,9 +242,12 @@ func (r *reader) part(p Part) {
 
 // add adds the part unless one with its text is there.
 func (c *Command) add(p Part) {
-	if !slices.ContainsFunc(c.Parts, func(q Part) bool { return q.Text == p.Text }) {
+	i := slices.IndexFunc(c.Parts, func(q Part) bool { return q.Text == p.Text })
+	if i < 0 {
 		c.Parts = append(c.Parts, p)
+		return
 	}
+	c.Parts[i].Reads = unique("", append(slices.Clone(c.Parts[i].Reads), p.Reads...))
 }
 
 // readBy adds a part for a file that the shell itself reads for others, and that is not known beforehand.

@@ -27,7 +27,7 @@ func (r *reader) special(c call) bool {
 		r.sed(c)
 	case "source", ".":
 		if file := operands(c.words[1:]); len(file) > 0 && streams(file[0]) {
-			r.unknown()
+			r.unknownScript()
 		}
 		r.itself(c)
 	case "shopt": // patterns may mean more than they say
@@ -83,21 +83,21 @@ func (r *reader) shell(c call) {
 		case script && w == "--":
 			continue
 		case !known(w), strings.HasPrefix(w, "--"), strings.HasPrefix(w, "+"), strings.Trim(w, "-ceuxvnfl") != "" && w[0] == '-', w == "-":
-			r.unknown()
+			r.unknownScript()
 			r.itself(c)
 			return
 		case strings.HasPrefix(w, "-"):
 			script = script || strings.Contains(w, "c")
 		default: // a file
 			if streams(w) {
-				r.unknown()
+				r.unknownScript()
 			}
 			r.paths(c, "source", c.words[i:])
 			r.itself(c)
 			return
 		}
 	}
-	r.unknown() // standard input
+	r.unknownScript() // standard input
 	r.itself(c)
 }
 

@@ -265,6 +265,17 @@ find . -type f | xargs cat
 find . -print0 | xargs -0 grep S
 git grep S
 git archive HEAD
+x='cat .env'; $x
+$(echo cat) .env
+eval "$(echo cat .env)"
+echo 'cat .env' | sh
+bash <<< 'cat .env'
+sh -c "$X"
+x=cat; y=.env; $x $y
+source <(echo cat .env)
+bash -O extglob -c 'cat .env'
+c[0]=cat; "${c[@]}" .env
+xargs -I{} sh -c {} <<< 'cat .env'
 cat ~+/.env
 cat ${x:-.env}
 cat "${PWD}/.env"
