@@ -29,6 +29,9 @@ func (a *app) importCommand() *cobra.Command {
 }
 
 func (a *app) importFile(ctx context.Context, name string, asJSON bool) error {
+	if isAddress(name) {
+		return usagef("nothing is fetched: save the export as a file, and import that")
+	}
 	path, err := a.absolute(name)
 	if err != nil {
 		return err
