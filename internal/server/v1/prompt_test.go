@@ -84,3 +84,29 @@ func TestMessagePages(t *testing.T) {
 		}
 	}
 }
+
+// A session in which an answer was wanted in a form is read like any other: OpenCode answers 400 for all of it from then on.
+func TestASessionWithAFormIsRead(t *testing.T) {
+	w := newWorldOf(t, answering(t), "", nil)
+	id := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)["id"].(string)
+	format := `"format":{"type":"json_schema","schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},"retryCount":0}`
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/message", `{`+format+`,"parts":[{"type":"text","text":"hi"}]}`); a.status != http.StatusOK {
+		t.Fatal(a.status, a.body)
+	}
+	for _, path := range []string{"", "?limit=1", "?limit=100"} {
+		a := w.ask(t, http.MethodGet, "/session/"+id+"/message"+path, "")
+		if a.status != http.StatusOK || path != "?limit=1" && !strings.Contains(a.body, `"type":"json_schema"`) {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	all := read(t, w.ask(t, http.MethodGet, "/session/"+id+"/message", "").body).([]any)
+	for _, m := range all {
+		message := m.(map[string]any)["info"].(map[string]any)["id"].(string)
+		if a := w.ask(t, http.MethodGet, "/session/"+id+"/message/"+message, ""); a.status != http.StatusOK {
+			t.Errorf("%s: %d %s", message, a.status, a.body)
+		}
+	}
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/message", `{"parts":[{"type":"text","text":"and now plainly"}]}`); a.status != http.StatusOK || !strings.Contains(a.body, "Hello.") {
+		t.Errorf("the next prompt: %d %s", a.status, a.body)
+	}
+}

@@ -1,0 +1,66 @@
+package v1_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/server/sse"
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/storetest"
+)
+
+// taken is the client's side of a stream.
+type taken struct {
+	header http.Header
+	mu     sync.Mutex // guards buf
+	buf    bytes.Buffer
+}
+
+func (w *taken) Header() http.Header { return w.header }
+func (w *taken) WriteHeader(int)     {}
+func (w *taken) Flush()              {}
+
+func (w *taken) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.buf.Write(p)
+}
+
+// A stream on which nothing happens says so every ten seconds, as an event: OpenCode's clients take no comment for a sign of
+// life. None of them bears an id.
+func TestHeartbeatsAreEvents(t *testing.T) {
+	for path, frame := range map[string]string{
+		"/event":        `data: {"id":"evt_\w+","type":"%","properties":{}}`,
+		"/global/event": `data: {"payload":{"id":"evt_\w+","type":"%","properties":{}}}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store, ids := storetest.NewMemory(), &session.IDs{}
+			a := v1.New(v1.Config{Store: store, Log: eventlog.New(eventlog.Config{Store: store, IDs: ids}), IDs: ids, Directory: "/work"})
+			ctx, cancel := context.WithCancel(t.Context())
+			w := &taken{header: http.Header{}}
+			var stream sync.WaitGroup
+			stream.Go(func() {
+				a.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
+			})
+			time.Sleep(3*sse.HeartbeatEvery + time.Second)
+			cancel()
+			stream.Wait()
+			want := ""
+			for _, kind := range []string{"connected", "heartbeat", "heartbeat", "heartbeat"} {
+				want += regexp.MustCompile(`%`).ReplaceAllString(frame, "server."+kind) + "\n\n"
+			}
+			if got := w.buf.String(); !regexp.MustCompile(`^` + want + `$`).MatchString(got) {
+				t.Errorf("%s said\n%s\nwant %s", path, got, want)
+			}
+		})
+	}
+}
