@@ -228,6 +228,7 @@ func (r *attachedRun) find(ctx context.Context) (err error) {
 		r.session, err = r.client.Fork(ctx, r.session.ID)
 	}
 	if e, ok := errors.AsType[*peer.Error](err); ok && e.Status == http.StatusNotFound && f.session != "" {
+		//lint:ignore ST1005 these are the words of OpenCode, for which scripts look
 		return &exit{exitUsage, errors.New("Session not found"), ""}
 	}
 	return err
