@@ -14,6 +14,7 @@ import (
 
 func (a *app) exportCommand() *cobra.Command {
 	var e transfer.Export
+	var asJSON bool // what it writes is never anything else
 	cmd := &cobra.Command{
 		Use: "export [SESSION]", Short: "Write a session as JSON, in OpenCode's form", Args: cobra.MaximumNArgs(1),
 		Long: "Export writes all that was said and done in a session to standard output, in the form of OpenCode's export:\n" +
@@ -35,6 +36,7 @@ func (a *app) exportCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&e.Sanitize, "sanitize", false, "leave out texts, paths and outputs")
 	cmd.Flags().BoolVar(&e.Secrets, "secrets", false, "keep what looks like a key")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 // with its server. The flags are taken, so that the answer is not about them.
 func (a *app) attachCommand() *cobra.Command {
 	var f runFlags
+	var asJSON bool // nothing is said but the refusal
 	cmd := &cobra.Command{
 		Use: "attach URL", Short: "Say how a server is shown on a terminal", Args: cobra.ExactArgs(1), Hidden: true,
 		Long: "Cairn has no terminal interface of its own. OpenCode's shows a cairn as it shows its own server: opencode attach URL.\n" +
@@ -31,6 +32,7 @@ func (a *app) attachCommand() *cobra.Command {
 	fs.StringVarP(&f.session, "session", "s", "", "")
 	fs.BoolVarP(&f.last, "continue", "c", false, "")
 	fs.BoolVar(&f.fork, "fork", false, "")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 

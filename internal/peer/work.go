@@ -55,8 +55,13 @@ type Ask struct {
 const afterwards = 3 * time.Second
 
 // Work sends the prompt and shows what comes of it, until the session rests. The events are read before the prompt is
-// sent, so that none is missed.
-func (c *Client) Work(ctx context.Context, session string, p Prompt, w Watcher) error {
+// sent, so that none is missed. When ctx ends its cause is the error, whatever broke with it first.
+func (c *Client) Work(ctx context.Context, session string, p Prompt, w Watcher) (err error) {
+	defer func(outer context.Context) {
+		if err != nil && outer.Err() != nil {
+			err = context.Cause(outer)
+		}
+	}(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	events, ended := make(chan Event), make(chan error, 1)
 	go func() { ended <- c.pump(ctx, events) }()
