@@ -58,6 +58,9 @@ const afterwards = 3 * time.Second
 // sent, so that none is missed. When ctx ends its cause is the error, whatever broke with it first.
 func (c *Client) Work(ctx context.Context, session string, p Prompt, w Watcher) (err error) {
 	defer func(outer context.Context) {
+		if end, ok := outer.Deadline(); ok && !time.Now().Before(end) {
+			<-outer.Done() // at once: what took the deadline over, such as an HTTP client, may have been first
+		}
 		if err != nil && outer.Err() != nil {
 			err = context.Cause(outer)
 		}
