@@ -3,6 +3,10 @@ package engine
 import (
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -58,15 +62,49 @@ func sortTools(tools []llm.ToolDefinition) {
 	slices.SortStableFunc(tools, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// likeOurs names, of tools that vendors run, the ones of ours that do the same: what forbids these forbids those.
-var likeOurs = map[string]string{"web_search": "websearch", "x_search": "websearch", "googleSearch": "websearch", "web_fetch": "webfetch", "urlContext": "webfetch"}
+// likeOurs names, by what is in the names and types that vendors give to tools of theirs, the tool of ours that does the
+// same: what forbids this one forbids those.
+var likeOurs = map[string]string{"websearch": "websearch", "xsearch": "websearch", "googlesearch": "websearch", "webfetch": "webfetch", "urlcontext": "webfetch"}
 
 // hosted are the tools of the model's vendor that the agent may see. They do not ask: who configured them has said yes.
 func (set *setting) hosted() []llm.ToolDefinition {
 	return slices.DeleteFunc(slices.Clone(set.model.Hosted), func(d llm.ToolDefinition) bool {
-		ours, ok := likeOurs[d.Name]
-		return permission.Hidden(set.rights, d.Name) || ok && permission.Hidden(set.rights, ours)
+		if permission.Hidden(set.rights, d.Name) {
+			return true
+		}
+		for _, word := range wordsOf(d) {
+			for part, ours := range likeOurs {
+				if strings.Contains(word, part) && permission.Hidden(set.rights, ours) {
+					return true
+				}
+			}
+		}
+		return false
 	})
+}
+
+// wordsOf are the name of a vendor's tool, its type and its members, in small letters only: web_search_20250305 and
+// googleSearchRetrieval say what they do with the words of their kind in it.
+func wordsOf(d llm.ToolDefinition) []string {
+	words := []string{d.Name}
+	var said map[string]jsontext.Value
+	if json.Unmarshal(d.Hosted, &said) == nil {
+		var kind string
+		_ = json.Unmarshal(said["type"], &kind) // it need not say one
+		words = append(words, kind)
+		for member := range said {
+			words = append(words, member)
+		}
+	}
+	for i, w := range words {
+		words[i] = strings.Map(func(r rune) rune {
+			if r = unicode.ToLower(r); !unicode.IsLower(r) {
+				return -1
+			}
+			return r
+		}, w)
+	}
+	return words
 }
 
 // behind puts a text behind another; either may be empty.

@@ -179,7 +179,7 @@ func Compatible(id, name, baseURL string) Vendor {
 func dialect(v Vendor, f Facts) openaichat.Dialect {
 	d := v.Dialect
 	id := strings.ToLower(f.ModelID)
-	if f.Reasoning && v.ID == "openai" {
+	if f.Reasoning && slices.Contains([]string{"openai", "azure", "azure-cognitive-services", "github-models"}, v.ID) {
 		d.MaxTokensField = "max_completion_tokens"
 	}
 	if strings.Contains(id, "claude") || strings.Contains(id, "anthropic/") {
