@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/config"
 )
 
 // logFlags are flags that every command of OpenCode's has. Logs go to standard error anyway, and CAIRN_LOG says from which
@@ -31,12 +33,7 @@ func (l *logFlags) env(getenv func(string) string) (func(string) string, error) 
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, level) {
 		return nil, usagef("--log-level must be DEBUG, INFO, WARN or ERROR, got %q", line(l.level, 40))
 	}
-	return func(name string) string {
-		if name == "CAIRN_LOG" {
-			return level
-		}
-		return getenv(name)
-	}, nil
+	return config.Setenv(getenv, "LOG", level), nil
 }
 
 // hide leaves flags out of the help: they are taken for those who know them from OpenCode.

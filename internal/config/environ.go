@@ -13,6 +13,16 @@ func Getenv(getenv func(string) string, name string) string {
 	return getenv("OPENCODE_" + name)
 }
 
+// Setenv is getenv with one variable that Getenv looks up set to a value.
+func Setenv(getenv func(string) string, name, value string) func(string) string {
+	return func(asked string) string {
+		if asked == "CAIRN_"+name {
+			return value
+		}
+		return getenv(asked)
+	}
+}
+
 // Switch reports whether the variable of Getenv is on: true or 1, in any case.
 func Switch(getenv func(string) string, name string) bool {
 	v := Getenv(getenv, name)

@@ -63,10 +63,5 @@ func logging(getenv func(string) string, level string) func(string) string {
 	if level == "" || config.Getenv(getenv, "LOG") != "" {
 		return getenv
 	}
-	return func(name string) string {
-		if name == "CAIRN_LOG" {
-			return level
-		}
-		return getenv(name)
-	}
+	return config.Setenv(getenv, "LOG", level)
 }
