@@ -5,7 +5,6 @@ import (
 	"iter"
 	"net/http"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -73,7 +72,7 @@ func (t *turn) Complete() bool { return t.reason != "" }
 // Frame implements wire.Frames.
 func (t *turn) Frame(event string, data []byte) (done bool, err error) {
 	var f frame
-	if err := json.Unmarshal(data, &f, wire.Foreign); err != nil {
+	if err := wire.Read(data, &f); err != nil {
 		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not one of Messages: " + wire.Excerpt(data, t.secrets), Err: err}
 	}
 	switch {
@@ -126,5 +125,5 @@ func (t *turn) whole(f *frame) error {
 
 func parse(v jsontext.Value) (piece, bool) {
 	var p piece
-	return p, v.Kind() == '{' && json.Unmarshal(v, &p, wire.Foreign) == nil
+	return p, v.Kind() == '{' && wire.Read(v, &p) == nil
 }

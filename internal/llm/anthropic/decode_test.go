@@ -147,6 +147,14 @@ var streams = []struct{ name, body, want string }{
 	{"refused", stream("refusal"), lines("opened req-1", "error the provider refused the request (content-filter)")},
 	{"the window is full", stream("model_context_window_exceeded", says), lines(append(textHi, "finish length"+finished)...)},
 	{"unknown reason", stream("because", says), lines(append(textHi, "finish unknown"+finished)...)},
+	{
+		"what has another type than it should is as if it were not there",
+		raw(`{"type":"message_start","message":"x"}`, `{"type":"message_start","message":{"id":5,"usage":[]}}`, `{"type":"content_block_start","index":"0","content_block":{"type":5}}`,
+			`{"type":"content_block_start","index":0,"content_block":null}`, `{"type":"content_block_delta","index":0,"delta":null}`, `{"type":"content_block_delta","index":0,"delta":{"type":5}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":null,"citations":5}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi","citation":7}}`,
+			`{"type":"content_block_stop","index":0}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":"x","input_tokens":3}}`, `{"type":"message_stop"}`),
+		lines(append(textHi, "finish stop in=3 out=0 reasoning=0 read=0 write=0 total=0")...),
+	},
 	{"not JSON", "data: {oops\n\n", lines("error the provider sent a frame that is not one of Messages: {oops (malformed)")},
 	{"a web page", "<html>", lines("error the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between (malformed)")},
 }

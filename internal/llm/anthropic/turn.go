@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -27,10 +28,7 @@ type hosted struct {
 func (t *turn) start(index int, v jsontext.Value) error {
 	t.Begin("")
 	t.Stop(index)
-	p, ok := parse(v)
-	if !ok {
-		return wire.Malformed("the provider began a content block that is none: %s", wire.Excerpt(v, t.secrets))
-	}
+	p, _ := parse(v)
 	switch {
 	case p.Type == "text":
 		return t.add(index, newText(false), &p)
@@ -59,10 +57,7 @@ func (t *turn) add(index int, b wire.Block, p *piece) error {
 
 // delta continues a block. One that was not begun begins with it.
 func (t *turn) delta(index int, v jsontext.Value) error {
-	p, ok := parse(v)
-	if !ok {
-		return wire.Malformed("the provider continued a content block with nothing: %s", wire.Excerpt(v, t.secrets))
-	}
+	p, _ := parse(v)
 	if b := t.At(index); b != nil {
 		return t.grow(b, &p)
 	}
@@ -122,9 +117,7 @@ func (b *text) grow(t *turn, p *piece) error {
 		b.Say(t.Turn, b.Joiner.Next(p.Text))
 	}
 	cited, _ := wire.List(p.Citations)
-	if wire.Present(p.Citation) {
-		cited = append(cited, p.Citation)
-	}
+	cited = slices.DeleteFunc(append(cited, p.Citation), func(v jsontext.Value) bool { return v.Kind() != '{' })
 	for _, c := range cited {
 		b.kept += len(c)
 	}

@@ -293,6 +293,11 @@ func streams(tb testing.TB) []struct{ name, body, want string } {
 		},
 		{"cached input beside the rest", events(tb, piece, says, ends, endTurn, meta, `{"usage":{"inputTokens":5,"outputTokens":7,"cacheReadInputTokens":100,"cacheWriteInputTokens":20,"totalTokens":132}}`), lines(append(textHi, "finish stop in=125 out=7 reasoning=0 read=100 write=20 total=132")...)},
 		{"cached input within the rest", events(tb, piece, says, ends, endTurn, meta, `{"usage":{"inputTokens":125,"outputTokens":7,"cacheReadInputTokens":100,"cacheWriteInputTokens":20,"totalTokens":132}}`), lines(append(textHi, "finish stop in=125 out=7 reasoning=0 read=100 write=20 total=132")...)},
+		{
+			"what has another type than it should is as if it were not there",
+			events(tb, start, `{"contentBlockIndex":"0","start":5}`, start, `{"contentBlockIndex":0,"start":{"toolUse":"x"}}`, piece, `{"contentBlockIndex":0,"delta":7}`, piece, `{"contentBlockIndex":0,"delta":{"reasoningContent":[],"toolUse":5,"text":"hi"}}`, ends, endTurn, meta, `{"usage":5,"metrics":7}`),
+			lines(append(textHi, "finish stop"+nothing)...),
+		},
 		{"a guardrail", events(tb, piece, says, ends, `{"stopReason":"guardrail_intervened"}`), lines(append(textHi, "finish content-filter"+nothing)...)},
 		{"a broken model", events(tb, piece, says, ends, `{"stopReason":"malformed_tool_use"}`), lines(append(textHi, "error the provider could not complete the answer (overloaded)")...)},
 		{"throttled", frame(tb, "exception", "throttlingException", `{"message":"Too many tokens, please wait"}`), "error Too many tokens, please wait (rate-limit)\n"},

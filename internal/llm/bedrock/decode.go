@@ -10,7 +10,6 @@ import (
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -124,7 +123,7 @@ func (t *turn) message(m *eventstream.Message) error {
 		return nil
 	}
 	var p payload
-	if err := json.Unmarshal(m.Payload, &p, wire.Foreign); err != nil {
+	if err := wire.Read(m.Payload, &p); err != nil {
 		return &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not one of Converse: " + wire.Excerpt(m.Payload, t.secrets), Err: err}
 	}
 	return t.event(header(m, ":event-type"), &p)

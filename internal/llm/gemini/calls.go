@@ -109,9 +109,11 @@ func (t *turn) made(p *answerPart) {
 	if p.Thought {
 		return
 	}
-	picture, ok := wire.Picture(p.Inline.MimeType, p.Inline.Data)
+	var b blob
+	_ = wire.Read(p.Inline, &b) // what is no blob has nothing in it
+	picture, ok := wire.Picture(b.MimeType, b.Data)
 	if !ok {
-		t.say(false, wire.Quote(fmt.Sprintf("[the model sent %.100q, which cannot be shown]", p.Inline.MimeType)))
+		t.note(wire.Unshown(named(b.MimeType), ""))
 		return
 	}
 	t.close()
@@ -120,9 +122,34 @@ func (t *turn) made(p *answerPart) {
 	if wire.IsText(p.Signature) {
 		kept[keySignature] = p.Signature
 	}
-	for _, e := range wire.Made(t.newID("", p.Inline.Data), wire.Metadata(t.d.namespace(), kept), picture) {
+	for _, e := range wire.Made(t.newID("", b.Data), wire.Metadata(t.d.namespace(), kept), picture) {
 		t.emit(e)
 	}
+}
+
+// elsewhere tells of what the model made and the vendor keeps.
+func (t *turn) elsewhere(p *answerPart) {
+	if p.Thought {
+		return
+	}
+	var f fileData
+	_ = wire.Read(p.File, &f) // what is no file is nowhere
+	t.note(wire.Unshown(named(f.MimeType), f.URI))
+}
+
+func named(mediaType string) string {
+	if mediaType == "" {
+		return "something"
+	}
+	return fmt.Sprintf("%.100q", mediaType)
+}
+
+// note says something about the answer in it, on a line of its own.
+func (t *turn) note(s string) {
+	if t.said {
+		s = "\n" + s
+	}
+	t.say(false, wire.Quote(s))
 }
 
 // toolName is a tool of the vendor's in lower case, as others are named.

@@ -5,8 +5,6 @@ import (
 	"iter"
 	"net/http"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
@@ -40,7 +38,11 @@ func (t *turn) Frame(event string, data []byte) (done bool, err error) {
 		return t.stopped, nil
 	}
 	var f frame
-	if err := json.Unmarshal(data, &f, wire.Foreign); err != nil {
+	err = wire.Read(data, &f)
+	if err == nil && f.Candidates == nil {
+		err = wire.Lists(data, "candidates")
+	}
+	if err != nil {
 		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not of a Gemini stream: " + wire.Excerpt(data, t.secrets), Err: err}
 	}
 	if wire.Present(f.Error) || event == "error" {

@@ -99,6 +99,19 @@ func TestDecode(t *testing.T) {
 		},
 		{"pictures that are none are told about", stream(says(`{"inlineData":{"mimeType":"image/png","data":"?"}}`), ends("STOP")), lines("opened req-1", "text-start text-0", `text-delta text-0 "[the model sent \"image/png\", which cannot be shown]"`, "text-end text-0", "finish stop"+noUsage)},
 		{
+			"what cannot be shown is told about, and takes nothing with it",
+			stream(says(`{"text":"hi"},{"inlineData":5},null,{"inlineData":{"mimeType":7,"data":null}},{"fileData":{"mimeType":"image/png","fileUri":"https://example.org/a.png"}}`), ends("STOP")),
+			lines(hi[0], hi[1], hi[2], `text-delta text-0 "\n[the model sent something, which cannot be shown]"`, `text-delta text-0 "\n[the model sent something, which cannot be shown]"`,
+				`text-delta text-0 "\n[the model sent \"image/png\": https://example.org/a.png]"`, "text-end text-0", "finish stop"+noUsage),
+		},
+		{
+			"what has another type than it should is as if it were not there",
+			stream(`{"responseId":[],"promptFeedback":"x","candidates":[5,{"index":"0","content":5},{"content":{"parts":5}},{"content":{"parts":["x",{"text":5,"thought":"no"},{"text":"hi","thought":null,"thoughtSignature":7}]},"finishReason":7,"groundingMetadata":[]}]}`,
+				`{"candidates":[{"finishReason":"STOP","finishMessage":{}}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":"x"}}`),
+			lines(hi[0], hi[1], hi[2], hi[3], "finish stop in=3 out=0 reasoning=0 read=0 write=0 total=0"),
+		},
+		{"another shape", stream(`{"candidates":"no"}`), lines(`error the provider sent a frame that is not of a Gemini stream: {"candidates":"no"} (malformed)`)},
+		{
 			"usage, the last report", stream(`{"candidates":[{"content":{"parts":[{"text":"hi"}]}}],"usageMetadata":{"promptTokenCount":1}}`, ends("STOP"), `{"usageMetadata":{"promptTokenCount":100,"toolUsePromptTokenCount":5,"candidatesTokenCount":7,"thoughtsTokenCount":3,"cachedContentTokenCount":90,"totalTokenCount":115}}`),
 			lines(append(hi, "finish stop in=105 out=10 reasoning=3 read=90 write=0 total=115")...),
 		},

@@ -40,5 +40,6 @@ type answerPart struct {
 	Found  jsontext.Value `json:"toolResponse"` // by it
 	Code   jsontext.Value `json:"executableCode"`
 	Result jsontext.Value `json:"codeExecutionResult"`
-	Inline *blob          `json:"inlineData"`
+	Inline jsontext.Value `json:"inlineData"`
+	File   jsontext.Value `json:"fileData"`
 }

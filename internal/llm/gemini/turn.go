@@ -105,8 +105,10 @@ func (t *turn) part(p *answerPart) error {
 		t.ran(p.Code)
 	case wire.Present(p.Result):
 		t.returned(p.Result)
-	case p.Inline != nil:
+	case wire.Present(p.Inline):
 		t.made(p)
+	case wire.Present(p.File):
+		t.elsewhere(p)
 	default:
 		t.say(p.Thought, p.Text)
 		if wire.IsText(p.Signature) && t.open.id != "" {

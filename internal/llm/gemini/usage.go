@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -28,7 +27,7 @@ func (t *turn) count(raw jsontext.Value) {
 		return
 	}
 	t.usage = llm.Usage{Raw: bytes.Clone(raw)}
-	if json.Unmarshal(raw, &u, wire.Foreign) != nil {
+	if wire.Read(raw, &u) != nil {
 		return
 	}
 	t.usage.Input = wire.Tokens(u.Prompt) + wire.Tokens(u.ToolPrompt)

@@ -26,8 +26,11 @@ type call struct {
 	content jsontext.Value // extra_content
 }
 
-// call applies one piece of a tool call.
+// call applies one piece of a tool call. One in which nothing stands is none.
 func (t *turn) call(d *callDelta) error {
+	if d.empty() {
+		return nil
+	}
 	t.close()
 	c := t.calls.find(d)
 	if c == nil {

@@ -1,7 +1,6 @@
 package openaichat
 
 import (
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm/wire"
@@ -52,7 +51,7 @@ type delta struct {
 
 type madeImage struct {
 	ImageURL struct {
-		URL string `json:"url"`
+		URL jsontext.Value `json:"url"`
 	} `json:"image_url"`
 }
 
@@ -63,6 +62,11 @@ type callDelta struct {
 	ExtraContent jsontext.Value `json:"extra_content"`
 }
 
+// empty reports whether there is nothing in it: no part of any call.
+func (d *callDelta) empty() bool {
+	return d.Index == nil && d.ID == nil && d.Function.Name == nil && d.Function.Arguments == nil && d.ExtraContent == nil
+}
+
 type functionDelta struct {
 	Name      jsontext.Value `json:"name"`
 	Arguments jsontext.Value `json:"arguments"`
@@ -70,14 +74,17 @@ type functionDelta struct {
 
 // contentPart is a piece of a content list, as some vendors stream it.
 type contentPart struct {
-	Type     string         `json:"type"`
 	Text     jsontext.Value `json:"text"`
-	Thinking []contentPart  `json:"thinking"`
+	Thinking jsontext.Value `json:"thinking"` // a text, or parts with some
 }
 
+// parseChunk reads a frame. One whose choices are no list is no chunk.
 func parseChunk(data []byte) (chunk, error) {
 	var c chunk
-	err := json.Unmarshal(data, &c, wire.Foreign)
+	err := wire.Read(data, &c)
+	if err == nil && c.Choices == nil {
+		err = wire.Lists(data, "choices")
+	}
 	return c, err
 }
 

@@ -67,7 +67,7 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"pictures are the result of a call",
-			stream(says(`{"content":"hi"}`), says(`{"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,cGl4ZWxz"}},{"image_url":{"url":"https://example.org"}}]}`), ends("stop"), done),
+			stream(says(`{"content":"hi"}`), says(`{"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,cGl4ZWxz"}}]}`), ends("stop"), done),
 			lines(append(textHi, "input-start call_62ddggin_0 image_generation", `input-delta call_62ddggin_0 "{}"`, "input-end call_62ddggin_0",
 				"hosted call_62ddggin_0 image_generation {}", "returned image/png(6 bytes) call_62ddggin_0 image_generation {}", "finish stop"+noUsage)...),
 		},
@@ -200,6 +200,25 @@ func TestDecode(t *testing.T) {
 		{
 			"filtered with nothing said", stream(ends("content_filter")),
 			lines("opened req-1", "error the provider's content filter refused the request (content-filter)"),
+		},
+		{
+			"pictures that cannot be shown are told about, and take nothing with them",
+			stream(says(`{"content":"hi","images":[{"image_url":null},{"image_url":7},5,null,{"image_url":{"url":"data:image/png;base64,?"}}]}`), says(`{"images":[{"image_url":{"url":"https://example.org/a.png"}}]}`), ends("stop"), done),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`,
+				strings.Repeat(`text-delta text-0 "\n[the model sent a picture, which cannot be shown]"`+"\n", 5)+`text-delta text-0 "\n[the model sent a picture: https://example.org/a.png]"`,
+				"text-end text-0", "finish stop"+noUsage),
+		},
+		{
+			"what has another type than it should is as if it were not there",
+			stream(`{"id":5,"choices":[7,null,{"index":"0","delta":5},{"index":0,"delta":{"content":[null,5,{"type":5,"text":"h"},{"thinking":{}}],"tool_calls":{},"images":"x","function_call":[]}}],"x_groq":"a","copilot_usage":[1]}`,
+				says(`{"content":"i","tool_calls":[null,"x",{"index":1.5,"id":"a","function":5}],"images":{}}`),
+				says(`{"tool_calls":[{"index":"x","id":"a","function":{"name":"f","arguments":"{}"}}],"reasoning_details":[5]}`),
+				`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"prompt_tokens_details":[],"completion_tokens_details":"x"}}`, done),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "h"`, `text-delta text-0 "i"`, "text-end text-0", "input-start a f", `input-delta a "{}"`, "input-end a", "call a f {}", "finish tool-calls in=3 out=2 reasoning=0 read=0 write=0 total=0"),
+		},
+		{
+			"thinking as a text", stream(says(`{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"hi"}]}`), ends("stop"), done),
+			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, "reasoning-end reasoning-0", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop"+noUsage),
 		},
 		{"not JSON", stream(`{"choices":[`), lines("error the provider sent a frame that is not a Chat chunk: {\"choices\":[ (malformed)")},
 		{"wrong shape", stream(`{"choices":"no"}`), lines("error the provider sent a frame that is not a Chat chunk: {\"choices\":\"no\"} (malformed)")},

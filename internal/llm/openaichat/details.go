@@ -1,7 +1,6 @@
 package openaichat
 
 import (
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm/wire"
@@ -26,11 +25,9 @@ func (ds *details) add(v jsontext.Value) {
 		return
 	}
 	for _, entry := range entries {
-		var fields wire.Object
-		if json.Unmarshal(entry, &fields, wire.Foreign) != nil {
-			continue
+		if fields, ok := wire.ReadObject(entry); ok {
+			ds.put(fields)
 		}
-		ds.put(fields)
 	}
 }
 
@@ -79,12 +76,10 @@ func (ds *details) take() jsontext.Value {
 
 // detailTexts returns the readable texts of a frame's details.
 func detailTexts(v jsontext.Value) []jsontext.Value {
-	var entries []wire.Object
-	if json.Unmarshal(v, &entries, wire.Foreign) != nil {
-		return nil
-	}
+	entries, _ := wire.List(v)
 	var out []jsontext.Value
-	for _, e := range entries {
+	for _, entry := range entries {
+		e, _ := wire.ReadObject(entry)
 		if text := e[growing[string(e["type"])]]; wire.IsText(text) {
 			out = append(out, text)
 		}

@@ -3,7 +3,6 @@ package openaichat
 import (
 	"fmt"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -109,11 +108,23 @@ func (t *turn) delta(d *delta) error {
 	t.sources.add(keyAnnotations, d.Annotations)
 	t.sources.keep(keyExecuted, d.Executed)
 	for _, image := range d.Images {
-		if m, ok := wire.PictureAt(image.ImageURL.URL); ok && len(t.images) < wire.MaxCalls {
-			t.images = append(t.images, m)
-		}
+		t.picture(wire.Plain(image.ImageURL.URL))
 	}
 	return nil
+}
+
+// picture keeps a picture for the end. One that is none, or one too many, is told about.
+func (t *turn) picture(url string) {
+	m, ok := wire.PictureAt(url)
+	if ok && len(t.images) < wire.MaxCalls {
+		t.images = append(t.images, m)
+		return
+	}
+	note := wire.Unshown("a picture", url)
+	if t.content {
+		note = "\n" + note
+	}
+	t.say(wire.Quote(note))
 }
 
 // say continues the text. Some vendors send a list of text and thinking parts instead of a string.
@@ -125,12 +136,9 @@ func (t *turn) say(content jsontext.Value) {
 			t.emit(llm.TextDelta{ID: t.open.id, Delta: s})
 		}
 	case content.Kind() == '[':
-		var parts []contentPart
-		if json.Unmarshal(content, &parts, wire.Foreign) != nil {
-			return
-		}
-		for _, p := range parts {
-			for _, thought := range p.Thinking {
+		for _, p := range contentParts(content) {
+			t.think(t.d.reasoningField(), p.Thinking)
+			for _, thought := range contentParts(p.Thinking) {
 				t.think(t.d.reasoningField(), thought.Text)
 			}
 			if wire.IsText(p.Text) {
@@ -138,6 +146,13 @@ func (t *turn) say(content jsontext.Value) {
 			}
 		}
 	}
+}
+
+func contentParts(v jsontext.Value) (parts []contentPart) {
+	if v.Kind() == '[' {
+		_ = wire.Read(v, &parts) // what cannot be read has no parts
+	}
+	return parts
 }
 
 func (t *turn) think(field string, text jsontext.Value) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -69,7 +68,7 @@ func (t *turn) charged(err error) error {
 func parseUsage(raw jsontext.Value) llm.Usage {
 	out := llm.Usage{Raw: bytes.Clone(raw)}
 	var u usage
-	if json.Unmarshal(raw, &u, wire.Foreign) != nil {
+	if wire.Read(raw, &u) != nil {
 		return out
 	}
 	out.Input, out.Output, out.Total = wire.Tokens(u.Prompt), wire.Tokens(u.Completion), wire.Tokens(u.Total)

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"net/http"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -56,14 +55,14 @@ func parseFrame(data []byte) (frame, error) {
 	if data[0] == '[' { // a list of errors, as some gateways answer
 		return frame{Type: "error"}, nil
 	}
-	if err := json.Unmarshal(data, &f, wire.Foreign); err != nil {
+	if err := wire.Read(data, &f); err != nil {
 		return f, err
 	}
 	if f.Type != "" {
 		return f, nil
 	}
 	var whole response
-	if err := json.Unmarshal(data, &whole, wire.Foreign); err != nil {
+	if err := wire.Read(data, &whole); err != nil {
 		return f, err
 	}
 	if whole.Object == "response" && !wire.Present(whole.Error) {

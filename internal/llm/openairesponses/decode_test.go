@@ -142,6 +142,14 @@ func TestDecode(t *testing.T) {
 		{"200 with a failed answer", `{"object":"response","status":"failed","error":{"message":"boom","code":"server_error"}}`, lines("error boom (overloaded)")},
 		{"a list of errors", `[{"error":{"code":503,"message":"busy"}}]`, lines("error busy (overloaded, HTTP 503)")},
 		{"a policy in the words of a bad request", stream(`{"type":"error","code":"invalid_prompt","message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy."}`), lines("error Invalid prompt: your prompt was flagged as potentially violating our usage policy. (content-filter)")},
+		{
+			"what has another type than it should is as if it were not there",
+			stream(`{"type":"response.created","response":{"id":5,"store":"yes","output":{},"incomplete_details":"x"}}`, `{"type":"response.output_item.added","output_index":"0","item":5}`,
+				`{"type":"response.output_text.delta","output_index":0,"content_index":"0","delta":"hi"}`, `{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":{}}`,
+				`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":5,"text":"hi","annotations":5},null,"x"],"summary":"x"}}`,
+				`{"type":"response.completed","copilot_usage":5,"response":{"status":7,"incomplete_details":[],"usage":{"input_tokens":3,"output_tokens":"x","input_tokens_details":[],"output_tokens_details":7}}}`),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop in=3 out=0 reasoning=0 read=0 write=0 total=0"),
+		},
 		{"web page", "<html>", lines("error the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between (malformed)")},
 		{"not JSON", stream(`{"type":`), lines(`error the provider sent a frame that is not of a Responses stream: {"type": (malformed)`)},
 	}

@@ -3,7 +3,6 @@ package openairesponses
 import (
 	"strconv"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm/wire"
@@ -69,7 +68,7 @@ type contentPart struct {
 func (o *outputItem) UnmarshalJSON(data []byte) error {
 	type fields outputItem
 	var f fields
-	if err := json.Unmarshal(data, &f, wire.Foreign); err != nil {
+	if err := wire.Read(data, &f); err != nil {
 		return err
 	}
 	*o = outputItem(f)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -31,7 +30,7 @@ func (t *turn) count(raw jsontext.Value) {
 		return
 	}
 	t.usage = llm.Usage{Raw: bytes.Clone(raw)}
-	if json.Unmarshal(raw, &u, wire.Foreign) != nil {
+	if wire.Read(raw, &u) != nil {
 		return
 	}
 	t.usage.Input, t.usage.Total = wire.Tokens(u.Input), wire.Tokens(u.Total)

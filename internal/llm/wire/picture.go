@@ -33,6 +33,14 @@ func PictureAt(url string) (llm.Media, bool) {
 	return Picture(kind, data)
 }
 
+// Unshown tells of what a model made that is no picture: the address where it is to be had, if it has one.
+func Unshown(what, address string) string {
+	if address != "" && !strings.HasPrefix(address, "data:") {
+		return "[the model sent " + what + ": " + Clip(address, maxWord) + "]"
+	}
+	return "[the model sent " + what + ", which cannot be shown]"
+}
+
 // Media are the pictures among the parts of a result.
 func Media(r llm.ToolResult) (out []llm.Media) {
 	for _, p := range r.Content {
