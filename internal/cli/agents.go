@@ -2,19 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/frontmatter"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -189,132 +182,4 @@ func holds(yes bool) string {
 		return "holds"
 	}
 	return "has no effect"
-}
-
-// newAgent is what can be said of an agent to make.
-type newAgent struct {
-	description, mode, model, prompt, color string
-	steps                                   int
-	global, asJSON                          bool
-}
-
-func (a *app) agentCreateCommand() *cobra.Command {
-	var n newAgent
-	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Make an agent, as a Markdown file to edit", Args: cobra.ExactArgs(1),
-		Long: "Create writes .cairn/agent/NAME.md in the project, or with --global in your own configuration. It never\n" +
-			"overwrites one. The text of the file is the agent's prompt, the fields above it are those of an agent\n" +
-			"in the configuration.",
-		Example: "  cairn agent create review --mode subagent --description \"Reviews a change\" --prompt \"Review what changed.\"\n" +
-			"  cairn agent create docs --prompt - < prompt.md",
-		RunE: a.does(func(ctx context.Context, args []string) error { return a.createAgent(ctx, args[0], n) }),
-	}
-	fs := cmd.Flags()
-	fs.StringVar(&n.description, "description", "", "when to use it; other agents see this")
-	fs.StringVar(&n.mode, "mode", "", "primary: people choose it; subagent: agents call it; all: both (default)")
-	fs.StringVarP(&n.model, "model", "m", "", "the model that answers, as `PROVIDER/MODEL`")
-	fs.StringVar(&n.prompt, "prompt", "", "its system prompt; - reads it from standard input")
-	fs.StringVar(&n.color, "color", "", "its colour, as #rrggbb")
-	fs.IntVar(&n.steps, "steps", 0, "turns that it may take for one prompt")
-	fs.BoolVar(&n.global, "global", false, "for all projects, in your own configuration")
-	jsonFlag(cmd, &n.asJSON)
-	return cmd
-}
-
-var agentName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
-
-func (a *app) createAgent(ctx context.Context, name string, n newAgent) error {
-	if !agentName.MatchString(name) || len(name) > 100 {
-		return usagef("an agent's name is letters, digits, dots, dashes and slashes, got %q", line(name, 60))
-	}
-	if err := n.check(); err != nil {
-		return err
-	}
-	if n.prompt == "-" {
-		text, err := a.promptText([]string{"-"})
-		if err != nil {
-			return err
-		}
-		n.prompt = text
-	}
-	path, err := a.agentFile(ctx, name, n.global)
-	if err != nil {
-		return err
-	}
-	if err := writeNew(path, n.markdown(name)); errors.Is(err, fs.ErrExist) {
-		return &exit{exitUsage, fmt.Errorf("%s is there already", path), "Edit it, or take another name."}
-	} else if err != nil {
-		return fmt.Errorf("write the agent: %w", err)
-	}
-	a.changed(n.asJSON, change{File: path}, fmt.Sprintf("The agent %s is in %s; edit it there.", name, path))
-	return nil
-}
-
-// check tells what would make a file that cannot be read, and puts the rest into the form of files.
-func (n *newAgent) check() error {
-	switch session.AgentMode(n.mode) {
-	case "", session.ModePrimary, session.ModeSubagent, session.ModeAll:
-	default:
-		return usagef("--mode must be primary, subagent or all, got %q", line(n.mode, 40))
-	}
-	if n.steps < 0 {
-		return usagef("--steps must be more than 0, got %d", n.steps)
-	}
-	ref, err := parseModel(n.model)
-	if ref != nil && ref.Variant != "" {
-		n.model = ref.String() + "#" + ref.Variant // as files have it
-	}
-	return err
-}
-
-// agentFile is where the agent is made, if there is none of its name yet.
-func (a *app) agentFile(ctx context.Context, name string, global bool) (string, error) {
-	cfg, err := a.configuration(ctx)
-	if err != nil {
-		return "", err
-	}
-	if _, exists := cfg.Agent[name]; exists {
-		from := cfg.Explain("agent." + name)
-		if len(from) > 0 {
-			return "", &exit{exitUsage, fmt.Errorf("the agent %s is there already, in %s", name, from[0].Source), "Edit it there, or take another name."}
-		}
-	}
-	dir := filepath.Join(cfg.Claim.Root, ".cairn")
-	if global {
-		dir = cfg.Dirs.Config
-	}
-	return filepath.Join(dir, "agent", filepath.FromSlash(name)+".md"), nil
-}
-
-func (n *newAgent) markdown(name string) []byte {
-	steps := ""
-	if n.steps > 0 {
-		steps = strconv.Itoa(n.steps)
-	}
-	if n.prompt == "" {
-		n.prompt = "You are " + name + ". Say here what you do, how, and what you never do."
-	}
-	return frontmatter.Format([]frontmatter.Field{
-		{Key: "description", Text: n.description},
-		{Key: "mode", Text: n.mode},
-		{Key: "model", Text: n.model},
-		{Key: "color", Text: n.color},
-		{Key: "steps", Text: steps, Bare: true},
-	}, n.prompt)
-}
-
-// writeNew writes a file that must not exist.
-func writeNew(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
 }

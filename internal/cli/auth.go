@@ -39,14 +39,16 @@ func (a *app) keys() (*auth.Store, error) {
 
 func (a *app) authLogin() *cobra.Command {
 	var yes, asJSON, browser, file bool
+	var provider, method string // OpenCode's names of them
 	cmd := &cobra.Command{
-		Use: "login PROVIDER|URL [-]", Short: "Keep the key of a provider, or log in to an organisation", Args: cobra.RangeArgs(1, 2),
+		Use: "login PROVIDER|URL [-]", Short: "Keep the key of a provider, or log in to an organisation", Args: cobra.MaximumNArgs(2),
 		Long: "Login reads a key from the terminal, without showing it, or from standard input for -. It never takes a\nkey as an argument, where other users could read it.\n\n" +
 			"With the URL of an organisation it takes the configuration that is offered at its /.well-known/opencode.",
 		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -\n  cairn auth login openrouter --browser\n  cairn auth login https://example.org",
 		RunE: a.does(func(ctx context.Context, args []string) error {
-			if len(args) == 2 && args[1] != "-" {
-				return &exit{exitUsage, errors.New("a key is not taken from the command line, where others can read it"), "Type it when asked, or pipe it in: cairn auth login " + line(args[0], 40) + " -"}
+			args, err := loginArgs(args, provider, method)
+			if err != nil {
+				return err
 			}
 			if file {
 				a.withoutKeyring()
@@ -81,9 +83,29 @@ func (a *app) authLogin() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&file, "file", false, "keep it in the file, also where there is a keyring")
 	cmd.Flags().BoolVar(&browser, "browser", false, "log in with a browser instead: at openrouter or github-copilot")
+	cmd.Flags().StringVarP(&provider, "provider", "p", "", "")
+	cmd.Flags().StringVarP(&method, "method", "m", "", "")
+	hide(cmd.Flags(), "provider", "method")
 	cmd.Flags().BoolVar(&yes, "yes", false, "trust what an organisation's configuration may do, without asking")
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// loginArgs are the provider and perhaps "-"; OpenCode names the provider by a flag, and how to log in there.
+func loginArgs(args []string, provider, method string) ([]string, error) {
+	if provider != "" {
+		args = append([]string{provider}, args...)
+	}
+	switch {
+	case len(args) == 0:
+		return nil, usagef("which provider? Say cairn auth login PROVIDER; cairn models shows what is known")
+	case method != "" && !strings.Contains(strings.ToLower(method), "key"):
+		return nil, usagef("--method can only be an API key here; --browser logs in with a browser where that is offered")
+	case len(args) > 1 && args[1] != "-":
+		return nil, &exit{exitUsage, errors.New("a key is not taken from the command line, where others can read it"), "Type it when asked, or pipe it in: cairn auth login " + line(args[0], 40) + " -"}
+	default:
+		return args, nil
+	}
 }
 
 // withoutKeyring has what is kept from now on be kept in the file.

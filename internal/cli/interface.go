@@ -32,8 +32,38 @@ func (a *app) attachCommand() *cobra.Command {
 	fs.StringVarP(&f.session, "session", "s", "", "")
 	fs.BoolVarP(&f.last, "continue", "c", false, "")
 	fs.BoolVar(&f.fork, "fork", false, "")
+	ofMini(cmd)
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// ofMini are flags of OpenCode's smaller interface.
+func ofMini(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.Bool("mini", false, "")
+	fs.Bool("no-replay", false, "")
+	fs.Int("replay-limit", 0, "")
+	hide(fs, "mini", "no-replay", "replay-limit")
+}
+
+// interfaceFlags are those of OpenCode's command without a name, which opens its interface.
+func interfaceFlags(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringP("model", "m", "", "")
+	fs.BoolP("continue", "c", false, "")
+	fs.StringP("session", "s", "", "")
+	fs.StringSlice("cors", nil, "")
+	fs.Int("port", 0, "")
+	hide(fs, "model", "continue", "session", "cors", "port")
+	for _, name := range []string{"prompt", "agent", "hostname", "mdns-domain"} {
+		fs.String(name, "", "")
+		hide(fs, name)
+	}
+	for _, name := range []string{"fork", "auto", "mdns"} {
+		fs.Bool(name, false, "")
+		hide(fs, name)
+	}
+	ofMini(cmd)
 }
 
 // noInterface is the refusal of what needs a terminal interface.

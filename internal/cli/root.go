@@ -35,6 +35,7 @@ func (a *app) root() *cobra.Command {
 	if a.asOpenCode() {
 		root.Use, root.Version = openCode, peer.Version
 		root.SetVersionTemplate("{{.Version}}\n")
+		interfaceFlags(root)
 	}
 	a.logs.flags(root)
 	root.SetHelpTemplate(helpTemplate)
@@ -52,6 +53,9 @@ func (a *app) root() *cobra.Command {
 	add(groupWork, a.runCommand(), a.sessionCommand(), a.inboxCommand(), a.permissionCommand(), a.questionCommand(), a.jobsCommand(), a.serveCommand(), a.attachCommand())
 	add(groupLook, a.eventsCommand(), a.modelsCommand(), a.agentCommand(), a.skillCommand(), a.commandCommand(), a.statsCommand())
 	add(groupCare, a.authCommand(), a.configCommand(), a.trustCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.exportCommand(), a.importCommand(), a.salvageCommand(), a.versionCommand())
+	if a.asOpenCode() {
+		add(groupCare, a.elsewhereCommands()...)
+	}
 	root.InitDefaultCompletionCmd()
 	shells(root)
 	completions(root)

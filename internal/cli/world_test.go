@@ -290,10 +290,13 @@ type shell struct {
 	onOut    func(string) // sees standard output grow
 }
 
-func (s *shell) run(args ...string) *typed {
+func (s *shell) run(args ...string) *typed { return s.runAs("cairn", args...) }
+
+// runAs runs it as a program of that name.
+func (s *shell) runAs(name string, args ...string) *typed {
 	out := &typed{}
 	p := Process{
-		Args: args, Stdin: strings.NewReader(s.stdin), Stdout: &watchedWriter{&out.stdout, s.onOut}, Stderr: &out.stderr, Dir: s.dir, Signals: s.signals,
+		Name: name, Args: args, Stdin: strings.NewReader(s.stdin), Stdout: &watchedWriter{&out.stdout, s.onOut}, Stderr: &out.stderr, Dir: s.dir, Signals: s.signals,
 		Env: func(name string) string { return map[string]string{"LANG": "C.UTF-8", "CAIRN_HOME": s.dir}[name] },
 	}
 	if p.Dir == "" {
