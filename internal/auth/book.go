@@ -30,7 +30,7 @@ const (
 
 // How long the keyring may take: by itself, and where its owner may have to open it first.
 const (
-	ringWait = 3 * time.Second
+	ringWait = 2 * time.Second
 	askWait  = 30 * time.Second
 	downWait = 10 * time.Second // before a keyring that gave nothing is asked again
 )
@@ -253,7 +253,7 @@ func (b *book) drop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ringWait) // the change is made
 	defer cancel()
 	for _, name := range b.old {
-		if b.ring.Drop(ctx, name) != nil {
+		if b.ring.Drop(ctx, name, false) != nil {
 			return
 		}
 	}

@@ -50,7 +50,7 @@ func (v *vault) Put(_ context.Context, name, secret string) error {
 	return v.step(func() { v.items[name] = secret })
 }
 
-func (v *vault) Drop(_ context.Context, name string) error {
+func (v *vault) Drop(_ context.Context, name string, _ bool) error {
 	return v.step(func() { delete(v.items, name) })
 }
 

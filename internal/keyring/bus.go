@@ -7,19 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"github.com/godbus/dbus/v5"
 )
 
 // System returns the keyring of the user's session, nil if the environment tells of none. getenv looks up environment
 // variables.
 func System(getenv func(string) string) Ring {
 	if path := busPath(getenv); path != "" {
-		return secretService{path}
+		return secretService{dialer(path)}
 	}
 	return nil
 }
@@ -30,7 +28,7 @@ func busPath(getenv func(string) string) string {
 		rest, _ := strings.CutPrefix(address, "unix:")
 		for _, option := range strings.Split(rest, ",") {
 			name, value, _ := strings.Cut(option, "=")
-			value, err := dbus.UnescapeBusAddressValue(value)
+			value, err := url.PathUnescape(value) // bytes are escaped as in URLs
 			switch {
 			case err != nil || value == "" || rest == address:
 			case name == "path":
@@ -53,73 +51,77 @@ func busPath(getenv func(string) string) string {
 
 // The Secret Service, as freedesktop.org describes it.
 const (
-	serviceName = "org.freedesktop.secrets"
-	servicePath = "/org/freedesktop/secrets"
-	apiService  = "org.freedesktop.Secret.Service."
-	apiItem     = "org.freedesktop.Secret.Item."
-	apiPrompt   = "org.freedesktop.Secret.Prompt"
-	nothing     = dbus.ObjectPath("/") // a path of the service's that leads nowhere
+	serviceName   = "org.freedesktop.secrets"
+	servicePath   = "/org/freedesktop/secrets"
+	apiService    = "org.freedesktop.Secret.Service"
+	apiCollection = "org.freedesktop.Secret.Collection"
+	apiItem       = "org.freedesktop.Secret.Item"
+	apiPrompt     = "org.freedesktop.Secret.Prompt"
+	nothing       = "/" // a path of the service's that leads nowhere
 )
 
-// secretService is a Ring over the bus with this socket. Each call has a connection of its own.
-type secretService struct{ bus string }
+// secretService is a Ring over the bus that dial connects to. Each call has a connection of its own.
+type secretService struct {
+	dial func(context.Context) (net.Conn, error)
+}
 
 // Title implements Ring.
 func (secretService) Title() string { return "keyring" }
 
-// secret is a value on its way over the bus. The bus is a socket of the user's own: it goes as it is.
-type secret struct {
-	Session     dbus.ObjectPath
-	Parameters  []byte
-	Value       []byte
-	ContentType string
-}
-
-// patience is how long the bus and the service may take to say that they are there.
-const patience = 5 * time.Second
-
 // visit is one connection to the service.
 type visit struct {
-	conn    *dbus.Conn
-	session dbus.ObjectPath
+	*bus
+	session string
 }
 
-// visit connects to the service, until ctx ends.
+// visit connects to the service.
 func (s secretService) visit(ctx context.Context) (*visit, error) {
-	c, err := (&net.Dialer{}).DialContext(ctx, "unix", s.bus)
+	b, err := connect(ctx, s.dial)
 	if err != nil {
-		return nil, fmt.Errorf("the session's bus does not answer: %w", errors.Unwrap(err))
+		return nil, err
 	}
-	socket, ok := c.(*net.UnixConn)
-	if !ok || c.SetDeadline(time.Now().Add(patience)) != nil { // connecting knows no context
-		return nil, errors.Join(errors.New("the session's bus is no socket"), c.Close())
+	v := &visit{bus: b}
+	var e encoder
+	e.text("plain") // the bus is a socket of the user's own: secrets go as they are
+	e.signature("s")
+	e.text("")
+	d, err := v.ask(ctx, call{path: servicePath, api: apiService, method: "OpenSession", signature: "sv", body: e.raw}, "vo")
+	if err == nil {
+		d.variant()
+		v.session, err = d.path(), d.whole()
 	}
-	conn, err := dbus.ConnectUnix(socket, dbus.WithContext(ctx))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the session's bus: %w", err), c.Close())
+		v.close() // the service forgets the session by itself
+		return nil, theKeyring(err)
 	}
-	v := &visit{conn: conn}
-	var ignored dbus.Variant
-	err = v.call(ctx, servicePath, apiService+"OpenSession", "plain", dbus.MakeVariant("")).Store(&ignored, &v.session)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the keyring: %w", err), conn.Close())
-	}
-	var until time.Time
-	if end, ok := ctx.Deadline(); ok {
-		until = end
-	}
-	return v, c.SetDeadline(until)
+	return v, nil
 }
 
-// close leaves; the service forgets the session by itself.
-func (v *visit) close() { _ = v.conn.Close() }
-
-func (v *visit) call(ctx context.Context, path dbus.ObjectPath, method string, args ...any) *dbus.Call {
-	return v.conn.Object(serviceName, path).CallWithContext(ctx, method, 0, args...)
+// theKeyring says of whom an error tells.
+func theKeyring(err error) error {
+	if err == nil || errors.Is(err, ErrLocked) || errors.Is(err, ErrNone) {
+		return err
+	}
+	return fmt.Errorf("the keyring %w", err)
 }
 
-func attributes(name string) map[string]string {
-	return map[string]string{"application": application, "name": name}
+// ask calls a method of the service's.
+func (v *visit) ask(ctx context.Context, c call, want string) (*decoder, error) {
+	c.to = serviceName
+	d, err := v.call(ctx, c, want)
+	if r, ok := errors.AsType[*refused](err); ok {
+		switch r.name {
+		case "org.freedesktop.Secret.Error.IsLocked":
+			return nil, ErrLocked
+		case "org.freedesktop.Secret.Error.NoSuchObject":
+			return nil, ErrNone
+		}
+	}
+	return d, err
+}
+
+func attributes(name string) [][2]string {
+	return [][2]string{{"application", application}, {"name", name}}
 }
 
 // Put implements Ring.
@@ -129,91 +131,112 @@ func (s secretService) Put(ctx context.Context, name, value string) error {
 		return err
 	}
 	defer v.close()
-	var collection dbus.ObjectPath
-	if err := v.call(ctx, servicePath, apiService+"ReadAlias", "default").Store(&collection); err != nil {
-		return fmt.Errorf("the keyring: %w", err)
+	var e encoder
+	e.text("default")
+	d, err := v.ask(ctx, call{path: servicePath, api: apiService, method: "ReadAlias", signature: "s", body: e.raw}, "o")
+	if err != nil {
+		return theKeyring(err)
 	}
-	if collection == nothing || collection == "" {
+	collection := d.path()
+	if d.bad || collection == nothing {
 		return errors.New("the keyring has no collection to keep things in")
 	}
 	if err := v.unlock(ctx, collection); err != nil {
+		return theKeyring(err)
+	}
+	d, err = v.ask(ctx, call{path: collection, api: apiCollection, method: "CreateItem", signature: "a{sv}(oayays)b", body: v.item(name, value)}, "oo")
+	if err != nil {
+		return theKeyring(err)
+	}
+	d.path()
+	return theKeyring(v.prompt(ctx, d))
+}
+
+// item is what CreateItem wants to know: what is told of a secret, the secret, and that it takes the place of an older one.
+func (v *visit) item(name, value string) []byte {
+	var e encoder
+	e.list(8, func() {
+		e.text(apiItem + ".Label")
+		e.signature("s")
+		e.text(application + ": " + name)
+		e.align(8)
+		e.text(apiItem + ".Attributes")
+		e.signature("a{ss}")
+		e.texts(attributes(name))
+	})
+	e.align(8)
+	e.text(v.session)
+	e.bytes(nil)
+	e.bytes([]byte(value))
+	e.text("text/plain; charset=utf8")
+	e.uint32(1)
+	return e.raw
+}
+
+// unlock opens a collection or an item. Its owner may be asked.
+func (v *visit) unlock(ctx context.Context, path string) error {
+	var e encoder
+	e.list(4, func() { e.text(path) })
+	d, err := v.ask(ctx, call{path: servicePath, api: apiService, method: "Unlock", signature: "ao", body: e.raw}, "aoo")
+	if err != nil {
 		return err
 	}
-	properties := map[string]dbus.Variant{
-		apiItem + "Label":      dbus.MakeVariant(application + ": " + name),
-		apiItem + "Attributes": dbus.MakeVariant(attributes(name)),
+	d.paths()
+	return v.prompt(ctx, d)
+}
+
+// prompt reads the prompt that an answer ends with, has the service ask its owner, if it wants to, and waits until the
+// owner has answered.
+func (v *visit) prompt(ctx context.Context, d *decoder) error {
+	path := d.path()
+	if err := d.whole(); err != nil || path == nothing {
+		return err
 	}
-	var item, prompt dbus.ObjectPath
-	kept := secret{v.session, []byte{}, []byte(value), "text/plain; charset=utf8"}
-	err = v.call(ctx, collection, "org.freedesktop.Secret.Collection.CreateItem", properties, kept, true).Store(&item, &prompt)
+	var e encoder
+	e.text("type='signal',interface='" + apiPrompt + "',path='" + path + "'")
+	_, err := v.call(ctx, call{"org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch", "s", e.raw}, "")
 	if err != nil {
-		return fmt.Errorf("the keyring: %w", err)
+		return err
 	}
-	return v.ask(ctx, prompt)
-}
-
-// unlock opens a collection. Its owner may be asked.
-func (v *visit) unlock(ctx context.Context, collection dbus.ObjectPath) error {
-	var open []dbus.ObjectPath
-	var prompt dbus.ObjectPath
-	if err := v.call(ctx, servicePath, apiService+"Unlock", []dbus.ObjectPath{collection}).Store(&open, &prompt); err != nil {
-		return fmt.Errorf("the keyring: %w", err)
-	}
-	return v.ask(ctx, prompt)
-}
-
-// ask has the service ask its owner, if it wants to, and waits for the answer.
-func (v *visit) ask(ctx context.Context, prompt dbus.ObjectPath) error {
-	if prompt == nothing || prompt == "" {
-		return nil
-	}
-	answers := make(chan *dbus.Signal, 4) // a prompt says one thing
-	v.conn.Signal(answers)
-	if err := v.conn.AddMatchSignalContext(ctx, dbus.WithMatchObjectPath(prompt), dbus.WithMatchInterface(apiPrompt)); err != nil {
-		return fmt.Errorf("the keyring: %w", err)
-	}
-	if err := v.call(ctx, prompt, apiPrompt+".Prompt", "").Err; err != nil {
+	e = encoder{}
+	e.text("") // there is no window of ours
+	if _, err := v.ask(ctx, call{path: path, api: apiPrompt, method: "Prompt", signature: "s", body: e.raw}, ""); err != nil {
 		return ErrLocked // there is nobody to ask
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return ErrLocked
-		case s, ok := <-answers:
-			if !ok {
-				return ErrLocked
-			}
-			if s.Path != prompt || s.Name != apiPrompt+".Completed" {
-				continue
-			}
-			if dismissed, ok := first(s.Body).(bool); !ok || dismissed {
-				return ErrLocked
-			}
-			return nil
-		}
+	if err := v.wait(ctx); err != nil {
+		return err
 	}
+	m, err := v.signal(ctx, path, "Completed")
+	if errors.Is(err, errSilent) {
+		return ErrLocked
+	}
+	if err != nil {
+		return err
+	}
+	if dismissed := m.body.bool(); dismissed || m.body.bad {
+		return ErrLocked
+	}
+	return v.hurry()
 }
 
-func first(values []any) any {
-	if len(values) == 0 {
-		return nil
+// find returns the item of a name, wherever it was put, and whether it is locked.
+func (v *visit) find(ctx context.Context, name string) (path string, locked bool, err error) {
+	var e encoder
+	e.texts(attributes(name))
+	d, err := v.ask(ctx, call{path: servicePath, api: apiService, method: "SearchItems", signature: "a{ss}", body: e.raw}, "aoao")
+	if err != nil {
+		return "", false, err
 	}
-	return values[0]
-}
-
-// find returns the item of a name, wherever it was put.
-func (v *visit) find(ctx context.Context, name string) (dbus.ObjectPath, error) {
-	var open, locked []dbus.ObjectPath
-	if err := v.call(ctx, servicePath, apiService+"SearchItems", attributes(name)).Store(&open, &locked); err != nil {
-		return "", fmt.Errorf("the keyring: %w", err)
-	}
+	open, closed := d.paths(), d.paths()
 	switch {
+	case d.bad:
+		return "", false, errGarbled
 	case len(open) > 0:
-		return open[0], nil
-	case len(locked) > 0:
-		return "", ErrLocked
+		return open[0], false, nil
+	case len(closed) > 0:
+		return closed[0], true, nil
 	default:
-		return "", ErrNone
+		return "", false, ErrNone
 	}
 }
 
@@ -224,37 +247,61 @@ func (s secretService) Get(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	defer v.close()
-	item, err := v.find(ctx, name)
+	item, locked, err := v.find(ctx, name)
+	if err == nil && locked {
+		err = ErrLocked
+	}
 	if err != nil {
-		return "", err
+		return "", theKeyring(err)
 	}
-	var got secret
-	if err := v.call(ctx, item, apiItem+"GetSecret", v.session).Store(&got); err != nil {
-		return "", fmt.Errorf("the keyring: %w", err)
+	var e encoder
+	e.text(v.session)
+	d, err := v.ask(ctx, call{path: item, api: apiItem, method: "GetSecret", signature: "o", body: e.raw}, "(oayays)")
+	if err != nil {
+		return "", theKeyring(err)
 	}
-	return string(got.Value), nil
+	d.path()
+	d.bytes()
+	value := string(d.bytes())
+	d.text()
+	return value, theKeyring(d.whole())
 }
 
 // Drop implements Ring.
-func (s secretService) Drop(ctx context.Context, name string) error {
+func (s secretService) Drop(ctx context.Context, name string, ask bool) error {
 	v, err := s.visit(ctx)
 	if err != nil {
 		return err
 	}
 	defer v.close()
-	item, err := v.find(ctx, name)
+	err = v.drop(ctx, name, ask)
 	if errors.Is(err, ErrNone) {
 		return nil
 	}
+	return theKeyring(err)
+}
+
+func (v *visit) drop(ctx context.Context, name string, ask bool) error {
+	item, locked, err := v.find(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case locked && !ask:
+		return ErrLocked
+	case locked:
+		if err := v.unlock(ctx, item); err != nil {
+			return err
+		}
+	}
+	d, err := v.ask(ctx, call{path: item, api: apiItem, method: "Delete"}, "o")
 	if err != nil {
 		return err
 	}
-	var prompt dbus.ObjectPath
-	if err := v.call(ctx, item, apiItem+"Delete").Store(&prompt); err != nil {
-		return fmt.Errorf("the keyring: %w", err)
+	if !ask {
+		if d.path() != nothing {
+			return ErrLocked // it would ask whether it may
+		}
+		return nil
 	}
-	if prompt != nothing && prompt != "" {
-		return ErrLocked
-	}
-	return nil
+	return v.prompt(ctx, d)
 }

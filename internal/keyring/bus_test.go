@@ -220,7 +220,7 @@ func TestSecretService(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := ring.Drop(ctx, "a"); err != nil {
+		if err := ring.Drop(ctx, "a", false); err != nil {
 			t.Error(err)
 		}
 	}

@@ -2,8 +2,9 @@
 // D-Bus, in the keychain of macOS, in the credentials of Windows.
 //
 // What it promises. Nothing is started to find out whether there is a keyring, and where there is none nothing is said.
-// Every call ends when its context does. Nobody is asked anything but by Put, and there only while its context lasts: a
-// keyring that is locked is, to all others, one that cannot be read now.
+// Every call ends when its context does, and after seconds where no person is asked. What answers is not believed: it can
+// neither keep a call for long nor make it hold more than a megabyte. Nobody is asked anything but by Put, and by Drop if
+// it may: a keyring that is locked is, to all others, one that cannot be read now.
 package keyring
 
 import (
@@ -19,8 +20,8 @@ type Ring interface {
 	Put(ctx context.Context, name, secret string) error
 	// Get returns a secret, or ErrNone.
 	Get(ctx context.Context, name string) (string, error)
-	// Drop forgets a secret; one that is not there is no error.
-	Drop(ctx context.Context, name string) error
+	// Drop forgets a secret; one that is not there is no error. With ask, somebody may be asked to open the keyring.
+	Drop(ctx context.Context, name string, ask bool) error
 }
 
 // Errors of rings. Others are the system's own.

@@ -31,7 +31,7 @@ func (vault) Get(ctx context.Context, name string) (string, error) {
 }
 
 // Drop implements Ring.
-func (vault) Drop(ctx context.Context, name string) error {
+func (vault) Drop(ctx context.Context, name string, _ bool) error {
 	_, err := within(ctx, func() (string, error) { return "", keyring.Delete(application, name) })
 	if errors.Is(err, ErrNone) {
 		return nil
