@@ -1,18 +1,14 @@
 package server
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/binary"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,19 +27,25 @@ func credentialsOf(c *net.UnixConn) (pid int, sameUser bool) {
 	return int(cred.Pid), int(cred.Uid) == os.Getuid()
 }
 
-// proc reads /proc as this process sees it.
+// proc asks the kernel about sockets and processes, as this process sees them.
 type proc struct {
-	root string
+	root string // of /proc
 	self int
 	mark string // the value of CAIRN_CALL that this process was itself started with
 
-	census *census
+	ask     func(own, peer netip.AddrPort) (socket, error)
+	tables  *census[map[string]socket] // where the kernel does not answer about one socket
+	holders *census[map[uint64][]int]
 }
 
 // callMark is the environment variable that marks the processes of a tool call.
 const callMark = "CAIRN_CALL"
 
-func newProc() proc { return proc{"/proc", os.Getpid(), os.Getenv(callMark), &census{}} }
+func newProc() proc { return procAt("/proc", os.Getpid(), os.Getenv(callMark)) }
+
+func procAt(root string, self int, mark string) proc {
+	return proc{root, self, mark, askSocket, &census[map[string]socket]{}, &census[map[uint64][]int]{}}
+}
 
 // owners returns the processes of our user that hold the socket whose own address is addr and whose peer is peer. None
 // if it belongs to another user or nobody can be found.
@@ -53,131 +55,34 @@ func (p proc) owners(addr, peer net.Addr) []int {
 	if !okA || !okB {
 		return nil
 	}
-	s := p.census.after(p.look)
-	for _, table := range []string{"tcp", "tcp6"} {
-		if inode, ok := s.sockets[hexAddr(table, a)+" "+hexAddr(table, b)]; ok {
-			return s.holders[inode]
-		}
-	}
-	return nil
-}
-
-// sight is what one look at the whole machine saw: our user's established connections, and who holds sockets.
-type sight struct {
-	sockets map[string]string // inodes, by own and peer address
-	holders map[string][]int  // of our user, by inode; several share one after a fork
-}
-
-// census shares looks among callers who come at the same time, as when a hundred connect at once. Nobody gets one that
-// began before the question.
-type census struct {
-	looking sync.Mutex // held during a look
-	mu      sync.Mutex // guards next
-	next    *pending
-}
-
-type pending struct {
-	once sync.Once
-	sight
-}
-
-func (c *census) after(look func() sight) sight {
-	c.mu.Lock()
-	if c.next == nil {
-		c.next = &pending{}
-	}
-	n := c.next
-	c.mu.Unlock()
-	n.once.Do(func() {
-		c.looking.Lock()
-		defer c.looking.Unlock()
-		c.mu.Lock()
-		c.next = nil // whoever comes from now on needs a later one
-		c.mu.Unlock()
-		n.sight = look()
-	})
-	return n.sight
-}
-
-func (p proc) look() sight {
-	s := sight{sockets: map[string]string{}, holders: map[string][]int{}}
-	for _, table := range []string{"tcp", "tcp6"} {
-		p.connections(table, s.sockets)
-	}
-	p.count(s.holders)
-	return s
-}
-
-// connections adds the established connections of our user in a table of the kernel.
-func (p proc) connections(table string, found map[string]string) {
-	f, err := os.Open(p.root + "/net/" + table)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	uid := strconv.Itoa(os.Getuid())
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		// sl local rem st tx:rx tr:when retrnsmt uid timeout inode
-		fields := strings.Fields(lines.Text())
-		if len(fields) >= 10 && fields[3] == "01" && fields[7] == uid && fields[9] != "0" { // 01: established
-			found[fields[1]+" "+fields[2]] = fields[9]
-		}
-	}
-}
-
-// hexAddr writes an address as the kernel does: 32-bit words in its own byte order.
-func hexAddr(table string, a *net.TCPAddr) string {
-	ip := a.IP.To4()
-	if table == "tcp6" {
-		ip = a.IP.To16()
-	}
-	var b []byte
-	for i := 0; i+4 <= len(ip); i += 4 {
-		b = binary.NativeEndian.AppendUint32(b, binary.BigEndian.Uint32(ip[i:]))
-	}
-	return fmt.Sprintf("%s:%04X", strings.ToUpper(hex.EncodeToString(b)), a.Port)
-}
-
-// count adds, for every socket among the open files of our user's processes, who has it.
-func (p proc) count(holders map[string][]int) {
-	for _, name := range names(p.root) {
-		pid, err := strconv.Atoi(name)
-		if err != nil || !p.mine(name) {
-			continue
-		}
-		base := p.root + "/" + name + "/fd"
-		for _, fd := range names(base) {
-			target, err := os.Readlink(base + "/" + fd)
-			inode, ok := strings.CutPrefix(target, "socket:[")
-			if err != nil || !ok {
-				continue
-			}
-			inode = strings.TrimSuffix(inode, "]")
-			if !slices.Contains(holders[inode], pid) {
-				holders[inode] = append(holders[inode], pid)
-			}
-		}
-	}
-}
-
-// names lists a directory; one that is gone is empty.
-func names(dir string) []string {
-	d, err := os.Open(dir)
-	if err != nil {
+	s, ok := p.socketOf(a.AddrPort(), b.AddrPort())
+	if !ok || !s.established || s.inode == 0 || s.uid != os.Getuid() {
 		return nil
 	}
-	defer d.Close()
-	all, _ := d.Readdirnames(-1) // what was read before it went is still good
-	return all
+	pids := p.holders.after(p.count)[s.inode]
+	if len(pids) == 0 && p.mineToo(s.inode) {
+		return []int{p.self}
+	}
+	return pids
 }
 
-func (p proc) mine(pid string) bool {
-	info, err := os.Stat(p.root + "/" + pid)
-	if err != nil {
-		return false
+// socketOf returns the socket with these addresses.
+func (p proc) socketOf(own, peer netip.AddrPort) (socket, bool) {
+	s, err := p.ask(own, peer)
+	if err == nil {
+		return s, true
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Getuid()
+	if errors.Is(err, unix.ENOENT) {
+		if _, err := p.ask(peer, own); err == nil {
+			return socket{}, false // it knows our end of the connection, so the other one is gone, or never was here
+		}
+	}
+	for _, table := range []string{"tcp", "tcp6"} {
+		if s, ok := p.tables.after(p.connections)[hexAddr(table, own)+" "+hexAddr(table, peer)]; ok {
+			return s, true
+		}
+	}
+	return socket{}, false
 }
 
 // maxAncestors bounds a walk to the root of the process tree.

@@ -1,12 +1,20 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
+	"sync/atomic"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func tcpAddr(s string) *net.TCPAddr {
@@ -23,7 +31,7 @@ func TestHexAddr(t *testing.T) {
 		{"tcp6", "127.0.0.1:4096", "0000000000000000FFFF00000100007F:1000"},
 		{"tcp6", "[::1]:80", "00000000000000000000000001000000:0050"},
 	} {
-		if got := hexAddr(c.table, tcpAddr(c.addr)); got != c.want {
+		if got := hexAddr(c.table, netip.MustParseAddrPort(c.addr)); got != c.want {
 			t.Errorf("%s in %s: %s, want %s", c.addr, c.table, got, c.want)
 		}
 	}
@@ -85,7 +93,9 @@ func TestWhoHoldsASocket(t *testing.T) {
 	tr.process(14, 1, "CAIRN_CALL=outer\x00", "107")
 	tr.process(15, 1, "", "108")
 	tr.process(16, 1, "XCAIRN_CALL=1\x00CAIRN_CALL=2\x00", "108") // shares the socket
-	ps := peers{func(pid int) bool { return pid == 99 }, proc{tr.root, 50, "outer", &census{}}}
+	p := procAt(tr.root, 50, "outer")
+	p.ask = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM } // as in some containers
+	ps := peers{func(pid int) bool { return pid == 99 }, p}
 	for port, want := range map[int]identity{1: ours, 2: unknown, 3: unknown, 4: oursTool, 5: oursTool, 6: oursTool, 7: ours, 8: oursTool, 9: unknown} {
 		p := &peer{loopback: true, remote: tcpAddr(fmt.Sprintf("127.0.0.1:%d", port)), local: tcpAddr("127.0.0.1:4096")}
 		if got := ps.who(p); got != want {
@@ -98,6 +108,238 @@ func TestWhoHoldsASocket(t *testing.T) {
 	if got := ps.who(&peer{unix: true, sameUser: true, pid: 99}); got != oursTool {
 		t.Errorf("a process that is a tool's by name: %d", got)
 	}
+}
+
+// ends is one TCP connection, as its client has it.
+func ends(t *testing.T, network, address string, d net.Dialer) (net.Conn, net.Conn) {
+	t.Helper()
+	l, err := net.Listen(network, address)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer l.Close()
+	client, err := d.Dial(network, l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close(); _ = server.Close() })
+	return client, server
+}
+
+func addrPort(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
+
+// What the kernel answers about one socket is what its tables say, in each way to be connected.
+func TestOneSocketIsAskedAbout(t *testing.T) {
+	bound := net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		if cerr := c.Control(func(fd uintptr) { err = unix.BindToDevice(int(fd), "lo") }); cerr != nil {
+			return cerr
+		}
+		return err
+	}}
+	for name, dial := range map[string]func(t *testing.T) (net.Conn, net.Conn){
+		"IPv4":             func(t *testing.T) (net.Conn, net.Conn) { return ends(t, "tcp4", "127.0.0.1:0", net.Dialer{}) },
+		"IPv6":             func(t *testing.T) (net.Conn, net.Conn) { return ends(t, "tcp6", "[::1]:0", net.Dialer{}) },
+		"IPv4 in IPv6":     mapped,
+		"another of 127/8": func(t *testing.T) (net.Conn, net.Conn) { return ends(t, "tcp4", "127.9.8.7:0", net.Dialer{}) },
+		"bound to lo":      func(t *testing.T) (net.Conn, net.Conn) { return ends(t, "tcp4", "127.0.0.1:0", bound) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, server := dial(t)
+			p := newProc()
+			own, peer := addrPort(server.RemoteAddr()), addrPort(server.LocalAddr())
+			asked, err := p.ask(own, peer)
+			if err != nil {
+				t.Skip("the kernel does not tell here: ", err)
+			}
+			p.ask = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM }
+			read, ok := p.socketOf(own, peer)
+			if asked != read || !ok || !asked.established || asked.inode != inodeOf(t, client) || asked.uid != os.Getuid() {
+				t.Errorf("asked: %+v, read: %+v, inode %d", asked, read, inodeOf(t, client))
+			}
+		})
+	}
+}
+
+// mapped is a client that speaks IPv6 with an IPv4 server.
+func mapped(t *testing.T) (net.Conn, net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	f := os.NewFile(uintptr(fd), "client")
+	defer f.Close()
+	to := unix.SockaddrInet6{Port: l.Addr().(*net.TCPAddr).Port, Addr: netip.MustParseAddr("::ffff:127.0.0.1").As16()}
+	if err := unix.Connect(fd, &to); err != nil {
+		t.Skip(err)
+	}
+	client, err := net.FileConn(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close(); _ = server.Close() })
+	return client, server
+}
+
+func inodeOf(t *testing.T, c net.Conn) uint64 {
+	t.Helper()
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var st unix.Stat_t
+	if cerr := raw.Control(func(fd uintptr) { err = unix.Fstat(int(fd), &st) }); cerr != nil || err != nil {
+		t.Fatal(cerr, err)
+	}
+	return st.Ino
+}
+
+// Nobody is taken for who has the other end of a connection, by any of the ways to learn of sockets.
+func TestNobodyHasTheOtherEnd(t *testing.T) {
+	client, server := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	listens, nobody := l.Addr(), tcpAddr("127.0.0.1:1")
+	gone, left := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
+	if err := gone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	half, said := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
+	if err := half.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []struct {
+		name string
+		ask  func(own, peer netip.AddrPort) (socket, error)
+	}{{"asked", askSocket}, {"read", func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM }}} {
+		p := newProc()
+		p.ask = how.ask
+		for name, pair := range map[string][2]net.Addr{
+			"a port on which somebody listens": {listens, nobody},
+			"a port of nobody's":               {nobody, server.LocalAddr()},
+			"another server":                   {client.LocalAddr(), listens},
+			"a client that has closed":         {left.RemoteAddr(), left.LocalAddr()},
+			"a client that says no more":       {said.RemoteAddr(), said.LocalAddr()},
+			"another address of the machine":   {tcpAddr("127.0.0.2:" + port(client.LocalAddr())), server.LocalAddr()},
+			"the other kind of address":        {tcpAddr("[::1]:" + port(client.LocalAddr())), tcpAddr("[::1]:" + port(server.LocalAddr()))},
+		} {
+			if pids := p.owners(pair[0], pair[1]); len(pids) > 0 {
+				t.Errorf("%s: %s: %v", how.name, name, pids)
+			}
+		}
+		if pids := p.owners(server.RemoteAddr(), server.LocalAddr()); !slices.Equal(pids, []int{os.Getpid()}) {
+			t.Errorf("%s: this process: %v", how.name, pids)
+		}
+	}
+}
+
+func port(a net.Addr) string { return strconv.Itoa(a.(*net.TCPAddr).Port) }
+
+// Two clients may have the same port when their servers differ: each connection is its own.
+func TestClientsWithOnePort(t *testing.T) {
+	reuse := net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		if cerr := c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) }); cerr != nil {
+			return cerr
+		}
+		return err
+	}, LocalAddr: tcpAddr("127.0.0.1:0")}
+	one, served := ends(t, "tcp4", "127.0.0.1:0", reuse)
+	reuse.LocalAddr = one.LocalAddr()
+	two, servedToo := ends(t, "tcp4", "127.0.0.1:0", reuse)
+	for c, s := range map[net.Conn]net.Conn{one: served, two: servedToo} {
+		got, ok := newProc().socketOf(addrPort(s.RemoteAddr()), addrPort(s.LocalAddr()))
+		if !ok || got.inode != inodeOf(t, c) {
+			t.Errorf("%+v, want %d", got, inodeOf(t, c))
+		}
+	}
+}
+
+// Whose a socket is, is who made it: this very process has it, but another user did.
+func TestAnotherUsersSocket(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can be somebody else")
+	}
+	other := net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		if cerr := c.Control(func(fd uintptr) { err = unix.Fchown(int(fd), 65534, -1) }); cerr != nil {
+			return cerr
+		}
+		return err
+	}}
+	client, server := ends(t, "tcp4", "127.0.0.1:0", other)
+	ps := newPeers(nil)
+	if s, ok := ps.proc.socketOf(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !ok || s.uid != 65534 || s.inode != inodeOf(t, client) {
+		t.Fatalf("%+v", s)
+	}
+	p := &peer{loopback: true, remote: server.RemoteAddr(), local: server.LocalAddr()}
+	if got := ps.who(p); got != unknown {
+		t.Errorf("%d", got)
+	}
+}
+
+// A connection of another network namespace is none of ours, be its addresses the same.
+func TestAnotherNetwork(t *testing.T) {
+	client, server := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this function
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			done <- err
+			return
+		}
+		if s, err := askSocket(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !errors.Is(err, unix.ENOENT) {
+			t.Errorf("%+v %v", s, err)
+		}
+		done <- nil
+	}()
+	if err := <-done; err != nil {
+		t.Skip(err)
+	}
+}
+
+// A hundred callers who come together are looked for together, and the connection of each is asked about once.
+func TestEachConnectionIsAskedAboutOnce(t *testing.T) {
+	ps := newPeers(nil)
+	var asked atomic.Int64
+	ps.proc.ask = func(own, peer netip.AddrPort) (socket, error) { asked.Add(1); return askSocket(own, peer) }
+	client, _ := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
+	p := &peer{loopback: true, remote: client.LocalAddr(), local: client.RemoteAddr()}
+	for range 100 {
+		if ps.who(p) != ours {
+			t.Fatal("who am I?")
+		}
+	}
+	if asked.Load() != 1 {
+		t.Errorf("asked %d times", asked.Load())
+	}
+}
+
+func FuzzReadDiag(f *testing.F) {
+	own, peer := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("[::1]:2")
+	question := diagQuestion(own, peer)
+	f.Add(question)
+	f.Add(append(question, make([]byte, 100)...))
+	f.Add([]byte{36, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 254, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if s, err := readDiag(b, own, peer); err == nil && len(b) < unix.SizeofNlMsghdr+diagAnswer {
+			t.Errorf("%+v of %d bytes", s, len(b))
+		}
+	})
 }
 
 func BenchmarkWho(b *testing.B) {

@@ -1,0 +1,167 @@
+package server
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// socket is what the kernel tells about one TCP socket.
+type socket struct {
+	uid         int
+	inode       uint64 // 0: no process has it any more
+	established bool
+}
+
+const (
+	tcpEstablished = 1 // as in the kernel's enum of TCP states
+	loopbackIndex  = 1 // of lo, in every network namespace
+)
+
+// The request and the answer of sock_diag(7), behind the netlink header.
+const (
+	diagRequest = 8 + diagID // family, protocol, extensions, padding, states; which one
+	diagID      = 48         // ports, addresses, interface, cookie
+	diagAnswer  = 4 + diagID + 20
+)
+
+// askSocket asks the kernel about the socket with exactly these addresses: one question, where its tables are as long as
+// the machine has room for connections. ENOENT: there is none, or the kernel cannot tell.
+func askSocket(own, peer netip.AddrPort) (socket, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		return socket{}, err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if err := unix.Sendto(fd, diagQuestion(own, peer), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return socket{}, err
+	}
+	buf := make([]byte, 4<<10)
+	n, from, err := unix.Recvfrom(fd, buf, unix.MSG_DONTWAIT) // the answer is there when the question is sent
+	if err != nil {
+		return socket{}, err
+	}
+	if kernel, ok := from.(*unix.SockaddrNetlink); !ok || kernel.Pid != 0 {
+		return socket{}, errDiag
+	}
+	return readDiag(buf[:n], own, peer)
+}
+
+var errDiag = errors.New("sock_diag: an answer that cannot be read, or is about something else")
+
+// diagQuestion is struct inet_diag_req_v2 in a netlink message. Naming the interface finds also what is bound to it.
+func diagQuestion(own, peer netip.AddrPort) []byte {
+	own, peer = unmapped(own), unmapped(peer)
+	family := byte(unix.AF_INET)
+	if own.Addr().Is6() {
+		family = unix.AF_INET6
+	}
+	b := binary.NativeEndian.AppendUint32(nil, unix.SizeofNlMsghdr+diagRequest)
+	b = binary.NativeEndian.AppendUint16(b, unix.SOCK_DIAG_BY_FAMILY)
+	b = binary.NativeEndian.AppendUint16(b, unix.NLM_F_REQUEST)
+	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0) // sequence and sender
+	b = append(b, family, unix.IPPROTO_TCP, 0, 0, 0xff, 0xff, 0xff, 0xff)
+	b = appendEnds(b, own, peer)
+	b = binary.NativeEndian.AppendUint32(b, loopbackIndex)
+	return append(b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff) // no cookie
+}
+
+// appendEnds writes ports and addresses as they go over the wire, each address in sixteen bytes.
+func appendEnds(b []byte, own, peer netip.AddrPort) []byte {
+	b = binary.BigEndian.AppendUint16(b, own.Port())
+	b = binary.BigEndian.AppendUint16(b, peer.Port())
+	for _, a := range []netip.Addr{own.Addr(), peer.Addr()} {
+		var room [16]byte
+		copy(room[:], a.AsSlice())
+		b = append(b, room[:]...)
+	}
+	return b
+}
+
+// readDiag reads struct inet_diag_msg. The kernel may answer with a socket that only listens there: what it says must be
+// about these very addresses.
+func readDiag(b []byte, own, peer netip.AddrPort) (socket, error) {
+	if len(b) < unix.SizeofNlMsghdr+4 {
+		return socket{}, errDiag
+	}
+	kind, body := binary.NativeEndian.Uint16(b[4:]), b[unix.SizeofNlMsghdr:]
+	if kind == unix.NLMSG_ERROR {
+		if code := int32(binary.NativeEndian.Uint32(body)); code < 0 {
+			return socket{}, unix.Errno(-code)
+		}
+		return socket{}, errDiag
+	}
+	if kind != unix.SOCK_DIAG_BY_FAMILY || len(body) < diagAnswer {
+		return socket{}, errDiag
+	}
+	end := body[4:]
+	if endAt(body[0], end[0:], end[4:]) != unmapped(own) || endAt(body[0], end[2:], end[20:]) != unmapped(peer) {
+		return socket{}, unix.ENOENT
+	}
+	tail := body[4+diagID:] // expires, rqueue, wqueue, uid, inode
+	return socket{
+		uid: int(binary.NativeEndian.Uint32(tail[12:])), inode: uint64(binary.NativeEndian.Uint32(tail[16:])),
+		established: body[1] == tcpEstablished,
+	}, nil
+}
+
+func endAt(family byte, port, addr []byte) netip.AddrPort {
+	a, _ := netip.AddrFromSlice(addr[:4])
+	if family == unix.AF_INET6 {
+		a, _ = netip.AddrFromSlice(addr[:16])
+	}
+	return unmapped(netip.AddrPortFrom(a, binary.BigEndian.Uint16(port)))
+}
+
+// unmapped writes an address in one way: an IPv4 address may come as one of IPv6, and a zone is not part of it.
+func unmapped(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}
+
+// connections reads the kernel's tables, for where it does not answer about one socket: our user's established connections,
+// by own and peer address.
+func (p proc) connections() map[string]socket {
+	found := map[string]socket{}
+	for _, table := range []string{"tcp", "tcp6"} {
+		f, err := os.Open(p.root + "/net/" + table)
+		if err != nil {
+			continue
+		}
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			// sl local rem st tx:rx tr:when retrnsmt uid timeout inode
+			fields := strings.Fields(lines.Text())
+			if len(fields) < 10 || fields[3] != "01" {
+				continue
+			}
+			uid, errUID := strconv.Atoi(fields[7])
+			inode, errInode := strconv.ParseUint(fields[9], 10, 64)
+			if errUID == nil && errInode == nil {
+				found[fields[1]+" "+fields[2]] = socket{uid, inode, true}
+			}
+		}
+		_ = f.Close()
+	}
+	return found
+}
+
+// hexAddr writes an address as the kernel does: 32-bit words in its own byte order.
+func hexAddr(table string, a netip.AddrPort) string {
+	ip := a.Addr().Unmap().AsSlice()
+	if table == "tcp6" {
+		wide := a.Addr().As16()
+		ip = wide[:]
+	}
+	var b []byte
+	for i := 0; i+4 <= len(ip); i += 4 {
+		b = binary.NativeEndian.AppendUint32(b, binary.BigEndian.Uint32(ip[i:]))
+	}
+	return fmt.Sprintf("%s:%04X", strings.ToUpper(hex.EncodeToString(b)), a.Port())
+}
