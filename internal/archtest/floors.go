@@ -30,7 +30,7 @@ var house = []struct {
 	packages string
 }{
 	{0, words, "session llm fault spelling"},
-	{1, rules, "permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/wire"},
+	{1, rules, "permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/option llm/wire"},
 	{2, record, "projection eventlog"},
 	{3, loop, "engine"},
 	{4, capability, "auth trust wellknown config catalog agent command snapshot skill instruction project mcp lsp pty"},
@@ -54,6 +54,8 @@ var sameFloor = []edge{
 	{"permission", "shell", "rules for commands are about what the shell would run"},
 	{"llm/wire", "llm/sse", "the frames of an answer are server-sent events"},
 	{"llm/wire", "llm/redact", "what a provider says of a failure is shown without secrets"},
+	{"llm/wire", "llm/option", "which fields of a body are the protocols' own is known once"},
+	{"llm/option", "llm/redact", "the spellings of a name are one in the same way"},
 	{"tool", "permission", "a call is authorised as part of settling it"},
 	{"eventlog", "projection", "an event and its rows are one transaction"},
 	{"config", "auth", "a key in a configuration file is the same Secret"},

@@ -150,7 +150,7 @@ func FuzzFacts(f *testing.F) {
 			t.Fatalf("facts that are usable make no catalog: %v", err)
 		}
 		for _, m := range c.Models() {
-			Partition(m.Request.Body)
+			m.Options()
 			for _, v := range m.Variants {
 				for name, value := range v.Body {
 					if !value.IsValid() {

@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/option"
 )
 
 // Provider is a vendor or a server. Its JSON is ProviderV2Info of the V2 contract.
@@ -55,11 +57,25 @@ type Model struct {
 	Structured     *bool          `json:"-"` // its answers can be held to a schema; nil if the source does not say
 	Temperature    bool           `json:"-"` // it accepts a temperature
 	Available      bool           `json:"-"` // it can be used now (CT-3)
+	Efforts        []string       `json:"-"` // the words for how hard it thinks that its source lists
+	Dropped        []string       `json:"-"` // which of its options, and of its variants', are not sent, and why
 	Extra          jsontext.Value `json:"-"` // what the source says beyond this, verbatim; an object
 }
 
 // Name returns the name by which people choose the model: provider/id.
 func (m Model) Name() string { return m.ProviderID + "/" + m.ID }
+
+// Options returns what a request to the model carries, with further layers over what is its own.
+func (m Model) Options(layers ...map[string]jsontext.Value) Options {
+	return Partition(m.vendor(), append([]map[string]jsontext.Value{m.Request.Body}, layers...)...)
+}
+
+// vendor is whom the model's options are for.
+func (m Model) vendor() option.Vendor {
+	at := option.Of(m.ProviderID, m.API.Package)
+	at.Efforts = m.Efforts
+	return at
+}
 
 // Reads reports whether the model takes input of the kind: text, image, audio, video or pdf.
 func (m Model) Reads(kind string) bool {

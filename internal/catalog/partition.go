@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/option"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
 // Options are request options sorted by who understands them (spec/v2 §19.6).
@@ -20,82 +21,54 @@ type Options struct {
 	Dropped  []string                  // what was left out and why, for people; sorted
 }
 
-// semantic are the options with a meaning that protocols encode, by their folded spelling.
-var semantic = foldNames(
-	"reasoningEffort", "reasoningSummary", "textVerbosity", "store", "include", "serviceTier", "promptCacheKey",
-	"instructions", "parallelToolCalls", "logitBias", "user", "safetyIdentifier", "promptCacheRetention", "maxToolCalls",
-	"thinking", "effort", "taskBudget", "disableParallelToolUse", "sendReasoning", "mcpServers", "contextManagement", "inferenceGeo", "cacheControl", "cacheTTL",
-	"thinkingConfig", "safetySettings", "responseModalities", "mediaResolution", "imageConfig", "cachedContent",
-	"reasoningConfig", "guardrailConfig", "additionalModelRequestFields",
-	"usage", "reasoning", "provider", "transforms",
-)
-
-// transport are the options that configure the connection; they never reach a body.
-var transport = foldNames(
-	"apiKey", "authToken", "organization", "project", "baseURL", "headers", "timeout", "chunkTimeout", "headerTimeout",
-	"connectTimeout", "setCacheKey", "enterpriseUrl",
-)
-
-// words are what the options of an enumeration may be, as far as there is one that every vendor keeps to.
-var words = map[string][]string{
-	"reasoningSummary": {"auto", "concise", "detailed", "none"},
-	"textVerbosity":    {"low", "medium", "high"},
-	"cacheTTL":         {"5m", "1h"},
-}
-
-// refused says what is wrong with a semantic option that is no word of its enumeration; "" for nothing (PT-4).
-func refused(neutral string, v jsontext.Value) string {
-	var word string
-	switch allowed, ok := words[neutral]; {
-	case neutral == "reasoningEffort" && json.Unmarshal(v, &word) != nil:
-		return "is not a word" // which, the model's facts say
-	case ok && (json.Unmarshal(v, &word) != nil || !slices.Contains(allowed, word)):
-		return "is none of " + strings.Join(allowed, ", ")
-	}
-	return ""
-}
-
-func foldNames(names ...string) map[string]string {
-	out := make(map[string]string, len(names))
-	for _, n := range names {
-		out[foldName(n)] = n
-	}
-	return out
-}
-
-// foldName makes maxTokens, max_tokens and max-tokens one.
-func foldName(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-}
-
-// Partition merges layers of options, later ones winning (PT-2, PT-3: objects deeply, null deletes), and sorts them.
-func Partition(layers ...map[string]jsontext.Value) Options {
-	all := map[string]jsontext.Value{}
-	for _, layer := range layers {
-		for _, name := range slices.Sorted(maps.Keys(layer)) {
-			mergeOption(all, name, layer[name])
-		}
-	}
-	out := Options{Semantic: map[string]jsontext.Value{}, Body: map[string]jsontext.Value{}}
+// Partition merges layers of options for a vendor, later ones winning (PT-2, PT-3: objects deeply, null deletes), and sorts
+// them. What the vendor does not take is left out of its layer.
+func Partition(at option.Vendor, layers ...map[string]jsontext.Value) Options {
+	all, dropped := layered(at, layers...)
+	out := Options{Semantic: map[string]jsontext.Value{}, Body: map[string]jsontext.Value{}, Dropped: dropped}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out.sort(name, all[name])
 	}
 	return out
 }
 
-// mergedOptions lays options over others as Partition does, and changes base.
-func mergedOptions(base, over map[string]jsontext.Value) map[string]jsontext.Value {
-	for _, name := range slices.Sorted(maps.Keys(over)) {
-		mergeOption(base, name, over[name])
+// layered merges layers of options, and says what it leaves out of them (PT-4).
+func layered(at option.Vendor, layers ...map[string]jsontext.Value) (all map[string]jsontext.Value, dropped []string) {
+	all = map[string]jsontext.Value{}
+	for _, layer := range layers {
+		for _, name := range slices.Sorted(maps.Keys(layer)) {
+			if why := refused(name, layer[name], at); why != "" {
+				dropped = append(dropped, why)
+				continue
+			}
+			mergeOption(all, name, layer[name])
+		}
 	}
-	return base
+	slices.Sort(dropped)
+	return all, slices.Compact(dropped)
+}
+
+// refused says why an option is not sent; "" if it is.
+func refused(name string, v jsontext.Value, at option.Vendor) string {
+	o := option.Find(name)
+	if o.Domain == option.Reserved {
+		return name + ": " + option.Own
+	}
+	switch inside, want := o.Wrong(v, at); {
+	case want == "":
+		return ""
+	case inside != "":
+		return fmt.Sprintf("%s.%s: want %s", name, inside, want)
+	default:
+		return fmt.Sprintf("%s: want %s, got %.40s", name, want, v)
+	}
 }
 
 // mergeOption lays one option over those before it, whichever way they spelt its name.
 func mergeOption(all map[string]jsontext.Value, name string, v jsontext.Value) {
-	folded := foldName(name)
+	folded := redact.Fold(name)
 	for old, before := range all {
-		if foldName(old) == folded {
+		if redact.Fold(old) == folded {
 			delete(all, old)
 			v = mergeJSON(before, v)
 			break
@@ -107,49 +80,43 @@ func mergeOption(all map[string]jsontext.Value, name string, v jsontext.Value) {
 }
 
 func (o *Options) sort(name string, v jsontext.Value) {
-	folded := foldName(name)
-	before := o.Generate
-	if target := o.generation(folded); target != nil {
-		if err := json.Unmarshal(v, target, foreign); err != nil {
+	switch known := option.Find(name); known.Domain {
+	case option.Generation:
+		before := o.Generate
+		if known.Name == "stop" && v.Kind() == '"' {
+			v = slices.Concat(jsontext.Value("["), v, jsontext.Value("]"))
+		}
+		if err := json.Unmarshal(v, o.generation(known.Name), foreign); err != nil {
 			o.Generate = before // a failed read may have left half a value
 			o.Dropped = append(o.Dropped, fmt.Sprintf("%s: %.40s is not a value for it", name, v))
 		}
-		return
-	}
-	if neutral, ok := semantic[folded]; ok {
-		if why := refused(neutral, v); why != "" {
-			o.Dropped = append(o.Dropped, fmt.Sprintf("%s: %.40s %s", name, v, why))
-			return
-		}
-		o.Semantic[neutral] = v
-		return
-	}
-	if _, ok := transport[folded]; !ok {
+	case option.Semantic:
+		o.Semantic[known.Name] = v
+	case option.Foreign, option.Setting:
 		o.Body[name] = v
+	case option.Connection, option.Reserved:
 	}
 }
 
-// generation returns where an option of the generation controls goes; nil if it is none.
-func (o *Options) generation(folded string) any {
+// generation returns where an option of the generation controls goes.
+func (o *Options) generation(name string) any {
 	g := &o.Generate
-	switch folded {
+	switch name {
 	case "temperature":
 		return &g.Temperature
-	case "topp":
+	case "topP":
 		return &g.TopP
-	case "topk":
+	case "topK":
 		return &g.TopK
-	case "maxtokens", "maxoutputtokens", "maxcompletiontokens":
+	case "maxTokens":
 		return &g.MaxTokens
-	case "frequencypenalty":
+	case "frequencyPenalty":
 		return &g.FrequencyPenalty
-	case "presencepenalty":
+	case "presencePenalty":
 		return &g.PresencePenalty
 	case "seed":
 		return &g.Seed
-	case "stop", "stopsequences":
-		return &g.Stop
 	default:
-		return nil
+		return &g.Stop
 	}
 }

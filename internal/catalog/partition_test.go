@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/option"
 )
 
 func TestPartition(t *testing.T) {
@@ -37,15 +38,23 @@ func TestPartition(t *testing.T) {
 		{
 			"a value of the wrong type is dropped and told",
 			[]string{`{"temperature":"warm","x":1}`},
-			Options{Body: values(`{"x":1}`), Dropped: []string{`temperature: "warm" is not a value for it`}},
+			Options{Body: values(`{"x":1}`), Dropped: []string{`temperature: want a number from 0 to 2, got "warm"`}},
 		},
 		{
 			"so is what is no word of an enumeration",
 			[]string{`{"textVerbosity":"much","reasoning_summary":1,"reasoningEffort":3,"cache_ttl":"1d"}`},
 			Options{Dropped: []string{
-				`cache_ttl: "1d" is none of 5m, 1h`, `reasoningEffort: 3 is not a word`, `reasoning_summary: 1 is none of auto, concise, detailed, none`,
-				`textVerbosity: "much" is none of low, medium, high`,
+				`cache_ttl: want "5m" or "1h", got "1d"`, `reasoningEffort: want "none", "minimal", "low", "medium", "high", "xhigh" or "max", got 3`,
+				`reasoning_summary: want "auto", "concise", "detailed" or "none", got 1`, `textVerbosity: want "low", "medium" or "high", got "much"`,
 			}},
+		},
+		{
+			"what is wrong is left out of its layer alone",
+			[]string{`{"topP":0.5,"thinking":{"type":"enabled"},"stop":"END"}`, `{"top_p":7,"thinking":{"budgetTokens":"many"},"stream":false,"x":"any"}`},
+			Options{
+				Generate: llm.Generation{TopP: new(0.5), Stop: []string{"END"}}, Semantic: values(`{"thinking":{"type":"enabled"}}`), Body: values(`{"x":"any"}`),
+				Dropped: []string{`stream: cairn says it itself`, `thinking.budgetTokens: want a whole number, 1 or more`, `top_p: want a number from 0 to 1, got 7`},
+			},
 		},
 	}
 	for _, tt := range tests {
@@ -60,10 +69,42 @@ func TestPartition(t *testing.T) {
 			if tt.want.Body == nil {
 				tt.want.Body = map[string]jsontext.Value{}
 			}
-			if diff := cmp.Diff(tt.want, Partition(layers...)); diff != "" {
+			if diff := cmp.Diff(tt.want, Partition(option.Of("openai", ""), layers...)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDroppedOptions looks at what a model says of its options, wherever they come from.
+func TestDroppedOptions(t *testing.T) {
+	c, err := New(Overlay{
+		Facts: parsed(t, `{"tiny":{"npm":"@ai-sdk/openai","models":{"one":{"reasoning":true,"reasoning_options":[{"type":"effort","values":["ultra"]}]}}}}`),
+		Providers: map[string]ProviderPatch{"tiny": {
+			Body: values(`{"max_tokens":10,"topP":7,"reasoningEffort":"ultra"}`),
+			Models: map[string]jsontext.Value{"one": jsontext.Value(
+				`{"options":{"maxTokens":20,"store":"maybe"},"variants":{"odd":{"textVerbosity":"much","seed":1}}}`,
+			)},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.Model("tiny", "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`store: want true or false, got "maybe"`, `topP: want a number from 0 to 1, got 7`,
+		`variant odd: textVerbosity: want "low", "medium" or "high", got "much"`,
+	}
+	if diff := cmp.Diff(want, m.Dropped); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	odd, _ := m.Variant("odd")
+	o := m.Options(odd.Body)
+	if o.Generate.MaxTokens != 20 || o.Generate.TopP != nil || o.Generate.Seed == nil || string(o.Semantic["reasoningEffort"]) != `"ultra"` || o.Dropped != nil {
+		t.Errorf("%+v", o)
 	}
 }
 

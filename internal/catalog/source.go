@@ -140,12 +140,12 @@ func (s *sourceModel) model(p Provider, patch ProviderPatch) Model {
 			URL: first(patch.BaseURL, s.Provider.API, p.API.URL), Settings: p.API.Settings,
 		},
 		Capabilities: Capabilities{Tools: s.ToolCall == nil || *s.ToolCall, Input: s.Modalities.Input, Output: s.Modalities.Output},
-		Request:      Request{Headers: merged(p.Request.Headers, s.Headers), Body: merged(p.Request.Body, s.Options), Variant: s.Variant},
+		Request:      Request{Headers: merged(p.Request.Headers, s.Headers), Variant: s.Variant},
 		Time:         Time{Released: released(s.ReleaseDate)},
 		Rates:        s.Cost.rates(),
 		Status:       s.Status,
 		Limit:        s.Limit,
-		Reasoning:    s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature, Extra: s.Extra,
+		Reasoning:    s.Reasoning, ReasoningField: s.reasoningField(), Structured: s.Structured, Temperature: s.Temperature, Efforts: s.efforts(), Extra: s.Extra,
 	}
 	if len(m.Capabilities.Input) == 0 {
 		m.Capabilities.Input = []string{"text"}
@@ -159,8 +159,8 @@ func (s *sourceModel) model(p Provider, patch ProviderPatch) Model {
 	if m.Status == "" {
 		m.Status = Active
 	}
-	m.Request.Body = mergedOptions(m.defaults(), m.Request.Body)
-	m.Variants = s.variants(m)
+	m.Request.Body, m.Dropped = layered(m.vendor(), m.defaults(), p.Request.Body, s.Options)
+	m.Variants = s.variants(&m)
 	m.Enabled = m.Status != Alpha && !slices.Contains(patch.Blacklist, m.ID) &&
 		(len(patch.Whitelist) == 0 || slices.Contains(patch.Whitelist, m.ID))
 	m.Available = p.Available && m.Enabled

@@ -11,10 +11,11 @@ import (
 )
 
 // variants returns the reasoning presets that the source lists, with those of the configuration over them
-// (spec/v1 §30.6), by the order of efforts and then by name.
-func (s *sourceModel) variants(m Model) []Variant {
-	byID, headers := s.presets(m), map[string]map[string]string{}
-	for id, v := range s.Variants {
+// (spec/v1 §30.6), by the order of efforts and then by name. It adds to what of m is dropped.
+func (s *sourceModel) variants(m *Model) []Variant {
+	byID, headers := s.presets(*m), map[string]map[string]string{}
+	for _, id := range slices.Sorted(maps.Keys(s.Variants)) {
+		v := s.Variants[id]
 		var own map[string]jsontext.Value
 		if json.Unmarshal(v, &own, foreign) != nil {
 			continue
@@ -29,7 +30,11 @@ func (s *sourceModel) variants(m Model) []Variant {
 			headers[id] = carries
 		}
 		delete(own, "headers")
-		byID[id] = merged(byID[id], own)
+		var dropped []string
+		byID[id], dropped = layered(m.vendor(), byID[id], own)
+		for _, why := range dropped {
+			m.Dropped = append(m.Dropped, "variant "+id+": "+why)
+		}
 	}
 	out := make([]Variant, 0, len(byID))
 	for _, id := range slices.SortedFunc(maps.Keys(byID), byEffort) {
@@ -69,6 +74,20 @@ func (s *sourceModel) presets(m Model) map[string]map[string]jsontext.Value {
 		}
 	}
 	return byID
+}
+
+// efforts are the words of a source for how hard a model thinks.
+func (s *sourceModel) efforts() []string {
+	var out []string
+	for _, o := range s.ReasoningOptions {
+		for _, v := range o.Values {
+			var level string
+			if o.Type == "effort" && json.Unmarshal(v, &level) == nil {
+				out = append(out, level)
+			}
+		}
+	}
+	return out
 }
 
 // effort is how a model is asked to think so hard, in the words of the package by which it is reached.

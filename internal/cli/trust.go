@@ -209,12 +209,13 @@ func (a *app) heedConfig(ctx context.Context, o Options) (*config.Config, error)
 	return cfg, nil
 }
 
-// unheededNote says on one line that files cannot be read, or have keys that nobody knows; "" when all is heeded.
+// unheededNote says on one line that files cannot be read, or have keys that nobody knows or options that are not sent; ""
+// when all is heeded.
 func unheededNote(warnings []config.Warning) string {
 	text, more := "", 0
 	for _, w := range warnings {
 		switch {
-		case w.Kind != config.WarnUnknown && w.Kind != config.WarnUnread:
+		case w.Kind != config.WarnUnknown && w.Kind != config.WarnUnread && w.Kind != config.WarnUnsent:
 		case text == "":
 			text = w.String()
 		default:

@@ -98,6 +98,7 @@ func Load(ctx context.Context, o Options) (*Config, error) {
 	if l.config.Settings, _, err = decode(l.config.root); err != nil {
 		return nil, err
 	}
+	l.options()
 	l.config.stamps = l.stamps
 	return l.config, nil
 }

@@ -39,6 +39,22 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
+// all returns the members, none of what is no object.
+func (n *node) all() []member {
+	if n == nil {
+		return nil
+	}
+	return n.members
+}
+
+// words is the text that a value is; "" for anything else.
+func (n *node) words() string {
+	if n == nil {
+		return ""
+	}
+	return n.text
+}
+
 func (n *node) index(key string) int {
 	return slices.IndexFunc(n.members, func(m member) bool { return m.key == key })
 }
@@ -84,16 +100,21 @@ func (n *node) drop(bad *node) bool {
 func (n *node) at(p jsontext.Pointer) (*node, string) {
 	var path []string
 	for token := range p.Tokens() {
-		next := n.get(token)
-		if i, err := strconv.Atoi(token); err == nil && n.kind == '[' && i < len(n.items) {
-			next = n.items[i]
-		}
+		next := n.child(token)
 		if next == nil {
 			break
 		}
 		n, path = next, append(path, token)
 	}
 	return n, strings.Join(path, ".")
+}
+
+// child is the member of that name, or the item of that number; nil if there is none.
+func (n *node) child(name string) *node {
+	if i, err := strconv.Atoi(name); err == nil && n.kind == '[' && i < len(n.items) {
+		return n.items[i]
+	}
+	return n.get(name)
 }
 
 func (n *node) place() Place { return n.doc.place(n.offset) }

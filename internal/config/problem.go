@@ -63,7 +63,8 @@ type WarningKind string
 // The kinds of warning.
 const (
 	WarnUnknown   WarningKind = "unknown"   // no such key
-	WarnUnused    WarningKind = "unused"    // a key of OpenCode that does nothing here
+	WarnUnused    WarningKind = "unused"    // a key that does nothing here
+	WarnUnsent    WarningKind = "unsent"    // an option of requests or a provider's setting whose value is none for it
 	WarnIgnored   WarningKind = "ignored"   // not taken from a project's files
 	WarnUnset     WarningKind = "unset"     // {env:NAME} of a variable that is not set
 	WarnUnread    WarningKind = "unread"    // a file of the project, or a folder's, that cannot be read

@@ -187,9 +187,6 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 	if err != nil {
 		return append(found, cli.Finding{Level: cli.LevelError, What: "models", Detail: err.Error()})
 	}
-	for _, why := range models.left() {
-		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "options", Detail: "not sent: " + why, Fix: "put it right under provider in the configuration"})
-	}
 	ref, err := models.Default()
 	if err == nil {
 		_, err = models.Resolve(ref, session.Agent{})

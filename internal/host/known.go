@@ -33,7 +33,7 @@ func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.
 	if err != nil {
 		return nil, err
 	}
-	known := &cli.KnownModel{Missing: models.missing(model), Dropped: models.dropped(model)}
+	known := &cli.KnownModel{Missing: models.missing(model), Dropped: model.Dropped}
 	return known, recode(redacted(model), &known.Model)
 }
 
@@ -63,29 +63,4 @@ func (m *locationModels) missing(model catalog.Model) []string {
 	default:
 		return []string{p.ID + " cannot be used yet: cairn doctor provider " + p.ID}
 	}
-}
-
-// dropped says which of a model's options are not sent, by the variant that brings them if one does.
-func (m *locationModels) dropped(model catalog.Model) []string {
-	out := catalog.Partition(model.Request.Body).Dropped
-	for _, v := range model.Variants {
-		for _, why := range catalog.Partition(v.Body).Dropped {
-			out = append(out, "variant "+v.ID+": "+why)
-		}
-	}
-	return out
-}
-
-// left are the options of configured providers and models that are not sent, each with its model.
-func (m *locationModels) left() []string {
-	var out []string
-	for _, model := range m.catalog.Available() {
-		if _, configured := m.config.Provider[model.ProviderID]; !configured {
-			continue
-		}
-		for _, why := range m.dropped(model) {
-			out = append(out, model.Name()+": "+why)
-		}
-	}
-	return out
 }

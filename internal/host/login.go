@@ -21,7 +21,7 @@ func (h Host) Login(ctx context.Context, o cli.Options, id string, say func(url,
 		return err
 	}
 	fetch := tokens{agent: userAgent(o)}
-	login := provider.Login{Client: fetch.http(), Say: say, ClientID: option(cfg.Provider[id].Options.Extra, "clientId")}
+	login := provider.Login{Client: fetch.http(), Say: say, ClientID: worded(cfg.Provider[id].Options.Extra, "clientId")}
 	store := auth.New(dirs.Data, o.Env)
 	switch id {
 	case copilotID:

@@ -106,7 +106,7 @@ func (m *locationModels) overlay() catalog.Overlay {
 			Name: p.Name, Package: p.NPM, BaseURL: p.BaseURL(), Env: p.Env, Disabled: p.Disabled,
 			Whitelist: p.Whitelist, Blacklist: p.Blacklist, Headers: p.Options.Headers, Models: map[string]jsontext.Value{},
 		}
-		patch.Body = sent(id, p.Options.Extra)
+		patch.Body = sent(p.Options.Extra)
 		for name, model := range p.Models {
 			if raw, err := json.Marshal(model, json.Deterministic(true), json.OmitZeroStructFields(true)); err == nil {
 				patch.Models[name] = raw
@@ -177,7 +177,7 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	if err != nil {
 		return nil, err
 	}
-	o := catalog.Partition(model.Request.Body, variant.Body, a.Request.Body)
+	o := model.Options(variant.Body, a.Request.Body)
 	if o.Generate.MaxTokens == 0 {
 		o.Generate.MaxTokens = int(min(model.Limit.Output, m.table.outputCap()))
 	}

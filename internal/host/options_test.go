@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/gemini"
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
+	"github.com/cairn-dev/cairn/internal/llm/option"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
@@ -66,7 +67,7 @@ func sorted(t *testing.T, object string) string {
 	if err := json.Unmarshal([]byte(object), &options); err != nil {
 		t.Fatalf("%s: %v", object, err)
 	}
-	o := catalog.Partition(options)
+	o := catalog.Partition(option.Vendor{}, options)
 	var out strings.Builder
 	for _, domain := range []struct {
 		name  string

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"maps"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -8,17 +9,18 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/llm/option"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
 // lookup finds what an endpoint needs to know: in the provider's options, else in the environment.
 func (m *locationModels) lookup(id string) provider.Lookup {
 	options := m.config.Provider[id].Options.Extra
-	return provider.Lookup{Env: m.table.getenv, Option: func(name string) string { return option(options, name) }}
+	return provider.Lookup{Env: m.table.getenv, Option: func(name string) string { return worded(options, name) }}
 }
 
-// option returns the text of one of a provider's options; "" if it is none.
-func option(options jsontext.Value, name string) string {
+// worded returns the text of one of a provider's options; "" if it is none.
+func worded(options jsontext.Value, name string) string {
 	var all map[string]jsontext.Value
 	var text string
 	if len(options) == 0 || json.Unmarshal(options, &all) != nil || json.Unmarshal(all[name], &text) != nil {
@@ -36,28 +38,17 @@ func switched(options jsontext.Value, name string) (on, said bool) {
 	return on, json.Unmarshal(all[name], &on) == nil
 }
 
-// settings are the options of providers that say how to reach them, beside those of their addresses: the words of the AI
-// SDK and of the vendors' own tools. They are no part of requests.
-var settings = []string{
-	"accessKeyId", "apiVersion", "appName", "appUrl", "clientId", "compatibility", "credentialProvider", "endpoint", "fetch",
-	"gatewayId", "googleAuthOptions", "includeUsage", "name", "profile", "queryParams", "region", "resourceName", "secretAccessKey",
-	"sessionToken", "supportsStructuredOutputs", "useCompletionUrls", "useDeploymentBasedUrls",
-}
-
 // sent are the options of a provider that go with every request to its models (spec/v2 §19.6): all but those that say how
 // to reach it.
-func sent(id string, options jsontext.Value) map[string]jsontext.Value {
+func sent(options jsontext.Value) map[string]jsontext.Value {
 	var all map[string]jsontext.Value
 	if len(options) == 0 || json.Unmarshal(options, &all) != nil {
 		return nil
 	}
-	for _, name := range settings {
-		delete(all, name)
-	}
-	row, _ := provider.Find(id)
-	for _, s := range row.Settings {
-		delete(all, s.Name)
-	}
+	maps.DeleteFunc(all, func(name string, _ jsontext.Value) bool {
+		d := option.Find(name).Domain
+		return d == option.Setting || d == option.Connection
+	})
 	return all
 }
 

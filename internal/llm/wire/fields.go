@@ -7,21 +7,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/llm/redact"
+	"github.com/cairn-dev/cairn/internal/llm/option"
 )
 
-// protected are the keys that the protocols own, lower case and without underscores (spec/v2 §20.1 LM-2).
-var protected = []string{
-	"contents", "content", "frequencypenalty", "generationconfig", "inferenceconfig", "input",
-	"maxcompletiontokens", "maxoutputtokens", "maxtokens", "messages", "model", "presencepenalty", "responseformat",
-	"seed", "stop", "stopsequences", "stream", "streamoptions", "system", "systeminstruction", "temperature",
-	"thinking", "toolchoice", "toolconfig", "tools", "topk", "topp",
+// protected reports whether a field of the body is one that the protocols fill (spec/v2 §20.1 LM-2).
+func protected(name string) bool {
+	o := option.Find(name)
+	return o.Domain == option.Reserved || o.Domain == option.Generation || o.Name == "thinking"
 }
 
 // Overlay lays the request's compatibility fields over out. The error names a field that belongs to the protocol.
 func Overlay(out map[string]jsontext.Value, req *llm.Request) error {
 	for _, name := range slices.Sorted(maps.Keys(req.Body)) {
-		if slices.Contains(protected, redact.Fold(name)) {
+		if protected(name) {
 			return Invalid("the body field %q belongs to the protocol and cannot be set directly; use the setting of the same meaning instead", name)
 		}
 		out[name] = req.Body[name]
