@@ -114,12 +114,12 @@ func (c *Client) Ask(ctx context.Context, id session.ID, r AskRequest) (Asked, e
 }
 
 // Questions returns the pending questions of a session, or of the location with "".
-func (c *Client) Questions(ctx context.Context, id session.ID) ([]Question, error) {
+func (c *Client) Questions(ctx context.Context, id session.ID) ([]session.QuestionAsked, error) {
 	if id == "" {
-		out, err := get[Located[[]Question]](ctx, c, path("question", "request"), nil)
+		out, err := get[Located[[]session.QuestionAsked]](ctx, c, path("question", "request"), nil)
 		return out.Data, err
 	}
-	out, err := get[Data[[]Question]](ctx, c, path("session", string(id), "question"), nil)
+	out, err := get[Data[[]session.QuestionAsked]](ctx, c, path("session", string(id), "question"), nil)
 	return out.Data, err
 }
 

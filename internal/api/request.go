@@ -94,20 +94,6 @@ type ReplyRequest struct {
 	Message string        `json:"message,omitzero"`
 }
 
-// Question is a pending ask for answers.
-type Question struct {
-	ID        session.AskID      `json:"id"`
-	SessionID session.ID         `json:"sessionID"`
-	Questions []session.Question `json:"questions"`
-	Tool      *QuestionTool      `json:"tool,omitzero"`
-}
-
-// QuestionTool is the call that asks.
-type QuestionTool struct {
-	MessageID session.MessageID `json:"messageID"`
-	CallID    string            `json:"callID"`
-}
-
 // Answers answers a question: a list for each of its parts.
 type Answers struct {
 	Answers [][]string `json:"answers"`

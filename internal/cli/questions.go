@@ -49,7 +49,7 @@ func (a *app) questionList() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printQuestion(q api.Question) {
+func (a *app) printQuestion(q session.QuestionAsked) {
 	a.out.printf("%s  %s\n", a.out.paint(bold, string(q.ID)), q.SessionID)
 	for _, one := range q.Questions {
 		a.out.printf("  %s\n", strings.ReplaceAll(harmless(one.Question), "\n", "\n  "))
@@ -60,13 +60,13 @@ func (a *app) printQuestion(q api.Question) {
 }
 
 // questions returns what waits in one session, or everywhere.
-func (a *app) questions(ctx context.Context, c *api.Client, name string) ([]api.Question, error) {
+func (a *app) questions(ctx context.Context, c *api.Client, name string) ([]session.QuestionAsked, error) {
 	id, err := a.findIfNamed(ctx, c, name)
 	if err != nil {
 		return nil, err
 	}
 	list, err := c.Questions(ctx, id)
-	return append([]api.Question{}, list...), err
+	return append([]session.QuestionAsked{}, list...), err
 }
 
 func (a *app) questionAnswer() *cobra.Command {
@@ -137,13 +137,13 @@ func (a *app) questionDismiss() *cobra.Command {
 }
 
 // findQuestion finds what waits by its id or the beginning of it.
-func (a *app) findQuestion(ctx context.Context, c *api.Client, name string) (api.Question, error) {
+func (a *app) findQuestion(ctx context.Context, c *api.Client, name string) (session.QuestionAsked, error) {
 	list, err := a.questions(ctx, c, "")
 	if err != nil {
-		return api.Question{}, err
+		return session.QuestionAsked{}, err
 	}
 	ids := make([]string, len(list))
-	var found []api.Question
+	var found []session.QuestionAsked
 	for i, q := range list {
 		ids[i] = string(q.ID)
 		if ids[i] == name || len(name) >= 8 && strings.HasPrefix(ids[i], name) {
@@ -156,7 +156,7 @@ func (a *app) findQuestion(ctx context.Context, c *api.Client, name string) (api
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return api.Question{}, &exit{
+	return session.QuestionAsked{}, &exit{
 		exitUsage, session.NotFound("waiting question", name, nearest(name, ids)...), "cairn question list shows what waits",
 	}
 }

@@ -24,7 +24,7 @@ func TestChangedFiles(t *testing.T) {
 		f := Begin()
 		var got []string
 		for _, e := range log(
-			&session.Created{Info: session.Session{ID: "ses_1"}},
+			&session.Created{Info: session.Session{ID: "ses_1", Open: true}},
 			&session.StepStarted{AssistantMessageID: "msg_1"},
 			&session.ToolInputStarted{AssistantMessageID: "msg_1", CallID: "c", PartID: "prt_1", Name: c.tool},
 			&session.ToolCalled{AssistantMessageID: "msg_1", CallID: "c", PartID: "prt_1", Tool: c.tool, Input: jsontext.Value(`{}`)},

@@ -11,6 +11,7 @@ type Event struct {
 	Type       string `json:"type"`
 	Properties any    `json:"properties"`
 	Durable    bool   `json:"-"` // OpenCode keeps it: readers of all directories get it as a sync payload too
+	Version    int    `json:"-"` // the form in which it keeps it; 0 is the first
 }
 
 // The properties of events.

@@ -76,19 +76,20 @@ func (f *Fold) Event(e *session.Event) []Event {
 	if fresh {
 		f.Session.Apply(e.Data)
 	}
+	next := f.next(e)
 	if out, ok := f.lifeOf(e.Data, &before); ok {
-		return out
+		return append(next, out...)
 	}
 	if m, ok := session.Begin(e.Data, e.Seq).(*session.Assistant); ok && fresh {
 		f.turn = m
 	}
 	if f.turn == nil || session.Turn(e.Data) != f.turn.ID && !f.starts(e.Data) {
-		return f.besides(e.Data)
+		return append(next, f.besides(e.Data)...)
 	}
 	if fresh {
 		f.turn.Apply(e.Data)
 	}
-	return f.step(e.Data)
+	return append(next, f.step(e.Data)...)
 }
 
 // starts reports whether the event begins the turn at hand.
@@ -315,24 +316,26 @@ func (f *Fold) ended(at int64) (out []Event) {
 
 // Progress tells of a running call as it comes along.
 func (f *Fold) Progress(p *session.ToolProgress) []Event {
+	out := f.nextProgress(p)
 	if Answers(f.shell, p.AssistantMessageID) && f.shell.Time.Completed == 0 {
 		if text := soFar(p); text != "" {
-			return []Event{f.part(shellCall(f.Session.ID, f.shell, text), p.Timestamp)}
+			return append(out, f.part(shellCall(f.Session.ID, f.shell, text), p.Timestamp))
 		}
-		return nil
+		return out
 	}
 	if f.turn == nil || session.Turn(p) != f.turn.ID || !f.turn.Apply(p) {
-		return nil
+		return out
 	}
-	return f.item(p.PartID, p.Timestamp)
+	return append(out, f.item(p.PartID, p.Timestamp)...)
 }
 
 // Fragment tells what an open item gained. Of arguments V1 is told only when they are whole.
 func (f *Fold) Fragment(g *session.Fragment) []Event {
+	out := f.nextFragment(g)
 	if g.Item == session.FragmentToolInput {
-		return nil
+		return out
 	}
-	return []Event{{Type: "message.part.delta", Properties: Delta{g.SessionID, g.MessageID, g.PartID, "text", g.Delta}}}
+	return append(out, Event{Type: "message.part.delta", Properties: Delta{g.SessionID, g.MessageID, g.PartID, "text", g.Delta}})
 }
 
 // Status tells what the session is doing now. A failure is told when nothing follows it, and its end twice.

@@ -80,7 +80,7 @@ func told(events []Event) string {
 var model = session.ModelRef{ID: "m", ProviderID: "p"}
 
 func created() session.EventData {
-	return &session.Created{Info: session.Session{ID: "ses_1", ProjectID: "abc", Location: session.Location{Directory: "/w/sub"}, Subpath: "sub"}}
+	return &session.Created{Info: session.Session{ID: "ses_1", ProjectID: "abc", Location: session.Location{Directory: "/w/sub"}, Subpath: "sub", Open: true}}
 }
 
 func admitted(id session.MessageID) session.EventData {
@@ -274,5 +274,67 @@ func TestRetriesAreTold(t *testing.T) {
 	say(f.Status(State{Type: "idle"}))
 	if want := "busy busy retry busy retry busy busy idle"; strings.Join(got, " ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	}
+}
+
+// A session that was made below V2's contract is told in the words of both, V2's first and with dates; one of V1's in V1's only.
+func TestBothContracts(t *testing.T) {
+	facts := []session.EventData{
+		created(), &session.AgentSwitched{MessageID: "msg_0", Agent: "plan"}, admitted("msg_1"), started("msg_2", "msg_1"),
+		&session.ToolInputStarted{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b", Name: "bash"},
+		&session.PermissionAsked{Ask: session.PendingAsk{ID: "per_1", Action: "bash", Agent: "build", Time: 5}},
+		&session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce},
+		&session.PermissionAsked{Ask: session.PendingAsk{ID: "que_1", Questions: []session.Question{{Question: "?"}}}},
+		&session.PermissionReplied{AskID: "que_1", Reply: session.ReplyReject},
+		&session.PermissionReplied{AskID: "que_2", Reply: session.ReplyOnce},
+		&session.TodosSet{}, &session.Renamed{Title: "t"},
+		&session.StepEnded{AssistantMessageID: "msg_2", Finish: "stop"},
+	}
+	words := func(events []Event) (v1, v2 []string) {
+		for _, e := range events {
+			if strings.HasPrefix(e.Type, "session.next.") || strings.Contains(e.Type, ".v2.") {
+				v2 = append(v2, fmt.Sprintf("%s.%d %v", e.Type, e.Version, e.Durable))
+			} else {
+				v1 = append(v1, brief(e))
+			}
+		}
+		return v1, v2
+	}
+	play := func(open bool) (v1, v2 []string) {
+		f := Begin()
+		say := func(events []Event) {
+			a, b := words(events)
+			v1, v2 = append(v1, a...), append(v2, b...)
+		}
+		for _, e := range log(facts...) {
+			if c, ok := e.Data.(*session.Created); ok {
+				c.Info.Open = open
+			}
+			say(f.Event(e))
+		}
+		say(f.Fragment(&session.Fragment{SessionID: "ses_1", MessageID: "msg_2", PartID: "prt_b", Item: session.FragmentToolInput, ItemID: "c", Delta: "{"}))
+		say(f.Progress(&session.ToolProgress{AssistantMessageID: "msg_2", CallID: "c"}))
+		return v1, v2
+	}
+	ofV1, none := play(true)
+	both, next := play(false)
+	if len(none) > 0 || strings.Join(ofV1, " ") != strings.Join(both, " ") {
+		t.Errorf("V1's words are\n%v and\n%v in a session of V2's,\nand there are %v", ofV1, both, none)
+	}
+	want := []string{
+		"session.next.agent.switched.1 true", "session.next.prompt.admitted.1 true", "session.next.step.started.1 true", "session.next.tool.input.started.1 true",
+		"permission.v2.asked.1 false", "permission.v2.replied.1 false", "question.v2.asked.1 false", "question.v2.rejected.1 false", "question.v2.replied.1 false",
+		"session.next.step.ended.2 true", "session.next.tool.input.delta.0 false", "session.next.tool.progress.0 false",
+	}
+	if strings.Join(next, "\n") != strings.Join(want, "\n") {
+		t.Errorf("told\n%s", strings.Join(next, "\n"))
+	}
+	e := Begin().next(log(&session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce})[0])[0]
+	if got := fmt.Sprint(e.Properties); got != `{"reply":"once","requestID":"per_1","sessionID":"ses_1"}` {
+		t.Error(got)
+	}
+	e = Begin().next(log(&session.AgentSwitched{MessageID: "msg_0", Agent: "plan"})[0])[0]
+	if got := fmt.Sprint(e.Properties); got != `{"agent":"plan","messageID":"msg_0","sessionID":"ses_1","timestamp":"1970-01-01T00:00:00.001Z"}` {
+		t.Error(got)
 	}
 }

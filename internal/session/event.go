@@ -119,20 +119,6 @@ const (
 	KindImported          Kind = "session.next.imported"
 )
 
-// Public reports whether the kind belongs to OpenCode's V2 API. Streams show only these unless asked for all.
-func (k Kind) Public() bool {
-	switch k {
-	case KindAgentSwitched, KindModelSwitched, KindMoved, KindPromptAdmitted, KindPrompted, KindContextUpdated, KindSynthetic,
-		KindShellStarted, KindShellEnded, KindStepStarted, KindStepEnded, KindStepFailed, KindTextStarted, KindTextEnded,
-		KindReasoningStarted, KindReasoningEnded, KindToolInputStarted, KindToolInputEnded, KindToolCalled, KindToolProgress,
-		KindToolSuccess, KindToolFailed, KindRetried, KindCompactionStarted, KindCompactionEnded,
-		KindRevertStaged, KindRevertCleared, KindRevertCommitted:
-		return true
-	default:
-		return false
-	}
-}
-
 // The life of a session.
 type (
 	// Created is the first event of every session.

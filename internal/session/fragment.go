@@ -32,34 +32,40 @@ func (f Fragment) Kind() Kind { return Kind("session.next." + string(f.Item) + "
 
 // MarshalJSON writes the V2 live form, without durable.
 func (f Fragment) MarshalJSON() ([]byte, error) {
-	data := fragmentData{
-		Timestamp: f.Timestamp, SessionID: f.SessionID, AssistantMessageID: f.MessageID, PartID: f.PartID, Delta: f.Delta, Offset: f.Offset,
-	}
-	switch f.Item {
-	case FragmentText:
-		data.TextID = f.ItemID
-	case FragmentReasoning:
-		data.ReasoningID = f.ItemID
-	case FragmentToolInput:
-		data.CallID = f.ItemID
-	}
 	return json.Marshal(struct {
 		ID   string       `json:"id"`
 		Type Kind         `json:"type"`
-		Data fragmentData `json:"data"`
-	}{string(f.PartID), f.Kind(), data})
+		Data FragmentData `json:"data"`
+	}{string(f.PartID), f.Kind(), f.Data()})
 }
 
-type fragmentData struct {
+// FragmentData is the payload of a live event. One of the three names of the item is there, be it empty.
+type FragmentData struct {
 	Timestamp          int64     `json:"timestamp"`
 	SessionID          ID        `json:"sessionID"`
 	AssistantMessageID MessageID `json:"assistantMessageID"`
-	TextID             string    `json:"textID,omitzero"`
-	ReasoningID        string    `json:"reasoningID,omitzero"`
-	CallID             string    `json:"callID,omitzero"`
+	TextID             *string   `json:"textID,omitzero"`
+	ReasoningID        *string   `json:"reasoningID,omitzero"`
+	CallID             *string   `json:"callID,omitzero"`
 	PartID             PartID    `json:"partID"`
 	Offset             int       `json:"offset"`
 	Delta              string    `json:"delta"`
+}
+
+// Data returns the payload.
+func (f Fragment) Data() FragmentData {
+	d := FragmentData{
+		Timestamp: f.Timestamp, SessionID: f.SessionID, AssistantMessageID: f.MessageID, PartID: f.PartID, Offset: f.Offset, Delta: f.Delta,
+	}
+	switch f.Item {
+	case FragmentText:
+		d.TextID = &f.ItemID
+	case FragmentReasoning:
+		d.ReasoningID = &f.ItemID
+	default:
+		d.CallID = &f.ItemID
+	}
+	return d
 }
 
 // ParseFragment reads the live form; ok is false for anything else.
@@ -75,12 +81,18 @@ func ParseFragment(kind Kind, raw []byte) (f Fragment, ok bool) {
 	default:
 		return f, false
 	}
-	var d fragmentData
+	var d FragmentData
 	if json.Unmarshal(raw, &d) != nil {
 		return f, false
 	}
-	return Fragment{
+	f = Fragment{
 		SessionID: d.SessionID, MessageID: d.AssistantMessageID, PartID: d.PartID, Item: item,
-		ItemID: d.TextID + d.ReasoningID + d.CallID, Offset: d.Offset, Delta: d.Delta, Timestamp: d.Timestamp,
-	}, true
+		Offset: d.Offset, Delta: d.Delta, Timestamp: d.Timestamp,
+	}
+	for _, name := range []*string{d.TextID, d.ReasoningID, d.CallID} {
+		if name != nil {
+			f.ItemID += *name
+		}
+	}
+	return f, true
 }

@@ -34,6 +34,7 @@ type saying struct {
 	id, kind string
 	event    jsontext.Value // a busEvent
 	durable  bool
+	version  int // of what is kept
 }
 
 // told encodes events of one session. They are of e, or of nothing that is kept.
@@ -51,7 +52,7 @@ func (l *line) told(s *session.Session, events []opencode.Event, e *session.Even
 		if err != nil {
 			return nil, err
 		}
-		t.sayings = append(t.sayings, saying{id, v.Type, f.Data, v.Durable && e != nil})
+		t.sayings = append(t.sayings, saying{id, v.Type, f.Data, v.Durable && e != nil, max(v.Version, 1)})
 	}
 	return t, nil
 }
@@ -75,7 +76,7 @@ func (t *told) encode(global bool) (frames []sse.Frame, err error) {
 		}
 		payloads := []payload{s.event}
 		if s.durable {
-			payloads = append(payloads, synced{"sync", s.id, syncEvent{s.id, s.kind + ".1", t.seq, t.session, s.properties()}})
+			payloads = append(payloads, synced{"sync", s.id, syncEvent{s.id, s.kind + "." + strconv.Itoa(s.version), t.seq, t.session, s.properties()}})
 		}
 		for _, p := range payloads {
 			f, err := encoded(placed{t.directory, t.project, p})

@@ -79,10 +79,10 @@ func describedAsks() map[string]openapi.Operation {
 		"GET /api/permission/explain":                   said[api.Data[api.Verdict]]("", "sessionID", "agent", "action", "resource", "location"),
 		"GET /api/permission/saved":                     said[api.Data[[]api.Approval]]("v2.permission.saved.list", "projectID"),
 		"DELETE /api/permission/saved/{id}":             {ID: "v2.permission.saved.remove"},
-		"GET " + one + "/question":                      said[api.Data[[]api.Question]]("v2.session.question.list"),
+		"GET " + one + "/question":                      said[api.Data[[]session.QuestionAsked]]("v2.session.question.list"),
 		"POST " + one + "/question/{requestID}/reply":   told[api.Answers]("v2.session.question.reply", nil),
 		"POST " + one + "/question/{requestID}/reject":  {ID: "v2.session.question.reject"},
-		"GET /api/question/request":                     here[[]api.Question]("v2.question.request.list"),
+		"GET /api/question/request":                     here[[]session.QuestionAsked]("v2.question.request.list"),
 	}
 }
 

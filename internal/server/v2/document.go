@@ -102,9 +102,9 @@ type history struct {
 // eventData is what events of each kind hold: those that are kept, live text, and what is told under other names.
 func eventData() map[string]reflect.Type {
 	out := map[string]reflect.Type{
-		"server.connected": is[nothingSaid](), "session.status": is[statusChanged](), "todo.updated": is[todosUpdated](),
-		"permission.v2.asked": is[session.PendingAsk](), "permission.v2.replied": is[replied](),
-		"question.v2.asked": is[api.Question](), "question.v2.replied": is[answered](), "question.v2.rejected": is[rejected](),
+		"server.connected": is[nothingSaid](), "session.status": is[statusChanged](), "todo.updated": is[session.TodosUpdated](),
+		"permission.v2.asked": is[session.PendingAsk](), "permission.v2.replied": is[session.AskReplied](),
+		"question.v2.asked": is[session.QuestionAsked](), "question.v2.replied": is[session.QuestionReplied](), "question.v2.rejected": is[session.QuestionRejected](),
 	}
 	for _, k := range session.Kinds() {
 		if d, err := session.DecodeData(k, 1, jsontext.Value(`{}`)); err == nil {
@@ -112,7 +112,7 @@ func eventData() map[string]reflect.Type {
 		}
 	}
 	for _, item := range []session.FragmentItem{session.FragmentText, session.FragmentReasoning, session.FragmentToolInput} {
-		out[string(session.Fragment{Item: item}.Kind())] = is[fragmentData]()
+		out[string(session.Fragment{Item: item}.Kind())] = is[session.FragmentData]()
 	}
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -124,59 +123,14 @@ func (f *feeder) frame(e *session.Event) (fr frame, ok bool, err error) {
 		fr, err = eventFrame(e)
 		return fr, true, err
 	}
-	var v any
-	switch d := e.Data.(type) {
-	case *session.PermissionAsked:
-		ask := d.Ask
-		ask.SessionID = e.SessionID
-		fr.kind, v = "permission.v2.asked", shownAsk(ask, false)
-		if ask.IsQuestion() {
-			fr.kind, v = "question.v2.asked", shownQuestion(ask)
-		}
-	case *session.PermissionReplied:
-		fr.kind, v = repliedAs(e.SessionID, d)
-	case *session.TodosSet:
-		fr.kind, v = "todo.updated", todosUpdated{e.SessionID, d.Todos}
-	default:
+	kind, v, ok := e.Public()
+	if !ok {
 		return fr, false, nil
 	}
+	fr.kind = kind
 	fr.id, fr.durable = string(e.ID), &eventRef{e.SessionID, e.Seq, e.Version}
 	fr.data, err = json.Marshal(v, json.Deterministic(true))
 	return fr, true, err
-}
-
-type todosUpdated struct {
-	SessionID session.ID     `json:"sessionID"`
-	Todos     []session.Todo `json:"todos"`
-}
-
-// repliedAs is a reply as OpenCode's clients know it.
-func repliedAs(id session.ID, d *session.PermissionReplied) (kind session.Kind, v any) {
-	switch {
-	case !strings.HasPrefix(string(d.AskID), string(session.PrefixQuestion)):
-		return "permission.v2.replied", replied{id, d.AskID, d.Reply}
-	case d.Reply == session.ReplyReject:
-		return "question.v2.rejected", rejected{id, d.AskID}
-	default:
-		return "question.v2.replied", answered{id, d.AskID, d.Answers}
-	}
-}
-
-type rejected struct {
-	SessionID session.ID    `json:"sessionID"`
-	RequestID session.AskID `json:"requestID"`
-}
-
-type answered struct {
-	SessionID session.ID    `json:"sessionID"`
-	RequestID session.AskID `json:"requestID"`
-	Answers   [][]string    `json:"answers"`
-}
-
-type replied struct {
-	SessionID session.ID    `json:"sessionID"`
-	RequestID session.AskID `json:"requestID"`
-	Reply     session.Reply `json:"reply"`
 }
 
 func (f *feeder) notice(ctx context.Context, n *eventlog.Notice) error {

@@ -71,35 +71,12 @@ func eventFrame(e *session.Event) (frame, error) {
 	}, err
 }
 
-// fragmentData is the payload of live text.
-type fragmentData struct {
-	Timestamp          int64             `json:"timestamp"`
-	SessionID          session.ID        `json:"sessionID"`
-	AssistantMessageID session.MessageID `json:"assistantMessageID"`
-	TextID             *string           `json:"textID,omitzero"`
-	ReasoningID        *string           `json:"reasoningID,omitzero"`
-	CallID             *string           `json:"callID,omitzero"`
-	PartID             session.PartID    `json:"partID"`
-	Offset             int               `json:"offset"`
-	Delta              string            `json:"delta"`
-}
-
 // maxDelta bounds the text of one frame; escaped it is at most six times as long.
 const maxDelta = 128 << 10
 
 // fragmentFrames are the frames of live text: one, but for a reader that comes late to a long item.
 func (a *API) fragmentFrames(f *session.Fragment) ([]frame, error) {
-	d := fragmentData{
-		Timestamp: f.Timestamp, SessionID: f.SessionID, AssistantMessageID: f.MessageID, PartID: f.PartID, Offset: f.Offset,
-	}
-	switch f.Item {
-	case session.FragmentText:
-		d.TextID = &f.ItemID
-	case session.FragmentReasoning:
-		d.ReasoningID = &f.ItemID
-	default:
-		d.CallID = &f.ItemID
-	}
+	d := f.Data()
 	frames := make([]frame, 0, 1)
 	for rest := f.Delta; rest != ""; {
 		d.Delta = head(rest, maxDelta)

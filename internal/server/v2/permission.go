@@ -13,15 +13,11 @@ import (
 
 // shownAsk is a pending ask as this caller sees it.
 func shownAsk(p session.PendingAsk, full bool) session.PendingAsk {
+	if !full {
+		return p.Public()
+	}
 	if p.Resources == nil {
 		p.Resources = []string{}
-	}
-	if full {
-		return p
-	}
-	p.Agent, p.Time, p.Firm = "", 0, false
-	if p.Source != nil {
-		p.Source = &session.AskSource{Type: p.Source.Type, MessageID: p.Source.MessageID, CallID: p.Source.CallID}
 	}
 	return p
 }

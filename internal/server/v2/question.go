@@ -12,20 +12,11 @@ import (
 // isQuestion reports whether the ask wants answers, not a permission.
 func isQuestion(row *store.AskRow) bool { return row.IsQuestion() }
 
-// shownQuestion is an ask for answers as OpenCode's clients know it.
-func shownQuestion(p session.PendingAsk) api.Question {
-	q := api.Question{ID: p.ID, SessionID: p.SessionID, Questions: p.Questions}
-	if p.Source != nil {
-		q.Tool = &api.QuestionTool{MessageID: p.Source.MessageID, CallID: p.Source.CallID}
-	}
-	return q
-}
-
-func shownQuestions(rows []*store.AskRow) []api.Question {
-	out := []api.Question{}
+func shownQuestions(rows []*store.AskRow) []session.QuestionAsked {
+	out := []session.QuestionAsked{}
 	for _, row := range rows {
 		if isQuestion(row) {
-			out = append(out, shownQuestion(row.PendingAsk))
+			out = append(out, row.Asked())
 		}
 	}
 	return out
@@ -41,7 +32,7 @@ func (a *API) questions(w http.ResponseWriter, r *http.Request) error {
 
 // allQuestions lists what waits for answers in the sessions of the location.
 func (a *API) allQuestions(w http.ResponseWriter, r *http.Request) error {
-	return located(a, w, r, func(l session.Location) ([]api.Question, error) {
+	return located(a, w, r, func(l session.Location) ([]session.QuestionAsked, error) {
 		rows, err := view(r.Context(), a, func(rd store.Reader) ([]*store.AskRow, error) { return asksAt(rd, l.Directory) })
 		return shownQuestions(rows), err
 	})

@@ -65,15 +65,15 @@ func TestQuestionsAndTodos(t *testing.T) {
 }
 
 // oneQuestion is the only one that waits; no permission does.
-func (w *world) oneQuestion(t *testing.T, id session.ID) api.Question {
+func (w *world) oneQuestion(t *testing.T, id session.ID) session.QuestionAsked {
 	t.Helper()
 	ctx, c := t.Context(), w.client
 	qs, err := c.Questions(ctx, "")
 	if err != nil || len(qs) != 1 || !strings.HasPrefix(string(qs[0].ID), "que_") {
 		t.Fatal(qs, err)
 	}
-	want := api.Question{
-		ID: qs[0].ID, SessionID: id, Tool: &api.QuestionTool{MessageID: qs[0].Tool.MessageID, CallID: "q"},
+	want := session.QuestionAsked{
+		ID: qs[0].ID, SessionID: id, Tool: &session.QuestionTool{MessageID: qs[0].Tool.MessageID, CallID: "q"},
 		Questions: []session.Question{{Question: "Which?", Header: "W", Options: []session.Option{{Label: "Red", Description: "warm"}}}},
 	}
 	if diff := cmp.Diff(want, qs[0]); diff != "" {
