@@ -56,7 +56,7 @@ type piece struct {
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets, hosted: map[string]*hosted{}}
-		err := wire.ReadBody(r, t)
+		_, err := wire.ReadBody(r, t)
 		if err == nil && !t.Stopped() {
 			err = t.Finish(t.finishReason(), usage(t.used))
 		}

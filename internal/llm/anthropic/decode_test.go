@@ -155,6 +155,14 @@ var streams = []struct{ name, body, want string }{
 			`{"type":"content_block_stop","index":0}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":"x","input_tokens":3}}`, `{"type":"message_stop"}`),
 		lines(append(textHi, "finish stop in=3 out=0 reasoning=0 read=0 write=0 total=0")...),
 	},
+	{
+		"an answer that begins anew",
+		raw(`{"type":"message_start","message":{"id":"m1"}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{"a":1}}}`, `{"type":"content_block_stop","index":0}`,
+			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t2","name":"f"}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a"}}`,
+			`{"type":"message_start","message":{"id":"m2"}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t3","name":"f","input":{"a":2}}}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
+		lines("opened req-1", "input-start t1 f", `input-delta t1 "{\"a\":1}"`, "input-end t1", "input-start t2 f", `input-delta t2 "{\"a"`, "input-end t2", "input-start t3 f", `input-delta t3 "{\"a\":2}"`, "input-end t3",
+			`call t1 f INVALID the provider began its answer anew, so this call was not run: "{\"a\":1}"`, `call t2 f INVALID the provider began its answer anew, so this call was not run: "{\"a"`, `call t3 f {"a":2}`, "finish tool-calls in=0 out=0 reasoning=0 read=0 write=0 total=0"),
+	},
 	{"not JSON", "data: {oops\n\n", lines("error the provider sent a frame that is not one of Messages: {oops (malformed)")},
 	{"a web page", "<html>", lines("error the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between (malformed)")},
 }

@@ -44,7 +44,8 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 func (t *turn) read(br *bufio.Reader) error {
 	first, err := br.Peek(1)
 	if err == nil && first[0] != 0 {
-		return wire.ReadBody(br, t)
+		_, err := wire.ReadBody(br, t)
+		return err
 	}
 	var buf bytes.Buffer
 	for !t.Stopped() {

@@ -64,7 +64,8 @@ type callDelta struct {
 
 // empty reports whether there is nothing in it: no part of any call.
 func (d *callDelta) empty() bool {
-	return d.Index == nil && d.ID == nil && d.Function.Name == nil && d.Function.Arguments == nil && d.ExtraContent == nil
+	f := d.Function
+	return d.Index == nil && !wire.IsText(d.ID) && !wire.IsText(f.Name) && (!wire.Present(f.Arguments) || string(f.Arguments) == `""`) && !wire.Present(d.ExtraContent)
 }
 
 type functionDelta struct {

@@ -22,9 +22,9 @@ import (
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{d: d, requestID: requestID, secrets: secrets, yield: yield}
-		err := wire.ReadBody(r, t)
+		whole, err := wire.ReadBody(r, t)
 		if err == nil && !t.stopped {
-			err = t.end()
+			err = t.end(whole)
 		}
 		if err != nil && !t.stopped {
 			yield(nil, t.charged(err))

@@ -220,6 +220,30 @@ func TestDecode(t *testing.T) {
 			"thinking as a text", stream(says(`{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"hi"}]}`), ends("stop"), done),
 			lines("opened req-1", "reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, "reasoning-end reasoning-0", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop"+noUsage),
 		},
+		{
+			"no finish reason, but usage and DONE", stream(says(`{"content":"hi"}`), `{"choices":[{"index":0,"delta":{},"finish_reason":""}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, done),
+			lines(append(textHi, "finish stop in=3 out=1 reasoning=0 read=0 write=0 total=0")...),
+		},
+		{
+			"no finish reason, and DONE alone", stream(says(`{"content":"hi"}`), done),
+			lines(append(textHi[:3:3], "error the answer stopped before the provider said that it was complete (incomplete)")...),
+		},
+		{
+			"no finish reason, and usage alone", stream(`{"choices":[{"index":0,"delta":{"content":"hi"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "error the answer stopped before the provider said that it was complete (incomplete)"),
+		},
+		{
+			"a whole answer without a finish reason", `{"choices":[{"index":0,"message":{"content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}],"function_call":{"name":"","arguments":""}},"finish_reason":""}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
+			lines("opened req-1", "input-start a f", `input-delta a "{}"`, "input-end a", "call a f {}", "finish tool-calls in=3 out=1 reasoning=0 read=0 write=0 total=0"),
+		},
+		{
+			"an error in a field of its own", "data: " + says(`{"content":"hi"}`) + "\n\nerror: {\"error\":{\"code\":500,\"message\":\"failed to decode\"}}\n\n",
+			lines(append(textHi[:3:3], "error failed to decode (overloaded, HTTP 500)")...),
+		},
+		{
+			"cached input beside the rest", stream(says(`{"content":"hi"}`), ends("stop"), `{"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":161}}}`, done),
+			lines(append(textHi, "finish stop in=171 out=5 reasoning=0 read=161 write=0 total=15")...),
+		},
 		{"not JSON", stream(`{"choices":[`), lines("error the provider sent a frame that is not a Chat chunk: {\"choices\":[ (malformed)")},
 		{"wrong shape", stream(`{"choices":"no"}`), lines("error the provider sent a frame that is not a Chat chunk: {\"choices\":\"no\"} (malformed)")},
 	}

@@ -214,8 +214,12 @@ func (t *turn) kept() llm.Metadata {
 	return t.d.metadata(fields)
 }
 
-// end completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
-func (t *turn) end() error {
+// end completes the turn after the last frame: the calls, then Finish, or the error that there is no good end. Some
+// vendors never give a finish reason: a body that says that it is whole, with what it used, is then complete.
+func (t *turn) end(whole bool) error {
+	if t.reason == "" && whole && t.usage.Raw != nil {
+		t.reason = "stop"
+	}
 	switch {
 	case !t.opened:
 		return &llm.Error{Class: llm.Empty, Message: "the provider accepted the request and sent no answer"}

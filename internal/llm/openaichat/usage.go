@@ -79,6 +79,9 @@ func parseUsage(raw jsontext.Value) llm.Usage {
 		out.Output += out.Reasoning // xAI counts reasoning beside the completion
 	}
 	out.Output = max(out.Output, out.Reasoning)
+	if out.CacheRead > out.Input && out.Total == out.Input+out.Output {
+		out.Input += out.CacheRead // xAI at Azure counts cached input beside the rest
+	}
 	out.CacheRead = min(out.CacheRead, out.Input)
 	out.CacheWrite = min(out.CacheWrite, out.Input-out.CacheRead)
 	return out

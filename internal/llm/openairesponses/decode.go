@@ -18,7 +18,7 @@ import (
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{d: d, requestID: requestID, secrets: secrets, yield: yield, items: map[string]*item{}}
-		err := wire.ReadBody(r, t)
+		_, err := wire.ReadBody(r, t)
 		if err == nil && !t.stopped {
 			err = t.end()
 		}

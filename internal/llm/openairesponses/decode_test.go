@@ -150,6 +150,14 @@ func TestDecode(t *testing.T) {
 				`{"type":"response.completed","copilot_usage":5,"response":{"status":7,"incomplete_details":[],"usage":{"input_tokens":3,"output_tokens":"x","input_tokens_details":[],"output_tokens_details":7}}}`),
 			lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop in=3 out=0 reasoning=0 read=0 write=0 total=0"),
 		},
+		{
+			"parts that the pieces count otherwise than the item",
+			stream(created, `{"type":"response.output_text.delta","output_index":1,"content_index":1,"delta":"hi"}`, `{"type":"response.output_text.done","output_index":1,"content_index":1,"text":"hi"}`,
+				done(1, `{"type":"message","content":[{"type":"output_text","text":""},{"type":"output_text","text":"hi"}]}`), done(2, `{"type":"message","content":[{"type":"output_text","text":"ho"}]}`),
+				`{"type":"response.reasoning_text.delta","output_index":3,"content_index":4,"delta":"hm"}`, done(3, `{"type":"reasoning","content":[{"type":"reasoning_text","text":"hm"}]}`), completed),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "text-start text-1", `text-delta text-1 "ho"`, "text-end text-1",
+				"reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, "reasoning-end reasoning-0", "finish stop"+noUsage),
+		},
 		{"web page", "<html>", lines("error the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between (malformed)")},
 		{"not JSON", stream(`{"type":`), lines(`error the provider sent a frame that is not of a Responses stream: {"type": (malformed)`)},
 	}

@@ -88,18 +88,19 @@ func (t *turn) message(it *item, o *outputItem) error {
 	if !it.done {
 		return nil
 	}
+	texts := make([]jsontext.Value, len(o.Content))
 	for i, p := range o.Content {
-		text := p.Text
+		texts[i] = p.Text
 		if wire.IsText(p.Refusal) {
 			t.refused = true
-			text = p.Refusal
+			texts[i] = p.Refusal
 		}
 		if list, ok := wire.List(p.Annotations); ok && len(list) > 0 {
 			it.notes = p.Annotations
 		}
-		if err := t.whole(it.self, textBlock, i, text); err != nil {
-			return err
-		}
+	}
+	if err := t.rest(it, textBlock, texts); err != nil {
+		return err
 	}
 	t.close(it)
 	return nil
@@ -112,20 +113,49 @@ func (t *turn) reasoning(it *item, o *outputItem) error {
 	if !it.done {
 		return nil
 	}
-	for i, p := range o.Summary {
-		if err := t.whole(it.self, summaryBlock, i, p.Text); err != nil {
-			return err
-		}
+	if err := t.rest(it, summaryBlock, textsOf(o.Summary)); err != nil {
+		return err
 	}
-	for i, p := range o.Content {
-		if err := t.whole(it.self, thoughtBlock, i, p.Text); err != nil {
-			return err
-		}
+	if err := t.rest(it, thoughtBlock, textsOf(o.Content)); err != nil {
+		return err
 	}
 	if len(it.blocks) == 0 && (it.encrypted != nil || t.stored) {
 		t.begin(it, summaryBlock, 0)
 	}
 	t.close(it)
+	return nil
+}
+
+func textsOf(parts []contentPart) []jsontext.Value {
+	texts := make([]jsontext.Value, len(parts))
+	for i, p := range parts {
+		texts[i] = p.Text
+	}
+	return texts
+}
+
+// rest gives out what of a done item's texts did not come in pieces. Some vendors count the parts otherwise in their
+// pieces: where as many came as there are, nothing is left.
+func (t *turn) rest(it *item, kind blockKind, texts []jsontext.Value) error {
+	left := 0
+	for _, text := range texts {
+		if wire.IsText(text) {
+			left++
+		}
+	}
+	for _, b := range it.blocks {
+		if b.kind == kind && b.some {
+			left--
+		}
+	}
+	if left <= 0 {
+		return nil
+	}
+	for i, text := range texts {
+		if err := t.whole(it.self, kind, i, text); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -2,8 +2,9 @@
 // at a time.
 //
 // It accepts CR, LF and CRLF line ends, one leading byte order mark, comments, multi-line data, and the fields event,
-// data and id; retry and unknown fields are ignored. An event without data is not dispatched, nor is one that the
-// stream ends in the middle of. How the bytes are split between reads never changes the frames.
+// data and id; retry and unknown fields are ignored. Beyond the standard, a field error is data of an event of that
+// name. An event without data is not dispatched, nor is one that the stream ends in the middle of. How the bytes are
+// split between reads never changes the frames.
 //
 // A frame larger than the limit ends the stream with a *LimitError; memory stays within about twice the limit.
 package sse
@@ -152,6 +153,9 @@ func (d *decoder) take(line []byte) (Frame, bool) {
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(name) {
 	case "data":
+		d.data = append(append(d.data, value...), '\n')
+	case "error": // as llama.cpp's server and its likes say that they failed in the middle
+		d.event = "error"
 		d.data = append(append(d.data, value...), '\n')
 	case "event":
 		if string(value) != d.known {

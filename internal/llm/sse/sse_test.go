@@ -60,6 +60,7 @@ func TestFrames(t *testing.T) {
 		{"event resets, id persists", "event: x\nid: 7\ndata: a\n\ndata: b\n\n", []frame{{"x", "7", "a"}, {"", "7", "b"}}},
 		{"id with NUL is ignored", "id: 1\ndata: a\n\nid: 2\x00\ndata: b\n\n", []frame{{"", "1", "a"}, {"", "1", "b"}}},
 		{"retry is ignored", "retry: 10\ndata: a\n\nretry: 10\n\ndata: b\n\n", []frame{{Data: "a"}, {Data: "b"}}},
+		{"an error in a field of its own", "error: {\"a\":1}\n\n", []frame{{Event: "error", Data: `{"a":1}`}}},
 		{"unknown field", "foo: bar\ndata: a\n\n", []frame{{Data: "a"}}},
 		{"event without data is not dispatched and does not leak", "event: x\n\ndata: a\n\n", []frame{{Data: "a"}}},
 		{"empty data line is dispatched", "data\n\n", []frame{{Data: ""}}},

@@ -20,32 +20,36 @@ type Frames interface {
 	Complete() bool
 }
 
-// ReadBody feeds a whole 2xx body to f. Whatever the content type says, the body decides: a web page is Malformed, no
-// body at all gives no frame, one JSON document is one frame. Errors of r that are *llm.Errors are returned as they
-// are, others as class Transport; after the finish marker those that could be tried again are no errors.
-func ReadBody(r io.Reader, f Frames) error {
+// ReadBody feeds a whole 2xx body to f, and reports whether it says of itself that it is whole: by being one JSON
+// document, which is one frame, or by [DONE]. Whatever the content type says, the body decides: a web page is Malformed,
+// no body at all gives no frame. Errors of r that are *llm.Errors are returned as they are, others as class Transport;
+// after the finish marker those that could be tried again are no errors.
+func ReadBody(r io.Reader, f Frames) (whole bool, err error) {
 	br := bufio.NewReader(r)
 	first, err := firstByte(br)
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil
+		return false, nil
 	case err != nil:
-		return readError(err, f)
+		return false, readError(err, f)
 	case first == '<':
-		return Malformed("the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between")
+		return false, Malformed("the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between")
 	case first == '{' || first == '[':
-		return document(br, f)
+		return true, document(br, f)
 	}
 	for frame, err := range sse.Frames(br, sse.DefaultLimit) {
 		if err != nil {
-			return readError(err, f)
+			return false, readError(err, f)
 		}
-		done, err := give(frame, f)
-		if err != nil || done {
-			return err
+		data := bytes.TrimSpace(frame.Data)
+		if string(data) == "[DONE]" {
+			return true, nil
+		}
+		if done, err := give(frame.Event, data, f); err != nil || done {
+			return false, err
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // firstByte skips white space and peeks at what follows.
@@ -85,19 +89,15 @@ func document(r io.Reader, f Frames) error {
 	if len(data) > sse.DefaultLimit {
 		return Malformed("the provider sent an answer of more than %d MiB in one piece", sse.DefaultLimit>>20)
 	}
-	_, err = give(sse.Frame{Data: data}, f)
+	_, err = give("", bytes.TrimSpace(data), f)
 	return err
 }
 
-func give(frame sse.Frame, f Frames) (done bool, err error) {
-	data := bytes.TrimSpace(frame.Data)
-	switch string(data) {
-	case "":
+func give(event string, data []byte, f Frames) (done bool, err error) {
+	if len(data) == 0 {
 		return false, nil
-	case "[DONE]":
-		return true, nil
 	}
-	return f.Frame(frame.Event, data)
+	return f.Frame(event, data)
 }
 
 // Excerpt is enough of a frame to recognise it, without secrets.

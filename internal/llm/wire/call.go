@@ -18,6 +18,7 @@ type Call struct {
 	nameless bool
 	args     strings.Builder
 	ended    bool
+	revoked  bool // the answer began anew after it
 }
 
 // Call begins a tool call with the id and the name that the provider gives it.
@@ -91,6 +92,8 @@ func (t *Turn) emitCalls(reason llm.FinishReason) {
 		last := i == len(t.calls)-1
 		e := c.event()
 		switch {
+		case c.revoked:
+			e.Invalid = "the provider began its answer anew, so this call was not run"
 		case reason == llm.FinishContentFilter:
 			e.Invalid = "the provider cut the answer off, so this call was not run"
 		case reason == llm.FinishLength && last && e.Raw == "":

@@ -17,6 +17,9 @@ var codeClass = map[string]llm.Class{
 	"request_entity_too_large":             llm.Overflow,
 	"string_above_max_length":              llm.Overflow,
 	"tokens_limit_reached":                 llm.Overflow,
+	"too_many_prompt_tokens":               llm.Overflow,
+	"tool_use_failed":                      llm.Malformed, // the model's call, which the vendor could not read
+	"json_validate_failed":                 llm.Malformed,
 	"api_key_invalid":                      llm.Auth,
 	"api_key_service_blocked":              llm.Auth,
 	"account_deactivated":                  llm.Auth,
@@ -157,6 +160,9 @@ var quotaPhrases = []phrase{
 
 // creditPhrases tell of an empty account whatever the status: Anthropic calls it a bad request.
 var creditPhrases = []phrase{{"credit balance is too low"}}
+
+// keyPhrases tell of a key that is none, whatever the status: xAI calls it a bad request.
+var keyPhrases = []phrase{{"incorrect api key provided"}}
 
 var ratePhrases = []phrase{{"rate limit"}, {"rate_limit"}, {"ratelimit"}, {"too many requests"}}
 

@@ -174,7 +174,7 @@ func (w *wireError) class(status int) llm.Class {
 
 func (w *wireError) classByStatus(status int) llm.Class {
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusBadRequest && mentions(w.text, keyPhrases):
 		return llm.Auth
 	case status == http.StatusPaymentRequired:
 		return llm.Quota

@@ -45,6 +45,10 @@ func TestClassify(t *testing.T) {
 		{529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, llm.Overloaded, "Overloaded"},
 		{503, `{"object":"error","message":"busy","type":"ServiceUnavailableError","code":503}`, llm.Overloaded, "busy"},
 		{402, `{"error":{"message":"Insufficient credits","code":402}}`, llm.Quota, "Insufficient credits"},
+		{400, `{"error":{"message":"The total length of all messages is too long.","type":"too_many_prompt_tokens","code":400}}`, llm.Overflow, "The total"},
+		{400, `{"error":{"code":"tool_use_failed","failed_generation":"maybe","message":"Tool choice is required, but model did not call a tool","type":"invalid_request_error"}}`, llm.Malformed, "Tool choice"},
+		{400, `{"error":{"code":"json_validate_failed","message":"Failed to generate JSON.","type":"invalid_request_error"}}`, llm.Malformed, "Failed"},
+		{400, `{"code":"invalid-argument","error":"Incorrect API key provided. You can obtain an API key from https://console.x.ai."}`, llm.Auth, "Incorrect API key provided"},
 		// Then the status.
 		{401, ``, llm.Auth, "the provider answered with HTTP 401 Unauthorized"},
 		{403, `forbidden`, llm.Auth, "forbidden"},

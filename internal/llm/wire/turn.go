@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -55,11 +56,16 @@ func (t *Turn) Fail(err error) {
 // Stopped reports whether the consumer wants no more.
 func (t *Turn) Stopped() bool { return t.stopped }
 
-// Begin says that the answer has begun, once; id is the provider's for it, as soon as that is known.
+// Begin says that the answer has begun, once; id is the provider's for it, as soon as that is known. Another id later
+// says that it begins anew: the calls until then are not to be run.
 func (t *Turn) Begin(id string) {
-	if t.answer == "" {
-		t.answer = id
+	if t.answer != "" && id != "" && id != t.answer {
+		t.stopAll()
+		for _, c := range t.calls {
+			c.revoked = true
+		}
 	}
+	t.answer = cmp.Or(id, t.answer)
 	if !t.opened {
 		t.opened = true
 		t.Emit(llm.Opened{RequestID: t.requestID})
@@ -87,6 +93,12 @@ func (t *Turn) Stop(index int) {
 	}
 }
 
+func (t *Turn) stopAll() {
+	for _, index := range slices.Sorted(maps.Keys(t.open)) {
+		t.Stop(index)
+	}
+}
+
 // HasCalls reports whether the answer has calls that are ours to run.
 func (t *Turn) HasCalls() bool { return len(t.calls) > 0 }
 
@@ -99,9 +111,7 @@ func (t *Turn) Finish(reason llm.FinishReason, used llm.Usage) error {
 	case reason == "":
 		return &llm.Error{Class: llm.Incomplete, Message: "the answer stopped before the provider said that it was complete"}
 	}
-	for _, index := range slices.Sorted(maps.Keys(t.open)) {
-		t.Stop(index)
-	}
+	t.stopAll()
 	if err := t.unusable(reason); err != nil {
 		return err
 	}
