@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -123,31 +124,81 @@ func TextContent(s string) []ToolContent { return []ToolContent{{Type: "text", T
 // UnmarshalJSONFrom reads the message with its content items by their type.
 func (a *Assistant) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	type plain Assistant // without this method
-	return json.UnmarshalDecode(dec, (*plain)(a), json.WithUnmarshalers(json.UnmarshalFromFunc(decodeContent)))
+	v := struct {
+		*plain
+		Content items `json:"content"`
+	}{(*plain)(a), a.Content}
+	err := json.UnmarshalDecode(dec, &v)
+	a.Content = v.Content
+	return err
 }
 
-func decodeContent(dec *jsontext.Decoder, c *Content) error {
+// items are content as it is read.
+type items []Content
+
+// UnmarshalJSONFrom reads the items by their type.
+func (s *items) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != '[' { // null, or what is refused
+		return json.UnmarshalDecode(dec, (*[]Content)(s))
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	*s = []Content{}
+	for dec.PeekKind() != ']' {
+		c, err := readContent(dec)
+		if err != nil {
+			return err
+		}
+		*s = append(*s, c)
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// readContent reads one item. Where its type stands first, as we write it, the item is read once.
+func readContent(dec *jsontext.Decoder) (Content, error) {
+	if c := contentOf(firstType(dec.UnreadBuffer())); c != nil {
+		return c, json.UnmarshalDecode(dec, c)
+	}
 	raw, err := dec.ReadValue()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var tag struct {
 		Type string `json:"type"`
 	}
 	if err := json.Unmarshal(raw, &tag); err != nil {
-		return err
+		return nil, err
 	}
-	switch tag.Type {
+	c := contentOf(tag.Type)
+	if c == nil {
+		return nil, fmt.Errorf("there is no content type %q", tag.Type)
+	}
+	return c, json.Unmarshal(raw, c)
+}
+
+// firstType returns the type of the object that comes next in a list, if it says that first.
+func firstType(unread []byte) string {
+	rest, first := bytes.CutPrefix(bytes.TrimLeft(unread, ", \t\r\n"), []byte(`{"type":"`))
+	name, _, closed := bytes.Cut(rest[:min(len(rest), 16)], []byte{'"'})
+	if !first || !closed {
+		return ""
+	}
+	return string(name)
+}
+
+func contentOf(kind string) Content {
+	switch kind {
 	case "text":
-		*c = &Text{}
+		return &Text{}
 	case "reasoning":
-		*c = &Reasoning{}
+		return &Reasoning{}
 	case "tool":
-		*c = &Tool{}
+		return &Tool{}
 	default:
-		return fmt.Errorf("there is no content type %q", tag.Type)
+		return nil
 	}
-	return json.Unmarshal(raw, *c)
 }
 
 // Item returns the item with the id, nil if there is none.

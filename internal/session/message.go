@@ -200,12 +200,20 @@ func DecodeMessage(data []byte) (Message, error) {
 	if err := json.Unmarshal(data, &tag); err != nil {
 		return nil, fmt.Errorf("decode message: %w", err)
 	}
-	m, err := newMessage(tag.Type)
+	return DecodeMessageOf(tag.Type, data)
+}
+
+// DecodeMessageOf reads a message of which the type is known: it is looked at once only.
+func DecodeMessageOf(t MessageType, data []byte) (Message, error) {
+	m, err := newMessage(t)
 	if err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(data, m); err != nil {
-		return nil, fmt.Errorf("decode %s message: %w", tag.Type, err)
+		return nil, fmt.Errorf("decode %s message: %w", t, err)
+	}
+	if said := m.Meta().Type; said != t {
+		return nil, fmt.Errorf("decode %s message: it says that it is of type %q", t, said)
 	}
 	return m, nil
 }

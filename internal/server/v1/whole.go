@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"bytes"
 	"iter"
 	"net/http"
 
@@ -55,34 +56,37 @@ func pieces(rows []store.RawMessage) iter.Seq[[]store.RawMessage] {
 
 // write answers with the messages, the first of which leave before the last are looked at.
 func (v whole) write(w http.ResponseWriter) error {
-	b, sent := append(v.room(), '['), false
+	b, sent := bytes.NewBuffer(v.room()), false
+	b.WriteByte('[')
 	for piece := range pieces(v.rows) {
-		var err error
-		if b, err = v.show(b, piece); err != nil && sent {
+		err := v.show(b, piece)
+		if err != nil && sent {
 			panic(http.ErrAbortHandler) // half an answer is out
 		} else if err != nil {
 			return err
 		}
-		if len(b) < leastWrite {
+		if b.Len() < leastWrite {
 			continue
 		}
 		w.Header().Set("Content-Type", "application/json")
-		if _, err := w.Write(b); err != nil {
+		if _, err := w.Write(b.Bytes()); err != nil {
 			return nil // a client that is gone is told nothing
 		}
-		b, sent = b[:0], true
+		b.Reset()
+		sent = true
 	}
-	b, err := v.showWaiting(b)
+	err := v.showWaiting(b)
+	b.WriteByte(']')
 	switch {
 	case err != nil && sent:
 		panic(http.ErrAbortHandler)
 	case err != nil:
 		return err
 	case sent:
-		_, _ = w.Write(append(b, ']'))
+		_, _ = w.Write(b.Bytes())
 		return nil
 	default:
-		return exchange.WriteJSON(w, http.StatusOK, append(b, ']'))
+		return exchange.WriteJSON(w, http.StatusOK, b.Bytes())
 	}
 }
 
@@ -95,39 +99,37 @@ func (v whole) room() []byte {
 	return make([]byte, 0, n)
 }
 
-// show appends a piece, whose rows it lets go.
-func (v whole) show(b []byte, piece []store.RawMessage) ([]byte, error) {
+// show adds a piece, whose rows it lets go.
+func (v whole) show(b *bytes.Buffer, piece []store.RawMessage) error {
 	ms := make([]session.Message, len(piece))
 	for i := range piece {
-		m, err := session.DecodeMessage(piece[i].Data)
+		m, err := session.DecodeMessageOf(piece[i].Type, piece[i].Data)
 		if err != nil {
-			return b, err
+			return err
 		}
 		m.Meta().Seq, ms[i], piece[i].Data = piece[i].Seq, m, nil
 	}
-	return appendMessages(b, opencode.Render(v.session, ms, false)...)
+	return v.add(b, opencode.Render(v.session, ms, false)...)
 }
 
-func (v whole) showWaiting(b []byte) (_ []byte, err error) {
+func (v whole) showWaiting(b *bytes.Buffer) (err error) {
 	for _, in := range v.waiting {
-		if b, err = appendMessages(b, opencode.Pending(v.session, in)); err != nil {
+		if err = v.add(b, opencode.Pending(v.session, in)); err != nil {
 			break
 		}
 	}
-	return b, err
+	return err
 }
 
-// appendMessages appends members to a list.
-func appendMessages(b []byte, ms ...opencode.Message) ([]byte, error) {
+// add writes members of the list behind those that there are.
+func (v whole) add(b *bytes.Buffer, ms ...opencode.Message) error {
 	for i := range ms {
-		m, err := json.Marshal(&ms[i], json.Deterministic(true))
-		if err != nil {
-			return b, err
+		if all := b.Bytes(); len(all) == 0 || all[len(all)-1] != '[' {
+			b.WriteByte(',')
 		}
-		if len(b) == 0 || b[len(b)-1] != '[' {
-			b = append(b, ',')
+		if err := json.MarshalWrite(b, &ms[i], json.Deterministic(true)); err != nil {
+			return err
 		}
-		b = append(b, m...)
 	}
-	return b, nil
+	return nil
 }

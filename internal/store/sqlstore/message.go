@@ -69,7 +69,7 @@ func (r *Reader) oneMessage(c *call, id session.ID) (session.Message, bool, erro
 }
 
 func opened(row *store.RawMessage) (session.Message, error) {
-	m, err := session.DecodeMessage(row.Data)
+	m, err := session.DecodeMessageOf(row.Type, row.Data)
 	if err != nil {
 		return nil, err
 	}
