@@ -114,7 +114,7 @@ type ProviderOptions struct {
 	ConnectTimeout Duration          `json:"connectTimeout"` // until a connection stands
 	HeaderTimeout  Duration          `json:"headerTimeout"`  // from then until the answer begins
 	ChunkTimeout   Duration          `json:"chunkTimeout"`   // between two pieces of the answer
-	Extra          jsontext.Value    `json:",embed" known:"enterpriseUrl setCacheKey organization project region profile endpoint resourceName apiVersion location fetch"`
+	Extra          jsontext.Value    `json:",embed" known:"accessKeyId accountId apiVersion appName appUrl authToken clientId endpoint enterpriseUrl fetch gateway includeUsage location organization profile project queryParams region resourceName secretAccessKey sessionToken setCacheKey supportsStructuredOutputs useCompletionUrls useDeploymentBasedUrls"`
 }
 
 // Model describes a model, in the shape of models.dev: fields that it does not name are in Extra for the catalog.

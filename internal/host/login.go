@@ -21,7 +21,8 @@ func (h Host) Login(ctx context.Context, o cli.Options, id string, say func(url,
 		return err
 	}
 	fetch := tokens{agent: userAgent(o)}
-	login := provider.Login{Client: fetch.http(), Say: say, ClientID: worded(cfg.Provider[id].Options.Extra, "clientId")}
+	how := settingsOf(cfg.Provider[id].Options.Extra)
+	login := provider.Login{Client: fetch.http(), Say: say, ClientID: how.text("clientId"), Base: how.enterprise("https://")}
 	store := auth.New(dirs.Data, o.Env)
 	switch id {
 	case copilotID:

@@ -265,7 +265,7 @@ func (m *locationModels) client(model catalog.Model) (*provider.Model, []llm.Too
 	}
 	client, err := provider.New(provider.Config{
 		Vendor: vendor, Key: key, Credential: credential, Transport: m.table.transport, Headers: m.config.Provider[p.ID].Options.Headers,
-		Facts: facts(model, m.config.Provider[p.ID].Options.Extra),
+		Facts: facts(model, m.settings(p.ID)),
 	})
 	if err != nil {
 		return nil, nil, session.Errorf(session.CodeInvalid, "%v (cairn auth login %s)", err, p.ID).At("model")
@@ -284,9 +284,9 @@ func (m *locationModels) hosted(model catalog.Model) []jsontext.Value {
 
 // facts are what the model's wire depends on. Whether answers can be held to a schema, the provider's option says for
 // models of which nothing else does.
-func facts(model catalog.Model, options jsontext.Value) provider.Facts {
+func facts(model catalog.Model, s settings) provider.Facts {
 	f := provider.Facts{ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField, Structured: model.Structured}
-	if able, said := switched(options, "supportsStructuredOutputs"); said && f.Structured == nil {
+	if able, said := s.flag("supportsStructuredOutputs"); said && f.Structured == nil {
 		f.Structured = &able
 	}
 	return f

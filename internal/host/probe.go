@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -69,7 +70,7 @@ func (m *locationModels) probe(ctx context.Context, p catalog.Provider) []cli.Fi
 	if err != nil {
 		return []cli.Finding{{Level: cli.LevelError, What: "address", Detail: err.Error()}}
 	}
-	out := []cli.Finding{{Level: cli.LevelOK, What: "address", Detail: row.BaseURL}}
+	out := []cli.Finding{{Level: cli.LevelOK, What: "address", Detail: publicly(row.BaseURL)}}
 	if err := provider.ExtraRoots(); err != nil {
 		out = append(out, cli.Finding{Level: cli.LevelWarning, What: "certificates", Detail: err.Error()})
 	}
@@ -85,6 +86,23 @@ func (m *locationModels) probe(ctx context.Context, p catalog.Provider) []cli.Fi
 	default:
 		return append(out, m.askOnce(ctx, model))
 	}
+}
+
+// publicly is an address without what its query may hold of secrets.
+func publicly(address string) string {
+	base, query, asked := strings.Cut(address, "?")
+	if !asked {
+		return base
+	}
+	var kept []string
+	for part := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(part, "=")
+		if redact.Credential(redact.Fold(name)) {
+			part = name + "=" + redact.Mark
+		}
+		kept = append(kept, part)
+	}
+	return base + "?" + strings.Join(kept, "&")
 }
 
 // cheapest returns the provider's model that is asked: the configured one, a small one, or any.

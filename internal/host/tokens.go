@@ -44,15 +44,15 @@ func (t *tokens) google(getenv func(string) string) *provider.Google {
 	return t.googles[file]
 }
 
-// copilot returns what exchanges a token of GitHub's. With keep, processes share what it is exchanged for.
-func (t *tokens) copilot(github string, keep *auth.Store) *provider.Copilot {
+// copilot returns what exchanges a token of GitHub's, at the address api if it is not GitHub's own. With keep, processes share what it is exchanged for.
+func (t *tokens) copilot(github, api string, keep *auth.Store) *provider.Copilot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.gits == nil {
 		t.gits = map[string]*provider.Copilot{}
 	}
-	if t.gits[github] == nil {
-		c := &provider.Copilot{GitHub: github, Client: t.http()}
+	if known := t.gits[github]; known == nil || known.API != api {
+		c := &provider.Copilot{GitHub: github, API: api, Client: t.http()}
 		if keep != nil {
 			c.Shared = shared(keep, copilotID)
 		}

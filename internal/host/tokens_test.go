@@ -50,7 +50,7 @@ func TestTokensAreShared(t *testing.T) {
 // A login at GitHub is exchanged through the store that keeps it; a token of the environment is not.
 func TestCopilotKeepsWhatItFetches(t *testing.T) {
 	var table tokens
-	if table.copilot("gho", auth.New(t.TempDir(), os.Getenv)).Shared == nil || table.copilot("other", nil).Shared != nil {
+	if table.copilot("gho", "", auth.New(t.TempDir(), os.Getenv)).Shared == nil || table.copilot("other", "", nil).Shared != nil {
 		t.Error("the wrong one is shared")
 	}
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"maps"
 	"time"
 
@@ -15,27 +16,11 @@ import (
 
 // lookup finds what an endpoint needs to know: in the provider's options, else in the environment.
 func (m *locationModels) lookup(id string) provider.Lookup {
-	options := m.config.Provider[id].Options.Extra
-	return provider.Lookup{Env: m.table.getenv, Option: func(name string) string { return worded(options, name) }}
+	return provider.Lookup{Env: m.table.getenv, Option: m.settings(id).text}
 }
 
-// worded returns the text of one of a provider's options; "" if it is none.
-func worded(options jsontext.Value, name string) string {
-	var all map[string]jsontext.Value
-	var text string
-	if len(options) == 0 || json.Unmarshal(options, &all) != nil || json.Unmarshal(all[name], &text) != nil {
-		return ""
-	}
-	return text
-}
-
-// switched returns one of a provider's options that is true or false.
-func switched(options jsontext.Value, name string) (on, said bool) {
-	var all map[string]jsontext.Value
-	if len(options) == 0 || json.Unmarshal(options, &all) != nil {
-		return false, false
-	}
-	return on, json.Unmarshal(all[name], &on) == nil
+func (m *locationModels) settings(id string) settings {
+	return settingsOf(m.config.Provider[id].Options.Extra)
 }
 
 // sent are the options of a provider that go with every request to its models (spec/v2 §19.6): all but those that say how
@@ -52,32 +37,33 @@ func sent(options jsontext.Value) map[string]jsontext.Value {
 	return all
 }
 
-// vendor returns the provider's row for one of its models: the known one, or one for a server that speaks the protocol
-// of the model's package, with the address that the configuration, the model or the row says.
+// vendor returns the provider's row for one of its models: the known one, that of the package's vendor, or one for a server
+// that speaks the protocol of the model's package, with the address that the configuration, the model or the row says.
 func (m *locationModels) vendor(p catalog.Provider, api catalog.API) (provider.Vendor, error) {
 	row, known := provider.Find(p.ID)
 	if !known {
-		row = provider.Compatible(p.ID, p.Name, p.API.URL)
+		row = provider.Own(p.ID, p.Name, api.Package)
+		row.BaseURL = cmp.Or(p.API.URL, row.BaseURL)
 	}
 	row.Wire, _ = row.WireFor(api.Package, api.ID)
-	l := m.lookup(p.ID)
-	options := m.config.Provider[p.ID].Options.Extra
-	if chat, _ := switched(options, "useCompletionUrls"); chat {
-		row.Wire = provider.Chat
-	}
-	if deployed, _ := switched(options, "useDeploymentBasedUrls"); deployed {
-		row = row.Deployed()
-	}
+	s := m.settings(p.ID)
+	row = s.apply(row)
+	l := provider.Lookup{Env: m.table.getenv, Option: s.text}
 	own := m.config.Provider[p.ID].BaseURL()
+	if row.Scheme == provider.ByAWS {
+		own = cmp.Or(own, s.text("endpoint"))
+	}
 	switch {
 	case own != "":
-		row.BaseURL = own
+		row = row.At(own)
 	case api.URL != "" && api.URL != p.API.URL:
 		row.BaseURL = api.URL // a model that stands elsewhere than its siblings
 	case row.Scheme == provider.ByAWS && l.Option("region") == "":
 		l.Env = regional(l.Env, m.aws(row))
 	}
-	return row.Placed(l)
+	row, err := row.Placed(l)
+	row.BaseURL = s.asked(row.BaseURL)
+	return row, err
 }
 
 // regional adds the region of an AWS profile to an environment that names none.
@@ -93,12 +79,15 @@ func regional(getenv func(string) string, a *provider.AWS) func(string) string {
 
 func (m *locationModels) aws(row provider.Vendor) *provider.AWS {
 	l := m.lookup(row.ID)
-	return &provider.AWS{Getenv: m.table.getenv, Region: row.Setting("region", l), Profile: l.Option("profile"), Now: time.Now}
+	return &provider.AWS{Getenv: m.settings(row.ID).keys(m.table.getenv), Region: row.Setting("region", l), Profile: l.Option("profile"), Now: time.Now}
 }
 
 // credential returns what convinces the vendor: a key, or a credential that fetches or signs. Both are empty where the
 // vendor wants none, or none is known.
 func (m *locationModels) credential(row provider.Vendor, env []string) (string, provider.Credential, error) {
+	if token := m.settings(row.ID).text("authToken"); token != "" && row.Wire == provider.Messages && row.Scheme == provider.ByKey {
+		return token, nil, nil
+	}
 	key, err := m.key(row.ID, env)
 	if err != nil {
 		return "", nil, err
@@ -122,7 +111,7 @@ func (m *locationModels) credential(row provider.Vendor, env []string) (string, 
 			return "", nil, err
 		}
 		if github != "" {
-			return "", m.table.tokens.copilot(github, kept), nil
+			return "", m.table.tokens.copilot(github, m.settings(row.ID).enterprise("https://api."), kept), nil
 		}
 	case provider.ByKey:
 	}

@@ -34,6 +34,8 @@ type Dialect struct {
 	TopK bool
 	// Router passes OpenRouter's options usage, reasoning, provider and transforms through.
 	Router bool
+	// Open passes OpenRouter's options through as well: the server may be anybody's, also a gateway that has them.
+	Open bool
 	// Thinking passes the option thinking through, by which some switch thoughts on or off.
 	Thinking bool
 	// CallIDs says which tool call ids the vendor accepts.

@@ -43,7 +43,7 @@ func (d Dialect) extra(req *llm.Request) (map[string]jsontext.Value, error) {
 	if v, ok := req.Options["thinking"]; ok && d.Thinking {
 		out["thinking"] = v
 	}
-	if d.Router {
+	if d.Router || d.Open {
 		for _, name := range routerOptions {
 			if v, ok := req.Options[name]; ok {
 				out[name] = v

@@ -35,6 +35,7 @@ type Option struct {
 	takes  value
 	strict map[string]value // instead of takes, by package: what some vendors close
 	of     []string         // the packages whose providers read a setting; none: all
+	but    []string         // and those whose do not
 	dead   string           // why nobody reads a setting
 }
 
@@ -50,7 +51,7 @@ const Own = "cairn says it itself"
 // packages are the clients of providers that models.dev and configurations may leave unsaid.
 var packages = map[string]string{
 	"amazon-bedrock": bedrock, "anthropic": anthropic, "azure": azure, "azure-cognitive-services": azure, "cerebras": "@ai-sdk/cerebras",
-	"cloudflare-ai-gateway": cloudflare, "cloudflare-workers-ai": cloudflare, "github-copilot": copilot, "google": "@ai-sdk/google",
+	"cloudflare-ai-gateway": cloudflare, "cloudflare-workers-ai": cloudflare, "github-copilot": copilot, "google": google,
 	"google-vertex": vertex, "google-vertex-anthropic": vertexClaude, "groq": groq, "mistral": "@ai-sdk/mistral", "openai": openai,
 	"openrouter": openrouter, "perplexity": "@ai-sdk/perplexity", "xai": "@ai-sdk/xai",
 }
@@ -63,6 +64,7 @@ const (
 	cloudflare   = "ai-gateway-provider"
 	compatible   = "@ai-sdk/openai-compatible"
 	copilot      = "@ai-sdk/github-copilot"
+	google       = "@ai-sdk/google"
 	groq         = "@ai-sdk/groq"
 	openai       = "@ai-sdk/openai"
 	openrouter   = "@openrouter/ai-sdk-provider"
@@ -121,6 +123,8 @@ func (o Option) Unread(at Vendor, own bool) string {
 		return o.dead
 	case own && slices.Contains(placed, o.Name):
 		return "the address is said whole, in baseURL"
+	case slices.Contains(o.but, at.Package):
+		return at.Package + " has nothing like it"
 	case len(o.of) == 0 || slices.Contains(o.of, at.Package) || at.Package == "":
 		return ""
 	}

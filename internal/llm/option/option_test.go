@@ -70,6 +70,8 @@ func TestUnread(t *testing.T) {
 		{"project", Of("google-vertex-anthropic", ""), false, ""},
 		{"fetch", Of("openai", ""), false, "it takes a program, which a configuration cannot hold"},
 		{"region", Vendor{}, false, ""},
+		{"setCacheKey", Of("google", ""), false, "@ai-sdk/google has nothing like it"},
+		{"setCacheKey", Of("mine", compatible), false, ""},
 		{"temperature", Of("openai", ""), true, ""},
 	} {
 		if got := Find(tt.name).Unread(tt.at, tt.own); got != tt.want {

@@ -122,7 +122,7 @@ func connections() []Option {
 		{Name: "chunkTimeout"},
 		{Name: "organization", takes: text(), of: []string{openai}},
 		{Name: "project", takes: text(), of: []string{openai, vertex, vertexClaude}},
-		{Name: "setCacheKey", takes: flag()},
+		{Name: "setCacheKey", takes: flag(), but: []string{anthropic, google, vertex, vertexClaude, bedrock}},
 		{Name: "enterpriseUrl", takes: text(), of: []string{copilot}},
 	}
 }
@@ -143,7 +143,7 @@ func settings() []Option {
 		{Name: "fetch", dead: code},
 		{Name: "gateway", takes: text(), of: []string{cloudflare}},
 		{Name: "googleAuthOptions", dead: "cairn uses Google's application default credentials"},
-		{Name: "includeUsage", takes: flag()},
+		{Name: "includeUsage", takes: flag(), but: []string{anthropic, google, vertex, vertexClaude, bedrock, openai, azure}},
 		{Name: "location", takes: text(), of: []string{vertex, vertexClaude}},
 		{Name: "name", takes: text()},
 		{Name: "profile", takes: text(), of: []string{bedrock}},
@@ -152,7 +152,7 @@ func settings() []Option {
 		{Name: "resourceName", takes: text(), of: []string{azure}},
 		{Name: "secretAccessKey", takes: text(), of: []string{bedrock}},
 		{Name: "sessionToken", takes: text(), of: []string{bedrock}},
-		{Name: "supportsStructuredOutputs", takes: flag()},
+		{Name: "supportsStructuredOutputs", takes: flag(), but: []string{google, vertex, bedrock}},
 		{Name: "useCompletionUrls", takes: flag(), of: []string{azure, openai}},
 		{Name: "useDeploymentBasedUrls", takes: flag(), of: []string{azure}},
 	}

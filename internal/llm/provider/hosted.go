@@ -65,7 +65,7 @@ func (v Vendor) Hosted(wanted []jsontext.Value) ([]llm.ToolDefinition, error) {
 
 // declaration is a tool in the words of the vendor, some of which have their own for it.
 func (v Vendor) declaration(name string, offered map[string]string) string {
-	if v.ID == "xai" && name == "code_execution" {
+	if v.Row == "xai" && name == "code_execution" {
 		return `{"type":"code_interpreter"}`
 	}
 	return offered[name]

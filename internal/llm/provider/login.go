@@ -23,7 +23,7 @@ type Login struct {
 	Say func(url, code string)
 	// ClientID is the OAuth app in whose name GitHub is asked.
 	ClientID string
-	// Base takes the place of the vendor's address, and Listen that of the address of the answer; for tests.
+	// Base takes the place of the vendor's address; Listen that of the address of the answer, for tests.
 	Base, Listen string
 }
 

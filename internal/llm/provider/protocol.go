@@ -53,7 +53,7 @@ func (w Wire) speak(v Vendor, f Facts) (Protocol, bool) {
 	case Chat:
 		return dialect(v, f), true
 	case Responses:
-		return openairesponses.Dialect{Reasoning: f.Reasoning, NoCacheKey: v.ID == "github-copilot"}, true
+		return openairesponses.Dialect{Reasoning: f.Reasoning, NoCacheKey: v.NoCacheKey}, true
 	case Messages:
 		d := anthropic.For(f.ModelID, f.Reasoning)
 		d.Vertex = v.Scheme == ByGoogle

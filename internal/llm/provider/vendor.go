@@ -23,6 +23,8 @@ const (
 type Vendor struct {
 	ID   string
 	Name string
+	// Row is the id of the row of the table that this is, whatever ID its user has given it; "" for none.
+	Row string
 	// BaseURL may hold settings as ${name}; Placed fills them in.
 	BaseURL  string
 	Settings []Setting
@@ -40,6 +42,8 @@ type Vendor struct {
 	Deployments bool
 	// HostedWire is the protocol of models that are offered tools which the vendor runs itself, if that takes another.
 	HostedWire Wire
+	// NoCacheKey leaves the key of the conversation out of requests over Responses.
+	NoCacheKey bool
 	// Dialect is what the vendor's Chat endpoint expects.
 	Dialect openaichat.Dialect
 	// Forms says how far the vendor's Chat endpoint holds answers to a schema, of models that can be held to one.
@@ -49,6 +53,9 @@ type Vendor struct {
 // Vendors returns the vendors that are known by name, sorted by id. The ids are those of models.dev.
 func Vendors() []Vendor {
 	rows := append(clouds(), compatible()...)
+	for i := range rows {
+		rows[i].Row = rows[i].ID
+	}
 	slices.SortFunc(rows, func(a, b Vendor) int { return strings.Compare(a.ID, b.ID) })
 	return rows
 }
@@ -95,7 +102,7 @@ func clouds() []Vendor {
 			Settings: []Setting{account},
 		},
 		{
-			ID: "github-copilot", Name: "GitHub Copilot", Scheme: ByCopilot, BaseURL: "https://api.githubcopilot.com", KeyEnv: []string{"GITHUB_COPILOT_TOKEN"},
+			ID: "github-copilot", Name: "GitHub Copilot", Scheme: ByCopilot, NoCacheKey: true, BaseURL: "https://api.githubcopilot.com", KeyEnv: []string{"GITHUB_COPILOT_TOKEN"},
 			Headers: map[string]string{"Openai-Intent": "conversation-edits"}, Dialect: openaichat.Dialect{Namespace: "copilot", ReasoningField: openaichat.NoReasoning},
 		},
 		{ID: "google", Name: "Google", BaseURL: "https://generativelanguage.googleapis.com/v1beta", Wire: Gemini, KeyEnv: []string{"GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"}},
@@ -140,6 +147,58 @@ func compatible() []Vendor {
 	}
 }
 
+// clients are the rows whose vendor a package of the AI SDK is made for.
+var clients = map[string]string{
+	"@ai-sdk/amazon-bedrock": "amazon-bedrock", "@ai-sdk/anthropic": "anthropic", "@ai-sdk/azure": "azure", "@ai-sdk/baseten": "baseten",
+	"@ai-sdk/cerebras": "cerebras", "@ai-sdk/deepinfra": "deepinfra", "@ai-sdk/deepseek": "deepseek", "@ai-sdk/fireworks": "fireworks-ai",
+	"@ai-sdk/gateway": "vercel", "@ai-sdk/google": "google", "@ai-sdk/google-vertex": "google-vertex",
+	"@ai-sdk/google-vertex/anthropic": "google-vertex-anthropic", "@ai-sdk/groq": "groq", "@ai-sdk/mistral": "mistral",
+	"@ai-sdk/moonshotai": "moonshotai", "@ai-sdk/openai": "openai", "@ai-sdk/perplexity": "perplexity", "@ai-sdk/togetherai": "togetherai",
+	"@ai-sdk/xai": "xai", "@openrouter/ai-sdk-provider": "openrouter",
+}
+
+// Own returns the row of a provider that a user has given a name of their own, by the package that is said for it: the
+// vendor's that the package is made for, without what its own address alone is sent, or one for any server that speaks
+// OpenAI Chat.
+func Own(id, name, pkg string) Vendor {
+	row, known := Find(clients[pkg])
+	if !known {
+		return Compatible(id, name, "")
+	}
+	row.ID, row.Name, row.KeyEnv, row.Headers = id, name, nil, nil
+	return row
+}
+
+// At is the row at an address of the user's own. Azure's is a prefix, as its SDK has it: what follows the name of the
+// interface belongs to the row, and the interface's version goes with it unless the address says one.
+func (v Vendor) At(address string) Vendor {
+	v.BaseURL = address
+	if v.Row != "azure" && v.Row != "azure-cognitive-services" || v.Wire != Responses && v.Wire != Chat {
+		return v
+	}
+	address, _, _ = strings.Cut(address, "#")
+	base, query, _ := strings.Cut(address, "?")
+	base = strings.TrimRight(base, "/")
+	for _, suffix := range v.Wire.facts().suffixes {
+		base = strings.TrimSuffix(base, suffix)
+	}
+	if strings.HasSuffix(base, ".azure.com") { // as Azure's portal shows it
+		base += "/openai"
+	}
+	switch base = strings.TrimSuffix(base, "/v1"); {
+	case strings.Contains(base, "/deployments/"): // pasted whole
+		v.Wire, v.Deployments = Chat, false
+		base = strings.TrimSuffix(base, Chat.facts().suffixes[0])
+	case !v.Deployments:
+		base += "/v1"
+	}
+	if !strings.Contains("&"+query, "&api-version=") {
+		query = strings.TrimPrefix(query+"&api-version=${apiVersion}", "&")
+	}
+	v.BaseURL = base + "?" + query
+	return v
+}
+
 // Deployed is the row as it is reached by addresses that name a deployment, with a version of the interface by date; only
 // Chat is offered there.
 func (v Vendor) Deployed() Vendor {
@@ -172,19 +231,19 @@ func Find(id string) (Vendor, bool) {
 
 // Compatible returns a row for any server that speaks OpenAI Chat at baseURL.
 func Compatible(id, name, baseURL string) Vendor {
-	return Vendor{ID: id, Name: name, BaseURL: baseURL, Forms: llm.FormsAlone, Dialect: openaichat.Dialect{TopK: true, Thinking: true}}
+	return Vendor{ID: id, Name: name, BaseURL: baseURL, Forms: llm.FormsAlone, Dialect: openaichat.Dialect{TopK: true, Thinking: true, Open: true}}
 }
 
 // dialect is the vendor's dialect with what the model changes about it (spec/v1 §30.1, spec/v2 §27 X35).
 func dialect(v Vendor, f Facts) openaichat.Dialect {
 	d := v.Dialect
 	id := strings.ToLower(f.ModelID)
-	if f.Reasoning && slices.Contains([]string{"openai", "azure", "azure-cognitive-services", "github-models"}, v.ID) {
+	if f.Reasoning && slices.Contains([]string{"openai", "azure", "azure-cognitive-services", "github-models"}, v.Row) {
 		d.MaxTokensField = "max_completion_tokens"
 	}
 	if strings.Contains(id, "claude") || strings.Contains(id, "anthropic/") {
 		d.CacheField = "cache_control"
-		if v.ID == "github-copilot" {
+		if v.Row == "github-copilot" {
 			d.CacheField = "copilot_cache_control"
 		}
 	}
@@ -197,7 +256,7 @@ func dialect(v Vendor, f Facts) openaichat.Dialect {
 	if f.ReasoningField != "" && !d.Router {
 		d.ReasoningField, d.ForceReasoning = f.ReasoningField, true
 	}
-	if v.ID == "deepseek" && f.Reasoning {
+	if v.Row == "deepseek" && f.Reasoning {
 		d.ForceReasoning, d.Choice = true, openaichat.ChoiceAuto // one that thinks is not made to call
 	}
 	return d

@@ -1,0 +1,51 @@
+package host
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPackagesOfProviders holds providers that a user has given names of their own to the vendors whose packages they name:
+// the address, the header of the key, and what the vendor's endpoint expects of a body.
+func TestPackagesOfProviders(t *testing.T) {
+	tests := []struct{ npm, options, url, header, body string }{
+		{"@ai-sdk/anthropic", ``, "https://api.anthropic.com/v1/messages", "X-Api-Key: K", `"max_tokens"`},
+		{"@ai-sdk/anthropic", `"baseURL": "https://p.example/v1"`, "https://p.example/v1/messages", "X-Api-Key: K", ``},
+		{"@ai-sdk/openai", ``, "https://api.openai.com/v1/responses", "Authorization: Bearer K", `"store":false`},
+		{"@ai-sdk/openai", `"baseURL": "https://p.example/v1"`, "https://p.example/v1/responses", "Authorization: Bearer K", ``},
+		{"@ai-sdk/openai", `"organization": "o"`, "https://api.openai.com/v1/responses", "Openai-Organization: o", ``},
+		{"@ai-sdk/azure", `"resourceName": "r"`, "https://r.openai.azure.com/openai/v1/responses?api-version=v1", "Api-Key: K", ``},
+		{"@ai-sdk/google", ``, "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse", "X-Goog-Api-Key: K", `"contents"`},
+		{"@ai-sdk/amazon-bedrock", `"region": "eu-west-1"`, "https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse-stream", "Authorization: Bearer K", `"modelId":"m"`},
+		{"@ai-sdk/mistral", `"seed": 7`, "https://api.mistral.ai/v1/chat/completions", "Authorization: Bearer K", `"random_seed":7`},
+		{"@ai-sdk/groq", `"serviceTier": "on_demand"`, "https://api.groq.com/openai/v1/chat/completions", "Authorization: Bearer K", `"service_tier":"on_demand"`},
+		{"@ai-sdk/xai", ``, "https://api.x.ai/v1/chat/completions", "Authorization: Bearer K", ``},
+		{"@ai-sdk/cerebras", ``, "https://api.cerebras.ai/v1/chat/completions", "Authorization: Bearer K", ``},
+		{"@ai-sdk/togetherai", ``, "https://api.together.xyz/v1/chat/completions", "Authorization: Bearer K", ``},
+		{"@ai-sdk/fireworks", ``, "https://api.fireworks.ai/inference/v1/chat/completions", "Authorization: Bearer K", ``},
+		{"@ai-sdk/deepinfra", ``, "https://api.deepinfra.com/v1/openai/chat/completions", "Authorization: Bearer K", ``},
+		{"@ai-sdk/deepseek", ``, "https://api.deepseek.com/v1/chat/completions", "Authorization: Bearer K", ``},
+		{"@ai-sdk/perplexity", ``, "https://api.perplexity.ai/chat/completions", "Authorization: Bearer K", ``},
+		{"@ai-sdk/gateway", ``, "https://ai-gateway.vercel.sh/v1/chat/completions", "Authorization: Bearer K", ``},
+		{"@openrouter/ai-sdk-provider", `"reasoningEffort": "low"`, "https://openrouter.ai/api/v1/chat/completions", "Authorization: Bearer K", `"reasoning":{"effort":"low"}`},
+		{"@openrouter/ai-sdk-provider", `"baseURL": "https://p.example/v1"`, "https://p.example/v1/chat/completions", "Authorization: Bearer K", `"usage":{"include":true}`},
+		{
+			"@ai-sdk/openai-compatible", `"baseURL": "https://p.example/v1", "reasoning": {"enabled": true}, "provider": {"order": ["a"]}, "usage": {"include": true}, "transforms": ["t"], "thinking": {"type": "auto"}`,
+			"https://p.example/v1/chat/completions", "Authorization: Bearer K",
+			`"provider":{"order":["a"]},"reasoning":{"enabled":true},"thinking":{"type":"auto"},"transforms":["t"],"usage":{"include":true}`,
+		},
+	}
+	for _, tt := range tests {
+		content := `{"provider": {"own": {"npm": "` + tt.npm + `", "options": {"apiKey": "K"` + strings.TrimSuffix(", "+tt.options, ", ") + `}, "models": {"m": {}}}}}`
+		heard, err := ask(t, content, "own/m", nil)
+		if err != nil || heard.Request == nil {
+			t.Errorf("%s: %v", tt.npm, err)
+			continue
+		}
+		var head strings.Builder
+		_ = heard.Header.Write(&head)
+		if got := heard.URL.String(); got != tt.url || !strings.Contains(head.String(), tt.header) || !strings.Contains(heard.said, tt.body) {
+			t.Errorf("%s asked %s, want %s\nwith %s in\n%s and %s in\n%s", tt.npm, got, tt.url, tt.header, head.String(), tt.body, heard.said)
+		}
+	}
+}
