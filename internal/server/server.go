@@ -51,7 +51,7 @@ type Config struct {
 	Origins   []string // origins of pages that may call, exactly as browsers send them
 	MDNS      string   // the name under which the local network finds us, such as MDNSDomain; "" does not announce anything
 
-	BodyLimit   int64 // bytes; 16 MiB by default
+	BodyLimit   int64 // bytes of one body; 16 MiB by default. All at once have three times that
 	Connections int   // 2,000 by default
 	// ToolProcess reports whether the process is one of a tool's; nil: the marks in /proc decide alone.
 	ToolProcess func(pid int) bool
@@ -80,6 +80,7 @@ type Server struct {
 	peers   peers
 	guesses limiter
 	logins  logins
+	bodies  bodies
 	http    *http.Server
 	routes  http.Handler
 	// Set by Listen, before anybody is answered.
@@ -126,7 +127,7 @@ func New(c Config) (*Server, error) {
 		}
 	}
 	s := &Server{
-		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeers(c.ToolProcess),
+		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeers(c.ToolProcess), bodies: newBodies(c.BodyLimit),
 		routes: contracts{v1: c.V1.Handler(), v2: c.V2.Handler()},
 	}
 	s.http = &http.Server{

@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"runtime/debug"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/server/exchange"
-	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // stage is one thing that happens to every request before it reaches its operation. It answers itself, or calls next.
@@ -149,38 +147,4 @@ func declared(r *http.Request) bool {
 	}
 	kind, _, err := mime.ParseMediaType(strings.Join(values, ", "))
 	return err == nil && kind == "application/json"
-}
-
-// body bounds what a request may send, and in which time.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if r.ContentLength > s.config.BodyLimit {
-		w.Header().Set("Connection", "close") // rather than read it all
-		s.fail(w, r, session.Errorf(session.CodeTooLarge, "the body has %d bytes, the limit is %d", r.ContentLength, s.config.BodyLimit))
-		return
-	}
-	if r.ContentLength != 0 && r.Body != nil {
-		rc := http.NewResponseController(w)
-		timed := rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil // in process there is none
-		b := &body{ReadCloser: http.MaxBytesReader(w, r.Body, s.config.BodyLimit)}
-		if timed {
-			b.whole = func() { _ = rc.SetReadDeadline(time.Time{}) } // a stream that follows may last
-		}
-		r.Body = b
-	}
-	next.ServeHTTP(w, r)
-}
-
-// body calls whole, if there is one, when everything was read.
-type body struct {
-	io.ReadCloser
-	whole func()
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil && b.whole != nil {
-		b.whole()
-		b.whole = nil
-	}
-	return n, err
 }

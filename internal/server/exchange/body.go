@@ -83,6 +83,9 @@ func unread(err error) error {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return session.Errorf(session.CodeTooLarge, "the body is larger than the limit of %d bytes", tooLarge.Limit)
 	}
+	if e, ok := errors.AsType[*session.Error](err); ok { // of a stage before
+		return e
+	}
 	return Bad("body", "", "the body could not be read to its end")
 }
 

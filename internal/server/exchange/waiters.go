@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -23,9 +24,13 @@ type waiter struct {
 // ErrClosing is why a long request ends when the server does.
 var ErrClosing = session.Errorf(session.CodeUnavailable, "cairn is shutting down; try again in a moment")
 
-// Begin returns a context for a long request and what to call when it is over. The session is that of a stream.
-func (l *Waiters) Begin(ctx context.Context, id session.ID) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
+// Begin returns a context for a long request and what to call when it is over. The session is that of a stream. Nothing
+// more is read of what was sent: others wait for its room.
+func (l *Waiters) Begin(r *http.Request, id session.ID) (context.Context, func()) {
+	if r.Body != nil {
+		_ = r.Body.Close() // what was not read is not needed
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
 	w := &waiter{cancel, id}
 	l.mu.Lock()
 	defer l.mu.Unlock()

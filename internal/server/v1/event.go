@@ -55,7 +55,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 			return exchange.Bad("headers", "Last-Event-ID", "Last-Event-ID must be the id of a frame of this stream, got %q", exchange.Clip(s, 40))
 		}
 	}
-	ctx, end := a.long.Begin(r.Context(), "")
+	ctx, end := a.long.Begin(r, "")
 	defer end()
 	ctx, b.out = sse.OpenQuiet(ctx, w)
 	defer b.out.Close()

@@ -47,7 +47,7 @@ func (a *API) prompt(w http.ResponseWriter, r *http.Request) error {
 // OpenCode's "run --attach" reads the events on another connection and leaves as soon as its prompt is answered, with what it
 // has printed by then.
 func (a *API) awaited(r *http.Request, in *session.Input) (m opencode.Message, err error) {
-	ctx, end := a.long.Begin(r.Context(), "")
+	ctx, end := a.long.Begin(r, "")
 	defer end()
 	if err := a.engine.Wait(ctx, in.SessionID); err != nil {
 		if closing(ctx, r, err) {

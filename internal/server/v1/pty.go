@@ -217,7 +217,7 @@ func (a *API) connectTerminal(w http.ResponseWriter, r *http.Request) error {
 	if q.Has("ticket") && !a.terminals.Redeem(q.Get("ticket"), l.Directory, id) {
 		return session.Errorf(session.CodeDenied, "the ticket is not good for this terminal, or no longer")
 	}
-	ctx, end := a.long.Begin(r.Context(), "")
+	ctx, end := a.long.Begin(r, "")
 	defer end()
 	return exchange.ShowTerminal(ctx, w, r, attached)
 }

@@ -41,7 +41,7 @@ func (a *API) shell(w http.ResponseWriter, r *http.Request) error {
 	if _, err := a.read(r); err != nil {
 		return err
 	}
-	ctx, end := a.long.Begin(r.Context(), "")
+	ctx, end := a.long.Begin(r, "")
 	defer end()
 	sh, err := a.engine.Shell(ctx, q)
 	switch {

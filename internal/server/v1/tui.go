@@ -227,7 +227,7 @@ func (a *API) nextControl(_ http.ResponseWriter, r *http.Request) error {
 	if _, err := a.locate(r); err != nil {
 		return err
 	}
-	ctx, end := a.long.Begin(r.Context(), "")
+	ctx, end := a.long.Begin(r, "")
 	defer end()
 	<-ctx.Done()
 	return context.Cause(ctx)

@@ -119,7 +119,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, end := a.long.Begin(r.Context(), sessionOf(r))
+	ctx, end := a.long.Begin(r, sessionOf(r))
 	defer end()
 	ctx, s := sse.Open(ctx, w)
 	defer s.Close()

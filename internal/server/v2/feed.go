@@ -39,7 +39,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		after = newest // not "the newest when the first frame has left": nothing may fall in between
 	}
 	f.cursor = after
-	ctx, end := a.long.Begin(r.Context(), "")
+	ctx, end := a.long.Begin(r, "")
 	defer end()
 	ctx, f.stream = sse.Open(ctx, w)
 	defer f.stream.Close()

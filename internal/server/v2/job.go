@@ -57,7 +57,7 @@ func (a *API) waitJob(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, end := a.long.Begin(r.Context(), "")
+	ctx, end := a.long.Begin(r, "")
 	defer end()
 	job, err := a.engine.WaitJob(ctx, sessionOf(r), jobOf(r), time.Duration(ms)*time.Millisecond)
 	if err != nil {

@@ -193,7 +193,7 @@ func (a *API) resume(w http.ResponseWriter, r *http.Request) error {
 
 // lasting answers when the work is over, or that the server stops.
 func (a *API) lasting(w http.ResponseWriter, r *http.Request, work func(context.Context, session.ID) error) error {
-	ctx, end := a.long.Begin(r.Context(), "")
+	ctx, end := a.long.Begin(r, "")
 	defer end()
 	err := work(ctx, sessionOf(r))
 	switch {

@@ -1,0 +1,120 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// bodies is one budget of bytes for the bodies of all requests. Who wants to read more than smallBody of one first claims all
+// that it may become, and waits until that is free, in the order of their coming: so nobody holds a part and waits for the
+// rest. The claim ends when the body is closed, by the handler before it waits for work, else when the request is answered.
+type bodies struct {
+	budget *semaphore.Weighted
+}
+
+const (
+	smallBody  = 64 << 10         // of a body without a claim: with all connections they are 125 MiB
+	bodiesEach = 3                // the budget, in bodies of the largest size
+	bodyWait   = 10 * time.Second // for a claim; what is free by then goes to others
+)
+
+func newBodies(limit int64) bodies {
+	return bodies{semaphore.NewWeighted(bodiesEach * limit)}
+}
+
+// claim waits for the bytes and returns what gives them back.
+func (b bodies) claim(ctx context.Context, bytes int64) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, bodyWait)
+	defer cancel()
+	if b.budget.Acquire(ctx, bytes) != nil {
+		return nil, session.Errorf(session.CodeUnavailable, "cairn reads as many large requests as it has room for; try again in a moment")
+	}
+	return func() { b.budget.Release(bytes) }, nil
+}
+
+// body is what a request sends. Closing it more than once is fine.
+type body struct {
+	io.ReadCloser
+	claim   func() (release func(), err error) // nil: it has its claim, or needs none
+	release func()
+	read    int64
+	whole   func() // called once, when everything was read
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.claim != nil && b.read+int64(len(p)) > smallBody {
+		if b.read < smallBody {
+			p = p[:smallBody-b.read]
+		} else if err := b.claims(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.read += int64(n)
+	if err != nil && b.whole != nil {
+		b.whole()
+		b.whole = nil
+	}
+	return n, err
+}
+
+func (b *body) claims() (err error) {
+	if b.release, err = b.claim(); err == nil {
+		b.claim = nil
+	}
+	return err
+}
+
+func (b *body) Close() error {
+	if b.release != nil {
+		b.release()
+		b.release = nil
+	}
+	return b.ReadCloser.Close()
+}
+
+// body bounds what a request may send, what all may send at once, and in which time.
+func (s *Server) body(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	limit := s.config.BodyLimit
+	if r.ContentLength > limit {
+		w.Header().Set("Connection", "close") // rather than read it all
+		s.fail(w, r, session.Errorf(session.CodeTooLarge, "the body has %d bytes, the limit is %d", r.ContentLength, limit))
+		return
+	}
+	if r.ContentLength == 0 || r.Body == nil {
+		next.ServeHTTP(w, r)
+		return
+	}
+	b := &body{ReadCloser: http.MaxBytesReader(w, r.Body, limit)}
+	defer b.Close() //nolint:errcheck // who reads it was told
+	if size := r.ContentLength; size < 0 || size > smallBody {
+		b.claim = func() (func(), error) { return s.bodies.claim(r.Context(), most(size, limit)) }
+	}
+	if r.ContentLength > 0 && b.claim != nil {
+		if err := b.claims(); err != nil {
+			w.Header().Set("Connection", "close")
+			s.fail(w, r, err)
+			return
+		}
+	}
+	rc := http.NewResponseController(w)
+	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil { // in process there is none
+		b.whole = func() { _ = rc.SetReadDeadline(time.Time{}) } // a stream that follows may last
+	}
+	r.Body = b
+	next.ServeHTTP(w, r)
+}
+
+// most is what a body of the length may become; one of unknown length as much as there may be.
+func most(length, limit int64) int64 {
+	if length < 0 {
+		return limit
+	}
+	return length
+}
