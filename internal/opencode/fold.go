@@ -18,6 +18,7 @@ type Fold struct {
 	shell   *session.Shell  // the newest command of the user's
 
 	told      string // the status
+	answering bool   // a turn began since the session rested
 	asking    bool   // that the model is asked was told, as busy once more: OpenCode says so before it answers or fails
 	failed    *Error // of the last turn, until it is told
 	failedFor session.MessageID
@@ -226,9 +227,10 @@ func (f *Fold) started() []Event {
 	empty := *f.turn
 	empty.Content, empty.Finish, empty.Cost, empty.Tokens, empty.Error, empty.Time.Completed = nil, "", nil, nil, nil, 0
 	out := append(f.fault(f.turn.ParentID), f.message(assistant(f.Session, &empty)))
-	if f.answer() {
+	if f.answer() && !f.answering {
 		out = append(out, f.summed()...)
 	}
+	f.answering = true
 	if f.asking {
 		return out
 	}
@@ -251,7 +253,8 @@ func (f *Fold) answer() (first bool) {
 	return false
 }
 
-// summed tells what the answers to a prompt changed so far, again and again, as OpenCode does.
+// summed tells what the answers to a prompt changed so far, again and again, as OpenCode does: behind each turn, and where the
+// first of them begins after a rest.
 func (f *Fold) summed() []Event {
 	out := []Event{f.updated(), {Type: "session.diff", Properties: Diff{f.Session.ID, []FileDiff{}}}}
 	if f.asked != nil {
@@ -350,7 +353,7 @@ func (f *Fold) Status(s State) []Event {
 		}
 		return []Event{f.status(s)}
 	}
-	f.asking = false
+	f.asking, f.answering = false, false
 	idle := []Event{f.status(s), {Type: "session.idle", Properties: SessionOnly{f.Session.ID}}}
 	out := f.fault("")
 	if out != nil {

@@ -136,6 +136,16 @@ func TestFold(t *testing.T) {
 			"idle IDLE",
 		},
 		{
+			"a prompt that comes while the first one is being answered",
+			[]session.EventData{
+				created(), admitted("msg_1"), started("msg_2", "msg_1"), admitted("msg_3"),
+				&session.StepEnded{AssistantMessageID: "msg_2", Finish: "stop"}, started("msg_4", "msg_3"),
+			},
+			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | U [text "hi"] [text "you"] [file] S~ | ` +
+				`[step-start] [step-finish=stop] A=stop A=stop. busy S~ diff U+sum | A busy`,
+			"idle IDLE",
+		},
+		{
 			"a failure before the first word",
 			[]session.EventData{
 				created(), admitted("msg_1"), started("msg_2", "msg_1"),

@@ -10,6 +10,8 @@
 package opencode
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 	"strings"
 
@@ -39,9 +41,20 @@ func named(id session.PartID, m session.MessageID, n int) session.PartID {
 	if id != "" {
 		return id
 	}
-	_, body, _ := strings.Cut(string(m), "_")
-	return session.PartID(string(session.PrefixPart) + "_" + body + strconv.Itoa(n))
+	return derived(string(m), n)
 }
+
+// derived is the id of the n-th part of what has no names for its parts: as long as every id, of the same time, and always
+// the same.
+func derived(id string, n int) session.PartID {
+	_, body, _ := strings.Cut(id, "_")
+	sum := sha256.Sum256([]byte(id + "/" + strconv.Itoa(n)))
+	tail := hex.EncodeToString(sum[:])[:min(len(body), madeUp)]
+	return session.PartID(string(session.PrefixPart) + "_" + body[:len(body)-len(tail)] + tail)
+}
+
+// madeUp is how many of an id's last characters are random.
+const madeUp = 14
 
 var emptyObject = jsontext.Value(`{}`)
 

@@ -96,9 +96,8 @@ func toolState(head Head, t *session.Tool) ToolState {
 			Time: CompletedTime{Start: ran, End: t.Time.Completed, Compacted: t.Time.Pruned},
 		}
 		for n, f := range attachments(s) {
-			h := Head{ID: named("", head.MessageID, n), SessionID: head.SessionID, MessageID: head.MessageID, Type: "file"}
-			h.ID = head.ID + h.ID[len(h.ID)-1:]
-			c.Attachments = append(c.Attachments, &FilePart{Head: h, Mime: f.Mime, Filename: f.Name, URL: f.URI})
+			h := Head{ID: derived(string(head.ID), n), SessionID: head.SessionID, MessageID: head.MessageID, Type: "file"}
+			c.Attachments = append(c.Attachments, &FilePart{Head: h, Mime: f.Mime, Filename: fileName(t.Name, f), URL: f.URI})
 		}
 		return c
 	case session.ToolError:
@@ -113,6 +112,14 @@ func toolState(head Head, t *session.Tool) ToolState {
 	default:
 		return &ToolPending{Status: "pending", Input: emptyObject}
 	}
+}
+
+// fileName is the name of a file of a result: none where the call's input has it.
+func fileName(tool string, f session.File) string {
+	if tool == "read" || tool == "webfetch" {
+		return ""
+	}
+	return f.Name
 }
 
 // resultOf is what a call says for programs. Every call of OpenCode's says whether its output was cut, and where the rest is.

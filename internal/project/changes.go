@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
 // The bounds of what is told of a working tree.
@@ -94,7 +95,7 @@ func (f *Finder) Changes(ctx context.Context, p Project, with Compare) ([]Change
 	}
 	fresh, err := untracked(ctx, g, c, with.Patches)
 	changes = append(changes, fresh...)
-	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.File, b.File) })
+	slices.SortFunc(changes, func(a, b Change) int { return spelling.Order(a.File, b.File) })
 	return changes, err
 }
 

@@ -14,10 +14,31 @@ const maxDiff = 64 << 10 // bytes of a diff that is shown
 func unifiedDiff(path string, before, after []byte) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Index: %s\n%s\n--- %s\n+++ %s\n", path, strings.Repeat("=", 67), path, path)
-	if !bytes.Equal(before, after) {
-		b.Write(textdiff.Unified(before, after))
+	if before, after = shown(before, after); !bytes.Equal(before, after) {
+		b.Write(fromNothing(textdiff.Unified(before, after)))
 	}
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
+}
+
+// shown is the text of both as a diff shows it: without a mark of the byte order or carriage returns before line ends, unless
+// it is these that differ.
+func shown(before, after []byte) ([]byte, []byte) {
+	plain := func(text []byte) []byte {
+		return bytes.ReplaceAll(bytes.TrimPrefix(text, []byte(bom)), []byte("\r\n"), []byte("\n"))
+	}
+	if x, y := plain(before), plain(after); !bytes.Equal(x, y) {
+		return x, y
+	}
+	return before, after
+}
+
+// fromNothing has the range of no lines begin at line 0, as patch(1) and OpenCode write it. There is one only in the first line,
+// where one of the texts is empty.
+func fromNothing(diff []byte) []byte {
+	header, rest, _ := strings.Cut(string(diff), "\n")
+	header = strings.Replace(header, "@@ -1,0 +", "@@ -0,0 +", 1)
+	header = strings.Replace(header, " +1,0 @@", " +0,0 @@", 1)
+	return []byte(header + "\n" + rest)
 }
 
 // body is a diff without its header.

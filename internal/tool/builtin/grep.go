@@ -44,6 +44,12 @@ func (t *grepTool) Definition() tool.Definition {
 	}
 }
 
+// found is what programs get to know.
+type found struct {
+	Matches   int  `json:"matches"`
+	Truncated bool `json:"truncated"`
+}
+
 // match is one line that matches. path is relative to what was searched.
 type match struct {
 	path string
@@ -72,6 +78,9 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 			return tool.Output{}, err
 		}
 	}
+	if p.info == nil {
+		return textOutput(in.Pattern, "No files found\n(There is no directory "+p.abs+".)", found{}), nil
+	}
 	matches, cut, err := t.search(ctx, p, q)
 	if err != nil {
 		return tool.Output{}, err
@@ -86,7 +95,7 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if hidden > 0 {
 		text += fmt.Sprintf("\n(Matches in %d %s are not shown: reading %s was not allowed.)\n", hidden, plural(hidden, "file", "files"), plural(hidden, "it", "them"))
 	}
-	return textOutput(in.Pattern, text, map[string]any{"matches": len(matches), "truncated": cut}), nil
+	return textOutput(in.Pattern, text, found{len(matches), cut}), nil
 }
 
 // askReadable leaves out the matches in files that may not be read. It asks for all files at once, and for each if that

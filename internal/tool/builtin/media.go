@@ -50,7 +50,7 @@ func (s *site) readMedia(f *os.File, p place, mime string) (tool.Output, error) 
 			return tool.Output{}, err
 		}
 	}
-	out := textOutput(p.title(), says, readInfo{Preview: says, Loaded: []string{}, Display: readDisplay{Type: "file", Path: p.abs}})
+	out := textOutput(p.title(), says, readInfo{Preview: says, Loaded: []string{}})
 	out.Content = append(out.Content, session.ToolContent{
 		Type: "file", URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data), Mime: mime, Name: filepath.Base(p.real),
 	})

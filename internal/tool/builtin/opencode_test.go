@@ -98,6 +98,7 @@ func TestParametersAreOpenCodes(t *testing.T) {
 type told struct {
 	title, says string // says is a part of the text
 	metadata    string // members; "*" is any value
+	lacks       string // a member that is not there
 	failed      bool   // says is a part of the error instead
 }
 
@@ -106,6 +107,9 @@ func TestResultsAreOpenCodes(t *testing.T) {
 	a := b.file("a.txt", "alpha\nbeta\ngamma\n")
 	main := b.file("src/main.py", "def add(a, b):\n    return a + b\n\n\nprint(add(1, 2))\n")
 	b.file("src/util.py", "x = 1\n")
+	b.file("empty.txt", "")
+	b.file("Notes.md", "# notes\n")
+	b.file("red.png", "\x89PNG\r\n\x1a\n")
 	for _, c := range []struct {
 		tool string
 		in   in
@@ -119,13 +123,20 @@ func TestResultsAreOpenCodes(t *testing.T) {
 		{"read", in{"filePath": a, "offset": 2, "limit": 1}, told{title: "a.txt", says: "\n2: beta\n\n(Showing lines 2-2 of 3. Use offset=3 to continue.)", metadata: `{"truncated":true}`}},
 		{"read", in{"filePath": b.path("missing.txt")}, told{says: "File not found: " + b.path("missing.txt"), failed: true}},
 		{"read", in{"filePath": b.path("src")}, told{
-			title: "src", says: "<type>directory</type>\n<entries>\nmain.py\nutil.py\n", metadata: `{"truncated":false,"display":{"type":"directory","totalEntries":2}}`,
+			title: "src", says: "<type>directory</type>\n<entries>\nmain.py\nutil.py\n", metadata: `{"truncated":false,"display":{"type":"directory","entries":["main.py","util.py"],"offset":1,"totalEntries":2}}`,
 		}},
+		{"read", in{"filePath": ""}, told{says: "<entries>\na.txt\nempty.txt\nNotes.md\nred.png\nsrc/\n", metadata: `{"preview":"a.txt\nempty.txt\nNotes.md\nred.png\nsrc/"}`}},
+		{"read", in{"filePath": b.path("src"), "offset": 2}, told{title: "src", says: "<entries>\nutil.py\n", metadata: `{"display":{"entries":["util.py"],"offset":2}}`}},
+		{"read", in{"filePath": b.path("empty.txt")}, told{
+			title: "empty.txt", says: "(End of file - total 0 lines)", metadata: `{"preview":"","display":{"lineStart":1,"lineEnd":0,"totalLines":0}}`,
+		}},
+		{"read", in{"filePath": b.path("red.png")}, told{title: "red.png", says: "Image read successfully", metadata: `{"preview":"Image read successfully","truncated":false,"loaded":[]}`, lacks: "display"}},
 		{"glob", in{"pattern": "**/*.py"}, told{title: "", says: main, metadata: `{"count":2,"truncated":false}`}},
 		{"glob", in{"pattern": "**/*.rs"}, told{title: "", says: "No files found", metadata: `{"count":0,"truncated":false}`}},
 		{"grep", in{"pattern": "print", "include": "*.py"}, told{
 			title: "print", says: "Found 1 matches\n" + main + ":\n  Line 5: print(add(1, 2))\n", metadata: `{"matches":1,"truncated":false}`,
 		}},
+		{"grep", in{"pattern": "x", "path": b.path("nodir")}, told{title: "x", says: "No files found\n(There is no directory " + b.path("nodir"), metadata: `{"matches":0,"truncated":false}`}},
 		{"grep", in{"pattern": "nowhere"}, told{title: "nowhere", says: "No files found", metadata: `{"matches":0,"truncated":false}`}},
 		{"edit", in{"filePath": main, "oldString": "return a + b", "newString": "return b + a"}, told{
 			title: "src/main.py", says: "Edit applied successfully.",
@@ -155,6 +166,9 @@ func TestResultsAreOpenCodes(t *testing.T) {
 		}
 		if c.failed {
 			continue
+		}
+		if c.lacks != "" && strings.Contains(string(s.Output.Structured), quote(c.lacks)) {
+			t.Errorf("%s %v: metadata %s", c.tool, c.in, s.Output.Structured)
 		}
 		if !covers(decoded(t, jsontext.Value(c.metadata)), decoded(t, s.Output.Structured)) {
 			t.Errorf("%s %v\nmetadata %s\nlacks    %s", c.tool, c.in, s.Output.Structured, c.metadata)

@@ -169,7 +169,7 @@ func (p page) output(at place, reminder string, loaded []string) tool.Output {
 	return textOutput(at.title(), b.String(), readInfo{
 		Preview: strings.Join(p.lines[:min(len(p.lines), previewLines)], "\n"), Truncated: more, Loaded: loaded,
 		Seen:    seenPrints{at.real: p.print.String()},
-		Display: readDisplay{Type: "file", Path: at.abs, LineStart: p.first, LineEnd: last, TotalLines: max(p.total, 0), Truncated: more},
+		Display: pageDisplay{Type: "file", Path: at.abs, LineStart: p.first, LineEnd: last, TotalLines: max(p.total, 0), Truncated: more},
 	})
 }
 

@@ -28,7 +28,7 @@ const (
 var readDescription string
 
 const readSchema = `{"type":"object","properties":{
-"filePath":{"type":"string","minLength":1,"description":"The file or directory to read"},
+"filePath":{"type":"string","description":"The file or directory to read"},
 "offset":{"type":"integer","minimum":0,"description":"The line or entry to start at; the first is 1"},
 "limit":{"type":"integer","minimum":0,"description":"How many lines or entries, 2000 if absent and at most"}
 },"required":["filePath"],"additionalProperties":false}`
@@ -43,21 +43,28 @@ type readInput struct {
 
 // readInfo is what programs get to know; the shape is OpenCode's (spec/v1 §33.1), without a second copy of the text.
 type readInfo struct {
-	Preview   string      `json:"preview"`
-	Truncated bool        `json:"truncated"`
-	Loaded    []string    `json:"loaded"`
-	Display   readDisplay `json:"display,omitzero"`
-	Seen      seenPrints  `json:"seen,omitzero"`
+	Preview   string     `json:"preview"`
+	Truncated bool       `json:"truncated"`
+	Loaded    []string   `json:"loaded"`
+	Display   any        `json:"display,omitzero"` // pageDisplay or listDisplay; nothing of what is no text
+	Seen      seenPrints `json:"seen,omitzero"`
 }
 
-type readDisplay struct {
-	Type         string   `json:"type"`
+type pageDisplay struct {
+	Type       string `json:"type"` // "file"
+	Path       string `json:"path"`
+	LineStart  int    `json:"lineStart"`
+	LineEnd    int    `json:"lineEnd"`
+	TotalLines int64  `json:"totalLines"` // 0 also of a file too long to count
+	Truncated  bool   `json:"truncated"`
+}
+
+type listDisplay struct {
+	Type         string   `json:"type"` // "directory"
 	Path         string   `json:"path"`
-	LineStart    int      `json:"lineStart,omitzero"`
-	LineEnd      int      `json:"lineEnd,omitzero"`
-	TotalLines   int64    `json:"totalLines,omitzero"`
-	Entries      []string `json:"entries,omitzero"`
-	TotalEntries int      `json:"totalEntries,omitzero"`
+	Entries      []string `json:"entries"`
+	Offset       int      `json:"offset"`
+	TotalEntries int      `json:"totalEntries"`
 	Truncated    bool     `json:"truncated"`
 }
 
@@ -176,6 +183,7 @@ func readDir(p place, in readInput) (tool.Output, error) {
 	for _, e := range entries {
 		names = append(names, entryName(dir, e))
 	}
+	slices.SortFunc(names, spelling.Order)
 	total := len(names)
 	if in.Offset > max(total, 1) {
 		return tool.Output{}, tool.Failf("Offset %d is beyond the end of %s, which has %d entries.", in.Offset, p.abs, total)
@@ -193,7 +201,7 @@ func readDir(p place, in readInput) (tool.Output, error) {
 	preview := names[:min(len(names), previewLines)]
 	return textOutput(p.title(), b.String(), readInfo{
 		Preview: strings.Join(preview, "\n"), Truncated: cut, Loaded: []string{},
-		Display: readDisplay{Type: "directory", Path: p.abs, Entries: preview, TotalEntries: total, Truncated: cut},
+		Display: listDisplay{Type: "directory", Path: p.abs, Entries: preview, Offset: in.Offset, TotalEntries: total, Truncated: cut},
 	}), nil
 }
 

@@ -1,0 +1,38 @@
+package opencode
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Names that are made up look like all others, and are the same each time and for nothing else.
+func TestDerivedNames(t *testing.T) {
+	const message = "msg_1fea40554002WMwUH6h1gkIbnp"
+	seen := map[session.PartID]int{}
+	for n := range 200 {
+		id := named("", message, n)
+		if len(id) != len(message) || id[:16] != "prt_1fea40554002" || id != named("", message, n) {
+			t.Fatalf("part %d is %s", n, id)
+		}
+		if other, taken := seen[id]; taken {
+			t.Fatalf("parts %d and %d are both %s", other, n, id)
+		}
+		seen[id] = n
+	}
+}
+
+// What a call read is shown with a name as long as every other, and not called by the name that its input has.
+func TestAttachments(t *testing.T) {
+	call := &session.Tool{Name: "read", State: session.ToolState{
+		Status: session.ToolCompleted, Input: jsontext.Value(`{"filePath":"/w/a.png"}`),
+		Content: []session.ToolContent{{Type: "file", URI: "data:image/png;base64,AA==", Mime: "image/png", Name: "a.png"}},
+	}}
+	head := Head{ID: "prt_1fea40554002WMwUH6h1gkIbnp", SessionID: "ses_1", MessageID: "msg_1fea40554002WMwUH6h1gkIbno"}
+	file := toolState(head, call).(*ToolCompleted).Attachments[0]
+	if len(file.ID) != len(head.ID) || file.ID == head.ID || file.Filename != "" || file.MessageID != head.MessageID {
+		t.Errorf("the file is %+v", file)
+	}
+}
