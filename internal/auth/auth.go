@@ -7,6 +7,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/cairn-dev/cairn/internal/keyring"
-	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
 // FileName is the file's name in the data directory.
@@ -43,13 +40,8 @@ type Credential struct {
 	Key   Secret // of KindKey
 	Token        // of KindOAuth
 	From  string // where it was found: the file's path, the keyring, or "$VARIABLE"
-}
-
-// Info tells of a stored credential without showing it.
-type Info struct {
-	Provider string `json:"provider"`
-	Kind     Kind   `json:"kind"`
-	From     string `json:"from"` // as of a Credential
+	// Instead says why it stands in for the stored one, which would go before it: an Unreachable; nil if it does not.
+	Instead error
 }
 
 // Store is what one data directory has. Safe for concurrent use by goroutines and processes.
@@ -69,21 +61,11 @@ func New(dataDir string, getenv func(string) string) *Store {
 // Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
 
-// entry is the stored form, that of OpenCode's auth.json for keys; other members survive.
-type entry struct {
-	Type    Kind           `json:"type"`
-	Key     string         `json:"key,omitzero"`
-	Refresh string         `json:"refresh,omitzero"`
-	Access  string         `json:"access,omitzero"`
-	Expires int64          `json:"expires,omitzero"` // milliseconds since 1970; 0 is never
-	Ring    string         `json:"keyring,omitzero"` // the keyring's name of the whole entry, of which only the kind stands here
-	Extra   jsontext.Value `json:",embed"`
-}
-
 // Get returns the credential of a provider: the stored one, else the first of the environment variables names that is
-// set. ok is false when there is none.
+// set. ok is false when there is none. A stored one that the keyring does not give out is an Unreachable, unless there is
+// one in the environment, which then stands in for it.
 func (s *Store) Get(provider string, names ...string) (c Credential, ok bool, err error) {
-	if c, ok, err = s.get(provider, names); errors.Is(err, keyring.ErrNone) {
+	if c, ok, err = s.get(provider, names); errors.Is(err, keyring.ErrNone) || errors.Is(c.Instead, keyring.ErrNone) {
 		return s.get(provider, names) // somebody may have changed it between the file and the keyring
 	}
 	return c, ok, err
@@ -94,33 +76,41 @@ func (s *Store) get(provider string, names []string) (c Credential, ok bool, err
 	if err != nil {
 		return Credential{}, false, err
 	}
-	if e, found := all[provider]; found {
-		from := s.placeOf(e)
-		if e, err = s.open(context.Background(), provider, e); err != nil {
-			return Credential{}, false, err
-		}
-		if e.Type != KindKey || e.Key != "" {
-			return Credential{e.Type, NewSecret(e.Key), e.token(), from}, true, nil
+	var missed error
+	if e, found := all[provider]; found && e.wrong == "" {
+		opened, err := s.open(context.Background(), provider, e)
+		switch {
+		case err != nil:
+			missed = err
+		case opened.Type != KindKey || opened.Key != "":
+			return Credential{opened.Type, NewSecret(opened.Key), opened.token(), s.placeOf(e), nil}, true, nil
 		}
 	}
 	for _, name := range names {
 		if v := strings.TrimSpace(s.getenv(name)); v != "" {
-			return Credential{Kind: KindKey, Key: NewSecret(v), From: "$" + name}, true, nil
+			return Credential{Kind: KindKey, Key: NewSecret(v), From: "$" + name, Instead: missed}, true, nil
 		}
-		for _, address := range slices.Sorted(maps.Keys(all)) {
-			e := all[address]
-			if e.Type != KindWellKnown || e.Key != name {
-				continue
-			}
-			if e, err = s.open(context.Background(), address, e); err != nil {
-				return Credential{}, false, err
-			}
-			if !e.loginToken().IsZero() {
-				return Credential{Kind: KindKey, Key: e.loginToken(), From: "the login at " + address}, true, nil
-			}
+		token, address, err := s.loginOf(all, name)
+		missed = cmp.Or(missed, err)
+		if !token.IsZero() {
+			return Credential{Kind: KindKey, Key: token, From: "the login at " + address, Instead: missed}, true, nil
 		}
 	}
-	return Credential{}, false, nil
+	return Credential{}, false, missed
+}
+
+// loginOf returns the token of a login by the name by which its configuration calls it, and the address of the login.
+func (s *Store) loginOf(all map[string]entry, name string) (token Secret, address string, err error) {
+	for _, address := range slices.Sorted(maps.Keys(all)) {
+		e := all[address]
+		if e.Type != KindWellKnown || e.Key != name {
+			continue
+		}
+		if e, err = s.open(context.Background(), address, e); err == nil && !e.loginToken().IsZero() {
+			return e.loginToken(), address, nil
+		}
+	}
+	return Secret{}, "", err
 }
 
 // Set stores the key of a provider in place of what was stored.
@@ -128,16 +118,24 @@ func (s *Store) Set(ctx context.Context, provider string, key Secret) error {
 	k := strings.TrimSpace(key.Reveal())
 	switch {
 	case provider == "" || strings.ContainsAny(provider, "/ \t\r\n"):
-		return fmt.Errorf("%q is not the id of a provider", provider)
+		return unfit("%q is not the id of a provider", provider)
 	case k == "":
-		return fmt.Errorf("the key for %s is empty", provider)
-	case strings.ContainsFunc(k, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return fmt.Errorf("the key for %s holds a control character; copy it again", provider)
+		return unfit("the key for %s is empty", provider)
+	case unfitForHeaders(k):
+		return unfit("the key for %s holds a control character; copy it again", provider)
 	}
 	return s.put(ctx, provider, entry{Type: KindKey, Key: k})
 }
 
-// Remove deletes what is stored for a provider and reports whether there was anything.
+// Unfit is why something given cannot be kept: it is no key, or of no provider.
+type Unfit struct{ why string }
+
+func (u *Unfit) Error() string { return u.why }
+
+func unfit(format string, args ...any) error { return &Unfit{fmt.Sprintf(format, args...)} }
+
+// Remove deletes what is stored for a provider and reports whether there was anything. What the keyring does not forget
+// now is Left there.
 func (s *Store) Remove(ctx context.Context, provider string) (bool, error) {
 	var had bool
 	err := s.change(ctx, func(b *book) error {
@@ -145,42 +143,4 @@ func (s *Store) Remove(ctx context.Context, provider string) (bool, error) {
 		return nil
 	})
 	return had, err
-}
-
-// List names what is stored, by provider.
-func (s *Store) List() ([]Info, error) {
-	all, err := s.read()
-	if err != nil {
-		return nil, err
-	}
-	list := []Info{}
-	for _, p := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, Info{p, all[p].Type, s.placeOf(all[p])})
-	}
-	return list, nil
-}
-
-func (s *Store) read() (map[string]entry, error) {
-	all := map[string]entry{}
-	raw, err := statefile.Read(s.path, maxFile)
-	if raw == nil || err != nil {
-		return all, err
-	}
-	if err := json.Unmarshal(raw, &all); err != nil { // err may quote the file: it is not shown
-		return nil, fmt.Errorf("%s is not a JSON object of credentials%s; repair it, or move it away and run cairn auth login", s.path, offset(err))
-	}
-	if all == nil {
-		all = map[string]entry{}
-	}
-	return all, nil
-}
-
-func offset(err error) string {
-	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fmt.Sprintf(" (at byte %d)", e.ByteOffset)
-	}
-	if e, ok := errors.AsType[*json.SemanticError](err); ok {
-		return fmt.Sprintf(" (at byte %d)", e.ByteOffset)
-	}
-	return ""
 }

@@ -134,7 +134,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%q with %q was stored", provider, key)
 		}
 	}
-	for _, bad := range []string{`{"openai":{"type":"api","key":"` + canary + `}`, `[]`, `{"openai":"` + canary + `"}`, `{"openai":{"type":"api","key":{"k":"` + canary + `"}}}`, ``} {
+	for _, bad := range []string{`{"openai":{"type":"api","key":"` + canary + `}`, `[]`, `"` + canary + `"`, `{"openai":{}} "` + canary + `"`, `{"openai":{},}`, `{1:{}}`, ``} {
 		write(t, s, bad, 0o600)
 		_, err := s.List()
 		if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), s.Path()) {

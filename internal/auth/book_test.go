@@ -21,8 +21,10 @@ type vault struct {
 	closed bool
 	steps  int // until the process dies; 0 is never
 	after  bool
-	asked  int    // calls
-	late   func() // happens before the next secret is given out
+	asked  int      // calls
+	late   func()   // happens before the next secret is given out
+	opens  bool     // only after somebody was asked
+	puts   []func() // happen before and after the next secret is put there
 }
 
 var errDead = errors.New("the process died")
@@ -47,10 +49,21 @@ func (v *vault) step(do func()) error {
 func (v *vault) Title() string { return "vault" }
 
 func (v *vault) Put(_ context.Context, name, secret string) error {
-	return v.step(func() { v.items[name] = secret })
+	return v.step(func() {
+		puts := append(v.puts, nil, nil)
+		if v.puts = nil; puts[0] != nil {
+			puts[0]()
+		}
+		if v.items[name] = secret; puts[1] != nil {
+			puts[1]()
+		}
+	})
 }
 
-func (v *vault) Drop(_ context.Context, name string, _ bool) error {
+func (v *vault) Drop(_ context.Context, name string, ask bool) error {
+	if v.opens && !ask {
+		return keyring.ErrLocked
+	}
 	return v.step(func() { delete(v.items, name) })
 }
 
@@ -247,6 +260,9 @@ func TestMoveThatIsCutShort(t *testing.T) {
 				}
 				if whole(t, in(dir, v)); secretInFile(t, in(dir, v)) != (to == InFile) {
 					t.Errorf("to the %s, cut at %d: not where it should be", to, step)
+				}
+				if want := map[Place]int{InKeyring: 3, InFile: 0}[to]; len(v.items) != want {
+					t.Errorf("to the %s, cut at %d: %d in the keyring, want %d", to, step, len(v.items), want)
 				}
 				if step > 20 {
 					t.Fatal("it never ends")

@@ -69,8 +69,7 @@ func (s *Store) Renewed(ctx context.Context, provider string, old Token, renew f
 		e.keep(out)
 		keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), ringWait)
 		defer cancel()
-		b.keep(keeping, provider, e, at) // in the file if need be: it may be the only one that is accepted
-		return nil
+		return b.keep(keeping, provider, e, at) // in the file if need be: it may be the only one that is accepted
 	})
 	return out, err
 }

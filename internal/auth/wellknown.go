@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -24,8 +23,8 @@ type Login struct {
 // SetLogin stores a login in place of what was stored for its address.
 func (s *Store) SetLogin(ctx context.Context, l Login) error {
 	token := strings.TrimSpace(l.Token.Reveal())
-	if strings.ContainsFunc(token, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return errors.New("the token holds a control character; copy it again")
+	if unfitForHeaders(token) {
+		return unfit("the token holds a control character; copy it again")
 	}
 	extra, err := json.Marshal(map[string]string{"token": token})
 	if err != nil {

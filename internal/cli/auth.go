@@ -72,9 +72,10 @@ func (a *app) authLogin() *cobra.Command {
 				return err
 			}
 			if err := store.Set(ctx, args[0], key); err != nil {
-				return &exit{code: exitUsage, err: err}
+				return unkept(err)
 			}
 			a.changed(asJSON, kept(store, args[0]), fmt.Sprintf("The key of %s is kept in %s.", args[0], store.Where(args[0])))
+			a.notePassed(store, args[0])
 			if !known {
 				a.err.printf("! %s is neither in the catalog nor in the configuration here; describe it under provider.%[1]s\n", line(args[0], 40))
 			}
@@ -141,9 +142,12 @@ func (a *app) loginWithBrowser(ctx context.Context, id string, asJSON bool) erro
 		}
 	})
 	if err != nil {
-		return &exit{code: exitUsage, err: err}
+		return unkept(err)
 	}
 	a.changed(asJSON, change{Provider: id}, fmt.Sprintf("You are logged in at %s.", line(id, 40)))
+	if store, err := a.keys(); err == nil {
+		a.noteLeft(store, id)
+	}
 	return nil
 }
 
@@ -223,6 +227,7 @@ type keyInfo struct {
 	Provider string    `json:"provider"`
 	Kind     auth.Kind `json:"kind"`
 	From     string    `json:"from"`
+	Problem  string    `json:"problem,omitzero"` // why it cannot be used now
 }
 
 func (a *app) authList() *cobra.Command {
@@ -230,11 +235,16 @@ func (a *app) authList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the providers that have a key", Args: cobra.NoArgs,
 		Example: "  cairn auth list",
-		RunE: a.does(func(_ context.Context, _ []string) error {
-			list, err := a.knownKeys()
+		RunE: a.does(func(ctx context.Context, _ []string) error {
+			list, notes, err := a.knownKeys(ctx)
 			if err != nil {
 				return err
 			}
+			defer func() {
+				for _, text := range notes {
+					a.note(text)
+				}
+			}()
 			if asJSON {
 				return a.printJSON(list)
 			}
@@ -259,36 +269,40 @@ func (a *app) authList() *cobra.Command {
 }
 
 // knownKeys lists stored keys and those that the environment holds for providers of the catalog.
-func (a *app) knownKeys() ([]keyInfo, error) {
+func (a *app) knownKeys(ctx context.Context) (list []keyInfo, notes []string, err error) {
 	store, err := a.keys()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	stored, err := store.List()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	problems, notes, err := keyProblems(ctx, store)
+	if err != nil {
+		return nil, nil, err
 	}
 	list, has := []keyInfo{}, map[string]bool{}
 	for _, s := range stored {
-		list, has[s.Provider] = append(list, keyInfo{s.Provider, s.Kind, s.From}), true
+		list, has[s.Provider] = append(list, keyInfo{s.Provider, s.Kind, s.From, problems[s.Provider]}), true
 	}
 	c, err := catalog.New(catalog.Overlay{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, p := range c.Providers() {
 		if has[p.ID] {
 			continue
 		}
 		k, ok, err := store.Get(p.ID, p.Env...)
-		if err != nil {
-			return nil, err
+		if _, out := errors.AsType[*auth.Unreachable](err); err != nil && !out { // of what is out of reach the notes tell
+			return nil, nil, err
 		}
 		if ok {
-			list = append(list, keyInfo{p.ID, k.Kind, k.From})
+			list = append(list, keyInfo{p.ID, k.Kind, k.From, ""})
 		}
 	}
-	return list, nil
+	return list, notes, nil
 }
 
 func (a *app) authMove() *cobra.Command {
@@ -309,52 +323,14 @@ func (a *app) authMove() *cobra.Command {
 			}
 			n, err := store.Move(ctx, to)
 			if err != nil {
-				return &exit{code: exitUsage, err: err}
+				return err
+			}
+			if _, err := store.Sweep(ctx, "", true); err != nil {
+				return err
 			}
 			a.changed(asJSON, change{Count: &n}, fmt.Sprintf("%d moved; all kept keys are in the %s.", n, to))
+			a.noteLeft(store, "")
 			return nil
-		}),
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
-}
-
-func (a *app) authLogout() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "logout PROVIDER", Short: "Remove the kept key of a provider", Args: cobra.ExactArgs(1),
-		Example: "  cairn auth logout openai",
-		RunE: a.does(func(ctx context.Context, args []string) error {
-			store, err := a.keys()
-			if err != nil {
-				return err
-			}
-			if isAddress(args[0]) {
-				args[0] = strings.TrimRight(args[0], "/")
-			}
-			had, err := store.Remove(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if had {
-				if isAddress(args[0]) {
-					err = a.logout(ctx, args[0])
-				}
-				a.changed(asJSON, change{Provider: args[0]}, fmt.Sprintf("The key of %s is removed.", line(args[0], 40)))
-				return err
-			}
-			stored, err := store.List()
-			if err != nil {
-				return err
-			}
-			var names []string
-			for _, s := range stored {
-				names = append(names, s.Provider)
-			}
-			if len(names) == 0 {
-				return usagef("no key of %q is kept; none is", line(args[0], 40))
-			}
-			return usagef("no key of %q is kept; kept are: %s", line(args[0], 40), strings.Join(names, ", "))
 		}),
 	}
 	jsonFlag(cmd, &asJSON)

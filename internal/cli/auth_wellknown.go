@@ -49,8 +49,9 @@ func (a *app) login(ctx context.Context, org organisation) error {
 		}
 	}
 	if err := store.SetLogin(ctx, login); err != nil {
-		return &exit{code: exitUsage, err: err}
+		return unkept(err)
 	}
+	a.notePassed(store, login.Address)
 	if err := offers.Keep(offer); err != nil {
 		return err
 	}

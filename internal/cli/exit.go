@@ -80,6 +80,9 @@ func usagef(format string, args ...any) error {
 	return &exit{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
 
+// FieldKeyring is the field of an error about a key that lies in a keyring which does not give it out.
+const FieldKeyring = "auth.keyring"
+
 // codeOf sorts any error of a command.
 func codeOf(err error) exitCode {
 	if err == nil {
@@ -92,6 +95,9 @@ func codeOf(err error) exitCode {
 		return exitInterrupted
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok {
+		if e.Field == FieldKeyring {
+			return exitProvider
+		}
 		switch e.Code {
 		case session.CodeInvalid, session.CodeNotFound, session.CodeTooLarge:
 			return exitUsage

@@ -3,11 +3,14 @@ package cli
 import (
 	"bufio"
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/transfer"
 )
@@ -53,7 +56,7 @@ func (a *app) findToExport(ctx context.Context, c *api.Client, args []string) (*
 func (a *app) export(ctx context.Context, e *transfer.Export, c *api.Client, s *session.Session) (err error) {
 	a.err.printf("Exporting session: %s\n", s.ID)
 	if e.API = c; !e.Secrets {
-		if e.Known, err = a.secrets(); err != nil {
+		if e.Known, err = a.secrets(ctx); err != nil {
 			return err
 		}
 	}
@@ -71,22 +74,45 @@ func (a *app) export(ctx context.Context, e *transfer.Export, c *api.Client, s *
 	return nil
 }
 
-// secrets are the keys that are stored here, or stand in the environment for a provider.
-func (a *app) secrets() ([]string, error) {
+// secrets are the keys and tokens that are stored here, configured, or stand in the environment for a provider. Those that
+// cannot be read are told: nobody can leave them out.
+func (a *app) secrets(ctx context.Context) ([]string, error) {
 	store, err := a.keys()
 	if err != nil {
 		return nil, err
 	}
-	known, err := a.knownKeys()
+	kept, missing, err := store.Secrets(ctx)
 	if err != nil {
 		return nil, err
 	}
+	for _, m := range missing {
+		a.note("the export cannot leave out what it does not know: " + m.Err.Error())
+	}
+	o, err := a.options("")
+	if err != nil {
+		return nil, err
+	}
+	if cfg, err := a.host.Config(ctx, o); err == nil { // a broken one has none in force
+		for _, id := range slices.Sorted(maps.Keys(cfg.Provider)) {
+			kept = append(kept, cfg.Provider[id].Options.APIKey)
+		}
+	}
 	var out []string
-	for _, k := range known {
-		if variable, ok := strings.CutPrefix(k.From, "$"); ok {
-			out = append(out, a.Env(variable))
-		} else if c, ok, err := store.Get(k.Provider); err == nil && ok {
-			out = append(out, c.Key.Reveal())
+	for _, k := range kept {
+		if !k.IsZero() {
+			out = append(out, k.Reveal())
+		}
+	}
+	c, err := catalog.New(catalog.Overlay{})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range c.Providers() {
+		for _, name := range p.Env {
+			if v := strings.TrimSpace(a.Env(name)); v != "" {
+				out = append(out, v)
+				break // the others tell where and who
+			}
 		}
 	}
 	return out, nil

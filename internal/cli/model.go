@@ -19,6 +19,7 @@ func (a *app) modelsShow() *cobra.Command {
 		Long:    "Show tells what is known of a model, also of one that cannot be used here yet: then it says what is missing.",
 		Example: "  cairn models show openai/gpt-5\n  cairn models show openai/gpt-5 --json",
 		RunE: a.does(func(ctx context.Context, args []string) error {
+			tell := a.heedKeys(ctx)
 			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
 				list, err := c.Models(ctx)
 				if err != nil {
@@ -28,6 +29,7 @@ func (a *app) modelsShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				defer tell(m.ProviderID)
 				if asJSON {
 					return a.printJSON(m)
 				}

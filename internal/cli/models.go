@@ -26,11 +26,13 @@ func (a *app) modelsCommand() *cobra.Command {
 					return err
 				}
 			}
+			tell := a.heedKeys(ctx)
 			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
 				list, err := c.Models(ctx)
 				if err != nil {
 					return err
 				}
+				defer tell(first(args, ""))
 				models, err := ofProvider(list.Data, first(args, ""))
 				if err != nil {
 					return err

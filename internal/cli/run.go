@@ -158,14 +158,17 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 			r.plan.heed(cfg)
 		}
 	}
+	tell := func(string) {}
 	if err == nil {
 		if r.plan.asks == "" {
 			r.openTerminal(f.format)
 			defer func() { r.questions.close() }()
 		}
+		tell = a.heedStandIns(ctx)
 		err = r.work(ctx)
 	}
 	out := r.result(err)
+	tell(providerOf(out.Model))
 	if out.Finish == "length" {
 		r.view.note("the answer is cut off: the model reached its limit of output; go on with \"continue\"")
 	}

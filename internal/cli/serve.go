@@ -40,7 +40,11 @@ func (a *app) serveCommand() *cobra.Command {
 				}
 			}
 			o.Sandbox = sandboxed
-			err = a.host.Serve(ctx, o, func(l Listening) { a.sayListening(l, asJSON) })
+			tell := a.heedKeys(ctx)
+			err = a.host.Serve(ctx, o, func(l Listening) {
+				a.sayListening(l, asJSON)
+				tell("")
+			})
 			if errors.Is(err, errSignal) || errors.Is(err, context.Canceled) {
 				return nil // this is how serving ends
 			}

@@ -168,7 +168,7 @@ func (w *world) Probe(_ context.Context, _ Options, id string) ([]Finding, error
 
 func (w *world) Login(_ context.Context, _ Options, id string, say func(url, code string)) error {
 	if id != "github-copilot" {
-		return errors.New("not with a browser")
+		return session.Errorf(session.CodeInvalid, "not with a browser")
 	}
 	say("https://github.com/login/device", "AB-12")
 	return nil

@@ -68,14 +68,10 @@ func (c *Config) rewrite(ctx context.Context, project bool, edit func(file strin
 		if err != nil {
 			return err
 		}
-		target := file
-		if real, err := filepath.EvalSymlinks(file); err == nil { // a link stays one
-			target = real
-		}
-		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return err
 		}
-		return statefile.Replace(target, out, mode)
+		return statefile.Replace(file, out, mode)
 	})
 }
 

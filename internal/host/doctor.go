@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -187,11 +188,14 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 	if err != nil {
 		return append(found, cli.Finding{Level: cli.LevelError, What: "models", Detail: err.Error()})
 	}
+	found = append(found, examineKeys(ctx, table.auth)...)
 	ref, err := models.Default()
 	if err == nil {
 		_, err = models.Resolve(ref, session.Agent{})
 	}
 	switch {
+	case outOfReach(err):
+		return append(found, cli.Finding{Level: cli.LevelError, What: "model", Detail: ref.String() + " cannot be asked: its provider's key is out of reach", Fix: "cairn doctor provider " + ref.ProviderID})
 	case err != nil:
 		return append(found, cli.Finding{Level: cli.LevelError, What: "model", Detail: err.Error(), Fix: "choose another with the key \"model\", or cairn run -m"})
 	case ref.ProviderID == script.ProviderID:
@@ -202,6 +206,29 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 	default:
 		return append(found, cli.Finding{Level: cli.LevelOK, What: "model", Detail: ref.String()})
 	}
+}
+
+// examineKeys looks for keys that are kept and cannot be used, and for what should not be in the keyring any more.
+func examineKeys(ctx context.Context, store *auth.Store) []cli.Finding {
+	var found []cli.Finding
+	troubles, err := store.Troubles(ctx)
+	if err != nil {
+		return nil // told with the models
+	}
+	for _, t := range troubles {
+		f := keyTrouble(t.Err)
+		f.Level = cli.LevelWarning
+		found = append(found, f)
+	}
+	if left, err := store.Left(""); err != nil {
+		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "keyring", Detail: err.Error()})
+	} else if len(left.Names) > 0 {
+		found = append(found, cli.Finding{
+			Level: cli.LevelWarning, What: "keyring", Detail: "still has keys that were removed: " + strings.Join(left.Names, ", "),
+			Fix: "cairn auth list removes them as soon as the keyring can be reached",
+		})
+	}
+	return found
 }
 
 // brokenConfig is everything that keeps a configuration from being used.

@@ -19,6 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -76,7 +77,16 @@ func (t *modelTable) of(cfg *config.Config) (*locationModels, error) {
 
 // unreadable says that the stored keys cannot be read. Going on as if there were none would answer with another model.
 func unreadable(err error) error {
+	if _, ok := errors.AsType[*auth.Unreachable](err); ok {
+		return session.Errorf(session.CodeInvalid, "%v", err).At(cli.FieldKeyring).Because(&llm.Error{Class: llm.Auth, Message: err.Error()})
+	}
 	return session.Errorf(session.CodeInvalid, "the stored keys cannot be read: %v", err).At("auth")
+}
+
+// outOfReach reports whether there is a key that cannot be had now.
+func outOfReach(err error) bool {
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && e.Field == cli.FieldKeyring
 }
 
 // stamp tells one state of the files that models depend on from another.

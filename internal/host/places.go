@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -165,7 +166,11 @@ func (l oldPlaces) Configure(ctx context.Context, members map[string]jsontext.Va
 // SetKey implements v1.Settings.
 func (l oldPlaces) SetKey(ctx context.Context, providerID, key string) error {
 	if err := l.models.auth.Set(ctx, providerID, auth.NewSecret(key)); err != nil {
-		return session.Errorf(session.CodeInvalid, "the key cannot be kept: %v", err)
+		code := session.CodeUnavailable
+		if _, unfit := errors.AsType[*auth.Unfit](err); unfit {
+			code = session.CodeInvalid
+		}
+		return session.Errorf(code, "the key cannot be kept: %v", err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
@@ -133,7 +134,10 @@ func (m *locationModels) probeKey(row provider.Vendor, p catalog.Provider) cli.F
 	stored, ok, err := m.table.auth.Get(p.ID, p.Env...)
 	switch {
 	case err != nil:
-		f.Level, f.Detail = cli.LevelError, err.Error()
+		return keyTrouble(err)
+	case ok && stored.Instead != nil:
+		f = keyTrouble(stored.Instead)
+		f.Level, f.Detail = cli.LevelWarning, fmt.Sprintf("%s; that in %s is used instead", f.Detail, stored.From)
 	case ok:
 		f.Detail = fmt.Sprintf("in %s", stored.From)
 	case m.ready(p.ID, p.Env) && row.Scheme != provider.ByKey:
@@ -145,6 +149,15 @@ func (m *locationModels) probeKey(row provider.Vendor, p catalog.Provider) cli.F
 		if len(p.Env) > 0 {
 			f.Fix += ", or set " + strings.Join(p.Env, " or ")
 		}
+	}
+	return f
+}
+
+// keyTrouble tells of a key that is kept and cannot be used.
+func keyTrouble(err error) cli.Finding {
+	f := cli.Finding{Level: cli.LevelError, What: "key", Detail: err.Error()}
+	if u, ok := errors.AsType[*auth.Unreachable](err); ok {
+		f.Detail, f.Fix = u.What(), u.Fix()
 	}
 	return f
 }

@@ -121,7 +121,7 @@ func (m *locationModels) credential(row provider.Vendor, env []string) (string, 
 // github returns the token of a login at GitHub with the store that keeps it, or the key that was given for it.
 func (m *locationModels) github(id, key string) (string, *auth.Store, error) {
 	c, ok, err := m.table.auth.Get(id)
-	if err != nil {
+	if err != nil && key == "" { // else that of the environment stands in for it
 		return "", nil, unreadable(err)
 	}
 	if ok && c.Kind == auth.KindOAuth {
@@ -130,12 +130,13 @@ func (m *locationModels) github(id, key string) (string, *auth.Store, error) {
 	return key, nil, nil
 }
 
-// ready reports whether a provider can be asked with what is known: an address and something that convinces it.
+// ready reports whether a provider can be asked with what is known: an address and something that convinces it. A key that
+// is out of reach is one: whoever uses it is told why, and gets no answer of another model's.
 func (m *locationModels) ready(id string, env []string) bool {
 	row, known := provider.Find(id)
 	if !known {
 		key, err := m.key(id, env)
-		return err == nil && key != "" // of has seen that the stored keys can be read
+		return err == nil && key != "" || outOfReach(err)
 	}
 	if m.config.Provider[id].BaseURL() == "" {
 		if _, err := row.Placed(m.lookup(id)); err != nil {
@@ -143,6 +144,9 @@ func (m *locationModels) ready(id string, env []string) bool {
 		}
 	}
 	key, credential, err := m.credential(row, env)
+	if outOfReach(err) {
+		return true
+	}
 	switch c := credential.(type) {
 	case *provider.AWS:
 		return c.Known()

@@ -49,11 +49,16 @@ func Change(ctx context.Context, path string, f func() error) error {
 	return f()
 }
 
-// Replace writes a file durably and renames it into place.
+// Replace writes a file durably and renames it into place. Where there is a link, it stays, and what it leads to is
+// replaced.
 func Replace(path string, data []byte, mode fs.FileMode) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // made 0600
+	target, err := follow(path)
 	if err != nil {
 		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+"-*") // made 0600
+	if err != nil {
+		return linked(path, target, err)
 	}
 	_, err = tmp.Write(data)
 	if mode != 0o600 {
@@ -61,10 +66,41 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	}
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err == nil {
-		err = os.Rename(tmp.Name(), path)
+		err = os.Rename(tmp.Name(), target)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
+		return linked(path, target, errors.Join(err, os.Remove(tmp.Name())))
 	}
 	return nil
+}
+
+// maxLinks is how many links may lead to one another.
+const maxLinks = 16
+
+// follow returns the file that links lead to, which need not be there.
+func follow(path string) (string, error) {
+	at := path
+	for range maxLinks {
+		to, err := os.Readlink(at)
+		if err != nil {
+			return at, nil // no link, or nothing that can be read: writing says what is wrong
+		}
+		if !filepath.IsAbs(to) {
+			dir, err := filepath.EvalSymlinks(filepath.Dir(at)) // .. leads out of where the folder really is
+			if err != nil {
+				return "", err
+			}
+			to = filepath.Join(dir, to)
+		}
+		at = to
+	}
+	return "", fmt.Errorf("%s is a link that leads nowhere", path)
+}
+
+// linked says that it is not the file of that name which could not be written.
+func linked(path, target string, err error) error {
+	if path == target {
+		return err
+	}
+	return fmt.Errorf("%s is a link: %w", path, err)
 }

@@ -1,0 +1,205 @@
+package auth
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What is removed or replaced while the keyring cannot be reached is removed from it when it can be, and is told until
+// then.
+func TestKeysThatAreLeftInTheKeyring(t *testing.T) {
+	for name, end := range map[string]func(s *Store) error{
+		"logout":         func(s *Store) error { _, err := s.Remove(t.Context(), "openai"); return err },
+		"login":          func(s *Store) error { return s.Set(t.Context(), "openai", NewSecret("newer")) },
+		"logout offline": func(s *Store) error { s.ring = nil; _, err := s.Remove(t.Context(), "openai"); return err },
+		"login offline":  func(s *Store) error { s.ring = nil; return s.Set(t.Context(), "openai", NewSecret("newer")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, v := t.TempDir(), &vault{items: map[string]string{}}
+			fill(t, in(dir, v))
+			v.closed = true
+			s := in(dir, v)
+			if err := end(s); err != nil {
+				t.Fatal(err)
+			}
+			left, err := s.Left("openai")
+			if err != nil || len(left.Names) != 1 || left.Why == nil || !strings.HasPrefix(left.Names[0], "openai#") {
+				t.Errorf("%+v %v", left, err)
+			}
+			if _, has := v.items[left.Names[0]]; !has {
+				t.Error("the name is another")
+			}
+			if left, err := in(dir, v).Sweep(t.Context(), "openai", true); err != nil || len(left.Names) != 1 || left.Why == nil {
+				t.Errorf("again: %+v %v", left, err)
+			}
+			if left, err := s.Left("groq"); err != nil || len(left.Names) != 0 {
+				t.Errorf("of another: %+v %v", left, err)
+			}
+			v.closed = false
+			if err := in(dir, v).Set(t.Context(), "groq", NewSecret("g")); err != nil { // whatever is changed next
+				t.Fatal(err)
+			}
+			if left, err := in(dir, v).Left(""); err != nil || len(left.Names) != 0 || len(v.items) != 3 {
+				t.Errorf("%+v, %d items, %v", left, len(v.items), err)
+			}
+			if _, err := os.Stat(s.leftPath()); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("notes of nothing stay: %v", err)
+			}
+		})
+	}
+}
+
+// Who asks may have the keyring opened; others may not.
+func TestSweepAsks(t *testing.T) {
+	dir, v := t.TempDir(), &vault{items: map[string]string{}}
+	fill(t, in(dir, v))
+	v.opens = true
+	if _, err := in(dir, v).Remove(t.Context(), "openai"); err != nil || len(v.items) != 3 {
+		t.Errorf("%d items, %v", len(v.items), err)
+	}
+	if left, err := in(dir, v).Sweep(t.Context(), "", false); err != nil || len(left.Names) != 1 || len(v.items) != 3 {
+		t.Errorf("%+v, %d items, %v", left, len(v.items), err)
+	}
+	if left, err := in(dir, v).Sweep(t.Context(), "", true); err != nil || len(left.Names) != 0 || len(v.items) != 2 {
+		t.Errorf("%+v, %d items, %v", left, len(v.items), err)
+	}
+}
+
+func TestForget(t *testing.T) {
+	dir, v := t.TempDir(), &vault{items: map[string]string{}}
+	fill(t, in(dir, v))
+	s := in(dir, nil)
+	if _, err := s.Remove(t.Context(), "openai"); err != nil {
+		t.Fatal(err)
+	}
+	names, err := s.Forget(t.Context(), "openai")
+	if err != nil || len(names) != 1 {
+		t.Errorf("%v %v", names, err)
+	}
+	if left, err := s.Left(""); err != nil || len(left.Names) != 0 {
+		t.Errorf("%+v %v", left, err)
+	}
+}
+
+// What is noted is what is removed, and nothing that the file refers to.
+func TestNotesNeverRemoveWhatIsUsed(t *testing.T) {
+	dir, v := t.TempDir(), &vault{items: map[string]string{}}
+	fill(t, in(dir, v))
+	s := in(dir, v)
+	notes := left{}
+	for name := range v.items {
+		notes[name] = note{}
+	}
+	if err := s.writeLeft(notes); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Sweep(t.Context(), "", true); err != nil {
+		t.Fatal(err)
+	}
+	whole(t, s)
+	if err := os.WriteFile(s.leftPath(), []byte(`[]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Remove(t.Context(), "openai"); err == nil || !strings.Contains(err.Error(), leftName) {
+		t.Errorf("damaged notes: %v", err)
+	}
+	whole(t, in(dir, v))
+}
+
+// Whenever a login dies, nothing stays in the keyring that nobody knows of; and nobody takes away what a login that
+// still goes on has put there.
+func TestLoginThatIsCutShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, after := range []bool{false, true} {
+			died := true
+			for step := 1; died; step++ {
+				dir, v := t.TempDir(), &vault{items: map[string]string{}}
+				fill(t, in(dir, v))
+				v.steps, v.after = step, after
+				died = dies(t, func() { _ = in(dir, v).Set(t.Context(), "openai", NewSecret("newer")) })
+				v.steps = 0
+				if c, ok, err := in(dir, v).Get("openai"); !ok || err != nil || c.Key.Reveal() != canary && c.Key.Reveal() != "newer" {
+					t.Errorf("cut at %d: %v %v", step, ok, err)
+				}
+				time.Sleep(2 * putting)
+				if left, err := in(dir, v).Sweep(t.Context(), "", false); err != nil || len(left.Names) != 0 || len(v.items) != 3 {
+					t.Errorf("cut at %d: %+v, %d items, %v", step, left, len(v.items), err)
+				}
+				if step > 20 {
+					t.Fatal("it never ends")
+				}
+			}
+		}
+	})
+}
+
+// A login during which somebody else changes something, at once or after so long that he takes it for dead, is kept.
+func TestLoginThatTakesLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, long := range []time.Duration{0, 2 * putting} {
+			for _, before := range []bool{false, true} {
+				dir, v := t.TempDir(), &vault{items: map[string]string{}}
+				meanwhile := func() {
+					time.Sleep(long)
+					if _, err := in(dir, v).Sweep(t.Context(), "", false); err != nil {
+						t.Error(err)
+					}
+				}
+				if before {
+					v.puts = []func(){meanwhile, nil}
+				} else {
+					v.puts = []func(){nil, meanwhile}
+				}
+				if err := in(dir, v).Set(t.Context(), "openai", NewSecret(canary)); err != nil {
+					t.Fatal(err)
+				}
+				if c, ok, err := in(dir, v).Get("openai"); !ok || err != nil || c.Key.Reveal() != canary {
+					t.Errorf("%s %v: %v %v", long, before, ok, err)
+				}
+				time.Sleep(2 * putting)
+				if left, err := in(dir, v).Sweep(t.Context(), "", false); err != nil || len(left.Names) != 0 || len(v.items) > 1 {
+					t.Errorf("%s %v: %+v, %v", long, before, left, err)
+				}
+				if in(dir, v).Where("openai") == in(dir, v).Path() && len(v.items) != 0 {
+					t.Errorf("%s %v: it is in both places", long, before)
+				}
+			}
+		}
+	})
+}
+
+// The environment's key stands in for one that the keyring does not give out, and says so.
+func TestEnvironmentStandsIn(t *testing.T) {
+	dir, v := t.TempDir(), &vault{items: map[string]string{}}
+	fill(t, in(dir, v))
+	v.closed = true
+	s := in(dir, v)
+	s.getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "env"}[name] }
+	c, ok, err := s.Get("openai", "OPENAI_API_KEY")
+	var why *Unreachable
+	if !ok || err != nil || c.Key.Reveal() != "env" || c.From != "$OPENAI_API_KEY" || !errors.As(c.Instead, &why) || why.Provider != "openai" {
+		t.Errorf("%+v %v %v", c, ok, err)
+	}
+	if _, ok, err := s.Get("openai", "NOT_SET"); ok || !errors.As(err, &why) {
+		t.Errorf("%v %v", ok, err)
+	}
+	if _, ok, err := s.Get("other", "ORG_TOKEN"); ok || !errors.As(err, &why) || why.Provider != "https://example.org" {
+		t.Errorf("by the name of a login: %v %v", ok, err)
+	}
+	if c, ok, err := s.Get("other", "ORG_TOKEN", "OPENAI_API_KEY"); !ok || err != nil || c.Instead == nil {
+		t.Errorf("%+v %v %v", c, ok, err)
+	}
+	troubles, err := s.Troubles(t.Context())
+	if err != nil || !slices.EqualFunc(troubles, []string{"github-copilot", "https://example.org", "openai"}, func(t Trouble, p string) bool { return t.Provider == p }) {
+		t.Errorf("%v %v", troubles, err)
+	}
+	v.closed = false
+	if c, _, err := in(dir, v).Get("openai", "OPENAI_API_KEY"); err != nil || c.Key.Reveal() != canary || c.Instead != nil {
+		t.Errorf("%+v %v", c, err)
+	}
+}
