@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,11 +20,14 @@ type app struct {
 	asked <-chan struct{} // closed by the first signal
 	ran   bool            // the command line was understood and the command itself began
 	logs  logFlags
+
+	onInterrupt *atomic.Pointer[func()] // what Ctrl-C does instead of ending the command
 }
 
 func newApp(h Host, p Process) *app {
 	return &app{
 		Process: p, host: h, out: newStream(p.Stdout, p.Env), err: newStream(p.Stderr, p.Env), marks: marksFor(p.Env),
+		onInterrupt: &atomic.Pointer[func()]{},
 	}
 }
 

@@ -144,11 +144,18 @@ func (q *questioner) show() {
 	}
 	q.out.freshLine()
 	if a.IsQuestion() {
-		q.showQuestion(a.Questions[len(q.given)])
+		showQuestion(q.out, q.marks, a.Questions[len(q.given)])
 		q.prompt()
 		return
 	}
-	q.out.printf("%s %s\n", q.out.paint(yellow, q.marks.ask), q.out.paint(bold, askTitle(a)))
+	showAsk(q.out, q.marks, a)
+	q.out.printf("  %s\n", choices(a))
+	q.prompt()
+}
+
+// showAsk writes what a permission is wanted for, with the diff of an edit.
+func showAsk(out *stream, m marks, a session.PendingAsk) {
+	out.printf("%s %s\n", out.paint(yellow, m.ask), out.paint(bold, askTitle(a)))
 	for _, l := range details(a) {
 		style := ""
 		switch {
@@ -158,12 +165,10 @@ func (q *questioner) show() {
 			style = red
 		}
 		if style != "" {
-			l = q.out.paint(style, l)
+			l = out.paint(style, l)
 		}
-		q.out.printf("  %s\n", l)
+		out.printf("  %s\n", l)
 	}
-	q.out.printf("  %s\n", choices(a))
-	q.prompt()
 }
 
 func (q *questioner) prompt() {

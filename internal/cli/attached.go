@@ -220,7 +220,9 @@ func (r *attachedRun) find(ctx context.Context) (err error) {
 	case f.session != "":
 		r.session, err = r.client.Session(ctx, f.session)
 	case f.last:
-		r.session, err = r.newest(ctx)
+		if r.session, err = r.client.Newest(ctx); err == nil && r.session.ID == "" {
+			err = noSession()
+		}
 	default:
 		r.session, err = r.client.Create(ctx, peer.NewSession{Title: f.title, Permission: headlessRules})
 	}
@@ -228,23 +230,9 @@ func (r *attachedRun) find(ctx context.Context) (err error) {
 		r.session, err = r.client.Fork(ctx, r.session.ID)
 	}
 	if e, ok := errors.AsType[*peer.Error](err); ok && e.Status == http.StatusNotFound && f.session != "" {
-		//lint:ignore ST1005 these are the words of OpenCode, for which scripts look
-		return &exit{exitUsage, errors.New("Session not found"), ""}
+		return sessionNotFound()
 	}
 	return err
-}
-
-func (r *attachedRun) newest(ctx context.Context) (peer.Session, error) {
-	all, err := r.client.Sessions(ctx)
-	if err != nil {
-		return peer.Session{}, err
-	}
-	for _, s := range all {
-		if s.ParentID == "" {
-			return s, nil
-		}
-	}
-	return peer.Session{}, &exit{exitUsage, errors.New("there is no session to continue"), "leave --continue away to begin one"}
 }
 
 // choose leaves an agent away that cannot be had, as OpenCode does: the default one works.
@@ -278,14 +266,16 @@ func (r *attachedRun) choose(ctx context.Context) error {
 
 // outcome is how the run came out.
 func (r *attachedRun) outcome(err error) error {
-	switch {
-	case err == nil || errors.Is(err, errSignal):
-		return err
-	case errors.Is(err, errLate):
+	if errors.Is(err, errLate) {
 		return &exit{exitTimeout, fmt.Errorf("--timeout %s passed; the session was interrupted", r.flags.timeout), ""}
 	}
-	if e, ok := errors.AsType[*peer.Unreachable](err); ok && r.client != nil { // whose address has no password
-		return &exit{exitError, fmt.Errorf("the server at %s cannot be reached: %w", line(r.client.Base, 200), e.Err), ""}
+	return peerError(r.client, err)
+}
+
+// peerError tells what a server refused, or that it cannot be reached.
+func peerError(c *peer.Client, err error) error {
+	if e, ok := errors.AsType[*peer.Unreachable](err); ok && c != nil { // whose address has no password
+		return &exit{exitError, fmt.Errorf("the server at %s cannot be reached: %w", line(c.Base, 200), e.Err), ""}
 	}
 	if e, ok := errors.AsType[*peer.Error](err); ok {
 		code := exitError

@@ -77,11 +77,16 @@ func (a *app) obeySignals(parent context.Context) (context.Context, func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() { // ends with stop
 		defer close(ended)
-		for n := 1; ; n++ {
+		for n := 1; ; {
+			var sig os.Signal
 			select {
-			case <-a.Signals:
+			case sig = <-a.Signals:
 			case <-done:
 				return
+			}
+			if f := a.onInterrupt.Load(); f != nil && sig == os.Interrupt {
+				(*f)()
+				continue
 			}
 			switch n {
 			case 1:
@@ -89,6 +94,7 @@ func (a *app) obeySignals(parent context.Context) (context.Context, func()) {
 			case 2:
 				cancel(errSignal)
 			}
+			n++
 		}
 	}()
 	return ctx, func() {

@@ -1,21 +1,18 @@
 package cli
 
 import (
-	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // showQuestion puts one question to the person, its options numbered.
-func (q *questioner) showQuestion(s session.Question) {
-	q.out.printf("%s %s\n", q.out.paint(yellow, q.marks.ask), q.out.paint(bold, strings.ReplaceAll(harmless(s.Question), "\n", "\n  ")))
+func showQuestion(out *stream, m marks, s session.Question) {
+	out.printf("%s %s\n", out.paint(yellow, m.ask), out.paint(bold, strings.ReplaceAll(harmless(s.Question), "\n", "\n  ")))
 	for i, l := range optionLines(s) {
-		q.out.printf("  %d %s\n", i+1, l)
+		out.printf("  %d %s\n", i+1, l)
 	}
-	q.out.printf("  %s\n", questionChoices(s))
+	out.printf("  %s\n", questionChoices(s))
 }
 
 func optionLines(s session.Question) []string {
@@ -37,13 +34,11 @@ func questionChoices(s session.Question) string {
 	case len(s.Options) > 0:
 		ways = append(ways, "a number")
 	}
-	if takesWords(s) {
+	if s.TakesWords() {
 		ways = append(ways, "your own words")
 	}
 	return strings.Join(ways, " or ") + "; nothing: no answer, !: dismiss, and stop"
 }
-
-func takesWords(s session.Question) bool { return s.Custom == nil || *s.Custom }
 
 // answered takes a line as the answer to the next question of the ask on the screen. The ask is answered when all are.
 func (q *questioner) answered(a session.PendingAsk, text string) (ans answer, ok bool) {
@@ -53,9 +48,10 @@ func (q *questioner) answered(a session.PendingAsk, text string) (ans answer, ok
 		q.show()
 		return answer{ask: a, reply: session.ReplyReject}, true
 	}
-	given, err := chosen(a.Questions[len(q.given)], text)
+	asked := a.Questions[len(q.given)]
+	given, err := asked.Chosen(text)
 	if err != nil {
-		q.out.printf("  %s\n", err)
+		q.out.printf("  %s: %s\n", err, questionChoices(asked))
 		q.prompt()
 		return answer{}, false
 	}
@@ -68,42 +64,4 @@ func (q *questioner) answered(a session.PendingAsk, text string) (ans answer, ok
 	q.queue, q.given = q.queue[1:], nil
 	q.show()
 	return ans, true
-}
-
-// chosen reads an answer: numbers or labels of options, separated by commas if several may be chosen, or other words.
-func chosen(s session.Question, text string) ([]string, error) {
-	if text == "" {
-		return []string{}, nil
-	}
-	parts := []string{text}
-	if s.Multiple {
-		parts = strings.Split(text, ",")
-	}
-	out := []string{}
-	for _, p := range parts {
-		label, known := option(s, strings.TrimSpace(p))
-		switch {
-		case known && !slices.Contains(out, label):
-			out = append(out, label)
-		case known:
-		case takesWords(s):
-			return []string{text}, nil // with its commas
-		default:
-			return nil, fmt.Errorf("%q is not one of them: %s", line(p, 40), questionChoices(s))
-		}
-	}
-	return out, nil
-}
-
-// option finds an option by its number or its label.
-func option(s session.Question, word string) (label string, ok bool) {
-	for _, o := range s.Options {
-		if strings.EqualFold(o.Label, word) {
-			return o.Label, true
-		}
-	}
-	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(s.Options) {
-		return s.Options[n-1].Label, true
-	}
-	return "", false
 }

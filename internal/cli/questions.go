@@ -104,9 +104,9 @@ func allChosen(qs []session.Question, words []string) ([][]string, error) {
 	}
 	answers := make([][]string, len(qs))
 	for i, q := range qs {
-		given, err := chosen(q, strings.TrimSpace(words[i]))
+		given, err := q.Chosen(strings.TrimSpace(words[i]))
 		if err != nil {
-			return nil, usagef("question %d: %v", i+1, err)
+			return nil, usagef("question %d: %v: %s", i+1, err, questionChoices(q))
 		}
 		answers[i] = given
 	}

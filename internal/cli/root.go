@@ -21,9 +21,6 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          a.noSuchCommand,
 		RunE: a.does(func(context.Context, []string) error {
-			if a.asOpenCode() { // there it opens the terminal interface
-				return a.noInterface("opencode serve, and OpenCode's own attach URL; for one prompt: opencode run \"…\"")
-			}
 			a.out.printf("%s", rootHelp)
 			return a.out.err
 		}),
@@ -35,7 +32,7 @@ func (a *app) root() *cobra.Command {
 	if a.asOpenCode() {
 		root.Use, root.Version = openCode, peer.Version
 		root.SetVersionTemplate("{{.Version}}\n")
-		interfaceFlags(root)
+		a.ownInterface(root)
 	}
 	a.logs.flags(root)
 	root.SetHelpTemplate(helpTemplate)

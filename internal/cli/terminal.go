@@ -22,9 +22,14 @@ type stream struct {
 }
 
 func newStream(w io.Writer, env func(string) string) *stream {
-	f, ok := w.(*os.File)
-	terminal := ok && term.IsTerminal(int(f.Fd()))
+	terminal := isTerminal(w)
 	return &stream{w: w, terminal: terminal, color: terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"}
+}
+
+// isTerminal reports whether people are at the other end.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Write writes p as it is.
@@ -72,7 +77,7 @@ const (
 
 // paint puts text into a style where there is colour.
 func (s *stream) paint(style, text string) string {
-	if !s.color || text == "" {
+	if !s.color || text == "" || style == "" {
 		return text
 	}
 	return "\x1b[" + style + "m" + text + "\x1b[0m"

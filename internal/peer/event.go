@@ -18,6 +18,7 @@ import (
 type Event struct {
 	Type       string         `json:"type"`
 	Properties jsontext.Value `json:"properties"`
+	Cursor     string         `json:"-"` // what a later stream goes on behind; "" where the server tells none
 }
 
 // Read reads the event's properties, as far as they are known.
@@ -34,10 +35,11 @@ const maxFrame = 64 << 20
 // errEnded says that the server ended the stream.
 var errEnded = errors.New("the server ended the stream of events")
 
-// Events yields what happens in the client's directory, from server.connected on, until ctx ends or an error.
-func (c *Client) Events(ctx context.Context) iter.Seq2[Event, error] {
+// Events yields what happens in the client's directory, from server.connected on, until ctx ends or an error. With a
+// cursor, a server that keeps its events first tells those that came behind it.
+func (c *Client) Events(ctx context.Context, cursor string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		r := request{method: http.MethodGet, path: "/event"}
+		r := request{method: http.MethodGet, path: "/event", cursor: cursor}
 		heard, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		resp, err := c.send(heard, r)
@@ -58,6 +60,7 @@ func (c *Client) Events(ctx context.Context) iter.Seq2[Event, error] {
 			if json.Unmarshal([]byte(f.Data), &e, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) != nil || e.Type == "" {
 				continue // a frame of another kind
 			}
+			e.Cursor = f.ID
 			if !yield(e, nil) {
 				return
 			}

@@ -72,6 +72,7 @@ type request struct {
 	method, path string
 	query        url.Values
 	in, out      any
+	cursor       string // of a stream
 }
 
 func (r request) op() string { return r.method + " " + r.path }
@@ -118,6 +119,9 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	}
 	if a := c.Auth.Header(); a != "" {
 		req.Header.Set("Authorization", a)
+	}
+	if r.cursor != "" {
+		req.Header.Set("Last-Event-ID", r.cursor)
 	}
 	if c.Directory != "" {
 		req.Header.Set("X-Opencode-Directory", url.PathEscape(c.Directory))

@@ -76,6 +76,21 @@ func (c *Client) Sessions(ctx context.Context) (all []Session, err error) {
 	return all, c.Get(ctx, "/session", nil, &all)
 }
 
+// Newest is the session of the client's directory that was at work last and is below no other; one without an id where
+// there is none.
+func (c *Client) Newest(ctx context.Context) (Session, error) {
+	all, err := c.Sessions(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	for _, s := range all {
+		if s.ParentID == "" {
+			return s, nil
+		}
+	}
+	return Session{}, nil
+}
+
 // Create makes a session.
 func (c *Client) Create(ctx context.Context, n NewSession) (s Session, err error) {
 	return s, c.Post(ctx, "/session", n, &s)
@@ -111,11 +126,15 @@ func (c *Client) Abort(ctx context.Context, id string) error {
 	return c.Post(ctx, of(id)+"/abort", nil, nil)
 }
 
-// Respond answers a request for a permission: once, always or reject.
-func (c *Client) Respond(ctx context.Context, request, reply string) error {
-	return c.Post(ctx, "/permission/"+url.PathEscape(request)+"/reply", struct {
-		Reply string `json:"reply"`
-	}{reply}, nil)
+// Reply is once, always or reject; the model is told the Message of a reject.
+type Reply struct {
+	Reply   string `json:"reply"`
+	Message string `json:"message,omitzero"`
+}
+
+// Respond answers a request for a permission.
+func (c *Client) Respond(ctx context.Context, request string, r Reply) error {
+	return c.Post(ctx, "/permission/"+url.PathEscape(request)+"/reply", r, nil)
 }
 
 // Agents lists the agents of the client's directory.

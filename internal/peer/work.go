@@ -44,10 +44,12 @@ type Shown struct {
 
 // Ask is a request for a permission.
 type Ask struct {
-	ID         string   `json:"id"`
-	SessionID  string   `json:"sessionID"`
-	Permission string   `json:"permission"`
-	Patterns   []string `json:"patterns"`
+	ID         string         `json:"id"`
+	SessionID  string         `json:"sessionID"`
+	Permission string         `json:"permission"`
+	Patterns   []string       `json:"patterns"`
+	Always     []string       `json:"always"` // what "always" would allow
+	Metadata   jsontext.Value `json:"metadata"`
 }
 
 // afterwards is how long what belongs together may come apart: the answer to a prompt, and the event that says that the
@@ -116,7 +118,7 @@ func (c *Client) Work(ctx context.Context, session string, p Prompt, w Watcher) 
 
 // pump hands events on until ctx ends or the stream breaks.
 func (c *Client) pump(ctx context.Context, to chan<- Event) error {
-	for e, err := range c.Events(ctx) {
+	for e, err := range c.Events(ctx, "") {
 		if err != nil {
 			return err
 		}
@@ -165,7 +167,7 @@ func (j *job) see(ctx context.Context, e Event) error {
 	case "permission.asked":
 		var a Ask
 		if e.Read(&a) == nil && a.SessionID == j.session {
-			return j.client.Respond(ctx, a.ID, j.watcher.Asked(a))
+			return j.client.Respond(ctx, a.ID, Reply{Reply: j.watcher.Asked(a)})
 		}
 	}
 	return nil

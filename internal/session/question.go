@@ -1,6 +1,11 @@
 package session
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Question is one that the model puts to the people it works for. They choose among options, or, unless Custom is false,
 // say it in their own words.
@@ -41,4 +46,46 @@ func CheckAnswers(field string, questions []Question, answers [][]string) error 
 		}
 	}
 	return nil
+}
+
+// TakesWords reports whether the question can be answered in one's own words.
+func (q Question) TakesWords() bool { return q.Custom == nil || *q.Custom }
+
+// Chosen reads a line that was typed as the answer: numbers or labels of options, separated by commas if several may be
+// chosen, or other words. Nothing is no answer.
+func (q Question) Chosen(text string) ([]string, error) {
+	out := []string{}
+	if text == "" {
+		return out, nil
+	}
+	parts := []string{text}
+	if q.Multiple {
+		parts = strings.Split(text, ",")
+	}
+	for _, p := range parts {
+		label, known := q.option(strings.TrimSpace(p))
+		switch {
+		case known && !slices.Contains(out, label):
+			out = append(out, label)
+		case known:
+		case q.TakesWords():
+			return []string{text}, nil // with its commas
+		default:
+			return nil, fmt.Errorf("%q is not one of them", clip(p, 40))
+		}
+	}
+	return out, nil
+}
+
+// option finds an option by its label or its number.
+func (q Question) option(word string) (label string, ok bool) {
+	for _, o := range q.Options {
+		if strings.EqualFold(o.Label, word) {
+			return o.Label, true
+		}
+	}
+	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(q.Options) {
+		return q.Options[n-1].Label, true
+	}
+	return "", false
 }
