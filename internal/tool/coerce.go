@@ -118,7 +118,8 @@ func convert(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// whole writes a number without fraction, such as 5.0 or 1e3, as an integer; others, and huge ones, stay.
+// whole writes a number without fraction, such as 5.0 or 1e3, as an integer; others, and those of more than a thousand
+// digits, stay.
 func whole(v jsontext.Value) jsontext.Value {
 	if v.Kind() != '0' || len(v) > 20 || !strings.ContainsAny(string(v), ".eE") {
 		return v
@@ -127,7 +128,7 @@ func whole(v jsontext.Value) jsontext.Value {
 		return v
 	}
 	r, ok := new(big.Rat).SetString(string(v))
-	if !ok || !r.IsInt() || !r.Num().IsInt64() {
+	if !ok || !r.IsInt() {
 		return v
 	}
 	return jsontext.Value(r.Num().String())

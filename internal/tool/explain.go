@@ -18,16 +18,19 @@ const maxProblems = 6
 
 // problems says in words which keys of an input are wrong and what is expected there. It knows the keywords that tool
 // schemas use; the library has the last word.
-type problems []string
+type problems struct {
+	said []string
+	any  bool // numbers may be of any size: no program of ours takes them
+}
 
 func (p *problems) add(format string, args ...any) {
-	if len(*p) < maxProblems {
-		*p = append(*p, fmt.Sprintf(format, args...))
+	if len(p.said) < maxProblems {
+		p.said = append(p.said, fmt.Sprintf(format, args...))
 	}
 }
 
 func (p *problems) look(s *jsonschema.Schema, v jsontext.Value, at string) {
-	if s == nil || len(*p) >= maxProblems {
+	if s == nil || len(p.said) >= maxProblems {
 		return
 	}
 	if !fits(s, v) {
@@ -91,7 +94,7 @@ func (p *problems) number(s *jsonschema.Schema, v jsontext.Value, at string) {
 	n, err := strconv.ParseFloat(string(v), 64)
 	_, notInt := strconv.ParseInt(string(v), 10, 64)
 	switch {
-	case err != nil, notInt != nil && typeOf(v) == "integer":
+	case !p.any && (err != nil || notInt != nil && typeOf(v) == "integer"):
 		p.add("%s is out of range", named(at))
 	case s.Minimum != nil && n < *s.Minimum:
 		p.add("%s must be at least %v, it is %s", named(at), *s.Minimum, clip(string(v), 40))

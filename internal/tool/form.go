@@ -25,6 +25,7 @@ func NewForm(raw jsontext.Value) (*Form, error) {
 	if s.problem != nil {
 		return nil, fmt.Errorf("it is not a JSON Schema that can be checked: %w", s.problem)
 	}
+	s.anyNumber = true
 	return &Form{s}, nil
 }
 

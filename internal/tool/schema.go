@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -18,6 +20,8 @@ type schema struct {
 	root     *jsonschema.Schema
 	resolved *jsonschema.Resolved // nil: not checkable
 	problem  error                // why not
+	// anyNumber says that numbers may be of any size: no program of ours takes them.
+	anyNumber bool
 }
 
 func compile(raw jsontext.Value) (*schema, error) {
@@ -56,20 +60,51 @@ func (s *schema) match(input jsontext.Value) (v jsontext.Value, misfit, cure str
 		return input, "", ""
 	}
 	input = coerce(s.root, input)
-	var problems problems
+	problems := problems{any: s.anyNumber}
 	problems.look(s.root, input, "")
-	if len(problems) == 0 {
-		var value any
-		if err := json.Unmarshal(input, &value); err != nil {
-			return nil, fmt.Sprintf("is not usable: %v", err), objectAgain
-		}
-		err := s.resolved.Validate(value)
-		if err == nil {
+	if len(problems.said) == 0 {
+		if err = s.validate(input); err == nil {
 			return input, "", ""
 		}
-		problems = append(problems, clip(err.Error(), 400))
+		problems.add("%s", clip(err.Error(), 400))
 	}
-	return nil, "does not fit: " + strings.Join(problems, "; "), s.summary() + "Call it again with the input put right."
+	return nil, "does not fit: " + strings.Join(problems.said, "; "), s.summary() + "Call it again with the input put right."
+}
+
+// validate asks the library, which knows numbers as floats: where these are too coarse, whole numbers are exact.
+func (s *schema) validate(input jsontext.Value) error {
+	value, err := decoded(input, false)
+	if err != nil {
+		return err
+	}
+	if err = s.resolved.Validate(value); err == nil {
+		return nil
+	}
+	if value, again := decoded(input, true); again != nil || s.resolved.Validate(value) != nil {
+		return err
+	}
+	return nil
+}
+
+// decoded is a JSON value as the library wants it. Numbers that no float holds become the largest that there is.
+func decoded(v jsontext.Value, exact bool) (out any, err error) {
+	number := func(dec *jsontext.Decoder, into *any) error {
+		if dec.PeekKind() != '0' {
+			return errors.ErrUnsupported
+		}
+		raw, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && exact {
+			*into = n
+			return nil
+		}
+		f, _ := strconv.ParseFloat(string(raw), 64) // infinite where it is too large
+		*into = min(max(f, -math.MaxFloat64), math.MaxFloat64)
+		return nil
+	}
+	return out, json.Unmarshal(v, &out, json.WithUnmarshalers(json.UnmarshalFromFunc(number)))
 }
 
 // object returns the JSON object in input. Nothing and null are {}, and a string that holds an object is that object.
