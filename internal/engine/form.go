@@ -65,12 +65,8 @@ func newForm(f *session.Format) (*form, error) {
 	if f.Schema.Kind() != '{' || json.Unmarshal(f.Schema, &root) != nil {
 		return nil, session.Errorf(session.CodeInvalid, "the schema of a format must be a JSON object").At("prompt.format.schema")
 	}
-	_, properties := root["properties"]
-	out.wrapped = string(root["type"]) != `"object"` && !(properties && root["type"] == nil)
 	delete(root, "$schema")
-	if out.wrapped {
-		root = wrap(root)
-	}
+	root, out.wrapped = ofObject(root)
 	var err error
 	if out.schema, err = json.Marshal(root, json.Deterministic(true)); err == nil {
 		out.check, err = tool.NewForm(out.schema)
@@ -79,22 +75,6 @@ func newForm(f *session.Format) (*form, error) {
 		return nil, session.Errorf(session.CodeInvalid, "the schema of the format cannot be used: %v", err).At("prompt.format.schema")
 	}
 	return out, nil
-}
-
-// wrap makes the schema of an object whose member "value" has the given one. What is referred to stays at the root.
-func wrap(root map[string]jsontext.Value) map[string]jsontext.Value {
-	out := map[string]jsontext.Value{
-		"type": jsontext.Value(`"object"`), "required": jsontext.Value(`["value"]`), "additionalProperties": jsontext.Value(`false`),
-	}
-	for _, name := range []string{"$defs", "definitions"} {
-		if v, ok := root[name]; ok {
-			out[name] = v
-			delete(root, name)
-		}
-	}
-	inner, _ := json.Marshal(map[string]map[string]jsontext.Value{"value": root}, json.Deterministic(true)) // what was read can be written
-	out["properties"] = inner
-	return out
 }
 
 // wanted is the form that the newest promoted prompt asks for, nil for none.
@@ -273,7 +253,7 @@ func (f *form) judge(o delivery, end *session.StepEnded) (again bool, failure *s
 		missed++
 	}
 	if len(o.calls) == 0 && !o.more {
-		if f.native {
+		if f.native && end.Finish != string(llm.FinishContentFilter) { // what refuses says no answer
 			if v, err := f.said(o.texts); err == nil {
 				end.Structured = v
 				return false, nil

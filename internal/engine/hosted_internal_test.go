@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -8,6 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // A rule that takes a tool of ours away takes those of vendors that do the same, in whatever words they are declared.
@@ -34,3 +36,29 @@ func TestDeniedHostedTools(t *testing.T) {
 		}
 	}
 }
+
+// What the model does not take beside our tools is left out beside them, and only there.
+func TestHostedToolsLeftOut(t *testing.T) {
+	hosted := []llm.ToolDefinition{{Name: "web_search", Hosted: jsontext.Value(`{"googleSearch":{}}`)}}
+	for _, alone := range []bool{false, true} {
+		for name, effect := range map[string]session.Effect{"beside": session.Allow, "alone": session.Deny} {
+			tools := tool.NewRegistry(tool.Config{})
+			if _, err := tools.Register(reader{}); err != nil {
+				t.Fatal(err)
+			}
+			set := &setting{model: &Model{Hosted: hosted, HostedAlone: alone}, scope: &Scope{Tools: tools}}
+			set.rights = []permission.Layer{{Rules: []session.Rule{{Action: "read", Resource: "*", Effect: effect}}}}
+			if left := len(set.leftOut()) > 0; left != (alone && name == "beside") {
+				t.Errorf("%s, alone %v: left out %v", name, alone, left)
+			}
+		}
+	}
+}
+
+type reader struct{}
+
+func (reader) Definition() tool.Definition {
+	return tool.Definition{Name: "read", Schema: jsontext.Value(`{"type":"object"}`)}
+}
+
+func (reader) Run(context.Context, tool.Call) (tool.Output, error) { return tool.Output{}, nil }

@@ -44,7 +44,9 @@ func request(set *setting) *llm.Request {
 		for _, d := range set.tools().Definitions() {
 			req.Tools = append(req.Tools, llm.ToolDefinition{Name: d.Name, Description: d.Description, Schema: d.Schema})
 		}
-		req.Tools = append(req.Tools, set.hosted()...)
+		if len(set.leftOut()) == 0 {
+			req.Tools = append(req.Tools, set.hosted()...)
+		}
 		sortTools(req.Tools)
 	}
 	if len(req.Tools) > 0 {
@@ -81,6 +83,17 @@ func (set *setting) hosted() []llm.ToolDefinition {
 		}
 		return false
 	})
+}
+
+// leftOut names the vendor's tools that the model does not take beside ours.
+func (set *setting) leftOut() (names []string) {
+	if !set.model.HostedAlone || len(set.tools().Definitions()) == 0 {
+		return nil
+	}
+	for _, d := range set.hosted() {
+		names = append(names, d.Name)
+	}
+	return names
 }
 
 // wordsOf are the name of a vendor's tool, its type and its members, in small letters only: web_search_20250305 and

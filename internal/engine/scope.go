@@ -68,7 +68,9 @@ type Model struct {
 	Documents bool  // it reads PDFs
 	Forms     llm.Forms
 	Hosted    []llm.ToolDefinition // what its vendor runs itself
-	Cost      func(u llm.Usage) session.USD
+	// HostedAlone says that the vendor takes these only where no others are offered.
+	HostedAlone bool
+	Cost        func(u llm.Usage) session.USD
 }
 
 // agent returns the agent by name. A named agent that is gone still runs, with no text of its own and every permission

@@ -68,6 +68,9 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 		return false, err
 	}
 	set.final = set.agent.Steps > 0 && d.step >= set.agent.Steps
+	if left := set.leftOut(); d.step <= 1 && len(left) > 0 {
+		d.logger.Warn("the model takes its vendor's own tools only without others, so they are left out", "session", d.id, "model", set.model.Ref.String(), "tools", left)
+	}
 	return d.attempt(ctx, set)
 }
 

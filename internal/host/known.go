@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/catalog"
@@ -33,8 +34,26 @@ func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.
 	if err != nil {
 		return nil, err
 	}
-	known := &cli.KnownModel{Missing: models.missing(model), Dropped: model.Dropped}
+	known := &cli.KnownModel{Missing: models.missing(model), Dropped: append(slices.Clone(model.Dropped), models.alone(model)...)}
 	return known, recode(redacted(model), &known.Model)
+}
+
+// alone says which of the vendor's own tools the model's turns go without, since they offer others.
+func (m *locationModels) alone(model catalog.Model) []string {
+	p, err := m.catalog.Provider(model.ProviderID)
+	if err != nil {
+		return nil
+	}
+	vendor, err := m.vendor(p, model.API)
+	if err != nil || !vendor.HostedAlone(model.API.ID) {
+		return nil
+	}
+	hosted, _ := vendor.Hosted(m.hosted(model)) // what cannot be had is told when the model is used
+	out := make([]string, len(hosted))
+	for i, tool := range hosted {
+		out[i] = "hosted_tools: " + tool.Name + " goes only with turns that offer no other tools: " + model.API.ID + " does not take both"
+	}
+	return out
 }
 
 // missing says what keeps a model from being used; empty if nothing does.

@@ -121,7 +121,7 @@ func tools(req *llm.Request) (out []jsontext.Value, both bool) {
 	switch {
 	case len(own.Functions) == 0:
 		return out, false
-	case version(req.Model) < 30:
+	case !ToolsBeside(req.Model):
 		out = nil
 	}
 	return append([]jsontext.Value{wire.Write(own, nil)}, out...), len(out) > 0

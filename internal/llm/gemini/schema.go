@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
@@ -25,7 +26,7 @@ func schema(raw jsontext.Value) jsontext.Value {
 	if !ok {
 		return nil
 	}
-	p := &projection{defs: definitions(root), left: maxSchemas}
+	p := &projection{root: root, defs: map[string]wire.Object{}, left: maxSchemas}
 	out := p.object(root, 0)
 	if properties, ok := wire.ReadObject(out["properties"]); wire.Plain(out["type"]) == "object" && (!ok || len(properties) == 0) {
 		return nil
@@ -34,19 +35,18 @@ func schema(raw jsontext.Value) jsontext.Value {
 }
 
 type projection struct {
-	defs map[string]jsontext.Value
-	left int // schemas that may still be looked into
+	root wire.Object
+	defs map[string]wire.Object // what references lead to
+	left int                    // schemas that may still be looked into
 }
 
-func definitions(root wire.Object) map[string]jsontext.Value {
-	defs := map[string]jsontext.Value{}
-	for _, key := range []string{"definitions", "$defs"} {
-		members, _ := wire.ReadObject(root[key])
-		for name, v := range members {
-			defs["#/"+key+"/"+name] = v
-		}
+func (p *projection) at(ref string) wire.Object {
+	target, known := p.defs[ref]
+	if !known {
+		target, _ = llm.At(p.root, ref)
+		p.defs[ref] = target
 	}
-	return defs
+	return target
 }
 
 // kept are the members that mean the same to the vendor.
@@ -101,8 +101,7 @@ func (p *projection) object(n wire.Object, depth int) wire.Object {
 func (p *projection) resolve(n wire.Object, depth int) wire.Object {
 	p.left--
 	for hops := 0; n["$ref"] != nil && hops < maxDepth; hops++ {
-		target, _ := wire.ReadObject(p.defs[wire.Plain(n["$ref"])])
-		n = beside(n, target, "$ref")
+		n = beside(n, p.at(wire.Plain(n["$ref"])), "$ref")
 	}
 	list, _ := wire.List(n["allOf"])
 	n = beside(n, nil, "allOf")

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/gemini"
 )
 
 // declared are the tools that vendors run themselves, by the names that they have in configurations, as each protocol
@@ -61,6 +62,11 @@ func (v Vendor) Hosted(wanted []jsontext.Value) ([]llm.ToolDefinition, error) {
 	}
 	slices.SortStableFunc(out, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
+}
+
+// HostedAlone reports whether the vendor runs tools itself only in turns of the model that offer no others.
+func (v Vendor) HostedAlone(modelID string) bool {
+	return v.Wire == Gemini && !gemini.ToolsBeside(modelID)
 }
 
 // declaration is a tool in the words of the vendor, some of which have their own for it.

@@ -56,17 +56,19 @@ type Facts struct {
 
 // Model is an llm.Model over HTTP. It is safe for concurrent use.
 type Model struct {
-	protocol   Protocol
-	facts      wireFacts
-	base       string // without a slash at its end
-	query      string
-	deployed   bool // the model stands in the path
-	scheme     Scheme
-	host       string
-	forms      llm.Forms
-	credential Credential
-	headers    map[string]string
-	client     *http.Client
+	protocol Protocol
+	facts    wireFacts
+	base     string // without a slash at its end
+	query    string
+	deployed bool // the model stands in the path
+	scheme   Scheme
+	host     string
+	forms    llm.Forms
+	// hostedAlone says that the vendor's own tools go only without others.
+	hostedAlone bool
+	credential  Credential
+	headers     map[string]string
+	client      *http.Client
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -102,7 +104,7 @@ func New(c Config) (*Model, error) {
 	facts := c.Vendor.Wire.facts()
 	m := &Model{
 		protocol: protocol, facts: facts, host: base.Host, query: base.RawQuery, deployed: c.Vendor.Deployments, scheme: c.Vendor.Scheme,
-		forms: forms(c.Vendor, c.Facts), credential: c.Credential,
+		forms: forms(c.Vendor, c.Facts), hostedAlone: c.Vendor.HostedAlone(c.Facts.ModelID), credential: c.Credential,
 		headers: mergeHeaders(facts.headers, c.Vendor.Headers, c.Headers),
 		client:  &http.Client{Transport: transport, CheckRedirect: sameOrigin},
 	}
@@ -116,6 +118,9 @@ func New(c Config) (*Model, error) {
 
 // Forms says how far the vendor holds the model's answers to a request's Format.
 func (m *Model) Forms() llm.Forms { return m.forms }
+
+// HostedAlone reports whether the vendor runs tools itself only in turns that offer no others.
+func (m *Model) HostedAlone() bool { return m.hostedAlone }
 
 // needsKey reports whether the host is that of a vendor of the table. Elsewhere, a server of the user's own may do
 // without a key.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
 )
 
 const anyObject = `{"type":"object","properties":{}}`
@@ -30,45 +32,8 @@ func Rewrite(v jsontext.Value, change func(Object) Object) jsontext.Value {
 	if v.Kind() != '{' || json.Unmarshal(v, &n, Foreign) != nil {
 		return v
 	}
-	for key, child := range n {
-		switch key {
-		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
-			n[key] = rewriteMembers(child, change)
-		case "anyOf", "oneOf", "allOf", "prefixItems":
-			n[key] = rewriteList(child, change)
-		case "items":
-			if child.Kind() == '[' {
-				n[key] = rewriteList(child, change)
-				continue
-			}
-			n[key] = Rewrite(child, change)
-		case "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems":
-			n[key] = Rewrite(child, change)
-		}
-	}
+	llm.Within(n, func(child jsontext.Value) jsontext.Value { return Rewrite(child, change) })
 	return Write(change(n), v)
-}
-
-func rewriteMembers(v jsontext.Value, change func(Object) Object) jsontext.Value {
-	var members Object
-	if json.Unmarshal(v, &members, Foreign) != nil {
-		return v
-	}
-	for name, child := range members {
-		members[name] = Rewrite(child, change)
-	}
-	return Write(members, v)
-}
-
-func rewriteList(v jsontext.Value, change func(Object) Object) jsontext.Value {
-	list, ok := List(v)
-	if !ok {
-		return v
-	}
-	for i := range list {
-		list[i] = Rewrite(list[i], change)
-	}
-	return Write(list, v)
 }
 
 // dropNull removes the null variant of a choice, and the choice when one variant is left.
@@ -187,8 +152,12 @@ func Unmeasured(raw jsontext.Value) jsontext.Value {
 }
 
 // Held returns a schema for an answer as OpenAI's endpoints and their likes take it, and whether they can hold the
-// answer to it strictly: then it says nothing that they would refuse.
+// answer to it strictly: then it says nothing that they would refuse. Objects that name what is in them and say nothing
+// of anything else are closed, so that what is held to it fits the schema as it was.
 func Held(raw jsontext.Value) (schema jsontext.Value, strict bool) {
+	if closed := Rewrite(raw, closeSilent); Closed(closed) {
+		raw = closed
+	}
 	if !Closed(raw) || !plainRoot(raw) {
 		return raw, false
 	}
@@ -206,6 +175,15 @@ func Held(raw jsontext.Value) (schema jsontext.Value, strict bool) {
 		return raw, false
 	}
 	return Unmeasured(raw), true
+}
+
+// closeSilent forbids what an object with properties does not name, if it says nothing of it.
+func closeSilent(n Object) Object {
+	properties, _ := ReadObject(n["properties"])
+	if len(properties) > 0 && n["additionalProperties"] == nil {
+		n["additionalProperties"] = jsontext.Value("false")
+	}
+	return n
 }
 
 // plainRoot reports whether a schema is of an object, and no choice of several.

@@ -20,6 +20,13 @@ func TestHeld(t *testing.T) {
 			"what measures is told", `{"type":"object","properties":{"a":{"type":"string","description":"A name.","minLength":2,"pattern":"^x"}},` + closed,
 			`{"type":"object","properties":{"a":{"type":"string","description":"A name. (minLength: 2, pattern: \"^x\")"}},` + closed, true,
 		},
+		{
+			"silent of what else there may be", `{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{}},"required":["b"]}}},"required":["a"]}`,
+			`{"additionalProperties":false,"type":"object","properties":{"a":{"type":"array","items":{"additionalProperties":false,"type":"object","properties":{"b":{}},"required":["b"]}}},"required":["a"]}`, true,
+		},
+		{"silent, with an optional property", `{"type":"object","properties":{"a":{},"b":{}},"required":["a"]}`, "", false},
+		{"silent, with an object of anything", `{"type":"object","properties":{"a":{"type":"object"}},"required":["a"]}`, "", false},
+		{"open in so many words", `{"type":"object","properties":{"a":{}},"required":["a"],"additionalProperties":true}`, "", false},
 		{"an optional property", `{"type":"object","properties":{"a":{},"b":{"minimum":1}},` + closed, "", false},
 		{"an open object inside", `{"type":"object","properties":{"a":{"type":"object"}},` + closed, "", false},
 		{"one of several", `{"type":"object","properties":{"a":{"oneOf":[{"type":"string"}]}},` + closed, "", false},
