@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,28 @@ func (c Cache) Facts() []byte {
 		return nil
 	}
 	return kept.Facts
+}
+
+// Examine says why a file that is there is not used; nil for none, and for one that is.
+func (c Cache) Examine() error {
+	if c.At().IsZero() {
+		return nil
+	}
+	raw, err := statefile.Read(c.Path, maxFacts+4096)
+	if err != nil {
+		return err
+	}
+	var kept cached
+	if json.Unmarshal(raw, &kept, foreign) != nil {
+		return fmt.Errorf("%s holds no JSON", c.Path)
+	}
+	if kept.From != c.url() {
+		return nil // of another place, on purpose
+	}
+	if _, err := Parse(kept.Facts); err != nil {
+		return fmt.Errorf("what %s holds %w", c.Path, err)
+	}
+	return nil
 }
 
 // At returns when the cache was last known to be new; zero if there is none.
@@ -146,22 +169,16 @@ func (c Cache) fetch(ctx context.Context, etag string) (cached, error) {
 	if err := usable(raw); err != nil {
 		return cached{}, fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
-	return cached{ETag: etagOf(resp.Header), From: c.url(), Facts: raw}, nil
+	return cached{ETag: etagOf(resp.Header), From: c.url(), Facts: bytes.TrimPrefix(raw, []byte("\ufeff"))}, nil
 }
 
-// usable reports whether an answer is a list of providers at all.
+// usable reports whether an answer is a list of models at all.
 func usable(raw []byte) error {
 	if len(raw) > maxFacts {
 		return fmt.Errorf("its answer has more than %d MiB", maxFacts>>20)
 	}
-	var providers map[string]jsontext.Value
-	if json.Unmarshal(raw, &providers, foreign) != nil || len(providers) == 0 {
-		return errors.New("its answer is no list of models")
-	}
-	for _, p := range providers {
-		if p.Kind() != '{' {
-			return errors.New("its answer is no list of models")
-		}
+	if _, err := Parse(raw); err != nil {
+		return fmt.Errorf("its answer %w", err)
 	}
 	return nil
 }

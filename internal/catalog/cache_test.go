@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
 )
 
 // source is models.dev: it answers with body, under a tag if there is one.
@@ -90,6 +93,8 @@ func TestRefreshRefuses(t *testing.T) {
 		{0, "{}", "no list of models"},
 		{0, `{"error":"gone"}`, "no list of models"},
 		{0, facts[:40], "no list of models"},
+		{0, `{"error":{"message":"gone"}}`, "no list of models"},
+		{0, `{"p":{"models":{"m":null,"":{}}}}`, "no list of models"},
 	} {
 		s.status, s.body = tt.status, tt.body
 		if _, err := c.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -114,6 +119,63 @@ func TestFactsOfTomorrow(t *testing.T) {
 	}
 	if p, err := c.Provider("p"); err != nil || p.Name != "Mine" {
 		t.Errorf("%+v %v", p, err)
+	}
+}
+
+// TestBadRows: a row that cannot be read is left out and named, and no other is.
+func TestBadRows(t *testing.T) {
+	f := parsed(t, "\ufeff"+`{
+		"p": {"name": "P", "env": "K", "api": "https://p", "models": {"good": {"name": "G"}, "none": null, "": {"name": "E"},
+			"odd": {"limit": {"context": "many"}}, "dear": {"cost": {"input": -1}}, "list": []}},
+		"q": 7, "": {"models": {"m": {}}}, "r": {"models": [1]}, "s": {"models": {"m": {"tool_call": "yes"}}}}`)
+	var got []string
+	for _, p := range f.Problems() {
+		got = append(got, p.String())
+	}
+	want := []string{
+		`"": a provider without a name`, `"p": env: want a list`, `"p/": a model without a name`, `"p/dear": cost.input: want a price`,
+		`"p/list": want an object, got a list`, `"p/none": want an object, got null`, `"p/odd": limit.context: want a whole number`,
+		`"q": want an object, got a number`, `"r": models: want an object, got a list`, `"s/m": tool_call: want true or false`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	patch := ProviderPatch{Models: map[string]jsontext.Value{"odd": jsontext.Value(`{"name":"Mine"}`), "gone": jsontext.Value(`null`)}}
+	c := build(t, Overlay{Facts: f, Providers: map[string]ProviderPatch{"p": patch}})
+	if len(c.Models()) != 2 || model(t, c, "p", "good").Title != "G" || model(t, c, "p", "odd").Title != "Mine" {
+		t.Errorf("%+v", c.Models())
+	}
+	for name, want := range map[string]string{"p/dear": `model "p/dear" is listed, but cannot be read: cost.input: want a price`, "q/x": "unknown model"} {
+		if _, err := c.Find(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := c.Provider("q"); err == nil || !strings.Contains(err.Error(), "cannot be read: want an object, got a number") {
+		t.Error(err)
+	}
+}
+
+// TestExamine: a file of the cache that cannot be used is told of, and taking another place's facts instead is not.
+func TestExamine(t *testing.T) {
+	c := cacheOf(t, &source{body: "\ufeff" + facts})
+	if err := c.Examine(); err != nil {
+		t.Errorf("there is none: %v", err)
+	}
+	if _, err := c.Refresh(t.Context()); err != nil || c.Examine() != nil || string(c.Facts()) != facts {
+		t.Errorf("%v, %v", err, c.Examine())
+	}
+	for text, want := range map[string]string{
+		`{"etag":`: "holds no JSON", `{"from":"` + c.URL + `","facts":{"a":1}}`: "no list of models", `{"from":"https://elsewhere","facts":{}}`: "",
+	} {
+		if err := os.WriteFile(c.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Examine(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+		if c.URL == "" || c.Facts() != nil && want != "no list of models" {
+			t.Errorf("%s is used", text)
+		}
 	}
 }
 

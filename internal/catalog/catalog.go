@@ -79,7 +79,7 @@ func (c *Catalog) Provider(id string) (Provider, error) {
 	for _, p := range c.providers {
 		names = append(names, p.ID)
 	}
-	return Provider{}, &UnknownError{Kind: "provider", Name: id, Nearest: spelling.Nearest(id, names, maxNearest)}
+	return Provider{}, &UnknownError{Kind: "provider", Name: id, Nearest: spelling.Nearest(id, names, maxNearest), Misread: c.misread(id)}
 }
 
 // Model returns the model with the ids, or an *UnknownError with the nearest names.
@@ -121,10 +121,28 @@ func (c *Catalog) Find(name string) (Model, error) {
 	}
 }
 
+// Problems are the rows of the facts that cannot be read.
+func (c *Catalog) Problems() []Problem {
+	if c.overlay.Facts == nil {
+		return nil
+	}
+	return c.overlay.Facts.problems
+}
+
+// misread says why what is listed under a name cannot be read; "" if nothing is.
+func (c *Catalog) misread(name string) string {
+	for _, p := range c.Problems() {
+		if p.Name == name {
+			return p.Why
+		}
+	}
+	return ""
+}
+
 func (c *Catalog) unknown(name string) *UnknownError {
 	names := make([]string, 0, len(c.models))
 	for _, m := range c.models {
 		names = append(names, m.Name())
 	}
-	return &UnknownError{Kind: "model", Name: name, Nearest: spelling.Nearest(name, names, maxNearest)}
+	return &UnknownError{Kind: "model", Name: name, Nearest: spelling.Nearest(name, names, maxNearest), Misread: c.misread(name)}
 }

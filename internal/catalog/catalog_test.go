@@ -171,7 +171,7 @@ func TestBadInput(t *testing.T) {
 		want string
 	}{
 		{"price", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"cost":{"input":-1}}`)}}}}, "provider.x"},
-		{"limit", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"context":"big"}}`)}}}}, "/models/m/limit/context"},
+		{"limit", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"context":"big"}}`)}}}}, "provider.x: models.m.limit.context: want a whole number"},
 		{"not JSON", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{`)}}}}, "provider.x.models"},
 	}
 	for _, tt := range tests {
@@ -179,7 +179,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	if _, err := Parse([]byte("<html>")); err == nil || !strings.Contains(err.Error(), "snapshot") {
+	if _, err := Parse([]byte("<html>")); err == nil || !strings.Contains(err.Error(), "no list of models") {
 		t.Error(err)
 	}
 }

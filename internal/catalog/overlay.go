@@ -83,14 +83,10 @@ func (o Overlay) source(id string, raw jsontext.Value) (*sourceProvider, error) 
 		return nil, err
 	}
 	s, err := decode(id, merged)
-	if err != nil { // facts of tomorrow may hold a model that is not understood: the others are
-		if merged, err = o.models(id, understood(raw)); err == nil {
-			s, err = decode(id, merged)
-		}
-	}
 	if err != nil {
-		return nil, fmt.Errorf("provider.%s: %w", id, err)
+		return nil, fmt.Errorf("provider.%s: %s", id, reason(err))
 	}
+	maps.DeleteFunc(s.Models, func(_ string, m *sourceModel) bool { return m == nil }) // the configuration takes away what is not there
 	return s, nil
 }
 
@@ -105,25 +101,6 @@ func (o Overlay) models(id string, raw jsontext.Value) (jsontext.Value, error) {
 		return nil, fmt.Errorf("provider.%s.models: %w", id, err)
 	}
 	return mergeJSON(raw, models), nil
-}
-
-// understood returns a provider without the models that cannot be read, or an empty one.
-func understood(raw jsontext.Value) jsontext.Value {
-	var fields, models map[string]jsontext.Value
-	if json.Unmarshal(raw, &fields, foreign) != nil || json.Unmarshal(fields["models"], &models, foreign) != nil {
-		return jsontext.Value("{}")
-	}
-	maps.DeleteFunc(models, func(_ string, m jsontext.Value) bool { return json.Unmarshal(m, &sourceModel{}, foreign) != nil })
-	kept, err := json.Marshal(models, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	if err != nil {
-		return jsontext.Value("{}")
-	}
-	fields["models"] = kept
-	out, err := json.Marshal(fields, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	if err != nil || json.Unmarshal(out, &sourceProvider{}, foreign) != nil {
-		return jsontext.Value("{}")
-	}
-	return out
 }
 
 // mergeJSON lays over over base: objects member by member, everything else whole. A null member takes the base's

@@ -18,13 +18,13 @@ const defaultPackage = "@ai-sdk/openai-compatible"
 
 // sourceProvider is a provider in the shape of models.dev.
 type sourceProvider struct {
-	ID     string                 `json:"id"`
-	Name   string                 `json:"name"`
-	Env    []string               `json:"env"`
-	NPM    string                 `json:"npm"`
-	API    string                 `json:"api"`
-	Models map[string]sourceModel `json:"models"`
-	Extra  jsontext.Value         `json:",embed"`
+	ID     string                  `json:"id"`
+	Name   string                  `json:"name"`
+	Env    []string                `json:"env"`
+	NPM    string                  `json:"npm"`
+	API    string                  `json:"api"`
+	Models map[string]*sourceModel `json:"models"`
+	Extra  jsontext.Value          `json:",embed"`
 }
 
 // sourceModel is a model in the shape of models.dev and of OpenCode's configuration.

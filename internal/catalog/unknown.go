@@ -10,10 +10,14 @@ type UnknownError struct {
 	Kind    string // model or provider
 	Name    string
 	Nearest []string
+	Misread string // why what the facts list under the name cannot be read; "" if they list nothing
 }
 
 // Error names what was asked for and what may have been meant.
 func (e *UnknownError) Error() string {
+	if e.Misread != "" {
+		return fmt.Sprintf("%s %.100q is listed, but cannot be read: %s", e.Kind, e.Name, e.Misread)
+	}
 	if len(e.Nearest) == 0 {
 		return fmt.Sprintf("unknown %s %.100q", e.Kind, e.Name)
 	}

@@ -53,8 +53,9 @@ type Providers interface {
 // KnownModel is a model of which there may be no more than facts.
 type KnownModel struct {
 	api.Model
-	Missing []string `json:"missing,omitzero"` // what keeps it from being used here
-	Dropped []string `json:"dropped,omitzero"` // its options that are not sent, and why
+	Missing []string          `json:"missing,omitzero"` // what keeps it from being used here
+	Dropped []string          `json:"dropped,omitzero"` // its options that are not sent, and why
+	Variant *api.ModelVariant `json:"variant,omitzero"` // the one that was named
 }
 
 // Options are what every command tells the host.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -15,37 +16,75 @@ import (
 func (a *app) modelsShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show PROVIDER/MODEL", Short: "Show what is known of a model", Args: cobra.ExactArgs(1),
-		Long:    "Show tells what is known of a model, also of one that cannot be used here yet: then it says what is missing.",
-		Example: "  cairn models show openai/gpt-5\n  cairn models show openai/gpt-5 --json",
+		Use: "show PROVIDER/MODEL[#VARIANT]", Short: "Show what is known of a model", Args: cobra.ExactArgs(1),
+		Long:    "Show tells what is known of a model, also of one that cannot be used here yet: then it says what is missing. With a\nvariant it shows what that asks the model with.",
+		Example: "  cairn models show openai/gpt-5\n  cairn models show openai/gpt-5#high\n  cairn models show openai/gpt-5 --json",
 		RunE: a.does(func(ctx context.Context, args []string) error {
 			tell := a.heedKeys(ctx)
-			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
+			var usable []api.Model
+			err := a.connected(ctx, func(ctx context.Context, c *api.Client) error {
 				list, err := c.Models(ctx)
-				if err != nil {
-					return err
-				}
-				m, err := a.knownModel(ctx, list.Data, args[0])
-				if err != nil {
-					return err
-				}
-				defer tell(m.ProviderID)
-				if asJSON {
-					return a.printJSON(m)
-				}
-				a.showModel(m.Model)
-				for _, why := range m.Dropped {
-					a.note("an option is not sent: " + why)
-				}
-				for _, why := range m.Missing {
-					a.note("it cannot be used here: " + why)
-				}
-				return nil
+				usable = list.Data
+				return err
 			})
+			m, kerr := a.knownVariant(ctx, usable, args[0])
+			switch {
+			case kerr != nil:
+				return firstOf(err, kerr)
+			case err != nil:
+				a.note("nothing answers here, so this is what is known without: " + err.Error())
+			}
+			defer tell(m.ProviderID)
+			if asJSON {
+				return a.printJSON(m)
+			}
+			a.showModel(m.Model)
+			if m.Variant != nil {
+				a.out.printf("  %-10s %s\n", "variant", line(m.Variant.ID+" "+asText(m.Variant.Body), 300))
+			}
+			for _, why := range m.Dropped {
+				a.note("an option is not sent: " + why)
+			}
+			for _, why := range m.Missing {
+				a.note("it cannot be used here: " + why)
+			}
+			return nil
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// asText is a value as JSON on one line.
+func asText(v any) string {
+	raw, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// knownVariant is knownModel for a name that may end in a variant; a model may be called so itself.
+func (a *app) knownVariant(ctx context.Context, usable []api.Model, name string) (*KnownModel, error) {
+	m, err := a.knownModel(ctx, usable, name)
+	base, variant := cutVariant(name, "#@")
+	if err == nil || variant == "" {
+		return m, err
+	}
+	if m, err = a.knownModel(ctx, usable, base); err != nil {
+		return nil, err
+	}
+	for _, v := range m.Variants {
+		if v.ID == variant {
+			m.Variant = &v
+			return m, nil
+		}
+	}
+	missing := session.NotFound("variant", variant, variantIDs(m.Model)...)
+	if len(m.Variants) == 0 {
+		missing.Message += ": " + m.Ref().String() + " has none"
+	}
+	return nil, &exit{code: exitUsage, err: missing}
 }
 
 // knownModel returns the usable model of that name, or else what is known of one that is not.
@@ -69,7 +108,7 @@ func (a *app) knownModel(ctx context.Context, usable []api.Model, name string) (
 	case kerr == nil:
 		return known, nil
 	default:
-		return nil, err
+		return nil, &exit{exitUsage, kerr, "cairn models lists those that can be used; one can be once its provider has a key"}
 	}
 }
 

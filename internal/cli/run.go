@@ -330,10 +330,19 @@ func parseModel(s string) (*session.ModelRef, error) {
 	if ref == nil || ref.ProviderID == "" || ref.ID == "" {
 		return nil, usagef("--model must be PROVIDER/MODEL or PROVIDER/MODEL#VARIANT, got %q; cairn models lists them", s)
 	}
-	if at := strings.LastIndex(ref.ID, "@"); ref.Variant == "" && at > 0 && at < len(ref.ID)-1 && !strings.Contains(ref.ID[at:], "/") {
-		ref.ID, ref.Variant = ref.ID[:at], ref.ID[at+1:]
+	if ref.Variant == "" {
+		ref.ID, ref.Variant = cutVariant(ref.ID, "@")
 	}
 	return ref, nil
+}
+
+// cutVariant takes the variant from the end of a model's name, behind one of the signs; "" if there is none.
+func cutVariant(name, signs string) (model, variant string) {
+	at := strings.LastIndexAny(name, signs)
+	if at <= 0 || at == len(name)-1 || strings.Contains(name[at:], "/") {
+		return name, ""
+	}
+	return name[:at], name[at+1:]
 }
 
 func (f *runFlags) budget() (*session.Budget, error) {

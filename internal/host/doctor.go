@@ -189,6 +189,7 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 		return append(found, cli.Finding{Level: cli.LevelError, What: "models", Detail: err.Error()})
 	}
 	found = append(found, examineKeys(ctx, table.auth)...)
+	found = append(found, models.examineFacts()...)
 	ref, err := models.Default()
 	if err == nil {
 		_, err = models.Resolve(ref, session.Agent{})
@@ -227,6 +228,34 @@ func examineKeys(ctx context.Context, store *auth.Store) []cli.Finding {
 			Level: cli.LevelWarning, What: "keyring", Detail: "still has keys that were removed: " + strings.Join(left.Names, ", "),
 			Fix: "cairn auth list removes them as soon as the keyring can be reached",
 		})
+	}
+	return found
+}
+
+// maxTold is how many rows of a list of models that cannot be read are told one by one.
+const maxTold = 10
+
+// examineFacts looks for what of the list of models cannot be read.
+func (m *locationModels) examineFacts() []cli.Finding {
+	var found []cli.Finding
+	add := func(detail, fix string) {
+		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "models", Detail: detail, Fix: fix})
+	}
+	file := config.Getenv(m.table.getenv, "MODELS_PATH")
+	if err := m.table.facts.Examine(); err != nil && file == "" {
+		add(err.Error()+"; what came with cairn is in use", "cairn models --refresh")
+	}
+	problems := m.catalog.Problems()
+	for i, p := range problems {
+		if i == maxTold {
+			add(fmt.Sprintf("%d more rows cannot be read", len(problems)-i), "")
+			break
+		}
+		fix := "the other rows are in use; cairn models --refresh may bring a better one"
+		if file != "" {
+			fix = "put it right in " + file
+		}
+		add("the row "+p.String(), fix)
 	}
 	return found
 }

@@ -29,7 +29,7 @@ func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.
 	}
 	model, err := models.catalog.Find(name)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
-		return nil, session.NotFound("model", name, unknown.Nearest...)
+		return nil, notKnown(unknown, name)
 	}
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -32,6 +33,10 @@ func (m *locationModels) list() ([]api.Model, error) {
 func redacted(m catalog.Model) catalog.Model {
 	m.Request.Headers, m.Request.Body = hidden(m.Request.Headers), showable(m.Request.Body)
 	m.API.Settings = nil
+	m.Variants = slices.Clone(m.Variants)
+	for i, v := range m.Variants {
+		m.Variants[i].Headers, m.Variants[i].Body = hidden(v.Headers), showable(v.Body)
+	}
 	return m
 }
 

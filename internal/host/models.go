@@ -174,7 +174,7 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	}
 	model, err := m.catalog.Model(ref.ProviderID, ref.ID)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
-		return nil, session.NotFound("model", ref.String(), unknown.Nearest...).At("model")
+		return nil, notKnown(unknown, ref.String()).At("model")
 	}
 	if err != nil {
 		return nil, err
@@ -208,6 +208,15 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 			return session.USD(model.Cost(u))
 		},
 	}, nil
+}
+
+// notKnown words that the catalog has no provider or model of the name.
+func notKnown(e *catalog.UnknownError, name string) *session.Error {
+	out := session.NotFound(e.Kind, name, e.Nearest...)
+	if e.Misread != "" {
+		out.Message = fmt.Sprintf("the %s %q is listed, but cannot be read: %s", e.Kind, name, e.Misread)
+	}
+	return out
 }
 
 // small is engine.Scope.Small: the configured model, else a cheap one of the provider, else the model beside it, each

@@ -49,7 +49,7 @@ func (h Host) Probe(ctx context.Context, o cli.Options, id string) ([]cli.Findin
 	}
 	p, err := models.catalog.Provider(id)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
-		return nil, session.NotFound("provider", id, unknown.Nearest...)
+		return nil, notKnown(unknown, id)
 	}
 	if err != nil {
 		return nil, err

@@ -56,7 +56,12 @@ func Members(text []byte, tells func(name string) bool) []byte {
 
 // Fold makes one of the spellings of a name: apiKey, api_key and API-Key are apikey.
 func Fold(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' {
+			return -1
+		}
+		return r
+	}, name))
 }
 
 // Credential reports whether a header, parameter or member of this folded name holds a credential. The signatures of
