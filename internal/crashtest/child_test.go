@@ -23,7 +23,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/server"
 )
 
-const childVariable = "CAIRN_CRASH_CHILD"
+const (
+	childVariable   = "CAIRN_CRASH_CHILD"
+	commandVariable = "CAIRN_CRASH_COMMAND"
+)
 
 func TestMain(m *testing.M) {
 	if code, ok := host.Supervise(os.Args[1:]); ok {
@@ -31,6 +34,9 @@ func TestMain(m *testing.M) {
 	}
 	if dir := os.Getenv(childVariable); dir != "" {
 		os.Exit(serve(dir))
+	}
+	if os.Getenv(commandVariable) != "" {
+		os.Exit(cli.Main(host.Host{}))
 	}
 	os.Exit(m.Run())
 }
@@ -142,4 +148,19 @@ func (c *child) leave() time.Duration {
 	<-c.ended
 	c.client.HTTP.CloseIdleConnections()
 	return time.Since(start)
+}
+
+// command runs cairn with the arguments as a process of its own, to its end. It works through the server if there is one.
+func (w *world) command(args ...string) {
+	w.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c := exec.Command(self, args...)
+	c.Dir = w.work
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "CAIRN_HOME=" + w.home, commandVariable + "=1"}
+	if out, err := c.CombinedOutput(); err != nil {
+		w.t.Fatalf("cairn %.60q: %v\n%s", args, err, out)
+	}
 }
