@@ -433,7 +433,7 @@ func TestOffsetsAreBounded(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := newWaiter()
 		l.hub.join(id, w)
-		f := &follower{log: l, id: id, cursor: -1, offsets: offsets{}, yield: func(Update, error) bool { return true }}
+		f := &follower{listener{log: l, cursor: -1, offsets: offsets{}, yield: func(Update, error) bool { return true }}, id}
 		for i := range 3 * maxOffsets {
 			m, part := session.MessageID(fmt.Sprint("msg_", i)), session.PartID(fmt.Sprint("prt_", i))
 			begin(t, l, id, m, part)

@@ -57,13 +57,13 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	}
 	ctx, end := a.long.Begin(r, "")
 	defer end()
+	said, stop := a.notices.watch() // before the answer begins, which a client in this process sees at once
 	ctx, b.out = sse.OpenQuiet(ctx, w)
 	defer b.out.Close()
 	a.line.join()
 	defer a.line.leave()
 	b.newest = newest
 	b.out.Beat(func() sse.Frame { return b.bare("server.heartbeat") })
-	said, stop := a.notices.watch()
 	at.Position = after
 	got := a.handed.open(at)
 	defer a.handed.close(got)

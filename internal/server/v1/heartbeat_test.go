@@ -64,3 +64,35 @@ func TestHeartbeatsAreEvents(t *testing.T) {
 		})
 	}
 }
+
+// answers does something as soon as the header of its answer leaves, when a client in this process goes on.
+type answers struct {
+	taken
+	begun sync.Once
+	then  func()
+}
+
+func (w *answers) WriteHeader(int) { w.begun.Do(w.then) }
+
+// What clients tell each other is lost to no stream whose answer has begun.
+func TestNothingIsLostWhileAStreamOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, ids := storetest.NewMemory(), &session.IDs{}
+		log := eventlog.New(eventlog.Config{Store: store, IDs: ids})
+		a := v1.New(v1.Config{Store: store, Log: log, IDs: ids, Directory: "/"})
+		ctx, cancel := context.WithCancel(t.Context())
+		w := &answers{taken: taken{header: http.Header{}}, then: func() {
+			a.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/global/dispose", http.NoBody))
+		}}
+		var stream sync.WaitGroup
+		stream.Go(func() {
+			a.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/global/event", http.NoBody))
+		})
+		synctest.Wait()
+		cancel()
+		stream.Wait()
+		if got := w.buf.String(); !regexp.MustCompile(`(?s)server\.connected.*global\.disposed`).MatchString(got) {
+			t.Errorf("the stream said\n%s", got)
+		}
+	})
+}

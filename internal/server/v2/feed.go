@@ -18,6 +18,7 @@ import (
 // feed streams what happens in all sessions, from now on or from behind a position. Its first frame is
 // server.connected. With a location in the query it tells of that directory only.
 func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
+	at := a.log.Newest() // first: whoever is told that the stream stands misses no notice from then on
 	after, err := cursorOf(r, -1)
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	if after < 0 {
 		after = newest // not "the newest when the first frame has left": nothing may fall in between
 	}
-	f.cursor = after
+	f.cursor, at.Position = after, after
 	ctx, end := a.long.Begin(r, "")
 	defer end()
 	ctx, f.stream = sse.Open(ctx, w)
@@ -47,7 +48,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	err = send(f.stream, f.id(), frame{id: a.ids.New(session.PrefixEvent), kind: "server.connected", data: jsontext.Value("{}")}, false)
-	for u, failed := range a.log.Feed(ctx, after) {
+	for u, failed := range a.log.FeedFrom(ctx, at) {
 		if err = failed; err == nil {
 			err = f.tell(ctx, u)
 		}

@@ -1,0 +1,134 @@
+package eventlog
+
+import (
+	"context"
+	"iter"
+	"math"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Feed yields what happens in all sessions: events with position > after, those that exist and those to come, in the
+// order of their commits, and between them live fragments and notices from now on, each notice behind the events that this
+// process had committed when it was made. A negative after starts at the
+// newest event. It ends with ctx.
+func (l *Log) Feed(ctx context.Context, after int64) iter.Seq2[Update, error] {
+	return l.feed(ctx, Mark{after, math.MaxInt64})
+}
+
+// FeedFrom is Feed from behind a mark, with the notices that were made since.
+func (l *Log) FeedFrom(ctx context.Context, at Mark) iter.Seq2[Update, error] { return l.feed(ctx, at) }
+
+func (l *Log) feed(ctx context.Context, at Mark) iter.Seq2[Update, error] {
+	return func(yield func(Update, error) bool) {
+		w := newWaiter()
+		noticed := min(l.hub.joinFeed(w), at.Notice)
+		defer l.hub.leaveFeed(w)
+		f := &feeder{listener{log: l, cursor: at.Position, noticed: noticed, offsets: offsets{}, yield: yield}}
+		if f.start(ctx) {
+			rounds(ctx, w, f.round)
+		}
+	}
+}
+
+// feeder is a reader of all sessions.
+type feeder struct{ listener }
+
+func (f *feeder) start(ctx context.Context) bool {
+	if f.cursor >= 0 {
+		return true
+	}
+	f.log.hub.skip(f.offsets) // before the head is read: what opens in between is not skipped
+	err := f.log.store.View(ctx, func(r store.Reader) (err error) {
+		f.cursor, err = r.FeedHead()
+		return err
+	})
+	if err != nil {
+		f.yield(Update{}, err)
+	}
+	return err == nil
+}
+
+func (f *feeder) round(ctx context.Context) bool {
+	seen := f.cursor
+	for ctx.Err() == nil && f.log.hub.behind(f.cursor) {
+		seen = f.log.hub.head() // what is missing up to here then is damaged, and never comes
+		events, err := f.log.feedPage(ctx, f.cursor)
+		for _, e := range events {
+			if !f.passes(e) {
+				return false
+			}
+		}
+		if err != nil {
+			return f.fails(ctx, err)
+		}
+		if len(events) == 0 {
+			break
+		}
+	}
+	seen = max(seen, f.cursor)
+	return f.volatile(func() ([]session.Fragment, []Notice, int64) {
+		return f.log.hub.volatile(f.cursor, seen, f.offsets, f.noticed)
+	})
+}
+
+// passes yields the notices that stand before the event, and the event.
+func (f *feeder) passes(e session.Event) bool {
+	notices, noticed := f.log.hub.before(f.noticed, e.Position)
+	f.noticed = noticed
+	return yieldAll(f.yield, nil, notices) && f.event(e, e.Position)
+}
+
+func (h *hub) joinFeed(w *waiter) (noticed int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.feed[w] = struct{}{}
+	w.poke()
+	return h.noticed
+}
+
+func (h *hub) leaveFeed(w *waiter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.feed, w)
+}
+
+// behind reports whether there may be events behind the cursor. The position of a fresh process is unknown until its
+// first commit, so that the first look always reads.
+func (h *hub) behind(cursor int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.position == 0 || h.position > cursor
+}
+
+// head is the position of the newest event that this process knows of.
+func (h *hub) head() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.position
+}
+
+// skip makes a reader that starts at the newest event see only what open items gain from now on.
+func (h *hub) skip(o offsets) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range h.sessions {
+		for _, it := range l.items {
+			o[it.fragment.PartID] = len(it.text)
+		}
+	}
+}
+
+// volatile returns the fragments and notices that a feed reader has not seen.
+func (h *hub) volatile(cursor, seen int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var fs []session.Fragment
+	for _, l := range h.sessions {
+		fs = append(fs, l.fragments(func(it *item) bool { return it.position <= cursor }, o)...)
+	}
+	h.prune(o)
+	notices, noticed := h.unseen(noticed, seen, func(Notice) bool { return true })
+	return fs, notices, noticed
+}

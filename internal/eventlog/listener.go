@@ -1,0 +1,119 @@
+package eventlog
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Update is one thing a reader is told: exactly one field is set.
+type Update struct {
+	Event    *session.Event
+	Fragment *session.Fragment
+	Notice   *Notice
+}
+
+// listener is a reader of a session or of all of them: how far it has come, and whom it tells.
+type listener struct {
+	log     *Log
+	cursor  int64 // of the newest event: its seq, or its position
+	noticed int64
+	live    bool // everything that existed at the start has been read
+	offsets offsets
+	yield   func(Update, error) bool
+}
+
+// rounds lets the reader read all that there is, and again whenever it is waked, until it wants no more or ctx ends.
+func rounds(ctx context.Context, w *waiter, round func(context.Context) bool) {
+	for round(ctx) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+		}
+	}
+}
+
+// event yields the event at the cursor, and before it what its item holds that was not told.
+func (l *listener) event(e session.Event, cursor int64) bool {
+	if part, frag, text := ended(e.Data); part != "" {
+		frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
+		if from := l.offsets[part]; (l.live || from > 0) && !rest(l.yield, frag, text, from) {
+			return false
+		}
+		l.offsets[part] = finished
+	}
+	l.cursor = cursor
+	return l.yield(Update{Event: &e}, nil)
+}
+
+// volatile yields what is live, as current knows it: what the reader has not seen, and up to which notice that goes.
+func (l *listener) volatile(current func() ([]session.Fragment, []Notice, int64)) bool {
+	l.live = true
+	for {
+		frags, notices, noticed := current()
+		l.noticed = noticed
+		if !yieldAll(l.yield, frags, notices) {
+			return false
+		}
+		if !slices.ContainsFunc(frags, wasCut) { // what came meanwhile has waked us
+			return true
+		}
+	}
+}
+
+// fails tells of an error, unless ctx has ended and it is that. It reports that the reader ends.
+func (l *listener) fails(ctx context.Context, err error) bool {
+	if ctx.Err() == nil {
+		l.yield(Update{}, err)
+	}
+	return false
+}
+
+// rest yields what an ended item holds from an offset on.
+func rest(yield func(Update, error) bool, frag session.Fragment, text string, from int) bool {
+	for from < len(text) {
+		f := frag
+		f.Offset, f.Delta = from, chunk(text[from:])
+		if !yield(Update{Fragment: &f}, nil) {
+			return false
+		}
+		from += len(f.Delta)
+	}
+	return true
+}
+
+// wasCut reports whether the item may hold more than the fragment that was made of it.
+func wasCut(f session.Fragment) bool { return len(f.Delta) > maxFragment-utf8.UTFMax }
+
+func yieldAll(yield func(Update, error) bool, frags []session.Fragment, notices []Notice) bool {
+	for i := range frags {
+		if !yield(Update{Fragment: &frags[i]}, nil) {
+			return false
+		}
+	}
+	for i := range notices {
+		if !yield(Update{Notice: &notices[i]}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// prune forgets, now and then, the offsets of items that are open no more and whose ending event the reader has read: it
+// never asks for them again. mu is held.
+func (h *hub) prune(o offsets) {
+	if len(o) < maxOffsets {
+		return
+	}
+	open := map[session.PartID]bool{}
+	for _, l := range h.sessions {
+		for _, it := range l.items {
+			open[it.fragment.PartID] = true
+		}
+	}
+	maps.DeleteFunc(o, func(p session.PartID, at int) bool { return at == finished && !open[p] })
+}

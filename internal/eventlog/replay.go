@@ -1,0 +1,56 @@
+package eventlog
+
+import (
+	"context"
+	"iter"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// page is how many events are read at once; between pages a reader looks at its ctx.
+const page = 256
+
+// Replay yields the session's events with seq > after that exist now, in order, then ends.
+func (l *Log) Replay(ctx context.Context, id session.ID, after int64) iter.Seq2[session.Event, error] {
+	return func(yield func(session.Event, error) bool) {
+		for {
+			events, err := l.read(ctx, id, after)
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+				after = e.Seq
+			}
+			if err != nil {
+				yield(session.Event{}, err)
+				return
+			}
+			if len(events) < page {
+				return
+			}
+		}
+	}
+}
+
+func (l *Log) read(ctx context.Context, id session.ID, after int64) ([]session.Event, error) {
+	var rows []store.Row
+	err := l.store.View(ctx, func(r store.Reader) (err error) {
+		rows, err = r.Events(id, after, page)
+		return err
+	})
+	events, err := decodeAll(rows, err)
+	return events, l.store.Noted(err)
+}
+
+func decodeAll(rows []store.Row, err error) ([]session.Event, error) {
+	events := make([]session.Event, 0, len(rows))
+	for _, r := range rows {
+		e, derr := Decode(r)
+		if derr != nil {
+			return events, derr
+		}
+		events = append(events, e)
+	}
+	return events, err
+}

@@ -1,0 +1,61 @@
+package v2_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/storetest"
+)
+
+// answers does something as soon as its stream says that it stands.
+type answers struct {
+	header http.Header
+	buf    bytes.Buffer
+	begun  sync.Once
+	then   func()
+}
+
+func (w *answers) Header() http.Header { return w.header }
+func (w *answers) WriteHeader(int)     {}
+func (w *answers) Flush()              {}
+
+func (w *answers) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("server.connected")) {
+		w.begun.Do(w.then)
+	}
+	return w.buf.Write(p)
+}
+
+// Who is told that the stream stands misses no notice from then on.
+func TestNoNoticeIsLostWhileTheFeedOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, ids := storetest.NewMemory(), &session.IDs{}
+		log := eventlog.New(eventlog.Config{Store: store, IDs: ids})
+		a := v2.New(v2.Config{Store: store, Log: log, IDs: ids, Directory: "/"})
+		w := &answers{header: http.Header{}, then: func() {
+			log.Notify(eventlog.Notice{Kind: "server.told", Data: jsontext.Value(`{}`)})
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		var stream sync.WaitGroup
+		stream.Go(func() {
+			a.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/event", http.NoBody))
+		})
+		synctest.Wait()
+		cancel()
+		stream.Wait()
+		if got := w.buf.String(); strings.Count(got, "server.told") != 1 {
+			t.Errorf("the feed said\n%s", got)
+		}
+	})
+}
