@@ -235,7 +235,7 @@ func TestMigrationIsPrecededByABackup(t *testing.T) {
 	}
 }
 
-// What was written before there were minutes is listed by them.
+// What was written before there was an index of what changed last is listed by it.
 func TestOlderSessionsAreListedByTheirLastChange(t *testing.T) {
 	made := t.TempDir()
 	s := open(t, made)

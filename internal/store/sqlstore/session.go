@@ -28,14 +28,12 @@ const (
 	sessionsWhere = ` AND (?2 = '' OR project_id = ?2) AND (?3 = '' OR directory = ?3) AND (?4 = '*' OR parent_id = ?4)
 		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0'))
 		AND (?6 = '' OR instr(title, ?6) > 0) AND (?7 = 1 OR time_archived = 0) `
-	byDirectory = `directory = ?3`
-	byProject   = `project_id = ?2`
-	byParent    = `parent_id = ?4`
-	byAny       = `1 = 1`
-	newestFirst = ` AND (time_created, id) < (?8, ?9) ORDER BY time_created DESC, id DESC LIMIT ?1 + 0`
-	oldestFirst = ` AND (time_created, id) > (?8, ?9) ORDER BY time_created, id LIMIT ?1 + 0`
-	recentFirst = ` AND minute BETWEEN ?8 >> 16 AND ?9 >> 16 AND time_updated >= ?8 AND time_updated < ?9
-		ORDER BY minute DESC, time_updated DESC, id DESC LIMIT ?1 + 0`
+	byDirectory  = `directory = ?3`
+	byProject    = `project_id = ?2`
+	byParent     = `parent_id = ?4`
+	byAny        = `1 = 1`
+	newestFirst  = ` AND (time_created, id) < (?8, ?9) ORDER BY time_created DESC, id DESC LIMIT ?1 + 0`
+	oldestFirst  = ` AND (time_created, id) > (?8, ?9) ORDER BY time_created, id LIMIT ?1 + 0`
 	sessionsNew  = sessionsWhere + newestFirst
 	sessionsOld  = sessionsWhere + oldestFirst
 	anyParent    = "*"
@@ -52,19 +50,11 @@ const (
 	sessionsDirectoryOld = listSessions + byDirectory + sessionsOld
 	sessionsParentNew    = listSessions + byParent + sessionsNew
 	sessionsParentOld    = listSessions + byParent + sessionsOld
-
-	// Sorted minute by minute, up to the one in which the limit is reached.
-	sessionsAnyRecent     = listSessions + byAny + sessionsWhere + recentFirst
-	sessionsProjectRecent = listSessions + byProject + sessionsWhere + recentFirst
 )
 
 func sessionsSQL(q store.SessionQuery) string {
 	newest, oldest := sessionsAnyNew, sessionsAnyOld
 	switch {
-	case q.Recent && q.ProjectID != "":
-		return sessionsProjectRecent
-	case q.Recent:
-		return sessionsAnyRecent
 	case q.ParentID != nil && *q.ParentID != "":
 		newest, oldest = sessionsParentNew, sessionsParentOld
 	case q.Directory != "":
@@ -80,32 +70,33 @@ func sessionsSQL(q store.SessionQuery) string {
 
 // Sessions implements store.SessionReader.
 func (r *Reader) Sessions(q store.SessionQuery) ([]*session.Session, error) {
+	if q.Recent {
+		return r.recent(q)
+	}
+	c := r.call(sessionsSQL(q))
+	c.limit(q.Limit)
+	c.where(q)
+	c.from(q)
+	return r.readSessions(&c, "")
+}
+
+// where binds the conditions of every list, from the second parameter on.
+func (c *call) where(q store.SessionQuery) {
 	parent := session.ID(anyParent)
 	if q.ParentID != nil {
 		parent = *q.ParentID
 	}
-	c := r.call(sessionsSQL(q))
-	c.limit(q.Limit)
 	c.text(string(q.ProjectID))
 	c.text(q.Directory)
 	c.text(string(parent))
 	c.text(q.Subpath)
 	c.text(strings.ToLower(q.Search))
 	c.bool(q.Archived)
-	c.from(q)
-	return r.readSessions(&c, "")
 }
 
-// from binds where a list begins, and where one of what changed ends.
+// from binds where a list begins.
 func (c *call) from(q store.SessionQuery) {
 	switch {
-	case q.Recent && q.Before == 0:
-		q.Before = math.MaxInt64
-		fallthrough
-	case q.Recent:
-		c.int(q.Since)
-		c.int(q.Before)
-		return
 	case q.After != nil:
 	case q.Oldest:
 		q.After = &store.SessionAnchor{Created: beforeAnyOne}
@@ -120,26 +111,32 @@ func (c *call) from(q store.SessionQuery) {
 func (r *Reader) readSessions(c *call, one session.ID) ([]*session.Session, error) {
 	out := []*session.Session{}
 	for c.next() {
-		id := session.ID(c.st.Text(0))
-		data := r.scratch(c, 2)
-		if c.st.Int(1) != r.sumSession(id, data) {
-			if one == "" {
-				continue
-			}
-			c.err = damaged(id, -1, "the session's row")
-			break
-		}
-		s, err := decode[session.Session](data)
+		s, err := r.readSession(c, one)
 		if err != nil {
 			c.err = err
 			break
 		}
-		out = append(out, s)
+		if s != nil {
+			out = append(out, s)
+		}
 	}
 	if err := c.end("read session", one); err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// readSession reads a row. A damaged one is nil, unless it is the one that was asked for.
+func (r *Reader) readSession(c *call, one session.ID) (*session.Session, error) {
+	id, data := session.ID(c.st.Text(0)), r.scratch(c, 2)
+	switch {
+	case c.st.Int(1) == r.sumSession(id, data):
+		return decode[session.Session](data)
+	case one == "":
+		return nil, nil
+	default:
+		return nil, damaged(id, -1, "the session's row")
+	}
 }
 
 const unfinished = `SELECT id FROM session WHERE unfinished = 1 ORDER BY time_updated, id LIMIT ?1 + 0`
@@ -157,20 +154,21 @@ func (r *Reader) Unfinished(limit int) ([]session.ID, error) {
 
 // An update that leaves the indexed columns alone does not write their pages.
 const updateSession = `UPDATE session SET title = ?8, time_updated = ?9, crc = ?10, data = ?11
-	` + sameSession + ` AND minute = ?9 >> 16 RETURNING 1`
+	` + sameSession + ` AND recent = ` + endOfMinute + ` RETURNING 1`
 
 const sameSession = `WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5 AND time_created = ?6
 	AND time_archived = ?7`
 
-// One that is the first of its minute writes the pages of that.
-const updateMinute = `UPDATE session SET title = ?8, time_updated = ?9, crc = ?10, data = ?11, minute = ?9 >> 16
+// One that is the first of its minute, or of the session, writes the pages of that.
+const updateMinute = `UPDATE session SET title = ?8, time_updated = ?9, crc = ?10, data = ?11, recent = ` + endOfMinute + `
 	` + sameSession + ` RETURNING 1`
 
 const upsertSession = `INSERT INTO session (id, project_id, parent_id, directory, subpath, time_created, time_archived, title,
-		time_updated, crc, data, minute)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?9 >> 16)
+		time_updated, crc, data, recent)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?9)
 	ON CONFLICT (id) DO UPDATE SET project_id = ?2, parent_id = ?3, directory = ?4, subpath = ?5, time_created = ?6,
-		time_archived = ?7, title = ?8, time_updated = ?9, crc = ?10, data = ?11, minute = ?9 >> 16`
+		time_archived = ?7, title = ?8, time_updated = ?9, crc = ?10, data = ?11,
+		recent = ` + endOfMinute
 
 // PutSession implements store.SessionWriter.
 func (t *Tx) PutSession(s *session.Session) error {

@@ -9,7 +9,8 @@
 //
 //	numbered(number, session_id)
 //	event(position, id, session_id, session, seq, kind, version, crc, data, private)
-//	session(id, project_id, parent_id, directory, subpath, title, time_created, time_updated, time_archived, unfinished, crc, data)
+//	session(id, project_id, parent_id, directory, subpath, title, time_created, time_updated, time_archived, unfinished, recent,
+//	        crc, data)
 //	message(place, id, type, call_id, through, crc, data)
 //	input(id, session, delivery, admitted_seq, promoted_seq, rank, crc, data)
 //	epoch(session, baseline, baseline_seq, snapshot, revision, crc)
@@ -18,9 +19,10 @@
 //	spend(place, time, crc, data)
 //	meta(key, value)
 //
-// session is the session's number, place that number and a seq (see number.go). title is in lower case, for searching. through is the seq behind which checkpoints belong to a turn that streams, 0 if
-// none can (store.Behind). meta's "position" is the highest position that a deletion may have freed, so that none is
-// given out twice.
+// session is the session's number, place that number and a seq (see number.go). title is in lower case, for searching.
+// recent is for lists of what changed last (see recent.go). through is the seq behind which checkpoints belong to a turn
+// that streams, 0 if none can (store.Behind). meta's "position" is the highest position that a deletion may have freed, so
+// that none is given out twice.
 package sqlstore
 
 import (

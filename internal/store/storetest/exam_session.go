@@ -1,7 +1,10 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -183,6 +186,43 @@ func testRecentSessions(t *testing.T, s store.Store) {
 	put("f", "p", 10*hour)
 	same(t, "as they are now", list(store.SessionQuery{}), []session.ID{"f", "c", "e", "a", "d", "b"})
 	same(t, "as they are now in a project", list(store.SessionQuery{ProjectID: "p", Limit: 3}), []session.ID{"f", "e", "a"})
+}
+
+// What changed last comes first however sessions have changed: never since they were made, within a minute, back in time.
+func testRecentChanges(t *testing.T, s store.Store) {
+	const hour = int64(3_600_000)
+	r := rand.New(rand.NewPCG(1, 2))
+	rows := map[session.ID]*session.Session{}
+	change := func(tx store.Tx) error {
+		for range 40 {
+			x := &session.Session{ID: session.ID(fmt.Sprint("ses_", r.IntN(120))), ProjectID: "p", Time: session.SessionTime{Updated: hour + r.Int64N(200_000)}}
+			rows[x.ID] = x
+			if err := tx.PutSession(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for range 6 {
+		update(t, s, change)
+		all := slices.SortedFunc(maps.Values(rows), func(a, b *session.Session) int {
+			return cmp.Or(cmp.Compare(b.Time.Updated, a.Time.Updated), cmp.Compare(b.ID, a.ID))
+		})
+		for _, limit := range []int{0, 1, 2, 7, 30, 60, len(all), 1000} {
+			for _, before := range []int64{0, hour + 100_000} {
+				want := slices.Clone(all)
+				if before > 0 {
+					want = slices.DeleteFunc(want, func(s *session.Session) bool { return s.Time.Updated >= before })
+				}
+				if limit > 0 {
+					want = want[:min(limit, len(want))]
+				}
+				q := store.SessionQuery{ProjectID: "p", Recent: true, Limit: limit, Before: before}
+				got := get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) })
+				same(t, fmt.Sprintf("%d before %d", limit, before), ids(got), ids(want))
+			}
+		}
+	}
 }
 
 func testUnfinished(t *testing.T, s store.Store) {

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 		{"SessionFilters", testSessionFilters},
 		{"SessionPages", testSessionPages},
 		{"RecentSessions", testRecentSessions},
+		{"RecentChanges", testRecentChanges},
 		{"Unfinished", testUnfinished},
 		{"DeleteSession", testDeleteSession},
 		{"Messages", testMessages},
