@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/auth"
@@ -67,5 +68,43 @@ func TestRenewedKeepsWhatItHasOnFailure(t *testing.T) {
 	}
 	if c, _, _ := s.Get("p"); !c.Refresh.Equal(old.Refresh) {
 		t.Error("the refresh token is lost")
+	}
+}
+
+// Whoever wants a token while another process fetches one waits for that, however slow the vendor is.
+func TestRenewedWaitsForAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		none := func(string) string { return "" }
+		if err := auth.New(dir, none).SetToken(t.Context(), "p", auth.Token{Refresh: auth.NewSecret("r")}); err != nil {
+			t.Fatal(err)
+		}
+		renewed := 0
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() {
+				got, err := auth.New(dir, none).Renewed(t.Context(), "p", auth.Token{}, func(have auth.Token) (auth.Token, error) {
+					renewed++
+					time.Sleep(29 * time.Second)
+					return auth.Token{Refresh: have.Refresh, Access: auth.NewSecret("a"), Expires: time.Now().Add(time.Hour)}, nil
+				})
+				if err != nil || got.Access.Reveal() != "a" {
+					t.Errorf("%v %v", got, err)
+				}
+			})
+		}
+		all.Wait()
+		if renewed != 1 {
+			t.Errorf("renewed %d times", renewed)
+		}
+	})
+}
+
+func TestTokensThatAreNone(t *testing.T) {
+	s := auth.New(t.TempDir(), func(string) string { return "" })
+	for _, bad := range []auth.Token{{}, {Access: auth.NewSecret("a\r\nX-Evil: 1")}, {Refresh: auth.NewSecret("r\x00")}} {
+		if err := s.SetToken(t.Context(), "p", bad); err == nil {
+			t.Errorf("%q was kept", bad.Access.Reveal())
+		}
 	}
 }

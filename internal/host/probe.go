@@ -72,8 +72,8 @@ func (m *locationModels) probe(ctx context.Context, p catalog.Provider) []cli.Fi
 		return []cli.Finding{{Level: cli.LevelError, What: "address", Detail: err.Error()}}
 	}
 	out := []cli.Finding{{Level: cli.LevelOK, What: "address", Detail: publicly(row.BaseURL)}}
-	if err := provider.ExtraRoots(); err != nil {
-		out = append(out, cli.Finding{Level: cli.LevelWarning, What: "certificates", Detail: err.Error()})
+	for _, err := range provider.Surroundings() {
+		out = append(out, cli.Finding{Level: cli.LevelWarning, What: "environment", Detail: err.Error()})
 	}
 	key := m.probeKey(row, p)
 	out = append(out, key)
@@ -179,7 +179,7 @@ func (m *locationModels) reach(ctx context.Context, row provider.Vendor) []cli.F
 	client := &http.Client{Transport: m.table.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
-		return []cli.Finding{{Level: cli.LevelError, What: "server", Detail: provider.Unreachable(req.URL.Host, err), Fix: "see the network, HTTPS_PROXY and NO_PROXY; a company's certificate goes into SSL_CERT_FILE"}}
+		return []cli.Finding{{Level: cli.LevelError, What: "server", Detail: provider.Unreachable(req.URL.Host, err) + proxied(req), Fix: "see the network, HTTPS_PROXY and NO_PROXY; a company's certificate goes into SSL_CERT_FILE"}}
 	}
 	defer resp.Body.Close()
 	took := time.Since(begun)
@@ -231,7 +231,7 @@ func (m *locationModels) askOnce(ctx context.Context, model catalog.Model) cli.F
 		}
 	}
 	if failed != nil && failed.Class != llm.Empty { // it may think for longer than it may answer
-		f.Detail, f.Fix = fmt.Sprintf("%s does not answer: %s", model.Name(), failed.Message), remedy(failed, model.ProviderID)
+		f.Detail, f.Fix = fmt.Sprintf("%s does not answer: %s", model.Name(), failed.Message), m.remedy(failed, model.ProviderID)
 		return f
 	}
 	return cli.Finding{Level: cli.LevelOK, What: "answer", Detail: fmt.Sprintf("%s answers within %d ms, for $%s", model.Name(), time.Since(begun).Milliseconds(), cost)}
@@ -241,10 +241,20 @@ func (m *locationModels) askOnce(ctx context.Context, model catalog.Model) cli.F
 const probeTokens = 16
 
 // remedy says what a person can do about a failed call.
-func remedy(e *llm.Error, id string) string {
+func (m *locationModels) remedy(e *llm.Error, id string) string {
+	switch {
+	case e.Status == http.StatusNetworkAuthenticationRequired:
+		return "this network wants a login: open any page in a browser"
+	case e.Status >= 300 && e.Status <= 399:
+		return "open any page in a browser, this network may want a login; else see options.baseURL of provider." + id
+	}
 	switch e.Class {
 	case llm.Auth:
-		return "the key is wrong, expired, or not allowed to use this model: cairn auth login " + id
+		fix := "the key is wrong, expired, or not allowed to use this model: "
+		if !m.config.Provider[id].Options.APIKey.IsZero() { // it goes before one that is kept
+			fix += "change options.apiKey of provider." + id + ", or remove it there and run "
+		}
+		return fix + "cairn auth login " + id
 	case llm.Quota:
 		return "the account has no credit left: see the provider's page for billing"
 	case llm.RateLimit:
@@ -252,7 +262,9 @@ func remedy(e *llm.Error, id string) string {
 			return fmt.Sprintf("too many requests: the provider asks to wait %s", e.RetryAfter.Round(time.Second))
 		}
 		return "too many requests: wait a while"
-	case llm.Overloaded, llm.Timeout, llm.Incomplete, llm.Malformed, llm.Empty:
+	case llm.Malformed:
+		return "the provider has trouble, or something else answers: a login page of this network, a proxy, or what options.baseURL names"
+	case llm.Overloaded, llm.Timeout, llm.Incomplete, llm.Empty:
 		return "the provider has trouble; try again later"
 	case llm.Transport:
 		return "see the network, HTTPS_PROXY and NO_PROXY"

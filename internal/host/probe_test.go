@@ -75,6 +75,12 @@ func TestProbe(t *testing.T) {
 		{"too many", key, vendorOf(429, `{"error":{"message":"slow down"}}`, 0), []string{"error answer", "asks to wait 2h0m0s"}},
 		{"no such model", key, vendorOf(404, `{"error":{"message":"no such model"}}`, 0), []string{"error answer", "no such model", "cairn models mine"}},
 		{"trouble", key, vendorOf(503, `{}`, 0), []string{"error answer", "try again later"}},
+		{"a configured key", key, vendorOf(403, `{}`, 0), []string{"change options.apiKey of provider.mine"}},
+		{"a login page", key, vendorOf(200, `<html>Welcome</html>`, 0), []string{"error answer", "a login page of this network"}},
+		{"a gate", key, vendorOf(511, `<html>Welcome</html>`, 0), []string{"error answer", "wants a login: open any page"}},
+		{"a way elsewhere", key, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://portal.example/login", http.StatusFound)
+		}, []string{"redirects to http://portal.example", "open any page in a browser"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

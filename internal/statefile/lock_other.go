@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Lock makes the lock file for this process alone, waiting until ctx ends, 10 s at most. One left by a process that
+// Lock makes the lock file for this process alone, waiting until ctx ends, 10 s if it says nothing of when. One left by a process that
 // died has to be removed by hand; the error says so.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	why := errors.New("another process keeps it locked; remove it if none runs")
-	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second, why)
+	ctx, cancel := patient(ctx, why)
 	defer cancel()
 	retry := time.NewTicker(10 * time.Millisecond)
 	defer retry.Stop()

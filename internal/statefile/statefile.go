@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Read returns a regular file of at most limit bytes; nil when there is none. A file that others can read is made
@@ -34,6 +35,17 @@ func Read(path string, limit int64) ([]byte, error) {
 		raw = []byte{}
 	}
 	return raw, err
+}
+
+// patience is how long a lock is waited for by those who do not say.
+const patience = 10 * time.Second
+
+// patient bounds how long a lock is waited for. Who gives up then says why.
+func patient(ctx context.Context, why error) (context.Context, context.CancelFunc) {
+	if until, ok := ctx.Deadline(); ok {
+		return context.WithDeadlineCause(ctx, until.Add(-time.Millisecond), why) // before ctx itself
+	}
+	return context.WithTimeoutCause(ctx, patience, why)
 }
 
 // Change runs f while no other process changes the file, in a directory that it makes for the owner alone.

@@ -1,9 +1,12 @@
 package provider_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -86,5 +89,67 @@ func TestOpenRouterLogin(t *testing.T) {
 		if key != tt.key || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %s %v", tt.code, key, err)
 		}
+	}
+}
+
+// What the browser's answer comes to is known to the vendor alone: nobody else's is taken, whoever is first.
+func TestOpenRouterLoginIsOnlyTheVendors(t *testing.T) {
+	for name, tt := range map[string]struct{ asks, want string }{
+		"denied":  {"?error=access_denied", "it was denied"},
+		"unclear": {"?error=server_error&error_description=try%20later", "try later"},
+		"a code":  {"?code=c-1", "HTTP 404"},
+	} {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+		l := provider.Login{Client: http.DefaultClient, Base: s.URL, Listen: "127.0.0.1:0", Say: func(where, _ string) {
+			to, err := url.Parse(where)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			back := strings.Replace(to.Query().Get("callback_url"), "localhost", "127.0.0.1", 1)
+			origin := back[:strings.Index(back, "/callback")]
+			for _, foreign := range []string{"/?code=evil", "/callback?code=evil", "/callback/?code=evil", "/callback/x?code=evil", "/callback?error=access_denied"} {
+				if status := get(t, origin+foreign); status != http.StatusNotFound {
+					t.Errorf("%s is let in: %d", foreign, status)
+				}
+			}
+			if status := get(t, back+tt.asks); status != http.StatusOK {
+				t.Errorf("%s: %d", back, status)
+			}
+		}}
+		if _, err := l.OpenRouter(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func get(t *testing.T, where string) int {
+	t.Helper()
+	resp, err := http.Get(where)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+// A browser may take the other loopback address for localhost: another program must not be there.
+func TestOpenRouterLoginBesideAnother(t *testing.T) {
+	other, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("there is one loopback address: ", err)
+	}
+	defer other.Close()
+	_, port, _ := net.SplitHostPort(other.Addr().String())
+	l := provider.Login{Client: http.DefaultClient, Base: "http://127.0.0.1:1", Listen: "127.0.0.1:" + port, Say: func(string, string) { t.Error("somebody is sent away") }}
+	if _, err := l.OpenRouter(t.Context()); err == nil || !strings.Contains(err.Error(), "which is taken") {
+		t.Error(err)
+	}
+	left := errors.New("the user left")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	l.Listen, l.Say = "127.0.0.1:0", func(string, string) { cancel(left) }
+	if _, err := l.OpenRouter(ctx); !errors.Is(err, left) {
+		t.Errorf("left: %v", err)
 	}
 }

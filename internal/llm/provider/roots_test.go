@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -46,5 +47,40 @@ func TestCopilotsWires(t *testing.T) {
 		if got, ok := v.WireFor("@ai-sdk/openai-compatible", id); got != want || !ok {
 			t.Errorf("%s: %q", id, got)
 		}
+	}
+}
+
+// What the environment says and has no effect is told, without what it may hold.
+func TestSurroundings(t *testing.T) {
+	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		t.Setenv(name, "")
+	}
+	dir := t.TempDir()
+	for _, tt := range []struct{ name, value, want string }{
+		{"SSL_CERT_FILE", dir + "/none", "no such file"},
+		{"SSL_CERT_FILE", write(t, dir, "junk.pem", "x"), "holds no certificate"},
+		{"HTTPS_PROXY", "http://user:hunter2@%zz", "HTTPS_PROXY is no address"},
+		{"http_proxy", "%zz", "http_proxy is no address"},
+		{"HTTP_PROXY", "proxy.example:3128", ""},
+		{"HTTPS_PROXY", "socks5://proxy.example", ""},
+	} {
+		t.Run(tt.name+tt.want, func(t *testing.T) {
+			t.Setenv(tt.name, tt.value)
+			got := provider.Surroundings()
+			switch {
+			case tt.want == "" && len(got) == 0:
+			case len(got) != 1 || !strings.Contains(got[0].Error(), tt.want) || strings.Contains(got[0].Error(), "hunter2"):
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
+// That it is the proxy which cannot be reached is said.
+func TestUnreachableProxy(t *testing.T) {
+	proxy, _ := url.Parse("http://user:hunter2@127.0.0.1:1")
+	_, err := (&http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}).Get("https://example.org")
+	if got := provider.Unreachable("example.org", err); got != "cannot reach example.org: the proxy of HTTPS_PROXY or HTTP_PROXY is in between, and does not answer: connection refused; nothing listens there" {
+		t.Error(got)
 	}
 }

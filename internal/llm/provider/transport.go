@@ -73,6 +73,39 @@ func ExtraRoots() error {
 	return err
 }
 
+// Surroundings reports what of the environment has no effect on the way to servers: certificates that cannot be read, and
+// proxies that are no addresses.
+func Surroundings() []error {
+	var out []error
+	if err := ExtraRoots(); err != nil {
+		out = append(out, err)
+	}
+	if file := os.Getenv("SSL_CERT_FILE"); file != "" {
+		switch pem, err := os.ReadFile(file); {
+		case err != nil:
+			out = append(out, fmt.Errorf("SSL_CERT_FILE: %w", err))
+		case !x509.NewCertPool().AppendCertsFromPEM(pem):
+			out = append(out, fmt.Errorf("SSL_CERT_FILE: %s holds no certificate", file))
+		}
+	}
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		if v := os.Getenv(name); v != "" && !proxyAddress(v) {
+			out = append(out, fmt.Errorf("%s is no address, and has no effect", name)) // it may hold a password
+		}
+	}
+	return out
+}
+
+// proxyAddress reports whether a proxy's address is understood: as a URL, or as a host and a port.
+func proxyAddress(v string) bool {
+	for _, text := range []string{v, "http://" + v} {
+		if u, err := url.Parse(text); err == nil && u.Host != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // extraRoots returns the system's certificates and those of the file; nil, which means the system's, without one.
 func extraRoots(path string) (*x509.CertPool, error) {
 	if path == "" {
@@ -119,8 +152,15 @@ func transportError(host string, err error) *llm.Error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // its text repeats the whole URL
 	}
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "proxyconnect" {
+		proxied := transportError("the proxy", e.Err)
+		proxied.Message = fmt.Sprintf("cannot reach %s: the proxy of HTTPS_PROXY or HTTP_PROXY is in between, and %s", host, strings.Replace(proxied.Message, "cannot reach the proxy: ", "does not answer: ", 1))
+		return proxied
+	}
 	what := err.Error()
-	if e, ok := errors.AsType[*net.DNSError](err); ok {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		what = "it does not speak https; change the base URL"
+	} else if e, ok := errors.AsType[*net.DNSError](err); ok {
 		what = "the host name " + e.Name + " cannot be resolved"
 	} else if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		what = "its certificate is not trusted: " + certificateReason(err)
