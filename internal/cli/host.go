@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"net/http"
+	"net/netip"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/config"
@@ -35,6 +37,8 @@ type Host interface {
 	// Salvage copies what can be read of the store into a new home, which must be empty or not be there. It changes
 	// nothing of the old one.
 	Salvage(ctx context.Context, o Options, home string) (*Salvage, error)
+	// Public reaches addresses of the public Internet, and those that are allowed.
+	Public(allow []netip.Prefix) http.RoundTripper
 }
 
 // Providers is what the host knows of those who answer.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -183,6 +184,8 @@ func (w *world) KnownModel(_ context.Context, _ Options, name string) (*KnownMod
 func (w *world) Fsck(context.Context, Options) ([]Finding, error) {
 	return []Finding{{Level: LevelError, What: "session ses_1", Detail: "has a gap after 3"}}, nil
 }
+
+func (w *world) Public([]netip.Prefix) http.RoundTripper { return http.DefaultTransport }
 
 func (w *world) Backup(context.Context, Options, string) error { return nil }
 

@@ -113,8 +113,8 @@ func (e *Engine) piece(tx store.Tx, r ImportRequest, scope *Scope) ([]eventlog.D
 	case err != nil:
 		return nil, err
 	case !ok:
-		if spent, err := tx.Spent(r.Session.ID, 0); err != nil || len(spent) > 0 {
-			return nil, firstError(err, session.Conflict("session", string(r.Session.ID), "was worked in here and deleted; what it cost is kept under its id, so that it cannot be another's"))
+		if err := fresh(tx, r.Session.ID); err != nil {
+			return nil, err
 		}
 		for _, m := range r.IDs {
 			if err := unused(tx, m); err != nil {
@@ -155,6 +155,15 @@ func (e *Engine) piece(tx store.Tx, r ImportRequest, scope *Scope) ([]eventlog.D
 		})...)
 	}
 	return drafts, nil
+}
+
+// fresh refuses an id under which the ledger has lines: those of another log would be taken for them.
+func fresh(tx store.Tx, id session.ID) error {
+	spent, err := tx.Spent(id, 0)
+	if err != nil || len(spent) == 0 {
+		return err
+	}
+	return session.Conflict("session", string(id), "was worked in here and deleted; what it cost is kept under its id, so that it cannot be another's")
 }
 
 func unused(tx store.Tx, m session.MessageID) error {

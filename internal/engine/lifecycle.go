@@ -88,6 +88,9 @@ func (e *Engine) created(ctx context.Context, info *session.Session) (won bool, 
 		if _, ok, err := tx.Session(info.ID); err != nil || ok {
 			return nil, err
 		}
+		if err := fresh(tx, info.ID); err != nil {
+			return nil, err
+		}
 		if info.ParentID != "" {
 			if _, err := mustSession(tx, info.ParentID); err != nil {
 				return nil, err

@@ -54,3 +54,36 @@ func TestPromptIsMended(t *testing.T) {
 		t.Errorf("%+v, %v", in, err)
 	}
 }
+
+// The ledger keeps what a deleted session cost, under its id: another session with that id would not be counted.
+func TestWorkedInAndDeleted(t *testing.T) {
+	w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Usage: script.Usage{Input: 1}, Steps: []script.Step{{Text: script.Chunks{"Hi."}}}}}})
+	defer w.close(t)
+	create := func() error {
+		_, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}})
+		return err
+	}
+	remove := func() {
+		t.Helper()
+		if err := w.engine.Delete(t.Context(), "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := create(); err != nil {
+		t.Fatal(err)
+	}
+	remove()
+	if err := create(); err != nil {
+		t.Errorf("nothing was done in it: %v", err)
+	}
+	if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hello"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {
+		t.Fatal(err)
+	}
+	remove()
+	if e, ok := errors.AsType[*session.Error](create()); !ok || e.Code != session.CodeConflict {
+		t.Errorf("it was made again: %v", e)
+	}
+}

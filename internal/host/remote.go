@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -125,6 +126,9 @@ func (r *remotes) further(ctx context.Context, l auth.Login, age time.Duration) 
 	}
 	return r.cache.RefreshElsewhere(ctx, more, l.Token, web.NewTransport(allow))
 }
+
+// Public implements cli.Host.
+func (h Host) Public(allow []netip.Prefix) http.RoundTripper { return web.NewTransport(allow) }
 
 // Offers implements cli.Host.
 func (h Host) Offers(o cli.Options) (cli.Offers, error) {

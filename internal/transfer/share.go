@@ -1,0 +1,227 @@
+package transfer
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// ShareHost is where OpenCode publishes sessions.
+const ShareHost = "opncd.ai"
+
+// Share is a session that somebody published.
+type Share struct {
+	Host string // with its port, if it has one
+	Slug string
+}
+
+var sharePath = regexp.MustCompile(`^/share/([A-Za-z0-9_-]{1,200})/?$`)
+
+// ParseShare reads the address of a share, https://HOST/share/SLUG. Other hosts than OpenCode's must be among those.
+func ParseShare(address string, hosts []string) (Share, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return Share{}, session.Errorf(session.CodeInvalid, "%q is no address", address)
+	}
+	slug := sharePath.FindStringSubmatch(u.Path)
+	switch {
+	case u.Scheme != "https" || u.User != nil || u.Host == "" || slug == nil || u.RawQuery != "":
+		return Share{}, session.Errorf(session.CodeInvalid, "the address of a share is https://%s/share/SLUG", ShareHost)
+	case !slices.Contains(append([]string{ShareHost}, hosts...), strings.ToLower(u.Host)):
+		return Share{}, session.Errorf(session.CodeInvalid, "shares of %s are not fetched unless --allow-host=%[1]s is given", u.Host)
+	}
+	return Share{Host: strings.ToLower(u.Host), Slug: slug[1]}, nil
+}
+
+// What a share may be at most, and how long it may take.
+const (
+	maxShare  = 128 << 20
+	shareTime = 5 * time.Minute
+)
+
+// Fetch gets the share as a document that Import reads. Nothing of the user's goes along, and a redirect is not followed.
+func (s Share) Fetch(ctx context.Context, transport http.RoundTripper) (*bytes.Reader, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, shareTime, fmt.Errorf("the share did not come within %s", shareTime))
+	defer cancel()
+	where := "https://" + s.Host + "/api/share/" + s.Slug + "/data"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := (&http.Client{Transport: transport, CheckRedirect: stay}).Do(req)
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be reached: %w", s.Host, err)
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusNotFound:
+		return nil, session.NotFound("share", s.Slug)
+	case resp.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("%s answers with %d %s", s.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
+	}
+	body := &bounded{r: resp.Body, left: maxShare}
+	items, err := gather(body)
+	switch {
+	case body.left < 0:
+		return nil, fmt.Errorf("the share is larger than %d MiB", maxShare>>20)
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, err
+	}
+	return items.document()
+}
+
+// bounded ends when more was read than there may be.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// shared are the items of a share: the session, its messages, and their parts in any order.
+type shared struct {
+	info     jsontext.Value
+	messages []named
+	parts    map[string][]named // by their message
+}
+
+type named struct {
+	id  string
+	raw jsontext.Value
+}
+
+// gather reads the items that a session is made of, and passes over the others.
+func gather(r io.Reader) (*shared, error) {
+	none := func(err error) error { return fmt.Errorf("what is there is no share: %w", err) }
+	dec := jsontext.NewDecoder(r, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	t, err := dec.ReadToken()
+	if err == nil && t.Kind() != '[' {
+		err = errors.New("it is no list")
+	}
+	if err != nil {
+		return nil, none(err)
+	}
+	s := &shared{parts: map[string][]named{}}
+	for dec.PeekKind() != ']' {
+		v, err := dec.ReadValue()
+		if err != nil {
+			return nil, none(err)
+		}
+		if err := s.add(v); err != nil {
+			return nil, none(err)
+		}
+	}
+	if s.info == nil || len(s.messages) == 0 {
+		return nil, session.Errorf(session.CodeInvalid, "the share is empty")
+	}
+	return s, nil
+}
+
+// item is one of a share.
+type item struct {
+	Type string         `json:"type"`
+	Data jsontext.Value `json:"data"`
+}
+
+func (s *shared) add(raw jsontext.Value) error {
+	var i item
+	if err := json.Unmarshal(raw, &i, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
+		return err
+	}
+	if i.Type != "session" && i.Type != "message" && i.Type != "part" {
+		return nil // such as diffs and models
+	}
+	var of struct {
+		ID        string `json:"id"`
+		MessageID string `json:"messageID"`
+	}
+	if err := json.Unmarshal(i.Data, &of, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
+		return err
+	}
+	v := named{of.ID, whole(i.Data)}
+	switch i.Type {
+	case "session":
+		s.info = v.raw
+	case "message":
+		s.messages = append(s.messages, v)
+	case "part":
+		s.parts[of.MessageID] = append(s.parts[of.MessageID], v)
+	}
+	return nil
+}
+
+// document writes the items in the form of an export, in their order: that of their ids.
+func (s *shared) document() (*bytes.Reader, error) {
+	var b bytes.Buffer
+	enc := jsontext.NewEncoder(&b, jsontext.Multiline(true), jsontext.AllowDuplicateNames(true))
+	err := tokens(enc, jsontext.BeginObject, jsontext.String("info"))
+	if err == nil {
+		err = enc.WriteValue(s.info)
+	}
+	if err == nil {
+		err = tokens(enc, jsontext.String("messages"), jsontext.BeginArray)
+	}
+	byID := func(a, b named) int { return cmp.Compare(a.id, b.id) }
+	slices.SortStableFunc(s.messages, byID)
+	for _, m := range s.messages {
+		if err != nil {
+			return nil, err
+		}
+		parts := s.parts[m.id]
+		slices.SortStableFunc(parts, byID)
+		err = message(enc, m, parts)
+		delete(s.parts, m.id) // written: it is not held twice
+	}
+	if err == nil {
+		err = tokens(enc, jsontext.EndArray, jsontext.EndObject)
+	}
+	return bytes.NewReader(b.Bytes()), err
+}
+
+func message(enc *jsontext.Encoder, m named, parts []named) error {
+	if err := tokens(enc, jsontext.BeginObject, jsontext.String("info")); err != nil {
+		return err
+	}
+	if err := enc.WriteValue(m.raw); err != nil {
+		return err
+	}
+	if err := tokens(enc, jsontext.String("parts"), jsontext.BeginArray); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if err := enc.WriteValue(p.raw); err != nil {
+			return err
+		}
+	}
+	return tokens(enc, jsontext.EndArray, jsontext.EndObject)
+}
