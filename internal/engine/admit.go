@@ -23,7 +23,8 @@ type PromptRequest struct {
 	Delivery  session.Delivery // "" is steer
 	Hold      bool             // admit only: start no work (resume=false)
 	Asks      session.AskPolicy
-	Named     bool // the prompt says by whom it is to be answered, also where the caller left that open
+	Named     bool   // the prompt says by whom it is to be answered, also where the caller left that open
+	Variant   string // of the model that a Named prompt leaves open
 }
 
 // Prompt admits a prompt and wakes the session. When it returns without error the prompt is durable. The same id with

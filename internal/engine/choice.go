@@ -1,10 +1,15 @@
 package engine
 
-import "context"
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
 
 // chosen checks the agent and the model that a prompt brings against its session's location. Those of a prompt that is Named
 // and leaves them open become what the location would use: its default agent, and the agent's model, else the session's,
-// else the default.
+// else the default. The variant is the one asked for, else that of the agent's model: one that was asked for once does not
+// hold for what comes later.
 func (e *Engine) chosen(ctx context.Context, r *PromptRequest) error {
 	p := &r.Prompt
 	if p.Agent == "" && p.Model == nil && !r.Named {
@@ -28,14 +33,22 @@ func (e *Engine) chosen(ctx context.Context, r *PromptRequest) error {
 	if p.Model != nil {
 		return nil
 	}
-	if p.Model = scope.Agents[p.Agent].Model; p.Model == nil {
-		p.Model = s.Model
-	}
-	if p.Model == nil {
-		// None is what the turn will say.
-		if ref, err := scope.Models.Default(); err == nil {
-			p.Model = &ref
+	own := scope.Agents[p.Agent].Model
+	switch {
+	case own != nil:
+		p.Model = new(*own)
+	case s.Model != nil:
+		p.Model = &session.ModelRef{ID: s.Model.ID, ProviderID: s.Model.ProviderID}
+	default:
+		ref, err := scope.Models.Default()
+		if err != nil {
+			return nil // that there is none is what the turn will say
 		}
+		p.Model = &ref
 	}
-	return nil
+	if r.Variant == "" {
+		return nil
+	}
+	p.Model.Variant = r.Variant
+	return scope.selectable("", p.Model)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // A prompt may bring its agent and its model: they are the session's from its admission on, and what is not there is
-// refused before anything is written. The turn that answers says which prompt, and frames its items by ids in their order.
+// refused before anything is written. A variant is that of one prompt. The turn that answers says which prompt, and frames its items by ids in their order.
 func TestPromptBringsItsChoice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, script.Script{})
@@ -30,6 +30,23 @@ func TestPromptBringsItsChoice(t *testing.T) {
 		}
 		if err := w.engine.Wait(ctx, "ses_a"); err != nil {
 			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			asked, want string
+			prompt      session.Prompt
+		}{
+			{"quick", "quick", session.Prompt{Text: "hi"}},
+			{"", "", session.Prompt{Text: "hi"}},
+			{"", "quick", session.Prompt{Text: "hi", Model: &session.ModelRef{ProviderID: "test", ID: "one", Variant: "quick"}}},
+			{"", "", session.Prompt{Text: "hi"}},
+		} {
+			in, err := w.engine.Prompt(ctx, PromptRequest{SessionID: "ses_a", Prompt: c.prompt, Named: true, Variant: c.asked, Hold: true})
+			if err != nil || in.Prompt.Model.String() != "test/one" || in.Prompt.Model.Variant != c.want {
+				t.Errorf("variant %q of %v: %v %v, want %s", c.asked, c.prompt.Model, in.Prompt.Model, err, c.want)
+			}
+			if err := w.engine.Withdraw(ctx, "ses_a", in.ID); err != nil {
+				t.Fatal(err)
+			}
 		}
 		err = w.store.View(ctx, func(r store.Reader) error {
 			s, _, err := r.Session("ses_a")

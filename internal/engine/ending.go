@@ -19,10 +19,7 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 		}
 	}
 	if ctx.Err() != nil {
-		if t.message == "" {
-			return false, context.Cause(ctx)
-		}
-		return false, firstError(t.fail(clean, cut(ctx)), context.Cause(ctx))
+		return false, d.stopped(ctx, t)
 	}
 	failure, providers := errors.AsType[*llm.Error](err)
 	if !providers { // not the provider's: asking it again would not help
@@ -43,7 +40,21 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 			return false, err
 		}
 	}
-	return true, d.pause(ctx, t.set, failure, wait)
+	err = d.pause(ctx, t.set, failure, wait)
+	if ctx.Err() != nil && t.message == "" {
+		return false, d.stopped(ctx, t)
+	}
+	return true, err
+}
+
+// stopped ends a turn that our own cancellation ended. Where the model had said nothing yet there is a message only if it was
+// the user who stopped it, so that the prompt has its answer; what a restart will ask again has none.
+func (d *drain) stopped(ctx context.Context, t *turn) error {
+	cause, clean := context.Cause(ctx), context.WithoutCancel(ctx)
+	if t.message == "" && !errors.Is(cause, ErrInterrupted) {
+		return cause
+	}
+	return firstError(d.failUnstartedTurn(clean, t, cut(ctx)), cause)
 }
 
 // failUnstartedTurn ends the turn as failed, beginning its message first if the model never did.

@@ -81,6 +81,8 @@ func (set *setting) cause(before *session.Assistant, mode session.PrefixMode) se
 		return session.CauseExclusion
 	case before.Prefix.Edits != set.history.edits:
 		return session.CauseEdit
+	case set.history.brings(before.ParentID) != set.history.brought():
+		return session.CauseContext
 	case before.Prefix.Mode != mode, set.form != nil && set.history.promptedSince(before.Seq):
 		return session.CauseMode
 	default:

@@ -29,7 +29,7 @@ func request(set *setting) *llm.Request {
 		Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
 		CacheKey: cacheKey(set.session.ID), Session: string(set.session.ID), Parent: string(set.session.ParentID),
 	}
-	for _, text := range []string{behind(set.agent.System, m.System), set.epoch.Baseline} {
+	for _, text := range []string{behind(set.agent.System, m.System), set.epoch.Baseline, set.history.brought()} {
 		if text != "" {
 			req.System = append(req.System, text)
 		}

@@ -270,7 +270,7 @@ func (p *player) command(f []string) {
 		}
 		_, err := e.Create(ctx, r)
 		p.report(err)
-	case "prompt": // [queue] [hold] [asks=POLICY] [id=MSG] [format=SCHEMA] [retries=N] TEXT
+	case "prompt": // [queue] [hold] [asks=POLICY] [id=MSG] [format=SCHEMA] [retries=N] [system=TEXT] TEXT
 		r := PromptRequest{SessionID: id, Prompt: session.Prompt{Text: args[len(args)-1]}}
 		for _, o := range args[:len(args)-1] {
 			k, v, _ := strings.Cut(o, "=")
@@ -285,6 +285,8 @@ func (p *player) command(f []string) {
 				r.ID = session.MessageID(v)
 			case "format":
 				r.Prompt.Format = &session.Format{Schema: jsontext.Value(v)}
+			case "system":
+				r.Prompt.System = v
 			case "retries":
 				r.Prompt.Format.Retries = p.number(v)
 			}

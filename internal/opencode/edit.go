@@ -36,7 +36,7 @@ func (c *PartChange) Check(p Part) error {
 
 // Recut returns the prompt with the part as it is to be, or, with nil, without it. All else of it stays.
 func Recut(u *session.User, part session.PartID, to *PartInput) (session.Prompt, error) {
-	p := session.Prompt{Agent: u.Agent, Model: u.Model, Format: u.Format}
+	p := session.Prompt{Agent: u.Agent, Model: u.Model, Format: u.Format, System: u.System}
 	for _, v := range promptParts("", u) {
 		in, err := input(v)
 		if err != nil {

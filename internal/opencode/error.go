@@ -46,6 +46,9 @@ func Failed(f *session.Failure, provider string) *Error {
 		}
 	case session.ReasonOverflow:
 		e.Name = "ContextOverflowError"
+		if f.Said != nil {
+			e.Data.ResponseBody = f.Said.Body
+		}
 	case session.ReasonFormat:
 		e.Name, e.Data.Retries = "StructuredOutputError", retriesOf(f)
 	case session.ReasonContentFilter:

@@ -32,7 +32,7 @@ func TestFailed(t *testing.T) {
 			said(session.ReasonAPI, session.Said{Message: "theirs", Status: 503, Passes: true}),
 			`{"name":"APIError","data":{"message":"theirs","statusCode":503,"isRetryable":true}}`,
 		},
-		{said(session.ReasonOverflow, session.Said{Message: "long", Status: 400}), `{"name":"ContextOverflowError","data":{"message":"long"}}`},
+		{said(session.ReasonOverflow, session.Said{Message: "long", Status: 400, Body: "{}"}), `{"name":"ContextOverflowError","data":{"message":"long","responseBody":"{}"}}`},
 		{said(session.ReasonContentFilter, session.Said{Message: "bad"}), `{"name":"ContentFilterError","data":{"message":"bad"}}`},
 		{session.Fail(session.ReasonInternal, "x"), `{"name":"UnknownError","data":{"message":"x"}}`},
 	} {

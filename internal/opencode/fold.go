@@ -296,7 +296,7 @@ func (f *Fold) opening(at int64) []Event {
 func (f *Fold) ended(at int64) (out []Event) {
 	f.asking = false
 	whole := assistant(f.Session, f.turn)
-	if whole.Error != nil {
+	if whole.Error != nil && !filtered(f.turn) {
 		f.failed, f.failedFor = whole.Error, f.turn.ParentID
 		return []Event{f.message(whole)}
 	}
@@ -305,13 +305,16 @@ func (f *Fold) ended(at int64) (out []Event) {
 		out = append(out, f.part(p, at))
 	}
 	unended := *whole
-	unended.Time.Completed = 0
+	unended.Time.Completed, unended.Error = 0, nil
 	out = append(out, f.message(&unended))
 	if p := patch(f.Session.ID, f.turn); p != nil {
 		out = append(out, f.part(p, at))
 	}
 	out = append(out, f.message(whole))
-	if !declined(f.turn) { // OpenCode looks once more whether something follows
+	switch {
+	case filtered(f.turn):
+		out = append(out, f.message(whole), Event{Type: "session.error", Properties: Failure{f.Session.ID, whole.Error}})
+	case !declined(f.turn): // OpenCode looks once more whether something follows
 		out = append(out, f.status(State{Type: "busy"}))
 	}
 	return append(out, f.summed()...)

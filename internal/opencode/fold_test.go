@@ -146,6 +146,16 @@ func TestFold(t *testing.T) {
 			"idle IDLE",
 		},
 		{
+			"an answer that the vendor's filter ended",
+			[]session.EventData{
+				created(), admitted("msg_1"), started("msg_2", "msg_1"),
+				&session.StepEnded{AssistantMessageID: "msg_2", Finish: "content-filter"},
+			},
+			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | ` +
+				`[step-start] [step-finish=content-filter] A=content-filter A!ContentFilterError=content-filter. A!ContentFilterError=content-filter. ERROR S~ diff U+sum`,
+			"idle IDLE",
+		},
+		{
 			"a failure before the first word",
 			[]session.EventData{
 				created(), admitted("msg_1"), started("msg_2", "msg_1"),

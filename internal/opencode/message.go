@@ -25,6 +25,7 @@ type User struct {
 	Agent     string            `json:"agent"`
 	Model     Model             `json:"model"`
 	Format    *Format           `json:"format,omitzero"`
+	System    string            `json:"system,omitzero"` // that its prompt brought
 }
 
 // Created is when something was.
@@ -150,7 +151,7 @@ func Waiting(in *session.Input) *session.User {
 
 func prompted(s *session.Session, m *session.User) Message {
 	v := user(s, m.Head, m.Agent, m.Model)
-	v.Format = formatOf(m.Format)
+	v.Format, v.System = formatOf(m.Format), m.System
 	return Message{Info: v, Parts: promptParts(s.ID, m)}
 }
 
@@ -195,12 +196,21 @@ func assistant(s *session.Session, m *session.Assistant) *Assistant {
 		v.Tokens = tokensOf(*m.Tokens)
 	}
 	switch {
+	case filtered(m):
+		v.Error = &Error{Name: "ContentFilterError", Data: ErrorData{Message: "The provider's content filter blocked the response"}}
 	case declined(m):
 		v.Finish = "tool-calls"
+	case m.Error != nil && m.Error.Reason == session.ReasonOverflow:
+		v.Finish = "error"
 	case m.Error != nil:
 		v.Finish = ""
 	}
 	return v
+}
+
+// filtered reports whether the vendor's filter ended the answer: to V1 that is a failure, although all that it said stays.
+func filtered(m *session.Assistant) bool {
+	return m.Error == nil && finishOf(m.Finish) == "content-filter"
 }
 
 // declined reports whether the step ended because a user declined a call: in V1 that is an end like any other, behind which

@@ -3,6 +3,7 @@ package opencode
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -21,6 +22,7 @@ type PromptInput struct {
 	Tools     map[string]bool   `json:"tools"` // older clients' way to say what is allowed
 	Variant   string            `json:"variant"`
 	Format    *Format           `json:"format"`
+	System    string            `json:"system"`
 	Parts     *[]PartInput      `json:"parts"`
 }
 
@@ -42,7 +44,7 @@ type PartInput struct {
 
 // Prompt says the input in our words. NewPart makes the ids that the client did not bring.
 func (in *PromptInput) Prompt(newPart func() session.PartID) (p session.Prompt, err error) {
-	p.Agent = in.Agent
+	p.Agent, p.System = in.Agent, in.System
 	if m := in.Model; m != nil {
 		p.Model = &session.ModelRef{ID: m.ModelID, ProviderID: m.ProviderID, Variant: m.Variant}
 		if in.Variant != "" {
@@ -96,6 +98,9 @@ func (in PartInput) add(p *session.Prompt, at string) error {
 	case session.PartFile:
 		if in.URL == "" || in.Mime == "" {
 			return session.Errorf(session.CodeInvalid, "a file needs mime and url").At(at)
+		}
+		if u, err := url.Parse(in.URL); err == nil && u.Scheme == "" {
+			return session.Errorf(session.CodeInvalid, "the URL of a file must begin with data:, file: or the like, got %.40q", in.URL).At(at + ".url")
 		}
 		part.Index = len(p.Files)
 		p.Files = append(p.Files, session.File{URI: in.URL, Mime: in.Mime, Name: in.Filename})

@@ -45,6 +45,7 @@ func TestPromptInput(t *testing.T) {
 		{"a type that is none", `{"parts":[{"type":"text","text":"a"},{"type":"nope"}]}`, "parts[1].type", ""},
 		{"text without text", `{"parts":[{"type":"text"}]}`, "parts[0].text", ""},
 		{"a file of nothing", `{"parts":[{"type":"file","mime":"a/b"}]}`, "parts[0]", ""},
+		{"a file that is nowhere", `{"parts":[{"type":"file","mime":"a/b","url":"nonsense"}]}`, "parts[0].url", ""},
 		{"an agent without name", `{"parts":[{"type":"agent"}]}`, "parts[0].name", ""},
 	} {
 		var in PromptInput

@@ -117,7 +117,7 @@ func Begin(d EventData, seq int64) Message {
 	case *Prompted:
 		return &User{
 			Head: head(e.MessageID, TypeUser), Text: e.Prompt.Text, Files: e.Prompt.Files, Agents: e.Prompt.Agents,
-			Agent: e.Prompt.Agent, Model: e.Prompt.Model, Parts: e.Prompt.Parts, Format: e.Prompt.Format,
+			Agent: e.Prompt.Agent, Model: e.Prompt.Model, Parts: e.Prompt.Parts, Format: e.Prompt.Format, System: e.Prompt.System,
 		}
 	case *SyntheticAdded:
 		return &Synthetic{Head: head(e.MessageID, TypeSynthetic), SessionID: f.SessionID, Text: e.Text}

@@ -32,7 +32,7 @@ const (
 	CauseModel      PrefixCause = "model"      // another model or variant was chosen
 	CauseAgent      PrefixCause = "agent"      // another agent was chosen
 	CauseCompaction PrefixCause = "compaction" // the past was summed up
-	CauseContext    PrefixCause = "context"    // a new context epoch began
+	CauseContext    PrefixCause = "context"    // a new context epoch began, or a prompt brought a system text of its own
 	CauseExclusion  PrefixCause = "exclusion"  // the provider refused a part, which is left out
 	CauseEdit       PrefixCause = "edit"       // somebody edited what was said
 	CauseMode       PrefixCause = "mode"       // the last step, or an answer in a form, begins or ends

@@ -17,6 +17,7 @@ type Prompt struct {
 	Agent  string       `json:"agent,omitzero"`
 	Model  *ModelRef    `json:"model,omitzero"`
 	Format *Format      `json:"format,omitzero"` // that the answer must have; nil is text
+	System string       `json:"system,omitzero"` // what the model is told behind its system texts while it answers this prompt
 	Parts  []PromptPart `json:"parts,omitempty"` // how the caller had cut what the prompt says; the model is not told
 
 	Extra jsontext.Value `json:",embed"`

@@ -60,6 +60,7 @@ type User struct {
 	Parts []PromptPart `json:"parts,omitempty"`
 
 	Format *Format `json:"format,omitzero"` // that the answer must have
+	System string  `json:"system,omitzero"` // what the model is told behind its system texts while it answers
 }
 
 // Synthetic is user text that the system wrote.

@@ -81,7 +81,7 @@ func (a *API) commanded(r *http.Request, b *opencode.CommandInput) (m opencode.M
 	if err != nil {
 		return m, inBody(err)
 	}
-	in, err := a.engine.Prompt(r.Context(), engine.PromptRequest{SessionID: s.ID, ID: b.MessageID, Prompt: p, Named: true})
+	in, err := a.engine.Prompt(r.Context(), engine.PromptRequest{SessionID: s.ID, ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant})
 	if err != nil {
 		return m, inBody(err)
 	}

@@ -93,7 +93,7 @@ func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error)
 		}
 	}
 	in, err = a.engine.Prompt(r.Context(), engine.PromptRequest{
-		SessionID: sessionOf(r), ID: b.MessageID, Prompt: p, Named: true, Hold: b.NoReply,
+		SessionID: sessionOf(r), ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant, Hold: b.NoReply,
 	})
 	return in, b.NoReply, inBody(err)
 }
@@ -106,10 +106,10 @@ func checkMessageID(id session.MessageID) error {
 	return exchange.In("body", session.CheckID("messageID", session.PrefixMessage, string(id)))
 }
 
-// inBody says that the error is about the body. An agent, a model or a command that is not there is a mistake in it: what is not
+// inBody says that the error is about the body. An agent, a model, its variant or a command that is not there is a mistake in it: what is not
 // found is what the path names.
 func inBody(err error) error {
-	chosen := []string{"agent", "model", "provider", "command"}
+	chosen := []string{"agent", "model", "provider", "variant", "command"}
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeNotFound && slices.Contains(chosen, e.Kind) {
 		err = session.Errorf(session.CodeInvalid, "%s", e.Error()).At(e.Kind).Because(err)
 	}

@@ -23,6 +23,7 @@ func TestBadPrompts(t *testing.T) {
 		{id, `{"messageID":"bad",` + text + `}`, http.StatusBadRequest, `[\"messageID\"]`},
 		{id, `{"agent":"nobody",` + text + `}`, http.StatusBadRequest, `[\"agent\"]`},
 		{id, `{"model":{"providerID":"mock","modelID":"mian"},` + text + `}`, http.StatusBadRequest, "mock/main"},
+		{id, `{"variant":"none",` + text + `}`, http.StatusBadRequest, `[\"variant\"]`},
 		{id, `{"model":5,` + text + `}`, http.StatusBadRequest, `[\"model\"]`},
 		{id, `{"parts":[{"id":"bad","type":"text","text":"hi"}]}`, http.StatusBadRequest, `parts`},
 	} {
