@@ -21,6 +21,7 @@ type ear struct {
 	ids    []int64 // of the frames of what is kept, as they came
 	idle   int     // how often a session came to rest
 	prompt []string
+	output string // of the newest running command
 }
 
 // listen opens the stream, behind the frame with the id if it is not 0, and returns when it stands.
@@ -71,7 +72,12 @@ func (e *ear) note(data string) (kind string) {
 		Type       string `json:"type"`
 		Properties struct {
 			Part struct {
-				Text string `json:"text"`
+				Text  string `json:"text"`
+				State struct {
+					Metadata struct {
+						Output string `json:"output"`
+					} `json:"metadata"`
+				} `json:"state"`
 			} `json:"part"`
 		} `json:"properties"`
 	}
@@ -88,6 +94,9 @@ func (e *ear) note(data string) (kind string) {
 	text := v.Properties.Part.Text
 	if v.Type == "message.part.updated" && strings.HasPrefix(text, "from ") {
 		e.prompt = append(e.prompt, strings.TrimRight(text, "x"))
+	}
+	if out := v.Properties.Part.State.Metadata.Output; out != "" {
+		e.output = out
 	}
 	if v.Type == "session.idle" {
 		e.idle++

@@ -97,6 +97,7 @@ func (a *API) setAuth(w http.ResponseWriter, r *http.Request) error {
 	return yes(w)
 }
 
+// removeAuth says yes whatever the id, also to one that no key can be kept under: as in OpenCode, it is gone afterwards.
 func (a *API) removeAuth(w http.ResponseWriter, r *http.Request) error {
 	if err := a.places.RemoveKey(r.Context(), r.PathValue("providerID")); err != nil {
 		return err

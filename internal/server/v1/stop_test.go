@@ -1,0 +1,93 @@
+package v1_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// lasting is a place in which commands print something and end when they are stopped.
+type lasting struct{ tools *tool.Registry }
+
+func (l lasting) Scope(_ context.Context, at session.Location) (*engine.Scope, func(), error) {
+	return &engine.Scope{
+		Location: at, ProjectID: "global", DefaultAgent: "build", Models: l, Tools: l.tools,
+		Agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}},
+		Context: func(context.Context, session.Agent) (systemcontext.Context, error) { return nil, nil },
+	}, func() {}, nil
+}
+
+func (lasting) Resolve(ref session.ModelRef, _ session.Agent) (*engine.Model, error) {
+	return &engine.Model{Ref: ref}, nil
+}
+
+func (lasting) Default() (session.ModelRef, error) {
+	return session.ModelRef{ID: "main", ProviderID: "mock"}, nil
+}
+
+func (lasting) Definition() tool.Definition {
+	return tool.Definition{Name: "bash", Description: "bash", Schema: jsontext.Value(`{"type":"object"}`)}
+}
+
+func (lasting) Run(ctx context.Context, _ tool.Call) (tool.Output, error) {
+	<-ctx.Done()
+	return tool.Output{Structured: jsontext.Value(`{"output":"begun"}`)}, context.Cause(ctx)
+}
+
+// Who waits for a command of theirs while cairn stops is told so, and who wants one then; what it printed is kept.
+func TestStoppingIsToldToWhoWaitsForACommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, ids := storetest.NewMemory(), &session.IDs{}
+		log := eventlog.New(eventlog.Config{Store: store, IDs: ids})
+		place := lasting{tool.NewRegistry(tool.Config{})}
+		if _, err := place.tools.Register(place); err != nil {
+			t.Fatal(err)
+		}
+		e := engine.New(engine.Config{Store: store, Log: log, IDs: ids, Locations: place})
+		a := v1.New(v1.Config{Engine: e, Store: store, Log: log, IDs: ids, Directory: "/"})
+		s, err := e.Create(t.Context(), engine.CreateRequest{Location: session.Location{Directory: "/"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(method, what, body string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(t.Context(), method, "/session/"+string(s.ID)+what, strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			a.Handler().ServeHTTP(w, r)
+			return w
+		}
+		refused := func(w *httptest.ResponseRecorder) {
+			t.Helper()
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "shutting down") {
+				t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+			}
+		}
+		const order = `{"agent":"build","command":"x"}`
+		var waits sync.WaitGroup
+		waits.Go(func() { refused(ask(http.MethodPost, "/shell", order)) })
+		synctest.Wait()
+		a.Close()
+		waits.Wait()
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		refused(ask(http.MethodPost, "/shell", order))
+		if ms := ask(http.MethodGet, "/message", "").Body.String(); strings.Count(ms, "begun") == 0 || !strings.Contains(ms, "cairn was stopped during the command") {
+			t.Errorf("left is %s", ms)
+		}
+	})
+}
