@@ -42,11 +42,7 @@ func (a *API) tools(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) toolIDs(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
-	list, err := a.places.Tools(r.Context(), l)
+	list, err := found(a, r, a.places.Tools)
 	if err != nil {
 		return err
 	}
@@ -59,11 +55,7 @@ func (a *API) toolIDs(w http.ResponseWriter, r *http.Request) error {
 
 // usableProviders lists those that can be used now.
 func (a *API) usableProviders(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
-	p, err := a.places.Providers(r.Context(), l)
+	p, err := found(a, r, a.places.Providers)
 	if err != nil {
 		return err
 	}
@@ -82,11 +74,7 @@ type allProviders struct {
 }
 
 func (a *API) providers(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
-	p, err := a.places.Providers(r.Context(), l)
+	p, err := found(a, r, a.places.Providers)
 	if err != nil {
 		return err
 	}

@@ -130,20 +130,21 @@ func (a *API) locate(r *http.Request) (session.Location, error) {
 
 // place returns what the directory of the request is.
 func (a *API) place(r *http.Request) (Place, error) {
-	l, err := a.locate(r)
-	if err != nil {
-		return Place{}, err
-	}
-	return a.places.Place(r.Context(), l)
+	return found(a, r, a.places.Place)
 }
 
-// offer answers with what the location of the request has of something.
-func offer[T any](a *API, w http.ResponseWriter, r *http.Request, of func(context.Context, session.Location) (T, error)) error {
+// found is what the location of the request has of something.
+func found[T any](a *API, r *http.Request, of func(context.Context, session.Location) (T, error)) (v T, err error) {
 	l, err := a.locate(r)
 	if err != nil {
-		return err
+		return v, err
 	}
-	v, err := of(r.Context(), l)
+	return of(r.Context(), l)
+}
+
+// offer answers with it.
+func offer[T any](a *API, w http.ResponseWriter, r *http.Request, of func(context.Context, session.Location) (T, error)) error {
+	v, err := found(a, r, of)
 	if err != nil {
 		return err
 	}

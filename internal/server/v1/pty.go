@@ -75,11 +75,7 @@ func (a *API) openTerminal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
-	o, err := a.places.Terminal(r.Context(), l)
+	o, err := found(a, r, a.places.Terminal)
 	if err != nil {
 		return err
 	}

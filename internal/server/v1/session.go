@@ -69,11 +69,7 @@ const (
 // sessions lists those of the project, or, where the query names a directory and not scope=project, of that directory;
 // what changed last comes first.
 func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
-	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultSessions, Least: 1, Most: maxNumber})
-	if err != nil {
-		return err
-	}
-	start, err := exchange.Number(r, "start", exchange.Span{Least: 0, Most: maxNumber})
+	q, err := listed(r)
 	if err != nil {
 		return err
 	}
@@ -82,20 +78,33 @@ func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := r.URL.Query()
-	q := store.SessionQuery{
-		ProjectID: p.ProjectID, Search: v.Get("search"), Archived: true, Subpath: v.Get("path"), Recent: true, Since: start, Limit: int(limit),
-	}
+	q.ProjectID, q.Subpath, q.Archived = p.ProjectID, v.Get("path"), true
 	if v.Get("directory") != "" && v.Get("scope") != "project" && q.Subpath == "" {
 		q.Directory = p.Directory
-	}
-	if v.Get("roots") == "true" {
-		q.ParentID = new(session.ID)
 	}
 	ss, err := view(r.Context(), a, func(rd store.Reader) ([]*session.Session, error) { return rd.Sessions(q) })
 	if err != nil {
 		return err
 	}
 	return write(w, shownAll(ss))
+}
+
+// listed reads what both lists of sessions may be asked for.
+func listed(r *http.Request) (q store.SessionQuery, err error) {
+	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultSessions, Least: 1, Most: maxNumber})
+	if err != nil {
+		return q, err
+	}
+	start, err := exchange.Number(r, "start", exchange.Span{Least: 0, Most: maxNumber})
+	if err != nil {
+		return q, err
+	}
+	v := r.URL.Query()
+	q = store.SessionQuery{Search: v.Get("search"), Recent: true, Since: start, Limit: int(limit)}
+	if v.Get("roots") == "true" {
+		q.ParentID = new(session.ID)
+	}
+	return q, nil
 }
 
 // newSession is the body of session.create.

@@ -113,11 +113,7 @@ type authMethod struct {
 
 // authMethods lists the ways beside the plain key that every provider has: it is all there is.
 func (a *API) authMethods(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
-	p, err := a.places.Providers(r.Context(), l)
+	p, err := found(a, r, a.places.Providers)
 	if err != nil {
 		return err
 	}
@@ -142,11 +138,7 @@ func (a *API) authorize(w http.ResponseWriter, r *http.Request) error {
 	if _, err := exchange.Optional[login](r); err != nil {
 		return err
 	}
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
-	p, err := a.places.Providers(r.Context(), l)
+	p, err := found(a, r, a.places.Providers)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func TestKeysAreKept(t *testing.T) {
 	if a := w.ask(t, http.MethodPut, "/auth/a%20b", `{"type":"api","key":"k"}`); a.status != 400 || strings.Contains(a.body, `"k"`) {
 		t.Error(a)
 	}
-	for _, id := range []string{"never-was", "a%20b", "..%2F..%2Fx", "%00", "%ff"} { // there is none afterwards: that is what was asked for
+	for _, id := range []string{"never-was", "a%20b", "%00", "%ff"} { // there is none afterwards: that is what was asked for
 		if a := w.ask(t, http.MethodDelete, "/auth/"+id, ""); a.status != 200 || a.body != "true" {
 			t.Errorf("DELETE /auth/%s: %d %s", id, a.status, a.body)
 		}

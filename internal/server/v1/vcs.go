@@ -67,11 +67,7 @@ func (a *API) compared(w http.ResponseWriter, r *http.Request, with Compare) err
 }
 
 func (a *API) rawDiff(w http.ResponseWriter, r *http.Request) error {
-	l, err := a.locate(r)
-	if err != nil {
-		return err
-	}
-	text, err := a.places.Diff(r.Context(), l)
+	text, err := found(a, r, a.places.Diff)
 	if err != nil {
 		return err
 	}
