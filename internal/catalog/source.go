@@ -16,6 +16,9 @@ var snapshot []byte
 // defaultPackage names the protocol of a provider that does not name one: OpenAI Chat.
 const defaultPackage = "@ai-sdk/openai-compatible"
 
+// gatewayPackage is a client that reaches every model behind its gateway alike, whoever made it.
+const gatewayPackage = "ai-gateway-provider"
+
 // sourceProvider is a provider in the shape of models.dev.
 type sourceProvider struct {
 	ID     string                  `json:"id"`
@@ -133,10 +136,14 @@ func bearsCredential(headers map[string]string) bool {
 
 // model returns the model as one of provider p (CT-2: the model's own settings win).
 func (s *sourceModel) model(p Provider, patch ProviderPatch) Model {
+	pkg := first(s.Provider.NPM, p.API.Package)
+	if p.API.Package == gatewayPackage {
+		pkg = gatewayPackage
+	}
 	m := Model{
 		ID: s.key, ProviderID: p.ID, Family: s.Family, Title: first(s.Name, s.key),
 		API: API{
-			ID: first(s.ID, s.key), Type: p.API.Type, Package: first(s.Provider.NPM, p.API.Package),
+			ID: first(s.ID, s.key), Type: p.API.Type, Package: pkg,
 			URL: first(patch.BaseURL, s.Provider.API, p.API.URL), Settings: p.API.Settings,
 		},
 		Capabilities: Capabilities{Tools: s.ToolCall == nil || *s.ToolCall, Input: s.Modalities.Input, Output: s.Modalities.Output},

@@ -139,7 +139,7 @@ func (m *locationModels) key(id string, env []string) (string, error) {
 	if s := m.config.Provider[id].Options.APIKey; !s.IsZero() {
 		return s.Reveal(), nil
 	}
-	c, _, err := m.table.auth.Get(id, env...)
+	c, _, err := m.table.auth.Get(id, keyNames(id, env)...)
 	if err != nil {
 		return "", unreadable(err)
 	}
@@ -147,6 +147,14 @@ func (m *locationModels) key(id string, env []string) (string, error) {
 		return c.Access.Reveal(), nil
 	}
 	return c.Key.Reveal(), nil
+}
+
+// keyNames are those of a provider's variables that may hold a key: models.dev also lists what its other credentials need.
+func keyNames(id string, env []string) []string {
+	if row, known := provider.Find(id); known && row.Scheme == provider.ByGoogle {
+		return row.KeyEnv
+	}
+	return env
 }
 
 // secretNames are the variables that hold keys: no tool ever sees them.

@@ -131,7 +131,7 @@ func (m *locationModels) probeKey(row provider.Vendor, p catalog.Provider) cli.F
 		f.Detail = "in the configuration"
 		return f
 	}
-	stored, ok, err := m.table.auth.Get(p.ID, p.Env...)
+	stored, ok, err := m.table.auth.Get(p.ID, keyNames(p.ID, p.Env)...)
 	switch {
 	case err != nil:
 		return keyTrouble(err)

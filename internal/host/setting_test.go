@@ -74,6 +74,22 @@ func TestSettingsOfProviders(t *testing.T) {
 			"Bedrock's keys and its endpoint", `"amazon-bedrock": {"options": {"accessKeyId": "AKIA", "secretAccessKey": "S", "sessionToken": "ST", "region": "eu-west-3", "endpoint": "https://vpce.example"}}`,
 			"amazon-bedrock/d", "https://vpce.example/model/d/converse-stream", "Authorization: AWS4-HMAC-SHA256 Credential=AKIA/\nX-Amz-Security-Token: ST", "",
 		},
+		{"Vertex by a key alone", `"google-vertex": {"options": {"apiKey": "K"}}`, "google-vertex/gemini-2.5-flash", "https://aiplatform.googleapis.com/v1/publishers/google/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "X-Goog-Api-Key: K", ""},
+		{
+			"a model of others at Azure", azure(`"resourceName": "r"`), "azure/kimi-k2.5", "https://r.services.ai.azure.com/models/chat/completions",
+			"Api-Key: K", "\"max_tokens\"\n!prompt_cache_key",
+		},
+		{
+			"every model behind Cloudflare's gateway", `"cloudflare-ai-gateway": {"options": {"apiKey": "K", "accountId": "acc", "reasoningEffort": "low"}}`, "cloudflare-ai-gateway/anthropic/claude-opus-4-7",
+			"https://gateway.ai.cloudflare.com/v1/acc/default/compat/chat/completions", "Cf-Aig-Authorization: Bearer K", `"reasoning_effort":"low"`,
+		},
+		{"what a server of anybody's may know", `"togetherai": {"options": {"apiKey": "K", "reasoning": {"enabled": false}}}`, "togetherai/d", "https://api.together.xyz/v1/chat/completions", "", `"reasoning":{"enabled":false}`},
+		{"what a strict one does not", `"groq": {"options": {"apiKey": "K", "reasoning": {"enabled": false}}}`, "groq/d", "https://api.groq.com/openai/v1/chat/completions", "", "!reasoning"},
+		{
+			"Claude's options as its SDK has them", `"anthropic": {"options": {"apiKey": "K", "taskBudget": {"type": "tokens", "total": 20000}, "metadata": {"userId": "u"}}}`, "anthropic/claude-opus-4-7",
+			"https://api.anthropic.com/v1/messages", "Anthropic-Beta: interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14,task-budgets-2026-03-13", `"metadata":{"user_id":"u"}`,
+		},
+		{"Bedrock's tier", `"amazon-bedrock": {"options": {"apiKey": "K", "serviceTier": "priority"}}`, "amazon-bedrock/d", "https://bedrock-runtime.us-east-1.amazonaws.com/model/d/converse-stream", "Authorization: Bearer K", `"serviceTier":{"type":"priority"}`},
 		{
 			"a company's GitHub", `"github-copilot": {"options": {"enterpriseUrl": "https://corp.ghe.com/"}}`, "github-copilot/gpt-4.1", "https://copilot-api.corp.ghe.com/chat/completions", "", "",
 		},
@@ -100,6 +116,20 @@ func TestSettingsOfProviders(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What models.dev lists of Vertex's variables holds no key.
+func TestVertexSendsNoProjectAsKey(t *testing.T) {
+	for _, name := range []string{"google-vertex/gemini-2.5-flash", "google-vertex-anthropic/claude-haiku-4-5@20251001"} {
+		heard, err := ask(t, `{}`, name, map[string]string{"GOOGLE_VERTEX_PROJECT": "proj", "GOOGLE_APPLICATION_CREDENTIALS": "/none"})
+		if err != nil || heard.Request != nil {
+			t.Errorf("%s: %v; sent %v", name, err, heard.Request)
+		}
+	}
+	m := tableOf(t, nil, `{}`, map[string]string{"GOOGLE_VERTEX_API_KEY": "K"})
+	if got := listed(t, m, "google-vertex"); len(got) == 0 {
+		t.Error("a key alone lists no models")
 	}
 }
 

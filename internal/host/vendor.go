@@ -46,6 +46,7 @@ func (m *locationModels) vendor(p catalog.Provider, api catalog.API) (provider.V
 		row.BaseURL = cmp.Or(p.API.URL, row.BaseURL)
 	}
 	row.Wire, _ = row.WireFor(api.Package, api.ID)
+	row = m.keyed(row.Guest(api.Package), p.Env)
 	s := m.settings(p.ID)
 	row = s.apply(row)
 	l := provider.Lookup{Env: m.table.getenv, Option: s.text}
@@ -64,6 +65,17 @@ func (m *locationModels) vendor(p catalog.Provider, api catalog.API) (provider.V
 	row, err := row.Placed(l)
 	row.BaseURL = s.asked(row.BaseURL)
 	return row, err
+}
+
+// keyed is the row as a key alone reaches it, if Google's is known.
+func (m *locationModels) keyed(row provider.Vendor, env []string) provider.Vendor {
+	if row.Scheme != provider.ByGoogle {
+		return row
+	}
+	if key, err := m.key(row.ID, env); err == nil && key != "" {
+		return row.Keyed()
+	}
+	return row
 }
 
 // regional adds the region of an AWS profile to an environment that names none.
@@ -139,7 +151,7 @@ func (m *locationModels) ready(id string, env []string) bool {
 		return err == nil && key != "" || outOfReach(err)
 	}
 	if m.config.Provider[id].BaseURL() == "" {
-		if _, err := row.Placed(m.lookup(id)); err != nil {
+		if _, err := m.keyed(row, env).Placed(m.lookup(id)); err != nil {
 			return false
 		}
 	}

@@ -170,8 +170,12 @@ func TestEncodeMessages(t *testing.T) {
 	}
 }
 
-func options(name, v string) map[string]jsontext.Value {
-	return map[string]jsontext.Value{name: jsontext.Value(v)}
+func options(pairs ...string) map[string]jsontext.Value {
+	out := map[string]jsontext.Value{}
+	for i := 0; i < len(pairs); i += 2 {
+		out[pairs[i]] = jsontext.Value(pairs[i+1])
+	}
+	return out
 }
 
 func TestEncodeFields(t *testing.T) {
@@ -216,6 +220,13 @@ func TestEncodeFields(t *testing.T) {
 		{"a tool for the format", anthropic.Dialect{}, llm.Request{Format: jsontext.Value(format)}, `"max_tokens":4096,"tool_choice":{"type":"tool","name":"structured_answer"},"tools":[` + answer + `]`},
 		{"a tool for the format, beside others", anthropic.Dialect{}, llm.Request{Tools: tools, Format: jsontext.Value(format)}, `"max_tokens":4096,"tool_choice":{"type":"any"},"tools":[{"name":"f","description":"d","input_schema":{"type":"object"}},` + answer + `]`},
 		{"other options", anthropic.Dialect{}, llm.Request{Options: map[string]jsontext.Value{"speed": jsontext.Value(`"fast"`), "store": jsontext.Value("false"), "mcpServers": jsontext.Value("[]")}}, `"max_tokens":4096,"speed":"fast","mcp_servers":[]`},
+		{"a budget of the task", adaptive, llm.Request{Options: options("taskBudget", `{"type":"tokens","total":20000}`, "effort", `"low"`)}, `"max_tokens":4096,"output_config":{"effort":"low","task_budget":{"type":"tokens","total":20000}}`},
+		{
+			"members as the SDK spells them",
+			anthropic.Dialect{},
+			llm.Request{Options: options("mcpServers", `[{"type":"url","authorizationToken":"aB","toolConfiguration":{"allowedTools":["xY"]}}]`, "metadata", `{"userId":"u"}`)},
+			`"max_tokens":4096,"mcp_servers":[{"authorization_token":"aB","tool_configuration":{"allowed_tools":["xY"]},"type":"url"}],"metadata":{"user_id":"u"}`,
+		},
 		{"body fields", anthropic.Dialect{}, llm.Request{Options: options("effort", `"low"`), Body: options("output_config", "{}")}, `"max_tokens":4096,"output_config":{}`},
 		{"marks that last an hour", anthropic.Dialect{}, llm.Request{System: []string{"a"}, Cache: llm.Marks{System: 1}, Options: options("cacheTTL", `"1h"`)}, `"max_tokens":4096,"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}}]`},
 		{"a configuration that caches itself", anthropic.Dialect{}, llm.Request{System: []string{"a"}, Cache: llm.Marks{System: 1, Messages: []int{0}}, Options: options("cacheControl", `{"type":"ephemeral"}`)}, `"max_tokens":4096,"system":[{"type":"text","text":"a"}],"cache_control":{"type":"ephemeral"}`},

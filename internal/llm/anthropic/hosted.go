@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -96,8 +97,13 @@ func hostedNote(r llm.ToolResult) block {
 	return note(wire.HostedResultNote(r, strings.Join(lines, "\n")))
 }
 
-// Betas are what a request must name for the tools of the provider's that it offers.
+// Betas are what a request must name for its options, and for the tools of the provider's that it offers.
 func (d Dialect) Betas(req *llm.Request) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(unsettled)) {
+		if wire.Present(req.Options[name]) {
+			out = append(out, unsettled[name])
+		}
+	}
 	for _, def := range req.Tools {
 		fields, _ := wire.ReadObject(def.Hosted)
 		kind := wire.Plain(fields["type"])

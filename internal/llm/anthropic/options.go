@@ -35,8 +35,11 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 	o := options{extra: map[string]jsontext.Value{}}
 	for name, word := range plainOptions {
 		if v, ok := req.Options[name]; ok {
-			o.extra[word] = v
+			o.extra[word] = wire.Snaked(v)
 		}
+	}
+	if v, ok := req.Options["taskBudget"]; ok {
+		o.configure("task_budget", v)
 	}
 	o.cachesItself = o.extra["cache_control"] != nil
 	o.noParallel = string(req.Options["disableParallelToolUse"]) == "true" || string(req.Options["parallelToolCalls"]) == "false"
@@ -62,8 +65,23 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 
 func (o *options) effort(level string) {
 	if level != "" {
-		o.extra["output_config"] = jsontext.Value(`{"effort":` + string(wire.Quote(level)) + `}`)
+		o.configure("effort", wire.Quote(level))
 	}
+}
+
+// configure sets a field of output_config.
+func (o *options) configure(name string, v jsontext.Value) {
+	config, _ := wire.ReadObject(o.extra["output_config"])
+	if config == nil {
+		config = wire.Object{}
+	}
+	config[name] = v
+	o.extra["output_config"] = wire.Write(config, nil)
+}
+
+// unsettled are the features that a request must name for an option.
+var unsettled = map[string]string{
+	"contextManagement": "context-management-2025-06-27", "mcpServers": "mcp-client-2025-04-04", "taskBudget": "task-budgets-2026-03-13",
 }
 
 // reason writes the neutral reasoningEffort in the model's own way.

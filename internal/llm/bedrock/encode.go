@@ -78,6 +78,9 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if v, ok := req.Options["guardrailConfig"]; ok {
 		b.Extra["guardrailConfig"] = v
 	}
+	if tier, ok := req.Options["serviceTier"]; ok {
+		b.Extra["serviceTier"] = wire.Write(map[string]jsontext.Value{"type": tier}, nil)
+	}
 	b.ToolConfig = tools(req, hasCalls(b.Messages), thought.On())
 	if err := wire.Overlay(b.Extra, req); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 // plainOptions are the semantic options that go out under another name and otherwise as they are.
 var plainOptions = map[string]string{
 	"logitBias":            "logit_bias",
+	"metadata":             "metadata",
 	"parallelToolCalls":    "parallel_tool_calls",
 	"promptCacheKey":       "prompt_cache_key",
 	"promptCacheRetention": "prompt_cache_retention",

@@ -107,7 +107,7 @@ func clouds() []Vendor {
 		},
 		{ID: "google", Name: "Google", BaseURL: "https://generativelanguage.googleapis.com/v1beta", Wire: Gemini, KeyEnv: []string{"GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"}},
 		{
-			ID: "google-vertex", Name: "Vertex AI", Scheme: ByGoogle, Wire: Gemini, Settings: vertex,
+			ID: "google-vertex", Name: "Vertex AI", Scheme: ByGoogle, Wire: Gemini, Settings: vertex, KeyEnv: []string{"GOOGLE_VERTEX_API_KEY"},
 			BaseURL: "https://${vertexHost}/v1/projects/${project}/locations/${location}/publishers/google",
 		},
 		{
@@ -120,7 +120,7 @@ func clouds() []Vendor {
 
 // compatible are the vendors that speak OpenAI Chat, each with its accent, and the servers that people run themselves.
 func compatible() []Vendor {
-	return []Vendor{
+	rows := []Vendor{
 		{ID: "baseten", Name: "Baseten", Forms: llm.FormsAlone, BaseURL: "https://inference.baseten.co/v1", KeyEnv: []string{"BASETEN_API_KEY"}},
 		{ID: "cerebras", Name: "Cerebras", Forms: llm.FormsAlone, BaseURL: "https://api.cerebras.ai/v1", KeyEnv: []string{"CEREBRAS_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
 		{ID: "deepinfra", Name: "Deep Infra", Forms: llm.FormsAlone, BaseURL: "https://api.deepinfra.com/v1/openai", KeyEnv: []string{"DEEPINFRA_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
@@ -145,6 +145,11 @@ func compatible() []Vendor {
 		{ID: "vllm", Name: "vLLM", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:8000/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
 		{ID: "xai", Name: "xAI", Forms: llm.FormsBeside, HostedWire: Responses, BaseURL: "https://api.x.ai/v1", KeyEnv: []string{"XAI_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning}},
 	}
+	closed := []string{"cerebras", "groq", "mistral", "openrouter", "perplexity", "xai"} // they refuse what they do not know, or pass it on already
+	for i := range rows {
+		rows[i].Dialect.Open = !slices.Contains(closed, rows[i].ID)
+	}
+	return rows
 }
 
 // clients are the rows whose vendor a package of the AI SDK is made for.
@@ -167,6 +172,25 @@ func Own(id, name, pkg string) Vendor {
 	}
 	row.ID, row.Name, row.KeyEnv, row.Headers = id, name, nil, nil
 	return row
+}
+
+// Guest is the row for a model that is reached by the package: Azure's models of other makers take what any compatible
+// server does.
+func (v Vendor) Guest(pkg string) Vendor {
+	if v.Row != "azure" && v.Row != "azure-cognitive-services" || pkg != "@ai-sdk/openai-compatible" {
+		return v
+	}
+	plain := Compatible(v.ID, v.Name, v.BaseURL)
+	v.Row, v.Dialect, v.Forms = "", plain.Dialect, plain.Forms
+	return v
+}
+
+// Keyed is the row as it is reached with a key alone: Vertex's own models need no project then.
+func (v Vendor) Keyed() Vendor {
+	if v.Row == "google-vertex" && v.Wire == Gemini {
+		v.BaseURL = "https://${vertexHost}/v1/publishers/google"
+	}
+	return v
 }
 
 // At is the row at an address of the user's own. Azure's is a prefix, as its SDK has it: what follows the name of the
