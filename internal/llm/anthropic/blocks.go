@@ -28,6 +28,7 @@ type block struct {
 	Content   jsontext.Value `json:"content,omitzero"`
 	IsError   bool           `json:"is_error,omitzero"`
 	Citations jsontext.Value `json:"citations,omitzero"`
+	Caller    jsontext.Value `json:"caller,omitzero"`
 	Cache     *cacheControl  `json:"cache_control,omitzero"`
 }
 

@@ -36,6 +36,7 @@ type piece struct {
 	ID          jsontext.Value `json:"id"`
 	Name        jsontext.Value `json:"name"`
 	ServerName  jsontext.Value `json:"server_name"`
+	Caller      jsontext.Value `json:"caller"` // what of the provider's made the call
 	Input       jsontext.Value `json:"input"`
 	Text        jsontext.Value `json:"text"`
 	Thinking    jsontext.Value `json:"thinking"`

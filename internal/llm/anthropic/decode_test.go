@@ -156,6 +156,14 @@ var streams = []struct{ name, body, want string }{
 		lines(append(textHi, "finish stop in=3 out=0 reasoning=0 read=0 write=0 total=0")...),
 	},
 	{
+		"a call of the provider's that its own code made",
+		stream("end_turn", start("0", `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"x"},"caller":{"type":"code_execution_20260120","tool_id":"srvtoolu_0"}}`), stop("0"),
+			start("1", `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","caller":{"type":"code_execution_20260120","tool_id":"srvtoolu_0"},"content":[]}`), stop("1")),
+		lines("opened req-1", "input-start srvtoolu_1 web_search", `input-delta srvtoolu_1 "{\"query\":\"x\"}"`, "input-end srvtoolu_1",
+			`hosted srvtoolu_1 web_search {"query":"x"} anthropic={"caller":{"type":"code_execution_20260120","tool_id":"srvtoolu_0"}}`,
+			`returned srvtoolu_1 web_search {"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","caller":{"type":"code_execution_20260120","tool_id":"srvtoolu_0"},"content":[]}`, "finish stop"+finished),
+	},
+	{
 		"an answer that begins anew",
 		raw(`{"type":"message_start","message":{"id":"m1"}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{"a":1}}}`, `{"type":"content_block_stop","index":0}`,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t2","name":"f"}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a"}}`,

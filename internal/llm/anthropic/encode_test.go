@@ -135,6 +135,22 @@ func TestEncodeMessages(t *testing.T) {
 			says1("user", text1("a")) + "," + says1("system", text1("b")) + "," + says1("assistant", text1("c")) + "," + says1("user", text1(`<system-update>\nd\n</system-update>`)+","+text1("go")),
 		},
 		{
+			"instructions in a row in their own role",
+			anthropic.Dialect{SystemMessages: true},
+			[]llm.Message{user(textOf("a")), system("b"), system("c"), replies(textOf("d")), user(textOf("e")), system("f"), system("g"), go1},
+			says1("user", text1("a")) + "," + says1("system", text1("b")+","+text1("c")) + "," + says1("assistant", text1("d")) + "," +
+				says1("user", text1("e")+","+text1(`<system-update>\nf\n</system-update>`)+","+text1(`<system-update>\ng\n</system-update>`)+","+text1("go")),
+		},
+		{
+			"what the provider's own code called goes back as such",
+			anthropic.Dialect{},
+			[]llm.Message{replies(
+				llm.ToolCall{ID: "srvtoolu_1", Name: "web_search", Input: jsontext.Value(`{"query":"x"}`), Hosted: true, Metadata: llm.Metadata{"anthropic": jsontext.Value(`{"caller":{"tool_id":"srvtoolu_0"}}`)}},
+				llm.ToolResult{ID: "srvtoolu_1", Hosted: true, Raw: jsontext.Value(`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","caller":{"tool_id":"srvtoolu_0"},"content":[]}`)},
+			), go1},
+			says1("assistant", `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"x"},"caller":{"tool_id":"srvtoolu_0"}},{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[],"caller":{"tool_id":"srvtoolu_0"}}`) + "," + says1("user", text1("go")),
+		},
+		{
 			"hosted tools go back verbatim",
 			anthropic.Dialect{},
 			[]llm.Message{replies(search, found, llm.Text{Text: "a", Metadata: llm.Metadata{"anthropic": jsontext.Value(`{"citations":[{"u":1}]}`)}}), go1},

@@ -14,6 +14,7 @@ const (
 	namespace    = "anthropic"
 	keyCitations = "citations"  // of a text
 	keyServer    = "serverName" // the MCP server that the provider asked
+	keyCaller    = "caller"     // what of the provider's made the call
 )
 
 // hosted returns the call of a tool that the provider ran, and its result, as they came. A call in which the provider
@@ -47,12 +48,13 @@ func (c *conversation) hosted(call llm.ToolCall, result *llm.ToolResult, followi
 
 // hostedCall returns the call as a block, and whether a provider of this protocol made it.
 func hostedCall(call llm.ToolCall) (block, bool) {
-	server := wire.Plain(wire.Stash(call.Metadata, namespace)[keyServer])
+	kept := wire.Stash(call.Metadata, namespace)
+	server := wire.Plain(kept[keyServer])
 	prefix, kind := "srvtoolu_", "server_tool_use"
 	if server != "" {
 		prefix, kind = "mcptoolu_", "mcp_tool_use"
 	}
-	b := block{Type: kind, ID: call.ID, Name: call.Name, Server: server, Input: wire.Input(call.Input)}
+	b := block{Type: kind, ID: call.ID, Name: call.Name, Server: server, Input: wire.Input(call.Input), Caller: kept[keyCaller]}
 	return b, strings.HasPrefix(call.ID, prefix) && wire.IsWord(call.ID, "_-")
 }
 
@@ -81,7 +83,7 @@ func hostedResult(id string, raw []byte) (block, bool) {
 	if !ok || !strings.HasSuffix(kind, resultSuffix) || fields["content"] == nil {
 		return block{}, false
 	}
-	return block{Type: kind, ToolUseID: id, Content: fields["content"], IsError: string(fields["is_error"]) == "true"}, true
+	return block{Type: kind, ToolUseID: id, Content: fields["content"], IsError: string(fields["is_error"]) == "true", Caller: fields["caller"]}, true
 }
 
 func hostedNote(r llm.ToolResult) block {

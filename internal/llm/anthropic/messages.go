@@ -58,11 +58,14 @@ func (d Dialect) messages(req *llm.Request, opt options) []message {
 	return c.out
 }
 
+// next is who speaks next; instructions speak for nobody.
 func next(rest []llm.Message) llm.Role {
-	if len(rest) == 0 {
-		return ""
+	for _, m := range rest {
+		if m.Role != llm.RoleSystem {
+			return m.Role
+		}
 	}
-	return rest[0].Role
+	return ""
 }
 
 // say adds to the conversation; more of the same side joins its message.
@@ -103,7 +106,7 @@ func (c *conversation) update(parts []llm.Part, next llm.Role) {
 		return
 	}
 	n := len(c.out)
-	if c.d.SystemMessages && c.waiting == 0 && n > 0 && c.out[n-1].Role == roleUser && (next == "" || next == llm.RoleAssistant) {
+	if c.d.SystemMessages && c.waiting == 0 && n > 0 && c.out[n-1].Role != roleAssistant && (next == "" || next == llm.RoleAssistant) {
 		c.say(roleSystem, plainTexts(parts)...)
 		return
 	}

@@ -137,11 +137,21 @@ func (t *turn) call(p *piece) (*wire.Call, error) {
 	}
 	if c.Hosted {
 		t.hosted[sent] = &hosted{Call: c}
-	}
-	if wire.IsText(p.ServerName) {
-		c.Metadata = wire.Metadata(namespace, wire.Object{keyServer: wire.Quote(wire.Plain(p.ServerName))})
+		c.Metadata = wire.Metadata(namespace, hostedMetadata(p))
 	}
 	return c, nil
+}
+
+// hostedMetadata is what the provider wants back with a call of its own.
+func hostedMetadata(p *piece) wire.Object {
+	kept := wire.Object{}
+	if wire.IsText(p.ServerName) {
+		kept[keyServer] = wire.Quote(wire.Plain(p.ServerName))
+	}
+	if p.Caller.Kind() == '{' {
+		kept[keyCaller] = p.Caller
+	}
+	return kept
 }
 
 // result gives out the outcome of a tool that the provider ran, whole as it came. After a pause it may be that of a

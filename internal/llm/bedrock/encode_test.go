@@ -85,7 +85,7 @@ func TestEncodeMessages(t *testing.T) {
 		{
 			"images follow where the model does not take them in results", llama,
 			[]llm.Message{user(textOf("a")), replies(call("1")), result("1", png)},
-			says1("user", text1("a")) + "," + says1("assistant", use1) + "," + says1("user", strings.Replace(result1("1", text1("(no output)")), `,"status":"success"`, "", 1)+","+text1("Attachments of the tool results above:")+","+wirePNG),
+			says1("user", text1("a")) + "," + says1("assistant", use1) + "," + says1("user", strings.Replace(result1("1", text1("The attachments follow.")), `,"status":"success"`, "", 1)+","+text1("Attachments of the tool results above:")+","+wirePNG),
 		},
 		{
 			"a call that failed", claude,

@@ -190,6 +190,7 @@ func (c *conversation) result(r llm.ToolResult) block {
 	case c.d.Claude || c.d.Nova: // others do not know the field
 		out.Status = "success"
 	}
+	attached := false
 	for _, p := range r.Content {
 		switch p := p.(type) {
 		case llm.Text:
@@ -205,13 +206,16 @@ func (c *conversation) result(r llm.ToolResult) block {
 			if len(c.after) == 0 {
 				c.after = append(c.after, note("Attachments of the tool results above:"))
 			}
-			c.after = append(c.after, b)
+			c.after, attached = append(c.after, b), true
 		}
 	}
 	if len(out.Content) == 0 && len(r.Raw) > 0 {
 		out.Content = []block{note(string(r.Raw))}
 	}
-	if len(out.Content) == 0 {
+	switch {
+	case len(out.Content) == 0 && attached:
+		out.Content = []block{note("The attachments follow.")}
+	case len(out.Content) == 0:
 		out.Content = []block{note("(no output)")}
 	}
 	return block{ToolResult: &out}
