@@ -57,13 +57,7 @@ type piece struct {
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets, hosted: map[string]*hosted{}}
-		_, err := wire.ReadBody(r, t)
-		if err == nil && !t.Stopped() {
-			err = t.Finish(t.finishReason(), usage(t.used))
-		}
-		if err != nil {
-			t.Fail(t.charged(err))
-		}
+		t.Read(r, t, func(bool) error { return t.Finish(t.finishReason(), usage(t.used)) }, func() llm.Usage { return usage(t.used) })
 	}
 }
 
@@ -92,7 +86,7 @@ func (t *turn) Frame(event string, data []byte) (done bool, err error) {
 func (t *turn) frame(f *frame) error {
 	switch f.Type {
 	case "message_start":
-		t.Begin(wire.Plain(f.Message.ID))
+		t.Answer(wire.Plain(f.Message.ID))
 		t.count(f.Message.Usage)
 	case "content_block_start":
 		return t.start(f.Index, f.ContentBlock)
@@ -101,7 +95,7 @@ func (t *turn) frame(f *frame) error {
 	case "content_block_stop":
 		t.Stop(f.Index)
 	case "message_delta":
-		t.Begin("")
+		t.Answer("")
 		t.count(f.Usage)
 		if p, ok := parse(f.Delta); ok {
 			t.reason = wire.Plain(p.StopReason)
@@ -112,7 +106,7 @@ func (t *turn) frame(f *frame) error {
 
 // whole takes an answer that came in one piece.
 func (t *turn) whole(f *frame) error {
-	t.Begin(wire.Plain(f.ID))
+	t.Answer(wire.Plain(f.ID))
 	for i, b := range f.Content {
 		if err := t.start(i, b); err != nil {
 			return err

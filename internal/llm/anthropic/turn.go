@@ -26,7 +26,7 @@ type hosted struct {
 
 // start begins a block, with what it begins with. Blocks of a kind that nobody here knows are passed over.
 func (t *turn) start(index int, v jsontext.Value) error {
-	t.Begin("")
+	t.Answer("")
 	t.Stop(index)
 	p, _ := parse(v)
 	switch {
@@ -61,7 +61,7 @@ func (t *turn) delta(index int, v jsontext.Value) error {
 	if b := t.At(index); b != nil {
 		return t.grow(b, &p)
 	}
-	t.Begin("")
+	t.Answer("")
 	switch p.Type {
 	case "text_delta":
 		return t.add(index, newText(false), &p)

@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"errors"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -44,16 +42,4 @@ func usage(o wire.Object) llm.Usage {
 	details, _ := wire.ReadObject(o["output_tokens_details"])
 	out.Reasoning = min(wire.Tokens(details["thinking_tokens"]), out.Output)
 	return out
-}
-
-// charged returns err with what the provider reported as used.
-func (t *turn) charged(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || t.used == nil {
-		return err
-	}
-	with := *e
-	used := usage(t.used)
-	with.Usage = &used
-	return &with
 }

@@ -34,7 +34,7 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 			err = t.Finish(t.finishReason(), t.used)
 		}
 		if err != nil {
-			t.Fail(t.charged(err))
+			t.Fail(err, t.used)
 		}
 	}
 }

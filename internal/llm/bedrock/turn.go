@@ -1,8 +1,6 @@
 package bedrock
 
 import (
-	"errors"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -47,7 +45,7 @@ type delta struct {
 
 // event applies one event. What follows the stop reason is only read for its usage.
 func (t *turn) event(name string, p *payload) error {
-	t.Begin("")
+	t.Answer("")
 	if t.Complete() && name != "metadata" {
 		return nil
 	}
@@ -158,15 +156,4 @@ func (t *turn) count(v jsontext.Value) {
 		u.Raw = raw
 	}
 	t.used = u
-}
-
-// charged returns err with what the provider reported as used.
-func (t *turn) charged(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || t.used.Raw == nil {
-		return err
-	}
-	with := *e
-	with.Usage = &t.used
-	return &with
 }

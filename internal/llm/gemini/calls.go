@@ -28,11 +28,11 @@ func (t *turn) call(p *answerPart) error {
 		e.Name, e.Invalid = "invalid", "the call does not name a tool"
 	}
 	e.ID = t.newID(wire.Plain(p.Call.ID), e.Name+e.Raw)
-	t.emit(llm.ToolInputStart{ID: e.ID, Name: e.Name})
+	t.Emit(llm.ToolInputStart{ID: e.ID, Name: e.Name})
 	if e.Raw != "" {
-		t.emit(llm.ToolInputDelta{ID: e.ID, Delta: e.Raw})
+		t.Emit(llm.ToolInputDelta{ID: e.ID, Delta: e.Raw})
 	}
-	t.emit(llm.ToolInputEnd{ID: e.ID})
+	t.Emit(llm.ToolInputEnd{ID: e.ID})
 	t.calls = append(t.calls, e)
 	return nil
 }
@@ -70,26 +70,26 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 		if e.Invalid != "" {
 			e.Input = nil
 		}
-		t.emit(e)
+		t.Emit(e)
 	}
 }
 
 // ran gives out code that the vendor ran itself; its result is the next part.
 func (t *turn) ran(code jsontext.Value) {
 	t.close()
-	t.said = true
+	t.Tell()
 	t.code = t.newID("", string(code))
 	input := wire.Input(wire.Strict(code))
-	t.emit(llm.ToolInputStart{ID: t.code, Name: codeTool})
-	t.emit(llm.ToolInputDelta{ID: t.code, Delta: string(input)})
-	t.emit(llm.ToolInputEnd{ID: t.code})
-	t.emit(llm.ToolCallEvent{ID: t.code, Name: codeTool, Input: input, Raw: string(input), Hosted: true, Metadata: t.whole("executableCode", code, nil)})
+	t.Emit(llm.ToolInputStart{ID: t.code, Name: codeTool})
+	t.Emit(llm.ToolInputDelta{ID: t.code, Delta: string(input)})
+	t.Emit(llm.ToolInputEnd{ID: t.code})
+	t.Emit(llm.ToolCallEvent{ID: t.code, Name: codeTool, Input: input, Raw: string(input), Hosted: true, Metadata: t.whole("executableCode", code, nil)})
 }
 
 // asked gives out what a tool of the vendor's was asked; what it found is a part of its own.
 func (t *turn) asked(p *answerPart) {
 	t.close()
-	t.said = true
+	t.Tell()
 	fields, _ := wire.ReadObject(p.Asked)
 	sent, name := wire.Plain(fields["id"]), toolName(fields)
 	id := t.newID(sent, string(p.Asked))
@@ -98,10 +98,10 @@ func (t *turn) asked(p *answerPart) {
 	}
 	t.searches[sent] = llm.HostedResult{ID: id, Name: name}
 	input := wire.Input(wire.Strict(fields["args"]))
-	t.emit(llm.ToolInputStart{ID: id, Name: name})
-	t.emit(llm.ToolInputDelta{ID: id, Delta: string(input)})
-	t.emit(llm.ToolInputEnd{ID: id})
-	t.emit(llm.ToolCallEvent{ID: id, Name: name, Input: input, Raw: string(input), Hosted: true, Metadata: t.whole("toolCall", p.Asked, p.Signature)})
+	t.Emit(llm.ToolInputStart{ID: id, Name: name})
+	t.Emit(llm.ToolInputDelta{ID: id, Delta: string(input)})
+	t.Emit(llm.ToolInputEnd{ID: id})
+	t.Emit(llm.ToolCallEvent{ID: id, Name: name, Input: input, Raw: string(input), Hosted: true, Metadata: t.whole("toolCall", p.Asked, p.Signature)})
 }
 
 // made gives out a picture that the model made. Its thoughts about it are not kept.
@@ -117,13 +117,13 @@ func (t *turn) made(p *answerPart) {
 		return
 	}
 	t.close()
-	t.said = true
+	t.Tell()
 	kept := wire.Object{keyPicture: jsontext.Value("true")}
 	if wire.IsText(p.Signature) {
 		kept[keySignature] = p.Signature
 	}
 	for _, e := range wire.Made(t.newID("", b.Data), wire.Metadata(t.d.namespace(), kept), picture) {
-		t.emit(e)
+		t.Emit(e)
 	}
 }
 
@@ -146,7 +146,7 @@ func named(mediaType string) string {
 
 // note says something about the answer in it, on a line of its own.
 func (t *turn) note(s string) {
-	if t.said {
+	if t.Said() {
 		s = "\n" + s
 	}
 	t.say(false, wire.Quote(s))
@@ -172,7 +172,7 @@ func (t *turn) found(p *answerPart) {
 	}
 	delete(t.searches, sent)
 	r.Result, r.Metadata = wire.Strict(p.Found), t.whole("toolResponse", p.Found, p.Signature)
-	t.emit(r)
+	t.Emit(r)
 }
 
 // whole is a part with its signature, to be given back as it came.
@@ -194,7 +194,7 @@ func (t *turn) returned(result jsontext.Value) {
 		return
 	}
 	fields, _ := wire.ReadObject(result)
-	t.emit(llm.HostedResult{
+	t.Emit(llm.HostedResult{
 		ID: t.code, Name: codeTool, Result: wire.Strict(result),
 		IsError:  wire.Plain(fields["outcome"]) != "OUTCOME_OK",
 		Metadata: t.whole("codeExecutionResult", result, nil),

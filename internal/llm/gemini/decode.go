@@ -16,14 +16,8 @@ import (
 // an answer that was not asked for as a stream of events.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{d: d, requestID: requestID, secrets: secrets, yield: yield}
-		_, err := wire.ReadBody(r, t)
-		if err == nil && !t.stopped {
-			err = t.end()
-		}
-		if err != nil && !t.stopped {
-			yield(nil, t.charged(err))
-		}
+		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, requestID: requestID, secrets: secrets}
+		t.Read(r, t, t.end, func() llm.Usage { return t.usage })
 	}
 }
 
@@ -35,7 +29,7 @@ func (t *turn) Frame(event string, data []byte) (done bool, err error) {
 				return done, err
 			}
 		}
-		return t.stopped, nil
+		return t.Stopped(), nil
 	}
 	var f frame
 	err = wire.Read(data, &f)
@@ -49,7 +43,7 @@ func (t *turn) Frame(event string, data []byte) (done bool, err error) {
 		return false, wire.Classify(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 	}
 	err = t.apply(&f)
-	return t.stopped, err
+	return t.Stopped(), err
 }
 
 // Complete implements wire.Frames.

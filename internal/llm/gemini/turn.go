@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"fmt"
 	"maps"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,51 +11,34 @@ import (
 
 // turn is the state of one answer between two frames. It belongs to the goroutine that ranges over Decode.
 type turn struct {
-	d       Dialect
-	yield   func(llm.Event, error) bool
-	stopped bool // the consumer wants no more
-
+	*wire.Stream
+	d         Dialect
 	requestID string
 	secrets   []string // values that must not come back in an error
-	opened    bool
-	response  string // the provider's id of this answer
-	blocked   string // why the prompt was refused
-	why       string // what the provider says about the end
-	finish    string // the finish reason as sent; empty until it arrives
+	response  string   // the provider's id of this answer
+	blocked   string   // why the prompt was refused
+	why       string   // what the provider says about the end
+	finish    string   // the finish reason as sent; empty until it arrives
 	usage     llm.Usage
 	kept      wire.Object // goes with the text that ends next, or else with Finish
 
-	open    block // the block that grows now, if any
-	texts   int   // blocks begun
-	thought int
-	said    bool // some text, reasoning or hosted call has been given out
-	calls   []llm.ToolCallEvent
-	ids     wire.IDs
-	code    string // the id of the hosted call whose result is to come
+	open  block // the block that grows now, if any
+	calls []llm.ToolCallEvent
+	ids   wire.IDs
+	code  string // the id of the hosted call whose result is to come
 
 	searches map[string]llm.HostedResult // hosted calls whose result is to come, by the id that the vendor sent
 }
 
-// block is a run of text or of reasoning.
+// block is a run of text or of reasoning; none without an id.
 type block struct {
-	id        string // empty: none is open
-	thought   bool
-	text      wire.Joiner
+	wire.Run
 	signature jsontext.Value
-}
-
-func (t *turn) emit(e llm.Event) {
-	if !t.stopped && !t.yield(e, nil) {
-		t.stopped = true
-	}
 }
 
 // apply takes one frame.
 func (t *turn) apply(f *frame) error {
-	if !t.opened {
-		t.opened = true
-		t.emit(llm.Opened{RequestID: t.requestID})
-	}
+	t.Open()
 	if t.response == "" {
 		t.response = wire.Plain(f.ID)
 	}
@@ -111,7 +93,7 @@ func (t *turn) part(p *answerPart) error {
 		t.elsewhere(p)
 	default:
 		t.say(p.Thought, p.Text)
-		if wire.IsText(p.Signature) && t.open.id != "" {
+		if wire.IsText(p.Signature) && t.open.ID != "" {
 			t.open.signature = p.Signature
 		}
 	}
@@ -123,73 +105,53 @@ func (t *turn) say(thought bool, text jsontext.Value) {
 	if !wire.IsText(text) {
 		return
 	}
-	if t.open.id == "" || t.open.thought != thought || t.open.signature != nil {
+	if t.open.ID == "" || t.open.Thought != thought || t.open.signature != nil {
 		t.begin(thought)
 	}
-	t.delta(t.open.text.Next(text))
+	t.Say(&t.open.Run, t.open.Joiner.Next(text))
 }
 
 func (t *turn) begin(thought bool) {
 	t.close()
-	t.said = true
-	if thought {
-		t.open = block{id: fmt.Sprintf("reasoning-%d", t.thought), thought: true}
-		t.thought++
-		t.emit(llm.ReasoningStart{ID: t.open.id})
-		return
-	}
-	t.open = block{id: fmt.Sprintf("text-%d", t.texts)}
-	t.texts++
-	t.emit(llm.TextStart{ID: t.open.id})
-}
-
-func (t *turn) delta(s string) {
-	switch {
-	case s == "":
-	case t.open.thought:
-		t.emit(llm.ReasoningDelta{ID: t.open.id, Delta: s})
-	default:
-		t.emit(llm.TextDelta{ID: t.open.id, Delta: s})
-	}
+	t.open = block{Run: t.Begin(thought)}
 }
 
 // close ends the open block, if any.
 func (t *turn) close() {
-	if t.open.id == "" {
+	if t.open.ID == "" {
 		return
 	}
-	t.delta(t.open.text.End())
+	t.Rest(&t.open.Run)
 	kept := wire.Object{}
 	if wire.IsText(t.open.signature) {
 		kept[keySignature] = t.open.signature
 	}
-	if t.open.thought {
-		t.emit(llm.ReasoningEnd{ID: t.open.id, Metadata: wire.Metadata(t.d.namespace(), kept)})
-	} else {
+	if !t.open.Thought {
 		maps.Copy(kept, t.kept) // what it was found in
 		t.kept = nil
-		t.emit(llm.TextEnd{ID: t.open.id, Metadata: wire.Metadata(t.d.namespace(), kept)})
 	}
+	t.End(&t.open.Run, wire.Metadata(t.d.namespace(), kept))
 	t.open = block{}
 }
 
 // end completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
-func (t *turn) end() error {
-	switch {
-	case !t.opened:
-		return &llm.Error{Class: llm.Empty, Message: "the provider accepted the request and sent no answer"}
-	case t.finish == "" && t.blocked != "":
+func (t *turn) end(bool) error {
+	if t.finish == "" && t.blocked != "" {
 		return refusal("the provider refused the request", t.blocked, t.why)
-	case t.finish == "":
-		return &llm.Error{Class: llm.Incomplete, Message: "the answer stopped before the provider said that it was complete"}
+	}
+	if err := t.Whole(t.finish != ""); err != nil {
+		return err
 	}
 	t.close()
 	reason := t.finishReason()
-	if err := t.unusable(reason); err != nil {
+	if reason == llm.FinishError { // a call that the model garbled may come out well the next time
+		return wire.Malformed("the provider could not read a tool call that the model made (%.100s)", t.finish)
+	}
+	if err := t.Usable(reason, len(t.calls) > 0, refusal("the provider's content filter refused the request", t.finish, t.why)); err != nil {
 		return err
 	}
 	t.emitCalls(reason)
-	t.emit(llm.Finish{Reason: reason, Usage: t.usage, Metadata: wire.Metadata(t.d.namespace(), t.kept)})
+	t.Emit(llm.Finish{Reason: reason, Usage: t.usage, Metadata: wire.Metadata(t.d.namespace(), t.kept)})
 	return nil
 }
 
@@ -199,25 +161,6 @@ func refusal(what, reason, why string) *llm.Error {
 		what += ": " + wire.Clip(why, 300)
 	}
 	return &llm.Error{Class: llm.ContentFilter, Message: what}
-}
-
-// unusable returns the error of an answer that arrived whole and is of no use. A call that the model garbled may come
-// out well the next time.
-func (t *turn) unusable(reason llm.FinishReason) error {
-	if reason == llm.FinishError {
-		return wire.Malformed("the provider could not read a tool call that the model made (%.100s)", t.finish)
-	}
-	if t.said || len(t.calls) > 0 {
-		return nil
-	}
-	switch reason {
-	case llm.FinishContentFilter:
-		return refusal("the provider's content filter refused the request", t.finish, t.why)
-	case llm.FinishLength:
-		return nil
-	default:
-		return &llm.Error{Class: llm.Empty, Message: "the provider sent an answer with no text, no reasoning and no tool call"}
-	}
 }
 
 // finishReason maps the reason as sent (spec/v2 §21.2).

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -35,15 +34,4 @@ func (t *turn) count(raw jsontext.Value) {
 	t.usage.Output = wire.Tokens(u.Candidates) + t.usage.Reasoning
 	t.usage.CacheRead = min(wire.Tokens(u.Cached), t.usage.Input)
 	t.usage.Total = wire.Tokens(u.Total)
-}
-
-// charged returns err with what the provider reported as used.
-func (t *turn) charged(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || t.usage.Raw == nil {
-		return err
-	}
-	with := *e
-	with.Usage = &t.usage
-	return &with
 }

@@ -101,7 +101,7 @@ func argumentText(c *call, v jsontext.Value) string {
 func (t *turn) startCall(c *call, name string) {
 	c.name = name
 	c.id = t.calls.ids.Unique(c.sentID, t.response)
-	t.emit(llm.ToolInputStart{ID: c.id, Name: c.name})
+	t.Emit(llm.ToolInputStart{ID: c.id, Name: c.name})
 }
 
 func (t *turn) showArguments(c *call) {
@@ -110,7 +110,7 @@ func (t *turn) showArguments(c *call) {
 	}
 	piece := c.args.String()[c.shown:]
 	c.shown = c.args.Len()
-	t.emit(llm.ToolInputDelta{ID: c.id, Delta: piece})
+	t.Emit(llm.ToolInputDelta{ID: c.id, Delta: piece})
 }
 
 // emitCalls gives the finished calls out. Calls of an answer that a filter cut off are not to be run, nor is one that
@@ -124,7 +124,7 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 			t.startCall(c, "invalid")
 		}
 		t.showArguments(c)
-		t.emit(llm.ToolInputEnd{ID: c.id})
+		t.Emit(llm.ToolInputEnd{ID: c.id})
 		e := llm.ToolCallEvent{ID: c.id, Name: c.name, Raw: c.args.String()}
 		e.Input, e.Invalid = wire.Arguments(e.Raw)
 		switch {
@@ -141,6 +141,6 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 		if c.content != nil {
 			e.Metadata = t.d.metadata(map[string]jsontext.Value{keyContent: c.content})
 		}
-		t.emit(e)
+		t.Emit(e)
 	}
 }

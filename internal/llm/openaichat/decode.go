@@ -21,14 +21,8 @@ import (
 // is a whole answer or an error.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{d: d, requestID: requestID, secrets: secrets, yield: yield}
-		whole, err := wire.ReadBody(r, t)
-		if err == nil && !t.stopped {
-			err = t.end(whole)
-		}
-		if err != nil && !t.stopped {
-			yield(nil, t.charged(err))
-		}
+		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, secrets: secrets}
+		t.Read(r, t, t.end, func() llm.Usage { return t.usage })
 	}
 }
 
@@ -45,7 +39,7 @@ func (t *turn) Frame(event string, data []byte) (done bool, err error) {
 		return false, t.failure(data)
 	}
 	err = t.chunk(&c)
-	return t.stopped, err
+	return t.Stopped(), err
 }
 
 // Complete implements wire.Frames.

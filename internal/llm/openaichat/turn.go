@@ -1,8 +1,6 @@
 package openaichat
 
 import (
-	"fmt"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -11,57 +9,36 @@ import (
 
 // turn is the state of one answer between two frames. It belongs to the goroutine that ranges over Decode.
 type turn struct {
-	d       Dialect
-	yield   func(llm.Event, error) bool
-	stopped bool // the consumer wants no more
-
-	requestID string
-	secrets   []string // values that must not come back in an error
-	opened    bool
-	response  string // the provider's id of this answer
-	reason    string // the finish reason as sent; empty until it arrives
-	refused   bool
-	usage     llm.Usage
-	billed    *int64 // in pico-dollars, if the vendor says
+	*wire.Stream
+	d        Dialect
+	secrets  []string // values that must not come back in an error
+	begun    bool
+	response string // the provider's id of this answer
+	reason   string // the finish reason as sent; empty until it arrives
+	refused  bool
+	usage    llm.Usage
+	billed   *int64 // in pico-dollars, if the vendor says
 
 	open    block // the block that grows now, if any
-	blocks  [2]int
-	content bool // some text or reasoning has been given out
 	details details
 	calls   callList
 	sources sources
 	images  []llm.Media
 }
 
-// block is a run of text or of reasoning.
+// block is a run of text or of reasoning; none without an id.
 type block struct {
-	kind  blockKind
-	id    string
+	wire.Run
 	field string // reasoning: the wire field it came in
-	text  wire.Joiner
-}
-
-type blockKind int
-
-const (
-	noBlock blockKind = iota
-	textBlock
-	reasoningBlock
-)
-
-func (t *turn) emit(e llm.Event) {
-	if !t.stopped && !t.yield(e, nil) {
-		t.stopped = true
-	}
 }
 
 // chunk applies one frame. What follows the finish marker is only read for its usage.
 func (t *turn) chunk(c *chunk) error {
-	if !t.opened {
-		t.opened = true
+	if !t.begun {
+		t.begun = true
 		t.response = wire.Plain(c.ID)
-		t.emit(llm.Opened{RequestID: t.requestID})
 	}
+	t.Open()
 	t.count(c)
 	t.sources.keep(keyCitations, c.Citations)
 	for i := range c.Choices {
@@ -121,7 +98,7 @@ func (t *turn) picture(url string) {
 		return
 	}
 	note := wire.Unshown("a picture", url)
-	if t.content {
+	if t.Said() {
 		note = "\n" + note
 	}
 	t.say(wire.Quote(note))
@@ -131,10 +108,8 @@ func (t *turn) picture(url string) {
 func (t *turn) say(content jsontext.Value) {
 	switch {
 	case wire.IsText(content):
-		t.begin(textBlock)
-		if s := t.open.text.Next(content); s != "" {
-			t.emit(llm.TextDelta{ID: t.open.id, Delta: s})
-		}
+		t.begin(false)
+		t.Say(&t.open.Run, t.open.Joiner.Next(content))
 	case content.Kind() == '[':
 		for _, p := range contentParts(content) {
 			t.think(t.d.reasoningField(), p.Thinking)
@@ -159,45 +134,30 @@ func (t *turn) think(field string, text jsontext.Value) {
 	if !wire.IsText(text) {
 		return
 	}
-	t.begin(reasoningBlock)
+	t.begin(true)
 	t.open.field = field
-	if s := t.open.text.Next(text); s != "" {
-		t.emit(llm.ReasoningDelta{ID: t.open.id, Delta: s})
-	}
+	t.Say(&t.open.Run, t.open.Joiner.Next(text))
 }
 
-// begin makes the open block one of the given kind; a block of another kind ends.
-func (t *turn) begin(kind blockKind) {
-	if t.open.kind == kind {
+// begin makes the open block one of thoughts, or of text; a block of the other kind ends.
+func (t *turn) begin(thought bool) {
+	if t.open.ID != "" && t.open.Thought == thought {
 		return
 	}
 	t.close()
-	t.content = true
-	names := [...]string{textBlock: "text", reasoningBlock: "reasoning"}
-	n := &t.blocks[kind-textBlock]
-	t.open = block{kind: kind, id: fmt.Sprintf("%s-%d", names[kind], *n)}
-	*n++
-	if kind == textBlock {
-		t.emit(llm.TextStart{ID: t.open.id})
-		return
-	}
-	t.emit(llm.ReasoningStart{ID: t.open.id})
+	t.open = block{Run: t.Begin(thought)}
 }
 
 // close ends the open block, if any, with the metadata gathered for it.
 func (t *turn) close() {
-	rest := t.open.text.End()
-	switch t.open.kind {
-	case textBlock:
-		if rest != "" {
-			t.emit(llm.TextDelta{ID: t.open.id, Delta: rest})
-		}
-		t.emit(llm.TextEnd{ID: t.open.id, Metadata: t.d.metadata(t.sources.take())})
-	case reasoningBlock:
-		if rest != "" {
-			t.emit(llm.ReasoningDelta{ID: t.open.id, Delta: rest})
-		}
-		t.emit(llm.ReasoningEnd{ID: t.open.id, Metadata: t.kept()})
+	if t.open.ID == "" {
+		return
+	}
+	t.Rest(&t.open.Run)
+	if t.open.Thought {
+		t.End(&t.open.Run, t.kept())
+	} else {
+		t.End(&t.open.Run, t.d.metadata(t.sources.take()))
 	}
 	t.open = block{}
 }
@@ -220,48 +180,30 @@ func (t *turn) end(whole bool) error {
 	if t.reason == "" && whole && t.usage.Raw != nil {
 		t.reason = "stop"
 	}
-	switch {
-	case !t.opened:
-		return &llm.Error{Class: llm.Empty, Message: "the provider accepted the request and sent no answer"}
-	case t.reason == "":
-		return &llm.Error{Class: llm.Incomplete, Message: "the answer stopped before the provider said that it was complete"}
+	if err := t.Whole(t.reason != ""); err != nil {
+		return err
 	}
 	t.close()
 	if len(t.details.list) > 0 {
-		t.begin(reasoningBlock)
+		t.begin(true)
 		t.close()
 	}
 	if len(t.images) > 0 {
-		t.content = true
+		t.Tell()
 		for _, e := range wire.Made(t.calls.ids.Unique("", t.response), nil, t.images...) {
-			t.emit(e)
+			t.Emit(e)
 		}
 	}
 	reason := t.finishReason()
-	if err := t.unusable(reason); err != nil {
-		return err
-	}
-	t.emitCalls(reason)
-	t.emit(llm.Finish{Reason: reason, Usage: t.usage})
-	return nil
-}
-
-// unusable returns the error of an answer that arrived whole and is of no use.
-func (t *turn) unusable(reason llm.FinishReason) error {
 	if reason == llm.FinishError {
 		return &llm.Error{Class: llm.Overloaded, Message: "the provider ended the answer with finish reason " + t.reason}
 	}
-	if t.content || len(t.calls.list) > 0 {
-		return nil
+	if err := t.Usable(reason, len(t.calls.list) > 0, wire.Filtered()); err != nil {
+		return err
 	}
-	switch reason {
-	case llm.FinishContentFilter:
-		return &llm.Error{Class: llm.ContentFilter, Message: "the provider's content filter refused the request"}
-	case llm.FinishLength:
-		return nil
-	default:
-		return &llm.Error{Class: llm.Empty, Message: "the provider sent an answer with no text, no reasoning and no tool call"}
-	}
+	t.emitCalls(reason)
+	t.Emit(llm.Finish{Reason: reason, Usage: t.usage})
+	return nil
 }
 
 // finishReason maps the reason as sent (spec/v2 §21.2). An answer with calls is never just "stop", and one without

@@ -2,7 +2,6 @@ package openaichat
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -50,17 +49,6 @@ func (t *turn) count(c *chunk) {
 		return
 	}
 	t.usage = u
-}
-
-// charged returns err with what the provider reported as used.
-func (t *turn) charged(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || t.usage.Raw == nil {
-		return err
-	}
-	with := *e
-	with.Usage = &t.usage
-	return &with
 }
 
 // parseUsage reads the counts with llm.Usage's invariants: cached tokens are part of the input, reasoning of the

@@ -52,7 +52,7 @@ func (t *turn) name(it *item, o *outputItem) error {
 		sent = it.id
 	}
 	c.id = t.calls.Unique(sent, t.response)
-	t.emit(llm.ToolInputStart{ID: c.id, Name: c.name})
+	t.Emit(llm.ToolInputStart{ID: c.id, Name: c.name})
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (t *turn) arguments(begin func() (*item, error), v jsontext.Value, whole bo
 
 func (t *turn) show(c *call) {
 	if c.name != "" && c.shown < c.args.Len() {
-		t.emit(llm.ToolInputDelta{ID: c.id, Delta: c.args.String()[c.shown:]})
+		t.Emit(llm.ToolInputDelta{ID: c.id, Delta: c.args.String()[c.shown:]})
 		c.shown = c.args.Len()
 	}
 }
@@ -118,14 +118,14 @@ func (t *turn) emitCall(it *item, reason llm.FinishReason) {
 	nameless := c.name == ""
 	if nameless {
 		c.name, c.id = "invalid", t.calls.Unique(it.id, t.response)
-		t.emit(llm.ToolInputStart{ID: c.id, Name: c.name})
+		t.Emit(llm.ToolInputStart{ID: c.id, Name: c.name})
 	}
 	c.args.WriteString(c.text.End())
 	if c.whole && c.args.Len() == 0 {
 		c.args.WriteString(c.final)
 	}
 	t.show(c)
-	t.emit(llm.ToolInputEnd{ID: c.id})
+	t.Emit(llm.ToolInputEnd{ID: c.id})
 	e := llm.ToolCallEvent{ID: c.id, Name: c.name, Raw: c.args.String()}
 	if c.whole {
 		e.Raw = c.final
@@ -145,5 +145,5 @@ func (t *turn) emitCall(it *item, reason llm.FinishReason) {
 	if it.id != "" {
 		e.Metadata = wire.Metadata(t.d.namespace(), wire.Object{keyItem: wire.Quote(it.id)})
 	}
-	t.emit(e)
+	t.Emit(e)
 }

@@ -17,14 +17,8 @@ import (
 // and must not come back in an error. How a body is told apart is wire.ReadBody's to say.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{d: d, requestID: requestID, secrets: secrets, yield: yield, items: map[string]*item{}}
-		_, err := wire.ReadBody(r, t)
-		if err == nil && !t.stopped {
-			err = t.end()
-		}
-		if err != nil && !t.stopped {
-			yield(nil, t.charged(err))
-		}
+		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, secrets: secrets, items: map[string]*item{}}
+		t.Read(r, t, t.end, func() llm.Usage { return t.usage })
 	}
 }
 
@@ -43,7 +37,7 @@ func (t *turn) Frame(event string, data []byte) (done bool, err error) {
 	if err := t.apply(&f); err != nil {
 		return false, err
 	}
-	return t.stopped || t.status != "", nil
+	return t.Stopped() || t.status != "", nil
 }
 
 // Complete implements wire.Frames.

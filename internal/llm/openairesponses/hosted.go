@@ -13,7 +13,7 @@ var hostedInput = []string{"action", "code", "queries", "arguments", "server_lab
 
 // hosted gives out a call that the vendor ran itself, with its result. Such an item is whole when it is done.
 func (t *turn) hosted(it *item, name string, o *outputItem) {
-	t.said = true
+	t.Tell()
 	if name == "mcp" && wire.IsText(o.Name) {
 		name = "mcp." + wire.Plain(o.Name)
 	}
@@ -41,11 +41,11 @@ func (t *turn) hosted(it *item, name string, o *outputItem) {
 		}
 	}
 	in := wire.Input(wire.Strict(wire.Write(input, nil)))
-	t.emit(llm.ToolInputStart{ID: id, Name: name})
-	t.emit(llm.ToolInputDelta{ID: id, Delta: string(in)})
-	t.emit(llm.ToolInputEnd{ID: id})
-	t.emit(llm.ToolCallEvent{ID: id, Name: name, Input: in, Raw: string(in), Hosted: true, Metadata: meta})
-	t.emit(llm.HostedResult{
+	t.Emit(llm.ToolInputStart{ID: id, Name: name})
+	t.Emit(llm.ToolInputDelta{ID: id, Delta: string(in)})
+	t.Emit(llm.ToolInputEnd{ID: id})
+	t.Emit(llm.ToolCallEvent{ID: id, Name: name, Input: in, Raw: string(in), Hosted: true, Metadata: meta})
+	t.Emit(llm.HostedResult{
 		ID: id, Name: name, Result: result, Content: made, Metadata: meta,
 		IsError: wire.Present(o.Error) || wire.Plain(o.Status) == "failed",
 	})

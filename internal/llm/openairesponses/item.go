@@ -1,12 +1,10 @@
 package openairesponses
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
@@ -34,10 +32,9 @@ const (
 
 // block is a run of text or of reasoning.
 type block struct {
+	wire.Run
 	kind   blockKind
 	index  int
-	id     string
-	text   wire.Joiner
 	some   bool // a piece has arrived
 	closed bool
 }
@@ -181,7 +178,7 @@ func (t *turn) piece(begin func() (*item, error), kind blockKind, index int, tex
 		return nil
 	}
 	b.some = true
-	t.say(b, b.text.Next(text))
+	t.Say(&b.Run, b.Joiner.Next(text))
 	return nil
 }
 
@@ -211,32 +208,12 @@ func (it *item) block(kind blockKind, index int) *block {
 
 // begin opens a block. The one before it of the same item has ended: a summary's parts come one after another.
 func (t *turn) begin(it *item, kind blockKind, index int) *block {
-	t.said = true
-	b := &block{kind: kind, index: index}
 	if n := len(it.blocks); n > 0 {
 		t.closeBlock(it, it.blocks[n-1], false)
 	}
+	b := &block{Run: t.Begin(kind != textBlock), kind: kind, index: index}
 	it.blocks = append(it.blocks, b)
-	if kind == textBlock {
-		b.id = fmt.Sprintf("text-%d", t.texts)
-		t.texts++
-		t.emit(llm.TextStart{ID: b.id})
-		return b
-	}
-	b.id = fmt.Sprintf("reasoning-%d", t.thought)
-	t.thought++
-	t.emit(llm.ReasoningStart{ID: b.id})
 	return b
-}
-
-func (t *turn) say(b *block, s string) {
-	switch {
-	case s == "":
-	case b.kind == textBlock:
-		t.emit(llm.TextDelta{ID: b.id, Delta: s})
-	default:
-		t.emit(llm.ReasoningDelta{ID: b.id, Delta: s})
-	}
 }
 
 // close ends the blocks of an item. The last carries what the item needs to be given back.
@@ -251,23 +228,19 @@ func (t *turn) closeBlock(it *item, b *block, last bool) {
 		return
 	}
 	b.closed = true
-	t.say(b, b.text.End())
+	t.Rest(&b.Run)
 	kept := wire.Object{}
 	if it.id != "" {
 		kept[keyItem] = wire.Quote(it.id)
 	}
-	if b.kind == textBlock {
-		if it.phase != nil {
-			kept[keyPhase] = it.phase
-		}
-		if last && it.notes != nil {
-			kept[keyNotes] = it.notes
-		}
-		t.emit(llm.TextEnd{ID: b.id, Metadata: wire.Metadata(t.d.namespace(), kept)})
-		return
+	if !b.Thought && it.phase != nil {
+		kept[keyPhase] = it.phase
 	}
-	if last && it.encrypted != nil {
+	if !b.Thought && last && it.notes != nil {
+		kept[keyNotes] = it.notes
+	}
+	if b.Thought && last && it.encrypted != nil {
 		kept[keyEncrypted] = it.encrypted
 	}
-	t.emit(llm.ReasoningEnd{ID: b.id, Metadata: wire.Metadata(t.d.namespace(), kept)})
+	t.End(&b.Run, wire.Metadata(t.d.namespace(), kept))
 }

@@ -7,40 +7,24 @@ import (
 
 // turn is the state of one answer between two frames. It belongs to the goroutine that ranges over Decode.
 type turn struct {
-	d       Dialect
-	yield   func(llm.Event, error) bool
-	stopped bool // the consumer wants no more
+	*wire.Stream
+	d        Dialect
+	secrets  []string // values that must not come back in an error
+	response string   // the provider's id of this answer
+	stored   bool     // the provider keeps it
+	status   string   // the last word: completed or incomplete; empty until it arrives
+	reason   string   // why it is incomplete
+	refused  bool
+	usage    llm.Usage
 
-	requestID string
-	secrets   []string // values that must not come back in an error
-	opened    bool
-	response  string // the provider's id of this answer
-	stored    bool   // the provider keeps it
-	status    string // the last word: completed or incomplete; empty until it arrives
-	reason    string // why it is incomplete
-	refused   bool
-	usage     llm.Usage
-
-	items   map[string]*item
-	order   []*item
-	texts   int // blocks begun
-	thought int
-	said    bool // some text, reasoning or hosted call has been given out
-	calls   wire.IDs
-}
-
-func (t *turn) emit(e llm.Event) {
-	if !t.stopped && !t.yield(e, nil) {
-		t.stopped = true
-	}
+	items map[string]*item
+	order []*item
+	calls wire.IDs
 }
 
 // apply takes one frame. Kinds that are not known are not of interest, as the protocol wants it.
 func (t *turn) apply(f *frame) error {
-	if !t.opened {
-		t.opened = true
-		t.emit(llm.Opened{RequestID: t.requestID})
-	}
+	t.Open()
 	if f.Response != nil && t.response == "" {
 		t.response, t.stored = wire.Plain(f.Response.ID), f.Response.Store
 	}
@@ -119,38 +103,20 @@ func (t *turn) finish(f *frame) error {
 func frameOf(index int) *frame { return &frame{OutputIndex: &index} }
 
 // end completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
-func (t *turn) end() error {
-	switch {
-	case !t.opened:
-		return &llm.Error{Class: llm.Empty, Message: "the provider accepted the request and sent no answer"}
-	case t.status == "":
-		return &llm.Error{Class: llm.Incomplete, Message: "the answer stopped before the provider said that it was complete"}
+func (t *turn) end(bool) error {
+	if err := t.Whole(t.status != ""); err != nil {
+		return err
 	}
 	for _, it := range t.order {
 		t.close(it)
 	}
 	reason := t.finishReason()
-	if err := t.unusable(reason); err != nil {
+	if err := t.Usable(reason, t.hasCalls(), wire.Filtered()); err != nil {
 		return err
 	}
 	t.emitCalls(reason)
-	t.emit(llm.Finish{Reason: reason, Usage: t.usage})
+	t.Emit(llm.Finish{Reason: reason, Usage: t.usage})
 	return nil
-}
-
-// unusable returns the error of an answer that arrived whole and is of no use.
-func (t *turn) unusable(reason llm.FinishReason) error {
-	if t.said || t.hasCalls() {
-		return nil
-	}
-	switch reason {
-	case llm.FinishContentFilter:
-		return &llm.Error{Class: llm.ContentFilter, Message: "the provider's content filter refused the request"}
-	case llm.FinishLength:
-		return nil
-	default:
-		return &llm.Error{Class: llm.Empty, Message: "the provider sent an answer with no text, no reasoning and no tool call"}
-	}
 }
 
 // finishReason maps the end of the answer (spec/v2 §21.2).

@@ -2,7 +2,6 @@ package openairesponses
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -38,15 +37,4 @@ func (t *turn) count(raw jsontext.Value) {
 	t.usage.Output = max(wire.Tokens(u.Output), t.usage.Reasoning)
 	t.usage.CacheRead = min(wire.Tokens(u.In.Cached), t.usage.Input)
 	t.usage.CacheWrite = min(wire.Tokens(u.In.CacheWrite), t.usage.Input-t.usage.CacheRead)
-}
-
-// charged returns err with what the provider reported as used.
-func (t *turn) charged(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || t.usage.Raw == nil {
-		return err
-	}
-	with := *e
-	with.Usage = &t.usage
-	return &with
 }

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -12,7 +11,7 @@ type Text struct {
 	Joiner Joiner
 	// Metadata, if not nil, is asked at the end for what goes back with the text.
 	Metadata func() llm.Metadata
-	id       string
+	run      Run
 }
 
 // Say continues the text.
@@ -20,25 +19,22 @@ func (b *Text) Say(t *Turn, s string) {
 	if s == "" {
 		return
 	}
-	if b.id == "" {
-		b.id = fmt.Sprintf("text-%d", t.texts)
-		t.texts++
-		t.content = true
-		t.Emit(llm.TextStart{ID: b.id})
+	if b.run.ID == "" {
+		b.run = t.Begin(false)
 	}
-	t.Emit(llm.TextDelta{ID: b.id, Delta: s})
+	t.Stream.Say(&b.run, s)
 }
 
 func (b *Text) end(t *Turn) {
 	b.Say(t, b.Joiner.End())
-	if b.id == "" {
+	if b.run.ID == "" {
 		return
 	}
-	e := llm.TextEnd{ID: b.id}
+	var meta llm.Metadata
 	if b.Metadata != nil {
-		e.Metadata = b.Metadata()
+		meta = b.Metadata()
 	}
-	t.Emit(e)
+	t.End(&b.run, meta)
 }
 
 // What thoughts must go back with, in their protocol's namespace.
@@ -54,17 +50,13 @@ type Thoughts struct {
 	Joiner    Joiner
 	Signature strings.Builder
 	Redacted  strings.Builder
-	id        string
+	run       Run
 }
 
 func (b *Thoughts) begin(t *Turn) {
-	if b.id != "" {
-		return
+	if b.run.ID == "" {
+		b.run = t.Begin(true)
 	}
-	b.id = fmt.Sprintf("reasoning-%d", t.thoughts)
-	t.thoughts++
-	t.content = true
-	t.Emit(llm.ReasoningStart{ID: b.id})
 }
 
 // Think continues the readable part.
@@ -73,7 +65,7 @@ func (b *Thoughts) Think(t *Turn, s string) {
 		return
 	}
 	b.begin(t)
-	t.Emit(llm.ReasoningDelta{ID: b.id, Delta: s})
+	t.Stream.Say(&b.run, s)
 }
 
 // Keep continues what must go back.
@@ -98,7 +90,7 @@ func (b *Thoughts) end(t *Turn) {
 	if len(kept) > 0 {
 		b.begin(t)
 	}
-	if b.id != "" {
-		t.Emit(llm.ReasoningEnd{ID: b.id, Metadata: Metadata(b.Namespace, kept)})
+	if b.run.ID != "" {
+		t.End(&b.run, Metadata(b.Namespace, kept))
 	}
 }

@@ -11,18 +11,12 @@ import (
 // Turn gives out one answer of a protocol that counts content blocks, by llm's contract for streams. It belongs to the
 // goroutine that ranges over the stream.
 type Turn struct {
-	yield     func(llm.Event, error) bool
-	requestID string
-	stopped   bool // the consumer wants no more
-	opened    bool
-	answer    string        // the provider's id of this answer
-	open      map[int]Block // by the provider's index
-	texts     int
-	thoughts  int
-	content   bool // some text, thought or hosted call has been given out
-	ids       IDs
-	calls     []*Call // local ones, in the order of their beginning
-	count     int     // of all calls
+	*Stream
+	answer string        // the provider's id of this answer
+	open   map[int]Block // by the provider's index
+	ids    IDs
+	calls  []*Call // local ones, in the order of their beginning
+	count  int     // of all calls
 }
 
 // Block is a content block between its start and its end.
@@ -36,29 +30,12 @@ const (
 
 // NewTurn returns the turn of an answer to the request of that id.
 func NewTurn(requestID string, yield func(llm.Event, error) bool) *Turn {
-	return &Turn{yield: yield, requestID: requestID, open: map[int]Block{}}
+	return &Turn{Stream: NewStream(requestID, yield), open: map[int]Block{}}
 }
 
-// Emit gives an event out.
-func (t *Turn) Emit(e llm.Event) {
-	if !t.stopped && !t.yield(e, nil) {
-		t.stopped = true
-	}
-}
-
-// Fail ends the stream with err.
-func (t *Turn) Fail(err error) {
-	if !t.stopped {
-		t.yield(nil, err)
-	}
-}
-
-// Stopped reports whether the consumer wants no more.
-func (t *Turn) Stopped() bool { return t.stopped }
-
-// Begin says that the answer has begun, once; id is the provider's for it, as soon as that is known. Another id later
+// Answer says that the answer has begun, once; id is the provider's for it, as soon as that is known. Another id later
 // says that it begins anew: the calls until then are not to be run.
-func (t *Turn) Begin(id string) {
+func (t *Turn) Answer(id string) {
 	if t.answer != "" && id != "" && id != t.answer {
 		t.stopAll()
 		for _, c := range t.calls {
@@ -66,10 +43,7 @@ func (t *Turn) Begin(id string) {
 		}
 	}
 	t.answer = cmp.Or(id, t.answer)
-	if !t.opened {
-		t.opened = true
-		t.Emit(llm.Opened{RequestID: t.requestID})
-	}
+	t.Open()
 }
 
 // At returns the block that grows under an index; nil for none.
@@ -105,31 +79,18 @@ func (t *Turn) HasCalls() bool { return len(t.calls) > 0 }
 // Finish completes the turn after the last frame: what is open ends, the local calls are given out, then Finish. An
 // answer that did not begin, did not end (no reason) or says nothing is an error.
 func (t *Turn) Finish(reason llm.FinishReason, used llm.Usage) error {
-	switch {
-	case !t.opened:
-		return &llm.Error{Class: llm.Empty, Message: "the provider accepted the request and sent no answer"}
-	case reason == "":
-		return &llm.Error{Class: llm.Incomplete, Message: "the answer stopped before the provider said that it was complete"}
+	if err := t.Whole(reason != ""); err != nil {
+		return err
 	}
 	t.stopAll()
-	if err := t.unusable(reason); err != nil {
+	if reason == llm.FinishError {
+		return &llm.Error{Class: llm.Overloaded, Message: "the provider could not complete the answer"}
+	}
+	refused := &llm.Error{Class: llm.ContentFilter, Message: "the provider refused the request"}
+	if err := t.Usable(reason, t.HasCalls(), refused); err != nil {
 		return err
 	}
 	t.emitCalls(reason)
 	t.Emit(llm.Finish{Reason: reason, Usage: used})
 	return nil
-}
-
-// unusable returns the error of an answer that arrived whole and is of no use.
-func (t *Turn) unusable(reason llm.FinishReason) error {
-	switch {
-	case reason == llm.FinishError:
-		return &llm.Error{Class: llm.Overloaded, Message: "the provider could not complete the answer"}
-	case t.content, len(t.calls) > 0, reason == llm.FinishLength:
-		return nil
-	case reason == llm.FinishContentFilter:
-		return &llm.Error{Class: llm.ContentFilter, Message: "the provider refused the request"}
-	default:
-		return &llm.Error{Class: llm.Empty, Message: "the provider sent an answer with no text, no reasoning and no tool call"}
-	}
 }
