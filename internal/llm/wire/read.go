@@ -11,7 +11,13 @@ import (
 
 // Read decodes a frame, or a part of one. Of what is in v, a value of another type than x has for it is passed over as
 // if it were not there: one bad part never takes the rest with it. Only v itself must be what x is.
-func Read(v []byte, x any) error { return json.Unmarshal(v, x, Foreign, forgiving) }
+func Read(v []byte, x any) error {
+	if json.Unmarshal(v, x, Foreign) == nil {
+		return nil
+	}
+	reflect.ValueOf(x).Elem().SetZero()
+	return json.Unmarshal(v, x, Foreign, forgiving) // which takes longer
+}
 
 // Lists returns an error if the member of that name is there and no list.
 func Lists(frame []byte, name string) error {
