@@ -14,6 +14,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
+var lines = llmtest.Lines
+
 // stream writes each piece as a data frame between the start and the end of a message.
 func stream(reason string, frames ...string) string {
 	frames = append([]string{`{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":5,"output_tokens":1}}}`}, frames...)
@@ -40,8 +42,6 @@ func delta(index, d string) string {
 }
 
 func stop(index string) string { return `{"type":"content_block_stop","index":` + index + `}` }
-
-func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
 
 // madeID is an id that the decoder made.
 var madeID = regexp.MustCompile(`call_[a-z2-7]{8}_(\d+)`)

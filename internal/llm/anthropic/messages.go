@@ -27,8 +27,7 @@ type conversation struct {
 	d       Dialect
 	opt     options
 	out     []message
-	waiting int // calls of the last message that have no result yet
-	updates []string
+	updates wire.Updates
 	paused  map[string]bool // the provider's calls whose results the next answer brings
 }
 
@@ -101,17 +100,12 @@ func userBlocks(parts []llm.Part) []block {
 // update places a chronological instruction: in its own role where the model knows that and it stands between a
 // user's message and an answer, else as text of the user's.
 func (c *conversation) update(parts []llm.Part, next llm.Role) {
-	text := wire.Update(parts)
-	if text == "" {
-		return
-	}
 	n := len(c.out)
-	if c.d.SystemMessages && c.waiting == 0 && n > 0 && c.out[n-1].Role != roleAssistant && (next == "" || next == llm.RoleAssistant) {
+	if c.d.SystemMessages && !c.updates.Waiting() && n > 0 && c.out[n-1].Role != roleAssistant && (next == "" || next == llm.RoleAssistant) {
 		c.say(roleSystem, plainTexts(parts)...)
 		return
 	}
-	c.updates = append(c.updates, text)
-	if c.waiting == 0 {
+	if c.updates.Add(parts) {
 		c.release()
 	}
 }
@@ -130,11 +124,9 @@ func plainTexts(parts []llm.Part) []block {
 
 // release says what waited for the results of calls.
 func (c *conversation) release() {
-	c.waiting = 0
-	for _, text := range c.updates {
+	for _, text := range c.updates.Take() {
 		c.say(roleUser, note(text))
 	}
-	c.updates = nil
 }
 
 func (c *conversation) results(parts []llm.Part) {
@@ -144,9 +136,7 @@ func (c *conversation) results(parts []llm.Part) {
 			continue
 		}
 		c.say(roleUser, resultBlock(r))
-		if c.waiting > 0 {
-			c.waiting--
-		}
+		c.updates.Answered()
 	}
 }
 
@@ -169,7 +159,7 @@ func (c *conversation) assistant(parts []llm.Part, following []llm.Message) {
 				continue
 			}
 			out = append(out, callBlock(p))
-			c.waiting++
+			c.updates.Called(1)
 		case llm.Media:
 			out = append(out, mediaBlock(p))
 		}

@@ -21,6 +21,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 )
 
+var lines = llmtest.Lines
+
 var update = flag.Bool("update", false, "write the golden event files")
 
 func decode(body io.Reader) iter.Seq2[llm.Event, error] {
@@ -147,7 +149,7 @@ func acceptable(body []byte) error {
 	if n := bytes.Count(body, []byte(`"cachePoint"`)); n > 4 {
 		return fmt.Errorf("%d cache points", n)
 	}
-	v := validator{open: map[string]bool{}, used: map[string]bool{}, names: map[string]bool{}}
+	v := validator{names: map[string]bool{}}
 	for i, m := range b.Messages {
 		if want := [...]string{"user", "assistant"}[i%2]; m.Role != want {
 			return fmt.Errorf("message %d is the %s's", i, m.Role)
@@ -159,21 +161,22 @@ func acceptable(body []byte) error {
 	switch {
 	case len(b.Messages)%2 == 0:
 		return errors.New("the user does not have the last word")
-	case len(v.open) > 0:
-		return fmt.Errorf("calls without results: %v", v.open)
-	case len(v.used) > 0 && (b.ToolConfig == nil || len(b.ToolConfig.Tools) == 0):
-		return errors.New("a history with calls, and no tools")
+	case b.ToolConfig == nil:
+		return v.Close(0)
 	}
-	return nil
+	return v.Close(len(b.ToolConfig.Tools))
 }
 
-type validator struct{ open, used, names map[string]bool }
+type validator struct {
+	llmtest.Pairing
+	names map[string]bool
+}
 
 func (v *validator) message(role string, content []wireBlock) error {
 	text, document := false, false
 	for i, b := range content {
-		if b.ToolResult == nil && b.CachePoint == nil && role == "user" && len(v.open) > 0 {
-			return fmt.Errorf("block %d comes before the results of %v", i, v.open)
+		if err := v.Open(); b.ToolResult == nil && b.CachePoint == nil && role == "user" && err != nil {
+			return fmt.Errorf("block %d comes before results: %w", i, err)
 		}
 		if b.CachePoint != nil && (i == 0 || content[i-1].ReasoningContent != nil) {
 			return errors.New("a cache point after nothing, or after a thought")
@@ -188,8 +191,8 @@ func (v *validator) message(role string, content []wireBlock) error {
 		return errors.New("no content")
 	case document && !text:
 		return errors.New("a document without a text")
-	case role == "user" && len(v.open) > 0:
-		return fmt.Errorf("no results of %v", v.open)
+	case role == "user":
+		return v.Open()
 	}
 	return nil
 }
@@ -197,16 +200,14 @@ func (v *validator) message(role string, content []wireBlock) error {
 func (v *validator) block(b wireBlock) error {
 	switch {
 	case b.ToolUse != nil:
-		id := b.ToolUse.ToolUseID
-		if v.used[id] || id == "" || len(id) > 64 || strings.Trim(id, word) != "" || b.ToolUse.Input.Kind() != '{' {
-			return fmt.Errorf("bad call %q", id)
-		}
-		v.open[id], v.used[id] = true, true
+		return v.Call(b.ToolUse.ToolUseID, b.ToolUse.Input)
 	case b.ToolResult != nil:
-		if !v.open[b.ToolResult.ToolUseID] || len(b.ToolResult.Content) == 0 {
-			return fmt.Errorf("an empty result, or one of %q, which is no open call", b.ToolResult.ToolUseID)
+		if err := v.Result(b.ToolResult.ToolUseID); err != nil {
+			return err
 		}
-		delete(v.open, b.ToolResult.ToolUseID)
+		if len(b.ToolResult.Content) == 0 {
+			return errors.New("an empty result")
+		}
 		for _, inner := range b.ToolResult.Content {
 			if err := v.block(inner); err != nil {
 				return err
@@ -214,7 +215,7 @@ func (v *validator) block(b wireBlock) error {
 		}
 	case b.Document != nil:
 		name := b.Document.Name
-		if v.names[name] || strings.Trim(name, word+" ()[]") != "" || strings.Contains(name, "  ") || strings.Contains(name, "_") || name == "" {
+		if v.names[name] || strings.Trim(name, llmtest.Word+" ()[]") != "" || strings.Contains(name, "  ") || strings.Contains(name, "_") || name == "" {
 			return fmt.Errorf("a document's name %q", name)
 		}
 		v.names[name] = true
@@ -226,8 +227,6 @@ func (v *validator) block(b wireBlock) error {
 	}
 	return nil
 }
-
-const word = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 // frame is one frame of an event stream.
 func frame(tb testing.TB, kind, name, payload string) string {
@@ -254,8 +253,6 @@ func events(tb testing.TB, pairs ...string) string {
 	}
 	return out
 }
-
-func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
 
 const (
 	start   = "contentBlockStart"
@@ -352,14 +349,7 @@ func FuzzDecode(f *testing.F) {
 	for _, tt := range streams(f) {
 		f.Add(tt.body, 3)
 	}
-	f.Fuzz(func(t *testing.T, body string, n int) {
-		n = 1 + (n&0x7fffffff)%512
-		first := llmtest.Print(decode(strings.NewReader(body)))
-		if diff := cmp.Diff(first, llmtest.Print(decode(&llmtest.Slow{Text: body, Step: n}))); diff != "" {
-			t.Fatalf("split at %d:\n%s", n, diff)
-		}
-		llmtest.CheckStream(t, decode, body)
-	})
+	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.Split(t, decode, body, step) })
 }
 
 // FuzzEvents lets the payloads vary and keeps the checksums good.

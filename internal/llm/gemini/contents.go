@@ -61,10 +61,9 @@ type conversation struct {
 	strict  bool // the model refuses calls without a signature
 	out     []content
 	results bool              // the last content holds results
-	waiting int               // calls that have no result yet
 	names   map[string]string // of calls, by id
 	sent    map[string]string // the vendor's ids of calls, by ours
-	updates []string
+	updates wire.Updates
 }
 
 func (d Dialect) contents(req *llm.Request) []content {
@@ -72,7 +71,9 @@ func (d Dialect) contents(req *llm.Request) []content {
 	for _, m := range req.Messages {
 		switch m.Role {
 		case llm.RoleSystem:
-			c.update(m.Parts)
+			if c.updates.Add(m.Parts) {
+				c.flush()
+			}
 		case llm.RoleUser:
 			c.flush()
 			c.add("user", c.userParts(m.Parts))
@@ -102,22 +103,8 @@ func (c *conversation) add(role string, parts []part) {
 
 // flush ends a run of results: the updates that waited follow it.
 func (c *conversation) flush() {
-	c.waiting = 0
-	for _, text := range c.updates {
+	for _, text := range c.updates.Take() {
 		c.add("user", []part{textPart(text)})
-	}
-	c.updates = nil
-}
-
-// update places a chronological instruction. It never stands between a call and its result.
-func (c *conversation) update(parts []llm.Part) {
-	text := wire.Update(parts)
-	if text == "" {
-		return
-	}
-	c.updates = append(c.updates, text)
-	if c.waiting == 0 {
-		c.flush()
 	}
 }
 
@@ -140,9 +127,7 @@ func (c *conversation) addResults(parts []llm.Part) {
 		}
 		last := &c.out[len(c.out)-1]
 		last.Parts = append(append(last.Parts, own), media...)
-		if c.waiting > 0 {
-			c.waiting--
-		}
+		c.updates.Answered()
 	}
 }
 
@@ -207,7 +192,7 @@ const anySignature = `"skip_thought_signature_validator"`
 
 // call encodes a call. Only the first of an answer has a signature.
 func (c *conversation) call(p llm.ToolCall, first bool) part {
-	c.waiting++
+	c.updates.Called(1)
 	c.names[p.ID], c.sent[p.ID] = p.Name, wire.Plain(wire.Stash(p.Metadata, c.d.namespace())[keyCall])
 	out := part{Call: &functionCall{ID: c.sent[p.ID], Name: p.Name, Args: wire.Input(p.Input)}, Signature: c.signature(p.Metadata)}
 	if out.Signature == nil && first && c.strict {

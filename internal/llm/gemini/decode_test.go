@@ -2,16 +2,16 @@ package gemini_test
 
 import (
 	"errors"
-	"io"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 )
+
+var lines = llmtest.Lines
 
 // stream writes each piece as a data frame.
 func stream(frames ...string) string {
@@ -31,8 +31,6 @@ func says(parts string) string {
 func ends(reason string) string {
 	return `{"candidates":[{"finishReason":"` + reason + `","index":0}]}`
 }
-
-func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
 
 const noUsage = " in=0 out=0 reasoning=0 read=0 write=0 total=0"
 
@@ -166,29 +164,12 @@ func TestDecodeBounds(t *testing.T) {
 }
 
 func TestDecodeReaderErrors(t *testing.T) {
-	broken := func(text string) io.Reader {
-		return io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("reset")))
-	}
-	got := llmtest.Print(decode(broken(stream(says(`{"text":"hi"}`)))))
-	if !strings.HasSuffix(got, "error the connection broke while the answer arrived: reset (transport)\n") {
-		t.Errorf("in the middle: %s", got)
-	}
-	got = llmtest.Print(decode(broken(stream(says(`{"text":"hi"}`), ends("STOP")))))
-	if !strings.HasSuffix(got, "finish stop"+noUsage+"\n") {
-		t.Errorf("after the end: %s", got)
-	}
+	half := stream(says(`{"text":"hi"}`))
+	llmtest.Broken(t, decode, half, half+stream(ends("STOP")))
 }
 
 func TestDecodeStopsWhenAsked(t *testing.T) {
-	body := stream(says(`{"text":"a"},{"functionCall":{"name":"f"}}`), says(`{"executableCode":{}}`), ends("STOP"))
-	for stop := 1; stop < 9; stop++ {
-		n := 0
-		for range decode(strings.NewReader(body)) {
-			if n++; n == stop {
-				break
-			}
-		}
-	}
+	llmtest.StopsWhenAsked(t, decode, stream(says(`{"text":"a"},{"functionCall":{"name":"f"}}`), says(`{"executableCode":{}}`), ends("STOP")))
 }
 
 func TestDecodeChargesFailures(t *testing.T) {
@@ -207,12 +188,5 @@ func FuzzDecode(f *testing.F) {
 	f.Add(stream(says(`{"executableCode":{"code":"1"}},{"codeExecutionResult":{}},{"text":"a\ud83d","thought":true}`), ends("STOP")), 1)
 	f.Add(stream(says("{\"executableCode\":{\"c\x88\":1,\"a\":1,\"a\":2}},{\"codeExecutionResult\":{\"a\":{\"b\":1,\"b\":2}}}"), ends("STOP")), 1)
 	f.Add("["+says(`{"functionCall":{"name":"f","args":1}}`)+","+ends("SAFETY")+"]", 3)
-	f.Fuzz(func(t *testing.T, body string, step int) {
-		step = max(1, step)
-		whole := llmtest.Print(decode(strings.NewReader(body)))
-		if diff := cmp.Diff(whole, llmtest.Print(decode(&llmtest.Slow{Text: body, Step: step}))); diff != "" {
-			t.Errorf("split at every %d bytes:\n%s", step, diff)
-		}
-		llmtest.CheckStream(t, decode, body)
-	})
+	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.Split(t, decode, body, step) })
 }

@@ -14,15 +14,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 )
 
-func user(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.RoleUser, Parts: parts} }
-
-func replies(parts ...llm.Part) llm.Message {
-	return llm.Message{Role: llm.RoleAssistant, Parts: parts}
-}
-
-func system(text string) llm.Message {
-	return llm.Message{Role: llm.RoleSystem, Parts: []llm.Part{llm.Text{Text: text}}}
-}
+// What conversations are made of.
+var (
+	replies = llmtest.Replies
+	system  = llmtest.System
+	textOf  = llmtest.Text
+	user    = llmtest.User
+)
 
 func result(id string, parts ...llm.Part) llm.Message {
 	return llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{ID: id, Name: "other", Content: parts}}}
@@ -31,8 +29,6 @@ func result(id string, parts ...llm.Part) llm.Message {
 func call(id string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: "f_" + id, Input: jsontext.Value(`{"x":1}`)}
 }
-
-func textOf(s string) llm.Part { return llm.Text{Text: s} }
 
 // ours is what this protocol keeps with a part.
 func ours(members string) llm.Metadata {

@@ -1,11 +1,8 @@
 package gemini
 
 import (
-	"bytes"
-
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
@@ -22,16 +19,14 @@ type usage struct {
 // vendor's own tools were fed is input, too; thoughts are counted beside the answer.
 func (t *turn) count(raw jsontext.Value) {
 	var u usage
-	if raw.Kind() != '{' {
+	used, ok := wire.ReadUsage(raw, &u)
+	if !ok {
 		return
 	}
-	t.usage = llm.Usage{Raw: bytes.Clone(raw)}
-	if wire.Read(raw, &u) != nil {
-		return
-	}
-	t.usage.Input = wire.Tokens(u.Prompt) + wire.Tokens(u.ToolPrompt)
-	t.usage.Reasoning = wire.Tokens(u.Thoughts)
-	t.usage.Output = wire.Tokens(u.Candidates) + t.usage.Reasoning
-	t.usage.CacheRead = min(wire.Tokens(u.Cached), t.usage.Input)
-	t.usage.Total = wire.Tokens(u.Total)
+	used.Input = wire.Tokens(u.Prompt) + wire.Tokens(u.ToolPrompt)
+	used.Reasoning = wire.Tokens(u.Thoughts)
+	used.Output = wire.Tokens(u.Candidates) + used.Reasoning
+	used.CacheRead = wire.Tokens(u.Cached)
+	used.Total = wire.Tokens(u.Total)
+	t.usage = wire.Within(used)
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 )
 
+var lines = llmtest.Lines
+
 // stream writes each piece as a data frame.
 func stream(frames ...string) string {
 	var out strings.Builder
@@ -36,8 +38,6 @@ const (
 	done    = "[DONE]"
 	noUsage = " in=0 out=0 reasoning=0 read=0 write=0 total=0"
 )
-
-func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
 
 func TestDecode(t *testing.T) {
 	textHi := []string{"opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0"}
@@ -531,19 +531,7 @@ func TestDecodeReaderErrors(t *testing.T) {
 }
 
 func TestDecodeStopsWhenAsked(t *testing.T) {
-	body := stream(says(`{"reasoning_content":"a"}`), says(`{"content":"hi"}`), says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), ends("stop"))
-	total := strings.Count(events(openaichat.Dialect{}, strings.NewReader(body)), "\n")
-	for stop := 1; stop <= total; stop++ {
-		n := 0
-		for range (openaichat.Dialect{}).Decode("", strings.NewReader(body)) {
-			if n++; n == stop {
-				break
-			}
-		}
-		if n != stop {
-			t.Errorf("stopped after %d instead of %d", n, stop)
-		}
-	}
+	llmtest.StopsWhenAsked(t, decode(openaichat.Dialect{}), stream(says(`{"reasoning_content":"a"}`), says(`{"content":"hi"}`), says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), ends("stop")))
 }
 
 // FuzzDecode checks the promises of a stream on any bytes: the order of events, valid text, one end.
@@ -553,14 +541,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(stream(says(`{"content":"\ud83d"}`), says(`{"content":"\ude00"}`)), 1)
 	f.Add(stream(says(`{"tool_calls":[{"function":{"arguments":{}}}]}`), ends("stop")), 2)
-	f.Fuzz(func(t *testing.T, body string, n int) {
-		n = 1 + (n&0x7fffffff)%512
-		first := events(openaichat.Dialect{}, strings.NewReader(body))
-		if diff := cmp.Diff(first, events(openaichat.Dialect{}, &llmtest.Slow{Text: body, Step: n})); diff != "" {
-			t.Fatalf("split at %d:\n%s", n, diff)
-		}
-		llmtest.CheckStream(t, decode(openaichat.Dialect{}), body)
-	})
+	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.Split(t, decode(openaichat.Dialect{}), body, step) })
 }
 
 func BenchmarkDelta(b *testing.B) {

@@ -15,29 +15,19 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
 )
 
-func user(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.RoleUser, Parts: parts} }
-
-func replies(parts ...llm.Part) llm.Message {
-	return llm.Message{Role: llm.RoleAssistant, Parts: parts}
-}
-
-func system(text string) llm.Message {
-	return llm.Message{Role: llm.RoleSystem, Parts: []llm.Part{llm.Text{Text: text}}}
-}
-
-func result(id string, parts ...llm.Part) llm.Message {
-	return llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{ID: id, Content: parts}}}
-}
-
-func call(id string) llm.ToolCall {
-	return llm.ToolCall{ID: id, Name: "f", Input: jsontext.Value(`{"x":1}`)}
-}
+// What conversations are made of.
+var (
+	call    = llmtest.Call
+	replies = llmtest.Replies
+	result  = llmtest.Result
+	system  = llmtest.System
+	textOf  = llmtest.Text
+	user    = llmtest.User
+)
 
 var png = llm.Media{MediaType: "image/png", Data: []byte{1, 2, 3}, Name: "a.png"}
 
 const pngURL = `{"image_url":{"url":"data:image/png;base64,AQID"},"type":"image_url"}`
-
-func textOf(s string) llm.Part { return llm.Text{Text: s} }
 
 func TestEncodeMessages(t *testing.T) {
 	thought := llm.Reasoning{Text: "hm", Metadata: llm.Metadata{"openaiCompatible": jsontext.Value(`{"reasoning_field":"reasoning","reasoning_details":[{"type":"reasoning.text","text":"hm"}]}`)}}

@@ -59,8 +59,7 @@ type conversation struct {
 	out      []message
 	user     []part // the content of the last message, while that is a user message
 	attached []part // images and documents of the tool results since the last other message
-	waiting  int    // calls of the last assistant message that have no result yet
-	updates  []string
+	updates  wire.Updates
 }
 
 func (d Dialect) messages(req *llm.Request) []message {
@@ -71,7 +70,9 @@ func (d Dialect) messages(req *llm.Request) []message {
 	for i, m := range req.Messages {
 		switch m.Role {
 		case llm.RoleSystem:
-			c.update(m.Parts)
+			if c.updates.Add(m.Parts) {
+				c.flush()
+			}
 		case llm.RoleUser:
 			c.flush()
 			c.addUser(userParts(m.Parts))
@@ -140,26 +141,12 @@ func (d Dialect) content(parts []part) jsontext.Value {
 
 // flush ends a run of tool results: their attachments follow in one user message, and then the updates that waited.
 func (c *conversation) flush() {
-	c.waiting = 0
 	if len(c.attached) > 0 {
 		c.addUser(append([]part{textPart("Attachments of the tool results above:")}, c.attached...))
 		c.attached = nil
 	}
-	for _, text := range c.updates {
+	for _, text := range c.updates.Take() {
 		c.wrap(text)
-	}
-	c.updates = nil
-}
-
-// update places a chronological instruction. It never stands between a call and its result.
-func (c *conversation) update(parts []llm.Part) {
-	text := wire.Update(parts)
-	if text == "" {
-		return
-	}
-	c.updates = append(c.updates, text)
-	if c.waiting == 0 {
-		c.flush()
 	}
 }
 
@@ -194,7 +181,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 			texts = append(texts, wire.HostedResultNote(p, text))
 			made = append(made, attached...)
 		case llm.Media:
-			texts = append(texts, mediaNote(p))
+			texts = append(texts, wire.AddressNote(p))
 		}
 	}
 	text := strings.Join(texts, "\n")
@@ -207,7 +194,8 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 		return
 	}
 	c.add(m)
-	c.waiting, c.attached = len(m.ToolCalls), append(c.attached, made...)
+	c.updates.Called(len(m.ToolCalls))
+	c.attached = append(c.attached, made...)
 }
 
 func (d Dialect) call(p llm.ToolCall) toolCall {
@@ -228,14 +216,12 @@ func (c *conversation) addResults(parts []llm.Part) {
 		text, attached := resultContent(r)
 		c.add(message{Role: "tool", ToolCallID: c.d.callID(r.ID), Content: c.d.resultText(text)})
 		c.attached = append(c.attached, attached...)
-		if c.waiting > 0 {
-			c.waiting--
-		}
+		c.updates.Answered()
 	}
 }
 
 func resultContent(r llm.ToolResult) (string, []part) {
-	lines, attached := wire.Contents(r, mediaPart, mediaNote)
+	lines, attached := wire.Contents(r, mediaPart, wire.AddressNote)
 	if len(lines) == 0 && len(attached) > 0 {
 		lines = append(lines, "The attachment follows in the next user message.")
 	}

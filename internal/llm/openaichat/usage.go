@@ -1,8 +1,6 @@
 package openaichat
 
 import (
-	"bytes"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -54,11 +52,8 @@ func (t *turn) count(c *chunk) {
 // parseUsage reads the counts with llm.Usage's invariants: cached tokens are part of the input, reasoning of the
 // output, and nothing is negative.
 func parseUsage(raw jsontext.Value) llm.Usage {
-	out := llm.Usage{Raw: bytes.Clone(raw)}
 	var u usage
-	if wire.Read(raw, &u) != nil {
-		return out
-	}
+	out, _ := wire.ReadUsage(raw, &u)
 	out.Input, out.Output, out.Total = wire.Tokens(u.Prompt), wire.Tokens(u.Completion), wire.Tokens(u.Total)
 	out.Reasoning = max(wire.Tokens(u.Out.Reasoning), wire.Tokens(u.Reasoning))
 	out.CacheRead = max(wire.Tokens(u.In.Cached), wire.Tokens(u.CacheHit), wire.Tokens(u.Cached))
@@ -66,11 +61,8 @@ func parseUsage(raw jsontext.Value) llm.Usage {
 	if out.Reasoning > 0 && out.Total == out.Input+out.Output+out.Reasoning {
 		out.Output += out.Reasoning // xAI counts reasoning beside the completion
 	}
-	out.Output = max(out.Output, out.Reasoning)
 	if out.CacheRead > out.Input && out.Total == out.Input+out.Output {
 		out.Input += out.CacheRead // xAI at Azure counts cached input beside the rest
 	}
-	out.CacheRead = min(out.CacheRead, out.Input)
-	out.CacheWrite = min(out.CacheWrite, out.Input-out.CacheRead)
-	return out
+	return wire.Within(out)
 }

@@ -3,16 +3,16 @@ package openairesponses_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/llmtest"
 )
+
+var lines = llmtest.Lines
 
 // stream writes each piece as a data frame.
 func stream(frames ...string) string {
@@ -39,8 +39,6 @@ func done(index int, item string) string {
 func says(index int, text string) string {
 	return frame("output_text.delta", fmt.Sprintf(`"output_index":%d,"item_id":"m","content_index":0,"delta":%s`, index, text))
 }
-
-func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
 
 const (
 	created   = `{"type":"response.created","response":{"id":"resp_1","status":"in_progress"}}`
@@ -286,29 +284,12 @@ func TestDecodeBounds(t *testing.T) {
 }
 
 func TestDecodeReaderErrors(t *testing.T) {
-	broken := func(text string) io.Reader {
-		return io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("reset")))
-	}
-	got := llmtest.Print(decode(broken(stream(created, says(0, `"hi"`)))))
-	if !strings.HasSuffix(got, "error the connection broke while the answer arrived: reset (transport)\n") {
-		t.Errorf("in the middle: %s", got)
-	}
-	got = llmtest.Print(decode(broken(stream(created, says(0, `"hi"`), completed))))
-	if !strings.HasSuffix(got, "finish stop"+noUsage+"\n") {
-		t.Errorf("after the end: %s", got)
-	}
+	half := stream(created, says(0, `"hi"`))
+	llmtest.Broken(t, decode, half, half+stream(completed))
 }
 
 func TestDecodeStopsWhenAsked(t *testing.T) {
-	body := stream(created, says(0, `"a"`), says(0, `"b"`), done(1, `{"type":"function_call","call_id":"a","name":"f"}`), completed)
-	for stop := 1; stop < 8; stop++ {
-		n := 0
-		for range decode(strings.NewReader(body)) {
-			if n++; n == stop {
-				break
-			}
-		}
-	}
+	llmtest.StopsWhenAsked(t, decode, stream(created, says(0, `"a"`), says(0, `"b"`), done(1, `{"type":"function_call","call_id":"a","name":"f"}`), completed))
 }
 
 func FuzzDecode(f *testing.F) {
@@ -320,12 +301,5 @@ func FuzzDecode(f *testing.F) {
 	f.Add(stream(created, done(0, `{"type":"_call"}`), completed), 1)
 	f.Add(stream(created, done(0, `{"id":"mcp_1","type":"mcp_call","name":"`+strings.Repeat("é", 200)+`"}`), completed), 1)
 	f.Add(`{"object":"response","status":"completed","output":[{"type":"reasoning","summary":[{"text":"a"}]}]}`, 3)
-	f.Fuzz(func(t *testing.T, body string, step int) {
-		step = max(1, step)
-		whole := llmtest.Print(decode(strings.NewReader(body)))
-		if diff := cmp.Diff(whole, llmtest.Print(decode(&llmtest.Slow{Text: body, Step: step}))); diff != "" {
-			t.Errorf("split at every %d bytes:\n%s", step, diff)
-		}
-		llmtest.CheckStream(t, decode, body)
-	})
+	f.Fuzz(func(t *testing.T, body string, step int) { llmtest.Split(t, decode, body, step) })
 }

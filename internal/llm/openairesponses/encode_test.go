@@ -14,25 +14,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
 )
 
-func user(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.RoleUser, Parts: parts} }
-
-func replies(parts ...llm.Part) llm.Message {
-	return llm.Message{Role: llm.RoleAssistant, Parts: parts}
-}
-
-func system(text string) llm.Message {
-	return llm.Message{Role: llm.RoleSystem, Parts: []llm.Part{llm.Text{Text: text}}}
-}
-
-func result(id string, parts ...llm.Part) llm.Message {
-	return llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{ID: id, Content: parts}}}
-}
-
-func call(id string) llm.ToolCall {
-	return llm.ToolCall{ID: id, Name: "f", Input: jsontext.Value(`{"x":1}`)}
-}
-
-func textOf(s string) llm.Part { return llm.Text{Text: s} }
+// What conversations are made of.
+var (
+	call    = llmtest.Call
+	replies = llmtest.Replies
+	result  = llmtest.Result
+	system  = llmtest.System
+	textOf  = llmtest.Text
+	user    = llmtest.User
+)
 
 // ours is what this protocol keeps with a part.
 func ours(members string) llm.Metadata {

@@ -53,8 +53,7 @@ type conversation struct {
 	store   bool
 	out     []jsontext.Value
 	user    []part // the content of the last item, while that is a user message
-	waiting int    // calls of the last answer that have no result yet
-	updates []string
+	updates wire.Updates
 	named   map[string]bool // items that are referred to, which each may be once
 }
 
@@ -66,7 +65,9 @@ func (d Dialect) input(req *llm.Request, store bool) []jsontext.Value {
 	for _, m := range req.Messages {
 		switch m.Role {
 		case llm.RoleSystem:
-			c.update(m.Parts)
+			if c.updates.Add(m.Parts) {
+				c.flush()
+			}
 		case llm.RoleUser:
 			c.flush()
 			c.addUser(contentParts(m.Parts))
@@ -107,26 +108,12 @@ func (c *conversation) closeUser() {
 
 // flush ends a run of results: the updates that waited follow it.
 func (c *conversation) flush() {
-	c.waiting = 0
-	for _, text := range c.updates {
+	for _, text := range c.updates.Take() {
 		if c.user == nil {
 			c.addUser([]part{textPart(text)})
 			continue
 		}
 		c.user = append(c.user, textPart(text))
-	}
-	c.updates = nil
-}
-
-// update places a chronological instruction. It never stands between a call and its result.
-func (c *conversation) update(parts []llm.Part) {
-	text := wire.Update(parts)
-	if text == "" {
-		return
-	}
-	c.updates = append(c.updates, text)
-	if c.waiting == 0 {
-		c.flush()
 	}
 }
 
@@ -137,9 +124,7 @@ func (c *conversation) addResults(parts []llm.Part) {
 			continue
 		}
 		c.add(callOutput{Type: "function_call_output", CallID: wire.ShortID(r.ID), Output: output(r)})
-		if c.waiting > 0 {
-			c.waiting--
-		}
+		c.updates.Answered()
 	}
 }
 
@@ -171,7 +156,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 	for _, item := range a.items {
 		c.add(item)
 	}
-	c.waiting = a.calls
+	c.updates.Called(a.calls)
 }
 
 func (a *answer) part(p llm.Part) {
@@ -185,7 +170,7 @@ func (a *answer) part(p llm.Part) {
 	case llm.ToolResult:
 		a.result(p)
 	case llm.Media:
-		a.say(mediaNote(p), nil)
+		a.say(wire.AddressNote(p), nil)
 	}
 }
 

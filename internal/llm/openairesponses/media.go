@@ -1,7 +1,7 @@
 package openairesponses
 
 import (
-	"encoding/base64"
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,37 +23,21 @@ type part struct {
 func textPart(s string) part { return part{Type: "input_text", Text: &s} }
 
 func contentParts(parts []llm.Part) []part {
-	return wire.Parts(parts, textPart, mediaPart, mediaNote)
+	return wire.Parts(parts, textPart, mediaPart, wire.AddressNote)
 }
 
 // mediaPart returns m as a part if it is an image or a document that the endpoint takes and not too large.
 func mediaPart(m llm.Media) (part, bool) {
-	kind := wire.MediaType(m.MediaType)
-	url := m.URL
-	if len(m.Data) > 0 {
-		url = "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
-	}
-	if url == "" || len(m.Data) > wire.MaxMedia {
+	url, image, ok := wire.Address(m)
+	switch {
+	case !ok:
 		return part{}, false
-	}
-	switch kind {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
+	case image:
 		return part{Type: "input_image", ImageURL: url}, true
-	case "application/pdf":
-		if len(m.Data) == 0 {
-			return part{Type: "input_file", FileURL: url}, true
-		}
-		name := m.Name
-		if name == "" {
-			name = "document.pdf"
-		}
-		return part{Type: "input_file", Filename: name, FileData: url}, true
+	case len(m.Data) == 0:
+		return part{Type: "input_file", FileURL: url}, true
 	}
-	return part{}, false
-}
-
-func mediaNote(m llm.Media) string {
-	return wire.MediaNote(m, "this model's interface takes PNG, JPEG, GIF and WebP images and PDF documents only")
+	return part{Type: "input_file", Filename: cmp.Or(m.Name, "document.pdf"), FileData: url}, true
 }
 
 // output is a result as the vendor takes it: a string if it is all text, else a list of parts.
@@ -67,6 +51,6 @@ func output(r llm.ToolResult) jsontext.Value {
 
 // resultContent returns the text of a result, and whether there is more than text in it.
 func resultContent(r llm.ToolResult) (text string, media bool) {
-	lines, taken := wire.Contents(r, mediaPart, mediaNote)
+	lines, taken := wire.Contents(r, mediaPart, wire.AddressNote)
 	return strings.Join(lines, "\n"), len(taken) > 0
 }

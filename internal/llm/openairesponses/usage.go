@@ -1,11 +1,8 @@
 package openairesponses
 
 import (
-	"bytes"
-
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
@@ -25,16 +22,11 @@ type usage struct {
 // count takes the usage of an answer. Cached tokens are part of the input, reasoning of the output.
 func (t *turn) count(raw jsontext.Value) {
 	var u usage
-	if raw.Kind() != '{' {
+	used, ok := wire.ReadUsage(raw, &u)
+	if !ok {
 		return
 	}
-	t.usage = llm.Usage{Raw: bytes.Clone(raw)}
-	if wire.Read(raw, &u) != nil {
-		return
-	}
-	t.usage.Input, t.usage.Total = wire.Tokens(u.Input), wire.Tokens(u.Total)
-	t.usage.Reasoning = wire.Tokens(u.Out.Reasoning)
-	t.usage.Output = max(wire.Tokens(u.Output), t.usage.Reasoning)
-	t.usage.CacheRead = min(wire.Tokens(u.In.Cached), t.usage.Input)
-	t.usage.CacheWrite = min(wire.Tokens(u.In.CacheWrite), t.usage.Input-t.usage.CacheRead)
+	used.Input, used.Output, used.Total = wire.Tokens(u.Input), wire.Tokens(u.Output), wire.Tokens(u.Total)
+	used.Reasoning, used.CacheRead, used.CacheWrite = wire.Tokens(u.Out.Reasoning), wire.Tokens(u.In.Cached), wire.Tokens(u.In.CacheWrite)
+	t.usage = wire.Within(used)
 }

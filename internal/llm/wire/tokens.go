@@ -1,9 +1,12 @@
 package wire
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
 )
 
 // Credits returns what GitHub Copilot charges, in pico-dollars, from its count of billionths of a credit, which is a
@@ -36,4 +39,20 @@ func Tokens(v jsontext.Value) int64 {
 		return 0
 	}
 	return int64(f)
+}
+
+// ReadUsage reads a provider's object of counts into its fields; false if it is none. The usage that it returns holds
+// the object, and no counts yet.
+func ReadUsage(raw jsontext.Value, fields any) (llm.Usage, bool) {
+	ok := raw.Kind() == '{' && Read(raw, fields) == nil
+	return llm.Usage{Raw: bytes.Clone(raw)}, ok
+}
+
+// Within returns u with llm.Usage's invariants: what was read from and written to a cache is part of the input, and
+// reasoning is part of the output.
+func Within(u llm.Usage) llm.Usage {
+	u.Output = max(u.Output, u.Reasoning)
+	u.CacheRead = min(u.CacheRead, u.Input)
+	u.CacheWrite = min(u.CacheWrite, u.Input-u.CacheRead)
+	return u
 }

@@ -1,0 +1,53 @@
+package llmtest
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Split holds the events of any bytes to what they are when the bytes come in pieces, and to llm's contract.
+func Split(t *testing.T, decode Decode, body string, step int) {
+	t.Helper()
+	step = 1 + (step&0x7fffffff)%512
+	whole := Print(decode(strings.NewReader(body)))
+	if diff := cmp.Diff(whole, Print(decode(&Slow{Text: body, Step: step}))); diff != "" {
+		t.Errorf("split at every %d bytes:\n%s", step, diff)
+	}
+	CheckStream(t, decode, body)
+}
+
+// Broken has the connection break in the middle of an answer, and after its end, where that no longer matters.
+func Broken(t *testing.T, decode Decode, half, whole string) {
+	t.Helper()
+	broken := func(text string) io.Reader {
+		return io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("reset")))
+	}
+	if got := Print(decode(broken(half))); !strings.HasSuffix(got, "error the connection broke while the answer arrived: reset (transport)\n") {
+		t.Errorf("in the middle: %s", got)
+	}
+	if got := Print(decode(broken(whole))); !strings.HasSuffix(got, "finish stop in=0 out=0 reasoning=0 read=0 write=0 total=0\n") {
+		t.Errorf("after the end: %s", got)
+	}
+}
+
+// StopsWhenAsked ends a stream after each of its events: nothing may follow.
+func StopsWhenAsked(t *testing.T, decode Decode, body string) {
+	t.Helper()
+	total := strings.Count(Print(decode(strings.NewReader(body))), "\n")
+	for stop := 1; stop <= total; stop++ {
+		n := 0
+		for range decode(strings.NewReader(body)) {
+			if n++; n == stop {
+				break
+			}
+		}
+		if n != stop {
+			t.Errorf("stopped after %d instead of %d", n, stop)
+		}
+	}
+}

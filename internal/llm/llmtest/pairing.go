@@ -1,0 +1,53 @@
+package llmtest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Word are the letters of the ids that vendors take which are strict about them.
+const Word = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+// Pairing holds the calls of a request's conversation to their results: each has one, and no id is used twice. The zero
+// value has seen none.
+type Pairing struct{ open, used map[string]bool }
+
+// Call takes a call.
+func (p *Pairing) Call(id string, input jsontext.Value) error {
+	if p.used[id] || id == "" || len(id) > 64 || strings.Trim(id, Word) != "" || input.Kind() != '{' {
+		return fmt.Errorf("bad call %q", id)
+	}
+	if p.open == nil {
+		p.open, p.used = map[string]bool{}, map[string]bool{}
+	}
+	p.open[id], p.used[id] = true, true
+	return nil
+}
+
+// Result takes a result.
+func (p *Pairing) Result(id string) error {
+	if !p.open[id] {
+		return fmt.Errorf("a result of %q, which is no open call", id)
+	}
+	delete(p.open, id)
+	return nil
+}
+
+// Open returns an error while there are calls without results.
+func (p *Pairing) Open() error {
+	if len(p.open) > 0 {
+		return fmt.Errorf("no results of %v", p.open)
+	}
+	return nil
+}
+
+// Close ends the conversation of a request that offers so many tools.
+func (p *Pairing) Close(tools int) error {
+	if len(p.used) > 0 && tools == 0 {
+		return errors.New("a history with calls, and no tools")
+	}
+	return p.Open()
+}
