@@ -183,7 +183,7 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 	for _, w := range append(cfg.Warnings, agent.New(cfg, agent.Options{}).Warnings()...) {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "configuration", Detail: w.String()})
 	}
-	table := newModelTable(dirs, o, provider.NewTransport())
+	table := newModelTable(dirs, o, provider.LateTransport())
 	models, err := table.of(cfg)
 	if err != nil {
 		return append(found, cli.Finding{Level: cli.LevelError, What: "models", Detail: err.Error()})

@@ -25,7 +25,7 @@ func newModelTable(dirs config.Directories, o cli.Options, transport http.RoundT
 
 // factsCache is where fetched facts about models are kept.
 func factsCache(dirs config.Directories, o cli.Options) catalog.Cache {
-	return catalog.Cache{Path: filepath.Join(dirs.Cache, "models.json"), URL: config.Getenv(o.Env, "MODELS_URL"), Transport: named(o, provider.NewTransport())}
+	return catalog.Cache{Path: filepath.Join(dirs.Cache, "models.json"), URL: config.Getenv(o.Env, "MODELS_URL"), Transport: named(o, provider.LateTransport())}
 }
 
 // userAgent is by what name this cairn goes to servers.

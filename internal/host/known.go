@@ -23,7 +23,7 @@ func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.
 	if err != nil {
 		return nil, err
 	}
-	models, err := newModelTable(dirs, o, provider.NewTransport()).of(cfg)
+	models, err := newModelTable(dirs, o, provider.LateTransport()).of(cfg)
 	if err != nil {
 		return nil, err
 	}

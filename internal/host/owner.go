@@ -112,10 +112,10 @@ func (w *owner) transport(o cli.Options) (http.RoundTripper, error) {
 		}
 		return p, nil
 	case o.Record != "":
-		w.recorder = replay.NewRecorder(o.Record, provider.NewTransport())
+		w.recorder = replay.NewRecorder(o.Record, provider.LateTransport())
 		return w.recorder, nil
 	default:
-		return provider.NewTransport(), nil
+		return provider.LateTransport(), nil
 	}
 }
 

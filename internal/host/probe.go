@@ -33,7 +33,7 @@ func (h Host) Probe(ctx context.Context, o cli.Options, id string) ([]cli.Findin
 	if len(cfg.Errors) > 0 {
 		return brokenConfig(cfg), nil
 	}
-	models, err := newModelTable(dirs, o, provider.NewTransport()).of(cfg)
+	models, err := newModelTable(dirs, o, provider.LateTransport()).of(cfg)
 	if err != nil {
 		return nil, err
 	}

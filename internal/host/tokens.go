@@ -26,7 +26,7 @@ const tokenTime = 30 * time.Second
 // http returns the client that fetches tokens. It is never the one of a recording, which tokens must not get into.
 func (t *tokens) http() *http.Client {
 	if t.client == nil {
-		t.client = &http.Client{Transport: provider.Named(t.agent, provider.NewTransport()), Timeout: tokenTime}
+		t.client = &http.Client{Transport: provider.Named(t.agent, provider.LateTransport()), Timeout: tokenTime}
 	}
 	return t.client
 }

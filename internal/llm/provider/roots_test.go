@@ -41,6 +41,24 @@ func TestExtraRoots(t *testing.T) {
 	}
 }
 
+// A late transport reads the certificates when it needs them, not when a program starts.
+func TestALateTransport(t *testing.T) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer s.Close()
+	t.Setenv("NODE_EXTRA_CA_CERTS", "")
+	c := &http.Client{Transport: provider.LateTransport()}
+	c.CloseIdleConnections() // of none
+	t.Setenv("NODE_EXTRA_CA_CERTS", write(t, t.TempDir(), "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))))
+	for range 2 {
+		resp, err := c.Get(s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	c.CloseIdleConnections()
+}
+
 func TestCopilotsWires(t *testing.T) {
 	v, _ := provider.Find("github-copilot")
 	for id, want := range map[string]provider.Wire{"gpt-5.1": provider.Responses, "gpt-5-mini": provider.Chat, "claude-sonnet-4.5": provider.Chat} {

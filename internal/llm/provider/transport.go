@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -37,6 +38,34 @@ func NewTransport() *http.Transport {
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
 		DisableCompression:     true,
+	}
+}
+
+// LateTransport is NewTransport when its first request is sent: reading certificates takes longer than the rest of a start.
+func LateTransport() http.RoundTripper { return &late{} }
+
+type late struct {
+	mu   sync.Mutex // guards made
+	made *http.Transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	if l.made == nil {
+		l.made = NewTransport()
+	}
+	made := l.made
+	l.mu.Unlock()
+	return made.RoundTrip(r)
+}
+
+// CloseIdleConnections closes what http.Client asks of its transport to close.
+func (l *late) CloseIdleConnections() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made != nil {
+		l.made.CloseIdleConnections()
 	}
 }
 
