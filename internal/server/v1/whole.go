@@ -2,8 +2,12 @@ package v1
 
 import (
 	"bytes"
+	"fmt"
 	"iter"
 	"net/http"
+	"runtime/debug"
+	"slices"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -56,38 +60,36 @@ func pieces(rows []store.RawMessage) iter.Seq[[]store.RawMessage] {
 
 // write answers with the messages, the first of which leave before the last are looked at.
 func (v whole) write(w http.ResponseWriter) error {
-	b, sent := bytes.NewBuffer(v.room()), false
-	b.WriteByte('[')
-	for piece := range pieces(v.rows) {
-		err := v.show(b, piece)
+	out, sent := bytes.NewBuffer(v.room()), false
+	for piece, err := range v.shown() {
 		if err != nil && sent {
 			panic(http.ErrAbortHandler) // half an answer is out
 		} else if err != nil {
 			return err
 		}
-		if b.Len() < leastWrite {
+		out.Write(piece)
+		if out.Len() < leastWrite {
 			continue
 		}
-		w.Header().Set("Content-Type", "application/json")
-		if _, err := w.Write(b.Bytes()); err != nil {
+		if !sent {
+			w.Header().Set("Content-Type", "application/json")
+			out.Bytes()[0] = '['
+		}
+		if _, err := w.Write(out.Bytes()); err != nil {
 			return nil // a client that is gone is told nothing
 		}
-		b.Reset()
+		out.Reset()
 		sent = true
 	}
-	err := v.showWaiting(b)
-	b.WriteByte(']')
-	switch {
-	case err != nil && sent:
-		panic(http.ErrAbortHandler)
-	case err != nil:
-		return err
-	case sent:
-		_, _ = w.Write(b.Bytes())
+	if sent {
+		_, _ = w.Write(append(out.Bytes(), ']'))
 		return nil
-	default:
-		return exchange.WriteJSON(w, http.StatusOK, b.Bytes())
 	}
+	if out.Len() == 0 {
+		out.WriteByte('[')
+	}
+	out.Bytes()[0] = '['
+	return exchange.WriteJSON(w, http.StatusOK, append(out.Bytes(), ']'))
 }
 
 // room is for the answer, or for a piece of it: what is shown takes about half as much again as what is stored.
@@ -99,8 +101,50 @@ func (v whole) room() []byte {
 	return make([]byte, 0, n)
 }
 
+// ahead is how many pieces are made at the same time: thousands of messages are a tenth of a second's work for a processor.
+const ahead = 2
+
+// shown are the pieces and what waits, in their order, each message with a comma in front of it. The bytes are valid until
+// the next ones are asked for.
+func (v whole) shown() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var buffers [ahead + 1]bytes.Buffer
+		var making sync.WaitGroup
+		defer making.Wait()
+		all := slices.Collect(pieces(v.rows))
+		made := make([]chan error, len(all))
+		begin := func(i int) {
+			if i >= len(all) {
+				return
+			}
+			made[i] = make(chan error, 1)
+			b := &buffers[i%len(buffers)]
+			b.Reset()
+			making.Go(func() { made[i] <- v.show(b, all[i]) })
+		}
+		for i := range ahead {
+			begin(i)
+		}
+		for i := range all {
+			err := <-made[i]
+			begin(i + ahead)
+			if !yield(buffers[i%len(buffers)].Bytes(), err) || err != nil {
+				return
+			}
+		}
+		var b bytes.Buffer
+		err := v.showWaiting(&b)
+		yield(b.Bytes(), err)
+	}
+}
+
 // show adds a piece, whose rows it lets go.
-func (v whole) show(b *bytes.Buffer, piece []store.RawMessage) error {
+func (v whole) show(b *bytes.Buffer, piece []store.RawMessage) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // it would end the process, of which this is not the request's own goroutine
+			err = fmt.Errorf("show messages: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
 	ms := make([]session.Message, len(piece))
 	for i := range piece {
 		m, err := session.DecodeMessageOf(piece[i].Type, piece[i].Data)
@@ -109,24 +153,21 @@ func (v whole) show(b *bytes.Buffer, piece []store.RawMessage) error {
 		}
 		m.Meta().Seq, ms[i], piece[i].Data = piece[i].Seq, m, nil
 	}
-	return v.add(b, opencode.Render(v.session, ms, false)...)
+	return add(b, opencode.Render(v.session, ms, false)...)
 }
 
 func (v whole) showWaiting(b *bytes.Buffer) (err error) {
 	for _, in := range v.waiting {
-		if err = v.add(b, opencode.Pending(v.session, in)); err != nil {
+		if err = add(b, opencode.Pending(v.session, in)); err != nil {
 			break
 		}
 	}
 	return err
 }
 
-// add writes members of the list behind those that there are.
-func (v whole) add(b *bytes.Buffer, ms ...opencode.Message) error {
+func add(b *bytes.Buffer, ms ...opencode.Message) error {
 	for i := range ms {
-		if all := b.Bytes(); len(all) == 0 || all[len(all)-1] != '[' {
-			b.WriteByte(',')
-		}
+		b.WriteByte(',')
 		if err := json.MarshalWrite(b, &ms[i], json.Deterministic(true)); err != nil {
 			return err
 		}
