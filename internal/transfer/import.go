@@ -16,9 +16,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// What one piece of an import holds at most; and one message: the server's limit for a body is 16 MiB.
+// What one piece of an import holds at most, here and several times over in the owner of the store, until it is written;
+// and one message: the server's limit for a body is 16 MiB.
 const (
-	pieceBytes    = 4 << 20
+	pieceBytes    = 1 << 20
 	pieceMessages = 500
 	maxMessage    = 12 << 20
 	maxBeside     = 1 << 20
