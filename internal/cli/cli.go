@@ -28,7 +28,7 @@ type Process struct {
 	Stderr  io.Writer
 	Env     func(string) string
 	Dir     string           // the working directory
-	Signals <-chan os.Signal // SIGINT and SIGTERM; nil: none will come
+	Signals <-chan os.Signal // SIGINT, SIGTERM and SIGHUP; nil: none will come
 	// Terminal opens the controlling terminal for questions. It fails when there is none or when the process is in its
 	// background.
 	Terminal func() (io.ReadWriteCloser, error)
@@ -43,6 +43,9 @@ func Main(h Host) int {
 	}
 	signals := make(chan os.Signal, 4) // more than a person types before the first is read
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // of a terminal that is closed; nohup has it ignored
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	// A pipe that nobody reads any more is an error of writing, not the end of the process: a session may be at work.
 	pipes := make(chan os.Signal, 1)

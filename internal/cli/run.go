@@ -256,7 +256,7 @@ func (f *runFlags) refuse() error {
 	case f.interactive:
 		return usagef("--interactive needs OpenCode's own terminal interface: cairn serve, and opencode attach URL")
 	case f.fork:
-		return usagef("--fork works with --attach, and under the name opencode")
+		return usagef("--fork: cairn cannot fork sessions yet; OpenCode's server at --attach URL can")
 	case f.share:
 		return usagef("--share: cairn publishes nothing; cairn export writes a session to a file")
 	case f.attach.password != "" || f.attach.user != "":
