@@ -125,6 +125,7 @@ func (b *book) write() error {
 	if err != nil {
 		return fmt.Errorf("encode %s", b.path) // err may quote a secret
 	}
+	statefile.Clean(b.path) // keys are in it
 	return statefile.Replace(b.path, append(raw, '\n'), 0o600)
 }
 

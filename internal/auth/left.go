@@ -106,6 +106,7 @@ func (b *book) sweep(ctx context.Context) error {
 // Left tells what is still in the keyring although its key is removed: of a provider, or of all for "".
 type Left struct {
 	Names []string // in the keyring
+	Due   bool     // there are some, or what may have come there, that a Sweep would look for
 	Why   error    // they could not be removed when that was tried last
 }
 
@@ -124,6 +125,7 @@ func (s *Store) Left(provider string) (Left, error) {
 	}
 	out := Left{Why: s.opened.why()}
 	for _, name := range slices.Sorted(maps.Keys(notes)) {
+		out.Due = out.Due || notes[name].Until < time.Now().UnixMilli()
 		if !notes[name].Perhaps && ofProvider(name, provider) {
 			out.Names = append(out.Names, name)
 		}

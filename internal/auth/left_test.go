@@ -127,7 +127,10 @@ func TestLoginThatIsCutShort(t *testing.T) {
 					t.Errorf("cut at %d: %v %v", step, ok, err)
 				}
 				time.Sleep(2 * putting)
-				if left, err := in(dir, v).Sweep(t.Context(), "", false); err != nil || len(left.Names) != 0 || len(v.items) != 3 {
+				if left, err := in(dir, v).Left(""); err != nil || !left.Due && len(v.items) != 3 {
+					t.Errorf("cut at %d: nothing is due: %+v, %d items, %v", step, left, len(v.items), err)
+				}
+				if left, err := in(dir, v).Sweep(t.Context(), "", false); err != nil || left.Due || len(left.Names) != 0 || len(v.items) != 3 {
 					t.Errorf("cut at %d: %+v, %d items, %v", step, left, len(v.items), err)
 				}
 				if step > 20 {

@@ -69,7 +69,11 @@ func (s *Store) read() (map[string]entry, error) {
 		}
 	}
 	if err != nil { // err may quote the file: it is not shown
-		return nil, fmt.Errorf("%s is not a JSON object of credentials (at byte %d); repair it, or move it away and run cairn auth login", s.path, dec.InputOffset())
+		at := dec.InputOffset()
+		if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+			at = e.ByteOffset
+		}
+		return nil, fmt.Errorf("%s is not a JSON object of credentials (at byte %d); repair it, or move it away and run cairn auth login", s.path, at)
 	}
 	return all, nil
 }

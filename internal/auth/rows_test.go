@@ -1,9 +1,12 @@
 package auth
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -112,5 +115,29 @@ func TestSecretsOfAll(t *testing.T) {
 	}
 	if len(missing) != 1 || missing[0].Provider != "e" {
 		t.Errorf("%v", missing)
+	}
+}
+
+// Who dies while he writes the file leaves a copy with all keys: it does not stay.
+func TestCopiesThatAreLeft(t *testing.T) {
+	s := store(t, nil)
+	write(t, s, `{}`, 0o600)
+	old, now := filepath.Join(filepath.Dir(s.Path()), ".auth.json-1"), filepath.Join(filepath.Dir(s.Path()), ".auth.json-2")
+	for _, name := range []string{old, now} {
+		if err := os.WriteFile(name, []byte(canary), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(old, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Set(t.Context(), "openai", NewSecret("k")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it stays: %v", err)
+	}
+	if _, err := os.Stat(now); err != nil {
+		t.Errorf("somebody may be at it: %v", err)
 	}
 }

@@ -75,6 +75,9 @@ func (s *Store) Renewed(ctx context.Context, provider string, old Token, renew f
 		}
 		at := e.place()
 		e.keep(out)
+		if why := e.lacks(); why != "" { // what is kept can still be used
+			return fmt.Errorf("what %s gave is no token: %s", provider, why)
+		}
 		keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), ringWait)
 		defer cancel()
 		return b.keep(keeping, provider, e, at) // in the file if need be: it may be the only one that is accepted

@@ -106,5 +106,15 @@ func TestTokensThatAreNone(t *testing.T) {
 		if err := s.SetToken(t.Context(), "p", bad); err == nil {
 			t.Errorf("%q was kept", bad.Access.Reveal())
 		}
+		good := auth.Token{Refresh: auth.NewSecret("good")}
+		if err := s.SetToken(t.Context(), "q", good); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Renewed(t.Context(), "q", good, func(auth.Token) (auth.Token, error) { return bad, nil }); err == nil {
+			t.Errorf("%q was kept", bad.Access.Reveal())
+		}
+		if c, ok, err := s.Get("q"); !ok || err != nil || !c.Refresh.Equal(good.Refresh) {
+			t.Errorf("what there was is lost: %v %v", ok, err)
+		}
 	}
 }

@@ -135,7 +135,7 @@ func keyProblems(ctx context.Context, store *auth.Store) (problems map[string]st
 		notes = append(notes, t.Err.Error())
 	}
 	left, err := store.Left("")
-	if err == nil && len(left.Names) > 0 {
+	if err == nil && left.Due {
 		left, err = store.Sweep(ctx, "", false)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -85,6 +86,28 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	}
 	return nil
 }
+
+// Clean removes what was left beside a file by those who died while they replaced it. Nobody else may change the file
+// meanwhile.
+func Clean(path string) {
+	target, err := follow(path)
+	if err != nil {
+		return
+	}
+	entries, err := os.ReadDir(filepath.Dir(target))
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() && strings.HasPrefix(e.Name(), "."+filepath.Base(target)+"-") && time.Since(info.ModTime()) > leftAge {
+			_ = os.Remove(filepath.Join(filepath.Dir(target), e.Name())) // it is tried again at the next change
+		}
+	}
+}
+
+// leftAge is how old what is left must be: another lock may hold for the same file under another name.
+const leftAge = time.Minute
 
 // maxLinks is how many links may lead to one another.
 const maxLinks = 16

@@ -107,7 +107,16 @@ func (c *Copilot) exchange(ctx context.Context) (string, time.Time, error) {
 	if json.Unmarshal(raw, &out) != nil || out.Token == "" { // its error may quote the token
 		return "", time.Time{}, fmt.Errorf("GitHub answered without a token for Copilot")
 	}
-	return out.Token, time.Unix(out.Expires, 0), nil
+	return out.Token, ours(resp, time.Unix(out.Expires, 0)), nil
+}
+
+// ours is a time of the server's by the clock of this machine, which may be wrong.
+func ours(resp *http.Response, at time.Time) time.Time {
+	now, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return at
+	}
+	return time.Now().Add(at.Sub(now))
 }
 
 // copilotHeaders say what GitHub counts and routes by: who began the turn, and whether there are images.

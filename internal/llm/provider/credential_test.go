@@ -280,3 +280,30 @@ func FuzzAWSFiles(f *testing.F) {
 		a.Known()
 	})
 }
+
+// A clock of this machine that is wrong neither throws a good token away nor keeps one that has ended.
+func TestCopilotByAnotherClock(t *testing.T) {
+	for name, skew := range map[string]time.Duration{"ahead": -3 * time.Hour, "right": 0, "behind": 3 * time.Hour} { // of the server's clock
+		asked := 0
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			now := time.Now().Add(skew)
+			w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
+			fmt.Fprintf(w, `{"token":"token-%d","expires_at":%d}`, asked, now.Add([]time.Duration{0, 30 * time.Minute, 30 * time.Second, time.Hour}[asked]).Unix())
+		})
+		var got []string
+		for range 2 {
+			c := &provider.Copilot{GitHub: "gho_1", Client: http.DefaultClient, API: s.URL}
+			for range 2 {
+				r, _ := http.NewRequest(http.MethodPost, s.URL, nil)
+				if err := c.Authorize(t.Context(), r, nil); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+			}
+		}
+		if want := "token-1 token-1 token-2 token-3"; strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", name, got, want)
+		}
+	}
+}
