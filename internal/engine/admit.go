@@ -24,7 +24,7 @@ type PromptRequest struct {
 	Hold      bool             // admit only: start no work (resume=false)
 	Asks      session.AskPolicy
 	Named     bool   // the prompt says by whom it is to be answered, also where the caller left that open
-	Variant   string // of the model that a Named prompt leaves open
+	Variant   string // with Named: of the model that answers, whoever chose it; "" leaves that of an agent or a named model
 }
 
 // Prompt admits a prompt and wakes the session. When it returns without error the prompt is durable. The same id with

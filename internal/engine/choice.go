@@ -8,8 +8,7 @@ import (
 
 // chosen checks the agent and the model that a prompt brings against its session's location. Those of a prompt that is Named
 // and leaves them open become what the location would use: its default agent, and the agent's model, else the session's,
-// else the default. The variant is the one asked for, else that of the agent's model: one that was asked for once does not
-// hold for what comes later.
+// else the default. The variant is the one asked for, else that of the model that was named or of the agent's.
 func (e *Engine) chosen(ctx context.Context, r *PromptRequest) error {
 	p := &r.Prompt
 	if p.Agent == "" && p.Model == nil && !r.Named {
@@ -30,25 +29,28 @@ func (e *Engine) chosen(ctx context.Context, r *PromptRequest) error {
 	if p.Agent == "" {
 		p.Agent = scope.DefaultAgent
 	}
-	if p.Model != nil {
+	if p.Model == nil {
+		p.Model = scope.answers(s, p.Agent)
+	}
+	if r.Variant == "" || p.Model == nil {
 		return nil
 	}
-	own := scope.Agents[p.Agent].Model
-	switch {
-	case own != nil:
-		p.Model = new(*own)
-	case s.Model != nil:
-		p.Model = &session.ModelRef{ID: s.Model.ID, ProviderID: s.Model.ProviderID}
-	default:
-		ref, err := scope.Models.Default()
-		if err != nil {
-			return nil // that there is none is what the turn will say
-		}
-		p.Model = &ref
-	}
-	if r.Variant == "" {
-		return nil
-	}
-	p.Model.Variant = r.Variant
+	m := *p.Model
+	m.Variant, p.Model = r.Variant, &m
 	return scope.selectable("", p.Model)
+}
+
+// answers is the model that answers where a prompt names none: the agent's, else the session's, but not in the variant of
+// the prompts before, else the default; nil if there is none, which the turn will say.
+func (s *Scope) answers(of *session.Session, agent string) *session.ModelRef {
+	if m := s.Agents[agent].Model; m != nil {
+		return m
+	}
+	if of.Model != nil {
+		return &session.ModelRef{ID: of.Model.ID, ProviderID: of.Model.ProviderID}
+	}
+	if m, err := s.Models.Default(); err == nil {
+		return &m
+	}
+	return nil
 }

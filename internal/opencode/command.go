@@ -45,7 +45,7 @@ func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) 
 		p.Parts[i].ID = newPart()
 	}
 	if provider, model, ok := strings.Cut(in.Model, "/"); ok && p.Model == nil {
-		p.Model = &session.ModelRef{ID: model, ProviderID: provider, Variant: in.Variant}
+		p.Model = &session.ModelRef{ID: model, ProviderID: provider}
 	}
 	if p.Agent == "" {
 		p.Agent = in.Agent

@@ -19,8 +19,8 @@ type PromptInput struct {
 	Model     *Model            `json:"model"`
 	Agent     string            `json:"agent"`
 	NoReply   bool              `json:"noReply"`
-	Tools     map[string]bool   `json:"tools"` // older clients' way to say what is allowed
-	Variant   string            `json:"variant"`
+	Tools     map[string]bool   `json:"tools"`   // older clients' way to say what is allowed
+	Variant   string            `json:"variant"` // of the model that answers, also if none is named
 	Format    *Format           `json:"format"`
 	System    string            `json:"system"`
 	Parts     *[]PartInput      `json:"parts"`
@@ -47,9 +47,6 @@ func (in *PromptInput) Prompt(newPart func() session.PartID) (p session.Prompt, 
 	p.Agent, p.System = in.Agent, in.System
 	if m := in.Model; m != nil {
 		p.Model = &session.ModelRef{ID: m.ModelID, ProviderID: m.ProviderID, Variant: m.Variant}
-		if in.Variant != "" {
-			p.Model.Variant = in.Variant
-		}
 	}
 	if p.Format, err = in.Format.format(); err != nil {
 		return p, err

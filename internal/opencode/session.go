@@ -15,7 +15,7 @@ type Session struct {
 	ProjectID  session.ProjectID `json:"projectID"`
 	Workspace  string            `json:"workspaceID,omitzero"`
 	Directory  string            `json:"directory"`
-	Path       *string           `json:"path,omitzero"` // of the directory below its project's top, "" there
+	Path       *string           `json:"path,omitzero"` // of the directory below its project's top, or below the root
 	ParentID   session.ID        `json:"parentID,omitzero"`
 	Summary    *Summary          `json:"summary,omitzero"`
 	Cost       session.USD       `json:"cost"`
@@ -75,9 +75,10 @@ type Revert struct {
 
 // SessionOf shows a session.
 func SessionOf(s *session.Session) Session {
+	path := s.Path()
 	v := Session{
 		ID: s.ID, Slug: s.Slug, ProjectID: s.ProjectID, Workspace: s.Location.WorkspaceID, Directory: s.Location.Directory,
-		Path: &s.Subpath, ParentID: s.ParentID, Cost: s.Cost, Tokens: tokensOf(s.Tokens), Title: s.Title, Agent: s.Agent,
+		Path: &path, ParentID: s.ParentID, Cost: s.Cost, Tokens: tokensOf(s.Tokens), Title: s.Title, Agent: s.Agent,
 		Version: s.Version, Metadata: s.Metadata, Time: SessionTime(s.Time), Permission: RulesOf(s.Permission),
 	}
 	v.Tokens.Total = 0

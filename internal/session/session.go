@@ -9,6 +9,7 @@ package session
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -67,13 +68,24 @@ type Changes struct {
 	Files     int `json:"files"`
 }
 
+// Path is the session's place below the top of its project, "" there, and outside of any repository below the root.
+func (s *Session) Path() string {
+	if s.Subpath != "" || !s.ProjectID.outside() {
+		return s.Subpath
+	}
+	return strings.TrimPrefix(s.Location.Directory, "/")
+}
+
+// outside reports whether it is the project of what is in no repository.
+func (p ProjectID) outside() bool { return p == "" || p == "global" }
+
 // ApprovalScope is where saved approvals of the session hold: its project, or, outside of any repository, its directory
 // alone. What was allowed in one folder is not allowed in all that belong to no project.
 func (s *Session) ApprovalScope() ProjectID { return ApprovalScope(s.ProjectID, s.Location) }
 
 // ApprovalScope is the scope of sessions of the project at the location.
 func ApprovalScope(p ProjectID, l Location) ProjectID {
-	if p == "" || p == "global" {
+	if p.outside() {
 		return ProjectID("directory:" + l.Directory)
 	}
 	return p

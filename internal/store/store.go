@@ -151,7 +151,7 @@ type EventWriter interface {
 type SessionQuery struct {
 	Directory string            // exact; "" any
 	ProjectID session.ProjectID // exact; "" any
-	Subpath   string            // this path below the project or deeper; "" any
+	Subpath   string            // this Path of sessions, or a deeper one; "" any
 	ParentID  *session.ID       // exact; nil any; pointer to "" only roots
 	Search    string            // substring of the title, case-insensitive, taken literally
 	Archived  bool              // also archived ones

@@ -69,11 +69,17 @@ func (a *API) questions(w http.ResponseWriter, r *http.Request) error {
 	return write(w, out)
 }
 
-// waiting returns the session whose ask of the kind waits for a reply.
+// waiting returns the session whose ask of the kind waits for a reply: that of the path, where it names one.
 func (a *API) waiting(r *http.Request, kind, id string) (session.ID, error) {
 	return view(r.Context(), a, func(rd store.Reader) (session.ID, error) {
+		of := sessionOf(r)
+		if of != "" {
+			if _, err := mustSession(rd, of); err != nil {
+				return "", err
+			}
+		}
 		row, ok, err := rd.Ask(session.AskID(id))
-		if err == nil && (!ok || row.Reply != "" || row.IsQuestion() != (kind == "question")) {
+		if err == nil && (!ok || row.Reply != "" || row.IsQuestion() != (kind == "question") || of != "" && row.SessionID != of) {
 			err = session.NotFound(kind, id)
 		}
 		if err != nil {

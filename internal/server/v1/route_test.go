@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -181,5 +182,47 @@ func TestHealth(t *testing.T) {
 	}
 	if got := get[health](t, w, "/global/health"); got != (health{true, "test"}) {
 		t.Error(got)
+	}
+}
+
+// The path of a session is that below the top of its checkout, or below the root where there is none; a list is of one path
+// and what is below it, of the project of the directory. It is what OpenCode's TUI asks for.
+func TestThePathOfASession(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"src/deep/a": "x"})
+	outside := filepath.Join(t.TempDir(), "plain")
+	w.put(t, filepath.Join(outside, "sub", "a"), "x")
+	below := strings.TrimPrefix(outside, "/")
+	for directory, path := range map[string]string{
+		w.work: "", w.work + "/src": "src", w.work + "/src/deep": "src/deep", outside: below, outside + "/sub": below + "/sub",
+	} {
+		a := w.ask(t, http.MethodPost, "/session?directory="+directory, `{"title":"`+filepath.Base(directory)+`"}`)
+		if got := read(t, a.body).(map[string]any)["path"]; got != path {
+			t.Errorf("the path in %s is %v, want %s", directory, got, path)
+		}
+	}
+	for query, want := range map[string]string{
+		"directory=" + w.work:                                            "work",
+		"directory=" + w.work + "&path=":                                 "deep src work",
+		"directory=" + w.work + "&path=src":                              "deep src",
+		"directory=" + w.work + "/src/deep&path=src":                     "deep src",
+		"directory=" + w.work + "&path=sr":                               "",
+		"directory=" + outside:                                           "plain",
+		"directory=" + outside + "&path=":                                "plain sub",
+		"directory=" + outside + "&path=" + below:                        "plain sub",
+		"directory=" + outside + "&roots=true&limit=100&path=" + below:   "plain sub",
+		"directory=" + outside + "&scope=project&path=" + below + "/sub": "sub",
+		"directory=" + outside + "&path=" + below[:len(below)-1]:         "",
+		"directory=" + outside + "&path=" + strings.Split(below, "/")[0]: "plain sub",
+	} {
+		var titles []string
+		for _, s := range get[[]struct {
+			Title string `json:"title"`
+		}](t, w, "/session?"+query) {
+			titles = append(titles, s.Title)
+		}
+		slices.Sort(titles)
+		if got := strings.Join(titles, " "); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
 	}
 }

@@ -66,8 +66,8 @@ const (
 	maxNumber       = 1<<53 - 1
 )
 
-// sessions lists those of the project, or, where the query names a directory and not scope=project, of that directory;
-// what changed last comes first.
+// sessions lists those of the project: those with the path of the query or a deeper one, where it names one. Where it names
+// none, but a directory, and not scope=project, it lists those of that directory. What changed last comes first.
 func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
 	q, err := listed(r)
 	if err != nil {
@@ -79,7 +79,7 @@ func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
 	}
 	v := r.URL.Query()
 	q.ProjectID, q.Subpath, q.Archived = p.ProjectID, v.Get("path"), true
-	if v.Get("directory") != "" && v.Get("scope") != "project" && q.Subpath == "" {
+	if v.Get("directory") != "" && v.Get("scope") != "project" && !v.Has("path") {
 		q.Directory = p.Directory
 	}
 	ss, err := view(r.Context(), a, func(rd store.Reader) ([]*session.Session, error) { return rd.Sessions(q) })

@@ -26,7 +26,8 @@ func (r *Reader) Session(id session.ID) (*session.Session, bool, error) {
 const (
 	listSessions  = `SELECT id, crc, data FROM session WHERE `
 	sessionsWhere = ` AND (?2 = '' OR project_id = ?2) AND (?3 = '' OR directory = ?3) AND (?4 = '*' OR parent_id = ?4)
-		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0'))
+		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0') OR (subpath = '' AND project_id IN ('', 'global')
+			AND (directory = '/' || ?5 OR (directory >= '/' || ?5 || '/' AND directory < '/' || ?5 || '0'))))
 		AND (?6 = '' OR instr(title, ?6) > 0) AND (?7 = 1 OR time_archived = 0) `
 	byDirectory  = `directory = ?3`
 	byProject    = `project_id = ?2`

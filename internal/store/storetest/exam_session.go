@@ -76,20 +76,25 @@ func testSessionFilters(t *testing.T, s store.Store) {
 	update(t, s, put("d", func(x *session.Session) { x.ProjectID, x.Location.Directory = "q", "/q" }))
 	update(t, s, put("e", func(x *session.Session) { x.Time.Archived, x.ParentID = 9, "a" }))
 	update(t, s, put("f", func(x *session.Session) { x.Location.Directory, x.Subpath = "/p/src", "src%" }))
+	for id, directory := range map[session.ID]string{"g": "/home/u", "h": "/home/u/x", "i": "/home/u2", "j": "/tmp/home/u"} {
+		update(t, s, put(id, func(x *session.Session) { x.ProjectID, x.Location.Directory = "global", directory }))
+	}
 	root, parent := session.ID(""), session.ID("a")
 	for _, tt := range []struct {
 		name string
 		q    store.SessionQuery
 		want []session.ID
 	}{
-		{"all", store.SessionQuery{}, []session.ID{"a", "b", "c", "d", "f"}},
-		{"archived", store.SessionQuery{Archived: true}, []session.ID{"a", "b", "c", "d", "e", "f"}},
+		{"all", store.SessionQuery{}, []session.ID{"a", "b", "c", "d", "f", "g", "h", "i", "j"}},
+		{"archived", store.SessionQuery{Archived: true}, []session.ID{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}},
 		{"directory", store.SessionQuery{Directory: "/p"}, []session.ID{"a", "b", "c"}},
 		{"project", store.SessionQuery{ProjectID: "q"}, []session.ID{"d"}},
 		{"subpath", store.SessionQuery{Subpath: "src"}, []session.ID{"a", "b"}},
 		{"deep subpath", store.SessionQuery{Subpath: "src/deep"}, []session.ID{"b"}},
+		{"subpath outside of projects", store.SessionQuery{Subpath: "home/u"}, []session.ID{"g", "h"}},
+		{"deep subpath outside of projects", store.SessionQuery{Subpath: "home/u/x"}, []session.ID{"h"}},
 		{"literal subpath", store.SessionQuery{Subpath: "sr%"}, []session.ID{}},
-		{"roots", store.SessionQuery{ParentID: &root}, []session.ID{"a", "b", "d", "f"}},
+		{"roots", store.SessionQuery{ParentID: &root}, []session.ID{"a", "b", "d", "f", "g", "h", "i", "j"}},
 		{"children", store.SessionQuery{ParentID: &parent, Archived: true}, []session.ID{"c", "e"}},
 		{"search folds case", store.SessionQuery{Search: "FIX 100"}, []session.ID{"a", "b"}},
 		{"search beyond ASCII", store.SessionQuery{Search: "ärger"}, []session.ID{"c"}},

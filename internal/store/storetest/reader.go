@@ -83,7 +83,7 @@ func selects(q store.SessionQuery, s *session.Session) bool {
 	switch {
 	case q.Directory != "" && s.Location.Directory != q.Directory,
 		q.ProjectID != "" && s.ProjectID != q.ProjectID,
-		q.Subpath != "" && s.Subpath != q.Subpath && !strings.HasPrefix(s.Subpath, q.Subpath+"/"),
+		q.Subpath != "" && s.Path() != q.Subpath && !strings.HasPrefix(s.Path(), q.Subpath+"/"),
 		q.ParentID != nil && s.ParentID != *q.ParentID,
 		!strings.Contains(strings.ToLower(s.Title), strings.ToLower(q.Search)),
 		!q.Archived && s.Time.Archived != 0,
