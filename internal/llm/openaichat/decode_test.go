@@ -241,6 +241,10 @@ func TestDecode(t *testing.T) {
 			lines(append(textHi[:3:3], "error failed to decode (overloaded, HTTP 500)")...),
 		},
 		{
+			"more thoughts than answer are beside it", stream(says(`{"content":"hi"}`), ends("stop"), `{"usage":{"prompt_tokens":61,"completion_tokens":10,"total_tokens":71,"completion_tokens_details":{"reasoning_tokens":96}}}`, done),
+			lines(append(textHi, "finish stop in=61 out=106 reasoning=96 read=0 write=0 total=71")...),
+		},
+		{
 			"cached input beside the rest", stream(says(`{"content":"hi"}`), ends("stop"), `{"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":161}}}`, done),
 			lines(append(textHi, "finish stop in=171 out=5 reasoning=0 read=161 write=0 total=15")...),
 		},

@@ -58,10 +58,11 @@ func parseUsage(raw jsontext.Value) llm.Usage {
 	out.Reasoning = max(wire.Tokens(u.Out.Reasoning), wire.Tokens(u.Reasoning))
 	out.CacheRead = max(wire.Tokens(u.In.Cached), wire.Tokens(u.CacheHit), wire.Tokens(u.Cached))
 	out.CacheWrite = wire.Tokens(u.In.CacheWrite)
-	if out.Reasoning > 0 && out.Total == out.Input+out.Output+out.Reasoning {
-		out.Output += out.Reasoning // xAI counts reasoning beside the completion
+	said := out.Total == out.Input+out.Output
+	if out.Reasoning > 0 && out.Total == out.Input+out.Output+out.Reasoning || said && out.Reasoning > out.Output {
+		out.Output += out.Reasoning // xAI counts reasoning beside the completion, and so does Vercel for Gemini
 	}
-	if out.CacheRead > out.Input && out.Total == out.Input+out.Output {
+	if said && out.CacheRead > out.Input {
 		out.Input += out.CacheRead // xAI at Azure counts cached input beside the rest
 	}
 	return wire.Within(out)
