@@ -26,13 +26,16 @@ var complaints = []struct {
 	},
 	{
 		session.ContentDocuments,
-		[]string{"pdf", "document"},
-		[]string{"could not process", "not valid", "invalid", "corrupt", "unable to process", "password", "encrypted", "too many pages", "maximum of", "unsupported", "no pages", "failed to"},
+		[]string{"pdf", "document", "file_data"},
+		[]string{
+			"could not process", "not valid", "invalid", "corrupt", "unable to process", "password", "encrypted", "too many pages", "maximum of", "unsupported", "no pages", "failed to",
+			"not supported", "doesn't support", "does not support", "source.type: field required",
+		},
 	},
 	{
 		session.ContentImages,
 		[]string{"image"},
-		[]string{"could not process", "unable to process", "invalid", "not valid", "not a valid", "corrupt", "unsupported", "not supported", "does not match", "exceed", "too large", "dimension", "failed to", "media type", "media_type", "unable to"},
+		[]string{"could not process", "unable to process", "invalid", "not valid", "not a valid", "corrupt", "unsupported", "not supported", "doesn't support", "does not support", "does not match", "exceed", "too large", "dimension", "failed to", "media type", "media_type", "unable to"},
 	},
 }
 
@@ -43,6 +46,7 @@ func poisoned(t *turn, e *llm.Error) *session.Exclusion {
 		return nil
 	}
 	said := strings.ToLower(e.Message + "\n" + e.Body)
+	said = strings.ReplaceAll(said, "either text or image_url", "no document") // OpenAI names what it takes
 	set := t.set
 	visible := set.history.visible(set.epoch.BaselineSeq)
 	sent := lower(visible, set.model, set.session.Excluded...)

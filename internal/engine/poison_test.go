@@ -93,17 +93,28 @@ func TestPoisoned(t *testing.T) {
 		{bad(400, llm.InvalidRequest, "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"), session.ContentReasoning},
 		{bad(400, llm.InvalidRequest, "The encrypted content could not be verified. reasoning"), session.ContentReasoning},
 		{bad(400, llm.InvalidRequest, "Could not process PDF"), ""}, // there is none
+		{bad(400, llm.InvalidRequest, "This model doesn't support the image content block that you provided. Update the content block and try again."), session.ContentImages},
+		{bad(400, llm.InvalidRequest, "This model doesn't support the document content block that you provided. Update the content block and try again."), session.ContentDocuments},
+		{bad(400, llm.InvalidRequest, "Invalid 'messages[3]'. Content blocks are expected to be either text or image_url type."), session.ContentDocuments},
+		{bad(400, llm.InvalidRequest, "The file type you uploaded is not supported. Please try again with a pdf"), session.ContentDocuments},
+		{bad(400, llm.InvalidRequest, "Invalid file data: 'input[4].content[0].file_data'. Expected a base64-encoded data URL, but got unsupported MIME type"), session.ContentDocuments},
+		{bad(400, llm.InvalidRequest, "messages.2.content.2.document.source.type: Field required"), session.ContentDocuments},
 		{bad(400, llm.InvalidRequest, "thinking.budget_tokens: must be less than max_tokens"), ""},
 		{bad(400, llm.InvalidRequest, "temperature is not supported"), ""},
 		{bad(401, llm.Auth, "invalid image"), ""},
 		{bad(0, llm.InvalidRequest, "invalid image"), ""},
 		{bad(500, llm.Overloaded, "could not process image"), ""},
 	}
+	document := &session.User{Text: "x", Files: []session.File{{URI: dataOf("application/pdf", "%PDF-1.4")}}}
+	document.Seq = 1
 	for _, tt := range tests {
 		set := &setting{
 			session: &session.Session{}, epoch: &store.Epoch{BaselineSeq: -1},
-			model:   &Model{Ref: session.ModelRef{ProviderID: "p", ID: "m"}, Images: true},
+			model:   &Model{Ref: session.ModelRef{ProviderID: "p", ID: "m"}, Images: true, Documents: true},
 			history: &history{messages: []session.Message{image, thought}},
+		}
+		if tt.want == session.ContentDocuments {
+			set.history.messages = []session.Message{document, image, thought}
 		}
 		set.history.shown.Compaction, set.history.shown.Baseline = -1, -1
 		out := poisoned(&turn{set: set}, tt.e)
