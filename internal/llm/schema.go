@@ -68,8 +68,8 @@ func written(x any, otherwise jsontext.Value) jsontext.Value {
 // At returns what a reference of the kind "#" or "#/$defs/name" leads to in root; false if there is no schema there.
 func At(root Schema, ref string) (Schema, bool) {
 	pointer, local := strings.CutPrefix(ref, "#")
-	if pointer == "" {
-		return root, local
+	if pointer == "" && local {
+		return root, true
 	}
 	pointer, ok := strings.CutPrefix(pointer, "/")
 	if path, err := url.PathUnescape(pointer); err == nil {

@@ -1,6 +1,7 @@
 package tool_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,6 +41,46 @@ func TestFormNumbers(t *testing.T) {
 			v, err := form.Fit(jsontext.Value(`{"v":` + tt.value + `}`))
 			if (err == nil) != tt.fits {
 				t.Fatalf("%.300s: %v", v, err)
+			}
+		})
+	}
+}
+
+// A schema that holds one value against itself without end is no form; one that goes down with the value is.
+func TestFormsWithoutEnd(t *testing.T) {
+	many := `{"type":"object","$defs":{"a0":{}`
+	for i := range 40 {
+		many += fmt.Sprintf(`,"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i+1, i, i)
+	}
+	many += `},"$ref":"#/$defs/a40"}`
+	tests := []struct {
+		name, schema string
+		ok           bool
+	}{
+		{"itself", `{"$ref":"#"}`, false},
+		{"itself by a pointer", `{"type":"object","properties":{"v":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/a"}}}`, false},
+		{"each other", `{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"type":"object"},{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`, false},
+		{"by an anchor", `{"$anchor":"a","allOf":[{"$ref":"#a"}]}`, false},
+		{"by an identity", `{"$id":"https://example.org/s","if":{"$ref":"https://example.org/s"}}`, false},
+		{"inside a resource of its own", `{"properties":{"v":{"$id":"https://example.org/v","$ref":"#"}}}`, false},
+		{"too many", many, false},
+		{"down with the value", `{"properties":{"v":{"$ref":"#"}}}`, true},
+		{"down in a choice", `{"properties":{"v":{"anyOf":[{"type":"null"},{"$ref":"#"}]}}}`, true},
+		{"a resource of its own", `{"properties":{"v":{"$id":"https://example.org/v","properties":{"w":{"$ref":"#"}}}}}`, true},
+		{"a default that looks like it", `{"default":{"$ref":"#"},"properties":{"$ref":{"type":"string"}}}`, true},
+		{"often the same", `{"properties":{"v":{"allOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}]}},"$defs":{"a":{"type":"object"}}}`, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			form, err := tool.NewForm(jsontext.Value(tt.schema))
+			if (err == nil) != tt.ok {
+				t.Fatal(err)
+			}
+			if err != nil {
+				return
+			}
+			if _, err := form.Fit(jsontext.Value(`{"v":{"v":{}}}`)); err != nil {
+				t.Error(err)
 			}
 		})
 	}

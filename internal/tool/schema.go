@@ -33,6 +33,9 @@ func compile(raw jsontext.Value) (*schema, error) {
 		return &schema{problem: err}, nil
 	}
 	resolved, err := root.Resolve(nil)
+	if err == nil {
+		err = endless(raw)
+	}
 	if err != nil {
 		return &schema{problem: err}, nil
 	}

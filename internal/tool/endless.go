@@ -1,0 +1,179 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxHeld bounds how many schemas one value is held against where it stands.
+const maxHeld = 10_000
+
+// endless returns an error for a schema that would hold one value against the same schema again and again, or against
+// too many: whoever wrote it must not be able to stop us with it.
+func endless(raw jsontext.Value) error {
+	r := reach{anchors: map[string][]string{}, ids: map[string]string{}, cost: map[string]int{}}
+	if err := json.Unmarshal(raw, &r.root); err != nil {
+		return err
+	}
+	var schemas []string
+	r.index("", r.root, &schemas)
+	for _, at := range schemas {
+		held, err := r.held(at)
+		if err != nil {
+			return err
+		}
+		if held > maxHeld {
+			return errors.New("it refers to itself without end, or holds one value against too many schemas")
+		}
+	}
+	return nil
+}
+
+// reach knows the objects of a schema by their JSON Pointers.
+type reach struct {
+	root    any
+	anchors map[string][]string // pointers by name
+	ids     map[string]string   // identities by pointer
+	cost    map[string]int      // what was counted; more than maxHeld while it is being counted
+}
+
+// index notes the object at a pointer, and those inside of it.
+func (r *reach) index(at string, v any, schemas *[]string) {
+	switch v := v.(type) {
+	case []any:
+		for i, child := range v {
+			r.index(at+"/"+strconv.Itoa(i), child, schemas)
+		}
+	case map[string]any:
+		*schemas = append(*schemas, at)
+		for _, key := range []string{"$anchor", "$dynamicAnchor"} {
+			if name, ok := v[key].(string); ok {
+				r.anchors[name] = append(r.anchors[name], at)
+			}
+		}
+		if id, ok := v["$id"].(string); ok {
+			r.ids[at] = id
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			r.index(at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), v[name], schemas)
+		}
+	}
+}
+
+// held counts the schemas that a value is held against where the schema at a pointer is what it must fit.
+func (r *reach) held(at string) (int, error) {
+	if n, known := r.cost[at]; known {
+		return n, nil
+	}
+	s, ok := r.find(at).(map[string]any)
+	if !ok {
+		return 1, nil
+	}
+	r.cost[at] = maxHeld + 1
+	next := besides(at, s)
+	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
+		if ref, ok := s[key].(string); ok {
+			targets, err := r.targets(at, ref)
+			if err != nil {
+				return 0, err
+			}
+			next = append(next, targets...)
+		}
+	}
+	total := 1
+	for _, child := range next {
+		n, err := r.held(child)
+		if err != nil {
+			return 0, err
+		}
+		total = min(total+n, maxHeld+1)
+	}
+	r.cost[at] = total
+	return total, nil
+}
+
+// besides are the pointers of the schemas inside of s that hold the same value.
+func besides(at string, s map[string]any) (out []string) {
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := s[key].([]any)
+		for i := range list {
+			out = append(out, at+"/"+key+"/"+strconv.Itoa(i))
+		}
+	}
+	for _, key := range []string{"not", "if", "then", "else"} {
+		if s[key] != nil {
+			out = append(out, at+"/"+key)
+		}
+	}
+	for _, key := range []string{"dependentSchemas", "dependencies"} {
+		all, _ := s[key].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			out = append(out, at+"/"+key+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+		}
+	}
+	return out
+}
+
+// targets are the pointers that a reference at a pointer may lead to.
+func (r *reach) targets(at, ref string) (out []string, err error) {
+	uri, fragment, _ := strings.Cut(ref, "#")
+	if path, err := url.PathUnescape(fragment); err == nil {
+		fragment = path
+	}
+	bases := []string{r.resource(at)}
+	if uri != "" {
+		bases = nil
+		for _, base := range slices.Sorted(maps.Keys(r.ids)) {
+			if id := strings.TrimSuffix(r.ids[base], "#"); id == uri || strings.HasSuffix(id, "/"+uri) {
+				bases = append(bases, base)
+			}
+		}
+	}
+	for _, base := range bases {
+		if fragment == "" || fragment[0] == '/' {
+			out = append(out, base+fragment)
+		} else {
+			out = append(out, r.anchors[fragment]...)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("the reference %.80q cannot be followed", ref)
+	}
+	return out, nil
+}
+
+// resource is the pointer of the schema that references at a pointer are relative to: the nearest with an identity.
+func (r *reach) resource(at string) string {
+	for at != "" && r.ids[at] == "" {
+		at = at[:strings.LastIndexByte(at, '/')]
+	}
+	return at
+}
+
+// find returns what stands at a pointer; nil for nothing.
+func (r *reach) find(at string) any {
+	v := r.root
+	for _, token := range strings.Split(at, "/")[1:] {
+		switch in := v.(type) {
+		case map[string]any:
+			v = in[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
+		case []any:
+			n, err := strconv.Atoi(token)
+			if err != nil || n < 0 || n >= len(in) {
+				return nil
+			}
+			v = in[n]
+		default:
+			return nil
+		}
+	}
+	return v
+}
