@@ -81,6 +81,9 @@ func (s *Store) put(ctx context.Context, provider string, e entry) error {
 	asking, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 	sealed, sealing := s.seal(asking, name, e)
+	if ctx.Err() != nil { // who does not want to wait does not want it elsewhere
+		return context.Cause(ctx)
+	}
 	return s.change(ctx, func(b *book) error {
 		_, noted := b.left[name] // if it is not, somebody took us for dead, and may have removed it
 		if b.left[name] = (note{Perhaps: sealing != nil}); noted && sealing == nil {

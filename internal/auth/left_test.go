@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -204,5 +205,21 @@ func TestEnvironmentStandsIn(t *testing.T) {
 	v.closed = false
 	if c, _, err := in(dir, v).Get("openai", "OPENAI_API_KEY"); err != nil || c.Key.Reveal() != canary || c.Instead != nil {
 		t.Errorf("%+v %v", c, err)
+	}
+}
+
+// Who leaves while the keyring asks keeps what there was.
+func TestLoginThatIsLeft(t *testing.T) {
+	dir, v := t.TempDir(), &vault{items: map[string]string{}}
+	fill(t, in(dir, v))
+	left := errors.New("the user left")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	v.puts = []func(){func() { cancel(left) }, nil}
+	if err := in(dir, v).Set(ctx, "openai", NewSecret("newer")); !errors.Is(err, left) {
+		t.Error(err)
+	}
+	whole(t, in(dir, v))
+	if secretInFile(t, in(dir, v)) {
+		t.Error("it went into the file")
 	}
 }

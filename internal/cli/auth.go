@@ -71,7 +71,7 @@ func (a *app) authLogin() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := store.Set(ctx, args[0], key); err != nil {
+			if err := a.whileKeyring(func() error { return store.Set(ctx, args[0], key) }); err != nil {
 				return unkept(err)
 			}
 			a.changed(asJSON, kept(store, args[0]), fmt.Sprintf("The key of %s is kept in %s.", args[0], store.Where(args[0])))
@@ -321,11 +321,14 @@ func (a *app) authMove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			n, err := store.Move(ctx, to)
-			if err != nil {
+			var n int
+			err = a.whileKeyring(func() (err error) {
+				if n, err = store.Move(ctx, to); err == nil {
+					_, err = store.Sweep(ctx, "", true)
+				}
 				return err
-			}
-			if _, err := store.Sweep(ctx, "", true); err != nil {
+			})
+			if err != nil {
 				return err
 			}
 			a.changed(asJSON, change{Count: &n}, fmt.Sprintf("%d moved; all kept keys are in the %s.", n, to))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +57,11 @@ func (a *app) authLogout() *cobra.Command {
 // leave sees to it that the keyring forgets what was removed. What it cannot forget now is an error, or with force is named
 // and given up.
 func (a *app) leave(ctx context.Context, store *auth.Store, id string, force bool) error {
-	left, err := store.Sweep(ctx, id, true)
+	var left auth.Left
+	err := a.whileKeyring(func() (err error) {
+		left, err = store.Sweep(ctx, id, true)
+		return err
+	})
 	if err != nil || len(left.Names) == 0 {
 		return err
 	}
@@ -69,6 +74,24 @@ func (a *app) leave(ctx context.Context, store *auth.Store, id string, force boo
 		exitError, fmt.Errorf("the key of %s is not used any more, but it is still in the keyring: %w", line(id, 100), left.Why),
 		"cairn removes it as soon as it reaches the keyring: say this again then. To leave it there: cairn auth logout --force " + line(id, 100),
 	}
+}
+
+// keyringSlow is how long a keyring takes that asks nobody.
+const keyringSlow = 3 * time.Second
+
+// whileKeyring does something for which the keyring may have to be opened by somebody who sits elsewhere, or has not seen
+// that he is asked: what is waited for is said.
+func (a *app) whileKeyring(f func() error) error {
+	said := make(chan struct{})
+	slow := time.AfterFunc(keyringSlow, func() {
+		defer close(said)
+		a.note("the keyring waits for somebody to open it, half a minute at most; Ctrl-C gives up")
+	})
+	err := f()
+	if !slow.Stop() {
+		<-said
+	}
+	return err
 }
 
 // noKey says that there is nothing to remove, and what there is.

@@ -48,7 +48,7 @@ func (a *app) login(ctx context.Context, org organisation) error {
 			return err
 		}
 	}
-	if err := store.SetLogin(ctx, login); err != nil {
+	if err := a.whileKeyring(func() error { return store.SetLogin(ctx, login) }); err != nil {
 		return unkept(err)
 	}
 	a.notePassed(store, login.Address)

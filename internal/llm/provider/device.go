@@ -58,7 +58,7 @@ func (d device) login(ctx context.Context, say func(url, code string)) (string, 
 	if err := d.post(ctx, d.codeAt, url.Values{"client_id": {d.id}, "scope": {"read:user"}}, &o); err != nil {
 		return "", err
 	}
-	if o.Device == "" || o.User == "" || !strings.HasPrefix(o.At, "http") {
+	if o.Device == "" || o.User == "" || !strings.HasPrefix(o.At, "https://") && !strings.HasPrefix(o.At, "http://") {
 		return "", errors.New("it answered without a code")
 	}
 	if o.Expires > 0 && o.Expires < int64(loginTime/time.Second) {
