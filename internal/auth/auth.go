@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cairn-dev/cairn/internal/keyring"
 )
@@ -115,16 +116,21 @@ func (s *Store) loginOf(all map[string]entry, name string) (token Secret, addres
 
 // Set stores the key of a provider in place of what was stored.
 func (s *Store) Set(ctx context.Context, provider string, key Secret) error {
-	k := strings.TrimSpace(key.Reveal())
+	k := trimmed(key)
 	switch {
 	case provider == "" || strings.ContainsAny(provider, "/ \t\r\n"):
 		return unfit("%q is not the id of a provider", provider)
 	case k == "":
 		return unfit("the key for %s is empty", provider)
-	case unfitForHeaders(k):
-		return unfit("the key for %s holds a control character; copy it again", provider)
+	case strings.ContainsFunc(k, func(r rune) bool { return r <= ' ' || r >= 0x7f }): // no request could carry it
+		return unfit("the key for %s holds a space, a line break or a character that is not ASCII; copy it again", provider)
 	}
 	return s.put(ctx, provider, entry{Type: KindKey, Key: k})
+}
+
+// trimmed is a key without what comes along when it is copied or piped: space, and marks that nobody sees.
+func trimmed(key Secret) string {
+	return strings.TrimFunc(key.Reveal(), func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' || r == '\u200b' })
 }
 
 // Unfit is why something given cannot be kept: it is no key, or of no provider.

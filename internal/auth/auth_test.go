@@ -73,6 +73,9 @@ func TestStore(t *testing.T) {
 	if err := s.Set(ctx, "groq", NewSecret("g")); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.Set(ctx, "openai", NewSecret("\ufeff"+canary+"\u200b\r\n")); err != nil { // as it is piped on other systems
+		t.Fatal(err)
+	}
 	c, ok, err := s.Get("openai", "OPENAI_API_KEY")
 	if err != nil || !ok || c.Key.Reveal() != canary || c.From != s.Path() {
 		t.Errorf("stored: %+v %v %v", c, ok, err)
@@ -129,7 +132,7 @@ func TestForeignEntriesSurvive(t *testing.T) {
 
 func TestBadInput(t *testing.T) {
 	s := store(t, nil)
-	for provider, key := range map[string]string{"": "k", "a b": "k", "a/b": "k", "p": " \n", "q": "k\x00", "r": "k\nk"} {
+	for provider, key := range map[string]string{"": "k", "a b": "k", "a/b": "k", "p": " \n", "q": "k\x00", "r": "k\nk", "s": "two words", "t": "“k”", "u": "k\u200bk"} {
 		if err := s.Set(t.Context(), provider, NewSecret(key)); err == nil {
 			t.Errorf("%q with %q was stored", provider, key)
 		}

@@ -94,10 +94,15 @@ func (s *Store) put(ctx context.Context, provider string, e entry) error {
 	})
 }
 
+// changeWait is how long a change waits for others: one of them may be fetching a token from a vendor that is slow.
+const changeWait = 90 * time.Second
+
 // change makes a change under the lock of the file, and then removes from the keyring what is left there, if that can be
 // done now. Else the notes stay, which is what they are for.
 func (s *Store) change(ctx context.Context, f func(b *book) error) error {
-	return statefile.Change(ctx, s.path, func() (err error) {
+	waiting, cancel := context.WithTimeout(ctx, changeWait)
+	defer cancel()
+	return statefile.Change(waiting, s.path, func() (err error) {
 		b := &book{Store: s}
 		if b.all, err = s.read(); err != nil {
 			return err

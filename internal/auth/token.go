@@ -49,17 +49,12 @@ func (s *Store) SetToken(ctx context.Context, provider string, t Token) error {
 	return s.put(ctx, provider, e)
 }
 
-// renewWait is how long somebody waits for another process that renews, and then renews himself.
-const renewWait = 90 * time.Second
-
 // Renewed returns a token other than old: the stored one if somebody else has renewed it, else the one that renew
 // makes of it, which is stored. No other process renews the provider's tokens meanwhile, so that each refresh token is
 // used once.
 func (s *Store) Renewed(ctx context.Context, provider string, old Token, renew func(Token) (Token, error)) (Token, error) {
 	var out Token
-	waiting, cancel := context.WithTimeout(ctx, renewWait)
-	defer cancel()
-	err := s.change(waiting, func(b *book) error {
+	err := s.change(ctx, func(b *book) error {
 		e, ok, err := b.get(ctx, provider)
 		if err != nil {
 			return err

@@ -97,6 +97,17 @@ func TestRenewedWaitsForAnother(t *testing.T) {
 		if renewed != 1 {
 			t.Errorf("renewed %d times", renewed)
 		}
+		all.Go(func() {
+			_, _ = auth.New(dir, none).Renewed(t.Context(), "p", auth.Token{Access: auth.NewSecret("a")}, func(have auth.Token) (auth.Token, error) {
+				time.Sleep(29 * time.Second)
+				return have, nil
+			})
+		})
+		time.Sleep(time.Second)
+		if _, err := auth.New(dir, none).Remove(t.Context(), "p"); err != nil {
+			t.Errorf("a logout meanwhile: %v", err)
+		}
+		all.Wait()
 	})
 }
 

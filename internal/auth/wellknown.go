@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,7 +21,7 @@ type Login struct {
 
 // SetLogin stores a login in place of what was stored for its address.
 func (s *Store) SetLogin(ctx context.Context, l Login) error {
-	token := strings.TrimSpace(l.Token.Reveal())
+	token := trimmed(l.Token)
 	if unfitForHeaders(token) {
 		return unfit("the token holds a control character; copy it again")
 	}

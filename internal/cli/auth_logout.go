@@ -80,12 +80,12 @@ func (a *app) leave(ctx context.Context, store *auth.Store, id string, force boo
 const keyringSlow = 3 * time.Second
 
 // whileKeyring does something for which the keyring may have to be opened by somebody who sits elsewhere, or has not seen
-// that he is asked: what is waited for is said.
+// that he is asked, and for which another process may be in the way: what is waited for is said.
 func (a *app) whileKeyring(f func() error) error {
 	said := make(chan struct{})
 	slow := time.AfterFunc(keyringSlow, func() {
 		defer close(said)
-		a.note("the keyring waits for somebody to open it, half a minute at most; Ctrl-C gives up")
+		a.note("waiting for the keyring, which somebody may have to open, or for another cairn; Ctrl-C gives up")
 	})
 	err := f()
 	if !slow.Stop() {

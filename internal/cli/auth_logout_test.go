@@ -10,7 +10,7 @@ import (
 
 // Whoever waits for a keyring is told so, and others are not.
 func TestWhatIsWaitedForIsSaid(t *testing.T) {
-	for takes, want := range map[time.Duration]string{time.Second: "", 20 * time.Second: "! the keyring waits for somebody to open it"} {
+	for takes, want := range map[time.Duration]string{time.Second: "", 20 * time.Second: "! waiting for the keyring"} {
 		synctest.Test(t, func(t *testing.T) {
 			a, said := paper()
 			why := errors.New("why")
