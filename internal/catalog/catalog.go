@@ -36,7 +36,7 @@ func New(o Overlay) (*Catalog, error) {
 		p := s.provider(o)
 		c.providers = append(c.providers, p)
 		for _, m := range s.Models {
-			c.models = append(c.models, m.model(p, o.Providers[p.ID]))
+			c.models = append(c.models, m.model(p, o))
 		}
 	}
 	slices.SortFunc(c.providers, func(a, b Provider) int { return strings.Compare(a.ID, b.ID) })

@@ -19,6 +19,8 @@ type Overlay struct {
 	// Enabled, if not nil, are the only providers in use; Disabled are never in use.
 	Enabled  []string
 	Disabled []string
+	// Alpha uses models that are in their alpha, too.
+	Alpha bool
 	// Denied reports whether a policy forbids the provider; nil forbids none.
 	Denied func(providerID string) bool
 	// Default and Small are the configured models, as provider/model; empty for none.

@@ -135,7 +135,8 @@ func bearsCredential(headers map[string]string) bool {
 }
 
 // model returns the model as one of provider p (CT-2: the model's own settings win).
-func (s *sourceModel) model(p Provider, patch ProviderPatch) Model {
+func (s *sourceModel) model(p Provider, o Overlay) Model {
+	patch := o.Providers[p.ID]
 	pkg := first(s.Provider.NPM, p.API.Package)
 	if p.API.Package == gatewayPackage {
 		pkg = gatewayPackage
@@ -168,7 +169,7 @@ func (s *sourceModel) model(p Provider, patch ProviderPatch) Model {
 	}
 	m.Request.Body, m.Dropped = layered(m.vendor(), m.defaults(), p.Request.Body, s.Options)
 	m.Variants = s.variants(&m)
-	m.Enabled = m.Status != Alpha && !slices.Contains(patch.Blacklist, m.ID) &&
+	m.Enabled = (o.Alpha || m.Status != Alpha) && !slices.Contains(patch.Blacklist, m.ID) &&
 		(len(patch.Whitelist) == 0 || slices.Contains(patch.Whitelist, m.ID))
 	m.Available = p.Available && m.Enabled
 	return m

@@ -127,6 +127,9 @@ func abilities(m api.Model) string {
 			can = append(can, line(in, 20))
 		}
 	}
+	if m.Status != "active" {
+		can = append(can, "("+line(m.Status, 20)+")")
+	}
 	return strings.Join(can, " ")
 }
 

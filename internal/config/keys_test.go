@@ -146,9 +146,14 @@ func TestEveryKind(t *testing.T) {
 		`{"mcp": {"a": {"type": "stdio", "command": ["x"]}}}`: `1:24: mcp.a.type: want "local" or "remote", got "stdio"`,
 		`{"mcp": {"a": {"oauth": true}}}`:                     `1:25: mcp.a.oauth: want false or an object, got true`,
 		`{"experimental": {"policies": [{"effect": "ask"}]}}`: `1:43: experimental.policies.effect: want "allow" or "deny", got "ask"`,
-		`{"provider": {"p": {"models": {"m": {"limit": {"context": "` + strings.Repeat("9", 50) + `"}}}}}}`: `1:59: provider.p.models.m.limit.context: want a number, got "` + strings.Repeat("9", 39) + `…"`,
+		`{"provider": {"p": {"models": {"m": {"limit": {"context": "` + strings.Repeat("9", 50) + `"}}}}}}`: `1:59: provider.p.models.m.limit.context: want a whole number, 0 or more, got "` + strings.Repeat("9", 39) + `…"`,
 		`{"provider": {"p": {"models": {"m": {"status": "new"}}}}}`:                                         `1:48: provider.p.models.m.status: want "alpha", "beta", "deprecated" or "active", got "new"`,
 		`{"provider": {"p": {"models": {"m": {"modalities": {"input": ["smell"]}}}}}}`:                      `1:63: provider.p.models.m.modalities.input: want "text", "audio", "image", "video" or "pdf", got "smell"`,
+		`{"provider": {"p": {"models": {"m": {"limit": {"context": 1.5}}}}}}`:                               `1:59: provider.p.models.m.limit.context: want a whole number, 0 or more, got 1.5`,
+		`{"provider": {"p": {"models": {"m": {"cost": {"output": -1}}}}}}`:                                  `1:57: provider.p.models.m.cost.output: want a price, 0 or more, got -1`,
+		`{"provider": {"p": {"models": {"m": {"cost": {"tiers": [{"tier": {"size": "x"}}]}}}}}}`:            `1:75: provider.p.models.m.cost.tiers.tier.size: want a whole number, 0 or more, got "x"`,
+		`{"provider": {"p": {"models": {"m": {"structured_output": "yes"}}}}}`:                              `1:59: provider.p.models.m.structured_output: want true or false, got "yes"`,
+		`{"provider": {"p": {"models": {"m": {"variants": {"v": {"headers": 1}}}}}}}`:                       `1:68: provider.p.models.m.variants.v.headers: want an object, got 1`,
 		`{"model": "{env:SECRET}"}`: `1:11: model: want "provider/model", such as "openai/gpt-5"; cairn models lists them, got "{env:SECRET}"`,
 	} {
 		p := newPlace(t, map[string]string{userFile: text})

@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,47 +13,69 @@ type fit struct {
 	path  string   // dotted; * is every member, or every item of a list
 	kinds string   // of the values: " text, 0 number, t true and false, f false only, { object, [ list
 	words []string // the only texts, if any
+	whole bool     // numbers are whole, and none is below 0
+	price bool     // no number is below 0
 }
 
 // fits are read by the loader and by the schema. Models are objects in the shape of models.dev, of which the catalog
 // reads more than is looked at here.
 var fits = []fit{
-	{"logLevel", `"`, []string{"DEBUG", "INFO", "WARN", "ERROR"}},
-	{"share", `"`, []string{"manual", "auto", "disabled"}},
-	{"autoupdate", `t"`, []string{"notify"}},
-	{"formatter", `t{`, nil},
-	{"formatter.*", `{`, nil},
-	{"lsp", `t{`, nil},
-	{"lsp.*", `{`, nil},
-	{"plugin.*", `"[`, nil},
-	{"references.*", `"{`, nil},
-	{"mcp.*.type", `"`, []string{"local", "remote"}},
-	{"mcp.*.oauth", `f{`, nil},
-	{"experimental.policies.*.effect", `"`, []string{"allow", "deny"}},
-	{"experimental.policies.*.action", `"`, []string{"provider.use"}},
-	{"provider.*.models.*.family", `"`, nil},
-	{"provider.*.models.*.release_date", `"`, nil},
-	{"provider.*.models.*.attachment", `t`, nil},
-	{"provider.*.models.*.reasoning", `t`, nil},
-	{"provider.*.models.*.temperature", `t`, nil},
-	{"provider.*.models.*.tool_call", `t`, nil},
-	{"provider.*.models.*.interleaved", `t"{`, nil},
-	{"provider.*.models.*.cost", `{`, nil},
-	{"provider.*.models.*.cost.input", `0`, nil},
-	{"provider.*.models.*.cost.output", `0`, nil},
-	{"provider.*.models.*.cost.cache_read", `0`, nil},
-	{"provider.*.models.*.cost.cache_write", `0`, nil},
-	{"provider.*.models.*.cost.context_over_200k", `{`, nil},
-	{"provider.*.models.*.limit", `{`, nil},
-	{"provider.*.models.*.limit.*", `0`, nil},
-	{"provider.*.models.*.modalities", `{`, nil},
-	{"provider.*.models.*.modalities.*", `[`, nil},
-	{"provider.*.models.*.modalities.*.*", `"`, []string{"text", "audio", "image", "video", "pdf"}},
-	{"provider.*.models.*.status", `"`, []string{"alpha", "beta", "deprecated", "active"}},
-	{"provider.*.models.*.provider", `{`, nil},
-	{"provider.*.models.*.provider.*", `"`, nil},
-	{"provider.*.models.*.variants", `{`, nil},
-	{"provider.*.models.*.variants.*", `{`, nil},
+	{path: "logLevel", kinds: `"`, words: []string{"DEBUG", "INFO", "WARN", "ERROR"}},
+	{path: "share", kinds: `"`, words: []string{"manual", "auto", "disabled"}},
+	{path: "autoupdate", kinds: `t"`, words: []string{"notify"}},
+	{path: "formatter", kinds: `t{`},
+	{path: "formatter.*", kinds: `{`},
+	{path: "lsp", kinds: `t{`},
+	{path: "lsp.*", kinds: `{`},
+	{path: "plugin.*", kinds: `"[`},
+	{path: "references.*", kinds: `"{`},
+	{path: "mcp.*.type", kinds: `"`, words: []string{"local", "remote"}},
+	{path: "mcp.*.oauth", kinds: `f{`},
+	{path: "experimental.policies.*.effect", kinds: `"`, words: []string{"allow", "deny"}},
+	{path: "experimental.policies.*.action", kinds: `"`, words: []string{"provider.use"}},
+	{path: "provider.*.models.*.family", kinds: `"`},
+	{path: "provider.*.models.*.release_date", kinds: `"`},
+	{path: "provider.*.models.*.attachment", kinds: `t`},
+	{path: "provider.*.models.*.reasoning", kinds: `t`},
+	{path: "provider.*.models.*.temperature", kinds: `t`},
+	{path: "provider.*.models.*.tool_call", kinds: `t`},
+	{path: "provider.*.models.*.interleaved", kinds: `t"{`},
+	{path: "provider.*.models.*.cost", kinds: `{`},
+	{path: "provider.*.models.*.cost.input", kinds: `0`, price: true},
+	{path: "provider.*.models.*.cost.output", kinds: `0`, price: true},
+	{path: "provider.*.models.*.cost.cache_read", kinds: `0`, price: true},
+	{path: "provider.*.models.*.cost.cache_write", kinds: `0`, price: true},
+	{path: "provider.*.models.*.cost.context_over_200k", kinds: `{`},
+	{path: "provider.*.models.*.cost.context_over_200k.*", kinds: `0`, price: true},
+	{path: "provider.*.models.*.cost.tiers", kinds: `[`},
+	{path: "provider.*.models.*.cost.tiers.*", kinds: `{`},
+	{path: "provider.*.models.*.cost.tiers.*.input", kinds: `0`, price: true},
+	{path: "provider.*.models.*.cost.tiers.*.output", kinds: `0`, price: true},
+	{path: "provider.*.models.*.cost.tiers.*.cache_read", kinds: `0`, price: true},
+	{path: "provider.*.models.*.cost.tiers.*.cache_write", kinds: `0`, price: true},
+	{path: "provider.*.models.*.cost.tiers.*.tier", kinds: `{`},
+	{path: "provider.*.models.*.cost.tiers.*.tier.type", kinds: `"`},
+	{path: "provider.*.models.*.cost.tiers.*.tier.size", kinds: `0`, whole: true},
+	{path: "provider.*.models.*.limit", kinds: `{`},
+	{path: "provider.*.models.*.limit.*", kinds: `0`, whole: true},
+	{path: "provider.*.models.*.modalities", kinds: `{`},
+	{path: "provider.*.models.*.modalities.*", kinds: `[`},
+	{path: "provider.*.models.*.modalities.*.*", kinds: `"`, words: []string{"text", "audio", "image", "video", "pdf"}},
+	{path: "provider.*.models.*.status", kinds: `"`, words: []string{"alpha", "beta", "deprecated", "active"}},
+	{path: "provider.*.models.*.structured_output", kinds: `t`},
+	{path: "provider.*.models.*.reasoning_options", kinds: `[`},
+	{path: "provider.*.models.*.reasoning_options.*", kinds: `{`},
+	{path: "provider.*.models.*.reasoning_options.*.type", kinds: `"`},
+	{path: "provider.*.models.*.reasoning_options.*.values", kinds: `[`},
+	{path: "provider.*.models.*.reasoning_options.*.max", kinds: `0`, whole: true},
+	{path: "provider.*.models.*.provider", kinds: `{`},
+	{path: "provider.*.models.*.provider.*", kinds: `"`},
+	{path: "provider.*.models.*.variants", kinds: `{`},
+	{path: "provider.*.models.*.variants.*", kinds: `{`},
+	{path: "provider.*.models.*.variants.*.headers", kinds: `{`},
+	{path: "provider.*.models.*.variants.*.headers.*", kinds: `"`},
+	{path: "provider.*.models.*.variants.*.disabled", kinds: `t`},
+	{path: "provider.*.models.*.variant", kinds: `"`},
 }
 
 // unfit finds the first value of the document that is not what it should be, and words why. Null is no value.
@@ -95,7 +118,18 @@ func (f fit) takes(n *node) bool {
 	if kind == 'f' && !strings.ContainsRune(f.kinds, 'f') {
 		kind = 't'
 	}
-	return strings.ContainsRune(f.kinds, rune(kind)) && (kind != '"' || f.words == nil || slices.Contains(f.words, n.text))
+	switch {
+	case !strings.ContainsRune(f.kinds, rune(kind)):
+		return false
+	case kind == '"':
+		return f.words == nil || slices.Contains(f.words, n.text)
+	case kind == '0' && f.whole:
+		i, err := strconv.ParseInt(string(n.raw), 10, 64)
+		return err == nil && i >= 0
+	case kind == '0' && f.price:
+		return n.raw[0] != '-'
+	}
+	return true
 }
 
 func (f fit) want() string {
@@ -110,6 +144,10 @@ func (f fit) want() string {
 			all = append(all, "false")
 		case kind == '"':
 			all = append(all, "text in quotes")
+		case kind == '0' && f.whole:
+			all = append(all, "a whole number, 0 or more")
+		case kind == '0' && f.price:
+			all = append(all, "a price, 0 or more")
 		default:
 			all = append(all, (&node{kind: jsontext.Kind(kind)}).kindName())
 		}
@@ -140,7 +178,14 @@ func (f fit) schema() schema {
 		case '[':
 			any = append(any, schema{"type": "array"})
 		case '0':
-			any = append(any, schema{"type": "number"})
+			number := schema{"type": "number"}
+			if f.whole {
+				number["type"] = "integer"
+			}
+			if f.whole || f.price {
+				number["minimum"] = 0
+			}
+			any = append(any, number)
 		}
 	}
 	if len(any) == 1 {

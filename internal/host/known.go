@@ -66,8 +66,8 @@ func (m *locationModels) missing(model catalog.Model) []string {
 		return []string{p.ID + " is switched off by the configuration (disabled_providers, enabled_providers, experimental.policies)"}
 	case !spoken(model.API):
 		return []string{"its protocol (" + model.API.Package + ") is not known to this cairn"}
-	case model.Status == catalog.Alpha:
-		return []string{"it is in its alpha: such models are not used"}
+	case !model.Enabled && model.Status == catalog.Alpha:
+		return []string{"it is in its alpha: such models are not used unless CAIRN_ENABLE_EXPERIMENTAL_MODELS is set"}
 	case !model.Enabled:
 		return []string{"the configuration leaves it out (whitelist, blacklist of provider." + p.ID + ")"}
 	}

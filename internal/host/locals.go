@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -72,13 +73,17 @@ func (m *locationModels) lookAround(o *catalog.Overlay) {
 	}
 	for id, found := range m.table.locals.models() {
 		row, known := provider.Find(id)
-		if _, configured := m.config.Provider[id]; configured || !known {
+		own := m.config.Provider[id]
+		if !known || len(own.Models) > 0 || own.BaseURL() != "" {
 			continue // it is said what there is
 		}
 		patch := o.Providers[id]
-		patch.Name, patch.BaseURL, patch.Models = row.Name, row.BaseURL, map[string]jsontext.Value{}
+		patch.Name, patch.BaseURL, patch.Models = cmp.Or(patch.Name, row.Name), row.BaseURL, map[string]jsontext.Value{}
 		for _, f := range found {
-			patch.Models[f.ID], patch.Whitelist = described(f), append(patch.Whitelist, f.ID)
+			patch.Models[f.ID] = described(f)
+			if len(own.Whitelist) == 0 {
+				patch.Whitelist = append(patch.Whitelist, f.ID)
+			}
 		}
 		o.Providers[id], o.Ambient[id] = patch, true
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,6 +77,19 @@ func TestLocals(t *testing.T) {
 	for _, name := range listed(t, m, "ollama") {
 		if name == "qwen3:8b" {
 			t.Error("what is configured is mixed with what was found")
+		}
+	}
+	for content, want := range map[string]string{
+		`{"provider": {"ollama": {"name": "Mine", "options": {"timeout": 1000, "topP": 0.5}}}}`: "qwen3:8b",
+		`{"provider": {"ollama": {"whitelist": ["none"]}}}`:                                     "",
+		`{"provider": {"ollama": {"blacklist": ["qwen3:8b"]}}}`:                                 "",
+	} {
+		m := tableOf(t, found, content, nil)
+		if got := strings.Join(listed(t, m, "ollama"), " "); got != want {
+			t.Errorf("%s: listed are %q, want %q", content, got, want)
+		}
+		if ref, err := m.Default(); err != nil || ref.ProviderID != "cairn" {
+			t.Errorf("%s: nobody chose %v, %v", content, ref, err)
 		}
 	}
 	if got := listed(t, tableOf(t, found, `{}`, map[string]string{"CAIRN_DISABLE_DISCOVERY": "1"}), "ollama"); len(got) > 0 {

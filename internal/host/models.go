@@ -109,7 +109,7 @@ func (m *locationModels) overlay() catalog.Overlay {
 		Providers: map[string]catalog.ProviderPatch{}, Enabled: m.config.EnabledProviders, Disabled: m.config.DisabledProviders,
 		Default: m.config.Model.Base(), Small: m.config.SmallModel.Base(),
 		Denied: func(id string) bool { return !m.config.Experimental.Uses(id, permission.Match) },
-		HasKey: m.ready,
+		HasKey: m.ready, Alpha: config.Switch(m.table.getenv, "ENABLE_EXPERIMENTAL_MODELS"),
 	}
 	for id, p := range m.config.Provider {
 		patch := catalog.ProviderPatch{
