@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 
@@ -17,15 +18,27 @@ func (l *loader) options() {
 	}
 	known, _, _ := fieldsOf(reflect.TypeFor[Agent]())
 	for _, a := range l.config.root.get("agent").all() {
-		at := "agent." + a.key
+		at, vendor := "agent."+a.key, l.vendor(cmp.Or(a.value.get("model").words(), l.config.root.get("model").words()))
 		for _, o := range a.value.all() {
 			if _, is := known[o.key]; !is || o.key == "temperature" || o.key == "top_p" {
-				l.option(o, at, option.Vendor{})
+				l.option(o, at, vendor)
 			}
 		}
-		l.requestOptions(a.value.get("options"), at+".options", option.Vendor{})
-		l.requestOptions(a.value.get("request").get("body"), at+".request.body", option.Vendor{})
+		for _, o := range a.value.get("options").all() {
+			l.option(o, at+".options", vendor)
+		}
+		for _, o := range a.value.get("request").get("body").all() {
+			l.option(o, at+".request.body", vendor)
+		}
 	}
+}
+
+// vendor is whom the options of a model, named provider/model, are for.
+func (l *loader) vendor(model string) option.Vendor {
+	id, name, _ := strings.Cut(model, "/")
+	p := l.config.root.get("provider").get(id)
+	pkg := p.get("models").get(name).get("provider").get("npm").words()
+	return option.Of(id, cmp.Or(pkg, p.get("npm").words()))
 }
 
 func (l *loader) providerOptions(p member) {
@@ -54,11 +67,16 @@ func (l *loader) providerOptions(p member) {
 // requestOptions names those that are not sent, and what has its place among the options of a provider.
 func (l *loader) requestOptions(n *node, at string, vendor option.Vendor) {
 	for _, o := range n.all() {
-		if option.Find(o.key).Domain == option.Connection && o.value.kind != 'n' && !(o.key == "headers" && strings.Contains(at, ".variants.")) {
+		known := option.Find(o.key)
+		switch why := known.Unread(vendor, false); {
+		case o.value.kind == 'n':
+		case known.Domain == option.Connection && !(o.key == "headers" && strings.Contains(at, ".variants.")):
 			l.warn(o.value.place(), WarnUnused, at+"."+o.key, "has no effect here: it belongs to the options of the provider itself")
-			continue
+		case known.Domain == option.Semantic && why != "":
+			l.warn(o.value.place(), WarnUnused, at+"."+o.key, "has no effect: "+why)
+		default:
+			l.option(o, at, vendor)
 		}
-		l.option(o, at, vendor)
 	}
 }
 

@@ -7,6 +7,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// Those of an agent are looked at as its model, or everybody's, takes them; those that a vendor has no word for are named.
+func TestOptionsOfAgents(t *testing.T) {
+	p := newPlace(t, map[string]string{userFile: `{"model": "openai/gpt-5",
+  "provider": {"mine": {"npm": "@ai-sdk/openai-compatible", "options": {"thinkingConfig": {}}, "models": {"m": {"options": {"include": []}}, "c": {"provider": {"npm": "@ai-sdk/anthropic"}}}}},
+  "agent": {
+    "a": {"reasoningEffort": "ultra", "options": {"thinkingConfig": {}}},
+    "b": {"model": "mine/m", "reasoningEffort": "ultra"},
+    "c": {"model": "mine/c", "reasoningEffort": "ultra"}}}`})
+	var got []string
+	for _, w := range p.mustLoad().Warnings {
+		got = append(got, string(w.Kind)+" "+w.Key)
+	}
+	want := []string{
+		"unused provider.mine.options.thinkingConfig", "unused provider.mine.models.m.options.include", "unsent agent.a.reasoningEffort", "unsent agent.c.reasoningEffort",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // Options whose value is none are named once, where they stand, with what is taken; unknown ones are nobody's fault.
 func TestOptionsThatAreNotSent(t *testing.T) {
 	p := newPlace(t, map[string]string{userFile: `{

@@ -79,6 +79,7 @@ func TestSettingsOfProviders(t *testing.T) {
 			"a model of others at Azure", azure(`"resourceName": "r"`), "azure/kimi-k2.5", "https://r.services.ai.azure.com/models/chat/completions",
 			"Api-Key: K", "\"max_tokens\"\n!prompt_cache_key",
 		},
+		{"a model of others at GitHub", `"github-models": {"options": {"apiKey": "K"}}`, "github-models/deepseek/deepseek-r1", "https://models.github.ai/inference/chat/completions", "Authorization: Bearer K", "\"max_tokens\""},
 		{
 			"every model behind Cloudflare's gateway", `"cloudflare-ai-gateway": {"options": {"apiKey": "K", "accountId": "acc", "reasoningEffort": "low"}}`, "cloudflare-ai-gateway/anthropic/claude-opus-4-7",
 			"https://gateway.ai.cloudflare.com/v1/acc/default/compat/chat/completions", "Cf-Aig-Authorization: Bearer K", `"reasoning_effort":"low"`,

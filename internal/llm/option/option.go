@@ -34,7 +34,7 @@ type Option struct {
 	Domain Domain
 	takes  value
 	strict map[string]value // instead of takes, by package: what some vendors close
-	of     []string         // the packages whose providers read a setting; none: all
+	of     []string         // the packages whose providers read it; none: all
 	but    []string         // and those whose do not
 	dead   string           // why nobody reads a setting
 }
@@ -53,7 +53,7 @@ var packages = map[string]string{
 	"amazon-bedrock": bedrock, "anthropic": anthropic, "azure": azure, "azure-cognitive-services": azure, "cerebras": "@ai-sdk/cerebras",
 	"cloudflare-ai-gateway": cloudflare, "cloudflare-workers-ai": cloudflare, "github-copilot": copilot, "google": google,
 	"google-vertex": vertex, "google-vertex-anthropic": vertexClaude, "groq": groq, "mistral": "@ai-sdk/mistral", "openai": openai,
-	"openrouter": openrouter, "perplexity": "@ai-sdk/perplexity", "xai": "@ai-sdk/xai",
+	"openrouter": openrouter, "perplexity": "@ai-sdk/perplexity", "xai": xai,
 }
 
 // The packages that differ in what they take.
@@ -70,6 +70,7 @@ const (
 	openrouter   = "@openrouter/ai-sdk-provider"
 	vertex       = "@ai-sdk/google-vertex"
 	vertexClaude = "@ai-sdk/google-vertex/anthropic"
+	xai          = "@ai-sdk/xai"
 )
 
 // Of returns the vendor of a provider by its id and the package that is said for it, if any. A provider that is known by
@@ -113,11 +114,11 @@ func (o Option) at(at Vendor) value {
 	return takes
 }
 
-// Unread says why a provider's setting has no effect there; "" if it has. own tells that the provider stands at an address
+// Unread says why an option has no effect for a vendor; "" if it has, or may have with some model. own tells that the provider stands at an address
 // of the user's own.
 func (o Option) Unread(at Vendor, own bool) string {
 	switch {
-	case o.Domain != Setting && o.Domain != Connection:
+	case o.Domain == Foreign || o.Domain == Generation || o.Domain == Reserved || o.Domain == Semantic && slices.Contains(mixed, at.Package):
 		return ""
 	case o.dead != "":
 		return o.dead
@@ -130,6 +131,9 @@ func (o Option) Unread(at Vendor, own bool) string {
 	}
 	return "only providers with " + strings.Join(o.of, " or ") + " read it"
 }
+
+// mixed are the clients of providers that have models of many makers, each with words of its own.
+var mixed = []string{azure, cloudflare, copilot, vertex}
 
 // placed are the settings that are only parts of a vendor's own address.
 var placed = []string{"accountId", "gateway", "resourceName"}

@@ -73,6 +73,10 @@ func TestUnread(t *testing.T) {
 		{"setCacheKey", Of("google", ""), false, "@ai-sdk/google has nothing like it"},
 		{"setCacheKey", Of("mine", compatible), false, ""},
 		{"temperature", Of("openai", ""), true, ""},
+		{"thinkingConfig", Of("openai", ""), false, "only providers with @ai-sdk/google or @ai-sdk/google-vertex read it"},
+		{"thinkingConfig", Of("azure", ""), false, ""},
+		{"reasoningSummary", Of("mine", compatible), false, "only providers with @ai-sdk/openai or @ai-sdk/azure or @ai-sdk/github-copilot or @ai-sdk/xai read it"},
+		{"effort", Of("someone", ""), false, ""},
 	} {
 		if got := Find(tt.name).Unread(tt.at, tt.own); got != tt.want {
 			t.Errorf("%s at %q, %v: %q, want %q", tt.name, tt.at.Package, tt.own, got, tt.want)

@@ -48,56 +48,58 @@ func controls() []Option {
 
 // ofOpenAI are the options in the words of OpenAI, which many vendors share.
 func ofOpenAI() []Option {
+	responses := []string{openai, azure, copilot, xai}
 	tiers := word("auto", "default", "flex", "scale", "priority")
 	return []Option{
 		{Name: effortName, takes: text(), strict: map[string]value{anybody: word(efforts...), groq: word(append([]string{"default"}, efforts...)...)}},
-		{Name: "reasoningSummary", takes: word("auto", "concise", "detailed", "none")},
+		{Name: "reasoningSummary", takes: word("auto", "concise", "detailed", "none"), of: responses},
 		{Name: "textVerbosity", takes: word("low", "medium", "high")},
 		{Name: "store", takes: flag()},
-		{Name: "include", takes: list(text())},
+		{Name: "include", takes: list(text()), of: responses},
 		{Name: "serviceTier", takes: text(), strict: map[string]value{
 			openai: tiers, azure: tiers, anthropic: word("auto", "standard_only"), bedrock: word("default", "flex", "priority", "reserved"), groq: word("auto", "on_demand", "flex", "performance"),
 		}},
 		{Name: "promptCacheKey", takes: text()},
 		{Name: "promptCacheRetention", takes: word("in_memory", "in-memory", "24h")},
-		{Name: "instructions", takes: text()},
+		{Name: "instructions", takes: text(), of: responses},
 		{Name: "parallelToolCalls", takes: flag()},
 		{Name: "logitBias", takes: object()},
 		{Name: "metadata", takes: object()},
 		{Name: "user", takes: text()},
 		{Name: "safetyIdentifier", takes: text()},
-		{Name: "maxToolCalls", takes: count(1)},
+		{Name: "maxToolCalls", takes: count(1), of: responses},
 	}
 }
 
 // ofOthers are the options in the words of Anthropic, Google, Amazon and OpenRouter.
 func ofOthers() []Option {
+	claudes, geminis := []string{anthropic, vertexClaude}, []string{google, vertex}
 	types := word("enabled", "disabled", "adaptive")
 	claude, level := thinking(types), word(efforts...)
 	return []Option{
 		{Name: "thinking", takes: thinking(text()), strict: map[string]value{anthropic: claude, vertexClaude: claude}},
-		{Name: "effort", takes: text(), strict: map[string]value{anthropic: level, vertexClaude: level}},
-		{Name: "taskBudget", takes: object()},
+		{Name: "effort", takes: text(), strict: map[string]value{anthropic: level, vertexClaude: level}, of: claudes},
+		{Name: "taskBudget", takes: object(), of: claudes},
 		{Name: "disableParallelToolUse", takes: flag()},
-		{Name: "sendReasoning", takes: flag()},
-		{Name: "mcpServers", takes: list(object())},
-		{Name: "contextManagement", takes: object()},
-		{Name: "inferenceGeo", takes: text()},
+		{Name: "sendReasoning", takes: flag(), of: claudes},
+		{Name: "mcpServers", takes: list(object()), of: claudes},
+		{Name: "contextManagement", takes: object(), of: claudes},
+		{Name: "inferenceGeo", takes: text(), of: claudes},
 		{Name: "cacheControl", takes: object()},
 		{Name: "cacheTTL", takes: word("5m", "1h")},
 		{Name: "thinkingConfig", takes: with(map[string]value{
 			"includethoughts": flag(), "thinkingbudget": count(-1), "thinkinglevel": word("minimal", "low", "medium", "high", "MINIMAL", "LOW", "MEDIUM", "HIGH"),
-		})},
-		{Name: "safetySettings", takes: list(object())},
-		{Name: "responseModalities", takes: list(text())},
-		{Name: "mediaResolution", takes: text()},
-		{Name: "imageConfig", takes: object()},
-		{Name: "cachedContent", takes: text()},
+		}), of: geminis},
+		{Name: "safetySettings", takes: list(object()), of: geminis},
+		{Name: "responseModalities", takes: list(text()), of: geminis},
+		{Name: "mediaResolution", takes: text(), of: geminis},
+		{Name: "imageConfig", takes: object(), of: geminis},
+		{Name: "cachedContent", takes: text(), of: geminis},
 		{Name: "reasoningConfig", takes: with(map[string]value{
 			"type": types, "budgettokens": count(1), "maxreasoningeffort": level, "display": text(),
-		})},
-		{Name: "guardrailConfig", takes: object()},
-		{Name: "additionalModelRequestFields", takes: object()},
+		}), of: []string{bedrock}},
+		{Name: "guardrailConfig", takes: object(), of: []string{bedrock}},
+		{Name: "additionalModelRequestFields", takes: object(), of: []string{bedrock}},
 		{Name: "usage", takes: object()},
 		{Name: "reasoning", takes: object()},
 		{Name: "provider", takes: object()},

@@ -262,7 +262,8 @@ func Compatible(id, name, baseURL string) Vendor {
 func dialect(v Vendor, f Facts) openaichat.Dialect {
 	d := v.Dialect
 	id := strings.ToLower(f.ModelID)
-	if f.Reasoning && slices.Contains([]string{"openai", "azure", "azure-cognitive-services", "github-models"}, v.Row) {
+	openais := slices.Contains([]string{"openai", "azure", "azure-cognitive-services"}, v.Row) || v.Row == "github-models" && strings.HasPrefix(id, "openai/")
+	if f.Reasoning && openais {
 		d.MaxTokensField = "max_completion_tokens"
 	}
 	if strings.Contains(id, "claude") || strings.Contains(id, "anthropic/") {
