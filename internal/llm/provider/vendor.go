@@ -1,8 +1,10 @@
 package provider
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/openaichat"
@@ -52,12 +54,27 @@ type Vendor struct {
 
 // Vendors returns the vendors that are known by name, sorted by id. The ids are those of models.dev.
 func Vendors() []Vendor {
+	rows := slices.Clone(table())
+	for i := range rows {
+		rows[i] = rows[i].own()
+	}
+	return rows
+}
+
+// table is made once: a start looks many vendors up.
+var table = sync.OnceValue(func() []Vendor {
 	rows := append(clouds(), compatible()...)
 	for i := range rows {
 		rows[i].Row = rows[i].ID
 	}
 	slices.SortFunc(rows, func(a, b Vendor) int { return strings.Compare(a.ID, b.ID) })
 	return rows
+})
+
+// own returns a row that its user may change.
+func (v Vendor) own() Vendor {
+	v.Settings, v.KeyEnv, v.Headers = slices.Clone(v.Settings), slices.Clone(v.KeyEnv), maps.Clone(v.Headers)
+	return v
 }
 
 // account is the setting of everything at Cloudflare.
@@ -245,12 +262,11 @@ func Find(id string) (Vendor, bool) {
 	case "fireworks":
 		id = "fireworks-ai"
 	}
-	for _, v := range Vendors() {
-		if v.ID == id {
-			return v, true
-		}
+	i, known := slices.BinarySearchFunc(table(), id, func(v Vendor, id string) int { return strings.Compare(v.ID, id) })
+	if !known {
+		return Vendor{}, false
 	}
-	return Vendor{}, false
+	return table()[i].own(), true
 }
 
 // Compatible returns a row for any server that speaks OpenAI Chat at baseURL.
