@@ -126,6 +126,9 @@ func attributes(name string) [][2]string {
 
 // Put implements Ring.
 func (s secretService) Put(ctx context.Context, name, value string) error {
+	if len(value) > maxSecret {
+		return errors.New("it is too long for the keyring")
+	}
 	v, err := s.visit(ctx)
 	if err != nil {
 		return err

@@ -219,6 +219,16 @@ func TestSecretService(t *testing.T) {
 			t.Errorf("%.20q, %v", got, err)
 		}
 	}
+	if err := ring.Put(ctx, "b", strings.Repeat("x", 128<<10+1)); err == nil {
+		t.Error("took what it would not give out")
+	}
+	longest := strings.Repeat("x", 128<<10)
+	if err := ring.Put(ctx, "a", longest); err != nil {
+		t.Error(err)
+	}
+	if got, err := ring.Get(ctx, "a"); got != longest || err != nil {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
 	for range 2 {
 		if err := ring.Drop(ctx, "a", false); err != nil {
 			t.Error(err)

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// What one connection may cost, whoever is at the other end of the socket. A secret is at most 64 KiB, and a visit is
-// some ten messages.
+// What one connection may cost, whoever is at the other end of the socket. A visit is some ten messages.
 const (
+	maxSecret   = 128 << 10 // what is put there must come back
 	maxLine     = 1 << 10   // of the greeting
 	maxMessage  = 256 << 10 // bytes
 	maxMessages = 64
