@@ -24,7 +24,9 @@ func (t *turn) ask(ctx context.Context, c *call, r tool.Request) error {
 // askUnder is ask under another headless policy than the turn's.
 func (t *turn) askUnder(ctx context.Context, c *call, r tool.Request, policy askPolicy) error {
 	c.asking.Store(true)
+	c.order.await(ctx)
 	err := t.decide(ctx, c, r, policy)
+	c.order.passed()
 	if err == nil || ctx.Err() == nil {
 		c.asking.Store(false)
 	}
@@ -164,6 +166,9 @@ func (t *turn) await(ctx context.Context, w *waitingAsk, fresh bool, policy askP
 	}
 	if err := fault.Point(ctx, fault.PermAsked); err != nil {
 		return store.AskRow{}, err
+	}
+	if w.call != nil {
+		w.call.order.passed()
 	}
 	t.aside(w.call, w.ask.Action)
 	defer t.back(ctx, w.call)

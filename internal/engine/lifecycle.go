@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -188,6 +189,7 @@ func existing(id session.ID, facts ...session.EventData) func(store.Tx) ([]event
 type SessionChange struct {
 	Title      *string
 	Archived   *bool           // hidden from lists, or brought back
+	ArchivedAt int64           // when it was hidden, for the record; 0 is now
 	Permission *[]session.Rule // the session's own rules, all of them
 	Metadata   jsontext.Value  // what clients keep with it, an object
 }
@@ -218,7 +220,7 @@ func (e *Engine) Change(ctx context.Context, id session.ID, c SessionChange) err
 	if c.Archived != nil {
 		d := &session.Archived{}
 		if *c.Archived {
-			d.At = e.now().UnixMilli()
+			d.At = cmp.Or(c.ArchivedAt, e.now().UnixMilli())
 		}
 		facts = append(facts, d)
 	}

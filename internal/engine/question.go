@@ -15,7 +15,9 @@ import (
 // approval can answer it. Where a policy answers asks, the model is told to decide for itself, unless the work is to stop.
 func (t *turn) inquire(ctx context.Context, c *call, qs []session.Question) ([][]string, error) {
 	c.asking.Store(true)
+	c.order.await(ctx)
 	row, err := t.question(ctx, c, qs)
+	c.order.passed()
 	if err == nil || ctx.Err() == nil {
 		c.asking.Store(false)
 	}

@@ -30,6 +30,7 @@ type call struct {
 	settled bool        // a hosted call has its result
 	asking  atomic.Bool // it waits for a reply, and has done nothing yet
 	place   place       // among the tools of the process
+	order   askOrder
 }
 
 func (c *call) fact(m session.MessageID) *session.ToolCalled {
@@ -60,12 +61,14 @@ func (t *turn) settleAll(ctx context.Context) outcome {
 	tools := t.set.tools()
 	var wg sync.WaitGroup
 	var out outcome
-	for _, c := range t.calls {
+	for i, c := range t.calls {
+		c.order = orderBehind(t.calls[:i])
 		release, err := t.room(ctx, places, c) // in the order of the calls
 		t.statuses.calling(t.id, 1)
 		wg.Go(func() {
 			defer t.statuses.calling(t.id, -1)
 			defer release()
+			defer c.order.passed()
 			end := t.settle(ctx, tools, c, err)
 			t.mu.Lock()
 			defer t.mu.Unlock()

@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,5 +35,32 @@ func TestAttachments(t *testing.T) {
 	file := toolState(head, call).(*ToolCompleted).Attachments[0]
 	if len(file.ID) != len(head.ID) || file.ID == head.ID || file.Filename != "" || file.MessageID != head.MessageID {
 		t.Errorf("the file is %+v", file)
+	}
+}
+
+// A session outside of a checkout tells its way from the root of the file system.
+func TestPathOfASession(t *testing.T) {
+	for want, s := range map[string]session.Session{
+		"sub":    {ProjectID: "abc", Location: session.Location{Directory: "/w/sub"}, Subpath: "sub"},
+		"w/else": {ProjectID: "global", Location: session.Location{Directory: "/w/else"}},
+	} {
+		if got := *SessionOf(&s).Path; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// What is wrong with a rule is told at V1's own member.
+func TestCheckRules(t *testing.T) {
+	for want, r := range map[string]Rule{
+		"permission[0].permission": {Pattern: "*", Action: session.Deny}, "permission[0].pattern": {Permission: "bash", Action: session.Deny},
+		"permission[0].action": {Permission: "bash", Pattern: "*", Action: "maybe"},
+	} {
+		if e, ok := errors.AsType[*session.Error](CheckRules([]Rule{r})); !ok || e.Field != want {
+			t.Errorf("%v: %v, want it at %s", r, e, want)
+		}
+	}
+	if err := CheckRules([]Rule{{Permission: "bash", Pattern: "*", Action: session.Ask}}); err != nil {
+		t.Error(err)
 	}
 }

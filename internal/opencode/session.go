@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -104,6 +105,17 @@ func RulesOf(rules []session.Rule) []Rule {
 		out[i] = Rule{Permission: r.Action, Pattern: r.Resource, Action: r.Effect}
 	}
 	return out
+}
+
+// CheckRules refuses rules that guard nothing, at the member that is wrong.
+func CheckRules(rules []Rule) error {
+	e, ok := errors.AsType[*session.Error](session.CheckRules("permission", OurRules(rules)))
+	if !ok {
+		return nil
+	}
+	at, member, _ := strings.Cut(e.Field, "].")
+	theirs := map[string]string{"action": "permission", "resource": "pattern", "effect": "action"}[member]
+	return session.Errorf(session.CodeInvalid, "a rule needs a permission, a pattern, and for its action allow, deny or ask").At(at + "]." + theirs)
 }
 
 // OurRules are the rules in our words.

@@ -17,7 +17,7 @@ func everywhereRoutes() []Route {
 // everySession lists the sessions of all projects, or of the directory that the query names; what changed last comes
 // first. The cursor is the time of the last change of the one behind which to go on.
 func (a *API) everySession(w http.ResponseWriter, r *http.Request) error {
-	q, err := listed(r)
+	q, err := listed(r, 1)
 	if err != nil {
 		return err
 	}

@@ -69,13 +69,16 @@ const (
 // sessions lists those of the project: those with the path of the query or a deeper one, where it names one. Where it names
 // none, but a directory, and not scope=project, it lists those of that directory. What changed last comes first.
 func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
-	q, err := listed(r)
+	q, err := listed(r, 0)
 	if err != nil {
 		return err
 	}
 	p, err := a.place(r)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case q.Limit == 0: // to the store that is all
+		return write(w, []opencode.Session{})
 	}
 	v := r.URL.Query()
 	q.ProjectID, q.Subpath, q.Archived = p.ProjectID, v.Get("path"), true
@@ -89,9 +92,9 @@ func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
 	return write(w, shownAll(ss))
 }
 
-// listed reads what both lists of sessions may be asked for.
-func listed(r *http.Request) (q store.SessionQuery, err error) {
-	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultSessions, Least: 1, Most: maxNumber})
+// listed reads what both lists of sessions may be asked for, least of them at least.
+func listed(r *http.Request, least int64) (q store.SessionQuery, err error) {
+	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultSessions, Least: least, Most: maxNumber})
 	if err != nil {
 		return q, err
 	}
@@ -99,9 +102,12 @@ func listed(r *http.Request) (q store.SessionQuery, err error) {
 	if err != nil {
 		return q, err
 	}
-	v := r.URL.Query()
-	q = store.SessionQuery{Search: v.Get("search"), Recent: true, Since: start, Limit: int(limit)}
-	if v.Get("roots") == "true" {
+	roots, err := exchange.Choice(r, "roots", "true", "false")
+	if err != nil {
+		return q, err
+	}
+	q = store.SessionQuery{Search: r.URL.Query().Get("search"), Recent: true, Since: start, Limit: int(limit)}
+	if roots == "true" {
 		q.ParentID = new(session.ID)
 	}
 	return q, nil
@@ -138,6 +144,9 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	if b.Model != nil {
 		q.Model = &session.ModelRef{ID: b.Model.ID, ProviderID: b.Model.ProviderID, Variant: b.Model.Variant}
+	}
+	if err := opencode.CheckRules(b.Permission); err != nil {
+		return exchange.In("body", err)
 	}
 	if len(b.Permission) > 0 {
 		q.Permission = opencode.OurRules(b.Permission)
@@ -180,13 +189,16 @@ func (a *API) update(w http.ResponseWriter, r *http.Request) error {
 	if b.Metadata.Kind() != 'n' {
 		c.Metadata = b.Metadata
 	}
+	if err := opencode.CheckRules(b.Permission); err != nil {
+		return exchange.In("body", err)
+	}
 	if len(b.Permission) > 0 {
 		rules := slices.Concat(s.Permission, opencode.OurRules(b.Permission))
 		c.Permission = &rules
 	}
 	if b.Time != nil && b.Time.Archived != nil {
 		archived := *b.Time.Archived != 0
-		c.Archived = &archived
+		c.Archived, c.ArchivedAt = &archived, int64(*b.Time.Archived)
 	}
 	if err := a.engine.Change(r.Context(), s.ID, c); err != nil {
 		return exchange.In("body", err)

@@ -259,11 +259,16 @@ func (t touched) requests(command string) (out []tool.Request) {
 		if len(r.resources) == 0 {
 			continue
 		}
-		request := tool.Request{Action: r.action, Metadata: object(map[string]string{"command": command})}
+		request := tool.Request{Action: r.action}
 		for _, path := range r.resources {
 			request.Resources = append(request.Resources, path+r.below)
 			request.Save = append(request.Save, permission.Escape(path)+r.below)
 		}
+		meta := map[string]any{"command": command}
+		if r.action == "external_directory" {
+			meta["directories"], meta["patterns"] = r.resources, request.Resources
+		}
+		request.Metadata = object(meta)
 		out = append(out, request)
 	}
 	return out

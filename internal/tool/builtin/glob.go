@@ -54,7 +54,7 @@ func (t *globTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	if err := t.askSearch(ctx, call, p, searchAsk{"glob", in.Pattern}); err != nil {
+	if err := t.askSearch(ctx, call, p, searchAsk{action: "glob", Pattern: in.Pattern, Path: in.Path}); err != nil {
 		return tool.Output{}, err
 	}
 	found, total, err := findFiles(ctx, p, pattern)
@@ -75,7 +75,13 @@ func under(base, dir string) string {
 	}
 }
 
-type searchAsk struct{ action, pattern string }
+// searchAsk is what is asked for, as the model said it.
+type searchAsk struct {
+	action  string
+	Pattern string `json:"pattern"`
+	Path    string `json:"path,omitzero"`
+	Include string `json:"include,omitzero"`
+}
 
 // askSearch asks for a search below p: first for the directory if it is outside, then for the pattern.
 func (s *site) askSearch(ctx context.Context, call tool.Call, p place, a searchAsk) error {
@@ -83,8 +89,7 @@ func (s *site) askSearch(ctx context.Context, call tool.Call, p place, a searchA
 		return err
 	}
 	return call.Ask(ctx, tool.Request{
-		Action: a.action, Resources: []string{a.pattern}, Save: []string{"*"},
-		Metadata: object(map[string]string{"pattern": a.pattern, "path": p.abs}),
+		Action: a.action, Resources: []string{a.Pattern}, Save: []string{"*"}, Metadata: object(a),
 	})
 }
 

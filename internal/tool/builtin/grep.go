@@ -74,7 +74,7 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	}
 	managed := t.managed(p)
 	if !managed {
-		if err := t.askSearch(ctx, call, p, searchAsk{"grep", in.Pattern}); err != nil {
+		if err := t.askSearch(ctx, call, p, searchAsk{"grep", in.Pattern, in.Path, in.Include}); err != nil {
 			return tool.Output{}, err
 		}
 	}

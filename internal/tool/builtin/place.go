@@ -27,6 +27,7 @@ type place struct {
 	real string // without symbolic links, those at the very end included; it need not exist
 	root string // the real directory that confines it; "" outside
 	rel  string // real relative to root, with slashes; "." is root
+	top  string // the real directory that people's names of it begin at: the worktree, else "/"
 	info fs.FileInfo
 }
 
@@ -42,12 +43,17 @@ func (p place) resource() string {
 	return filepath.ToSlash(p.real)
 }
 
-// title is how people see it.
+// title is how people see it: by its way from the top.
 func (p place) title() string {
-	if p.rel == "." {
+	rel, err := filepath.Rel(p.top, p.real)
+	switch {
+	case err != nil:
+		return p.resource()
+	case rel == ".":
 		return ""
+	default:
+		return filepath.ToSlash(rel)
 	}
-	return p.resource()
 }
 
 // locate resolves a path that the model named. It says nothing about whether it may be touched.
@@ -66,7 +72,9 @@ func (s *site) locate(name string) (place, error) {
 	if p.real, err = canonical(p.abs, maxLinks); err != nil {
 		return place{}, resolveFailure(p.abs, err)
 	}
-	for _, root := range s.roots() {
+	roots := s.roots()
+	p.top = s.top(roots)
+	for _, root := range roots {
 		if rel, ok := below(root, p.real); ok {
 			p.root, p.rel = root, filepath.ToSlash(rel)
 			break
@@ -112,6 +120,14 @@ func (s *site) roots() []string {
 		}
 	}
 	return roots
+}
+
+// top is where titles begin: the worktree, or, where there is none, the root of the file system.
+func (s *site) top(roots []string) string {
+	if len(roots) > 0 && s.config.Worktree != "" && s.config.Worktree != filepath.Dir(s.config.Worktree) {
+		return roots[0]
+	}
+	return string(filepath.Separator)
 }
 
 // below returns path relative to dir if it is dir or lies in it. Both are clean.

@@ -201,7 +201,7 @@ func readDir(p place, in readInput) (tool.Output, error) {
 	preview := names[:min(len(names), previewLines)]
 	return textOutput(p.title(), b.String(), readInfo{
 		Preview: strings.Join(preview, "\n"), Truncated: cut, Loaded: []string{},
-		Display: listDisplay{Type: "directory", Path: p.abs, Entries: preview, Offset: in.Offset, TotalEntries: total, Truncated: cut},
+		Display: listDisplay{Type: "directory", Path: p.abs, Entries: names, Offset: in.Offset, TotalEntries: total, Truncated: cut},
 	}), nil
 }
 
