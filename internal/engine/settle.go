@@ -167,9 +167,19 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 		Jobs:     jobsOf{t.Engine, t.id},
 	})
 	if s.Error != nil && s.Error.Reason == session.ReasonAborted {
-		s.Error = session.Fail(reasonOf(ctx), s.Error.Message)
+		s.Error = cutShort(ctx, s)
 	}
 	return s
+}
+
+// cutShort is the failure of a call that was stopped; nil where the user stopped it and the tool tells what it had done by
+// then: that is its result.
+func cutShort(ctx context.Context, s tool.Settlement) *session.Failure {
+	reason := reasonOf(ctx)
+	if reason == session.ReasonAborted && len(s.Output.Content) > 0 {
+		return nil
+	}
+	return session.Fail(reason, s.Error.Message)
 }
 
 // todos reads the session's list as it is now.
