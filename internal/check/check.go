@@ -147,8 +147,10 @@ func (c *checker) feed(ctx context.Context, s store.Store, seen map[session.ID]b
 					c.found(Gapless, row.SessionID, row.Seq, "the event has position %d, behind one of %d", row.Position, after)
 				}
 				after = row.Position
-				seen[row.SessionID] = true
 				c.report.Events++
+				if row.Kind != session.KindDeleted {
+					seen[row.SessionID] = true
+				}
 			}
 			return err
 		})

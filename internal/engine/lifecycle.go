@@ -282,7 +282,11 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	}
 	e.titles.cancel(id)
 	var outputs []string
-	err = e.store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) (err error) {
+	remains := session.Session{ID: id}
+	if last != nil {
+		remains = last.Remains()
+	}
+	err = e.log.End(context.WithoutCancel(ctx), id, remains, func(tx store.Tx) (err error) {
 		if outputs, err = outputsOf(tx, id); err != nil {
 			return err
 		}
@@ -299,10 +303,8 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	if err := e.coordinator.interrupt(context.WithoutCancel(ctx), id, ErrInterrupted); err != nil {
 		return err
 	}
-	e.log.Forget(id)
 	e.histories.forget(id)
 	e.statuses.set(e, id, Status{Type: StatusIdle})
-	e.notify("session.deleted", id, map[string]any{"sessionID": id, "info": last})
 	return nil
 }
 

@@ -70,6 +70,40 @@ func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, dec
 	return events, nil
 }
 
+// End commits that a session is gone: remove takes its rows away, and in their place the feed has an event that says so, with
+// what remains. Where there is nothing any more, nothing is committed. Only the engine calls End.
+func (l *Log) End(ctx context.Context, id session.ID, remains session.Session, remove func(store.Tx) error) error {
+	var ended []session.Event
+	err := l.store.Update(ctx, store.Durable, func(tx store.Tx) error {
+		ended = nil
+		head, err := tx.Head(id)
+		if err != nil {
+			return err
+		}
+		_, there, err := tx.Session(id)
+		if head < 0 && !there && err == nil {
+			return nil
+		}
+		if err := remove(tx); err != nil { // also what is damaged
+			return err
+		}
+		e := l.event(id, head+1, Draft{Data: &session.Deleted{Info: remains}})
+		row, err := Encode(e)
+		if err != nil {
+			return err
+		}
+		e.Position, err = tx.InsertEnd(row)
+		ended = []session.Event{e}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	l.store.Forget(id)
+	l.hub.committed(ended)
+	return nil
+}
+
 // gone is why nothing is said of a session that has no events.
 func gone(r store.Reader, id session.ID) error {
 	_, ok, err := r.Session(id)
@@ -82,9 +116,6 @@ func gone(r store.Reader, id session.ID) error {
 		return session.NotFound("session", string(id))
 	}
 }
-
-// Forget forgets what was found in a session that is deleted.
-func (l *Log) Forget(id session.ID) { l.store.Forget(id) }
 
 func (l *Log) event(id session.ID, seq int64, d Draft) session.Event {
 	stamp := d.Data.Stamp()

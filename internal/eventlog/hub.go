@@ -100,6 +100,8 @@ func (h *hub) note(l *live, e session.Event) *live {
 		l.drop(func(it *item) bool { return it.fragment.PartID == part })
 	}
 	switch e.Data.(type) {
+	case *session.Deleted:
+		l.drop(func(*item) bool { return true })
 	case *session.StepEnded, *session.StepFailed: // whatever a turn left open ends with it
 		l.drop(func(it *item) bool { return it.fragment.MessageID == session.Turn(e.Data) })
 	}

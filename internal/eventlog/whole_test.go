@@ -72,10 +72,10 @@ func TestDamagedTakesNothing(t *testing.T) {
 			if err := rename(t, l, "ses_b", "as ever"); err != nil {
 				t.Errorf("the other session: %v", err)
 			}
-			if err := s.Update(t.Context(), store.Durable, func(tx store.Tx) error { return tx.DeleteSession("ses_a") }); err != nil {
+			err := l.End(t.Context(), "ses_a", session.Session{ID: "ses_a"}, func(tx store.Tx) error { return tx.DeleteSession("ses_a") })
+			if err != nil {
 				t.Fatal(err)
 			}
-			l.Forget("ses_a")
 			fillLog(t, l, "ses_a")
 		})
 	}

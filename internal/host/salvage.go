@@ -122,7 +122,9 @@ func logHeads(ctx context.Context, s store.Store) (map[session.ID]int64, error) 
 			rows, err := r.Feed(after, feedPage)
 			more = len(rows) == feedPage
 			for _, row := range rows {
-				after, heads[row.SessionID] = row.Position, row.Seq
+				if after = row.Position; row.Kind != session.KindDeleted {
+					heads[row.SessionID] = row.Seq
+				}
 			}
 			return err
 		})

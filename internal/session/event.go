@@ -30,6 +30,13 @@ type Fact struct {
 	Extra     jsontext.Value `json:",embed"`
 }
 
+// Deleted says that a session is gone, with all that was in it. It outlives the session: the feed has it, the session's own
+// log, which is gone, has not.
+type Deleted struct {
+	Fact
+	Info Session `json:"info"` // its Remains
+}
+
 // Stamp returns f itself, so that every payload has it.
 func (f *Fact) Stamp() *Fact { return f }
 
@@ -117,6 +124,7 @@ const (
 	KindPartEdited        Kind = "session.next.part.edited"
 	KindMessageImported   Kind = "session.next.message.imported"
 	KindImported          Kind = "session.next.imported"
+	KindDeleted           Kind = "session.deleted"
 )
 
 // The life of a session.

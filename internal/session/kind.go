@@ -108,6 +108,8 @@ func newData(k Kind) EventData {
 		return &MessageImported{}
 	case KindImported:
 		return &Imported{}
+	case KindDeleted:
+		return &Deleted{}
 	default:
 		return nil
 	}
@@ -168,6 +170,7 @@ func Kinds() []Kind {
 		KindPartEdited,
 		KindMessageImported,
 		KindImported,
+		KindDeleted,
 	}
 }
 
@@ -332,3 +335,6 @@ func (*MessageImported) Kind() Kind { return KindMessageImported }
 
 // Kind returns KindImported.
 func (*Imported) Kind() Kind { return KindImported }
+
+// Kind returns KindDeleted.
+func (*Deleted) Kind() Kind { return KindDeleted }

@@ -47,6 +47,11 @@ type (
 		SessionID ID    `json:"sessionID"`
 		RequestID AskID `json:"requestID"`
 	}
+	// SessionDeleted says that a session is gone. Info is what is kept of it.
+	SessionDeleted struct {
+		SessionID ID      `json:"sessionID"`
+		Info      Session `json:"info"`
+	}
 	// TodosUpdated is the whole list.
 	TodosUpdated struct {
 		SessionID ID     `json:"sessionID"`
@@ -54,7 +59,7 @@ type (
 	}
 )
 
-// Public is the event as OpenCode's clients of V2 are told of it: as it is, or asks, their replies and todos by their names
+// Public is the event as OpenCode's clients of V2 are told of it: as it is, or asks, their replies, todos and the end of a session by their names
 // for them. ok is false for what they have no word for.
 func (e *Event) Public() (kind Kind, data any, ok bool) {
 	switch d := e.Data.(type) {
@@ -68,6 +73,8 @@ func (e *Event) Public() (kind Kind, data any, ok bool) {
 	case *PermissionReplied:
 		kind, data = d.public(e.SessionID)
 		return kind, data, true
+	case *Deleted:
+		return KindDeleted, SessionDeleted{e.SessionID, d.Info}, true
 	case *TodosSet:
 		return "todo.updated", TodosUpdated{e.SessionID, d.Todos}, true
 	default:

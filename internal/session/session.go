@@ -79,6 +79,14 @@ func (s *Session) Path() string {
 // outside reports whether it is the project of what is in no repository.
 func (p ProjectID) outside() bool { return p == "" || p == "global" }
 
+// Remains is what is kept of a session that is deleted: which one it was and where, nothing that was said of it or in it.
+func (s *Session) Remains() Session {
+	return Session{
+		ID: s.ID, ParentID: s.ParentID, ProjectID: s.ProjectID, Location: s.Location, Subpath: s.Subpath, Slug: s.Slug,
+		Version: s.Version, Time: s.Time,
+	}
+}
+
 // ApprovalScope is where saved approvals of the session hold: its project, or, outside of any repository, its directory
 // alone. What was allowed in one folder is not allowed in all that belong to no project.
 func (s *Session) ApprovalScope() ProjectID { return ApprovalScope(s.ProjectID, s.Location) }

@@ -136,7 +136,7 @@ type EventReader interface {
 	Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]Row, error)
 	// Feed returns up to limit events of all sessions with position > after, in order of position.
 	Feed(after int64, limit int) ([]Row, error)
-	// FeedHead returns the newest position, 0 if the store has no events.
+	// FeedHead returns the newest position that was given to an event, 0 if none was. The event may be gone.
 	FeedHead() (int64, error)
 }
 
@@ -145,6 +145,9 @@ type EventWriter interface {
 	// InsertEvent stores the event and returns its position. A seq that is not Head+1 or an id that exists is an
 	// error.
 	InsertEvent(r Row) (position int64, err error)
+	// InsertEnd stores an event that outlives its session and returns its position: the Feed has it, the session's Events
+	// have not, and it stands in the way of no session with that id. An id that exists is an error.
+	InsertEnd(r Row) (position int64, err error)
 }
 
 // SessionQuery selects sessions.

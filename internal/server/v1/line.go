@@ -101,7 +101,7 @@ func (l *line) make(ctx context.Context, u eventlog.Update) (*told, error) {
 func (l *line) event(ctx context.Context, e *session.Event) (*told, error) {
 	f := l.folds[e.SessionID]
 	switch {
-	case f == nil || f.fresh:
+	case f == nil || f.fresh || e.Data.Kind() == session.KindDeleted:
 	case e.Seq <= f.last:
 		return nil, errBehind
 	case e.Seq > f.last+1:
@@ -133,8 +133,21 @@ func (l *line) fill(ctx context.Context, f *followed, e *session.Event) error {
 	return err
 }
 
+// gone tells that a session was deleted: as it was, where it was followed to its end, else what remains of it.
+func (l *line) gone(e *session.Event, d *session.Deleted) (*told, error) {
+	last := &d.Info
+	if f := l.folds[e.SessionID]; f != nil && f.Session.ID == last.ID {
+		last = f.Session
+	}
+	delete(l.folds, e.SessionID)
+	return l.told(last, []opencode.Event{opencode.Deleted(last)}, e)
+}
+
 // next tells of the event behind the last one.
 func (l *line) next(ctx context.Context, e *session.Event) (*told, error) {
+	if d, ok := e.Data.(*session.Deleted); ok {
+		return l.gone(e, d)
+	}
 	var f *followed
 	if _, created := e.Data.(*session.Created); created {
 		f = l.follow(e.SessionID, opencode.Begin())
@@ -174,15 +187,6 @@ func (l *line) notice(ctx context.Context, n *eventlog.Notice) (*told, error) {
 			return &told{}, err
 		}
 		return l.told(f.Session, f.Progress(d), nil)
-	case "session.deleted":
-		var d struct {
-			Info *session.Session `json:"info"`
-		}
-		if err := json.Unmarshal(n.Data, &d); err != nil || d.Info == nil {
-			return &told{}, err
-		}
-		delete(l.folds, n.SessionID)
-		return l.told(d.Info, []opencode.Event{opencode.Deleted(d.Info)}, nil)
 	default:
 		return &told{}, nil
 	}

@@ -103,7 +103,10 @@ func (f *feeder) event(ctx context.Context, e *session.Event) error {
 	if err != nil {
 		return err
 	}
-	if ok {
+	if d, gone := e.Data.(*session.Deleted); gone {
+		delete(f.places, e.SessionID)
+		fr.location = &d.Info.Location
+	} else if ok {
 		fr.location, err = f.place(ctx, e.SessionID)
 	}
 	switch {
@@ -118,7 +121,7 @@ func (f *feeder) event(ctx context.Context, e *session.Event) error {
 	}
 }
 
-// frame renders the event: as it is, or asks, their replies and todos as OpenCode's clients know them.
+// frame renders the event: as it is, or asks, their replies, todos and ends of sessions as OpenCode's clients know them.
 func (f *feeder) frame(e *session.Event) (fr frame, ok bool, err error) {
 	if f.all || e.Data.Kind().Public() {
 		fr, err = eventFrame(e)

@@ -194,6 +194,7 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		tx.PutInput(&session.Input{ID: "m", SessionID: "a"}), tx.DeleteInput("m"),
 		tx.PutEpoch("a", store.Epoch{}), tx.DeleteEpoch("a"), tx.PutAsk(&store.AskRow{PendingAsk: session.PendingAsk{ID: "q", SessionID: "a"}}),
 		tx.PutApproval(store.Approval{ID: "p"}), second(tx.DeleteApproval("p")), tx.AddSpend(store.Spend{SessionID: "a"}),
+		second(tx.InsertEnd(store.Row{ID: "f", SessionID: "a", Kind: "k", Data: []byte("1")})),
 		tx.DeleteSession("a"),
 	}
 	root, child := session.ID(""), session.ID("a")

@@ -146,6 +146,9 @@ func (s *salvage) page(position int64) (int64, int, error) {
 			return
 		}
 		position = max(position, e.Position)
+		if e.Kind == session.KindDeleted {
+			return // of what is gone
+		}
 		s.found[e.SessionID] = append(s.found[e.SessionID], place{e.Seq, e.Position})
 	})
 	return position, rows, err

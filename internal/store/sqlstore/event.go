@@ -95,7 +95,7 @@ func (r *Reader) readEvents(c *call, id session.ID) ([]store.Row, error) {
 	return out, nil
 }
 
-const feedHead = `SELECT position FROM event ORDER BY position DESC LIMIT 1`
+const feedHead = `SELECT ` + lastPosition
 
 // FeedHead implements store.EventReader.
 func (r *Reader) FeedHead() (int64, error) {
@@ -107,9 +107,12 @@ func (r *Reader) FeedHead() (int64, error) {
 	return head, c.end("read head of", "the feed")
 }
 
+// The newest events may be gone with their session: meta keeps their position.
+const lastPosition = `max(coalesce((SELECT max(position) FROM event), 0), (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'position'))`
+
 // No AUTOINCREMENT: its counter is one more page to write in every commit.
 const insertEvent = `INSERT INTO event (position, id, session_id, session, seq, kind, version, crc, data, private)
-	SELECT 1 + max(coalesce((SELECT max(position) FROM event), 0), (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'position')),
+	SELECT 1 + ` + lastPosition + `,
 		?2, ?9, ?1, ?3, ?4, ?5, ?6, ?7, ?8
 	WHERE ?3 = 1 + coalesce((SELECT max(seq) FROM event WHERE session = ?1), -1)
 		AND NOT EXISTS (SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?2, 5, 12) AND id = ?2)
@@ -142,6 +145,34 @@ func (t *Tx) InsertEvent(e store.Row) (int64, error) {
 			return 0, fmt.Errorf("insert event %s: the id exists", e.ID)
 		}
 		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", e.ID, e.Seq, head+1)
+	}
+	return position, nil
+}
+
+// What outlives its session is of none that has a number: it stands under its position below zero.
+const insertEnd = `INSERT INTO event (position, id, session_id, session, seq, kind, version, crc, data)
+	SELECT 1 + ` + lastPosition + `, ?1, ?2, -1 - ` + lastPosition + `, ?3, ?4, ?5, ?6, ?7
+	WHERE NOT EXISTS (SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?1, 5, 12) AND id = ?1)
+	RETURNING position`
+
+// InsertEnd implements store.EventWriter.
+func (t *Tx) InsertEnd(e store.Row) (position int64, err error) {
+	c := t.call(insertEnd)
+	c.text(string(e.ID))
+	c.text(string(e.SessionID))
+	c.int(e.Seq)
+	c.text(string(e.Kind))
+	c.int(int64(e.Version))
+	c.int(t.sumEvent(&e))
+	c.json(e.Data)
+	if c.next() {
+		position = c.st.Int(0)
+	}
+	if err := c.end("insert event", e.ID); err != nil {
+		return 0, err
+	}
+	if position == 0 {
+		return 0, fmt.Errorf("insert event %s: the id exists", e.ID)
 	}
 	return position, nil
 }

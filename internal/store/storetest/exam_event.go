@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -191,6 +192,34 @@ func testFeedAfterDelete(t *testing.T, s store.Store) {
 			t.Fatalf("the feed after %d has the positions of %v", seen, seqs(rows))
 		}
 		seen = rows[0].Position
+	}
+}
+
+// What is said of a session when it is gone stands in the feed, behind all that was there, and nowhere else; the newest
+// position stays what it was also where nothing is said.
+func testFeedHasEnds(t *testing.T, s store.Store) {
+	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 1) })
+	for i := range 3 { // the id can be used again, and be gone again
+		update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 3) })
+		seen := get(t, s, store.Reader.FeedHead)
+		update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_b") })
+		same(t, "the newest position", get(t, s, store.Reader.FeedHead), seen)
+		end := event("ses_b", 3)
+		end.ID += session.EventID(strings.Repeat("x", i))
+		var at int64
+		update(t, s, func(tx store.Tx) (err error) { at, err = tx.InsertEnd(end); return err })
+		rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Feed(seen, 0) })
+		if len(rows) != 1 || rows[0].ID != end.ID || rows[0].SessionID != "ses_b" || rows[0].Seq != 3 || rows[0].Position != at || at <= seen {
+			t.Fatalf("the feed behind %d has %v", seen, rows)
+		}
+		same(t, "the newest position", get(t, s, store.Reader.FeedHead), at)
+		same(t, "the head", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_b") }), int64(-1))
+		if rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_b", -1, 0) }); len(rows) > 0 {
+			t.Errorf("its log has %v", rows)
+		}
+		if err := s.Update(t.Context(), store.Durable, func(tx store.Tx) error { _, err := tx.InsertEnd(end); return err }); err == nil {
+			t.Error("an id was taken twice")
+		}
 	}
 }
 

@@ -44,12 +44,7 @@ func (r reader) Feed(after int64, limit int) ([]store.Row, error) {
 	return clonedRows(r.s.feed[i:], limit), nil
 }
 
-func (r reader) FeedHead() (int64, error) {
-	if n := len(r.s.feed); n > 0 {
-		return r.s.feed[n-1].Position, nil
-	}
-	return 0, nil
-}
+func (r reader) FeedHead() (int64, error) { return r.s.position, nil }
 
 func (r reader) Session(id session.ID) (*session.Session, bool, error) {
 	row := r.home(id).row

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 		{"EventsOfKinds", testEventsOfKinds},
 		{"Feed", testFeed},
 		{"FeedAfterDelete", testFeedAfterDelete},
+		{"FeedHasEnds", testFeedHasEnds},
 		{"Bytes", testBytes},
 		{"LargeRows", testLargeRows},
 		{"Session", testSession},

@@ -38,13 +38,26 @@ func (t *tx) InsertEvent(r store.Row) (int64, error) {
 	if _, used := t.s.eventIDs.get(r.ID); used {
 		return 0, fmt.Errorf("insert event %s: the id exists", r.ID)
 	}
+	row := t.fed(r)
+	h.events = append(h.events, row)
+	return row.Position, nil
+}
+
+func (t *tx) InsertEnd(r store.Row) (int64, error) {
+	if _, used := t.s.eventIDs.get(r.ID); used {
+		return 0, fmt.Errorf("insert event %s: the id exists", r.ID)
+	}
+	return t.fed(r).Position, nil
+}
+
+// fed gives the row the next position in the feed.
+func (t *tx) fed(r store.Row) *store.Row {
 	row := clonedRow(&r)
 	t.s.position++
 	row.Position = t.s.position
-	h.events = append(h.events, &row)
 	t.s.feed = append(t.s.feed, &row)
 	t.s.eventIDs.put(r.ID, struct{}{})
-	return row.Position, nil
+	return &row
 }
 
 func (t *tx) PutSession(s *session.Session) error {
@@ -72,7 +85,7 @@ func (t *tx) DeleteSession(id session.ID) error {
 		t.s.asks.remove(a.id)
 	}
 	if len(h.events) > 0 {
-		t.s.feed = without(t.s.feed, func(r *store.Row) bool { return r.SessionID == id })
+		t.s.feed = without(t.s.feed, func(r *store.Row) bool { return r.SessionID == id && slices.Contains(h.events, r) })
 	}
 	t.s.sessions.remove(id)
 	delete(t.own, id)
