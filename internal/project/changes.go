@@ -39,6 +39,17 @@ type Compare struct {
 	Context int // lines around each change
 }
 
+// Head is the line of HEAD of the checkout around the directory, "ref: refs/heads/BRANCH" or a commit; "" outside of one. It
+// starts nothing and reads only small files.
+func Head(directory string) string {
+	c, ok := findCheckout(directory)
+	if !ok {
+		return ""
+	}
+	line, _ := firstLine(filepath.Join(c.gitDir, "HEAD"))
+	return line
+}
+
 // Branch returns the branch that is checked out and the repository's default one, each "" if there is none.
 func (f *Finder) Branch(ctx context.Context, p Project) (branch, standard string) {
 	g, c, err := f.open(p)

@@ -105,7 +105,7 @@ func busEvents() map[string]reflect.Type {
 		"question.asked": is[opencode.Question](), "question.replied": is[opencode.Answered](), "question.rejected": is[opencode.Rejected](),
 		kindAppend: is[tuiText](), kindCommand: is[tuiCommand](), kindToast: is[toast](), kindSelect: is[tuiSession](),
 		"message.part.removed": is[partGone](), "command.executed": is[opencode.Executed](),
-		"pty.exited": is[terminalExit](), "pty.deleted": is[terminalID](),
+		kindBranch: is[branchUpdated](), "pty.exited": is[terminalExit](), "pty.deleted": is[terminalID](),
 	}
 	for _, kind := range []string{"created", "updated", "deleted"} {
 		out["session."+kind] = is[opencode.SessionInfo]()

@@ -58,6 +58,11 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	ctx, end := a.long.Begin(r, "")
 	defer end()
 	said, stop := a.notices.watch() // before the answer begins, which a client in this process sees at once
+	directory := b.only
+	if b.global {
+		directory = a.directory
+	}
+	defer a.heads.join(ctx, a, directory)()
 	ctx, b.out = sse.OpenQuiet(ctx, w)
 	defer b.out.Close()
 	a.line.join()

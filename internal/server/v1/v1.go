@@ -73,6 +73,7 @@ type API struct {
 
 	notices notices
 	handed  handed
+	heads   heads
 	line    *line
 	long    exchange.Waiters // streams, and requests that wait for a session
 }

@@ -22,9 +22,11 @@ func vcsRoutes() []Route {
 	}
 }
 
-// branch says what is checked out. What there is not is left out, as the document has it; OpenCode sends null.
+// branch says what is checked out, and has the streams told when that changes. What there is not is left out, as the document
+// has it; OpenCode sends null.
 func (a *API) branch(w http.ResponseWriter, r *http.Request) error {
 	return offer(a, w, r, func(ctx context.Context, l session.Location) (b branches, err error) {
+		a.heads.know(a, l.Directory)
 		b.Branch, b.Standard, err = a.places.Branch(ctx, l)
 		return b, err
 	})
