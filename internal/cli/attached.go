@@ -24,7 +24,7 @@ type attachFlags struct {
 func (f *attachFlags) peer(a *app) (*peer.Client, error) {
 	u, err := url.Parse(f.url)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, usagef("--attach must be the URL of a server like http://localhost:4096, got %q", line(f.url, 200))
+		return nil, usagef("the URL of a server is like http://localhost:4096, got %q", line(f.url, 200))
 	}
 	auth := api.Auth{User: f.user, Password: f.password}
 	if auth.User == "" {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -18,9 +19,9 @@ func TestImportOfShare(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
 	}
-	asked := 0
+	var asked atomic.Int64
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
+		asked.Add(1)
 		if r.URL.Path != "/api/share/abc/data" {
 			http.NotFound(w, r)
 			return
@@ -53,8 +54,8 @@ func TestImportOfShare(t *testing.T) {
 		"https://localhost:" + port + "/share/abc":     "only public addresses",
 		"https://[::ffff:7f00:1]:" + port + "/share/a": "are not fetched",
 	} {
-		if out := cairn("import", address, "--allow-host", "localhost:"+port); !strings.Contains(out, want) || asked > 0 {
-			t.Errorf("%s: %s (asked %d times)", address, out, asked)
+		if out := cairn("import", address, "--allow-host", "localhost:"+port); !strings.Contains(out, want) || asked.Load() > 0 {
+			t.Errorf("%s: %s (asked %d times)", address, out, asked.Load())
 		}
 	}
 	if out := cairn("import", server.URL+"/share/abc", "--allow-host", host); !strings.Contains(out, "Imported session: ses_e01ffc867ffeXdojPkzpHag281") {

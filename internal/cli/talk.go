@@ -123,6 +123,7 @@ func (a *app) talk(ctx context.Context, f *talkFlags) error {
 	}
 	if !c.Person {
 		c.Begin.Rules = headlessRules
+		c.Begin.History = max(c.Begin.History, 0) // what is printed are the answers
 	}
 	if f.attach.url != "" {
 		if c.Client, err = f.attach.peer(a); err != nil {

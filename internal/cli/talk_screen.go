@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tui"
 )
@@ -52,8 +54,10 @@ func (s *talkScreen) Called(c tui.Call) {
 // Told shows a prompt of somebody else's.
 func (s *talkScreen) Told(text string) { s.line(bold, ">", s.app.err.paint(bold, line(text, 200))) }
 
-// Line shows a line of ours.
-func (s *talkScreen) Line(text string) { s.line("", " ", harmless(text)) }
+// Line shows a line of ours, whole: what is agreed to may stand in it. Lines that others put into it stand below it.
+func (s *talkScreen) Line(text string) {
+	s.line("", " ", strings.ReplaceAll(harmless(text), "\n", "\n    "))
+}
 
 // Note shows what should be heeded.
 func (s *talkScreen) Note(text string) { s.line(yellow, "!", line(text, 600)) }

@@ -55,6 +55,10 @@ const (
 
 // Fetch gets the share as a document that Import reads. Nothing of the user's goes along, and a redirect is not followed.
 func (s Share) Fetch(ctx context.Context, transport http.RoundTripper) (*bytes.Reader, error) {
+	return s.atMost(ctx, transport, maxShare)
+}
+
+func (s Share) atMost(ctx context.Context, transport http.RoundTripper, limit int64) (*bytes.Reader, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, shareTime, fmt.Errorf("the share did not come within %s", shareTime))
 	defer cancel()
 	where := "https://" + s.Host + "/api/share/" + s.Slug + "/data"
@@ -81,11 +85,11 @@ func (s Share) Fetch(ctx context.Context, transport http.RoundTripper) (*bytes.R
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%s answers with %d %s", s.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
-	body := &bounded{r: resp.Body, left: maxShare}
+	body := &bounded{r: resp.Body, left: limit}
 	items, err := gather(body)
 	switch {
 	case body.left < 0:
-		return nil, fmt.Errorf("the share is larger than %d MiB", maxShare>>20)
+		return nil, fmt.Errorf("the share is larger than %d bytes", limit)
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:

@@ -73,7 +73,7 @@ func (t *talk) begin(ctx context.Context) error {
 
 // prompt puts a prompt behind those that are to be sent.
 func (t *talk) prompt(p peer.Prompt, text string) {
-	if t.Person && !t.quiet() {
+	if t.Person && (!t.quiet() || !t.up) {
 		t.Screen.Line("queued: " + text)
 	}
 	t.waiting = append(t.waiting, p)

@@ -334,6 +334,14 @@ func TestReconnects(t *testing.T) {
 		b.out <- "" // what is looked up now tells of the answered ask still
 		b.tells(status("busy"))
 		b.shows(t, "note the connection is lost; trying again", "note connected again")
+		b.tells(status("idle"))
+		b.out <- ""
+		synctest.Wait()
+		b.types("hello") // waits until its answer can be heard
+		b.shows(t, "note the connection is lost; trying again", "line queued: hello")
+		b.sent(t, `POST /permission/per_1/reply {"reply":"once"}`)
+		b.tells(status("busy")) // the next stream takes it
+		b.sent(t, prompted)
 		b.leaves(t, nil)
 	})
 }
