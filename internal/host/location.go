@@ -54,6 +54,7 @@ type slot struct {
 	place *place     // nil before the first build
 	found time.Time  // when git was asked for the project
 	used  time.Time
+	held  int // turns and other work that have its scope: it is not dropped meanwhile
 }
 
 // place is one location as it was read. It never changes.
@@ -75,30 +76,48 @@ const (
 
 // Scope implements engine.Locations.
 func (l *locations) Scope(ctx context.Context, at session.Location) (*engine.Scope, func(), error) {
-	p, err := l.place(ctx, at.Directory)
+	s, err := l.built(ctx, at.Directory)
 	if err != nil {
 		return nil, nil, err
 	}
-	return p.scope, func() {}, nil
+	defer s.mu.Unlock()
+	s.held++
+	return s.place.scope, sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.held--
+		s.used = time.Now()
+	}), nil
 }
 
 // place returns the location of a directory, built anew when its configuration changed.
 func (l *locations) place(ctx context.Context, dir string) (*place, error) {
+	s, err := l.built(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	return s.place, nil
+}
+
+// built returns the slot of a place that is as its configuration is now. Its mu is held.
+func (l *locations) built(ctx context.Context, dir string) (*slot, error) {
 	if dir == "" {
 		return nil, session.Errorf(session.CodeInvalid, "the location names no directory").At("location.directory")
 	}
 	s := l.slot(dir)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.used = time.Now()
 	if p := s.place; p != nil && p.config.Fresh() && p.models.fresh() && !l.remotes.due() && l.stillThere(ctx, s) {
-		return p, nil
+		return s, nil
 	}
 	p, err := l.build(ctx, dir)
-	if err == nil {
-		s.place, s.found = p, time.Now()
+	if err != nil {
+		s.mu.Unlock()
+		return nil, err
 	}
-	return p, err
+	s.place, s.found = p, time.Now()
+	return s, nil
 }
 
 // slot returns the place's slot.
@@ -114,8 +133,8 @@ func (l *locations) slot(dir string) *slot {
 	return s
 }
 
-// makeRoom drops the places that nobody used for long and, when there are too many, the one that was used longest ago. mu is
-// held.
+// makeRoom drops the places that nobody used for long and, when there are too many, the one that was used longest ago. Where
+// work is done now stays. mu is held.
 func (l *locations) makeRoom() {
 	var oldest string
 	var last time.Time
@@ -123,9 +142,10 @@ func (l *locations) makeRoom() {
 		if !s.mu.TryLock() {
 			continue // it is being built
 		}
-		used := s.used
+		used, held := s.used, s.held
 		s.mu.Unlock()
 		switch {
+		case held > 0:
 		case time.Since(used) > placeIdle:
 			delete(l.places, d)
 		case oldest == "" || used.Before(last):
