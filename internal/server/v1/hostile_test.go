@@ -124,6 +124,9 @@ func FuzzRoutes(f *testing.F) {
 		if _, err := url.Parse("http://localhost" + path.String() + "?" + query); err != nil {
 			return
 		}
+		if id == "." || id == ".." {
+			return // this names no operation, or another one
+		}
 		if r.Method == http.MethodGet {
 			body = ""
 		}
@@ -132,4 +135,30 @@ func FuzzRoutes(f *testing.F) {
 			t.Errorf("%s %s?%s %q: %d %.300s", r.Method, path.String(), query, body, a.status, a.body)
 		}
 	})
+}
+
+// An id that a path resolves away reaches no operation.
+func TestDotsAreNoIDs(t *testing.T) {
+	w := newWorld(t, "", nil)
+	for _, r := range v1.Routes() {
+		if !strings.Contains(r.Path, "}/") {
+			continue
+		}
+		before, after, _ := strings.Cut(r.Path, "{")
+		_, after, _ = strings.Cut(after, "}")
+		path := before + "." + strings.NewReplacer("{", "", "}", "").Replace(after)
+		req, err := http.NewRequestWithContext(t.Context(), r.Method, "http://localhost"+path, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := w.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusNotFound || !strings.Contains(string(b), `"NotFoundError"`) {
+			t.Errorf("%s %s: %d %.200s", r.Method, path, resp.StatusCode, b)
+		}
+	}
 }
