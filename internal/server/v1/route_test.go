@@ -226,3 +226,42 @@ func TestThePathOfASession(t *testing.T) {
 		}
 	}
 }
+
+// Children are the sessions right below one, and no others; a list has a hundred unless it is asked for more, what changed
+// last first.
+func TestListsOfSessions(t *testing.T) {
+	w := newWorld(t, "", nil)
+	make := func(body string) string {
+		return read(t, w.ask(t, http.MethodPost, "/session", body).body).(map[string]any)["id"].(string)
+	}
+	top := make(`{"title":"top"}`)
+	child := make(`{"title":"child","parentID":"` + top + `"}`)
+	grandchild := make(`{"title":"grandchild","parentID":"` + child + `"}`)
+	if a := w.ask(t, http.MethodGet, "/session/"+top+"/children", ""); !strings.Contains(a.body, child) || strings.Contains(a.body, `"id":"`+grandchild) {
+		t.Errorf("the children are %s", a.body)
+	}
+	for i := range 100 {
+		make(fmt.Sprintf(`{"title":"number %d"}`, i))
+	}
+	if a := w.ask(t, http.MethodPatch, "/session/"+top, `{"metadata":{"a":1}}`); a.status != 200 {
+		t.Fatal(a)
+	}
+	list := func(query string) []string {
+		var titles []string
+		for _, s := range get[[]struct {
+			Title string `json:"title"`
+		}](t, w, "/session"+query) {
+			titles = append(titles, s.Title)
+		}
+		return titles
+	}
+	if got := list(""); len(got) != 100 || got[0] != "top" {
+		t.Errorf("%d are listed, %q first", len(got), got[:min(len(got), 3)])
+	}
+	if got := list("?limit=200"); len(got) != 103 {
+		t.Errorf("%d of 103 are listed", len(got))
+	}
+	if got := list("?limit=200&roots=true"); len(got) != 101 {
+		t.Errorf("%d of 101 are listed that are below no other", len(got))
+	}
+}
