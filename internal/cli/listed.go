@@ -50,7 +50,7 @@ func (a *app) listAsOpenCode(list []*session.Session) {
 	t.ruled = true
 	for _, s := range list {
 		at := time.UnixMilli(s.Time.Updated)
-		updated := at.Format("03:04 PM")
+		updated := at.Format("3:04 PM")
 		if now := time.Now(); at.YearDay() != now.YearDay() || at.Year() != now.Year() {
 			updated += " · " + at.Format("01/02/2006")
 		}

@@ -400,7 +400,7 @@ func (r *runner) openTerminal(format string) {
 // options are those of a command that works in dir, or in the working directory.
 func (a *app) options(dir string) (Options, error) {
 	env, err := a.logs.env(a.Env)
-	o := Options{Dir: a.Dir, Env: env, Version: version().Version, Note: a.note}
+	o := Options{Dir: a.Dir, Env: env, Version: a.version(), Note: a.note}
 	if dir == "" || err != nil {
 		return o, err
 	}

@@ -108,6 +108,8 @@ func (in PartInput) add(p *session.Prompt, at string) error {
 		}
 		part.Index = len(p.Agents)
 		p.Agents = append(p.Agents, session.AgentMention{Name: in.Name, Source: span(in.Source)})
+	case "subtask":
+		return session.Errorf(session.CodeInvalid, "cairn cannot run subtasks yet; ask the agent in a prompt, or in a session of its own").At(at + ".type")
 	default:
 		return session.Errorf(session.CodeInvalid, "the type of a part must be text, file or agent, got %q", in.Type).At(at + ".type")
 	}

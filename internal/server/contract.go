@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -9,11 +10,32 @@ import (
 type contracts struct{ v1, v2 http.Handler }
 
 func (c contracts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = tidy(r)
 	if isV2(r) {
 		c.v2.ServeHTTP(w, r)
 		return
 	}
 	c.v1.ServeHTTP(w, r)
+}
+
+// tidy takes slashes from the path's ends, as OpenCode does: people put addresses together of one that ends with a slash
+// and a path that begins with one. The stages before saw the path as it came. What is to be deleted must be named exactly:
+// a path that ends before its last name would mean more than that.
+func tidy(r *http.Request) *http.Request {
+	was := r.URL.EscapedPath()
+	path := "/" + strings.Trim(was, "/")
+	if path == was || r.Method == http.MethodDelete {
+		return r
+	}
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		return r // the contract tells that there is nothing
+	}
+	u := *r.URL
+	u.Path, u.RawPath = plain, path
+	clean := *r
+	clean.URL = &u
+	return &clean
 }
 
 func isV2(r *http.Request) bool {

@@ -8,7 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Router answers as Mux does, and tells through Fail of paths and methods that Mux does not have.
+// Router answers as Mux does, and tells through Fail of paths and methods that Mux does not have. OPTIONS names the methods
+// of a path that Mux has.
 type Router struct {
 	Mux  *http.ServeMux
 	Fail func(w http.ResponseWriter, r *http.Request, err error)
@@ -33,6 +34,10 @@ func (h Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Allow", allow)
+	if r.Method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	err := session.Errorf(session.CodeInvalid, "%s has no %s; it has %s", r.URL.Path, r.Method, allow)
 	err.Kind = api.KindMethod
 	h.Fail(w, r, err)

@@ -36,7 +36,7 @@ func absentRoutes() []Route {
 		{post, "/experimental/session/{sessionID}/background", "experimental.session.background", fixed(`false`)},
 		{post, "/experimental/project/{projectID}/copy", "v2.projectCopy.create", reading[projectCopy](failing("ProjectCopyError", "cairn copies no projects yet"))},
 		{del, "/experimental/project/{projectID}/copy", "v2.projectCopy.remove", reading[goneCopy](failing("ProjectCopyError", "there is no such copy"))},
-		{post, "/experimental/project/{projectID}/copy/refresh", "v2.projectCopy.refresh", failing("ProjectCopyError", "there is no such copy")},
+		{post, "/experimental/project/{projectID}/copy/refresh", "v2.projectCopy.refresh", nothing},
 		{post, "/experimental/project/{projectID}/copy/generate-name", "experimental.projectCopy.generateName", reading[nameFor](refuse("params", "projectID", "cairn copies no projects yet"))},
 		{post, "/global/upgrade", "global.upgrade", (*API).upgrade},
 		{post, "/sync/start", "sync.start", fixed(`true`)},

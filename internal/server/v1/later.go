@@ -109,7 +109,7 @@ func notYet(err error, what string) error {
 func (a *API) resting(r *http.Request) (*session.Session, error) {
 	s, err := a.read(r)
 	if err == nil && a.engine.Status(s.ID).Type != engine.StatusIdle {
-		err = session.Conflict("session", string(s.ID), "Session is busy: "+string(s.ID))
+		err = session.Conflict("session", string(s.ID), "is busy")
 	}
 	return s, err
 }
