@@ -85,6 +85,9 @@ func (in *PromptInput) Rules() []session.Rule {
 func (in PartInput) add(p *session.Prompt, at string) error {
 	part := session.PromptPart{ID: in.ID, Type: session.PartType(in.Type)}
 	more := map[string]any{}
+	if err := in.checkObjects(at); err != nil {
+		return err
+	}
 	switch part.Type {
 	case session.PartText:
 		if in.Text == nil {
@@ -136,6 +139,16 @@ func appendText(p *session.Prompt, text string, ignored bool) (index, length int
 	index = len(p.Text)
 	p.Text += text
 	return index, len(text)
+}
+
+// checkObjects refuses what is said beside a part and is no object; null is as good as nothing.
+func (in PartInput) checkObjects(at string) error {
+	for name, v := range map[string]jsontext.Value{"time": in.Time, "metadata": in.Metadata, "source": in.Source} {
+		if len(v) > 0 && v.Kind() != '{' && v.Kind() != 'n' {
+			return session.Errorf(session.CodeInvalid, "%s must be an object", name).At(at + "." + name)
+		}
+	}
+	return nil
 }
 
 // noteText keeps what is said of a text beside it.

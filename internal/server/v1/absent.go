@@ -3,10 +3,12 @@ package v1
 import (
 	"net/http"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
 )
 
 // absentRoutes are the operations of what there is not yet: they answer what an OpenCode answers that has none of it
@@ -155,22 +157,49 @@ func (a *API) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 }
 
 type warped struct {
-	ID          *string `json:"id"`
-	SessionID   *string `json:"sessionID"`
-	CopyChanges bool    `json:"copyChanges"`
+	ID          jsontext.Value `json:"id" is:"string"` // null: out of its workspace
+	SessionID   *string        `json:"sessionID"`
+	CopyChanges bool           `json:"copyChanges"`
 }
 
-func (a *API) warp(_ http.ResponseWriter, r *http.Request) error {
+// warp brings a session into a workspace, of which there are none, or out of it: no session is in one.
+func (a *API) warp(w http.ResponseWriter, r *http.Request) error {
 	b, err := exchange.Decode[warped](r)
+	if err != nil {
+		return err
+	}
+	workspace, err := b.workspace()
 	switch {
 	case err != nil:
 		return err
 	case b.SessionID == nil:
 		return exchange.Bad("body", "sessionID", "sessionID is missing")
-	case b.ID == nil:
-		return exchange.Bad("body", "id", "id is missing: there are no workspaces")
+	case workspace != "":
+		return session.NotFound("workspace", workspace)
 	}
-	return session.NotFound("workspace", *b.ID)
+	id := session.ID(*b.SessionID)
+	if err := session.CheckID("sessionID", session.PrefixSession, string(id)); err != nil {
+		return inBody(err)
+	}
+	if _, err := view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, id) }); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// workspace is "" for none.
+func (b warped) workspace() (id string, err error) {
+	switch {
+	case b.ID == nil:
+		return "", exchange.Bad("body", "id", "id is missing; null is none")
+	case b.ID.Kind() == 'n':
+		return "", nil
+	case json.Unmarshal(b.ID, &id) != nil:
+		return "", exchange.Bad("body", "id", "id must be text, or null")
+	default:
+		return id, nil
+	}
 }
 
 type upgradeTo struct {
@@ -204,8 +233,33 @@ func (a *API) noSync(w http.ResponseWriter, r *http.Request) error {
 }
 
 type mcpServer struct {
-	Name   *string         `json:"name"`
-	Config *jsontext.Value `json:"config"`
+	Name   *string    `json:"name"`
+	Config *mcpConfig `json:"config"`
+}
+
+// mcpConfig is how a server is reached: by a command, or at an address.
+type mcpConfig struct {
+	Type        string            `json:"type" enum:"local,remote"`
+	Command     []string          `json:"command"`
+	Cwd         string            `json:"cwd"`
+	Environment map[string]string `json:"environment"`
+	URL         string            `json:"url"`
+	Headers     map[string]string `json:"headers"`
+	OAuth       jsontext.Value    `json:"oauth"`
+	Enabled     bool              `json:"enabled"`
+	Timeout     int64             `json:"timeout"` // milliseconds
+}
+
+func (c mcpConfig) check() error {
+	switch {
+	case c.Type == "local" && len(c.Command) == 0:
+		return exchange.Bad("body", "config.command", "config.command is missing")
+	case c.Type == "remote" && c.URL == "":
+		return exchange.Bad("body", "config.url", "config.url is missing")
+	case c.Type != "local" && c.Type != "remote":
+		return exchange.Bad("body", "config.type", "config.type must be local or remote, got %q", exchange.Clip(c.Type, 40))
+	}
+	return nil
 }
 
 type mcpStatus struct {
@@ -221,8 +275,11 @@ func (a *API) addMCP(w http.ResponseWriter, r *http.Request) error {
 		return err
 	case b.Name == nil:
 		return exchange.Bad("body", "name", "name is missing")
-	case b.Config == nil || b.Config.Kind() != '{':
-		return exchange.Bad("body", "config", "config must be an object")
+	case b.Config == nil:
+		return exchange.Bad("body", "config", "config is missing")
+	}
+	if err := b.Config.check(); err != nil {
+		return err
 	}
 	return write(w, map[string]mcpStatus{*b.Name: {"failed", "cairn does not connect to MCP servers yet"}})
 }

@@ -139,6 +139,9 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if b.Workspace != "" {
+		return session.NotFound("workspace", b.Workspace)
+	}
 	q := engine.CreateRequest{
 		ParentID: b.ParentID, Agent: b.Agent, Location: l, Title: b.Title, Metadata: b.Metadata, Open: true,
 	}

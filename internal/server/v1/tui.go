@@ -131,14 +131,14 @@ func (a *API) showToast(w http.ResponseWriter, r *http.Request) error {
 
 // timed is the message with how long it is shown: five seconds, as OpenCode shows one of which nothing is said.
 func (t toast) timed() toast {
-	if t.Duration == nil {
+	if t.Duration == nil || t.Duration.Kind() == 'n' {
 		t.Duration = jsontext.Value("5000") // milliseconds
 	}
 	return t
 }
 
 func (t toast) check() error {
-	if t.Duration != nil && t.Duration.Kind() != '0' {
+	if k := t.Duration.Kind(); t.Duration != nil && k != '0' && k != 'n' {
 		return exchange.Bad("body", "duration", "duration must be a number of milliseconds")
 	}
 	switch t.Variant {

@@ -1,0 +1,56 @@
+package v1_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// made is the id of a new session.
+func made(t *testing.T, w *world) string {
+	t.Helper()
+	s, _ := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)
+	id, _ := s["id"].(string)
+	return id
+}
+
+// null for a member that may be missing is as good as nothing, also where it says to leave something.
+func TestNullIsAsGoodAsNothing(t *testing.T) {
+	w := newWorld(t, "", nil)
+	id := made(t, w)
+	for _, c := range [][2]string{
+		{"/tui/show-toast", `{"message":"m","variant":"info","duration":null}`},
+		{"/experimental/workspace/warp", `{"id":null,"sessionID":"` + id + `"}`},
+		{"/session/" + id + "/prompt_async", `{"noReply":true,"parts":[{"type":"text","text":"x","time":null,"metadata":null}]}`},
+	} {
+		if a := w.ask(t, http.MethodPost, c[0], c[1]); a.status >= 300 {
+			t.Errorf("%s %s: %d %s", c[0], c[1], a.status, a.body)
+		}
+	}
+}
+
+// What is said beside a part, and of what there is none yet, is looked at all the same.
+func TestWhatIsSaidBesideIsLookedAt(t *testing.T) {
+	w := newWorld(t, "", nil)
+	id := made(t, w)
+	for _, c := range []struct {
+		path, body string
+		status     int
+		names      string
+	}{
+		{"/session/" + id + "/message", `{"parts":[{"type":"text","text":"x","time":"a"}]}`, 400, `[\"parts\"][0][\"time\"]`},
+		{"/session/" + id + "/message", `{"parts":[{"type":"text","text":"x","metadata":5}]}`, 400, `[\"parts\"][0][\"metadata\"]`},
+		{"/session/" + id + "/message", `{"parts":[{"type":"file","mime":"a/b","url":"data:,x","source":[]}]}`, 400, `[\"parts\"][0][\"source\"]`},
+		{"/session/" + id + "/message", `{"parts":[{"type":"subtask","prompt":"p","description":"d","agent":"general"}]}`, 400, "subtasks yet"},
+		{"/mcp", `{"name":"x","config":{"a":1}}`, 400, `[\"config\"][\"type\"]`},
+		{"/mcp", `{"name":"x","config":{"type":"local"}}`, 400, `[\"config\"][\"command\"]`},
+		{"/mcp", `{"name":"x","config":{"type":"remote","url":5}}`, 400, `[\"config\"][\"url\"]`},
+		{"/session", `{"workspaceID":"wrk_none"}`, 404, "wrk_none"},
+		{"/experimental/workspace/warp", `{"id":null,"sessionID":"ses_0000000000000000000000000a"}`, 404, "ses_"},
+	} {
+		a := w.ask(t, http.MethodPost, c.path, c.body)
+		if a.status != c.status || !strings.Contains(a.body, c.names) {
+			t.Errorf("%s %s: %d %s", c.path, c.body, a.status, a.body)
+		}
+	}
+}
