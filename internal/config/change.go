@@ -23,8 +23,8 @@ func (c *Config) Change(ctx context.Context, project bool, key string, values []
 	return c.rewrite(ctx, project, func(file string, text []byte) ([]byte, error) { return editFirst(file, text, key, values) })
 }
 
-// Merge lays members over the user's own file: objects are merged, everything else is replaced, and null is taken out. All
-// of it is written, or nothing.
+// Merge lays members over the user's own file: objects are merged, everything else is replaced, and null is taken out, if it
+// is there. All of it is written, or nothing.
 func (c *Config) Merge(ctx context.Context, members map[string]jsontext.Value) error {
 	_, err := c.rewrite(ctx, false, func(file string, text []byte) ([]byte, error) { return mergeInto(file, text, "", members) })
 	return err
@@ -43,16 +43,28 @@ func mergeInto(file string, text []byte, path string, members map[string]jsontex
 		if value.Kind() == '{' && json.Unmarshal(value, &below) == nil && len(below) > 0 {
 			text, err = mergeInto(file, text, key, below)
 		} else {
-			if value.Kind() == 'n' {
-				value = nil
-			}
-			text, err = editFirst(file, text, key, []jsontext.Value{value})
+			text, err = mergeValue(file, text, key, value)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	return text, nil
+}
+
+// mergeValue sets the key, or takes out what is null.
+func mergeValue(file string, text []byte, key string, value jsontext.Value) ([]byte, error) {
+	if value.Kind() != 'n' {
+		return editFirst(file, text, key, []jsontext.Value{value})
+	}
+	out, err := Edit(file, text, key, nil)
+	switch {
+	case errors.Is(err, errNotSet):
+		return text, nil
+	case err != nil:
+		return nil, changeError(err)
+	}
+	return out, nil
 }
 
 // rewrite replaces the text of a file of the user's or of the project's by what edit makes of it.
@@ -87,10 +99,15 @@ func editFirst(file string, text []byte, key string, values []jsontext.Value) ([
 			first = err
 		}
 	}
-	if e, ok := errors.AsType[*Error](first); ok {
-		return nil, e
+	return nil, changeError(first)
+}
+
+// changeError is the error of Edit as it is told.
+func changeError(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
 	}
-	return nil, session.Errorf(session.CodeInvalid, "%v", first)
+	return session.Errorf(session.CodeInvalid, "%v", err)
 }
 
 // file is the file to change: of the two names the one that is there, and that is read later.

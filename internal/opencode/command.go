@@ -61,6 +61,17 @@ func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) 
 	return p, nil
 }
 
+// Place names parts of the prompt that the command became as the client sent them: what it did not send is the command's.
+func (in *CommandInput) Place(p session.Prompt) func(i int, member string) string {
+	own := len(p.Parts) - len(in.Parts)
+	return func(i int, member string) string {
+		if i < own {
+			return "command"
+		}
+		return InParts(i-own, member)
+	}
+}
+
 // Executed is of command.executed: MessageID is that of the answer.
 type Executed struct {
 	Name      string            `json:"name"`

@@ -83,7 +83,7 @@ func (a *API) commanded(r *http.Request, b *opencode.CommandInput) (m opencode.M
 	}
 	in, err := a.engine.Prompt(r.Context(), engine.PromptRequest{SessionID: s.ID, ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant})
 	if err != nil {
-		return m, inBody(err)
+		return m, inBody(opencode.Placed(err, p, b.Place(p)))
 	}
 	if m, err = a.awaited(r, in); err != nil {
 		return m, err

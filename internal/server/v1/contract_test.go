@@ -1,6 +1,8 @@
 package v1_test
 
 import (
+	"io"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -42,6 +44,9 @@ func (w *world) hold(t testing.TB, r *http.Request, resp *http.Response, body []
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") {
 		ours(t).Check(t, exchange)
 	}
+	if resp.StatusCode == http.StatusBadRequest {
+		holdField(t, r, string(body))
+	}
 	named := strings.HasPrefix(string(body), `{"name":`)
 	switch {
 	case resp.StatusCode == http.StatusBadRequest && (named || strings.HasPrefix(string(body), `{"_tag":"BadRequest"}`)):
@@ -50,6 +55,44 @@ func (w *world) hold(t testing.TB, r *http.Request, resp *http.Response, body []
 		return // vcs.diff.raw is no JSON, whatever the document says
 	}
 	w.contract.Check(t, exchange)
+}
+
+var blamed = regexp.MustCompile(`\\n  at \[\\"([^"\\]+)\\"\].*"kind":"(\w+)"`)
+
+// holdField holds that what a refusal names is a field that was sent, or that the operation has there, as our document has it.
+func holdField(t testing.TB, r *http.Request, body string) {
+	t.Helper()
+	m := blamed.FindStringSubmatch(body)
+	if m == nil {
+		return
+	}
+	if sent, err := r.GetBody(); err == nil {
+		if b, err := io.ReadAll(sent); err == nil && m[2] == "Payload" && strings.Contains(string(b), `"`+m[1]+`"`) {
+			return
+		}
+	}
+	var has []string
+	for path, methods := range operations(t) {
+		op, ok := methods[strings.ToLower(r.Method)]
+		if !ok || !regexp.MustCompile("^"+regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(path, "[^/]+")+"$").MatchString(r.URL.EscapedPath()) {
+			continue
+		}
+		at := map[string]string{"query": "Query", "path": "Params"}
+		for _, p := range op.Parameters {
+			if at[p.In] == m[2] {
+				has = append(has, p.Name)
+			}
+		}
+		if m[2] == "Payload" {
+			has = append(has, slices.Collect(maps.Keys(op.Body.Content["application/json"].Schema.Properties))...)
+		}
+		if s := op.Body.Content["application/json"].Schema; m[2] == "Payload" && s.Properties == nil {
+			return // of several kinds, or of names that clients choose
+		}
+	}
+	if m[2] != "Headers" && !slices.Contains(has, m[1]) {
+		t.Errorf("%s %s has no %q in its %s: %s", r.Method, r.URL, m[1], m[2], body)
+	}
 }
 
 // Every operation of OpenCode's document is routed under its operationId, but for those that docs/differences.md names

@@ -102,7 +102,8 @@ func (a *API) edit(r *http.Request, p opencode.Part, to *opencode.PartInput) err
 		if err != nil {
 			return exchange.In("body", err)
 		}
-		return exchange.In("body", a.engine.EditPrompt(r.Context(), id, m, part, prompt))
+		err = a.engine.EditPrompt(r.Context(), id, m, part, prompt)
+		return exchange.In("body", opencode.Placed(err, prompt, func(_ int, member string) string { return member }))
 	}
 	switch p.(type) {
 	case *opencode.TextPart, *opencode.ReasoningPart, *opencode.ToolPart:

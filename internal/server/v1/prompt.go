@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -95,7 +96,7 @@ func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error)
 	in, err = a.engine.Prompt(r.Context(), engine.PromptRequest{
 		SessionID: sessionOf(r), ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant, Hold: b.NoReply,
 	})
-	return in, b.NoReply, inBody(err)
+	return in, b.NoReply, inBody(opencode.Placed(err, p, opencode.InParts))
 }
 
 // checkMessageID refuses a messageID of a body that can be nobody's; "" is none.
@@ -106,12 +107,22 @@ func checkMessageID(id session.MessageID) error {
 	return exchange.In("body", session.CheckID("messageID", session.PrefixMessage, string(id)))
 }
 
-// inBody says that the error is about the body. An agent, a model, its variant or a command that is not there is a mistake in it: what is not
+// inBody says that the error is about the body, if it does not say where it is. An agent, a model, its variant or a command that is not there is a mistake in it: what is not
 // found is what the path names.
 func inBody(err error) error {
+	if exchange.PartOf(err) != "" {
+		return err
+	}
 	chosen := []string{"agent", "model", "provider", "variant", "command"}
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeNotFound && slices.Contains(chosen, e.Kind) {
-		err = session.Errorf(session.CodeInvalid, "%s", e.Error()).At(e.Kind).Because(err)
+		field := e.Kind
+		switch {
+		case strings.HasPrefix(e.Field, "parts["):
+			field = e.Field
+		case e.Kind == "provider":
+			field = "model"
+		}
+		err = session.Errorf(session.CodeInvalid, "%s", e.Error()).At(field).Because(err)
 	}
 	return exchange.In("body", err)
 }

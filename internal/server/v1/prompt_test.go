@@ -39,6 +39,42 @@ func TestBadPrompts(t *testing.T) {
 	}
 }
 
+// What is wrong with a part is told of the part as the client sent it, also of a command's file and of a part that is changed.
+func TestARefusalNamesWhatWasSent(t *testing.T) {
+	w := newWorld(t, "", nil)
+	ids := things(t, w)
+	id := ids["sessionID"]
+	text, file := `{"type":"text","text":"hi"}`, `{"type":"file","mime":"image/png","url":"data:image/png;base64,!"}`
+	type wrong struct{ method, path, body, at string }
+	refused := []wrong{
+		{"POST", "/session/" + id + "/command", `{"command":"init","arguments":"","parts":[` + file + `]}`, `["parts"][0]["url"]`},
+		{"PATCH", "/session/" + id + "/message/" + ids["messageID"] + "/part/" + ids["partID"], `{"id":"` + ids["partID"] + `","sessionID":"` + id + `","messageID":"` + ids["messageID"] + `","type":"text"}`, `["text"]`},
+		{"GET", "/find?pattern=[", "", `["pattern"]`},
+		{"GET", "/agent?directory=/none/here", "", `["directory"]`},
+		{"GET", "/config?directory=%00", "", `["directory"]`},
+		{"POST", "/session?directory=/none/here", `{}`, `["directory"]`},
+	}
+	for body, at := range map[string]string{
+		`{"parts":[` + text + `,` + file + `]}`:                                                `["parts"][1]["url"]`,
+		`{"parts":[{"type":"file","mime":"text/plain","url":"file:///none/here"}]}`:            `["parts"][0]["url"]`,
+		`{"parts":[{"type":"text","text":""}]}`:                                                `["parts"][0]["text"]`,
+		`{"parts":[]}`:                                                                         `["parts"]`,
+		`{"parts":[` + text + `,{"type":"agent","name":"nobody"}]}`:                            `["parts"][1]["name"]`,
+		`{"parts":[` + text + `,{"id":"bad","type":"text","text":"x"}]}`:                       `["parts"][1]["id"]`,
+		`{"format":{"type":"json_schema","schema":5},"parts":[` + text + `]}`:                  `["format"]["schema"]`,
+		`{"format":{"type":"json_schema","schema":{},"retryCount":99},"parts":[` + text + `]}`: `["format"]["retryCount"]`,
+	} {
+		refused = append(refused, wrong{"POST", "/session/" + id + "/message", body, at})
+	}
+	for _, c := range refused {
+		a := w.ask(t, c.method, c.path, c.body)
+		want := `\n  at ` + strings.ReplaceAll(c.at, `"`, `\"`) + `","kind"`
+		if a.status != http.StatusBadRequest || !strings.Contains(a.body, want) || strings.Contains(a.body, "prompt.") {
+			t.Errorf("%s %s %s: %d %s, want it at %s", c.method, c.path, c.body, a.status, a.body, c.at)
+		}
+	}
+}
+
 // Pages of messages end before their cursor, say where the older ones are, and together hold each message once.
 func TestMessagePages(t *testing.T) {
 	w := newWorldOf(t, answering(t), "", nil)

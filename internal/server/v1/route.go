@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -59,7 +60,24 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = e.route.handle(e.api, w, r)
 	}
 	if err != nil {
-		e.api.fail(w, r, err)
+		e.api.fail(w, r, located(r, err))
+	}
+}
+
+// located says where in the request the directory stands that the error is about.
+func located(r *http.Request, err error) error {
+	e, ok := errors.AsType[*session.Error](err)
+	switch {
+	case !ok || e.Code != session.CodeInvalid || e.Field != "location.directory" && e.Field != "directory":
+		return err
+	case exchange.PartOf(err) == "body": // it names one, too
+		return err
+	case r.URL.Query().Get("directory") != "":
+		return exchange.Bad("query", "directory", "%s", e.Message)
+	case r.Header.Get("X-Opencode-Directory") != "":
+		return exchange.Bad("headers", "x-opencode-directory", "%s", e.Message)
+	default: // this server's own
+		return session.Errorf(session.CodeInvalid, "%s", e.Message)
 	}
 }
 

@@ -156,7 +156,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	s, err := a.engine.Create(r.Context(), q)
 	if err != nil {
-		return inBody(err)
+		return inBody(located(r, err))
 	}
 	return write(w, opencode.SessionOf(s))
 }

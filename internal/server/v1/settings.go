@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
@@ -49,7 +50,25 @@ func (a *API) changeConfig(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a.disposed(p)
-	return write(w, members)
+	return write(w, withoutNulls(members))
+}
+
+// withoutNulls leaves out what was to be taken out: no configuration has a null.
+func withoutNulls(members map[string]jsontext.Value) map[string]jsontext.Value {
+	out := map[string]jsontext.Value{}
+	for name, value := range members {
+		var below map[string]jsontext.Value
+		switch {
+		case value.Kind() == 'n':
+			continue
+		case value.Kind() == '{' && json.Unmarshal(value, &below) == nil:
+			if b, err := json.Marshal(withoutNulls(below), json.Deterministic(true)); err == nil {
+				value = b
+			}
+		}
+		out[name] = value
+	}
+	return out
 }
 
 func (a *API) changeGlobalConfig(w http.ResponseWriter, r *http.Request) error {

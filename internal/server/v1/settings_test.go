@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestConfigIsChanged(t *testing.T) {
@@ -31,6 +33,17 @@ func TestConfigIsChanged(t *testing.T) {
 	}
 	if a = w.ask(t, http.MethodPatch, "/global/config", `{"username":null}`); a.status != 200 || strings.Contains(a.body, "zed") {
 		t.Error(a)
+	}
+	for _, body := range []string{`{"shell":null}`, `{"username":null}`, `{"provider":{"mock":{"models":{"m.1":{"family":null}}},"none":{"name":null}}}`} { // nothing to take out
+		before := get[map[string]any](t, w, "/global/config")
+		for _, path := range []string{"/config", "/global/config"} {
+			if a = w.ask(t, http.MethodPatch, path, body); a.status != 200 {
+				t.Errorf("%s %s: %d %s", path, body, a.status, a.body)
+			}
+		}
+		if diff := cmp.Diff(before, get[map[string]any](t, w, "/global/config")); diff != "" {
+			t.Errorf("%s: %s", body, diff)
+		}
 	}
 	before, err := os.ReadFile(w.home + "/config/cairn.json")
 	if err != nil {

@@ -189,8 +189,11 @@ func (l Look) files(ctx context.Context) ([]string, error) {
 // Grep returns the lines below the Location that match, by path and line, as many as the tool shows.
 func (l Look) Grep(ctx context.Context, pattern string) ([]Hit, error) {
 	q, err := newQuery(pattern, "")
+	if f, ok := errors.AsType[*tool.Failure](err); ok {
+		return nil, session.Errorf(session.CodeInvalid, "%s", f.Error()).At("pattern")
+	}
 	if err != nil {
-		return nil, forPeople(err)
+		return nil, err
 	}
 	p, err := l.find("")
 	if err != nil {
