@@ -46,7 +46,7 @@ func start(t testing.TB, c server.Config) *house {
 	h.engine = engine.New(engine.Config{Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}})
 	h.terms = pty.New(ids, func(pty.Change) {})
 	t.Cleanup(h.terms.Close)
-	c.V1 = v1.New(v1.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Terminals: h.terms, Directory: "/work", Version: "test"})
+	c.V1 = v1.New(v1.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Terminals: h.terms, Places: unchecked{}, Directory: "/work", Version: "test"})
 	c.V2 = v2.New(v2.Config{Engine: h.engine, Store: h.store, Log: h.log, IDs: ids, Locations: nowhere{}, Directory: "/work"})
 	c.Secret, c.TCP, c.Socket = secret, true, h.socket
 	if c.Port == 0 {
@@ -86,6 +86,11 @@ func freePort(t testing.TB) int {
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
+
+// unchecked is a place for V1 of which nothing is told but that it is in no checkout.
+type unchecked struct{ v1.Places }
+
+func (unchecked) Head(string) string { return "" }
 
 // nowhere is a place with one agent and no model.
 type nowhere struct{}

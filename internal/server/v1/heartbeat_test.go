@@ -18,6 +18,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/storetest"
 )
 
+// nowhere is a place of which nothing is told but that it is in no checkout.
+type nowhere struct{ v1.Places }
+
+func (nowhere) Head(string) string { return "" }
+
 // taken is the client's side of a stream.
 type taken struct {
 	header http.Header
@@ -44,7 +49,7 @@ func TestHeartbeatsAreEvents(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store, ids := storetest.NewMemory(), &session.IDs{}
-			a := v1.New(v1.Config{Store: store, Log: eventlog.New(eventlog.Config{Store: store, IDs: ids}), IDs: ids, Directory: "/work"})
+			a := v1.New(v1.Config{Store: store, Log: eventlog.New(eventlog.Config{Store: store, IDs: ids}), IDs: ids, Places: nowhere{}, Directory: "/work"})
 			ctx, cancel := context.WithCancel(t.Context())
 			w := &taken{header: http.Header{}}
 			var stream sync.WaitGroup
@@ -79,7 +84,7 @@ func TestNothingIsLostWhileAStreamOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, ids := storetest.NewMemory(), &session.IDs{}
 		log := eventlog.New(eventlog.Config{Store: store, IDs: ids})
-		a := v1.New(v1.Config{Store: store, Log: log, IDs: ids, Directory: "/"})
+		a := v1.New(v1.Config{Store: store, Log: log, IDs: ids, Places: nowhere{}, Directory: "/"})
 		ctx, cancel := context.WithCancel(t.Context())
 		w := &answers{taken: taken{header: http.Header{}}, then: func() {
 			a.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/global/dispose", http.NoBody))
