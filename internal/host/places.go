@@ -181,9 +181,6 @@ func (l oldPlaces) RemoveKey(ctx context.Context, providerID string) error {
 	return err
 }
 
-// Head implements v1.Checkouts.
-func (oldPlaces) Head(directory string) string { return project.Head(directory) }
-
 // Branch implements v1.Checkouts.
 func (l oldPlaces) Branch(ctx context.Context, at session.Location) (branch, standard string, err error) {
 	p, err := l.place(ctx, at.Directory)

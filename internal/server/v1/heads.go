@@ -60,7 +60,7 @@ func (h *heads) leave() {
 
 // know watches the directory from now on: whoever listens, or does so later, is told what changed since.
 func (h *heads) know(a *API, directory string) {
-	head := a.places.Head(directory)
+	head := a.head(directory)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, known := h.seen[directory]; known || head == "" {
@@ -89,7 +89,7 @@ func (h *heads) watch(ctx context.Context, a *API) {
 		directories := h.order[:len(h.order):len(h.order)]
 		h.mu.Unlock()
 		for _, d := range directories {
-			if head := a.places.Head(d); h.changed(d, head) {
+			if head := a.head(d); h.changed(d, head) {
 				a.switched(ctx, d, head)
 			}
 		}

@@ -72,8 +72,6 @@ type Wanted struct {
 
 // Checkouts is what git knows of a location; outside of a checkout all is empty.
 type Checkouts interface {
-	// Head is what git's HEAD says there, "ref: refs/heads/BRANCH" or a commit, "" outside of a checkout. It costs little.
-	Head(directory string) string
 	// Branch returns the branch that is checked out and the repository's default one.
 	Branch(ctx context.Context, l session.Location) (branch, standard string, err error)
 	Changes(ctx context.Context, l session.Location, with Compare) ([]opencode.ChangedFile, error)

@@ -31,7 +31,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Config of an API. Everything but Condition and Logger is needed.
+// Config of an API. Everything but Head, Condition and Logger is needed.
 type Config struct {
 	Engine    *engine.Engine
 	Store     Viewer
@@ -39,8 +39,10 @@ type Config struct {
 	IDs       *session.IDs
 	Places    Places
 	Terminals *pty.Terminals
-	Directory string       // the location of requests that name none
-	Version   string       // of this cairn
+	Directory string // the location of requests that name none
+	Version   string // of this cairn
+	// Head is what git's HEAD says in a directory, "ref: refs/heads/BRANCH" or a commit, "" outside of a checkout. It costs little.
+	Head      func(directory string) string
 	Condition func() error // why nothing can be written now, nil if there is no reason
 	Logger    *slog.Logger
 }
@@ -67,6 +69,7 @@ type API struct {
 	terminals *pty.Terminals
 	directory string
 	version   string
+	head      func(directory string) string
 	condition func() error
 	logger    *slog.Logger
 	started   int64 // when, in milliseconds
@@ -82,10 +85,13 @@ type API struct {
 func New(c Config) *API {
 	a := &API{
 		engine: c.Engine, store: c.Store, log: c.Log, ids: c.IDs, places: c.Places, terminals: c.Terminals,
-		directory: c.Directory, version: c.Version, condition: c.Condition, logger: c.Logger,
+		directory: c.Directory, version: c.Version, head: c.Head, condition: c.Condition, logger: c.Logger,
 		started: time.Now().UnixMilli(),
 	}
 	a.line = newLine(a)
+	if a.head == nil {
+		a.head = func(string) string { return "" }
+	}
 	if a.condition == nil {
 		a.condition = func() error { return nil }
 	}
