@@ -14,7 +14,7 @@ type (
 	// FileWatched is of file.watcher.updated: what happened to a file.
 	FileWatched struct {
 		File  string `json:"file"`
-		Event string `json:"event"` // add, change or unlink
+		Event string `json:"event" enum:"add,change,unlink"`
 	}
 )
 

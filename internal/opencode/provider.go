@@ -16,6 +16,7 @@ type Provider struct {
 	Name    string                    `json:"name"`
 	Source  string                    `json:"source" enum:"env,config,custom,api"` // where it is known from
 	Env     []string                  `json:"env"`
+	Key     string                    `json:"key,omitzero"` // always none
 	Options map[string]jsontext.Value `json:"options"`
 	Models  map[string]ModelInfo      `json:"models"`
 }

@@ -38,9 +38,10 @@ type Parameter struct {
 
 // Types is what Go's types do not say.
 type Types struct {
-	Enums  map[reflect.Type][]string
-	Unions map[reflect.Type]Union
-	Forms  map[reflect.Type]string // JSON Schemas of types that write themselves
+	Enums   map[reflect.Type][]string
+	Members map[string]string // JSON Schemas of members of these names, whatever their type
+	Unions  map[reflect.Type]Union
+	Forms   map[reflect.Type]string // JSON Schemas of types that write themselves
 }
 
 // Union is what stands behind an interface, or what an envelope may hold.

@@ -29,11 +29,7 @@ func (b *builder) request(t reflect.Type) object {
 
 func (b *builder) schema(t reflect.Type) object {
 	if form, ok := b.types.Forms[t]; ok {
-		var out object
-		if err := json.Unmarshal([]byte(form), &out); err != nil {
-			panic(err) // a Form is a constant
-		}
-		return out
+		return written(form)
 	}
 	if u, ok := b.types.Unions[t]; ok {
 		return b.union(t, u)
@@ -65,6 +61,14 @@ func (b *builder) schema(t reflect.Type) object {
 	default:
 		return object{}
 	}
+}
+
+// written is a schema that is given as text.
+func written(form string) (out object) {
+	if err := json.Unmarshal([]byte(form), &out); err != nil {
+		panic(err) // it is a constant
+	}
+	return out
 }
 
 // object describes a struct; that of an answer is a component.
@@ -137,6 +141,9 @@ func (b *builder) collect(t reflect.Type, properties object, required *[]string)
 			continue
 		}
 		schema := b.schema(f.Type)
+		if form, ok := b.types.Members[name]; ok {
+			schema = written(form)
+		}
 		if values := f.Tag.Get("enum"); values != "" {
 			schema["enum"] = strings.Split(values, ",")
 		}

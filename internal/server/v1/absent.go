@@ -21,7 +21,7 @@ func absentRoutes() []Route {
 		{get, "/experimental/resource", "experimental.resource.list", empty},
 		{get, "/experimental/capabilities", "experimental.capabilities.get", always(capabilities{})},
 		{get, "/experimental/console", "experimental.console.get", always(consoleState{Providers: []string{}})},
-		{get, "/experimental/console/orgs", "experimental.console.listOrgs", always(organisations{Orgs: noneYet{}})},
+		{get, "/experimental/console/orgs", "experimental.console.listOrgs", always(organisations{Orgs: []organisation{}})},
 		{post, "/experimental/console/switch", "experimental.console.switchOrg", reading[organisationChoice](refuse("body", "orgID", "there is no organisation here"))},
 		{get, "/experimental/worktree", "worktree.list", none},
 		{post, "/experimental/worktree", "worktree.create", reading[newWorktree](failing("WorktreeCreateFailedError", "cairn makes no worktrees yet"))},
@@ -81,7 +81,17 @@ type consoleState struct {
 }
 
 type organisations struct {
-	Orgs noneYet `json:"orgs"`
+	Orgs []organisation `json:"orgs"`
+}
+
+// organisation is one of OpenCode's console: nobody is logged in there.
+type organisation struct {
+	AccountID    string `json:"accountID"`
+	AccountEmail string `json:"accountEmail"`
+	AccountURL   string `json:"accountUrl"`
+	OrgID        string `json:"orgID"`
+	OrgName      string `json:"orgName"`
+	Active       bool   `json:"active"`
 }
 
 // always answers v, for every location.

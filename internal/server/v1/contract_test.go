@@ -57,6 +57,16 @@ func (w *world) hold(t testing.TB, r *http.Request, resp *http.Response, body []
 	w.contract.Check(t, exchange)
 }
 
+// holdFrame holds a frame of a stream against our document, as every frame in these tests.
+func holdFrame(t testing.TB, path, data string) {
+	t.Helper()
+	kind := "BusEvent"
+	if strings.HasPrefix(path, "/global/") {
+		kind = "Placed"
+	}
+	ours(t).CheckEvent(t, kind, []byte(data))
+}
+
 var blamed = regexp.MustCompile(`\\n  at \[\\"([^"\\]+)\\"\].*"kind":"(\w+)"`)
 
 // holdField holds that what a refusal names is a field that was sent, or that the operation has there, as our document has it.

@@ -73,6 +73,9 @@ func types() openapi.Types {
 			is[emptyYet]():    `{"type":"object","maxProperties":0}`,
 			is[never]():       `{"not":{}}`,
 		},
+		Members: map[string]string{ // a date, where OpenCode's document has a number
+			"timestamp": `{"anyOf":[{"type":"string"},{"type":"number"}]}`,
+		},
 		Unions: map[reflect.Type]openapi.Union{
 			is[opencode.Part](): {By: "type", Of: map[string]reflect.Type{
 				"text": is[opencode.TextPart](), "subtask": is[opencode.SubtaskPart](), "reasoning": is[opencode.ReasoningPart](),
@@ -91,39 +94,6 @@ func types() openapi.Types {
 		},
 	}
 }
-
-// busEvents are the kinds of events, with their properties.
-func busEvents() map[string]reflect.Type {
-	out := map[string]reflect.Type{
-		"server.connected": is[nothingSaid](), "server.heartbeat": is[nothingSaid](),
-		kindDisposed: is[disposedPlace](), kindGlobalDisposed: is[nothingSaid](),
-		"message.updated": is[opencode.MessageInfo](), "message.removed": is[opencode.MessageGone](),
-		"message.part.updated": is[opencode.PartInfo](), "message.part.delta": is[opencode.Delta](),
-		"session.status": is[opencode.Status](), "session.idle": is[opencode.SessionOnly](), "session.compacted": is[opencode.SessionOnly](),
-		"session.diff": is[opencode.Diff](), "session.error": is[opencode.Failure](), "todo.updated": is[opencode.Todos](),
-		"permission.asked": is[opencode.Permission](), "permission.replied": is[opencode.Replied](),
-		"question.asked": is[opencode.Question](), "question.replied": is[opencode.Answered](), "question.rejected": is[opencode.Rejected](),
-		kindAppend: is[tuiText](), kindCommand: is[tuiCommand](), kindToast: is[toast](), kindSelect: is[tuiSession](),
-		"message.part.removed": is[partGone](), "command.executed": is[opencode.Executed](),
-		kindBranch: is[branchUpdated](), "pty.exited": is[terminalExit](), "pty.deleted": is[terminalID](),
-	}
-	for _, kind := range []string{"created", "updated", "deleted"} {
-		out["session."+kind] = is[opencode.SessionInfo]()
-	}
-	for _, kind := range []string{"created", "updated"} {
-		out["pty."+kind] = is[terminalInfo]()
-	}
-	return out
-}
-
-// What clients are told of parts that are removed.
-type (
-	partGone struct {
-		SessionID session.ID        `json:"sessionID"`
-		MessageID session.MessageID `json:"messageID"`
-		PartID    session.PartID    `json:"partID"`
-	}
-)
 
 // projectChange is what OpenCode's clients want of a project to be otherwise.
 type projectChange struct {

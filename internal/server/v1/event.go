@@ -153,6 +153,7 @@ type busEvent struct {
 type placed struct {
 	Directory string            `json:"directory,omitzero"`
 	Project   session.ProjectID `json:"project,omitzero"`
+	Workspace string            `json:"workspace,omitzero"` // there is none
 	Payload   payload           `json:"payload"`
 }
 

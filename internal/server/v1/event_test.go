@@ -51,6 +51,7 @@ func frames(t *testing.T, w *world, path, last string, enough func(line) bool) (
 			if err := json.Unmarshal([]byte(data), &f.data); err != nil {
 				t.Fatal(err, data)
 			}
+			holdFrame(t, path, data)
 			if out = append(out, f); enough(f) {
 				return out
 			}

@@ -61,6 +61,8 @@ type tagged struct {
 	ProjectID session.ProjectID `json:"projectID,omitzero"`
 	PtyID     string            `json:"ptyID,omitzero"`
 	Name      string            `json:"name,omitzero"`
+	Kind      string            `json:"kind,omitzero"`
+	Field     string            `json:"field,omitzero"`
 	Message   string            `json:"message"`
 }
 

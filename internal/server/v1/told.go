@@ -79,7 +79,7 @@ func (t *told) encode(global bool) (frames []sse.Frame, err error) {
 			payloads = append(payloads, synced{"sync", s.id, syncEvent{s.id, s.kind + "." + strconv.Itoa(s.version), t.seq, t.session, s.properties()}})
 		}
 		for _, p := range payloads {
-			f, err := encoded(placed{t.directory, t.project, p})
+			f, err := encoded(placed{Directory: t.directory, Project: t.project, Payload: p})
 			if err != nil {
 				return nil, err
 			}

@@ -156,6 +156,7 @@ func (w *world) follow(t testing.TB, path string) (next func() string) {
 			if !ok || strings.Contains(data, "server.heartbeat") {
 				continue
 			}
+			holdFrame(t, path, data)
 			var v struct {
 				Directory string         `json:"directory"`
 				Type      string         `json:"type"`
