@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // special reads a command that runs what stands in its arguments. False: there is nothing special about that name.
@@ -178,7 +179,9 @@ func roots(args []string) []string {
 }
 
 // inert are settings of git that run nothing.
-var inert = regexp.MustCompile(`^(user\.(name|email)|color\.[a-z.]+|core\.(quotepath|abbrev|autocrlf|ignorecase)|advice\.[a-z]+|init\.defaultbranch|commit\.gpgsign|log\.[a-z]+)=`)
+var inert = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(user\.(name|email)|color\.[a-z.]+|core\.(quotepath|abbrev|autocrlf|ignorecase)|advice\.[a-z]+|init\.defaultbranch|commit\.gpgsign|log\.[a-z]+)=`)
+})
 
 // git reads git with options before its command. A setting may hold a command.
 func (r *reader) git(c call) {
@@ -262,7 +265,7 @@ func configures(rest []string) bool {
 	}
 	return slices.ContainsFunc(rest[1:], func(w string) bool {
 		key := strings.ToLower(w)
-		return !known(w) || w == "-e" || w == "--edit" || w == "edit" || strings.Contains(key, ".") && !strings.HasPrefix(w, "-") && !inert.MatchString(key+"=")
+		return !known(w) || w == "-e" || w == "--edit" || w == "edit" || strings.Contains(key, ".") && !strings.HasPrefix(w, "-") && !inert().MatchString(key+"=")
 	}) && !slices.ContainsFunc(rest[1:], func(w string) bool { return w == "--get" || w == "get" || w == "--get-all" || w == "--get-regexp" })
 }
 
@@ -276,7 +279,7 @@ func (r *reader) setting(c call, s string) {
 	switch {
 	case strings.HasPrefix(strings.ToLower(key), "alias.") && strings.HasPrefix(value, "!") && known(s):
 		r.inner(c, value[1:])
-	case !known(key) || !inert.MatchString(strings.ToLower(key)+"="):
+	case !known(key) || !inert().MatchString(strings.ToLower(key)+"="):
 		r.unknown()
 	}
 }

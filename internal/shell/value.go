@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -29,7 +30,9 @@ type values struct {
 type span struct{ from, to uint }
 
 // foreignNames are those of variables that the shell or its surroundings give a value.
-var foreignNames = regexp.MustCompile(`^(BASH.*|COMP_.*|READLINE_.*|HIST.*|EPOCH.*|_|CDPATH|COLUMNS|COPROC|DIRSTACK|EUID|FUNCNAME|GROUPS|HOME|HOSTNAME|HOSTTYPE|IFS|LINENO|LINES|MACHTYPE|MAPFILE|OLDPWD|OPTARG|OPTERR|OPTIND|OSTYPE|PATH|PIPESTATUS|PPID|PS[0-4]|PWD|RANDOM|REPLY|SECONDS|SHELL|SHELLOPTS|SHLVL|SRANDOM|TMPDIR|UID|USER)$`)
+var foreignNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(BASH.*|COMP_.*|READLINE_.*|HIST.*|EPOCH.*|_|CDPATH|COLUMNS|COPROC|DIRSTACK|EUID|FUNCNAME|GROUPS|HOME|HOSTNAME|HOSTTYPE|IFS|LINENO|LINES|MACHTYPE|MAPFILE|OLDPWD|OPTARG|OPTERR|OPTIND|OSTYPE|PATH|PIPESTATUS|PPID|PS[0-4]|PWD|RANDOM|REPLY|SECONDS|SHELL|SHELLOPTS|SHLVL|SRANDOM|TMPDIR|UID|USER)$`)
+})
 
 // follow collects the values of a text that is read.
 func follow(file *syntax.File, outer *values) *values {
@@ -270,11 +273,13 @@ func splitsHome(before, after string) bool {
 	return before != "" && strings.HasPrefix(after, "~") || before == "~" && after != "" && !strings.HasPrefix(after, "/")
 }
 
-var together = regexp.MustCompile(`^[A-Za-z0-9_./@%+=:,~-]+$`)
+var together = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_./@%+=:,~-]+$`)
+})
 
 // keepsTogether reports that the shell makes one word of each of the texts without quotes.
 func (v *values) keepsTogether(texts []string) bool {
-	return !v.names("IFS") && !slices.ContainsFunc(texts, func(t string) bool { return !together.MatchString(t) })
+	return !v.names("IFS") && !slices.ContainsFunc(texts, func(t string) bool { return !together().MatchString(t) })
 }
 
 // names reports that the text assigns to the variable, or may.
@@ -293,7 +298,7 @@ func (v *values) variable(p *syntax.ParamExp, rounds int) (out []string, complet
 	case name == "" || rounds == 0:
 		return []string{Hole}, false
 	}
-	complete = !v.all && !v.spoiled[name] && !foreignNames.MatchString(name) && slices.ContainsFunc(v.sure[name], func(s span) bool {
+	complete = !v.all && !v.spoiled[name] && !foreignNames().MatchString(name) && slices.ContainsFunc(v.sure[name], func(s span) bool {
 		return s.from <= p.Pos().Offset() && p.Pos().Offset() < s.to
 	})
 	for scope := v; scope != nil; scope = scope.outer {

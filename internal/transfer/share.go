@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -29,7 +30,9 @@ type Share struct {
 	Slug string
 }
 
-var sharePath = regexp.MustCompile(`^/share/([A-Za-z0-9_-]{1,200})/?$`)
+var sharePath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/share/([A-Za-z0-9_-]{1,200})/?$`)
+})
 
 // ParseShare reads the address of a share, https://HOST/share/SLUG. Other hosts than OpenCode's must be among those.
 func ParseShare(address string, hosts []string) (Share, error) {
@@ -37,7 +40,7 @@ func ParseShare(address string, hosts []string) (Share, error) {
 	if err != nil {
 		return Share{}, session.Errorf(session.CodeInvalid, "%q is no address", address)
 	}
-	slug := sharePath.FindStringSubmatch(u.Path)
+	slug := sharePath().FindStringSubmatch(u.Path)
 	switch {
 	case u.Scheme != "https" || u.User != nil || u.Host == "" || slug == nil || u.RawQuery != "":
 		return Share{}, session.Errorf(session.CodeInvalid, "the address of a share is https://%s/share/SLUG", ShareHost)
