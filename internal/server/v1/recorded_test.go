@@ -187,6 +187,7 @@ func listen(t *testing.T, w *world) *bus {
 			if err := json.Unmarshal([]byte(data), &e); err != nil {
 				t.Error(err, data)
 			}
+			holdFrame(t, "/event", data)
 			delete(e, "id")
 			b.mu.Lock()
 			b.events = append(b.events, e)

@@ -43,6 +43,10 @@ func describedLocations() map[string]openapi.Operation {
 		"GET /api/model":                 here[[]api.Model]("v2.model.list"),
 		"GET /api/provider":              here[[]api.Provider]("v2.provider.list"),
 		"GET /api/provider/{providerID}": here[api.Provider]("v2.provider.get"),
+		"GET /api/reference":             here[[]struct{}]("v2.reference.list"),
+		"GET /api/integration":           here[[]struct{}]("v2.integration.list"),
+		"GET /api/fs/list":               said[api.Located[[]api.FileEntry]]("v2.fs.list", "location", "path"),
+		"GET /api/fs/find":               said[api.Located[[]api.FileEntry]]("v2.fs.find", "location", "query", "type=file|directory", "limit#"),
 		"GET /api/event":                 {ID: "v2.event.subscribe", Answer: is[shownEvent](), Media: "text/event-stream", Query: query("location")},
 	}
 }
