@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -321,7 +323,8 @@ func (a *app) promptText(args []string) (string, error) {
 }
 
 // parseModel reads PROVIDER/MODEL[#VARIANT], as the configuration has it, or with an at sign. Models may have slashes and
-// at signs of their own; the last at sign is the variant's unless a slash follows it.
+// at signs of their own; the last at sign is the variant's unless a slash follows it, or a version: Google's Vertex names
+// the versions of models so (https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude).
 func parseModel(s string) (*session.ModelRef, error) {
 	if s == "" {
 		return nil, nil
@@ -330,11 +333,14 @@ func parseModel(s string) (*session.ModelRef, error) {
 	if ref == nil || ref.ProviderID == "" || ref.ID == "" {
 		return nil, usagef("--model must be PROVIDER/MODEL or PROVIDER/MODEL#VARIANT, got %q; cairn models lists them", s)
 	}
-	if ref.Variant == "" {
+	if ref.Variant == "" && !strings.HasPrefix(ref.ProviderID, "google-vertex") && !versioned().MatchString(ref.ID) {
 		ref.ID, ref.Variant = cutVariant(ref.ID, "@")
 	}
 	return ref, nil
 }
+
+// versioned is a model's name that ends with the day of its version.
+var versioned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`@\d{8}$`) })
 
 // cutVariant takes the variant from the end of a model's name, behind one of the signs; "" if there is none.
 func cutVariant(name, signs string) (model, variant string) {

@@ -213,6 +213,8 @@ func TestModelsChangeTheDialect(t *testing.T) {
 	}{
 		{"openai", provider.Facts{ModelID: "o9", Reasoning: true}, `"max_completion_tokens":5`},
 		{"github-models", provider.Facts{ModelID: "openai/o9", Reasoning: true}, `"max_completion_tokens":5`},
+		{"cloudflare-ai-gateway", provider.Facts{ModelID: "openai/o9", Reasoning: true}, `"max_completion_tokens":5`},
+		{"cloudflare-ai-gateway", provider.Facts{ModelID: "anthropic/r", Reasoning: true}, `"max_tokens":5`},
 		{"openai", provider.Facts{ModelID: "gpt-4o"}, `"max_tokens":5`},
 		{"deepseek", provider.Facts{ModelID: "r", Reasoning: true}, `"reasoning_content":""`},
 		{"fireworks", provider.Facts{ModelID: "r", ReasoningField: "reasoning"}, `"reasoning":""`},

@@ -278,7 +278,8 @@ func Compatible(id, name, baseURL string) Vendor {
 func dialect(v Vendor, f Facts) openaichat.Dialect {
 	d := v.Dialect
 	id := strings.ToLower(f.ModelID)
-	openais := slices.Contains([]string{"openai", "azure", "azure-cognitive-services"}, v.Row) || v.Row == "github-models" && strings.HasPrefix(id, "openai/")
+	passedOn := slices.Contains([]string{"github-models", "cloudflare-ai-gateway"}, v.Row) && strings.HasPrefix(id, "openai/")
+	openais := passedOn || slices.Contains([]string{"openai", "azure", "azure-cognitive-services"}, v.Row)
 	if f.Reasoning && openais {
 		d.MaxTokensField = "max_completion_tokens"
 	}
