@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -77,7 +78,7 @@ func (c *Config) rewrite(ctx context.Context, project bool, edit func(file strin
 			return err
 		}
 		out, err := edit(file, text)
-		if err != nil {
+		if err != nil || bytes.Equal(out, text) {
 			return err
 		}
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -151,5 +152,15 @@ func TestSchema(t *testing.T) {
 		if check(text) == nil {
 			t.Errorf("%s fits the schema", text)
 		}
+	}
+}
+
+// What changes nothing is not written: no file is made for it.
+func TestMergeOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	c := &Config{Dirs: Directories{Config: filepath.Join(dir, "config"), State: filepath.Join(dir, "state")}}
+	err := c.Merge(t.Context(), map[string]jsontext.Value{"shell": jsontext.Value("null")})
+	if _, missing := os.Stat(filepath.Join(dir, "config", "cairn.json")); err != nil || !os.IsNotExist(missing) {
+		t.Error(err, missing)
 	}
 }
