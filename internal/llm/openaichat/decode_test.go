@@ -121,8 +121,18 @@ func TestDecode(t *testing.T) {
 			lines("opened req-1", "text-start text-0", `text-delta text-0 "a"`, `text-delta text-0 "😀"`, "text-end text-0", "finish stop"+noUsage),
 		},
 		{
-			"what follows the finish is not part of the answer",
-			stream(says(`{"content":"hi"}`), ends("stop"), says(`{"content":"more"}`), ends("length"), done, "garbage"),
+			"the answer ends with its stream",
+			stream(says(`{"content":"h"}`), ends("stop"), says(`{"content":"i"}`), ends("length"), done, "garbage"),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "h"`, `text-delta text-0 "i"`, "text-end text-0", "finish length"+noUsage),
+		},
+		{
+			"a call after the finish",
+			stream(says(`{"content":"hi"}`), ends("tool_calls"), says(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), done),
+			lines(append(textHi, "input-start c1 read", `input-delta c1 "{}"`, "input-end c1", "call c1 read {}", "finish tool-calls"+noUsage)...),
+		},
+		{
+			"a whole message after the finish says nothing new",
+			stream(says(`{"content":"hi"}`), ends("stop"), `{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`, done),
 			lines(append(textHi, "finish stop"+noUsage)...),
 		},
 		{

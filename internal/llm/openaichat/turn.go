@@ -1,6 +1,8 @@
 package openaichat
 
 import (
+	"cmp"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -32,7 +34,8 @@ type block struct {
 	field string // reasoning: the wire field it came in
 }
 
-// chunk applies one frame. What follows the finish marker is only read for its usage.
+// chunk applies one frame. The answer ends with the stream, not with the finish marker: some servers send it with each chunk,
+// or before the last call (spec/v2 §21.2). A whole message after it says nothing new.
 func (t *turn) chunk(c *chunk) error {
 	if !t.begun {
 		t.begun = true
@@ -43,17 +46,17 @@ func (t *turn) chunk(c *chunk) error {
 	t.sources.keep(keyCitations, c.Citations)
 	for i := range c.Choices {
 		a := &c.Choices[i]
-		if a.Index != 0 || t.reason != "" {
+		if a.Index != 0 {
 			continue
 		}
 		d := &a.Delta
-		if a.Message != nil {
+		if a.Message != nil && t.reason == "" {
 			d = a.Message
 		}
 		if err := t.delta(d); err != nil {
 			return err
 		}
-		t.reason = wire.Plain(a.FinishReason)
+		t.reason = cmp.Or(wire.Plain(a.FinishReason), t.reason)
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func TestFaults(t *testing.T) {
 		{"CRLF", say(strings.ReplaceAll(hello+stop+done, "\n", "\r\n")), "", nil},
 		{"CR", say(strings.ReplaceAll(hello+stop+done, "\n", "\r")), "", nil},
 		{"wrong content type", refuse(200, hello+stop+done, "Content-Type", "application/json"), "", nil},
-		{"finish, then more", say(hello, stop, hello, stop, done), "", func(o turn) bool { return o.text == "hello" }},
+		{"finish, then more", say(hello, stop, hello, stop, done), "", func(o turn) bool { return o.text == "hellohello" }},
 		{"usage out of range", say(hello, stop, `data: {"choices":[],"usage":{"prompt_tokens":-4,"completion_tokens":1e99}}`+"\n\n"), "", func(o turn) bool { return o.finish.Usage.Input == 0 && o.finish.Usage.Output == 0 }},
 		{"gzip though not asked for", zipped(func(w io.Writer) { io.WriteString(w, hello+stop+done) }), "", func(o turn) bool { return o.text == "hello" }},
 		{"gzip bomb", zipped(func(w io.Writer) { endless(w, big, 80<<20) }), llm.Malformed, nil},
