@@ -239,7 +239,7 @@ type delivery struct {
 }
 
 // judge decides how a turn ends whose answer must have the form: with the value, with another turn that tries again, or
-// badly.
+// badly. What refuses to answer says no value, and is not asked again: it ends as it does without a form.
 func (f *form) judge(o delivery, end *session.StepEnded) (again bool, failure *session.Failure) {
 	missed := 0
 	for _, c := range o.calls {
@@ -252,8 +252,11 @@ func (f *form) judge(o delivery, end *session.StepEnded) (again bool, failure *s
 		}
 		missed++
 	}
+	if len(o.calls) == 0 && end.Finish == string(llm.FinishContentFilter) {
+		return false, nil
+	}
 	if len(o.calls) == 0 && !o.more {
-		if f.native && end.Finish != string(llm.FinishContentFilter) { // what refuses says no answer
+		if f.native {
 			if v, err := f.said(o.texts); err == nil {
 				end.Structured = v
 				return false, nil

@@ -26,7 +26,7 @@ var complaints = []struct {
 	},
 	{
 		session.ContentDocuments,
-		[]string{"pdf", "document", "file_data"},
+		[]string{"pdf", "document", "file_data", "'file'"},
 		[]string{
 			"could not process", "not valid", "invalid", "corrupt", "unable to process", "password", "encrypted", "too many pages", "maximum of", "unsupported", "no pages", "failed to",
 			"not supported", "doesn't support", "does not support", "source.type: field required",
@@ -34,8 +34,8 @@ var complaints = []struct {
 	},
 	{
 		session.ContentImages,
-		[]string{"image"},
-		[]string{"could not process", "unable to process", "invalid", "not valid", "not a valid", "corrupt", "unsupported", "not supported", "doesn't support", "does not support", "does not match", "exceed", "too large", "dimension", "failed to", "media type", "media_type", "unable to"},
+		[]string{"image", "multimodal", "content must be a string"},
+		[]string{"not a multimodal", "content must be a string", "missing data required", "could not process", "unable to process", "invalid", "not valid", "not a valid", "corrupt", "unsupported", "not supported", "doesn't support", "does not support", "does not match", "exceed", "too large", "dimension", "failed to", "media type", "media_type", "unable to"},
 	},
 }
 

@@ -87,6 +87,10 @@ func TestPoisoned(t *testing.T) {
 		e    *llm.Error
 		want session.ContentKind
 	}{
+		{bad(400, llm.InvalidRequest, "m is not a multimodal model"), session.ContentImages},
+		{bad(400, llm.InvalidRequest, "'messages.1.content' : messages[1].content must be a string"), session.ContentImages},
+		{bad(500, llm.InvalidRequest, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"), session.ContentImages},
+		{bad(500, llm.InvalidRequest, "Failed to create new sequence: missing data required for image input"), session.ContentImages},
 		{bad(400, llm.InvalidRequest, "messages.3.content.0.image.source.base64: The image was specified using image/jpeg media type, but does not match"), session.ContentImages},
 		{bad(400, llm.InvalidRequest, "Invalid image data"), session.ContentImages},
 		{bad(400, llm.InvalidRequest, "messages.1.content.0: Invalid `signature` in `thinking` block"), session.ContentReasoning},

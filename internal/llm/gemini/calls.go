@@ -75,15 +75,16 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 }
 
 // ran gives out code that the vendor ran itself; its result is the next part.
-func (t *turn) ran(code jsontext.Value) {
+func (t *turn) ran(p *answerPart) {
 	t.close()
 	t.Tell()
+	code := p.Code
 	t.code = t.newID("", string(code))
 	input := wire.Input(wire.Strict(code))
 	t.Emit(llm.ToolInputStart{ID: t.code, Name: codeTool})
 	t.Emit(llm.ToolInputDelta{ID: t.code, Delta: string(input)})
 	t.Emit(llm.ToolInputEnd{ID: t.code})
-	t.Emit(llm.ToolCallEvent{ID: t.code, Name: codeTool, Input: input, Raw: string(input), Hosted: true, Metadata: t.whole("executableCode", code, nil)})
+	t.Emit(llm.ToolCallEvent{ID: t.code, Name: codeTool, Input: input, Raw: string(input), Hosted: true, Metadata: t.whole("executableCode", code, p.Signature)})
 }
 
 // asked gives out what a tool of the vendor's was asked; what it found is a part of its own.
@@ -188,16 +189,17 @@ func (t *turn) whole(kind string, v, signature jsontext.Value) llm.Metadata {
 const codeTool = "code_execution"
 
 // returned gives out what the code of the part before it came to.
-func (t *turn) returned(result jsontext.Value) {
+func (t *turn) returned(p *answerPart) {
 	t.close()
 	if t.code == "" {
 		return
 	}
+	result := p.Result
 	fields, _ := wire.ReadObject(result)
 	t.Emit(llm.HostedResult{
 		ID: t.code, Name: codeTool, Result: wire.Strict(result),
 		IsError:  wire.Plain(fields["outcome"]) != "OUTCOME_OK",
-		Metadata: t.whole("codeExecutionResult", result, nil),
+		Metadata: t.whole("codeExecutionResult", result, p.Signature),
 	})
 	t.code = ""
 }

@@ -66,10 +66,10 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"code that the vendor ran",
-			stream(says(`{"executableCode":{"language":"PYTHON","code":"1"}},{"codeExecutionResult":{"outcome":"OUTCOME_FAILED","output":"o"}},{"text":"hi"}`), ends("STOP")),
+			stream(says(`{"executableCode":{"language":"PYTHON","code":"1"},"thoughtSignature":"x"},{"codeExecutionResult":{"outcome":"OUTCOME_FAILED","output":"o"},"thoughtSignature":"y"},{"text":"hi"}`), ends("STOP")),
 			lines("opened req-1", "input-start call_bdohib5v_0 code_execution", `input-delta call_bdohib5v_0 "{\"language\":\"PYTHON\",\"code\":\"1\"}"`, "input-end call_bdohib5v_0",
-				`hosted call_bdohib5v_0 code_execution {"language":"PYTHON","code":"1"} google={"part":{"executableCode":{"language":"PYTHON","code":"1"}}}`,
-				`failed call_bdohib5v_0 code_execution {"outcome":"OUTCOME_FAILED","output":"o"} google={"part":{"codeExecutionResult":{"outcome":"OUTCOME_FAILED","output":"o"}}}`,
+				`hosted call_bdohib5v_0 code_execution {"language":"PYTHON","code":"1"} google={"part":{"executableCode":{"language":"PYTHON","code":"1"},"thoughtSignature":"x"}}`,
+				`failed call_bdohib5v_0 code_execution {"outcome":"OUTCOME_FAILED","output":"o"} google={"part":{"codeExecutionResult":{"outcome":"OUTCOME_FAILED","output":"o"},"thoughtSignature":"y"}}`,
 				"text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "finish stop"+noUsage),
 		},
 		{

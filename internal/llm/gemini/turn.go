@@ -84,9 +84,9 @@ func (t *turn) part(p *answerPart) error {
 	case wire.Present(p.Found):
 		t.found(p)
 	case wire.Present(p.Code):
-		t.ran(p.Code)
+		t.ran(p)
 	case wire.Present(p.Result):
-		t.returned(p.Result)
+		t.returned(p)
 	case wire.Present(p.Inline):
 		t.made(p)
 	case wire.Present(p.File):

@@ -126,6 +126,9 @@ var overflowPhrases = []phrase{
 	{"range of input length should be"},
 	{"prompt exceeds max length"},
 	{"too many input tokens"},
+	{"inputs must have less than"},
+	{"input length", "exceeds the maximum length"},
+	{"exceed max message tokens"},
 	{"too many tokens: "},
 	{"input tokens exceeded"},
 	{"token limit exceeded"},
@@ -140,6 +143,12 @@ var overflowPhrases = []phrase{
 	{"too large for model with"},
 	{"model_context_window_exceeded"},
 	{"(no body)"},
+}
+
+// blindPhrases are the ways in which servers of local models refuse a picture with a status of their own failures.
+var blindPhrases = []phrase{
+	{"image input is not supported"},
+	{"missing data required for image input"},
 }
 
 var quotaPhrases = []phrase{

@@ -161,6 +161,9 @@ func (w *wireError) class(status int) llm.Class {
 	if w.moderated {
 		return llm.ContentFilter
 	}
+	if mentions(w.text, blindPhrases) {
+		return llm.InvalidRequest
+	}
 	for _, code := range w.codes {
 		if class, ok := codeClass[code]; ok {
 			if class == llm.RateLimit && status == http.StatusRequestEntityTooLarge {
