@@ -56,20 +56,31 @@ func (m *locationModels) alone(model catalog.Model) []string {
 	return out
 }
 
+// off says by what a model is switched off; "" by nothing.
+func off(p catalog.Provider, model catalog.Model) string {
+	switch {
+	case p.Disabled:
+		return p.ID + " is switched off by the configuration (disabled_providers, enabled_providers, experimental.policies)"
+	case !model.Enabled && model.Status == catalog.Alpha:
+		return "it is in its alpha: such models are not used unless CAIRN_ENABLE_EXPERIMENTAL_MODELS is set"
+	case !model.Enabled:
+		return "the configuration leaves it out (whitelist, blacklist of provider." + p.ID + ")"
+	default:
+		return ""
+	}
+}
+
 // missing says what keeps a model from being used; empty if nothing does.
 func (m *locationModels) missing(model catalog.Model) []string {
 	p, err := m.catalog.Provider(model.ProviderID)
 	switch {
 	case err != nil:
 		return []string{err.Error()}
-	case p.Disabled:
-		return []string{p.ID + " is switched off by the configuration (disabled_providers, enabled_providers, experimental.policies)"}
 	case !spoken(model.API):
 		return []string{"its protocol (" + model.API.Package + ") is not known to this cairn"}
-	case !model.Enabled && model.Status == catalog.Alpha:
-		return []string{"it is in its alpha: such models are not used unless CAIRN_ENABLE_EXPERIMENTAL_MODELS is set"}
-	case !model.Enabled:
-		return []string{"the configuration leaves it out (whitelist, blacklist of provider." + p.ID + ")"}
+	}
+	if why := off(p, model); why != "" {
+		return []string{why}
 	}
 	if _, err := m.vendor(p, model.API); err != nil {
 		return []string{err.Error()}

@@ -274,6 +274,9 @@ func (m *locationModels) client(model catalog.Model) (*provider.Model, []llm.Too
 	if err != nil {
 		return nil, nil, err
 	}
+	if why := off(p, model); why != "" {
+		return nil, nil, session.Errorf(session.CodeInvalid, "%s cannot be used: %s", model.Name(), why).At("model")
+	}
 	vendor, err := m.vendor(p, model.API)
 	if err != nil {
 		return nil, nil, session.Errorf(session.CodeInvalid, "%v", err).At("model")
