@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -88,6 +89,9 @@ func TestServeSignals(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			caught := make(chan os.Signal, 1)
+			signal.Notify(caught, sig) // what is caught here is not ignored in a child, also below nohup
+			defer signal.Stop(caught)
 			s := serveAsOpenCode(t, "--port", "0")
 			code := s.end(t, sig)
 			if rest := <-s.rest; code != 0 || rest != "" {

@@ -296,8 +296,7 @@ func TestAnotherUsersSocket(t *testing.T) {
 func TestAnotherNetwork(t *testing.T) {
 	client, server := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
 	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this function
+	go onThread(func() {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			done <- err
 			return
@@ -306,10 +305,27 @@ func TestAnotherNetwork(t *testing.T) {
 			t.Errorf("%+v %v", s, err)
 		}
 		done <- nil
-	}()
+	})
 	if err := <-done; err != nil {
 		t.Skip(err)
 	}
+}
+
+// onThread runs f on a thread of its own, which ends with its goroutine. The main thread would not end, and /proc/self is
+// what that one is in.
+func onThread(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != os.Getpid() {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	go func() { // while we hold the main thread
+		defer close(done)
+		onThread(f)
+	}()
+	<-done
+	runtime.UnlockOSThread()
 }
 
 // A hundred callers who come together are looked for together, and the connection of each is asked about once.
