@@ -120,7 +120,7 @@ func (set *setting) holds() bool {
 		return len(set.tools().Definitions()) == 0 && len(set.hosted()) == 0
 	case llm.FormsNot:
 	}
-	return false
+	return set.model.Toolless // it can be told the form in no other way
 }
 
 // again is what the model reads after an answer that has not the form that was wanted of it, with what is wrong if the

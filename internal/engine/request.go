@@ -137,10 +137,10 @@ func (set *setting) since() int64 {
 }
 
 // tools is the set that the agent may see, sampled once per turn: what is denied whatever the resource is not shown at
-// all.
+// all, and nothing to a model that calls none.
 func (set *setting) tools() *tool.Set {
 	if set.offered == nil {
-		set.offered = set.scope.Tools.Materialize(func(action string) bool { return permission.Hidden(set.rights, action) })
+		set.offered = set.scope.Tools.Materialize(func(action string) bool { return set.model.Toolless || permission.Hidden(set.rights, action) })
 	}
 	return set.offered
 }

@@ -66,6 +66,7 @@ type Model struct {
 	Output    int64 // tokens that it can answer; 0 unknown
 	Images    bool  // it reads images
 	Documents bool  // it reads PDFs
+	Toolless  bool  // it calls no tools, and refuses a request that offers some
 	Forms     llm.Forms
 	Hosted    []llm.ToolDefinition // what its vendor runs itself
 	// HostedAlone says that the vendor takes these only where no others are offered.
