@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/option"
 )
 
 // Facts are what is known of models, read once for the many catalogs that are made of them. They never change.
@@ -72,7 +74,7 @@ func (f *Facts) provider(id string, raw jsontext.Value) (*sourceProvider, jsonte
 		f.wrong(id, "a provider without a name")
 		return nil, nil
 	case raw.Kind() != '{':
-		f.wrong(id, "want an object, got "+kindName(raw))
+		f.wrong(id, "want an object, got "+option.KindName(raw.Kind()))
 		return nil, nil
 	}
 	if s, err := decode(id, raw); err == nil && s.Models[""] == nil && !slices.Contains(slices.Collect(maps.Values(s.Models)), nil) {
@@ -94,7 +96,7 @@ func (f *Facts) readable(id string, raw jsontext.Value) jsontext.Value {
 		return raw
 	}
 	if v := fields["models"]; len(v) > 0 && json.Unmarshal(v, &models, foreign) != nil {
-		f.wrong(id, "models: want an object, got "+kindName(v))
+		f.wrong(id, "models: want an object, got "+option.KindName(v.Kind()))
 	}
 	delete(fields, "models")
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -119,7 +121,7 @@ func misread(key string, raw jsontext.Value) string {
 		return "a model without a name"
 	}
 	if raw.Kind() != '{' {
-		return "want an object, got " + kindName(raw)
+		return "want an object, got " + option.KindName(raw.Kind())
 	}
 	if err := json.Unmarshal(raw, &sourceModel{}, foreign); err != nil {
 		return reason(err)
@@ -164,24 +166,6 @@ func reason(err error) string {
 		return "want " + want
 	}
 	return fmt.Sprintf("%.100s: want %s", at, want)
-}
-
-// kindName is what a value is, for people.
-func kindName(v jsontext.Value) string {
-	switch v.Kind() {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "text"
-	case '0':
-		return "a number"
-	case 'n':
-		return "null"
-	default:
-		return "true or false"
-	}
 }
 
 // embedded are the facts that ship in the binary.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm/option"
 )
 
 // node is a JSON value that remembers where it was written. Nodes of a document may be changed until it is merged;
@@ -167,22 +169,7 @@ func quote(b []byte, s string) []byte {
 }
 
 // kindName says what the value is, for messages.
-func (n *node) kindName() string {
-	switch n.kind {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "text"
-	case '0':
-		return "a number"
-	case 'n':
-		return "null"
-	default:
-		return "true or false"
-	}
-}
+func (n *node) kindName() string { return option.KindName(n.kind) }
 
 // said is the value for messages about keys that hold no secrets: scalars as they stand in the document, cut short.
 func (n *node) said() string {
