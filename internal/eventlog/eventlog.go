@@ -55,8 +55,9 @@ func (l *Log) Notify(n Notice) { l.hub.notify(n) }
 // Newest says up to where a reader of the feed has come that has read all there is.
 func (l *Log) Newest() Mark { return l.hub.newest() }
 
-// Mark is a place in the feed: behind an event, and behind a notice.
-type Mark struct{ Position, Notice int64 }
+// Mark is a place in the feed: behind an event, and behind a notice. Since is the event behind which a reader was there:
+// items that end behind it are told with all of their text, as to who read meanwhile; 0 is not known.
+type Mark struct{ Position, Notice, Since int64 }
 
 // Notice is a live-only announcement, such as session.status. Number is set for readers: all are told of the same notices
 // by rising numbers.

@@ -14,10 +14,10 @@ import (
 // process had committed when it was made. A negative after starts at the
 // newest event. It ends with ctx.
 func (l *Log) Feed(ctx context.Context, after int64) iter.Seq2[Update, error] {
-	return l.feed(ctx, Mark{after, math.MaxInt64})
+	return l.feed(ctx, Mark{Position: after, Notice: math.MaxInt64})
 }
 
-// FeedFrom is Feed from behind a mark, with the notices that were made since.
+// FeedFrom is Feed from behind a mark, with the notices that were made since, and the text of items that have ended since.
 func (l *Log) FeedFrom(ctx context.Context, at Mark) iter.Seq2[Update, error] { return l.feed(ctx, at) }
 
 func (l *Log) feed(ctx context.Context, at Mark) iter.Seq2[Update, error] {
@@ -25,7 +25,7 @@ func (l *Log) feed(ctx context.Context, at Mark) iter.Seq2[Update, error] {
 		w := newWaiter()
 		noticed := min(l.hub.joinFeed(w), at.Notice)
 		defer l.hub.leaveFeed(w)
-		f := &feeder{listener{log: l, cursor: at.Position, noticed: noticed, offsets: offsets{}, yield: yield}}
+		f := &feeder{listener{log: l, cursor: at.Position, noticed: noticed, since: at.Since, offsets: offsets{}, yield: yield}}
 		if f.start(ctx) {
 			rounds(ctx, w, f.round)
 		}

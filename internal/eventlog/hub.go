@@ -197,7 +197,7 @@ func (h *hub) notify(n Notice) {
 func (h *hub) newest() Mark {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Mark{h.position, h.noticed}
+	return Mark{h.position, h.noticed, h.position}
 }
 
 // unseen returns the kept notices after number noticed that keep wants, up to the first that stands behind an event beyond

@@ -21,7 +21,8 @@ type listener struct {
 	log     *Log
 	cursor  int64 // of the newest event: its seq, or its position
 	noticed int64
-	live    bool // everything that existed at the start has been read
+	live    bool  // everything that existed at the start has been read
+	since   int64 // what ends behind it was live when the reader came; 0: not known
 	offsets offsets
 	yield   func(Update, error) bool
 }
@@ -41,7 +42,8 @@ func rounds(ctx context.Context, w *waiter, round func(context.Context) bool) {
 func (l *listener) event(e session.Event, cursor int64) bool {
 	if part, frag, text := ended(e.Data); part != "" {
 		frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
-		if from := l.offsets[part]; (l.live || from > 0) && !rest(l.yield, frag, text, from) {
+		came := l.live || l.since > 0 && cursor > l.since
+		if from := l.offsets[part]; (came || from > 0) && !rest(l.yield, frag, text, from) {
 			return false
 		}
 		l.offsets[part] = finished

@@ -346,6 +346,35 @@ func TestFeedFromAMark(t *testing.T) {
 	}
 }
 
+// An item that was open when a reader came is told with its text, also if it has ended before the reader first looks; one
+// that had ended before is not.
+func TestFeedFromAMarkInAnItem(t *testing.T) {
+	l, _ := newLog(t)
+	start := l.Newest()
+	begin(t, l, id, "msg_a", "prt_a")
+	finish(t, l, id, "msg_a", "prt_a", "before")
+	begin(t, l, id, "msg_b", "prt_b")
+	l.Publish(id, "prt_b", "after")
+	at := l.Newest()
+	finish(t, l, id, "msg_b", "prt_b", "afterwards")
+	at.Position = start.Position // it comes again, and reads what it missed
+	said := ""
+	for u, err := range l.FeedFrom(t.Context(), at) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.Fragment != nil {
+			said += u.Fragment.Delta
+		}
+		if u.Event != nil && u.Event.Position == l.Newest().Position {
+			break
+		}
+	}
+	if said != "afterwards" {
+		t.Errorf("told %q", said)
+	}
+}
+
 func TestFeedFromNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := newLog(t)
