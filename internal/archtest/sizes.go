@@ -12,9 +12,7 @@ const (
 )
 
 // longFunctions may be longer than maxFunction, each with its reason: a flat switch or a table.
-var longFunctions = map[string]string{
-	"session.newData": "the one table from kind to type: a flat switch",
-}
+var longFunctions = map[string]string{}
 
 // wideImports may import more of our own packages than maxImports.
 var wideImports = map[string]string{

@@ -1,177 +1,95 @@
 package session
 
-// newData is the one table from kind to type: it returns an empty payload, nil for a kind that this build does not
-// know.
-func newData(k Kind) EventData {
-	switch k {
-	case KindCreated:
-		return &Created{}
-	case KindAgentSwitched:
-		return &AgentSwitched{}
-	case KindModelSwitched:
-		return &ModelSwitched{}
-	case KindMoved:
-		return &Moved{}
-	case KindPromptAdmitted:
-		return &PromptAdmitted{}
-	case KindPrompted:
-		return &Prompted{}
-	case KindContextUpdated:
-		return &ContextUpdated{}
-	case KindSynthetic:
-		return &SyntheticAdded{}
-	case KindShellStarted:
-		return &ShellStarted{}
-	case KindShellEnded:
-		return &ShellEnded{}
-	case KindStepStarted:
-		return &StepStarted{}
-	case KindStepEnded:
-		return &StepEnded{}
-	case KindStepFailed:
-		return &StepFailed{}
-	case KindTextStarted:
-		return &TextStarted{}
-	case KindTextEnded:
-		return &TextEnded{}
-	case KindReasoningStarted:
-		return &ReasoningStarted{}
-	case KindReasoningEnded:
-		return &ReasoningEnded{}
-	case KindToolInputStarted:
-		return &ToolInputStarted{}
-	case KindToolInputEnded:
-		return &ToolInputEnded{}
-	case KindToolCalled:
-		return &ToolCalled{}
-	case KindToolProgress:
-		return &ToolProgress{}
-	case KindToolSuccess:
-		return &ToolSuccess{}
-	case KindToolFailed:
-		return &ToolFailed{}
-	case KindRetried:
-		return &Retried{}
-	case KindCompactionStarted:
-		return &CompactionStarted{}
-	case KindCompactionEnded:
-		return &CompactionEnded{}
-	case KindRevertStaged:
-		return &RevertStaged{}
-	case KindRevertCleared:
-		return &RevertCleared{}
-	case KindRevertCommitted:
-		return &RevertCommitted{}
-	case KindRenamed:
-		return &Renamed{}
-	case KindArchived:
-		return &Archived{}
-	case KindPermissionSet:
-		return &PermissionSet{}
-	case KindJobStarted:
-		return &JobStarted{}
-	case KindJobEnded:
-		return &JobEnded{}
-	case KindBudgetSet:
-		return &BudgetSet{}
-	case KindTodosSet:
-		return &TodosSet{}
-	case KindMetadataSet:
-		return &MetadataSet{}
-	case KindInputWithdrawn:
-		return &InputWithdrawn{}
-	case KindInputEdited:
-		return &InputEdited{}
-	case KindInputRedirected:
-		return &InputRedirected{}
-	case KindInputReordered:
-		return &InputReordered{}
-	case KindContextBased:
-		return &ContextBased{}
-	case KindItemCheckpointed:
-		return &ItemCheckpointed{}
-	case KindPermissionAsked:
-		return &PermissionAsked{}
-	case KindPermissionReplied:
-		return &PermissionReplied{}
-	case KindInterrupted:
-		return &Interrupted{}
-	case KindMessageRemoved:
-		return &MessageRemoved{}
-	case KindMessageEdited:
-		return &MessageEdited{}
-	case KindPartRemoved:
-		return &PartRemoved{}
-	case KindPartEdited:
-		return &PartEdited{}
-	case KindMessageImported:
-		return &MessageImported{}
-	case KindImported:
-		return &Imported{}
-	case KindDeleted:
-		return &Deleted{}
-	default:
-		return nil
+import "sync"
+
+// events makes an empty event of every kind that this build knows. Its order is that of documents.
+var events = [...]func() EventData{
+	empty[Created],
+	empty[AgentSwitched],
+	empty[ModelSwitched],
+	empty[Moved],
+	empty[PromptAdmitted],
+	empty[Prompted],
+	empty[ContextUpdated],
+	empty[SyntheticAdded],
+	empty[ShellStarted],
+	empty[ShellEnded],
+	empty[StepStarted],
+	empty[StepEnded],
+	empty[StepFailed],
+	empty[TextStarted],
+	empty[TextEnded],
+	empty[ReasoningStarted],
+	empty[ReasoningEnded],
+	empty[ToolInputStarted],
+	empty[ToolInputEnded],
+	empty[ToolCalled],
+	empty[ToolProgress],
+	empty[ToolSuccess],
+	empty[ToolFailed],
+	empty[Retried],
+	empty[CompactionStarted],
+	empty[CompactionEnded],
+	empty[RevertStaged],
+	empty[RevertCleared],
+	empty[RevertCommitted],
+	empty[Renamed],
+	empty[Archived],
+	empty[PermissionSet],
+	empty[BudgetSet],
+	empty[TodosSet],
+	empty[MetadataSet],
+	empty[InputWithdrawn],
+	empty[InputEdited],
+	empty[InputRedirected],
+	empty[InputReordered],
+	empty[ContextBased],
+	empty[ItemCheckpointed],
+	empty[PermissionAsked],
+	empty[PermissionReplied],
+	empty[Interrupted],
+	empty[JobStarted],
+	empty[JobEnded],
+	empty[MessageRemoved],
+	empty[MessageEdited],
+	empty[PartRemoved],
+	empty[PartEdited],
+	empty[MessageImported],
+	empty[Imported],
+	empty[Deleted],
+}
+
+func empty[T any, P interface {
+	*T
+	EventData
+}]() EventData {
+	return P(new(T))
+}
+
+// makers are the events by kind.
+var makers = sync.OnceValue(func() map[Kind]func() EventData {
+	by := make(map[Kind]func() EventData, len(events))
+	for _, event := range events {
+		by[event().Kind()] = event
 	}
+	return by
+})
+
+// newData returns an empty event of the kind; nil: this build does not know it.
+func newData(k Kind) EventData {
+	if event := makers()[k]; event != nil {
+		return event()
+	}
+	return nil
 }
 
 // Kinds lists every kind that this build knows.
 func Kinds() []Kind {
-	return []Kind{
-		KindCreated,
-		KindAgentSwitched,
-		KindModelSwitched,
-		KindMoved,
-		KindPromptAdmitted,
-		KindPrompted,
-		KindContextUpdated,
-		KindSynthetic,
-		KindShellStarted,
-		KindShellEnded,
-		KindStepStarted,
-		KindStepEnded,
-		KindStepFailed,
-		KindTextStarted,
-		KindTextEnded,
-		KindReasoningStarted,
-		KindReasoningEnded,
-		KindToolInputStarted,
-		KindToolInputEnded,
-		KindToolCalled,
-		KindToolProgress,
-		KindToolSuccess,
-		KindToolFailed,
-		KindRetried,
-		KindCompactionStarted,
-		KindCompactionEnded,
-		KindRevertStaged,
-		KindRevertCleared,
-		KindRevertCommitted,
-		KindRenamed,
-		KindArchived,
-		KindPermissionSet,
-		KindBudgetSet,
-		KindTodosSet,
-		KindMetadataSet,
-		KindInputWithdrawn,
-		KindInputEdited,
-		KindInputRedirected,
-		KindInputReordered,
-		KindContextBased,
-		KindItemCheckpointed,
-		KindPermissionAsked,
-		KindPermissionReplied,
-		KindInterrupted,
-		KindJobStarted,
-		KindJobEnded,
-		KindMessageRemoved,
-		KindMessageEdited,
-		KindPartRemoved,
-		KindPartEdited,
-		KindMessageImported,
-		KindImported,
-		KindDeleted,
+	kinds := make([]Kind, len(events))
+	for i, event := range events {
+		kinds[i] = event().Kind()
 	}
+	return kinds
 }
 
 // Kind returns KindCreated.
