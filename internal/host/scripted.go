@@ -1,0 +1,46 @@
+package host
+
+import (
+	"path/filepath"
+
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// scriptVariable names the script file of the model cairn/script.
+const scriptVariable = "CAIRN_SCRIPT"
+
+// builtin returns the models that need no provider.
+func (t *modelTable) builtin(ref session.ModelRef) (*engine.Model, error) {
+	switch ref.ID {
+	case script.GuideModel:
+		return &engine.Model{Ref: ref, Client: script.Guide{}, APIName: ref.ID}, nil
+	case script.ScriptModel:
+		player, err := t.script()
+		if err != nil {
+			return nil, err
+		}
+		return &engine.Model{Ref: ref, Client: player, APIName: ref.ID}, nil
+	default:
+		return nil, session.NotFound("model", ref.String(), script.ProviderID+"/"+script.GuideModel, script.ProviderID+"/"+script.ScriptModel).At("model")
+	}
+}
+
+func (t *modelTable) script() (*script.Player, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.player != nil {
+		return t.player, nil
+	}
+	file := t.getenv(scriptVariable)
+	if file == "" {
+		return nil, session.Errorf(session.CodeInvalid, "the model cairn/script plays a script file: set %s to its path", scriptVariable).At("model")
+	}
+	s, err := script.Load(filepath.Clean(file))
+	if err != nil {
+		return nil, session.Errorf(session.CodeInvalid, "the script: %v", err).At("model")
+	}
+	t.player = script.New(s)
+	return t.player, nil
+}
