@@ -222,6 +222,9 @@ func (s *Store) Secrets(ctx context.Context) (known []Secret, missing []Trouble,
 		}
 		known = append(known, slices.DeleteFunc(found, Secret.IsZero)...)
 	}
+	for _, f := range readFetched(s.fetchedPath()) {
+		known = append(known, NewSecret(f.Access))
+	}
 	return known, missing, nil
 }
 

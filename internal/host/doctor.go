@@ -158,7 +158,7 @@ func fresh(dirs config.Directories) bool {
 // examineModes looks for files that others can read (spec/guarantees S16).
 func examineModes(dirs config.Directories) []cli.Finding {
 	var found []cli.Finding
-	for _, p := range []string{dirs.Data, filepath.Join(dirs.Data, "cairn.db"), filepath.Join(dirs.Data, auth.FileName)} {
+	for _, p := range []string{dirs.Data, filepath.Join(dirs.Data, "cairn.db"), filepath.Join(dirs.Data, auth.FileName), filepath.Join(dirs.Data, auth.FetchedName)} {
 		info, err := os.Stat(p)
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			found = append(found, cli.Finding{

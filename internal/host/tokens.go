@@ -31,7 +31,8 @@ func (t *tokens) http() *http.Client {
 	return t.client
 }
 
-func (t *tokens) google(getenv func(string) string) *provider.Google {
+// google returns what fetches tokens of Google Cloud's, which processes share.
+func (t *tokens) google(getenv func(string) string, keep *auth.Store) *provider.Google {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	file := getenv("GOOGLE_APPLICATION_CREDENTIALS")
@@ -39,24 +40,23 @@ func (t *tokens) google(getenv func(string) string) *provider.Google {
 		t.googles = map[string]*provider.Google{}
 	}
 	if t.googles[file] == nil {
-		t.googles[file] = &provider.Google{Getenv: getenv, Client: t.http()}
+		t.googles[file] = &provider.Google{Getenv: getenv, Client: t.http(), Shared: fetched(keep, "google")}
 	}
 	return t.googles[file]
 }
 
-// copilot returns what exchanges a token of GitHub's, at the address api if it is not GitHub's own. With keep, processes share what it is exchanged for.
-func (t *tokens) copilot(github, api string, keep *auth.Store) *provider.Copilot {
+// copilot returns what exchanges a token of GitHub's, at the address api if it is not GitHub's own. Processes share what it
+// is exchanged for.
+func (t *tokens) copilot(github, api string, keep provider.Shared) *provider.Copilot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.gits == nil {
 		t.gits = map[string]*provider.Copilot{}
 	}
 	if known := t.gits[github]; known == nil || known.API != api {
-		c := &provider.Copilot{GitHub: github, API: api, Client: t.http()}
-		if keep != nil {
-			c.Shared = shared(keep, copilotID)
+		t.gits = map[string]*provider.Copilot{ // an older login's is of no use
+			github: {GitHub: github, API: api, Client: t.http(), Shared: keep},
 		}
-		t.gits = map[string]*provider.Copilot{github: c} // an older login's is of no use
 	}
 	return t.gits[github]
 }
@@ -66,11 +66,22 @@ const copilotID = "github-copilot"
 
 // shared keeps fetched tokens beside the login that they come from, so that of all processes only one fetches, under
 // the lock of the file.
-func shared(store *auth.Store, id string) func(context.Context, string, provider.Fetch) (string, time.Time, error) {
-	return func(ctx context.Context, refused string, fetch provider.Fetch) (string, time.Time, error) {
+func shared(store *auth.Store, id string) provider.Shared {
+	return func(ctx context.Context, _, refused string, fetch provider.Fetch) (string, time.Time, error) {
 		token, err := store.Renewed(ctx, id, auth.Token{Access: auth.NewSecret(refused)}, func(stored auth.Token) (auth.Token, error) {
 			access, expires, err := fetch(ctx)
 			return auth.Token{Refresh: stored.Refresh, Access: auth.NewSecret(access), Expires: expires}, err
+		})
+		return token.Access.Reveal(), token.Expires, err
+	}
+}
+
+// fetched keeps tokens that were fetched for what is no login of ours, in a file of their own.
+func fetched(store *auth.Store, id string) provider.Shared {
+	return func(ctx context.Context, secret, refused string, fetch provider.Fetch) (string, time.Time, error) {
+		token, err := store.Fetched(ctx, auth.FetchedFor(id, secret), auth.NewSecret(refused), func(ctx context.Context) (auth.Token, error) {
+			access, expires, err := fetch(ctx)
+			return auth.Token{Access: auth.NewSecret(access), Expires: expires}, err
 		})
 		return token.Access.Reveal(), token.Expires, err
 	}

@@ -115,7 +115,7 @@ func (m *locationModels) credential(row provider.Vendor, env []string) (string, 
 		}
 	case provider.ByGoogle:
 		if key == "" {
-			return "", m.table.tokens.google(m.table.getenv), nil
+			return "", m.table.tokens.google(m.table.getenv, m.table.auth), nil
 		}
 	case provider.ByCopilot:
 		github, kept, err := m.github(row.ID, key)
@@ -130,16 +130,16 @@ func (m *locationModels) credential(row provider.Vendor, env []string) (string, 
 	return key, nil, nil
 }
 
-// github returns the token of a login at GitHub with the store that keeps it, or the key that was given for it.
-func (m *locationModels) github(id, key string) (string, *auth.Store, error) {
+// github returns the token of a login at GitHub, or the key that was given for it, and what keeps what it is exchanged for.
+func (m *locationModels) github(id, key string) (string, provider.Shared, error) {
 	c, ok, err := m.table.auth.Get(id)
 	if err != nil && key == "" { // else that of the environment stands in for it
 		return "", nil, unreadable(err)
 	}
 	if ok && c.Kind == auth.KindOAuth {
-		return c.Refresh.Reveal(), m.table.auth, nil
+		return c.Refresh.Reveal(), shared(m.table.auth, id), nil
 	}
-	return key, nil, nil
+	return key, fetched(m.table.auth, id), nil
 }
 
 // ready reports whether a provider can be asked with what is known: an address and something that convinces it. A key that

@@ -49,14 +49,19 @@ func patient(ctx context.Context, why error) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, patience, why)
 }
 
-// Change runs f while no other process changes the file, in a directory that it makes for the owner alone.
+// Change runs f while no other process changes the file, in a directory that it makes for the owner alone. The lock stands
+// beside what links lead to, so that all who lead there have the same.
 func Change(ctx context.Context, path string, f func() error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	unlock, err := Lock(ctx, path+".lock")
+	target, err := follow(path)
 	if err != nil {
 		return err
+	}
+	unlock, err := Lock(ctx, target+".lock")
+	if err != nil {
+		return linked(path, target, err)
 	}
 	defer unlock()
 	return f()

@@ -21,9 +21,7 @@ type Copilot struct {
 	GitHub string // the token of a login at GitHub
 	Client *http.Client
 	API    string // of GitHub; "" is https://api.github.com
-	// Shared, if not nil, returns a token that another process has fetched and that is not the refused one, else the one
-	// that fetch returns, which it keeps for the others.
-	Shared func(ctx context.Context, refused string, fetch Fetch) (string, time.Time, error)
+	Shared Shared // nil keeps what is fetched to itself
 
 	mu      sync.Mutex // guards token and expires
 	token   string
@@ -31,9 +29,6 @@ type Copilot struct {
 }
 
 var _ Credential = (*Copilot)(nil)
-
-// Fetch gets a token that holds until a time.
-type Fetch func(ctx context.Context) (token string, expires time.Time, err error)
 
 // Authorize implements Credential.
 func (c *Copilot) Authorize(ctx context.Context, r *http.Request, _ []byte) error {
@@ -59,11 +54,7 @@ func (c *Copilot) fresh(ctx context.Context, refused string) (string, error) {
 	if token != "" && token != refused && time.Until(expires) > tokenMargin {
 		return token, nil
 	}
-	fetched := c.exchange
-	if c.Shared != nil {
-		fetched = func(ctx context.Context) (string, time.Time, error) { return c.Shared(ctx, refused, c.exchange) }
-	}
-	token, expires, err := fetched(ctx)
+	token, expires, err := c.Shared.token(ctx, c.GitHub+"\n"+c.API, refused, c.exchange)
 	if err != nil {
 		return "", err
 	}

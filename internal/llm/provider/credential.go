@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"time"
 )
 
 // Credential is what makes a vendor accept a request. A Key is one that never changes; others fetch, renew and sign.
@@ -15,6 +16,21 @@ type Credential interface {
 	// Renew is asked after the vendor refused what Authorize put on refused. It reports whether to send the request once
 	// more, with another.
 	Renew(ctx context.Context, refused *http.Request) (bool, error)
+}
+
+// Fetch gets a token that holds until a time.
+type Fetch func(ctx context.Context) (token string, expires time.Time, err error)
+
+// Shared returns a token that another process has fetched for the same secret and that is not the refused one, else the one
+// that fetch returns, which it keeps for the others.
+type Shared func(ctx context.Context, secret, refused string, fetch Fetch) (string, time.Time, error)
+
+// token is s, which may be nil.
+func (s Shared) token(ctx context.Context, secret, refused string, fetch Fetch) (string, time.Time, error) {
+	if s == nil {
+		return fetch(ctx)
+	}
+	return s(ctx, secret, refused, fetch)
 }
 
 // key is a credential that goes into a header as it is.

@@ -19,14 +19,15 @@ import (
 )
 
 // Google gives out tokens of Google Cloud's application default credentials: the file that
-// GOOGLE_APPLICATION_CREDENTIALS names, else the one that gcloud auth application-default login writes. Each process
-// fetches its own: what they are made of is not used up, and Google's own tools keep no tokens on disk either.
+// GOOGLE_APPLICATION_CREDENTIALS names, else the one that gcloud auth application-default login writes.
 type Google struct {
 	Getenv func(string) string
 	Client *http.Client // for tokens
+	Shared Shared       // nil keeps what is fetched to itself
 
-	mu    sync.Mutex // guards token
-	token *oauth2.Token
+	mu      sync.Mutex // guards token and expires
+	token   string
+	expires time.Time // zero is never
 }
 
 var _ Credential = (*Google)(nil)
@@ -72,19 +73,23 @@ func (g *Google) path() string {
 // fresh returns a token that holds for a while and is not the refused one.
 func (g *Google) fresh(ctx context.Context, refused string) (string, error) {
 	g.mu.Lock()
-	known := g.token
+	token, expires := g.token, g.expires
 	g.mu.Unlock()
-	if known != nil && known.AccessToken != refused && (known.Expiry.IsZero() || time.Until(known.Expiry) > tokenMargin) {
-		return known.AccessToken, nil
+	if token != "" && token != refused && (expires.IsZero() || time.Until(expires) > tokenMargin) {
+		return token, nil
 	}
-	token, err := g.fetch(ctx)
+	f, err := g.read()
+	if err != nil {
+		return "", err
+	}
+	token, expires, err = g.Shared.token(ctx, f.secret(), refused, func(ctx context.Context) (string, time.Time, error) { return g.fetch(ctx, f) })
 	if err != nil {
 		return "", err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.token = token
-	return token.AccessToken, nil
+	g.token, g.expires = token, expires
+	return token, nil
 }
 
 // googleFile are the credentials that Google's tools write, of both kinds that are understood.
@@ -99,11 +104,12 @@ type googleFile struct {
 	RefreshToken string `json:"refresh_token"`
 }
 
-func (g *Google) fetch(ctx context.Context) (*oauth2.Token, error) {
-	f, err := g.read()
-	if err != nil {
-		return nil, err
-	}
+// secret is what tokens are fetched for: those of others are not ours.
+func (f googleFile) secret() string {
+	return strings.Join([]string{f.Type, f.TokenURI, f.ClientEmail, f.PrivateKey, f.ClientID, f.RefreshToken}, "\n")
+}
+
+func (g *Google) fetch(ctx context.Context, f googleFile) (string, time.Time, error) {
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, g.Client)
 	url := cmp.Or(f.TokenURI, googleTokens)
 	var source oauth2.TokenSource
@@ -115,13 +121,13 @@ func (g *Google) fetch(ctx context.Context) (*oauth2.Token, error) {
 		c := oauth2.Config{ClientID: f.ClientID, ClientSecret: f.ClientSecret, Endpoint: oauth2.Endpoint{TokenURL: url, AuthStyle: oauth2.AuthStyleInParams}}
 		source = c.TokenSource(ctx, &oauth2.Token{RefreshToken: f.RefreshToken})
 	default:
-		return nil, fmt.Errorf("%s holds credentials of type %.40q; those of a service account or of gcloud auth application-default login are understood", g.path(), f.Type)
+		return "", time.Time{}, fmt.Errorf("%s holds credentials of type %.40q; those of a service account or of gcloud auth application-default login are understood", g.path(), f.Type)
 	}
 	token, err := source.Token()
 	if err != nil {
-		return nil, tokenError("Google", err)
+		return "", time.Time{}, tokenError("Google", err)
 	}
-	return token, nil
+	return token.AccessToken, token.Expiry, nil
 }
 
 func (g *Google) read() (googleFile, error) {
