@@ -1,11 +1,11 @@
 // Package pty is terminals: programs behind pseudo terminals that people open through a server, watch and type into.
 //
-//	open -> running -> exited -> removed
+//	open -> running -> exited, or removed: then it is gone
 //
 // A terminal belongs to a directory, and is found there only. Its program leads a session of its own, and everything in
 // that session ends with the program, which ends at the latest when the terminal is removed or its Terminals are closed:
 // no program outlives its server. The newest output is kept, so that whoever attaches sees what was there; a reader that is slow loses the
-// oldest of it and is told where it goes on. Nothing here is stored.
+// oldest of it and is told where it goes on. Who is attached when the program ends reads to the end. Nothing here is stored.
 //
 // Who may open one is decided before: whoever may runs what they like. What a directory's files say of it must have been
 // decided before, too.
@@ -24,8 +24,7 @@ import (
 
 // The bounds.
 const (
-	maxRunning = 32     // terminals whose program runs
-	maxExited  = 25     // terminals that can still be read (spec/v2 PT-12)
+	maxRunning = 32     // terminals at once
 	maxSize    = 10_000 // rows, and columns
 )
 
@@ -134,13 +133,7 @@ func (t *Terminals) Open(o Order) (Info, error) {
 func (t *Terminals) start(info Info, env []string) (*terminal, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	running := 0
-	for _, other := range t.list {
-		if other.Info().Status == Running {
-			running++
-		}
-	}
-	switch {
+	switch running := len(t.list); {
 	case t.closed:
 		return nil, session.Errorf(session.CodeUnavailable, "cairn is shutting down")
 	case running >= maxRunning:
@@ -173,33 +166,21 @@ func environment(env []string) []string {
 	return append(env, "TERM=xterm-256color", "OPENCODE_TERMINAL=1")
 }
 
-// pump keeps what the program writes until it is over, and then tells.
+// pump keeps what the program writes until it is over. Then the terminal is gone, and that is told once.
 func (t *Terminals) pump(term *terminal) {
 	info := term.follow()
-	t.mu.Lock()
-	there := slices.Contains(t.list, term)
-	t.forgetExited()
-	t.mu.Unlock()
-	if there {
+	if t.forget(term) {
 		t.tell(Change{HasExited, info})
 	}
 }
 
-// forgetExited drops the oldest of those that can only be read. The lock is held.
-func (t *Terminals) forgetExited() {
-	exited := 0
-	for _, term := range t.list {
-		if term.Info().Status == Exited {
-			exited++
-		}
-	}
-	t.list = slices.DeleteFunc(t.list, func(term *terminal) bool {
-		drop := exited > maxExited && term.Info().Status == Exited
-		if drop {
-			exited--
-		}
-		return drop
-	})
+// forget takes the terminal from the list and reports whether it was there.
+func (t *Terminals) forget(term *terminal) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(t.list)
+	t.list = slices.DeleteFunc(t.list, func(x *terminal) bool { return x == term })
+	return len(t.list) < n
 }
 
 // List returns the directory's, the oldest first.
@@ -261,9 +242,9 @@ func (t *Terminals) Remove(directory, id string) error {
 	if err != nil {
 		return err
 	}
-	t.mu.Lock()
-	t.list = slices.DeleteFunc(t.list, func(x *terminal) bool { return x == term })
-	t.mu.Unlock()
+	if !t.forget(term) {
+		return session.NotFound("pty", id)
+	}
 	term.stop()
 	t.tell(Change{Deleted, term.Info()})
 	return nil

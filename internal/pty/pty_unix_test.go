@@ -101,11 +101,14 @@ func TestTerminal(t *testing.T) {
 	if diff := cmp.Diff([]string{"-c", i.Args[1], "-l"}, i.Args); diff != "" || i.Status != pty.Running || i.Cwd != d.dir || i.Title != "Terminal "+i.ID[len(i.ID)-4:] {
 		t.Error(diff, i)
 	}
+	if _, err := d.Get("/elsewhere", i.ID); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "pty"}) {
+		t.Error(err)
+	}
 	first := d.attach(t, i.ID, pty.FromStart)
 	if got := until(t, first, "\n"); !strings.HasPrefix(got, "at ") || !strings.Contains(got, filepath.Base(d.dir)+" with xterm-256color 1") {
 		t.Errorf("%q", got)
 	}
-	late, cursor := d.attach(t, i.ID, pty.FromEnd), first.Cursor()
+	late, again := d.attach(t, i.ID, pty.FromEnd), d.attach(t, i.ID, first.Cursor())
 	if err := first.Type(t.Context(), []byte("words\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -116,17 +119,17 @@ func TestTerminal(t *testing.T) {
 	if got := rest(t, late); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := rest(t, d.attach(t, i.ID, cursor)); got != want {
+	if got := rest(t, again); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if e := <-d.exits; e.ExitCode != 3 || e.Status != pty.Exited {
 		t.Error(e)
 	}
-	if got, err := d.Get(d.dir, i.ID); err != nil || got.Status != pty.Exited || !d.attach(t, i.ID, 0).Exited() {
-		t.Error(got, err)
-	}
-	if _, err := d.Get("/elsewhere", i.ID); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "pty"}) {
+	if _, err := d.Get(d.dir, i.ID); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "pty"}) {
 		t.Error(err)
+	}
+	if _, err := d.Attach(d.dir, i.ID, 0); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "pty"}) || len(d.List(d.dir)) != 0 {
+		t.Error(err, "what has ended is listed still")
 	}
 	if diff := cmp.Diff([]string{"created", "exited"}, d.told); diff != "" {
 		t.Error(diff)
@@ -180,7 +183,7 @@ func TestAProgramTakesItsLeftoversWithIt(t *testing.T) {
 	if err := syscall.Kill(child, 0); err == nil && !zombie(child) {
 		t.Errorf("process %d is still there", child)
 	}
-	if got := rest(t, d.attach(t, i.ID, 0)); !strings.Contains(got, "bye") {
+	if got := rest(t, a); !strings.Contains(got, "bye") {
 		t.Errorf("%q", got)
 	}
 }
@@ -276,7 +279,7 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// What cannot be run is refused; there is a limit to how many run, and to how many of the past are remembered.
+// What cannot be run is refused; there is a limit to how many run, and none to how many ran.
 func TestBounds(t *testing.T) {
 	d := newDesk(t)
 	for _, o := range []pty.Order{
@@ -288,11 +291,11 @@ func TestBounds(t *testing.T) {
 			t.Error(o, err)
 		}
 	}
-	for range 30 {
+	for range 40 {
 		d.sh(t, "true")
 		<-d.exits
 	}
-	if n := len(d.List(d.dir)); n != 25 {
+	if n := len(d.List(d.dir)); n != 0 {
 		t.Error(n, "are remembered")
 	}
 	for range 32 {

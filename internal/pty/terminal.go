@@ -141,7 +141,7 @@ const (
 	FromEnd   int64 = -1 // only what comes
 )
 
-// Attach reads behind a cursor, which counts as JavaScript does. An exited one can be read, too.
+// Attach reads behind a cursor, which counts as JavaScript does.
 func (t *Terminals) Attach(directory, id string, cursor int64) (*Attached, error) {
 	term, err := t.find(directory, id)
 	if err != nil {
@@ -201,6 +201,3 @@ func (a *Attached) take(most int) (text []byte, skipped bool, more <-chan struct
 
 // Type sends what somebody typed to the program.
 func (a *Attached) Type(ctx context.Context, p []byte) error { return a.terminal.write(ctx, p) }
-
-// Exited reports whether nothing will come and nobody will read.
-func (a *Attached) Exited() bool { return a.terminal.Info().Status == Exited }

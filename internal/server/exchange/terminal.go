@@ -19,8 +19,6 @@ const (
 	maxShown = 64 << 10    // bytes of output in a frame
 	maxTyped = 1 << 20     // bytes of input in a frame
 	parting  = time.Second // for the last words to a client
-
-	statusNoTerminal websocket.StatusCode = 4404
 )
 
 // ShowTerminal makes a WebSocket of the request: first what the terminal has said, then a binary frame with the cursor
@@ -37,9 +35,6 @@ func ShowTerminal(ctx context.Context, w http.ResponseWriter, r *http.Request, t
 		return nil // it has answered
 	}
 	defer func() { _ = c.CloseNow() }()
-	if t.Exited() {
-		return closing(c, statusNoTerminal, "session not found")
-	}
 	c.SetReadLimit(maxTyped)
 	showing, gone := context.WithCancelCause(ctx)
 	alive, leave := context.WithCancel(context.WithoutCancel(ctx)) // the connection, which is still told why ctx ended

@@ -39,6 +39,9 @@ func TestTheEnvironmentOfATerminal(t *testing.T) {
 	if !strings.HasSuffix(exited, `"exitCode":3}`) {
 		t.Error(exited)
 	}
+	if a := w.ask(t, http.MethodGet, "/pty", ""); a.body != "[]" {
+		t.Error("what has ended is listed still:", a.body)
+	}
 	b, err := os.ReadFile(filepath.Join(w.work, "below", "told"))
 	if err != nil {
 		t.Fatal(err)
