@@ -90,7 +90,7 @@ func types() openapi.Types {
 			}},
 			is[busEvent](): {By: "type", In: "properties", Of: busEvents()},
 			is[payload]():  {Also: []reflect.Type{is[busEvent](), is[synced]()}},
-			is[refusal]():  {Also: []reflect.Type{is[named](), is[tagged](), is[vcsError]()}},
+			is[refusal]():  {Also: []reflect.Type{is[named](), is[tagged](), is[vcsError](), is[misconfigured]()}},
 		},
 	}
 }

@@ -36,6 +36,9 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	status, body := encodeError(e, exchange.PartOf(err), ref)
+	if m, ok := misconfiguration(err); ok {
+		status, body = http.StatusBadRequest, m
+	}
 	b, err := json.Marshal(body, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil { // cannot be: strings only
 		b = []byte(`{"name":"UnknownError","data":{"message":"the error could not be told"}}`)

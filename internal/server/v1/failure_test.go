@@ -2,12 +2,14 @@ package v1
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -38,6 +40,8 @@ func TestErrorEnvelopes(t *testing.T) {
 		{session.Errorf(session.CodeDenied, "no"), 403, `{"name":"ForbiddenError","data":{"message":"no"}}`},
 		{exchange.Unsupported("text/html"), 415, `{"name":"UnsupportedMediaTypeError","data":{"message":"the body must be sent as application/json, got \"text/html\""}}`},
 		{auth, 401, ``},
+		{&config.Error{Place: config.Place{File: "/w/opencode.json", Line: 2, Column: 5}, Key: "agent.a.tools[1]", Message: "want text"}, 400, `{"name":"ConfigInvalidError","data":{"path":"/w/opencode.json","issues":[{"path":["agent","a","tools",1],"message":"line 2, column 5: want text"}]}}`},
+		{exchange.In("query", fmt.Errorf("location: %w", &config.Error{Place: config.Place{File: "/w/opencode.json", Line: 2, Column: 5}, Message: "it is not JSON"})), 400, `{"name":"ConfigJsonError","data":{"path":"/w/opencode.json","message":"line 2, column 5: it is not JSON"}}`},
 	} {
 		w := httptest.NewRecorder()
 		New(Config{}).fail(w, httptest.NewRequest("GET", "/x", nil), c.err)

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 )
@@ -87,7 +89,11 @@ func (a *API) configure(r *http.Request) (map[string]jsontext.Value, error) {
 		return nil, exchange.Bad("body", "", "the body must be an object")
 	}
 	members = opencode.OnlyConfig(members)
-	return members, exchange.In("body", a.places.Configure(r.Context(), members))
+	err = a.places.Configure(r.Context(), members)
+	if e, ok := errors.AsType[*config.Error](err); ok {
+		err = e.Unwrap() // what is wrong is what the client sent, not a file
+	}
+	return members, exchange.In("body", err)
 }
 
 // credential is what a client wants to be kept for a provider.

@@ -3,6 +3,7 @@ package v1_test
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -85,6 +86,27 @@ func TestKeysAreKept(t *testing.T) {
 	for _, id := range []string{"never-was", "a%20b", "%00", "%ff"} { // there is none afterwards: that is what was asked for
 		if a := w.ask(t, http.MethodDelete, "/auth/"+id, ""); a.status != 200 || a.body != "true" {
 			t.Errorf("DELETE /auth/%s: %d %s", id, a.status, a.body)
+		}
+	}
+}
+
+// What is wrong in a file of the directory is told with the file, where in it, and what was expected, by every operation that
+// needs to know what it says.
+func TestAConfigurationThatIsWrong(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"opencode.json", `{"model": 5}`, `{"name":"ConfigInvalidError","data":{"path":"FILE","issues":[{"path":["model"],"message":"line 1, column 11: want text in quotes, got 5"}]}}`},
+		{"opencode.json", "{\n oops}", `{"name":"ConfigJsonError","data":{"path":"FILE","message":"line 2, column 2: it is not JSON (`},
+		{".opencode/agent/a.md", "---\nmode: zz\n---\nhi\n", `{"name":"ConfigInvalidError","data":{"path":"FILE","issues":[{"path":["agent","a","mode"],"message":"line 2, column 7: want \"primary\"`},
+	} {
+		w := newWorld(t, "", nil)
+		file := filepath.Join(w.work, c.name)
+		w.put(t, file, c.text)
+		for _, op := range []string{"GET /config", "GET /agent", "GET /provider", "GET /file?path=.", "POST /session"} {
+			method, path, _ := strings.Cut(op, " ")
+			a := w.ask(t, method, path, "")
+			if a.status != 400 || !strings.HasPrefix(strings.ReplaceAll(a.body, file, "FILE"), c.want) {
+				t.Errorf("%s with %s: %d %s, want %s", op, c.name, a.status, a.body, c.want)
+			}
 		}
 	}
 }
