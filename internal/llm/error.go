@@ -45,6 +45,7 @@ type Error struct {
 	Message    string
 	Status     int // HTTP status; 0 if none was received
 	Phase      Phase
+	Final      bool          // what is wrong will be wrong again, though failures of the class may pass
 	RetryAfter time.Duration // what the provider asked for; 0 if it did not
 	RequestID  string
 	Body       string // the provider's error body with secrets removed, at most 16384 characters
@@ -64,8 +65,11 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Retryable reports whether the same request may succeed later. Auth, quota, content filter, overflow and bad
-// requests are terminal.
+// requests are terminal, and so is what is Final.
 func (e *Error) Retryable() bool {
+	if e.Final {
+		return false
+	}
 	switch e.Class {
 	case RateLimit, Overloaded, Transport, Timeout, Incomplete, Malformed, Empty:
 		return true

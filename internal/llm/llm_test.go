@@ -94,6 +94,9 @@ func TestRetryable(t *testing.T) {
 		llm.Unknown: false, llm.RateLimit: true, llm.Overloaded: true, llm.Transport: true, llm.Timeout: true, llm.Incomplete: true,
 		llm.Malformed: true, llm.Empty: true,
 	} {
+		if (&llm.Error{Class: class, Final: true}).Retryable() {
+			t.Errorf("%s: what is final is tried again", class)
+		}
 		if got := (&llm.Error{Class: class}).Retryable(); got != want {
 			t.Errorf("%s: %v, want %v", class, got, want)
 		}

@@ -298,6 +298,11 @@ func (v *validator) block(b wireBlock, role string) error {
 	return nil
 }
 
+func TestDecodeUnended(t *testing.T) {
+	ends := `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}`
+	llmtest.Unended(t, decode, stream("", start("0", `{"type":"text"}`), says, stop("0"), ends))
+}
+
 func FuzzDecode(f *testing.F) {
 	for _, x := range llmtest.Recordings(f) {
 		f.Add(x.Response, 5)

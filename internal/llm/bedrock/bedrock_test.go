@@ -308,7 +308,7 @@ func streams(tb testing.TB) []struct{ name, body, want string } {
 		{"a web page", "<html>", "error the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between (malformed)\n"},
 		{"a document", `{"message":"Input is too long for requested model."}`, "error Input is too long for requested model. (context-overflow)\n"},
 		{"lengths that contradict each other", "\x00\x00\x00\x10\xff\xff\xff\xff\x00\x00\x00\x00", "error the provider sent a frame whose lengths contradict each other (malformed)\n"},
-		{"a flood", "\x00\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00", "error the provider sent a frame of more than 8 MiB (malformed)\n"},
+		{"a flood", "\x00\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00", "error the provider sent a frame of more than 8 MiB, the most that cairn reads; ask for less at once (malformed)\n"},
 	}
 }
 

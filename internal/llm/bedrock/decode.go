@@ -73,7 +73,7 @@ func nextFrame(br *bufio.Reader, buf *bytes.Buffer) (m eventstream.Message, err 
 	size, headers := binary.BigEndian.Uint32(prelude), binary.BigEndian.Uint32(prelude[4:])
 	switch {
 	case size > maxFrame:
-		return m, wire.Malformed("the provider sent a frame of more than %d MiB", maxFrame>>20)
+		return m, wire.Oversized("the provider sent a frame of more than %d MiB", maxFrame>>20)
 	case size < frameSize || headers > size-frameSize:
 		return m, wire.Malformed("the provider sent a frame whose lengths contradict each other")
 	}

@@ -168,6 +168,10 @@ func TestDecodeReaderErrors(t *testing.T) {
 	llmtest.Broken(t, decode, half, half+stream(ends("STOP")))
 }
 
+func TestDecodeUnended(t *testing.T) {
+	llmtest.Unended(t, decode, stream(says(`{"text":"hi"}`), ends("STOP")))
+}
+
 func TestDecodeStopsWhenAsked(t *testing.T) {
 	llmtest.StopsWhenAsked(t, decode, stream(says(`{"text":"a"},{"functionCall":{"name":"f"}}`), says(`{"executableCode":{}}`), ends("STOP")))
 }

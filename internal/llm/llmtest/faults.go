@@ -35,6 +35,28 @@ func Broken(t *testing.T, decode Decode, half, whole string) {
 	}
 }
 
+// Unended holds a good answer of SSE to what it is when servers leave out what ends its last frame, the one without which
+// the answer is not whole. A connection that breaks there has not ended, and a frame that is cut is not there.
+func Unended(t *testing.T, decode Decode, body string) {
+	t.Helper()
+	whole, bare := Print(decode(strings.NewReader(body))), strings.TrimRight(body, "\r\n")
+	if strings.Contains(whole, "\nerror ") {
+		t.Fatalf("it is no good answer: %s", whole)
+	}
+	for _, text := range []string{bare, bare + "\n", bare + "\r\n", bare + "\n: the end"} {
+		if diff := cmp.Diff(whole, Print(decode(strings.NewReader(text)))); diff != "" {
+			t.Errorf("ended by %q:\n%s", strings.TrimPrefix(text, bare), diff)
+		}
+	}
+	if got := Print(decode(strings.NewReader(bare[:len(bare)-1]))); !strings.HasSuffix(got, "(incomplete)\n") {
+		t.Errorf("cut: %s", got)
+	}
+	broken := io.MultiReader(strings.NewReader(bare), iotest.ErrReader(errors.New("reset")))
+	if got := Print(decode(broken)); !strings.HasSuffix(got, "reset (transport)\n") {
+		t.Errorf("broken: %s", got)
+	}
+}
+
 // StopsWhenAsked ends a stream after each of its events: nothing may follow.
 func StopsWhenAsked(t *testing.T, decode Decode, body string) {
 	t.Helper()

@@ -479,8 +479,8 @@ func TestDecodeBounds(t *testing.T) {
 		{"arguments without end", strings.NewReader(stream(endless...)), "more than 8 MiB of arguments"},
 		{"too many calls", strings.NewReader(stream(append(many, ends("tool_calls"))...)), "more than 256 tool calls"},
 		{"a name without end", strings.NewReader(stream(says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"`+long+`","arguments":"{}"}}]}`), ends("tool_calls"))), "a tool's name of more than 256 bytes"},
-		{"a line without end", io.MultiReader(strings.NewReader("data: "), io.LimitReader(zeros{}, 100<<20)), "a frame of more than 8 MiB"},
-		{"a document without end", io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(zeros{}, 100<<20)), "more than 8 MiB in one piece"},
+		{"a line without end", io.MultiReader(strings.NewReader("data: "), io.LimitReader(zeros{}, 100<<20)), "a frame of more than 32 MiB"},
+		{"a document without end", io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(zeros{}, 100<<20)), "more than 32 MiB in one piece"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -542,6 +542,10 @@ func TestDecodeReaderErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestDecodeUnended(t *testing.T) {
+	llmtest.Unended(t, decode(openaichat.Dialect{}), stream(says(`{"content":"hi"}`), ends("stop")))
 }
 
 func TestDecodeStopsWhenAsked(t *testing.T) {

@@ -288,6 +288,10 @@ func TestDecodeReaderErrors(t *testing.T) {
 	llmtest.Broken(t, decode, half, half+stream(completed))
 }
 
+func TestDecodeUnended(t *testing.T) {
+	llmtest.Unended(t, decode, stream(created, says(0, `"hi"`), completed))
+}
+
 func TestDecodeStopsWhenAsked(t *testing.T) {
 	llmtest.StopsWhenAsked(t, decode, stream(created, says(0, `"a"`), says(0, `"b"`), done(1, `{"type":"function_call","call_id":"a","name":"f"}`), completed))
 }

@@ -4,12 +4,12 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // maxAnswer bounds the bytes of one answer, after decompression.
@@ -56,7 +56,7 @@ func (a *answer) Read(p []byte) (int, error) {
 		}
 	}
 	if a.left <= 0 {
-		return 0, &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the provider sent an answer of more than %d MiB", maxAnswer>>20)}
+		return 0, wire.Oversized("the provider sent an answer of more than %d MiB", maxAnswer>>20)
 	}
 	n, err := a.plain.Read(p[:min(int64(len(p)), a.left)])
 	a.left -= int64(n)
@@ -74,7 +74,7 @@ func (a *answer) unpack() error {
 		unzipped, err := gzip.NewReader(a.raw)
 		switch {
 		case errors.Is(err, gzip.ErrHeader):
-			return &llm.Error{Class: llm.Malformed, Message: "the provider says that its answer is compressed with gzip, and it is not"}
+			return unreadable("the provider says that its answer is compressed with gzip, and it is not")
 		case errors.Is(err, io.EOF): // an empty body
 			return io.EOF
 		case err != nil:
@@ -82,7 +82,14 @@ func (a *answer) unpack() error {
 		}
 		a.plain = unzipped
 	default:
-		return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the provider compressed its answer with %.40q, which it was told not to do", a.encoding)}
+		return unreadable("the provider compressed its answer with %.40q, which it was told not to do", a.encoding)
 	}
 	return nil
+}
+
+// unreadable is the error of an answer in an encoding that is not read: whoever encodes it will do so again.
+func unreadable(format string, args ...any) *llm.Error {
+	e := wire.Malformed(format+"; switch compression off at the server that options.baseURL names, or in the proxy before it", args...)
+	e.Final = true
+	return e
 }

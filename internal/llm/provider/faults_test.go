@@ -2,9 +2,12 @@ package provider_test
 
 import (
 	"compress/gzip"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -84,6 +87,7 @@ func endless(w io.Writer, s string, n int) {
 // class that tells what to do about it, and no call of a failed turn is ever given out.
 func TestFaults(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
+	final := func(o turn) bool { return !o.err.Retryable() }
 	tests := []struct {
 		name    string
 		handler http.HandlerFunc
@@ -125,11 +129,11 @@ func TestFaults(t *testing.T) {
 		{"204", refuse(204, ""), llm.Empty, nil},
 		{"nothing said", say(stop, done), llm.Empty, nil},
 		{"web page", refuse(200, "<!DOCTYPE html><title>Log in</title>", "Content-Type", "text/html"), llm.Malformed, nil},
-		{"32 MiB in one delta", say(`data: {"choices":[{"index":0,"delta":{"content":"`, strings.Repeat(big, 32), `"}}]}`+"\n\n", stop), llm.Malformed, nil},
-		{"a line of 100 MB", func(w http.ResponseWriter, _ *http.Request) { endless(w, "data: "+big, 100<<20) }, llm.Malformed, nil},
+		{"32 MiB in one delta", say(`data: {"choices":[{"index":0,"delta":{"content":"`, strings.Repeat(big, 32), `"}}]}`+"\n\n", stop), llm.Malformed, final},
+		{"a line of 100 MB", func(w http.ResponseWriter, _ *http.Request) { endless(w, "data: "+big, 100<<20) }, llm.Malformed, final},
 		{"an answer without end", func(w http.ResponseWriter, _ *http.Request) {
 			endless(w, strings.Repeat(": heartbeat\n\n", 5000), 1<<30)
-		}, llm.Malformed, nil},
+		}, llm.Malformed, final},
 		{"duplicate call ids", say(call(0, "a", "{}"), call(1, "a", "{}"), callsDone), "", func(o turn) bool { return len(o.calls) == 2 && o.calls[0].ID != o.calls[1].ID }},
 		{
 			"10k calls", func(w http.ResponseWriter, _ *http.Request) {
@@ -155,11 +159,11 @@ func TestFaults(t *testing.T) {
 		{"finish, then more", say(hello, stop, hello, stop, done), "", func(o turn) bool { return o.text == "hellohello" }},
 		{"usage out of range", say(hello, stop, `data: {"choices":[],"usage":{"prompt_tokens":-4,"completion_tokens":1e99}}`+"\n\n"), "", func(o turn) bool { return o.finish.Usage.Input == 0 && o.finish.Usage.Output == 0 }},
 		{"gzip though not asked for", zipped(func(w io.Writer) { io.WriteString(w, hello+stop+done) }), "", func(o turn) bool { return o.text == "hello" }},
-		{"gzip bomb", zipped(func(w io.Writer) { endless(w, big, 80<<20) }), llm.Malformed, nil},
-		{"gzip bomb of heartbeats", zipped(func(w io.Writer) { endless(w, strings.Repeat(":"+strings.Repeat("z", 200)+"\n\n", 1<<12), 80<<20) }), llm.Malformed, nil},
-		{"gzip that is none", refuse(200, hello+stop, "Content-Encoding", "gzip"), llm.Malformed, nil},
+		{"gzip bomb", zipped(func(w io.Writer) { endless(w, big, 80<<20) }), llm.Malformed, final},
+		{"gzip bomb of heartbeats", zipped(func(w io.Writer) { endless(w, strings.Repeat(":"+strings.Repeat("z", 200)+"\n\n", 1<<12), 80<<20) }), llm.Malformed, final},
+		{"gzip that is none", refuse(200, hello+stop, "Content-Encoding", "gzip"), llm.Malformed, final},
 		{"empty gzip", refuse(200, "", "Content-Encoding", "gzip"), llm.Empty, nil},
-		{"brotli", refuse(200, "xxx", "Content-Encoding", "br"), llm.Malformed, nil},
+		{"brotli", refuse(200, "xxx", "Content-Encoding", "br"), llm.Malformed, final},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -266,18 +270,45 @@ func TestUnreachable(t *testing.T) {
 	untrusted.Config.ErrorLog = nil
 	defer untrusted.Close()
 	plain := serve(t, http.NotFound)
-	tests := []struct{ name, url, want string }{
-		{"nothing listens", closed.URL, "connection refused"},
-		{"untrusted certificate", untrusted.URL, "certificate is not trusted"},
-		{"https to an http server", strings.Replace(plain.URL, "http:", "https:", 1), "it speaks http"},
+	tests := []struct {
+		name, url string
+		final     bool
+		want      string
+	}{
+		{"nothing listens", closed.URL, false, "connection refused"},
+		{"untrusted certificate", untrusted.URL, true, "certificate is not trusted: x509: certificate signed by unknown authority; if it should be, name the file of its authority in NODE_EXTRA_CA_CERTS"},
+		{"https to an http server", strings.Replace(plain.URL, "http:", "https:", 1), true, "it speaks http, not https; change the base URL (options.baseURL)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			out := stream(t.Context(), model(t, tt.url), request())
-			if out.err == nil || out.err.Class != llm.Transport || !strings.Contains(out.err.Message, tt.want) {
+			if out.err == nil || out.err.Class != llm.Transport || out.err.Final != tt.final || !strings.Contains(out.err.Message, tt.want) {
 				t.Errorf("got %v", out.err)
 			}
 		})
+	}
+}
+
+// What is wrong with a certificate is told by what is to be done about it, and is not tried again.
+func TestCertificates(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	s.StartTLS()
+	defer s.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	for want, c := range map[string]*tls.Config{
+		"not elsewhere.test; change the base URL (options.baseURL)": {RootCAs: roots, ServerName: "elsewhere.test"},
+		"has expired, or is not valid yet by this computer's clock": {RootCAs: roots, Time: func() time.Time { return s.Certificate().NotAfter.Add(time.Hour) }},
+		"NODE_EXTRA_CA_CERTS": {},
+	} {
+		m, err := provider.New(provider.Config{Vendor: provider.Compatible("test", "Test", s.URL), Key: secret, Transport: &http.Transport{TLSClientConfig: c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport || out.err.Retryable() || !strings.Contains(out.err.Message, want) {
+			t.Errorf("want %s, got %v", want, out.err)
+		}
 	}
 }
 

@@ -182,39 +182,58 @@ func transportError(host string, err error) *llm.Error {
 		err = e.Err // its text repeats the whole URL
 	}
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "proxyconnect" {
-		proxied := transportError("the proxy", e.Err)
-		proxied.Message = fmt.Sprintf("cannot reach %s: the proxy of HTTPS_PROXY or HTTP_PROXY is in between, and %s", host, strings.Replace(proxied.Message, "cannot reach the proxy: ", "does not answer: ", 1))
-		return proxied
+		what, final := hindrance(e.Err, "its address")
+		return &llm.Error{
+			Class: llm.Transport, Final: final, Err: e.Err,
+			Message: fmt.Sprintf("cannot reach %s: the proxy of HTTPS_PROXY or HTTP_PROXY is in between, and does not answer: %s", host, what),
+		}
 	}
-	what := err.Error()
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		what = "it does not speak https; change the base URL"
-	} else if e, ok := errors.AsType[*net.DNSError](err); ok {
-		what = "the host name " + e.Name + " cannot be resolved"
-	} else if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		what = "its certificate is not trusted: " + certificateReason(err)
-	} else if errors.Is(err, syscall.ECONNREFUSED) {
-		what = "connection refused; nothing listens there"
-	} else if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		what = "the connection was closed before an answer came"
-	} else if strings.Contains(what, "server gave HTTP response to HTTPS client") {
-		what = "it speaks http, not https; change the base URL"
+	what, final := hindrance(err, "the base URL (options.baseURL)")
+	return &llm.Error{Class: llm.Transport, Final: final, Message: fmt.Sprintf("cannot reach %s: %s", host, what), Err: err}
+}
+
+// hindrance says what is between us and a server whose address is set there, and whether it stays until somebody changes
+// something.
+func hindrance(err error, address string) (what string, final bool) {
+	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return mistrust(e.Err, address), true
 	}
-	return &llm.Error{Class: llm.Transport, Message: fmt.Sprintf("cannot reach %s: %s", host, what), Err: err}
+	switch dns, unresolved := errors.AsType[*net.DNSError](err); {
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return "it speaks http, not https; change " + address, true
+	case is[tls.RecordHeaderError](err):
+		return "it does not speak https; change " + address, true
+	case unresolved:
+		return "the host name " + dns.Name + " cannot be resolved", false
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused; nothing listens there", false
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed before an answer came", false
+	}
+	return err.Error(), false
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// mistrust says why a certificate does not count, and what to do about it.
+func mistrust(err error, address string) string {
+	if e, ok := errors.AsType[x509.HostnameError](err); ok {
+		return fmt.Sprintf("its certificate is not trusted: %s; change %s", e.Error(), address)
+	}
+	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
+		return "its certificate is not trusted: it has expired, or is not valid yet by this computer's clock; if the clock is right, the server needs another"
+	}
+	if e, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		err = e
+	}
+	return fmt.Sprintf("its certificate is not trusted: %v; if it should be, name the file of its authority in NODE_EXTRA_CA_CERTS, a file of PEM, and start cairn again", err)
 }
 
 // Unreachable says in plain words why an exchange with host did not come about.
 func Unreachable(host string, err error) string { return transportError(host, err).Message }
-
-func certificateReason(err error) string {
-	if e, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return e.Error()
-	}
-	if e, ok := errors.AsType[x509.HostnameError](err); ok {
-		return e.Error()
-	}
-	return err.Error()
-}
 
 // drainTime is how long a finished answer may keep its connection from being reused.
 const drainTime = 100 * time.Millisecond

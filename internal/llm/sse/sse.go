@@ -3,8 +3,8 @@
 //
 // It accepts CR, LF and CRLF line ends, one leading byte order mark, comments, multi-line data, and the fields event,
 // data and id; retry and unknown fields are ignored. Beyond the standard, a field error is data of an event of that
-// name. An event without data is not dispatched, nor is one that the stream ends in the middle of. How the bytes are
-// split between reads never changes the frames.
+// name. An event without data is not dispatched, nor, but by ToEnd, one that the stream ends in the middle of. How the
+// bytes are split between reads never changes the frames.
 //
 // A frame larger than the limit ends the stream with a *LimitError; memory stays within about twice the limit.
 package sse
@@ -16,8 +16,9 @@ import (
 	"iter"
 )
 
-// DefaultLimit bounds one frame when the caller names no other bound.
-const DefaultLimit = 8 << 20
+// DefaultLimit bounds one frame when the caller names no other bound. Models send a picture in one frame: as base64, one
+// of 4096 by 4096 pixels takes up to 27 MiB.
+const DefaultLimit = 32 << 20
 
 const (
 	chunkSize  = 16 << 10
@@ -30,6 +31,8 @@ type Frame struct {
 	Event string // empty for the default type
 	ID    string
 	Data  []byte // the data lines, joined with newlines
+	// Unended says that the stream ended where the blank line would be. Whether the data is whole only the data can tell.
+	Unended bool
 }
 
 // LimitError says that a frame is larger than the decoder accepts.
@@ -42,7 +45,13 @@ func (e *LimitError) Error() string {
 
 // Frames yields the frames of r. A limit of 0 means DefaultLimit. The sequence ends at the end of r without error, or
 // yields r's error, or a *LimitError, as its last element. It can be ranged over once.
-func Frames(r io.Reader, limit int) iter.Seq2[Frame, error] {
+func Frames(r io.Reader, limit int) iter.Seq2[Frame, error] { return frames(r, limit, false) }
+
+// ToEnd is Frames, and yields what the end of r leaves without its blank line as the last frame, which is Unended. An
+// error of r leaves nothing.
+func ToEnd(r io.Reader, limit int) iter.Seq2[Frame, error] { return frames(r, limit, true) }
+
+func frames(r io.Reader, limit int, unended bool) iter.Seq2[Frame, error] {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
@@ -63,6 +72,9 @@ func Frames(r io.Reader, limit int) iter.Seq2[Frame, error] {
 			}
 			switch {
 			case err == io.EOF: //nolint:errorlint // io.Reader's contract; an error that wraps EOF is a failure
+				if frame, ok := d.rest(); unended && ok {
+					yield(frame, nil)
+				}
 				return
 			case err == nil && empty > maxNoBytes:
 				yield(Frame{}, io.ErrNoProgress)
@@ -74,6 +86,8 @@ func Frames(r io.Reader, limit int) iter.Seq2[Frame, error] {
 		}
 	}
 }
+
+var bom = []byte("\xef\xbb\xbf")
 
 // decoder is the state between two bytes of the stream.
 type decoder struct {
@@ -144,7 +158,7 @@ func lineEnd(b []byte) int {
 func (d *decoder) take(line []byte) (Frame, bool) {
 	if d.first {
 		d.first = false
-		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+		line = bytes.TrimPrefix(line, bom)
 	}
 	if len(line) == 0 {
 		return d.dispatch()
@@ -168,6 +182,17 @@ func (d *decoder) take(line []byte) (Frame, bool) {
 		}
 	}
 	return Frame{}, false
+}
+
+// rest is the frame that the end of the stream leaves. Of a line that it leaves only data counts: another field's value
+// may lack its end and still be one.
+func (d *decoder) rest() (Frame, bool) {
+	if name, _, _ := bytes.Cut(bytes.TrimPrefix(d.line, bom), []byte(":")); string(name) == "data" || string(name) == "error" {
+		d.take(d.line)
+	}
+	frame, ok := d.dispatch()
+	frame.Unended = true
+	return frame, ok
 }
 
 func (d *decoder) dispatch() (Frame, bool) {

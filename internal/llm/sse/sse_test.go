@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"iter"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -15,11 +16,16 @@ import (
 
 type frame struct{ Event, ID, Data string }
 
-func read(r io.Reader, limit int) ([]frame, error) {
+func read(r io.Reader, limit int) ([]frame, error) { return collect(sse.Frames(r, limit)) }
+
+func collect(frames iter.Seq2[sse.Frame, error]) ([]frame, error) {
 	var out []frame
-	for f, err := range sse.Frames(r, limit) {
+	for f, err := range frames {
 		if err != nil {
 			return out, err
+		}
+		if f.Unended {
+			f.Event += " unended"
 		}
 		out = append(out, frame{f.Event, f.ID, string(f.Data)})
 	}
@@ -84,6 +90,41 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// What the end of a stream leaves is yielded where it is asked for, unless the reader breaks.
+func TestToEnd(t *testing.T) {
+	tests := []struct {
+		in   string
+		want []frame
+	}{
+		{"data: a\n\ndata: b\n", []frame{{Data: "a"}, {Event: " unended", Data: "b"}}},
+		{"data: a\n\ndata: b", []frame{{Data: "a"}, {Event: " unended", Data: "b"}}},
+		{"\xef\xbb\xbfdata: b", []frame{{Event: " unended", Data: "b"}}},
+		{"error: b", []frame{{Event: "error unended", Data: "b"}}},
+		{"event: x\nid: 7\ndata: a\r\ndata: b\r", []frame{{"x unended", "7", "a\nb"}}},
+		{"event: x\ndata: a\nevent: xy", []frame{{Event: "x unended", Data: "a"}}},
+		{"data: a\nid: 7", []frame{{Event: " unended", Data: "a"}}},
+		{"data: a\n\nevent: x\n", []frame{{Data: "a"}}},
+		{"data: a\n\n", []frame{{Data: "a"}}},
+		{"data: a\n\ndat", []frame{{Data: "a"}}},
+		{"", nil},
+	}
+	for _, tt := range tests {
+		for n := 1; n <= len(tt.in)+1; n++ {
+			got, err := collect(sse.ToEnd(&splitReader{[]byte(tt.in), n}, 0))
+			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+				t.Fatalf("%q, split %d: %v (-want +got):\n%s", tt.in, n, err, diff)
+			}
+		}
+	}
+	broken := io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(io.ErrUnexpectedEOF))
+	if got, err := collect(sse.ToEnd(broken, 0)); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for range sse.ToEnd(strings.NewReader("data: a"), 0) {
+		break
+	}
+}
+
 func TestLimit(t *testing.T) {
 	tests := []struct {
 		name, in string
@@ -142,8 +183,8 @@ func FuzzSplit(f *testing.F) {
 	f.Add([]byte("data: a\r"), 1)
 	f.Fuzz(func(t *testing.T, in []byte, n int) {
 		n = 1 + (n&0x7fffffff)%64
-		want, wantErr := read(bytes.NewReader(in), 256)
-		got, gotErr := read(&splitReader{in, n}, 256)
+		want, wantErr := collect(sse.ToEnd(bytes.NewReader(in), 256))
+		got, gotErr := collect(sse.ToEnd(&splitReader{in, n}, 256))
 		if diff := cmp.Diff(want, got); diff != "" || (wantErr == nil) != (gotErr == nil) {
 			t.Errorf("split %d: %v and %v\n%s", n, wantErr, gotErr, diff)
 		}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/sse"
 )
@@ -22,7 +24,8 @@ type Frames interface {
 
 // ReadBody feeds a whole 2xx body to f, and reports whether it says of itself that it is whole: by being one JSON
 // document, which is one frame, or by [DONE]. Whatever the content type says, the body decides: a web page is Malformed,
-// no body at all gives no frame. Errors of r that are *llm.Errors are returned as they are, others as class Transport;
+// no body at all gives no frame. The last frame of a stream that ends without its blank line counts if it is whole JSON.
+// Errors of r that are *llm.Errors are returned as they are, others as class Transport;
 // after the finish marker those that could be tried again are no errors.
 func ReadBody(r io.Reader, f Frames) (whole bool, err error) {
 	br := bufio.NewReader(r)
@@ -37,13 +40,16 @@ func ReadBody(r io.Reader, f Frames) (whole bool, err error) {
 	case first == '{' || first == '[':
 		return true, document(br, f)
 	}
-	for frame, err := range sse.Frames(br, sse.DefaultLimit) {
+	for frame, err := range sse.ToEnd(br, sse.DefaultLimit) {
 		if err != nil {
 			return false, readError(err, f)
 		}
 		data := bytes.TrimSpace(frame.Data)
 		if string(data) == "[DONE]" {
 			return true, nil
+		}
+		if frame.Unended && !jsontext.Value(data).IsValid(Foreign) {
+			return false, nil
 		}
 		if done, err := give(frame.Event, data, f); err != nil || done {
 			return false, err
@@ -68,13 +74,13 @@ func firstByte(br *bufio.Reader) (byte, error) {
 // readError gives an error of the reader its class.
 func readError(err error, f Frames) error {
 	if limit, ok := errors.AsType[*sse.LimitError](err); ok {
-		return Malformed("the provider sent a frame of more than %d MiB", limit.Limit>>20)
+		return Oversized("the provider sent a frame of more than %d MiB", limit.Limit>>20)
 	}
 	failure, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		failure = &llm.Error{Class: llm.Transport, Message: "the connection broke while the answer arrived: " + err.Error(), Err: err}
 	}
-	if f.Complete() && failure.Retryable() {
+	if f.Complete() && (failure.Retryable() || failure.Final) {
 		return nil
 	}
 	return failure
@@ -87,7 +93,7 @@ func document(r io.Reader, f Frames) error {
 		return readError(err, f)
 	}
 	if len(data) > sse.DefaultLimit {
-		return Malformed("the provider sent an answer of more than %d MiB in one piece", sse.DefaultLimit>>20)
+		return Oversized("the provider sent an answer of more than %d MiB in one piece", sse.DefaultLimit>>20)
 	}
 	_, err = give("", bytes.TrimSpace(data), f)
 	return err

@@ -87,6 +87,14 @@ func Malformed(format string, args ...any) *llm.Error {
 	return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf(format, args...)}
 }
 
+// Oversized is the error of an answer that is larger than is read. Asked again, the model would most likely send as much,
+// and it costs as much.
+func Oversized(format string, args ...any) *llm.Error {
+	e := Malformed(format+", the most that cairn reads; ask for less at once", args...)
+	e.Final = true
+	return e
+}
+
 // Invalid is the error of a request that cannot be sent.
 func Invalid(format string, args ...any) *llm.Error {
 	return &llm.Error{Class: llm.InvalidRequest, Message: fmt.Sprintf(format, args...)}
