@@ -70,6 +70,55 @@ func TestRecentSessionsAreReadInOrder(t *testing.T) {
 	}
 }
 
+// A search reads the titles from an index. A row of the table, which is a page of its own, is read when its title has matched.
+func TestSearchReadsTheTitleFirst(t *testing.T) {
+	searches := 0
+	for sql := range plans(t) {
+		if !strings.Contains(sql, "instr(title") {
+			continue
+		}
+		searches++
+		var steps []string
+		title, row := -1, -1
+		for i, op := range program(t, sql) {
+			steps = append(steps, fmt.Sprint(op))
+			switch {
+			case op.name == "Function" && title < 0:
+				title = i
+			case op.name == "Column" && op.cursor == 0 && row < 0:
+				row = i
+			}
+		}
+		if title < 0 || row < title {
+			t.Errorf("%s\n\treads a row at %d, the title is looked at at %d:\n%s", sql, row, title, strings.Join(steps, "\n"))
+		}
+	}
+	if searches != 10 {
+		t.Errorf("%d statements search, want 10", searches)
+	}
+}
+
+// operation is one of the program that SQLite makes of a statement.
+type operation struct {
+	name   string
+	cursor int64 // 0 is the table's
+}
+
+func program(t *testing.T, sql string) (ops []operation) {
+	t.Helper()
+	s := open(t, t.TempDir())
+	defer s.Close()
+	c, err := s.pool.take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.pool.give(c)
+	if err := query(c, "EXPLAIN "+sql, func(r row) { ops = append(ops, operation{r.Text(1), r.Int(2)}) }); err != nil {
+		t.Fatal(err)
+	}
+	return ops
+}
+
 // stepped counts the rows that are read through it.
 type stepped struct {
 	dbConn
@@ -172,6 +221,8 @@ func scansLittle(sql, table string) bool {
 	switch {
 	case strings.HasPrefix(table, "CONSTANT ROW"), strings.HasPrefix(table, "json_each"), strings.HasPrefix(table, "session USING INDEX session_unfinished"):
 		return true
+	case strings.HasPrefix(table, "session USING COVERING INDEX session_by_recent"): // the titles, for those who search
+		return strings.Contains(sql, "(?6 = '' OR")
 	default: // the end of the feed
 		return table == "event" && strings.Contains(sql, "DESC LIMIT 1")
 	}

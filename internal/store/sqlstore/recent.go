@@ -25,8 +25,8 @@ const recentFirst = ` AND recent BETWEEN ?8 AND ?1 AND time_updated >= ?8 AND ti
 
 const (
 	listRecent            = `SELECT id, crc, data, recent, time_updated FROM session WHERE `
-	sessionsAnyRecent     = listRecent + byAny + sessionsWhere + recentFirst
-	sessionsProjectRecent = listRecent + byProject + sessionsWhere + recentFirst
+	sessionsAnyRecent     = listRecent + byAny + sessionsWhere + titled + recentFirst
+	sessionsProjectRecent = listRecent + byProject + sessionsWhere + titled + recentFirst
 )
 
 // recent lists what changed last.

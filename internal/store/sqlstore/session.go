@@ -22,21 +22,24 @@ func (r *Reader) Session(id session.ID) (*session.Session, bool, error) {
 	return s[0], true, nil
 }
 
-// The lists differ in the index that carries them; the other conditions are tested row by row.
+// The lists differ in the index that carries them; the other conditions are tested row by row. The title of a search is
+// tested in an index, before the row is read: the list's own (titled), or one of which the rows that match are noted first.
 const (
 	listSessions  = `SELECT id, crc, data FROM session WHERE `
 	sessionsWhere = ` AND (?2 = '' OR project_id = ?2) AND (?3 = '' OR directory = ?3) AND (?4 = '*' OR parent_id = ?4)
 		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0') OR (subpath = '' AND project_id IN ('', 'global')
 			AND (directory = '/' || ?5 OR (directory >= '/' || ?5 || '/' AND directory < '/' || ?5 || '0'))))
-		AND (?6 = '' OR instr(title, ?6) > 0) AND (?7 = 1 OR time_archived = 0) `
+		AND (?7 = 1 OR time_archived = 0)`
+	titled       = ` AND (?6 = '' OR instr(title, ?6) > 0)`
+	amongTitled  = ` AND (?6 = '' OR +rowid IN (SELECT rowid FROM session WHERE instr(title, ?6) > 0))`
 	byDirectory  = `directory = ?3`
 	byProject    = `project_id = ?2`
 	byParent     = `parent_id = ?4`
 	byAny        = `1 = 1`
 	newestFirst  = ` AND (time_created, id) < (?8, ?9) ORDER BY time_created DESC, id DESC LIMIT ?1 + 0`
 	oldestFirst  = ` AND (time_created, id) > (?8, ?9) ORDER BY time_created, id LIMIT ?1 + 0`
-	sessionsNew  = sessionsWhere + newestFirst
-	sessionsOld  = sessionsWhere + oldestFirst
+	sessionsNew  = sessionsWhere + amongTitled + newestFirst
+	sessionsOld  = sessionsWhere + amongTitled + oldestFirst
 	anyParent    = "*"
 	beforeAnyOne = math.MinInt64
 	afterAnyOne  = math.MaxInt64
@@ -154,13 +157,13 @@ func (r *Reader) Unfinished(limit int) ([]session.ID, error) {
 }
 
 // An update that leaves the indexed columns alone does not write their pages.
-const updateSession = `UPDATE session SET title = ?8, time_updated = ?9, crc = ?10, data = ?11
-	` + sameSession + ` AND recent = ` + endOfMinute + ` RETURNING 1`
+const updateSession = `UPDATE session SET time_updated = ?9, crc = ?10, data = ?11
+	` + sameSession + ` AND title = ?8 AND recent = ` + endOfMinute + ` RETURNING 1`
 
 const sameSession = `WHERE id = ?1 AND project_id = ?2 AND parent_id = ?3 AND directory = ?4 AND subpath = ?5 AND time_created = ?6
 	AND time_archived = ?7`
 
-// One that is the first of its minute, or of the session, writes the pages of that.
+// One that is the first of its minute, or of the session, or gives it another title, writes the pages of that.
 const updateMinute = `UPDATE session SET title = ?8, time_updated = ?9, crc = ?10, data = ?11, recent = ` + endOfMinute + `
 	` + sameSession + ` RETURNING 1`
 

@@ -193,6 +193,21 @@ func testRecentSessions(t *testing.T, s store.Store) {
 	same(t, "as they are now in a project", list(store.SessionQuery{ProjectID: "p", Limit: 3}), []session.ID{"f", "e", "a"})
 }
 
+// A search finds of a list what has the title, as it is now, and as many as there are.
+func testRecentSearch(t *testing.T, s store.Store, q store.SessionQuery) {
+	t.Helper()
+	limit := q.Limit
+	q.Limit = 0
+	all := get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) })
+	want := slices.DeleteFunc(all, func(s *session.Session) bool { return s.Title != "Title 3" })
+	if limit > 0 {
+		want = want[:min(limit, len(want))]
+	}
+	q.Search, q.Limit = "tITLE 3", limit
+	got := get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) })
+	same(t, fmt.Sprintf("search: %d before %d", limit, q.Before), ids(got), ids(want))
+}
+
 // What changed last comes first however sessions have changed: never since they were made, within a minute, back in time.
 func testRecentChanges(t *testing.T, s store.Store) {
 	const hour = int64(3_600_000)
@@ -200,7 +215,10 @@ func testRecentChanges(t *testing.T, s store.Store) {
 	rows := map[session.ID]*session.Session{}
 	change := func(tx store.Tx) error {
 		for range 40 {
-			x := &session.Session{ID: session.ID(fmt.Sprint("ses_", r.IntN(120))), ProjectID: "p", Time: session.SessionTime{Updated: hour + r.Int64N(200_000)}}
+			x := &session.Session{
+				ID: session.ID(fmt.Sprint("ses_", r.IntN(120))), ProjectID: "p", Title: fmt.Sprint("Title ", r.IntN(4)),
+				Time: session.SessionTime{Updated: hour + r.Int64N(200_000)},
+			}
 			rows[x.ID] = x
 			if err := tx.PutSession(x); err != nil {
 				return err
@@ -225,6 +243,7 @@ func testRecentChanges(t *testing.T, s store.Store) {
 				q := store.SessionQuery{ProjectID: "p", Recent: true, Limit: limit, Before: before}
 				got := get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) })
 				same(t, fmt.Sprintf("%d before %d", limit, before), ids(got), ids(want))
+				testRecentSearch(t, s, q)
 			}
 		}
 	}
