@@ -178,6 +178,7 @@ func (l *lowering) assistant(m *session.Assistant) {
 				continue
 			}
 			call, result := l.tool(it, reuse)
+			call.Elsewhere = call.Hosted && m.Model.ProviderID != l.model.Ref.ProviderID
 			parts = append(parts, call)
 			if result.Hosted {
 				parts = append(parts, result)

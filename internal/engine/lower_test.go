@@ -268,12 +268,14 @@ func TestLowerHostedResult(t *testing.T) {
 		ID: "srvtoolu_1", Name: "web_search", Provider: &session.ToolProvider{Executed: true},
 		State: session.ToolState{Status: session.ToolCompleted, Input: jsontext.Value(`{}`), Result: page, Structured: jsontext.Value(`{}`)},
 	}
-	out := lower([]session.Message{&session.Assistant{Model: session.ModelRef{ID: "a", ProviderID: "b"}, Content: []session.Content{search}}}, &Model{})
-	want := []llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{
-		llm.ToolCall{ID: "srvtoolu_1", Name: "web_search", Input: jsontext.Value(`{}`), Hosted: true},
-		llm.ToolResult{ID: "srvtoolu_1", Name: "web_search", Hosted: true, Raw: page},
-	}}}
-	if diff := cmp.Diff(want, out); diff != "" {
-		t.Errorf("what was found is not told to another model:\n-want +got:\n%s", diff)
+	for _, asked := range []session.ModelRef{{ID: "a", ProviderID: "b"}, {ID: "other", ProviderID: "b"}, {ID: "a", ProviderID: "other"}} {
+		out := lower([]session.Message{&session.Assistant{Model: session.ModelRef{ID: "a", ProviderID: "b"}, Content: []session.Content{search}}}, &Model{Ref: asked})
+		want := []llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{
+			llm.ToolCall{ID: "srvtoolu_1", Name: "web_search", Input: jsontext.Value(`{}`), Hosted: true, Elsewhere: asked.ProviderID == "other"},
+			llm.ToolResult{ID: "srvtoolu_1", Name: "web_search", Hosted: true, Raw: page},
+		}}}
+		if diff := cmp.Diff(want, out); diff != "" {
+			t.Errorf("what was found is not told to %s:\n-want +got:\n%s", asked, diff)
+		}
 	}
 }

@@ -136,13 +136,15 @@ type Reasoning struct {
 	Metadata Metadata
 }
 
-// ToolCall is the model's wish to run a tool. Input is a JSON object. A call with Hosted set was run by the provider.
+// ToolCall is the model's wish to run a tool. Input is a JSON object. A call with Hosted set was run by the provider; if it
+// was another than the one that gets the request, Elsewhere is set, too, and the call is only told.
 type ToolCall struct {
-	ID       string
-	Name     string
-	Input    jsontext.Value
-	Hosted   bool
-	Metadata Metadata
+	ID        string
+	Name      string
+	Input     jsontext.Value
+	Hosted    bool
+	Elsewhere bool
+	Metadata  Metadata
 }
 
 // ToolResult is the one outcome of the call with the same ID. Content holds Text and Media parts only.

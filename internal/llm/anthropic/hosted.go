@@ -46,7 +46,7 @@ func (c *conversation) hosted(call llm.ToolCall, result *llm.ToolResult, followi
 	return out
 }
 
-// hostedCall returns the call as a block, and whether a provider of this protocol made it.
+// hostedCall returns the call as a block, and whether this provider made it.
 func hostedCall(call llm.ToolCall) (block, bool) {
 	kept := wire.Stash(call.Metadata, namespace)
 	server := wire.Plain(kept[keyServer])
@@ -55,7 +55,7 @@ func hostedCall(call llm.ToolCall) (block, bool) {
 		prefix, kind = "mcptoolu_", "mcp_tool_use"
 	}
 	b := block{Type: kind, ID: call.ID, Name: call.Name, Server: server, Input: wire.Input(call.Input), Caller: kept[keyCaller]}
-	return b, strings.HasPrefix(call.ID, prefix) && wire.IsWord(call.ID, "_-")
+	return b, !call.Elsewhere && strings.HasPrefix(call.ID, prefix) && wire.IsWord(call.ID, "_-")
 }
 
 // answeredCall is the id that a result block names; empty for what is none.

@@ -92,7 +92,7 @@ func controls(req *llm.Request) generation {
 		PresencePenalty:  req.Generate.PresencePenalty,
 		Seed:             req.Generate.Seed,
 		StopSequences:    req.Generate.Stop,
-		Thinking:         req.Options["thinkingConfig"],
+		Thinking:         thinking(req.Options["thinkingConfig"]),
 		Modalities:       req.Options["responseModalities"],
 		Resolution:       req.Options["mediaResolution"],
 		Image:            req.Options["imageConfig"],
@@ -105,6 +105,16 @@ func controls(req *llm.Request) generation {
 		g.MimeType, g.Schema = "application/json", schema(req.Format)
 	}
 	return g
+}
+
+// thinking is the option as the vendor takes it: thoughts that are switched off cannot be shown.
+func thinking(v jsontext.Value) jsontext.Value {
+	fields, _ := wire.ReadObject(v)
+	if string(fields["thinkingBudget"]) != "0" || string(fields["includeThoughts"]) != "true" {
+		return v
+	}
+	delete(fields, "includeThoughts")
+	return wire.Write(fields, v)
 }
 
 // tools declares the functions in one entry, and each tool that the vendor runs in its own; both says that there are some

@@ -170,6 +170,16 @@ func TestEncodeFields(t *testing.T) {
 			llm.Request{Options: map[string]jsontext.Value{"thinkingConfig": jsontext.Value(`{"includeThoughts":true}`), "safetySettings": jsontext.Value(`[]`), "store": jsontext.Value("true")}},
 			`"generationConfig":{"thinkingConfig":{"includeThoughts":true}},"safetySettings":[]`,
 		},
+		{
+			"no thoughts are shown where there are none",
+			llm.Request{Options: map[string]jsontext.Value{"thinkingConfig": jsontext.Value(`{"includeThoughts":true,"thinkingBudget":0}`)}},
+			`"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}`,
+		},
+		{
+			"thoughts as many as the model likes",
+			llm.Request{Options: map[string]jsontext.Value{"thinkingConfig": jsontext.Value(`{"includeThoughts":true,"thinkingBudget":-1}`)}},
+			`"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":-1}}`,
+		},
 		{"tools", llm.Request{Tools: tools}, declared},
 		{"tools that the vendor runs", llm.Request{Tools: hosted}, `"tools":[{"googleSearch":{}}]`},
 		{"both, of a model that takes both", llm.Request{Model: "gemini-3-pro-preview", Tools: tools}, both + `{"mode":"VALIDATED"}}`},

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -34,7 +35,8 @@ var _ Credential = (*AWS)(nil)
 // bedrockService is the name under which requests to Bedrock are signed.
 const bedrockService = "bedrock"
 
-// Authorize implements Credential with a signature of version 4 over exactly what is sent.
+// Authorize implements Credential with a signature of version 4 over the body, the address, and those headers that no proxy
+// changes.
 func (a *AWS) Authorize(ctx context.Context, r *http.Request, body []byte) error {
 	creds, err := a.credentials()
 	if err != nil {
@@ -42,9 +44,16 @@ func (a *AWS) Authorize(ctx context.Context, r *http.Request, body []byte) error
 	}
 	sum := sha256.Sum256(body)
 	r.Header.Del("Authorization")
-	if err := v4.NewSigner().SignHTTP(ctx, creds, r, hex.EncodeToString(sum[:]), bedrockService, a.Region, a.Now()); err != nil {
+	bare := &http.Request{Method: r.Method, URL: r.URL, Host: r.Host, Header: http.Header{}}
+	for name, values := range r.Header {
+		if name == "Content-Type" || strings.HasPrefix(name, "X-Amz-") {
+			bare.Header[name] = values
+		}
+	}
+	if err := v4.NewSigner().SignHTTP(ctx, creds, bare, hex.EncodeToString(sum[:]), bedrockService, a.Region, a.Now()); err != nil {
 		return fmt.Errorf("the request cannot be signed for AWS: %w", err)
 	}
+	maps.Copy(r.Header, bare.Header)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,6 +99,28 @@ func TestAWS(t *testing.T) {
 	}
 	if got := (&provider.AWS{Getenv: env("HOME", dir), Profile: "work"}).ProfileRegion(); got != "us-west-2" {
 		t.Errorf("region %q", got)
+	}
+}
+
+// Only what no proxy may change is signed.
+func TestAWSSigns(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPost, "https://bedrock-runtime.eu-west-1.amazonaws.com/model/a%3A0/converse-stream", strings.NewReader("{}"))
+	for _, name := range []string{"Accept", "Accept-Encoding", "Content-Type", "User-Agent", "X-Session-Id", "X-Forwarded-For", "X-Amzn-Bedrock-Trace"} {
+		r.Header.Set(name, "x")
+	}
+	a := &provider.AWS{
+		Getenv: env("AWS_ACCESS_KEY_ID", "AKID", "AWS_SECRET_ACCESS_KEY", secret, "AWS_SESSION_TOKEN", "tok"), Region: "eu-west-1",
+		Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+	}
+	if err := a.Authorize(t.Context(), r, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	const want = "SignedHeaders=content-type;host;x-amz-date;x-amz-security-token,"
+	if got := r.Header.Get("Authorization"); !strings.Contains(got, want) || r.Header.Get("X-Amz-Date") != "20260102T030405Z" || r.Header.Get("X-Amz-Security-Token") != "tok" {
+		t.Errorf("%v", r.Header)
+	}
+	if r.Header.Get("Accept-Encoding") != "x" || r.ContentLength != 2 {
+		t.Errorf("what is sent was changed: %v", r)
 	}
 }
 

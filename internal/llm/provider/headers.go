@@ -3,6 +3,7 @@ package provider
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -37,15 +38,18 @@ func affinityHeaders(h http.Header, req *llm.Request) {
 	}
 }
 
-// mergeHeaders lays headers over those before, whatever their case.
-func mergeHeaders(layers ...map[string]string) map[string]string {
-	out := map[string]string{}
-	for _, layer := range layers {
-		for name, value := range layer {
-			out[http.CanonicalHeaderKey(name)] = value
+// betaHeader names the features that a request uses and that are not settled yet.
+const betaHeader = "Anthropic-Beta"
+
+// lay puts headers over those before, whatever their case. Betas stand beside one another, unless there are to be none.
+func lay(h http.Header, headers map[string]string) {
+	for name, value := range headers {
+		if http.CanonicalHeaderKey(name) == betaHeader && value != "" {
+			addBetas(h, strings.Split(value, ","))
+			continue
 		}
+		h.Set(name, value)
 	}
-	return out
 }
 
 func isToken(s string) bool {
@@ -58,15 +62,15 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// addBetas adds to the features that a request names as not settled yet.
+// addBetas adds to the features that a request names.
 func addBetas(h http.Header, betas []string) {
-	const name = "Anthropic-Beta"
+	all := slices.DeleteFunc(strings.Split(h.Get(betaHeader), ","), func(s string) bool { return s == "" })
 	for _, beta := range betas {
-		switch before := h.Get(name); {
-		case before == "":
-			h.Set(name, beta)
-		case !strings.Contains(before, beta):
-			h.Set(name, before+","+beta)
+		if beta = strings.TrimSpace(beta); beta != "" && !slices.Contains(all, beta) {
+			all = append(all, beta)
 		}
+	}
+	if len(all) > 0 {
+		h.Set(betaHeader, strings.Join(all, ","))
 	}
 }

@@ -67,7 +67,7 @@ type Model struct {
 	// hostedAlone says that the vendor's own tools go only without others.
 	hostedAlone bool
 	credential  Credential
-	headers     map[string]string
+	headers     http.Header
 	client      *http.Client
 }
 
@@ -105,8 +105,11 @@ func New(c Config) (*Model, error) {
 	m := &Model{
 		protocol: protocol, facts: facts, host: base.Host, query: base.RawQuery, deployed: c.Vendor.Deployments, scheme: c.Vendor.Scheme,
 		forms: forms(c.Vendor, c.Facts), hostedAlone: c.Vendor.HostedAlone(c.Facts.ModelID), credential: c.Credential,
-		headers: mergeHeaders(facts.headers, c.Vendor.Headers, c.Headers),
+		headers: http.Header{},
 		client:  &http.Client{Transport: transport, CheckRedirect: sameOrigin},
+	}
+	for _, headers := range []map[string]string{facts.headers, c.Vendor.Headers, c.Headers} {
+		lay(m.headers, headers)
 	}
 	if m.credential == nil {
 		m.credential = keyFor(c.Vendor, key)
@@ -228,10 +231,12 @@ func (m *Model) request(req *llm.Request, body []byte) (*http.Request, error) {
 	if m.scheme == ByCopilot {
 		copilotHeaders(r.Header, req)
 	}
-	for _, headers := range []map[string]string{m.headers, req.Headers} {
-		for name, value := range headers {
-			r.Header.Set(name, value)
-		}
+	for name, values := range m.headers {
+		r.Header[name] = slices.Clone(values)
+	}
+	lay(r.Header, req.Headers)
+	if r.Header.Get(betaHeader) == "" {
+		r.Header.Del(betaHeader)
 	}
 	if p, ok := m.protocol.(interface {
 		Betas(req *llm.Request) []string

@@ -82,3 +82,39 @@ func TestMessagesAndConverse(t *testing.T) {
 		})
 	}
 }
+
+// Betas that a configuration names go beside those of the vendor and of the request, each once; an empty value takes the
+// vendor's own out.
+func TestBetas(t *testing.T) {
+	const own = "interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14"
+	for _, tt := range []struct{ config, request, want string }{
+		{"", "", ""},
+		{"none", "", own},
+		{"context-1m-2025-08-07", "", own + ",context-1m-2025-08-07"},
+		{"a, interleaved-thinking-2025-05-14 ,,b", "", own + ",a,b"},
+		{"a", "a", own + ",a"},
+		{"", "a", "a"},
+		{"interleaved-thinking", "", own + ",interleaved-thinking"},
+	} {
+		vendor, _ := provider.Find("anthropic")
+		var sent string
+		req, headers := request(), map[string]string{"anthropic-beta": tt.config}
+		if tt.config == "none" {
+			headers = nil
+		}
+		if tt.request != "" {
+			req.Headers = map[string]string{"ANTHROPIC-BETA": tt.request}
+		}
+		m, err := provider.New(provider.Config{Vendor: vendor, Key: secret, Headers: headers, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			sent = strings.Join(r.Header.Values("Anthropic-Beta"), ";")
+			return nil, io.ErrUnexpectedEOF
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream(t.Context(), m, req)
+		if sent != tt.want {
+			t.Errorf("%q and %q: %q, want %q", tt.config, tt.request, sent, tt.want)
+		}
+	}
+}

@@ -2,12 +2,14 @@ package wire
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
 // MaxMedia bounds the decoded size of one image or document (spec/v2 §20.1 LM-5).
@@ -66,7 +68,8 @@ func HostedResultNote(p llm.ToolResult, text string) string {
 	return fmt.Sprintf("[%s returned: %s]", p.Name, text)
 }
 
-// withoutSealed returns a JSON value without the strings that nobody can read; it may change v.
+// withoutSealed returns a JSON value without what only its provider can read, and the strings that nobody can; it may
+// change v.
 func withoutSealed(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -76,11 +79,25 @@ func withoutSealed(v any) any {
 			v[i] = withoutSealed(v[i])
 		}
 	case map[string]any:
+		maps.DeleteFunc(v, func(name string, member any) bool { return isSealed(v, name, member) })
 		for name := range v {
 			v[name] = withoutSealed(v[name])
 		}
 	}
 	return v
+}
+
+// isSealed reports whether a member is what a provider wants back as it is: encrypted_content, encrypted_index, signatures of
+// thoughts, the data of thoughts that are redacted. Words are none.
+func isSealed(of map[string]any, name string, member any) bool {
+	text, _ := member.(string)
+	if strings.ContainsAny(text, " \n") {
+		return false
+	}
+	kind, _ := of["type"].(string)
+	folded := redact.Fold(name)
+	return strings.HasPrefix(folded, "encrypted") || strings.HasSuffix(folded, "signature") || strings.HasPrefix(folded, "redacted") ||
+		folded == "data" && (strings.Contains(kind, "encrypted") || strings.Contains(kind, "redacted"))
 }
 
 func unsealed(text string) string {

@@ -17,8 +17,13 @@ func TestHostedResultNote(t *testing.T) {
 		{"JSON stays", `{"a":[1,"two"]}`, `[web_search returned: {"a":[1,"two"]}]`},
 		{
 			"what nobody can read is left out", `[{"url":"https://example.org/a","title":"A","encrypted_content":"` + sealed + `"},{"b":{"data":"` + sealed + `"}}]`,
-			`[web_search returned: [{"encrypted_content":"(left out)","title":"A","url":"https://example.org/a"},{"b":{"data":"(left out)"}}]]`,
+			`[web_search returned: [{"title":"A","url":"https://example.org/a"},{"b":{"data":"(left out)"}}]]`,
 		},
+		{
+			"also where it is short", `{"signature":"QUJD","type":"reasoning.encrypted","data":"QUJD","thought":{"thoughtSignature":"QUJD","redactedData":"QUJD"},"url":"u"}`,
+			`[web_search returned: {"thought":{},"type":"reasoning.encrypted","url":"u"}]`,
+		},
+		{"words are none", `{"signature":"func f(a int)","type":"blob","data":"QUJD"}`, `[web_search returned: {"data":"QUJD","signature":"func f(a int)","type":"blob"}]`},
 		{"a picture alone", sealed, "[web_search returned: (left out)]"},
 	}
 	for _, tt := range tests {
