@@ -14,7 +14,7 @@ import (
 )
 
 // ShellRequest asks to run a command of the user's beside the conversation. Agent and Model are those that clients are told
-// of; nobody is asked.
+// of; nobody is asked. A Model that is named is that of the next turn, too.
 type ShellRequest struct {
 	SessionID session.ID
 	ID        session.MessageID // "" makes one
@@ -52,9 +52,13 @@ func (e *Engine) Shell(ctx context.Context, r ShellRequest) (*session.Shell, err
 	if err != nil {
 		return nil, err
 	}
+	facts := []session.EventData{started}
+	if r.Model != nil && (s.Model == nil || !s.Model.Equal(*r.Model)) {
+		facts = []session.EventData{&session.ModelSwitched{MessageID: e.messageID(), Model: *r.Model}, started}
+	}
 	var sh *session.Shell
 	rested, err := e.coordinator.occupy(ctx, s.ID, func(ctx context.Context) (err error) {
-		sh, err = e.runShell(ctx, s.ID, scope, started)
+		sh, err = e.runShell(ctx, s.ID, scope, facts)
 		return err
 	})
 	if !rested && err == nil {
@@ -94,8 +98,9 @@ func (e *Engine) shellOf(r ShellRequest, s *session.Session, scope *Scope) (*ses
 	return &session.ShellStarted{MessageID: r.ID, CallID: string(as.AnswerID), Command: strings.ToValidUTF8(r.Command, "\uFFFD"), ShellAs: as}, nil
 }
 
-// runShell records the command, runs it, and records what it printed.
-func (e *Engine) runShell(ctx context.Context, id session.ID, scope *Scope, started *session.ShellStarted) (*session.Shell, error) {
+// runShell records the command, which is the last of the facts, runs it, and records what it printed.
+func (e *Engine) runShell(ctx context.Context, id session.ID, scope *Scope, facts []session.EventData) (*session.Shell, error) {
+	started := facts[len(facts)-1].(*session.ShellStarted)
 	clean := context.WithoutCancel(ctx)
 	e.statuses.set(e, id, Status{Type: StatusBusy})
 	events, err := e.log.Append(clean, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
@@ -105,12 +110,12 @@ func (e *Engine) runShell(ctx context.Context, id session.ID, scope *Scope, star
 		if _, ok, err := tx.MessageOwner(started.MessageID); err != nil || ok {
 			return nil, firstError(err, session.Conflict("message", string(started.MessageID), "is used already"))
 		}
-		return existing(id, started)(tx)
+		return existing(id, facts...)(tx)
 	})
 	if err != nil {
 		return nil, err
 	}
-	sh := session.Begin(started, events[0].Seq).(*session.Shell)
+	sh := session.Begin(started, events[len(events)-1].Seq).(*session.Shell)
 	ended := &session.ShellEnded{CallID: sh.CallID, Output: e.printed(ctx, id, scope, sh)}
 	if err := e.fact(clean, id, ended); err != nil {
 		return nil, err

@@ -46,8 +46,10 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	_ = exchange.WriteJSON(w, status, b)
 }
 
-// named is the envelope of most errors.
+// named is the envelope of most errors. A bad request has its name as a tag, too: OpenCode's document promises the tag, its
+// server sends the name from most operations and the tag from some.
 type named struct {
+	Tag  string `json:"_tag,omitzero"`
 	Name string `json:"name"`
 	Data struct {
 		Message string `json:"message"`
@@ -147,6 +149,7 @@ func invalid(e *session.Error, part, message string) (int, named) {
 		message += "\n  at " + at(e.Field)
 	}
 	body := envelope("BadRequest", message)
+	body.Tag = body.Name
 	body.Data.Kind = map[string]string{"query": "Query", "params": "Params", "headers": "Headers"}[part]
 	if body.Data.Kind == "" {
 		body.Data.Kind = "Payload"

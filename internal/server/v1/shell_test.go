@@ -69,3 +69,21 @@ func TestShell(t *testing.T) {
 		t.Errorf("left is %s", left)
 	}
 }
+
+// The model that a command of the user's names is the session's from then on, also for those that name none.
+func TestTheModelOfACommandStays(t *testing.T) {
+	w := newWorld(t, "", nil)
+	if a := w.ask(t, http.MethodPatch, "/config", `{"provider":{"mock":{"models":{"other":{"name":"Other"}}}}}`); a.status != http.StatusOK {
+		t.Fatal(a)
+	}
+	at := "/session/" + read(t, w.ask(t, http.MethodPost, "/session", "").body).(map[string]any)["id"].(string)
+	for _, model := range []string{`,"model":{"providerID":"mock","modelID":"other"}`, "", `,"model":{"providerID":"mock","modelID":"other"}`} {
+		a := w.ask(t, http.MethodPost, at+"/shell", `{"agent":"plan","command":"true"`+model+`}`)
+		if a.status != http.StatusOK || !strings.Contains(a.body, `"modelID":"other"`) {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	if s := w.ask(t, http.MethodGet, at, "").body; !strings.Contains(s, `"model":{"id":"other","providerID":"mock"`) || strings.Contains(s, `"agent"`) {
+		t.Error(s)
+	}
+}
