@@ -91,7 +91,8 @@ func TestEveryRouteRefuses(t *testing.T) {
 	host := "Host: " + h.host
 	for what, headers := range map[string][]string{
 		"another name":            {"Host: evil.example", good, json},
-		"another port":            {"Host: 127.0.0.1:1", good, json},
+		"another name's port":     {"Host: evil.example:" + h.host[strings.Index(h.host, ":")+1:], good, json},
+		"page of a third port":    {"Host: 127.0.0.1:1", good, json, "Origin: http://127.0.0.1:2"},
 		"page of others":          {host, good, json, "Origin: https://evil.example"},
 		"page of no origin":       {host, good, json, "Origin: null"},
 		"page of another port":    {host, good, json, "Origin: http://localhost:1"},

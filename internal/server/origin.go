@@ -12,10 +12,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// origins is from where requests may come. All comparisons are exact: no prefix, no case, no wildcard.
+// origins is from where requests may come. All comparisons are exact: no prefix, no case, no wildcard. Only the port of a Host
+// may be any, for who goes through a proxy or a tunnel names the port of that: a name that an attacker's DNS rebinds is his own,
+// never one of these, and a page's Origin has its port.
 type origins struct {
-	hosts    []string // values of Host over TCP
-	sockets  []string // values of Host over the unix socket
+	names    []string // those of Host over TCP, as they are written there, with any port or none
+	hosts    []string // further values of Host over TCP
+	sockets  []string // names of Host over the unix socket
 	pages    []string // values of Origin
 	protect  *http.CrossOriginProtection
 	anyLocal bool // bound to an address of other machines: the address itself is a name too
@@ -26,18 +29,20 @@ func newOrigins(c Config, port int) (*origins, error) {
 		sockets: []string{"localhost", "cairn", "127.0.0.1"}, pages: slices.Clone(c.Origins), protect: http.NewCrossOriginProtection(),
 		anyLocal: !Loopback(c.Hostname),
 	}
-	p := strconv.Itoa(port)
 	for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
-		o.hosts = append(o.hosts, net.JoinHostPort(name, p))
+		o.names = append(o.names, written(name))
 	}
 	if ip := net.ParseIP(c.Hostname); c.Hostname != "localhost" && (ip == nil || !ip.IsUnspecified()) {
-		o.hosts = append(o.hosts, net.JoinHostPort(c.Hostname, p))
+		o.names = append(o.names, written(c.Hostname))
 	}
 	if c.MDNS != "" {
-		o.hosts = append(o.hosts, net.JoinHostPort(c.MDNS, p))
+		o.names = append(o.names, c.MDNS)
 	}
-	o.hosts = append(o.hosts, c.Hosts...)
+	o.hosts = c.Hosts
 	if port != 0 {
+		for _, name := range o.names {
+			o.pages = append(o.pages, "http://"+name+":"+strconv.Itoa(port))
+		}
 		for _, h := range o.hosts {
 			o.pages = append(o.pages, "http://"+h)
 		}
@@ -67,7 +72,8 @@ func (s *Server) host(w http.ResponseWriter, r *http.Request, next http.Handler)
 		}
 		ok = slices.Contains(o.sockets, name)
 	default:
-		ok = slices.Contains(o.hosts, r.Host) || (o.anyLocal && r.Host == localAddr(r))
+		ok = slices.Contains(o.hosts, r.Host) || slices.ContainsFunc(o.names, func(name string) bool { return named(r.Host, name) }) ||
+			(o.anyLocal && named(r.Host, localAddress(r)))
 	}
 	if !ok {
 		s.fail(w, r, session.Errorf(session.CodeDenied, "this server is not %s", clip(r.Host, 100)))
@@ -76,9 +82,21 @@ func (s *Server) host(w http.ResponseWriter, r *http.Request, next http.Handler)
 	next.ServeHTTP(w, r)
 }
 
-func localAddr(r *http.Request) string {
-	if a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
-		return a.String()
+// written is a name as a Host has it.
+func written(name string) string { return strings.TrimSuffix(net.JoinHostPort(name, ""), ":") }
+
+// named reports whether the host is the name, alone or with a port.
+func named(host, name string) bool {
+	rest, ok := strings.CutPrefix(host, name)
+	port, ported := strings.CutPrefix(rest, ":")
+	n, err := strconv.ParseUint(port, 10, 16)
+	return ok && (rest == "" || ported && err == nil && strconv.FormatUint(n, 10) == port && n > 0)
+}
+
+// localAddress is the address at which the request came in, as a Host has it.
+func localAddress(r *http.Request) string {
+	if a, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
+		return written(a.IP.String())
 	}
 	return "\x00" // no Host is this
 }
@@ -105,15 +123,16 @@ func (s *Server) origin(w http.ResponseWriter, r *http.Request, next http.Handle
 	next.ServeHTTP(w, r)
 }
 
-// page returns the Origin, "" if there is none, and whether requests may come from there. A browser that does not name
-// the origin must say that the request is the user's own.
+// page returns the Origin, "" if there is none, and whether requests may come from there: from those that are listed, and over
+// TCP from a page that was got under the very host and port that the request names, which is one of ours. A browser that does
+// not name the origin must say that the request is the user's own.
 func (o *origins) page(r *http.Request) (string, bool) {
 	switch values := r.Header.Values("Origin"); len(values) {
 	case 0:
 		site := r.Header.Get("Sec-Fetch-Site")
 		return "", site == "" || site == "none" || site == "same-origin"
 	case 1:
-		return values[0], slices.Contains(o.pages, values[0])
+		return values[0], slices.Contains(o.pages, values[0]) || !peerOf(r).unix && values[0] == "http://"+r.Host
 	default:
 		return "", false
 	}

@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,24 +12,25 @@ import (
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 )
 
-// Only the exact names of this server are served, whatever else is right about a request.
+// Only the exact names of this server are served, whatever else is right about a request. A name of ours has any port, as a
+// proxy or a tunnel has it; a host that was configured with one has that.
 func TestHosts(t *testing.T) {
 	h := start(t, server.Config{Hosts: []string{"cairn.internal:8443"}})
 	_, port, _ := strings.Cut(h.host, ":")
 	raw := func(host string) string {
 		return h.rawAnswer(t, "GET /api/health HTTP/1.1\r\nHost: "+host+"\r\nAuthorization: Bearer "+secret+"\r\nConnection: close\r\n\r\n")
 	}
-	for _, good := range []string{"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port, "cairn.internal:8443"} {
+	for _, good := range []string{"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port, "cairn.internal:8443", "127.0.0.1", "localhost", "[::1]", "127.0.0.1:1", "localhost:80", "[::1]:65535"} {
 		if got := raw(good); !strings.Contains(got, "200") {
 			t.Errorf("%s: %s", good, got)
 		}
 	}
 	for _, bad := range []string{
-		"", " ", "evil.example", "evil.example:" + port, "127.0.0.1", "localhost", "127.0.0.1:1", "localhost:80", "LOCALHOST:" + port, "LocalHost:" + port,
+		"", " ", "evil.example", "evil.example:" + port, "127.0.0.1:", "localhost:", "127.0.0.1:0", "localhost:65536", "localhost:-1", "localhost:+80", "localhost:http", "localhost:80:80", "::1", "[::1", "[::1]1", "localhost80", "LOCALHOST:" + port, "LocalHost:" + port,
 		"localhost.:" + port, "127.0.0.1.:" + port, "127.1:" + port, "127.0.0.2:" + port, "0.0.0.0:" + port, "2130706433:" + port, "0x7f000001:" + port,
 		"0177.0.0.1:" + port, "[::ffff:127.0.0.1]:" + port, "[::]:" + port, "::1:" + port, "[0:0:0:0:0:0:0:1]:" + port, "[::1%lo]:" + port, "localhost.evil.example:" + port,
 		"evil-localhost:" + port, "127.0.0.1.evil.example:" + port, "127.0.0.1.nip.io:" + port, "user@127.0.0.1:" + port, "127.0.0.1:" + port + "@evil.example",
-		"127.0.0.1:" + port + "/x", "127.0.0.1:" + port + "?x", "127.0.0.1:" + port + "#x", "127.0.0.1:0" + port, "127.0.0.1:" + port + "0", "127.0.0.1: " + port,
+		"127.0.0.1:" + port + "/x", "127.0.0.1:" + port + "?x", "127.0.0.1:" + port + "#x", "127.0.0.1:0" + port, "127.0.0.1:" + port + "000", "127.0.0.1: " + port, "[127.0.0.1]:" + port, "[localhost]:" + port,
 		"localhost:" + port + ",evil.example", "cairn.internal", "cairn.internal:443", "CAIRN.internal:8443", "x.cairn.internal:8443", "cairn", "localhost\t:" + port,
 	} {
 		if got := raw(bad); !strings.Contains(got, " 403 ") && !strings.Contains(got, " 400 ") {
@@ -47,14 +50,72 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// The name under which the network finds a server is one of its own, with its port.
+// The name under which the network finds a server is one of its own.
 func TestAnnouncedHost(t *testing.T) {
 	h := start(t, server.Config{Hostname: "0.0.0.0", Password: "a password of the test", MDNS: "cairn-test.local"})
 	_, port, _ := strings.Cut(h.host, ":")
-	for host, want := range map[string]string{"cairn-test.local:" + port: " 200 ", "cairn-test.local": " 403 ", "opencode.local:" + port: " 403 "} {
+	for host, want := range map[string]string{"cairn-test.local:" + port: " 200 ", "cairn-test.local:1": " 200 ", "opencode.local:" + port: " 403 ", "cairn-test.local.evil.example:" + port: " 403 "} {
 		got := h.rawAnswer(t, "GET /api/health HTTP/1.1\r\nHost: "+host+"\r\nAuthorization: Bearer "+secret+"\r\nConnection: close\r\n\r\n")
 		if !strings.Contains(got, want) {
 			t.Errorf("%s: %s", host, got)
+		}
+	}
+}
+
+// Who is served is the same under every port of a name: a process of the user's, by the kernel's word; a page that was got under
+// the very host and port that it asks, with credentials; no page of another port, and no other name, whoever brings the request.
+func TestHostOriginPeer(t *testing.T) {
+	h := start(t, server.Config{Hostname: "0.0.0.0", Password: "pw"})
+	open := start(t, server.Config{})
+	_, port, _ := strings.Cut(h.host, ":")
+	for host, known := range map[string]bool{
+		"localhost:" + port: true, "localhost:5000": true, "localhost": true, "127.0.0.1:5000": true, "[::1]:5000": true,
+		"evil.example:" + port: false, "evil.example:5000": false, "127.0.0.2:5000": false, "localhost.evil.example:5000": false,
+	} {
+		for origin, same := range map[string]bool{
+			"": true, "http://" + host: true,
+			"http://localhost:9999": false, "https://" + host: false, "http://" + host + "0": false, "http://evil.example": false, "null": false, "http://" + host + "/": false,
+		} {
+			for peer, served := range map[string]string{"bearer": " 200 ", "nobody": " 401 ", "own process": " 200 "} {
+				head, to := "GET /api/session HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n", h
+				switch peer {
+				case "bearer":
+					head += "Authorization: Bearer " + secret + "\r\n"
+				case "own process":
+					to = open
+				}
+				if origin != "" {
+					head += "Origin: " + origin + "\r\n"
+				}
+				want := served
+				switch {
+				case !known || !same:
+					want = " 403 "
+				case peer == "own process" && origin != "": // a browser's, which any page may have sent
+					want = " 401 "
+				}
+				if got := to.rawAnswer(t, head+"\r\n"); !strings.Contains(got, want) {
+					t.Errorf("%s from %q by %s: %q, want%s", host, origin, peer, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Over the socket there are no pages, but those that are listed: a browser does not reach it, and what does for one must say so.
+func TestNoPageOfTheSocket(t *testing.T) {
+	h := start(t, server.Config{})
+	for _, host := range []string{"localhost", "localhost:5000", "cairn"} {
+		c, err := net.Dial("unix", h.socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := fmt.Fprintf(c, "GET /api/session HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\nConnection: close\r\n\r\n", host, host); err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 403 ") {
+			t.Errorf("%s: %v %.100s", host, err, answer)
 		}
 	}
 }
