@@ -47,6 +47,10 @@ type Providers interface {
 	RefreshModels(ctx context.Context, o Options) (changed bool, err error)
 	// KnownModel returns what is known of a model, whether it can be used or not, or a CodeNotFound error.
 	KnownModel(ctx context.Context, o Options, name string) (*KnownModel, error)
+	// UsableModels returns the models that can be used, as an owner would list them, without a store.
+	UsableModels(ctx context.Context, o Options) ([]api.Model, error)
+	// Unusable says why no model of a provider can be used; "" where some can, or nobody knows the provider.
+	Unusable(ctx context.Context, o Options, provider string) (string, error)
 	// Login logs in at a provider with a browser and keeps what comes of it. say is called with where a person has to go,
 	// and the code to type there if there is one.
 	Login(ctx context.Context, o Options, provider string, say func(url, code string)) error

@@ -27,33 +27,30 @@ func (a *app) modelsCommand() *cobra.Command {
 				}
 			}
 			tell := a.heedKeys(ctx)
-			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
-				list, err := c.Models(ctx)
-				if err != nil {
-					return err
-				}
-				defer tell(first(args, ""))
-				models, err := ofProvider(list.Data, first(args, ""))
-				if err != nil {
-					return err
-				}
-				switch {
-				case asJSON:
-					return a.printJSON(models)
-				case verbose:
-					return a.describeModels(ctx, c, models)
-				case a.asOpenCode():
-					a.nameModels(models)
-					return nil
-				}
-				t := a.table("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "CAN")
-				for _, m := range models {
-					in, out := prices(m)
-					t.row(line(m.Ref().String(), 80), size(m.Limit.Context), in, out, abilities(m))
-				}
-				t.print()
+			all, err := a.usableModels(ctx)
+			if err != nil {
+				return err
+			}
+			defer tell(first(args, ""))
+			models, err := a.ofProvider(ctx, all, first(args, ""))
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.printJSON(models)
+			case verbose:
+				return a.connected(ctx, func(ctx context.Context, c *api.Client) error { return a.describeModels(ctx, c, models) })
+			case a.asOpenCode():
+				a.nameModels(models)
 				return nil
-			})
+			}
+			t := a.table("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "CAN")
+			for _, m := range models {
+				in, out := prices(m)
+				t.row(line(m.Ref().String(), 80), size(m.Limit.Context), in, out, abilities(m))
+			}
+			t.print()
+			return nil
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
@@ -78,7 +75,29 @@ func (a *app) refreshModels(ctx context.Context) error {
 	return nil
 }
 
-func ofProvider(models []api.Model, id string) ([]api.Model, error) {
+// usableModels are those of whoever owns the store; where nobody can, those that are known without.
+func (a *app) usableModels(ctx context.Context) (models []api.Model, err error) {
+	err = a.connected(ctx, func(ctx context.Context, c *api.Client) error {
+		list, err := c.Models(ctx)
+		models = list.Data
+		return err
+	})
+	if err == nil || ctx.Err() != nil {
+		return models, err
+	}
+	o, oerr := a.options("")
+	if oerr != nil {
+		return nil, oerr
+	}
+	if models, oerr = a.host.UsableModels(ctx, o); oerr != nil {
+		return nil, err
+	}
+	a.note("nothing answers here, so this is what is known without: " + err.Error())
+	return models, nil
+}
+
+// ofProvider are the models of a provider, or all for "". The error says why there are none.
+func (a *app) ofProvider(ctx context.Context, models []api.Model, id string) ([]api.Model, error) {
 	out := []api.Model{}
 	var ids []string
 	for _, m := range models {
@@ -89,14 +108,23 @@ func ofProvider(models []api.Model, id string) ([]api.Model, error) {
 			ids = append(ids, m.ProviderID)
 		}
 	}
-	if len(out) == 0 && id != "" {
-		near := nearest(id, ids)
-		if len(near) == 0 {
-			near = ids
-		}
-		return nil, &exit{exitUsage, session.NotFound("usable provider", id, near...), "a provider is usable once it has a key: cairn auth login " + line(id, 40)}
+	if len(out) > 0 || id == "" {
+		return out, nil
 	}
-	return out, nil
+	o, err := a.options("")
+	if err != nil {
+		return nil, err
+	}
+	if why, err := a.host.Unusable(ctx, o, id); err == nil && why != "" {
+		missing := session.NotFound("usable provider", id)
+		missing.Message += ": " + why
+		return nil, &exit{code: exitUsage, err: missing}
+	}
+	near := nearest(id, ids)
+	if len(near) == 0 {
+		near = ids
+	}
+	return nil, &exit{exitUsage, session.NotFound("usable provider", id, near...), "a provider is usable once it has a key: cairn auth login " + line(id, 40)}
 }
 
 func prices(m api.Model) (in, out string) {

@@ -181,6 +181,14 @@ func (w *world) KnownModel(_ context.Context, _ Options, name string) (*KnownMod
 	return nil, session.NotFound("model", name)
 }
 
+func (w *world) UsableModels(context.Context, Options) ([]api.Model, error) {
+	return []api.Model{{ID: "main", ProviderID: "mock"}}, nil
+}
+
+func (w *world) Unusable(_ context.Context, _ Options, id string) (string, error) {
+	return map[string]string{"vllm": "no server answers"}[id], nil
+}
+
 func (w *world) Fsck(context.Context, Options) ([]Finding, error) {
 	return []Finding{{Level: LevelError, What: "session ses_1", Detail: "has a gap after 3"}}, nil
 }

@@ -1,11 +1,13 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
@@ -13,8 +15,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// KnownModel implements cli.Host.
-func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.KnownModel, error) {
+// modelsOf is what the configuration of o.Dir makes of the catalog, without a store.
+func (h Host) modelsOf(ctx context.Context, o cli.Options) (*locationModels, error) {
 	dirs, err := config.Dirs(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
@@ -23,7 +25,30 @@ func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.
 	if err != nil {
 		return nil, err
 	}
-	models, err := newModelTable(dirs, o, provider.LateTransport()).of(cfg)
+	return newModelTable(dirs, o, provider.LateTransport()).of(cfg)
+}
+
+// UsableModels implements cli.Host.
+func (h Host) UsableModels(ctx context.Context, o cli.Options) ([]api.Model, error) {
+	models, err := h.modelsOf(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return models.list()
+}
+
+// Unusable implements cli.Host.
+func (h Host) Unusable(ctx context.Context, o cli.Options, id string) (string, error) {
+	models, err := h.modelsOf(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	return models.lacks(id), nil
+}
+
+// KnownModel implements cli.Host.
+func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.KnownModel, error) {
+	models, err := h.modelsOf(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -93,4 +118,32 @@ func (m *locationModels) missing(model catalog.Model) []string {
 	default:
 		return []string{p.ID + " cannot be used yet: cairn doctor provider " + p.ID}
 	}
+}
+
+// lacks says why no model of a provider can be used, and what to do; "" where some can, or nobody knows the provider.
+func (m *locationModels) lacks(id string) string {
+	row, known := provider.Find(id)
+	if known && row.ID != id {
+		return "it is called " + row.ID + " here"
+	}
+	p, err := m.catalog.Provider(id)
+	if err != nil && !known {
+		return ""
+	}
+	models := slices.DeleteFunc(slices.Clone(m.catalog.Models()), func(c catalog.Model) bool { return c.ProviderID != id })
+	switch {
+	case err == nil && p.Disabled, !m.wanted(id):
+		return "it is switched off by the configuration (disabled_providers, enabled_providers, experimental.policies)"
+	case len(models) == 0 && known && len(row.KeyEnv) == 0:
+		return "no server answers at " + cmp.Or(m.config.Provider[id].BaseURL(), row.BaseURL) + " that offers models; start it, or say in provider." + id + ".options.baseURL where it is and in provider." + id + ".models what it offers"
+	case len(models) == 0:
+		return "none of its models is known; cairn models --refresh fetches what models.dev knows, or name them in provider." + id + ".models"
+	}
+	missing := []string{""}
+	for _, model := range models { // what keeps the last of them away keeps all away, but for a few that are odd
+		if missing = m.missing(model); len(missing) == 0 {
+			return ""
+		}
+	}
+	return missing[0]
 }

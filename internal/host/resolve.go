@@ -27,7 +27,7 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	}
 	model, err := m.catalog.Model(ref.ProviderID, ref.ID)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
-		return nil, notKnown(unknown, ref.String()).At("model")
+		return nil, m.notKnownHere(unknown, ref)
 	}
 	if err != nil {
 		return nil, err
@@ -61,6 +61,15 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 			return session.USD(model.Cost(u))
 		},
 	}, nil
+}
+
+// notKnownHere is notKnown for a model that is to be used: where none of the provider's can be, it says why.
+func (m *locationModels) notKnownHere(e *catalog.UnknownError, ref session.ModelRef) error {
+	out := notKnown(e, ref.String())
+	if why := m.lacks(ref.ProviderID); why != "" && e.Misread == "" {
+		out.Message = fmt.Sprintf("there is no model %q, and no other of %s can be used: %s", ref.String(), ref.ProviderID, why)
+	}
+	return out.At("model")
 }
 
 // notKnown words that the catalog has no provider or model of the name.

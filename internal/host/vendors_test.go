@@ -1,8 +1,13 @@
 package host
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // TestPackagesOfProviders holds providers that a user has given names of their own to the vendors whose packages they name:
@@ -46,6 +51,52 @@ func TestPackagesOfProviders(t *testing.T) {
 		_ = heard.Header.Write(&head)
 		if got := heard.URL.String(); got != tt.url || !strings.Contains(head.String(), tt.header) || !strings.Contains(heard.said, tt.body) {
 			t.Errorf("%s asked %s, want %s\nwith %s in\n%s and %s in\n%s", tt.npm, got, tt.url, tt.header, head.String(), tt.body, heard.said)
+		}
+	}
+}
+
+// Of each vendor of the table models are known that a key makes usable, or it is said why there are none.
+func TestEveryVendorHasModels(t *testing.T) {
+	local := []string{"llamacpp", "vllm"} // no two have the same models
+	for _, row := range provider.Vendors() {
+		env := map[string]string{}
+		for _, name := range row.KeyEnv {
+			env[name] = "k"
+		}
+		for _, s := range row.Settings {
+			if s.Default == "" {
+				env[s.Env[0]] = "mine"
+			}
+		}
+		if row.Scheme == provider.ByGoogle {
+			env["GOOGLE_APPLICATION_CREDENTIALS"] = filepath.Join(t.TempDir(), "c.json")
+			write(t, env["GOOGLE_APPLICATION_CREDENTIALS"], "{}")
+		}
+		if row.Scheme == provider.ByAWS {
+			env = map[string]string{"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "S"}
+		}
+		m := tableOf(t, map[string][]provider.Found{}, "{}", env)
+		_, err := m.Resolve(session.ModelRef{ProviderID: row.ID, ID: "nope"}, session.Agent{})
+		switch why := m.lacks(row.ID); {
+		case slices.Contains(local, row.ID):
+			if !strings.Contains(why, "no server answers at http://127.0.0.1:") || err == nil || !strings.Contains(err.Error(), why) {
+				t.Errorf("%s: %s; %v", row.ID, why, err)
+			}
+		case len(row.KeyEnv) == 0 && row.Scheme == provider.ByKey: // models that people often have there
+		case why != "" || len(m.usable(row.ID)) == 0:
+			t.Errorf("%s has %d models: %s", row.ID, len(m.usable(row.ID)), why)
+		}
+		none := tableOf(t, map[string][]provider.Found{}, "{}", nil)
+		if why := none.lacks(row.ID); why == "" && (len(row.KeyEnv) > 0 || row.Scheme != provider.ByKey) {
+			t.Errorf("%s without a key: nothing is missing", row.ID)
+		}
+	}
+	m := tableOf(t, nil, `{"disabled_providers": ["groq"], "provider": {"mine": {"options": {"baseURL": "http://127.0.0.1:9/v1"}}}}`, map[string]string{"AZURE_API_KEY": "k"})
+	for id, want := range map[string]string{
+		"groq": "switched off", "mine": "provider.mine.models", "together": "togetherai", "nobody": "", "azure": "AZURE_RESOURCE_NAME", "openai": "cairn auth login openai",
+	} {
+		if got := m.lacks(id); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %s", id, got)
 		}
 	}
 }
