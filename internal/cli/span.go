@@ -104,7 +104,7 @@ func (s *span) progress(d session.EventData) {
 			s.called-- // the allowance is used up: no further turn hears of it
 		}
 	case *session.StepEnded:
-		onward := s.called > 0 || d.Finish == session.FinishPaused || d.Finish == session.FinishUnformed
+		onward := s.called > 0 || d.Finish == session.FinishPaused || session.Unformed(d.Finish)
 		s.pending = onward && d.Structured == nil
 	case *session.StepFailed:
 		stop(d.Error)

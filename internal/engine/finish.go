@@ -143,6 +143,9 @@ func (t *turn) finish(ev llm.Finish) error {
 	default:
 		t.unfinished++
 	}
+	if ev.Reason == llm.FinishLength {
+		t.cutOff()
+	}
 	t.answered(string(ev.Reason), ev.Usage)
 	return nil
 }

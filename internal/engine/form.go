@@ -26,6 +26,9 @@ const (
 	textDemand      = "The user wants the answer in a fixed form. When you have what you need, answer with one JSON value that fits this JSON Schema, and no other text:\n"
 	unformed        = "Your answer was not given in the form that was asked for"
 	formAgain       = ". Give it again, in that form and in the way that you were told."
+	cutAnswer       = "Your answer reached its limit of output tokens before it was whole"
+	shorterAnswer   = ". Give it again, shorter, in the form that was asked for and in the way that you were told."
+	cutForm         = cutAnswer + ". Call " + formTool + " again with a shorter answer."
 )
 
 // Bounds of a format.
@@ -42,6 +45,7 @@ type form struct {
 	native  bool // the vendor holds the answer's text to it; else the model calls the tool
 	retries int
 	tried   int // answers to the prompt so far that did not fit
+	cut     int // of these, those that reached the limit of what the model may say at once
 }
 
 // checkFormat returns a CodeInvalid error for a format that no answer can be held against.
@@ -79,18 +83,21 @@ func newForm(f *session.Format) (*form, error) {
 
 // wanted is the form that the newest promoted prompt asks for, nil for none.
 func wanted(h *history) (*form, error) {
-	tried := 0
+	tried, cut := 0, 0
 	for _, msg := range slices.Backward(h.messages) {
 		switch m := msg.(type) {
 		case *session.Assistant:
-			tried += misses(m)
+			n := misses(m)
+			if tried += n; n > 0 && (m.Finish == session.FinishCut || m.Finish == string(llm.FinishLength)) {
+				cut++
+			}
 		case *session.User:
 			if m.Format == nil {
 				return nil, nil
 			}
 			f, err := newForm(m.Format)
 			if err == nil {
-				f.tried = tried
+				f.tried, f.cut = tried, cut
 			}
 			return f, err
 		}
@@ -100,7 +107,7 @@ func wanted(h *history) (*form, error) {
 
 // misses counts the answers of a turn that did not fit.
 func misses(m *session.Assistant) (n int) {
-	if m.Finish == session.FinishUnformed {
+	if session.Unformed(m.Finish) {
 		n++
 	}
 	for _, t := range m.Tools() {
@@ -126,6 +133,9 @@ func (set *setting) holds() bool {
 // again is what the model reads after an answer that has not the form that was wanted of it, with what is wrong if the
 // answer comes near it.
 func again(wanted *session.Format, m *session.Assistant) string {
+	if m.Finish == session.FinishCut {
+		return cutAnswer + shorterAnswer
+	}
 	if wanted == nil {
 		return unformed + formAgain
 	}
@@ -175,6 +185,9 @@ func (f *form) settle(c *call) tool.Settlement {
 
 // value is the answer that a call gives. The error is written for the model.
 func (f *form) value(c *call) (jsontext.Value, error) {
+	if c.cut {
+		return nil, errors.New(cutForm)
+	}
 	if c.invalid != "" {
 		return nil, tool.Failf("The answer cannot be used: %s. Call %s again with a JSON object.", c.invalid, formTool)
 	}
@@ -239,13 +252,15 @@ type delivery struct {
 }
 
 // judge decides how a turn ends whose answer must have the form: with the value, with another turn that tries again, or
-// badly. What refuses to answer says no value, and is not asked again: it ends as it does without a form.
+// badly. What refuses to answer says no value, and is not asked again: it ends as it does without a form. What reached
+// the limit of what the model may say at once is asked for again only once: a shorter answer may fit, the same will not.
 func (f *form) judge(o delivery, end *session.StepEnded) (again bool, failure *session.Failure) {
-	missed := 0
+	missed, cut := 0, len(o.calls) == 0 && end.Finish == string(llm.FinishLength)
 	for _, c := range o.calls {
 		if c.name != formTool {
 			continue
 		}
+		cut = cut || c.cut
 		if v, err := f.value(c); err == nil {
 			end.Structured = v
 			return false, nil
@@ -265,14 +280,25 @@ func (f *form) judge(o delivery, end *session.StepEnded) (again bool, failure *s
 		missed++
 	}
 	switch {
-	case missed > 0 && f.tried+missed > f.retries, o.last:
-		failure = session.Fail(session.ReasonFormat, "Model did not produce structured output")
-		failure.Extra = fmt.Appendf(nil, `{"retries":%d}`, max(0, f.tried+missed-1))
-		return false, failure
+	case missed > 0 && f.tried+missed > f.retries, cut && f.cut > 0, o.last:
+		return false, f.failed(f.tried+missed-1, cut)
 	case o.more:
 		return true, nil
+	case cut:
+		end.Finish = session.FinishCut
 	default:
 		end.Finish = session.FinishUnformed
-		return true, nil
 	}
+	return true, nil
+}
+
+// failed is the failure of a prompt whose answer got no form in so many retries.
+func (f *form) failed(retries int, cut bool) *session.Failure {
+	why := "Model did not produce structured output"
+	if cut {
+		why += ": its answer was cut at its limit of output tokens; ask for less, or raise the limit (limit.output of the model)"
+	}
+	failure := session.Fail(session.ReasonFormat, why)
+	failure.Extra = fmt.Appendf(nil, `{"retries":%d}`, max(0, retries))
+	return failure
 }

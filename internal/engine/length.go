@@ -12,6 +12,16 @@ func (e *tooLong) Error() string {
 	return fmt.Sprintf("the model's answer is longer than %d bytes, the limit (limits.answer); what came until then is kept", e.limit)
 }
 
+// cutCall is what the model reads of a call that its limit of output tokens cut.
+const cutCall = "Your answer reached its limit of output tokens in the middle of this call, so it was not run. The same call would be cut again: say less at once, and split what you write into several smaller calls."
+
+// cutOff notes that the answer reached its limit: what is wrong with its last call is that it is not all there.
+func (t *turn) cutOff() {
+	if n := len(t.calls); n > 0 && t.calls[n-1].invalid != "" {
+		t.calls[n-1].cut = true
+	}
+}
+
 // fit counts a piece of the answer and returns what of it is within the limit, with a *tooLong if that is not all.
 func (t *turn) fit(piece string) (string, error) {
 	left := t.limits.AnswerBytes - t.size

@@ -191,7 +191,7 @@ func (l *lowering) assistant(m *session.Assistant) {
 	for _, r := range results {
 		l.say(llm.RoleTool, r)
 	}
-	if m.Finish == session.FinishUnformed {
+	if session.Unformed(m.Finish) {
 		l.say(llm.RoleUser, llm.Text{Text: again(l.format, m)})
 	}
 }

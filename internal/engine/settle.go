@@ -25,6 +25,7 @@ type call struct {
 	name    string
 	input   jsontext.Value
 	invalid string // what is wrong with the arguments; "" nothing
+	cut     bool   // the answer reached its limit in the middle of them
 	meta    jsontext.Value
 	hosted  bool        // the provider runs it
 	settled bool        // a hosted call has its result
@@ -139,6 +140,9 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 	}
 	if t.set.final {
 		return refuse(session.ReasonSteps, "tools are switched off: the allowance of steps is used up")
+	}
+	if c.cut {
+		return refuse(session.ReasonInvalidInput, cutCall)
 	}
 	if c.invalid != "" {
 		return refuse(session.ReasonInvalidInput, "the arguments cannot be used: "+c.invalid+". Send the call again with a JSON object.")

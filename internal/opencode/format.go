@@ -50,8 +50,12 @@ func retriesOf(f *session.Failure) *int {
 
 // finishOf is a step's end in OpenCode's words.
 func finishOf(finish string) string {
-	if finish == session.FinishUnformed {
+	switch finish {
+	case session.FinishUnformed:
 		return "stop"
+	case session.FinishCut:
+		return "length"
+	default:
+		return finish
 	}
-	return finish
 }

@@ -200,7 +200,7 @@ func Continues(a *session.Assistant) bool {
 	switch {
 	case a.Structured != nil:
 		return false
-	case a.Finish == session.FinishPaused, a.Finish == session.FinishUnformed:
+	case a.Finish == session.FinishPaused, session.Unformed(a.Finish):
 		return true
 	}
 	for _, t := range a.Tools() {

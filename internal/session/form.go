@@ -9,5 +9,11 @@ type Format struct {
 	Retries int            `json:"retries,omitzero"` // how often the model may try again after an answer that does not fit
 }
 
-// FinishUnformed is the Finish of a turn whose answer is not in the form that the prompt wants: the next turn tries again.
-const FinishUnformed = "unformed"
+// The Finish of a turn whose answer is not in the form that the prompt wants: the next turn tries again.
+const (
+	FinishUnformed = "unformed"
+	FinishCut      = "unformed-cut" // because it reached the limit of what the model may say at once
+)
+
+// Unformed reports whether a turn that ended so is followed by one that tries the form again.
+func Unformed(finish string) bool { return finish == FinishUnformed || finish == FinishCut }
