@@ -186,7 +186,7 @@ func (f *form) settle(c *call) tool.Settlement {
 // value is the answer that a call gives. The error is written for the model.
 func (f *form) value(c *call) (jsontext.Value, error) {
 	if c.cut {
-		return nil, errors.New(cutForm)
+		return nil, tool.Failf("%s", cutForm)
 	}
 	if c.invalid != "" {
 		return nil, tool.Failf("The answer cannot be used: %s. Call %s again with a JSON object.", c.invalid, formTool)

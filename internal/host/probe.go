@@ -257,6 +257,8 @@ func (m *locationModels) remedy(e *llm.Error, id string) string {
 			fix += "change options.apiKey of provider." + id + ", or remove it there and run "
 		}
 		return fix + "cairn auth login " + id
+	case llm.Forbidden:
+		return "another key does not change it, unless it is that of another account"
 	case llm.Quota:
 		return "the account has no credit left: see the provider's page for billing"
 	case llm.RateLimit:

@@ -13,6 +13,7 @@ type Class string
 // The classes. Retryable says which may be tried again.
 const (
 	Auth           Class = "auth"             // 401, 403: the key is missing, wrong or not allowed
+	Forbidden      Class = "forbidden"        // 403 that no key mends: the account may not, a clock is wrong, something in between does not let it through
 	Quota          Class = "quota"            // the account has no credit left
 	RateLimit      Class = "rate-limit"       // 429
 	Overloaded     Class = "overloaded"       // 5xx, 529, in-stream server errors
@@ -64,7 +65,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable reports whether the same request may succeed later. Auth, quota, content filter, overflow and bad
+// Retryable reports whether the same request may succeed later. Auth, what is forbidden, quota, content filter, overflow and bad
 // requests are terminal, and so is what is Final.
 func (e *Error) Retryable() bool {
 	if e.Final {
@@ -73,7 +74,7 @@ func (e *Error) Retryable() bool {
 	switch e.Class {
 	case RateLimit, Overloaded, Transport, Timeout, Incomplete, Malformed, Empty:
 		return true
-	case Auth, Quota, Overflow, ContentFilter, InvalidRequest, Aborted, Unknown:
+	case Auth, Forbidden, Quota, Overflow, ContentFilter, InvalidRequest, Aborted, Unknown:
 		return false
 	default:
 		return false

@@ -90,7 +90,7 @@ func TestAsError(t *testing.T) {
 
 func TestRetryable(t *testing.T) {
 	for class, want := range map[llm.Class]bool{
-		llm.Auth: false, llm.Quota: false, llm.ContentFilter: false, llm.InvalidRequest: false, llm.Overflow: false, llm.Aborted: false,
+		llm.Auth: false, llm.Forbidden: false, llm.Quota: false, llm.ContentFilter: false, llm.InvalidRequest: false, llm.Overflow: false, llm.Aborted: false,
 		llm.Unknown: false, llm.RateLimit: true, llm.Overloaded: true, llm.Transport: true, llm.Timeout: true, llm.Incomplete: true,
 		llm.Malformed: true, llm.Empty: true,
 	} {

@@ -160,7 +160,7 @@ func (f *Fault) validate(first, last bool) error {
 
 func knownClass(c llm.Class) bool {
 	switch c {
-	case llm.Auth, llm.Quota, llm.RateLimit, llm.Overloaded, llm.Transport, llm.Timeout, llm.Incomplete, llm.Malformed,
+	case llm.Auth, llm.Forbidden, llm.Quota, llm.RateLimit, llm.Overloaded, llm.Transport, llm.Timeout, llm.Incomplete, llm.Malformed,
 		llm.Empty, llm.Overflow, llm.ContentFilter, llm.InvalidRequest, llm.Aborted, llm.Unknown:
 		return true
 	default:

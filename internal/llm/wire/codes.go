@@ -76,7 +76,6 @@ var codeClass = map[string]llm.Class{
 	"image_too_large":                      llm.InvalidRequest,
 	"image_too_small":                      llm.InvalidRequest,
 	"unsupported_image_media_type":         llm.InvalidRequest,
-	"accessdeniedexception":                llm.Auth,
 	"expiredtokenexception":                llm.Auth,
 	"incompletesignatureexception":         llm.Auth,
 	"invalidsignatureexception":            llm.Auth,
@@ -94,8 +93,14 @@ var codeClass = map[string]llm.Class{
 	"unsupported_parameter":                llm.InvalidRequest,
 	"unsupported_value":                    llm.InvalidRequest,
 	"unknown_parameter":                    llm.InvalidRequest,
-	"unsupported_country_region_territory": llm.Auth,
+	"unsupported_country_region_territory": llm.Forbidden,
 }
+
+// accessDenied is Amazon's code for most refusals.
+const accessDenied = "accessdeniedexception"
+
+// forbiddenCodes are said beside others that would mean a key.
+var forbiddenCodes = []string{"service_disabled", "iam_permission_denied"}
 
 // A phrase is words that must stand in a text in this order.
 type phrase []string
@@ -172,6 +177,12 @@ var creditPhrases = []phrase{{"credit balance is too low"}}
 
 // keyPhrases tell of a key that is none, whatever the status: xAI calls it a bad request.
 var keyPhrases = []phrase{{"incorrect api key provided"}}
+
+// credentialPhrases tell of a key where Amazon denies access.
+var credentialPhrases = []phrase{{"api key"}, {"authentication failed"}, {"security token"}, {"signature"}}
+
+// clockPhrases are how Amazon refuses a request that was signed at another time than now.
+var clockPhrases = []phrase{{"signature expired"}, {"signature not yet current"}}
 
 var ratePhrases = []phrase{{"rate limit"}, {"rate_limit"}, {"ratelimit"}, {"too many requests"}}
 

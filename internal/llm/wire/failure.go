@@ -3,7 +3,9 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,17 +142,21 @@ func (w *wireError) details(v jsontext.Value) {
 }
 
 func (w *wireError) take(fields Object) {
-	for _, key := range []string{"code", "type", "status", "error_type", "error_code"} {
+	for _, key := range []string{"code", "type", "__type", "status", "error_type", "error_code"} {
 		switch v := fields[key]; v.Kind() {
 		case '"':
-			w.codes = append(w.codes, strings.ToLower(Plain(v)))
+			code := Plain(v)
+			if space, name, qualified := strings.Cut(code, "#"); qualified && strings.HasPrefix(space, "com.amazon") {
+				code = name
+			}
+			w.codes = append(w.codes, strings.ToLower(code))
 		case '0':
 			if n, err := strconv.Atoi(string(v)); err == nil && w.status == 0 {
 				w.status = n
 			}
 		}
 	}
-	for _, key := range []string{"message", "detail", "error_description", "msg"} {
+	for _, key := range []string{"message", "Message", "detail", "error_description", "msg"} {
 		if text := Plain(fields[key]); text != "" && w.message == "" {
 			w.message = text
 		}
@@ -164,6 +170,9 @@ func (w *wireError) class(status int) llm.Class {
 	if mentions(w.text, blindPhrases) {
 		return llm.InvalidRequest
 	}
+	if w.forbidden(status) {
+		return llm.Forbidden
+	}
 	for _, code := range w.codes {
 		if class, ok := codeClass[code]; ok {
 			if class == llm.RateLimit && status == http.StatusRequestEntityTooLarge {
@@ -173,6 +182,19 @@ func (w *wireError) class(status int) llm.Class {
 		}
 	}
 	return w.classByStatus(status)
+}
+
+// forbidden reports whether what is refused would be with any key: by who may do what, by the time, or by a page of
+// something in between.
+func (w *wireError) forbidden(status int) bool {
+	has := func(code string) bool { return slices.Contains(w.codes, code) }
+	switch {
+	case mentions(w.text, clockPhrases), slices.ContainsFunc(forbiddenCodes, has):
+		return status >= 400 && status < 500
+	case has(accessDenied):
+		return !mentions(w.text, credentialPhrases)
+	}
+	return status == http.StatusForbidden && isHTML([]byte(w.text))
 }
 
 func (w *wireError) classByStatus(status int) llm.Class {
@@ -225,6 +247,12 @@ func (w *wireError) classInStream() llm.Class {
 // wording returns what people read: the provider's own words, or the status and its body if that is short, or the status.
 func wording(w wireError, f Failure) string {
 	text := w.message
+	if text == "" && isHTML(f.Body) && f.Status >= 400 && f.Status < 500 {
+		text = webPage(f)
+	}
+	if text != "" && mentions(strings.ToLower(text), clockPhrases) {
+		text += "; the clock of this computer is wrong: set it"
+	}
 	if text == "" && len(f.Body) <= maxMessage && !isHTML(f.Body) {
 		text = strings.TrimSpace(string(f.Body))
 		if name := http.StatusText(f.Status); name != "" && text != "" && !strings.EqualFold(name, text) {
@@ -232,12 +260,25 @@ func wording(w wireError, f Failure) string {
 		}
 	}
 	if text == "" {
-		text = fmt.Sprintf("the provider answered with HTTP %d", f.Status)
-		if name := http.StatusText(f.Status); name != "" {
-			text += " " + name
-		}
+		text = "the provider answered with " + statusLine(f.Status)
 	}
 	return Shown([]byte(text), f.Secrets, maxMessage)
+}
+
+func statusLine(status int) string {
+	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", status, http.StatusText(status)))
+}
+
+// title is what a web page calls itself.
+var title = regexp.MustCompile(`(?is)<title[^>]*>(.{1,400}?)</title`)
+
+// webPage says that something else than the provider's API answered, and what it says of itself.
+func webPage(f Failure) string {
+	text := "a web page answered with " + statusLine(f.Status) + " instead of the provider"
+	if m := title.FindSubmatch(f.Body); m != nil {
+		text += fmt.Sprintf(": %q", Clip(strings.Join(strings.Fields(html.UnescapeString(string(m[1]))), " "), 120))
+	}
+	return text + "; see what is in between (a firewall, HTTPS_PROXY) and the base URL (options.baseURL)"
 }
 
 func isHTML(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) }
