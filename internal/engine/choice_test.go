@@ -69,3 +69,22 @@ func TestPromptBringsItsChoice(t *testing.T) {
 		w.close(t)
 	})
 }
+
+// Who names an agent may have any that there is: one that lists do not offer, and one that others call upon.
+func TestPromptBringsAnyAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script.Script{})
+		w.agents["helper"] = session.Agent{ID: "helper", Mode: session.ModeSubagent}
+		w.agents["quiet"] = session.Agent{ID: "quiet", Mode: session.ModePrimary, Hidden: true}
+		for id, agent := range map[session.ID]string{"ses_a": "helper", "ses_b": "quiet"} {
+			if _, err := w.engine.Create(t.Context(), CreateRequest{ID: id, Title: "test", Agent: agent, Location: session.Location{Directory: "/w"}}); err != nil {
+				t.Error(err)
+			}
+			in, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "hi", Agent: agent}, Hold: true})
+			if err != nil || in.Prompt.Agent != agent {
+				t.Errorf("%s: %+v %v", agent, in, err)
+			}
+		}
+		w.close(t)
+	})
+}

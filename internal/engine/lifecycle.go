@@ -102,10 +102,11 @@ func (e *Engine) created(ctx context.Context, info *session.Session) (won bool, 
 	return len(events) > 0, err
 }
 
-// selectable checks that sessions may use the agent and the model; empty means the default.
+// selectable checks that sessions may use the agent and the model; empty means the default. Who names an agent may have any
+// that there is, also one that lists do not offer.
 func (s *Scope) selectable(agent string, model *session.ModelRef) error {
 	if agent != "" {
-		if a, ok := s.Agents[agent]; !ok || !a.Selectable() {
+		if _, ok := s.Agents[agent]; !ok {
 			return session.NotFound("agent", agent, s.agentNames(session.Agent.Selectable)...).At("agent")
 		}
 	}

@@ -64,3 +64,19 @@ func TestCheckRules(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a call is called: a command is whole, and a patch tells all that it did.
+func TestTitles(t *testing.T) {
+	for _, c := range []struct{ name, input, title, output, want string }{
+		{"bash", `{"command":"cat <<X\nhere\nX"}`, "cat <<X here X", "here", "cat <<X\nhere\nX"},
+		{"apply_patch", `{"patchText":"p"}`, "2 files", "Success.\nA x\nM y", "Success.\nA x\nM y"},
+		{"read", `{"filePath":"/w/a.txt"}`, "a.txt", "1: x", "a.txt"},
+	} {
+		call := &session.Tool{Name: c.name, State: session.ToolState{
+			Status: session.ToolCompleted, Input: jsontext.Value(c.input), Title: c.title, Content: session.TextContent(c.output),
+		}}
+		if got := toolState(Head{}, call).(*ToolCompleted).Title; got != c.want {
+			t.Errorf("%s is called %q, want %q", c.name, got, c.want)
+		}
+	}
+}

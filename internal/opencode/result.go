@@ -81,6 +81,22 @@ func outputOf(name string, s session.ToolState) string {
 	return text
 }
 
+// titleOf is what a call of the tool is called: a command is whole, and a patch says all that it did; ours are one line.
+func titleOf(name string, s session.ToolState) string {
+	switch name {
+	case "apply_patch":
+		return textOf(s.Content)
+	case "bash":
+		var in struct {
+			Command string `json:"command"`
+		}
+		if json.Unmarshal(objectOr(s.Input, emptyObject), &in) == nil && in.Command != "" {
+			return in.Command
+		}
+	}
+	return s.Title
+}
+
 func cutLast(s, sep string) (before, after string, ok bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {

@@ -92,7 +92,7 @@ func toolState(head Head, t *session.Tool) ToolState {
 		}
 	case session.ToolCompleted:
 		c := &ToolCompleted{
-			Status: "completed", Input: s.Input, Output: outputOf(t.Name, s), Title: s.Title, Metadata: resultOf(t.Name, s),
+			Status: "completed", Input: s.Input, Output: outputOf(t.Name, s), Title: titleOf(t.Name, s), Metadata: resultOf(t.Name, s),
 			Time: CompletedTime{Start: ran, End: t.Time.Completed, Compacted: t.Time.Pruned},
 		}
 		for n, f := range attachments(s) {

@@ -2,6 +2,8 @@ package project
 
 import (
 	"context"
+	"crypto/sha1" //nolint:gosec // names of blobs in git
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -289,12 +291,16 @@ func smallText(root *os.Root, name string) (string, bool) {
 	return string(b), err == nil && !strings.ContainsRune(string(b), 0)
 }
 
-// newFile is the patch that makes a file.
+// newFile is the patch that makes a file, as git writes it.
 func newFile(name string, lines []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "diff --git a/%[1]s b/%[1]s\nnew file mode 100644\n--- /dev/null\n+++ b/%[1]s\n", name)
-	if len(lines) > 0 {
-		fmt.Fprintf(&b, "@@ -0,0 +1,%d @@\n", len(lines))
+	fmt.Fprintf(&b, "diff --git a/%[1]s b/%[1]s\nnew file mode 100644\nindex 0000000..%.7[2]s\n", name, blobName(lines))
+	switch len(lines) {
+	case 0: // git names no files where there are no lines
+	case 1:
+		fmt.Fprintf(&b, "--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n", name)
+	default:
+		fmt.Fprintf(&b, "--- /dev/null\n+++ b/%s\n@@ -0,0 +1,%d @@\n", name, len(lines))
 	}
 	for _, line := range lines {
 		b.WriteString("+" + line)
@@ -303,4 +309,11 @@ func newFile(name string, lines []string) string {
 		}
 	}
 	return b.String()
+}
+
+// blobName is what git calls a file of the lines.
+func blobName(lines []string) string {
+	text := strings.Join(lines, "")
+	sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text)) //nolint:gosec // git's name, nothing is secured by it
+	return hex.EncodeToString(sum[:])
 }

@@ -46,3 +46,25 @@ func TestTooManyFilters(t *testing.T) {
 		t.Error("a filter ran")
 	}
 }
+
+// The patch of a file that git does not track yet is the one that git would write.
+func TestPatchOfANewFile(t *testing.T) {
+	repo := repository(t)
+	commit(t, repo, "one")
+	for name, text := range map[string]string{"one.txt": "one\n", "two.txt": "one\ntwo\n", "open.txt": "no end", "empty.txt": ""} {
+		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finder := &Finder{}
+	changes, err := finder.Changes(t.Context(), find(t, finder, repo), Compare{Patches: true})
+	if err != nil || len(changes) != 4 {
+		t.Fatal(changes, err)
+	}
+	runGit(t, repo, "add", "--intent-to-add", ".")
+	for _, c := range changes {
+		if want := runGit(t, repo, "diff", "--abbrev=7", "--", c.File); strings.TrimSpace(c.Patch) != want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.File, c.Patch, want)
+		}
+	}
+}

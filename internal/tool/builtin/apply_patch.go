@@ -169,7 +169,7 @@ func (p *patching) plan(steps []*step) (summary, error) {
 			}
 		}
 		f.Patch = cutLines(f.Patch, max(0, maxDiff-len(sum.diff)))
-		sum.diff += diff
+		sum.diff += diff + "\n"
 		sum.files = append(sum.files, f)
 		says += "\n" + letter + " " + to.place.title()
 	}

@@ -151,7 +151,7 @@ func TestApplyPatchAsksOnceWithTheDiff(t *testing.T) {
 	if diff := cmp.Diff([]string{"external_directory " + out + "/*", "edit a,old,new," + other + "," + b.outside("o/g")}, b.asks()); diff != "" || s.Error != nil {
 		t.Fatal(says(s), diff)
 	}
-	mustHave(t, string(meta), `-1\n+2\n`, `-o\n+p\n`, `"type":"move"`, `"movePath":"`+b.path("new"), `"type":"delete"`)
+	mustHave(t, string(meta), `-1\n+2\n`, `-o\n+p\n`, `"type":"move"`, `"movePath":"`+b.path("new"), `"type":"delete"`, `"filepath":"a, new, `)
 	mustHave(t, string(s.Output.Structured), `"relativePath":"a"`, `"additions":1`, `"diagnostics":{}`)
 	if _, err := os.Stat(b.path("old")); err == nil || b.content("new") != "x\n" || b.content(other) != "p\n" {
 		t.Fatal(b.files())

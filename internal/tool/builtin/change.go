@@ -112,10 +112,8 @@ func (c change) otherNames() string {
 
 func (c change) request() tool.Request {
 	r := tool.Request{Action: permission.Edit, Save: []string{"*"}}
-	var paths []string
 	for _, st := range c.steps {
 		r.Resources = append(r.Resources, st.place.resource())
-		paths = append(paths, st.place.real)
 	}
 	if slices.ContainsFunc(r.Resources, func(path string) bool { return permission.Guarded(path) != "" }) { // which "*" does not mean
 		r.Save = nil
@@ -123,12 +121,26 @@ func (c change) request() tool.Request {
 			r.Save = append(r.Save, permission.Escape(path))
 		}
 	}
-	meta := map[string]any{"filepath": strings.Join(paths, ", "), "diff": shortDiff(c.diff)}
+	meta := map[string]any{"filepath": c.paths(), "diff": shortDiff(c.diff)}
 	if c.files != nil {
 		meta["files"] = c.files
 	}
 	r.Metadata = object(meta)
 	return r
+}
+
+// paths are the files for people: that of one call's own as it is, those of a patch as the patch has them.
+func (c change) paths() string {
+	var paths []string
+	for _, f := range c.files {
+		paths = append(paths, f.RelativePath)
+	}
+	if c.files == nil {
+		for _, st := range c.steps {
+			paths = append(paths, st.place.real)
+		}
+	}
+	return strings.Join(paths, ", ")
 }
 
 // beyond are the requests for what may reach out of this place, each directory once: paths outside, and files that have a

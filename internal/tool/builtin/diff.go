@@ -5,17 +5,21 @@ import (
 	"fmt"
 	"strings"
 
+	"znkr.io/diff"
 	"znkr.io/diff/textdiff"
 )
 
-const maxDiff = 64 << 10 // bytes of a diff that is shown
+const (
+	maxDiff     = 64 << 10 // bytes of a diff that is shown
+	diffContext = 4        // lines around a change, as OpenCode shows them
+)
 
 // unifiedDiff is the change in the form that OpenCode's clients show.
 func unifiedDiff(path string, before, after []byte) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Index: %s\n%s\n--- %s\n+++ %s\n", path, strings.Repeat("=", 67), path, path)
 	if before, after = shown(before, after); !bytes.Equal(before, after) {
-		b.Write(fromNothing(textdiff.Unified(before, after)))
+		b.Write(fromNothing(textdiff.Unified(before, after, diff.Context(diffContext))))
 	}
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }

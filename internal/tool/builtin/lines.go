@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -21,7 +20,7 @@ type Lines struct {
 const maxLines = 32 // commands of one prompt
 
 // Print runs the lines in the location, all at the same time, bound as every command is and with what of the environment
-// commands get, and returns what each wrote to its standard output, without the newline at its end. How one ends does not
+// commands get, and returns what each wrote to its standard output, as it is. How one ends does not
 // matter; that one cannot be started, or takes too long, is an error.
 func Print(ctx context.Context, c Config, l Lines) ([]string, error) {
 	if len(l.Lines) > maxLines {
@@ -68,5 +67,5 @@ func (s *site) print(ctx context.Context, line string, l Lines) (string, error) 
 	case done.timedOut:
 		return "", tool.Failf("%.100q took longer than %s.", line, r.timeout)
 	}
-	return strings.TrimRight(done.out.Text, "\n"), nil
+	return done.out.Text, nil
 }

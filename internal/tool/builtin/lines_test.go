@@ -22,7 +22,7 @@ func TestPrint(t *testing.T) {
 		Lines: []string{`echo "${1}|${2}"; exit 3`, `printf '%s' "$ARGUMENTS"`, `echo no >&2; echo "<$CAIRN_SECRET>"; cat`, `basename "$(pwd)"`},
 		Args:  []string{evil, "two"}, Arguments: evil,
 	})
-	if diff := cmp.Diff([]string{evil + "|two", evil, "<>", filepath.Base(dir)}, got); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{evil + "|two\n", evil, "<>\n", filepath.Base(dir) + "\n"}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
