@@ -280,7 +280,7 @@ func (v *validator) block(b wireBlock, role string) error {
 		if role != "assistant" {
 			return fmt.Errorf("a call of the %s's", role)
 		}
-		return v.Call(b.ID, b.Input)
+		return v.Call(b.ID, b.Name, b.Input)
 	case "tool_result":
 		if role != "user" {
 			return fmt.Errorf("a result of the %s's", role)

@@ -108,7 +108,7 @@ func callID(id string) string {
 }
 
 func callBlock(p llm.ToolCall) block {
-	return block{Type: "tool_use", ID: callID(p.ID), Name: toolName(p.Name), Input: wire.Input(p.Input)}
+	return block{Type: "tool_use", ID: callID(p.ID), Name: wire.ToolName(p.Name), Input: wire.Input(p.Input)}
 }
 
 // resultBlock returns the outcome of a local call. One that failed must say something, and only in text.

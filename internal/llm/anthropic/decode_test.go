@@ -210,7 +210,7 @@ func TestDecodeBounds(t *testing.T) {
 		{"arguments", stream("tool_use", append([]string{toolUse}, args...)...), "more than 8 MiB of arguments"},
 		{"a name", stream("tool_use", start("0", `{"type":"tool_use","id":"a","name":"`+mega+`"}`)), "name of more than 256 bytes"},
 		{"a frame of a mebibyte is none of them", stream("end_turn", delta("0", `{"type":"text_delta","text":"`+mega+`"}`)), "finish stop"},
-		{"frames", "data: " + strings.Repeat(mega, 9), "a frame of more than 8 MiB"},
+		{"frames", "data: " + strings.Repeat(mega, 33), "a frame of more than 32 MiB"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -104,7 +104,7 @@ func tools(defs []llm.ToolDefinition) []jsontext.Value {
 			out = append(out, def.Hosted)
 			continue
 		}
-		out = append(out, wire.Write(tool{toolName(def.Name), def.Description, wire.ToolSchema(def.Schema)}, nil))
+		out = append(out, wire.Write(tool{wire.ToolName(def.Name), def.Description, wire.ToolSchema(def.Schema)}, nil))
 	}
 	return out
 }
@@ -128,7 +128,7 @@ func (b *body) choose(req *llm.Request, opt options) {
 	case req.Choice.Mode == llm.ChooseRequired && forced:
 		b.ToolChoice = &toolChoice{Type: "any"}
 	case req.Choice.Mode == llm.ChooseTool && forced:
-		b.ToolChoice = &toolChoice{Type: "tool", Name: toolName(req.Choice.Name)}
+		b.ToolChoice = &toolChoice{Type: "tool", Name: wire.ToolName(req.Choice.Name)}
 	case req.Choice.Mode == llm.ChooseAuto, opt.noParallel:
 		b.ToolChoice = &toolChoice{Type: "auto"}
 	}
@@ -146,13 +146,4 @@ func hasCalls(ms []message) bool {
 		}
 	}
 	return false
-}
-
-// toolName returns name as the protocol takes it; one of a history may be anything.
-func toolName(name string) string {
-	const limit = 128
-	if wire.IsWord(name, "_-") && len(name) <= limit {
-		return name
-	}
-	return "tool_" + wire.Digest(name)
 }

@@ -125,6 +125,7 @@ type wireBlock struct {
 	Image, Document *struct{ Format, Name string }
 	ToolUse         *struct {
 		ToolUseID string
+		Name      string
 		Input     jsontext.Value
 	}
 	ToolResult *struct {
@@ -200,7 +201,7 @@ func (v *validator) message(role string, content []wireBlock) error {
 func (v *validator) block(b wireBlock) error {
 	switch {
 	case b.ToolUse != nil:
-		return v.Call(b.ToolUse.ToolUseID, b.ToolUse.Input)
+		return v.Call(b.ToolUse.ToolUseID, b.ToolUse.Name, b.ToolUse.Input)
 	case b.ToolResult != nil:
 		if err := v.Result(b.ToolResult.ToolUseID); err != nil {
 			return err

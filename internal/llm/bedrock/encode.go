@@ -49,7 +49,7 @@ type inputSchema struct {
 }
 
 func newTool(name, description string, schema jsontext.Value) tool {
-	return tool{toolSpec{toolName(name), description, inputSchema{wire.ToolSchema(schema)}}}
+	return tool{toolSpec{wire.ToolName(name), description, inputSchema{wire.ToolSchema(schema)}}}
 }
 
 // Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
@@ -120,7 +120,7 @@ func tools(req *llm.Request, calls, thinks bool) *toolConfig {
 	case req.Choice.Mode == llm.ChooseRequired:
 		c.Choice = jsontext.Value(`{"any":{}}`)
 	case req.Choice.Mode == llm.ChooseTool:
-		c.Choice = choose(toolName(req.Choice.Name))
+		c.Choice = choose(wire.ToolName(req.Choice.Name))
 	}
 	if len(req.Format) > 0 {
 		if c.Choice == nil && !thinks && len(c.Tools) == 0 {
@@ -152,15 +152,6 @@ func hasCalls(ms []message) bool {
 		}
 	}
 	return false
-}
-
-// toolName returns name as the protocol takes it; one of a history may be anything.
-func toolName(name string) string {
-	const limit = 64
-	if wire.IsWord(name, "_-") && len(name) <= limit {
-		return name
-	}
-	return "tool_" + wire.Digest(name)
 }
 
 // reasoningConfig is the option of that name, as the AI SDK spells it.

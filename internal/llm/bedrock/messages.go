@@ -238,7 +238,7 @@ func (c *conversation) assistant(parts []llm.Part) {
 				out = append(out, note(wire.HostedCallNote(p)))
 				continue
 			}
-			out = append(out, block{ToolUse: &toolUse{callID(p.ID), toolName(p.Name), wire.Input(p.Input)}})
+			out = append(out, block{ToolUse: &toolUse{callID(p.ID), wire.ToolName(p.Name), wire.Input(p.Input)}})
 			c.waiting++
 		case llm.ToolResult:
 			out = append(out, note(wire.HostedResultNote(p, hostedText(p))))

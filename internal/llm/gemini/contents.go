@@ -116,7 +116,7 @@ func (c *conversation) addResults(parts []llm.Part) {
 		}
 		name := c.names[r.ID]
 		if name == "" {
-			name = r.Name
+			name = wire.ToolName(r.Name)
 		}
 		text, media := resultContent(r)
 		own := part{Response: &response{ID: c.sent[r.ID], Name: name}}
@@ -193,8 +193,8 @@ const anySignature = `"skip_thought_signature_validator"`
 // call encodes a call. Only the first of an answer has a signature.
 func (c *conversation) call(p llm.ToolCall, first bool) part {
 	c.updates.Called(1)
-	c.names[p.ID], c.sent[p.ID] = p.Name, wire.Plain(wire.Stash(p.Metadata, c.d.namespace())[keyCall])
-	out := part{Call: &functionCall{ID: c.sent[p.ID], Name: p.Name, Args: wire.Input(p.Input)}, Signature: c.signature(p.Metadata)}
+	c.names[p.ID], c.sent[p.ID] = wire.ToolName(p.Name), wire.Plain(wire.Stash(p.Metadata, c.d.namespace())[keyCall])
+	out := part{Call: &functionCall{ID: c.sent[p.ID], Name: c.names[p.ID], Args: wire.Input(p.Input)}, Signature: c.signature(p.Metadata)}
 	if out.Signature == nil && first && c.strict {
 		out.Signature = jsontext.Value(anySignature)
 	}

@@ -143,7 +143,7 @@ func (g *generator) id() string {
 }
 
 func (g *generator) call() llm.ToolCall {
-	return llm.ToolCall{ID: g.id(), Name: g.one("read", "edit", "gone"), Input: jsontext.Value(g.one(`{"path":"a"}`, `{}`, `{"a":{"b":[1,null]}}`, `oops`, ``))}
+	return llm.ToolCall{ID: g.id(), Name: g.one("read", "edit", "gone", "multi_tool_use.parallel", "foo bar/é", "1st", strings.Repeat("x", 200)), Input: jsontext.Value(g.one(`{"path":"a"}`, `{}`, `{"a":{"b":[1,null]}}`, `oops`, ``))}
 }
 
 func (g *generator) result(c llm.ToolCall) llm.ToolResult {

@@ -15,8 +15,19 @@ const Word = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 // value has seen none.
 type Pairing struct{ open, used map[string]bool }
 
+// Name returns an error if a call's name is none that vendors take, which are strict about those of old calls, too.
+func Name(name string) error {
+	if name == "" || len(name) > 64 || strings.Trim(name, Word) != "" || strings.ContainsRune("0123456789-", rune(name[0])) {
+		return fmt.Errorf("bad name %q", name)
+	}
+	return nil
+}
+
 // Call takes a call.
-func (p *Pairing) Call(id string, input jsontext.Value) error {
+func (p *Pairing) Call(id, name string, input jsontext.Value) error {
+	if err := Name(name); err != nil {
+		return err
+	}
 	if p.used[id] || id == "" || len(id) > 64 || strings.Trim(id, Word) != "" || input.Kind() != '{' {
 		return fmt.Errorf("bad call %q", id)
 	}

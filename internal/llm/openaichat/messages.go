@@ -202,7 +202,7 @@ func (d Dialect) call(p llm.ToolCall) toolCall {
 	return toolCall{
 		ID:           d.callID(p.ID),
 		Type:         "function",
-		Function:     calledFunction{Name: p.Name, Arguments: string(wire.Input(p.Input))},
+		Function:     calledFunction{Name: wire.ToolName(p.Name), Arguments: string(wire.Input(p.Input))},
 		ExtraContent: d.stash(p.Metadata)[keyContent],
 	}
 }

@@ -64,7 +64,7 @@ func (t *turn) callOf(it *item) *call {
 }
 
 func (t *turn) hasCalls() bool {
-	for _, it := range t.order {
+	for _, it := range t.items.order {
 		if it.call != nil {
 			return true
 		}
@@ -106,7 +106,7 @@ func (t *turn) show(c *call) {
 // emitCalls gives the finished calls out. Those of an answer that a filter cut off are not to be run, nor is one that
 // did not become whole.
 func (t *turn) emitCalls(reason llm.FinishReason) {
-	for _, it := range t.order {
+	for _, it := range t.items.order {
 		if it.call != nil {
 			t.emitCall(it, reason)
 		}

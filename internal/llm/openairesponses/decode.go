@@ -17,7 +17,7 @@ import (
 // and must not come back in an error. How a body is told apart is wire.ReadBody's to say.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, secrets: secrets, items: map[string]*item{}}
+		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, secrets: secrets, items: items{ids: map[string]*item{}, at: map[int]*item{}}}
 		t.Read(r, t, t.end, func() llm.Usage { return t.usage })
 	}
 }

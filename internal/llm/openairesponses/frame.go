@@ -1,8 +1,6 @@
 package openairesponses
 
 import (
-	"strconv"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm/wire"
@@ -74,16 +72,4 @@ func (o *outputItem) UnmarshalJSON(data []byte) error {
 	*o = outputItem(f)
 	o.Raw = append(jsontext.Value(nil), data...)
 	return nil
-}
-
-// key names the item that a frame is about. The index counts before the id: some vendors give an item another id with
-// every frame.
-func (f *frame) key() string {
-	if f.OutputIndex != nil {
-		return "#" + strconv.Itoa(*f.OutputIndex)
-	}
-	if f.Item != nil {
-		return wire.Plain(f.Item.ID)
-	}
-	return wire.Plain(f.ItemID)
 }

@@ -226,7 +226,7 @@ func (a *answer) call(p llm.ToolCall) {
 	default:
 		a.calls++
 		a.items = append(a.items, functionCall{
-			Type: "function_call", CallID: wire.ShortID(p.ID), Name: p.Name, Arguments: string(wire.Input(p.Input)),
+			Type: "function_call", CallID: wire.ShortID(p.ID), Name: wire.ToolName(p.Name), Arguments: string(wire.Input(p.Input)),
 		})
 	}
 }

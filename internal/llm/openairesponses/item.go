@@ -8,13 +8,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// maxItems bounds the items of one answer, and the blocks of one item.
-const maxItems = 1024
-
 // item is one output item as far as it is known.
 type item struct {
+	place
 	id        string // the vendor's; empty until it says
-	done      bool
 	phase     jsontext.Value
 	notes     jsontext.Value
 	encrypted jsontext.Value
@@ -37,20 +34,6 @@ type block struct {
 	index  int
 	some   bool // a piece has arrived
 	closed bool
-}
-
-// item returns the item of that key, a new one if it has not been heard of.
-func (t *turn) item(key string) (*item, error) {
-	if it := t.items[key]; it != nil {
-		return it, nil
-	}
-	if len(t.order) == maxItems {
-		return nil, wire.Malformed("the provider sent an answer of more than %d items", maxItems)
-	}
-	it := &item{}
-	t.items[key] = it
-	t.order = append(t.order, it)
-	return it, nil
 }
 
 // output takes what the vendor says of a whole item, when it begins or when it is done.

@@ -17,8 +17,7 @@ type turn struct {
 	refused  bool
 	usage    llm.Usage
 
-	items map[string]*item
-	order []*item
+	items items
 	calls wire.IDs
 }
 
@@ -35,7 +34,7 @@ func (t *turn) apply(f *frame) error {
 		if f.Item == nil {
 			return nil
 		}
-		it, err := t.item(f.key())
+		it, err := t.items.of(f)
 		if err != nil {
 			return err
 		}
@@ -46,7 +45,7 @@ func (t *turn) apply(f *frame) error {
 
 // delta takes a piece of an item.
 func (t *turn) delta(f *frame) error {
-	begin := func() (*item, error) { return t.item(f.key()) }
+	begin := func() (*item, error) { return t.items.of(f) }
 	switch f.Type {
 	case "response.output_text.delta":
 		return t.piece(begin, textBlock, f.ContentIndex, f.Delta)
@@ -85,11 +84,11 @@ func (t *turn) finish(f *frame) error {
 	if f.Type == "response.incomplete" {
 		t.status, t.reason = "incomplete", f.Response.Incomplete.Reason
 	}
-	if len(t.order) > 0 {
+	if len(t.items.order) > 0 {
 		return nil
 	}
 	for i := range f.Response.Output {
-		it, err := t.item(frameOf(i).key())
+		it, err := t.items.of(&frame{OutputIndex: &i, Item: &f.Response.Output[i]})
 		if err != nil {
 			return err
 		}
@@ -100,14 +99,12 @@ func (t *turn) finish(f *frame) error {
 	return nil
 }
 
-func frameOf(index int) *frame { return &frame{OutputIndex: &index} }
-
 // end completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
 func (t *turn) end(bool) error {
 	if err := t.Whole(t.status != ""); err != nil {
 		return err
 	}
-	for _, it := range t.order {
+	for _, it := range t.items.order {
 		t.close(it)
 	}
 	reason := t.finishReason()

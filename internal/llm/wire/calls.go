@@ -88,13 +88,23 @@ func Digest(s string) string {
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)))
 }
 
-const maxCallID = 64
+// maxWire bounds ids of calls and names of tools in a request: it is what the strictest vendor takes.
+const maxWire = 64
 
 // ShortID returns a call's id as vendors take it: what is empty or too long becomes a digest. Equal ids stay equal and
 // different ones different.
 func ShortID(id string) string {
-	if id == "" || len(id) > maxCallID {
+	if id == "" || len(id) > maxWire {
 		return "call_" + Digest(id)
 	}
 	return id
+}
+
+// ToolName returns a tool's name as all vendors take it. One of a history may be anything that a model made up, and a
+// request that repeats it is refused, with each that follows. Equal names stay equal and different ones different.
+func ToolName(name string) string {
+	if !IsWord(name, "_-") || len(name) > maxWire || !IsWord(name[:1], "_") || name[0] >= '0' && name[0] <= '9' {
+		return "tool_" + Digest(name)
+	}
+	return name
 }
