@@ -198,7 +198,7 @@ func (m *locationModels) reach(ctx context.Context, row provider.Vendor) []cli.F
 
 // proxied names the proxy that a request goes through, without its password.
 func proxied(req *http.Request) string {
-	via, err := http.ProxyFromEnvironment(req)
+	via, err := provider.Proxy()(req)
 	if err != nil || via == nil {
 		return ""
 	}

@@ -227,6 +227,7 @@ func (m *Model) request(req *llm.Request, body []byte) (*http.Request, error) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", cmp.Or(m.facts.accept, "text/event-stream"))
 	r.Header.Set("Accept-Encoding", "identity") // a compressed stream arrives in lumps
+	r.Header["Idempotency-Key"] = []string{}    // not sent; a kept connection that turns out to be broken is no failure
 	affinityHeaders(r.Header, req)
 	if m.scheme == ByCopilot {
 		copilotHeaders(r.Header, req)
@@ -286,6 +287,9 @@ func (m *Model) failure(ctx context.Context, resp *http.Response, body io.Reader
 	data, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	if err != nil && context.Cause(ctx) != nil {
 		return llm.AsError(ctx, err)
+	}
+	if resp.StatusCode == http.StatusProxyAuthRequired {
+		return refusedBy("in between", m.host, resp)
 	}
 	e := wire.Classify(wire.Failure{
 		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: secrets, Now: time.Now(),

@@ -70,7 +70,7 @@ func TestCopilotsWires(t *testing.T) {
 
 // What the environment says and has no effect is told, without what it may hold.
 func TestSurroundings(t *testing.T) {
-	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		t.Setenv(name, "")
 	}
 	dir := t.TempDir()
@@ -81,6 +81,8 @@ func TestSurroundings(t *testing.T) {
 		{"http_proxy", "%zz", "http_proxy is no address"},
 		{"HTTP_PROXY", "proxy.example:3128", ""},
 		{"HTTPS_PROXY", "socks5://proxy.example", ""},
+		{"all_proxy", "socks://proxy.example:1080/", ""},
+		{"ALL_PROXY", "socks4://user:hunter2@proxy.example", "ALL_PROXY is no proxy of a kind that is known"},
 	} {
 		t.Run(tt.name+tt.want, func(t *testing.T) {
 			t.Setenv(tt.name, tt.value)
@@ -98,7 +100,7 @@ func TestSurroundings(t *testing.T) {
 func TestUnreachableProxy(t *testing.T) {
 	proxy, _ := url.Parse("http://user:hunter2@127.0.0.1:1")
 	_, err := (&http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}).Get("https://example.org")
-	if got := provider.Unreachable("example.org", err); got != "cannot reach example.org: the proxy of HTTPS_PROXY or HTTP_PROXY is in between, and does not answer: connection refused; nothing listens there" {
+	if got := provider.Unreachable("example.org", err); got != "cannot reach example.org: the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is in between, and does not answer: connection refused; nothing listens there" {
 		t.Error(got)
 	}
 }

@@ -19,16 +19,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// NewTransport returns a transport for provider traffic: proxies from HTTPS_PROXY, HTTP_PROXY and NO_PROXY,
-// certificates from the system or SSL_CERT_FILE and SSL_CERT_DIR, and those in the file NODE_EXTRA_CA_CERTS beside them, HTTP/2, no compression, no time limits of its own,
-// because the clocks of each turn bound every wait. Share it; close its idle connections when done.
+// NewTransport returns a transport for provider traffic: proxies from the environment, certificates from the system or
+// SSL_CERT_FILE and SSL_CERT_DIR, and those in the file NODE_EXTRA_CA_CERTS beside them, HTTP/2, no compression, no time
+// limits of its own, because the clocks of each turn bound every wait. Share it; close its idle connections when done.
 func NewTransport() *http.Transport {
 	roots, err := extraRoots(os.Getenv("NODE_EXTRA_CA_CERTS"))
 	if err != nil {
 		roots = nil // servers that need them are not trusted, which says why; doctor provider says what is wrong
 	}
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  Proxy(),
+		OnProxyConnectResponse: connected,
 		DialContext:            (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
@@ -117,22 +118,12 @@ func Surroundings() []error {
 			out = append(out, fmt.Errorf("SSL_CERT_FILE: %s holds no certificate", file))
 		}
 	}
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
-		if v := os.Getenv(name); v != "" && !proxyAddress(v) {
-			out = append(out, fmt.Errorf("%s is no address, and has no effect", name)) // it may hold a password
+	for _, name := range proxyVariables {
+		if v := os.Getenv(name); v != "" && amiss(v) != "" {
+			out = append(out, fmt.Errorf("%s %s", name, amiss(v)))
 		}
 	}
 	return out
-}
-
-// proxyAddress reports whether a proxy's address is understood: as a URL, or as a host and a port.
-func proxyAddress(v string) bool {
-	for _, text := range []string{v, "http://" + v} {
-		if u, err := url.Parse(text); err == nil && u.Host != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // extraRoots returns the system's certificates and those of the file; nil, which means the system's, without one.
@@ -181,12 +172,8 @@ func transportError(host string, err error) *llm.Error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // its text repeats the whole URL
 	}
-	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "proxyconnect" {
-		what, final := hindrance(e.Err, "its address")
-		return &llm.Error{
-			Class: llm.Transport, Final: final, Err: e.Err,
-			Message: fmt.Sprintf("cannot reach %s: the proxy of HTTPS_PROXY or HTTP_PROXY is in between, and does not answer: %s", host, what),
-		}
+	if e, ok := errors.AsType[*net.OpError](err); ok && (e.Op == "proxyconnect" || strings.HasPrefix(e.Op, "socks ")) {
+		return proxyError(host, e)
 	}
 	what, final := hindrance(err, "the base URL (options.baseURL)")
 	return &llm.Error{Class: llm.Transport, Final: final, Message: fmt.Sprintf("cannot reach %s: %s", host, what), Err: err}
