@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
@@ -172,10 +173,29 @@ type SessionAnchor struct {
 	ID      session.ID
 }
 
+// RawSession is a stored session. Data is its wire form.
+type RawSession struct {
+	ID      session.ID
+	Created int64
+	Updated int64
+	Data    jsontext.Value
+}
+
+// Session decodes it.
+func (r RawSession) Session() (*session.Session, error) {
+	s := new(session.Session)
+	if err := json.Unmarshal(r.Data, s); err != nil {
+		return nil, fmt.Errorf("decode stored session %s: %w", r.ID, err)
+	}
+	return s, nil
+}
+
 // SessionReader reads session rows.
 type SessionReader interface {
 	Session(id session.ID) (*session.Session, bool, error)
 	Sessions(q SessionQuery) ([]*session.Session, error)
+	// RawSessions returns the stored bytes of Sessions, for views that show many and hold few.
+	RawSessions(q SessionQuery) ([]RawSession, error)
 	// Unfinished returns the sessions marked by SetUnfinished, longest untouched first, by (updated, id).
 	Unfinished(limit int) ([]session.ID, error)
 }

@@ -77,6 +77,23 @@ func BenchmarkWholeSession(b *testing.B) {
 	}
 }
 
+// BenchmarkSessions lists 2000 sessions in one answer, and searches one of them.
+func BenchmarkSessions(b *testing.B) {
+	const all = 2000
+	w := newWorld(b, "", nil)
+	for i := range all {
+		send(b, w, http.MethodPost, "/session", fmt.Sprintf(`{"title":"work on number %d"}`, i))
+	}
+	for name, query := range map[string]string{"all": fmt.Sprint("limit=", all), "search": fmt.Sprint("search=number+", all-7)} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.SetBytes(send(b, w, http.MethodGet, "/session?"+query, ""))
+			}
+		})
+	}
+}
+
 // send is a request whose answer is read and not looked at.
 func send(b *testing.B, w *world, method, path, body string) (size int64) {
 	b.Helper()

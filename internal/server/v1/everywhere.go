@@ -6,7 +6,6 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
-	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
@@ -35,18 +34,14 @@ func (a *API) everySession(w http.ResponseWriter, r *http.Request) error {
 	if v.Get("directory") != "" {
 		q.Directory = l.Directory
 	}
-	ss, err := view(r.Context(), a, func(rd store.Reader) ([]*session.Session, error) { return rd.Sessions(q) })
+	rows, err := view(r.Context(), a, func(rd store.Reader) ([]store.RawSession, error) { return rd.RawSessions(q) })
 	if err != nil {
 		return err
 	}
-	if len(ss) > limit {
-		ss = ss[:limit]
-		w.Header().Set("X-Next-Cursor", strconv.FormatInt(ss[limit-1].Time.Updated, 10))
+	if len(rows) > limit {
+		rows = rows[:limit]
+		w.Header().Set("X-Next-Cursor", strconv.FormatInt(rows[limit-1].Updated, 10))
 		w.Header().Set("Access-Control-Expose-Headers", "X-Next-Cursor")
 	}
-	out := make([]opencode.GlobalSession, len(ss))
-	for i, s := range ss {
-		out[i] = opencode.GlobalSessionOf(s)
-	}
-	return write(w, out)
+	return writeSessions(w, rows, opencode.GlobalSessionOf)
 }

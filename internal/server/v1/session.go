@@ -53,12 +53,19 @@ func (a *API) read(r *http.Request) (*session.Session, error) {
 	return view(r.Context(), a, func(rd store.Reader) (*session.Session, error) { return mustSession(rd, sessionOf(r)) })
 }
 
-func shownAll(ss []*session.Session) []opencode.Session {
-	out := make([]opencode.Session, len(ss))
-	for i, s := range ss {
-		out[i] = opencode.SessionOf(s)
+// writeSessions answers with the rows, as of shows them.
+func writeSessions[T any](w http.ResponseWriter, rows []store.RawSession, of func(*session.Session) T) error {
+	room := 0
+	for i := range rows {
+		room += len(rows[i].Data) * 5 / 4
 	}
-	return out
+	return exchange.List{Begin: "[", End: "]", Room: room}.Write(w, exchange.Members(rows, func(row store.RawSession) (v T, err error) {
+		s, err := row.Session()
+		if err == nil {
+			v = of(s)
+		}
+		return v, err
+	}))
 }
 
 const (
@@ -85,11 +92,11 @@ func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
 	if v.Get("directory") != "" && v.Get("scope") != "project" && !v.Has("path") {
 		q.Directory = p.Directory
 	}
-	ss, err := view(r.Context(), a, func(rd store.Reader) ([]*session.Session, error) { return rd.Sessions(q) })
+	rows, err := view(r.Context(), a, func(rd store.Reader) ([]store.RawSession, error) { return rd.RawSessions(q) })
 	if err != nil {
 		return err
 	}
-	return write(w, shownAll(ss))
+	return writeSessions(w, rows, opencode.SessionOf)
 }
 
 // listed reads what both lists of sessions may be asked for, least of them at least.
@@ -218,16 +225,16 @@ func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) children(w http.ResponseWriter, r *http.Request) error {
 	id := sessionOf(r)
-	ss, err := view(r.Context(), a, func(rd store.Reader) ([]*session.Session, error) {
+	rows, err := view(r.Context(), a, func(rd store.Reader) ([]store.RawSession, error) {
 		if _, err := mustSession(rd, id); err != nil {
 			return nil, err
 		}
-		return rd.Sessions(store.SessionQuery{ParentID: &id, Archived: true, Oldest: true})
+		return rd.RawSessions(store.SessionQuery{ParentID: &id, Archived: true, Oldest: true})
 	})
 	if err != nil {
 		return err
 	}
-	return write(w, shownAll(ss))
+	return writeSessions(w, rows, opencode.SessionOf)
 }
 
 // statuses says what those sessions of the directory are doing that do not rest.

@@ -1,6 +1,7 @@
 package v1_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,5 +28,24 @@ func TestSessionsAsAsked(t *testing.T) {
 		if a.status != c.status || !strings.Contains(a.body, c.says) {
 			t.Errorf("%s %s %s: %d %s, want %d %s", c.method, c.path, c.body, a.status, a.body, c.status, c.says)
 		}
+	}
+}
+
+// A list that leaves in pieces has the same bytes as each of its sessions alone.
+func TestLongListOfSessions(t *testing.T) {
+	w := newWorld(t, "", nil)
+	var want []string
+	for i := range 130 {
+		made := read(t, w.ask(t, http.MethodPost, "/session", fmt.Sprintf(`{"title":"%d %s"}`, i, strings.Repeat("\u00e4", 400))).body).(map[string]any)
+		want = append(want, w.ask(t, http.MethodGet, "/session/"+made["id"].(string), "").body)
+	}
+	got := w.ask(t, http.MethodGet, "/session?limit=1000", "").body
+	for _, one := range want {
+		if !strings.Contains(got, one) {
+			t.Fatalf("%s is not in the list", one)
+		}
+	}
+	if size := len(strings.Join(want, ",")) + len("[]"); len(got) != size || len(got) < 64<<10 {
+		t.Errorf("the list has %d bytes, want %d", len(got), size)
 	}
 }

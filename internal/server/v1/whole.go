@@ -2,14 +2,9 @@ package v1
 
 import (
 	"bytes"
-	"fmt"
 	"iter"
 	"net/http"
-	"runtime/debug"
 	"slices"
-	"sync"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
@@ -36,10 +31,7 @@ func readWhole(rd store.Reader, id session.ID) (v whole, err error) {
 	return v, err
 }
 
-const (
-	leastPiece = 64       // messages
-	leastWrite = 64 << 10 // bytes
-)
+const leastPiece = 64 // messages
 
 // pieces cuts the rows where a prompt follows an answer: whether a prompt is answered is then seen in its own piece.
 func pieces(rows []store.RawMessage) iter.Seq[[]store.RawMessage] {
@@ -60,75 +52,22 @@ func pieces(rows []store.RawMessage) iter.Seq[[]store.RawMessage] {
 
 // write answers with the messages, the first of which leave before the last are looked at.
 func (v whole) write(w http.ResponseWriter) error {
-	out, sent := bytes.NewBuffer(v.room()), false
-	for piece, err := range v.shown() {
-		if err != nil && sent {
-			panic(http.ErrAbortHandler) // half an answer is out
-		} else if err != nil {
-			return err
-		}
-		out.Write(piece)
-		if out.Len() < leastWrite {
-			continue
-		}
-		if !sent {
-			w.Header().Set("Content-Type", "application/json")
-			out.Bytes()[0] = '['
-		}
-		if _, err := w.Write(out.Bytes()); err != nil {
-			return nil // a client that is gone is told nothing
-		}
-		out.Reset()
-		sent = true
-	}
-	if sent {
-		_, _ = w.Write(append(out.Bytes(), ']'))
-		return nil
-	}
-	if out.Len() == 0 {
-		out.WriteByte('[')
-	}
-	out.Bytes()[0] = '['
-	return exchange.WriteJSON(w, http.StatusOK, append(out.Bytes(), ']'))
+	return exchange.List{Begin: "[", End: "]", Room: v.room()}.Write(w, v.shown())
 }
 
-// room is for the answer, or for a piece of it: what is shown takes about half as much again as what is stored.
-func (v whole) room() []byte {
-	n := 16
-	for i := 0; i < len(v.rows) && n < leastWrite*2; i++ {
+// room is for the answer: what is shown takes about half as much again as what is stored.
+func (v whole) room() (n int) {
+	for i := range v.rows {
 		n += len(v.rows[i].Data) * 3 / 2
 	}
-	return make([]byte, 0, n)
+	return n
 }
 
-// ahead is how many pieces are made at the same time: thousands of messages are a tenth of a second's work for a processor.
-const ahead = 2
-
-// shown are the pieces and what waits, in their order, each message with a comma in front of it. The bytes are valid until
-// the next ones are asked for.
+// shown are the pieces and what waits, each message with a comma in front of it.
 func (v whole) shown() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		var buffers [ahead + 1]bytes.Buffer
-		var making sync.WaitGroup
-		defer making.Wait()
-		all := slices.Collect(pieces(v.rows))
-		made := make([]chan error, len(all))
-		begin := func(i int) {
-			if i >= len(all) {
-				return
-			}
-			made[i] = make(chan error, 1)
-			b := &buffers[i%len(buffers)]
-			b.Reset()
-			making.Go(func() { made[i] <- v.show(b, all[i]) })
-		}
-		for i := range ahead {
-			begin(i)
-		}
-		for i := range all {
-			err := <-made[i]
-			begin(i + ahead)
-			if !yield(buffers[i%len(buffers)].Bytes(), err) || err != nil {
+		for b, err := range exchange.Made(slices.Collect(pieces(v.rows)), v.show) {
+			if !yield(b, err) || err != nil {
 				return
 			}
 		}
@@ -139,12 +78,7 @@ func (v whole) shown() iter.Seq2[[]byte, error] {
 }
 
 // show adds a piece, whose rows it lets go.
-func (v whole) show(b *bytes.Buffer, piece []store.RawMessage) (err error) {
-	defer func() {
-		if p := recover(); p != nil { // it would end the process, of which this is not the request's own goroutine
-			err = fmt.Errorf("show messages: panic: %v\n%s", p, debug.Stack())
-		}
-	}()
+func (v whole) show(b *bytes.Buffer, piece []store.RawMessage) error {
 	ms := make([]session.Message, len(piece))
 	for i := range piece {
 		m, err := session.DecodeMessageOf(piece[i].Type, piece[i].Data)
@@ -153,24 +87,21 @@ func (v whole) show(b *bytes.Buffer, piece []store.RawMessage) (err error) {
 		}
 		m.Meta().Seq, ms[i], piece[i].Data = piece[i].Seq, m, nil
 	}
-	return add(b, opencode.Render(v.session, ms, false)...)
-}
-
-func (v whole) showWaiting(b *bytes.Buffer) (err error) {
-	for _, in := range v.waiting {
-		if err = add(b, opencode.Pending(v.session, in)); err != nil {
-			break
-		}
-	}
-	return err
-}
-
-func add(b *bytes.Buffer, ms ...opencode.Message) error {
-	for i := range ms {
-		b.WriteByte(',')
-		if err := json.MarshalWrite(b, &ms[i], json.Deterministic(true)); err != nil {
+	shown := opencode.Render(v.session, ms, false)
+	for i := range shown {
+		if err := exchange.AddMember(b, &shown[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (v whole) showWaiting(b *bytes.Buffer) (err error) {
+	for _, in := range v.waiting {
+		pending := opencode.Pending(v.session, in)
+		if err = exchange.AddMember(b, &pending); err != nil {
+			break
+		}
+	}
+	return err
 }

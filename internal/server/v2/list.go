@@ -83,22 +83,47 @@ func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := c.store(int(limit))
-	ss, err := view(r.Context(), a, func(rd store.Reader) ([]*session.Session, error) { return rd.Sessions(q) })
+	rows, err := view(r.Context(), a, func(rd store.Reader) ([]store.RawSession, error) { return rd.RawSessions(q) })
 	if err != nil {
 		return err
 	}
 	if c.Anchor != nil && c.Anchor.Direction == previous {
-		slices.Reverse(ss)
+		slices.Reverse(rows)
 	}
-	page := api.Page[*session.Session]{Data: shownAll(ss, full(r))}
-	if len(ss) > 0 {
-		page.Cursor = api.Cursor{Previous: c.at(ss[0], previous), Next: c.at(ss[len(ss)-1], next)}
+	p := sessionPage{rows: rows, full: full(r)}
+	if len(rows) > 0 {
+		p.cursor = api.Cursor{Previous: c.at(rows[0], previous), Next: c.at(rows[len(rows)-1], next)}
 	}
-	return write(w, page)
+	return p.write(w)
 }
 
-func (c sessionCursor) at(s *session.Session, direction string) string {
-	c.Anchor = &sessionAnchor{ID: s.ID, Time: s.Time.Created, Direction: direction}
+// sessionPage is an api.Page of sessions that are decoded when it is written.
+type sessionPage struct {
+	rows   []store.RawSession
+	cursor api.Cursor
+	full   bool
+}
+
+func (p sessionPage) write(w http.ResponseWriter) error {
+	cursor, err := json.Marshal(&p.cursor, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	l := exchange.List{Begin: `{"data":[`, End: `],"cursor":` + string(cursor) + `}`}
+	for i := range p.rows {
+		l.Room += len(p.rows[i].Data) * 5 / 4
+	}
+	return l.Write(w, exchange.Members(p.rows, func(row store.RawSession) (*session.Session, error) {
+		s, err := row.Session()
+		if err == nil {
+			s = shown(s, p.full)
+		}
+		return s, err
+	}))
+}
+
+func (c sessionCursor) at(s store.RawSession, direction string) string {
+	c.Anchor = &sessionAnchor{ID: s.ID, Time: s.Created, Direction: direction}
 	return encodeCursor(c)
 }
 

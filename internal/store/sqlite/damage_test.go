@@ -58,7 +58,11 @@ func TestChangedProjectionIsDamage(t *testing.T) {
 		if len(list) != 1 || list[0].ID != "ses_0" {
 			t.Errorf("the list is %v", list)
 		}
-		return err
+		raw, rawErr := r.RawSessions(store.SessionQuery{Recent: true})
+		if len(raw) != 1 || raw[0].ID != "ses_0" {
+			t.Errorf("the list of what changed last is %v", raw)
+		}
+		return errors.Join(err, rawErr)
 	})
 	if err != nil {
 		t.Error(err)

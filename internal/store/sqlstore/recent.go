@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
@@ -24,13 +23,12 @@ const endOfMinute = `((?9 >> 16) + 1 << 16)`
 const recentFirst = ` AND recent BETWEEN ?8 AND ?1 AND time_updated >= ?8 AND time_updated < ?9 ORDER BY recent DESC`
 
 const (
-	listRecent            = `SELECT id, crc, data, recent, time_updated FROM session WHERE `
-	sessionsAnyRecent     = listRecent + byAny + sessionsWhere + titled + recentFirst
-	sessionsProjectRecent = listRecent + byProject + sessionsWhere + titled + recentFirst
+	sessionsAnyRecent     = sessionColumns + byAny + sessionsWhere + titled + recentFirst
+	sessionsProjectRecent = sessionColumns + byProject + sessionsWhere + titled + recentFirst
 )
 
 // recent lists what changed last.
-func (r *Reader) recent(q store.SessionQuery) ([]*session.Session, error) {
+func (r *Reader) recent(q store.SessionQuery) ([]store.RawSession, error) {
 	sql := sessionsAnyRecent
 	if q.ProjectID != "" {
 		sql = sessionsProjectRecent
@@ -43,18 +41,13 @@ func (r *Reader) recent(q store.SessionQuery) ([]*session.Session, error) {
 	c.where(q)
 	c.int(q.Since)
 	c.int(q.Before)
-	found := latest{limit: q.Limit, sessions: []*session.Session{}}
-	for c.next() && !found.complete(c.st.Int(3)) {
+	found := latest{limit: q.Limit, sessions: []store.RawSession{}}
+	for c.next() && !found.complete(c.st.Int(5)) {
 		if !found.wants(c.st.Int(4)) {
 			continue
 		}
-		s, err := r.readSession(&c, "")
-		if err != nil {
-			c.err = err
-			break
-		}
-		if s != nil {
-			found.add(s)
+		if row, whole := r.readSession(&c); whole {
+			found.add(row)
 		}
 	}
 	if err := c.end("list", "sessions"); err != nil {
@@ -66,7 +59,8 @@ func (r *Reader) recent(q store.SessionQuery) ([]*session.Session, error) {
 // latest gathers the sessions that changed last; limit 0 is all of them.
 type latest struct {
 	limit    int
-	sessions []*session.Session
+	sessions []store.RawSession
+	mem      arena
 	full     bool
 	floor    int64 // when full: as many as the limit changed then or later
 }
@@ -78,20 +72,21 @@ func (l *latest) complete(until int64) bool { return l.full && until < l.floor }
 func (l *latest) wants(updated int64) bool { return !l.full || updated >= l.floor }
 
 // add adds a session, and sorts out as often as there are as many new ones as are wanted.
-func (l *latest) add(s *session.Session) {
+func (l *latest) add(s store.RawSession) {
+	s.Data = l.mem.clone(s.Data)
 	l.sessions = append(l.sessions, s)
 	switch {
 	case l.limit <= 0, len(l.sessions) < l.limit, l.full && len(l.sessions) < 2*l.limit:
 	default:
 		l.sessions, l.full = l.sorted(), true
-		l.floor = l.sessions[l.limit-1].Time.Updated
+		l.floor = l.sessions[l.limit-1].Updated
 	}
 }
 
 // sorted returns them, what changed last first, by (updated, id).
-func (l *latest) sorted() []*session.Session {
-	slices.SortFunc(l.sessions, func(a, b *session.Session) int {
-		return cmp.Or(cmp.Compare(b.Time.Updated, a.Time.Updated), cmp.Compare(b.ID, a.ID))
+func (l *latest) sorted() []store.RawSession {
+	slices.SortFunc(l.sessions, func(a, b store.RawSession) int {
+		return cmp.Or(cmp.Compare(b.Updated, a.Updated), cmp.Compare(b.ID, a.ID))
 	})
 	if l.limit > 0 && len(l.sessions) > l.limit {
 		clear(l.sessions[l.limit:])

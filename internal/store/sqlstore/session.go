@@ -9,23 +9,37 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-const getSession = `SELECT id, crc, data FROM session WHERE id = ?1`
+const (
+	sessionColumns = `SELECT id, crc, data, time_created, time_updated, recent FROM session WHERE `
+	getSession     = sessionColumns + `id = ?1`
+)
 
 // Session implements store.SessionReader.
-func (r *Reader) Session(id session.ID) (*session.Session, bool, error) {
+func (r *Reader) Session(id session.ID) (found *session.Session, ok bool, err error) {
 	c := r.call(getSession)
 	c.text(string(id))
-	s, err := r.readSessions(&c, id)
-	if err != nil || len(s) == 0 {
+	if c.next() {
+		if row, whole := r.readSession(&c); whole {
+			found, c.err = row.Session()
+		} else {
+			c.err = damaged(id, -1, "the session's row")
+		}
+	}
+	if err := c.end("read session", id); err != nil {
 		return nil, false, err
 	}
-	return s[0], true, nil
+	return found, found != nil, nil
+}
+
+// readSession reads a row of sessionColumns, whose data is valid until the next, and whether it is what was stored.
+func (r *Reader) readSession(c *call) (store.RawSession, bool) {
+	row := store.RawSession{ID: session.ID(c.st.Text(0)), Created: c.st.Int(3), Updated: c.st.Int(4), Data: r.scratch(c, 2)}
+	return row, c.st.Int(1) == r.sumSession(row.ID, row.Data)
 }
 
 // The lists differ in the index that carries them; the other conditions are tested row by row. The title of a search is
 // tested in an index, before the row is read: the list's own (titled), or one of which the rows that match are noted first.
 const (
-	listSessions  = `SELECT id, crc, data FROM session WHERE `
 	sessionsWhere = ` AND (?2 = '' OR project_id = ?2) AND (?3 = '' OR directory = ?3) AND (?4 = '*' OR parent_id = ?4)
 		AND (?5 = '' OR subpath = ?5 OR (subpath >= ?5 || '/' AND subpath < ?5 || '0') OR (subpath = '' AND project_id IN ('', 'global')
 			AND (directory = '/' || ?5 OR (directory >= '/' || ?5 || '/' AND directory < '/' || ?5 || '0'))))
@@ -46,14 +60,14 @@ const (
 )
 
 const (
-	sessionsAnyNew       = listSessions + byAny + sessionsNew
-	sessionsAnyOld       = listSessions + byAny + sessionsOld
-	sessionsProjectNew   = listSessions + byProject + sessionsNew
-	sessionsProjectOld   = listSessions + byProject + sessionsOld
-	sessionsDirectoryNew = listSessions + byDirectory + sessionsNew
-	sessionsDirectoryOld = listSessions + byDirectory + sessionsOld
-	sessionsParentNew    = listSessions + byParent + sessionsNew
-	sessionsParentOld    = listSessions + byParent + sessionsOld
+	sessionsAnyNew       = sessionColumns + byAny + sessionsNew
+	sessionsAnyOld       = sessionColumns + byAny + sessionsOld
+	sessionsProjectNew   = sessionColumns + byProject + sessionsNew
+	sessionsProjectOld   = sessionColumns + byProject + sessionsOld
+	sessionsDirectoryNew = sessionColumns + byDirectory + sessionsNew
+	sessionsDirectoryOld = sessionColumns + byDirectory + sessionsOld
+	sessionsParentNew    = sessionColumns + byParent + sessionsNew
+	sessionsParentOld    = sessionColumns + byParent + sessionsOld
 )
 
 func sessionsSQL(q store.SessionQuery) string {
@@ -74,6 +88,21 @@ func sessionsSQL(q store.SessionQuery) string {
 
 // Sessions implements store.SessionReader.
 func (r *Reader) Sessions(q store.SessionQuery) ([]*session.Session, error) {
+	rows, err := r.RawSessions(q)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*session.Session, len(rows))
+	for i := range rows {
+		if out[i], err = rows[i].Session(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// RawSessions implements store.SessionReader.
+func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	if q.Recent {
 		return r.recent(q)
 	}
@@ -81,7 +110,18 @@ func (r *Reader) Sessions(q store.SessionQuery) ([]*session.Session, error) {
 	c.limit(q.Limit)
 	c.where(q)
 	c.from(q)
-	return r.readSessions(&c, "")
+	out := []store.RawSession{}
+	var mem arena
+	for c.next() {
+		if row, whole := r.readSession(&c); whole {
+			row.Data = mem.clone(row.Data)
+			out = append(out, row)
+		}
+	}
+	if err := c.end("list", "sessions"); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // where binds the conditions of every list, from the second parameter on.
@@ -109,38 +149,6 @@ func (c *call) from(q store.SessionQuery) {
 	}
 	c.int(q.After.Created)
 	c.text(string(q.After.ID))
-}
-
-// readSessions reads id, crc and data: of the session, or of many (""), leaving out damaged ones.
-func (r *Reader) readSessions(c *call, one session.ID) ([]*session.Session, error) {
-	out := []*session.Session{}
-	for c.next() {
-		s, err := r.readSession(c, one)
-		if err != nil {
-			c.err = err
-			break
-		}
-		if s != nil {
-			out = append(out, s)
-		}
-	}
-	if err := c.end("read session", one); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// readSession reads a row. A damaged one is nil, unless it is the one that was asked for.
-func (r *Reader) readSession(c *call, one session.ID) (*session.Session, error) {
-	id, data := session.ID(c.st.Text(0)), r.scratch(c, 2)
-	switch {
-	case c.st.Int(1) == r.sumSession(id, data):
-		return decode[session.Session](data)
-	case one == "":
-		return nil, nil
-	default:
-		return nil, damaged(id, -1, "the session's row")
-	}
 }
 
 const unfinished = `SELECT id FROM session WHERE unfinished = 1 ORDER BY time_updated, id LIMIT ?1 + 0`

@@ -57,6 +57,19 @@ func testSession(t *testing.T, s store.Store) {
 			})
 		})
 		same(t, "listed by what it is now", listed, []*session.Session{want})
+		for _, recent := range []bool{false, true} {
+			raw := get(t, s, func(r store.Reader) ([]store.RawSession, error) {
+				return r.RawSessions(store.SessionQuery{ProjectID: want.ProjectID, Archived: true, Recent: recent})
+			})
+			if len(raw) != 1 || raw[0].ID != want.ID || raw[0].Created != want.Time.Created || raw[0].Updated != want.Time.Updated {
+				t.Fatalf("as it is stored: %+v", raw)
+			}
+			opened, err := raw[0].Session()
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "as it is stored", opened, want)
+		}
 	}
 	getSession(t, s, want.ID).Permission[0].Action = "changed"
 	same(t, "after a reader changed its copy", getSession(t, s, want.ID), want)

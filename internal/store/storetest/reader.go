@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"sort"
@@ -56,15 +57,8 @@ func (r reader) Session(id session.ID) (*session.Session, bool, error) {
 }
 
 func (r reader) Sessions(q store.SessionQuery) ([]*session.Session, error) {
-	var rows []*sessionRow
-	r.s.sessions.all(func(_ session.ID, h *home) {
-		if h.row != nil && selects(q, &h.row.key) {
-			rows = append(rows, h.row)
-		}
-	})
-	slices.SortFunc(rows, func(a, b *sessionRow) int { return listed(q, &a.key, &b.key) })
 	out := []*session.Session{}
-	for _, row := range bounded(rows, q.Limit) {
+	for _, row := range r.sessions(q) {
 		s, err := decode[session.Session](row.data)
 		if err != nil {
 			return nil, err
@@ -72,6 +66,25 @@ func (r reader) Sessions(q store.SessionQuery) ([]*session.Session, error) {
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+func (r reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
+	out := []store.RawSession{}
+	for _, row := range r.sessions(q) {
+		out = append(out, store.RawSession{ID: row.key.ID, Created: row.key.Time.Created, Updated: row.key.Time.Updated, Data: bytes.Clone(row.data)})
+	}
+	return out, nil
+}
+
+func (r reader) sessions(q store.SessionQuery) []*sessionRow {
+	var rows []*sessionRow
+	r.s.sessions.all(func(_ session.ID, h *home) {
+		if h.row != nil && selects(q, &h.row.key) {
+			rows = append(rows, h.row)
+		}
+	})
+	slices.SortFunc(rows, func(a, b *sessionRow) int { return listed(q, &a.key, &b.key) })
+	return bounded(rows, q.Limit)
 }
 
 func selects(q store.SessionQuery, s *session.Session) bool {
