@@ -170,16 +170,25 @@ func (r *Reader) RawMessages(id session.ID, q store.MessageQuery) ([]store.RawMe
 	return out, nil
 }
 
-// arena clones small byte slices into shared blocks, so that a page of rows is few allocations.
-type arena struct{ free []byte }
+// arena clones small byte slices into shared blocks, so that a page of rows is few allocations. The first block is small, for
+// pages of one row.
+type arena struct {
+	free  []byte
+	block int // the size of the newest
+}
+
+const (
+	leastBlock = 2 << 10
+	mostBlock  = 32 << 10
+)
 
 func (a *arena) clone(b []byte) []byte {
-	const block = 32 << 10
-	if len(b) > block/4 {
+	if len(b) > mostBlock/4 {
 		return append([]byte(nil), b...)
 	}
 	if len(a.free) < len(b) {
-		a.free = make([]byte, block)
+		a.block = max(leastBlock, min(2*a.block, mostBlock), len(b))
+		a.free = make([]byte, a.block)
 	}
 	c := a.free[:len(b):len(b)]
 	a.free = a.free[len(b):]
