@@ -35,9 +35,11 @@ type lowering struct {
 	used     map[string]int // call ids, with how often each was asked for
 }
 
-// leaves reports whether the message is one whose content of the kind is left out.
-func (l *lowering) leaves(kind session.ContentKind) bool {
-	return slices.ContainsFunc(l.excluded, func(x session.Exclusion) bool { return x.Kind == kind && l.seq <= x.Through })
+// leaves reports whether the message is one whose content of the kind, with that data, is left out.
+func (l *lowering) leaves(kind session.ContentKind, data []byte) bool {
+	return slices.ContainsFunc(l.excluded, func(x session.Exclusion) bool {
+		return x.Kind == kind && l.seq <= x.Through && (x.Digest == "" || x.Digest == digest(data))
+	})
 }
 
 func (l *lowering) say(role llm.Role, parts ...llm.Part) {
@@ -123,7 +125,7 @@ func (l *lowering) file(uri, mime, name string) llm.Part {
 	switch {
 	case len(data) == 0:
 		return llm.Text{Text: fmt.Sprintf("[The file %s of type %s is empty.]", name, mime)}
-	case strings.HasPrefix(mime, "image/") && l.leaves(session.ContentImages), mime == "application/pdf" && l.leaves(session.ContentDocuments):
+	case strings.HasPrefix(mime, "image/") && l.leaves(session.ContentImages, data), mime == "application/pdf" && l.leaves(session.ContentDocuments, data):
 		return llm.Text{Text: fmt.Sprintf("[The file %s of type %s is left out: the model's provider could not process it.]", name, mime)}
 	case strings.HasPrefix(mime, "image/") && l.model.Images, mime == "application/pdf" && l.model.Documents:
 		return llm.Media{MediaType: mime, Data: data, Name: name}
@@ -157,7 +159,7 @@ func dataURI(uri string) (mime string, data []byte, ok bool) {
 // or what it had said when the user stopped it.
 func (l *lowering) assistant(m *session.Assistant) {
 	same := m.Model.ProviderID == l.model.Ref.ProviderID && m.Model.ID == l.model.Ref.ID
-	reuse := same && m.Error == nil && !l.leaves(session.ContentReasoning)
+	reuse := same && m.Error == nil && !l.leaves(session.ContentReasoning, nil)
 	happened := func(t *session.Tool) bool { return m.Error == nil || t.Time.Ran != 0 }
 	if m.Error != nil && m.Error.Reason != session.ReasonAborted && !slices.ContainsFunc(m.Tools(), happened) {
 		return
@@ -170,7 +172,7 @@ func (l *lowering) assistant(m *session.Assistant) {
 				parts = append(parts, llm.Text{Text: it.Text, Metadata: opaque(it.Metadata, reuse)})
 			}
 		case *session.Reasoning:
-			if !l.leaves(session.ContentReasoning) {
+			if !l.leaves(session.ContentReasoning, nil) {
 				parts = append(parts, reasoning(it, same, reuse)...)
 			}
 		case *session.Tool:

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -11,7 +13,11 @@ import (
 )
 
 // A conversation is sent anew with every turn. One part of it that a provider refuses would make every later turn fail
-// too: it is left out from then on, and the turn is tried once more.
+// too: it is left out from then on, and the turn is tried once more. What the provider names is left out alone; where it
+// only says of which kind it is, all of the kind are, and so they are once too many were named one by one.
+
+// maxNamed is how many pieces of a kind are left out one by one: each costs a request.
+const maxNamed = 8
 
 // complaints are the words by which providers blame a kind of content, beside a word for what is wrong with it.
 var complaints = []struct {
@@ -51,12 +57,32 @@ func poisoned(t *turn, e *llm.Error) *session.Exclusion {
 	visible := set.history.visible(set.epoch.BaselineSeq)
 	sent := lower(visible, set.model, set.session.Excluded...)
 	for _, c := range complaints {
-		if !mentions(said, c.names) || !mentions(said, c.wrong) || !carries(sent, c.kind) {
+		if e.Named != nil && carried(*e.Named) != c.kind || !mentions(said, c.names) || !mentions(said, c.wrong) || !carries(sent, c.kind) {
 			continue
 		}
-		return &session.Exclusion{Kind: c.kind, Through: visible[len(visible)-1].Meta().Seq}
+		out := &session.Exclusion{Kind: c.kind, Through: visible[len(visible)-1].Meta().Seq}
+		if e.Named != nil && named(set.session.Excluded, c.kind) < maxNamed {
+			out.Digest = digest(e.Named.Data)
+		}
+		return out
 	}
 	return nil
+}
+
+// named counts the pieces of a kind that are left out one by one.
+func named(xs []session.Exclusion, kind session.ContentKind) (n int) {
+	for _, x := range xs {
+		if x.Kind == kind && x.Digest != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// digest is what an Exclusion knows a piece of content by.
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 func mentions(text string, words []string) bool {
@@ -107,9 +133,13 @@ func carried(p llm.Part) session.ContentKind {
 
 // exclude records what is left out from now on. The next turn is tried without it at once.
 func (d *drain) exclude(ctx context.Context, out *session.Exclusion, e *llm.Error) error {
+	left := "the " + string(out.Kind) + " of the conversation so far"
+	if out.Digest != "" {
+		left = "the one of the " + string(out.Kind) + " that it names"
+	}
 	d.logger.Warn("the provider refuses a part of the conversation, which is left out from now on", "session", d.id, "kind", out.Kind, "error", e)
 	fact := &session.Retried{Attempt: d.tries.failures + 1, Exclude: out, Error: session.RetryError{
-		Message:    e.Error() + "; from now on it is asked without the " + string(out.Kind) + " of the conversation so far",
+		Message:    e.Error() + "; from now on it is asked without " + left,
 		StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
 	}}
 	_, err := d.append(ctx, d.id, store.Durable, eventlog.Draft{Data: fact})

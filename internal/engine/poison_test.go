@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"encoding/base64"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -75,6 +79,74 @@ func TestPoisonedPart(t *testing.T) {
 	})
 }
 
+// vendor is a server of OpenAI's Chat that answers each request as it is told and keeps what it was asked.
+type vendor struct {
+	refusals []string
+	asked    []string
+}
+
+func (v *vendor) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	v.asked = append(v.asked, string(body))
+	status, answer := 200, `{"choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`
+	if n := len(v.asked); n <= len(v.refusals) && v.refusals[n-1] != "" {
+		status, answer = 400, `{"error":{"message":"Invalid image.","param":"`+v.refusals[n-1]+`"}}`
+	}
+	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(answer)), Header: http.Header{}}, err
+}
+
+// TestNamedPart: of the images, only the one that the provider names is left out, also in another process and wherever
+// it was sent before; sent anew it is tried anew. Where too many are named, or none, all of the kind are left out.
+func TestNamedPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &vendor{refusals: []string{"messages[1].content[2].image_url.url", "", "", "messages[5].content[1]", "", "messages[1].content[1].image.source"}}
+		w := newWorld(t, script.Script{})
+		defer func() { w.close(t) }()
+		m := w.models["test/one"]
+		m.Images = true
+		var err error
+		m.Client, err = provider.New(provider.Config{Vendor: provider.Compatible("test", "Test", "http://own.test"), Transport: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			t.Fatal(err)
+		}
+		image := func(letter string) session.File {
+			return session.File{URI: dataOf("image/png", pngHead+letter), Name: letter}
+		}
+		say := func(id session.MessageID, files ...session.File) {
+			t.Helper()
+			if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		say("msg_a", image("a"), image("b"), image("c"))
+		w.kill(false)
+		w.start()
+		say("msg_b")
+		say("msg_c", image("b"))
+		say("msg_d", image("d"))
+		for i, want := range []string{"abc", "ac", "ac", "acb", "ac", "acd", "", ""} {
+			got := "none"
+			if i < len(v.asked) {
+				got = ""
+				for _, url := range strings.Split(v.asked[i], "base64,")[1:] {
+					data, _ := base64.StdEncoding.DecodeString(url[:strings.IndexByte(url, '"')])
+					got += string(data[len(data)-1:])
+				}
+			}
+			if i == 7 {
+				want = "none"
+			}
+			if got != want {
+				t.Errorf("request %d has %q, want %q", i+1, got, want)
+			}
+		}
+	})
+}
+
 func TestPoisoned(t *testing.T) {
 	image := &session.User{Text: "x", Files: []session.File{{URI: dataOf("image/png", pngHead)}}}
 	image.Seq = 2
@@ -128,9 +200,33 @@ func TestPoisoned(t *testing.T) {
 		if out == nil {
 			continue
 		}
+		if out.Digest != "" {
+			t.Errorf("%s: one piece is meant by words that name none: %+v", tt.e.Message, out)
+		}
 		set.session.Excluded = []session.Exclusion{*out}
 		if again := poisoned(&turn{set: set}, tt.e); again != nil {
 			t.Errorf("%s: it is blamed again: %+v", tt.e.Message, again)
 		}
+	}
+}
+
+// Pieces are left out one by one until they are too many.
+func TestTooManyNamed(t *testing.T) {
+	image := &session.User{Text: "x", Files: []session.File{{URI: dataOf("image/png", pngHead)}}}
+	image.Seq = 2
+	set := &setting{
+		session: &session.Session{}, epoch: &store.Epoch{BaselineSeq: -1}, model: &Model{Images: true},
+		history: &history{messages: []session.Message{image}},
+	}
+	set.history.shown.Compaction, set.history.shown.Baseline = -1, -1
+	e := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: "invalid image", Named: &llm.Media{MediaType: "image/png", Data: []byte(pngHead)}}
+	for n := range maxNamed {
+		if out := poisoned(&turn{set: set}, e); out == nil || out.Digest != digest([]byte(pngHead)) {
+			t.Fatalf("after %d: %+v", n, out)
+		}
+		set.session.Excluded = append(set.session.Excluded, session.Exclusion{Kind: session.ContentImages, Through: 2, Digest: "another"})
+	}
+	if out := poisoned(&turn{set: set}, e); out == nil || *out != (session.Exclusion{Kind: session.ContentImages, Through: 2}) {
+		t.Errorf("%+v", out)
 	}
 }

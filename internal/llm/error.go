@@ -50,6 +50,7 @@ type Error struct {
 	RetryAfter time.Duration // what the provider asked for; 0 if it did not
 	RequestID  string
 	Body       string // the provider's error body with secrets removed, at most 16384 characters
+	Named      *Media // what of the request the provider names as the reason, nil if nothing can be told
 	Usage      *Usage // what the failed answer used, nil if the provider did not say: it costs all the same
 	Err        error
 }

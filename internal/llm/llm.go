@@ -111,6 +111,28 @@ type Message struct {
 	Parts []Part
 }
 
+// Media is all media of the conversation in its order, also what tools brought.
+func (r *Request) Media() (out []Media) {
+	for _, m := range r.Messages {
+		for _, p := range m.Parts {
+			if result, ok := p.(ToolResult); ok {
+				out = append(out, mediaOf(result.Content)...)
+			}
+		}
+		out = append(out, mediaOf(m.Parts)...)
+	}
+	return out
+}
+
+func mediaOf(parts []Part) (out []Media) {
+	for _, p := range parts {
+		if m, ok := p.(Media); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
 // Part is a piece of a message: Text, Media, Reasoning, ToolCall or ToolResult.
 type Part interface{ part() }
 

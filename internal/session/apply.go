@@ -60,7 +60,7 @@ func (s *Session) Apply(d EventData) bool {
 		if e.Exclude == nil {
 			return false
 		}
-		s.Excluded = append(slices.DeleteFunc(slices.Clone(s.Excluded), func(x Exclusion) bool { return x.Kind == e.Exclude.Kind }), *e.Exclude)
+		s.Excluded = append(slices.DeleteFunc(slices.Clone(s.Excluded), e.Exclude.covers), *e.Exclude)
 	case *RevertStaged:
 		s.Revert = &e.Revert
 	case *RevertCleared, *RevertCommitted:

@@ -263,3 +263,26 @@ func TestCheckpointsAtOnce(t *testing.T) {
 		t.Error("a checkpoint changed a turn that has ended")
 	}
 }
+
+// What is left out of a session's requests is known by its kind, or by one piece of it; facts of before name kinds only.
+func TestExclusions(t *testing.T) {
+	var s Session
+	for _, step := range []struct{ exclude, want string }{
+		{`{"kind":"images","through":1,"digest":"a"}`, `[{"kind":"images","through":1,"digest":"a"}]`},
+		{`{"kind":"images","through":2,"digest":"b"}`, `[{"kind":"images","through":1,"digest":"a"},{"kind":"images","through":2,"digest":"b"}]`},
+		{`{"kind":"documents","through":2}`, `[{"kind":"images","through":1,"digest":"a"},{"kind":"images","through":2,"digest":"b"},{"kind":"documents","through":2}]`},
+		{`{"kind":"images","through":3,"digest":"a"}`, `[{"kind":"images","through":2,"digest":"b"},{"kind":"documents","through":2},{"kind":"images","through":3,"digest":"a"}]`},
+		{`{"kind":"images","through":4}`, `[{"kind":"documents","through":2},{"kind":"images","through":4}]`},
+		{`{"kind":"images","through":5,"digest":"c"}`, `[{"kind":"documents","through":2},{"kind":"images","through":4},{"kind":"images","through":5,"digest":"c"}]`},
+		{`{"kind":"images","through":6}`, `[{"kind":"documents","through":2},{"kind":"images","through":6}]`},
+	} {
+		var x Exclusion
+		if err := json.Unmarshal([]byte(step.exclude), &x); err != nil {
+			t.Fatal(err)
+		}
+		s.Apply(&Retried{Exclude: &x})
+		if got, err := json.Marshal(s.Excluded); err != nil || string(got) != step.want {
+			t.Errorf("%s: %s, want %s (%v)", step.exclude, got, step.want, err)
+		}
+	}
+}

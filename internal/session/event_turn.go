@@ -68,6 +68,13 @@ type RetryError struct {
 type Exclusion struct {
 	Kind    ContentKind `json:"kind"`
 	Through int64       `json:"through"`
+	// Digest is the one piece of the kind that it is about, as the SHA-256 of its bytes in hexadecimal; empty: all.
+	Digest string `json:"digest,omitzero"`
+}
+
+// covers reports whether nothing is left for an earlier exclusion to say.
+func (x *Exclusion) covers(earlier Exclusion) bool {
+	return earlier.Kind == x.Kind && (x.Digest == "" || earlier.Digest == x.Digest)
 }
 
 // ContentKind is a kind of content that a provider may choke on.

@@ -41,7 +41,7 @@ type Session struct {
 	Metadata jsontext.Value `json:"metadata,omitzero"` // an object that clients keep with the session
 	Changes  *Changes       `json:"changes,omitzero"`  // of its files, once a turn has begun
 
-	Excluded []Exclusion `json:"excluded,omitempty"` // the newest of each kind
+	Excluded []Exclusion `json:"excluded,omitempty"` // the newest of each kind and digest
 	Edits    int         `json:"edits,omitzero"`     // how often what was said was changed afterwards
 
 	Import *Import `json:"import,omitzero"` // nil: it was made here

@@ -174,7 +174,11 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 		defer resp.Body.Close()
 		answer := newAnswer(ctx, dog, resp)
 		if !good(resp) {
-			yield(nil, m.failure(ctx, resp, answer, secrets(sent.Header)))
+			e := m.failure(ctx, resp, answer, secrets(sent.Header))
+			if !e.Retryable() {
+				e.Named = wire.Named(body, e.Message+"\n"+e.Body, req)
+			}
+			yield(nil, e)
 			return
 		}
 		for e, err := range m.protocol.Decode(wire.RequestID(resp.Header), answer, secrets(sent.Header)...) {
