@@ -55,8 +55,8 @@ export class World {
   }
 
   // serve waits for the line that OpenCode's clients wait for.
-  async serve() {
-    this.server = spawn("opencode", ["serve", "--port", "0", "--hostname", "127.0.0.1"], { cwd: this.work, env: this.env(), stdio: ["ignore", "pipe", "pipe"] })
+  async serve(port = 0) {
+    this.server = spawn("opencode", ["serve", "--port", `${port}`, "--hostname", "127.0.0.1"], { cwd: this.work, env: this.env(), stdio: ["ignore", "pipe", "pipe"] })
     let said = ""
     this.ended = new Promise((resolve) => this.server.on("exit", resolve))
     this.server.stderr.on("data", (b) => (said += b))
@@ -90,6 +90,13 @@ export class World {
 
   get(pathname) {
     return this.ask("GET", pathname)
+  }
+
+  // again ends the server by a signal and has another one at the same address.
+  async again(signal) {
+    this.server.kill(signal)
+    await this.ended
+    await this.serve(new URL(this.url).port)
   }
 
   async stop() {

@@ -77,7 +77,8 @@ func compactionOf(ours jsontext.Value) jsontext.Value {
 }
 
 // permissionOf writes rules as OpenCode's object of actions and patterns. There, order is the order of members, and a
-// pattern is said once: the last word about it counts.
+// pattern is said once: the last word about it counts. What holds for all of an action is one word: not every action may
+// have patterns there.
 func permissionOf(rules []session.Rule) jsontext.Value {
 	var actions []string
 	patterns, effects := map[string][]string{}, map[[2]string]session.Effect{}
@@ -92,10 +93,15 @@ func permissionOf(rules []session.Rule) jsontext.Value {
 	}
 	out := []byte{'{'}
 	for i, action := range actions {
-		out = append(memberName(out, i, action), '{')
+		out = memberName(out, i, action)
+		if all := patterns[action]; len(all) == 1 && all[0] == "*" {
+			out, _ = jsontext.AppendQuote(out, effects[[2]string{action, "*"}]) // one of three words
+			continue
+		}
+		out = append(out, '{')
 		for j, pattern := range patterns[action] {
 			out = memberName(out, j, pattern)
-			out, _ = jsontext.AppendQuote(out, effects[[2]string{action, pattern}]) // one of three words
+			out, _ = jsontext.AppendQuote(out, effects[[2]string{action, pattern}])
 		}
 		out = append(out, '}')
 	}

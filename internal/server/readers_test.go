@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"runtime"
@@ -102,6 +104,33 @@ func TestASlowReaderCatchesUp(t *testing.T) {
 				t.Fatalf("%.300s\ncame where %s was to come", line, want)
 			}
 			next++
+		}
+	}
+}
+
+// OpenCode's clients come again when a stream breaks, and never when it ends. One in Node takes for an end whatever closes
+// a connection that was announced to be closed.
+func TestAStreamOfV1BreaksAndDoesNotEnd(t *testing.T) {
+	for _, path := range []string{"/event", "/global/event"} {
+		h := start(t, server.Config{})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.Close {
+			t.Errorf("%s is said to be the last answer of its connection", path)
+		}
+		if err := h.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(string(b), "server.connected") {
+			t.Errorf("%s ended with %v behind %q", path, err, b)
 		}
 	}
 }

@@ -73,7 +73,6 @@ func OpenQuiet(ctx context.Context, w http.ResponseWriter) (context.Context, *St
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Connection", "close") // the deadlines of a stream are not for another request
 	s := &Stream{w: w, rc: http.NewResponseController(w), cancel: cancel}
 	w.WriteHeader(http.StatusOK)
 	s.mu.Lock()

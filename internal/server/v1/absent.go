@@ -239,7 +239,7 @@ func (a *API) noSync(w http.ResponseWriter, r *http.Request) error {
 	if _, err := exchange.Decode[jsontext.Value](r); err != nil {
 		return err
 	}
-	return writeStatus(w, http.StatusBadRequest, map[string]string{"_tag": "BadRequest"})
+	return writeStatus(w, http.StatusBadRequest, bare{"BadRequest"})
 }
 
 type mcpServer struct {

@@ -26,7 +26,10 @@ var (
 
 // ours is our own document.
 func ours(t testing.TB) *contracttest.Contract {
-	loadOurs.Do(func() { loadedOurs = contracttest.Load(t, documentFile) })
+	loadOurs.Do(func() {
+		loadedOurs = contracttest.Load(t, documentFile)
+		loadedOurs.Own = true
+	})
 	return loadedOurs
 }
 

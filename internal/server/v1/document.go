@@ -43,7 +43,7 @@ func Document() ([]byte, error) {
 	return openapi.Document("cairn, the V1 contract", "1", out, types())
 }
 
-// failures are the statuses that refusals have. All have one of two envelopes.
+// failures are the statuses that refusals have.
 func failures() map[string]reflect.Type {
 	out := map[string]reflect.Type{"401": nil}
 	for _, status := range []string{"400", "403", "404", "409", "413", "429", "500", "503"} {
@@ -52,7 +52,7 @@ func failures() map[string]reflect.Type {
 	return out
 }
 
-// refusal is what an operation answers when it does not do what it should: named or tagged.
+// refusal is what an operation answers when it does not do what it should: named, tagged or bare.
 type refusal any
 
 // types says what the types of the contract do not: the values of names, and what stands behind interfaces.
@@ -90,7 +90,7 @@ func types() openapi.Types {
 			}},
 			is[busEvent](): {By: "type", In: "properties", Of: busEvents()},
 			is[payload]():  {Also: []reflect.Type{is[busEvent](), is[synced]()}},
-			is[refusal]():  {Also: []reflect.Type{is[named](), is[tagged](), is[vcsError](), is[misconfigured]()}},
+			is[refusal]():  {Also: []reflect.Type{is[named](), is[tagged](), is[bare](), is[vcsError](), is[misconfigured]()}},
 		},
 	}
 }

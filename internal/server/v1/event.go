@@ -42,7 +42,8 @@ func (a *API) globalEvents(w http.ResponseWriter, r *http.Request) error {
 // stream sends server.connected and then what happens, from now on or from behind the event that Last-Event-ID names, until
 // the client leaves. The last frame of what is kept bears an id to resume with; deltas and statuses bear none and are not
 // repeated. A reader that is slow gets fewer and larger deltas, nothing less; one that reads nothing for
-// sse.WriteTimeout finds its connection broken, not ended, and comes again with the id of what it got last.
+// sse.WriteTimeout finds its connection broken. So does everybody when the server stops: OpenCode's clients come again with
+// the id of what they got last, but not when a stream ends.
 func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	at := a.log.Newest() // first: whoever is told that the stream stands misses nothing from then on
 	newest, err := view(r.Context(), a, func(rd store.Reader) (int64, error) { return rd.FeedHead() })
@@ -87,7 +88,10 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		a.logger.ErrorContext(ctx, "event stream failed", "error", err) // the client comes again behind what it got
+		a.logger.ErrorContext(ctx, "event stream failed", "error", err)
+	}
+	if r.Context().Err() == nil { // the reader is still there
+		panic(http.ErrAbortHandler)
 	}
 	return nil
 }

@@ -71,6 +71,11 @@ type tagged struct {
 	Message   string            `json:"message"`
 }
 
+// bare is the envelope of a refusal without a word.
+type bare struct {
+	Tag string `json:"_tag"`
+}
+
 // encodeError returns the status and the body that tell of e, which is about the part of the request.
 func encodeError(e *session.Error, part, ref string) (int, any) {
 	message := exchange.Clip(e.Error(), maxMessage)

@@ -11,9 +11,9 @@ import (
 )
 
 func TestConfigIsChanged(t *testing.T) {
-	w := newWorld(t, `, "sandbox": {"enabled": false}, "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "allow"}`, nil)
+	w := newWorld(t, `, "sandbox": {"enabled": false}, "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "allow", "webfetch": "deny"}`, nil)
 	a := w.ask(t, http.MethodGet, "/config", "")
-	for _, want := range []string{`"command":{}`, `"agent":{}`, `"mode":{}`, `"plugin":[]`, `"permission":{"bash":{"*":"ask","git *":"allow"},"edit":{"*":"allow"}}`, `"reserved":`} {
+	for _, want := range []string{`"command":{}`, `"agent":{}`, `"mode":{}`, `"plugin":[]`, `"permission":{"bash":{"*":"ask","git *":"allow"},"edit":"allow","webfetch":"deny"}`, `"reserved":`} {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("no %s in %s", want, a.body)
 		}
