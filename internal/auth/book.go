@@ -129,7 +129,7 @@ func (s *Store) change(ctx context.Context, f func(b *book) error) error {
 
 // write puts the file into the place of the one before.
 func (b *book) write() error {
-	raw, err := json.Marshal(b.all, json.Deterministic(true), jsontext.WithIndent("  "), lenient)
+	raw, err := json.Marshal(rows(b.all), json.Deterministic(true), jsontext.WithIndent("  "), lenient)
 	if err != nil {
 		return fmt.Errorf("encode %s", b.path) // err may quote a secret
 	}

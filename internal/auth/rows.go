@@ -26,17 +26,28 @@ type entry struct {
 	Ring    string         `json:"keyring,omitzero"` // the keyring's name of the whole entry, of which only the kind stands here
 	Extra   jsontext.Value `json:",embed"`
 
-	wrong string         // why the row is no credential; "" if it is one
-	raw   jsontext.Value // then the row as it stands, which is written as it is
+	wrong string           // why the row is no credential; "" if it is one
+	raws  []jsontext.Value // what stands in the file under its name; written as it is if that is no credential
 }
 
-// MarshalJSONTo implements json.MarshalerTo.
-func (e entry) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if e.wrong != "" {
-		return enc.WriteValue(e.raw)
+// rows are what the file holds, as it is written.
+type rows map[string]entry
+
+// MarshalJSONTo implements json.MarshalerTo. What stands there twice does so again: nobody knows which is meant.
+func (all rows) MarshalJSONTo(enc *jsontext.Encoder) error {
+	err := enc.WriteToken(jsontext.BeginObject)
+	for _, provider := range slices.Sorted(maps.Keys(all)) {
+		e := all[provider]
+		type plain entry
+		if e.wrong == "" {
+			err = errors.Join(err, enc.WriteToken(jsontext.String(provider)), json.MarshalEncode(enc, plain(e)))
+			continue
+		}
+		for _, raw := range e.raws {
+			err = errors.Join(err, enc.WriteToken(jsontext.String(provider)), enc.WriteValue(raw))
+		}
 	}
-	type plain entry
-	return json.MarshalEncode(enc, plain(e))
+	return errors.Join(err, enc.WriteToken(jsontext.EndObject))
 }
 
 // lenient lets rows be told from one another that are no good in themselves.
@@ -98,8 +109,9 @@ func row(dec *jsontext.Decoder, all map[string]entry) error {
 		return err
 	}
 	e := entryOf(value.Clone())
-	if _, twice := all[provider]; twice && e.wrong == "" {
-		e.wrong, e.raw = "there are two of them", value.Clone()
+	e.raws = []jsontext.Value{value.Clone()}
+	if before, twice := all[provider]; twice {
+		e.wrong, e.raws = "there are two of them", append(before.raws, e.raws...)
 	}
 	all[provider] = e
 	return nil
@@ -110,12 +122,12 @@ func entryOf(raw jsontext.Value) entry {
 	type plain entry
 	var e plain
 	if raw.Kind() != '{' || json.Unmarshal(raw, &e) != nil { // its error may quote the secret
-		return entry{wrong: "it is no credential", raw: raw}
+		return entry{wrong: "it is no credential", raws: []jsontext.Value{raw}}
 	}
 	out := entry(e)
 	out.Key, out.Refresh, out.Access = strings.TrimSpace(e.Key), strings.TrimSpace(e.Refresh), strings.TrimSpace(e.Access)
 	if why := out.lacks(); why != "" {
-		return entry{wrong: why, raw: raw}
+		return entry{wrong: why, raws: []jsontext.Value{raw}}
 	}
 	return out
 }
@@ -199,6 +211,15 @@ func (s *Store) wrong(provider string, e entry) error {
 	return fmt.Errorf("the row of %s in %s cannot be used: %s; run cairn auth login %[1]s, or cairn auth logout %[1]s to remove it", provider, s.path, e.wrong)
 }
 
+// Wrong says why what is kept for a provider is no credential; nil if it is one, or nothing is.
+func (s *Store) Wrong(provider string) error {
+	all, err := s.read()
+	if err != nil {
+		return err
+	}
+	return s.wrong(provider, all[provider])
+}
+
 // Secrets returns all that is kept and secret, for those who must leave it out of something, and what cannot be read of
 // it now.
 func (s *Store) Secrets(ctx context.Context) (known []Secret, missing []Trouble, err error) {
@@ -209,7 +230,9 @@ func (s *Store) Secrets(ctx context.Context) (known []Secret, missing []Trouble,
 	for _, p := range slices.Sorted(maps.Keys(all)) {
 		e := all[p]
 		if e.wrong != "" {
-			known = append(known, texts(e.raw)...)
+			for _, raw := range e.raws {
+				known = append(known, texts(raw)...)
+			}
 			continue
 		}
 		if e, err = s.open(ctx, p, e); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,28 @@ func TestRowsThatAreThereTwice(t *testing.T) {
 	}
 	if troubles, err := s.Troubles(t.Context()); len(troubles) != 1 || err != nil || !strings.Contains(troubles[0].Err.Error(), "two") {
 		t.Errorf("%v %v", troubles, err)
+	}
+	if err := s.Wrong("openai"); err == nil || s.Wrong("groq") != nil || s.Wrong("nobody") != nil {
+		t.Errorf("%v", err)
+	}
+	if err := s.Set(t.Context(), "xai", NewSecret("x")); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(s.Path())
+	want := `{"groq":{"type":"api","key":"g"},"openai":{"type":"api","key":"1"},"openai":{"type":"api","key":"2"},"xai":{"type":"api","key":"x"}}`
+	if bare := strings.Join(strings.Fields(string(raw)), ""); err != nil || bare != want {
+		t.Errorf("one of the two is lost: %s %v", raw, err)
+	}
+	var known []string
+	secrets, _, err := s.Secrets(t.Context())
+	for _, k := range secrets {
+		known = append(known, k.Reveal())
+	}
+	if !slices.Contains(known, "1") || !slices.Contains(known, "2") || err != nil {
+		t.Errorf("what must not be shown: %v %v", known, err)
+	}
+	if had, err := s.Remove(t.Context(), "openai"); !had || err != nil || s.Wrong("openai") != nil {
+		t.Errorf("they stay: %v", err)
 	}
 }
 

@@ -80,8 +80,12 @@ func usagef(format string, args ...any) error {
 	return &exit{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
 
-// FieldKeyring is the field of an error about a key that lies in a keyring which does not give it out.
-const FieldKeyring = "auth.keyring"
+// The fields of errors about what is kept: a key that lies in a keyring which does not give it out, and a file of keys
+// that cannot be read.
+const (
+	FieldKeyring = "auth.keyring"
+	FieldKeys    = "auth"
+)
 
 // codeOf sorts any error of a command.
 func codeOf(err error) exitCode {
@@ -95,8 +99,11 @@ func codeOf(err error) exitCode {
 		return exitInterrupted
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok {
-		if e.Field == FieldKeyring {
+		switch e.Field {
+		case FieldKeyring:
 			return exitProvider
+		case FieldKeys:
+			return exitError // whoever typed the command did nothing wrong
 		}
 		switch e.Code {
 		case session.CodeInvalid, session.CodeNotFound, session.CodeTooLarge:

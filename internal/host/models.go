@@ -74,7 +74,7 @@ func unreadable(err error) error {
 	if _, ok := errors.AsType[*auth.Unreachable](err); ok {
 		return session.Errorf(session.CodeInvalid, "%v", err).At(cli.FieldKeyring).Because(&llm.Error{Class: llm.Auth, Message: err.Error()})
 	}
-	return session.Errorf(session.CodeInvalid, "the stored keys cannot be read: %v", err).At("auth")
+	return session.Errorf(session.CodeInvalid, "the stored keys cannot be read: %v", err).At(cli.FieldKeys)
 }
 
 // outOfReach reports whether there is a key that cannot be had now.

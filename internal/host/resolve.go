@@ -132,7 +132,11 @@ func (m *locationModels) client(model catalog.Model) (*provider.Model, []llm.Too
 		Facts: facts(model, m.settings(p.ID)),
 	})
 	if err != nil {
-		return nil, nil, session.Errorf(session.CodeInvalid, "%v (cairn auth login %s)", err, p.ID).At("model")
+		why := fmt.Sprintf("%v (cairn auth login %s)", err, p.ID)
+		if wrong := m.table.auth.Wrong(p.ID); wrong != nil {
+			why += "; " + wrong.Error()
+		}
+		return nil, nil, session.Errorf(session.CodeInvalid, "%s", why).At("model")
 	}
 	return client, hosted, nil
 }

@@ -23,10 +23,11 @@ type tokens struct {
 // tokenTime bounds one exchange for a token, beside the clocks of the turn that waits for it.
 const tokenTime = 30 * time.Second
 
-// http returns the client that fetches tokens. It is never the one of a recording, which tokens must not get into.
+// http returns the client that fetches tokens. It is never the one of a recording, which tokens must not get into, and what
+// they are fetched for is sent nowhere else.
 func (t *tokens) http() *http.Client {
 	if t.client == nil {
-		t.client = &http.Client{Transport: provider.Named(t.agent, provider.LateTransport()), Timeout: tokenTime}
+		t.client = &http.Client{Transport: provider.Named(t.agent, provider.LateTransport()), Timeout: tokenTime, CheckRedirect: provider.SameOrigin}
 	}
 	return t.client
 }

@@ -88,6 +88,8 @@ func (c *Copilot) exchange(ctx context.Context) (string, time.Time, error) {
 		return "", time.Time{}, fmt.Errorf("GitHub does not accept the login any more; run cairn auth login github-copilot")
 	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
 		return "", time.Time{}, &llm.Error{Class: llm.Overloaded, Status: resp.StatusCode, Message: "GitHub gives no token for Copilot just now"}
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		return "", time.Time{}, fmt.Errorf("%s redirects to %s, where the login at GitHub is not sent", r.URL.Host, target(resp))
 	case !good(resp):
 		return c.GitHub, time.Now().Add(unexchanged), nil
 	}

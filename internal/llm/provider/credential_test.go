@@ -5,6 +5,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -189,6 +190,30 @@ func TestGoogleRefuses(t *testing.T) {
 		err := g.Authorize(t.Context(), httpRequest(t), nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", tt.want, err)
+		}
+	}
+	for _, tt := range []struct {
+		status       int
+		answer, want string
+		again        bool
+	}{
+		{503, `{"error":"server_error"}`, "no token just now", true},
+		{429, `<html>`, "no token just now", true},
+		{400, `{"error":"invalid_grant"}`, "log in again: gcloud", false},
+		{403, `<html>a hotel`, "no server of tokens", false},
+		{307, ``, "no server of tokens", false},
+		{200, `{}`, "gives no token", false},
+		{200, strings.Repeat("x", 3<<20), "gives no token", false},
+	} {
+		url, n, _ := tokenServer(t, func(int32) string { return tt.answer }, tt.status)
+		g := &provider.Google{
+			Getenv: env("GOOGLE_APPLICATION_CREDENTIALS", write(t, dir, "c.json", `{"type":"authorized_user","refresh_token":"`+secret+`","token_uri":"`+url+`"}`)),
+			Client: &http.Client{CheckRedirect: provider.SameOrigin},
+		}
+		err := g.Authorize(t.Context(), httpRequest(t), nil)
+		e, is := errors.AsType[*llm.Error](err)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) || (is && e.Retryable()) != tt.again || n.Load() != 1 {
+			t.Errorf("%d %.20s: %.300v, asked %d times", tt.status, tt.answer, err, n.Load())
 		}
 	}
 	none := &provider.Google{Getenv: env("HOME", dir), Client: http.DefaultClient}

@@ -1,9 +1,12 @@
 package provider_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -40,6 +43,7 @@ func TestDiscover(t *testing.T) {
 		at("llamacpp", says(`{"data":[{"id":"q.gguf","meta":{"n_ctx_train":8192}},{"id":"nomic-embed-text"},{"id":""},{"id":"a\u0000b"}]}`)),
 		at("many", says(`{"data":[`+strings.TrimSuffix(many.String(), ",")+`]}`)),
 		at("page", says(`<html>`)), at("other", says(`{"ok":true}`)), at("gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }),
+		at("long", says(`{"data":[{"id":"`+strings.Repeat("m", 300)+`"}]}`)), at("odd", says(`{"data":[{"id":"m","max_model_len":1e40}]}`)),
 		elsewhere, moved, hangs,
 		{ID: "nobody", BaseURL: "http://127.0.0.1:1/v1"},
 		{ID: "cloud", BaseURL: "https://api.openai.com/v1"},
@@ -53,4 +57,52 @@ func TestDiscover(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+// Who stands at such an address and never comes to an end, or speaks another language, offers nothing.
+func TestDiscoverStrangers(t *testing.T) {
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 16 {
+		_, _ = z.Write(make([]byte, 1<<20))
+	}
+	_ = z.Close()
+	rows := []provider.Vendor{{ID: "no HTTP", BaseURL: "http://" + stranger(t) + "/v1"}}
+	for id, h := range map[string]http.HandlerFunc{
+		"begins": func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, `{"data":[{"id":"m"}`)
+			http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		},
+		"bomb": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(bomb.Bytes())
+		},
+	} {
+		rows = append(rows, provider.Vendor{ID: id, BaseURL: serve(t, h).URL + "/v1"})
+	}
+	if got := provider.Discover(t.Context(), rows); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// stranger is the address of a program that speaks another language.
+func stranger(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() { // ends with the listener
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, "SSH-2.0-x\r\n")
+			_ = c.Close()
+		}
+	}()
+	return l.Addr().String()
 }

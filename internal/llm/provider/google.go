@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/jwt"
+
+	"github.com/cairn-dev/cairn/internal/llm"
 )
 
 // Google gives out tokens of Google Cloud's application default credentials: the file that
@@ -111,14 +114,14 @@ func (f googleFile) secret() string {
 
 func (g *Google) fetch(ctx context.Context, f googleFile) (string, time.Time, error) {
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, g.Client)
-	url := cmp.Or(f.TokenURI, googleTokens)
+	at := cmp.Or(f.TokenURI, googleTokens)
 	var source oauth2.TokenSource
 	switch f.Type {
 	case "service_account":
-		c := jwt.Config{Email: f.ClientEmail, PrivateKey: []byte(f.PrivateKey), PrivateKeyID: f.PrivateKeyID, Scopes: []string{cloudScope}, TokenURL: url}
+		c := jwt.Config{Email: f.ClientEmail, PrivateKey: []byte(f.PrivateKey), PrivateKeyID: f.PrivateKeyID, Scopes: []string{cloudScope}, TokenURL: at}
 		source = c.TokenSource(ctx)
 	case "authorized_user":
-		c := oauth2.Config{ClientID: f.ClientID, ClientSecret: f.ClientSecret, Endpoint: oauth2.Endpoint{TokenURL: url, AuthStyle: oauth2.AuthStyleInParams}}
+		c := oauth2.Config{ClientID: f.ClientID, ClientSecret: f.ClientSecret, Endpoint: oauth2.Endpoint{TokenURL: at, AuthStyle: oauth2.AuthStyleInParams}}
 		source = c.TokenSource(ctx, &oauth2.Token{RefreshToken: f.RefreshToken})
 	default:
 		return "", time.Time{}, fmt.Errorf("%s holds credentials of type %.40q; those of a service account or of gcloud auth application-default login are understood", g.path(), f.Type)
@@ -151,11 +154,20 @@ func (g *Google) read() (googleFile, error) {
 	return f, nil
 }
 
-// tokenError is why a token was not given, without what was sent for it.
+// tokenError is why a token was not given, without what was sent for it. A server that has trouble may have none later.
 func tokenError(who string, err error) error {
-	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		why := cmp.Or(e.ErrorDescription, e.ErrorCode, e.Response.Status)
-		return fmt.Errorf("%s gives no token: %.300s; log in again", who, why)
+	e, answered := errors.AsType[*oauth2.RetrieveError](err)
+	_, lost := errors.AsType[*url.Error](err)
+	switch {
+	case lost:
+		return fmt.Errorf("%s gives no token: %w", who, transportError("the token's address", err))
+	case !answered: // err may quote what came
+		return fmt.Errorf("%s gives no token: what answers is no server of tokens", who)
+	case e.Response.StatusCode >= 500 || e.Response.StatusCode == http.StatusTooManyRequests:
+		return &llm.Error{Class: llm.Overloaded, Status: e.Response.StatusCode, Message: who + " gives no token just now: it answers with HTTP " + e.Response.Status}
+	case e.ErrorCode == "" && e.ErrorDescription == "":
+		return fmt.Errorf("%s gives no token: what answers is no server of tokens (HTTP %s)", who, e.Response.Status)
+	default:
+		return fmt.Errorf("%s gives no token: %w; log in again: gcloud auth application-default login", who, refusal(e.ErrorCode, e.ErrorDescription))
 	}
-	return fmt.Errorf("%s gives no token: %w", who, transportError("the token's address", err))
 }

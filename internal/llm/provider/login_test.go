@@ -153,3 +153,41 @@ func TestOpenRouterLoginBesideAnother(t *testing.T) {
 		t.Errorf("left: %v", err)
 	}
 }
+
+// Whatever the vendor, or who stands in its place, answers to the code: the code goes nowhere else, once, and its words do not
+// reach the terminal.
+func TestOpenRouterLoginThatMisbehaves(t *testing.T) {
+	evil := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the code was sent on") })
+	for name, tt := range map[string]struct {
+		h    http.HandlerFunc
+		want string
+	}{
+		"sent on": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, evil.URL, http.StatusTemporaryRedirect)
+		}, "HTTP 307"},
+		"huge":          {say(`{"key":"` + strings.Repeat("x", 4<<20) + `"}`), "without a key"},
+		"empty":         {say(`{"key":""}`), "without a key"},
+		"another kind":  {say(`{"key":["hunter2"]}`), "without a key"},
+		"cut off":       {reset(`{"key":"hunter2`), "without a key"},
+		"trouble":       {refuse(http.StatusBadGateway, `hunter2`), "HTTP 502"},
+		"code was used": {refuse(http.StatusBadRequest, `{"error":"invalid_grant"}`), "HTTP 400"},
+	} {
+		asked := 0
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) { asked++; tt.h(w, r) })
+		l := provider.Login{Client: &http.Client{CheckRedirect: provider.SameOrigin}, Base: s.URL, Listen: "127.0.0.1:0", Say: func(where, _ string) {
+			to, err := url.Parse(where)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			back := strings.Replace(to.Query().Get("callback_url"), "localhost", "127.0.0.1", 1)
+			for range 3 { // a browser that loads the page again
+				get(t, back+"?code=c-1")
+			}
+		}}
+		key, err := l.OpenRouter(t.Context())
+		if key != "" || err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") || asked != 1 {
+			t.Errorf("%s: %q %v, asked %d times", name, key, err, asked)
+		}
+	}
+}

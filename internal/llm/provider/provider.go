@@ -106,7 +106,7 @@ func New(c Config) (*Model, error) {
 		protocol: protocol, facts: facts, host: base.Host, query: base.RawQuery, deployed: c.Vendor.Deployments, scheme: c.Vendor.Scheme,
 		forms: forms(c.Vendor, c.Facts), hostedAlone: c.Vendor.HostedAlone(c.Facts.ModelID), credential: c.Credential,
 		headers: http.Header{},
-		client:  &http.Client{Transport: transport, CheckRedirect: sameOrigin},
+		client:  &http.Client{Transport: transport, CheckRedirect: SameOrigin},
 	}
 	for _, headers := range []map[string]string{facts.headers, c.Vendor.Headers, c.Headers} {
 		lay(m.headers, headers)

@@ -154,9 +154,9 @@ func extraRoots(path string) (*x509.CertPool, error) {
 
 const maxRedirects = 5
 
-// sameOrigin follows a redirect only to the same scheme and host and with the same method, so that neither a key nor
+// SameOrigin follows a redirect only to the same scheme and host and with the same method, so that neither a key nor
 // a prompt goes anywhere else. A refused redirect becomes the response.
-func sameOrigin(next *http.Request, via []*http.Request) error {
+func SameOrigin(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > maxRedirects || next.Method != first.Method || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host {
 		return http.ErrUseLastResponse
