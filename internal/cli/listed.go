@@ -47,7 +47,7 @@ func (a *app) listAsOpenCode(list []*session.Session) {
 		return
 	}
 	t := a.table("Session ID", "Title", "Updated")
-	t.ruled = true
+	t.ruled, t.least = true, []int{20, 25}
 	for _, s := range list {
 		at := time.UnixMilli(s.Time.Updated)
 		updated := at.Format("3:04 PM")

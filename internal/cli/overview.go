@@ -171,6 +171,7 @@ func (a *app) showOverview(o *overview, f *overviewFlags) {
 	b.row("Cache Read", short(o.tokens.Cache.Read))
 	b.row("Cache Write", short(o.tokens.Cache.Write))
 	b.close()
+	b.out.printf("\n") // as there
 	if f.given("models") {
 		b.models(o.models, f.models)
 	}

@@ -11,7 +11,8 @@ type table struct {
 	head []string
 	rows [][]string
 
-	ruled bool // a line stands below the head
+	ruled bool  // a line as long as the head stands below it
+	least []int // widths of the first columns, at least
 }
 
 func (a *app) table(head ...string) *table { return &table{out: a.out, head: head} }
@@ -20,6 +21,7 @@ func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
 func (t *table) print() {
 	width := make([]int, len(t.head))
+	copy(width, t.least)
 	for _, row := range append([][]string{t.head}, t.rows...) {
 		for i, cell := range row {
 			width[i] = max(width[i], utf8.RuneCountInString(cell))
@@ -41,8 +43,9 @@ func (t *table) print() {
 	}
 	write(t.head, dim)
 	if t.ruled {
-		whole := 2 * (len(width) - 1)
-		for _, w := range width {
+		last := len(width) - 1
+		whole := 2*last + utf8.RuneCountInString(t.head[last])
+		for _, w := range width[:last] {
 			whole += w
 		}
 		t.out.printf("%s\n", strings.Repeat("─", whole))
