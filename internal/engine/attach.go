@@ -49,7 +49,7 @@ func (l Limits) checkFiles(p session.Prompt) error {
 		if f.Mime == "" {
 			f.Mime = mimeOf(f.URI)
 		}
-		size += len(f.URI)
+		size += len(f.URI) + len(f.Text)
 	}
 	if size > l.PromptBytes {
 		return session.Errorf(session.CodeTooLarge, "the prompt with its attachments has %d bytes, the limit is %d", size, l.PromptBytes).At("prompt")
@@ -70,7 +70,7 @@ func (l Limits) checkContent(f session.File, field string) error {
 	if !strings.HasPrefix(f.URI, "data:") {
 		return nil
 	}
-	_, data, ok := dataURI(f.URI)
+	_, data, ok := session.DataURI(f.URI)
 	encoded := base64.StdEncoding.EncodedLen(len(data))
 	switch {
 	case !ok:

@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"encoding/base64"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -86,7 +84,7 @@ func (l *lowering) user(m *session.User) {
 	l.format = m.Format
 	parts := text(m.Text)
 	for _, f := range m.Files {
-		parts = joined(parts, l.file(f.URI, f.Mime, f.Name))
+		parts = joined(parts, l.file(f))
 	}
 	if len(parts) == 0 {
 		parts = text("(empty message)")
@@ -108,14 +106,19 @@ func joined(parts []llm.Part, p llm.Part) []llm.Part {
 
 // file lowers an attachment: media that the model reads as media, text as text, all else as a note. Files that are
 // only named are left to the tools, which ask.
-func (l *lowering) file(uri, mime, name string) llm.Part {
+func (l *lowering) file(f session.File) llm.Part {
+	mime, name := f.Mime, f.Name
 	if name == "" {
 		name = "attachment"
 	}
-	kind, data, ok := dataURI(uri)
+	kind, data, ok := session.DataURI(f.URI)
 	if !ok {
+		uri := f.URI
 		if path, ok := filePath(uri); ok {
 			uri = path
+		}
+		if f.Text != "" {
+			return llm.Text{Text: fmt.Sprintf("[The user attached %s. The tool read says of it:]\n%s", uri, f.Text)}
 		}
 		return llm.Text{Text: fmt.Sprintf("[The user refers to the file %s. Read it with a tool if you need it.]", uri)}
 	}
@@ -134,25 +137,6 @@ func (l *lowering) file(uri, mime, name string) llm.Part {
 	default:
 		return llm.Text{Text: fmt.Sprintf("[The file %s of type %s is attached, but this model cannot read it.]", name, mime)}
 	}
-}
-
-// dataURI decodes a data: URI (RFC 2397).
-func dataURI(uri string) (mime string, data []byte, ok bool) {
-	rest, ok := strings.CutPrefix(uri, "data:")
-	if !ok {
-		return "", nil, false
-	}
-	head, body, ok := strings.Cut(rest, ",")
-	if !ok {
-		return "", nil, false
-	}
-	mime, _, _ = strings.Cut(head, ";")
-	if strings.HasSuffix(head, ";base64") {
-		data, err := base64.StdEncoding.DecodeString(body)
-		return mime, data, err == nil
-	}
-	plain, err := url.PathUnescape(body)
-	return mime, []byte(plain), err == nil
 }
 
 // assistant lowers one turn. A turn that failed is sent only where it says something that happened: the calls that ran,
@@ -266,7 +250,7 @@ func (l *lowering) outcome(s *session.ToolState) (parts []llm.Part, isError bool
 	for _, c := range s.Content {
 		switch c.Type {
 		case "file":
-			parts = append(parts, l.file(c.URI, c.Mime, c.Name))
+			parts = append(parts, l.file(session.File{URI: c.URI, Mime: c.Mime, Name: c.Name}))
 		default:
 			parts = append(parts, text(c.Text)...)
 		}

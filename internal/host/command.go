@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/command"
+	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool/builtin"
 )
@@ -101,6 +102,25 @@ func (l *locations) mentioned(p *place, name string) (session.File, bool) {
 		f.Mime = "application/x-directory"
 	}
 	return f, true
+}
+
+// Attached implements v1.Places.
+func (l *locations) Attached(ctx context.Context, at session.Location, id session.ID, page opencode.Page) (text string, whole *session.File, err error) {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return "", nil, err
+	}
+	out, err := builtin.Attach(ctx, p.tools, builtin.Attachment{Session: id, Path: page.FilePath, Offset: page.Offset, Limit: page.Limit})
+	if err != nil {
+		return "", nil, err
+	}
+	for _, c := range out.Content {
+		if c.Type == "file" {
+			return "", &session.File{URI: c.URI, Mime: c.Mime}, nil
+		}
+		text += c.Text
+	}
+	return text, nil, nil
 }
 
 // staysBelow reports whether the path, links resolved, lies below the directory, of which links are resolved.

@@ -42,6 +42,9 @@ func (in *CommandInput) Check() error {
 func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) (session.Prompt, error) {
 	p.Parts = cutPrompt(&session.User{Text: p.Text, Files: p.Files, Agents: p.Agents})
 	for i := range p.Parts {
+		if part := &p.Parts[i]; part.Type == session.PartFile {
+			part.Extra = readingOf(p.Files[part.Index], newPart)
+		}
 		p.Parts[i].ID = newPart()
 	}
 	if provider, model, ok := strings.Cut(in.Model, "/"); ok && p.Model == nil {
@@ -51,9 +54,7 @@ func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) 
 		p.Agent = in.Agent
 	}
 	for i, part := range in.Parts {
-		if part.ID == "" {
-			part.ID = newPart()
-		}
+		part.name(newPart)
 		if err := part.add(&p, fmt.Sprintf("parts[%d]", i)); err != nil {
 			return p, err
 		}

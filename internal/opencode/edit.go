@@ -55,6 +55,7 @@ func Recut(u *session.User, part session.PartID, to *PartInput) (session.Prompt,
 			j := slices.IndexFunc(u.Files, func(o session.File) bool { return o.URI == f.URL && o.URI == in.URL })
 			if j >= 0 && in.ID != part {
 				p.Files[len(p.Files)-1] = u.Files[j]
+				p.Files[len(p.Files)-1].Text = "" // it is a part by now
 			}
 		}
 	}

@@ -130,9 +130,7 @@ func promptParts(id session.ID, m *session.User) []Part {
 	out := make([]Part, 0, len(parts))
 	for n, p := range parts {
 		head := Head{ID: named(p.ID, m.ID, n), SessionID: id, MessageID: m.ID, Type: string(p.Type)}
-		if v := promptPart(m, p, head); v != nil {
-			out = append(out, v)
-		}
+		out = append(out, promptPart(m, p, head)...)
 	}
 	return out
 }
@@ -150,8 +148,8 @@ func cutPrompt(m *session.User) (parts []session.PromptPart) {
 	return parts
 }
 
-// promptPart is nil for a piece that names nothing there is.
-func promptPart(m *session.User, p session.PromptPart, head Head) Part {
+// promptPart is a piece, and what stands before it; none for one that names nothing there is.
+func promptPart(m *session.User, p session.PromptPart, head Head) []Part {
 	var more struct {
 		Text      string         `json:"text"` // of what the model is not told
 		Synthetic bool           `json:"synthetic"`
@@ -160,6 +158,7 @@ func promptPart(m *session.User, p session.PromptPart, head Head) Part {
 		Metadata  jsontext.Value `json:"metadata"`
 		Filename  *string        `json:"filename"`
 		Source    jsontext.Value `json:"source"`
+		Reading   reading        `json:"reading"`
 	}
 	if len(p.Extra) > 0 {
 		_ = json.Unmarshal(p.Extra, &more) // what it cannot say is left out
@@ -170,13 +169,13 @@ func promptPart(m *session.User, p session.PromptPart, head Head) Part {
 		if !more.Ignored && p.Index >= 0 && p.Length >= 0 && p.Index <= len(m.Text)-p.Length {
 			v.Text = m.Text[p.Index:][:p.Length]
 		}
-		return v
+		return []Part{v}
 	case session.PartFile:
 		if p.Index < 0 || p.Index >= len(m.Files) {
 			return nil
 		}
 		f := m.Files[p.Index]
-		return &FilePart{Head: head, Mime: f.Mime, Filename: f.Name, URL: f.URI, Source: more.Source}
+		return append(more.Reading.parts(f, head), &FilePart{Head: head, Mime: f.Mime, Filename: f.Name, URL: f.URI, Source: more.Source})
 	case session.PartAgent:
 		if p.Index < 0 || p.Index >= len(m.Agents) {
 			return nil
@@ -186,7 +185,7 @@ func promptPart(m *session.User, p session.PromptPart, head Head) Part {
 		if a.Source != nil {
 			v.Source = &AgentPlace{Value: a.Source.Text, Start: a.Source.Start, End: a.Source.End}
 		}
-		return v
+		return []Part{v}
 	default:
 		return nil
 	}

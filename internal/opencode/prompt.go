@@ -40,6 +40,8 @@ type PartInput struct {
 	URL       string         `json:"url"`
 	Name      string         `json:"name"`
 	Source    jsontext.Value `json:"source"`
+
+	reading []session.PartID // of the texts that stand before a file
 }
 
 // Prompt says the input in our words. NewPart makes the ids that the client did not bring.
@@ -55,14 +57,27 @@ func (in *PromptInput) Prompt(newPart func() session.PartID) (p session.Prompt, 
 		return p, session.Errorf(session.CodeInvalid, "Missing key").At("parts")
 	}
 	for i, part := range *in.Parts {
-		if part.ID == "" {
-			part.ID = newPart()
-		}
+		part.name(newPart)
 		if err := part.add(&p, fmt.Sprintf("parts[%d]", i)); err != nil {
 			return p, err
 		}
 	}
 	return p, nil
+}
+
+// name gives the part the ids that it lacks: what stands before a file comes before it. Where the client named the file they
+// are made of that name, so that the same prompt again is the same.
+func (in *PartInput) name(newPart func() session.PartID) {
+	switch {
+	case in.Type != string(session.PartFile):
+	case in.ID == "":
+		in.reading = []session.PartID{newPart(), newPart()}
+	default:
+		in.reading = []session.PartID{derived(string(in.ID), 0), derived(string(in.ID), 1)}
+	}
+	if in.ID == "" {
+		in.ID = newPart()
+	}
 }
 
 // Rules are what the input's tools say, nil if it says nothing of them: they replace the session's own.
@@ -105,6 +120,9 @@ func (in PartInput) add(p *session.Prompt, at string) error {
 		part.Index = len(p.Files)
 		p.Files = append(p.Files, session.File{URI: in.URL, Mime: in.Mime, Name: in.Filename})
 		note(more, "source", in.Source)
+		if page, ok := pageOf(in); ok && in.reading != nil {
+			more["reading"] = reading{in.reading, page}
+		}
 	case session.PartAgent:
 		if in.Name == "" {
 			return session.Errorf(session.CodeInvalid, "Missing key").At(at + ".name")

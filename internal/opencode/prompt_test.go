@@ -38,8 +38,10 @@ func TestPromptInput(t *testing.T) {
 			`{"parts":[{"type":"file","mime":"text/plain","filename":"a","url":"data:,x","source":{"type":"file","path":"a"}},` +
 				`{"type":"agent","name":"explore","source":{"value":"@explore","start":0,"end":8}}]}`,
 			"",
-			`[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"file","mime":"text/plain","filename":"a","url":"data:,x","source":{"type":"file","path":"a"}},` +
-				`{"id":"prt_2","sessionID":"ses_1","messageID":"msg_1","type":"agent","name":"explore","source":{"value":"@explore","start":0,"end":8}}]`,
+			`[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"Called the Read tool with the following input: {\"filePath\":\"a\"}","synthetic":true},` +
+				`{"id":"prt_2","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"x","synthetic":true},` +
+				`{"id":"prt_3","sessionID":"ses_1","messageID":"msg_1","type":"file","mime":"text/plain","filename":"a","url":"data:,x","source":{"type":"file","path":"a"}},` +
+				`{"id":"prt_4","sessionID":"ses_1","messageID":"msg_1","type":"agent","name":"explore","source":{"value":"@explore","start":0,"end":8}}]`,
 		},
 		{"no parts", `{}`, "parts", ""},
 		{"a type that is none", `{"parts":[{"type":"text","text":"a"},{"type":"nope"}]}`, "parts[1].type", ""},

@@ -77,6 +77,7 @@ type File struct {
 	Name        string         `json:"name,omitzero"`
 	Description string         `json:"description,omitzero"`
 	Source      *Span          `json:"source,omitzero"`
+	Text        string         `json:"text,omitzero"` // what reading it said as the prompt was sent; "": it is only named, or brings what it holds
 	Extra       jsontext.Value `json:",embed"`
 }
 

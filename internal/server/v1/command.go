@@ -101,7 +101,11 @@ func (a *API) expanded(ctx context.Context, s *session.Session, b *opencode.Comm
 	if err != nil {
 		return session.Prompt{}, err
 	}
-	return b.Prompt(x.Prompt, a.partID)
+	p, err := b.Prompt(x.Prompt, a.partID)
+	if err == nil {
+		a.attach(ctx, s, &p)
+	}
+	return p, err
 }
 
 func (a *API) partID() session.PartID { return session.PartID(a.ids.New(session.PrefixPart)) }

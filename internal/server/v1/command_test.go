@@ -33,11 +33,12 @@ func TestCommand(t *testing.T) {
 			URL  string `json:"url"`
 		} `json:"parts"`
 	}](t, w, "/session/"+id+"/message")
-	if len(ms) != 2 || ms[0].Info.Agent != "plan" || len(ms[0].Parts) != 3 {
+	if len(ms) != 2 || ms[0].Info.Agent != "plan" || len(ms[0].Parts) != 7 { // each file behind what names it and what was read of it
 		t.Fatalf("%+v", ms)
 	}
 	p := ms[0].Parts
-	if p[0].Text != "Greet Ann and Bo as in @notes.md" || p[1].URL != "file://"+w.work+"/notes.md" || p[2].URL != "file://"+w.work+"/more.txt" || !strings.HasPrefix(p[1].ID, "prt_") {
+	if p[0].Text != "Greet Ann and Bo as in @notes.md" || p[3].URL != "file://"+w.work+"/notes.md" || p[6].URL != "file://"+w.work+"/more.txt" || !strings.HasPrefix(p[3].ID, "prt_") ||
+		!strings.Contains(p[2].Text, "1: politely") || !strings.Contains(p[5].Text, "1: more") {
 		t.Errorf("%+v", p)
 	}
 	for e := next(); !strings.Contains(e, "command.executed"); e = next() {

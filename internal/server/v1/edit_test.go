@@ -15,7 +15,7 @@ func TestEdits(t *testing.T) {
 	id := read(t, w.ask(t, http.MethodPost, "/session", `{"title":"edits"}`).body).(map[string]any)["id"].(string)
 	prompt := `{"messageID":"msg_f00000000001aaaaaaaaaaaaaa","parts":[{"id":"prt_f00000000001aaaaaaaaaaaaaa","type":"text","text":"one"},` +
 		`{"id":"prt_f00000000002aaaaaaaaaaaaaa","type":"text","text":"two"},` +
-		`{"id":"prt_f00000000003aaaaaaaaaaaaaa","type":"file","mime":"text/plain","filename":"n.txt","url":"data:text/plain,note"}]}`
+		`{"id":"prt_f00000000003aaaaaaaaaaaaaa","type":"file","mime":"text/markdown","filename":"n.txt","url":"data:text/markdown,note"}]}`
 	if a := w.ask(t, http.MethodPost, "/session/"+id+"/message", prompt); a.status != http.StatusOK {
 		t.Fatal(a.body)
 	}

@@ -61,6 +61,9 @@ type Files interface {
 	Grep(ctx context.Context, l session.Location, pattern string) ([]opencode.Match, error)
 	// Find returns the paths that fit, the best first; a directory's ends with a slash. What is ignored is not found.
 	Find(ctx context.Context, l session.Location, w Wanted) ([]string, error)
+	// Attached reads the page of a file, or the directory, that a prompt of the session brings: what the tool read says, and
+	// the file as a whole if it is a picture or the like.
+	Attached(ctx context.Context, l session.Location, id session.ID, page opencode.Page) (text string, whole *session.File, err error)
 }
 
 // Wanted is what is looked for by its name.

@@ -78,7 +78,8 @@ func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error)
 	if err != nil {
 		return nil, false, err
 	}
-	if _, err := a.read(r); err != nil {
+	s, err := a.read(r)
+	if err != nil {
 		return nil, false, err
 	}
 	p, err := b.Prompt(a.partID)
@@ -93,10 +94,31 @@ func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error)
 			return nil, false, exchange.In("body", err)
 		}
 	}
+	a.attach(r.Context(), s, &p)
 	in, err = a.engine.Prompt(r.Context(), engine.PromptRequest{
 		SessionID: sessionOf(r), ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant, Hold: b.NoReply,
 	})
 	return in, b.NoReply, inBody(opencode.Placed(err, p, opencode.InParts))
+}
+
+// attach reads the files that the prompt brings by name, for the model and for who looks at it. One that cannot be read, or
+// that somebody would have to be asked for, stays a name.
+func (a *API) attach(ctx context.Context, s *session.Session, p *session.Prompt) {
+	for i := range p.Files {
+		f := &p.Files[i]
+		page, ok := opencode.PageOf(*f)
+		if !ok {
+			continue
+		}
+		text, whole, err := a.places.Attached(ctx, s.Location, s.ID, page)
+		switch {
+		case err != nil:
+		case whole != nil:
+			f.URI, f.Mime = whole.URI, whole.Mime
+		default:
+			f.Text = text
+		}
+	}
 }
 
 // checkMessageID refuses a messageID of a body that can be nobody's; "" is none.

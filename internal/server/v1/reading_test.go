@@ -1,0 +1,60 @@
+package v1_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The files that a prompt brings are read as it is sent, and shown as OpenCode shows them. What lies outside of the place is only
+// named, and the same prompt again, with its ids, is the same.
+func TestFilesOfAPromptAreRead(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"a.txt": "alpha\nbeta\ngamma\n", "src/m.go": "package m\n", "bin.dat": "\x00\x01"})
+	outside := filepath.Join(w.home, "secret.txt")
+	w.put(t, outside, "secret\n")
+	if err := os.Symlink(outside, filepath.Join(w.work, "link.txt")); err != nil {
+		t.Fatal(err)
+	}
+	id := read(t, w.ask(t, http.MethodPost, "/session", `{}`).body).(map[string]any)["id"].(string)
+	file := func(mime, url string) string { return `{"type":"file","mime":"` + mime + `","url":"` + url + `"}` }
+	at := "file://" + w.work
+	body := `{"noReply":true,"parts":[{"type":"text","text":"look"},` + strings.Join([]string{
+		file("text/plain", at+"/a.txt?start=2&end=3"), file("application/x-directory", at+"/src"), file("text/plain", "file://"+outside),
+		file("text/plain", at+"/link.txt"), file("text/plain", at+"/bin.dat"), file("text/plain", "data:text/plain,hi"),
+	}, ",") + `]}`
+	var got []string
+	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", body); a.status != http.StatusNoContent {
+		t.Fatal(a.body)
+	}
+	for _, m := range get[[]struct {
+		Parts []map[string]any `json:"parts"`
+	}](t, w, "/session/"+id+"/message")[0].Parts {
+		text, _ := m["text"].(string)
+		url, _ := m["url"].(string)
+		got = append(got, strings.ReplaceAll(m["type"].(string)+" "+text+url, w.work, "/w"))
+	}
+	want := []string{
+		"text look",
+		`text Called the Read tool with the following input: {"filePath":"/w/a.txt","offset":2,"limit":2}`,
+		"text <path>/w/a.txt</path>\n<type>file</type>\n<content>\n2: beta\n3: gamma\n\n(End of file - total 3 lines)\n</content>",
+		"file file:///w/a.txt?start=2&end=3",
+		`text Called the Read tool with the following input: {"filePath":"/w/src"}`,
+		"text <path>/w/src</path>\n<type>directory</type>\n<entries>\nm.go\n\n(1 entry)\n</entries>",
+		"file file:///w/src",
+		"file file://" + outside, "file file:///w/link.txt", "file file:///w/bin.dat",
+		`text Called the Read tool with the following input: {"filePath":""}`, "text hi", "file data:text/plain,hi",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	named := `{"noReply":true,"messageID":"msg_f00000000001aaaaaaaaaaaaaa","parts":[{"id":"prt_f00000000001aaaaaaaaaaaaaa",` + file("text/plain", at+"/a.txt")[1:] + `]}`
+	for range 2 {
+		if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", named); a.status != http.StatusNoContent {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+}
