@@ -164,7 +164,7 @@ func (l *lowering) assistant(m *session.Assistant) {
 				continue
 			}
 			call, result := l.tool(it, reuse)
-			call.Elsewhere = call.Hosted && m.Model.ProviderID != l.model.Ref.ProviderID
+			call.Elsewhere = call.Hosted && (m.Model.ProviderID != l.model.Ref.ProviderID || l.tells(&result))
 			parts = append(parts, call)
 			if result.Hosted {
 				parts = append(parts, result)
@@ -180,6 +180,19 @@ func (l *lowering) assistant(m *session.Assistant) {
 	if session.Unformed(m.Finish) {
 		l.say(llm.RoleUser, llm.Text{Text: again(l.format, m)})
 	}
+}
+
+// tells reports whether what a provider's tool found is only told, although the provider made it: it has refused what it
+// attached, or the documents in it. The result is then text.
+func (l *lowering) tells(r *llm.ToolResult) bool {
+	if !l.leaves(session.ContentReasoning, nil) && (!fetched(*r) || !l.leaves(session.ContentDocuments, nil)) {
+		return false
+	}
+	if len(r.Content) == 0 && len(r.Raw) > 0 {
+		r.Content = []llm.Part{llm.Text{Text: string(r.Raw)}}
+	}
+	r.Raw = nil
+	return true
 }
 
 // reasoning goes back as reasoning to the model that thought it, and as plain text to any other.

@@ -27,8 +27,8 @@ var complaints = []struct {
 }{
 	{
 		session.ContentReasoning,
-		[]string{"thinking", "signature", "thought", "reasoning", "encrypted_content", "encrypted content"},
-		[]string{"signature", "cannot be modified", "could not be verified", "could not be decrypted", "invalid_encrypted_content", "not found", "without its required", "redacted_thinking"},
+		[]string{"thinking", "signature", "thought", "reasoning", "encrypted_content", "encrypted content", "encrypted_index", "item with id", "file_id", "container_id"},
+		[]string{"invalid `encrypted_", "signature", "cannot be modified", "could not be verified", "could not be decrypted", "invalid_encrypted_content", "not found", "without its required", "redacted_thinking"},
 	},
 	{
 		session.ContentDocuments,
@@ -120,8 +120,12 @@ func carried(p llm.Part) session.ContentKind {
 	case llm.Reasoning:
 		return session.ContentReasoning
 	case llm.ToolCall:
-		if len(p.Metadata) > 0 {
+		if len(p.Metadata) > 0 || p.Hosted && !p.Elsewhere {
 			return session.ContentReasoning
+		}
+	case llm.ToolResult:
+		if fetched(p) {
+			return session.ContentDocuments
 		}
 	case llm.Text:
 		if len(p.Metadata) > 0 {
@@ -129,6 +133,11 @@ func carried(p llm.Part) session.ContentKind {
 		}
 	}
 	return ""
+}
+
+// fetched reports whether a provider's tool has brought a document, which goes back as it came.
+func fetched(r llm.ToolResult) bool {
+	return r.Hosted && strings.Contains(string(r.Raw), `"document"`)
 }
 
 // exclude records what is left out from now on. The next turn is tried without it at once.

@@ -230,3 +230,53 @@ func TestTooManyNamed(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+// What a provider's own tool found is only told once the provider refuses it, or what it stored is gone.
+func TestPoisonedHosted(t *testing.T) {
+	ref := session.ModelRef{ProviderID: "p", ID: "m"}
+	found := func(result string) *session.Assistant {
+		it := &session.Tool{ID: "srvtoolu_1", Name: "web", Provider: &session.ToolProvider{Executed: true}}
+		it.State.Status, it.State.Result = session.ToolCompleted, []byte(result)
+		return &session.Assistant{Model: ref, Content: []session.Content{it}}
+	}
+	searched := found(`{"type":"web_search_tool_result","content":[{"type":"web_search_result","encrypted_content":"x"}]}`)
+	fetched := found(`{"type":"web_fetch_tool_result","content":{"content":{"type":"document"}}}`)
+	cited := &session.Assistant{Model: ref, Content: []session.Content{&session.Text{Text: "x", Metadata: []byte(`{"anthropic":{"citations":[{"encrypted_index":"i"}]}}`)}}}
+	stored := &session.Assistant{Model: ref, Content: []session.Content{&session.Reasoning{Text: "hm", Metadata: []byte(`{"openai":{"itemId":"rs_1"}}`)}}}
+	for said, tt := range map[string]struct {
+		of   *session.Assistant
+		want session.ContentKind
+	}{
+		"messages.1.content.1: Invalid `encrypted_content` in `search_result` block":                        {searched, session.ContentReasoning},
+		"messages.1.content.0.citations.0: Invalid `encrypted_index`":                                       {cited, session.ContentReasoning},
+		"Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.":              {stored, session.ContentReasoning},
+		"messages.1.content.1.content: Could not process PDF":                                               {fetched, session.ContentDocuments},
+		"messages.1.content.1: file_id file_1 not found":                                                    {searched, session.ContentReasoning},
+		"messages.1.content.1.web_fetch_tool_result.content.content: Could not process PDF, another answer": {searched, ""},
+	} {
+		tt.of.Seq = 3
+		set := &setting{session: &session.Session{}, epoch: &store.Epoch{BaselineSeq: -1}, model: &Model{Ref: ref}, history: &history{messages: []session.Message{tt.of}}}
+		set.history.shown.Compaction, set.history.shown.Baseline = -1, -1
+		e := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: said}
+		out := poisoned(&turn{set: set}, e)
+		if (out == nil) != (tt.want == "") || out != nil && *out != (session.Exclusion{Kind: tt.want, Through: 3}) {
+			t.Errorf("%s: %+v, want %q", said, out, tt.want)
+		}
+		if out == nil {
+			continue
+		}
+		set.session.Excluded = []session.Exclusion{*out}
+		if again := poisoned(&turn{set: set}, e); again != nil {
+			t.Errorf("%s: it is blamed again: %+v", said, again)
+		}
+		for _, m := range lower(set.history.messages, set.model, *out) {
+			for _, p := range m.Parts {
+				call, hosted := p.(llm.ToolCall)
+				result, came := p.(llm.ToolResult)
+				if hosted && !call.Elsewhere || came && (len(result.Raw) > 0 || len(result.Content) != 1) {
+					t.Errorf("%s: sent as it came: %+v", said, p)
+				}
+			}
+		}
+	}
+}

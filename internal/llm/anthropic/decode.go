@@ -57,7 +57,7 @@ type piece struct {
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets, hosted: map[string]*hosted{}}
-		t.Read(r, t, func(bool) error { return t.Finish(t.finishReason(), usage(t.used)) }, func() llm.Usage { return usage(t.used) })
+		t.Read(r, t, t.end, func() llm.Usage { return usage(t.used) })
 	}
 }
 

@@ -145,7 +145,7 @@ var streams = []struct{ name, body, want string }{
 	{"nothing", "", lines("error the provider accepted the request and sent no answer (empty)")},
 	{"nothing said", stream("end_turn"), lines("opened req-1", "error the provider sent an answer with no text, no reasoning and no tool call (empty)")},
 	{"refused", stream("refusal"), lines("opened req-1", "error the provider refused the request (content-filter)")},
-	{"the window is full", stream("model_context_window_exceeded", says), lines(append(textHi, "finish length"+finished)...)},
+	{"the window is full", stream("model_context_window_exceeded", says), lines(append(textHi[:3:3], "error the answer broke off because the model's context window is full (context-overflow)")...)},
 	{"unknown reason", stream("because", says), lines(append(textHi, "finish unknown"+finished)...)},
 	{
 		"what has another type than it should is as if it were not there",

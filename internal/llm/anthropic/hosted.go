@@ -42,6 +42,9 @@ func (c *conversation) hosted(call llm.ToolCall, result *llm.ToolResult, followi
 	out := []block{note(wire.HostedCallNote(call))}
 	if result != nil {
 		out = append(out, hostedNote(*result))
+		if shown := wire.Attached(*result); len(shown) > 0 {
+			c.shown = append(c.shown, userBlocks(shown)...)
+		}
 	}
 	return out
 }
@@ -93,7 +96,10 @@ func hostedNote(r llm.ToolResult) block {
 			lines = append(lines, t.Text)
 		}
 	}
-	if len(lines) == 0 {
+	switch {
+	case len(wire.Media(r)) > 0:
+		lines = append(lines, wire.Follows)
+	case len(lines) == 0:
 		lines = []string{string(r.Raw)}
 	}
 	return note(wire.HostedResultNote(r, strings.Join(lines, "\n")))

@@ -28,6 +28,7 @@ type conversation struct {
 	opt     options
 	out     []message
 	updates wire.Updates
+	shown   []block         // what the user shows of the answer before, behind the results of its calls
 	paused  map[string]bool // the provider's calls whose results the next answer brings
 }
 
@@ -101,7 +102,7 @@ func userBlocks(parts []llm.Part) []block {
 // user's message and an answer, else as text of the user's.
 func (c *conversation) update(parts []llm.Part, next llm.Role) {
 	n := len(c.out)
-	if c.d.SystemMessages && !c.updates.Waiting() && n > 0 && c.out[n-1].Role != roleAssistant && (next == "" || next == llm.RoleAssistant) {
+	if c.d.SystemMessages && !c.updates.Waiting() && len(c.shown) == 0 && n > 0 && c.out[n-1].Role != roleAssistant && (next == "" || next == llm.RoleAssistant) {
 		c.say(roleSystem, plainTexts(parts)...)
 		return
 	}
@@ -124,6 +125,8 @@ func plainTexts(parts []llm.Part) []block {
 
 // release says what waited for the results of calls.
 func (c *conversation) release() {
+	c.say(roleUser, c.shown...)
+	c.shown = nil
 	for _, text := range c.updates.Take() {
 		c.say(roleUser, note(text))
 	}

@@ -179,6 +179,14 @@ func (t *turn) result(p *piece, v jsontext.Value) error {
 // resultSuffix ends the type of a block that is the outcome of a tool that the provider ran.
 const resultSuffix = "_tool_result"
 
+// end completes the turn after the last frame.
+func (t *turn) end(bool) error {
+	if t.reason == wire.WindowFull {
+		return wire.Full()
+	}
+	return t.Finish(t.finishReason(), usage(t.used))
+}
+
 // finishReason maps the reason as sent (spec/v2 §21.2). An answer with calls is never just "stop", and one without
 // calls is never "tool-calls": the loop would wait for results that cannot come.
 func (t *turn) finishReason() llm.FinishReason {
@@ -193,7 +201,7 @@ func (t *turn) finishReason() llm.FinishReason {
 			return llm.FinishPaused
 		}
 		return llm.FinishStop
-	case "max_tokens", "model_context_window_exceeded":
+	case "max_tokens":
 		return llm.FinishLength
 	case "refusal":
 		return llm.FinishContentFilter

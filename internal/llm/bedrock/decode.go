@@ -31,7 +31,7 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets}
 		err := t.read(bufio.NewReader(r))
 		if err == nil && !t.Stopped() {
-			err = t.Finish(t.finishReason(), t.used)
+			err = t.end()
 		}
 		if err != nil {
 			t.Fail(err, t.used)

@@ -203,10 +203,8 @@ func (c *conversation) result(r llm.ToolResult) block {
 				out.Content = append(out.Content, b)
 				continue
 			}
-			if len(c.after) == 0 {
-				c.after = append(c.after, note("Attachments of the tool results above:"))
-			}
-			c.after, attached = append(c.after, b), true
+			c.attach(b)
+			attached = true
 		}
 	}
 	if len(out.Content) == 0 && len(r.Raw) > 0 {
@@ -219,6 +217,14 @@ func (c *conversation) result(r llm.ToolResult) block {
 		out.Content = []block{note("(no output)")}
 	}
 	return block{ToolResult: &out}
+}
+
+// attach keeps a block for the user to show behind the results.
+func (c *conversation) attach(b block) {
+	if len(c.after) == 0 {
+		c.after = append(c.after, note("Attachments of the tool results above:"))
+	}
+	c.after = append(c.after, b)
 }
 
 func (c *conversation) assistant(parts []llm.Part) {
@@ -242,6 +248,9 @@ func (c *conversation) assistant(parts []llm.Part) {
 			c.waiting++
 		case llm.ToolResult:
 			out = append(out, note(wire.HostedResultNote(p, hostedText(p))))
+			for _, m := range wire.Media(p) {
+				c.attach(c.mediaBlock(m))
+			}
 		case llm.Media:
 			out = append(out, c.mediaBlock(p))
 		}
@@ -256,7 +265,10 @@ func hostedText(r llm.ToolResult) string {
 			lines = append(lines, t.Text)
 		}
 	}
-	if len(lines) == 0 {
+	switch {
+	case len(wire.Media(r)) > 0:
+		lines = append(lines, wire.Follows)
+	case len(lines) == 0:
 		return string(r.Raw)
 	}
 	return strings.Join(lines, "\n")

@@ -115,6 +115,14 @@ func (t *turn) delta(p *payload) error {
 	return nil
 }
 
+// end completes the turn after the last frame.
+func (t *turn) end() error {
+	if t.reason == wire.WindowFull {
+		return wire.Full()
+	}
+	return t.Finish(t.finishReason(), t.used)
+}
+
 // finishReason maps the reason as sent (spec/v2 §21.2). An answer with calls is never just "stop", and one without
 // calls is never "tool-calls": the loop would wait for results that cannot come.
 func (t *turn) finishReason() llm.FinishReason {
@@ -126,7 +134,7 @@ func (t *turn) finishReason() llm.FinishReason {
 			return llm.FinishToolCalls
 		}
 		return llm.FinishStop
-	case "max_tokens", "model_context_window_exceeded":
+	case "max_tokens":
 		return llm.FinishLength
 	case "guardrail_intervened", "content_filtered":
 		return llm.FinishContentFilter

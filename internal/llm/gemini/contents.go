@@ -64,6 +64,7 @@ type conversation struct {
 	names   map[string]string // of calls, by id
 	sent    map[string]string // the vendor's ids of calls, by ours
 	updates wire.Updates
+	shown   []part // what the user shows of the answer before, behind the results of its calls
 }
 
 func (d Dialect) contents(req *llm.Request) []content {
@@ -101,8 +102,10 @@ func (c *conversation) add(role string, parts []part) {
 	c.out = append(c.out, content{Role: role, Parts: parts})
 }
 
-// flush ends a run of results: the updates that waited follow it.
+// flush ends a run of results: what the user shows and the updates that waited follow it.
 func (c *conversation) flush() {
+	c.add("user", c.shown)
+	c.shown = nil
 	for _, text := range c.updates.Take() {
 		c.add("user", []part{textPart(text)})
 	}
@@ -178,6 +181,10 @@ func (c *conversation) modelParts(parts []llm.Part) []part {
 				media[0].Signature = c.signature(p.Metadata)
 				out = append(out, media...)
 				continue
+			}
+			if len(media) > 0 {
+				text = wire.Follows
+				c.shown = append(c.shown, c.userParts(wire.Attached(p))...)
 			}
 			out = append(out, c.hosted(p.Metadata, wire.HostedResultNote(p, text)))
 		case llm.Media:

@@ -21,7 +21,7 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 	}
 }
 
-// Frame implements wire.Frames. What follows the finish reason is only read for its usage.
+// Frame implements wire.Frames.
 func (t *turn) Frame(event string, data []byte) (done bool, err error) {
 	if list, ok := wire.List(data); ok {
 		for _, v := range list {

@@ -67,9 +67,9 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if len(req.System) > 0 {
 		b.System = &content{Parts: []part{{Text: joined(req.System)}}}
 	}
-	var both bool
-	if b.Tools, both = tools(req); len(b.Tools) > 0 {
-		b.ToolConfig = choice(req.Choice, both)
+	var functions, both bool
+	if b.Tools, functions, both = tools(req); functions {
+		b.ToolConfig = choice(req.Choice, both && !d.Vertex)
 	}
 	for _, name := range []string{"safetySettings", "cachedContent", "labels"} {
 		if v, ok := req.Options[name]; ok {
@@ -117,9 +117,10 @@ func thinking(v jsontext.Value) jsontext.Value {
 	return wire.Write(fields, v)
 }
 
-// tools declares the functions in one entry, and each tool that the vendor runs in its own; both says that there are some
-// of either. Models before version 3 take only the ones or the others: the functions then.
-func tools(req *llm.Request) (out []jsontext.Value, both bool) {
+// tools declares the functions in one entry, and each tool that the vendor runs in its own; functions says that there are
+// some, to which alone a choice refers, both that there are some of either. Models before version 3 take only the ones or
+// the others: the functions then.
+func tools(req *llm.Request) (out []jsontext.Value, functions, both bool) {
 	var own declarations
 	for _, def := range req.Tools {
 		if def.Hosted != nil {
@@ -130,11 +131,11 @@ func tools(req *llm.Request) (out []jsontext.Value, both bool) {
 	}
 	switch {
 	case len(own.Functions) == 0:
-		return out, false
+		return out, false, false
 	case !ToolsBeside(req.Model):
 		out = nil
 	}
-	return append([]jsontext.Value{wire.Write(own, nil)}, out...), len(out) > 0
+	return append([]jsontext.Value{wire.Write(own, nil)}, out...), true, len(out) > 0
 }
 
 // choice returns the calling mode; nil leaves it to the vendor, which means auto.

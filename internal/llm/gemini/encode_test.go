@@ -121,7 +121,7 @@ func TestEncodeContents(t *testing.T) {
 		{
 			"pictures go back where they came from, and are told to others", "",
 			[]llm.Message{replies(made, drawn), replies(strangeMade, strangeDrawn)},
-			[]string{model(`{"inlineData":{"mimeType":"image/png","data":"cGl4ZWxz"},` + signature + `},{"text":"[image_generation was run by the provider with {}]"},{"text":"[image_generation returned: The media follow.]"}`)},
+			[]string{model(`{"inlineData":{"mimeType":"image/png","data":"cGl4ZWxz"},` + signature + `},{"text":"[image_generation was run by the provider with {}]"},{"text":"[image_generation returned: The attachment follows in the next user message.]"}`), asks(`{"text":"Attachments of the answer above:"},{"inlineData":{"mimeType":"image/png","data":"cGl4ZWxz"}}`)},
 		},
 		{
 			"what others ran is told about", "",
@@ -182,6 +182,7 @@ func TestEncodeFields(t *testing.T) {
 		},
 		{"tools", llm.Request{Tools: tools}, declared},
 		{"tools that the vendor runs", llm.Request{Tools: hosted}, `"tools":[{"googleSearch":{}}]`},
+		{"a choice is of functions", llm.Request{Tools: hosted, Choice: llm.ToolChoice{Mode: llm.ChooseAuto}}, `"tools":[{"googleSearch":{}}]`},
 		{"both, of a model that takes both", llm.Request{Model: "gemini-3-pro-preview", Tools: tools}, both + `{"mode":"VALIDATED"}}`},
 		{"both, any or none", llm.Request{Model: "gemini-3.1-pro", Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseAuto}}, both + `{"mode":"VALIDATED"}}`},
 		{"both, some function", llm.Request{Model: "gemini-3-pro", Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, both + `{"mode":"ANY"}}`},
@@ -204,7 +205,12 @@ func TestEncodeFields(t *testing.T) {
 			}
 		})
 	}
-	_, err := gemini.Dialect{}.Encode(&llm.Request{Body: map[string]jsontext.Value{"generation_config": jsontext.Value("1")}})
+	vertex, err := gemini.Dialect{Vertex: true}.Encode(&llm.Request{Model: "gemini-3-pro", Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseAuto}})
+	if plain := strings.Replace(both, `"includeServerSideToolInvocations":true,`, "", 1); err != nil || llmtest.Tree(t, string(vertex)) == nil ||
+		cmp.Diff(llmtest.Tree(t, `{"contents":[],`+plain+`{"mode":"AUTO"}}}`), llmtest.Tree(t, string(vertex))) != "" {
+		t.Errorf("both at Vertex: %v\n%s", err, vertex)
+	}
+	_, err = gemini.Dialect{}.Encode(&llm.Request{Body: map[string]jsontext.Value{"generation_config": jsontext.Value("1")}})
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Class != llm.InvalidRequest {
 		t.Errorf("a protected field: %v", err)
 	}

@@ -21,6 +21,9 @@ import (
 type Dialect struct {
 	// Namespace is the key under which continuation metadata is kept; empty means "google".
 	Namespace string
+	// Vertex is Google's endpoint of that name: it takes its own tools beside functions as they are, and does not know the
+	// setting by which the Gemini API gives their calls back.
+	Vertex bool
 }
 
 // Path is where a request for the model goes, below the base URL.

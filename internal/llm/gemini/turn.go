@@ -36,7 +36,8 @@ type block struct {
 	signature jsontext.Value
 }
 
-// apply takes one frame.
+// apply takes one frame. The answer ends with the stream, and the last finish reason is its: some send one with each
+// frame, or before the calls (spec/v2 §21.2).
 func (t *turn) apply(f *frame) error {
 	t.Open()
 	if t.response == "" {
@@ -48,7 +49,7 @@ func (t *turn) apply(f *frame) error {
 	}
 	for i := range f.Candidates {
 		c := &f.Candidates[i]
-		if c.Index != 0 || t.finish != "" {
+		if c.Index != 0 {
 			continue
 		}
 		for j := range c.Content.Parts {

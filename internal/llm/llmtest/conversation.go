@@ -169,5 +169,9 @@ func (g *generator) hosted() []llm.Part {
 		return parts
 	}
 	raw := g.one(`{"type":"web_search_tool_result","tool_use_id":"`+id+`","content":[]}`, `[1,2]`, `{"status":"completed"}`)
-	return append(parts, llm.ToolResult{ID: id, Name: name, Hosted: true, Raw: jsontext.Value(raw), IsError: g.IntN(4) == 0})
+	r := llm.ToolResult{ID: id, Name: name, Hosted: true, Raw: jsontext.Value(raw), IsError: g.IntN(4) == 0}
+	if name == llm.ImageTool {
+		r.Content = []llm.Part{g.media()}
+	}
+	return append(parts, r)
 }

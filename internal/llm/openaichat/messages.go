@@ -223,7 +223,7 @@ func (c *conversation) addResults(parts []llm.Part) {
 func resultContent(r llm.ToolResult) (string, []part) {
 	lines, attached := wire.Contents(r, mediaPart, wire.AddressNote)
 	if len(lines) == 0 && len(attached) > 0 {
-		lines = append(lines, "The attachment follows in the next user message.")
+		lines = append(lines, wire.Follows)
 	}
 	return strings.Join(lines, "\n"), attached
 }

@@ -215,6 +215,13 @@ func TestDecodeCalls(t *testing.T) {
 			lines("opened req-1", "input-start call_wp6yacnx_0 invalid", `input-delta call_wp6yacnx_0 "{}"`, "input-end call_wp6yacnx_0", `call call_wp6yacnx_0 invalid INVALID the call does not name a tool: "{}"`, "finish tool-calls"+noUsage),
 		},
 		{
+			"a call that has to be approved is told about",
+			stream(created, done(0, `{"id":"mcpr_1","type":"mcp_approval_request","server_label":"srv","name":"f","arguments":"{\"a\":1}"}`), completed),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "[the model wants to call \"f\" of the MCP server \"srv\" with {\"a\":1}. The provider asks for approval, which cannot be given here: `+
+				`the call has not been made. With \"require_approval\": \"never\" in the server's declaration in hosted_tools it is made without.]"`,
+				`text-end text-0`, "finish stop"+noUsage),
+		},
+		{
 			"a picture is no part of the item that made it",
 			stream(created, done(0, `{"id":"ig_1","type":"image_generation_call","status":"completed","output_format":"webp","result":"cGl4ZWxz"}`), completed),
 			lines("opened req-1", "input-start ig_1 image_generation", `input-delta ig_1 "{}"`, "input-end ig_1", `hosted ig_1 image_generation {} openai={"itemId":"ig_1"}`,

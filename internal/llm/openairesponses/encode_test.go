@@ -190,6 +190,14 @@ func TestEncodeFields(t *testing.T) {
 			`"store":false,"include":["reasoning.encrypted_content"]`,
 		},
 		{
+			"what the vendor's tools found is asked for",
+			openairesponses.Dialect{},
+			llm.Request{Options: options(`include=["x"]`), Tools: []llm.ToolDefinition{
+				{Name: "code", Hosted: jsontext.Value(`{"type":"code_interpreter"}`)}, {Name: "web", Hosted: jsontext.Value(`{"type":"web_search"}`)},
+			}},
+			`"store":false,"include":["x","code_interpreter_call.outputs","web_search_call.action.sources"],"tools":[{"type":"code_interpreter"},{"type":"web_search"}]`,
+		},
+		{
 			"options",
 			openairesponses.Dialect{},
 			llm.Request{CacheKey: "k", Options: options(`reasoningEffort="low"`, `reasoningSummary="auto"`, `textVerbosity="low"`, `serviceTier="flex"`, `include=["x"]`, `thinkingConfig={}`)},

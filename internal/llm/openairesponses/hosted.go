@@ -2,6 +2,7 @@ package openairesponses
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -49,4 +50,18 @@ func (t *turn) hosted(it *item, name string, o *outputItem) {
 		ID: id, Name: name, Result: result, Content: made, Metadata: meta,
 		IsError: wire.Present(o.Error) || wire.Plain(o.Status) == "failed",
 	})
+}
+
+// approval tells of a call at an MCP server that the vendor makes only once it is approved. There is no answer to that here:
+// what the configuration allows needs none.
+func (t *turn) approval(it *item, o *outputItem) error {
+	if !it.done {
+		return nil
+	}
+	it.id = "" // what is referred to would have to be answered
+	fields, _ := wire.ReadObject(o.Raw)
+	text := fmt.Sprintf("[the model wants to call %.100q of the MCP server %.100q with %s. The provider asks for approval, which cannot be given here: "+
+		"the call has not been made. With \"require_approval\": \"never\" in the server's declaration in hosted_tools it is made without.]",
+		wire.Plain(o.Name), wire.Plain(fields["server_label"]), wire.Clip(wire.Plain(o.Arguments), 1000))
+	return t.piece(it.self, textBlock, 0, wire.Quote(text))
 }

@@ -53,6 +53,7 @@ type conversation struct {
 	store   bool
 	out     []jsontext.Value
 	user    []part // the content of the last item, while that is a user message
+	shown   []part // what the user shows of the answer before, behind the results of its calls
 	updates wire.Updates
 	named   map[string]bool // items that are referred to, which each may be once
 }
@@ -106,8 +107,10 @@ func (c *conversation) closeUser() {
 	c.add(message{Role: "user", Content: wire.Write(parts, nil)})
 }
 
-// flush ends a run of results: the updates that waited follow it.
+// flush ends a run of results: what the user shows and the updates that waited follow it.
 func (c *conversation) flush() {
+	c.addUser(c.shown)
+	c.shown = nil
 	for _, text := range c.updates.Take() {
 		if c.user == nil {
 			c.addUser([]part{textPart(text)})
@@ -235,8 +238,12 @@ func (a *answer) call(p llm.ToolCall) {
 func (a *answer) result(p llm.ToolResult) {
 	id := a.itemOf(p.Metadata)
 	if id == "" {
-		text, _ := resultContent(p)
+		text, media := resultContent(p)
+		if media {
+			text = wire.Follows
+		}
 		a.say(wire.HostedResultNote(p, text), nil)
+		a.shown = append(a.shown, contentParts(wire.Attached(p))...)
 		return
 	}
 	for _, m := range wire.Media(p) {

@@ -54,6 +54,8 @@ func (t *turn) output(it *item, o *outputItem, done bool) error {
 		return t.reasoning(it, o)
 	case "function_call":
 		return t.functionCall(it, o)
+	case "mcp_approval_request":
+		return t.approval(it, o)
 	}
 	if name, ok := strings.CutSuffix(o.Type, "_call"); ok && name != "" && done {
 		t.hosted(it, name, o)

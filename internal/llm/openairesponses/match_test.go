@@ -121,6 +121,16 @@ func TestDecodeMatches(t *testing.T) {
 	if strings.Count(want, "\ncall ") != 2 || strings.Contains(want, "invalid") {
 		t.Fatalf("the answer itself:\n%s", want)
 	}
+	pieces := answer()
+	whole := slices.DeleteFunc(slices.Clone(pieces), func(e object) bool { return e["type"] != "response.output_item.done" })
+	for i, e := range whole {
+		whole[i] = e["item"].(object)
+	}
+	pieces = slices.DeleteFunc(pieces, isWhole)
+	last := object{"type": "response.completed", "response": object{"id": "resp_1", "status": "completed", "output": whole}}
+	if got := played(t, append(pieces, last)); strings.Count(got, "\ncall call_") != 2 || strings.Contains(got, "invalid") || strings.Count(got, "ANSWER") != 1 {
+		t.Errorf("items that only the last word has whole:\n%s", got)
+	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			events := answer()

@@ -56,14 +56,14 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 		schema, strict := wire.Held(req.Format)
 		o.text["format"] = wire.Write(jsonFormat{Type: "json_schema", Name: "answer", Schema: schema, Strict: strict}, nil)
 	}
-	if err := d.reasoning(req.Options, o); err != nil {
+	if err := d.reasoning(req.Options, req.Tools, o); err != nil {
 		return o, err
 	}
 	return o, wire.Overlay(o.extra, req)
 }
 
 // reasoning sets reasoning and include.
-func (d Dialect) reasoning(from map[string]jsontext.Value, o options) error {
+func (d Dialect) reasoning(from map[string]jsontext.Value, tools []llm.ToolDefinition, o options) error {
 	fields := wire.Object{}
 	for name, wireName := range map[string]string{"reasoningEffort": "effort", "reasoningSummary": "summary"} {
 		v, ok := from[name]
@@ -82,11 +82,33 @@ func (d Dialect) reasoning(from map[string]jsontext.Value, o options) error {
 	if v, ok := from["include"]; ok && json.Unmarshal(v, &include) != nil {
 		return wire.Invalid("the option include must be a list of strings, not %.40s", v)
 	}
-	if (d.Reasoning || len(fields) > 0) && !o.store && !slices.Contains(include, encryptedReasoning) {
-		include = append(include, encryptedReasoning)
+	also := found(tools)
+	if (d.Reasoning || len(fields) > 0) && !o.store {
+		also = append(also, encryptedReasoning)
+	}
+	for _, name := range also {
+		if !slices.Contains(include, name) {
+			include = append(include, name)
+		}
 	}
 	if len(include) > 0 {
 		o.extra["include"] = wire.Write(include, nil)
 	}
 	return nil
+}
+
+// found is what include must hold for items of the vendor's own tools to say what these found.
+func found(tools []llm.ToolDefinition) (out []string) {
+	for _, def := range tools {
+		fields, _ := wire.ReadObject(def.Hosted)
+		switch wire.Plain(fields["type"]) {
+		case "code_interpreter":
+			out = append(out, "code_interpreter_call.outputs")
+		case "web_search":
+			out = append(out, "web_search_call.action.sources")
+		case "file_search":
+			out = append(out, "file_search_call.results")
+		}
+	}
+	return out
 }

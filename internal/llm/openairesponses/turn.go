@@ -1,6 +1,8 @@
 package openairesponses
 
 import (
+	"slices"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
@@ -73,7 +75,7 @@ func (t *turn) delta(f *frame) error {
 	return nil
 }
 
-// finish takes the answer's last word. What stands in it and was not streamed is given out now.
+// finish takes the answer's last word. What stands in it is given out now, where the vendor has not said it item by item.
 func (t *turn) finish(f *frame) error {
 	t.status, t.reason = "completed", ""
 	if f.Response == nil {
@@ -84,7 +86,7 @@ func (t *turn) finish(f *frame) error {
 	if f.Type == "response.incomplete" {
 		t.status, t.reason = "incomplete", f.Response.Incomplete.Reason
 	}
-	if len(t.items.order) > 0 {
+	if slices.ContainsFunc(t.items.order, func(it *item) bool { return it.done }) {
 		return nil
 	}
 	for i := range f.Response.Output {

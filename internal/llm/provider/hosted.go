@@ -58,6 +58,9 @@ func (v Vendor) Hosted(wanted []jsontext.Value) ([]llm.ToolDefinition, error) {
 			names := slices.Sorted(maps.Keys(offered))
 			return nil, fmt.Errorf("provider %q runs no tool %.80s; it runs %s, or one whose declaration is given as an object", v.ID, tool, strings.Join(names, ", "))
 		}
+		if why := v.Wire.runsHere(def.Hosted); why != "" {
+			return nil, fmt.Errorf("provider %q: %s", v.ID, why)
+		}
 		out = append(out, def)
 	}
 	slices.SortStableFunc(out, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })

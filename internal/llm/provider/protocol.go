@@ -60,7 +60,7 @@ func (w Wire) speak(v Vendor, f Facts) (Protocol, bool) {
 		d.NativeFormat = forms(v, f) != llm.FormsNot
 		return d, true
 	case Gemini:
-		return gemini.Dialect{}, true
+		return gemini.Dialect{Vertex: v.Scheme == ByGoogle}, true
 	case Converse:
 		return bedrock.For(f.ModelID, f.Reasoning), true
 	default:

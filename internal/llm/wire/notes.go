@@ -47,6 +47,20 @@ func HostedCallNote(p llm.ToolCall) string {
 	return fmt.Sprintf("[%s was run by the provider with %s]", p.Name, p.Input)
 }
 
+// Follows stands in the note of a result for pictures, of which an answer has no room: the user shows them.
+const Follows = "The attachment follows in the next user message."
+
+// Attached is what the user shows of pictures that another provider's model made; nothing for a result without.
+func Attached(r llm.ToolResult) (out []llm.Part) {
+	for _, m := range Media(r) {
+		if len(out) == 0 {
+			out = append(out, llm.Text{Text: "Attachments of the answer above:"})
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
 // maxNote bounds what is told of another provider's tool, in characters; maxWord, what one word of it may have.
 const (
 	maxNote = 16 << 10

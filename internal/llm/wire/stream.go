@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 )
@@ -17,7 +18,7 @@ type Stream struct {
 	opened    bool
 	texts     int
 	thoughts  int
-	content   bool // some text, thought or hosted call has been given out
+	content   bool // some text that says something, thought or hosted call has been given out
 }
 
 // NewStream returns the stream of an answer to the request of that id.
@@ -97,6 +98,15 @@ func (s *Stream) Usable(reason llm.FinishReason, calls bool, refused *llm.Error)
 	}
 }
 
+// WindowFull is the reason with which Claude's answers end for which the window has no more room.
+const WindowFull = "model_context_window_exceeded"
+
+// Full is the error of an answer for whose rest the model's context window has no room. To ask for the rest would overflow
+// it.
+func Full() *llm.Error {
+	return &llm.Error{Class: llm.Overflow, Message: "the answer broke off because the model's context window is full"}
+}
+
 // Filtered is the error of a request that the provider's filter refused.
 func Filtered() *llm.Error {
 	return &llm.Error{Class: llm.ContentFilter, Message: "the provider's content filter refused the request"}
@@ -109,10 +119,10 @@ type Run struct {
 	Joiner  Joiner
 }
 
-// Begin begins a run.
+// Begin begins a run. A thought counts as such; text, once it says something.
 func (s *Stream) Begin(thought bool) Run {
-	s.content = true
 	if thought {
+		s.content = true
 		r := Run{ID: fmt.Sprintf("reasoning-%d", s.thoughts), Thought: true}
 		s.thoughts++
 		s.Emit(llm.ReasoningStart{ID: r.ID})
@@ -131,6 +141,7 @@ func (s *Stream) Say(r *Run, piece string) {
 	case r.Thought:
 		s.Emit(llm.ReasoningDelta{ID: r.ID, Delta: piece})
 	default:
+		s.content = s.content || strings.TrimSpace(piece) != ""
 		s.Emit(llm.TextDelta{ID: r.ID, Delta: piece})
 	}
 }
