@@ -120,14 +120,12 @@ func misses(m *session.Assistant) (n int) {
 
 // holds reports whether the model's vendor holds the answer to the form itself.
 func (set *setting) holds() bool {
-	switch set.model.Forms {
-	case llm.FormsBeside:
-		return true
-	case llm.FormsAlone:
-		return len(set.tools().Definitions()) == 0 && len(set.hosted()) == 0
-	case llm.FormsNot:
+	m := set.model
+	alone := m.Forms == llm.FormsAlone && len(set.tools().Definitions()) == 0 && len(set.hosted()) == 0
+	if m.Forms == llm.FormsBeside || alone {
+		return m.Toolless || m.Holds == nil || m.Holds(set.form.schema)
 	}
-	return set.model.Toolless // it can be told the form in no other way
+	return m.Toolless // it can be told the form in no other way
 }
 
 // again is what the model reads after an answer that has not the form that was wanted of it, with what is wrong if the
@@ -164,7 +162,7 @@ func (f *form) demand(req *llm.Request, last bool) {
 		return
 	}
 	req.System = append(req.System, formDemand)
-	req.Tools = append(req.Tools, llm.ToolDefinition{Name: formTool, Description: formDescription, Schema: f.schema})
+	req.Tools = append(req.Tools, llm.ToolDefinition{Name: formTool, Description: formDescription, Schema: f.schema, Form: true})
 	sortTools(req.Tools)
 	req.Choice = llm.ToolChoice{Mode: llm.ChooseRequired}
 	if last {

@@ -103,6 +103,7 @@ type player struct {
 //	rule ACTION RESOURCE EFFECT
 //	hosted NAME …: what the vendor of model one runs itself
 //	forms beside | alone: the vendor of model one holds answers to a schema
+//	unheld KEYWORD: but refuses one with that keyword
 //	toolless: model one calls no tools
 //	noagent NAME
 //	bash: there is a tool that runs commands
@@ -132,6 +133,8 @@ func (p *player) setup(f []string) {
 		}
 	case "forms":
 		p.w.models["test/one"].Forms = map[string]llm.Forms{"alone": llm.FormsAlone, "beside": llm.FormsBeside}[f[1]]
+	case "unheld":
+		p.w.models["test/one"].Holds = func(schema jsontext.Value) bool { return !strings.Contains(string(schema), f[1]) }
 	case "toolless":
 		p.w.models["test/one"].Toolless = true
 	case "hosted":

@@ -68,7 +68,8 @@ type Model struct {
 	Documents bool  // it reads PDFs
 	Toolless  bool  // it calls no tools, and refuses a request that offers some
 	Forms     llm.Forms
-	Hosted    []llm.ToolDefinition // what its vendor runs itself
+	Holds     func(schema jsontext.Value) bool // the vendor takes that schema for an answer; nil: it takes any
+	Hosted    []llm.ToolDefinition             // what its vendor runs itself
 	// HostedAlone says that the vendor takes these only where no others are offered.
 	HostedAlone bool
 	Cost        func(u llm.Usage) session.USD

@@ -53,7 +53,7 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	return &engine.Model{
 		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID), Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
 		Clocks: m.config.Clocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
-		Images: model.Reads("image"), Documents: model.Reads("pdf"), Toolless: !model.Capabilities.Tools, Forms: client.Forms(), Hosted: hosted, HostedAlone: client.HostedAlone(),
+		Images: model.Reads("image"), Documents: model.Reads("pdf"), Toolless: !model.Capabilities.Tools, Forms: client.Forms(), Holds: client.Holds, Hosted: hosted, HostedAlone: client.HostedAlone(),
 		Cost: func(u llm.Usage) session.USD {
 			if u.Billed != nil {
 				return session.USD(*u.Billed)

@@ -71,6 +71,7 @@ type ToolDefinition struct {
 	Name        string
 	Description string
 	Schema      jsontext.Value
+	Form        bool // the input is an answer in a form of the user's, whose schema may not lose anything
 	// Hosted, when set, is the vendor's own declaration of a tool that it runs itself, verbatim; Name is then only what
 	// the list is sorted by. A protocol that has no such tools leaves it out.
 	Hosted jsontext.Value

@@ -104,7 +104,7 @@ func tools(defs []llm.ToolDefinition) []jsontext.Value {
 			out = append(out, def.Hosted)
 			continue
 		}
-		out = append(out, wire.Write(tool{wire.ToolName(def.Name), def.Description, wire.ToolSchema(def.Schema)}, nil))
+		out = append(out, wire.Write(tool{wire.ToolName(def.Name), def.Description, wire.Parameters(def)}, nil))
 	}
 	return out
 }

@@ -49,7 +49,7 @@ type inputSchema struct {
 }
 
 func newTool(name, description string, schema jsontext.Value) tool {
-	return tool{toolSpec{wire.ToolName(name), description, inputSchema{wire.ToolSchema(schema)}}}
+	return tool{toolSpec{wire.ToolName(name), description, inputSchema{schema}}}
 }
 
 // Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
@@ -111,7 +111,7 @@ func tools(req *llm.Request, calls, thinks bool) *toolConfig {
 	if req.Choice.Mode != llm.ChooseNone {
 		for _, def := range req.Tools {
 			if len(def.Hosted) == 0 {
-				c.Tools = append(c.Tools, newTool(def.Name, def.Description, def.Schema))
+				c.Tools = append(c.Tools, newTool(def.Name, def.Description, wire.Parameters(def)))
 			}
 		}
 	}
@@ -128,13 +128,13 @@ func tools(req *llm.Request, calls, thinks bool) *toolConfig {
 		} else if !thinks {
 			c.Choice = jsontext.Value(`{"any":{}}`)
 		}
-		c.Tools = append(c.Tools, newTool(answerTool, "Give the answer. Call this once, at the end, instead of writing text.", req.Format))
+		c.Tools = append(c.Tools, newTool(answerTool, "Give the answer. Call this once, at the end, instead of writing text.", wire.FormSchema(req.Format)))
 	}
 	if len(c.Tools) == 0 {
 		if !calls {
 			return nil
 		}
-		c.Tools = []tool{newTool("_noop", "Not to be called.", nil)}
+		c.Tools = []tool{newTool("_noop", "Not to be called.", wire.ToolSchema(nil))}
 	}
 	return &c
 }

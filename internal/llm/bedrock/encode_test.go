@@ -144,6 +144,7 @@ func TestEncodeFields(t *testing.T) {
 	g := llm.Generation{MaxTokens: 9000, Temperature: new(0.5), TopP: new(0.5), TopK: new(4), Stop: []string{"x"}}
 	sonnet, opus := bedrock.For("anthropic.claude-sonnet-4-5-20250929-v1:0", true), bedrock.For("us.anthropic.claude-opus-4-7", true)
 	nova := bedrock.For("amazon.nova-pro-v1:0", true)
+	const maybe = `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"]}`
 	tests := []struct {
 		name string
 		d    bedrock.Dialect
@@ -166,6 +167,7 @@ func TestEncodeFields(t *testing.T) {
 		{"required", sonnet, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, `"toolConfig":{"tools":[` + spec + `],"toolChoice":{"any":{}}}`},
 		{"this tool", sonnet, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseTool, Name: "f"}}, `"toolConfig":{"tools":[` + spec + `],"toolChoice":{"tool":{"name":"f"}}}`},
 		{"format", sonnet, llm.Request{Format: jsontext.Value(`{"type":"object"}`)}, `"toolConfig":{"tools":[` + answer + `],"toolChoice":{"tool":{"name":"structured_answer"}}}`},
+		{"what may be null in a format", sonnet, llm.Request{Tools: []llm.ToolDefinition{{Name: "f", Description: "d", Form: true, Schema: jsontext.Value(maybe)}}}, `"toolConfig":{"tools":[{"toolSpec":{"name":"f","description":"d","inputSchema":{"json":` + maybe + `}}}]}`},
 		{"format beside tools", sonnet, llm.Request{Tools: tools, Format: jsontext.Value(`{"type":"object"}`)}, `"toolConfig":{"tools":[` + spec + `,` + answer + `],"toolChoice":{"any":{}}}`},
 		{"guardrail and body fields", sonnet, llm.Request{Options: option("guardrailConfig", `{"g":1}`), Body: option("requestMetadata", `{"a":"b"}`)}, `"guardrailConfig":{"g":1},"requestMetadata":{"a":"b"}`},
 	}

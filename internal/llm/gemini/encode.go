@@ -100,7 +100,7 @@ func controls(req *llm.Request) generation {
 	switch {
 	case len(req.Format) == 0:
 	case version(req.Model) >= 25: // knows references, and objects that are closed
-		g.MimeType, g.JSONSchema = "application/json", req.Format
+		g.MimeType, g.JSONSchema = "application/json", held(req.Format)
 	default:
 		g.MimeType, g.Schema = "application/json", schema(req.Format)
 	}

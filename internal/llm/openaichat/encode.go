@@ -110,7 +110,7 @@ func (d Dialect) tools(defs []llm.ToolDefinition) []tool {
 		out = append(out, tool{Type: "function", Function: function{
 			Name:        def.Name,
 			Description: def.Description,
-			Parameters:  d.schema(def.Schema),
+			Parameters:  d.schema(def),
 		}})
 	}
 	return out

@@ -3,12 +3,13 @@ package openaichat
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
 // schema narrows a tool's schema to what the vendor accepts (spec/v2 §20.1 LM-7).
-func (d Dialect) schema(raw jsontext.Value) jsontext.Value {
-	raw = wire.ToolSchema(raw)
+func (d Dialect) schema(def llm.ToolDefinition) jsontext.Value {
+	raw := wire.Parameters(def)
 	if d.Schema == SchemaMoonshot {
 		raw = wire.Rewrite(raw, moonshot)
 	}

@@ -72,7 +72,7 @@ func tools(defs []llm.ToolDefinition) []jsontext.Value {
 			out = append(out, def.Hosted)
 			continue
 		}
-		own := tool{Type: "function", Name: def.Name, Description: def.Description, Parameters: wire.ToolSchema(def.Schema)}
+		own := tool{Type: "function", Name: def.Name, Description: def.Description, Parameters: wire.Parameters(def)}
 		out = append(out, wire.Write(own, nil))
 	}
 	return out

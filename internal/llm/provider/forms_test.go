@@ -3,9 +3,38 @@ package provider_test
 import (
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
+
+// A schema that a vendor would refuse is not sent to it.
+func TestHolds(t *testing.T) {
+	const kids = `{"type":"object","properties":{"kids":{"type":"array","items":{"$ref":"#"}}}`
+	tests := []struct {
+		vendor, pkg, model, schema string
+		want                       bool
+	}{
+		{"google", "@ai-sdk/google", "gemini-3-pro", `{"type":"object","properties":{"a":{"$ref":"#/$defs/a","title":"A"}},"$defs":{"a":{"type":"string"}}}`, true},
+		{"google", "@ai-sdk/google", "gemini-3-pro", kids + `}`, true},
+		{"google", "@ai-sdk/google", "gemini-3-pro", kids + `,"required":["kids"]}`, false},
+		{"google", "@ai-sdk/google", "gemini-3-pro", `{"type":"object","properties":{"a":{"$ref":"#/$defs/a","type":"string"}},"$defs":{"a":{}}}`, false},
+		{"google", "@ai-sdk/google", "gemini-3-pro", `{"type":"object","properties":{"a":{"$ref":"#anchor"}}}`, false},
+		{"openai", "@ai-sdk/openai", "gpt-5", kids + `,"required":["kids"]}`, true},
+	}
+	for _, tt := range tests {
+		v, _ := provider.Find(tt.vendor)
+		v.Wire, _ = v.WireFor(tt.pkg, tt.model)
+		m, err := provider.New(provider.Config{Vendor: v, Key: secret, Facts: provider.Facts{ModelID: tt.model}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Holds(jsontext.Value(tt.schema)); got != tt.want {
+			t.Errorf("%s %s: %v", tt.model, tt.schema, got)
+		}
+	}
+}
 
 func TestForms(t *testing.T) {
 	yes, no := new(true), new(false)

@@ -22,6 +22,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
@@ -121,6 +123,14 @@ func New(c Config) (*Model, error) {
 
 // Forms says how far the vendor holds the model's answers to a request's Format.
 func (m *Model) Forms() llm.Forms { return m.forms }
+
+// Holds reports whether the vendor takes that schema for a request's Format; one that it does not must be told by a tool.
+func (m *Model) Holds(schema jsontext.Value) bool {
+	picky, ok := m.protocol.(interface {
+		Holds(schema jsontext.Value) bool
+	})
+	return !ok || picky.Holds(schema)
+}
 
 // HostedAlone reports whether the vendor runs tools itself only in turns that offer no others.
 func (m *Model) HostedAlone() bool { return m.hostedAlone }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -22,6 +21,23 @@ func ToolSchema(raw jsontext.Value) jsontext.Value {
 	}
 	if bytes.Contains(raw, []byte(`"null"`)) {
 		raw = Rewrite(raw, dropNull)
+	}
+	return objectRoot(raw)
+}
+
+// Parameters is the schema of a tool's input as its vendor is told it. What may be null in an answer of the user's form
+// stays so: such a member is required, and has no other way to say that there is nothing.
+func Parameters(def llm.ToolDefinition) jsontext.Value {
+	if def.Form {
+		return FormSchema(def.Schema)
+	}
+	return ToolSchema(def.Schema)
+}
+
+// FormSchema is ToolSchema for an answer in a form of the user's.
+func FormSchema(raw jsontext.Value) jsontext.Value {
+	if raw.Kind() != '{' || !raw.IsValid(Foreign) {
+		return jsontext.Value(anyObject)
 	}
 	return objectRoot(raw)
 }
@@ -152,76 +168,10 @@ func Unmeasured(raw jsontext.Value) jsontext.Value {
 }
 
 // Held returns a schema for an answer as OpenAI's endpoints and their likes take it, and whether they can hold the
-// answer to it strictly: then it says nothing that they would refuse. Objects that name what is in them and say nothing
-// of anything else are closed, so that what is held to it fits the schema as it was.
+// answer to it strictly: then it says nothing that they would refuse.
 func Held(raw jsontext.Value) (schema jsontext.Value, strict bool) {
-	if closed := Rewrite(raw, closeSilent); Closed(closed) {
-		raw = closed
+	if held, ok := OpenAI().Hold(raw); ok {
+		return held, true
 	}
-	if !Closed(raw) || !plainRoot(raw) {
-		return raw, false
-	}
-	plain := true
-	Rewrite(raw, func(n Object) Object {
-		for _, key := range []string{
-			"allOf", "contains", "dependentRequired", "dependentSchemas", "else", "if", "not", "oneOf", "patternProperties", "prefixItems",
-			"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
-		} {
-			plain = plain && n[key] == nil
-		}
-		return n
-	})
-	if !plain {
-		return raw, false
-	}
-	return Unmeasured(raw), true
-}
-
-// closeSilent forbids what an object with properties does not name, if it says nothing of it.
-func closeSilent(n Object) Object {
-	properties, _ := ReadObject(n["properties"])
-	if len(properties) > 0 && n["additionalProperties"] == nil {
-		n["additionalProperties"] = jsontext.Value("false")
-	}
-	return n
-}
-
-// plainRoot reports whether a schema is of an object, and no choice of several.
-func plainRoot(raw jsontext.Value) bool {
-	n, _ := ReadObject(raw)
-	return string(n["type"]) == `"object"` && n["anyOf"] == nil && n["$ref"] == nil
-}
-
-// Closed reports whether every object of a schema names all its properties as required and allows no others, which is
-// what vendors ask of a schema that an answer must follow strictly.
-func Closed(raw jsontext.Value) bool {
-	closed := true
-	Rewrite(raw, func(n Object) Object {
-		_, properties := n["properties"]
-		if string(n["type"]) == `"object"` || properties {
-			closed = closed && closedObject(n)
-		}
-		return n
-	})
-	return closed
-}
-
-func closedObject(n Object) bool {
-	if string(n["additionalProperties"]) != "false" {
-		return false
-	}
-	var required []string
-	var properties Object
-	if v := n["required"]; v != nil && json.Unmarshal(v, &required, Foreign) != nil {
-		return false
-	}
-	if v := n["properties"]; v != nil && json.Unmarshal(v, &properties, Foreign) != nil {
-		return false
-	}
-	for name := range properties {
-		if !slices.Contains(required, name) {
-			return false
-		}
-	}
-	return true
+	return raw, false
 }

@@ -1,0 +1,402 @@
+package llmtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Schema makes a random JSON Schema of an object, in the whole grammar in which people write them, but for what counts
+// and measures.
+func Schema(r *rand.Rand) map[string]any {
+	g := &grammar{r: r}
+	root := g.object(0)
+	if defs := g.defs(); len(defs) > 0 {
+		root["$defs"] = defs
+	}
+	return root
+}
+
+type grammar struct {
+	r     *rand.Rand
+	names int // of definitions that may be referred to
+}
+
+func (g *grammar) one(n int) bool { return g.r.IntN(n) == 0 }
+
+func (g *grammar) defs() map[string]any {
+	out := map[string]any{}
+	for i := range g.names {
+		out["d"+strconv.Itoa(i)] = g.object(2)
+	}
+	g.names = min(g.names, len(out)) // those that only definitions refer to are made, too
+	for i := len(out); i < g.names; i++ {
+		out["d"+strconv.Itoa(i)] = map[string]any{"type": "string"}
+	}
+	return out
+}
+
+func (g *grammar) object(depth int) map[string]any {
+	out, properties, required := map[string]any{"type": "object"}, map[string]any{}, []any{}
+	for i := range g.r.IntN(4) {
+		name := "p" + strconv.Itoa(i)
+		properties[name] = g.schema(depth + 1)
+		if !g.one(5) {
+			required = append(required, name)
+		}
+	}
+	out["properties"] = properties
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	switch g.r.IntN(8) {
+	case 0:
+	case 1:
+		out["additionalProperties"] = true
+	case 2:
+		out["additionalProperties"] = map[string]any{"type": "integer"}
+	default:
+		out["additionalProperties"] = false
+	}
+	if depth > 0 && g.one(6) {
+		delete(out, "type")
+	}
+	return out
+}
+
+func (g *grammar) schema(depth int) any {
+	out := g.bare(depth)
+	if s, ok := out.(map[string]any); ok && g.one(4) {
+		s["description"] = "what it is"
+		if g.one(2) {
+			s["examples"] = []any{"x"}
+		}
+	}
+	return out
+}
+
+func (g *grammar) bare(depth int) any {
+	if depth > 4 || g.one(3) {
+		return map[string]any{"type": g.scalar()}
+	}
+	switch g.r.IntN(14) {
+	case 0:
+		return map[string]any{"const": g.value()}
+	case 1:
+		return map[string]any{"enum": g.values()}
+	case 2:
+		return map[string]any{"type": "integer", "enum": []any{1, 2, 3}}
+	case 3:
+		return map[string]any{"anyOf": []any{g.schema(depth + 1), map[string]any{"type": "null"}}}
+	case 4:
+		return map[string]any{"anyOf": []any{g.schema(depth + 1), g.schema(depth + 1)}}
+	case 5:
+		return map[string]any{"oneOf": []any{map[string]any{"type": "string"}, map[string]any{"type": "integer"}}}
+	case 6:
+		return map[string]any{"allOf": []any{g.schema(depth + 1)}}
+	case 7:
+		return map[string]any{"type": []any{"null", g.scalar()}}
+	case 8:
+		return map[string]any{"type": "array", "items": g.schema(depth + 1)}
+	case 9:
+		return g.reference()
+	case 10:
+		return g.odd()
+	case 11:
+		return map[string]any{"type": []any{"object", "string", "null"}, "properties": map[string]any{"q": g.schema(depth + 1)}, "required": []any{"q"}}
+	default:
+		return g.object(depth)
+	}
+}
+
+func (g *grammar) reference() any {
+	if g.one(4) {
+		return map[string]any{"$ref": "#"}
+	}
+	if g.names == 0 || g.one(2) {
+		g.names++
+	}
+	return map[string]any{"$ref": "#/$defs/d" + strconv.Itoa(g.r.IntN(g.names))}
+}
+
+func (g *grammar) odd() any {
+	return []any{
+		true,
+		map[string]any{},
+		map[string]any{"type": "array"},
+		map[string]any{"not": map[string]any{"type": "integer"}},
+		map[string]any{"type": "object", "patternProperties": map[string]any{"^x": map[string]any{"type": "string"}}},
+		map[string]any{"type": "object"},
+		map[string]any{"type": "array", "prefixItems": []any{map[string]any{"type": "string"}}},
+		map[string]any{"if": map[string]any{"type": "string"}, "then": map[string]any{"const": "x"}},
+	}[g.r.IntN(8)]
+}
+
+func (g *grammar) scalar() string {
+	return []string{"string", "integer", "number", "boolean"}[g.r.IntN(4)]
+}
+
+func (g *grammar) value() any {
+	return []any{"x", "y", 1, 2.5, true, nil, "1"}[g.r.IntN(7)]
+}
+
+func (g *grammar) values() []any {
+	var out []any
+	for range 1 + g.r.IntN(4) {
+		if v := g.value(); !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Answer makes a random value that fits a schema of those that vendors are held to; false where the schema has no end.
+func Answer(r *rand.Rand, root map[string]any) (value any, ok bool) {
+	a := &answerer{r: r, root: root}
+	value = a.value(root, 0)
+	return value, !a.endless
+}
+
+type answerer struct {
+	r       *rand.Rand
+	root    map[string]any
+	endless bool
+}
+
+func (a *answerer) value(s map[string]any, depth int) any {
+	if ref, ok := s["$ref"].(string); ok {
+		s = a.root
+		if _, name, inside := strings.Cut(ref, "#/$defs/"); inside {
+			s = a.root["$defs"].(map[string]any)[name].(map[string]any)
+		}
+	}
+	if choices, ok := s["anyOf"].([]any); ok {
+		at := a.r.IntN(len(choices))
+		if depth > 6 {
+			at = len(choices) - 1 // which is null where it can be
+		}
+		return a.value(choices[at].(map[string]any), depth+1)
+	}
+	if values, ok := s["enum"].([]any); ok {
+		return values[a.r.IntN(len(values))]
+	}
+	if types, ok := s["type"].([]any); ok {
+		return a.typed(s, types[a.r.IntN(len(types))].(string), depth)
+	}
+	return a.typed(s, s["type"].(string), depth)
+}
+
+func (a *answerer) typed(s map[string]any, name string, depth int) any {
+	switch name {
+	case "string":
+		return "some text"
+	case "integer":
+		return 7
+	case "number":
+		return 7.5
+	case "boolean":
+		return a.r.IntN(2) == 0
+	case "array":
+		out := []any{}
+		for range a.r.IntN(3) {
+			if depth < 8 {
+				out = append(out, a.value(s["items"].(map[string]any), depth+1))
+			}
+		}
+		return out
+	case "object":
+		return a.object(s, depth)
+	}
+	return nil
+}
+
+func (a *answerer) object(s map[string]any, depth int) any {
+	out := map[string]any{}
+	if a.endless = a.endless || depth > 100; a.endless {
+		return out
+	}
+	required, _ := s["required"].([]any)
+	properties, _ := s["properties"].(map[string]any)
+	for name, p := range properties {
+		if slices.Contains(required, any(name)) || depth < 6 && a.r.IntN(2) == 0 {
+			out[name] = a.value(p.(map[string]any), depth+1)
+		}
+	}
+	return out
+}
+
+// Rules are what a vendor's documentation says of the schemas that it holds answers to.
+type Rules struct {
+	AllRequired bool // every property of an object
+	Recursion   bool
+	Optional    int // properties that may be left out
+	Unions      int // schemas that are a choice
+}
+
+// Breaks returns what a schema has that the rules forbid; "" for nothing. It is written from the documentation, and not
+// from what is tested with it.
+func (r Rules) Breaks(root map[string]any) string {
+	c := &ruler{Rules: r, root: root}
+	if root["type"] != "object" || root["anyOf"] != nil {
+		return "the root is no object"
+	}
+	c.look(root, "#")
+	if defs, ok := root["$defs"].(map[string]any); ok {
+		for name, d := range defs {
+			c.look(d, "#/$defs/"+name)
+		}
+	}
+	switch {
+	case c.broken != "":
+		return c.broken
+	case !r.Recursion && c.cycle("#", nil):
+		return "it refers to itself"
+	case !r.AllRequired && (c.optional > r.Optional || c.unions > r.Unions):
+		return "too many choices"
+	}
+	return ""
+}
+
+type ruler struct {
+	Rules
+	root             map[string]any
+	refs             map[string][]string // from what is referred to, to what that refers to
+	broken           string
+	optional, unions int
+}
+
+var ruled = []string{"$defs", "$ref", "additionalProperties", "anyOf", "description", "enum", "items", "properties", "required", "title", "type"}
+
+func (c *ruler) breaks(format string, args ...any) { c.broken = fmt.Sprintf(format, args...) }
+
+func (c *ruler) look(v any, at string) {
+	s, ok := v.(map[string]any)
+	if !ok {
+		c.breaks("%v is no object", v)
+		return
+	}
+	for key := range s {
+		if !slices.Contains(ruled, key) || key == "$defs" && at != "#" {
+			c.breaks("%s is not known", key)
+		}
+	}
+	if ref, ok := s["$ref"].(string); ok {
+		c.reference(s, ref, at)
+		return
+	}
+	if choices, ok := s["anyOf"].([]any); ok {
+		c.unions++
+		for _, choice := range choices {
+			c.look(choice, at)
+		}
+		return
+	}
+	if list, ok := s["type"].([]any); ok {
+		c.unions++
+		if len(list) == 0 {
+			c.breaks("no type")
+		}
+	} else if s["type"] == nil {
+		c.breaks("schema must have a 'type' key: %v", s)
+	}
+	for _, v := range asList(s["enum"]) {
+		switch v.(type) {
+		case map[string]any, []any:
+			c.breaks("an enum of %v", v)
+		}
+	}
+	switch s["type"] {
+	case "array":
+		c.look(s["items"], at)
+	case "object":
+		c.object(s, at)
+	}
+}
+
+func (c *ruler) reference(s map[string]any, ref, at string) {
+	name, inside := strings.CutPrefix(ref, "#/$defs/")
+	defs, _ := c.root["$defs"].(map[string]any)
+	if len(s) > 1 || ref != "#" && (!inside || defs[name] == nil) {
+		c.breaks("the reference %v", s)
+	}
+	if c.refs == nil {
+		c.refs = map[string][]string{}
+	}
+	c.refs[at] = append(c.refs[at], ref)
+}
+
+func (c *ruler) cycle(at string, seen []string) bool {
+	if slices.Contains(seen, at) {
+		return true
+	}
+	return slices.ContainsFunc(c.refs[at], func(to string) bool { return c.cycle(to, append(slices.Clip(seen), at)) })
+}
+
+func (c *ruler) object(s map[string]any, at string) {
+	properties, _ := s["properties"].(map[string]any)
+	required := asList(s["required"])
+	if s["additionalProperties"] != false {
+		c.breaks("additionalProperties must be false")
+	}
+	c.optional += len(properties) - len(required)
+	if c.AllRequired && (len(properties) != len(required) || s["required"] == nil) {
+		c.breaks("all properties must be required")
+	}
+	for _, name := range required {
+		if properties[name.(string)] == nil {
+			c.breaks("%v is required and not there", name)
+		}
+	}
+	for _, p := range properties {
+		c.look(p, at)
+	}
+}
+
+func asList(v any) []any {
+	list, _ := v.([]any)
+	return list
+}
+
+// Unrolled returns what a schema has that a vendor refuses which unrolls references: cycles that no optional property
+// is in, and more beside a reference than other members with a dollar sign; "" for nothing.
+func Unrolled(root map[string]any) string {
+	broken := ""
+	var look func(v any, behind []string)
+	look = func(v any, behind []string) {
+		s, ok := v.(map[string]any)
+		if !ok || broken != "" {
+			return
+		}
+		if ref, ok := s["$ref"].(string); ok {
+			if len(s) > 1 {
+				broken = fmt.Sprintf("the reference %v", s)
+			}
+			if slices.Contains(behind, ref) {
+				broken = ref + " without end"
+				return
+			}
+			target := any(root)
+			if name, inside := strings.CutPrefix(ref, "#/$defs/"); inside {
+				target = root["$defs"].(map[string]any)[name]
+			}
+			look(target, append(slices.Clip(behind), ref))
+			return
+		}
+		for _, key := range []string{"anyOf", "oneOf", "allOf", "prefixItems"} {
+			for _, child := range asList(s[key]) {
+				look(child, behind)
+			}
+		}
+		for _, key := range []string{"items", "additionalProperties", "not", "if", "then"} {
+			look(s[key], behind)
+		}
+		properties, _ := s["properties"].(map[string]any)
+		for _, name := range asList(s["required"]) {
+			look(properties[name.(string)], behind)
+		}
+	}
+	look(root, []string{"#"})
+	return broken
+}
