@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,7 +34,12 @@ func (l local) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer cancel(nil)
 		defer in.Body.Close()
 		defer func() {
-			if p := recover(); p != nil {
+			p := recover()
+			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) { // as the other end of a connection sees it
+				w.end(io.ErrUnexpectedEOF)
+				return
+			}
+			if p != nil {
 				w.end(fmt.Errorf("the handler panicked: %v", p))
 				return
 			}

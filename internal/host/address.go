@@ -2,9 +2,6 @@ package host
 
 import (
 	"cmp"
-	"net"
-	"net/url"
-	"os"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -47,15 +44,6 @@ func addressOf(o cli.ServeOptions, c config.Server) *address {
 		at.mdns = cmp.Or(o.MDNSDomain, c.MDNSDomain, server.MDNSDomain)
 	}
 	return at
-}
-
-// listening says where the server answers.
-func (r *running) listening(at *address) cli.Listening {
-	l := cli.Listening{URL: r.server.URL(), Socket: r.socket, PID: os.Getpid(), Note: at.note}
-	if u, err := url.Parse(l.URL); err == nil && at.mdns != "" {
-		l.MDNS = net.JoinHostPort(at.mdns, u.Port())
-	}
-	return l
 }
 
 // logging is the environment in which the log has the configured level, unless the environment itself says one.

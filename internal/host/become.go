@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
@@ -169,68 +168,3 @@ const dialTime = 2 * time.Second
 var errUnbound = errors.New("no sandbox")
 
 var errNobody = errors.New("the owner has said no address yet")
-
-// Serve implements cli.Host.
-func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.Listening)) error {
-	dirs, err := config.Dirs(o.Env)
-	if err != nil {
-		return session.Errorf(session.CodeInvalid, "%v", err)
-	}
-	if err := sandboxable(o.Options); err != nil {
-		return err
-	}
-	user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: o.Env})
-	if err != nil {
-		return err
-	}
-	at := addressOf(o, user.Server)
-	o.Env = logging(o.Env, user.LogLevel)
-	lease, err := acquire(ctx, dirs, o.Options)
-	if err != nil && !readable(err) {
-		return err
-	}
-	r, err := run(ctx, lease, dirs, o, at)
-	if err != nil {
-		return err
-	}
-	var fetching sync.WaitGroup
-	fetch, stop := context.WithCancel(ctx)
-	fetching.Go(func() {
-		r.places.models.keepFresh(fetch, func(err error) { r.logger.InfoContext(fetch, "models", "error", err) })
-	})
-	ready(r.listening(at))
-	select {
-	case <-ctx.Done():
-	case err = <-r.served:
-	}
-	stop()
-	fetching.Wait()
-	return errors.Join(err, r.stop(ctx))
-}
-
-// acquire waits for an owner that runs one command to finish, or that died: the kernel frees what it held when its last
-// child between fork and exec is gone. A server that answers does not finish.
-func acquire(ctx context.Context, dirs config.Directories, o cli.Options) (*sqlite.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, ownerWait)
-	defer cancel()
-	o.Sandbox = false // whoever answers has to go anyway
-	for {
-		lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{Version: o.Version})
-		held, ok := errors.AsType[*sqlite.Held](err)
-		if !ok {
-			return lease, err
-		}
-		if c, err := dial(ctx, held.Owner, o); err == nil {
-			_ = c.Close(ctx)
-			if len(held.Owner.Addresses) > 1 {
-				return nil, session.Errorf(session.CodeConflict, "process %d serves %s already, at %s; stop it, or set CAIRN_HOME to another directory",
-					held.Owner.PID, dirs.Data, held.Owner.Addresses[1])
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil, session.Errorf(session.CodeConflict, "%v", held)
-		case <-time.After(lastLook):
-		}
-	}
-}

@@ -3,7 +3,9 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -177,31 +179,63 @@ func TestRecordingNeedsItsOwn(t *testing.T) {
 	}
 }
 
-func TestServeOnce(t *testing.T) {
-	home, _ := newHome(t)
+// serving is a server that runs until end is called.
+type serving struct {
+	cli.Listening
+	end   context.CancelFunc
+	ended chan error
+}
+
+func serve(t *testing.T, o cli.Options) *serving {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	ready, ended := make(chan cli.Listening, 1), make(chan error, 1)
+	s := &serving{end: cancel, ended: make(chan error, 1)}
+	ready := make(chan cli.Listening, 1)
 	go func() {
-		ended <- Host{}.Serve(ctx, cli.ServeOptions{Options: optionsOf(home), Hostname: "127.0.0.1"}, func(l cli.Listening) { ready <- l })
+		s.ended <- Host{}.Serve(ctx, cli.ServeOptions{Options: o, Hostname: "127.0.0.1"}, func(l cli.Listening) { ready <- l })
 	}()
-	var l cli.Listening
 	select {
-	case l = <-ready:
-	case err := <-ended:
+	case s.Listening = <-ready:
+	case err := <-s.ended:
 		t.Fatal(err)
 	}
-	err := Host{}.Serve(t.Context(), cli.ServeOptions{Options: optionsOf(home)}, func(cli.Listening) { t.Error("two servers") })
-	e, ok := errors.AsType[*session.Error](err)
-	if !ok || e.Code != session.CodeConflict || !strings.Contains(e.Message, l.URL) {
-		t.Errorf("the second server: %v", err)
+	return s
+}
+
+// Two servers have addresses of their own and the same sessions; when the first ends, the second goes on at its address, and
+// owns the data.
+func TestServeTwice(t *testing.T) {
+	home, _ := newHome(t)
+	o := optionsOf(home)
+	first := serve(t, o)
+	notes := make(chan string, 4)
+	o.Note = func(text string) { notes <- text }
+	second := serve(t, o)
+	if note := <-notes; first.URL == second.URL || !strings.Contains(note, fmt.Sprintf("process %d owns", first.PID)) {
+		t.Errorf("%s and %s; %q", first.URL, second.URL, note)
+	}
+	client := api.Client{HTTP: http.DefaultClient, Base: second.URL, Directory: o.Dir}
+	made, err := client.Create(t.Context(), api.CreateSession{Title: "by the second"})
+	if err != nil {
+		t.Fatal(err)
 	}
 	c := open(t, optionsOf(home))
-	if h, err := c.API.Health(t.Context()); err != nil || h.PID != l.PID {
-		t.Errorf("health %v, %v", h, err)
+	if got, err := c.API.Session(t.Context(), made.ID); err != nil || got.Title != made.Title {
+		t.Errorf("the first says %v, %v", got, err)
 	}
 	closeIt(t, c)
-	cancel()
-	if err := <-ended; err != nil {
+	first.end()
+	if err := <-first.ended; err != nil {
+		t.Error(err)
+	}
+	if note := <-notes; !strings.Contains(note, "owns it now") {
+		t.Errorf("note %q", note)
+	}
+	if got, err := client.Session(t.Context(), made.ID); err != nil || got.Title != made.Title {
+		t.Errorf("the second says %v, %v", got, err)
+	}
+	second.end()
+	if err := <-second.ended; err != nil {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/server"
@@ -131,6 +132,34 @@ func TestAStreamOfV1BreaksAndDoesNotEnd(t *testing.T) {
 		b, err := io.ReadAll(resp.Body)
 		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(string(b), "server.connected") {
 			t.Errorf("%s ended with %v behind %q", path, err, b)
+		}
+	}
+}
+
+// Who asks for the head of a stream is no reader, and asks on over the same connection.
+func TestHeadOfAStream(t *testing.T) {
+	h := start(t, server.Config{})
+	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}, Timeout: 10 * time.Second}
+	defer client.CloseIdleConnections()
+	for _, path := range []string{"/event", "/global/event", "/api/event"} {
+		for _, method := range []string{http.MethodHead, http.MethodGet} {
+			if method == http.MethodGet {
+				path = "/api/health"
+			}
+			req, err := http.NewRequestWithContext(t.Context(), method, h.url+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bearer(req)
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatalf("%s %s: %v", method, path, err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+			if resp.StatusCode != http.StatusOK || resp.Close {
+				t.Errorf("%s %s: %s, closes %t", method, path, resp.Status, resp.Close)
+			}
 		}
 	}
 }

@@ -37,6 +37,7 @@ import (
 type Config struct {
 	V1     *v1.API
 	V2     *v2.API
+	Relay  Relay  // who else answers
 	Secret string // who bears it is the user; see LoadSecret
 
 	Socket   string // path of the unix socket; "" has none
@@ -56,6 +57,13 @@ type Config struct {
 	// ToolProcess reports whether the process is one of a tool's; nil: the marks in /proc decide alone.
 	ToolProcess func(pid int) bool
 	Logger      *slog.Logger
+}
+
+// Relay has another process answer what is let through: V1 and V2 then only word refusals. Tickets for terminals admit
+// nobody here, for only the owner knows them.
+type Relay struct {
+	Socket    string // of the process that owns the data; "" relays nothing
+	Directory string // the location of requests that name none
 }
 
 // DefaultPort is where OpenCode's clients look first.
@@ -128,7 +136,9 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeers(c.ToolProcess), bodies: newBodies(c.BodyLimit),
-		routes: contracts{v1: c.V1.Handler(), v2: c.V2.Handler()},
+	}
+	if s.routes = (contracts{v1: c.V1.Handler(), v2: c.V2.Handler()}); c.Relay.Socket != "" {
+		s.routes = newRelay(c.Relay, c.Logger, s.fail)
 	}
 	s.http = &http.Server{
 		Handler: s.chain(s.routes), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,

@@ -114,15 +114,20 @@ func (s *Server) log(w http.ResponseWriter, r *http.Request, next http.Handler) 
 
 // headers tells browsers to make nothing of an answer (spec/guarantees S5).
 func (s *Server) headers(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	h := w.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", "Origin")
+	for name, value := range armour {
+		w.Header().Set(name, value)
+	}
 	next.ServeHTTP(w, r)
+}
+
+var armour = map[string]string{
+	"X-Content-Type-Options":       "nosniff",
+	"Content-Security-Policy":      "default-src 'none'; frame-ancestors 'none'",
+	"X-Frame-Options":              "DENY",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Referrer-Policy":              "no-referrer",
+	"Cache-Control":                "no-store",
+	"Vary":                         "Origin",
 }
 
 // media refuses changes with a body that is not declared as JSON: a browser sends anything else to anybody without

@@ -10,6 +10,21 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+// HeaderDefault names the directory of requests that name none, percent-encoded: the one of the process that relays them.
+const HeaderDefault = "X-Cairn-Default-Directory"
+
+// Default returns the location of a request that names none; ours unless the request says which.
+func Default(r *http.Request, ours string) string {
+	plain, err := url.PathUnescape(r.Header.Get(HeaderDefault))
+	if err != nil {
+		return ours
+	}
+	if l, err := CleanLocation(session.Location{Directory: plain}); err == nil {
+		return l.Directory
+	}
+	return ours
+}
+
 // Locator finds the location of requests: by the query, then the headers, else its own Directory (spec/v2 HT-4).
 type Locator struct {
 	QueryDirectory, QueryWorkspace string // the names of the parameters
@@ -35,11 +50,11 @@ func (c Locator) Locate(r *http.Request) (l session.Location, named bool, err er
 		l.WorkspaceID = r.Header.Get("X-Opencode-Workspace")
 	}
 	if l.Directory == "" {
-		l.Directory = c.Directory
+		l.Directory = Default(r, c.Directory)
 		return l, l.WorkspaceID != "", nil
 	}
 	if c.Relative && !filepath.IsAbs(l.Directory) {
-		l.Directory = filepath.Join(c.Directory, l.Directory)
+		l.Directory = filepath.Join(Default(r, c.Directory), l.Directory)
 	}
 	l, err = CleanLocation(l)
 	return l, true, In(part, err)

@@ -128,6 +128,13 @@ func (s *Stream) Close() {
 	s.cancel(nil)
 }
 
+// Break lets what was added leave and breaks the connection off: readers see a failure and come again, where an orderly end
+// tells them that nothing will follow. So nothing stands behind it but what is deferred.
+func (s *Stream) Break() {
+	s.Close()
+	panic(http.ErrAbortHandler)
+}
+
 // Beat makes heartbeats frames, for readers who take no comment for one.
 func (s *Stream) Beat(frame func() Frame) {
 	s.mu.Lock()

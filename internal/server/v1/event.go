@@ -52,16 +52,17 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	}
 	after := newest
 	if s := r.Header.Get("Last-Event-ID"); s != "" {
-		if after, err = strconv.ParseInt(s, 10, 64); err != nil || after < 0 || after > newest {
+		if after, err = strconv.ParseInt(s, 10, 64); err != nil || after < 0 {
 			return exchange.Bad("headers", "Last-Event-ID", "Last-Event-ID must be the id of a frame of this stream, got %q", exchange.Clip(s, 40))
 		}
+		after = min(after, newest) // of a store that is no more: to who asks again and again, an error would say nothing
 	}
 	ctx, end := a.long.Begin(r, "")
 	defer end()
 	said, stop := a.notices.watch() // before the answer begins, which a client in this process sees at once
 	directory := b.only
 	if b.global {
-		directory = a.directory
+		directory = exchange.Default(r, a.directory)
 	}
 	defer a.heads.join(ctx, a, directory)()
 	ctx, b.out = sse.OpenQuiet(ctx, w)
@@ -73,7 +74,12 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	at.Position = after
 	got := a.handed.open(at)
 	defer a.handed.close(got)
-	err = b.out.Send(b.bare("server.connected"), false)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	first := b.bare("server.connected")
+	first.ID = strconv.FormatInt(after, 10)
+	err = b.out.Send(first, false)
 	var relayed sync.WaitGroup
 	relayed.Go(func() { b.relay(said) }) // ends with stop
 	defer relayed.Wait()
@@ -90,9 +96,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	if err != nil && ctx.Err() == nil {
 		a.logger.ErrorContext(ctx, "event stream failed", "error", err)
 	}
-	if r.Context().Err() == nil { // the reader is still there
-		panic(http.ErrAbortHandler)
-	}
+	b.out.Break() // the client comes again behind what it got
 	return nil
 }
 

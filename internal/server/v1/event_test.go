@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -99,12 +100,12 @@ func TestStreamResumes(t *testing.T) {
 		t.Fatal(a.body)
 	}
 	reader.Wait()
-	if all[0].data["type"] != "server.connected" || all[0].id != "" {
+	if all[0].data["type"] != "server.connected" || all[0].id == "" {
 		t.Errorf("the stream begins with %v", all[0])
 	}
 	kept := func(ls []line) (ids []string) {
 		for _, f := range ls {
-			if f.id != "" {
+			if f.id != "" && f.data["type"] != "server.connected" {
 				ids = append(ids, f.id)
 			}
 		}
@@ -129,7 +130,11 @@ func TestStreamResumes(t *testing.T) {
 	if last(again) != last(all) || last(all) == "" {
 		t.Errorf("the text is %q, was %q", last(again), last(all))
 	}
-	for _, bad := range []string{"x", "-2", "99999999"} {
+	first := frames(t, w, "/event", "99999999", func(line) bool { return true }) // of a store that is no more
+	if n, err := strconv.Atoi(first[0].id); err != nil || n >= 99999999 {
+		t.Errorf("behind all begins with %v", first[0])
+	}
+	for _, bad := range []string{"x", "-2"} {
 		if a := w.ask(t, http.MethodGet, "/event", "", "Last-Event-Id", bad); a.status != http.StatusBadRequest {
 			t.Errorf("behind %s: %d %s", bad, a.status, a.body)
 		}

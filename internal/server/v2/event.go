@@ -133,12 +133,14 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 		}
 		if err != nil {
 			a.breakOff(ctx, s, t.id(), err)
-			return nil
+			break
 		}
 	}
 	if why := context.Cause(ctx); errors.Is(why, &session.Error{Code: session.CodeNotFound}) {
 		a.breakOff(context.WithoutCancel(ctx), s, t.id(), why) // the session was deleted
+		return nil
 	}
+	s.Break()
 	return nil
 }
 

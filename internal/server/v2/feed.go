@@ -59,6 +59,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		a.breakOff(ctx, f.stream, f.id(), err)
 	}
+	f.stream.Break()
 	return nil
 }
 

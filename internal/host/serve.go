@@ -1,0 +1,175 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/server"
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
+	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
+)
+
+// Serve implements cli.Host. Who finds the data in another process's hands serves as its relay, and takes its place when it
+// is gone: at the same address, with the same credentials.
+func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.Listening)) error {
+	dirs, err := config.Dirs(o.Env)
+	if err != nil {
+		return session.Errorf(session.CodeInvalid, "%v", err)
+	}
+	if err := sandboxable(o.Options); err != nil {
+		return err
+	}
+	user, err := config.Load(ctx, config.Options{Dirs: dirs, Env: o.Env})
+	if err != nil {
+		return err
+	}
+	o.Env = logging(o.Env, user.LogLevel)
+	s := service{dirs: dirs, options: o, at: addressOf(o, user.Server), body: int64(user.Limits.Body)}
+	lease, owner, err := claim(ctx, dirs, o.Options)
+	if err == nil && lease == nil {
+		s.owner.Store(int64(owner))
+		lease, err = s.relay(ctx, ready)
+		if lease == nil {
+			return err
+		}
+		ready = func(cli.Listening) {
+			noteTo(o.Options, "the process that owned the data is gone: this one owns it now")
+		}
+	}
+	if err != nil && !readable(err) {
+		return err
+	}
+	return s.own(ctx, lease, ready)
+}
+
+// service is what a server is to be, whether it owns the data or answers by who does.
+type service struct {
+	dirs    config.Directories
+	options cli.ServeOptions
+	at      *address
+	body    int64        // bytes that a request to a relay may have
+	owner   atomic.Int64 // with relay: the number of the process that owns the data
+}
+
+// own owns the data until ctx ends. Without a lease, because nothing can be written, it only lets read.
+func (s *service) own(ctx context.Context, lease *sqlite.Lease, ready func(cli.Listening)) error {
+	r, err := run(ctx, lease, s.dirs, s.options, s.at)
+	if err != nil {
+		return err
+	}
+	var fetching sync.WaitGroup
+	fetch, stop := context.WithCancel(ctx)
+	fetching.Go(func() {
+		r.places.models.keepFresh(fetch, func(err error) { r.logger.InfoContext(fetch, "models", "error", err) })
+	})
+	ready(listening(r.server, r.socket, s.at))
+	select {
+	case <-ctx.Done():
+	case err = <-r.served:
+	}
+	stop()
+	fetching.Wait()
+	return errors.Join(err, r.stop(ctx))
+}
+
+// relay answers by the owner until that is gone, and returns the lease then; nil when ctx ends first, or with an error.
+func (s *service) relay(ctx context.Context, ready func(cli.Listening)) (*sqlite.Lease, error) {
+	front, err := s.front()
+	if err == nil {
+		err = front.Listen(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	served := make(chan error, 1)
+	go func() { served <- front.Serve() }() // ends with Shutdown
+	l := listening(front, "", s.at)
+	ready(l)
+	noteTo(s.options.Options, fmt.Sprintf("process %d owns the data: it does the work, with its environment, and this one passes on", s.owner.Load()))
+	lease, err := s.succeed(ctx, served)
+	if u, perr := url.Parse(l.URL); perr == nil {
+		s.at.port, _ = strconv.Atoi(u.Port()) // what clients know
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook) // what it still answers, nobody answers
+	defer cancel()
+	_ = front.Shutdown(end)
+	return lease, err
+}
+
+func (s *service) front() (*server.Server, error) {
+	secret, err := server.LoadSecret(s.dirs.Data)
+	if err != nil {
+		return nil, err
+	}
+	o, log := s.options, logger(s.options.Env)
+	return server.New(server.Config{
+		V1: v1.New(v1.Config{Logger: log}), V2: v2.New(v2.Config{Logger: log}), Secret: secret,
+		Relay: server.Relay{Socket: server.SocketPath(s.dirs.Data), Directory: o.Dir},
+		User:  config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"), OpenLocal: o.OpenLocal,
+		TCP: true, Hostname: s.at.hostname, Port: s.at.port, Origins: s.at.origins, MDNS: s.at.mdns, BodyLimit: s.body, Logger: log,
+		ToolProcess: func(pid int) bool { return int64(pid) == s.owner.Load() }, // the owner's children are tools
+	})
+}
+
+func noteTo(o cli.Options, text string) {
+	if o.Note != nil {
+		o.Note(text)
+	}
+}
+
+// succession is how often a relay looks whether the owner is gone. A look opens a file and asks for its lock.
+const succession = 250 * time.Millisecond
+
+// succeed waits until the data is nobody's and takes it; nil when ctx ends before, or the relay.
+func (s *service) succeed(ctx context.Context, served <-chan error) (*sqlite.Lease, error) {
+	look := time.NewTicker(succession)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case err := <-served:
+			return nil, err
+		case <-look.C:
+		}
+		lease, err := sqlite.AcquireLease(s.dirs.Data, sqlite.Owner{Version: s.options.Version})
+		held, ok := errors.AsType[*sqlite.Held](err)
+		if !ok {
+			return lease, err
+		}
+		s.owner.Store(int64(held.Owner.PID))
+	}
+}
+
+// claim returns the lease, or the number of the process that has it and answers. It waits for one that starts, and for one
+// that died: the kernel frees what it held when its last child between fork and exec is gone.
+func claim(ctx context.Context, dirs config.Directories, o cli.Options) (lease *sqlite.Lease, owner int, err error) {
+	lease, c, err := reach(ctx, dirs, o)
+	if c == nil {
+		return lease, 0, err
+	}
+	defer c.Close(ctx) //nolint:errcheck // it only asked who is there
+	health, err := c.API.Health(ctx)
+	return nil, health.PID, err
+}
+
+// listening says where the server answers.
+func listening(s *server.Server, socket string, at *address) cli.Listening {
+	l := cli.Listening{URL: s.URL(), Socket: socket, PID: os.Getpid(), Note: at.note}
+	if u, err := url.Parse(l.URL); err == nil && at.mdns != "" {
+		l.MDNS = net.JoinHostPort(at.mdns, u.Port())
+	}
+	return l
+}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// relay answers by the process that owns the data, over its socket: of several servers on one data folder all but one are
+// relays, so that each client that starts a server of its own has one. Who may call was decided by the stages here; the owner
+// sees a process of its own user, and refuses us if one of its tools has started us.
+type relay struct {
+	*httputil.ReverseProxy
+	directory string
+}
+
+// idleRelay is less than the owner's idleTimeout, so that we do not write into a connection that it is about to close.
+const idleRelay = idleTimeout / 4
+
+// newRelay returns a handler that needs the owner only when it is called.
+func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
+	r := &relay{directory: c.Directory}
+	r.ReverseProxy = &httputil.ReverseProxy{
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				d := net.Dialer{Timeout: ownerDial}
+				return d.DialContext(ctx, "unix", c.Socket)
+			},
+			MaxIdleConnsPerHost: 100, IdleConnTimeout: idleRelay, DisableCompression: true,
+		},
+		Rewrite: r.forward, ModifyResponse: bare, FlushInterval: -1,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) {
+			if req.Context().Err() != nil {
+				return // nobody reads it
+			}
+			if _, ok := errors.AsType[*http.MaxBytesError](err); !ok {
+				err = session.Errorf(session.CodeUnavailable, "the process that owns the data does not answer; another takes its place in a moment").Because(err)
+			}
+			fail(w, req, err)
+		},
+	}
+	return r
+}
+
+// ownerDial is how long the owner's socket may take to be opened.
+const ownerDial = 2 * time.Second
+
+// forward makes the request that of a program of the same user: who the caller is was asked, and is not the owner's concern.
+func (r *relay) forward(p *httputil.ProxyRequest) {
+	out := p.Out
+	out.URL.Scheme, out.URL.Host, out.Host = "http", "localhost", "localhost"
+	for name := range out.Header {
+		if name == "Origin" || name == "Authorization" || name == "Cookie" || strings.HasPrefix(name, "Sec-Fetch-") {
+			out.Header.Del(name)
+		}
+	}
+	if q := p.In.URL.Query(); q.Has("auth_token") {
+		q.Del("auth_token")
+		out.URL.RawQuery = q.Encode()
+	} else {
+		out.URL.RawQuery = p.In.URL.RawQuery
+	}
+	if out.Header.Get(exchange.HeaderDefault) == "" {
+		out.Header.Set(exchange.HeaderDefault, url.PathEscape(r.directory))
+	}
+}
+
+// bare takes from the owner's answer what the stages here have said already.
+func bare(res *http.Response) error {
+	for name := range armour {
+		res.Header.Del(name)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/server"
+	v1 "github.com/cairn-dev/cairn/internal/server/v1"
+	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+)
+
+// relay runs a second server, which answers by the first.
+func (h *house) relay(t *testing.T, c server.Config) *house {
+	t.Helper()
+	c.V1, c.V2, c.Secret, c.TCP, c.Port = v1.New(v1.Config{}), v2.New(v2.Config{}), secret, true, freePort(t)
+	c.Relay = server.Relay{Socket: h.socket, Directory: "/relay/öl"}
+	s, err := server.New(c)
+	if err == nil {
+		err = s.Listen(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve() }()
+	t.Cleanup(func() {
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return &house{Server: s, store: h.store, log: h.log, engine: h.engine, terms: h.terms, url: s.URL(), host: strings.TrimPrefix(s.URL(), "http://"), socket: h.socket}
+}
+
+// What one server does the other shows; only where requests go that name no directory is each one's own.
+func TestRelayAnswersAsTheOwner(t *testing.T) {
+	h := start(t, server.Config{Password: "of the owner"})
+	r := h.relay(t, server.Config{Password: "of the relay"})
+	for _, c := range []struct{ path, change, want string }{
+		{"/session", "", `"directory":"/relay/öl"`},
+		{"/session?directory=/other", "", `"directory":"/other"`},
+		{"/session?directory=below", "", `"directory":"/relay/öl/below"`},
+		{"/session", "X-Opencode-Directory: %2Fnamed", `"directory":"/named"`},
+		{"/session?auth_token=b3BlbmNvZGU6b2YgdGhlIHJlbGF5&directory=/a%3Bb", "Authorization", `"directory":"/a;b"`},
+		{"/api/session", "", `"directory":"/relay/öl"`},
+	} {
+		status, body := r.ask(t, http.MethodPost, c.path, func(req *http.Request) {
+			bearer(req)
+			name, value, _ := strings.Cut(c.change, ": ")
+			req.Header.Del(name)
+			if value != "" {
+				req.Header.Set(name, value)
+			}
+		})
+		if status/100 != 2 || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %d %s", c.path, status, body)
+		}
+	}
+	page := func(req *http.Request) { bearer(req); req.Header.Set("Origin", r.url) }
+	resp := r.fetch(t, http.MethodGet, "/session", "", page)
+	for _, name := range []string{"Vary", "Cache-Control", "X-Content-Type-Options", "Access-Control-Allow-Origin", "Content-Type"} {
+		if got := resp.Header.Values(name); len(got) != 1 {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if status, body := h.ask(t, http.MethodGet, "/api/session", bearer); status != 200 || !strings.Contains(body, `"directory":"/a;b"`) {
+		t.Errorf("the owner shows %d %s", status, body)
+	}
+}
+
+// A stream comes through as it is made, is broken off with the owner's, and who asks then is told so in each contract's words.
+func TestRelayWithoutItsOwner(t *testing.T) {
+	h := start(t, server.Config{})
+	r := h.relay(t, server.Config{})
+	events := bufio.NewReader(r.fetch(t, http.MethodGet, "/event", "", bearer).Body)
+	h.ask(t, http.MethodPost, "/session?directory=/relay/%C3%B6l", bearer)
+	for line := ""; !strings.Contains(line, "session.created"); {
+		var err error
+		if line, err = events.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(events); err == nil {
+		t.Error("the stream ended as if there were no more") // Node's fetch, and so OpenCode's SDK, does not come again then
+	}
+	for path, want := range map[string]string{"/session": `"name":"`, "/api/session": `"_tag":"`} {
+		if status, body := r.ask(t, http.MethodGet, path, bearer); status != http.StatusServiceUnavailable || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+}
+
+// The stages of a relay are those of any server: nothing that they refuse reaches the owner, which would take it.
+func TestRelayRefuses(t *testing.T) {
+	h := start(t, server.Config{})
+	r := h.relay(t, server.Config{Password: "pw"})
+	host, json := "Host: "+r.host, "Content-Type: application/json"
+	for what, headers := range map[string][]string{
+		"another name":   {"Host: evil.example", "Authorization: Bearer " + secret, json},
+		"page of others": {host, "Authorization: Bearer " + secret, json, "Origin: https://evil.example"},
+	} {
+		r.refusedAll(t, what, headers, "403 400")
+	}
+	r.refusedAll(t, "nobody", []string{host, json}, "401 415 303")
+}
