@@ -118,8 +118,8 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		r.view = newLineView(a, f.thinking)
 	}
 	var err error
+	var cfg *config.Config
 	if r.plan, err = a.plan(f, args); err == nil {
-		var cfg *config.Config
 		if cfg, err = a.heedConfig(ctx, r.plan.options); cfg != nil {
 			r.plan.heed(cfg)
 		}
@@ -135,6 +135,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	}
 	out := r.result(err)
 	tell(providerOf(out.Model))
+	a.tellHosted(ctx, r.plan.options, cfg, out.Model)
 	if out.Finish == "length" {
 		r.view.note("the answer is cut off: the model reached its limit of output; go on with \"continue\"")
 	}

@@ -37,6 +37,8 @@ type world struct {
 	player *script.Player
 	store  *storetest.Memory
 	tools  *tool.Registry
+	config config.Config
+	known  *KnownModel // what is known of mock/main; nil is nothing
 
 	mu    sync.Mutex // guards what an Open sees: engine, api, cut and opens
 	cut   context.CancelCauseFunc
@@ -152,7 +154,9 @@ func (w *world) Serve(context.Context, ServeOptions, func(Listening)) error {
 }
 
 func (w *world) Config(context.Context, Options) (*config.Config, error) {
-	return &config.Config{Claim: &trust.Claim{}}, nil
+	c := w.config
+	c.Claim = &trust.Claim{}
+	return &c, nil
 }
 
 func (w *world) Trust(o Options) (*trust.Store, error) { return trust.New(o.Env("CAIRN_HOME")), nil }
@@ -178,6 +182,9 @@ func (w *world) Login(_ context.Context, _ Options, id string, say func(url, cod
 func (w *world) RefreshModels(context.Context, Options) (bool, error) { return true, nil }
 
 func (w *world) KnownModel(_ context.Context, _ Options, name string) (*KnownModel, error) {
+	if w.known != nil && name == "mock/main" {
+		return w.known, nil
+	}
 	return nil, session.NotFound("model", name)
 }
 

@@ -76,7 +76,7 @@ func (m *locationModels) alone(model catalog.Model) []string {
 	hosted, _ := vendor.Hosted(m.hosted(model)) // what cannot be had is told when the model is used
 	out := make([]string, len(hosted))
 	for i, tool := range hosted {
-		out[i] = "hosted_tools: " + tool.Name + " goes only with turns that offer no other tools: " + model.API.ID + " does not take both"
+		out[i] = cli.HostedDropped + tool.Name + " goes only with turns that offer no other tools: " + model.API.ID + " does not take both"
 	}
 	return out
 }

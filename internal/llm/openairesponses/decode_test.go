@@ -215,6 +215,14 @@ func TestDecodeCalls(t *testing.T) {
 			lines("opened req-1", "input-start call_wp6yacnx_0 invalid", `input-delta call_wp6yacnx_0 "{}"`, "input-end call_wp6yacnx_0", `call call_wp6yacnx_0 invalid INVALID the call does not name a tool: "{}"`, "finish tool-calls"+noUsage),
 		},
 		{
+			"a search of xAI's has its name and what it was asked",
+			stream(created, done(0, `{"id":"ct_1","type":"custom_tool_call","call_id":"xs_1","name":"x_keyword_search","input":"{\"query\":\"q\"}"}`), completed),
+			lines("opened req-1", "input-start ct_1 x_keyword_search", `input-delta ct_1 "{\"input\":\"{\\\"query\\\":\\\"q\\\"}\"}"`, "input-end ct_1",
+				`hosted ct_1 x_keyword_search {"input":"{\"query\":\"q\"}"} openai={"itemId":"ct_1"}`,
+				`returned ct_1 x_keyword_search {"id":"ct_1","type":"custom_tool_call","call_id":"xs_1","name":"x_keyword_search","input":"{\"query\":\"q\"}"} openai={"itemId":"ct_1"}`,
+				"finish stop"+noUsage),
+		},
+		{
 			"a call that has to be approved is told about",
 			stream(created, done(0, `{"id":"mcpr_1","type":"mcp_approval_request","server_label":"srv","name":"f","arguments":"{\"a\":1}"}`), completed),
 			lines("opened req-1", "text-start text-0", `text-delta text-0 "[the model wants to call \"f\" of the MCP server \"srv\" with {\"a\":1}. The provider asks for approval, which cannot be given here: `+

@@ -10,13 +10,17 @@ import (
 )
 
 // hostedInput names the members of a hosted call's item that are what it was asked; the whole item is its result.
-var hostedInput = []string{"action", "code", "queries", "arguments", "server_label"}
+var hostedInput = []string{"action", "code", "queries", "arguments", "server_label", "input"}
 
 // hosted gives out a call that the vendor ran itself, with its result. Such an item is whole when it is done.
 func (t *turn) hosted(it *item, name string, o *outputItem) {
 	t.Tell()
-	if name == "mcp" && wire.IsText(o.Name) {
+	switch {
+	case !wire.IsText(o.Name):
+	case name == "mcp":
 		name = "mcp." + wire.Plain(o.Name)
+	case name == "custom_tool": // as xAI calls searches of its own
+		name = wire.Plain(o.Name)
 	}
 	name = strings.ToValidUTF8(name[:min(len(name), wire.MaxName)], "")
 	id := t.calls.Unique(it.id, t.response)

@@ -34,7 +34,7 @@ func (w Wire) runsHere(declaration jsontext.Value) string {
 	}
 	for _, ours := range clientRun {
 		if kind == ours || w == Messages && strings.HasPrefix(kind, ours+"_2") { // the date of its version
-			return fmt.Sprintf("%s is a tool that the client would have to run, which hosted_tools are not; its own tools do that", kind)
+			return fmt.Sprintf("%s is a tool that the client would have to run, which is not what hosted_tools are for: they run at the vendor", kind)
 		}
 	}
 	return ""
