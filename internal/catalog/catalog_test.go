@@ -172,6 +172,8 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"price", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"cost":{"input":-1}}`)}}}}, "provider.x"},
 		{"limit", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"context":"big"}}`)}}}}, "provider.x: models.m.limit.context: want a whole number"},
+		{"negative limit", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"output":-1}}`)}}}}, "provider.x: models.m.limit.output: want a whole number that is not negative"},
+		{"part of a token", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{"limit":{"context":1.5}}`)}}}}, "provider.x: models.m.limit.context: want a whole number"},
 		{"not JSON", Overlay{Providers: map[string]ProviderPatch{"x": {Models: map[string]jsontext.Value{"m": jsontext.Value(`{`)}}}}, "provider.x.models"},
 	}
 	for _, tt := range tests {
@@ -390,6 +392,33 @@ func TestVariantsOfTheConfiguration(t *testing.T) {
 		if want := (Variant{ID: "deep", Headers: map[string]string{"X-A": "b"}, Body: map[string]jsontext.Value{"reasoningEffort": jsontext.Value(`"high"`)}}); !ok || !cmp.Equal(want, v) {
 			t.Errorf("%q: got %+v", name, v)
 		}
+	}
+}
+
+// A name of the user's own for a known model is that model, but for what is said about it.
+func TestOwnNames(t *testing.T) {
+	facts := `{"p":{"npm":"@ai-sdk/openai","models":{"big":{"id":"big","name":"Big","reasoning":true,"limit":{"context":1e5,"output":100.0},"cost":{"input":2,"output":4},
+		"modalities":{"input":["text","image"],"output":["text"]},"options":{"a":1},"variants":{"deep":{"b":1}}},"small":{}}}}`
+	patch := values(`{"fast":{"id":"big","options":{"c":2},"cost":{"input":3}},"named":{"id":"big","name":"Mine"},"other":{"id":"unheard-of"}}`)
+	c := build(t, Overlay{Facts: parsed(t, facts), Providers: map[string]ProviderPatch{"p": {Models: patch}}})
+	fast, big := model(t, c, "p", "fast"), model(t, c, "p", "big")
+	if fast.API.ID != "big" || fast.Title != "fast" || fast.Limit != (Limit{Context: 100_000, Output: 100}) || fast.Limit != big.Limit || !fast.Reads("image") || !fast.Reasoning {
+		t.Errorf("%+v", fast)
+	}
+	if fast.Rates[0].Input != 3_000_000 || fast.Rates[0].Output != 4_000_000 || big.Rates[0].Input != 2_000_000 {
+		t.Errorf("%+v", fast.Rates)
+	}
+	if string(fast.Request.Body["a"]) != "1" || string(fast.Request.Body["c"]) != "2" || big.Request.Body["c"] != nil {
+		t.Errorf("%s", fast.Request.Body)
+	}
+	if _, ok := fast.Variant("deep"); !ok {
+		t.Errorf("%+v", fast.Variants)
+	}
+	if m := model(t, c, "p", "named"); m.Title != "Mine" || m.Limit.Context != 100_000 {
+		t.Errorf("%+v", m)
+	}
+	if m := model(t, c, "p", "other"); m.API.ID != "unheard-of" || m.Limit.Context != 0 {
+		t.Errorf("%+v", m)
 	}
 }
 

@@ -146,6 +146,8 @@ func reason(err error) string {
 	at := strings.ReplaceAll(strings.TrimPrefix(string(e.JSONPointer), "/"), "/", ".")
 	want := "something else"
 	switch {
+	case errors.Is(err, errFraction), errors.Is(err, errNegative):
+		want = e.Err.Error()
 	case e.GoType == reflect.TypeFor[Price]():
 		want = "a price"
 	case e.GoType != nil:

@@ -98,11 +98,36 @@ func (o Overlay) models(id string, raw jsontext.Value) (jsontext.Value, error) {
 	if len(patch) == 0 {
 		return raw, nil
 	}
-	models, err := json.Marshal(map[string]any{"models": patch}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	var known struct {
+		Models map[string]jsontext.Value `json:"models"`
+	}
+	_ = json.Unmarshal(raw, &known, foreign) // what cannot be read has no models to build on
+	models, err := json.Marshal(map[string]any{"models": named(patch, known.Models)}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return nil, fmt.Errorf("provider.%s.models: %w", id, err)
 	}
 	return mergeJSON(raw, models), nil
+}
+
+// named puts the known model beneath each of the patch's that has an id other than its key: that is a name of the user's
+// own for it, and says only what is different about it.
+func named(patch, known map[string]jsontext.Value) map[string]jsontext.Value {
+	out := maps.Clone(patch)
+	for key, v := range patch {
+		var says struct {
+			ID   string         `json:"id"`
+			Name jsontext.Value `json:"name"`
+		}
+		if json.Unmarshal(v, &says, foreign) != nil || says.ID == key || known[says.ID] == nil || known[key] != nil {
+			continue
+		}
+		if says.Name == nil {
+			name, _ := jsontext.AppendQuote(nil, key) // what was a name in JSON can be one again
+			v = mergeJSON(v, written(map[string]jsontext.Value{"name": name}))
+		}
+		out[key] = mergeJSON(known[says.ID], v)
+	}
+	return out
 }
 
 // mergeJSON lays over over base: objects member by member, everything else whole. A null member takes the base's

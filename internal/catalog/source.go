@@ -2,7 +2,10 @@ package catalog
 
 import (
 	_ "embed"
+	"errors"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -88,7 +91,33 @@ type sourceRate struct {
 }
 
 // foreign accepts what other people's tools write.
-var foreign = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+var foreign = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(json.UnmarshalFromFunc(count)))
+
+// What is wanted in the place of a number that counts nothing.
+var (
+	errFraction = errors.New("a whole number")
+	errNegative = errors.New("a whole number that is not negative")
+)
+
+// count reads a number of things, however it is written: 1e5 and 100.0 are whole numbers, too.
+func count(dec *jsontext.Decoder, n *int64) error {
+	if dec.PeekKind() != '0' {
+		return errors.ErrUnsupported
+	}
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	switch {
+	case err != nil, f != math.Trunc(f), f > 1<<53:
+		return errFraction
+	case f < 0:
+		return errNegative
+	}
+	*n = int64(f)
+	return nil
+}
 
 // provider returns the provider with its patch over it.
 func (s *sourceProvider) provider(o Overlay) Provider {
