@@ -221,16 +221,21 @@ func (m *locationModels) askOnce(ctx context.Context, model catalog.Model) cli.F
 	}
 	begun := time.Now()
 	var failed *llm.Error
-	var cost session.USD
+	var done llm.Finish
 	for e, err := range resolved.Client.Stream(ctx, req) {
 		if err != nil {
 			failed = llm.AsError(ctx, err)
 		}
-		if done, ok := e.(llm.Finish); ok {
-			cost = resolved.Cost(done.Usage)
+		if end, ok := e.(llm.Finish); ok {
+			done = end
 		}
 	}
-	if failed != nil && failed.Class != llm.Empty { // it may think for longer than it may answer
+	cost := resolved.Cost(done.Usage)
+	switch {
+	case done.Reason == llm.FinishContentFilter:
+		f.Detail, f.Fix = model.Name()+" declines to answer a greeting", "see what filters stand between: the provider's settings, or a proxy"
+		return f
+	case failed != nil:
 		f.Detail, f.Fix = fmt.Sprintf("%s does not answer: %s", model.Name(), failed.Message), m.remedy(failed, model.ProviderID)
 		return f
 	}
