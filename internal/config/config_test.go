@@ -558,7 +558,7 @@ func TestFilesThatAreNone(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	p := newPlace(t, map[string]string{
-		userFile: `{"snapshot": false, "provider": {"a": {"options": {"apiKey": "sk-canary", "baseURL": "http://u:canary@h", "headers": {"X": "canary"}}, "models": {"m.1": {"name": "M"}}}}, "agent": {"plan": {"permission": {"edit": "deny"}}}}`,
+		userFile: `{"snapshot": false, "provider": {"a": {"options": {"apiKey": "sk-canary", "baseURL": "http://u:canary@h", "headers": {"X": "canary"}}, "models": {"m.1": {"name": "M"}}}, "h": {"hosted_tools": ["web_search", {"type": "mcp", "authorization": "canary", "server_url": "https://u:canary@h", "headers": {"X": "canary"}}]}}, "agent": {"plan": {"permission": {"edit": "deny"}}}}`,
 		"repo/cairn.json": `{
   "snapshot": true, "permission": {"edit": "deny"}}`,
 	})
@@ -588,9 +588,10 @@ func TestExplain(t *testing.T) {
 			`provider.a.models.m.1.name = "M" ` + userFile + ":1:163",
 		}},
 		{"provider.a.models.m.1.name", []string{`provider.a.models.m.1.name = "M" ` + userFile + ":1:163"}},
+		{"provider.h", []string{`provider.h.hosted_tools = ["web_search",{"type":"mcp","authorization":"(hidden)","server_url":"(hidden)","headers":{"X":"(hidden)"}}] ` + userFile + ":1:193"}},
 		{"provider.b", []string{`provider.b.options.apiKey = "{env:KEY}" CAIRN_CONFIG_CONTENT:1:43`}},
 		{"permission", []string{`permission = {"action":"edit","resource":"*","effect":"deny"} repo/cairn.json:2:44`}},
-		{"agent.plan.permission", []string{`agent.plan.permission = {"action":"edit","resource":"*","effect":"deny"} ` + userFile + ":1:214"}},
+		{"agent.plan.permission", []string{`agent.plan.permission = {"action":"edit","resource":"*","effect":"deny"} ` + userFile + ":1:361"}},
 		{"nothing.here", nil},
 	}
 	for _, tt := range tests {

@@ -113,7 +113,32 @@ func shown(n *node, key string) jsontext.Value {
 	if sensitive && !(n.kind == '"' && isReference(n)) {
 		return quote(nil, auth.Hidden)
 	}
+	switch n.kind {
+	case '[':
+		items := make([]jsontext.Value, len(n.items))
+		for i, item := range n.items {
+			items[i] = shown(item, key)
+		}
+		return list('[', items, ']')
+	case '{':
+		members := make([]jsontext.Value, len(n.members))
+		for i, m := range n.members {
+			members[i] = slices.Concat(quote(nil, m.key), jsontext.Value(":"), shown(m.value, join(key, m.key)))
+		}
+		return list('{', members, '}')
+	}
 	return n.encode(nil, written)
+}
+
+func list(open byte, values []jsontext.Value, end byte) jsontext.Value {
+	out := jsontext.Value{open}
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, v...)
+	}
+	return append(out, end)
 }
 
 // isReference reports that the text as written is one reference and nothing else.
