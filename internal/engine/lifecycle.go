@@ -70,6 +70,9 @@ func (e *Engine) newSession(r CreateRequest, scope *Scope) (*session.Session, er
 		Location: scope.Location, Subpath: scope.Subpath, Slug: slug(string(r.ID)), Version: e.version,
 		Permission: r.Permission, Open: r.Open, Budget: r.Budget, Metadata: r.Metadata,
 	}
+	if r.ParentID == "" {
+		info.Budget = r.Budget.Or(scope.Budget)
+	}
 	if info.Title == "" {
 		info.Title = untitled
 		if r.ParentID != "" {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -39,6 +41,37 @@ func TestGuardsAreRefused(t *testing.T) {
 	}
 	if n := len(allEvents(t, w.store)); n != written {
 		t.Errorf("%d events were written", n-written)
+	}
+}
+
+// A new session has the limits of its location where its request names none; a request that is made again is the same.
+func TestBudgetOfNewSessions(t *testing.T) {
+	w := newWorld(t, script.Script{})
+	defer w.close(t)
+	w.budget = &session.Budget{USD: session.Dollar, Turns: 3}
+	place := session.Location{Directory: "/w"}
+	for _, tt := range []struct {
+		name string
+		r    CreateRequest
+		want *session.Budget
+	}{
+		{"none is named", CreateRequest{ID: "ses_a", Location: place}, w.budget},
+		{"another is", CreateRequest{ID: "ses_b", Location: place, Budget: &session.Budget{Turns: 9, Tokens: 5}}, &session.Budget{USD: session.Dollar, Turns: 9, Tokens: 5}},
+		{"a child's is its parent's", CreateRequest{ID: "ses_c", Location: place, ParentID: "ses_a"}, nil},
+	} {
+		for range 2 {
+			s, err := w.engine.Create(t.Context(), tt.r)
+			if err != nil {
+				t.Fatalf("%s: %v", tt.name, err)
+			}
+			if diff := cmp.Diff(tt.want, s.Budget); diff != "" {
+				t.Errorf("%s: %s", tt.name, diff)
+			}
+		}
+	}
+	_, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: place, Budget: &session.Budget{Turns: 4}})
+	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeConflict {
+		t.Errorf("with another budget: %v", err)
 	}
 }
 

@@ -58,7 +58,7 @@ func sameCreation(s session.Session, r CreateRequest) bool {
 	}
 	return s.ParentID == r.ParentID && s.Agent == r.Agent && title == strings.TrimSpace(strings.ToValidUTF8(r.Title, "\uFFFD")) &&
 		samePointed(s.Model, r.Model, session.ModelRef.Equal) &&
-		samePointed(s.Budget, r.Budget, func(a, b session.Budget) bool { return a == b }) &&
+		samePointed(s.Budget, r.Budget.Or(s.Budget), func(a, b session.Budget) bool { return a == b }) && // what it left open was filled in
 		slices.Equal(s.Permission, r.Permission) && s.Open == r.Open && string(s.Metadata) == string(r.Metadata)
 }
 

@@ -34,6 +34,8 @@ type Scope struct {
 	// Small returns the model that is asked for small work, such as a title, in sessions that the other model answers; nil, or
 	// false, if none is.
 	Small func(beside session.ModelRef) (session.ModelRef, bool)
+	// Budget is what a new session may use here where its request does not say; nil for no limit.
+	Budget *session.Budget
 	// Layers returns the rules that hold for an agent's work here, lowest first. A session's own come after them.
 	Layers func(a session.Agent) []permission.Layer
 	// Requests are what a call of the action's tool would ask for here, of a command or a path; nil asks for just that.

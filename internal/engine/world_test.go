@@ -37,6 +37,7 @@ type world struct {
 	agents  map[string]session.Agent
 	models  map[string]*Model
 	small   *session.ModelRef // for titles; nil: none
+	budget  *session.Budget   // of new sessions
 	layers  []permission.Layer
 	sources []*source
 	tools   *tool.Registry
@@ -141,7 +142,7 @@ func (w *world) Scope(_ context.Context, l session.Location) (*Scope, func(), er
 	}
 	s := &Scope{
 		Location: l, ProjectID: "global", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
-		Context: w.context,
+		Context: w.context, Budget: w.budget,
 	}
 	if small := w.small; small != nil {
 		s.Small = func(session.ModelRef) (session.ModelRef, bool) { return *small, true }

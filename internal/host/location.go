@@ -215,7 +215,7 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	chosen, _ := agents.Default()
 	scope := &engine.Scope{
 		Location: session.Location{Directory: pr.Directory}, ProjectID: pr.ID, Subpath: pr.Subpath,
-		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry, Small: models.small,
+		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry, Small: models.small, Budget: cfg.Budget.Session(),
 		Layers:   func(a session.Agent) []permission.Layer { return agents.Layers(a.ID) },
 		Requests: func(action, resource string) []tool.Request { return builtin.Requests(tools, action, resource) },
 		Context: func(ctx context.Context, a session.Agent) (systemcontext.Context, error) {

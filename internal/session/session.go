@@ -8,6 +8,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -166,6 +167,16 @@ type Budget struct {
 	Tokens int64 `json:"tokens,omitzero"`
 	Wall   int64 `json:"wall,omitzero"`  // milliseconds of work, counted per prompt
 	Turns  int   `json:"turns,omitzero"` // provider turns per prompt; 0 is the engine's cap
+}
+
+// Or returns the limits of b, and where it has none those of otherwise; nil is no budget.
+func (b *Budget) Or(otherwise *Budget) *Budget {
+	if b == nil || otherwise == nil {
+		return cmp.Or(b, otherwise)
+	}
+	return &Budget{
+		USD: cmp.Or(b.USD, otherwise.USD), Tokens: cmp.Or(b.Tokens, otherwise.Tokens), Wall: cmp.Or(b.Wall, otherwise.Wall), Turns: cmp.Or(b.Turns, otherwise.Turns),
+	}
 }
 
 // Check returns a CodeInvalid error that names the limit, in field, which is below zero; nil is no budget.
