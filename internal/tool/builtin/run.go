@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"os"
 	"os/exec"
 	"runtime"
@@ -83,7 +84,7 @@ func (r run) command(ctx context.Context, progress func(recent string)) (finishe
 	copying.Wait()
 	close(stop)
 	showing.Wait()
-	f.exit, f.signal = exitOf(p.cmd.ProcessState)
+	f.exit, f.signal = p.exit, p.endedBy
 	if p.lifeline != nil && f.signal != "" { // nobody cleaned up
 		p.stop(0)
 	}
@@ -96,15 +97,23 @@ func (r run) command(ctx context.Context, progress func(recent string)) (finishe
 type process struct {
 	cmd      *exec.Cmd     // the command, or its supervisor
 	mark     string        // in the environment of all of them: CAIRN_CALL=…
-	ended    chan struct{} // closed when cmd has ended and was waited for
+	ended    chan struct{} // closed when the command has ended
 	lifeline *os.File      // writing to it or closing it makes the supervisor end everything; nil without one
+	report   *os.File      // where a supervisor that stays tells the exit code; nil without one
+
+	exit    int    // how the command ended: set before ended is closed
+	endedBy string // the name of a signal, "" if none
 }
 
-// lifelineFD is where a supervisor finds the other end of its lifeline.
-const lifelineFD = 3
+// lifelineFD and reportFD are where a supervisor finds the other ends of these.
+const (
+	lifelineFD = 3
+	reportFD   = 4
+)
 
 // start starts the command. One goroutine keeps its thread until the command has ended, because the system ends the
-// command when that thread ends (see attributes).
+// command when that thread ends (see attributes). It ends when cmd was waited for: with the command, or with what the
+// command left below its supervisor.
 func (r run) start(output *os.File) (*process, error) {
 	p := &process{mark: callVariable + "=" + rand.Text(), ended: make(chan struct{})}
 	p.cmd = exec.Command(r.argv[0], r.argv[1:]...)
@@ -123,24 +132,39 @@ func (r run) start(output *os.File) (*process, error) {
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
 		for _, f := range p.cmd.ExtraFiles {
 			_ = f.Close() // the supervisor has its own
 		}
 		started <- err
-		if err == nil {
-			_ = p.cmd.Wait() // its state says more
-		}
-		if p.lifeline != nil {
-			_ = p.lifeline.Close()
+		stays := err == nil && p.wait()
+		for _, f := range []*os.File{p.lifeline, p.report} {
+			_ = f.Close() // nil where there is no supervisor
 		}
 		close(p.ended)
+		runtime.UnlockOSThread()
+		if stays {
+			_ = p.cmd.Wait()
+		}
 	}()
 	if err := <-started; err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// wait waits for the command, and reports whether its supervisor stays for what the command left in the background.
+func (p *process) wait() (stays bool) {
+	if p.report != nil {
+		var code [1]byte
+		if n, _ := p.report.Read(code[:]); n == 1 {
+			p.exit = int(code[0])
+			return true
+		}
+	}
+	_ = p.cmd.Wait() // its state says more
+	p.exit, p.endedBy = exitOf(p.cmd.ProcessState)
+	return false
 }
 
 // supervise puts a supervisor between us and the command.
@@ -149,11 +173,15 @@ func (p *process) supervise(r run) error {
 	if err != nil {
 		return err
 	}
+	told, tells, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, far.Close(), near.Close())
+	}
 	args := slices.Concat(r.supervisor[1:], order{r.grace, r.processes, r.argv}.words())
 	p.cmd = exec.Command(r.supervisor[0], args...)
-	p.cmd.ExtraFiles = []*os.File{far}
+	p.cmd.ExtraFiles = []*os.File{far, tells}
 	p.cmd.SysProcAttr = detached()
-	p.lifeline = near
+	p.lifeline, p.report = near, told
 	return nil
 }
 

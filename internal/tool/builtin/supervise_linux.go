@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -22,7 +23,8 @@ import (
 // The process is a little init: whatever the command leaves behind becomes its child, so that nothing escapes, not by
 // a session of its own, a double fork, or an empty environment. When the lifeline is written to or ends, because the
 // server says so or is no more, everything is ended: TERM, then KILL. So it is at once, when there are more processes than
-// may be. When the command ends by itself, what it left in the background goes on without supervision.
+// may be. When the command ends by itself, what it left in the background goes on, below this process, which is then only
+// there for that: whoever asks what those processes are finds a tool's above them, whatever became of their environment.
 func Supervise(args []string) int {
 	order, err := superviseArgs(args)
 	if err == nil {
@@ -42,8 +44,18 @@ func Supervise(args []string) int {
 		fmt.Fprintln(os.Stderr, cause(err))
 		return 127
 	}
-	ended, gone, done := make(chan int, 1), make(chan struct{}), make(chan struct{})
+	ended, gone := make(chan int, 1), make(chan struct{})
 	go reap(cmd.Process.Pid, ended, gone)
+	code, itself := order.watch(around, ended, gone)
+	if itself && childHere() {
+		stay(code, gone)
+	}
+	return code
+}
+
+// watch returns the exit code when the command has ended, and whether it did so by itself.
+func (o order) watch(around *fence, ended <-chan int, gone <-chan struct{}) (code int, itself bool) {
+	done := make(chan struct{})
 	defer close(done)
 	called := make(chan struct{})
 	go func() {
@@ -52,19 +64,42 @@ func Supervise(args []string) int {
 	}()
 	select {
 	case code := <-ended:
-		return code
+		return code, true
 	case <-called:
-		endDescendants(order.grace, around, gone)
-	case n := <-crowded(order.processes, done):
+		endDescendants(o.grace, around, gone)
+	case n := <-crowded(o.processes, done):
 		endDescendants(0, around, gone)
-		fmt.Fprintf(os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; the limit is %d\n", n, order.processes)
+		fmt.Fprintf(os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; the limit is %d\n", n, o.processes)
 	}
 	select {
 	case code := <-ended:
-		return code
+		return code, false
 	default:
-		return 128 + int(syscall.SIGKILL)
+		return 128 + int(syscall.SIGKILL), false
 	}
+}
+
+// childHere reports whether anything is below this process.
+func childHere() bool {
+	return !errors.Is(unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD)
+}
+
+// stay tells the server how the command ended and returns when nothing of it is left. It holds nothing that the call, or
+// anybody else, waits for: not the output, not the directory.
+func stay(code int, gone <-chan struct{}) {
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	for fd := range 3 {
+		_ = unix.Dup3(null, fd, 0)
+	}
+	_ = os.Chdir("/")
+	report := os.NewFile(reportFD, "report")
+	_, _ = report.Write([]byte{byte(code)}) // a server that is no more wants to know nothing
+	_ = report.Close()
+	debug.FreeOSMemory() // it may be there for days
+	<-gone
 }
 
 // start starts the command in the fence, or without it where the kernel refuses that.
