@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -88,7 +89,7 @@ func (e *Engine) Status(id session.ID) Status {
 
 // notify tells live readers something that is no fact.
 func (e *Engine) notify(kind string, id session.ID, data any) {
-	raw, err := json.Marshal(data, json.Deterministic(true))
+	raw, err := json.Marshal(data, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		e.logger.Error("encode notice", "kind", kind, "error", err)
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/projection"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -145,7 +146,7 @@ func Encode(e session.Event) (store.Row, error) {
 	}
 	row := store.Row{Position: e.Position, ID: e.ID, SessionID: e.SessionID, Seq: e.Seq, Kind: e.Data.Kind(), Version: e.Version, Data: data}
 	if e.Private != nil {
-		row.Private, err = json.Marshal(e.Private, json.Deterministic(true))
+		row.Private, err = json.Marshal(e.Private, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	}
 	return row, err
 }

@@ -1,6 +1,8 @@
 package opencode
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,6 +14,8 @@ import (
 type foreign struct {
 	Info  *difference   `json:"info,omitzero"`
 	Parts []foreignPart `json:"parts,omitempty"` // all of them in their order, where any differs
+	// Without are the parts that are shown here and were not there, such as the frame of a step around a user's command.
+	Without []session.PartID `json:"without,omitempty"`
 }
 
 // foreignPart is one part: as it is shown, with its difference, or whole, where we have none like it.
@@ -42,6 +46,11 @@ func foreignTo(shown Message, info jsontext.Value, parts []jsontext.Value) *fore
 		differs = differs || p.Difference != nil || p.Whole != nil || PartID(shown.Parts[i]) != id
 		f.Parts = append(f.Parts, p)
 	}
+	for _, p := range shown.Parts {
+		if ours[PartID(p)] != nil {
+			f.Without = append(f.Without, PartID(p))
+		}
+	}
 	if !differs {
 		f.Parts = nil
 	}
@@ -69,7 +78,7 @@ func asImported(m *session.Head, v Message) Message {
 		f.Info.apply(info)
 		v.Info = &foreignInfo{id: id, created: created, raw: object(info)}
 	}
-	if f.Parts == nil {
+	if f.Parts == nil && f.Without == nil {
 		return v
 	}
 	ours := map[session.PartID]Part{}
@@ -101,13 +110,9 @@ func asImported(m *session.Head, v Message) Message {
 	return v
 }
 
+// lists reports whether the part is told of: that it was there, or that it was not.
 func (f *foreign) lists(id session.PartID) bool {
-	for _, p := range f.Parts {
-		if p.ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.Without, id) || slices.ContainsFunc(f.Parts, func(p foreignPart) bool { return p.ID == id })
 }
 
 // foreignInfo is what is said of an imported message.

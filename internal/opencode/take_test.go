@@ -83,6 +83,28 @@ func TestImportedIsExportedAgain(t *testing.T) {
 	}
 }
 
+// A message that has no frame of a step, as the answer to a command of the user's, comes back without one.
+func TestImportedWithoutAStep(t *testing.T) {
+	for name, raw := range map[string]jsontext.Value{
+		"a command of the user's": jsontext.Value(`{"info":{"id":"msg_2","sessionID":"ses_1fe0ImportedElsewhere00001","role":"assistant","time":{"created":5,"completed":6},"parentID":"msg_1",
+			"modelID":"m","providerID":"p","mode":"build","agent":"build","path":{"cwd":"/there","root":"/there"},"cost":0,"tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}},
+			"parts":[{"id":"prt_1","sessionID":"ses_1fe0ImportedElsewhere00001","messageID":"msg_2","type":"tool","callID":"msg_2","tool":"bash",
+			"state":{"status":"completed","input":{"command":"echo sh"},"output":"sh\n","title":"","metadata":{"output":"sh\n"},"time":{"start":5,"end":6}}}]}`),
+		"nothing": jsontext.Value(`{"info":{"id":"msg_2","sessionID":"ses_1fe0ImportedElsewhere00001","role":"assistant","time":{"created":5,"completed":6},"parentID":"msg_1",
+			"modelID":"m","providerID":"p","mode":"build","agent":"build","path":{"cwd":"/there","root":"/there"},"cost":0,"tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}},
+			"parts":[]}`),
+	} {
+		m, err := opencode.TakeMessage(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := opencode.Render(&there, []session.Message{m}, false)[0]
+		if diff := cmp.Diff(plain(t, raw), plain(t, shown)); diff != "" {
+			t.Errorf("%s: -imported +exported\n%s", name, diff)
+		}
+	}
+}
+
 // What our own record says is kept once: of what we would say ourselves nothing stands beside it.
 func TestNothingBeside(t *testing.T) {
 	m, err := opencode.TakeMessage(jsontext.Value(`{"info":{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":5},

@@ -57,7 +57,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
-	if err != nil && b.whole != nil {
+	if err == io.EOF && b.whole != nil { //nolint:errorlint // readers return it as it is
 		b.whole()
 		b.whole = nil
 	}
@@ -107,8 +107,9 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, next http.Handler)
 	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil { // in process there is none
 		b.whole = func() { _ = rc.SetReadDeadline(time.Time{}) } // a stream that follows may last
 	}
-	r.Body = b
-	next.ServeHTTP(w, r)
+	own := *r // the listener asks the body that it gave whether all of it was read, before it takes what follows for a request
+	own.Body = b
+	next.ServeHTTP(w, &own)
 }
 
 // most is what a body of the length may become; one of unknown length as much as there may be.

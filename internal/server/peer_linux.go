@@ -56,7 +56,7 @@ func (p proc) owners(addr, peer net.Addr) []int {
 		return nil
 	}
 	s, ok := p.socketOf(a.AddrPort(), b.AddrPort())
-	if !ok || !s.established || s.inode == 0 || s.uid != os.Getuid() {
+	if !ok || !s.connected || s.inode == 0 || s.uid != os.Getuid() {
 		return nil
 	}
 	pids := p.holders.after(p.count)[s.inode]

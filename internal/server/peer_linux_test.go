@@ -84,7 +84,9 @@ func TestWhoHoldsASocket(t *testing.T) {
 		line("0100007F:0005", server, "01", me, "105")+
 		line("0100007F:0006", server, "01", me, "106")+
 		line("0100007F:0007", server, "01", me, "107")+
-		line("0100007F:0008", server, "01", me, "108"))
+		line("0100007F:0008", server, "01", me, "108")+
+		line("0100007F:000A", server, "05", me, "110")+ // has said all
+		line("0100007F:000B", server, "0A", me, "111"))
 	tr.process(10, 1, "PATH=/bin\x00", "101")
 	tr.process(11, 1, "CAIRN_CALL=call_1\x00", "104")
 	tr.process(12, 11, "", "105")
@@ -93,10 +95,11 @@ func TestWhoHoldsASocket(t *testing.T) {
 	tr.process(14, 1, "CAIRN_CALL=outer\x00", "107")
 	tr.process(15, 1, "", "108")
 	tr.process(16, 1, "XCAIRN_CALL=1\x00CAIRN_CALL=2\x00", "108") // shares the socket
+	tr.process(17, 1, "", "110", "111")
 	p := procAt(tr.root, 50, "outer")
 	p.ask = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM } // as in some containers
 	ps := peers{func(pid int) bool { return pid == 99 }, p}
-	for port, want := range map[int]identity{1: ours, 2: unknown, 3: unknown, 4: oursTool, 5: oursTool, 6: oursTool, 7: ours, 8: oursTool, 9: unknown} {
+	for port, want := range map[int]identity{1: ours, 2: unknown, 3: unknown, 4: oursTool, 5: oursTool, 6: oursTool, 7: ours, 8: oursTool, 9: unknown, 10: ours, 11: unknown} {
 		p := &peer{loopback: true, remote: tcpAddr(fmt.Sprintf("127.0.0.1:%d", port)), local: tcpAddr("127.0.0.1:4096")}
 		if got := ps.who(p); got != want {
 			t.Errorf("port %d: %d, want %d", port, got, want)
@@ -157,7 +160,7 @@ func TestOneSocketIsAskedAbout(t *testing.T) {
 			}
 			p.ask = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM }
 			read, ok := p.socketOf(own, peer)
-			if asked != read || !ok || !asked.established || asked.inode != inodeOf(t, client) || asked.uid != os.Getuid() {
+			if asked != read || !ok || !asked.connected || asked.inode != inodeOf(t, client) || asked.uid != os.Getuid() {
 				t.Errorf("asked: %+v, read: %+v, inode %d", asked, read, inodeOf(t, client))
 			}
 		})
@@ -235,7 +238,6 @@ func TestNobodyHasTheOtherEnd(t *testing.T) {
 			"a port of nobody's":               {nobody, server.LocalAddr()},
 			"another server":                   {client.LocalAddr(), listens},
 			"a client that has closed":         {left.RemoteAddr(), left.LocalAddr()},
-			"a client that says no more":       {said.RemoteAddr(), said.LocalAddr()},
 			"another address of the machine":   {tcpAddr("127.0.0.2:" + port(client.LocalAddr())), server.LocalAddr()},
 			"the other kind of address":        {tcpAddr("[::1]:" + port(client.LocalAddr())), tcpAddr("[::1]:" + port(server.LocalAddr()))},
 		} {
@@ -243,8 +245,10 @@ func TestNobodyHasTheOtherEnd(t *testing.T) {
 				t.Errorf("%s: %s: %v", how.name, name, pids)
 			}
 		}
-		if pids := p.owners(server.RemoteAddr(), server.LocalAddr()); !slices.Equal(pids, []int{os.Getpid()}) {
-			t.Errorf("%s: this process: %v", how.name, pids)
+		for name, of := range map[string]net.Conn{"this process": server, "this process, which says no more": said} {
+			if pids := p.owners(of.RemoteAddr(), of.LocalAddr()); !slices.Equal(pids, []int{os.Getpid()}) {
+				t.Errorf("%s: %s: %v", how.name, name, pids)
+			}
 		}
 	}
 }

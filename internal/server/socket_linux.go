@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,15 +17,16 @@ import (
 
 // socket is what the kernel tells about one TCP socket.
 type socket struct {
-	uid         int
-	inode       uint64 // 0: no process has it any more
-	established bool
+	uid       int
+	inode     uint64 // 0: no process has it any more
+	connected bool
 }
 
-const (
-	tcpEstablished = 1 // as in the kernel's enum of TCP states
-	loopbackIndex  = 1 // of lo, in every network namespace
-)
+const loopbackIndex = 1 // of lo, in every network namespace
+
+// connectedStates are those of a connection that a process has, by the kernel's enum: one that stands, and one of which an
+// end will send no more, as that of a client that has said all and waits for its answer.
+var connectedStates = []byte{1, 4, 5, 8} // ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT
 
 // The request and the answer of sock_diag(7), behind the netlink header.
 const (
@@ -109,7 +111,7 @@ func readDiag(b []byte, own, peer netip.AddrPort) (socket, error) {
 	tail := body[4+diagID:] // expires, rqueue, wqueue, uid, inode
 	return socket{
 		uid: int(binary.NativeEndian.Uint32(tail[12:])), inode: uint64(binary.NativeEndian.Uint32(tail[16:])),
-		established: body[1] == tcpEstablished,
+		connected: slices.Contains(connectedStates, body[1]),
 	}, nil
 }
 
@@ -126,7 +128,7 @@ func unmapped(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
-// connections reads the kernel's tables, for where it does not answer about one socket: our user's established connections,
+// connections reads the kernel's tables, for where it does not answer about one socket: all connections that a process may have,
 // by own and peer address.
 func (p proc) connections() map[string]socket {
 	found := map[string]socket{}
@@ -138,7 +140,11 @@ func (p proc) connections() map[string]socket {
 		for lines := bufio.NewScanner(f); lines.Scan(); {
 			// sl local rem st tx:rx tr:when retrnsmt uid timeout inode
 			fields := strings.Fields(lines.Text())
-			if len(fields) < 10 || fields[3] != "01" {
+			if len(fields) < 10 {
+				continue
+			}
+			state, errState := strconv.ParseUint(fields[3], 16, 8)
+			if errState != nil || !slices.Contains(connectedStates, byte(state)) {
 				continue
 			}
 			uid, errUID := strconv.Atoi(fields[7])

@@ -16,12 +16,13 @@ func (u *Unknown) Version() int { return u.UnknownVersion }
 // Stamp returns the fact that could be read.
 func (u *Unknown) Stamp() *Fact { return &u.head }
 
-// EncodeData returns the stored form of a payload, deterministic and compact.
+// EncodeData returns the stored form of a payload, deterministic and compact. What is no text in it, as names of files may
+// be none, becomes U+FFFD: no bytes from outside keep a fact from being recorded.
 func EncodeData(d EventData) (jsontext.Value, error) {
 	if u, ok := d.(*Unknown); ok {
 		return u.Raw, nil
 	}
-	b, err := json.Marshal(d, json.Deterministic(true))
+	b, err := json.Marshal(d, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", d.Kind(), err)
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Fragment is live progress of an open item: what it holds from byte Offset on. It is not a fact: it has no Seq, moves
@@ -36,7 +37,7 @@ func (f Fragment) MarshalJSON() ([]byte, error) {
 		ID   string       `json:"id"`
 		Type Kind         `json:"type"`
 		Data FragmentData `json:"data"`
-	}{string(f.PartID), f.Kind(), f.Data()})
+	}{string(f.PartID), f.Kind(), f.Data()}, jsontext.AllowInvalidUTF8(true))
 }
 
 // FragmentData is the payload of a live event. One of the three names of the item is there, be it empty.

@@ -122,5 +122,5 @@ func Members[R, M any](rows []R, show func(R) (M, error)) iter.Seq2[[]byte, erro
 // AddMember adds a member with a comma in front of it.
 func AddMember(b *bytes.Buffer, m any) error {
 	b.WriteByte(',')
-	return json.MarshalWrite(b, m, json.Deterministic(true))
+	return json.MarshalWrite(b, m, outward)
 }

@@ -3,8 +3,6 @@ package v1
 import (
 	"net/http"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 )
 
@@ -12,7 +10,7 @@ import (
 func write(w http.ResponseWriter, v any) error { return writeStatus(w, http.StatusOK, v) }
 
 func writeStatus(w http.ResponseWriter, status int, v any) error {
-	b, err := json.Marshal(v, json.Deterministic(true))
+	b, err := exchange.Encode(v)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -194,6 +193,6 @@ func (b *bus) bare(kind string) sse.Frame {
 }
 
 func encoded(v any) (sse.Frame, error) {
-	data, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	data, err := exchange.Encode(v)
 	return sse.Frame{Data: data}, err
 }

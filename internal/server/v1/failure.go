@@ -6,9 +6,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -39,7 +36,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if m, ok := misconfiguration(err); ok {
 		status, body = http.StatusBadRequest, m
 	}
-	b, err := json.Marshal(body, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	b, err := exchange.Encode(body)
 	if err != nil { // cannot be: strings only
 		b = []byte(`{"name":"UnknownError","data":{"message":"the error could not be told"}}`)
 	}

@@ -3,8 +3,6 @@ package v2
 import (
 	"net/http"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -12,7 +10,7 @@ import (
 
 // write answers with v as JSON. Nothing is written if v cannot be encoded.
 func write(w http.ResponseWriter, v any) error {
-	b, err := json.Marshal(v, json.Deterministic(true))
+	b, err := exchange.Encode(v)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/server/sse"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -134,7 +135,7 @@ func (f *feeder) frame(e *session.Event) (fr frame, ok bool, err error) {
 	}
 	fr.kind = kind
 	fr.id, fr.durable = string(e.ID), &eventRef{e.SessionID, e.Seq, e.Version}
-	fr.data, err = json.Marshal(v, json.Deterministic(true))
+	fr.data, err = exchange.Encode(v)
 	return fr, true, err
 }
 
@@ -171,7 +172,7 @@ func plainStatus(v jsontext.Value) jsontext.Value {
 		return v
 	}
 	n.Status = jsontext.Value(`{"type":"busy"}`)
-	if b, err := json.Marshal(n, json.Deterministic(true)); err == nil {
+	if b, err := exchange.Encode(n); err == nil {
 		return b
 	}
 	return v

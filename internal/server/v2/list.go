@@ -47,7 +47,7 @@ type sessionAnchor struct {
 
 // encodeCursor makes a cursor opaque: base64url of JSON.
 func encodeCursor(v any) string {
-	b, err := json.Marshal(v, json.Deterministic(true))
+	b, err := exchange.Encode(v)
 	if err != nil { // cannot be: strings and numbers, read from a query
 		return ""
 	}
@@ -105,7 +105,7 @@ type sessionPage struct {
 }
 
 func (p sessionPage) write(w http.ResponseWriter) error {
-	cursor, err := json.Marshal(&p.cursor, json.Deterministic(true))
+	cursor, err := exchange.Encode(&p.cursor)
 	if err != nil {
 		return err
 	}

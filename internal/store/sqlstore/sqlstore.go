@@ -31,6 +31,7 @@ import (
 	"math"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -189,7 +190,9 @@ func (r *Reader) scratch(c *call, col int) []byte {
 	return r.data
 }
 
-func encode(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }
+func encode(v any) ([]byte, error) {
+	return json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+}
 
 // decode reads data that passed its checksum into a new T.
 func decode[T any](data []byte) (*T, error) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -84,7 +85,9 @@ func (s *state) detached() *state {
 	return f
 }
 
-func encode(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }
+func encode(v any) ([]byte, error) {
+	return json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+}
 
 func decode[T any](data []byte) (*T, error) {
 	v := new(T)
