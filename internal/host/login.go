@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -9,6 +10,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/session"
 )
+
+const openRouterID = "openrouter"
+
+// browserLogins are the vendors that offer a login with a browser to programs such as this one.
+func browserLogins() map[string]string {
+	return map[string]string{copilotID: "Login with GitHub Copilot", openRouterID: "Login with OpenRouter"}
+}
 
 // Login implements cli.Host.
 func (h Host) Login(ctx context.Context, o cli.Options, id string, say func(url, code string)) error {
@@ -21,9 +29,13 @@ func (h Host) Login(ctx context.Context, o cli.Options, id string, say func(url,
 		return err
 	}
 	fetch := tokens{agent: userAgent(o)}
+	return logIn(ctx, auth.New(dirs.Data, o.Env), cfg, id, provider.Login{Client: fetch.http(), Say: say})
+}
+
+// logIn logs in at a vendor as the configuration says, and keeps what that gives.
+func logIn(ctx context.Context, store *auth.Store, cfg *config.Config, id string, login provider.Login) error {
 	how := settingsOf(cfg.Provider[id].Options.Extra)
-	login := provider.Login{Client: fetch.http(), Say: say, ClientID: how.text("clientId"), Base: how.enterprise("https://")}
-	store := auth.New(dirs.Data, o.Env)
+	login.ClientID, login.Base = how.text("clientId"), how.enterprise("https://")
 	switch id {
 	case copilotID:
 		token, err := login.GitHub(ctx)
@@ -31,7 +43,7 @@ func (h Host) Login(ctx context.Context, o cli.Options, id string, say func(url,
 			return err
 		}
 		return store.SetToken(ctx, id, auth.Token{Refresh: auth.NewSecret(token)})
-	case "openrouter":
+	case openRouterID:
 		key, err := login.OpenRouter(ctx)
 		if err != nil {
 			return err
@@ -40,4 +52,28 @@ func (h Host) Login(ctx context.Context, o cli.Options, id string, say func(url,
 	default:
 		return session.Errorf(session.CodeInvalid, "%s offers no login with a browser to programs such as this one; openrouter and github-copilot do. Take a key from its site: cairn auth login %[1]s", id)
 	}
+}
+
+// Logins implements v1.Settings.
+func (l oldPlaces) Logins() map[string]string { return browserLogins() }
+
+// LogIn implements v1.Settings. What a vendor says of a failure is for whoever logs in; it holds no secret.
+func (l oldPlaces) LogIn(ctx context.Context, at session.Location, id string, say func(url, code string)) error {
+	p, err := l.place(ctx, at.Directory)
+	if err != nil {
+		return err
+	}
+	err = logIn(ctx, l.models.auth, p.config, id, provider.Login{Client: l.models.tokens.fetcher(), Say: say})
+	if _, told := errors.AsType[*session.Error](err); err == nil || told {
+		return err
+	}
+	return session.Errorf(session.CodeInvalid, "%v", err)
+}
+
+// SetToken implements v1.Settings.
+func (l oldPlaces) SetToken(ctx context.Context, id string, t auth.Token) error {
+	if id != copilotID {
+		return session.Errorf(session.CodeInvalid, "logins at %q give no tokens that cairn can use; give an api key", id).At("type")
+	}
+	return unkept(l.models.auth.SetToken(ctx, id, t))
 }

@@ -165,14 +165,19 @@ func (l oldPlaces) Configure(ctx context.Context, members map[string]jsontext.Va
 
 // SetKey implements v1.Settings.
 func (l oldPlaces) SetKey(ctx context.Context, providerID, key string) error {
-	if err := l.models.auth.Set(ctx, providerID, auth.NewSecret(key)); err != nil {
-		code := session.CodeUnavailable
-		if _, unfit := errors.AsType[*auth.Unfit](err); unfit {
-			code = session.CodeInvalid
-		}
-		return session.Errorf(code, "the key cannot be kept: %v", err)
+	return unkept(l.models.auth.Set(ctx, providerID, auth.NewSecret(key)))
+}
+
+// unkept says why a credential is not kept.
+func unkept(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	code := session.CodeUnavailable
+	if _, unfit := errors.AsType[*auth.Unfit](err); unfit {
+		code = session.CodeInvalid
+	}
+	return session.Errorf(code, "the key cannot be kept: %v", err)
 }
 
 // RemoveKey implements v1.Settings.

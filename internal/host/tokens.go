@@ -32,6 +32,13 @@ func (t *tokens) http() *http.Client {
 	return t.client
 }
 
+// fetcher is the client for those who do not hold the lock.
+func (t *tokens) fetcher() *http.Client {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.http()
+}
+
 // google returns what fetches tokens of Google Cloud's, which processes share.
 func (t *tokens) google(getenv func(string) string, keep *auth.Store) *provider.Google {
 	t.mu.Lock()

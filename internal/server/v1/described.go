@@ -114,8 +114,8 @@ func describedOffers() map[string]openapi.Operation {
 		"config.providers":         asked[usable](),
 		"provider.list":            asked[allProviders](),
 		"provider.auth":            asked[map[string][]authMethod](),
-		"provider.oauth.authorize": exchanged[login, never](),
-		"provider.oauth.callback":  exchanged[login, never](),
+		"provider.oauth.authorize": exchanged[loginOrder, authorization](),
+		"provider.oauth.callback":  exchanged[loginOrder, bool](),
 		"auth.set":                 changed[credential](),
 		"auth.remove":              asked[bool](),
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
@@ -50,6 +51,13 @@ type Settings interface {
 	Configure(ctx context.Context, members map[string]jsontext.Value) error
 	SetKey(ctx context.Context, providerID, key string) error
 	RemoveKey(ctx context.Context, providerID string) error
+	// SetToken keeps what a login gave at a provider whose logins give tokens; at another it is an error of code invalid.
+	SetToken(ctx context.Context, providerID string, t auth.Token) error
+	// Logins returns the providers at which one can log in with a browser, with what that is called.
+	Logins() map[string]string
+	// LogIn logs in at one of these and keeps what that gives. It calls say once, with where a person goes and the code to type
+	// there, "" if there is none, and waits for the person.
+	LogIn(ctx context.Context, l session.Location, providerID string, say func(url, code string)) error
 }
 
 // Files is what people see of the files of a location. Nothing of it leaves the location or its checkout, whatever links

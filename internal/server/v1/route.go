@@ -38,6 +38,7 @@ func Routes() []Route {
 		eventRoutes(),
 		offerRoutes(),
 		settingsRoutes(),
+		loginRoutes(),
 		vcsRoutes(),
 		fileRoutes(),
 		tuiRoutes(),

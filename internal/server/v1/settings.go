@@ -2,9 +2,7 @@ package v1
 
 import (
 	"errors"
-	"maps"
 	"net/http"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,9 +20,6 @@ func settingsRoutes() []Route {
 		{patch, "/global/config", "global.config.update", (*API).changeGlobalConfig},
 		{put, "/auth/{providerID}", "auth.set", (*API).setAuth},
 		{del, "/auth/{providerID}", "auth.remove", (*API).removeAuth},
-		{get, "/provider/auth", "provider.auth", (*API).authMethods},
-		{post, "/provider/{providerID}/oauth/authorize", "provider.oauth.authorize", (*API).authorize},
-		{post, "/provider/{providerID}/oauth/callback", "provider.oauth.callback", (*API).authorize},
 	}
 }
 
@@ -96,11 +91,17 @@ func (a *API) configure(r *http.Request) (map[string]jsontext.Value, error) {
 	return members, exchange.In("body", err)
 }
 
-// credential is what a client wants to be kept for a provider.
+// credential is what a client wants to be kept for a provider: a key, or what a login gave.
 type credential struct {
 	Type     string            `json:"type" enum:"oauth,api,wellknown"`
 	Key      string            `json:"key"`
 	Metadata map[string]string `json:"metadata"` // of which nothing is kept
+
+	Refresh       string `json:"refresh"`
+	Access        string `json:"access"`
+	Expires       *int64 `json:"expires"`   // of access, in milliseconds; 0 is never
+	AccountID     string `json:"accountId"` // of which nothing is kept
+	EnterpriseURL string `json:"enterpriseUrl"`
 }
 
 func (a *API) setAuth(w http.ResponseWriter, r *http.Request) error {
@@ -108,16 +109,21 @@ func (a *API) setAuth(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	id := r.PathValue("providerID")
 	switch {
-	case c.Type == "oauth" || c.Type == "wellknown":
-		return exchange.Bad("body", "type", "credentials of type %s cannot be kept yet: give an api key", c.Type)
+	case c.Type == "oauth":
+		err = a.keepToken(r.Context(), id, c)
+	case c.Type == "wellknown":
+		err = exchange.Bad("body", "type", "log in at an organisation with cairn auth login ADDRESS, which shows what its configuration does before it is read")
 	case c.Type != "api":
-		return exchange.Bad("body", "type", "type must be api, oauth or wellknown, got %q", exchange.Clip(c.Type, 40))
+		err = exchange.Bad("body", "type", "type must be api, oauth or wellknown, got %q", exchange.Clip(c.Type, 40))
 	case c.Key == "":
-		return exchange.Bad("body", "key", "key is missing")
+		err = exchange.Bad("body", "key", "key is missing")
+	default:
+		err = exchange.In("body", a.places.SetKey(r.Context(), id, c.Key))
 	}
-	if err := a.places.SetKey(r.Context(), r.PathValue("providerID"), c.Key); err != nil {
-		return exchange.In("body", err)
+	if err != nil {
+		return err
 	}
 	return yes(w)
 }
@@ -129,53 +135,3 @@ func (a *API) removeAuth(w http.ResponseWriter, r *http.Request) error {
 	}
 	return yes(w)
 }
-
-// authMethod is a way to give a provider its credential.
-type authMethod struct {
-	Type  string `json:"type" enum:"oauth,api"`
-	Label string `json:"label"`
-}
-
-// authMethods lists the ways beside the plain key that every provider has: it is all there is.
-func (a *API) authMethods(w http.ResponseWriter, r *http.Request) error {
-	p, err := found(a, r, a.places.Providers)
-	if err != nil {
-		return err
-	}
-	out := map[string][]authMethod{}
-	for _, v := range p.All {
-		if len(v.Env) > 0 {
-			out[v.ID] = []authMethod{{"api", "API key"}}
-		}
-	}
-	return write(w, out)
-}
-
-// login is what a client says of a login.
-type login struct {
-	Method int               `json:"method"`
-	Inputs map[string]string `json:"inputs"`
-	Code   string            `json:"code"`
-}
-
-// authorize refuses: no provider has a login of its own here. OpenCode answers 500 then.
-func (a *API) authorize(w http.ResponseWriter, r *http.Request) error {
-	if _, err := exchange.Optional[login](r); err != nil {
-		return err
-	}
-	p, err := found(a, r, a.places.Providers)
-	if err != nil {
-		return err
-	}
-	id := r.PathValue("providerID")
-	known := map[string]bool{}
-	for _, v := range p.All {
-		known[v.ID] = true
-	}
-	if !known[id] {
-		return exchange.Bad("params", "providerID", "there is no provider %q; there are %v", exchange.Clip(id, 80), firstOf(slices.Sorted(maps.Keys(known)), 8))
-	}
-	return exchange.Bad("body", "method", "%s has no login but an API key", id)
-}
-
-func firstOf(names []string, n int) []string { return names[:min(len(names), n)] }

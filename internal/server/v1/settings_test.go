@@ -110,3 +110,42 @@ func TestAConfigurationThatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// The logins with a browser that the command line has are offered here, too; what one gave elsewhere can be kept, and is
+// shown nowhere.
+func TestLoginsOfVendors(t *testing.T) {
+	w := newWorld(t, "", nil)
+	if a := w.ask(t, http.MethodGet, "/provider/auth", ""); !strings.Contains(a.body, `"openrouter":[{"type":"oauth","label":"Login with OpenRouter"},{"type":"api","label":"API key"}]`) ||
+		!strings.Contains(a.body, `"github-copilot":[{"type":"oauth"`) || !strings.Contains(a.body, `"anthropic":[{"type":"api"`) {
+		t.Error(a.body)
+	}
+	const token = "gho_a-very-secret-token"
+	for _, c := range []struct {
+		op, body string
+		status   int
+		says     string
+	}{
+		{"POST /provider/anthropic/oauth/authorize", `{"method":0}`, 400, "github-copilot openrouter"},
+		{"POST /provider/github-copilot/oauth/authorize", `{"method":1}`, 400, "method"},
+		{"POST /provider/github-copilot/oauth/authorize", `{}`, 400, "method is missing"},
+		{"POST /provider/github-copilot/oauth/authorize", `{"method":0}`, 400, "options.clientId"}, // nobody's name to log in with
+		{"POST /provider/openrouter/oauth/callback", `{"method":0}`, 400, `"ProviderAuthOauthMissing"`},
+		{"PUT /auth/github-copilot", `{"type":"oauth","refresh":"` + token + `","access":"","expires":0}`, 200, "true"},
+		{"PUT /auth/github-copilot", `{"type":"oauth","access":"x","expires":0}`, 400, "refresh is missing"},
+		{"PUT /auth/github-copilot", `{"type":"oauth","refresh":"x","access":"x"}`, 400, "expires"},
+		{"PUT /auth/github-copilot", `{"type":"oauth","refresh":"x","access":"x","expires":0,"enterpriseUrl":"e"}`, 400, "enterpriseUrl"},
+		{"PUT /auth/openai", `{"type":"oauth","refresh":"` + token + `","access":"a","expires":1}`, 400, "give an api key"},
+		{"PUT /auth/org.example", `{"type":"wellknown","key":"K","token":"` + token + `"}`, 400, "cairn auth login"},
+	} {
+		method, path, _ := strings.Cut(c.op, " ")
+		if a := w.ask(t, method, path, c.body); a.status != c.status || !strings.Contains(a.body, c.says) || strings.Contains(a.body, token) {
+			t.Errorf("%s %s: %d %s", c.op, c.body, a.status, a.body)
+		}
+	}
+	if a := w.ask(t, http.MethodGet, "/provider", ""); !strings.Contains(a.body, `"github-copilot"`) || strings.Contains(a.body, token) {
+		t.Errorf("%.200s", a.body)
+	}
+	if b, err := os.ReadFile(filepath.Join(w.home, "data", "auth.json")); err != nil || !strings.Contains(string(b), token) {
+		t.Error("the token is not kept", err)
+	}
+}

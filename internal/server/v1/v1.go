@@ -78,6 +78,7 @@ type API struct {
 	handed  handed
 	heads   heads
 	line    *line
+	logins  vendorLogins
 	long    exchange.Waiters // streams, and requests that wait for a session
 }
 
@@ -101,8 +102,11 @@ func New(c Config) *API {
 	return a
 }
 
-// Close ends all streams and waits, those of now and those to come. Other requests go on.
-func (a *API) Close() { a.long.Close() }
+// Close ends all streams, waits and logins with a browser, those of now and those to come. Other requests go on.
+func (a *API) Close() {
+	a.long.Close()
+	a.logins.close()
+}
 
 // Handler returns the routes as a handler. Paths that it does not know are 404, methods 405, both with a body.
 func (a *API) Handler() http.Handler {
