@@ -76,15 +76,28 @@ func (p Place) project(a *API) opencode.Project {
 	return v
 }
 
-// updateProject takes no name and no icon: nothing of a project is kept here.
+// updateProject takes no name, no icon and no commands: nothing of a project is kept here.
 func (a *API) updateProject(w http.ResponseWriter, r *http.Request) error {
-	if _, err := exchange.Optional[projectChange](r); err != nil {
-		return err
+	b, err := exchange.Optional[projectChange](r)
+	if err == nil {
+		err = a.current(r)
 	}
-	if err := a.current(r); err != nil {
+	switch {
+	case err != nil:
 		return err
+	case b.Name != "":
+		return notOfProjects("name")
+	case len(b.Icon) > 0:
+		return notOfProjects("icon")
+	case len(b.Commands) > 0:
+		return notOfProjects("commands")
+	default:
+		return a.project(w, r)
 	}
-	return a.project(w, r)
+}
+
+func notOfProjects(field string) error {
+	return exchange.Bad("body", field, "%s cannot be kept: a project is its repository", field)
 }
 
 func (a *API) projectDirectories(w http.ResponseWriter, r *http.Request) error {

@@ -149,3 +149,19 @@ func TestLoginsOfVendors(t *testing.T) {
 		t.Error("the token is not kept", err)
 	}
 }
+
+// What is not kept of a project is refused, not forgotten.
+func TestProjectsHaveNoNames(t *testing.T) {
+	w := newWorld(t, "", nil)
+	at := "/project/" + get[map[string]any](t, w, "/project/current")["id"].(string)
+	for body, want := range map[string]int{
+		`{"name":"Mine"}`: 400, `{"icon":{"color":"pink"}}`: 400, `{"commands":{"start":"make"}}`: 400, `{}`: 200, `{"name":""}`: 200,
+	} {
+		if a := w.ask(t, http.MethodPatch, at, body); a.status != want {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	if a := w.ask(t, http.MethodPatch, "/project/none", `{"name":"Mine"}`); a.status != 404 {
+		t.Error(a)
+	}
+}
