@@ -26,7 +26,6 @@ func (w Wire) declared() map[string]string {
 	case Responses:
 		return map[string]string{
 			"web_search":       `{"type":"web_search"}`,
-			"x_search":         `{"type":"x_search"}`,
 			"code_execution":   `{"type":"code_interpreter","container":{"type":"auto"}}`,
 			"image_generation": `{"type":"image_generation"}`,
 		}
@@ -44,7 +43,7 @@ func (w Wire) declared() map[string]string {
 // Hosted returns the declarations of tools that the vendor runs itself: each is a name of ours, or what the vendor wants
 // to read. The error says what cannot be had.
 func (v Vendor) Hosted(wanted []jsontext.Value) ([]llm.ToolDefinition, error) {
-	offered := v.Wire.declared()
+	offered := v.offered()
 	if len(wanted) > 0 && offered == nil {
 		return nil, fmt.Errorf("provider %q runs no tools itself by the protocol that its models are reached by", v.ID)
 	}
@@ -52,7 +51,7 @@ func (v Vendor) Hosted(wanted []jsontext.Value) ([]llm.ToolDefinition, error) {
 	for _, tool := range wanted {
 		def := llm.ToolDefinition{Name: nameOf(tool), Hosted: tool}
 		if tool.Kind() == '"' {
-			def.Hosted = jsontext.Value(v.declaration(def.Name, offered))
+			def.Hosted = jsontext.Value(offered[def.Name])
 		}
 		if def.Name == "" || def.Hosted.Kind() != '{' {
 			names := slices.Sorted(maps.Keys(offered))
@@ -61,7 +60,9 @@ func (v Vendor) Hosted(wanted []jsontext.Value) ([]llm.ToolDefinition, error) {
 		if why := v.Wire.runsHere(def.Hosted); why != "" {
 			return nil, fmt.Errorf("provider %q: %s", v.ID, why)
 		}
-		out = append(out, def)
+		if !slices.ContainsFunc(out, func(o llm.ToolDefinition) bool { return o.Name == def.Name && string(o.Hosted) == string(def.Hosted) }) {
+			out = append(out, def) // vendors refuse the same one twice
+		}
 	}
 	slices.SortStableFunc(out, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
@@ -72,12 +73,15 @@ func (v Vendor) HostedAlone(modelID string) bool {
 	return v.Wire == Gemini && !gemini.ToolsBeside(modelID)
 }
 
-// declaration is a tool in the words of the vendor, some of which have their own for it.
-func (v Vendor) declaration(name string, offered map[string]string) string {
-	if v.Row == "xai" && name == "code_execution" {
-		return `{"type":"code_interpreter"}`
+// offered are the tools that the vendor runs: those of its wire, and what is different about its own.
+func (v Vendor) offered() map[string]string {
+	offered := v.Wire.declared()
+	if v.Row == "xai" && v.Wire == Responses {
+		offered["x_search"] = `{"type":"x_search"}`
+		offered["code_execution"] = `{"type":"code_interpreter"}`
+		delete(offered, "image_generation")
 	}
-	return offered[name]
+	return offered
 }
 
 // nameOf is what a tool is called: the name itself, or what its declaration says of it.
