@@ -197,6 +197,9 @@ func (f *form) said(texts []string) (v jsontext.Value, err error) {
 	err = errNoValue
 	for _, text := range []string{strings.Join(texts, ""), lastOf(texts)} {
 		raw := jsontext.Value(unfenced(text))
+		if f.wrapped && raw.Kind() != '{' && raw.IsValid() {
+			raw = written(llm.Schema{"value": raw})
+		}
 		if raw.Kind() != '{' || !raw.IsValid() {
 			continue
 		}
@@ -216,15 +219,17 @@ func lastOf(texts []string) string {
 	return texts[len(texts)-1]
 }
 
-// unfenced is a text without the fence of a code block around all of it.
+// unfenced is a text without a byte order mark, and of one with a single code block only what is in it.
 func unfenced(text string) string {
-	text = strings.TrimSpace(text)
-	inner, opened := strings.CutPrefix(text, "```")
-	inner, closed := strings.CutSuffix(inner, "```")
-	if !opened || !closed {
+	text = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(text), "\ufeff"))
+	if strings.HasPrefix(text, "{") {
 		return text
 	}
-	return strings.TrimSpace(strings.TrimPrefix(inner, "json"))
+	parts := strings.Split(text, "```")
+	if len(parts) != 3 {
+		return text
+	}
+	return strings.TrimSpace(strings.TrimPrefix(parts[1], "json"))
 }
 
 // inner is the answer in an object that fits the schema.
@@ -269,11 +274,9 @@ func (f *form) judge(o delivery, end *session.StepEnded) (again bool, failure *s
 		return false, nil
 	}
 	if len(o.calls) == 0 && !o.more {
-		if f.native {
-			if v, err := f.said(o.texts); err == nil {
-				end.Structured = v
-				return false, nil
-			}
+		if v, err := f.said(o.texts); err == nil { // also without the call: some servers cannot force one
+			end.Structured = v
+			return false, nil
 		}
 		missed++
 	}

@@ -19,6 +19,8 @@ func coerce(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	}
 	if !fits(s, v) {
 		v = convert(s, v)
+	} else if v.Kind() == '"' {
+		v = listed(s, v)
 	}
 	switch {
 	case v.Kind() == '{' && len(s.Properties) > 0:
@@ -113,6 +115,30 @@ func convert(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 			if err == nil {
 				return out
 			}
+		}
+	}
+	return v
+}
+
+// listed returns the value of an enum, or the const, that a text stands for: some vendors know enums of texts only. A
+// text that is one of the values is itself.
+func listed(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
+	values := s.Enum
+	if s.Const != nil {
+		values = append(slices.Clip(values), *s.Const)
+	}
+	var text string
+	if len(values) == 0 || json.Unmarshal(v, &text) != nil {
+		return v
+	}
+	for _, value := range values {
+		if word, ok := value.(string); ok && word == text {
+			return v
+		}
+	}
+	for _, value := range values {
+		if raw := encoded(value, nil); raw != nil && string(raw) == text {
+			return raw
 		}
 	}
 	return v

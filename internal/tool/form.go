@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
+	patterns "regexp/syntax"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -55,6 +57,16 @@ func knownTypes(s *jsonschema.Schema) error {
 			return fmt.Errorf("%.40q is not a type", name)
 		}
 	}
+	for _, child := range inside(s) {
+		if err := knownTypes(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inside returns the schemas that stand right inside of s; some may be nil.
+func inside(s *jsonschema.Schema) []*jsonschema.Schema {
 	inner := slices.Concat(s.ItemsArray, s.PrefixItems, s.AllOf, s.AnyOf, s.OneOf)
 	inner = append(inner, s.Items, s.AdditionalItems, s.AdditionalProperties, s.Not, s.If, s.Then, s.Else)
 	for _, members := range []map[string]*jsonschema.Schema{s.Properties, s.PatternProperties, s.Defs, s.Definitions} {
@@ -62,10 +74,32 @@ func knownTypes(s *jsonschema.Schema) error {
 			inner = append(inner, members[name])
 		}
 	}
-	for _, child := range inner {
-		if err := knownTypes(child); err != nil {
-			return err
+	return inner
+}
+
+// unpatterned takes the patterns away that Go cannot read, such as those that look ahead: vendors can, and are told
+// them; here they are not checked. What has a name by such a pattern is then like any other, and allowed.
+func unpatterned(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if unreadable(s.Pattern) {
+		s.Pattern = ""
+	}
+	for name := range s.PatternProperties {
+		if unreadable(name) {
+			delete(s.PatternProperties, name)
+			s.AdditionalProperties = nil
 		}
 	}
-	return nil
+	for _, child := range inside(s) {
+		unpatterned(child)
+	}
+}
+
+// unreadable reports whether a pattern that is one elsewhere is none in Go. What is broken everywhere is not.
+func unreadable(pattern string) bool {
+	_, err := regexp.Compile(pattern)
+	e, ok := errors.AsType[*patterns.Error](err)
+	return ok && slices.Contains([]patterns.ErrorCode{patterns.ErrInvalidPerlOp, patterns.ErrInvalidEscape, patterns.ErrInvalidRepeatSize, patterns.ErrInvalidCharRange}, e.Code)
 }

@@ -46,6 +46,59 @@ func TestFormNumbers(t *testing.T) {
 	}
 }
 
+// A pattern that Go cannot read is not checked; what else the schema says is. One that is broken everywhere is refused.
+func TestFormPatterns(t *testing.T) {
+	const decimal = `^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$`
+	tests := []struct {
+		name, schema, value string
+		ok, fits            bool
+	}{
+		{"looks ahead", `{"type":"string","pattern":"` + decimal + `"}`, `"1.5"`, true, true},
+		{"and has another type", `{"type":"string","pattern":"` + decimal + `"}`, `[]`, true, false},
+		{"in a choice", `{"anyOf":[{"type":"string","pattern":"(?=a)"},{"type":"null"}]}`, `null`, true, true},
+		{"refers back", `{"type":"string","pattern":"(a)\\1"}`, `"aa"`, true, true},
+		{"of a name", `{"type":"object","patternProperties":{"^(?!x)":{"type":"integer"}},"additionalProperties":false}`, `{"y":1}`, true, true},
+		{"one that Go reads", `{"type":"string","pattern":"^a"}`, `"b"`, true, false},
+		{"broken", `{"type":"string","pattern":"(("}`, `"b"`, false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			form, err := tool.NewForm(jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`))
+			if (err == nil) != tt.ok {
+				t.Fatal(err)
+			}
+			if err != nil {
+				return
+			}
+			if v, err := form.Fit(jsontext.Value(`{"v":` + tt.value + `}`)); (err == nil) != tt.fits {
+				t.Errorf("%s: %v", v, err)
+			}
+		})
+	}
+}
+
+// What vendors can only say as text in an enum is the value that it stands for.
+func TestFormEnums(t *testing.T) {
+	for _, tt := range []struct{ schema, value, want string }{
+		{`{"const":5}`, `"5"`, `5`},
+		{`{"enum":[1,"x",null]}`, `"1"`, `1`},
+		{`{"enum":[1,"x",null]}`, `"x"`, `"x"`},
+		{`{"enum":[1,"1"]}`, `"1"`, `"1"`},
+		{`{"enum":[true,2]}`, `"true"`, `true`},
+		{`{"enum":[1,2]}`, `"3"`, ``},
+		{`{"enum":[1,"x",null]}`, `"null"`, `null`},
+	} {
+		form, err := tool.NewForm(jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := form.Fit(jsontext.Value(`{"v":` + tt.value + `}`))
+		if tt.want == "" && err == nil || tt.want != "" && string(v) != `{"v":`+tt.want+`}` {
+			t.Errorf("%s of %s: %s, %v", tt.value, tt.schema, v, err)
+		}
+	}
+}
+
 // A schema that holds one value against itself without end is no form; one that goes down with the value is.
 func TestFormsWithoutEnd(t *testing.T) {
 	many := `{"type":"object","$defs":{"a0":{}`

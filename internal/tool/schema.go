@@ -32,6 +32,7 @@ func compile(raw jsontext.Value) (*schema, error) {
 	if err := json.Unmarshal(raw, &root); err != nil {
 		return &schema{problem: err}, nil
 	}
+	unpatterned(&root)
 	resolved, err := root.Resolve(nil)
 	if err == nil {
 		err = endless(raw)

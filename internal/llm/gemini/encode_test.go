@@ -223,7 +223,7 @@ func TestSchema(t *testing.T) {
 		{"what the vendor does not know is left out", `{"type":"string","$schema":"x","title":"t","pattern":"p","format":"uri","default":1,"additionalProperties":false}`, str},
 		{"what it knows stays", `{"type":"string","description":"d","minLength":1,"format":"date-time","nullable":true}`, `{"type":"string","description":"d","minLength":1,"format":"date-time","nullable":true}`},
 		{"references into what stands elsewhere", `{"type":"array","items":{"$ref":"#/properties/x/$defs/a~1b/items"},"$defs":{"a/b":{"type":"array","items":{"type":"number"}}}}`, `{"type":"array","items":{"type":"number"}}`},
-		{"enums are strings", `{"type":"integer","enum":[1,2,null]}`, `{"type":"string","enum":["1","2"]}`},
+		{"enums are strings", `{"type":"integer","enum":[1,2,null]}`, `{"type":"string","enum":["1","2"],"nullable":true}`},
 		{"const is an enum", `{"const":"a"}`, `{"type":"string","enum":["a"]}`},
 		{"lists of types", `{"type":["string","null"]}`, `{"type":"string","nullable":true}`},
 		{"real choices of types", `{"type":["string","array"]}`, `{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}`},

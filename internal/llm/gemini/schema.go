@@ -182,6 +182,9 @@ func (p *projection) kind(n, out wire.Object) {
 	}
 	if isEnum {
 		out["type"], out["enum"] = jsontext.Value(`"string"`), texts(values)
+		if slices.ContainsFunc(values, func(v jsontext.Value) bool { return v.Kind() == 'n' }) {
+			out["nullable"] = jsontext.Value("true")
+		}
 		return
 	}
 	var types []string
