@@ -63,7 +63,7 @@ func (d *drain) entitle(ctx context.Context, set *setting, promotion session.Del
 	if err != nil || first == nil {
 		return // the turn says so
 	}
-	q := entitlement{id: d.id, model: d.titler, first: first, system: set.scope.Agents[titleAgent].System}
+	q := entitlement{id: d.id, model: d.titler, first: first, system: set.scope.Agents[titleAgent].System, excluded: set.session.Excluded}
 	d.titles.start(d.id, func(ctx context.Context) { d.name(ctx, q) })
 }
 
@@ -91,10 +91,24 @@ func (d *drain) firstPrompt(ctx context.Context, promotion session.Delivery) (fi
 
 // entitlement is the question how a session is called.
 type entitlement struct {
-	id     session.ID
-	model  *Model
-	system string
-	first  *session.User
+	id       session.ID
+	model    *Model
+	system   string
+	first    *session.User
+	excluded []session.Exclusion // of the first prompt; see poison.go
+}
+
+// spared is the question without pictures and documents, if it has some and the provider refuses it: a title is about what
+// was said.
+func (q entitlement) spared(e *llm.Error) (entitlement, bool) {
+	refused := e.Class == llm.InvalidRequest || e.Class == llm.Overflow
+	sent, before := q.request().Messages, len(q.excluded)
+	for _, kind := range []session.ContentKind{session.ContentImages, session.ContentDocuments} {
+		if refused && carries(sent, kind) {
+			q.excluded = append(q.excluded[:len(q.excluded):len(q.excluded)], session.Exclusion{Kind: kind, Through: q.first.Seq})
+		}
+	}
+	return q, len(q.excluded) > before
 }
 
 func (q entitlement) request() *llm.Request {
@@ -107,7 +121,7 @@ func (q entitlement) request() *llm.Request {
 		req.System = []string{system}
 	}
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Parts: text(titleQuestion)})
-	req.Messages = append(req.Messages, lower([]session.Message{q.first}, m)...)
+	req.Messages = append(req.Messages, lower([]session.Message{q.first}, m, q.excluded...)...)
 	return req
 }
 
@@ -152,6 +166,10 @@ func (e *Engine) askTitle(ctx context.Context, q entitlement) (title string, ask
 		failure := llm.AsError(ctx, err)
 		wait, again := tries.next(failure, false, bounds, e.now())
 		e.logger.Debug("a title was not said", "session", q.id, "model", q.model.Ref, "again", again, "error", failure)
+		if less, ok := q.spared(failure); ok {
+			q = less
+			continue
+		}
 		if !again {
 			return "", asked
 		}

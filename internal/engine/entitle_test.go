@@ -114,6 +114,42 @@ func TestATitleIsAskedFor(t *testing.T) {
 	})
 }
 
+// A picture that the provider refuses takes no title away: it is asked once more without pictures and documents, and never
+// where a refusal is about something else.
+func TestATitleOfARefusedPicture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusal := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: "Could not process image"}
+		w, asked := entitling(t, func(_ context.Context, n int) (string, error) {
+			if n < 2 {
+				return "", refusal
+			}
+			return "A picture", nil
+		})
+		m := w.models["test/small"]
+		m.Images, m.Documents = true, true
+		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+			t.Fatal(err)
+		}
+		files := []session.File{{URI: dataOf("image/png", pngHead), Name: "bad.png"}, {URI: dataOf("application/pdf", "%PDF-1.4"), Name: "good.pdf"}}
+		if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "look", Files: files}}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if s, err := w.engine.session(t.Context(), "ses_a"); err != nil || s.Title != "A picture" {
+			t.Errorf("%+v %v", s, err)
+		}
+		var sent [][2]int
+		for _, r := range *asked {
+			images, documents := media(r)
+			sent = append(sent, [2]int{images, documents})
+		}
+		if diff := cmp.Diff([][2]int{{1, 1}, {0, 0}}, sent); diff != "" {
+			t.Error(diff)
+		}
+		w.close(t)
+	})
+}
+
 // A turn ends although nobody says a title. The time that a title may take is bounded; then the prompt is the title.
 func TestATitleThatNeverComes(t *testing.T) {
 	hang := func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", ctx.Err() }
