@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Found is a model that a server on this machine offers.
@@ -79,26 +80,33 @@ func models(ctx context.Context, client *http.Client, base string) []Found {
 	return readFound(raw)
 }
 
-// readFound reads OpenAI's list of models, with what vLLM and llama.cpp say about sizes beyond it. Models that only
-// measure text are left out.
+// listed is a model in OpenAI's list, with what vLLM and llama.cpp say about sizes beyond it.
+type listed struct {
+	ID   string `json:"id"`
+	Max  int64  `json:"max_model_len"`
+	Meta struct {
+		Trained int64 `json:"n_ctx_train"`
+	} `json:"meta"`
+}
+
+// readFound reads OpenAI's list of models. Those that only measure text are left out, and so is what is no model: it says
+// nothing about the others.
 func readFound(raw []byte) []Found {
 	var list struct {
-		Data []struct {
-			ID   string `json:"id"`
-			Max  int64  `json:"max_model_len"`
-			Meta struct {
-				Trained int64 `json:"n_ctx_train"`
-			} `json:"meta"`
-		} `json:"data"`
+		Data []jsontext.Value `json:"data"`
 	}
 	if json.Unmarshal(raw, &list) != nil {
 		return nil
 	}
 	var out []Found
-	for _, m := range list.Data {
-		if m.ID == "" || len(m.ID) > maxFoundID || strings.Contains(strings.ToLower(m.ID), "embed") || len(out) == maxFound ||
+	for _, row := range list.Data {
+		var m listed
+		if json.Unmarshal(row, &m) != nil || m.ID == "" || len(m.ID) > maxFoundID || strings.Contains(strings.ToLower(m.ID), "embed") ||
 			strings.ContainsFunc(m.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 			continue
+		}
+		if len(out) == maxFound {
+			break
 		}
 		out = append(out, Found{m.ID, max(m.Max, m.Meta.Trained, 0)})
 	}

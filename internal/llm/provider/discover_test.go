@@ -39,7 +39,7 @@ func TestDiscover(t *testing.T) {
 		fmt.Fprintf(&many, `{"id":"m%d"},`, i)
 	}
 	got := provider.Discover(context.Background(), []provider.Vendor{
-		at("vllm", says(`{"object":"list","data":[{"id":"org/model","max_model_len":32768},{"id":"nomic-embed-text"},{"id":""},{"id":"a b"},{"id":7}]}`)),
+		at("vllm", says(`{"object":"list","data":[{"id":"org/model","max_model_len":32768},{"id":"nomic-embed-text"},{"id":""},{"id":"a b"},{"id":7},null,"m",{"id":"big","max_model_len":1e40},{"id":"last"}]}`)),
 		at("llamacpp", says(`{"data":[{"id":"q.gguf","meta":{"n_ctx_train":8192}},{"id":"nomic-embed-text"},{"id":""},{"id":"a\u0000b"}]}`)),
 		at("many", says(`{"data":[`+strings.TrimSuffix(many.String(), ",")+`]}`)),
 		at("page", says(`<html>`)), at("other", says(`{"ok":true}`)), at("gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }),
@@ -53,7 +53,10 @@ func TestDiscover(t *testing.T) {
 		t.Errorf("%d models of one server", len(got["many"]))
 	}
 	delete(got, "many")
-	want := map[string][]provider.Found{"llamacpp": {{ID: "q.gguf", Context: 8192}}}
+	want := map[string][]provider.Found{ // what is no model says nothing about those beside it
+		"vllm":     {{ID: "org/model", Context: 32768}, {ID: "last"}},
+		"llamacpp": {{ID: "q.gguf", Context: 8192}},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -312,6 +312,41 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
+// A handshake that the server refuses, and will refuse again, is not tried again; one that it could not finish is.
+func TestHandshakesRefused(t *testing.T) {
+	modern, old := uint16(tls.VersionTLS12), uint16(tls.VersionTLS11)
+	tests := []struct {
+		name  string
+		tls   *tls.Config
+		final bool
+		want  string
+	}{
+		{"client certificate", &tls.Config{ClientAuth: tls.RequireAnyClientCert}, true, "wants a certificate of its clients, and cairn has none to show"},
+		{"client certificate, TLS 1.2", &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: modern}, true, "certificate of its clients"},
+		{"old version", &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: old}, true, "cairn speaks 1.2 and 1.3: let the server offer one of them, or change the base URL (options.baseURL)"},
+		{"old ciphers", &tls.Config{MaxVersion: modern, CipherSuites: []uint16{tls.TLS_RSA_WITH_RC4_128_SHA}}, true, "agree on no way to encrypt"},
+		{"trouble of its own", &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, io.ErrUnexpectedEOF }}, false, "internal error"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := httptest.NewUnstartedServer(http.NotFoundHandler())
+			s.TLS, s.Config.ErrorLog = tt.tls, slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+			s.StartTLS()
+			defer s.Close()
+			roots := x509.NewCertPool()
+			roots.AddCert(s.Certificate())
+			m, err := provider.New(provider.Config{Vendor: provider.Compatible("test", "Test", s.URL), Key: secret, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := stream(t.Context(), m, request())
+			if out.err == nil || out.err.Class != llm.Transport || out.err.Final != tt.final || !strings.Contains(out.err.Message, tt.want) {
+				t.Errorf("got %+v", out.err)
+			}
+		})
+	}
+}
+
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

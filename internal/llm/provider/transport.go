@@ -185,6 +185,9 @@ func hindrance(err error, address string) (what string, final bool) {
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return mistrust(e.Err, address), true
 	}
+	if why := unagreed(err); why != "" {
+		return why + ", or change " + address, true
+	}
 	switch dns, unresolved := errors.AsType[*net.DNSError](err); {
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return "it speaks http, not https; change " + address, true
@@ -198,6 +201,37 @@ func hindrance(err error, address string) (what string, final bool) {
 		return "the connection was closed before an answer came", false
 	}
 	return err.Error(), false
+}
+
+// disagreements are the ends of a TLS handshake that come again whenever it is tried, by the words of crypto/tls, and what is
+// to be done about them.
+var disagreements = []struct{ words, advice string }{
+	{"certificate required", noCertificate},
+	{"bad certificate", noCertificate},
+	{"unknown certificate authority", noCertificate},
+	{"access denied", noCertificate},
+	{"protocol version", "it and cairn speak no version of TLS in common; cairn speaks 1.2 and 1.3: let the server offer one of them"},
+	{"handshake failure", "it and cairn agree on no way to encrypt, or it wants a certificate of its clients, and cairn has none to show: let the server offer TLS 1.2 or 1.3 without one"},
+	{"insufficient security level", "it and cairn agree on no way to encrypt: let the server offer TLS 1.2 or 1.3 with ciphers of today"},
+	{"unrecognized name", "it serves no host of that name: let it serve the name"},
+	{"no application protocol", "it speaks neither HTTP/1.1 nor HTTP/2: let the server offer one of them"},
+}
+
+const noCertificate = "it wants a certificate of its clients, and cairn has none to show: ask for one that does without, or go through a proxy that shows it"
+
+// unagreed says why server and client did not come to terms in their handshake, and will not the next time; "" if they did,
+// or may.
+func unagreed(err error) string {
+	said, ok := strings.CutPrefix(err.Error(), "tls: server selected unsupported ")
+	if e, is := errors.AsType[*net.OpError](err); is && e.Op == "remote error" { // an alert, of a type of crypto/tls's own
+		said, ok = strings.CutPrefix(e.Err.Error(), "tls: ")
+	}
+	for _, d := range disagreements {
+		if ok && strings.HasPrefix(said, d.words) {
+			return d.advice
+		}
+	}
+	return ""
 }
 
 func is[E error](err error) bool {
