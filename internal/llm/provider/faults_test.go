@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
@@ -363,7 +365,7 @@ func through(tb testing.TB, f roundTrip, headers map[string]string) *provider.Mo
 	return m
 }
 
-// What is sent beside the key is not repeated either: other headers that tell of secrets, and the URL.
+// What is sent beside the key is not repeated either: other headers that tell of secrets, those of declared tools, and the URL.
 func TestErrorsRepeatNothing(t *testing.T) {
 	const other = "opaque-value-of-a-header"
 	headers := map[string]string{"X-Gateway-Token": other, "Proxy-Authorization": "Basic " + other + "-2"}
@@ -371,11 +373,16 @@ func TestErrorsRepeatNothing(t *testing.T) {
 		"headers": func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 400, Body: io.NopCloser(strings.NewReader("not " + other + ", not " + other + "-2"))}, nil
 		},
+		"declared tools": func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 424, Body: io.NopCloser(strings.NewReader("the server refuses way-into-it and way-into-that"))}, nil
+		},
 		"URL": func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := stream(t.Context(), through(t, f, headers), request())
-			if out.err == nil || strings.Contains(out.err.Message+out.err.Body, other) || strings.Contains(out.err.Message+out.err.Body, secret) {
+			req := request()
+			req.Tools = append(req.Tools, llm.ToolDefinition{Name: "mcp", Hosted: jsontext.Value(`{"type":"mcp","authorization":"way-into-it","headers":{"X-Api-Key":"Bearer way-into-that"}}`)})
+			out := stream(t.Context(), through(t, f, headers), req)
+			if out.err == nil || strings.Contains(out.err.Message+out.err.Body, "way-into") || strings.Contains(out.err.Message+out.err.Body, other) || strings.Contains(out.err.Message+out.err.Body, secret) {
 				t.Errorf("got %+v", out.err)
 			}
 		})

@@ -25,6 +25,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
@@ -183,15 +184,16 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 		}
 		defer resp.Body.Close()
 		answer := newAnswer(ctx, dog, resp)
+		sealed := secrets(sent.Header, req)
 		if !good(resp) {
-			e := m.failure(ctx, resp, answer, secrets(sent.Header))
+			e := m.failure(ctx, resp, answer, sealed)
 			if !e.Retryable() {
 				e.Named = wire.Named(body, e.Message+"\n"+e.Body, req)
 			}
 			yield(nil, e)
 			return
 		}
-		for e, err := range m.protocol.Decode(wire.RequestID(resp.Header), answer, secrets(sent.Header)...) {
+		for e, err := range m.protocol.Decode(wire.RequestID(resp.Header), answer, sealed...) {
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -323,17 +325,25 @@ func target(resp *http.Response) string {
 	return to.Scheme + "://" + to.Host
 }
 
-// secrets are the values of a request that must not come back in an error, with and without the scheme before them.
-func secrets(sent http.Header) []string {
+// secrets are the values of a request that must not come back in an error, with and without the scheme before them: those of
+// its headers, and of the tools that a user has declared, such as the way into a server that the vendor calls.
+func secrets(sent http.Header, req *llm.Request) []string {
 	var out []string
+	add := func(v string) {
+		_, credential, _ := strings.Cut(v, " ")
+		out = append(out, v, credential)
+	}
 	for name, values := range sent {
 		name = strings.ToLower(name)
-		if !slices.ContainsFunc([]string{"auth", "key", "token", "secret", "cookie"}, func(w string) bool { return strings.Contains(name, w) }) {
-			continue
+		if slices.ContainsFunc([]string{"auth", "key", "token", "secret", "cookie"}, func(w string) bool { return strings.Contains(name, w) }) {
+			for _, v := range values {
+				add(v)
+			}
 		}
-		for _, v := range values {
-			_, credential, _ := strings.Cut(v, " ")
-			out = append(out, v, credential)
+	}
+	for _, tool := range req.Tools {
+		for _, v := range redact.Held(tool.Hosted, redact.Credential) {
+			add(v)
 		}
 	}
 	return out

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Mark stands where a secret was.
@@ -106,4 +108,23 @@ func Keys(text []byte, least int) []byte {
 		}
 		return slices.Concat(m[1], []byte(Mark))
 	})
+}
+
+// Held returns the string members of JSON whose folded names tell of secrets, such as those of a declaration that is sent. What
+// is not JSON holds none.
+func Held(value jsontext.Value, tells func(name string) bool) (secrets []string) {
+	d := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true))
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			return secrets
+		}
+		kind, n := d.StackIndex(d.StackDepth())
+		if t.Kind() != '"' || kind != '{' || n%2 != 0 {
+			continue // no member's value
+		}
+		if tells(Fold(d.StackPointer().LastToken())) {
+			secrets = append(secrets, t.String())
+		}
+	}
 }

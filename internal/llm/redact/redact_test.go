@@ -1,7 +1,10 @@
 package redact_test
 
 import (
+	"slices"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
@@ -60,5 +63,18 @@ func TestKeys(t *testing.T) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestHeld(t *testing.T) {
+	for in, want := range map[string][]string{
+		`{"type":"mcp","authorization":"a","headers":{"X-Api-Key":"b","Accept":"c"},"list":["password",{"access_token":"d"}]}`: {"a", "b", "d"},
+		`{"password":5,"password":"twice","max_tokens":"no"}`:                                                                  {"twice"},
+		`{"password":"before","broken`: {"before"},
+		`"password"`:                   nil, ``: nil, `nonsense`: nil,
+	} {
+		if got := redact.Held(jsontext.Value(in), redact.Credential); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
 	}
 }
