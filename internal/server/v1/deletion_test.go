@@ -86,12 +86,14 @@ func TestADeletionIsToldLive(t *testing.T) {
 	next := w.follow(t, "/event")
 	next()
 	for _, title := range []string{"one", "two"} {
-		id := newSession(t, w, `{"title":"`+title+`"}`)
-		w.ask(t, http.MethodDelete, "/session/"+id, "")
-		for _, want := range []string{"session.created", "session.deleted"} {
+		told := func(want string) {
 			if e := next(); !strings.HasPrefix(e, want) || !strings.Contains(e, `"title":"`+title+`"`) {
 				t.Errorf("told %s, want %s of %s", e, want, title)
 			}
 		}
+		id := newSession(t, w, `{"title":"`+title+`"}`)
+		told("session.created") // before it is gone: whoever looks later finds no more of it than its end
+		w.ask(t, http.MethodDelete, "/session/"+id, "")
+		told("session.deleted")
 	}
 }
