@@ -1,6 +1,8 @@
 package opencode
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -77,18 +79,16 @@ func compactionOf(ours jsontext.Value) jsontext.Value {
 }
 
 // permissionOf writes rules as OpenCode's object of actions and patterns. There, order is the order of members, and a
-// pattern is said once: the last word about it counts. What holds for all of an action is one word: not every action may
-// have patterns there.
+// pattern is said once, where the last word about it was said: that is the one that counts. What holds for all of an action
+// is one word: not every action may have patterns there.
 func permissionOf(rules []session.Rule) jsontext.Value {
 	var actions []string
 	patterns, effects := map[string][]string{}, map[[2]string]session.Effect{}
 	for _, r := range rules {
-		if patterns[r.Action] == nil {
-			actions = append(actions, r.Action)
+		if patterns[r.Action] == nil || r.Resource == "*" { // of all of it: nothing before it counts any more
+			actions = last(actions, r.Action)
 		}
-		if _, known := effects[[2]string{r.Action, r.Resource}]; !known {
-			patterns[r.Action] = append(patterns[r.Action], r.Resource)
-		}
+		patterns[r.Action] = last(patterns[r.Action], r.Resource)
 		effects[[2]string{r.Action, r.Resource}] = r.Effect
 	}
 	out := []byte{'{'}
@@ -106,6 +106,12 @@ func permissionOf(rules []session.Rule) jsontext.Value {
 		out = append(out, '}')
 	}
 	return append(out, '}')
+}
+
+// last puts the name behind the others, once.
+func last(names []string, name string) []string {
+	names = slices.DeleteFunc(names, func(s string) bool { return s == name })
+	return append(names, name)
 }
 
 // memberName appends the name of the i-th member of an object.

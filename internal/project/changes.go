@@ -75,13 +75,17 @@ func (f *Finder) Branch(ctx context.Context, p Project) (branch, standard string
 	return branch, standard
 }
 
-// Changes returns what differs, by name; nothing outside of a checkout. Files that are not tracked count as added.
+// Changes returns what differs, by name; nothing outside of a checkout, and on the default branch nothing of the branch. Files
+// that are not tracked count as added.
 func (f *Finder) Changes(ctx context.Context, p Project, with Compare) ([]Change, error) {
 	g, c, err := f.open(p)
 	if err != nil {
 		return nil, nil
 	}
 	base := f.base(ctx, p, with)
+	if base == "" {
+		return nil, nil
+	}
 	plain, err := unfiltered(ctx, g, c)
 	if err != nil {
 		return nil, err
@@ -108,7 +112,7 @@ func (f *Finder) Changes(ctx context.Context, p Project, with Compare) ([]Change
 	}
 	fresh, err := untracked(ctx, g, c, with.Patches)
 	changes = append(changes, fresh...)
-	slices.SortFunc(changes, func(a, b Change) int { return spelling.Order(a.File, b.File) })
+	slices.SortStableFunc(changes, func(a, b Change) int { return spelling.Order(a.File, b.File) })
 	return changes, err
 }
 
@@ -160,26 +164,37 @@ func (f *Finder) open(p Project) (git, checkout, error) {
 	return g, c, err
 }
 
-// base is the commit to compare with. A repository without a commit is compared with nothing.
+// base is the commit to compare with, "" where there is none: a branch is compared with where it left the default one, and
+// nothing has left that branch itself. A repository without a commit is compared with nothing.
 func (f *Finder) base(ctx context.Context, p Project, with Compare) string {
 	const nothing = "4b825dc642cb6eb9a060e54bf8d69288fbee4904" // the tree without files, which git knows without having it
 	g, c, err := f.open(p)
 	if err != nil {
 		return nothing
 	}
+	if with.Branch {
+		return f.parting(ctx, p)
+	}
 	if _, err := g.run(ctx, c, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
 		return nothing
 	}
-	if with.Branch {
-		_, standard := f.Branch(ctx, p)
-		for _, name := range []string{"refs/remotes/origin/" + standard, "refs/heads/" + standard} {
-			out, err := g.run(ctx, c, "merge-base", "HEAD", name)
-			if err == nil && hash.MatchString(strings.TrimSpace(out)) {
-				return strings.TrimSpace(out)
-			}
+	return "HEAD"
+}
+
+// parting is the commit at which what is checked out left the default branch; "" if it is that branch, or has no commit in common with it.
+func (f *Finder) parting(ctx context.Context, p Project) string {
+	branch, standard := f.Branch(ctx, p)
+	g, c, err := f.open(p)
+	if err != nil || standard == "" || branch == standard {
+		return ""
+	}
+	for _, name := range []string{"refs/remotes/origin/" + standard, "refs/heads/" + standard} {
+		out, err := g.run(ctx, c, "merge-base", "HEAD", name)
+		if err == nil && hash.MatchString(strings.TrimSpace(out)) {
+			return strings.TrimSpace(out)
 		}
 	}
-	return "HEAD"
+	return ""
 }
 
 // unfiltered are variables that switch off the programs through which a repository's configuration sends contents. Where
@@ -233,13 +248,17 @@ func parseChanges(names, counts string) []Change {
 	return out
 }
 
-// addPatches gives each change its piece of the diff: both are in git's order.
+// addPatches gives each change its piece of the diff: both are in git's order. A file that became a link has two pieces.
 func addPatches(changes []Change, diff string) {
 	const head = "diff --git "
-	pieces := strings.Split("\n"+diff, "\n"+head)
-	for i, piece := range pieces[1:] {
-		if i < len(changes) {
-			changes[i].Patch = head + strings.TrimSuffix(piece, "\n") + "\n"
+	at, last := -1, ""
+	for _, piece := range strings.Split("\n"+diff, "\n"+head)[1:] {
+		names, _, _ := strings.Cut(piece, "\n")
+		if names != last {
+			at, last = at+1, names
+		}
+		if at < len(changes) {
+			changes[at].Patch += head + strings.TrimSuffix(piece, "\n") + "\n"
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // More filters than can be switched off: nothing is compared, and none runs.
@@ -66,5 +68,53 @@ func TestPatchOfANewFile(t *testing.T) {
 		if want := runGit(t, repo, "diff", "--abbrev=7", "--", c.File); strings.TrimSpace(c.Patch) != want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.File, c.Patch, want)
 		}
+	}
+}
+
+// Patches name files as they are called, and each stands with its own file: also behind one that became a link, which git
+// tells in two pieces, and one that is no longer tracked but still there, which is told twice.
+func TestPatchesStandWithTheirFiles(t *testing.T) {
+	repo := repository(t)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"kept.txt", "link.txt", "über.txt"} {
+		write(name, "one\n")
+	}
+	runGit(t, repo, "add", ".")
+	commit(t, repo, "one")
+	write("über.txt", "two\n")
+	runGit(t, repo, "rm", "-q", "--cached", "kept.txt")
+	if err := os.Remove(filepath.Join(repo, "link.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("kept.txt", filepath.Join(repo, "link.txt")); err != nil {
+		t.Fatal(err)
+	}
+	finder := &Finder{}
+	changes, err := finder.Changes(t.Context(), find(t, finder, repo), Compare{Patches: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range changes {
+		got = append(got, c.File+" "+c.Status)
+		for line := range strings.Lines(c.Patch) {
+			if strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") {
+				got = append(got, strings.TrimSpace(line))
+			}
+		}
+	}
+	want := []string{
+		"kept.txt deleted", "--- a/kept.txt", "+++ /dev/null",
+		"kept.txt added", "--- /dev/null", "+++ b/kept.txt",
+		"link.txt modified", "--- a/link.txt", "+++ /dev/null", "--- /dev/null", "+++ b/link.txt",
+		"über.txt modified", "--- a/über.txt", "+++ b/über.txt",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

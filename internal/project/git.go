@@ -72,7 +72,7 @@ func (g git) call(ctx context.Context, c checkout, i invocation) (string, error)
 	safe := []string{
 		"--no-pager", "--git-dir=" + c.gitDir,
 		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=false",
-		"-c", "log.showSignature=false",
+		"-c", "log.showSignature=false", "-c", "core.quotePath=false",
 	}
 	cmd := exec.CommandContext(ctx, g.path, append(safe, i.args...)...)
 	cmd.Dir = c.top

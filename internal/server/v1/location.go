@@ -139,13 +139,18 @@ func (a *API) disposed(p Place) {
 	a.notices.tell(notice{p.Directory, p.ProjectID, kindDisposed, disposedPlace{p.Directory}})
 }
 
+// disposedAll tells all streams; p is where the client is, the zero Place if it does not say.
+func (a *API) disposedAll(p Place) {
+	a.notices.tell(notice{p.Directory, p.ProjectID, kindGlobalDisposed, nothingSaid{}})
+}
+
 // disposedPlace says what is to be read again.
 type disposedPlace struct {
 	Directory string `json:"directory"`
 }
 
 func (a *API) disposeAll(w http.ResponseWriter, _ *http.Request) error {
-	a.notices.tell(notice{kind: kindGlobalDisposed, properties: nothingSaid{}})
+	a.disposedAll(Place{})
 	return yes(w)
 }
 

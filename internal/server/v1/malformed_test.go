@@ -316,3 +316,24 @@ func TestIDsInPaths(t *testing.T) {
 		}
 	}
 }
+
+// An id that can be nobody's is 400 and named in a query and in a body, too; one that is nobody's is not there.
+func TestIDsElsewhere(t *testing.T) {
+	w := newWorld(t, "", nil)
+	id := newSession(t, w, `{"title":"x"}`)
+	for _, c := range []struct {
+		method, path, body, name string
+		want                     int
+	}{
+		{http.MethodPost, "/session", `{"parentID":"bad"}`, "parentID", 400},
+		{http.MethodPost, "/session", `{"parentID":"ses_none"}`, "ses_none", 404},
+		{http.MethodPost, "/session", `{"parentID":"` + id + `"}`, id, 200},
+		{http.MethodGet, "/session/" + id + "/diff?messageID=bad", "", "messageID", 400},
+		{http.MethodGet, "/session/" + id + "/diff?messageID=msg_none", "", "[]", 200},
+		{http.MethodGet, "/session/" + id + "/diff", "", "[]", 200},
+	} {
+		if a := w.ask(t, c.method, c.path, c.body); a.status != c.want || !strings.Contains(a.body, c.name) {
+			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, a.status, a.body)
+		}
+	}
+}

@@ -61,15 +61,36 @@ func (n *notices) tell(v notice) {
 // relay sends notices to the reader until they end.
 func (b *bus) relay(ch <-chan notice) {
 	for n := range ch {
-		if !b.global && n.directory != b.only {
-			continue
-		}
-		var v any = busEvent{b.api.ids.New(session.PrefixEvent), n.kind, n.properties}
-		if b.global {
-			v = placed{Directory: n.directory, Project: n.project, Payload: v}
-		}
-		if f, err := encoded(v); err == nil {
-			_ = b.out.Send(f, false) // a reader that is gone ends the stream
+		for _, n := range b.unfold(n) {
+			if !b.global && n.directory != b.only {
+				continue
+			}
+			var v any = busEvent{b.api.ids.New(session.PrefixEvent), n.kind, n.properties}
+			if b.global {
+				v = placed{Directory: n.directory, Project: n.project, Payload: v}
+			}
+			if f, err := encoded(v); err == nil {
+				_ = b.out.Send(f, false) // a reader that is gone ends the stream
+			}
 		}
 	}
+}
+
+// everything is the directory of what is said of none.
+const everything = "global"
+
+// unfold makes one notice of every directory those that the reader waits for: of its own directory, or of the one that the
+// notice names and of everything, as OpenCode's clients look for both.
+func (b *bus) unfold(n notice) []notice {
+	if n.kind != kindGlobalDisposed {
+		return []notice{n}
+	}
+	if !b.global {
+		return []notice{{b.only, "", kindDisposed, disposedPlace{b.only}}}
+	}
+	all := notice{directory: everything, kind: n.kind, properties: n.properties}
+	if n.directory == "" {
+		return []notice{all}
+	}
+	return []notice{{n.directory, n.project, kindDisposed, disposedPlace{n.directory}}, all}
 }

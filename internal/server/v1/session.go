@@ -149,6 +149,11 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	if b.Workspace != "" {
 		return session.NotFound("workspace", b.Workspace)
 	}
+	if b.ParentID != "" {
+		if err := session.CheckID("parentID", session.PrefixSession, string(b.ParentID)); err != nil {
+			return exchange.In("body", err)
+		}
+	}
 	q := engine.CreateRequest{
 		ParentID: b.ParentID, Agent: b.Agent, Location: l, Title: b.Title, Metadata: b.Metadata, Open: true,
 	}
@@ -275,7 +280,12 @@ func (a *API) todos(w http.ResponseWriter, r *http.Request) error {
 }
 
 // diff is what the answers to a prompt changed: nothing that is known without snapshots.
-func (a *API) diff(w http.ResponseWriter, _ *http.Request) error {
+func (a *API) diff(w http.ResponseWriter, r *http.Request) error {
+	if id := r.URL.Query().Get("messageID"); id != "" {
+		if err := session.CheckID("messageID", session.PrefixMessage, id); err != nil {
+			return exchange.In("query", err)
+		}
+	}
 	return write(w, []opencode.FileDiff{})
 }
 

@@ -68,10 +68,16 @@ func withoutNulls(members map[string]jsontext.Value) map[string]jsontext.Value {
 	return out
 }
 
+// changeGlobalConfig tells every stream, so that clients read again what they show.
 func (a *API) changeGlobalConfig(w http.ResponseWriter, r *http.Request) error {
 	if _, err := a.configure(r); err != nil {
 		return err
 	}
+	p, err := a.place(r)
+	if err != nil {
+		p = Place{} // what was changed is of no directory
+	}
+	a.disposedAll(p)
 	return a.globalConfig(w, r)
 }
 

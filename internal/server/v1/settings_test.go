@@ -2,6 +2,7 @@ package v1_test
 
 import (
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,32 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// As recorded from OpenCode: what all directories have changed is told of each where it is followed, and of all.
+func TestAChangeOfAllDirectoriesIsTold(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"own/x": ""})
+	here, all, elsewhere := w.follow(t, "/event"), w.follow(t, "/global/event"), w.follow(t, "/event?directory="+url.QueryEscape(w.work+"/own"))
+	for _, next := range []func() string{here, all, elsewhere} {
+		if got := next(); got != "server.connected {}" {
+			t.Fatal(got)
+		}
+	}
+	if a := w.ask(t, http.MethodPatch, "/global/config", `{"username":5}`); a.status != 400 {
+		t.Fatal(a) // and nothing is told of it
+	}
+	if a := w.ask(t, http.MethodPatch, "/global/config", `{"username":"zed"}`); a.status != 200 {
+		t.Fatal(a)
+	}
+	disposed := func(directory string) string { return `server.instance.disposed {"directory":"` + directory + `"}` }
+	for _, c := range []struct {
+		next func() string
+		want string
+	}{{here, disposed(w.work)}, {elsewhere, disposed(w.work + "/own")}, {all, w.work + " " + disposed(w.work)}, {all, "global global.disposed {}"}} {
+		if got := c.next(); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
 
 func TestConfigIsChanged(t *testing.T) {
 	w := newWorld(t, `, "sandbox": {"enabled": false}, "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "allow", "webfetch": "deny"}`, nil)

@@ -2,7 +2,9 @@ package v1
 
 import (
 	"context"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -138,8 +140,8 @@ func (t toast) timed() toast {
 }
 
 func (t toast) check() error {
-	if k := t.Duration.Kind(); t.Duration != nil && k != '0' && k != 'n' {
-		return exchange.Bad("body", "duration", "duration must be a number of milliseconds")
+	if n, err := strconv.ParseFloat(string(t.Duration), 64); t.Duration != nil && t.Duration.Kind() != 'n' && (err != nil || n <= 0 || n != math.Trunc(n)) {
+		return exchange.Bad("body", "duration", "duration must be a whole number of milliseconds, 1 or more")
 	}
 	switch t.Variant {
 	case "info", "success", "warning", "error":

@@ -60,18 +60,29 @@ func TestTerminalsAreControlled(t *testing.T) {
 	}
 	all()
 	w.ask(t, http.MethodPost, "/global/dispose", "")
-	if got := all(); got != "global.disposed {}" {
+	if got := all(); got != "global global.disposed {}" {
 		t.Error(got)
+	}
+	for directory, next := range map[string]func() string{w.work: here, w.work + "/own": elsewhere} {
+		if got := next(); got != `server.instance.disposed {"directory":"`+directory+`"}` {
+			t.Error(got)
+		}
 	}
 	if a := w.ask(t, http.MethodPost, "/tui/control/response", "{}"); a.body != "true" {
 		t.Error(a)
 	}
-	for path, body := range map[string]string{
-		"append-prompt": `{}`, "execute-command": `{"command":1}`, "show-toast": `{"message":"m","variant":"loud"}`, "publish": `{"type":"x","properties":{}}`,
-		"select-session": `{"sessionID":"nonsense"}`,
+	for _, c := range []struct{ path, body string }{
+		{"append-prompt", `{}`},
+		{"execute-command", `{"command":1}`},
+		{"show-toast", `{"message":"m","variant":"loud"}`},
+		{"show-toast", `{"message":"m","variant":"info","duration":-1}`},
+		{"show-toast", `{"message":"m","variant":"info","duration":0}`},
+		{"publish", `{"type":"x","properties":{}}`},
+		{"publish", `{"type":"tui.toast.show","properties":{"message":"m","variant":"info","duration":-0.5}}`},
+		{"select-session", `{"sessionID":"nonsense"}`},
 	} {
-		if a := w.ask(t, http.MethodPost, "/tui/"+path, body); a.status != 400 {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
+		if a := w.ask(t, http.MethodPost, "/tui/"+c.path, c.body); a.status != 400 {
+			t.Errorf("%s %s: %d %s", c.path, c.body, a.status, a.body)
 		}
 	}
 	if a := w.ask(t, http.MethodPost, "/tui/select-session", `{"sessionID":"ses_5"}`); a.status != 404 || a.body != `{"name":"NotFoundError","data":{"message":"Session not found: ses_5"}}` {

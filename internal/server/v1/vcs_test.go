@@ -62,6 +62,22 @@ func TestChangesSinceTheBranchWasLeft(t *testing.T) {
 	}
 }
 
+// The default branch has left no other, as OpenCode sees it: what is not committed there is no difference of a branch.
+func TestTheDefaultBranchDiffersFromNone(t *testing.T) {
+	w := newWorld(t, "", map[string]string{"a.txt": "alpha\n"})
+	w.put(t, filepath.Join(w.work, "a.txt"), "ALPHA\n")
+	w.put(t, filepath.Join(w.work, "n.txt"), "n\n")
+	for _, name := range []string{"main", "trunk"} { // beside no branch by a known name, too
+		w.git(t, "branch", "-M", name)
+		if a := w.ask(t, http.MethodGet, "/vcs/diff?mode=branch", ""); a.status != 200 || a.body != `[]` {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	if a := w.ask(t, http.MethodGet, "/vcs/diff?mode=git", ""); !strings.Contains(a.body, `+ALPHA`) || !strings.Contains(a.body, `n.txt`) {
+		t.Error(a.body)
+	}
+}
+
 func TestNoCheckout(t *testing.T) {
 	w := newWorld(t, "", nil)
 	elsewhere := "directory=" + t.TempDir()
