@@ -17,7 +17,7 @@ func (a *app) commandCommand() *cobra.Command {
 		Use: "command", Short: "List the prompts with a name that can be run here",
 		Long: "A command is a prompt with a name: cairn run --command NAME gives it, with what you type behind the name in\n" +
 			"its places $1, $2 and $ARGUMENTS. Some are built in; others are Markdown files in .cairn/command, or stand in\n" +
-			"the configuration. A project's need trust.",
+			"the configuration. Those of a project that have something run need trust.",
 	}
 	cmd.AddCommand(a.commandList())
 	return parent(cmd)

@@ -15,7 +15,8 @@ import (
 
 const trustHelp = `A project's files are read, but what in them runs programs, says where to connect, or allows something
 has no effect until you trust exactly that content: plugins, MCP servers, hooks, formatters, language
-servers, commands, providers, the shell, looser permissions, programs that come with skills. A change asks again.
+servers, commands that have something run, providers, the shell, looser permissions, programs that come
+with skills. A change asks again.
 
 Trust shows what that is and, after your yes, remembers it for this checkout. For one process alone,
 run and serve take --trust=HASH, and --trust=none trusts nothing.`

@@ -2,8 +2,8 @@
 // are built in, written in the configuration or as Markdown, or skills that nobody else has the name of (spec/v1 §24).
 //
 // Expanding a command is a pure function of its template and of what stands behind its name. What a template wants to
-// have run, and the files that it names, are told to the caller, who does that or not. A project's commands are only
-// here once the project is trusted.
+// have run, and the files that it names, are told to the caller, who does that or not. Of a project that nobody trusts only
+// words are here, and they stay words.
 package command
 
 import (
@@ -34,6 +34,7 @@ type Command struct {
 	Subtask     *bool             // in a session of its own; nil as the agent's mode says
 	Template    string
 	Source      Source
+	Anybodys    bool // of files that nobody trusts
 }
 
 // Skill is what of a skill makes a command.
@@ -68,6 +69,9 @@ func New(cfg *config.Config, skills []Skill) *Set {
 			continue
 		}
 		made := Command{Name: name, Description: c.Description, Agent: c.Agent, Model: c.Model.Ref(), Subtask: c.Subtask, Template: c.Template, Source: FromCommand}
+		if made.Anybodys = cfg.Anybodys(name); made.Anybodys {
+			made.Agent = "" // whoever named it did not know these words
+		}
 		if made.Model != nil && c.Variant != "" {
 			made.Model.Variant = c.Variant
 		}

@@ -101,6 +101,10 @@ func TestSet(t *testing.T) {
 	if len(evil.Lines) > 0 || !cmp.Equal(evil.Names(), []string{"a.go"}) || !strings.HasPrefix(evil.Text(nil), "!`rm -rf .`") {
 		t.Errorf("a skill has something run: %+v", evil)
 	}
+	theirs := Command{Name: "k", Template: "!`rm -rf .` @/etc/passwd $1", Source: FromCommand, Anybodys: true}.Expand("@a.go")
+	if len(theirs.Lines) > 0 || !cmp.Equal(theirs.Names(), []string{"a.go"}) || theirs.Text(nil) != "!`rm -rf .` @/etc/passwd @a.go" {
+		t.Errorf("anybody's command has something run: %+v", theirs)
+	}
 	printing := Command{Template: "!`git log` @b.go $1"}.Expand("@a.go")
 	if printing.Text([]string{"@/etc/passwd"}) != "@/etc/passwd @b.go @a.go" || !cmp.Equal(printing.Names(), []string{"b.go", "a.go"}) {
 		t.Errorf("what is printed names something: %+v", printing)

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/cairn-dev/cairn/internal/config"
 )
 
 const allArguments = "$ARGUMENTS"
@@ -11,7 +13,6 @@ const allArguments = "$ARGUMENTS"
 var (
 	placeholder = regexp.MustCompile(`\$\d+`)
 	token       = regexp.MustCompile(`(?i)\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+`)
-	shellPiece  = regexp.MustCompile("!`([^`]+)`")
 )
 
 // Expansion is a template with what was typed behind its name.
@@ -28,7 +29,7 @@ type Expansion struct {
 }
 
 // Names are what the template and what was typed name with an @ before it: files, directories or agents. What lines print
-// names nothing, nor does a skill: both may be anybody's words.
+// names nothing, nor does a template that only speaks.
 func (e Expansion) Names() []string { return e.names }
 
 // piece is text, or where a line's output goes.
@@ -53,18 +54,22 @@ func (c Command) Expand(arguments string) Expansion {
 	}
 	e.pieces = append(e.pieces, piece{text: last})
 	e.names = Mentions(arguments)
-	if c.Source != FromSkill {
+	if !c.speaks() {
 		e.names = Mentions(e.Text(nil))
 	}
 	return e
 }
 
-// lines finds what the template wants to have run. A skill has nothing run: it may be of a project that nobody trusts.
+// speaks reports whether the template is anybody's words, which have nothing run and name nothing: a skill's, which may be of
+// a project that nobody trusts, and a command's of such a project.
+func (c Command) speaks() bool { return c.Source == FromSkill || c.Anybodys }
+
+// lines finds what the template wants to have run.
 func (c Command) lines() [][]int {
-	if c.Source == FromSkill {
+	if c.speaks() {
 		return nil
 	}
-	return shellPiece.FindAllStringSubmatchIndex(c.Template, -1)
+	return config.ShellLines(c.Template)
 }
 
 // Text is the prompt, with what the lines printed in their places.

@@ -115,6 +115,9 @@ func (c *checker) walk(n *node, t reflect.Type, path string, above reach) {
 			}
 		}
 		may := reachOf(f.scope, above)
+		if f.typ == reflect.TypeFor[Command]() {
+			may = c.commandReach(m.key, m.value)
+		}
 		if c.refused(m, join(path, m.key), may) {
 			return true
 		}

@@ -17,6 +17,7 @@ var executing = map[string]string{
 // trusted gathers what the project's documents and folders want beyond speaking, and asks whether that is trusted. It
 // decides about the very bytes that are used.
 func (l *loader) trusted(docs []*document) bool {
+	l.own = ownCommands(l.config.root, docs)
 	c := &trust.Claim{Root: l.root(), Project: l.opts.Project}
 	l.config.Claim = c
 	for _, d := range docs {
@@ -39,7 +40,7 @@ func (l *loader) trusted(docs []*document) bool {
 
 // probe reads a copy of the document as an untrusted one and sees what is held back.
 func (l *loader) probe(d *document) (why []string, withheld []member, err error) {
-	probe := &loader{opts: l.opts, dirs: l.dirs, getenv: l.getenv, config: &Config{agentRules: map[string][]RuleList{}}}
+	probe := &loader{opts: l.opts, dirs: l.dirs, getenv: l.getenv, own: l.own, config: &Config{agentRules: map[string][]RuleList{}}}
 	probe.opts.All = false
 	copied := *d
 	if err = probe.add(&copied); err != nil {

@@ -110,8 +110,9 @@ type loader struct {
 	getenv   func(string) string
 	seen     map[string]bool // files that were read, by their real paths
 	stamps   []stamp
-	literal  bool     // {env:NAME} and {file:path} are not followed
-	withheld []member // what is held back of a project's documents until it is trusted
+	own      map[string]bool // commands of the user's
+	literal  bool            // {env:NAME} and {file:path} are not followed
+	withheld []member        // what is held back of a project's documents until it is trusted
 	config   *Config
 }
 

@@ -23,7 +23,7 @@ type Settings struct {
 	SmallModel        ModelName           `json:"small_model" scope:"project" doc:"the model for titles and other small work"`
 	DefaultAgent      string              `json:"default_agent" scope:"project" doc:"the agent of a new session"`
 	Agent             map[string]Agent    `json:"agent" scope:"project" doc:"agents by name: changes to the built-in ones, and new ones"`
-	Command           map[string]Command  `json:"command" doc:"commands by name: templates of prompts"`
+	Command           map[string]Command  `json:"command" scope:"project" doc:"commands by name: templates of prompts"`
 	Provider          map[string]Provider `json:"provider" doc:"providers by id: changes to known ones, and new ones"`
 	EnabledProviders  []string            `json:"enabled_providers" doc:"only these providers are used"`
 	DisabledProviders []string            `json:"disabled_providers" doc:"these providers are not used"`
@@ -69,16 +69,6 @@ type Request struct {
 	Headers map[string]string         `json:"headers"`
 	Body    map[string]jsontext.Value `json:"body"`
 	Extra   jsontext.Value            `json:",embed"`
-}
-
-// Command is a prompt with a name. Its template may run programs, so that a project's commands need trust.
-type Command struct {
-	Template    string    `json:"template" doc:"the prompt; $ARGUMENTS, $1 and so on are what is typed behind the name"`
-	Description string    `json:"description"`
-	Agent       string    `json:"agent" doc:"the agent that does it"`
-	Model       ModelName `json:"model"`
-	Variant     string    `json:"variant"`
-	Subtask     *bool     `json:"subtask" doc:"do it in a session of its own"`
 }
 
 // Provider changes a known provider or defines one.

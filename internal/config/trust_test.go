@@ -52,7 +52,7 @@ func TestNothingOfAProjectTakesEffectBeforeItIsTrusted(t *testing.T) {
 		".opencode/plugin/evil.js: a plugin",
 		"more/y/run: a file of a skill",
 		"opencode.json: permission.bash, provider, shell, mcp, formatter, skills, instructions",
-		"sub/.opencode/command/go.md: command",
+		"sub/.opencode/command/go.md: command.go",
 		"tools/fmt: named by opencode.json",
 		"tools/mcp.js: named by opencode.json",
 		"tools/sh: named by opencode.json",
@@ -62,6 +62,44 @@ func TestNothingOfAProjectTakesEffectBeforeItIsTrusted(t *testing.T) {
 	}
 	if got := c.Agent["review"]; got.Prompt != "Review it." || got.Description != "Reviews: well" {
 		t.Errorf("words are not read: %+v", got)
+	}
+}
+
+// A command of words is read from anybody's files, without an agent, and does not take the place of the user's own.
+func TestCommandsOfWords(t *testing.T) {
+	p := newPlace(t, map[string]string{
+		"home/.config/cairn/cairn.json": `{"command": {"ship": {"template": "Mine !` + "`git push`" + `", "agent": "loose"}, "half": {"agent": "loose"}}}`,
+		"repo/opencode.json": `{"command": {
+			"say": {"template": "Say {env:HOME} {file:/etc/passwd} $1", "agent": "loose", "model": "a/b", "description": "d"},
+			"ship": {"template": "Theirs"}, "half": {"template": "Theirs"}, "runs": {"template": "See !` + "`date`" + `"}, "none": {"description": "d"}}}`,
+		"repo/.opencode/command/team/look.md": "---\nagent: loose\nsubtask: true\n---\nLook at !` $1",
+		"repo/sub/.cairn/command/say.md":      "Speak $1",
+	})
+	c := p.mustLoad()
+	got := map[string]string{}
+	for name, cmd := range c.Command {
+		got[name] = cmd.Template + "|" + cmd.Agent
+		if c.Anybodys(name) {
+			got[name] += "|anybody's"
+		}
+	}
+	want := map[string]string{
+		"say": "Speak $1||anybody's", "team/look": "Look at !` $1||anybody's", "none": "|",
+		"ship": "Mine !`git push`|loose", "half": "|loose",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if say := c.Command["say"]; say.Model.Ref().String() != "a/b" || say.Description != "d" {
+		t.Errorf("%+v", say)
+	}
+	if c.Waits("runs") == "" || c.Waits("say") != "" || c.Waits("nothing") != "" {
+		t.Errorf("%v", c.Warnings)
+	}
+	p.word = c.Claim.Hash()
+	c = p.mustLoad()
+	if say := c.Command["say"]; !c.Trusted || say.Agent != "loose" || c.Anybodys("say") || c.Command["ship"].Template != "Theirs" || c.Command["runs"].Template == "" {
+		t.Errorf("trusted %v: %+v", c.Trusted, c.Command)
 	}
 }
 
