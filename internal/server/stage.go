@@ -137,6 +137,10 @@ func (s *Server) media(w http.ResponseWriter, r *http.Request, next http.Handler
 		s.fail(w, r, exchange.Unsupported(r.Header.Get("Content-Type")))
 		return
 	}
+	if how := r.Header.Get("Content-Encoding"); how != "" && how != "identity" {
+		s.fail(w, r, exchange.Encoded(how))
+		return
+	}
 	next.ServeHTTP(w, r)
 }
 

@@ -86,3 +86,12 @@ func TestABodyIsNoRequest(t *testing.T) {
 		})
 	}
 }
+
+// A packed body is not read as if it were plain.
+func TestPackedBodies(t *testing.T) {
+	h := start(t, server.Config{})
+	request := "POST /log" + requestLine + "Connection: close\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}"
+	if got := h.rawAnswer(t, strings.Replace(request, "localhost", h.host, 1)); !strings.Contains(got, "415") {
+		t.Error(got)
+	}
+}

@@ -27,6 +27,13 @@ func Unsupported(got string) error {
 	return e
 }
 
+// Encoded is the error for bodies that are not sent as they are.
+func Encoded(how string) error {
+	e := session.Errorf(session.CodeInvalid, "the body must be sent as it is, got Content-Encoding %q", Clip(how, 100))
+	e.Kind = api.KindMedia
+	return e
+}
+
 // Gone reports whether the error is only that nobody waits for the answer any more.
 func Gone(r *http.Request, err error) bool {
 	return r.Context().Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(r.Context())))

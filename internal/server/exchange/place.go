@@ -60,10 +60,23 @@ func (c Locator) Locate(r *http.Request) (l session.Location, named bool, err er
 	return l, true, In(part, err)
 }
 
+const maxDirectory = 4096 // bytes, as systems have it
+
 // CleanLocation refuses directories that name no one place.
 func CleanLocation(l session.Location) (session.Location, error) {
-	if !filepath.IsAbs(l.Directory) || strings.ContainsRune(l.Directory, 0) || !utf8.ValidString(l.Directory) || len(l.Directory) > 4096 {
-		return l, session.Errorf(session.CodeInvalid, "the directory must be an absolute path, got %q", Clip(l.Directory, 200)).At("location.directory")
+	wrong := ""
+	switch {
+	case len(l.Directory) > maxDirectory:
+		wrong = "is too long"
+	case strings.ContainsRune(l.Directory, 0):
+		wrong = "must not hold a NUL"
+	case !utf8.ValidString(l.Directory):
+		wrong = "must be UTF-8"
+	case !filepath.IsAbs(l.Directory):
+		wrong = "must be an absolute path"
+	}
+	if wrong != "" {
+		return l, session.Errorf(session.CodeInvalid, "the directory %s, got %q", wrong, Clip(l.Directory, 200)).At("location.directory")
 	}
 	l.Directory = filepath.ToSlash(filepath.Clean(l.Directory))
 	if l.WorkspaceID != "" {

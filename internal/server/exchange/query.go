@@ -6,6 +6,22 @@ import (
 	"strings"
 )
 
+// Once refuses a request that says one of the parameters more than once: which one counts would be a guess, and who looks
+// at a request before us may guess otherwise.
+// names says which there are, and is called if there may be a doubt.
+func Once(r *http.Request, names func() []string) error {
+	if !strings.Contains(r.URL.RawQuery, "&") {
+		return nil
+	}
+	q := r.URL.Query()
+	for _, name := range names() {
+		if n := len(q[name]); n > 1 {
+			return Bad("query", name, "%s is there %d times; it must be there once", name, n)
+		}
+	}
+	return nil
+}
+
 // Span is what a number may be, and what it is when it is absent.
 type Span struct{ Default, Least, Most int64 }
 

@@ -28,6 +28,14 @@ type Operation struct {
 	Fails  map[string]reflect.Type // by status; nil has no body
 }
 
+// Names are those of the parameters of its query, and further ones that go without saying.
+func (o Operation) Names(further ...string) []string {
+	for _, p := range o.Query {
+		further = append(further, p.Name)
+	}
+	return further
+}
+
 // Parameter is one of the query.
 type Parameter struct {
 	Name     string

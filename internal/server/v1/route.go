@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/exchange"
@@ -55,8 +56,19 @@ type endpoint struct {
 	route Route
 }
 
+// operations are made once, and not at the start: few requests depend on them.
+var operations = sync.OnceValue(described)
+
+// parameters are the names of what the query may say.
+func (e endpoint) parameters() []string {
+	return operations()[e.route.ID].Names("directory", "workspace", "ticket")
+}
+
 func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := checkIDs(r)
+	if err == nil {
+		err = exchange.Once(r, e.parameters)
+	}
 	if err == nil {
 		err = e.route.handle(e.api, w, r)
 	}

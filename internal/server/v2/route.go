@@ -3,6 +3,7 @@ package v2
 import (
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/cairn-dev/cairn/internal/server/exchange"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -95,8 +96,19 @@ type endpoint struct {
 	route Route
 }
 
+// operations are made once, and not at the start: few requests depend on them.
+var operations = sync.OnceValue(described)
+
+// parameters are the names of what the query may say.
+func (e endpoint) parameters() []string {
+	return operations()[e.route.Method+" "+e.route.Path].Names("location[directory]", "location[workspace]")
+}
+
 func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := checkIDs(r)
+	if err == nil {
+		err = exchange.Once(r, e.parameters)
+	}
 	if err == nil && e.route.Body {
 		err = exchange.CheckMedia(r)
 	}
