@@ -94,7 +94,7 @@ var streams = []struct{ name, body, want string }{
 	},
 	{
 		"a call of an answer that was refused", stream("refusal", toolUse, stop("0")),
-		lines("opened req-1", "input-start t1 f", "input-end t1", `call t1 f INVALID the provider cut the answer off, so this call was not run: ""`, "finish content-filter"+finished),
+		lines("opened req-1", "input-start t1 f", "input-end t1", `call t1 f INVALID the provider's content filter cut the answer off, so this call was not run: ""`, "finish content-filter"+finished),
 	},
 	{
 		"a search of the provider's, with citations",

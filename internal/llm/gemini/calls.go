@@ -25,7 +25,7 @@ func (t *turn) call(p *answerPart) error {
 	}
 	e.Input, e.Invalid = wire.Arguments(e.Raw)
 	if e.Name == "" {
-		e.Name, e.Invalid = "invalid", "the call does not name a tool"
+		e.Name, e.Invalid = "invalid", wire.Nameless
 	}
 	e.ID = t.newID(wire.Plain(p.Call.ID), e.Name+e.Raw)
 	t.Emit(llm.ToolInputStart{ID: e.ID, Name: e.Name})
@@ -61,16 +61,10 @@ func (t *turn) newID(sent, what string) string {
 // jsonText is raw as valid UTF-8.
 func jsonText(raw string) string { return wire.Clip(raw, len(raw)) }
 
-// emitCalls gives the calls out. Those of an answer that a filter cut off are not to be run.
+// emitCalls gives the calls out.
 func (t *turn) emitCalls(reason llm.FinishReason) {
 	for _, e := range t.calls {
-		if reason == llm.FinishContentFilter {
-			e.Invalid = "the provider's content filter cut the answer off, so this call was not run"
-		}
-		if e.Invalid != "" {
-			e.Input = nil
-		}
-		t.Emit(e)
+		t.EmitCall(e, reason, false)
 	}
 }
 

@@ -113,11 +113,9 @@ func (t *turn) showArguments(c *call) {
 	t.Emit(llm.ToolInputDelta{ID: c.id, Delta: piece})
 }
 
-// emitCalls gives the finished calls out. Calls of an answer that a filter cut off are not to be run, nor is one that
-// the output limit left without its arguments: no text would mean no arguments.
+// emitCalls gives the finished calls out.
 func (t *turn) emitCalls(reason llm.FinishReason) {
 	for i, c := range t.calls.list {
-		last := i == len(t.calls.list)-1
 		c.args.WriteString(c.text.End())
 		nameless := c.name == ""
 		if nameless {
@@ -127,20 +125,12 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 		t.Emit(llm.ToolInputEnd{ID: c.id})
 		e := llm.ToolCallEvent{ID: c.id, Name: c.name, Raw: c.args.String()}
 		e.Input, e.Invalid = wire.Arguments(e.Raw)
-		switch {
-		case nameless:
-			e.Invalid = "the call does not name a tool"
-		case reason == llm.FinishContentFilter:
-			e.Invalid = "the provider's content filter cut the answer off, so this call was not run"
-		case reason == llm.FinishLength && last && e.Raw == "":
-			e.Invalid = "the answer reached its output limit before the arguments of this call, so it was not run"
-		}
-		if e.Invalid != "" {
-			e.Input = nil
+		if nameless {
+			e.Invalid = wire.Nameless
 		}
 		if c.content != nil {
 			e.Metadata = t.d.metadata(map[string]jsontext.Value{keyContent: c.content})
 		}
-		t.Emit(e)
+		t.EmitCall(e, reason, i == len(t.calls.list)-1)
 	}
 }

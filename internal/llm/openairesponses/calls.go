@@ -103,8 +103,7 @@ func (t *turn) show(c *call) {
 	}
 }
 
-// emitCalls gives the finished calls out. Those of an answer that a filter cut off are not to be run, nor is one that
-// did not become whole.
+// emitCalls gives the finished calls out. One that did not become whole is not to be run.
 func (t *turn) emitCalls(reason llm.FinishReason) {
 	for _, it := range t.items.order {
 		if it.call != nil {
@@ -133,17 +132,12 @@ func (t *turn) emitCall(it *item, reason llm.FinishReason) {
 	e.Input, e.Invalid = wire.Arguments(e.Raw)
 	switch {
 	case nameless:
-		e.Invalid = "the call does not name a tool"
-	case reason == llm.FinishContentFilter:
-		e.Invalid = "the provider's content filter cut the answer off, so this call was not run"
+		e.Invalid = wire.Nameless
 	case !c.ended && t.status == "incomplete":
 		e.Invalid = "the answer ended before this call was complete, so it was not run"
-	}
-	if e.Invalid != "" {
-		e.Input = nil
 	}
 	if it.id != "" {
 		e.Metadata = wire.Metadata(t.d.namespace(), wire.Object{keyItem: wire.Quote(it.id)})
 	}
-	t.Emit(e)
+	t.EmitCall(e, reason, false)
 }

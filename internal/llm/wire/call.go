@@ -21,6 +21,9 @@ type Call struct {
 	revoked  bool // the answer began anew after it
 }
 
+// Nameless is what is wrong with a call without the name of a tool.
+const Nameless = "the call does not name a tool"
+
 // Call begins a tool call with the id and the name that the provider gives it.
 func (t *Turn) Call(id, name string, hosted bool) (*Call, error) {
 	if t.count == MaxCalls {
@@ -77,7 +80,7 @@ func (c *Call) event() llm.ToolCallEvent {
 	e := llm.ToolCallEvent{ID: c.ID, Name: c.Name, Raw: c.args.String(), Hosted: c.Hosted, Metadata: c.Metadata}
 	e.Input, e.Invalid = Arguments(e.Raw)
 	if c.nameless {
-		e.Invalid = "the call does not name a tool"
+		e.Invalid = Nameless
 	}
 	if c.Hosted && e.Invalid != "" { // it ran all the same
 		e.Input, e.Invalid = jsontext.Value("{}"), ""
@@ -85,23 +88,29 @@ func (c *Call) event() llm.ToolCallEvent {
 	return e
 }
 
-// emitCalls gives the finished local calls out. Calls of an answer that was refused are not to be run, nor is one that
-// the output limit left without its arguments: no text would mean no arguments.
+// emitCalls gives the finished local calls out.
 func (t *Turn) emitCalls(reason llm.FinishReason) {
 	for i, c := range t.calls {
-		last := i == len(t.calls)-1
 		e := c.event()
-		switch {
-		case c.revoked:
+		if c.revoked {
 			e.Invalid = "the provider began its answer anew, so this call was not run"
-		case reason == llm.FinishContentFilter:
-			e.Invalid = "the provider cut the answer off, so this call was not run"
-		case reason == llm.FinishLength && last && e.Raw == "":
-			e.Invalid = "the answer reached its output limit before the arguments of this call, so it was not run"
 		}
-		if e.Invalid != "" {
-			e.Input = nil
-		}
-		t.Emit(e)
+		t.EmitCall(e, reason, i == len(t.calls)-1)
 	}
+}
+
+// EmitCall gives a finished local call out, when the answer ended for the reason. Calls of an answer that a filter cut off are
+// not to be run, nor is the last one if the output limit left it without its arguments: no text would mean no arguments. A call
+// with which something is wrong has no input.
+func (s *Stream) EmitCall(e llm.ToolCallEvent, reason llm.FinishReason, last bool) {
+	switch {
+	case reason == llm.FinishContentFilter:
+		e.Invalid = "the provider's content filter cut the answer off, so this call was not run"
+	case reason == llm.FinishLength && last && e.Raw == "":
+		e.Invalid = "the answer reached its output limit before the arguments of this call, so it was not run"
+	}
+	if e.Invalid != "" {
+		e.Input = nil
+	}
+	s.Emit(e)
 }
