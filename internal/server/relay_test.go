@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -19,22 +18,10 @@ func (h *house) relay(t *testing.T, c server.Config) *house {
 	c.V1, c.V2, c.Secret, c.TCP, c.Port = v1.New(v1.Config{}), v2.New(v2.Config{}), secret, true, freePort(t)
 	c.Relay = server.Relay{Socket: h.socket, Directory: "/relay/öl"}
 	s, err := server.New(c)
-	if err == nil {
-		err = s.Listen(t.Context())
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- s.Serve() }()
-	t.Cleanup(func() {
-		if err := s.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	serve(t, s)
 	return &house{Server: s, store: h.store, log: h.log, engine: h.engine, terms: h.terms, url: s.URL(), host: strings.TrimPrefix(s.URL(), "http://"), socket: h.socket}
 }
 

@@ -56,6 +56,20 @@ func start(t testing.TB, c server.Config) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := h.engine.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	serve(t, s)
+	h.Server, h.url = s, s.URL()
+	h.host = strings.TrimPrefix(h.url, "http://")
+	return h
+}
+
+// serve runs the server until the test ends.
+func serve(t testing.TB, s *server.Server) {
+	t.Helper()
 	if err := s.Listen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +82,7 @@ func start(t testing.TB, c server.Config) *house {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if err := h.engine.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
 	})
-	h.Server, h.url = s, s.URL()
-	h.host = strings.TrimPrefix(h.url, "http://")
-	return h
 }
 
 func freePort(t testing.TB) int {

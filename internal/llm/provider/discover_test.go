@@ -92,20 +92,8 @@ func TestDiscoverStrangers(t *testing.T) {
 // stranger is the address of a program that speaks another language.
 func stranger(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() { // ends with the listener
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = io.WriteString(c, "SSH-2.0-x\r\n")
-			_ = c.Close()
-		}
-	}()
-	return l.Addr().String()
+	return accepts(t, func(c net.Conn) {
+		_, _ = io.WriteString(c, "SSH-2.0-x\r\n")
+		_ = c.Close()
+	})
 }

@@ -74,6 +74,12 @@ func (p *proxy) join(conn net.Conn, from io.Reader) {
 // socks serves SOCKS 5 (RFC 1928, 1929).
 func (p *proxy) socks(t *testing.T) string {
 	t.Helper()
+	return accepts(t, p.shake)
+}
+
+// accepts returns an address of which each connection is given to serve, which closes it.
+func accepts(t *testing.T, serve func(net.Conn)) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +91,7 @@ func (p *proxy) socks(t *testing.T) string {
 			if err != nil {
 				return
 			}
-			go p.shake(conn) // ends with its connection
+			go serve(conn) // ends with its connection
 		}
 	}()
 	return l.Addr().String()
