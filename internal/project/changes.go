@@ -111,9 +111,18 @@ func (f *Finder) Changes(ctx context.Context, p Project, with Compare) ([]Change
 		addPatches(changes, text)
 	}
 	fresh, err := untracked(ctx, g, c, with.Patches)
-	changes = append(changes, fresh...)
-	slices.SortStableFunc(changes, func(a, b Change) int { return spelling.Order(a.File, b.File) })
+	changes = append(changes, unnamed(fresh, changes)...)
+	slices.SortFunc(changes, func(a, b Change) int { return spelling.Order(a.File, b.File) })
 	return changes, err
+}
+
+// unnamed leaves out what was told already: a file that git tracks no more and that is still there counts as deleted, once.
+func unnamed(fresh, told []Change) []Change {
+	names := map[string]bool{}
+	for _, c := range told {
+		names[c.File] = true
+	}
+	return slices.DeleteFunc(fresh, func(c Change) bool { return names[c.File] })
 }
 
 // Diff returns the difference of the working tree to the last commit as one text, without what is not tracked.
