@@ -13,7 +13,7 @@ import (
 // The files that a prompt brings are read as it is sent, and shown as OpenCode shows them. What lies outside of the place is only
 // named, and the same prompt again, with its ids, is the same.
 func TestFilesOfAPromptAreRead(t *testing.T) {
-	w := newWorld(t, "", map[string]string{"a.txt": "alpha\nbeta\ngamma\n", "src/m.go": "package m\n", "bin.dat": "\x00\x01"})
+	w := newWorld(t, "", map[string]string{"a.txt": "alpha\nbeta\ngamma\n", "src/m.go": "package m\n", "bin.dat": "\x00\x01", "dot.png": "\x89PNG\r\n\x1a\n"})
 	outside := filepath.Join(w.home, "secret.txt")
 	w.put(t, outside, "secret\n")
 	if err := os.Symlink(outside, filepath.Join(w.work, "link.txt")); err != nil {
@@ -25,6 +25,7 @@ func TestFilesOfAPromptAreRead(t *testing.T) {
 	body := `{"noReply":true,"parts":[{"type":"text","text":"look"},` + strings.Join([]string{
 		file("text/plain", at+"/a.txt?start=2&end=3"), file("application/x-directory", at+"/src"), file("text/plain", "file://"+outside),
 		file("text/plain", at+"/link.txt"), file("text/plain", at+"/bin.dat"), file("text/plain", "data:text/plain,hi"),
+		file("image/png", at+"/dot.png"),
 	}, ",") + `]}`
 	var got []string
 	if a := w.ask(t, http.MethodPost, "/session/"+id+"/prompt_async", body); a.status != http.StatusNoContent {
@@ -47,6 +48,7 @@ func TestFilesOfAPromptAreRead(t *testing.T) {
 		"file file:///w/src",
 		"file file://" + outside, "file file:///w/link.txt", "file file:///w/bin.dat",
 		`text Called the Read tool with the following input: {"filePath":""}`, "text hi", "file data:text/plain,hi",
+		`text Called the Read tool with the following input: {"filePath":"/w/dot.png"}`, "file data:image/png;base64,iVBORw0KGgo=",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

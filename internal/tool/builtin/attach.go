@@ -1,9 +1,7 @@
 package builtin
 
 import (
-	"cmp"
 	"context"
-	"log/slog"
 
 	"github.com/go-json-experiment/json"
 
@@ -21,12 +19,11 @@ type Attachment struct {
 // Attach returns what the tool read says of the attachment. Nobody is asked: who attaches what lies in the location has
 // said that it may be read; what lies outside is a *tool.Denied.
 func Attach(ctx context.Context, c Config, a Attachment) (tool.Output, error) {
-	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	input, err := json.Marshal(readInput{FilePath: a.Path, Offset: a.Offset, Limit: a.Limit})
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return (&readTool{&site{config: c}}).Run(ctx, tool.Call{
+	return (&readTool{&site{config: c.orDefault()}}).Run(ctx, tool.Call{
 		SessionID: a.Session, Name: "read", Input: input,
 		Ask: func(_ context.Context, r tool.Request) error {
 			if r.Action != "read" {
