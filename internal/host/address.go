@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"net"
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -14,8 +15,9 @@ type address struct {
 	hostname string
 	port     int
 	origins  []string
-	mdns     string // the name for the local network; "" announces nothing
-	note     string // why nothing is announced although somebody asked for it
+	mdns     string       // the name for the local network; "" announces nothing
+	listener net.Listener // open already; nil opens one
+	note     string       // why nothing is announced although somebody asked for it
 }
 
 // addressOf is what the command says, and where it says nothing, what the user's configuration does. As in OpenCode, who

@@ -70,6 +70,7 @@ func (r *running) listen(ctx context.Context, o cli.ServeOptions, at *address) e
 	}
 	if at != nil {
 		c.TCP, c.Hostname, c.Port, c.Origins, c.MDNS = true, at.hostname, at.port, at.origins, at.mdns
+		c.Listener = at.listener
 	}
 	if r.server, err = server.New(c); err != nil {
 		return err

@@ -99,8 +99,9 @@ func (s *service) relay(ctx context.Context, ready func(cli.Listening)) (*sqlite
 	ready(l)
 	noteTo(s.options.Options, fmt.Sprintf("process %d owns the data: it does the work, with its environment, and this one passes on", s.owner.Load()))
 	lease, err := s.succeed(ctx, served)
-	if u, perr := url.Parse(l.URL); perr == nil {
-		s.at.port, _ = strconv.Atoi(u.Port()) // what clients know
+	if u, perr := url.Parse(l.URL); perr == nil && lease != nil { // the address that clients know
+		s.at.port, _ = strconv.Atoi(u.Port())
+		s.at.listener = front.Keep()
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook) // what it still answers, nobody answers
 	defer cancel()
@@ -114,9 +115,13 @@ func (s *service) front() (*server.Server, error) {
 		return nil, err
 	}
 	o, log := s.options, logger(s.options.Env)
+	relay := server.Relay{Socket: server.SocketPath(s.dirs.Data), Directory: o.Dir}
+	if o.Sandbox {
+		relay.Owner = func(pid int) bool { return int64(pid) == s.owner.Load() } // another one is asked for its sandbox first
+	}
 	return server.New(server.Config{
 		V1: v1.New(v1.Config{Logger: log}), V2: v2.New(v2.Config{Logger: log}), Secret: secret,
-		Relay: server.Relay{Socket: server.SocketPath(s.dirs.Data), Directory: o.Dir},
+		Relay: relay,
 		User:  config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"), OpenLocal: o.OpenLocal,
 		TCP: true, Hostname: s.at.hostname, Port: s.at.port, Origins: s.at.origins, MDNS: s.at.mdns, BodyLimit: s.body, Logger: log,
 		ToolProcess: func(pid int) bool { return int64(pid) == s.owner.Load() }, // the owner's children are tools
@@ -149,8 +154,30 @@ func (s *service) succeed(ctx context.Context, served <-chan error) (*sqlite.Lea
 		if !ok {
 			return lease, err
 		}
-		s.owner.Store(int64(held.Owner.PID))
+		if int64(held.Owner.PID) == s.owner.Load() {
+			continue
+		}
+		if err := s.follow(ctx, held.Owner); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// follow takes another owner for the one that answers, if it keeps to the sandbox that was asked for. One that does not
+// answer yet is asked at the next look.
+func (s *service) follow(ctx context.Context, owner sqlite.Owner) error {
+	if s.options.Sandbox {
+		c, err := dial(ctx, owner, s.options.Options)
+		if errors.Is(err, errUnbound) {
+			return err
+		}
+		if err != nil {
+			return nil
+		}
+		_ = c.Close(ctx) // it only asked
+	}
+	s.owner.Store(int64(owner.PID))
+	return nil
 }
 
 // claim returns the lease, or the number of the process that has it and answers. It waits for one that starts, and for one

@@ -21,6 +21,7 @@ import (
 type relay struct {
 	*httputil.ReverseProxy
 	directory string
+	fail      func(http.ResponseWriter, *http.Request, error)
 }
 
 // idleRelay is less than the owner's idleTimeout, so that we do not write into a connection that it is about to close.
@@ -28,16 +29,22 @@ const idleRelay = idleTimeout / 4
 
 // newRelay returns a handler that needs the owner only when it is called.
 func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
-	r := &relay{directory: c.Directory}
+	r := &relay{directory: c.Directory, fail: fail}
 	r.ReverseProxy = &httputil.ReverseProxy{
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				d := net.Dialer{Timeout: ownerDial}
-				return d.DialContext(ctx, "unix", c.Socket)
+				conn, err := d.DialContext(ctx, "unix", c.Socket)
+				if u, ok := conn.(*net.UnixConn); ok && c.Owner != nil {
+					if pid, _ := credentialsOf(u); pid != 0 && !c.Owner(pid) {
+						return nil, errors.Join(errOwner, conn.Close())
+					}
+				}
+				return conn, err
 			},
 			MaxIdleConnsPerHost: 100, IdleConnTimeout: idleRelay, DisableCompression: true,
 		},
-		Rewrite: r.forward, ModifyResponse: bare, FlushInterval: -1,
+		Rewrite: r.forward, FlushInterval: -1,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) {
 			if req.Context().Err() != nil {
@@ -46,11 +53,14 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 			if _, ok := errors.AsType[*http.MaxBytesError](err); !ok {
 				err = session.Errorf(session.CodeUnavailable, "the process that owns the data does not answer; another takes its place in a moment").Because(err)
 			}
+			arm(w)
 			fail(w, req, err)
 		},
 	}
 	return r
 }
+
+var errOwner = errors.New("another process owns the data now")
 
 // ownerDial is how long the owner's socket may take to be opened.
 const ownerDial = 2 * time.Second
@@ -75,10 +85,15 @@ func (r *relay) forward(p *httputil.ProxyRequest) {
 	}
 }
 
-// bare takes from the owner's answer what the stages here have said already.
-func bare(res *http.Response) error {
-	for name := range armour {
-		res.Header.Del(name)
+// ServeHTTP implements http.Handler. The owner's answers bear the headers of every answer already, or what an operation says
+// in their place.
+func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if strings.HasPrefix(req.URL.Path, "/pty/") && strings.HasSuffix(req.URL.Path, "/connect-token") {
+		r.fail(w, req, session.Errorf(session.CodeInvalid, "this server answers by another one, and a ticket for a terminal would admit nobody here: log in instead"))
+		return
 	}
-	return nil
+	for name := range armour {
+		w.Header().Del(name)
+	}
+	r.ReverseProxy.ServeHTTP(w, req)
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -15,8 +17,14 @@ import (
 // relay runs a second server, which answers by the first.
 func (h *house) relay(t *testing.T, c server.Config) *house {
 	t.Helper()
+	return h.relayOf(t, c, server.Relay{})
+}
+
+func (h *house) relayOf(t *testing.T, c server.Config, by server.Relay) *house {
+	t.Helper()
 	c.V1, c.V2, c.Secret, c.TCP, c.Port = v1.New(v1.Config{}), v2.New(v2.Config{}), secret, true, freePort(t)
-	c.Relay = server.Relay{Socket: h.socket, Directory: "/relay/öl"}
+	by.Socket, by.Directory = h.socket, "/relay/öl"
+	c.Relay = by
 	s, err := server.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +63,12 @@ func TestRelayAnswersAsTheOwner(t *testing.T) {
 		if got := resp.Header.Values(name); len(got) != 1 {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+	if got := r.fetch(t, http.MethodGet, "/event", "", bearer).Header.Get("Cache-Control"); got != "no-cache, no-transform" {
+		t.Errorf("a stream bears %q", got)
+	}
+	if status, body := r.ask(t, http.MethodPost, "/pty/pty_x/connect-token", bearer); status != http.StatusBadRequest {
+		t.Errorf("a ticket that admits nobody: %d %s", status, body)
 	}
 	if status, body := h.ask(t, http.MethodGet, "/api/session", bearer); status != 200 || !strings.Contains(body, `"directory":"/a;b"`) {
 		t.Errorf("the owner shows %d %s", status, body)
@@ -98,4 +112,46 @@ func TestRelayRefuses(t *testing.T) {
 		r.refusedAll(t, what, headers, "403 400")
 	}
 	r.refusedAll(t, "nobody", []string{host, json}, "401 415 303")
+}
+
+// Another process at the owner's socket answers nobody until it may.
+func TestRelayKnowsItsOwner(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the kernel does not say whose socket it is")
+	}
+	h := start(t, server.Config{})
+	for may, want := range map[bool]int{true: http.StatusOK, false: http.StatusServiceUnavailable} {
+		r := h.relayOf(t, server.Config{}, server.Relay{Owner: func(pid int) bool { return may && pid == os.Getpid() }})
+		if status, body := r.ask(t, http.MethodGet, "/api/health", bearer); status != want {
+			t.Errorf("may %t: %d %s", may, status, body)
+		}
+	}
+}
+
+// Whoever connects between two servers of one address waits for the second.
+func TestTheNextServerTakesTheAddress(t *testing.T) {
+	h := start(t, server.Config{})
+	r := h.relay(t, server.Config{})
+	next := server.Config{V1: v1.New(v1.Config{}), V2: v2.New(v2.Config{}), Secret: secret, TCP: true, Listener: r.Keep(), Relay: server.Relay{Socket: h.socket, Directory: "/next"}}
+	if err := r.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan int, 1)
+	go func() {
+		resp, err := http.Get(r.url + "/api/health") //nolint:noctx // it ends with the server
+		if err != nil {
+			answered <- 0
+			return
+		}
+		_ = resp.Body.Close()
+		answered <- resp.StatusCode
+	}()
+	s, err := server.New(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, s)
+	if got := <-answered; got != http.StatusOK || s.URL() != r.url {
+		t.Errorf("%d at %s, was %s", got, s.URL(), r.url)
+	}
 }

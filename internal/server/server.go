@@ -42,8 +42,9 @@ type Config struct {
 
 	Socket   string // path of the unix socket; "" has none
 	TCP      bool
-	Hostname string // "127.0.0.1" by default
-	Port     int    // 0: DefaultPort if it is free, else any
+	Hostname string       // "127.0.0.1" by default
+	Port     int          // 0: DefaultPort if it is free, else any
+	Listener net.Listener // with TCP: open already, in place of Hostname and Port; the Server closes it
 
 	User      string   // of Password; "opencode" by default
 	Password  string   // once set, TCP callers need it or the Secret
@@ -64,6 +65,8 @@ type Config struct {
 type Relay struct {
 	Socket    string // of the process that owns the data; "" relays nothing
 	Directory string // the location of requests that name none
+	// Owner reports whether the process that holds the socket may answer; nil: whoever it is, as where nobody can say.
+	Owner func(pid int) bool
 }
 
 // DefaultPort is where OpenCode's clients look first.
@@ -169,7 +172,10 @@ func (s *Server) Listen(ctx context.Context) error {
 		s.listeners = append(s.listeners, &limited{l, slots})
 	}
 	if s.config.TCP {
-		l, err := listenTCP(ctx, s.config.Hostname, s.config.Port)
+		l, err := s.config.Listener, error(nil)
+		if l == nil {
+			l, err = listenTCP(ctx, s.config.Hostname, s.config.Port)
+		}
 		if err != nil {
 			s.closeListeners()
 			return err
@@ -219,6 +225,28 @@ func listenTCP(ctx context.Context, host string, port int) (net.Listener, error)
 		return nil, session.Errorf(session.CodeUnavailable, "cannot listen on %s", host).Because(err)
 	}
 	return l, nil
+}
+
+// Keep returns a second handle of the TCP listener, which stays open behind Shutdown: whoever connects meanwhile waits for the
+// one who serves it next. It is nil where the system has none, and without TCP.
+func (s *Server) Keep() net.Listener {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.listeners {
+		tcp, ok := l.(*limited).Listener.(*net.TCPListener)
+		if !ok {
+			continue
+		}
+		f, err := tcp.File()
+		if err != nil {
+			return nil
+		}
+		defer f.Close() //nolint:errcheck // the listener has its own
+		if kept, err := net.FileListener(f); err == nil {
+			return kept
+		}
+	}
+	return nil
 }
 
 // URL returns where TCP callers reach the server, "" without TCP. It is known after Listen.

@@ -114,10 +114,14 @@ func (s *Server) log(w http.ResponseWriter, r *http.Request, next http.Handler) 
 
 // headers tells browsers to make nothing of an answer (spec/guarantees S5).
 func (s *Server) headers(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	arm(w)
+	next.ServeHTTP(w, r)
+}
+
+func arm(w http.ResponseWriter) {
 	for name, value := range armour {
 		w.Header().Set(name, value)
 	}
-	next.ServeHTTP(w, r)
 }
 
 var armour = map[string]string{
