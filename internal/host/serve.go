@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/server"
@@ -39,7 +40,8 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	s := service{dirs: dirs, options: o, at: addressOf(o, user.Server), body: int64(user.Limits.Body)}
 	lease, owner, err := claim(ctx, dirs, o.Options)
 	if err == nil && lease == nil {
-		s.owner.Store(int64(owner))
+		s.owner.Store(int64(owner.PID))
+		s.options.Sandbox = o.Sandbox || owner.Sandbox // what is begun in one goes on in one
 		lease, err = s.relay(ctx, ready)
 		if lease == nil {
 			return err
@@ -103,7 +105,11 @@ func (s *service) relay(ctx context.Context, ready func(cli.Listening)) (*sqlite
 		s.at.port, _ = strconv.Atoi(u.Port())
 		s.at.listener = front.Keep()
 	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook) // what it still answers, nobody answers
+	wait := lastLook // without an owner nobody answers what is still asked
+	if ctx.Err() != nil {
+		wait = time.Second // streams do not end by themselves
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
 	_ = front.Shutdown(end)
 	return lease, err
@@ -180,16 +186,16 @@ func (s *service) follow(ctx context.Context, owner sqlite.Owner) error {
 	return nil
 }
 
-// claim returns the lease, or the number of the process that has it and answers. It waits for one that starts, and for one
+// claim returns the lease, or what the process that has it says of itself. It waits for one that starts, and for one
 // that died: the kernel frees what it held when its last child between fork and exec is gone.
-func claim(ctx context.Context, dirs config.Directories, o cli.Options) (lease *sqlite.Lease, owner int, err error) {
+func claim(ctx context.Context, dirs config.Directories, o cli.Options) (lease *sqlite.Lease, owner api.Health, err error) {
 	lease, c, err := reach(ctx, dirs, o)
 	if c == nil {
-		return lease, 0, err
+		return lease, owner, err
 	}
 	defer c.Close(ctx) //nolint:errcheck // it only asked who is there
-	health, err := c.API.Health(ctx)
-	return nil, health.PID, err
+	owner, err = c.API.Health(ctx)
+	return nil, owner, err
 }
 
 // listening says where the server answers.

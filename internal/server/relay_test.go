@@ -67,6 +67,16 @@ func TestRelayAnswersAsTheOwner(t *testing.T) {
 	if got := r.fetch(t, http.MethodGet, "/event", "", bearer).Header.Get("Cache-Control"); got != "no-cache, no-transform" {
 		t.Errorf("a stream bears %q", got)
 	}
+	small := h.relay(t, server.Config{BodyLimit: 10})
+	chunked := io.MultiReader(strings.NewReader(`{"title":"more than ten"}`)) // of which nobody knows the length
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, small.url+"/session", chunked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if status, body := send(t, http.DefaultTransport, req); status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body over the limit: %d %s", status, body)
+	}
 	if status, body := r.ask(t, http.MethodPost, "/pty/pty_x/connect-token", bearer); status != http.StatusBadRequest {
 		t.Errorf("a ticket that admits nobody: %d %s", status, body)
 	}
