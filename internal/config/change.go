@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -27,12 +25,20 @@ func (c *Config) Change(ctx context.Context, project bool, key string, values []
 // Merge lays members over the user's own file: objects are merged, everything else is replaced, and null is taken out, if it
 // is there. All of it is written, or nothing.
 func (c *Config) Merge(ctx context.Context, members map[string]jsontext.Value) error {
-	_, err := c.rewrite(ctx, false, func(file string, text []byte) ([]byte, error) { return mergeInto(file, text, "", members) })
+	object, err := json.Marshal(members, json.Deterministic(true)) // at the top their order says nothing
+	if err != nil {
+		return err
+	}
+	_, err = c.rewrite(ctx, false, func(file string, text []byte) ([]byte, error) { return mergeInto(file, text, "", object) })
 	return err
 }
 
-func mergeInto(file string, text []byte, path string, members map[string]jsontext.Value) (out []byte, err error) {
-	for _, name := range slices.Sorted(maps.Keys(members)) {
+func mergeInto(file string, text []byte, path string, object jsontext.Value) (out []byte, err error) {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(object, &members); err != nil {
+		return nil, err
+	}
+	for _, name := range inOrder(object) {
 		value, key := members[name], `"`+name+`"`
 		if strings.Contains(name, `"`) || name == "" {
 			return nil, session.Errorf(session.CodeInvalid, "%q is not the name of a key", name)
@@ -40,9 +46,8 @@ func mergeInto(file string, text []byte, path string, members map[string]jsontex
 		if path != "" {
 			key = path + "." + key
 		}
-		var below map[string]jsontext.Value
-		if value.Kind() == '{' && json.Unmarshal(value, &below) == nil && len(below) > 0 {
-			text, err = mergeInto(file, text, key, below)
+		if len(inOrder(value)) > 0 {
+			text, err = mergeInto(file, text, key, value)
 		} else {
 			text, err = mergeValue(file, text, key, value)
 		}
@@ -51,6 +56,20 @@ func mergeInto(file string, text []byte, path string, members map[string]jsontex
 		}
 	}
 	return text, nil
+}
+
+// inOrder returns the names of an object's members as they are written: in rules the last one counts. Other values have none.
+func inOrder(object jsontext.Value) (names []string) {
+	d := jsontext.NewDecoder(bytes.NewReader(object))
+	t, err := d.ReadToken()
+	for err == nil && t.Kind() == '{' && d.PeekKind() == '"' {
+		var name jsontext.Token
+		if name, err = d.ReadToken(); err == nil {
+			names = append(names, name.String())
+			err = d.SkipValue()
+		}
+	}
+	return names
 }
 
 // mergeValue sets the key, or takes out what is null.

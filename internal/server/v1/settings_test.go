@@ -37,6 +37,17 @@ func TestAChangeOfAllDirectoriesIsTold(t *testing.T) {
 	}
 }
 
+// In rules the last word counts: what is sent is kept in the order in which it was sent, and shown in it.
+func TestRulesKeepTheirOrder(t *testing.T) {
+	w := newWorld(t, "", nil)
+	want := `"permission":{"edit":"ask","bash":{"git *":"allow","*":"ask","a *":"deny"}}`
+	for _, method := range []string{http.MethodPatch, http.MethodGet} {
+		if a := w.ask(t, method, "/global/config", `{`+want+`}`); a.status != 200 || !strings.Contains(a.body, want) {
+			t.Errorf("%s: %d %s", method, a.status, a.body)
+		}
+	}
+}
+
 func TestConfigIsChanged(t *testing.T) {
 	w := newWorld(t, `, "sandbox": {"enabled": false}, "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "allow", "webfetch": "deny"}`, nil)
 	a := w.ask(t, http.MethodGet, "/config", "")
