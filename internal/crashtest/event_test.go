@@ -42,6 +42,7 @@ func (c *child) listen(t *testing.T, path string, behind int64) *ear {
 	e := &ear{t: t, body: resp.Body, lines: bufio.NewReader(resp.Body)}
 	for {
 		if kind, _ := e.frame(); kind == "server.connected" {
+			e.ids = nil // its id is where the reader stands
 			return e
 		}
 	}

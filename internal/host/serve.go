@@ -40,7 +40,7 @@ func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.List
 	s := service{dirs: dirs, options: o, at: addressOf(o, user.Server), body: int64(user.Limits.Body)}
 	lease, owner, err := claim(ctx, dirs, o.Options)
 	if err == nil && lease == nil {
-		s.owner.Store(int64(owner.PID))
+		s.follows(ctx, owner.PID)
 		s.options.Sandbox = o.Sandbox || owner.Sandbox // what is begun in one goes on in one
 		lease, err = s.relay(ctx, ready)
 		if lease == nil {
@@ -61,8 +61,9 @@ type service struct {
 	dirs    config.Directories
 	options cli.ServeOptions
 	at      *address
-	body    int64        // bytes that a request to a relay may have
-	owner   atomic.Int64 // with relay: the number of the process that owns the data
+	body    int64 // bytes that a request to a relay may have
+	// With relay, the process that owns the data: by the number that it says, and by the one that it has here, 0 if unknown.
+	owner, seen atomic.Int64
 }
 
 // own owns the data until ctx ends. Without a lease, because nothing can be written, it only lets read.
@@ -123,14 +124,14 @@ func (s *service) front() (*server.Server, error) {
 	o, log := s.options, logger(s.options.Env)
 	relay := server.Relay{Socket: server.SocketPath(s.dirs.Data), Directory: o.Dir}
 	if o.Sandbox {
-		relay.Owner = func(pid int) bool { return int64(pid) == s.owner.Load() } // another one is asked for its sandbox first
+		relay.Owner = func(pid int) bool { return int64(pid) == s.seen.Load() } // another one is asked for its sandbox first
 	}
 	return server.New(server.Config{
 		V1: v1.New(v1.Config{Logger: log}), V2: v2.New(v2.Config{Logger: log}), Secret: secret,
 		Relay: relay,
 		User:  config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"), OpenLocal: o.OpenLocal,
 		TCP: true, Hostname: s.at.hostname, Port: s.at.port, Origins: s.at.origins, MDNS: s.at.mdns, BodyLimit: s.body, Logger: log,
-		ToolProcess: func(pid int) bool { return int64(pid) == s.owner.Load() }, // the owner's children are tools
+		ToolProcess: func(pid int) bool { return int64(pid) == s.seen.Load() }, // the owner's children are tools
 	})
 }
 
@@ -182,8 +183,13 @@ func (s *service) follow(ctx context.Context, owner sqlite.Owner) error {
 		}
 		_ = c.Close(ctx) // it only asked
 	}
-	s.owner.Store(int64(owner.PID))
+	s.follows(ctx, owner.PID)
 	return nil
+}
+
+func (s *service) follows(ctx context.Context, pid int) {
+	s.seen.Store(int64(server.OwnerOf(ctx, server.SocketPath(s.dirs.Data))))
+	s.owner.Store(int64(pid))
 }
 
 // claim returns the lease, or what the process that has it says of itself. It waits for one that starts, and for one

@@ -33,12 +33,9 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 	r.ReverseProxy = &httputil.ReverseProxy{
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				d := net.Dialer{Timeout: ownerDial}
-				conn, err := d.DialContext(ctx, "unix", c.Socket)
-				if u, ok := conn.(*net.UnixConn); ok && c.Owner != nil {
-					if pid, _ := credentialsOf(u); pid != 0 && !c.Owner(pid) {
-						return nil, errors.Join(errOwner, conn.Close())
-					}
+				conn, pid, err := dialOwner(ctx, c.Socket)
+				if err == nil && pid != 0 && c.Owner != nil && !c.Owner(pid) {
+					return nil, errors.Join(errOwner, conn.Close())
 				}
 				return conn, err
 			},
@@ -63,6 +60,26 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 }
 
 var errOwner = errors.New("another process owns the data now")
+
+// OwnerOf returns the number by which this process knows the one that listens at the socket: not its own word, for it may live
+// in another namespace. 0: nobody listens, or nobody can say.
+func OwnerOf(ctx context.Context, socket string) int {
+	conn, pid, err := dialOwner(ctx, socket)
+	if err != nil {
+		return 0
+	}
+	_ = conn.Close() // it only asked
+	return pid
+}
+
+func dialOwner(ctx context.Context, socket string) (conn net.Conn, pid int, err error) {
+	d := net.Dialer{Timeout: ownerDial}
+	conn, err = d.DialContext(ctx, "unix", socket)
+	if u, ok := conn.(*net.UnixConn); ok {
+		pid, _ = credentialsOf(u)
+	}
+	return conn, pid, err
+}
 
 // ownerDial is how long the owner's socket may take to be opened.
 const ownerDial = 2 * time.Second
