@@ -48,6 +48,15 @@ func addressOf(o cli.ServeOptions, c config.Server) *address {
 	return at
 }
 
+// listenerOf is where a server listens and whom it lets in; without an address only on its socket.
+func listenerOf(o cli.ServeOptions, at *address) server.Config {
+	c := server.Config{OpenLocal: o.OpenLocal, User: config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD")}
+	if at != nil {
+		c.TCP, c.Hostname, c.Port, c.Listener, c.Origins, c.MDNS = true, at.hostname, at.port, at.listener, at.origins, at.mdns
+	}
+	return c
+}
+
 // logging is the environment in which the log has the configured level, unless the environment itself says one.
 func logging(getenv func(string) string, level string) func(string) string {
 	if level == "" || config.Getenv(getenv, "LOG") != "" {

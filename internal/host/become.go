@@ -64,14 +64,8 @@ func (r *running) listen(ctx context.Context, o cli.ServeOptions, at *address) e
 	if r.lease != nil {
 		r.socket = server.SocketPath(r.dirs.Data)
 	}
-	c := server.Config{
-		V1: r.old, V2: r.api, Secret: secret, Socket: r.socket, OpenLocal: o.OpenLocal, User: config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"),
-		BodyLimit: r.body, Logger: r.logger,
-	}
-	if at != nil {
-		c.TCP, c.Hostname, c.Port, c.Origins, c.MDNS = true, at.hostname, at.port, at.origins, at.mdns
-		c.Listener = at.listener
-	}
+	c := listenerOf(o, at)
+	c.V1, c.V2, c.Secret, c.Socket, c.BodyLimit, c.Logger = r.old, r.api, secret, r.socket, r.body, r.logger
 	if r.server, err = server.New(c); err != nil {
 		return err
 	}

@@ -121,18 +121,15 @@ func (s *service) front() (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, log := s.options, logger(s.options.Env)
-	relay := server.Relay{Socket: server.SocketPath(s.dirs.Data), Directory: o.Dir}
-	if o.Sandbox {
-		relay.Owner = func(pid int) bool { return int64(pid) == s.seen.Load() } // another one is asked for its sandbox first
+	log := logger(s.options.Env)
+	c := listenerOf(s.options, s.at)
+	c.V1, c.V2, c.Secret, c.BodyLimit, c.Logger = v1.New(v1.Config{Logger: log}), v2.New(v2.Config{Logger: log}), secret, s.body, log
+	c.Relay = server.Relay{Socket: server.SocketPath(s.dirs.Data), Directory: s.options.Dir}
+	if s.options.Sandbox {
+		c.Relay.Owner = func(pid int) bool { return int64(pid) == s.seen.Load() } // another one is asked for its sandbox first
 	}
-	return server.New(server.Config{
-		V1: v1.New(v1.Config{Logger: log}), V2: v2.New(v2.Config{Logger: log}), Secret: secret,
-		Relay: relay,
-		User:  config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"), OpenLocal: o.OpenLocal,
-		TCP: true, Hostname: s.at.hostname, Port: s.at.port, Origins: s.at.origins, MDNS: s.at.mdns, BodyLimit: s.body, Logger: log,
-		ToolProcess: func(pid int) bool { return int64(pid) == s.seen.Load() }, // the owner's children are tools
-	})
+	c.ToolProcess = func(pid int) bool { return int64(pid) == s.seen.Load() } // the owner's children are tools
+	return server.New(c)
 }
 
 func noteTo(o cli.Options, text string) {

@@ -47,8 +47,8 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 			if req.Context().Err() != nil {
 				return // nobody reads it
 			}
-			if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
-				err = session.Errorf(session.CodeTooLarge, "the body has more than the limit of %d bytes", e.Limit)
+			if said := exchange.BodyRefused(err); said != nil {
+				err = said
 			} else {
 				err = session.Errorf(session.CodeUnavailable, "the process that owns the data does not answer; another takes its place in a moment").Because(err)
 			}

@@ -80,13 +80,22 @@ func readBody(r *http.Request) ([]byte, error) {
 }
 
 func unread(err error) error {
+	if said := BodyRefused(err); said != nil {
+		return said
+	}
+	return Bad("body", "", "the body could not be read to its end")
+}
+
+// BodyRefused returns why the stages let no more of a body be read: it is too large, or there is no room for it; nil where
+// the error is another one.
+func BodyRefused(err error) error {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return session.Errorf(session.CodeTooLarge, "the body is larger than the limit of %d bytes", tooLarge.Limit)
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok { // of a stage before
 		return e
 	}
-	return Bad("body", "", "the body could not be read to its end")
+	return nil
 }
 
 // sanitize replaces what is no text, also half of a surrogate pair as JavaScript cuts strings, so that it is never

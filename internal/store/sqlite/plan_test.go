@@ -34,8 +34,8 @@ func (p *planned) Prepare(sql string) (sqlstore.Stmt, error) {
 	return p.dbConn.Prepare(sql)
 }
 
-// plans are the statements of a hot path, each with how SQLite runs it.
-func plans(t *testing.T) map[string]string {
+// writing is a connection to an empty store, until the test ends.
+func writing(t *testing.T) dbConn {
 	t.Helper()
 	dir := t.TempDir()
 	open(t, dir).Close()
@@ -47,7 +47,14 @@ func plans(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// plans are the statements of a hot path, each with how SQLite runs it.
+func plans(t *testing.T) map[string]string {
+	t.Helper()
+	conn := writing(t)
 	p := &planned{conn, t, map[string]string{}}
 	use(t, sqlstore.NewTx(p))
 	return p.plans
@@ -146,17 +153,7 @@ func (s steppedStmt) Step() (bool, error) {
 // A list of what changed last reads as many sessions as it shows, and of the others only what changed in the same minute and
 // before: sessions that were made at once are no such.
 func TestRecentSessionsAreReadUpToTheLimit(t *testing.T) {
-	dir := t.TempDir()
-	open(t, dir).Close()
-	h, err := findHome(Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := h.openWriter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := writing(t)
 	counting := &stepped{dbConn: conn}
 	tx := sqlstore.NewTx(counting)
 	put := func(i, updated int64) {
