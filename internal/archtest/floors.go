@@ -32,7 +32,7 @@ var house = []struct {
 	{0, words, "session llm fault spelling"},
 	{1, rules, "permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/option llm/wire"},
 	{2, record, "projection eventlog"},
-	{3, loop, "engine"},
+	{3, loop, "engine engine/location"},
 	{4, capability, "auth trust wellknown config catalog agent command snapshot skill instruction project mcp lsp pty"},
 	{4, driver, "store/sqlstore store/sqlite store/postgres"},
 	{4, driver, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
@@ -80,6 +80,7 @@ var sameFloor = []edge{
 	{"server", "server/v2", "the listener mounts both contracts"},
 	{"server/v1", "server/sse", "one writer of event streams"},
 	{"server/v2", "server/sse", "one writer of event streams"},
+	{"engine", "engine/location", "a turn reads the scope of its location"},
 	{"main", "host", "main hands the CLI the way to open a host, which the CLI must not import"},
 	{"crashtest", "host", "the kill harness runs the whole process"},
 }

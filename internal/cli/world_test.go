@@ -17,6 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -216,8 +217,8 @@ type scopes struct {
 	tools *tool.Registry
 }
 
-func (s scopes) Scope(_ context.Context, l session.Location) (*engine.Scope, func(), error) {
-	return &engine.Scope{
+func (s scopes) Scope(_ context.Context, l session.Location) (*location.Scope, func(), error) {
+	return &location.Scope{
 		Location: l, ProjectID: "global", DefaultAgent: "build", Models: s, Tools: s.tools,
 		Agents: map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}, "plan": {ID: "plan", Mode: session.ModePrimary}},
 		Layers: func(session.Agent) []permission.Layer {
@@ -229,18 +230,18 @@ func (s scopes) Scope(_ context.Context, l session.Location) (*engine.Scope, fun
 	}, func() {}, nil
 }
 
-// Resolve implements engine.Models.
-func (s scopes) Resolve(ref session.ModelRef, _ session.Agent) (*engine.Model, error) {
+// Resolve implements location.Models.
+func (s scopes) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model, error) {
 	if ref.ProviderID != "mock" || ref.ID != "main" {
 		return nil, session.NotFound("model", ref.String(), "mock/main")
 	}
-	return &engine.Model{
+	return &location.Model{
 		Ref: ref, Client: s.player, APIName: ref.ID,
 		Cost: func(u llm.Usage) session.USD { return session.USD(u.Input) * session.Dollar / 1_000_000 },
 	}, nil
 }
 
-// Default implements engine.Models.
+// Default implements location.Models.
 func (scopes) Default() (session.ModelRef, error) {
 	return session.ModelRef{ID: "main", ProviderID: "mock"}, nil
 }

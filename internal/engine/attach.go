@@ -123,7 +123,7 @@ func (e *Engine) present(ctx context.Context, s *session.Session, p session.Prom
 	defer release()
 	for i, a := range p.Agents {
 		if _, ok := scope.Agents[a.Name]; !ok {
-			return session.NotFound("agent", a.Name, scope.agentNames(session.Agent.Mentionable)...).At(fmt.Sprintf("prompt.agents[%d].name", i))
+			return session.NotFound("agent", a.Name, scope.AgentNames(session.Agent.Mentionable)...).At(fmt.Sprintf("prompt.agents[%d].name", i))
 		}
 	}
 	return nil

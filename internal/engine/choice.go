@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-
-	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // chosen checks the agent and the model that a prompt brings against its session's location. Those of a prompt that is Named
@@ -23,34 +21,19 @@ func (e *Engine) chosen(ctx context.Context, r *PromptRequest) error {
 		return err
 	}
 	defer release()
-	if err := scope.selectable(p.Agent, p.Model); err != nil || !r.Named {
+	if err := scope.CheckSelection(p.Agent, p.Model); err != nil || !r.Named {
 		return err
 	}
 	if p.Agent == "" {
 		p.Agent = scope.DefaultAgent
 	}
 	if p.Model == nil {
-		p.Model = scope.answers(s, p.Agent)
+		p.Model = scope.PromptModel(s, p.Agent)
 	}
 	if r.Variant == "" || p.Model == nil {
 		return nil
 	}
 	m := *p.Model
 	m.Variant, p.Model = r.Variant, &m
-	return scope.selectable("", p.Model)
-}
-
-// answers is the model that answers where a prompt names none: the agent's, else the session's, but not in the variant of
-// the prompts before, else the default; nil if there is none, which the turn will say.
-func (s *Scope) answers(of *session.Session, agent string) *session.ModelRef {
-	if m := s.Agents[agent].Model; m != nil {
-		return m
-	}
-	if of.Model != nil {
-		return &session.ModelRef{ID: of.Model.ID, ProviderID: of.Model.ProviderID}
-	}
-	if m, err := s.Models.Default(); err == nil {
-		return &m
-	}
-	return nil
+	return scope.CheckSelection("", p.Model)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -15,11 +16,11 @@ import (
 type drain struct {
 	*Engine
 	id         session.ID
-	step       int       // the next turn's number in the agent's allowance; 1 after input was promoted
-	started    time.Time // of the work on the newest input, for wall-clock budgets
-	tries      ledger    // attempts of the current turn
-	unfinished int       // answers in a row that the provider wants to go on with
-	titler     *Model    // who is asked for the session's title at this turn; nil: its prompt is the title, or it has one
+	step       int             // the next turn's number in the agent's allowance; 1 after input was promoted
+	started    time.Time       // of the work on the newest input, for wall-clock budgets
+	tries      ledger          // attempts of the current turn
+	unfinished int             // answers in a row that the provider wants to go on with
+	titler     *location.Model // who is asked for the session's title at this turn; nil: its prompt is the title, or it has one
 	place      place
 	begun      bool         // it has worked: what it leaves when it fails is what a restart finds
 	cut        interruption // what left open what it finds open

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -79,7 +80,7 @@ func (d *drain) failUnstarted(ctx context.Context, set *setting, f *session.Fail
 				ref = chosen
 			}
 		}
-		set.model = &Model{Ref: ref}
+		set.model = &location.Model{Ref: ref}
 	}
 	clean := context.WithoutCancel(ctx)
 	return firstError(d.failUnstartedTurn(clean, newTurn(d, set), f), cause)
@@ -104,7 +105,7 @@ func (d *drain) stuck(ctx context.Context, promotion session.Delivery, s *sessio
 	if _, err := d.promote(ctx, promotion, nil); err != nil {
 		return err
 	}
-	set := &setting{session: s, scope: &Scope{}, agent: session.Agent{ID: s.Agent}}
+	set := &setting{session: s, scope: &location.Scope{}, agent: session.Agent{ID: s.Agent}}
 	return d.failUnstarted(ctx, set, told(cause), cause)
 }
 

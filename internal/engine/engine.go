@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -27,7 +28,7 @@ type Config struct {
 	Store     store.Store
 	Log       *eventlog.Log
 	IDs       *session.IDs
-	Locations Locations
+	Locations location.Scopes
 	Outputs   Outputs // nil: there are none
 	Limits    Limits
 	Logger    *slog.Logger
@@ -70,7 +71,7 @@ type Engine struct {
 	store     store.Store
 	log       *eventlog.Log
 	ids       *session.IDs
-	locations Locations
+	locations location.Scopes
 	outputs   Outputs // nil: there are none
 	limits    Limits
 	logger    *slog.Logger

@@ -48,7 +48,7 @@ func (e *Engine) Enquire(ctx context.Context, id session.ID, ask session.Pending
 		return "", "", err
 	}
 	defer release()
-	agent := scope.agent(cmp.Or(ask.Agent, s.Agent))
+	agent := scope.FindAgent(cmp.Or(ask.Agent, s.Agent))
 	saved, err := e.approvals(ctx, s.ApprovalScope())
 	if err != nil {
 		return "", "", err

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -32,12 +33,12 @@ const titleQuestion = "Write the title of the conversation that begins with this
 
 // titlerOf returns the model that is asked how the session is called; nil where it has a name, works for another session,
 // or nobody is worth asking.
-func (d *drain) titlerOf(set *setting) *Model {
+func (d *drain) titlerOf(set *setting) *location.Model {
 	a, ok := set.scope.Agents[titleAgent]
 	if !ok || set.scope.Small == nil || !unnamed(set.session) {
 		return nil
 	}
-	m, err := set.scope.model(set.session.Model, set.agent)
+	m, err := set.scope.ResolveModel(set.session.Model, set.agent)
 	if err != nil { // the turn says so
 		return nil
 	}
@@ -92,7 +93,7 @@ func (d *drain) firstPrompt(ctx context.Context, promotion session.Delivery) (fi
 // entitlement is the question how a session is called.
 type entitlement struct {
 	id       session.ID
-	model    *Model
+	model    *location.Model
 	system   string
 	first    *session.User
 	excluded []session.Exclusion // of the first prompt; see poison.go

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -28,7 +29,7 @@ func entitling(t *testing.T, say titler) (*world, *[]*llm.Request) {
 	w.agents[titleAgent] = session.Agent{ID: titleAgent, Hidden: true, System: "You name."}
 	ref := session.ModelRef{ID: "small", ProviderID: "test"}
 	w.small = &ref
-	w.models[ref.String()] = &Model{Ref: ref, APIName: "small", Cost: price, Client: modelFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+	w.models[ref.String()] = &location.Model{Ref: ref, APIName: "small", Cost: price, Client: modelFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 		asked = append(asked, req)
 		return func(yield func(llm.Event, error) bool) {
 			text, err := say(ctx, len(asked))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -39,7 +40,7 @@ func (e *Engine) Explain(ctx context.Context, q Inquiry) ([]permission.Decision,
 	if q.SessionID == "" {
 		s.ProjectID, s.Location = scope.ProjectID, scope.Location
 	}
-	layers, err := e.rights(ctx, scope, s, scope.agent(cmp.Or(q.Agent, s.Agent)))
+	layers, err := e.rights(ctx, scope, s, scope.FindAgent(cmp.Or(q.Agent, s.Agent)))
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func (e *Engine) Explain(ctx context.Context, q Inquiry) ([]permission.Decision,
 	}
 	var out []permission.Decision
 	for _, resource := range q.Resources {
-		for _, r := range scope.requests(q.Action, resource) {
+		for _, r := range requestsOf(scope, q.Action, resource) {
 			subject := permission.Subject{Action: r.Action, Resources: r.Resources, Seen: r.Seen}
 			out = append(out, slices.DeleteFunc(permission.Explain(layers, saved, subject), func(d permission.Decision) bool {
 				return q.Action == permission.Shell && r.Action == readAction && d.Effect == session.Allow // not worth a word
@@ -65,14 +66,14 @@ func (e *Engine) Explain(ctx context.Context, q Inquiry) ([]permission.Decision,
 // readAction is that of the tool read, which commands are held to.
 const readAction = "read"
 
-// requests are what a call would ask for, and besides, of a command, for files that it names and that are not there yet.
-func (s *Scope) requests(action, resource string) (out []tool.Request) {
+// requestsOf are what a call would ask for, and besides, of a command, for files that it names and that are not there yet.
+func requestsOf(s *location.Scope, action, resource string) (out []tool.Request) {
 	plain := tool.Request{Action: action, Resources: []string{resource}}
 	if s.Requests != nil {
 		out = s.Requests(action, resource)
 	}
 	if action == permission.Shell {
-		out = append(s.unseen(resource, out), out...)
+		out = append(unseenReads(s, resource, out), out...)
 	}
 	if !slices.ContainsFunc(out, func(r tool.Request) bool { return r.Action == action }) {
 		out = append(out, plain)
@@ -80,11 +81,11 @@ func (s *Scope) requests(action, resource string) (out []tool.Request) {
 	return out
 }
 
-// unseen are the files that a command would read as seen from the Location, links left as they are, but for those that are
+// unseenReads are the files that a command would read as seen from the Location, links left as they are, but for those that are
 // in the requests already.
-func (s *Scope) unseen(command string, known []tool.Request) (out []tool.Request) {
+func unseenReads(s *location.Scope, command string, known []tool.Request) (out []tool.Request) {
 	for _, r := range permission.Reaches(command) {
-		r.Path = s.resource(r.Path)
+		r.Path = resourceOf(s, r.Path)
 		if r.Action == readAction && !slices.ContainsFunc(slices.Concat(known, out), func(k tool.Request) bool {
 			return k.Action == r.Action && slices.Contains(k.Resources, r.Path)
 		}) {
@@ -94,8 +95,8 @@ func (s *Scope) unseen(command string, known []tool.Request) (out []tool.Request
 	return out
 }
 
-// resource is a path as rules see it, below the worktree, links left as they are.
-func (s *Scope) resource(name string) string {
+// resourceOf is a path as rules see it, below the worktree, links left as they are.
+func resourceOf(s *location.Scope, name string) string {
 	if strings.HasPrefix(name, "~") {
 		return name
 	}

@@ -123,9 +123,9 @@ func (set *setting) holds() bool {
 	m := set.model
 	alone := m.Forms == llm.FormsAlone && len(set.tools().Definitions()) == 0 && len(set.hosted()) == 0
 	if m.Forms == llm.FormsBeside || alone {
-		return m.Toolless || m.Holds == nil || m.Holds(set.form.schema)
+		return m.NoTools || m.SupportsSchema == nil || m.SupportsSchema(set.form.schema)
 	}
-	return m.Toolless // it can be told the form in no other way
+	return m.NoTools // it can be told the form in no other way
 }
 
 // again is what the model reads after an answer that has not the form that was wanted of it, with what is wrong if the

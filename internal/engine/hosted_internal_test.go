@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -28,7 +29,7 @@ func TestDeniedHostedTools(t *testing.T) {
 		"file_search":          {`{"type":"file_search"}`, ""},
 	} {
 		for _, denied := range []string{"websearch", "webfetch"} {
-			set := &setting{model: &Model{Hosted: []llm.ToolDefinition{{Name: name, Hosted: jsontext.Value(c.declared)}}}}
+			set := &setting{model: &location.Model{Hosted: []llm.ToolDefinition{{Name: name, Hosted: jsontext.Value(c.declared)}}}}
 			set.rights = []permission.Layer{{Rules: []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}, {Action: denied, Resource: "*", Effect: session.Deny}}}}
 			if left := len(set.hosted()); left == 1 != (denied != c.denied) {
 				t.Errorf("%s with %s denied: %d left", name, denied, left)
@@ -46,7 +47,7 @@ func TestHostedToolsLeftOut(t *testing.T) {
 			if _, err := tools.Register(reader{}); err != nil {
 				t.Fatal(err)
 			}
-			set := &setting{model: &Model{Hosted: hosted, HostedAlone: alone}, scope: &Scope{Tools: tools}}
+			set := &setting{model: &location.Model{Hosted: hosted, HostedExclusive: alone}, scope: &location.Scope{Tools: tools}}
 			set.rights = []permission.Layer{{Rules: []session.Rule{{Action: "read", Resource: "*", Effect: effect}}}}
 			if left := len(set.leftOut()) > 0; left != (alone && name == "beside") {
 				t.Errorf("%s, alone %v: left out %v", name, alone, left)

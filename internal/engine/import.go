@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -105,7 +106,7 @@ func checkImported(ms []jsontext.Value) error {
 }
 
 // piece decides what of the request is new.
-func (e *Engine) piece(tx store.Tx, r ImportRequest, scope *Scope) ([]eventlog.Draft, error) {
+func (e *Engine) piece(tx store.Tx, r ImportRequest, scope *location.Scope) ([]eventlog.Draft, error) {
 	var drafts []eventlog.Draft
 	have := 0
 	s, ok, err := tx.Session(r.Session.ID)
@@ -175,7 +176,7 @@ func unused(tx store.Tx, m session.MessageID) error {
 }
 
 // importedSession is the session as it is made: at home here, hidden until all of it is there.
-func (e *Engine) importedSession(s session.Session, scope *Scope) session.Session {
+func (e *Engine) importedSession(s session.Session, scope *location.Scope) session.Session {
 	out := session.Session{
 		ID: s.ID, ProjectID: scope.ProjectID, Agent: s.Agent, Model: s.Model, Cost: s.Cost, Tokens: s.Tokens, Title: s.Title, TitledBy: "user",
 		Time:     session.SessionTime{Created: s.Time.Created, Updated: s.Time.Updated, Archived: max(s.Time.Updated, 1)},

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -49,7 +49,7 @@ func (e *Engine) Create(ctx context.Context, r CreateRequest) (*session.Session,
 		return nil, err
 	}
 	defer release()
-	if err := firstError(scope.selectable(r.Agent, r.Model), session.CheckRules("permission", r.Permission), r.Budget.Check("budget"), checkMetadata(r.Metadata)); err != nil {
+	if err := firstError(scope.CheckSelection(r.Agent, r.Model), session.CheckRules("permission", r.Permission), r.Budget.Check("budget"), checkMetadata(r.Metadata)); err != nil {
 		return nil, err
 	}
 	info, err := e.newSession(r, scope)
@@ -62,7 +62,7 @@ func (e *Engine) Create(ctx context.Context, r CreateRequest) (*session.Session,
 	return e.repeated(ctx, r)
 }
 
-func (e *Engine) newSession(r CreateRequest, scope *Scope) (*session.Session, error) {
+func (e *Engine) newSession(r CreateRequest, scope *location.Scope) (*session.Session, error) {
 	now := e.now()
 	info := &session.Session{
 		ID: r.ID, ParentID: r.ParentID, ProjectID: scope.ProjectID, Agent: r.Agent, Model: r.Model,
@@ -105,39 +105,11 @@ func (e *Engine) created(ctx context.Context, info *session.Session) (won bool, 
 	return len(events) > 0, err
 }
 
-// selectable checks that sessions may use the agent and the model; empty means the default. Who names an agent may have any
-// that there is, also one that lists do not offer.
-func (s *Scope) selectable(agent string, model *session.ModelRef) error {
-	if agent != "" {
-		if _, ok := s.Agents[agent]; !ok {
-			return session.NotFound("agent", agent, s.agentNames(session.Agent.Selectable)...).At("agent")
-		}
-	}
-	if model != nil {
-		if _, err := s.Models.Resolve(*model, session.Agent{}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// agentNames lists the agents that may be named there.
-func (s *Scope) agentNames(there func(session.Agent) bool) []string {
-	var names []string
-	for name, a := range s.Agents {
-		if there(a) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // SwitchAgent selects the agent of the next turn. The same agent again is no change and no event (a deliberate
 // difference, spec/v2 AD-12).
 func (e *Engine) SwitchAgent(ctx context.Context, id session.ID, agent string) error {
-	return e.choose(ctx, id, func(s *session.Session, scope *Scope) (session.EventData, error) {
-		if err := scope.selectable(agent, nil); err != nil || s.Agent == agent {
+	return e.choose(ctx, id, func(s *session.Session, scope *location.Scope) (session.EventData, error) {
+		if err := scope.CheckSelection(agent, nil); err != nil || s.Agent == agent {
 			return nil, err
 		}
 		return &session.AgentSwitched{MessageID: e.messageID(), Agent: agent}, nil
@@ -146,8 +118,8 @@ func (e *Engine) SwitchAgent(ctx context.Context, id session.ID, agent string) e
 
 // SwitchModel selects the model of the next turn.
 func (e *Engine) SwitchModel(ctx context.Context, id session.ID, m session.ModelRef) error {
-	return e.choose(ctx, id, func(s *session.Session, scope *Scope) (session.EventData, error) {
-		if err := scope.selectable("", &m); err != nil || (s.Model != nil && s.Model.Equal(m)) {
+	return e.choose(ctx, id, func(s *session.Session, scope *location.Scope) (session.EventData, error) {
+		if err := scope.CheckSelection("", &m); err != nil || (s.Model != nil && s.Model.Equal(m)) {
 			return nil, err
 		}
 		return &session.ModelSwitched{MessageID: e.messageID(), Model: m}, nil
@@ -155,7 +127,7 @@ func (e *Engine) SwitchModel(ctx context.Context, id session.ID, m session.Model
 }
 
 // choose commits a choice that is checked against the session's location. Work that pauses goes on with it at once.
-func (e *Engine) choose(ctx context.Context, id session.ID, f func(*session.Session, *Scope) (session.EventData, error)) error {
+func (e *Engine) choose(ctx context.Context, id session.ID, f func(*session.Session, *location.Scope) (session.EventData, error)) error {
 	if err := e.accepting(); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -15,7 +16,7 @@ import (
 // lower turns history into what a model is sent. It is pure and total: any history lowers to a conversation in which
 // every local call is followed by exactly one result before anything else is said, ids are unique, and opaque provider
 // data goes only to the model it came from (spec/v2 §14, LO-1 to LO-8). What is excluded is left out, and said to be.
-func lower(ms []session.Message, m *Model, excluded ...session.Exclusion) []llm.Message {
+func lower(ms []session.Message, m *location.Model, excluded ...session.Exclusion) []llm.Message {
 	l := lowering{model: m, excluded: excluded, used: map[string]int{}}
 	for _, msg := range ms {
 		l.seq = msg.Meta().Seq
@@ -25,7 +26,7 @@ func lower(ms []session.Message, m *Model, excluded ...session.Exclusion) []llm.
 }
 
 type lowering struct {
-	model    *Model
+	model    *location.Model
 	excluded []session.Exclusion
 	seq      int64           // of the message that is lowered
 	format   *session.Format // that the newest prompt wants

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -84,7 +85,7 @@ func legalPart(role llm.Role, p llm.Part, used, open map[string]bool) error {
 func TestLowerIsTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		log := randomLog(t)
-		model := &Model{
+		model := &location.Model{
 			Ref:    session.ModelRef{ID: rapid.SampledFrom([]string{"one", "two"}).Draw(t, "asked"), ProviderID: "p"},
 			Images: rapid.Bool().Draw(t, "images"), Documents: rapid.Bool().Draw(t, "documents"),
 		}
@@ -116,7 +117,7 @@ func grown(ms []session.Message, d session.EventData, seq int64) []session.Messa
 }
 
 // faithful: opaque data goes to the model that made it, from turns that went well, and to nobody else.
-func faithful(ms []session.Message, out []llm.Message, model *Model) error {
+func faithful(ms []session.Message, out []llm.Message, model *location.Model) error {
 	allowed := map[string]bool{}
 	for _, m := range ms {
 		if a, ok := m.(*session.Assistant); ok && a.Model.ID == model.Ref.ID && a.Error == nil {
@@ -255,7 +256,7 @@ func BenchmarkLower(b *testing.B) {
 		}
 		ms = append(ms, a)
 	}
-	model := &Model{Ref: session.ModelRef{ID: "one", ProviderID: "p"}}
+	model := &location.Model{Ref: session.ModelRef{ID: "one", ProviderID: "p"}}
 	b.ReportAllocs()
 	for b.Loop() {
 		lower(ms, model)
@@ -269,7 +270,7 @@ func TestLowerHostedResult(t *testing.T) {
 		State: session.ToolState{Status: session.ToolCompleted, Input: jsontext.Value(`{}`), Result: page, Structured: jsontext.Value(`{}`)},
 	}
 	for _, asked := range []session.ModelRef{{ID: "a", ProviderID: "b"}, {ID: "other", ProviderID: "b"}, {ID: "a", ProviderID: "other"}} {
-		out := lower([]session.Message{&session.Assistant{Model: session.ModelRef{ID: "a", ProviderID: "b"}, Content: []session.Content{search}}}, &Model{Ref: asked})
+		out := lower([]session.Message{&session.Assistant{Model: session.ModelRef{ID: "a", ProviderID: "b"}, Content: []session.Content{search}}}, &location.Model{Ref: asked})
 		want := []llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{
 			llm.ToolCall{ID: "srvtoolu_1", Name: "web_search", Input: jsontext.Value(`{}`), Hosted: true, Elsewhere: asked.ProviderID == "other"},
 			llm.ToolResult{ID: "srvtoolu_1", Name: "web_search", Hosted: true, Raw: page},

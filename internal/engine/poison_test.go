@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -186,7 +187,7 @@ func TestPoisoned(t *testing.T) {
 	for _, tt := range tests {
 		set := &setting{
 			session: &session.Session{}, epoch: &store.Epoch{BaselineSeq: -1},
-			model:   &Model{Ref: session.ModelRef{ProviderID: "p", ID: "m"}, Images: true, Documents: true},
+			model:   &location.Model{Ref: session.ModelRef{ProviderID: "p", ID: "m"}, Images: true, Documents: true},
 			history: &history{messages: []session.Message{image, thought}},
 		}
 		if tt.want == session.ContentDocuments {
@@ -215,7 +216,7 @@ func TestTooManyNamed(t *testing.T) {
 	image := &session.User{Text: "x", Files: []session.File{{URI: dataOf("image/png", pngHead)}}}
 	image.Seq = 2
 	set := &setting{
-		session: &session.Session{}, epoch: &store.Epoch{BaselineSeq: -1}, model: &Model{Images: true},
+		session: &session.Session{}, epoch: &store.Epoch{BaselineSeq: -1}, model: &location.Model{Images: true},
 		history: &history{messages: []session.Message{image}},
 	}
 	set.history.shown.Compaction, set.history.shown.Baseline = -1, -1
@@ -255,7 +256,7 @@ func TestPoisonedHosted(t *testing.T) {
 		"messages.1.content.1.web_fetch_tool_result.content.content: Could not process PDF, another answer": {searched, ""},
 	} {
 		tt.of.Seq = 3
-		set := &setting{session: &session.Session{}, epoch: &store.Epoch{BaselineSeq: -1}, model: &Model{Ref: ref}, history: &history{messages: []session.Message{tt.of}}}
+		set := &setting{session: &session.Session{}, epoch: &store.Epoch{BaselineSeq: -1}, model: &location.Model{Ref: ref}, history: &history{messages: []session.Message{tt.of}}}
 		set.history.shown.Compaction, set.history.shown.Baseline = -1, -1
 		e := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: said}
 		out := poisoned(&turn{set: set}, e)

@@ -26,7 +26,7 @@ func (t *turn) inquire(ctx context.Context, c *call, qs []session.Question) ([][
 
 func (t *turn) question(ctx context.Context, c *call, qs []session.Question) (store.AskRow, error) {
 	all := []string{"*"}
-	layers := t.set.scope.layers(t.set.agent, t.set.session)
+	layers := t.set.scope.RulesFor(t.set.agent, t.set.session)
 	if d := permission.EvaluateAll(layers, nil, permission.Subject{Action: tool.ActionQuestion, Resources: all}); d.Effect == session.Deny {
 		return store.AskRow{}, &tool.Denied{Action: tool.ActionQuestion, Resources: all, Rule: d.Rule}
 	}

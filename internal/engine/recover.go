@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/projection"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -197,7 +198,7 @@ func (d *drain) giveUp(ctx context.Context, times int) error {
 	if err != nil {
 		return err
 	}
-	set := &setting{session: s, scope: &Scope{}, agent: session.Agent{ID: s.Agent}}
+	set := &setting{session: s, scope: &location.Scope{}, agent: session.Agent{ID: s.Agent}}
 	why := fmt.Sprintf("the work was cut off %d times %s; it is not tried again by itself", times, d.cut.by)
 	return d.failUnstarted(ctx, set, session.Fail(session.ReasonGivenUp, why), nil)
 }
@@ -222,7 +223,7 @@ func (d *drain) repair(ctx context.Context, h *history, a *session.Assistant) er
 	if err != nil {
 		return err
 	}
-	set := &setting{session: s, scope: &Scope{}, agent: session.Agent{ID: a.Agent}, model: &Model{Ref: a.Model}, history: h}
+	set := &setting{session: s, scope: &location.Scope{}, agent: session.Agent{ID: a.Agent}, model: &location.Model{Ref: a.Model}, history: h}
 	t := newTurn(d, set)
 	t.message, t.answer = a.ID, ans
 	if len(waiting) == 0 || ans == nil || ctx.Err() != nil {
@@ -233,7 +234,7 @@ func (d *drain) repair(ctx context.Context, h *history, a *session.Assistant) er
 		return t.abandon(clean, a, nil)
 	}
 	defer release()
-	set.scope, set.agent = scope, scope.agent(a.Agent)
+	set.scope, set.agent = scope, scope.FindAgent(a.Agent)
 	if set.rights, err = d.rights(ctx, scope, s, set.agent); err != nil {
 		return t.abandon(clean, a, nil)
 	}

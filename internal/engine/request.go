@@ -87,7 +87,7 @@ func (set *setting) hosted() []llm.ToolDefinition {
 
 // leftOut names the vendor's tools that the model does not take beside ours.
 func (set *setting) leftOut() (names []string) {
-	if !set.model.HostedAlone || len(set.tools().Definitions()) == 0 {
+	if !set.model.HostedExclusive || len(set.tools().Definitions()) == 0 {
 		return nil
 	}
 	for _, d := range set.hosted() {
@@ -140,7 +140,7 @@ func (set *setting) since() int64 {
 // all, and nothing to a model that calls none.
 func (set *setting) tools() *tool.Set {
 	if set.offered == nil {
-		set.offered = set.scope.Tools.Materialize(func(action string) bool { return set.model.Toolless || permission.Hidden(set.rights, action) })
+		set.offered = set.scope.Tools.Materialize(func(action string) bool { return set.model.NoTools || permission.Hidden(set.rights, action) })
 	}
 	return set.offered
 }

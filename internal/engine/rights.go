@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -15,8 +16,8 @@ const maxDepth = 32
 // rights are the rules that hold for work of the agent in the session, lowest first. A session below another may never
 // do what those above it may not: their rules are ceilings, as they are now. Where one of them cannot be told any more,
 // nothing is allowed.
-func (e *Engine) rights(ctx context.Context, scope *Scope, s *session.Session, a session.Agent) ([]permission.Layer, error) {
-	layers := scope.layers(a, s)
+func (e *Engine) rights(ctx context.Context, scope *location.Scope, s *session.Session, a session.Agent) ([]permission.Layer, error) {
+	layers := scope.RulesFor(a, s)
 	for depth, parent := 0, s.ParentID; parent != ""; depth++ {
 		above, next, err := e.above(ctx, parent)
 		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
@@ -43,5 +44,5 @@ func (e *Engine) above(ctx context.Context, id session.ID) ([]permission.Layer, 
 		return nil, "", err
 	}
 	defer release()
-	return permission.Below(scope.layers(scope.agent(s.Agent), s)), s.ParentID, nil
+	return permission.Below(scope.RulesFor(scope.FindAgent(s.Agent), s)), s.ParentID, nil
 }

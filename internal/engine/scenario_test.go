@@ -134,9 +134,9 @@ func (p *player) setup(f []string) {
 	case "forms":
 		p.w.models["test/one"].Forms = map[string]llm.Forms{"alone": llm.FormsAlone, "beside": llm.FormsBeside}[f[1]]
 	case "unheld":
-		p.w.models["test/one"].Holds = func(schema jsontext.Value) bool { return !strings.Contains(string(schema), f[1]) }
+		p.w.models["test/one"].SupportsSchema = func(schema jsontext.Value) bool { return !strings.Contains(string(schema), f[1]) }
 	case "toolless":
-		p.w.models["test/one"].Toolless = true
+		p.w.models["test/one"].NoTools = true
 	case "hosted":
 		for _, name := range f[1:] {
 			def := llm.ToolDefinition{Name: name, Hosted: jsontext.Value(`{"type":"` + name + `"}`)}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -45,7 +46,7 @@ func (e *Engine) Shell(ctx context.Context, r ShellRequest) (*session.Shell, err
 		return nil, err
 	}
 	defer release()
-	if err := scope.selectable(r.Agent, r.Model); err != nil {
+	if err := scope.CheckSelection(r.Agent, r.Model); err != nil {
 		return nil, err
 	}
 	started, err := e.shellOf(r, s, scope)
@@ -83,13 +84,13 @@ func (e *Engine) checkShell(r *ShellRequest) error {
 	return nil
 }
 
-func (e *Engine) shellOf(r ShellRequest, s *session.Session, scope *Scope) (*session.ShellStarted, error) {
+func (e *Engine) shellOf(r ShellRequest, s *session.Session, scope *location.Scope) (*session.ShellStarted, error) {
 	as := session.ShellAs{AnswerID: e.messageID(), NoteID: e.partID(), PartID: e.partID(), Agent: r.Agent, Model: r.Model}
 	if as.Agent == "" {
-		as.Agent = scope.agent(s.Agent).ID
+		as.Agent = scope.FindAgent(s.Agent).ID
 	}
 	if as.Model == nil {
-		m, err := scope.model(s.Model, scope.agent(as.Agent))
+		m, err := scope.ResolveModel(s.Model, scope.FindAgent(as.Agent))
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +100,7 @@ func (e *Engine) shellOf(r ShellRequest, s *session.Session, scope *Scope) (*ses
 }
 
 // runShell records the command, which is the last of the facts, runs it, and records what it printed.
-func (e *Engine) runShell(ctx context.Context, id session.ID, scope *Scope, facts []session.EventData) (*session.Shell, error) {
+func (e *Engine) runShell(ctx context.Context, id session.ID, scope *location.Scope, facts []session.EventData) (*session.Shell, error) {
 	started := facts[len(facts)-1].(*session.ShellStarted)
 	clean := context.WithoutCancel(ctx)
 	e.statuses.set(e, id, Status{Type: StatusBusy})
@@ -125,7 +126,7 @@ func (e *Engine) runShell(ctx context.Context, id session.ID, scope *Scope, fact
 }
 
 // printed runs the command with the tool that runs those of the model, and returns what it printed.
-func (e *Engine) printed(ctx context.Context, id session.ID, scope *Scope, sh *session.Shell) string {
+func (e *Engine) printed(ctx context.Context, id session.ID, scope *location.Scope, sh *session.Shell) string {
 	p := place{all: e.tools}
 	if err := p.take(ctx, func() {}); err != nil {
 		return aborted("", err)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -15,10 +16,10 @@ import (
 // setting is what one turn sampled at its boundary. Later switches change the next turn only (seed 004).
 type setting struct {
 	session *session.Session
-	scope   *Scope
+	scope   *location.Scope
 	agent   session.Agent
 	rights  []permission.Layer // the rules that hold for it here
-	model   *Model
+	model   *location.Model
 	epoch   *store.Epoch
 	history *history
 	asks    askPolicy
@@ -40,7 +41,7 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 		return false, d.stuck(ctx, promotion, s, err)
 	}
 	defer release()
-	set := &setting{session: s, scope: scope, agent: scope.agent(s.Agent)}
+	set := &setting{session: s, scope: scope, agent: scope.FindAgent(s.Agent)}
 	if set.rights, err = d.rights(ctx, scope, s, set.agent); err != nil {
 		return false, d.stuck(ctx, promotion, s, err)
 	}
@@ -54,7 +55,7 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 	if err := d.boundary(ctx, set, sources, promotion); err != nil {
 		return false, d.unready(ctx, promotion, s, err)
 	}
-	if set.model, err = scope.model(s.Model, set.agent); err != nil {
+	if set.model, err = scope.ResolveModel(s.Model, set.agent); err != nil {
 		why := told(err)
 		if why.Reason == session.ReasonUnavailable {
 			why.Reason = session.ReasonModel

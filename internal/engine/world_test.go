@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -35,7 +36,7 @@ type world struct {
 
 	mu      sync.Mutex // guards the rest
 	agents  map[string]session.Agent
-	models  map[string]*Model
+	models  map[string]*location.Model
 	small   *session.ModelRef // for titles; nil: none
 	budget  *session.Budget   // of new sessions
 	layers  []permission.Layer
@@ -66,7 +67,7 @@ func newWorld(t testing.TB, s script.Script) *world {
 	w := &world{
 		store: storetest.NewMemory(), player: script.New(s),
 		agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary, System: "You build."}},
-		models:  map[string]*Model{},
+		models:  map[string]*location.Model{},
 		gates:   map[string]chan struct{}{},
 		effects: map[string]int{},
 		tools:   tool.NewRegistry(tool.Config{}),
@@ -78,7 +79,7 @@ func newWorld(t testing.TB, s script.Script) *world {
 		w.gates[name] = make(chan struct{})
 	}
 	for _, id := range []string{"one", "two"} {
-		w.models["test/"+id] = &Model{Ref: session.ModelRef{ID: id, ProviderID: "test"}, Client: w.player, APIName: id, Cost: price}
+		w.models["test/"+id] = &location.Model{Ref: session.ModelRef{ID: id, ProviderID: "test"}, Client: w.player, APIName: id, Cost: price}
 	}
 	if _, err := w.tools.Register(w.testTools()...); err != nil {
 		t.Fatal(err)
@@ -129,8 +130,8 @@ func (w *world) close(t testing.TB) {
 	}
 }
 
-// Scope implements Locations.
-func (w *world) Scope(_ context.Context, l session.Location) (*Scope, func(), error) {
+// Scope implements location.Scopes.
+func (w *world) Scope(_ context.Context, l session.Location) (*location.Scope, func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.broken != nil {
@@ -140,7 +141,7 @@ func (w *world) Scope(_ context.Context, l session.Location) (*Scope, func(), er
 	for name, a := range w.agents {
 		agents[name] = a
 	}
-	s := &Scope{
+	s := &location.Scope{
 		Location: l, ProjectID: "global", Agents: agents, DefaultAgent: "build", Models: w, Tools: w.tools, Layers: w.rules,
 		Context: w.context, Budget: w.budget,
 	}
@@ -150,8 +151,8 @@ func (w *world) Scope(_ context.Context, l session.Location) (*Scope, func(), er
 	return s, func() {}, nil
 }
 
-// Resolve implements Models.
-func (w *world) Resolve(ref session.ModelRef, _ session.Agent) (*Model, error) {
+// Resolve implements location.Models.
+func (w *world) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m, ok := w.models[ref.String()]
@@ -162,7 +163,7 @@ func (w *world) Resolve(ref session.ModelRef, _ session.Agent) (*Model, error) {
 	return &c, nil
 }
 
-// Default implements Models.
+// Default implements location.Models.
 func (w *world) Default() (session.ModelRef, error) {
 	return session.ModelRef{ID: "one", ProviderID: "test"}, nil
 }

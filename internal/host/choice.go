@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// small is engine.Scope.Small: the configured model, else a cheap one of the provider, else the model beside it, each
+// small is location.Scope.Small: the configured model, else a cheap one of the provider, else the model beside it, each
 // with as little thinking as it can be told to. Models that need no provider stay among themselves.
 func (m *locationModels) small(beside session.ModelRef) (session.ModelRef, bool) {
 	if beside.ProviderID == script.ProviderID {
@@ -31,7 +31,7 @@ func (m *locationModels) small(beside session.ModelRef) (session.ModelRef, bool)
 	return ref, true
 }
 
-// Default implements engine.Models: the configured model, else the newest usable one, else the offline guide.
+// Default implements location.Models: the configured model, else the newest usable one, else the offline guide.
 func (m *locationModels) Default() (session.ModelRef, error) {
 	if m.table.getenv(scriptVariable) != "" && m.config.Model == "" {
 		return session.ModelRef{ID: script.ScriptModel, ProviderID: script.ProviderID}, nil

@@ -44,7 +44,7 @@ func TestModelsThatCallNoTools(t *testing.T) {
 	m := tableOf(t, nil, `{"provider": {"plain": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"a": {}, "b": {"tool_call": false}}}}}`, nil)
 	for id, want := range map[string]bool{"a": false, "b": true} {
 		got, err := m.Resolve(session.ModelRef{ProviderID: "plain", ID: id}, session.Agent{})
-		if err != nil || got.Toolless != want {
+		if err != nil || got.NoTools != want {
 			t.Errorf("%s: %+v %v", id, got, err)
 		}
 	}

@@ -224,7 +224,7 @@ func TestHostedToolsBesideOurs(t *testing.T) {
 			t.Errorf("%s: %q", id, told)
 		}
 		resolved, err := m.Resolve(session.ModelRef{ProviderID: "google", ID: id}, session.Agent{})
-		if err != nil || resolved.HostedAlone != alone || len(resolved.Hosted) != 1 {
+		if err != nil || resolved.HostedExclusive != alone || len(resolved.Hosted) != 1 {
 			t.Errorf("%s: %+v %v", id, resolved, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/instruction"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/project"
@@ -29,7 +29,7 @@ import (
 )
 
 // locations builds what a directory offers, keeps it while its configuration stays as it is, and forgets what was not
-// used for long. It implements engine.Locations and v2.Locations.
+// used for long. It implements location.Scopes and v2.Locations.
 type locations struct {
 	dirs     config.Directories
 	getenv   func(string) string
@@ -62,7 +62,7 @@ type place struct {
 	config  *config.Config
 	project project.Project
 	agents  *agent.Set
-	scope   *engine.Scope
+	scope   *location.Scope
 	skills  *skill.Cache
 	models  *locationModels
 	tools   builtin.Config
@@ -74,8 +74,8 @@ const (
 	findAgain = 5 * time.Second
 )
 
-// Scope implements engine.Locations.
-func (l *locations) Scope(ctx context.Context, at session.Location) (*engine.Scope, func(), error) {
+// Scope implements location.Scopes.
+func (l *locations) Scope(ctx context.Context, at session.Location) (*location.Scope, func(), error) {
 	s, err := l.built(ctx, at.Directory)
 	if err != nil {
 		return nil, nil, err
@@ -213,7 +213,7 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 		byName[a.ID] = a
 	}
 	chosen, _ := agents.Default()
-	scope := &engine.Scope{
+	scope := &location.Scope{
 		Location: session.Location{Directory: pr.Directory}, ProjectID: pr.ID, Subpath: pr.Subpath,
 		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry, Small: models.small, Budget: cfg.Budget.Session(),
 		Layers:   func(a session.Agent) []permission.Layer { return agents.Layers(a.ID) },

@@ -39,7 +39,7 @@ type modelTable struct {
 	factsAt time.Time
 }
 
-// locationModels is what one configuration makes of the catalog. It implements engine.Models and never changes.
+// locationModels is what one configuration makes of the catalog. It implements location.Models and never changes.
 type locationModels struct {
 	table   *modelTable
 	config  *config.Config

@@ -9,15 +9,15 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/agent"
 	"github.com/cairn-dev/cairn/internal/catalog"
-	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Resolve implements engine.Models.
-func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine.Model, error) {
+// Resolve implements location.Models.
+func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, error) {
 	if ref.ProviderID == script.ProviderID {
 		model, err := m.table.builtin(ref)
 		if err == nil && ref.Variant != "" && ref.Variant != "default" {
@@ -50,10 +50,10 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*engine
 	headers := maps.Clone(model.Request.Headers)
 	maps.Copy(headers, variant.Headers)
 	maps.Copy(headers, a.Request.Headers)
-	return &engine.Model{
+	return &location.Model{
 		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID), Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
 		Clocks: m.config.Clocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
-		Images: model.Reads("image"), Documents: model.Reads("pdf"), Toolless: !model.Capabilities.Tools, Forms: client.Forms(), Holds: client.Holds, Hosted: hosted, HostedAlone: client.HostedAlone(),
+		Images: model.Reads("image"), Documents: model.Reads("pdf"), NoTools: !model.Capabilities.Tools, Forms: client.Forms(), SupportsSchema: client.Holds, Hosted: hosted, HostedExclusive: client.HostedAlone(),
 		Cost: func(u llm.Usage) session.USD {
 			if u.Billed != nil {
 				return session.USD(*u.Billed)

@@ -3,7 +3,7 @@ package host
 import (
 	"path/filepath"
 
-	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -12,16 +12,16 @@ import (
 const scriptVariable = "CAIRN_SCRIPT"
 
 // builtin returns the models that need no provider.
-func (t *modelTable) builtin(ref session.ModelRef) (*engine.Model, error) {
+func (t *modelTable) builtin(ref session.ModelRef) (*location.Model, error) {
 	switch ref.ID {
 	case script.GuideModel:
-		return &engine.Model{Ref: ref, Client: script.Guide{}, APIName: ref.ID}, nil
+		return &location.Model{Ref: ref, Client: script.Guide{}, APIName: ref.ID}, nil
 	case script.ScriptModel:
 		player, err := t.script()
 		if err != nil {
 			return nil, err
 		}
-		return &engine.Model{Ref: ref, Client: player, APIName: ref.ID}, nil
+		return &location.Model{Ref: ref, Client: player, APIName: ref.ID}, nil
 	default:
 		return nil, session.NotFound("model", ref.String(), script.ProviderID+"/"+script.GuideModel, script.ProviderID+"/"+script.ScriptModel).At("model")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server"
@@ -103,15 +104,15 @@ func (unchecked) Head(string) string { return "" }
 // nowhere is a place with one agent and no model.
 type nowhere struct{}
 
-func (nowhere) Scope(_ context.Context, l session.Location) (*engine.Scope, func(), error) {
-	return &engine.Scope{
+func (nowhere) Scope(_ context.Context, l session.Location) (*location.Scope, func(), error) {
+	return &location.Scope{
 		Location: l, ProjectID: "global", DefaultAgent: "build", Models: nowhere{}, Tools: tool.NewRegistry(tool.Config{}),
 		Agents:  map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}},
 		Context: func(context.Context, session.Agent) (systemcontext.Context, error) { return nil, nil },
 	}, func() {}, nil
 }
 
-func (nowhere) Resolve(ref session.ModelRef, _ session.Agent) (*engine.Model, error) {
+func (nowhere) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model, error) {
 	return nil, session.NotFound("model", ref.String())
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -69,8 +70,8 @@ func (w *world) close(t testing.TB) {
 // scopes is what turns take from a directory.
 type scopes struct{ *world }
 
-func (s scopes) Scope(_ context.Context, l session.Location) (*engine.Scope, func(), error) {
-	return &engine.Scope{
+func (s scopes) Scope(_ context.Context, l session.Location) (*location.Scope, func(), error) {
+	return &location.Scope{
 		Location: l, ProjectID: "global", Agents: agents(), DefaultAgent: "build", Models: s, Tools: s.tools,
 		Layers:  rules,
 		Context: func(context.Context, session.Agent) (systemcontext.Context, error) { return nil, nil },
@@ -92,18 +93,18 @@ func agents() map[string]session.Agent {
 	}
 }
 
-// Resolve implements engine.Models.
-func (s scopes) Resolve(ref session.ModelRef, _ session.Agent) (*engine.Model, error) {
+// Resolve implements location.Models.
+func (s scopes) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model, error) {
 	if ref.ProviderID != "mock" || (ref.ID != "main" && ref.ID != "other") {
 		return nil, session.NotFound("model", ref.String(), "mock/main", "mock/other")
 	}
-	return &engine.Model{
+	return &location.Model{
 		Ref: ref, Client: s.player, APIName: ref.ID,
 		Cost: func(u llm.Usage) session.USD { return session.USD(u.Input) * session.Dollar / 1_000_000 },
 	}, nil
 }
 
-// Default implements engine.Models.
+// Default implements location.Models.
 func (scopes) Default() (session.ModelRef, error) {
 	return session.ModelRef{ID: "main", ProviderID: "mock"}, nil
 }

@@ -1,0 +1,182 @@
+// Package location declares what the engine takes from a session's directory: its agents, models, tools, permission
+// rules and system context, as one immutable Scope. The host implements Scopes; the engine's packages read a Scope and
+// never learn how it was built.
+package location
+
+import (
+	"context"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// Scopes finds the Scope of a location. The host builds, caches and evicts scopes.
+type Scopes interface {
+	// Scope returns the current scope of a location. Every turn calls it, so a change of configuration takes effect at
+	// the next turn. The caller calls release when the turn is over. An error for people is a *session.Error.
+	Scope(ctx context.Context, l session.Location) (s *Scope, release func(), err error)
+}
+
+// Scope is a snapshot of a location for one turn. It never changes.
+type Scope struct {
+	Location  session.Location
+	ProjectID session.ProjectID
+	Subpath   string
+
+	Agents       map[string]session.Agent
+	DefaultAgent string
+	Models       Models
+	Tools        *tool.Registry
+	// Small returns the model for small tasks, such as titles, of a session that runs on the model beside. It is nil,
+	// or returns false, if there is no such model.
+	Small func(beside session.ModelRef) (session.ModelRef, bool)
+	// Budget is the budget of a new session whose request sets none; nil is no limit.
+	Budget *session.Budget
+	// Layers returns the permission rules for an agent here, lowest first, without those of the session.
+	Layers func(a session.Agent) []permission.Layer
+	// Requests returns the permissions that a call of the action's tool would request for a command or path; nil
+	// requests the action itself only.
+	Requests func(action, resource string) []tool.Request
+	// Context returns the sources of the agent's system context.
+	Context func(ctx context.Context, a session.Agent) (systemcontext.Context, error)
+}
+
+// Models resolves the model that a session or agent selects.
+type Models interface {
+	// Resolve returns the model with the options that the agent adds to its requests. An unknown model is a
+	// *session.Error of code not-found with the nearest names; a model without an API key is of code invalid and says
+	// how to add one.
+	Resolve(ref session.ModelRef, a session.Agent) (*Model, error)
+	// Default returns the model of a session without a choice.
+	Default() (session.ModelRef, error)
+}
+
+// Model is a resolved model: its client, its request options, its capabilities and its price.
+type Model struct {
+	Ref       session.ModelRef
+	Client    llm.Model
+	APIName   string // the vendor's name for it
+	System    string // a system prompt after the agent's own
+	Generate  llm.Generation
+	Options   map[string]jsontext.Value
+	Body      map[string]jsontext.Value
+	Headers   map[string]string
+	Clocks    llm.Clocks
+	Context   int64 // size of the context window in tokens; 0 unknown
+	Output    int64 // limit of output tokens; 0 unknown
+	Images    bool  // it accepts images
+	Documents bool  // it accepts PDFs
+	NoTools   bool  // it does not support tools and rejects a request that offers some
+	Forms     llm.Forms
+	// SupportsSchema reports whether the vendor accepts the schema for structured output; nil accepts every schema.
+	SupportsSchema func(schema jsontext.Value) bool
+	Hosted         []llm.ToolDefinition // tools that its vendor runs
+	// HostedExclusive reports that the vendor accepts hosted tools only in requests without other tools.
+	HostedExclusive bool
+	Cost            func(u llm.Usage) session.USD
+}
+
+// FindAgent returns the agent by name, "" being the default agent. A name that no longer exists gives an agent without
+// a prompt and with every permission denied, so that its sessions still answer.
+func (s *Scope) FindAgent(name string) session.Agent {
+	if name == "" {
+		name = s.DefaultAgent
+	}
+	if a, ok := s.Agents[name]; ok {
+		return a
+	}
+	return session.Agent{
+		ID: name, Mode: session.ModePrimary,
+		Permissions: []session.Rule{{Action: "*", Resource: "*", Effect: session.Deny}},
+	}
+}
+
+// AgentNames returns the sorted names of the agents that match.
+func (s *Scope) AgentNames(match func(session.Agent) bool) []string {
+	var names []string
+	for name, a := range s.Agents {
+		if match(a) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// RulesFor returns all permission rules for the agent in the session, lowest first.
+func (s *Scope) RulesFor(a session.Agent, in *session.Session) []permission.Layer {
+	layers := s.Layers(a)
+	if in.Open {
+		open := permission.Layer{Name: "defaults", Source: "of an open session", Rules: openDefaults}
+		layers = slices.Insert(slices.Clone(layers), min(1, len(layers)), open)
+	}
+	if len(in.Permission) > 0 {
+		layers = append(slices.Clone(layers), permission.Layer{Name: "session", Rules: in.Permission})
+	}
+	return layers
+}
+
+// openDefaults come right after the built-in defaults in open sessions: they allow what those ask about, except paths
+// outside the location, secrets and repeated calls.
+var openDefaults = []session.Rule{
+	{Action: "edit", Resource: "*", Effect: session.Allow},
+	{Action: "bash", Resource: "*", Effect: session.Allow},
+	{Action: "webfetch", Resource: "*", Effect: session.Allow},
+	{Action: "websearch", Resource: "*", Effect: session.Allow},
+}
+
+// ResolveModel resolves the session's choice, else the agent's, else the default.
+func (s *Scope) ResolveModel(chosen *session.ModelRef, a session.Agent) (*Model, error) {
+	switch {
+	case chosen != nil:
+		ref := *chosen
+		if ref.Variant == "" {
+			ref.Variant = "default" // OpenCode reads a stored choice without variant the same way
+		}
+		return s.Models.Resolve(ref, a)
+	case a.Model != nil:
+		return s.Models.Resolve(*a.Model, a)
+	}
+	ref, err := s.Models.Default()
+	if err != nil {
+		return nil, err
+	}
+	return s.Models.Resolve(ref, a)
+}
+
+// PromptModel returns the model that answers a prompt which names none: the agent's, else the session's in its default
+// variant, else the default. It is nil if there is none; the turn then reports that.
+func (s *Scope) PromptModel(in *session.Session, agent string) *session.ModelRef {
+	if m := s.Agents[agent].Model; m != nil {
+		return m
+	}
+	if in.Model != nil {
+		return &session.ModelRef{ID: in.Model.ID, ProviderID: in.Model.ProviderID}
+	}
+	if m, err := s.Models.Default(); err == nil {
+		return &m
+	}
+	return nil
+}
+
+// CheckSelection checks that a session may select the agent and the model; "" and nil select the default. Every agent
+// can be selected by name, including those that lists hide.
+func (s *Scope) CheckSelection(agent string, model *session.ModelRef) error {
+	if agent != "" {
+		if _, ok := s.Agents[agent]; !ok {
+			return session.NotFound("agent", agent, s.AgentNames(session.Agent.Selectable)...).At("agent")
+		}
+	}
+	if model != nil {
+		if _, err := s.Models.Resolve(*model, session.Agent{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
