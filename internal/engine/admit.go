@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -109,7 +110,7 @@ func (e *Engine) admit(ctx context.Context, r PromptRequest) (*session.Input, er
 	var before *session.Input
 	events, err := e.log.Append(ctx, r.SessionID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
 		before = nil
-		if _, err := mustSession(tx, r.SessionID); err != nil {
+		if _, err := journal.FindSession(tx, r.SessionID); err != nil {
 			return nil, err
 		}
 		in, ok, err := tx.Input(r.ID)

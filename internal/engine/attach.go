@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -171,7 +172,7 @@ func (e *Engine) checkPresent(ctx context.Context, r PromptRequest) error {
 	var s *session.Session
 	var admitted bool
 	err := e.store.View(ctx, func(rd store.Reader) (err error) {
-		if s, err = mustSession(rd, r.SessionID); err == nil {
+		if s, err = journal.FindSession(rd, r.SessionID); err == nil {
 			_, admitted, err = rd.Input(r.ID)
 		}
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -92,7 +93,7 @@ func (e *Engine) edit(ctx context.Context, id session.ID, m session.MessageID, f
 		return err
 	}
 	_, err := e.log.Append(context.WithoutCancel(ctx), id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		if _, err := mustSession(tx, id); err != nil {
+		if _, err := journal.FindSession(tx, id); err != nil {
 			return nil, err
 		}
 		found, err := e.editable(tx, id, m)

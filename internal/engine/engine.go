@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -68,6 +69,7 @@ func DefaultLimits() Limits {
 
 // Engine runs sessions. Safe for concurrent use.
 type Engine struct {
+	journal   *journal.Journal
 	store     store.Store
 	log       *eventlog.Log
 	ids       *session.IDs
@@ -103,6 +105,7 @@ func New(c Config) *Engine {
 	if e.now == nil {
 		e.now = time.Now
 	}
+	e.journal = &journal.Journal{Store: e.store, Log: e.log, IDs: e.ids, Logger: e.logger, Now: e.now}
 	e.working = semaphore.NewWeighted(int64(e.limits.Sessions))
 	e.tools = semaphore.NewWeighted(int64(e.limits.Tools))
 	e.coordinator = newCoordinator(e.drain, func(id session.ID) { e.statuses.set(e, id, Status{Type: StatusIdle}) }, e.logger)
@@ -163,27 +166,13 @@ func (e *Engine) accepting() error {
 
 // append commits drafts that depend on nothing but the log's head.
 func (e *Engine) append(ctx context.Context, id session.ID, d store.Durability, drafts ...eventlog.Draft) ([]session.Event, error) {
-	return e.log.Append(ctx, id, d, func(store.Tx) ([]eventlog.Draft, error) { return drafts, nil })
+	return e.journal.AppendDrafts(ctx, id, d, drafts...)
 }
 
-func (e *Engine) messageID() session.MessageID {
-	return session.MessageID(e.ids.New(session.PrefixMessage))
-}
+func (e *Engine) messageID() session.MessageID { return e.journal.NewMessageID() }
 
-func (e *Engine) partID() session.PartID { return session.PartID(e.ids.New(session.PrefixPart)) }
+func (e *Engine) partID() session.PartID { return e.journal.NewPartID() }
 
-func (e *Engine) session(ctx context.Context, id session.ID) (s *session.Session, err error) {
-	err = e.store.View(ctx, func(r store.Reader) error {
-		s, err = mustSession(r, id)
-		return err
-	})
-	return s, err
-}
-
-func mustSession(r store.Reader, id session.ID) (*session.Session, error) {
-	s, ok, err := r.Session(id)
-	if err == nil && !ok {
-		err = session.NotFound("session", string(id))
-	}
-	return s, err
+func (e *Engine) session(ctx context.Context, id session.ID) (*session.Session, error) {
+	return e.journal.ReadSession(ctx, id)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -13,7 +14,7 @@ import (
 func (e *Engine) Asks(ctx context.Context, id session.ID) (rows []*store.AskRow, err error) {
 	err = e.store.View(ctx, func(r store.Reader) error {
 		if id != "" {
-			if _, err := mustSession(r, id); err != nil {
+			if _, err := journal.FindSession(r, id); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -137,7 +138,7 @@ func (e *Engine) name(ctx context.Context, q entitlement) {
 		title = titleOf(q.first.Text)
 	}
 	_, err := e.log.Append(context.WithoutCancel(ctx), q.id, store.Relaxed, func(tx store.Tx) ([]eventlog.Draft, error) {
-		s, err := mustSession(tx, q.id)
+		s, err := journal.FindSession(tx, q.id)
 		if err != nil || asked == nil && (title == "" || !unnamed(s)) {
 			return nil, err
 		}

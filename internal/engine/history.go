@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -83,7 +84,7 @@ func (d *drain) history(ctx context.Context) (*history, error) {
 		if ok {
 			from = m.Meta().Seq
 		}
-		s, err := mustSession(r, d.id)
+		s, err := journal.FindSession(r, d.id)
 		if err != nil {
 			return err
 		}

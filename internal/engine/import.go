@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -54,7 +55,7 @@ func (e *Engine) Import(ctx context.Context, r ImportRequest) (*Imported, error)
 		return nil, err
 	}
 	err = e.store.View(ctx, func(rd store.Reader) (err error) {
-		if out.Session, err = mustSession(rd, r.Session.ID); err != nil {
+		if out.Session, err = journal.FindSession(rd, r.Session.ID); err != nil {
 			return err
 		}
 		out.Messages, err = importedSoFar(rd, out.Session)

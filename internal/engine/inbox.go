@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -69,14 +70,13 @@ func (e *Engine) changeInbox(ctx context.Context, id session.ID, facts ...sessio
 
 // fact commits durable facts of an existing session, all or none.
 func (e *Engine) fact(ctx context.Context, id session.ID, facts ...session.EventData) error {
-	_, err := e.log.Append(context.WithoutCancel(ctx), id, store.Durable, existing(id, facts...))
-	return err
+	return e.journal.AppendFacts(ctx, id, facts...)
 }
 
 // Pending returns the prompts that wait, in the order of their promotion within each delivery.
 func (e *Engine) Pending(ctx context.Context, id session.ID) (ins []*session.Input, err error) {
 	err = e.store.View(ctx, func(r store.Reader) error {
-		if _, err := mustSession(r, id); err != nil {
+		if _, err := journal.FindSession(r, id); err != nil {
 			return err
 		}
 		ins, err = r.Pending(id, "", 0)

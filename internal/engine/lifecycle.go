@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
@@ -96,7 +97,7 @@ func (e *Engine) created(ctx context.Context, info *session.Session) (won bool, 
 			return nil, err
 		}
 		if info.ParentID != "" {
-			if _, err := mustSession(tx, info.ParentID); err != nil {
+			if _, err := journal.FindSession(tx, info.ParentID); err != nil {
 				return nil, err
 			}
 		}
@@ -149,16 +150,6 @@ func (e *Engine) choose(ctx context.Context, id session.ID, f func(*session.Sess
 	}
 	e.pauses.cut(id)
 	return nil
-}
-
-// existing decides for facts of a session that must exist.
-func existing(id session.ID, facts ...session.EventData) func(store.Tx) ([]eventlog.Draft, error) {
-	return func(tx store.Tx) ([]eventlog.Draft, error) {
-		if _, err := mustSession(tx, id); err != nil {
-			return nil, err
-		}
-		return eventlog.Drafts(facts...), nil
-	}
 }
 
 // SessionChange says what to change of a session; what is nil stays.

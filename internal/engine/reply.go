@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -53,7 +54,7 @@ func (e *Engine) settleAsk(ctx context.Context, id session.ID, d session.Permiss
 // reply commits the answer and what it saves.
 func (e *Engine) reply(ctx context.Context, id session.ID, d session.PermissionReplied) (row *store.AskRow, project session.ProjectID, err error) {
 	_, err = e.log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		s, err := mustSession(tx, id)
+		s, err := journal.FindSession(tx, id)
 		if err != nil {
 			return nil, err
 		}

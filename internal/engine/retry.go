@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -112,7 +113,7 @@ func (d *drain) pause(ctx context.Context, set *setting, e *llm.Error, wait time
 	fact := &session.Retried{Attempt: d.tries.failures, Next: next, Error: session.RetryError{
 		Message: e.Error(), StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
 	}}
-	if _, err := d.log.Append(context.WithoutCancel(ctx), d.id, store.Relaxed, existing(d.id, fact)); err != nil {
+	if _, err := d.log.Append(context.WithoutCancel(ctx), d.id, store.Relaxed, journal.RequireSession(d.id, fact)); err != nil {
 		return err
 	}
 	d.statuses.set(d.Engine, d.id, Status{Type: StatusRetry, Attempt: d.tries.failures, Message: e.Message, Next: next})
@@ -136,7 +137,7 @@ func (d *drain) pause(ctx context.Context, set *setting, e *llm.Error, wait time
 // hurried reports whether somebody steered, or chose another model or agent, since the turn's boundary.
 func (d *drain) hurried(ctx context.Context, set *setting) (hurried bool, err error) {
 	err = d.store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
-		s, err := mustSession(r, d.id)
+		s, err := journal.FindSession(r, d.id)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -111,7 +112,7 @@ func (e *Engine) runShell(ctx context.Context, id session.ID, scope *location.Sc
 		if _, ok, err := tx.MessageOwner(started.MessageID); err != nil || ok {
 			return nil, firstError(err, session.Conflict("message", string(started.MessageID), "is used already"))
 		}
-		return existing(id, facts...)(tx)
+		return journal.RequireSession(id, facts...)(tx)
 	})
 	if err != nil {
 		return nil, err

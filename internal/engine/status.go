@@ -3,10 +3,6 @@ package engine
 import (
 	"sync"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -89,10 +85,5 @@ func (e *Engine) Status(id session.ID) Status {
 
 // notify tells live readers something that is no fact.
 func (e *Engine) notify(kind string, id session.ID, data any) {
-	raw, err := json.Marshal(data, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		e.logger.Error("encode notice", "kind", kind, "error", err)
-		return
-	}
-	e.log.Notify(eventlog.Notice{Kind: kind, SessionID: id, Data: raw})
+	e.journal.Notify(kind, id, data)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -28,7 +29,7 @@ func titled(tx store.Tx, id session.ID, ins []*session.Input) ([]eventlog.Draft,
 	if len(ins) == 0 {
 		return nil, nil
 	}
-	s, err := mustSession(tx, id)
+	s, err := journal.FindSession(tx, id)
 	if err != nil || !unnamed(s) {
 		return nil, err
 	}

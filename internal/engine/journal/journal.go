@@ -1,0 +1,85 @@
+// Package journal is how the engine's packages read sessions and commit facts: the store, the log, ids and the clock in
+// one value. A Journal holds no session state and is safe for concurrent use.
+package journal
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Journal reads and writes sessions. All fields are required.
+type Journal struct {
+	Store  store.Store
+	Log    *eventlog.Log
+	IDs    *session.IDs
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// ReadSession returns the session's row. An unknown id is a *session.Error of code not-found.
+func (j *Journal) ReadSession(ctx context.Context, id session.ID) (s *session.Session, err error) {
+	err = j.Store.View(ctx, func(r store.Reader) error {
+		s, err = FindSession(r, id)
+		return err
+	})
+	return s, err
+}
+
+// AppendDrafts commits drafts that depend on nothing but the head of the log. It honours the cancellation of ctx.
+func (j *Journal) AppendDrafts(
+	ctx context.Context, id session.ID, d store.Durability, drafts ...eventlog.Draft,
+) ([]session.Event, error) {
+	return j.Log.Append(ctx, id, d, func(store.Tx) ([]eventlog.Draft, error) { return drafts, nil })
+}
+
+// AppendFacts commits durable facts of an existing session, all or none. Once begun it is not cancelled by ctx.
+func (j *Journal) AppendFacts(ctx context.Context, id session.ID, facts ...session.EventData) error {
+	_, err := j.Log.Append(context.WithoutCancel(ctx), id, store.Durable, RequireSession(id, facts...))
+	return err
+}
+
+// NewMessageID returns a fresh message id.
+func (j *Journal) NewMessageID() session.MessageID {
+	return session.MessageID(j.IDs.New(session.PrefixMessage))
+}
+
+// NewPartID returns a fresh id of a content item.
+func (j *Journal) NewPartID() session.PartID { return session.PartID(j.IDs.New(session.PrefixPart)) }
+
+// Notify sends a notice to the live readers of a session. Notices are not stored.
+func (j *Journal) Notify(kind string, id session.ID, data any) {
+	raw, err := json.Marshal(data, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		j.Logger.Error("encode notice", "kind", kind, "error", err)
+		return
+	}
+	j.Log.Notify(eventlog.Notice{Kind: kind, SessionID: id, Data: raw})
+}
+
+// FindSession returns the session's row as the transaction sees it. An unknown id is a *session.Error of code
+// not-found.
+func FindSession(r store.Reader, id session.ID) (*session.Session, error) {
+	s, ok, err := r.Session(id)
+	if err == nil && !ok {
+		err = session.NotFound("session", string(id))
+	}
+	return s, err
+}
+
+// RequireSession returns a decision for eventlog.Append that commits the facts if the session exists.
+func RequireSession(id session.ID, facts ...session.EventData) func(store.Tx) ([]eventlog.Draft, error) {
+	return func(tx store.Tx) ([]eventlog.Draft, error) {
+		if _, err := FindSession(tx, id); err != nil {
+			return nil, err
+		}
+		return eventlog.Drafts(facts...), nil
+	}
+}
