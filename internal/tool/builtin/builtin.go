@@ -50,10 +50,6 @@ type Config struct {
 	// first that exists counts.
 	Nearby []string
 
-	// RipgrepFrom is how many bytes the last search of a directory must have read for the next one to ask ripgrep where to
-	// look, if it is installed; 0 asks where that pays, below 0 never.
-	RipgrepFrom int64
-
 	Outputs *tool.Outputs // where long output is kept; its files may be read without asking
 	Limits  tool.Limits   // zero fields mean the defaults
 	Images  ImageLimits   // of what read shows

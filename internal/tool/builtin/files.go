@@ -24,14 +24,13 @@ type Files struct {
 	kept     int        // bytes of the contents in seen
 	told     map[told]bool
 	recalled map[session.ID]bool // of what these saw before this process, everything is in seen
-	sizes    map[string]known    // of directories that were searched, at most maxKnown
 
 	picture sync.Mutex // held while an image is made smaller: one at a time, for the memory that it takes
 }
 
 // NewFiles returns an empty Files.
 func NewFiles() *Files {
-	return &Files{busy: map[string]chan struct{}{}, seen: map[seenKey]*list.Element{}, order: list.New(), told: map[told]bool{}, recalled: map[session.ID]bool{}, sizes: map[string]known{}}
+	return &Files{busy: map[string]chan struct{}{}, seen: map[seenKey]*list.Element{}, order: list.New(), told: map[told]bool{}, recalled: map[session.ID]bool{}}
 }
 
 type seenKey struct {
@@ -69,42 +68,4 @@ func (f *Files) unlock(path string, mine chan struct{}) {
 	delete(f.busy, path)
 	f.mu.Unlock()
 	close(mine)
-}
-
-// size returns what is known of a search, by its key.
-func (f *Files) size(key string) (known, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	k, ok := f.sizes[key]
-	return k, ok
-}
-
-// measured keeps what a search without ripgrep has found out. Where that is of no use, it stays so.
-func (f *Files) measured(key string, k known) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.sizes) >= maxKnown {
-		clear(f.sizes)
-	}
-	k.failed = k.failed || f.sizes[key].failed
-	f.sizes[key] = k
-}
-
-// took keeps how long a search took with ripgrep. Where that is clearly longer than without it, the next ones do without.
-func (f *Files) took(key string, d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if k, ok := f.sizes[key]; ok && d > k.took+k.took/2 {
-		k.failed = true
-		f.sizes[key] = k
-	}
-}
-
-// useless keeps that ripgrep fails there.
-func (f *Files) useless(key string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	k := f.sizes[key]
-	k.failed = true
-	f.sizes[key] = k
 }

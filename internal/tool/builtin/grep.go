@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -172,33 +171,22 @@ func (s *site) search(ctx context.Context, p place, q *query) ([]match, bool, er
 	return all[:min(len(all), maxMatches)], len(all) > maxMatches, nil
 }
 
-// searchTree returns matches in no order, a few more than maxMatches at most when there are that many. It has ripgrep say
-// where to look if that pays.
+// searchTree returns matches in no order, a few more than maxMatches at most when there are that many. It reads the files
+// that ripgrep names, or all of them if ripgrep is not installed or fails.
 func (s *site) searchTree(ctx context.Context, t *tree, q *query) ([]match, error) {
-	began := time.Now()
-	if argv := s.ripgrep(t, q); argv != nil {
+	if argv := s.ripgrep(q); argv != nil {
 		c := collector{tree: t, query: q}
 		err := t.visitNamed(ctx, argv, func(rel string) error { return c.visit(ctx, rel) })
 		if err == nil || errors.Is(err, errEnough) {
-			if err == nil && s.config.RipgrepFrom == 0 {
-				s.config.Files.took(t.key(q), time.Since(began))
-			}
 			return c.all, nil
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		s.config.Log.DebugContext(ctx, "searching without ripgrep", "error", err)
-		s.config.Files.useless(t.key(q))
-		began = time.Now()
 	}
 	c := collector{tree: t, query: q}
 	err := t.walk(ctx, func(rel string, _ fs.DirEntry) error { return c.visit(ctx, rel) })
-	if err == nil && len(c.all) <= maxMatches {
-		s.config.Files.measured(t.key(q), known{
-			bytes: c.bytes, files: c.files, shut: t.shut[:min(len(t.shut), maxShut)], manyShut: len(t.shut) > maxShut, took: time.Since(began),
-		})
-	}
 	return c.all, err
 }
 
@@ -207,9 +195,8 @@ type collector struct {
 	tree  *tree
 	query *query
 
-	mu           sync.Mutex // guards what follows
-	all          []match
-	bytes, files int64 // that were searched
+	mu  sync.Mutex // guards all
+	all []match
 }
 
 func (c *collector) visit(ctx context.Context, rel string) error {
@@ -227,7 +214,6 @@ func (c *collector) visit(ctx context.Context, rel string) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.bytes, c.files = c.bytes+size, c.files+1
 	c.all = append(c.all, found...)
 	if len(c.all) > maxMatches {
 		return errEnough

@@ -14,37 +14,41 @@ import (
 const maxIgnoreFile = 1 << 20
 
 // ignore is the rules of one directory's ignore files, over those of the directories above. It never changes, so that
-// walks may share it. The nearest directory with an opinion decides.
+// walks may share it. As for ripgrep, a rule of an .rgignore counts before one of any .ignore, and that before one of any
+// .gitignore; among files of one name the nearest directory with a matching rule decides.
 type ignore struct {
-	up      *ignore
-	dir     string // relative to the root of the walk, with slashes; "." is the root
-	matcher *gitignore.Matcher
+	up       *ignore
+	dir      string // relative to the root of the walk, with slashes; "." is the root
+	matchers [len(ignoreFiles)]*gitignore.Matcher
 }
 
-// ignoreFiles are read in this order, later ones winning.
-var ignoreFiles = []string{".gitignore", ".ignore", ".rgignore"}
+// ignoreFiles are the names of ignore files; the last one counts first.
+var ignoreFiles = [...]string{".gitignore", ".ignore", ".rgignore"}
 
 // with adds the ignore files of dir. It returns i itself when there are none.
 func (i *ignore) with(root *os.Root, dir string) *ignore {
-	files := ignoreFiles
-	if dir == "." {
-		files = append([]string{".git/info/exclude"}, files...)
-	}
-	var m *gitignore.Matcher
-	for _, name := range files {
-		rules := smallFile(root, path.Join(dir, name))
-		if len(rules) == 0 {
-			continue
+	next := &ignore{up: i, dir: dir}
+	for kind, name := range ignoreFiles {
+		if dir == "." && kind == 0 {
+			next.add(kind, smallFile(root, ".git/info/exclude"))
 		}
-		if m == nil {
-			m = gitignore.New("")
-		}
-		m.AddPatterns(rules, "")
+		next.add(kind, smallFile(root, path.Join(dir, name)))
 	}
-	if m == nil {
+	if next.matchers == [len(ignoreFiles)]*gitignore.Matcher{} {
 		return i
 	}
-	return &ignore{up: i, dir: dir, matcher: m}
+	return next
+}
+
+// add adds the rules of a file of the kind ignoreFiles[kind].
+func (i *ignore) add(kind int, rules []byte) {
+	if len(rules) == 0 {
+		return
+	}
+	if i.matchers[kind] == nil {
+		i.matchers[kind] = gitignore.New("")
+	}
+	i.matchers[kind].AddPatterns(rules, "")
 }
 
 // everywhere is the rules that the user has for all places: git's core.excludesFile, or else git/ignore in the directory
@@ -71,9 +75,9 @@ func everywhere() *ignore {
 	if len(rules) == 0 {
 		return nil
 	}
-	m := gitignore.New("")
-	m.AddPatterns(rules, "")
-	return &ignore{dir: ".", matcher: m}
+	i := &ignore{dir: "."}
+	i.add(0, rules)
+	return i
 }
 
 // excludesFile returns the value of core.excludesFile in a git configuration, "" if it has none.
@@ -123,16 +127,21 @@ func smallFile(root *os.Root, name string) []byte {
 
 // ignores reports whether the entry at rel, relative to the root of the walk, is ignored.
 func (i *ignore) ignores(rel string, isDir bool) bool {
-	for ; i != nil; i = i.up {
-		below := rel
-		if i.dir != "." {
-			below = strings.TrimPrefix(rel, i.dir+"/")
-		}
-		if isDir {
-			below += "/"
-		}
-		if m := i.matcher.MatchDetail(below); m.Matched {
-			return m.Ignored
+	for kind := len(ignoreFiles) - 1; kind >= 0; kind-- {
+		for at := i; at != nil; at = at.up {
+			if at.matchers[kind] == nil {
+				continue
+			}
+			below := rel
+			if at.dir != "." {
+				below = strings.TrimPrefix(rel, at.dir+"/")
+			}
+			if isDir {
+				below += "/"
+			}
+			if m := at.matchers[kind].MatchDetail(below); m.Matched {
+				return m.Ignored
+			}
 		}
 	}
 	return false

@@ -10,35 +10,26 @@ import (
 	"regexp/syntax"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"unicode/utf8"
-
-	"github.com/wasilibs/go-re2"
 
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 const (
-	scanBuffer    = 1 << 20 // bytes looked at together; a longer line is looked at in pieces
-	maxGrepLine   = 2000    // characters shown of a line
-	maxPattern    = 16 << 10
-	minPrefilter  = 2   // bytes of text that must occur, from which on looking for it first may be worth while
-	rarePrefilter = 3   // bytes from which on that surely is
-	missEvery     = 512 // bytes: where the text is more often in lines that do not match, it is not
+	scanBuffer   = 1 << 20 // bytes searched at a time; a longer line is searched in pieces
+	maxGrepLine  = 2000    // characters shown of a line
+	maxPattern   = 16 << 10
+	minPrefilter = 2 // bytes of a fixed text that is worth a search of its own
 )
 
 // query is a compiled search. It matches within lines only. Safe for concurrent use.
 type query struct {
 	re      *regexp.Regexp
-	text    []byte // every match holds this text, lower case if fold; nil: nothing known
+	tree    *syntax.Regexp // of re
+	text    []byte         // every match contains this text, lower case if fold; nil: no such text is known
 	fold    bool
-	dfa     *re2.Regexp // the same expression, many times faster on long valid text; nil where looking for the text is better
 	include *filePattern
-	named   string    // the pattern of include, if it means the same to everybody
-	texts   texts     // one of which is in every match
+	glob    string    // the pattern of include, if ripgrep understands it the same way
 	buffers sync.Pool // of *buffers
-
-	searched, misses atomic.Int64 // bytes in which the text was looked for, and lines with it that do not match
 }
 
 // buffers are what one file is scanned with.
@@ -60,12 +51,8 @@ func newQuery(pattern, include string) (*query, error) {
 	if err != nil {
 		return nil, badPattern(pattern, err)
 	}
-	q := &query{re: re, texts: textsOf(tree)}
-	if q.text, q.fold = required(tree); len(q.text) < rarePrefilter {
-		if q.dfa, err = re2.Compile(tree.String()); err != nil {
-			q.dfa = nil // it has limits of its own
-		}
-	}
+	q := &query{re: re, tree: tree}
+	q.text, q.fold = required(tree)
 	q.buffers.New = func() any {
 		b := &buffers{block: make([]byte, scanBuffer)}
 		if q.fold {
@@ -80,7 +67,7 @@ func newQuery(pattern, include string) (*query, error) {
 		}
 		q.include = &f
 		if simpleInclude.MatchString(include) {
-			q.named = include
+			q.glob = include
 		}
 	}
 	return q, nil
@@ -224,7 +211,7 @@ func (q *query) scan(ctx context.Context, f io.Reader, what scanned) ([]match, e
 		if q.fold {
 			look = lowered(held.lower, look)
 		}
-		found = q.lines(found, looked{buf[:end], look, q.dfa != nil && utf8.Valid(buf[:end])}, at{filepath.ToSlash(what.rel), line})
+		found = q.lines(found, block{buf[:end], look}, at{filepath.ToSlash(what.rel), line})
 		if last || len(found) > maxMatches {
 			return found, nil
 		}
@@ -246,66 +233,44 @@ type at struct {
 	line int
 }
 
-// looked is a block and the form of it in which the required text is looked for; nil if it must not be. What is not
-// valid is not for the faster engine, which understands invalid text otherwise.
-type looked struct {
-	block, look []byte
-	valid       bool
-}
+// block is a part of a file that ends with a line, and the same bytes in the form in which the required text is searched
+// for; nil if the text cannot be searched for.
+type block struct{ raw, folded []byte }
 
-// lines adds the matching lines of a block that begins with the line of a.
-func (q *query) lines(found []match, in looked, a at) []match {
-	block := in.block
+// lines adds the matching lines of a block whose first line is a.line.
+func (q *query) lines(found []match, in block, a at) []match {
+	raw := in.raw
 	done := 0 // everything before is searched and counted
-	misses := 0
-	if in.valid && q.common() {
-		in.look = nil
-	}
-	for done < len(block) && len(found) <= maxMatches {
+	for done < len(raw) && len(found) <= maxMatches {
 		start := q.next(in, done)
-		if start < 0 || start == len(block) && block[start-1] == '\n' {
-			break // behind the last newline there is no line
+		if start < 0 || start == len(raw) && raw[start-1] == '\n' {
+			break // no line follows the last newline
 		}
-		from := bytes.LastIndexByte(block[:start], '\n') + 1
-		to := len(block)
-		if i := bytes.IndexByte(block[start:], '\n'); i >= 0 {
+		from := bytes.LastIndexByte(raw[:start], '\n') + 1
+		to := len(raw)
+		if i := bytes.IndexByte(raw[start:], '\n'); i >= 0 {
 			to = start + i
 		}
-		a.line += bytes.Count(block[done:from], []byte{'\n'})
-		if text := bytes.TrimSuffix(block[from:to], []byte{'\r'}); q.text == nil || q.re.Match(text) {
+		a.line += bytes.Count(raw[done:from], []byte{'\n'})
+		if text := bytes.TrimSuffix(raw[from:to], []byte{'\r'}); q.text == nil || q.re.Match(text) {
 			found = append(found, match{a.path, a.line, grepLine(text)})
-		} else {
-			misses++
 		}
 		done = to + 1
 		a.line++
 	}
-	if in.look != nil {
-		q.searched.Add(int64(len(block)))
-		q.misses.Add(int64(misses))
-	}
 	return found
 }
 
-// common reports whether the text turned out to be in so many lines that looking for it first takes longer than the faster
-// engine does.
-func (q *query) common() bool { return missEvery*q.misses.Load() > q.searched.Load()+scanBuffer }
-
-// next returns where, from done on, a line may match: where the required text is, or else where the expression
-// matches.
-func (q *query) next(in looked, done int) int {
-	if q.text != nil && in.look != nil {
-		if i := bytes.Index(in.look[done:], q.text); i >= 0 {
+// next returns the offset, at or after done, at which a line may match: of the required text, or else of a match of the
+// expression; -1 if there is none.
+func (q *query) next(in block, done int) int {
+	if q.text != nil && in.folded != nil {
+		if i := bytes.Index(in.folded[done:], q.text); i >= 0 {
 			return done + i
 		}
 		return -1
 	}
-	var m []int
-	if in.valid {
-		m = q.dfa.FindIndex(in.block[done:])
-	} else {
-		m = q.re.FindIndex(in.block[done:])
-	}
+	m := q.re.FindIndex(in.raw[done:])
 	if m == nil {
 		return -1
 	}

@@ -15,76 +15,34 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 )
 
-// Ripgrep finds candidates: files in which there may be something. It is asked in directories that are known to hold much
-// text, for expressions of which one of several texts, or one in any case, is in every match, and for that text alone. What
-// it names is held to our own rules, opened through our own handle and searched by us, so that whatever it understands
-// otherwise is not seen, and what it does not name cannot match. When it fails, or is too slow, the search is made without
-// it (docs/adr/0010).
+// Ripgrep, where it is installed, names the files that may match; they are opened through our own handle and searched by
+// our own code, so results, confinement and limits are those of a search without it. What it does not name cannot match:
+// its expression accepts everything that ours does, and its ignore rules are a part of ours. If it fails or takes too
+// long, the search is made without it (docs/adr/0010).
 const (
-	ripgrepFrom  = 32 << 20         // bytes that the last search of a directory read, from which on it pays
-	ripgrepFile  = 8 << 10          // bytes of a file in the middle, from which on it pays for one text in any case
-	ripgrepTime  = 20 * time.Second // for one search; then it is made without
+	ripgrepTime  = 20 * time.Second // of one search
 	maxCandidate = 64 << 10         // bytes of one name
-	maxShut      = 256              // ignored directories that it is told to leave out
-	maxKnown     = 64               // directories of which the size is remembered
 )
 
-// known is what the last whole search of a directory has found out about it.
-type known struct {
-	bytes    int64
-	files    int64
-	shut     []string // directories that were ignored, below its root with slashes
-	manyShut bool     // there are more of these
-	took     time.Duration
-	failed   bool // ripgrep is of no use there: it failed, or took longer
-}
-
-// simpleInclude are the patterns for names that mean the same to everybody.
+// simpleInclude matches the patterns for names that every program understands the same way.
 var simpleInclude = regexp.MustCompile(`^\*\.[A-Za-z0-9_]+$`)
 
-// ripgrep returns the program and what it is asked in a tree, nil when it is not to be asked.
-func (s *site) ripgrep(t *tree, q *query) []string {
-	k, ok := s.config.Files.size(t.key(q))
-	if !ok || k.failed || k.manyShut || !s.pays(k, q.texts) || !q.texts.plain() || q.include != nil && q.named == "" {
-		return nil
-	}
+// ripgrep returns the command line that names the files to search, nil if ripgrep cannot be used.
+func (s *site) ripgrep(q *query) []string {
 	program := s.program("rg")
 	if program == "" {
 		return nil
 	}
 	args := []string{
-		program, "--no-config", "--no-messages", "--no-ignore", "--hidden", "--text", "--files-with-matches", "--null", "--color=never",
-		"--fixed-strings", "--case-sensitive",
+		program, "--no-config", "--no-messages", "--hidden", "--text", "--case-sensitive", "--files-with-matches", "--null", "--color=never",
+		"--no-require-git", "--no-ignore-parent", "--no-ignore-exclude", "--no-ignore-global", "--glob=!.git",
 	}
-	if q.texts.fold {
-		args[len(args)-1] = "--ignore-case"
+	if q.glob != "" {
+		args = append(args, "--glob="+q.glob)
 	}
-	if q.named != "" {
-		args = append(args, "--glob="+q.named)
-	}
-	args = append(args, "--glob=!.git")
-	rules := t.ruler()
-	for _, dir := range k.shut {
-		if below, ok := t.below(dir); ok && rules.of(dir) == nil && utf8.ValidString(below) {
-			args = append(args, "--glob=!/"+globLiteral(below)+"/")
-		}
-	}
-	for _, text := range q.texts.any {
-		args = append(args, "--regexp="+text)
-	}
-	return append(args, "--", "./")
-}
-
-// pays reports whether ripgrep is quicker to say where to look. One text, in its one case, we look for as quickly; and small
-// files take most of their time to be opened, which we do as quickly too.
-func (s *site) pays(k known, t texts) bool {
-	if from := s.config.RipgrepFrom; from != 0 {
-		return from > 0 && k.bytes >= from
-	}
-	return k.bytes >= ripgrepFrom && (len(t.any) > 1 || t.fold && k.bytes >= ripgrepFile*k.files)
+	return append(args, "--regexp="+rustExpression(q.tree), "--", "./")
 }
 
 // program finds a program in the directories of PATH that are absolute and not of the place: what a project brings is
@@ -128,12 +86,7 @@ func (s *site) owns(file string) bool {
 	return false
 }
 
-// globLiteral is a pattern for nothing but the name.
-func globLiteral(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`, `!`, `\!`).Replace(name)
-}
-
-// errFinder says that ripgrep did not do what it was asked to.
+// errFinder reports that ripgrep failed or printed something that is not a name below the tree.
 var errFinder = errors.New("ripgrep failed")
 
 // visitNamed visits the files that the program names, as walk would: from several goroutines, those alone that are not

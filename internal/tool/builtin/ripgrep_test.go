@@ -22,14 +22,14 @@ func wild(t *testing.T) *bench {
 	b.file(home+"/mine", "*.bak\n")
 	b.file(home+"/.config/git/ignore", "*.go\n") // not in force: the other one is named
 	b.file(".gitignore", "*.log\n!keep.log\n/build/\nnode_modules\ndocs/**/*.tmp\n\\#odd\n# comment\n trailing.txt  \n")
-	b.file(".ignore", "fixtures/\n!b/wanted.log\n")
-	b.file("a/.gitignore", "/only.txt\n*.gen.*\n!b/x.gen.go\n")
+	b.file(".ignore", "fixtures/\n!b/wanted.log\n*.rule\n")
+	b.file("a/.gitignore", "/only.txt\n*.gen.*\n!b/x.gen.go\n!x.rule\n")
 	b.file("a/.rgignore", "other.txt\n")
 	b.file("c/.gitignore", "*\n!*.md\n!*/\n")
 	for _, name := range []string{
 		"x.go", "x.bak", "y.log", "keep.log", "build/out.go", "sub/build/out.go", "node_modules/m/i.js", "sub/node_modules", "docs/x.tmp", "docs/d/e/y.tmp",
 		"docs/d/y.md", "#odd", "b/wanted.log", "b/not.log", "fixtures/f.go", "a/only.txt", "a/b/only.txt", "a/x.gen.go", "a/b/x.gen.go", "a/other.txt",
-		"a/b/other.txt", "c/x.go", "c/x.md", "c/d/y.md", "c/d/y.txt", ".hidden/h.go", "a/.dot", "sp ace/f f.txt", "trailing.txt", "ünï/côde.txt",
+		"a/b/other.txt", "a/x.rule", "c/x.go", "c/x.md", "c/d/y.md", "c/d/y.txt", ".hidden/h.go", "a/.dot", "sp ace/f f.txt", "trailing.txt", "ünï/côde.txt",
 	} {
 		b.file(name, "package "+filepath.Base(name)+"\nfoo12 Bar w77x\n\nTODO: fix me\nüber straße K\nlast")
 	}
@@ -64,6 +64,7 @@ func TestSearchAgreesWithRipgrep(t *testing.T) {
 		t.Skip("rg is not installed")
 	}
 	b := wild(t)
+	t.Setenv("PATH", t.TempDir()) // the tools search without it
 	run := func(dir string, args ...string) []string {
 		cmd := exec.Command(rg, append([]string{"--no-config", "--no-require-git", "--glob=!.git", "--no-heading", "--no-messages"}, args...)...)
 		cmd.Dir = dir

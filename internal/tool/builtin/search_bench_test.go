@@ -42,11 +42,11 @@ func forest(b *testing.B) string {
 	return dir
 }
 
-// BenchmarkForest searches 100 000 files with the tools, also with ripgrep to say where to look, and with ripgrep itself where
-// it is installed. No pattern has a hundred matches, so all look at everything.
+// BenchmarkForest searches 100 000 files with the tools, without and with ripgrep installed, and with ripgrep itself. No pattern has a hundred matches, so all look at everything.
 func BenchmarkForest(b *testing.B) {
 	dir := forest(b)
-	alone, w := searching(b, dir, -1), searching(b, dir, 1)
+	w := newBench(b, func(c *configOf) { c.Directory, c.Worktree = dir, dir })
+	w.dir = dir
 	for _, c := range []struct{ name, pattern string }{
 		{"literal", `w1234 w77 `},
 		{"none", `nosuchtext`},
@@ -55,11 +55,11 @@ func BenchmarkForest(b *testing.B) {
 		{"classes", `\bw\d+x\b`},
 		{"short", `\d+ q`},
 	} {
-		compareSearches(b, c.name, c.pattern, alone, w)
+		compareSearches(b, w, c.name, c.pattern)
 	}
 	b.Run("files/cairn", func(b *testing.B) {
 		for b.Loop() {
-			if s := alone.call("glob", in{"pattern": "**/*7.go"}); s.Error != nil {
+			if s := w.call("glob", in{"pattern": "**/*7.go"}); s.Error != nil {
 				b.Fatal(says(s))
 			}
 		}
@@ -83,26 +83,20 @@ func BenchmarkLargeFiles(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	alone, w := searching(b, dir, -1), searching(b, dir, 1)
+	w := newBench(b, func(c *configOf) { c.Directory, c.Worktree = dir, dir })
+	w.dir = dir
 	for _, c := range []struct{ name, pattern string }{
 		{"literal", `w1234 w77 w3000`}, {"fold", `(?i)W777 w4111`}, {"alternatives", `(Query|Parser|Walker)\w*\(`}, {"classes", `\bw\d+x\b`},
 	} {
-		compareSearches(b, c.name, c.pattern, alone, w)
+		compareSearches(b, w, c.name, c.pattern)
 	}
 }
 
-// searching is the tools at a directory, which ask ripgrep from so many bytes on.
-func searching(b *testing.B, dir string, from int64) *bench {
-	w := newBench(b, func(c *configOf) { c.Directory, c.Worktree, c.RipgrepFrom = dir, dir, from })
-	w.dir = dir
-	return w
-}
-
-// compareSearches measures a search alone, with ripgrep to say where to look, and ripgrep's own.
-func compareSearches(b *testing.B, name, pattern string, alone, with *bench) {
-	for who, w := range map[string]*bench{"cairn": alone, "with-rg": with} {
+// compareSearches measures a search without ripgrep installed, one with it, and ripgrep's own.
+func compareSearches(b *testing.B, w *bench, name, pattern string) {
+	for who, path := range map[string]string{"cairn": b.TempDir(), "with-rg": os.Getenv("PATH")} {
 		b.Run(name+"/"+who, func(b *testing.B) {
-			w.call("grep", in{"pattern": pattern}) // how large it is is known then
+			b.Setenv("PATH", path)
 			spent := processorTime(b)
 			for b.Loop() {
 				if s := w.call("grep", in{"pattern": pattern}); s.Error != nil || strings.Contains(says(s), "there are more") {
@@ -112,7 +106,7 @@ func compareSearches(b *testing.B, name, pattern string, alone, with *bench) {
 			b.ReportMetric(float64((processorTime(b)-spent).Milliseconds())/float64(b.N), "cpu-ms/op")
 		})
 	}
-	b.Run(name+"/rg", func(b *testing.B) { ripgrep(b, with.dir, "-n", "--hidden", "-e", pattern, ".") })
+	b.Run(name+"/rg", func(b *testing.B) { ripgrep(b, w.dir, "-n", "--hidden", "-e", pattern, ".") })
 }
 
 // processorTime is what this process and those that it waited for have used.

@@ -24,9 +24,6 @@ type tree struct {
 	dir    string   // the real path of root
 	start  string   // relative to root, with slashes; "." is root
 	hidden bool     // visit names that begin with a dot, too; .git never
-
-	mu   sync.Mutex // guards shut
-	shut []string   // directories that walk left out as ignored, below root; a few more than maxShut at most
 }
 
 // errEnough ends a walk without being an error.
@@ -96,7 +93,6 @@ func (t *tree) walk(ctx context.Context, visit func(rel string, e fs.DirEntry) e
 		rel = filepath.ToSlash(rel)
 		if t.skips(rules, rel, e.IsDir()) {
 			if e.IsDir() {
-				t.remember(rel)
 				return fastwalk.SkipDir
 			}
 			return nil
@@ -122,34 +118,12 @@ func (t *tree) skips(rules *ignore, rel string, isDir bool) bool {
 	return name == ".git" || !t.hidden && strings.HasPrefix(name, ".") || rules.ignores(rel, isDir)
 }
 
-// remember keeps the name of a directory that is left out; .git always is.
-func (t *tree) remember(rel string) {
-	if path.Base(rel) == ".git" {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.shut) <= maxShut {
-		t.shut = append(t.shut, rel)
-	}
-}
-
+// fromStart returns the name below the start of what is called rel below the root.
 func (t *tree) fromStart(rel string) string {
-	rel, _ = t.below(rel)
-	return rel
-}
-
-// below returns what is called rel below the root by its name below the start.
-func (t *tree) below(rel string) (string, bool) {
 	if t.start == "." {
-		return rel, true
+		return rel
 	}
-	return strings.CutPrefix(rel, t.start+"/")
-}
-
-// key names the search for what is known of its size.
-func (t *tree) key(q *query) string {
-	return strings.Join([]string{t.dir, t.start, q.named}, "\x00")
+	return strings.TrimPrefix(rel, t.start+"/")
 }
 
 // open opens a visited file through the handle, with its size. It follows no link out of the root and waits for no
