@@ -24,7 +24,7 @@ func (l *locations) look(ctx context.Context, at session.Location) (builtin.Look
 }
 
 // List implements v1.Files.
-func (l oldPlaces) List(ctx context.Context, at session.Location, path string) ([]opencode.FileNode, error) {
+func (l v1Backend) List(ctx context.Context, at session.Location, path string) ([]opencode.FileNode, error) {
 	look, p, err := l.look(ctx, at)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (l oldPlaces) List(ctx context.Context, at session.Location, path string) (
 }
 
 // Read implements v1.Files.
-func (l oldPlaces) Read(ctx context.Context, at session.Location, path string) (opencode.FileContent, error) {
+func (l v1Backend) Read(ctx context.Context, at session.Location, path string) (opencode.FileContent, error) {
 	look, _, err := l.look(ctx, at)
 	if err != nil {
 		return opencode.FileContent{}, err
@@ -67,7 +67,7 @@ func (l oldPlaces) Read(ctx context.Context, at session.Location, path string) (
 }
 
 // Grep implements v1.Files.
-func (l oldPlaces) Grep(ctx context.Context, at session.Location, pattern string) ([]opencode.Match, error) {
+func (l v1Backend) Grep(ctx context.Context, at session.Location, pattern string) ([]opencode.Match, error) {
 	look, _, err := l.look(ctx, at)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (l oldPlaces) Grep(ctx context.Context, at session.Location, pattern string
 }
 
 // Find implements v1.Files.
-func (l oldPlaces) Find(ctx context.Context, at session.Location, w v1.Wanted) ([]string, error) {
+func (l v1Backend) Find(ctx context.Context, at session.Location, w v1.Wanted) ([]string, error) {
 	look, _, err := l.look(ctx, at)
 	if err != nil {
 		return nil, err

@@ -55,10 +55,10 @@ func logIn(ctx context.Context, store *auth.Store, cfg *config.Config, id string
 }
 
 // Logins implements v1.Settings.
-func (l oldPlaces) Logins() map[string]string { return browserLogins() }
+func (l v1Backend) Logins() map[string]string { return browserLogins() }
 
 // LogIn implements v1.Settings. What a vendor says of a failure is for whoever logs in; it holds no secret.
-func (l oldPlaces) LogIn(ctx context.Context, at session.Location, id string, say func(url, code string)) error {
+func (l v1Backend) LogIn(ctx context.Context, at session.Location, id string, say func(url, code string)) error {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return err
@@ -71,9 +71,9 @@ func (l oldPlaces) LogIn(ctx context.Context, at session.Location, id string, sa
 }
 
 // SetToken implements v1.Settings.
-func (l oldPlaces) SetToken(ctx context.Context, id string, t auth.Token) error {
+func (l v1Backend) SetToken(ctx context.Context, id string, t auth.Token) error {
 	if id != copilotID {
 		return session.Errorf(session.CodeInvalid, "logins at %q give no tokens that cairn can use; give an api key", id).At("type")
 	}
-	return unkept(l.models.auth.SetToken(ctx, id, t))
+	return credentialError(l.models.auth.SetToken(ctx, id, t))
 }

@@ -41,7 +41,7 @@ func TestTheScriptIsOffered(t *testing.T) {
 			t.Error(err)
 		}
 		v2 := slices.ContainsFunc(models, func(m api.Model) bool { return m.ID == "script" })
-		offers, err := oldPlaces{w.places}.Providers(t.Context(), at)
+		offers, err := v1Backend{w.places}.Providers(t.Context(), at)
 		if err != nil {
 			t.Error(err)
 		}

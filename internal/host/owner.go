@@ -92,7 +92,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	})
 	w.terminals = pty.New(ids, func(c pty.Change) { w.old.TerminalChanged(c) })
 	w.old = v1.New(v1.Config{
-		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: oldPlaces{places}, Terminals: w.terminals, Directory: o.Dir,
+		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: v1Backend{places}, Terminals: w.terminals, Directory: o.Dir,
 		Version: o.Version, Head: project.Head, Condition: w.store.Condition, Logger: w.logger,
 	})
 	w.api = v2.New(v2.Config{

@@ -104,7 +104,7 @@ func (s *service) relay(ctx context.Context, ready func(cli.Listening)) (*sqlite
 	lease, err := s.succeed(ctx, served)
 	if u, perr := url.Parse(l.URL); perr == nil && lease != nil { // the address that clients know
 		s.at.port, _ = strconv.Atoi(u.Port())
-		s.at.listener = front.Keep()
+		s.at.listener = front.DuplicateListener()
 	}
 	wait := lastLook // without an owner nobody answers what is still asked
 	if ctx.Err() != nil {

@@ -12,7 +12,7 @@ import (
 // Terminal implements v1.Places. A terminal is the user's own: it runs the configured shell (that of a project's file only
 // once the project is trusted), else the user's, outside of any sandbox. It gets to know what commands get to know, and no
 // key.
-func (l oldPlaces) Terminal(ctx context.Context, at session.Location) (pty.Order, error) {
+func (l v1Backend) Terminal(ctx context.Context, at session.Location) (pty.Order, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return pty.Order{}, err

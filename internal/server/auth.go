@@ -11,17 +11,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// auth lets through who is known: by credentials, or by the kernel (spec/guarantees S1, S6).
-func (s *Server) auth(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// authenticate lets through who is known: by credentials, or by the kernel (spec/guarantees S1, S6).
+func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	p := peerOf(r)
-	if err := s.admit(r, p); err != nil {
-		unknown := errors.Is(err, exchange.Unauthorized(""))
-		if unknown && wantsPage(r) {
-			s.askLogin(w, "", r.URL.RequestURI())
+	if err := s.authorize(r, p); err != nil {
+		unknown := errors.Is(err, httpio.Unauthorized(""))
+		if unknown && wantsHTML(r) {
+			s.writeLoginPage(w, "", r.URL.RequestURI())
 			return
 		}
 		if unknown {
@@ -38,43 +38,43 @@ var (
 	errUser = session.Errorf(session.CodeDenied, "the socket belongs to another user")
 )
 
-func (s *Server) admit(r *http.Request, p *peer) error {
-	given, err := s.credentials(r)
+func (s *Server) authorize(r *http.Request, p *peer) error {
+	given, err := s.checkCredentials(r)
 	switch {
 	case err != nil:
-		return s.guessed(r.Context(), err)
+		return s.delayGuess(r.Context(), err)
 	case p.unix && !p.sameUser:
 		return errUser
-	case given || p.unix || s.config.V1.Admits(r) || (s.config.OpenLocal && s.config.Password == "" && p.loopback && browser(r) == ""):
-		if s.peers.tool(p) {
+	case given || p.unix || s.config.V1.Admits(r) || (s.config.OpenLocal && s.config.Password == "" && p.loopback && browserHeader(r) == ""):
+		if s.peers.isTool(p) {
 			return errTool
 		}
 		return nil
 	case s.config.Password != "" || !p.loopback:
-		return exchange.Unauthorized("Authentication required")
-	case browser(r) != "":
-		return exchange.Unauthorized("Authentication required: the header " + browser(r) + " says that this comes from a browser")
+		return httpio.Unauthorized("Authentication required")
+	case browserHeader(r) != "":
+		return httpio.Unauthorized("Authentication required: the header " + browserHeader(r) + " says that this comes from a browser")
 	default:
-		return s.local(p)
+		return s.authorizeLoopback(p)
 	}
 }
 
-// local decides about a loopback caller without credentials: only a process of the same user, and none of a tool's.
-func (s *Server) local(p *peer) error {
-	switch s.peers.who(p) {
-	case ours:
+// authorizeLoopback decides about a loopback caller without credentials: only a process of the same user, and none of a tool's.
+func (s *Server) authorizeLoopback(p *peer) error {
+	switch s.peers.identify(p) {
+	case identityUser:
 		return nil
-	case oursTool:
+	case identityTool:
 		return errTool
 	default:
-		return exchange.Unauthorized("Authentication required: the kernel does not say that this is the server's own user; " +
+		return httpio.Unauthorized("Authentication required: the kernel does not say that this is the server's own user; " +
 			"send the secret of the server.json file, or start the server with --open-local")
 	}
 }
 
-// credentials reports whether the request has good ones; bad ones are an error.
-func (s *Server) credentials(r *http.Request) (given bool, err error) {
-	bad := exchange.Unauthorized("The credentials are wrong")
+// checkCredentials reports whether the request has good ones; bad ones are an error.
+func (s *Server) checkCredentials(r *http.Request) (given bool, err error) {
+	bad := httpio.Unauthorized("The credentials are wrong")
 	values := r.Header.Values("Authorization")
 	if len(values) > 1 {
 		return false, bad
@@ -83,43 +83,43 @@ func (s *Server) credentials(r *http.Request) (given bool, err error) {
 		kind, value, _ := strings.Cut(values[0], " ")
 		switch strings.ToLower(kind) {
 		case "bearer":
-			if same(sha256.Sum256([]byte(value)), s.secret) {
+			if equalHash(sha256.Sum256([]byte(value)), s.secret) {
 				return true, nil
 			}
 		case "basic":
-			if s.basic(value) {
+			if s.checkBasic(value) {
 				return true, nil
 			}
 		}
 		return false, bad
 	}
 	if token := r.URL.Query()["auth_token"]; len(token) > 0 {
-		if len(token) == 1 && s.basic(token[0]) {
+		if len(token) == 1 && s.checkBasic(token[0]) {
 			return true, nil
 		}
 		return false, bad
 	}
-	return s.bearsLogin(r), nil
+	return s.hasLoginCookie(r), nil
 }
 
-// basic compares base64 of user:password. Without a configured password nothing fits.
-func (s *Server) basic(encoded string) bool {
+// checkBasic compares base64 of user:password. Without a configured password nothing fits.
+func (s *Server) checkBasic(encoded string) bool {
 	plain, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || s.config.Password == "" {
 		return false
 	}
 	user, password, _ := strings.Cut(string(plain), ":")
-	okUser := same(sha256.Sum256([]byte(user)), sha256.Sum256([]byte(s.config.User)))
-	okPassword := same(sha256.Sum256([]byte(password)), sha256.Sum256([]byte(s.config.Password)))
+	okUser := equalHash(sha256.Sum256([]byte(user)), sha256.Sum256([]byte(s.config.User)))
+	okPassword := equalHash(sha256.Sum256([]byte(password)), sha256.Sum256([]byte(s.config.Password)))
 	return okUser && okPassword
 }
 
-// same takes as long for every pair, and the sums hide the lengths.
-func same(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
+// equalHash takes as long for every pair, and the sums hide the lengths.
+func equalHash(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
 
-// guessed slows down who tries credentials: five a second are answered at once.
-func (s *Server) guessed(ctx context.Context, err error) error {
-	wait := s.guesses.next(time.Now())
+// delayGuess slows down who tries credentials: five a second are answered at once.
+func (s *Server) delayGuess(ctx context.Context, err error) error {
+	wait := s.guesses.reserve(time.Now())
 	switch {
 	case wait > maxGuessWait:
 		return session.Errorf(session.CodeTooMany, "too many wrong credentials; wait a little")
@@ -146,8 +146,8 @@ type limiter struct {
 	slot time.Time  // when the next one is due
 }
 
-// next returns how long to wait for a slot. One that would take too long is not taken.
-func (l *limiter) next(now time.Time) time.Duration {
+// reserve returns how long to wait for a slot. One that would take too long is not taken.
+func (l *limiter) reserve(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if oldest := now.Add(-guessBurst * guessEvery); l.slot.Before(oldest) {

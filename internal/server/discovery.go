@@ -46,7 +46,7 @@ func Discover(dataDir string) (Discovery, error) {
 
 // Announce writes the file, whole or not at all. The caller owns the directory.
 func Announce(dataDir string, d Discovery) error {
-	sweepPartial(dataDir)
+	removePartialFiles(dataDir)
 	b, err := json.Marshal(d, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", DiscoveryFile, err)
@@ -54,8 +54,8 @@ func Announce(dataDir string, d Discovery) error {
 	return writePrivate(filepath.Join(dataDir, DiscoveryFile), b)
 }
 
-// sweepPartial removes what processes that were killed while they wrote have left: it holds the secret.
-func sweepPartial(dataDir string) {
+// removePartialFiles removes what processes that were killed while they wrote have left: it holds the secret.
+func removePartialFiles(dataDir string) {
 	for _, name := range []string{DiscoveryFile, secretFile} {
 		left, _ := filepath.Glob(filepath.Join(dataDir, name) + "." + strings.Repeat("[0-9a-f]", 8))
 		for _, path := range left {
@@ -88,7 +88,7 @@ func LoadSecret(dataDir string) (string, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
-		if err := makeSecret(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := createSecret(path); err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", err
 		}
 	}
@@ -116,9 +116,9 @@ func readSecret(path string) (string, error) {
 	return s, nil
 }
 
-// makeSecret links a complete file into place, unless there is one.
-func makeSecret(path string) error {
-	if err := privateDir(filepath.Dir(path)); err != nil {
+// createSecret links a complete file into place, unless there is one.
+func createSecret(path string) error {
+	if err := ensurePrivateDir(filepath.Dir(path)); err != nil {
 		return err
 	}
 	var b [32]byte
@@ -145,7 +145,7 @@ func readPrivate(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || !ownedByUs(info) || exposed(info) {
+	if !info.Mode().IsRegular() || !isOwnedByUser(info) || isExposed(info) {
 		return nil, fmt.Errorf("%s must be a file of yours with mode 0600", path)
 	}
 	return io.ReadAll(io.LimitReader(f, maxPrivate))
@@ -153,7 +153,7 @@ func readPrivate(path string) ([]byte, error) {
 
 // writePrivate replaces the file in one step.
 func writePrivate(path string, b []byte) error {
-	if err := privateDir(filepath.Dir(path)); err != nil {
+	if err := ensurePrivateDir(filepath.Dir(path)); err != nil {
 		return err
 	}
 	var r [4]byte

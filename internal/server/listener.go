@@ -35,7 +35,7 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > maxSocket {
 		return nil, session.Errorf(session.CodeInvalid, "the socket's path has %d bytes, the limit is %d: %s", len(path), maxSocket, path)
 	}
-	if err := privateDir(filepath.Dir(path)); err != nil {
+	if err := ensurePrivateDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	var d net.Dialer
@@ -61,8 +61,8 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	return l, nil
 }
 
-// privateDir makes the directory for our user alone, and refuses one that others own or may enter.
-func privateDir(dir string) error {
+// ensurePrivateDir makes the directory for our user alone, and refuses one that others own or may enter.
+func ensurePrivateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return session.Errorf(session.CodeUnavailable, "cannot make the directory %s", dir).Because(err)
 	}
@@ -73,7 +73,7 @@ func privateDir(dir string) error {
 	if err != nil {
 		return session.Errorf(session.CodeUnavailable, "cannot look at the directory %s", dir).Because(err)
 	}
-	if !ownedByUs(info) {
+	if !isOwnedByUser(info) {
 		return session.Errorf(session.CodeInvalid, "the directory %s belongs to another user", dir)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
@@ -84,15 +84,15 @@ func privateDir(dir string) error {
 	return nil
 }
 
-// limited is a listener with a bound on open connections, which several listeners share. Those beyond it are closed at
+// limitListener is a listener with a bound on open connections, which several listeners share. Those beyond it are closed at
 // once, so that whoever is connected goes on.
-type limited struct {
+type limitListener struct {
 	net.Listener
 	slots chan struct{}
 }
 
 // Accept returns the next connection for which there is room.
-func (l *limited) Accept() (net.Conn, error) {
+func (l *limitListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -100,22 +100,22 @@ func (l *limited) Accept() (net.Conn, error) {
 		}
 		select {
 		case l.slots <- struct{}{}:
-			return &counted{Conn: c, slots: l.slots}, nil
+			return &limitedConn{Conn: c, slots: l.slots}, nil
 		default:
 			_ = c.Close()
 		}
 	}
 }
 
-// counted gives its slot back when it is closed.
-type counted struct {
+// limitedConn gives its slot back when it is closed.
+type limitedConn struct {
 	net.Conn
 	slots chan struct{}
 	once  sync.Once
 }
 
 // Close closes the connection.
-func (c *counted) Close() error {
+func (c *limitedConn) Close() error {
 	defer c.once.Do(func() { <-c.slots })
 	return c.Conn.Close()
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -30,22 +30,22 @@ const (
 func (s *Server) login(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	switch {
 	case r.URL.Path == loginPath && r.Method == http.MethodPost:
-		s.logIn(w, r)
+		s.handleLogin(w, r)
 	case r.URL.Path == logoutPath && r.Method == http.MethodPost:
-		s.logOut(w, r)
+		s.handleLogout(w, r)
 	case r.URL.Path == loginPath && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		s.auth(w, r, http.HandlerFunc(s.loggedIn))
+		s.authenticate(w, r, http.HandlerFunc(s.writeLoggedInPage))
 	default:
 		next.ServeHTTP(w, r)
 	}
 }
 
-func (s *Server) logIn(w http.ResponseWriter, r *http.Request) {
+func (s *Server) handleLogin(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Connection", "close") // its deadline is not for another request
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(loginTimeout))
 	r.Body = http.MaxBytesReader(w, r.Body, loginBytes)
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
-		s.fail(w, r, exchange.Unsupported(r.Header.Get("Content-Type")))
+		s.fail(w, r, httpio.UnsupportedMedia(r.Header.Get("Content-Type")))
 		return
 	}
 	if err := r.ParseForm(); err != nil {
@@ -56,74 +56,74 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, session.Errorf(code, "the form cannot be read, or has more than %d bytes", loginBytes))
 		return
 	}
-	if err := s.admitForm(r); err != nil {
-		if !errors.Is(err, exchange.Unauthorized("")) {
+	if err := s.checkLoginForm(r); err != nil {
+		if !errors.Is(err, httpio.Unauthorized("")) {
 			s.fail(w, r, err)
 			return
 		}
-		s.askLogin(w, err.Error(), r.PostForm.Get("next"))
+		s.writeLoginPage(w, err.Error(), r.PostForm.Get("next"))
 		return
 	}
-	word := s.logins.begin(time.Now())
-	http.SetCookie(w, s.cookie(r, word, loginLife))
-	http.Redirect(w, r, within(r.PostForm.Get("next")), http.StatusSeeOther)
+	word := s.logins.start(time.Now())
+	http.SetCookie(w, s.newLoginCookie(r, word, loginLife))
+	http.Redirect(w, r, localTarget(r.PostForm.Get("next")), http.StatusSeeOther)
 }
 
-// admitForm says whether who sent the form may come in.
-func (s *Server) admitForm(r *http.Request) error {
+// checkLoginForm says whether who sent the form may come in.
+func (s *Server) checkLoginForm(r *http.Request) error {
 	p, word := peerOf(r), r.PostForm.Get("password")
 	user := base64.StdEncoding.EncodeToString([]byte(r.PostForm.Get("user") + ":" + word))
 	switch {
-	case !same(sha256.Sum256([]byte(word)), s.secret) && !s.basic(user):
-		return s.guessed(r.Context(), exchange.Unauthorized("That is not right."))
+	case !equalHash(sha256.Sum256([]byte(word)), s.secret) && !s.checkBasic(user):
+		return s.delayGuess(r.Context(), httpio.Unauthorized("That is not right."))
 	case p.unix && !p.sameUser:
 		return errUser
-	case s.peers.tool(p):
+	case s.peers.isTool(p):
 		return errTool
 	default:
 		return nil
 	}
 }
 
-// logOut needs no credentials: what it ends is the login that the request bears.
-func (s *Server) logOut(w http.ResponseWriter, r *http.Request) {
+// handleLogout needs no credentials: what it ends is the login that the request bears.
+func (s *Server) handleLogout(w http.ResponseWriter, r *http.Request) {
 	for _, c := range r.CookiesNamed(s.cookieName) {
-		s.logins.end(c.Value)
+		s.logins.remove(c.Value)
 	}
-	http.SetCookie(w, s.cookie(r, "", -time.Second))
+	http.SetCookie(w, s.newLoginCookie(r, "", -time.Second))
 	http.Redirect(w, r, loginPath, http.StatusSeeOther)
 }
 
-// bearsLogin reports whether the request bears the cookie of a login that lasts. One that does not is no wrong guess: browsers
+// hasLoginCookie reports whether the request bears the cookie of a login that lasts. One that does not is no wrong guess: browsers
 // keep cookies longer than servers live.
-func (s *Server) bearsLogin(r *http.Request) bool {
+func (s *Server) hasLoginCookie(r *http.Request) bool {
 	for _, c := range r.CookiesNamed(s.cookieName) {
-		if s.logins.lasts(c.Value, time.Now()) {
+		if s.logins.isValid(c.Value, time.Now()) {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *Server) cookie(r *http.Request, word string, life time.Duration) *http.Cookie {
+func (s *Server) newLoginCookie(r *http.Request, word string, life time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: s.cookieName, Value: word, Path: "/", MaxAge: int(life / time.Second),
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
 	}
 }
 
-// within returns where a browser goes once it is logged in: where it wanted to, if that is here.
-func within(next string) string {
+// localTarget returns where a browser goes once it is logged in: where it wanted to, if that is here.
+func localTarget(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
 		strings.ContainsAny(next, "\\\r\n\t") || u.Path == "/" || u.Path == loginPath || u.Path == logoutPath {
 		return loginPath
 	}
-	return wanted(u)
+	return withoutCredentials(u)
 }
 
-// wanted is the path and query without what admits: no credential goes on into a redirect, a history or a Referer.
-func wanted(u *url.URL) string {
+// withoutCredentials is the path and query without what admits: no credential goes on into a redirect, a history or a Referer.
+func withoutCredentials(u *url.URL) string {
 	q := u.Query()
 	q.Del("auth_token")
 	q.Del("ticket")

@@ -40,7 +40,7 @@ func (h *house) fetch(t testing.TB, method, path, body string, change ...func(*h
 	return resp
 }
 
-// logIn posts the form as the page does.
+// handleLogin posts the form as the page does.
 func (h *house) logIn(t testing.TB, form url.Values, change ...func(*http.Request)) *http.Response {
 	t.Helper()
 	page := func(r *http.Request) {

@@ -12,10 +12,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// origins is from where requests may come. All comparisons are exact: no prefix, no case, no wildcard. Only the port of a Host
+// originPolicy is from where requests may come. All comparisons are exact: no prefix, no case, no wildcard. Only the port of a Host
 // may be any, for who goes through a proxy or a tunnel names the port of that: a name that an attacker's DNS rebinds is his own,
 // never one of these, and a page's Origin has its port.
-type origins struct {
+type originPolicy struct {
 	names    []string // those of Host over TCP, as they are written there, with any port or none
 	hosts    []string // further values of Host over TCP
 	sockets  []string // names of Host over the unix socket
@@ -24,16 +24,16 @@ type origins struct {
 	anyLocal bool // bound to an address of other machines: the address itself is a name too
 }
 
-func newOrigins(c Config, port int) (*origins, error) {
-	o := &origins{
+func newOriginPolicy(c Config, port int) (*originPolicy, error) {
+	o := &originPolicy{
 		sockets: []string{"localhost", "cairn", "127.0.0.1"}, pages: slices.Clone(c.Origins), protect: http.NewCrossOriginProtection(),
 		anyLocal: !Loopback(c.Hostname),
 	}
 	for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
-		o.names = append(o.names, written(name))
+		o.names = append(o.names, formatHost(name))
 	}
 	if ip := net.ParseIP(c.Hostname); c.Hostname != "localhost" && (ip == nil || !ip.IsUnspecified()) {
-		o.names = append(o.names, written(c.Hostname))
+		o.names = append(o.names, formatHost(c.Hostname))
 	}
 	if c.MDNS != "" {
 		o.names = append(o.names, c.MDNS)
@@ -59,8 +59,8 @@ func newOrigins(c Config, port int) (*origins, error) {
 	return o, nil
 }
 
-// host refuses requests that were not meant for us: what a name that an attacker's DNS rebinds asks for.
-func (s *Server) host(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// checkHost refuses requests that were not meant for us: what a name that an attacker's DNS rebinds asks for.
+func (s *Server) checkHost(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	o := s.origins
 	var ok bool
 	switch {
@@ -72,8 +72,8 @@ func (s *Server) host(w http.ResponseWriter, r *http.Request, next http.Handler)
 		}
 		ok = slices.Contains(o.sockets, name)
 	default:
-		ok = slices.Contains(o.hosts, r.Host) || slices.ContainsFunc(o.names, func(name string) bool { return named(r.Host, name) }) ||
-			(o.anyLocal && named(r.Host, localAddress(r)))
+		ok = slices.Contains(o.hosts, r.Host) || slices.ContainsFunc(o.names, func(name string) bool { return matchesHost(r.Host, name) }) ||
+			(o.anyLocal && matchesHost(r.Host, localHost(r)))
 	}
 	if !ok {
 		s.fail(w, r, session.Errorf(session.CodeDenied, "this server is not %s", clip(r.Host, 100)))
@@ -82,28 +82,28 @@ func (s *Server) host(w http.ResponseWriter, r *http.Request, next http.Handler)
 	next.ServeHTTP(w, r)
 }
 
-// written is a name as a Host has it.
-func written(name string) string { return strings.TrimSuffix(net.JoinHostPort(name, ""), ":") }
+// formatHost is a name as a Host has it.
+func formatHost(name string) string { return strings.TrimSuffix(net.JoinHostPort(name, ""), ":") }
 
-// named reports whether the host is the name, alone or with a port.
-func named(host, name string) bool {
+// matchesHost reports whether the host is the name, alone or with a port.
+func matchesHost(host, name string) bool {
 	rest, ok := strings.CutPrefix(host, name)
 	port, ported := strings.CutPrefix(rest, ":")
 	n, err := strconv.ParseUint(port, 10, 16)
 	return ok && (rest == "" || ported && err == nil && strconv.FormatUint(n, 10) == port && n > 0)
 }
 
-// localAddress is the address at which the request came in, as a Host has it.
-func localAddress(r *http.Request) string {
+// localHost is the address at which the request came in, as a Host has it.
+func localHost(r *http.Request) string {
 	if a, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
-		return written(a.IP.String())
+		return formatHost(a.IP.String())
 	}
 	return "\x00" // no Host is this
 }
 
-// origin refuses what pages of others make a browser send, whatever the method, and answers the preflights of ours.
-func (s *Server) origin(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	page, listed := s.origins.page(r)
+// checkOrigin refuses what pages of others make a browser send, whatever the method, and answers the preflights of ours.
+func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	page, listed := s.origins.allowedOrigin(r)
 	switch {
 	case !listed, s.origins.protect.Check(r) != nil:
 		s.fail(w, r, session.Errorf(session.CodeDenied, "pages of this origin may not call; add it to the server's origins if you trust it"))
@@ -123,10 +123,10 @@ func (s *Server) origin(w http.ResponseWriter, r *http.Request, next http.Handle
 	next.ServeHTTP(w, r)
 }
 
-// page returns the Origin, "" if there is none, and whether requests may come from there: from those that are listed, and over
+// allowedOrigin returns the Origin, "" if there is none, and whether requests may come from there: from those that are listed, and over
 // TCP from a page that was got under the very host and port that the request names, which is one of ours. A browser that does
 // not name the origin must say that the request is the user's own.
-func (o *origins) page(r *http.Request) (string, bool) {
+func (o *originPolicy) allowedOrigin(r *http.Request) (string, bool) {
 	switch values := r.Header.Values("Origin"); len(values) {
 	case 0:
 		site := r.Header.Get("Sec-Fetch-Site")
@@ -138,9 +138,9 @@ func (o *origins) page(r *http.Request) (string, bool) {
 	}
 }
 
-// browser returns a header by which the request shows that it comes from one, "" if none does. Sec-Fetch-Mode cors alone
+// browserHeader returns a header by which the request shows that it comes from one, "" if none does. Sec-Fetch-Mode cors alone
 // is no such mark: Node's fetch sends it, and with it OpenCode's SDK; browsers send it never without Sec-Fetch-Site.
-func browser(r *http.Request) string {
+func browserHeader(r *http.Request) string {
 	for name, values := range r.Header {
 		node := name == "Sec-Fetch-Mode" && slices.Equal(values, []string{"cors"})
 		if name == "Origin" || (strings.HasPrefix(name, "Sec-Fetch-") && !node) {

@@ -6,7 +6,7 @@ import "io/fs"
 
 const noFollow = 0
 
-// Here directories of a user are closed to others by the system's own rules, not by modes.
-func ownedByUs(fs.FileInfo) bool { return true }
+// isOwnedByUser is always true: these systems protect the directories of a user by their own rules, not by modes.
+func isOwnedByUser(fs.FileInfo) bool { return true }
 
-func exposed(fs.FileInfo) bool { return false }
+func isExposed(fs.FileInfo) bool { return false }

@@ -24,9 +24,9 @@ type peer struct {
 type identity int
 
 const (
-	unknown  identity = iota // another user's, or nobody can say
-	ours                     // of the same user
-	oursTool                 // of the same user, but of a tool's process tree
+	identityUnknown identity = iota // another user's, or nobody can say
+	identityUser                    // of the same user
+	identityTool                    // of the same user, but of a tool's process tree
 )
 
 type peerKey struct{}
@@ -39,29 +39,29 @@ func peerOf(r *http.Request) *peer {
 	return &peer{}
 }
 
-// peers finds out who peers are.
-type peers struct {
+// peerResolver finds out who peers are.
+type peerResolver struct {
 	toolProcess func(pid int) bool
-	proc        proc
+	proc        procFS
 }
 
-func newPeers(toolProcess func(pid int) bool) peers {
+func newPeerResolver(toolProcess func(pid int) bool) peerResolver {
 	if toolProcess == nil {
 		toolProcess = func(int) bool { return false }
 	}
-	return peers{toolProcess, newProc()}
+	return peerResolver{toolProcess, newProcFS()}
 }
 
-// note keeps with a connection what its operations need to know.
-func (ps peers) note(ctx context.Context, c net.Conn) context.Context {
-	if l, ok := c.(*counted); ok {
+// withPeer keeps with a connection what its operations need to know.
+func (ps peerResolver) withPeer(ctx context.Context, c net.Conn) context.Context {
+	if l, ok := c.(*limitedConn); ok {
 		c = l.Conn
 	}
 	p := &peer{local: c.LocalAddr(), remote: c.RemoteAddr()}
 	switch c := c.(type) {
 	case *net.UnixConn:
 		p.unix = true
-		p.pid, p.sameUser = credentialsOf(c)
+		p.pid, p.sameUser = peerCredentials(c)
 	case *net.TCPConn:
 		if a, ok := p.remote.(*net.TCPAddr); ok {
 			p.loopback = a.IP.IsLoopback()
@@ -70,33 +70,33 @@ func (ps peers) note(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// tool reports whether the peer is a process of a tool's tree, as far as that can be seen.
-func (ps peers) tool(p *peer) bool { return ps.who(p) == oursTool }
+// isTool reports whether the peer is a process of a tool's tree, as far as that can be seen.
+func (ps peerResolver) isTool(p *peer) bool { return ps.identify(p) == identityTool }
 
-// who returns the peer's identity.
-func (ps peers) who(p *peer) identity {
+// identify returns the peer's identity.
+func (ps peerResolver) identify(p *peer) identity {
 	p.once.Do(func() {
 		switch {
 		case p.unix && p.pid != 0:
-			p.verdict = ps.judge([]int{p.pid})
+			p.verdict = ps.classify([]int{p.pid})
 		case p.unix && p.sameUser:
-			p.verdict = ours
+			p.verdict = identityUser
 		case p.loopback:
-			p.verdict = ps.judge(ps.proc.owners(p.remote, p.local))
+			p.verdict = ps.classify(ps.proc.findOwners(p.remote, p.local))
 		}
 	})
 	return p.verdict
 }
 
-// judge says what the processes that hold a socket make of it. One of a tool's is enough to refuse them all.
-func (ps peers) judge(pids []int) identity {
+// classify says what the processes that hold a socket make of it. One of a tool's is enough to refuse them all.
+func (ps peerResolver) classify(pids []int) identity {
 	if len(pids) == 0 {
-		return unknown
+		return identityUnknown
 	}
 	for _, pid := range pids {
-		if ps.proc.fromTool(pid, ps.toolProcess) {
-			return oursTool
+		if ps.proc.isFromTool(pid, ps.toolProcess) {
+			return identityTool
 		}
 	}
-	return ours
+	return identityUser
 }

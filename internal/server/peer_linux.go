@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// credentialsOf asks the kernel who connected.
-func credentialsOf(c *net.UnixConn) (pid int, sameUser bool) {
+// peerCredentials asks the kernel who connected.
+func peerCredentials(c *net.UnixConn) (pid int, sameUser bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return 0, false
@@ -27,58 +27,58 @@ func credentialsOf(c *net.UnixConn) (pid int, sameUser bool) {
 	return int(cred.Pid), int(cred.Uid) == os.Getuid()
 }
 
-// proc asks the kernel about sockets and processes, as this process sees them.
-type proc struct {
+// procFS asks the kernel about sockets and processes, as this process sees them.
+type procFS struct {
 	root string // of /proc
 	self int
 	mark string // the value of CAIRN_CALL that this process was itself started with
 
-	ask     func(own, peer netip.AddrPort) (socket, error)
-	tables  *census[map[string]socket] // where the kernel does not answer about one socket
-	holders *census[map[uint64][]int]
+	querySocket func(own, peer netip.AddrPort) (socket, error)
+	tables      *sharedScan[map[string]socket] // where the kernel does not answer about one socket
+	holders     *sharedScan[map[uint64][]int]
 }
 
 // callMark is the environment variable that marks the processes of a tool call.
 const callMark = "CAIRN_CALL"
 
-func newProc() proc { return procAt("/proc", os.Getpid(), os.Getenv(callMark)) }
+func newProcFS() procFS { return newProcFSAt("/proc", os.Getpid(), os.Getenv(callMark)) }
 
-func procAt(root string, self int, mark string) proc {
-	return proc{root, self, mark, askSocket, &census[map[string]socket]{}, &census[map[uint64][]int]{}}
+func newProcFSAt(root string, self int, mark string) procFS {
+	return procFS{root, self, mark, querySocket, &sharedScan[map[string]socket]{}, &sharedScan[map[uint64][]int]{}}
 }
 
-// owners returns the processes of our user that hold the socket whose own address is addr and whose peer is peer. None
+// findOwners returns the processes of our user that hold the socket whose own address is addr and whose peer is peer. None
 // if it belongs to another user or nobody can be found.
-func (p proc) owners(addr, peer net.Addr) []int {
+func (p procFS) findOwners(addr, peer net.Addr) []int {
 	a, okA := addr.(*net.TCPAddr)
 	b, okB := peer.(*net.TCPAddr)
 	if !okA || !okB {
 		return nil
 	}
-	s, ok := p.socketOf(a.AddrPort(), b.AddrPort())
+	s, ok := p.findSocket(a.AddrPort(), b.AddrPort())
 	if !ok || !s.connected || s.inode == 0 || s.uid != os.Getuid() {
 		return nil
 	}
-	pids := p.holders.after(p.count)[s.inode]
-	if len(pids) == 0 && p.mineToo(s.inode) {
+	pids := p.holders.Run(p.listSocketHolders)[s.inode]
+	if len(pids) == 0 && p.holdsSocket(s.inode) {
 		return []int{p.self}
 	}
 	return pids
 }
 
-// socketOf returns the socket with these addresses.
-func (p proc) socketOf(own, peer netip.AddrPort) (socket, bool) {
-	s, err := p.ask(own, peer)
+// findSocket returns the socket with these addresses.
+func (p procFS) findSocket(own, peer netip.AddrPort) (socket, bool) {
+	s, err := p.querySocket(own, peer)
 	if err == nil {
 		return s, true
 	}
 	if errors.Is(err, unix.ENOENT) {
-		if _, err := p.ask(peer, own); err == nil {
+		if _, err := p.querySocket(peer, own); err == nil {
 			return socket{}, false // it knows our end of the connection, so the other one is gone, or never was here
 		}
 	}
 	for _, table := range []string{"tcp", "tcp6"} {
-		if s, ok := p.tables.after(p.connections)[hexAddr(table, own)+" "+hexAddr(table, peer)]; ok {
+		if s, ok := p.tables.Run(p.readConnections)[formatProcAddress(table, own)+" "+formatProcAddress(table, peer)]; ok {
 			return s, true
 		}
 	}
@@ -88,20 +88,20 @@ func (p proc) socketOf(own, peer netip.AddrPort) (socket, bool) {
 // maxAncestors bounds a walk to the root of the process tree.
 const maxAncestors = 256
 
-// fromTool reports whether the process or one of its ancestors belongs to a tool call: it says so, it bears the mark,
+// isFromTool reports whether the process or one of its ancestors belongs to a tool call: it says so, it bears the mark,
 // or it descends from this very process, whose children are all tools.
-func (p proc) fromTool(pid int, toolProcess func(int) bool) bool {
+func (p procFS) isFromTool(pid int, toolProcess func(int) bool) bool {
 	if pid == p.self {
 		return false
 	}
 	for range maxAncestors {
 		switch {
-		case pid == p.self || toolProcess(pid) || p.marked(pid):
+		case pid == p.self || toolProcess(pid) || p.hasCallMark(pid):
 			return true
 		case pid <= 1:
 			return false
 		}
-		parent, ok := p.parent(pid)
+		parent, ok := p.parentPID(pid)
 		if !ok {
 			return false // it is gone, and with it the socket
 		}
@@ -110,7 +110,7 @@ func (p proc) fromTool(pid int, toolProcess func(int) bool) bool {
 	return true
 }
 
-func (p proc) marked(pid int) bool {
+func (p procFS) hasCallMark(pid int) bool {
 	env, err := os.ReadFile(fmt.Sprintf("%s/%d/environ", p.root, pid))
 	if err != nil {
 		return false // another user's
@@ -123,7 +123,7 @@ func (p proc) marked(pid int) bool {
 	return false
 }
 
-func (p proc) parent(pid int) (int, bool) {
+func (p procFS) parentPID(pid int) (int, bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("%s/%d/stat", p.root, pid))
 	if err != nil {
 		return 0, false

@@ -31,7 +31,7 @@ func TestHexAddr(t *testing.T) {
 		{"tcp6", "127.0.0.1:4096", "0000000000000000FFFF00000100007F:1000"},
 		{"tcp6", "[::1]:80", "00000000000000000000000001000000:0050"},
 	} {
-		if got := hexAddr(c.table, netip.MustParseAddrPort(c.addr)); got != c.want {
+		if got := formatProcAddress(c.table, netip.MustParseAddrPort(c.addr)); got != c.want {
 			t.Errorf("%s in %s: %s, want %s", c.addr, c.table, got, c.want)
 		}
 	}
@@ -96,19 +96,19 @@ func TestWhoHoldsASocket(t *testing.T) {
 	tr.process(15, 1, "", "108")
 	tr.process(16, 1, "XCAIRN_CALL=1\x00CAIRN_CALL=2\x00", "108") // shares the socket
 	tr.process(17, 1, "", "110", "111")
-	p := procAt(tr.root, 50, "outer")
-	p.ask = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM } // as in some containers
-	ps := peers{func(pid int) bool { return pid == 99 }, p}
-	for port, want := range map[int]identity{1: ours, 2: unknown, 3: unknown, 4: oursTool, 5: oursTool, 6: oursTool, 7: ours, 8: oursTool, 9: unknown, 10: ours, 11: unknown} {
+	p := newProcFSAt(tr.root, 50, "outer")
+	p.querySocket = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM } // as in some containers
+	ps := peerResolver{func(pid int) bool { return pid == 99 }, p}
+	for port, want := range map[int]identity{1: identityUser, 2: identityUnknown, 3: identityUnknown, 4: identityTool, 5: identityTool, 6: identityTool, 7: identityUser, 8: identityTool, 9: identityUnknown, 10: identityUser, 11: identityUnknown} {
 		p := &peer{loopback: true, remote: tcpAddr(fmt.Sprintf("127.0.0.1:%d", port)), local: tcpAddr("127.0.0.1:4096")}
-		if got := ps.who(p); got != want {
+		if got := ps.identify(p); got != want {
 			t.Errorf("port %d: %d, want %d", port, got, want)
 		}
 	}
-	if p := (&peer{remote: tcpAddr("10.0.0.1:1"), local: tcpAddr("127.0.0.1:4096")}); ps.who(p) != unknown {
+	if p := (&peer{remote: tcpAddr("10.0.0.1:1"), local: tcpAddr("127.0.0.1:4096")}); ps.identify(p) != identityUnknown {
 		t.Error("a stranger is known")
 	}
-	if got := ps.who(&peer{unix: true, sameUser: true, pid: 99}); got != oursTool {
+	if got := ps.identify(&peer{unix: true, sameUser: true, pid: 99}); got != identityTool {
 		t.Errorf("a process that is a tool's by name: %d", got)
 	}
 }
@@ -152,14 +152,14 @@ func TestOneSocketIsAskedAbout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, server := dial(t)
-			p := newProc()
+			p := newProcFS()
 			own, peer := addrPort(server.RemoteAddr()), addrPort(server.LocalAddr())
-			asked, err := p.ask(own, peer)
+			asked, err := p.querySocket(own, peer)
 			if err != nil {
 				t.Skip("the kernel does not tell here: ", err)
 			}
-			p.ask = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM }
-			read, ok := p.socketOf(own, peer)
+			p.querySocket = func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM }
+			read, ok := p.findSocket(own, peer)
 			if asked != read || !ok || !asked.connected || asked.inode != inodeOf(t, client) || asked.uid != os.Getuid() {
 				t.Errorf("asked: %+v, read: %+v, inode %d", asked, read, inodeOf(t, client))
 			}
@@ -230,9 +230,9 @@ func TestNobodyHasTheOtherEnd(t *testing.T) {
 	for _, how := range []struct {
 		name string
 		ask  func(own, peer netip.AddrPort) (socket, error)
-	}{{"asked", askSocket}, {"read", func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM }}} {
-		p := newProc()
-		p.ask = how.ask
+	}{{"asked", querySocket}, {"read", func(_, _ netip.AddrPort) (socket, error) { return socket{}, unix.EPERM }}} {
+		p := newProcFS()
+		p.querySocket = how.ask
 		for name, pair := range map[string][2]net.Addr{
 			"a port on which somebody listens": {listens, nobody},
 			"a port of nobody's":               {nobody, server.LocalAddr()},
@@ -241,12 +241,12 @@ func TestNobodyHasTheOtherEnd(t *testing.T) {
 			"another address of the machine":   {tcpAddr("127.0.0.2:" + port(client.LocalAddr())), server.LocalAddr()},
 			"the other kind of address":        {tcpAddr("[::1]:" + port(client.LocalAddr())), tcpAddr("[::1]:" + port(server.LocalAddr()))},
 		} {
-			if pids := p.owners(pair[0], pair[1]); len(pids) > 0 {
+			if pids := p.findOwners(pair[0], pair[1]); len(pids) > 0 {
 				t.Errorf("%s: %s: %v", how.name, name, pids)
 			}
 		}
 		for name, of := range map[string]net.Conn{"this process": server, "this process, which says no more": said} {
-			if pids := p.owners(of.RemoteAddr(), of.LocalAddr()); !slices.Equal(pids, []int{os.Getpid()}) {
+			if pids := p.findOwners(of.RemoteAddr(), of.LocalAddr()); !slices.Equal(pids, []int{os.Getpid()}) {
 				t.Errorf("%s: %s: %v", how.name, name, pids)
 			}
 		}
@@ -267,7 +267,7 @@ func TestClientsWithOnePort(t *testing.T) {
 	reuse.LocalAddr = one.LocalAddr()
 	two, servedToo := ends(t, "tcp4", "127.0.0.1:0", reuse)
 	for c, s := range map[net.Conn]net.Conn{one: served, two: servedToo} {
-		got, ok := newProc().socketOf(addrPort(s.RemoteAddr()), addrPort(s.LocalAddr()))
+		got, ok := newProcFS().findSocket(addrPort(s.RemoteAddr()), addrPort(s.LocalAddr()))
 		if !ok || got.inode != inodeOf(t, c) {
 			t.Errorf("%+v, want %d", got, inodeOf(t, c))
 		}
@@ -286,12 +286,12 @@ func TestAnotherUsersSocket(t *testing.T) {
 		return err
 	}}
 	client, server := ends(t, "tcp4", "127.0.0.1:0", other)
-	ps := newPeers(nil)
-	if s, ok := ps.proc.socketOf(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !ok || s.uid != 65534 || s.inode != inodeOf(t, client) {
+	ps := newPeerResolver(nil)
+	if s, ok := ps.proc.findSocket(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !ok || s.uid != 65534 || s.inode != inodeOf(t, client) {
 		t.Fatalf("%+v", s)
 	}
 	p := &peer{loopback: true, remote: server.RemoteAddr(), local: server.LocalAddr()}
-	if got := ps.who(p); got != unknown {
+	if got := ps.identify(p); got != identityUnknown {
 		t.Errorf("%d", got)
 	}
 }
@@ -305,7 +305,7 @@ func TestAnotherNetwork(t *testing.T) {
 			done <- err
 			return
 		}
-		if s, err := askSocket(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !errors.Is(err, unix.ENOENT) {
+		if s, err := querySocket(addrPort(client.LocalAddr()), addrPort(server.LocalAddr())); !errors.Is(err, unix.ENOENT) {
 			t.Errorf("%+v %v", s, err)
 		}
 		done <- nil
@@ -334,13 +334,13 @@ func onThread(f func()) {
 
 // A hundred callers who come together are looked for together, and the connection of each is asked about once.
 func TestEachConnectionIsAskedAboutOnce(t *testing.T) {
-	ps := newPeers(nil)
+	ps := newPeerResolver(nil)
 	var asked atomic.Int64
-	ps.proc.ask = func(own, peer netip.AddrPort) (socket, error) { asked.Add(1); return askSocket(own, peer) }
+	ps.proc.querySocket = func(own, peer netip.AddrPort) (socket, error) { asked.Add(1); return querySocket(own, peer) }
 	client, _ := ends(t, "tcp4", "127.0.0.1:0", net.Dialer{})
 	p := &peer{loopback: true, remote: client.LocalAddr(), local: client.RemoteAddr()}
 	for range 100 {
-		if ps.who(p) != ours {
+		if ps.identify(p) != identityUser {
 			t.Fatal("who am I?")
 		}
 	}
@@ -351,12 +351,12 @@ func TestEachConnectionIsAskedAboutOnce(t *testing.T) {
 
 func FuzzReadDiag(f *testing.F) {
 	own, peer := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("[::1]:2")
-	question := diagQuestion(own, peer)
+	question := encodeDiagRequest(own, peer)
 	f.Add(question)
 	f.Add(append(question, make([]byte, 100)...))
 	f.Add([]byte{36, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 254, 255, 255, 255})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if s, err := readDiag(b, own, peer); err == nil && len(b) < unix.SizeofNlMsghdr+diagAnswer {
+		if s, err := decodeDiagResponse(b, own, peer); err == nil && len(b) < unix.SizeofNlMsghdr+diagAnswer {
 			t.Errorf("%+v of %d bytes", s, len(b))
 		}
 	})
@@ -373,10 +373,10 @@ func BenchmarkWho(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	ps := newPeers(nil)
+	ps := newPeerResolver(nil)
 	for b.Loop() {
 		p := &peer{loopback: true, remote: c.LocalAddr(), local: c.RemoteAddr()}
-		if ps.who(p) != ours {
+		if ps.identify(p) != identityUser {
 			b.Fatal("who am I?")
 		}
 	}

@@ -4,13 +4,14 @@ package server
 
 import "net"
 
-// credentialsOf trusts the mode of the socket and of its directory: only our user can connect.
-func credentialsOf(*net.UnixConn) (pid int, sameUser bool) { return 0, true }
+// peerCredentials trusts the mode of the socket and of its directory: only our user can connect.
+func peerCredentials(*net.UnixConn) (pid int, sameUser bool) { return 0, true }
 
-// proc knows nothing here: TCP callers need credentials, or OpenLocal.
-type proc struct{}
+// procFS knows no processes on these systems: TCP callers need credentials, or OpenLocal.
+type procFS struct{}
 
-func newProc() proc { return proc{} }
+func newProcFS() procFS { return procFS{} }
 
-func (proc) owners(net.Addr, net.Addr) []int            { return nil }
-func (proc) fromTool(pid int, tool func(int) bool) bool { return tool(pid) }
+func (procFS) findOwners(net.Addr, net.Addr) []int { return nil }
+
+func (procFS) isFromTool(pid int, tool func(int) bool) bool { return tool(pid) }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -41,18 +41,18 @@ func newRelay(c Relay, logger *slog.Logger, fail func(http.ResponseWriter, *http
 			},
 			MaxIdleConnsPerHost: 100, IdleConnTimeout: idleRelay, DisableCompression: true,
 		},
-		Rewrite: r.forward, FlushInterval: -1,
+		Rewrite: r.rewrite, FlushInterval: -1,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) {
 			if req.Context().Err() != nil {
 				return // nobody reads it
 			}
-			if said := exchange.BodyRefused(err); said != nil {
+			if said := httpio.BodyError(err); said != nil {
 				err = said
 			} else {
 				err = session.Errorf(session.CodeUnavailable, "the process that owns the data does not answer; another takes its place in a moment").Because(err)
 			}
-			arm(w)
+			setSecurityHeaders(w)
 			fail(w, req, err)
 		},
 	}
@@ -76,7 +76,7 @@ func dialOwner(ctx context.Context, socket string) (conn net.Conn, pid int, err 
 	d := net.Dialer{Timeout: ownerDial}
 	conn, err = d.DialContext(ctx, "unix", socket)
 	if u, ok := conn.(*net.UnixConn); ok {
-		pid, _ = credentialsOf(u)
+		pid, _ = peerCredentials(u)
 	}
 	return conn, pid, err
 }
@@ -84,8 +84,8 @@ func dialOwner(ctx context.Context, socket string) (conn net.Conn, pid int, err 
 // ownerDial is how long the owner's socket may take to be opened.
 const ownerDial = 2 * time.Second
 
-// forward makes the request that of a program of the same user: who the caller is was asked, and is not the owner's concern.
-func (r *relay) forward(p *httputil.ProxyRequest) {
+// rewrite makes the request that of a program of the same user: who the caller is was asked, and is not the owner's concern.
+func (r *relay) rewrite(p *httputil.ProxyRequest) {
 	out := p.Out
 	out.URL.Scheme, out.URL.Host, out.Host = "http", "localhost", "localhost"
 	for name := range out.Header {
@@ -99,8 +99,8 @@ func (r *relay) forward(p *httputil.ProxyRequest) {
 	} else {
 		out.URL.RawQuery = p.In.URL.RawQuery
 	}
-	if out.Header.Get(exchange.HeaderDefault) == "" {
-		out.Header.Set(exchange.HeaderDefault, url.PathEscape(r.directory))
+	if out.Header.Get(httpio.HeaderDefaultDirectory) == "" {
+		out.Header.Set(httpio.HeaderDefaultDirectory, url.PathEscape(r.directory))
 	}
 }
 
@@ -111,7 +111,7 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.fail(w, req, session.Errorf(session.CodeInvalid, "this server answers by another one, and a ticket for a terminal would admit nobody here: log in instead"))
 		return
 	}
-	for name := range armour {
+	for name := range securityHeaders {
 		w.Header().Del(name)
 	}
 	r.ReverseProxy.ServeHTTP(w, req)

@@ -142,7 +142,7 @@ func TestRelayKnowsItsOwner(t *testing.T) {
 func TestTheNextServerTakesTheAddress(t *testing.T) {
 	h := start(t, server.Config{})
 	r := h.relay(t, server.Config{})
-	next := server.Config{V1: v1.New(v1.Config{}), V2: v2.New(v2.Config{}), Secret: secret, TCP: true, Listener: r.Keep(), Relay: server.Relay{Socket: h.socket, Directory: "/next"}}
+	next := server.Config{V1: v1.New(v1.Config{}), V2: v2.New(v2.Config{}), Secret: secret, TCP: true, Listener: r.DuplicateListener(), Relay: server.Relay{Socket: h.socket, Directory: "/next"}}
 	if err := r.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -88,14 +88,14 @@ type Server struct {
 	config  Config
 	logger  *slog.Logger
 	secret  [sha256.Size]byte
-	peers   peers
+	peers   peerResolver
 	guesses limiter
-	logins  logins
-	bodies  bodies
+	logins  loginSessions
+	bodies  bodyBudget
 	http    *http.Server
 	routes  http.Handler
 	// Set by Listen, before anybody is answered.
-	origins    *origins
+	origins    *originPolicy
 	cookieName string // one for each port: browsers show a host's cookies to all its ports
 
 	mu        sync.Mutex // guards the rest
@@ -133,19 +133,19 @@ func New(c Config) (*Server, error) {
 		return nil, errors.New("a server needs a socket or TCP")
 	}
 	if c.MDNS != "" {
-		if err := announceable(c.MDNS); err != nil {
+		if err := checkMDNSName(c.MDNS); err != nil {
 			return nil, err
 		}
 	}
 	s := &Server{
-		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeers(c.ToolProcess), bodies: newBodies(c.BodyLimit),
+		config: c, logger: c.Logger, secret: sha256.Sum256([]byte(c.Secret)), peers: newPeerResolver(c.ToolProcess), bodies: newBodyBudget(c.BodyLimit),
 	}
-	if s.routes = (contracts{v1: c.V1.Handler(), v2: c.V2.Handler()}); c.Relay.Socket != "" {
+	if s.routes = (contractMux{v1: c.V1.Handler(), v2: c.V2.Handler()}); c.Relay.Socket != "" {
 		s.routes = newRelay(c.Relay, c.Logger, s.fail)
 	}
 	s.http = &http.Server{
-		Handler: s.chain(s.routes), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
-		ConnContext: s.peers.note, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+		Handler: s.newChain(s.routes), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
+		ConnContext: s.peers.withPeer, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
 }
@@ -169,7 +169,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.listeners = append(s.listeners, &limited{l, slots})
+		s.listeners = append(s.listeners, &limitListener{l, slots})
 	}
 	if s.config.TCP {
 		l, err := s.config.Listener, error(nil)
@@ -181,13 +181,13 @@ func (s *Server) Listen(ctx context.Context) error {
 			return err
 		}
 		s.port = l.Addr().(*net.TCPAddr).Port
-		s.listeners = append(s.listeners, &limited{l, slots})
+		s.listeners = append(s.listeners, &limitListener{l, slots})
 	}
 	var err error
-	s.origins, err = newOrigins(s.config, s.port)
+	s.origins, err = newOriginPolicy(s.config, s.port)
 	s.cookieName = "cairn-" + strconv.Itoa(s.port)
 	if err == nil && s.config.MDNS != "" {
-		s.withdraw, err = announce(s.config.MDNS, s.config.Hostname, s.port, s.logger)
+		s.withdraw, err = announceMDNS(s.config.MDNS, s.config.Hostname, s.port, s.logger)
 	}
 	if err != nil {
 		s.closeListeners()
@@ -227,13 +227,13 @@ func listenTCP(ctx context.Context, host string, port int) (net.Listener, error)
 	return l, nil
 }
 
-// Keep returns a second handle of the TCP listener, which stays open behind Shutdown: whoever connects meanwhile waits for the
+// DuplicateListener returns a second handle of the TCP listener, which stays open behind Shutdown: whoever connects meanwhile waits for the
 // one who serves it next. It is nil where the system has none, and without TCP.
-func (s *Server) Keep() net.Listener {
+func (s *Server) DuplicateListener() net.Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.listeners {
-		tcp, ok := l.(*limited).Listener.(*net.TCPListener)
+		tcp, ok := l.(*limitListener).Listener.(*net.TCPListener)
 		if !ok {
 			continue
 		}
@@ -305,4 +305,4 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // Local returns the operations for a caller in this process, which needs no credentials: with the bounds, without the
 // questions who and from where.
-func (s *Server) Local() http.Handler { return s.localChain(s.routes) }
+func (s *Server) Local() http.Handler { return s.newLocalChain(s.routes) }

@@ -35,15 +35,15 @@ const (
 	diagAnswer  = 4 + diagID + 20
 )
 
-// askSocket asks the kernel about the socket with exactly these addresses: one question, where its tables are as long as
+// querySocket asks the kernel about the socket with exactly these addresses: one question, where its tables are as long as
 // the machine has room for connections. ENOENT: there is none, or the kernel cannot tell.
-func askSocket(own, peer netip.AddrPort) (socket, error) {
+func querySocket(own, peer netip.AddrPort) (socket, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return socket{}, err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	if err := unix.Sendto(fd, diagQuestion(own, peer), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+	if err := unix.Sendto(fd, encodeDiagRequest(own, peer), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return socket{}, err
 	}
 	buf := make([]byte, 4<<10)
@@ -54,14 +54,14 @@ func askSocket(own, peer netip.AddrPort) (socket, error) {
 	if kernel, ok := from.(*unix.SockaddrNetlink); !ok || kernel.Pid != 0 {
 		return socket{}, errDiag
 	}
-	return readDiag(buf[:n], own, peer)
+	return decodeDiagResponse(buf[:n], own, peer)
 }
 
 var errDiag = errors.New("sock_diag: an answer that cannot be read, or is about something else")
 
-// diagQuestion is struct inet_diag_req_v2 in a netlink message. Naming the interface finds also what is bound to it.
-func diagQuestion(own, peer netip.AddrPort) []byte {
-	own, peer = unmapped(own), unmapped(peer)
+// encodeDiagRequest is struct inet_diag_req_v2 in a netlink message. Naming the interface finds also what is bound to it.
+func encodeDiagRequest(own, peer netip.AddrPort) []byte {
+	own, peer = normalizeAddress(own), normalizeAddress(peer)
 	family := byte(unix.AF_INET)
 	if own.Addr().Is6() {
 		family = unix.AF_INET6
@@ -71,13 +71,13 @@ func diagQuestion(own, peer netip.AddrPort) []byte {
 	b = binary.NativeEndian.AppendUint16(b, unix.NLM_F_REQUEST)
 	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0) // sequence and sender
 	b = append(b, family, unix.IPPROTO_TCP, 0, 0, 0xff, 0xff, 0xff, 0xff)
-	b = appendEnds(b, own, peer)
+	b = appendAddresses(b, own, peer)
 	b = binary.NativeEndian.AppendUint32(b, loopbackIndex)
 	return append(b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff) // no cookie
 }
 
-// appendEnds writes ports and addresses as they go over the wire, each address in sixteen bytes.
-func appendEnds(b []byte, own, peer netip.AddrPort) []byte {
+// appendAddresses writes ports and addresses as they go over the wire, each address in sixteen bytes.
+func appendAddresses(b []byte, own, peer netip.AddrPort) []byte {
 	b = binary.BigEndian.AppendUint16(b, own.Port())
 	b = binary.BigEndian.AppendUint16(b, peer.Port())
 	for _, a := range []netip.Addr{own.Addr(), peer.Addr()} {
@@ -88,9 +88,9 @@ func appendEnds(b []byte, own, peer netip.AddrPort) []byte {
 	return b
 }
 
-// readDiag reads struct inet_diag_msg. The kernel may answer with a socket that only listens there: what it says must be
+// decodeDiagResponse reads struct inet_diag_msg. The kernel may answer with a socket that only listens there: what it says must be
 // about these very addresses.
-func readDiag(b []byte, own, peer netip.AddrPort) (socket, error) {
+func decodeDiagResponse(b []byte, own, peer netip.AddrPort) (socket, error) {
 	if len(b) < unix.SizeofNlMsghdr+4 {
 		return socket{}, errDiag
 	}
@@ -105,7 +105,7 @@ func readDiag(b []byte, own, peer netip.AddrPort) (socket, error) {
 		return socket{}, errDiag
 	}
 	end := body[4:]
-	if endAt(body[0], end[0:], end[4:]) != unmapped(own) || endAt(body[0], end[2:], end[20:]) != unmapped(peer) {
+	if decodeAddress(body[0], end[0:], end[4:]) != normalizeAddress(own) || decodeAddress(body[0], end[2:], end[20:]) != normalizeAddress(peer) {
 		return socket{}, unix.ENOENT
 	}
 	tail := body[4+diagID:] // expires, rqueue, wqueue, uid, inode
@@ -115,22 +115,22 @@ func readDiag(b []byte, own, peer netip.AddrPort) (socket, error) {
 	}, nil
 }
 
-func endAt(family byte, port, addr []byte) netip.AddrPort {
+func decodeAddress(family byte, port, addr []byte) netip.AddrPort {
 	a, _ := netip.AddrFromSlice(addr[:4])
 	if family == unix.AF_INET6 {
 		a, _ = netip.AddrFromSlice(addr[:16])
 	}
-	return unmapped(netip.AddrPortFrom(a, binary.BigEndian.Uint16(port)))
+	return normalizeAddress(netip.AddrPortFrom(a, binary.BigEndian.Uint16(port)))
 }
 
-// unmapped writes an address in one way: an IPv4 address may come as one of IPv6, and a zone is not part of it.
-func unmapped(a netip.AddrPort) netip.AddrPort {
+// normalizeAddress writes an address in one way: an IPv4 address may come as one of IPv6, and a zone is not part of it.
+func normalizeAddress(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
-// connections reads the kernel's tables, for where it does not answer about one socket: all connections that a process may have,
+// readConnections reads the kernel's tables, for where it does not answer about one socket: all connections that a process may have,
 // by own and peer address.
-func (p proc) connections() map[string]socket {
+func (p procFS) readConnections() map[string]socket {
 	found := map[string]socket{}
 	for _, table := range []string{"tcp", "tcp6"} {
 		f, err := os.Open(p.root + "/net/" + table)
@@ -158,8 +158,8 @@ func (p proc) connections() map[string]socket {
 	return found
 }
 
-// hexAddr writes an address as the kernel does: 32-bit words in its own byte order.
-func hexAddr(table string, a netip.AddrPort) string {
+// formatProcAddress writes an address as the kernel does: 32-bit words in its own byte order.
+func formatProcAddress(table string, a netip.AddrPort) string {
 	ip := a.Addr().Unmap().AsSlice()
 	if table == "tcp6" {
 		wide := a.Addr().As16()

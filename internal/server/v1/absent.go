@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -65,7 +65,7 @@ func fixed(body string) handler {
 		if _, err := a.locate(r); err != nil {
 			return err
 		}
-		return exchange.WriteJSON(w, http.StatusOK, []byte(body))
+		return httpio.WriteJSON(w, http.StatusOK, []byte(body))
 	}
 }
 
@@ -126,7 +126,9 @@ func failing(name, message string) handler {
 }
 
 func refuse(part, field, message string) handler {
-	return func(*API, http.ResponseWriter, *http.Request) error { return exchange.Bad(part, field, "%s", message) }
+	return func(*API, http.ResponseWriter, *http.Request) error {
+		return httpio.Invalid(part, field, "%s", message)
+	}
 }
 
 // unknown says that there is nothing of the kind with the id in the path.
@@ -146,7 +148,7 @@ func (a *API) symbols(w http.ResponseWriter, r *http.Request) error {
 func (a *API) removeWorkspace(_ http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	if err := session.CheckID("id", "wrk", id); err != nil {
-		return exchange.In("params", err)
+		return httpio.WithPart("params", err)
 	}
 	return session.NotFound("workspace", id)
 }
@@ -156,14 +158,14 @@ type workspaceType struct {
 }
 
 func (a *API) createWorkspace(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[workspaceType](r)
+	b, err := httpio.Decode[workspaceType](r)
 	if err != nil {
 		return err
 	}
 	if b.Type == nil {
-		return exchange.Bad("body", "type", "type is missing")
+		return httpio.Invalid("body", "type", "type is missing")
 	}
-	return writeStatus(w, http.StatusBadRequest, envelope("WorkspaceCreateError", "Unknown workspace adapter: "+exchange.Clip(*b.Type, maxID)))
+	return writeStatus(w, http.StatusBadRequest, envelope("WorkspaceCreateError", "Unknown workspace adapter: "+httpio.Clip(*b.Type, maxID)))
 }
 
 type warped struct {
@@ -174,7 +176,7 @@ type warped struct {
 
 // warp brings a session into a workspace, of which there are none, or out of it: no session is in one.
 func (a *API) warp(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[warped](r)
+	b, err := httpio.Decode[warped](r)
 	if err != nil {
 		return err
 	}
@@ -183,7 +185,7 @@ func (a *API) warp(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case b.SessionID == nil:
-		return exchange.Bad("body", "sessionID", "sessionID is missing")
+		return httpio.Invalid("body", "sessionID", "sessionID is missing")
 	case workspace != "":
 		return session.NotFound("workspace", workspace)
 	}
@@ -202,11 +204,11 @@ func (a *API) warp(w http.ResponseWriter, r *http.Request) error {
 func (b warped) workspace() (id string, err error) {
 	switch {
 	case b.ID == nil:
-		return "", exchange.Bad("body", "id", "id is missing; null is none")
+		return "", httpio.Invalid("body", "id", "id is missing; null is none")
 	case b.ID.Kind() == 'n':
 		return "", nil
 	case json.Unmarshal(b.ID, &id) != nil:
-		return "", exchange.Bad("body", "id", "id must be text, or null")
+		return "", httpio.Invalid("body", "id", "id must be text, or null")
 	default:
 		return id, nil
 	}
@@ -224,7 +226,7 @@ type upgraded struct {
 
 // upgrade refuses: whoever installed cairn upgrades it.
 func (a *API) upgrade(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[upgradeTo](r)
+	b, err := httpio.Decode[upgradeTo](r)
 	if err == nil {
 		err = needs("target", b.Target)
 	}
@@ -236,7 +238,7 @@ func (a *API) upgrade(w http.ResponseWriter, r *http.Request) error {
 
 // noSync answers as an OpenCode without workspaces.
 func (a *API) noSync(w http.ResponseWriter, r *http.Request) error {
-	if _, err := exchange.Decode[jsontext.Value](r); err != nil {
+	if _, err := httpio.Decode[jsontext.Value](r); err != nil {
 		return err
 	}
 	return writeStatus(w, http.StatusBadRequest, bare{"BadRequest"})
@@ -263,11 +265,11 @@ type mcpConfig struct {
 func (c mcpConfig) check() error {
 	switch {
 	case c.Type == "local" && len(c.Command) == 0:
-		return exchange.Bad("body", "config.command", "config.command is missing")
+		return httpio.Invalid("body", "config.command", "config.command is missing")
 	case c.Type == "remote" && c.URL == "":
-		return exchange.Bad("body", "config.url", "config.url is missing")
+		return httpio.Invalid("body", "config.url", "config.url is missing")
 	case c.Type != "local" && c.Type != "remote":
-		return exchange.Bad("body", "config.type", "config.type must be local or remote, got %q", exchange.Clip(c.Type, 40))
+		return httpio.Invalid("body", "config.type", "config.type must be local or remote, got %q", httpio.Clip(c.Type, 40))
 	}
 	return nil
 }
@@ -279,14 +281,14 @@ type mcpStatus struct {
 
 // addMCP says that the server cannot be reached, as OpenCode does of one that it cannot start.
 func (a *API) addMCP(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[mcpServer](r)
+	b, err := httpio.Decode[mcpServer](r)
 	switch {
 	case err != nil:
 		return err
 	case b.Name == nil:
-		return exchange.Bad("body", "name", "name is missing")
+		return httpio.Invalid("body", "name", "name is missing")
 	case b.Config == nil:
-		return exchange.Bad("body", "config", "config is missing")
+		return httpio.Invalid("body", "config", "config is missing")
 	}
 	if err := b.Config.check(); err != nil {
 		return err

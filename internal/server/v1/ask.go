@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -96,7 +96,7 @@ type permissionReply struct {
 }
 
 func (a *API) reply(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[permissionReply](r)
+	b, err := httpio.Decode[permissionReply](r)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ type olderReply struct {
 
 // respond is the reply of older clients.
 func (a *API) respond(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[olderReply](r)
+	b, err := httpio.Decode[olderReply](r)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func checkReply(member string, reply session.Reply) error {
 	case session.ReplyOnce, session.ReplyAlways, session.ReplyReject:
 		return nil
 	default:
-		return exchange.Bad("body", member, "Expected \"once\" | \"always\" | \"reject\", got %q", exchange.Clip(string(reply), 40))
+		return httpio.Invalid("body", member, "Expected \"once\" | \"always\" | \"reject\", got %q", httpio.Clip(string(reply), 40))
 	}
 }
 
@@ -137,7 +137,7 @@ func (a *API) replied(w http.ResponseWriter, r *http.Request, ask string, b perm
 		return err
 	}
 	if err := a.engine.Reply(r.Context(), id, session.AskID(ask), b.Reply, b.Message); err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	return yes(w)
 }
@@ -147,9 +147,9 @@ type answers struct {
 }
 
 func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[answers](r)
+	b, err := httpio.Decode[answers](r)
 	if err == nil && b.Answers == nil {
-		err = exchange.Bad("body", "answers", "answers is missing")
+		err = httpio.Invalid("body", "answers", "answers is missing")
 	}
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := a.engine.Answer(r.Context(), id, session.AskID(ask), b.Answers); err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	return yes(w)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -20,7 +20,7 @@ func commandRoutes() []Route {
 
 // command prompts the session with a command's prompt and answers as prompt does.
 func (a *API) command(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[opencode.CommandInput](r)
+	b, err := httpio.Decode[opencode.CommandInput](r)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ type initOrder struct {
 func needs(members ...string) error {
 	for i := 0; i+1 < len(members); i += 2 {
 		if members[i+1] == "" {
-			return exchange.Bad("body", members[i], "Missing key")
+			return httpio.Invalid("body", members[i], "Missing key")
 		}
 	}
 	return nil
@@ -50,7 +50,7 @@ func needs(members ...string) error {
 
 // initialize has the project described for agents: it is the command init, of older clients.
 func (a *API) initialize(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[initOrder](r)
+	b, err := httpio.Decode[initOrder](r)
 	if err == nil {
 		err = needs("providerID", b.ProviderID, "modelID", b.ModelID, "messageID", string(b.MessageID))
 	}
@@ -68,7 +68,7 @@ func (a *API) initialize(w http.ResponseWriter, r *http.Request) error {
 // commanded returns the answer to a command, and tells who listens that it was given.
 func (a *API) commanded(r *http.Request, b *opencode.CommandInput) (m opencode.Message, err error) {
 	if err := b.Check(); err != nil {
-		return m, exchange.In("body", err)
+		return m, httpio.WithPart("body", err)
 	}
 	if err := checkMessageID(b.MessageID); err != nil {
 		return m, err

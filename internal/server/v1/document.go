@@ -9,7 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/pty"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/openapi"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -23,7 +23,7 @@ func (a *API) document(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return exchange.WriteJSON(w, http.StatusOK, doc)
+	return httpio.WriteJSON(w, http.StatusOK, doc)
 }
 
 // Document returns the OpenAPI document of the contract: the routes that OpenCode's has, as our types make them.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -70,13 +70,13 @@ func (a *API) removePart(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) changePart(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[opencode.PartChange](r)
+	b, err := httpio.Decode[opencode.PartChange](r)
 	if err != nil {
 		return err
 	}
 	p, err := a.part(r)
 	if err == nil {
-		err = exchange.In("body", b.Check(p))
+		err = httpio.WithPart("body", b.Check(p))
 	}
 	if err == nil {
 		err = a.edit(r, p, &b.PartInput)
@@ -100,15 +100,15 @@ func (a *API) edit(r *http.Request, p opencode.Part, to *opencode.PartInput) err
 	if u != nil {
 		prompt, err := opencode.Recut(u, part, to)
 		if err != nil {
-			return exchange.In("body", err)
+			return httpio.WithPart("body", err)
 		}
 		err = a.engine.EditPrompt(r.Context(), id, m, part, prompt)
-		return exchange.In("body", opencode.Placed(err, prompt, func(_ int, member string) string { return member }))
+		return httpio.WithPart("body", opencode.Placed(err, prompt, func(_ int, member string) string { return member }))
 	}
 	switch p.(type) {
 	case *opencode.TextPart, *opencode.ReasoningPart, *opencode.ToolPart:
 	default:
-		return exchange.In("params", session.Errorf(session.CodeInvalid, "the beginning and the end of a step stay as they are").At("partID"))
+		return httpio.WithPart("params", session.Errorf(session.CodeInvalid, "the beginning and the end of a step stay as they are").At("partID"))
 	}
 	if to == nil {
 		return a.engine.RemovePart(r.Context(), id, m, part)
@@ -117,7 +117,7 @@ func (a *API) edit(r *http.Request, p opencode.Part, to *opencode.PartInput) err
 	if to.Text != nil {
 		text = *to.Text
 	}
-	return exchange.In("body", a.engine.EditPart(r.Context(), id, m, part, text))
+	return httpio.WithPart("body", a.engine.EditPart(r.Context(), id, m, part, text))
 }
 
 // readPrompt returns the prompt with the id, of the history or waiting; nil if the message is none.

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/eventlog"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/sse"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -52,16 +52,16 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	after := newest
 	if s := r.Header.Get("Last-Event-ID"); s != "" {
 		if after, err = strconv.ParseInt(s, 10, 64); err != nil || after < 0 {
-			return exchange.Bad("headers", "Last-Event-ID", "Last-Event-ID must be the id of a frame of this stream, got %q", exchange.Clip(s, 40))
+			return httpio.Invalid("headers", "Last-Event-ID", "Last-Event-ID must be the id of a frame of this stream, got %q", httpio.Clip(s, 40))
 		}
 		after = min(after, newest) // of a store that is no more: to who asks again and again, an error would say nothing
 	}
-	ctx, end := a.long.Begin(r, "")
+	ctx, end := a.long.Start(r, "")
 	defer end()
 	said, stop := a.notices.watch() // before the answer begins, which a client in this process sees at once
 	directory := b.only
 	if b.global {
-		directory = exchange.Default(r, a.directory)
+		directory = httpio.DefaultDirectory(r, a.directory)
 	}
 	defer a.heads.join(ctx, a, directory)()
 	ctx, b.out = sse.OpenQuiet(ctx, w)
@@ -193,6 +193,6 @@ func (b *bus) bare(kind string) sse.Frame {
 }
 
 func encoded(v any) (sse.Frame, error) {
-	data, err := exchange.Encode(v)
+	data, err := httpio.Encode(v)
 	return sse.Frame{Data: data}, err
 }

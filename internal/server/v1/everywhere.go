@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
@@ -20,7 +20,7 @@ func (a *API) everySession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	cursor, err := exchange.Number(r, "cursor", exchange.Span{Least: 0, Most: maxNumber})
+	cursor, err := httpio.ReadNumber(r, "cursor", httpio.Range{Min: 0, Max: maxNumber})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -17,14 +17,14 @@ func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) { a.fail(w
 // fail tells the error in the envelope that OpenCode has for it (spec/http §1.2). Words of errors that are not ours go
 // to the log only, under a ref that the answer names.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
-	e := exchange.Known(err)
+	e := httpio.PublicError(err)
 	var ref string
 	switch {
-	case e.Code == session.CodeInternal && exchange.Gone(r, err):
+	case e.Code == session.CodeInternal && httpio.IsClientGone(r, err):
 		w.WriteHeader(http.StatusServiceUnavailable) // nobody reads it
 		return
 	case e.Code == session.CodeInternal:
-		ref = exchange.NewRef()
+		ref = httpio.NewRef()
 		a.logger.ErrorContext(r.Context(), "request failed", "ref", ref, "method", r.Method, "path", r.URL.Path, "error", err)
 	case e.Code == session.CodeTooMany, e.Code == session.CodeUnavailable:
 		w.Header().Set("Retry-After", "1")
@@ -32,15 +32,15 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.WriteHeader(http.StatusUnauthorized) // OpenCode says no more
 		return
 	}
-	status, body := encodeError(e, exchange.PartOf(err), ref)
+	status, body := encodeError(e, httpio.ErrorPart(err), ref)
 	if m, ok := misconfiguration(err); ok {
 		status, body = http.StatusBadRequest, m
 	}
-	b, err := exchange.Encode(body)
+	b, err := httpio.Encode(body)
 	if err != nil { // cannot be: strings only
 		b = []byte(`{"name":"UnknownError","data":{"message":"the error could not be told"}}`)
 	}
-	_ = exchange.WriteJSON(w, status, b)
+	_ = httpio.WriteJSON(w, status, b)
 }
 
 // named is the envelope of most errors. A bad request has its name as a tag, too: OpenCode's document promises the tag, its
@@ -75,13 +75,13 @@ type bare struct {
 
 // encodeError returns the status and the body that tell of e, which is about the part of the request.
 func encodeError(e *session.Error, part, ref string) (int, any) {
-	message := exchange.Clip(e.Error(), maxMessage)
+	message := httpio.Clip(e.Error(), maxMessage)
 	switch e.Code {
 	case session.CodeNotFound:
 		return http.StatusNotFound, missing(e)
 	case session.CodeConflict:
 		if e.Kind == "session" {
-			return http.StatusConflict, tagged{Tag: "SessionBusyError", SessionID: exchange.Clip(e.ID, maxID), Message: message}
+			return http.StatusConflict, tagged{Tag: "SessionBusyError", SessionID: httpio.Clip(e.ID, maxID), Message: message}
 		}
 		return http.StatusConflict, envelope("ConflictError", message)
 	case session.CodeInvalid:
@@ -114,7 +114,7 @@ func envelope(name, message string) named {
 
 // missing is the envelope for what is not there: OpenCode's clients know its words.
 func missing(e *session.Error) any {
-	id := exchange.Clip(e.ID, maxID)
+	id := httpio.Clip(e.ID, maxID)
 	words := capital(e.Kind) + " not found: " + id
 	switch e.Kind {
 	case "permission":
@@ -130,7 +130,7 @@ func missing(e *session.Error) any {
 	case "session", "message", "part", "path", "workspace":
 		return envelope("NotFoundError", words)
 	default: // with what may have been meant
-		return envelope("NotFoundError", exchange.Clip(e.Error(), maxMessage))
+		return envelope("NotFoundError", httpio.Clip(e.Error(), maxMessage))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -31,17 +31,17 @@ func TestErrorEnvelopes(t *testing.T) {
 		{session.NotFound("pty", "pty_1"), 404, `{"_tag":"PtyNotFoundError","ptyID":"pty_1","message":"PTY session not found: pty_1"}`},
 		{session.NotFound("agent", "bild", "build"), 404, `{"name":"NotFoundError","data":{"message":"there is no agent \"bild\"; did you mean build?"}}`},
 		{session.Conflict("session", "ses_5", "is busy"), 409, `{"_tag":"SessionBusyError","sessionID":"ses_5","message":"session \"ses_5\" is busy"}`},
-		{exchange.Bad("body", "parts[0].text", "wrong"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"parts\"][0][\"text\"]","kind":"Payload"}}`},
-		{exchange.Bad("query", "pattern", "pattern is missing"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"pattern is missing\n  at [\"pattern\"]","kind":"Query"}}`},
-		{exchange.Bad("params", "requestID", "wrong"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"requestID\"]","kind":"Params"}}`},
+		{httpio.Invalid("body", "parts[0].text", "wrong"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"parts\"][0][\"text\"]","kind":"Payload"}}`},
+		{httpio.Invalid("query", "pattern", "pattern is missing"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"pattern is missing\n  at [\"pattern\"]","kind":"Query"}}`},
+		{httpio.Invalid("params", "requestID", "wrong"), 400, `{"_tag":"BadRequest","name":"BadRequest","data":{"message":"wrong\n  at [\"requestID\"]","kind":"Params"}}`},
 		{session.Errorf(session.CodeTooLarge, "big"), 413, `{"name":"RequestTooLargeError","data":{"message":"big"}}`},
 		{session.Errorf(session.CodeTooMany, "later"), 429, `{"name":"TooManyRequestsError","data":{"message":"later"}}`},
 		{session.Errorf(session.CodeUnavailable, "closing"), 503, `{"name":"ServiceUnavailableError","data":{"message":"closing"}}`},
 		{session.Errorf(session.CodeDenied, "no"), 403, `{"name":"ForbiddenError","data":{"message":"no"}}`},
-		{exchange.Unsupported("text/html"), 415, `{"name":"UnsupportedMediaTypeError","data":{"message":"the body must be sent as application/json, got \"text/html\""}}`},
+		{httpio.UnsupportedMedia("text/html"), 415, `{"name":"UnsupportedMediaTypeError","data":{"message":"the body must be sent as application/json, got \"text/html\""}}`},
 		{auth, 401, ``},
 		{&config.Error{Place: config.Place{File: "/w/opencode.json", Line: 2, Column: 5}, Key: "agent.a.tools[1]", Message: "want text"}, 400, `{"name":"ConfigInvalidError","data":{"path":"/w/opencode.json","issues":[{"path":["agent","a","tools",1],"message":"line 2, column 5: want text"}]}}`},
-		{exchange.In("query", fmt.Errorf("location: %w", &config.Error{Place: config.Place{File: "/w/opencode.json", Line: 2, Column: 5}, Message: "it is not JSON"})), 400, `{"name":"ConfigJsonError","data":{"path":"/w/opencode.json","message":"line 2, column 5: it is not JSON"}}`},
+		{httpio.WithPart("query", fmt.Errorf("location: %w", &config.Error{Place: config.Place{File: "/w/opencode.json", Line: 2, Column: 5}, Message: "it is not JSON"})), 400, `{"name":"ConfigJsonError","data":{"path":"/w/opencode.json","message":"line 2, column 5: it is not JSON"}}`},
 	} {
 		w := httptest.NewRecorder()
 		New(Config{}).fail(w, httptest.NewRequest("GET", "/x", nil), c.err)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -26,7 +26,7 @@ func (a *API) files(w http.ResponseWriter, r *http.Request) error {
 	}
 	return offer(a, w, r, func(ctx context.Context, l session.Location) ([]opencode.FileNode, error) {
 		list, err := a.places.List(ctx, l, name)
-		return list, exchange.In("query", err)
+		return list, httpio.WithPart("query", err)
 	})
 }
 
@@ -37,7 +37,7 @@ func (a *API) fileContent(w http.ResponseWriter, r *http.Request) error {
 	}
 	return offer(a, w, r, func(ctx context.Context, l session.Location) (opencode.FileContent, error) {
 		c, err := a.places.Read(ctx, l, name)
-		return c, exchange.In("query", err)
+		return c, httpio.WithPart("query", err)
 	})
 }
 
@@ -51,7 +51,7 @@ func (a *API) findText(w http.ResponseWriter, r *http.Request) error {
 	}
 	return offer(a, w, r, func(ctx context.Context, l session.Location) ([]opencode.Match, error) {
 		list, err := a.places.Grep(ctx, l, pattern)
-		return list, exchange.In("query", err)
+		return list, httpio.WithPart("query", err)
 	})
 }
 
@@ -61,15 +61,15 @@ func (a *API) findFiles(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := exchange.Number(r, "limit", exchange.Span{Default: 10, Least: 1, Most: 200})
+	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Default: 10, Min: 1, Max: 200})
 	if err != nil {
 		return err
 	}
-	kind, err := exchange.Choice(r, "type", "file", "directory")
+	kind, err := httpio.ReadChoice(r, "type", "file", "directory")
 	if err != nil {
 		return err
 	}
-	dirs, err := exchange.Choice(r, "dirs", "true", "false")
+	dirs, err := httpio.ReadChoice(r, "dirs", "true", "false")
 	if err != nil {
 		return err
 	}

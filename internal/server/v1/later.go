@@ -5,7 +5,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -27,7 +27,7 @@ func (a *API) share(_ http.ResponseWriter, r *http.Request) error {
 	if _, err := a.read(r); err != nil {
 		return err
 	}
-	return exchange.In("params", session.Errorf(session.CodeInvalid, "sharing is disabled: cairn shares no sessions"))
+	return httpio.WithPart("params", session.Errorf(session.CodeInvalid, "sharing is disabled: cairn shares no sessions"))
 }
 
 // forkAt is the body of session.fork, revertTo that of session.revert, and summaryOrder that of session.summarize.
@@ -47,7 +47,7 @@ type (
 )
 
 func (a *API) fork(_ http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Optional[forkAt](r)
+	b, err := httpio.DecodeOptional[forkAt](r)
 	if err == nil {
 		err = checkMessageID(b.MessageID)
 	}
@@ -59,7 +59,7 @@ func (a *API) fork(_ http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) revert(_ http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[revertTo](r)
+	b, err := httpio.Decode[revertTo](r)
 	if err == nil {
 		err = needs("messageID", string(b.MessageID))
 	}
@@ -67,7 +67,7 @@ func (a *API) revert(_ http.ResponseWriter, r *http.Request) error {
 		err = checkMessageID(b.MessageID)
 	}
 	if err == nil && b.PartID != "" {
-		err = exchange.In("body", session.CheckID("partID", session.PrefixPart, string(b.PartID)))
+		err = httpio.WithPart("body", session.CheckID("partID", session.PrefixPart, string(b.PartID)))
 	}
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (a *API) unrevert(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) summarize(_ http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[summaryOrder](r)
+	b, err := httpio.Decode[summaryOrder](r)
 	if err == nil {
 		err = needs("providerID", b.ProviderID, "modelID", b.ModelID)
 	}
@@ -102,7 +102,7 @@ func notYet(err error, what string) error {
 	if err != nil {
 		return err
 	}
-	return exchange.In("params", session.Errorf(session.CodeInvalid, "cairn cannot %s yet", what))
+	return httpio.WithPart("params", session.Errorf(session.CodeInvalid, "cairn cannot %s yet", what))
 }
 
 // resting returns the session of the request, which must not be at work.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -31,7 +31,7 @@ func (a *API) paths(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p, err := a.places.Place(r.Context(), l)
-	if missing := exchange.Known(err); err != nil && missing.Code == session.CodeInvalid && missing.Field == "directory" {
+	if missing := httpio.PublicError(err); err != nil && missing.Code == session.CodeInvalid && missing.Field == "directory" {
 		p, err = Place{Directory: l.Directory, Worktree: "/"}, nil
 	}
 	if err != nil {
@@ -78,7 +78,7 @@ func (p Place) project(a *API) opencode.Project {
 
 // updateProject takes no name, no icon and no commands: nothing of a project is kept here.
 func (a *API) updateProject(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Optional[projectChange](r)
+	b, err := httpio.DecodeOptional[projectChange](r)
 	if err == nil {
 		err = a.current(r)
 	}
@@ -97,7 +97,7 @@ func (a *API) updateProject(w http.ResponseWriter, r *http.Request) error {
 }
 
 func notOfProjects(field string) error {
-	return exchange.Bad("body", field, "%s cannot be kept: a project is its repository", field)
+	return httpio.Invalid("body", field, "%s cannot be kept: a project is its repository", field)
 }
 
 func (a *API) projectDirectories(w http.ResponseWriter, r *http.Request) error {

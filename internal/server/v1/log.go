@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
 func logRoutes() []Route {
@@ -24,23 +24,23 @@ type logEntry struct {
 
 // logWords writes a client's words into our log.
 func (a *API) logWords(w http.ResponseWriter, r *http.Request) error {
-	e, err := exchange.Decode[logEntry](r)
+	e, err := httpio.Decode[logEntry](r)
 	if err != nil {
 		return err
 	}
 	var level slog.Level
 	switch {
 	case e.Service == nil:
-		return exchange.Bad("body", "service", "service is missing: it must say who logs")
+		return httpio.Invalid("body", "service", "service is missing: it must say who logs")
 	case e.Message == nil:
-		return exchange.Bad("body", "message", "message is missing")
+		return httpio.Invalid("body", "message", "message is missing")
 	case !strings.Contains(" debug info warn error ", " "+e.Level+" ") || level.UnmarshalText([]byte(e.Level)) != nil:
-		return exchange.Bad("body", "level", "level must be one of debug, info, warn, error, got %q", exchange.Clip(e.Level, 40))
+		return httpio.Invalid("body", "level", "level must be one of debug, info, warn, error, got %q", httpio.Clip(e.Level, 40))
 	}
-	attrs := []any{"service", exchange.Clip(*e.Service, 200)}
+	attrs := []any{"service", httpio.Clip(*e.Service, 200)}
 	for name, value := range e.Extra {
-		attrs = append(attrs, exchange.Clip(name, 100), exchange.Clip(string(value), 1000))
+		attrs = append(attrs, httpio.Clip(name, 100), httpio.Clip(string(value), 1000))
 	}
-	a.logger.Log(r.Context(), level, exchange.Clip(*e.Message, 4000), attrs...)
+	a.logger.Log(r.Context(), level, httpio.Clip(*e.Message, 4000), attrs...)
 	return yes(w)
 }

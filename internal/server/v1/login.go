@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/auth"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
 func loginRoutes() []Route {
@@ -77,7 +77,7 @@ func (a *API) authorize(w http.ResponseWriter, r *http.Request) error {
 		return a.places.LogIn(ctx, l, id, say)
 	})
 	if err != nil {
-		return exchange.In("params", err)
+		return httpio.WithPart("params", err)
 	}
 	says := "Finish the login in the browser; it is noticed here."
 	if to.code != "" {
@@ -92,7 +92,7 @@ func (a *API) loggedIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, end := a.long.Begin(r, "")
+	ctx, end := a.long.Start(r, "")
 	defer end()
 	err = a.logins.wait(ctx, id)
 	switch {
@@ -103,24 +103,24 @@ func (a *API) loggedIn(w http.ResponseWriter, r *http.Request) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	default:
-		return writeStatus(w, http.StatusBadRequest, envelope("ProviderAuthOauthCallbackFailed", exchange.Clip(exchange.Known(err).Error(), maxMessage)))
+		return writeStatus(w, http.StatusBadRequest, envelope("ProviderAuthOauthCallbackFailed", httpio.Clip(httpio.PublicError(err).Error(), maxMessage)))
 	}
 }
 
 // loginOf returns the provider of the request, which offers the login that the body names.
 func (a *API) loginOf(r *http.Request) (string, error) {
-	b, err := exchange.Decode[loginOrder](r)
+	b, err := httpio.Decode[loginOrder](r)
 	if err != nil {
 		return "", err
 	}
 	id, logins := r.PathValue("providerID"), a.places.Logins()
 	switch {
 	case b.Method == nil:
-		return "", exchange.Bad("body", "method", "method is missing")
+		return "", httpio.Invalid("body", "method", "method is missing")
 	case logins[id] == "":
-		return "", exchange.Bad("params", "providerID", "%q has no login with a browser; these have: %v", exchange.Clip(id, 80), slices.Sorted(maps.Keys(logins)))
+		return "", httpio.Invalid("params", "providerID", "%q has no login with a browser; these have: %v", httpio.Clip(id, 80), slices.Sorted(maps.Keys(logins)))
 	case *b.Method != loginMethod:
-		return "", exchange.Bad("body", "method", "method %d of %s is no login with a browser; %d is", *b.Method, id, loginMethod)
+		return "", httpio.Invalid("body", "method", "method %d of %s is no login with a browser; %d is", *b.Method, id, loginMethod)
 	default:
 		return id, nil
 	}
@@ -174,7 +174,7 @@ func (l *vendorLogins) add(ctx context.Context, id string, do func(ctx context.C
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, nil, exchange.ErrClosing
+		return nil, nil, httpio.ErrShuttingDown
 	}
 	if before = l.begun[id]; before != nil {
 		before.cancel()
@@ -232,15 +232,15 @@ func (l *vendorLogins) close() {
 func (a *API) keepToken(ctx context.Context, providerID string, c credential) error {
 	switch {
 	case c.Refresh == "":
-		return exchange.Bad("body", "refresh", "refresh is missing")
+		return httpio.Invalid("body", "refresh", "refresh is missing")
 	case c.Expires == nil || *c.Expires < 0:
-		return exchange.Bad("body", "expires", "expires is missing, or negative")
+		return httpio.Invalid("body", "expires", "expires is missing, or negative")
 	case c.EnterpriseURL != "":
-		return exchange.Bad("body", "enterpriseUrl", "enterpriseUrl is not kept with a login: set provider.%s.options.enterpriseUrl", exchange.Clip(providerID, 80))
+		return httpio.Invalid("body", "enterpriseUrl", "enterpriseUrl is not kept with a login: set provider.%s.options.enterpriseUrl", httpio.Clip(providerID, 80))
 	}
 	t := auth.Token{Refresh: auth.NewSecret(c.Refresh), Access: auth.NewSecret(c.Access)}
 	if *c.Expires > 0 {
 		t.Expires = time.UnixMilli(*c.Expires)
 	}
-	return exchange.In("body", a.places.SetToken(ctx, providerID, t))
+	return httpio.WithPart("body", a.places.SetToken(ctx, providerID, t))
 }

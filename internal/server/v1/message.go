@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -31,13 +31,13 @@ type anchor struct {
 
 // messages lists all, or the newest before a cursor, in their order.
 func (a *API) messages(w http.ResponseWriter, r *http.Request) error {
-	limit, err := exchange.Number(r, "limit", exchange.Span{Least: 0, Most: maxNumber})
+	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Min: 0, Max: maxNumber})
 	if err != nil {
 		return err
 	}
 	before := r.URL.Query().Get("before")
 	if before != "" && limit == 0 {
-		return exchange.Bad("query", "limit", "before needs a limit")
+		return httpio.Invalid("query", "limit", "before needs a limit")
 	}
 	if limit == 0 {
 		all, err := view(r.Context(), a, func(rd store.Reader) (whole, error) { return readWhole(rd, sessionOf(r)) })
@@ -50,7 +50,7 @@ func (a *API) messages(w http.ResponseWriter, r *http.Request) error {
 	if before != "" {
 		b, err := base64.RawURLEncoding.DecodeString(before)
 		if err != nil || json.Unmarshal(b, &at) != nil || at.ID == "" {
-			return exchange.Bad("query", "before", "before must be a cursor of an earlier answer")
+			return httpio.Invalid("query", "before", "before must be a cursor of an earlier answer")
 		}
 	}
 	p, err := view(r.Context(), a, func(rd store.Reader) (page, error) { return readPage(rd, sessionOf(r), int(limit), at.ID) })
@@ -154,7 +154,7 @@ func lastOf(rd store.Reader, id session.ID, before session.MessageID, waiting []
 	}
 	sh, err := readShell(rd, id, before)
 	if err == nil && sh == nil {
-		err = exchange.Bad("query", "before", "before must be a cursor of an earlier answer")
+		err = httpio.Invalid("query", "before", "before must be a cursor of an earlier answer")
 	}
 	if err != nil {
 		return end{}, err

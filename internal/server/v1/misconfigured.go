@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
 // misconfigured is the envelope of what is wrong in a configuration that a request needed: the file, and what is wrong in
@@ -36,7 +36,7 @@ func misconfiguration(err error) (m misconfigured, ok bool) {
 	if e.Line > 0 {
 		words = fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 	}
-	words = exchange.Clip(words, maxMessage)
+	words = httpio.Clip(words, maxMessage)
 	m.Data.Path = e.File
 	if e.Key == "" {
 		m.Name, m.Data.Message = "ConfigJsonError", words

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
 func offerRoutes() []Route {
@@ -85,7 +85,7 @@ func (a *API) providers(w http.ResponseWriter, r *http.Request) error {
 func needed(r *http.Request, name string) (string, error) {
 	q := r.URL.Query()
 	if !q.Has(name) {
-		return "", exchange.Bad("query", name, "%s is missing", name)
+		return "", httpio.Invalid("query", name, "%s is missing", name)
 	}
 	return q.Get(name), nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/pty"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -129,7 +129,7 @@ type Home struct{ Home, Config, State string }
 // locate returns the location that the request is about, without links: sessions and their events know it by that name.
 // There are no workspaces: whoever names one means another server.
 func (a *API) locate(r *http.Request) (session.Location, error) {
-	l, _, err := exchange.Locator{QueryDirectory: "directory", QueryWorkspace: "workspace", Directory: a.directory, Relative: true}.Locate(r)
+	l, _, err := httpio.Locator{QueryDirectory: "directory", QueryWorkspace: "workspace", Directory: a.directory, Relative: true}.Locate(r)
 	if err == nil && l.WorkspaceID != "" {
 		err = session.NotFound("workspace", l.WorkspaceID)
 	}

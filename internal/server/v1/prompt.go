@@ -9,7 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -48,7 +48,7 @@ func (a *API) prompt(w http.ResponseWriter, r *http.Request) error {
 // OpenCode's "run --attach" reads the events on another connection and leaves as soon as its prompt is answered, with what it
 // has printed by then.
 func (a *API) awaited(r *http.Request, in *session.Input) (m opencode.Message, err error) {
-	ctx, end := a.long.Begin(r, "")
+	ctx, end := a.long.Start(r, "")
 	defer end()
 	if err := a.engine.Wait(ctx, in.SessionID); err != nil {
 		if closing(ctx, r, err) {
@@ -74,7 +74,7 @@ func (a *API) promptAsync(w http.ResponseWriter, r *http.Request) error {
 
 // admit puts the prompt of the request to its session. Silent: no answer is wanted.
 func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error) {
-	b, err := exchange.Decode[opencode.PromptInput](r)
+	b, err := httpio.Decode[opencode.PromptInput](r)
 	if err != nil {
 		return nil, false, err
 	}
@@ -84,14 +84,14 @@ func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error)
 	}
 	p, err := b.Prompt(a.partID)
 	if err != nil {
-		return nil, false, exchange.In("body", err)
+		return nil, false, httpio.WithPart("body", err)
 	}
 	if err := checkMessageID(b.MessageID); err != nil {
 		return nil, false, err
 	}
 	if rules := b.Rules(); rules != nil {
 		if err := a.engine.Change(r.Context(), sessionOf(r), engine.SessionChange{Permission: &rules}); err != nil {
-			return nil, false, exchange.In("body", err)
+			return nil, false, httpio.WithPart("body", err)
 		}
 	}
 	a.attach(r.Context(), s, &p)
@@ -126,13 +126,13 @@ func checkMessageID(id session.MessageID) error {
 	if id == "" {
 		return nil
 	}
-	return exchange.In("body", session.CheckID("messageID", session.PrefixMessage, string(id)))
+	return httpio.WithPart("body", session.CheckID("messageID", session.PrefixMessage, string(id)))
 }
 
 // inBody says that the error is about the body, if it does not say where it is. An agent, a model, its variant or a command that is not there is a mistake in it: what is not
 // found is what the path names.
 func inBody(err error) error {
-	if exchange.PartOf(err) != "" {
+	if httpio.ErrorPart(err) != "" {
 		return err
 	}
 	chosen := []string{"agent", "model", "provider", "variant", "command"}
@@ -146,7 +146,7 @@ func inBody(err error) error {
 		}
 		err = session.Errorf(session.CodeInvalid, "%s", e.Error()).At(field).Because(err)
 	}
-	return exchange.In("body", err)
+	return httpio.WithPart("body", err)
 }
 
 // newestAnswer is the newest message of the model, or, if it never said anything, the prompt.

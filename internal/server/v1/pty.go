@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/pty"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -71,7 +71,7 @@ type newTerminal struct {
 
 // openTerminal starts a program; what the client says goes before what the location has.
 func (a *API) openTerminal(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Optional[newTerminal](r)
+	b, err := httpio.DecodeOptional[newTerminal](r)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (a *API) openTerminal(w http.ResponseWriter, r *http.Request) error {
 	}
 	i, err := a.terminals.Open(o)
 	if err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	return write(w, terminalOf(i))
 }
@@ -102,7 +102,7 @@ func overlaid(env []string, with map[string]string) ([]string, error) {
 	})
 	for name, value := range with {
 		if name == "" || strings.Contains(name, "=") {
-			return nil, exchange.Bad("body", "env", "%q cannot be the name of a variable", exchange.Clip(name, 40))
+			return nil, httpio.Invalid("body", "env", "%q cannot be the name of a variable", httpio.Clip(name, 40))
 		}
 		env = append(env, name+"="+value)
 	}
@@ -134,7 +134,7 @@ type terminalSize struct {
 }
 
 func (a *API) changeTerminal(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[terminalChange](r)
+	b, err := httpio.Decode[terminalChange](r)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (a *API) changeTerminal(w http.ResponseWriter, r *http.Request) error {
 	}
 	i, err := a.terminals.Update(l.Directory, r.PathValue("ptyID"), b.Title, (*pty.Size)(b.Size))
 	if err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	return write(w, terminalOf(i))
 }
@@ -203,7 +203,7 @@ func (a *API) connectTerminal(w http.ResponseWriter, r *http.Request) error {
 	cursor := pty.FromStart
 	if s := q.Get("cursor"); s != "" {
 		if cursor, err = strconv.ParseInt(s, 10, 64); err != nil || cursor < pty.FromEnd {
-			return exchange.Bad("query", "cursor", "cursor must be a whole number, or -1 for the end, got %q", exchange.Clip(s, 40))
+			return httpio.Invalid("query", "cursor", "cursor must be a whole number, or -1 for the end, got %q", httpio.Clip(s, 40))
 		}
 	}
 	attached, err := a.terminals.Attach(l.Directory, id, cursor)
@@ -213,9 +213,9 @@ func (a *API) connectTerminal(w http.ResponseWriter, r *http.Request) error {
 	if q.Has("ticket") && !a.terminals.Redeem(q.Get("ticket"), l.Directory, id) {
 		return session.Errorf(session.CodeDenied, "the ticket is not good for this terminal, or no longer")
 	}
-	ctx, end := a.long.Begin(r, "")
+	ctx, end := a.long.Start(r, "")
 	defer end()
-	return exchange.ShowTerminal(ctx, w, r, attached)
+	return httpio.ServeTerminal(ctx, w, r, attached)
 }
 
 // The properties of events of terminals.

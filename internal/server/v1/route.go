@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/cairn-dev/cairn/internal/pty"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -67,7 +67,7 @@ func (e endpoint) parameters() []string {
 func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := checkIDs(r)
 	if err == nil {
-		err = exchange.Once(r, e.parameters)
+		err = httpio.CheckDuplicates(r, e.parameters)
 	}
 	if err == nil {
 		err = e.route.handle(e.api, w, r)
@@ -83,12 +83,12 @@ func located(r *http.Request, err error) error {
 	switch {
 	case !ok || e.Code != session.CodeInvalid || e.Field != "location.directory" && e.Field != "directory":
 		return err
-	case exchange.PartOf(err) == "body": // it names one, too
+	case httpio.ErrorPart(err) == "body": // it names one, too
 		return err
 	case r.URL.Query().Get("directory") != "":
-		return exchange.Bad("query", "directory", "%s", e.Message)
+		return httpio.Invalid("query", "directory", "%s", e.Message)
 	case r.Header.Get("X-Opencode-Directory") != "":
-		return exchange.Bad("headers", "x-opencode-directory", "%s", e.Message)
+		return httpio.Invalid("headers", "x-opencode-directory", "%s", e.Message)
 	default: // this server's own
 		return session.Errorf(session.CodeInvalid, "%s", e.Message)
 	}
@@ -102,7 +102,7 @@ func checkIDs(r *http.Request) error {
 	}{{"sessionID", session.PrefixSession}, {"messageID", session.PrefixMessage}, {"partID", session.PrefixPart}, {"permissionID", session.PrefixPermission}, {"ptyID", pty.Prefix}} {
 		if v := r.PathValue(p.name); v != "" {
 			if err := session.CheckID(p.name, p.prefix, v); err != nil {
-				return exchange.In("params", err)
+				return httpio.WithPart("params", err)
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func checkIDs(r *http.Request) error {
 		if strings.HasPrefix(r.URL.Path, "/question/") {
 			prefix = session.PrefixQuestion
 		}
-		return exchange.In("params", session.CheckID("requestID", prefix, v))
+		return httpio.WithPart("params", session.CheckID("requestID", prefix, v))
 	}
 	return nil
 }

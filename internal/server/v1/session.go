@@ -9,7 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -59,7 +59,7 @@ func writeSessions[T any](w http.ResponseWriter, rows []store.RawSession, of fun
 	for i := range rows {
 		room += len(rows[i].Data) * 5 / 4
 	}
-	return exchange.List{Begin: "[", End: "]", Room: room}.Write(w, exchange.Members(rows, func(row store.RawSession) (v T, err error) {
+	return httpio.List{Begin: "[", End: "]", Room: room}.Write(w, httpio.EncodeRows(rows, func(row store.RawSession) (v T, err error) {
 		s, err := row.Session()
 		if err == nil {
 			v = of(s)
@@ -101,15 +101,15 @@ func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
 
 // listed reads what both lists of sessions may be asked for, least of them at least.
 func listed(r *http.Request, least int64) (q store.SessionQuery, err error) {
-	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultSessions, Least: least, Most: maxNumber})
+	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Default: defaultSessions, Min: least, Max: maxNumber})
 	if err != nil {
 		return q, err
 	}
-	start, err := exchange.Number(r, "start", exchange.Span{Least: 0, Most: maxNumber})
+	start, err := httpio.ReadNumber(r, "start", httpio.Range{Min: 0, Max: maxNumber})
 	if err != nil {
 		return q, err
 	}
-	roots, err := exchange.Choice(r, "roots", "true", "false")
+	roots, err := httpio.ReadChoice(r, "roots", "true", "false")
 	if err != nil {
 		return q, err
 	}
@@ -138,7 +138,7 @@ type sessionModel struct {
 }
 
 func (a *API) create(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Optional[newSession](r)
+	b, err := httpio.DecodeOptional[newSession](r)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	if b.ParentID != "" {
 		if err := session.CheckID("parentID", session.PrefixSession, string(b.ParentID)); err != nil {
-			return exchange.In("body", err)
+			return httpio.WithPart("body", err)
 		}
 	}
 	q := engine.CreateRequest{
@@ -161,7 +161,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 		q.Model = &session.ModelRef{ID: b.Model.ID, ProviderID: b.Model.ProviderID, Variant: b.Model.Variant}
 	}
 	if err := opencode.CheckRules(b.Permission); err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	if len(b.Permission) > 0 {
 		q.Permission = opencode.OurRules(b.Permission)
@@ -192,7 +192,7 @@ type sessionPatch struct {
 }
 
 func (a *API) update(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[sessionPatch](r)
+	b, err := httpio.Decode[sessionPatch](r)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (a *API) update(w http.ResponseWriter, r *http.Request) error {
 		c.Metadata = b.Metadata
 	}
 	if err := opencode.CheckRules(b.Permission); err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	if len(b.Permission) > 0 {
 		rules := slices.Concat(s.Permission, opencode.OurRules(b.Permission))
@@ -216,7 +216,7 @@ func (a *API) update(w http.ResponseWriter, r *http.Request) error {
 		c.Archived, c.ArchivedAt = &archived, int64(*b.Time.Archived)
 	}
 	if err := a.engine.Change(r.Context(), s.ID, c); err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	return a.session(w, r)
 }
@@ -283,7 +283,7 @@ func (a *API) todos(w http.ResponseWriter, r *http.Request) error {
 func (a *API) diff(w http.ResponseWriter, r *http.Request) error {
 	if id := r.URL.Query().Get("messageID"); id != "" {
 		if err := session.CheckID("messageID", session.PrefixMessage, id); err != nil {
-			return exchange.In("query", err)
+			return httpio.WithPart("query", err)
 		}
 	}
 	return write(w, []opencode.FileDiff{})
@@ -291,7 +291,7 @@ func (a *API) diff(w http.ResponseWriter, r *http.Request) error {
 
 // abort stops a session's work. One that rests or is not there has none, as OpenCode sees it.
 func (a *API) abort(w http.ResponseWriter, r *http.Request) error {
-	if err := a.engine.Interrupt(r.Context(), sessionOf(r)); err != nil && exchange.Known(err).Code != session.CodeNotFound {
+	if err := a.engine.Interrupt(r.Context(), sessionOf(r)); err != nil && httpio.PublicError(err).Code != session.CodeNotFound {
 		return err
 	}
 	return yes(w)

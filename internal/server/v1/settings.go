@@ -9,7 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
 func settingsRoutes() []Route {
@@ -82,19 +82,19 @@ func (a *API) changeGlobalConfig(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) configure(r *http.Request) (map[string]jsontext.Value, error) {
-	members, err := exchange.Decode[map[string]jsontext.Value](r)
+	members, err := httpio.Decode[map[string]jsontext.Value](r)
 	if err != nil {
 		return nil, err
 	}
 	if members == nil {
-		return nil, exchange.Bad("body", "", "the body must be an object")
+		return nil, httpio.Invalid("body", "", "the body must be an object")
 	}
 	members = opencode.OnlyConfig(members)
 	err = a.places.Configure(r.Context(), members)
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		err = e.Unwrap() // what is wrong is what the client sent, not a file
 	}
-	return members, exchange.In("body", err)
+	return members, httpio.WithPart("body", err)
 }
 
 // credential is what a client wants to be kept for a provider: a key, or what a login gave.
@@ -111,7 +111,7 @@ type credential struct {
 }
 
 func (a *API) setAuth(w http.ResponseWriter, r *http.Request) error {
-	c, err := exchange.Decode[credential](r)
+	c, err := httpio.Decode[credential](r)
 	if err != nil {
 		return err
 	}
@@ -120,13 +120,13 @@ func (a *API) setAuth(w http.ResponseWriter, r *http.Request) error {
 	case c.Type == "oauth":
 		err = a.keepToken(r.Context(), id, c)
 	case c.Type == "wellknown":
-		err = exchange.Bad("body", "type", "log in at an organisation with cairn auth login ADDRESS, which shows what its configuration does before it is read")
+		err = httpio.Invalid("body", "type", "log in at an organisation with cairn auth login ADDRESS, which shows what its configuration does before it is read")
 	case c.Type != "api":
-		err = exchange.Bad("body", "type", "type must be api, oauth or wellknown, got %q", exchange.Clip(c.Type, 40))
+		err = httpio.Invalid("body", "type", "type must be api, oauth or wellknown, got %q", httpio.Clip(c.Type, 40))
 	case c.Key == "":
-		err = exchange.Bad("body", "key", "key is missing")
+		err = httpio.Invalid("body", "key", "key is missing")
 	default:
-		err = exchange.In("body", a.places.SetKey(r.Context(), id, c.Key))
+		err = httpio.WithPart("body", a.places.SetKey(r.Context(), id, c.Key))
 	}
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -24,7 +24,7 @@ type shellOrder struct {
 
 // shell runs a command of the user's and answers with the call as what it is shown.
 func (a *API) shell(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[shellOrder](r)
+	b, err := httpio.Decode[shellOrder](r)
 	if err == nil {
 		err = needs("agent", b.Agent, "command", b.Command)
 	}
@@ -41,7 +41,7 @@ func (a *API) shell(w http.ResponseWriter, r *http.Request) error {
 	if _, err := a.read(r); err != nil {
 		return err
 	}
-	ctx, end := a.long.Begin(r, "")
+	ctx, end := a.long.Start(r, "")
 	defer end()
 	sh, err := a.engine.Shell(ctx, q)
 	switch {

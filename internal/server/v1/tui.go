@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -78,7 +78,7 @@ func command(name string) handler {
 }
 
 func (a *API) appendPrompt(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[tuiText](r)
+	b, err := httpio.Decode[tuiText](r)
 	if err == nil {
 		err = b.check()
 	}
@@ -90,7 +90,7 @@ func (a *API) appendPrompt(w http.ResponseWriter, r *http.Request) error {
 
 func (t tuiText) check() error {
 	if t.Text == nil {
-		return exchange.Bad("body", "text", "text is missing")
+		return httpio.Invalid("body", "text", "text is missing")
 	}
 	return nil
 }
@@ -104,14 +104,14 @@ var older = map[string]string{
 }
 
 func (a *API) executeCommand(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[struct {
+	b, err := httpio.Decode[struct {
 		Command *string `json:"command"`
 	}](r)
 	if err != nil {
 		return err
 	}
 	if b.Command == nil {
-		return exchange.Bad("body", "command", "command is missing")
+		return httpio.Invalid("body", "command", "command is missing")
 	}
 	name := *b.Command
 	if !strings.Contains(name, ".") {
@@ -121,7 +121,7 @@ func (a *API) executeCommand(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) showToast(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[toast](r)
+	b, err := httpio.Decode[toast](r)
 	if err == nil {
 		err = b.check()
 	}
@@ -141,15 +141,15 @@ func (t toast) timed() toast {
 
 func (t toast) check() error {
 	if n, err := strconv.ParseFloat(string(t.Duration), 64); t.Duration != nil && t.Duration.Kind() != 'n' && (err != nil || n <= 0 || n != math.Trunc(n)) {
-		return exchange.Bad("body", "duration", "duration must be a whole number of milliseconds, 1 or more")
+		return httpio.Invalid("body", "duration", "duration must be a whole number of milliseconds, 1 or more")
 	}
 	switch t.Variant {
 	case "info", "success", "warning", "error":
 	default:
-		return exchange.Bad("body", "variant", "variant must be one of info, success, warning, error, got %q", exchange.Clip(t.Variant, 40))
+		return httpio.Invalid("body", "variant", "variant must be one of info, success, warning, error, got %q", httpio.Clip(t.Variant, 40))
 	}
 	if t.Message == nil {
-		return exchange.Bad("body", "message", "message is missing")
+		return httpio.Invalid("body", "message", "message is missing")
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ type published struct {
 
 // publish passes on one of the four kinds, checked as the operation of its own checks it.
 func (a *API) publish(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[published](r)
+	b, err := httpio.Decode[published](r)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (a *API) publish(w http.ResponseWriter, r *http.Request) error {
 	case kindSelect:
 		v, err = property[tuiSession](b.Properties, tuiSession.check)
 	default:
-		err = exchange.Bad("body", "type", "type must be one of %s, %s, %s, %s, got %q", kindAppend, kindCommand, kindToast, kindSelect, exchange.Clip(b.Type, 40))
+		err = httpio.Invalid("body", "type", "type must be one of %s, %s, %s, %s, got %q", kindAppend, kindCommand, kindToast, kindSelect, httpio.Clip(b.Type, 40))
 	}
 	if err != nil {
 		return err
@@ -189,10 +189,10 @@ func (a *API) publish(w http.ResponseWriter, r *http.Request) error {
 
 func property[T any](raw jsontext.Value, check func(T) error) (v T, err error) {
 	if raw.Kind() != '{' {
-		return v, exchange.Bad("body", "properties", "properties must be an object")
+		return v, httpio.Invalid("body", "properties", "properties must be an object")
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return v, exchange.Bad("body", "properties", "properties are not those of this type")
+		return v, httpio.Invalid("body", "properties", "properties are not those of this type")
 	}
 	if check != nil {
 		err = check(v)
@@ -201,11 +201,11 @@ func property[T any](raw jsontext.Value, check func(T) error) (v T, err error) {
 }
 
 func (t tuiSession) check() error {
-	return exchange.In("body", session.CheckID("sessionID", session.PrefixSession, string(t.SessionID)))
+	return httpio.WithPart("body", session.CheckID("sessionID", session.PrefixSession, string(t.SessionID)))
 }
 
 func (a *API) selectSession(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[tuiSession](r)
+	b, err := httpio.Decode[tuiSession](r)
 	if err == nil {
 		err = b.check()
 	}
@@ -229,7 +229,7 @@ func (a *API) nextControl(_ http.ResponseWriter, r *http.Request) error {
 	if _, err := a.locate(r); err != nil {
 		return err
 	}
-	ctx, end := a.long.Begin(r, "")
+	ctx, end := a.long.Start(r, "")
 	defer end()
 	<-ctx.Done()
 	return context.Cause(ctx)
@@ -237,7 +237,7 @@ func (a *API) nextControl(_ http.ResponseWriter, r *http.Request) error {
 
 // controlled takes the answer to what nobody asked.
 func (a *API) controlled(w http.ResponseWriter, r *http.Request) error {
-	if _, err := exchange.Decode[jsontext.Value](r); err != nil {
+	if _, err := httpio.Decode[jsontext.Value](r); err != nil {
 		return err
 	}
 	return yes(w)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -55,14 +55,14 @@ func (history) check() error              { return nil }
 
 func (b sessionMove) check() error {
 	if b.Destination == nil {
-		return exchange.Bad("body", "destination", "Missing key")
+		return httpio.Invalid("body", "destination", "Missing key")
 	}
-	return exchange.In("body", session.CheckID("sessionID", session.PrefixSession, string(b.SessionID)))
+	return httpio.WithPart("body", session.CheckID("sessionID", session.PrefixSession, string(b.SessionID)))
 }
 
 func (b goneCopy) check() error {
 	if b.Force == nil {
-		return exchange.Bad("body", "force", "Missing key")
+		return httpio.Invalid("body", "force", "Missing key")
 	}
 	return needs("directory", b.Directory)
 }
@@ -70,7 +70,7 @@ func (b goneCopy) check() error {
 // reading refuses bodies that are none of the operation's.
 func reading[T interface{ check() error }](then handler) handler {
 	return func(a *API, w http.ResponseWriter, r *http.Request) error {
-		b, err := exchange.Optional[T](r)
+		b, err := httpio.DecodeOptional[T](r)
 		if err == nil {
 			err = b.check()
 		}

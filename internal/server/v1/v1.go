@@ -26,7 +26,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/pty"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -79,7 +79,7 @@ type API struct {
 	heads   heads
 	line    *line
 	logins  vendorLogins
-	long    exchange.Waiters // streams, and requests that wait for a session
+	long    httpio.LongRequests // streams, and requests that wait for a session
 }
 
 // New returns an API. It starts nothing.
@@ -114,5 +114,5 @@ func (a *API) Handler() http.Handler {
 	for _, r := range Routes() {
 		mux.Handle(r.Method+" "+r.Path, endpoint{a, r})
 	}
-	return exchange.Router{Mux: mux, Fail: a.fail}
+	return httpio.Router{Mux: mux, Fail: a.fail}
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -49,9 +49,9 @@ func (a *API) diffs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if mode != "git" && mode != "branch" {
-		return exchange.Bad("query", "mode", "mode must be git or branch, got %q", exchange.Clip(mode, 40))
+		return httpio.Invalid("query", "mode", "mode must be git or branch, got %q", httpio.Clip(mode, 40))
 	}
-	lines, err := exchange.Number(r, "context", exchange.Span{Default: 3, Least: 0, Most: 100_000})
+	lines, err := httpio.ReadNumber(r, "context", httpio.Range{Default: 3, Min: 0, Max: 100_000})
 	if err != nil {
 		return err
 	}
@@ -97,12 +97,12 @@ type applied struct {
 }
 
 func (a *API) applyPatch(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[patchText](r)
+	b, err := httpio.Decode[patchText](r)
 	if err != nil {
 		return err
 	}
 	if b.Patch == nil {
-		return exchange.Bad("body", "patch", "patch is missing")
+		return httpio.Invalid("body", "patch", "patch is missing")
 	}
 	l, err := a.locate(r)
 	if err != nil {

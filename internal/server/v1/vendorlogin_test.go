@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
 // person is a login that says where to go and takes a minute.
@@ -76,7 +76,7 @@ func TestALoginIsGivenUp(t *testing.T) {
 			t.Error(err)
 		}
 		l.close()
-		if _, err := l.begin(t.Context(), "v", person(nil)); !errors.Is(err, exchange.ErrClosing) {
+		if _, err := l.begin(t.Context(), "v", person(nil)); !errors.Is(err, httpio.ErrShuttingDown) {
 			t.Error(err)
 		}
 	})

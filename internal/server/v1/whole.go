@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/opencode"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -52,7 +52,7 @@ func pieces(rows []store.RawMessage) iter.Seq[[]store.RawMessage] {
 
 // write answers with the messages, the first of which leave before the last are looked at.
 func (v whole) write(w http.ResponseWriter) error {
-	return exchange.List{Begin: "[", End: "]", Room: v.room()}.Write(w, v.shown())
+	return httpio.List{Begin: "[", End: "]", Room: v.room()}.Write(w, v.shown())
 }
 
 // room is for the answer: what is shown takes about half as much again as what is stored.
@@ -66,7 +66,7 @@ func (v whole) room() (n int) {
 // shown are the pieces and what waits, each message with a comma in front of it.
 func (v whole) shown() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for b, err := range exchange.Made(slices.Collect(pieces(v.rows)), v.show) {
+		for b, err := range httpio.EncodeOrdered(slices.Collect(pieces(v.rows)), v.show) {
 			if !yield(b, err) || err != nil {
 				return
 			}
@@ -89,7 +89,7 @@ func (v whole) show(b *bytes.Buffer, piece []store.RawMessage) error {
 	}
 	shown := opencode.Render(v.session, ms, false)
 	for i := range shown {
-		if err := exchange.AddMember(b, &shown[i]); err != nil {
+		if err := httpio.AppendElement(b, &shown[i]); err != nil {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func (v whole) show(b *bytes.Buffer, piece []store.RawMessage) error {
 func (v whole) showWaiting(b *bytes.Buffer) (err error) {
 	for _, in := range v.waiting {
 		pending := opencode.Pending(v.session, in)
-		if err = exchange.AddMember(b, &pending); err != nil {
+		if err = httpio.AppendElement(b, &pending); err != nil {
 			break
 		}
 	}

@@ -4,17 +4,17 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
 // write answers with v as JSON. Nothing is written if v cannot be encoded.
 func write(w http.ResponseWriter, v any) error {
-	b, err := exchange.Encode(v)
+	b, err := httpio.Encode(v)
 	if err != nil {
 		return err
 	}
-	return exchange.WriteJSON(w, http.StatusOK, b)
+	return httpio.WriteJSON(w, http.StatusOK, b)
 }
 
 // data answers with {"data": v}.
@@ -30,19 +30,19 @@ func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) { a.fail(w
 
 // fail tells the error. Words of errors that are not ours go to the log only, under a ref that the answer names.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
-	e := exchange.Known(err)
+	e := httpio.PublicError(err)
 	c := api.ErrorContext{SessionID: r.PathValue("sessionID")}
-	c.Part = exchange.PartOf(err)
+	c.Part = httpio.ErrorPart(err)
 	switch {
-	case e.Code == session.CodeInternal && exchange.Gone(r, err):
+	case e.Code == session.CodeInternal && httpio.IsClientGone(r, err):
 		w.WriteHeader(http.StatusServiceUnavailable) // nobody reads it
 		return
 	case e.Code == session.CodeInternal:
-		c.Ref = exchange.NewRef()
+		c.Ref = httpio.NewRef()
 		a.logger.ErrorContext(r.Context(), "request failed", "ref", c.Ref, "method", r.Method, "path", r.URL.Path, "error", err)
 	case e.Code == session.CodeTooMany, e.Code == session.CodeUnavailable:
 		w.Header().Set("Retry-After", "1")
 	}
 	status, body := api.EncodeError(e, c)
-	_ = exchange.WriteJSON(w, status, body)
+	_ = httpio.WriteJSON(w, status, body)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	v2 "github.com/cairn-dev/cairn/internal/server/v2"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -114,7 +114,7 @@ func FuzzQueries(f *testing.F) {
 func TestDeepBodiesAreRefused(t *testing.T) {
 	w := newWorld(t, says("ok"))
 	defer w.close(t)
-	for depth, want := range map[int]int{60: 200, exchange.MaxDepth + 1: 400, 100_000: 400} {
+	for depth, want := range map[int]int{60: 200, httpio.MaxDepth + 1: 400, 100_000: 400} {
 		body := fmt.Sprintf(`{"x":%s"[[[[]]]]"%s}`, strings.Repeat("[", depth-1), strings.Repeat("]", depth-1))
 		if rec := w.post(v2.Route{Method: http.MethodPost}, "/api/session", body); rec.Code != want {
 			t.Errorf("depth %d: %d %s", depth, rec.Code, rec.Body)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/openapi"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -20,7 +20,7 @@ func (a *API) document(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return exchange.WriteJSON(w, http.StatusOK, doc)
+	return httpio.WriteJSON(w, http.StatusOK, doc)
 }
 
 // Document returns the OpenAPI document of the contract: the routes, as our types make them.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/eventlog"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/sse"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -27,11 +27,11 @@ func publicKinds() []session.Kind {
 
 // history is a page of the log as it is stored. The kinds are chosen before the limit counts.
 func (a *API) history(w http.ResponseWriter, r *http.Request) error {
-	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultPage, Least: 1, Most: maxHistory})
+	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Default: defaultPage, Min: 1, Max: maxHistory})
 	if err != nil {
 		return err
 	}
-	after, err := exchange.Number(r, "after", exchange.Span{Default: -1, Least: -1, Most: maxSeq})
+	after, err := httpio.ReadNumber(r, "after", httpio.Range{Default: -1, Min: -1, Max: maxSeq})
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *API) history(w http.ResponseWriter, r *http.Request) error {
 		b = f.append(b)
 	}
 	b = strconv.AppendBool(append(b, `],"hasMore":`...), more)
-	return exchange.WriteJSON(w, http.StatusOK, append(b, '}'))
+	return httpio.WriteJSON(w, http.StatusOK, append(b, '}'))
 }
 
 // maxSeq keeps a cursor's successor a number.
@@ -74,7 +74,7 @@ const maxSeq = 1<<53 - 1
 // cursorOf reads where a stream shall go on: after, else Last-Event-ID, else def.
 func cursorOf(r *http.Request, def int64) (int64, error) {
 	if r.URL.Query().Get("after") != "" {
-		return exchange.Number(r, "after", exchange.Span{Default: def, Least: -1, Most: maxSeq})
+		return httpio.ReadNumber(r, "after", httpio.Range{Default: def, Min: -1, Max: maxSeq})
 	}
 	s := r.Header.Get("Last-Event-ID")
 	if s == "" {
@@ -82,7 +82,7 @@ func cursorOf(r *http.Request, def int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < -1 || n > maxSeq {
-		return 0, exchange.Bad("headers", "Last-Event-ID", "Last-Event-ID must be the id of a frame of this stream, got %q", exchange.Clip(s, 40))
+		return 0, httpio.Invalid("headers", "Last-Event-ID", "Last-Event-ID must be the id of a frame of this stream, got %q", httpio.Clip(s, 40))
 	}
 	return n, nil
 }
@@ -119,7 +119,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, end := a.long.Begin(r, sessionOf(r))
+	ctx, end := a.long.Start(r, sessionOf(r))
 	defer end()
 	ctx, s := sse.Open(ctx, w)
 	defer s.Close()
@@ -197,9 +197,9 @@ func (a *API) breakOff(ctx context.Context, s *sse.Stream, id string, err error)
 	if ctx.Err() != nil {
 		return
 	}
-	e, ref := exchange.Known(err), ""
+	e, ref := httpio.PublicError(err), ""
 	if e.Code == session.CodeInternal {
-		ref = exchange.NewRef()
+		ref = httpio.NewRef()
 		a.logger.ErrorContext(ctx, "stream failed", "ref", ref, "error", err)
 	}
 	_, body := api.EncodeError(e, api.ErrorContext{Ref: ref})

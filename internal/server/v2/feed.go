@@ -10,7 +10,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/eventlog"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/server/sse"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -41,7 +41,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		after = newest // not "the newest when the first frame has left": nothing may fall in between
 	}
 	f.cursor, at.Position = after, after
-	ctx, end := a.long.Begin(r, "")
+	ctx, end := a.long.Start(r, "")
 	defer end()
 	ctx, f.stream = sse.Open(ctx, w)
 	defer f.stream.Close()
@@ -135,7 +135,7 @@ func (f *feeder) frame(e *session.Event) (fr frame, ok bool, err error) {
 	}
 	fr.kind = kind
 	fr.id, fr.durable = string(e.ID), &eventRef{e.SessionID, e.Seq, e.Version}
-	fr.data, err = exchange.Encode(v)
+	fr.data, err = httpio.Encode(v)
 	return fr, true, err
 }
 
@@ -172,7 +172,7 @@ func plainStatus(v jsontext.Value) jsontext.Value {
 		return v
 	}
 	n.Status = jsontext.Value(`{"type":"busy"}`)
-	if b, err := exchange.Encode(n); err == nil {
+	if b, err := httpio.Encode(n); err == nil {
 		return b
 	}
 	return v

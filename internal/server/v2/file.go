@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -23,7 +23,7 @@ func (a *API) listFiles(w http.ResponseWriter, r *http.Request) error {
 	}
 	return located(a, w, r, func(l session.Location) ([]api.FileEntry, error) {
 		list, err := a.files.ListFiles(r.Context(), l, r.URL.Query().Get("path"))
-		return list, exchange.In("query", err)
+		return list, httpio.WithPart("query", err)
 	})
 }
 
@@ -35,13 +35,13 @@ const (
 
 func (a *API) findFiles(w http.ResponseWriter, r *http.Request) error {
 	if !r.URL.Query().Has("query") {
-		return exchange.Bad("query", "query", "query must say what is looked for")
+		return httpio.Invalid("query", "query", "query must say what is looked for")
 	}
-	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultFound, Least: 1, Most: maxFound})
+	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Default: defaultFound, Min: 1, Max: maxFound})
 	if err != nil {
 		return err
 	}
-	kind, err := exchange.Choice(r, "type", api.TypeFile, api.TypeDirectory)
+	kind, err := httpio.ReadChoice(r, "type", api.TypeFile, api.TypeDirectory)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *API) findFiles(w http.ResponseWriter, r *http.Request) error {
 	}
 	return located(a, w, r, func(l session.Location) ([]api.FileEntry, error) {
 		list, err := a.files.FindFiles(r.Context(), l, api.FileQuery{Query: r.URL.Query().Get("query"), Type: kind, Limit: int(limit)})
-		return list, exchange.In("query", err)
+		return list, httpio.WithPart("query", err)
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -80,7 +80,7 @@ func (a *API) fragmentFrames(f *session.Fragment) ([]frame, error) {
 	frames := make([]frame, 0, 1)
 	for rest := f.Delta; rest != ""; {
 		d.Delta = head(rest, maxDelta)
-		raw, err := exchange.Encode(d)
+		raw, err := httpio.Encode(d)
 		if err != nil {
 			return nil, err
 		}

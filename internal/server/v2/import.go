@@ -5,12 +5,12 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
 // importSession takes one piece of a session that was made elsewhere, to live at the request's location.
 func (a *API) importSession(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[api.ImportRequest](r)
+	b, err := httpio.Decode[api.ImportRequest](r)
 	if err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func (a *API) importSession(w http.ResponseWriter, r *http.Request) error {
 	b.Session.Location = l
 	got, err := a.engine.Import(r.Context(), engine.ImportRequest{Session: b.Session, IDs: b.IDs, After: b.After, Messages: b.Messages})
 	if err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	return data(w, api.Imported{Session: *shown(got.Session, full(r)), Messages: got.Messages})
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -30,9 +30,9 @@ func (a *API) inbox(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) reorder(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[api.InboxOrder](r)
+	b, err := httpio.Decode[api.InboxOrder](r)
 	if err == nil {
-		err = exchange.In("body", a.engine.Reorder(r.Context(), sessionOf(r), b.MessageIDs))
+		err = httpio.WithPart("body", a.engine.Reorder(r.Context(), sessionOf(r), b.MessageIDs))
 	}
 	if err != nil {
 		return err
@@ -42,12 +42,12 @@ func (a *API) reorder(w http.ResponseWriter, r *http.Request) error {
 
 // changeInput edits a pending prompt, or redirects it, or both.
 func (a *API) changeInput(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[api.InputPatch](r)
+	b, err := httpio.Decode[api.InputPatch](r)
 	if err == nil && b.Prompt == nil && b.Delivery == "" {
-		err = exchange.Bad("body", "", "the body must have prompt, or delivery, or both")
+		err = httpio.Invalid("body", "", "the body must have prompt, or delivery, or both")
 	}
 	if err == nil {
-		err = exchange.In("body", a.engine.ChangeInput(r.Context(), sessionOf(r), messageOf(r), engine.InputChange{Prompt: b.Prompt, Delivery: b.Delivery}))
+		err = httpio.WithPart("body", a.engine.ChangeInput(r.Context(), sessionOf(r), messageOf(r), engine.InputChange{Prompt: b.Prompt, Delivery: b.Delivery}))
 	}
 	if err != nil {
 		return err

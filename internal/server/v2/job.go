@@ -6,7 +6,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -36,11 +36,11 @@ func (a *API) job(w http.ResponseWriter, r *http.Request) error {
 
 // jobLog gives a piece of what the job has printed.
 func (a *API) jobLog(w http.ResponseWriter, r *http.Request) error {
-	after, err := exchange.Number(r, "after", exchange.Span{Least: -maxSeq, Most: maxSeq})
+	after, err := httpio.ReadNumber(r, "after", httpio.Range{Min: -maxSeq, Max: maxSeq})
 	if err != nil {
 		return err
 	}
-	limit, err := exchange.Number(r, "limit", exchange.Span{Default: maxJobLog, Least: 1, Most: maxJobLog})
+	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Default: maxJobLog, Min: 1, Max: maxJobLog})
 	if err != nil {
 		return err
 	}
@@ -53,11 +53,11 @@ func (a *API) jobLog(w http.ResponseWriter, r *http.Request) error {
 
 // waitJob answers when the job has ended, or with the job as it is after a while.
 func (a *API) waitJob(w http.ResponseWriter, r *http.Request) error {
-	ms, err := exchange.Number(r, "timeout", exchange.Span{Default: maxJobWait.Milliseconds(), Most: maxJobWait.Milliseconds()})
+	ms, err := httpio.ReadNumber(r, "timeout", httpio.Range{Default: maxJobWait.Milliseconds(), Max: maxJobWait.Milliseconds()})
 	if err != nil {
 		return err
 	}
-	ctx, end := a.long.Begin(r, "")
+	ctx, end := a.long.Start(r, "")
 	defer end()
 	job, err := a.engine.WaitJob(ctx, sessionOf(r), jobOf(r), time.Duration(ms)*time.Millisecond)
 	if err != nil {

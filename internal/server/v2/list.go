@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -47,7 +47,7 @@ type sessionAnchor struct {
 
 // encodeCursor makes a cursor opaque: base64url of JSON.
 func encodeCursor(v any) string {
-	b, err := exchange.Encode(v)
+	b, err := httpio.Encode(v)
 	if err != nil { // cannot be: strings and numbers, read from a query
 		return ""
 	}
@@ -74,7 +74,7 @@ func badCursor(message string) error {
 }
 
 func (a *API) sessions(w http.ResponseWriter, r *http.Request) error {
-	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultPage, Least: 1, Most: maxSessions})
+	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Default: defaultPage, Min: 1, Max: maxSessions})
 	if err != nil {
 		return err
 	}
@@ -105,15 +105,15 @@ type sessionPage struct {
 }
 
 func (p sessionPage) write(w http.ResponseWriter) error {
-	cursor, err := exchange.Encode(&p.cursor)
+	cursor, err := httpio.Encode(&p.cursor)
 	if err != nil {
 		return err
 	}
-	l := exchange.List{Begin: `{"data":[`, End: `],"cursor":` + string(cursor) + `}`}
+	l := httpio.List{Begin: `{"data":[`, End: `],"cursor":` + string(cursor) + `}`}
 	for i := range p.rows {
 		l.Room += len(p.rows[i].Data) * 5 / 4
 	}
-	return l.Write(w, exchange.Members(p.rows, func(row store.RawSession) (*session.Session, error) {
+	return l.Write(w, httpio.EncodeRows(p.rows, func(row store.RawSession) (*session.Session, error) {
 		s, err := row.Session()
 		if err == nil {
 			s = shown(s, p.full)
@@ -142,7 +142,7 @@ func (c sessionCursor) store(limit int) store.SessionQuery {
 // sessionQuery reads the query, or the cursor that holds it.
 func sessionQuery(r *http.Request) (sessionCursor, error) {
 	v := r.URL.Query()
-	order, err := exchange.Choice(r, "order", "asc", "desc")
+	order, err := httpio.ReadChoice(r, "order", "asc", "desc")
 	if err != nil {
 		return sessionCursor{}, err
 	}
@@ -170,7 +170,7 @@ func sessionQuery(r *http.Request) (sessionCursor, error) {
 	if v.Has("parent") {
 		c.Parent = new(session.ID(v.Get("parent")))
 	}
-	archived, err := exchange.Choice(r, "archived", "true", "false")
+	archived, err := httpio.ReadChoice(r, "archived", "true", "false")
 	c.Archived = archived == "true"
 	return c, err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -23,7 +23,7 @@ func (a *API) showHealth(w http.ResponseWriter, r *http.Request) error {
 	}
 	h := a.health
 	if err != nil {
-		h.Healthy, h.Problem = false, exchange.Known(err).Message
+		h.Healthy, h.Problem = false, httpio.PublicError(err).Message
 	}
 	return write(w, h)
 }
@@ -79,13 +79,13 @@ func (a *API) expand(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	in, err := exchange.Decode[api.ExpandRequest](r)
+	in, err := httpio.Decode[api.ExpandRequest](r)
 	if err != nil {
 		return err
 	}
 	out, err := a.locations.Expand(r.Context(), l, in)
 	if err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	return write(w, api.Data[api.Expanded]{Data: out})
 }
@@ -159,7 +159,7 @@ func (a *API) explain(w http.ResponseWriter, r *http.Request) error {
 	}
 	v, err := a.explainer.Explain(r.Context(), l, r.URL.Query().Get("key"))
 	if err != nil {
-		return exchange.In("query", err)
+		return httpio.WithPart("query", err)
 	}
 	return data(w, v)
 }

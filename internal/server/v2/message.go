@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -24,7 +24,7 @@ func (c messageCursor) at(m store.RawMessage, direction string) string {
 
 // messages passes the stored bytes on unread: they are the wire form.
 func (a *API) messages(w http.ResponseWriter, r *http.Request) error {
-	limit, err := exchange.Number(r, "limit", exchange.Span{Default: defaultPage, Least: 1, Most: maxMessages})
+	limit, err := httpio.ReadNumber(r, "limit", httpio.Range{Default: defaultPage, Min: 1, Max: maxMessages})
 	if err != nil {
 		return err
 	}
@@ -51,12 +51,12 @@ func (a *API) messages(w http.ResponseWriter, r *http.Request) error {
 	if len(ms) > 0 {
 		cursor = api.Cursor{Previous: c.at(ms[0], previous), Next: c.at(ms[len(ms)-1], next)}
 	}
-	return exchange.WriteJSON(w, http.StatusOK, messagePage(ms, &cursor))
+	return httpio.WriteJSON(w, http.StatusOK, messagePage(ms, &cursor))
 }
 
 // messageList reads the cursor, or the order of a list's first page.
 func messageList(r *http.Request) (messageCursor, error) {
-	order, err := exchange.Choice(r, "order", "asc", "desc")
+	order, err := httpio.ReadChoice(r, "order", "asc", "desc")
 	if err != nil {
 		return messageCursor{}, err
 	}
@@ -146,7 +146,7 @@ func (a *API) message(w http.ResponseWriter, r *http.Request) error {
 		return session.NotFound("message", string(want))
 	}
 	b := append(make([]byte, 0, len(ms[0].Data)+16), `{"data":`...)
-	return exchange.WriteJSON(w, http.StatusOK, append(append(b, ms[0].Data...), '}'))
+	return httpio.WriteJSON(w, http.StatusOK, append(append(b, ms[0].Data...), '}'))
 }
 
 // context shows what the model is shown next: everything since the newest compaction, without the system messages that
@@ -156,7 +156,7 @@ func (a *API) context(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return exchange.WriteJSON(w, http.StatusOK, messagePage(ms, nil))
+	return httpio.WriteJSON(w, http.StatusOK, messagePage(ms, nil))
 }
 
 func visible(rd store.Reader, id session.ID) ([]store.RawMessage, error) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -91,15 +91,15 @@ func (a *API) pendingAsk(w http.ResponseWriter, r *http.Request) error {
 
 // ask asks on behalf of a caller outside any tool call. It does not wait for the reply.
 func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[api.AskRequest](r)
+	b, err := httpio.Decode[api.AskRequest](r)
 	switch {
 	case err != nil:
 	case b.Action == "":
-		err = exchange.Bad("body", "action", "action is missing: it must name what is to be permitted")
+		err = httpio.Invalid("body", "action", "action is missing: it must name what is to be permitted")
 	case len(b.Resources) == 0:
-		err = exchange.Bad("body", "resources", "resources is missing: it must name at least one resource")
+		err = httpio.Invalid("body", "resources", "resources is missing: it must name at least one resource")
 	case b.Metadata != nil && b.Metadata.Kind() != '{':
-		err = exchange.Bad("body", "metadata", "metadata must be an object")
+		err = httpio.Invalid("body", "metadata", "metadata must be an object")
 	}
 	if err != nil {
 		return err
@@ -108,16 +108,16 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 		ID: b.ID, Action: b.Action, Resources: b.Resources, Save: b.Save, Metadata: b.Metadata, Source: b.Source, Agent: b.Agent,
 	})
 	if err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	return data(w, api.Asked{ID: id, Effect: effect})
 }
 
 func (a *API) reply(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[api.ReplyRequest](r)
+	b, err := httpio.Decode[api.ReplyRequest](r)
 	if err == nil {
 		ask := session.AskID(r.PathValue("requestID"))
-		err = exchange.In("body", noLonger(a.engine.Reply(r.Context(), sessionOf(r), ask, b.Reply, b.Message)))
+		err = httpio.WithPart("body", noLonger(a.engine.Reply(r.Context(), sessionOf(r), ask, b.Reply, b.Message)))
 	}
 	if err != nil {
 		return err

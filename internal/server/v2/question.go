@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -39,9 +39,9 @@ func (a *API) allQuestions(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) answerQuestion(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[api.Answers](r)
+	b, err := httpio.Decode[api.Answers](r)
 	if err == nil {
-		err = exchange.In("body", a.engine.Answer(r.Context(), sessionOf(r), session.AskID(r.PathValue("requestID")), b.Answers))
+		err = httpio.WithPart("body", a.engine.Answer(r.Context(), sessionOf(r), session.AskID(r.PathValue("requestID")), b.Answers))
 	}
 	if err != nil {
 		return err

@@ -3,7 +3,7 @@ package v2
 import (
 	"net/http"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -18,7 +18,7 @@ func messageOf(r *http.Request) session.MessageID { return session.MessageID(r.P
 
 // place returns the location of the request, and whether the request named it.
 func (a *API) place(r *http.Request) (l session.Location, named bool, err error) {
-	return exchange.Locator{
+	return httpio.Locator{
 		QueryDirectory: "location[directory]", QueryWorkspace: "location[workspace]", Directory: a.directory,
 	}.Locate(r)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -107,10 +107,10 @@ func (e endpoint) parameters() []string {
 func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := checkIDs(r)
 	if err == nil {
-		err = exchange.Once(r, e.parameters)
+		err = httpio.CheckDuplicates(r, e.parameters)
 	}
 	if err == nil && e.route.Body {
-		err = exchange.CheckMedia(r)
+		err = httpio.CheckContentType(r)
 	}
 	if err == nil {
 		err = e.route.handle(e.api, w, r)
@@ -128,12 +128,12 @@ func checkIDs(r *http.Request) error {
 	}{{"sessionID", session.PrefixSession}, {"messageID", session.PrefixMessage}, {"jobID", session.PrefixJob}} {
 		if v := r.PathValue(p.name); v != "" {
 			if err := session.CheckID(p.name, p.prefix, v); err != nil {
-				return exchange.In("params", err)
+				return httpio.WithPart("params", err)
 			}
 		}
 	}
 	if v := r.PathValue("requestID"); v != "" && !strings.HasPrefix(v, string(session.PrefixPermission)) && !strings.HasPrefix(v, string(session.PrefixQuestion)) {
-		return exchange.In("params", session.CheckID("requestID", session.PrefixPermission, v))
+		return httpio.WithPart("params", session.CheckID("requestID", session.PrefixPermission, v))
 	}
 	return nil
 }

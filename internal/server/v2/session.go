@@ -7,7 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -44,15 +44,15 @@ func mustSession(r store.Reader, id session.ID) (*session.Session, error) {
 }
 
 func (a *API) create(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Optional[api.CreateSession](r)
+	b, err := httpio.DecodeOptional[api.CreateSession](r)
 	if err != nil {
 		return err
 	}
 	l, placed, err := a.place(r)
 	if b.Location != nil {
 		placed = true
-		l, err = exchange.CleanLocation(*b.Location)
-		err = exchange.In("body", err)
+		l, err = httpio.CleanLocation(*b.Location)
+		err = httpio.WithPart("body", err)
 	}
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 		Permission: b.Permission, Budget: b.Budget,
 	})
 	if err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	return data(w, shown(s, full(r)))
 }
@@ -91,13 +91,13 @@ func (a *API) children(w http.ResponseWriter, r *http.Request) error {
 
 // update changes what the patch names, each by its own fact, and answers with the session as it is then.
 func (a *API) update(w http.ResponseWriter, r *http.Request) error {
-	p, err := exchange.Decode[api.SessionPatch](r)
+	p, err := httpio.Decode[api.SessionPatch](r)
 	if err != nil {
 		return err
 	}
 	change := engine.SessionChange{Title: p.Title, Archived: p.Archived, Permission: p.Permission}
 	if err := a.engine.Change(r.Context(), sessionOf(r), change); err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	return a.session(w, r)
 }
@@ -111,12 +111,12 @@ func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) switchAgent(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[api.AgentRequest](r)
+	b, err := httpio.Decode[api.AgentRequest](r)
 	if err == nil && b.Agent == "" {
-		err = exchange.Bad("body", "agent", "agent is missing: it must name an agent")
+		err = httpio.Invalid("body", "agent", "agent is missing: it must name an agent")
 	}
 	if err == nil {
-		err = exchange.In("body", a.engine.SwitchAgent(r.Context(), sessionOf(r), b.Agent))
+		err = httpio.WithPart("body", a.engine.SwitchAgent(r.Context(), sessionOf(r), b.Agent))
 	}
 	if err != nil {
 		return err
@@ -125,12 +125,12 @@ func (a *API) switchAgent(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) switchModel(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[api.ModelRequest](r)
+	b, err := httpio.Decode[api.ModelRequest](r)
 	if err == nil && (b.Model == nil || b.Model.ID == "" || b.Model.ProviderID == "") {
-		err = exchange.Bad("body", "model", "model is missing: it must have id and providerID")
+		err = httpio.Invalid("body", "model", "model is missing: it must have id and providerID")
 	}
 	if err == nil {
-		err = exchange.In("body", a.engine.SwitchModel(r.Context(), sessionOf(r), *b.Model))
+		err = httpio.WithPart("body", a.engine.SwitchModel(r.Context(), sessionOf(r), *b.Model))
 	}
 	if err != nil {
 		return err
@@ -139,9 +139,9 @@ func (a *API) switchModel(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) setBudget(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[api.BudgetRequest](r)
+	b, err := httpio.Decode[api.BudgetRequest](r)
 	if err == nil {
-		err = exchange.In("body", a.engine.SetBudget(r.Context(), sessionOf(r), b.Budget))
+		err = httpio.WithPart("body", a.engine.SetBudget(r.Context(), sessionOf(r), b.Budget))
 	}
 	if err != nil {
 		return err
@@ -151,19 +151,19 @@ func (a *API) setBudget(w http.ResponseWriter, r *http.Request) error {
 
 // prompt admits a prompt: the first step of docs/WALK.md.
 func (a *API) prompt(w http.ResponseWriter, r *http.Request) error {
-	b, err := exchange.Decode[api.PromptRequest](r)
+	b, err := httpio.Decode[api.PromptRequest](r)
 	if err != nil {
 		return err
 	}
 	if b.Prompt == nil {
-		return exchange.Bad("body", "prompt", "prompt is missing: it must be an object with text")
+		return httpio.Invalid("body", "prompt", "prompt is missing: it must be an object with text")
 	}
 	input, err := a.engine.Prompt(r.Context(), engine.PromptRequest{
 		SessionID: sessionOf(r), ID: b.ID, Prompt: *b.Prompt, Delivery: b.Delivery, Asks: b.Asks,
 		Hold: b.Resume != nil && !*b.Resume,
 	})
 	if err != nil {
-		return exchange.In("body", err)
+		return httpio.WithPart("body", err)
 	}
 	return data(w, shownInput(input, full(r)))
 }
@@ -184,7 +184,7 @@ func (a *API) wait(w http.ResponseWriter, r *http.Request) error {
 func (a *API) resume(w http.ResponseWriter, r *http.Request) error {
 	return a.lasting(w, r, func(ctx context.Context, id session.ID) error {
 		err := a.engine.Resume(ctx, id)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, engine.ErrShutdown) && exchange.Known(err).Code == session.CodeInternal {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, engine.ErrShutdown) && httpio.PublicError(err).Code == session.CodeInternal {
 			return nil
 		}
 		return err
@@ -193,12 +193,12 @@ func (a *API) resume(w http.ResponseWriter, r *http.Request) error {
 
 // lasting answers when the work is over, or that the server stops.
 func (a *API) lasting(w http.ResponseWriter, r *http.Request, work func(context.Context, session.ID) error) error {
-	ctx, end := a.long.Begin(r, "")
+	ctx, end := a.long.Start(r, "")
 	defer end()
 	err := work(ctx, sessionOf(r))
 	switch {
 	case ctx.Err() != nil && r.Context().Err() == nil, errors.Is(err, engine.ErrShutdown):
-		return exchange.ErrClosing
+		return httpio.ErrShuttingDown
 	case err != nil:
 		return err
 	default:

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -32,7 +32,7 @@ func (a *API) spent(w http.ResponseWriter, r *http.Request) error {
 
 // stats sums up the ledger of all sessions, those that are deleted too.
 func (a *API) stats(w http.ResponseWriter, r *http.Request) error {
-	since, err := exchange.Number(r, "since", exchange.Span{Default: 0, Least: 0, Most: maxSeq})
+	since, err := httpio.ReadNumber(r, "since", httpio.Range{Default: 0, Min: 0, Max: maxSeq})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@
 //   - Streams replay from their cursor and then follow, each durable event once and in order; a slow reader is never
 //     ahead of the log nor in anybody's way. Every frame has as id the cursor behind which a reader that saw it goes on:
 //     a durable one its own, all others that of the durable one before.
-//   - Bodies are JSON without duplicate names, at most exchange.MaxDepth deep; unknown members are ignored, as OpenCode does,
+//   - Bodies are JSON without duplicate names, at most httpio.MaxDepth deep; unknown members are ignored, as OpenCode does,
 //     but for those that differ from a known one in case only.
 //
 // Who may call is decided before, by package server.
@@ -29,7 +29,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/eventlog"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -102,7 +102,7 @@ type API struct {
 	condition func() error
 	logger    *slog.Logger
 
-	long   exchange.Waiters
+	long   httpio.LongRequests
 	recent recent
 }
 
@@ -127,10 +127,10 @@ func (a *API) Close() { a.long.Close() }
 
 // endStreamsOfGone ends the streams of sessions that exist no more: nothing would ever come on them.
 func (a *API) endStreamsOfGone(ctx context.Context) {
-	for id := range a.long.Followed() {
+	for id := range a.long.StreamedSessions() {
 		_, err := view(ctx, a, func(r store.Reader) (*session.Session, error) { return mustSession(r, id) })
 		if errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
-			a.long.End(id, err)
+			a.long.CancelSession(id, err)
 		}
 	}
 }
@@ -150,5 +150,5 @@ func (a *API) Handler() http.Handler {
 	for _, r := range Routes() {
 		mux.Handle(r.Method+" "+r.Path, endpoint{a, r})
 	}
-	return exchange.Router{Mux: mux, Fail: a.fail}
+	return httpio.Router{Mux: mux, Fail: a.fail}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/permission"
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -23,13 +23,13 @@ func (a *API) explainPermission(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case inquiry.Action == "":
-		return exchange.Bad("query", "action", "action is missing: it must name what would be done, e.g. bash or edit")
+		return httpio.Invalid("query", "action", "action is missing: it must name what would be done, e.g. bash or edit")
 	case len(inquiry.Resources) == 0:
-		return exchange.Bad("query", "resource", "resource is missing: it must say on what, e.g. the command or the path")
+		return httpio.Invalid("query", "resource", "resource is missing: it must say on what, e.g. the command or the path")
 	}
 	decisions, err := a.engine.Explain(r.Context(), inquiry)
 	if err != nil {
-		return exchange.In("query", err)
+		return httpio.WithPart("query", err)
 	}
 	out := api.Verdict{Effect: permission.Worst(decisions).Effect, Parts: make([]api.Decision, len(decisions))}
 	for i, d := range decisions {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// wantsPage reports whether a person looks at the answer: browsers ask for HTML where they will show it.
-func wantsPage(r *http.Request) bool {
+// wantsHTML reports whether a person looks at the answer: browsers ask for HTML where they will show it.
+func wantsHTML(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// askLogin answers 401 with the page to log in on. It names no challenge, or browsers would ask in a window of their own.
-func (s *Server) askLogin(w http.ResponseWriter, why, next string) {
+// writeLoginPage answers 401 with the page to log in on. It names no challenge, or browsers would ask in a window of their own.
+func (s *Server) writeLoginPage(w http.ResponseWriter, why, next string) {
 	user, field, hint := "", "Secret", "The secret is the content of <code>server.secret</code> in cairn’s data directory; <code>cairn doctor</code> says where that is."
 	if s.config.Password != "" {
 		user = `<label>User <input name="user" autocomplete="username" required></label>`
@@ -24,13 +24,13 @@ func (s *Server) askLogin(w http.ResponseWriter, why, next string) {
 	if why != "" {
 		why = `<p role="alert">` + html.EscapeString(why) + `</p>`
 	}
-	s.page(w, http.StatusUnauthorized, fmt.Sprintf(`<h1>Log in to cairn</h1>%s<form method="post" action="%s">%s<label>%s <input name="password" type="password" autocomplete="current-password" required autofocus></label>`+
-		`<input type="hidden" name="next" value="%s"><button>Log in</button></form><p>%s</p>`, why, loginPath, user, field, html.EscapeString(within(next)), hint))
+	s.writePage(w, http.StatusUnauthorized, fmt.Sprintf(`<h1>Log in to cairn</h1>%s<form method="post" action="%s">%s<label>%s <input name="password" type="password" autocomplete="current-password" required autofocus></label>`+
+		`<input type="hidden" name="next" value="%s"><button>Log in</button></form><p>%s</p>`, why, loginPath, user, field, html.EscapeString(localTarget(next)), hint))
 }
 
-// loggedIn is where a browser comes that wanted nothing else.
-func (s *Server) loggedIn(w http.ResponseWriter, _ *http.Request) {
-	s.page(w, http.StatusOK, fmt.Sprintf(`<h1>You are logged in to cairn</h1><p>What it answers is described by <a href="/doc">/doc</a> and <a href="/api/doc">/api/doc</a>.</p>`+
+// writeLoggedInPage is where a browser comes that wanted nothing else.
+func (s *Server) writeLoggedInPage(w http.ResponseWriter, _ *http.Request) {
+	s.writePage(w, http.StatusOK, fmt.Sprintf(`<h1>You are logged in to cairn</h1><p>What it answers is described by <a href="/doc">/doc</a> and <a href="/api/doc">/api/doc</a>.</p>`+
 		`<form method="post" action="%s"><button>Log out</button></form>`, logoutPath))
 }
 
@@ -38,8 +38,8 @@ const pageStyle = `body{font:1rem/1.5 system-ui,sans-serif;max-width:26rem;margi
 	`label,button{display:block;margin:1rem 0}input{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.4rem}button{font:inherit;padding:.4rem 1rem}` +
 	`[role=alert]{color:#b00020}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}a{color:#8bf}[role=alert]{color:#f88}}`
 
-// page answers with HTML that can load nothing, run nothing, and send its forms only to us.
-func (s *Server) page(w http.ResponseWriter, status int, body string) {
+// writePage answers with HTML that can load nothing, run nothing, and send its forms only to us.
+func (s *Server) writePage(w http.ResponseWriter, status int, body string) {
 	sum := sha256.Sum256([]byte(pageStyle))
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")

@@ -1,4 +1,4 @@
-package exchange
+package httpio
 
 import (
 	"bytes"
@@ -19,12 +19,12 @@ type List struct {
 	Room       int    // bytes that all of it may take; more is no error
 }
 
-const leastWrite = 64 << 10 // bytes
+const minWrite = 64 << 10 // bytes
 
 // Write answers with the members, which come in pieces, each member with a comma in front of it. Nothing is written if an
 // error is before the first bytes that leave; later it ends the connection.
 func (l List) Write(w http.ResponseWriter, pieces iter.Seq2[[]byte, error]) error {
-	out := bytes.NewBuffer(make([]byte, 0, min(l.Room, leastWrite*2)+len(l.Begin)+len(l.End)))
+	out := bytes.NewBuffer(make([]byte, 0, min(l.Room, minWrite*2)+len(l.Begin)+len(l.End)))
 	out.WriteString(l.Begin)
 	empty, sent := true, false
 	for piece, err := range pieces {
@@ -37,7 +37,7 @@ func (l List) Write(w http.ResponseWriter, pieces iter.Seq2[[]byte, error]) erro
 			piece, empty = piece[1:], false
 		}
 		out.Write(piece)
-		if out.Len() < leastWrite {
+		if out.Len() < minWrite {
 			continue
 		}
 		if !sent {
@@ -58,12 +58,12 @@ func (l List) Write(w http.ResponseWriter, pieces iter.Seq2[[]byte, error]) erro
 }
 
 // ahead is how many pieces are made at the same time: thousands of rows are a tenth of a second's work for a processor.
-const ahead = 2
+const encodeAhead = 2
 
-// Made shows all in their order, some at the same time. The bytes are valid until the next ones are asked for.
-func Made[T any](all []T, show func(*bytes.Buffer, T) error) iter.Seq2[[]byte, error] {
+// EncodeOrdered shows all in their order, some at the same time. The bytes are valid until the next ones are asked for.
+func EncodeOrdered[T any](all []T, show func(*bytes.Buffer, T) error) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		var buffers [ahead + 1]bytes.Buffer
+		var buffers [encodeAhead + 1]bytes.Buffer
 		var making sync.WaitGroup
 		defer making.Wait()
 		made := make([]chan error, len(all))
@@ -74,14 +74,14 @@ func Made[T any](all []T, show func(*bytes.Buffer, T) error) iter.Seq2[[]byte, e
 			made[i] = make(chan error, 1)
 			b := &buffers[i%len(buffers)]
 			b.Reset()
-			making.Go(func() { made[i] <- calmly(b, all[i], show) })
+			making.Go(func() { made[i] <- encodeSafely(b, all[i], show) })
 		}
-		for i := range ahead {
+		for i := range encodeAhead {
 			begin(i)
 		}
 		for i := range all {
 			err := <-made[i]
-			begin(i + ahead)
+			begin(i + encodeAhead)
 			if !yield(buffers[i%len(buffers)].Bytes(), err) || err != nil {
 				return
 			}
@@ -89,8 +89,8 @@ func Made[T any](all []T, show func(*bytes.Buffer, T) error) iter.Seq2[[]byte, e
 	}
 }
 
-// calmly shows one. A panic would end the process, of which this is not the request's own goroutine.
-func calmly[T any](b *bytes.Buffer, one T, show func(*bytes.Buffer, T) error) (err error) {
+// encodeSafely shows one. A panic would end the process, of which this is not the request's own goroutine.
+func encodeSafely[T any](b *bytes.Buffer, one T, show func(*bytes.Buffer, T) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("show a list: panic: %v\n%s", p, debug.Stack())
@@ -99,18 +99,18 @@ func calmly[T any](b *bytes.Buffer, one T, show func(*bytes.Buffer, T) error) (e
 	return show(b, one)
 }
 
-// perPiece is how many members are made at a time: more than starting it costs, and little of what is held.
-const perPiece = 64
+// rowsPerChunk is how many members are made at a time: more than starting it costs, and little of what is held.
+const rowsPerChunk = 64
 
-// Members shows each row as a member of a List. The rows are let go as they are shown.
-func Members[R, M any](rows []R, show func(R) (M, error)) iter.Seq2[[]byte, error] {
-	return Made(slices.Collect(slices.Chunk(rows, perPiece)), func(b *bytes.Buffer, piece []R) error {
+// EncodeRows shows each row as a member of a List. The rows are let go as they are shown.
+func EncodeRows[R, M any](rows []R, show func(R) (M, error)) iter.Seq2[[]byte, error] {
+	return EncodeOrdered(slices.Collect(slices.Chunk(rows, rowsPerChunk)), func(b *bytes.Buffer, piece []R) error {
 		for i := range piece {
 			m, err := show(piece[i])
 			if err != nil {
 				return err
 			}
-			if err := AddMember(b, &m); err != nil {
+			if err := AppendElement(b, &m); err != nil {
 				return err
 			}
 			clear(piece[i : i+1])
@@ -119,8 +119,8 @@ func Members[R, M any](rows []R, show func(R) (M, error)) iter.Seq2[[]byte, erro
 	})
 }
 
-// AddMember adds a member with a comma in front of it.
-func AddMember(b *bytes.Buffer, m any) error {
+// AppendElement adds a member with a comma in front of it.
+func AppendElement(b *bytes.Buffer, m any) error {
 	b.WriteByte(',')
-	return json.MarshalWrite(b, m, outward)
+	return json.MarshalWrite(b, m, responseOptions)
 }

@@ -1,4 +1,4 @@
-package exchange
+package httpio
 
 import (
 	"bytes"
@@ -21,13 +21,13 @@ import (
 // MaxDepth is how deep a body's JSON may nest (spec/guarantees G23).
 const MaxDepth = 64
 
-// CheckMedia refuses a body that is not declared as JSON: a page of another site can send nothing else unasked.
-func CheckMedia(r *http.Request) error {
+// CheckContentType refuses a body that is not declared as JSON: a page of another site can send nothing else unasked.
+func CheckContentType(r *http.Request) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err == nil && kind == "application/json" {
 		return nil
 	}
-	return Unsupported(r.Header.Get("Content-Type"))
+	return UnsupportedMedia(r.Header.Get("Content-Type"))
 }
 
 // Decode reads the body into a T. Unknown members are ignored, as OpenCode does; duplicate ones, and those
@@ -36,7 +36,7 @@ func Decode[T any](r *http.Request) (T, error) {
 	var out T
 	body, err := readBody(r)
 	if err != nil {
-		return out, unread(err)
+		return out, bodyReadError(err)
 	}
 	if body, err = sanitize(body); err != nil {
 		return out, err
@@ -45,24 +45,24 @@ func Decode[T any](r *http.Request) (T, error) {
 		return out, err
 	}
 	if kind := reflect.TypeFor[T]().Kind(); (kind == reflect.Struct || kind == reflect.Map) && jsontext.Value(body).Kind() == 'n' {
-		return out, Bad("body", "", "the body must be an object, not null")
+		return out, Invalid("body", "", "the body must be an object, not null")
 	}
 	if err := json.Unmarshal(body, &out); err != nil {
-		return out, malformed(err)
+		return out, syntaxError(err)
 	}
-	if field, meant := misspelt(reflect.TypeFor[T](), body); field != "" {
-		return out, Bad("body", field, "%s is unknown; upper and lower case count: did you mean %s?", field, meant)
+	if field, meant := findMisspelled(reflect.TypeFor[T](), body); field != "" {
+		return out, Invalid("body", field, "%s is unknown; upper and lower case count: did you mean %s?", field, meant)
 	}
 	return out, nil
 }
 
-// Optional reads a body that may be missing or empty: OpenCode's SDK sends none, and no content type, where nothing is
+// DecodeOptional reads a body that may be missing or empty: OpenCode's SDK sends none, and no content type, where nothing is
 // said.
-func Optional[T any](r *http.Request) (out T, err error) {
-	if r.ContentLength == 0 && (len(r.Header.Values("Content-Type")) == 0 || CheckMedia(r) == nil) {
+func DecodeOptional[T any](r *http.Request) (out T, err error) {
+	if r.ContentLength == 0 && (len(r.Header.Values("Content-Type")) == 0 || CheckContentType(r) == nil) {
 		return out, nil
 	}
-	if err := CheckMedia(r); err != nil {
+	if err := CheckContentType(r); err != nil {
 		return out, err
 	}
 	return Decode[T](r)
@@ -79,16 +79,16 @@ func readBody(r *http.Request) ([]byte, error) {
 	return b, err
 }
 
-func unread(err error) error {
-	if said := BodyRefused(err); said != nil {
+func bodyReadError(err error) error {
+	if said := BodyError(err); said != nil {
 		return said
 	}
-	return Bad("body", "", "the body could not be read to its end")
+	return Invalid("body", "", "the body could not be read to its end")
 }
 
-// BodyRefused returns why the stages let no more of a body be read: it is too large, or there is no room for it; nil where
+// BodyError returns why the stages let no more of a body be read: it is too large, or there is no room for it; nil where
 // the error is another one.
-func BodyRefused(err error) error {
+func BodyError(err error) error {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return session.Errorf(session.CodeTooLarge, "the body is larger than the limit of %d bytes", tooLarge.Limit)
 	}
@@ -106,7 +106,7 @@ func sanitize(body []byte) ([]byte, error) {
 	}
 	v := jsontext.Value(bytes.ToValidUTF8(body, []byte("\uFFFD")))
 	if err := v.Format(jsontext.AllowInvalidUTF8(true)); err != nil {
-		return nil, malformed(err)
+		return nil, syntaxError(err)
 	}
 	return v, nil
 }
@@ -122,7 +122,7 @@ func checkDepth(body []byte) error {
 		case inString:
 		case c == '{' || c == '[':
 			if depth++; depth > MaxDepth {
-				return Bad("body", "", "the body nests deeper than %d levels", MaxDepth)
+				return Invalid("body", "", "the body nests deeper than %d levels", MaxDepth)
 			}
 		case c == '}' || c == ']':
 			depth--
@@ -131,10 +131,10 @@ func checkDepth(body []byte) error {
 	return nil
 }
 
-// malformed tells what is wrong where, without the words of the Go types.
-func malformed(err error) error {
+// syntaxError tells what is wrong where, without the words of the Go types.
+func syntaxError(err error) error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
-		field := dotted(e.JSONPointer)
+		field := fieldPath(e.JSONPointer)
 		what := "has the wrong type"
 		if want := typeName(e.GoType); want != "" && e.JSONKind != 0 {
 			what = "must be " + want + ", not " + kindName(e.JSONKind)
@@ -142,23 +142,23 @@ func malformed(err error) error {
 		if e.Err != nil && errors.Is(e.Err, jsontext.ErrDuplicateName) {
 			what = "appears twice"
 		}
-		return Bad("body", field, "%s %s", orBody(field), what)
+		return Invalid("body", field, "%s %s", fieldOrBody(field), what)
 	}
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		field := dotted(e.JSONPointer)
+		field := fieldPath(e.JSONPointer)
 		if errors.Is(e.Err, jsontext.ErrDuplicateName) {
-			return Bad("body", field, "%s appears twice", orBody(field))
+			return Invalid("body", field, "%s appears twice", fieldOrBody(field))
 		}
-		return Bad("body", field, "the body is not valid JSON at byte %d", e.ByteOffset)
+		return Invalid("body", field, "the body is not valid JSON at byte %d", e.ByteOffset)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return Bad("body", "", "the body is empty or ends too early; it must be a JSON object")
+		return Invalid("body", "", "the body is empty or ends too early; it must be a JSON object")
 	}
-	return Bad("body", "", "the body is not what this operation expects")
+	return Invalid("body", "", "the body is not what this operation expects")
 }
 
-// dotted names a place in the body as session.Error does: prompt.files[0].uri.
-func dotted(p jsontext.Pointer) string {
+// fieldPath names a place in the body as session.Error does: prompt.files[0].uri.
+func fieldPath(p jsontext.Pointer) string {
 	var b strings.Builder
 	for t := range p.Tokens() {
 		if _, err := strconv.ParseUint(t, 10, 32); err == nil {
@@ -173,7 +173,7 @@ func dotted(p jsontext.Pointer) string {
 	return Clip(b.String(), 200)
 }
 
-func orBody(field string) string {
+func fieldOrBody(field string) string {
 	if field == "" {
 		return "the body"
 	}

@@ -1,4 +1,4 @@
-package exchange
+package httpio
 
 import (
 	"bytes"
@@ -10,40 +10,40 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// misspelt finds a member of the body that no field of t has, but for its case: it would be ignored, and was meant.
+// findMisspelled finds a member of the body that no field of t has, but for its case: it would be ignored, and was meant.
 // Members that are like none survive or are ignored, as OpenCode does.
-func misspelt(t reflect.Type, body jsontext.Value) (path, meant string) {
+func findMisspelled(t reflect.Type, body jsontext.Value) (path, meant string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch {
 	case t.Kind() == reflect.Struct && body.Kind() == '{':
-		fields := fieldsOf(t)
-		for name, value := range values(body) {
+		fields := jsonFields(t)
+		for name, value := range listMembers(body) {
 			field, known := fields[name]
 			switch {
 			case !known:
-				if meant := likeButForCase(name, fields); meant != "" {
+				if meant := findFoldedName(name, fields); meant != "" {
 					return Clip(name, 60), meant
 				}
-			case composed(field):
-				if path, meant := misspelt(field, value); path != "" {
-					return name + dot(path), meant
+			case hasMembers(field):
+				if path, meant := findMisspelled(field, value); path != "" {
+					return name + joinPath(path), meant
 				}
 			}
 		}
 	case t.Kind() == reflect.Slice && body.Kind() == '[':
-		for index, value := range values(body) {
-			if path, meant := misspelt(t.Elem(), value); path != "" {
-				return "[" + index + "]" + dot(path), meant
+		for index, value := range listMembers(body) {
+			if path, meant := findMisspelled(t.Elem(), value); path != "" {
+				return "[" + index + "]" + joinPath(path), meant
 			}
 		}
 	}
 	return "", ""
 }
 
-// fieldsOf returns the members that a struct is read from.
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
+// jsonFields returns the members that a struct is read from.
+func jsonFields(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for i := range t.NumField() {
 		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
@@ -53,7 +53,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-func likeButForCase(name string, fields map[string]reflect.Type) string {
+func findFoldedName(name string, fields map[string]reflect.Type) string {
 	for f := range fields {
 		if strings.EqualFold(f, name) {
 			return f
@@ -62,18 +62,18 @@ func likeButForCase(name string, fields map[string]reflect.Type) string {
 	return ""
 }
 
-// composed reports whether values of t hold members that can be misspelt.
-func composed(t reflect.Type) bool {
+// hasMembers reports whether values of t hold members that can be misspelt.
+func hasMembers(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:
-		return composed(t.Elem())
+		return hasMembers(t.Elem())
 	default:
 		return t.Kind() == reflect.Struct
 	}
 }
 
-// values yields what an object or a list holds, by name or index, without copying it.
-func values(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
+// listMembers yields what an object or a list holds, by name or index, without copying it.
+func listMembers(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	return func(yield func(string, jsontext.Value) bool) {
 		d := jsontext.NewDecoder(bytes.NewBuffer(v))
 		open, err := d.ReadToken()
@@ -94,8 +94,8 @@ func values(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	}
 }
 
-// dot joins a path to what it is below of.
-func dot(path string) string {
+// joinPath joins a path to what it is below of.
+func joinPath(path string) string {
 	if strings.HasPrefix(path, "[") {
 		return path
 	}

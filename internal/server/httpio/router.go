@@ -1,4 +1,4 @@
-package exchange
+package httpio
 
 import (
 	"net/http"

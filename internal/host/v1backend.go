@@ -19,18 +19,18 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// oldPlaces shows locations to the V1 contract. It implements v1.Places.
-type oldPlaces struct{ *locations }
+// v1Backend shows locations to the V1 contract. It implements v1.Places.
+type v1Backend struct{ *locations }
 
-var _ v1.Places = oldPlaces{}
+var _ v1.Places = v1Backend{}
 
 // Home implements v1.Places.
-func (l oldPlaces) Home() v1.Home {
+func (l v1Backend) Home() v1.Home {
 	return v1.Home{Home: l.dirs.Home, Config: l.dirs.Config, State: l.dirs.State}
 }
 
 // Place implements v1.Places.
-func (l oldPlaces) Place(ctx context.Context, at session.Location) (v1.Place, error) {
+func (l v1Backend) Place(ctx context.Context, at session.Location) (v1.Place, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return v1.Place{}, err
@@ -40,7 +40,7 @@ func (l oldPlaces) Place(ctx context.Context, at session.Location) (v1.Place, er
 }
 
 // Agents implements v1.Offers.
-func (l oldPlaces) Agents(ctx context.Context, at session.Location) ([]opencode.Agent, error) {
+func (l v1Backend) Agents(ctx context.Context, at session.Location) ([]opencode.Agent, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (l oldPlaces) Agents(ctx context.Context, at session.Location) ([]opencode.
 }
 
 // Commands implements v1.Offers.
-func (l oldPlaces) Commands(ctx context.Context, at session.Location) ([]opencode.Command, error) {
+func (l v1Backend) Commands(ctx context.Context, at session.Location) ([]opencode.Command, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return nil, err
@@ -62,15 +62,15 @@ func (l oldPlaces) Commands(ctx context.Context, at session.Location) ([]opencod
 }
 
 // Skills implements v1.Offers.
-func (l oldPlaces) Skills(ctx context.Context, at session.Location) ([]opencode.Skill, error) {
+func (l v1Backend) Skills(ctx context.Context, at session.Location) ([]opencode.Skill, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
-	return l.skillsOf(p), nil
+	return l.listSkills(p), nil
 }
 
-func (l oldPlaces) skillsOf(p *place) []opencode.Skill {
+func (l v1Backend) listSkills(p *place) []opencode.Skill {
 	out := []opencode.Skill{}
 	for _, s := range p.skills.Find().Skills {
 		out = append(out, opencode.Skill{Name: s.Name, Description: s.Description, Location: s.Location, Content: s.Content})
@@ -79,7 +79,7 @@ func (l oldPlaces) skillsOf(p *place) []opencode.Skill {
 }
 
 // Tools implements v1.Offers.
-func (l oldPlaces) Tools(ctx context.Context, at session.Location) ([]opencode.Tool, error) {
+func (l v1Backend) Tools(ctx context.Context, at session.Location) ([]opencode.Tool, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (l oldPlaces) Tools(ctx context.Context, at session.Location) ([]opencode.T
 }
 
 // Providers implements v1.Offers: all of the catalog, and the guide that needs none.
-func (l oldPlaces) Providers(ctx context.Context, at session.Location) (v1.Providers, error) {
+func (l v1Backend) Providers(ctx context.Context, at session.Location) (v1.Providers, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return v1.Providers{}, err
@@ -129,7 +129,7 @@ func (l oldPlaces) Providers(ctx context.Context, at session.Location) (v1.Provi
 }
 
 // Config implements v1.Settings.
-func (l oldPlaces) Config(ctx context.Context, at session.Location) (map[string]jsontext.Value, error) {
+func (l v1Backend) Config(ctx context.Context, at session.Location) (map[string]jsontext.Value, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return nil, err
@@ -142,21 +142,21 @@ func (l oldPlaces) Config(ctx context.Context, at session.Location) (map[string]
 }
 
 // UserConfig implements v1.Settings.
-func (l oldPlaces) UserConfig(ctx context.Context) (map[string]jsontext.Value, error) {
-	c, err := l.user(ctx)
+func (l v1Backend) UserConfig(ctx context.Context) (map[string]jsontext.Value, error) {
+	c, err := l.loadUserConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return opencode.ConfigOf(c.View(), c.Rules(), false), nil
 }
 
-func (l oldPlaces) user(ctx context.Context) (*config.Config, error) {
+func (l v1Backend) loadUserConfig(ctx context.Context) (*config.Config, error) {
 	return config.Load(ctx, config.Options{Dirs: l.dirs, Env: l.getenv})
 }
 
 // Configure implements v1.Settings.
-func (l oldPlaces) Configure(ctx context.Context, members map[string]jsontext.Value) error {
-	c, err := l.user(ctx)
+func (l v1Backend) Configure(ctx context.Context, members map[string]jsontext.Value) error {
+	c, err := l.loadUserConfig(ctx)
 	if err != nil {
 		return err
 	}
@@ -164,12 +164,12 @@ func (l oldPlaces) Configure(ctx context.Context, members map[string]jsontext.Va
 }
 
 // SetKey implements v1.Settings.
-func (l oldPlaces) SetKey(ctx context.Context, providerID, key string) error {
-	return unkept(l.models.auth.Set(ctx, providerID, auth.NewSecret(key)))
+func (l v1Backend) SetKey(ctx context.Context, providerID, key string) error {
+	return credentialError(l.models.auth.Set(ctx, providerID, auth.NewSecret(key)))
 }
 
-// unkept says why a credential is not kept.
-func unkept(err error) error {
+// credentialError says why a credential is not kept.
+func credentialError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -181,13 +181,13 @@ func unkept(err error) error {
 }
 
 // RemoveKey implements v1.Settings.
-func (l oldPlaces) RemoveKey(ctx context.Context, providerID string) error {
+func (l v1Backend) RemoveKey(ctx context.Context, providerID string) error {
 	_, err := l.models.auth.Remove(ctx, providerID)
 	return err
 }
 
 // Branch implements v1.Checkouts.
-func (l oldPlaces) Branch(ctx context.Context, at session.Location) (branch, standard string, err error) {
+func (l v1Backend) Branch(ctx context.Context, at session.Location) (branch, standard string, err error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return "", "", err
@@ -197,7 +197,7 @@ func (l oldPlaces) Branch(ctx context.Context, at session.Location) (branch, sta
 }
 
 // Changes implements v1.Checkouts.
-func (l oldPlaces) Changes(ctx context.Context, at session.Location, with v1.Compare) ([]opencode.ChangedFile, error) {
+func (l v1Backend) Changes(ctx context.Context, at session.Location, with v1.Compare) ([]opencode.ChangedFile, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (l oldPlaces) Changes(ctx context.Context, at session.Location, with v1.Com
 }
 
 // Diff implements v1.Checkouts.
-func (l oldPlaces) Diff(ctx context.Context, at session.Location) (string, error) {
+func (l v1Backend) Diff(ctx context.Context, at session.Location) (string, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return "", err
@@ -220,7 +220,7 @@ func (l oldPlaces) Diff(ctx context.Context, at session.Location) (string, error
 }
 
 // Patch implements v1.Checkouts.
-func (l oldPlaces) Patch(ctx context.Context, at session.Location, patch string) error {
+func (l v1Backend) Patch(ctx context.Context, at session.Location, patch string) error {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
 		return err

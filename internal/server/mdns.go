@@ -15,8 +15,8 @@ import (
 // MDNSDomain is the name under which OpenCode's clients look for a server in their network.
 const MDNSDomain = "opencode.local"
 
-// announceable checks a name for the local network: one label, or some, below .local (RFC 6762 §3).
-func announceable(domain string) error {
+// checkMDNSName checks a name for the local network: one label, or some, below .local (RFC 6762 §3).
+func checkMDNSName(domain string) error {
 	labels := strings.Split(domain, ".")
 	for _, l := range labels {
 		if l == "" || len(l) > 63 || strings.Trim(l, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" {
@@ -29,10 +29,10 @@ func announceable(domain string) error {
 	return nil
 }
 
-// announce answers questions of the local network for the server: as the service opencode-PORT of the web, at the domain
+// announceMDNS answers questions of the local network for the server: as the service opencode-PORT of the web, at the domain
 // (RFC 6763). It returns how to end that.
-func announce(domain, hostname string, port int, logger *slog.Logger) (end func(), err error) {
-	zone, err := zoneOf(domain, hostname, port)
+func announceMDNS(domain, hostname string, port int, logger *slog.Logger) (end func(), err error) {
+	zone, err := newMDNSZone(domain, hostname, port)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +44,8 @@ func announce(domain, hostname string, port int, logger *slog.Logger) (end func(
 	return func() { _ = s.Shutdown() }, nil // it never fails
 }
 
-func zoneOf(domain, hostname string, port int) (*mdns.MDNSService, error) {
-	ips, err := addresses(hostname)
+func newMDNSZone(domain, hostname string, port int) (*mdns.MDNSService, error) {
+	ips, err := reachableAddresses(hostname)
 	if err != nil {
 		return nil, fmt.Errorf("mdns: %w", err)
 	}
@@ -56,8 +56,8 @@ func zoneOf(domain, hostname string, port int) (*mdns.MDNSService, error) {
 	return zone, nil
 }
 
-// addresses returns where other machines reach hostname: itself, or this machine's addresses if it stands for all of them.
-func addresses(hostname string) ([]net.IP, error) {
+// reachableAddresses returns where other machines reach hostname: itself, or this machine's addresses if it stands for all of them.
+func reachableAddresses(hostname string) ([]net.IP, error) {
 	if ip := net.ParseIP(hostname); ip == nil || !ip.IsUnspecified() {
 		return net.LookupIP(hostname)
 	}

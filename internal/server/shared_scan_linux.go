@@ -10,41 +10,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// census shares looks at the whole machine among callers who come at the same time, as when a hundred connect at once.
+// sharedScan shares looks at the whole machine among callers who come at the same time, as when a hundred connect at once.
 // Nobody gets one that began before the question.
-type census[T any] struct {
-	looking sync.Mutex // held during a look
+type sharedScan[T any] struct {
+	running sync.Mutex // held during a look
 	mu      sync.Mutex // guards next
-	next    *pending[T]
+	next    *scanResult[T]
 }
 
-type pending[T any] struct {
-	once sync.Once
-	seen T
+type scanResult[T any] struct {
+	once  sync.Once
+	value T
 }
 
-func (c *census[T]) after(look func() T) T {
+func (c *sharedScan[T]) Run(look func() T) T {
 	c.mu.Lock()
 	if c.next == nil {
-		c.next = &pending[T]{}
+		c.next = &scanResult[T]{}
 	}
 	n := c.next
 	c.mu.Unlock()
 	n.once.Do(func() {
-		c.looking.Lock()
-		defer c.looking.Unlock()
+		c.running.Lock()
+		defer c.running.Unlock()
 		c.mu.Lock()
 		c.next = nil // whoever comes from now on needs a later one
 		c.mu.Unlock()
-		n.seen = look()
+		n.value = look()
 	})
-	return n.seen
+	return n.value
 }
 
-// count says of every socket among the open files of our user's other processes who has it, by its inode; several share
+// listSocketHolders says of every socket among the open files of our user's other processes who has it, by its inode; several share
 // one after a fork. It goes through some thousand files while a caller waits, so it reads the directories by hand, and
 // leaves out this very process, which has the other end of each connection.
-func (p proc) count() map[uint64][]int {
+func (p procFS) listSocketHolders() map[uint64][]int {
 	holders := map[uint64][]int{}
 	root, err := os.Open(p.root)
 	if err != nil {
@@ -52,13 +52,13 @@ func (p proc) count() map[uint64][]int {
 	}
 	defer root.Close()
 	all, _ := root.Readdirnames(-1) // what was read before an error is still good
-	dir := newFDDir()
+	dir := newFDReader()
 	for _, name := range all {
 		pid, err := strconv.Atoi(name)
-		if err != nil || pid == p.self || !mine(int(root.Fd()), name) {
+		if err != nil || pid == p.self || !isOwnProcess(int(root.Fd()), name) {
 			continue
 		}
-		dir.sockets(int(root.Fd()), name, func(inode uint64) {
+		dir.listSockets(int(root.Fd()), name, func(inode uint64) {
 			if !slices.Contains(holders[inode], pid) {
 				holders[inode] = append(holders[inode], pid)
 			}
@@ -67,28 +67,28 @@ func (p proc) count() map[uint64][]int {
 	return holders
 }
 
-// mineToo reports whether this process has the socket: it talks to itself.
-func (p proc) mineToo(inode uint64) (found bool) {
-	dir := newFDDir()
-	dir.sockets(unix.AT_FDCWD, p.root+"/"+strconv.Itoa(p.self), func(i uint64) { found = found || i == inode })
+// holdsSocket reports whether this process has the socket: it talks to itself.
+func (p procFS) holdsSocket(inode uint64) (found bool) {
+	dir := newFDReader()
+	dir.listSockets(unix.AT_FDCWD, p.root+"/"+strconv.Itoa(p.self), func(i uint64) { found = found || i == inode })
 	return found
 }
 
-func mine(root int, pid string) bool {
+func isOwnProcess(root int, pid string) bool {
 	var st unix.Stat_t
 	return unix.Fstatat(root, pid, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && int(st.Uid) == os.Getuid()
 }
 
-// fdDir reads the directories of processes' open files, one after the other, into the same memory.
-type fdDir struct {
+// fdReader reads the directories of processes' open files, one after the other, into the same memory.
+type fdReader struct {
 	buf, link []byte
 	names     []string
 }
 
-func newFDDir() fdDir { return fdDir{buf: make([]byte, 8<<10), link: make([]byte, 64)} }
+func newFDReader() fdReader { return fdReader{buf: make([]byte, 8<<10), link: make([]byte, 64)} }
 
-// sockets tells each of the process's sockets. Those of one that is gone, or that may not be looked into, are none.
-func (d *fdDir) sockets(root int, pid string, tell func(inode uint64)) {
+// listSockets tells each of the process's sockets. Those of one that is gone, or that may not be looked into, are none.
+func (d *fdReader) listSockets(root int, pid string, tell func(inode uint64)) {
 	fd, err := unix.Openat(root, pid+"/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
@@ -105,15 +105,15 @@ func (d *fdDir) sockets(root int, pid string, tell func(inode uint64)) {
 			if err != nil {
 				continue
 			}
-			if inode, ok := socketInode(string(d.link[:n])); ok {
+			if inode, ok := parseSocketInode(string(d.link[:n])); ok {
 				tell(inode)
 			}
 		}
 	}
 }
 
-// socketInode reads what the link of an open socket says.
-func socketInode(link string) (uint64, bool) {
+// parseSocketInode reads what the link of an open socket says.
+func parseSocketInode(link string) (uint64, bool) {
 	number, ok := strings.CutPrefix(link, "socket:[")
 	number, closed := strings.CutSuffix(number, "]")
 	inode, err := strconv.ParseUint(number, 10, 64)

@@ -1,4 +1,4 @@
-package exchange
+package httpio
 
 import (
 	"context"
@@ -20,27 +20,27 @@ func Unauthorized(message string) error {
 	return e
 }
 
-// Unsupported is the error for bodies that are not declared as JSON.
-func Unsupported(got string) error {
+// UnsupportedMedia is the error for bodies that are not declared as JSON.
+func UnsupportedMedia(got string) error {
 	e := session.Errorf(session.CodeInvalid, "the body must be sent as application/json, got %q", Clip(got, 100))
 	e.Kind = api.KindMedia
 	return e
 }
 
-// Encoded is the error for bodies that are not sent as they are.
-func Encoded(how string) error {
+// UnsupportedEncoding is the error for bodies that are not sent as they are.
+func UnsupportedEncoding(how string) error {
 	e := session.Errorf(session.CodeInvalid, "the body must be sent as it is, got Content-Encoding %q", Clip(how, 100))
 	e.Kind = api.KindMedia
 	return e
 }
 
-// Gone reports whether the error is only that nobody waits for the answer any more.
-func Gone(r *http.Request, err error) bool {
+// IsClientGone reports whether the error is only that nobody waits for the answer any more.
+func IsClientGone(r *http.Request, err error) bool {
 	return r.Context().Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(r.Context())))
 }
 
-// Known returns the error as it may be told.
-func Known(err error) *session.Error {
+// PublicError returns the error as it may be told.
+func PublicError(err error) *session.Error {
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {
 		return e
 	}
@@ -56,7 +56,7 @@ func unavailable(err error) *session.Error {
 	kind, words := api.KindStore, "the data cannot be read or written now; run cairn doctor to see why"
 	switch {
 	case errors.Is(err, store.ErrDamaged):
-		kind, words = api.KindDamaged, damageWords(err)
+		kind, words = api.KindDamaged, damageMessage(err)
 	case errors.Is(err, store.ErrGone):
 		words = "the database was removed or replaced while cairn had it open, so nothing can be written; " +
 			"stop this cairn, put the database back, and run cairn doctor"
@@ -72,8 +72,8 @@ func unavailable(err error) *session.Error {
 	return e
 }
 
-// damageWords says how much is damaged.
-func damageWords(err error) string {
+// damageMessage says how much is damaged.
+func damageMessage(err error) string {
 	if d, ok := errors.AsType[*store.Damage](err); ok && d.SessionID != "" {
 		return fmt.Sprintf("stored data of session %s is damaged; run cairn doctor", d.SessionID)
 	}

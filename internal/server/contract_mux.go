@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// contracts gives each request to the contract that its path belongs to.
-type contracts struct{ v1, v2 http.Handler }
+// contractMux gives each request to the contract that its path belongs to.
+type contractMux struct{ v1, v2 http.Handler }
 
-func (c contracts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r = tidy(r)
+func (c contractMux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = trimSlashes(r)
 	if isV2(r) {
 		c.v2.ServeHTTP(w, r)
 		return
@@ -18,10 +18,10 @@ func (c contracts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.v1.ServeHTTP(w, r)
 }
 
-// tidy takes slashes from the path's ends, as OpenCode does: people put addresses together of one that ends with a slash
+// trimSlashes takes slashes from the path's ends, as OpenCode does: people put addresses together of one that ends with a slash
 // and a path that begins with one. The stages before saw the path as it came. What is to be deleted must be named exactly:
 // a path that ends before its last name would mean more than that.
-func tidy(r *http.Request) *http.Request {
+func trimSlashes(r *http.Request) *http.Request {
 	was := r.URL.EscapedPath()
 	path := "/" + strings.Trim(was, "/")
 	if path == was || r.Method == http.MethodDelete {

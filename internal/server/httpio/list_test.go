@@ -1,4 +1,4 @@
-package exchange_test
+package httpio_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
 type listed struct {
@@ -42,8 +42,8 @@ func TestListIsTheSameAsAtOnce(t *testing.T) {
 		}
 		for _, room := range []int{0, 1 << 20} {
 			w := httptest.NewRecorder()
-			l := exchange.List{Begin: `{"data":[`, End: `],"more":1}`, Room: room}
-			if err := l.Write(w, exchange.Members(numbers(n), show)); err != nil {
+			l := httpio.List{Begin: `{"data":[`, End: `],"more":1}`, Room: room}
+			if err := l.Write(w, httpio.EncodeRows(numbers(n), show)); err != nil {
 				t.Fatal(err)
 			}
 			if got := w.Body.String(); got != `{"data":`+string(want)+`,"more":1}` || w.Header().Get("Content-Type") != "application/json" {
@@ -57,8 +57,8 @@ func TestListIsTheSameAsAtOnce(t *testing.T) {
 func TestListLeavesWhileItIsMade(t *testing.T) {
 	rows := numbers(1000)
 	w := httptest.NewRecorder()
-	pieces := exchange.Members(rows, show)
-	err := exchange.List{Begin: "[", End: "]"}.Write(w, func(yield func([]byte, error) bool) {
+	pieces := httpio.EncodeRows(rows, show)
+	err := httpio.List{Begin: "[", End: "]"}.Write(w, func(yield func([]byte, error) bool) {
 		held := 0
 		for b, err := range pieces {
 			if held += len(b); held > 200<<10 && w.Body.Len() == 0 {
@@ -93,7 +93,7 @@ func TestListThatCannotBeShown(t *testing.T) {
 					p, _ := recover().(error)
 					cut = errors.Is(p, http.ErrAbortHandler)
 				}()
-				return exchange.List{Begin: "[", End: "]"}.Write(w, exchange.Members(numbers(1000), func(n int) (listed, error) {
+				return httpio.List{Begin: "[", End: "]"}.Write(w, httpio.EncodeRows(numbers(1000), func(n int) (listed, error) {
 					if n == at {
 						return listed{}, trouble()
 					}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/server/exchange"
+	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
 // stage is one thing that happens to every request before it reaches its operation. It answers itself, or calls next.
@@ -23,27 +23,27 @@ type stage struct {
 // browser into; media and body come last, so that nobody unknown makes us read.
 func stages() []stage {
 	return []stage{
-		{"recover", true, (*Server).recover},
-		{"log", true, (*Server).log},
-		{"headers", false, (*Server).headers},
-		{"host", false, (*Server).host},
-		{"origin", false, (*Server).origin},
+		{"recover", true, (*Server).recoverPanic},
+		{"log", true, (*Server).logRequest},
+		{"headers", false, (*Server).addSecurityHeaders},
+		{"host", false, (*Server).checkHost},
+		{"origin", false, (*Server).checkOrigin},
 		{"login", false, (*Server).login},
-		{"auth", false, (*Server).auth},
-		{"media", false, (*Server).media},
-		{"body", true, (*Server).body},
+		{"auth", false, (*Server).authenticate},
+		{"media", false, (*Server).checkMedia},
+		{"body", true, (*Server).limitBody},
 	}
 }
 
-func (s *Server) chain(h http.Handler) http.Handler {
-	return s.wrap(h, func(stage) bool { return true })
+func (s *Server) newChain(h http.Handler) http.Handler {
+	return s.wrapStages(h, func(stage) bool { return true })
 }
 
-func (s *Server) localChain(h http.Handler) http.Handler {
-	return s.wrap(h, func(st stage) bool { return st.local })
+func (s *Server) newLocalChain(h http.Handler) http.Handler {
+	return s.wrapStages(h, func(st stage) bool { return st.local })
 }
 
-func (s *Server) wrap(h http.Handler, with func(stage) bool) http.Handler {
+func (s *Server) wrapStages(h http.Handler, with func(stage) bool) http.Handler {
 	for _, st := range slices.Backward(stages()) {
 		if !with(st) {
 			continue
@@ -54,9 +54,9 @@ func (s *Server) wrap(h http.Handler, with func(stage) bool) http.Handler {
 	return h
 }
 
-// recover turns a panic of ours into an answer and a log line.
-func (s *Server) recover(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	t := &tracked{ResponseWriter: w}
+// recoverPanic turns a panic of ours into an answer and a log line.
+func (s *Server) recoverPanic(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	t := &responseRecorder{ResponseWriter: w}
 	defer func() {
 		p := recover()
 		err, _ := p.(error)
@@ -77,21 +77,21 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request, next http.Handl
 
 var errPanic = errors.New("a handler panicked; the line before says where")
 
-// tracked knows what was answered.
-type tracked struct {
+// responseRecorder knows what was answered.
+type responseRecorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
 }
 
-func (t *tracked) WriteHeader(status int) {
+func (t *responseRecorder) WriteHeader(status int) {
 	if t.status == 0 {
 		t.status = status
 	}
 	t.ResponseWriter.WriteHeader(status)
 }
 
-func (t *tracked) Write(p []byte) (int, error) {
+func (t *responseRecorder) Write(p []byte) (int, error) {
 	if t.status == 0 {
 		t.status = http.StatusOK
 	}
@@ -101,30 +101,30 @@ func (t *tracked) Write(p []byte) (int, error) {
 }
 
 // Unwrap lets http.ResponseController through.
-func (t *tracked) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+func (t *responseRecorder) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// log says what was asked and answered: no query and no header, for both can hold secrets.
-func (s *Server) log(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// logRequest says what was asked and answered: no query and no header, for both can hold secrets.
+func (s *Server) logRequest(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	begun := time.Now()
 	next.ServeHTTP(w, r)
-	if t, ok := w.(*tracked); ok {
+	if t, ok := w.(*responseRecorder); ok {
 		s.logger.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", t.status, "bytes", t.bytes, "took", time.Since(begun))
 	}
 }
 
-// headers tells browsers to make nothing of an answer (spec/guarantees S5).
-func (s *Server) headers(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	arm(w)
+// addSecurityHeaders tells browsers to make nothing of an answer (spec/guarantees S5).
+func (s *Server) addSecurityHeaders(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	setSecurityHeaders(w)
 	next.ServeHTTP(w, r)
 }
 
-func arm(w http.ResponseWriter) {
-	for name, value := range armour {
+func setSecurityHeaders(w http.ResponseWriter) {
+	for name, value := range securityHeaders {
 		w.Header().Set(name, value)
 	}
 }
 
-var armour = map[string]string{
+var securityHeaders = map[string]string{
 	"X-Content-Type-Options":       "nosniff",
 	"Content-Security-Policy":      "default-src 'none'; frame-ancestors 'none'",
 	"X-Frame-Options":              "DENY",
@@ -134,26 +134,26 @@ var armour = map[string]string{
 	"Vary":                         "Origin",
 }
 
-// media refuses changes with a body that is not declared as JSON: a browser sends anything else to anybody without
+// checkMedia refuses changes with a body that is not declared as JSON: a browser sends anything else to anybody without
 // asking (spec/guarantees S4).
-func (s *Server) media(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if !safe(r.Method) && !declared(r) {
-		s.fail(w, r, exchange.Unsupported(r.Header.Get("Content-Type")))
+func (s *Server) checkMedia(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if !isSafeMethod(r.Method) && !declaresJSON(r) {
+		s.fail(w, r, httpio.UnsupportedMedia(r.Header.Get("Content-Type")))
 		return
 	}
 	if how := r.Header.Get("Content-Encoding"); how != "" && how != "identity" {
-		s.fail(w, r, exchange.Encoded(how))
+		s.fail(w, r, httpio.UnsupportedEncoding(how))
 		return
 	}
 	next.ServeHTTP(w, r)
 }
 
-func safe(method string) bool {
+func isSafeMethod(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// declared reports whether the body is JSON, or there is none and nothing said of it.
-func declared(r *http.Request) bool {
+// declaresJSON reports whether the body is JSON, or there is none and nothing said of it.
+func declaresJSON(r *http.Request) bool {
 	values := r.Header.Values("Content-Type")
 	if len(values) == 0 {
 		return r.ContentLength == 0 && len(r.TransferEncoding) == 0

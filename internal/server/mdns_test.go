@@ -12,12 +12,12 @@ import (
 
 func TestAnnounceable(t *testing.T) {
 	for _, name := range []string{MDNSDomain, "a.local", "my-box.opencode.local", "A9.local"} {
-		if err := announceable(name); err != nil {
+		if err := checkMDNSName(name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, name := range []string{"", "local", ".local", "a.local.", "example.com", "a b.local", "a..local", "ä.local", "a.local:80", "a\n.local"} {
-		if announceable(name) == nil {
+		if checkMDNSName(name) == nil {
 			t.Errorf("%q is taken", name)
 		}
 	}
@@ -26,7 +26,7 @@ func TestAnnounceable(t *testing.T) {
 // What the network learns: the service by the kind that OpenCode's clients browse for, its port, and addresses at which it
 // answers.
 func TestZone(t *testing.T) {
-	zone, err := zoneOf(MDNSDomain, "192.0.2.7", 4096)
+	zone, err := newMDNSZone(MDNSDomain, "192.0.2.7", 4096)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestZone(t *testing.T) {
 }
 
 func TestAddressesOfAll(t *testing.T) {
-	ips, err := addresses("0.0.0.0")
+	ips, err := reachableAddresses("0.0.0.0")
 	if err != nil {
 		t.Skip(err)
 	}
@@ -71,11 +71,11 @@ func TestAddressesOfAll(t *testing.T) {
 
 // A question on the wire is answered, where the machine has a network that carries it.
 func TestAnnounced(t *testing.T) {
-	ips, err := addresses("0.0.0.0")
+	ips, err := reachableAddresses("0.0.0.0")
 	if err != nil {
 		t.Skip(err)
 	}
-	end, err := announce("cairn-test.local", ips[0].String(), 49152, slog.New(slog.DiscardHandler))
+	end, err := announceMDNS("cairn-test.local", ips[0].String(), 49152, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Skip(err)
 	}

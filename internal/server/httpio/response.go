@@ -1,4 +1,4 @@
-package exchange
+package httpio
 
 import (
 	"net/http"
@@ -10,10 +10,10 @@ import (
 
 // outward is how JSON is written for clients. Names of files and branches, texts of other programs and words of the
 // environment are bytes of any kind: what is no text of them becomes U+FFFD, and the rest is told.
-var outward = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+var responseOptions = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 
 // Encode writes what an answer, or a frame of a stream, has as its JSON.
-func Encode(v any) ([]byte, error) { return json.Marshal(v, outward) }
+func Encode(v any) ([]byte, error) { return json.Marshal(v, responseOptions) }
 
 // WriteJSON answers with the JSON.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) error {

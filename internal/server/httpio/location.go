@@ -1,4 +1,4 @@
-package exchange
+package httpio
 
 import (
 	"net/http"
@@ -10,12 +10,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// HeaderDefault names the directory of requests that name none, percent-encoded: the one of the process that relays them.
-const HeaderDefault = "X-Cairn-Default-Directory"
+// HeaderDefaultDirectory names the directory of requests that name none, percent-encoded: the one of the process that relays them.
+const HeaderDefaultDirectory = "X-Cairn-Default-Directory"
 
-// Default returns the location of a request that names none; ours unless the request says which.
-func Default(r *http.Request, ours string) string {
-	plain, err := url.PathUnescape(r.Header.Get(HeaderDefault))
+// DefaultDirectory returns the location of a request that names none; ours unless the request says which.
+func DefaultDirectory(r *http.Request, ours string) string {
+	plain, err := url.PathUnescape(r.Header.Get(HeaderDefaultDirectory))
 	if err != nil {
 		return ours
 	}
@@ -50,14 +50,14 @@ func (c Locator) Locate(r *http.Request) (l session.Location, named bool, err er
 		l.WorkspaceID = r.Header.Get("X-Opencode-Workspace")
 	}
 	if l.Directory == "" {
-		l.Directory = Default(r, c.Directory)
+		l.Directory = DefaultDirectory(r, c.Directory)
 		return l, l.WorkspaceID != "", nil
 	}
 	if c.Relative && !filepath.IsAbs(l.Directory) {
-		l.Directory = filepath.Join(Default(r, c.Directory), l.Directory)
+		l.Directory = filepath.Join(DefaultDirectory(r, c.Directory), l.Directory)
 	}
 	l, err = CleanLocation(l)
-	return l, true, In(part, err)
+	return l, true, WithPart(part, err)
 }
 
 const maxDirectory = 4096 // bytes, as systems have it
