@@ -32,7 +32,7 @@ var house = []struct {
 	{0, words, "session llm fault spelling"},
 	{1, rules, "permission shell tool systemcontext store sandbox statefile keyring frontmatter proctable llm/sse llm/redact llm/option llm/wire"},
 	{2, record, "projection eventlog"},
-	{3, loop, "engine engine/location engine/journal"},
+	{3, loop, "engine engine/location engine/journal engine/history"},
 	{4, capability, "auth trust wellknown config catalog agent command snapshot skill instruction project mcp lsp pty"},
 	{4, driver, "store/sqlstore store/sqlite store/postgres"},
 	{4, driver, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
@@ -82,6 +82,8 @@ var sameFloor = []edge{
 	{"server/v2", "server/sse", "one writer of event streams"},
 	{"engine", "engine/journal", "the engine's packages read sessions and commit facts alike"},
 	{"engine", "engine/location", "a turn reads the scope of its location"},
+	{"engine", "engine/history", "a turn builds its request of the history"},
+	{"engine/history", "engine/location", "a request is for the model that the location resolved"},
 	{"main", "host", "main hands the CLI the way to open a host, which the CLI must not import"},
 	{"crashtest", "host", "the kill harness runs the whole process"},
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
@@ -96,7 +97,7 @@ func (e *Engine) check(r *PromptRequest) error {
 	if err := r.Prompt.CheckParts("prompt"); err != nil {
 		return err
 	}
-	if err := checkFormat(r.Prompt.Format); err != nil {
+	if err := history.CheckFormat(r.Prompt.Format); err != nil {
 		return err
 	}
 	if _, err := json.Marshal(r.Prompt); err != nil { // what cannot be stored is not admitted

@@ -127,13 +127,13 @@ func TestDeskOrder(t *testing.T) {
 // A history that was forgotten and read anew counts once, and is as young as it is.
 func TestForgottenHistory(t *testing.T) {
 	var c historyCache
-	c.get("ses_a")
-	c.forget("ses_a")
-	a := c.get("ses_a")
-	for i := range keptHistories - 1 {
-		c.get(session.ID(fmt.Sprint("ses_", i)))
+	c.Get("ses_a")
+	c.Delete("ses_a")
+	a := c.Get("ses_a")
+	for i := range maxCachedSessions - 1 {
+		c.Get(session.ID(fmt.Sprint("ses_", i)))
 	}
-	if len(c.m) != keptHistories || len(c.order) != keptHistories || c.m["ses_a"] != a {
+	if len(c.m) != maxCachedSessions || len(c.order) != maxCachedSessions || c.m["ses_a"] != a {
 		t.Errorf("%d histories in the order of %d", len(c.m), len(c.order))
 	}
 }

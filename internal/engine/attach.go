@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"mime"
 	"net/http"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -136,7 +136,7 @@ func checkNamed(f session.File, field string) error {
 	if !strings.HasPrefix(f.URI, "file:") {
 		return nil
 	}
-	name, ok := filePath(f.URI)
+	name, ok := history.FilePath(f.URI)
 	if !ok {
 		return session.Errorf(session.CodeInvalid, "%s must be like file:///directory/name, got %.200q", field, f.URI).At(field)
 	}
@@ -152,15 +152,6 @@ func checkNamed(f session.File, field string) error {
 		return session.Errorf(session.CodeInvalid, "%.200q is neither a file nor a directory", name).At(field)
 	}
 	return nil
-}
-
-// filePath is the path of a file: URI on this machine.
-func filePath(uri string) (string, bool) {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !path.IsAbs(u.Path) || strings.ContainsRune(u.Path, 0) {
-		return "", false
-	}
-	return u.Path, true
 }
 
 // checkPresent is present for a prompt that is new. One that was admitted before gets its receipt, whatever became of

@@ -12,8 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cairn-dev/cairn/internal/engine/location"
-	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -131,18 +129,4 @@ func TestAReceiptOutlivesWhatIsNamed(t *testing.T) {
 			t.Errorf("got %+v", err)
 		}
 	})
-}
-
-// Protocols put the texts of a message together as they are: what follows another text begins on a line of its own.
-func TestAttachmentsStandApartFromTheText(t *testing.T) {
-	files := []session.File{{URI: "file:///a%20b.go"}, {URI: "data:text/plain,hi", Name: "n"}, {URI: dataOf("image/png", pngHead)}, {URI: "file:///c"}, {URI: "file:///d", Text: "1: d"}}
-	got := lower([]session.Message{&session.User{Text: "x", Files: files}}, &location.Model{Images: true})
-	want := []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{
-		llm.Text{Text: "x\n\n[The user refers to the file /a b.go. Read it with a tool if you need it.]\n\n<file name=\"n\">\nhi\n</file>"},
-		llm.Media{MediaType: "image/png", Data: []byte(pngHead), Name: "attachment"},
-		llm.Text{Text: "[The user refers to the file /c. Read it with a tool if you need it.]\n\n[The user attached /d. The tool read says of it:]\n1: d"},
-	}}}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
 }

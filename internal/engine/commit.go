@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -142,4 +143,16 @@ func (t *turn) checkpoint(ctx context.Context) error {
 		return nil
 	}
 	return t.commit(ctx, store.Durable, drafts...)
+}
+
+// begun keeps what the turn asked, once the turn is recorded, and raises the alarm if its prefix changed by itself: that
+// costs the whole conversation again.
+func (t *turn) begun() {
+	if t.prefix == nil {
+		return // it asked nothing
+	}
+	t.set.cached.sent = history.Sent{Turn: t.message, Prefix: t.sends}
+	if changed := t.prefix.Alarm(); changed != "" {
+		t.logger.Warn("a request does not begin as the one before, so that the provider's cache is of no use", "session", t.id, "turn", t.message, "changed", changed)
+	}
 }

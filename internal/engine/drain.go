@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -141,17 +143,33 @@ func (d *drain) leave(ctx context.Context, err error) error {
 
 // promised reports whether a restart would go on with the session although the user stopped it: something was begun, or
 // a prompt came after the turn that records the stop.
-func (d *drain) promised(ctx context.Context, h *history) (bool, error) {
-	if continuation(h.messages) != nothing {
+func (d *drain) promised(ctx context.Context, h *history.History) (bool, error) {
+	if continuation(h.Messages()) != nothing {
 		return true, nil
 	}
 	var stopped int64 // when the newest turn ended that the user stopped
-	if n := len(h.messages); n > 0 {
-		a, ok := h.messages[n-1].(*session.Assistant)
+	if n := len(h.Messages()); n > 0 {
+		a, ok := h.Messages()[n-1].(*session.Assistant)
 		if ok && a.Error != nil && a.Error.Reason == session.ReasonAborted {
 			stopped = a.Time.Completed
 		}
 	}
 	ins, err := d.Pending(ctx, d.id)
 	return slices.ContainsFunc(ins, func(in *session.Input) bool { return !in.Hold && in.TimeCreated > stopped }), err
+}
+
+// history returns the session's history as of now.
+func (d *drain) history(ctx context.Context) (h *history.History, err error) {
+	err = d.store.View(ctx, func(r store.Reader) error {
+		s, err := journal.FindSession(r, d.id)
+		if err == nil {
+			h, err = d.histories.readHistory(r, s)
+		}
+		return err
+	})
+	if err != nil {
+		d.histories.Delete(d.id)
+		return nil, err
+	}
+	return h, nil
 }

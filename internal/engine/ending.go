@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -29,8 +30,10 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 	if failure.Usage != nil && t.answer == nil {
 		t.answered("error", *failure.Usage)
 	}
-	if out := poisoned(t, failure); out != nil {
-		return true, d.exclude(clean, out, failure)
+	if t.message == "" && t.answer == nil {
+		if out := t.set.input().RejectedContent(failure); out != nil {
+			return true, d.exclude(clean, out, failure)
+		}
 	}
 	wait, again := d.tries.next(failure, t.message != "", d.limits, d.now())
 	if !again {
@@ -121,4 +124,19 @@ func cut(ctx context.Context) *session.Failure {
 		return session.Fail(session.ReasonInterrupted, "cairn stopped while the model was answering")
 	}
 	return session.Fail(session.ReasonAborted, "Provider turn interrupted")
+}
+
+// exclude records what is left out from now on. The next turn is tried without it at once.
+func (d *drain) exclude(ctx context.Context, out *session.Exclusion, e *llm.Error) error {
+	left := "the " + string(out.Kind) + " of the conversation so far"
+	if out.Digest != "" {
+		left = "the one of the " + string(out.Kind) + " that it names"
+	}
+	d.logger.Warn("the provider refuses a part of the conversation, which is left out from now on", "session", d.id, "kind", out.Kind, "error", e)
+	fact := &session.Retried{Attempt: d.tries.failures + 1, Exclude: out, Error: session.RetryError{
+		Message:    e.Error() + "; from now on it is asked without " + left,
+		StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
+	}}
+	_, err := d.append(ctx, d.id, store.Durable, eventlog.Draft{Data: fact})
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -106,7 +107,7 @@ func (q entitlement) spared(e *llm.Error) (entitlement, bool) {
 	refused := e.Class == llm.InvalidRequest || e.Class == llm.Overflow
 	sent, before := q.request().Messages, len(q.excluded)
 	for _, kind := range []session.ContentKind{session.ContentImages, session.ContentDocuments} {
-		if refused && carries(sent, kind) {
+		if refused && history.HasContent(sent, kind) {
 			q.excluded = append(q.excluded[:len(q.excluded):len(q.excluded)], session.Exclusion{Kind: kind, Through: q.first.Seq})
 		}
 	}
@@ -117,13 +118,13 @@ func (q entitlement) request() *llm.Request {
 	m := q.model
 	req := &llm.Request{
 		Model: m.APIName, Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
-		CacheKey: cacheKey(q.id), Session: string(q.id),
+		CacheKey: history.CacheKey(q.id), Session: string(q.id),
 	}
-	if system := behind(q.system, m.System); system != "" {
+	if system := history.JoinParagraphs(q.system, m.System); system != "" {
 		req.System = []string{system}
 	}
-	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Parts: text(titleQuestion)})
-	req.Messages = append(req.Messages, lower([]session.Message{q.first}, m, q.excluded...)...)
+	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Parts: history.TextParts(titleQuestion)})
+	req.Messages = append(req.Messages, history.Lower([]session.Message{q.first}, m, q.excluded...)...)
 	return req
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -106,7 +107,7 @@ func TestATitleIsAskedFor(t *testing.T) {
 		}
 		q := (*asked)[0]
 		said := []llm.Message{
-			{Role: llm.RoleUser, Parts: text(titleQuestion)}, {Role: llm.RoleUser, Parts: text("Fix the parser")},
+			{Role: llm.RoleUser, Parts: history.TextParts(titleQuestion)}, {Role: llm.RoleUser, Parts: history.TextParts("Fix the parser")},
 		}
 		if diff := cmp.Diff(said, q.Messages); diff != "" || !slices.Equal(q.System, []string{"You name."}) || len(q.Tools) > 0 || q.Session != "ses_a" {
 			t.Errorf("%v %s", q, diff)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -214,11 +215,14 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 		EndID: t.partID(),
 	}
 	more = (len(t.calls) > 0 && !t.set.final) || t.answer.Finish == session.FinishPaused
-	if f := t.set.form; f != nil {
-		var failure *session.Failure
-		if more, failure = f.judge(delivery{t.calls, t.texts(), t.set.final, more}, d); failure != nil {
-			return false, firstError(t.commit(clean, store.Durable, end.last...), t.fail(clean, failure))
+	if t.set.output != nil {
+		v := t.set.output.Judge(history.Output{
+			Calls: outputCalls(t.calls), Texts: t.texts(), Finish: d.Finish, Last: t.set.final, More: more,
+		})
+		if v.Failure != nil {
+			return false, firstError(t.commit(clean, store.Durable, end.last...), t.fail(clean, v.Failure))
 		}
+		d.Structured, d.Finish, more = v.Value, v.Finish, v.More
 	}
 	drafts := eventlog.Drafts(d)
 	if end.last != nil {

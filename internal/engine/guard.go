@@ -78,7 +78,7 @@ func (t *turn) repeats(c *call) int {
 			return n
 		}
 	}
-	for _, m := range slices.Backward(t.set.history.messages) {
+	for _, m := range slices.Backward(t.set.history.Messages()) {
 		switch m := m.(type) {
 		case *session.User, *session.Synthetic:
 			return n
@@ -115,7 +115,7 @@ func (d *drain) guardBudget(ctx context.Context, set *setting) (stop bool, err e
 	if d.breached(set, nil) == nil {
 		return false, nil
 	}
-	raised := &set.history.raises
+	raised := &set.cached.raises
 	if err := raised.read(ctx, d.store, d.id); err != nil {
 		return false, err
 	}
@@ -161,7 +161,7 @@ func (d *drain) breached(set *setting, raised map[string]int64) *breach {
 	}
 	number := func(n int64) string { return fmt.Sprint(n) }
 	for _, found := range []*breach{
-		over("turns", turnsTaken(set.history), turns, number),
+		over("turns", set.history.CountTurns(), turns, number),
 		over("usd", int64(s.Cost), int64(b.USD), func(n int64) string { return session.USD(n).String() }),
 		over("tokens", s.Tokens.Sum(), b.Tokens, number),
 		over("wall", d.now().Sub(d.started).Milliseconds(), b.Wall, func(n int64) string { return fmt.Sprint(n, "ms") }),
@@ -171,19 +171,6 @@ func (d *drain) breached(set *setting, raised map[string]int64) *breach {
 		}
 	}
 	return nil
-}
-
-// turnsTaken counts the turns since the newest input.
-func turnsTaken(h *history) (n int64) {
-	for i := len(h.messages) - 1; i >= 0; i-- {
-		switch h.messages[i].(type) {
-		case *session.User:
-			return n
-		case *session.Assistant:
-			n++
-		}
-	}
-	return n
 }
 
 func encodeObject(m map[string]any) jsontext.Value {

@@ -270,7 +270,7 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	if err := e.coordinator.interrupt(context.WithoutCancel(ctx), id, ErrInterrupted); err != nil {
 		return err
 	}
-	e.histories.forget(id)
+	e.histories.Delete(id)
 	e.statuses.set(e, id, Status{Type: StatusIdle})
 	return nil
 }

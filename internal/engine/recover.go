@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/projection"
@@ -79,7 +80,7 @@ func (d *drain) recover(ctx context.Context, f force) (force, error) {
 		return unforced, err
 	}
 	cutOff := false
-	for _, a := range h.open() {
+	for _, a := range h.OpenTurns() {
 		cutOff = true
 		if err := d.repair(ctx, h, a); err != nil {
 			return unforced, err
@@ -94,7 +95,7 @@ func (d *drain) recover(ctx context.Context, f force) (force, error) {
 	if f != restarted {
 		return f, nil
 	}
-	if continuation(h.messages) == nothing {
+	if continuation(h.Messages()) == nothing {
 		return unforced, nil
 	}
 	if more, err := d.resumable(ctx, h, cutOff); !more || err != nil {
@@ -120,9 +121,9 @@ func progress(ms []session.Message) int64 {
 
 // resumable counts the recoveries since the newest progress and gives up after a bounded number, so that an input that
 // kills the process cannot do so for ever. Giving up is an answer: what waits behind that input is worked on.
-func (d *drain) resumable(ctx context.Context, h *history, cutOff bool) (bool, error) {
+func (d *drain) resumable(ctx context.Context, h *history.History, cutOff bool) (bool, error) {
 	var times int
-	since := progress(h.messages)
+	since := progress(h.Messages())
 	err := d.store.View(ctx, func(r store.Reader) error {
 		rows, err := r.Events(d.id, since, 1000, session.KindRetried)
 		for _, row := range rows {
@@ -213,7 +214,7 @@ var (
 )
 
 // repair ends an open turn. Calls that wait for a reply are taken up again; the turn then ends as its answer said.
-func (d *drain) repair(ctx context.Context, h *history, a *session.Assistant) error {
+func (d *drain) repair(ctx context.Context, h *history.History, a *session.Assistant) error {
 	clean := context.WithoutCancel(ctx)
 	waiting, ans, err := d.leftover(clean, a)
 	if err != nil {

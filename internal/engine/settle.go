@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -39,6 +40,19 @@ func (c *call) fact(m session.MessageID) *session.ToolCalled {
 		AssistantMessageID: m, CallID: c.id, PartID: c.part, Tool: c.name, Input: c.input,
 		Provider: session.CallProvider{Executed: c.hosted, Metadata: c.meta},
 	}
+}
+
+// output returns the call as structured output reads it.
+func (c *call) output() history.OutputCall {
+	return history.OutputCall{Name: c.name, Input: c.input, Invalid: c.invalid, Cut: c.cut}
+}
+
+func outputCalls(calls []*call) []history.OutputCall {
+	out := make([]history.OutputCall, len(calls))
+	for i, c := range calls {
+		out[i] = c.output()
+	}
+	return out
 }
 
 // outcome is how the calls of a turn came out together.
@@ -135,8 +149,8 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 	refuse := func(r session.Reason, msg string) tool.Settlement {
 		return tool.Settlement{Error: session.Fail(r, msg)}
 	}
-	if t.set.form != nil && c.name == formTool {
-		return t.set.form.settle(c)
+	if t.set.output != nil && c.name == history.OutputTool {
+		return t.set.output.Answer(c.output())
 	}
 	if t.set.final {
 		return refuse(session.ReasonSteps, "tools are switched off: the allowance of steps is used up")

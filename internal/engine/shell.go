@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -174,12 +175,8 @@ func aborted(output string, why error) string {
 }
 
 // endShells ends the commands of the user that a stop of the process left open.
-func (d *drain) endShells(ctx context.Context, h *history) error {
-	for _, m := range h.messages[h.stable:] {
-		sh, ok := m.(*session.Shell)
-		if !ok || sh.Time.Completed != 0 {
-			continue
-		}
+func (d *drain) endShells(ctx context.Context, h *history.History) error {
+	for _, sh := range h.OpenShells() {
 		if err := d.fact(ctx, d.id, &session.ShellEnded{CallID: sh.CallID, Output: aborted(sh.Output, ErrShutdown)}); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -21,11 +22,37 @@ type setting struct {
 	rights  []permission.Layer // the rules that hold for it here
 	model   *location.Model
 	epoch   *store.Epoch
-	history *history
+	history *history.History
+	cached  *cachedSession
 	asks    askPolicy
-	final   bool      // the last turn of the agent's allowance: text only
-	form    *form     // that the answer must have; nil: none
-	offered *tool.Set // what the request shows; calls are settled with the same
+	final   bool                  // the last turn of the agent's allowance: text only
+	output  *history.OutputSchema // nil without structured output
+	offered *tool.Set             // what the request shows; calls are settled with the same
+}
+
+// tools returns the tools that the request offers; calls are settled with the same snapshot.
+func (set *setting) tools() *tool.Set {
+	if set.offered == nil {
+		set.offered = history.OfferTools(set.scope.Tools, set.model, set.rights)
+	}
+	return set.offered
+}
+
+// since returns where the visible history begins, 0 for calls that are taken up after a restart without an epoch.
+func (set *setting) since() int64 {
+	if set.epoch == nil {
+		return 0
+	}
+	return set.epoch.BaselineSeq
+}
+
+// input returns what the request is built from.
+func (set *setting) input() *history.Input {
+	return &history.Input{
+		Session: set.session, Agent: set.agent, Rights: set.rights, Model: set.model, Tools: set.tools(),
+		Baseline: set.epoch.Baseline, BaselineSeq: set.epoch.BaselineSeq, History: set.history, Output: set.output,
+		Last: set.final,
+	}
 }
 
 // turn makes one provider turn: promote, look around, ask the model, record what it says, settle what it calls. It
@@ -62,14 +89,11 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 		}
 		return false, d.failUnstarted(ctx, set, why, err)
 	}
-	if set.form != nil {
-		set.form.native = set.holds()
-	}
 	if stop, err := d.guardBudget(ctx, set); stop || err != nil {
 		return false, err
 	}
 	set.final = set.agent.Steps > 0 && d.step >= set.agent.Steps
-	if left := set.leftOut(); d.step <= 1 && len(left) > 0 {
+	if left := set.input().SkippedHostedTools(); d.step <= 1 && len(left) > 0 {
 		d.logger.Warn("the model takes its vendor's own tools only without others, so they are left out", "session", d.id, "model", set.model.Ref.String(), "tools", left)
 	}
 	return d.attempt(ctx, set)
@@ -106,7 +130,8 @@ func (d *drain) boundary(ctx context.Context, set *setting, sources systemcontex
 	if set.history, err = d.history(ctx); err != nil {
 		return err
 	}
-	if set.form, err = wanted(set.history); err != nil {
+	set.cached = d.histories.Get(d.id)
+	if set.output, err = set.history.FindOutputSchema(); err != nil {
 		return err
 	}
 	set.asks, err = d.policy(ctx, set.history)
@@ -114,9 +139,9 @@ func (d *drain) boundary(ctx context.Context, set *setting, sources systemcontex
 }
 
 // policy is the ask policy of the newest promoted prompt.
-func (d *drain) policy(ctx context.Context, h *history) (p askPolicy, err error) {
-	for i := len(h.messages) - 1; i >= 0; i-- {
-		u, ok := h.messages[i].(*session.User)
+func (d *drain) policy(ctx context.Context, h *history.History) (p askPolicy, err error) {
+	for i := len(h.Messages()) - 1; i >= 0; i-- {
+		u, ok := h.Messages()[i].(*session.User)
 		if !ok {
 			continue
 		}
@@ -137,10 +162,11 @@ func (d *drain) policy(ctx context.Context, h *history) (p askPolicy, err error)
 // "another turn must follow": the retry is a turn of its own, so that a switch of model or a steer takes effect.
 func (d *drain) attempt(ctx context.Context, set *setting) (more bool, err error) {
 	d.tries = d.tries.of(set.model.Ref)
-	req := request(set)
+	in := set.input()
+	req := history.BuildRequest(in)
 	t := newTurn(d, set)
 	t.sends = llm.PrefixOf(req)
-	t.prefix = set.prefixed(t.sends)
+	t.prefix = in.ComparePrefix(t.sends, set.cached.sent)
 	if err := fault.Point(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err
 	}

@@ -1,4 +1,4 @@
-package engine
+package history
 
 import (
 	"context"
@@ -29,9 +29,9 @@ func TestDeniedHostedTools(t *testing.T) {
 		"file_search":          {`{"type":"file_search"}`, ""},
 	} {
 		for _, denied := range []string{"websearch", "webfetch"} {
-			set := &setting{model: &location.Model{Hosted: []llm.ToolDefinition{{Name: name, Hosted: jsontext.Value(c.declared)}}}}
-			set.rights = []permission.Layer{{Rules: []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}, {Action: denied, Resource: "*", Effect: session.Deny}}}}
-			if left := len(set.hosted()); left == 1 != (denied != c.denied) {
+			in := &Input{Model: &location.Model{Hosted: []llm.ToolDefinition{{Name: name, Hosted: jsontext.Value(c.declared)}}}}
+			in.Rights = []permission.Layer{{Rules: []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}, {Action: denied, Resource: "*", Effect: session.Deny}}}}
+			if left := len(in.hostedTools()); left == 1 != (denied != c.denied) {
 				t.Errorf("%s with %s denied: %d left", name, denied, left)
 			}
 		}
@@ -47,9 +47,10 @@ func TestHostedToolsLeftOut(t *testing.T) {
 			if _, err := tools.Register(reader{}); err != nil {
 				t.Fatal(err)
 			}
-			set := &setting{model: &location.Model{Hosted: hosted, HostedExclusive: alone}, scope: &location.Scope{Tools: tools}}
-			set.rights = []permission.Layer{{Rules: []session.Rule{{Action: "read", Resource: "*", Effect: effect}}}}
-			if left := len(set.leftOut()) > 0; left != (alone && name == "beside") {
+			in := &Input{Model: &location.Model{Hosted: hosted, HostedExclusive: alone}}
+			in.Rights = []permission.Layer{{Rules: []session.Rule{{Action: "read", Resource: "*", Effect: effect}}}}
+			in.Tools = OfferTools(tools, in.Model, in.Rights)
+			if left := len(in.SkippedHostedTools()) > 0; left != (alone && name == "beside") {
 				t.Errorf("%s, alone %v: left out %v", name, alone, left)
 			}
 		}

@@ -1,4 +1,4 @@
-package engine
+package history
 
 import (
 	"fmt"
@@ -92,7 +92,7 @@ func TestLowerIsTotal(t *testing.T) {
 		var ms []session.Message
 		for i, d := range log {
 			ms = grown(ms, d, int64(i))
-			out := lower(ms, model)
+			out := Lower(ms, model)
 			if err := legal(out); err != nil {
 				t.Fatalf("after %d events, the newest %s: %v", i+1, d.Kind(), err)
 			}
@@ -259,7 +259,7 @@ func BenchmarkLower(b *testing.B) {
 	model := &location.Model{Ref: session.ModelRef{ID: "one", ProviderID: "p"}}
 	b.ReportAllocs()
 	for b.Loop() {
-		lower(ms, model)
+		Lower(ms, model)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestLowerHostedResult(t *testing.T) {
 		State: session.ToolState{Status: session.ToolCompleted, Input: jsontext.Value(`{}`), Result: page, Structured: jsontext.Value(`{}`)},
 	}
 	for _, asked := range []session.ModelRef{{ID: "a", ProviderID: "b"}, {ID: "other", ProviderID: "b"}, {ID: "a", ProviderID: "other"}} {
-		out := lower([]session.Message{&session.Assistant{Model: session.ModelRef{ID: "a", ProviderID: "b"}, Content: []session.Content{search}}}, &location.Model{Ref: asked})
+		out := Lower([]session.Message{&session.Assistant{Model: session.ModelRef{ID: "a", ProviderID: "b"}, Content: []session.Content{search}}}, &location.Model{Ref: asked})
 		want := []llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{
 			llm.ToolCall{ID: "srvtoolu_1", Name: "web_search", Input: jsontext.Value(`{}`), Hosted: true, Elsewhere: asked.ProviderID == "other"},
 			llm.ToolResult{ID: "srvtoolu_1", Name: "web_search", Hosted: true, Raw: page},
@@ -278,5 +278,19 @@ func TestLowerHostedResult(t *testing.T) {
 		if diff := cmp.Diff(want, out); diff != "" {
 			t.Errorf("what was found is not told to %s:\n-want +got:\n%s", asked, diff)
 		}
+	}
+}
+
+// Protocols put the texts of a message together as they are: what follows another text begins on a line of its own.
+func TestAttachmentsStandApartFromTheText(t *testing.T) {
+	files := []session.File{{URI: "file:///a%20b.go"}, {URI: "data:text/plain,hi", Name: "n"}, {URI: dataOf("image/png", pngHead)}, {URI: "file:///c"}, {URI: "file:///d", Text: "1: d"}}
+	got := Lower([]session.Message{&session.User{Text: "x", Files: files}}, &location.Model{Images: true})
+	want := []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{
+		llm.Text{Text: "x\n\n[The user refers to the file /a b.go. Read it with a tool if you need it.]\n\n<file name=\"n\">\nhi\n</file>"},
+		llm.Media{MediaType: "image/png", Data: []byte(pngHead), Name: "attachment"},
+		llm.Text{Text: "[The user refers to the file /c. Read it with a tool if you need it.]\n\n[The user attached /d. The tool read says of it:]\n1: d"},
+	}}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }

@@ -1,0 +1,173 @@
+// Package history turns the stored messages of a session into one llm.Request. It is pure: it takes values and returns
+// values, and reads no store, clock or configuration.
+//
+//	History (the visible messages)                    history.go
+//	  -> lowered to llm.Messages, without exclusions  lower.go, exclude.go
+//	  -> + system texts, tools, structured output     request.go, structuredoutput.go, outputschema.go
+//	  -> llm.Request, and how its prefix changed      prefix.go
+//
+// The same Input gives the same request, byte for byte: a growing conversation keeps its prefix in the provider's cache.
+package history
+
+import (
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// History holds the messages that the model of a session may be shown: those since the newest compaction, in order.
+// Its caller reads the rows and keeps it up to date:
+//
+//	if h.IsStale(compaction, edits) { h.Restart(shown, edits) }
+//	h.Extend(messages of the session after h.After())
+//
+// It is not safe for concurrent use.
+type History struct {
+	messages []session.Message
+	shown    store.Shown // as of the last Restart
+	stable   int         // messages[:stable] change by edits only
+	edits    int         // the session's edit count as of the last Restart
+}
+
+// New returns an empty history.
+func New() *History {
+	return &History{shown: store.Shown{Compaction: -1, Baseline: -1}}
+}
+
+// IsStale reports whether the messages must be read anew: the newest compaction (its seq, -1 without one) or the
+// session's edit count differ from those of the last Restart.
+func (h *History) IsStale(compaction int64, edits int) bool {
+	return compaction != h.shown.Compaction || edits != h.edits
+}
+
+// Restart drops all messages; Extend then adds those that shown includes.
+func (h *History) Restart(shown store.Shown, edits int) {
+	h.messages, h.stable, h.edits, h.shown = nil, 0, edits, shown
+}
+
+// After returns the seq after which Extend expects the messages: everything up to it is final.
+func (h *History) After() int64 {
+	if h.stable > 0 {
+		return h.messages[h.stable-1].Meta().Seq
+	}
+	return h.shown.After()
+}
+
+// Extend replaces the messages after After() by fresh.
+func (h *History) Extend(fresh []session.Message) {
+	h.messages = h.messages[:h.stable:h.stable]
+	for _, m := range fresh {
+		if h.shown.Has(m.Meta().Type, m.Meta().Seq) {
+			h.messages = append(h.messages, m)
+		}
+	}
+	h.advanceStable()
+}
+
+// advanceStable moves stable up to the first message that is still open.
+func (h *History) advanceStable() {
+	for h.stable < len(h.messages) {
+		switch m := h.messages[h.stable].(type) {
+		case *session.Assistant:
+			if m.Open() {
+				return
+			}
+		case *session.Shell:
+			if m.Time.Completed == 0 {
+				return
+			}
+		}
+		h.stable++
+	}
+}
+
+// Messages returns the messages, oldest first. The caller must not change them.
+func (h *History) Messages() []session.Message { return h.messages }
+
+// OpenTurns returns the turns that have not ended.
+func (h *History) OpenTurns() []*session.Assistant {
+	var turns []*session.Assistant
+	for _, m := range h.messages[h.stable:] {
+		if a, ok := m.(*session.Assistant); ok && a.Open() {
+			turns = append(turns, a)
+		}
+	}
+	return turns
+}
+
+// OpenShells returns the shell commands that have not ended.
+func (h *History) OpenShells() []*session.Shell {
+	var shells []*session.Shell
+	for _, m := range h.messages[h.stable:] {
+		if s, ok := m.(*session.Shell); ok && s.Time.Completed == 0 {
+			shells = append(shells, s)
+		}
+	}
+	return shells
+}
+
+// Visible returns the messages that a model is shown next to a baseline that covers everything up to baselineSeq. The
+// slice is the caller's.
+func (h *History) Visible(baselineSeq int64) []session.Message {
+	shown := store.Shown{Compaction: h.shown.Compaction, Baseline: baselineSeq}
+	ms := make([]session.Message, 0, len(h.messages))
+	for _, m := range h.messages {
+		if shown.Has(m.Meta().Type, m.Meta().Seq) {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// CountTurns returns the number of turns since the newest prompt.
+func (h *History) CountTurns() (n int64) {
+	for _, m := range slices.Backward(h.messages) {
+		switch m.(type) {
+		case *session.User:
+			return n
+		case *session.Assistant:
+			n++
+		}
+	}
+	return n
+}
+
+// promptSystem returns the system text of the newest prompt, "" if it has none.
+func (h *History) promptSystem() string {
+	for _, m := range slices.Backward(h.messages) {
+		if u, ok := m.(*session.User); ok {
+			return u.System
+		}
+	}
+	return ""
+}
+
+// promptSystemOf returns the system text of the prompt with the id.
+func (h *History) promptSystemOf(prompt session.MessageID) string {
+	for _, m := range slices.Backward(h.messages) {
+		if u, ok := m.(*session.User); ok && u.ID == prompt {
+			return u.System
+		}
+	}
+	return ""
+}
+
+// hasPromptSince reports whether a prompt was promoted after seq.
+func (h *History) hasPromptSince(seq int64) bool {
+	return slices.ContainsFunc(h.messages, func(m session.Message) bool {
+		u, ok := m.(*session.User)
+		return ok && u.Seq > seq
+	})
+}
+
+// lastRequested returns the newest turn that recorded the prefix of its request, nil if there is none since the newest
+// compaction.
+func (h *History) lastRequested() *session.Assistant {
+	for _, m := range slices.Backward(h.messages) {
+		if a, ok := m.(*session.Assistant); ok && a.Prefix != nil {
+			return a
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package history
+
+import (
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Sent is the prefix of the newest request that became a turn. The stored session.CachePrefix tells that a prefix
+// changed; Sent also tells which message or tool changed, for as long as its process keeps it.
+type Sent struct {
+	Turn   session.MessageID
+	Prefix llm.Prefix
+}
+
+// ComparePrefix returns what the turn records about the prefix of its request: its digests, and how it differs from
+// the request before, of which last is kept if this process sent it.
+func (in *Input) ComparePrefix(now llm.Prefix, last Sent) *session.CachePrefix {
+	out := &session.CachePrefix{
+		Hash: now.MessagesSum(len(now.Messages)).String(), Model: now.Model.String(), System: now.SystemSum().String(),
+		Tools: now.ToolsSum().String(), Messages: len(now.Messages), Mode: in.prefixMode(), Edits: in.History.edits,
+	}
+	before := in.History.lastRequested()
+	if before == nil {
+		if in.History.shown.Compaction >= 0 {
+			out.Changed, out.Cause = "the messages before the summary are gone", session.CauseCompaction
+		}
+		return out
+	}
+	if last.Turn == before.ID {
+		out.Changed = now.Change(last.Prefix)
+	} else {
+		out.Changed = compareDigests(before.Prefix, out, now)
+	}
+	if out.Changed != "" {
+		out.Cause = in.prefixCause(before, out.Mode)
+	}
+	return out
+}
+
+// compareDigests names the part that differs from a request of which only the digests are stored.
+func compareDigests(before, now *session.CachePrefix, p llm.Prefix) string {
+	switch {
+	case before.Model != now.Model:
+		return "the model or its options changed"
+	case before.Tools != now.Tools:
+		return "the tools changed"
+	case before.System != now.System:
+		return "the system texts changed"
+	case before.Messages > now.Messages, before.Hash != p.MessagesSum(before.Messages).String():
+		return "an earlier message changed"
+	default:
+		return ""
+	}
+}
+
+// prefixCause returns the action since the turn before that had to change the prefix, "" if there was none.
+func (in *Input) prefixCause(before *session.Assistant, mode session.PrefixMode) session.PrefixCause {
+	excludedSince := func(x session.Exclusion) bool { return x.Through >= before.Seq }
+	switch {
+	case !before.Model.Equal(in.Model.Ref):
+		return session.CauseModel
+	case before.Agent != in.Agent.ID:
+		return session.CauseAgent
+	case in.History.shown.Compaction > before.Seq:
+		return session.CauseCompaction
+	case in.BaselineSeq >= before.Seq:
+		return session.CauseContext
+	case slices.ContainsFunc(in.Session.Excluded, excludedSince):
+		return session.CauseExclusion
+	case before.Prefix.Edits != in.History.edits:
+		return session.CauseEdit
+	case in.History.promptSystemOf(before.ParentID) != in.History.promptSystem():
+		return session.CauseContext
+	case before.Prefix.Mode != mode, in.Output != nil && in.History.hasPromptSince(before.Seq):
+		return session.CauseMode
+	default:
+		return ""
+	}
+}
+
+func (in *Input) prefixMode() session.PrefixMode {
+	switch {
+	case in.Output != nil && in.Last:
+		return session.ModeLastForm
+	case in.Output != nil:
+		return session.ModeForm
+	case in.Last:
+		return session.ModeLastStep
+	default:
+		return ""
+	}
+}

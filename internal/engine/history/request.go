@@ -1,0 +1,172 @@
+package history
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// Input is everything that one request is made of.
+type Input struct {
+	Session     *session.Session
+	Agent       session.Agent
+	Rights      []permission.Layer // the permission rules of the turn: denied tools are not offered
+	Model       *location.Model
+	Tools       *tool.Set // offered to the model, see OfferTools
+	Baseline    string    // the system context
+	BaselineSeq int64     // the seq up to which Baseline covers the context
+	History     *History
+	Output      *OutputSchema // nil without structured output
+	Last        bool          // the agent's last step: tools are off
+}
+
+// lastStep is what the model reads when the agent's steps are used up. It is a system message, not an assistant
+// message as OpenCode sends: vendors reject a conversation that ends in an assistant message, or continue it, or answer
+// nothing.
+const lastStep = "You have used all the steps that you were given for this request. Tools are switched off now. " +
+	"Answer with text only: say what you found and changed, what is not done yet, and what should come next."
+
+// OfferTools returns a snapshot of the tools for a model: without those that the rules deny for every resource, and
+// empty for a model that does not support tools.
+func OfferTools(r *tool.Registry, m *location.Model, rights []permission.Layer) *tool.Set {
+	return r.Materialize(func(action string) bool { return m.NoTools || permission.Hidden(rights, action) })
+}
+
+// BuildRequest returns the request for the model.
+func BuildRequest(in *Input) *llm.Request {
+	m := in.Model
+	req := &llm.Request{
+		Model: m.APIName, Messages: Lower(in.History.Visible(in.BaselineSeq), m, in.Session.Excluded...),
+		Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
+		CacheKey: CacheKey(in.Session.ID), Session: string(in.Session.ID), Parent: string(in.Session.ParentID),
+	}
+	for _, text := range []string{JoinParagraphs(in.Agent.System, m.System), in.Baseline, in.History.promptSystem()} {
+		if text != "" {
+			req.System = append(req.System, text)
+		}
+	}
+	if in.Last && in.Output == nil {
+		req.Choice = llm.ToolChoice{Mode: llm.ChooseNone}
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleSystem, Parts: TextParts(lastStep)})
+		req.Cache = llm.TurnMarks(req)
+		return req
+	}
+	if !in.Last {
+		for _, d := range in.Tools.Definitions() {
+			req.Tools = append(req.Tools, llm.ToolDefinition{Name: d.Name, Description: d.Description, Schema: d.Schema})
+		}
+		if len(in.SkippedHostedTools()) == 0 {
+			req.Tools = append(req.Tools, in.hostedTools()...)
+		}
+		sortTools(req.Tools)
+	}
+	if len(req.Tools) > 0 {
+		req.Choice.Mode = llm.ChooseAuto
+	}
+	if in.Output != nil {
+		in.Output.addTo(req, in.supportsSchema(), in.Last)
+	}
+	req.Cache = llm.TurnMarks(req)
+	return req
+}
+
+// sortTools makes the order of the tools the same in every request.
+func sortTools(tools []llm.ToolDefinition) {
+	slices.SortStableFunc(tools, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// supportsSchema reports whether the vendor holds the text of the answer to the output schema.
+func (in *Input) supportsSchema() bool {
+	m := in.Model
+	alone := m.Forms == llm.FormsAlone && len(in.Tools.Definitions()) == 0 && len(in.hostedTools()) == 0
+	if m.Forms == llm.FormsBeside || alone {
+		return m.NoTools || m.SupportsSchema == nil || m.SupportsSchema(in.Output.schema)
+	}
+	return m.NoTools // without tools there is no other way
+}
+
+// equivalentTools maps a word in the name or type of a vendor's tool to the local tool that does the same: a rule that
+// denies the local tool denies the vendor's.
+var equivalentTools = map[string]string{
+	"websearch": "websearch", "xsearch": "websearch", "googlesearch": "websearch", "webfetch": "webfetch",
+	"urlcontext": "webfetch",
+}
+
+// hostedTools returns the vendor's tools that the agent may use. They do not ask: configuring them is the permission.
+func (in *Input) hostedTools() []llm.ToolDefinition {
+	return slices.DeleteFunc(slices.Clone(in.Model.Hosted), func(d llm.ToolDefinition) bool {
+		if permission.Hidden(in.Rights, d.Name) {
+			return true
+		}
+		for _, word := range hostedToolWords(d) {
+			for part, local := range equivalentTools {
+				if strings.Contains(word, part) && permission.Hidden(in.Rights, local) {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// SkippedHostedTools returns the names of the vendor's tools that the request leaves out because the vendor does not
+// accept them next to local tools.
+func (in *Input) SkippedHostedTools() (names []string) {
+	if !in.Model.HostedExclusive || len(in.Tools.Definitions()) == 0 {
+		return nil
+	}
+	for _, d := range in.hostedTools() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// hostedToolWords returns the name of a vendor's tool, its type and its members, lower-case letters only: the words in
+// web_search_20250305 and googleSearchRetrieval tell what they do.
+func hostedToolWords(d llm.ToolDefinition) []string {
+	words := []string{d.Name}
+	var declared map[string]jsontext.Value
+	if json.Unmarshal(d.Hosted, &declared) == nil {
+		var kind string
+		_ = json.Unmarshal(declared["type"], &kind) // optional
+		words = append(words, kind)
+		for member := range declared {
+			words = append(words, member)
+		}
+	}
+	for i, w := range words {
+		words[i] = strings.Map(func(r rune) rune {
+			if r = unicode.ToLower(r); !unicode.IsLower(r) {
+				return -1
+			}
+			return r
+		}, w)
+	}
+	return words
+}
+
+// JoinParagraphs joins two texts with a blank line; either may be empty.
+func JoinParagraphs(first, second string) string {
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + "\n\n" + second
+}
+
+// CacheKey returns the session's id as a cache key of at most 64 bytes, the limit of vendors: without its prefix where
+// the rest alone fills them.
+func CacheKey(id session.ID) string {
+	if _, tail, ok := strings.Cut(string(id), "_"); ok && len(tail) == 64 {
+		return tail
+	}
+	return string(id)[:min(len(id), 64)]
+}
