@@ -36,7 +36,7 @@ var house = []struct {
 	{4, capability, "auth trust wellknown config catalog agent command snapshot skill instruction project mcp lsp pty"},
 	{4, driver, "store/sqlstore store/sqlite store/postgres"},
 	{4, driver, "llm/anthropic llm/openairesponses llm/openaichat llm/gemini llm/bedrock"},
-	{4, driver, "llm/provider llm/script llm/replay"},
+	{4, driver, "llm/provider llm/script llm/guide llm/replay"},
 	{4, driver, "tool/builtin tool/dialog tool/web"},
 	{4, proof, "check store/storetest llm/llmtest"},
 	{5, view, "opencode jsontree server/openapi"},

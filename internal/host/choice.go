@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -48,7 +49,7 @@ func (m *locationModels) Default() (session.ModelRef, error) {
 			return session.ModelRef{ID: model.ID, ProviderID: model.ProviderID}, nil
 		}
 	}
-	return session.ModelRef{ID: script.GuideModel, ProviderID: script.ProviderID}, nil
+	return session.ModelRef{ID: guide.ModelID, ProviderID: script.ProviderID}, nil
 }
 
 // usable returns the provider's models whose protocol is spoken here.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 )
@@ -62,7 +63,7 @@ func hidden(headers map[string]string) map[string]string {
 
 // own returns the models that need no provider: the guide, and the script where there is one.
 func (t *modelTable) own() []api.Model {
-	models := []api.Model{ownModel(script.GuideModel, "Offline guide (not a language model)")}
+	models := []api.Model{ownModel(guide.ModelID, "Offline guide (not a language model)")}
 	if t.getenv(scriptVariable) != "" {
 		models = append(models, ownModel(script.ScriptModel, "Script (not a language model)"))
 	}

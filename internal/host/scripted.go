@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -14,8 +15,8 @@ const scriptVariable = "CAIRN_SCRIPT"
 // builtin returns the models that need no provider.
 func (t *modelTable) builtin(ref session.ModelRef) (*location.Model, error) {
 	switch ref.ID {
-	case script.GuideModel:
-		return &location.Model{Ref: ref, Client: script.Guide{}, APIName: ref.ID}, nil
+	case guide.ModelID:
+		return &location.Model{Ref: ref, Client: guide.Model{}, APIName: ref.ID}, nil
 	case script.ScriptModel:
 		player, err := t.script()
 		if err != nil {
@@ -23,7 +24,7 @@ func (t *modelTable) builtin(ref session.ModelRef) (*location.Model, error) {
 		}
 		return &location.Model{Ref: ref, Client: player, APIName: ref.ID}, nil
 	default:
-		return nil, session.NotFound("model", ref.String(), script.ProviderID+"/"+script.GuideModel, script.ProviderID+"/"+script.ScriptModel).At("model")
+		return nil, session.NotFound("model", ref.String(), script.ProviderID+"/"+guide.ModelID, script.ProviderID+"/"+script.ScriptModel).At("model")
 	}
 }
 

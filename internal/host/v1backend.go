@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/catalog"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/project"
@@ -124,7 +125,7 @@ func (l v1Backend) Providers(ctx context.Context, at session.Location) (v1.Provi
 	}
 	offline := opencode.ProviderOf(catalog.Provider{ID: script.ProviderID, Name: "cairn, offline"}, "custom", own)
 	out.All, out.Connected = append(out.All, offline), append(out.Connected, offline.ID)
-	out.Default[offline.ID] = script.GuideModel
+	out.Default[offline.ID] = guide.ModelID
 	return out, nil
 }
 

@@ -1,10 +1,10 @@
-// Package script holds two models that need no network: the Player, which says what a script file tells it to say,
-// and the Guide, the rule-based default of an installation without a provider.
+// Package script holds the Player, a model that plays a script file instead of asking a provider: for demonstrations,
+// tests and benchmarks.
 //
 // A script is an ordered list of turns; each request that reaches the Player is answered by one of them. A turn is a
-// list of steps, played in order: text and reasoning in chunks, tool calls, pauses, gates and faults. Everything that
-// a real provider does to us, well or badly, can be written down, and is played through the same clocks (llm.Watch),
-// so that a test in a synctest bubble sees what a session would see.
+// list of steps, played in order: text and reasoning in chunks, tool calls, pauses, gates and faults. A script can
+// express every good or bad behaviour of a real provider. It is played under the same clocks (llm.Watch), so that a
+// test in a synctest bubble sees what a session would see.
 //
 // The file is JSON, strict: an unknown key is an error that names its line. This one runs a command and then ends:
 //
@@ -29,10 +29,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The names under which the catalog knows the models of this package.
+// The catalog's names of the offline provider and of the Player.
 const (
 	ProviderID  = "cairn"
-	GuideModel  = "guide"
 	ScriptModel = "script"
 )
 
