@@ -37,16 +37,14 @@ func Supervise(args []string) int {
 	runtime.LockOSThread() // the command ends with the thread that started it
 	unix.CloseOnExec(lifelineFD)
 	_ = unix.CloseRange(lifelineFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // whatever the server was started with
-	around := newFence(order.processes)
-	defer around.remove()
-	cmd, err := order.start(around)
+	cmd, err := order.start()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, cause(err))
 		return 127
 	}
 	ended, gone := make(chan int, 1), make(chan struct{})
 	go reap(cmd.Process.Pid, ended, gone)
-	code, itself := order.watch(around, ended, gone)
+	code, itself := order.watch(ended, gone)
 	if itself && childHere() {
 		stay(code, gone)
 	}
@@ -54,7 +52,7 @@ func Supervise(args []string) int {
 }
 
 // watch returns the exit code when the command has ended, and whether it did so by itself.
-func (o order) watch(around *fence, ended <-chan int, gone <-chan struct{}) (code int, itself bool) {
+func (o order) watch(ended <-chan int, gone <-chan struct{}) (code int, itself bool) {
 	done := make(chan struct{})
 	defer close(done)
 	called := make(chan struct{})
@@ -66,9 +64,9 @@ func (o order) watch(around *fence, ended <-chan int, gone <-chan struct{}) (cod
 	case code := <-ended:
 		return code, true
 	case <-called:
-		endDescendants(o.grace, around, gone)
+		endDescendants(o.grace, gone)
 	case n := <-crowded(o.processes, done):
-		endDescendants(0, around, gone)
+		endDescendants(0, gone)
 		fmt.Fprintf(os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; the limit is %d\n", n, o.processes)
 	}
 	select {
@@ -102,14 +100,10 @@ func stay(code int, gone <-chan struct{}) {
 	<-gone
 }
 
-// start starts the command in the fence, or without it where the kernel refuses that.
-func (o order) start(around *fence) (*exec.Cmd, error) {
-	cmd := &exec.Cmd{Path: o.argv[0], Args: o.argv, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: around.around(attributes())}
-	err := cmd.Start()
-	if err != nil && around != nil {
-		return o.start(nil)
-	}
-	return cmd, err
+// start starts the command with the input and output of this process.
+func (o order) start() (*exec.Cmd, error) {
+	cmd := &exec.Cmd{Path: o.argv[0], Args: o.argv, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attributes()}
+	return cmd, cmd.Start()
 }
 
 // reap waits for every child there is, reports how the command ended, and closes gone when there is no child left. Nothing
@@ -134,7 +128,7 @@ func reap(command int, ended chan<- int, gone chan<- struct{}) {
 
 // endDescendants returns when reap says that they are gone. The process table says whom to signal, not whether it is done:
 // it is read while it changes, so that a process which was forked behind the reader's back is missing in it.
-func endDescendants(grace time.Duration, around *fence, gone <-chan struct{}) {
+func endDescendants(grace time.Duration, gone <-chan struct{}) {
 	sig := syscall.SIGTERM
 	signalled := map[int]bool{}
 	start, again := time.Now(), time.NewTicker(10*time.Millisecond)
@@ -142,7 +136,6 @@ func endDescendants(grace time.Duration, around *fence, gone <-chan struct{}) {
 	for {
 		if sig == syscall.SIGTERM && time.Since(start) >= grace {
 			sig = syscall.SIGKILL
-			around.kill()
 		}
 		for _, pid := range descendants(os.Getpid()) {
 			if sig == syscall.SIGKILL || !signalled[pid] {
