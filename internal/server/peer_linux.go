@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // peerCredentials asks the kernel who connected.
@@ -31,17 +33,14 @@ func peerCredentials(c *net.UnixConn) (pid int, sameUser bool) {
 type procFS struct {
 	root string // of /proc
 	self int
-	mark string // the value of CAIRN_CALL that this process was itself started with
+	mark string // the value of tool.CallVariable that this process was itself started with
 
 	querySocket func(own, peer netip.AddrPort) (socket, error)
 	tables      *sharedScan[map[string]socket] // where the kernel does not answer about one socket
 	holders     *sharedScan[map[uint64][]int]
 }
 
-// callMark is the environment variable that marks the processes of a tool call.
-const callMark = "CAIRN_CALL"
-
-func newProcFS() procFS { return newProcFSAt("/proc", os.Getpid(), os.Getenv(callMark)) }
+func newProcFS() procFS { return newProcFSAt("/proc", os.Getpid(), os.Getenv(tool.CallVariable)) }
 
 func newProcFSAt(root string, self int, mark string) procFS {
 	return procFS{root, self, mark, querySocket, &sharedScan[map[string]socket]{}, &sharedScan[map[uint64][]int]{}}
@@ -116,7 +115,7 @@ func (p procFS) hasCallMark(pid int) bool {
 		return false // another user's
 	}
 	for kv := range bytes.SplitSeq(env, []byte{0}) {
-		if v, ok := bytes.CutPrefix(kv, []byte(callMark+"=")); ok && string(v) != p.mark {
+		if v, ok := bytes.CutPrefix(kv, []byte(tool.CallVariable+"=")); ok && string(v) != p.mark {
 			return true
 		}
 	}

@@ -15,6 +15,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
+// CallVariable is the environment variable that marks the processes of a tool call. A command gets it with a random
+// value; the server refuses API requests from a process that carries it, and the command's descendants are found by it.
+const CallVariable = "CAIRN_CALL"
+
 // Tool does one thing for the model. Its methods are safe for concurrent use and its Definition never changes.
 type Tool interface {
 	Definition() Definition

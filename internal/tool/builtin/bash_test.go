@@ -208,7 +208,7 @@ func survivors(seconds string) string {
 		}
 		stat, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "stat"))
 		env, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "environ"))
-		_, mark, _ := bytes.Cut(env, []byte("CAIRN_CALL="))
+		_, mark, _ := bytes.Cut(env, []byte(tool.CallVariable+"="))
 		mark, _, _ = bytes.Cut(mark, []byte{0})
 		fmt.Fprintf(&b, "%.60q: %.60s, call %q\n", line, stat, mark)
 	}

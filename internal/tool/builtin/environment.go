@@ -14,9 +14,6 @@ import (
 // keys and tokens have any name (spec/guarantees S6).
 var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ"}
 
-// callVariable marks the processes of a call, so that they are found again wherever they went.
-const callVariable = "CAIRN_CALL"
-
 // Environment returns what commands get: the variables that always pass, those that the configuration names, and
 // those that it sets. Names of our own (CAIRN_, OPENCODE_) and denied ones never pass.
 func (c Config) Environment() []string {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/proctable"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // leftovers are ways to go on when the call has ended, also without its mark. %s is how long to sleep.
@@ -81,5 +82,5 @@ func ancestors(pid int) (above []int) {
 
 func marked(pid int) bool {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return err == nil && bytes.Contains(env, []byte("CAIRN_CALL="))
+	return err == nil && bytes.Contains(env, []byte(tool.CallVariable+"="))
 }

@@ -96,7 +96,7 @@ func (r run) command(ctx context.Context, progress func(recent string)) (finishe
 // process is a command that runs, with everything it starts.
 type process struct {
 	cmd      *exec.Cmd     // the command, or its supervisor
-	mark     string        // in the environment of all of them: CAIRN_CALL=…
+	mark     string        // in the environment of all of them: tool.CallVariable=…
 	ended    chan struct{} // closed when the command has ended
 	lifeline *os.File      // writing to it or closing it makes the supervisor end everything; nil without one
 	report   *os.File      // where a supervisor that stays tells the exit code; nil without one
@@ -115,7 +115,7 @@ const (
 // command when that thread ends (see attributes). It ends when cmd was waited for: with the command, or with what the
 // command left below its supervisor.
 func (r run) start(output *os.File) (*process, error) {
-	p := &process{mark: callVariable + "=" + rand.Text(), ended: make(chan struct{})}
+	p := &process{mark: tool.CallVariable + "=" + rand.Text(), ended: make(chan struct{})}
 	p.cmd = exec.Command(r.argv[0], r.argv[1:]...)
 	p.cmd.SysProcAttr = attributes()
 	if len(r.supervisor) > 0 {
