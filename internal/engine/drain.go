@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
@@ -99,7 +98,7 @@ func (d *drain) eligible(ctx context.Context) (next session.Delivery, err error)
 		return "", context.Cause(ctx)
 	}
 	err = d.store.View(ctx, func(r store.Reader) error {
-		for _, delivery := range []session.Delivery{session.Steer, session.Queue} {
+		for _, delivery := range session.PromotionOrder() {
 			ins, err := r.Pending(d.id, delivery, 1)
 			if err != nil {
 				return err
@@ -130,8 +129,8 @@ func (d *drain) leave(ctx context.Context, err error) error {
 	if herr != nil {
 		return herr
 	}
-	promised, perr := d.promised(clean, h)
-	if perr != nil || !promised {
+	pending, perr := d.Pending(clean, d.id)
+	if perr != nil || !session.ResumesByItself(h.Messages(), pending) {
 		return firstError(perr, err)
 	}
 	fact := &session.Interrupted{Error: *session.Fail(session.ReasonAborted, "the user interrupted the session")}
@@ -139,23 +138,6 @@ func (d *drain) leave(ctx context.Context, err error) error {
 		return aerr
 	}
 	return err
-}
-
-// promised reports whether a restart would go on with the session although the user stopped it: something was begun, or
-// a prompt came after the turn that records the stop.
-func (d *drain) promised(ctx context.Context, h *history.History) (bool, error) {
-	if continuation(h.Messages()) != nothing {
-		return true, nil
-	}
-	var stopped int64 // when the newest turn ended that the user stopped
-	if n := len(h.Messages()); n > 0 {
-		a, ok := h.Messages()[n-1].(*session.Assistant)
-		if ok && a.Error != nil && a.Error.Reason == session.ReasonAborted {
-			stopped = a.Time.Completed
-		}
-	}
-	ins, err := d.Pending(ctx, d.id)
-	return slices.ContainsFunc(ins, func(in *session.Input) bool { return !in.Hold && in.TimeCreated > stopped }), err
 }
 
 // history returns the session's history as of now.

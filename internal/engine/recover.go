@@ -7,42 +7,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
-	"github.com/cairn-dev/cairn/internal/projection"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
-
-// next is what a session calls for, judged by its history alone (spec/v2 §28.1).
-type next int
-
-const (
-	nothing  next = iota // the model is done, or somebody stopped it
-	answer               // an input was promoted and not answered
-	proceed              // calls are settled whose results the model has not seen
-	tryAgain             // the newest turn was cut off by the end of a process
-)
-
-// continuation is the pure judgement.
-func continuation(ms []session.Message) next {
-	for i := len(ms) - 1; i >= 0; i-- {
-		switch m := ms[i].(type) {
-		case *session.User, *session.Synthetic:
-			return answer
-		case *session.Shell: // it ran when nothing was left to do
-			return nothing
-		case *session.Assistant:
-			switch {
-			case m.Open() || (m.Error != nil && m.Error.Reason == session.ReasonInterrupted):
-				return tryAgain
-			case m.Error == nil && projection.Continues(m):
-				return proceed
-			default:
-				return nothing
-			}
-		}
-	}
-	return nothing
-}
 
 // Recover goes on with every session whose work an earlier process left unfinished. It returns when all are woken; the
 // work itself runs like any other.
@@ -95,7 +62,7 @@ func (d *drain) recover(ctx context.Context, f force) (force, error) {
 	if f != restarted {
 		return f, nil
 	}
-	if continuation(h.Messages()) == nothing {
+	if !session.NextOf(h.Messages()).NeedsTurn() {
 		return unforced, nil
 	}
 	if more, err := d.resumable(ctx, h, cutOff); !more || err != nil {

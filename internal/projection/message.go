@@ -10,7 +10,7 @@ func (b *Batch) applyMessage(e session.Event) error {
 		if err := b.begin(e, m); err != nil {
 			return err
 		}
-		return mark(b.tx, e, nil)
+		return updateMark(b.tx, e, nil)
 	}
 	if id := session.Turn(e.Data); id != "" {
 		return b.fold(e, id)
@@ -25,7 +25,7 @@ func (b *Batch) applyMessage(e session.Event) error {
 		if err := b.tx.PutMessage(e.SessionID, sh, e.Seq); err != nil {
 			return err
 		}
-		return withdrawn(b.tx, e.SessionID)
+		return updateMark(b.tx, e, nil)
 	case *session.RevertCommitted:
 		return cut(b.tx, e.SessionID, d.MessageID)
 	case *session.MessageRemoved:
@@ -39,7 +39,7 @@ func (b *Batch) applyMessage(e session.Event) error {
 			})
 		}
 	}
-	return mark(b.tx, e, nil)
+	return updateMark(b.tx, e, nil)
 }
 
 // begin stores a new message; a turn waits for what the batch says more of it.
@@ -70,7 +70,7 @@ func (b *Batch) fold(e session.Event, id session.MessageID) error {
 	if err := spend(b.tx, e, a); err != nil {
 		return err
 	}
-	return mark(b.tx, e, a)
+	return updateMark(b.tx, e, a)
 }
 
 // load sees to b.turn; there is none if the message is missing or no turn.

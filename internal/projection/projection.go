@@ -6,7 +6,9 @@
 package projection
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -48,7 +50,11 @@ func (b *Batch) Apply(e session.Event) error {
 		}
 	}
 	steps := []func(store.Tx, session.Event) error{
-		applySession, applyInbox, func(_ store.Tx, e session.Event) error { return b.applyMessage(e) }, applyEpoch, applyAsk,
+		applySession, applyInbox, func(
+			_ store.Tx, e session.Event,
+		) error {
+			return b.applyMessage(e)
+		}, applyEpoch, applyAsk,
 	}
 	for _, step := range steps {
 		if err := step(b.tx, e); err != nil {
@@ -109,84 +115,34 @@ func touchesSession(d session.EventData) bool {
 	}
 }
 
-// mark keeps the flag by which a restart finds sessions with work to do: set when work is promised, cleared when a
-// turn ends, well or badly, with nothing to follow, and cleared by a user's stop, after which nothing continues by
-// itself.
-func mark(tx store.Tx, e session.Event, a *session.Assistant) error {
-	switch d := e.Data.(type) {
-	case *session.PromptAdmitted:
-		if d.Hold {
-			return nil
-		}
-		return tx.SetUnfinished(e.SessionID, true)
-	case *session.Prompted, *session.StepStarted, *session.ShellStarted:
-		return tx.SetUnfinished(e.SessionID, true)
-	case *session.StepFailed:
-		return stopped(tx, e.SessionID, d.Error.Reason)
-	case *session.Interrupted:
-		return stopped(tx, e.SessionID, d.Error.Reason)
-	case *session.JobStarted:
-		return tx.SetUnfinished(e.SessionID, true)
-	case *session.InputWithdrawn, *session.JobEnded:
-		return withdrawn(tx, e.SessionID)
-	case *session.StepEnded:
-		if a != nil && Continues(a) {
-			return nil
-		}
-		return promised(tx, e.SessionID)
-	default:
+// updateMark does to the mark of unfinished sessions what the event says (session.MarkAfter). a is the event's turn
+// with the event applied to it, nil if the event has none.
+func updateMark(tx store.Tx, e session.Event, a *session.Assistant) error {
+	mark := session.MarkAfter(e.Data, a)
+	switch mark {
+	case session.MarkKept:
 		return nil
-	}
-}
-
-// withdrawn clears the flag when the prompt that was taken back, or the job or the command of the user's that ended, was all
-// that there was to do.
-func withdrawn(tx store.Tx, id session.ID) error {
-	u, asked, err := tx.NewestOf(id, session.TypeUser)
-	if err != nil {
-		return err
-	}
-	m, answered, err := tx.NewestOf(id, session.TypeAssistant)
-	if err != nil || (asked && !answered) || (asked && u.Meta().Seq > m.Meta().Seq) {
-		return err
-	}
-	if a, ok := m.(*session.Assistant); ok {
-		cut := a.Error != nil && a.Error.Reason == session.ReasonInterrupted
-		if a.Open() || cut || (a.Error == nil && Continues(a)) {
-			return nil
-		}
-	}
-	return promised(tx, id)
-}
-
-// stopped is what the end of work for the reason means for a restart.
-func stopped(tx store.Tx, id session.ID, why session.Reason) error {
-	switch why {
-	case session.ReasonInterrupted: // the process stopped, not the user: a restart goes on
-		return nil
-	case session.ReasonAborted, session.ReasonDenied, session.ReasonBudget:
-		return done(tx, id)
+	case session.MarkSet:
+		return tx.SetUnfinished(e.SessionID, true)
 	default:
-		return promised(tx, id)
+		return clearMark(tx, e.SessionID, mark)
 	}
 }
 
-// promised clears the flag unless a pending prompt waits to be worked on.
-func promised(tx store.Tx, id session.ID) error {
-	pending, err := tx.Pending(id, "", 0)
-	if err != nil {
-		return err
-	}
-	for _, in := range pending {
-		if !in.Hold {
-			return nil
+// clearMark clears the mark unless something that the mark names is left to do. What needs no row to be read comes
+// first.
+func clearMark(tx store.Tx, id session.ID, unless session.Mark) error {
+	if unless == session.MarkUnlessTurn {
+		if needed, err := needsTurn(tx, id); err != nil || needed {
+			return err
 		}
 	}
-	return done(tx, id)
-}
-
-// done clears the flag unless a job runs, whose end a restart has to record.
-func done(tx store.Tx, id session.ID) error {
+	if unless != session.MarkUnlessJob {
+		pending, err := tx.Pending(id, "", 0)
+		if err != nil || slices.ContainsFunc(pending, (*session.Input).StartsWork) {
+			return err
+		}
+	}
 	s, ok, err := tx.Session(id)
 	if err != nil || !ok || s.RunningJobs() {
 		return err
@@ -194,20 +150,18 @@ func done(tx store.Tx, id session.ID) error {
 	return tx.SetUnfinished(id, false)
 }
 
-// Continues reports whether a completed turn calls for another: the provider paused in it, its answer has not the form
-// that was asked for, or it made local calls, and not with its last step.
-func Continues(a *session.Assistant) bool {
-	switch {
-	case a.Structured != nil:
-		return false
-	case a.Finish == session.FinishPaused, session.Unformed(a.Finish):
-		return true
-	}
-	for _, t := range a.Tools() {
-		last := t.State.Error != nil && t.State.Error.Reason == session.ReasonSteps
-		if !last && (t.Provider == nil || !t.Provider.Executed) {
-			return true
+// needsTurn reports whether the newest prompt and the newest turn of the history call for another turn.
+func needsTurn(tx store.Tx, id session.ID) (bool, error) {
+	var newest []session.Message
+	for _, t := range []session.MessageType{session.TypeUser, session.TypeAssistant} {
+		m, ok, err := tx.NewestOf(id, t)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			newest = append(newest, m)
 		}
 	}
-	return false
+	slices.SortFunc(newest, func(a, b session.Message) int { return cmp.Compare(a.Meta().Seq, b.Meta().Seq) })
+	return session.NextOf(newest).NeedsTurn(), nil
 }
