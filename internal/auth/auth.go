@@ -49,14 +49,14 @@ type Credential struct {
 type Store struct {
 	path   string
 	getenv func(string) string
-	ring   keyring.Ring // nil where there is none
+	ring   keyring.Keyring // nil where there is none
 	opened opened
 }
 
 // New returns the store of a data directory, which need not exist yet. getenv looks up environment variables;
 // CAIRN_DISABLE_KEYRING keeps it from using the keyring for anything but what is there.
 func New(dataDir string, getenv func(string) string) *Store {
-	return &Store{path: filepath.Join(dataDir, FileName), getenv: getenv, ring: keyring.System(getenv)}
+	return &Store{path: filepath.Join(dataDir, FileName), getenv: getenv, ring: keyring.Open(getenv)}
 }
 
 // Path returns the path of the file.
@@ -66,7 +66,7 @@ func (s *Store) Path() string { return s.path }
 // set. ok is false when there is none. A stored one that the keyring does not give out is an Unreachable, unless there is
 // one in the environment, which then stands in for it.
 func (s *Store) Get(provider string, names ...string) (c Credential, ok bool, err error) {
-	if c, ok, err = s.get(provider, names); errors.Is(err, keyring.ErrNone) || errors.Is(c.Instead, keyring.ErrNone) {
+	if c, ok, err = s.get(provider, names); errors.Is(err, keyring.ErrNotFound) || errors.Is(c.Instead, keyring.ErrNotFound) {
 		return s.get(provider, names) // somebody may have changed it between the file and the keyring
 	}
 	return c, ok, err

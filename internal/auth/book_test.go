@@ -46,9 +46,7 @@ func (v *vault) step(do func()) error {
 	return nil
 }
 
-func (v *vault) Title() string { return "vault" }
-
-func (v *vault) Put(_ context.Context, name, secret string) error {
+func (v *vault) Set(_ context.Context, name, secret string) error {
 	return v.step(func() {
 		puts := append(v.puts, nil, nil)
 		if v.puts = nil; puts[0] != nil {
@@ -60,7 +58,7 @@ func (v *vault) Put(_ context.Context, name, secret string) error {
 	})
 }
 
-func (v *vault) Drop(_ context.Context, name string, ask bool) error {
+func (v *vault) Delete(_ context.Context, name string, ask bool) error {
 	if v.opens && !ask {
 		return keyring.ErrLocked
 	}
@@ -75,7 +73,7 @@ func (v *vault) Get(_ context.Context, name string) (secret string, err error) {
 	ok := false
 	err = v.step(func() { secret, ok = v.items[name] })
 	if err == nil && !ok {
-		err = keyring.ErrNone
+		err = keyring.ErrNotFound
 	}
 	return secret, err
 }

@@ -92,7 +92,7 @@ func (b *book) sweep(ctx context.Context) error {
 		if b.left[name].Until > time.Now().UnixMilli() {
 			continue
 		}
-		if down = b.ring.Drop(ctx, name, false); down == nil {
+		if down = b.ring.Delete(ctx, name, false); down == nil {
 			delete(b.left, name)
 		}
 	}
@@ -153,7 +153,7 @@ func (s *Store) Sweep(ctx context.Context, provider string, ask bool) (Left, err
 	defer cancel()
 	var gone []string
 	for _, name := range now.Names { // outside of the lock: a person is asked
-		if why := s.ring.Drop(asking, name, true); why != nil {
+		if why := s.ring.Delete(asking, name, true); why != nil {
 			s.opened.leave(why)
 			break
 		}

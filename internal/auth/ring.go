@@ -139,7 +139,7 @@ func (u *Unreachable) What() string {
 
 // Fix says what a person can do.
 func (u *Unreachable) Fix() string {
-	if errors.Is(u.Err, keyring.ErrNone) {
+	if errors.Is(u.Err, keyring.ErrNotFound) {
 		return "log in again: cairn auth login " + u.Provider
 	}
 	return "open the keyring, or log in again and keep the key in a file: cairn auth login --file " + u.Provider
@@ -161,7 +161,7 @@ func (s *Store) open(ctx context.Context, provider string, e entry) (entry, erro
 	}
 	var out entry
 	if err == nil {
-		if out, err = s.fetch(ctx, e.Ring); err != nil && !errors.Is(err, keyring.ErrNone) {
+		if out, err = s.fetch(ctx, e.Ring); err != nil && !errors.Is(err, keyring.ErrNotFound) {
 			s.opened.failed(err)
 		}
 	}
@@ -212,7 +212,7 @@ func (s *Store) seal(ctx context.Context, name string, e entry) (entry, error) {
 		err = errNoRing
 	}
 	if err == nil {
-		err = s.ring.Put(ctx, name, string(raw))
+		err = s.ring.Set(ctx, name, string(raw))
 	}
 	if s.opened.pass(err); err != nil {
 		return entry{}, err

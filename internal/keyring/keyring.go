@@ -1,34 +1,76 @@
-// Package keyring keeps small secrets where the operating system keeps its own: with the Secret Service of a desktop over
-// D-Bus, in the keychain of macOS, in the credentials of Windows.
+// Package keyring stores small secrets in the keyring of the operating system: the Secret Service on Linux and BSD, the
+// keychain on macOS, the credential store on Windows.
 //
-// What it promises. Nothing is started to find out whether there is a keyring, and where there is none nothing is said.
-// Every call ends when its context does, and after seconds where no person is asked. What answers is not believed: it can
-// neither keep a call for long nor make it hold more than a megabyte. Nobody is asked anything but by Put, and by Drop if
-// it may: a keyring that is locked is, to all others, one that cannot be read now.
+// Open starts no process and prints nothing, also where there is no keyring. Every call ends when its context does. Only
+// Set, and Delete if it is allowed to, may prompt the user; to Get a locked keyring is one that it cannot read.
 package keyring
 
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
-// Ring holds secrets by name, all of one application. It is safe for concurrent use.
-type Ring interface {
-	// Title is what people call it.
-	Title() string
-	// Put keeps a secret in place of what the name had.
-	Put(ctx context.Context, name, secret string) error
-	// Get returns a secret, or ErrNone.
+// Keyring stores the secrets of cairn by name. It is safe for concurrent use.
+type Keyring interface {
+	// Set stores a secret and replaces the one that the name has.
+	Set(ctx context.Context, name, secret string) error
+	// Get returns a secret, or ErrNotFound.
 	Get(ctx context.Context, name string) (string, error)
-	// Drop forgets a secret; one that is not there is no error. With ask, somebody may be asked to open the keyring.
-	Drop(ctx context.Context, name string, ask bool) error
+	// Delete removes a secret; a missing one is no error. With prompt, the user may be asked to unlock the keyring.
+	Delete(ctx context.Context, name string, prompt bool) error
 }
 
-// Errors of rings. Others are the system's own.
+// Errors of keyrings. All others come from the operating system.
 var (
-	ErrNone   = errors.New("the keyring does not have it")
-	ErrLocked = errors.New("the keyring is locked")
+	ErrNotFound = errors.New("the keyring does not have it")
+	ErrLocked   = errors.New("the keyring is locked")
+	errTimeout  = errors.New("the keyring does not answer")
 )
 
-// application is by which our secrets are told from those of others.
+// application marks the entries of cairn among those of other programs.
 const application = "cairn"
+
+// caller bounds calls of a library that knows no context. A call that outlives its context goes on in the background and
+// keeps the slot, so that a keyring that hangs costs one goroutine, however often it is called.
+type caller struct {
+	slot chan struct{} // capacity 1
+}
+
+func newCaller() caller { return caller{slot: make(chan struct{}, 1)} }
+
+// call runs f and returns its result, or onTimeout if ctx ends first.
+func (c caller) call(ctx context.Context, onTimeout error, f func() (string, error)) (string, error) {
+	select {
+	case <-ctx.Done():
+		return "", onTimeout
+	case c.slot <- struct{}{}:
+	}
+	type result struct {
+		secret string
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() { // ends with f; the process does not wait for it
+		defer func() { <-c.slot }()
+		secret, err := runRecovered(f)
+		done <- result{secret, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", onTimeout
+	case r := <-done:
+		return r.secret, r.err
+	}
+}
+
+// runRecovered turns a panic of f into an error. go-keyring panics if the bus closes while the user is being prompted, and
+// if a service replies with unexpected types.
+func runRecovered(f func() (string, error)) (secret string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			secret, err = "", fmt.Errorf("the keyring: unexpected reply: %v", p)
+		}
+	}()
+	return f()
+}
