@@ -56,6 +56,8 @@ type call struct {
 	in     any // nil sends no body
 	out    any // nil reads none
 	header http.Header
+
+	decodeError func(status int, body []byte) error // nil: DecodeError
 }
 
 // path joins escaped segments.
@@ -85,7 +87,7 @@ func (c *Client) do(ctx context.Context, k call) error {
 		return k.broken(ctx, err)
 	}
 	if err := json.Unmarshal(body, k.out, jsontext.AllowInvalidUTF8(true)); err != nil {
-		return &TransportError{Op: k.name(), Err: fmt.Errorf("malformed answer: %w", err)}
+		return &TransportError{Op: k.name(), Err: fmt.Errorf("malformed answer: %w", err), Foreign: true}
 	}
 	return nil
 }
@@ -114,6 +116,9 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	if err != nil {
 		return nil, k.broken(ctx, err)
+	}
+	if k.decodeError != nil {
+		return nil, k.decodeError(resp.StatusCode, body)
 	}
 	return nil, DecodeError(resp.StatusCode, body)
 }

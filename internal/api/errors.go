@@ -150,11 +150,13 @@ const maxMessage = 1024
 func DecodeError(status int, body []byte) error {
 	var b errorBody
 	if err := json.Unmarshal(body, &b, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil || b.Tag == "" {
-		return &TransportError{Op: "read the answer", Err: fmt.Errorf("unexpected status %d: %s", status, clip(string(body), 200))}
+		err := fmt.Errorf("unexpected status %d: %s", status, clip(string(body), 200))
+		return &TransportError{Op: "read the answer", Err: err, Foreign: true}
 	}
 	r, ok := rowFor(b)
 	if !ok {
-		return &TransportError{Op: "read the answer", Err: fmt.Errorf("unexpected status %d: %s: %s", status, b.Tag, clip(b.Message, 200))}
+		err := fmt.Errorf("unexpected status %d: %s: %s", status, b.Tag, clip(b.Message, 200))
+		return &TransportError{Op: "read the answer", Err: err, Foreign: true}
 	}
 	e := &session.Error{Code: r.code, Message: b.Message, Kind: r.kind, Field: b.Field, Nearest: b.Nearest}
 	e.Message = strings.TrimSuffix(b.Message, (&session.Error{Nearest: b.Nearest}).Error())
@@ -192,8 +194,9 @@ func rowFor(b errorBody) (errorRow, bool) {
 // TransportError says that the server could not be reached, broke off, or answered with something that is not of this
 // contract. What was asked may or may not have happened.
 type TransportError struct {
-	Op  string // what was being done
-	Err error
+	Op      string // what was being done
+	Err     error
+	Foreign bool // an answer came, and it is not of this contract
 }
 
 func (e *TransportError) Error() string { return e.Op + ": " + e.Err.Error() }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -68,6 +69,18 @@ func (c *Client) History(ctx context.Context, id session.ID, after int64, limit 
 	}
 	return get[History](ctx, c, path("session", string(id), "history"), v)
 }
+
+// Head returns the seq of the session's newest event: what the server names when it refuses a cursor that is ahead.
+func (c *Client) Head(ctx context.Context, id session.ID) (int64, error) {
+	_, err := c.History(ctx, id, maxSeq, 1)
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeConflict && e.Kind == KindCursor {
+		return strconv.ParseInt(e.ID, 10, 64)
+	}
+	return 0, err
+}
+
+// maxSeq is the largest cursor that a server takes.
+const maxSeq = 1<<53 - 1
 
 // Spent returns the ledger lines of a session.
 func (c *Client) Spent(ctx context.Context, id session.ID) ([]Spend, error) {

@@ -125,10 +125,6 @@ func (a *app) createAgent(ctx context.Context, name string, n newAgent) error {
 	} else if err != nil {
 		return fmt.Errorf("write the agent: %w", err)
 	}
-	if n.path != "" && a.asOpenCode() { // which prints nothing else when it had nothing to ask
-		a.out.printf("%s\n", path)
-		return nil
-	}
 	a.changed(n.asJSON, change{File: path}, fmt.Sprintf("The agent %s is in %s; edit it there.", name, path))
 	return nil
 }

@@ -34,9 +34,6 @@ func (a *app) agentListCommand() *cobra.Command {
 		Use: "list", Short: "List the agents that can work here; the first is the default", Args: cobra.NoArgs,
 		Example: "  cairn agent list\n  cairn agent list --all",
 		RunE: a.does(func(ctx context.Context, _ []string) error {
-			if a.asOpenCode() && !asJSON {
-				return a.connected(ctx, a.listAgentsAsOpenCode)
-			}
 			return a.withAgents(ctx, func(agents []session.Agent) error {
 				agents = slices.DeleteFunc(agents, func(x session.Agent) bool { return x.Hidden && !all })
 				if asJSON {

@@ -12,16 +12,24 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// questioner puts asks to the person at the terminal, one after the other.
-type questioner struct {
-	tty   io.ReadWriteCloser
+// askQueue puts asks to the person at the terminal, one after the other, and reads typed lines as their answers.
+type askQueue struct {
 	out   *stream
 	marks marks
 
-	queue   []session.PendingAsk // the first one is on the screen
-	given   [][]string           // answers to the questions of the first one, as far as they go
-	lines   chan string          // what was typed; capacity 1, because one read is outstanding; closed when the terminal is gone
-	next    chan struct{}        // asks for a line; capacity 1: at most one read is outstanding
+	pending []session.PendingAsk // the first one is on the screen
+	given   [][]string           // answers to the questions of the first one, so far
+	shown   func()               // called before an ask is shown; may be nil
+	wanted  func()               // called when a line is wanted, after its prompt is shown; may be nil
+}
+
+// questioner is an askQueue on a terminal of its own, which is read only while an ask is on the screen.
+type questioner struct {
+	askQueue
+	tty io.ReadWriteCloser
+
+	lines   chan string   // typed lines; capacity 1, because one read is outstanding; closed when the terminal is gone
+	next    chan struct{} // requests a line; capacity 1: at most one read is outstanding
 	reading bool
 }
 
@@ -34,12 +42,31 @@ type answer struct {
 }
 
 func newQuestioner(a *app, tty io.ReadWriteCloser) *questioner {
-	q := &questioner{
-		tty: tty, marks: a.marks, lines: make(chan string, 1), next: make(chan struct{}, 1),
-		out: &stream{w: tty, terminal: true, color: a.err.color},
-	}
+	q := &questioner{tty: tty, lines: make(chan string, 1), next: make(chan struct{}, 1)}
+	q.out, q.marks = &stream{w: tty, terminal: true, color: a.err.color}, a.marks
+	q.shown, q.wanted = q.discardTyped, q.requestLine
 	go q.read() // ends with close, or with the process while the terminal is read
 	return q
+}
+
+// discardTyped drops what was typed before the ask is shown, unless a read is under way already.
+func (q *questioner) discardTyped() {
+	if f, ok := q.tty.(interface{ Fd() uintptr }); ok && !q.reading {
+		forgetTyped(int(f.Fd()))
+	}
+}
+
+func (q *questioner) requestLine() {
+	if !q.reading {
+		q.reading = true
+		q.next <- struct{}{}
+	}
+}
+
+// answerLine reads a line from the terminal as the answer to the ask on the screen; ok is false when it answers nothing.
+func (q *questioner) answerLine(text string) (ans answer, ok bool) {
+	q.reading = false
+	return q.answer(text)
 }
 
 func (q *questioner) read() {
@@ -67,24 +94,24 @@ func (q *questioner) close() {
 	}
 }
 
-// ask puts the ask to the person, now or when those before it are answered.
-func (q *questioner) ask(a session.PendingAsk) {
-	if slices.ContainsFunc(q.queue, func(b session.PendingAsk) bool { return b.ID == a.ID }) {
+// add puts the ask to the person, now or when those before it are answered.
+func (q *askQueue) add(a session.PendingAsk) {
+	if slices.ContainsFunc(q.pending, func(b session.PendingAsk) bool { return b.ID == a.ID }) {
 		return
 	}
-	q.queue = append(q.queue, a)
-	if len(q.queue) == 1 {
+	q.pending = append(q.pending, a)
+	if len(q.pending) == 1 {
 		q.show()
 	}
 }
 
-// settled takes an ask off the screen that was answered by somebody else, or by the end of the work.
-func (q *questioner) settled(id session.AskID, by string) {
-	for i, a := range q.queue {
+// remove takes an ask off the screen that was answered elsewhere, or by the end of the work.
+func (q *askQueue) remove(id session.AskID, by string) {
+	for i, a := range q.pending {
 		if a.ID != id {
 			continue
 		}
-		q.queue = append(q.queue[:i], q.queue[i+1:]...)
+		q.pending = append(q.pending[:i], q.pending[i+1:]...)
 		if i == 0 {
 			q.given = nil
 			q.out.freshLine()
@@ -97,15 +124,15 @@ func (q *questioner) settled(id session.AskID, by string) {
 	}
 }
 
-// typed reads a line as the answer to the ask on the screen; ok is false when it answers nothing.
-func (q *questioner) typed(text string) (ans answer, ok bool) {
-	q.reading, q.out.midline = false, false
-	if len(q.queue) == 0 {
+// answer reads a line as the answer to the ask on the screen; ok is false when it answers nothing.
+func (q *askQueue) answer(text string) (ans answer, ok bool) {
+	q.out.midline = false
+	if len(q.pending) == 0 {
 		return answer{}, false
 	}
-	a := q.queue[0]
+	a := q.pending[0]
 	if a.IsQuestion() {
-		return q.answered(a, text)
+		return q.answerQuestion(a, text)
 	}
 	reply, message, ok := parseAnswer(text, len(a.Save) > 0)
 	if !ok {
@@ -113,7 +140,7 @@ func (q *questioner) typed(text string) (ans answer, ok bool) {
 		q.prompt()
 		return answer{}, false
 	}
-	q.queue = q.queue[1:]
+	q.pending = q.pending[1:]
 	q.show()
 	return answer{ask: a, reply: reply, message: message}, true
 }
@@ -134,22 +161,22 @@ func parseAnswer(text string, mayAlways bool) (reply session.Reply, message stri
 	}
 }
 
-func (q *questioner) show() {
-	if len(q.queue) == 0 {
+// show puts the first ask on the screen, or its next question.
+func (q *askQueue) show() {
+	if len(q.pending) == 0 {
 		return
 	}
-	a := q.queue[0]
-	if f, ok := q.tty.(interface{ Fd() uintptr }); ok && !q.reading {
-		forgetTyped(int(f.Fd()))
+	if q.shown != nil {
+		q.shown()
 	}
+	a := q.pending[0]
 	q.out.freshLine()
 	if a.IsQuestion() {
 		showQuestion(q.out, q.marks, a.Questions[len(q.given)])
-		q.prompt()
-		return
+	} else {
+		showAsk(q.out, q.marks, a)
+		q.out.printf("  %s\n", choices(a))
 	}
-	showAsk(q.out, q.marks, a)
-	q.out.printf("  %s\n", choices(a))
 	q.prompt()
 }
 
@@ -171,11 +198,10 @@ func showAsk(out *stream, m marks, a session.PendingAsk) {
 	}
 }
 
-func (q *questioner) prompt() {
+func (q *askQueue) prompt() {
 	q.out.printf("  > ")
-	if !q.reading {
-		q.reading = true
-		q.next <- struct{}{}
+	if q.wanted != nil {
+		q.wanted()
 	}
 }
 

@@ -58,13 +58,13 @@ func TestQuestioner(t *testing.T) {
 			Metadata: jsontext.Value(`{"diff":"--- a.txt\n-foo\n+bar\u001b[2J\n"}`),
 		}
 	}
-	q.ask(ask("per_1", "edit"))
-	q.ask(ask("per_1", "edit")) // told twice, asked once
-	q.ask(ask("per_2"))
-	q.ask(ask("per_3"))
+	q.add(ask("per_1", "edit"))
+	q.add(ask("per_1", "edit")) // told twice, asked once
+	q.add(ask("per_2"))
+	q.add(ask("per_3"))
 	line := func(s string) (answer, bool) {
 		go func() { _, _ = io.WriteString(fingers, s) }() // ends when the questioner has read it
-		return q.typed(<-q.lines)
+		return q.answerLine(<-q.lines)
 	}
 	if _, ok := line("huh\n"); ok {
 		t.Error("nonsense is an answer")
@@ -72,7 +72,7 @@ func TestQuestioner(t *testing.T) {
 	if got, ok := line("a\n"); !ok || got.ask.ID != "per_1" || got.reply != session.ReplyAlways {
 		t.Errorf("got %+v, %v", got, ok)
 	}
-	q.settled("per_2", "user") // somebody else was faster
+	q.remove("per_2", "user") // somebody else was faster
 	if got, ok := line("n not now\n"); !ok || got.ask.ID != "per_3" || got.reply != session.ReplyReject || got.message != "not now" {
 		t.Errorf("got %+v, %v", got, ok)
 	}

@@ -1,108 +1,236 @@
 package cli
 
 import (
-	"encoding/base64"
+	"bufio"
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"net/http"
-	"net/url"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
-	"unicode/utf8"
+	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// maxAttachment bounds one attached file. Base64 and the prompt's other parts must fit into the engine's 16 MiB.
-const maxAttachment = 10 << 20
-
-// absolute resolves a path against the working directory of the command; "" stays "".
-func (a *app) absolute(name string) (string, error) {
-	if name == "" {
-		return "", nil
-	}
-	if strings.ContainsRune(name, 0) {
-		return "", usagef("a path must not hold a NUL byte")
-	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(a.Dir, name)
-	}
-	return filepath.Clean(name), nil
+// attachFlags are the flags of attach.
+type attachFlags struct {
+	server             serverFlags
+	session            string
+	last, noReplay     bool
+	fork, asJSON, mini bool
+	history            int // messages that are shown first; negative: the last prompt and what followed
+	given              func(name string) bool
 }
 
-func (a *app) attachments(names []string) ([]session.File, error) {
-	var files []session.File
-	for _, name := range names {
-		f, err := a.attachment(name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
+const attachHelp = `Attach shows a session as it works and sends it what you type. A line is a prompt, an answer to what is
+asked, or a command such as /sessions; type /help for the list. URL is a cairn server; without it the
+session is in the cairn of this machine. Ctrl-C interrupts the work; press it twice to leave.
+
+When standard input is not a terminal, each of its lines is a prompt, one after another, and what needs a
+permission is denied.`
+
+func (a *app) attachCommand() *cobra.Command {
+	var f attachFlags
+	cmd := &cobra.Command{
+		Use: "attach [URL]", Short: "Work with a session line by line", Long: attachHelp, Args: cobra.MaximumNArgs(1),
+		Example: "  cairn attach\n  cairn attach -c http://localhost:4096\n  printf 'one\\ntwo\\n' | cairn attach",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.ran, f.given = true, cmd.Flags().Changed
+			f.server.url = first(args, "")
+			return a.attach(cmd.Context(), &f)
+		},
 	}
-	return files, nil
+	f.server.addCredentials(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.server.directory, "dir", "", "work in this `DIRECTORY` of the server's machine")
+	fs.StringVarP(&f.session, "session", "s", "", "continue the session with this `ID`")
+	fs.BoolVarP(&f.last, "continue", "c", false, "continue the newest session of the directory")
+	fs.IntVar(&f.history, "replay-limit", -1, "show the newest `N` messages first (default: the last prompt and its answer)")
+	fs.BoolVar(&f.noReplay, "no-replay", false, "show no earlier messages")
+	fs.BoolVar(&f.fork, "fork", false, "")
+	fs.BoolVar(&f.mini, "mini", false, "")
+	jsonFlag(cmd, &f.asJSON)
+	hide(fs, "fork", "mini", "json") // OpenCode's; the first and the last are refused
+	cmd.MarkFlagsMutuallyExclusive("session", "continue")
+	return cmd
 }
 
-// attachment carries the content of text, images and PDFs. A directory is only named: the model looks at it with
-// tools.
-func (a *app) attachment(name string) (session.File, error) {
-	path, err := a.absolute(name)
-	if err != nil {
-		return session.File{}, err
-	}
-	info, err := os.Stat(path)
+// check rejects flags that are invalid by themselves.
+func (f *attachFlags) check() error {
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return session.File{}, usagef("--file: there is no file %s", path)
-	case err != nil:
-		return session.File{}, usagef("--file: %v", err)
-	case info.IsDir():
-		u := url.URL{Scheme: "file", Path: filepath.ToSlash(path) + "/"}
-		return session.File{URI: u.String(), Mime: "application/x-directory", Name: filepath.Base(path)}, nil
-	case !info.Mode().IsRegular():
-		return session.File{}, usagef("--file: %s is not a regular file", path)
+	case f.asJSON:
+		return usagef("--json is not supported; for programs, use cairn run --attach URL --format json")
+	case f.fork:
+		return usagef("--fork is not supported: cairn cannot fork sessions yet")
+	case f.given("replay-limit") && f.history < 0:
+		return usagef("--replay-limit must be 0 or more, got %d", f.history)
+	case f.session != "":
+		return session.CheckID("--session", session.PrefixSession, f.session)
 	}
-	data, err := readAtMost(path, maxAttachment)
-	if err != nil {
-		return session.File{}, err
-	}
-	mime := mimeOf(data)
-	if mime == "" {
-		return session.File{}, usagef("--file: %s is binary and neither an image nor a PDF; name it in the prompt instead", path)
-	}
-	return session.File{
-		URI:  "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data),
-		Mime: mime, Name: filepath.Base(path),
-	}, nil
+	return nil
 }
 
-func readAtMost(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, usagef("--file: %v", err)
+// attach runs the command: a conversation on a terminal, else one prompt for each line of standard input.
+func (a *app) attach(ctx context.Context, f *attachFlags) error {
+	if err := f.check(); err != nil {
+		return err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if int64(len(data)) > limit {
-		return nil, usagef("--file: %s is larger than %d MiB, which is the limit; name it in the prompt, so that the model reads what it needs", path, limit>>20)
-	}
-	return data, nil
+	interactive := a.err.terminal && isTerminal(a.Stdin)
+	return a.withServer(ctx, &f.server, func(ctx context.Context, c *api.Client) error {
+		s, err := findAttached(ctx, c, f)
+		if err != nil {
+			return err
+		}
+		if !interactive {
+			return a.runLines(ctx, c, s, f)
+		}
+		return a.converse(ctx, c, s, f)
+	})
 }
 
-// mimeOf is what models may read, judged by content; "" is none of it.
-func mimeOf(data []byte) string {
-	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
-	switch kind {
-	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
-		return kind
+// withServer calls f with a client of the server, or of the cairn of this machine if no URL is given.
+func (a *app) withServer(ctx context.Context, server *serverFlags, f func(context.Context, *api.Client) error) error {
+	if server.url != "" {
+		conn, err := server.connect(ctx, a.Env)
+		if err != nil {
+			return err
+		}
+		return f(ctx, conn.API)
 	}
-	if utf8.Valid(data) && !strings.ContainsRune(string(data), 0) {
-		return "text/plain"
+	o, err := a.options(server.directory)
+	if err != nil {
+		return err
 	}
-	return ""
+	here := *a
+	here.Dir = o.Dir
+	return here.connected(ctx, f)
+}
+
+// findAttached returns the session to continue, nil for a new one.
+func findAttached(ctx context.Context, c *api.Client, f *attachFlags) (*session.Session, error) {
+	switch {
+	case f.session != "":
+		s, err := c.Session(ctx, session.ID(f.session))
+		return s, withNearestSessions(ctx, c, err)
+	case f.last:
+		return newest(ctx, c, c.Directory, "leave --continue away to begin one")
+	default:
+		return nil, nil
+	}
+}
+
+// runLines runs one prompt for each line of standard input, one after another. The exit code is that of the last prompt
+// that failed.
+func (a *app) runLines(ctx context.Context, c *api.Client, s *session.Session, f *attachFlags) error {
+	if s != nil {
+		a.err.printf("%s  %s\n", title(s), s.ID)
+	}
+	worst := exitOK
+	in := bufio.NewScanner(a.Stdin)
+	in.Buffer(nil, maxStdin)
+	for in.Scan() {
+		text := strings.TrimSpace(in.Text())
+		if text == "" {
+			continue
+		}
+		r := a.lineRunner(c, s, text)
+		if f.server.url != "" {
+			r.plan.server = &f.server
+		}
+		err := r.work(ctx)
+		out := r.result(err)
+		r.view.result(out)
+		if out.ExitCode != exitOK {
+			worst = out.ExitCode
+		}
+		if r.span == nil || out.ExitCode == exitInterrupted || a.out.err != nil {
+			break
+		}
+		s = &session.Session{ID: r.plan.id}
+	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("read standard input: %w", err)
+	}
+	if worst != exitOK {
+		return &exit{code: worst}
+	}
+	return a.out.err
+}
+
+// lineRunner runs one line as a prompt, or as a command if it begins with a slash, over an open connection.
+func (a *app) lineRunner(c *api.Client, s *session.Session, text string) *runner {
+	ids := &session.IDs{}
+	v := newTextView(a, false)
+	v.brief = true
+	r := &runner{app: a, started: time.Now(), view: v, headless: true}
+	r.open = func(context.Context) (*Connection, error) {
+		return &Connection{API: c, Close: func(context.Context) error { return nil }}, nil
+	}
+	r.plan = plan{
+		options: Options{Dir: c.Directory}, message: session.MessageID(ids.New(session.PrefixMessage)),
+		delivery: session.Queue, asks: "deny", prompt: session.Prompt{Text: text},
+	}
+	if s != nil {
+		r.plan.id, r.plan.existing = s.ID, true
+	} else {
+		r.plan.id = session.ID(ids.New(session.PrefixSession))
+	}
+	if name, arguments, ok := parseSlash(text); ok {
+		r.plan.command, r.plan.prompt.Text = name, arguments
+	}
+	return r
+}
+
+// parseSlash splits a line such as "/review main.go" into the command's name and its arguments. A path is no command.
+func parseSlash(text string) (name, arguments string, ok bool) {
+	word, arguments, _ := strings.Cut(text, " ")
+	name, ok = strings.CutPrefix(word, "/")
+	if !ok || strings.Contains(name, "/") {
+		return "", "", false
+	}
+	return name, strings.TrimSpace(arguments), true
+}
+
+// converse holds a conversation with the person at the terminal, in which Ctrl-C does not end the command at once.
+func (a *app) converse(ctx context.Context, c *api.Client, s *session.Session, f *attachFlags) error {
+	interrupts := make(chan struct{}, 4) // more than a person types before the first is read
+	press := func() {
+		select {
+		case interrupts <- struct{}{}:
+		default:
+		}
+	}
+	a.onInterrupt.Store(&press)
+	defer a.onInterrupt.Store(nil)
+	ctx, stop := a.orderly(ctx)
+	defer stop()
+	where := c.Directory
+	if f.server.url != "" {
+		where = f.server.publicURL()
+	}
+	a.err.printf("%s; type /help for the commands\n", line(where, 200))
+	t := newConversation(a, c, interrupts)
+	err := t.run(ctx, s, f.replayed())
+	a.out.freshLine()
+	a.err.freshLine()
+	if t.session != nil && t.working {
+		a.note(fmt.Sprintf("session %s is still working; to show it again, run: %s", t.session.ID, attachTo(&f.server, t.session.ID)))
+	}
+	return errors.Join(err, a.out.err)
+}
+
+// replayed is the number of messages to show first; negative: the last prompt and what followed.
+func (f *attachFlags) replayed() int {
+	if f.noReplay {
+		return 0
+	}
+	return f.history
+}
+
+func attachTo(server *serverFlags, id session.ID) string {
+	words := slices.DeleteFunc([]string{"cairn attach", server.publicURL(), "-s", string(id)}, func(w string) bool { return w == "" })
+	return strings.Join(words, " ")
 }

@@ -248,10 +248,6 @@ func (a *app) authList() *cobra.Command {
 			if asJSON {
 				return a.printJSON(list)
 			}
-			if a.asOpenCode() {
-				a.listKeysAsOpenCode(list)
-				return nil
-			}
 			if len(list) == 0 {
 				a.err.printf("There are no keys. Keep one: cairn auth login openai\n")
 				return nil

@@ -52,7 +52,7 @@ func Main(h Host) int {
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
 	return Run(context.Background(), h, Process{
-		Name: calledAs(os.Args[0]), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Dir: dir,
+		Name: programName(os.Args[0]), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Dir: dir,
 		Signals: signals, Terminal: controllingTerminal,
 	})
 }
@@ -68,7 +68,7 @@ func Run(ctx context.Context, h Host, p Process) int {
 	if err == nil && a.out.err != nil { // of help, which no command of ours writes
 		a.ran, err = true, a.out.err
 	}
-	return int(a.shownCode(a.explain(cmd, err)))
+	return int(a.processExitCode(a.explain(cmd, err)))
 }
 
 // obeySignals gives a command two chances: the first signal closes a.asked, upon which it ends in order; the second

@@ -72,7 +72,10 @@ func (r *runner) expand(ctx context.Context) error {
 		r.once("the command " + p.command + " is meant for a session of its own, which is not there yet; it works in this one")
 	}
 	for _, f := range out.Prompt.Files {
-		p.prompt.Files = append(p.prompt.Files, r.app.carried(f))
+		if p.server == nil { // the files of a server elsewhere are on its machine
+			f = r.app.carried(f)
+		}
+		p.prompt.Files = append(p.prompt.Files, f)
 	}
 	p.prompt.Text, p.prompt.Agents, p.command = out.Prompt.Text, out.Prompt.Agents, ""
 	p.prompt.Agent, p.prompt.Model = out.Prompt.Agent, out.Prompt.Model

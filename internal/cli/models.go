@@ -39,9 +39,9 @@ func (a *app) modelsCommand() *cobra.Command {
 			case asJSON:
 				return a.printJSON(models)
 			case verbose:
-				return a.connected(ctx, func(ctx context.Context, c *api.Client) error { return a.describeModels(ctx, c, models) })
+				return a.connected(ctx, func(ctx context.Context, c *api.Client) error { return a.printVerboseModels(ctx, c, models) })
 			case a.asOpenCode():
-				a.nameModels(models)
+				a.printModelNames(models)
 				return nil
 			}
 			t := a.table("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "CAN")
@@ -164,26 +164,13 @@ func abilities(m api.Model) string {
 func (a *app) statsCommand() *cobra.Command {
 	var asJSON bool
 	var days int
-	var f overviewFlags
 	cmd := &cobra.Command{
-		Use: "stats", Short: "Show what was used and what it cost", Args: cobra.MaximumNArgs(1),
+		Use: "stats", Short: "Show what was used and what it cost", Args: cobra.NoArgs,
 		Long:    "Stats adds up the ledger of all sessions, deleted ones included. Days are UTC.",
 		Example: "  cairn stats\n  cairn stats --days 7 --json",
-		RunE: a.does(func(ctx context.Context, args []string) error {
-			if err := f.take(args); err != nil {
-				return err
-			}
+		RunE: a.does(func(ctx context.Context, _ []string) error {
 			if days < 0 {
 				return usagef("--days must not be negative, got %d", days)
-			}
-			if f.days = days; a.asOpenCode() || f.given("tools") || f.given("models") || f.given("project") {
-				return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
-					o, err := a.survey(ctx, c, &f)
-					if err == nil {
-						a.showOverview(o, &f)
-					}
-					return err
-				})
 			}
 			var since int64
 			if days > 0 {
@@ -204,14 +191,6 @@ func (a *app) statsCommand() *cobra.Command {
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().IntVar(&days, "days", 0, "only the last `N` days, today included; 0 is everything")
-	cmd.Flags().IntVar(&f.tools, "tools", 0, "what the sessions that are here say themselves, with `N` tools, as OpenCode's stats")
-	cmd.Flags().IntVar(&f.models, "models", 0, "the same with `N` models; without a number all of them")
-	cmd.Flags().Lookup("models").NoOptDefVal = "0"
-	cmd.Flags().StringVar(&f.project, "project", "", "the same of this `PROJECT`; \"\" is this one")
-	f.given = cmd.Flags().Changed
-	cmd.MarkFlagsMutuallyExclusive("json", "tools")
-	cmd.MarkFlagsMutuallyExclusive("json", "models")
-	cmd.MarkFlagsMutuallyExclusive("json", "project")
 	return cmd
 }
 

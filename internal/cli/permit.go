@@ -17,16 +17,20 @@ func (r *runner) permission(d session.EventData) {
 		switch {
 		case r.done[d.Ask.ID]:
 		case r.questions != nil:
-			r.questions.ask(d.Ask)
+			r.questions.add(d.Ask)
 		case r.deaf:
 			r.answers = append(r.answers, refusal(d.Ask, deafWords))
+		case r.plan.openCode && r.plan.asks == "":
+			what := line(d.Ask.Action, 60) + " (" + line(strings.Join(d.Ask.Resources, ", "), 200) + ")"
+			r.view.note("permission requested: " + what + "; auto-rejecting")
+			r.answers = append(r.answers, answer{ask: d.Ask, reply: session.ReplyReject})
 		case strings.HasPrefix(string(r.plan.asks), "wait:"):
 			r.view.note("waiting for " + waitingWords(d.Ask))
 		}
 	case *session.PermissionReplied:
 		r.done[d.AskID] = true
 		if r.questions != nil {
-			r.questions.settled(d.AskID, d.By)
+			r.questions.remove(d.AskID, d.By)
 		}
 		if r.headless && d.By == "policy" && len(r.span.denials) > 0 {
 			r.once("there is no terminal to ask on, so what needs a permission is denied; see --ask")
@@ -56,7 +60,7 @@ const deafWords = "asks are denied: nobody answers at the terminal any more"
 // where there never was one.
 func (r *runner) heard(text string, ok bool) {
 	if !ok {
-		for _, a := range r.questions.queue {
+		for _, a := range r.questions.pending {
 			r.answers = append(r.answers, refusal(a, deafWords))
 		}
 		r.questions.close()
@@ -64,7 +68,7 @@ func (r *runner) heard(text string, ok bool) {
 		r.view.note("nobody answers at the terminal any more, so what needs a permission is denied; see --ask")
 		return
 	}
-	if ans, ok := r.questions.typed(text); ok {
+	if ans, ok := r.questions.answerLine(text); ok {
 		r.answers = append(r.answers, ans)
 	}
 }
@@ -81,7 +85,7 @@ func refusal(a session.PendingAsk, message string) answer {
 func (r *runner) deliver(ctx context.Context) error {
 	for len(r.answers) > 0 {
 		a := r.answers[0]
-		err := r.send(ctx, a)
+		err := sendAnswer(ctx, r.conn.API, a)
 		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeConflict}) && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 			return fmt.Errorf("answer the ask %s: %w", a.ask.ID, err)
 		}
@@ -91,9 +95,9 @@ func (r *runner) deliver(ctx context.Context) error {
 	return nil
 }
 
-// send delivers one answer.
-func (r *runner) send(ctx context.Context, a answer) error {
-	switch c := r.conn.API; {
+// sendAnswer delivers one answer.
+func sendAnswer(ctx context.Context, c *api.Client, a answer) error {
+	switch {
 	case !a.ask.IsQuestion():
 		return c.Reply(ctx, a.ask.SessionID, a.ask.ID, api.ReplyRequest{Reply: a.reply, Message: a.message})
 	case a.reply == session.ReplyReject:
@@ -103,6 +107,16 @@ func (r *runner) send(ctx context.Context, a answer) error {
 	}
 }
 
+// pendingAsks are the permissions and questions of a session that wait for an answer.
+func pendingAsks(ctx context.Context, c *api.Client, id session.ID) ([]session.PendingAsk, error) {
+	asks, err := c.Asks(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	questions, err := waitingQuestions(ctx, c, id)
+	return append(asks, questions...), err
+}
+
 // unblock deals with asks that were there before our prompt: until they are answered the session does not come to it.
 // A person is asked; a policy that was given on the command line decides; a run without either does not wait. With
 // --queue the asks are left to whom they concern.
@@ -110,19 +124,14 @@ func (r *runner) unblock(ctx context.Context) error {
 	if !r.plan.existing {
 		return nil
 	}
-	asks, err := r.conn.API.Asks(ctx, r.plan.id)
+	asks, err := pendingAsks(ctx, r.conn.API, r.plan.id)
 	if err != nil {
 		return err
 	}
-	questions, err := waitingQuestions(ctx, r.conn.API, r.plan.id)
-	if err != nil {
-		return err
-	}
-	asks = append(asks, questions...)
 	for _, a := range asks {
 		switch {
 		case r.questions != nil:
-			r.questions.ask(a)
+			r.questions.add(a)
 		case r.plan.delivery == session.Queue:
 			r.view.note("the session waits for " + waitingWords(a))
 		case r.headless:

@@ -32,7 +32,9 @@ type plan struct {
 	title    string
 	budget   *session.Budget
 	timeout  time.Duration
-	withheld string // why a model may be missing: the project's providers have no effect
+	server   *serverFlags // nil: the cairn of this machine
+	openCode bool         // behave as OpenCode's run: see opencode.go
+	withheld string       // why a model may be missing: the project's providers have no effect
 }
 
 // heed names the configured model where the project's own providers have no effect, so that a session which could not
@@ -50,7 +52,10 @@ func (a *app) plan(f *runFlags, args []string) (p plan, err error) {
 	p = plan{
 		id: session.ID(f.session), existing: f.session != "" || f.last, last: f.last, delivery: session.Steer,
 		message: session.MessageID(ids.New(session.PrefixMessage)), agent: f.agent, title: f.title, timeout: f.timeout,
-		asks: session.AskPolicy(f.asks), command: f.command,
+		asks: session.AskPolicy(f.asks), command: f.command, openCode: a.asOpenCode(),
+	}
+	if f.server.url != "" {
+		f.server.directory, p.server = f.dir, &f.server
 	}
 	if !p.existing {
 		p.id = session.ID(ids.New(session.PrefixSession))
@@ -109,8 +114,19 @@ func (f *runFlags) modelRef() (*session.ModelRef, error) {
 	return m, f.addVariant(m)
 }
 
+// localFlags are the flags of run that configure a cairn of this machine. A server elsewhere has its own.
+var localFlags = []string{"sandbox", "record", "replay", "trust"}
+
 // runOptions are those of the command, with the files of its traffic by their whole names.
 func (a *app) runOptions(f *runFlags) (o Options, err error) {
+	if f.server.url != "" {
+		for _, name := range localFlags {
+			if f.given(name) {
+				return o, usagef("--%s configures a cairn of this machine and has no effect on the server at --attach; omit one of them", name)
+			}
+		}
+		return Options{Dir: f.dir, Env: a.Env, Version: a.version(), Note: a.note}, nil
+	}
 	if o, err = a.options(f.dir); err != nil {
 		return o, err
 	}
@@ -124,7 +140,11 @@ func (a *app) runOptions(f *runFlags) (o Options, err error) {
 
 // prompt reads what is asked: the text, the files and the form of the answer.
 func (a *app) prompt(f *runFlags, args []string) (p session.Prompt, err error) {
-	if p.Text, err = a.promptText(args); err != nil {
+	read := a.promptText
+	if a.asOpenCode() {
+		read = a.promptTextWithInput
+	}
+	if p.Text, err = read(args); err != nil {
 		return p, err
 	}
 	if p.Files, err = a.attachments(f.files); err != nil {
@@ -139,17 +159,19 @@ func (a *app) prompt(f *runFlags, args []string) (p session.Prompt, err error) {
 	return p, nil
 }
 
-// refuse says what of OpenCode's there is not.
+// refuse rejects the flags of OpenCode's run that cairn does not support.
 func (f *runFlags) refuse() error {
 	switch {
 	case f.interactive:
-		return usagef("--interactive needs OpenCode's own terminal interface: cairn serve, and opencode attach URL")
+		return usagef("--interactive is not supported; for a prompt at a time, run cairn attach")
+	case f.fork && f.session == "" && !f.last:
+		return usagef("--fork needs --continue or --session")
 	case f.fork:
-		return usagef("--fork: cairn cannot fork sessions yet; OpenCode's server at --attach URL can")
+		return usagef("--fork is not supported: cairn cannot fork sessions yet; omit it to continue the session itself")
 	case f.share:
-		return usagef("--share: cairn publishes nothing; cairn export writes a session to a file")
-	case f.attach.password != "" || f.attach.user != "":
-		return usagef("--password and --username are for the server at --attach")
+		return usagef("--share is not supported: cairn publishes nothing; cairn export writes a session to a file")
+	case f.server.url == "" && (f.server.password != "" || f.server.user != ""):
+		return usagef("--password and --username need --attach URL, the server that they are for")
 	default:
 		return nil
 	}
@@ -207,6 +229,28 @@ func (a *app) promptText(args []string) (string, error) {
 		words = append(words, strings.TrimRight(string(b), "\n"))
 	}
 	return strings.Join(words, " "), nil
+}
+
+// promptTextWithInput is promptText as OpenCode has it: what is piped in is the prompt, or follows it.
+func (a *app) promptTextWithInput(args []string) (string, error) {
+	if isCharacterDevice(a.Stdin) {
+		return a.promptText(args)
+	}
+	piped, err := a.promptText([]string{"-"})
+	if err != nil || strings.TrimSpace(piped) == "" {
+		return strings.Join(args, " "), err
+	}
+	return strings.TrimPrefix(strings.Join(args, " ")+"\n"+piped, "\n"), nil
+}
+
+// isCharacterDevice reports whether the input is a terminal or another device, whose end may never come.
+func isCharacterDevice(in any) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err != nil || info.Mode()&os.ModeCharDevice != 0
 }
 
 // parseModel reads PROVIDER/MODEL[#VARIANT], as the configuration has it, or with an at sign. Models may have slashes and

@@ -40,28 +40,29 @@ func questionChoices(s session.Question) string {
 	return strings.Join(ways, " or ") + "; nothing: no answer, !: dismiss, and stop"
 }
 
-// answered takes a line as the answer to the next question of the ask on the screen. The ask is answered when all are.
-func (q *questioner) answered(a session.PendingAsk, text string) (ans answer, ok bool) {
+// answerQuestion reads a line as the answer to the next question of the ask on the screen. The ask is answered when all
+// its questions are.
+func (q *askQueue) answerQuestion(a session.PendingAsk, text string) (ans answer, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "!" {
-		q.queue, q.given = q.queue[1:], nil
+		q.pending, q.given = q.pending[1:], nil
 		q.show()
 		return answer{ask: a, reply: session.ReplyReject}, true
 	}
-	asked := a.Questions[len(q.given)]
-	given, err := asked.Chosen(text)
+	question := a.Questions[len(q.given)]
+	chosen, err := question.Chosen(text)
 	if err != nil {
-		q.out.printf("  %s: %s\n", err, questionChoices(asked))
+		q.out.printf("  %s: %s\n", err, questionChoices(question))
 		q.prompt()
 		return answer{}, false
 	}
-	q.given = append(q.given, given)
+	q.given = append(q.given, chosen)
 	if len(q.given) < len(a.Questions) {
 		q.show()
 		return answer{}, false
 	}
 	ans = answer{ask: a, reply: session.ReplyOnce, answers: q.given}
-	q.queue, q.given = q.queue[1:], nil
+	q.pending, q.given = q.pending[1:], nil
 	q.show()
 	return ans, true
 }

@@ -18,15 +18,15 @@ func TestQuestionsAtTheTerminal(t *testing.T) {
 	defer q.close()
 	line := func(s string) (answer, bool) {
 		go func() { _, _ = io.WriteString(fingers, s) }() // ends when the questioner has read it
-		return q.typed(<-q.lines)
+		return q.answerLine(<-q.lines)
 	}
 	ask := session.PendingAsk{ID: "que_1", Action: "question", Questions: []session.Question{
 		{Question: "Which colour?\x1b[2J", Options: []session.Option{{Label: "Red"}, {Label: "Blue", Description: "cold"}}},
 		{Question: "Why?"},
 	}}
-	q.ask(ask)
+	q.add(ask)
 	ask.ID = "que_2"
-	q.ask(ask)
+	q.add(ask)
 	if _, ok := line("2\n"); ok {
 		t.Error("one of two answers is taken for all")
 	}

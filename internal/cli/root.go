@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/cairn-dev/cairn/internal/peer"
 )
 
 // root builds the tree of commands. It touches nothing.
@@ -30,9 +28,8 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.Stdin)
 	root.SetVersionTemplate("cairn {{.Version}}\n")
 	if a.asOpenCode() {
-		root.Use, root.Version = openCode, peer.Version
+		root.Use, root.Version = openCode, openCodeVersion
 		root.SetVersionTemplate("{{.Version}}\n")
-		a.ownInterface(root)
 	}
 	a.logs.flags(root)
 	root.SetHelpTemplate(helpTemplate)
@@ -50,9 +47,6 @@ func (a *app) root() *cobra.Command {
 	add(groupWork, a.runCommand(), a.sessionCommand(), a.inboxCommand(), a.permissionCommand(), a.questionCommand(), a.jobsCommand(), a.serveCommand(), a.attachCommand())
 	add(groupLook, a.eventsCommand(), a.modelsCommand(), a.agentCommand(), a.skillCommand(), a.commandCommand(), a.statsCommand())
 	add(groupCare, a.authCommand(), a.configCommand(), a.trustCommand(), a.doctorCommand(), a.fsckCommand(), a.backupCommand(), a.exportCommand(), a.importCommand(), a.salvageCommand(), a.versionCommand())
-	if a.asOpenCode() {
-		add(groupCare, a.elsewhereCommands()...)
-	}
 	root.InitDefaultCompletionCmd()
 	shells(root)
 	completions(root)

@@ -22,7 +22,7 @@ type runFlags struct {
 	last, queue, thinking bool
 	steer, sandbox        bool
 
-	attach                         attachFlags
+	server                         serverFlags
 	variant                        string
 	auto, fork, share, interactive bool
 	port                           int
@@ -51,9 +51,6 @@ func (a *app) runCommand() *cobra.Command {
 			if f.format == "default" { // OpenCode's name for it
 				f.format = "text"
 			}
-			if f.attach.url != "" || a.asOpenCode() {
-				return a.runAttached(cmd.Context(), &f, args)
-			}
 			return a.run(cmd.Context(), &f, args)
 		},
 	}
@@ -80,7 +77,8 @@ func (a *app) runCommand() *cobra.Command {
 	fs.BoolVar(&f.sandbox, "sandbox", false, "run commands in a sandbox: no network, no writing outside of the directory")
 	fs.StringVar(&f.record, "record", "", "keep the provider's traffic, without secrets, in `FILE`")
 	fs.StringVar(&f.replay, "replay", "", "answer from the traffic recorded in `FILE`; no network")
-	f.ofOpenCode(cmd)
+	f.addServer(cmd)
+	f.addOpenCode(cmd)
 	trustFlag(cmd, &f.trust)
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 	cmd.MarkFlagsMutuallyExclusive("ask", "auto")
@@ -90,20 +88,23 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// ofOpenCode are flags of OpenCode's run that ours has not by another name.
-func (f *runFlags) ofOpenCode(cmd *cobra.Command) {
+// addServer adds the flags of a server elsewhere.
+func (f *runFlags) addServer(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.server.url, "attach", "", "run on the cairn server at this `URL` instead of here")
+	f.server.addCredentials(cmd)
+}
+
+// addOpenCode adds the flags of OpenCode's run that have no other name here.
+func (f *runFlags) addOpenCode(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.attach.url, "attach", "", "put the prompt to the server at `URL`, cairn's or OpenCode's")
-	fs.StringVarP(&f.attach.password, "password", "p", "", "its password; else OPENCODE_SERVER_PASSWORD")
-	fs.StringVarP(&f.attach.user, "username", "u", "", "the user's name there; else OPENCODE_SERVER_USERNAME, or opencode")
 	fs.StringVar(&f.variant, "variant", "", "the `VARIANT` of the model, as behind # in --model")
 	fs.BoolVar(&f.auto, "auto", false, "allow what would be asked about; what a rule denies stays denied")
 	fs.BoolVar(&f.auto, "dangerously-skip-permissions", false, "")
-	fs.BoolVar(&f.fork, "fork", false, "go on with a copy of the session")
+	fs.BoolVar(&f.fork, "fork", false, "")
 	fs.BoolVar(&f.share, "share", false, "")
 	fs.BoolVarP(&f.interactive, "interactive", "i", false, "")
-	fs.IntVar(&f.port, "port", 0, "")
-	hide(fs, "dangerously-skip-permissions", "share", "interactive", "port") // the last: there is no port to be had here
+	fs.IntVar(&f.port, "port", 0, "") // no port is opened
+	hide(fs, "dangerously-skip-permissions", "fork", "share", "interactive", "port")
 }
 
 // run is the command. Whatever goes wrong, with --format json the last line is a result.
@@ -111,39 +112,50 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 	if f.format != "text" && f.format != "json" {
 		return usagef("--format must be text or json, got %q", line(f.format, 40))
 	}
-	start := time.Now()
-	r := &runner{app: a, started: start}
-	r.view = newTextView(a, f.thinking)
-	if f.format == "json" {
-		r.view = newLineView(a, f.thinking)
-	}
+	r := &runner{app: a, started: time.Now()}
+	r.view = a.newView(f)
 	var err error
 	var cfg *config.Config
-	if r.plan, err = a.plan(f, args); err == nil {
+	if r.plan, err = a.plan(f, args); err == nil && r.plan.server == nil {
 		if cfg, err = a.heedConfig(ctx, r.plan.options); cfg != nil {
 			r.plan.heed(cfg)
 		}
 	}
 	tell := func(string) {}
 	if err == nil {
-		if r.plan.asks == "" {
+		if r.plan.asks == "" && !r.plan.openCode {
 			r.openTerminal(f.format)
 			defer func() { r.questions.close() }()
 		}
-		tell = a.heedStandIns(ctx)
+		if r.plan.server == nil {
+			tell = a.heedStandIns(ctx)
+		}
 		err = r.work(ctx)
 	}
 	out := r.result(err)
 	tell(providerOf(out.Model))
 	a.tellHosted(ctx, r.plan.options, cfg, out.Model)
 	if out.Finish == "length" {
-		r.view.note("the answer is cut off: the model reached its limit of output; go on with \"continue\"")
+		r.view.note("the answer is cut off at the model's output limit; to get the rest, prompt it to continue")
 	}
 	r.view.result(out)
 	if out.ExitCode == exitOK {
 		return a.out.err
 	}
 	return &exit{code: out.ExitCode}
+}
+
+func (a *app) newView(f *runFlags) view {
+	switch {
+	case f.format == "json" && a.asOpenCode():
+		return newOpenCodeView(a, f.thinking)
+	case f.format == "json":
+		return newLineView(a, f.thinking)
+	default:
+		v := newTextView(a, f.thinking)
+		v.brief = a.asOpenCode()
+		return v
+	}
 }
 
 // openTerminal prepares for asking. Without a terminal, and for programs, asks are denied, in the engine.

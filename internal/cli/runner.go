@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,10 @@ type runner struct {
 	headless  bool        // asks are denied because there is nobody to ask
 	deaf      bool        // there was a terminal, and nobody answers there any more
 
+	open     func(context.Context) (*Connection, error) // nil: to the server of the plan, or the owner of the store
 	conn     *Connection
 	span     *span           // nil until the prompt is admitted
+	located  bool            // the session is known to exist
 	prepared bool            // agent, model, title and budget of an existing session are set
 	sent     bool            // the prompt may have been admitted
 	stopped  exitCode        // why we interrupted the session; 0: we did not
@@ -122,10 +125,12 @@ func (r *runner) setup(ctx context.Context) (err error) {
 	whole := ctx
 	ctx, cancel := r.patient(ctx)
 	defer cancel()
-	if r.conn, err = r.app.host.Open(ctx, r.plan.options); err != nil {
+	if err = r.connect(ctx); err != nil {
 		return err
 	}
-	if !r.plan.existing {
+	if r.plan.openCode {
+		err = r.prepareOpenCode(ctx)
+	} else if !r.plan.existing {
 		if err = r.expand(ctx); err == nil {
 			err = r.create(ctx)
 		}
@@ -147,6 +152,80 @@ func (r *runner) setup(ctx context.Context) (err error) {
 		return firstOf(r.giveUp(whole), err)
 	}
 	return err
+}
+
+// connect opens a connection to the server of the plan, or to the owner of the store on this machine.
+func (r *runner) connect(ctx context.Context) (err error) {
+	if r.open != nil {
+		r.conn, err = r.open(ctx)
+		return err
+	}
+	if r.plan.server == nil {
+		r.conn, err = r.app.host.Open(ctx, r.plan.options)
+		return err
+	}
+	if r.conn, err = r.plan.server.connect(ctx, r.app.Env); err == nil {
+		r.plan.options.Dir = r.conn.API.Directory
+	}
+	return err
+}
+
+// prepareOpenCode finds or creates the session as OpenCode's run does. Agent and model belong to the prompt.
+func (r *runner) prepareOpenCode(ctx context.Context) error {
+	c, p := r.conn.API, &r.plan
+	if r.prepared {
+		return nil
+	}
+	var err error
+	switch {
+	case p.last:
+		var s *session.Session
+		if s, err = newest(ctx, c, p.options.Dir, "leave --continue away to begin one"); err == nil {
+			p.id = s.ID
+		}
+	case p.existing:
+		_, err = c.Session(ctx, p.id)
+		if errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
+			err = &exit{exitUsage, errSessionNotFound, ""}
+		}
+	default:
+		p.id, err = createOpenCodeSession(ctx, c, p.title)
+	}
+	if err != nil {
+		return err
+	}
+	p.existing, p.last, r.located = true, false, true
+	if err := r.chooseOpenCodeAgent(ctx); err != nil {
+		return err
+	}
+	if err := r.expand(ctx); err != nil {
+		return err
+	}
+	p.prompt.Agent = cmp.Or(p.agent, p.prompt.Agent)
+	if p.model != nil {
+		p.prompt.Model = p.model
+	}
+	r.prepared = true
+	return nil
+}
+
+// chooseOpenCodeAgent falls back to the default agent if there is none of that name, as OpenCode does.
+func (r *runner) chooseOpenCodeAgent(ctx context.Context) error {
+	if r.plan.agent == "" {
+		return nil
+	}
+	agents, err := r.conn.API.Agents(ctx)
+	if err != nil {
+		return err
+	}
+	for _, x := range agents.Data {
+		if x.ID == r.plan.agent && x.Mode != session.ModeSubagent {
+			return nil
+		}
+	}
+	r.view.note(fmt.Sprintf("agent %q not found. Falling back to default agent", line(r.plan.agent, 60)))
+	r.plan.agent = ""
+	return nil
 }
 
 // unmake takes the session away that was made for a prompt which is refused.
@@ -289,6 +368,7 @@ func (r *runner) once(text string) {
 // result says how the run came out.
 func (r *runner) result(err error) result {
 	out := result{SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []denial{}}
+	out.Continue = r.continueCommand(out.SessionID)
 	var why string
 	if s := r.span; s != nil {
 		out.ExitCode, why = s.outcome()
@@ -302,7 +382,10 @@ func (r *runner) result(err error) result {
 	var hint string
 	switch {
 	case err != nil:
-		out.ExitCode, why, hint, out.Stuck = codeOf(err), err.Error(), hintOf(err), damaged(err)
+		out.ExitCode, why, hint = codeOf(err), err.Error(), hintOf(err)
+		if damaged(err) {
+			out.Continue = ""
+		}
 		if e, ok := errors.AsType[*session.Error](err); ok && hint == "" && e.Code == session.CodeNotFound && e.Kind == "model" {
 			hint = r.plan.withheld
 		}
@@ -332,10 +415,19 @@ func (r *runner) result(err error) result {
 
 // shownID is the session's id once there is one.
 func (r *runner) shownID() session.ID {
-	if r.span == nil && !r.prepared {
+	if r.span == nil && !r.prepared && !r.located {
 		return ""
 	}
 	return r.plan.id
+}
+
+// continueCommand is the command that continues the session.
+func (r *runner) continueCommand(id session.ID) string {
+	attach := ""
+	if r.plan.server != nil {
+		attach = "--attach " + r.plan.server.publicURL() + " "
+	}
+	return "cairn run " + attach + "-s " + string(id) + ` "…"`
 }
 
 // advise says what to do about it.

@@ -63,7 +63,6 @@ func TestScripts(t *testing.T) {
 			"until":   until,
 			"shaped":  shaped,
 			"same":    same,
-			"rows":    rows,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond != "sandbox" {

@@ -55,7 +55,7 @@ func (a *app) sessionList() *cobra.Command {
 			} else if limit < 1 {
 				return usagef("--limit must be 1 or more, got %d", limit)
 			}
-			if format != formatTable && format != formatJSON {
+			if format != "table" && format != "json" {
 				return usagef("--format must be table or json, got %q", line(format, 40))
 			}
 			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
@@ -71,10 +71,10 @@ func (a *app) sessionList() *cobra.Command {
 				switch {
 				case asJSON:
 					return a.printJSON(list)
-				case format == formatJSON:
-					return a.printListed(list)
+				case format == "json":
+					return a.printOpenCodeSessionJSON(list)
 				case a.asOpenCode():
-					a.listAsOpenCode(list)
+					a.printOpenCodeSessionTable(list)
 				default:
 					a.listSessions(list, all)
 				}
@@ -92,7 +92,7 @@ func (a *app) sessionList() *cobra.Command {
 	cmd.Flags().IntVarP(&limit, "limit", "n", most, "at most this many")
 	cmd.Flags().IntVar(&limit, "max-count", most, "")
 	hide(cmd.Flags(), "max-count") // OpenCode's name for limit
-	cmd.Flags().StringVar(&format, "format", formatTable, "table, or json: the lines of OpenCode's list")
+	cmd.Flags().StringVar(&format, "format", "table", "table, or json: the lines of OpenCode's list")
 	cmd.Flags().StringVar(&search, "search", "", "only those with this `TEXT` in the title")
 	return cmd
 }

@@ -36,29 +36,6 @@ func shaped(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// rows FILE looks whether the frames of the last command's output have the labels of those in FILE, which was recorded from
-// OpenCode, in their order and width; the values, and rows that are named after models and tools, are not compared.
-func rows(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: rows FILE")
-	}
-	labels := func(text string) (all []string) {
-		for _, l := range strings.Split(text, "\n") {
-			if l == "" || strings.HasPrefix(l, "│ ") && !strings.HasPrefix(l, "│  ") {
-				continue
-			}
-			label := strings.TrimRight(l, "│ 0123456789.$KM,")
-			all = append(all, fmt.Sprintf("%s|%d", label, len([]rune(l))))
-		}
-		return all
-	}
-	want := slices.DeleteFunc(labels(ts.ReadFile(args[0])), func(l string) bool { return strings.HasPrefix(l, "├") })
-	got := slices.DeleteFunc(labels(ts.ReadFile("stdout")), func(l string) bool { return strings.HasPrefix(l, "├") })
-	if diff := cmp.Diff(want, got); diff != "" {
-		ts.Fatalf("-OpenCode +ours\n%s", diff)
-	}
-}
-
 // same FILE looks whether the session that the last command exported is the one in FILE, but for where it lives.
 func same(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {

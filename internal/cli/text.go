@@ -14,6 +14,7 @@ type textView struct {
 	out, err *stream
 	marks    marks
 	thinking bool // show reasoning
+	brief    bool // the result is shown only if it is an error
 
 	shown   map[session.PartID]int // bytes of an item that are out; a fragment may come late
 	started map[session.PartID]call
@@ -57,6 +58,7 @@ func (v *textView) rest(part session.PartID, offset int, text string) string {
 func (v *textView) text(part session.PartID, offset int, text string) {
 	if text = v.rest(part, offset, text); text != "" {
 		v.endReasoning()
+		v.err.freshLine()
 		v.out.say(text)
 	}
 }
@@ -145,6 +147,59 @@ func (v *textView) settled(part session.PartID, at int64, style, mark string, wh
 	v.line(style, mark, what)
 }
 
+// prompt shows a prompt that was given elsewhere.
+func (v *textView) prompt(text string) { v.line(bold, ">", v.err.paint(bold, line(text, 200))) }
+
+// replay shows a stored message as its events were shown, and remembers how far: a message that is still being written
+// goes on with the events to come.
+func (v *textView) replay(m session.Message) {
+	switch m := m.(type) {
+	case *session.User:
+		v.prompt(m.Text)
+	case *session.Assistant:
+		for _, c := range m.Content {
+			v.replayItem(c)
+		}
+		if m.Error != nil {
+			v.note(m.Error.Message)
+		}
+	}
+}
+
+func (v *textView) replayItem(c session.Content) {
+	switch c := c.(type) {
+	case *session.Text:
+		v.text(c.PartID, 0, c.Text)
+		if c.Time != nil && c.Time.Completed != 0 {
+			v.out.freshLine()
+		}
+	case *session.Reasoning:
+		v.reasoning(c.PartID, 0, c.Text)
+	case *session.Tool:
+		v.replayCall(c)
+	}
+}
+
+func (v *textView) replayCall(c *session.Tool) {
+	if c.State.Status == session.ToolPending {
+		return
+	}
+	what := describe(c.Name, c.State.Input)
+	v.started[c.PartID] = call{what, c.Time.Ran}
+	switch c.State.Status {
+	case session.ToolCompleted:
+		v.settled(c.PartID, c.Time.Completed, green, v.marks.good, "")
+	case session.ToolError:
+		why := ""
+		if c.State.Error != nil {
+			why = c.State.Error.Message
+		}
+		v.settled(c.PartID, c.Time.Completed, red, v.marks.bad, why)
+	default:
+		v.line(cyan, v.marks.call, what)
+	}
+}
+
 // line writes one line about what happens.
 func (v *textView) line(style, mark, text string) {
 	v.endReasoning()
@@ -169,7 +224,7 @@ func (v *textView) result(r result) {
 			v.err.printf("%s\n", r.Error.Hint)
 		}
 	}
-	if r.SessionID == "" {
+	if r.SessionID == "" || v.brief {
 		return
 	}
 	dot := " " + v.marks.dot + " "
@@ -182,8 +237,8 @@ func (v *textView) result(r result) {
 		parts = append(parts, "$"+money(r.Cost))
 	}
 	parts = append(parts, string(r.SessionID))
-	if !r.Stuck {
-		parts = append(parts, `go on with: cairn run -s `+string(r.SessionID)+` "…"`)
+	if r.Continue != "" {
+		parts = append(parts, "go on with: "+r.Continue)
 	}
 	v.err.printf("%s\n", v.err.paint(dim, strings.Join(parts, dot)))
 }

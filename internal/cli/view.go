@@ -32,7 +32,7 @@ type result struct {
 	ExitCode  exitCode       `json:"exit_code"`
 	Error     *resultError   `json:"error,omitzero"`
 	Time      int64          `json:"timestamp"` // milliseconds
-	Stuck     bool           `json:"-"`         // the session cannot be gone on with
+	Continue  string         `json:"-"`         // the command that continues the session; "" if it is damaged
 }
 
 // resultError says why a run did not come out well.

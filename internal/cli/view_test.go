@@ -47,7 +47,10 @@ func TestTextView(t *testing.T) {
 	v.fragment(fragment("prt_r", session.FragmentReasoning, 0, "hidden"))
 	play(&session.TextEnded{AssistantMessageID: "msg_b", PartID: "prt_u", Text: "Done."})
 	v.fragment(fragment("prt_u", session.FragmentText, 0, "Done.")) // too late
-	v.result(result{SessionID: "ses_1", Model: "p/m", Usage: session.Tokens{Input: 1234, Output: 50, Reasoning: 6}, Cost: session.Dollar / 800})
+	v.result(result{
+		SessionID: "ses_1", Model: "p/m", Usage: session.Tokens{Input: 1234, Output: 50, Reasoning: 6}, Cost: session.Dollar / 800,
+		Continue: `cairn run -s ses_1 "…"`,
+	})
 	want := `Let me look. Now.
 → read README.md
 → bash make…
