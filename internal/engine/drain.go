@@ -155,3 +155,15 @@ func (d *drain) history(ctx context.Context) (h *history.History, err error) {
 	}
 	return h, nil
 }
+
+// newestPrompt returns the newest prompt of the session, also if a compaction has hidden it from the model.
+func (d *drain) newestPrompt(ctx context.Context) (id session.MessageID, err error) {
+	err = d.store.View(ctx, func(r store.Reader) error {
+		m, ok, err := r.NewestOf(d.id, session.TypeUser)
+		if ok {
+			id = m.Meta().ID
+		}
+		return err
+	})
+	return id, err
+}

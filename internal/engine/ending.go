@@ -15,8 +15,8 @@ import (
 // failed records how the stream went wrong and decides whether to try again.
 func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ error) {
 	clean := context.WithoutCancel(ctx)
-	if !errors.Is(err, store.ErrUnavailable) && t.unseen() { // what it began to call is part of what happened
-		if err := t.commit(clean, store.Relaxed); err != nil {
+	if !errors.Is(err, store.ErrUnavailable) {
+		if err := t.recorder.CommitStarts(clean); err != nil {
 			return false, err
 		}
 	}
@@ -27,25 +27,25 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 	if !providers { // not the provider's: asking it again would not help
 		return false, firstError(d.failUnstartedTurn(clean, t, told(err)), err)
 	}
-	if failure.Usage != nil && t.answer == nil {
-		t.answered("error", *failure.Usage)
+	if failure.Usage != nil && t.recorder.Finished() == nil {
+		t.recorder.SetFinish("error", *failure.Usage)
 	}
-	if t.message == "" && t.answer == nil {
+	if !t.recorder.HasMessage() && t.recorder.Finished() == nil {
 		if out := t.set.input().RejectedContent(failure); out != nil {
 			return true, d.exclude(clean, out, failure)
 		}
 	}
-	wait, again := d.tries.next(failure, t.message != "", d.limits, d.now())
+	wait, again := d.tries.next(failure, t.recorder.HasMessage(), d.limits, d.now())
 	if !again {
 		return false, firstError(d.failUnstartedTurn(clean, t, told(failure)), failure)
 	}
-	if t.message != "" || t.answer != nil { // it said something, or cost something
+	if t.recorder.HasMessage() || t.recorder.Finished() != nil { // it said something, or cost something
 		if err := d.failUnstartedTurn(clean, t, told(failure)); err != nil {
 			return false, err
 		}
 	}
 	err = d.pause(ctx, t.set, failure, wait)
-	if ctx.Err() != nil && t.message == "" {
+	if ctx.Err() != nil && !t.recorder.HasMessage() {
 		return false, d.stopped(ctx, t)
 	}
 	return true, err
@@ -55,7 +55,7 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 // the user who stopped it, so that the prompt has its answer; what a restart will ask again has none.
 func (d *drain) stopped(ctx context.Context, t *turn) error {
 	cause, clean := context.Cause(ctx), context.WithoutCancel(ctx)
-	if t.message == "" && !errors.Is(cause, ErrInterrupted) {
+	if !t.recorder.HasMessage() && !errors.Is(cause, ErrInterrupted) {
 		return cause
 	}
 	return firstError(d.failUnstartedTurn(clean, t, cut(ctx)), cause)
@@ -63,10 +63,10 @@ func (d *drain) stopped(ctx context.Context, t *turn) error {
 
 // failUnstartedTurn ends the turn as failed, beginning its message first if the model never did.
 func (d *drain) failUnstartedTurn(ctx context.Context, t *turn, f *session.Failure) error {
-	if err := t.begin(ctx); err != nil {
+	if err := t.recorder.Start(ctx); err != nil {
 		return err
 	}
-	return t.fail(ctx, f)
+	return t.recorder.Fail(ctx, f)
 }
 
 // failUnstarted ends a turn that could not be asked for at all, so that its prompt has an answer.
@@ -86,7 +86,11 @@ func (d *drain) failUnstarted(ctx context.Context, set *setting, f *session.Fail
 		set.model = &location.Model{Ref: ref}
 	}
 	clean := context.WithoutCancel(ctx)
-	return firstError(d.failUnstartedTurn(clean, newTurn(d, set), f), cause)
+	var err error
+	if set.prompt, err = d.newestPrompt(clean); err != nil {
+		return err
+	}
+	return firstError(d.failUnstartedTurn(clean, newTurn(d, set, llm.Prefix{}, nil), f), cause)
 }
 
 // unready ends a turn whose boundary failed. What cannot be repaired by trying again is an answer to the prompts.

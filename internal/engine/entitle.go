@@ -13,6 +13,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -194,7 +195,7 @@ func (q entitlement) add(a *session.Asked, u *llm.Usage) *session.Asked {
 	if a == nil {
 		a = &session.Asked{Model: q.model.Ref}
 	}
-	a.Tokens = a.Tokens.Add(tokens(*u))
+	a.Tokens = a.Tokens.Add(record.TokensOf(*u))
 	if q.model.Cost != nil {
 		a.Cost += q.model.Cost(*u)
 	}

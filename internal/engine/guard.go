@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -127,7 +128,7 @@ func (d *drain) guardBudget(ctx context.Context, set *setting) (stop bool, err e
 	if policy.kind == "allow" {
 		policy.kind = "fail"
 	}
-	t := newTurn(d, set)
+	t := newTurn(d, set, llm.Prefix{}, nil)
 	err = t.decide(ctx, nil, tool.Request{
 		Action: actionBudget, Resources: []string{b.kind},
 		Metadata: encodeObject(map[string]any{"limit": b.limit, "spent": b.spent}),

@@ -6,7 +6,9 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -192,8 +194,7 @@ func (d *drain) repair(ctx context.Context, h *history.History, a *session.Assis
 		return err
 	}
 	set := &setting{session: s, scope: &location.Scope{}, agent: session.Agent{ID: a.Agent}, model: &location.Model{Ref: a.Model}, history: h}
-	t := newTurn(d, set)
-	t.message, t.answer = a.ID, ans
+	t := &turn{drain: d, set: set, message: a.ID, recorder: record.Reopen(recorderConfig(d, set, llm.Prefix{}, nil), a.ID, ans)}
 	if len(waiting) == 0 || ans == nil || ctx.Err() != nil {
 		return t.abandon(clean, a, nil)
 	}
@@ -214,7 +215,8 @@ func (d *drain) repair(ctx context.Context, h *history.History, a *session.Assis
 	}
 	for _, c := range a.Tools() {
 		if waiting[c.PartID] {
-			t.calls = append(t.calls, &call{part: c.PartID, id: c.ID, name: c.Name, input: c.State.Input})
+			rc := &record.Call{PartID: c.PartID, ID: c.ID, Name: c.Name, Input: c.State.Input}
+			t.calls = append(t.calls, newCall(rc))
 		}
 	}
 	_, err = t.conclude(ctx)
@@ -253,24 +255,14 @@ func (d *drain) leftover(ctx context.Context, a *session.Assistant) (waiting map
 // turn itself stay open.
 func (t *turn) abandon(ctx context.Context, a *session.Assistant, kept map[session.PartID]bool) error {
 	why := session.Fail(session.ReasonInterrupted, t.cut.turn+" during this turn")
-	drafts := t.loose(a, why, kept)
+	var asks []eventlog.Draft
 	if len(kept) == 0 {
-		asks, err := t.withdrawn(ctx, a)
-		if err != nil {
+		var err error
+		if asks, err = t.withdrawn(ctx, a); err != nil {
 			return err
 		}
-		drafts = append(drafts, asks...)
-		end := &session.StepFailed{AssistantMessageID: a.ID, Error: *why, EndID: t.partID()}
-		if t.answer != nil {
-			end.Cost, end.Tokens = t.answer.Cost, &t.answer.Tokens
-		}
-		drafts = append(drafts, eventlog.Draft{Data: end})
 	}
-	if len(drafts) == 0 {
-		return nil
-	}
-	_, err := t.append(ctx, t.id, store.Durable, drafts...)
-	return err
+	return t.recorder.Abandon(ctx, a, why, kept, asks...)
 }
 
 // withdrawn answers the asks of a turn that is given up, so that none waits for ever.

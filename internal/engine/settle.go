@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -19,32 +20,29 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// call is one local tool call of a turn.
+// call is one local tool call of a turn, while it runs.
 type call struct {
-	part    session.PartID
-	id      string
-	name    string
-	input   jsontext.Value
-	invalid string // what is wrong with the arguments; "" nothing
-	cut     bool   // the answer reached its limit in the middle of them
-	meta    jsontext.Value
-	hosted  bool        // the provider runs it
-	settled bool        // a hosted call has its result
-	asking  atomic.Bool // it waits for a reply, and has done nothing yet
-	place   place       // among the tools of the process
-	order   askOrder
+	record *record.Call
+	part   session.PartID
+	id     string
+	name   string
+	input  jsontext.Value
+	asking atomic.Bool // it waits for a reply, and has done nothing yet
+	place  place       // among the tools of the process
+	order  askOrder
 }
 
-func (c *call) fact(m session.MessageID) *session.ToolCalled {
-	return &session.ToolCalled{
-		AssistantMessageID: m, CallID: c.id, PartID: c.part, Tool: c.name, Input: c.input,
-		Provider: session.CallProvider{Executed: c.hosted, Metadata: c.meta},
-	}
+func newCall(c *record.Call) *call {
+	return &call{record: c, part: c.PartID, id: c.ID, name: c.Name, input: c.Input}
 }
+
+// cutCall is what the model reads about a call that its limit of output tokens cut.
+const cutCall = "Your answer reached its limit of output tokens in the middle of this call, so it was not run. " +
+	"The same call would be cut again: say less at once, and split what you write into several smaller calls."
 
 // output returns the call as structured output reads it.
 func (c *call) output() history.OutputCall {
-	return history.OutputCall{Name: c.name, Input: c.input, Invalid: c.invalid, Cut: c.cut}
+	return history.OutputCall{Name: c.name, Input: c.input, Invalid: c.record.Invalid, Cut: c.record.Cut}
 }
 
 func outputCalls(calls []*call) []history.OutputCall {
@@ -130,7 +128,7 @@ func (t *turn) settle(ctx context.Context, tools *tool.Set, c *call, noPlace err
 	}
 	// What a tool did is recorded even when we are leaving: it has happened.
 	clean := context.WithoutCancel(ctx)
-	drafts := eventlog.Drafts(t.settlement(c, s))
+	drafts := eventlog.Drafts(t.recorder.SettledEvent(c.record, s))
 	if s.Error == nil && s.Output.Todos != nil {
 		drafts = eventlog.Drafts(&session.TodosSet{Todos: s.Output.Todos}, drafts[0].Data)
 	}
@@ -155,11 +153,11 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 	if t.set.final {
 		return refuse(session.ReasonSteps, "tools are switched off: the allowance of steps is used up")
 	}
-	if c.cut {
+	if c.record.Cut {
 		return refuse(session.ReasonInvalidInput, cutCall)
 	}
-	if c.invalid != "" {
-		return refuse(session.ReasonInvalidInput, "the arguments cannot be used: "+c.invalid+". Send the call again with a JSON object.")
+	if c.record.Invalid != "" {
+		return refuse(session.ReasonInvalidInput, "the arguments cannot be used: "+c.record.Invalid+". Send the call again with a JSON object.")
 	}
 	if noPlace != nil {
 		return refuse(reasonOf(ctx), "the tool was not run: the turn was stopped")
@@ -215,19 +213,4 @@ func reasonOf(ctx context.Context) session.Reason {
 		return session.ReasonInterrupted
 	}
 	return session.ReasonAborted
-}
-
-func (t *turn) settlement(c *call, s tool.Settlement) session.EventData {
-	if s.Error != nil {
-		return &session.ToolFailed{AssistantMessageID: t.message, CallID: c.id, PartID: c.part, Error: *s.Error}
-	}
-	o := s.Output
-	structured := o.Structured
-	if len(structured) == 0 {
-		structured = jsontext.Value(`{}`)
-	}
-	return &session.ToolSuccess{
-		AssistantMessageID: t.message, CallID: c.id, PartID: c.part, Structured: structured, Content: o.Content,
-		OutputPaths: o.OutputPaths, Title: o.Title, Attachments: o.Attachments,
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -22,7 +23,7 @@ func told(err error) *session.Failure {
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {
 		return session.Fail(session.ReasonUnavailable, e.Error())
 	}
-	if e, ok := errors.AsType[*tooLong](err); ok {
+	if e, ok := errors.AsType[*record.TooLongError](err); ok {
 		return session.Fail(session.ReasonLength, e.Error())
 	}
 	switch {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/permission"
@@ -24,6 +25,7 @@ type setting struct {
 	epoch   *store.Epoch
 	history *history.History
 	cached  *cachedSession
+	prompt  session.MessageID // the newest one: what the turn answers
 	asks    askPolicy
 	final   bool                  // the last turn of the agent's allowance: text only
 	output  *history.OutputSchema // nil without structured output
@@ -134,6 +136,9 @@ func (d *drain) boundary(ctx context.Context, set *setting, sources systemcontex
 	if set.output, err = set.history.FindOutputSchema(); err != nil {
 		return err
 	}
+	if set.prompt, err = d.newestPrompt(ctx); err != nil {
+		return err
+	}
 	set.asks, err = d.policy(ctx, set.history)
 	return err
 }
@@ -164,13 +169,14 @@ func (d *drain) attempt(ctx context.Context, set *setting) (more bool, err error
 	d.tries = d.tries.of(set.model.Ref)
 	in := set.input()
 	req := history.BuildRequest(in)
-	t := newTurn(d, set)
-	t.sends = llm.PrefixOf(req)
-	t.prefix = in.ComparePrefix(t.sends, set.cached.sent)
+	sent := llm.PrefixOf(req)
+	t := newTurn(d, set, sent, in.ComparePrefix(sent, set.cached.sent))
 	if err := fault.Point(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err
 	}
-	if err := t.stream(ctx, req); err != nil {
+	err = t.stream(ctx, req)
+	d.countPause(t.recorder)
+	if err != nil {
 		return d.failed(ctx, t, err)
 	}
 	if err := fault.Point(ctx, fault.TurnFinish); err != nil {
@@ -180,4 +186,15 @@ func (d *drain) attempt(ctx context.Context, set *setting) (more bool, err error
 	more, err = t.complete(ctx)
 	d.step++
 	return more, err
+}
+
+// countPause counts the answers in a row that their provider paused.
+func (d *drain) countPause(r *record.Recorder) {
+	switch {
+	case r.Finished() == nil:
+	case !r.IsPaused():
+		d.unfinished = 0
+	case r.Finished().Finish == session.FinishPaused:
+		d.unfinished++
+	}
 }

@@ -1,0 +1,140 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Commit appends the drafts after the events that are due: the start of the turn's message, once; starts of items that
+// no reader had to see yet; ends of items. The end of an item waits for the next commit, because something else nearly
+// always follows at once and a commit of its own would cost as much again; checkpoints bound the wait. Once begun,
+// Commit is not cancelled by ctx.
+func (r *Recorder) Commit(ctx context.Context, d store.Durability, drafts ...eventlog.Draft) error {
+	ctx = context.WithoutCancel(ctx)
+	message, facts := r.message, append(r.dueEvents(), drafts...)
+	if message == "" {
+		message = r.config.Journal.NewMessageID()
+		facts = append(eventlog.Drafts(r.startEvent(message)), facts...)
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	for _, f := range facts {
+		setMessage(f.Data, message)
+	}
+	_, err := r.config.Journal.AppendDrafts(ctx, r.config.SessionID, d, facts...)
+	if err == nil || errors.Is(err, store.ErrUncertain) && r.isStored(ctx, message) {
+		started := r.message == ""
+		r.message = message // from here on, the turn ends under this id whatever happens
+		if started && r.config.OnStart != nil {
+			defer r.config.OnStart(message)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, it := range r.order {
+		if it.endCommitted = it.done; !it.startCommitted {
+			it.startCommitted = true
+			r.config.Journal.Log.Publish(r.config.SessionID, it.part, string(it.text))
+		}
+	}
+	return nil
+}
+
+// startEvent returns the event that begins the turn's message.
+func (r *Recorder) startEvent(m session.MessageID) *session.StepStarted {
+	if r.start == "" {
+		r.start = r.config.Journal.NewPartID()
+	}
+	return &session.StepStarted{
+		AssistantMessageID: m, Agent: r.config.Agent, Model: r.config.Model, ParentID: r.config.ParentID,
+		StartID: r.start, Prefix: r.config.Prefix,
+	}
+}
+
+// isStored reports whether the message is stored, after a commit whose outcome is unknown.
+func (r *Recorder) isStored(ctx context.Context, m session.MessageID) (ok bool) {
+	err := r.config.Journal.Store.View(ctx, func(rd store.Reader) (err error) {
+		_, ok, err = rd.Message(r.config.SessionID, m)
+		return err
+	})
+	return ok && err == nil
+}
+
+// dueEvents returns the events that wait for the next commit.
+func (r *Recorder) dueEvents() (drafts []eventlog.Draft) {
+	for _, it := range r.order {
+		if !it.startCommitted {
+			drafts = append(drafts, eventlog.Draft{Data: it.startEvent()})
+		}
+		if it.done && !it.endCommitted {
+			drafts = append(drafts, eventlog.Draft{Data: it.endEvent(r.message, it.meta, false)})
+		}
+	}
+	return drafts
+}
+
+// CommitStarts commits the items whose start is not committed yet, if there are any: a call that a broken answer began
+// is part of what happened.
+func (r *Recorder) CommitStarts(ctx context.Context) error {
+	if !slices.ContainsFunc(r.order, func(it *item) bool { return !it.startCommitted }) {
+		return nil
+	}
+	return r.Commit(ctx, store.Relaxed)
+}
+
+// Start commits the turn's message if it is not committed yet.
+func (r *Recorder) Start(ctx context.Context) error {
+	if r.message != "" {
+		return nil
+	}
+	return r.Commit(ctx, store.Relaxed)
+}
+
+// Checkpoint makes the text of the open items durable.
+func (r *Recorder) Checkpoint(ctx context.Context) error {
+	var drafts []eventlog.Draft
+	for _, it := range r.order {
+		if !it.done && it.saved < len(it.text) {
+			drafts = append(drafts, eventlog.Draft{Data: &session.ItemCheckpointed{
+				AssistantMessageID: r.message, PartID: it.part, Offset: it.saved, Text: string(it.text[it.saved:]),
+			}})
+			it.saved = len(it.text)
+		}
+	}
+	r.unsaved = 0
+	if len(drafts) == 0 && len(r.dueEvents()) == 0 {
+		return nil
+	}
+	return r.Commit(ctx, store.Durable, drafts...)
+}
+
+// setMessage sets the turn in events that were made before it had a message.
+func setMessage(d session.EventData, id session.MessageID) {
+	switch e := d.(type) {
+	case *session.TextStarted:
+		e.AssistantMessageID = id
+	case *session.TextEnded:
+		e.AssistantMessageID = id
+	case *session.ReasoningStarted:
+		e.AssistantMessageID = id
+	case *session.ReasoningEnded:
+		e.AssistantMessageID = id
+	case *session.ToolInputStarted:
+		e.AssistantMessageID = id
+	case *session.ToolInputEnded:
+		e.AssistantMessageID = id
+	case *session.ToolCalled:
+		e.AssistantMessageID = id
+	case *session.ItemCheckpointed:
+		e.AssistantMessageID = id
+	case *session.StepEnded:
+		e.AssistantMessageID = id
+	}
+}

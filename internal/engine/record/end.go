@@ -1,0 +1,158 @@
+package record
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// CommitCalls commits the calls of an answer that ended well, before any of them runs: items that the model left open
+// end with the answer, and hosted calls without a result fail.
+func (r *Recorder) CommitCalls(ctx context.Context) error {
+	for _, it := range r.order {
+		it.done = true
+	}
+	drafts := r.failUnansweredHosted()
+	for _, c := range r.calls {
+		drafts = append(drafts, eventlog.Draft{Data: c.calledEvent(r.message)})
+	}
+	if len(r.calls) > 0 {
+		drafts[len(drafts)-1].Private = &session.Private{Answer: r.answer}
+	}
+	if len(drafts) == 0 {
+		return nil
+	}
+	return r.Commit(ctx, store.Durable, drafts...)
+}
+
+// failUnansweredHosted fails the hosted calls for which the provider sent no result.
+func (r *Recorder) failUnansweredHosted() []eventlog.Draft {
+	var drafts []eventlog.Draft
+	for _, it := range r.order {
+		if c := r.callByID[it.id]; c != nil && c.PartID == it.part && c.hosted && !c.settled {
+			drafts = append(drafts, eventlog.Draft{Data: &session.ToolFailed{
+				AssistantMessageID: r.message, CallID: c.ID, PartID: c.PartID,
+				Provider: session.CallProvider{Executed: true},
+				Error:    *session.Fail(session.ReasonTool, "the provider ended its answer without a result of this call"),
+			}})
+		}
+	}
+	return drafts
+}
+
+// End ends the turn well, in one commit with the drafts before it.
+func (r *Recorder) End(ctx context.Context, end *session.StepEnded, before ...eventlog.Draft) error {
+	end.AssistantMessageID, end.EndID = r.message, r.config.Journal.NewPartID()
+	end.Cost, end.Tokens, end.Usage = r.answer.Cost, r.answer.Tokens, r.answer.Usage
+	return r.Commit(ctx, store.Durable, append(before, eventlog.Draft{Data: end})...)
+}
+
+// Fail ends the turn as failed, if its message is committed. Open items end with the text that they have, marked
+// partial; calls without outcome fail.
+func (r *Recorder) Fail(ctx context.Context, f *session.Failure) error {
+	if r.message == "" {
+		return nil
+	}
+	m, err := r.readMessage(ctx)
+	if err != nil {
+		return err
+	}
+	drafts := append(r.closeOpenItems(m, f, nil), eventlog.Draft{Data: r.failedEvent(f)})
+	_, err = r.config.Journal.AppendDrafts(ctx, r.config.SessionID, store.Durable, drafts...)
+	return err
+}
+
+// Abandon ends the stored turn as failed, together with more drafts. If calls are kept, these and the turn itself stay
+// open, and more is not committed.
+func (r *Recorder) Abandon(
+	ctx context.Context, m *session.Assistant, why *session.Failure, kept map[session.PartID]bool,
+	more ...eventlog.Draft,
+) error {
+	drafts := r.closeOpenItems(m, why, kept)
+	if len(kept) == 0 {
+		drafts = append(drafts, more...)
+		drafts = append(drafts, eventlog.Draft{Data: r.failedEvent(why)})
+	}
+	if len(drafts) == 0 {
+		return nil
+	}
+	_, err := r.config.Journal.AppendDrafts(ctx, r.config.SessionID, store.Durable, drafts...)
+	return err
+}
+
+func (r *Recorder) failedEvent(f *session.Failure) *session.StepFailed {
+	end := &session.StepFailed{AssistantMessageID: r.message, Error: *f, EndID: r.config.Journal.NewPartID()}
+	if r.answer != nil {
+		end.Cost, end.Tokens = r.answer.Cost, &r.answer.Tokens
+	}
+	return end
+}
+
+// readMessage reads the turn's message as it is stored.
+func (r *Recorder) readMessage(ctx context.Context) (a *session.Assistant, err error) {
+	err = r.config.Journal.Store.View(ctx, func(rd store.Reader) error {
+		m, ok, err := rd.Message(r.config.SessionID, r.message)
+		if err == nil && !ok {
+			err = session.NotFound("message", string(r.message))
+		}
+		a, _ = m.(*session.Assistant)
+		return err
+	})
+	return a, err
+}
+
+// closeOpenItems ends what is open in the stored turn, which may have more or fewer items than the recorder after a
+// failed commit: text ends with what it has, marked partial unless the model had ended it; calls fail, except for those
+// that are kept.
+func (r *Recorder) closeOpenItems(
+	m *session.Assistant, why *session.Failure, kept map[session.PartID]bool,
+) (drafts []eventlog.Draft) {
+	streamed := map[session.PartID]*item{}
+	for _, it := range r.order {
+		streamed[it.part] = it
+	}
+	end := func(it *item, stored item) {
+		if it == nil {
+			it = &stored
+		}
+		drafts = append(drafts, eventlog.Draft{Data: it.endEvent(r.message, it.meta, !it.done)})
+	}
+	for _, c := range m.Content {
+		it := streamed[c.ItemID()]
+		switch c := c.(type) {
+		case *session.Text:
+			if c.Time != nil && c.Time.Completed == 0 {
+				end(it, item{kind: session.FragmentText, id: c.ID, part: c.PartID, text: []byte(c.Text)})
+			}
+		case *session.Reasoning:
+			if c.Time != nil && c.Time.Completed == 0 {
+				end(it, item{kind: session.FragmentReasoning, id: c.ID, part: c.PartID, text: []byte(c.Text)})
+			}
+		case *session.Tool:
+			if c.State.Status.Settled() || kept[c.PartID] {
+				continue
+			}
+			if it != nil && !it.endCommitted && c.State.Status == session.ToolPending {
+				drafts = append(drafts, eventlog.Draft{Data: it.endEvent(r.message, nil, true)})
+			}
+			drafts = append(drafts, eventlog.Draft{Data: failedCall(m.ID, c, why)})
+		}
+	}
+	return drafts
+}
+
+// failedCall returns the failure of a call that had no outcome when its turn ended.
+func failedCall(m session.MessageID, c *session.Tool, why *session.Failure) *session.ToolFailed {
+	f := session.Fail(why.Reason, "The tool was not run: "+why.Message)
+	if c.State.Status == session.ToolRunning {
+		f = session.Fail(why.Reason,
+			"Tool execution interrupted: its outcome is unknown. Check what it did before you run it again.")
+	}
+	d := &session.ToolFailed{AssistantMessageID: m, CallID: c.ID, PartID: c.PartID, Error: *f}
+	if c.Provider != nil {
+		d.Provider.Executed = c.Provider.Executed
+	}
+	return d
+}
