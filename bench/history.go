@@ -200,23 +200,23 @@ func (w *past) round(tx store.Tx) error {
 func (w *past) turn(reads bool) []session.EventData {
 	m := session.MessageID(w.ids.New(session.PrefixMessage))
 	p := session.PartID(w.ids.New(session.PrefixPart))
-	facts := []session.EventData{&session.StepStarted{AssistantMessageID: m, Agent: "build", Model: session.ModelRef{ID: "m", ProviderID: "mock"}}}
+	facts := []session.EventData{&session.StepStarted{TurnFact: session.OfTurn(m), Agent: "build", Model: session.ModelRef{ID: "m", ProviderID: "mock"}}}
 	finish := "stop"
 	if reads {
 		finish = "tool-calls"
 		input := jsontext.Value(`{"filePath":"a.txt","offset":1,"limit":20}`)
 		facts = append(facts,
-			&session.ToolInputStarted{AssistantMessageID: m, CallID: "c" + string(p), PartID: p, Name: "read"},
-			&session.ToolInputEnded{AssistantMessageID: m, CallID: "c" + string(p), PartID: p, Text: string(input)},
-			&session.ToolCalled{AssistantMessageID: m, CallID: "c" + string(p), PartID: p, Tool: "read", Input: input},
+			&session.ToolInputStarted{TurnFact: session.OfTurn(m), CallID: "c" + string(p), PartID: p, Name: "read"},
+			&session.ToolInputEnded{TurnFact: session.OfTurn(m), CallID: "c" + string(p), PartID: p, Text: string(input)},
+			&session.ToolCalled{TurnFact: session.OfTurn(m), CallID: "c" + string(p), PartID: p, Tool: "read", Input: input},
 			&session.ToolSuccess{
-				AssistantMessageID: m, CallID: "c" + string(p), PartID: p, Structured: jsontext.Value(`{}`),
+				TurnFact: session.OfTurn(m), CallID: "c" + string(p), PartID: p, Structured: jsontext.Value(`{}`),
 				Content: []session.ToolContent{{Type: "text", Text: strings.Repeat("a line of a file that was read\n", 39)}},
 			})
 	} else {
 		facts = append(facts,
-			&session.TextStarted{AssistantMessageID: m, TextID: "0", PartID: p},
-			&session.TextEnded{AssistantMessageID: m, TextID: "0", PartID: p, Text: strings.Repeat("an answer ", 60)})
+			&session.TextStarted{TurnFact: session.OfTurn(m), TextID: "0", PartID: p},
+			&session.TextEnded{TurnFact: session.OfTurn(m), TextID: "0", PartID: p, Text: strings.Repeat("an answer ", 60)})
 	}
-	return append(facts, &session.StepEnded{AssistantMessageID: m, Finish: finish, Tokens: session.Tokens{Input: 100, Output: 20, Total: 120}})
+	return append(facts, &session.StepEnded{TurnFact: session.OfTurn(m), Finish: finish, Tokens: session.Tokens{Input: 100, Output: 20, Total: 120}})
 }

@@ -29,28 +29,69 @@ func lived(t *testing.T) *storetest.Memory {
 	source := &session.AskSource{Type: "tool", MessageID: "msg_a", CallID: "c", PartID: "prt_b"}
 	for _, d := range []eventlog.Draft{
 		{Data: &session.Created{Info: session.Session{ID: id, Title: "t", ProjectID: "global"}}},
-		{Data: &session.PromptAdmitted{MessageID: "msg_1", Prompt: session.Prompt{Text: "hi"}, Delivery: session.Steer}},
-		{Data: &session.PromptAdmitted{MessageID: "msg_2", Prompt: session.Prompt{Text: "later"}, Delivery: session.Queue, Hold: true}},
-		{Data: &session.PromptAdmitted{MessageID: "msg_3", Prompt: session.Prompt{Text: "never"}, Delivery: session.Queue, Hold: true}},
+		{
+			Data: &session.PromptAdmitted{
+				MessageID: "msg_1", Prompt: session.Prompt{Text: "hi"}, Delivery: session.Steer,
+			},
+		},
+		{
+			Data: &session.PromptAdmitted{
+				MessageID: "msg_2", Prompt: session.Prompt{Text: "later"}, Delivery: session.Queue, Hold: true,
+			},
+		},
+		{
+			Data: &session.PromptAdmitted{
+				MessageID: "msg_3", Prompt: session.Prompt{Text: "never"}, Delivery: session.Queue, Hold: true,
+			},
+		},
 		{Data: &session.InputEdited{MessageID: "msg_2", Prompt: session.Prompt{Text: "later!"}}},
 		{Data: &session.InputWithdrawn{MessageID: "msg_3"}},
-		{Data: &session.Prompted{MessageID: "msg_1", Prompt: session.Prompt{Text: "hi"}, Delivery: session.Steer}, Private: epoch(1, &baseline)},
+		{
+			Data:    &session.Prompted{MessageID: "msg_1", Prompt: session.Prompt{Text: "hi"}, Delivery: session.Steer},
+			Private: epoch(1, &baseline),
+		},
 		{Data: &session.ContextUpdated{MessageID: "msg_c", Text: "news"}, Private: epoch(2, nil)},
-		{Data: &session.StepStarted{AssistantMessageID: "msg_a", Agent: "build", Model: model}},
-		{Data: &session.TextStarted{AssistantMessageID: "msg_a", TextID: "t", PartID: "prt_a"}},
-		{Data: &session.ItemCheckpointed{AssistantMessageID: "msg_a", PartID: "prt_a", Text: "hel"}},
-		{Data: &session.TextEnded{AssistantMessageID: "msg_a", TextID: "t", PartID: "prt_a", Text: "hello"}},
-		{Data: &session.ToolInputStarted{AssistantMessageID: "msg_a", CallID: "c", PartID: "prt_b", Name: "edit"}},
-		{Data: &session.ToolInputEnded{AssistantMessageID: "msg_a", CallID: "c", PartID: "prt_b", Text: "{}"}},
-		{Data: &session.ToolCalled{AssistantMessageID: "msg_a", CallID: "c", PartID: "prt_b", Tool: "edit", Input: jsontext.Value(`{}`)}},
-		{Data: &session.PermissionAsked{Ask: session.PendingAsk{ID: "per_1", Action: "edit", Resources: []string{"x"}, Source: source}}},
+		{Data: &session.StepStarted{TurnFact: session.OfTurn("msg_a"), Agent: "build", Model: model}},
+		{Data: &session.TextStarted{TurnFact: session.OfTurn("msg_a"), TextID: "t", PartID: "prt_a"}},
+		{Data: &session.ItemCheckpointed{TurnFact: session.OfTurn("msg_a"), PartID: "prt_a", Text: "hel"}},
+		{Data: &session.TextEnded{TurnFact: session.OfTurn("msg_a"), TextID: "t", PartID: "prt_a", Text: "hello"}},
+		{
+			Data: &session.ToolInputStarted{
+				TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: "prt_b", Name: "edit",
+			},
+		},
+		{Data: &session.ToolInputEnded{TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: "prt_b", Text: "{}"}},
+		{
+			Data: &session.ToolCalled{
+				TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: "prt_b", Tool: "edit",
+				Input: jsontext.Value(`{}`),
+			},
+		},
+		{
+			Data: &session.PermissionAsked{
+				Ask: session.PendingAsk{ID: "per_1", Action: "edit", Resources: []string{"x"}, Source: source},
+			},
+		},
 		{Data: &session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce, By: "user"}},
-		{Data: &session.ToolSuccess{AssistantMessageID: "msg_a", CallID: "c", PartID: "prt_b", Structured: jsontext.Value(`{}`), Content: session.TextContent("ok")}},
-		{Data: &session.StepEnded{AssistantMessageID: "msg_a", Finish: "stop", Cost: session.Dollar, Tokens: session.Tokens{Input: 1}}},
+		{
+			Data: &session.ToolSuccess{
+				TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: "prt_b", Structured: jsontext.Value(`{}`),
+				Content: session.TextContent("ok"),
+			},
+		},
+		{
+			Data: &session.StepEnded{
+				TurnFact: session.OfTurn("msg_a"), Finish: "stop", Cost: session.Dollar,
+				Tokens: session.Tokens{Input: 1},
+			},
+		},
 		{Data: &session.ShellStarted{MessageID: "msg_s", CallID: "sh", Command: "ls"}},
 		{Data: &session.ShellEnded{CallID: "sh", Output: "x"}},
 	} {
-		_, err := log.Append(t.Context(), id, store.Durable, func(store.Tx) ([]eventlog.Draft, error) { return []eventlog.Draft{d}, nil })
+		_, err := log.Append(
+			t.Context(), id, store.Durable,
+			func(store.Tx) ([]eventlog.Draft, error) { return []eventlog.Draft{d}, nil },
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +135,9 @@ func sneak(facts ...session.EventData) func(store.Tx) error {
 				d, private = p.EventData, p.private
 			}
 			row, err := eventlog.Encode(session.Event{
-				ID: session.EventID(fmt.Sprintf("evt_x%d", head)), SessionID: id, Seq: head + 1, Version: d.Version(), Data: d, Private: private,
+				ID: session.EventID(
+					fmt.Sprintf("evt_x%d", head),
+				), SessionID: id, Seq: head + 1, Version: d.Version(), Data: d, Private: private,
 			})
 			if err != nil {
 				return err
@@ -114,9 +157,9 @@ type privately struct {
 
 func begun(part session.PartID) []session.EventData {
 	return []session.EventData{
-		&session.StepStarted{AssistantMessageID: "msg_b", Agent: "build"},
-		&session.ToolInputStarted{AssistantMessageID: "msg_b", CallID: "c", PartID: part},
-		&session.ToolCalled{AssistantMessageID: "msg_b", CallID: "c", PartID: part, Input: jsontext.Value(`{}`)},
+		&session.StepStarted{TurnFact: session.OfTurn("msg_b"), Agent: "build"},
+		&session.ToolInputStarted{TurnFact: session.OfTurn("msg_b"), CallID: "c", PartID: part},
+		&session.ToolCalled{TurnFact: session.OfTurn("msg_b"), CallID: "c", PartID: part, Input: jsontext.Value(`{}`)},
 	}
 }
 
@@ -128,39 +171,106 @@ func TestMutants(t *testing.T) {
 		want Invariant
 		do   func(store.Tx) error
 	}{
-		{"admitted twice", Admitted, sneak(&session.PromptAdmitted{MessageID: "msg_1", Prompt: prompt, Delivery: session.Steer})},
-		{"promoted twice", Admitted, sneak(&session.Prompted{MessageID: "msg_1", Prompt: prompt, Delivery: session.Steer})},
-		{"promoted as something else", Admitted, sneak(&session.Prompted{MessageID: "msg_2", Prompt: prompt, Delivery: session.Queue})},
-		{"promoted by another door", Admitted, sneak(&session.Prompted{MessageID: "msg_2", Prompt: session.Prompt{Text: "later!"}, Delivery: session.Steer})},
-		{"promoted after withdrawal", Admitted, sneak(&session.Prompted{MessageID: "msg_3", Prompt: session.Prompt{Text: "never"}, Delivery: session.Queue})},
+		{
+			"admitted twice", Admitted,
+			sneak(&session.PromptAdmitted{MessageID: "msg_1", Prompt: prompt, Delivery: session.Steer}),
+		},
+		{
+			"promoted twice", Admitted,
+			sneak(&session.Prompted{MessageID: "msg_1", Prompt: prompt, Delivery: session.Steer}),
+		},
+		{
+			"promoted as something else", Admitted,
+			sneak(&session.Prompted{MessageID: "msg_2", Prompt: prompt, Delivery: session.Queue}),
+		},
+		{
+			"promoted by another door", Admitted,
+			sneak(&session.Prompted{
+				MessageID: "msg_2", Prompt: session.Prompt{Text: "later!"}, Delivery: session.Steer,
+			}),
+		},
+		{
+			"promoted after withdrawal", Admitted,
+			sneak(&session.Prompted{
+				MessageID: "msg_3", Prompt: session.Prompt{Text: "never"}, Delivery: session.Queue,
+			}),
+		},
 		{"edited after promotion", Admitted, sneak(&session.InputEdited{MessageID: "msg_1"})},
 		{"edited but never admitted", Admitted, sneak(&session.InputEdited{MessageID: "msg_9"})},
-		{"settled twice", Settled, sneak(&session.ToolSuccess{AssistantMessageID: "msg_a", PartID: "prt_b"})},
-		{"failed after success", Settled, sneak(&session.ToolFailed{AssistantMessageID: "msg_a", PartID: "prt_b"})},
-		{"turn ends with an open call", Settled, sneak(append(begun("prt_c"), &session.StepEnded{AssistantMessageID: "msg_b"})...)},
-		{"turn fails with an open call", Settled, sneak(append(begun("prt_c"), &session.StepFailed{AssistantMessageID: "msg_b"})...)},
-		{"text ends twice", Terminal, sneak(&session.TextEnded{AssistantMessageID: "msg_a", PartID: "prt_a"})},
-		{"turn ends twice", Terminal, sneak(&session.StepEnded{AssistantMessageID: "msg_a"})},
-		{"turn begins twice", Terminal, sneak(&session.StepStarted{AssistantMessageID: "msg_a"})},
-		{"item begins twice", Terminal, sneak(append(begun("prt_c"), &session.ToolInputStarted{AssistantMessageID: "msg_b", PartID: "prt_c"})...)},
-		{"called twice", Terminal, sneak(append(begun("prt_c"), &session.ToolCalled{AssistantMessageID: "msg_b", PartID: "prt_c", Input: jsontext.Value(`{}`)})...)},
+		{"settled twice", Settled, sneak(&session.ToolSuccess{TurnFact: session.OfTurn("msg_a"), PartID: "prt_b"})},
+		{
+			"failed after success", Settled,
+			sneak(&session.ToolFailed{TurnFact: session.OfTurn("msg_a"), PartID: "prt_b"}),
+		},
+		{
+			"turn ends with an open call", Settled,
+			sneak(append(begun("prt_c"), &session.StepEnded{TurnFact: session.OfTurn("msg_b")})...),
+		},
+		{
+			"turn fails with an open call", Settled,
+			sneak(append(begun("prt_c"), &session.StepFailed{TurnFact: session.OfTurn("msg_b")})...),
+		},
+		{"text ends twice", Terminal, sneak(&session.TextEnded{TurnFact: session.OfTurn("msg_a"), PartID: "prt_a"})},
+		{"turn ends twice", Terminal, sneak(&session.StepEnded{TurnFact: session.OfTurn("msg_a")})},
+		{"turn begins twice", Terminal, sneak(&session.StepStarted{TurnFact: session.OfTurn("msg_a")})},
+		{
+			"item begins twice", Terminal,
+			sneak(
+				append(begun("prt_c"), &session.ToolInputStarted{
+					TurnFact: session.OfTurn("msg_b"), PartID: "prt_c",
+				})...,
+			),
+		},
+		{
+			"called twice", Terminal,
+			sneak(
+				append(begun("prt_c"), &session.ToolCalled{
+					TurnFact: session.OfTurn("msg_b"), PartID: "prt_c", Input: jsontext.Value(`{}`),
+				})...,
+			),
+		},
 		{"asked twice", Terminal, sneak(&session.PermissionAsked{Ask: session.PendingAsk{ID: "per_1"}})},
 		{"answered twice", Terminal, sneak(&session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce})},
-		{"asks after it settled", Terminal, sneak(&session.PermissionAsked{Ask: session.PendingAsk{ID: "per_2", Source: &session.AskSource{PartID: "prt_b"}}})},
+		{
+			"asks after it settled", Terminal,
+			sneak(&session.PermissionAsked{
+				Ask: session.PendingAsk{ID: "per_2", Source: &session.AskSource{PartID: "prt_b"}},
+			}),
+		},
 		{"reply to nothing", Parent, sneak(&session.PermissionReplied{AskID: "per_9", Reply: session.ReplyOnce})},
-		{"item of no turn", Parent, sneak(&session.TextStarted{AssistantMessageID: "msg_x", PartID: "prt_x"})},
-		{"end of no item", Parent, sneak(append(begun("prt_c"), &session.TextEnded{AssistantMessageID: "msg_b", PartID: "prt_x"})...)},
+		{"item of no turn", Parent, sneak(&session.TextStarted{TurnFact: session.OfTurn("msg_x"), PartID: "prt_x"})},
+		{
+			"end of no item", Parent,
+			sneak(append(begun("prt_c"), &session.TextEnded{TurnFact: session.OfTurn("msg_b"), PartID: "prt_x"})...),
+		},
 		{"success without call", Parent, sneak(
-			&session.StepStarted{AssistantMessageID: "msg_b"}, &session.ToolInputStarted{AssistantMessageID: "msg_b", PartID: "prt_c"},
-			&session.ToolSuccess{AssistantMessageID: "msg_b", PartID: "prt_c"},
+			&session.StepStarted{TurnFact: session.OfTurn("msg_b")}, &session.ToolInputStarted{
+				TurnFact: session.OfTurn("msg_b"), PartID: "prt_c",
+			},
+			&session.ToolSuccess{TurnFact: session.OfTurn("msg_b"), PartID: "prt_c"},
 		)},
 		{"a message goes that is not there", Parent, sneak(&session.MessageRemoved{MessageID: "msg_x"})},
 		{"a prompt is edited that is not there", Parent, sneak(&session.MessageEdited{MessageID: "msg_x"})},
-		{"an item goes that is not there", Parent, sneak(&session.PartRemoved{AssistantMessageID: "msg_a", PartID: "prt_x"})},
-		{"an open turn is edited", Terminal, sneak(append(begun("prt_c"), &session.PartEdited{AssistantMessageID: "msg_b", PartID: "prt_c"})...)},
+		{
+			"an item goes that is not there", Parent,
+			sneak(&session.PartRemoved{TurnFact: session.OfTurn("msg_a"), PartID: "prt_x"}),
+		},
+		{
+			"an open turn is edited", Terminal,
+			sneak(append(begun("prt_c"), &session.PartEdited{TurnFact: session.OfTurn("msg_b"), PartID: "prt_c"})...),
+		},
 		{"news without an epoch", Epochs, sneak(&session.ContextUpdated{MessageID: "msg_d", Text: "x"})},
-		{"epoch jumps", Epochs, sneak(privately{&session.ContextUpdated{MessageID: "msg_d", Text: "x"}, &session.Private{Epoch: &session.Epoch{Revision: 4}}})},
-		{"epoch falls back", Epochs, sneak(privately{&session.ContextBased{}, &session.Private{Epoch: &session.Epoch{Revision: 2}}})},
+		{
+			"epoch jumps", Epochs,
+			sneak(privately{
+				&session.ContextUpdated{MessageID: "msg_d", Text: "x"},
+				&session.Private{Epoch: &session.Epoch{Revision: 4}},
+			}),
+		},
+		{
+			"epoch falls back", Epochs,
+			sneak(privately{&session.ContextBased{}, &session.Private{Epoch: &session.Epoch{Revision: 2}}}),
+		},
 		{"created twice", Gapless, sneak(&session.Created{Info: session.Session{ID: id}})},
 		{"open turn forgotten", Resting, func(tx store.Tx) error {
 			if err := sneak(begun("prt_c")...)(tx); err != nil {
@@ -169,7 +279,10 @@ func TestMutants(t *testing.T) {
 			return tx.SetUnfinished(id, false)
 		}},
 		{"unreadable event", Readable, func(tx store.Tx) error {
-			_, err := tx.InsertEvent(store.Row{ID: "evt_bad", SessionID: id, Seq: 21, Kind: session.KindRenamed, Version: 1, Data: jsontext.Value(`{"title":`)})
+			_, err := tx.InsertEvent(store.Row{
+				ID: "evt_bad", SessionID: id, Seq: 21, Kind: session.KindRenamed, Version: 1,
+				Data: jsontext.Value(`{"title":`),
+			})
 			return err
 		}},
 		{"event without its rows", Rebuilt, sneak(&session.Renamed{Title: "other"})},
@@ -185,7 +298,9 @@ func TestMutants(t *testing.T) {
 		}},
 		{"messages lost", Rebuilt, func(tx store.Tx) error { return tx.DeleteMessages(id, 10) }},
 		{"message invented", Rebuilt, func(tx store.Tx) error {
-			return tx.PutMessage(id, &session.Synthetic{Head: session.Head{ID: "msg_z", Type: session.TypeSynthetic, Seq: 15}}, 0)
+			return tx.PutMessage(
+				id, &session.Synthetic{Head: session.Head{ID: "msg_z", Type: session.TypeSynthetic, Seq: 15}}, 0,
+			)
 		}},
 		{"prompt lost", Rebuilt, func(tx store.Tx) error { return tx.DeleteInput("msg_2") }},
 		{"prompt pending again", Rebuilt, func(tx store.Tx) error {
@@ -207,7 +322,10 @@ func TestMutants(t *testing.T) {
 			a.Reply = ""
 			return firstOf(err, tx.PutAsk(a))
 		}},
-		{"spend invented", Rebuilt, func(tx store.Tx) error { return tx.AddSpend(store.Spend{SessionID: id, Seq: 3, Cost: 1}) }},
+		{
+			"spend invented", Rebuilt,
+			func(tx store.Tx) error { return tx.AddSpend(store.Spend{SessionID: id, Seq: 3, Cost: 1}) },
+		},
 		{"mark lost", Rebuilt, func(tx store.Tx) error { return tx.SetUnfinished(id, false) }},
 	} {
 		t.Run(mutant.name, func(t *testing.T) {
@@ -216,7 +334,9 @@ func TestMutants(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := run(t, m)
-			if !slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Invariant == mutant.want && v.SessionID == id }) {
+			if !slices.ContainsFunc(
+				r.Violations, func(v Violation) bool { return v.Invariant == mutant.want && v.SessionID == id },
+			) {
 				t.Errorf("want a violation of %s, got %v", mutant.want, r.Violations)
 			}
 		})
@@ -262,10 +382,19 @@ func TestTampered(t *testing.T) {
 		want   Invariant
 		events func([]store.Row) ([]store.Row, error)
 	}{
-		{"an event is gone", Gapless, func(rows []store.Row) ([]store.Row, error) { return slices.Delete(rows, 4, 5), nil }},
-		{"the newest event is gone", Gapless, func(rows []store.Row) ([]store.Row, error) { return rows[:len(rows)-1], nil }},
+		{
+			"an event is gone", Gapless,
+			func(rows []store.Row) ([]store.Row, error) { return slices.Delete(rows, 4, 5), nil },
+		},
+		{
+			"the newest event is gone", Gapless,
+			func(rows []store.Row) ([]store.Row, error) { return rows[:len(rows)-1], nil },
+		},
 		{"the first event is gone", Gapless, func(rows []store.Row) ([]store.Row, error) { return rows[1:], nil }},
-		{"an event is there twice", Gapless, func(rows []store.Row) ([]store.Row, error) { return slices.Insert(rows, 5, rows[4]), nil }},
+		{
+			"an event is there twice", Gapless,
+			func(rows []store.Row) ([]store.Row, error) { return slices.Insert(rows, 5, rows[4]), nil },
+		},
 		{"an event of somebody else", Gapless, func(rows []store.Row) ([]store.Row, error) {
 			rows[4].Data = jsontext.Value(`{"sessionID":"ses_b","messageID":"msg_2","prompt":{"text":"later!"}}`)
 			return rows, nil
@@ -287,7 +416,7 @@ func TestReportIsBounded(t *testing.T) {
 	m := lived(t)
 	var facts []session.EventData
 	for range MaxViolations + 10 {
-		facts = append(facts, &session.TextStarted{AssistantMessageID: "msg_x", PartID: "prt_x"})
+		facts = append(facts, &session.TextStarted{TurnFact: session.OfTurn("msg_x"), PartID: "prt_x"})
 	}
 	if err := m.Update(t.Context(), store.Durable, sneak(facts...)); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ func (w *walk) turn(e session.Event) {
 	case *session.RevertCommitted:
 		return
 	}
-	id := session.Turn(e.Data)
+	id := session.ChangedTurn(e.Data)
 	if w.edit(e) || id == "" {
 		return
 	}

@@ -20,7 +20,7 @@ func TestAlarmOfTheCache(t *testing.T) {
 	} {
 		a, b := paper()
 		for _, v := range []view{newTextView(a, false), newLineView(a, false)} {
-			v.event(story(&session.StepStarted{AssistantMessageID: "msg_a", Prefix: tt.prefix})[0])
+			v.event(story(&session.StepStarted{TurnFact: session.OfTurn("msg_a"), Prefix: tt.prefix})[0])
 		}
 		(&transcript{out: a.out, marks: a.marks}).print(&session.Session{}, []session.Message{&session.Assistant{Prefix: tt.prefix}})
 		want := 0

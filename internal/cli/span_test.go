@@ -23,23 +23,23 @@ func story(data ...session.EventData) []session.Event {
 func mine() session.EventData { return &session.Prompted{MessageID: "msg_mine"} }
 
 func begin(id session.MessageID) session.EventData {
-	return &session.StepStarted{AssistantMessageID: id, Agent: "build", Model: session.ModelRef{ProviderID: "p", ID: "m"}}
+	return &session.StepStarted{TurnFact: session.OfTurn(id), Agent: "build", Model: session.ModelRef{ProviderID: "p", ID: "m"}}
 }
 
 func text(id session.MessageID, s string) session.EventData {
-	return &session.TextEnded{AssistantMessageID: id, TextID: "t", PartID: "prt_t", Text: s}
+	return &session.TextEnded{TurnFact: session.OfTurn(id), TextID: "t", PartID: "prt_t", Text: s}
 }
 
 func called(part session.PartID, tool, input string) session.EventData {
-	return &session.ToolCalled{AssistantMessageID: "msg_a", CallID: "c", PartID: part, Tool: tool, Input: jsontext.Value(input)}
+	return &session.ToolCalled{TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: part, Tool: tool, Input: jsontext.Value(input)}
 }
 
 func end(finish string) session.EventData {
-	return &session.StepEnded{AssistantMessageID: "msg_a", Finish: finish, Cost: session.Dollar / 100, Tokens: session.Tokens{Input: 10, Output: 5}}
+	return &session.StepEnded{TurnFact: session.OfTurn("msg_a"), Finish: finish, Cost: session.Dollar / 100, Tokens: session.Tokens{Input: 10, Output: 5}}
 }
 
 func failed(r session.Reason, msg string) session.EventData {
-	return &session.StepFailed{AssistantMessageID: "msg_a", Error: *session.Fail(r, msg)}
+	return &session.StepFailed{TurnFact: session.OfTurn("msg_a"), Error: *session.Fail(r, msg)}
 }
 
 func asked(part session.PartID) session.EventData {

@@ -45,7 +45,7 @@ func TestTextView(t *testing.T) {
 	v.event(e)
 	play(&session.Retried{Attempt: 1, Next: 3000, Error: session.RetryError{Message: "503 overloaded"}})
 	v.fragment(fragment("prt_r", session.FragmentReasoning, 0, "hidden"))
-	play(&session.TextEnded{AssistantMessageID: "msg_b", PartID: "prt_u", Text: "Done."})
+	play(&session.TextEnded{TurnFact: session.OfTurn("msg_b"), PartID: "prt_u", Text: "Done."})
 	v.fragment(fragment("prt_u", session.FragmentText, 0, "Done.")) // too late
 	v.result(result{
 		SessionID: "ses_1", Model: "p/m", Usage: session.Tokens{Input: 1234, Output: 50, Reasoning: 6}, Cost: session.Dollar / 800,
@@ -83,14 +83,14 @@ func TestLineView(t *testing.T) {
 	for _, e := range story(
 		mine(),
 		begin("msg_a"),
-		&session.ReasoningStarted{AssistantMessageID: "msg_a", PartID: "prt_r"},
-		&session.ReasoningEnded{AssistantMessageID: "msg_a", PartID: "prt_r", Text: "hm"},
-		&session.TextStarted{AssistantMessageID: "msg_a", PartID: "prt_t"},
+		&session.ReasoningStarted{TurnFact: session.OfTurn("msg_a"), PartID: "prt_r"},
+		&session.ReasoningEnded{TurnFact: session.OfTurn("msg_a"), PartID: "prt_r", Text: "hm"},
+		&session.TextStarted{TurnFact: session.OfTurn("msg_a"), PartID: "prt_t"},
 		text("msg_a", "a <b>\n"),
 		called("prt_1", "read", `{"filePath":"x"}`),
-		&session.ToolSuccess{AssistantMessageID: "msg_a", CallID: "c", PartID: "prt_1", Title: "x", Content: session.TextContent("1: hi"), Structured: jsontext.Value(`{"n":1}`)},
+		&session.ToolSuccess{TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: "prt_1", Title: "x", Content: session.TextContent("1: hi"), Structured: jsontext.Value(`{"n":1}`)},
 		called("prt_2", "bash", `{}`),
-		&session.ToolFailed{AssistantMessageID: "msg_a", CallID: "c", PartID: "prt_2", Error: *session.Fail(session.ReasonTool, "no")},
+		&session.ToolFailed{TurnFact: session.OfTurn("msg_a"), CallID: "c", PartID: "prt_2", Error: *session.Fail(session.ReasonTool, "no")},
 		end("tool-calls"),
 		begin("msg_b"),
 		failed(session.ReasonAPI, "overloaded"),

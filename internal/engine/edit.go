@@ -61,14 +61,14 @@ func (e *Engine) EditPart(ctx context.Context, id session.ID, m session.MessageI
 		if _, call := c.(*session.Tool); call {
 			return nil, session.Errorf(session.CodeInvalid, "what a call did cannot be rewritten").At("partID")
 		}
-		return &session.PartEdited{AssistantMessageID: m, PartID: part, Text: text}, nil
+		return &session.PartEdited{TurnFact: session.OfTurn(m), PartID: part, Text: text}, nil
 	})
 }
 
 // RemovePart takes an item out of a turn.
 func (e *Engine) RemovePart(ctx context.Context, id session.ID, m session.MessageID, part session.PartID) error {
 	return e.editTurn(ctx, id, m, part, func(session.Content) (session.EventData, error) {
-		return &session.PartRemoved{AssistantMessageID: m, PartID: part}, nil
+		return &session.PartRemoved{TurnFact: session.OfTurn(m), PartID: part}, nil
 	})
 }
 

@@ -62,7 +62,6 @@ func (e *Engine) running(id session.ID, c running, o tool.Output) {
 		structured = jsontext.Value(`{}`)
 	}
 	e.notify(string(session.KindToolProgress), id, &session.ToolProgress{
-		Fact:               session.Fact{Timestamp: e.now().UnixMilli(), SessionID: id},
-		AssistantMessageID: c.message, CallID: c.call, PartID: c.part, Structured: structured, Content: o.Content, Title: o.Title,
+		TurnFact: session.TurnFact{Fact: session.Fact{Timestamp: e.now().UnixMilli(), SessionID: id}, AssistantMessageID: c.message}, CallID: c.call, PartID: c.part, Structured: structured, Content: o.Content, Title: o.Title,
 	})
 }

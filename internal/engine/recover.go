@@ -242,7 +242,7 @@ func (d *drain) leftover(ctx context.Context, a *session.Assistant) (waiting map
 			if err != nil {
 				return err
 			}
-			if e.Private != nil && e.Private.Answer != nil && session.Turn(e.Data) == a.ID {
+			if e.Private != nil && e.Private.Answer != nil && session.ChangedTurn(e.Data) == a.ID {
 				ans = e.Private.Answer
 			}
 		}

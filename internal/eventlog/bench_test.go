@@ -25,7 +25,9 @@ func benchLog(b *testing.B, sessions int) (*eventlog.Log, []session.ID) {
 	for i := range ids {
 		ids[i] = session.ID(fmt.Sprintf("ses_%026d", i))
 		_, err := l.Append(b.Context(), ids[i], store.Relaxed, func(store.Tx) ([]eventlog.Draft, error) {
-			return eventlog.Drafts(&session.Created{Info: session.Session{ID: ids[i], Location: session.Location{Directory: "/w"}}}), nil
+			return eventlog.Drafts(&session.Created{
+				Info: session.Session{ID: ids[i], Location: session.Location{Directory: "/w"}},
+			}), nil
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -47,7 +49,9 @@ func BenchmarkAppend(b *testing.B) {
 				all.Go(func() {
 					for range b.N/sessions + min(1, max(0, b.N%sessions-w)) {
 						_, err := l.Append(b.Context(), id, store.Durable, func(store.Tx) ([]eventlog.Draft, error) {
-							return eventlog.Drafts(&session.TextEnded{AssistantMessageID: "msg_x", TextID: "0", PartID: "prt_x", Text: text}), nil
+							return eventlog.Drafts(&session.TextEnded{
+								TurnFact: session.OfTurn("msg_x"), TextID: "0", PartID: "prt_x", Text: text,
+							}), nil
 						})
 						if err != nil {
 							b.Error(err)
@@ -86,16 +90,25 @@ func say(b *testing.B, l *eventlog.Log, id session.ID, m session.MessageID, text
 	b.Helper()
 	part := session.PartID("prt_" + m)
 	fact := func(d store.Durability, data ...session.EventData) {
-		_, err := l.Append(b.Context(), id, d, func(store.Tx) ([]eventlog.Draft, error) { return eventlog.Drafts(data...), nil })
+		_, err := l.Append(
+			b.Context(), id, d, func(store.Tx) ([]eventlog.Draft, error) { return eventlog.Drafts(data...), nil },
+		)
 		if err != nil {
 			b.Fatal(err)
 		}
 	}
-	fact(store.Relaxed, &session.StepStarted{AssistantMessageID: m}, &session.TextStarted{AssistantMessageID: m, TextID: "0", PartID: part})
+	fact(store.Relaxed, &session.StepStarted{TurnFact: session.OfTurn(m)}, &session.TextStarted{
+		TurnFact: session.OfTurn(m), TextID: "0", PartID: part,
+	})
 	for at := 0; at < len(text); at += 16 << 10 {
-		fact(store.Durable, &session.ItemCheckpointed{AssistantMessageID: m, PartID: part, Offset: at, Text: text[at:min(at+16<<10, len(text))]})
+		fact(store.Durable, &session.ItemCheckpointed{
+			TurnFact: session.OfTurn(m), PartID: part, Offset: at, Text: text[at:min(at+16<<10, len(text))],
+		})
 	}
-	fact(store.Durable, &session.TextEnded{AssistantMessageID: m, TextID: "0", PartID: part, Text: text}, &session.StepEnded{AssistantMessageID: m, Finish: "stop"})
+	fact(
+		store.Durable, &session.TextEnded{TurnFact: session.OfTurn(m), TextID: "0", PartID: part, Text: text},
+		&session.StepEnded{TurnFact: session.OfTurn(m), Finish: "stop"},
+	)
 }
 
 // written is what this process has written so far.

@@ -29,7 +29,9 @@ func newLog(t testing.TB, ids ...session.ID) (*Log, *storetest.Memory) {
 // add appends facts of no further meaning.
 func add(t testing.TB, l *Log, id session.ID, data ...session.EventData) []session.Event {
 	t.Helper()
-	events, err := l.Append(context.Background(), id, store.Relaxed, func(store.Tx) ([]Draft, error) { return Drafts(data...), nil })
+	events, err := l.Append(
+		context.Background(), id, store.Relaxed, func(store.Tx) ([]Draft, error) { return Drafts(data...), nil },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,9 @@ func TestAppendIsAllOrNothing(t *testing.T) {
 		func(store.Tx) ([]Draft, error) { return Drafts(renamed("a")), errors.New("no") },
 		func(store.Tx) ([]Draft, error) { return Drafts(&session.Created{Info: session.Session{ID: id}}), nil },
 		func(store.Tx) ([]Draft, error) {
-			return Drafts(renamed("a"), &session.TextStarted{Fact: session.Fact{Extra: jsontext.Value(`{bad`)}}), nil
+			return Drafts(renamed("a"), &session.TextStarted{
+				TurnFact: session.TurnFact{Fact: session.Fact{Extra: jsontext.Value(`{bad`)}},
+			}), nil
 		},
 		func(store.Tx) ([]Draft, error) { panic("boom") },
 	} {
@@ -67,16 +71,22 @@ func TestAppendIsAllOrNothing(t *testing.T) {
 			t.Errorf("appended %v", events)
 		}
 	}
-	if events, err := l.Append(t.Context(), id, store.Durable, func(store.Tx) ([]Draft, error) { return nil, nil }); err != nil || len(events) != 0 {
+	if events, err := l.Append(
+		t.Context(), id, store.Durable, func(store.Tx) ([]Draft, error) { return nil, nil },
+	); err != nil || len(events) != 0 {
 		t.Errorf("appending nothing: %v, %v", events, err)
 	}
-	if _, err := l.Append(t.Context(), "ses_none", store.Durable, func(store.Tx) ([]Draft, error) { return Drafts(renamed("x")), nil }); err == nil {
+	if _, err := l.Append(
+		t.Context(), "ses_none", store.Durable, func(store.Tx) ([]Draft, error) { return Drafts(renamed("x")), nil },
+	); err == nil {
 		t.Error("a fact of a session that does not exist was taken")
 	}
 	if n := head(t, m, id); n != 0 {
 		t.Errorf("the head is %d, want 0", n)
 	}
-	if e := add(t, l, id, renamed("c"))[0]; e.Seq != 1 || e.Data.Stamp().SessionID != id || e.Data.Stamp().Timestamp == 0 {
+	if e := add(
+		t, l, id, renamed("c"),
+	)[0]; e.Seq != 1 || e.Data.Stamp().SessionID != id || e.Data.Stamp().Timestamp == 0 {
 		t.Errorf("the next event is %+v", e)
 	}
 	_ = m.View(t.Context(), func(r store.Reader) error {
@@ -120,7 +130,9 @@ func TestAppendConcurrently(t *testing.T) {
 func TestPrivatePartsSurvive(t *testing.T) {
 	l, _ := newLog(t)
 	base := "here"
-	private := &session.Private{Epoch: &session.Epoch{Baseline: &base, Snapshot: jsontext.Value(`{"k":1}`), Revision: 1}}
+	private := &session.Private{
+		Epoch: &session.Epoch{Baseline: &base, Snapshot: jsontext.Value(`{"k":1}`), Revision: 1},
+	}
 	_, err := l.Append(t.Context(), id, store.Durable, func(store.Tx) ([]Draft, error) {
 		return []Draft{{Data: &session.ContextBased{}, Private: private}}, nil
 	})
@@ -128,7 +140,9 @@ func TestPrivatePartsSurvive(t *testing.T) {
 		t.Fatal(err)
 	}
 	for e, err := range l.Replay(t.Context(), id, 0) {
-		if err != nil || e.Private == nil || *e.Private.Epoch.Baseline != base || string(e.Private.Epoch.Snapshot) != `{"k":1}` {
+		if err != nil || e.Private == nil || *e.Private.Epoch.Baseline != base || string(
+			e.Private.Epoch.Snapshot,
+		) != `{"k":1}` {
 			t.Errorf("%+v, %v", e.Private, err)
 		}
 	}
@@ -137,7 +151,10 @@ func TestPrivatePartsSurvive(t *testing.T) {
 // An event of an older version is read in the current form, and says so; one of a newer version stays as it is.
 func TestDecodeVersions(t *testing.T) {
 	for stored, want := range map[int]int{1: 2, 2: 2, 7: 7} {
-		e, err := Decode(store.Row{ID: "evt_1", SessionID: id, Seq: 1, Kind: session.KindStepEnded, Version: stored, Data: jsontext.Value(`{}`)})
+		e, err := Decode(store.Row{
+			ID: "evt_1", SessionID: id, Seq: 1, Kind: session.KindStepEnded, Version: stored,
+			Data: jsontext.Value(`{}`),
+		})
 		if err != nil || e.Version != want {
 			t.Errorf("version %d became %d, %v", stored, e.Version, err)
 		}
@@ -148,7 +165,10 @@ func TestDecodeVersions(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	l, m := newLog(t)
 	err := m.Update(t.Context(), store.Durable, func(tx store.Tx) error {
-		_, err := tx.InsertEvent(store.Row{ID: "evt_bad", SessionID: id, Seq: 1, Kind: session.KindRenamed, Version: 1, Data: jsontext.Value(`{"title":7}`)})
+		_, err := tx.InsertEvent(store.Row{
+			ID: "evt_bad", SessionID: id, Seq: 1, Kind: session.KindRenamed, Version: 1,
+			Data: jsontext.Value(`{"title":7}`),
+		})
 		return err
 	})
 	if err != nil {

@@ -103,7 +103,7 @@ func (h *hub) note(l *live, e session.Event) *live {
 	case *session.Deleted:
 		l.drop(func(*item) bool { return true })
 	case *session.StepEnded, *session.StepFailed: // whatever a turn left open ends with it
-		l.drop(func(it *item) bool { return it.fragment.MessageID == session.Turn(e.Data) })
+		l.drop(func(it *item) bool { return it.fragment.MessageID == session.ChangedTurn(e.Data) })
 	}
 	if len(l.waiters) > 0 {
 		l.remember(e)
@@ -264,7 +264,9 @@ func chunk[T string | []byte](text T) T {
 
 // opened returns the item that the event starts.
 func opened(e session.Event) *item {
-	f := session.Fragment{SessionID: e.SessionID, MessageID: session.Turn(e.Data), Timestamp: e.Data.Stamp().Timestamp}
+	f := session.Fragment{
+		SessionID: e.SessionID, MessageID: session.ChangedTurn(e.Data), Timestamp: e.Data.Stamp().Timestamp,
+	}
 	switch d := e.Data.(type) {
 	case *session.TextStarted:
 		f.PartID, f.ItemID, f.Item = d.PartID, d.TextID, session.FragmentText
@@ -288,11 +290,17 @@ func closed(d session.EventData) session.PartID {
 func ended(d session.EventData) (part session.PartID, f session.Fragment, text string) {
 	switch d := d.(type) {
 	case *session.TextEnded:
-		return d.PartID, session.Fragment{MessageID: d.AssistantMessageID, ItemID: d.TextID, Item: session.FragmentText}, d.Text
+		return d.PartID, session.Fragment{
+			MessageID: d.AssistantMessageID, ItemID: d.TextID, Item: session.FragmentText,
+		}, d.Text
 	case *session.ReasoningEnded:
-		return d.PartID, session.Fragment{MessageID: d.AssistantMessageID, ItemID: d.ReasoningID, Item: session.FragmentReasoning}, d.Text
+		return d.PartID, session.Fragment{
+			MessageID: d.AssistantMessageID, ItemID: d.ReasoningID, Item: session.FragmentReasoning,
+		}, d.Text
 	case *session.ToolInputEnded:
-		return d.PartID, session.Fragment{MessageID: d.AssistantMessageID, ItemID: d.CallID, Item: session.FragmentToolInput}, d.Text
+		return d.PartID, session.Fragment{
+			MessageID: d.AssistantMessageID, ItemID: d.CallID, Item: session.FragmentToolInput,
+		}, d.Text
 	default:
 		return "", f, ""
 	}

@@ -19,12 +19,17 @@ import (
 
 func begin(t testing.TB, l *Log, id session.ID, m session.MessageID, part session.PartID) {
 	t.Helper()
-	add(t, l, id, &session.StepStarted{AssistantMessageID: m}, &session.TextStarted{AssistantMessageID: m, TextID: "t", PartID: part})
+	add(t, l, id, &session.StepStarted{TurnFact: session.OfTurn(m)}, &session.TextStarted{
+		TurnFact: session.OfTurn(m), TextID: "t", PartID: part,
+	})
 }
 
 func finish(t testing.TB, l *Log, id session.ID, m session.MessageID, part session.PartID, text string) {
 	t.Helper()
-	add(t, l, id, &session.TextEnded{AssistantMessageID: m, TextID: "t", PartID: part, Text: text}, &session.StepEnded{AssistantMessageID: m})
+	add(
+		t, l, id, &session.TextEnded{TurnFact: session.OfTurn(m), TextID: "t", PartID: part, Text: text},
+		&session.StepEnded{TurnFact: session.OfTurn(m)},
+	)
 }
 
 // reader checks what it is told: every seq once and in order, no fragment before the start of its item or after its
@@ -39,7 +44,10 @@ type reader struct {
 }
 
 func newReader(t *testing.T) *reader {
-	return &reader{t: t, next: map[session.ID]int64{}, open: map[session.PartID]bool{}, text: map[session.PartID]string{}, live: map[session.PartID]bool{}}
+	return &reader{
+		t: t, next: map[session.ID]int64{}, open: map[session.PartID]bool{}, text: map[session.PartID]string{},
+		live: map[session.PartID]bool{},
+	}
 }
 
 func (r *reader) take(u Update) {
@@ -462,7 +470,9 @@ func TestOffsetsAreBounded(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := newWaiter()
 		l.hub.join(id, w)
-		f := &follower{listener{log: l, cursor: -1, offsets: offsets{}, yield: func(Update, error) bool { return true }}, id}
+		f := &follower{
+			listener{log: l, cursor: -1, offsets: offsets{}, yield: func(Update, error) bool { return true }}, id,
+		}
 		for i := range 3 * maxOffsets {
 			m, part := session.MessageID(fmt.Sprint("msg_", i)), session.PartID(fmt.Sprint("prt_", i))
 			begin(t, l, id, m, part)

@@ -24,13 +24,25 @@ func TestDamagedTakesNothing(t *testing.T) {
 		seen bool // before the first append
 		sql  string
 	}{
-		{"changed at the end", end, `UPDATE event SET data = replace(data, 'timestamp', 'timestamq') WHERE session_id = 'ses_a' AND seq = 37`},
-		{"changed in the middle", middle, `UPDATE event SET data = replace(data, 'timestamp', 'timestamq') WHERE session_id = 'ses_a' AND seq = 5`},
+		{
+			"changed at the end", end,
+			`UPDATE event SET data = replace(data, 'timestamp', 'timestamq') WHERE session_id = 'ses_a' AND seq = 37`,
+		},
+		{
+			"changed in the middle", middle,
+			`UPDATE event SET data = replace(data, 'timestamp', 'timestamq') WHERE session_id = 'ses_a' AND seq = 5`,
+		},
 		{"gone near the end", end, `DELETE FROM event WHERE session_id = 'ses_a' AND seq = 30`},
 		{"gone in the middle", middle, `DELETE FROM event WHERE session_id = 'ses_a' AND seq = 5`},
 		{"the last is gone: a prompt", end, `DELETE FROM event WHERE session_id = 'ses_a' AND seq = 37`},
-		{"the last are gone: a turn", end, `DELETE FROM event WHERE session_id = 'ses_a' AND seq > 32; DELETE FROM input WHERE session = (SELECT number FROM numbered WHERE session_id = 'ses_a')`},
-		{"the last are gone: the end of a turn", end, `DELETE FROM event WHERE session_id = 'ses_a' AND seq > 35; DELETE FROM input WHERE session = (SELECT number FROM numbered WHERE session_id = 'ses_a')`},
+		{
+			"the last are gone: a turn", end,
+			`DELETE FROM event WHERE session_id = 'ses_a' AND seq > 32; DELETE FROM input WHERE session = (SELECT number FROM numbered WHERE session_id = 'ses_a')`,
+		},
+		{
+			"the last are gone: the end of a turn", end,
+			`DELETE FROM event WHERE session_id = 'ses_a' AND seq > 35; DELETE FROM input WHERE session = (SELECT number FROM numbered WHERE session_id = 'ses_a')`,
+		},
 		{"all are gone", end, `DELETE FROM event WHERE session_id = 'ses_a'`},
 		{"cannot be decoded", end, ``},
 	} {
@@ -72,7 +84,10 @@ func TestDamagedTakesNothing(t *testing.T) {
 			if err := rename(t, l, "ses_b", "as ever"); err != nil {
 				t.Errorf("the other session: %v", err)
 			}
-			err := l.End(t.Context(), "ses_a", session.Session{ID: "ses_a"}, func(tx store.Tx) error { return tx.DeleteSession("ses_a") })
+			err := l.End(
+				t.Context(), "ses_a", session.Session{ID: "ses_a"},
+				func(tx store.Tx) error { return tx.DeleteSession("ses_a") },
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,10 +118,10 @@ func fillLog(t *testing.T, l *eventlog.Log, id session.ID) {
 		facts,
 		&session.PromptAdmitted{MessageID: m("1"), Prompt: hi, Delivery: session.Steer},
 		&session.Prompted{MessageID: m("1"), Prompt: hi, Delivery: session.Steer},
-		&session.StepStarted{AssistantMessageID: m("a")},
-		&session.TextStarted{AssistantMessageID: m("a"), PartID: "prt_a"},
-		&session.TextEnded{AssistantMessageID: m("a"), PartID: "prt_a", Text: "ho"},
-		&session.StepEnded{AssistantMessageID: m("a"), Finish: "stop"},
+		&session.StepStarted{TurnFact: session.OfTurn(m("a"))},
+		&session.TextStarted{TurnFact: session.OfTurn(m("a")), PartID: "prt_a"},
+		&session.TextEnded{TurnFact: session.OfTurn(m("a")), PartID: "prt_a", Text: "ho"},
+		&session.StepEnded{TurnFact: session.OfTurn(m("a")), Finish: "stop"},
 		&session.PromptAdmitted{MessageID: m("2"), Prompt: hi, Delivery: session.Queue},
 	)
 	for _, f := range facts {
@@ -118,7 +133,10 @@ func fillLog(t *testing.T, l *eventlog.Log, id session.ID) {
 
 func put(t *testing.T, l *eventlog.Log, id session.ID, f session.EventData) error {
 	t.Helper()
-	_, err := l.Append(context.WithoutCancel(t.Context()), id, store.Relaxed, func(store.Tx) ([]eventlog.Draft, error) { return eventlog.Drafts(f), nil })
+	_, err := l.Append(
+		context.WithoutCancel(t.Context()), id, store.Relaxed,
+		func(store.Tx) ([]eventlog.Draft, error) { return eventlog.Drafts(f), nil },
+	)
 	return err
 }
 
@@ -143,7 +161,10 @@ func headOf(t *testing.T, s store.Store, id session.ID) (n int64) {
 func undecodable(t *testing.T, s store.Store, id session.ID, seq int64) {
 	t.Helper()
 	err := s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
-		_, err := tx.InsertEvent(store.Row{ID: "evt_bad", SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1, Data: []byte(`{"title":7}`)})
+		_, err := tx.InsertEvent(store.Row{
+			ID: "evt_bad", SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
+			Data: []byte(`{"title":7}`),
+		})
 		return err
 	})
 	if err != nil {

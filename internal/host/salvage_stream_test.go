@@ -20,22 +20,22 @@ import (
 func streaming() []session.EventData {
 	hi := session.Prompt{Text: "hi"}
 	piece := func(part session.PartID, offset int, text string) session.EventData {
-		return &session.ItemCheckpointed{AssistantMessageID: "msg_a", PartID: part, Offset: offset, Text: text}
+		return &session.ItemCheckpointed{TurnFact: session.OfTurn("msg_a"), PartID: part, Offset: offset, Text: text}
 	}
 	return []session.EventData{
 		&session.Created{Info: session.Session{ID: "ses_a", Title: "streaming"}},
 		&session.PromptAdmitted{MessageID: "msg_1", Prompt: hi, Delivery: session.Steer},
 		&session.Prompted{MessageID: "msg_1", Prompt: hi, Delivery: session.Steer},
-		&session.StepStarted{AssistantMessageID: "msg_a"},
-		&session.TextStarted{AssistantMessageID: "msg_a", PartID: "prt_1"},
+		&session.StepStarted{TurnFact: session.OfTurn("msg_a")},
+		&session.TextStarted{TurnFact: session.OfTurn("msg_a"), PartID: "prt_1"},
 		piece("prt_1", 0, "one "),
-		&session.ReasoningStarted{AssistantMessageID: "msg_a", PartID: "prt_2"},
+		&session.ReasoningStarted{TurnFact: session.OfTurn("msg_a"), PartID: "prt_2"},
 		piece("prt_2", 0, "first "),
 		piece("prt_1", 4, "two "),
 		&session.PromptAdmitted{MessageID: "msg_2", Prompt: hi, Delivery: session.Steer},
-		&session.ToolInputStarted{AssistantMessageID: "msg_a", PartID: "prt_3", CallID: "c", Name: "bash"},
+		&session.ToolInputStarted{TurnFact: session.OfTurn("msg_a"), PartID: "prt_3", CallID: "c", Name: "bash"},
 		piece("prt_2", 6, "second "),
-		&session.TextEnded{AssistantMessageID: "msg_a", PartID: "prt_1", Text: "one two three"},
+		&session.TextEnded{TurnFact: session.OfTurn("msg_a"), PartID: "prt_1", Text: "one two three"},
 		piece("prt_3", 0, `{"a"`),
 		piece("prt_2", 13, "third"),
 	}

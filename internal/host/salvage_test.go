@@ -81,10 +81,10 @@ func spending(turns int) []session.EventData {
 			facts,
 			&session.PromptAdmitted{MessageID: ask, Prompt: hi, Delivery: session.Steer},
 			&session.Prompted{MessageID: ask, Prompt: hi, Delivery: session.Steer},
-			&session.StepStarted{AssistantMessageID: answer},
-			&session.TextStarted{AssistantMessageID: answer, PartID: "prt_1"},
-			&session.TextEnded{AssistantMessageID: answer, PartID: "prt_1", Text: fmt.Sprintf("answer-%02d", i)},
-			&session.StepEnded{AssistantMessageID: answer, Finish: "stop", Cost: 1, Tokens: session.Tokens{Input: 10, Output: int64(i)}},
+			&session.StepStarted{TurnFact: session.OfTurn(answer)},
+			&session.TextStarted{TurnFact: session.OfTurn(answer), PartID: "prt_1"},
+			&session.TextEnded{TurnFact: session.OfTurn(answer), PartID: "prt_1", Text: fmt.Sprintf("answer-%02d", i)},
+			&session.StepEnded{TurnFact: session.OfTurn(answer), Finish: "stop", Cost: 1, Tokens: session.Tokens{Input: 10, Output: int64(i)}},
 		)
 	}
 	return facts

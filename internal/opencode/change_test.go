@@ -25,10 +25,10 @@ func TestChangedFiles(t *testing.T) {
 		var got []string
 		for _, e := range log(
 			&session.Created{Info: session.Session{ID: "ses_1", Open: true}},
-			&session.StepStarted{AssistantMessageID: "msg_1"},
-			&session.ToolInputStarted{AssistantMessageID: "msg_1", CallID: "c", PartID: "prt_1", Name: c.tool},
-			&session.ToolCalled{AssistantMessageID: "msg_1", CallID: "c", PartID: "prt_1", Tool: c.tool, Input: jsontext.Value(`{}`)},
-			&session.ToolSuccess{AssistantMessageID: "msg_1", CallID: "c", PartID: "prt_1", Structured: jsontext.Value(c.says)},
+			&session.StepStarted{TurnFact: session.OfTurn("msg_1")},
+			&session.ToolInputStarted{TurnFact: session.OfTurn("msg_1"), CallID: "c", PartID: "prt_1", Name: c.tool},
+			&session.ToolCalled{TurnFact: session.OfTurn("msg_1"), CallID: "c", PartID: "prt_1", Tool: c.tool, Input: jsontext.Value(`{}`)},
+			&session.ToolSuccess{TurnFact: session.OfTurn("msg_1"), CallID: "c", PartID: "prt_1", Structured: jsontext.Value(c.says)},
 		) {
 			got = nil
 			for _, e := range f.Event(e) {

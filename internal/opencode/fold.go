@@ -84,7 +84,7 @@ func (f *Fold) Event(e *session.Event) []Event {
 	if m, ok := session.Begin(e.Data, e.Seq).(*session.Assistant); ok && fresh {
 		f.turn = m
 	}
-	if f.turn == nil || session.Turn(e.Data) != f.turn.ID && !f.starts(e.Data) {
+	if f.turn == nil || session.ChangedTurn(e.Data) != f.turn.ID && !f.starts(e.Data) {
 		return append(next, f.besides(e.Data)...)
 	}
 	if fresh {
@@ -329,7 +329,7 @@ func (f *Fold) Progress(p *session.ToolProgress) []Event {
 		}
 		return out
 	}
-	if f.turn == nil || session.Turn(p) != f.turn.ID || !f.turn.Apply(p) {
+	if f.turn == nil || session.ChangedTurn(p) != f.turn.ID || !f.turn.Apply(p) {
 		return out
 	}
 	return append(out, f.item(p.PartID, p.Timestamp)...)

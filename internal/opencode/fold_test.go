@@ -95,7 +95,7 @@ func admitted(id session.MessageID) session.EventData {
 }
 
 func started(id, parent session.MessageID) session.EventData {
-	return &session.StepStarted{AssistantMessageID: id, Agent: "build", Model: model, ParentID: parent, StartID: "prt_a"}
+	return &session.StepStarted{TurnFact: session.OfTurn(id), Agent: "build", Model: model, ParentID: parent, StartID: "prt_a"}
 }
 
 // What the bus says of each event of a turn, in OpenCode's order.
@@ -111,9 +111,9 @@ func TestFold(t *testing.T) {
 			"a plain answer",
 			[]session.EventData{
 				created(), admitted("msg_1"), &session.Prompted{MessageID: "msg_1"}, started("msg_2", "msg_1"),
-				&session.TextStarted{AssistantMessageID: "msg_2", TextID: "t", PartID: "prt_b"},
-				&session.TextEnded{AssistantMessageID: "msg_2", TextID: "t", PartID: "prt_b", Text: "Hello "},
-				&session.StepEnded{AssistantMessageID: "msg_2", Finish: "stop", EndID: "prt_c"},
+				&session.TextStarted{TurnFact: session.OfTurn("msg_2"), TextID: "t", PartID: "prt_b"},
+				&session.TextEnded{TurnFact: session.OfTurn("msg_2"), TextID: "t", PartID: "prt_b", Text: "Hello "},
+				&session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "stop", EndID: "prt_c"},
 			},
 			`S+ | S~ U [text "hi"] [text "you"] [file] S~ |  | A S~ diff U+sum busy | [step-start] [text ""] | [text "Hello "] | ` +
 				`[step-finish=stop] A=stop A=stop. busy S~ diff U+sum`,
@@ -123,11 +123,11 @@ func TestFold(t *testing.T) {
 			"a call, and the step behind it",
 			[]session.EventData{
 				created(), admitted("msg_1"), started("msg_2", "msg_1"),
-				&session.ToolInputStarted{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b", Name: "read"},
-				&session.ToolInputEnded{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b"},
-				&session.ToolCalled{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b", Tool: "read", Input: jsontext.Value(`{}`)},
-				&session.ToolSuccess{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b"},
-				&session.StepEnded{AssistantMessageID: "msg_2", Finish: "tool-calls"},
+				&session.ToolInputStarted{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Name: "read"},
+				&session.ToolInputEnded{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b"},
+				&session.ToolCalled{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Tool: "read", Input: jsontext.Value(`{}`)},
+				&session.ToolSuccess{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b"},
+				&session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "tool-calls"},
 				started("msg_3", "msg_1"),
 			},
 			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | [step-start] [read *opencode.ToolPending] |  | ` +
@@ -139,7 +139,7 @@ func TestFold(t *testing.T) {
 			"a prompt that comes while the first one is being answered",
 			[]session.EventData{
 				created(), admitted("msg_1"), started("msg_2", "msg_1"), admitted("msg_3"),
-				&session.StepEnded{AssistantMessageID: "msg_2", Finish: "stop"}, started("msg_4", "msg_3"),
+				&session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "stop"}, started("msg_4", "msg_3"),
 			},
 			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | U [text "hi"] [text "you"] [file] S~ | ` +
 				`[step-start] [step-finish=stop] A=stop A=stop. busy S~ diff U+sum | A busy`,
@@ -149,7 +149,7 @@ func TestFold(t *testing.T) {
 			"an answer that the vendor's filter ended",
 			[]session.EventData{
 				created(), admitted("msg_1"), started("msg_2", "msg_1"),
-				&session.StepEnded{AssistantMessageID: "msg_2", Finish: "content-filter"},
+				&session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "content-filter"},
 			},
 			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | ` +
 				`[step-start] [step-finish=content-filter] A=content-filter A!ContentFilterError=content-filter. A!ContentFilterError=content-filter. ERROR S~ diff U+sum`,
@@ -159,7 +159,7 @@ func TestFold(t *testing.T) {
 			"a failure before the first word",
 			[]session.EventData{
 				created(), admitted("msg_1"), started("msg_2", "msg_1"),
-				&session.StepFailed{AssistantMessageID: "msg_2", Error: *session.Fail(session.ReasonAPI, "no")},
+				&session.StepFailed{TurnFact: session.OfTurn("msg_2"), Error: *session.Fail(session.ReasonAPI, "no")},
 			},
 			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | A!APIError.`,
 			"ERROR idle IDLE idle IDLE",
@@ -168,7 +168,7 @@ func TestFold(t *testing.T) {
 			"a failure that is tried again says nothing of it",
 			[]session.EventData{
 				created(), admitted("msg_1"), started("msg_2", "msg_1"),
-				&session.StepFailed{AssistantMessageID: "msg_2", Error: *session.Fail(session.ReasonAPI, "no")},
+				&session.StepFailed{TurnFact: session.OfTurn("msg_2"), Error: *session.Fail(session.ReasonAPI, "no")},
 				started("msg_3", "msg_1"),
 			},
 			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | A!APIError. | A busy`,
@@ -178,9 +178,9 @@ func TestFold(t *testing.T) {
 			"a declined call ends the work, not badly",
 			[]session.EventData{
 				created(), admitted("msg_1"), started("msg_2", "msg_1"),
-				&session.ToolInputStarted{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b", Name: "bash"},
-				&session.ToolFailed{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b", Error: *session.Fail(session.ReasonDenied, "no")},
-				&session.StepFailed{AssistantMessageID: "msg_2", Error: *session.Fail(session.ReasonDenied, "no")},
+				&session.ToolInputStarted{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Name: "bash"},
+				&session.ToolFailed{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Error: *session.Fail(session.ReasonDenied, "no")},
+				&session.StepFailed{TurnFact: session.OfTurn("msg_2"), Error: *session.Fail(session.ReasonDenied, "no")},
 			},
 			`S+ | S~ U [text "hi"] [text "you"] [file] S~ | A S~ diff U+sum busy | [step-start] [bash *opencode.ToolPending] | ` +
 				`[bash *opencode.ToolError] | [step-finish=tool-calls] A=tool-calls A=tool-calls. S~ diff U+sum`,
@@ -206,9 +206,9 @@ func TestFold(t *testing.T) {
 // A reader that begins in the middle is told what rows show and nothing twice; what it has told changes nothing again.
 func TestFoldFromRows(t *testing.T) {
 	events := log(created(), admitted("msg_1"), started("msg_2", "msg_1"),
-		&session.TextStarted{AssistantMessageID: "msg_2", TextID: "t", PartID: "prt_b"},
-		&session.TextEnded{AssistantMessageID: "msg_2", TextID: "t", PartID: "prt_b", Text: "Hello"},
-		&session.StepEnded{AssistantMessageID: "msg_2", Finish: "stop", Cost: 5})
+		&session.TextStarted{TurnFact: session.OfTurn("msg_2"), TextID: "t", PartID: "prt_b"},
+		&session.TextEnded{TurnFact: session.OfTurn("msg_2"), TextID: "t", PartID: "prt_b", Text: "Hello"},
+		&session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "stop", Cost: 5})
 	s := &session.Session{}
 	var turn *session.Assistant
 	for _, e := range events[:5] {
@@ -240,17 +240,21 @@ func FuzzFold(f *testing.F) {
 			menu := []func() session.EventData{
 				created, func() session.EventData { return admitted("msg_1") }, func() session.EventData { return started("msg_2", "msg_1") },
 				func() session.EventData { return started("msg_3", "") },
-				func() session.EventData { return &session.TextStarted{AssistantMessageID: "msg_2", PartID: "prt_b"} },
 				func() session.EventData {
-					return &session.TextEnded{AssistantMessageID: "msg_3", PartID: "prt_b", Text: "x"}
+					return &session.TextStarted{TurnFact: session.OfTurn("msg_2"), PartID: "prt_b"}
 				},
 				func() session.EventData {
-					return &session.ToolInputStarted{AssistantMessageID: "msg_2", PartID: "prt_c"}
+					return &session.TextEnded{TurnFact: session.OfTurn("msg_3"), PartID: "prt_b", Text: "x"}
 				},
-				func() session.EventData { return &session.ToolSuccess{AssistantMessageID: "msg_2", PartID: "prt_c"} },
-				func() session.EventData { return &session.StepEnded{AssistantMessageID: "msg_2"} },
 				func() session.EventData {
-					return &session.StepFailed{AssistantMessageID: "msg_3", Error: session.Failure{Message: "no"}}
+					return &session.ToolInputStarted{TurnFact: session.OfTurn("msg_2"), PartID: "prt_c"}
+				},
+				func() session.EventData {
+					return &session.ToolSuccess{TurnFact: session.OfTurn("msg_2"), PartID: "prt_c"}
+				},
+				func() session.EventData { return &session.StepEnded{TurnFact: session.OfTurn("msg_2")} },
+				func() session.EventData {
+					return &session.StepFailed{TurnFact: session.OfTurn("msg_3"), Error: session.Failure{Message: "no"}}
 				},
 				func() session.EventData { return &session.Interrupted{Error: session.Failure{Message: "no"}} },
 				func() session.EventData { return &session.TodosSet{} },
@@ -283,7 +287,7 @@ func TestRetriesAreTold(t *testing.T) {
 			}
 		}
 	}
-	events := log(created(), admitted("msg_1"), started("msg_2", "msg_1"), &session.StepEnded{AssistantMessageID: "msg_2", Finish: "stop"})
+	events := log(created(), admitted("msg_1"), started("msg_2", "msg_1"), &session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "stop"})
 	say(f.Event(events[0]))
 	say(f.Event(events[1]))
 	for _, s := range []string{"busy", "retry", "busy", "retry", "busy"} {
@@ -301,14 +305,14 @@ func TestRetriesAreTold(t *testing.T) {
 func TestBothContracts(t *testing.T) {
 	facts := []session.EventData{
 		created(), &session.AgentSwitched{MessageID: "msg_0", Agent: "plan"}, admitted("msg_1"), started("msg_2", "msg_1"),
-		&session.ToolInputStarted{AssistantMessageID: "msg_2", CallID: "c", PartID: "prt_b", Name: "bash"},
+		&session.ToolInputStarted{TurnFact: session.OfTurn("msg_2"), CallID: "c", PartID: "prt_b", Name: "bash"},
 		&session.PermissionAsked{Ask: session.PendingAsk{ID: "per_1", Action: "bash", Agent: "build", Time: 5}},
 		&session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce},
 		&session.PermissionAsked{Ask: session.PendingAsk{ID: "que_1", Questions: []session.Question{{Question: "?"}}}},
 		&session.PermissionReplied{AskID: "que_1", Reply: session.ReplyReject},
 		&session.PermissionReplied{AskID: "que_2", Reply: session.ReplyOnce},
 		&session.TodosSet{}, &session.Renamed{Title: "t"},
-		&session.StepEnded{AssistantMessageID: "msg_2", Finish: "stop"},
+		&session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "stop"},
 	}
 	words := func(events []Event) (v1, v2 []string) {
 		for _, e := range events {
@@ -333,7 +337,7 @@ func TestBothContracts(t *testing.T) {
 			say(f.Event(e))
 		}
 		say(f.Fragment(&session.Fragment{SessionID: "ses_1", MessageID: "msg_2", PartID: "prt_b", Item: session.FragmentToolInput, ItemID: "c", Delta: "{"}))
-		say(f.Progress(&session.ToolProgress{AssistantMessageID: "msg_2", CallID: "c"}))
+		say(f.Progress(&session.ToolProgress{TurnFact: session.OfTurn("msg_2"), CallID: "c"}))
 		return v1, v2
 	}
 	ofV1, none := play(true)

@@ -12,7 +12,7 @@ func (b *Batch) applyMessage(e session.Event) error {
 		}
 		return updateMark(b.tx, e, nil)
 	}
-	if id := session.Turn(e.Data); id != "" {
+	if id := session.ChangedTurn(e.Data); id != "" {
 		return b.fold(e, id)
 	}
 	switch d := e.Data.(type) {

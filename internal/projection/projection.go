@@ -44,7 +44,7 @@ func Apply(tx store.Tx, e session.Event) error {
 // Apply writes the rows of one event, but for those that wait for Flush. The event is not yet inserted: the session's
 // head is still e.Seq-1. An error means that nothing of the batch may be committed.
 func (b *Batch) Apply(e session.Event) error {
-	if b.turn != nil && b.turn.message.ID != session.Turn(e.Data) {
+	if b.turn != nil && b.turn.message.ID != session.ChangedTurn(e.Data) {
 		if err := b.Flush(); err != nil {
 			return err
 		}

@@ -55,30 +55,60 @@ func TestRefused(t *testing.T) {
 		{id, &session.Created{Info: session.Session{ID: id}}, nil, &session.Error{Code: session.CodeConflict}},
 		{"ses_none", &session.Renamed{Title: "x"}, nil, &session.Error{Code: session.CodeNotFound}},
 		{id, &session.PromptAdmitted{MessageID: "msg_1", Prompt: hi, Delivery: session.Steer}, nil, nil},
-		{id, &session.PromptAdmitted{MessageID: "msg_1", Prompt: hi, Delivery: session.Steer}, nil, &session.Error{Code: session.CodeConflict}},
-		{"ses_b", &session.PromptAdmitted{MessageID: "msg_1", Prompt: hi, Delivery: session.Steer}, nil, &session.Error{Code: session.CodeConflict}},
-		{id, &session.Prompted{MessageID: "msg_1", Prompt: session.Prompt{Text: "ho"}, Delivery: session.Steer}, nil, &session.Error{Code: session.CodeConflict}},
-		{id, &session.Prompted{MessageID: "msg_1", Prompt: hi, Delivery: session.Queue}, nil, &session.Error{Code: session.CodeConflict}},
-		{id, &session.InputReordered{MessageIDs: []session.MessageID{"msg_1", "msg_1"}}, nil, &session.Error{Code: session.CodeConflict}},
+		{
+			id, &session.PromptAdmitted{MessageID: "msg_1", Prompt: hi, Delivery: session.Steer}, nil,
+			&session.Error{Code: session.CodeConflict},
+		},
+		{
+			"ses_b", &session.PromptAdmitted{MessageID: "msg_1", Prompt: hi, Delivery: session.Steer}, nil,
+			&session.Error{Code: session.CodeConflict},
+		},
+		{
+			id, &session.Prompted{MessageID: "msg_1", Prompt: session.Prompt{Text: "ho"}, Delivery: session.Steer},
+			nil, &session.Error{Code: session.CodeConflict},
+		},
+		{
+			id, &session.Prompted{MessageID: "msg_1", Prompt: hi, Delivery: session.Queue}, nil,
+			&session.Error{Code: session.CodeConflict},
+		},
+		{
+			id, &session.InputReordered{MessageIDs: []session.MessageID{"msg_1", "msg_1"}}, nil,
+			&session.Error{Code: session.CodeConflict},
+		},
 		{id, &session.InputReordered{}, nil, &session.Error{Code: session.CodeConflict}},
 		{id, &session.ContextBased{}, epoch(1, ""), projection.ErrEpoch},
 		{id, &session.ContextBased{}, epoch(2, "x"), projection.ErrEpoch},
 		{id, &session.Prompted{MessageID: "msg_1", Prompt: hi, Delivery: session.Steer}, epoch(1, "base"), nil},
 		{id, &session.ContextUpdated{MessageID: "msg_u", Text: "x"}, epoch(1, ""), projection.ErrEpoch},
 		{id, &session.ContextUpdated{MessageID: "msg_u", Text: "x"}, epoch(2, ""), nil},
-		{id, &session.Prompted{MessageID: "msg_1", Prompt: hi, Delivery: session.Steer}, nil, &session.Error{Code: session.CodeConflict}},
+		{
+			id, &session.Prompted{MessageID: "msg_1", Prompt: hi, Delivery: session.Steer}, nil,
+			&session.Error{Code: session.CodeConflict},
+		},
 		{id, &session.InputWithdrawn{MessageID: "msg_1"}, nil, &session.Error{Code: session.CodeConflict}},
 		{id, &session.InputEdited{MessageID: "msg_9"}, nil, &session.Error{Code: session.CodeNotFound}},
 		{id, &session.PromptAdmitted{MessageID: "msg_u", Prompt: hi}, nil, &session.Error{Code: session.CodeConflict}},
-		{"ses_b", &session.PromptAdmitted{MessageID: "msg_u", Prompt: hi}, nil, &session.Error{Code: session.CodeConflict}},
+		{
+			"ses_b", &session.PromptAdmitted{MessageID: "msg_u", Prompt: hi}, nil,
+			&session.Error{Code: session.CodeConflict},
+		},
 		{"ses_b", &session.PromptAdmitted{MessageID: "msg_b", Prompt: hi}, nil, nil},
 		{id, &session.InputWithdrawn{MessageID: "msg_b"}, nil, &session.Error{Code: session.CodeNotFound}},
-		{id, &session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce}, nil, &session.Error{Code: session.CodeNotFound}},
+		{
+			id, &session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce}, nil,
+			&session.Error{Code: session.CodeNotFound},
+		},
 		{id, &session.PermissionAsked{Ask: ask}, nil, nil},
 		{id, &session.PermissionAsked{Ask: ask}, nil, &session.Error{Code: session.CodeConflict}},
-		{"ses_b", &session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce}, nil, &session.Error{Code: session.CodeNotFound}},
+		{
+			"ses_b", &session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce}, nil,
+			&session.Error{Code: session.CodeNotFound},
+		},
 		{id, &session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce}, nil, nil},
-		{id, &session.PermissionReplied{AskID: "per_1", Reply: session.ReplyReject}, nil, &session.Error{Code: session.CodeConflict}},
+		{
+			id, &session.PermissionReplied{AskID: "per_1", Reply: session.ReplyReject}, nil,
+			&session.Error{Code: session.CodeConflict},
+		},
 		{id, &session.Moved{Location: session.Location{Directory: "/x"}}, nil, nil},
 		{id, &session.ContextUpdated{MessageID: "msg_v", Text: "x"}, epoch(3, ""), projection.ErrEpoch},
 		{id, &session.ContextBased{}, epoch(1, "there"), nil},
@@ -92,21 +122,25 @@ func TestRefused(t *testing.T) {
 // The mark by which a restart finds work.
 func TestUnfinished(t *testing.T) {
 	prompt := func(m session.MessageID, hold bool) session.EventData {
-		return &session.PromptAdmitted{MessageID: m, Prompt: session.Prompt{Text: "x"}, Delivery: session.Queue, Hold: hold}
+		return &session.PromptAdmitted{
+			MessageID: m, Prompt: session.Prompt{Text: "x"}, Delivery: session.Queue, Hold: hold,
+		}
 	}
 	promoted := &session.Prompted{MessageID: "msg_1", Prompt: session.Prompt{Text: "x"}, Delivery: session.Queue}
-	started := &session.StepStarted{AssistantMessageID: "msg_a"}
-	ended := &session.StepEnded{AssistantMessageID: "msg_a", Finish: "stop"}
+	started := &session.StepStarted{TurnFact: session.OfTurn("msg_a")}
+	ended := &session.StepEnded{TurnFact: session.OfTurn("msg_a"), Finish: "stop"}
 	failed := func(r session.Reason) session.EventData {
-		return &session.StepFailed{AssistantMessageID: "msg_a", Error: *session.Fail(r, "x")}
+		return &session.StepFailed{TurnFact: session.OfTurn("msg_a"), Error: *session.Fail(r, "x")}
 	}
 	stopped := func(r session.Reason) session.EventData { return &session.Interrupted{Error: *session.Fail(r, "x")} }
 	called := func(r session.Reason) []session.EventData {
 		return []session.EventData{
 			prompt("msg_1", false), promoted, started,
-			&session.ToolInputStarted{AssistantMessageID: "msg_a", PartID: "prt_a"},
-			&session.ToolCalled{AssistantMessageID: "msg_a", PartID: "prt_a", Input: jsontext.Value(`{}`)},
-			&session.ToolFailed{AssistantMessageID: "msg_a", PartID: "prt_a", Error: *session.Fail(r, "x")}, ended,
+			&session.ToolInputStarted{TurnFact: session.OfTurn("msg_a"), PartID: "prt_a"},
+			&session.ToolCalled{TurnFact: session.OfTurn("msg_a"), PartID: "prt_a", Input: jsontext.Value(`{}`)},
+			&session.ToolFailed{
+				TurnFact: session.OfTurn("msg_a"), PartID: "prt_a", Error: *session.Fail(r, "x"),
+			}, ended,
 		}
 	}
 	for _, c := range []struct {
@@ -119,18 +153,58 @@ func TestUnfinished(t *testing.T) {
 		{"held", []session.EventData{prompt("msg_1", true)}, false},
 		{"promoted", []session.EventData{prompt("msg_1", true), promoted}, true},
 		{"answered", []session.EventData{prompt("msg_1", false), promoted, started, ended}, false},
-		{"answered, another waits", []session.EventData{prompt("msg_1", false), prompt("msg_2", false), promoted, started, ended}, true},
-		{"answered, a held one waits", []session.EventData{prompt("msg_1", false), prompt("msg_2", true), promoted, started, ended}, false},
+		{
+			"answered, another waits",
+			[]session.EventData{prompt("msg_1", false), prompt("msg_2", false), promoted, started, ended},
+			true,
+		},
+		{
+			"answered, a held one waits",
+			[]session.EventData{prompt("msg_1", false), prompt("msg_2", true), promoted, started, ended},
+			false,
+		},
 		{"calls to be answered", called(session.ReasonTool), true},
 		{"calls of the last step", called(session.ReasonSteps), false},
 		{"failed", []session.EventData{prompt("msg_1", false), promoted, started, failed(session.ReasonAPI)}, false},
-		{"failed, another waits", []session.EventData{prompt("msg_1", false), prompt("msg_2", false), promoted, started, failed(session.ReasonAPI)}, true},
-		{"cut off by the end of the process", []session.EventData{prompt("msg_1", false), promoted, started, failed(session.ReasonInterrupted)}, true},
-		{"stopped by the user", []session.EventData{prompt("msg_1", false), prompt("msg_2", false), promoted, started, failed(session.ReasonAborted)}, false},
-		{"declined", []session.EventData{prompt("msg_1", false), prompt("msg_2", false), promoted, started, failed(session.ReasonDenied)}, false},
-		{"interrupted between turns", []session.EventData{prompt("msg_1", false), promoted, stopped(session.ReasonAborted)}, false},
+		{
+			"failed, another waits",
+			[]session.EventData{
+				prompt("msg_1", false), prompt("msg_2", false), promoted, started, failed(session.ReasonAPI),
+			},
+			true,
+		},
+		{
+			"cut off by the end of the process",
+			[]session.EventData{prompt("msg_1", false), promoted, started, failed(session.ReasonInterrupted)},
+			true,
+		},
+		{
+			"stopped by the user",
+			[]session.EventData{
+				prompt("msg_1", false), prompt("msg_2", false), promoted, started, failed(session.ReasonAborted),
+			},
+			false,
+		},
+		{
+			"declined",
+			[]session.EventData{
+				prompt("msg_1", false), prompt("msg_2", false), promoted, started, failed(session.ReasonDenied),
+			},
+			false,
+		},
+		{
+			"interrupted between turns",
+			[]session.EventData{prompt("msg_1", false), promoted, stopped(session.ReasonAborted)},
+			false,
+		},
 		{"blocked", []session.EventData{prompt("msg_1", false), stopped(session.ReasonUnavailable)}, true},
-		{"stopped, then prompted", []session.EventData{prompt("msg_1", false), promoted, stopped(session.ReasonAborted), prompt("msg_2", false)}, true},
+		{
+			"stopped, then prompted",
+			[]session.EventData{
+				prompt("msg_1", false), promoted, stopped(session.ReasonAborted), prompt("msg_2", false),
+			},
+			true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, add := open(t)

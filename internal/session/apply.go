@@ -133,7 +133,9 @@ func Begin(d EventData, seq int64) Message {
 		return &Compaction{Head: head(e.MessageID, TypeCompaction), Reason: e.Reason, Summary: e.Text, Recent: e.Recent}
 	case *StepStarted:
 		a := &Assistant{
-			Head: head(e.AssistantMessageID, TypeAssistant), Agent: e.Agent, Model: e.Model, Content: []Content{}, ParentID: e.ParentID, StartID: e.StartID, Prefix: e.Prefix,
+			Head: head(
+				e.AssistantMessageID, TypeAssistant,
+			), Agent: e.Agent, Model: e.Model, Content: []Content{}, ParentID: e.ParentID, StartID: e.StartID, Prefix: e.Prefix,
 		}
 		if e.Snapshot != "" {
 			a.Snapshot = &StepSnapshot{Start: e.Snapshot}
@@ -151,48 +153,10 @@ func Begin(d EventData, seq int64) Message {
 	}
 }
 
-// Turn returns the id of the assistant message that the event changes, "" if it changes none.
-func Turn(d EventData) MessageID {
-	switch e := d.(type) {
-	case *StepEnded:
-		return e.AssistantMessageID
-	case *StepFailed:
-		return e.AssistantMessageID
-	case *TextStarted:
-		return e.AssistantMessageID
-	case *TextEnded:
-		return e.AssistantMessageID
-	case *ReasoningStarted:
-		return e.AssistantMessageID
-	case *ReasoningEnded:
-		return e.AssistantMessageID
-	case *ToolInputStarted:
-		return e.AssistantMessageID
-	case *ToolInputEnded:
-		return e.AssistantMessageID
-	case *ToolCalled:
-		return e.AssistantMessageID
-	case *ToolProgress:
-		return e.AssistantMessageID
-	case *ToolSuccess:
-		return e.AssistantMessageID
-	case *ToolFailed:
-		return e.AssistantMessageID
-	case *ItemCheckpointed:
-		return e.AssistantMessageID
-	case *PartRemoved:
-		return e.AssistantMessageID
-	case *PartEdited:
-		return e.AssistantMessageID
-	default:
-		return ""
-	}
-}
-
 // Apply changes the turn as the event says. It reports whether anything changed; events of other turns change
 // nothing.
 func (a *Assistant) Apply(d EventData) bool {
-	if Turn(d) != a.ID {
+	if ChangedTurn(d) != a.ID {
 		return false
 	}
 	at := d.Stamp().Timestamp
@@ -213,7 +177,9 @@ func (a *Assistant) Apply(d EventData) bool {
 		return true
 	case *ReasoningStarted:
 		return a.add(e.PartID, &Reasoning{
-			Type: "reasoning", ID: e.ReasoningID, PartID: e.PartID, Metadata: e.ProviderMetadata, Time: &ItemTime{Created: at},
+			Type: "reasoning", ID: e.ReasoningID, PartID: e.PartID, Metadata: e.ProviderMetadata, Time: &ItemTime{
+				Created: at,
+			},
 		})
 	case *ReasoningEnded:
 		r, ok := a.Item(e.PartID).(*Reasoning)

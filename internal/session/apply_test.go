@@ -28,26 +28,57 @@ func TestApplySession(t *testing.T) {
 		do   EventData
 		want string // what the row becomes, beside {"id":"ses_a",…}; "" is no change
 	}{
-		{"renamed", &Renamed{Fact: at(9), Title: "new", By: "user"}, `"updated":3},"title":"new","location":{"directory":"/w"},"titledBy":"user"`},
+		{
+			"renamed", &Renamed{Fact: at(9), Title: "new", By: "user"},
+			`"updated":3},"title":"new","location":{"directory":"/w"},"titledBy":"user"`,
+		},
 		{"archived", &Archived{Fact: at(9), At: 8}, `"updated":3,"archived":8}`},
-		{"rules", &PermissionSet{Fact: at(9), Rules: []Rule{{"a", "b", Deny}}}, `"permission":[{"action":"a","resource":"b","effect":"deny"}]`},
+		{
+			"rules", &PermissionSet{Fact: at(9), Rules: []Rule{{"a", "b", Deny}}},
+			`"permission":[{"action":"a","resource":"b","effect":"deny"}]`,
+		},
 		{"budget", &BudgetSet{Fact: at(9), Budget: &Budget{Turns: 3}}, `"budget":{"turns":3}`},
-		{"todos", &TodosSet{Fact: at(9), Todos: []Todo{{"a", TodoPending, TodoLow}}}, `"todos":[{"content":"a","status":"pending","priority":"low"}]`},
+		{
+			"todos", &TodosSet{Fact: at(9), Todos: []Todo{{"a", TodoPending, TodoLow}}},
+			`"todos":[{"content":"a","status":"pending","priority":"low"}]`,
+		},
 		{"metadata", &MetadataSet{Fact: at(9), Metadata: jsontext.Value(`{"a":1}`)}, `"metadata":{"a":1}`},
 		{"agent", &AgentSwitched{Fact: at(9), Agent: "plan"}, `"agent":"plan"`},
-		{"model", &ModelSwitched{Fact: at(9), Model: ModelRef{ID: "m", ProviderID: "p"}}, `"model":{"id":"m","providerID":"p"}`},
-		{"moved", &Moved{Fact: at(9), Location: Location{Directory: "/x"}, Subdirectory: "y"}, `"location":{"directory":"/x"},"subpath":"y"`},
-		{"ended", &StepEnded{Fact: at(9), Cost: Dollar, Tokens: cost}, `"cost":1,"tokens":{"input":1,"output":2,"reasoning":3,"cache":{"read":4,"write":5}}`},
-		{"failed", &StepFailed{Fact: at(9), Cost: Dollar, Tokens: &cost}, `"cost":1,"tokens":{"input":1`},
-		{"failed free", &StepFailed{Fact: at(9)}, `"updated":9`},
+		{
+			"model", &ModelSwitched{Fact: at(9), Model: ModelRef{ID: "m", ProviderID: "p"}},
+			`"model":{"id":"m","providerID":"p"}`,
+		},
+		{
+			"moved", &Moved{Fact: at(9), Location: Location{Directory: "/x"}, Subdirectory: "y"},
+			`"location":{"directory":"/x"},"subpath":"y"`,
+		},
+		{
+			"ended", &StepEnded{TurnFact: TurnFact{Fact: at(9)}, Cost: Dollar, Tokens: cost},
+			`"cost":1,"tokens":{"input":1,"output":2,"reasoning":3,"cache":{"read":4,"write":5}}`,
+		},
+		{
+			"failed", &StepFailed{TurnFact: TurnFact{Fact: at(9)}, Cost: Dollar, Tokens: &cost},
+			`"cost":1,"tokens":{"input":1`,
+		},
+		{"failed free", &StepFailed{TurnFact: TurnFact{Fact: at(9)}}, `"updated":9`},
 		{"staged", &RevertStaged{Fact: at(9), Revert: Revert{MessageID: "msg_1"}}, `"revert":{"messageID":"msg_1"}`},
 		{"admitted", &PromptAdmitted{Fact: at(9)}, `"updated":9`},
-		{"admitted for another", &PromptAdmitted{Fact: at(9), Prompt: Prompt{Agent: "plan", Model: &ModelRef{ID: "m", ProviderID: "p"}}}, `"agent":"plan","model":{"id":"m","providerID":"p"}`},
-		{"a turn begins", &StepStarted{Fact: at(9)}, `"changes":{"additions":0,"deletions":0,"files":0}`},
+		{
+			"admitted for another",
+			&PromptAdmitted{Fact: at(9), Prompt: Prompt{Agent: "plan", Model: &ModelRef{ID: "m", ProviderID: "p"}}},
+			`"agent":"plan","model":{"id":"m","providerID":"p"}`,
+		},
+		{
+			"a turn begins", &StepStarted{TurnFact: TurnFact{Fact: at(9)}},
+			`"changes":{"additions":0,"deletions":0,"files":0}`,
+		},
 		{"promoted, admitted long ago", &Prompted{Fact: at(1)}, `"updated":3`},
-		{"job", &JobStarted{Fact: at(9), Job: Job{ID: "job_1", Command: "x", Status: JobFailed}}, `"jobs":[{"id":"job_1","command":"x","directory":"","outputPath":"","status":"running","time":{"started":9}}]`},
+		{
+			"job", &JobStarted{Fact: at(9), Job: Job{ID: "job_1", Command: "x", Status: JobFailed}},
+			`"jobs":[{"id":"job_1","command":"x","directory":"","outputPath":"","status":"running","time":{"started":9}}]`,
+		},
 		{"no such job", &JobEnded{Fact: at(9), JobID: "job_1", Status: JobEndedItself}, ""},
-		{"text", &TextEnded{Fact: at(9)}, ""},
+		{"text", &TextEnded{TurnFact: TurnFact{Fact: at(9)}}, ""},
 		{"context", &ContextUpdated{Fact: at(9)}, ""},
 		{"interrupted", &Interrupted{Fact: at(9)}, ""},
 	} {
@@ -82,14 +113,38 @@ func TestBegin(t *testing.T) {
 		do   EventData
 		want string
 	}{
-		{&Prompted{Fact: at(5), MessageID: "msg_1", Prompt: Prompt{Text: "hi"}}, `{"id":"msg_1","time":{"created":5},"type":"user","text":"hi"}`},
-		{&SyntheticAdded{Fact: at(5), MessageID: "msg_1", Text: "x"}, `{"id":"msg_1","time":{"created":5},"type":"synthetic","sessionID":"ses_a","text":"x"}`},
-		{&ContextUpdated{Fact: at(5), MessageID: "msg_1", Text: "x"}, `{"id":"msg_1","time":{"created":5},"type":"system","text":"x"}`},
-		{&ShellStarted{Fact: at(5), MessageID: "msg_1", CallID: "c", Command: "ls"}, `{"id":"msg_1","time":{"created":5},"type":"shell","callID":"c","command":"ls","output":""}`},
-		{&AgentSwitched{Fact: at(5), MessageID: "msg_1", Agent: "a"}, `{"id":"msg_1","time":{"created":5},"type":"agent-switched","agent":"a"}`},
-		{&ModelSwitched{Fact: at(5), MessageID: "msg_1", Model: ModelRef{ID: "m", ProviderID: "p"}}, `{"id":"msg_1","time":{"created":5},"type":"model-switched","model":{"id":"m","providerID":"p"}}`},
-		{&CompactionEnded{Fact: at(5), MessageID: "msg_1", Reason: "auto", Text: "s", Recent: "r"}, `{"id":"msg_1","time":{"created":5},"type":"compaction","reason":"auto","summary":"s","recent":"r"}`},
-		{&StepStarted{Fact: at(5), AssistantMessageID: "msg_1", Agent: "a", Snapshot: "abc"}, `{"id":"msg_1","time":{"created":5},"type":"assistant","agent":"a","model":{"id":"","providerID":""},"content":[],"snapshot":{"start":"abc"}}`},
+		{
+			&Prompted{Fact: at(5), MessageID: "msg_1", Prompt: Prompt{Text: "hi"}},
+			`{"id":"msg_1","time":{"created":5},"type":"user","text":"hi"}`,
+		},
+		{
+			&SyntheticAdded{Fact: at(5), MessageID: "msg_1", Text: "x"},
+			`{"id":"msg_1","time":{"created":5},"type":"synthetic","sessionID":"ses_a","text":"x"}`,
+		},
+		{
+			&ContextUpdated{Fact: at(5), MessageID: "msg_1", Text: "x"},
+			`{"id":"msg_1","time":{"created":5},"type":"system","text":"x"}`,
+		},
+		{
+			&ShellStarted{Fact: at(5), MessageID: "msg_1", CallID: "c", Command: "ls"},
+			`{"id":"msg_1","time":{"created":5},"type":"shell","callID":"c","command":"ls","output":""}`,
+		},
+		{
+			&AgentSwitched{Fact: at(5), MessageID: "msg_1", Agent: "a"},
+			`{"id":"msg_1","time":{"created":5},"type":"agent-switched","agent":"a"}`,
+		},
+		{
+			&ModelSwitched{Fact: at(5), MessageID: "msg_1", Model: ModelRef{ID: "m", ProviderID: "p"}},
+			`{"id":"msg_1","time":{"created":5},"type":"model-switched","model":{"id":"m","providerID":"p"}}`,
+		},
+		{
+			&CompactionEnded{Fact: at(5), MessageID: "msg_1", Reason: "auto", Text: "s", Recent: "r"},
+			`{"id":"msg_1","time":{"created":5},"type":"compaction","reason":"auto","summary":"s","recent":"r"}`,
+		},
+		{
+			&StepStarted{TurnFact: TurnFact{Fact: at(5), AssistantMessageID: "msg_1"}, Agent: "a", Snapshot: "abc"},
+			`{"id":"msg_1","time":{"created":5},"type":"assistant","agent":"a","model":{"id":"","providerID":""},"content":[],"snapshot":{"start":"abc"}}`,
+		},
 	} {
 		m := Begin(c.do, 7)
 		if got := encoded(t, m); got != c.want || m.Meta().Seq != 7 {
@@ -110,23 +165,45 @@ func TestBegin(t *testing.T) {
 // One turn, told step by step; every event told again, told late, or told of another turn, changes nothing.
 func TestApplyTurn(t *testing.T) {
 	story := []EventData{
-		&TextStarted{Fact: at(2), TextID: "t", PartID: "prt_t"},
-		&ItemCheckpointed{Fact: at(3), PartID: "prt_t", Offset: 0, Text: "hel"},
-		&ItemCheckpointed{Fact: at(3), PartID: "prt_t", Offset: 3, Text: "lo"},
-		&TextEnded{Fact: at(4), TextID: "t", PartID: "prt_t", Text: "hello!"},
-		&ReasoningStarted{Fact: at(4), ReasoningID: "r", PartID: "prt_r", ProviderMetadata: jsontext.Value(`{"a":1}`)},
-		&ReasoningEnded{Fact: at(5), ReasoningID: "r", PartID: "prt_r", Text: "hm"},
-		&ToolInputStarted{Fact: at(5), CallID: "c", PartID: "prt_c", Name: "read"},
-		&ItemCheckpointed{Fact: at(5), PartID: "prt_c", Offset: 0, Text: `{"pa`},
-		&ToolInputEnded{Fact: at(6), CallID: "c", PartID: "prt_c", Text: `{"path":"x"}`},
-		&ToolInputStarted{Fact: at(6), CallID: "d", PartID: "prt_d", Name: "edit"},
-		&ToolCalled{Fact: at(7), CallID: "c", PartID: "prt_c", Tool: "read", Input: jsontext.Value(`{"path":"x"}`), Provider: CallProvider{Metadata: jsontext.Value(`{"m":1}`)}},
-		&ToolProgress{Fact: at(8), CallID: "c", PartID: "prt_c", Structured: jsontext.Value(`{"n":1}`), Content: TextContent("…"), Title: "reading"},
-		&ToolSuccess{Fact: at(9), CallID: "c", PartID: "prt_c", Structured: jsontext.Value(`{"n":2}`), Content: TextContent("text"), OutputPaths: []string{"/o"}, Provider: CallProvider{Metadata: jsontext.Value(`{"m":2}`)}},
-		&ToolFailed{Fact: at(9), CallID: "d", PartID: "prt_d", Error: *Fail(ReasonTool, "no")},
-		&StepEnded{Fact: at(10), Finish: "tool-calls", Cost: Dollar, Tokens: Tokens{Input: 1}, Files: []string{"x"}, Snapshot: "def"},
+		&TextStarted{TurnFact: TurnFact{Fact: at(2)}, TextID: "t", PartID: "prt_t"},
+		&ItemCheckpointed{TurnFact: TurnFact{Fact: at(3)}, PartID: "prt_t", Offset: 0, Text: "hel"},
+		&ItemCheckpointed{TurnFact: TurnFact{Fact: at(3)}, PartID: "prt_t", Offset: 3, Text: "lo"},
+		&TextEnded{TurnFact: TurnFact{Fact: at(4)}, TextID: "t", PartID: "prt_t", Text: "hello!"},
+		&ReasoningStarted{
+			TurnFact: TurnFact{Fact: at(4)}, ReasoningID: "r", PartID: "prt_r",
+			ProviderMetadata: jsontext.Value(`{"a":1}`),
+		},
+		&ReasoningEnded{TurnFact: TurnFact{Fact: at(5)}, ReasoningID: "r", PartID: "prt_r", Text: "hm"},
+		&ToolInputStarted{TurnFact: TurnFact{Fact: at(5)}, CallID: "c", PartID: "prt_c", Name: "read"},
+		&ItemCheckpointed{TurnFact: TurnFact{Fact: at(5)}, PartID: "prt_c", Offset: 0, Text: `{"pa`},
+		&ToolInputEnded{TurnFact: TurnFact{Fact: at(6)}, CallID: "c", PartID: "prt_c", Text: `{"path":"x"}`},
+		&ToolInputStarted{TurnFact: TurnFact{Fact: at(6)}, CallID: "d", PartID: "prt_d", Name: "edit"},
+		&ToolCalled{
+			TurnFact: TurnFact{Fact: at(7)}, CallID: "c", PartID: "prt_c", Tool: "read",
+			Input: jsontext.Value(`{"path":"x"}`), Provider: CallProvider{Metadata: jsontext.Value(`{"m":1}`)},
+		},
+		&ToolProgress{
+			TurnFact: TurnFact{Fact: at(8)}, CallID: "c", PartID: "prt_c", Structured: jsontext.Value(`{"n":1}`),
+			Content: TextContent("…"), Title: "reading",
+		},
+		&ToolSuccess{
+			TurnFact: TurnFact{Fact: at(9)}, CallID: "c", PartID: "prt_c", Structured: jsontext.Value(`{"n":2}`),
+			Content: TextContent("text"), OutputPaths: []string{"/o"},
+			Provider: CallProvider{Metadata: jsontext.Value(`{"m":2}`)},
+		},
+		&ToolFailed{TurnFact: TurnFact{Fact: at(9)}, CallID: "d", PartID: "prt_d", Error: *Fail(ReasonTool, "no")},
+		&StepEnded{
+			TurnFact: TurnFact{Fact: at(10)}, Finish: "tool-calls", Cost: Dollar, Tokens: Tokens{Input: 1},
+			Files: []string{"x"}, Snapshot: "def",
+		},
 	}
-	a := Begin(&StepStarted{Fact: at(1), AssistantMessageID: "msg_a", Agent: "build", Model: ModelRef{ID: "m", ProviderID: "p"}}, 1).(*Assistant)
+	a := Begin(
+		&StepStarted{
+			TurnFact: TurnFact{Fact: at(1), AssistantMessageID: "msg_a"}, Agent: "build",
+			Model: ModelRef{ID: "m", ProviderID: "p"},
+		},
+		1,
+	).(*Assistant)
 	for _, d := range story {
 		before := encoded(t, a)
 		turn := reflect.ValueOf(d).Elem().FieldByName("AssistantMessageID")
@@ -159,12 +236,12 @@ func TestApplyTurn(t *testing.T) {
 	before := encoded(t, a)
 	for _, d := range append(
 		story,
-		&StepFailed{AssistantMessageID: "msg_a", Error: *Fail(ReasonAPI, "late")},
-		&TextStarted{AssistantMessageID: "msg_a", PartID: "prt_new"},
-		&ToolFailed{AssistantMessageID: "msg_a", PartID: "prt_c"},
-		&ItemCheckpointed{AssistantMessageID: "msg_a", PartID: "prt_t", Offset: -1, Text: "x"},
-		&ItemCheckpointed{AssistantMessageID: "msg_a", PartID: "prt_none", Text: "x"},
-		&TextEnded{AssistantMessageID: "msg_a", PartID: "prt_c", Text: "wrong kind"},
+		&StepFailed{TurnFact: OfTurn("msg_a"), Error: *Fail(ReasonAPI, "late")},
+		&TextStarted{TurnFact: OfTurn("msg_a"), PartID: "prt_new"},
+		&ToolFailed{TurnFact: OfTurn("msg_a"), PartID: "prt_c"},
+		&ItemCheckpointed{TurnFact: OfTurn("msg_a"), PartID: "prt_t", Offset: -1, Text: "x"},
+		&ItemCheckpointed{TurnFact: OfTurn("msg_a"), PartID: "prt_none", Text: "x"},
+		&TextEnded{TurnFact: OfTurn("msg_a"), PartID: "prt_c", Text: "wrong kind"},
 	) {
 		if a.Apply(d) || encoded(t, a) != before {
 			t.Errorf("%s, told late, changed the turn to %s", d.Kind(), encoded(t, a))
@@ -175,11 +252,11 @@ func TestApplyTurn(t *testing.T) {
 // A call that is not yet one, because its arguments still arrive, makes no progress and has no success.
 func TestApplyPendingCall(t *testing.T) {
 	a := &Assistant{Head: Head{ID: "msg_a"}}
-	a.Apply(&ToolInputStarted{AssistantMessageID: "msg_a", CallID: "c", PartID: "prt_c", Name: "read"})
+	a.Apply(&ToolInputStarted{TurnFact: OfTurn("msg_a"), CallID: "c", PartID: "prt_c", Name: "read"})
 	before := encoded(t, a)
 	for _, d := range []EventData{
-		&ToolProgress{AssistantMessageID: "msg_a", CallID: "c", PartID: "prt_c", Title: "early"},
-		&ToolSuccess{AssistantMessageID: "msg_a", CallID: "c", PartID: "prt_c", Title: "early"},
+		&ToolProgress{TurnFact: OfTurn("msg_a"), CallID: "c", PartID: "prt_c", Title: "early"},
+		&ToolSuccess{TurnFact: OfTurn("msg_a"), CallID: "c", PartID: "prt_c", Title: "early"},
 	} {
 		if a.Apply(d) || encoded(t, a) != before {
 			t.Errorf("%s changed a pending call to %s", d.Kind(), encoded(t, a))
@@ -190,30 +267,34 @@ func TestApplyPendingCall(t *testing.T) {
 // A checkpoint that leaves a gap is ignored; one that overlaps replaces what follows its offset.
 func TestApplyCheckpoints(t *testing.T) {
 	a := &Assistant{Head: Head{ID: "msg_a"}}
-	a.Apply(&TextStarted{AssistantMessageID: "msg_a", PartID: "prt_t"})
+	a.Apply(&TextStarted{TurnFact: OfTurn("msg_a"), PartID: "prt_t"})
 	for _, c := range []struct {
 		offset int
 		text   string
 		ok     bool
 		want   string
 	}{{0, "abc", true, "abc"}, {5, "x", false, "abc"}, {-1, "x", false, "abc"}, {3, "de", true, "abcde"}, {3, "de", true, "abcde"}, {1, "Z", true, "aZ"}} {
-		ok := a.Apply(&ItemCheckpointed{AssistantMessageID: "msg_a", PartID: "prt_t", Offset: c.offset, Text: c.text})
+		ok := a.Apply(&ItemCheckpointed{TurnFact: OfTurn("msg_a"), PartID: "prt_t", Offset: c.offset, Text: c.text})
 		if got := a.Content[0].(*Text).Text; ok != c.ok || got != c.want {
 			t.Errorf("%q at %d: %v %q, want %v %q", c.text, c.offset, ok, got, c.ok, c.want)
 		}
 	}
 }
 
-func TestTurnNamesEveryKind(t *testing.T) {
+func TestChangedTurn(t *testing.T) {
 	for _, k := range Kinds() {
 		d := newData(k)
 		f := reflect.ValueOf(d).Elem().FieldByName("AssistantMessageID")
-		if !f.IsValid() || k == KindStepStarted {
+		if !f.IsValid() {
 			continue
 		}
-		f.SetString("msg_a")
-		if Turn(d) != "msg_a" {
-			t.Errorf("%s changes a turn, but Turn does not say so", k)
+		want := MessageID("msg_a")
+		f.SetString(string(want))
+		if k == KindStepStarted { // begins the message
+			want = ""
+		}
+		if got := ChangedTurn(d); got != want {
+			t.Errorf("%s changes the turn %q, want %q", k, got, want)
 		}
 	}
 }
@@ -223,11 +304,11 @@ func TestCheckpointsAtOnce(t *testing.T) {
 	begun := func() *Assistant {
 		a := &Assistant{Head: Head{ID: "msg_a"}}
 		for _, d := range []EventData{
-			&TextStarted{Fact: at(1), AssistantMessageID: "msg_a", PartID: "prt_t"},
-			&ReasoningStarted{Fact: at(1), AssistantMessageID: "msg_a", PartID: "prt_r"},
-			&ToolInputStarted{Fact: at(1), AssistantMessageID: "msg_a", PartID: "prt_c"},
-			&TextStarted{Fact: at(1), AssistantMessageID: "msg_a", PartID: "prt_over"},
-			&TextEnded{Fact: at(1), AssistantMessageID: "msg_a", PartID: "prt_over", Text: "done"},
+			&TextStarted{TurnFact: TurnFact{Fact: at(1), AssistantMessageID: "msg_a"}, PartID: "prt_t"},
+			&ReasoningStarted{TurnFact: TurnFact{Fact: at(1), AssistantMessageID: "msg_a"}, PartID: "prt_r"},
+			&ToolInputStarted{TurnFact: TurnFact{Fact: at(1), AssistantMessageID: "msg_a"}, PartID: "prt_c"},
+			&TextStarted{TurnFact: TurnFact{Fact: at(1), AssistantMessageID: "msg_a"}, PartID: "prt_over"},
+			&TextEnded{TurnFact: TurnFact{Fact: at(1), AssistantMessageID: "msg_a"}, PartID: "prt_over", Text: "done"},
 		} {
 			a.Apply(d)
 		}
@@ -242,7 +323,9 @@ func TestCheckpointsAtOnce(t *testing.T) {
 		changed := false
 		for range pick.IntN(12) {
 			c := &ItemCheckpointed{
-				AssistantMessageID: "msg_a", PartID: parts[pick.IntN(len(parts))], Offset: pick.IntN(8) - 1, Text: texts[pick.IntN(len(texts))],
+				TurnFact: OfTurn(
+					"msg_a",
+				), PartID: parts[pick.IntN(len(parts))], Offset: pick.IntN(8) - 1, Text: texts[pick.IntN(len(texts))],
 			}
 			if pick.IntN(20) == 0 {
 				c.AssistantMessageID = "msg_b"
@@ -258,8 +341,8 @@ func TestCheckpointsAtOnce(t *testing.T) {
 		}
 	}
 	a := begun()
-	a.Apply(&StepFailed{Fact: at(2), AssistantMessageID: "msg_a"})
-	if a.Checkpoint(&ItemCheckpointed{AssistantMessageID: "msg_a", PartID: "prt_t", Text: "late"}) || a.Streaming() {
+	a.Apply(&StepFailed{TurnFact: TurnFact{Fact: at(2), AssistantMessageID: "msg_a"}})
+	if a.Checkpoint(&ItemCheckpointed{TurnFact: OfTurn("msg_a"), PartID: "prt_t", Text: "late"}) || a.Streaming() {
 		t.Error("a checkpoint changed a turn that has ended")
 	}
 }
@@ -269,11 +352,23 @@ func TestExclusions(t *testing.T) {
 	var s Session
 	for _, step := range []struct{ exclude, want string }{
 		{`{"kind":"images","through":1,"digest":"a"}`, `[{"kind":"images","through":1,"digest":"a"}]`},
-		{`{"kind":"images","through":2,"digest":"b"}`, `[{"kind":"images","through":1,"digest":"a"},{"kind":"images","through":2,"digest":"b"}]`},
-		{`{"kind":"documents","through":2}`, `[{"kind":"images","through":1,"digest":"a"},{"kind":"images","through":2,"digest":"b"},{"kind":"documents","through":2}]`},
-		{`{"kind":"images","through":3,"digest":"a"}`, `[{"kind":"images","through":2,"digest":"b"},{"kind":"documents","through":2},{"kind":"images","through":3,"digest":"a"}]`},
+		{
+			`{"kind":"images","through":2,"digest":"b"}`,
+			`[{"kind":"images","through":1,"digest":"a"},{"kind":"images","through":2,"digest":"b"}]`,
+		},
+		{
+			`{"kind":"documents","through":2}`,
+			`[{"kind":"images","through":1,"digest":"a"},{"kind":"images","through":2,"digest":"b"},{"kind":"documents","through":2}]`,
+		},
+		{
+			`{"kind":"images","through":3,"digest":"a"}`,
+			`[{"kind":"images","through":2,"digest":"b"},{"kind":"documents","through":2},{"kind":"images","through":3,"digest":"a"}]`,
+		},
 		{`{"kind":"images","through":4}`, `[{"kind":"documents","through":2},{"kind":"images","through":4}]`},
-		{`{"kind":"images","through":5,"digest":"c"}`, `[{"kind":"documents","through":2},{"kind":"images","through":4},{"kind":"images","through":5,"digest":"c"}]`},
+		{
+			`{"kind":"images","through":5,"digest":"c"}`,
+			`[{"kind":"documents","through":2},{"kind":"images","through":4},{"kind":"images","through":5,"digest":"c"}]`,
+		},
 		{`{"kind":"images","through":6}`, `[{"kind":"documents","through":2},{"kind":"images","through":6}]`},
 	} {
 		var x Exclusion

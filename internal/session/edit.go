@@ -24,16 +24,14 @@ type (
 	}
 	// PartRemoved takes an item out of a turn; a call goes with what came of it.
 	PartRemoved struct {
-		Fact
-		AssistantMessageID MessageID `json:"assistantMessageID"`
-		PartID             PartID    `json:"partID"`
+		TurnFact
+		PartID PartID `json:"partID"`
 	}
 	// PartEdited replaces the text of an item. What its provider signed was another text, and is dropped.
 	PartEdited struct {
-		Fact
-		AssistantMessageID MessageID `json:"assistantMessageID"`
-		PartID             PartID    `json:"partID"`
-		Text               string    `json:"text"`
+		TurnFact
+		PartID PartID `json:"partID"`
+		Text   string `json:"text"`
 	}
 )
 

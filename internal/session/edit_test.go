@@ -24,15 +24,15 @@ func TestEditTurn(t *testing.T) {
 		do   EventData
 		want string // of the content; "" nothing changes
 	}{
-		{"text", &PartEdited{AssistantMessageID: "msg_a", PartID: "prt_t", Text: "bye"}, "hm* bye read"},
-		{"the same text", &PartEdited{AssistantMessageID: "msg_a", PartID: "prt_t", Text: "hello"}, ""},
-		{"reasoning", &PartEdited{AssistantMessageID: "msg_a", PartID: "prt_r", Text: "well"}, "well hello* read"},
-		{"a call says nothing", &PartEdited{AssistantMessageID: "msg_a", PartID: "prt_c", Text: "x"}, ""},
-		{"no such item", &PartEdited{AssistantMessageID: "msg_a", PartID: "prt_x", Text: "x"}, ""},
-		{"text goes", &PartRemoved{AssistantMessageID: "msg_a", PartID: "prt_t"}, "hm* read"},
-		{"a call goes", &PartRemoved{AssistantMessageID: "msg_a", PartID: "prt_c"}, "hm* hello*"},
-		{"nothing goes", &PartRemoved{AssistantMessageID: "msg_a", PartID: "prt_x"}, ""},
-		{"another turn", &PartRemoved{AssistantMessageID: "msg_b", PartID: "prt_t"}, ""},
+		{"text", &PartEdited{TurnFact: OfTurn("msg_a"), PartID: "prt_t", Text: "bye"}, "hm* bye read"},
+		{"the same text", &PartEdited{TurnFact: OfTurn("msg_a"), PartID: "prt_t", Text: "hello"}, ""},
+		{"reasoning", &PartEdited{TurnFact: OfTurn("msg_a"), PartID: "prt_r", Text: "well"}, "well hello* read"},
+		{"a call says nothing", &PartEdited{TurnFact: OfTurn("msg_a"), PartID: "prt_c", Text: "x"}, ""},
+		{"no such item", &PartEdited{TurnFact: OfTurn("msg_a"), PartID: "prt_x", Text: "x"}, ""},
+		{"text goes", &PartRemoved{TurnFact: OfTurn("msg_a"), PartID: "prt_t"}, "hm* read"},
+		{"a call goes", &PartRemoved{TurnFact: OfTurn("msg_a"), PartID: "prt_c"}, "hm* hello*"},
+		{"nothing goes", &PartRemoved{TurnFact: OfTurn("msg_a"), PartID: "prt_x"}, ""},
+		{"another turn", &PartRemoved{TurnFact: OfTurn("msg_b"), PartID: "prt_t"}, ""},
 	} {
 		a := turn()
 		if changed := a.Apply(c.do); changed != (c.want != "") {
@@ -81,10 +81,14 @@ func mark(signature jsontext.Value) string {
 // An edit replaces what a prompt says, not by whom it was to be answered.
 func TestEditPrompt(t *testing.T) {
 	u := &User{Head: Head{ID: "msg_u"}, Text: "old", Files: []File{{URI: "file:///a"}}, Agent: "plan"}
-	if u.Apply(&MessageEdited{MessageID: "msg_other", Prompt: Prompt{Text: "x"}}) || u.Apply(&MessageRemoved{MessageID: "msg_u"}) || u.Text != "old" {
+	if u.Apply(&MessageEdited{
+		MessageID: "msg_other", Prompt: Prompt{Text: "x"},
+	}) || u.Apply(&MessageRemoved{MessageID: "msg_u"}) || u.Text != "old" {
 		t.Errorf("changed to %q by what is not about its text", u.Text)
 	}
-	if !u.Apply(&MessageEdited{MessageID: "msg_u", Prompt: Prompt{Text: "new", Agent: "build"}}) || u.Text != "new" || u.Files != nil || u.Agent != "plan" {
+	if !u.Apply(&MessageEdited{
+		MessageID: "msg_u", Prompt: Prompt{Text: "new", Agent: "build"},
+	}) || u.Text != "new" || u.Files != nil || u.Agent != "plan" {
 		t.Errorf("edited to %+v", u)
 	}
 }

@@ -2,41 +2,66 @@ package session
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// A provider turn. AssistantMessageID names its message.
+// TurnFact is what all events of a provider turn have: the id of the turn's message.
+type TurnFact struct {
+	Fact
+	AssistantMessageID MessageID `json:"assistantMessageID"`
+}
+
+// OfTurn returns the TurnFact of a turn's events. The time and the session are set with the event's Fact.
+func OfTurn(id MessageID) TurnFact { return TurnFact{AssistantMessageID: id} }
+
+// Turn returns f itself, so that every event of a turn has it.
+func (f *TurnFact) Turn() *TurnFact { return f }
+
+// TurnEvent is an event of a provider turn.
+type TurnEvent interface {
+	EventData
+	Turn() *TurnFact
+}
+
+// ChangedTurn returns the id of the assistant message that the event changes, "" if it changes none. StepStarted, which
+// begins the message, changes none.
+func ChangedTurn(d EventData) MessageID {
+	e, ok := d.(TurnEvent)
+	if _, begins := d.(*StepStarted); !ok || begins {
+		return ""
+	}
+	return e.Turn().AssistantMessageID
+}
+
+// A provider turn.
 type (
 	// StepStarted begins a turn's message, with its first output.
 	StepStarted struct {
-		Fact
-		AssistantMessageID MessageID `json:"assistantMessageID"`
-		Agent              string    `json:"agent"`
-		Model              ModelRef  `json:"model"`
-		Snapshot           string    `json:"snapshot,omitzero"`
-		ParentID           MessageID `json:"parentID,omitzero"` // the newest prompt that it answers
-		StartID            PartID    `json:"startID,omitzero"`  // of the beginning as an item: it sorts before the others
+		TurnFact
+		Agent    string    `json:"agent"`
+		Model    ModelRef  `json:"model"`
+		Snapshot string    `json:"snapshot,omitzero"`
+		ParentID MessageID `json:"parentID,omitzero"` // the newest prompt that it answers
+		StartID  PartID    `json:"startID,omitzero"`  // of the beginning as an item: it sorts before the others
 
 		Prefix *CachePrefix `json:"prefix,omitzero"` // of the request
 	}
 	// StepEnded completes a good turn, after all its tool calls are settled.
 	StepEnded struct {
-		Fact
-		AssistantMessageID MessageID      `json:"assistantMessageID"`
-		Finish             string         `json:"finish"`
-		Cost               USD            `json:"cost"`
-		Tokens             Tokens         `json:"tokens"`
-		Snapshot           string         `json:"snapshot,omitzero"`
-		Files              []string       `json:"files,omitzero"`
-		Structured         jsontext.Value `json:"structured,omitzero"` // the value that the prompt's format asked for
-		Usage              jsontext.Value `json:"usage,omitzero"`      // the provider's own usage object, verbatim
-		EndID              PartID         `json:"endID,omitzero"`      // of the end as an item: it sorts behind the others
+		TurnFact
+		Finish     string         `json:"finish"`
+		Cost       USD            `json:"cost"`
+		Tokens     Tokens         `json:"tokens"`
+		Snapshot   string         `json:"snapshot,omitzero"`
+		Files      []string       `json:"files,omitzero"`
+		Structured jsontext.Value `json:"structured,omitzero"` // the value that the prompt's format asked for
+		Usage      jsontext.Value `json:"usage,omitzero"`      // the provider's own usage object, verbatim
+		EndID      PartID         `json:"endID,omitzero"`      // of the end as an item: it sorts behind the others
 	}
 	// StepFailed completes a turn that went wrong. What it cost, when known, is charged all the same.
 	StepFailed struct {
-		Fact
-		AssistantMessageID MessageID `json:"assistantMessageID"`
-		Error              Failure   `json:"error"`
-		Cost               USD       `json:"cost,omitzero"`
-		Tokens             *Tokens   `json:"tokens,omitzero"`
-		EndID              PartID    `json:"endID,omitzero"`
+		TurnFact
+		Error  Failure `json:"error"`
+		Cost   USD     `json:"cost,omitzero"`
+		Tokens *Tokens `json:"tokens,omitzero"`
+		EndID  PartID  `json:"endID,omitzero"`
 	}
 	// Retried says that an attempt failed and another will be made at Next (milliseconds).
 	Retried struct {
@@ -91,107 +116,96 @@ const (
 type (
 	// TextStarted begins a text block.
 	TextStarted struct {
-		Fact
-		AssistantMessageID MessageID `json:"assistantMessageID"`
-		TextID             string    `json:"textID"`
-		PartID             PartID    `json:"partID,omitzero"`
+		TurnFact
+		TextID string `json:"textID"`
+		PartID PartID `json:"partID,omitzero"`
 	}
 	// TextEnded completes it with its whole text.
 	TextEnded struct {
-		Fact
-		AssistantMessageID MessageID      `json:"assistantMessageID"`
-		TextID             string         `json:"textID"`
-		PartID             PartID         `json:"partID,omitzero"`
-		Text               string         `json:"text"`
-		Partial            bool           `json:"partial,omitzero"`
-		ProviderMetadata   jsontext.Value `json:"providerMetadata,omitzero"`
+		TurnFact
+		TextID           string         `json:"textID"`
+		PartID           PartID         `json:"partID,omitzero"`
+		Text             string         `json:"text"`
+		Partial          bool           `json:"partial,omitzero"`
+		ProviderMetadata jsontext.Value `json:"providerMetadata,omitzero"`
 	}
 	// ReasoningStarted begins a thinking block.
 	ReasoningStarted struct {
-		Fact
-		AssistantMessageID MessageID      `json:"assistantMessageID"`
-		ReasoningID        string         `json:"reasoningID"`
-		PartID             PartID         `json:"partID,omitzero"`
-		ProviderMetadata   jsontext.Value `json:"providerMetadata,omitzero"`
+		TurnFact
+		ReasoningID      string         `json:"reasoningID"`
+		PartID           PartID         `json:"partID,omitzero"`
+		ProviderMetadata jsontext.Value `json:"providerMetadata,omitzero"`
 	}
 	// ReasoningEnded completes it with its whole text.
 	ReasoningEnded struct {
-		Fact
-		AssistantMessageID MessageID      `json:"assistantMessageID"`
-		ReasoningID        string         `json:"reasoningID"`
-		PartID             PartID         `json:"partID,omitzero"`
-		Text               string         `json:"text"`
-		Partial            bool           `json:"partial,omitzero"`
-		ProviderMetadata   jsontext.Value `json:"providerMetadata,omitzero"`
+		TurnFact
+		ReasoningID      string         `json:"reasoningID"`
+		PartID           PartID         `json:"partID,omitzero"`
+		Text             string         `json:"text"`
+		Partial          bool           `json:"partial,omitzero"`
+		ProviderMetadata jsontext.Value `json:"providerMetadata,omitzero"`
 	}
 	// ToolInputStarted begins the arguments of a call.
 	ToolInputStarted struct {
-		Fact
-		AssistantMessageID MessageID `json:"assistantMessageID"`
-		CallID             string    `json:"callID"`
-		PartID             PartID    `json:"partID,omitzero"`
-		Name               string    `json:"name"`
+		TurnFact
+		CallID string `json:"callID"`
+		PartID PartID `json:"partID,omitzero"`
+		Name   string `json:"name"`
 	}
 	// ToolInputEnded completes them with their raw text.
 	ToolInputEnded struct {
-		Fact
-		AssistantMessageID MessageID `json:"assistantMessageID"`
-		CallID             string    `json:"callID"`
-		PartID             PartID    `json:"partID,omitzero"`
-		Text               string    `json:"text"`
+		TurnFact
+		CallID string `json:"callID"`
+		PartID PartID `json:"partID,omitzero"`
+		Text   string `json:"text"`
 	}
 	// ToolCalled makes the call durable, before any side effect of it starts.
 	ToolCalled struct {
-		Fact
-		AssistantMessageID MessageID      `json:"assistantMessageID"`
-		CallID             string         `json:"callID"`
-		PartID             PartID         `json:"partID,omitzero"`
-		Tool               string         `json:"tool"`
-		Input              jsontext.Value `json:"input"`
-		Provider           CallProvider   `json:"provider"`
+		TurnFact
+		CallID   string         `json:"callID"`
+		PartID   PartID         `json:"partID,omitzero"`
+		Tool     string         `json:"tool"`
+		Input    jsontext.Value `json:"input"`
+		Provider CallProvider   `json:"provider"`
 	}
 	// ToolProgress shows how a running call comes along.
 	ToolProgress struct {
-		Fact
-		AssistantMessageID MessageID      `json:"assistantMessageID"`
-		CallID             string         `json:"callID"`
-		PartID             PartID         `json:"partID,omitzero"`
-		Structured         jsontext.Value `json:"structured"`
-		Content            []ToolContent  `json:"content"`
-		Title              string         `json:"title,omitzero"`
+		TurnFact
+		CallID     string         `json:"callID"`
+		PartID     PartID         `json:"partID,omitzero"`
+		Structured jsontext.Value `json:"structured"`
+		Content    []ToolContent  `json:"content"`
+		Title      string         `json:"title,omitzero"`
 	}
 	// ToolSuccess settles a call well.
 	ToolSuccess struct {
-		Fact
-		AssistantMessageID MessageID      `json:"assistantMessageID"`
-		CallID             string         `json:"callID"`
-		PartID             PartID         `json:"partID,omitzero"`
-		Structured         jsontext.Value `json:"structured"`
-		Content            []ToolContent  `json:"content"`
-		OutputPaths        []string       `json:"outputPaths,omitzero"`
-		Result             jsontext.Value `json:"result,omitzero"`
-		Provider           CallProvider   `json:"provider"`
-		Title              string         `json:"title,omitzero"`
-		Attachments        []File         `json:"attachments,omitzero"`
+		TurnFact
+		CallID      string         `json:"callID"`
+		PartID      PartID         `json:"partID,omitzero"`
+		Structured  jsontext.Value `json:"structured"`
+		Content     []ToolContent  `json:"content"`
+		OutputPaths []string       `json:"outputPaths,omitzero"`
+		Result      jsontext.Value `json:"result,omitzero"`
+		Provider    CallProvider   `json:"provider"`
+		Title       string         `json:"title,omitzero"`
+		Attachments []File         `json:"attachments,omitzero"`
 	}
 	// ToolFailed settles a call badly.
 	ToolFailed struct {
-		Fact
-		AssistantMessageID MessageID      `json:"assistantMessageID"`
-		CallID             string         `json:"callID"`
-		PartID             PartID         `json:"partID,omitzero"`
-		Error              Failure        `json:"error"`
-		Result             jsontext.Value `json:"result,omitzero"`
-		Provider           CallProvider   `json:"provider"`
+		TurnFact
+		CallID   string         `json:"callID"`
+		PartID   PartID         `json:"partID,omitzero"`
+		Error    Failure        `json:"error"`
+		Result   jsontext.Value `json:"result,omitzero"`
+		Provider CallProvider   `json:"provider"`
 	}
 	// ItemCheckpointed keeps what an open item holds from byte Offset on, so that a crash loses little of a stream.
 	// Text ends at a character boundary.
 	ItemCheckpointed struct {
-		Fact
-		AssistantMessageID MessageID `json:"assistantMessageID"`
-		PartID             PartID    `json:"partID"`
-		Offset             int       `json:"offset"`
-		Text               string    `json:"text"`
+		TurnFact
+		PartID PartID `json:"partID"`
+		Offset int    `json:"offset"`
+		Text   string `json:"text"`
 	}
 )
 

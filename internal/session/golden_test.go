@@ -187,7 +187,7 @@ func TestUnknown(t *testing.T) {
 		if err != nil || string(raw) != c.raw {
 			t.Errorf("%s.%d is written as %s, %v", c.kind, c.version, raw, err)
 		}
-		if (&Session{}).Apply(d) || Begin(d, 1) != nil || Turn(d) != "" || (&Assistant{}).Apply(d) {
+		if (&Session{}).Apply(d) || Begin(d, 1) != nil || ChangedTurn(d) != "" || (&Assistant{}).Apply(d) {
 			t.Errorf("%s.%d means something", c.kind, c.version)
 		}
 	}
@@ -280,7 +280,7 @@ func FuzzDecodeData(f *testing.F) {
 		if err != nil || string(once) != string(twice) {
 			t.Fatalf("not stable: %v\n%s\n%s", err, once, twice)
 		}
-		s, a := &Session{}, &Assistant{Head: Head{ID: Turn(d)}}
+		s, a := &Session{}, &Assistant{Head: Head{ID: ChangedTurn(d)}}
 		s.Apply(d)
 		a.Apply(d)
 		Begin(d, 1)

@@ -9,29 +9,30 @@ func TestNext(t *testing.T) {
 	admitted := func(ms int64, hold bool) EventData {
 		return &PromptAdmitted{Fact: at(ms), MessageID: "msg_2", Hold: hold}
 	}
-	started := &StepStarted{Fact: at(2), AssistantMessageID: "msg_a"}
+	started := &StepStarted{TurnFact: TurnFact{Fact: at(2), AssistantMessageID: "msg_a"}}
 	ended := func(finish string) *StepEnded {
-		return &StepEnded{Fact: at(9), AssistantMessageID: "msg_a", Finish: finish}
+		return &StepEnded{TurnFact: TurnFact{Fact: at(9), AssistantMessageID: "msg_a"}, Finish: finish}
 	}
 	failed := func(r Reason) EventData {
-		return &StepFailed{Fact: at(9), AssistantMessageID: "msg_a", Error: *Fail(r, "x")}
+		return &StepFailed{TurnFact: TurnFact{Fact: at(9), AssistantMessageID: "msg_a"}, Error: *Fail(r, "x")}
 	}
 	stopped := func(r Reason) EventData { return &Interrupted{Fact: at(9), Error: *Fail(r, "x")} }
 	call := func(part PartID, hosted bool) []EventData {
 		return []EventData{
-			&ToolInputStarted{Fact: at(3), AssistantMessageID: "msg_a", PartID: part},
+			&ToolInputStarted{TurnFact: TurnFact{Fact: at(3), AssistantMessageID: "msg_a"}, PartID: part},
 			&ToolCalled{
-				Fact:               at(4),
-				AssistantMessageID: "msg_a",
-				PartID:             part,
-				Provider:           CallProvider{Executed: hosted},
+				TurnFact: TurnFact{Fact: at(4), AssistantMessageID: "msg_a"},
+				PartID:   part,
+				Provider: CallProvider{Executed: hosted},
 			},
 		}
 	}
 	refused := func(part PartID, r Reason) EventData {
-		return &ToolFailed{Fact: at(5), AssistantMessageID: "msg_a", PartID: part, Error: *Fail(r, "x")}
+		return &ToolFailed{
+			TurnFact: TurnFact{Fact: at(5), AssistantMessageID: "msg_a"}, PartID: part, Error: *Fail(r, "x"),
+		}
 	}
-	good := &ToolSuccess{Fact: at(5), AssistantMessageID: "msg_a", PartID: "prt_1"}
+	good := &ToolSuccess{TurnFact: TurnFact{Fact: at(5), AssistantMessageID: "msg_a"}, PartID: "prt_1"}
 	formed := ended("tool-calls")
 	formed.Structured = emptyObject
 	log := func(parts ...any) (all []EventData) {
@@ -101,8 +102,8 @@ func TestNext(t *testing.T) {
 			"calls of the turn before",
 			log(
 				turn, call("prt_1", false), good, ended("stop"),
-				&StepStarted{Fact: at(9), AssistantMessageID: "msg_b"},
-				&StepEnded{Fact: at(9), AssistantMessageID: "msg_b"},
+				&StepStarted{TurnFact: TurnFact{Fact: at(9), AssistantMessageID: "msg_b"}},
+				&StepEnded{TurnFact: TurnFact{Fact: at(9), AssistantMessageID: "msg_b"}},
 			),
 			NextNothing, NextNothing, MarkUnlessPrompt, false,
 		},

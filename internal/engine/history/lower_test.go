@@ -206,34 +206,34 @@ func randomLog(t *rapid.T) []session.EventData {
 			log = append(log, &session.AgentSwitched{MessageID: next, Agent: "x"}, &session.ModelSwitched{MessageID: next + "m"})
 		case 6, 7, 8:
 			turn = next
-			log = append(log, &session.StepStarted{AssistantMessageID: turn, Model: session.ModelRef{ID: rapid.SampledFrom([]string{"one", "two"}).Draw(t, "model"), ProviderID: "p"}})
+			log = append(log, &session.StepStarted{TurnFact: session.OfTurn(turn), Model: session.ModelRef{ID: rapid.SampledFrom([]string{"one", "two"}).Draw(t, "model"), ProviderID: "p"}})
 		case 9:
 			part++
-			log = append(log, &session.TextStarted{AssistantMessageID: turn, PartID: some()})
+			log = append(log, &session.TextStarted{TurnFact: session.OfTurn(turn), PartID: some()})
 		case 10:
-			log = append(log, &session.TextEnded{AssistantMessageID: turn, PartID: some(), Text: text.Draw(t, "text"), ProviderMetadata: raw(turn)})
+			log = append(log, &session.TextEnded{TurnFact: session.OfTurn(turn), PartID: some(), Text: text.Draw(t, "text"), ProviderMetadata: raw(turn)})
 		case 11:
 			part++
-			log = append(log, &session.ReasoningStarted{AssistantMessageID: turn, PartID: some(), ProviderMetadata: raw(turn)})
+			log = append(log, &session.ReasoningStarted{TurnFact: session.OfTurn(turn), PartID: some(), ProviderMetadata: raw(turn)})
 		case 12:
-			log = append(log, &session.ReasoningEnded{AssistantMessageID: turn, PartID: some(), Text: text.Draw(t, "text"), ProviderMetadata: raw(turn)})
+			log = append(log, &session.ReasoningEnded{TurnFact: session.OfTurn(turn), PartID: some(), Text: text.Draw(t, "text"), ProviderMetadata: raw(turn)})
 		case 13, 14:
 			part++
 			p := some()
-			log = append(log, &session.ToolInputStarted{AssistantMessageID: turn, CallID: call(), PartID: p, Name: rapid.SampledFrom([]string{"", "read"}).Draw(t, "name")})
+			log = append(log, &session.ToolInputStarted{TurnFact: session.OfTurn(turn), CallID: call(), PartID: p, Name: rapid.SampledFrom([]string{"", "read"}).Draw(t, "name")})
 			if rapid.Bool().Draw(t, "called") {
-				log = append(log, &session.ToolCalled{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn, PartID: p, Tool: "read", Input: input.Draw(t, "input"), Provider: hosted})
+				log = append(log, &session.ToolCalled{TurnFact: session.TurnFact{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn}, PartID: p, Tool: "read", Input: input.Draw(t, "input"), Provider: hosted})
 			}
 		case 15:
-			log = append(log, &session.ToolInputEnded{AssistantMessageID: turn, PartID: some(), Text: rapid.SampledFrom([]string{"", "{", `{"a":1}`, "[]"}).Draw(t, "raw")})
+			log = append(log, &session.ToolInputEnded{TurnFact: session.OfTurn(turn), PartID: some(), Text: rapid.SampledFrom([]string{"", "{", `{"a":1}`, "[]"}).Draw(t, "raw")})
 		case 16:
-			log = append(log, &session.ToolSuccess{AssistantMessageID: turn, PartID: some(), Content: content(), Structured: input.Draw(t, "structured"), Result: input.Draw(t, "result"), Provider: hosted})
+			log = append(log, &session.ToolSuccess{TurnFact: session.OfTurn(turn), PartID: some(), Content: content(), Structured: input.Draw(t, "structured"), Result: input.Draw(t, "result"), Provider: hosted})
 		case 17:
-			log = append(log, &session.ToolFailed{AssistantMessageID: turn, PartID: some(), Error: *session.Fail(reason.Draw(t, "reason"), text.Draw(t, "text")), Provider: hosted})
+			log = append(log, &session.ToolFailed{TurnFact: session.OfTurn(turn), PartID: some(), Error: *session.Fail(reason.Draw(t, "reason"), text.Draw(t, "text")), Provider: hosted})
 		case 18:
-			log = append(log, &session.StepEnded{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn, Finish: "stop"})
+			log = append(log, &session.StepEnded{TurnFact: session.TurnFact{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn}, Finish: "stop"})
 		case 19:
-			log = append(log, &session.StepFailed{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn, Error: *session.Fail(reason.Draw(t, "reason"), "x")})
+			log = append(log, &session.StepFailed{TurnFact: session.TurnFact{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn}, Error: *session.Fail(reason.Draw(t, "reason"), "x")})
 		}
 	}
 	return log
@@ -245,12 +245,12 @@ func BenchmarkLower(b *testing.B) {
 	for i := range 1000 {
 		m, part := session.MessageID(fmt.Sprint("msg_", i)), session.PartID(fmt.Sprint("prt_", i))
 		ms = grown(ms, &session.Prompted{MessageID: m + "u", Prompt: session.Prompt{Text: "go on"}}, int64(i))
-		a := session.Begin(&session.StepStarted{AssistantMessageID: m, Model: session.ModelRef{ID: "one", ProviderID: "p"}}, int64(i)).(*session.Assistant)
+		a := session.Begin(&session.StepStarted{TurnFact: session.OfTurn(m), Model: session.ModelRef{ID: "one", ProviderID: "p"}}, int64(i)).(*session.Assistant)
 		for _, d := range []session.EventData{
-			&session.ToolInputStarted{AssistantMessageID: m, CallID: "c", PartID: part, Name: "read"},
-			&session.ToolCalled{AssistantMessageID: m, CallID: "c", PartID: part, Tool: "read", Input: jsontext.Value(`{"path":"x"}`)},
-			&session.ToolSuccess{AssistantMessageID: m, CallID: "c", PartID: part, Content: session.TextContent("some text")},
-			&session.StepEnded{AssistantMessageID: m, Finish: "tool-calls"},
+			&session.ToolInputStarted{TurnFact: session.OfTurn(m), CallID: "c", PartID: part, Name: "read"},
+			&session.ToolCalled{TurnFact: session.OfTurn(m), CallID: "c", PartID: part, Tool: "read", Input: jsontext.Value(`{"path":"x"}`)},
+			&session.ToolSuccess{TurnFact: session.OfTurn(m), CallID: "c", PartID: part, Content: session.TextContent("some text")},
+			&session.StepEnded{TurnFact: session.OfTurn(m), Finish: "tool-calls"},
 		} {
 			a.Apply(d)
 		}

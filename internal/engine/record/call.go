@@ -29,7 +29,7 @@ type Call struct {
 
 func (c *Call) calledEvent(m session.MessageID) *session.ToolCalled {
 	return &session.ToolCalled{
-		AssistantMessageID: m, CallID: c.ID, PartID: c.PartID, Tool: c.Name, Input: c.Input,
+		TurnFact: session.OfTurn(m), CallID: c.ID, PartID: c.PartID, Tool: c.Name, Input: c.Input,
 		Provider: session.CallProvider{Executed: c.hosted, Metadata: c.meta},
 	}
 }
@@ -37,7 +37,7 @@ func (c *Call) calledEvent(m session.MessageID) *session.ToolCalled {
 // SettledEvent returns the event that settles the local call.
 func (r *Recorder) SettledEvent(c *Call, s tool.Settlement) session.EventData {
 	if s.Error != nil {
-		return &session.ToolFailed{AssistantMessageID: r.message, CallID: c.ID, PartID: c.PartID, Error: *s.Error}
+		return &session.ToolFailed{TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID, Error: *s.Error}
 	}
 	o := s.Output
 	structured := o.Structured
@@ -45,7 +45,7 @@ func (r *Recorder) SettledEvent(c *Call, s tool.Settlement) session.EventData {
 		structured = jsontext.Value(`{}`)
 	}
 	return &session.ToolSuccess{
-		AssistantMessageID: r.message, CallID: c.ID, PartID: c.PartID, Structured: structured, Content: o.Content,
+		TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID, Structured: structured, Content: o.Content,
 		OutputPaths: o.OutputPaths, Title: o.Title, Attachments: o.Attachments,
 	}
 }
@@ -114,12 +114,12 @@ func (r *Recorder) recordHostedResult(ctx context.Context, ev llm.HostedResult) 
 	}
 	provider := session.CallProvider{Executed: true, Metadata: encodeMetadata(ev.Metadata)}
 	var d session.EventData = &session.ToolSuccess{
-		AssistantMessageID: r.message, CallID: ev.ID, PartID: c.PartID, Structured: jsontext.Value(`{}`),
+		TurnFact: session.OfTurn(r.message), CallID: ev.ID, PartID: c.PartID, Structured: jsontext.Value(`{}`),
 		Content: hostedContent(ev.Content), Result: ev.Result, Provider: provider,
 	}
 	if ev.IsError {
 		d = &session.ToolFailed{
-			AssistantMessageID: r.message, CallID: ev.ID, PartID: c.PartID, Result: ev.Result, Provider: provider,
+			TurnFact: session.OfTurn(r.message), CallID: ev.ID, PartID: c.PartID, Result: ev.Result, Provider: provider,
 			Error: *session.Fail(session.ReasonTool, "the provider's tool reported an error"),
 		}
 	}

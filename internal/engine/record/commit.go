@@ -25,7 +25,9 @@ func (r *Recorder) Commit(ctx context.Context, d store.Durability, drafts ...eve
 		return nil
 	}
 	for _, f := range facts {
-		setMessage(f.Data, message)
+		if e, ok := f.Data.(session.TurnEvent); ok {
+			e.Turn().AssistantMessageID = message
+		}
 	}
 	_, err := r.config.Journal.AppendDrafts(ctx, r.config.SessionID, d, facts...)
 	if err == nil || errors.Is(err, store.ErrUncertain) && r.isStored(ctx, message) {
@@ -53,7 +55,7 @@ func (r *Recorder) startEvent(m session.MessageID) *session.StepStarted {
 		r.start = r.config.Journal.NewPartID()
 	}
 	return &session.StepStarted{
-		AssistantMessageID: m, Agent: r.config.Agent, Model: r.config.Model, ParentID: r.config.ParentID,
+		TurnFact: session.OfTurn(m), Agent: r.config.Agent, Model: r.config.Model, ParentID: r.config.ParentID,
 		StartID: r.start, Prefix: r.config.Prefix,
 	}
 }
@@ -103,7 +105,7 @@ func (r *Recorder) Checkpoint(ctx context.Context) error {
 	for _, it := range r.order {
 		if !it.done && it.saved < len(it.text) {
 			drafts = append(drafts, eventlog.Draft{Data: &session.ItemCheckpointed{
-				AssistantMessageID: r.message, PartID: it.part, Offset: it.saved, Text: string(it.text[it.saved:]),
+				TurnFact: session.OfTurn(r.message), PartID: it.part, Offset: it.saved, Text: string(it.text[it.saved:]),
 			}})
 			it.saved = len(it.text)
 		}
@@ -113,28 +115,4 @@ func (r *Recorder) Checkpoint(ctx context.Context) error {
 		return nil
 	}
 	return r.Commit(ctx, store.Durable, drafts...)
-}
-
-// setMessage sets the turn in events that were made before it had a message.
-func setMessage(d session.EventData, id session.MessageID) {
-	switch e := d.(type) {
-	case *session.TextStarted:
-		e.AssistantMessageID = id
-	case *session.TextEnded:
-		e.AssistantMessageID = id
-	case *session.ReasoningStarted:
-		e.AssistantMessageID = id
-	case *session.ReasoningEnded:
-		e.AssistantMessageID = id
-	case *session.ToolInputStarted:
-		e.AssistantMessageID = id
-	case *session.ToolInputEnded:
-		e.AssistantMessageID = id
-	case *session.ToolCalled:
-		e.AssistantMessageID = id
-	case *session.ItemCheckpointed:
-		e.AssistantMessageID = id
-	case *session.StepEnded:
-		e.AssistantMessageID = id
-	}
 }

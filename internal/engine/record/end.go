@@ -33,7 +33,7 @@ func (r *Recorder) failUnansweredHosted() []eventlog.Draft {
 	for _, it := range r.order {
 		if c := r.callByID[it.id]; c != nil && c.PartID == it.part && c.hosted && !c.settled {
 			drafts = append(drafts, eventlog.Draft{Data: &session.ToolFailed{
-				AssistantMessageID: r.message, CallID: c.ID, PartID: c.PartID,
+				TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID,
 				Provider: session.CallProvider{Executed: true},
 				Error:    *session.Fail(session.ReasonTool, "the provider ended its answer without a result of this call"),
 			}})
@@ -83,7 +83,7 @@ func (r *Recorder) Abandon(
 }
 
 func (r *Recorder) failedEvent(f *session.Failure) *session.StepFailed {
-	end := &session.StepFailed{AssistantMessageID: r.message, Error: *f, EndID: r.config.Journal.NewPartID()}
+	end := &session.StepFailed{TurnFact: session.OfTurn(r.message), Error: *f, EndID: r.config.Journal.NewPartID()}
 	if r.answer != nil {
 		end.Cost, end.Tokens = r.answer.Cost, &r.answer.Tokens
 	}
@@ -150,7 +150,7 @@ func failedCall(m session.MessageID, c *session.Tool, why *session.Failure) *ses
 		f = session.Fail(why.Reason,
 			"Tool execution interrupted: its outcome is unknown. Check what it did before you run it again.")
 	}
-	d := &session.ToolFailed{AssistantMessageID: m, CallID: c.ID, PartID: c.PartID, Error: *f}
+	d := &session.ToolFailed{TurnFact: session.OfTurn(m), CallID: c.ID, PartID: c.PartID, Error: *f}
 	if c.Provider != nil {
 		d.Provider.Executed = c.Provider.Executed
 	}

@@ -118,16 +118,16 @@ func (it *item) endEvent(m session.MessageID, meta llm.Metadata, partial bool) s
 	switch it.kind {
 	case session.FragmentText:
 		return &session.TextEnded{
-			AssistantMessageID: m, TextID: it.id, PartID: it.part, Text: text, Partial: partial,
+			TurnFact: session.OfTurn(m), TextID: it.id, PartID: it.part, Text: text, Partial: partial,
 			ProviderMetadata: encodeMetadata(meta),
 		}
 	case session.FragmentReasoning:
 		return &session.ReasoningEnded{
-			AssistantMessageID: m, ReasoningID: it.id, PartID: it.part, Text: text, Partial: partial,
+			TurnFact: session.OfTurn(m), ReasoningID: it.id, PartID: it.part, Text: text, Partial: partial,
 			ProviderMetadata: encodeMetadata(meta),
 		}
 	default:
-		return &session.ToolInputEnded{AssistantMessageID: m, CallID: it.id, PartID: it.part, Text: text}
+		return &session.ToolInputEnded{TurnFact: session.OfTurn(m), CallID: it.id, PartID: it.part, Text: text}
 	}
 }
 

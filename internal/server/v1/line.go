@@ -152,7 +152,7 @@ func (l *line) next(ctx context.Context, e *session.Event) (*told, error) {
 	if _, created := e.Data.(*session.Created); created {
 		f = l.follow(e.SessionID, opencode.Begin())
 	} else {
-		turn := session.Turn(e.Data)
+		turn := session.ChangedTurn(e.Data)
 		if _, begins := e.Data.(*session.StepStarted); begins && !l.old(e) {
 			turn = "" // the event itself says what it is
 		}

@@ -16,7 +16,9 @@ func checkpoint(tx store.Tx, part session.PartID, offset int, text string) error
 	}
 	row := event("ses_a", seq+1)
 	row.Kind = session.KindItemCheckpointed
-	row.Data, err = session.EncodeData(&session.ItemCheckpointed{AssistantMessageID: "msg_a", PartID: part, Offset: offset, Text: text})
+	row.Data, err = session.EncodeData(&session.ItemCheckpointed{
+		TurnFact: session.OfTurn("msg_a"), PartID: part, Offset: offset, Text: text,
+	})
 	if err != nil {
 		return err
 	}
@@ -28,7 +30,10 @@ func checkpoint(tx store.Tx, part session.PartID, offset int, text string) error
 func streaming(text string) *session.Assistant {
 	return &session.Assistant{Head: head("msg_a", session.TypeAssistant, 1), Content: []session.Content{
 		&session.Text{Type: "text", ID: "t", PartID: "prt_t", Text: text, Time: &session.ItemTime{Created: 1}},
-		&session.Tool{Type: "tool", ID: "c", PartID: "prt_c", Name: "read", State: session.ToolState{Status: session.ToolPending, Input: []byte(`""`)}},
+		&session.Tool{
+			Type: "tool", ID: "c", PartID: "prt_c", Name: "read",
+			State: session.ToolState{Status: session.ToolPending, Input: []byte(`""`)},
+		},
 	}}
 }
 
@@ -62,7 +67,10 @@ func saysTexts(t *testing.T, r store.Reader, text, input string) error {
 	}
 	for how, m := range map[string]session.Message{"one": one, "newest": newest, "all": all[0], "raw": unread} {
 		a := m.(*session.Assistant)
-		same(t, how, []string{a.Item("prt_t").(*session.Text).Text, a.Item("prt_c").(*session.Tool).RawInput()}, []string{text, input})
+		same(
+			t, how, []string{a.Item("prt_t").(*session.Text).Text, a.Item("prt_c").(*session.Tool).RawInput()},
+			[]string{text, input},
+		)
 	}
 	again, err := encode(one)
 	same(t, "the bytes", string(raw[0].Data), string(again))
@@ -86,7 +94,9 @@ func testStreaming(t *testing.T, s store.Store) {
 	})
 	update(t, s, func(tx store.Tx) error {
 		for _, err := range []error{
-			checkpoint(tx, "prt_t", 3, "lo ä"), checkpoint(tx, "prt_c", 0, `{"pa`), checkpoint(tx, "prt_x", 0, "nothing"),
+			checkpoint(tx, "prt_t", 3, "lo ä"), checkpoint(tx, "prt_c", 0, `{"pa`), checkpoint(
+				tx, "prt_x", 0, "nothing",
+			),
 			checkpoint(tx, "prt_t", 40, "a gap"), checkpoint(tx, "prt_c", 4, `th"`), checkpoint(tx, "prt_t", 7, "cut"),
 		} {
 			if err != nil {
