@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Plays the stories of the compatibility harness against cairn and holds what it answers, tells, asks models and leaves
-behind to what was recorded of OpenCode 1.18.33. What differs must be a row of rows.txt, below words of
-docs/differences.md that argue it; a row that nothing needs any more fails, too.
+"""Plays the scenarios of the compatibility harness against cairn and compares responses, events, model requests and files
+with the recordings of OpenCode 1.18.33. Each difference must be listed in rows.txt below the row of docs/differences.md
+that explains it; a listed difference that no longer occurs fails, too.
 
     play.py HARNESS CAIRN OUT [SCENARIO ...]
 """
@@ -16,7 +16,7 @@ ID = re.compile(r"<([a-zA-Z]+)#\d+>")
 def rows():
     """(scenario glob, path glob, line number) of what may differ; the scenarios that are not played, with their line; the lines
     of what differs at some times only."""
-    argued = " ".join((HERE.parents[1] / "docs" / "differences.md").read_text().split())
+    argued = set(re.findall(r"^\| ([A-Z]\d+) \|", (HERE.parents[1] / "docs" / "differences.md").read_text(), re.M))
     out, left, idle, heading = [], {}, set(), None
     for n, line in enumerate((HERE / "rows.txt").read_text().splitlines(), 1):
         line = line.strip()
@@ -25,10 +25,10 @@ def rows():
         if line.startswith("= "):
             heading = line[2:]
             if heading not in argued:
-                sys.exit(f"rows.txt:{n}: docs/differences.md does not say: {heading}")
+                sys.exit(f"rows.txt:{n}: docs/differences.md has no row {heading}")
             continue
         if heading is None:
-            sys.exit(f"rows.txt:{n}: a row without an argument")
+            sys.exit(f"rows.txt:{n}: the difference has no heading \"= ROW\"")
         what, _, path = line.partition(" ")
         if what == "sometimes":
             idle.add(n)
