@@ -4,8 +4,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -136,50 +134,4 @@ func TestForgedRequestsToEveryRoute(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Each advisory that docs/security.md lists, and each weakness of docs/weaknesses.md, names tests and scenarios that there are.
-func TestAdvisoriesHaveTests(t *testing.T) {
-	for doc, rows := range map[string]int{"security": 10, "weaknesses": 30} {
-		text, err := os.ReadFile("../../docs/" + doc + ".md")
-		if err != nil {
-			t.Fatal(err)
-		}
-		named := regexp.MustCompile("`([a-z0-9/]+)` (`Test[A-Za-z0-9]+`(?:, `Test[A-Za-z0-9]+`)*)").FindAllStringSubmatch(string(text), -1)
-		if len(named) < rows {
-			t.Errorf("%d rows of %s name tests", len(named), doc)
-		}
-		for _, m := range named {
-			for name := range strings.SplitSeq(m[2], ", ") {
-				if !strings.Contains(testsOf(t, m[1]), "\nfunc "+strings.Trim(name, "`")+"(t ") {
-					t.Errorf("internal/%s has no %s", m[1], name)
-				}
-			}
-		}
-		for _, m := range regexp.MustCompile("scenarios? (`[a-z_0-9]+`(?:, `[a-z_0-9]+`)*)").FindAllStringSubmatch(string(text), -1) {
-			for name := range strings.SplitSeq(m[1], ", ") {
-				if _, err := os.Stat("../engine/testdata/scenario/" + strings.Trim(name, "`") + ".txt"); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	}
-}
-
-// testsOf are the test files of a package.
-func testsOf(t *testing.T, pkg string) string {
-	t.Helper()
-	files, err := filepath.Glob("../" + pkg + "/*_test.go")
-	if err != nil || len(files) == 0 {
-		t.Errorf("there are no tests in internal/%s: %v", pkg, err)
-	}
-	var all strings.Builder
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Write(b)
-	}
-	return all.String()
 }
