@@ -47,7 +47,7 @@ func (l *ledger) next(e *llm.Error, spoke bool, lim Limits, now time.Time) (wait
 	if e.Class == llm.Empty || e.Class == llm.Malformed {
 		l.empty++
 	}
-	if !e.Retryable() || l.failures >= lim.Attempts || l.empty > lim.EmptyRepeats || l.spoken > lim.SpokenRepeats {
+	if !e.IsRetryable() || l.failures >= lim.Attempts || l.empty > lim.EmptyRepeats || l.spoken > lim.SpokenRepeats {
 		return 0, false
 	}
 	wait = e.RetryAfter

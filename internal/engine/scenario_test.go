@@ -132,7 +132,7 @@ func (p *player) setup(f []string) {
 			p.t.Fatal(err)
 		}
 	case "forms":
-		p.w.models["test/one"].Forms = map[string]llm.Forms{"alone": llm.FormsAlone, "beside": llm.FormsBeside}[f[1]]
+		p.w.models["test/one"].Forms = map[string]llm.SchemaSupport{"alone": llm.SchemaWithoutTools, "beside": llm.SchemaSupported}[f[1]]
 	case "unheld":
 		p.w.models["test/one"].SupportsSchema = func(schema jsontext.Value) bool { return !strings.Contains(string(schema), f[1]) }
 	case "toolless":

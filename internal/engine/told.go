@@ -17,7 +17,7 @@ import (
 func told(err error) *session.Failure {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		f := session.Fail(reasonOfClass(e.Class), worded(e))
-		f.Said = &session.Said{Message: e.Message, Status: e.Status, Body: e.Body, Passes: e.Retryable()}
+		f.Said = &session.Said{Message: e.Message, Status: e.Status, Body: e.Body, Passes: e.IsRetryable()}
 		return f
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {

@@ -173,8 +173,8 @@ func asked(n int, r *llm.Request) string {
 			fmt.Fprintf(&b, " hosted=%s", t.Name)
 		}
 	}
-	if r.Format != nil {
-		fmt.Fprintf(&b, " format=%s", r.Format)
+	if r.OutputSchema != nil {
+		fmt.Fprintf(&b, " format=%s", r.OutputSchema)
 	}
 	for _, m := range r.Messages {
 		fmt.Fprintf(&b, "\n  %s", m.Role)

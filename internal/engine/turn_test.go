@@ -81,7 +81,7 @@ func converse(t *testing.T, m *spoken, check func(w *world)) (kinds, reasons str
 }
 
 func hostedCall(id string) []llm.Event {
-	return []llm.Event{llm.Opened{}, llm.ToolCallEvent{ID: id, Name: "search", Input: jsontext.Value(`{}`), Hosted: true}}
+	return []llm.Event{llm.ResponseStart{}, llm.ToolCallEvent{ID: id, Name: "search", Input: jsontext.Value(`{}`), Hosted: true}}
 }
 
 // What a provider may get wrong is named, tried again if that may help, and never leaves anything open.
@@ -98,7 +98,7 @@ func TestProviderProtocol(t *testing.T) {
 		kinds   string
 		because string
 	}{
-		{"nothing but a finish", []llm.Event{llm.Opened{}, finish}, "step.started step.failed " + again, "answered with nothing"},
+		{"nothing but a finish", []llm.Event{llm.ResponseStart{}, finish}, "step.started step.failed " + again, "answered with nothing"},
 		{"no finish", text, "step.started text.started text.ended step.failed " + again, "ended in the middle"},
 		{"open text at the finish", append(text, finish), ok, ""},
 		{

@@ -17,16 +17,16 @@ func TestFormsOfModels(t *testing.T) {
 	}}`, nil)
 	for _, tt := range []struct {
 		provider, id string
-		want         llm.Forms
+		want         llm.SchemaSupport
 	}{
-		{"openai", "gpt-5.5", llm.FormsBeside},
-		{"openai", "gpt-5", llm.FormsNot},
-		{"openai", "own", llm.FormsNot},
-		{"anthropic", "claude-sonnet-4-5", llm.FormsBeside},
-		{"plain", "a", llm.FormsNot},
-		{"plain", "b", llm.FormsAlone},
-		{"able", "a", llm.FormsAlone},
-		{"able", "b", llm.FormsNot},
+		{"openai", "gpt-5.5", llm.SchemaSupported},
+		{"openai", "gpt-5", llm.SchemaUnsupported},
+		{"openai", "own", llm.SchemaUnsupported},
+		{"anthropic", "claude-sonnet-4-5", llm.SchemaSupported},
+		{"plain", "a", llm.SchemaUnsupported},
+		{"plain", "b", llm.SchemaWithoutTools},
+		{"able", "a", llm.SchemaWithoutTools},
+		{"able", "b", llm.SchemaUnsupported},
 	} {
 		got, err := m.Resolve(session.ModelRef{ProviderID: tt.provider, ID: tt.id}, session.Agent{})
 		if err != nil {

@@ -109,7 +109,7 @@ func encoded(t *testing.T, p interface {
 }, model string, format jsontext.Value,
 ) (body schemaTree) {
 	t.Helper()
-	raw, err := p.Encode(&llm.Request{Model: model, Format: format, Messages: []llm.Message{llmtest.User(llmtest.Text("hi"))}})
+	raw, err := p.Encode(&llm.Request{Model: model, OutputSchema: format, Messages: []llm.Message{llmtest.User(llmtest.Text("hi"))}})
 	if err == nil {
 		err = json.Unmarshal(raw, &body)
 	}

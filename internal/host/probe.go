@@ -252,7 +252,7 @@ func (m *locationModels) remedy(e *llm.Error, id string) string {
 		return "this network wants a login: open any page in a browser"
 	case e.Status >= 300 && e.Status <= 399:
 		return "open any page in a browser, this network may want a login; else see options.baseURL of provider." + id
-	case e.Final:
+	case e.Permanent:
 		return "" // it says itself what to change
 	}
 	switch e.Class {

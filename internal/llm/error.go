@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// Class sorts what can go wrong with a turn by what can be done about it (spec/v2 §20.3).
+// Class sorts the failures of a turn by what can be done about them.
 type Class string
 
-// The classes. Retryable says which may be tried again.
+// The classes. IsRetryable reports which of them may be retried.
 const (
-	Auth           Class = "auth"             // 401, 403: the key is missing, wrong or not allowed
-	Forbidden      Class = "forbidden"        // 403 that no key mends: the account may not, a clock is wrong, something in between does not let it through
-	Quota          Class = "quota"            // the account has no credit left
+	Auth           Class = "auth"             // 401, 403: the key is missing, invalid or lacks permission
+	Forbidden      Class = "forbidden"        // 403 that a new key cannot fix: account, clock or proxy
+	Quota          Class = "quota"            // the account has no credit
 	RateLimit      Class = "rate-limit"       // 429
 	Overloaded     Class = "overloaded"       // 5xx, 529, in-stream server errors
 	Transport      Class = "transport"        // DNS, TCP, TLS, reset
-	Timeout        Class = "timeout"          // a clock ran out; Phase says which
+	Timeout        Class = "timeout"          // a clock expired; see Error.Phase
 	Incomplete     Class = "incomplete"       // the stream ended without a finish marker
 	Malformed      Class = "malformed"        // frames or JSON that the protocol does not allow
 	Empty          Class = "empty"            // a well-formed answer with nothing in it
 	Overflow       Class = "context-overflow" // the request does not fit the model's context window
 	ContentFilter  Class = "content-filter"   // refused by policy
-	InvalidRequest Class = "invalid-request"  // 400, 404, 409, 413, 422: sending it again cannot help
-	Aborted        Class = "aborted"          // our own cancellation
+	InvalidRequest Class = "invalid-request"  // 400, 404, 409, 413, 422: a retry cannot help
+	Aborted        Class = "aborted"          // the caller cancelled the turn
 	Unknown        Class = "unknown"
 )
 
-// Phase names the clock that ran out.
+// Phase names the clock that expired.
 type Phase string
 
 // The phases of a provider turn.
@@ -39,20 +39,20 @@ const (
 	PhaseSilence   Phase = "silence"
 )
 
-// Error is the only error a Model yields. Message is fit for people: no secrets, at most 500 characters of the
-// provider's body.
+// Error is the only error that a Model yields. Message is fit for people: it has no secrets and at most 500 characters
+// of the provider's body.
 type Error struct {
-	Class      Class
-	Message    string
-	Status     int // HTTP status; 0 if none was received
-	Phase      Phase
-	Final      bool          // what is wrong will be wrong again, though failures of the class may pass
-	RetryAfter time.Duration // what the provider asked for; 0 if it did not
-	RequestID  string
-	Body       string // the provider's error body with secrets removed, at most 16384 characters
-	Named      *Media // what of the request the provider names as the reason, nil if nothing can be told
-	Usage      *Usage // what the failed answer used, nil if the provider did not say: it costs all the same
-	Err        error
+	Class         Class
+	Message       string
+	Status        int // HTTP status; 0 if none was received
+	Phase         Phase
+	Permanent     bool          // a retry will fail again, even if failures of this class may be transient
+	RetryAfter    time.Duration // as requested by the provider; 0 if it is not
+	RequestID     string
+	Body          string // the provider's error body with secrets removed, at most 16384 characters
+	RejectedMedia *Media // the media of the request that the provider names as the reason; nil if unknown
+	Usage         *Usage // the tokens of the failed answer, which are billed too; nil if the provider does not report them
+	Err           error
 }
 
 // Error returns the message with its class.
@@ -66,10 +66,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable reports whether the same request may succeed later. Auth, what is forbidden, quota, content filter, overflow and bad
-// requests are terminal, and so is what is Final.
-func (e *Error) Retryable() bool {
-	if e.Final {
+// IsRetryable reports whether the same request may succeed later. Permanent errors are terminal, as are authentication,
+// permission, quota, content filter, context overflow and invalid requests.
+func (e *Error) IsRetryable() bool {
+	if e.Permanent {
 		return false
 	}
 	switch e.Class {
@@ -82,8 +82,8 @@ func (e *Error) Retryable() bool {
 	}
 }
 
-// AsError returns err as an *Error: the one it wraps, the cause of a cancelled ctx if that is one, an Aborted error
-// when ctx ended, else an Unknown error that wraps it.
+// AsError returns err as an *Error: the cause of a cancelled ctx if that is one; else an Aborted error if ctx has
+// ended; else the *Error that err wraps; else an Unknown error that wraps err.
 func AsError(ctx context.Context, err error) *Error {
 	if cause := context.Cause(ctx); cause != nil {
 		if e, ok := errors.AsType[*Error](cause); ok {

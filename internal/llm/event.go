@@ -2,22 +2,22 @@ package llm
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Event is one thing a model's stream says. The set is closed: the types of this file.
+// Event is one element of a model's stream. The set of types is closed: it is the types of this file.
 //
-// Order, for every block id: one start, deltas, one end, with the whole value in neither (the consumer concatenates).
-// Blocks may interleave. A ToolCallEvent follows the ToolInputEnd of its id. Ids are unique within one stream;
-// protocols that repeat them are renumbered by the protocol package.
+// For every block id there is one start, then deltas, then one end; neither start nor end repeats the value, so the
+// consumer concatenates the deltas. Blocks may interleave. A ToolCallEvent follows the ToolInputEnd of its id. Ids are
+// unique within one stream; the protocol package renumbers ids that a provider repeats.
 type Event interface{ event() }
 
 type (
-	// Opened says that the provider accepted the request and began to answer. First event of every stream.
-	Opened struct{ RequestID string }
+	// ResponseStart is the first event of every stream: the provider accepted the request and began to answer.
+	ResponseStart struct{ RequestID string }
 
 	// TextStart begins a text block.
 	TextStart struct{ ID string }
-	// TextDelta continues it. Delta is valid UTF-8 and not empty.
+	// TextDelta continues the block. Delta is valid UTF-8 and not empty.
 	TextDelta struct{ ID, Delta string }
-	// TextEnd completes it.
+	// TextEnd completes the block.
 	TextEnd struct {
 		ID       string
 		Metadata Metadata
@@ -28,23 +28,23 @@ type (
 		ID       string
 		Metadata Metadata
 	}
-	// ReasoningDelta continues it.
+	// ReasoningDelta continues the block.
 	ReasoningDelta struct{ ID, Delta string }
-	// ReasoningEnd completes it. Metadata replaces what the start carried when it is not empty.
+	// ReasoningEnd completes the block. Its Metadata, if not empty, replaces that of the start.
 	ReasoningEnd struct {
 		ID       string
 		Metadata Metadata
 	}
 
-	// ToolInputStart begins the arguments of a call whose id is the call's id.
+	// ToolInputStart begins the arguments of a call. Its ID is the call's id.
 	ToolInputStart struct{ ID, Name string }
 	// ToolInputDelta continues the raw argument text.
 	ToolInputDelta struct{ ID, Delta string }
-	// ToolInputEnd completes it.
+	// ToolInputEnd completes the argument text.
 	ToolInputEnd struct{ ID string }
 
-	// ToolCallEvent is a complete call. Input is the argument text as sent; it is valid JSON unless Invalid says
-	// what is wrong with it, in which case the call must be settled as a failure that tells the model.
+	// ToolCallEvent is a complete call. Input is the argument text as sent. If Invalid is set, the text is not valid JSON
+	// for the reason given, and the call must be settled as a failure that the model sees.
 	ToolCallEvent struct {
 		ID       string
 		Name     string
@@ -54,8 +54,8 @@ type (
 		Hosted   bool
 		Metadata Metadata
 	}
-	// HostedResult is the outcome of a call that the provider ran itself. Content holds what of it is media, which Result
-	// then lacks; pictures that a model makes without a call come as the result of one named ImageTool.
+	// HostedResult is the outcome of a call that the provider ran itself. Content holds the result's media, which Result
+	// then lacks. Images that a model generates without a call arrive as the result of a call named ImageTool.
 	HostedResult struct {
 		ID       string
 		Name     string
@@ -65,7 +65,7 @@ type (
 		Metadata Metadata
 	}
 
-	// Finish ends a good stream, once, as its last event.
+	// Finish ends a successful stream. It occurs once, as the last event.
 	Finish struct {
 		Reason   FinishReason
 		Usage    Usage
@@ -73,10 +73,10 @@ type (
 	}
 )
 
-// ImageTool is the name of the call whose results are pictures that a model made.
+// ImageTool is the name of the call whose results are generated images.
 const ImageTool = "image_generation"
 
-func (Opened) event()         {}
+func (ResponseStart) event()  {}
 func (TextStart) event()      {}
 func (TextDelta) event()      {}
 func (TextEnd) event()        {}
@@ -90,7 +90,7 @@ func (ToolCallEvent) event()  {}
 func (HostedResult) event()   {}
 func (Finish) event()         {}
 
-// FinishReason is why a turn ended, in OpenCode's words (spec/v2 §20.2).
+// FinishReason is the reason why a turn ended.
 type FinishReason string
 
 // The finish reasons.
@@ -101,21 +101,21 @@ const (
 	FinishContentFilter FinishReason = "content-filter"
 	FinishError         FinishReason = "error"
 	FinishUnknown       FinishReason = "unknown"
-	// FinishPaused is no end: the provider, busy with a tool of its own, wants the conversation back as it is, with this
-	// answer as its last message, to go on.
+	// FinishPaused is not an end: the provider is still running a tool of its own and expects the conversation again, with
+	// this answer as the last message, to continue.
 	FinishPaused FinishReason = "paused"
 )
 
-// Usage counts tokens. Input includes CacheRead and CacheWrite; Output includes Reasoning. All are ≥ 0: what a
-// provider reports as negative or not finite is 0 (spec/v1 §31).
+// Usage counts tokens. Input includes CacheRead and CacheWrite; Output includes Reasoning. All counts are at least 0: a
+// value that a provider reports as negative or not finite is 0.
 type Usage struct {
 	Input      int64
 	Output     int64
 	Reasoning  int64
 	CacheRead  int64
 	CacheWrite int64
-	Total      int64          // as the provider says; 0 if it does not
-	LongWrite  int64          // of CacheWrite, what is kept for an hour, at a higher price
-	Billed     *int64         // in pico-dollars, where the provider says what it charges
+	Total      int64          // as reported by the provider; 0 if it is not
+	LongWrite  int64          // the part of CacheWrite that is cached for an hour, at a higher price
+	Billed     *int64         // in pico-dollars, if the provider reports its charge
 	Raw        jsontext.Value // the provider's own object, verbatim
 }

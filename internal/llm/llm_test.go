@@ -22,26 +22,29 @@ func TestWatch(t *testing.T) {
 		phase  llm.Phase
 		after  time.Duration
 	}{
-		{"nobody connects", clocks, func(*llm.Watchdog) {}, llm.PhaseConnect, 10 * time.Second},
+		{"no connection", clocks, func(*llm.Watchdog) {}, llm.PhaseConnect, 10 * time.Second},
 		{"the defaults", llm.Clocks{}, func(*llm.Watchdog) {}, llm.PhaseConnect, llm.DefaultConnect},
-		{"no answer begins", clocks, func(w *llm.Watchdog) { w.Connected() }, llm.PhaseFirstByte, 60 * time.Second},
-		{"saying so again starts the clock again", clocks, func(w *llm.Watchdog) {
-			w.Connected()
+		{"no response headers", clocks, func(w *llm.Watchdog) { w.MarkConnected() }, llm.PhaseFirstByte, 60 * time.Second},
+		{"marking the connection again restarts the clock", clocks, func(w *llm.Watchdog) {
+			w.MarkConnected()
 			time.Sleep(30 * time.Second)
-			w.Connected()
+			w.MarkConnected()
 		}, llm.PhaseFirstByte, 90 * time.Second},
-		{"it falls silent", clocks, func(w *llm.Watchdog) { w.Connected(); w.Byte() }, llm.PhaseSilence, 120 * time.Second},
-		{"every byte starts the clock again", clocks, func(w *llm.Watchdog) {
+		{"silence", clocks, func(w *llm.Watchdog) { w.MarkConnected(); w.MarkByte() }, llm.PhaseSilence, 120 * time.Second},
+		{"every byte restarts the clock", clocks, func(w *llm.Watchdog) {
 			for range 10 {
-				w.Byte()
+				w.MarkByte()
 				time.Sleep(100 * time.Second)
 			}
-			w.Byte()
+			w.MarkByte()
 		}, llm.PhaseSilence, 1120 * time.Second},
-		{"a late word of the connection changes nothing", clocks, func(w *llm.Watchdog) { w.Byte(); w.Connected() }, llm.PhaseSilence, 120 * time.Second},
-		{"without a bound on connecting", llm.Clocks{Connect: -1, FirstByte: time.Second}, func(w *llm.Watchdog) {
+		{
+			"a late connection mark changes nothing", clocks, func(w *llm.Watchdog) { w.MarkByte(); w.MarkConnected() },
+			llm.PhaseSilence, 120 * time.Second,
+		},
+		{"no bound on connecting", llm.Clocks{Connect: -1, FirstByte: time.Second}, func(w *llm.Watchdog) {
 			time.Sleep(time.Hour)
-			w.Connected()
+			w.MarkConnected()
 		}, llm.PhaseFirstByte, time.Hour + time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,7 +55,7 @@ func TestWatch(t *testing.T) {
 				c.do(w)
 				<-ctx.Done()
 				e := llm.AsError(ctx, ctx.Err())
-				if e.Class != llm.Timeout || e.Phase != c.phase || !e.Retryable() || time.Since(start) != c.after {
+				if e.Class != llm.Timeout || e.Phase != c.phase || !e.IsRetryable() || time.Since(start) != c.after {
 					t.Errorf("%v in phase %q after %s, want %q after %s", e, e.Phase, time.Since(start), c.phase, c.after)
 				}
 			})
@@ -65,7 +68,7 @@ func TestWatchStops(t *testing.T) {
 		ctx, w := llm.Watch(t.Context(), llm.Clocks{})
 		w.Stop()
 		w.Stop()
-		w.Byte() // after the end it does nothing
+		w.MarkByte() // no effect after Stop
 		time.Sleep(time.Hour)
 		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 			t.Errorf("cause %v", cause)
@@ -79,53 +82,60 @@ func TestAsError(t *testing.T) {
 		t.Errorf("got %v, want the error inside", got)
 	}
 	stopped, stop := context.WithCancelCause(t.Context())
-	stop(errors.New("the user said so"))
+	stop(errors.New("cancelled by the user"))
 	if got := llm.AsError(stopped, own); got.Class != llm.Aborted {
-		t.Errorf("class %s, want aborted: our cancellation explains whatever else went wrong", got.Class)
+		t.Errorf("class %s, want aborted: a cancellation takes precedence over the error", got.Class)
 	}
-	if got := llm.AsError(t.Context(), errors.New("x")); got.Class != llm.Unknown || got.Retryable() {
-		t.Errorf("got %v, want an unknown error that is not tried again", got)
+	if got := llm.AsError(t.Context(), errors.New("x")); got.Class != llm.Unknown || got.IsRetryable() {
+		t.Errorf("got %v, want an unknown error that is not retryable", got)
 	}
 }
 
-func TestRetryable(t *testing.T) {
+func TestIsRetryable(t *testing.T) {
 	for class, want := range map[llm.Class]bool{
-		llm.Auth: false, llm.Forbidden: false, llm.Quota: false, llm.ContentFilter: false, llm.InvalidRequest: false, llm.Overflow: false, llm.Aborted: false,
-		llm.Unknown: false, llm.RateLimit: true, llm.Overloaded: true, llm.Transport: true, llm.Timeout: true, llm.Incomplete: true,
-		llm.Malformed: true, llm.Empty: true,
+		llm.Auth: false, llm.Forbidden: false, llm.Quota: false, llm.ContentFilter: false, llm.InvalidRequest: false,
+		llm.Overflow: false, llm.Aborted: false,
+		llm.Unknown: false, llm.RateLimit: true, llm.Overloaded: true, llm.Transport: true, llm.Timeout: true,
+		llm.Incomplete: true,
+		llm.Malformed:  true, llm.Empty: true,
 	} {
-		if (&llm.Error{Class: class, Final: true}).Retryable() {
-			t.Errorf("%s: what is final is tried again", class)
+		if (&llm.Error{Class: class, Permanent: true}).IsRetryable() {
+			t.Errorf("%s: a permanent error is retryable", class)
 		}
-		if got := (&llm.Error{Class: class}).Retryable(); got != want {
+		if got := (&llm.Error{Class: class}).IsRetryable(); got != want {
 			t.Errorf("%s: %v, want %v", class, got, want)
 		}
 	}
 }
 
-func TestTurnMarks(t *testing.T) {
+func TestTurnBreakpoints(t *testing.T) {
 	conversation := func(roles string) (ms []llm.Message) {
 		for _, r := range roles {
-			ms = append(ms, llm.Message{Role: map[rune]llm.Role{'u': llm.RoleUser, 'a': llm.RoleAssistant, 't': llm.RoleTool, 's': llm.RoleSystem}[r]})
+			ms = append(
+				ms,
+				llm.Message{
+					Role: map[rune]llm.Role{'u': llm.RoleUser, 'a': llm.RoleAssistant, 't': llm.RoleTool, 's': llm.RoleSystem}[r],
+				},
+			)
 		}
 		return ms
 	}
 	tests := []struct {
 		name, roles string
 		system      int
-		want        llm.Marks
+		want        llm.CacheBreakpoints
 	}{
-		{"nothing", "", 0, llm.Marks{}},
-		{"first", "u", 3, llm.Marks{System: 2, Messages: []int{0}}},
-		{"after an answer", "uau", 1, llm.Marks{System: 1, Messages: []int{0, 2}}},
-		{"many results", "uattts", 1, llm.Marks{System: 1, Messages: []int{0, 5}}},
-		{"two answers in a row were one request each, the later without news", "uatau", 1, llm.Marks{System: 1, Messages: []int{2, 4}}},
-		{"going on with an answer", "uaa", 1, llm.Marks{System: 1, Messages: []int{0, 2}}},
-		{"an answer first", "au", 0, llm.Marks{Messages: []int{1}}},
+		{"nothing", "", 0, llm.CacheBreakpoints{}},
+		{"first", "u", 3, llm.CacheBreakpoints{System: 2, Messages: []int{0}}},
+		{"after an answer", "uau", 1, llm.CacheBreakpoints{System: 1, Messages: []int{0, 2}}},
+		{"many results", "uattts", 1, llm.CacheBreakpoints{System: 1, Messages: []int{0, 5}}},
+		{"two answers, the second after a tool result", "uatau", 1, llm.CacheBreakpoints{System: 1, Messages: []int{2, 4}}},
+		{"continuing an answer", "uaa", 1, llm.CacheBreakpoints{System: 1, Messages: []int{0, 2}}},
+		{"an answer first", "au", 0, llm.CacheBreakpoints{Messages: []int{1}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := llm.TurnMarks(&llm.Request{System: make([]string, tt.system), Messages: conversation(tt.roles)})
+			got := llm.TurnBreakpoints(&llm.Request{System: make([]string, tt.system), Messages: conversation(tt.roles)})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

@@ -12,16 +12,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Prefix is the fingerprint of what a vendor's cache may keep of a request: everything up to its end, part by part, so
-// that two requests can be compared of which only one is still there.
+// Prefix is the fingerprint of the part of a request that a vendor can cache, part by part. Two requests can be
+// compared by their prefixes when one of them no longer exists.
 type Prefix struct {
-	Model    Digest   // with the options that go with it
+	Model    Digest   // including the options
 	System   []Digest // of each text
 	Tools    []NamedDigest
 	Messages []Digest
 }
 
-// Digest stands for bytes: equal bytes have equal digests, also in another process.
+// Digest is a digest of bytes. Equal bytes have equal digests, also across processes.
 type Digest [8]byte
 
 // String returns the digest in hexadecimal.
@@ -33,59 +33,67 @@ type NamedDigest struct {
 	Digest
 }
 
-// PrefixOf returns the request's fingerprint. Marks, clocks and headers are no part of it.
+// PrefixOf returns the fingerprint of req. Breakpoints, clocks and headers are not part of it.
 func PrefixOf(req *Request) Prefix {
-	p := Prefix{Model: digested(func(f *fields) { f.text(req.Model); f.values(req.Options); f.values(req.Body) })}
+	p := Prefix{
+		Model: computeDigest(func(f *fieldHash) {
+			f.writeText(req.Model)
+			f.writeValues(req.Options)
+			f.writeValues(req.Body)
+		}),
+	}
 	for _, text := range req.System {
-		p.System = append(p.System, digested(func(f *fields) { f.text(text) }))
+		p.System = append(p.System, computeDigest(func(f *fieldHash) { f.writeText(text) }))
 	}
 	for _, t := range req.Tools {
-		p.Tools = append(p.Tools, NamedDigest{t.Name, digested(func(f *fields) {
-			f.text(t.Description)
-			f.bytes(t.Schema)
-			f.bytes(t.Hosted)
+		p.Tools = append(p.Tools, NamedDigest{t.Name, computeDigest(func(f *fieldHash) {
+			f.writeText(t.Description)
+			f.writeBytes(t.Schema)
+			f.writeBytes(t.Hosted)
 		})})
 	}
 	for _, m := range req.Messages {
-		p.Messages = append(p.Messages, digested(func(f *fields) { f.text(string(m.Role)); f.parts(m.Parts) }))
+		p.Messages = append(
+			p.Messages, computeDigest(func(f *fieldHash) { f.writeText(string(m.Role)); f.writeParts(m.Parts) }),
+		)
 	}
 	return p
 }
 
-// SystemSum is the digest of all system texts.
-func (p Prefix) SystemSum() Digest { return sum(p.System) }
+// SystemSum returns the digest of all system texts.
+func (p Prefix) SystemSum() Digest { return sumDigests(p.System) }
 
-// ToolsSum is the digest of all tools with their names.
+// ToolsSum returns the digest of all tools with their names.
 func (p Prefix) ToolsSum() Digest {
-	return digested(func(f *fields) {
+	return computeDigest(func(f *fieldHash) {
 		for _, t := range p.Tools {
-			f.text(t.Name)
-			f.bytes(t.Digest[:])
+			f.writeText(t.Name)
+			f.writeBytes(t.Digest[:])
 		}
 	})
 }
 
-// MessagesSum is the digest of the first n messages.
-func (p Prefix) MessagesSum(n int) Digest { return sum(p.Messages[:min(n, len(p.Messages))]) }
+// MessagesSum returns the digest of the first n messages.
+func (p Prefix) MessagesSum(n int) Digest { return sumDigests(p.Messages[:min(n, len(p.Messages))]) }
 
-// Change names the first part of before with which p does not begin: model, system text N, tool X added, removed or
-// changed, message N. "" means that what was kept of before is of use to p. Parts are counted from 1.
-func (p Prefix) Change(before Prefix) string {
+// DescribeChange names the first part of before that p does not begin with: the model, system text N, a tool, or
+// message N, counted from 1. It returns "" if p begins with all of before, so that a cache of before is still of use.
+func (p Prefix) DescribeChange(before Prefix) string {
 	switch {
 	case p.Model != before.Model:
 		return "the model or its options changed"
 	case !slices.Equal(p.Tools, before.Tools):
-		return toolChange(before.Tools, p.Tools)
+		return describeToolChange(before.Tools, p.Tools)
 	case !slices.Equal(p.System, before.System):
-		return listChange("system text", before.System, p.System)
+		return describeListChange("system text", before.System, p.System)
 	case len(p.Messages) < len(before.Messages), !slices.Equal(p.Messages[:len(before.Messages)], before.Messages):
-		return listChange("message", before.Messages, p.Messages)
+		return describeListChange("message", before.Messages, p.Messages)
 	default:
 		return ""
 	}
 }
 
-func toolChange(before, now []NamedDigest) string {
+func describeToolChange(before, now []NamedDigest) string {
 	find := func(list []NamedDigest, name string) int {
 		return slices.IndexFunc(list, func(t NamedDigest) bool { return t.Name == name })
 	}
@@ -105,7 +113,7 @@ func toolChange(before, now []NamedDigest) string {
 	return "the order of the tools changed"
 }
 
-func listChange(what string, before, now []Digest) string {
+func describeListChange(what string, before, now []Digest) string {
 	for i, d := range before {
 		switch {
 		case i >= len(now):
@@ -117,86 +125,86 @@ func listChange(what string, before, now []Digest) string {
 	return fmt.Sprintf("%s %d was added", what, len(before)+1)
 }
 
-func sum(list []Digest) Digest {
-	return digested(func(f *fields) {
+func sumDigests(list []Digest) Digest {
+	return computeDigest(func(f *fieldHash) {
 		for _, d := range list {
-			f.bytes(d[:])
+			f.writeBytes(d[:])
 		}
 	})
 }
 
-// fields feeds a hash with fields of any length, each behind its length, so that no two lists of fields are the same
+// fieldHash is a hash of fields, each preceded by its length, so that different lists of fields never produce the same
 // bytes.
-type fields struct{ hash.Hash }
+type fieldHash struct{ hash.Hash }
 
-func digested(feed func(*fields)) (d Digest) {
-	f := &fields{sha256.New()}
+func computeDigest(feed func(*fieldHash)) (d Digest) {
+	f := &fieldHash{sha256.New()}
 	feed(f)
 	copy(d[:], f.Sum(nil))
 	return d
 }
 
-func (f *fields) number(n int) {
+func (f *fieldHash) writeNumber(n int) {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n)) //nolint:gosec // a length
 	_, _ = f.Write(b[:])                        // a hash never fails
 }
 
-func (f *fields) bytes(b []byte) {
-	f.number(len(b))
+func (f *fieldHash) writeBytes(b []byte) {
+	f.writeNumber(len(b))
 	_, _ = f.Write(b)
 }
 
-func (f *fields) text(s string) {
-	f.bytes([]byte(s))
+func (f *fieldHash) writeText(s string) {
+	f.writeBytes([]byte(s))
 }
 
-func (f *fields) flag(v bool) {
+func (f *fieldHash) writeFlag(v bool) {
 	if v {
-		f.number(1)
+		f.writeNumber(1)
 		return
 	}
-	f.number(0)
+	f.writeNumber(0)
 }
 
-func (f *fields) values(m map[string]jsontext.Value) {
-	f.number(len(m))
+func (f *fieldHash) writeValues(m map[string]jsontext.Value) {
+	f.writeNumber(len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		f.text(name)
-		f.bytes(m[name])
+		f.writeText(name)
+		f.writeBytes(m[name])
 	}
 }
 
-func (f *fields) parts(parts []Part) {
-	f.number(len(parts))
+func (f *fieldHash) writeParts(parts []Part) {
+	f.writeNumber(len(parts))
 	for _, p := range parts {
-		f.text(fmt.Sprintf("%T", p))
+		f.writeText(fmt.Sprintf("%T", p))
 		switch p := p.(type) {
 		case Text:
-			f.text(p.Text)
-			f.values(p.Metadata)
+			f.writeText(p.Text)
+			f.writeValues(p.Metadata)
 		case Media:
-			f.text(p.MediaType)
-			f.bytes(p.Data)
-			f.text(p.URL)
-			f.text(p.Name)
+			f.writeText(p.MediaType)
+			f.writeBytes(p.Data)
+			f.writeText(p.URL)
+			f.writeText(p.Name)
 		case Reasoning:
-			f.text(p.Text)
-			f.values(p.Metadata)
+			f.writeText(p.Text)
+			f.writeValues(p.Metadata)
 		case ToolCall:
-			f.text(p.ID)
-			f.text(p.Name)
-			f.bytes(p.Input)
-			f.flag(p.Hosted)
-			f.values(p.Metadata)
+			f.writeText(p.ID)
+			f.writeText(p.Name)
+			f.writeBytes(p.Input)
+			f.writeFlag(p.Hosted)
+			f.writeValues(p.Metadata)
 		case ToolResult:
-			f.text(p.ID)
-			f.text(p.Name)
-			f.parts(p.Content)
-			f.flag(p.IsError)
-			f.flag(p.Hosted)
-			f.bytes(p.Raw)
-			f.values(p.Metadata)
+			f.writeText(p.ID)
+			f.writeText(p.Name)
+			f.writeParts(p.Content)
+			f.writeFlag(p.IsError)
+			f.writeFlag(p.Hosted)
+			f.writeBytes(p.Raw)
+			f.writeValues(p.Metadata)
 		}
 	}
 }

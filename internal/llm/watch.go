@@ -7,22 +7,7 @@ import (
 	"time"
 )
 
-// Clocks bounds the three waits of a provider turn. A zero field means its default; a negative one, no bound.
-// The defaults are those of spec/v2 §28.11.
-type Clocks struct {
-	Connect   time.Duration // until a connection stands; default 10 s
-	FirstByte time.Duration // from then until response headers; default 60 s
-	Silence   time.Duration // between two chunks of the body; default 120 s
-}
-
-// The defaults of Clocks.
-const (
-	DefaultConnect   = 10 * time.Second
-	DefaultFirstByte = 60 * time.Second
-	DefaultSilence   = 120 * time.Second
-)
-
-func (c Clocks) of(p Phase) time.Duration {
+func (c Clocks) limitOf(p Phase) time.Duration {
 	pick := func(d, def time.Duration) time.Duration {
 		if d == 0 {
 			return def
@@ -39,8 +24,8 @@ func (c Clocks) of(p Phase) time.Duration {
 	}
 }
 
-// Watchdog cancels a turn's context when the clock of its current phase runs out. Its methods are safe for
-// concurrent use.
+// Watchdog cancels a turn's context when the clock of its current phase expires. Its methods are safe for concurrent
+// use.
 type Watchdog struct {
 	clocks Clocks
 	cancel context.CancelCauseFunc
@@ -51,22 +36,23 @@ type Watchdog struct {
 	done  bool
 }
 
-// Watch derives the context in which one turn runs. The connect clock starts now. When a clock runs out the
-// context is cancelled with a retryable *Error of class Timeout as its cause. The caller must call Stop.
+// Watch derives the context of one turn. The connect clock starts now. When a clock expires, the context is cancelled
+// with a retryable *Error of class Timeout as its cause. The caller must call Stop.
 func Watch(ctx context.Context, clocks Clocks) (context.Context, *Watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &Watchdog{clocks: clocks, cancel: cancel}
-	w.enter(PhaseConnect)
+	w.enterPhase(PhaseConnect)
 	return ctx, w
 }
 
-// Connected says that a connection stands and the request is under way: the first-byte clock runs from here.
-func (w *Watchdog) Connected() { w.enter(PhaseFirstByte) }
+// MarkConnected records that the connection is established and the request is being sent: it starts the first-byte
+// clock.
+func (w *Watchdog) MarkConnected() { w.enterPhase(PhaseFirstByte) }
 
-// Byte says that something arrived, headers included: the silence clock starts again.
-func (w *Watchdog) Byte() { w.enter(PhaseSilence) }
+// MarkByte records that data arrived, headers included: it restarts the silence clock.
+func (w *Watchdog) MarkByte() { w.enterPhase(PhaseSilence) }
 
-// Stop ends the watch and releases the context. Later calls of any method do nothing.
+// Stop stops the clocks and releases the context. Later calls of any method do nothing.
 func (w *Watchdog) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,13 +66,13 @@ func (w *Watchdog) Stop() {
 	w.cancel(context.Canceled)
 }
 
-func (w *Watchdog) enter(p Phase) {
+func (w *Watchdog) enterPhase(p Phase) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.done || (p == PhaseFirstByte && w.phase == PhaseSilence) {
 		return
 	}
-	limit := w.clocks.of(p)
+	limit := w.clocks.limitOf(p)
 	if p == w.phase && w.timer != nil && limit > 0 {
 		w.timer.Reset(limit)
 		return
@@ -97,11 +83,11 @@ func (w *Watchdog) enter(p Phase) {
 		w.timer = nil
 	}
 	if limit > 0 {
-		w.timer = time.AfterFunc(limit, func() { w.expire(p, limit) })
+		w.timer = time.AfterFunc(limit, func() { w.expirePhase(p, limit) })
 	}
 }
 
-func (w *Watchdog) expire(p Phase, limit time.Duration) {
+func (w *Watchdog) expirePhase(p Phase, limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.done || w.phase != p {
@@ -110,8 +96,8 @@ func (w *Watchdog) expire(p Phase, limit time.Duration) {
 	w.done = true
 	what := map[Phase]string{
 		PhaseConnect:   "no connection to the provider",
-		PhaseFirstByte: "the provider did not begin to answer",
-		PhaseSilence:   "the provider fell silent",
+		PhaseFirstByte: "the provider sent no response headers",
+		PhaseSilence:   "the provider sent no data",
 	}[p]
 	w.cancel(&Error{Class: Timeout, Phase: p, Message: fmt.Sprintf("%s within %s", what, limit)})
 }

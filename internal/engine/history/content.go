@@ -20,7 +20,7 @@ func contentKind(p llm.Part) session.ContentKind {
 	case llm.Reasoning:
 		return session.ContentReasoning
 	case llm.ToolCall:
-		if len(p.Metadata) > 0 || p.Hosted && !p.Elsewhere {
+		if len(p.Metadata) > 0 || p.Hosted && !p.OtherProvider {
 			return session.ContentReasoning
 		}
 	case llm.ToolResult:

@@ -65,13 +65,13 @@ func (in *Input) RejectedContent(e *llm.Error) *session.Exclusion {
 	visible := in.History.Visible(in.BaselineSeq)
 	sent := Lower(visible, in.Model, in.Session.Excluded...)
 	for _, c := range complaints {
-		named := e.Named == nil || contentKind(*e.Named) == c.kind
+		named := e.RejectedMedia == nil || contentKind(*e.RejectedMedia) == c.kind
 		if !named || !containsAny(text, c.names) || !containsAny(text, c.faults) || !HasContent(sent, c.kind) {
 			continue
 		}
 		out := &session.Exclusion{Kind: c.kind, Through: visible[len(visible)-1].Meta().Seq}
-		if e.Named != nil && countExcludedParts(in.Session.Excluded, c.kind) < maxExcludedParts {
-			out.Digest = digest(e.Named.Data)
+		if e.RejectedMedia != nil && countExcludedParts(in.Session.Excluded, c.kind) < maxExcludedParts {
+			out.Digest = digest(e.RejectedMedia.Data)
 		}
 		return out
 	}

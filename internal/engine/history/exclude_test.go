@@ -86,7 +86,7 @@ func TestTooManyRejectedParts(t *testing.T) {
 	image := &session.User{Text: "x", Files: []session.File{{URI: dataOf("image/png", pngHead)}}}
 	image.Seq = 2
 	in := inputOf(&location.Model{Images: true}, image)
-	e := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: "invalid image", Named: &llm.Media{MediaType: "image/png", Data: []byte(pngHead)}}
+	e := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: "invalid image", RejectedMedia: &llm.Media{MediaType: "image/png", Data: []byte(pngHead)}}
 	for n := range maxExcludedParts {
 		if out := in.RejectedContent(e); out == nil || out.Digest != digest([]byte(pngHead)) {
 			t.Fatalf("after %d: %+v", n, out)
@@ -139,7 +139,7 @@ func TestRejectedHostedContent(t *testing.T) {
 			for _, p := range m.Parts {
 				call, hosted := p.(llm.ToolCall)
 				result, came := p.(llm.ToolResult)
-				if hosted && !call.Elsewhere || came && (len(result.Raw) > 0 || len(result.Content) != 1) {
+				if hosted && !call.OtherProvider || came && (len(result.Raw) > 0 || len(result.Content) != 1) {
 					t.Errorf("%s: sent as it came: %+v", said, p)
 				}
 			}

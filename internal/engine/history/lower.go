@@ -174,7 +174,7 @@ func (l *lowering) addAssistant(m *session.Assistant) {
 				continue
 			}
 			call, result := l.lowerTool(it, reuse)
-			call.Elsewhere = call.Hosted && (m.Model.ProviderID != l.model.Ref.ProviderID || l.degradeToText(&result))
+			call.OtherProvider = call.Hosted && (m.Model.ProviderID != l.model.Ref.ProviderID || l.degradeToText(&result))
 			parts = append(parts, call)
 			if result.Hosted {
 				parts = append(parts, result)

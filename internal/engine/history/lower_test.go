@@ -272,7 +272,7 @@ func TestLowerHostedResult(t *testing.T) {
 	for _, asked := range []session.ModelRef{{ID: "a", ProviderID: "b"}, {ID: "other", ProviderID: "b"}, {ID: "a", ProviderID: "other"}} {
 		out := Lower([]session.Message{&session.Assistant{Model: session.ModelRef{ID: "a", ProviderID: "b"}, Content: []session.Content{search}}}, &location.Model{Ref: asked})
 		want := []llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{
-			llm.ToolCall{ID: "srvtoolu_1", Name: "web_search", Input: jsontext.Value(`{}`), Hosted: true, Elsewhere: asked.ProviderID == "other"},
+			llm.ToolCall{ID: "srvtoolu_1", Name: "web_search", Input: jsontext.Value(`{}`), Hosted: true, OtherProvider: asked.ProviderID == "other"},
 			llm.ToolResult{ID: "srvtoolu_1", Name: "web_search", Hosted: true, Raw: page},
 		}}}
 		if diff := cmp.Diff(want, out); diff != "" {

@@ -39,7 +39,7 @@ func resolveObject(root llm.Schema) (llm.Schema, bool) {
 				return nil, false
 			}
 		}
-		if target, found = llm.At(root, ref); !found {
+		if target, found = llm.ResolveRef(root, ref); !found {
 			return nil, false
 		}
 	}
@@ -128,7 +128,7 @@ func (m *refRewriter) rewriteSchema(v jsontext.Value) jsontext.Value {
 			s[key] = encodeJSON(m.rewriteRef(ref))
 		}
 	}
-	llm.Within(s, m.rewriteSchema)
+	llm.ReplaceSubschemas(s, m.rewriteSchema)
 	return encodeJSON(s)
 }
 

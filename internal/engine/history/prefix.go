@@ -29,7 +29,7 @@ func (in *Input) ComparePrefix(now llm.Prefix, last Sent) *session.CachePrefix {
 		return out
 	}
 	if last.Turn == before.ID {
-		out.Changed = now.Change(last.Prefix)
+		out.Changed = now.DescribeChange(last.Prefix)
 	} else {
 		out.Changed = compareDigests(before.Prefix, out, now)
 	}

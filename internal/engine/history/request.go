@@ -57,7 +57,7 @@ func BuildRequest(in *Input) *llm.Request {
 	if in.Last && in.Output == nil {
 		req.Choice = llm.ToolChoice{Mode: llm.ChooseNone}
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleSystem, Parts: TextParts(lastStep)})
-		req.Cache = llm.TurnMarks(req)
+		req.Breakpoints = llm.TurnBreakpoints(req)
 		return req
 	}
 	if !in.Last {
@@ -75,7 +75,7 @@ func BuildRequest(in *Input) *llm.Request {
 	if in.Output != nil {
 		in.Output.addTo(req, in.supportsSchema(), in.Last)
 	}
-	req.Cache = llm.TurnMarks(req)
+	req.Breakpoints = llm.TurnBreakpoints(req)
 	return req
 }
 
@@ -87,8 +87,8 @@ func sortTools(tools []llm.ToolDefinition) {
 // supportsSchema reports whether the vendor holds the text of the answer to the output schema.
 func (in *Input) supportsSchema() bool {
 	m := in.Model
-	alone := m.Forms == llm.FormsAlone && len(in.Tools.Definitions()) == 0 && len(in.hostedTools()) == 0
-	if m.Forms == llm.FormsBeside || alone {
+	alone := m.Forms == llm.SchemaWithoutTools && len(in.Tools.Definitions()) == 0 && len(in.hostedTools()) == 0
+	if m.Forms == llm.SchemaSupported || alone {
 		return m.NoTools || m.SupportsSchema == nil || m.SupportsSchema(in.Output.schema)
 	}
 	return m.NoTools // without tools there is no other way

@@ -153,12 +153,12 @@ func retryText(format *session.Format, m *session.Assistant) string {
 func (o *OutputSchema) addTo(req *llm.Request, native, last bool) {
 	if native {
 		req.System = append(req.System, outputTextDemand+string(o.schema))
-		req.Format = o.schema
+		req.OutputSchema = o.schema
 		return
 	}
 	req.System = append(req.System, outputToolDemand)
 	req.Tools = append(req.Tools, llm.ToolDefinition{
-		Name: OutputTool, Description: outputToolDescription, Schema: o.schema, Form: true,
+		Name: OutputTool, Description: outputToolDescription, Schema: o.schema, StructuredOutput: true,
 	})
 	sortTools(req.Tools)
 	req.Choice = llm.ToolChoice{Mode: llm.ChooseRequired}

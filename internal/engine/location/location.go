@@ -73,7 +73,7 @@ type Model struct {
 	Images    bool  // it accepts images
 	Documents bool  // it accepts PDFs
 	NoTools   bool  // it does not support tools and rejects a request that offers some
-	Forms     llm.Forms
+	Forms     llm.SchemaSupport
 	// SupportsSchema reports whether the vendor accepts the schema for structured output; nil accepts every schema.
 	SupportsSchema func(schema jsontext.Value) bool
 	Hosted         []llm.ToolDefinition // tools that its vendor runs

@@ -98,7 +98,7 @@ func (r *Recorder) Texts() (out []string) {
 // the protocol, and a *TooLongError.
 func (r *Recorder) Record(ctx context.Context, ev llm.Event) error {
 	switch ev := ev.(type) {
-	case llm.Opened:
+	case llm.ResponseStart:
 		return fault.Point(ctx, fault.TurnHeaders)
 	case llm.TextStart:
 		return r.startItem(ctx, &item{kind: session.FragmentText, id: ev.ID})

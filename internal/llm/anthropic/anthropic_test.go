@@ -78,7 +78,7 @@ func parseRequest(tb testing.TB, body string) *llm.Request {
 	for i, b := range w.System {
 		req.System = append(req.System, b.Text)
 		if b.Cache != nil {
-			req.Cache.System = i + 1
+			req.Breakpoints.System = i + 1
 		}
 	}
 	for _, m := range w.Messages {
@@ -89,7 +89,7 @@ func parseRequest(tb testing.TB, body string) *llm.Request {
 				out.Role = llm.RoleTool
 			}
 			if b.Cache != nil {
-				req.Cache.Messages = append(req.Cache.Messages, len(req.Messages))
+				req.Breakpoints.Messages = append(req.Breakpoints.Messages, len(req.Messages))
 			}
 		}
 		req.Messages = append(req.Messages, out)

@@ -10,10 +10,10 @@ import (
 // format asks for a structured answer: natively where it can be said so, else by a tool that the model must call to answer. Beside other tools
 // it must call one of them all; one that thinks cannot be forced, and is told.
 func (d Dialect) format(b *body, req *llm.Request) {
-	if len(req.Format) == 0 {
+	if len(req.OutputSchema) == 0 {
 		return
 	}
-	if held, ok := wire.Anthropic().Hold(req.Format); d.NativeFormat && ok {
+	if held, ok := wire.Anthropic().Hold(req.OutputSchema); d.NativeFormat && ok {
 		config, _ := wire.ReadObject(b.Extra["output_config"])
 		if config == nil {
 			config = wire.Object{}
@@ -25,7 +25,7 @@ func (d Dialect) format(b *body, req *llm.Request) {
 		return
 	}
 	b.Tools = append(b.Tools, wire.Write(tool{
-		answerTool, "Give the answer. Call this once, at the end, instead of writing text.", wire.FormSchema(req.Format),
+		answerTool, "Give the answer. Call this once, at the end, instead of writing text.", wire.FormSchema(req.OutputSchema),
 	}, nil))
 	switch {
 	case b.Thinking.On():

@@ -58,7 +58,7 @@ func hostedCall(call llm.ToolCall) (block, bool) {
 		prefix, kind = "mcptoolu_", "mcp_tool_use"
 	}
 	b := block{Type: kind, ID: call.ID, Name: call.Name, Server: server, Input: wire.Input(call.Input), Caller: kept[keyCaller]}
-	return b, !call.Elsewhere && strings.HasPrefix(call.ID, prefix) && wire.IsWord(call.ID, "_-")
+	return b, !call.OtherProvider && strings.HasPrefix(call.ID, prefix) && wire.IsWord(call.ID, "_-")
 }
 
 // answeredCall is the id that a result block names; empty for what is none.

@@ -107,7 +107,7 @@ func (o *options) systemMarks(req *llm.Request) int {
 	if o.cachesItself {
 		return 0
 	}
-	return min(req.Cache.System, maxMarks, len(req.System))
+	return min(req.Breakpoints.System, maxMarks, len(req.System))
 }
 
 func (o *options) messageMarks(req *llm.Request) []int {
@@ -115,5 +115,5 @@ func (o *options) messageMarks(req *llm.Request) []int {
 		return nil
 	}
 	left := maxMarks - o.systemMarks(req)
-	return req.Cache.Messages[max(0, len(req.Cache.Messages)-left):]
+	return req.Breakpoints.Messages[max(0, len(req.Breakpoints.Messages)-left):]
 }

@@ -97,7 +97,7 @@ func (t *turn) broken(err error) error {
 	if !ok {
 		e = &llm.Error{Class: llm.Transport, Message: "the connection broke while the answer arrived: " + err.Error(), Err: err}
 	}
-	if t.Complete() && e.Class != llm.Malformed && e.Retryable() {
+	if t.Complete() && e.Class != llm.Malformed && e.IsRetryable() {
 		return nil
 	}
 	return e

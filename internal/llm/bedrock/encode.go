@@ -97,7 +97,7 @@ func (d Dialect) system(req *llm.Request) []block {
 			continue
 		}
 		out = append(out, b)
-		if d.Caches && i < min(req.Cache.System, maxMarks) {
+		if d.Caches && i < min(req.Breakpoints.System, maxMarks) {
 			out = append(out, cachePoint)
 		}
 	}
@@ -122,13 +122,13 @@ func tools(req *llm.Request, calls, thinks bool) *toolConfig {
 	case req.Choice.Mode == llm.ChooseTool:
 		c.Choice = choose(wire.ToolName(req.Choice.Name))
 	}
-	if len(req.Format) > 0 {
+	if len(req.OutputSchema) > 0 {
 		if c.Choice == nil && !thinks && len(c.Tools) == 0 {
 			c.Choice = choose(answerTool)
 		} else if !thinks {
 			c.Choice = jsontext.Value(`{"any":{}}`)
 		}
-		c.Tools = append(c.Tools, newTool(answerTool, "Give the answer. Call this once, at the end, instead of writing text.", wire.FormSchema(req.Format)))
+		c.Tools = append(c.Tools, newTool(answerTool, "Give the answer. Call this once, at the end, instead of writing text.", wire.FormSchema(req.OutputSchema)))
 	}
 	if len(c.Tools) == 0 {
 		if !calls {

@@ -151,8 +151,8 @@ func TestEncodeFields(t *testing.T) {
 		req  llm.Request
 		want string
 	}{
-		{"system, marked", sonnet, llm.Request{System: []string{"a", "b"}, Cache: llm.Marks{System: 1}}, `"system":[{"text":"a"},` + point + `,{"text":"b"}]`},
-		{"a model without a cache", bedrock.For("meta.llama3", false), llm.Request{System: []string{"a"}, Cache: llm.Marks{System: 1, Messages: []int{0}}}, `"system":[{"text":"a"}]`},
+		{"system, marked", sonnet, llm.Request{System: []string{"a", "b"}, Breakpoints: llm.CacheBreakpoints{System: 1}}, `"system":[{"text":"a"},` + point + `,{"text":"b"}]`},
+		{"a model without a cache", bedrock.For("meta.llama3", false), llm.Request{System: []string{"a"}, Breakpoints: llm.CacheBreakpoints{System: 1, Messages: []int{0}}}, `"system":[{"text":"a"}]`},
 		{"generation", sonnet, llm.Request{Generate: g}, `"inferenceConfig":{"maxTokens":9000,"temperature":0.5,"topP":0.5,"stopSequences":["x"]},"additionalModelRequestFields":{"top_k":4}`},
 		{"a model that takes no sampling", opus, llm.Request{Generate: g}, `"inferenceConfig":{"maxTokens":9000,"stopSequences":["x"]}`},
 		{"thinking", sonnet, llm.Request{Generate: g, Options: option("reasoningEffort", `"low"`)}, `"inferenceConfig":{"maxTokens":9000,"stopSequences":["x"]},"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":4000}}`},
@@ -166,9 +166,9 @@ func TestEncodeFields(t *testing.T) {
 		{"no tools", sonnet, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseNone}}, ``},
 		{"required", sonnet, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseRequired}}, `"toolConfig":{"tools":[` + spec + `],"toolChoice":{"any":{}}}`},
 		{"this tool", sonnet, llm.Request{Tools: tools, Choice: llm.ToolChoice{Mode: llm.ChooseTool, Name: "f"}}, `"toolConfig":{"tools":[` + spec + `],"toolChoice":{"tool":{"name":"f"}}}`},
-		{"format", sonnet, llm.Request{Format: jsontext.Value(`{"type":"object"}`)}, `"toolConfig":{"tools":[` + answer + `],"toolChoice":{"tool":{"name":"structured_answer"}}}`},
-		{"what may be null in a format", sonnet, llm.Request{Tools: []llm.ToolDefinition{{Name: "f", Description: "d", Form: true, Schema: jsontext.Value(maybe)}}}, `"toolConfig":{"tools":[{"toolSpec":{"name":"f","description":"d","inputSchema":{"json":` + maybe + `}}}]}`},
-		{"format beside tools", sonnet, llm.Request{Tools: tools, Format: jsontext.Value(`{"type":"object"}`)}, `"toolConfig":{"tools":[` + spec + `,` + answer + `],"toolChoice":{"any":{}}}`},
+		{"format", sonnet, llm.Request{OutputSchema: jsontext.Value(`{"type":"object"}`)}, `"toolConfig":{"tools":[` + answer + `],"toolChoice":{"tool":{"name":"structured_answer"}}}`},
+		{"what may be null in a format", sonnet, llm.Request{Tools: []llm.ToolDefinition{{Name: "f", Description: "d", StructuredOutput: true, Schema: jsontext.Value(maybe)}}}, `"toolConfig":{"tools":[{"toolSpec":{"name":"f","description":"d","inputSchema":{"json":` + maybe + `}}}]}`},
+		{"format beside tools", sonnet, llm.Request{Tools: tools, OutputSchema: jsontext.Value(`{"type":"object"}`)}, `"toolConfig":{"tools":[` + spec + `,` + answer + `],"toolChoice":{"any":{}}}`},
 		{"guardrail and body fields", sonnet, llm.Request{Options: option("guardrailConfig", `{"g":1}`), Body: option("requestMetadata", `{"a":"b"}`)}, `"guardrailConfig":{"g":1},"requestMetadata":{"a":"b"}`},
 	}
 	for _, tt := range tests {
@@ -192,7 +192,7 @@ func TestEncodeFields(t *testing.T) {
 // TestMarks puts cache points at the ends of messages, never behind a thought, and no more than four.
 func TestMarks(t *testing.T) {
 	req := &llm.Request{
-		System: []string{"a", "b"}, Cache: llm.Marks{System: 2, Messages: []int{0, 1, 2}},
+		System: []string{"a", "b"}, Breakpoints: llm.CacheBreakpoints{System: 2, Messages: []int{0, 1, 2}},
 		Messages: []llm.Message{user(textOf("a")), replies(textOf("b"), thought("c", `{"signature":"s"}`)), user(textOf("d"))},
 	}
 	got, err := bedrock.For("anthropic.claude-sonnet-4-5", false).Encode(req)

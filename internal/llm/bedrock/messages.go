@@ -63,8 +63,8 @@ func (d Dialect) marks(req *llm.Request) []int {
 	if !d.Caches {
 		return nil
 	}
-	left := maxMarks - min(req.Cache.System, len(req.System), maxMarks)
-	return req.Cache.Messages[max(0, len(req.Cache.Messages)-left):]
+	left := maxMarks - min(req.Breakpoints.System, len(req.System), maxMarks)
+	return req.Breakpoints.Messages[max(0, len(req.Breakpoints.Messages)-left):]
 }
 
 // mark puts a cache point at the end of what is said so far. None stands after a thought.

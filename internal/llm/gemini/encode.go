@@ -98,11 +98,11 @@ func controls(req *llm.Request) generation {
 		Image:            req.Options["imageConfig"],
 	}
 	switch {
-	case len(req.Format) == 0:
+	case len(req.OutputSchema) == 0:
 	case version(req.Model) >= 25: // knows references, and objects that are closed
-		g.MimeType, g.JSONSchema = "application/json", held(req.Format)
+		g.MimeType, g.JSONSchema = "application/json", held(req.OutputSchema)
 	default:
-		g.MimeType, g.Schema = "application/json", schema(req.Format)
+		g.MimeType, g.Schema = "application/json", schema(req.OutputSchema)
 	}
 	return g
 }

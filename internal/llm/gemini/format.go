@@ -20,7 +20,7 @@ func (Dialect) Holds(raw jsontext.Value) bool {
 	good := true
 	wire.Rewrite(raw, func(n wire.Object) wire.Object {
 		if n["$ref"] != nil {
-			_, known := llm.At(root, wire.Plain(n["$ref"]))
+			_, known := llm.ResolveRef(root, wire.Plain(n["$ref"]))
 			good = good && known && len(bare(n)) == len(unremarked(n))
 		}
 		return n

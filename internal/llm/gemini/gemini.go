@@ -35,11 +35,11 @@ func (d Dialect) Path(model string) string {
 func ToolsBeside(model string) bool { return version(model) >= 30 }
 
 // Forms says how far answers of a model are held to a schema: before version 3, none beside functions.
-func Forms(model string) llm.Forms {
+func Forms(model string) llm.SchemaSupport {
 	if ToolsBeside(model) {
-		return llm.FormsBeside
+		return llm.SchemaSupported
 	}
-	return llm.FormsAlone
+	return llm.SchemaWithoutTools
 }
 
 // version is ten times the version in a model's name; 0 if there is none.

@@ -43,7 +43,7 @@ type projection struct {
 func (p *projection) at(ref string) wire.Object {
 	target, known := p.defs[ref]
 	if !known {
-		target, _ = llm.At(p.root, ref)
+		target, _ = llm.ResolveRef(p.root, ref)
 		p.defs[ref] = target
 	}
 	return target

@@ -52,7 +52,7 @@ func (Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, 
 func respond(req *llm.Request) []llm.Event {
 	t := newTask(req)
 	answer := t.answer()
-	events := []llm.Event{llm.Opened{RequestID: "guide-" + strconv.Itoa(len(req.Messages))}}
+	events := []llm.Event{llm.ResponseStart{RequestID: "guide-" + strconv.Itoa(len(req.Messages))}}
 	finish, size := llm.FinishToolCalls, 0
 	for i, call := range t.pending {
 		id := "guide_" + fingerprint(req) + "_" + strconv.Itoa(i+1)

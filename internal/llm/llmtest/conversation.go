@@ -40,10 +40,10 @@ func (g *generator) request() *llm.Request {
 		req.Messages = append(req.Messages, g.question()...)
 	}
 	if g.IntN(5) == 0 {
-		req.Format = jsontext.Value(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)
+		req.OutputSchema = jsontext.Value(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)
 	}
 	if g.IntN(3) > 0 {
-		req.Cache = llm.TurnMarks(req)
+		req.Breakpoints = llm.TurnBreakpoints(req)
 	}
 	return req
 }

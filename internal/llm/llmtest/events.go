@@ -26,7 +26,7 @@ func Print(stream iter.Seq2[llm.Event, error]) string {
 
 func line(e llm.Event) string {
 	switch e := e.(type) {
-	case llm.Opened:
+	case llm.ResponseStart:
 		return "opened " + e.RequestID
 	case llm.TextStart:
 		return "text-start " + e.ID

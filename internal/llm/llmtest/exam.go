@@ -61,7 +61,7 @@ func (x Exam) stable(t *testing.T) {
 		var before []byte
 		for turn := range turns {
 			req.Messages = append(req.Messages, g.question()...)
-			req.Cache = llm.TurnMarks(req)
+			req.Breakpoints = llm.TurnBreakpoints(req)
 			body, err := x.Encode(req)
 			if err != nil {
 				t.Fatal(err)

@@ -83,8 +83,8 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if b.Tools = d.tools(req.Tools); len(b.Tools) > 0 {
 		b.ToolChoice = d.choice(req.Choice)
 	}
-	if len(req.Format) > 0 {
-		schema, strict := wire.Held(req.Format)
+	if len(req.OutputSchema) > 0 {
+		schema, strict := wire.Held(req.OutputSchema)
 		b.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: schema, Strict: strict}}
 	}
 	if b.Extra, err = d.extra(req); err != nil {

@@ -105,10 +105,10 @@ func TestEncodeMarks(t *testing.T) {
 	const mark = `,"cache_control":{"type":"ephemeral"}`
 	text := func(s, mark string) string { return `[{"type":"text","text":"` + s + `"` + mark + `}]` }
 	req := &llm.Request{
-		System:   []string{"a", "b", "c"},
-		Messages: []llm.Message{user(textOf("q")), replies(call("1")), result("1", textOf("r")), replies(call("2")), result("2")},
-		Tools:    []llm.ToolDefinition{{Name: "search", Hosted: jsontext.Value(`{"type":"web_search"}`)}},
-		Cache:    llm.Marks{System: 2, Messages: []int{0, 2, 4}},
+		System:      []string{"a", "b", "c"},
+		Messages:    []llm.Message{user(textOf("q")), replies(call("1")), result("1", textOf("r")), replies(call("2")), result("2")},
+		Tools:       []llm.ToolDefinition{{Name: "search", Hosted: jsontext.Value(`{"type":"web_search"}`)}},
+		Breakpoints: llm.CacheBreakpoints{System: 2, Messages: []int{0, 2, 4}},
 	}
 	calls := func(id string) string {
 		return `{"role":"assistant","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]}`

@@ -65,7 +65,7 @@ type conversation struct {
 func (d Dialect) messages(req *llm.Request) []message {
 	c := conversation{d: d}
 	if len(req.System) > 0 {
-		c.add(message{Role: "system", Content: d.system(req.System, req.Cache.System)})
+		c.add(message{Role: "system", Content: d.system(req.System, req.Breakpoints.System)})
 	}
 	for i, m := range req.Messages {
 		switch m.Role {
@@ -82,7 +82,7 @@ func (d Dialect) messages(req *llm.Request) []message {
 		case llm.RoleTool:
 			c.addResults(m.Parts)
 		}
-		if slices.Contains(req.Cache.Messages, i) {
+		if slices.Contains(req.Breakpoints.Messages, i) {
 			c.mark()
 		}
 	}

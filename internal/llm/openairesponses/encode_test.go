@@ -220,13 +220,13 @@ func TestEncodeFields(t *testing.T) {
 		{
 			"format",
 			openairesponses.Dialect{},
-			llm.Request{Format: jsontext.Value(`{"type":"object","properties":{"a":{}}}`)},
+			llm.Request{OutputSchema: jsontext.Value(`{"type":"object","properties":{"a":{}}}`)},
 			`"store":false,"text":{"format":{"type":"json_schema","name":"answer","strict":false,"schema":{"type":"object","properties":{"a":{}}}}}`,
 		},
 		{
 			"a format that can be followed strictly",
 			openairesponses.Dialect{},
-			llm.Request{Format: jsontext.Value(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)},
+			llm.Request{OutputSchema: jsontext.Value(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)},
 			`"store":false,"text":{"format":{"type":"json_schema","name":"answer","strict":true,"schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}}}`,
 		},
 		{"compatibility fields", openairesponses.Dialect{}, llm.Request{Body: options(`odd={"a":1}`)}, `"store":false,"odd":{"a":1}`},

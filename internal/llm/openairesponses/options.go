@@ -52,8 +52,8 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 	if v, ok := req.Options["textVerbosity"]; ok {
 		o.text["verbosity"] = v
 	}
-	if len(req.Format) > 0 {
-		schema, strict := wire.Held(req.Format)
+	if len(req.OutputSchema) > 0 {
+		schema, strict := wire.Held(req.OutputSchema)
 		o.text["format"] = wire.Write(jsonFormat{Type: "json_schema", Name: "answer", Schema: schema, Strict: strict}, nil)
 	}
 	if err := d.reasoning(req.Options, req.Tools, o); err != nil {

@@ -43,7 +43,7 @@ type watched struct {
 func (w watched) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
 	if n > 0 {
-		w.dog.Byte()
+		w.dog.MarkByte()
 	}
 	return n, err
 }
@@ -90,6 +90,6 @@ func (a *answer) unpack() error {
 // unreadable is the error of an answer in an encoding that is not read: whoever encodes it will do so again.
 func unreadable(format string, args ...any) *llm.Error {
 	e := wire.Malformed(format+"; switch compression off at the server that options.baseURL names, or in the proxy before it", args...)
-	e.Final = true
+	e.Permanent = true
 	return e
 }

@@ -101,7 +101,7 @@ func TestClocks(t *testing.T) {
 				switch {
 				case tt.phase == "" && (out.err != nil || out.finish == nil):
 					t.Errorf("got %+v", out)
-				case tt.phase != "" && (out.err == nil || out.err.Class != llm.Timeout || out.err.Phase != tt.phase || !out.err.Retryable()):
+				case tt.phase != "" && (out.err == nil || out.err.Class != llm.Timeout || out.err.Phase != tt.phase || !out.err.IsRetryable()):
 					t.Errorf("got %v", out.err)
 				}
 				if took := time.Since(start); took > tt.after || tt.phase != "" && took != tt.after {
@@ -124,7 +124,7 @@ func TestInterrupt(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Second, func() { cancel(why) })
 				out := stream(ctx, pipeModel(t, handle), request())
-				if out.err == nil || out.err.Class != llm.Aborted || !errors.Is(out.err, why) || out.err.Retryable() {
+				if out.err == nil || out.err.Class != llm.Aborted || !errors.Is(out.err, why) || out.err.IsRetryable() {
 					t.Errorf("got %v", out.err)
 				}
 			})

@@ -212,7 +212,7 @@ func TestGoogleRefuses(t *testing.T) {
 		}
 		err := g.Authorize(t.Context(), httpRequest(t), nil)
 		e, is := errors.AsType[*llm.Error](err)
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) || (is && e.Retryable()) != tt.again || n.Load() != 1 {
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) || (is && e.IsRetryable()) != tt.again || n.Load() != 1 {
 			t.Errorf("%d %.20s: %.300v, asked %d times", tt.status, tt.answer, err, n.Load())
 		}
 	}

@@ -89,7 +89,7 @@ func endless(w io.Writer, s string, n int) {
 // class that tells what to do about it, and no call of a failed turn is ever given out.
 func TestFaults(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
-	final := func(o turn) bool { return !o.err.Retryable() }
+	final := func(o turn) bool { return !o.err.IsRetryable() }
 	tests := []struct {
 		name    string
 		handler http.HandlerFunc
@@ -101,7 +101,7 @@ func TestFaults(t *testing.T) {
 		{"429", refuse(429, `{"error":{"message":"slow down"}}`, "Retry-After", "1"), llm.RateLimit, func(o turn) bool { return o.err.RetryAfter == time.Second }},
 		{"429 for an hour", refuse(429, "", "Retry-After", "3600"), llm.RateLimit, func(o turn) bool { return o.err.RetryAfter == time.Hour }},
 		{"429 with an odd date", refuse(429, "", "Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT"), llm.RateLimit, func(o turn) bool { return o.err.RetryAfter == 0 }},
-		{"429 quota", refuse(429, `{"error":{"code":"insufficient_quota","message":"pay"}}`), llm.Quota, func(o turn) bool { return !o.err.Retryable() }},
+		{"429 quota", refuse(429, `{"error":{"code":"insufficient_quota","message":"pay"}}`), llm.Quota, func(o turn) bool { return !o.err.IsRetryable() }},
 		{"400", refuse(400, `{"error":{"message":"bad field"}}`), llm.InvalidRequest, nil},
 		{"400 overflow", refuse(400, `{"error":{"code":"context_length_exceeded","message":"too long"}}`), llm.Overflow, nil},
 		{
@@ -284,7 +284,7 @@ func TestUnreachable(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			out := stream(t.Context(), model(t, tt.url), request())
-			if out.err == nil || out.err.Class != llm.Transport || out.err.Final != tt.final || !strings.Contains(out.err.Message, tt.want) {
+			if out.err == nil || out.err.Class != llm.Transport || out.err.Permanent != tt.final || !strings.Contains(out.err.Message, tt.want) {
 				t.Errorf("got %v", out.err)
 			}
 		})
@@ -308,7 +308,7 @@ func TestCertificates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport || out.err.Retryable() || !strings.Contains(out.err.Message, want) {
+		if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport || out.err.IsRetryable() || !strings.Contains(out.err.Message, want) {
 			t.Errorf("want %s, got %v", want, out.err)
 		}
 	}
@@ -342,7 +342,7 @@ func TestHandshakesRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := stream(t.Context(), m, request())
-			if out.err == nil || out.err.Class != llm.Transport || out.err.Final != tt.final || !strings.Contains(out.err.Message, tt.want) {
+			if out.err == nil || out.err.Class != llm.Transport || out.err.Permanent != tt.final || !strings.Contains(out.err.Message, tt.want) {
 				t.Errorf("got %+v", out.err)
 			}
 		})

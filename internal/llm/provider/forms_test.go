@@ -41,27 +41,27 @@ func TestForms(t *testing.T) {
 	tests := []struct {
 		vendor, pkg, model string
 		structured         *bool
-		want               llm.Forms
+		want               llm.SchemaSupport
 	}{
-		{"openai", "@ai-sdk/openai", "gpt-5", yes, llm.FormsBeside},
-		{"openai", "@ai-sdk/openai", "gpt-5", nil, llm.FormsNot},
-		{"openai", "@ai-sdk/openai-compatible", "gpt-4o", yes, llm.FormsBeside},
-		{"anthropic", "@ai-sdk/anthropic", "claude-sonnet-4-5", nil, llm.FormsBeside},
-		{"anthropic", "@ai-sdk/anthropic", "claude-sonnet-4-5", no, llm.FormsNot},
-		{"anthropic", "@ai-sdk/anthropic", "claude-3-5-haiku", nil, llm.FormsNot},
-		{"google-vertex-anthropic", "@ai-sdk/google-vertex/anthropic", "claude-sonnet-4-6", nil, llm.FormsNot},
-		{"google-vertex-anthropic", "@ai-sdk/google-vertex/anthropic", "claude-sonnet-4-6", yes, llm.FormsBeside},
-		{"google", "@ai-sdk/google", "gemini-3-pro-preview", yes, llm.FormsBeside},
-		{"google", "@ai-sdk/google", "gemini-2.5-pro", yes, llm.FormsAlone},
-		{"google", "@ai-sdk/google", "gemini-2.5-pro", no, llm.FormsNot},
-		{"google", "@ai-sdk/google", "gemma-3", nil, llm.FormsAlone},
-		{"openrouter", "@openrouter/ai-sdk-provider", "openai/gpt-5", yes, llm.FormsBeside},
-		{"openrouter", "@openrouter/ai-sdk-provider", "openai/gpt-5", nil, llm.FormsNot},
-		{"xai", "@ai-sdk/xai", "grok-4", yes, llm.FormsBeside},
-		{"mistral", "@ai-sdk/mistral", "mistral-large", yes, llm.FormsAlone},
-		{"groq", "@ai-sdk/groq", "openai/gpt-oss-20b", yes, llm.FormsNot},
-		{"deepseek", "@ai-sdk/openai-compatible", "deepseek-chat", yes, llm.FormsNot},
-		{"amazon-bedrock", "@ai-sdk/amazon-bedrock", "anthropic.claude-sonnet-4-5", yes, llm.FormsNot},
+		{"openai", "@ai-sdk/openai", "gpt-5", yes, llm.SchemaSupported},
+		{"openai", "@ai-sdk/openai", "gpt-5", nil, llm.SchemaUnsupported},
+		{"openai", "@ai-sdk/openai-compatible", "gpt-4o", yes, llm.SchemaSupported},
+		{"anthropic", "@ai-sdk/anthropic", "claude-sonnet-4-5", nil, llm.SchemaSupported},
+		{"anthropic", "@ai-sdk/anthropic", "claude-sonnet-4-5", no, llm.SchemaUnsupported},
+		{"anthropic", "@ai-sdk/anthropic", "claude-3-5-haiku", nil, llm.SchemaUnsupported},
+		{"google-vertex-anthropic", "@ai-sdk/google-vertex/anthropic", "claude-sonnet-4-6", nil, llm.SchemaUnsupported},
+		{"google-vertex-anthropic", "@ai-sdk/google-vertex/anthropic", "claude-sonnet-4-6", yes, llm.SchemaSupported},
+		{"google", "@ai-sdk/google", "gemini-3-pro-preview", yes, llm.SchemaSupported},
+		{"google", "@ai-sdk/google", "gemini-2.5-pro", yes, llm.SchemaWithoutTools},
+		{"google", "@ai-sdk/google", "gemini-2.5-pro", no, llm.SchemaUnsupported},
+		{"google", "@ai-sdk/google", "gemma-3", nil, llm.SchemaWithoutTools},
+		{"openrouter", "@openrouter/ai-sdk-provider", "openai/gpt-5", yes, llm.SchemaSupported},
+		{"openrouter", "@openrouter/ai-sdk-provider", "openai/gpt-5", nil, llm.SchemaUnsupported},
+		{"xai", "@ai-sdk/xai", "grok-4", yes, llm.SchemaSupported},
+		{"mistral", "@ai-sdk/mistral", "mistral-large", yes, llm.SchemaWithoutTools},
+		{"groq", "@ai-sdk/groq", "openai/gpt-oss-20b", yes, llm.SchemaUnsupported},
+		{"deepseek", "@ai-sdk/openai-compatible", "deepseek-chat", yes, llm.SchemaUnsupported},
+		{"amazon-bedrock", "@ai-sdk/amazon-bedrock", "anthropic.claude-sonnet-4-5", yes, llm.SchemaUnsupported},
 	}
 	for _, tt := range tests {
 		v, ok := provider.Find(tt.vendor)

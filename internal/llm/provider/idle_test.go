@@ -41,7 +41,7 @@ func TestStaleConnection(t *testing.T) {
 		for turn := range 3 {
 			out := stream(t.Context(), m, request())
 			if answered == 0 {
-				if out.err == nil || out.err.Class != llm.Transport || !out.err.Retryable() || int(asked.Load()) != turn+1 {
+				if out.err == nil || out.err.Class != llm.Transport || !out.err.IsRetryable() || int(asked.Load()) != turn+1 {
 					t.Errorf("a new connection: %v, asked %d times", out.err, asked.Load())
 				}
 				continue
@@ -129,7 +129,7 @@ func TestHTTP2Stops(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
-	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport || !out.err.Retryable() {
+	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport || !out.err.IsRetryable() {
 		t.Errorf("after it: %v", out.err)
 	}
 }
@@ -139,7 +139,7 @@ func TestHTTP2IdleReset(t *testing.T) {
 	s, m := http2Server(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, hello+stop+done) })
 	for range 5 {
 		out := stream(t.Context(), m, request())
-		if out.err != nil && out.err.Retryable() {
+		if out.err != nil && out.err.IsRetryable() {
 			out = stream(t.Context(), m, request())
 		}
 		if out.err != nil || out.text != "hello" {
@@ -160,7 +160,7 @@ func TestHTTP2StreamReset(t *testing.T) {
 		}
 		io.WriteString(w, stop+done)
 	})
-	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport || !out.err.Retryable() || out.text != "hello" {
+	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport || !out.err.IsRetryable() || out.text != "hello" {
 		t.Errorf("%+v", out.err)
 	}
 	breaks = false

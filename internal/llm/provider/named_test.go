@@ -24,7 +24,7 @@ func pictures(model string) *llm.Request {
 		llmtest.Replies(llmtest.Text("I see")),
 		llmtest.User(llmtest.Text("and"), image("A"), image("D"), llm.Media{MediaType: "application/pdf", Data: []byte("%PDF-E"), Name: "e.pdf"}),
 	}}
-	req.Cache = llm.TurnMarks(req)
+	req.Breakpoints = llm.TurnBreakpoints(req)
 	return req
 }
 
@@ -84,7 +84,7 @@ func TestNamed(t *testing.T) {
 			if out.err == nil {
 				t.Fatalf("%+v", out)
 			}
-			if n := out.err.Named; n != nil {
+			if n := out.err.RejectedMedia; n != nil {
 				got = string(n.Data[len(n.Data)-1:])
 			}
 			if got != tt.want {

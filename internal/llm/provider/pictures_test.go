@@ -16,7 +16,7 @@ func TestPicturesGoElsewhere(t *testing.T) {
 	pixels := []byte("\x89PNG\r\n\x1a\npixels")
 	for name, raw := range map[string]string{"OpenAI": `{"id":"ig_1","type":"image_generation_call","status":"completed"}`, "Google": `{}`} {
 		parts := []llm.Part{
-			llm.ToolCall{ID: "ig_1", Name: llm.ImageTool, Input: jsontext.Value(`{}`), Hosted: true, Elsewhere: true},
+			llm.ToolCall{ID: "ig_1", Name: llm.ImageTool, Input: jsontext.Value(`{}`), Hosted: true, OtherProvider: true},
 			llm.ToolResult{ID: "ig_1", Name: llm.ImageTool, Hosted: true, Raw: jsontext.Value(raw), Content: []llm.Part{llm.Media{MediaType: "image/png", Name: "image.png", Data: pixels}}},
 		}
 		for _, wire := range []provider.Wire{provider.Chat, provider.Responses, provider.Messages, provider.Gemini, provider.Converse} {

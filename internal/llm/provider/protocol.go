@@ -57,7 +57,7 @@ func (w Wire) speak(v Vendor, f Facts) (Protocol, bool) {
 	case Messages:
 		d := anthropic.For(f.ModelID, f.Reasoning)
 		d.Vertex = v.Scheme == ByGoogle
-		d.NativeFormat = forms(v, f) != llm.FormsNot
+		d.NativeFormat = forms(v, f) != llm.SchemaUnsupported
 		return d, true
 	case Gemini:
 		return gemini.Dialect{Vertex: v.Scheme == ByGoogle}, true

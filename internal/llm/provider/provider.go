@@ -66,7 +66,7 @@ type Model struct {
 	deployed bool // the model stands in the path
 	scheme   Scheme
 	host     string
-	forms    llm.Forms
+	forms    llm.SchemaSupport
 	// hostedAlone says that the vendor's own tools go only without others.
 	hostedAlone bool
 	credential  Credential
@@ -123,7 +123,7 @@ func New(c Config) (*Model, error) {
 }
 
 // Forms says how far the vendor holds the model's answers to a request's Format.
-func (m *Model) Forms() llm.Forms { return m.forms }
+func (m *Model) Forms() llm.SchemaSupport { return m.forms }
 
 // Holds reports whether the vendor takes that schema for a request's Format; one that it does not must be told by a tool.
 func (m *Model) Holds(schema jsontext.Value) bool {
@@ -187,8 +187,8 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 		sealed := secrets(sent.Header, req)
 		if !good(resp) {
 			e := m.failure(ctx, resp, answer, sealed)
-			if !e.Retryable() {
-				e.Named = wire.Named(body, e.Message+"\n"+e.Body, req)
+			if !e.IsRetryable() {
+				e.RejectedMedia = wire.Named(body, e.Message+"\n"+e.Body, req)
 			}
 			yield(nil, e)
 			return
@@ -284,14 +284,14 @@ func (m *Model) url(model string) string {
 // send does the exchange up to the response's header. Its error is always an *llm.Error.
 func (m *Model) send(ctx context.Context, dog *llm.Watchdog, r *http.Request) (*http.Response, error) {
 	trace := &httptrace.ClientTrace{
-		GotConn:      func(httptrace.GotConnInfo) { dog.Connected() },
-		WroteRequest: func(httptrace.WroteRequestInfo) { dog.Connected() },
+		GotConn:      func(httptrace.GotConnInfo) { dog.MarkConnected() },
+		WroteRequest: func(httptrace.WroteRequestInfo) { dog.MarkConnected() },
 	}
 	resp, err := m.client.Do(r.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	if err != nil {
 		return nil, llm.AsError(ctx, transportError(m.host, err))
 	}
-	dog.Byte()
+	dog.MarkByte()
 	return resp, nil
 }
 

@@ -32,7 +32,7 @@ type turn struct {
 	text   string
 	calls  []llm.ToolCallEvent
 	finish *llm.Finish
-	opened llm.Opened
+	opened llm.ResponseStart
 	err    *llm.Error
 }
 
@@ -44,7 +44,7 @@ func stream(ctx context.Context, m llm.Model, req *llm.Request) turn {
 			continue
 		}
 		switch e := e.(type) {
-		case llm.Opened:
+		case llm.ResponseStart:
 			out.opened = e
 		case llm.TextDelta:
 			out.text += e.Delta

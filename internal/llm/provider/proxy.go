@@ -70,7 +70,7 @@ func connected(_ context.Context, via *url.URL, wish *http.Request, resp *http.R
 
 // refusedBy is the error of a proxy that does not let a request through.
 func refusedBy(proxy, host string, resp *http.Response) *llm.Error {
-	e := &llm.Error{Class: llm.Transport, Status: resp.StatusCode, Final: resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests}
+	e := &llm.Error{Class: llm.Transport, Status: resp.StatusCode, Permanent: resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests}
 	e.Message = fmt.Sprintf("cannot reach %s: the proxy %s does not let us through (HTTP %d)", host, proxy, resp.StatusCode)
 	if resp.StatusCode == http.StatusProxyAuthRequired {
 		e.Message = fmt.Sprintf("cannot reach %s: the proxy %s wants a name and a password that are right, in its address: http://name:password@host:port", host, proxy)
@@ -86,7 +86,7 @@ func proxyError(host string, e *net.OpError) *llm.Error {
 		does = "refuses"
 	}
 	return &llm.Error{
-		Class: llm.Transport, Final: final, Err: e.Err,
+		Class: llm.Transport, Permanent: final, Err: e.Err,
 		Message: fmt.Sprintf("cannot reach %s: the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is in between, and %s: %s", host, does, what),
 	}
 }

@@ -190,7 +190,7 @@ func TestProxies(t *testing.T) {
 				}
 				return
 			}
-			if out.err == nil || out.err.Class != llm.Transport || !strings.Contains(out.err.Message, tt.want) || out.err.Retryable() == tt.final {
+			if out.err == nil || out.err.Class != llm.Transport || !strings.Contains(out.err.Message, tt.want) || out.err.IsRetryable() == tt.final {
 				t.Errorf("%+v", out.err)
 			}
 			if text := fmt.Sprintf("%+v %v %v", out.err, out.err, out.err.Unwrap()); strings.Contains(text, "hunter") {

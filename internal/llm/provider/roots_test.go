@@ -33,7 +33,7 @@ func TestExtraRoots(t *testing.T) {
 			if out.err != nil || err != nil {
 				t.Errorf("%s: %v %v", tt.file, out.err, err)
 			}
-		case out.err == nil || out.err.Class != llm.Transport || out.err.Retryable():
+		case out.err == nil || out.err.Class != llm.Transport || out.err.IsRetryable():
 			t.Errorf("%s: %+v", tt.file, out)
 		case err != nil && !strings.Contains(err.Error(), tt.want) || err == nil && !strings.Contains(out.err.Message, tt.want):
 			t.Errorf("%s: %v, %v", tt.file, err, out.err)

@@ -23,7 +23,7 @@ func answers(size int) map[string][]llm.Part {
 	blob := sealed + strings.Repeat("x", size)
 	hosted := func(id, name, result string) []llm.Part {
 		return []llm.Part{
-			llm.ToolCall{ID: id, Name: name, Input: jsontext.Value(`{"query":"q"}`), Hosted: true, Elsewhere: true},
+			llm.ToolCall{ID: id, Name: name, Input: jsontext.Value(`{"query":"q"}`), Hosted: true, OtherProvider: true},
 			llm.ToolResult{ID: id, Name: name, Hosted: true, Raw: jsontext.Value(strings.ReplaceAll(result, "BLOB", blob))},
 		}
 	}

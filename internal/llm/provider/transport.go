@@ -176,7 +176,7 @@ func transportError(host string, err error) *llm.Error {
 		return proxyError(host, e)
 	}
 	what, final := hindrance(err, "the base URL (options.baseURL)")
-	return &llm.Error{Class: llm.Transport, Final: final, Message: fmt.Sprintf("cannot reach %s: %s", host, what), Err: err}
+	return &llm.Error{Class: llm.Transport, Permanent: final, Message: fmt.Sprintf("cannot reach %s: %s", host, what), Err: err}
 }
 
 // hindrance says what is between us and a server whose address is set there, and whether it stays until somebody changes

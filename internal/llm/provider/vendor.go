@@ -49,7 +49,7 @@ type Vendor struct {
 	// Dialect is what the vendor's Chat endpoint expects.
 	Dialect openaichat.Dialect
 	// Forms says how far the vendor's Chat endpoint holds answers to a schema, of models that can be held to one.
-	Forms llm.Forms
+	Forms llm.SchemaSupport
 }
 
 // Vendors returns the vendors that are known by name, sorted by id. The ids are those of models.dev.
@@ -98,12 +98,12 @@ func clouds() []Vendor {
 			"Anthropic-Beta": "interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14",
 		}},
 		{
-			ID: "azure", Name: "Azure OpenAI", Forms: llm.FormsBeside, KeyEnv: []string{"AZURE_API_KEY", "AZURE_OPENAI_API_KEY"}, KeyHeader: "Api-Key", Dialect: openai,
+			ID: "azure", Name: "Azure OpenAI", Forms: llm.SchemaSupported, KeyEnv: []string{"AZURE_API_KEY", "AZURE_OPENAI_API_KEY"}, KeyHeader: "Api-Key", Dialect: openai,
 			BaseURL:  "https://${resourceName}.openai.azure.com/openai/v1?api-version=${apiVersion}",
 			Settings: []Setting{{Name: "resourceName", Env: []string{"AZURE_RESOURCE_NAME"}}, version},
 		},
 		{
-			ID: "azure-cognitive-services", Name: "Azure AI services", Forms: llm.FormsBeside, KeyEnv: []string{"AZURE_COGNITIVE_SERVICES_API_KEY"}, KeyHeader: "Api-Key", Dialect: openai,
+			ID: "azure-cognitive-services", Name: "Azure AI services", Forms: llm.SchemaSupported, KeyEnv: []string{"AZURE_COGNITIVE_SERVICES_API_KEY"}, KeyHeader: "Api-Key", Dialect: openai,
 			BaseURL:  "https://${resourceName}.cognitiveservices.azure.com/openai/v1?api-version=${apiVersion}",
 			Settings: []Setting{{Name: "resourceName", Env: []string{"AZURE_COGNITIVE_SERVICES_RESOURCE_NAME"}}, version},
 		},
@@ -131,36 +131,36 @@ func clouds() []Vendor {
 			ID: "google-vertex-anthropic", Name: "Vertex AI (Claude)", Scheme: ByGoogle, Wire: Messages, Settings: vertex,
 			BaseURL: "https://${vertexHost}/v1/projects/${project}/locations/${location}/publishers/anthropic",
 		},
-		{ID: "openai", Name: "OpenAI", Forms: llm.FormsBeside, BaseURL: "https://api.openai.com/v1", KeyEnv: []string{"OPENAI_API_KEY"}, Dialect: openai},
+		{ID: "openai", Name: "OpenAI", Forms: llm.SchemaSupported, BaseURL: "https://api.openai.com/v1", KeyEnv: []string{"OPENAI_API_KEY"}, Dialect: openai},
 	}
 }
 
 // compatible are the vendors that speak OpenAI Chat, each with its accent, and the servers that people run themselves.
 func compatible() []Vendor {
 	rows := []Vendor{
-		{ID: "baseten", Name: "Baseten", Forms: llm.FormsAlone, BaseURL: "https://inference.baseten.co/v1", KeyEnv: []string{"BASETEN_API_KEY"}},
-		{ID: "cerebras", Name: "Cerebras", Forms: llm.FormsAlone, BaseURL: "https://api.cerebras.ai/v1", KeyEnv: []string{"CEREBRAS_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
-		{ID: "deepinfra", Name: "Deep Infra", Forms: llm.FormsAlone, BaseURL: "https://api.deepinfra.com/v1/openai", KeyEnv: []string{"DEEPINFRA_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
+		{ID: "baseten", Name: "Baseten", Forms: llm.SchemaWithoutTools, BaseURL: "https://inference.baseten.co/v1", KeyEnv: []string{"BASETEN_API_KEY"}},
+		{ID: "cerebras", Name: "Cerebras", Forms: llm.SchemaWithoutTools, BaseURL: "https://api.cerebras.ai/v1", KeyEnv: []string{"CEREBRAS_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
+		{ID: "deepinfra", Name: "Deep Infra", Forms: llm.SchemaWithoutTools, BaseURL: "https://api.deepinfra.com/v1/openai", KeyEnv: []string{"DEEPINFRA_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
 		{ID: "deepseek", Name: "DeepSeek", BaseURL: "https://api.deepseek.com/v1", KeyEnv: []string{"DEEPSEEK_API_KEY"}, Dialect: openaichat.Dialect{Thinking: true}},
-		{ID: "fireworks-ai", Name: "Fireworks AI", Forms: llm.FormsAlone, BaseURL: "https://api.fireworks.ai/inference/v1", KeyEnv: []string{"FIREWORKS_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
-		{ID: "github-models", Name: "GitHub Models", Forms: llm.FormsBeside, BaseURL: "https://models.github.ai/inference", KeyEnv: []string{"GITHUB_MODELS_TOKEN"}},
+		{ID: "fireworks-ai", Name: "Fireworks AI", Forms: llm.SchemaWithoutTools, BaseURL: "https://api.fireworks.ai/inference/v1", KeyEnv: []string{"FIREWORKS_API_KEY"}, Dialect: openaichat.Dialect{TopK: true}},
+		{ID: "github-models", Name: "GitHub Models", Forms: llm.SchemaSupported, BaseURL: "https://models.github.ai/inference", KeyEnv: []string{"GITHUB_MODELS_TOKEN"}},
 		{ID: "groq", Name: "Groq", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: []string{"GROQ_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
-		{ID: "llamacpp", Name: "llama.cpp", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:8080/v1", Dialect: openaichat.Dialect{TopK: true}},
-		{ID: "lmstudio", Name: "LM Studio", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:1234/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
-		{ID: "mistral", Name: "Mistral", Forms: llm.FormsAlone, BaseURL: "https://api.mistral.ai/v1", KeyEnv: []string{"MISTRAL_API_KEY"}, Dialect: openaichat.Dialect{
+		{ID: "llamacpp", Name: "llama.cpp", Forms: llm.SchemaWithoutTools, BaseURL: "http://127.0.0.1:8080/v1", Dialect: openaichat.Dialect{TopK: true}},
+		{ID: "lmstudio", Name: "LM Studio", Forms: llm.SchemaWithoutTools, BaseURL: "http://127.0.0.1:1234/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "mistral", Name: "Mistral", Forms: llm.SchemaWithoutTools, BaseURL: "https://api.mistral.ai/v1", KeyEnv: []string{"MISTRAL_API_KEY"}, Dialect: openaichat.Dialect{
 			ReasoningField: openaichat.NoReasoning, CallIDs: openaichat.NineIDs,
 			BridgeToolUser: true, NoStreamOptions: true, SeedField: "random_seed", Choice: openaichat.ChoiceAny,
 		}},
-		{ID: "moonshotai", Name: "Moonshot AI", Forms: llm.FormsAlone, BaseURL: "https://api.moonshot.ai/v1", KeyEnv: []string{"MOONSHOT_API_KEY"}, Dialect: openaichat.Dialect{Schema: openaichat.SchemaMoonshot, Thinking: true, Choice: openaichat.ChoiceAuto}},
-		{ID: "ollama", Name: "Ollama", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:11434/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
-		{ID: "openrouter", Name: "OpenRouter", Forms: llm.FormsBeside, BaseURL: "https://openrouter.ai/api/v1", KeyEnv: []string{"OPENROUTER_API_KEY"}, Dialect: openaichat.Dialect{
+		{ID: "moonshotai", Name: "Moonshot AI", Forms: llm.SchemaWithoutTools, BaseURL: "https://api.moonshot.ai/v1", KeyEnv: []string{"MOONSHOT_API_KEY"}, Dialect: openaichat.Dialect{Schema: openaichat.SchemaMoonshot, Thinking: true, Choice: openaichat.ChoiceAuto}},
+		{ID: "ollama", Name: "Ollama", Forms: llm.SchemaWithoutTools, BaseURL: "http://127.0.0.1:11434/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "openrouter", Name: "OpenRouter", Forms: llm.SchemaSupported, BaseURL: "https://openrouter.ai/api/v1", KeyEnv: []string{"OPENROUTER_API_KEY"}, Dialect: openaichat.Dialect{
 			Namespace: "openrouter", ReasoningField: "reasoning", Effort: openaichat.EffortObject, CacheKey: true, TopK: true, Router: true,
 		}},
-		{ID: "perplexity", Name: "Perplexity", Forms: llm.FormsAlone, BaseURL: "https://api.perplexity.ai", KeyEnv: []string{"PERPLEXITY_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning, TopK: true}},
-		{ID: "togetherai", Name: "Together AI", Forms: llm.FormsAlone, BaseURL: "https://api.together.xyz/v1", KeyEnv: []string{"TOGETHER_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
-		{ID: "vercel", Name: "Vercel AI Gateway", Forms: llm.FormsBeside, BaseURL: "https://ai-gateway.vercel.sh/v1", KeyEnv: []string{"AI_GATEWAY_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
-		{ID: "vllm", Name: "vLLM", Forms: llm.FormsAlone, BaseURL: "http://127.0.0.1:8000/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
-		{ID: "xai", Name: "xAI", Forms: llm.FormsBeside, HostedWire: Responses, BaseURL: "https://api.x.ai/v1", KeyEnv: []string{"XAI_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning}},
+		{ID: "perplexity", Name: "Perplexity", Forms: llm.SchemaWithoutTools, BaseURL: "https://api.perplexity.ai", KeyEnv: []string{"PERPLEXITY_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning, TopK: true}},
+		{ID: "togetherai", Name: "Together AI", Forms: llm.SchemaWithoutTools, BaseURL: "https://api.together.xyz/v1", KeyEnv: []string{"TOGETHER_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "vercel", Name: "Vercel AI Gateway", Forms: llm.SchemaSupported, BaseURL: "https://ai-gateway.vercel.sh/v1", KeyEnv: []string{"AI_GATEWAY_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: "reasoning"}},
+		{ID: "vllm", Name: "vLLM", Forms: llm.SchemaWithoutTools, BaseURL: "http://127.0.0.1:8000/v1", Dialect: openaichat.Dialect{ReasoningField: "reasoning", TopK: true}},
+		{ID: "xai", Name: "xAI", Forms: llm.SchemaSupported, HostedWire: Responses, BaseURL: "https://api.x.ai/v1", KeyEnv: []string{"XAI_API_KEY"}, Dialect: openaichat.Dialect{ReasoningField: openaichat.NoReasoning}},
 	}
 	closed := []string{"cerebras", "groq", "mistral", "openrouter", "perplexity", "xai"} // they refuse what they do not know, or pass it on already
 	for i := range rows {
@@ -271,7 +271,7 @@ func Find(id string) (Vendor, bool) {
 
 // Compatible returns a row for any server that speaks OpenAI Chat at baseURL.
 func Compatible(id, name, baseURL string) Vendor {
-	return Vendor{ID: id, Name: name, BaseURL: baseURL, Forms: llm.FormsAlone, Dialect: openaichat.Dialect{TopK: true, Thinking: true, Open: true}}
+	return Vendor{ID: id, Name: name, BaseURL: baseURL, Forms: llm.SchemaWithoutTools, Dialect: openaichat.Dialect{TopK: true, Thinking: true, Open: true}}
 }
 
 // dialect is the vendor's dialect with what the model changes about it (spec/v1 §30.1, spec/v2 §27 X35).

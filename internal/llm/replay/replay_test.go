@@ -187,7 +187,7 @@ func TestMatching(t *testing.T) {
 				return
 			}
 			e, ok := errors.AsType[*llm.Error](err)
-			if !ok || e.Retryable() || !strings.Contains(e.Message, tt.want) {
+			if !ok || e.IsRetryable() || !strings.Contains(e.Message, tt.want) {
 				t.Errorf("got %v", err)
 			}
 		})

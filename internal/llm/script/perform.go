@@ -85,7 +85,7 @@ func (p *performance) step(ctx context.Context, s Step, broken bool) error {
 func (p *performance) connect() {
 	if !p.connected {
 		p.connected = true
-		p.dog.Connected()
+		p.dog.MarkConnected()
 	}
 }
 
@@ -96,7 +96,7 @@ func (p *performance) headers(ctx context.Context) error {
 		return nil
 	}
 	p.opened = true
-	return p.say(ctx, llm.Opened{RequestID: "script-" + strconv.Itoa(p.request)})
+	return p.say(ctx, llm.ResponseStart{RequestID: "script-" + strconv.Itoa(p.request)})
 }
 
 // say yields one event; Opened goes before every other.
@@ -109,7 +109,7 @@ func (p *performance) say(ctx context.Context, e llm.Event) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	p.dog.Byte()
+	p.dog.MarkByte()
 	if !p.yield(e, nil) {
 		return errGone
 	}

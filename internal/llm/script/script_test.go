@@ -18,7 +18,7 @@ import (
 // say renders one event as a line.
 func say(e llm.Event) string {
 	switch e := e.(type) {
-	case llm.Opened:
+	case llm.ResponseStart:
 		return "opened " + e.RequestID
 	case llm.TextStart:
 		return "text+ " + e.ID
@@ -129,8 +129,8 @@ func TestPlayerFaults(t *testing.T) {
 		`opened script-7|input+ c2 write|input c2 {"filePath":|input- c2|call c2 write INVALID {"filePath":: the arguments are not valid JSON|` +
 			`input+ c2 write|input c2 {}|input- c2|call c2 write {}|finish tool-calls in=0 out=0`,
 		"error no connection to the provider within 10s (timeout)",
-		"error the provider did not begin to answer within 1m0s (timeout)",
-		`opened script-10|text+ text_1|text text_1 "And then "|error the provider fell silent within 7s (timeout)`,
+		"error the provider sent no response headers within 1m0s (timeout)",
+		`opened script-10|text+ text_1|text text_1 "And then "|error the provider sent no data within 7s (timeout)`,
 		`opened script-11|text+ text_1|text text_1 "It works."|text- text_1|finish stop in=0 out=0`,
 	}
 	took := map[int]time.Duration{7: 10 * time.Second, 8: time.Minute, 9: 7 * time.Second}
@@ -181,7 +181,7 @@ func TestDelaysAndClocks(t *testing.T) {
 		{
 			"a longer one ends by the clock",
 			Turn{Steps: []Step{{Delay: 61 * time.Second}, {Text: Chunks{"a"}}}},
-			60 * time.Second, "error the provider did not begin to answer within 1m0s (timeout)",
+			60 * time.Second, "error the provider sent no response headers within 1m0s (timeout)",
 		},
 		{
 			"each chunk resets the silence clock",
@@ -191,12 +191,12 @@ func TestDelaysAndClocks(t *testing.T) {
 		{
 			"a silence too long",
 			Turn{Every: 121 * time.Second, Steps: []Step{{Text: Chunks{"a"}}}},
-			120 * time.Second, "error the provider fell silent within 2m0s (timeout)",
+			120 * time.Second, "error the provider sent no data within 2m0s (timeout)",
 		},
 		{
 			"a gate that stays shut",
 			Turn{Steps: []Step{{Text: Chunks{"a"}}, {Gate: "shut"}}},
-			120 * time.Second, "error the provider fell silent within 2m0s (timeout)",
+			120 * time.Second, "error the provider sent no data within 2m0s (timeout)",
 		},
 		{
 			"a gate without a channel",
@@ -465,7 +465,7 @@ func Example() {
 		fmt.Printf("%T\n", event)
 	}
 	// Output:
-	// llm.Opened
+	// llm.ResponseStart
 	// llm.TextStart
 	// llm.TextDelta
 	// llm.TextDelta

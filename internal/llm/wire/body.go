@@ -80,7 +80,7 @@ func readError(err error, f Frames) error {
 	if !ok {
 		failure = &llm.Error{Class: llm.Transport, Message: "the connection broke while the answer arrived: " + err.Error(), Err: err}
 	}
-	if f.Complete() && (failure.Retryable() || failure.Final) {
+	if f.Complete() && (failure.IsRetryable() || failure.Permanent) {
 		return nil
 	}
 	return failure

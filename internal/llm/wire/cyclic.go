@@ -33,7 +33,7 @@ func (c *cycles) found(n Object) (found bool) {
 	if c.demanded {
 		inner["properties"] = requiredOf(n)
 	}
-	llm.Within(inner, func(v jsontext.Value) jsontext.Value {
+	llm.ReplaceSubschemas(inner, func(v jsontext.Value) jsontext.Value {
 		if child, ok := ReadObject(v); ok && !found {
 			found = c.found(child)
 		}
@@ -47,7 +47,7 @@ func (c *cycles) follow(ref string) bool {
 	if known {
 		return inside
 	}
-	target, ok := llm.At(c.root, ref)
+	target, ok := llm.ResolveRef(c.root, ref)
 	if !ok {
 		return false
 	}

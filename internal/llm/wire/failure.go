@@ -50,7 +50,7 @@ func Classify(f Failure) *llm.Error {
 		RequestID:  RequestID(f.Header),
 		Body:       Shown(f.Body, f.Secrets, maxBody),
 	}
-	if e.RetryAfter == 0 && e.Retryable() {
+	if e.RetryAfter == 0 && e.IsRetryable() {
 		e.RetryAfter = w.retry
 	}
 	if e.Status == http.StatusOK {

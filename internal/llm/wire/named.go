@@ -100,7 +100,7 @@ func same(a, b string) bool {
 
 // only is the one media of the request that stands in a part of its body, however often the request has it.
 func only(part jsontext.Value, req *llm.Request) (found *llm.Media) {
-	for _, m := range req.Media() {
+	for _, m := range req.CollectMedia() {
 		if len(m.Data) == 0 || !bytes.Contains(part, []byte(base64.StdEncoding.EncodeToString(m.Data))) {
 			continue
 		}

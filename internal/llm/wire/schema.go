@@ -28,7 +28,7 @@ func ToolSchema(raw jsontext.Value) jsontext.Value {
 // Parameters is the schema of a tool's input as its vendor is told it. What may be null in an answer of the user's form
 // stays so: such a member is required, and has no other way to say that there is nothing.
 func Parameters(def llm.ToolDefinition) jsontext.Value {
-	if def.Form {
+	if def.StructuredOutput {
 		return FormSchema(def.Schema)
 	}
 	return ToolSchema(def.Schema)
@@ -48,7 +48,7 @@ func Rewrite(v jsontext.Value, change func(Object) Object) jsontext.Value {
 	if v.Kind() != '{' || json.Unmarshal(v, &n, Foreign) != nil {
 		return v
 	}
-	llm.Within(n, func(child jsontext.Value) jsontext.Value { return Rewrite(child, change) })
+	llm.ReplaceSubschemas(n, func(child jsontext.Value) jsontext.Value { return Rewrite(child, change) })
 	return Write(change(n), v)
 }
 

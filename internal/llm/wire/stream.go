@@ -40,7 +40,7 @@ func (s *Stream) Stopped() bool { return s.stopped }
 func (s *Stream) Open() {
 	if !s.opened {
 		s.opened = true
-		s.Emit(llm.Opened{RequestID: s.requestID})
+		s.Emit(llm.ResponseStart{RequestID: s.requestID})
 	}
 }
 

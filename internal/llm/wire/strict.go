@@ -147,7 +147,7 @@ func onlyRemarks(n Object, but string) bool {
 // reference is one to a definition at the root; beside it nothing may stand.
 func (h *holder) reference(n Object) Object {
 	ref := Plain(n["$ref"])
-	_, known := llm.At(h.root, ref)
+	_, known := llm.ResolveRef(h.root, ref)
 	_, name, _ := strings.Cut(strings.TrimPrefix(ref, "#/"), "/")
 	placed := ref == "#" || strings.HasPrefix(ref, "#/$defs/") || strings.HasPrefix(ref, "#/definitions/")
 	h.beyond = h.beyond || !known || !placed || strings.Contains(name, "/") || !onlyRemarks(n, "$ref")

@@ -91,7 +91,7 @@ func Malformed(format string, args ...any) *llm.Error {
 // and it costs as much.
 func Oversized(format string, args ...any) *llm.Error {
 	e := Malformed(format+", the most that cairn reads; ask for less at once", args...)
-	e.Final = true
+	e.Permanent = true
 	return e
 }
 
