@@ -323,7 +323,7 @@ func TestUnblock(t *testing.T) {
 			}
 			if tt.code == exitDenied {
 				for _, ask := range askedIn(t, sh) {
-					if err := sh.engine.Reply(t.Context(), ask.SessionID, ask.ID, session.ReplyOnce, ""); err != nil {
+					if err := sh.engine.Asks.Reply(t.Context(), ask.SessionID, ask.ID, session.ReplyOnce, ""); err != nil {
 						t.Error(err)
 					}
 				}
@@ -335,7 +335,7 @@ func TestUnblock(t *testing.T) {
 
 func askedIn(t *testing.T, sh *shell) []session.PendingAsk {
 	t.Helper()
-	rows, err := sh.engine.Asks(t.Context(), "")
+	rows, err := sh.engine.Asks.List(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

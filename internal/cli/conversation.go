@@ -385,7 +385,7 @@ func (t *conversation) showEvent(ctx context.Context, e session.Event) {
 	case *session.PermissionAsked:
 		t.asks.add(d.Ask)
 	case *session.PermissionReplied:
-		t.asks.remove(d.AskID, d.By)
+		t.asks.remove(d.AskID, string(d.By))
 	case *session.StepFailed:
 		t.showFailure(d.Error)
 	case *session.Interrupted:

@@ -196,7 +196,7 @@ func digest(d session.EventData) string {
 	case *session.PermissionAsked:
 		return oneLine(d.Ask)
 	case *session.PermissionReplied:
-		return string(d.Reply) + " by " + d.By + " " + d.Message
+		return string(d.Reply) + " by " + string(d.By) + " " + d.Message
 	case *session.Retried:
 		return d.Error.Message
 	case *session.Interrupted:

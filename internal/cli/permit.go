@@ -30,7 +30,7 @@ func (r *runner) permission(d session.EventData) {
 	case *session.PermissionReplied:
 		r.done[d.AskID] = true
 		if r.questions != nil {
-			r.questions.remove(d.AskID, d.By)
+			r.questions.remove(d.AskID, string(d.By))
 		}
 		if r.headless && d.By == "policy" && len(r.span.denials) > 0 {
 			r.once("there is no terminal to ask on, so what needs a permission is denied; see --ask")

@@ -162,7 +162,7 @@ func (s *span) askEvent(d session.EventData) {
 			s.seen[ask.Source.PartID] = true
 			return
 		}
-		n := denial{Action: ask.Action, Resources: slices.Clip(ask.Resources), By: d.By, Message: d.Message}
+		n := denial{Action: ask.Action, Resources: slices.Clip(ask.Resources), By: string(d.By), Message: d.Message}
 		if ask.Source != nil {
 			n.Tool = s.calls[ask.Source.PartID]
 			s.seen[ask.Source.PartID] = true

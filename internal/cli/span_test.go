@@ -48,7 +48,7 @@ func asked(part session.PartID) session.EventData {
 	}}
 }
 
-func replied(r session.Reply, by string) session.EventData {
+func replied(r session.Reply, by session.ReplyBy) session.EventData {
 	return &session.PermissionReplied{AskID: "per_1", Reply: r, By: by}
 }
 

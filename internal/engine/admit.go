@@ -3,12 +3,11 @@ package engine
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -83,7 +82,7 @@ func (e *Engine) check(r *PromptRequest) error {
 	default:
 		return session.Errorf(session.CodeInvalid, "delivery must be %q or %q, got %q", session.Steer, session.Queue, r.Delivery).At("delivery")
 	}
-	if _, err := parseAskPolicy(r.Asks); err != nil {
+	if _, err := ask.ParsePolicy(r.Asks); err != nil {
 		return err
 	}
 	if r.Prompt.Empty() || (strings.TrimSpace(r.Prompt.Text) == "" && len(r.Prompt.Files) == 0 && len(r.Prompt.Agents) == 0) {
@@ -160,26 +159,4 @@ func firstError(errs ...error) error {
 		}
 	}
 	return nil
-}
-
-// askPolicy is a parsed session.AskPolicy.
-type askPolicy struct {
-	kind string        // "", "deny", "allow", "fail", "wait"
-	wait time.Duration // with "wait"
-}
-
-func parseAskPolicy(p session.AskPolicy) (askPolicy, error) {
-	switch p {
-	case "", "deny", "allow", "fail":
-		return askPolicy{kind: string(p)}, nil
-	}
-	if s, ok := strings.CutPrefix(string(p), "wait:"); ok {
-		if d, err := time.ParseDuration(s); err == nil && d > 0 {
-			return askPolicy{kind: "wait", wait: d}, nil
-		}
-		if n, err := strconv.Atoi(s); err == nil && n > 0 {
-			return askPolicy{kind: "wait", wait: time.Duration(n) * time.Second}, nil
-		}
-	}
-	return askPolicy{}, session.Errorf(session.CodeInvalid, "the ask policy must be deny, allow, fail or wait:DURATION (like wait:30s), got %q", p).At("asks")
 }

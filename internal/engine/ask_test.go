@@ -39,7 +39,7 @@ func TestForeignAskRunsNothing(t *testing.T) {
 			}
 		}
 		ask := session.PendingAsk{Action: "edit", Resources: []string{"x"}, Source: &source}
-		if effect, _, err := w.engine.Enquire(t.Context(), "ses_a", ask); err != nil || effect != session.Ask {
+		if effect, _, err := w.engine.Asks.AskExternally(t.Context(), "ses_a", ask); err != nil || effect != session.Ask {
 			t.Fatal(effect, err)
 		}
 		w.kill(false)
@@ -85,13 +85,13 @@ func TestRests(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		rests("both wait", true)
-		asks, err := w.engine.Asks(t.Context(), "ses_a")
+		asks, err := w.engine.Asks.List(t.Context(), "ses_a")
 		if err != nil || len(asks) != 2 {
 			t.Fatal(asks, err)
 		}
 		reply := func(path string) {
 			i := slices.IndexFunc(asks, func(a *store.AskRow) bool { return a.Resources[0] == path })
-			if err := w.engine.Reply(t.Context(), "ses_a", asks[i].ID, session.ReplyOnce, ""); err != nil {
+			if err := w.engine.Asks.Reply(t.Context(), "ses_a", asks[i].ID, session.ReplyOnce, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -107,21 +107,6 @@ func TestRests(t *testing.T) {
 		w.close(t)
 		prove(t, w)
 	})
-}
-
-// Who waits is answered in the order of asking.
-func TestDeskOrder(t *testing.T) {
-	var d askDesk
-	for _, n := range []int{3, 1, 4, 2} {
-		d.enter(&waitingAsk{ask: session.PendingAsk{ID: session.AskID(fmt.Sprint("per_", n))}, project: "p"})
-	}
-	var got []session.AskID
-	for _, w := range d.others("p", "per_2") {
-		got = append(got, w.ask.ID)
-	}
-	if !slices.Equal(got, []session.AskID{"per_1", "per_3", "per_4"}) {
-		t.Error(got)
-	}
 }
 
 // A history that was forgotten and read anew counts once, and is as young as it is.

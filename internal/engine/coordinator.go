@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -69,7 +70,7 @@ func (c *coordinator) run(ctx context.Context, id session.ID) error {
 		if e == nil {
 			if c.closed {
 				c.mu.Unlock()
-				return ErrShutdown
+				return cause.ErrShutdown
 			}
 			e = c.start(id, forced)
 		}
@@ -121,7 +122,7 @@ func (c *coordinator) occupy(ctx context.Context, id session.ID, do func(context
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return false, ErrShutdown
+		return false, cause.ErrShutdown
 	}
 	if c.entries[id] != nil {
 		c.mu.Unlock()
@@ -241,7 +242,7 @@ func (c *coordinator) close(ctx context.Context) error {
 		e.woken = false
 	}
 	c.mu.Unlock()
-	c.cancel(ErrShutdown)
+	c.cancel(cause.ErrShutdown)
 	return awaitAll(ctx, &c.wg)
 }
 

@@ -47,12 +47,12 @@ func (c *client) prompt(ctx context.Context, e *Engine, id session.MessageID, d 
 
 // answer says yes to whatever is asked.
 func (c *client) answer(ctx context.Context, e *Engine) {
-	rows, err := e.Asks(ctx, "ses_a")
+	rows, err := e.Asks.List(ctx, "ses_a")
 	if err != nil {
 		return
 	}
 	for _, a := range rows {
-		_ = e.Reply(ctx, "ses_a", a.ID, session.ReplyOnce, "")
+		_ = e.Asks.Reply(ctx, "ses_a", a.ID, session.ReplyOnce, "")
 	}
 }
 
@@ -180,7 +180,7 @@ func recorded(t *testing.T, w *world) {
 
 func pendingAsks(t *testing.T, w *world) (ids []session.AskID) {
 	t.Helper()
-	rows, err := w.engine.Asks(context.Background(), "")
+	rows, err := w.engine.Asks.List(context.Background(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

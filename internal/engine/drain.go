@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -35,7 +36,7 @@ func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
 	}
 	defer d.place.leave()
 	err := d.persist(ctx, f)
-	if err != nil && !errors.Is(err, errDeclined) && context.Cause(ctx) == nil {
+	if err != nil && !errors.Is(err, cause.ErrDeclined) && context.Cause(ctx) == nil {
 		e.logger.Warn("drain failed", "session", id, "error", err)
 	}
 	return err
@@ -118,11 +119,11 @@ func (d *drain) eligible(ctx context.Context) (next session.Delivery, err error)
 
 // leave records, where nothing else does, that the user stopped work that would otherwise continue by itself.
 func (d *drain) leave(ctx context.Context, err error) error {
-	if !errors.Is(context.Cause(ctx), ErrInterrupted) {
+	if !errors.Is(context.Cause(ctx), cause.ErrInterrupted) {
 		return err
 	}
 	clean := context.WithoutCancel(ctx)
-	if _, rerr := d.recover(ctx, unforced); rerr != nil && !errors.Is(rerr, ErrInterrupted) {
+	if _, rerr := d.recover(ctx, unforced); rerr != nil && !errors.Is(rerr, cause.ErrInterrupted) {
 		return rerr
 	}
 	h, herr := d.history(clean)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
@@ -54,11 +55,11 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 // stopped ends a turn that our own cancellation ended. Where the model had said nothing yet there is a message only if it was
 // the user who stopped it, so that the prompt has its answer; what a restart will ask again has none.
 func (d *drain) stopped(ctx context.Context, t *turn) error {
-	cause, clean := context.Cause(ctx), context.WithoutCancel(ctx)
-	if !t.recorder.HasMessage() && !errors.Is(cause, ErrInterrupted) {
-		return cause
+	stop, clean := context.Cause(ctx), context.WithoutCancel(ctx)
+	if !t.recorder.HasMessage() && !errors.Is(stop, cause.ErrInterrupted) {
+		return stop
 	}
-	return firstError(d.failUnstartedTurn(clean, t, cut(ctx)), cause)
+	return firstError(d.failUnstartedTurn(clean, t, cut(ctx)), stop)
 }
 
 // failUnstartedTurn ends the turn as failed, beginning its message first if the model never did.
@@ -124,7 +125,7 @@ func (d *drain) halt(ctx context.Context, reason session.Reason, cause error) er
 
 // cut is the failure of a turn that our own cancellation ended.
 func cut(ctx context.Context) *session.Failure {
-	if errors.Is(context.Cause(ctx), ErrShutdown) {
+	if errors.Is(context.Cause(ctx), cause.ErrShutdown) {
 		return session.Fail(session.ReasonInterrupted, "cairn stopped while the model was answering")
 	}
 	return session.Fail(session.ReasonAborted, "Provider turn interrupted")

@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -69,6 +71,8 @@ func DefaultLimits() Limits {
 
 // Engine runs sessions. Safe for concurrent use.
 type Engine struct {
+	Asks *ask.Asks // permission asks and questions
+
 	journal   *journal.Journal
 	store     store.Store
 	log       *eventlog.Log
@@ -83,7 +87,6 @@ type Engine struct {
 	coordinator *coordinator
 	working     *semaphore.Weighted // drains
 	tools       *semaphore.Weighted // tool calls
-	asks        askDesk
 	jobs        jobDesk
 	titles      titleDesk
 	statuses    statusBoard
@@ -109,6 +112,10 @@ func New(c Config) *Engine {
 	e.working = semaphore.NewWeighted(int64(e.limits.Sessions))
 	e.tools = semaphore.NewWeighted(int64(e.limits.Tools))
 	e.coordinator = newCoordinator(e.drain, func(id session.ID) { e.statuses.set(e, id, Status{Type: StatusIdle}) }, e.logger)
+	e.Asks = ask.New(ask.Config{
+		Journal: e.journal, Locations: e.locations, CheckOpen: e.accepting,
+		Resume: func(id session.ID) { e.coordinator.wake(id, restarted) },
+	})
 	return e
 }
 
@@ -134,21 +141,11 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// The causes for which work is cancelled.
-var (
-	// ErrInterrupted: somebody asked the session to stop. Nothing continues by itself afterwards.
-	ErrInterrupted = errors.New("interrupted")
-	// ErrShutdown: the process stops. The next one goes on where this one left.
-	ErrShutdown = errors.New("shutting down")
-	// errDeclined: a user declined an ask. The drain ends as if interrupted.
-	errDeclined = errors.New("declined")
-)
-
 // Close stops all work so that another process can go on with it: turns are cut and recorded as interrupted, tools are
 // stopped and settled, jobs end, titles are made of prompts, pending asks stay. It waits until everything is recorded or ctx ends.
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
-	return errors.Join(e.coordinator.close(ctx), e.jobs.end(ctx, "", ErrShutdown), e.titles.end(ctx))
+	return errors.Join(e.coordinator.close(ctx), e.jobs.end(ctx, "", cause.ErrShutdown), e.titles.end(ctx))
 }
 
 // StopAccepting refuses new work from now on: prompts, sessions and choices. What was accepted goes on.

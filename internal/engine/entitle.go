@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -133,7 +134,7 @@ func (q entitlement) request() *llm.Request {
 // cost. What somebody called it meanwhile stays.
 func (e *Engine) name(ctx context.Context, q entitlement) {
 	title, asked := e.askTitle(ctx, q)
-	if errors.Is(context.Cause(ctx), errCancelled) { // nobody wants to know any more
+	if errors.Is(context.Cause(ctx), cause.ErrCancelled) { // nobody wants to know any more
 		return
 	}
 	if title == "" {
@@ -275,7 +276,7 @@ func (t *titleDesk) cancel(id session.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if stop := t.asking[id]; stop != nil {
-		stop(errCancelled)
+		stop(cause.ErrCancelled)
 	}
 }
 
@@ -284,7 +285,7 @@ func (t *titleDesk) end(ctx context.Context) error {
 	t.mu.Lock()
 	t.closed = true
 	for _, stop := range t.asking {
-		stop(ErrShutdown)
+		stop(cause.ErrShutdown)
 	}
 	t.mu.Unlock()
 	return awaitAll(ctx, &t.wg)

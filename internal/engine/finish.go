@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -39,7 +40,7 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 	case end.err != nil:
 		return false, firstError(t.recorder.Fail(clean, told(end.err)), end.err)
 	case end.declined != nil:
-		return false, firstError(t.recorder.Fail(clean, session.Fail(session.ReasonDenied, end.declined.Error())), errDeclined)
+		return false, firstError(t.recorder.Fail(clean, session.Fail(session.ReasonDenied, end.declined.Error())), cause.ErrDeclined)
 	case ctx.Err() != nil:
 		return false, firstError(t.recorder.Fail(clean, cut(ctx)), context.Cause(ctx))
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -14,7 +15,7 @@ import (
 type cachedSession struct {
 	history *history.History
 	size    atomic.Int64 // messages of history, as of the last read
-	raises  raises       // of the session's limits
+	grants  ask.Grants   // of the session's budget
 	sent    history.Sent // by the newest turn
 }
 

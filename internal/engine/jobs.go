@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -20,9 +21,6 @@ const (
 	maxJobs        = 32 // in the process
 	maxSessionJobs = 8
 )
-
-// errCancelled ends a job that the model or the user has had enough of.
-var errCancelled = errors.New("cancelled")
 
 // jobDesk holds the jobs that run in this process.
 type jobDesk struct {
@@ -82,13 +80,13 @@ func (d *jobDesk) job(id session.JobID) *runningJob {
 }
 
 // end cancels the jobs of a session ("" all) and waits until their ends are recorded.
-func (d *jobDesk) end(ctx context.Context, id session.ID, cause error) error {
+func (d *jobDesk) end(ctx context.Context, id session.ID, why error) error {
 	d.mu.Lock()
-	d.closed = d.closed || errors.Is(cause, ErrShutdown)
+	d.closed = d.closed || errors.Is(why, cause.ErrShutdown)
 	jobs := slices.DeleteFunc(slices.Collect(maps.Values(d.running)), func(j *runningJob) bool { return id != "" && j.session != id })
 	d.mu.Unlock()
 	for _, j := range jobs {
-		j.cancel(cause)
+		j.cancel(why)
 	}
 	for _, j := range jobs {
 		select {
@@ -137,7 +135,7 @@ func (s jobsOf) run(ctx context.Context, id session.JobID, r *runningJob, w tool
 	switch {
 	case end.Error != "":
 		fact.Status = session.JobFailed
-	case errors.Is(context.Cause(ctx), ErrShutdown):
+	case errors.Is(context.Cause(ctx), cause.ErrShutdown):
 		fact.Status, fact.Exit = session.JobInterrupted, nil
 	case ctx.Err() != nil:
 		fact.Status, fact.Exit = session.JobCancelled, nil
@@ -206,7 +204,7 @@ func (s jobsOf) Wait(ctx context.Context, id session.JobID, d time.Duration) (se
 // Cancel implements tool.Jobs.
 func (s jobsOf) Cancel(ctx context.Context, id session.JobID) (session.Job, error) {
 	if r := s.own(id); r != nil {
-		r.cancel(errCancelled)
+		r.cancel(cause.ErrCancelled)
 		select {
 		case <-r.done:
 		case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -241,10 +242,10 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 			return err
 		}
 	}
-	if err := e.coordinator.interrupt(ctx, id, ErrInterrupted); err != nil {
+	if err := e.coordinator.interrupt(ctx, id, cause.ErrInterrupted); err != nil {
 		return err
 	}
-	if err := e.jobs.end(ctx, id, errCancelled); err != nil {
+	if err := e.jobs.end(ctx, id, cause.ErrCancelled); err != nil {
 		return err
 	}
 	e.titles.cancel(id)
@@ -267,7 +268,7 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	}
 	e.removeOutputs(id, outputs)
 	// A wake that came while we interrupted has begun another drain: it finds nothing any more, and is stopped too.
-	if err := e.coordinator.interrupt(context.WithoutCancel(ctx), id, ErrInterrupted); err != nil {
+	if err := e.coordinator.interrupt(context.WithoutCancel(ctx), id, cause.ErrInterrupted); err != nil {
 		return err
 	}
 	e.histories.Delete(id)
@@ -282,13 +283,13 @@ func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
 		return err
 	}
 	rests := e.Status(id).Type == StatusIdle
-	if err := e.coordinator.interrupt(ctx, id, ErrInterrupted); err != nil {
+	if err := e.coordinator.interrupt(ctx, id, cause.ErrInterrupted); err != nil {
 		return err
 	}
 	if rests { // whoever stops it may have missed that it rests
 		e.notify("session.status", id, map[string]any{"sessionID": id, "status": Status{Type: StatusIdle}})
 	}
-	return e.jobs.end(ctx, id, errCancelled)
+	return e.jobs.end(ctx, id, cause.ErrCancelled)
 }
 
 // Wait returns when the session is idle.
@@ -297,7 +298,7 @@ func (e *Engine) Wait(ctx context.Context, id session.ID) error {
 		return err
 	}
 	err := e.coordinator.wait(ctx, id)
-	if ctx.Err() != nil || errors.Is(err, ErrShutdown) {
+	if ctx.Err() != nil || errors.Is(err, cause.ErrShutdown) {
 		return err
 	}
 	return nil // how the work ended is recorded in the session

@@ -110,7 +110,7 @@ func TestFiftyTurnsKeepTheirPrefix(t *testing.T) {
 					if i == 13 {
 						w.kill(false)
 					}
-					ask(t, w, fmt.Sprintf("Do part %d of it, <b> & \"é\".", i))
+					promptImage(t, w, fmt.Sprintf("Do part %d of it, <b> & \"é\".", i))
 				}
 				stable(t, m.bodies)
 				for _, a := range turnsOf(t, w) {
@@ -159,7 +159,7 @@ func create(t *testing.T, w *world) {
 	}
 }
 
-func ask(t *testing.T, w *world, text string) {
+func promptImage(t *testing.T, w *world, text string) {
 	t.Helper()
 	if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{
 		Text: text, Files: []session.File{{URI: "data:image/png;base64,iVBORw0KGgo=", Mime: "image/png", Name: "a.png"}},
@@ -283,14 +283,14 @@ func TestChangesOfPrefixesAreNamed(t *testing.T) {
 						c.before(w)
 					}
 					create(t, w)
-					ask(t, w, "one")
+					promptImage(t, w, "one")
 					if restart {
 						w.kill(false)
 					}
 					if c.then != nil {
 						c.then(w)
 					}
-					ask(t, w, "two")
+					promptImage(t, w, "two")
 					w.close(t)
 					turns := turnsOf(t, w)
 					want := c.want

@@ -44,8 +44,8 @@ func asking(t *testing.T, asks session.AskPolicy) *world {
 
 func pendingQuestion(t *testing.T, w *world) session.PendingAsk {
 	t.Helper()
-	rows, err := w.engine.Asks(t.Context(), "ses_a")
-	if err != nil || len(rows) != 1 || !rows[0].IsQuestion() || !isQuestion(rows[0].ID) || len(rows[0].Questions) != 2 {
+	rows, err := w.engine.Asks.List(t.Context(), "ses_a")
+	if err != nil || len(rows) != 1 || !rows[0].IsQuestion() || !strings.HasPrefix(string(rows[0].ID), string(session.PrefixQuestion)) || len(rows[0].Questions) != 2 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	return rows[0].PendingAsk
@@ -108,7 +108,7 @@ func TestQuestion(t *testing.T) {
 					t.Errorf("asked as %s, then as %s", ask.ID, again.ID)
 				}
 				wrongAnswers(t, w, ask.ID)
-				if err := w.engine.Answer(t.Context(), "ses_a", ask.ID, [][]string{{"Green"}, {"S", "L"}}); err != nil {
+				if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", ask.ID, [][]string{{"Green"}, {"S", "L"}}); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -120,7 +120,7 @@ func TestQuestion(t *testing.T) {
 				if lastText(t, w) != "ok" {
 					t.Error("the model did not go on")
 				}
-				if err := w.engine.Answer(t.Context(), "ses_a", ask.ID, [][]string{{}, {}}); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
+				if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", ask.ID, [][]string{{}, {}}); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
 					t.Error(err)
 				}
 				w.close(t)
@@ -133,14 +133,14 @@ func TestQuestion(t *testing.T) {
 func wrongAnswers(t *testing.T, w *world, id session.AskID) {
 	t.Helper()
 	for _, wrong := range [][][]string{nil, {{"Red"}}, {{"Red", "Blue"}, {}}, {{"Red"}, {"M"}}, {{""}, {}}, {{}, {}, {}}} {
-		if err := w.engine.Answer(t.Context(), "ses_a", id, wrong); !errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
+		if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", id, wrong); !errors.Is(err, &session.Error{Code: session.CodeInvalid}) {
 			t.Errorf("%v: %v", wrong, err)
 		}
 	}
-	if err := w.engine.Reply(t.Context(), "ses_a", id, session.ReplyAlways, ""); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "permission"}) {
+	if err := w.engine.Asks.Reply(t.Context(), "ses_a", id, session.ReplyAlways, ""); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "permission"}) {
 		t.Error(err)
 	}
-	if err := w.engine.Answer(t.Context(), "ses_a", "que_nobody", [][]string{{}, {}}); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
+	if err := w.engine.Asks.AnswerQuestions(t.Context(), "ses_a", "que_nobody", [][]string{{}, {}}); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "question"}) {
 		t.Error(err)
 	}
 }
@@ -149,7 +149,7 @@ func wrongAnswers(t *testing.T, w *world, id session.AskID) {
 func TestQuestionDismissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := asking(t, "")
-		if err := w.engine.Dismiss(t.Context(), "ses_a", pendingQuestion(t, w).ID); err != nil {
+		if err := w.engine.Asks.DismissQuestions(t.Context(), "ses_a", pendingQuestion(t, w).ID); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -224,17 +224,17 @@ func TestQuestionBesideAnAsk(t *testing.T) {
 				}
 				startWork(t, w)
 				synctest.Wait()
-				rows, err := w.engine.Asks(t.Context(), "ses_a")
+				rows, err := w.engine.Asks.List(t.Context(), "ses_a")
 				if err != nil || len(rows) != 2 {
 					t.Fatal(rows, err)
 				}
 				for _, row := range rows {
 					if !row.IsQuestion() {
-						err = w.engine.Reply(t.Context(), "ses_a", row.ID, reply, "")
+						err = w.engine.Asks.Reply(t.Context(), "ses_a", row.ID, reply, "")
 					}
 				}
 				synctest.Wait()
-				if rows, again := w.engine.Asks(t.Context(), "ses_a"); err != nil || again != nil || len(rows) != waits {
+				if rows, again := w.engine.Asks.List(t.Context(), "ses_a"); err != nil || again != nil || len(rows) != waits {
 					t.Error(rows, err, again)
 				}
 				w.close(t)

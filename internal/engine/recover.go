@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
@@ -204,10 +205,10 @@ func (d *drain) repair(ctx context.Context, h *history.History, a *session.Assis
 	}
 	defer release()
 	set.scope, set.agent = scope, scope.FindAgent(a.Agent)
-	if set.rights, err = d.rights(ctx, scope, s, set.agent); err != nil {
+	if set.rights, err = d.Asks.CollectRules(ctx, scope, s, set.agent); err != nil {
 		return t.abandon(clean, a, nil)
 	}
-	if set.asks, err = d.policy(clean, h); err != nil {
+	if set.policy, err = d.readPolicy(clean, h); err != nil {
 		return err
 	}
 	if err := t.abandon(clean, a, waiting); err != nil {
@@ -231,8 +232,8 @@ func (d *drain) leftover(ctx context.Context, a *session.Assistant) (waiting map
 		if err != nil {
 			return err
 		}
-		for _, ask := range asks {
-			if part := caller(ask.PendingAsk); part != "" && ask.Source.MessageID == a.ID {
+		for _, row := range asks {
+			if part := ask.PartOf(row.PendingAsk); part != "" && row.Source.MessageID == a.ID {
 				waiting[part] = true
 			}
 		}
@@ -272,7 +273,7 @@ func (t *turn) withdrawn(ctx context.Context, a *session.Assistant) (drafts []ev
 		for _, ask := range asks {
 			if ask.Source != nil && ask.Source.MessageID == a.ID {
 				drafts = append(drafts, eventlog.Draft{Data: &session.PermissionReplied{
-					AskID: ask.ID, Reply: session.ReplyReject, Message: "the work was stopped", By: byInterrupt,
+					AskID: ask.ID, Reply: session.ReplyReject, Message: "the work was stopped", By: session.ByInterrupt,
 				}})
 			}
 		}

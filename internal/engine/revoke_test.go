@@ -33,13 +33,13 @@ func TestRevokedApprovalAllowsNothing(t *testing.T) {
 			}
 			synctest.Wait()
 			waiting := func() []*store.AskRow {
-				asks, err := w.engine.Asks(t.Context(), "ses_a")
+				asks, err := w.engine.Asks.List(t.Context(), "ses_a")
 				if err != nil {
 					t.Fatal(err)
 				}
 				return asks
 			}
-			if err := w.engine.Reply(t.Context(), "ses_a", waiting()[0].ID, session.ReplyAlways, ""); err != nil {
+			if err := w.engine.Asks.Reply(t.Context(), "ses_a", waiting()[0].ID, session.ReplyAlways, ""); err != nil {
 				t.Fatal(err)
 			}
 			var saved []store.Approval
@@ -54,7 +54,7 @@ func TestRevokedApprovalAllowsNothing(t *testing.T) {
 				if together {
 					time.Sleep(time.Minute)
 				}
-				if err := w.engine.Revoke(t.Context(), saved[0].ID); err != nil {
+				if err := w.engine.Asks.RevokeApproval(t.Context(), saved[0].ID); err != nil {
 					t.Error(err)
 				}
 			})

@@ -52,7 +52,7 @@ func TestRightsNeverGrowDownwards(t *testing.T) {
 		{0, "read", session.Allow},
 		{2, "read", session.Allow},
 	} {
-		got, _, err := w.engine.Enquire(t.Context(), ids[c.depth], session.PendingAsk{Action: c.action, Resources: []string{"a"}})
+		got, _, err := w.engine.Asks.AskExternally(t.Context(), ids[c.depth], session.PendingAsk{Action: c.action, Resources: []string{"a"}})
 		if err != nil || got != c.want {
 			t.Errorf("depth %d: %s is %s, want %s (%v)", c.depth, c.action, got, c.want, err)
 		}
@@ -108,7 +108,7 @@ func TestOpenSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := w.engine.Enquire(t.Context(), s.ID, session.PendingAsk{Action: c.action, Resources: []string{c.resource}})
+		got, _, err := w.engine.Asks.AskExternally(t.Context(), s.ID, session.PendingAsk{Action: c.action, Resources: []string{c.resource}})
 		if err != nil || got != c.want {
 			t.Errorf("open %v: %s %s is %s, want %s (%v)", c.open, c.action, c.resource, got, c.want, err)
 		}

@@ -327,7 +327,7 @@ func (p *player) command(f []string) {
 	case "reply": // N once|always|reject [MESSAGE]
 		p.reply(id, args)
 	case "asks":
-		rows, err := e.Asks(ctx, id)
+		rows, err := e.Asks.List(ctx, id)
 		p.report(err)
 		for _, a := range rows {
 			fmt.Fprintf(&p.out, "  pending %s %s %v\n", a.ID, a.Action, a.Resources)
@@ -468,7 +468,7 @@ func (p *player) source(args []string) {
 }
 
 func (p *player) reply(id session.ID, args []string) {
-	rows, err := p.w.engine.Asks(context.Background(), id)
+	rows, err := p.w.engine.Asks.List(context.Background(), id)
 	p.report(err)
 	n := p.number(args[0]) - 1
 	if n >= len(rows) {
@@ -479,7 +479,7 @@ func (p *player) reply(id session.ID, args []string) {
 	if len(args) > 2 {
 		message = args[2]
 	}
-	p.report(p.w.engine.Reply(context.Background(), id, rows[n].ID, session.Reply(args[1]), message))
+	p.report(p.w.engine.Asks.Reply(context.Background(), id, rows[n].ID, session.Reply(args[1]), message))
 }
 
 func (p *player) background(what string, id session.ID) {

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -27,9 +28,8 @@ type call struct {
 	id     string
 	name   string
 	input  jsontext.Value
-	asking atomic.Bool // it waits for a reply, and has done nothing yet
-	place  place       // among the tools of the process
-	order  askOrder
+	place  place     // among the tools of the process
+	asks   *ask.Call // what is asked on its behalf
 }
 
 func newCall(c *record.Call) *call {
@@ -74,14 +74,16 @@ func (t *turn) settleAll(ctx context.Context) outcome {
 	tools := t.set.tools()
 	var wg sync.WaitGroup
 	var out outcome
-	for i, c := range t.calls {
-		c.order = orderBehind(t.calls[:i])
+	var previous *ask.Call
+	for _, c := range t.calls {
+		c.asks = ask.NewCall(t.message, c.id, c.part, previous)
+		previous = c.asks
 		release, err := t.room(ctx, places, c) // in the order of the calls
 		t.statuses.calling(t.id, 1)
 		wg.Go(func() {
 			defer t.statuses.calling(t.id, -1)
 			defer release()
-			defer c.order.passed()
+			defer c.asks.Release()
 			end := t.settle(ctx, tools, c, err)
 			t.mu.Lock()
 			defer t.mu.Unlock()
@@ -90,7 +92,7 @@ func (t *turn) settleAll(ctx context.Context) outcome {
 			out.last = end.last
 			if end.declined != nil && out.declined == nil {
 				out.declined = end.declined
-				cancel(errDeclined)
+				cancel(cause.ErrDeclined)
 			}
 		})
 	}
@@ -117,7 +119,7 @@ func (t *turn) settle(ctx context.Context, tools *tool.Set, c *call, noPlace err
 		}
 	}()
 	s := t.execute(ctx, tools, c, noPlace)
-	if c.asking.Load() && errors.Is(context.Cause(ctx), ErrShutdown) {
+	if c.asks.IsPending() && errors.Is(context.Cause(ctx), cause.ErrShutdown) {
 		return outcome{left: true}
 	}
 	if s.Denied != nil && s.Denied.Stop {
@@ -160,10 +162,10 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 		return refuse(session.ReasonInvalidInput, "the arguments cannot be used: "+c.record.Invalid+". Send the call again with a JSON object.")
 	}
 	if noPlace != nil {
-		return refuse(reasonOf(ctx), "the tool was not run: the turn was stopped")
+		return refuse(cause.ReasonOf(ctx), "the tool was not run: the turn was stopped")
 	}
-	if denied, err := t.guardLoop(ctx, c); err != nil {
-		return refuse(reasonOf(ctx), "the tool was not run: the turn was stopped")
+	if denied, err := t.checkLoop(ctx, c); err != nil {
+		return refuse(cause.ReasonOf(ctx), "the tool was not run: the turn was stopped")
 	} else if denied != nil {
 		return tool.Settlement{Error: session.Fail(session.ReasonDoomLoop, denied.Error()), Denied: denied}
 	}
@@ -174,9 +176,11 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 	defer shown.flush()
 	s := tools.Settle(ctx, tool.Call{
 		SessionID: t.id, MessageID: t.message, PartID: c.part, CallID: c.id, Agent: t.set.agent.ID, Name: c.name, Input: c.input,
-		Since:    t.set.since(),
-		Ask:      func(ctx context.Context, r tool.Request) error { return t.ask(ctx, c, r) },
-		Question: func(ctx context.Context, qs []session.Question) ([][]string, error) { return t.inquire(ctx, c, qs) },
+		Since: t.set.since(),
+		Ask:   func(ctx context.Context, r tool.Request) error { return t.Asks.Authorize(ctx, t.asker(t.set, c), r) },
+		Question: func(ctx context.Context, qs []session.Question) ([][]string, error) {
+			return t.askQuestions(ctx, c, qs)
+		},
 		Todos:    t.todos,
 		Results:  t.results,
 		Progress: shown.show,
@@ -191,7 +195,7 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 // cutShort is the failure of a call that was stopped; nil where the user stopped it and the tool tells what it had done by
 // then: that is its result.
 func cutShort(ctx context.Context, s tool.Settlement) *session.Failure {
-	reason := reasonOf(ctx)
+	reason := cause.ReasonOf(ctx)
 	if reason == session.ReasonAborted && len(s.Output.Content) > 0 {
 		return nil
 	}
@@ -205,12 +209,4 @@ func (t *turn) todos(ctx context.Context) ([]session.Todo, error) {
 		return nil, err
 	}
 	return s.Todos, nil
-}
-
-// reasonOf says why a cancelled context was cancelled.
-func reasonOf(ctx context.Context) session.Reason {
-	if errors.Is(context.Cause(ctx), ErrShutdown) {
-		return session.ReasonInterrupted
-	}
-	return session.ReasonAborted
 }

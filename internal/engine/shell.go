@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -168,7 +169,7 @@ func outputOf(o tool.Output) string {
 // aborted says behind what a command printed that it was ended before its end.
 func aborted(output string, why error) string {
 	who := "User aborted the command"
-	if errors.Is(why, ErrShutdown) {
+	if errors.Is(why, cause.ErrShutdown) {
 		who = "cairn was stopped during the command"
 	}
 	return output + "\n\n<metadata>\n" + who + "\n</metadata>"
@@ -177,7 +178,7 @@ func aborted(output string, why error) string {
 // endShells ends the commands of the user that a stop of the process left open.
 func (d *drain) endShells(ctx context.Context, h *history.History) error {
 	for _, sh := range h.OpenShells() {
-		if err := d.fact(ctx, d.id, &session.ShellEnded{CallID: sh.CallID, Output: aborted(sh.Output, ErrShutdown)}); err != nil {
+		if err := d.fact(ctx, d.id, &session.ShellEnded{CallID: sh.CallID, Output: aborted(sh.Output, cause.ErrShutdown)}); err != nil {
 			return err
 		}
 	}

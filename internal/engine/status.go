@@ -50,7 +50,7 @@ func (b *statusBoard) calling(id session.ID, n int) {
 // is false from the moment that a reply is stored, until what was asked for has come to its end; and while another call
 // of the turn runs.
 func (e *Engine) Rests(id session.ID) bool {
-	asks := e.asks.of(id)
+	asks := e.Asks.CountWaiting(id)
 	e.statuses.mu.Lock()
 	defer e.statuses.mu.Unlock()
 	return asks > 0 && asks >= e.statuses.calls[id]

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
@@ -25,8 +26,8 @@ type setting struct {
 	epoch   *store.Epoch
 	history *history.History
 	cached  *cachedSession
-	prompt  session.MessageID // the newest one: what the turn answers
-	asks    askPolicy
+	prompt  session.MessageID     // the newest one: what the turn answers
+	policy  ask.Policy            // of the prompt
 	final   bool                  // the last turn of the agent's allowance: text only
 	output  *history.OutputSchema // nil without structured output
 	offered *tool.Set             // what the request shows; calls are settled with the same
@@ -71,7 +72,7 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 	}
 	defer release()
 	set := &setting{session: s, scope: scope, agent: scope.FindAgent(s.Agent)}
-	if set.rights, err = d.rights(ctx, scope, s, set.agent); err != nil {
+	if set.rights, err = d.Asks.CollectRules(ctx, scope, s, set.agent); err != nil {
 		return false, d.stuck(ctx, promotion, s, err)
 	}
 	sources, err := scope.Context(ctx, set.agent)
@@ -91,7 +92,7 @@ func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool
 		}
 		return false, d.failUnstarted(ctx, set, why, err)
 	}
-	if stop, err := d.guardBudget(ctx, set); stop || err != nil {
+	if stop, err := d.checkBudget(ctx, set); stop || err != nil {
 		return false, err
 	}
 	set.final = set.agent.Steps > 0 && d.step >= set.agent.Steps
@@ -139,12 +140,12 @@ func (d *drain) boundary(ctx context.Context, set *setting, sources systemcontex
 	if set.prompt, err = d.newestPrompt(ctx); err != nil {
 		return err
 	}
-	set.asks, err = d.policy(ctx, set.history)
+	set.policy, err = d.readPolicy(ctx, set.history)
 	return err
 }
 
-// policy is the ask policy of the newest promoted prompt.
-func (d *drain) policy(ctx context.Context, h *history.History) (p askPolicy, err error) {
+// readPolicy returns the ask policy of the newest promoted prompt.
+func (d *drain) readPolicy(ctx context.Context, h *history.History) (p ask.Policy, err error) {
 	for i := len(h.Messages()) - 1; i >= 0; i-- {
 		u, ok := h.Messages()[i].(*session.User)
 		if !ok {
@@ -155,7 +156,7 @@ func (d *drain) policy(ctx context.Context, h *history.History) (p askPolicy, er
 			if err != nil || !ok {
 				return err
 			}
-			p, err = parseAskPolicy(in.Asks)
+			p, err = ask.ParsePolicy(in.Asks)
 			return err
 		})
 		return p, err

@@ -272,10 +272,10 @@ type (
 	// PermissionReplied answers it, once.
 	PermissionReplied struct {
 		Fact
-		AskID   AskID  `json:"askID"`
-		Reply   Reply  `json:"reply"`
-		Message string `json:"message,omitzero"`
-		By      string `json:"by,omitzero"` // "user", "policy", "cascade"
+		AskID   AskID   `json:"askID"`
+		Reply   Reply   `json:"reply"`
+		Message string  `json:"message,omitzero"`
+		By      ReplyBy `json:"by,omitzero"`
 		// Answers are those to the ask's questions, a list for each.
 		Answers [][]string `json:"answers,omitempty"`
 	}
@@ -355,6 +355,17 @@ const (
 	ReplyOnce   Reply = "once"
 	ReplyAlways Reply = "always"
 	ReplyReject Reply = "reject"
+)
+
+// ReplyBy names what made a reply.
+type ReplyBy string
+
+// The sources of replies.
+const (
+	ByUser      ReplyBy = "user"      // a person
+	ByPolicy    ReplyBy = "policy"    // the ask policy of the prompt
+	ByCascade   ReplyBy = "cascade"   // the reply to another ask
+	ByInterrupt ReplyBy = "interrupt" // the end of the work that asked
 )
 
 // Unknown is an event of a kind or version that this build does not know. It is kept verbatim and means nothing here.

@@ -305,11 +305,11 @@ type AskReader interface {
 // AskRow is an ask and, once there is one, its reply.
 type AskRow struct {
 	session.PendingAsk
-	Seq     int64         `json:"seq"`
-	Reply   session.Reply `json:"reply,omitzero"`
-	Message string        `json:"message,omitzero"`
-	By      string        `json:"by,omitzero"`
-	Answers [][]string    `json:"answers,omitempty"`
+	Seq     int64           `json:"seq"`
+	Reply   session.Reply   `json:"reply,omitzero"`
+	Message string          `json:"message,omitzero"`
+	By      session.ReplyBy `json:"by,omitzero"`
+	Answers [][]string      `json:"answers,omitempty"`
 }
 
 // Approval allows an action on the resources that match, in one project, until it is revoked.

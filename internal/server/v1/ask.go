@@ -136,7 +136,7 @@ func (a *API) replied(w http.ResponseWriter, r *http.Request, ask string, b perm
 	if err != nil {
 		return err
 	}
-	if err := a.engine.Reply(r.Context(), id, session.AskID(ask), b.Reply, b.Message); err != nil {
+	if err := a.engine.Asks.Reply(r.Context(), id, session.AskID(ask), b.Reply, b.Message); err != nil {
 		return httpio.WithPart("body", err)
 	}
 	return yes(w)
@@ -159,7 +159,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.engine.Answer(r.Context(), id, session.AskID(ask), b.Answers); err != nil {
+	if err := a.engine.Asks.AnswerQuestions(r.Context(), id, session.AskID(ask), b.Answers); err != nil {
 		return httpio.WithPart("body", err)
 	}
 	return yes(w)
@@ -171,7 +171,7 @@ func (a *API) dismiss(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.engine.Dismiss(r.Context(), id, session.AskID(ask)); err != nil {
+	if err := a.engine.Asks.DismissQuestions(r.Context(), id, session.AskID(ask)); err != nil {
 		return err
 	}
 	return yes(w)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -62,7 +63,7 @@ func (a *API) awaited(r *http.Request, in *session.Input) (m opencode.Message, e
 
 // closing reports whether a wait for work ended because the server does, not because the client left.
 func closing(ctx context.Context, r *http.Request, err error) bool {
-	return ctx.Err() != nil && r.Context().Err() == nil || errors.Is(err, engine.ErrShutdown)
+	return ctx.Err() != nil && r.Context().Err() == nil || errors.Is(err, cause.ErrShutdown)
 }
 
 func (a *API) promptAsync(w http.ResponseWriter, r *http.Request) error {

@@ -31,7 +31,7 @@ func shownAsks(rows []*store.AskRow, full bool) []session.PendingAsk {
 }
 
 func (a *API) asks(w http.ResponseWriter, r *http.Request) error {
-	rows, err := a.engine.Asks(r.Context(), sessionOf(r))
+	rows, err := a.engine.Asks.List(r.Context(), sessionOf(r))
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	effect, id, err := a.engine.Enquire(r.Context(), sessionOf(r), session.PendingAsk{
+	effect, id, err := a.engine.Asks.AskExternally(r.Context(), sessionOf(r), session.PendingAsk{
 		ID: b.ID, Action: b.Action, Resources: b.Resources, Save: b.Save, Metadata: b.Metadata, Source: b.Source, Agent: b.Agent,
 	})
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *API) reply(w http.ResponseWriter, r *http.Request) error {
 	b, err := httpio.Decode[api.ReplyRequest](r)
 	if err == nil {
 		ask := session.AskID(r.PathValue("requestID"))
-		err = httpio.WithPart("body", noLonger(a.engine.Reply(r.Context(), sessionOf(r), ask, b.Reply, b.Message)))
+		err = httpio.WithPart("body", noLonger(a.engine.Asks.Reply(r.Context(), sessionOf(r), ask, b.Reply, b.Message)))
 	}
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (a *API) approvalScope(r *http.Request) (session.ProjectID, error) {
 }
 
 func (a *API) revoke(w http.ResponseWriter, r *http.Request) error {
-	if err := a.engine.Revoke(r.Context(), r.PathValue("id")); err != nil {
+	if err := a.engine.Asks.RevokeApproval(r.Context(), r.PathValue("id")); err != nil {
 		return err
 	}
 	return done(w)

@@ -23,7 +23,7 @@ func shownQuestions(rows []*store.AskRow) []session.QuestionAsked {
 }
 
 func (a *API) questions(w http.ResponseWriter, r *http.Request) error {
-	rows, err := a.engine.Asks(r.Context(), sessionOf(r))
+	rows, err := a.engine.Asks.List(r.Context(), sessionOf(r))
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (a *API) allQuestions(w http.ResponseWriter, r *http.Request) error {
 func (a *API) answerQuestion(w http.ResponseWriter, r *http.Request) error {
 	b, err := httpio.Decode[api.Answers](r)
 	if err == nil {
-		err = httpio.WithPart("body", a.engine.Answer(r.Context(), sessionOf(r), session.AskID(r.PathValue("requestID")), b.Answers))
+		err = httpio.WithPart("body", a.engine.Asks.AnswerQuestions(r.Context(), sessionOf(r), session.AskID(r.PathValue("requestID")), b.Answers))
 	}
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (a *API) answerQuestion(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) rejectQuestion(w http.ResponseWriter, r *http.Request) error {
-	if err := a.engine.Dismiss(r.Context(), sessionOf(r), session.AskID(r.PathValue("requestID"))); err != nil {
+	if err := a.engine.Asks.DismissQuestions(r.Context(), sessionOf(r), session.AskID(r.PathValue("requestID"))); err != nil {
 		return err
 	}
 	return done(w)

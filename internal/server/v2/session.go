@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -184,7 +185,7 @@ func (a *API) wait(w http.ResponseWriter, r *http.Request) error {
 func (a *API) resume(w http.ResponseWriter, r *http.Request) error {
 	return a.lasting(w, r, func(ctx context.Context, id session.ID) error {
 		err := a.engine.Resume(ctx, id)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, engine.ErrShutdown) && httpio.PublicError(err).Code == session.CodeInternal {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, cause.ErrShutdown) && httpio.PublicError(err).Code == session.CodeInternal {
 			return nil
 		}
 		return err
@@ -197,7 +198,7 @@ func (a *API) lasting(w http.ResponseWriter, r *http.Request, work func(context.
 	defer end()
 	err := work(ctx, sessionOf(r))
 	switch {
-	case ctx.Err() != nil && r.Context().Err() == nil, errors.Is(err, engine.ErrShutdown):
+	case ctx.Err() != nil && r.Context().Err() == nil, errors.Is(err, cause.ErrShutdown):
 		return httpio.ErrShuttingDown
 	case err != nil:
 		return err

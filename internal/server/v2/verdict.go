@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -18,16 +18,16 @@ func (a *API) explainPermission(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	inquiry := engine.Inquiry{
+	query := ask.Query{
 		SessionID: session.ID(q.Get("sessionID")), Location: l, Agent: q.Get("agent"), Action: q.Get("action"), Resources: q["resource"],
 	}
 	switch {
-	case inquiry.Action == "":
+	case query.Action == "":
 		return httpio.Invalid("query", "action", "action is missing: it must name what would be done, e.g. bash or edit")
-	case len(inquiry.Resources) == 0:
+	case len(query.Resources) == 0:
 		return httpio.Invalid("query", "resource", "resource is missing: it must say on what, e.g. the command or the path")
 	}
-	decisions, err := a.engine.Explain(r.Context(), inquiry)
+	decisions, err := a.engine.Asks.ExplainRights(r.Context(), query)
 	if err != nil {
 		return httpio.WithPart("query", err)
 	}

@@ -8,14 +8,15 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// What was asked before is not read again at every turn once a limit is reached: a long session stays as quick as a
+// Once a limit is reached, earlier asks are not read again at every turn: a long session stays as fast as a
 // short one.
-func TestRaisesReadOnce(t *testing.T) {
+func TestGrantsAreReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ok := []script.Step{{Text: script.Chunks{"ok"}}}
 		edit := []script.Step{{Call: &script.Call{ID: "c", Name: "edit", Arguments: jsontext.Value(`{"path":"a","token":"t"}`)}}}
@@ -36,8 +37,8 @@ func TestRaisesReadOnce(t *testing.T) {
 			return read.asks - before
 		}
 		for n := range 50 {
-			ask := session.PendingAsk{ID: session.AskID(fmt.Sprintf("per_%d", n)), SessionID: "ses_a", Action: actionBudget, Resources: []string{"tokens"}}
-			err := w.engine.fact(t.Context(), "ses_a", &session.PermissionAsked{Ask: ask}, &session.PermissionReplied{AskID: ask.ID, Reply: session.ReplyOnce, By: "user"})
+			row := session.PendingAsk{ID: session.AskID(fmt.Sprintf("per_%d", n)), SessionID: "ses_a", Action: ask.ActionBudget, Resources: []string{"tokens"}}
+			err := w.engine.fact(t.Context(), "ses_a", &session.PermissionAsked{Ask: row}, &session.PermissionReplied{AskID: row.ID, Reply: session.ReplyOnce, By: "user"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,196 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// Authorize decides one request: by the asker's rules, by the saved approvals as they are now, by the asker's policy,
+// or by a reply. It returns nil, a *tool.Denied, or the cause for which ctx ended.
+func (a *Asks) Authorize(ctx context.Context, by Asker, r tool.Request) error {
+	if by.Call == nil {
+		return a.authorize(ctx, by, r)
+	}
+	return by.Call.run(ctx, func() error { return a.authorize(ctx, by, r) })
+}
+
+func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
+	layers := rulesFor(by.Layers, r.Action)
+	saved, err := a.readApprovals(ctx, by.Project)
+	if err != nil {
+		return err
+	}
+	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: r.Action, Resources: r.Resources, Seen: r.Seen})
+	switch d.Effect {
+	case session.Deny:
+		return &tool.Denied{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
+	case session.Allow:
+		return nil
+	}
+	earlier, err := a.findEarlier(ctx, by, r.Action, r.Resources)
+	if err != nil {
+		return err
+	}
+	if earlier != nil && earlier.Reply != "" { // answered before a restart
+		return denialOf(*earlier)
+	}
+	w := &waiter{layers: layers, seen: r.Seen, project: by.Project, reply: make(chan store.AskRow, 1)}
+	if earlier != nil {
+		w.ask = earlier.PendingAsk
+	} else {
+		w.ask = session.PendingAsk{
+			ID: session.AskID(a.journal.IDs.New(session.PrefixPermission)), SessionID: by.SessionID,
+			Action: r.Action, Resources: r.Resources, Save: r.Save, Metadata: r.Metadata,
+			Source: by.source(), Agent: by.Agent, Firm: d.Firm || r.Action == ActionBudget,
+		}
+	}
+	row, err := a.await(ctx, by, w, earlier == nil)
+	return cmp.Or(err, denialOf(row))
+}
+
+// denialOf turns a rejection into a *tool.Denied. A rejection without a message stops the work.
+func denialOf(row store.AskRow) error {
+	if row.Reply != session.ReplyReject {
+		return nil
+	}
+	return &tool.Denied{
+		Action: row.Action, Resources: row.Resources, Feedback: row.Message, Stop: row.Message == "",
+		Policy: row.By == session.ByPolicy,
+	}
+}
+
+// findEarlier returns what the asker asked before in the same words, nil if nothing. Of the engine's own asks only a
+// pending one counts.
+func (a *Asks) findEarlier(
+	ctx context.Context, by Asker, action string, resources []string,
+) (earlier *store.AskRow, err error) {
+	err = a.journal.Store.View(ctx, func(r store.Reader) error {
+		asks, err := listEarlier(r, by)
+		for _, row := range asks {
+			if row.Action == action && slices.Equal(row.Resources, resources) {
+				earlier = row
+			}
+		}
+		return err
+	})
+	return earlier, err
+}
+
+// listEarlier returns the asks of the call since its turn began, or the engine's own pending ones.
+func listEarlier(r store.Reader, by Asker) (asks []*store.AskRow, err error) {
+	if by.Call == nil {
+		asks, err = r.Asks(by.SessionID, true)
+		return slices.DeleteFunc(asks, func(row *store.AskRow) bool { return PartOf(row.PendingAsk) != "" }), err
+	}
+	turn, ok, err := r.Message(by.SessionID, by.Call.MessageID)
+	if err != nil || !ok {
+		return nil, err
+	}
+	rows, err := r.Events(by.SessionID, turn.Meta().Seq, 0, session.KindPermissionAsked)
+	for _, event := range rows {
+		e, err := eventlog.Decode(event)
+		if err != nil {
+			return nil, err
+		}
+		asked, isAsk := e.Data.(*session.PermissionAsked)
+		if !isAsk || PartOf(asked.Ask) != by.Call.PartID {
+			continue
+		}
+		row, ok, err := r.Ask(asked.Ask.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			asks = append(asks, row)
+		}
+	}
+	return asks, err
+}
+
+// await makes a new ask durable and waits for its reply as the policy says. With an error there is no reply.
+func (a *Asks) await(ctx context.Context, by Asker, w *waiter, isNew bool) (store.AskRow, error) {
+	a.waiters.add(w)
+	defer a.waiters.remove(w.ask.ID)
+	if isNew {
+		row, err := a.commit(ctx, by, w)
+		if err != nil || row.Reply != "" {
+			return row, err
+		}
+	} else if row, err := a.readAsk(ctx, w.ask.ID); err != nil || row.Reply != "" {
+		return row, err // answered before the waiter was added
+	}
+	if err := fault.Point(ctx, fault.PermAsked); err != nil {
+		return store.AskRow{}, err
+	}
+	if by.Call != nil {
+		by.Call.Release()
+	}
+	reacquire := by.Yield(w.ask.Action)
+	defer reacquire(ctx)
+	return a.awaitReply(ctx, by.Policy, w)
+}
+
+// commit makes the ask durable, together with its reply if the policy has one.
+func (a *Asks) commit(ctx context.Context, by Asker, w *waiter) (store.AskRow, error) {
+	drafts := eventlog.Drafts(&session.PermissionAsked{Ask: w.ask})
+	reply, message := by.Policy.reply(w.ask)
+	if reply != "" {
+		fact := &session.PermissionReplied{AskID: w.ask.ID, Reply: reply, Message: message, By: session.ByPolicy}
+		drafts = append(drafts, eventlog.Drafts(fact)...)
+	}
+	_, err := a.journal.AppendDrafts(context.WithoutCancel(ctx), by.SessionID, store.Durable, drafts...)
+	if err == nil {
+		return store.AskRow{PendingAsk: w.ask, Reply: reply, Message: message, By: session.ByPolicy}, nil
+	}
+	if reply == "" { // the commit may have happened all the same
+		_, _ = a.withdraw(ctx, w, "the ask could not be stored", session.ByInterrupt)
+	}
+	return store.AskRow{}, err
+}
+
+// awaitReply waits for a reply to a stored ask. If the work is stopped first, the ask is withdrawn; if the process
+// stops, it stays for the next one.
+func (a *Asks) awaitReply(ctx context.Context, p Policy, w *waiter) (store.AskRow, error) {
+	var timeout <-chan time.Time
+	if p.Kind == PolicyWait {
+		timer := time.NewTimer(p.Wait)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	select {
+	case row := <-w.reply:
+		return row, nil
+	case <-timeout:
+		return a.withdraw(ctx, w, "nobody answered within "+p.Wait.String(), session.ByPolicy)
+	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), cause.ErrShutdown) {
+			return store.AskRow{}, context.Cause(ctx)
+		}
+		row, err := a.withdraw(ctx, w, "the work was stopped", session.ByInterrupt)
+		if err == nil && row.By != session.ByInterrupt {
+			err = denialOf(row)
+		}
+		return row, cmp.Or(err, context.Cause(ctx))
+	}
+}
+
+// withdraw rejects the asker's own ask and returns its row. A reply that was committed first wins.
+func (a *Asks) withdraw(ctx context.Context, w *waiter, why string, by session.ReplyBy) (store.AskRow, error) {
+	fact := &session.PermissionReplied{AskID: w.ask.ID, Reply: session.ReplyReject, Message: why, By: by}
+	_, err := a.journal.AppendDrafts(context.WithoutCancel(ctx), w.ask.SessionID, store.Durable, eventlog.Draft{Data: fact})
+	if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+		return a.readAsk(context.WithoutCancel(ctx), w.ask.ID)
+	}
+	return store.AskRow{PendingAsk: w.ask, Reply: session.ReplyReject, Message: why, By: by}, err
+}

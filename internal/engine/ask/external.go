@@ -1,0 +1,79 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// List returns the pending asks of a session, or of all sessions ("").
+func (a *Asks) List(ctx context.Context, id session.ID) (rows []*store.AskRow, err error) {
+	err = a.journal.Store.View(ctx, func(r store.Reader) error {
+		if id != "" {
+			if _, err := journal.FindSession(r, id); err != nil {
+				return err
+			}
+		}
+		rows, err = r.Asks(id, true)
+		return err
+	})
+	return rows, err
+}
+
+// RevokeApproval removes a saved approval.
+func (a *Asks) RevokeApproval(ctx context.Context, approval string) error {
+	var existed bool
+	err := a.journal.Store.Update(context.WithoutCancel(ctx), store.Durable, func(tx store.Tx) (err error) {
+		existed, err = tx.DeleteApproval(approval)
+		return err
+	})
+	if err == nil && !existed {
+		err = session.NotFound("approval", approval)
+	}
+	return err
+}
+
+// AskExternally asks on behalf of a caller outside of any tool call (PM-11). It returns at once, with the effect and, if
+// the effect is ask, the id of the pending ask.
+func (a *Asks) AskExternally(
+	ctx context.Context, id session.ID, ask session.PendingAsk,
+) (session.Effect, session.AskID, error) {
+	s, err := a.journal.ReadSession(ctx, id)
+	if err != nil {
+		return "", "", err
+	}
+	scope, release, err := a.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return "", "", err
+	}
+	defer release()
+	agent := scope.FindAgent(cmp.Or(ask.Agent, s.Agent))
+	saved, err := a.readApprovals(ctx, s.ApprovalScope())
+	if err != nil {
+		return "", "", err
+	}
+	if ask.ID == "" {
+		ask.ID = session.AskID(a.journal.IDs.New(session.PrefixPermission))
+	} else if err := session.CheckID("id", session.PrefixPermission, string(ask.ID)); err != nil {
+		return "", "", err
+	}
+	layers, err := a.CollectRules(ctx, scope, s, agent)
+	if err != nil {
+		return "", "", err
+	}
+	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: ask.Action, Resources: ask.Resources})
+	if d.Effect == session.Ask {
+		ask.SessionID, ask.Agent, ask.Firm = id, agent.ID, d.Firm
+		if from := ask.Source; from != nil { // without PartID: only a call of cairn has one
+			ask.Source = &session.AskSource{Type: from.Type, MessageID: from.MessageID, CallID: from.CallID}
+		}
+		if err := a.journal.AppendFacts(ctx, id, &session.PermissionAsked{Ask: ask}); err != nil {
+			return "", "", err
+		}
+	}
+	return d.Effect, ask.ID, nil
+}

@@ -1,0 +1,64 @@
+package ask
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Grants counts how often people extended each limit of a session's budget: since the budget was set, and since the
+// newest input for the limits that count per input. It is a fold over the session's log that remembers its position, so
+// that events are read once. The zero value is ready to use; it is not safe for concurrent use.
+type Grants struct {
+	next    int64 // seq of the first event that is not folded in
+	count   map[Limit]int64
+	pending map[session.AskID]Limit // asks that may still extend a limit
+}
+
+// read folds in the events since the last read.
+func (g *Grants) read(ctx context.Context, s store.Store, id session.ID) error {
+	return s.View(ctx, func(r store.Reader) error {
+		rows, err := r.Events(id, g.next-1, 0,
+			session.KindBudgetSet, session.KindPrompted, session.KindPermissionAsked, session.KindPermissionReplied)
+		for _, row := range rows {
+			e, err := eventlog.Decode(row)
+			if err != nil {
+				return err
+			}
+			g.fold(e.Data)
+			g.next = row.Seq + 1
+		}
+		return err
+	})
+}
+
+func (g *Grants) fold(d session.EventData) {
+	switch e := d.(type) {
+	case *session.BudgetSet:
+		g.count, g.pending = nil, nil
+	case *session.Prompted:
+		for _, limit := range []Limit{LimitTurns, LimitWall} {
+			delete(g.count, limit)
+			for id := range g.pending {
+				if g.pending[id] == limit {
+					delete(g.pending, id)
+				}
+			}
+		}
+	case *session.PermissionAsked:
+		if e.Ask.Action == ActionBudget && len(e.Ask.Resources) == 1 {
+			if g.pending == nil {
+				g.count, g.pending = map[Limit]int64{}, map[session.AskID]Limit{}
+			}
+			g.pending[e.Ask.ID] = Limit(e.Ask.Resources[0])
+		}
+	case *session.PermissionReplied:
+		limit := g.pending[e.AskID]
+		if limit != "" && (e.Reply == session.ReplyOnce || e.Reply == session.ReplyAlways) {
+			g.count[limit]++
+		}
+		delete(g.pending, e.AskID)
+	}
+}

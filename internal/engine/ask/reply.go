@@ -1,0 +1,194 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// Reply answers a pending ask: once; always, which also saves what the ask offers to save; or reject. The model reads the
+// message of a rejection and continues; a rejection without one stops the session's work. A second reply to an ask is a
+// conflict.
+func (a *Asks) Reply(
+	ctx context.Context, id session.ID, ask session.AskID, reply session.Reply, message string,
+) error {
+	switch reply {
+	case session.ReplyOnce, session.ReplyAlways, session.ReplyReject:
+	default:
+		return session.Errorf(session.CodeInvalid, "reply must be once, always or reject, got %q", reply).At("reply")
+	}
+	if isQuestion(ask) {
+		return session.NotFound("permission", string(ask))
+	}
+	return a.settle(ctx, id, session.PermissionReplied{AskID: ask, Reply: reply, Message: message, By: session.ByUser})
+}
+
+// settle commits a person's reply and wakes the waiter.
+func (a *Asks) settle(ctx context.Context, id session.ID, d session.PermissionReplied) error {
+	if err := a.checkOpen(); err != nil { // no call would act on the reply
+		return err
+	}
+	if err := a.awaitWaiter(ctx, id, d.AskID); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	row, project, err := a.commitReply(ctx, id, d)
+	if err != nil {
+		a.wakeAnswered(ctx, d.AskID)
+		return err
+	}
+	if err := fault.Point(ctx, fault.PermReplied); err != nil {
+		return err
+	}
+	a.cascade(ctx, *row, project) // before the wake: a rejected call stops the others of its turn
+	a.waiters.wake(*row)
+	return nil
+}
+
+// commitReply commits the reply and the approvals that it saves.
+func (a *Asks) commitReply(
+	ctx context.Context, id session.ID, d session.PermissionReplied,
+) (row *store.AskRow, project session.ProjectID, err error) {
+	_, err = a.journal.Log.Append(ctx, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		s, err := journal.FindSession(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		project = s.ApprovalScope()
+		found, ok, err := tx.Ask(d.AskID)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || found.SessionID != id {
+			return nil, session.NotFound("permission", string(d.AskID))
+		}
+		if err := checkAnswers(found, d); err != nil {
+			return nil, err
+		}
+		if err := a.saveApprovals(tx, project, found, d); err != nil {
+			return nil, err
+		}
+		found.Reply, found.Message, found.By, found.Answers = d.Reply, d.Message, d.By, d.Answers
+		row = found
+		fact := d
+		return eventlog.Drafts(&fact), nil
+	})
+	return row, project, err
+}
+
+// saveApprovals saves what the ask offers if a person replied always. A cascaded reply saves nothing: no person agreed to
+// the patterns of that ask.
+func (a *Asks) saveApprovals(
+	tx store.Tx, project session.ProjectID, row *store.AskRow, d session.PermissionReplied,
+) error {
+	if d.Reply != session.ReplyAlways || d.By != session.ByUser {
+		return nil
+	}
+	for i, pattern := range row.Save {
+		err := tx.PutApproval(store.Approval{
+			ID: approvalID(d.AskID, i), ProjectID: project, Action: row.Action, Resource: pattern,
+			Time: a.journal.Now().UnixMilli(),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// approvalID derives the id of a saved approval from its ask, so that a repeated transaction saves nothing twice.
+func approvalID(ask session.AskID, i int) string {
+	return fmt.Sprintf("%s%s%d", session.PrefixSaved, strings.TrimPrefix(string(ask), string(session.PrefixPermission)), i)
+}
+
+// cascade answers the other waiting asks that the reply settles, too: after always those that are allowed now, after a
+// rejection all of the same session (PM-8).
+func (a *Asks) cascade(ctx context.Context, row store.AskRow, project session.ProjectID) {
+	saved, err := a.readApprovals(ctx, project)
+	if err != nil {
+		a.journal.Logger.Error("read approvals", "error", err)
+		return
+	}
+	for _, w := range a.waiters.listOthers(project, row.ID) {
+		reply, message := session.ReplyReject, row.Message
+		switch {
+		case row.Reply == session.ReplyReject && w.ask.SessionID == row.SessionID:
+		case row.Reply == session.ReplyAlways && !w.ask.IsQuestion() &&
+			permission.EvaluateAll(w.layers, saved, w.subject()).Effect == session.Allow:
+			reply, message = session.ReplyAlways, ""
+		default:
+			continue
+		}
+		fact := session.PermissionReplied{AskID: w.ask.ID, Reply: reply, Message: message, By: session.ByCascade}
+		next, _, err := a.commitReply(ctx, w.ask.SessionID, fact)
+		if err != nil {
+			a.journal.Logger.Warn("answer a waiting ask", "ask", w.ask.ID, "error", err)
+			continue
+		}
+		a.waiters.wake(*next)
+	}
+}
+
+// arrivalTimeout bounds how long a reply waits for the call of an earlier process to wait here.
+const arrivalTimeout = 5 * time.Second
+
+// awaitWaiter makes a call that an earlier process left waiting for the ask wait here, before its reply is stored.
+// Afterwards nothing would show whether the call has run.
+func (a *Asks) awaitWaiter(ctx context.Context, id session.ID, ask session.AskID) error {
+	orphaned, err := a.hasOpenTurn(ctx, id, ask)
+	if err != nil || !orphaned {
+		return err
+	}
+	arrived := a.waiters.expect(ask)
+	if arrived == nil {
+		return nil
+	}
+	a.resume(id)
+	timer := time.NewTimer(arrivalTimeout)
+	defer timer.Stop()
+	select {
+	case <-arrived:
+	case <-timer.C:
+		a.waiters.cancelExpect(ask)
+	case <-ctx.Done():
+		a.waiters.cancelExpect(ask)
+	}
+	return nil
+}
+
+// hasOpenTurn reports whether the ask is pending and belongs to a call of a turn that has not ended.
+func (a *Asks) hasOpenTurn(ctx context.Context, id session.ID, ask session.AskID) (open bool, err error) {
+	err = a.journal.Store.View(ctx, func(r store.Reader) error {
+		row, ok, err := r.Ask(ask)
+		if err != nil || !ok || row.SessionID != id || row.Reply != "" || PartOf(row.PendingAsk) == "" {
+			return err
+		}
+		m, _, err := r.Message(id, row.Source.MessageID)
+		turn, isTurn := m.(*session.Assistant)
+		open = isTurn && turn.Open()
+		return err
+	})
+	return open, err
+}
+
+// wakeAnswered wakes the waiter of an ask whose reply failed to commit, if the commit happened all the same.
+func (a *Asks) wakeAnswered(ctx context.Context, id session.AskID) {
+	err := a.journal.Store.View(ctx, func(r store.Reader) error {
+		row, ok, err := r.Ask(id)
+		if ok && row.Reply != "" {
+			a.waiters.wake(*row)
+		}
+		return err
+	})
+	if err != nil {
+		a.journal.Logger.Error("read an ask whose reply failed", "ask", id, "error", err)
+	}
+}

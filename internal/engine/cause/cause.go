@@ -1,0 +1,29 @@
+// Package cause holds the causes with which the engine cancels work. Read them with context.Cause: what is recorded of
+// stopped work, and whether it continues later, depends on why it stopped.
+package cause
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+var (
+	// ErrInterrupted stops the work of a session because a user asked for it. Nothing continues by itself afterwards.
+	ErrInterrupted = errors.New("interrupted")
+	// ErrShutdown stops all work because the process exits. The next process continues it.
+	ErrShutdown = errors.New("shutting down")
+	// ErrDeclined stops a turn because a user rejected an ask of it. The drain ends as if interrupted.
+	ErrDeclined = errors.New("declined")
+	// ErrCancelled stops a background job, or the search for a title, whose result is no longer wanted.
+	ErrCancelled = errors.New("cancelled")
+)
+
+// ReasonOf returns the reason that is recorded for work stopped by the cancellation of ctx.
+func ReasonOf(ctx context.Context) session.Reason {
+	if errors.Is(context.Cause(ctx), ErrShutdown) {
+		return session.ReasonInterrupted
+	}
+	return session.ReasonAborted
+}
