@@ -195,7 +195,7 @@ func (d *drain) repair(ctx context.Context, h *history.History, a *session.Assis
 		return err
 	}
 	set := &setting{session: s, scope: &location.Scope{}, agent: session.Agent{ID: a.Agent}, model: &location.Model{Ref: a.Model}, history: h}
-	t := &turn{drain: d, set: set, message: a.ID, recorder: record.Reopen(recorderConfig(d, set, llm.Prefix{}, nil), a.ID, ans)}
+	t := &turn{drain: d, set: set, message: a.ID, recorder: record.ReopenTurn(recorderConfig(d, set, llm.Prefix{}, nil), a.ID, ans)}
 	if len(waiting) == 0 || ans == nil || ctx.Err() != nil {
 		return t.abandon(clean, a, nil)
 	}
@@ -263,7 +263,7 @@ func (t *turn) abandon(ctx context.Context, a *session.Assistant, kept map[sessi
 			return err
 		}
 	}
-	return t.recorder.Abandon(ctx, a, why, kept, asks...)
+	return t.recorder.AbandonTurn(ctx, a, why, kept, asks...)
 }
 
 // withdrawn answers the asks of a turn that is given up, so that none waits for ever.
