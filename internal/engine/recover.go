@@ -39,7 +39,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 // What was cut off is ended also when the user stops the session meanwhile: ctx ends the waiting for replies only.
 func (d *drain) recover(ctx context.Context, f force) (force, error) {
 	clean := context.WithoutCancel(ctx)
-	if err := d.settleJobs(clean); err != nil {
+	if err := d.Jobs.CloseOrphans(clean, d.id); err != nil {
 		return unforced, err
 	}
 	h, err := d.history(clean)

@@ -184,7 +184,7 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 		Todos:    t.todos,
 		Results:  t.results,
 		Progress: shown.show,
-		Jobs:     jobsOf{t.Engine, t.id},
+		Jobs:     t.Jobs.ForSession(t.id),
 	})
 	if s.Error != nil && s.Error.Reason == session.ReasonAborted {
 		s.Error = cutShort(ctx, s)
