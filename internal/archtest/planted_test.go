@@ -97,7 +97,7 @@ var planted = []struct {
 
 	{"below the loop", "capability imports engine", sources{"internal/agent/agent.go": pkg("agent", own("engine"))}, "agent is a capability and imports engine"},
 	{"below the loop", "driver imports eventlog", sources{"internal/store/sqlite/sqlite.go": pkg("sqlite", own("eventlog"))}, "store/sqlite is a driver and imports eventlog"},
-	{"below the loop", "tool imports engine", sources{"internal/tool/builtin/builtin.go": pkg("builtin", own("engine"))}, "tool/builtin is a driver and imports engine"},
+	{"below the loop", "tool imports engine", sources{"internal/tool/exec/exec.go": pkg("exec", own("engine"))}, "tool/exec is a driver and imports engine"},
 
 	{"words", "session knows llm", sources{"internal/session/x.go": "package session\n\nimport _ \"example.org/m/internal/llm\"\n", "internal/llm/llm.go": pkg("llm")}, "session imports example.org/m/internal/llm"},
 	{"words", "llm knows session, in a test", sources{"internal/llm/llm.go": pkg("llm"), "internal/llm/x_test.go": "package llm\n\nimport _ \"example.org/m/internal/session\"\n"}, "llm imports example.org/m/internal/session"},

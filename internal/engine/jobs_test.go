@@ -8,14 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// untilStopped is work that ends only when it is stopped.
+// untilStopped is work that never ends by itself.
 func untilStopped(ctx context.Context) tool.JobEnd {
 	<-ctx.Done()
 	exit := 143
@@ -23,16 +22,16 @@ func untilStopped(ctx context.Context) tool.JobEnd {
 }
 
 // jobWorld is a world with a session and its jobs.
-func jobWorld(t *testing.T) (*world, tool.Jobs) {
+func jobWorld(t *testing.T) (*world, jobsOf) {
 	t.Helper()
 	w := newWorld(t, script.Script{})
 	if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
-	return w, w.engine.Jobs.ForSession("ses_a")
+	return w, jobsOf{w.engine, "ses_a"}
 }
 
-func startJobOf(t *testing.T, jobs tool.Jobs, run func(context.Context) tool.JobEnd) session.JobID {
+func startJobOf(t *testing.T, jobs jobsOf, run func(context.Context) tool.JobEnd) session.JobID {
 	t.Helper()
 	j, err := jobs.Start(t.Context(), session.Job{Command: "work"}, tool.Work{Run: run})
 	if err != nil {
@@ -41,7 +40,7 @@ func startJobOf(t *testing.T, jobs tool.Jobs, run func(context.Context) tool.Job
 	return j.ID
 }
 
-// rowOf returns the job as the session's row has it, and whether a restart would recover the session.
+// rowOf is what the session's row says of the job, and whether a restart would look at the session.
 func rowOf(t *testing.T, w *world, id session.JobID) (j session.Job, unfinished bool) {
 	t.Helper()
 	err := w.store.View(t.Context(), func(r store.Reader) error {
@@ -60,12 +59,12 @@ func rowOf(t *testing.T, w *world, id session.JobID) (j session.Job, unfinished 
 	return j, unfinished
 }
 
-// A job is recorded before it starts, and its end whatever ends it.
+// A job is recorded before it starts, and its end however it comes.
 func TestJobsEnd(t *testing.T) {
 	three := 3
 	for name, c := range map[string]struct {
 		run  func(context.Context) tool.JobEnd
-		end  func(w *world, jobs tool.Jobs, id session.JobID) error
+		end  func(w *world, jobs jobsOf, id session.JobID) error
 		want session.JobStatus
 		exit bool
 	}{
@@ -73,14 +72,14 @@ func TestJobsEnd(t *testing.T) {
 		"late":      {func(context.Context) tool.JobEnd { return tool.JobEnd{Exit: &three, TimedOut: true} }, nil, session.JobTimedOut, false},
 		"badly":     {func(context.Context) tool.JobEnd { return tool.JobEnd{Error: "no shell"} }, nil, session.JobFailed, false},
 		"panic":     {func(context.Context) tool.JobEnd { panic("oh") }, nil, session.JobFailed, false},
-		"cancelled": {untilStopped, func(_ *world, jobs tool.Jobs, id session.JobID) error {
+		"cancelled": {untilStopped, func(_ *world, jobs jobsOf, id session.JobID) error {
 			_, err := jobs.Cancel(context.Background(), id)
 			return err
 		}, session.JobCancelled, false},
-		"interrupted by the user": {untilStopped, func(w *world, _ tool.Jobs, _ session.JobID) error {
+		"interrupted by the user": {untilStopped, func(w *world, _ jobsOf, _ session.JobID) error {
 			return w.engine.Interrupt(context.Background(), "ses_a")
 		}, session.JobCancelled, false},
-		"with the process": {untilStopped, func(w *world, _ tool.Jobs, _ session.JobID) error {
+		"with the process": {untilStopped, func(w *world, _ jobsOf, _ session.JobID) error {
 			return w.engine.Close(context.Background())
 		}, session.JobInterrupted, false},
 	} {
@@ -102,21 +101,21 @@ func TestJobsEnd(t *testing.T) {
 				}
 				j, marked := rowOf(t, w, id)
 				if j.Status != c.want || (j.Exit != nil) != c.exit || j.Time.Ended == 0 || marked {
-					t.Errorf("%+v, session to be recovered: %v", j, marked)
+					t.Errorf("%+v, to be looked at: %v", j, marked)
 				}
 			})
 		})
 	}
 }
 
-// The jobs of a killed process are shown as interrupted at once, and recorded as such by the next process.
+// After the process was killed nobody believes that its jobs run, and the next one records it.
 func TestJobsOfAKilledProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, jobs := jobWorld(t)
 		old := w.process
 		id := startJobOf(t, jobs, untilStopped)
 		w.kill(true)
-		jobs = w.engine.Jobs.ForSession("ses_a")
+		jobs = jobsOf{w.engine, "ses_a"}
 		if all, err := jobs.List(t.Context()); err != nil || len(all) != 1 || all[0].Status != session.JobInterrupted {
 			t.Errorf("%+v %v", all, err)
 		}
@@ -135,10 +134,9 @@ func TestJobsOfAKilledProcess(t *testing.T) {
 }
 
 func TestJobsAreBounded(t *testing.T) {
-	const sessionJobs = 8
 	synctest.Test(t, func(t *testing.T) {
 		w, jobs := jobWorld(t)
-		for range sessionJobs {
+		for range maxSessionJobs {
 			startJobOf(t, jobs, untilStopped)
 		}
 		_, err := jobs.Start(t.Context(), session.Job{}, tool.Work{Run: untilStopped})
@@ -146,7 +144,7 @@ func TestJobsAreBounded(t *testing.T) {
 			t.Error(err)
 		}
 		all, _ := jobs.List(t.Context())
-		if len(all) != sessionJobs {
+		if len(all) != maxSessionJobs {
 			t.Errorf("%d jobs are recorded", len(all))
 		}
 		w.close(t)
@@ -156,25 +154,21 @@ func TestJobsAreBounded(t *testing.T) {
 	})
 }
 
-// A session neither sees nor ends the jobs of another.
+// What others run is neither seen nor ended.
 func TestJobsBelongToTheirSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, jobs := jobWorld(t)
 		defer w.close(t)
-		ended := false
-		id := startJobOf(t, jobs, func(ctx context.Context) tool.JobEnd {
-			defer func() { ended = true }()
-			return untilStopped(ctx)
-		})
+		id := startJobOf(t, jobs, untilStopped)
 		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_b", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
-		other := w.engine.Jobs.ForSession("ses_b")
+		other := jobsOf{w.engine, "ses_b"}
 		if _, err := other.Cancel(t.Context(), id); err == nil {
-			t.Error("another session ended the job")
+			t.Error("another session ended it")
 		}
 		if _, ok := other.Recent(id, 10); ok {
-			t.Error("another session read the job's output")
+			t.Error("another session read it")
 		}
 		if err := w.engine.Interrupt(t.Context(), "ses_b"); err != nil {
 			t.Fatal(err)
@@ -185,39 +179,39 @@ func TestJobsBelongToTheirSession(t *testing.T) {
 		if err := w.engine.Delete(t.Context(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}
-		if !ended {
-			t.Error("the job still runs after its session was deleted")
+		if w.engine.jobs.job(id) != nil {
+			t.Error("it runs on after its session was deleted")
 		}
 	})
 }
 
-// Clients list jobs, wait for them and end them; an unknown job is not found.
+// Clients look at jobs, wait for them and end them; what there is not, they are told.
 func TestJobsOfClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, jobs := jobWorld(t)
 		defer w.close(t)
 		id := startJobOf(t, jobs, untilStopped)
-		if all, err := w.engine.Jobs.List(t.Context(), "ses_a"); err != nil || len(all) != 1 || all[0].ID != id {
+		if all, err := w.engine.Jobs(t.Context(), "ses_a"); err != nil || len(all) != 1 || all[0].ID != id {
 			t.Errorf("%+v %v", all, err)
 		}
-		if j, err := w.engine.Jobs.Wait(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobRunning {
+		if j, err := w.engine.WaitJob(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobRunning {
 			t.Errorf("%+v %v", j, err)
 		}
 		for range 2 {
-			if j, err := w.engine.Jobs.Cancel(t.Context(), "ses_a", id); err != nil || j.Status != session.JobCancelled {
+			if j, err := w.engine.CancelJob(t.Context(), "ses_a", id); err != nil || j.Status != session.JobCancelled {
 				t.Errorf("%+v %v", j, err)
 			}
 		}
-		if j, err := w.engine.Jobs.Wait(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobCancelled {
+		if j, err := w.engine.WaitJob(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobCancelled {
 			t.Errorf("%+v %v", j, err)
 		}
 		for _, c := range []struct {
 			session session.ID
 			job     session.JobID
 		}{{"ses_a", "job_none"}, {"ses_none", id}} {
-			_, err := w.engine.Jobs.Get(t.Context(), c.session, c.job)
-			_, err2 := w.engine.Jobs.Cancel(t.Context(), c.session, c.job)
-			_, err3 := w.engine.Jobs.ReadOutput(t.Context(), c.session, c.job, job.Range{Bytes: 1})
+			_, err := w.engine.Job(t.Context(), c.session, c.job)
+			_, err2 := w.engine.CancelJob(t.Context(), c.session, c.job)
+			_, err3 := w.engine.ReadJob(t.Context(), c.session, c.job, Stretch{Bytes: 1})
 			for _, err := range []error{err, err2, err3} {
 				if !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 					t.Errorf("%+v: %v", c, err)

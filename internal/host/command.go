@@ -12,7 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tool/builtin"
+	"github.com/cairn-dev/cairn/internal/tool/exec"
+	"github.com/cairn-dev/cairn/internal/tool/file"
 )
 
 // commands are those of a place, with its skills as they are now.
@@ -68,7 +69,7 @@ func (l *locations) Expand(ctx context.Context, at session.Location, r api.Expan
 		out.Prompt.Model = c.Model
 	}
 	e := c.Expand(r.Arguments)
-	printed, err := builtin.Print(ctx, p.tools, builtin.Lines{Lines: e.Lines, Args: e.Args, Arguments: e.Arguments})
+	printed, err := exec.RunTemplate(ctx, p.tools.exec, exec.TemplateCommands{Lines: e.Lines, Args: e.Args, Arguments: e.Arguments})
 	if err != nil {
 		return out, session.Errorf(session.CodeInvalid, "the command %s: %v", c.Name, err).At("command")
 	}
@@ -113,7 +114,7 @@ func (l *locations) Attached(ctx context.Context, at session.Location, id sessio
 	if err != nil {
 		return "", nil, err
 	}
-	out, err := builtin.Attach(ctx, p.tools, builtin.Attachment{Session: id, Path: page.FilePath, Offset: page.Offset, Limit: page.Limit})
+	out, err := file.Attach(ctx, p.tools.file, file.Attachment{Session: id, Path: page.FilePath, Offset: page.Offset, Limit: page.Limit})
 	if err != nil {
 		return "", nil, err
 	}

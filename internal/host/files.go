@@ -11,16 +11,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/opencode"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tool/builtin"
+	"github.com/cairn-dev/cairn/internal/tool/search"
 )
 
 // look returns the files of a location as the tools see them.
-func (l *locations) look(ctx context.Context, at session.Location) (builtin.Look, *place, error) {
+func (l *locations) look(ctx context.Context, at session.Location) (search.Browser, *place, error) {
 	p, err := l.place(ctx, at.Directory)
 	if err != nil {
-		return builtin.Look{}, nil, err
+		return search.Browser{}, nil, err
 	}
-	return builtin.NewLook(builtin.Config{Directory: p.project.Directory, Worktree: p.project.Worktree}), p, nil
+	return search.NewBrowser(search.Config{Paths: p.tools.search.Paths}), p, nil
 }
 
 // List implements v1.Files.
@@ -93,7 +93,7 @@ func (l v1Backend) Find(ctx context.Context, at session.Location, w v1.Wanted) (
 	if err != nil {
 		return nil, err
 	}
-	return look.Find(ctx, builtin.Wanted(w))
+	return look.Find(ctx, search.NameQuery(w))
 }
 
 // ListFiles implements v2.Files.
@@ -122,7 +122,7 @@ func (l *locations) FindFiles(ctx context.Context, at session.Location, q api.Fi
 	if err != nil {
 		return nil, err
 	}
-	found, err := look.Find(ctx, builtin.Wanted{Query: q.Query, Files: q.Type != api.TypeDirectory, Directories: q.Type != api.TypeFile, Limit: q.Limit})
+	found, err := look.Find(ctx, search.NameQuery{Query: q.Query, Files: q.Type != api.TypeDirectory, Directories: q.Type != api.TypeFile, Limit: q.Limit})
 	if err != nil {
 		return nil, err
 	}

@@ -22,9 +22,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/skill"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/builtin"
-	"github.com/cairn-dev/cairn/internal/tool/dialog"
-	"github.com/cairn-dev/cairn/internal/tool/web"
+	"github.com/cairn-dev/cairn/internal/tool/file"
 	"github.com/cairn-dev/cairn/internal/trust"
 )
 
@@ -36,7 +34,7 @@ type locations struct {
 	projects *project.Finder
 	models   *modelTable
 	outputs  *tool.Outputs
-	files    *builtin.Files
+	files    *file.Tracker
 	trust    *trust.Judge
 	remotes  *remotes
 	pages    *instruction.Pages // nil: nothing is fetched
@@ -65,7 +63,7 @@ type place struct {
 	scope   *location.Scope
 	skills  *skill.Cache
 	models  *locationModels
-	tools   builtin.Config
+	tools   toolConfig
 }
 
 const (
@@ -217,7 +215,7 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 		Location: session.Location{Directory: pr.Directory}, ProjectID: pr.ID, Subpath: pr.Subpath,
 		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry, Small: models.small, Budget: cfg.Budget.Session(),
 		Layers:   func(a session.Agent) []permission.Layer { return agents.Layers(a.ID) },
-		Requests: func(action, resource string) []tool.Request { return builtin.Requests(tools, action, resource) },
+		Requests: tools.requests,
 		Context: func(ctx context.Context, a session.Agent) (systemcontext.Context, error) {
 			all, err := sources.Load(ctx)
 			if err != nil {
@@ -227,32 +225,6 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 		},
 	}
 	return &place{config: cfg, project: pr, agents: agents, scope: scope, skills: skills, models: models, tools: tools}, nil
-}
-
-// tools says how files and commands are dealt with at the location.
-func (l *locations) tools(cfg *config.Config, pr project.Project, models *locationModels) (builtin.Config, error) {
-	policy, err := l.policy(cfg, pr)
-	return builtin.Config{
-		Directory: pr.Directory, Worktree: pr.Worktree, Shell: cfg.Shell, Deny: models.secretNames(), Outputs: l.outputs,
-		Limits: tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)},
-		Files:  l.files, Log: l.logger, Supervisor: supervisor(),
-		Sandbox: policy, Env: l.scratchEnv(policy), Timeout: patience(l.getenv), Processes: int(cfg.Limits.Processes),
-		Nearby: l.instructions(cfg, pr).Names(), Images: imageLimits(cfg.Attachment.Image),
-	}, err
-}
-
-func (l *locations) registry(cfg *config.Config, c builtin.Config) (*tool.Registry, error) {
-	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: c.Limits, Log: l.logger})
-	tools := append(builtin.New(c), dialog.New()...)
-	tools = append(tools, web.New(web.Config{Allow: cfg.Webfetch.Networks(), Search: web.SearcherOf(l.getenv)})...)
-	_, err := r.Register(tools...)
-	return r, err
-}
-
-func imageLimits(c config.ImageLimits) builtin.ImageLimits {
-	return builtin.ImageLimits{
-		Width: int(c.MaxWidth), Height: int(c.MaxHeight), Base64: int(c.MaxBase64Bytes), Refuse: c.AutoResize != nil && !*c.AutoResize,
-	}
 }
 
 // sources registers what agents are told of the location: where it is, what day it is, its instruction files.

@@ -26,7 +26,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 	"github.com/cairn-dev/cairn/internal/tool"
-	"github.com/cairn-dev/cairn/internal/tool/builtin"
+	"github.com/cairn-dev/cairn/internal/tool/file"
 )
 
 // owner is one process that owns a store: log, engine and surfaces around it.
@@ -78,7 +78,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	places := &locations{
 		dirs: dirs, getenv: o.Env, projects: &project.Finder{Cache: filepath.Join(dirs.Cache, "project")},
 		models:  newModelTable(dirs, o, transport),
-		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output)}, files: builtin.NewFiles(),
+		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output)}, files: file.NewTracker(),
 		remotes: remotesFor(dirs, o, w.logger),
 		trust:   judge(dirs, o), logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled, places: map[string]*slot{},
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/sandbox"
-	"github.com/cairn-dev/cairn/internal/tool/builtin"
+	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 // Supervise does the work of the processes that a tool starts between cairn and a command: one sees to it that the command
@@ -18,8 +18,8 @@ func Supervise(args []string) (code int, ok bool) {
 		return 0, false
 	}
 	switch args[0] {
-	case builtin.SuperviseWord:
-		return builtin.Supervise(args[1:]), true
+	case exec.SuperviseWord:
+		return exec.Supervise(args[1:]), true
 	case sandbox.Word:
 		return sandbox.Enter(args[1:]), true
 	default:
@@ -45,5 +45,5 @@ func supervisor() []string {
 	if err != nil {
 		return nil
 	}
-	return []string{self, builtin.SuperviseWord}
+	return []string{self, exec.SuperviseWord}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/tool/builtin"
+	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
 // Terminal implements v1.Places. A terminal is the user's own: it runs the configured shell (that of a project's file only
@@ -17,7 +17,7 @@ func (l v1Backend) Terminal(ctx context.Context, at session.Location) (pty.Order
 	if err != nil {
 		return pty.Order{}, err
 	}
-	known := builtin.Config{Deny: p.tools.Deny}
+	known := exec.Config{Deny: p.tools.exec.Deny}
 	o := pty.Order{Directory: at.Directory, Project: p.project.ID, Command: cmp.Or(p.config.Shell, l.getenv("SHELL")), Env: known.Environment()}
 	if o.Command == "" {
 		if o.Command, err = known.ShellPath(); err != nil {

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package builtin
-
-import "os"
-
-func openBeneath(*os.File, string) (*os.File, bool, error) { return nil, false, nil }

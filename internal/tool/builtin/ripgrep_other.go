@@ -1,6 +1,0 @@
-//go:build !linux
-
-package builtin
-
-// limitMemory bounds nothing here.
-func limitMemory(int) {}

@@ -1,0 +1,87 @@
+package exec_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/proctable"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/tooltest"
+)
+
+// leftovers are ways to go on when the call has ended, also without its mark. %s is how long to sleep.
+var backgroundScripts = map[string]string{
+	"plain":                 "sleep %s >/dev/null 2>&1 &",
+	"own session":           "setsid sleep %s >/dev/null 2>&1 &",
+	"double fork":           "(setsid sleep %s >/dev/null 2>&1 &)",
+	"no mark":               "env -i /bin/bash -c '(sleep %s) &' </dev/null >/dev/null 2>&1",
+	"own session, no mark":  "setsid env -i /bin/bash -c 'sleep %s; true' </dev/null >/dev/null 2>&1 &",
+	"disowned, no mark":     "setsid env -i /bin/bash -c '(sleep %s; true) & disown' </dev/null >/dev/null 2>&1 &",
+	"holds output, no mark": "env -i setsid sleep %s & exit 3",
+}
+
+// What a command leaves behind has a process of the call above it, by which the server knows it as a tool's.
+func TestWhatIsLeftIsKnown(t *testing.T) {
+	for name, script := range backgroundScripts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := tooltest.New(t, withSupervisor)
+			b.Rules = reachesProc
+			seconds := sleepTime()
+			killSleepersAtEnd(t, seconds)
+			s := b.Call("bash", tooltest.Input{"command": strings.ReplaceAll(script, "%s", seconds)})
+			if failed := strings.Contains(tooltest.TextOf(s), "exit code 3"); s.Error != nil || failed != strings.Contains(script, "exit 3") {
+				t.Fatal(tooltest.TextOf(s))
+			}
+			waitFor(t, "it to sleep", func() bool { return findSleeper(seconds) != 0 })
+			if above := listAncestors(findSleeper(seconds)); !slices.Contains(above, os.Getpid()) {
+				t.Errorf("above what is left are %v, without us, %d", above, os.Getpid())
+			}
+		})
+		t.Run(name+", server gone", func(t *testing.T) {
+			t.Parallel()
+			b := tooltest.New(t)
+			seconds := sleepTime()
+			killSleepersAtEnd(t, seconds)
+			if err := osexec.Command(os.Args[0], serverWord, b.Dir, strings.ReplaceAll(script, "%s", seconds)).Run(); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, "it to sleep", func() bool { return findSleeper(seconds) != 0 })
+			if above := listAncestors(findSleeper(seconds)); !slices.ContainsFunc(above, isMarked) {
+				t.Errorf("of %v, above what is left, none bears a mark", above)
+			}
+		})
+	}
+}
+
+// findSleeper returns a process that sleeps for so long, 0 if there is none.
+func findSleeper(seconds string) int {
+	for _, q := range proctable.List() {
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", q.PID)); err == nil && string(line) == "sleep\x00"+seconds+"\x00" {
+			return q.PID
+		}
+	}
+	return 0
+}
+
+// listAncestors returns a process and all above it.
+func listAncestors(pid int) (above []int) {
+	parents := map[int]int{}
+	for _, q := range proctable.List() {
+		parents[q.PID] = q.Parent
+	}
+	for ; pid > 1; pid = parents[pid] {
+		above = append(above, pid)
+	}
+	return above
+}
+
+func isMarked(pid int) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && bytes.Contains(env, []byte(tool.CallVariable+"="))
+}

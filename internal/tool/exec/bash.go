@@ -1,0 +1,180 @@
+package exec
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
+)
+
+const (
+	defaultTimeout = 120 * time.Second
+	maxCommand     = 100 << 10 // bytes; systems refuse single arguments from 128 KiB on
+	shownOutput    = 30_000    // characters of the end that programs get
+)
+
+//go:embed bash.md
+var bashDescription string
+
+const bashSchema = `{"type":"object","properties":{
+"command":{"type":"string","minLength":1,"description":"The command"},
+"timeout":{"type":"integer","minimum":1,"maximum":600000,"description":"Milliseconds it may take"},
+"workdir":{"type":"string","description":"The directory to run it in"},
+"description":{"type":"string","description":"What it is for, in a few words"},
+"background":{"type":"boolean","description":"Start it as a job and go on at once"}
+},"required":["command"],"additionalProperties":false}`
+
+type bashTool struct{ *execTools }
+
+type bashInput struct {
+	Command     string `json:"command"`
+	Timeout     int64  `json:"timeout"`
+	Workdir     string `json:"workdir"`
+	Description string `json:"description"`
+	Background  bool   `json:"background"`
+}
+
+// bashInfo is what programs get to know; the shape is OpenCode's (spec/v1 §33.2).
+type bashInfo struct {
+	Output      string `json:"output"`
+	Exit        *int   `json:"exit"`
+	Truncated   bool   `json:"truncated"`
+	OutputPath  string `json:"outputPath,omitzero"`
+	Description string `json:"description,omitzero"`
+	Timeout     bool   `json:"timeout,omitzero"`
+}
+
+// bashProgress is what programs get to know of a command that runs.
+type bashProgress struct {
+	Output      string `json:"output"`
+	Description string `json:"description,omitzero"`
+}
+
+// Definition describes the tool.
+func (t *bashTool) Definition() tool.Definition {
+	return tool.Definition{Name: "bash", Description: t.describeTool(), Schema: jsontext.Value(bashSchema), Bounded: true}
+}
+
+// Run runs the command. That it fails or takes too long is a result like any other.
+func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	in, err := tool.Input[bashInput](call)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if err := in.validate(); err != nil {
+		return tool.Output{}, err
+	}
+	dir, err := t.config.Paths.Resolve(in.Workdir)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	shell, err := t.config.ShellPath()
+	if err != nil {
+		return tool.Output{}, err
+	}
+	argv, err := t.sandboxCommand([]string{shell, "-c", in.Command})
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if err := t.askCommand(ctx, call, shell, dir, in); err != nil {
+		return tool.Output{}, err
+	}
+	if err := dir.RequireDir(); err != nil {
+		return tool.Output{}, err
+	}
+	again, err := t.config.Paths.Resolve(in.Workdir)
+	if err != nil || again.Real != dir.Real {
+		return tool.Output{}, workpath.FailMoved(dir.Abs)
+	}
+	r := command{
+		argv: argv, supervisor: t.config.Supervisor, dir: dir.Real, env: t.config.Environment(), grace: t.killDelay(),
+		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(), output: &commandOutput{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID)},
+	}
+	if in.Timeout > 0 {
+		r.timeout = time.Duration(in.Timeout) * time.Millisecond
+	}
+	if in.Background {
+		return startJob(ctx, call, r, in)
+	}
+	done, err := r.execute(ctx, func(recent string) {
+		call.Progress(tool.Output{Title: in.Command, Structured: tool.Object(bashProgress{recent, in.Description})})
+	})
+	if err != nil {
+		return tool.Output{}, err
+	}
+	out := in.formatOutput(done, r.timeout)
+	if done.interrupted {
+		return out, context.Cause(ctx)
+	}
+	return out, nil
+}
+
+func (in bashInput) validate() error {
+	switch {
+	case strings.TrimSpace(in.Command) == "":
+		return tool.Failf("The command is empty.")
+	case strings.ContainsRune(in.Command, 0):
+		return tool.Failf("The command holds a NUL byte, which no shell can run.")
+	case len(in.Command) > maxCommand:
+		return tool.Failf("The command is %d bytes long, the limit is %d. Write it to a file and run that.", len(in.Command), maxCommand)
+	default:
+		return nil
+	}
+}
+
+// describeTool tells the model how long commands may take here, and what they may touch.
+func (t *bashTool) describeTool() string {
+	text := strings.TrimSpace(bashDescription)
+	return strings.Replace(text, "120000", strconv.FormatInt(t.timeout().Milliseconds(), 10), 1) + t.describeSandbox()
+}
+
+func (t *bashTool) timeout() time.Duration { return cmp.Or(t.config.Timeout, defaultTimeout) }
+
+func (t *bashTool) killDelay() time.Duration {
+	if t.config.KillDelay > 0 {
+		return t.config.KillDelay
+	}
+	return 800 * time.Millisecond
+}
+
+func (in bashInput) formatOutput(done commandResult, timeout time.Duration) tool.Output {
+	text := done.out.Text
+	if text == "" {
+		text = "(no output)"
+	}
+	info := bashInfo{Output: done.tail, Truncated: done.out.Cut, OutputPath: done.out.Path, Description: in.Description, Timeout: done.timedOut}
+	if info.Output == "" {
+		info.Output = text
+	}
+	note := ""
+	switch {
+	case done.timedOut:
+		note = fmt.Sprintf("shell tool terminated command after exceeding timeout %d ms. If this command is expected to take longer and is not waiting for interactive input, retry with a larger timeout value in milliseconds.", timeout.Milliseconds())
+	case done.interrupted:
+		note = "The command was ended because the user interrupted it."
+	case done.signal != "":
+		note = "The command was ended by a signal: " + done.signal + "."
+		info.Exit = &done.exit
+	default:
+		info.Exit = &done.exit
+		if done.exit != 0 {
+			note = fmt.Sprintf("The command ended with exit code %d.", done.exit)
+		}
+	}
+	if note != "" {
+		text += "\n\n<shell_metadata>\n" + note + "\n</shell_metadata>"
+	}
+	out := tool.TextOutput(in.Command, text, info)
+	if done.out.Path != "" {
+		out.OutputPaths = []string{done.out.Path}
+	}
+	return out
+}

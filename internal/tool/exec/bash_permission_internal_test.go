@@ -1,0 +1,20 @@
+package exec
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A request for directories outside names them, and what would be allowed.
+func TestOutsideRequestsNameDirectories(t *testing.T) {
+	asks := touchedPaths{outside: []string{"/o"}, read: []string{"/o/f"}}.permissionRequests("cat /o/f")
+	var got []string
+	for _, r := range asks {
+		got = append(got, r.Action+" "+string(r.Metadata))
+	}
+	want := []string{`external_directory {"command":"cat /o/f","directories":["/o"],"patterns":["/o/*"]}`, `read {"command":"cat /o/f"}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}

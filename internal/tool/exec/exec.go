@@ -1,0 +1,68 @@
+// Package exec has the tools that run commands: bash and job.
+//
+// A command runs below a supervisor process where the system allows it, so that nothing it starts outlives a timeout, an
+// interrupt or the server. It gets an environment of listed variables, and a sandbox if the configuration has one.
+package exec
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/sandbox"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
+)
+
+// Config configures the tools of one Location.
+type Config struct {
+	Paths workpath.Resolver
+
+	Shell string   // the shell that runs commands; "" takes bash, or /bin/sh if there is no bash
+	Env   []string // NAME=value, added to the environment of commands
+	Pass  []string // names of further variables of this process that commands get
+	Deny  []string // names of variables that commands never get, e.g. those of provider keys
+
+	// Supervisor is the command line that starts this program so that it calls Supervise, e.g.
+	// {"/proc/self/exe", SuperviseWord}. Without it, and on systems other than Linux, a process that leaves the command's
+	// session and clears its environment is not found, and if this process is killed, only the command itself ends with it.
+	Supervisor []string
+	// Sandbox confines commands; nil leaves them free. It needs a Supervisor, which starts them confined.
+	Sandbox *sandbox.Policy
+	// Timeout ends a command that sets no timeout itself; 0 is two minutes.
+	Timeout time.Duration
+	// Processes bounds the processes of one command at a time, itself included; 0 is MaxProcesses. It needs a Supervisor.
+	Processes int
+	// KillDelay is the time between SIGTERM and SIGKILL; 0 is 800 ms, so that everything has ended within a second.
+	KillDelay time.Duration
+
+	Outputs *tool.Outputs // where long output is stored
+	Limits  tool.Limits   // of output; zero fields mean the defaults
+	Log     *slog.Logger
+}
+
+// SuperviseWord is the argument of the program that the arguments for Supervise follow.
+const SuperviseWord = "__supervise"
+
+// execTools is the state that the tools of a Location share.
+type execTools struct{ config Config }
+
+func newExecTools(c Config) *execTools {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &execTools{c}
+}
+
+// New returns the tools. They keep nothing open between calls.
+func New(c Config) []tool.Tool { return []tool.Tool{&bashTool{newExecTools(c)}, jobTool{}} }
+
+// Requests returns the permission requests of a command in the Location, in order. It asks and runs nothing.
+func Requests(c Config, command string) []tool.Request {
+	t := &bashTool{newExecTools(c)}
+	dir, err := c.Paths.Resolve("")
+	if err != nil {
+		return nil
+	}
+	program, _ := c.ShellPath() // "" if there is no shell, which is then reported when the command runs
+	return t.commandRequests(program, dir, bashInput{Command: command})
+}

@@ -1,0 +1,24 @@
+package exec_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/sandbox"
+	"github.com/cairn-dev/cairn/internal/tool/exec"
+)
+
+// The test program is its own supervisor, and a server that a test can kill.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 {
+		switch os.Args[1] {
+		case exec.SuperviseWord:
+			os.Exit(exec.Supervise(os.Args[2:]))
+		case sandbox.Word:
+			os.Exit(sandbox.Enter(os.Args[2:]))
+		case serverWord:
+			serveTools(os.Args[2:])
+		}
+	}
+	os.Exit(m.Run())
+}

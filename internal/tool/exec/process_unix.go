@@ -1,0 +1,71 @@
+//go:build unix
+
+package exec
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+// stopAll ends the command and everything it started: TERM, and after grace KILL, again and again until nothing is left.
+// It returns when the command itself was waited for.
+func (p *process) stopAll(grace time.Duration) {
+	if p.lifeline != nil {
+		_, _ = p.lifeline.Write([]byte{1})
+		select {
+		case <-p.done: // and everything with it, unless the command killed its supervisor
+		case <-time.After(grace + 2*time.Second): // it was stopped, or worse
+		}
+	}
+	p.signalAll(syscall.SIGTERM)
+	if !p.waitGone(grace) {
+		for range 50 { // what forks while it is being killed is found in the next round
+			p.signalAll(syscall.SIGKILL)
+			if p.waitGone(40 * time.Millisecond) {
+				break
+			}
+		}
+	}
+	<-p.done
+}
+
+// signalAll sends sig to the group of the command and to all that left it.
+func (p *process) signalAll(sig syscall.Signal) {
+	group := p.cmd.Process.Pid // it leads its own
+	strays := p.findStrays()
+	if p.isGroupAlive() {
+		_ = syscall.Kill(-group, sig)
+	}
+	for _, pid := range strays {
+		_ = syscall.Kill(pid, sig)
+	}
+}
+
+// waitGone waits until nothing of the command is left, at most for d. It looks twice: a process that is being forked or becomes
+// another program can be missed once.
+func (p *process) waitGone(d time.Duration) bool {
+	step := 5 * time.Millisecond
+	missing := 0 // looks in a row that found nothing
+	for end := time.Now().Add(d); ; time.Sleep(min(step, time.Until(end))) {
+		if p.isGroupAlive() || len(p.findStrays()) > 0 {
+			missing = 0
+		} else if missing++; missing == 2 {
+			return true
+		}
+		if !time.Now().Before(end) && missing == 0 {
+			return false
+		}
+		step = min(2*step, 50*time.Millisecond)
+	}
+}
+
+func exitStatus(state *os.ProcessState) (code int, signal string) {
+	if state == nil {
+		return -1, ""
+	}
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal()), ws.Signal().String()
+	}
+	return state.ExitCode(), ""
+}

@@ -1,0 +1,31 @@
+package exec
+
+import (
+	"errors"
+	"strconv"
+	"time"
+)
+
+// MaxProcesses is how many processes one command may have at the same time, unless the configuration says.
+const MaxProcesses = 1024
+
+// supervisorOrder is what a supervisor is told.
+type supervisorOrder struct {
+	grace     time.Duration
+	processes int
+	argv      []string
+}
+
+// encodeArgs are the order as arguments of a supervisor.
+func (o supervisorOrder) encodeArgs() []string {
+	return append([]string{strconv.FormatInt(o.grace.Milliseconds(), 10), strconv.Itoa(o.processes)}, o.argv...)
+}
+
+func parseOrder(args []string) (supervisorOrder, error) {
+	if len(args) < 3 {
+		return supervisorOrder{}, errors.New("it needs a time in milliseconds, a number of processes, and a command")
+	}
+	ms, err := strconv.Atoi(args[0])
+	most, err2 := strconv.Atoi(args[1])
+	return supervisorOrder{time.Duration(ms) * time.Millisecond, most, args[2:]}, errors.Join(err, err2)
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package exec
+
+import (
+	"fmt"
+	"os"
+)
+
+// Supervise exists on Linux only.
+func Supervise([]string) int {
+	fmt.Fprintln(os.Stderr, "supervise: not on this system")
+	return 125
+}

@@ -1,0 +1,71 @@
+package exec
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// TemplateCommands are commands whose output becomes part of a prompt.
+type TemplateCommands struct {
+	Lines     []string
+	Args      []string // the parameters of each, from ${1} on
+	Arguments string   // the variable ARGUMENTS
+}
+
+const maxTemplateCommands = 32 // commands of one prompt
+
+// RunTemplate runs the lines in the location, all at the same time, bound as every command is and with what of the environment
+// commands get, and returns what each wrote to its standard output, as it is. How one ends does not
+// matter; that one cannot be started, or takes too long, is an error.
+func RunTemplate(ctx context.Context, c Config, l TemplateCommands) ([]string, error) {
+	if len(l.Lines) > maxTemplateCommands {
+		return nil, tool.Failf("The template runs %d commands, the limit is %d.", len(l.Lines), maxTemplateCommands)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &execTools{config: c}
+	printed, failed := make([]string, len(l.Lines)), make([]error, len(l.Lines))
+	var all sync.WaitGroup
+	for i, line := range l.Lines {
+		all.Go(func() { printed[i], failed[i] = s.runLine(ctx, line, l) })
+	}
+	all.Wait()
+	return printed, errors.Join(failed...)
+}
+
+func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands) (string, error) {
+	shell, err := s.config.ShellPath()
+	if err != nil {
+		return "", err
+	}
+	dir, err := s.config.Paths.Resolve("")
+	if err != nil {
+		return "", err
+	}
+	argv, err := s.sandboxCommand(append([]string{shell, "-c", line, "command"}, l.Args...))
+	if err != nil {
+		return "", err
+	}
+	t := &bashTool{s}
+	r := command{
+		argv: argv, supervisor: s.config.Supervisor, dir: dir.Real, env: append(s.config.Environment(), "ARGUMENTS="+l.Arguments), grace: t.killDelay(),
+		processes: cmp.Or(s.config.Processes, MaxProcesses), timeout: t.timeout(), quiet: true,
+		output: &commandOutput{capture: tool.NewCapture(nil, s.config.Limits, s.config.Log)},
+	}
+	done, err := r.execute(ctx, func(string) {})
+	switch {
+	case err != nil:
+		return "", err
+	case done.interrupted:
+		return "", context.Cause(ctx)
+	case done.timedOut:
+		return "", tool.Failf("%.100q took longer than %s.", line, r.timeout)
+	}
+	return done.out.Text, nil
+}

@@ -1,0 +1,35 @@
+package file
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// Attachment is a page of a file, or a directory, that somebody attaches to a prompt of the session.
+type Attachment struct {
+	Session       session.ID
+	Path          string
+	Offset, Limit int
+}
+
+// Attach returns what the tool read says of the attachment. Nobody is asked: who attaches what lies in the location has
+// said that it may be read; what lies outside is a *tool.Denied.
+func Attach(ctx context.Context, c Config, a Attachment) (tool.Output, error) {
+	input, err := json.Marshal(readInput{FilePath: a.Path, Offset: a.Offset, Limit: a.Limit})
+	if err != nil {
+		return tool.Output{}, err
+	}
+	return (&readTool{newFileTools(c)}).Run(ctx, tool.Call{
+		SessionID: a.Session, Name: "read", Input: input,
+		Ask: func(_ context.Context, r tool.Request) error {
+			if r.Action != "read" {
+				return &tool.Denied{Action: r.Action, Resources: r.Resources}
+			}
+			return nil
+		},
+	})
+}

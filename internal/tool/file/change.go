@@ -1,0 +1,267 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
+)
+
+const maxEdited = 16 << 20 // bytes of a file that is changed
+
+// fileState is a file as it is on disk.
+type fileState struct {
+	info fs.FileInfo // nil: there is no such file
+	data []byte
+}
+
+// fileStep is what happens to one file.
+type fileStep struct {
+	path     workpath.Path
+	before   fileState
+	after    []byte
+	removed  bool        // it shall not be there
+	template fs.FileInfo // whose mode and owner a new file gets; nil: nobody's
+}
+
+// formatDiff is of the whole file, with OpenCode's header.
+func (s *fileStep) formatDiff() string { return unifiedDiff(s.path.Abs, s.before.data, s.after) }
+
+// changePlan is what a tool wants to do to files: plan makes what they shall be, in place, out of what they are.
+type changePlan struct {
+	paths []workpath.Path // each file once
+	apply func(steps []*fileStep) (summary, error)
+}
+
+// summary is what a change comes to, for those who decide and those who asked for it.
+type summary struct {
+	message string // the result for the model
+	diff    string // of all files
+	files   []patchedFile
+}
+
+// change is an intent against the files as they are.
+type change struct {
+	summary
+	steps []*fileStep
+	seen  fingerprints // what the session knows of the files now
+}
+
+// changeOne changes the file at the path.
+func (s *fileTools) changeOne(ctx context.Context, call tool.Call, path string, plan func(before fileState) (after []byte, says string, err error)) (change, error) {
+	p, err := s.config.Paths.Resolve(path)
+	if err != nil {
+		return change{}, err
+	}
+	return s.changeAll(ctx, call, changePlan{paths: []workpath.Path{p}, apply: func(steps []*fileStep) (summary, error) {
+		only := steps[0]
+		after, says, err := plan(only.before)
+		only.after, only.removed = after, false
+		return summary{message: says, diff: only.formatDiff()}, err
+	}})
+}
+
+// changeAll changes files, all or none: it plans on what is there, asks with the diff, plans again on what is there
+// by then, and writes if that makes the same change. The files are locked for both plans but not while the question is
+// open, so that it does not hold up other sessions.
+func (s *fileTools) changeAll(ctx context.Context, call tool.Call, in changePlan) (change, error) {
+	if err := s.config.Tracker.restoreSeen(ctx, call); err != nil {
+		return change{}, err
+	}
+	if err := workpath.AskAll(ctx, call, outsideRequests(in.paths)); err != nil {
+		return change{}, err
+	}
+	var shown, done change
+	err := s.withLocks(ctx, in.paths, func() (err error) {
+		shown, err = s.planChange(call.SessionID, in)
+		return err
+	})
+	if err != nil {
+		return change{}, s.explainStale(ctx, call, err)
+	}
+	if err := call.Ask(ctx, shown.permissionRequest()); err != nil {
+		return change{}, err
+	}
+	err = s.withLocks(ctx, in.paths, func() (err error) {
+		done, err = s.commitChange(call.SessionID, in, shown)
+		return err
+	})
+	if err != nil {
+		return change{}, s.explainStale(ctx, call, err)
+	}
+	done.message += done.describeHardLinks()
+	return done, nil
+}
+
+// describeHardLinks says which files had more names than the one that now has another content.
+func (c change) describeHardLinks() string {
+	says := ""
+	for _, st := range c.steps {
+		if n := countLinks(st.before.info); n > 1 && !st.removed {
+			says += fmt.Sprintf("\n%s had %d more %s (hard links), which keep the old content.", st.path.Title(), n-1, workpath.Plural(int(n-1), "name", "names"))
+		}
+	}
+	return says
+}
+
+func (c change) permissionRequest() tool.Request {
+	r := tool.Request{Action: permission.Edit, Save: []string{"*"}}
+	for _, st := range c.steps {
+		r.Resources = append(r.Resources, st.path.Resource())
+	}
+	if slices.ContainsFunc(r.Resources, func(path string) bool { return permission.Guarded(path) != "" }) { // which "*" does not mean
+		r.Save = nil
+		for _, path := range r.Resources {
+			r.Save = append(r.Save, permission.Escape(path))
+		}
+	}
+	meta := map[string]any{"filepath": c.displayPaths(), "diff": truncateDiff(c.diff)}
+	if c.files != nil {
+		meta["files"] = c.files
+	}
+	r.Metadata = tool.Object(meta)
+	return r
+}
+
+// displayPaths are the files for people: that of one call's own as it is, those of a patch as the patch has them.
+func (c change) displayPaths() string {
+	var paths []string
+	for _, f := range c.files {
+		paths = append(paths, f.RelativePath)
+	}
+	if c.files == nil {
+		for _, st := range c.steps {
+			paths = append(paths, st.path.Real)
+		}
+	}
+	return strings.Join(paths, ", ")
+}
+
+// outsideRequests are the requests for what may reach out of this place, each directory once: paths outside, and files that have a
+// second name, which may be anywhere.
+func outsideRequests(paths []workpath.Path) (out []tool.Request) {
+	asked := map[string]bool{}
+	for _, p := range paths {
+		if dir := p.Dir(); !asked[dir] {
+			asked[dir] = !p.IsInside()
+			out = append(out, p.OutsideRequests()...)
+		}
+		n := countLinks(p.Info)
+		if !p.IsInside() || n < 2 {
+			continue
+		}
+		out = append(out, tool.Request{
+			Action: "external_directory", Resources: []string{p.Real}, Save: []string{permission.Escape(p.Real)},
+			Metadata: tool.Object(map[string]any{"filepath": p.Real, "parentDir": p.Dir(), "links": n}),
+		})
+	}
+	return out
+}
+
+// withLocks runs f while nobody else plans, changes or reads the files for a session.
+func (s *fileTools) withLocks(ctx context.Context, places []workpath.Path, f func() error) error {
+	var paths []string
+	for _, p := range places {
+		paths = append(paths, p.Real)
+	}
+	slices.Sort(paths) // everybody takes them in this order, so that nobody waits for each other
+	for _, path := range slices.Compact(paths) {
+		unlock, err := s.config.Tracker.lockPath(ctx, path)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return f()
+}
+
+// commitChange writes the change if it still is the one that was shown.
+func (s *fileTools) commitChange(id session.ID, in changePlan, shown change) (change, error) {
+	now := changePlan{apply: in.apply}
+	for _, p := range in.paths {
+		again, err := s.config.Paths.Resolve(p.Abs)
+		if err != nil || again.Real != p.Real {
+			return change{}, workpath.FailMoved(p.Abs)
+		}
+		now.paths = append(now.paths, again)
+	}
+	done, err := s.planChange(id, now)
+	if err != nil {
+		return change{}, err
+	}
+	for i, st := range done.steps {
+		if was := shown.steps[i]; st.removed != was.removed || changedLines(st.formatDiff()) != changedLines(was.formatDiff()) {
+			return change{}, tool.Failf("%s was changed while permission was asked for, so nothing was written. Read it again and repeat the call.", st.path.Abs)
+		}
+	}
+	infos, err := saveAll(done.steps)
+	if err != nil {
+		return change{}, err
+	}
+	done.seen = fingerprints{}
+	for i, st := range done.steps {
+		if st.removed {
+			s.config.Tracker.forgetSeen(id, st.path.Real)
+			done.seen[st.path.Real] = ""
+			continue
+		}
+		now := fingerprintOf(infos[i], computeDigest(st.after))
+		s.config.Tracker.recordSeen(id, st.path.Real, snapshot{now, st.after})
+		done.seen[st.path.Real] = now.String()
+	}
+	return done, nil
+}
+
+// planChange reads the files and makes the change, unless one is not what the session saw last.
+func (s *fileTools) planChange(id session.ID, in changePlan) (change, error) {
+	var c change
+	for _, p := range in.paths {
+		before, err := readState(p)
+		if err != nil {
+			return change{}, err
+		}
+		if seen, ok := s.config.Tracker.lastSeen(id, p.Real); ok && before.info != nil && !seen.fingerprint.isSame(fingerprintOf(before.info, computeDigest(before.data))) {
+			return change{}, &staleError{p, seen, before}
+		}
+		c.steps = append(c.steps, &fileStep{path: p, before: before, after: before.data, removed: before.info == nil})
+	}
+	var err error
+	c.summary, err = in.apply(c.steps)
+	return c, err
+}
+
+// readState reads a whole regular file, if there is one.
+func readState(p workpath.Path) (fileState, error) {
+	switch {
+	case p.Info == nil:
+		return fileState{}, nil
+	case p.IsDir():
+		return fileState{}, tool.Failf("%s is a directory, not a file.", p.Abs)
+	}
+	f, info, err := p.Open()
+	if err != nil {
+		return fileState{}, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxEdited+1))
+	if err != nil {
+		return fileState{}, workpath.FailOpen(p.Abs, err)
+	}
+	if len(data) > maxEdited {
+		return fileState{}, tool.Failf("%s is larger than %d MiB, the most that is changed with this tool. Use a command.", p.Abs, maxEdited>>20)
+	}
+	if info.Mode().Perm()&0o200 == 0 {
+		return fileState{}, tool.Failf("%s is read-only (mode %v), so it is not changed.", p.Abs, info.Mode().Perm())
+	}
+	return fileState{info, data}, nil
+}

@@ -1,0 +1,66 @@
+package file_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/tooltest"
+)
+
+// readSince reads a file in a session that sees what is since a compaction.
+func readSince(b *tooltest.Bench, since int64, path string) string {
+	s := b.CallWith(b.T.Context(), tool.Call{Name: "read", Since: since}, tooltest.Input{"filePath": path})
+	return tooltest.TextOf(s) + "\n" + string(s.Output.Structured)
+}
+
+// Reading a file tells what is written down for agents between it and the Location: each text once, the nearest first.
+func TestReadTellsInstructionsNearby(t *testing.T) {
+	b := tooltest.New(t, func(c *tooltest.Config) { c.File.InstructionFiles = []string{"AGENTS.md", "CLAUDE.md"} })
+	b.WriteFile("AGENTS.md", "of the top")
+	outer := b.WriteFile("a/AGENTS.md", "outer rule")
+	b.WriteFile("a/CLAUDE.md", "not this one")
+	inner := b.WriteFile("a/b/CLAUDE.md", "inner rule\n")
+	b.WriteFile("a/b/f.txt", "text")
+	b.WriteFile("a/g.txt", "text")
+	got := readSince(b, 0, "a/b/f.txt")
+	tooltest.MustContain(t, got, "</content>\n\n<system-reminder>\nInstructions from: "+inner+"\ninner rule\n\nInstructions from: "+outer+"\nouter rule\n</system-reminder>\n",
+		`"loaded":["`+inner+`","`+outer+`"]`)
+	for _, wrong := range []string{"of the top", "not this one"} {
+		if strings.Contains(got, wrong) {
+			t.Fatal(got)
+		}
+	}
+	for _, again := range []string{"a/b/f.txt", "a/g.txt"} {
+		if got := readSince(b, 0, again); strings.Contains(got, "rule") || !strings.Contains(got, `"loaded":[]`) {
+			t.Fatal("told twice:", got)
+		}
+	}
+	b.WriteFile("a/AGENTS.md", "new rule")
+	tooltest.MustContain(t, readSince(b, 0, "a/g.txt"), "new rule")
+	tooltest.MustContain(t, readSince(b, 7, "a/g.txt"), "new rule")
+	if got := readSince(b, 7, "a/b/CLAUDE.md"); strings.Contains(got, "system-reminder") {
+		t.Fatal("a file is told with itself:", got)
+	}
+	b.WriteFile("top.txt", "text")
+	if got := readSince(b, 9, "top.txt"); strings.Contains(got, "system-reminder") {
+		t.Fatal(got)
+	}
+}
+
+// Instructions are a project's own files: no link leads to others, and they are bounded.
+func TestInstructionsNearbyAreConfined(t *testing.T) {
+	b := tooltest.New(t, func(c *tooltest.Config) { c.File.InstructionFiles = []string{"AGENTS.md"} })
+	b.WriteFile(b.OutsidePath("secret"), "canary")
+	b.WriteFile("a/f.txt", "text")
+	b.Symlink(b.OutsidePath("secret"), "a/AGENTS.md")
+	b.WriteFile("b/f.txt", "text")
+	b.WriteFile("b/AGENTS.md", strings.Repeat("many words\n", 10_000))
+	if got := readSince(b, 0, "a/f.txt"); strings.Contains(got, "canary") {
+		t.Fatal(got)
+	}
+	got := readSince(b, 0, "b/f.txt")
+	if tooltest.MustContain(t, got, "(Cut here: the file is 110000 bytes long.)"); len(got) > 40<<10 {
+		t.Fatal(len(got))
+	}
+}

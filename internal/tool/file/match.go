@@ -1,0 +1,148 @@
+package file
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// maxTolerant bounds the content in which anything but the exact text is looked for.
+const maxTolerant = 2 << 20
+
+// matcher looks for what old stands for in content and yields pieces of content, until yield returns false.
+type matcher struct {
+	name  string // what differs from old, for the model; "" is nothing
+	match func(content, old string, yield func(string) bool)
+}
+
+// matchers in the order in which they are tried, from the strictest on (spec/v1 §33.3).
+func matchers() []matcher {
+	return []matcher{
+		{"", findExact},
+		{"in the white space around lines", findTrimmedLines},
+		{"in lines between the first and the last", findAnchored},
+		{"in white space", findCollapsed},
+		{"in indentation", findIndented},
+		{"in escape sequences", findUnescaped},
+		{"in white space at the ends", findTrimmed},
+		{"in some lines between the first and the last", findContext},
+		{"", findExact}, // every occurrence: for replaceAll the same as the first
+	}
+}
+
+// replacement is what became of a content.
+type replacement struct {
+	content   string
+	count     int
+	tolerance string // what differed from old, "" if nothing
+}
+
+// replaceText puts neu in the place of old: of the only occurrence, or of all. What is found but not unique, or much larger
+// than old, is not replaced; the error says what to do.
+func replaceText(content, old, neu string, all bool) (replacement, error) {
+	ambiguous, oversized := 0, false
+	for i, f := range matchers() {
+		if i > 0 && len(content) > maxTolerant {
+			break
+		}
+		var done *replacement
+		f.match(content, old, func(piece string) bool {
+			at := strings.Index(content, piece)
+			switch {
+			case piece == "" || at < 0:
+			case isOversized(piece, old):
+				oversized = true
+			case all:
+				done = &replacement{strings.ReplaceAll(content, piece, neu), strings.Count(content, piece), f.name}
+			case strings.LastIndex(content, piece) != at:
+				ambiguous = max(ambiguous, strings.Count(content, piece), 2)
+			default:
+				done = &replacement{content[:at] + neu + content[at+len(piece):], 1, f.name}
+			}
+			return done == nil
+		})
+		if done != nil {
+			return *done, nil
+		}
+	}
+	switch {
+	case ambiguous > 0:
+		return replacement{}, tool.Failf("Found multiple matches for oldString (%d). Add surrounding lines to make it unique, or set replaceAll.", ambiguous)
+	case oversized:
+		return replacement{}, tool.Failf("oldString was found only in a stretch of text much larger than itself, which was not replaced. Read the file again and give the exact text.")
+	default:
+		return replacement{}, tool.Failf("Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line endings.")
+	}
+}
+
+// isOversized reports whether a piece is so much larger than old that it cannot be what was meant.
+func isOversized(piece, old string) bool {
+	pieceLines, oldLines := strings.Count(piece, "\n")+1, strings.Count(old, "\n")+1
+	if pieceLines >= max(oldLines+3, 2*oldLines) {
+		return true
+	}
+	p, o := len(strings.TrimSpace(piece)), len(strings.TrimSpace(old))
+	return pieceLines > 1 && p > max(o+500, 4*o)
+}
+
+// lineIndex is a content with its lines. A line's bytes are content[start[i]:end[i]], without the newline.
+type lineIndex struct {
+	content    string
+	start, end []int
+}
+
+func indexLines(content string) lineIndex {
+	t := lineIndex{content: content}
+	for at := 0; ; {
+		i := strings.IndexByte(content[at:], '\n')
+		t.start = append(t.start, at)
+		if i < 0 {
+			t.end = append(t.end, len(content))
+			return t
+		}
+		t.end = append(t.end, at+i)
+		at += i + 1
+	}
+}
+
+func (t lineIndex) line(i int) string { return t.content[t.start[i]:t.end[i]] }
+
+// slice returns lines i to j without the line end behind j, or with it if there is one and it is wanted.
+func (t lineIndex) slice(i, j int, newline bool) string {
+	end := t.end[j]
+	switch {
+	case end == len(t.content):
+	case newline:
+		end++
+	case end > t.start[j] && t.content[end-1] == '\r': // it is half of the line end
+		end--
+	}
+	return t.content[t.start[i]:end]
+}
+
+// matchWindows yields every run of n lines that fits says is one.
+func (t lineIndex) matchWindows(n int, newline bool, fits func(first int) bool, yield func(string) bool) {
+	for i := 0; i+n <= len(t.start); i++ {
+		if fits(i) && !yield(t.slice(i, i+n-1, newline)) {
+			return
+		}
+	}
+}
+
+// splitOld splits old into lines; a newline at its end is reported, not counted as a line.
+func splitOld(old string) (lines []string, newline bool) {
+	trimmed, newline := strings.CutSuffix(old, "\n")
+	return strings.Split(trimmed, "\n"), newline
+}
+
+func (r replacement) String() string {
+	s := "Edit applied successfully."
+	if r.count > 1 {
+		s += fmt.Sprintf(" %d occurrences were replaced.", r.count)
+	}
+	if r.tolerance != "" {
+		s += " The replaced text differed from oldString " + r.tolerance + "."
+	}
+	return s
+}

@@ -1,0 +1,235 @@
+package file
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/spelling"
+)
+
+const (
+	anchorSimilarity = 0.65 // of the lines between two anchors, on average
+	maxAnchored      = 200  // blocks that are compared
+	maxCompared      = 2000 // bytes of two lines that are compared letter by letter
+)
+
+func findExact(content, old string, yield func(string) bool) {
+	if strings.Contains(content, old) {
+		yield(old)
+	}
+}
+
+// findTrimmedLines finds lines that are equal but for white space around each.
+func findTrimmedLines(content, old string, yield func(string) bool) {
+	t := indexLines(content)
+	want, newline := splitOld(old)
+	for i := range want {
+		want[i] = strings.TrimSpace(want[i])
+	}
+	t.matchWindows(len(want), newline, func(first int) bool {
+		for i, w := range want {
+			if strings.TrimSpace(t.line(first+i)) != w {
+				return false
+			}
+		}
+		return true
+	}, yield)
+}
+
+// findAnchored finds the block between the first and the last line that is most like old, if its size is within a
+// quarter of old's and its lines are similar enough.
+func findAnchored(content, old string, yield func(string) bool) {
+	want, newline := splitOld(old)
+	if len(want) < 3 {
+		return
+	}
+	t := indexLines(content)
+	slack := max(1, len(want)/4)
+	first, last := strings.TrimSpace(want[0]), strings.TrimSpace(want[len(want)-1])
+	best, bestPiece, compared := anchorSimilarity, "", 0
+	for i := range t.start {
+		if strings.TrimSpace(t.line(i)) != first {
+			continue
+		}
+		for j := max(i+2, i+len(want)-1-slack); j <= i+len(want)-1+slack && j < len(t.start); j++ {
+			if strings.TrimSpace(t.line(j)) != last || compared == maxAnchored {
+				continue
+			}
+			compared++
+			if s := compareBlocks(t, i, j, want); s >= best && (s > best || bestPiece == "") {
+				best, bestPiece = s, t.slice(i, j, newline)
+			}
+		}
+	}
+	if bestPiece != "" {
+		yield(bestPiece)
+	}
+}
+
+// compareBlocks compares the lines between i and j with those between the ends of want, pair by pair: 1 is equal.
+func compareBlocks(t lineIndex, i, j int, want []string) float64 {
+	n := min(j-i-1, len(want)-2)
+	if n <= 0 {
+		return 1
+	}
+	sum := 0.0
+	for k := 1; k <= n; k++ {
+		sum += compareLines(strings.TrimSpace(t.line(i+k)), strings.TrimSpace(want[k]))
+	}
+	return sum / float64(n)
+}
+
+func compareLines(a, b string) float64 {
+	longest := max(len([]rune(a)), len([]rune(b)))
+	switch {
+	case a == b:
+		return 1
+	case len(a)+len(b) > maxCompared:
+		return 0
+	default:
+		return 1 - float64(spelling.Distance(a, b))/float64(longest)
+	}
+}
+
+func collapseSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// findCollapsed finds text that is equal when every run of white space counts as one blank: whole lines, words within
+// a line, or several lines.
+func findCollapsed(content, old string, yield func(string) bool) {
+	t := indexLines(content)
+	want := collapseSpace(old)
+	if want == "" {
+		return
+	}
+	lines, newline := splitOld(old)
+	if len(lines) > 1 {
+		last := len(lines) - 1
+		t.matchWindows(len(lines), newline, func(first int) bool {
+			if isBlank(t.line(first)) != isBlank(lines[0]) || isBlank(t.line(first+last)) != isBlank(lines[last]) {
+				return false
+			}
+			return strings.HasPrefix(want, collapseSpace(t.line(first))) && collapseSpace(t.slice(first, first+len(lines)-1, false)) == want
+		}, yield)
+		return
+	}
+	words := strings.Fields(old)
+	for i := range words {
+		words[i] = regexp.QuoteMeta(words[i])
+	}
+	re, err := regexp.Compile(strings.Join(words, `[ \t\r\f\v]+`))
+	if err != nil {
+		return
+	}
+	for i := range t.start {
+		if collapseSpace(t.line(i)) == want {
+			if !yield(t.slice(i, i, newline)) {
+				return
+			}
+			continue
+		}
+		if m := re.FindString(t.line(i)); m != "" && !yield(m) {
+			return
+		}
+	}
+}
+
+// findIndented finds lines that are equal once the indentation that all of them share is taken off.
+func findIndented(content, old string, yield func(string) bool) {
+	t := indexLines(content)
+	lines, newline := splitOld(old)
+	want := removeIndent(strings.Join(lines, "\n"))
+	begin := strings.TrimLeft(lines[0], " \t")
+	t.matchWindows(len(lines), newline, func(first int) bool {
+		return strings.TrimLeft(t.line(first), " \t") == begin && removeIndent(t.slice(first, first+len(lines)-1, false)) == want
+	}, yield)
+}
+
+// removeIndent takes the white space off that all lines but the blank ones begin with.
+func removeIndent(s string) string {
+	lines := strings.Split(s, "\n")
+	shared := -1
+	for _, l := range lines {
+		if strings.TrimSpace(l) == "" {
+			continue
+		}
+		if n := len(l) - len(strings.TrimLeft(l, " \t")); shared < 0 || n < shared {
+			shared = n
+		}
+	}
+	if shared <= 0 {
+		return s
+	}
+	for i, l := range lines {
+		if strings.TrimSpace(l) != "" {
+			lines[i] = l[shared:]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// findUnescaped finds what old means when its escape sequences are undone, or the text that says the same when its own
+// are.
+func findUnescaped(content, old string, yield func(string) bool) {
+	plain := unescapeText(old)
+	if plain != old && strings.Contains(content, plain) && !yield(plain) {
+		return
+	}
+	t := indexLines(content)
+	lines, newline := splitOld(plain)
+	t.matchWindows(len(lines), newline, func(first int) bool {
+		return strings.HasPrefix(plain, unescapeText(t.line(first))) && unescapeText(t.slice(first, first+len(lines)-1, newline)) == plain
+	}, yield)
+}
+
+func unescapeText(s string) string {
+	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\'`, `'`, `\"`, `"`, "\\`", "`", `\\`, `\`, `\$`, `$`, "\\\n", "\n").Replace(s)
+}
+
+// findTrimmed finds old without the white space at its ends.
+func findTrimmed(content, old string, yield func(string) bool) {
+	want := strings.TrimSpace(old)
+	if want == old || want == "" {
+		return
+	}
+	if strings.Contains(content, want) && !yield(want) {
+		return
+	}
+	t := indexLines(content)
+	lines, newline := splitOld(old)
+	t.matchWindows(len(lines), newline, func(first int) bool {
+		return strings.TrimSpace(t.slice(first, first+len(lines)-1, false)) == want
+	}, yield)
+}
+
+// findContext finds a block of as many lines as old whose first and last line are the same and of whose other lines,
+// blank ones aside, at least half are.
+func findContext(content, old string, yield func(string) bool) {
+	want, newline := splitOld(old)
+	if len(want) < 3 {
+		return
+	}
+	for i := range want {
+		want[i] = strings.TrimSpace(want[i])
+	}
+	t := indexLines(content)
+	t.matchWindows(len(want), newline, func(first int) bool {
+		last := len(want) - 1
+		if strings.TrimSpace(t.line(first)) != want[0] || strings.TrimSpace(t.line(first+last)) != want[last] {
+			return false
+		}
+		same, counted := 0, 0
+		for i := 1; i < last; i++ {
+			line := strings.TrimSpace(t.line(first + i))
+			if line == "" && want[i] == "" {
+				continue
+			}
+			counted++
+			if line == want[i] {
+				same++
+			}
+		}
+		return counted == 0 || 2*same >= counted
+	}, yield)
+}

@@ -1,0 +1,236 @@
+package file
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
+)
+
+// maxCounted bounds how far a file is read only to count its lines.
+const maxCounted = 64 << 20
+
+// page is some lines of a file.
+type page struct {
+	first       int      // the number of the first line
+	lines       []string // without line ends
+	capped      bool     // the bytes ran out before the limit did
+	total       int64    // lines of the file; -1 when it was too long to count
+	sum         digest
+	whole       []byte // the file, if it is small enough to be remembered
+	fingerprint fingerprint
+}
+
+// readPage reads the lines that in asks for, and the rest of the file for its number of lines and its digest. A file that is
+// too large to be changed has none, which is most of the time that one takes.
+func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (page, error) {
+	hash := sha256.New()
+	var whole headBuffer
+	var from io.Reader = f
+	if info.Size() <= maxEdited {
+		from = io.TeeReader(f, io.MultiWriter(hash, &whole))
+	}
+	r := bufio.NewReaderSize(from, 64<<10)
+	p := page{first: in.Offset}
+	line, err := skipLines(ctx, r, int64(in.Offset)-1)
+	if err != nil {
+		return p, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	size, full := 0, false
+	for {
+		if line&0xfff == 0 && ctx.Err() != nil {
+			return p, context.Cause(ctx)
+		}
+		text, err := readLine(r)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return p, fmt.Errorf("read %s: %w", f.Name(), err)
+		}
+		line++
+		if full && info.Size() > maxCounted {
+			p.total = -1
+			return p, nil
+		}
+		if full {
+			continue
+		}
+		shown, size2 := formatLine(text, line == 1), size
+		if len(p.lines) > 0 {
+			size2++
+		}
+		size2 += len(shown)
+		if size2 > maxPageBytes && len(p.lines) > 0 {
+			p.capped, full = true, true
+			continue
+		}
+		p.lines, size = append(p.lines, shown), size2
+		full = len(p.lines) == in.Limit
+	}
+	p.total = line
+	if info.Size() <= maxEdited {
+		p.sum, p.whole = digest(hash.Sum(nil)), whole.data
+	}
+	return p, nil
+}
+
+// skipLines goes behind so many lines, or to the end if there are fewer, and returns behind how many it is. Lines are only
+// counted: gigabytes are passed in about the time that it takes to get them from the disk.
+func skipLines(ctx context.Context, r *bufio.Reader, want int64) (passed int64, err error) {
+	within := false // a line
+	for passed < want {
+		if ctx.Err() != nil {
+			return passed, context.Cause(ctx)
+		}
+		_, err := r.Peek(1)
+		switch {
+		case errors.Is(err, io.EOF) && within:
+			return passed + 1, nil
+		case errors.Is(err, io.EOF):
+			return passed, nil
+		case err != nil:
+			return passed, err
+		}
+		p, _ := r.Peek(r.Buffered()) // it has them
+		if here := int64(bytes.Count(p, []byte{'\n'})); passed+here < want {
+			passed += here
+		} else {
+			end := 0
+			for ; passed < want; passed++ {
+				end += bytes.IndexByte(p[end:], '\n') + 1
+			}
+			p = p[:end]
+		}
+		within = p[len(p)-1] != '\n'
+		_, _ = r.Discard(len(p)) // the same
+	}
+	return passed, nil
+}
+
+// maxLineKept is more than maxLineRunes characters of any width.
+const maxLineKept = 4*maxLineRunes + 4
+
+// readLine returns the next line without its end, or as much of a long one as could be shown.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line) < maxLineKept {
+			line = append(line, part[:min(len(part), maxLineKept-len(line))]...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return line, nil
+		case err != nil:
+			return nil, err
+		}
+		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+	}
+}
+
+// formatLine is a line as the model sees it: valid text, cut when long. The file's first line loses its byte order mark.
+func formatLine(line []byte, first bool) string {
+	if first {
+		line = bytes.TrimPrefix(line, []byte(workpath.BOM))
+	}
+	text := strings.ToValidUTF8(string(line), "\uFFFD")
+	short, cut := workpath.CutRunes(text, maxLineRunes)
+	if cut {
+		return short + fmt.Sprintf("... (line cut at %d characters)", maxLineRunes)
+	}
+	return text
+}
+
+// formatOutput shows the page, and instructions behind it.
+func (p page) formatOutput(at workpath.Path, reminder string, loaded []string) tool.Output {
+	last := p.first + len(p.lines) - 1
+	text := strings.Join(p.lines, "\n")
+	var b strings.Builder
+	b.Grow(len(text) + 8*len(p.lines) + 256)
+	b.WriteString("<path>" + at.Abs + "</path>\n<type>file</type>\n<content>\n")
+	for i, l := range p.lines {
+		fmt.Fprintf(&b, "%d: %s\n", p.first+i, l)
+	}
+	more := p.total < 0 || int64(last) < p.total
+	b.WriteString("\n" + p.formatFooter(last, more) + "\n</content>" + reminder)
+	return tool.TextOutput(at.Title(), b.String(), readInfo{
+		Preview: strings.Join(p.lines[:min(len(p.lines), previewLines)], "\n"), Truncated: more, Loaded: loaded,
+		Seen:    fingerprints{at.Real: p.fingerprint.String()},
+		Display: pageDisplay{Type: "file", Path: at.Abs, LineStart: p.first, LineEnd: last, TotalLines: max(p.total, 0), Truncated: more},
+	})
+}
+
+func (p page) formatFooter(last int, more bool) string {
+	switch {
+	case p.capped:
+		return fmt.Sprintf("(Output capped at 50 KB. Showing lines %d-%d. Use offset=%d to continue.)", p.first, last, last+1)
+	case more && p.total < 0:
+		return fmt.Sprintf("(Showing lines %d-%d of a long file. Use offset=%d to continue.)", p.first, last, last+1)
+	case more:
+		return fmt.Sprintf("(Showing lines %d-%d of %d. Use offset=%d to continue.)", p.first, last, p.total, last+1)
+	default:
+		return fmt.Sprintf("(End of file - total %d lines)", p.total)
+	}
+}
+
+func formatDirFooter(first, last, total int, more bool) string {
+	switch {
+	case last < total && more:
+		return fmt.Sprintf("(Showing entries %d-%d of more than %d. Use offset=%d to continue, or glob to find what you need.)", first, last, total, last+1)
+	case last < total:
+		return fmt.Sprintf("(Showing entries %d-%d of %d. Use offset=%d to continue.)", first, last, total, last+1)
+	case more:
+		return fmt.Sprintf("(The first %d entries; there are more. Use glob to find what you need.)", total)
+	default:
+		return fmt.Sprintf("(%d %s)", total, workpath.Plural(total, "entry", "entries"))
+	}
+}
+
+// readSample returns the beginning of a file and goes back to it.
+func readSample(f *os.File) ([]byte, error) {
+	sample := make([]byte, 4096)
+	n, err := io.ReadFull(f, sample)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return sample[:n], nil
+}
+
+// binaryTypes are endings of files that are no text although their beginning may look like it.
+const binaryTypes = " .zip .tar .gz .exe .dll .so .class .jar .war .7z .doc .docx .xls .xlsx .ppt .pptx .odt .ods .odp .bin .dat .obj .o .a .lib .wasm .pyc .pyo "
+
+// binaryReason returns why a file is not text, "" if it is.
+func binaryReason(path string, sample []byte) string {
+	ext := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
+	if len(sample) > 0 && strings.Contains(binaryTypes, " ."+ext+" ") {
+		return "by its name"
+	}
+	odd := 0
+	for i, c := range sample {
+		if c == 0 {
+			return fmt.Sprintf("a NUL byte at offset %d", i)
+		}
+		if c < 9 || c > 13 && c < 32 {
+			odd++
+		}
+	}
+	if len(sample) > 0 && odd*10 > len(sample)*3 {
+		return "mostly control characters"
+	}
+	return ""
+}

@@ -1,0 +1,204 @@
+package file
+
+import (
+	"context"
+	_ "embed"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
+)
+
+const (
+	maxPageLines = 2000
+	maxPageBytes = 50 << 10 // of the lines themselves, newlines between them included
+	maxLineRunes = 2000
+	previewLines = 20
+)
+
+//go:embed read.md
+var readDescription string
+
+const readSchema = `{"type":"object","properties":{
+"filePath":{"type":"string","description":"The file or directory to read"},
+"offset":{"type":"integer","minimum":0,"description":"The line or entry to start at; the first is 1"},
+"limit":{"type":"integer","minimum":0,"description":"How many lines or entries, 2000 if absent and at most"}
+},"required":["filePath"],"additionalProperties":false}`
+
+type readTool struct{ *fileTools }
+
+type readInput struct {
+	FilePath string `json:"filePath"`
+	Offset   int    `json:"offset"`
+	Limit    int    `json:"limit"`
+}
+
+// readInfo is what programs get to know; the shape is OpenCode's (spec/v1 §33.1), without a second copy of the text.
+type readInfo struct {
+	Preview   string       `json:"preview"`
+	Truncated bool         `json:"truncated"`
+	Loaded    []string     `json:"loaded"`
+	Display   any          `json:"display,omitzero"` // pageDisplay or listDisplay; nothing of what is no text
+	Seen      fingerprints `json:"seen,omitzero"`
+}
+
+type pageDisplay struct {
+	Type       string `json:"type"` // "file"
+	Path       string `json:"path"`
+	LineStart  int    `json:"lineStart"`
+	LineEnd    int    `json:"lineEnd"`
+	TotalLines int64  `json:"totalLines"` // 0 also of a file too long to count
+	Truncated  bool   `json:"truncated"`
+}
+
+type listDisplay struct {
+	Type         string   `json:"type"` // "directory"
+	Path         string   `json:"path"`
+	Entries      []string `json:"entries"`
+	Offset       int      `json:"offset"`
+	TotalEntries int      `json:"totalEntries"`
+	Truncated    bool     `json:"truncated"`
+}
+
+// Definition describes the tool.
+func (t *readTool) Definition() tool.Definition {
+	return tool.Definition{
+		Name: "read", Description: strings.TrimSpace(readDescription), Schema: jsontext.Value(readSchema), ReadOnly: true, Bounded: true,
+	}
+}
+
+// Run reads a page of a file, a directory, or a whole image.
+func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
+	in, err := tool.Input[readInput](call)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	p, err := t.config.Paths.Resolve(in.FilePath)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if !t.config.Paths.IsManagedOutput(p) {
+		if err := p.AskOutside(ctx, call); err != nil {
+			return tool.Output{}, err
+		}
+		if err := call.Ask(ctx, tool.Request{Action: "read", Resources: []string{p.Resource()}, Save: []string{"*"}}); err != nil {
+			return tool.Output{}, err
+		}
+	}
+	in.Offset = max(in.Offset, 1)
+	if in.Limit <= 0 || in.Limit > maxPageLines {
+		in.Limit = maxPageLines
+	}
+	switch {
+	case p.Info == nil:
+		return tool.Output{}, t.describeMissing(p)
+	case p.IsDir():
+		return readDir(p, in)
+	}
+	var out tool.Output
+	err = t.withLocks(ctx, []workpath.Path{p}, func() error {
+		out, err = t.readFile(ctx, call, p, in)
+		return err
+	})
+	return out, err
+}
+
+// describeMissing says that there is no such file, and which one may have been meant.
+func (t *readTool) describeMissing(p workpath.Path) error {
+	text := "File not found: " + p.Abs
+	if info, err := os.Lstat(filepath.Dir(p.Real)); err == nil && !info.IsDir() {
+		return tool.Failf("%s: %s is not a directory.", text, filepath.Dir(p.Real))
+	}
+	dir, err := p.OpenParent(false)
+	if err != nil {
+		return tool.Failf("%s", text)
+	}
+	defer func() { _ = dir.Close() }()
+	entries, _, err := workpath.ReadEntries(dir)
+	if err != nil {
+		return tool.Failf("%s", text)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	near := spelling.Nearest(filepath.Base(p.Real), names, 3)
+	if len(near) == 0 {
+		return tool.Failf("%s", text)
+	}
+	for i, name := range near {
+		near[i] = filepath.Join(filepath.Dir(p.Abs), name)
+	}
+	return tool.Failf("%s\n\nDid you mean %s?\n%s", text, workpath.Plural(len(near), "this", "one of these"), strings.Join(near, "\n"))
+}
+
+func (t *readTool) readFile(ctx context.Context, call tool.Call, p workpath.Path, in readInput) (tool.Output, error) {
+	f, info, err := p.Open()
+	if err != nil {
+		return tool.Output{}, err
+	}
+	defer func() { _ = f.Close() }()
+	sample, err := readSample(f)
+	if err != nil {
+		return tool.Output{}, workpath.FailOpen(p.Abs, err)
+	}
+	if mime := workpath.MediaType(sample); mime != "" {
+		return t.readMedia(f, p, mime)
+	}
+	if why := binaryReason(p.Real, sample); why != "" {
+		return tool.Output{}, tool.Failf("%s is a binary file (%s); it cannot be read as text.", p.Abs, why)
+	}
+	page, err := readPage(ctx, f, info, in)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	if page.total >= 0 && int64(in.Offset) > max(page.total, 1) {
+		return tool.Output{}, tool.Failf("Offset %d is beyond the end of %s, which has %d %s.", in.Offset, p.Abs, page.total, workpath.Plural(int(page.total), "line", "lines"))
+	}
+	page.fingerprint = fingerprintOf(info, page.sum)
+	t.config.Tracker.recordSeen(call.SessionID, p.Real, snapshot{page.fingerprint, page.whole})
+	reminder, loaded := t.nearbyInstructions(call, p)
+	return page.formatOutput(p, reminder, loaded), nil
+}
+
+func readDir(p workpath.Path, in readInput) (tool.Output, error) {
+	dir, err := p.OpenDir()
+	if err != nil {
+		return tool.Output{}, err
+	}
+	defer func() { _ = dir.Close() }()
+	entries, more, err := workpath.ReadEntries(dir)
+	if err != nil {
+		return tool.Output{}, workpath.FailOpen(p.Abs, err)
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, workpath.DisplayName(dir, e))
+	}
+	slices.SortFunc(names, spelling.Order)
+	total := len(names)
+	if in.Offset > max(total, 1) {
+		return tool.Output{}, tool.Failf("Offset %d is beyond the end of %s, which has %d entries.", in.Offset, p.Abs, total)
+	}
+	names = names[in.Offset-1:]
+	names = names[:min(len(names), in.Limit)]
+	last := in.Offset - 1 + len(names)
+	cut := last < total || more
+	var b strings.Builder
+	b.WriteString("<path>" + p.Abs + "</path>\n<type>directory</type>\n<entries>\n")
+	for _, n := range names {
+		b.WriteString(n + "\n")
+	}
+	b.WriteString("\n" + formatDirFooter(in.Offset, last, total, more) + "\n</entries>")
+	preview := names[:min(len(names), previewLines)]
+	return tool.TextOutput(p.Title(), b.String(), readInfo{
+		Preview: strings.Join(preview, "\n"), Truncated: cut, Loaded: []string{},
+		Display: listDisplay{Type: "directory", Path: p.Abs, Entries: names, Offset: in.Offset, TotalEntries: total, Truncated: cut},
+	}), nil
+}

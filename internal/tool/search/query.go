@@ -1,0 +1,303 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/workpath"
+)
+
+const (
+	scanBuffer   = 1 << 20 // bytes searched at a time; a longer line is searched in pieces
+	maxGrepLine  = 2000    // characters shown of a line
+	maxPattern   = 16 << 10
+	minPrefilter = 2 // bytes of a fixed text that is worth a search of its own
+)
+
+// query is a compiled search. It matches within lines only. Safe for concurrent use.
+type query struct {
+	re      *regexp.Regexp
+	tree    *syntax.Regexp // of re
+	text    []byte         // every match contains this text, lower case if fold; nil: no such text is known
+	fold    bool
+	include *filePattern
+	glob    string    // the pattern of include, if ripgrep understands it the same way
+	buffers sync.Pool // of *buffers
+}
+
+// buffers are what one file is scanned with.
+type buffers struct {
+	block []byte
+	lower []byte // the block in lower case; nil unless case is ignored
+}
+
+func newQuery(pattern, include string) (*query, error) {
+	if len(pattern) > maxPattern {
+		return nil, tool.Failf("The pattern is %d bytes long, the limit is %d.", len(pattern), maxPattern)
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl&^syntax.OneLine)
+	if err != nil {
+		return nil, failPattern(pattern, err)
+	}
+	withoutNewlines(tree)
+	re, err := regexp.Compile(tree.String())
+	if err != nil {
+		return nil, failPattern(pattern, err)
+	}
+	q := &query{re: re, tree: tree}
+	q.text, q.fold = requiredText(tree)
+	q.buffers.New = func() any {
+		b := &buffers{block: make([]byte, scanBuffer)}
+		if q.fold {
+			b.lower = make([]byte, scanBuffer)
+		}
+		return b
+	}
+	if include != "" {
+		f, err := newFilePattern(include)
+		if err != nil {
+			return nil, err
+		}
+		q.include = &f
+		if simpleInclude.MatchString(include) {
+			q.glob = include
+		}
+	}
+	return q, nil
+}
+
+func failPattern(pattern string, err error) error {
+	why := err.Error()
+	if se, ok := errors.AsType[*syntax.Error](err); ok {
+		why = se.Code.String() + ": " + se.Expr
+	}
+	return tool.Failf("The pattern %q is not a regular expression in RE2 syntax (%s). Escape literal brackets and dots with a backslash; look-around and back-references do not exist.", pattern, why)
+}
+
+// withoutNewlines changes the expression so that it never matches a newline: a match then lies within one line, and
+// many lines can be searched at once. The end of a line may have a carriage return.
+func withoutNewlines(re *syntax.Regexp) {
+	switch re.Op {
+	case syntax.OpAnyChar:
+		re.Op = syntax.OpAnyCharNotNL
+	case syntax.OpCharClass:
+		re.Rune = excludeRune(re.Rune, '\n')
+	case syntax.OpLiteral:
+		if strings.ContainsRune(string(re.Rune), '\n') {
+			re.Op, re.Rune, re.Sub = syntax.OpNoMatch, nil, nil
+		}
+	case syntax.OpBeginText:
+		re.Op = syntax.OpBeginLine
+	case syntax.OpEndText, syntax.OpEndLine:
+		cr := &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune{'\r'}}
+		end := &syntax.Regexp{Op: syntax.OpEndLine}
+		*re = syntax.Regexp{Op: syntax.OpConcat, Sub: []*syntax.Regexp{{Op: syntax.OpQuest, Sub: []*syntax.Regexp{cr}}, end}}
+		return
+	}
+	for _, sub := range re.Sub {
+		withoutNewlines(sub)
+	}
+}
+
+// excludeRune takes one character out of pairs of first and last.
+func excludeRune(pairs []rune, r rune) []rune {
+	var out []rune
+	for i := 0; i+1 < len(pairs); i += 2 {
+		lo, hi := pairs[i], pairs[i+1]
+		if r < lo || r > hi {
+			out = append(out, lo, hi)
+			continue
+		}
+		if lo < r {
+			out = append(out, lo, r-1)
+		}
+		if r < hi {
+			out = append(out, r+1, hi)
+		}
+	}
+	return out
+}
+
+// requiredText returns the longest text known to be in every match, and whether case is ignored in it.
+func requiredText(re *syntax.Regexp) (text []byte, fold bool) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		text, fold = []byte(string(re.Rune)), re.Flags&syntax.FoldCase != 0
+		if fold {
+			text = bytes.ToLower(text)
+		}
+		if len(text) < minPrefilter || fold && !isASCII(text) {
+			return nil, false
+		}
+		return text, fold
+	case syntax.OpCapture, syntax.OpPlus:
+		return requiredText(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return requiredText(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			if t, f := requiredText(sub); len(t) > len(text) {
+				text, fold = t, f
+			}
+		}
+	}
+	return text, fold
+}
+
+func isASCII(p []byte) bool {
+	for _, c := range p {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+func (q *query) isIncluded(rel string) bool { return q.include == nil || q.include.matches(rel) }
+
+// scanTarget names what is scanned and says how long it is; 0 is not known.
+type scanTarget struct {
+	rel     string
+	size    int64
+	decoded bool // from UTF-16
+}
+
+// scanFile returns the matching lines of a file, at most one more than maxMatches. A binary file has none; one that begins
+// with the mark of UTF-16 is searched in that.
+func (q *query) scanFile(ctx context.Context, f io.Reader, what scanTarget) ([]match, error) {
+	held, ok := q.buffers.Get().(*buffers)
+	if !ok {
+		return nil, nil
+	}
+	defer q.buffers.Put(held)
+	buf := held.block
+	var found []match
+	line, n := 1, 0
+	for first := true; ; first = false {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		read, err := io.ReadAtLeast(f, buf[n:], readSize(len(buf)-n, what.size, first))
+		n += read
+		last := err != nil || n < len(buf) // the end, or as far as it can be read
+		if first {
+			if big, ok := detectUTF16(buf[:n]); ok && !what.decoded {
+				text := newUTF16Reader(io.MultiReader(bytes.NewReader(buf[2:n]), f), big)
+				return q.scanFile(ctx, text, scanTarget{rel: what.rel, decoded: true})
+			}
+			if bytes.HasPrefix(buf[:n], []byte(workpath.BOM)) {
+				n = copy(buf, buf[len(workpath.BOM):n])
+			}
+		}
+		if first && workpath.IsBinary(buf[:n]) {
+			return nil, nil
+		}
+		end := n
+		if !last {
+			if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
+				end = i + 1
+			}
+		}
+		look := buf[:end]
+		if q.fold {
+			look = foldASCII(held.lower, look)
+		}
+		found = q.appendMatches(found, textBlock{buf[:end], look}, position{filepath.ToSlash(what.rel), line})
+		if last || len(found) > maxMatches {
+			return found, nil
+		}
+		line += bytes.Count(buf[:end], []byte{'\n'})
+		n = copy(buf, buf[end:n])
+	}
+}
+
+// readSize is how much a read must bring: what there is room for, or all of a small file, which saves asking for its end.
+func readSize(room int, size int64, first bool) int {
+	if first && size > 0 && size < int64(room) {
+		return int(size)
+	}
+	return room
+}
+
+type position struct {
+	path string
+	line int
+}
+
+// textBlock is a part of a file that ends with a line, and the same bytes in the form in which the required text is searched
+// for; nil if the text cannot be searched for.
+type textBlock struct{ raw, folded []byte }
+
+// appendMatches adds the matching lines of a block whose first line is a.line.
+func (q *query) appendMatches(found []match, in textBlock, a position) []match {
+	raw := in.raw
+	done := 0 // everything before is searched and counted
+	for done < len(raw) && len(found) <= maxMatches {
+		start := q.findNext(in, done)
+		if start < 0 || start == len(raw) && raw[start-1] == '\n' {
+			break // no line follows the last newline
+		}
+		from := bytes.LastIndexByte(raw[:start], '\n') + 1
+		to := len(raw)
+		if i := bytes.IndexByte(raw[start:], '\n'); i >= 0 {
+			to = start + i
+		}
+		a.line += bytes.Count(raw[done:from], []byte{'\n'})
+		if text := bytes.TrimSuffix(raw[from:to], []byte{'\r'}); q.text == nil || q.re.Match(text) {
+			found = append(found, match{a.path, a.line, formatLineText(text)})
+		}
+		done = to + 1
+		a.line++
+	}
+	return found
+}
+
+// findNext returns the offset, at or after done, at which a line may match: of the required text, or else of a match of the
+// expression; -1 if there is none.
+func (q *query) findNext(in textBlock, done int) int {
+	if q.text != nil && in.folded != nil {
+		if i := bytes.Index(in.folded[done:], q.text); i >= 0 {
+			return done + i
+		}
+		return -1
+	}
+	m := q.re.FindIndex(in.raw[done:])
+	if m == nil {
+		return -1
+	}
+	return done + m[0]
+}
+
+// foldASCII writes block with its ASCII letters in lower case to buf and returns it, or nil if block holds one of the two
+// other characters that fold to ASCII letters (U+017F to s, U+212A to k).
+func foldASCII(buf, block []byte) []byte {
+	if bytes.Contains(block, []byte("\u017f")) || bytes.Contains(block, []byte("\u212a")) {
+		return nil
+	}
+	out := buf[:len(block)]
+	for i, c := range block {
+		if c-'A' < 26 {
+			c += 'a' - 'A'
+		}
+		out[i] = c
+	}
+	return out
+}
+
+func formatLineText(line []byte) string {
+	text, cut := workpath.CutRunes(strings.ToValidUTF8(string(line), "\uFFFD"), maxGrepLine)
+	if cut {
+		return text + "..."
+	}
+	return text
+}

@@ -1,0 +1,187 @@
+package search
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Ripgrep, where it is installed, names the files that may match; they are opened through our own handle and searched by
+// our own code, so results, confinement and limits are those of a search without it. What it does not name cannot match:
+// its expression accepts everything that ours does, and its ignore rules are a part of ours. If it fails or takes too
+// long, the search is made without it (docs/adr/0010).
+const (
+	ripgrepTime  = 20 * time.Second // of one search
+	maxCandidate = 64 << 10         // bytes of one name
+)
+
+// simpleInclude matches the patterns for names that every program understands the same way.
+var simpleInclude = regexp.MustCompile(`^\*\.[A-Za-z0-9_]+$`)
+
+// ripgrepCommand returns the command line that names the files to search, nil if ripgrep cannot be used.
+func (s *searchTools) ripgrepCommand(q *query) []string {
+	program := s.findProgram("rg")
+	if program == "" {
+		return nil
+	}
+	args := []string{
+		program, "--no-config", "--no-messages", "--hidden", "--text", "--case-sensitive", "--files-with-matches", "--null", "--color=never",
+		"--no-require-git", "--no-ignore-parent", "--no-ignore-exclude", "--no-ignore-global", "--glob=!.git",
+	}
+	if q.glob != "" {
+		args = append(args, "--glob="+q.glob)
+	}
+	return append(args, "--regexp="+rustExpression(q.tree), "--", "./")
+}
+
+// findProgram finds a program in the directories of PATH that are absolute and not of the place: what a project brings is
+// never started to search it.
+func (s *searchTools) findProgram(name string) string {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		file := filepath.Join(dir, name)
+		info, err := os.Stat(file)
+		if err != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {
+			continue
+		}
+		if s.config.Paths.Contains(file) {
+			continue
+		}
+		return file
+	}
+	return ""
+}
+
+// errRipgrep reports that ripgrep failed or printed something that is not a name below the tree.
+var errRipgrep = errors.New("ripgrep failed")
+
+// visitNamed visits the files that the program names, as walk would: from several goroutines, those alone that are not
+// ignored. The error is errRipgrep, if that may not be all.
+func (t *searchTree) visitNamed(ctx context.Context, argv []string, visit func(rel string) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	bounded, end := context.WithTimeoutCause(ctx, ripgrepTime, errRipgrep)
+	defer end()
+	cmd := exec.CommandContext(bounded, argv[0], argv[1:]...)
+	cmd.Dir = filepath.Join(t.dir, filepath.FromSlash(t.start))
+	cmd.Env = []string{"LC_ALL=C.UTF-8"}
+	cmd.WaitDelay = time.Second
+	names, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return errRipgrep
+	}
+	limitMemory(cmd.Process.Pid)
+	found := make(chan string, 64) // so that the program is not kept waiting by one large file
+	var all sync.WaitGroup
+	rules := t.newRuleCache()
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for rel := range found {
+				if ctx.Err() != nil || !rules.isVisited(rel) {
+					continue
+				}
+				if err := visit(rel); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	err = readCandidates(ctx, names, found)
+	close(found)
+	all.Wait()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		end() // nobody listens to it any more
+	}
+	ended := cmd.Wait()
+	switch {
+	case err != nil:
+		return err
+	case ended != nil && cmd.ProcessState.ExitCode() != 1: // 1: there is nothing
+		return errRipgrep
+	}
+	return nil
+}
+
+// readCandidates reads names, each with a NUL behind it.
+func readCandidates(ctx context.Context, names io.Reader, found chan<- string) error {
+	r := bufio.NewReaderSize(names, maxCandidate)
+	for {
+		name, err := r.ReadSlice(0)
+		if errors.Is(err, io.EOF) && len(name) == 0 {
+			return nil
+		}
+		rel := strings.TrimPrefix(string(bytes.TrimSuffix(name, []byte{0})), "./")
+		if err != nil || !filepath.IsLocal(filepath.FromSlash(rel)) || path.Clean(rel) != rel {
+			return errRipgrep
+		}
+		select {
+		case found <- rel:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// ruleCache knows the ignore rules of the directories of a tree, as far as it was asked. Safe for concurrent use.
+type ruleCache struct {
+	*searchTree
+	mu    sync.Mutex // guards rules; held while ignore files are read, each once
+	rules map[string]*dirRules
+}
+
+// dirRules is the rules that hold in a directory that is not ignored itself.
+type dirRules struct{ rules *ignoreRules }
+
+func (t *searchTree) newRuleCache() *ruleCache {
+	return &ruleCache{searchTree: t, rules: map[string]*dirRules{t.start: {t.startRules()}}}
+}
+
+// dirRules returns the rules in a directory at or below the start, both named below the root; nil where it is ignored.
+func (r *ruleCache) dirRules(dir string) *dirRules {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.findRules(dir)
+}
+
+func (r *ruleCache) findRules(dir string) *dirRules {
+	if known, ok := r.rules[dir]; ok {
+		return known
+	}
+	var here *dirRules
+	if dir != "." && dir != "/" {
+		if up := r.findRules(path.Dir(dir)); up != nil && !r.isSkipped(up.rules, dir, true) {
+			here = &dirRules{up.rules.addDir(r.root, dir)}
+		}
+	}
+	r.rules[dir] = here
+	return here
+}
+
+// isVisited reports whether walk would come to the file, named below the start.
+func (r *ruleCache) isVisited(rel string) bool {
+	name := path.Join(r.start, rel)
+	up := r.dirRules(path.Dir(name))
+	return up != nil && !r.isSkipped(up.rules, name, false)
+}

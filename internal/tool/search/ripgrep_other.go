@@ -1,0 +1,6 @@
+//go:build !linux
+
+package search
+
+// limitMemory bounds nothing here.
+func limitMemory(int) {}

@@ -1,0 +1,248 @@
+package tooltest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/skill"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/dialog"
+	"github.com/cairn-dev/cairn/internal/tool/tooltest"
+	"github.com/cairn-dev/cairn/internal/tool/web"
+)
+
+// taken are the parameters of OpenCode's tools, with what each is and "!" where it must be given: what its models were
+// taught is understood here. Ours may take more and demand less.
+var openCodeParameters = map[string]string{
+	"apply_patch":                "patchText:string!",
+	"bash":                       "command:string! timeout:integer workdir:string",
+	"edit":                       "filePath:string! newString:string! oldString:string! replaceAll:boolean",
+	"glob":                       "path:string pattern:string!",
+	"grep":                       "include:string path:string pattern:string!",
+	"question":                   "questions:array!",
+	"question.questions":         "header:string! multiple:boolean options:array! question:string!",
+	"question.questions.options": "description:string! label:string!",
+	"read":                       "filePath:string! limit:integer offset:integer",
+	"skill":                      "name:string!",
+	"todowrite":                  "todos:array!",
+	"todowrite.todos":            "content:string! priority:string! status:string!",
+	"webfetch":                   "format:string timeout:number url:string!",
+	"websearch":                  "contextMaxCharacters:integer livecrawl:string numResults:integer query:string! type:string",
+	"write":                      "content:string! filePath:string!",
+}
+
+// shape is as much of a JSON Schema as matters here.
+type shape struct {
+	Type       string           `json:"type"`
+	Properties map[string]shape `json:"properties"`
+	Required   []string         `json:"required"`
+	Items      *shape           `json:"items"`
+	Minimum    *float64         `json:"minimum"`
+}
+
+// parameters collects what an object takes, and what the objects in its lists take.
+func (s shape) parameters(name string, into map[string]map[string]string) {
+	into[name] = map[string]string{}
+	for key, p := range s.Properties {
+		into[name][key] = p.Type
+		if slices.Contains(s.Required, key) {
+			into[name][key] += "!"
+		}
+		if p.Items != nil && len(p.Items.Properties) > 0 {
+			p.Items.parameters(name+"."+key, into)
+		}
+	}
+}
+
+func TestDefinitions(t *testing.T) {
+	want := map[string]string{
+		"apply_patch": "edit", "bash": "bash", "edit": "edit", "glob": "glob", "grep": "grep", "job": "job", "list": "list", "read": "read",
+		"write": "edit",
+	}
+	for _, d := range tooltest.New(t).Set.Definitions() {
+		if want[d.Name] != d.Action || len(d.Description) < 80 || len(d.Description) > 1500 || !d.Schema.IsValid() {
+			t.Errorf("%s: action %q, description %d bytes", d.Name, d.Action, len(d.Description))
+		}
+		delete(want, d.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+}
+
+func TestParametersAreOpenCodes(t *testing.T) {
+	got := map[string]map[string]string{}
+	definitions := tooltest.New(t).Set.Definitions()
+	others := slices.Concat(
+		dialog.New(),
+		web.New(web.Config{Search: web.SearcherOf(func(string) string { return "key" })}),
+		[]tool.Tool{skill.NewTool(func() skill.Found { return skill.Found{} })},
+	)
+	for _, other := range others {
+		definitions = append(definitions, other.Definition())
+	}
+	for _, d := range definitions {
+		var s shape
+		if err := json.Unmarshal(d.Schema, &s); err != nil {
+			t.Fatal(err)
+		}
+		s.parameters(d.Name, got)
+	}
+	for name, want := range openCodeParameters {
+		for _, p := range strings.Fields(want) {
+			key, kind, _ := strings.Cut(p, ":")
+			ours, ok := got[name][key]
+			if !ok || strings.TrimSuffix(ours, "!") != strings.TrimSuffix(kind, "!") {
+				t.Errorf("%s takes %s as %q, not as %q", name, key, ours, kind)
+			}
+			delete(got[name], key)
+			if strings.HasSuffix(ours, "!") && !strings.HasSuffix(kind, "!") {
+				t.Errorf("%s demands %s, which OpenCode does not", name, key)
+			}
+		}
+		for key, kind := range got[name] {
+			if strings.HasSuffix(kind, "!") {
+				t.Errorf("%s demands %s, which OpenCode does not know", name, key)
+			}
+		}
+	}
+}
+
+// wantResult is what a client of OpenCode looks for in a result. Keys of ours beside these harm nobody.
+type wantResult struct {
+	title, says string // says is a part of the text
+	metadata    string // members; "*" is any value
+	lacks       string // a member that is not there
+	failed      bool   // says is a part of the error instead
+}
+
+func TestResultsAreOpenCodes(t *testing.T) {
+	b := tooltest.New(t)
+	a := b.WriteFile("a.txt", "alpha\nbeta\ngamma\n")
+	main := b.WriteFile("src/main.py", "def add(a, b):\n    return a + b\n\n\nprint(add(1, 2))\n")
+	b.WriteFile("src/util.py", "x = 1\n")
+	b.WriteFile("empty.txt", "")
+	b.WriteFile("Notes.md", "# notes\n")
+	b.WriteFile("red.png", "\x89PNG\r\n\x1a\n")
+	for _, c := range []struct {
+		tool string
+		in   tooltest.Input
+		wantResult
+	}{
+		{"read", tooltest.Input{"filePath": a}, wantResult{
+			title: "a.txt", says: "<path>" + a + "</path>\n<type>file</type>\n<content>\n1: alpha\n2: beta\n3: gamma\n\n(End of file - total 3 lines)\n</content>",
+			metadata: `{"preview":"alpha\nbeta\ngamma","truncated":false,"loaded":[],"display":{"type":"file","path":` + tooltest.Quote(a) + `,"lineStart":1,"lineEnd":3,"totalLines":3,"truncated":false}}`,
+		}},
+		{"read", tooltest.Input{"filePath": a, "offset": 0, "limit": 0}, wantResult{title: "a.txt", says: "3: gamma\n", metadata: `{"truncated":false}`}},
+		{"read", tooltest.Input{"filePath": a, "offset": 2, "limit": 1}, wantResult{title: "a.txt", says: "\n2: beta\n\n(Showing lines 2-2 of 3. Use offset=3 to continue.)", metadata: `{"truncated":true}`}},
+		{"read", tooltest.Input{"filePath": b.Path("missing.txt")}, wantResult{says: "File not found: " + b.Path("missing.txt"), failed: true}},
+		{"read", tooltest.Input{"filePath": b.Path("src")}, wantResult{
+			title: "src", says: "<type>directory</type>\n<entries>\nmain.py\nutil.py\n", metadata: `{"truncated":false,"display":{"type":"directory","entries":["main.py","util.py"],"offset":1,"totalEntries":2}}`,
+		}},
+		{"read", tooltest.Input{"filePath": ""}, wantResult{says: "<entries>\na.txt\nempty.txt\nNotes.md\nred.png\nsrc/\n", metadata: `{"preview":"a.txt\nempty.txt\nNotes.md\nred.png\nsrc/"}`}},
+		{"read", tooltest.Input{"filePath": b.Path("src"), "offset": 2}, wantResult{title: "src", says: "<entries>\nutil.py\n", metadata: `{"display":{"entries":["util.py"],"offset":2}}`}},
+		{"read", tooltest.Input{"filePath": b.Path("empty.txt")}, wantResult{
+			title: "empty.txt", says: "(End of file - total 0 lines)", metadata: `{"preview":"","display":{"lineStart":1,"lineEnd":0,"totalLines":0}}`,
+		}},
+		{"read", tooltest.Input{"filePath": b.Path("red.png")}, wantResult{title: "red.png", says: "Image read successfully", metadata: `{"preview":"Image read successfully","truncated":false,"loaded":[]}`, lacks: "display"}},
+		{"glob", tooltest.Input{"pattern": "**/*.py"}, wantResult{title: "", says: main, metadata: `{"count":2,"truncated":false}`}},
+		{"glob", tooltest.Input{"pattern": "**/*.rs"}, wantResult{title: "", says: "No files found", metadata: `{"count":0,"truncated":false}`}},
+		{"grep", tooltest.Input{"pattern": "print", "include": "*.py"}, wantResult{
+			title: "print", says: "Found 1 matches\n" + main + ":\n  Line 5: print(add(1, 2))\n", metadata: `{"matches":1,"truncated":false}`,
+		}},
+		{"grep", tooltest.Input{"pattern": "x", "path": b.Path("nodir")}, wantResult{title: "x", says: "No files found\n(There is no directory " + b.Path("nodir"), metadata: `{"matches":0,"truncated":false}`}},
+		{"grep", tooltest.Input{"pattern": "nowhere"}, wantResult{title: "nowhere", says: "No files found", metadata: `{"matches":0,"truncated":false}`}},
+		{"edit", tooltest.Input{"filePath": main, "oldString": "return a + b", "newString": "return b + a"}, wantResult{
+			title: "src/main.py", says: "Edit applied successfully.",
+			metadata: `{"diagnostics":{},"diff":"*","filediff":{"file":` + tooltest.Quote(main) + `,"patch":"*","additions":1,"deletions":1},"truncated":false}`,
+		}},
+		{"edit", tooltest.Input{"filePath": a, "oldString": "nope", "newString": "x"}, wantResult{says: "Could not find oldString in the file. It must match exactly", failed: true}},
+		{"edit", tooltest.Input{"filePath": a, "oldString": "a", "newString": "x"}, wantResult{says: "multiple matches", failed: true}},
+		{"write", tooltest.Input{"filePath": b.Path("new.txt"), "content": "fresh\n"}, wantResult{
+			title: "new.txt", says: "Wrote file successfully.", metadata: `{"diagnostics":{},"filepath":` + tooltest.Quote(b.Path("new.txt")) + `,"exists":false,"truncated":false}`,
+		}},
+		{"write", tooltest.Input{"filePath": a, "content": "replaced\n"}, wantResult{title: "a.txt", says: "Wrote file successfully.", metadata: `{"exists":true}`}},
+		{"apply_patch", patchInput("*** Add File: p.txt", "+one"), wantResult{
+			title: "p.txt", says: "\nA p.txt",
+			metadata: `{"diff":"*","files":"*","diagnostics":{},"truncated":false}`,
+		}},
+		{"bash", tooltest.Input{"command": `printf 'one\ntwo\n'; echo err >&2`, "description": "Print"}, wantResult{
+			title: `printf 'one\ntwo\n'; echo err >&2`, says: "one\ntwo\nerr\n", metadata: `{"output":"one\ntwo\nerr\n","exit":0,"truncated":false}`,
+		}},
+		{"bash", tooltest.Input{"command": "exit 3"}, wantResult{title: "exit 3", says: "(no output)", metadata: `{"output":"(no output)","exit":3,"truncated":false}`}},
+		{"bash", tooltest.Input{"command": "echo start; sleep 30", "timeout": 300}, wantResult{
+			title: "echo start; sleep 30", says: "start\n\n\n<shell_metadata>\n", metadata: `{"output":"start\n","exit":null,"truncated":false}`,
+		}},
+	} {
+		s := b.Call(c.tool, c.in)
+		if (s.Error != nil) != c.failed || !strings.Contains(tooltest.TextOf(s), c.says) || s.Output.Title != c.title {
+			t.Errorf("%s %v\ntitle %q\n%s", c.tool, c.in, s.Output.Title, tooltest.TextOf(s))
+		}
+		if c.failed {
+			continue
+		}
+		if c.lacks != "" && strings.Contains(string(s.Output.Structured), tooltest.Quote(c.lacks)) {
+			t.Errorf("%s %v: metadata %s", c.tool, c.in, s.Output.Structured)
+		}
+		if !isCovered(decodeJSON(t, jsontext.Value(c.metadata)), decodeJSON(t, s.Output.Structured)) {
+			t.Errorf("%s %v\nmetadata %s\nlacks    %s", c.tool, c.in, s.Output.Structured, c.metadata)
+		}
+	}
+}
+
+func decodeJSON(t *testing.T, v jsontext.Value) any {
+	t.Helper()
+	var out any
+	if err := json.Unmarshal(v, &out); err != nil {
+		t.Fatalf("%v: %s", err, v)
+	}
+	return out
+}
+
+// isCovered reports whether every member of want is in got; "*" stands for any value.
+func isCovered(want, got any) bool {
+	if want == "*" {
+		return true
+	}
+	w, isObject := want.(map[string]any)
+	g, also := got.(map[string]any)
+	if !isObject || !also {
+		return cmp.Equal(want, got)
+	}
+	for key := range w {
+		if v, ok := g[key]; !ok || !isCovered(w[key], v) {
+			return false
+		}
+	}
+	return true
+}
+
+// A client sees the end of a long output, with a mark before it, in the metadata, while the command runs and after.
+func TestEndOfLongOutput(t *testing.T) {
+	b := tooltest.New(t)
+	s := b.Call("bash", tooltest.Input{"command": "seq 1 50000"})
+	var info struct {
+		Output string `json:"output"`
+	}
+	if err := json.Unmarshal(s.Output.Structured, &info); err != nil {
+		t.Fatal(err)
+	}
+	if end, cut := strings.CutPrefix(info.Output, "...\n\n"); !cut || utf8.RuneCountInString(end) != 30_000 || !strings.HasSuffix(end, "\n50000\n") {
+		t.Errorf("%d characters: %.40q", utf8.RuneCountInString(info.Output), info.Output)
+	}
+	s = b.Call("bash", tooltest.Input{"command": "seq 1 1000"})
+	if err := json.Unmarshal(s.Output.Structured, &info); err != nil || info.Output != tooltest.TextOf(s) {
+		t.Errorf("%v: %.100q", err, info.Output)
+	}
+}
+
+// patchInput is the input of apply_patch with the lines of a patch.
+func patchInput(lines ...string) tooltest.Input {
+	return tooltest.Input{"patchText": "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch"}
+}

@@ -1,0 +1,102 @@
+package tooltest_test
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/tool/tooltest"
+)
+
+// While somebody swaps a directory for a link to the outside as fast as possible, no tool ever shows or changes what
+// is there. CAIRN_TEST_RACE lengthens the test, e.g. to 30s.
+func TestSwappedLinks(t *testing.T) {
+	b := tooltest.New(t)
+	b.WriteFile(b.OutsidePath("other/f.txt"), "canary\n")
+	b.WriteFile("dir/f.txt", "harmless\n")
+	b.WriteFile(b.OutsidePath("other/h.txt"), "canary\n")
+	b.WriteFile("dir/h.txt", "harmless\n")
+	b.Symlink(b.OutsidePath("other"), "link")
+	b.OnAsk = func(tool.Request) { // give the swap time to happen between question and opening
+		for range 5 {
+			_, _ = os.Lstat(b.Path("dir"))
+		}
+	}
+	stop := swapDirectories(b)
+	defer stop()
+	end := time.Now().Add(testDuration(t))
+	shown := 0
+	for n := 0; time.Now().Before(end); n++ {
+		for _, c := range []struct {
+			tool string
+			in   tooltest.Input
+		}{
+			{"read", tooltest.Input{"filePath": "dir/f.txt"}},
+			{"grep", tooltest.Input{"pattern": "canary|harmless"}},
+			{"grep", tooltest.Input{"pattern": "canary|harmless", "path": "dir/f.txt"}},
+			{"edit", tooltest.Input{"filePath": "dir/f.txt", "oldString": "canary", "newString": "broken"}},
+			{"write", tooltest.Input{"filePath": "dir/g.txt", "content": "planted"}},
+			{"apply_patch", patchInput("*** Add File: dir/g.txt", "+planted", "*** Update File: dir/f.txt", "@@", "-canary", "+broken")},
+			{"apply_patch", patchInput("*** Update File: dir/h.txt", "*** Move to: dir/i.txt")},
+			{"apply_patch", patchInput("*** Update File: dir/i.txt", "*** Move to: dir/h.txt")},
+		} {
+			s := b.Call(c.tool, c.in)
+			if got := tooltest.TextOf(s); strings.Contains(got, "canary") && s.Error == nil {
+				t.Fatalf("%s shows %s", c.tool, got)
+			} else if strings.Contains(got, "harmless") {
+				shown++
+			}
+		}
+		b.TakeRequests()
+	}
+	swaps := stop()
+	if got := b.ReadFile(b.OutsidePath("other/f.txt")); got != "canary\n" {
+		t.Fatalf("changed: %q", got)
+	}
+	if left, err := os.ReadDir(b.OutsidePath("other")); err != nil || len(left) != 2 || left[0].Name() != "f.txt" || left[1].Name() != "h.txt" {
+		t.Fatal("files were planted or moved", left, err)
+	}
+	if swaps < 1000 || shown == 0 {
+		t.Fatalf("%d swaps, %d times shown: this proves nothing", swaps, shown)
+	}
+	t.Logf("%d swaps, %d times shown", swaps, shown)
+}
+
+func testDuration(t *testing.T) time.Duration {
+	if s := os.Getenv("CAIRN_TEST_RACE"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	return time.Second
+}
+
+// swapDirectories exchanges dir and link until the returned function is called, which says how often.
+func swapDirectories(b *tooltest.Bench) func() int {
+	stop, done := make(chan struct{}), make(chan int, 1)
+	go func() {
+		n := 0
+		for {
+			select {
+			case <-stop:
+				done <- n
+				return
+			default:
+			}
+			if unix.Renameat2(unix.AT_FDCWD, b.Path("dir"), unix.AT_FDCWD, b.Path("link"), unix.RENAME_EXCHANGE) == nil {
+				n++
+			}
+		}
+	}()
+	return sync.OnceValue(func() int {
+		close(stop)
+		return <-done
+	})
+}
