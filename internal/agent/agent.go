@@ -157,7 +157,7 @@ func (s *Set) choose(cfg *config.Config) {
 	}
 	w := config.Warning{Kind: config.WarnIgnored, Key: "default_agent", Message: message}
 	if from := cfg.Explain("default_agent"); len(from) > 0 {
-		w.Place = from[0].Source
+		w.Position = from[0].Source
 	}
 	s.warnings = append(s.warnings, w)
 }

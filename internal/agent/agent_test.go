@@ -257,7 +257,7 @@ func TestDefaultAgentThatCannotBe(t *testing.T) {
 	for _, name := range []string{"biuld", "title", "general"} {
 		s := set(t, `{"default_agent": "`+name+`"}`, "")
 		a, ok := s.Default()
-		if !ok || a.ID != "build" || len(s.Warnings()) != 1 || s.Warnings()[0].Place.String() != "CAIRN_CONFIG_CONTENT:1:19" {
+		if !ok || a.ID != "build" || len(s.Warnings()) != 1 || s.Warnings()[0].Position.String() != "CAIRN_CONFIG_CONTENT:1:19" {
 			t.Errorf("%s: %s, %v", name, a.ID, s.Warnings())
 		}
 	}

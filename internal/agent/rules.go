@@ -30,7 +30,7 @@ func Layers(cfg *config.Config, o Options) []permission.Layer {
 // layerOf is the layer of one document's rules.
 func layerOf(name string, list config.RuleList) permission.Layer {
 	l := permission.Layer{Name: name, Source: list.Source, Rules: list.Rules}
-	for _, p := range list.Places {
+	for _, p := range list.Positions {
 		l.Places = append(l.Places, p.String())
 	}
 	return l

@@ -135,9 +135,9 @@ func (a *app) untrustedRules(ctx context.Context, agent string) (rules []untrust
 		if !list.Project || list.Trusted {
 			continue
 		}
-		idle := list.Idle()
+		idle := list.IdleRules()
 		for i, r := range list.Rules {
-			u := untrustedRule{r, list.Places[i].String(), true, "a project may always forbid and ask"}
+			u := untrustedRule{r, list.Positions[i].String(), true, "a project may always forbid and ask"}
 			switch {
 			case slices.Contains(idle, i):
 				u.Holds, u.Why = false, "a project allows nothing until it is trusted: see cairn trust"

@@ -30,7 +30,7 @@ func (a *app) authCommand() *cobra.Command {
 
 // keys opens the file of keys.
 func (a *app) keys() (*auth.Store, error) {
-	dirs, err := config.Dirs(a.Env)
+	dirs, err := config.FindDirectories(a.Env)
 	if err != nil {
 		return nil, err
 	}

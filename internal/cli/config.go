@@ -116,7 +116,7 @@ func (a *app) editConfig(ctx context.Context, e configEdit) error {
 	if err != nil {
 		return err
 	}
-	file, err := c.Change(ctx, e.project, e.key, e.values)
+	file, err := c.ChangeValue(ctx, e.project, e.key, e.values)
 	if err != nil {
 		return &exit{code: codeOf(err), err: err, hint: "Nothing was changed."}
 	}

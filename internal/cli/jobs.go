@@ -93,7 +93,7 @@ const completeTime = 2 * time.Second
 // completeJobs offers the ids of jobs to shells: those that run first. Where there is no home yet, it makes none.
 func (a *app) completeJobs(cmd *cobra.Command, args []string, typed string) (ids []cobra.Completion, files cobra.ShellCompDirective) {
 	files = cobra.ShellCompDirectiveNoFileComp
-	dirs, err := config.Dirs(a.Env)
+	dirs, err := config.FindDirectories(a.Env)
 	if err != nil || len(args) > 0 {
 		return nil, files
 	}

@@ -22,7 +22,7 @@ func (a *app) permissionExplain() *cobra.Command {
 		Example: "  cairn permission explain bash 'git push --force && rm -rf build'\n  cairn permission explain edit src/main.go --agent plan",
 		RunE: a.does(func(ctx context.Context, args []string) error {
 			return a.connected(ctx, func(ctx context.Context, c *api.Client) error {
-				q := api.Inquiry{Action: config.Action(args[0]), Resources: args[1:], Agent: agent}
+				q := api.Inquiry{Action: config.ActionName(args[0]), Resources: args[1:], Agent: agent}
 				if name != "" {
 					s, err := a.find(ctx, c, name)
 					if err != nil {

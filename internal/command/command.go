@@ -69,7 +69,7 @@ func New(cfg *config.Config, skills []Skill) *Set {
 			continue
 		}
 		made := Command{Name: name, Description: c.Description, Agent: c.Agent, Model: c.Model.Ref(), Subtask: c.Subtask, Template: c.Template, Source: FromCommand}
-		if made.Anybodys = cfg.Anybodys(name); made.Anybodys {
+		if made.Anybodys = cfg.IsUntrustedCommand(name); made.Anybodys {
 			made.Agent = "" // whoever named it did not know these words
 		}
 		if made.Model != nil && c.Variant != "" {

@@ -22,7 +22,7 @@ const realistic = `{
   "command": {"test": {"template": "Run the tests"}}, "experimental": {}, "server": {"port": 4096, "hostname": "127.0.0.1", "cors": []},
 }`
 
-// A configuration as people have them is read without an error, and only what does nothing here is reported.
+// TestRealisticConfiguration loads a typical configuration: no errors, warnings for unused keys only.
 func TestRealisticConfiguration(t *testing.T) {
 	p := newPlace(t, map[string]string{"home/.config/opencode/opencode.jsonc": realistic})
 	for _, w := range p.mustLoad().Warnings {
@@ -37,7 +37,7 @@ func benchmarkPlace(b *testing.B) (Options, *Config) {
 	env := map[string]string{"CAIRN_CONFIG_CONTENT": realistic, "CAIRN_HOME": b.TempDir()}
 	o := Options{Directory: b.TempDir(), Env: func(k string) string { return env[k] }}
 	var err error
-	if o.Dirs, err = Dirs(o.Env); err != nil {
+	if o.Dirs, err = FindDirectories(o.Env); err != nil {
 		b.Fatal(err)
 	}
 	c, err := Load(b.Context(), o)
@@ -61,7 +61,7 @@ func BenchmarkFresh(b *testing.B) {
 	_, c := benchmarkPlace(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if !c.Fresh() {
+		if !c.IsFresh() {
 			b.Fatal("stale")
 		}
 	}

@@ -16,20 +16,28 @@ import (
 	"github.com/cairn-dev/cairn/internal/statefile"
 )
 
-// Change gives a key the first of the values that it can have, nil for no value, in the user's own file or in the
-// project's. It returns the file. What could not be loaded is not written.
-func (c *Config) Change(ctx context.Context, project bool, key string, values []jsontext.Value) (string, error) {
-	return c.rewrite(ctx, project, func(file string, text []byte) ([]byte, error) { return editFirst(file, text, key, values) })
+// ChangeValue sets a key to the first of values that is valid for it, or removes it if that value is nil, in the user's
+// file or in the project's. It returns the file's path. An edit that would make the file invalid is not written.
+func (c *Config) ChangeValue(ctx context.Context, project bool, key string, values []jsontext.Value) (string, error) {
+	return c.rewrite(
+		ctx,
+		project,
+		func(file string, text []byte) ([]byte, error) { return editFirst(file, text, key, values) },
+	)
 }
 
-// Merge lays members over the user's own file: objects are merged, everything else is replaced, and null is taken out, if it
-// is there. All of it is written, or nothing.
-func (c *Config) Merge(ctx context.Context, members map[string]jsontext.Value) error {
-	object, err := json.Marshal(members, json.Deterministic(true)) // at the top their order says nothing
+// MergeUser merges members into the user's file: objects are merged, other values replaced, null removes a key. Either all
+// members are written or none.
+func (c *Config) MergeUser(ctx context.Context, members map[string]jsontext.Value) error {
+	object, err := json.Marshal(members, json.Deterministic(true)) // the order of top-level members has no meaning
 	if err != nil {
 		return err
 	}
-	_, err = c.rewrite(ctx, false, func(file string, text []byte) ([]byte, error) { return mergeInto(file, text, "", object) })
+	_, err = c.rewrite(
+		ctx,
+		false,
+		func(file string, text []byte) ([]byte, error) { return mergeInto(file, text, "", object) },
+	)
 	return err
 }
 
@@ -38,15 +46,15 @@ func mergeInto(file string, text []byte, path string, object jsontext.Value) (ou
 	if err := json.Unmarshal(object, &members); err != nil {
 		return nil, err
 	}
-	for _, name := range inOrder(object) {
+	for _, name := range memberNames(object) {
 		value, key := members[name], `"`+name+`"`
 		if strings.Contains(name, `"`) || name == "" {
-			return nil, session.Errorf(session.CodeInvalid, "%q is not the name of a key", name)
+			return nil, session.Errorf(session.CodeInvalid, "invalid key %q: a key must not be empty or contain quotes", name)
 		}
 		if path != "" {
 			key = path + "." + key
 		}
-		if len(inOrder(value)) > 0 {
+		if len(memberNames(value)) > 0 {
 			text, err = mergeInto(file, text, key, value)
 		} else {
 			text, err = mergeValue(file, text, key, value)
@@ -58,8 +66,9 @@ func mergeInto(file string, text []byte, path string, object jsontext.Value) (ou
 	return text, nil
 }
 
-// inOrder returns the names of an object's members as they are written: in rules the last one counts. Other values have none.
-func inOrder(object jsontext.Value) (names []string) {
+// memberNames returns the names of an object's members in written order, which matters for permission rules. It returns
+// nil for other values.
+func memberNames(object jsontext.Value) (names []string) {
 	d := jsontext.NewDecoder(bytes.NewReader(object))
 	t, err := d.ReadToken()
 	for err == nil && t.Kind() == '{' && d.PeekKind() == '"' {
@@ -72,7 +81,7 @@ func inOrder(object jsontext.Value) (names []string) {
 	return names
 }
 
-// mergeValue sets the key, or takes out what is null.
+// mergeValue sets the key, or removes it if the value is null.
 func mergeValue(file string, text []byte, key string, value jsontext.Value) ([]byte, error) {
 	if value.Kind() != 'n' {
 		return editFirst(file, text, key, []jsontext.Value{value})
@@ -87,9 +96,13 @@ func mergeValue(file string, text []byte, key string, value jsontext.Value) ([]b
 	return out, nil
 }
 
-// rewrite replaces the text of a file of the user's or of the project's by what edit makes of it.
-func (c *Config) rewrite(ctx context.Context, project bool, edit func(file string, text []byte) ([]byte, error)) (string, error) {
-	file, mode := c.file(project)
+// rewrite applies edit to the text of the user's or the project's file, under a lock.
+func (c *Config) rewrite(
+	ctx context.Context,
+	project bool,
+	edit func(file string, text []byte) ([]byte, error),
+) (string, error) {
+	file, mode := c.targetFile(project)
 	lock := filepath.Join(c.Dirs.State, "config") // not beside the user's files
 	return file, statefile.Change(ctx, lock, func() error {
 		text, err := os.ReadFile(file)
@@ -107,7 +120,7 @@ func (c *Config) rewrite(ctx context.Context, project bool, edit func(file strin
 	})
 }
 
-// editFirst edits with the first value that the key can have; the error is that of the first.
+// editFirst sets the key to the first value that is valid for it. Its error is that of the first value.
 func editFirst(file string, text []byte, key string, values []jsontext.Value) ([]byte, error) {
 	var first error
 	for _, v := range values {
@@ -122,7 +135,7 @@ func editFirst(file string, text []byte, key string, values []jsontext.Value) ([
 	return nil, changeError(first)
 }
 
-// changeError is the error of Edit as it is told.
+// changeError makes an error of Edit one that callers may show.
 func changeError(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -130,8 +143,9 @@ func changeError(err error) error {
 	return session.Errorf(session.CodeInvalid, "%v", err)
 }
 
-// file is the file to change: of the two names the one that is there, and that is read later.
-func (c *Config) file(project bool) (string, fs.FileMode) {
+// targetFile returns the file to change and its mode: the existing one of the two names, cairn.jsonc first because it is
+// read last.
+func (c *Config) targetFile(project bool) (string, fs.FileMode) {
 	dir, mode := c.Dirs.Config, fs.FileMode(0o600)
 	if project {
 		dir, mode = c.Claim.Root, 0o644

@@ -14,16 +14,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
-// reach says whose files may set a key: each can also be set by those before it.
+// reach is how far from the user a file may be that sets a key. Each value includes those before it.
 type reach int
 
 const (
-	reachUser    reach = iota // the user's own
-	reachTrusted              // a trusted project's
-	reachProject              // anybody's
+	reachUser    reach = iota // the user's own files
+	reachTrusted              // a trusted project's files
+	reachProject              // any project's files
 )
 
-// reachOf reads the tag scope of a key below one with the reach.
+// reachOf returns the reach that the struct tag scope declares; without a tag it is that of the key above.
 func reachOf(tag string, above reach) reach {
 	switch tag {
 	case "project":
@@ -37,8 +37,8 @@ func reachOf(tag string, above reach) reach {
 	}
 }
 
-// of says how far a key must reach so that a document of the scope may set it.
-func (s scope) of() reach {
+// requiredReach returns the reach that a key needs so that a document of the scope may set it.
+func (s scope) requiredReach() reach {
 	switch s {
 	case scopeProject:
 		return reachProject
@@ -49,7 +49,7 @@ func (s scope) of() reach {
 	}
 }
 
-// field is what a key of a struct is, from its tags.
+// field describes a key of a struct, from its tags.
 type field struct {
 	typ    reflect.Type
 	scope  string
@@ -57,7 +57,7 @@ type field struct {
 	unused bool
 }
 
-// fieldsOf returns the keys that a struct names, and whether it takes others too, with whose files may set those.
+// fieldsOf returns the keys that a struct declares, whether it accepts other keys, too, and the scope of those.
 func fieldsOf(t reflect.Type) (fields map[string]field, open bool, openScope string) {
 	fields = map[string]field{}
 	for f := range t.Fields() {
@@ -74,20 +74,25 @@ func fieldsOf(t reflect.Type) (fields map[string]field, open bool, openScope str
 			open, openScope = true, f.Tag.Get("scope")
 			continue
 		}
-		fields[name] = field{typ: f.Type, scope: f.Tag.Get("scope"), doc: f.Tag.Get("doc"), unused: f.Tag.Get("unused") != ""}
+		fields[name] = field{
+			typ:    f.Type,
+			scope:  f.Tag.Get("scope"),
+			doc:    f.Tag.Get("doc"),
+			unused: f.Tag.Get("unused") != "",
+		}
 	}
 	return fields, open, openScope
 }
 
-// checker walks a document beside the type that it should have: it reports keys that nobody knows and, in a project's
-// document, takes out what a project may not say.
+// checker compares a document with the type that it decodes to. It reports unknown keys and removes keys that the
+// document's scope may not set.
 type checker struct {
 	*loader
 	doc *document
 }
 
-// walk checks n against t. above says whose files may set what stands here.
-func (c *checker) walk(n *node, t reflect.Type, path string, above reach) {
+// checkNode checks n against t. above is the reach of the key that holds n.
+func (c *checker) checkNode(n *node, t reflect.Type, path string, above reach) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -106,34 +111,49 @@ func (c *checker) walk(n *node, t reflect.Type, path string, above reach) {
 		}
 		switch {
 		case !known && !open:
-			c.warn(c.doc.place(m.offset), WarnUnknown, join(path, m.key), unknown(m.key, path, fields))
+			c.addWarning(
+				c.doc.position(m.offset),
+				WarnUnknown,
+				join(path, m.key),
+				unknownKeyMessage(m.key, path, fields),
+			)
 			return c.doc.scope == scopeProject
 		case !known:
 			f.scope = openScope
-			if meant := misspelt(m.key, t); meant != "" {
-				c.warn(c.doc.place(m.offset), WarnUnknown, join(path, m.key), "is not a key that cairn knows; did you mean "+meant+"?")
+			if near := suggestKey(m.key, t); near != "" {
+				c.addWarning(
+					c.doc.position(m.offset),
+					WarnUnknown,
+					join(path, m.key),
+					"is unknown; did you mean "+near+"?",
+				)
 			}
 		}
 		may := reachOf(f.scope, above)
 		if f.typ == reflect.TypeFor[Command]() {
 			may = c.commandReach(m.key, m.value)
 		}
-		if c.refused(m, join(path, m.key), may) {
+		if c.refuses(m, join(path, m.key), may) {
 			return true
 		}
 		if f.unused {
-			c.warn(c.doc.place(m.offset), WarnUnused, join(path, m.key), "is a key of OpenCode that does nothing here")
+			c.addWarning(
+				c.doc.position(m.offset),
+				WarnUnused,
+				join(path, m.key),
+				"is a key of OpenCode that has no effect in cairn",
+			)
 		}
 		if known {
-			c.walk(m.value, f.typ, join(path, m.key), may)
+			c.checkNode(m.value, f.typ, join(path, m.key), may)
 		}
 		return false
 	})
 }
 
-// misspelt returns the key that one of an open struct was probably meant for. Only structs whose further keys are listed
-// (the tag known) can tell a misspelling from a key of somebody else.
-func misspelt(key string, t reflect.Type) string {
+// suggestKey returns the known key that key probably misspells, or "". Only structs with the tag known list enough keys to
+// tell a misspelling from a foreign key.
+func suggestKey(key string, t reflect.Type) string {
 	if t.Kind() != reflect.Struct {
 		return ""
 	}
@@ -154,21 +174,26 @@ func misspelt(key string, t reflect.Type) string {
 	return ""
 }
 
-// refused reports, and tells, that the document may not set a key that reaches so far.
-func (c *checker) refused(m member, key string, may reach) bool {
+// refuses reports whether the document may not set a key with the reach may, and adds a warning if so.
+func (c *checker) refuses(m member, key string, may reach) bool {
 	switch {
-	case may >= c.doc.scope.of():
+	case may >= c.doc.scope.requiredReach():
 		return false
 	case may == reachTrusted:
-		c.warn(c.doc.place(m.offset), WarnUntrusted, key, c.doc.untrusted())
+		c.addWarning(c.doc.position(m.offset), WarnUntrusted, key, c.doc.untrustedReason())
 		c.withheld = append(c.withheld, m)
 	default:
-		c.warn(c.doc.place(m.offset), WarnIgnored, key, "is not taken from a project's files: set it in your own configuration")
+		c.addWarning(
+			c.doc.position(m.offset),
+			WarnIgnored,
+			key,
+			"is ignored in a project's files: set it in your own configuration",
+		)
 	}
 	return true
 }
 
-// decode turns the tree into settings. An error says where in its document the value stands and what is expected; bad is
+// decode turns the tree into settings. An error has the position of the invalid value and what is expected there; bad is
 // that value.
 func decode(root *node) (s Settings, bad *node, err error) {
 	err = json.Unmarshal(root.encode(nil, substituted), &s)
@@ -177,20 +202,20 @@ func decode(root *node) (s Settings, bad *node, err error) {
 	}
 	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
-		return s, root, root.doc.errorf(root.offset, "", "cannot be read")
+		return s, root, root.doc.newError(root.offset, "", "cannot be read")
 	}
-	n, key := root.at(e.JSONPointer)
-	return s, n, n.doc.errorf(n.offset, key, "%s", expectation(e, n))
+	n, key := root.followPointer(e.JSONPointer)
+	return s, n, n.doc.newError(n.offset, key, "%s", describeExpected(e, n))
 }
 
-// expectation words what a value should have been. Types that read only certain values hold no secrets: those are shown.
-// Of all others it says the kind of what is there, never the value.
-func expectation(e *json.SemanticError, n *node) string {
+// describeExpected says what a value should have been and what it is. Only values of types that accept a fixed set are
+// quoted, because they cannot be secrets; of others the kind is named.
+func describeExpected(e *json.SemanticError, n *node) string {
 	if e.Err != nil && strings.HasPrefix(e.Err.Error(), "want ") {
 		if e.GoType == reflect.TypeFor[auth.Secret]() {
 			return e.Err.Error() + ", got " + n.kindName()
 		}
-		return e.Err.Error() + ", got " + n.said()
+		return e.Err.Error() + ", got " + n.excerpt()
 	}
 	want := "something else"
 	if t := e.GoType; t != nil {

@@ -9,41 +9,47 @@ import (
 )
 
 // executing are the folders of a project, below .cairn and .opencode, whose files are programs or come with some.
-var executing = map[string]string{
+var executableFolders = map[string]string{
 	"plugin": "a plugin", "plugins": "a plugin", "tool": "a tool", "tools": "a tool", "hook": "a hook", "hooks": "a hook",
 	"skill": "a file of a skill", "skills": "a file of a skill",
 }
 
-// trusted gathers what the project's documents and folders want beyond speaking, and asks whether that is trusted. It
-// decides about the very bytes that are used.
-func (l *loader) trusted(docs []*document) bool {
+// decideTrust collects the content of the project's documents and folders that needs trust and returns whether it is
+// trusted. The decision is about the same bytes that are used afterwards.
+func (l *loader) decideTrust(docs []*document) bool {
 	l.own = ownCommands(l.config.root, docs)
 	c := &trust.Claim{Root: l.root(), Project: l.opts.Project}
 	l.config.Claim = c
 	for _, d := range docs {
 		if d.scope == scopeProject {
-			l.claim(c, d)
+			l.addClaim(c, d)
 		}
 	}
-	if l.project() {
-		for _, dir := range ancestors(l.opts.Directory, l.opts.Worktree) {
+	if l.readsProject() {
+		for _, dir := range listAncestors(l.opts.Directory, l.opts.Worktree) {
 			l.claimFolders(c, dir)
 		}
 	}
 	if l.opts.Trust == nil || c.Empty() {
 		return false
 	}
-	l.stamp(l.opts.Trust.Path())
+	l.addStamp(l.opts.Trust.Path())
 	l.config.Trusted = l.opts.Trust.Trusted(c)
 	return l.config.Trusted
 }
 
-// probe reads a copy of the document as an untrusted one and sees what is held back.
-func (l *loader) probe(d *document) (why []string, withheld []member, err error) {
-	probe := &loader{opts: l.opts, dirs: l.dirs, getenv: l.getenv, own: l.own, config: &Config{agentRules: map[string][]RuleList{}}}
+// probeUntrusted reads a copy of the document as untrusted and returns what is withheld from it and why.
+func (l *loader) probeUntrusted(d *document) (why []string, withheld []member, err error) {
+	probe := &loader{
+		opts:   l.opts,
+		dirs:   l.dirs,
+		getenv: l.getenv,
+		own:    l.own,
+		config: &Config{agentRules: map[string][]RuleList{}},
+	}
 	probe.opts.All = false
 	copied := *d
-	if err = probe.add(&copied); err != nil {
+	if err = probe.addDocument(&copied); err != nil {
 		why = append(why, "it cannot be read")
 	}
 	for _, w := range probe.config.Warnings {
@@ -54,9 +60,9 @@ func (l *loader) probe(d *document) (why []string, withheld []member, err error)
 	return why, probe.withheld, err
 }
 
-// claim sees what is held back of a project's document.
-func (l *loader) claim(c *trust.Claim, d *document) {
-	why, withheld, _ := l.probe(d) // who takes the document says what is wrong with it
+// addClaim adds the withheld content of a project's document to the claim.
+func (l *loader) addClaim(c *trust.Claim, d *document) {
+	why, withheld, _ := l.probeUntrusted(d) // addDocument reports the document's errors
 	path, inside := l.inProject(d.name)
 	if len(why) == 0 || !inside {
 		return
@@ -76,18 +82,18 @@ func (l *loader) claimSkills(c *trust.Claim, paths *node) {
 		return
 	}
 	for _, item := range paths.items {
-		if path, inside := l.inProject(l.expand(item.text, l.opts.Directory)); inside {
-			l.stampAll(c.AddTree(path, executing["skills"], isText))
+		if path, inside := l.inProject(l.expandPath(item.text, l.opts.Directory)); inside {
+			l.stampAll(c.AddTree(path, executableFolders["skills"], isText))
 		}
 	}
 }
 
-// isText leaves out what is words.
+// isText reports whether a file is Markdown, which runs nothing.
 func isText(name string) bool { return strings.EqualFold(filepath.Ext(name), ".md") }
 
 func (l *loader) stampAll(paths []string) {
 	for _, path := range paths {
-		l.stamp(path)
+		l.addStamp(path)
 	}
 }
 
@@ -102,13 +108,13 @@ func (l *loader) claimNamed(c *trust.Claim, d *document, n *node) {
 	named := "named by " + filepath.Base(d.name)
 	for _, word := range strings.Fields(n.text) {
 		for _, base := range []string{l.opts.Directory, l.root(), d.dir} {
-			full := l.expand(strings.Trim(word, `"'`), base)
+			full := l.expandPath(strings.Trim(word, `"'`), base)
 			path, inside := l.inProject(full)
 			if info, err := os.Stat(full); !inside || err != nil || !info.Mode().IsRegular() {
 				continue
 			}
 			if c.AddFile(path, named) {
-				l.stamp(full)
+				l.addStamp(full)
 			}
 		}
 	}
@@ -132,15 +138,15 @@ func (l *loader) claimFolders(c *trust.Claim, dir string) {
 		l.stampAll(c.AddTree(path, why, skip))
 	}
 	for _, parent := range parents {
-		l.stamp(filepath.Join(dir, parent))
+		l.addStamp(filepath.Join(dir, parent))
 		if _, err := os.Lstat(filepath.Join(dir, parent)); err != nil {
 			continue
 		}
 		if parent == ".claude" || parent == ".agents" {
-			tree(parent, "skills", executing["skills"])
+			tree(parent, "skills", executableFolders["skills"])
 			continue
 		}
-		for name, why := range executing {
+		for name, why := range executableFolders {
 			tree(parent, name, why)
 		}
 	}

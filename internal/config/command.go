@@ -2,41 +2,40 @@ package config
 
 import "regexp"
 
-// Command is a prompt with a name. One that is only words is read from anybody's files, as instructions are; what has
-// something run, or takes the place of one of the user's own, needs trust (docs/adr/0009).
+// Command is a named prompt template. A template that is only text is read from untrusted files, as instructions are; one
+// that runs a program, or replaces one of the user's own commands, needs trust (docs/adr/0009).
 type Command struct {
-	Template    string    `json:"template" doc:"the prompt; $ARGUMENTS, $1 and so on are what is typed behind the name"`
+	Template    string    `json:"template" doc:"the prompt; $ARGUMENTS, $1 and so on are replaced by the text typed after the name"`
 	Description string    `json:"description"`
-	Agent       string    `json:"agent" scope:"trusted" doc:"the agent that does it"`
+	Agent       string    `json:"agent" scope:"trusted" doc:"agent that runs the command"`
 	Model       ModelName `json:"model"`
 	Variant     string    `json:"variant"`
-	Subtask     *bool     `json:"subtask" doc:"do it in a session of its own"`
+	Subtask     *bool     `json:"subtask" doc:"run in a child session"`
 }
 
 var shellLine = regexp.MustCompile("!`([^`]+)`")
 
-// ShellLines finds what the template of a command wants to have run: for each line where it stands with its marks, and then
-// where it stands without.
+// ShellLines returns the shell commands in a template as index pairs: for each the span with its marks, then without.
 func ShellLines(template string) [][]int { return shellLine.FindAllStringSubmatchIndex(template, -1) }
 
-// commandReach says whose files may hold the command.
+// commandReach returns the reach of a command's definition.
 func (l *loader) commandReach(name string, n *node) reach {
-	if l.own[name] || len(ShellLines(n.get("template").words())) > 0 {
+	if l.own[name] || len(ShellLines(n.get("template").textValue())) > 0 {
 		return reachTrusted
 	}
 	return reachProject
 }
 
-// ownCommands are the names of the commands in the user's documents, and of those that are trusted below them. What cannot
-// be read has none: who takes the document says so.
+// ownCommands returns the names of the commands in the user's documents and in trusted documents below them. Invalid
+// documents are skipped here; addDocument reports them.
 func ownCommands(below *node, docs []*document) map[string]bool {
 	names := map[string]bool{}
-	for _, m := range below.get("command").all() {
+	for _, m := range below.get("command").allMembers() {
 		names[m.key] = m.value.doc.scope != scopeProject
 	}
 	for _, d := range docs {
-		if copied := *d; d.scope == scopeUser && copied.parse() == nil && copied.shape() == nil {
-			for _, m := range copied.root.get("command").all() {
+		if copied := *d; d.scope == scopeUser && copied.parse() == nil && copied.normalizeSpellings() == nil {
+			for _, m := range copied.root.get("command").allMembers() {
 				names[m.key] = true
 			}
 		}
@@ -44,14 +43,14 @@ func ownCommands(below *node, docs []*document) map[string]bool {
 	return names
 }
 
-// Anybodys reports whether the text of the command is of files that nobody trusts: it is words, whatever stands in it.
-func (c *Config) Anybodys(command string) bool {
+// IsUntrustedCommand reports whether the command's template comes from untrusted files, so that nothing in it may run.
+func (c *Config) IsUntrustedCommand(command string) bool {
 	template := c.root.get("command").get(command).get("template")
 	return template != nil && template.doc.scope == scopeProject
 }
 
-// Waits says why the command of a project's has no effect before the project is trusted; "" if there is none that waits.
-func (c *Config) Waits(command string) string {
+// UntrustedCommandReason returns why a project's command has no effect until the project is trusted; "" if it has one.
+func (c *Config) UntrustedCommandReason(command string) string {
 	for _, w := range c.Warnings {
 		if w.Kind == WarnUntrusted && w.Key == "command."+command {
 			return w.Message

@@ -1,15 +1,15 @@
-// Package config reads the configuration of one location: defaults, the user's files, a project's files and variables
-// of the environment, laid over each other, each value with where it comes from (spec/v1 §35, spec/v2 §25).
+// Package config reads the configuration of one location. It merges the defaults, the user's files, the project's files
+// and environment variables, in this order, and remembers where each value was written.
 //
-// It promises:
-//   - A value of the wrong kind, broken JSON or a key written twice is one *Error that names file, line, column, key
-//     and what is expected; nothing is loaded then. A key nobody knows is a Warning, never an error.
-//   - A project's files are anybody's words. What executes, redirects, spends or loosens is not taken from them before
-//     that very content is trusted, and their permission rules are kept apart and may only tighten. {env:NAME} and
-//     {file:path} in them stay as written, always (spec/guarantees S11).
-//   - No error, warning or explanation shows a key, a header or what a variable holds.
+// Contract:
+//   - A value of the wrong type, invalid JSON or a repeated key is an *Error with file, line, column, key and the
+//     expected value; nothing is loaded then. An unknown key is a Warning.
+//   - Project files are untrusted input. Keys that could run a program, redirect a request, spend money or loosen a rule
+//     have no effect until exactly that content is trusted. Permission rules of an untrusted project can only tighten.
+//     {env:NAME} and {file:path} in project files are never expanded.
+//   - Errors, warnings and explanations contain no secrets, headers or values of variables.
 //
-// Nothing is written but what Change is asked for.
+// ChangeValue and MergeUser are the only functions that write files.
 package config
 
 import (
@@ -30,26 +30,26 @@ const maxErrors = 100 // of one configuration
 //go:embed defaults.jsonc
 var defaults []byte
 
-// Options say whose configuration is wanted.
+// Options select the configuration to load.
 type Options struct {
-	Directory string       // the Location, absolute; "" reads the user's configuration only
-	Worktree  string       // the top of its checkout, "" outside of one
-	Project   string       // the project's identity, for trust
-	Trust     *trust.Judge // says whether the project's files are trusted; nil: they are not
-	Remotes   []Remote     // of organisations, the lowest first
-	All       bool         // go on after what is wrong in a document, and keep it in Config.Errors
+	Directory string       // absolute path of the location; "" reads the user's configuration only
+	Worktree  string       // root of its git worktree; "" outside of one
+	Project   string       // project id, for trust
+	Trust     *trust.Judge // decides whether the project's files are trusted; nil trusts nothing
+	Remotes   []Remote     // configurations of organisations, lowest layer first
+	All       bool         // collect errors in Config.Errors instead of returning the first one
 	Dirs      Directories
 	Env       func(string) string
 }
 
-// Config is the configuration as it was read. It never changes; safe for concurrent use.
+// Config is a loaded configuration. It is immutable and safe for concurrent use.
 type Config struct {
 	Settings
-	Permissions []RuleList // the lowest layer first
+	Permissions []RuleList // lowest layer first
 	Warnings    []Warning
-	Errors      []*Error     // with Options.All: why this configuration cannot be used
-	Claim       *trust.Claim // what the project's files want beyond speaking
-	Trusted     bool         // and that they may
+	Errors      []*Error     // with Options.All: all errors; the configuration must not be used if there are any
+	Claim       *trust.Claim // the content of the project's files that needs trust
+	Trusted     bool         // whether Claim is trusted
 	Remotes     []RemoteState
 	Dirs        Directories
 
@@ -58,70 +58,76 @@ type Config struct {
 	stamps     []stamp
 }
 
-// AgentRules returns what the documents say of permissions of one agent, the lowest layer first.
+// AgentRules returns the permission rules of one agent, lowest layer first.
 func (c *Config) AgentRules(agent string) []RuleList { return c.agentRules[agent] }
 
-// Fresh reports whether all files that were read look as they did, and none that was looked for has appeared. It
-// costs one stat per file.
-func (c *Config) Fresh() bool {
-	return !slices.ContainsFunc(c.stamps, func(s stamp) bool { return !s.same() })
+// IsFresh reports whether all files that were read are unchanged and no file that was missing has appeared. It costs one
+// stat per file.
+func (c *Config) IsFresh() bool {
+	return !slices.ContainsFunc(c.stamps, func(s stamp) bool { return !s.isUnchanged() })
 }
 
-// Load reads the configuration.
+// Load reads and merges the configuration that o selects.
 func Load(ctx context.Context, o Options) (*Config, error) {
-	l := &loader{opts: o, dirs: o.Dirs, getenv: o.Env, seen: map[string]bool{}, config: &Config{Dirs: o.Dirs, agentRules: map[string][]RuleList{}}}
+	l := &loader{
+		opts:   o,
+		dirs:   o.Dirs,
+		getenv: o.Env,
+		seen:   map[string]bool{},
+		config: &Config{Dirs: o.Dirs, agentRules: map[string][]RuleList{}},
+	}
 	if l.getenv == nil {
 		l.getenv = func(string) string { return "" }
 	}
-	if err := l.add(&document{name: "default", scope: scopeDefault, text: defaults}); err != nil {
+	if err := l.addDocument(&document{name: "default", scope: scopeDefault, text: defaults}); err != nil {
 		return nil, err
 	}
-	if err := l.remotes(ctx); err != nil {
+	if err := l.addRemotes(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.files(ctx); err != nil {
+	if err := l.addFiles(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.variables(); err != nil {
+	if err := l.addVariables(); err != nil {
 		return nil, err
 	}
-	managed, err := l.collect(ctx, l.managed())
+	managed, err := l.collectDocuments(ctx, l.managedSources())
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range managed {
 		d.managed = true
-		if err := l.take(d); err != nil {
+		if err := l.addOrKeepError(d); err != nil {
 			return nil, err
 		}
 	}
 	if l.config.Settings, _, err = decode(l.config.root); err != nil {
 		return nil, err
 	}
-	l.options()
+	l.checkOptions()
 	l.config.stamps = l.stamps
 	return l.config, nil
 }
 
-// loader collects a Config, document by document.
+// loader builds a Config, document by document.
 type loader struct {
 	opts     Options
 	dirs     Directories
 	getenv   func(string) string
-	seen     map[string]bool // files that were read, by their real paths
+	seen     map[string]bool // real paths of the files that were read
 	stamps   []stamp
-	own      map[string]bool // commands of the user's
-	literal  bool            // {env:NAME} and {file:path} are not followed
-	withheld []member        // what is held back of a project's documents until it is trusted
+	own      map[string]bool // names of the user's own commands
+	literal  bool            // do not expand {env:NAME} and {file:path}
+	withheld []member        // members of project documents that need trust
 	config   *Config
 }
 
-func (l *loader) warn(at Place, kind WarningKind, key, message string) {
+func (l *loader) addWarning(at Position, kind WarningKind, key, message string) {
 	l.config.Warnings = append(l.config.Warnings, Warning{at, kind, key, message})
 }
 
-// wrong keeps an error of a document when all of them are wanted, and else returns it.
-func (l *loader) wrong(err error) error {
+// keepError stores an *Error and returns nil if Options.All is set; otherwise it returns err.
+func (l *loader) keepError(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !l.opts.All {
 		return err
@@ -132,64 +138,67 @@ func (l *loader) wrong(err error) error {
 	return nil
 }
 
-// files adds the documents of files.
-func (l *loader) files(ctx context.Context) error {
-	docs, err := l.collect(ctx, l.sources())
+// addFiles adds the documents of the user's and the project's files.
+func (l *loader) addFiles(ctx context.Context) error {
+	docs, err := l.collectDocuments(ctx, l.listSources())
 	if err != nil {
 		return err
 	}
-	trusted := l.trusted(docs)
+	trusted := l.decideTrust(docs)
 	for _, d := range docs {
 		if trusted && d.scope == scopeProject {
 			d.scope = scopeTrusted
 		}
-		if err := l.take(d); err != nil {
+		if err := l.addOrKeepError(d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// collect reads the documents of sources. One file is read once, in its first place, so that the user's own
-// configuration is not a project's when somebody works in its directory.
-func (l *loader) collect(ctx context.Context, sources []source) ([]*document, error) {
+// collectDocuments reads the documents of sources. A file is read once, at its first position, so that the user's own
+// configuration keeps its scope if its directory is also the project.
+func (l *loader) collectDocuments(ctx context.Context, sources []source) ([]*document, error) {
 	var docs []*document
 	for _, s := range sources {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		if s.part != "" && s.entry == "" {
-			more, err := l.collect(ctx, l.markdowns(s))
+			more, err := l.collectDocuments(ctx, l.listMarkdown(s))
 			if err != nil {
 				return nil, err
 			}
 			docs = append(docs, more...)
 			continue
 		}
-		raw, err := l.read(s.path)
-		if missing(err) && !s.required {
+		raw, err := l.readFile(s.path)
+		if isMissing(err) && !s.required {
 			continue
 		}
-		if err != nil && s.spared(err) {
-			l.warn(Place{File: s.path}, WarnUnread, "", "is not read: "+reason(err))
+		if err != nil && s.isOptional(err) {
+			l.addWarning(Position{File: s.path}, WarnUnread, "", "is not read: "+pathlessError(err))
 			continue
 		}
 		if err != nil {
-			if err := l.wrong(&Error{Place{File: s.path}, "", reason(err)}); err != nil {
+			if err := l.keepError(&Error{Position{File: s.path}, "", pathlessError(err)}); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if !l.first(s.path) {
+		if !l.isFirstRead(s.path) {
 			continue
 		}
-		docs = append(docs, &document{name: s.path, dir: filepath.Dir(s.path), scope: s.scope, part: s.part, entry: s.entry, text: raw})
+		docs = append(
+			docs,
+			&document{name: s.path, dir: filepath.Dir(s.path), scope: s.scope, part: s.part, entry: s.entry, text: raw},
+		)
 	}
 	return docs, nil
 }
 
-// first reports whether the file was not read before, under any name.
-func (l *loader) first(path string) bool {
+// isFirstRead reports whether the file was not read before under any name, and marks it as read.
+func (l *loader) isFirstRead(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		real = path
@@ -199,13 +208,13 @@ func (l *loader) first(path string) bool {
 	return !was
 }
 
-// take adds a document, unless it cannot be used and all that is wrong is wanted.
-func (l *loader) take(d *document) error { return l.wrong(l.add(d)) }
+// addOrKeepError adds a document; with Options.All an invalid document is skipped and its error kept.
+func (l *loader) addOrKeepError(d *document) error { return l.keepError(l.addDocument(d)) }
 
-// variables adds what stands in the environment itself.
-func (l *loader) variables() error {
+// addVariables adds the configuration that environment variables hold.
+func (l *loader) addVariables() error {
 	user := func(name, text string) error {
-		return l.take(&document{name: name, dir: l.opts.Directory, scope: scopeUser, text: []byte(text)})
+		return l.addOrKeepError(&document{name: name, dir: l.opts.Directory, scope: scopeUser, text: []byte(text)})
 	}
 	if v := Getenv(l.getenv, "CONFIG_CONTENT"); v != "" {
 		if err := user("CAIRN_CONFIG_CONTENT", v); err != nil {
@@ -213,13 +222,19 @@ func (l *loader) variables() error {
 		}
 	}
 	if v := Getenv(l.getenv, "PERMISSION"); v != "" {
-		d := &document{name: "CAIRN_PERMISSION", dir: l.opts.Directory, scope: scopeUser, wrap: "permission", text: []byte(v)}
-		if err := l.take(d); err != nil {
+		d := &document{
+			name:  "CAIRN_PERMISSION",
+			dir:   l.opts.Directory,
+			scope: scopeUser,
+			wrap:  "permission",
+			text:  []byte(v),
+		}
+		if err := l.addOrKeepError(d); err != nil {
 			return err
 		}
 	}
 	for name, key := range map[string]string{"DISABLE_AUTOCOMPACT": "auto", "DISABLE_PRUNE": "prune"} {
-		if Switch(l.getenv, name) {
+		if IsSwitchOn(l.getenv, name) {
 			if err := user("CAIRN_"+name, fmt.Sprintf(`{"compaction":{%q:false}}`, key)); err != nil {
 				return err
 			}
@@ -228,16 +243,16 @@ func (l *loader) variables() error {
 	return nil
 }
 
-// add reads a document and lays it over what is there.
-func (l *loader) add(d *document) error {
+// addDocument parses and checks a document and merges it over the lower layers.
+func (l *loader) addDocument(d *document) error {
 	if err := d.parse(); err != nil {
 		return err
 	}
-	if err := d.shape(); err != nil {
+	if err := d.normalizeSpellings(); err != nil {
 		return err
 	}
-	if l.follows(d) {
-		if err := l.substitute(d.root, ""); err != nil {
+	if l.followsReferences(d) {
+		if err := l.substituteReferences(d.root, ""); err != nil {
 			return err
 		}
 	}
@@ -245,33 +260,33 @@ func (l *loader) add(d *document) error {
 		return err
 	}
 	c := checker{l, d}
-	c.walk(d.root, reflect.TypeFor[Settings](), "", reachTrusted)
+	c.checkNode(d.root, reflect.TypeFor[Settings](), "", reachTrusted)
 	if d.scope == scopeProject {
 		l.projectInstructions(d)
 	}
-	if d.ofProject() && d.part == "" && !l.follows(d) {
+	if d.isProject() && d.part == "" && !l.followsReferences(d) {
 		l.warnReferences(d.root, "")
 	}
-	if err := l.resolve(d); err != nil {
+	if err := l.resolveShell(d); err != nil {
 		return err
 	}
-	if err := l.decodes(d); err != nil {
+	if err := l.dropUndecodable(d); err != nil {
 		return err
 	}
 	low := l.config.root
-	l.config.root = merge(low, d.root)
-	l.policies(low, d)
+	l.config.root = mergeNodes(low, d.root)
+	l.mergePolicies(low, d)
 	for _, key := range []string{"instructions", "plugin"} {
-		if list := union(low.get(key), d.root.get(key)); list != nil && low != nil {
+		if list := mergeLists(low.get(key), d.root.get(key)); list != nil && low != nil {
 			l.config.root.set(key, list)
 		}
 	}
 	return nil
 }
 
-// policies puts the statements of a document before those of lower layers: the last that matches decides, so that nobody
-// lifts what a lower layer denies; but an administrator's come last (spec/v2 CT-6).
-func (l *loader) policies(low *node, d *document) {
+// mergePolicies puts a document's policies before those of lower layers, because the last matching policy decides and a
+// higher layer must not lift what a lower one denies. An administrator's policies come last (CT-6).
+func (l *loader) mergePolicies(low *node, d *document) {
 	was, is := low.get("experimental").get("policies"), d.root.get("experimental").get("policies")
 	if was == nil || is == nil || was.kind != '[' || is.kind != '[' {
 		return
@@ -285,32 +300,31 @@ func (l *loader) policies(low *node, d *document) {
 	l.config.root.get("experimental").set("policies", &all)
 }
 
-// follows reports whether {env:NAME} and {file:path} of the document are followed.
-func (l *loader) follows(d *document) bool {
-	ours := !d.ofProject() || d.remote != nil && d.scope == scopeTrusted
+// followsReferences reports whether {env:NAME} and {file:path} of the document are expanded.
+func (l *loader) followsReferences(d *document) bool {
+	ours := !d.isProject() || d.remote != nil && d.scope == scopeTrusted
 	return ours && d.part == "" && !l.literal
 }
 
-// decodes checks that the document's values are of the kinds that they should be. When all that is wrong is wanted, what
-// is not is taken out.
-func (l *loader) decodes(d *document) error {
+// dropUndecodable checks the types of the document's values. With Options.All, invalid values are reported and removed.
+func (l *loader) dropUndecodable(d *document) error {
 	for {
 		_, bad, err := decode(d.root)
 		if err == nil {
-			bad, err = d.unfit()
+			bad, err = d.findInvalid()
 		}
 		if err == nil {
 			return nil
 		}
-		if err := l.wrong(err); err != nil || !d.root.drop(bad) {
+		if err := l.keepError(err); err != nil || !d.root.removeNode(bad) {
 			return err
 		}
 	}
 }
 
-// takeRules moves permission rules, of all and of agents, from the document to their lists: they are not merged.
+// takeRules moves the permission rules of the document and of its agents to their lists. Rules are not merged.
 func (l *loader) takeRules(d *document) error {
-	list, err := l.permissions(d.root, "")
+	list, err := l.takePermissions(d.root, "")
 	if err != nil {
 		return err
 	}
@@ -323,9 +337,9 @@ func (l *loader) takeRules(d *document) error {
 	}
 	for _, m := range agents.members {
 		if m.value.kind != '{' {
-			continue // decode says what is wrong
+			continue // decode reports it
 		}
-		list, err := l.permissions(m.value, "agent."+m.key)
+		list, err := l.takePermissions(m.value, "agent."+m.key)
 		if err != nil {
 			return err
 		}
@@ -336,7 +350,7 @@ func (l *loader) takeRules(d *document) error {
 	return nil
 }
 
-// projectInstructions takes from a project's document the instructions that lead out of the project.
+// projectInstructions removes instructions that lead out of the project from a project's document.
 func (l *loader) projectInstructions(d *document) {
 	list := d.root.get("instructions")
 	if list == nil || list.kind != '[' {
@@ -346,7 +360,12 @@ func (l *loader) projectInstructions(d *document) {
 		if n.kind != '"' || filepath.IsLocal(n.text) && n.text[0] != '~' && !strings.Contains(n.text, "://") {
 			return false
 		}
-		l.warn(n.place(), WarnUntrusted, "instructions", "names something outside of the project, which "+d.untrusted())
+		l.addWarning(
+			n.position(),
+			WarnUntrusted,
+			"instructions",
+			"names a file outside of the project, which "+d.untrustedReason(),
+		)
 		return true
 	})
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/trust"
 )
 
-// place is a home and a project in a temporary directory, with the environment of a test.
+// place is a home and a project in a temporary directory, with a test's environment.
 type testPlace struct {
 	t    *testing.T
 	root string
@@ -53,7 +53,7 @@ func (p *testPlace) write(name, text string) {
 func (p *testPlace) load() (*Config, error) {
 	p.t.Helper()
 	getenv := func(k string) string { return p.env[k] }
-	dirs, err := Dirs(getenv)
+	dirs, err := FindDirectories(getenv)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func (p *testPlace) short(s string) string { return strings.ReplaceAll(s, p.root
 func (p *testPlace) warnings(c *Config) []string {
 	var out []string
 	for _, w := range c.Warnings {
-		out = append(out, string(w.Kind)+" "+p.short(w.Place.String())+" "+w.Key)
+		out = append(out, string(w.Kind)+" "+p.short(w.Position.String())+" "+w.Key)
 	}
 	return out
 }
@@ -108,17 +108,22 @@ func TestDirs(t *testing.T) {
 			Home: "/h", Config: "/c/cairn", Data: "/d/cairn", State: "/h/.local/state/cairn", Cache: "/k/cairn",
 			Runtime: "/run/1/cairn", Foreign: "/c/opencode",
 		}, false},
-		{"cairn home overrides all", map[string]string{"HOME": "/h", "CAIRN_HOME": "/x", "XDG_DATA_HOME": "/d", "XDG_RUNTIME_DIR": "/r"}, Directories{
-			Home: "/h", Config: "/x/config", Data: "/x/data", State: "/x/state", Cache: "/x/cache", Runtime: "/x/run",
-		}, false},
+		{
+			"cairn home overrides all",
+			map[string]string{"HOME": "/h", "CAIRN_HOME": "/x", "XDG_DATA_HOME": "/d", "XDG_RUNTIME_DIR": "/r"},
+			Directories{
+				Home: "/h", Config: "/x/config", Data: "/x/data", State: "/x/state", Cache: "/x/cache", Runtime: "/x/run",
+			},
+			false,
+		},
 		{"relative cairn home", map[string]string{"HOME": "/h", "CAIRN_HOME": "x"}, Directories{}, true},
 		{"nothing", nil, Directories{}, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Dirs(func(k string) string { return tt.env[k] })
+			got, err := FindDirectories(func(k string) string { return tt.env[k] })
 			if !tt.err {
-				tt.want.Managed = managed(func(string) string { return "" })
+				tt.want.Managed = managedDirs(func(string) string { return "" })
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" || (err != nil) != tt.err {
 				t.Errorf("%v\n%s", err, diff)
@@ -129,10 +134,10 @@ func TestDirs(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	c := newPlace(t, nil).mustLoad()
-	clocks := c.Clocks("any")
+	clocks := c.ProviderClocks("any")
 	got := []any{
 		c.Compaction.Auto, c.Compaction.Buffer, c.Compaction.Keep.Tokens, c.ToolOutput.MaxLines, c.ToolOutput.MaxBytes,
-		c.Snapshot, clocks.Connect, clocks.FirstByte, clocks.Silence, c.Turn("any"), c.Budget.Session() == nil,
+		c.Snapshot, clocks.Connect, clocks.FirstByte, clocks.Silence, c.TurnTimeout("any"), c.Budget.Session() == nil,
 	}
 	want := []any{
 		true, Natural(20000), Natural(8000), Count(2000), Count(51200),
@@ -153,7 +158,11 @@ func TestLayersInOrder(t *testing.T) {
 	}
 	files := map[string]string{}
 	for i, name := range layers {
-		files[name] = `{"model": "layer/` + string(rune('a'+i)) + `", "instructions": ["` + string(rune('a'+i)) + `", "all"]}`
+		files[name] = `{"model": "layer/` + string(
+			rune('a'+i),
+		) + `", "instructions": ["` + string(
+			rune('a'+i),
+		) + `", "all"]}`
 	}
 	p := newPlace(t, files)
 	p.env["CAIRN_CONFIG"] = filepath.Join(p.root, "named.json")
@@ -195,7 +204,7 @@ func TestOneFileIsReadOnce(t *testing.T) {
 	}
 }
 
-func TestShapesOfBothVersions(t *testing.T) {
+func TestV1AndV2Shapes(t *testing.T) {
 	p := newPlace(t, map[string]string{userFile: `{
 		// V2
 		"agents": {"build": {"system": "s", "disabled": false, "permissions": [{"action": "edit", "effect": "deny"}]}},
@@ -214,7 +223,7 @@ func TestShapesOfBothVersions(t *testing.T) {
 		c.Agent["build"].Prompt, *c.Agent["build"].Disable, c.AgentRules("build")[0].Rules,
 		c.Agent["quick"].Mode, c.Agent["quick"].Steps,
 		a.NPM, a.BaseURL(), a.Options.Headers["x"], a.Options.APIKey.Reveal(),
-		b.BaseURL(), c.Clocks("b").Silence, c.Clocks("b").FirstByte, c.Turn("b"), string(b.Models["m.1"].Extra),
+		b.BaseURL(), c.ProviderClocks("b").Silence, c.ProviderClocks("b").FirstByte, c.TurnTimeout("b"), string(b.Models["m.1"].Extra),
 		c.Snapshot, c.Compaction.Buffer, c.Compaction.Keep.Tokens, *c.Budget.Session(),
 	}
 	want := []any{
@@ -241,11 +250,21 @@ func TestPermissions(t *testing.T) {
 		name, text string
 		want       func(p *testPlace) []session.Rule
 	}{
-		{"one effect", `{"permission": "ask"}`, func(*testPlace) []session.Rule { return []session.Rule{rule("*", "*", session.Ask)} }},
+		{
+			"one effect",
+			`{"permission": "ask"}`,
+			func(*testPlace) []session.Rule { return []session.Rule{rule("*", "*", session.Ask)} },
+		},
 		{
 			"V1 keeps file order", `{"permission": {"bash": {"*": "ask", "git *": "allow", "git push *": "deny"}, "edit": "deny", "*": "ask"}}`,
 			func(*testPlace) []session.Rule {
-				return []session.Rule{rule("bash", "*", session.Ask), rule("bash", "git *", session.Allow), rule("bash", "git push *", session.Deny), rule("edit", "*", session.Deny), rule("*", "*", session.Ask)}
+				return []session.Rule{
+					rule("bash", "*", session.Ask),
+					rule("bash", "git *", session.Allow),
+					rule("bash", "git push *", session.Deny),
+					rule("edit", "*", session.Deny),
+					rule("*", "*", session.Ask),
+				}
 			},
 		},
 		{
@@ -258,7 +277,11 @@ func TestPermissions(t *testing.T) {
 			"home is expanded for files only", `{"permission": {"read": {"~/a": "deny", "$HOME/b": "deny", "~x": "deny"}, "bash": {"~/run *": "deny"}, "external_directory": {"~": "allow"}}}`,
 			func(p *testPlace) []session.Rule {
 				return []session.Rule{
-					rule("read", home(p)+"/a", session.Deny), rule("read", home(p)+"/b", session.Deny), rule("read", "~x", session.Deny),
+					rule(
+						"read",
+						home(p)+"/a",
+						session.Deny,
+					), rule("read", home(p)+"/b", session.Deny), rule("read", "~x", session.Deny),
 					rule("bash", "~/run *", session.Deny), rule("external_directory", home(p), session.Allow),
 				}
 			},
@@ -266,7 +289,11 @@ func TestPermissions(t *testing.T) {
 		{
 			"tools are the weaker and older way", `{"permission": {"edit": "ask"}, "tools": {"write": false, "bash": true}}`,
 			func(*testPlace) []session.Rule {
-				return []session.Rule{rule("edit", "*", session.Deny), rule("bash", "*", session.Allow), rule("edit", "*", session.Ask)}
+				return []session.Rule{
+					rule("edit", "*", session.Deny),
+					rule("bash", "*", session.Allow),
+					rule("edit", "*", session.Ask),
+				}
 			},
 		},
 	}
@@ -294,7 +321,13 @@ func TestPermissionLayersStaySeparate(t *testing.T) {
 	var got []string
 	for _, list := range c.Permissions {
 		for i, r := range list.Rules {
-			got = append(got, strings.Join([]string{p.short(list.Places[i].String()), r.Action, r.Resource, string(r.Effect)}, " "))
+			got = append(
+				got,
+				strings.Join(
+					[]string{p.short(list.Positions[i].String()), r.Action, r.Resource, string(r.Effect)},
+					" ",
+				),
+			)
 		}
 	}
 	want := []string{
@@ -347,7 +380,9 @@ func TestProjectFilesAreInert(t *testing.T) {
 	if diff := cmp.Diff(want, p.warnings(c)); diff != "" {
 		t.Error(diff)
 	}
-	if c.Model != "openai/x" || c.Agent["build"].Prompt != "{file:/etc/passwd}" || len(c.Provider) != 0 || c.Budget != (Budget{}) || c.Agent["build"].Request != nil {
+	if c.Model != "openai/x" || c.Agent["build"].Prompt != "{file:/etc/passwd}" || len(c.Provider) != 0 ||
+		c.Budget != (Budget{}) ||
+		c.Agent["build"].Request != nil {
 		t.Errorf("got %+v", c.Settings)
 	}
 	if diff := cmp.Diff([]string{"docs/*.md"}, c.Instructions); diff != "" {
@@ -367,48 +402,112 @@ func TestSubstitution(t *testing.T) {
 	})
 	p.env["WHO"], p.env["KEY"] = `me", "model": "x/y`, "sk-1"
 	c := p.mustLoad()
-	got := []any{c.Username, c.Agent["build"].Prompt, c.Agent["plan"].Prompt, c.Provider["a"].Options.APIKey.Reveal(), p.warnings(c)}
-	want := []any{`me", "model": "x/y and `, "say \"hi\"\n{env:WHO}", "plan", "sk-1", []string{"unset " + userFile + ":2:15 username"}}
+	got := []any{
+		c.Username,
+		c.Agent["build"].Prompt,
+		c.Agent["plan"].Prompt,
+		c.Provider["a"].Options.APIKey.Reveal(),
+		p.warnings(c),
+	}
+	want := []any{
+		`me", "model": "x/y and `,
+		"say \"hi\"\n{env:WHO}",
+		"plan",
+		"sk-1",
+		[]string{"unset " + userFile + ":2:15 username"},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	p.write(userFile, `{"agent": {"build": {"prompt": "{file:none.md}"}}}`)
-	if _, err := p.load(); err == nil || !strings.Contains(err.Error(), userFile+":1:32: agent.build.prompt: {file:none.md}: no such file") {
+	if _, err := p.load(); err == nil ||
+		!strings.Contains(err.Error(), userFile+":1:32: agent.build.prompt: {file:none.md}: no such file") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestErrorsNameThePlace(t *testing.T) {
+func TestErrorsHavePositions(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"{\n  \"model\": 5\n}", `cairn.json:2:12: model: want text in quotes, got 5`},
-		{`{"model": "gpt"}`, `cairn.json:1:11: model: want "provider/model", such as "openai/gpt-5"; cairn models lists them, got "gpt"`},
-		{"// ü\n{\n\t\"ü\": 1, \"compaction\": {\"auto\": \"yes\"}}", `cairn.json:3:33: compaction.auto: want true or false, got text`},
+		{
+			`{"model": "gpt"}`,
+			`cairn.json:1:11: model: want "provider/model", such as "openai/gpt-5"; cairn models lists them, got "gpt"`,
+		},
+		{
+			"// ü\n{\n\t\"ü\": 1, \"compaction\": {\"auto\": \"yes\"}}",
+			`cairn.json:3:33: compaction.auto: want true or false, got text`,
+		},
 		{`{"agent": {"x": {"steps": 0}}}`, `cairn.json:1:27: agent.x.steps: want a whole number above 0, got 0`},
-		{`{"agent": {"x": {"mode": "boss"}}}`, `cairn.json:1:26: agent.x.mode: want "primary", "subagent" or "all", got "boss"`},
-		{`{"webfetch": {"allow": ["10.0.0.0/8", "localhost"]}}`, `cairn.json:1:39: webfetch.allow.1: want an address or a network, such as "127.0.0.1" or "10.0.0.0/8", got "localhost"`},
+		{
+			`{"agent": {"x": {"mode": "boss"}}}`,
+			`cairn.json:1:26: agent.x.mode: want "primary", "subagent" or "all", got "boss"`,
+		},
+		{
+			`{"webfetch": {"allow": ["10.0.0.0/8", "localhost"]}}`,
+			`cairn.json:1:39: webfetch.allow.1: want an address or a network, such as "127.0.0.1" or "10.0.0.0/8", got "localhost"`,
+		},
 		{`{"agent": []}`, `cairn.json:1:11: agent: want an object in braces, got a list`},
 		{`{"agent": {"x": 1}}`, `cairn.json:1:17: agent.x: want an object in braces, got a number`},
-		{`{"provider": {"p": {"options": {"apiKey": 123456789}}}}`, `cairn.json:1:43: provider.p.options.apiKey: want text in quotes, got a number`},
-		{`{"provider": {"p": {"options": {"timeout": "soon"}}}}`, `cairn.json:1:44: provider.p.options.timeout: want milliseconds, a time such as "90s" or "2m" (at most 30 days), or false for no limit, got "soon"`},
+		{
+			`{"provider": {"p": {"options": {"apiKey": 123456789}}}}`,
+			`cairn.json:1:43: provider.p.options.apiKey: want text in quotes, got a number`,
+		},
+		{
+			`{"provider": {"p": {"options": {"timeout": "soon"}}}}`,
+			`cairn.json:1:44: provider.p.options.timeout: want milliseconds, a time such as "90s" or "2m" (at most 30 days), or false for no limit, got "soon"`,
+		},
 		{`{"instructions": "x"}`, `cairn.json:1:18: instructions: want a list in square brackets, got text`},
 		{`{"instructions": ["x", 1]}`, `cairn.json:1:24: instructions.1: want text in quotes, got a number`},
-		{`{"permission": {"bash": {"git *": "alow"}}}`, `cairn.json:1:35: permission.bash[git *]: want "allow", "ask" or "deny", got "alow"`},
-		{`{"permission": {"bash": 1}}`, `cairn.json:1:25: permission.bash: want "allow", "ask" or "deny", or an object of these by pattern, got a number`},
-		{`{"permissions": [{"action": "bash"}]}`, `cairn.json:1:18: permission: want rules {action, resource, effect}; action or effect is missing`},
+		{
+			`{"permission": {"bash": {"git *": "alow"}}}`,
+			`cairn.json:1:35: permission.bash[git *]: want "allow", "ask" or "deny", got "alow"`,
+		},
+		{
+			`{"permission": {"bash": 1}}`,
+			`cairn.json:1:25: permission.bash: want "allow", "ask" or "deny", or an object of these by pattern, got a number`,
+		},
+		{
+			`{"permissions": [{"action": "bash"}]}`,
+			`cairn.json:1:18: permission: want rules {action, resource, effect}; action or effect is missing`,
+		},
 		{`{"tools": {"bash": "no"}}`, `cairn.json:1:20: tools.bash: want true or false, got text`},
-		{`{"agent": {}, "agents": {}}`, `cairn.json:1:15: agents: is another spelling of agent, which is there too; keep one`},
+		{
+			`{"agent": {}, "agents": {}}`,
+			`cairn.json:1:15: agents: is another spelling of agent, which is there too; keep one`,
+		},
 		{`{"budget": {"usd": "1"}}`, `cairn.json:1:20: budget.usd: want a number, got text`},
-		{`{"limits": {"output": 0.5}}`, `cairn.json:1:23: limits.output: want a number of bytes: a whole number above 0, got 0.5`},
-		{`{"limits": {"output": 2000000000000000}}`, `cairn.json:1:23: limits.output: want a number of bytes: a whole number above 0, got 2000000000000000`},
+		{
+			`{"limits": {"output": 0.5}}`,
+			`cairn.json:1:23: limits.output: want a number of bytes: a whole number above 0, got 0.5`,
+		},
+		{
+			`{"limits": {"output": 2000000000000000}}`,
+			`cairn.json:1:23: limits.output: want a number of bytes: a whole number above 0, got 2000000000000000`,
+		},
 		{`{"limits": {"tools": -1}}`, `cairn.json:1:22: limits.tools: want a whole number above 0, got -1`},
-		{"{\n \"model\": \"a/b\",\n \"model\": \"a/c\"\n}", `cairn.json:3:2: model: is there twice in one object`},
-		{"{\n \"model\": \"a/b\"\n \"shell\": 1}", `cairn.json:3:2: it is not JSON (comments and trailing commas are fine): invalid character '"' after object value (expecting ',' or '}')`},
-		{`{"model": sk-secret}`, `cairn.json:1:11: it is not JSON (comments and trailing commas are fine): a value that is neither text in quotes, a number, true, false nor null`},
-		{`{"model": "a/b"`, `cairn.json:1:16: it is not JSON (comments and trailing commas are fine): it ends too early`},
+		{"{\n \"model\": \"a/b\",\n \"model\": \"a/c\"\n}", `cairn.json:3:2: model: is defined twice in one object`},
+		{
+			"{\n \"model\": \"a/b\"\n \"shell\": 1}",
+			`cairn.json:3:2: invalid JSON (comments and trailing commas are allowed): invalid character '"' after object value (expecting ',' or '}')`,
+		},
+		{
+			`{"model": sk-secret}`,
+			`cairn.json:1:11: invalid JSON (comments and trailing commas are allowed): a value must be text in quotes, a number, true, false or null`,
+		},
+		{
+			`{"model": "a/b"`,
+			`cairn.json:1:16: invalid JSON (comments and trailing commas are allowed): unexpected end of file`,
+		},
 		{`["model"]`, `cairn.json:1:1: want an object in braces, got a list`},
 		{strings.Repeat("[", 100), `cairn.json:1:65: nested deeper than 64 levels`},
-		{`{} {}`, `cairn.json:1:4: it is not JSON (comments and trailing commas are fine): invalid character '{' after top-level value`},
-		{`{"a": "` + strings.Repeat("x", maxFile) + `"}`, `cairn.json: the file is longer than the limit of 262144 bytes`},
+		{
+			`{} {}`,
+			`cairn.json:1:4: invalid JSON (comments and trailing commas are allowed): invalid character '{' after top-level value`,
+		},
+		{
+			`{"a": "` + strings.Repeat("x", maxFile) + `"}`,
+			`cairn.json: the file is longer than the limit of 262144 bytes`,
+		},
 	}
 	for _, tt := range tests {
 		p := newPlace(t, map[string]string{userFile: tt.text})
@@ -420,13 +519,14 @@ func TestErrorsNameThePlace(t *testing.T) {
 		if got := strings.TrimPrefix(p.short(err.Error()), "home/.config/cairn/"); got != tt.want {
 			t.Errorf("%.60s\n got %s\nwant %s", tt.text, got, tt.want)
 		}
-		if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeInvalid || e.Message != err.Error() {
+		if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeInvalid ||
+			e.Message != err.Error() {
 			t.Errorf("%.60s: no domain error: %v", tt.text, err)
 		}
 	}
 }
 
-func TestForgivenInput(t *testing.T) {
+func TestLenientInput(t *testing.T) {
 	for _, text := range []string{
 		"", "  \n", "// nothing\n", "\xef\xbb\xbf{}", "{}", "{/* c */}", "{\"model\": \"a/b\",}", "{\"a\": \"// no comment [[\", /* [[[ */ }",
 		`{"compaction": {}, "agent": {}, "permission": {}, "tools": {}}`,
@@ -452,11 +552,11 @@ func TestUnknownKeysAreReported(t *testing.T) {
 		got = append(got, p.short(w.String()))
 	}
 	want := []string{
-		userFile + ":2:3: modle is not a key that cairn knows; did you mean model?",
-		userFile + ":3:3: theme is a key of OpenCode that does nothing here",
-		userFile + ":4:18: compaction.auot is not a key that cairn knows; did you mean auto?",
-		userFile + ":5:3: permision is not a key that cairn knows; did you mean permission?",
-		userFile + ":6:3: zzzzzzzzzz is not a key that cairn knows",
+		userFile + ":2:3: modle is unknown; did you mean model?",
+		userFile + ":3:3: theme is a key of OpenCode that has no effect in cairn",
+		userFile + ":4:18: compaction.auot is unknown; did you mean auto?",
+		userFile + ":5:3: permision is unknown; did you mean permission?",
+		userFile + ":6:3: zzzzzzzzzz is unknown",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -466,9 +566,9 @@ func TestUnknownKeysAreReported(t *testing.T) {
 	}
 }
 
-// What a project puts where files are looked for stops nobody, and neither does what is no file among the user's agents. What
-// is too long, and the user's, may hold rules.
-func TestTheRestGoesOn(t *testing.T) {
+// Unreadable files of a project, and entries of the user's agent folders that are not files, do not stop loading. A user's file
+// that is too long does, because it may hold rules.
+func TestUnreadableFilesAreSkipped(t *testing.T) {
 	long := strings.Repeat(" ", maxFile+1)
 	p := newPlace(t, map[string]string{
 		"repo/cairn.json": long, "repo/sub/opencode.json/x": "", "repo/.cairn/agent/big.md": long, "repo/.cairn/agent/good.md": "Good.",
@@ -500,8 +600,8 @@ func TestTheRestGoesOn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if c.Agent["good"].Prompt != "Good." || c.Agent["mine"].Prompt != "Mine." || !c.Fresh() {
-		t.Errorf("got %+v, fresh %t", c.Agent, c.Fresh())
+	if c.Agent["good"].Prompt != "Good." || c.Agent["mine"].Prompt != "Mine." || !c.IsFresh() {
+		t.Errorf("got %+v, fresh %t", c.Agent, c.IsFresh())
 	}
 	p.write("home/.config/cairn/agent/mine.md", long)
 	if _, err := p.load(); err == nil || !strings.Contains(err.Error(), "mine.md: the file is longer than") {
@@ -509,8 +609,8 @@ func TestTheRestGoesOn(t *testing.T) {
 	}
 }
 
-// A shell that is named by a path starts where its file lies, whoever runs us and wherever; one of an organisation is nowhere.
-func TestARelativeShell(t *testing.T) {
+// A relative shell path is resolved against the directory of its file; an organisation's must be absolute.
+func TestRelativeShell(t *testing.T) {
 	for file, want := range map[string]string{
 		userFile: "home/.config/cairn/x", "repo/.opencode/opencode.json": "repo/.opencode/x", "repo/sub/cairn.json": "repo/sub/x",
 	} {
@@ -539,14 +639,18 @@ func TestARelativeShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := r.mustLoad()
-	if !strings.HasSuffix(c.Warnings[0].Message, `.well-known/opencode:1:22: shell: want the name of a program or an absolute path, got "./x"`) || c.Model != "" {
+	if !strings.HasSuffix(
+		c.Warnings[0].Message,
+		`.well-known/opencode:1:22: shell: want the name of a program or an absolute path, got "./x"`,
+	) ||
+		c.Model != "" {
 		t.Errorf("an organisation's: %v, %s", c.Warnings, c.Model)
 	}
 }
 
-func TestFilesThatAreNone(t *testing.T) {
+func TestMissingFiles(t *testing.T) {
 	p := newPlace(t, map[string]string{userFile + "/x": ""})
-	if _, err := p.load(); err == nil || !strings.HasSuffix(p.short(err.Error()), userFile+": it is not a regular file") {
+	if _, err := p.load(); err == nil || !strings.HasSuffix(p.short(err.Error()), userFile+": not a regular file") {
 		t.Errorf("a directory: %v", err)
 	}
 	q := newPlace(t, nil)
@@ -588,10 +692,18 @@ func TestExplain(t *testing.T) {
 			`provider.a.models.m.1.name = "M" ` + userFile + ":1:163",
 		}},
 		{"provider.a.models.m.1.name", []string{`provider.a.models.m.1.name = "M" ` + userFile + ":1:163"}},
-		{"provider.h", []string{`provider.h.hosted_tools = ["web_search",{"type":"mcp","authorization":"(hidden)","server_url":"(hidden)","headers":{"X":"(hidden)"}}] ` + userFile + ":1:193"}},
+		{
+			"provider.h",
+			[]string{
+				`provider.h.hosted_tools = ["web_search",{"type":"mcp","authorization":"(hidden)","server_url":"(hidden)","headers":{"X":"(hidden)"}}] ` + userFile + ":1:193",
+			},
+		},
 		{"provider.b", []string{`provider.b.options.apiKey = "{env:KEY}" CAIRN_CONFIG_CONTENT:1:43`}},
 		{"permission", []string{`permission = {"action":"edit","resource":"*","effect":"deny"} repo/cairn.json:2:44`}},
-		{"agent.plan.permission", []string{`agent.plan.permission = {"action":"edit","resource":"*","effect":"deny"} ` + userFile + ":1:361"}},
+		{
+			"agent.plan.permission",
+			[]string{`agent.plan.permission = {"action":"edit","resource":"*","effect":"deny"} ` + userFile + ":1:361"},
+		},
 		{"nothing.here", nil},
 	}
 	for _, tt := range tests {
@@ -599,31 +711,38 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s: %s", tt.key, diff)
 		}
 	}
-	if all := strings.Join(show(c.Explain("")), "\n"); strings.Contains(all, "canary") || !strings.Contains(all, "compaction.auto = true default") {
+	if all := strings.Join(show(c.Explain("")), "\n"); strings.Contains(all, "canary") ||
+		!strings.Contains(all, "compaction.auto = true default") {
 		t.Errorf("everything: %s", all)
 	}
 }
 
-func TestFresh(t *testing.T) {
-	p := newPlace(t, map[string]string{userFile: `{"agent": {"build": {"prompt": "{file:p.md}"}}}`, "home/.config/cairn/p.md": "one"})
+func TestIsFresh(t *testing.T) {
+	p := newPlace(
+		t,
+		map[string]string{
+			userFile:                  `{"agent": {"build": {"prompt": "{file:p.md}"}}}`,
+			"home/.config/cairn/p.md": "one",
+		},
+	)
 	c := p.mustLoad()
-	if !c.Fresh() {
+	if !c.IsFresh() {
 		t.Error("stale at once")
 	}
 	p.write("repo/sub/cairn.json", "{}")
-	if c.Fresh() {
+	if c.IsFresh() {
 		t.Error("a new file was not seen")
 	}
 	c = p.mustLoad()
 	p.write("home/.config/cairn/p.md", "three")
-	if c.Fresh() {
+	if c.IsFresh() {
 		t.Error("a change of a file named by {file:} was not seen")
 	}
 	c = p.mustLoad()
 	if err := os.Remove(filepath.Join(p.root, userFile)); err != nil {
 		t.Fatal(err)
 	}
-	if c.Fresh() {
+	if c.IsFresh() {
 		t.Error("a removal was not seen")
 	}
 }
@@ -640,11 +759,15 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, sc := range []scope{scopeUser, scopeProject} {
-			l := &loader{seen: map[string]bool{}, getenv: func(string) string { return "" }, config: &Config{agentRules: map[string][]RuleList{}}}
-			if err := l.add(&document{name: "default", scope: scopeDefault, text: defaults}); err != nil {
+			l := &loader{
+				seen:   map[string]bool{},
+				getenv: func(string) string { return "" },
+				config: &Config{agentRules: map[string][]RuleList{}},
+			}
+			if err := l.addDocument(&document{name: "default", scope: scopeDefault, text: defaults}); err != nil {
 				t.Fatal(err)
 			}
-			err := l.add(&document{name: "f", dir: "/nowhere", scope: sc, text: []byte(text)})
+			err := l.addDocument(&document{name: "f", dir: "/nowhere", scope: sc, text: []byte(text)})
 			if err != nil {
 				if _, ok := errors.AsType[*Error](err); !ok {
 					t.Fatalf("an error without a place: %v", err)

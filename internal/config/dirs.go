@@ -6,22 +6,23 @@ import (
 	"runtime"
 )
 
-// Directories is where things live. All are absolute and none need exist: who writes first creates them with mode
-// 0700.
+// Directories are cairn's directories. All paths are absolute. They need not exist: the first writer creates them with
+// mode 0700.
 type Directories struct {
 	Home    string   // the user's home; "" when unknown
 	Config  string   // cairn.json[c], AGENTS.md
 	Data    string   // the store, auth.json, managed output files
 	State   string   // logs, locks
-	Cache   string   // what can be fetched again
+	Cache   string   // data that can be fetched again
 	Runtime string   // the socket and the discovery file of a running server
 	Foreign string   // OpenCode's configuration, read as the lowest layer; "" when CAIRN_HOME is set
-	Managed []string // what an administrator says, read as the highest layer
+	Managed []string // the administrator's configuration, read as the highest layer
 }
 
-// Dirs finds the directories from the environment: below CAIRN_HOME when that is set (config, data, state, cache,
-// run), else by the XDG base directories, each with /cairn. As XDG has it, relative paths in its variables are ignored.
-func Dirs(getenv func(string) string) (Directories, error) {
+// FindDirectories derives the directories from the environment: below CAIRN_HOME if it is set (config, data, state, cache,
+// run), else from the XDG base directories, each with /cairn. Relative paths in XDG variables are ignored, as the XDG
+// specification requires.
+func FindDirectories(getenv func(string) string) (Directories, error) {
 	home := getenv("HOME")
 	if home == "" {
 		home = getenv("USERPROFILE")
@@ -36,7 +37,7 @@ func Dirs(getenv func(string) string) (Directories, error) {
 		in := func(name string) string { return filepath.Join(own, name) }
 		return Directories{
 			Home: home, Config: in("config"), Data: in("data"), State: in("state"), Cache: in("cache"), Runtime: in("run"),
-			Managed: managed(getenv),
+			Managed: managedDirs(getenv),
 		}, nil
 	}
 	base := func(variable string, fallback ...string) string {
@@ -49,14 +50,25 @@ func Dirs(getenv func(string) string) (Directories, error) {
 		return filepath.Join(append([]string{home}, fallback...)...)
 	}
 	config := base("XDG_CONFIG_HOME", ".config")
-	data, state, cache := base("XDG_DATA_HOME", ".local", "share"), base("XDG_STATE_HOME", ".local", "state"), base("XDG_CACHE_HOME", ".cache")
+	data, state, cache := base(
+		"XDG_DATA_HOME",
+		".local",
+		"share",
+	), base(
+		"XDG_STATE_HOME",
+		".local",
+		"state",
+	), base(
+		"XDG_CACHE_HOME",
+		".cache",
+	)
 	if config == "" || data == "" || state == "" || cache == "" {
 		return Directories{}, fmt.Errorf("neither HOME nor CAIRN_HOME is set to an absolute path: set one of them")
 	}
 	in := func(dir string) string { return filepath.Join(dir, "cairn") }
 	d := Directories{
 		Home: home, Config: in(config), Data: in(data), State: in(state), Cache: in(cache),
-		Foreign: filepath.Join(config, "opencode"), Managed: managed(getenv),
+		Foreign: filepath.Join(config, "opencode"), Managed: managedDirs(getenv),
 	}
 	d.Runtime = filepath.Join(d.State, "run")
 	if run := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(run) {
@@ -65,8 +77,8 @@ func Dirs(getenv func(string) string) (Directories, error) {
 	return d, nil
 }
 
-// managed are the directories of the machine's administrator. No variable moves them but Windows' own.
-func managed(getenv func(string) string) []string {
+// managedDirs returns the directories of the machine's administrator. No variable of cairn moves them.
+func managedDirs(getenv func(string) string) []string {
 	var top string
 	switch runtime.GOOS {
 	case "darwin":

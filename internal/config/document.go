@@ -13,50 +13,50 @@ import (
 )
 
 const (
-	maxFile  = 256 << 10 // bytes of one file (spec/guarantees S18)
+	maxFile  = 256 << 10 // bytes of one file
 	maxDepth = 64
 )
 
-// scope says whose words a document holds.
+// scope is the origin of a document, which decides what it may set.
 type scope int
 
 const (
 	scopeDefault scope = iota
 	scopeUser
-	scopeProject // anybody's: inert keys only
-	scopeTrusted // a project's, and trusted: all but what is the user's own
+	scopeProject // an untrusted project's: inert keys only
+	scopeTrusted // a trusted project's: all but the user's own keys
 )
 
 // document is one file or variable of configuration.
 type document struct {
 	name    string // the path, or the variable's name
-	dir     string // what relative paths in it start from
+	dir     string // base of relative paths in it
 	scope   scope
-	wrap    string  // the key whose value the text is; "" when it is the whole object
-	part    string  // agent, mode or command: the document is one of these, as Markdown; "" is JSON
-	entry   string  // its name
-	managed bool    // an administrator's
-	remote  *Remote // an organisation's: the text is a document with a member config
+	wrap    string  // the key whose value the text is; "" if the text is the whole object
+	part    string  // agent, mode or command if the document is Markdown that defines one; "" for JSON
+	entry   string  // the name of that agent, mode or command
+	managed bool    // from an administrator
+	remote  *Remote // from an organisation: the configuration is the member config
 	text    []byte
 	root    *node
 }
 
-// ofProject reports whether a project's files hold the document.
-func (d *document) ofProject() bool { return d.scope == scopeProject || d.scope == scopeTrusted }
+// isProject reports whether the document is a project's file.
+func (d *document) isProject() bool { return d.scope == scopeProject || d.scope == scopeTrusted }
 
-// place finds line and column of a byte.
-func (d *document) place(offset int) Place {
+// position returns line and column of a byte offset.
+func (d *document) position(offset int) Position {
 	if d.scope == scopeDefault {
-		return Place{File: d.name}
+		return Position{File: d.name}
 	}
 	before := d.text[:min(max(offset, 0), len(d.text))]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-	return Place{d.name, line, column}
+	return Position{d.name, line, column}
 }
 
-func (d *document) errorf(offset int, key, format string, args ...any) *Error {
-	return &Error{d.place(offset), key, fmt.Sprintf(format, args...)}
+func (d *document) newError(offset int, key, format string, args ...any) *Error {
+	return &Error{d.position(offset), key, fmt.Sprintf(format, args...)}
 }
 
 // parse reads JSON with comments and trailing commas into d.root, an object. Empty text is an empty object.
@@ -66,34 +66,38 @@ func (d *document) parse() error {
 		copy(d.text, "   ")
 	}
 	if len(d.text) > maxFile {
-		return &Error{Place{File: d.name}, "", fmt.Sprintf("the file is %d bytes long, the limit is %d", len(d.text), maxFile)}
+		return &Error{
+			Position{File: d.name},
+			"",
+			fmt.Sprintf("the file is %d bytes long, the limit is %d", len(d.text), maxFile),
+		}
 	}
-	if err := d.tooDeep(); err != nil {
+	if err := d.checkDepth(); err != nil {
 		return err
 	}
 	if d.part != "" {
-		return d.markdown()
+		return d.parseMarkdown()
 	}
-	if d.blank() {
+	if d.isBlank() {
 		d.root = &node{kind: '{', doc: d}
 		return nil
 	}
 	plain, err := hujson.Standardize(bytes.Clone(d.text)) // comments become spaces: offsets stay
 	if err != nil {
-		return d.syntax(err)
+		return d.syntaxError(err)
 	}
 	r := reader{doc: d, text: plain, dec: jsontext.NewDecoder(bytes.NewReader(plain))}
-	if d.root, err = r.value(""); err != nil {
+	if d.root, err = r.readValue(""); err != nil {
 		return err
 	}
 	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return d.errorf(int(r.dec.InputOffset()), "", "something follows the end of the configuration")
+		return d.newError(int(r.dec.InputOffset()), "", "unexpected text after the end of the configuration")
 	}
 	if d.wrap != "" {
-		d.root = d.object(d.root, d.wrap, d.root)
+		d.root = d.wrapNode(d.root, d.wrap, d.root)
 	}
 	if d.root.kind != '{' {
-		return d.errorf(d.root.offset, "", "want an object in braces, got %s", d.root.kindName())
+		return d.newError(d.root.offset, "", "want an object in braces, got %s", d.root.kindName())
 	}
 	if d.remote != nil {
 		switch inner := d.root.get("config"); {
@@ -106,8 +110,8 @@ func (d *document) parse() error {
 	return nil
 }
 
-// blank reports whether there is nothing but space and comments.
-func (d *document) blank() bool {
+// isBlank reports whether the text is only white space and comments.
+func (d *document) isBlank() bool {
 	for i := 0; i < len(d.text); i++ {
 		switch c := d.text[i]; {
 		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
@@ -120,8 +124,8 @@ func (d *document) blank() bool {
 	return true
 }
 
-// syntax words an error of the JSONC parser, which begins with its own position.
-func (d *document) syntax(err error) error {
+// syntaxError converts an error of the JSONC parser, whose text begins with its own position.
+func (d *document) syntaxError(err error) error {
 	var line, column int
 	var rest string
 	if n, _ := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); n == 2 {
@@ -129,28 +133,32 @@ func (d *document) syntax(err error) error {
 		_, rest, _ = strings.Cut(rest, ": ")
 	}
 	if line == 0 {
-		return &Error{Place{File: d.name}, "", "it is not JSON (comments and trailing commas are fine)"}
+		return &Error{Position{File: d.name}, "", "invalid JSON (comments and trailing commas are allowed)"}
 	}
 	lines := bytes.SplitAfter(d.text, []byte("\n"))
 	if line <= len(lines) { // columns in characters, not bytes
 		column = utf8.RuneCount(lines[line-1][:min(column-1, len(lines[line-1]))]) + 1
 	}
-	return &Error{Place{d.name, line, column}, "", "it is not JSON (comments and trailing commas are fine): " + clean(rest)}
+	return &Error{
+		Position{d.name, line, column},
+		"",
+		"invalid JSON (comments and trailing commas are allowed): " + shortenSyntaxError(rest),
+	}
 }
 
-// clean keeps parser words short and free of what they may quote from the file.
-func clean(s string) string {
+// shortenSyntaxError removes text that the parser quotes from the file, which may be a secret.
+func shortenSyntaxError(s string) string {
 	if strings.HasPrefix(s, "invalid literal") {
-		return "a value that is neither text in quotes, a number, true, false nor null"
+		return "a value must be text in quotes, a number, true, false or null"
 	}
 	if strings.Contains(s, "EOF") {
-		return "it ends too early"
+		return "unexpected end of file"
 	}
 	return s
 }
 
-// tooDeep counts open brackets outside of strings and comments, before a recursive parser sees them.
-func (d *document) tooDeep() error {
+// checkDepth limits the nesting of brackets outside of strings and comments, before a recursive parser sees them.
+func (d *document) checkDepth() error {
 	depth, inString := 0, false
 	for i := 0; i < len(d.text); i++ {
 		c := d.text[i]
@@ -164,7 +172,7 @@ func (d *document) tooDeep() error {
 			i = skipComment(d.text, i)
 		case c == '{' || c == '[':
 			if depth++; depth > maxDepth {
-				return d.errorf(i, "", "nested deeper than %d levels", maxDepth)
+				return d.newError(i, "", "nested deeper than %d levels", maxDepth)
 			}
 		case c == '}' || c == ']':
 			depth--
@@ -193,24 +201,24 @@ type reader struct {
 	dec  *jsontext.Decoder
 }
 
-// value reads the next value; path is the dotted way to it.
-func (r *reader) value(path string) (*node, error) {
-	n := &node{doc: r.doc, offset: r.start()}
+// readValue reads the next value; path is the dotted way to it.
+func (r *reader) readValue(path string) (*node, error) {
+	n := &node{doc: r.doc, offset: r.nextOffset()}
 	switch n.kind = r.dec.PeekKind(); n.kind {
 	case '{':
-		return n, r.object(n, path)
+		return n, r.readObject(n, path)
 	case '[':
-		return n, r.array(n, path)
+		return n, r.readArray(n, path)
 	default:
 		raw, err := r.dec.ReadValue()
 		if err != nil {
-			return nil, r.fail(err, path)
+			return nil, r.wrapError(err, path)
 		}
 		n.raw = bytes.Clone(raw)
 		if n.kind == '"' {
 			text, err := jsontext.AppendUnquote(nil, raw)
 			if err != nil {
-				return nil, r.fail(err, path)
+				return nil, r.wrapError(err, path)
 			}
 			n.text = string(text)
 		}
@@ -218,44 +226,44 @@ func (r *reader) value(path string) (*node, error) {
 	}
 }
 
-func (r *reader) object(n *node, path string) error {
+func (r *reader) readObject(n *node, path string) error {
 	if _, err := r.dec.ReadToken(); err != nil {
-		return r.fail(err, path)
+		return r.wrapError(err, path)
 	}
 	for r.dec.PeekKind() != '}' {
-		at := r.start()
+		at := r.nextOffset()
 		tok, err := r.dec.ReadToken()
 		if err != nil {
-			return r.fail(err, path)
+			return r.wrapError(err, path)
 		}
 		key := tok.String()
-		v, err := r.value(join(path, key))
+		v, err := r.readValue(join(path, key))
 		if err != nil {
 			return err
 		}
 		n.members = append(n.members, member{key, at, v})
 	}
 	_, err := r.dec.ReadToken()
-	return r.fail(err, path)
+	return r.wrapError(err, path)
 }
 
-func (r *reader) array(n *node, path string) error {
+func (r *reader) readArray(n *node, path string) error {
 	if _, err := r.dec.ReadToken(); err != nil {
-		return r.fail(err, path)
+		return r.wrapError(err, path)
 	}
 	for r.dec.PeekKind() != ']' {
-		v, err := r.value(join(path, fmt.Sprint(len(n.items))))
+		v, err := r.readValue(join(path, fmt.Sprint(len(n.items))))
 		if err != nil {
 			return err
 		}
 		n.items = append(n.items, v)
 	}
 	_, err := r.dec.ReadToken()
-	return r.fail(err, path)
+	return r.wrapError(err, path)
 }
 
-// start is the offset of the next token.
-func (r *reader) start() int {
+// nextOffset is the offset of the next token.
+func (r *reader) nextOffset() int {
 	i := int(r.dec.InputOffset())
 	for i < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[i]) >= 0 {
 		i++
@@ -263,22 +271,22 @@ func (r *reader) start() int {
 	return i
 }
 
-func (r *reader) fail(err error, path string) error {
+func (r *reader) wrapError(err error, path string) error {
 	if err == nil {
 		return nil
 	}
 	offset := int(r.dec.InputOffset())
-	message := "it is not JSON (comments and trailing commas are fine)"
+	message := "invalid JSON (comments and trailing commas are allowed)"
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		offset = int(e.ByteOffset)
 		if errors.Is(err, jsontext.ErrDuplicateName) {
-			return r.doc.errorf(offset, join(path, e.JSONPointer.LastToken()), "is there twice in one object")
+			return r.doc.newError(offset, join(path, e.JSONPointer.LastToken()), "is defined twice in one object")
 		}
 		if e.Err != nil {
 			message += ": " + e.Err.Error()
 		}
 	}
-	return r.doc.errorf(offset, path, "%s", message)
+	return r.doc.newError(offset, path, "%s", message)
 }
 
 func join(path, key string) string {

@@ -12,15 +12,14 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Edit returns the text of a configuration file in which the key has the value, nil for no value. Everything else stays
-// as it is written: comments, order, unknown keys, the other spelling of a key. A result that could not be loaded is an
-// error and is not returned.
+// Edit returns the text of a configuration file with the key set to the value, or removed if the value is nil. Comments,
+// order, unknown keys and other spellings of keys are preserved. It returns an error if the result would be invalid.
 func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, error) {
 	d := &document{name: name, scope: scopeUser, text: text}
 	if err := d.parse(); err != nil {
 		return nil, err
 	}
-	if d.blank() {
+	if d.isBlank() {
 		text = append(bytes.Clone(text), "{\n}\n"...)
 	}
 	root, err := hujson.Parse(text)
@@ -40,16 +39,20 @@ func Edit(name string, text []byte, key string, value jsontext.Value) ([]byte, e
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
 	out := root.Pack()
-	l := &loader{literal: true, getenv: func(string) string { return "" }, config: &Config{agentRules: map[string][]RuleList{}}}
+	l := &loader{
+		literal: true,
+		getenv:  func(string) string { return "" },
+		config:  &Config{agentRules: map[string][]RuleList{}},
+	}
 	edited := &document{name: name, scope: scopeUser, text: out}
-	if err := l.add(edited); err != nil {
+	if err := l.addDocument(edited); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// editPath splits a key at its dots, along the members that are there, whose names may hold dots; a name in quotes is
-// one whatever it holds. What the file writes in another spelling keeps it.
+// editPath splits a key at its dots into the path of members. Existing members whose names contain dots are matched first,
+// and a quoted part is one name. A key that the file writes in another spelling keeps that spelling.
 func editPath(root *node, key string) ([]string, error) {
 	words, err := splitKey(key)
 	if err != nil {
@@ -64,7 +67,7 @@ func editPath(root *node, key string) ([]string, error) {
 	}
 	var path []string
 	for n := root; len(words) > 0; {
-		name, next := longest(n, words)
+		name, next := longestMember(n, words)
 		if next == nil {
 			return append(path, words...), nil
 		}
@@ -114,7 +117,7 @@ func memberOf(o *hujson.Object, name string) *hujson.ObjectMember {
 }
 
 func nameOf(m hujson.ObjectMember) string {
-	lit, _ := m.Name.Value.(hujson.Literal) // the parser lets nothing else be a name
+	lit, _ := m.Name.Value.(hujson.Literal) // the parser accepts only literals as names
 	return lit.String()
 }
 
@@ -123,7 +126,7 @@ func setAt(v *hujson.Value, path []string, value jsontext.Value) error {
 	for i, name := range path {
 		o, ok := v.Value.(*hujson.Object)
 		if !ok {
-			return fmt.Errorf("what it stands in is no object")
+			return fmt.Errorf("its parent is not an object")
 		}
 		m := memberOf(o, name)
 		if m == nil {
@@ -146,7 +149,7 @@ func setAt(v *hujson.Value, path []string, value jsontext.Value) error {
 	return nil
 }
 
-// lineIndent is the indentation after the last line break, or otherwise when there is none.
+// lineIndent returns the indentation after the last line break, or otherwise if there is no line break.
 func lineIndent(extra hujson.Extra, otherwise string) string {
 	if i := bytes.LastIndexByte(extra, '\n'); i >= 0 {
 		return string(extra[i+1:])
@@ -154,11 +157,14 @@ func lineIndent(extra hujson.Extra, otherwise string) string {
 	return otherwise
 }
 
-// appendMember adds a member without a value, written like those before it, or like what the object stands in. A comment
-// behind the last one stays there.
+// appendMember adds a member without a value, formatted like the existing members or else like the object's parent. A
+// comment after the last member stays in place.
 func appendMember(o *hujson.Object, name, indent string, inline bool) *hujson.ObjectMember {
 	quoted, _ := jsontext.AppendQuote(nil, name) // a part of a key is valid
-	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.Literal(quoted)}, Value: hujson.Value{BeforeExtra: hujson.Extra(" ")}}
+	m := hujson.ObjectMember{
+		Name:  hujson.Value{Value: hujson.Literal(quoted)},
+		Value: hujson.Value{BeforeExtra: hujson.Extra(" ")},
+	}
 	inner, broken := indent+"  ", !inline
 	if n := len(o.Members); n > 0 {
 		first := o.Members[0].Name.BeforeExtra
@@ -178,7 +184,7 @@ func appendMember(o *hujson.Object, name, indent string, inline bool) *hujson.Ob
 	return &o.Members[len(o.Members)-1]
 }
 
-// removeAt takes a member out, with the comments above and behind it.
+// removeAt removes a member with the comments above and after it.
 func removeAt(v *hujson.Value, path []string) error {
 	last := len(path) - 1
 	for _, name := range path[:last] {
@@ -220,9 +226,10 @@ func removeAt(v *hujson.Value, path []string) error {
 	return nil
 }
 
-var errNotSet = errors.New("is not set there")
+var errNotSet = errors.New("is not set in this file")
 
-// firstLine splits at the first line break: what stands before belongs to what is on that line; rest is nil without one.
+// firstLine splits extra at its first line break. The part before it belongs to the preceding token's line; rest is nil if
+// there is no line break.
 func firstLine(extra hujson.Extra) (line, rest hujson.Extra) {
 	i := bytes.IndexByte(extra, '\n')
 	if i < 0 {

@@ -16,19 +16,73 @@ func TestEdit(t *testing.T) {
 	tests := []struct{ name, text, key, value, want string }{
 		{"an empty file", "", "model", `"a/b"`, "{\n  \"model\": \"a/b\"\n}\n"},
 		{"only a comment", "// mine\n", "snapshot", `false`, "// mine\n{\n  \"snapshot\": false\n}\n"},
-		{"a value that is there", "{\n  // why\n  \"model\": \"a/b\", // note\n  \"shell\": \"x\"\n}\n", "model", `"c/d"`, "{\n  // why\n  \"model\": \"c/d\", // note\n  \"shell\": \"x\"\n}\n"},
-		{"a new one behind a comment", "{\n\t\"shell\": \"x\" // note\n}\n", "model", `"c/d"`, "{\n\t\"shell\": \"x\", // note\n\t\"model\": \"c/d\"\n}\n"},
-		{"a trailing comma", "{\n  \"shell\": \"x\",\n}\n", "model", `"c/d"`, "{\n  \"shell\": \"x\",\n  \"model\": \"c/d\",\n}\n"},
+		{
+			"a value that is there",
+			"{\n  // why\n  \"model\": \"a/b\", // note\n  \"shell\": \"x\"\n}\n",
+			"model",
+			`"c/d"`,
+			"{\n  // why\n  \"model\": \"c/d\", // note\n  \"shell\": \"x\"\n}\n",
+		},
+		{
+			"a new one behind a comment",
+			"{\n\t\"shell\": \"x\" // note\n}\n",
+			"model",
+			`"c/d"`,
+			"{\n\t\"shell\": \"x\", // note\n\t\"model\": \"c/d\"\n}\n",
+		},
+		{
+			"a trailing comma",
+			"{\n  \"shell\": \"x\",\n}\n",
+			"model",
+			`"c/d"`,
+			"{\n  \"shell\": \"x\",\n  \"model\": \"c/d\",\n}\n",
+		},
 		{"on one line", `{"shell": "x"}`, "model", `"c/d"`, `{"shell": "x", "model": "c/d"}`},
-		{"objects on the way", "{\n  \"zzz\": 1 /* unknown */\n}\n", "agent.plan.steps", `3`, "{\n  \"zzz\": 1, /* unknown */\n  \"agent\": {\n    \"plan\": {\n      \"steps\": 3\n    }\n  }\n}\n"},
-		{"the file's own spelling", `{"agents": {"plan": {}}}`, "agent.build.steps", `3`, `{"agents": {"plan": {}, "build": {"steps": 3}}}`},
-		{"names with dots", `{"provider": {"p": {"models": {"m.1": {}}}}}`, "provider.p.models.m.1.name", `"M"`, `{"provider": {"p": {"models": {"m.1": {"name": "M"}}}}}`},
-		{"a quoted name", `{"x": {"a": 1}}`, `permission.bash."git diff *.go"`, `"ask"`, `{"x": {"a": 1}, "permission": {"bash": {"git diff *.go": "ask"}}}`},
-		{"the last removed", "{\n  \"a\": 1, // one\n  \"model\": \"a/b\", // two\n}\n", "model", ``, "{\n  \"a\": 1, // one\n}\n"},
+		{
+			"objects on the way",
+			"{\n  \"zzz\": 1 /* unknown */\n}\n",
+			"agent.plan.steps",
+			`3`,
+			"{\n  \"zzz\": 1, /* unknown */\n  \"agent\": {\n    \"plan\": {\n      \"steps\": 3\n    }\n  }\n}\n",
+		},
+		{
+			"the file's own spelling",
+			`{"agents": {"plan": {}}}`,
+			"agent.build.steps",
+			`3`,
+			`{"agents": {"plan": {}, "build": {"steps": 3}}}`,
+		},
+		{
+			"names with dots",
+			`{"provider": {"p": {"models": {"m.1": {}}}}}`,
+			"provider.p.models.m.1.name",
+			`"M"`,
+			`{"provider": {"p": {"models": {"m.1": {"name": "M"}}}}}`,
+		},
+		{
+			"a quoted name",
+			`{"x": {"a": 1}}`,
+			`permission.bash."git diff *.go"`,
+			`"ask"`,
+			`{"x": {"a": 1}, "permission": {"bash": {"git diff *.go": "ask"}}}`,
+		},
+		{
+			"the last removed",
+			"{\n  \"a\": 1, // one\n  \"model\": \"a/b\", // two\n}\n",
+			"model",
+			``,
+			"{\n  \"a\": 1, // one\n}\n",
+		},
 		{"the only one removed", "{\n  // why\n  \"model\": \"a/b\"\n}\n", "model", ``, "{\n}\n"},
 		{"the first removed on a line", `{"model": "a/b", "c": 2}`, "model", ``, `{"c": 2}`},
 		{"the last removed on a line", `{"c": {"d": 2, "model": "a/b"}}`, "c.model", ``, `{"c": {"d": 2}}`},
-		{"removed, with the comments about it", "{\n  \"a\": 1,\n  // why\n  \"model\": \"a/b\", // note\n  \"c\": 2\n}\n", "model", ``, "{\n  \"a\": 1,\n  \"c\": 2\n}\n"},
+		{
+			"removed, with the comments about it",
+			"{\n  \"a\": 1,\n  // why\n  \"model\": \"a/b\", // note\n  \"c\": 2\n}\n",
+			"model",
+			``,
+			"{\n  \"a\": 1,\n  \"c\": 2\n}\n",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -50,12 +104,12 @@ func TestEdit(t *testing.T) {
 func TestEditRefuses(t *testing.T) {
 	for _, tt := range []struct{ text, key, value, want string }{
 		{"{\n}", "model", `5`, "cairn.json:2:12: model: want text in quotes, got 5"},
-		{`{"model": "a/b"}`, "model.x", `5`, "model.x: what it stands in is no object"},
-		{`{"a": `, "model", `"a/b"`, "cairn.json:1:7: it is not JSON (comments and trailing commas are fine): it ends too early"},
+		{`{"model": "a/b"}`, "model.x", `5`, "model.x: its parent is not an object"},
+		{`{"a": `, "model", `"a/b"`, "cairn.json:1:7: invalid JSON (comments and trailing commas are allowed): unexpected end of file"},
 		{"{\n}", "username", `5`, "cairn.json:2:15: username: want text in quotes, got a number"},
 		{`{}`, "a..b", `1`, "the key has an empty part"},
 		{`{}`, `a."b`, `1`, "a quote in the key is not closed"},
-		{`{}`, "model", ``, "model: is not set there"},
+		{`{}`, "model", ``, "model: is not set in this file"},
 		{"{\n}", "permission.bash", `"maybe"`, `cairn.json:3:13: permission.bash: want "allow", "ask" or "deny", got "maybe"`},
 	} {
 		var value jsontext.Value
@@ -68,7 +122,7 @@ func TestEditRefuses(t *testing.T) {
 	}
 }
 
-// FuzzEdit: what is edited can be loaded, has the value, and has everything else as before.
+// FuzzEdit: an edited file loads, has the new value, and keeps everything else.
 func FuzzEdit(f *testing.F) {
 	f.Add(`{"model": "a/b", /* c */ "x": {"y": [1,]},}`, "x.z")
 	f.Add("// c\n{\n  \"agents\": {\"a\": {}} // d\n}", "agent.b.prompt")
@@ -90,7 +144,7 @@ func FuzzEdit(f *testing.F) {
 		}
 		without, err := Edit("f", out, key, nil)
 		if err != nil {
-			t.Fatalf("%q cannot be taken out of %q: %v", key, out, err)
+			t.Fatalf("%q cannot be removed from %q: %v", key, out, err)
 		}
 		if _, err := Edit("f", without, key, nil); err == nil {
 			t.Errorf("%q is still in %q", key, without)
@@ -130,7 +184,7 @@ func TestSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		var v any
-		if err := json.Unmarshal(d.root.encode(nil, written), &v); err != nil {
+		if err := json.Unmarshal(d.root.encode(nil, asWritten), &v); err != nil {
 			t.Fatal(err)
 		}
 		return r.Validate(v)
@@ -155,11 +209,11 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// What changes nothing is not written: no file is made for it.
-func TestMergeOfNothing(t *testing.T) {
+// A merge without changes writes no file.
+func TestMergeWithoutChanges(t *testing.T) {
 	dir := t.TempDir()
 	c := &Config{Dirs: Directories{Config: filepath.Join(dir, "config"), State: filepath.Join(dir, "state")}}
-	err := c.Merge(t.Context(), map[string]jsontext.Value{"shell": jsontext.Value("null")})
+	err := c.MergeUser(t.Context(), map[string]jsontext.Value{"shell": jsontext.Value("null")})
 	if _, missing := os.Stat(filepath.Join(dir, "config", "cairn.json")); err != nil || !os.IsNotExist(missing) {
 		t.Error(err, missing)
 	}

@@ -10,16 +10,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/auth"
 )
 
-// Origin says where a value comes from and what it took the place of, the next lower layer first.
+// Origin is where a value was written, and the values of lower layers that it replaced, the next lower one first.
 type Origin struct {
 	Key      string         `json:"key"`
-	Value    jsontext.Value `json:"value"` // as written: {env:NAME} is not followed, keys and headers are hidden
-	Source   Place          `json:"source"`
+	Value    jsontext.Value `json:"value"` // as written: {env:NAME} is not expanded, secrets and headers are hidden
+	Source   Position       `json:"source"`
 	Overrode []Origin       `json:"overrode,omitzero"`
 }
 
-// Explain returns the origins of the key's value, or of every value below it; "" is everything. Permission rules come
-// one by one, in the order in which they are read, and so do the items of a list that several layers add to. A key that nobody set has no origins.
+// Explain returns the origins of the key's value, or of every value below it; "" means all keys. Permission rules, and the
+// items of lists that several layers extend, are returned one by one in the order in which they are read. A key that is
+// not set has no origins.
 func (c *Config) Explain(key string) []Origin {
 	var path []string
 	if key != "" {
@@ -31,7 +32,7 @@ func (c *Config) Explain(key string) []Origin {
 	var out []Origin
 	n, at := c.root, []string{}
 	for len(path) > len(at) && n != nil {
-		name, next := longest(n, path[len(at):])
+		name, next := longestMember(n, path[len(at):])
 		if next == nil {
 			n = nil
 			break
@@ -39,7 +40,7 @@ func (c *Config) Explain(key string) []Origin {
 		at, n = append(at, name...), next
 	}
 	if n != nil {
-		out = leaves(out, n, strings.Join(at, "."))
+		out = appendLeafOrigins(out, n, strings.Join(at, "."))
 	}
 	if len(path) == 0 || path[0] == "permission" {
 		out = ruleOrigins(out, "permission", c.Permissions)
@@ -50,8 +51,9 @@ func (c *Config) Explain(key string) []Origin {
 	return out
 }
 
-// longest finds the member that the path goes through: the names of members may hold dots, as models' do.
-func longest(n *node, path []string) ([]string, *node) {
+// longestMember returns the member with the longest name that the path begins with. Names may contain dots, as those of
+// models do.
+func longestMember(n *node, path []string) ([]string, *node) {
 	for i := len(path); i > 0; i-- {
 		if v := n.get(strings.Join(path[:i], ".")); v != nil {
 			return path[:i], v
@@ -60,34 +62,34 @@ func longest(n *node, path []string) ([]string, *node) {
 	return nil, nil
 }
 
-func leaves(out []Origin, n *node, key string) []Origin {
+func appendLeafOrigins(out []Origin, n *node, key string) []Origin {
 	if n.kind != '{' || len(n.members) == 0 {
 		switch {
 		case key == "":
 			return out
-		case gathered(n):
+		case isMergedList(n):
 			for _, item := range n.items {
-				out = append(out, origin(item, key))
+				out = append(out, originOf(item, key))
 			}
 			return out
 		}
-		return append(out, origin(n, key))
+		return append(out, originOf(n, key))
 	}
 	for _, m := range n.members {
-		out = leaves(out, m.value, join(key, m.key))
+		out = appendLeafOrigins(out, m.value, join(key, m.key))
 	}
 	return out
 }
 
-// gathered reports whether the items of a list come from several documents.
-func gathered(n *node) bool {
+// isMergedList reports whether the items of a list come from several documents.
+func isMergedList(n *node) bool {
 	return slices.ContainsFunc(n.items, func(item *node) bool { return item.doc != n.doc })
 }
 
-func origin(n *node, key string) Origin {
-	o := Origin{Key: key, Value: shown(n, key), Source: n.place()}
+func originOf(n *node, key string) Origin {
+	o := Origin{Key: key, Value: maskValue(n, key), Source: n.position()}
 	for below := n.below; below != nil; below = below.below {
-		o.Overrode = append(o.Overrode, Origin{Key: key, Value: shown(below, key), Source: below.place()})
+		o.Overrode = append(o.Overrode, Origin{Key: key, Value: maskValue(below, key), Source: below.position()})
 	}
 	return o
 }
@@ -95,7 +97,7 @@ func origin(n *node, key string) Origin {
 func ruleOrigins(out []Origin, key string, lists []RuleList) []Origin {
 	for _, list := range lists {
 		for i, r := range list.Rules {
-			out = append(out, Origin{Key: key, Value: ruleValue(r), Source: list.Places[i]})
+			out = append(out, Origin{Key: key, Value: ruleValue(r), Source: list.Positions[i]})
 		}
 	}
 	return out
@@ -106,10 +108,12 @@ var (
 	userInfo   = regexp.MustCompile(`://[^/@]*@`)
 )
 
-// shown is the value for people. Headers, what is called like a secret and URLs that hold one are hidden, unless the
-// text only names a variable or a file.
-func shown(n *node, key string) jsontext.Value {
-	sensitive := strings.Contains(key, ".headers.") || strings.Contains(key, ".environment.") || secretName.MatchString(key) || userInfo.MatchString(n.text)
+// maskValue returns the value for display. Headers, values of keys that are named like secrets, and URLs with credentials
+// are hidden, unless the text is only a reference to a variable or file.
+func maskValue(n *node, key string) jsontext.Value {
+	sensitive := strings.Contains(key, ".headers.") || strings.Contains(key, ".environment.") ||
+		secretName.MatchString(key) ||
+		userInfo.MatchString(n.text)
 	if sensitive && !(n.kind == '"' && isReference(n)) {
 		return quote(nil, auth.Hidden)
 	}
@@ -117,20 +121,20 @@ func shown(n *node, key string) jsontext.Value {
 	case '[':
 		items := make([]jsontext.Value, len(n.items))
 		for i, item := range n.items {
-			items[i] = shown(item, key)
+			items[i] = maskValue(item, key)
 		}
-		return list('[', items, ']')
+		return joinValues('[', items, ']')
 	case '{':
 		members := make([]jsontext.Value, len(n.members))
 		for i, m := range n.members {
-			members[i] = slices.Concat(quote(nil, m.key), jsontext.Value(":"), shown(m.value, join(key, m.key)))
+			members[i] = slices.Concat(quote(nil, m.key), jsontext.Value(":"), maskValue(m.value, join(key, m.key)))
 		}
-		return list('{', members, '}')
+		return joinValues('{', members, '}')
 	}
-	return n.encode(nil, written)
+	return n.encode(nil, asWritten)
 }
 
-func list(open byte, values []jsontext.Value, end byte) jsontext.Value {
+func joinValues(open byte, values []jsontext.Value, end byte) jsontext.Value {
 	out := jsontext.Value{open}
 	for i, v := range values {
 		if i > 0 {
@@ -141,7 +145,7 @@ func list(open byte, values []jsontext.Value, end byte) jsontext.Value {
 	return append(out, end)
 }
 
-// isReference reports that the text as written is one reference and nothing else.
+// isReference reports whether the text as written is exactly one {env:…} or {file:…} reference.
 func isReference(n *node) bool {
 	text, err := jsontext.AppendUnquote(nil, n.raw)
 	return err == nil && len(text) > 0 && reference.FindString(string(text)) == string(text)

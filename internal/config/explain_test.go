@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Of a list that several layers add to each item says where it comes from; of an object each member does.
-func TestExplainOfWhatIsMerged(t *testing.T) {
+// Each item of a merged list, and each member of a merged object, has its own origin.
+func TestExplainMergedValues(t *testing.T) {
 	p := newPlace(t, map[string]string{
 		userFile:          `{"instructions": ["a", "b"], "plugin": ["x"], "watcher": {"ignore": ["i"]}, "compaction": {"auto": false, "buffer": 1}}`,
 		"repo/cairn.json": `{"instructions": ["b", "c"], "compaction": {"buffer": 2}}`,

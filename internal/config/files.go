@@ -12,10 +12,10 @@ import (
 	"syscall"
 )
 
-// maxAncestors bounds how far up a project's files are looked for.
+// maxAncestors limits how many parent directories are searched for a project's files.
 const maxAncestors = 64
 
-// source is a place that may hold a document.
+// source is a file or folder that may hold a document.
 type source struct {
 	path     string
 	scope    scope
@@ -24,47 +24,48 @@ type source struct {
 	entry    string // what the Markdown file defines; "" while it is a folder
 }
 
-// sources lists the places to read, the lowest layer first. What an administrator manages comes after the variables.
-func (l *loader) sources() []source {
+// listSources returns the sources of the user and the project, lowest layer first. The administrator's sources are added
+// later, above the environment variables.
+func (l *loader) listSources() []source {
 	var s sourceList
-	s.files(scopeUser, l.dirs.Foreign, "config.json", "opencode.json", "opencode.jsonc")
-	s.folders(scopeUser, l.dirs.Foreign)
-	s.files(scopeUser, l.dirs.Config, cairnFiles...)
-	s.folders(scopeUser, l.dirs.Config)
+	s.addFiles(scopeUser, l.dirs.Foreign, "config.json", "opencode.json", "opencode.jsonc")
+	s.addFolders(scopeUser, l.dirs.Foreign)
+	s.addFiles(scopeUser, l.dirs.Config, cairnFiles...)
+	s.addFolders(scopeUser, l.dirs.Config)
 	if l.dirs.Foreign != "" && l.dirs.Home != "" {
-		s.directory(scopeUser, filepath.Join(l.dirs.Home, ".opencode"), openCodeFiles)
+		s.addDirectory(scopeUser, filepath.Join(l.dirs.Home, ".opencode"), openCodeFiles)
 	}
 	if path := Getenv(l.getenv, "CONFIG"); path != "" {
-		s = append(s, source{path: l.expand(path, l.opts.Directory), scope: scopeUser, required: true})
+		s = append(s, source{path: l.expandPath(path, l.opts.Directory), scope: scopeUser, required: true})
 	}
-	if l.project() {
-		chain := ancestors(l.opts.Directory, l.opts.Worktree)
+	if l.readsProject() {
+		chain := listAncestors(l.opts.Directory, l.opts.Worktree)
 		for _, dir := range chain {
-			s.files(scopeProject, dir, bothFiles...)
+			s.addFiles(scopeProject, dir, bothFiles...)
 		}
 		for _, dir := range chain {
-			s.directory(scopeProject, filepath.Join(dir, ".opencode"), openCodeFiles)
-			s.directory(scopeProject, filepath.Join(dir, ".cairn"), cairnFiles)
+			s.addDirectory(scopeProject, filepath.Join(dir, ".opencode"), openCodeFiles)
+			s.addDirectory(scopeProject, filepath.Join(dir, ".cairn"), cairnFiles)
 		}
 	}
 	if dir := Getenv(l.getenv, "CONFIG_DIR"); dir != "" {
-		s.directory(scopeUser, l.expand(dir, l.opts.Directory), bothFiles)
+		s.addDirectory(scopeUser, l.expandPath(dir, l.opts.Directory), bothFiles)
 	}
 	return s
 }
 
-// managed lists what an administrator says to everybody: the highest layer.
-func (l *loader) managed() []source {
+// managedSources returns the administrator's sources, the highest layer.
+func (l *loader) managedSources() []source {
 	var s sourceList
 	for _, dir := range l.dirs.Managed {
-		s.directory(scopeUser, dir, bothFiles)
+		s.addDirectory(scopeUser, dir, bothFiles)
 	}
 	return s
 }
 
-// project reports whether a project's files are read at all.
-func (l *loader) project() bool {
-	return l.opts.Directory != "" && !Switch(l.getenv, "DISABLE_PROJECT_CONFIG")
+// readsProject reports whether a project's files are read at all.
+func (l *loader) readsProject() bool {
+	return l.opts.Directory != "" && !IsSwitchOn(l.getenv, "DISABLE_PROJECT_CONFIG")
 }
 
 var (
@@ -75,13 +76,13 @@ var (
 
 type sourceList []source
 
-// directory adds a directory of configuration: its files, then its folders of Markdown files.
-func (s *sourceList) directory(sc scope, dir string, names []string) {
-	s.files(sc, dir, names...)
-	s.folders(sc, dir)
+// addDirectory adds a directory of configuration: its files, then its folders of Markdown files.
+func (s *sourceList) addDirectory(sc scope, dir string, names []string) {
+	s.addFiles(sc, dir, names...)
+	s.addFolders(sc, dir)
 }
 
-func (s *sourceList) files(sc scope, dir string, names ...string) {
+func (s *sourceList) addFiles(sc scope, dir string, names ...string) {
 	for _, name := range names {
 		if dir != "" {
 			*s = append(*s, source{path: filepath.Join(dir, name), scope: sc})
@@ -89,7 +90,7 @@ func (s *sourceList) files(sc scope, dir string, names ...string) {
 	}
 }
 
-func (s *sourceList) folders(sc scope, dir string) {
+func (s *sourceList) addFolders(sc scope, dir string) {
 	for _, part := range []string{partCommand, partAgent, partMode} {
 		for _, name := range []string{part, part + "s"} {
 			if dir != "" {
@@ -99,8 +100,8 @@ func (s *sourceList) folders(sc scope, dir string) {
 	}
 }
 
-// ancestors returns the directories from top down to dir. Outside of top, or without one, it is dir alone.
-func ancestors(dir, top string) []string {
+// listAncestors returns the directories from top down to dir. Outside of top, or without one, it is dir alone.
+func listAncestors(dir, top string) []string {
 	chain := []string{dir}
 	if rel, err := filepath.Rel(top, dir); top == "" || err != nil || !filepath.IsLocal(rel) {
 		return chain
@@ -113,8 +114,8 @@ func ancestors(dir, top string) []string {
 	return chain
 }
 
-// expand makes a path absolute: ~ is the home directory, relative ones start at dir.
-func (l *loader) expand(path, dir string) string {
+// expandPath makes a path absolute: "~" is the home directory, relative paths start at dir.
+func (l *loader) expandPath(path, dir string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') && l.dirs.Home != "" {
 		return filepath.Join(l.dirs.Home, rest)
 	}
@@ -124,34 +125,35 @@ func (l *loader) expand(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// resolve makes the document's shell absolute if it is a path: one that starts at the directory of whoever runs us would be
-// another program each time. An organisation's document lies in no directory of its own.
-func (l *loader) resolve(d *document) error {
+// resolveShell makes the document's shell absolute if it is a path; relative to the current directory it would name a
+// different program each time. An organisation's document has no directory, so a relative path in it is an error.
+func (l *loader) resolveShell(d *document) error {
 	n := d.root.get("shell")
-	if n == nil || n.kind != '"' || d.dir == "" || filepath.IsAbs(n.text) || !strings.ContainsAny(n.text, "/"+string(filepath.Separator)) {
+	if n == nil || n.kind != '"' || d.dir == "" || filepath.IsAbs(n.text) ||
+		!strings.ContainsAny(n.text, "/"+string(filepath.Separator)) {
 		return nil
 	}
 	if d.remote != nil {
-		return d.errorf(n.offset, "shell", "want the name of a program or an absolute path, got %s", n.said())
+		return d.newError(n.offset, "shell", "want the name of a program or an absolute path, got %s", n.excerpt())
 	}
-	n.text = l.expand(n.text, d.dir)
+	n.text = l.expandPath(n.text, d.dir)
 	return nil
 }
 
-// stamp is how a file looked when it was read, or that it was not there.
+// stamp records the state of a file when it was read, or that it was missing.
 type stamp struct {
 	path string
-	info fs.FileInfo // nil: not there
+	info fs.FileInfo // nil: missing
 }
 
-// stamp remembers how something looks that is not read here.
-func (l *loader) stamp(path string) {
-	info, _ := os.Stat(path) // nil: not there
+// addStamp records the state of a file without reading it.
+func (l *loader) addStamp(path string) {
+	info, _ := os.Stat(path) // nil: missing
 	l.stamps = append(l.stamps, stamp{path, info})
 }
 
-// same reports whether the file looks as it did.
-func (s stamp) same() bool {
+// isUnchanged reports whether the file is as it was.
+func (s stamp) isUnchanged() bool {
 	info, err := os.Stat(s.path)
 	if err != nil || s.info == nil {
 		return err != nil && s.info == nil
@@ -159,21 +161,21 @@ func (s stamp) same() bool {
 	return os.SameFile(info, s.info) && info.Size() == s.info.Size() && info.ModTime().Equal(s.info.ModTime())
 }
 
-// errNoFile says that what has the name of a file is something else.
-var errNoFile = errors.New("it is not a regular file")
+// errNoFile means that the path is a directory, a device, a pipe or a socket.
+var errNoFile = errors.New("not a regular file")
 
-// spared reports whether the rest goes on without a source that cannot be read. A project cannot stop the work that is
-// not done in it; and what is no file says nothing, where a file may be missing. What the user has written does stop it:
-// there may be rules in it.
-func (s source) spared(err error) bool {
+// isOptional reports whether loading continues without a source that cannot be read. A project's unreadable file must not
+// stop cairn. A user's file must: it may contain permission rules.
+func (s source) isOptional(err error) bool {
 	return !s.required && (s.scope == scopeProject || s.part != "" && errors.Is(err, errNoFile))
 }
 
-// read returns a regular file of bounded size and remembers how it looked. Opening never waits, whatever it is.
-func (l *loader) read(path string) ([]byte, error) {
+// readFile returns the content of a regular file of limited size and records its state. Opening never blocks, also not on
+// a pipe.
+func (l *loader) readFile(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		l.stamp(path)                      // unreadable is not the same as not there
+		l.addStamp(path)                   // an unreadable file differs from a missing one
 		if errors.Is(err, syscall.ENXIO) { // a socket
 			err = errNoFile
 		}
@@ -195,15 +197,15 @@ func (l *loader) read(path string) ([]byte, error) {
 	return raw, err
 }
 
-// reason is an error without the path, which stands before it anyway.
-func reason(err error) string {
+// pathlessError returns the text of an error without its path, for messages that begin with the path.
+func pathlessError(err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err.Error()
 	}
 	return err.Error()
 }
 
-// missing reports that there is no such file, also when a parent is no directory.
-func missing(err error) bool {
+// isMissing reports whether the file does not exist, also because a parent is not a directory.
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -2,33 +2,33 @@ package config
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Foreign are keys of OpenCode that are read and checked, explained and kept, and that nothing here uses. A key moves
-// to Settings with the first thing that uses it.
+// Foreign are keys of OpenCode that are read, checked and explained but not used. A key moves to Settings with the first
+// feature that uses it.
 type Foreign struct {
 	MCP           map[string]MCP            `json:"mcp" doc:"MCP servers by name"`
 	Plugin        []jsontext.Value          `json:"plugin" doc:"plugins: names, or lists of a name and its options"`
 	References    map[string]jsontext.Value `json:"references" doc:"directories and repositories that agents may read, by name"`
 	Formatter     jsontext.Value            `json:"formatter" doc:"formatters by name, or false for none"`
 	LSP           jsontext.Value            `json:"lsp" doc:"language servers by name, or false for none"`
-	Watcher       Watcher                   `json:"watcher" scope:"project" doc:"what is watched for changes"`
+	Watcher       Watcher                   `json:"watcher" scope:"project" doc:"files to watch for changes"`
 	Share         string                    `json:"share" doc:"manual, auto or disabled"`
-	Autoshare     bool                      `json:"autoshare" doc:"the older way to say share: auto"`
+	Autoshare     bool                      `json:"autoshare" doc:"older form of share: auto"`
 	Autoupdate    jsontext.Value            `json:"autoupdate" scope:"user" doc:"true, false or notify"`
-	Enterprise    Enterprise                `json:"enterprise" doc:"where sessions are shared to"`
-	SubagentDepth Natural                   `json:"subagent_depth" scope:"project" doc:"how deep agents may call agents"`
-	Layout        string                    `json:"layout" scope:"project" doc:"without effect"`
-	Theme         jsontext.Value            `json:"theme" scope:"project" doc:"of OpenCode's terminal interface"`
-	Keybinds      jsontext.Value            `json:"keybinds" scope:"project" doc:"of OpenCode's terminal interface"`
-	TUI           jsontext.Value            `json:"tui" scope:"project" doc:"of OpenCode's terminal interface"`
+	Enterprise    Enterprise                `json:"enterprise" doc:"address to share sessions to"`
+	SubagentDepth Natural                   `json:"subagent_depth" scope:"project" doc:"maximum depth of subagents"`
+	Layout        string                    `json:"layout" scope:"project" doc:"has no effect"`
+	Theme         jsontext.Value            `json:"theme" scope:"project" doc:"setting of OpenCode's terminal interface"`
+	Keybinds      jsontext.Value            `json:"keybinds" scope:"project" doc:"setting of OpenCode's terminal interface"`
+	TUI           jsontext.Value            `json:"tui" scope:"project" doc:"setting of OpenCode's terminal interface"`
 }
 
 // MCP is a server of tools: a program to start, or an address.
 type MCP struct {
 	Type        string            `json:"type" doc:"local or remote"`
-	Command     []string          `json:"command" doc:"the program and its arguments, of a local server"`
+	Command     []string          `json:"command" doc:"program and arguments of a local server"`
 	Cwd         string            `json:"cwd"`
 	Environment map[string]string `json:"environment"`
-	URL         string            `json:"url" doc:"of a remote server"`
+	URL         string            `json:"url" doc:"address of a remote server"`
 	Headers     map[string]string `json:"headers"`
 	OAuth       jsontext.Value    `json:"oauth" doc:"clientId, clientSecret, scope, callbackPort and redirectUri, or false"`
 	Enabled     *bool             `json:"enabled"`

@@ -9,11 +9,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
-// unfielded are the keys of a configuration that are no fields of Settings: shape turns them into others.
+// unfielded are the keys of a configuration that are not fields of Settings; normalizeSpellings converts them.
 var unfielded = []string{"permission", "tools", "mode"}
 
-// CheckKey returns nil for a dotted key that cairn knows, in any of its spellings; else the error says what may have
-// been meant. What stands below names that people choose is not looked at.
+// CheckKey returns an error that suggests the nearest key if a dotted key is unknown in all spellings. Keys below names
+// that users choose are not checked.
 func CheckKey(key string) error {
 	words, t := strings.Split(key, "."), reflect.TypeFor[Settings]()
 	for i, word := range words {
@@ -30,7 +30,7 @@ func CheckKey(key string) error {
 		case known:
 			t = f.typ
 		case !open && (at != "" || !slices.Contains(unfielded, word)):
-			return fmt.Errorf("%s %s", join(at, word), unknown(word, at, fields))
+			return fmt.Errorf("%s %s", join(at, word), unknownKeyMessage(word, at, fields))
 		default:
 			return nil
 		}
@@ -38,17 +38,17 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// unknown words that there is no such key at the path, and which it may have been meant for.
-func unknown(key, path string, fields map[string]field) string {
+// unknownKeyMessage reports an unknown key and suggests the nearest known one.
+func unknownKeyMessage(key, path string, fields map[string]field) string {
 	names := make([]string, 0, len(fields)+1)
 	for name := range fields {
 		names = append(names, name)
 	}
 	if path == "" {
-		names = append(names, "permission") // the others are older ways
+		names = append(names, "permission") // the other keys without a field are older spellings
 	}
 	if near := spelling.Nearest(key, names, 1); len(near) > 0 {
-		return "is not a key that cairn knows; did you mean " + near[0] + "?"
+		return "is unknown; did you mean " + near[0] + "?"
 	}
-	return "is not a key that cairn knows"
+	return "is unknown"
 }

@@ -7,15 +7,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every key of spec/v1 §35.4 and every shape of spec/v2 §19 and §25: what two layers say, and what they come to.
-// Scalars and lists of the higher layer take the place of the lower's, objects are merged member by member.
+// TestEveryKey merges two layers for every key in every spelling. Scalars and lists of the higher layer replace the lower
+// ones, objects are merged member by member.
 func TestEveryKey(t *testing.T) {
 	tests := []struct{ key, low, high, want string }{
 		{"$schema", `{"$schema": "a"}`, `{"$schema": "b"}`, `"b"`},
 		{"logLevel", `{"logLevel": "DEBUG"}`, `{"logLevel": "ERROR"}`, `"ERROR"`},
 		{"username", `{"username": "a"}`, `{}`, `"a"`},
 		{"shell", `{"shell": "/bin/sh"}`, `{"shell": "/bin/zsh"}`, `"/bin/zsh"`},
-		{"server", `{"server": {"port": 1, "hostname": "h", "mdns": true, "mdnsDomain": "d"}}`, `{"server": {"port": 2, "cors": ["c"]}}`, `{"port":2,"hostname":"h","mdns":true,"mdnsDomain":"d","cors":["c"]}`},
+		{
+			"server",
+			`{"server": {"port": 1, "hostname": "h", "mdns": true, "mdnsDomain": "d"}}`,
+			`{"server": {"port": 2, "cors": ["c"]}}`,
+			`{"port":2,"hostname":"h","mdns":true,"mdnsDomain":"d","cors":["c"]}`,
+		},
 		{"model", `{"model": "a/b"}`, `{"model": "a/c#high"}`, `"a/c#high"`},
 		{"small_model", `{"small_model": "a/b"}`, `{}`, `"a/b"`},
 		{"default_agent", `{"default_agent": "plan"}`, `{}`, `"plan"`},
@@ -72,12 +77,37 @@ func TestEveryKey(t *testing.T) {
 			"mcp", `{"mcp": {"servers": {"r": {"type": "remote", "url": "u", "headers": {"h": "v"}, "oauth": {"clientId": "c", "scope": "s"}}}}}`, `{"mcp": {"r": {"oauth": false}}}`,
 			`{"r":{"type":"remote","url":"u","headers":{"h":"v"},"oauth":false}}`,
 		},
-		{"plugin", `{"plugin": ["a", ["b", {"o": 1}]]}`, `{"plugins": [["b", {"o": 2}], "c"]}`, `["a",["b",{"o":2}],"c"]`},
+		{
+			"plugin",
+			`{"plugin": ["a", ["b", {"o": 1}]]}`,
+			`{"plugins": [["b", {"o": 2}], "c"]}`,
+			`["a",["b",{"o":2}],"c"]`,
+		},
 		{"instructions", `{"instructions": ["a", "b"]}`, `{"instructions": ["b", "c"]}`, `["a","b","c"]`},
-		{"skills", `{"skills": {"paths": ["p"], "urls": ["https://u"]}}`, `{"skills": ["q"]}`, `{"paths":["q"],"urls":[]}`},
-		{"references", `{"reference": {"a": "./a", "g": {"repository": "r", "branch": "b"}}}`, `{"references": {"a": {"path": "p", "hidden": true}}}`, `{"a":{"path":"p","hidden":true},"g":{"repository":"r","branch":"b"}}`},
-		{"formatter", `{"formatter": {"p": {"disabled": true, "command": ["c"], "extensions": [".x"]}}}`, `{"formatter": false}`, `false`},
-		{"lsp", `{"lsp": true}`, `{"lsp": {"x": {"command": ["c"], "extensions": [".x"]}}}`, `{"x":{"command":["c"],"extensions":[".x"]}}`},
+		{
+			"skills",
+			`{"skills": {"paths": ["p"], "urls": ["https://u"]}}`,
+			`{"skills": ["q"]}`,
+			`{"paths":["q"],"urls":[]}`,
+		},
+		{
+			"references",
+			`{"reference": {"a": "./a", "g": {"repository": "r", "branch": "b"}}}`,
+			`{"references": {"a": {"path": "p", "hidden": true}}}`,
+			`{"a":{"path":"p","hidden":true},"g":{"repository":"r","branch":"b"}}`,
+		},
+		{
+			"formatter",
+			`{"formatter": {"p": {"disabled": true, "command": ["c"], "extensions": [".x"]}}}`,
+			`{"formatter": false}`,
+			`false`,
+		},
+		{
+			"lsp",
+			`{"lsp": true}`,
+			`{"lsp": {"x": {"command": ["c"], "extensions": [".x"]}}}`,
+			`{"x":{"command":["c"],"extensions":[".x"]}}`,
+		},
 		{"share", `{"autoshare": true}`, `{"share": "disabled"}`, `"disabled"`},
 		{"share", `{"autoshare": true}`, `{}`, `"auto"`},
 		{"snapshot", `{"snapshot": true}`, `{"snapshots": false}`, `false`},
@@ -87,8 +117,18 @@ func TestEveryKey(t *testing.T) {
 			"compaction", `{"compaction": {"auto": false, "prune": true, "tail_turns": 2, "preserve_recent_tokens": 5, "reserved": 7}}`, `{}`,
 			`{"auto":false,"prune":true,"buffer":7,"keep":{"tokens":5},"tail_turns":2}`,
 		},
-		{"compaction", `{"compaction": {"auto": true, "buffer": 1, "keep": {"tokens": 2}}}`, `{"compaction": {"prune": true}}`, `{"auto":true,"prune":true,"buffer":1,"keep":{"tokens":2}}`},
-		{"tool_output", `{"tool_output": {"max_lines": 5}}`, `{"tool_output": {"max_bytes": 6}}`, `{"max_lines":5,"max_bytes":6}`},
+		{
+			"compaction",
+			`{"compaction": {"auto": true, "buffer": 1, "keep": {"tokens": 2}}}`,
+			`{"compaction": {"prune": true}}`,
+			`{"auto":true,"prune":true,"buffer":1,"keep":{"tokens":2}}`,
+		},
+		{
+			"tool_output",
+			`{"tool_output": {"max_lines": 5}}`,
+			`{"tool_output": {"max_bytes": 6}}`,
+			`{"max_lines":5,"max_bytes":6}`,
+		},
 		{
 			"attachment", `{"attachment": {"image": {"auto_resize": false, "max_width": 1}}}`, `{"attachments": {"image": {"max_height": 2, "max_base64_bytes": 3}}}`,
 			`{"image":{"auto_resize":false,"max_width":1,"max_height":2,"max_base64_bytes":3}}`,
@@ -132,8 +172,8 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
-// What may stand at a key is said, with what stands there.
-func TestEveryKind(t *testing.T) {
+// A value of the wrong kind is reported with the accepted kinds.
+func TestWrongKinds(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"logLevel": "loud"}`:                                `1:14: logLevel: want "DEBUG", "INFO", "WARN" or "ERROR", got "loud"`,
 		`{"share": "sometimes"}`:                              `1:11: share: want "manual", "auto" or "disabled", got "sometimes"`,
@@ -165,10 +205,15 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
-// Where further keys are allowed, those that look like a misspelling are told.
-func TestMisspeltKeysOfProviders(t *testing.T) {
-	p := newPlace(t, map[string]string{userFile: `{"provider": {"p": {"baseurl": "u", "wihtelist": [], "options": {"baseUrl": "u", "api_key": "k", "region": "r", "foo": 1},
-  "models": {"m": {"limits": {}, "tool_cal": true, "knowledge": "x", "bar": 1}}}}}`})
+// Open objects report keys that look like a misspelling.
+func TestMisspelledProviderKeys(t *testing.T) {
+	p := newPlace(
+		t,
+		map[string]string{
+			userFile: `{"provider": {"p": {"baseurl": "u", "wihtelist": [], "options": {"baseUrl": "u", "api_key": "k", "region": "r", "foo": 1},
+  "models": {"m": {"limits": {}, "tool_cal": true, "knowledge": "x", "bar": 1}}}}}`,
+		},
+	)
 	want := []string{
 		"unknown " + userFile + ":1:37 provider.p.wihtelist",
 		"unknown " + userFile + ":1:66 provider.p.options.baseUrl",
@@ -185,12 +230,20 @@ func TestPolicies(t *testing.T) {
 	say := func(effect, resource string) string {
 		return `{"experimental": {"policies": [{"action": "provider.use", "effect": "` + effect + `", "resource": "` + resource + `"}]}}`
 	}
-	p := newPlace(t, map[string]string{userFile: say("deny", "a"), "repo/cairn.json": say("allow", "a"), "etc/cairn.json": say("allow", "c")})
+	p := newPlace(
+		t,
+		map[string]string{
+			userFile:          say("deny", "a"),
+			"repo/cairn.json": say("allow", "a"),
+			"etc/cairn.json":  say("allow", "c"),
+		},
+	)
 	p.env["CAIRN_CONFIG_CONTENT"] = say("deny", "c")
 	p.word = p.mustLoad().Claim.Hash() // a project's statements wait for trust, and lift nothing of the user's with it
 	c := p.mustLoad()
 	same := func(pattern, id string) bool { return pattern == id }
-	if x := c.Experimental; len(x.Policies) != 4 || x.Uses("a", same) || !x.Uses("b", same) || !x.Uses("c", same) {
+	if x := c.Experimental; len(x.Policies) != 4 || x.AllowsProvider("a", same) || !x.AllowsProvider("b", same) ||
+		!x.AllowsProvider("c", same) {
 		t.Errorf("got %+v", x.Policies)
 	}
 }

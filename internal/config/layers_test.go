@@ -30,33 +30,39 @@ func TestMarkdown(t *testing.T) {
 		t.Error(diff)
 	}
 	ab := c.Agent["a/b"]
-	if ab.Description != "Use it: now" || ab.Model != "x/y" || ab.Steps != 3 || *ab.Temperature != 0.5 || ab.Prompt != "Do {env:HOME}." || string(ab.Extra) != `{"reasoningEffort":"low"}` {
+	if ab.Description != "Use it: now" || ab.Model != "x/y" || ab.Steps != 3 || *ab.Temperature != 0.5 ||
+		ab.Prompt != "Do {env:HOME}." ||
+		string(ab.Extra) != `{"reasoningEffort":"low"}` {
 		t.Errorf("got %+v", ab)
 	}
 	if rules := c.AgentRules("a/b"); len(rules) != 1 || rules[0].Rules[0] != rule("edit", "*", session.Deny) {
 		t.Errorf("got %+v", rules)
 	}
-	if c.Agent["slow"].Mode != "primary" || c.Agent["slow"].Model != "x/slow" || c.Agent["nested/very/inside"].Prompt != "Inside." {
+	if c.Agent["slow"].Mode != "primary" || c.Agent["slow"].Model != "x/slow" ||
+		c.Agent["nested/very/inside"].Prompt != "Inside." {
 		t.Errorf("got %+v", c.Agent)
 	}
 	if diff := cmp.Diff(map[string]Command{"ship": {Template: "Ship $1.", Agent: "build", Subtask: new(true)}, "sub/deep": {Template: "Deep."}}, c.Command); diff != "" {
 		t.Error(diff)
 	}
 	from := c.Explain("agent.old.prompt")
-	if len(from) != 1 || p.short(from[0].Source.String()) != "repo/sub/.cairn/agent/old.md:4:1" || len(from[0].Overrode) != 3 {
+	if len(from) != 1 || p.short(from[0].Source.String()) != "repo/sub/.cairn/agent/old.md:4:1" ||
+		len(from[0].Overrode) != 3 {
 		t.Errorf("got %+v", from)
 	}
-	if from := c.Explain("agent.a/b.model"); p.short(from[0].Source.String()) != "home/.config/cairn/agents/a/b.md:3:8" {
+	if from := c.Explain("agent.a/b.model"); p.short(
+		from[0].Source.String(),
+	) != "home/.config/cairn/agents/a/b.md:3:8" {
 		t.Errorf("got %+v", from)
 	}
 }
 
-func TestMarkdownErrorsNameThePlace(t *testing.T) {
+func TestMarkdownErrorsHavePositions(t *testing.T) {
 	for text, want := range map[string]string{
 		"---\nmode: boss\n---":          `agent/x.md:2:7: agent.x.mode: want "primary", "subagent" or "all", got "boss"`,
 		"---\na: 1\ncolor: red\n---":    `agent/x.md:3:8: agent.x.color: want "#rrggbb", "primary", "secondary", "accent", "success", "warning", "error" or "info", got "red"`,
 		"---\nsteps: many\n---":         `agent/x.md:2:8: agent.x.steps: want a whole number above 0, got "many"`,
-		"---\na: &b 1\n---":             `agent/x.md:2: the frontmatter cannot be read: anchors and aliases are not read`,
+		"---\na: &b 1\n---":             `agent/x.md:2: invalid frontmatter: anchors and aliases are not read`,
 		"---\npermission: sure\n---\nx": `agent/x.md:2:13: agent.x.permission: want "allow", "ask" or "deny", got "sure"`,
 	} {
 		p := newPlace(t, map[string]string{"home/.config/cairn/agent/x.md": text})
@@ -67,29 +73,30 @@ func TestMarkdownErrorsNameThePlace(t *testing.T) {
 	}
 }
 
-// New, changed and removed Markdown files are seen at the next boundary.
+// New, changed and removed Markdown files make a configuration stale.
 func TestMarkdownIsFresh(t *testing.T) {
 	p := newPlace(t, map[string]string{"repo/.cairn/agent/x.md": "one"})
 	for name, text := range map[string]string{"repo/.cairn/agent/x.md": "three", "repo/.cairn/agent/y.md": "y", "repo/sub/.opencode/mode/z.md": "z", "home/.config/cairn/command/c.md": "c"} {
 		c := p.mustLoad()
-		if !c.Fresh() {
+		if !c.IsFresh() {
 			t.Fatal("stale at once")
 		}
 		p.write(name, text)
-		if c.Fresh() {
+		if c.IsFresh() {
 			t.Errorf("%s: the change was not seen", name)
 		}
 	}
 }
 
-func TestTheAdministratorHasTheLastWord(t *testing.T) {
+func TestManagedLayerWins(t *testing.T) {
 	p := newPlace(t, map[string]string{
 		userFile: `{"share": "auto", "snapshot": false}`, "etc/opencode.json": `{"share": "disabled", "permission": {"bash": "deny"}}`,
 		"etc/agent/house.md": "Rules of the house.",
 	})
 	p.env["CAIRN_CONFIG_CONTENT"] = `{"share": "manual"}`
 	c := p.mustLoad()
-	if c.Share != "disabled" || c.Snapshot || c.Agent["house"].Prompt == "" || c.Permissions[len(c.Permissions)-1].Source != p.root+"/etc/opencode.json" {
+	if c.Share != "disabled" || c.Snapshot || c.Agent["house"].Prompt == "" ||
+		c.Permissions[len(c.Permissions)-1].Source != p.root+"/etc/opencode.json" {
 		t.Errorf("got %+v, %+v", c.Settings, c.Permissions)
 	}
 }
@@ -102,19 +109,27 @@ func TestBothShapes(t *testing.T) {
 		"permissions": [{"action": "shell", "effect": "deny"}, {"action": "subagent", "resource": "x", "effect": "ask"}],
 		"commands": {"c": {"template": "t"}}, "mcp": {"servers": {"m": {"type": "remote", "url": "u", "timeout": 5000}}},
 		"skills": ["a", "https://b"], "references": {"r": "./r"}, "attachments": {"image": {"max_width": 5}}, "snapshots": false}`
-	one, two := newPlace(t, map[string]string{userFile: v1}).mustLoad(), newPlace(t, map[string]string{userFile: v2}).mustLoad()
+	one, two := newPlace(
+		t,
+		map[string]string{userFile: v1},
+	).mustLoad(),
+		newPlace(
+			t,
+			map[string]string{userFile: v2},
+		).mustLoad()
 	if diff := cmp.Diff(one.Settings, two.Settings); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(one.Permissions[0].Rules, two.Permissions[0].Rules); diff != "" || len(one.Warnings) == 0 {
 		t.Error(diff)
 	}
-	if one.MCP["m"].URL != "u" || one.Skills.URLs[0] != "https://b" || one.Command["c"].Template != "t" || one.Attachment.Image.MaxWidth != 5 {
+	if one.MCP["m"].URL != "u" || one.Skills.URLs[0] != "https://b" || one.Command["c"].Template != "t" ||
+		one.Attachment.Image.MaxWidth != 5 {
 		t.Errorf("got %+v", one.Settings)
 	}
 }
 
-func TestPluginsAreCollected(t *testing.T) {
+func TestPluginsAreMerged(t *testing.T) {
 	p := newPlace(t, map[string]string{
 		"home/.config/opencode/opencode.json": `{"plugin": ["a", ["b", {"x": 1}]]}`, userFile: `{"plugin": [["b", {"x": 2}], "c"]}`,
 	})
@@ -151,7 +166,7 @@ func TestAllErrorsAreKept(t *testing.T) {
 		userFile + ":5:98: permission.effect: want \"allow\", \"ask\" or \"deny\", got \"no\"",
 		userFile + `:2:11: model: want text in quotes, got 1`,
 		userFile + `:3:14: snapshot: want true or false, got text`,
-		"repo/cairn.json:1:2: it is not JSON (comments and trailing commas are fine): it ends too early",
+		"repo/cairn.json:1:2: invalid JSON (comments and trailing commas are allowed): unexpected end of file",
 		`repo/.cairn/agent/x.md:2:8: agent.x.steps: want a whole number above 0, got "no"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -12,11 +12,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/frontmatter"
 )
 
-// The parts of a configuration that can be Markdown files, each with the folders it is looked for in. What a file's
-// frontmatter says are the fields of an agent or a command; the text is the prompt or the template.
+// The parts of a configuration that can be Markdown files. A file's frontmatter has the fields of an agent or command; its
+// body is the prompt or template.
 const (
 	partAgent   = "agent"
-	partMode    = "mode" // the older way to write an agent that people select
+	partMode    = "mode" // the older form of a primary agent
 	partCommand = "command"
 )
 
@@ -25,29 +25,29 @@ const (
 	maxFolders  = 64  // below one folder
 )
 
-// markdown reads a Markdown file into d.root, as the object that JSON would have for it.
-func (d *document) markdown() error {
+// parseMarkdown reads a Markdown file into d.root, in the form that JSON would have.
+func (d *document) parseMarkdown() error {
 	f, err := frontmatter.Read(d.text)
 	if e, ok := errors.AsType[*frontmatter.Error](err); ok {
-		return &Error{Place{File: d.name, Line: e.Line}, "", "the frontmatter cannot be read: " + e.Message}
+		return &Error{Position{File: d.name, Line: e.Line}, "", "invalid frontmatter: " + e.Message}
 	}
 	fields := d.fromYAML(f.Fields)
 	if f.Body != "" {
-		text := &node{kind: '"', raw: quote(nil, f.Body), text: f.Body, doc: d, offset: d.offset(f.BodyLine, 1)}
+		text := &node{kind: '"', raw: quote(nil, f.Body), text: f.Body, doc: d, offset: d.offsetOf(f.BodyLine, 1)}
 		if d.part == partCommand {
 			fields.set("template", text)
 		} else {
 			fields.set("prompt", text)
 		}
 	}
-	d.root = d.object(fields, d.part, d.object(fields, d.entry, fields))
+	d.root = d.wrapNode(fields, d.part, d.wrapNode(fields, d.entry, fields))
 	return nil
 }
 
 func (d *document) fromYAML(v frontmatter.Value) *node {
-	n := &node{kind: v.Kind, raw: v.JSON, text: v.Text, doc: d, offset: d.offset(v.Line, v.Column)}
+	n := &node{kind: v.Kind, raw: v.JSON, text: v.Text, doc: d, offset: d.offsetOf(v.Line, v.Column)}
 	for _, m := range v.Members {
-		n.members = append(n.members, member{m.Key, d.offset(m.Line, m.Column), d.fromYAML(m.Value)})
+		n.members = append(n.members, member{m.Key, d.offsetOf(m.Line, m.Column), d.fromYAML(m.Value)})
 	}
 	for _, item := range v.Items {
 		n.items = append(n.items, d.fromYAML(item))
@@ -55,8 +55,8 @@ func (d *document) fromYAML(v frontmatter.Value) *node {
 	return n
 }
 
-// offset finds the byte at line and column.
-func (d *document) offset(line, column int) int {
+// offsetOf returns the byte offset of line and column.
+func (d *document) offsetOf(line, column int) int {
 	at := 0
 	for ; line > 1; line-- {
 		next := bytes.IndexByte(d.text[at:], '\n')
@@ -73,14 +73,14 @@ func (d *document) offset(line, column int) int {
 	return at
 }
 
-// markdowns lists the Markdown files of a part below a folder, by name, each with the name of what it defines: its path
-// below the folder, without the ending.
-func (l *loader) markdowns(s source) []source {
+// listMarkdown returns the Markdown files of a part below a folder, sorted. Each defines an entry named by its path below the
+// folder without the extension.
+func (l *loader) listMarkdown(s source) []source {
 	var out []source
 	folders := 0
 	var walk func(dir, prefix string)
 	walk = func(dir, prefix string) {
-		l.stamp(dir)
+		l.addStamp(dir)
 		entries, err := os.ReadDir(dir)
 		if folders++; err != nil || folders > maxFolders {
 			return
@@ -91,9 +91,14 @@ func (l *loader) markdowns(s source) []source {
 			case e.IsDir():
 				walk(path, prefix+name+"/")
 			case isMarkdown && len(out) == maxMarkdown:
-				l.warn(Place{File: path}, WarnIgnored, "", "is not read: there are more files than one folder may have")
+				l.addWarning(
+					Position{File: path},
+					WarnIgnored,
+					"",
+					"is not read: the folder has too many files",
+				)
 				return
-			case isMarkdown && entry != "" && l.within(s.scope, path):
+			case isMarkdown && entry != "" && l.staysInProject(s.scope, path):
 				out = append(out, source{path: path, scope: s.scope, part: s.part, entry: prefix + entry})
 			}
 		}
@@ -103,8 +108,8 @@ func (l *loader) markdowns(s source) []source {
 	return out
 }
 
-// within reports whether a document may be read: a project's files do not lead out of it, to what is the user's own.
-func (l *loader) within(sc scope, path string) bool {
+// staysInProject reports whether a document may be read: a project's file must not be a link to a file outside of it.
+func (l *loader) staysInProject(sc scope, path string) bool {
 	if sc != scopeProject {
 		return true
 	}
@@ -115,6 +120,6 @@ func (l *loader) within(sc scope, path string) bool {
 	if _, inside := l.inProject(real); err == nil && inside {
 		return true
 	}
-	l.warn(Place{File: path}, WarnIgnored, "", "is not read: it leads out of the project")
+	l.addWarning(Position{File: path}, WarnIgnored, "", "is not read: it leads out of the project")
 	return false
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/option"
 )
 
-// node is a JSON value that remembers where it was written. Nodes of a document may be changed until it is merged;
-// merging makes new nodes and leaves those of documents as they are.
+// node is a JSON value with its position in a document. Nodes of a document may be changed until the document is merged;
+// merging creates new nodes and leaves those of documents unchanged.
 type node struct {
 	kind    jsontext.Kind
 	raw     jsontext.Value // of scalars, as written
@@ -21,7 +21,7 @@ type node struct {
 
 	doc    *document
 	offset int
-	below  *node // what this value took the place of, in a lower layer
+	below  *node // the value of a lower layer that this one replaced
 }
 
 type member struct {
@@ -41,16 +41,16 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// all returns the members, none of what is no object.
-func (n *node) all() []member {
+// allMembers returns the members of an object; nil for other values.
+func (n *node) allMembers() []member {
 	if n == nil {
 		return nil
 	}
 	return n.members
 }
 
-// words is the text that a value is; "" for anything else.
-func (n *node) words() string {
+// textValue returns the text of a string; "" for other values.
+func (n *node) textValue() string {
 	if n == nil {
 		return ""
 	}
@@ -61,7 +61,7 @@ func (n *node) index(key string) int {
 	return slices.IndexFunc(n.members, func(m member) bool { return m.key == key })
 }
 
-// set puts the value under key, in place of what was there.
+// set stores the value under key and replaces an existing one.
 func (n *node) set(key string, v *node) {
 	if i := n.index(key); i >= 0 {
 		n.members[i].value = v
@@ -70,8 +70,8 @@ func (n *node) set(key string, v *node) {
 	n.members = append(n.members, member{key, v.offset, v})
 }
 
-// take removes a member and returns its value, or nil.
-func (n *node) take(key string) *node {
+// removeMember removes a member and returns its value, or nil.
+func (n *node) removeMember(key string) *node {
 	if n == nil {
 		return nil
 	}
@@ -84,8 +84,8 @@ func (n *node) take(key string) *node {
 	return v
 }
 
-// drop removes a value from below n, and reports whether it was there.
-func (n *node) drop(bad *node) bool {
+// removeNode removes a value from below n and reports whether it was found.
+func (n *node) removeNode(bad *node) bool {
 	if i := slices.IndexFunc(n.members, func(m member) bool { return m.value == bad }); i >= 0 {
 		n.members = slices.Delete(n.members, i, i+1)
 		return true
@@ -94,15 +94,15 @@ func (n *node) drop(bad *node) bool {
 		n.items = slices.Delete(n.items, i, i+1)
 		return true
 	}
-	return slices.ContainsFunc(n.members, func(m member) bool { return m.value.drop(bad) }) ||
-		slices.ContainsFunc(n.items, func(item *node) bool { return item.drop(bad) })
+	return slices.ContainsFunc(n.members, func(m member) bool { return m.value.removeNode(bad) }) ||
+		slices.ContainsFunc(n.items, func(item *node) bool { return item.removeNode(bad) })
 }
 
-// at follows a JSON pointer as far as it leads and returns the last node on the way and the dotted path to it.
-func (n *node) at(p jsontext.Pointer) (*node, string) {
+// followPointer follows a JSON pointer as far as it leads and returns the last node reached and the dotted path to it.
+func (n *node) followPointer(p jsontext.Pointer) (*node, string) {
 	var path []string
 	for token := range p.Tokens() {
-		next := n.child(token)
+		next := n.childNamed(token)
 		if next == nil {
 			break
 		}
@@ -111,26 +111,26 @@ func (n *node) at(p jsontext.Pointer) (*node, string) {
 	return n, strings.Join(path, ".")
 }
 
-// child is the member of that name, or the item of that number; nil if there is none.
-func (n *node) child(name string) *node {
+// childNamed returns the member of that name or the item of that index, or nil.
+func (n *node) childNamed(name string) *node {
 	if i, err := strconv.Atoi(name); err == nil && n.kind == '[' && i < len(n.items) {
 		return n.items[i]
 	}
 	return n.get(name)
 }
 
-func (n *node) place() Place { return n.doc.place(n.offset) }
+func (n *node) position() Position { return n.doc.position(n.offset) }
 
-// form says which texts encode writes.
-type form int
+// encoding selects the texts that encode writes.
+type encoding int
 
 const (
-	substituted form = iota
-	written          // as they stand in the document: references are not followed
+	substituted encoding = iota
+	asWritten            // as in the document: references are not expanded
 )
 
 // encode appends the value as JSON.
-func (n *node) encode(b []byte, f form) []byte {
+func (n *node) encode(b []byte, f encoding) []byte {
 	switch n.kind {
 	case '{':
 		b = append(b, '{')
@@ -153,7 +153,7 @@ func (n *node) encode(b []byte, f form) []byte {
 		}
 		return append(b, ']')
 	case '"':
-		if f == written {
+		if f == asWritten {
 			return append(b, n.raw...)
 		}
 		return quote(b, n.text)
@@ -162,38 +162,39 @@ func (n *node) encode(b []byte, f form) []byte {
 	}
 }
 
-// quote appends s as a JSON string; s is valid UTF-8, or becomes so.
+// quote appends s as a JSON string. Invalid UTF-8 is replaced.
 func quote(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD")) // fails for invalid UTF-8 only
 	return b
 }
 
-// kindName says what the value is, for messages.
+// kindName names the kind of the value, for messages.
 func (n *node) kindName() string { return option.KindName(n.kind) }
 
-// said is the value for messages about keys that hold no secrets: scalars as they stand in the document, cut short.
-func (n *node) said() string {
+// excerpt returns the value for messages about keys that cannot be secrets: scalars as written, at most maxExcerpt
+// characters.
+func (n *node) excerpt() string {
 	switch n.kind {
 	case '"':
 		text, err := jsontext.AppendUnquote(nil, n.raw)
 		if err != nil {
 			return n.kindName()
 		}
-		if r := []rune(string(text)); len(r) > maxSaid {
-			text = []byte(string(r[:maxSaid-1]) + "…")
+		if r := []rune(string(text)); len(r) > maxExcerpt {
+			text = []byte(string(r[:maxExcerpt-1]) + "…")
 		}
 		return string(quote(nil, string(text)))
 	case '{', '[':
 		return n.kindName()
 	default:
-		return string(n.raw[:min(len(n.raw), maxSaid)])
+		return string(n.raw[:min(len(n.raw), maxExcerpt)])
 	}
 }
 
-const maxSaid = 40 // characters
+const maxExcerpt = 40 // characters
 
-// merge lays high over low: objects member by member, everything else in whole (spec/v1 §35.2).
-func merge(low, high *node) *node {
+// mergeNodes merges high over low: objects member by member, other values as a whole.
+func mergeNodes(low, high *node) *node {
 	switch {
 	case low == nil:
 		return high
@@ -202,7 +203,7 @@ func merge(low, high *node) *node {
 		out.members = slices.Clone(low.members)
 		for _, m := range high.members {
 			if i := out.index(m.key); i >= 0 {
-				out.members[i].value = merge(out.members[i].value, m.value)
+				out.members[i].value = mergeNodes(out.members[i].value, m.value)
 			} else {
 				out.members = append(out.members, m)
 			}
@@ -215,9 +216,9 @@ func merge(low, high *node) *node {
 	}
 }
 
-// union returns the items of both lists, each once, where it stood first and as it is said last (spec/v1 §35.2:
-// instructions and plugins). A list stands for its first item: a plugin with its options.
-func union(low, high *node) *node {
+// mergeLists returns the items of both lists without duplicates: each at its first position with its last value. An item
+// that is a list itself, a plugin with options, is identified by its first element.
+func mergeLists(low, high *node) *node {
 	switch {
 	case high == nil:
 		return low
@@ -227,7 +228,7 @@ func union(low, high *node) *node {
 	out := *high
 	out.items = slices.Clone(low.items)
 	for _, item := range high.items {
-		if i := slices.IndexFunc(out.items, func(o *node) bool { return o.identity() == item.identity() }); i >= 0 {
+		if i := slices.IndexFunc(out.items, func(o *node) bool { return o.itemName() == item.itemName() }); i >= 0 {
 			out.items[i] = item
 		} else {
 			out.items = append(out.items, item)
@@ -236,7 +237,7 @@ func union(low, high *node) *node {
 	return &out
 }
 
-func (n *node) identity() string {
+func (n *node) itemName() string {
 	if n.kind == '[' && len(n.items) > 0 {
 		return n.items[0].text
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Those of an agent are looked at as its model, or everybody's, takes them; those that a vendor has no word for are named.
-func TestOptionsOfAgents(t *testing.T) {
+// Options of an agent are checked for the vendor of its model; options that the vendor does not know are reported.
+func TestAgentOptions(t *testing.T) {
 	p := newPlace(t, map[string]string{userFile: `{"model": "openai/gpt-5",
   "provider": {"mine": {"npm": "@ai-sdk/openai-compatible", "options": {"thinkingConfig": {}}, "models": {"m": {"options": {"include": []}}, "c": {"provider": {"npm": "@ai-sdk/anthropic"}}}}},
   "agent": {
@@ -27,8 +27,8 @@ func TestOptionsOfAgents(t *testing.T) {
 	}
 }
 
-// Options whose value is none are named once, where they stand, with what is taken; unknown ones are nobody's fault.
-func TestOptionsThatAreNotSent(t *testing.T) {
+// An option with an invalid value is reported once with its position and the accepted values; unknown options are passed on.
+func TestInvalidOptions(t *testing.T) {
 	p := newPlace(t, map[string]string{userFile: `{
   "provider": {
     "openai": {"options": {

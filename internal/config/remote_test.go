@@ -15,17 +15,24 @@ const remoteText = `{"auth": {"env": "TEAM"},
   "provider": {"team": {"options": {"baseURL": "https://llm.team", "headers": {"a": "{env:TEAM}", "b": "{env:HOME}", "c": "{file:~/x}"}}}}}}`
 
 func remotePlace(t *testing.T) *testPlace {
-	p := newPlace(t, map[string]string{"cache/a.json": remoteText, userFile: `{"provider": {"own": {"options": {"apiKey": "{env:TEAM}"}}}}`})
+	p := newPlace(
+		t,
+		map[string]string{
+			"cache/a.json": remoteText,
+			userFile:       `{"provider": {"own": {"options": {"apiKey": "{env:TEAM}"}}}}`,
+		},
+	)
 	p.remotes = []Remote{{
 		Address: "https://team", Source: "https://team/.well-known/opencode", File: filepath.Join(p.root, "cache/a.json"), Env: "TEAM", Token: auth.NewSecret("sk-canary"),
 	}}
 	return p
 }
 
-func TestAnOrganisationOnlySpeaksUntilItIsTrusted(t *testing.T) {
+func TestUntrustedRemoteIsInert(t *testing.T) {
 	p := remotePlace(t)
 	c := p.mustLoad()
-	if c.Model != "team/big" || c.Agent["review"].Prompt != "Review." || c.Username != "" || c.Provider["team"].BaseURL() != "" {
+	if c.Model != "team/big" || c.Agent["review"].Prompt != "Review." || c.Username != "" ||
+		c.Provider["team"].BaseURL() != "" {
 		t.Errorf("got %+v", c.Settings)
 	}
 	if c.Provider["own"].Options.APIKey.Reveal() != "sk-canary" {
@@ -39,7 +46,8 @@ func TestAnOrganisationOnlySpeaksUntilItIsTrusted(t *testing.T) {
 		t.Error(diff)
 	}
 	r := c.Remotes[0]
-	if r.Trusted || len(r.Claim.Files) != 1 || !cmp.Equal(r.Claim.Files[0].Why, []string{"permission.bash", "provider"}) {
+	if r.Trusted || len(r.Claim.Files) != 1 ||
+		!cmp.Equal(r.Claim.Files[0].Why, []string{"permission.bash", "provider"}) {
 		t.Errorf("got %+v", r)
 	}
 	if len(c.Permissions) != 1 || !c.Permissions[0].Project || c.Permissions[0].Trusted {
@@ -55,7 +63,7 @@ func TestAnOrganisationOnlySpeaksUntilItIsTrusted(t *testing.T) {
 	}
 }
 
-func TestATrustedOrganisation(t *testing.T) {
+func TestTrustedRemote(t *testing.T) {
 	p := remotePlace(t)
 	if err := p.judge().Store.Trust(t.Context(), p.mustLoad().Remotes[0].Claim); err != nil {
 		t.Fatal(err)
@@ -69,7 +77,7 @@ func TestATrustedOrganisation(t *testing.T) {
 		t.Error(diff)
 	}
 	p.write("cache/a.json", strings.Replace(remoteText, "llm.team", "evil", 1))
-	if c.Fresh() {
+	if c.IsFresh() {
 		t.Error("a new document is not seen")
 	}
 	if c := p.mustLoad(); c.Remotes[0].Trusted || len(c.Provider["team"].Options.Headers) > 0 {
@@ -77,7 +85,7 @@ func TestATrustedOrganisation(t *testing.T) {
 	}
 }
 
-func TestAnOrganisationThatWasNotFetched(t *testing.T) {
+func TestUnfetchedRemote(t *testing.T) {
 	p := remotePlace(t)
 	p.remotes[0].File += "x"
 	c := p.mustLoad()
@@ -85,16 +93,17 @@ func TestAnOrganisationThatWasNotFetched(t *testing.T) {
 		t.Errorf("got %v", c.Warnings)
 	}
 	p.write("cache/a.jsonx", `{"config": {"model": "a/b"}}`)
-	if c.Fresh() || p.mustLoad().Model != "a/b" {
+	if c.IsFresh() || p.mustLoad().Model != "a/b" {
 		t.Error("it is not seen when it comes")
 	}
 }
 
-func TestAnOrganisationsMistakeStopsNobody(t *testing.T) {
+func TestInvalidRemoteIsSkipped(t *testing.T) {
 	p := remotePlace(t)
 	for _, text := range []string{`{"config": {"model": 5, "permission": "deny"}}`, `{`, `[]`, `{"config": {"permission": 1}}`} {
 		p.write("cache/a.json", text)
-		if c := p.mustLoad(); len(c.Warnings) != 1 || len(c.Permissions) > 0 || len(c.Remotes) > 0 || !strings.Contains(c.Warnings[0].Message, "is not used: https://team/") {
+		if c := p.mustLoad(); len(c.Warnings) != 1 || len(c.Permissions) > 0 || len(c.Remotes) > 0 ||
+			!strings.Contains(c.Warnings[0].Message, "is not used: https://team/") {
 			t.Errorf("%s: %v", text, c.Warnings)
 		}
 	}

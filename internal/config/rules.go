@@ -8,27 +8,27 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// RuleList is what one document says of permissions, in its order. The lists of several documents stay separate and
-// are read one after the other, the later one winning (spec/v1 §44 W8).
+// RuleList is the permission rules of one document, in its order. Lists of several documents stay separate; the last
+// matching rule of the last list wins (OC-8).
 type RuleList struct {
-	Source  string // the file or variable
-	Project bool   // from a project's files: it may forbid and ask, and allow what it forbade itself, nothing else
-	Trusted bool   // of a project's: it is trusted, and as good as the user's
-	Rules   []session.Rule
-	Places  []Place // of each rule
+	Source    string // the file or variable
+	Project   bool   // from a project's files: it may deny and ask, and allow only what it denied itself
+	Trusted   bool   // from a trusted project, equal to the user's
+	Rules     []session.Rule
+	Positions []Position // of each rule
 }
 
-// permissions takes the rules out of an object's members tools and permission, in that order (tools, the older way,
-// is the weaker; spec/v1 §22). It returns nil when there are none.
-func (l *loader) permissions(n *node, path string) (*RuleList, error) {
-	list := &RuleList{Source: n.doc.name, Project: n.doc.ofProject(), Trusted: n.doc.scope == scopeTrusted}
-	if tools := n.take("tools"); tools != nil {
-		if err := l.toolRules(list, tools, join(path, "tools")); err != nil {
+// takePermissions removes the rules from an object's members tools and permission, in that order: the older member tools is
+// the weaker one. It returns nil if there are no rules.
+func (l *loader) takePermissions(n *node, path string) (*RuleList, error) {
+	list := &RuleList{Source: n.doc.name, Project: n.doc.isProject(), Trusted: n.doc.scope == scopeTrusted}
+	if tools := n.removeMember("tools"); tools != nil {
+		if err := l.readToolRules(list, tools, join(path, "tools")); err != nil {
 			return nil, err
 		}
 	}
-	if p := n.take("permission"); p != nil {
-		if err := l.rules(list, p, join(path, "permission")); err != nil {
+	if p := n.removeMember("permission"); p != nil {
+		if err := l.readRules(list, p, join(path, "permission")); err != nil {
 			return nil, err
 		}
 	}
@@ -36,16 +36,16 @@ func (l *loader) permissions(n *node, path string) (*RuleList, error) {
 		return nil, nil
 	}
 	if list.Project && !list.Trusted {
-		l.warnLoose(n.doc, list, join(path, "permission"))
+		l.warnIdleRules(n.doc, list, join(path, "permission"))
 	}
 	return list, nil
 }
 
-// rules reads the three ways to write permissions: one effect, an object by action (V1), a list of rules (V2).
-func (l *loader) rules(list *RuleList, n *node, path string) error {
+// readRules reads the three forms of permissions: one effect, an object by action (V1), a list of rules (V2).
+func (l *loader) readRules(list *RuleList, n *node, path string) error {
 	switch n.kind {
 	case '"':
-		return l.rule(list, n, path, session.Rule{Action: "*", Resource: "*"})
+		return l.addRule(list, n, path, session.Rule{Action: "*", Resource: "*"})
 	case '{':
 		for _, m := range n.members {
 			if err := l.actionRules(list, m, join(path, m.key)); err != nil {
@@ -54,9 +54,16 @@ func (l *loader) rules(list *RuleList, n *node, path string) error {
 		}
 		return nil
 	case '[':
-		return l.ruleList(list, n, path)
+		return l.readRuleList(list, n, path)
 	default:
-		return l.wrong(n.doc.errorf(n.offset, path, `want "allow", "ask" or "deny", an object by action, or a list of rules, got %s`, n.kindName()))
+		return l.keepError(
+			n.doc.newError(
+				n.offset,
+				path,
+				`want "allow", "ask" or "deny", an object by action, or a list of rules, got %s`,
+				n.kindName(),
+			),
+		)
 	}
 }
 
@@ -64,24 +71,31 @@ func (l *loader) rules(list *RuleList, n *node, path string) error {
 func (l *loader) actionRules(list *RuleList, m member, path string) error {
 	switch m.value.kind {
 	case '"':
-		return l.rule(list, m.value, path, session.Rule{Action: Action(m.key), Resource: "*"})
+		return l.addRule(list, m.value, path, session.Rule{Action: ActionName(m.key), Resource: "*"})
 	case '{':
 		for _, p := range m.value.members {
-			if err := l.rule(list, p.value, path+"["+p.key+"]", session.Rule{Action: Action(m.key), Resource: p.key}); err != nil {
+			if err := l.addRule(list, p.value, path+"["+p.key+"]", session.Rule{Action: ActionName(m.key), Resource: p.key}); err != nil {
 				return err
 			}
 		}
 		return nil
 	default:
-		return l.wrong(m.value.doc.errorf(m.value.offset, path, `want "allow", "ask" or "deny", or an object of these by pattern, got %s`, m.value.kindName()))
+		return l.keepError(
+			m.value.doc.newError(
+				m.value.offset,
+				path,
+				`want "allow", "ask" or "deny", or an object of these by pattern, got %s`,
+				m.value.kindName(),
+			),
+		)
 	}
 }
 
-// ruleList reads V2's [{action, resource, effect}]; resource may be missing and is then everything.
-func (l *loader) ruleList(list *RuleList, n *node, path string) error {
+// readRuleList reads V2's [{action, resource, effect}]; a missing resource matches everything.
+func (l *loader) readRuleList(list *RuleList, n *node, path string) error {
 	for _, item := range n.items {
 		if item.kind != '{' {
-			if err := l.wrong(item.doc.errorf(item.offset, path, "want rules {action, resource, effect}, got %s", item.kindName())); err != nil {
+			if err := l.keepError(item.doc.newError(item.offset, path, "want rules {action, resource, effect}, got %s", item.kindName())); err != nil {
 				return err
 			}
 			continue
@@ -94,31 +108,35 @@ func (l *loader) ruleList(list *RuleList, n *node, path string) error {
 				continue
 			}
 			if v.kind != '"' || v.text == "" {
-				return l.wrong(v.doc.errorf(v.offset, join(path, key), "want text in quotes, got %s", v.kindName()))
+				return l.keepError(
+					v.doc.newError(v.offset, join(path, key), "want text in quotes, got %s", v.kindName()),
+				)
 			}
 			*to = v.text
 		}
 		if item.get("action") == nil || item.get("effect") == nil {
-			if err := l.wrong(item.doc.errorf(item.offset, path, "want rules {action, resource, effect}; action or effect is missing")); err != nil {
+			if err := l.keepError(item.doc.newError(item.offset, path, "want rules {action, resource, effect}; action or effect is missing")); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := l.rule(list, item.get("effect"), join(path, "effect"), session.Rule{Action: Action(act), Resource: resource}); err != nil {
+		if err := l.addRule(list, item.get("effect"), join(path, "effect"), session.Rule{Action: ActionName(act), Resource: resource}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// toolRules reads {tool: true or false}.
-func (l *loader) toolRules(list *RuleList, n *node, path string) error {
+// readToolRules reads {tool: true or false}.
+func (l *loader) readToolRules(list *RuleList, n *node, path string) error {
 	if n.kind != '{' {
-		return l.wrong(n.doc.errorf(n.offset, path, "want an object of tools with true or false, got %s", n.kindName()))
+		return l.keepError(
+			n.doc.newError(n.offset, path, "want an object of tools with true or false, got %s", n.kindName()),
+		)
 	}
 	for _, m := range n.members {
 		if m.value.kind != 't' && m.value.kind != 'f' {
-			if err := l.wrong(n.doc.errorf(m.value.offset, join(path, m.key), "want true or false, got %s", m.value.kindName())); err != nil {
+			if err := l.keepError(n.doc.newError(m.value.offset, join(path, m.key), "want true or false, got %s", m.value.kindName())); err != nil {
 				return err
 			}
 			continue
@@ -127,30 +145,31 @@ func (l *loader) toolRules(list *RuleList, n *node, path string) error {
 		if m.value.kind == 't' {
 			effect = session.Allow
 		}
-		list.add(m.value, session.Rule{Action: Action(m.key), Resource: "*", Effect: effect})
+		list.add(m.value, session.Rule{Action: ActionName(m.key), Resource: "*", Effect: effect})
 	}
 	return nil
 }
 
-// rule adds r with the effect that n names.
-func (l *loader) rule(list *RuleList, n *node, path string, r session.Rule) error {
+// addRule adds r with the effect that n names.
+func (l *loader) addRule(list *RuleList, n *node, path string, r session.Rule) error {
 	switch effect := session.Effect(n.text); {
 	case n.kind == '"' && (effect == session.Allow || effect == session.Ask || effect == session.Deny):
-		r.Resource, r.Effect = l.resource(r.Action, r.Resource), effect
+		r.Resource, r.Effect = l.expandResource(r.Action, r.Resource), effect
 		list.add(n, r)
 		return nil
 	default:
-		return l.wrong(n.doc.errorf(n.offset, path, `want "allow", "ask" or "deny", got %s`, n.said()))
+		return l.keepError(n.doc.newError(n.offset, path, `want "allow", "ask" or "deny", got %s`, n.excerpt()))
 	}
 }
 
 func (r *RuleList) add(n *node, rule session.Rule) {
 	r.Rules = append(r.Rules, rule)
-	r.Places = append(r.Places, n.place())
+	r.Positions = append(r.Positions, n.position())
 }
 
-// Action is the action that a tool asks for: several ask as edit, and OpenCode's newer names mean the older ones.
-func Action(name string) string {
+// ActionName returns the permission action of a tool: several tools share the action edit, and OpenCode's newer names map
+// to the older ones.
+func ActionName(name string) string {
 	switch name {
 	case "write", "patch", "apply_patch", "multiedit":
 		return "edit"
@@ -163,9 +182,9 @@ func Action(name string) string {
 	}
 }
 
-// resource expands the home directory at the start of a pattern, for actions on files only: in a command ~ is the
-// shell's (spec/v2 PM-12).
-func (l *loader) resource(act, pattern string) string {
+// expandResource expands the home directory at the start of a pattern, for actions on files only; in a command "~" is
+// expanded by the shell (PM-12).
+func (l *loader) expandResource(act, pattern string) string {
 	if act != "external_directory" && act != "read" && act != "edit" || l.dirs.Home == "" {
 		return pattern
 	}
@@ -177,16 +196,21 @@ func (l *loader) resource(act, pattern string) string {
 	return pattern
 }
 
-// warnLoose reports allow rules of a project that nothing of its own stands before: they do nothing.
-func (l *loader) warnLoose(d *document, list *RuleList, path string) {
-	for _, i := range list.Idle() {
-		l.warn(list.Places[i], WarnUntrusted, join(path, list.Rules[i].Action), "allows something, which "+d.untrusted())
+// warnIdleRules reports allow rules of an untrusted project that have no effect.
+func (l *loader) warnIdleRules(d *document, list *RuleList, path string) {
+	for _, i := range list.IdleRules() {
+		l.addWarning(
+			list.Positions[i],
+			WarnUntrusted,
+			join(path, list.Rules[i].Action),
+			"allows something, which "+d.untrustedReason(),
+		)
 	}
 }
 
-// Idle returns which rules have no effect while the list is a project's that is not trusted: those that allow what no rule
-// before them forbids or asks about.
-func (r *RuleList) Idle() (idle []int) {
+// IdleRules returns the indexes of the rules that have no effect while the project is untrusted: those that allow what no
+// earlier rule of the list denies or asks about.
+func (r *RuleList) IdleRules() (idle []int) {
 	limited := map[string]bool{}
 	for i, rule := range r.Rules {
 		switch {
@@ -199,7 +223,7 @@ func (r *RuleList) Idle() (idle []int) {
 	return idle
 }
 
-// value is the rule as explain shows it.
+// ruleValue returns the rule as JSON for Explain.
 func ruleValue(r session.Rule) jsontext.Value {
 	b := append([]byte(`{"action":`), quote(nil, r.Action)...)
 	b = append(append(b, `,"resource":`...), quote(nil, r.Resource)...)

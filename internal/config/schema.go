@@ -13,32 +13,38 @@ import (
 
 //go:generate sh -c "go run ../.. config schema > ../../docs/config.schema.json"
 
-// SchemaURL is where the schema is published: what "$schema" of a configuration names.
+// SchemaURL is the address of the published schema, for "$schema" of a configuration.
 const SchemaURL = "https://raw.githubusercontent.com/cairn-dev/cairn/main/docs/config.schema.json"
 
 type schema map[string]any
 
-// scalars are the types that read more, or less, than their kind says.
+// scalars are the types that accept more or fewer values than their Go kind.
 var scalars = map[reflect.Type]schema{
-	reflect.TypeFor[ModelName]():      {"type": "string", "pattern": "^[^/]+/.+$"},
-	reflect.TypeFor[Mode]():           {"enum": []string{"primary", "subagent", "all"}},
-	reflect.TypeFor[Color]():          {"type": "string", "pattern": color.String()},
-	reflect.TypeFor[Count]():          {"type": "integer", "minimum": 1},
-	reflect.TypeFor[Size]():           {"type": "integer", "minimum": 1, "maximum": maxSize},
-	reflect.TypeFor[Natural]():        {"type": "integer", "minimum": 0},
-	reflect.TypeFor[Duration]():       {"anyOf": []schema{{"type": "integer", "minimum": 1}, {"type": "string"}, {"const": false}}, "description": "milliseconds, a time such as \"90s\" or \"2m\", or false for no limit"},
+	reflect.TypeFor[ModelName](): {"type": "string", "pattern": "^[^/]+/.+$"},
+	reflect.TypeFor[Mode]():      {"enum": []string{"primary", "subagent", "all"}},
+	reflect.TypeFor[Color]():     {"type": "string", "pattern": color.String()},
+	reflect.TypeFor[Count]():     {"type": "integer", "minimum": 1},
+	reflect.TypeFor[Size]():      {"type": "integer", "minimum": 1, "maximum": maxSize},
+	reflect.TypeFor[Natural]():   {"type": "integer", "minimum": 0},
+	reflect.TypeFor[Duration](): {
+		"anyOf":       []schema{{"type": "integer", "minimum": 1}, {"type": "string"}, {"const": false}},
+		"description": "milliseconds, a time such as \"90s\" or \"2m\", or false for no limit",
+	},
 	reflect.TypeFor[Network]():        {"type": "string"},
 	reflect.TypeFor[auth.Secret]():    {"type": "string"},
 	reflect.TypeFor[session.USD]():    {"type": "number", "minimum": 0},
 	reflect.TypeFor[jsontext.Value](): {},
 }
 
-// Schema is the JSON Schema of a configuration file, in all its spellings, from the types that read it.
+// Schema returns the JSON Schema of a configuration file in all spellings, generated from the types that decode it.
 func Schema() ([]byte, error) {
 	root := schemaOf(reflect.TypeFor[Settings]())
 	keys := root["properties"].(schema)
 	addRules(keys)
-	keys["mode"] = described(schema{"type": "object", "additionalProperties": schema{"$ref": "#/$defs/agent"}}, "the older way to write agents that people choose")
+	keys["mode"] = withDescription(
+		schema{"type": "object", "additionalProperties": schema{"$ref": "#/$defs/agent"}},
+		"older form of primary agents",
+	)
 	agent := schemaOf(reflect.TypeFor[Agent]())
 	addRules(agent["properties"].(schema))
 	addSpellings(agent["properties"].(schema), renamed["agent.*"])
@@ -55,8 +61,8 @@ func Schema() ([]byte, error) {
 			keys[name].(schema)[k] = v
 		}
 	}
-	for _, f := range fits {
-		f.into(root, strings.Split(f.path, "."))
+	for _, f := range valueRules {
+		f.addTo(root, strings.Split(f.path, "."))
 	}
 	addSpellings(keys, renamed[""])
 	root["$schema"], root["$id"], root["title"] = "https://json-schema.org/draft/2020-12/schema", SchemaURL, "The configuration of cairn"
@@ -73,10 +79,10 @@ func addSpellings(keys schema, names map[string]string) {
 	}
 }
 
-// into adds the fit to the schema of the value at the path; where that takes anything there is none.
-func (f fit) into(s schema, path []string) {
+// addTo adds the rule to the schema of the value at the path, if that value has a schema.
+func (f valueRule) addTo(s schema, path []string) {
 	if len(path) == 0 {
-		for k, v := range f.schema() {
+		for k, v := range f.toSchema() {
 			if k != "type" || s["properties"] == nil {
 				s[k] = v
 			}
@@ -94,14 +100,20 @@ func (f fit) into(s schema, path []string) {
 		}
 	}
 	if ok {
-		f.into(next, path[1:])
+		f.addTo(next, path[1:])
 	}
 }
 
-// addRules adds what is not merged, and therefore no field: permission rules.
+// addRules adds permission rules, which are not merged and therefore not fields of Settings.
 func addRules(keys schema) {
-	keys["permission"] = described(schema{"$ref": "#/$defs/rules"}, "what is allowed, asked about and denied; the last rule that matches wins")
-	keys["tools"] = described(schema{"type": "object", "additionalProperties": schema{"type": "boolean"}}, "the older way to allow and deny tools")
+	keys["permission"] = withDescription(
+		schema{"$ref": "#/$defs/rules"},
+		"permission rules; the last matching rule decides",
+	)
+	keys["tools"] = withDescription(
+		schema{"type": "object", "additionalProperties": schema{"type": "boolean"}},
+		"older form of permissions: tool name to true or false",
+	)
 }
 
 func rulesSchema() schema {
@@ -109,7 +121,11 @@ func rulesSchema() schema {
 	byPattern := schema{"type": "object", "additionalProperties": effect}
 	rule := schema{
 		"type": "object", "required": []string{"action", "effect"},
-		"properties": schema{"action": schema{"type": "string"}, "resource": schema{"type": "string"}, "effect": effect},
+		"properties": schema{
+			"action":   schema{"type": "string"},
+			"resource": schema{"type": "string"},
+			"effect":   effect,
+		},
 	}
 	return schema{"anyOf": []schema{
 		effect,
@@ -118,7 +134,7 @@ func rulesSchema() schema {
 	}}
 }
 
-func described(s schema, text string) schema {
+func withDescription(s schema, text string) schema {
 	if text != "" {
 		s["description"] = text
 	}
@@ -153,10 +169,10 @@ func schemaOf(t reflect.Type) schema {
 		fields, open, _ := fieldsOf(t)
 		keys := schema{}
 		for name, f := range fields {
-			keys[name] = described(schemaOf(f.typ), f.doc)
+			keys[name] = withDescription(schemaOf(f.typ), f.doc)
 		}
 		return schema{"type": "object", "properties": keys, "additionalProperties": open}
 	default:
-		return schema{} // anything: the loader says more
+		return schema{} // anything: the loader checks it
 	}
 }

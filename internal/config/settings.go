@@ -10,39 +10,38 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Settings are the keys in use, every layer merged. Names are those of OpenCode's V1 configuration (spec/v1 §35.4);
-// the V2 spellings are read too (shape.go).
+// Settings are the merged keys. Names are those of OpenCode's V1 configuration; V2's spellings are converted (spelling.go).
 //
-// The tag scope says whose files may set a key, and what is below it: "project" anybody's, "trusted" also those of a
-// project that is trusted, "user" only the user's own. Without a tag a key is as what it stands in, and at the top
-// "trusted". Structs with an Extra member are open: keys they do not name are kept there, all others are reported. The
-// tag doc is for the JSON Schema.
+// The tag scope says which files may set a key and the keys below it: "project" any file, "trusted" also files of trusted
+// projects, "user" only the user's own. Without a tag a key inherits from its parent; at the top the default is "trusted".
+// Structs with an Extra member accept keys that they do not declare; all other unknown keys are reported. The tag doc is the
+// description in the JSON Schema.
 type Settings struct {
-	Schema            string              `json:"$schema" scope:"project" doc:"where the JSON Schema of this file is"`
-	Model             ModelName           `json:"model" scope:"project" doc:"the model that answers, as provider/model"`
-	SmallModel        ModelName           `json:"small_model" scope:"project" doc:"the model for titles and other small work"`
-	DefaultAgent      string              `json:"default_agent" scope:"project" doc:"the agent of a new session"`
+	Schema            string              `json:"$schema" scope:"project" doc:"address of this file's JSON Schema"`
+	Model             ModelName           `json:"model" scope:"project" doc:"default model, as provider/model"`
+	SmallModel        ModelName           `json:"small_model" scope:"project" doc:"model for titles and other small tasks"`
+	DefaultAgent      string              `json:"default_agent" scope:"project" doc:"agent of new sessions"`
 	Agent             map[string]Agent    `json:"agent" scope:"project" doc:"agents by name: changes to the built-in ones, and new ones"`
 	Command           map[string]Command  `json:"command" scope:"project" doc:"commands by name: templates of prompts"`
 	Provider          map[string]Provider `json:"provider" doc:"providers by id: changes to known ones, and new ones"`
 	EnabledProviders  []string            `json:"enabled_providers" doc:"only these providers are used"`
 	DisabledProviders []string            `json:"disabled_providers" doc:"these providers are not used"`
-	Instructions      []string            `json:"instructions" scope:"project" doc:"what agents are told: paths, patterns and web addresses of texts; of all layers together"`
-	Shell             string              `json:"shell" doc:"the shell that runs commands: a name, or a path that starts at this file's directory"`
-	Sandbox           Sandbox             `json:"sandbox" scope:"user" doc:"commands that tools run are bound by the kernel"`
-	Username          string              `json:"username" scope:"user" doc:"how the user is called"`
-	LogLevel          string              `json:"logLevel" scope:"user" doc:"what cairn serve writes to standard error: DEBUG, INFO, WARN or ERROR"`
-	ToolOutput        ToolOutput          `json:"tool_output" scope:"project" doc:"how much of a tool's output a model sees"`
-	Compaction        Compaction          `json:"compaction" scope:"project" doc:"when the past of a session is replaced by a summary"`
-	Attachment        Attachment          `json:"attachment" scope:"project" doc:"what is done to attached files"`
-	Experimental      Experimental        `json:"experimental" doc:"what may change or go"`
-	Snapshot          bool                `json:"snapshot" scope:"project" doc:"whether the working tree is kept at each step"`
-	Skills            Skills              `json:"skills" doc:"where skills are found, besides the usual directories"`
-	Webfetch          Webfetch            `json:"webfetch" scope:"user" doc:"what may be fetched beside the public web"`
-	Timeouts          Timeouts            `json:"timeouts" scope:"user" doc:"the clocks of a turn; a provider's own win"`
-	Budget            Budget              `json:"budget" scope:"user" doc:"what a new session may use"`
-	Limits            Limits              `json:"limits" scope:"user" doc:"what one process does at the same time"`
-	Server            Server              `json:"server" scope:"user" doc:"where cairn serve listens"`
+	Instructions      []string            `json:"instructions" scope:"project" doc:"additional instructions: file paths, glob patterns and URLs; the lists of all layers are combined"`
+	Shell             string              `json:"shell" doc:"shell that runs commands: a program name, or a path relative to this file"`
+	Sandbox           Sandbox             `json:"sandbox" scope:"user" doc:"confine commands of tools with kernel features"`
+	Username          string              `json:"username" scope:"user" doc:"name of the user"`
+	LogLevel          string              `json:"logLevel" scope:"user" doc:"log level of cairn serve on standard error: DEBUG, INFO, WARN or ERROR"`
+	ToolOutput        ToolOutput          `json:"tool_output" scope:"project" doc:"limits of the tool output that a model receives"`
+	Compaction        Compaction          `json:"compaction" scope:"project" doc:"when the history of a session is replaced by a summary"`
+	Attachment        Attachment          `json:"attachment" scope:"project" doc:"processing of attached files"`
+	Experimental      Experimental        `json:"experimental" doc:"keys that may change or be removed"`
+	Snapshot          bool                `json:"snapshot" scope:"project" doc:"store the working tree at each step"`
+	Skills            Skills              `json:"skills" doc:"additional sources of skills"`
+	Webfetch          Webfetch            `json:"webfetch" scope:"user" doc:"networks beside the public web that may be fetched"`
+	Timeouts          Timeouts            `json:"timeouts" scope:"user" doc:"time limits of a turn; a provider's own limits take precedence"`
+	Budget            Budget              `json:"budget" scope:"user" doc:"budget of new sessions"`
+	Limits            Limits              `json:"limits" scope:"user" doc:"limits of one process"`
+	Server            Server              `json:"server" scope:"user" doc:"address of cairn serve"`
 	Foreign
 }
 
@@ -53,18 +52,18 @@ type Agent struct {
 	Prompt      string                    `json:"prompt" doc:"the system prompt"`
 	Description string                    `json:"description" doc:"when to use the agent"`
 	Mode        Mode                      `json:"mode" doc:"primary, subagent or all"`
-	Hidden      *bool                     `json:"hidden" doc:"not shown where agents are chosen"`
+	Hidden      *bool                     `json:"hidden" doc:"do not list the agent"`
 	Color       Color                     `json:"color" doc:"#rrggbb, or the name of a colour"`
-	Steps       Count                     `json:"steps" doc:"turns for one prompt"`
-	Disable     *bool                     `json:"disable" doc:"there is no such agent"`
+	Steps       Count                     `json:"steps" doc:"maximum turns per prompt"`
+	Disable     *bool                     `json:"disable" doc:"remove the agent"`
 	Temperature *float64                  `json:"temperature"`
 	TopP        *float64                  `json:"top_p"`
 	Options     map[string]jsontext.Value `json:"options" scope:"trusted" doc:"options of the provider's requests"`
-	Request     *Request                  `json:"request" scope:"trusted" doc:"headers and fields of each request"`
+	Request     *Request                  `json:"request" scope:"trusted" doc:"additional headers and body fields of each request"`
 	Extra       jsontext.Value            `json:",embed" scope:"trusted"` // further request options, as OpenCode has it
 }
 
-// Request is what is added to each request of an agent.
+// Request is added to each request of an agent.
 type Request struct {
 	Headers map[string]string         `json:"headers"`
 	Body    map[string]jsontext.Value `json:"body"`
@@ -76,18 +75,18 @@ type Provider struct {
 	ID        string           `json:"id"`
 	Name      string           `json:"name"`
 	NPM       string           `json:"npm"` // OpenCode's name of the protocol's package
-	API       string           `json:"api"` // the base URL, unless options.baseURL says another
+	API       string           `json:"api"` // the base URL, unless options.baseURL is set
 	Env       []string         `json:"env"` // variables that may hold the key
 	Disabled  bool             `json:"disabled"`
 	Whitelist []string         `json:"whitelist"`
 	Blacklist []string         `json:"blacklist"`
 	Options   ProviderOptions  `json:"options"`
 	Models    map[string]Model `json:"models"`
-	Hosted    []jsontext.Value `json:"hosted_tools" doc:"tools that the provider runs itself, for all of its models: web_search, web_fetch, code_execution, x_search, image_generation, or what the provider calls them"`
+	Hosted    []jsontext.Value `json:"hosted_tools" doc:"tools that the provider runs for all of its models: web_search, web_fetch, code_execution, x_search, image_generation, or a name of the provider's"`
 	Extra     jsontext.Value   `json:",embed" known:"request settings integrationID"`
 }
 
-// BaseURL is where the provider is reached; "" leaves what the provider table says.
+// BaseURL returns the provider's base URL; "" means the default of the provider table.
 func (p Provider) BaseURL() string {
 	if p.Options.BaseURL != "" {
 		return p.Options.BaseURL
@@ -95,7 +94,7 @@ func (p Provider) BaseURL() string {
 	return p.API
 }
 
-// ProviderOptions say how to reach a provider.
+// ProviderOptions are the connection settings of a provider.
 type ProviderOptions struct {
 	BaseURL        string            `json:"baseURL"`
 	APIKey         auth.Secret       `json:"apiKey"`
@@ -107,42 +106,42 @@ type ProviderOptions struct {
 	Extra          jsontext.Value    `json:",embed" known:"accessKeyId accountId apiVersion appName appUrl authToken clientId endpoint enterpriseUrl fetch gateway includeUsage location organization profile project queryParams region resourceName secretAccessKey sessionToken setCacheKey supportsStructuredOutputs useCompletionUrls useDeploymentBasedUrls"`
 }
 
-// Model describes a model, in the shape of models.dev: fields that it does not name are in Extra for the catalog.
+// Model describes a model in the shape of models.dev; members without a field are in Extra, for the catalog.
 type Model struct {
 	ID      string                    `json:"id"` // what the vendor calls it
 	Name    string                    `json:"name"`
 	Options map[string]jsontext.Value `json:"options"`
 	Headers map[string]string         `json:"headers"`
-	Hosted  []jsontext.Value          `json:"hosted_tools" doc:"those of this model alone, instead of its provider's"`
+	Hosted  []jsontext.Value          `json:"hosted_tools" doc:"hosted tools of this model, instead of its provider's"`
 	Extra   jsontext.Value            `json:",embed" known:"family release_date attachment reasoning reasoning_options temperature tool_call interleaved cost limit modalities status provider variants variant experimental knowledge last_updated open_weights structured_output"`
 }
 
-// Sandbox binds the commands that tools run to the location, by the kernel's means.
+// Sandbox confines the commands of tools to the location with kernel features.
 type Sandbox struct {
 	Enabled bool   `json:"enabled"`
 	Network bool   `json:"network"` // commands may open connections
 	Write   []Path `json:"write"`   // further directories that they may write to
 }
 
-// ToolOutput bounds what a model sees of a tool's output.
+// ToolOutput limits the tool output that a model receives.
 type ToolOutput struct {
 	MaxLines Count `json:"max_lines"`
 	MaxBytes Count `json:"max_bytes"`
 }
 
-// Skills are further places where skills are found. URLs are not used yet.
+// Skills are additional sources of skills. URLs are not used yet.
 type Skills struct {
 	Paths []string `json:"paths"`
 	URLs  []string `json:"urls"`
 }
 
-// Webfetch says what may be fetched beside the public web.
+// Webfetch lists networks beside the public web that may be fetched.
 type Webfetch struct {
 	Allow []Network `json:"allow" doc:"addresses and networks, such as 10.0.0.0/8"`
 }
 
-// Networks returns what may be fetched.
-func (w Webfetch) Networks() []netip.Prefix {
+// AllowedNetworks returns the networks that may be fetched.
+func (w Webfetch) AllowedNetworks() []netip.Prefix {
 	var out []netip.Prefix
 	for _, n := range w.Allow {
 		out = append(out, netip.Prefix(n))
@@ -150,11 +149,11 @@ func (w Webfetch) Networks() []netip.Prefix {
 	return out
 }
 
-// Compaction says when the past is replaced by a summary. Buffer and Keep are in tokens.
+// Compaction configures when the history is replaced by a summary. Buffer and Keep are in tokens.
 type Compaction struct {
 	Auto      bool    `json:"auto"`
 	Prune     bool    `json:"prune"`
-	Buffer    Natural `json:"buffer"` // kept free for the answer
+	Buffer    Natural `json:"buffer"` // reserved for the response
 	Keep      Keep    `json:"keep"`
 	TailTurns Natural `json:"tail_turns"`
 }
@@ -164,7 +163,7 @@ type Keep struct {
 	Tokens Natural `json:"tokens"`
 }
 
-// Timeouts are the clocks of every provider turn; a provider's own options win. Zero is llm's default.
+// Timeouts are the time limits of every provider turn; a provider's own options take precedence. Zero means llm's default.
 type Timeouts struct {
 	Connect   Duration `json:"connect"`
 	FirstByte Duration `json:"first_byte"`
@@ -172,22 +171,22 @@ type Timeouts struct {
 	Turn      Duration `json:"turn"`
 }
 
-// Clocks returns the clocks for a provider.
-func (s *Settings) Clocks(provider string) llm.Clocks {
+// ProviderClocks returns the time limits for a provider.
+func (s *Settings) ProviderClocks(provider string) llm.Clocks {
 	own := s.Provider[provider].Options
 	return llm.Clocks{
-		Connect:   own.ConnectTimeout.or(s.Timeouts.Connect).clock(),
-		FirstByte: own.HeaderTimeout.or(s.Timeouts.FirstByte).clock(),
-		Silence:   own.ChunkTimeout.or(s.Timeouts.Silence).clock(),
+		Connect:   own.ConnectTimeout.orElse(s.Timeouts.Connect).toClock(),
+		FirstByte: own.HeaderTimeout.orElse(s.Timeouts.FirstByte).toClock(),
+		Silence:   own.ChunkTimeout.orElse(s.Timeouts.Silence).toClock(),
 	}
 }
 
-// Turn returns how long one provider turn may take in all.
-func (s *Settings) Turn(provider string) Duration {
-	return s.Provider[provider].Options.Timeout.or(s.Timeouts.Turn)
+// TurnTimeout returns the time limit of one whole provider turn.
+func (s *Settings) TurnTimeout(provider string) Duration {
+	return s.Provider[provider].Options.Timeout.orElse(s.Timeouts.Turn)
 }
 
-// Budget is what a new session may spend. Zero is unlimited.
+// Budget limits what a new session may spend. Zero is unlimited.
 type Budget struct {
 	USD    session.USD `json:"usd"`
 	Tokens Natural     `json:"tokens"`
@@ -206,20 +205,20 @@ func (b Budget) Session() *session.Budget {
 	return &session.Budget{USD: b.USD, Tokens: int64(b.Tokens), Wall: b.Wall.Milliseconds(), Turns: int(b.Turns)}
 }
 
-// Limits bounds the process. Zero is the default of what it bounds.
+// Limits bounds the process. Zero means the default.
 type Limits struct {
 	Inbox     Count `json:"inbox"`     // pending prompts of one session
 	Sessions  Count `json:"sessions"`  // sessions at work at the same time
 	Tools     Count `json:"tools"`     // tool calls at the same time
 	Turns     Count `json:"turns"`     // provider turns for one prompt before cairn asks
-	Attempts  Count `json:"attempts"`  // attempts for one provider turn
+	Attempts  Count `json:"attempts"`  // attempts per provider turn
 	Processes Count `json:"processes"` // processes of one command
-	Answer    Count `json:"answer"`    // bytes of one answer of a model: text, reasoning and arguments together
-	Output    Size  `json:"output"`    // bytes of one file that keeps what a tool or a job printed; all together have twice as many
-	Body      Size  `json:"body"`      // bytes of the body of one request to the server
+	Answer    Count `json:"answer"`    // bytes of one response: text, reasoning and arguments together
+	Output    Size  `json:"output"`    // bytes of one output file of a tool or job; all together have twice as many
+	Body      Size  `json:"body"`      // bytes of one request body
 }
 
-// Attachment says what is done to attached files.
+// Attachment configures attached files.
 type Attachment struct {
 	Image ImageLimits `json:"image"`
 }
@@ -234,7 +233,7 @@ type ImageLimits struct {
 
 // Experimental are keys that may change or go.
 type Experimental struct {
-	Policies            []Policy `json:"policies" doc:"which providers may be used; the last statement that matches decides"`
+	Policies            []Policy `json:"policies" doc:"which providers may be used; the last matching policy decides"`
 	ContinueLoopOnDeny  bool     `json:"continue_loop_on_deny" unused:"true"`
 	PrimaryTools        []string `json:"primary_tools" unused:"true"`
 	MCPTimeout          Duration `json:"mcp_timeout" unused:"true"`
@@ -247,14 +246,14 @@ type Experimental struct {
 type Policy struct {
 	Action   string `json:"action" doc:"provider.use"`
 	Effect   string `json:"effect" doc:"allow or deny"`
-	Resource string `json:"resource" doc:"ids of providers; * stands for anything"`
+	Resource string `json:"resource" doc:"provider ids; * matches anything"`
 }
 
-// Server says where cairn serve listens.
+// Server is the listening address of cairn serve.
 type Server struct {
 	Hostname   string   `json:"hostname"`
 	Port       Natural  `json:"port"`
-	Cors       []string `json:"cors" doc:"origins of pages that may call"`
-	MDNS       bool     `json:"mdns" doc:"let the local network find the server"`
-	MDNSDomain string   `json:"mdnsDomain" doc:"under which name, opencode.local by default"`
+	Cors       []string `json:"cors" doc:"origins of web pages that may call the server"`
+	MDNS       bool     `json:"mdns" doc:"announce the server on the local network"`
+	MDNSDomain string   `json:"mdnsDomain" doc:"announced name; default opencode.local"`
 }

@@ -8,17 +8,17 @@ import (
 
 var reference = regexp.MustCompile(`\{(env|file):([^{}]*)\}`)
 
-// substitute replaces {env:NAME} and {file:path} in the texts below n: by the variable, by the file's content without
-// surrounding space. Only a user's own documents come here (spec/guarantees S11), and trusted ones
-// of organisations for their own token: in a project's they stay as they are.
-func (l *loader) substitute(n *node, path string) error {
+// substituteReferences replaces {env:NAME} in the texts below n by the variable and {file:path} by the trimmed content of the
+// file. It is called for the user's own documents, and for trusted documents of organisations, which may name their own
+// token only. A project's references are never expanded: a repository could read any secret.
+func (l *loader) substituteReferences(n *node, path string) error {
 	for _, m := range n.members {
-		if err := l.substitute(m.value, join(path, m.key)); err != nil {
+		if err := l.substituteReferences(m.value, join(path, m.key)); err != nil {
 			return err
 		}
 	}
 	for i, item := range n.items {
-		if err := l.substitute(item, join(path, fmt.Sprint(i))); err != nil {
+		if err := l.substituteReferences(item, join(path, fmt.Sprint(i))); err != nil {
 			return err
 		}
 	}
@@ -30,12 +30,17 @@ func (l *loader) substitute(n *node, path string) error {
 		kind, name, _ := strings.Cut(ref[1:len(ref)-1], ":")
 		switch {
 		case n.doc.remote != nil && (kind != "env" || name != n.doc.remote.Env):
-			l.warn(n.place(), WarnIgnored, path, "names a variable or file that is not the login's token: it stays as written")
+			l.addWarning(
+				n.position(),
+				WarnIgnored,
+				path,
+				"names a variable or file other than the login's token and is not expanded",
+			)
 			return ref
 		case kind == "env":
-			return l.variable(n, path, name)
+			return l.variableValue(n, path, name)
 		}
-		content, err := l.contentOf(n, path, name)
+		content, err := l.fileContent(n, path, name)
 		if err != nil {
 			failed = err
 		}
@@ -44,27 +49,32 @@ func (l *loader) substitute(n *node, path string) error {
 	return failed
 }
 
-func (l *loader) variable(n *node, path, name string) string {
+func (l *loader) variableValue(n *node, path, name string) string {
 	v := l.getenv(name)
 	if n.doc.remote != nil || v == "" {
-		v = l.token(name)
+		v = l.loginToken(name)
 	}
 	if v == "" {
-		l.warn(n.place(), WarnUnset, path, fmt.Sprintf("names the environment variable %s, which is not set", name))
+		l.addWarning(
+			n.position(),
+			WarnUnset,
+			path,
+			fmt.Sprintf("names the environment variable %s, which is not set", name),
+		)
 	}
 	return v
 }
 
-func (l *loader) contentOf(n *node, path, name string) (string, error) {
-	file := l.expand(name, n.doc.dir)
-	raw, err := l.read(file)
+func (l *loader) fileContent(n *node, path, name string) (string, error) {
+	file := l.expandPath(name, n.doc.dir)
+	raw, err := l.readFile(file)
 	if err != nil {
-		return "", n.doc.errorf(n.offset, path, "{file:%s}: %s", name, reason(err))
+		return "", n.doc.newError(n.offset, path, "{file:%s}: %s", name, pathlessError(err))
 	}
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// warnReferences reports texts of a project's document that look as if they expected substitution.
+// warnReferences reports references in a project's document, which are not expanded.
 func (l *loader) warnReferences(n *node, path string) {
 	for _, m := range n.members {
 		l.warnReferences(m.value, join(path, m.key))
@@ -73,6 +83,11 @@ func (l *loader) warnReferences(n *node, path string) {
 		l.warnReferences(item, join(path, fmt.Sprint(i)))
 	}
 	if n.kind == '"' && reference.MatchString(n.text) {
-		l.warn(n.place(), WarnIgnored, path, "names a variable or file, which only your own configuration may: it stays as written")
+		l.addWarning(
+			n.position(),
+			WarnIgnored,
+			path,
+			"names a variable or file and is not expanded: only your own configuration may do that",
+		)
 	}
 }

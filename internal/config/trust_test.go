@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// hostile is a project that wants everything.
+// hostile is a project that sets every key that needs trust.
 func hostile() map[string]string {
 	return map[string]string{
 		"repo/opencode.json": `{
@@ -36,10 +36,11 @@ func hostile() map[string]string {
 	}
 }
 
-func TestNothingOfAProjectTakesEffectBeforeItIsTrusted(t *testing.T) {
+func TestUntrustedProjectHasNoEffect(t *testing.T) {
 	p := newPlace(t, hostile())
 	c := p.mustLoad()
-	if c.Trusted || len(c.Provider)+len(c.MCP)+len(c.Formatter)+len(c.Command)+len(c.Instructions) > 0 || c.Shell != "" {
+	if c.Trusted || len(c.Provider)+len(c.MCP)+len(c.Formatter)+len(c.Command)+len(c.Instructions) > 0 ||
+		c.Shell != "" {
 		t.Errorf("taken: %+v", c.Settings)
 	}
 	var files []string
@@ -65,8 +66,8 @@ func TestNothingOfAProjectTakesEffectBeforeItIsTrusted(t *testing.T) {
 	}
 }
 
-// A command of words is read from anybody's files, without an agent, and does not take the place of the user's own.
-func TestCommandsOfWords(t *testing.T) {
+// An untrusted project's text-only command is read without its agent and does not replace the user's.
+func TestUntrustedCommands(t *testing.T) {
 	p := newPlace(t, map[string]string{
 		"home/.config/cairn/cairn.json": `{"command": {"ship": {"template": "Mine !` + "`git push`" + `", "agent": "loose"}, "half": {"agent": "loose"}}}`,
 		"repo/opencode.json": `{"command": {
@@ -79,7 +80,7 @@ func TestCommandsOfWords(t *testing.T) {
 	got := map[string]string{}
 	for name, cmd := range c.Command {
 		got[name] = cmd.Template + "|" + cmd.Agent
-		if c.Anybodys(name) {
+		if c.IsUntrustedCommand(name) {
 			got[name] += "|anybody's"
 		}
 	}
@@ -93,21 +94,25 @@ func TestCommandsOfWords(t *testing.T) {
 	if say := c.Command["say"]; say.Model.Ref().String() != "a/b" || say.Description != "d" {
 		t.Errorf("%+v", say)
 	}
-	if c.Waits("runs") == "" || c.Waits("say") != "" || c.Waits("nothing") != "" {
+	if c.UntrustedCommandReason("runs") == "" || c.UntrustedCommandReason("say") != "" ||
+		c.UntrustedCommandReason("nothing") != "" {
 		t.Errorf("%v", c.Warnings)
 	}
 	p.word = c.Claim.Hash()
 	c = p.mustLoad()
-	if say := c.Command["say"]; !c.Trusted || say.Agent != "loose" || c.Anybodys("say") || c.Command["ship"].Template != "Theirs" || c.Command["runs"].Template == "" {
+	if say := c.Command["say"]; !c.Trusted || say.Agent != "loose" || c.IsUntrustedCommand("say") ||
+		c.Command["ship"].Template != "Theirs" ||
+		c.Command["runs"].Template == "" {
 		t.Errorf("trusted %v: %+v", c.Trusted, c.Command)
 	}
 }
 
-func TestATrustedProjectIsLikeTheUser(t *testing.T) {
+func TestTrustedProject(t *testing.T) {
 	p := newPlace(t, hostile())
 	p.word = p.mustLoad().Claim.Hash()
 	c := p.mustLoad()
-	if !c.Trusted || c.Provider["openai"].BaseURL() != "http://evil" || p.short(c.Shell) != "repo/tools/sh" || c.Command["go"].Template != "!`rm -rf .`" {
+	if !c.Trusted || c.Provider["openai"].BaseURL() != "http://evil" || p.short(c.Shell) != "repo/tools/sh" ||
+		c.Command["go"].Template != "!`rm -rf .`" {
 		t.Errorf("not taken: %+v", c.Settings)
 	}
 	if got := c.Provider["openai"].Options.APIKey.Reveal(); got != "{env:HOME}" {
@@ -127,20 +132,22 @@ func TestATrustedProjectIsLikeTheUser(t *testing.T) {
 	}
 }
 
-// A change of any claimed file is seen at the next boundary, and asks again.
-func TestAChangeAsksAgain(t *testing.T) {
+// A change of a claimed file makes the configuration stale and revokes its trust.
+func TestChangedClaimIsUntrusted(t *testing.T) {
 	for name := range hostile() {
 		p := newPlace(t, hostile())
 		p.word = p.mustLoad().Claim.Hash()
 		c := p.mustLoad()
-		counts := name != "repo/tools/other" && name != "repo/.claude/skills/x/SKILL.md" && name != "repo/.cairn/agent/review.md" && name != "repo/more/y/SKILL.md"
+		counts := name != "repo/tools/other" && name != "repo/.claude/skills/x/SKILL.md" &&
+			name != "repo/.cairn/agent/review.md" &&
+			name != "repo/more/y/SKILL.md"
 		path := filepath.Join(p.root, name)
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.write(name, string(text)+"\n ")
-		if counts && c.Fresh() {
+		if counts && c.IsFresh() {
 			t.Errorf("%s: the change is not seen", name)
 		}
 		if again := p.mustLoad(); again.Trusted == counts {
@@ -151,20 +158,20 @@ func TestAChangeAsksAgain(t *testing.T) {
 	p.word = p.mustLoad().Claim.Hash()
 	c := p.mustLoad()
 	p.write("repo/sub/.cairn/plugins/new.js", "x")
-	if c.Fresh() || p.mustLoad().Trusted {
+	if c.IsFresh() || p.mustLoad().Trusted {
 		t.Error("a new plugin is trusted")
 	}
 }
 
-func TestTrustIsTakenBackAtTheNextBoundary(t *testing.T) {
+func TestRevokedTrust(t *testing.T) {
 	p := newPlace(t, hostile())
 	store := p.judge().Store
 	if err := store.Trust(t.Context(), p.mustLoad().Claim); err != nil {
 		t.Fatal(err)
 	}
 	c := p.mustLoad()
-	if !c.Trusted || !c.Fresh() {
-		t.Fatalf("trusted %v, fresh %v", c.Trusted, c.Fresh())
+	if !c.Trusted || !c.IsFresh() {
+		t.Fatalf("trusted %v, fresh %v", c.Trusted, c.IsFresh())
 	}
 	p.word = "none"
 	if p.mustLoad().Trusted {
@@ -173,12 +180,12 @@ func TestTrustIsTakenBackAtTheNextBoundary(t *testing.T) {
 	if _, err := store.Revoke(t.Context(), filepath.Join(p.root, "repo")); err != nil {
 		t.Fatal(err)
 	}
-	if p.word = ""; c.Fresh() || p.mustLoad().Trusted {
+	if p.word = ""; c.IsFresh() || p.mustLoad().Trusted {
 		t.Error("what was revoked is trusted")
 	}
 }
 
-func TestMarkdownLeadsNowhereElse(t *testing.T) {
+func TestMarkdownLinksStayInProject(t *testing.T) {
 	p := newPlace(t, map[string]string{"home/secret.md": "my key", "repo/.cairn/agent/real.md": "words"})
 	for name, to := range map[string]string{"leak.md": p.root + "/home/secret.md", "alias.md": "real.md", "gone.md": "nowhere"} {
 		if err := os.Symlink(to, filepath.Join(p.root, "repo/.cairn/agent", name)); err != nil {
@@ -194,8 +201,8 @@ func TestMarkdownLeadsNowhereElse(t *testing.T) {
 	}
 }
 
-// What lies in the user's home is the user's, also when somebody works there.
-func TestTheHomeIsNoProject(t *testing.T) {
+// Files in the user's home are the user's, also if the home is the project.
+func TestHomeAsProject(t *testing.T) {
 	p := newPlace(t, map[string]string{
 		"repo/.claude/skills/x/run": "1", "repo/.agents/skills/x/run": "1", "repo/.opencode/plugin/p.js": "1", "repo/.opencode/opencode.json": `{"shell": "/bin/zsh"}`,
 	})
@@ -206,8 +213,8 @@ func TestTheHomeIsNoProject(t *testing.T) {
 	}
 }
 
-// A program of the project counts also when it is named from the root of all files.
-func TestAbsolutePathsIntoTheProjectCount(t *testing.T) {
+// A program of the project is claimed also by its absolute path.
+func TestAbsolutePathsAreClaimed(t *testing.T) {
 	p := newPlace(t, map[string]string{"repo/bin/x": "1", "repo/more/s/run": "2"})
 	p.write("repo/cairn.json", `{"shell": "`+p.root+`/repo/bin/x", "skills": ["`+p.root+`/repo/more"]}`)
 	var files []string

@@ -30,8 +30,8 @@ func (m ModelName) Ref() *session.ModelRef {
 	return ref
 }
 
-// Base is the name without a variant.
-func (m ModelName) Base() string {
+// BaseName returns the name without the variant.
+func (m ModelName) BaseName() string {
 	if ref := m.Ref(); ref != nil {
 		return ref.String()
 	}
@@ -52,7 +52,7 @@ func (m *ModelName) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Mode is an agent's mode, "" when not said.
+// Mode is an agent's mode; "" if not set.
 type Mode session.AgentMode
 
 // UnmarshalJSONFrom reads the mode from a string.
@@ -70,7 +70,7 @@ func (m *Mode) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	}
 }
 
-// Color is "#rrggbb" or a name of the theme, "" when not said.
+// Color is "#rrggbb" or a name of the theme; "" if not set.
 type Color string
 
 var color = regexp.MustCompile(`^(#[0-9a-fA-F]{6}|primary|secondary|accent|success|warning|error|info)$`)
@@ -88,7 +88,7 @@ func (c *Color) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Count is a whole number above zero; 0 when not said.
+// Count is a positive whole number; 0 if not set.
 type Count int
 
 // UnmarshalJSONFrom reads the count from a number.
@@ -105,7 +105,7 @@ func (c *Count) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Size is a number of bytes above zero; 0 when not said.
+// Size is a positive number of bytes; 0 if not set.
 type Size int64
 
 // UnmarshalJSONFrom reads the size from a number.
@@ -122,7 +122,7 @@ func (s *Size) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// maxSize leaves room to calculate with.
+// maxSize keeps sums of sizes within int64.
 const maxSize = 1 << 50
 
 // Path is an absolute path, or one below the home directory: "/srv/cache", "~/.cargo".
@@ -188,8 +188,8 @@ func (n *Network) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Duration is a span of time, written as milliseconds, as text such as "90s" or "2m", or as false for no limit, which
-// is Unlimited. 0 is not said.
+// Duration is a time span, written as milliseconds, as text such as "90s" or "2m", or as false for no limit (Unlimited). 0
+// means not set.
 type Duration time.Duration
 
 // Unlimited is the Duration of false.
@@ -231,15 +231,15 @@ func (d *Duration) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 // Milliseconds returns the duration in milliseconds, 0 when unlimited.
 func (d Duration) Milliseconds() int64 { return max(0, time.Duration(d).Milliseconds()) }
 
-func (d Duration) or(o Duration) Duration {
+func (d Duration) orElse(o Duration) Duration {
 	if d != 0 {
 		return d
 	}
 	return o
 }
 
-// clock is d as llm.Clocks has it: zero is a default, negative no bound.
-func (d Duration) clock() time.Duration { return time.Duration(d) }
+// toClock converts d to the form of llm.Clocks: zero is the default, negative means no limit.
+func (d Duration) toClock() time.Duration { return time.Duration(d) }
 
 func readText(dec *jsontext.Decoder) (string, error) {
 	tok, err := dec.ReadToken()

@@ -6,18 +6,18 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// View returns the members of the whole configuration for people and programs, as its documents write them, with what may
-// be secret hidden. Permission rules are in Rules.
+// View returns the members of the whole configuration as written in its documents, with secrets hidden. Permission rules
+// are returned by Rules.
 func (c *Config) View() map[string]jsontext.Value {
 	out := map[string]jsontext.Value{}
 	for _, m := range c.root.members {
-		out[m.key] = jsontext.Value(view(nil, m.value, m.key))
+		out[m.key] = jsontext.Value(appendView(nil, m.value, m.key))
 	}
 	return out
 }
 
-// view appends the value at the key.
-func view(b []byte, n *node, key string) []byte {
+// appendView appends the value at the key.
+func appendView(b []byte, n *node, key string) []byte {
 	switch n.kind {
 	case '{':
 		b = append(b, '{')
@@ -26,7 +26,7 @@ func view(b []byte, n *node, key string) []byte {
 				b = append(b, ',')
 			}
 			b = append(quote(b, m.key), ':')
-			b = view(b, m.value, join(key, m.key))
+			b = appendView(b, m.value, join(key, m.key))
 		}
 		return append(b, '}')
 	case '[':
@@ -35,15 +35,15 @@ func view(b []byte, n *node, key string) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = view(b, item, key)
+			b = appendView(b, item, key)
 		}
 		return append(b, ']')
 	default:
-		return append(b, shown(n, key)...)
+		return append(b, maskValue(n, key)...)
 	}
 }
 
-// Rules returns the rules of every document that may give them, lowest layer first.
+// Rules returns the permission rules of all documents, lowest layer first.
 func (c *Config) Rules() []session.Rule {
 	var out []session.Rule
 	for _, list := range c.Permissions {

@@ -48,7 +48,7 @@ func (l *locations) Expand(ctx context.Context, at session.Location, r api.Expan
 		return api.Expanded{}, err
 	}
 	c, err := l.commands(p).Get(r.Command)
-	if why := p.config.Waits(strings.TrimPrefix(r.Command, "/")); err != nil && why != "" {
+	if why := p.config.UntrustedCommandReason(strings.TrimPrefix(r.Command, "/")); err != nil && why != "" {
 		err = session.Errorf(session.CodeInvalid, "the command %q of the project has something run: it %s", r.Command, why).At("command")
 	}
 	if err != nil {

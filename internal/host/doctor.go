@@ -34,7 +34,7 @@ func finder(dirs config.Directories) *project.Finder {
 
 // Doctor implements cli.Host.
 func (h Host) Doctor(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
@@ -287,7 +287,7 @@ func examineTools() []cli.Finding {
 
 // Backup implements cli.Host. It works beside the owner of the store.
 func (h Host) Backup(ctx context.Context, o cli.Options, file string) error {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return session.Errorf(session.CodeInvalid, "%v", err)
 	}
@@ -301,7 +301,7 @@ func (h Host) Backup(ctx context.Context, o cli.Options, file string) error {
 
 // Fsck implements cli.Host. It works beside the owner of the store.
 func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}

@@ -79,7 +79,7 @@ func (t *modelTable) fetched() *catalog.Facts {
 
 // RefreshModels implements cli.Host.
 func (h Host) RefreshModels(ctx context.Context, o cli.Options) (bool, error) {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return false, session.Errorf(session.CodeInvalid, "%v", err)
 	}
@@ -96,7 +96,7 @@ func (h Host) RefreshModels(ctx context.Context, o cli.Options) (bool, error) {
 // offline says why facts about models are not to be fetched; "" if they may.
 func offline(getenv func(string) string) string {
 	switch {
-	case config.Switch(getenv, "DISABLE_MODELS_FETCH"):
+	case config.IsSwitchOn(getenv, "DISABLE_MODELS_FETCH"):
 		return "CAIRN_DISABLE_MODELS_FETCH is set"
 	case config.Getenv(getenv, "MODELS_PATH") != "":
 		return "CAIRN_MODELS_PATH names a file to use instead"

@@ -40,7 +40,7 @@ const (
 
 // Open implements cli.Host.
 func (h Host) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
@@ -129,7 +129,7 @@ func mute(held *sqlite.Held) string {
 
 // Config implements cli.Host.
 func (h Host) Config(ctx context.Context, o cli.Options) (*config.Config, error) {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
@@ -145,7 +145,7 @@ func (h Host) Config(ctx context.Context, o cli.Options) (*config.Config, error)
 
 // Trust implements cli.Host.
 func (h Host) Trust(o cli.Options) (*trust.Store, error) {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}

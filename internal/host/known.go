@@ -17,7 +17,7 @@ import (
 
 // modelsOf is what the configuration of o.Dir makes of the catalog, without a store.
 func (h Host) modelsOf(ctx context.Context, o cli.Options) (*locationModels, error) {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}

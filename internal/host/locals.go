@@ -29,7 +29,7 @@ const rememberLocals = time.Minute
 
 // latest asks the servers again if that is due, and returns when what is found now was found first.
 func (l *locals) latest(getenv func(string) string) time.Time {
-	if config.Switch(getenv, "DISABLE_DISCOVERY") {
+	if config.IsSwitchOn(getenv, "DISABLE_DISCOVERY") {
 		return time.Time{}
 	}
 	l.mu.Lock()

@@ -26,7 +26,7 @@ func tableOf(t *testing.T, found map[string][]provider.Found, content string, en
 	if err != nil {
 		t.Fatal(err)
 	}
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		t.Fatal(err)
 	}

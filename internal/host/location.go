@@ -106,7 +106,7 @@ func (l *locations) built(ctx context.Context, dir string) (*slot, error) {
 	s := l.slot(dir)
 	s.mu.Lock()
 	s.used = time.Now()
-	if p := s.place; p != nil && p.config.Fresh() && p.models.fresh() && !l.remotes.due() && l.stillThere(ctx, s) {
+	if p := s.place; p != nil && p.config.IsFresh() && p.models.fresh() && !l.remotes.due() && l.stillThere(ctx, s) {
 		return s, nil
 	}
 	p, err := l.build(ctx, dir)
@@ -242,18 +242,18 @@ func (l *locations) sources(cfg *config.Config, pr project.Project) (*systemcont
 func (l *locations) instructions(cfg *config.Config, pr project.Project) instruction.Options {
 	return instruction.Options{
 		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home, Directory: pr.Directory, Worktree: pr.Worktree,
-		DisableProject: config.Switch(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: config.WithoutForeigners(l.getenv).Prompts,
+		DisableProject: config.IsSwitchOn(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: config.DisabledForeignFiles(l.getenv).Prompts,
 		Configured: cfg.Instructions, Pages: l.pages,
 	}
 }
 
 // skills says where the location's are.
 func (l *locations) skills(cfg *config.Config, pr project.Project) skill.Options {
-	out := config.WithoutForeigners(l.getenv)
+	out := config.DisabledForeignFiles(l.getenv)
 	return skill.Options{
 		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home, Directory: pr.Directory, Worktree: pr.Worktree,
 		Paths: cfg.Skills.Paths, Trusted: cfg.Trusted,
-		DisableProject: config.Switch(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: out.Claude, DisableExternal: out.External,
+		DisableProject: config.IsSwitchOn(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: out.Claude, DisableExternal: out.External,
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func TestLocationFollowsConfiguration(t *testing.T) {
 	home, _ := newHome(t)
 	o := optionsOf(home)
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		t.Fatal(err)
 	}

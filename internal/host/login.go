@@ -20,7 +20,7 @@ func browserLogins() map[string]string {
 
 // Login implements cli.Host.
 func (h Host) Login(ctx context.Context, o cli.Options, id string, say func(url, code string)) error {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return session.Errorf(session.CodeInvalid, "%v", err)
 	}

@@ -53,7 +53,7 @@ type locationModels struct {
 const outputCap = 32_000
 
 func (t *modelTable) outputCap() int64 {
-	return cmp.Or(config.Number(t.getenv, "EXPERIMENTAL_OUTPUT_TOKEN_MAX"), outputCap)
+	return cmp.Or(config.PositiveNumber(t.getenv, "EXPERIMENTAL_OUTPUT_TOKEN_MAX"), outputCap)
 }
 
 func (t *modelTable) of(cfg *config.Config) (*locationModels, error) {
@@ -101,9 +101,9 @@ func (m *locationModels) fresh() bool {
 func (m *locationModels) overlay() catalog.Overlay {
 	o := catalog.Overlay{
 		Providers: map[string]catalog.ProviderPatch{}, Enabled: m.config.EnabledProviders, Disabled: m.config.DisabledProviders,
-		Default: m.config.Model.Base(), Small: m.config.SmallModel.Base(),
-		Denied: func(id string) bool { return !m.config.Experimental.Uses(id, permission.Match) },
-		HasKey: m.ready, Alpha: config.Switch(m.table.getenv, "ENABLE_EXPERIMENTAL_MODELS"),
+		Default: m.config.Model.BaseName(), Small: m.config.SmallModel.BaseName(),
+		Denied: func(id string) bool { return !m.config.Experimental.AllowsProvider(id, permission.Match) },
+		HasKey: m.ready, Alpha: config.IsSwitchOn(m.table.getenv, "ENABLE_EXPERIMENTAL_MODELS"),
 	}
 	for id, p := range m.config.Provider {
 		patch := catalog.ProviderPatch{

@@ -23,7 +23,7 @@ func TestTheScriptIsOffered(t *testing.T) {
 			}
 			return plain(name)
 		}
-		dirs, err := config.Dirs(o.Env)
+		dirs, err := config.FindDirectories(o.Env)
 		if err != nil {
 			t.Fatal(err)
 		}

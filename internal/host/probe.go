@@ -22,7 +22,7 @@ import (
 
 // Probe implements cli.Host.
 func (h Host) Probe(ctx context.Context, o cli.Options, id string) ([]cli.Finding, error) {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}

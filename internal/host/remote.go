@@ -132,7 +132,7 @@ func (h Host) Public(allow []netip.Prefix) http.RoundTripper { return web.NewTra
 
 // Offers implements cli.Host.
 func (h Host) Offers(o cli.Options) (cli.Offers, error) {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
@@ -153,7 +153,7 @@ func allowed(ctx context.Context, dirs config.Directories, o cli.Options) []neti
 	if err != nil {
 		return nil
 	}
-	return user.Webfetch.Networks()
+	return user.Webfetch.AllowedNetworks()
 }
 
 // offers implements cli.Offers.

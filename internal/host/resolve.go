@@ -52,7 +52,7 @@ func (m *locationModels) Resolve(ref session.ModelRef, a session.Agent) (*locati
 	maps.Copy(headers, a.Request.Headers)
 	return &location.Model{
 		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID), Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
-		Clocks: m.config.Clocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
+		Clocks: m.config.ProviderClocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
 		Images: model.Reads("image"), Documents: model.Reads("pdf"), NoTools: !model.Capabilities.Tools, Forms: client.Forms(), SupportsSchema: client.Holds, Hosted: hosted, HostedExclusive: client.HostedAlone(),
 		Cost: func(u llm.Usage) session.USD {
 			if u.Billed != nil {

@@ -21,7 +21,7 @@ import (
 
 // Salvage implements cli.Host. It works beside the owner of the store.
 func (h Host) Salvage(ctx context.Context, o cli.Options, dir string) (*cli.Salvage, error) {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}

@@ -25,7 +25,7 @@ import (
 // Serve implements cli.Host. Who finds the data in another process's hands serves as its relay, and takes its place when it
 // is gone: at the same address, with the same credentials.
 func (h Host) Serve(ctx context.Context, o cli.ServeOptions, ready func(cli.Listening)) error {
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		return session.Errorf(session.CodeInvalid, "%v", err)
 	}

@@ -32,7 +32,7 @@ const longestTimeout = 10 * time.Minute
 
 // patience is how long commands may take that do not say, 0 if the environment does not name a time.
 func patience(getenv func(string) string) time.Duration {
-	ms := config.Number(getenv, "EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS")
+	ms := config.PositiveNumber(getenv, "EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS")
 	return time.Duration(min(ms, longestTimeout.Milliseconds())) * time.Millisecond
 }
 

@@ -42,7 +42,7 @@ func (l *locations) tools(cfg *config.Config, pr project.Project, models *locati
 // registry returns the tools of a location.
 func (l *locations) registry(cfg *config.Config, c toolConfig) (*tool.Registry, error) {
 	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: c.exec.Limits, Log: l.logger})
-	webTools := web.New(web.Config{Allow: cfg.Webfetch.Networks(), Search: web.SearcherOf(l.getenv)})
+	webTools := web.New(web.Config{Allow: cfg.Webfetch.AllowedNetworks(), Search: web.SearcherOf(l.getenv)})
 	_, err := r.Register(slices.Concat(file.New(c.file), search.New(c.search), exec.New(c.exec), dialog.New(), webTools)...)
 	return r, err
 }

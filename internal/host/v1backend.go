@@ -161,7 +161,7 @@ func (l v1Backend) Configure(ctx context.Context, members map[string]jsontext.Va
 	if err != nil {
 		return err
 	}
-	return c.Merge(ctx, members)
+	return c.MergeUser(ctx, members)
 }
 
 // SetKey implements v1.Settings.

@@ -51,7 +51,7 @@ func TestFiveHundredDirectories(t *testing.T) {
 	}
 	home, v := newHome(t)
 	o := optionsOf(home)
-	dirs, err := config.Dirs(o.Env)
+	dirs, err := config.FindDirectories(o.Env)
 	if err != nil {
 		t.Fatal(err)
 	}

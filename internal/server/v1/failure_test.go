@@ -40,8 +40,8 @@ func TestErrorEnvelopes(t *testing.T) {
 		{session.Errorf(session.CodeDenied, "no"), 403, `{"name":"ForbiddenError","data":{"message":"no"}}`},
 		{httpio.UnsupportedMedia("text/html"), 415, `{"name":"UnsupportedMediaTypeError","data":{"message":"the body must be sent as application/json, got \"text/html\""}}`},
 		{auth, 401, ``},
-		{&config.Error{Place: config.Place{File: "/w/opencode.json", Line: 2, Column: 5}, Key: "agent.a.tools[1]", Message: "want text"}, 400, `{"name":"ConfigInvalidError","data":{"path":"/w/opencode.json","issues":[{"path":["agent","a","tools",1],"message":"line 2, column 5: want text"}]}}`},
-		{httpio.WithPart("query", fmt.Errorf("location: %w", &config.Error{Place: config.Place{File: "/w/opencode.json", Line: 2, Column: 5}, Message: "it is not JSON"})), 400, `{"name":"ConfigJsonError","data":{"path":"/w/opencode.json","message":"line 2, column 5: it is not JSON"}}`},
+		{&config.Error{Position: config.Position{File: "/w/opencode.json", Line: 2, Column: 5}, Key: "agent.a.tools[1]", Message: "want text"}, 400, `{"name":"ConfigInvalidError","data":{"path":"/w/opencode.json","issues":[{"path":["agent","a","tools",1],"message":"line 2, column 5: want text"}]}}`},
+		{httpio.WithPart("query", fmt.Errorf("location: %w", &config.Error{Position: config.Position{File: "/w/opencode.json", Line: 2, Column: 5}, Message: "it is not JSON"})), 400, `{"name":"ConfigJsonError","data":{"path":"/w/opencode.json","message":"line 2, column 5: it is not JSON"}}`},
 	} {
 		w := httptest.NewRecorder()
 		New(Config{}).fail(w, httptest.NewRequest("GET", "/x", nil), c.err)

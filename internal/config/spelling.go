@@ -16,43 +16,47 @@ var renamed = map[string]map[string]string{
 	"compaction": {"reserved": "buffer"},
 }
 
-// shape brings every spelling of a document to that of Settings, in place (spec/v1 §35.2, spec/v2 §25 CF-2).
-func (d *document) shape() error {
-	if err := d.rename(d.root, "", ""); err != nil {
+// normalizeSpellings converts every spelling of a document to that of Settings, in place.
+func (d *document) normalizeSpellings() error {
+	if err := d.renameKeys(d.root, "", ""); err != nil {
 		return err
 	}
-	if err := d.modes(); err != nil {
+	if err := d.convertModes(); err != nil {
 		return err
 	}
 	if agents := d.root.get("agent"); agents != nil && agents.kind == '{' {
 		for _, m := range agents.members {
-			if err := d.rename(m.value, "agent.*", "agent."+m.key); err != nil {
+			if err := d.renameKeys(m.value, "agent.*", "agent."+m.key); err != nil {
 				return err
 			}
 		}
 	}
 	if c := d.root.get("compaction"); c != nil && c.kind == '{' {
-		if err := d.rename(c, "compaction", "compaction"); err != nil {
+		if err := d.renameKeys(c, "compaction", "compaction"); err != nil {
 			return err
 		}
-		if v := c.take("preserve_recent_tokens"); v != nil && c.get("keep") == nil {
-			c.set("keep", d.object(v, "tokens", v))
+		if v := c.removeMember("preserve_recent_tokens"); v != nil && c.get("keep") == nil {
+			c.set("keep", d.wrapNode(v, "tokens", v))
 		}
 	}
 	if auto := d.root.get("autoshare"); auto != nil && auto.kind == 't' {
-		d.say(d.root, "share", &node{kind: '"', raw: jsontext.Value(`"auto"`), text: "auto", doc: d, offset: auto.offset})
+		d.setDefault(
+			d.root,
+			"share",
+			&node{kind: '"', raw: jsontext.Value(`"auto"`), text: "auto", doc: d, offset: auto.offset},
+		)
 	}
-	d.mcp()
-	d.skills()
+	d.liftMCPServers()
+	d.splitSkills()
 	if providers := d.root.get("provider"); providers != nil && providers.kind == '{' {
 		for _, m := range providers.members {
-			d.provider(m.value)
+			d.flattenProvider(m.value)
 		}
 	}
 	return nil
 }
 
-func (d *document) rename(n *node, table, path string) error {
+func (d *document) renameKeys(n *node, table, path string) error {
 	if n.kind != '{' {
 		return nil
 	}
@@ -62,21 +66,26 @@ func (d *document) rename(n *node, table, path string) error {
 			continue
 		}
 		if n.get(to) != nil {
-			return d.errorf(m.offset, join(path, m.key), "is another spelling of %s, which is there too; keep one", to)
+			return d.newError(
+				m.offset,
+				join(path, m.key),
+				"is another spelling of %s, which is there too; keep one",
+				to,
+			)
 		}
 		n.members[i].key = to
 	}
 	return nil
 }
 
-// modes turns mode.<name>, the older way to write an agent, into agent.<name> of mode primary.
-func (d *document) modes() error {
-	modes := d.root.take("mode")
+// convertModes converts mode.<name>, the older form of an agent, to agent.<name> with mode primary.
+func (d *document) convertModes() error {
+	modes := d.root.removeMember("mode")
 	if modes == nil {
 		return nil
 	}
 	if modes.kind != '{' {
-		return d.errorf(modes.offset, "mode", "want an object of agents by name, got %s", modes.kindName())
+		return d.newError(modes.offset, "mode", "want an object of agents by name, got %s", modes.kindName())
 	}
 	agents := d.root.get("agent")
 	if agents == nil || agents.kind != '{' {
@@ -85,7 +94,12 @@ func (d *document) modes() error {
 	}
 	for _, m := range modes.members {
 		if agents.get(m.key) != nil {
-			return d.errorf(m.offset, "mode."+m.key, "is another spelling of agent.%s, which is there too; keep one", m.key)
+			return d.newError(
+				m.offset,
+				"mode."+m.key,
+				"is another spelling of agent.%s, which is there too; keep one",
+				m.key,
+			)
 		}
 		if m.value.kind == '{' && m.value.get("mode") == nil {
 			primary := &node{kind: '"', raw: jsontext.Value(`"primary"`), text: "primary", doc: d, offset: m.offset}
@@ -96,11 +110,11 @@ func (d *document) modes() error {
 	return nil
 }
 
-// mcp lifts the servers of V2's {servers: {…}} to where V1 has them.
-func (d *document) mcp() {
+// liftMCPServers moves the servers of V2's {servers: {…}} up to where V1 has them.
+func (d *document) liftMCPServers() {
 	if m := d.root.get("mcp"); m != nil && m.kind == '{' {
 		if servers := m.get("servers"); servers != nil && servers.kind == '{' && servers.get("type") == nil {
-			m.take("servers")
+			m.removeMember("servers")
 			for _, s := range servers.members {
 				m.set(s.key, s.value)
 			}
@@ -108,8 +122,8 @@ func (d *document) mcp() {
 	}
 }
 
-// skills sorts V2's one list of paths and URLs.
-func (d *document) skills() {
+// splitSkills separates V2's one list into paths and URLs.
+func (d *document) splitSkills() {
 	list := d.root.get("skills")
 	if list == nil || list.kind != '[' {
 		return
@@ -127,7 +141,7 @@ func (d *document) skills() {
 	}})
 }
 
-// object makes {key: v}, standing where at stands.
-func (d *document) object(at *node, key string, v *node) *node {
+// wrapNode returns {key: v} with the position of at.
+func (d *document) wrapNode(at *node, key string, v *node) *node {
 	return &node{kind: '{', doc: d, offset: at.offset, members: []member{{key, at.offset, v}}}
 }

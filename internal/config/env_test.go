@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Every variable of spec/v1 §36 that means something for the configuration, under both names, does it.
-func TestEveryVariable(t *testing.T) {
+// Every environment variable of the configuration has its effect under both of its names.
+func TestEnvironmentVariables(t *testing.T) {
 	files := map[string]string{
 		"named.json": `{"shell": "/named"}`, "dir/command/c.md": "Do it.", "repo/cairn.json": `{"small_model": "a/project"}`,
 	}
@@ -16,7 +16,12 @@ func TestEveryVariable(t *testing.T) {
 		holds       func(p *testPlace, c *Config) bool
 	}{
 		{"CONFIG", "named.json", "", func(_ *testPlace, c *Config) bool { return c.Shell == "/named" }},
-		{"CONFIG_CONTENT", `{"shell": "/content"}`, "", func(_ *testPlace, c *Config) bool { return c.Shell == "/content" }},
+		{
+			"CONFIG_CONTENT",
+			`{"shell": "/content"}`,
+			"",
+			func(_ *testPlace, c *Config) bool { return c.Shell == "/content" },
+		},
 		{"CONFIG_DIR", "dir", "", func(_ *testPlace, c *Config) bool { return c.Command["c"].Template == "Do it." }},
 		{"PERMISSION", `{"bash": "deny"}`, "", func(_ *testPlace, c *Config) bool { return len(c.Permissions) == 1 }},
 		{"DISABLE_PROJECT_CONFIG", "True", "0", func(_ *testPlace, c *Config) bool { return c.SmallModel == "" }},
@@ -25,12 +30,29 @@ func TestEveryVariable(t *testing.T) {
 			from := c.Explain("compaction.prune")
 			return from[0].Source.File == "CAIRN_DISABLE_PRUNE"
 		}},
-		{"DISABLE_CLAUDE_CODE", "1", "", func(p *testPlace, _ *Config) bool { return p.foreigners() == Foreigners{Prompts: true, Claude: true} }},
-		{"DISABLE_CLAUDE_CODE_PROMPT", "1", "", func(p *testPlace, _ *Config) bool { return p.foreigners() == Foreigners{Prompts: true} }},
-		{"DISABLE_CLAUDE_CODE_SKILLS", "1", "", func(p *testPlace, _ *Config) bool { return p.foreigners() == Foreigners{Claude: true} }},
-		{"DISABLE_EXTERNAL_SKILLS", "1", "", func(p *testPlace, _ *Config) bool { return p.foreigners() == Foreigners{Claude: true, External: true} }},
+		{
+			"DISABLE_CLAUDE_CODE",
+			"1",
+			"",
+			func(p *testPlace, _ *Config) bool { return p.foreigners() == ForeignFiles{Prompts: true, Claude: true} },
+		},
+		{
+			"DISABLE_CLAUDE_CODE_PROMPT",
+			"1",
+			"",
+			func(p *testPlace, _ *Config) bool { return p.foreigners() == ForeignFiles{Prompts: true} },
+		},
+		{
+			"DISABLE_CLAUDE_CODE_SKILLS",
+			"1",
+			"",
+			func(p *testPlace, _ *Config) bool { return p.foreigners() == ForeignFiles{Claude: true} },
+		},
+		{"DISABLE_EXTERNAL_SKILLS", "1", "", func(p *testPlace, _ *Config) bool {
+			return p.foreigners() == ForeignFiles{Claude: true, External: true}
+		}},
 		{"EXPERIMENTAL_OUTPUT_TOKEN_MAX", "17", "-3", func(p *testPlace, _ *Config) bool {
-			return Number(func(k string) string { return p.env[k] }, "EXPERIMENTAL_OUTPUT_TOKEN_MAX") == 17
+			return PositiveNumber(func(k string) string { return p.env[k] }, "EXPERIMENTAL_OUTPUT_TOKEN_MAX") == 17
 		}},
 	}
 	for _, tt := range tests {
@@ -57,6 +79,6 @@ func TestEveryVariable(t *testing.T) {
 	}
 }
 
-func (p *testPlace) foreigners() Foreigners {
-	return WithoutForeigners(func(k string) string { return p.env[k] })
+func (p *testPlace) foreigners() ForeignFiles {
+	return DisabledForeignFiles(func(k string) string { return p.env[k] })
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// fit says what may stand at a path where the Go type takes more: values of several kinds, and words of a list.
-type fit struct {
+// valueRule restricts the value at a path where the Go type accepts more: several JSON kinds, or one of a list of words.
+type valueRule struct {
 	path  string   // dotted; * is every member, or every item of a list
 	kinds string   // of the values: " text, 0 number, t true and false, f false only, { object, [ list
 	words []string // the only texts, if any
-	whole bool     // numbers are whole, and none is below 0
-	price bool     // no number is below 0
+	whole bool     // numbers are whole and not negative
+	price bool     // numbers are not negative
 }
 
 // fits are read by the loader and by the schema. Models are objects in the shape of models.dev, of which the catalog
 // reads more than is looked at here.
-var fits = []fit{
+var valueRules = []valueRule{
 	{path: "logLevel", kinds: `"`, words: []string{"DEBUG", "INFO", "WARN", "ERROR"}},
 	{path: "share", kinds: `"`, words: []string{"manual", "auto", "disabled"}},
 	{path: "autoupdate", kinds: `t"`, words: []string{"notify"}},
@@ -78,42 +78,42 @@ var fits = []fit{
 	{path: "provider.*.models.*.variant", kinds: `"`},
 }
 
-// unfit finds the first value of the document that is not what it should be, and words why. Null is no value.
-func (d *document) unfit() (*node, error) {
-	for _, f := range fits {
+// findInvalid returns the first value of the document that violates one of valueRules, with the error. Null is ignored.
+func (d *document) findInvalid() (*node, error) {
+	for _, f := range valueRules {
 		var bad *node
 		var key string
-		each(d.root, strings.Split(f.path, "."), "", func(n *node, at string) {
-			if bad == nil && n.kind != 'n' && !f.takes(n) {
+		visitPath(d.root, strings.Split(f.path, "."), "", func(n *node, at string) {
+			if bad == nil && n.kind != 'n' && !f.accepts(n) {
 				bad, key = n, at
 			}
 		})
 		if bad != nil {
-			return bad, d.errorf(bad.offset, key, "want %s, got %s", f.want(), bad.said())
+			return bad, d.newError(bad.offset, key, "want %s, got %s", f.describeAccepted(), bad.excerpt())
 		}
 	}
 	return nil, nil
 }
 
-// each calls visit for every value at the path below n.
-func each(n *node, path []string, at string, visit func(n *node, at string)) {
+// visitPath calls visit for every value at the path below n.
+func visitPath(n *node, path []string, at string, visit func(n *node, at string)) {
 	if len(path) == 0 {
 		visit(n, at)
 		return
 	}
 	for _, m := range n.members {
 		if path[0] == "*" || path[0] == m.key {
-			each(m.value, path[1:], join(at, m.key), visit)
+			visitPath(m.value, path[1:], join(at, m.key), visit)
 		}
 	}
 	if path[0] == "*" {
 		for _, item := range n.items {
-			each(item, path[1:], at, visit)
+			visitPath(item, path[1:], at, visit)
 		}
 	}
 }
 
-func (f fit) takes(n *node) bool {
+func (f valueRule) accepts(n *node) bool {
 	kind := n.kind
 	if kind == 'f' && !strings.ContainsRune(f.kinds, 'f') {
 		kind = 't'
@@ -132,7 +132,7 @@ func (f fit) takes(n *node) bool {
 	return true
 }
 
-func (f fit) want() string {
+func (f valueRule) describeAccepted() string {
 	var all []string
 	for _, kind := range f.kinds {
 		switch {
@@ -158,8 +158,8 @@ func (f fit) want() string {
 	return all[0]
 }
 
-// schema is what the fit adds to the schema of its value.
-func (f fit) schema() schema {
+// toSchema returns the part of the JSON Schema that the rule stands for.
+func (f valueRule) toSchema() schema {
 	var any []schema
 	for _, kind := range f.kinds {
 		switch kind {
