@@ -73,7 +73,7 @@ func (c *Client) stream(ctx context.Context, k call) iter.Seq2[Update, error] {
 		defer resp.Body.Close()
 		quiet := time.AfterFunc(silence, func() { cancel(fmt.Errorf("nothing came for %s", silence)) })
 		defer quiet.Stop()
-		for f, err := range sse.Frames(&watched{resp.Body, quiet}, sse.DefaultLimit) {
+		for f, err := range sse.ReadFrames(&watched{resp.Body, quiet}, sse.DefaultLimit) {
 			if err != nil {
 				if ctx.Err() == nil && sctx.Err() != nil {
 					err = context.Cause(sctx)

@@ -66,9 +66,9 @@ func refused(name string, v jsontext.Value, at option.Vendor) string {
 
 // mergeOption lays one option over those before it, whichever way they spelt its name.
 func mergeOption(all map[string]jsontext.Value, name string, v jsontext.Value) {
-	folded := redact.Fold(name)
+	folded := redact.FoldName(name)
 	for old, before := range all {
-		if redact.Fold(old) == folded {
+		if redact.FoldName(old) == folded {
 			delete(all, old)
 			v = mergeJSON(before, v)
 			break

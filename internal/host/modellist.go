@@ -45,10 +45,10 @@ func redacted(m catalog.Model) catalog.Model {
 func showable(options map[string]jsontext.Value) map[string]jsontext.Value {
 	out := make(map[string]jsontext.Value, len(options))
 	for name, v := range options {
-		if redact.Credential(redact.Fold(name)) {
+		if redact.IsCredentialName(redact.FoldName(name)) {
 			v = jsontext.Value(`"` + redact.Mark + `"`)
 		}
-		out[name] = redact.Members(v, redact.Credential)
+		out[name] = redact.MaskMembers(v, redact.IsCredentialName)
 	}
 	return out
 }

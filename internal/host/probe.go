@@ -98,7 +98,7 @@ func publicly(address string) string {
 	var kept []string
 	for part := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(part, "=")
-		if redact.Credential(redact.Fold(name)) {
+		if redact.IsCredentialName(redact.FoldName(name)) {
 			part = name + "=" + redact.Mark
 		}
 		kept = append(kept, part)

@@ -68,7 +68,7 @@ func TestProbe(t *testing.T) {
 		{"all is well", key, vendorOf(200, good, 0), []string{"ok address: http://127.0.0.1", "ok key: in the configuration", "ok server: 127.0.0.1", "ok clock: agrees", "ok answer: mine/m answers within", "for $0.000006"}},
 		{"no key needed", "", vendorOf(200, good, 0), []string{"note key: none is known", "ok answer"}},
 		{"thinks too long", key, vendorOf(200, `data: {"choices":[{"delta":{},"finish_reason":"length"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"ok answer"}},
-		{"nothing", key, vendorOf(200, "", 0), []string{"error answer: mine/m does not answer: the provider accepted the request and sent no answer", "try again later"}},
+		{"nothing", key, vendorOf(200, "", 0), []string{"error answer: mine/m does not answer: the provider accepted the request but sent no answer", "try again later"}},
 		{"nothing in it", key, vendorOf(200, `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"error answer: mine/m does not answer: the provider sent an answer with no text"}},
 		{"declined", key, vendorOf(200, `data: {"choices":[{"delta":{"content":"I"},"finish_reason":"content_filter"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"error answer: mine/m declines to answer"}},
 		{"clock behind", key, vendorOf(200, good, time.Hour), []string{"warning clock: this machine's is 1h0m", "behind", "set the time"}},

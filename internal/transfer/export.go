@@ -159,12 +159,12 @@ func (c *cut) clean(v jsontext.Value) jsontext.Value {
 
 func (c *cut) text(member, s string) string {
 	b := []byte(s)
-	if redact.Credential(redact.Fold(member)) {
+	if redact.IsCredentialName(redact.FoldName(member)) {
 		b = []byte(redact.Mark)
 	}
-	b = redact.Values(b, c.export.Known)
-	b = redact.Members(b, redact.Credential)
-	b = redact.Keys(b, leastKey)
+	b = redact.MaskValues(b, c.export.Known)
+	b = redact.MaskMembers(b, redact.IsCredentialName)
+	b = redact.MaskKeys(b, leastKey)
 	if string(b) != s {
 		c.left++
 	}

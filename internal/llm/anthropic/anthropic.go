@@ -19,7 +19,7 @@ import (
 // another model behind the same protocol.
 type Dialect struct {
 	// Thinks says how the option reasoningEffort is written.
-	Thinks wire.Thinking
+	Thinks wire.ThinkingMode
 	// NoSampling leaves temperature, top_p and top_k out, for models that refuse them.
 	NoSampling bool
 	// NativeFormat asks for structured output by output_config; without it, by a tool that must be called.
@@ -32,15 +32,15 @@ type Dialect struct {
 
 // For returns the dialect of a model by its name, however a vendor spells it.
 func For(model string, reasons bool) Dialect {
-	family, version := wire.Claude(model)
+	family, version := wire.ParseClaudeName(model)
 	d := Dialect{
 		NativeFormat:   version >= 45 && family != "",
 		SystemMessages: strings.HasPrefix(model, "claude-opus-4-8"),
 	}
 	if reasons {
-		d.Thinks = wire.ThinkingOf(model)
+		d.Thinks = wire.ThinkingModeOf(model)
 	}
-	d.NoSampling = d.Thinks == wire.ThinksAdaptiveX
+	d.NoSampling = d.Thinks == wire.ThinkingAdaptiveXHigh
 	return d
 }
 

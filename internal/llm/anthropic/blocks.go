@@ -102,13 +102,13 @@ func sourceOf(m llm.Media, kind string) *source {
 func callID(id string) string {
 	const limit = 64
 	if len(id) > limit || !wire.IsWord(id, "_-") {
-		return "toolu_" + wire.Digest(id)
+		return "toolu_" + wire.ShortDigest(id)
 	}
 	return id
 }
 
 func callBlock(p llm.ToolCall) block {
-	return block{Type: "tool_use", ID: callID(p.ID), Name: wire.ToolName(p.Name), Input: wire.Input(p.Input)}
+	return block{Type: "tool_use", ID: callID(p.ID), Name: wire.NormalizeToolName(p.Name), Input: wire.NormalizeInput(p.Input)}
 }
 
 // resultBlock returns the outcome of a local call. One that failed must say something, and only in text.
@@ -139,7 +139,7 @@ func resultBlock(r llm.ToolResult) block {
 	case len(content) == 1 && content[0].Type == "text":
 		b.Content = wire.Quote(content[0].Text)
 	case len(content) > 0:
-		b.Content = wire.Write(content, nil)
+		b.Content = wire.MarshalOr(content, nil)
 	}
 	return b
 }

@@ -61,44 +61,44 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 	}
 }
 
-// Complete implements wire.Frames.
-func (t *turn) Complete() bool { return t.reason != "" }
+// IsComplete implements wire.Frames.
+func (t *turn) IsComplete() bool { return t.reason != "" }
 
-// Frame implements wire.Frames.
-func (t *turn) Frame(event string, data []byte) (done bool, err error) {
+// HandleFrame implements wire.Frames.
+func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	var f frame
-	if err := wire.Read(data, &f); err != nil {
-		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not one of Messages: " + wire.Excerpt(data, t.secrets), Err: err}
+	if err := wire.DecodeLenient(data, &f); err != nil {
+		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not one of Messages: " + wire.FormatExcerpt(data, t.secrets), Err: err}
 	}
 	switch {
 	case f.Type == "message_stop":
-		return t.Complete(), nil
-	case t.Complete(): // what follows is not part of the answer
+		return t.IsComplete(), nil
+	case t.IsComplete(): // what follows is not part of the answer
 		return false, nil
-	case f.Type == "error" || event == "error" || (f.Type == "" && wire.Present(f.Error)):
-		return false, wire.Classify(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+	case f.Type == "error" || event == "error" || (f.Type == "" && wire.IsPresent(f.Error)):
+		return false, wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 	case f.Type == "message":
 		return true, t.whole(&f)
 	}
-	return t.Stopped(), t.frame(&f)
+	return t.IsStopped(), t.frame(&f)
 }
 
 func (t *turn) frame(f *frame) error {
 	switch f.Type {
 	case "message_start":
-		t.Answer(wire.Plain(f.Message.ID))
+		t.BeginAnswer(wire.DecodeString(f.Message.ID))
 		t.count(f.Message.Usage)
 	case "content_block_start":
 		return t.start(f.Index, f.ContentBlock)
 	case "content_block_delta":
 		return t.delta(f.Index, f.Delta)
 	case "content_block_stop":
-		t.Stop(f.Index)
+		t.StopBlock(f.Index)
 	case "message_delta":
-		t.Answer("")
+		t.BeginAnswer("")
 		t.count(f.Usage)
 		if p, ok := parse(f.Delta); ok {
-			t.reason = wire.Plain(p.StopReason)
+			t.reason = wire.DecodeString(p.StopReason)
 		}
 	}
 	return nil
@@ -106,19 +106,19 @@ func (t *turn) frame(f *frame) error {
 
 // whole takes an answer that came in one piece.
 func (t *turn) whole(f *frame) error {
-	t.Answer(wire.Plain(f.ID))
+	t.BeginAnswer(wire.DecodeString(f.ID))
 	for i, b := range f.Content {
 		if err := t.start(i, b); err != nil {
 			return err
 		}
-		t.Stop(i)
+		t.StopBlock(i)
 	}
 	t.count(f.Usage)
-	t.reason = wire.Plain(f.StopReason)
+	t.reason = wire.DecodeString(f.StopReason)
 	return nil
 }
 
 func parse(v jsontext.Value) (piece, bool) {
 	var p piece
-	return p, v.Kind() == '{' && wire.Read(v, &p) == nil
+	return p, v.Kind() == '{' && wire.DecodeLenient(v, &p) == nil
 }

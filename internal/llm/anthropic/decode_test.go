@@ -141,11 +141,11 @@ var streams = []struct{ name, body, want string }{
 	{"too long", raw(`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`), lines("error prompt is too long: 210000 tokens > 200000 maximum (context-overflow)")},
 	{"server error", raw(`{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`), lines("error Internal server error (overloaded)")},
 	{"an error after the end is none", stream("end_turn", says) + raw(`{"type":"error","error":{"type":"api_error","message":"x"}}`), lines(append(textHi, "finish stop"+finished)...)},
-	{"no finish", stream("", says), lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "error the answer stopped before the provider said that it was complete (incomplete)")},
-	{"nothing", "", lines("error the provider accepted the request and sent no answer (empty)")},
-	{"nothing said", stream("end_turn"), lines("opened req-1", "error the provider sent an answer with no text, no reasoning and no tool call (empty)")},
+	{"no finish", stream("", says), lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "error the answer ended without a finish marker (incomplete)")},
+	{"nothing", "", lines("error the provider accepted the request but sent no answer (empty)")},
+	{"nothing said", stream("end_turn"), lines("opened req-1", "error the provider sent an answer without text, reasoning or tool calls (empty)")},
 	{"refused", stream("refusal"), lines("opened req-1", "error the provider refused the request (content-filter)")},
-	{"the window is full", stream("model_context_window_exceeded", says), lines(append(textHi[:3:3], "error the answer broke off because the model's context window is full (context-overflow)")...)},
+	{"the window is full", stream("model_context_window_exceeded", says), lines(append(textHi[:3:3], "error the answer was cut off because the model's context window is full (context-overflow)")...)},
 	{"unknown reason", stream("because", says), lines(append(textHi, "finish unknown"+finished)...)},
 	{
 		"what has another type than it should is as if it were not there",
@@ -169,10 +169,10 @@ var streams = []struct{ name, body, want string }{
 			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t2","name":"f"}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a"}}`,
 			`{"type":"message_start","message":{"id":"m2"}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t3","name":"f","input":{"a":2}}}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
 		lines("opened req-1", "input-start t1 f", `input-delta t1 "{\"a\":1}"`, "input-end t1", "input-start t2 f", `input-delta t2 "{\"a"`, "input-end t2", "input-start t3 f", `input-delta t3 "{\"a\":2}"`, "input-end t3",
-			`call t1 f INVALID the provider began its answer anew, so this call was not run: "{\"a\":1}"`, `call t2 f INVALID the provider began its answer anew, so this call was not run: "{\"a"`, `call t3 f {"a":2}`, "finish tool-calls in=0 out=0 reasoning=0 read=0 write=0 total=0"),
+			`call t1 f INVALID the provider restarted its answer, so this call was not run: "{\"a\":1}"`, `call t2 f INVALID the provider restarted its answer, so this call was not run: "{\"a"`, `call t3 f {"a":2}`, "finish tool-calls in=0 out=0 reasoning=0 read=0 write=0 total=0"),
 	},
 	{"not JSON", "data: {oops\n\n", lines("error the provider sent a frame that is not one of Messages: {oops (malformed)")},
-	{"a web page", "<html>", lines("error the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between (malformed)")},
+	{"a web page", "<html>", lines("error the provider's address returned a web page instead of an answer; check options.baseURL and any proxy or login page (malformed)")},
 }
 
 func TestDecode(t *testing.T) {
@@ -227,24 +227,24 @@ func TestFor(t *testing.T) {
 		model string
 		want  anthropic.Dialect
 	}{
-		{"claude-3-7-sonnet-20250219", anthropic.Dialect{Thinks: wire.ThinksBudget}},
-		{"anthropic/claude-sonnet-4.5", anthropic.Dialect{Thinks: wire.ThinksBudget, NativeFormat: true}},
-		{"claude-haiku-4-5-20251001", anthropic.Dialect{Thinks: wire.ThinksBudget, NativeFormat: true}},
-		{"us.anthropic.claude-opus-4-5-20251101-v1:0", anthropic.Dialect{Thinks: wire.ThinksByEffort, NativeFormat: true}},
-		{"claude-sonnet-4-6", anthropic.Dialect{Thinks: wire.ThinksAdaptive, NativeFormat: true}},
-		{"claude-opus-4-7", anthropic.Dialect{Thinks: wire.ThinksAdaptiveX, NoSampling: true, NativeFormat: true}},
-		{"claude-opus-4-8", anthropic.Dialect{Thinks: wire.ThinksAdaptiveX, NoSampling: true, NativeFormat: true, SystemMessages: true}},
-		{"claude-sonnet-5", anthropic.Dialect{Thinks: wire.ThinksAdaptiveX, NoSampling: true, NativeFormat: true}},
-		{"claude-fable-5@20270101", anthropic.Dialect{Thinks: wire.ThinksAdaptiveX, NoSampling: true, NativeFormat: true}},
-		{"claude-opus-4-20250514", anthropic.Dialect{Thinks: wire.ThinksBudget}},
-		{"kimi-k2-thinking", anthropic.Dialect{Thinks: wire.ThinksBudget}},
+		{"claude-3-7-sonnet-20250219", anthropic.Dialect{Thinks: wire.ThinkingBudget}},
+		{"anthropic/claude-sonnet-4.5", anthropic.Dialect{Thinks: wire.ThinkingBudget, NativeFormat: true}},
+		{"claude-haiku-4-5-20251001", anthropic.Dialect{Thinks: wire.ThinkingBudget, NativeFormat: true}},
+		{"us.anthropic.claude-opus-4-5-20251101-v1:0", anthropic.Dialect{Thinks: wire.ThinkingEffort, NativeFormat: true}},
+		{"claude-sonnet-4-6", anthropic.Dialect{Thinks: wire.ThinkingAdaptive, NativeFormat: true}},
+		{"claude-opus-4-7", anthropic.Dialect{Thinks: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true}},
+		{"claude-opus-4-8", anthropic.Dialect{Thinks: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true, SystemMessages: true}},
+		{"claude-sonnet-5", anthropic.Dialect{Thinks: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true}},
+		{"claude-fable-5@20270101", anthropic.Dialect{Thinks: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true}},
+		{"claude-opus-4-20250514", anthropic.Dialect{Thinks: wire.ThinkingBudget}},
+		{"kimi-k2-thinking", anthropic.Dialect{Thinks: wire.ThinkingBudget}},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, anthropic.For(tt.model, true)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", tt.model, diff)
 		}
 	}
-	if got := anthropic.For("claude-opus-4-7", false); got.Thinks != wire.ThinksNot {
+	if got := anthropic.For("claude-opus-4-7", false); got.Thinks != wire.ThinkingOff {
 		t.Errorf("a model without reasoning thinks: %+v", got)
 	}
 }

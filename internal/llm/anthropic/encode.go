@@ -24,7 +24,7 @@ type body struct {
 	MaxTokens   int                       `json:"max_tokens"`
 	Stream      bool                      `json:"stream"`
 	ToolChoice  *toolChoice               `json:"tool_choice,omitzero"`
-	Thinking    *wire.Thought             `json:"thinking,omitzero"`
+	Thinking    *wire.ThinkingConfig      `json:"thinking,omitzero"`
 	Temperature *float64                  `json:"temperature,omitzero"`
 	TopP        *float64                  `json:"top_p,omitzero"`
 	TopK        *int                      `json:"top_k,omitzero"`
@@ -58,7 +58,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if b.MaxTokens <= 0 {
 		b.MaxTokens = defaultMaxTokens
 	}
-	b.Thinking = opt.thinking.Within(b.MaxTokens)
+	b.Thinking = opt.thinking.FitTokens(b.MaxTokens)
 	d.sample(&b, req.Generate)
 	d.format(&b, req)
 	b.choose(req, opt)
@@ -66,7 +66,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if d.Vertex {
 		b.Model, b.Extra["anthropic_version"] = "", wire.Quote("vertex-2023-10-16")
 	}
-	if err := wire.Overlay(b.Extra, req); err != nil {
+	if err := wire.OverlayBody(b.Extra, req); err != nil {
 		return nil, err
 	}
 	return wire.Marshal(b)
@@ -78,7 +78,7 @@ func (d Dialect) sample(b *body, g llm.Generation) {
 		return
 	}
 	b.Temperature, b.TopP, b.TopK = g.Temperature, g.TopP, g.TopK
-	if !b.Thinking.On() {
+	if !b.Thinking.IsEnabled() {
 		return
 	}
 	b.Temperature, b.TopK = nil, nil
@@ -104,7 +104,7 @@ func tools(defs []llm.ToolDefinition) []jsontext.Value {
 			out = append(out, def.Hosted)
 			continue
 		}
-		out = append(out, wire.Write(tool{wire.ToolName(def.Name), def.Description, wire.Parameters(def)}, nil))
+		out = append(out, wire.MarshalOr(tool{wire.NormalizeToolName(def.Name), def.Description, wire.ToolParameters(def)}, nil))
 	}
 	return out
 }
@@ -116,11 +116,11 @@ func (b *body) choose(req *llm.Request, opt options) {
 		if !hasCalls(b.Messages) {
 			return
 		}
-		b.Tools = []jsontext.Value{wire.Write(tool{"_noop", "Not to be called.", wire.ToolSchema(nil)}, nil)}
+		b.Tools = []jsontext.Value{wire.MarshalOr(tool{"_noop", "Not to be called.", wire.ToolSchema(nil)}, nil)}
 		b.ToolChoice = &toolChoice{Type: "none"}
 		return
 	}
-	forced := !b.Thinking.On()
+	forced := !b.Thinking.IsEnabled()
 	switch {
 	case b.ToolChoice != nil: // by the format
 	case req.Choice.Mode == llm.ChooseNone:
@@ -128,7 +128,7 @@ func (b *body) choose(req *llm.Request, opt options) {
 	case req.Choice.Mode == llm.ChooseRequired && forced:
 		b.ToolChoice = &toolChoice{Type: "any"}
 	case req.Choice.Mode == llm.ChooseTool && forced:
-		b.ToolChoice = &toolChoice{Type: "tool", Name: wire.ToolName(req.Choice.Name)}
+		b.ToolChoice = &toolChoice{Type: "tool", Name: wire.NormalizeToolName(req.Choice.Name)}
 	case req.Choice.Mode == llm.ChooseAuto, opt.noParallel:
 		b.ToolChoice = &toolChoice{Type: "auto"}
 	}

@@ -190,7 +190,7 @@ func TestEncodeFields(t *testing.T) {
 	const format = `{"type":"object","properties":{"a":{"type":"string","minLength":3}}}`
 	const answer = `{"name":"structured_answer","description":"Give the answer. Call this once, at the end, instead of writing text.","input_schema":` + format + `}`
 	g := llm.Generation{MaxTokens: 9000, Temperature: new(0.5), TopP: new(0.5), TopK: new(4), Stop: []string{"x"}}
-	budget, adaptive, byEffort := anthropic.Dialect{Thinks: wire.ThinksBudget}, anthropic.For("claude-opus-4-7", true), anthropic.Dialect{Thinks: wire.ThinksByEffort}
+	budget, adaptive, byEffort := anthropic.Dialect{Thinks: wire.ThinkingBudget}, anthropic.For("claude-opus-4-7", true), anthropic.Dialect{Thinks: wire.ThinkingEffort}
 	effort := func(s string) map[string]jsontext.Value { return options("reasoningEffort", `"`+s+`"`) }
 	tests := []struct {
 		name string
@@ -284,7 +284,7 @@ func TestMarks(t *testing.T) {
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	budget := anthropic.Dialect{Thinks: wire.ThinksBudget}
+	budget := anthropic.Dialect{Thinks: wire.ThinkingBudget}
 	tests := []struct {
 		name string
 		req  llm.Request
@@ -294,7 +294,7 @@ func TestEncodeRefuses(t *testing.T) {
 		{"effort", llm.Request{Options: options("reasoningEffort", "3")}, "reasoningEffort"},
 		{"unknown effort", llm.Request{Options: options("reasoningEffort", `"huge"`)}, "huge"},
 		{"thinking", llm.Request{Options: options("thinking", "true")}, "thinking"},
-		{"broken body value", llm.Request{Body: options("x", "{")}, "cannot be written"},
+		{"broken body value", llm.Request{Body: options("x", "{")}, "cannot be encoded"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,22 +13,22 @@ func (d Dialect) format(b *body, req *llm.Request) {
 	if len(req.OutputSchema) == 0 {
 		return
 	}
-	if held, ok := wire.Anthropic().Hold(req.OutputSchema); d.NativeFormat && ok {
+	if held, ok := wire.AnthropicSubset().FitSchema(req.OutputSchema); d.NativeFormat && ok {
 		config, _ := wire.ReadObject(b.Extra["output_config"])
 		if config == nil {
 			config = wire.Object{}
 		}
-		config["format"] = wire.Write(map[string]jsontext.Value{
+		config["format"] = wire.MarshalOr(map[string]jsontext.Value{
 			"type": wire.Quote("json_schema"), "schema": held,
 		}, nil)
-		b.Extra["output_config"] = wire.Write(config, nil)
+		b.Extra["output_config"] = wire.MarshalOr(config, nil)
 		return
 	}
-	b.Tools = append(b.Tools, wire.Write(tool{
-		answerTool, "Give the answer. Call this once, at the end, instead of writing text.", wire.FormSchema(req.OutputSchema),
+	b.Tools = append(b.Tools, wire.MarshalOr(tool{
+		answerTool, "Give the answer. Call this once, at the end, instead of writing text.", wire.OutputSchema(req.OutputSchema),
 	}, nil))
 	switch {
-	case b.Thinking.On():
+	case b.Thinking.IsEnabled():
 	case len(req.Tools) == 0 || req.Choice.Mode == llm.ChooseNone:
 		b.ToolChoice = &toolChoice{Type: "tool", Name: answerTool}
 	default:

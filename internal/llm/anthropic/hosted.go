@@ -42,7 +42,7 @@ func (c *conversation) hosted(call llm.ToolCall, result *llm.ToolResult, followi
 	out := []block{note(wire.HostedCallNote(call))}
 	if result != nil {
 		out = append(out, hostedNote(*result))
-		if shown := wire.Attached(*result); len(shown) > 0 {
+		if shown := wire.AttachmentParts(*result); len(shown) > 0 {
 			c.shown = append(c.shown, userBlocks(shown)...)
 		}
 	}
@@ -51,20 +51,20 @@ func (c *conversation) hosted(call llm.ToolCall, result *llm.ToolResult, followi
 
 // hostedCall returns the call as a block, and whether this provider made it.
 func hostedCall(call llm.ToolCall) (block, bool) {
-	kept := wire.Stash(call.Metadata, namespace)
-	server := wire.Plain(kept[keyServer])
+	kept := wire.ReadMetadata(call.Metadata, namespace)
+	server := wire.DecodeString(kept[keyServer])
 	prefix, kind := "srvtoolu_", "server_tool_use"
 	if server != "" {
 		prefix, kind = "mcptoolu_", "mcp_tool_use"
 	}
-	b := block{Type: kind, ID: call.ID, Name: call.Name, Server: server, Input: wire.Input(call.Input), Caller: kept[keyCaller]}
+	b := block{Type: kind, ID: call.ID, Name: call.Name, Server: server, Input: wire.NormalizeInput(call.Input), Caller: kept[keyCaller]}
 	return b, !call.OtherProvider && strings.HasPrefix(call.ID, prefix) && wire.IsWord(call.ID, "_-")
 }
 
 // answeredCall is the id that a result block names; empty for what is none.
 func answeredCall(raw []byte) string {
 	fields, _ := wire.ReadObject(raw)
-	return wire.Plain(fields["tool_use_id"])
+	return wire.DecodeString(fields["tool_use_id"])
 }
 
 // bringsResult reports whether an answer holds the result of a call that it did not make.
@@ -82,7 +82,7 @@ func bringsResult(m llm.Message, id string) bool {
 // hostedResult returns a result block that a provider of this protocol sent, with the id of the call as it is now.
 func hostedResult(id string, raw []byte) (block, bool) {
 	fields, ok := wire.ReadObject(raw)
-	kind := wire.Plain(fields["type"])
+	kind := wire.DecodeString(fields["type"])
 	if !ok || !strings.HasSuffix(kind, resultSuffix) || fields["content"] == nil {
 		return block{}, false
 	}
@@ -97,8 +97,8 @@ func hostedNote(r llm.ToolResult) block {
 		}
 	}
 	switch {
-	case len(wire.Media(r)) > 0:
-		lines = append(lines, wire.Follows)
+	case len(wire.ResultMedia(r)) > 0:
+		lines = append(lines, wire.AttachmentFollows)
 	case len(lines) == 0:
 		lines = []string{string(r.Raw)}
 	}
@@ -108,13 +108,13 @@ func hostedNote(r llm.ToolResult) block {
 // Betas are what a request must name for its options, and for the tools of the provider's that it offers.
 func (d Dialect) Betas(req *llm.Request) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(unsettled)) {
-		if wire.Present(req.Options[name]) {
+		if wire.IsPresent(req.Options[name]) {
 			out = append(out, unsettled[name])
 		}
 	}
 	for _, def := range req.Tools {
 		fields, _ := wire.ReadObject(def.Hosted)
-		kind := wire.Plain(fields["type"])
+		kind := wire.DecodeString(fields["type"])
 		switch {
 		case strings.HasPrefix(kind, "code_execution_"):
 			out = append(out, "code-execution-2025-08-25")

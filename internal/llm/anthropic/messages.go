@@ -27,7 +27,7 @@ type conversation struct {
 	d       Dialect
 	opt     options
 	out     []message
-	updates wire.Updates
+	updates wire.PendingUpdates
 	shown   []block         // what the user shows of the answer before, behind the results of its calls
 	paused  map[string]bool // the provider's calls whose results the next answer brings
 }
@@ -102,7 +102,7 @@ func userBlocks(parts []llm.Part) []block {
 // user's message and an answer, else as text of the user's.
 func (c *conversation) update(parts []llm.Part, next llm.Role) {
 	n := len(c.out)
-	if c.d.SystemMessages && !c.updates.Waiting() && len(c.shown) == 0 && n > 0 && c.out[n-1].Role != roleAssistant && (next == "" || next == llm.RoleAssistant) {
+	if c.d.SystemMessages && !c.updates.IsWaiting() && len(c.shown) == 0 && n > 0 && c.out[n-1].Role != roleAssistant && (next == "" || next == llm.RoleAssistant) {
 		c.say(roleSystem, plainTexts(parts)...)
 		return
 	}
@@ -127,7 +127,7 @@ func plainTexts(parts []llm.Part) []block {
 func (c *conversation) release() {
 	c.say(roleUser, c.shown...)
 	c.shown = nil
-	for _, text := range c.updates.Take() {
+	for _, text := range c.updates.TakeTexts() {
 		c.say(roleUser, note(text))
 	}
 }
@@ -139,7 +139,7 @@ func (c *conversation) results(parts []llm.Part) {
 			continue
 		}
 		c.say(roleUser, resultBlock(r))
-		c.updates.Answered()
+		c.updates.MarkAnswered()
 	}
 }
 
@@ -149,7 +149,7 @@ func (c *conversation) assistant(parts []llm.Part, following []llm.Message) {
 		switch p := p.(type) {
 		case llm.Text:
 			if b, ok := textBlock(p.Text); ok {
-				b.Citations = wire.Stash(p.Metadata, namespace)[keyCitations]
+				b.Citations = wire.ReadMetadata(p.Metadata, namespace)[keyCitations]
 				out = append(out, b)
 			}
 		case llm.Reasoning:
@@ -162,7 +162,7 @@ func (c *conversation) assistant(parts []llm.Part, following []llm.Message) {
 				continue
 			}
 			out = append(out, callBlock(p))
-			c.updates.Called(1)
+			c.updates.AddCalls(1)
 		case llm.Media:
 			out = append(out, mediaBlock(p))
 		}
@@ -172,12 +172,12 @@ func (c *conversation) assistant(parts []llm.Part, following []llm.Message) {
 
 // thought returns earlier thoughts as the provider signed them. Without a signature it would refuse them.
 func thought(p llm.Reasoning) (block, bool) {
-	kept := wire.Stash(p.Metadata, namespace)
-	if data := wire.Plain(kept[wire.KeyRedacted]); data != "" {
+	kept := wire.ReadMetadata(p.Metadata, namespace)
+	if data := wire.DecodeString(kept[wire.KeyRedacted]); data != "" {
 		return block{Type: "redacted_thinking", Data: data}, true
 	}
 	text := strings.ToValidUTF8(p.Text, "\uFFFD")
-	signature := wire.Plain(kept[wire.KeySignature])
+	signature := wire.DecodeString(kept[wire.KeySignature])
 	return block{Type: "thinking", Thinking: &text, Signature: signature}, signature != ""
 }
 

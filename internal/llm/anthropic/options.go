@@ -10,7 +10,7 @@ import (
 
 // options are a request's semantic options in this protocol's words.
 type options struct {
-	thinking     *wire.Thought
+	thinking     *wire.ThinkingConfig
 	noParallel   bool
 	noReasoning  bool // earlier thoughts are not sent back
 	cachesItself bool // the configuration says where to cache
@@ -35,7 +35,7 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 	o := options{extra: map[string]jsontext.Value{}}
 	for name, word := range plainOptions {
 		if v, ok := req.Options[name]; ok {
-			o.extra[word] = wire.Snaked(v)
+			o.extra[word] = wire.SnakeCaseNames(v)
 		}
 	}
 	if v, ok := req.Options["taskBudget"]; ok {
@@ -45,19 +45,19 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 	o.noParallel = string(req.Options["disableParallelToolUse"]) == "true" || string(req.Options["parallelToolCalls"]) == "false"
 	o.noReasoning = string(req.Options["sendReasoning"]) == "false"
 	var err error
-	if o.ttl, err = wire.CacheTTL(req); err != nil {
+	if o.ttl, err = wire.ParseCacheTTL(req); err != nil {
 		return o, err
 	}
 	if err := d.reason(&o, req); err != nil {
 		return o, err
 	}
 	if v, ok := req.Options["effort"]; ok {
-		o.effort(wire.Plain(v))
+		o.effort(wire.DecodeString(v))
 	}
 	if v, ok := req.Options["thinking"]; ok {
-		o.thinking = &wire.Thought{}
+		o.thinking = &wire.ThinkingConfig{}
 		if err := json.Unmarshal(v, o.thinking, json.MatchCaseInsensitiveNames(true)); err != nil {
-			return o, wire.Invalid("the option thinking must be an object such as {\"type\": \"enabled\", \"budgetTokens\": 8000}, not %.80s", v)
+			return o, wire.NewInvalidRequest("the option thinking must be an object such as {\"type\": \"enabled\", \"budgetTokens\": 8000}, not %.80s", v)
 		}
 	}
 	return o, nil
@@ -76,7 +76,7 @@ func (o *options) configure(name string, v jsontext.Value) {
 		config = wire.Object{}
 	}
 	config[name] = v
-	o.extra["output_config"] = wire.Write(config, nil)
+	o.extra["output_config"] = wire.MarshalOr(config, nil)
 }
 
 // unsettled are the features that a request must name for an option.
@@ -87,14 +87,14 @@ var unsettled = map[string]string{
 // reason writes the neutral reasoningEffort in the model's own way.
 func (d Dialect) reason(o *options, req *llm.Request) error {
 	v := req.Options["reasoningEffort"]
-	if len(v) == 0 || d.Thinks == wire.ThinksNot {
+	if len(v) == 0 || d.Thinks == wire.ThinkingOff {
 		return nil
 	}
 	var level string
 	if err := json.Unmarshal(v, &level); err != nil {
-		return wire.Invalid("the option reasoningEffort must be a string such as \"high\", not %.40s", v)
+		return wire.NewInvalidRequest("the option reasoningEffort must be a string such as \"high\", not %.40s", v)
 	}
-	thought, effort, err := d.Thinks.At(level)
+	thought, effort, err := d.Thinks.Configure(level)
 	o.thinking = thought
 	o.effort(effort)
 	return err

@@ -26,15 +26,15 @@ type hosted struct {
 
 // start begins a block, with what it begins with. Blocks of a kind that nobody here knows are passed over.
 func (t *turn) start(index int, v jsontext.Value) error {
-	t.Answer("")
-	t.Stop(index)
+	t.BeginAnswer("")
+	t.StopBlock(index)
 	p, _ := parse(v)
 	switch {
 	case p.Type == "text":
 		return t.add(index, newText(false), &p)
 	case p.Type == "thinking", p.Type == "redacted_thinking":
-		return t.add(index, &wire.Thoughts{Namespace: namespace}, &p)
-	case p.Type == "tool_use" && wire.Plain(p.Name) == answerTool:
+		return t.add(index, &wire.ReasoningBlock{Namespace: namespace}, &p)
+	case p.Type == "tool_use" && wire.DecodeString(p.Name) == answerTool:
 		return t.add(index, newText(true), &p)
 	case p.Type == "tool_use", p.Type == "server_tool_use", p.Type == "mcp_tool_use":
 		c, err := t.call(&p)
@@ -49,7 +49,7 @@ func (t *turn) start(index int, v jsontext.Value) error {
 }
 
 func (t *turn) add(index int, b wire.Block, p *piece) error {
-	if err := t.Start(index, b); err != nil {
+	if err := t.StartBlock(index, b); err != nil {
 		return err
 	}
 	return t.grow(b, p)
@@ -58,15 +58,15 @@ func (t *turn) add(index int, b wire.Block, p *piece) error {
 // delta continues a block. One that was not begun begins with it.
 func (t *turn) delta(index int, v jsontext.Value) error {
 	p, _ := parse(v)
-	if b := t.At(index); b != nil {
+	if b := t.BlockAt(index); b != nil {
 		return t.grow(b, &p)
 	}
-	t.Answer("")
+	t.BeginAnswer("")
 	switch p.Type {
 	case "text_delta":
 		return t.add(index, newText(false), &p)
 	case "thinking_delta", "signature_delta":
-		return t.add(index, &wire.Thoughts{Namespace: namespace}, &p)
+		return t.add(index, &wire.ReasoningBlock{Namespace: namespace}, &p)
 	}
 	return nil
 }
@@ -75,22 +75,22 @@ func (t *turn) grow(b wire.Block, p *piece) error {
 	switch b := b.(type) {
 	case *text:
 		return b.grow(t, p)
-	case *wire.Thoughts:
-		b.Think(t.Turn, b.Joiner.Next(p.Thinking))
-		return b.Keep(wire.Plain(p.Signature), wire.Plain(p.Data))
+	case *wire.ReasoningBlock:
+		b.AppendText(t.Turn, b.Joiner.Next(p.Thinking))
+		return b.AppendOpaque(wire.DecodeString(p.Signature), wire.DecodeString(p.Data))
 	case *wire.Call:
 		more := b.Joiner.Next(p.PartialJSON)
 		if p.Input.Kind() == '{' && string(p.Input) != "{}" { // it came whole
 			more += strings.ToValidUTF8(string(p.Input), "\uFFFD")
 		}
-		return b.Argue(t.Turn, more)
+		return b.AppendArguments(t.Turn, more)
 	}
 	return nil
 }
 
 // text is a block of text, with what it cites.
 type text struct {
-	wire.Text
+	wire.TextBlock
 	asCall    bool // the structured answer, which comes as a call's arguments
 	citations []jsontext.Value
 	kept      int // bytes of the citations
@@ -102,7 +102,7 @@ func newText(asCall bool) *text {
 		if len(b.citations) == 0 {
 			return nil
 		}
-		return wire.Metadata(namespace, wire.Object{keyCitations: clean(wire.Write(b.citations, nil))})
+		return wire.NewMetadata(namespace, wire.Object{keyCitations: clean(wire.MarshalOr(b.citations, nil))})
 	}
 	return b
 }
@@ -110,19 +110,19 @@ func newText(asCall bool) *text {
 func (b *text) grow(t *turn, p *piece) error {
 	switch {
 	case b.asCall && p.Input.Kind() == '{' && string(p.Input) != "{}":
-		b.Say(t.Turn, strings.ToValidUTF8(string(p.Input), "\uFFFD"))
+		b.AppendText(t.Turn, strings.ToValidUTF8(string(p.Input), "\uFFFD"))
 	case b.asCall:
-		b.Say(t.Turn, b.Joiner.Next(p.PartialJSON))
+		b.AppendText(t.Turn, b.Joiner.Next(p.PartialJSON))
 	default:
-		b.Say(t.Turn, b.Joiner.Next(p.Text))
+		b.AppendText(t.Turn, b.Joiner.Next(p.Text))
 	}
-	cited, _ := wire.List(p.Citations)
+	cited, _ := wire.ReadList(p.Citations)
 	cited = slices.DeleteFunc(append(cited, p.Citation), func(v jsontext.Value) bool { return v.Kind() != '{' })
 	for _, c := range cited {
 		b.kept += len(c)
 	}
 	if b.kept > wire.MaxKept {
-		return wire.Malformed("the provider sent more than %d MiB of citations for one text", wire.MaxKept>>20)
+		return wire.NewMalformed("the provider sent more than %d MiB of citations for one text", wire.MaxKept>>20)
 	}
 	b.citations = append(b.citations, cited...)
 	return nil
@@ -130,14 +130,14 @@ func (b *text) grow(t *turn, p *piece) error {
 
 // call begins a tool call.
 func (t *turn) call(p *piece) (*wire.Call, error) {
-	sent := wire.Plain(p.ID)
-	c, err := t.Call(sent, wire.Plain(p.Name), p.Type != "tool_use")
+	sent := wire.DecodeString(p.ID)
+	c, err := t.BeginCall(sent, wire.DecodeString(p.Name), p.Type != "tool_use")
 	if err != nil {
 		return nil, err
 	}
 	if c.Hosted {
 		t.hosted[sent] = &hosted{Call: c}
-		c.Metadata = wire.Metadata(namespace, hostedMetadata(p))
+		c.Metadata = wire.NewMetadata(namespace, hostedMetadata(p))
 	}
 	return c, nil
 }
@@ -145,8 +145,8 @@ func (t *turn) call(p *piece) (*wire.Call, error) {
 // hostedMetadata is what the provider wants back with a call of its own.
 func hostedMetadata(p *piece) wire.Object {
 	kept := wire.Object{}
-	if wire.IsText(p.ServerName) {
-		kept[keyServer] = wire.Quote(wire.Plain(p.ServerName))
+	if wire.IsNonEmptyString(p.ServerName) {
+		kept[keyServer] = wire.Quote(wire.DecodeString(p.ServerName))
 	}
 	if p.Caller.Kind() == '{' {
 		kept[keyCaller] = p.Caller
@@ -157,7 +157,7 @@ func hostedMetadata(p *piece) wire.Object {
 // result gives out the outcome of a tool that the provider ran, whole as it came. After a pause it may be that of a
 // call of the answer before, which is then told again.
 func (t *turn) result(p *piece, v jsontext.Value) error {
-	sent := wire.Plain(p.ToolUseID)
+	sent := wire.DecodeString(p.ToolUseID)
 	if t.hosted[sent] == nil {
 		again := &piece{Type: "server_tool_use", ID: p.ToolUseID, Name: wire.Quote(strings.TrimSuffix(p.Type, resultSuffix))}
 		if _, err := t.call(again); err != nil {
@@ -171,7 +171,7 @@ func (t *turn) result(p *piece, v jsontext.Value) error {
 	}
 	c.settled = true
 	content, _ := wire.ReadObject(p.Content)
-	failed := string(p.IsError) == "true" || strings.HasSuffix(wire.Plain(content["type"]), resultSuffix+"_error")
+	failed := string(p.IsError) == "true" || strings.HasSuffix(wire.DecodeString(content["type"]), resultSuffix+"_error")
 	t.Emit(llm.HostedResult{ID: c.ID, Name: c.Name, Result: clean(v), IsError: failed})
 	return nil
 }
@@ -182,7 +182,7 @@ const resultSuffix = "_tool_result"
 // end completes the turn after the last frame.
 func (t *turn) end(bool) error {
 	if t.reason == wire.WindowFull {
-		return wire.Full()
+		return wire.NewWindowFull()
 	}
 	return t.Finish(t.finishReason(), usage(t.used))
 }
@@ -216,7 +216,7 @@ func clean(v jsontext.Value) jsontext.Value {
 		return v
 	}
 	if fields, ok := wire.ReadObject(v); ok {
-		v = wire.Write(fields, nil)
+		v = wire.MarshalOr(fields, nil)
 	}
 	if v = jsontext.Value(strings.ToValidUTF8(string(v), "\uFFFD")); v.IsValid() {
 		return v

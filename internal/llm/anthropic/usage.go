@@ -18,7 +18,7 @@ func (t *turn) count(v jsontext.Value) {
 		t.used = wire.Object{}
 	}
 	for name, v := range fields {
-		if string(v) == "0" && wire.Tokens(t.used[name]) > 0 || !wire.Present(v) && t.used[name] != nil {
+		if string(v) == "0" && wire.ParseTokenCount(t.used[name]) > 0 || !wire.IsPresent(v) && t.used[name] != nil {
 			continue
 		}
 		t.used[name] = v
@@ -31,15 +31,15 @@ func usage(o wire.Object) llm.Usage {
 		return llm.Usage{}
 	}
 	out := llm.Usage{
-		CacheRead:  wire.Tokens(o["cache_read_input_tokens"]),
-		CacheWrite: wire.Tokens(o["cache_creation_input_tokens"]),
-		Output:     wire.Tokens(o["output_tokens"]),
-		Raw:        clean(wire.Write(o, nil)),
+		CacheRead:  wire.ParseTokenCount(o["cache_read_input_tokens"]),
+		CacheWrite: wire.ParseTokenCount(o["cache_creation_input_tokens"]),
+		Output:     wire.ParseTokenCount(o["output_tokens"]),
+		Raw:        clean(wire.MarshalOr(o, nil)),
 	}
-	out.Input = wire.Tokens(o["input_tokens"]) + out.CacheRead + out.CacheWrite
+	out.Input = wire.ParseTokenCount(o["input_tokens"]) + out.CacheRead + out.CacheWrite
 	written, _ := wire.ReadObject(o["cache_creation"])
-	out.LongWrite = min(wire.Tokens(written["ephemeral_1h_input_tokens"]), out.CacheWrite)
+	out.LongWrite = min(wire.ParseTokenCount(written["ephemeral_1h_input_tokens"]), out.CacheWrite)
 	details, _ := wire.ReadObject(o["output_tokens_details"])
-	out.Reasoning = min(wire.Tokens(details["thinking_tokens"]), out.Output)
+	out.Reasoning = min(wire.ParseTokenCount(details["thinking_tokens"]), out.Output)
 	return out
 }

@@ -127,18 +127,18 @@ func (c *conversation) documentName(name string) string {
 func callID(id string) string {
 	const limit = 64
 	if len(id) > limit || !wire.IsWord(id, "_-") {
-		return "tooluse_" + wire.Digest(id)
+		return "tooluse_" + wire.ShortDigest(id)
 	}
 	return id
 }
 
 // thought returns earlier thoughts as the provider signed them. Without a signature it would refuse them.
 func thought(p llm.Reasoning) (block, bool) {
-	kept := wire.Stash(p.Metadata, namespace)
-	if data := wire.Plain(kept[wire.KeyRedacted]); data != "" {
+	kept := wire.ReadMetadata(p.Metadata, namespace)
+	if data := wire.DecodeString(kept[wire.KeyRedacted]); data != "" {
 		return block{Reasoning: &reasoning{Redacted: data}}, true
 	}
-	signature := wire.Plain(kept[wire.KeySignature])
+	signature := wire.DecodeString(kept[wire.KeySignature])
 	text := reasoningText{strings.ToValidUTF8(p.Text, "\uFFFD"), signature}
 	return block{Reasoning: &reasoning{Text: &text}}, signature != ""
 }

@@ -30,7 +30,7 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets}
 		err := t.read(bufio.NewReader(r))
-		if err == nil && !t.Stopped() {
+		if err == nil && !t.IsStopped() {
 			err = t.end()
 		}
 		if err != nil {
@@ -48,7 +48,7 @@ func (t *turn) read(br *bufio.Reader) error {
 		return err
 	}
 	var buf bytes.Buffer
-	for !t.Stopped() {
+	for !t.IsStopped() {
 		m, err := nextFrame(br, &buf)
 		switch {
 		case errors.Is(err, io.EOF):
@@ -73,9 +73,9 @@ func nextFrame(br *bufio.Reader, buf *bytes.Buffer) (m eventstream.Message, err 
 	size, headers := binary.BigEndian.Uint32(prelude), binary.BigEndian.Uint32(prelude[4:])
 	switch {
 	case size > maxFrame:
-		return m, wire.Oversized("the provider sent a frame of more than %d MiB", maxFrame>>20)
+		return m, wire.NewOversized("the provider sent a frame of more than %d MiB", maxFrame>>20)
 	case size < frameSize || headers > size-frameSize:
-		return m, wire.Malformed("the provider sent a frame whose lengths contradict each other")
+		return m, wire.NewMalformed("the provider sent a frame whose lengths contradict each other")
 	}
 	buf.Reset()
 	if n, err := io.CopyN(buf, br, int64(size)); err != nil || n < int64(size) {
@@ -83,7 +83,7 @@ func nextFrame(br *bufio.Reader, buf *bytes.Buffer) (m eventstream.Message, err 
 	}
 	m, err = eventstream.NewDecoder().Decode(bytes.NewReader(buf.Bytes()), nil)
 	if err != nil {
-		e := wire.Malformed("the provider sent a frame that is damaged")
+		e := wire.NewMalformed("the provider sent a frame that is damaged")
 		e.Err = err
 		return m, e
 	}
@@ -95,9 +95,9 @@ func nextFrame(br *bufio.Reader, buf *bytes.Buffer) (m eventstream.Message, err 
 func (t *turn) broken(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
-		e = &llm.Error{Class: llm.Transport, Message: "the connection broke while the answer arrived: " + err.Error(), Err: err}
+		e = &llm.Error{Class: llm.Transport, Message: "the connection was lost during the answer: " + err.Error(), Err: err}
 	}
-	if t.Complete() && e.Class != llm.Malformed && e.IsRetryable() {
+	if t.IsComplete() && e.Class != llm.Malformed && e.IsRetryable() {
 		return nil
 	}
 	return e
@@ -117,15 +117,15 @@ func (t *turn) message(m *eventstream.Message) error {
 	case "exception":
 		return t.exception(header(m, ":exception-type"), m.Payload)
 	case "error":
-		text := wire.Write(map[string]string{"message": header(m, ":error-message")}, nil)
+		text := wire.MarshalOr(map[string]string{"message": header(m, ":error-message")}, nil)
 		return t.exception(header(m, ":error-code"), text)
 	case "event":
 	default:
 		return nil
 	}
 	var p payload
-	if err := wire.Read(m.Payload, &p); err != nil {
-		return &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not one of Converse: " + wire.Excerpt(m.Payload, t.secrets), Err: err}
+	if err := wire.DecodeLenient(m.Payload, &p); err != nil {
+		return &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not one of Converse: " + wire.FormatExcerpt(m.Payload, t.secrets), Err: err}
 	}
 	return t.event(header(m, ":event-type"), &p)
 }
@@ -134,7 +134,7 @@ const eventstreamType = ":message-type"
 
 // exception classifies a failure in the stream by its name.
 func (t *turn) exception(name string, data jsontext.Value) error {
-	if t.Complete() {
+	if t.IsComplete() {
 		return nil
 	}
 	fields, _ := wire.ReadObject(data)
@@ -142,14 +142,14 @@ func (t *turn) exception(name string, data jsontext.Value) error {
 		fields = wire.Object{"message": wire.Quote(string(data))}
 	}
 	fields["type"] = wire.Quote(name)
-	body := wire.Write(fields, nil)
-	return wire.Classify(wire.Failure{Status: http.StatusOK, Body: body, Secrets: t.secrets})
+	body := wire.MarshalOr(fields, nil)
+	return wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: body, Secrets: t.secrets})
 }
 
-// Frame implements wire.Frames for what is no event stream: an error in one document.
-func (t *turn) Frame(_ string, data []byte) (done bool, err error) {
-	return true, wire.Classify(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+// HandleFrame implements wire.Frames for what is no event stream: an error in one document.
+func (t *turn) HandleFrame(_ string, data []byte) (done bool, err error) {
+	return true, wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 }
 
-// Complete implements wire.Frames.
-func (t *turn) Complete() bool { return t.reason != "" }
+// IsComplete implements wire.Frames.
+func (t *turn) IsComplete() bool { return t.reason != "" }

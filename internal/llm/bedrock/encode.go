@@ -49,7 +49,7 @@ type inputSchema struct {
 }
 
 func newTool(name, description string, schema jsontext.Value) tool {
-	return tool{toolSpec{wire.ToolName(name), description, inputSchema{schema}}}
+	return tool{toolSpec{wire.NormalizeToolName(name), description, inputSchema{schema}}}
 }
 
 // Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
@@ -64,25 +64,25 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if thought.On() {
+	if thought.IsEnabled() {
 		b.Inference.Temperature, b.Inference.TopP = nil, nil
-	} else if d.Claude && d.Thinks != wire.ThinksAdaptiveX && g.TopK != nil {
-		fields["top_k"] = wire.Write(*g.TopK, nil)
+	} else if d.Claude && d.Thinks != wire.ThinkingAdaptiveXHigh && g.TopK != nil {
+		fields["top_k"] = wire.MarshalOr(*g.TopK, nil)
 	}
-	if d.Thinks == wire.ThinksAdaptiveX {
+	if d.Thinks == wire.ThinkingAdaptiveXHigh {
 		b.Inference.Temperature, b.Inference.TopP = nil, nil
 	}
 	if len(fields) > 0 {
-		b.Extra["additionalModelRequestFields"] = wire.Write(fields, nil)
+		b.Extra["additionalModelRequestFields"] = wire.MarshalOr(fields, nil)
 	}
 	if v, ok := req.Options["guardrailConfig"]; ok {
 		b.Extra["guardrailConfig"] = v
 	}
 	if tier, ok := req.Options["serviceTier"]; ok {
-		b.Extra["serviceTier"] = wire.Write(map[string]jsontext.Value{"type": tier}, nil)
+		b.Extra["serviceTier"] = wire.MarshalOr(map[string]jsontext.Value{"type": tier}, nil)
 	}
-	b.ToolConfig = tools(req, hasCalls(b.Messages), thought.On())
-	if err := wire.Overlay(b.Extra, req); err != nil {
+	b.ToolConfig = tools(req, hasCalls(b.Messages), thought.IsEnabled())
+	if err := wire.OverlayBody(b.Extra, req); err != nil {
 		return nil, err
 	}
 	return wire.Marshal(b)
@@ -111,7 +111,7 @@ func tools(req *llm.Request, calls, thinks bool) *toolConfig {
 	if req.Choice.Mode != llm.ChooseNone {
 		for _, def := range req.Tools {
 			if len(def.Hosted) == 0 {
-				c.Tools = append(c.Tools, newTool(def.Name, def.Description, wire.Parameters(def)))
+				c.Tools = append(c.Tools, newTool(def.Name, def.Description, wire.ToolParameters(def)))
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func tools(req *llm.Request, calls, thinks bool) *toolConfig {
 	case req.Choice.Mode == llm.ChooseRequired:
 		c.Choice = jsontext.Value(`{"any":{}}`)
 	case req.Choice.Mode == llm.ChooseTool:
-		c.Choice = choose(wire.ToolName(req.Choice.Name))
+		c.Choice = choose(wire.NormalizeToolName(req.Choice.Name))
 	}
 	if len(req.OutputSchema) > 0 {
 		if c.Choice == nil && !thinks && len(c.Tools) == 0 {
@@ -128,7 +128,7 @@ func tools(req *llm.Request, calls, thinks bool) *toolConfig {
 		} else if !thinks {
 			c.Choice = jsontext.Value(`{"any":{}}`)
 		}
-		c.Tools = append(c.Tools, newTool(answerTool, "Give the answer. Call this once, at the end, instead of writing text.", wire.FormSchema(req.OutputSchema)))
+		c.Tools = append(c.Tools, newTool(answerTool, "Give the answer. Call this once, at the end, instead of writing text.", wire.OutputSchema(req.OutputSchema)))
 	}
 	if len(c.Tools) == 0 {
 		if !calls {
@@ -163,7 +163,7 @@ type reasoningConfig struct {
 }
 
 // fields returns what goes to the model's maker in its own words, and the thinking among it.
-func (d Dialect) fields(req *llm.Request) (wire.Object, *wire.Thought, error) {
+func (d Dialect) fields(req *llm.Request) (wire.Object, *wire.ThinkingConfig, error) {
 	out, _ := wire.ReadObject(req.Options["additionalModelRequestFields"])
 	if out == nil {
 		out = wire.Object{}
@@ -172,17 +172,17 @@ func (d Dialect) fields(req *llm.Request) (wire.Object, *wire.Thought, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	thought = thought.Within(maxTokens(req))
+	thought = thought.FitTokens(maxTokens(req))
 	switch {
 	case d.Claude:
 		if thought != nil {
-			out["thinking"] = wire.Write(thought, nil)
+			out["thinking"] = wire.MarshalOr(thought, nil)
 		}
 		if effort != "" {
-			out["output_config"] = wire.Write(map[string]string{"effort": effort}, nil)
+			out["output_config"] = wire.MarshalOr(map[string]string{"effort": effort}, nil)
 		}
 	case effort != "" && d.Nova:
-		out["reasoningConfig"] = wire.Write(map[string]string{"type": "enabled", "maxReasoningEffort": effort}, nil)
+		out["reasoningConfig"] = wire.MarshalOr(map[string]string{"type": "enabled", "maxReasoningEffort": effort}, nil)
 	case effort != "":
 		out["reasoning_effort"] = wire.Quote(effort)
 	}
@@ -193,13 +193,13 @@ func (d Dialect) fields(req *llm.Request) (wire.Object, *wire.Thought, error) {
 }
 
 // reasoning reads the options of thinking: the neutral effort, and over it the SDK's own.
-func (d Dialect) reasoning(req *llm.Request) (thought *wire.Thought, effort string, err error) {
+func (d Dialect) reasoning(req *llm.Request) (thought *wire.ThinkingConfig, effort string, err error) {
 	if v := req.Options["reasoningEffort"]; len(v) > 0 {
 		if v.Kind() != '"' {
-			return nil, "", wire.Invalid("the option reasoningEffort must be a string such as \"high\", not %.40s", v)
+			return nil, "", wire.NewInvalidRequest("the option reasoningEffort must be a string such as \"high\", not %.40s", v)
 		}
-		if effort = wire.Plain(v); d.Claude {
-			if thought, effort, err = d.Thinks.At(effort); err != nil {
+		if effort = wire.DecodeString(v); d.Claude {
+			if thought, effort, err = d.Thinks.Configure(effort); err != nil {
 				return nil, "", err
 			}
 		} else if effort == "none" {
@@ -212,10 +212,10 @@ func (d Dialect) reasoning(req *llm.Request) (thought *wire.Thought, effort stri
 	}
 	var c reasoningConfig
 	if err := json.Unmarshal(v, &c); err != nil {
-		return nil, "", wire.Invalid("the option reasoningConfig must be an object such as {\"type\": \"enabled\", \"budgetTokens\": 8000}, not %.80s", v)
+		return nil, "", wire.NewInvalidRequest("the option reasoningConfig must be an object such as {\"type\": \"enabled\", \"budgetTokens\": 8000}, not %.80s", v)
 	}
 	if c.Type != "" {
-		thought = &wire.Thought{Type: c.Type, Budget: c.Budget, Display: c.Display}
+		thought = &wire.ThinkingConfig{Type: c.Type, Budget: c.Budget, Display: c.Display}
 	}
 	if c.MaxEffort != "" {
 		effort = c.MaxEffort

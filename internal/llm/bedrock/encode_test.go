@@ -207,7 +207,7 @@ func TestMarks(t *testing.T) {
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	d := bedrock.Dialect{Claude: true, Thinks: wire.ThinksBudget}
+	d := bedrock.Dialect{Claude: true, Thinks: wire.ThinkingBudget}
 	tests := []struct {
 		name string
 		req  llm.Request

@@ -156,7 +156,7 @@ func (c *conversation) userBlocks(parts []llm.Part) []block {
 
 // update says a chronological instruction in a message of the user's.
 func (c *conversation) update(parts []llm.Part) {
-	if text := wire.Update(parts); text != "" {
+	if text := wire.FormatUpdate(parts); text != "" {
 		c.after = append(c.after, note(text))
 	}
 }
@@ -244,11 +244,11 @@ func (c *conversation) assistant(parts []llm.Part) {
 				out = append(out, note(wire.HostedCallNote(p)))
 				continue
 			}
-			out = append(out, block{ToolUse: &toolUse{callID(p.ID), wire.ToolName(p.Name), wire.Input(p.Input)}})
+			out = append(out, block{ToolUse: &toolUse{callID(p.ID), wire.NormalizeToolName(p.Name), wire.NormalizeInput(p.Input)}})
 			c.waiting++
 		case llm.ToolResult:
 			out = append(out, note(wire.HostedResultNote(p, hostedText(p))))
-			for _, m := range wire.Media(p) {
+			for _, m := range wire.ResultMedia(p) {
 				c.attach(c.mediaBlock(m))
 			}
 		case llm.Media:
@@ -266,8 +266,8 @@ func hostedText(r llm.ToolResult) string {
 		}
 	}
 	switch {
-	case len(wire.Media(r)) > 0:
-		lines = append(lines, wire.Follows)
+	case len(wire.ResultMedia(r)) > 0:
+		lines = append(lines, wire.AttachmentFollows)
 	case len(lines) == 0:
 		return string(r.Raw)
 	}

@@ -45,8 +45,8 @@ type delta struct {
 
 // event applies one event. What follows the stop reason is only read for its usage.
 func (t *turn) event(name string, p *payload) error {
-	t.Answer("")
-	if t.Complete() && name != "metadata" {
+	t.BeginAnswer("")
+	if t.IsComplete() && name != "metadata" {
 		return nil
 	}
 	switch name {
@@ -55,9 +55,9 @@ func (t *turn) event(name string, p *payload) error {
 	case "contentBlockDelta":
 		return t.delta(p)
 	case "contentBlockStop":
-		t.Stop(p.Index)
+		t.StopBlock(p.Index)
 	case "messageStop":
-		t.reason = wire.Plain(p.StopReason)
+		t.reason = wire.DecodeString(p.StopReason)
 	case "metadata":
 		t.count(p.Usage)
 	}
@@ -66,50 +66,50 @@ func (t *turn) event(name string, p *payload) error {
 
 // start begins a call; blocks of other kinds begin with their first piece.
 func (t *turn) start(p *payload) error {
-	t.Stop(p.Index)
+	t.StopBlock(p.Index)
 	use := p.Start.ToolUse
 	if use == nil {
 		return nil
 	}
-	if wire.Plain(use.Name) == answerTool {
-		return t.Start(p.Index, &answer{})
+	if wire.DecodeString(use.Name) == answerTool {
+		return t.StartBlock(p.Index, &answer{})
 	}
-	c, err := t.Call(wire.Plain(use.ID), wire.Plain(use.Name), false)
+	c, err := t.BeginCall(wire.DecodeString(use.ID), wire.DecodeString(use.Name), false)
 	if err != nil {
 		return err
 	}
-	return t.Start(p.Index, c)
+	return t.StartBlock(p.Index, c)
 }
 
 // answer is the structured answer: text that comes as a call's arguments.
-type answer struct{ wire.Text }
+type answer struct{ wire.TextBlock }
 
 func (t *turn) delta(p *payload) error {
-	b := t.At(p.Index)
+	b := t.BlockAt(p.Index)
 	if b == nil {
 		switch {
 		case p.Delta.Reasoning != nil:
-			b = &wire.Thoughts{Namespace: namespace}
+			b = &wire.ReasoningBlock{Namespace: namespace}
 		case p.Delta.Text != nil:
-			b = &wire.Text{}
+			b = &wire.TextBlock{}
 		default:
 			return nil
 		}
-		if err := t.Start(p.Index, b); err != nil {
+		if err := t.StartBlock(p.Index, b); err != nil {
 			return err
 		}
 	}
 	switch b := b.(type) {
-	case *wire.Text:
-		b.Say(t.Turn, b.Joiner.Next(p.Delta.Text))
+	case *wire.TextBlock:
+		b.AppendText(t.Turn, b.Joiner.Next(p.Delta.Text))
 	case *answer:
-		b.Say(t.Turn, b.Joiner.Next(p.Delta.ToolUse.Input))
+		b.AppendText(t.Turn, b.Joiner.Next(p.Delta.ToolUse.Input))
 	case *wire.Call:
-		return b.Argue(t.Turn, b.Joiner.Next(p.Delta.ToolUse.Input))
-	case *wire.Thoughts:
+		return b.AppendArguments(t.Turn, b.Joiner.Next(p.Delta.ToolUse.Input))
+	case *wire.ReasoningBlock:
 		if r := p.Delta.Reasoning; r != nil {
-			b.Think(t.Turn, b.Joiner.Next(r.Text))
-			return b.Keep(wire.Plain(r.Signature), wire.Plain(r.Redacted))
+			b.AppendText(t.Turn, b.Joiner.Next(r.Text))
+			return b.AppendOpaque(wire.DecodeString(r.Signature), wire.DecodeString(r.Redacted))
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func (t *turn) delta(p *payload) error {
 // end completes the turn after the last frame.
 func (t *turn) end() error {
 	if t.reason == wire.WindowFull {
-		return wire.Full()
+		return wire.NewWindowFull()
 	}
 	return t.Finish(t.finishReason(), t.used)
 }
@@ -153,14 +153,14 @@ func (t *turn) count(v jsontext.Value) {
 		return
 	}
 	u := llm.Usage{
-		Input: wire.Tokens(o["inputTokens"]), Output: wire.Tokens(o["outputTokens"]), Total: wire.Tokens(o["totalTokens"]),
-		CacheRead: wire.Tokens(o["cacheReadInputTokens"]), CacheWrite: wire.Tokens(o["cacheWriteInputTokens"]),
+		Input: wire.ParseTokenCount(o["inputTokens"]), Output: wire.ParseTokenCount(o["outputTokens"]), Total: wire.ParseTokenCount(o["totalTokens"]),
+		CacheRead: wire.ParseTokenCount(o["cacheReadInputTokens"]), CacheWrite: wire.ParseTokenCount(o["cacheWriteInputTokens"]),
 	}
 	cached := u.CacheRead + u.CacheWrite
 	if inclusive := u.Total > 0 && u.Total == u.Input+u.Output && u.Input >= cached; !inclusive {
 		u.Input += cached
 	}
-	if raw := wire.Write(o, nil); raw.IsValid() {
+	if raw := wire.MarshalOr(o, nil); raw.IsValid() {
 		u.Raw = raw
 	}
 	t.used = u

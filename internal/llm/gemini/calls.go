@@ -14,20 +14,20 @@ import (
 func (t *turn) call(p *answerPart) error {
 	t.close()
 	if len(t.calls) == wire.MaxCalls {
-		return wire.Malformed("the provider sent more than %d tool calls in one answer", wire.MaxCalls)
+		return wire.NewMalformed("the provider sent more than %d tool calls in one answer", wire.MaxCalls)
 	}
-	e := llm.ToolCallEvent{Name: wire.Plain(p.Call.Name), Raw: jsonText(string(p.Call.Args)), Metadata: t.callMetadata(p)}
+	e := llm.ToolCallEvent{Name: wire.DecodeString(p.Call.Name), Raw: jsonText(string(p.Call.Args)), Metadata: t.callMetadata(p)}
 	switch {
 	case len(e.Name) > wire.MaxName:
-		return wire.Malformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
+		return wire.NewMalformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
 	case len(e.Raw) > wire.MaxArguments:
-		return wire.Malformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
+		return wire.NewMalformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
 	}
-	e.Input, e.Invalid = wire.Arguments(e.Raw)
+	e.Input, e.Invalid = wire.ParseArguments(e.Raw)
 	if e.Name == "" {
-		e.Name, e.Invalid = "invalid", wire.Nameless
+		e.Name, e.Invalid = "invalid", wire.MissingToolName
 	}
-	e.ID = t.newID(wire.Plain(p.Call.ID), e.Name+e.Raw)
+	e.ID = t.newID(wire.DecodeString(p.Call.ID), e.Name+e.Raw)
 	t.Emit(llm.ToolInputStart{ID: e.ID, Name: e.Name})
 	if e.Raw != "" {
 		t.Emit(llm.ToolInputDelta{ID: e.ID, Delta: e.Raw})
@@ -40,13 +40,13 @@ func (t *turn) call(p *answerPart) error {
 // callMetadata is what the vendor wants back with a call: its signature, and the id if it gave one.
 func (t *turn) callMetadata(p *answerPart) llm.Metadata {
 	kept := wire.Object{}
-	if wire.IsText(p.Signature) {
+	if wire.IsNonEmptyString(p.Signature) {
 		kept[keySignature] = p.Signature
 	}
-	if wire.IsText(p.Call.ID) && len(p.Call.ID) <= wire.MaxName {
+	if wire.IsNonEmptyString(p.Call.ID) && len(p.Call.ID) <= wire.MaxName {
 		kept[keyCall] = p.Call.ID
 	}
-	return wire.Metadata(t.d.namespace(), kept)
+	return wire.NewMetadata(t.d.namespace(), kept)
 }
 
 // newID returns an id for a call: the vendor's, if it gives one, else one that the answer and the call make.
@@ -55,7 +55,7 @@ func (t *turn) newID(sent, what string) string {
 	if answer == "" {
 		answer = fmt.Sprintf("%s\x00%s", t.requestID, what)
 	}
-	return t.ids.Unique(sent, answer)
+	return t.ids.MakeUnique(sent, answer)
 }
 
 // jsonText is raw as valid UTF-8.
@@ -71,10 +71,10 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 // ran gives out code that the vendor ran itself; its result is the next part.
 func (t *turn) ran(p *answerPart) {
 	t.close()
-	t.Tell()
+	t.MarkContent()
 	code := p.Code
 	t.code = t.newID("", string(code))
-	input := wire.Input(wire.Strict(code))
+	input := wire.NormalizeInput(wire.RepairJSON(code))
 	t.Emit(llm.ToolInputStart{ID: t.code, Name: codeTool})
 	t.Emit(llm.ToolInputDelta{ID: t.code, Delta: string(input)})
 	t.Emit(llm.ToolInputEnd{ID: t.code})
@@ -84,15 +84,15 @@ func (t *turn) ran(p *answerPart) {
 // asked gives out what a tool of the vendor's was asked; what it found is a part of its own.
 func (t *turn) asked(p *answerPart) {
 	t.close()
-	t.Tell()
+	t.MarkContent()
 	fields, _ := wire.ReadObject(p.Asked)
-	sent, name := wire.Plain(fields["id"]), toolName(fields)
+	sent, name := wire.DecodeString(fields["id"]), toolName(fields)
 	id := t.newID(sent, string(p.Asked))
 	if t.searches == nil {
 		t.searches = map[string]llm.HostedResult{}
 	}
 	t.searches[sent] = llm.HostedResult{ID: id, Name: name}
-	input := wire.Input(wire.Strict(fields["args"]))
+	input := wire.NormalizeInput(wire.RepairJSON(fields["args"]))
 	t.Emit(llm.ToolInputStart{ID: id, Name: name})
 	t.Emit(llm.ToolInputDelta{ID: id, Delta: string(input)})
 	t.Emit(llm.ToolInputEnd{ID: id})
@@ -105,19 +105,19 @@ func (t *turn) made(p *answerPart) {
 		return
 	}
 	var b blob
-	_ = wire.Read(p.Inline, &b) // what is no blob has nothing in it
-	picture, ok := wire.Picture(b.MimeType, b.Data)
+	_ = wire.DecodeLenient(p.Inline, &b) // what is no blob has nothing in it
+	picture, ok := wire.DecodeImage(b.MimeType, b.Data)
 	if !ok {
-		t.note(wire.Unshown(named(b.MimeType), ""))
+		t.note(wire.UnshownNote(named(b.MimeType), ""))
 		return
 	}
 	t.close()
-	t.Tell()
+	t.MarkContent()
 	kept := wire.Object{keyPicture: jsontext.Value("true")}
-	if wire.IsText(p.Signature) {
+	if wire.IsNonEmptyString(p.Signature) {
 		kept[keySignature] = p.Signature
 	}
-	for _, e := range wire.Made(t.newID("", b.Data), wire.Metadata(t.d.namespace(), kept), picture) {
+	for _, e := range wire.ImageEvents(t.newID("", b.Data), wire.NewMetadata(t.d.namespace(), kept), picture) {
 		t.Emit(e)
 	}
 }
@@ -128,8 +128,8 @@ func (t *turn) elsewhere(p *answerPart) {
 		return
 	}
 	var f fileData
-	_ = wire.Read(p.File, &f) // what is no file is nowhere
-	t.note(wire.Unshown(named(f.MimeType), f.URI))
+	_ = wire.DecodeLenient(p.File, &f) // what is no file is nowhere
+	t.note(wire.UnshownNote(named(f.MimeType), f.URI))
 }
 
 func named(mediaType string) string {
@@ -141,7 +141,7 @@ func named(mediaType string) string {
 
 // note says something about the answer in it, on a line of its own.
 func (t *turn) note(s string) {
-	if t.Said() {
+	if t.HasContent() {
 		s = "\n" + s
 	}
 	t.say(false, wire.Quote(s))
@@ -149,7 +149,7 @@ func (t *turn) note(s string) {
 
 // toolName is a tool of the vendor's in lower case, as others are named.
 func toolName(fields wire.Object) string {
-	name := strings.ToLower(wire.Plain(fields["toolType"]))
+	name := strings.ToLower(wire.DecodeString(fields["toolType"]))
 	if name == "" || len(name) > wire.MaxName {
 		return "tool"
 	}
@@ -160,23 +160,23 @@ func toolName(fields wire.Object) string {
 func (t *turn) found(p *answerPart) {
 	t.close()
 	fields, _ := wire.ReadObject(p.Found)
-	sent := wire.Plain(fields["id"])
+	sent := wire.DecodeString(fields["id"])
 	r, ok := t.searches[sent]
 	if !ok {
 		return
 	}
 	delete(t.searches, sent)
-	r.Result, r.Metadata = wire.Strict(p.Found), t.whole("toolResponse", p.Found, p.Signature)
+	r.Result, r.Metadata = wire.RepairJSON(p.Found), t.whole("toolResponse", p.Found, p.Signature)
 	t.Emit(r)
 }
 
 // whole is a part with its signature, to be given back as it came.
 func (t *turn) whole(kind string, v, signature jsontext.Value) llm.Metadata {
 	fields := wire.Object{kind: v}
-	if wire.IsText(signature) {
+	if wire.IsNonEmptyString(signature) {
 		fields["thoughtSignature"] = signature
 	}
-	return wire.Metadata(t.d.namespace(), wire.Object{keyPart: wire.Write(fields, nil)})
+	return wire.NewMetadata(t.d.namespace(), wire.Object{keyPart: wire.MarshalOr(fields, nil)})
 }
 
 // codeTool is the name of the vendor's own tool for code.
@@ -191,8 +191,8 @@ func (t *turn) returned(p *answerPart) {
 	result := p.Result
 	fields, _ := wire.ReadObject(result)
 	t.Emit(llm.HostedResult{
-		ID: t.code, Name: codeTool, Result: wire.Strict(result),
-		IsError:  wire.Plain(fields["outcome"]) != "OUTCOME_OK",
+		ID: t.code, Name: codeTool, Result: wire.RepairJSON(result),
+		IsError:  wire.DecodeString(fields["outcome"]) != "OUTCOME_OK",
 		Metadata: t.whole("codeExecutionResult", result, p.Signature),
 	})
 	t.code = ""

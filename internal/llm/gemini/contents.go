@@ -63,7 +63,7 @@ type conversation struct {
 	results bool              // the last content holds results
 	names   map[string]string // of calls, by id
 	sent    map[string]string // the vendor's ids of calls, by ours
-	updates wire.Updates
+	updates wire.PendingUpdates
 	shown   []part // what the user shows of the answer before, behind the results of its calls
 }
 
@@ -106,7 +106,7 @@ func (c *conversation) add(role string, parts []part) {
 func (c *conversation) flush() {
 	c.add("user", c.shown)
 	c.shown = nil
-	for _, text := range c.updates.Take() {
+	for _, text := range c.updates.TakeTexts() {
 		c.add("user", []part{textPart(text)})
 	}
 }
@@ -119,7 +119,7 @@ func (c *conversation) addResults(parts []llm.Part) {
 		}
 		name := c.names[r.ID]
 		if name == "" {
-			name = wire.ToolName(r.Name)
+			name = wire.NormalizeToolName(r.Name)
 		}
 		text, media := resultContent(r)
 		own := part{Response: &response{ID: c.sent[r.ID], Name: name}}
@@ -130,7 +130,7 @@ func (c *conversation) addResults(parts []llm.Part) {
 		}
 		last := &c.out[len(c.out)-1]
 		last.Parts = append(append(last.Parts, own), media...)
-		c.updates.Answered()
+		c.updates.MarkAnswered()
 	}
 }
 
@@ -183,8 +183,8 @@ func (c *conversation) modelParts(parts []llm.Part) []part {
 				continue
 			}
 			if len(media) > 0 {
-				text = wire.Follows
-				c.shown = append(c.shown, c.userParts(wire.Attached(p))...)
+				text = wire.AttachmentFollows
+				c.shown = append(c.shown, c.userParts(wire.AttachmentParts(p))...)
 			}
 			out = append(out, c.hosted(p.Metadata, wire.HostedResultNote(p, text)))
 		case llm.Media:
@@ -199,9 +199,9 @@ const anySignature = `"skip_thought_signature_validator"`
 
 // call encodes a call. Only the first of an answer has a signature.
 func (c *conversation) call(p llm.ToolCall, first bool) part {
-	c.updates.Called(1)
-	c.names[p.ID], c.sent[p.ID] = wire.ToolName(p.Name), wire.Plain(wire.Stash(p.Metadata, c.d.namespace())[keyCall])
-	out := part{Call: &functionCall{ID: c.sent[p.ID], Name: c.names[p.ID], Args: wire.Input(p.Input)}, Signature: c.signature(p.Metadata)}
+	c.updates.AddCalls(1)
+	c.names[p.ID], c.sent[p.ID] = wire.NormalizeToolName(p.Name), wire.DecodeString(wire.ReadMetadata(p.Metadata, c.d.namespace())[keyCall])
+	out := part{Call: &functionCall{ID: c.sent[p.ID], Name: c.names[p.ID], Args: wire.NormalizeInput(p.Input)}, Signature: c.signature(p.Metadata)}
 	if out.Signature == nil && first && c.strict {
 		out.Signature = jsontext.Value(anySignature)
 	}
@@ -209,7 +209,7 @@ func (c *conversation) call(p llm.ToolCall, first bool) part {
 }
 
 func (c *conversation) signature(m llm.Metadata) jsontext.Value {
-	if v := wire.Stash(m, c.d.namespace())[keySignature]; wire.IsText(v) {
+	if v := wire.ReadMetadata(m, c.d.namespace())[keySignature]; wire.IsNonEmptyString(v) {
 		return v
 	}
 	return nil
@@ -217,12 +217,12 @@ func (c *conversation) signature(m llm.Metadata) jsontext.Value {
 
 // pictured reports whether a call is the picture that this vendor's model made.
 func (c *conversation) pictured(m llm.Metadata) bool {
-	return wire.Stash(m, c.d.namespace())[keyPicture] != nil
+	return wire.ReadMetadata(m, c.d.namespace())[keyPicture] != nil
 }
 
 // hosted gives a part of a tool that this vendor ran back as it came, and tells of one that another ran.
 func (c *conversation) hosted(m llm.Metadata, note string) part {
-	if raw, ok := wire.ReadObject(wire.Stash(m, c.d.namespace())[keyPart]); ok && len(raw) > 0 {
+	if raw, ok := wire.ReadObject(wire.ReadMetadata(m, c.d.namespace())[keyPart]); ok && len(raw) > 0 {
 		return part{Raw: raw}
 	}
 	return textPart(note)
@@ -253,7 +253,7 @@ func mediaNote(m llm.Media) string {
 }
 
 func resultContent(r llm.ToolResult) (string, []part) {
-	lines, media := wire.Contents(r, mediaPart, mediaNote)
+	lines, media := wire.SplitResult(r, mediaPart, mediaNote)
 	if len(lines) == 0 && len(media) > 0 {
 		lines = append(lines, "The media follow.")
 	}

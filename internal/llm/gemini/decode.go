@@ -21,30 +21,30 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 	}
 }
 
-// Frame implements wire.Frames.
-func (t *turn) Frame(event string, data []byte) (done bool, err error) {
-	if list, ok := wire.List(data); ok {
+// HandleFrame implements wire.Frames.
+func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
+	if list, ok := wire.ReadList(data); ok {
 		for _, v := range list {
-			if done, err := t.Frame(event, v); done || err != nil {
+			if done, err := t.HandleFrame(event, v); done || err != nil {
 				return done, err
 			}
 		}
-		return t.Stopped(), nil
+		return t.IsStopped(), nil
 	}
 	var f frame
-	err = wire.Read(data, &f)
+	err = wire.DecodeLenient(data, &f)
 	if err == nil && f.Candidates == nil {
-		err = wire.Lists(data, "candidates")
+		err = wire.CheckList(data, "candidates")
 	}
 	if err != nil {
-		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not of a Gemini stream: " + wire.Excerpt(data, t.secrets), Err: err}
+		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not of a Gemini stream: " + wire.FormatExcerpt(data, t.secrets), Err: err}
 	}
-	if wire.Present(f.Error) || event == "error" {
-		return false, wire.Classify(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+	if wire.IsPresent(f.Error) || event == "error" {
+		return false, wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 	}
 	err = t.apply(&f)
-	return t.Stopped(), err
+	return t.IsStopped(), err
 }
 
-// Complete implements wire.Frames.
-func (t *turn) Complete() bool { return t.finish != "" }
+// IsComplete implements wire.Frames.
+func (t *turn) IsComplete() bool { return t.finish != "" }

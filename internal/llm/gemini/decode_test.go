@@ -128,13 +128,13 @@ func TestDecode(t *testing.T) {
 			"a call after the finish reason", stream(says(`{"text":"hi"}`), ends("STOP"), says(`{"functionCall":{"id":"a","name":"g"}}`)),
 			lines(append(hi, "input-start a g", "input-end a", `call a g {} google={"callId":"a"}`, "finish tool-calls"+noUsage)...),
 		},
-		{"well-formed and empty", stream(says(`{"text":""}`), ends("STOP")), lines("opened req-1", "error the provider sent an answer with no text, no reasoning and no tool call (empty)")},
-		{"nothing but white space", stream(says(`{"text":"\n \n"}`), ends("STOP")), lines("opened req-1", "text-start text-0", `text-delta text-0 "\n \n"`, "text-end text-0", "error the provider sent an answer with no text, no reasoning and no tool call (empty)")},
-		{"nothing at all", "", lines("error the provider accepted the request and sent no answer (empty)")},
-		{"no finish reason", stream(says(`{"text":"hi"}`)), lines(append(hi[:3:3], "error the answer stopped before the provider said that it was complete (incomplete)")...)},
+		{"well-formed and empty", stream(says(`{"text":""}`), ends("STOP")), lines("opened req-1", "error the provider sent an answer without text, reasoning or tool calls (empty)")},
+		{"nothing but white space", stream(says(`{"text":"\n \n"}`), ends("STOP")), lines("opened req-1", "text-start text-0", `text-delta text-0 "\n \n"`, "text-end text-0", "error the provider sent an answer without text, reasoning or tool calls (empty)")},
+		{"nothing at all", "", lines("error the provider accepted the request but sent no answer (empty)")},
+		{"no finish reason", stream(says(`{"text":"hi"}`)), lines(append(hi[:3:3], "error the answer ended without a finish marker (incomplete)")...)},
 		{"an error in the stream", stream(says(`{"text":"hi"}`), `{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}`), lines(append(hi[:3:3], "error busy (overloaded, HTTP 503)")...)},
 		{"200 with a list of errors", `[{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"3s"}]}}]`, lines("error slow down (rate-limit, HTTP 429)")},
-		{"web page", "<html>", lines("error the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between (malformed)")},
+		{"web page", "<html>", lines("error the provider's address returned a web page instead of an answer; check options.baseURL and any proxy or login page (malformed)")},
 		{"not JSON", stream(`{"candidates":`), lines(`error the provider sent a frame that is not of a Gemini stream: {"candidates": (malformed)`)},
 	}
 	for _, tt := range tests {

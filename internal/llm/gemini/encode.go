@@ -76,7 +76,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 			b.Extra[name] = v
 		}
 	}
-	if err := wire.Overlay(b.Extra, req); err != nil {
+	if err := wire.OverlayBody(b.Extra, req); err != nil {
 		return nil, err
 	}
 	return wire.Marshal(b)
@@ -114,7 +114,7 @@ func thinking(v jsontext.Value) jsontext.Value {
 		return v
 	}
 	delete(fields, "includeThoughts")
-	return wire.Write(fields, v)
+	return wire.MarshalOr(fields, v)
 }
 
 // tools declares the functions in one entry, and each tool that the vendor runs in its own; functions says that there are
@@ -135,7 +135,7 @@ func tools(req *llm.Request) (out []jsontext.Value, functions, both bool) {
 	case !ToolsBeside(req.Model):
 		out = nil
 	}
-	return append([]jsontext.Value{wire.Write(own, nil)}, out...), true, len(out) > 0
+	return append([]jsontext.Value{wire.MarshalOr(own, nil)}, out...), true, len(out) > 0
 }
 
 // choice returns the calling mode; nil leaves it to the vendor, which means auto.

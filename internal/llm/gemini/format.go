@@ -14,13 +14,13 @@ import (
 // no property that may be left out (ai.google.dev/api/generate-content, responseJsonSchema).
 func (Dialect) Holds(raw jsontext.Value) bool {
 	root, ok := wire.ReadObject(raw)
-	if !ok || wire.Cyclic(root, true) {
+	if !ok || wire.IsCyclic(root, true) {
 		return false
 	}
 	good := true
-	wire.Rewrite(raw, func(n wire.Object) wire.Object {
+	wire.RewriteSchemas(raw, func(n wire.Object) wire.Object {
 		if n["$ref"] != nil {
-			_, known := llm.ResolveRef(root, wire.Plain(n["$ref"]))
+			_, known := llm.ResolveRef(root, wire.DecodeString(n["$ref"]))
 			good = good && known && len(bare(n)) == len(unremarked(n))
 		}
 		return n
@@ -31,7 +31,7 @@ func (Dialect) Holds(raw jsontext.Value) bool {
 // held is a schema for answers as the vendor takes it: references have nothing beside them, and the values of an enum
 // have a type, which is that of strings or numbers.
 func held(raw jsontext.Value) jsontext.Value {
-	return wire.Rewrite(raw, func(n wire.Object) wire.Object {
+	return wire.RewriteSchemas(raw, func(n wire.Object) wire.Object {
 		if n["$ref"] != nil {
 			return bare(n)
 		}
@@ -66,13 +66,13 @@ func unremarked(n wire.Object) wire.Object {
 // enumerated writes the values of an enum, or a const, by their types. The vendor knows no enums of other types, which
 // it is told in words.
 func enumerated(n wire.Object) wire.Object {
-	values, ok := wire.EnumOf(n)
+	values, ok := wire.EnumValues(n)
 	if !ok || len(values) == 0 {
 		return n
 	}
-	choices := wire.Enumerated(values)
+	choices := wire.EnumSchemas(values)
 	for _, c := range choices {
-		if t := wire.Plain(c["type"]); t == "boolean" || t == "object" || t == "array" {
+		if t := wire.DecodeString(c["type"]); t == "boolean" || t == "object" || t == "array" {
 			c["description"] = wire.Quote("One of " + string(c["enum"]) + ".")
 			delete(c, "enum")
 		}
@@ -86,6 +86,6 @@ func enumerated(n wire.Object) wire.Object {
 	if out["anyOf"] != nil { // two choices at once: the one that is written may be the wider
 		return out
 	}
-	out["anyOf"] = wire.Write(choices, nil)
+	out["anyOf"] = wire.MarshalOr(choices, nil)
 	return out
 }

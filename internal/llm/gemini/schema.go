@@ -28,10 +28,10 @@ func schema(raw jsontext.Value) jsontext.Value {
 	}
 	p := &projection{root: root, defs: map[string]wire.Object{}, left: maxSchemas}
 	out := p.object(root, 0)
-	if properties, ok := wire.ReadObject(out["properties"]); wire.Plain(out["type"]) == "object" && (!ok || len(properties) == 0) {
+	if properties, ok := wire.ReadObject(out["properties"]); wire.DecodeString(out["type"]) == "object" && (!ok || len(properties) == 0) {
 		return nil
 	}
-	return wire.Write(out, nil)
+	return wire.MarshalOr(out, nil)
 }
 
 type projection struct {
@@ -60,7 +60,7 @@ func (p *projection) schema(v jsontext.Value, depth int) jsontext.Value {
 	if !ok || p.left <= 0 { // true and false are schemas, too
 		return jsontext.Value(`{"type":"string"}`)
 	}
-	return wire.Write(p.object(n, depth), jsontext.Value(`{"type":"string"}`))
+	return wire.MarshalOr(p.object(n, depth), jsontext.Value(`{"type":"string"}`))
 }
 
 func (p *projection) object(n wire.Object, depth int) wire.Object {
@@ -71,7 +71,7 @@ func (p *projection) object(n wire.Object, depth int) wire.Object {
 			out[key] = v
 		}
 	}
-	if f := wire.Plain(n["format"]); slices.Contains(formats, f) {
+	if f := wire.DecodeString(n["format"]); slices.Contains(formats, f) {
 		out["format"] = n["format"]
 	}
 	p.choices(n, out, depth)
@@ -79,19 +79,19 @@ func (p *projection) object(n wire.Object, depth int) wire.Object {
 	if depth >= maxDepth {
 		return out
 	}
-	switch wire.Plain(out["type"]) {
+	switch wire.DecodeString(out["type"]) {
 	case "object":
 		p.properties(n, out, depth)
 	case "array":
 		out["items"] = jsontext.Value(`{"type":"string"}`)
 		if items, ok := wire.ReadObject(n["items"]); ok && len(items) > 0 {
 			out["items"] = p.schema(n["items"], depth+1)
-		} else if list, ok := wire.List(n["items"]); ok && len(list) > 0 {
+		} else if list, ok := wire.ReadList(n["items"]); ok && len(list) > 0 {
 			out["items"] = p.schema(list[0], depth+1)
 		}
 		if item, _ := wire.ReadObject(out["items"]); item["type"] == nil && item["anyOf"] == nil {
 			item["type"] = jsontext.Value(`"string"`)
-			out["items"] = wire.Write(item, out["items"])
+			out["items"] = wire.MarshalOr(item, out["items"])
 		}
 	}
 	return out
@@ -101,9 +101,9 @@ func (p *projection) object(n wire.Object, depth int) wire.Object {
 func (p *projection) resolve(n wire.Object, depth int) wire.Object {
 	p.left--
 	for hops := 0; n["$ref"] != nil && hops < maxDepth; hops++ {
-		n = beside(n, p.at(wire.Plain(n["$ref"])), "$ref")
+		n = beside(n, p.at(wire.DecodeString(n["$ref"])), "$ref")
 	}
-	list, _ := wire.List(n["allOf"])
+	list, _ := wire.ReadList(n["allOf"])
 	n = beside(n, nil, "allOf")
 	for _, v := range list {
 		if part, ok := wire.ReadObject(v); ok && depth < maxDepth && p.left > 0 {
@@ -133,28 +133,28 @@ func merged(a, b wire.Object) wire.Object {
 	own, _ := wire.ReadObject(a["properties"])
 	others, _ := wire.ReadObject(b["properties"])
 	if len(own)+len(others) > 0 {
-		out["properties"] = wire.Write(beside(own, others, ""), nil)
+		out["properties"] = wire.MarshalOr(beside(own, others, ""), nil)
 	}
-	first, _ := wire.List(a["required"])
-	second, _ := wire.List(b["required"])
+	first, _ := wire.ReadList(a["required"])
+	second, _ := wire.ReadList(b["required"])
 	if len(first)+len(second) > 0 {
-		out["required"] = wire.Write(append(first, second...), nil)
+		out["required"] = wire.MarshalOr(append(first, second...), nil)
 	}
 	return out
 }
 
 // choices writes anyOf and oneOf as anyOf, and the null variant as nullable. A single variant takes the schema's place.
 func (p *projection) choices(n, out wire.Object, depth int) {
-	list, ok := wire.List(n["anyOf"])
+	list, ok := wire.ReadList(n["anyOf"])
 	if !ok {
-		list, ok = wire.List(n["oneOf"])
+		list, ok = wire.ReadList(n["oneOf"])
 	}
 	if !ok || depth >= maxDepth {
 		return
 	}
 	var variants []jsontext.Value
 	for _, v := range list {
-		if variant, _ := wire.ReadObject(v); wire.Plain(variant["type"]) == "null" {
+		if variant, _ := wire.ReadObject(v); wire.DecodeString(variant["type"]) == "null" {
 			out["nullable"] = jsontext.Value("true")
 			continue
 		}
@@ -170,13 +170,13 @@ func (p *projection) choices(n, out wire.Object, depth int) {
 		return
 	}
 	if len(variants) > 1 {
-		out["anyOf"] = wire.Write(variants, nil)
+		out["anyOf"] = wire.MarshalOr(variants, nil)
 	}
 }
 
 // kind sets type and enum. A list of types becomes a choice; null among them, nullable.
 func (p *projection) kind(n, out wire.Object) {
-	values, isEnum := wire.List(n["enum"])
+	values, isEnum := wire.ReadList(n["enum"])
 	if v, ok := n["const"]; ok && !isEnum {
 		values, isEnum = []jsontext.Value{v}, true
 	}
@@ -190,7 +190,7 @@ func (p *projection) kind(n, out wire.Object) {
 	var types []string
 	if json.Unmarshal(n["type"], &types) != nil {
 		types = nil
-		if name := wire.Plain(n["type"]); name != "" {
+		if name := wire.DecodeString(n["type"]); name != "" {
 			types = []string{name}
 		}
 	}
@@ -206,7 +206,7 @@ func (p *projection) kind(n, out wire.Object) {
 		for _, name := range types {
 			variants = append(variants, beside(wire.Object{"type": wire.Quote(name)}, itemsOf(name), ""))
 		}
-		out["anyOf"] = wire.Write(variants, nil)
+		out["anyOf"] = wire.MarshalOr(variants, nil)
 	case out["type"] == nil && out["anyOf"] == nil && n["properties"] != nil:
 		out["type"] = jsontext.Value(`"object"`)
 	case out["type"] == nil && out["anyOf"] == nil && n["items"] != nil:
@@ -234,7 +234,7 @@ func texts(values []jsontext.Value) jsontext.Value {
 			out = append(out, wire.Quote(strings.TrimSpace(string(v))))
 		}
 	}
-	return wire.Write(out, nil)
+	return wire.MarshalOr(out, nil)
 }
 
 func (p *projection) properties(n, out wire.Object, depth int) {
@@ -245,13 +245,13 @@ func (p *projection) properties(n, out wire.Object, depth int) {
 	for name, v := range members {
 		members[name] = p.schema(v, depth+1)
 	}
-	out["properties"] = wire.Write(members, nil)
+	out["properties"] = wire.MarshalOr(members, nil)
 	var required []string
 	if json.Unmarshal(n["required"], &required) != nil {
 		return
 	}
 	required = slices.DeleteFunc(required, func(name string) bool { _, ok := members[name]; return !ok })
 	if len(required) > 0 {
-		out["required"] = wire.Write(required, nil)
+		out["required"] = wire.MarshalOr(required, nil)
 	}
 }

@@ -24,7 +24,7 @@ type turn struct {
 
 	open  block // the block that grows now, if any
 	calls []llm.ToolCallEvent
-	ids   wire.IDs
+	ids   wire.CallIDs
 	code  string // the id of the hosted call whose result is to come
 
 	searches map[string]llm.HostedResult // hosted calls whose result is to come, by the id that the vendor sent
@@ -32,7 +32,7 @@ type turn struct {
 
 // block is a run of text or of reasoning; none without an id.
 type block struct {
-	wire.Run
+	wire.TextRun
 	signature jsontext.Value
 }
 
@@ -41,11 +41,11 @@ type block struct {
 func (t *turn) apply(f *frame) error {
 	t.Open()
 	if t.response == "" {
-		t.response = wire.Plain(f.ID)
+		t.response = wire.DecodeString(f.ID)
 	}
 	t.count(f.Usage)
 	if f.Feedback.Reason != "" {
-		t.blocked, t.why = f.Feedback.Reason, wire.Plain(f.Feedback.Message)
+		t.blocked, t.why = f.Feedback.Reason, wire.DecodeString(f.Feedback.Message)
 	}
 	for i := range f.Candidates {
 		c := &f.Candidates[i]
@@ -61,7 +61,7 @@ func (t *turn) apply(f *frame) error {
 		t.keep(keyURLs, c.URLs)
 		if c.Finish != "" && c.Finish != "FINISH_REASON_UNSPECIFIED" {
 			t.finish = c.Finish
-			t.why = wire.Plain(c.Message)
+			t.why = wire.DecodeString(c.Message)
 		}
 	}
 	return nil
@@ -80,21 +80,21 @@ func (t *turn) part(p *answerPart) error {
 	switch {
 	case p.Call != nil:
 		return t.call(p)
-	case wire.Present(p.Asked):
+	case wire.IsPresent(p.Asked):
 		t.asked(p)
-	case wire.Present(p.Found):
+	case wire.IsPresent(p.Found):
 		t.found(p)
-	case wire.Present(p.Code):
+	case wire.IsPresent(p.Code):
 		t.ran(p)
-	case wire.Present(p.Result):
+	case wire.IsPresent(p.Result):
 		t.returned(p)
-	case wire.Present(p.Inline):
+	case wire.IsPresent(p.Inline):
 		t.made(p)
-	case wire.Present(p.File):
+	case wire.IsPresent(p.File):
 		t.elsewhere(p)
 	default:
 		t.say(p.Thought, p.Text)
-		if wire.IsText(p.Signature) && t.open.ID != "" {
+		if wire.IsNonEmptyString(p.Signature) && t.open.ID != "" {
 			t.open.signature = p.Signature
 		}
 	}
@@ -103,18 +103,18 @@ func (t *turn) part(p *answerPart) error {
 
 // say continues the text or the reasoning. A signature ends its block: what follows is another part's.
 func (t *turn) say(thought bool, text jsontext.Value) {
-	if !wire.IsText(text) {
+	if !wire.IsNonEmptyString(text) {
 		return
 	}
-	if t.open.ID == "" || t.open.Thought != thought || t.open.signature != nil {
+	if t.open.ID == "" || t.open.Reasoning != thought || t.open.signature != nil {
 		t.begin(thought)
 	}
-	t.Say(&t.open.Run, t.open.Joiner.Next(text))
+	t.AppendText(&t.open.TextRun, t.open.Joiner.Next(text))
 }
 
 func (t *turn) begin(thought bool) {
 	t.close()
-	t.open = block{Run: t.Begin(thought)}
+	t.open = block{TextRun: t.BeginRun(thought)}
 }
 
 // close ends the open block, if any.
@@ -122,16 +122,16 @@ func (t *turn) close() {
 	if t.open.ID == "" {
 		return
 	}
-	t.Rest(&t.open.Run)
+	t.FlushText(&t.open.TextRun)
 	kept := wire.Object{}
-	if wire.IsText(t.open.signature) {
+	if wire.IsNonEmptyString(t.open.signature) {
 		kept[keySignature] = t.open.signature
 	}
-	if !t.open.Thought {
+	if !t.open.Reasoning {
 		maps.Copy(kept, t.kept) // what it was found in
 		t.kept = nil
 	}
-	t.End(&t.open.Run, wire.Metadata(t.d.namespace(), kept))
+	t.EndRun(&t.open.TextRun, wire.NewMetadata(t.d.namespace(), kept))
 	t.open = block{}
 }
 
@@ -140,19 +140,19 @@ func (t *turn) end(bool) error {
 	if t.finish == "" && t.blocked != "" {
 		return refusal("the provider refused the request", t.blocked, t.why)
 	}
-	if err := t.Whole(t.finish != ""); err != nil {
+	if err := t.CheckEnded(t.finish != ""); err != nil {
 		return err
 	}
 	t.close()
 	reason := t.finishReason()
 	if reason == llm.FinishError { // a call that the model garbled may come out well the next time
-		return wire.Malformed("the provider could not read a tool call that the model made (%.100s)", t.finish)
+		return wire.NewMalformed("the provider could not read a tool call that the model made (%.100s)", t.finish)
 	}
-	if err := t.Usable(reason, len(t.calls) > 0, refusal("the provider's content filter refused the request", t.finish, t.why)); err != nil {
+	if err := t.CheckContent(reason, len(t.calls) > 0, refusal("the provider's content filter refused the request", t.finish, t.why)); err != nil {
 		return err
 	}
 	t.emitCalls(reason)
-	t.Emit(llm.Finish{Reason: reason, Usage: t.usage, Metadata: wire.Metadata(t.d.namespace(), t.kept)})
+	t.Emit(llm.Finish{Reason: reason, Usage: t.usage, Metadata: wire.NewMetadata(t.d.namespace(), t.kept)})
 	return nil
 }
 

@@ -23,10 +23,10 @@ func (t *turn) count(raw jsontext.Value) {
 	if !ok {
 		return
 	}
-	used.Input = wire.Tokens(u.Prompt) + wire.Tokens(u.ToolPrompt)
-	used.Reasoning = wire.Tokens(u.Thoughts)
-	used.Output = wire.Tokens(u.Candidates) + used.Reasoning
-	used.CacheRead = wire.Tokens(u.Cached)
-	used.Total = wire.Tokens(u.Total)
-	t.usage = wire.Within(used)
+	used.Input = wire.ParseTokenCount(u.Prompt) + wire.ParseTokenCount(u.ToolPrompt)
+	used.Reasoning = wire.ParseTokenCount(u.Thoughts)
+	used.Output = wire.ParseTokenCount(u.Candidates) + used.Reasoning
+	used.CacheRead = wire.ParseTokenCount(u.Cached)
+	used.Total = wire.ParseTokenCount(u.Total)
+	t.usage = wire.ClampUsage(used)
 }

@@ -27,7 +27,7 @@ func Broken(t *testing.T, decode Decode, half, whole string) {
 	broken := func(text string) io.Reader {
 		return io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("reset")))
 	}
-	if got := Print(decode(broken(half))); !strings.HasSuffix(got, "error the connection broke while the answer arrived: reset (transport)\n") {
+	if got := Print(decode(broken(half))); !strings.HasSuffix(got, "error the connection was lost during the answer: reset (transport)\n") {
 		t.Errorf("in the middle: %s", got)
 	}
 	if got := Print(decode(broken(whole))); !strings.HasSuffix(got, "finish stop in=0 out=0 reasoning=0 read=0 write=0 total=0\n") {

@@ -91,8 +91,8 @@ func CutShort(t *testing.T, x Exchange, decode Decode) {
 	step := 1 + len(x.Response)/2000 // all of them take quadratic time
 	for cut := 0; cut < len(x.Response); cut += step {
 		got := Print(decode(strings.NewReader(x.Response[:cut])))
-		finished := strings.Contains(got, "finish ")
-		if finished == strings.Contains(got, "error ") {
+		finished := strings.Contains("\n"+got, "\nfinish ")
+		if finished == strings.Contains("\n"+got, "\nerror ") {
 			t.Fatalf("cut at %d: neither one end nor the other:\n%s", cut, got)
 		}
 		if strings.Contains(got, "\ncall ") && !finished {

@@ -12,7 +12,7 @@ import (
 // callList is the tool calls of one answer, in the order of their first pieces.
 type callList struct {
 	list []*call
-	ids  wire.IDs
+	ids  wire.CallIDs
 }
 
 type call struct {
@@ -35,29 +35,29 @@ func (t *turn) call(d *callDelta) error {
 	c := t.calls.find(d)
 	if c == nil {
 		if len(t.calls.list) == wire.MaxCalls {
-			return wire.Malformed("the provider sent more than %d tool calls in one answer", wire.MaxCalls)
+			return wire.NewMalformed("the provider sent more than %d tool calls in one answer", wire.MaxCalls)
 		}
-		c = &call{index: -1, sentID: wire.Plain(d.ID)}
+		c = &call{index: -1, sentID: wire.DecodeString(d.ID)}
 		if d.Index != nil {
 			c.index = *d.Index
 		}
 		t.calls.list = append(t.calls.list, c)
 	}
 	if c.sentID == "" {
-		c.sentID = wire.Plain(d.ID)
+		c.sentID = wire.DecodeString(d.ID)
 	}
-	if wire.Present(d.ExtraContent) {
+	if wire.IsPresent(d.ExtraContent) {
 		c.content = d.ExtraContent
 	}
 	c.args.WriteString(argumentText(c, d.Function.Arguments))
 	if c.args.Len() > wire.MaxArguments {
-		return wire.Malformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
+		return wire.NewMalformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
 	}
-	if c.name == "" && wire.IsText(d.Function.Name) {
+	if c.name == "" && wire.IsNonEmptyString(d.Function.Name) {
 		if len(d.Function.Name) > wire.MaxName+len(`""`) {
-			return wire.Malformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
+			return wire.NewMalformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
 		}
-		t.startCall(c, wire.Plain(d.Function.Name))
+		t.startCall(c, wire.DecodeString(d.Function.Name))
 	}
 	t.showArguments(c)
 	return nil
@@ -66,18 +66,18 @@ func (t *turn) call(d *callDelta) error {
 // find returns the call that d continues, or nil if d begins a new one. The index decides; a second named call under
 // a used index is a new one. Without an index, an id that is not the last call's begins a new call.
 func (l *callList) find(d *callDelta) *call {
-	id := wire.Plain(d.ID)
+	id := wire.DecodeString(d.ID)
 	isNew := func(c *call) bool { return id != "" && c.sentID != "" && id != c.sentID }
 	for i := len(l.list) - 1; i >= 0; i-- {
 		c := l.list[i]
 		if d.Index == nil {
-			if isNew(c) || (id == "" && c.name != "" && wire.IsText(d.Function.Name)) {
+			if isNew(c) || (id == "" && c.name != "" && wire.IsNonEmptyString(d.Function.Name)) {
 				return nil
 			}
 			return c
 		}
 		if c.index == *d.Index {
-			if isNew(c) && wire.IsText(d.Function.Name) {
+			if isNew(c) && wire.IsNonEmptyString(d.Function.Name) {
 				return nil
 			}
 			return c
@@ -100,7 +100,7 @@ func argumentText(c *call, v jsontext.Value) string {
 
 func (t *turn) startCall(c *call, name string) {
 	c.name = name
-	c.id = t.calls.ids.Unique(c.sentID, t.response)
+	c.id = t.calls.ids.MakeUnique(c.sentID, t.response)
 	t.Emit(llm.ToolInputStart{ID: c.id, Name: c.name})
 }
 
@@ -116,7 +116,7 @@ func (t *turn) showArguments(c *call) {
 // emitCalls gives the finished calls out.
 func (t *turn) emitCalls(reason llm.FinishReason) {
 	for i, c := range t.calls.list {
-		c.args.WriteString(c.text.End())
+		c.args.WriteString(c.text.Flush())
 		nameless := c.name == ""
 		if nameless {
 			t.startCall(c, "invalid")
@@ -124,9 +124,9 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 		t.showArguments(c)
 		t.Emit(llm.ToolInputEnd{ID: c.id})
 		e := llm.ToolCallEvent{ID: c.id, Name: c.name, Raw: c.args.String()}
-		e.Input, e.Invalid = wire.Arguments(e.Raw)
+		e.Input, e.Invalid = wire.ParseArguments(e.Raw)
 		if nameless {
-			e.Invalid = wire.Nameless
+			e.Invalid = wire.MissingToolName
 		}
 		if c.content != nil {
 			e.Metadata = t.d.metadata(map[string]jsontext.Value{keyContent: c.content})

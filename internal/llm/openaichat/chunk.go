@@ -65,7 +65,7 @@ type callDelta struct {
 // empty reports whether there is nothing in it: no part of any call.
 func (d *callDelta) empty() bool {
 	f := d.Function
-	return d.Index == nil && !wire.IsText(d.ID) && !wire.IsText(f.Name) && (!wire.Present(f.Arguments) || string(f.Arguments) == `""`) && !wire.Present(d.ExtraContent)
+	return d.Index == nil && !wire.IsNonEmptyString(d.ID) && !wire.IsNonEmptyString(f.Name) && (!wire.IsPresent(f.Arguments) || string(f.Arguments) == `""`) && !wire.IsPresent(d.ExtraContent)
 }
 
 type functionDelta struct {
@@ -82,9 +82,9 @@ type contentPart struct {
 // parseChunk reads a frame. One whose choices are no list is no chunk.
 func parseChunk(data []byte) (chunk, error) {
 	var c chunk
-	err := wire.Read(data, &c)
+	err := wire.DecodeLenient(data, &c)
 	if err == nil && c.Choices == nil {
-		err = wire.Lists(data, "choices")
+		err = wire.CheckList(data, "choices")
 	}
 	return c, err
 }
@@ -93,11 +93,11 @@ func parseChunk(data []byte) (chunk, error) {
 // same in both.
 func (d *delta) reasoning() (string, jsontext.Value) {
 	switch {
-	case wire.IsText(d.ReasoningContent):
+	case wire.IsNonEmptyString(d.ReasoningContent):
 		return "reasoning_content", d.ReasoningContent
-	case wire.IsText(d.Reasoning):
+	case wire.IsNonEmptyString(d.Reasoning):
 		return "reasoning", d.Reasoning
-	case wire.IsText(d.ReasoningText):
+	case wire.IsNonEmptyString(d.ReasoningText):
 		return "reasoning_text", d.ReasoningText
 	default:
 		return "", nil

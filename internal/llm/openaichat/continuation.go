@@ -17,10 +17,10 @@ const (
 	keyContent = "extra_content"     // attached to a tool call
 )
 
-func (d Dialect) stash(m llm.Metadata) wire.Object { return wire.Stash(m, d.namespace()) }
+func (d Dialect) stash(m llm.Metadata) wire.Object { return wire.ReadMetadata(m, d.namespace()) }
 
 func (d Dialect) metadata(fields wire.Object) llm.Metadata {
-	return wire.Metadata(d.namespace(), fields)
+	return wire.NewMetadata(d.namespace(), fields)
 }
 
 // restore puts the structured reasoning of one part back into m.
@@ -64,22 +64,22 @@ func (m *message) set(name string, v jsontext.Value) {
 }
 
 func joinArrays(a, b jsontext.Value) jsontext.Value {
-	first, ok := wire.List(a)
+	first, ok := wire.ReadList(a)
 	if !ok {
 		return b
 	}
-	second, _ := wire.List(b)
-	return wire.Write(append(first, second...), a)
+	second, _ := wire.ReadList(b)
+	return wire.MarshalOr(append(first, second...), a)
 }
 
 // callID returns id in a form that the vendor accepts; equal ids stay equal and different ones different.
 func (d Dialect) callID(id string) string {
 	switch {
 	case d.CallIDs == NineIDs && (len(id) != 9 || !wire.IsWord(id, "")):
-		return wire.Digest(id)[:9]
+		return wire.ShortDigest(id)[:9]
 	case d.CallIDs == WordID && !wire.IsWord(id, "_-"):
-		return "call_" + wire.Digest(id)
+		return "call_" + wire.ShortDigest(id)
 	default:
-		return wire.ShortID(id)
+		return wire.NormalizeID(id)
 	}
 }

@@ -26,24 +26,24 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 	}
 }
 
-// Frame implements wire.Frames.
-func (t *turn) Frame(event string, data []byte) (done bool, err error) {
+// HandleFrame implements wire.Frames.
+func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	if data[0] == '[' {
 		return false, t.failure(data)
 	}
 	c, err := parseChunk(data)
 	if err != nil {
-		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not a Chat chunk: " + wire.Excerpt(data, t.secrets), Err: err}
+		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not a Chat chunk: " + wire.FormatExcerpt(data, t.secrets), Err: err}
 	}
 	if c.isError(event) {
 		return false, t.failure(data)
 	}
 	err = t.chunk(&c)
-	return t.Stopped(), err
+	return t.IsStopped(), err
 }
 
-// Complete implements wire.Frames.
-func (t *turn) Complete() bool { return t.reason != "" }
+// IsComplete implements wire.Frames.
+func (t *turn) IsComplete() bool { return t.reason != "" }
 
 // isError reports whether the frame tells of a failure instead of carrying a piece of the answer.
 func (c *chunk) isError(event string) bool {
@@ -61,5 +61,5 @@ func saysError(v jsontext.Value) bool {
 
 // failure gives an error object in the stream its class.
 func (t *turn) failure(data []byte) *llm.Error {
-	return wire.Classify(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+	return wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 }

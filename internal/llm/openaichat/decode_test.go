@@ -160,23 +160,23 @@ func TestDecode(t *testing.T) {
 			stream(says(`{"content":""}`), ends("length")),
 			lines("opened req-1", "finish length"+noUsage),
 		},
-		{"nothing at all", "", lines("error the provider accepted the request and sent no answer (empty)")},
-		{"only comments and DONE", ": hi\n\ndata: [DONE]\n\n", lines("error the provider accepted the request and sent no answer (empty)")},
+		{"nothing at all", "", lines("error the provider accepted the request but sent no answer (empty)")},
+		{"only comments and DONE", ": hi\n\ndata: [DONE]\n\n", lines("error the provider accepted the request but sent no answer (empty)")},
 		{
 			"well-formed and empty", stream(says(`{"role":"assistant","content":""}`), ends("stop"), done),
-			lines("opened req-1", "error the provider sent an answer with no text, no reasoning and no tool call (empty)"),
+			lines("opened req-1", "error the provider sent an answer without text, reasoning or tool calls (empty)"),
 		},
 		{
 			"tool-calls without a call is empty", stream(ends("tool_calls")),
-			lines("opened req-1", "error the provider sent an answer with no text, no reasoning and no tool call (empty)"),
+			lines("opened req-1", "error the provider sent an answer without text, reasoning or tool calls (empty)"),
 		},
 		{
 			"web page", "\n <!doctype html><html>",
-			lines("error the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between (malformed)"),
+			lines("error the provider's address returned a web page instead of an answer; check options.baseURL and any proxy or login page (malformed)"),
 		},
 		{
 			"no finish marker", stream(says(`{"content":"hi"}`), done),
-			lines(append(textHi[:3:3], "error the answer stopped before the provider said that it was complete (incomplete)")...),
+			lines(append(textHi[:3:3], "error the answer ended without a finish marker (incomplete)")...),
 		},
 		{
 			"error object in the stream",
@@ -236,11 +236,11 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"no finish reason, and DONE alone", stream(says(`{"content":"hi"}`), done),
-			lines(append(textHi[:3:3], "error the answer stopped before the provider said that it was complete (incomplete)")...),
+			lines(append(textHi[:3:3], "error the answer ended without a finish marker (incomplete)")...),
 		},
 		{
 			"no finish reason, and usage alone", stream(`{"choices":[{"index":0,"delta":{"content":"hi"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`),
-			lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "error the answer stopped before the provider said that it was complete (incomplete)"),
+			lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "error the answer ended without a finish marker (incomplete)"),
 		},
 		{
 			"a whole answer without a finish reason", `{"choices":[{"index":0,"message":{"content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}],"function_call":{"name":"","arguments":""}},"finish_reason":""}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
@@ -402,7 +402,7 @@ func TestDecodeCalls(t *testing.T) {
 		{
 			"complete arguments but no finish marker",
 			[]string{says(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), done},
-			[]string{start, "input-start a f", `input-delta a "{}"`, "error the answer stopped before the provider said that it was complete (incomplete)"},
+			[]string{start, "input-start a f", `input-delta a "{}"`, "error the answer ended without a finish marker (incomplete)"},
 		},
 	}
 	for _, tt := range tests {

@@ -20,7 +20,7 @@ type detail struct {
 var growing = map[string]string{`"reasoning.text"`: "text", `"reasoning.summary"`: "summary"}
 
 func (ds *details) add(v jsontext.Value) {
-	entries, ok := wire.List(v)
+	entries, ok := wire.ReadList(v)
 	if !ok {
 		return
 	}
@@ -41,18 +41,18 @@ func (ds *details) put(fields wire.Object) {
 		}
 	}
 	d := detail{fields: fields, key: key}
-	if text := fields[key]; wire.IsText(text) {
+	if text := fields[key]; wire.IsNonEmptyString(text) {
 		d.grown = append(d.grown, text[1:len(text)-1]...)
 	}
 	ds.list = append(ds.list, d)
 }
 
 func (d *detail) join(fields wire.Object) {
-	if text := fields[d.key]; wire.IsText(text) {
+	if text := fields[d.key]; wire.IsNonEmptyString(text) {
 		d.grown = append(d.grown, text[1:len(text)-1]...)
 	}
 	for name, v := range fields {
-		if name != d.key && wire.Present(v) {
+		if name != d.key && wire.IsPresent(v) {
 			d.fields[name] = v
 		}
 	}
@@ -65,22 +65,22 @@ func (ds *details) take() jsontext.Value {
 	}
 	entries := make([]wire.Object, 0, len(ds.list))
 	for _, d := range ds.list {
-		if d.key != "" && (len(d.grown) > 0 || wire.Present(d.fields[d.key])) {
+		if d.key != "" && (len(d.grown) > 0 || wire.IsPresent(d.fields[d.key])) {
 			d.fields[d.key] = jsontext.Value(`"` + string(d.grown) + `"`)
 		}
 		entries = append(entries, d.fields)
 	}
 	ds.list = nil
-	return wire.Write(entries, nil)
+	return wire.MarshalOr(entries, nil)
 }
 
 // detailTexts returns the readable texts of a frame's details.
 func detailTexts(v jsontext.Value) []jsontext.Value {
-	entries, _ := wire.List(v)
+	entries, _ := wire.ReadList(v)
 	var out []jsontext.Value
 	for _, entry := range entries {
 		e, _ := wire.ReadObject(entry)
-		if text := e[growing[string(e["type"])]]; wire.IsText(text) {
+		if text := e[growing[string(e["type"])]]; wire.IsNonEmptyString(text) {
 			out = append(out, text)
 		}
 	}

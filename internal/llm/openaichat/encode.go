@@ -59,7 +59,7 @@ type jsonSchema struct {
 // InvalidRequest that names the option at fault.
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	var err error
-	if d.ttl, err = wire.CacheTTL(req); err != nil {
+	if d.ttl, err = wire.ParseCacheTTL(req); err != nil {
 		return nil, err
 	}
 	b := body{
@@ -84,7 +84,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 		b.ToolChoice = d.choice(req.Choice)
 	}
 	if len(req.OutputSchema) > 0 {
-		schema, strict := wire.Held(req.OutputSchema)
+		schema, strict := wire.StrictSchema(req.OutputSchema)
 		b.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: schema, Strict: strict}}
 	}
 	if b.Extra, err = d.extra(req); err != nil {

@@ -258,7 +258,7 @@ func TestEncodeRefuses(t *testing.T) {
 		{"other casing", llm.Request{Body: map[string]jsontext.Value{"toolChoice": jsontext.Value("1")}}, `"toolChoice"`},
 		{"snake", llm.Request{Body: map[string]jsontext.Value{"stream_options": jsontext.Value("1")}}, `"stream_options"`},
 		{"effort", llm.Request{Options: map[string]jsontext.Value{"reasoningEffort": jsontext.Value("3")}}, "reasoningEffort"},
-		{"broken body value", llm.Request{Body: map[string]jsontext.Value{"x": jsontext.Value("{")}}, "cannot be written"},
+		{"broken body value", llm.Request{Body: map[string]jsontext.Value{"x": jsontext.Value("{")}}, "cannot be encoded"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

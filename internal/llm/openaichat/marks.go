@@ -36,7 +36,7 @@ func (d Dialect) system(texts []string, marks int) jsontext.Value {
 		}
 		parts = append(parts, p)
 	}
-	return wire.Write(parts, wire.Quote(strings.Join(texts, "\n")))
+	return wire.MarshalOr(parts, wire.Quote(strings.Join(texts, "\n")))
 }
 
 // resultText is the content of a result. One that says nothing cannot be marked.
@@ -44,7 +44,7 @@ func (d Dialect) resultText(text string) jsontext.Value {
 	if d.CacheField == "" || strings.TrimSpace(text) == "" {
 		return wire.Quote(text)
 	}
-	return wire.Write([]part{textPart(text)}, wire.Quote(text))
+	return wire.MarshalOr([]part{textPart(text)}, wire.Quote(text))
 }
 
 // mark marks what was added last, if it is a user message or a result that says something.
@@ -63,7 +63,7 @@ func (c *conversation) mark() {
 	if last.Role == "tool" && last.Content.Kind() == '[' {
 		var parts []part
 		if json.Unmarshal(last.Content, &parts, wire.Foreign) == nil && len(parts) == 1 {
-			last.Content = wire.Write([]part{c.d.marked(parts[0])}, last.Content)
+			last.Content = wire.MarshalOr([]part{c.d.marked(parts[0])}, last.Content)
 		}
 	}
 }

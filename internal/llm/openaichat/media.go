@@ -11,12 +11,12 @@ import (
 func textPart(s string) part { return part{Type: "text", Text: &s} }
 
 func userParts(parts []llm.Part) []part {
-	return wire.Parts(parts, textPart, mediaPart, wire.AddressNote)
+	return wire.ConvertParts(parts, textPart, mediaPart, wire.MediaURLNote)
 }
 
 // mediaPart returns m as a part if it is an image or a document that Chat endpoints take and that is not too large.
 func mediaPart(m llm.Media) (part, bool) {
-	url, image, ok := wire.Address(m)
+	url, image, ok := wire.EncodeMediaURL(m)
 	switch {
 	case !ok:
 		return part{}, false

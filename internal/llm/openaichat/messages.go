@@ -59,7 +59,7 @@ type conversation struct {
 	out      []message
 	user     []part // the content of the last message, while that is a user message
 	attached []part // images and documents of the tool results since the last other message
-	updates  wire.Updates
+	updates  wire.PendingUpdates
 }
 
 func (d Dialect) messages(req *llm.Request) []message {
@@ -123,7 +123,7 @@ func (c *conversation) closeUser() {
 // content is a string if it is all text and the dialect has no marks, else a list of parts.
 func (d Dialect) content(parts []part) jsontext.Value {
 	if d.CacheField != "" {
-		return wire.Write(parts, wire.Quote("[unreadable attachment]"))
+		return wire.MarshalOr(parts, wire.Quote("[unreadable attachment]"))
 	}
 	var text strings.Builder
 	for _, p := range parts {
@@ -145,7 +145,7 @@ func (c *conversation) flush() {
 		c.addUser(append([]part{textPart("Attachments of the tool results above:")}, c.attached...))
 		c.attached = nil
 	}
-	for _, text := range c.updates.Take() {
+	for _, text := range c.updates.TakeTexts() {
 		c.wrap(text)
 	}
 }
@@ -181,7 +181,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 			texts = append(texts, wire.HostedResultNote(p, text))
 			made = append(made, attached...)
 		case llm.Media:
-			texts = append(texts, wire.AddressNote(p))
+			texts = append(texts, wire.MediaURLNote(p))
 		}
 	}
 	text := strings.Join(texts, "\n")
@@ -194,7 +194,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 		return
 	}
 	c.add(m)
-	c.updates.Called(len(m.ToolCalls))
+	c.updates.AddCalls(len(m.ToolCalls))
 	c.attached = append(c.attached, made...)
 }
 
@@ -202,7 +202,7 @@ func (d Dialect) call(p llm.ToolCall) toolCall {
 	return toolCall{
 		ID:           d.callID(p.ID),
 		Type:         "function",
-		Function:     calledFunction{Name: wire.ToolName(p.Name), Arguments: string(wire.Input(p.Input))},
+		Function:     calledFunction{Name: wire.NormalizeToolName(p.Name), Arguments: string(wire.NormalizeInput(p.Input))},
 		ExtraContent: d.stash(p.Metadata)[keyContent],
 	}
 }
@@ -216,14 +216,14 @@ func (c *conversation) addResults(parts []llm.Part) {
 		text, attached := resultContent(r)
 		c.add(message{Role: "tool", ToolCallID: c.d.callID(r.ID), Content: c.d.resultText(text)})
 		c.attached = append(c.attached, attached...)
-		c.updates.Answered()
+		c.updates.MarkAnswered()
 	}
 }
 
 func resultContent(r llm.ToolResult) (string, []part) {
-	lines, attached := wire.Contents(r, mediaPart, wire.AddressNote)
+	lines, attached := wire.SplitResult(r, mediaPart, wire.MediaURLNote)
 	if len(lines) == 0 && len(attached) > 0 {
-		lines = append(lines, wire.Follows)
+		lines = append(lines, wire.AttachmentFollows)
 	}
 	return strings.Join(lines, "\n"), attached
 }

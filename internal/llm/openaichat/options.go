@@ -54,7 +54,7 @@ func (d Dialect) extra(req *llm.Request) (map[string]jsontext.Value, error) {
 	if err := d.effort(req.Options["reasoningEffort"], out); err != nil {
 		return nil, err
 	}
-	return out, wire.Overlay(out, req)
+	return out, wire.OverlayBody(out, req)
 }
 
 func (d Dialect) effort(v jsontext.Value, out map[string]jsontext.Value) error {
@@ -63,7 +63,7 @@ func (d Dialect) effort(v jsontext.Value, out map[string]jsontext.Value) error {
 	}
 	var level string
 	if err := json.Unmarshal(v, &level); err != nil {
-		return wire.Invalid("the option reasoningEffort must be a string such as \"high\", not %.40s", v)
+		return wire.NewInvalidRequest("the option reasoningEffort must be a string such as \"high\", not %.40s", v)
 	}
 	if d.Effort == EffortPlain {
 		out["reasoning_effort"] = wire.Quote(level)
@@ -76,7 +76,7 @@ func (d Dialect) effort(v jsontext.Value, out map[string]jsontext.Value) error {
 	fields["effort"] = wire.Quote(level)
 	merged, err := json.Marshal(fields, json.Deterministic(true))
 	if err != nil {
-		return wire.Invalid("the option reasoning cannot be written as JSON: %v", err)
+		return wire.NewInvalidRequest("the option reasoning cannot be written as JSON: %v", err)
 	}
 	out["reasoning"] = merged
 	return nil

@@ -9,9 +9,9 @@ import (
 
 // schema narrows a tool's schema to what the vendor accepts (spec/v2 §20.1 LM-7).
 func (d Dialect) schema(def llm.ToolDefinition) jsontext.Value {
-	raw := wire.Parameters(def)
+	raw := wire.ToolParameters(def)
 	if d.Schema == SchemaMoonshot {
-		raw = wire.Rewrite(raw, moonshot)
+		raw = wire.RewriteSchemas(raw, moonshot)
 	}
 	return raw
 }
@@ -22,7 +22,7 @@ func moonshot(n wire.Object) wire.Object {
 		return wire.Object{"$ref": ref}
 	}
 	for _, key := range []string{"prefixItems", "items"} {
-		if list, ok := wire.List(n[key]); ok {
+		if list, ok := wire.ReadList(n[key]); ok {
 			delete(n, key)
 			if len(list) > 0 {
 				n["items"] = list[0]

@@ -21,7 +21,7 @@ type sources struct {
 
 // add appends to a list, of which each frame brings a part.
 func (s *sources) add(key string, v jsontext.Value) {
-	list, ok := wire.List(v)
+	list, ok := wire.ReadList(v)
 	if !ok || s.size+len(v) > wire.MaxKept {
 		return
 	}
@@ -34,7 +34,7 @@ func (s *sources) add(key string, v jsontext.Value) {
 
 // keep replaces a list, which each frame brings whole.
 func (s *sources) keep(key string, v jsontext.Value) {
-	if list, ok := wire.List(v); ok && len(list) > 0 {
+	if list, ok := wire.ReadList(v); ok && len(list) > 0 {
 		for _, old := range s.lists[key] {
 			s.size -= len(old)
 		}
@@ -47,7 +47,7 @@ func (s *sources) keep(key string, v jsontext.Value) {
 func (s *sources) take() map[string]jsontext.Value {
 	out := map[string]jsontext.Value{}
 	for key, list := range s.lists {
-		out[key] = wire.Write(list, nil)
+		out[key] = wire.MarshalOr(list, nil)
 	}
 	*s = sources{}
 	return out

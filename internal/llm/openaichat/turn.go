@@ -30,7 +30,7 @@ type turn struct {
 
 // block is a run of text or of reasoning; none without an id.
 type block struct {
-	wire.Run
+	wire.TextRun
 	field string // reasoning: the wire field it came in
 }
 
@@ -39,7 +39,7 @@ type block struct {
 func (t *turn) chunk(c *chunk) error {
 	if !t.begun {
 		t.begun = true
-		t.response = wire.Plain(c.ID)
+		t.response = wire.DecodeString(c.ID)
 	}
 	t.Open()
 	t.count(c)
@@ -56,24 +56,24 @@ func (t *turn) chunk(c *chunk) error {
 		if err := t.delta(d); err != nil {
 			return err
 		}
-		t.reason = cmp.Or(wire.Plain(a.FinishReason), t.reason)
+		t.reason = cmp.Or(wire.DecodeString(a.FinishReason), t.reason)
 	}
 	return nil
 }
 
 func (t *turn) delta(d *delta) error {
-	if wire.Present(d.ReasoningDetails) {
+	if wire.IsPresent(d.ReasoningDetails) {
 		t.details.add(d.ReasoningDetails)
 	}
 	if field, text := d.reasoning(); field != "" {
 		t.think(field, text)
-	} else if wire.Present(d.ReasoningDetails) {
+	} else if wire.IsPresent(d.ReasoningDetails) {
 		for _, text := range detailTexts(d.ReasoningDetails) {
 			t.think(t.d.reasoningField(), text)
 		}
 	}
 	t.say(d.Content)
-	if wire.IsText(d.Refusal) {
+	if wire.IsNonEmptyString(d.Refusal) {
 		t.refused = true
 		t.say(d.Refusal)
 	}
@@ -88,20 +88,20 @@ func (t *turn) delta(d *delta) error {
 	t.sources.add(keyAnnotations, d.Annotations)
 	t.sources.keep(keyExecuted, d.Executed)
 	for _, image := range d.Images {
-		t.picture(wire.Plain(image.ImageURL.URL))
+		t.picture(wire.DecodeString(image.ImageURL.URL))
 	}
 	return nil
 }
 
 // picture keeps a picture for the end. One that is none, or one too many, is told about.
 func (t *turn) picture(url string) {
-	m, ok := wire.PictureAt(url)
+	m, ok := wire.DecodeDataURL(url)
 	if ok && len(t.images) < wire.MaxCalls {
 		t.images = append(t.images, m)
 		return
 	}
-	note := wire.Unshown("a picture", url)
-	if t.Said() {
+	note := wire.UnshownNote("a picture", url)
+	if t.HasContent() {
 		note = "\n" + note
 	}
 	t.say(wire.Quote(note))
@@ -110,16 +110,16 @@ func (t *turn) picture(url string) {
 // say continues the text. Some vendors send a list of text and thinking parts instead of a string.
 func (t *turn) say(content jsontext.Value) {
 	switch {
-	case wire.IsText(content):
+	case wire.IsNonEmptyString(content):
 		t.begin(false)
-		t.Say(&t.open.Run, t.open.Joiner.Next(content))
+		t.AppendText(&t.open.TextRun, t.open.Joiner.Next(content))
 	case content.Kind() == '[':
 		for _, p := range contentParts(content) {
 			t.think(t.d.reasoningField(), p.Thinking)
 			for _, thought := range contentParts(p.Thinking) {
 				t.think(t.d.reasoningField(), thought.Text)
 			}
-			if wire.IsText(p.Text) {
+			if wire.IsNonEmptyString(p.Text) {
 				t.say(p.Text)
 			}
 		}
@@ -128,27 +128,27 @@ func (t *turn) say(content jsontext.Value) {
 
 func contentParts(v jsontext.Value) (parts []contentPart) {
 	if v.Kind() == '[' {
-		_ = wire.Read(v, &parts) // what cannot be read has no parts
+		_ = wire.DecodeLenient(v, &parts) // what cannot be read has no parts
 	}
 	return parts
 }
 
 func (t *turn) think(field string, text jsontext.Value) {
-	if !wire.IsText(text) {
+	if !wire.IsNonEmptyString(text) {
 		return
 	}
 	t.begin(true)
 	t.open.field = field
-	t.Say(&t.open.Run, t.open.Joiner.Next(text))
+	t.AppendText(&t.open.TextRun, t.open.Joiner.Next(text))
 }
 
 // begin makes the open block one of thoughts, or of text; a block of the other kind ends.
 func (t *turn) begin(thought bool) {
-	if t.open.ID != "" && t.open.Thought == thought {
+	if t.open.ID != "" && t.open.Reasoning == thought {
 		return
 	}
 	t.close()
-	t.open = block{Run: t.Begin(thought)}
+	t.open = block{TextRun: t.BeginRun(thought)}
 }
 
 // close ends the open block, if any, with the metadata gathered for it.
@@ -156,11 +156,11 @@ func (t *turn) close() {
 	if t.open.ID == "" {
 		return
 	}
-	t.Rest(&t.open.Run)
-	if t.open.Thought {
-		t.End(&t.open.Run, t.kept())
+	t.FlushText(&t.open.TextRun)
+	if t.open.Reasoning {
+		t.EndRun(&t.open.TextRun, t.kept())
 	} else {
-		t.End(&t.open.Run, t.d.metadata(t.sources.take()))
+		t.EndRun(&t.open.TextRun, t.d.metadata(t.sources.take()))
 	}
 	t.open = block{}
 }
@@ -183,7 +183,7 @@ func (t *turn) end(whole bool) error {
 	if t.reason == "" && whole && t.usage.Raw != nil {
 		t.reason = "stop"
 	}
-	if err := t.Whole(t.reason != ""); err != nil {
+	if err := t.CheckEnded(t.reason != ""); err != nil {
 		return err
 	}
 	t.close()
@@ -192,8 +192,8 @@ func (t *turn) end(whole bool) error {
 		t.close()
 	}
 	if len(t.images) > 0 {
-		t.Tell()
-		for _, e := range wire.Made(t.calls.ids.Unique("", t.response), nil, t.images...) {
+		t.MarkContent()
+		for _, e := range wire.ImageEvents(t.calls.ids.MakeUnique("", t.response), nil, t.images...) {
 			t.Emit(e)
 		}
 	}
@@ -201,7 +201,7 @@ func (t *turn) end(whole bool) error {
 	if reason == llm.FinishError {
 		return &llm.Error{Class: llm.Overloaded, Message: "the provider ended the answer with finish reason " + t.reason}
 	}
-	if err := t.Usable(reason, len(t.calls.list) > 0, wire.Filtered()); err != nil {
+	if err := t.CheckContent(reason, len(t.calls.list) > 0, wire.NewFiltered()); err != nil {
 		return err
 	}
 	t.emitCalls(reason)

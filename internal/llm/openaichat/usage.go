@@ -27,15 +27,15 @@ type usageDetails struct {
 // count takes the usage of a frame. Later reports replace earlier ones, except that a report of nothing does not
 // replace one of something: some gateways append an empty one.
 func (t *turn) count(c *chunk) {
-	if billed := wire.Credits(c.Copilot.Credits); billed != nil {
+	if billed := wire.ParseCredits(c.Copilot.Credits); billed != nil {
 		t.billed = billed
 		t.usage.Billed = billed
 	}
 	raw := c.Usage
-	if !wire.Present(raw) && len(c.Choices) > 0 {
+	if !wire.IsPresent(raw) && len(c.Choices) > 0 {
 		raw = c.Choices[0].Usage
 	}
-	if !wire.Present(raw) {
+	if !wire.IsPresent(raw) {
 		raw = c.Groq.Usage
 	}
 	if raw.Kind() != '{' {
@@ -54,10 +54,10 @@ func (t *turn) count(c *chunk) {
 func parseUsage(raw jsontext.Value) llm.Usage {
 	var u usage
 	out, _ := wire.ReadUsage(raw, &u)
-	out.Input, out.Output, out.Total = wire.Tokens(u.Prompt), wire.Tokens(u.Completion), wire.Tokens(u.Total)
-	out.Reasoning = max(wire.Tokens(u.Out.Reasoning), wire.Tokens(u.Reasoning))
-	out.CacheRead = max(wire.Tokens(u.In.Cached), wire.Tokens(u.CacheHit), wire.Tokens(u.Cached))
-	out.CacheWrite = wire.Tokens(u.In.CacheWrite)
+	out.Input, out.Output, out.Total = wire.ParseTokenCount(u.Prompt), wire.ParseTokenCount(u.Completion), wire.ParseTokenCount(u.Total)
+	out.Reasoning = max(wire.ParseTokenCount(u.Out.Reasoning), wire.ParseTokenCount(u.Reasoning))
+	out.CacheRead = max(wire.ParseTokenCount(u.In.Cached), wire.ParseTokenCount(u.CacheHit), wire.ParseTokenCount(u.Cached))
+	out.CacheWrite = wire.ParseTokenCount(u.In.CacheWrite)
 	said := out.Total == out.Input+out.Output
 	if out.Reasoning > 0 && out.Total == out.Input+out.Output+out.Reasoning || said && out.Reasoning > out.Output {
 		out.Output += out.Reasoning // xAI counts reasoning beside the completion, and so does Vercel for Gemini
@@ -65,5 +65,5 @@ func parseUsage(raw jsontext.Value) llm.Usage {
 	if said && out.CacheRead > out.Input {
 		out.Input += out.CacheRead // xAI at Azure counts cached input beside the rest
 	}
-	return wire.Within(out)
+	return wire.ClampUsage(out)
 }

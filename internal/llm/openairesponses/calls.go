@@ -28,9 +28,9 @@ func (t *turn) functionCall(it *item, o *outputItem) error {
 		return err
 	}
 	if it.done {
-		c.ended = wire.Plain(o.Status) != "incomplete"
+		c.ended = wire.DecodeString(o.Status) != "incomplete"
 	}
-	if it.done || wire.IsText(o.Arguments) {
+	if it.done || wire.IsNonEmptyString(o.Arguments) {
 		return t.arguments(it.self, o.Arguments, it.done)
 	}
 	return nil
@@ -39,19 +39,19 @@ func (t *turn) functionCall(it *item, o *outputItem) error {
 // name begins a call whose name has arrived.
 func (t *turn) name(it *item, o *outputItem) error {
 	c := it.call
-	name := wire.Plain(o.Name)
+	name := wire.DecodeString(o.Name)
 	if c.name != "" || name == "" {
 		return nil
 	}
 	if len(name) > wire.MaxName {
-		return wire.Malformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
+		return wire.NewMalformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
 	}
 	c.name = name
-	sent := wire.Plain(o.CallID)
+	sent := wire.DecodeString(o.CallID)
 	if sent == "" {
 		sent = it.id
 	}
-	c.id = t.calls.Unique(sent, t.response)
+	c.id = t.calls.MakeUnique(sent, t.response)
 	t.Emit(llm.ToolInputStart{ID: c.id, Name: c.name})
 	return nil
 }
@@ -80,17 +80,17 @@ func (t *turn) arguments(begin func() (*item, error), v jsontext.Value, whole bo
 	}
 	c := t.callOf(it)
 	switch {
-	case whole && wire.Present(v):
+	case whole && wire.IsPresent(v):
 		c.whole = true
 		c.final = string(v)
 		if v.Kind() == '"' {
-			c.final = wire.Plain(v)
+			c.final = wire.DecodeString(v)
 		}
 	case v.Kind() == '"':
 		c.args.WriteString(c.text.Next(v))
 	}
 	if max(c.args.Len(), len(c.final)) > wire.MaxArguments {
-		return wire.Malformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
+		return wire.NewMalformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
 	}
 	t.show(c)
 	return nil
@@ -116,10 +116,10 @@ func (t *turn) emitCall(it *item, reason llm.FinishReason) {
 	c := it.call
 	nameless := c.name == ""
 	if nameless {
-		c.name, c.id = "invalid", t.calls.Unique(it.id, t.response)
+		c.name, c.id = "invalid", t.calls.MakeUnique(it.id, t.response)
 		t.Emit(llm.ToolInputStart{ID: c.id, Name: c.name})
 	}
-	c.args.WriteString(c.text.End())
+	c.args.WriteString(c.text.Flush())
 	if c.whole && c.args.Len() == 0 {
 		c.args.WriteString(c.final)
 	}
@@ -129,15 +129,15 @@ func (t *turn) emitCall(it *item, reason llm.FinishReason) {
 	if c.whole {
 		e.Raw = c.final
 	}
-	e.Input, e.Invalid = wire.Arguments(e.Raw)
+	e.Input, e.Invalid = wire.ParseArguments(e.Raw)
 	switch {
 	case nameless:
-		e.Invalid = wire.Nameless
+		e.Invalid = wire.MissingToolName
 	case !c.ended && t.status == "incomplete":
 		e.Invalid = "the answer ended before this call was complete, so it was not run"
 	}
 	if it.id != "" {
-		e.Metadata = wire.Metadata(t.d.namespace(), wire.Object{keyItem: wire.Quote(it.id)})
+		e.Metadata = wire.NewMetadata(t.d.namespace(), wire.Object{keyItem: wire.Quote(it.id)})
 	}
 	t.EmitCall(e, reason, false)
 }

@@ -22,14 +22,14 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 	}
 }
 
-// Frame implements wire.Frames.
-func (t *turn) Frame(event string, data []byte) (done bool, err error) {
+// HandleFrame implements wire.Frames.
+func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	f, err := parseFrame(data)
 	if err != nil {
-		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not of a Responses stream: " + wire.Excerpt(data, t.secrets), Err: err}
+		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not of a Responses stream: " + wire.FormatExcerpt(data, t.secrets), Err: err}
 	}
 	switch {
-	case f.Type == "error", event == "error", f.Type == "" && wire.Present(f.Error):
+	case f.Type == "error", event == "error", f.Type == "" && wire.IsPresent(f.Error):
 		return false, t.failure(data)
 	case f.Type == "response.failed":
 		return false, t.failed(f.Response)
@@ -37,11 +37,11 @@ func (t *turn) Frame(event string, data []byte) (done bool, err error) {
 	if err := t.apply(&f); err != nil {
 		return false, err
 	}
-	return t.Stopped() || t.status != "", nil
+	return t.IsStopped() || t.status != "", nil
 }
 
-// Complete implements wire.Frames.
-func (t *turn) Complete() bool { return t.status != "" }
+// IsComplete implements wire.Frames.
+func (t *turn) IsComplete() bool { return t.status != "" }
 
 // parseFrame reads one event, or a whole answer from a server that does not stream as the event that ends one.
 func parseFrame(data []byte) (frame, error) {
@@ -49,17 +49,17 @@ func parseFrame(data []byte) (frame, error) {
 	if data[0] == '[' { // a list of errors, as some gateways answer
 		return frame{Type: "error"}, nil
 	}
-	if err := wire.Read(data, &f); err != nil {
+	if err := wire.DecodeLenient(data, &f); err != nil {
 		return f, err
 	}
 	if f.Type != "" {
 		return f, nil
 	}
 	var whole response
-	if err := wire.Read(data, &whole); err != nil {
+	if err := wire.DecodeLenient(data, &whole); err != nil {
 		return f, err
 	}
-	if whole.Object == "response" && !wire.Present(whole.Error) {
+	if whole.Object == "response" && !wire.IsPresent(whole.Error) {
 		f.Type, f.Response, f.Error = "response."+whole.Status, &whole, nil
 	}
 	return f, nil
@@ -67,14 +67,14 @@ func parseFrame(data []byte) (frame, error) {
 
 // failure gives an error object in the stream its class.
 func (t *turn) failure(data []byte) *llm.Error {
-	return wire.Classify(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
+	return wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 }
 
 // failed is the error of an answer that the provider gave up.
 func (t *turn) failed(r *response) *llm.Error {
-	if r == nil || !wire.Present(r.Error) {
+	if r == nil || !wire.IsPresent(r.Error) {
 		return &llm.Error{Class: llm.Overloaded, Message: "the provider gave up the answer and did not say why"}
 	}
 	t.count(r.Usage)
-	return t.failure(wire.Write(map[string]jsontext.Value{"error": r.Error}, nil))
+	return t.failure(wire.MarshalOr(map[string]jsontext.Value{"error": r.Error}, nil))
 }

@@ -118,9 +118,9 @@ func TestDecode(t *testing.T) {
 			"filtered with nothing said", stream(created, frame("incomplete", `"response":{"incomplete_details":{"reason":"content_filter"}}`)),
 			lines("opened req-1", "error the provider's content filter refused the request (content-filter)"),
 		},
-		{"well-formed and empty", stream(created, completed), lines("opened req-1", "error the provider sent an answer with no text, no reasoning and no tool call (empty)")},
-		{"nothing at all", "", lines("error the provider accepted the request and sent no answer (empty)")},
-		{"no last word", stream(created, says(0, `"hi"`), "[DONE]"), lines(append(hi[:3:3], "error the answer stopped before the provider said that it was complete (incomplete)")...)},
+		{"well-formed and empty", stream(created, completed), lines("opened req-1", "error the provider sent an answer without text, reasoning or tool calls (empty)")},
+		{"nothing at all", "", lines("error the provider accepted the request but sent no answer (empty)")},
+		{"no last word", stream(created, says(0, `"hi"`), "[DONE]"), lines(append(hi[:3:3], "error the answer ended without a finish marker (incomplete)")...)},
 		{
 			"failed", stream(created, says(0, `"hi"`), frame("failed", `"response":{"error":{"code":"server_error","message":"boom"}}`)),
 			lines(append(hi[:3:3], "error boom (overloaded)")...),
@@ -156,7 +156,7 @@ func TestDecode(t *testing.T) {
 			lines("opened req-1", "text-start text-0", `text-delta text-0 "hi"`, "text-end text-0", "text-start text-1", `text-delta text-1 "ho"`, "text-end text-1",
 				"reasoning-start reasoning-0", `reasoning-delta reasoning-0 "hm"`, "reasoning-end reasoning-0", "finish stop"+noUsage),
 		},
-		{"web page", "<html>", lines("error the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between (malformed)")},
+		{"web page", "<html>", lines("error the provider's address returned a web page instead of an answer; check options.baseURL and any proxy or login page (malformed)")},
 		{"not JSON", stream(`{"type":`), lines(`error the provider sent a frame that is not of a Responses stream: {"type": (malformed)`)},
 	}
 	for _, tt := range tests {

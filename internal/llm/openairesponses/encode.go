@@ -72,8 +72,8 @@ func tools(defs []llm.ToolDefinition) []jsontext.Value {
 			out = append(out, def.Hosted)
 			continue
 		}
-		own := tool{Type: "function", Name: def.Name, Description: def.Description, Parameters: wire.Parameters(def)}
-		out = append(out, wire.Write(own, nil))
+		own := tool{Type: "function", Name: def.Name, Description: def.Description, Parameters: wire.ToolParameters(def)}
+		out = append(out, wire.MarshalOr(own, nil))
 	}
 	return out
 }

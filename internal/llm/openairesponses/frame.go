@@ -66,7 +66,7 @@ type contentPart struct {
 func (o *outputItem) UnmarshalJSON(data []byte) error {
 	type fields outputItem
 	var f fields
-	if err := wire.Read(data, &f); err != nil {
+	if err := wire.DecodeLenient(data, &f); err != nil {
 		return err
 	}
 	*o = outputItem(f)

@@ -14,20 +14,20 @@ var hostedInput = []string{"action", "code", "queries", "arguments", "server_lab
 
 // hosted gives out a call that the vendor ran itself, with its result. Such an item is whole when it is done.
 func (t *turn) hosted(it *item, name string, o *outputItem) {
-	t.Tell()
+	t.MarkContent()
 	switch {
-	case !wire.IsText(o.Name):
+	case !wire.IsNonEmptyString(o.Name):
 	case name == "mcp":
-		name = "mcp." + wire.Plain(o.Name)
+		name = "mcp." + wire.DecodeString(o.Name)
 	case name == "custom_tool": // as xAI calls searches of its own
-		name = wire.Plain(o.Name)
+		name = wire.DecodeString(o.Name)
 	}
 	name = strings.ToValidUTF8(name[:min(len(name), wire.MaxName)], "")
-	id := t.calls.Unique(it.id, t.response)
+	id := t.calls.MakeUnique(it.id, t.response)
 	fields, _ := wire.ReadObject(o.Raw)
 	input := wire.Object{}
 	for _, key := range hostedInput {
-		if v := fields[key]; wire.Present(v) {
+		if v := fields[key]; wire.IsPresent(v) {
 			input[key] = v
 		}
 	}
@@ -35,24 +35,24 @@ func (t *turn) hosted(it *item, name string, o *outputItem) {
 	if it.id != "" {
 		kept[keyItem] = wire.Quote(it.id)
 	}
-	meta := wire.Metadata(t.d.namespace(), kept)
-	result := wire.Strict(o.Raw)
+	meta := wire.NewMetadata(t.d.namespace(), kept)
+	result := wire.RepairJSON(o.Raw)
 	var made []llm.Part
 	if name == llm.ImageTool {
-		if m, ok := wire.Picture("image/"+cmp.Or(wire.Plain(fields["output_format"]), "png"), wire.Plain(fields["result"])); ok {
+		if m, ok := wire.DecodeImage("image/"+cmp.Or(wire.DecodeString(fields["output_format"]), "png"), wire.DecodeString(fields["result"])); ok {
 			made = []llm.Part{m}
 			delete(fields, "result")
-			result = wire.Strict(wire.Write(fields, nil))
+			result = wire.RepairJSON(wire.MarshalOr(fields, nil))
 		}
 	}
-	in := wire.Input(wire.Strict(wire.Write(input, nil)))
+	in := wire.NormalizeInput(wire.RepairJSON(wire.MarshalOr(input, nil)))
 	t.Emit(llm.ToolInputStart{ID: id, Name: name})
 	t.Emit(llm.ToolInputDelta{ID: id, Delta: string(in)})
 	t.Emit(llm.ToolInputEnd{ID: id})
 	t.Emit(llm.ToolCallEvent{ID: id, Name: name, Input: in, Raw: string(in), Hosted: true, Metadata: meta})
 	t.Emit(llm.HostedResult{
 		ID: id, Name: name, Result: result, Content: made, Metadata: meta,
-		IsError: wire.Present(o.Error) || wire.Plain(o.Status) == "failed",
+		IsError: wire.IsPresent(o.Error) || wire.DecodeString(o.Status) == "failed",
 	})
 }
 
@@ -66,6 +66,6 @@ func (t *turn) approval(it *item, o *outputItem) error {
 	fields, _ := wire.ReadObject(o.Raw)
 	text := fmt.Sprintf("[the model wants to call %.100q of the MCP server %.100q with %s. The provider asks for approval, which cannot be given here: "+
 		"the call has not been made. With \"require_approval\": \"never\" in the server's declaration in hosted_tools it is made without.]",
-		wire.Plain(o.Name), wire.Plain(fields["server_label"]), wire.Clip(wire.Plain(o.Arguments), 1000))
+		wire.DecodeString(o.Name), wire.DecodeString(fields["server_label"]), wire.Clip(wire.DecodeString(o.Arguments), 1000))
 	return t.piece(it.self, textBlock, 0, wire.Quote(text))
 }

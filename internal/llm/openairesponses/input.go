@@ -54,7 +54,7 @@ type conversation struct {
 	out     []jsontext.Value
 	user    []part // the content of the last item, while that is a user message
 	shown   []part // what the user shows of the answer before, behind the results of its calls
-	updates wire.Updates
+	updates wire.PendingUpdates
 	named   map[string]bool // items that are referred to, which each may be once
 }
 
@@ -86,7 +86,7 @@ func (d Dialect) input(req *llm.Request, store bool) []jsontext.Value {
 
 func (c *conversation) add(item any) {
 	c.closeUser()
-	c.out = append(c.out, wire.Write(item, jsontext.Value(`{"role":"user","content":"[unreadable]"}`)))
+	c.out = append(c.out, wire.MarshalOr(item, jsontext.Value(`{"role":"user","content":"[unreadable]"}`)))
 }
 
 // addUser appends a user message and leaves it open, so that a system update can join it.
@@ -104,14 +104,14 @@ func (c *conversation) closeUser() {
 	}
 	parts := c.user
 	c.user = nil
-	c.add(message{Role: "user", Content: wire.Write(parts, nil)})
+	c.add(message{Role: "user", Content: wire.MarshalOr(parts, nil)})
 }
 
 // flush ends a run of results: what the user shows and the updates that waited follow it.
 func (c *conversation) flush() {
 	c.addUser(c.shown)
 	c.shown = nil
-	for _, text := range c.updates.Take() {
+	for _, text := range c.updates.TakeTexts() {
 		if c.user == nil {
 			c.addUser([]part{textPart(text)})
 			continue
@@ -126,8 +126,8 @@ func (c *conversation) addResults(parts []llm.Part) {
 		if !ok {
 			continue
 		}
-		c.add(callOutput{Type: "function_call_output", CallID: wire.ShortID(r.ID), Output: output(r)})
-		c.updates.Answered()
+		c.add(callOutput{Type: "function_call_output", CallID: wire.NormalizeID(r.ID), Output: output(r)})
+		c.updates.MarkAnswered()
 	}
 }
 
@@ -159,7 +159,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 	for _, item := range a.items {
 		c.add(item)
 	}
-	c.updates.Called(a.calls)
+	c.updates.AddCalls(a.calls)
 }
 
 func (a *answer) part(p llm.Part) {
@@ -173,7 +173,7 @@ func (a *answer) part(p llm.Part) {
 	case llm.ToolResult:
 		a.result(p)
 	case llm.Media:
-		a.say(wire.AddressNote(p), nil)
+		a.say(wire.MediaURLNote(p), nil)
 	}
 }
 
@@ -181,7 +181,7 @@ func (a *answer) part(p llm.Part) {
 func (a *answer) say(text string, phase jsontext.Value) {
 	if text != "" {
 		parts := []part{{Type: "output_text", Text: &text}}
-		a.items = append(a.items, message{Role: "assistant", Content: wire.Write(parts, nil), Phase: phase})
+		a.items = append(a.items, message{Role: "assistant", Content: wire.MarshalOr(parts, nil), Phase: phase})
 	}
 }
 
@@ -189,7 +189,7 @@ func (a *answer) text(p llm.Text) {
 	if a.store && a.refer(a.itemOf(p.Metadata)) {
 		return
 	}
-	a.say(p.Text, wire.Stash(p.Metadata, a.d.namespace())[keyPhase])
+	a.say(p.Text, wire.ReadMetadata(p.Metadata, a.d.namespace())[keyPhase])
 }
 
 // reason adds reasoning: as a reference where the vendor keeps it, else with its encrypted form, the parts of one item
@@ -209,7 +209,7 @@ func (a *answer) reason(p llm.Reasoning) {
 	if p.Text != "" {
 		r.Summary = append(r.Summary, part{Type: "summary_text", Text: &p.Text})
 	}
-	if v := wire.Stash(p.Metadata, a.d.namespace())[keyEncrypted]; wire.IsText(v) {
+	if v := wire.ReadMetadata(p.Metadata, a.d.namespace())[keyEncrypted]; wire.IsNonEmptyString(v) {
 		r.Encrypted = v
 	}
 }
@@ -229,7 +229,7 @@ func (a *answer) call(p llm.ToolCall) {
 	default:
 		a.calls++
 		a.items = append(a.items, functionCall{
-			Type: "function_call", CallID: wire.ShortID(p.ID), Name: wire.ToolName(p.Name), Arguments: string(wire.Input(p.Input)),
+			Type: "function_call", CallID: wire.NormalizeID(p.ID), Name: wire.NormalizeToolName(p.Name), Arguments: string(wire.NormalizeInput(p.Input)),
 		})
 	}
 }
@@ -240,13 +240,13 @@ func (a *answer) result(p llm.ToolResult) {
 	if id == "" {
 		text, media := resultContent(p)
 		if media {
-			text = wire.Follows
+			text = wire.AttachmentFollows
 		}
 		a.say(wire.HostedResultNote(p, text), nil)
-		a.shown = append(a.shown, contentParts(wire.Attached(p))...)
+		a.shown = append(a.shown, contentParts(wire.AttachmentParts(p))...)
 		return
 	}
-	for _, m := range wire.Media(p) {
+	for _, m := range wire.ResultMedia(p) {
 		if !a.store && p.Name == llm.ImageTool {
 			a.items = append(a.items, madeImage{"image_generation_call", id, "completed", base64.StdEncoding.EncodeToString(m.Data)})
 			return
@@ -267,5 +267,5 @@ func (a *answer) refer(id string) bool {
 }
 
 func (a *answer) itemOf(m llm.Metadata) string {
-	return wire.Plain(wire.Stash(m, a.d.namespace())[keyItem])
+	return wire.DecodeString(wire.ReadMetadata(m, a.d.namespace())[keyItem])
 }

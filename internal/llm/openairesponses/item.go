@@ -29,7 +29,7 @@ const (
 
 // block is a run of text or of reasoning.
 type block struct {
-	wire.Run
+	wire.TextRun
 	kind   blockKind
 	index  int
 	some   bool // a piece has arrived
@@ -43,7 +43,7 @@ func (t *turn) output(it *item, o *outputItem, done bool) error {
 	}
 	it.done = done
 	if it.id == "" || done {
-		if id := wire.Plain(o.ID); id != "" && len(id) <= wire.MaxName {
+		if id := wire.DecodeString(o.ID); id != "" && len(id) <= wire.MaxName {
 			it.id = id
 		}
 	}
@@ -64,7 +64,7 @@ func (t *turn) output(it *item, o *outputItem, done bool) error {
 }
 
 func (t *turn) message(it *item, o *outputItem) error {
-	if wire.IsText(o.Phase) {
+	if wire.IsNonEmptyString(o.Phase) {
 		it.phase = o.Phase
 	}
 	if !it.done {
@@ -73,11 +73,11 @@ func (t *turn) message(it *item, o *outputItem) error {
 	texts := make([]jsontext.Value, len(o.Content))
 	for i, p := range o.Content {
 		texts[i] = p.Text
-		if wire.IsText(p.Refusal) {
+		if wire.IsNonEmptyString(p.Refusal) {
 			t.refused = true
 			texts[i] = p.Refusal
 		}
-		if list, ok := wire.List(p.Annotations); ok && len(list) > 0 {
+		if list, ok := wire.ReadList(p.Annotations); ok && len(list) > 0 {
 			it.notes = p.Annotations
 		}
 	}
@@ -89,7 +89,7 @@ func (t *turn) message(it *item, o *outputItem) error {
 }
 
 func (t *turn) reasoning(it *item, o *outputItem) error {
-	if wire.IsText(o.Encrypted) {
+	if wire.IsNonEmptyString(o.Encrypted) {
 		it.encrypted = o.Encrypted
 	}
 	if !it.done {
@@ -121,7 +121,7 @@ func textsOf(parts []contentPart) []jsontext.Value {
 func (t *turn) rest(it *item, kind blockKind, texts []jsontext.Value) error {
 	left := 0
 	for _, text := range texts {
-		if wire.IsText(text) {
+		if wire.IsNonEmptyString(text) {
 			left++
 		}
 	}
@@ -145,7 +145,7 @@ func (it *item) self() (*item, error) { return it, nil }
 
 // piece adds to a block of an item; begin finds the item, which only text brings into being.
 func (t *turn) piece(begin func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
-	if !wire.IsText(text) {
+	if !wire.IsNonEmptyString(text) {
 		return nil
 	}
 	it, err := begin()
@@ -155,7 +155,7 @@ func (t *turn) piece(begin func() (*item, error), kind blockKind, index int, tex
 	b := it.block(kind, index)
 	if b == nil {
 		if len(it.blocks) == maxItems {
-			return wire.Malformed("the provider sent an item of more than %d parts", maxItems)
+			return wire.NewMalformed("the provider sent an item of more than %d parts", maxItems)
 		}
 		b = t.begin(it, kind, index)
 	}
@@ -163,13 +163,13 @@ func (t *turn) piece(begin func() (*item, error), kind blockKind, index int, tex
 		return nil
 	}
 	b.some = true
-	t.Say(&b.Run, b.Joiner.Next(text))
+	t.AppendText(&b.TextRun, b.Joiner.Next(text))
 	return nil
 }
 
 // whole gives out a text that did not come in pieces.
 func (t *turn) whole(begin func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
-	if !wire.IsText(text) {
+	if !wire.IsNonEmptyString(text) {
 		return nil
 	}
 	it, err := begin()
@@ -196,7 +196,7 @@ func (t *turn) begin(it *item, kind blockKind, index int) *block {
 	if n := len(it.blocks); n > 0 {
 		t.closeBlock(it, it.blocks[n-1], false)
 	}
-	b := &block{Run: t.Begin(kind != textBlock), kind: kind, index: index}
+	b := &block{TextRun: t.BeginRun(kind != textBlock), kind: kind, index: index}
 	it.blocks = append(it.blocks, b)
 	return b
 }
@@ -213,19 +213,19 @@ func (t *turn) closeBlock(it *item, b *block, last bool) {
 		return
 	}
 	b.closed = true
-	t.Rest(&b.Run)
+	t.FlushText(&b.TextRun)
 	kept := wire.Object{}
 	if it.id != "" {
 		kept[keyItem] = wire.Quote(it.id)
 	}
-	if !b.Thought && it.phase != nil {
+	if !b.Reasoning && it.phase != nil {
 		kept[keyPhase] = it.phase
 	}
-	if !b.Thought && last && it.notes != nil {
+	if !b.Reasoning && last && it.notes != nil {
 		kept[keyNotes] = it.notes
 	}
-	if b.Thought && last && it.encrypted != nil {
+	if b.Reasoning && last && it.encrypted != nil {
 		kept[keyEncrypted] = it.encrypted
 	}
-	t.End(&b.Run, wire.Metadata(t.d.namespace(), kept))
+	t.EndRun(&b.TextRun, wire.NewMetadata(t.d.namespace(), kept))
 }

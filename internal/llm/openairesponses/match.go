@@ -35,7 +35,7 @@ func (s *items) of(f *frame) (*item, error) {
 	it := s.find(f, names)
 	if it == nil {
 		if len(s.order) == maxItems {
-			return nil, wire.Malformed("the provider sent an answer of more than %d items", maxItems)
+			return nil, wire.NewMalformed("the provider sent an answer of more than %d items", maxItems)
 		}
 		it = &item{place: place{kind: f.kind()}}
 		s.order = append(s.order, it)
@@ -87,7 +87,7 @@ func (p *place) mayBe(f *frame, names []string) bool {
 	case f.Item == nil:
 		return true
 	}
-	call := wire.Plain(f.Item.CallID)
+	call := wire.DecodeString(f.Item.CallID)
 	return (call == "" || p.callID == "" || call == p.callID) && (!p.done || len(names) == 0)
 }
 
@@ -102,7 +102,7 @@ func (s *items) learn(it *item, f *frame, names []string) {
 	}
 	it.added = it.added || f.begins()
 	if f.Item != nil && it.callID == "" {
-		it.callID = wire.Plain(f.Item.CallID)
+		it.callID = wire.DecodeString(f.Item.CallID)
 	}
 	for _, name := range names {
 		if known, ok := s.ids[name]; ok && known != it {
@@ -130,9 +130,9 @@ func (f *frame) kind() string {
 
 // names are the ids that an event gives its item.
 func (f *frame) names() (out []string) {
-	said := []string{wire.Plain(f.ItemID)}
+	said := []string{wire.DecodeString(f.ItemID)}
 	if f.Item != nil {
-		said = []string{wire.Plain(f.Item.ID), wire.Plain(f.Item.CallID)}
+		said = []string{wire.DecodeString(f.Item.ID), wire.DecodeString(f.Item.CallID)}
 	}
 	for _, name := range said {
 		if name != "" && len(name) <= wire.MaxName {

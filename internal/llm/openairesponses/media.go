@@ -23,12 +23,12 @@ type part struct {
 func textPart(s string) part { return part{Type: "input_text", Text: &s} }
 
 func contentParts(parts []llm.Part) []part {
-	return wire.Parts(parts, textPart, mediaPart, wire.AddressNote)
+	return wire.ConvertParts(parts, textPart, mediaPart, wire.MediaURLNote)
 }
 
 // mediaPart returns m as a part if it is an image or a document that the endpoint takes and not too large.
 func mediaPart(m llm.Media) (part, bool) {
-	url, image, ok := wire.Address(m)
+	url, image, ok := wire.EncodeMediaURL(m)
 	switch {
 	case !ok:
 		return part{}, false
@@ -46,11 +46,11 @@ func output(r llm.ToolResult) jsontext.Value {
 	if !media {
 		return wire.Quote(text)
 	}
-	return wire.Write(contentParts(r.Content), wire.Quote("[unreadable result]"))
+	return wire.MarshalOr(contentParts(r.Content), wire.Quote("[unreadable result]"))
 }
 
 // resultContent returns the text of a result, and whether there is more than text in it.
 func resultContent(r llm.ToolResult) (text string, media bool) {
-	lines, taken := wire.Contents(r, mediaPart, wire.AddressNote)
+	lines, taken := wire.SplitResult(r, mediaPart, wire.MediaURLNote)
 	return strings.Join(lines, "\n"), len(taken) > 0
 }

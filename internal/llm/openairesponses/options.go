@@ -39,7 +39,7 @@ type options struct {
 func (d Dialect) options(req *llm.Request) (options, error) {
 	o := options{text: map[string]jsontext.Value{}, extra: map[string]jsontext.Value{}}
 	if v, ok := req.Options["store"]; ok && json.Unmarshal(v, &o.store) != nil {
-		return o, wire.Invalid("the option store must be true or false, not %.40s", v)
+		return o, wire.NewInvalidRequest("the option store must be true or false, not %.40s", v)
 	}
 	if !d.NoCacheKey && req.CacheKey != "" {
 		o.extra["prompt_cache_key"] = wire.Quote(req.CacheKey)
@@ -53,13 +53,13 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 		o.text["verbosity"] = v
 	}
 	if len(req.OutputSchema) > 0 {
-		schema, strict := wire.Held(req.OutputSchema)
-		o.text["format"] = wire.Write(jsonFormat{Type: "json_schema", Name: "answer", Schema: schema, Strict: strict}, nil)
+		schema, strict := wire.StrictSchema(req.OutputSchema)
+		o.text["format"] = wire.MarshalOr(jsonFormat{Type: "json_schema", Name: "answer", Schema: schema, Strict: strict}, nil)
 	}
 	if err := d.reasoning(req.Options, req.Tools, o); err != nil {
 		return o, err
 	}
-	return o, wire.Overlay(o.extra, req)
+	return o, wire.OverlayBody(o.extra, req)
 }
 
 // reasoning sets reasoning and include.
@@ -71,16 +71,16 @@ func (d Dialect) reasoning(from map[string]jsontext.Value, tools []llm.ToolDefin
 			continue
 		}
 		if v.Kind() != '"' {
-			return wire.Invalid("the option %s must be a string, not %.40s", name, v)
+			return wire.NewInvalidRequest("the option %s must be a string, not %.40s", name, v)
 		}
 		fields[wireName] = v
 	}
 	if len(fields) > 0 {
-		o.extra["reasoning"] = wire.Write(fields, nil)
+		o.extra["reasoning"] = wire.MarshalOr(fields, nil)
 	}
 	var include []string
 	if v, ok := from["include"]; ok && json.Unmarshal(v, &include) != nil {
-		return wire.Invalid("the option include must be a list of strings, not %.40s", v)
+		return wire.NewInvalidRequest("the option include must be a list of strings, not %.40s", v)
 	}
 	also := found(tools)
 	if (d.Reasoning || len(fields) > 0) && !o.store {
@@ -92,7 +92,7 @@ func (d Dialect) reasoning(from map[string]jsontext.Value, tools []llm.ToolDefin
 		}
 	}
 	if len(include) > 0 {
-		o.extra["include"] = wire.Write(include, nil)
+		o.extra["include"] = wire.MarshalOr(include, nil)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (d Dialect) reasoning(from map[string]jsontext.Value, tools []llm.ToolDefin
 func found(tools []llm.ToolDefinition) (out []string) {
 	for _, def := range tools {
 		fields, _ := wire.ReadObject(def.Hosted)
-		switch wire.Plain(fields["type"]) {
+		switch wire.DecodeString(fields["type"]) {
 		case "code_interpreter":
 			out = append(out, "code_interpreter_call.outputs")
 		case "web_search":

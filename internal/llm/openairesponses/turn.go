@@ -20,14 +20,14 @@ type turn struct {
 	usage    llm.Usage
 
 	items items
-	calls wire.IDs
+	calls wire.CallIDs
 }
 
 // apply takes one frame. Kinds that are not known are not of interest, as the protocol wants it.
 func (t *turn) apply(f *frame) error {
 	t.Open()
 	if f.Response != nil && t.response == "" {
-		t.response, t.stored = wire.Plain(f.Response.ID), f.Response.Store
+		t.response, t.stored = wire.DecodeString(f.Response.ID), f.Response.Store
 	}
 	switch f.Type {
 	case "response.completed", "response.incomplete":
@@ -82,7 +82,7 @@ func (t *turn) finish(f *frame) error {
 		return nil
 	}
 	t.count(f.Response.Usage)
-	t.usage.Billed = wire.Credits(f.Copilot.Credits)
+	t.usage.Billed = wire.ParseCredits(f.Copilot.Credits)
 	if f.Type == "response.incomplete" {
 		t.status, t.reason = "incomplete", f.Response.Incomplete.Reason
 	}
@@ -103,14 +103,14 @@ func (t *turn) finish(f *frame) error {
 
 // end completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
 func (t *turn) end(bool) error {
-	if err := t.Whole(t.status != ""); err != nil {
+	if err := t.CheckEnded(t.status != ""); err != nil {
 		return err
 	}
 	for _, it := range t.items.order {
 		t.close(it)
 	}
 	reason := t.finishReason()
-	if err := t.Usable(reason, t.hasCalls(), wire.Filtered()); err != nil {
+	if err := t.CheckContent(reason, t.hasCalls(), wire.NewFiltered()); err != nil {
 		return err
 	}
 	t.emitCalls(reason)

@@ -26,7 +26,7 @@ func (t *turn) count(raw jsontext.Value) {
 	if !ok {
 		return
 	}
-	used.Input, used.Output, used.Total = wire.Tokens(u.Input), wire.Tokens(u.Output), wire.Tokens(u.Total)
-	used.Reasoning, used.CacheRead, used.CacheWrite = wire.Tokens(u.Out.Reasoning), wire.Tokens(u.In.Cached), wire.Tokens(u.In.CacheWrite)
-	t.usage = wire.Within(used)
+	used.Input, used.Output, used.Total = wire.ParseTokenCount(u.Input), wire.ParseTokenCount(u.Output), wire.ParseTokenCount(u.Total)
+	used.Reasoning, used.CacheRead, used.CacheWrite = wire.ParseTokenCount(u.Out.Reasoning), wire.ParseTokenCount(u.In.Cached), wire.ParseTokenCount(u.In.CacheWrite)
+	t.usage = wire.ClampUsage(used)
 }

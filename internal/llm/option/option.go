@@ -84,7 +84,7 @@ func Of(providerID, pkg string) Vendor {
 
 // Find returns the option of that name, in any spelling: maxTokens, max_tokens and Max-Tokens are one.
 func Find(name string) Option {
-	if o, ok := table()[redact.Fold(name)]; ok {
+	if o, ok := table()[redact.FoldName(name)]; ok {
 		return o
 	}
 	return Option{Name: name}

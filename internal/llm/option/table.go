@@ -23,7 +23,7 @@ var table = sync.OnceValue(func() map[string]Option {
 	} {
 		for _, o := range rows {
 			o.Domain = domain
-			out[redact.Fold(o.Name)] = o
+			out[redact.FoldName(o.Name)] = o
 		}
 	}
 	for other, name := range map[string]string{"maxoutputtokens": "maxtokens", "maxcompletiontokens": "maxtokens", "stopsequences": "stop", "gatewayid": "gateway"} {

@@ -91,7 +91,7 @@ func (t value) wrongMember(v jsontext.Value) (inside, want string) {
 		return "", ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		takes, known := t.members[redact.Fold(name)]
+		takes, known := t.members[redact.FoldName(name)]
 		if !known || members[name].Kind() == 'n' {
 			continue
 		}

@@ -56,7 +56,7 @@ func (a *answer) Read(p []byte) (int, error) {
 		}
 	}
 	if a.left <= 0 {
-		return 0, wire.Oversized("the provider sent an answer of more than %d MiB", maxAnswer>>20)
+		return 0, wire.NewOversized("the provider sent an answer of more than %d MiB", maxAnswer>>20)
 	}
 	n, err := a.plain.Read(p[:min(int64(len(p)), a.left)])
 	a.left -= int64(n)
@@ -89,7 +89,7 @@ func (a *answer) unpack() error {
 
 // unreadable is the error of an answer in an encoding that is not read: whoever encodes it will do so again.
 func unreadable(format string, args ...any) *llm.Error {
-	e := wire.Malformed(format+"; switch compression off at the server that options.baseURL names, or in the proxy before it", args...)
+	e := wire.NewMalformed(format+"; switch compression off at the server that options.baseURL names, or in the proxy before it", args...)
 	e.Permanent = true
 	return e
 }

@@ -188,12 +188,12 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 		if !good(resp) {
 			e := m.failure(ctx, resp, answer, sealed)
 			if !e.IsRetryable() {
-				e.RejectedMedia = wire.Named(body, e.Message+"\n"+e.Body, req)
+				e.RejectedMedia = wire.FindRejectedMedia(body, e.Message+"\n"+e.Body, req)
 			}
 			yield(nil, e)
 			return
 		}
-		for e, err := range m.protocol.Decode(wire.RequestID(resp.Header), answer, sealed...) {
+		for e, err := range m.protocol.Decode(wire.FindRequestID(resp.Header), answer, sealed...) {
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -307,7 +307,7 @@ func (m *Model) failure(ctx context.Context, resp *http.Response, body io.Reader
 	if resp.StatusCode == http.StatusProxyAuthRequired {
 		return refusedBy("in between", m.host, resp)
 	}
-	e := wire.Classify(wire.Failure{
+	e := wire.ClassifyFailure(wire.Failure{
 		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: secrets, Now: time.Now(),
 	})
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
@@ -342,7 +342,7 @@ func secrets(sent http.Header, req *llm.Request) []string {
 		}
 	}
 	for _, tool := range req.Tools {
-		for _, v := range redact.Held(tool.Hosted, redact.Credential) {
+		for _, v := range redact.FindSecrets(tool.Hosted, redact.IsCredentialName) {
 			add(v)
 		}
 	}

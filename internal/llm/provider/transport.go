@@ -272,5 +272,5 @@ func readError(ctx context.Context, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 		what = "the provider closed it"
 	}
-	return llm.AsError(ctx, &llm.Error{Class: llm.Transport, Message: "the connection broke while the answer arrived: " + what, Err: err})
+	return llm.AsError(ctx, &llm.Error{Class: llm.Transport, Message: "the connection was lost during the answer: " + what, Err: err})
 }

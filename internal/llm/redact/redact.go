@@ -1,8 +1,8 @@
-// Package redact takes credentials out of text before it is shown, logged or kept: those that are known, the members
-// of JSON objects whose names tell of secrets, and words that look like a key, whoever it belongs to. Providers name a
-// refused key in their errors, and people paste theirs.
+// Package redact removes credentials from text before it is shown, logged or stored: known secrets, members of JSON
+// objects with secret names, and words that look like a key. Providers repeat a refused key in their errors, and people
+// paste keys.
 //
-// What it returns is never less safe to show than what it was given; that it misses no secret, nobody can promise.
+// The result is never less safe to show than the input, but the package cannot guarantee that it finds every secret.
 package redact
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "[redacted]"
 
-// minValue keeps a short value from blanking half of a text.
+// minValue is the minimum length of a secret, so that a short value does not blank half of a text.
 const minValue = 6
 
-// Values takes out the secrets, the longest first: one may be part of another.
-func Values(text []byte, secrets []string) []byte {
+// MaskValues removes the secrets, longest first, because one may be part of another.
+func MaskValues(text []byte, secrets []string) []byte {
 	bySize := slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
 	for _, secret := range bySize {
 		if len(secret) >= minValue {
@@ -32,22 +32,22 @@ func Values(text []byte, secrets []string) []byte {
 	return text
 }
 
-// members find string members of JSON objects, complete or cut off: of JSON inside a JSON string, where an escaped
-// quote ends the value, and of plain JSON, where it does not.
-var members = sync.OnceValue(func() []*regexp.Regexp {
+// memberPatterns match string members of JSON objects, complete or cut off: of JSON inside a JSON string, where an
+// escaped quote ends the value, and of plain JSON, where it does not.
+var memberPatterns = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(\\")([^"\\]{1,64})(\\"\s*:\s*\\")(?:[^"\\]|\\[^"])*`),
 		regexp.MustCompile(`(?s)(")([^"\\]{1,64})("\s*:\s*")(?:[^"\\]|\\.)*`),
 	}
 })
 
-// Members takes out the string members of JSON objects whose folded names tell of secrets. text may be any text with
-// JSON in it.
-func Members(text []byte, tells func(name string) bool) []byte {
-	for _, member := range members() {
+// MaskMembers removes the values of string members of JSON objects whose folded names are secret. text may be any text
+// with JSON in it.
+func MaskMembers(text []byte, isSecret func(name string) bool) []byte {
+	for _, member := range memberPatterns() {
 		text = member.ReplaceAllFunc(text, func(whole []byte) []byte {
 			m := member.FindSubmatch(whole)
-			if !tells(Fold(string(m[2]))) {
+			if !isSecret(FoldName(string(m[2]))) {
 				return whole
 			}
 			return slices.Concat(m[1], m[2], m[3], []byte(Mark))
@@ -56,8 +56,8 @@ func Members(text []byte, tells func(name string) bool) []byte {
 	return text
 }
 
-// Fold makes one of the spellings of a name: apiKey, api_key and API-Key are apikey.
-func Fold(name string) string {
+// FoldName returns one spelling for all spellings of a name: apiKey, api_key and API-Key are apikey.
+func FoldName(name string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' {
 			return -1
@@ -66,14 +66,14 @@ func Fold(name string) string {
 	}, name))
 }
 
-// Credential reports whether a header, parameter or member of this folded name holds a credential. The signatures of
-// reasoning are none: an answer is of no use without them.
-func Credential(name string) bool {
+// IsCredentialName reports whether a header, parameter or member of this folded name holds a credential. The signatures
+// of reasoning are not credentials: an answer is useless without them.
+func IsCredentialName(name string) bool {
 	for _, word := range []string{
 		"apikey", "accesskey", "accesstoken", "refreshtoken", "idtoken", "authtoken", "bearertoken", "sessiontoken",
 		"securitytoken", "clientsecret", "secretkey", "secretaccesskey", "privatekey", "password", "authorization", "cookie",
-		"credential", "passphrase", "passwd", "connectionstring", "accountkey", "encryptionkey", "masterkey", "sharedkey", "signingkey",
-		"subscriptionkey",
+		"credential", "passphrase", "passwd", "connectionstring", "accountkey", "encryptionkey", "masterkey", "sharedkey",
+		"signingkey", "subscriptionkey",
 	} {
 		if strings.Contains(name, word) {
 			return true
@@ -83,36 +83,36 @@ func Credential(name string) bool {
 		return true
 	}
 	kind, token := strings.CutSuffix(name, "token") // of a project, of an account, …
-	return token && !slices.Contains(markers, kind)
+	return token && !slices.Contains(harmlessTokens, kind)
 }
 
-// markers are tokens that name a place in a text or in a list, and open nothing.
-var markers = []string{
-	"begin", "bos", "cls", "continuation", "cursor", "decoderstart", "end", "endof", "eos", "firstunk", "image", "mask", "max", "min", "next", "nextpage",
-	"page", "pad", "per", "sep", "start", "startof", "stop", "unk",
+// harmlessTokens are prefixes of "token" in names of text markers, counts and cursors.
+var harmlessTokens = []string{
+	"begin", "bos", "cls", "continuation", "cursor", "decoderstart", "end", "endof", "eos", "firstunk", "image", "mask",
+	"max", "min", "next", "nextpage", "page", "pad", "per", "sep", "start", "startof", "stop", "unk",
 }
 
-// shape finds words that begin as keys do; the prefixes are those of OpenAI and its likes, Groq, xAI, GitHub and
-// Google, and what stands before a bearer token. One in the middle of a word, as in "task-", is none, but the n of an
-// escaped line break is not part of a word.
-var shape = sync.OnceValue(func() *regexp.Regexp {
+// keyShape matches words with the prefix of a key: those of OpenAI and compatible vendors, Groq, xAI, GitHub and
+// Google, and "bearer". A prefix in the middle of a word, as in "task-", does not match, but the n of an escaped line
+// break is not part of a word.
+var keyShape = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(^|[^A-Za-z0-9_.*-]|\\[nrt])(?:sk-|gsk_|xai-|gh[pousr]_|AIza|[Bb]earer )([A-Za-z0-9_.*-]+)`)
 })
 
-// Keys takes out the words that look like a key with at least so many letters behind its prefix.
-func Keys(text []byte, least int) []byte {
-	return shape().ReplaceAllFunc(text, func(whole []byte) []byte {
-		m := shape().FindSubmatch(whole)
-		if len(m[2]) < least {
+// MaskKeys removes the words that look like a key with at least minLength letters after the prefix.
+func MaskKeys(text []byte, minLength int) []byte {
+	return keyShape().ReplaceAllFunc(text, func(whole []byte) []byte {
+		m := keyShape().FindSubmatch(whole)
+		if len(m[2]) < minLength {
 			return whole
 		}
 		return slices.Concat(m[1], []byte(Mark))
 	})
 }
 
-// Held returns the string members of JSON whose folded names tell of secrets, such as those of a declaration that is sent. What
-// is not JSON holds none.
-func Held(value jsontext.Value, tells func(name string) bool) (secrets []string) {
+// FindSecrets returns the string members of JSON whose folded names are secret, for example of a tool declaration. Text
+// that is not JSON has none.
+func FindSecrets(value jsontext.Value, isSecret func(name string) bool) (secrets []string) {
 	d := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true))
 	for {
 		t, err := d.ReadToken()
@@ -121,9 +121,9 @@ func Held(value jsontext.Value, tells func(name string) bool) (secrets []string)
 		}
 		kind, n := d.StackIndex(d.StackDepth())
 		if t.Kind() != '"' || kind != '{' || n%2 != 0 {
-			continue // no member's value
+			continue // not the value of a member
 		}
-		if tells(Fold(d.StackPointer().LastToken())) {
+		if isSecret(FoldName(d.StackPointer().LastToken())) {
 			secrets = append(secrets, t.String())
 		}
 	}

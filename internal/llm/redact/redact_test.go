@@ -22,7 +22,7 @@ func TestValues(t *testing.T) {
 		{"what is not text", "\xff hunter2", []string{"hunter2"}, "\xff [redacted]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := string(redact.Values([]byte(tt.in), tt.secrets)); got != tt.want {
+			if got := string(redact.MaskValues([]byte(tt.in), tt.secrets)); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
@@ -32,17 +32,29 @@ func TestValues(t *testing.T) {
 func TestMembers(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"a credential", `{"api_key": "a", "x": "b"}`, `{"api_key": "[redacted]", "x": "b"}`},
-		{"tokens and secrets of anything", `{"projectToken":"a","api-token":"b","webhook_secret":"c","passphrase":"d"}`, `{"projectToken":"[redacted]","api-token":"[redacted]","webhook_secret":"[redacted]","passphrase":"[redacted]"}`},
-		{"tokens that open nothing", `{"eos_token":"a","nextPageToken":"b","stop_token":"c","tokens":"d","tokenizer":"e"}`, `{"eos_token":"a","nextPageToken":"b","stop_token":"c","tokens":"d","tokenizer":"e"}`},
+		{
+			"tokens and secrets of anything", `{"projectToken":"a","api-token":"b","webhook_secret":"c","passphrase":"d"}`,
+			`{"projectToken":"[redacted]","api-token":"[redacted]","webhook_secret":"[redacted]","passphrase":"[redacted]"}`,
+		},
+		{
+			"tokens that open nothing", `{"eos_token":"a","nextPageToken":"b","stop_token":"c","tokens":"d","tokenizer":"e"}`,
+			`{"eos_token":"a","nextPageToken":"b","stop_token":"c","tokens":"d","tokenizer":"e"}`,
+		},
 		{"every spelling", `{"apiKey":"a","API-KEY":"b"}`, `{"apiKey":"[redacted]","API-KEY":"[redacted]"}`},
 		{"counts and signatures", `{"max_tokens":1,"signature":"s"}`, `{"max_tokens":1,"signature":"s"}`},
-		{"inside a string", `{"note":"{\"password\":\"p\",\"ok\":\"k\"}"}`, `{"note":"{\"password\":\"[redacted]\",\"ok\":\"k\"}"}`},
+		{
+			"inside a string", `{"note":"{\"password\":\"p\",\"ok\":\"k\"}"}`,
+			`{"note":"{\"password\":\"[redacted]\",\"ok\":\"k\"}"}`,
+		},
 		{"with escapes inside", `{"token":"a\nb\"c\\","x":"y"}`, `{"token":"[redacted]","x":"y"}`},
-		{"with escapes inside, inside a string", `{"note":"{\"token\":\"a\\nb\",\"x\":\"y\"}"}`, `{"note":"{\"token\":\"[redacted]\",\"x\":\"y\"}"}`},
+		{
+			"with escapes inside, inside a string", `{"note":"{\"token\":\"a\\nb\",\"x\":\"y\"}"}`,
+			`{"note":"{\"token\":\"[redacted]\",\"x\":\"y\"}"}`,
+		},
 		{"cut off", `{"secret":"abc`, `{"secret":"[redacted]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := string(redact.Members([]byte(tt.in), redact.Credential)); got != tt.want {
+			if got := string(redact.MaskMembers([]byte(tt.in), redact.IsCredentialName)); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -54,12 +66,15 @@ func TestKeys(t *testing.T) {
 		{"in a sentence", "bad key sk-other-1234567890.", "bad key [redacted]"},
 		{"two", "ghp_0123456789abcdef,xai-0123456789abcdef", "[redacted],[redacted]"},
 		{"a bearer token", `"Bearer abcdefgh123"`, `"[redacted]"`},
-		{"behind an escaped line break", `{"message":"wrong key:\nsk-other-1234567890"}`, `{"message":"wrong key:\n[redacted]"}`},
+		{
+			"behind an escaped line break", `{"message":"wrong key:\nsk-other-1234567890"}`,
+			`{"message":"wrong key:\n[redacted]"}`,
+		},
 		{"in the middle of a word", "task-with-a-very-long-name", "task-with-a-very-long-name"},
 		{"too short", "sk-learn", "sk-learn"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := string(redact.Keys([]byte(tt.in), 8)); got != tt.want {
+			if got := string(redact.MaskKeys([]byte(tt.in), 8)); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -73,7 +88,7 @@ func TestHeld(t *testing.T) {
 		`{"password":"before","broken`: {"before"},
 		`"password"`:                   nil, ``: nil, `nonsense`: nil,
 	} {
-		if got := redact.Held(jsontext.Value(in), redact.Credential); !slices.Equal(got, want) {
+		if got := redact.FindSecrets(jsontext.Value(in), redact.IsCredentialName); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", in, got, want)
 		}
 	}

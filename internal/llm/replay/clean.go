@@ -36,7 +36,7 @@ func newCleaner(headers ...http.Header) cleaner {
 	var c cleaner
 	for _, h := range headers {
 		for name, values := range h {
-			if !redact.Credential(redact.Fold(name)) {
+			if !redact.IsCredentialName(redact.FoldName(name)) {
 				continue
 			}
 			for _, v := range values {
@@ -56,13 +56,13 @@ func (c cleaner) url(u *url.URL) string {
 	out.User, out.Fragment = nil, ""
 	query := out.Query()
 	for name := range query {
-		folded := redact.Fold(name)
-		if redact.Credential(folded) || folded == "key" || strings.Contains(folded, "signature") {
+		folded := redact.FoldName(name)
+		if redact.IsCredentialName(folded) || folded == "key" || strings.Contains(folded, "signature") {
 			query.Set(name, redact.Mark)
 		}
 	}
 	out.RawQuery = query.Encode()
-	return string(redact.Values([]byte(out.String()), c.secrets))
+	return string(redact.MaskValues([]byte(out.String()), c.secrets))
 }
 
 // minKey is how many letters behind a prefix make a key. It is long, because a recording is of use only while the rest
@@ -72,9 +72,9 @@ const minKey = 16
 // body blanks secret members, what looks like a key and the credentials of the exchange. What is not text is left as
 // it is, save for the credentials.
 func (c cleaner) body(b []byte) []byte {
-	out := redact.Members(b, redact.Credential)
+	out := redact.MaskMembers(b, redact.IsCredentialName)
 	if utf8.Valid(out) {
-		out = redact.Keys(out, minKey)
+		out = redact.MaskKeys(out, minKey)
 	}
-	return redact.Values(out, c.secrets)
+	return redact.MaskValues(out, c.secrets)
 }

@@ -1,10 +1,9 @@
-// Package sse reads server-sent events as the HTML standard defines them, from any reader, one byte or one megabyte
-// at a time.
+// Package sse reads server-sent events as the HTML standard defines them, from any reader and in chunks of any size.
 //
 // It accepts CR, LF and CRLF line ends, one leading byte order mark, comments, multi-line data, and the fields event,
-// data and id; retry and unknown fields are ignored. Beyond the standard, a field error is data of an event of that
-// name. An event without data is not dispatched, nor, but by ToEnd, one that the stream ends in the middle of. How the
-// bytes are split between reads never changes the frames.
+// data and id; retry and unknown fields are ignored. Beyond the standard, a field named error is the data of an event
+// of that name. An event without data is not dispatched, nor is one that the stream ends in the middle of, except by
+// ReadFramesToEnd. How the bytes are split between reads never changes the frames.
 //
 // A frame larger than the limit ends the stream with a *LimitError; memory stays within about twice the limit.
 package sse
@@ -16,42 +15,44 @@ import (
 	"iter"
 )
 
-// DefaultLimit bounds one frame when the caller names no other bound. Models send a picture in one frame: as base64, one
-// of 4096 by 4096 pixels takes up to 27 MiB.
+// DefaultLimit bounds one frame when the caller sets no limit. Models send an image in one frame: 4096 by 4096 pixels
+// take up to 27 MiB in base64.
 const DefaultLimit = 32 << 20
 
 const (
 	chunkSize  = 16 << 10
-	maxNoBytes = 100 // reads in a row that give neither bytes nor an error
+	maxNoBytes = 100 // consecutive reads that return neither bytes nor an error
 )
 
-// Frame is one dispatched event. Data and the buffer behind it belong to the decoder: they are valid until the next
-// frame is asked for. ID is the last event id the stream has set, which persists from frame to frame.
+// Frame is one dispatched event. Data belongs to the decoder and is valid until the next frame. ID is the last event id
+// that the stream has set; it persists from frame to frame.
 type Frame struct {
 	Event string // empty for the default type
 	ID    string
 	Data  []byte // the data lines, joined with newlines
-	// Unended says that the stream ended where the blank line would be. Whether the data is whole only the data can tell.
+	// Unended reports that the stream ended before the blank line. Only the data can show whether it is complete.
 	Unended bool
 }
 
-// LimitError says that a frame is larger than the decoder accepts.
+// LimitError is the error of a frame that is larger than the limit.
 type LimitError struct{ Limit int }
 
-// Error names the limit.
+// Error returns a message with the limit.
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("a server-sent event is larger than %d bytes", e.Limit)
 }
 
-// Frames yields the frames of r. A limit of 0 means DefaultLimit. The sequence ends at the end of r without error, or
-// yields r's error, or a *LimitError, as its last element. It can be ranged over once.
-func Frames(r io.Reader, limit int) iter.Seq2[Frame, error] { return frames(r, limit, false) }
+// ReadFrames yields the frames of r. A limit of 0 means DefaultLimit. The sequence ends at the end of r without an
+// error, or yields r's error or a *LimitError as its last element. It can be ranged over once.
+func ReadFrames(r io.Reader, limit int) iter.Seq2[Frame, error] { return readFrames(r, limit, false) }
 
-// ToEnd is Frames, and yields what the end of r leaves without its blank line as the last frame, which is Unended. An
-// error of r leaves nothing.
-func ToEnd(r io.Reader, limit int) iter.Seq2[Frame, error] { return frames(r, limit, true) }
+// ReadFramesToEnd is ReadFrames, and also yields the frame that the end of r leaves without a blank line; that frame is
+// Unended. An error of r discards it.
+func ReadFramesToEnd(r io.Reader, limit int) iter.Seq2[Frame, error] {
+	return readFrames(r, limit, true)
+}
 
-func frames(r io.Reader, limit int, unended bool) iter.Seq2[Frame, error] {
+func readFrames(r io.Reader, limit int, unended bool) iter.Seq2[Frame, error] {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
@@ -64,7 +65,7 @@ func frames(r io.Reader, limit int, unended bool) iter.Seq2[Frame, error] {
 			if n > 0 {
 				empty = 0
 			}
-			if more, feedErr := d.feed(chunk[:n], yield); feedErr != nil {
+			if more, feedErr := d.feedChunk(chunk[:n], yield); feedErr != nil {
 				yield(Frame{}, feedErr)
 				return
 			} else if !more {
@@ -72,7 +73,7 @@ func frames(r io.Reader, limit int, unended bool) iter.Seq2[Frame, error] {
 			}
 			switch {
 			case err == io.EOF: //nolint:errorlint // io.Reader's contract; an error that wraps EOF is a failure
-				if frame, ok := d.rest(); unended && ok {
+				if frame, ok := d.finalFrame(); unended && ok {
 					yield(frame, nil)
 				}
 				return
@@ -91,18 +92,18 @@ var bom = []byte("\xef\xbb\xbf")
 
 // decoder is the state between two bytes of the stream.
 type decoder struct {
-	limit  int
-	first  bool   // no line has been completed yet
-	skipLF bool   // the last byte was a CR that ended a line
-	line   []byte // the beginning of a line that the last chunk broke off
-	data   []byte // the data lines so far, each with its newline
-	event  string
-	id     string
-	known  string // the last event name, kept so that a repeated one costs no allocation
+	limit     int
+	first     bool   // no line is complete yet
+	skipLF    bool   // the last byte was a CR that ended a line
+	line      []byte // the beginning of a line that the last chunk did not complete
+	data      []byte // the data lines so far, each with its newline
+	event     string
+	id        string
+	lastEvent string // the last event name, so that a repeated one costs no allocation
 }
 
-// feed consumes one chunk. It reports whether the reader of the frames wants more.
-func (d *decoder) feed(chunk []byte, yield func(Frame, error) bool) (bool, error) {
+// feedChunk consumes one chunk. It reports whether the consumer wants more frames.
+func (d *decoder) feedChunk(chunk []byte, yield func(Frame, error) bool) (bool, error) {
 	for len(chunk) > 0 {
 		if d.skipLF {
 			d.skipLF = false
@@ -114,7 +115,7 @@ func (d *decoder) feed(chunk []byte, yield func(Frame, error) bool) (bool, error
 		end := lineEnd(chunk)
 		if end < 0 {
 			d.line = append(d.line, chunk...)
-			return true, d.check(len(d.line))
+			return true, d.checkLimit(len(d.line))
 		}
 		line := chunk[:end]
 		d.skipLF = chunk[end] == '\r'
@@ -123,10 +124,10 @@ func (d *decoder) feed(chunk []byte, yield func(Frame, error) bool) (bool, error
 			d.line = append(d.line, line...)
 			line = d.line
 		}
-		if err := d.check(len(line)); err != nil {
+		if err := d.checkLimit(len(line)); err != nil {
 			return false, err
 		}
-		frame, ok := d.take(line)
+		frame, ok := d.parseLine(line)
 		d.line = d.line[:0]
 		if ok && !yield(frame, nil) {
 			return false, nil
@@ -135,7 +136,7 @@ func (d *decoder) feed(chunk []byte, yield func(Frame, error) bool) (bool, error
 	return true, nil
 }
 
-func (d *decoder) check(line int) error {
+func (d *decoder) checkLimit(line int) error {
 	if line+len(d.data) > d.limit {
 		return &LimitError{Limit: d.limit}
 	}
@@ -154,8 +155,8 @@ func lineEnd(b []byte) int {
 	return lf
 }
 
-// take accepts one complete line and returns the frame it dispatches, if any.
-func (d *decoder) take(line []byte) (Frame, bool) {
+// parseLine parses one complete line and returns the frame that it dispatches, if any.
+func (d *decoder) parseLine(line []byte) (Frame, bool) {
 	if d.first {
 		d.first = false
 		line = bytes.TrimPrefix(line, bom)
@@ -168,14 +169,14 @@ func (d *decoder) take(line []byte) (Frame, bool) {
 	switch string(name) {
 	case "data":
 		d.data = append(append(d.data, value...), '\n')
-	case "error": // as llama.cpp's server and its likes say that they failed in the middle
+	case "error": // how llama.cpp and similar servers report a failure during the stream
 		d.event = "error"
 		d.data = append(append(d.data, value...), '\n')
 	case "event":
-		if string(value) != d.known {
-			d.known = string(value)
+		if string(value) != d.lastEvent {
+			d.lastEvent = string(value)
 		}
-		d.event = d.known
+		d.event = d.lastEvent
 	case "id":
 		if bytes.IndexByte(value, 0) < 0 && string(value) != d.id {
 			d.id = string(value)
@@ -184,11 +185,12 @@ func (d *decoder) take(line []byte) (Frame, bool) {
 	return Frame{}, false
 }
 
-// rest is the frame that the end of the stream leaves. Of a line that it leaves only data counts: another field's value
-// may lack its end and still be one.
-func (d *decoder) rest() (Frame, bool) {
-	if name, _, _ := bytes.Cut(bytes.TrimPrefix(d.line, bom), []byte(":")); string(name) == "data" || string(name) == "error" {
-		d.take(d.line)
+// finalFrame returns the frame that the end of the stream leaves. An unended line counts only if it is data: the value
+// of another field may be incomplete and look valid.
+func (d *decoder) finalFrame() (Frame, bool) {
+	if name, _, _ := bytes.Cut(bytes.TrimPrefix(d.line, bom), []byte(":")); string(name) == "data" ||
+		string(name) == "error" {
+		d.parseLine(d.line)
 	}
 	frame, ok := d.dispatch()
 	frame.Unended = true

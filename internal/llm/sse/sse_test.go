@@ -16,7 +16,7 @@ import (
 
 type frame struct{ Event, ID, Data string }
 
-func read(r io.Reader, limit int) ([]frame, error) { return collect(sse.Frames(r, limit)) }
+func read(r io.Reader, limit int) ([]frame, error) { return collect(sse.ReadFrames(r, limit)) }
 
 func collect(frames iter.Seq2[sse.Frame, error]) ([]frame, error) {
 	var out []frame
@@ -62,7 +62,10 @@ func TestFrames(t *testing.T) {
 		{"bom counts only at the start", "data: a\n\n\xef\xbb\xbfdata: b\n\n", []frame{{Data: "a"}}},
 		{"comments", ": hello\n:\ndata: a\n: more\n\n", []frame{{Data: "a"}}},
 		{"multi-line", "data: a\ndata\ndata: b\n\n", []frame{{Data: "a\n\nb"}}},
-		{"multi-line with crlf and cr", "data: a\r\ndata: b\r\n\r\ndata: c\rdata: d\r\r", []frame{{Data: "a\nb"}, {Data: "c\nd"}}},
+		{
+			"multi-line with crlf and cr", "data: a\r\ndata: b\r\n\r\ndata: c\rdata: d\r\r",
+			[]frame{{Data: "a\nb"}, {Data: "c\nd"}},
+		},
 		{"event resets, id persists", "event: x\nid: 7\ndata: a\n\ndata: b\n\n", []frame{{"x", "7", "a"}, {"", "7", "b"}}},
 		{"id with NUL is ignored", "id: 1\ndata: a\n\nid: 2\x00\ndata: b\n\n", []frame{{"", "1", "a"}, {"", "1", "b"}}},
 		{"retry is ignored", "retry: 10\ndata: a\n\nretry: 10\n\ndata: b\n\n", []frame{{Data: "a"}, {Data: "b"}}},
@@ -110,17 +113,17 @@ func TestToEnd(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for n := 1; n <= len(tt.in)+1; n++ {
-			got, err := collect(sse.ToEnd(&splitReader{[]byte(tt.in), n}, 0))
+			got, err := collect(sse.ReadFramesToEnd(&splitReader{[]byte(tt.in), n}, 0))
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 				t.Fatalf("%q, split %d: %v (-want +got):\n%s", tt.in, n, err, diff)
 			}
 		}
 	}
 	broken := io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(io.ErrUnexpectedEOF))
-	if got, err := collect(sse.ToEnd(broken, 0)); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 1 {
+	if got, err := collect(sse.ReadFramesToEnd(broken, 0)); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 1 {
 		t.Errorf("got %v, %v", got, err)
 	}
-	for range sse.ToEnd(strings.NewReader("data: a"), 0) {
+	for range sse.ReadFramesToEnd(strings.NewReader("data: a"), 0) {
 		break
 	}
 }
@@ -170,7 +173,7 @@ type stuckReader struct{}
 func (stuckReader) Read([]byte) (int, error) { return 0, nil }
 
 func TestStopsWhenAsked(t *testing.T) {
-	for f := range sse.Frames(strings.NewReader("data: a\n\ndata: b\n\n"), 0) {
+	for f := range sse.ReadFrames(strings.NewReader("data: a\n\ndata: b\n\n"), 0) {
 		if string(f.Data) != "a" {
 			t.Errorf("got %q", f.Data)
 		}
@@ -183,8 +186,8 @@ func FuzzSplit(f *testing.F) {
 	f.Add([]byte("data: a\r"), 1)
 	f.Fuzz(func(t *testing.T, in []byte, n int) {
 		n = 1 + (n&0x7fffffff)%64
-		want, wantErr := collect(sse.ToEnd(bytes.NewReader(in), 256))
-		got, gotErr := collect(sse.ToEnd(&splitReader{in, n}, 256))
+		want, wantErr := collect(sse.ReadFramesToEnd(bytes.NewReader(in), 256))
+		got, gotErr := collect(sse.ReadFramesToEnd(&splitReader{in, n}, 256))
 		if diff := cmp.Diff(want, got); diff != "" || (wantErr == nil) != (gotErr == nil) {
 			t.Errorf("split %d: %v and %v\n%s", n, wantErr, gotErr, diff)
 		}
@@ -196,7 +199,7 @@ func BenchmarkFrames(b *testing.B) {
 	stream := bytes.Repeat(one, 1000)
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, err := range sse.Frames(bytes.NewReader(stream), 0) {
+		for _, err := range sse.ReadFrames(bytes.NewReader(stream), 0) {
 			if err != nil {
 				b.Fatal(err)
 			}

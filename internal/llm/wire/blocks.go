@@ -6,27 +6,27 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Text is a block of text. It begins for our consumer with the first of its text: many blocks have none.
-type Text struct {
+// TextBlock is a block of text. It emits its start with its first text, because many providers send empty blocks.
+type TextBlock struct {
 	Joiner Joiner
-	// Metadata, if not nil, is asked at the end for what goes back with the text.
+	// Metadata, if not nil, is called at the end for the metadata of the text.
 	Metadata func() llm.Metadata
-	run      Run
+	run      TextRun
 }
 
-// Say continues the text.
-func (b *Text) Say(t *Turn, s string) {
+// AppendText appends s to the block.
+func (b *TextBlock) AppendText(t *Turn, s string) {
 	if s == "" {
 		return
 	}
 	if b.run.ID == "" {
-		b.run = t.Begin(false)
+		b.run = t.BeginRun(false)
 	}
-	t.Stream.Say(&b.run, s)
+	t.Stream.AppendText(&b.run, s)
 }
 
-func (b *Text) end(t *Turn) {
-	b.Say(t, b.Joiner.End())
+func (b *TextBlock) close(t *Turn) {
+	b.AppendText(t, b.Joiner.Flush())
 	if b.run.ID == "" {
 		return
 	}
@@ -34,52 +34,53 @@ func (b *Text) end(t *Turn) {
 	if b.Metadata != nil {
 		meta = b.Metadata()
 	}
-	t.End(&b.run, meta)
+	t.EndRun(&b.run, meta)
 }
 
-// What thoughts must go back with, in their protocol's namespace.
+// The metadata keys of reasoning, in the protocol's namespace. Vendors require these values when the reasoning is sent
+// again.
 const (
-	KeySignature = "signature"    // of thoughts
-	KeyRedacted  = "redactedData" // thoughts that only the provider can read
+	KeySignature = "signature"    // of readable reasoning
+	KeyRedacted  = "redactedData" // reasoning that only the provider can read
 )
 
-// Thoughts is a block of thinking. What it must go back with comes with its end; without any of it and without text
-// there is nothing to tell.
-type Thoughts struct {
+// ReasoningBlock is a block of reasoning. Its opaque data is emitted with its end. A block with neither text nor opaque
+// data emits nothing.
+type ReasoningBlock struct {
 	Namespace string
 	Joiner    Joiner
 	Signature strings.Builder
 	Redacted  strings.Builder
-	run       Run
+	run       TextRun
 }
 
-func (b *Thoughts) begin(t *Turn) {
+func (b *ReasoningBlock) begin(t *Turn) {
 	if b.run.ID == "" {
-		b.run = t.Begin(true)
+		b.run = t.BeginRun(true)
 	}
 }
 
-// Think continues the readable part.
-func (b *Thoughts) Think(t *Turn, s string) {
+// AppendText appends s to the readable part.
+func (b *ReasoningBlock) AppendText(t *Turn, s string) {
 	if s == "" {
 		return
 	}
 	b.begin(t)
-	t.Stream.Say(&b.run, s)
+	t.Stream.AppendText(&b.run, s)
 }
 
-// Keep continues what must go back.
-func (b *Thoughts) Keep(signature, redacted string) error {
+// AppendOpaque appends to the data that has to be sent back verbatim.
+func (b *ReasoningBlock) AppendOpaque(signature, redacted string) error {
 	if b.Signature.Len()+len(signature)+b.Redacted.Len()+len(redacted) > MaxKept {
-		return Malformed("the provider sent a signature of more than %d MiB", MaxKept>>20)
+		return NewMalformed("the provider sent a signature of more than %d MiB", MaxKept>>20)
 	}
 	b.Signature.WriteString(signature)
 	b.Redacted.WriteString(redacted)
 	return nil
 }
 
-func (b *Thoughts) end(t *Turn) {
-	b.Think(t, b.Joiner.End())
+func (b *ReasoningBlock) close(t *Turn) {
+	b.AppendText(t, b.Joiner.Flush())
 	kept := Object{}
 	if b.Signature.Len() > 0 {
 		kept[KeySignature] = Quote(b.Signature.String())
@@ -91,6 +92,6 @@ func (b *Thoughts) end(t *Turn) {
 		b.begin(t)
 	}
 	if b.run.ID != "" {
-		t.End(&b.run, Metadata(b.Namespace, kept))
+		t.EndRun(&b.run, NewMetadata(b.Namespace, kept))
 	}
 }

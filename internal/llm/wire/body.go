@@ -13,36 +13,39 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/sse"
 )
 
-// A Frames takes the frames of one answer in order.
-type Frames interface {
-	// Frame takes one frame, its data trimmed and neither empty nor [DONE]. It reports whether nothing follows that
-	// matters.
-	Frame(event string, data []byte) (done bool, err error)
-	// Complete reports whether the finish marker has been seen: losing the connection no longer matters.
-	Complete() bool
+// FrameHandler handles the frames of one answer in order.
+type FrameHandler interface {
+	// HandleFrame handles one frame. Its data is trimmed and neither empty nor [DONE]. done reports that the rest of the
+	// answer does not matter.
+	HandleFrame(event string, data []byte) (done bool, err error)
+	// IsComplete reports whether the finish marker has been received. From then on a lost connection does not matter.
+	IsComplete() bool
 }
 
-// ReadBody feeds a whole 2xx body to f, and reports whether it says of itself that it is whole: by being one JSON
-// document, which is one frame, or by [DONE]. Whatever the content type says, the body decides: a web page is Malformed,
-// no body at all gives no frame. The last frame of a stream that ends without its blank line counts if it is whole JSON.
-// Errors of r that are *llm.Errors are returned as they are, others as class Transport;
-// after the finish marker those that could be tried again are no errors.
-func ReadBody(r io.Reader, f Frames) (whole bool, err error) {
+// ReadBody passes a whole 2xx body to f. ended reports whether the body itself marks its end: by being one JSON
+// document, which is one frame, or by [DONE].
+//
+// The body's first byte decides its form, whatever the content type is. A web page is Malformed; an empty body has no
+// frames. The last frame of a stream that ends without a blank line counts if it is valid JSON. Errors of r that are
+// *llm.Error are returned unchanged, others as class Transport. After the finish marker, retryable errors are ignored.
+func ReadBody(r io.Reader, f FrameHandler) (ended bool, err error) {
 	br := bufio.NewReader(r)
-	first, err := firstByte(br)
+	first, err := peekFirstByte(br)
 	switch {
 	case errors.Is(err, io.EOF):
 		return false, nil
 	case err != nil:
-		return false, readError(err, f)
+		return false, classifyReadError(err, f)
 	case first == '<':
-		return false, Malformed("the provider's address answered with a web page instead of a model's answer; check the base URL, or a proxy or login page in between")
+		return false, NewMalformed(
+			"the provider's address returned a web page instead of an answer; check options.baseURL and any proxy or login page",
+		)
 	case first == '{' || first == '[':
-		return true, document(br, f)
+		return true, readDocument(br, f)
 	}
-	for frame, err := range sse.ToEnd(br, sse.DefaultLimit) {
+	for frame, err := range sse.ReadFramesToEnd(br, sse.DefaultLimit) {
 		if err != nil {
-			return false, readError(err, f)
+			return false, classifyReadError(err, f)
 		}
 		data := bytes.TrimSpace(frame.Data)
 		if string(data) == "[DONE]" {
@@ -51,15 +54,15 @@ func ReadBody(r io.Reader, f Frames) (whole bool, err error) {
 		if frame.Unended && !jsontext.Value(data).IsValid(Foreign) {
 			return false, nil
 		}
-		if done, err := give(frame.Event, data, f); err != nil || done {
+		if done, err := dispatchFrame(frame.Event, data, f); err != nil || done {
 			return false, err
 		}
 	}
 	return false, nil
 }
 
-// firstByte skips white space and peeks at what follows.
-func firstByte(br *bufio.Reader) (byte, error) {
+// peekFirstByte skips white space and returns the next byte without consuming it.
+func peekFirstByte(br *bufio.Reader) (byte, error) {
 	for {
 		b, err := br.ReadByte()
 		if err != nil {
@@ -71,45 +74,47 @@ func firstByte(br *bufio.Reader) (byte, error) {
 	}
 }
 
-// readError gives an error of the reader its class.
-func readError(err error, f Frames) error {
+// classifyReadError returns an error of the reader as an *llm.Error, or nil after the finish marker if it is retryable.
+func classifyReadError(err error, f FrameHandler) error {
 	if limit, ok := errors.AsType[*sse.LimitError](err); ok {
-		return Oversized("the provider sent a frame of more than %d MiB", limit.Limit>>20)
+		return NewOversized("the provider sent a frame of more than %d MiB", limit.Limit>>20)
 	}
 	failure, ok := errors.AsType[*llm.Error](err)
 	if !ok {
-		failure = &llm.Error{Class: llm.Transport, Message: "the connection broke while the answer arrived: " + err.Error(), Err: err}
+		failure = &llm.Error{
+			Class: llm.Transport, Message: "the connection was lost during the answer: " + err.Error(), Err: err,
+		}
 	}
-	if f.Complete() && (failure.IsRetryable() || failure.Permanent) {
+	if f.IsComplete() && (failure.IsRetryable() || failure.Permanent) {
 		return nil
 	}
 	return failure
 }
 
-// document handles an answer that is not a stream.
-func document(r io.Reader, f Frames) error {
+// readDocument handles an answer that is one JSON document instead of a stream.
+func readDocument(r io.Reader, f FrameHandler) error {
 	data, err := io.ReadAll(io.LimitReader(r, sse.DefaultLimit+1))
 	if err != nil {
-		return readError(err, f)
+		return classifyReadError(err, f)
 	}
 	if len(data) > sse.DefaultLimit {
-		return Oversized("the provider sent an answer of more than %d MiB in one piece", sse.DefaultLimit>>20)
+		return NewOversized("the provider sent an answer of more than %d MiB in one piece", sse.DefaultLimit>>20)
 	}
-	_, err = give("", bytes.TrimSpace(data), f)
+	_, err = dispatchFrame("", bytes.TrimSpace(data), f)
 	return err
 }
 
-func give(event string, data []byte, f Frames) (done bool, err error) {
+func dispatchFrame(event string, data []byte, f FrameHandler) (done bool, err error) {
 	if len(data) == 0 {
 		return false, nil
 	}
-	return f.Frame(event, data)
+	return f.HandleFrame(event, data)
 }
 
-// Excerpt is enough of a frame to recognise it, without secrets.
-func Excerpt(data []byte, secrets []string) string {
+// FormatExcerpt returns the beginning of a frame, without secrets, for an error message.
+func FormatExcerpt(data []byte, secrets []string) string {
 	const limit = 160
-	s := Shown(data, secrets, limit)
+	s := RedactText(data, secrets, limit)
 	if len(data) > limit {
 		s += "…"
 	}

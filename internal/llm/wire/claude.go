@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Claude finds the family and the version, 45 for 4.5, in a model's name, however a vendor spells it; nothing for one
-// that is no Claude.
-func Claude(model string) (family string, version int) {
+// ParseClaudeName returns the family and the version (45 for 4.5) in a Claude model's name in any vendor's spelling;
+// zero values for other models.
+func ParseClaudeName(model string) (family string, version int) {
 	_, name, ok := strings.Cut(strings.ToLower(model), "claude")
 	if !ok {
 		return "", 0
@@ -34,78 +34,80 @@ func Claude(model string) (family string, version int) {
 	}
 }
 
-// Thinking is a way in which a Claude is asked for thought.
-type Thinking int
+// ThinkingMode is how a Claude model is asked to reason.
+type ThinkingMode int
 
-// The ways to think.
+// The thinking modes.
 const (
-	ThinksNot       Thinking = iota // the effort is not sent
-	ThinksBudget                    // a number of tokens
-	ThinksByEffort                  // an effort, without thoughts that can be read
-	ThinksAdaptive                  // as the model sees fit, by effort
-	ThinksAdaptiveX                 // the same, with the effort xhigh; such models take no sampling controls
+	ThinkingOff           ThinkingMode = iota // the effort is not sent
+	ThinkingBudget                            // a number of tokens
+	ThinkingEffort                            // an effort; the reasoning is not readable
+	ThinkingAdaptive                          // an effort; the model decides how much to reason
+	ThinkingAdaptiveXHigh                     // also the effort xhigh; such models refuse sampling controls
 )
 
-// ThinkingOf returns the way of a model that reasons, by its name (spec/v1 §30.6).
-func ThinkingOf(model string) Thinking {
-	family, version := Claude(model)
+// ThinkingModeOf returns the mode of a reasoning model by its name.
+func ThinkingModeOf(model string) ThinkingMode {
+	family, version := ParseClaudeName(model)
 	switch {
 	case family == "opus" && version >= 47, family == "sonnet" && version >= 50, family == "fable":
-		return ThinksAdaptiveX
+		return ThinkingAdaptiveXHigh
 	case version == 46:
-		return ThinksAdaptive
+		return ThinkingAdaptive
 	case family == "opus" && version == 45:
-		return ThinksByEffort
+		return ThinkingEffort
 	default:
-		return ThinksBudget
+		return ThinkingBudget
 	}
 }
 
-// Thought is the thinking field of a request to a Claude.
-type Thought struct {
-	Type    string `json:"type"`
-	Budget  int    `json:"budget_tokens,omitzero"`
-	Display string `json:"display,omitempty"`
-	share   bool   // half of the output at most
+// ThinkingConfig is the thinking field of a request to a Claude model.
+type ThinkingConfig struct {
+	Type         string `json:"type"`
+	Budget       int    `json:"budget_tokens,omitzero"`
+	Display      string `json:"display,omitempty"`
+	halfOfOutput bool   // the budget is limited to half of the output
 }
 
-// At writes the neutral effort: as thinking, as an effort of the model's own, or both. Neither is no thinking.
-func (k Thinking) At(effort string) (*Thought, string, error) {
-	if effort == "none" || k == ThinksNot {
+// Configure converts a neutral effort to a thinking field, an effort of the model, or both. Neither means no reasoning.
+func (k ThinkingMode) Configure(effort string) (*ThinkingConfig, string, error) {
+	if effort == "none" || k == ThinkingOff {
 		return nil, "", nil
 	}
 	budget, exists := budgets[effort]
 	if !exists {
-		return nil, "", Invalid("the option reasoningEffort must be one of none, minimal, low, medium, high, xhigh and max, not %.40q", effort)
+		return nil, "", NewInvalidRequest(
+			"the option reasoningEffort must be one of none, minimal, low, medium, high, xhigh and max, not %.40q", effort,
+		)
 	}
-	adaptive := &Thought{Type: "adaptive", Display: "summarized"}
+	adaptive := &ThinkingConfig{Type: "adaptive", Display: "summarized"}
 	switch k {
-	case ThinksBudget:
-		return &Thought{Type: "enabled", Budget: budget, share: budget < maxBudget}, "", nil
-	case ThinksByEffort:
-		return nil, nearest(effort, "low", "medium", "high"), nil
-	case ThinksAdaptiveX:
-		return adaptive, nearest(effort, "low", "medium", "high", "xhigh", "max"), nil
+	case ThinkingBudget:
+		return &ThinkingConfig{Type: "enabled", Budget: budget, halfOfOutput: budget < maxBudget}, "", nil
+	case ThinkingEffort:
+		return nil, nearestEffort(effort, "low", "medium", "high"), nil
+	case ThinkingAdaptiveXHigh:
+		return adaptive, nearestEffort(effort, "low", "medium", "high", "xhigh", "max"), nil
 	default:
-		return adaptive, nearest(effort, "low", "medium", "high", "max"), nil
+		return adaptive, nearestEffort(effort, "low", "medium", "high", "max"), nil
 	}
 }
 
-// nearest returns effort if the model knows it, else the nearest below that it does.
-func nearest(effort string, known ...string) string {
-	best := known[0]
-	for _, level := range known {
+// nearestEffort returns effort if the model supports it, else the next lower level that it supports.
+func nearestEffort(effort string, supported ...string) string {
+	best := supported[0]
+	for _, level := range supported {
 		if budgets[level] <= budgets[effort] {
 			best = level
 		}
 	}
-	if slices.Contains(known, effort) {
+	if slices.Contains(supported, effort) {
 		return effort
 	}
 	return best
 }
 
-// budgets are the tokens of thought by effort.
+// budgets are the reasoning tokens of each effort.
 var budgets = map[string]int{
 	"minimal": minBudget, "low": 4000, "medium": 8000, "high": 16000, "xhigh": maxBudget - 1, "max": maxBudget,
 }
@@ -115,16 +117,17 @@ const (
 	maxBudget = 31999
 )
 
-// On reports whether the model thinks.
-func (t *Thought) On() bool { return t != nil && t.Type != "disabled" }
+// IsEnabled reports whether the model reasons.
+func (t *ThinkingConfig) IsEnabled() bool { return t != nil && t.Type != "disabled" }
 
-// Within returns the thinking of an answer of so many tokens: the budget is part of them. Too few are no thinking.
-func (t *Thought) Within(maxTokens int) *Thought {
+// FitTokens returns the configuration for an answer of at most maxTokens tokens, which include the reasoning. It
+// returns nil if they are too few to reason.
+func (t *ThinkingConfig) FitTokens(maxTokens int) *ThinkingConfig {
 	if t == nil || t.Type != "enabled" {
 		return t
 	}
 	limit := maxTokens - 1
-	if t.share || t.Budget == 0 {
+	if t.halfOfOutput || t.Budget == 0 {
 		limit = maxTokens/2 - 1
 	}
 	fits := *t

@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// codeClass gives the class of the codes and types that vendors put into error objects. Codes that only say "bad
-// request" are not here: the phrases may know better.
+// codeClass maps the codes and types in vendors' error objects to classes. Codes that mean only "bad request" are
+// absent, because the message may be more exact.
 var codeClass = map[string]llm.Class{
 	"context_length_exceeded":              llm.Overflow,
 	"context_window_exceeded":              llm.Overflow,
@@ -18,7 +18,7 @@ var codeClass = map[string]llm.Class{
 	"string_above_max_length":              llm.Overflow,
 	"tokens_limit_reached":                 llm.Overflow,
 	"too_many_prompt_tokens":               llm.Overflow,
-	"tool_use_failed":                      llm.Malformed, // the model's call, which the vendor could not read
+	"tool_use_failed":                      llm.Malformed, // the vendor could not parse the model's call
 	"json_validate_failed":                 llm.Malformed,
 	"api_key_invalid":                      llm.Auth,
 	"api_key_service_blocked":              llm.Auth,
@@ -96,16 +96,16 @@ var codeClass = map[string]llm.Class{
 	"unsupported_country_region_territory": llm.Forbidden,
 }
 
-// accessDenied is Amazon's code for most refusals.
+// accessDenied is the code with which Amazon refuses most requests.
 const accessDenied = "accessdeniedexception"
 
-// forbiddenCodes are said beside others that would mean a key.
+// forbiddenCodes occur next to codes that would otherwise mean an invalid key.
 var forbiddenCodes = []string{"service_disabled", "iam_permission_denied"}
 
-// A phrase is words that must stand in a text in this order.
+// phrase is a list of word groups that must occur in a text in this order.
 type phrase []string
 
-// overflowPhrases are the ways to say that a request does not fit (the families of spec/v2 §20.3).
+// overflowPhrases mean that the request exceeds the context window.
 var overflowPhrases = []phrase{
 	{"prompt is too long"},
 	{"prompt too long"},
@@ -150,8 +150,8 @@ var overflowPhrases = []phrase{
 	{"(no body)"},
 }
 
-// blindPhrases are the ways in which servers of local models refuse a picture with a status of their own failures.
-var blindPhrases = []phrase{
+// imageRefusalPhrases are how servers of local models refuse an image, with the status of an internal failure.
+var imageRefusalPhrases = []phrase{
 	{"image input is not supported"},
 	{"missing data required for image input"},
 }
@@ -172,16 +172,16 @@ var quotaPhrases = []phrase{
 	{"exceeded", "monthly"},
 }
 
-// creditPhrases tell of an empty account whatever the status: Anthropic calls it a bad request.
+// creditPhrases mean an empty account, whatever the status is: Anthropic answers 400.
 var creditPhrases = []phrase{{"credit balance is too low"}}
 
-// keyPhrases tell of a key that is none, whatever the status: xAI calls it a bad request.
+// keyPhrases mean an invalid key, whatever the status is: xAI answers 400.
 var keyPhrases = []phrase{{"incorrect api key provided"}}
 
-// credentialPhrases tell of a key where Amazon denies access.
+// credentialPhrases mean that the key is the reason of an AccessDeniedException.
 var credentialPhrases = []phrase{{"api key"}, {"authentication failed"}, {"security token"}, {"signature"}}
 
-// clockPhrases are how Amazon refuses a request that was signed at another time than now.
+// clockPhrases are how Amazon refuses a request whose signature has another date.
 var clockPhrases = []phrase{{"signature expired"}, {"signature not yet current"}}
 
 var ratePhrases = []phrase{{"rate limit"}, {"rate_limit"}, {"ratelimit"}, {"too many requests"}}
@@ -199,17 +199,17 @@ var filterPhrases = []phrase{
 	{"flagged by", "moderation"},
 }
 
-// mentions reports whether text, in lower case, holds one of the phrases.
-func mentions(text string, phrases []phrase) bool {
+// containsPhrase reports whether text, in lower case, contains one of the phrases.
+func containsPhrase(text string, phrases []phrase) bool {
 	for _, p := range phrases {
-		if p.in(text) {
+		if p.isIn(text) {
 			return true
 		}
 	}
 	return false
 }
 
-func (p phrase) in(text string) bool {
+func (p phrase) isIn(text string) bool {
 	for _, words := range p {
 		_, after, found := strings.Cut(text, words)
 		if !found {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a provider can ask for; the engine has a much smaller bound of its own.
+// maxRetryAfter bounds a provider's delay. The engine has a much smaller bound of its own.
 const maxRetryAfter = 30 * 24 * time.Hour
 
-// retryAfter reads retry-after-ms and Retry-After in seconds or as a date; 0 means that nothing usable is there. A
-// date is taken relative to the response's own Date, so that a wrong clock on either side does not matter.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if d, ok := delay(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+// parseRetryAfter reads Retry-After-Ms, and Retry-After in seconds or as a date; 0 if neither is usable. A date is
+// relative to the response's own Date, so that a wrong clock on either side does not matter.
+func parseRetryAfter(h http.Header, now time.Time) time.Duration {
+	if d, ok := parseDelay(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d
 	}
 	value := strings.TrimSpace(h.Get("Retry-After"))
-	if d, ok := delay(value, time.Second); ok {
+	if d, ok := parseDelay(value, time.Second); ok {
 		return d
 	}
 	at, err := http.ParseTime(value)
@@ -34,7 +34,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
-func delay(value string, unit time.Duration) (time.Duration, bool) {
+func parseDelay(value string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 	if err != nil || math.IsNaN(n) || n < 0 {
 		return 0, false
@@ -45,8 +45,9 @@ func delay(value string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(math.Ceil(n * float64(unit))), true
 }
 
-// RequestID returns the provider's id of the exchange, from the headers that vendors use for it; empty if none.
-func RequestID(h http.Header) string {
+// FindRequestID returns the provider's id of the exchange from the headers that vendors use for it; "" if there is
+// none.
+func FindRequestID(h http.Header) string {
 	for _, name := range []string{
 		"X-Request-Id", "Request-Id", "X-Amzn-Requestid", "X-Amz-Request-Id", "X-Goog-Request-Id", "Cf-Ray",
 	} {

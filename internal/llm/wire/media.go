@@ -6,16 +6,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// pdf is the one type of document that OpenAI's protocols take.
+// pdf is the only document type that OpenAI's protocols accept.
 const pdf = "application/pdf"
 
-// Address returns where media is to be had that OpenAI's protocols take, which may be an address with the bytes in it,
-// and whether it is an image: else it is a document. False means that they do not take it, or that it is too large.
-func Address(m llm.Media) (url string, image, ok bool) {
+// EncodeMediaURL returns the URL of media that OpenAI's protocols accept, which is a data URL if m has bytes, and
+// whether it is an image; otherwise it is a document. ok is false if the type is not accepted or the media is too
+// large.
+func EncodeMediaURL(m llm.Media) (url string, isImage, ok bool) {
 	kind := MediaType(m.MediaType)
 	switch kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		image = true
+		isImage = true
 	case pdf:
 	default:
 		return "", false, false
@@ -24,10 +25,10 @@ func Address(m llm.Media) (url string, image, ok bool) {
 	if len(m.Data) > 0 {
 		url = "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
 	}
-	return url, image, url != "" && len(m.Data) <= MaxMedia
+	return url, isImage, url != "" && len(m.Data) <= MaxMedia
 }
 
-// AddressNote stands for media that has no Address.
-func AddressNote(m llm.Media) string {
+// MediaURLNote returns the text that replaces media without such a URL.
+func MediaURLNote(m llm.Media) string {
 	return MediaNote(m, "this model's interface takes PNG, JPEG, GIF and WebP images and PDF documents only")
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/redact"
 )
 
-// MaxMedia bounds the decoded size of one image or document (spec/v2 §20.1 LM-5).
+// MaxMedia bounds the decoded size of one image or document.
 const MaxMedia = 20 << 20
 
-// MediaType returns the bare, lower-case type of a Content-Type value, in its usual spelling.
+// MediaType returns the type of a Content-Type value in lower case, without parameters, in its usual spelling.
 func MediaType(s string) string {
 	s, _, _ = strings.Cut(s, ";")
 	s = strings.ToLower(strings.TrimSpace(s))
@@ -25,8 +25,8 @@ func MediaType(s string) string {
 	return s
 }
 
-// MediaNote stands for media that a protocol does not carry. The why says what it takes; it gives way to what is wrong
-// with m itself.
+// MediaNote returns the text that replaces media that a protocol cannot carry. why is what the protocol accepts; a
+// problem of m itself takes precedence.
 func MediaNote(m llm.Media, why string) string {
 	name := m.Name
 	if name == "" {
@@ -41,18 +41,19 @@ func MediaNote(m llm.Media, why string) string {
 	return fmt.Sprintf("[attachment %q (%s) was left out: %s]", name, MediaType(m.MediaType), why)
 }
 
-// HostedCallNote tells about a tool that another provider ran on its side: a history that holds one must still be
-// sendable where there are no words for it.
+// HostedCallNote returns the text that replaces a hosted call of another provider, so that a history with one can be
+// sent through every protocol.
 func HostedCallNote(p llm.ToolCall) string {
 	return fmt.Sprintf("[%s was run by the provider with %s]", p.Name, p.Input)
 }
 
-// Follows stands in the note of a result for pictures, of which an answer has no room: the user shows them.
-const Follows = "The attachment follows in the next user message."
+// AttachmentFollows replaces the images of a result in an answer, which cannot carry them; AttachmentParts adds them to
+// the next user message.
+const AttachmentFollows = "The attachment follows in the next user message."
 
-// Attached is what the user shows of pictures that another provider's model made; nothing for a result without.
-func Attached(r llm.ToolResult) (out []llm.Part) {
-	for _, m := range Media(r) {
+// AttachmentParts returns the parts of a user message that carry the images of a result; nil if it has none.
+func AttachmentParts(r llm.ToolResult) (out []llm.Part) {
+	for _, m := range ResultMedia(r) {
 		if len(out) == 0 {
 			out = append(out, llm.Text{Text: "Attachments of the answer above:"})
 		}
@@ -61,20 +62,20 @@ func Attached(r llm.ToolResult) (out []llm.Part) {
 	return out
 }
 
-// maxNote bounds what is told of another provider's tool, in characters; maxWord, what one word of it may have.
+// The limits of a hosted result's text, in characters: of the whole, and of one word.
 const (
 	maxNote = 16 << 10
 	maxWord = 1 << 10
 )
 
-// HostedResultNote tells what such a tool returned; text is its readable content, or its JSON as it came. Pictures and
-// what only that provider can read say nothing as text and are left out.
+// HostedResultNote returns the text that replaces the result of a hosted call of another provider. text is its readable
+// content or its JSON. Data that only that provider can read is left out.
 func HostedResultNote(p llm.ToolResult, text string) string {
-	var told any
-	if v := jsontext.Value(text); (v.Kind() == '{' || v.Kind() == '[') && json.Unmarshal(v, &told, Foreign) == nil {
-		text = string(Write(withoutSealed(told), v))
+	var decoded any
+	if v := jsontext.Value(text); (v.Kind() == '{' || v.Kind() == '[') && json.Unmarshal(v, &decoded, Foreign) == nil {
+		text = string(MarshalOr(removeSealed(decoded), v))
 	} else {
-		text = unsealed(text)
+		text = omitLongWord(text)
 	}
 	if short := Clip(text, maxNote); len(short) < len(text) {
 		text = short + " …"
@@ -82,50 +83,51 @@ func HostedResultNote(p llm.ToolResult, text string) string {
 	return fmt.Sprintf("[%s returned: %s]", p.Name, text)
 }
 
-// withoutSealed returns a JSON value without what only its provider can read, and the strings that nobody can; it may
-// change v.
-func withoutSealed(v any) any {
+// removeSealed returns a JSON value without the members that only its provider can read and without long words, which
+// only a machine can. It may modify v.
+func removeSealed(v any) any {
 	switch v := v.(type) {
 	case string:
-		return unsealed(v)
+		return omitLongWord(v)
 	case []any:
 		for i := range v {
-			v[i] = withoutSealed(v[i])
+			v[i] = removeSealed(v[i])
 		}
 	case map[string]any:
 		maps.DeleteFunc(v, func(name string, member any) bool { return isSealed(v, name, member) })
 		for name := range v {
-			v[name] = withoutSealed(v[name])
+			v[name] = removeSealed(v[name])
 		}
 	}
 	return v
 }
 
-// isSealed reports whether a member is what a provider wants back as it is: encrypted_content, encrypted_index, signatures of
-// thoughts, the data of thoughts that are redacted. Words are none.
-func isSealed(of map[string]any, name string, member any) bool {
+// isSealed reports whether a member is opaque data of a provider: encrypted content and indexes, signatures, redacted
+// reasoning. Prose is not opaque.
+func isSealed(object map[string]any, name string, member any) bool {
 	text, _ := member.(string)
 	if strings.ContainsAny(text, " \n") {
 		return false
 	}
-	kind, _ := of["type"].(string)
-	folded := redact.Fold(name)
-	return strings.HasPrefix(folded, "encrypted") || strings.HasSuffix(folded, "signature") || strings.HasPrefix(folded, "redacted") ||
+	kind, _ := object["type"].(string)
+	folded := redact.FoldName(name)
+	return strings.HasPrefix(folded, "encrypted") || strings.HasSuffix(folded, "signature") ||
+		strings.HasPrefix(folded, "redacted") ||
 		folded == "data" && (strings.Contains(kind, "encrypted") || strings.Contains(kind, "redacted"))
 }
 
-func unsealed(text string) string {
+func omitLongWord(text string) string {
 	if len(text) > maxWord && !strings.ContainsAny(text, " \n") {
 		return "(left out)"
 	}
 	return text
 }
 
-// updateTag encloses an instruction that arrived in the middle of the conversation (spec/v2 §20.1 LM-6).
+// updateTag encloses an instruction that occurs in the middle of the conversation.
 const updateTag = "system-update"
 
-// Update wraps a chronological instruction for protocols that have no role for it; empty if it says nothing.
-func Update(parts []llm.Part) string {
+// FormatUpdate formats such an instruction for protocols without a role for it; "" if it has no text.
+func FormatUpdate(parts []llm.Part) string {
 	var lines []string
 	for _, p := range parts {
 		if t, ok := p.(llm.Text); ok && t.Text != "" {

@@ -12,50 +12,50 @@ import (
 
 const anyObject = `{"type":"object","properties":{}}`
 
-// ToolSchema makes of a tool's schema what OpenAI's endpoints and their likes accept (spec/v2 §20.1 LM-7): an object at
-// the root and no null variants. A schema that needs no change is passed byte for byte; one that is not a JSON object
-// becomes an object of anything.
+// ToolSchema adapts a tool's schema to the OpenAI endpoints and compatible ones: an object at the root and no null
+// variants. A schema that needs no change is returned byte for byte; a value that is not a JSON object becomes a schema
+// for any object.
 func ToolSchema(raw jsontext.Value) jsontext.Value {
 	if raw.Kind() != '{' || !raw.IsValid(Foreign) {
 		return jsontext.Value(anyObject)
 	}
 	if bytes.Contains(raw, []byte(`"null"`)) {
-		raw = Rewrite(raw, dropNull)
+		raw = RewriteSchemas(raw, dropNull)
 	}
 	return objectRoot(raw)
 }
 
-// Parameters is the schema of a tool's input as its vendor is told it. What may be null in an answer of the user's form
-// stays so: such a member is required, and has no other way to say that there is nothing.
-func Parameters(def llm.ToolDefinition) jsontext.Value {
+// ToolParameters returns the schema of a tool's input for its vendor. Structured output keeps its null variants,
+// because a required member has no other way to be absent.
+func ToolParameters(def llm.ToolDefinition) jsontext.Value {
 	if def.StructuredOutput {
-		return FormSchema(def.Schema)
+		return OutputSchema(def.Schema)
 	}
 	return ToolSchema(def.Schema)
 }
 
-// FormSchema is ToolSchema for an answer in a form of the user's.
-func FormSchema(raw jsontext.Value) jsontext.Value {
+// OutputSchema is ToolSchema for structured output: null variants stay.
+func OutputSchema(raw jsontext.Value) jsontext.Value {
 	if raw.Kind() != '{' || !raw.IsValid(Foreign) {
 		return jsontext.Value(anyObject)
 	}
 	return objectRoot(raw)
 }
 
-// Rewrite applies change to every schema in v, innermost first.
-func Rewrite(v jsontext.Value, change func(Object) Object) jsontext.Value {
+// RewriteSchemas applies change to every schema in v, innermost first.
+func RewriteSchemas(v jsontext.Value, change func(Object) Object) jsontext.Value {
 	var n Object
 	if v.Kind() != '{' || json.Unmarshal(v, &n, Foreign) != nil {
 		return v
 	}
-	llm.ReplaceSubschemas(n, func(child jsontext.Value) jsontext.Value { return Rewrite(child, change) })
-	return Write(change(n), v)
+	llm.ReplaceSubschemas(n, func(child jsontext.Value) jsontext.Value { return RewriteSchemas(child, change) })
+	return MarshalOr(change(n), v)
 }
 
-// dropNull removes the null variant of a choice, and the choice when one variant is left.
+// dropNull removes the null variant of a choice, and the choice if one variant is left.
 func dropNull(n Object) Object {
 	for _, key := range []string{"anyOf", "oneOf"} {
-		list, ok := List(n[key])
+		list, ok := ReadList(n[key])
 		if !ok {
 			continue
 		}
@@ -70,16 +70,16 @@ func dropNull(n Object) Object {
 		switch {
 		case len(kept) == len(list) || len(kept) == 0:
 		case len(kept) == 1:
-			n = inline(n, key, kept[0])
+			n = inlineChoice(n, key, kept[0])
 		default:
-			n[key] = Write(kept, n[key])
+			n[key] = MarshalOr(kept, n[key])
 		}
 	}
 	return n
 }
 
-// inline puts the only variant in the place of the choice; what stands beside the choice wins.
-func inline(n Object, key string, only jsontext.Value) Object {
+// inlineChoice replaces a choice by its only variant. Members next to the choice take precedence.
+func inlineChoice(n Object, key string, only jsontext.Value) Object {
 	var child Object
 	if json.Unmarshal(only, &child, Foreign) != nil {
 		return n
@@ -93,7 +93,8 @@ func inline(n Object, key string, only jsontext.Value) Object {
 	return n
 }
 
-// objectRoot makes the root an object. The properties of a root choice are merged, so that the model still sees them.
+// objectRoot makes the root an object. The properties of the variants of a choice at the root are merged, so that the
+// model still sees them.
 func objectRoot(raw jsontext.Value) jsontext.Value {
 	var n Object
 	if json.Unmarshal(raw, &n, Foreign) != nil {
@@ -103,7 +104,7 @@ func objectRoot(raw jsontext.Value) jsontext.Value {
 	if string(n["type"]) == `"object"` && !isChoice {
 		return raw
 	}
-	if list, ok := List(n["anyOf"]); ok {
+	if list, ok := ReadList(n["anyOf"]); ok {
 		n["properties"] = mergedProperties(n["properties"], list)
 		n["additionalProperties"] = jsontext.Value("false")
 		delete(n, "anyOf")
@@ -112,7 +113,7 @@ func objectRoot(raw jsontext.Value) jsontext.Value {
 	if n["properties"] == nil {
 		n["properties"] = jsontext.Value("{}")
 	}
-	return Write(n, raw)
+	return MarshalOr(n, raw)
 }
 
 func mergedProperties(own jsontext.Value, list []jsontext.Value) jsontext.Value {
@@ -130,7 +131,7 @@ func mergedProperties(own jsontext.Value, list []jsontext.Value) jsontext.Value 
 			}
 		}
 	}
-	return Write(merged, jsontext.Value("{}"))
+	return MarshalOr(merged, jsontext.Value("{}"))
 }
 
 func orEmpty(v jsontext.Value) string {
@@ -140,25 +141,26 @@ func orEmpty(v jsontext.Value) string {
 	return string(v)
 }
 
-// measures are what schemas say that those who hold answers to them do not all take.
-var measures = []string{
-	"default", "exclusiveMaximum", "exclusiveMinimum", "format", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength",
+// limitKeywords are keywords that some vendors refuse in schemas for constrained decoding.
+var limitKeywords = []string{
+	"default", "exclusiveMaximum", "exclusiveMinimum", "format", "maxItems", "maxLength", "maxProperties", "maximum",
+	"minItems", "minLength",
 	"minProperties", "minimum", "multipleOf", "pattern", "patternProperties", "uniqueItems",
 }
 
-// Unmeasured returns a schema without what counts and measures, which its descriptions say instead.
-func Unmeasured(raw jsontext.Value) jsontext.Value {
-	return Rewrite(raw, func(n Object) Object {
-		var said []string
-		for _, key := range measures {
+// DescribeLimits removes the limiting keywords from a schema and adds them to its descriptions.
+func DescribeLimits(raw jsontext.Value) jsontext.Value {
+	return RewriteSchemas(raw, func(n Object) Object {
+		var limits []string
+		for _, key := range limitKeywords {
 			if v, ok := n[key]; ok {
-				said = append(said, key+": "+string(v))
+				limits = append(limits, key+": "+string(v))
 				delete(n, key)
 			}
 		}
-		if len(said) > 0 {
-			text := "(" + strings.Join(said, ", ") + ")"
-			if before := Plain(n["description"]); before != "" {
+		if len(limits) > 0 {
+			text := "(" + strings.Join(limits, ", ") + ")"
+			if before := DecodeString(n["description"]); before != "" {
 				text = before + " " + text
 			}
 			n["description"] = Quote(text)
@@ -167,11 +169,11 @@ func Unmeasured(raw jsontext.Value) jsontext.Value {
 	})
 }
 
-// Held returns a schema for an answer as OpenAI's endpoints and their likes take it, and whether they can hold the
-// answer to it strictly: then it says nothing that they would refuse.
-func Held(raw jsontext.Value) (schema jsontext.Value, strict bool) {
-	if held, ok := OpenAI().Hold(raw); ok {
-		return held, true
+// StrictSchema returns a schema of an answer for the OpenAI endpoints and compatible ones, and whether they can enforce
+// it strictly. If so, it has no keyword that they refuse.
+func StrictSchema(raw jsontext.Value) (schema jsontext.Value, strict bool) {
+	if fitted, ok := OpenAISubset().FitSchema(raw); ok {
+		return fitted, true
 	}
 	return raw, false
 }

@@ -9,34 +9,34 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Stream gives out the events of one answer, by llm's contract for streams. It belongs to the goroutine that ranges over
+// Stream emits the events of one answer under the contract of llm.Model. It belongs to the goroutine that ranges over
 // them.
 type Stream struct {
 	yield     func(llm.Event, error) bool
 	requestID string
-	stopped   bool // the consumer wants no more
+	stopped   bool // the consumer wants no more events
 	opened    bool
 	texts     int
 	thoughts  int
-	content   bool // some text that says something, thought or hosted call has been given out
+	content   bool // a text that is not blank, reasoning or a hosted call has been emitted
 }
 
-// NewStream returns the stream of an answer to the request of that id.
+// NewStream returns the stream of the answer to the request with that id.
 func NewStream(requestID string, yield func(llm.Event, error) bool) *Stream {
 	return &Stream{yield: yield, requestID: requestID}
 }
 
-// Emit gives an event out.
+// Emit emits an event.
 func (s *Stream) Emit(e llm.Event) {
 	if !s.stopped && !s.yield(e, nil) {
 		s.stopped = true
 	}
 }
 
-// Stopped reports whether the consumer wants no more.
-func (s *Stream) Stopped() bool { return s.stopped }
+// IsStopped reports whether the consumer wants no more events.
+func (s *Stream) IsStopped() bool { return s.stopped }
 
-// Open says that the answer has begun, once.
+// Open emits ResponseStart, once.
 func (s *Stream) Open() {
 	if !s.opened {
 		s.opened = true
@@ -44,25 +44,25 @@ func (s *Stream) Open() {
 	}
 }
 
-// Said reports whether some text, thought or hosted call has been given out.
-func (s *Stream) Said() bool { return s.content }
+// HasContent reports whether a text that is not blank, reasoning or a hosted call has been emitted.
+func (s *Stream) HasContent() bool { return s.content }
 
-// Tell notes that something has been given out that is no text and no thought.
-func (s *Stream) Tell() { s.content = true }
+// MarkContent records that content other than text and reasoning has been emitted.
+func (s *Stream) MarkContent() { s.content = true }
 
-// Read feeds the body to f and ends the stream: well by end, which is told whether the body says of itself that it is
-// whole, or with an error, which bears what used says has been used by then.
-func (s *Stream) Read(body io.Reader, f Frames, end func(whole bool) error, used func() llm.Usage) {
-	whole, err := ReadBody(body, f)
+// Read passes the body to f and ends the stream: with end, which receives whether the body marked its own end, or with
+// an error, which carries the usage so far.
+func (s *Stream) Read(body io.Reader, f FrameHandler, end func(ended bool) error, usage func() llm.Usage) {
+	ended, err := ReadBody(body, f)
 	if err == nil && !s.stopped {
-		err = end(whole)
+		err = end(ended)
 	}
 	if err != nil {
-		s.Fail(err, used())
+		s.Fail(err, usage())
 	}
 }
 
-// Fail ends the stream with err, with what the provider reported as used.
+// Fail ends the stream with err and the usage that the provider reported.
 func (s *Stream) Fail(err error, used llm.Usage) {
 	if s.stopped {
 		return
@@ -75,70 +75,71 @@ func (s *Stream) Fail(err error, used llm.Usage) {
 	s.yield(nil, err)
 }
 
-// Whole returns the error of an answer that did not begin, or did not end.
-func (s *Stream) Whole(ended bool) error {
+// CheckEnded returns the error of an answer that did not begin or did not end.
+func (s *Stream) CheckEnded(ended bool) error {
 	switch {
 	case !s.opened:
-		return &llm.Error{Class: llm.Empty, Message: "the provider accepted the request and sent no answer"}
+		return &llm.Error{Class: llm.Empty, Message: "the provider accepted the request but sent no answer"}
 	case !ended:
-		return &llm.Error{Class: llm.Incomplete, Message: "the answer stopped before the provider said that it was complete"}
+		return &llm.Error{Class: llm.Incomplete, Message: "the answer ended without a finish marker"}
 	}
 	return nil
 }
 
-// Usable returns the error of an answer that says nothing, and calls nothing: refused is it if a filter is why.
-func (s *Stream) Usable(reason llm.FinishReason, calls bool, refused *llm.Error) error {
+// CheckContent returns the error of an answer without content and without calls; it is refused if a filter is the
+// reason.
+func (s *Stream) CheckContent(reason llm.FinishReason, calls bool, refused *llm.Error) error {
 	switch {
 	case s.content, calls, reason == llm.FinishLength:
 		return nil
 	case reason == llm.FinishContentFilter:
 		return refused
 	default:
-		return &llm.Error{Class: llm.Empty, Message: "the provider sent an answer with no text, no reasoning and no tool call"}
+		return &llm.Error{Class: llm.Empty, Message: "the provider sent an answer without text, reasoning or tool calls"}
 	}
 }
 
-// WindowFull is the reason with which Claude's answers end for which the window has no more room.
+// WindowFull is the stop reason of Claude models when the context window is full.
 const WindowFull = "model_context_window_exceeded"
 
-// Full is the error of an answer for whose rest the model's context window has no room. To ask for the rest would overflow
-// it.
-func Full() *llm.Error {
-	return &llm.Error{Class: llm.Overflow, Message: "the answer broke off because the model's context window is full"}
+// NewWindowFull returns the error of an answer that was cut off by the context window. Continuing it would overflow the
+// window.
+func NewWindowFull() *llm.Error {
+	return &llm.Error{Class: llm.Overflow, Message: "the answer was cut off because the model's context window is full"}
 }
 
-// Filtered is the error of a request that the provider's filter refused.
-func Filtered() *llm.Error {
+// NewFiltered returns the error of a request that the provider's content filter refused.
+func NewFiltered() *llm.Error {
 	return &llm.Error{Class: llm.ContentFilter, Message: "the provider's content filter refused the request"}
 }
 
-// Run is a run of text, or of thoughts. The zero value is none.
-type Run struct {
-	ID      string
-	Thought bool
-	Joiner  Joiner
+// TextRun is a run of text or of reasoning. The zero value is no run.
+type TextRun struct {
+	ID        string
+	Reasoning bool
+	Joiner    Joiner
 }
 
-// Begin begins a run. A thought counts as such; text, once it says something.
-func (s *Stream) Begin(thought bool) Run {
-	if thought {
+// BeginRun begins a run. Reasoning counts as content at once, text when it is not blank.
+func (s *Stream) BeginRun(reasoning bool) TextRun {
+	if reasoning {
 		s.content = true
-		r := Run{ID: fmt.Sprintf("reasoning-%d", s.thoughts), Thought: true}
+		r := TextRun{ID: fmt.Sprintf("reasoning-%d", s.thoughts), Reasoning: true}
 		s.thoughts++
 		s.Emit(llm.ReasoningStart{ID: r.ID})
 		return r
 	}
-	r := Run{ID: fmt.Sprintf("text-%d", s.texts)}
+	r := TextRun{ID: fmt.Sprintf("text-%d", s.texts)}
 	s.texts++
 	s.Emit(llm.TextStart{ID: r.ID})
 	return r
 }
 
-// Say continues a run.
-func (s *Stream) Say(r *Run, piece string) {
+// AppendText appends to a run.
+func (s *Stream) AppendText(r *TextRun, piece string) {
 	switch {
 	case piece == "":
-	case r.Thought:
+	case r.Reasoning:
 		s.Emit(llm.ReasoningDelta{ID: r.ID, Delta: piece})
 	default:
 		s.content = s.content || strings.TrimSpace(piece) != ""
@@ -146,12 +147,12 @@ func (s *Stream) Say(r *Run, piece string) {
 	}
 }
 
-// Rest says what of a run was held back.
-func (s *Stream) Rest(r *Run) { s.Say(r, r.Joiner.End()) }
+// FlushText appends the incomplete character that a run still holds.
+func (s *Stream) FlushText(r *TextRun) { s.AppendText(r, r.Joiner.Flush()) }
 
-// End ends a run whose rest has been said.
-func (s *Stream) End(r *Run, meta llm.Metadata) {
-	if r.Thought {
+// EndRun ends a run. The caller has flushed it.
+func (s *Stream) EndRun(r *TextRun, meta llm.Metadata) {
+	if r.Reasoning {
 		s.Emit(llm.ReasoningEnd{ID: r.ID, Metadata: meta})
 		return
 	}

@@ -8,24 +8,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Joiner turns the pieces of one text into pieces of valid UTF-8. A character split over two pieces, as bytes or as
-// an escaped surrogate pair, is held back until it is whole; what never becomes whole becomes U+FFFD.
+// Joiner converts the pieces of one text to pieces of valid UTF-8. It holds back a character that is split between two
+// pieces, as bytes or as an escaped surrogate pair, until it is complete. A character that never completes becomes
+// U+FFFD.
 type Joiner struct{ held []byte }
 
-// Next returns what can be given out after the JSON string raw.
+// Next returns the text that is complete after the JSON string raw.
 func (j *Joiner) Next(raw jsontext.Value) string {
 	piece := unescape(raw)
 	if len(j.held) == 0 && utf8.Valid(piece) {
 		return string(piece)
 	}
 	piece = append(j.held, piece...)
-	out, rest := repair(piece)
+	out, rest := repairUTF8(piece)
 	j.held = bytes.Clone(rest)
 	return string(out)
 }
 
-// End returns what is still held back, repaired.
-func (j *Joiner) End() string {
+// Flush returns the text that is still held back, repaired.
+func (j *Joiner) Flush() string {
 	if len(j.held) == 0 {
 		return ""
 	}
@@ -33,8 +34,8 @@ func (j *Joiner) End() string {
 	return string(utf8.RuneError)
 }
 
-// unescape returns the bytes of a JSON string. An unpaired surrogate becomes the three bytes that UTF-8 would give it
-// if it were a character; repair joins or replaces them.
+// unescape returns the bytes of a JSON string. An unpaired surrogate becomes the three bytes of its UTF-8 encoding as
+// if it were a character; repairUTF8 joins or replaces them.
 func unescape(raw jsontext.Value) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil
@@ -112,8 +113,8 @@ func appendRune(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// repair returns b as valid UTF-8, and the end of b that the next piece may still complete.
-func repair(b []byte) (out, rest []byte) {
+// repairUTF8 returns b as valid UTF-8, and the end of b that the next piece may complete.
+func repairUTF8(b []byte) (out, rest []byte) {
 	for len(b) > 0 {
 		r, size := utf8.DecodeRune(b)
 		if r != utf8.RuneError || size > 1 {
@@ -121,8 +122,8 @@ func repair(b []byte) (out, rest []byte) {
 			b = b[size:]
 			continue
 		}
-		if half, ok := surrogate(b); ok && utf16.IsSurrogate(half) {
-			second, whole := surrogate(b[3:])
+		if half, ok := decodeSurrogate(b); ok && utf16.IsSurrogate(half) {
+			second, whole := decodeSurrogate(b[3:])
 			if both := utf16.DecodeRune(half, second); whole && both != utf8.RuneError {
 				out = utf8.AppendRune(out, both)
 				b = b[6:]
@@ -144,15 +145,15 @@ func repair(b []byte) (out, rest []byte) {
 	return out, nil
 }
 
-// surrogate decodes the three bytes of an unpaired surrogate at the start of b.
-func surrogate(b []byte) (rune, bool) {
+// decodeSurrogate decodes the three bytes of an unpaired surrogate at the start of b.
+func decodeSurrogate(b []byte) (rune, bool) {
 	if len(b) < 3 || b[0] != 0xed || b[1] < 0xa0 || b[1] > 0xbf || b[2]&0xc0 != 0x80 {
 		return 0, false
 	}
 	return 0xd000 | rune(b[1]&0x3f)<<6 | rune(b[2]&0x3f), true
 }
 
-// couldBeSurrogate reports whether b is the beginning of a surrogate's bytes, cut off.
+// couldBeSurrogate reports whether b is the incomplete beginning of a surrogate's bytes.
 func couldBeSurrogate(b []byte) bool {
 	return len(b) == 0 || len(b) < 3 && b[0] == 0xed && (len(b) == 1 || b[1] >= 0xa0 && b[1] <= 0xbf)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Credits returns what GitHub Copilot charges, in pico-dollars, from its count of billionths of a credit, which is a
-// cent; nil if it does not say.
-func Credits(v jsontext.Value) *int64 {
+// ParseCredits returns the charge of GitHub Copilot in pico-dollars, from a count of billionths of a credit (one cent);
+// nil if it is not reported.
+func ParseCredits(v jsontext.Value) *int64 {
 	n, err := strconv.ParseFloat(string(v), 64)
 	if err != nil || n < 0 || n > maxTokens {
 		return nil
@@ -20,11 +20,11 @@ func Credits(v jsontext.Value) *int64 {
 	return &billed
 }
 
-// maxTokens is more than any provider can count in one answer; a larger number is noise.
+// maxTokens is more than any provider can count in one answer; a larger number is invalid.
 const maxTokens = 1 << 40
 
-// Tokens reads one count; what is not a count is 0 (spec/v1 §31).
-func Tokens(v jsontext.Value) int64 {
+// ParseTokenCount returns a token count; 0 for a value that is not one.
+func ParseTokenCount(v jsontext.Value) int64 {
 	if v.Kind() != '0' {
 		return 0
 	}
@@ -41,16 +41,16 @@ func Tokens(v jsontext.Value) int64 {
 	return int64(f)
 }
 
-// ReadUsage reads a provider's object of counts into its fields; false if it is none. The usage that it returns holds
-// the object, and no counts yet.
+// ReadUsage decodes a provider's usage object into fields; false if it is not an object. The returned usage holds the
+// object and no counts yet.
 func ReadUsage(raw jsontext.Value, fields any) (llm.Usage, bool) {
-	ok := raw.Kind() == '{' && Read(raw, fields) == nil
+	ok := raw.Kind() == '{' && DecodeLenient(raw, fields) == nil
 	return llm.Usage{Raw: bytes.Clone(raw)}, ok
 }
 
-// Within returns u with llm.Usage's invariants: what was read from and written to a cache is part of the input, and
-// reasoning is part of the output.
-func Within(u llm.Usage) llm.Usage {
+// ClampUsage returns u with the invariants of llm.Usage: cache reads and writes are part of the input, reasoning is
+// part of the output.
+func ClampUsage(u llm.Usage) llm.Usage {
 	u.Output = max(u.Output, u.Reasoning)
 	u.CacheRead = min(u.CacheRead, u.Input)
 	u.CacheWrite = min(u.CacheWrite, u.Input-u.CacheRead)

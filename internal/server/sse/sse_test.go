@@ -96,7 +96,7 @@ func readBack(t testing.TB, f sse.Frame) llmsse.Frame {
 	}
 	s.Close()
 	n, out := 0, llmsse.Frame{}
-	for got, err := range llmsse.Frames(w.Body, 0) {
+	for got, err := range llmsse.ReadFrames(w.Body, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +235,7 @@ func TestAStreamMayBeSharedByGoroutines(t *testing.T) {
 	wg.Wait()
 	s.Close()
 	n := 0
-	for f, err := range llmsse.Frames(w.Body, 0) {
+	for f, err := range llmsse.ReadFrames(w.Body, 0) {
 		if err != nil || string(f.Data) != "0123456789" {
 			t.Fatalf("%q %v", f.Data, err)
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Snaked returns a value with the names of its members as the body of a request has them: SDKs spell max_uses maxUses.
-// Texts stay, and so does what is no object or list.
-func Snaked(v jsontext.Value) jsontext.Value {
+// SnakeCaseNames converts the member names in v to the spelling of request bodies: SDKs spell max_uses maxUses. Strings
+// and other values are unchanged.
+func SnakeCaseNames(v jsontext.Value) jsontext.Value {
 	switch v.Kind() {
 	case '{':
 		o, ok := ReadObject(v)
@@ -20,24 +20,24 @@ func Snaked(v jsontext.Value) jsontext.Value {
 		}
 		out := Object{}
 		for _, name := range slices.Sorted(maps.Keys(o)) {
-			out[snake(name)] = Snaked(o[name])
+			out[toSnakeCase(name)] = SnakeCaseNames(o[name])
 		}
-		return Write(out, v)
+		return MarshalOr(out, v)
 	case '[':
-		items, ok := List(v)
+		items, ok := ReadList(v)
 		if !ok {
 			return v
 		}
 		for i, item := range items {
-			items[i] = Snaked(item)
+			items[i] = SnakeCaseNames(item)
 		}
-		return Write(items, v)
+		return MarshalOr(items, v)
 	default:
 		return v
 	}
 }
 
-func snake(name string) string {
+func toSnakeCase(name string) string {
 	var out strings.Builder
 	for i, r := range name {
 		if unicode.IsUpper(r) && i > 0 {

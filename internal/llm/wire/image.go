@@ -7,9 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Picture returns an image that a model made, of which it sent the bytes in base64. False means that it is none, or too
-// large.
-func Picture(mediaType, data string) (llm.Media, bool) {
+// DecodeImage returns a generated image from its base64 form; false if it is not an image or too large.
+func DecodeImage(mediaType, data string) (llm.Media, bool) {
 	kind := MediaType(mediaType)
 	if !strings.HasPrefix(kind, "image/") || len(data) > MaxMedia*4/3+4 {
 		return llm.Media{}, false
@@ -23,26 +22,26 @@ func Picture(mediaType, data string) (llm.Media, bool) {
 	return llm.Media{MediaType: kind, Data: raw, Name: "image." + form}, true
 }
 
-// PictureAt is Picture for a data URL.
-func PictureAt(url string) (llm.Media, bool) {
+// DecodeDataURL returns the image in a data URL; false if there is none.
+func DecodeDataURL(url string) (llm.Media, bool) {
 	rest, ok := strings.CutPrefix(url, "data:")
 	kind, data, both := strings.Cut(rest, ";base64,")
 	if !ok || !both {
 		return llm.Media{}, false
 	}
-	return Picture(kind, data)
+	return DecodeImage(kind, data)
 }
 
-// Unshown tells of what a model made that is no picture: the address where it is to be had, if it has one.
-func Unshown(what, address string) string {
+// UnshownNote returns the text that replaces generated media that is not a valid image, with its address if it has one.
+func UnshownNote(what, address string) string {
 	if address != "" && !strings.HasPrefix(address, "data:") {
 		return "[the model sent " + what + ": " + Clip(address, maxWord) + "]"
 	}
 	return "[the model sent " + what + ", which cannot be shown]"
 }
 
-// Media are the pictures among the parts of a result.
-func Media(r llm.ToolResult) (out []llm.Media) {
+// ResultMedia returns the media of a result.
+func ResultMedia(r llm.ToolResult) (out []llm.Media) {
 	for _, p := range r.Content {
 		if m, ok := p.(llm.Media); ok {
 			out = append(out, m)
@@ -51,8 +50,8 @@ func Media(r llm.ToolResult) (out []llm.Media) {
 	return out
 }
 
-// Made are the events of pictures that a model made without a call: one call that nobody asked for, with its result.
-func Made(id string, meta llm.Metadata, pictures ...llm.Media) []llm.Event {
+// ImageEvents returns the events of images that a model generated without a call: one hosted call with its result.
+func ImageEvents(id string, meta llm.Metadata, pictures ...llm.Media) []llm.Event {
 	content := make([]llm.Part, len(pictures))
 	for i, m := range pictures {
 		content[i] = m

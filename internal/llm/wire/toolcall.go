@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The limits of one answer.
+const (
+	MaxCalls     = 256
+	MaxArguments = 8 << 20 // bytes of one call's arguments
+	MaxName      = 256     // bytes of a tool's name, and of a provider's id
+)
+
+// CallIDs makes the call ids of one answer unique. The zero value is an answer without calls.
+type CallIDs struct{ used map[string]bool }
+
+// MakeUnique returns sent if it is new in this answer and not too long; else an id that is derived from answer, the id
+// of the answer, so that it is also unlike the ids of earlier turns.
+func (s *CallIDs) MakeUnique(sent, answer string) string {
+	if s.used == nil {
+		s.used = map[string]bool{}
+	}
+	id := sent
+	for n := len(s.used); id == "" || len(id) > MaxName || s.used[id]; n++ {
+		id = fmt.Sprintf("call_%s_%d", ShortDigest(answer + "\x00" + sent)[:8], n)
+	}
+	s.used[id] = true
+	return id
+}
+
+// ParseArguments returns the input of a call, or the reason why its argument text is invalid. An empty text means no
+// arguments.
+func ParseArguments(raw string) (input jsontext.Value, problem string) {
+	v := jsontext.Value(strings.TrimSpace(raw))
+	if len(v) == 0 || string(v) == "null" {
+		return jsontext.Value("{}"), ""
+	}
+	if v.Kind() == '"' && v.IsValid() {
+		if inner := jsontext.Value(DecodeString(v)); inner.Kind() == '{' && inner.IsValid() {
+			return inner, ""
+		}
+	}
+	if err := v.Compact(); err != nil {
+		return nil, "the arguments are not valid JSON: " + describeJSONError(err)
+	}
+	if v.Kind() != '{' {
+		return nil, "the arguments must be a JSON object"
+	}
+	return jsontext.Value(raw), ""
+}
+
+// describeJSONError returns the problem that a JSON parser found, without the parser's name.
+func describeJSONError(err error) string {
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return fmt.Sprintf("%v at byte %d", e.Err, e.ByteOffset)
+	}
+	return err.Error()
+}
+
+// NormalizeInput returns v if it is an object, else an empty object. Vendors refuse any other input in a recorded call.
+func NormalizeInput(v jsontext.Value) jsontext.Value {
+	if v.Kind() != '{' || !v.IsValid(Foreign) {
+		return jsontext.Value("{}")
+	}
+	return v
+}
+
+// IsWord reports whether s is not empty and consists of letters, digits and the characters of more.
+func IsWord(s, more string) bool {
+	for _, r := range s {
+		ok := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(more, r)
+		if !ok {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// ShortDigest returns a short stable name for s: 13 lower-case letters and digits.
+func ShortDigest(s string) string {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)))
+}
+
+// maxIdentifier bounds the call ids and tool names of a request. It is the limit of the strictest vendor.
+const maxIdentifier = 64
+
+// NormalizeID returns a call id that vendors accept: an id that is empty or too long becomes a digest. Equal ids stay
+// equal and different ids stay different.
+func NormalizeID(id string) string {
+	if id == "" || len(id) > maxIdentifier {
+		return "call_" + ShortDigest(id)
+	}
+	return id
+}
+
+// NormalizeToolName returns a tool name that all vendors accept. A model can call a tool by any name, and vendors
+// refuse each later request that repeats an invalid one. Equal names stay equal and different names stay different.
+func NormalizeToolName(name string) string {
+	if !IsWord(name, "_-") || len(name) > maxIdentifier || !IsWord(name[:1], "_") || name[0] >= '0' && name[0] <= '9' {
+		return "tool_" + ShortDigest(name)
+	}
+	return name
+}
