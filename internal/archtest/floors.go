@@ -44,6 +44,7 @@ var house = []struct {
 	{5, view, "opencode jsontree server/openapi"},
 	{6, surface, "api transfer server server/v1 server/v2 server/sse server/httpio cli"},
 	{6, proof, "server/contracttest"},
+	{5, wiring, "models"},
 	{7, wiring, "host main"},
 	{7, proof, "crashtest archtest ./bench"},
 }
@@ -105,6 +106,9 @@ var driverEdges = []edge{
 	{"tool/tooltest", "tool/file", "tests settle the calls of all tools in one Location"},
 	{"tool/tooltest", "tool/search", "tests settle the calls of all tools in one Location"},
 	{"tool/tooltest", "tool/exec", "tests settle the calls of all tools in one Location"},
+	{"models", "llm/provider", "models connects a provider's row with the credentials and settings of the user"},
+	{"models", "llm/script", "models offers the script that tests and demos play"},
+	{"models", "llm/guide", "models offers the guide if no provider is set up"},
 	{"./bench", "store/sqlite", "a long history is written in a second, and the store is measured beside bare SQLite"},
 }
 

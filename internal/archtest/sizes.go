@@ -17,6 +17,7 @@ var longFunctions = map[string]string{}
 // wideImports may import more of our own packages than maxImports.
 var wideImports = map[string]string{
 	"host":       "wires everything",
+	"models":     "brings the catalog, the configuration, the stored keys and the protocols together for the engine",
 	"cli":        "eight; peer and tui, for it is a client of OpenCode's contract too; transfer, which keeps that contract's words out of it",
 	"engine":     "eight, and fault: the points at which a test may kill it",
 	"engine/ask": "eight, and fault: the points at which a test may kill it",

@@ -23,6 +23,12 @@ import (
 // FileName is the file's name in the data directory.
 const FileName = "auth.json"
 
+// Fields of session errors about stored credentials: one that the keyring does not give out, and a file that cannot be read.
+const (
+	FieldKeyring = "auth.keyring"
+	FieldFile    = "auth"
+)
+
 // maxFile bounds the file: thousands of credentials.
 const maxFile = 1 << 20
 

@@ -31,7 +31,7 @@ func TestWhatIsWaitedForIsSaid(t *testing.T) {
 func TestStandInsAreSaid(t *testing.T) {
 	home := outOfReach(t)
 	for id, want := range map[string]string{
-		"openai": "! the key of openai lies in the keyring, and cannot be read: no keyring can be reached from here; that in $OPENAI_API_KEY is used instead\n",
+		"openai": "! the key of openai lies in the keyring, and cannot be read: no keyring can be reached from here; the one in $OPENAI_API_KEY is used instead\n",
 		"groq":   "", "xai": "", "": "",
 	} {
 		a, said := paper()

@@ -85,7 +85,7 @@ func standsIn(c auth.Credential) string {
 	if u, ok := errors.AsType[*auth.Unreachable](c.Instead); ok {
 		why = u.What()
 	}
-	return fmt.Sprintf("%s; that in %s is used instead", why, c.From)
+	return fmt.Sprintf("%s; the one in %s is used instead", why, c.From)
 }
 
 // providerOf is the provider of a model that is written with it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -80,13 +81,6 @@ func usagef(format string, args ...any) error {
 	return &exit{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
 
-// The fields of errors about what is kept: a key that lies in a keyring which does not give it out, and a file of keys
-// that cannot be read.
-const (
-	FieldKeyring = "auth.keyring"
-	FieldKeys    = "auth"
-)
-
 // codeOf sorts any error of a command.
 func codeOf(err error) exitCode {
 	if err == nil {
@@ -100,9 +94,9 @@ func codeOf(err error) exitCode {
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok {
 		switch e.Field {
-		case FieldKeyring:
+		case auth.FieldKeyring:
 			return exitProvider
-		case FieldKeys:
+		case auth.FieldFile:
 			return exitError // whoever typed the command did nothing wrong
 		}
 		switch e.Code {

@@ -18,8 +18,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/check"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/config"
-	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/sandbox"
 	"github.com/cairn-dev/cairn/internal/server"
@@ -177,25 +177,28 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 		return []cli.Finding{{Level: cli.LevelError, What: "configuration", Detail: err.Error(), Fix: "mend the file; cairn config explain shows what is in force"}}
 	}
 	if len(cfg.Errors) > 0 {
-		return brokenConfig(cfg)
+		return configErrors(cfg)
 	}
 	found := []cli.Finding{{Level: cli.LevelOK, What: "configuration", Detail: fmt.Sprintf("read, %d warnings", len(cfg.Warnings))}}
 	for _, w := range append(cfg.Warnings, agent.New(cfg, agent.Options{}).Warnings()...) {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "configuration", Detail: w.String()})
 	}
-	table := newModelTable(dirs, o, provider.LateTransport())
-	models, err := table.of(cfg)
+	pool, err := newPool(o)
+	var set *models.Set
+	if err == nil {
+		set, err = pool.Build(cfg)
+	}
 	if err != nil {
 		return append(found, cli.Finding{Level: cli.LevelError, What: "models", Detail: err.Error()})
 	}
-	found = append(found, examineKeys(ctx, table.auth)...)
-	found = append(found, models.examineFacts()...)
-	ref, err := models.Default()
+	found = append(found, examineKeys(ctx, pool.Auth)...)
+	found = append(found, examineFacts(pool, set)...)
+	ref, err := set.Default()
 	if err == nil {
-		_, err = models.Resolve(ref, session.Agent{})
+		_, err = set.Resolve(ref, session.Agent{})
 	}
 	switch {
-	case outOfReach(err):
+	case models.IsKeyUnreachable(err):
 		return append(found, cli.Finding{Level: cli.LevelError, What: "model", Detail: ref.String() + " cannot be asked: its provider's key is out of reach", Fix: "cairn doctor provider " + ref.ProviderID})
 	case err != nil:
 		return append(found, cli.Finding{Level: cli.LevelError, What: "model", Detail: err.Error(), Fix: "choose another with the key \"model\", or cairn run -m"})
@@ -217,7 +220,7 @@ func examineKeys(ctx context.Context, store *auth.Store) []cli.Finding {
 		return nil // told with the models
 	}
 	for _, t := range troubles {
-		f := keyTrouble(t.Err)
+		f := keyFinding(t.Err)
 		f.Level = cli.LevelWarning
 		found = append(found, f)
 	}
@@ -232,36 +235,36 @@ func examineKeys(ctx context.Context, store *auth.Store) []cli.Finding {
 	return found
 }
 
-// maxTold is how many rows of a list of models that cannot be read are told one by one.
-const maxTold = 10
+// maxFactsFindings bounds how many invalid rows of the list of models doctor shows.
+const maxFactsFindings = 10
 
-// examineFacts looks for what of the list of models cannot be read.
-func (m *locationModels) examineFacts() []cli.Finding {
+// examineFacts looks for rows of the list of models that cannot be read.
+func examineFacts(pool *models.Pool, set *models.Set) []cli.Finding {
 	var found []cli.Finding
 	add := func(detail, fix string) {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "models", Detail: detail, Fix: fix})
 	}
-	file := config.Getenv(m.table.getenv, "MODELS_PATH")
-	if err := m.table.facts.Examine(); err != nil && file == "" {
-		add(err.Error()+"; what came with cairn is in use", "cairn models --refresh")
+	file := pool.FactsFile()
+	if err := pool.Facts.Examine(); err != nil && file == "" {
+		add(err.Error()+"; the list that came with cairn is in use", "cairn models --refresh")
 	}
-	problems := m.catalog.Problems()
+	problems := set.Catalog.Problems()
 	for i, p := range problems {
-		if i == maxTold {
+		if i == maxFactsFindings {
 			add(fmt.Sprintf("%d more rows cannot be read", len(problems)-i), "")
 			break
 		}
-		fix := "the other rows are in use; cairn models --refresh may bring a better one"
+		fix := "the other rows are in use; cairn models --refresh may fetch a valid one"
 		if file != "" {
-			fix = "put it right in " + file
+			fix = "correct it in " + file
 		}
 		add("the row "+p.String(), fix)
 	}
 	return found
 }
 
-// brokenConfig is everything that keeps a configuration from being used.
-func brokenConfig(cfg *config.Config) []cli.Finding {
+// configErrors is everything that keeps a configuration from being used.
+func configErrors(cfg *config.Config) []cli.Finding {
 	var found []cli.Finding
 	for _, e := range cfg.Errors {
 		found = append(found, cli.Finding{Level: cli.LevelError, What: "configuration", Detail: e.Error(), Fix: "mend the file; cairn config explain shows what is in force"})

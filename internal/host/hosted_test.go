@@ -210,38 +210,3 @@ func ran(t *testing.T, c *cli.Connection, id session.ID) {
 		t.Errorf("%d calls", found)
 	}
 }
-
-// Gemini before version 3 takes its own tools or ours: which are left out of turns with ours is told.
-func TestHostedToolsBesideOurs(t *testing.T) {
-	m := tableOf(t, nil, `{"provider": {"google": {"hosted_tools": ["web_search"], "options": {"baseURL": "http://127.0.0.1:1/v1", "apiKey": "k"}}}}`, nil)
-	for id, alone := range map[string]bool{"gemini-2.5-flash": true, "gemini-3.1-pro-preview": false} {
-		model, err := m.catalog.Model("google", id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		told := strings.Join(m.alone(model), "\n")
-		if strings.Contains(told, "hosted_tools: web_search goes only with turns that offer no other tools") != alone {
-			t.Errorf("%s: %q", id, told)
-		}
-		resolved, err := m.Resolve(session.ModelRef{ProviderID: "google", ID: id}, session.Agent{})
-		if err != nil || resolved.HostedExclusive != alone || len(resolved.Hosted) != 1 {
-			t.Errorf("%s: %+v %v", id, resolved, err)
-		}
-	}
-}
-
-// What a vendor does not run is refused with the names of what it does, and so are tools of vendors that run none.
-func TestHostedToolsThatThereAreNot(t *testing.T) {
-	m := tableOf(t, nil, `{"provider": {
-		"openai": {"hosted_tools": ["web_serch"], "options": {"baseURL": "http://127.0.0.1:1/v1"}},
-		"groq": {"hosted_tools": ["web_search"], "options": {"baseURL": "http://127.0.0.1:1/v1"}}
-	}}`, nil)
-	for model, want := range map[session.ModelRef]string{
-		{ProviderID: "openai", ID: "gpt-5.5"}:               "code_execution, image_generation, web_search",
-		{ProviderID: "groq", ID: "llama-3.3-70b-versatile"}: "runs no tools itself",
-	} {
-		if _, err := m.Resolve(model, session.Agent{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", model, err)
-		}
-	}
-}

@@ -16,6 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/instruction"
+	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -32,7 +33,7 @@ type locations struct {
 	dirs     config.Directories
 	getenv   func(string) string
 	projects *project.Finder
-	models   *modelTable
+	models   *models.Pool
 	outputs  *tool.Outputs
 	files    *file.Tracker
 	trust    *trust.Judge
@@ -62,7 +63,7 @@ type place struct {
 	agents  *agent.Set
 	scope   *location.Scope
 	skills  *skill.Cache
-	models  *locationModels
+	models  *models.Set
 	tools   toolConfig
 }
 
@@ -106,7 +107,7 @@ func (l *locations) built(ctx context.Context, dir string) (*slot, error) {
 	s := l.slot(dir)
 	s.mu.Lock()
 	s.used = time.Now()
-	if p := s.place; p != nil && p.config.IsFresh() && p.models.fresh() && !l.remotes.due() && l.stillThere(ctx, s) {
+	if p := s.place; p != nil && p.config.IsFresh() && p.models.IsFresh() && !l.remotes.due() && l.stillThere(ctx, s) {
 		return s, nil
 	}
 	p, err := l.build(ctx, dir)
@@ -187,7 +188,7 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	skills := skill.NewCache(folders)
 	options := agent.Options{Allowed: append([]string{l.outputs.Dir, l.scratch()}, folders.UserFolders()...), Plans: filepath.Join(l.dirs.Data, "plans")}
 	agents := agent.New(cfg, options)
-	models, err := l.models.of(cfg)
+	models, err := l.models.Build(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +214,7 @@ func (l *locations) build(ctx context.Context, dir string) (*place, error) {
 	chosen, _ := agents.Default()
 	scope := &location.Scope{
 		Location: session.Location{Directory: pr.Directory}, ProjectID: pr.ID, Subpath: pr.Subpath,
-		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry, Small: models.small, Budget: cfg.Budget.Session(),
+		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry, Small: models.SmallModel, Budget: cfg.Budget.Session(),
 		Layers:   func(a session.Agent) []permission.Layer { return agents.Layers(a.ID) },
 		Requests: tools.requests,
 		Context: func(ctx context.Context, a session.Agent) (systemcontext.Context, error) {
@@ -304,7 +305,7 @@ func (l *locations) Models(ctx context.Context, at session.Location) ([]api.Mode
 	if err != nil {
 		return nil, err
 	}
-	return p.models.list()
+	return listModels(p.models)
 }
 
 // Providers implements v2.Locations.
@@ -313,7 +314,7 @@ func (l *locations) Providers(ctx context.Context, at session.Location) ([]api.P
 	if err != nil {
 		return nil, err
 	}
-	return p.models.providers()
+	return listProviders(p.models)
 }
 
 // Explain implements v2.Explainer.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
@@ -18,7 +19,7 @@ func TestTheScriptIsOffered(t *testing.T) {
 		o := optionsOf(home)
 		plain := o.Env
 		o.Env = func(name string) string {
-			if name == scriptVariable {
+			if name == models.ScriptVariable {
 				return file
 			}
 			return plain(name)
@@ -36,11 +37,11 @@ func TestTheScriptIsOffered(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := session.Location{Directory: filepath.Join(home, "project")}
-		models, err := w.places.Models(t.Context(), at)
+		offered, err := w.places.Models(t.Context(), at)
 		if err != nil {
 			t.Error(err)
 		}
-		v2 := slices.ContainsFunc(models, func(m api.Model) bool { return m.ID == "script" })
+		v2 := slices.ContainsFunc(offered, func(m api.Model) bool { return m.ID == "script" })
 		offers, err := v1Backend{w.places}.Providers(t.Context(), at)
 		if err != nil {
 			t.Error(err)

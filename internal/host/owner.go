@@ -18,6 +18,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/instruction"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/replay"
+	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/pty"
 	"github.com/cairn-dev/cairn/internal/server/v1"
@@ -77,7 +78,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
 	places := &locations{
 		dirs: dirs, getenv: o.Env, projects: &project.Finder{Cache: filepath.Join(dirs.Cache, "project")},
-		models:  newModelTable(dirs, o, transport),
+		models:  models.NewPool(models.Options{Dirs: dirs, Getenv: o.Env, Version: o.Version, Transport: transport}),
 		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output)}, files: file.NewTracker(),
 		remotes: remotesFor(dirs, o, w.logger),
 		trust:   judge(dirs, o), logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled, places: map[string]*slot{},

@@ -75,7 +75,7 @@ func (s *service) own(ctx context.Context, lease *sqlite.Lease, ready func(cli.L
 	var fetching sync.WaitGroup
 	fetch, stop := context.WithCancel(ctx)
 	fetching.Go(func() {
-		r.places.models.keepFresh(fetch, func(err error) { r.logger.InfoContext(fetch, "models", "error", err) })
+		r.places.models.RunRefresh(fetch, func(err error) { r.logger.InfoContext(fetch, "models", "error", err) })
 	})
 	ready(listening(r.server, r.socket, s.at))
 	select {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/tool"
@@ -23,7 +24,7 @@ type toolConfig struct {
 }
 
 // tools returns the configuration of a location's tools.
-func (l *locations) tools(cfg *config.Config, pr project.Project, models *locationModels) (toolConfig, error) {
+func (l *locations) tools(cfg *config.Config, pr project.Project, set *models.Set) (toolConfig, error) {
 	policy, err := l.policy(cfg, pr)
 	paths := workpath.Resolver{Directory: pr.Directory, Worktree: pr.Worktree, OutputDir: l.outputs.Dir}
 	return toolConfig{
@@ -32,7 +33,7 @@ func (l *locations) tools(cfg *config.Config, pr project.Project, models *locati
 		},
 		search: search.Config{Paths: paths, Log: l.logger},
 		exec: exec.Config{
-			Paths: paths, Shell: cfg.Shell, Env: l.scratchEnv(policy), Deny: models.secretNames(), Supervisor: supervisor(), Sandbox: policy,
+			Paths: paths, Shell: cfg.Shell, Env: l.scratchEnv(policy), Deny: set.SecretVariables(), Supervisor: supervisor(), Sandbox: policy,
 			Timeout: patience(l.getenv), Processes: int(cfg.Limits.Processes), Outputs: l.outputs, Log: l.logger,
 			Limits: tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)},
 		},

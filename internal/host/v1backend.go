@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/llm/guide"
 	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/project"
 	"github.com/cairn-dev/cairn/internal/server/v1"
@@ -100,27 +101,27 @@ func (l v1Backend) Providers(ctx context.Context, at session.Location) (v1.Provi
 	}
 	m := p.models
 	out := v1.Providers{All: []opencode.Provider{}, Connected: []string{}, Default: map[string]string{}}
-	for _, known := range m.catalog.Providers() {
+	for _, known := range m.Catalog.Providers() {
 		source := "custom"
-		own, configured := m.config.Provider[known.ID]
+		own, configured := m.Config.Provider[known.ID]
 		if configured {
 			source = "config"
 		}
-		v := opencode.ProviderOf(known, source, m.usable(known.ID))
-		if len(v.Models) == 0 || !m.wanted(known.ID) {
+		v := opencode.ProviderOf(known, source, m.SupportedModels(known.ID))
+		if len(v.Models) == 0 || !m.IsProviderEnabled(known.ID) {
 			continue
 		}
 		if at := own.BaseURL(); at != "" && !strings.Contains(at, "@") { // which may hold a password
 			v.Options["baseURL"], _ = jsontext.AppendQuote(nil, at) // read from JSON, so it is text
 		}
 		out.All = append(out.All, v)
-		out.Default[known.ID] = m.first(known.ID)
-		if known.Available && spoken(known.API) {
+		out.Default[known.ID] = m.DefaultModelOf(known.ID)
+		if known.Available && models.IsSupported(known.API) {
 			out.Connected = append(out.Connected, known.ID)
 		}
 	}
 	var own []catalog.Model
-	if err := recode(m.table.own(), &own); err != nil {
+	if err := convert(offlineModels(m), &own); err != nil {
 		return out, err
 	}
 	offline := opencode.ProviderOf(catalog.Provider{ID: script.ProviderID, Name: "cairn, offline"}, "custom", own)
@@ -166,13 +167,13 @@ func (l v1Backend) Configure(ctx context.Context, members map[string]jsontext.Va
 
 // SetKey implements v1.Settings.
 func (l v1Backend) SetKey(ctx context.Context, providerID, key string) error {
-	return credentialError(l.models.auth.Set(ctx, providerID, auth.NewSecret(key)))
+	return credentialError(l.models.Auth.Set(ctx, providerID, auth.NewSecret(key)))
 }
 
 // credentialError says why a credential is not kept.
 func credentialError(err error) error {
-	if err == nil {
-		return nil
+	if _, ok := errors.AsType[*session.Error](err); err == nil || ok {
+		return err
 	}
 	code := session.CodeUnavailable
 	if _, unfit := errors.AsType[*auth.Unfit](err); unfit {
@@ -183,7 +184,7 @@ func credentialError(err error) error {
 
 // RemoveKey implements v1.Settings.
 func (l v1Backend) RemoveKey(ctx context.Context, providerID string) error {
-	_, err := l.models.auth.Remove(ctx, providerID)
+	_, err := l.models.Auth.Remove(ctx, providerID)
 	return err
 }
 

@@ -57,7 +57,7 @@ func ownAndWait(home string) error {
 	return lookAround(c.API)
 }
 
-// lookAround asks for everything that a location offers, and for commands that are not there.
+// addLocalServers asks for everything that a location offers, and for commands that are not there.
 func lookAround(c *api.Client) error {
 	ctx := context.Background()
 	_, agents := c.Agents(ctx)

@@ -1,4 +1,4 @@
-package host
+package models
 
 import (
 	"io"
@@ -25,9 +25,9 @@ func (o *overheard) RoundTrip(r *http.Request) (*http.Response, error) {
 // ask sends a request to the model, named provider/model, as a configuration and an environment have it.
 func ask(t *testing.T, content, name string, env map[string]string) (*overheard, error) {
 	t.Helper()
-	m := tableOf(t, nil, content, env)
+	m := newTestSet(t, nil, content, env)
 	heard := &overheard{}
-	m.table.transport = heard
+	m.pool.Transport = heard
 	id, model, _ := strings.Cut(name, "/")
 	resolved, err := m.Resolve(session.ModelRef{ProviderID: id, ID: model}, session.Agent{})
 	if err != nil {
@@ -128,21 +128,23 @@ func TestVertexSendsNoProjectAsKey(t *testing.T) {
 			t.Errorf("%s: %v; sent %v", name, err, heard.Request)
 		}
 	}
-	m := tableOf(t, nil, `{}`, map[string]string{"GOOGLE_VERTEX_API_KEY": "K"})
-	if got := listed(t, m, "google-vertex"); len(got) == 0 {
+	m := newTestSet(t, nil, `{}`, map[string]string{"GOOGLE_VERTEX_API_KEY": "K"})
+	if got := listModels(t, m, "google-vertex"); len(got) == 0 {
 		t.Error("a key alone lists no models")
 	}
 }
 
-// An address is shown without the keys in it.
-func TestAddressesHideKeys(t *testing.T) {
-	m := tableOf(t, nil, `{"provider": {"mine": {"options": {"baseURL": "https://m.example/v1?a=1", "queryParams": {"api_key": "canary", "b": 2}}}}}`, nil)
-	p, err := m.catalog.Provider("mine")
+// The address of an endpoint has the configured query parameters.
+func TestQueryParameters(t *testing.T) {
+	m := newTestSet(t, nil, `{"provider": {
+		"mine": {"options": {"baseURL": "https://m.example/v1?a=1", "queryParams": {"key": "k", "b": 2}}}
+	}}`, nil)
+	p, err := m.Catalog.Provider("mine")
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, err := m.vendor(p, p.API)
-	if got, want := publicly(row.BaseURL), "https://m.example/v1?a=1&api_key=[redacted]&b=2"; err != nil || got != want {
-		t.Errorf("%s, %v; want %s", got, err, want)
+	row, err := m.Endpoint(p, p.API)
+	if want := "https://m.example/v1?a=1&b=2&key=k"; err != nil || row.BaseURL != want {
+		t.Errorf("address %s, %v; want %s", row.BaseURL, err, want)
 	}
 }

@@ -66,7 +66,7 @@ func TestProbe(t *testing.T) {
 		want          []string
 	}{
 		{"all is well", key, vendorOf(200, good, 0), []string{"ok address: http://127.0.0.1", "ok key: in the configuration", "ok server: 127.0.0.1", "ok clock: agrees", "ok answer: mine/m answers within", "for $0.000006"}},
-		{"no key needed", "", vendorOf(200, good, 0), []string{"note key: none is known", "ok answer"}},
+		{"no key needed", "", vendorOf(200, good, 0), []string{"note key: not set", "ok answer"}},
 		{"thinks too long", key, vendorOf(200, `data: {"choices":[{"delta":{},"finish_reason":"length"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"ok answer"}},
 		{"nothing", key, vendorOf(200, "", 0), []string{"error answer: mine/m does not answer: the provider accepted the request but sent no answer", "try again later"}},
 		{"nothing in it", key, vendorOf(200, `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"error answer: mine/m does not answer: the provider sent an answer with no text"}},
@@ -80,7 +80,7 @@ func TestProbe(t *testing.T) {
 		{"trouble", key, vendorOf(503, `{}`, 0), []string{"error answer", "try again later"}},
 		{"a configured key", key, vendorOf(403, `{}`, 0), []string{"change options.apiKey of provider.mine"}},
 		{"a login page", key, vendorOf(200, `<html>Welcome</html>`, 0), []string{"error answer", "a login page of this network"}},
-		{"a gate", key, vendorOf(511, `<html>Welcome</html>`, 0), []string{"error answer", "wants a login: open any page"}},
+		{"a gate", key, vendorOf(511, `<html>Welcome</html>`, 0), []string{"error answer", "requires a login: open any page"}},
 		{"a way elsewhere", key, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://portal.example/login", http.StatusFound)
 		}, []string{"redirects to http://portal.example", "open any page in a browser"}},
@@ -104,7 +104,7 @@ func TestProbeWithoutServer(t *testing.T) {
 	for _, tt := range []struct{ id, want string }{
 		{"mine", "error server: cannot reach 127.0.0.1:1: connection refused"},
 		{"", "error server: cannot reach 127.0.0.1:1"}, // the one that a session would use
-		{"groq", "error provider: groq is switched off"},
+		{"groq", "error provider: groq is disabled"},
 		{"azure", "error address: provider \"azure\" needs to know its resourceName"},
 		{"opnai", "openai"},
 	} {
@@ -170,3 +170,14 @@ func TestFacts(t *testing.T) {
 }
 
 var _ cli.Providers = Host{}
+
+func TestRedactQuery(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://m.example/v1":                        "https://m.example/v1",
+		"https://m.example/v1?a=1&api_key=canary&b=2": "https://m.example/v1?a=1&api_key=[redacted]&b=2",
+	} {
+		if got := redactQuery(address); got != want {
+			t.Errorf("redactQuery(%q) = %q, want %q", address, got, want)
+		}
+	}
+}

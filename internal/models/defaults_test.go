@@ -1,4 +1,4 @@
-package host
+package models
 
 import (
 	"testing"
@@ -24,13 +24,13 @@ func TestSmall(t *testing.T) {
 		"offline":        {`{` + mock + `, "small_model": "mock/small"}`, session.ModelRef{ProviderID: "cairn", ID: "guide"}, session.ModelRef{}},
 		"unknown":        {`{` + mock + `}`, session.ModelRef{ProviderID: "mock", ID: "none"}, session.ModelRef{}},
 	} {
-		m := tableOf(t, nil, c.config, nil)
-		if got, ok := m.small(c.beside); got != c.want || ok != (c.want.ID != "") {
+		m := newTestSet(t, nil, c.config, nil)
+		if got, ok := m.SmallModel(c.beside); got != c.want || ok != (c.want.ID != "") {
 			t.Errorf("%s: %+v %v", name, got, ok)
 		}
 	}
-	m := tableOf(t, nil, `{`+mock+`}`, nil)
-	for _, a := range agent.New(m.config, agent.Options{}).List() {
+	m := newTestSet(t, nil, `{`+mock+`}`, nil)
+	for _, a := range agent.New(m.Config, agent.Options{}).List() {
 		if a.ID != agent.Title {
 			continue
 		}

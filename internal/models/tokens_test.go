@@ -1,4 +1,4 @@
-package host
+package models
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func TestTokensAreShared(t *testing.T) {
 		return "token-" + string(rune('0'+fetched)), time.Now().Add(30 * time.Minute), nil
 	}
 	for i, step := range []struct{ refused, want string }{{"", "token-1"}, {"", "token-1"}, {"token-1", "token-2"}, {"token-1", "token-2"}, {"", "token-2"}} {
-		process := shared(auth.New(dir, os.Getenv), copilotID)
+		process := shareWithLogin(auth.New(dir, os.Getenv), copilotID)
 		got, expires, err := process(t.Context(), "", step.refused, fetch)
 		if err != nil || got != step.want || time.Until(expires) < 29*time.Minute {
 			t.Errorf("%d: %s until %s, %v; want %s", i, got, expires, err, step.want)
@@ -46,7 +46,7 @@ func TestTokensAreShared(t *testing.T) {
 	if _, err := login.Remove(t.Context(), copilotID); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := shared(login, copilotID)(t.Context(), "", "", fetch); err == nil || !strings.Contains(err.Error(), "cairn auth login github-copilot") {
+	if _, _, err := shareWithLogin(login, copilotID)(t.Context(), "", "", fetch); err == nil || !strings.Contains(err.Error(), "cairn auth login github-copilot") {
 		t.Errorf("after the logout: %v", err)
 	}
 }
@@ -62,7 +62,7 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 	for i, step := range []struct{ secret, refused, want string }{
 		{"gho", "", "token-1"}, {"gho", "", "token-1"}, {"other", "", "token-2"}, {"gho", "token-1", "token-3"}, {"gho", "token-1", "token-3"}, {"other", "", "token-2"},
 	} {
-		got, expires, err := fetched(auth.New(dir, os.Getenv), copilotID)(t.Context(), step.secret, step.refused, fetch)
+		got, expires, err := shareInFile(auth.New(dir, os.Getenv), copilotID)(t.Context(), step.secret, step.refused, fetch)
 		if err != nil || got != step.want || time.Until(expires) < 29*time.Minute {
 			t.Errorf("%d: %s until %s, %v; want %s", i, got, expires, err, step.want)
 		}
@@ -81,7 +81,7 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 		}
 		before := n
 		for range 2 {
-			if _, _, err := fetched(auth.New(dir, os.Getenv), copilotID)(t.Context(), "gho", "", fetch); err != nil || n != before+1 {
+			if _, _, err := shareInFile(auth.New(dir, os.Getenv), copilotID)(t.Context(), "gho", "", fetch); err != nil || n != before+1 {
 				t.Errorf("%q: fetched %d times, %v", broken, n-before, err)
 			}
 		}
@@ -89,7 +89,7 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := fetched(auth.New(filepath.Join(dir, "file"), os.Getenv), copilotID)(t.Context(), "gho", "", fetch); err != nil || got == "" {
+	if got, _, err := shareInFile(auth.New(filepath.Join(dir, "file"), os.Getenv), copilotID)(t.Context(), "gho", "", fetch); err != nil || got == "" {
 		t.Errorf("where nothing can be kept: %q %v", got, err)
 	}
 }
@@ -123,10 +123,10 @@ func TestProcessesShareTokensOfTheirEnvironment(t *testing.T) {
 		if err := os.WriteFile(file, fmt.Appendf(nil, `{"type":"authorized_user","refresh_token":%q,"token_uri":%q}`, step.google, s.URL), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		process, store := &tokens{}, auth.New(dir, getenv)
-		var c provider.Credential = process.google(getenv, store)
+		process, store := &tokenCache{}, auth.New(dir, getenv)
+		var c provider.Credential = process.googleCredential(getenv, store)
 		if step.git != "" {
-			c = process.copilot(step.git, s.URL, fetched(store, copilotID))
+			c = process.copilotCredential(step.git, s.URL, shareInFile(store, copilotID))
 		}
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		if err := c.Authorize(t.Context(), r, nil); err != nil || r.Header.Get("Authorization") != "Bearer "+step.want {

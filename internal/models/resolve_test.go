@@ -1,4 +1,4 @@
-package host
+package models
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 
 // What holds an answer to a schema is known by model: from the catalog, or as the configuration says.
 func TestFormsOfModels(t *testing.T) {
-	m := tableOf(t, nil, `{"provider": {
+	m := newTestSet(t, nil, `{"provider": {
 		"openai": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"gpt-5": {"structured_output": false}, "own": {}}},
 		"anthropic": {"options": {"baseURL": "http://127.0.0.1:1/v1"}},
 		"plain": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"a": {}, "b": {"structured_output": true}}},
@@ -41,7 +41,7 @@ func TestFormsOfModels(t *testing.T) {
 
 // What a row of the catalog or the configuration says of tools holds for what a model is offered.
 func TestModelsThatCallNoTools(t *testing.T) {
-	m := tableOf(t, nil, `{"provider": {"plain": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"a": {}, "b": {"tool_call": false}}}}}`, nil)
+	m := newTestSet(t, nil, `{"provider": {"plain": {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"a": {}, "b": {"tool_call": false}}}}}`, nil)
 	for id, want := range map[string]bool{"a": false, "b": true} {
 		got, err := m.Resolve(session.ModelRef{ProviderID: "plain", ID: id}, session.Agent{})
 		if err != nil || got.NoTools != want {

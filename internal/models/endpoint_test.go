@@ -1,6 +1,7 @@
-package host
+package models
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,32 +71,34 @@ func TestEveryVendorHasModels(t *testing.T) {
 		}
 		if row.Scheme == provider.ByGoogle {
 			env["GOOGLE_APPLICATION_CREDENTIALS"] = filepath.Join(t.TempDir(), "c.json")
-			write(t, env["GOOGLE_APPLICATION_CREDENTIALS"], "{}")
+			if err := os.WriteFile(env["GOOGLE_APPLICATION_CREDENTIALS"], []byte("{}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if row.Scheme == provider.ByAWS {
 			env = map[string]string{"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "S"}
 		}
-		m := tableOf(t, map[string][]provider.Found{}, "{}", env)
+		m := newTestSet(t, map[string][]provider.Found{}, "{}", env)
 		_, err := m.Resolve(session.ModelRef{ProviderID: row.ID, ID: "nope"}, session.Agent{})
-		switch why := m.lacks(row.ID); {
+		switch why := m.WhyUnusable(row.ID); {
 		case slices.Contains(local, row.ID):
-			if !strings.Contains(why, "no server answers at http://127.0.0.1:") || err == nil || !strings.Contains(err.Error(), why) {
+			if !strings.Contains(why, "no server at http://127.0.0.1:") || err == nil || !strings.Contains(err.Error(), why) {
 				t.Errorf("%s: %s; %v", row.ID, why, err)
 			}
 		case len(row.KeyEnv) == 0 && row.Scheme == provider.ByKey: // models that people often have there
-		case why != "" || len(m.usable(row.ID)) == 0:
-			t.Errorf("%s has %d models: %s", row.ID, len(m.usable(row.ID)), why)
+		case why != "" || len(m.SupportedModels(row.ID)) == 0:
+			t.Errorf("%s has %d models: %s", row.ID, len(m.SupportedModels(row.ID)), why)
 		}
-		none := tableOf(t, map[string][]provider.Found{}, "{}", nil)
-		if why := none.lacks(row.ID); why == "" && (len(row.KeyEnv) > 0 || row.Scheme != provider.ByKey) {
+		none := newTestSet(t, map[string][]provider.Found{}, "{}", nil)
+		if why := none.WhyUnusable(row.ID); why == "" && (len(row.KeyEnv) > 0 || row.Scheme != provider.ByKey) {
 			t.Errorf("%s without a key: nothing is missing", row.ID)
 		}
 	}
-	m := tableOf(t, nil, `{"disabled_providers": ["groq"], "provider": {"mine": {"options": {"baseURL": "http://127.0.0.1:9/v1"}}}}`, map[string]string{"AZURE_API_KEY": "k"})
+	m := newTestSet(t, nil, `{"disabled_providers": ["groq"], "provider": {"mine": {"options": {"baseURL": "http://127.0.0.1:9/v1"}}}}`, map[string]string{"AZURE_API_KEY": "k"})
 	for id, want := range map[string]string{
-		"groq": "switched off", "mine": "provider.mine.models", "together": "togetherai", "nobody": "", "azure": "AZURE_RESOURCE_NAME", "openai": "cairn auth login openai",
+		"groq": "disabled by the configuration", "mine": "provider.mine.models", "together": "togetherai", "nobody": "", "azure": "AZURE_RESOURCE_NAME", "openai": "cairn auth login openai",
 	} {
-		if got := m.lacks(id); !strings.Contains(got, want) || want == "" && got != "" {
+		if got := m.WhyUnusable(id); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %s", id, got)
 		}
 	}

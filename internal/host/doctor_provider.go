@@ -1,0 +1,314 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/llm/redact"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/models"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Probe implements cli.Host.
+func (h Host) Probe(ctx context.Context, o cli.Options, id string) ([]cli.Finding, error) {
+	pool, err := newPool(o)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := h.Config(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(cfg.Errors) > 0 {
+		return configErrors(cfg), nil
+	}
+	set, err := pool.Build(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if id == "" {
+		ref, err := set.Default()
+		if err != nil {
+			return nil, err
+		}
+		id = ref.ProviderID
+	}
+	if id == script.ProviderID {
+		return []cli.Finding{{
+			Level: cli.LevelNote, What: "provider",
+			Detail: "no provider is set up: the offline guide answers, which needs no provider",
+			Fix:    "set a key such as OPENAI_API_KEY, or run cairn auth login PROVIDER",
+		}}, nil
+	}
+	p, err := set.Catalog.Provider(id)
+	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
+		return nil, models.NotFoundError(unknown, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return providerProbe{set, pool, p}.run(ctx), nil
+}
+
+// providerProbe examines one provider: its address, key, server, clock, and whether a model answers.
+type providerProbe struct {
+	models   *models.Set
+	pool     *models.Pool
+	provider catalog.Provider
+}
+
+// run examines one thing after the other. It stops at a failure that the next step depends on.
+func (p providerProbe) run(ctx context.Context) []cli.Finding {
+	id := p.provider.ID
+	if p.provider.Disabled {
+		return []cli.Finding{{
+			Level: cli.LevelError, What: "provider", Detail: id + " is disabled by the configuration",
+			Fix: "see disabled_providers and enabled_providers: cairn config explain",
+		}}
+	}
+	model, hasModel := p.models.CheapestModel(id)
+	api := p.provider.API
+	if hasModel {
+		api = model.API
+	}
+	row, err := p.models.Endpoint(p.provider, api)
+	if err != nil {
+		return []cli.Finding{{Level: cli.LevelError, What: "address", Detail: err.Error()}}
+	}
+	out := []cli.Finding{{Level: cli.LevelOK, What: "address", Detail: redactQuery(row.BaseURL)}}
+	for _, err := range provider.Surroundings() {
+		out = append(out, cli.Finding{Level: cli.LevelWarning, What: "environment", Detail: err.Error()})
+	}
+	key := p.examineKey(row)
+	server := p.examineServer(ctx, row)
+	out = append(append(out, key), server...)
+	switch {
+	case key.Level == cli.LevelError || server[0].Level == cli.LevelError:
+		return out
+	case !hasModel:
+		return append(out, cli.Finding{
+			Level: cli.LevelWarning, What: "answer", Detail: "no model of " + id + " is known that could be asked",
+			Fix: "name one under provider." + id + ".models",
+		})
+	default:
+		return append(out, p.examineAnswer(ctx, model))
+	}
+}
+
+// redactQuery returns an address without the values of query parameters that are named like secrets.
+func redactQuery(address string) string {
+	base, query, hasQuery := strings.Cut(address, "?")
+	if !hasQuery {
+		return base
+	}
+	var shown []string
+	for part := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(part, "=")
+		if redact.IsCredentialName(redact.FoldName(name)) {
+			part = name + "=" + redact.Mark
+		}
+		shown = append(shown, part)
+	}
+	return base + "?" + strings.Join(shown, "&")
+}
+
+// examineKey says where the key comes from, and never shows it.
+func (p providerProbe) examineKey(row provider.Vendor) cli.Finding {
+	f := cli.Finding{Level: cli.LevelOK, What: "key"}
+	id, env := p.provider.ID, p.provider.Env
+	configured := p.models.Config.Provider[id]
+	if !configured.Options.APIKey.IsZero() {
+		f.Detail = "in the configuration"
+		return f
+	}
+	stored, ok, err := p.pool.Auth.Get(id, models.KeyVariables(id, env)...)
+	switch {
+	case err != nil:
+		return keyFinding(err)
+	case ok && stored.Instead != nil:
+		f = keyFinding(stored.Instead)
+		f.Level, f.Detail = cli.LevelWarning, fmt.Sprintf("%s; the one in %s is used instead", f.Detail, stored.From)
+	case ok:
+		f.Detail = fmt.Sprintf("in %s", stored.From)
+	case p.models.IsReady(id, env) && row.Scheme != provider.ByKey:
+		f.Detail = "the credentials of the vendor's own tools"
+	case row.Scheme == provider.ByKey && len(row.KeyEnv) == 0, configured.BaseURL() != "":
+		f.Level, f.Detail = cli.LevelNote, "not set; a server of your own may need none"
+	default:
+		f.Level, f.Detail, f.Fix = cli.LevelError, "not set", "cairn auth login "+id
+		if len(env) > 0 {
+			f.Fix += ", or set " + strings.Join(env, " or ")
+		}
+	}
+	return f
+}
+
+// keyFinding reports a stored key that cannot be used.
+func keyFinding(err error) cli.Finding {
+	f := cli.Finding{Level: cli.LevelError, What: "key", Detail: err.Error()}
+	if u, ok := errors.AsType[*auth.Unreachable](err); ok {
+		f.Detail, f.Fix = u.What(), u.Fix()
+	}
+	return f
+}
+
+const (
+	serverTimeout = 10 * time.Second
+	maxClockSkew  = 5 * time.Minute // vendors reject signatures and tokens beyond it
+)
+
+// examineServer sends a request without a key and compares the server's clock with that of this machine. The finding about
+// the server comes first.
+func (p providerProbe) examineServer(ctx context.Context, row provider.Vendor) []cli.Finding {
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, row.BaseURL, nil)
+	if err != nil {
+		return []cli.Finding{{
+			Level: cli.LevelError, What: "server", Detail: "its address is invalid: " + row.BaseURL,
+			Fix: "see options.baseURL in the configuration",
+		}}
+	}
+	noRedirects := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{Transport: p.pool.Transport, CheckRedirect: noRedirects}
+	start := time.Now()
+	resp, err := client.Do(req)
+	if err != nil {
+		return []cli.Finding{{
+			Level: cli.LevelError, What: "server", Detail: provider.Unreachable(req.URL.Host, err) + describeProxy(req),
+			Fix: "see the network, HTTPS_PROXY and NO_PROXY; a company's certificate goes into SSL_CERT_FILE",
+		}}
+	}
+	defer resp.Body.Close()
+	took := time.Since(start)
+	out := []cli.Finding{{
+		Level: cli.LevelOK, What: "server",
+		Detail: fmt.Sprintf("%s answers within %d ms%s", req.URL.Host, took.Milliseconds(), describeProxy(req)),
+	}}
+	date, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return out
+	}
+	return append(out, clockFinding(start.Add(took/2).Sub(date).Round(time.Second)))
+}
+
+// clockFinding reports by how much the clock of this machine is ahead of a server's.
+func clockFinding(skew time.Duration) cli.Finding {
+	if skew.Abs() <= maxClockSkew {
+		return cli.Finding{Level: cli.LevelOK, What: "clock", Detail: "agrees with the server's"}
+	}
+	direction := "behind"
+	if skew > 0 {
+		direction = "ahead"
+	}
+	return cli.Finding{
+		Level: cli.LevelWarning, What: "clock",
+		Detail: fmt.Sprintf("this machine's is %s %s", skew.Abs().Round(time.Minute), direction),
+		Fix:    "set the time: signatures and tokens are refused otherwise",
+	}
+}
+
+// describeProxy names the proxy that a request goes through, without its password.
+func describeProxy(req *http.Request) string {
+	via, err := provider.Proxy()(req)
+	if err != nil || via == nil {
+		return ""
+	}
+	return ", through the proxy " + (&url.URL{Scheme: via.Scheme, Host: via.Host}).String()
+}
+
+// probeTokens bounds the answer to a probe, and with it the price.
+const probeTokens = 16
+
+// examineAnswer asks the model for a word.
+func (p providerProbe) examineAnswer(ctx context.Context, model catalog.Model) cli.Finding {
+	f := cli.Finding{Level: cli.LevelError, What: "answer"}
+	resolved, err := p.models.Resolve(session.ModelRef{ProviderID: model.ProviderID, ID: model.ID}, session.Agent{})
+	if err != nil {
+		f.Detail = err.Error()
+		return f
+	}
+	generate := resolved.Generate
+	generate.MaxTokens = probeTokens
+	req := &llm.Request{
+		Model: resolved.APIName, Generate: generate, Options: resolved.Options, Body: resolved.Body,
+		Headers: resolved.Headers, Clocks: resolved.Clocks,
+		Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "Say: ok"}}}},
+	}
+	start := time.Now()
+	var failure *llm.Error
+	var finish llm.Finish
+	for e, err := range resolved.Client.Stream(ctx, req) {
+		if err != nil {
+			failure = llm.AsError(ctx, err)
+		}
+		if end, ok := e.(llm.Finish); ok {
+			finish = end
+		}
+	}
+	switch {
+	case finish.Reason == llm.FinishContentFilter:
+		f.Detail = model.Name() + " declines to answer a greeting"
+		f.Fix = "look for filters: in the provider's settings, or in a proxy"
+	case failure != nil:
+		f.Detail = fmt.Sprintf("%s does not answer: %s", model.Name(), failure.Message)
+		f.Fix = p.fixFor(failure)
+	default:
+		f.Level = cli.LevelOK
+		f.Detail = fmt.Sprintf("%s answers within %d ms, for $%s",
+			model.Name(), time.Since(start).Milliseconds(), resolved.Cost(finish.Usage))
+	}
+	return f
+}
+
+// fixFor says what a person can do about a failed request; "" if the error says it.
+func (p providerProbe) fixFor(e *llm.Error) string {
+	id := p.provider.ID
+	switch {
+	case e.Status == http.StatusNetworkAuthenticationRequired:
+		return "this network requires a login: open any page in a browser"
+	case e.Status >= 300 && e.Status <= 399:
+		return "open any page in a browser, this network may require a login; else see options.baseURL of provider." + id
+	case e.Permanent:
+		return ""
+	}
+	switch e.Class {
+	case llm.Auth:
+		fix := "the key is wrong, expired, or not allowed to use this model: "
+		if !p.models.Config.Provider[id].Options.APIKey.IsZero() { // it is used before a stored key
+			fix += "change options.apiKey of provider." + id + ", or remove it there and run "
+		}
+		return fix + "cairn auth login " + id
+	case llm.Forbidden:
+		return "use a key of another account; another key of this one does not help"
+	case llm.Quota:
+		return "the account has no credit left: see the provider's page for billing"
+	case llm.RateLimit:
+		if e.RetryAfter > 0 {
+			return fmt.Sprintf("too many requests: the provider asks to wait %s", e.RetryAfter.Round(time.Second))
+		}
+		return "too many requests: wait a while"
+	case llm.Malformed:
+		return "the provider has trouble, or something else answers: " +
+			"a login page of this network, a proxy, or the server that options.baseURL names"
+	case llm.Overloaded, llm.Timeout, llm.Incomplete, llm.Empty:
+		return "the provider has trouble; try again later"
+	case llm.Transport:
+		return "see the network, HTTPS_PROXY and NO_PROXY"
+	case llm.InvalidRequest, llm.Overflow, llm.ContentFilter:
+		return "the model may not exist for this account; cairn models " + id + " lists the others"
+	case llm.Aborted, llm.Unknown:
+	}
+	return ""
+}

@@ -1,0 +1,106 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+)
+
+// newFactsCache returns the cache of facts about models. They are fetched over the network also where a recording stands in
+// for it.
+func newFactsCache(o Options, userAgent string) catalog.Cache {
+	return catalog.Cache{
+		Path: filepath.Join(o.Dirs.Cache, "models.json"), URL: config.Getenv(o.Getenv, "MODELS_URL"),
+		Transport: provider.Named(userAgent, provider.LateTransport()),
+	}
+}
+
+// buildCatalog builds the catalog from the file that CAIRN_MODELS_PATH names, else from the cached facts, else from those
+// that come with cairn.
+func (t *Pool) buildCatalog(o catalog.Overlay) (*catalog.Catalog, error) {
+	if path := config.Getenv(t.getenv, "MODELS_PATH"); path != "" {
+		raw, err := catalog.ReadFacts(path)
+		if err != nil {
+			return nil, err
+		}
+		if o.Facts, err = catalog.Parse(raw); err != nil {
+			return nil, err
+		}
+		return catalog.New(o)
+	}
+	if o.Facts = t.fetchedFacts(); o.Facts != nil {
+		if c, err := catalog.New(o); err == nil {
+			return c, nil
+		}
+		o.Facts = nil // invalid facts in the cache are no reason to fail
+	}
+	return catalog.New(o)
+}
+
+// fetchedFacts returns the cached facts, or nil if there are none or they are invalid. It parses a file once.
+func (t *Pool) fetchedFacts() *catalog.Facts {
+	at := t.Facts.At()
+	t.mu.Lock()
+	parsed, current := t.parsedFacts, at.Equal(t.factsAt)
+	t.mu.Unlock()
+	if current {
+		return parsed
+	}
+	parsed = nil
+	if raw := t.Facts.Facts(); raw != nil {
+		if facts, err := catalog.Parse(raw); err == nil {
+			parsed = facts
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.parsedFacts, t.factsAt = parsed, at
+	return parsed
+}
+
+// FactsFile returns the file that CAIRN_MODELS_PATH names in place of fetched facts; "" for none.
+func (t *Pool) FactsFile() string { return config.Getenv(t.getenv, "MODELS_PATH") }
+
+// FetchDisabledReason says why facts about models must not be fetched; "" if they may.
+func (t *Pool) FetchDisabledReason() string {
+	switch {
+	case config.IsSwitchOn(t.getenv, "DISABLE_MODELS_FETCH"):
+		return "CAIRN_DISABLE_MODELS_FETCH is set"
+	case t.FactsFile() != "":
+		return "CAIRN_MODELS_PATH names a file to use instead"
+	default:
+		return ""
+	}
+}
+
+// fetchDelay keeps fetches away from the first work of a server.
+const fetchDelay = time.Minute
+
+// RunRefresh fetches the facts about models whenever they are older than an hour, until ctx ends. A failed fetch is passed
+// to report and tried again an hour later; the cached facts stay in use.
+func (t *Pool) RunRefresh(ctx context.Context, report func(error)) {
+	if t.FetchDisabledReason() != "" {
+		return
+	}
+	for {
+		wait := time.Until(t.Facts.At().Add(catalog.Stale))
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(max(wait, fetchDelay)):
+		}
+		if _, err := t.Facts.Refresh(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			report(err)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(catalog.Stale):
+			}
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package models
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/llm/guide"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Default implements location.Models: the configured model, else the newest usable one, else the offline guide.
+func (m *Set) Default() (session.ModelRef, error) {
+	if m.pool.getenv(ScriptVariable) != "" && m.Config.Model == "" {
+		return session.ModelRef{ID: script.ScriptModel, ProviderID: script.ProviderID}, nil
+	}
+	if ref := m.Config.Model.Ref(); ref != nil {
+		return *ref, nil
+	}
+	best, err := m.Catalog.Default()
+	if err == nil && IsSupported(best.API) {
+		return session.ModelRef{ID: best.ID, ProviderID: best.ProviderID}, nil
+	}
+	for _, model := range m.Catalog.Available() {
+		if IsSupported(model.API) && model.Capabilities.Tools && m.Catalog.Chosen(model.ProviderID) {
+			return session.ModelRef{ID: model.ID, ProviderID: model.ProviderID}, nil
+		}
+	}
+	return session.ModelRef{ID: guide.ModelID, ProviderID: script.ProviderID}, nil
+}
+
+// SmallModel returns the model for titles and summaries of a session that uses the model main: the configured one, else a
+// cheap one of the same provider, else main itself, each with the least reasoning that it offers. Offline models have none.
+func (m *Set) SmallModel(main session.ModelRef) (session.ModelRef, bool) {
+	if main.ProviderID == script.ProviderID {
+		return session.ModelRef{}, false
+	}
+	best, ok := m.Catalog.Small(main.ProviderID, time.Now())
+	if !ok || !IsSupported(best.API) {
+		var err error
+		if best, err = m.Catalog.Model(main.ProviderID, main.ID); err != nil {
+			return session.ModelRef{}, false
+		}
+	}
+	ref := session.ModelRef{ID: best.ID, ProviderID: best.ProviderID}
+	if names := variantNames(best); len(names) > 0 {
+		ref.Variant = names[0]
+	}
+	return ref, true
+}
+
+// CheapestModel returns the model that a probe of the provider asks: the configured one, a small one, or any.
+func (m *Set) CheapestModel(providerID string) (catalog.Model, bool) {
+	if ref := m.Config.Model.Ref(); ref != nil && ref.ProviderID == providerID {
+		if model, err := m.Catalog.Model(providerID, ref.ID); err == nil {
+			return model, true
+		}
+	}
+	if model, ok := m.Catalog.Small(providerID, time.Now()); ok && model.ProviderID == providerID {
+		return model, true
+	}
+	for _, model := range m.Catalog.Models() {
+		if model.ProviderID == providerID && model.Enabled && IsSupported(model.API) {
+			return model, true
+		}
+	}
+	return catalog.Model{}, false
+}
+
+// SupportedModels returns the enabled models of a provider whose protocol cairn supports.
+func (m *Set) SupportedModels(providerID string) []catalog.Model {
+	return slices.DeleteFunc(slices.Clone(m.Catalog.Models()), func(c catalog.Model) bool {
+		return c.ProviderID != providerID || !c.Enabled || !IsSupported(c.API)
+	})
+}
+
+// DefaultModelOf returns the id of the provider's model that is used if none is named: the configured one, else its newest.
+// The provider has supported models.
+func (m *Set) DefaultModelOf(providerID string) string {
+	if ref := m.Config.Model.Ref(); ref != nil && ref.ProviderID == providerID {
+		return ref.ID
+	}
+	return slices.MaxFunc(m.SupportedModels(providerID), func(a, b catalog.Model) int {
+		return cmp.Or(cmp.Compare(a.Time.Released, b.Time.Released), strings.Compare(b.ID, a.ID))
+	}).ID
+}
+
+// IsProviderEnabled reports whether enabled_providers and disabled_providers leave the provider on.
+func (m *Set) IsProviderEnabled(providerID string) bool {
+	on, off := m.Config.EnabledProviders, m.Config.DisabledProviders
+	return (len(on) == 0 || slices.Contains(on, providerID)) && !slices.Contains(off, providerID)
+}

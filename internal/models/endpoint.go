@@ -1,0 +1,179 @@
+package models
+
+import (
+	"cmp"
+	"maps"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/llm/option"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+)
+
+// Endpoint returns the vendor row for one of the provider's models, with its address: the row of the provider, else that of
+// its package's vendor, else one for a server that speaks the protocol of the package. The address is the configured one,
+// else the model's, else the row's.
+func (m *Set) Endpoint(p catalog.Provider, api catalog.API) (provider.Vendor, error) {
+	row, known := provider.Find(p.ID)
+	if !known {
+		row = provider.Own(p.ID, p.Name, api.Package)
+		row.BaseURL = cmp.Or(p.API.URL, row.BaseURL)
+	}
+	row.Wire, _ = row.WireFor(api.Package, api.ID)
+	row = m.withKey(row.Guest(api.Package), p.Env)
+	s := m.settingsFor(p.ID)
+	row = s.applyTo(row)
+	l := provider.Lookup{Env: m.pool.getenv, Option: s.getText}
+	configured := m.Config.Provider[p.ID].BaseURL()
+	if row.Scheme == provider.ByAWS {
+		configured = cmp.Or(configured, s.getText("endpoint"))
+	}
+	switch {
+	case configured != "":
+		row = row.At(configured)
+	case api.URL != "" && api.URL != p.API.URL:
+		row.BaseURL = api.URL // the model has another address than the provider's other models
+	case row.Scheme == provider.ByAWS && l.Option("region") == "":
+		l.Env = withProfileRegion(l.Env, m.awsCredential(row))
+	}
+	row, err := row.Placed(l)
+	row.BaseURL = s.addQuery(row.BaseURL)
+	return row, err
+}
+
+// withKey returns the row for access with an API key, if the provider is Google Cloud and one is known.
+func (m *Set) withKey(row provider.Vendor, env []string) provider.Vendor {
+	if row.Scheme != provider.ByGoogle {
+		return row
+	}
+	if key, err := m.findKey(row.ID, env); err == nil && key != "" {
+		return row.Keyed()
+	}
+	return row
+}
+
+// withProfileRegion adds the region of an AWS profile to an environment that names none.
+func withProfileRegion(getenv func(string) string, a *provider.AWS) func(string) string {
+	return func(name string) string {
+		v := getenv(name)
+		if v == "" && name == "AWS_DEFAULT_REGION" {
+			return a.ProfileRegion()
+		}
+		return v
+	}
+}
+
+func (m *Set) awsCredential(row provider.Vendor) *provider.AWS {
+	l := m.endpointLookup(row.ID)
+	return &provider.AWS{
+		Getenv: m.settingsFor(row.ID).awsEnvironment(m.pool.getenv),
+		Region: row.Setting("region", l), Profile: l.Option("profile"), Now: time.Now,
+	}
+}
+
+// endpointLookup finds the parts of an address in the provider's options, else in the environment.
+func (m *Set) endpointLookup(id string) provider.Lookup {
+	return provider.Lookup{Env: m.pool.getenv, Option: m.settingsFor(id).getText}
+}
+
+func (m *Set) settingsFor(id string) settings {
+	return parseSettings(m.Config.Provider[id].Options.Extra)
+}
+
+// requestOptions returns the options of a provider that are sent with every request to its models: all but those that say
+// how to reach it.
+func requestOptions(options jsontext.Value) map[string]jsontext.Value {
+	var all map[string]jsontext.Value
+	if len(options) == 0 || json.Unmarshal(options, &all) != nil {
+		return nil
+	}
+	maps.DeleteFunc(all, func(name string, _ jsontext.Value) bool {
+		d := option.Find(name).Domain
+		return d == option.Setting || d == option.Connection
+	})
+	return all
+}
+
+// credentialFor returns the key of a vendor, or a credential that fetches tokens or signs requests. Both are empty if the
+// vendor needs none or none is known.
+func (m *Set) credentialFor(row provider.Vendor, env []string) (string, provider.Credential, error) {
+	token := m.settingsFor(row.ID).getText("authToken")
+	if token != "" && row.Wire == provider.Messages && row.Scheme == provider.ByKey {
+		return token, nil, nil
+	}
+	key, err := m.findKey(row.ID, env)
+	if err != nil {
+		return "", nil, err
+	}
+	switch row.Scheme {
+	case provider.ByAWS:
+		if key == "" {
+			a := m.awsCredential(row)
+			l := m.endpointLookup(row.ID)
+			l.Env = withProfileRegion(l.Env, a)
+			a.Region = row.Setting("region", l)
+			return "", a, nil
+		}
+	case provider.ByGoogle:
+		if key == "" {
+			return "", m.pool.tokens.googleCredential(m.pool.getenv, m.pool.Auth), nil
+		}
+	case provider.ByCopilot:
+		github, share, err := m.gitHubToken(row.ID, key)
+		if err != nil {
+			return "", nil, err
+		}
+		if github != "" {
+			api := m.settingsFor(row.ID).enterpriseURL("https://api.")
+			return "", m.pool.tokens.copilotCredential(github, api, share), nil
+		}
+	case provider.ByKey:
+	}
+	return key, nil, nil
+}
+
+// gitHubToken returns the token of a login at GitHub, else the key in its place, and how processes share the tokens that it
+// is exchanged for.
+func (m *Set) gitHubToken(id, key string) (string, provider.Shared, error) {
+	c, ok, err := m.pool.Auth.Get(id)
+	if err != nil && key == "" { // a key of the environment is used in place of one that is out of reach
+		return "", nil, credentialsError(err)
+	}
+	if ok && c.Kind == auth.KindOAuth {
+		return c.Refresh.Reveal(), shareWithLogin(m.pool.Auth, id), nil
+	}
+	return key, shareInFile(m.pool.Auth, id), nil
+}
+
+// IsReady reports whether requests to a provider are possible: an address and a credential are known. A key that the keyring
+// does not give out counts as known, so that a request with it fails with the reason instead of going to another provider.
+func (m *Set) IsReady(id string, env []string) bool {
+	row, known := provider.Find(id)
+	if !known {
+		key, err := m.findKey(id, env)
+		return err == nil && key != "" || IsKeyUnreachable(err)
+	}
+	if m.Config.Provider[id].BaseURL() == "" {
+		if _, err := m.withKey(row, env).Placed(m.endpointLookup(id)); err != nil {
+			return false
+		}
+	}
+	key, credential, err := m.credentialFor(row, env)
+	if IsKeyUnreachable(err) {
+		return true
+	}
+	switch c := credential.(type) {
+	case *provider.AWS:
+		return c.Known()
+	case *provider.Google:
+		return c.Known()
+	case nil:
+		return err == nil && key != ""
+	default:
+		return err == nil
+	}
+}

@@ -1,0 +1,143 @@
+package models
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+const disabledByConfig = "it is disabled by the configuration " +
+	"(disabled_providers, enabled_providers, experimental.policies)"
+
+// Find returns what is known of a model, usable or not, or a CodeNotFound error. name is provider/model or a model alone.
+func (m *Set) Find(name string) (catalog.Model, error) {
+	model, err := m.Catalog.Find(name)
+	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
+		return catalog.Model{}, NotFoundError(unknown, name)
+	}
+	return model, err
+}
+
+// NotFoundError returns the session error for a provider or model that the catalog does not have.
+func NotFoundError(e *catalog.UnknownError, name string) *session.Error {
+	out := session.NotFound(e.Kind, name, e.Nearest...)
+	if e.Misread != "" {
+		out.Message = fmt.Sprintf("the %s %q is listed, but cannot be read: %s", e.Kind, name, e.Misread)
+	}
+	return out
+}
+
+// explainUnknown is NotFoundError for a model that a session wants to use. If no model of the provider can be used, it says
+// why.
+func (m *Set) explainUnknown(e *catalog.UnknownError, ref session.ModelRef) error {
+	if why := m.WhyUnusable(ref.ProviderID); why != "" && e.Misread == "" {
+		out := session.NotFound(e.Kind, ref.String()) // no other model is worth a suggestion
+		out.Message += fmt.Sprintf(", and no other model of %s can be used: %s", ref.ProviderID, why)
+		return out.At("model")
+	}
+	return NotFoundError(e, ref.String()).At("model")
+}
+
+// WhyUnusable says why no model of a provider can be used, and what to do about it. It returns "" if some can, or if the
+// provider is unknown.
+func (m *Set) WhyUnusable(providerID string) string {
+	row, known := provider.Find(providerID)
+	if known && row.ID != providerID {
+		return "it is called " + row.ID + " here"
+	}
+	p, err := m.Catalog.Provider(providerID)
+	if err != nil && !known {
+		return ""
+	}
+	models := slices.DeleteFunc(slices.Clone(m.Catalog.Models()), func(c catalog.Model) bool {
+		return c.ProviderID != providerID
+	})
+	switch {
+	case err == nil && p.Disabled, !m.IsProviderEnabled(providerID):
+		return disabledByConfig
+	case len(models) == 0 && known && len(row.KeyEnv) == 0:
+		address := cmp.Or(m.Config.Provider[providerID].BaseURL(), row.BaseURL)
+		return fmt.Sprintf("no server at %s offers models; start it, or set provider.%s.options.baseURL to its address "+
+			"and provider.%[2]s.models to what it offers", address, providerID)
+	case len(models) == 0:
+		return "none of its models is known; run cairn models --refresh to fetch the list of models.dev, " +
+			"or name them in provider." + providerID + ".models"
+	}
+	missing := []string{""}
+	for _, model := range models { // with few exceptions, all are unusable for the reason of the last
+		if missing = m.MissingFor(model); len(missing) == 0 {
+			return ""
+		}
+	}
+	return missing[0]
+}
+
+// MissingFor says what keeps a model from being used; nil if nothing does.
+func (m *Set) MissingFor(model catalog.Model) []string {
+	p, err := m.Catalog.Provider(model.ProviderID)
+	switch {
+	case err != nil:
+		return []string{err.Error()}
+	case !IsSupported(model.API):
+		return []string{"its protocol (" + model.API.Package + ") is not supported"}
+	}
+	if why := disabledReason(p, model); why != "" {
+		return []string{why}
+	}
+	if _, err := m.Endpoint(p, model.API); err != nil {
+		return []string{err.Error()}
+	}
+	switch {
+	case model.Available:
+		return nil
+	case !m.IsReady(p.ID, p.Env) && len(p.Env) > 0:
+		return []string{p.ID + " has no key: run cairn auth login " + p.ID + ", or set " + strings.Join(p.Env, " or ")}
+	default:
+		return []string{p.ID + " cannot be used yet: run cairn doctor provider " + p.ID}
+	}
+}
+
+// disabledReason says what disables a model; "" if nothing does.
+func disabledReason(p catalog.Provider, model catalog.Model) string {
+	switch {
+	case p.Disabled:
+		return p.ID + " is disabled by the configuration (disabled_providers, enabled_providers, experimental.policies)"
+	case !model.Enabled && model.Status == catalog.Alpha:
+		return "it is an alpha: set CAIRN_ENABLE_EXPERIMENTAL_MODELS to use such models"
+	case !model.Enabled:
+		return "the configuration leaves it out (whitelist, blacklist of provider." + p.ID + ")"
+	default:
+		return ""
+	}
+}
+
+// ExclusiveHostedTools names the configured tools of the vendor that the model's turns do without, because the model does
+// not take them together with other tools.
+func (m *Set) ExclusiveHostedTools(model catalog.Model) []string {
+	p, err := m.Catalog.Provider(model.ProviderID)
+	if err != nil {
+		return nil
+	}
+	vendor, err := m.Endpoint(p, model.API)
+	if err != nil || !vendor.HostedAlone(model.API.ID) {
+		return nil
+	}
+	hosted, _ := vendor.Hosted(m.hostedTools(model)) // Resolve reports the error
+	names := make([]string, len(hosted))
+	for i, tool := range hosted {
+		names[i] = tool.Name
+	}
+	return names
+}
+
+// IsSupported reports whether cairn supports the protocol by which a model is reached.
+func IsSupported(api catalog.API) bool {
+	wire, known := provider.WireOf(api.Package, api.ID)
+	return known && wire.Spoken()
+}

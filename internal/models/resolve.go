@@ -1,0 +1,151 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/agent"
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/provider"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Resolve implements location.Models.
+func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, error) {
+	if ref.ProviderID == script.ProviderID {
+		model, err := m.pool.offlineModel(ref)
+		if err == nil && ref.Variant != "" && ref.Variant != "default" {
+			err = variantNotFound(ref)
+		}
+		return model, err
+	}
+	model, err := m.Catalog.Model(ref.ProviderID, ref.ID)
+	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
+		return nil, m.explainUnknown(unknown, ref)
+	}
+	if err != nil {
+		return nil, err
+	}
+	variant, ok := model.Variant(ref.Variant)
+	if !ok {
+		return nil, variantNotFound(ref, variantNames(model)...)
+	}
+	client, hosted, err := m.newClient(model)
+	if err != nil {
+		return nil, err
+	}
+	o := model.Options(variant.Body, a.Request.Body)
+	if o.Generate.MaxTokens == 0 {
+		o.Generate.MaxTokens = int(min(model.Limit.Output, m.pool.outputCap()))
+	}
+	if a.Hidden && !model.Temperature {
+		o.Generate.Temperature = nil // cairn's own agents prefer one, and do without
+	}
+	headers := maps.Clone(model.Request.Headers)
+	maps.Copy(headers, variant.Headers)
+	maps.Copy(headers, a.Request.Headers)
+	return &location.Model{
+		Ref: ref, Client: client, APIName: model.API.ID, System: agent.ForModel(a, ref, model.API.ID),
+		Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
+		Clocks: m.Config.ProviderClocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
+		Images: model.Reads("image"), Documents: model.Reads("pdf"), NoTools: !model.Capabilities.Tools,
+		Forms: client.Forms(), SupportsSchema: client.Holds, Hosted: hosted, HostedExclusive: client.HostedAlone(),
+		Cost: func(u llm.Usage) session.USD {
+			if u.Billed != nil {
+				return session.USD(*u.Billed)
+			}
+			return session.USD(model.Cost(u))
+		},
+	}, nil
+}
+
+// variantNotFound returns the session error for a variant that the model does not have.
+func variantNotFound(ref session.ModelRef, offered ...string) error {
+	e := session.NotFound("variant", ref.Variant, offered...).At("model.variant")
+	if len(offered) == 0 {
+		e.Message += fmt.Sprintf(": %s/%s has no variants", ref.ProviderID, ref.ID)
+	}
+	return e
+}
+
+func variantNames(m catalog.Model) []string {
+	names := make([]string, len(m.Variants))
+	for i, v := range m.Variants {
+		names[i] = v.ID
+	}
+	return names
+}
+
+// newClient returns a client for the model, and the definitions of the tools that the vendor runs itself. Clients share
+// connections.
+func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinition, error) {
+	if !IsSupported(model.API) {
+		return nil, nil, invalidModel("%s uses a protocol that cairn does not support (%s)", model.Name(), model.API.Package)
+	}
+	p, err := m.Catalog.Provider(model.ProviderID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if why := disabledReason(p, model); why != "" {
+		return nil, nil, invalidModel("%s cannot be used: %s", model.Name(), why)
+	}
+	vendor, err := m.Endpoint(p, model.API)
+	if err != nil {
+		return nil, nil, invalidModel("%v", err)
+	}
+	configured := m.hostedTools(model)
+	if len(configured) > 0 && vendor.HostedWire != "" {
+		vendor.Wire = vendor.HostedWire
+	}
+	hosted, err := vendor.Hosted(configured)
+	if err != nil {
+		return nil, nil, invalidModel("hosted_tools: %v", err)
+	}
+	key, credential, err := m.credentialFor(vendor, p.Env)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := provider.New(provider.Config{
+		Vendor: vendor, Key: key, Credential: credential, Transport: m.pool.Transport,
+		Headers: m.Config.Provider[p.ID].Options.Headers, Facts: wireFacts(model, m.settingsFor(p.ID)),
+	})
+	if err != nil {
+		why := fmt.Sprintf("%v (cairn auth login %s)", err, p.ID)
+		if invalid := m.pool.Auth.Wrong(p.ID); invalid != nil {
+			why += "; " + invalid.Error()
+		}
+		return nil, nil, invalidModel("%s", why)
+	}
+	return client, hosted, nil
+}
+
+func invalidModel(format string, args ...any) error {
+	return session.Errorf(session.CodeInvalid, format, args...).At("model")
+}
+
+// hostedTools returns the tools of the vendor that are configured for the model, else for its provider.
+func (m *Set) hostedTools(model catalog.Model) []jsontext.Value {
+	p := m.Config.Provider[model.ProviderID]
+	if tools := p.Models[model.ID].Hosted; tools != nil {
+		return tools
+	}
+	return p.Hosted
+}
+
+// wireFacts returns what the requests of a model depend on. The provider's option supportsStructuredOutputs holds for
+// models for which the catalog does not say it.
+func wireFacts(model catalog.Model, s settings) provider.Facts {
+	f := provider.Facts{
+		ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField, Structured: model.Structured,
+	}
+	if supported, isSet := s.getFlag("supportsStructuredOutputs"); isSet && f.Structured == nil {
+		f.Structured = &supported
+	}
+	return f
+}
