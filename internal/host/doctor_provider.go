@@ -168,8 +168,8 @@ const (
 	maxClockSkew  = 5 * time.Minute // vendors reject signatures and tokens beyond it
 )
 
-// examineServer sends a request without a key and compares the server's clock with that of this machine. The finding about
-// the server comes first.
+// examineServer sends a request without a key and compares the server's clock with that of this machine. The finding
+// about the server comes first.
 func (p providerProbe) examineServer(ctx context.Context, row provider.Vendor) []cli.Finding {
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()

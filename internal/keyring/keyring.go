@@ -1,8 +1,8 @@
 // Package keyring stores small secrets in the keyring of the operating system: the Secret Service on Linux and BSD, the
 // keychain on macOS, the credential store on Windows.
 //
-// Open starts no process and prints nothing, also where there is no keyring. Every call ends when its context does. Only
-// Set, and Delete if it is allowed to, may prompt the user; to Get a locked keyring is one that it cannot read.
+// Open starts no process and prints nothing, also where there is no keyring. Every call ends when its context does.
+// Only Set, and Delete if it is allowed to, may prompt the user; to Get a locked keyring is one that it cannot read.
 package keyring
 
 import (
@@ -31,8 +31,8 @@ var (
 // application marks the entries of cairn among those of other programs.
 const application = "cairn"
 
-// caller bounds calls of a library that knows no context. A call that outlives its context goes on in the background and
-// keeps the slot, so that a keyring that hangs costs one goroutine, however often it is called.
+// caller bounds calls of a library that knows no context. A call that outlives its context goes on in the background
+// and keeps the slot, so that a keyring that hangs costs one goroutine, however often it is called.
 type caller struct {
 	slot chan struct{} // capacity 1
 }
@@ -64,8 +64,8 @@ func (c caller) call(ctx context.Context, onTimeout error, f func() (string, err
 	}
 }
 
-// runRecovered turns a panic of f into an error. go-keyring panics if the bus closes while the user is being prompted, and
-// if a service replies with unexpected types.
+// runRecovered turns a panic of f into an error. go-keyring panics if the bus closes while the user is being prompted,
+// and if a service replies with unexpected types.
 func runRecovered(f func() (string, error)) (secret string, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -14,8 +14,8 @@ import (
 	ss "github.com/zalando/go-keyring/secret_service"
 )
 
-// Open returns the Secret Service of the user's session, or nil if the environment names no session bus. Without this check
-// the D-Bus library would start dbus-launch. getenv looks up environment variables.
+// Open returns the Secret Service of the user's session, or nil if the environment names no session bus. Without this
+// check the D-Bus library would start dbus-launch. getenv looks up environment variables.
 func Open(getenv func(string) string) Keyring {
 	if !hasSessionBus(getenv) {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// newFactsCache returns the cache of facts about models. They are fetched over the network also where a recording stands in
-// for it.
+// newFactsCache returns the cache of facts about models. They are fetched over the network also where a recording
+// stands in for it.
 func newFactsCache(o Options, userAgent string) catalog.Cache {
 	return catalog.Cache{
 		Path: filepath.Join(o.Dirs.Cache, "models.json"), URL: config.Getenv(o.Getenv, "MODELS_URL"),
@@ -20,8 +20,8 @@ func newFactsCache(o Options, userAgent string) catalog.Cache {
 	}
 }
 
-// buildCatalog builds the catalog from the file that CAIRN_MODELS_PATH names, else from the cached facts, else from those
-// that come with cairn.
+// buildCatalog builds the catalog from the file that CAIRN_MODELS_PATH names, else from the cached facts, else from
+// those that come with cairn.
 func (t *Pool) buildCatalog(o catalog.Overlay) (*catalog.Catalog, error) {
 	if path := config.Getenv(t.getenv, "MODELS_PATH"); path != "" {
 		raw, err := catalog.ReadFacts(path)
@@ -81,8 +81,8 @@ func (t *Pool) FetchDisabledReason() string {
 // fetchDelay keeps fetches away from the first work of a server.
 const fetchDelay = time.Minute
 
-// RunRefresh fetches the facts about models whenever they are older than an hour, until ctx ends. A failed fetch is passed
-// to report and tried again an hour later; the cached facts stay in use.
+// RunRefresh fetches the facts about models whenever they are older than an hour, until ctx ends. A failed fetch is
+// passed to report and tried again an hour later; the cached facts stay in use.
 func (t *Pool) RunRefresh(ctx context.Context, report func(error)) {
 	if t.FetchDisabledReason() != "" {
 		return

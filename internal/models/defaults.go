@@ -32,8 +32,9 @@ func (m *Set) Default() (session.ModelRef, error) {
 	return session.ModelRef{ID: guide.ModelID, ProviderID: script.ProviderID}, nil
 }
 
-// SmallModel returns the model for titles and summaries of a session that uses the model main: the configured one, else a
-// cheap one of the same provider, else main itself, each with the least reasoning that it offers. Offline models have none.
+// SmallModel returns the model for titles and summaries of a session that uses the model main: the configured one,
+// else a cheap one of the same provider, else main itself, each with the least reasoning that it offers. Offline
+// models have none.
 func (m *Set) SmallModel(main session.ModelRef) (session.ModelRef, bool) {
 	if main.ProviderID == script.ProviderID {
 		return session.ModelRef{}, false
@@ -77,8 +78,8 @@ func (m *Set) SupportedModels(providerID string) []catalog.Model {
 	})
 }
 
-// DefaultModelOf returns the id of the provider's model that is used if none is named: the configured one, else its newest.
-// The provider has supported models.
+// DefaultModelOf returns the id of the provider's model that is used if none is named: the configured one, else its
+// newest. The provider has supported models.
 func (m *Set) DefaultModelOf(providerID string) string {
 	if ref := m.Config.Model.Ref(); ref != nil && ref.ProviderID == providerID {
 		return ref.ID

@@ -14,9 +14,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// Endpoint returns the vendor row for one of the provider's models, with its address: the row of the provider, else that of
-// its package's vendor, else one for a server that speaks the protocol of the package. The address is the configured one,
-// else the model's, else the row's.
+// Endpoint returns the vendor row for one of the provider's models, with its address: the row of the provider, else
+// that of its package's vendor, else one for a server that speaks the protocol of the package. The address is the
+// configured one, else the model's, else the row's.
 func (m *Set) Endpoint(p catalog.Provider, api catalog.API) (provider.Vendor, error) {
 	row, known := provider.Find(p.ID)
 	if !known {
@@ -84,8 +84,8 @@ func (m *Set) settingsFor(id string) settings {
 	return parseSettings(m.Config.Provider[id].Options.Extra)
 }
 
-// requestOptions returns the options of a provider that are sent with every request to its models: all but those that say
-// how to reach it.
+// requestOptions returns the options of a provider that are sent with every request to its models: all but those that
+// say how to reach it.
 func requestOptions(options jsontext.Value) map[string]jsontext.Value {
 	var all map[string]jsontext.Value
 	if len(options) == 0 || json.Unmarshal(options, &all) != nil {
@@ -98,8 +98,8 @@ func requestOptions(options jsontext.Value) map[string]jsontext.Value {
 	return all
 }
 
-// credentialFor returns the key of a vendor, or a credential that fetches tokens or signs requests. Both are empty if the
-// vendor needs none or none is known.
+// credentialFor returns the key of a vendor, or a credential that fetches tokens or signs requests. Both are empty if
+// the vendor needs none or none is known.
 func (m *Set) credentialFor(row provider.Vendor, env []string) (string, provider.Credential, error) {
 	token := m.settingsFor(row.ID).getText("authToken")
 	if token != "" && row.Wire == provider.Messages && row.Scheme == provider.ByKey {
@@ -136,8 +136,8 @@ func (m *Set) credentialFor(row provider.Vendor, env []string) (string, provider
 	return key, nil, nil
 }
 
-// gitHubToken returns the token of a login at GitHub, else the key in its place, and how processes share the tokens that it
-// is exchanged for.
+// gitHubToken returns the token of a login at GitHub, else the key in its place, and how processes share the tokens
+// that it is exchanged for.
 func (m *Set) gitHubToken(id, key string) (string, provider.Shared, error) {
 	c, ok, err := m.pool.Auth.Get(id)
 	if err != nil && key == "" { // a key of the environment is used in place of one that is out of reach
@@ -149,8 +149,9 @@ func (m *Set) gitHubToken(id, key string) (string, provider.Shared, error) {
 	return key, shareInFile(m.pool.Auth, id), nil
 }
 
-// IsReady reports whether requests to a provider are possible: an address and a credential are known. A key that the keyring
-// does not give out counts as known, so that a request with it fails with the reason instead of going to another provider.
+// IsReady reports whether requests to a provider are possible: an address and a credential are known. A key that the
+// keyring does not give out counts as known, so that a request with it fails with the reason instead of going to
+// another provider.
 func (m *Set) IsReady(id string, env []string) bool {
 	row, known := provider.Find(id)
 	if !known {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// TestPackagesOfProviders holds providers that a user has given names of their own to the vendors whose packages they name:
-// the address, the header of the key, and what the vendor's endpoint expects of a body.
+// TestPackagesOfProviders holds providers that a user has given names of their own to the vendors whose packages they
+// name: the address, the header of the key, and what the vendor's endpoint expects of a body.
 func TestPackagesOfProviders(t *testing.T) {
 	tests := []struct{ npm, options, url, header, body string }{
 		{"@ai-sdk/anthropic", ``, "https://api.anthropic.com/v1/messages", "X-Api-Key: K", `"max_tokens"`},

@@ -27,8 +27,8 @@ type localServers struct {
 // localsMaxAge is how long the cache is used before the servers are asked again.
 const localsMaxAge = time.Minute
 
-// discover asks the servers if the cache is too old, and returns when the current models were found first; the zero time if
-// discovery is disabled. It takes at most 100 ms. Concurrent calls use the cache.
+// discover asks the servers if the cache is too old, and returns when the current models were found first; the zero
+// time if discovery is disabled. It takes at most 100 ms. Concurrent calls use the cache.
 func (l *localServers) discover(getenv func(string) string) time.Time {
 	if config.IsSwitchOn(getenv, "DISABLE_DISCOVERY") {
 		return time.Time{}
@@ -59,8 +59,8 @@ func (l *localServers) list() map[string][]provider.Found {
 }
 
 // addLocalServers adds the models of servers on this machine to an overlay, and marks the providers that are available
-// without a choice of the user: these servers, and clouds whose own tools have credentials. No default model is taken from
-// them.
+// without a choice of the user: these servers, and clouds whose own tools have credentials. No default model is taken
+// from them.
 func (m *Set) addLocalServers(o *catalog.Overlay) {
 	o.Ambient = map[string]bool{}
 	for _, row := range provider.Vendors() {

@@ -21,8 +21,8 @@ func BrowserLogins() map[string]string {
 	return map[string]string{copilotID: "Login with GitHub Copilot", openRouterID: "Login with OpenRouter"}
 }
 
-// LogIn logs in at a provider with a browser, as the configuration says, and stores the credential. say is called with the
-// address to open, and the code to type there if there is one.
+// LogIn logs in at a provider with a browser, as the configuration says, and stores the credential. say is called with
+// the address to open, and the code to type there if there is one.
 func (t *Pool) LogIn(ctx context.Context, cfg *config.Config, id string, say func(url, code string)) error {
 	s := parseSettings(cfg.Provider[id].Options.Extra)
 	login := provider.Login{

@@ -15,7 +15,8 @@ import (
 const disabledByConfig = "it is disabled by the configuration " +
 	"(disabled_providers, enabled_providers, experimental.policies)"
 
-// Find returns what is known of a model, usable or not, or a CodeNotFound error. name is provider/model or a model alone.
+// Find returns what is known of a model, usable or not, or a CodeNotFound error. name is provider/model or a model
+// alone.
 func (m *Set) Find(name string) (catalog.Model, error) {
 	model, err := m.Catalog.Find(name)
 	if unknown, ok := errors.AsType[*catalog.UnknownError](err); ok {
@@ -33,8 +34,8 @@ func NotFoundError(e *catalog.UnknownError, name string) *session.Error {
 	return out
 }
 
-// explainUnknown is NotFoundError for a model that a session wants to use. If no model of the provider can be used, it says
-// why.
+// explainUnknown is NotFoundError for a model that a session wants to use. If no model of the provider can be used, it
+// says why.
 func (m *Set) explainUnknown(e *catalog.UnknownError, ref session.ModelRef) error {
 	if why := m.WhyUnusable(ref.ProviderID); why != "" && e.Misread == "" {
 		out := session.NotFound(e.Kind, ref.String()) // no other model is worth a suggestion
@@ -44,8 +45,8 @@ func (m *Set) explainUnknown(e *catalog.UnknownError, ref session.ModelRef) erro
 	return NotFoundError(e, ref.String()).At("model")
 }
 
-// WhyUnusable says why no model of a provider can be used, and what to do about it. It returns "" if some can, or if the
-// provider is unknown.
+// WhyUnusable says why no model of a provider can be used, and what to do about it. It returns "" if some can, or if
+// the provider is unknown.
 func (m *Set) WhyUnusable(providerID string) string {
 	row, known := provider.Find(providerID)
 	if known && row.ID != providerID {
@@ -117,8 +118,8 @@ func disabledReason(p catalog.Provider, model catalog.Model) string {
 	}
 }
 
-// ExclusiveHostedTools names the configured tools of the vendor that the model's turns do without, because the model does
-// not take them together with other tools.
+// ExclusiveHostedTools names the configured tools of the vendor that the model's turns do without, because the model
+// does not take them together with other tools.
 func (m *Set) ExclusiveHostedTools(model catalog.Model) []string {
 	p, err := m.Catalog.Provider(model.ProviderID)
 	if err != nil {

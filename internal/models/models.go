@@ -151,7 +151,8 @@ func (m *Set) buildOverlay() catalog.Overlay {
 	return o
 }
 
-// findKey returns the provider's key: the configured one, the stored one, or one of the environment; "" if there is none.
+// findKey returns the provider's key: the configured one, the stored one, or one of the environment; "" if there is
+// none.
 func (m *Set) findKey(id string, env []string) (string, error) {
 	if s := m.Config.Provider[id].Options.APIKey; !s.IsZero() {
 		return s.Reveal(), nil
@@ -166,8 +167,8 @@ func (m *Set) findKey(id string, env []string) (string, error) {
 	return c.Key.Reveal(), nil
 }
 
-// KeyVariables returns those of a provider's environment variables that may hold a key. For Google Cloud, models.dev also
-// lists variables that name a project or a file.
+// KeyVariables returns those of a provider's environment variables that may hold a key. For Google Cloud, models.dev
+// also lists variables that name a project or a file.
 func KeyVariables(id string, env []string) []string {
 	if row, known := provider.Find(id); known && row.Scheme == provider.ByGoogle {
 		return row.KeyEnv
@@ -190,8 +191,8 @@ func (m *Set) SecretVariables() []string {
 	return slices.Compact(names)
 }
 
-// credentialsError returns the session error for a credential that cannot be read. Continuing without it would answer with
-// another model.
+// credentialsError returns the session error for a credential that cannot be read. Continuing without it would answer
+// with another model.
 func credentialsError(err error) error {
 	if _, ok := errors.AsType[*auth.Unreachable](err); ok {
 		cause := &llm.Error{Class: llm.Auth, Message: err.Error()}

@@ -11,7 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// newTestSet returns the models of a configuration file and an environment. local is what the servers of this machine offer.
+// newTestSet returns the models of a configuration file and an environment. local is what the servers of this machine
+// offer.
 func newTestSet(t *testing.T, local map[string][]provider.Found, content string, env map[string]string) *Set {
 	t.Helper()
 	home := t.TempDir()

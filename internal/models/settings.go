@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// settings are the options of a provider that change how it is reached, by the names that cairn gives them. Invalid values
-// are left out; the configuration warns of them.
+// settings are the options of a provider that change how it is reached, by the names that cairn gives them. Invalid
+// values are left out; the configuration warns of them.
 type settings map[string]jsontext.Value
 
 func parseSettings(options jsontext.Value) settings {
@@ -103,7 +103,8 @@ func (s settings) addQuery(base string) string {
 	return base + sep + values.Encode()
 }
 
-// enterpriseURL returns the address of a GitHub Enterprise server with a prefix before its host; "" if none is configured.
+// enterpriseURL returns the address of a GitHub Enterprise server with a prefix before its host; "" if none is
+// configured.
 func (s settings) enterpriseURL(prefix string) string {
 	host := s.getText("enterpriseUrl")
 	_, after, hasScheme := strings.Cut(host, "://")

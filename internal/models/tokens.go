@@ -23,7 +23,8 @@ type tokenCache struct {
 // tokenTimeout bounds one exchange for a token, in addition to the timeouts of the turn that waits for it.
 const tokenTimeout = 30 * time.Second
 
-// HTTPClient returns the client that fetches tokens. Its traffic is never recorded and never redirected to another origin.
+// HTTPClient returns the client that fetches tokens. Its traffic is never recorded and never redirected to another
+// origin.
 func (t *tokenCache) HTTPClient() *http.Client {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,8 +53,8 @@ func (t *tokenCache) googleCredential(getenv func(string) string, store *auth.St
 	return t.google[file]
 }
 
-// copilotCredential returns the credential that exchanges a GitHub token for tokens of Copilot, at the address api if that
-// is not empty. share is how processes share them.
+// copilotCredential returns the credential that exchanges a GitHub token for tokens of Copilot, at the address api if
+// that is not empty. share is how processes share them.
 func (t *tokenCache) copilotCredential(github, api string, share provider.Shared) *provider.Copilot {
 	t.mu.Lock()
 	defer t.mu.Unlock()

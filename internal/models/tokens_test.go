@@ -51,7 +51,8 @@ func TestTokensAreShared(t *testing.T) {
 	}
 }
 
-// What is fetched for a token of the environment is kept for others that have the same token, in a file for the owner alone.
+// What is fetched for a token of the environment is kept for others that have the same token, in a file for the owner
+// alone.
 func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -94,7 +95,8 @@ func TestTokensOfTheEnvironmentAreShared(t *testing.T) {
 	}
 }
 
-// The credentials of Google Cloud and of GitHub are asked for a token once by all processes, and again for other credentials.
+// The credentials of Google Cloud and of GitHub are asked for a token once by all processes, and again for other
+// credentials.
 func TestProcessesShareTokensOfTheirEnvironment(t *testing.T) {
 	asked := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
