@@ -28,10 +28,10 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 	if !providers { // not the provider's: asking it again would not help
 		return false, firstError(d.failUnstartedTurn(clean, t, told(err)), err)
 	}
-	if failure.Usage != nil && t.recorder.Finished() == nil {
+	if failure.Usage != nil && t.recorder.FinalAnswer() == nil {
 		t.recorder.SetFinish("error", *failure.Usage)
 	}
-	if !t.recorder.HasMessage() && t.recorder.Finished() == nil {
+	if !t.recorder.HasMessage() && t.recorder.FinalAnswer() == nil {
 		if out := t.set.input().RejectedContent(failure); out != nil {
 			return true, d.exclude(clean, out, failure)
 		}
@@ -40,7 +40,7 @@ func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ er
 	if !again {
 		return false, firstError(d.failUnstartedTurn(clean, t, told(failure)), failure)
 	}
-	if t.recorder.HasMessage() || t.recorder.Finished() != nil { // it said something, or cost something
+	if t.recorder.HasMessage() || t.recorder.FinalAnswer() != nil { // it said something, or cost something
 		if err := d.failUnstartedTurn(clean, t, told(failure)); err != nil {
 			return false, err
 		}
@@ -64,10 +64,10 @@ func (d *drain) stopped(ctx context.Context, t *turn) error {
 
 // failUnstartedTurn ends the turn as failed, beginning its message first if the model never did.
 func (d *drain) failUnstartedTurn(ctx context.Context, t *turn, f *session.Failure) error {
-	if err := t.recorder.Start(ctx); err != nil {
+	if err := t.recorder.StartMessage(ctx); err != nil {
 		return err
 	}
-	return t.recorder.Fail(ctx, f)
+	return t.recorder.FailTurn(ctx, f)
 }
 
 // failUnstarted ends a turn that could not be asked for at all, so that its prompt has an answer.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -71,7 +72,8 @@ func DefaultLimits() Limits {
 
 // Engine runs sessions. Safe for concurrent use.
 type Engine struct {
-	Asks *ask.Asks // permission asks and questions
+	Asks *ask.Asks     // permission asks and questions
+	Jobs *job.Registry // background jobs
 
 	journal   *journal.Journal
 	store     store.Store
@@ -87,7 +89,6 @@ type Engine struct {
 	coordinator *coordinator
 	working     *semaphore.Weighted // drains
 	tools       *semaphore.Weighted // tool calls
-	jobs        jobDesk
 	titles      titleDesk
 	statuses    statusBoard
 	pauses      pauses
@@ -112,6 +113,7 @@ func New(c Config) *Engine {
 	e.working = semaphore.NewWeighted(int64(e.limits.Sessions))
 	e.tools = semaphore.NewWeighted(int64(e.limits.Tools))
 	e.coordinator = newCoordinator(e.drain, func(id session.ID) { e.statuses.set(e, id, Status{Type: StatusIdle}) }, e.logger)
+	e.Jobs = job.New(e.journal, e.outputs)
 	e.Asks = ask.New(ask.Config{
 		Journal: e.journal, Locations: e.locations, CheckOpen: e.accepting,
 		Resume: func(id session.ID) { e.coordinator.wake(id, restarted) },
@@ -145,7 +147,7 @@ func (l Limits) withDefaults() Limits {
 // stopped and settled, jobs end, titles are made of prompts, pending asks stay. It waits until everything is recorded or ctx ends.
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
-	return errors.Join(e.coordinator.close(ctx), e.jobs.end(ctx, "", cause.ErrShutdown), e.titles.end(ctx))
+	return errors.Join(e.coordinator.close(ctx), e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.titles.end(ctx))
 }
 
 // StopAccepting refuses new work from now on: prompts, sessions and choices. What was accepted goes on.

@@ -19,7 +19,7 @@ func (t *turn) complete(ctx context.Context) (more bool, err error) {
 	if err := t.recorder.CommitCalls(ctx); err != nil {
 		return false, err
 	}
-	for _, c := range t.recorder.Calls() {
+	for _, c := range t.recorder.LocalCalls() {
 		t.calls = append(t.calls, newCall(c))
 	}
 	t.message = t.recorder.MessageID()
@@ -38,25 +38,25 @@ func (t *turn) conclude(ctx context.Context) (more bool, err error) {
 	case end.left: // asks outlive the process; the turn stays open for the next one
 		return false, context.Cause(ctx)
 	case end.err != nil:
-		return false, firstError(t.recorder.Fail(clean, told(end.err)), end.err)
+		return false, firstError(t.recorder.FailTurn(clean, told(end.err)), end.err)
 	case end.declined != nil:
-		return false, firstError(t.recorder.Fail(clean, session.Fail(session.ReasonDenied, end.declined.Error())), cause.ErrDeclined)
+		return false, firstError(t.recorder.FailTurn(clean, session.Fail(session.ReasonDenied, end.declined.Error())), cause.ErrDeclined)
 	case ctx.Err() != nil:
-		return false, firstError(t.recorder.Fail(clean, cut(ctx)), context.Cause(ctx))
+		return false, firstError(t.recorder.FailTurn(clean, cut(ctx)), context.Cause(ctx))
 	}
-	finish := t.recorder.Finished().Finish
+	finish := t.recorder.FinalAnswer().Finish
 	d := &session.StepEnded{Finish: finish}
 	more = (len(t.calls) > 0 && !t.set.final) || finish == session.FinishPaused
 	if t.set.output != nil {
-		v := t.set.output.Judge(history.Output{
-			Calls: outputCalls(t.calls), Texts: t.recorder.Texts(), Finish: finish, Last: t.set.final, More: more,
+		v := t.set.output.JudgeAnswer(history.Output{
+			Calls: outputCalls(t.calls), Texts: t.recorder.AnswerTexts(), Finish: finish, Last: t.set.final, More: more,
 		})
 		if v.Failure != nil {
-			return false, firstError(t.recorder.Commit(clean, store.Durable, end.last...), t.recorder.Fail(clean, v.Failure))
+			return false, firstError(t.recorder.Commit(clean, store.Durable, end.last...), t.recorder.FailTurn(clean, v.Failure))
 		}
 		d.Structured, d.Finish, more = v.Value, v.Finish, v.More
 	}
-	if err = t.recorder.End(clean, d, end.last...); err == nil && end.last != nil {
+	if err = t.recorder.EndTurn(clean, d, end.last...); err == nil && end.last != nil {
 		err = fault.Point(clean, fault.ToolSettled)
 	}
 	return more, err

@@ -14,9 +14,9 @@ import (
 // cachedSession is what the engine keeps of a session between turns. Only the session's drain uses it.
 type cachedSession struct {
 	history *history.History
-	size    atomic.Int64 // messages of history, as of the last read
-	grants  ask.Grants   // of the session's budget
-	sent    history.Sent // by the newest turn
+	size    atomic.Int64       // messages of history, as of the last read
+	grants  ask.Grants         // of the session's budget
+	sent    history.SentPrefix // by the newest turn
 }
 
 // historyCache keeps the histories of sessions that ran lately, so that a turn reads new messages only. The mutex
@@ -94,11 +94,11 @@ func (c *historyCache) readHistory(r store.Reader, s *session.Session) (*history
 		}
 		h.Restart(shown, s.Edits)
 	}
-	fresh, err := r.Messages(s.ID, store.MessageQuery{After: h.After()})
+	fresh, err := r.Messages(s.ID, store.MessageQuery{After: h.AfterSeq()})
 	if err != nil {
 		return nil, err
 	}
-	h.Extend(fresh)
+	h.ExtendMessages(fresh)
 	cached.size.Store(int64(len(h.Messages())))
 	return h, nil
 }

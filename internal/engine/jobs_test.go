@@ -8,13 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// untilStopped is work that never ends by itself.
+// untilStopped is work that ends only when it is stopped.
 func untilStopped(ctx context.Context) tool.JobEnd {
 	<-ctx.Done()
 	exit := 143
@@ -22,16 +23,16 @@ func untilStopped(ctx context.Context) tool.JobEnd {
 }
 
 // jobWorld is a world with a session and its jobs.
-func jobWorld(t *testing.T) (*world, jobsOf) {
+func jobWorld(t *testing.T) (*world, tool.Jobs) {
 	t.Helper()
 	w := newWorld(t, script.Script{})
 	if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
-	return w, jobsOf{w.engine, "ses_a"}
+	return w, w.engine.Jobs.ForSession("ses_a")
 }
 
-func startJobOf(t *testing.T, jobs jobsOf, run func(context.Context) tool.JobEnd) session.JobID {
+func startJobOf(t *testing.T, jobs tool.Jobs, run func(context.Context) tool.JobEnd) session.JobID {
 	t.Helper()
 	j, err := jobs.Start(t.Context(), session.Job{Command: "work"}, tool.Work{Run: run})
 	if err != nil {
@@ -40,7 +41,7 @@ func startJobOf(t *testing.T, jobs jobsOf, run func(context.Context) tool.JobEnd
 	return j.ID
 }
 
-// rowOf is what the session's row says of the job, and whether a restart would look at the session.
+// rowOf returns the job as the session's row has it, and whether a restart would recover the session.
 func rowOf(t *testing.T, w *world, id session.JobID) (j session.Job, unfinished bool) {
 	t.Helper()
 	err := w.store.View(t.Context(), func(r store.Reader) error {
@@ -59,12 +60,12 @@ func rowOf(t *testing.T, w *world, id session.JobID) (j session.Job, unfinished 
 	return j, unfinished
 }
 
-// A job is recorded before it starts, and its end however it comes.
+// A job is recorded before it starts, and its end whatever ends it.
 func TestJobsEnd(t *testing.T) {
 	three := 3
 	for name, c := range map[string]struct {
 		run  func(context.Context) tool.JobEnd
-		end  func(w *world, jobs jobsOf, id session.JobID) error
+		end  func(w *world, jobs tool.Jobs, id session.JobID) error
 		want session.JobStatus
 		exit bool
 	}{
@@ -72,14 +73,14 @@ func TestJobsEnd(t *testing.T) {
 		"late":      {func(context.Context) tool.JobEnd { return tool.JobEnd{Exit: &three, TimedOut: true} }, nil, session.JobTimedOut, false},
 		"badly":     {func(context.Context) tool.JobEnd { return tool.JobEnd{Error: "no shell"} }, nil, session.JobFailed, false},
 		"panic":     {func(context.Context) tool.JobEnd { panic("oh") }, nil, session.JobFailed, false},
-		"cancelled": {untilStopped, func(_ *world, jobs jobsOf, id session.JobID) error {
+		"cancelled": {untilStopped, func(_ *world, jobs tool.Jobs, id session.JobID) error {
 			_, err := jobs.Cancel(context.Background(), id)
 			return err
 		}, session.JobCancelled, false},
-		"interrupted by the user": {untilStopped, func(w *world, _ jobsOf, _ session.JobID) error {
+		"interrupted by the user": {untilStopped, func(w *world, _ tool.Jobs, _ session.JobID) error {
 			return w.engine.Interrupt(context.Background(), "ses_a")
 		}, session.JobCancelled, false},
-		"with the process": {untilStopped, func(w *world, _ jobsOf, _ session.JobID) error {
+		"with the process": {untilStopped, func(w *world, _ tool.Jobs, _ session.JobID) error {
 			return w.engine.Close(context.Background())
 		}, session.JobInterrupted, false},
 	} {
@@ -101,21 +102,21 @@ func TestJobsEnd(t *testing.T) {
 				}
 				j, marked := rowOf(t, w, id)
 				if j.Status != c.want || (j.Exit != nil) != c.exit || j.Time.Ended == 0 || marked {
-					t.Errorf("%+v, to be looked at: %v", j, marked)
+					t.Errorf("%+v, session to be recovered: %v", j, marked)
 				}
 			})
 		})
 	}
 }
 
-// After the process was killed nobody believes that its jobs run, and the next one records it.
+// The jobs of a killed process are shown as interrupted at once, and recorded as such by the next process.
 func TestJobsOfAKilledProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, jobs := jobWorld(t)
 		old := w.process
 		id := startJobOf(t, jobs, untilStopped)
 		w.kill(true)
-		jobs = jobsOf{w.engine, "ses_a"}
+		jobs = w.engine.Jobs.ForSession("ses_a")
 		if all, err := jobs.List(t.Context()); err != nil || len(all) != 1 || all[0].Status != session.JobInterrupted {
 			t.Errorf("%+v %v", all, err)
 		}
@@ -134,9 +135,10 @@ func TestJobsOfAKilledProcess(t *testing.T) {
 }
 
 func TestJobsAreBounded(t *testing.T) {
+	const sessionJobs = 8
 	synctest.Test(t, func(t *testing.T) {
 		w, jobs := jobWorld(t)
-		for range maxSessionJobs {
+		for range sessionJobs {
 			startJobOf(t, jobs, untilStopped)
 		}
 		_, err := jobs.Start(t.Context(), session.Job{}, tool.Work{Run: untilStopped})
@@ -144,7 +146,7 @@ func TestJobsAreBounded(t *testing.T) {
 			t.Error(err)
 		}
 		all, _ := jobs.List(t.Context())
-		if len(all) != maxSessionJobs {
+		if len(all) != sessionJobs {
 			t.Errorf("%d jobs are recorded", len(all))
 		}
 		w.close(t)
@@ -154,21 +156,25 @@ func TestJobsAreBounded(t *testing.T) {
 	})
 }
 
-// What others run is neither seen nor ended.
+// A session neither sees nor ends the jobs of another.
 func TestJobsBelongToTheirSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, jobs := jobWorld(t)
 		defer w.close(t)
-		id := startJobOf(t, jobs, untilStopped)
+		ended := false
+		id := startJobOf(t, jobs, func(ctx context.Context) tool.JobEnd {
+			defer func() { ended = true }()
+			return untilStopped(ctx)
+		})
 		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_b", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
-		other := jobsOf{w.engine, "ses_b"}
+		other := w.engine.Jobs.ForSession("ses_b")
 		if _, err := other.Cancel(t.Context(), id); err == nil {
-			t.Error("another session ended it")
+			t.Error("another session ended the job")
 		}
 		if _, ok := other.Recent(id, 10); ok {
-			t.Error("another session read it")
+			t.Error("another session read the job's output")
 		}
 		if err := w.engine.Interrupt(t.Context(), "ses_b"); err != nil {
 			t.Fatal(err)
@@ -179,39 +185,39 @@ func TestJobsBelongToTheirSession(t *testing.T) {
 		if err := w.engine.Delete(t.Context(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}
-		if w.engine.jobs.job(id) != nil {
-			t.Error("it runs on after its session was deleted")
+		if !ended {
+			t.Error("the job still runs after its session was deleted")
 		}
 	})
 }
 
-// Clients look at jobs, wait for them and end them; what there is not, they are told.
+// Clients list jobs, wait for them and end them; an unknown job is not found.
 func TestJobsOfClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, jobs := jobWorld(t)
 		defer w.close(t)
 		id := startJobOf(t, jobs, untilStopped)
-		if all, err := w.engine.Jobs(t.Context(), "ses_a"); err != nil || len(all) != 1 || all[0].ID != id {
+		if all, err := w.engine.Jobs.List(t.Context(), "ses_a"); err != nil || len(all) != 1 || all[0].ID != id {
 			t.Errorf("%+v %v", all, err)
 		}
-		if j, err := w.engine.WaitJob(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobRunning {
+		if j, err := w.engine.Jobs.Wait(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobRunning {
 			t.Errorf("%+v %v", j, err)
 		}
 		for range 2 {
-			if j, err := w.engine.CancelJob(t.Context(), "ses_a", id); err != nil || j.Status != session.JobCancelled {
+			if j, err := w.engine.Jobs.Cancel(t.Context(), "ses_a", id); err != nil || j.Status != session.JobCancelled {
 				t.Errorf("%+v %v", j, err)
 			}
 		}
-		if j, err := w.engine.WaitJob(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobCancelled {
+		if j, err := w.engine.Jobs.Wait(t.Context(), "ses_a", id, time.Minute); err != nil || j.Status != session.JobCancelled {
 			t.Errorf("%+v %v", j, err)
 		}
 		for _, c := range []struct {
 			session session.ID
 			job     session.JobID
 		}{{"ses_a", "job_none"}, {"ses_none", id}} {
-			_, err := w.engine.Job(t.Context(), c.session, c.job)
-			_, err2 := w.engine.CancelJob(t.Context(), c.session, c.job)
-			_, err3 := w.engine.ReadJob(t.Context(), c.session, c.job, Stretch{Bytes: 1})
+			_, err := w.engine.Jobs.Get(t.Context(), c.session, c.job)
+			_, err2 := w.engine.Jobs.Cancel(t.Context(), c.session, c.job)
+			_, err3 := w.engine.Jobs.ReadOutput(t.Context(), c.session, c.job, job.Range{Bytes: 1})
 			for _, err := range []error{err, err2, err3} {
 				if !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 					t.Errorf("%+v: %v", c, err)

@@ -245,7 +245,7 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	if err := e.coordinator.interrupt(ctx, id, cause.ErrInterrupted); err != nil {
 		return err
 	}
-	if err := e.jobs.end(ctx, id, cause.ErrCancelled); err != nil {
+	if err := e.Jobs.EndAll(ctx, id, cause.ErrCancelled); err != nil {
 		return err
 	}
 	e.titles.cancel(id)
@@ -289,7 +289,7 @@ func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
 	if rests { // whoever stops it may have missed that it rests
 		e.notify("session.status", id, map[string]any{"sessionID": id, "status": Status{Type: StatusIdle}})
 	}
-	return e.jobs.end(ctx, id, cause.ErrCancelled)
+	return e.Jobs.EndAll(ctx, id, cause.ErrCancelled)
 }
 
 // Wait returns when the session is idle.

@@ -39,7 +39,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 // What was cut off is ended also when the user stops the session meanwhile: ctx ends the waiting for replies only.
 func (d *drain) recover(ctx context.Context, f force) (force, error) {
 	clean := context.WithoutCancel(ctx)
-	if err := d.settleJobs(clean); err != nil {
+	if err := d.Jobs.CloseOrphans(clean, d.id); err != nil {
 		return unforced, err
 	}
 	h, err := d.history(clean)
@@ -195,7 +195,7 @@ func (d *drain) repair(ctx context.Context, h *history.History, a *session.Assis
 		return err
 	}
 	set := &setting{session: s, scope: &location.Scope{}, agent: session.Agent{ID: a.Agent}, model: &location.Model{Ref: a.Model}, history: h}
-	t := &turn{drain: d, set: set, message: a.ID, recorder: record.Reopen(recorderConfig(d, set, llm.Prefix{}, nil), a.ID, ans)}
+	t := &turn{drain: d, set: set, message: a.ID, recorder: record.ReopenTurn(recorderConfig(d, set, llm.Prefix{}, nil), a.ID, ans)}
 	if len(waiting) == 0 || ans == nil || ctx.Err() != nil {
 		return t.abandon(clean, a, nil)
 	}
@@ -263,7 +263,7 @@ func (t *turn) abandon(ctx context.Context, a *session.Assistant, kept map[sessi
 			return err
 		}
 	}
-	return t.recorder.Abandon(ctx, a, why, kept, asks...)
+	return t.recorder.AbandonTurn(ctx, a, why, kept, asks...)
 }
 
 // withdrawn answers the asks of a turn that is given up, so that none waits for ever.

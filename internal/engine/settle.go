@@ -150,7 +150,7 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 		return tool.Settlement{Error: session.Fail(r, msg)}
 	}
 	if t.set.output != nil && c.name == history.OutputTool {
-		return t.set.output.Answer(c.output())
+		return t.set.output.AnswerCall(c.output())
 	}
 	if t.set.final {
 		return refuse(session.ReasonSteps, "tools are switched off: the allowance of steps is used up")
@@ -184,7 +184,7 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 		Todos:    t.todos,
 		Results:  t.results,
 		Progress: shown.show,
-		Jobs:     jobsOf{t.Engine, t.id},
+		Jobs:     t.Jobs.ForSession(t.id),
 	})
 	if s.Error != nil && s.Error.Reason == session.ReasonAborted {
 		s.Error = cutShort(ctx, s)

@@ -35,7 +35,7 @@ func recorderConfig(d *drain, set *setting, sent llm.Prefix, prefix *session.Cac
 		AnswerBytes: d.limits.AnswerBytes, CheckBytes: d.limits.CheckBytes,
 	}
 	if prefix != nil {
-		c.OnStart = func(m session.MessageID) { d.keepPrefix(set, history.Sent{Turn: m, Prefix: sent}, prefix) }
+		c.OnStart = func(m session.MessageID) { d.keepPrefix(set, history.SentPrefix{Turn: m, Prefix: sent}, prefix) }
 	}
 	if !set.final {
 		c.ToolName = func(name string) string { return set.tools().Meant(name) }
@@ -45,7 +45,7 @@ func recorderConfig(d *drain, set *setting, sent llm.Prefix, prefix *session.Cac
 
 // keepPrefix keeps the prefix of a request whose turn has begun, and warns if the prefix changed without a known cause:
 // the provider then charges for the whole conversation again.
-func (d *drain) keepPrefix(set *setting, sent history.Sent, prefix *session.CachePrefix) {
+func (d *drain) keepPrefix(set *setting, sent history.SentPrefix, prefix *session.CachePrefix) {
 	set.cached.sent = sent
 	if changed := prefix.Alarm(); changed != "" {
 		d.logger.Warn("the prefix of a request changed without a known cause, so the provider's cache does not apply",
@@ -124,7 +124,7 @@ func (t *turn) checkStreamEnd(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case t.recorder.Finished() == nil:
+	case t.recorder.FinalAnswer() == nil:
 		return &llm.Error{Class: llm.Incomplete, Message: "the model's answer ended in the middle"}
 	case t.recorder.IsEmpty():
 		return &llm.Error{Class: llm.Empty, Message: "the model answered with nothing"}

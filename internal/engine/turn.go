@@ -192,10 +192,10 @@ func (d *drain) attempt(ctx context.Context, set *setting) (more bool, err error
 // countPause counts the answers in a row that their provider paused.
 func (d *drain) countPause(r *record.Recorder) {
 	switch {
-	case r.Finished() == nil:
+	case r.FinalAnswer() == nil:
 	case !r.IsPaused():
 		d.unfinished = 0
-	case r.Finished().Finish == session.FinishPaused:
+	case r.FinalAnswer().Finish == session.FinishPaused:
 		d.unfinished++
 	}
 }

@@ -3,6 +3,9 @@ package history
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"net/url"
+	"path"
 	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -55,8 +58,30 @@ func isFetchedDocument(r llm.ToolResult) bool {
 	return r.Hosted && strings.Contains(string(r.Raw), `"document"`)
 }
 
-// digest identifies a piece of content in a session.Exclusion.
-func digest(data []byte) string {
+// contentDigest identifies a piece of content in a session.Exclusion.
+func contentDigest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+// TextParts returns the text as parts of a message: none for "", because providers reject empty texts.
+func TextParts(s string) []llm.Part {
+	if s == "" {
+		return nil
+	}
+	return []llm.Part{llm.Text{Text: s}}
+}
+
+func formatText(format string, args ...any) llm.Text {
+	return llm.Text{Text: fmt.Sprintf(format, args...)}
+}
+
+// FilePath returns the path of a file: URI on this machine.
+func FilePath(uri string) (string, bool) {
+	u, err := url.Parse(uri)
+	local := err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost")
+	if !local || !path.IsAbs(u.Path) || strings.ContainsRune(u.Path, 0) {
+		return "", false
+	}
+	return u.Path, true
 }

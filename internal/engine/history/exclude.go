@@ -62,7 +62,7 @@ func (in *Input) RejectedContent(e *llm.Error) *session.Exclusion {
 	}
 	text := strings.ToLower(e.Message + "\n" + e.Body)
 	text = strings.ReplaceAll(text, "either text or image_url", "no document") // OpenAI names what it accepts
-	visible := in.History.Visible(in.BaselineSeq)
+	visible := in.History.VisibleMessages(in.BaselineSeq)
 	sent := Lower(visible, in.Model, in.Session.Excluded...)
 	for _, c := range complaints {
 		named := e.RejectedMedia == nil || contentKind(*e.RejectedMedia) == c.kind
@@ -71,7 +71,7 @@ func (in *Input) RejectedContent(e *llm.Error) *session.Exclusion {
 		}
 		out := &session.Exclusion{Kind: c.kind, Through: visible[len(visible)-1].Meta().Seq}
 		if e.RejectedMedia != nil && countExcludedParts(in.Session.Excluded, c.kind) < maxExcludedParts {
-			out.Digest = digest(e.RejectedMedia.Data)
+			out.Digest = contentDigest(e.RejectedMedia.Data)
 		}
 		return out
 	}

@@ -18,7 +18,7 @@ func dataOf(mime, data string) string {
 // inputOf returns the input of a request for the messages, with a baseline that covers nothing.
 func inputOf(m *location.Model, ms ...session.Message) *Input {
 	h := New()
-	h.Extend(ms)
+	h.ExtendMessages(ms)
 	return &Input{Session: &session.Session{}, BaselineSeq: -1, Model: m, History: h}
 }
 
@@ -88,7 +88,7 @@ func TestTooManyRejectedParts(t *testing.T) {
 	in := inputOf(&location.Model{Images: true}, image)
 	e := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: "invalid image", RejectedMedia: &llm.Media{MediaType: "image/png", Data: []byte(pngHead)}}
 	for n := range maxExcludedParts {
-		if out := in.RejectedContent(e); out == nil || out.Digest != digest([]byte(pngHead)) {
+		if out := in.RejectedContent(e); out == nil || out.Digest != contentDigest([]byte(pngHead)) {
 			t.Fatalf("after %d: %+v", n, out)
 		}
 		in.Session.Excluded = append(in.Session.Excluded, session.Exclusion{Kind: session.ContentImages, Through: 2, Digest: "another"})

@@ -20,7 +20,7 @@ import (
 // Its caller reads the rows and keeps it up to date:
 //
 //	if h.IsStale(compaction, edits) { h.Restart(shown, edits) }
-//	h.Extend(messages of the session after h.After())
+//	h.ExtendMessages(messages of the session after h.AfterSeq())
 //
 // It is not safe for concurrent use.
 type History struct {
@@ -41,21 +41,21 @@ func (h *History) IsStale(compaction int64, edits int) bool {
 	return compaction != h.shown.Compaction || edits != h.edits
 }
 
-// Restart drops all messages; Extend then adds those that shown includes.
+// Restart drops all messages; ExtendMessages then adds those that shown includes.
 func (h *History) Restart(shown store.Shown, edits int) {
 	h.messages, h.stable, h.edits, h.shown = nil, 0, edits, shown
 }
 
-// After returns the seq after which Extend expects the messages: everything up to it is final.
-func (h *History) After() int64 {
+// AfterSeq returns the seq after which ExtendMessages expects the messages: everything up to it is final.
+func (h *History) AfterSeq() int64 {
 	if h.stable > 0 {
 		return h.messages[h.stable-1].Meta().Seq
 	}
 	return h.shown.After()
 }
 
-// Extend replaces the messages after After() by fresh.
-func (h *History) Extend(fresh []session.Message) {
+// ExtendMessages replaces the messages after AfterSeq() by fresh.
+func (h *History) ExtendMessages(fresh []session.Message) {
 	h.messages = h.messages[:h.stable:h.stable]
 	for _, m := range fresh {
 		if h.shown.Has(m.Meta().Type, m.Meta().Seq) {
@@ -107,9 +107,9 @@ func (h *History) OpenShells() []*session.Shell {
 	return shells
 }
 
-// Visible returns the messages that a model is shown next to a baseline that covers everything up to baselineSeq. The
+// VisibleMessages returns the messages that a model is shown next to a baseline that covers everything up to baselineSeq. The
 // slice is the caller's.
-func (h *History) Visible(baselineSeq int64) []session.Message {
+func (h *History) VisibleMessages(baselineSeq int64) []session.Message {
 	shown := store.Shown{Compaction: h.shown.Compaction, Baseline: baselineSeq}
 	ms := make([]session.Message, 0, len(h.messages))
 	for _, m := range h.messages {
@@ -161,8 +161,8 @@ func (h *History) hasPromptSince(seq int64) bool {
 	})
 }
 
-// lastRequested returns the newest turn that recorded the prefix of its request, nil if there is none since the newest
-// compaction.
+// lastRequested returns the newest turn that recorded the prefix of its request, nil if no turn since the newest
+// compaction did.
 func (h *History) lastRequested() *session.Assistant {
 	for _, m := range slices.Backward(h.messages) {
 		if a, ok := m.(*session.Assistant); ok && a.Prefix != nil {

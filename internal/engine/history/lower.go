@@ -2,8 +2,6 @@ package history
 
 import (
 	"fmt"
-	"net/url"
-	"path"
 	"slices"
 	"strings"
 
@@ -41,7 +39,7 @@ type lowering struct {
 // isExcluded reports whether content of the kind with the data is excluded in the current message.
 func (l *lowering) isExcluded(kind session.ContentKind, data []byte) bool {
 	return slices.ContainsFunc(l.excluded, func(x session.Exclusion) bool {
-		return x.Kind == kind && l.seq <= x.Through && (x.Digest == "" || x.Digest == digest(data))
+		return x.Kind == kind && l.seq <= x.Through && (x.Digest == "" || x.Digest == contentDigest(data))
 	})
 }
 
@@ -77,14 +75,6 @@ func summaryText(m *session.Compaction) string {
 		s += "\n\n<recent>\n" + m.Recent + "\n</recent>"
 	}
 	return s
-}
-
-// TextParts returns the text as parts of a message: none for "", because providers reject empty texts.
-func TextParts(s string) []llm.Part {
-	if s == "" {
-		return nil
-	}
-	return []llm.Part{llm.Text{Text: s}}
 }
 
 func (l *lowering) addUser(m *session.User) {
@@ -127,7 +117,7 @@ func (l *lowering) lowerFile(f session.File) llm.Part {
 		if f.Text != "" {
 			return llm.Text{Text: fmt.Sprintf("[The user attached %s. The tool read says of it:]\n%s", uri, f.Text)}
 		}
-		return textf("[The user refers to the file %s. Read it with a tool if you need it.]", uri)
+		return formatText("[The user refers to the file %s. Read it with a tool if you need it.]", uri)
 	}
 	if mime == "" {
 		mime = kind
@@ -135,19 +125,17 @@ func (l *lowering) lowerFile(f session.File) llm.Part {
 	image, document := strings.HasPrefix(mime, "image/"), mime == "application/pdf"
 	switch {
 	case len(data) == 0:
-		return textf("[The file %s of type %s is empty.]", name, mime)
+		return formatText("[The file %s of type %s is empty.]", name, mime)
 	case image && l.isExcluded(session.ContentImages, data), document && l.isExcluded(session.ContentDocuments, data):
-		return textf("[The file %s of type %s is left out: the model's provider could not process it.]", name, mime)
+		return formatText("[The file %s of type %s is left out: the model's provider could not process it.]", name, mime)
 	case image && l.model.Images, document && l.model.Documents:
 		return llm.Media{MediaType: mime, Data: data, Name: name}
 	case strings.HasPrefix(mime, "text/") || mime == "application/json":
-		return textf("<file name=%q>\n%s\n</file>", name, strings.ToValidUTF8(string(data), "\uFFFD"))
+		return formatText("<file name=%q>\n%s\n</file>", name, strings.ToValidUTF8(string(data), "\uFFFD"))
 	default:
-		return textf("[The file %s of type %s is attached, but this model cannot read it.]", name, mime)
+		return formatText("[The file %s of type %s is attached, but this model cannot read it.]", name, mime)
 	}
 }
-
-func textf(format string, args ...any) llm.Text { return llm.Text{Text: fmt.Sprintf(format, args...)} }
 
 // addAssistant lowers one turn. Of a failed turn only what happened is sent: the calls that ran, and its text if the
 // user stopped it.
@@ -314,14 +302,4 @@ func decodeMetadata(v jsontext.Value, reuse bool) llm.Metadata {
 		return nil
 	}
 	return m
-}
-
-// FilePath returns the path of a file: URI on this machine.
-func FilePath(uri string) (string, bool) {
-	u, err := url.Parse(uri)
-	local := err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost")
-	if !local || !path.IsAbs(u.Path) || strings.ContainsRune(u.Path, 0) {
-		return "", false
-	}
-	return u.Path, true
 }

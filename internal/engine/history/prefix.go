@@ -7,16 +7,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Sent is the prefix of the newest request that became a turn. The stored session.CachePrefix tells that a prefix
-// changed; Sent also tells which message or tool changed, for as long as its process keeps it.
-type Sent struct {
+// SentPrefix is the prefix of the newest request that became a turn. The stored session.CachePrefix tells that a prefix
+// changed; SentPrefix also tells which message or tool changed, for as long as its process keeps it.
+type SentPrefix struct {
 	Turn   session.MessageID
 	Prefix llm.Prefix
 }
 
 // ComparePrefix returns what the turn records about the prefix of its request: its digests, and how it differs from
 // the request before, of which last is kept if this process sent it.
-func (in *Input) ComparePrefix(now llm.Prefix, last Sent) *session.CachePrefix {
+func (in *Input) ComparePrefix(now llm.Prefix, last SentPrefix) *session.CachePrefix {
 	out := &session.CachePrefix{
 		Hash: now.MessagesSum(len(now.Messages)).String(), Model: now.Model.String(), System: now.SystemSum().String(),
 		Tools: now.ToolsSum().String(), Messages: len(now.Messages), Mode: in.prefixMode(), Edits: in.History.edits,

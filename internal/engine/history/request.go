@@ -3,10 +3,6 @@ package history
 import (
 	"slices"
 	"strings"
-	"unicode"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -45,7 +41,7 @@ func OfferTools(r *tool.Registry, m *location.Model, rights []permission.Layer) 
 func BuildRequest(in *Input) *llm.Request {
 	m := in.Model
 	req := &llm.Request{
-		Model: m.APIName, Messages: Lower(in.History.Visible(in.BaselineSeq), m, in.Session.Excluded...),
+		Model: m.APIName, Messages: Lower(in.History.VisibleMessages(in.BaselineSeq), m, in.Session.Excluded...),
 		Generate: m.Generate, Options: m.Options, Body: m.Body, Headers: m.Headers, Clocks: m.Clocks,
 		CacheKey: CacheKey(in.Session.ID), Session: string(in.Session.ID), Parent: string(in.Session.ParentID),
 	}
@@ -79,11 +75,6 @@ func BuildRequest(in *Input) *llm.Request {
 	return req
 }
 
-// sortTools makes the order of the tools the same in every request.
-func sortTools(tools []llm.ToolDefinition) {
-	slices.SortStableFunc(tools, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
-}
-
 // supportsSchema reports whether the vendor holds the text of the answer to the output schema.
 func (in *Input) supportsSchema() bool {
 	m := in.Model
@@ -92,13 +83,6 @@ func (in *Input) supportsSchema() bool {
 		return m.NoTools || m.SupportsSchema == nil || m.SupportsSchema(in.Output.schema)
 	}
 	return m.NoTools // without tools there is no other way
-}
-
-// equivalentTools maps a word in the name or type of a vendor's tool to the local tool that does the same: a rule that
-// denies the local tool denies the vendor's.
-var equivalentTools = map[string]string{
-	"websearch": "websearch", "xsearch": "websearch", "googlesearch": "websearch", "webfetch": "webfetch",
-	"urlcontext": "webfetch",
 }
 
 // hostedTools returns the vendor's tools that the agent may use. They do not ask: configuring them is the permission.
@@ -128,30 +112,6 @@ func (in *Input) SkippedHostedTools() (names []string) {
 		names = append(names, d.Name)
 	}
 	return names
-}
-
-// hostedToolWords returns the name of a vendor's tool, its type and its members, lower-case letters only: the words in
-// web_search_20250305 and googleSearchRetrieval tell what they do.
-func hostedToolWords(d llm.ToolDefinition) []string {
-	words := []string{d.Name}
-	var declared map[string]jsontext.Value
-	if json.Unmarshal(d.Hosted, &declared) == nil {
-		var kind string
-		_ = json.Unmarshal(declared["type"], &kind) // optional
-		words = append(words, kind)
-		for member := range declared {
-			words = append(words, member)
-		}
-	}
-	for i, w := range words {
-		words[i] = strings.Map(func(r rune) rune {
-			if r = unicode.ToLower(r); !unicode.IsLower(r) {
-				return -1
-			}
-			return r
-		}, w)
-	}
-	return words
 }
 
 // JoinParagraphs joins two texts with a blank line; either may be empty.

@@ -171,12 +171,12 @@ func (o *OutputSchema) addTo(req *llm.Request, native, last bool) {
 type OutputCall struct {
 	Name    string
 	Input   jsontext.Value
-	Invalid string // the problem with the arguments, "" if there is none
+	Invalid string // the problem with the arguments, "" if valid
 	Cut     bool   // the answer reached its limit of output tokens within the arguments
 }
 
-// Answer returns the outcome of a call of OutputTool.
-func (o *OutputSchema) Answer(c OutputCall) tool.Settlement {
+// AnswerCall returns the outcome of a call of OutputTool.
+func (o *OutputSchema) AnswerCall(c OutputCall) tool.Settlement {
 	if _, err := o.parseCall(c); err != nil {
 		return tool.Settlement{Error: session.Fail(session.ReasonInvalidInput, err.Error())}
 	}
@@ -270,10 +270,10 @@ type Verdict struct {
 	Failure *session.Failure
 }
 
-// Judge decides how the turn ends. A refusal to answer is final: it ends as it does without structured output. An
+// JudgeAnswer decides how the turn ends. A refusal to answer is final: it ends as it does without structured output. An
 // answer that reached the limit of output tokens is requested once more only: a shorter one may fit, the same one will
 // not.
-func (o *OutputSchema) Judge(out Output) Verdict {
+func (o *OutputSchema) JudgeAnswer(out Output) Verdict {
 	v := Verdict{Finish: out.Finish}
 	missed, cut := 0, len(out.Calls) == 0 && out.Finish == string(llm.FinishLength)
 	for _, c := range out.Calls {

@@ -19,17 +19,12 @@ func (r *Recorder) Commit(ctx context.Context, d store.Durability, drafts ...eve
 	message, facts := r.message, append(r.dueEvents(), drafts...)
 	if message == "" {
 		message = r.config.Journal.NewMessageID()
-		facts = append(eventlog.Drafts(r.startEvent(message)), facts...)
+		facts = append(eventlog.Drafts(r.startEvent()), facts...)
 	}
 	if len(facts) == 0 {
 		return nil
 	}
-	for _, f := range facts {
-		if e, ok := f.Data.(session.TurnEvent); ok {
-			e.Turn().AssistantMessageID = message
-		}
-	}
-	_, err := r.config.Journal.AppendDrafts(ctx, r.config.SessionID, d, facts...)
+	err := r.appendEvents(ctx, d, message, facts)
 	if err == nil || errors.Is(err, store.ErrUncertain) && r.isStored(ctx, message) {
 		started := r.message == ""
 		r.message = message // from here on, the turn ends under this id whatever happens
@@ -49,13 +44,26 @@ func (r *Recorder) Commit(ctx context.Context, d store.Durability, drafts ...eve
 	return nil
 }
 
+// appendEvents appends the events as those of the message.
+func (r *Recorder) appendEvents(
+	ctx context.Context, d store.Durability, m session.MessageID, drafts []eventlog.Draft,
+) error {
+	for _, draft := range drafts {
+		if e, ok := draft.Data.(session.TurnEvent); ok {
+			e.Turn().AssistantMessageID = m
+		}
+	}
+	_, err := r.config.Journal.AppendDrafts(ctx, r.config.SessionID, d, drafts...)
+	return err
+}
+
 // startEvent returns the event that begins the turn's message.
-func (r *Recorder) startEvent(m session.MessageID) *session.StepStarted {
+func (r *Recorder) startEvent() *session.StepStarted {
 	if r.start == "" {
 		r.start = r.config.Journal.NewPartID()
 	}
 	return &session.StepStarted{
-		TurnFact: session.OfTurn(m), Agent: r.config.Agent, Model: r.config.Model, ParentID: r.config.ParentID,
+		Agent: r.config.Agent, Model: r.config.Model, ParentID: r.config.ParentID,
 		StartID: r.start, Prefix: r.config.Prefix,
 	}
 }
@@ -76,7 +84,7 @@ func (r *Recorder) dueEvents() (drafts []eventlog.Draft) {
 			drafts = append(drafts, eventlog.Draft{Data: it.startEvent()})
 		}
 		if it.done && !it.endCommitted {
-			drafts = append(drafts, eventlog.Draft{Data: it.endEvent(r.message, it.meta, false)})
+			drafts = append(drafts, eventlog.Draft{Data: it.endEvent(it.meta, false)})
 		}
 	}
 	return drafts
@@ -91,8 +99,8 @@ func (r *Recorder) CommitStarts(ctx context.Context) error {
 	return r.Commit(ctx, store.Relaxed)
 }
 
-// Start commits the turn's message if it is not committed yet.
-func (r *Recorder) Start(ctx context.Context) error {
+// StartMessage commits the turn's message if it is not committed yet.
+func (r *Recorder) StartMessage(ctx context.Context) error {
 	if r.message != "" {
 		return nil
 	}
@@ -105,7 +113,7 @@ func (r *Recorder) Checkpoint(ctx context.Context) error {
 	for _, it := range r.order {
 		if !it.done && it.saved < len(it.text) {
 			drafts = append(drafts, eventlog.Draft{Data: &session.ItemCheckpointed{
-				TurnFact: session.OfTurn(r.message), PartID: it.part, Offset: it.saved, Text: string(it.text[it.saved:]),
+				PartID: it.part, Offset: it.saved, Text: string(it.text[it.saved:]),
 			}})
 			it.saved = len(it.text)
 		}

@@ -3,9 +3,12 @@ package record
 import (
 	"context"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // CommitCalls commits the calls of an answer that ended well, before any of them runs: items that the model left open
@@ -16,7 +19,7 @@ func (r *Recorder) CommitCalls(ctx context.Context) error {
 	}
 	drafts := r.failUnansweredHosted()
 	for _, c := range r.calls {
-		drafts = append(drafts, eventlog.Draft{Data: c.calledEvent(r.message)})
+		drafts = append(drafts, eventlog.Draft{Data: c.calledEvent()})
 	}
 	if len(r.calls) > 0 {
 		drafts[len(drafts)-1].Private = &session.Private{Answer: r.answer}
@@ -33,7 +36,7 @@ func (r *Recorder) failUnansweredHosted() []eventlog.Draft {
 	for _, it := range r.order {
 		if c := r.callByID[it.id]; c != nil && c.PartID == it.part && c.hosted && !c.settled {
 			drafts = append(drafts, eventlog.Draft{Data: &session.ToolFailed{
-				TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID,
+				CallID: c.ID, PartID: c.PartID,
 				Provider: session.CallProvider{Executed: true},
 				Error:    *session.Fail(session.ReasonTool, "the provider ended its answer without a result of this call"),
 			}})
@@ -42,16 +45,16 @@ func (r *Recorder) failUnansweredHosted() []eventlog.Draft {
 	return drafts
 }
 
-// End ends the turn well, in one commit with the drafts before it.
-func (r *Recorder) End(ctx context.Context, end *session.StepEnded, before ...eventlog.Draft) error {
-	end.AssistantMessageID, end.EndID = r.message, r.config.Journal.NewPartID()
+// EndTurn ends the turn well, in one commit with the drafts before it.
+func (r *Recorder) EndTurn(ctx context.Context, end *session.StepEnded, before ...eventlog.Draft) error {
+	end.EndID = r.config.Journal.NewPartID()
 	end.Cost, end.Tokens, end.Usage = r.answer.Cost, r.answer.Tokens, r.answer.Usage
 	return r.Commit(ctx, store.Durable, append(before, eventlog.Draft{Data: end})...)
 }
 
-// Fail ends the turn as failed, if its message is committed. Open items end with the text that they have, marked
+// FailTurn ends the turn as failed, if its message is committed. Open items end with the text that they have, marked
 // partial; calls without outcome fail.
-func (r *Recorder) Fail(ctx context.Context, f *session.Failure) error {
+func (r *Recorder) FailTurn(ctx context.Context, f *session.Failure) error {
 	if r.message == "" {
 		return nil
 	}
@@ -60,13 +63,12 @@ func (r *Recorder) Fail(ctx context.Context, f *session.Failure) error {
 		return err
 	}
 	drafts := append(r.closeOpenItems(m, f, nil), eventlog.Draft{Data: r.failedEvent(f)})
-	_, err = r.config.Journal.AppendDrafts(ctx, r.config.SessionID, store.Durable, drafts...)
-	return err
+	return r.appendEvents(ctx, store.Durable, r.message, drafts)
 }
 
-// Abandon ends the stored turn as failed, together with more drafts. If calls are kept, these and the turn itself stay
+// AbandonTurn ends the stored turn as failed, together with more drafts. If calls are kept, these and the turn itself stay
 // open, and more is not committed.
-func (r *Recorder) Abandon(
+func (r *Recorder) AbandonTurn(
 	ctx context.Context, m *session.Assistant, why *session.Failure, kept map[session.PartID]bool,
 	more ...eventlog.Draft,
 ) error {
@@ -78,12 +80,11 @@ func (r *Recorder) Abandon(
 	if len(drafts) == 0 {
 		return nil
 	}
-	_, err := r.config.Journal.AppendDrafts(ctx, r.config.SessionID, store.Durable, drafts...)
-	return err
+	return r.appendEvents(ctx, store.Durable, r.message, drafts)
 }
 
 func (r *Recorder) failedEvent(f *session.Failure) *session.StepFailed {
-	end := &session.StepFailed{TurnFact: session.OfTurn(r.message), Error: *f, EndID: r.config.Journal.NewPartID()}
+	end := &session.StepFailed{Error: *f, EndID: r.config.Journal.NewPartID()}
 	if r.answer != nil {
 		end.Cost, end.Tokens = r.answer.Cost, &r.answer.Tokens
 	}
@@ -117,7 +118,7 @@ func (r *Recorder) closeOpenItems(
 		if it == nil {
 			it = &stored
 		}
-		drafts = append(drafts, eventlog.Draft{Data: it.endEvent(r.message, it.meta, !it.done)})
+		drafts = append(drafts, eventlog.Draft{Data: it.endEvent(it.meta, !it.done)})
 	}
 	for _, c := range m.Content {
 		it := streamed[c.ItemID()]
@@ -135,24 +136,40 @@ func (r *Recorder) closeOpenItems(
 				continue
 			}
 			if it != nil && !it.endCommitted && c.State.Status == session.ToolPending {
-				drafts = append(drafts, eventlog.Draft{Data: it.endEvent(r.message, nil, true)})
+				drafts = append(drafts, eventlog.Draft{Data: it.endEvent(nil, true)})
 			}
-			drafts = append(drafts, eventlog.Draft{Data: failedCall(m.ID, c, why)})
+			drafts = append(drafts, eventlog.Draft{Data: failedCall(c, why)})
 		}
 	}
 	return drafts
 }
 
 // failedCall returns the failure of a call that had no outcome when its turn ended.
-func failedCall(m session.MessageID, c *session.Tool, why *session.Failure) *session.ToolFailed {
+func failedCall(c *session.Tool, why *session.Failure) *session.ToolFailed {
 	f := session.Fail(why.Reason, "The tool was not run: "+why.Message)
 	if c.State.Status == session.ToolRunning {
 		f = session.Fail(why.Reason,
 			"Tool execution interrupted: its outcome is unknown. Check what it did before you run it again.")
 	}
-	d := &session.ToolFailed{TurnFact: session.OfTurn(m), CallID: c.ID, PartID: c.PartID, Error: *f}
+	d := &session.ToolFailed{CallID: c.ID, PartID: c.PartID, Error: *f}
 	if c.Provider != nil {
 		d.Provider.Executed = c.Provider.Executed
 	}
 	return d
+}
+
+// SettledEvent returns the event that settles the local call.
+func (r *Recorder) SettledEvent(c *Call, s tool.Settlement) session.EventData {
+	if s.Error != nil {
+		return &session.ToolFailed{TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID, Error: *s.Error}
+	}
+	o := s.Output
+	structured := o.Structured
+	if len(structured) == 0 {
+		structured = jsontext.Value(`{}`)
+	}
+	return &session.ToolSuccess{
+		TurnFact: session.OfTurn(r.message), CallID: c.ID, PartID: c.PartID, Structured: structured, Content: o.Content,
+		OutputPaths: o.OutputPaths, Title: o.Title, Attachments: o.Attachments,
+	}
 }

@@ -122,7 +122,7 @@ func TestRecordAnswer(t *testing.T) {
 	if err := r.CommitCalls(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.End(t.Context(), &session.StepEnded{Finish: r.Finished().Finish}); err != nil {
+	if err := r.EndTurn(t.Context(), &session.StepEnded{Finish: r.FinalAnswer().Finish}); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -137,7 +137,7 @@ func TestRecordAnswer(t *testing.T) {
 		t.Errorf("OnStart got %q, the message is %q", started, r.MessageID())
 	}
 	tokens := session.Tokens{Input: 6, Output: 3, Reasoning: 2, Cache: session.CacheUsage{Read: 4}}
-	if got := r.Finished().Tokens; got != tokens {
+	if got := r.FinalAnswer().Tokens; got != tokens {
 		t.Errorf("tokens %+v, want %+v", got, tokens)
 	}
 }
@@ -156,7 +156,7 @@ func TestFailKeepsText(t *testing.T) {
 	if err := r.CommitStarts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Fail(t.Context(), session.Fail(session.ReasonAPI, "the connection broke")); err != nil {
+	if err := r.FailTurn(t.Context(), session.Fail(session.ReasonAPI, "the connection broke")); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -170,15 +170,15 @@ func TestFailKeepsText(t *testing.T) {
 	}
 }
 
-// A turn without a message has nothing to fail; Start gives it one.
+// A turn without a message has nothing to fail; StartMessage gives it one.
 func TestFailWithoutMessage(t *testing.T) {
 	b := newBench(t)
 	r := New(b.config)
 	f := session.Fail(session.ReasonAuth, "no key")
-	if err := r.Fail(t.Context(), f); err != nil || len(b.events(t)) != 0 {
+	if err := r.FailTurn(t.Context(), f); err != nil || len(b.events(t)) != 0 {
 		t.Errorf("without a message: %v, events %q", err, b.events(t))
 	}
-	if err := errors.Join(r.Start(t.Context()), r.Fail(t.Context(), f)); err != nil {
+	if err := errors.Join(r.StartMessage(t.Context()), r.FailTurn(t.Context(), f)); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"session.next.step.started", "session.next.step.failed no key"}
@@ -264,7 +264,7 @@ func TestCommitCalls(t *testing.T) {
 	if !strings.Contains(got, "the provider ended its answer without a result of this call") {
 		t.Errorf("the hosted call has no outcome:\n%s", got)
 	}
-	if calls := r.Calls(); len(calls) != 1 || !calls[0].Cut {
+	if calls := r.LocalCalls(); len(calls) != 1 || !calls[0].Cut {
 		t.Errorf("local calls %+v, want one that is cut", calls)
 	}
 }
@@ -282,8 +282,8 @@ func TestNoPause(t *testing.T) {
 		if noPause {
 			want = string(llm.FinishStop)
 		}
-		if r.Finished().Finish != want || !r.IsPaused() {
-			t.Errorf("NoPause %v: finish %q, paused %v", noPause, r.Finished().Finish, r.IsPaused())
+		if r.FinalAnswer().Finish != want || !r.IsPaused() {
+			t.Errorf("NoPause %v: finish %q, paused %v", noPause, r.FinalAnswer().Finish, r.IsPaused())
 		}
 	}
 }

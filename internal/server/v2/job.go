@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -19,7 +19,7 @@ func jobOf(r *http.Request) session.JobID { return session.JobID(r.PathValue("jo
 
 // jobs lists what runs, and ran lately, in the background of the session, oldest first.
 func (a *API) jobs(w http.ResponseWriter, r *http.Request) error {
-	jobs, err := a.engine.Jobs(r.Context(), sessionOf(r))
+	jobs, err := a.engine.Jobs.List(r.Context(), sessionOf(r))
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (a *API) jobs(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) job(w http.ResponseWriter, r *http.Request) error {
-	job, err := a.engine.Job(r.Context(), sessionOf(r), jobOf(r))
+	job, err := a.engine.Jobs.Get(r.Context(), sessionOf(r), jobOf(r))
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (a *API) jobLog(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	log, err := a.engine.ReadJob(r.Context(), sessionOf(r), jobOf(r), engine.Stretch{Offset: after, Bytes: int(limit)})
+	log, err := a.engine.Jobs.ReadOutput(r.Context(), sessionOf(r), jobOf(r), job.Range{Offset: after, Bytes: int(limit)})
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (a *API) waitJob(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, end := a.long.Start(r, "")
 	defer end()
-	job, err := a.engine.WaitJob(ctx, sessionOf(r), jobOf(r), time.Duration(ms)*time.Millisecond)
+	job, err := a.engine.Jobs.Wait(ctx, sessionOf(r), jobOf(r), time.Duration(ms)*time.Millisecond)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (a *API) waitJob(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) cancelJob(w http.ResponseWriter, r *http.Request) error {
-	job, err := a.engine.CancelJob(r.Context(), sessionOf(r), jobOf(r))
+	job, err := a.engine.Jobs.Cancel(r.Context(), sessionOf(r), jobOf(r))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,115 @@
+// Package job runs the background jobs of sessions: commands that a tool starts and that outlive its turn.
+//
+// A job is recorded before it starts, and its end when it ends, whatever ended it. It runs in the process that started
+// it and stops with it. The next process records the jobs that it finds running as interrupted (CloseOrphans).
+package job
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// The limits of jobs that run at the same time.
+const (
+	maxJobs        = 32 // in the process
+	maxSessionJobs = 8
+)
+
+// Outputs reads the managed files to which jobs print.
+type Outputs interface {
+	// Read returns at most n bytes of a managed file and the offset after them. A negative offset counts from the end.
+	// For a path that is not a managed file it returns fs.ErrNotExist.
+	Read(path string, offset int64, n int) (text []byte, next int64, err error)
+}
+
+// Registry holds the jobs that run in this process. Safe for concurrent use.
+type Registry struct {
+	journal *journal.Journal
+	outputs Outputs // may be nil
+
+	mu     sync.Mutex // guards the rest
+	jobs   map[session.JobID]*running
+	closed bool // no job may start
+}
+
+// running is a job that runs here. It leaves the registry once its end is recorded.
+type running struct {
+	session session.ID
+	cancel  context.CancelCauseFunc
+	done    chan struct{} // closed once its end is recorded
+	recent  func(n int) string
+}
+
+// New returns an empty registry. Without outputs, ReadOutput finds nothing.
+func New(j *journal.Journal, outputs Outputs) *Registry {
+	return &Registry{journal: j, outputs: outputs, jobs: map[session.JobID]*running{}}
+}
+
+// ForSession returns the session's jobs as its tools use them.
+func (r *Registry) ForSession(id session.ID) tool.Jobs { return sessionJobs{r, id} }
+
+// EndAll cancels the jobs of a session, or all ("") , and waits until their ends are recorded or ctx ends. After
+// cause.ErrShutdown no job starts any more.
+func (r *Registry) EndAll(ctx context.Context, id session.ID, why error) error {
+	r.mu.Lock()
+	r.closed = r.closed || errors.Is(why, cause.ErrShutdown)
+	jobs := slices.Collect(maps.Values(r.jobs))
+	r.mu.Unlock()
+	jobs = slices.DeleteFunc(jobs, func(j *running) bool { return id != "" && j.session != id })
+	for _, j := range jobs {
+		j.cancel(why)
+	}
+	for _, j := range jobs {
+		select {
+		case <-j.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// add takes a place for a job, or says why there is none.
+func (r *Registry) add(id session.JobID, j *running) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := 0
+	for _, other := range r.jobs {
+		if other.session == j.session {
+			own++
+		}
+	}
+	switch {
+	case r.closed:
+		return tool.Failf("The job was not started: cairn is shutting down.")
+	case own >= maxSessionJobs:
+		return tool.Failf("The job was not started: %d jobs of this session run already, which is the limit. "+
+			"End one with the tool job.", own)
+	case len(r.jobs) >= maxJobs:
+		return tool.Failf("The job was not started: %d jobs run already, which is the limit.", len(r.jobs))
+	}
+	r.jobs[id] = j
+	return nil
+}
+
+func (r *Registry) remove(id session.JobID, j *running) {
+	r.mu.Lock()
+	delete(r.jobs, id)
+	r.mu.Unlock()
+	close(j.done)
+}
+
+// find returns the job if it runs here, else nil.
+func (r *Registry) find(id session.JobID) *running {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.jobs[id]
+}

@@ -1,0 +1,147 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// sessionJobs are the jobs of one session. It implements tool.Jobs.
+type sessionJobs struct {
+	registry *Registry
+	id       session.ID
+}
+
+// Start implements tool.Jobs.
+func (s sessionJobs) Start(ctx context.Context, j session.Job, w tool.Work) (session.Job, error) {
+	if ctx.Err() != nil {
+		return j, context.Cause(ctx)
+	}
+	j.ID, j.Status = session.JobID(s.registry.journal.IDs.New(session.PrefixJob)), session.JobRunning
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // the job outlives the turn
+	r := &running{session: s.id, cancel: cancel, done: make(chan struct{}), recent: w.Recent}
+	if err := s.registry.add(j.ID, r); err != nil {
+		cancel(nil)
+		return j, err
+	}
+	if err := s.registry.journal.AppendFacts(ctx, s.id, &session.JobStarted{Job: j}); err != nil {
+		cancel(nil)
+		s.registry.remove(j.ID, r)
+		return j, err
+	}
+	go s.run(own, j.ID, r, w) // EndAll waits for it
+	return j, nil
+}
+
+// run runs a job and records its end, whatever ended it.
+func (s sessionJobs) run(ctx context.Context, id session.JobID, r *running, w tool.Work) {
+	defer s.registry.remove(id, r)
+	defer r.cancel(nil)
+	fact := &session.JobEnded{JobID: id, Status: session.JobEndedItself}
+	end := s.runWork(ctx, w)
+	fact.Exit, fact.Error = end.Exit, end.Error
+	switch {
+	case end.Error != "":
+		fact.Status = session.JobFailed
+	case errors.Is(context.Cause(ctx), cause.ErrShutdown):
+		fact.Status, fact.Exit = session.JobInterrupted, nil
+	case ctx.Err() != nil:
+		fact.Status, fact.Exit = session.JobCancelled, nil
+	case end.TimedOut:
+		fact.Status, fact.Exit = session.JobTimedOut, nil
+	}
+	if err := s.registry.journal.AppendFacts(ctx, s.id, fact); err != nil {
+		s.registry.journal.Logger.Error("record the end of a job", "session", s.id, "job", id, "error", err)
+	}
+}
+
+// runWork runs the work of a job. A panic is its failure.
+func (s sessionJobs) runWork(ctx context.Context, w tool.Work) (end tool.JobEnd) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.registry.journal.Logger.Error("job panicked", "session", s.id, "panic", fmt.Sprint(p))
+			end = tool.JobEnd{Error: "cairn failed while it ran"}
+		}
+	}()
+	return w.Run(ctx)
+}
+
+// List implements tool.Jobs. A job that is recorded as running and does not run here is an orphan of an earlier process.
+func (s sessionJobs) List(ctx context.Context) ([]session.Job, error) {
+	row, err := s.registry.journal.ReadSession(ctx, s.id)
+	if err != nil {
+		return nil, err
+	}
+	for i, j := range row.Jobs {
+		if j.Status == session.JobRunning && s.registry.find(j.ID) == nil {
+			row.Jobs[i].Status = session.JobInterrupted
+		}
+	}
+	return row.Jobs, nil
+}
+
+// Get returns one job of the session.
+func (s sessionJobs) Get(ctx context.Context, id session.JobID) (session.Job, error) {
+	jobs, err := s.List(ctx)
+	if err != nil {
+		return session.Job{}, err
+	}
+	for _, j := range jobs {
+		if j.ID == id {
+			return j, nil
+		}
+	}
+	return session.Job{}, tool.Failf(
+		"There is no job %q in this session; the action list shows those that are remembered.", id,
+	)
+}
+
+// Wait implements tool.Jobs.
+func (s sessionJobs) Wait(ctx context.Context, id session.JobID, d time.Duration) (session.Job, error) {
+	if r := s.findOwn(id); r != nil {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-r.done:
+		case <-timer.C:
+		case <-ctx.Done():
+			return session.Job{}, context.Cause(ctx)
+		}
+	}
+	return s.Get(ctx, id)
+}
+
+// Cancel implements tool.Jobs.
+func (s sessionJobs) Cancel(ctx context.Context, id session.JobID) (session.Job, error) {
+	if r := s.findOwn(id); r != nil {
+		r.cancel(cause.ErrCancelled)
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return session.Job{}, context.Cause(ctx)
+		}
+	}
+	return s.Get(ctx, id)
+}
+
+// Recent implements tool.Jobs.
+func (s sessionJobs) Recent(id session.JobID, n int) (string, bool) {
+	r := s.findOwn(id)
+	if r == nil || r.recent == nil {
+		return "", false
+	}
+	return r.recent(n), true
+}
+
+// findOwn returns the job if it runs here and belongs to the session, else nil.
+func (s sessionJobs) findOwn(id session.JobID) *running {
+	if r := s.registry.find(id); r != nil && r.session == s.id {
+		return r
+	}
+	return nil
+}

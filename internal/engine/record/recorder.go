@@ -1,0 +1,81 @@
+package record
+
+import (
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Config of a Recorder. Journal, SessionID and Model are required.
+type Config struct {
+	Journal   *journal.Journal
+	SessionID session.ID
+	Agent     string
+	Model     session.ModelRef
+	ParentID  session.MessageID    // the prompt that the turn answers
+	Prefix    *session.CachePrefix // of the request; nil if none was sent
+	Cost      func(llm.Usage) session.USD
+	// ToolName returns the name of the local tool that a call means; nil keeps the name.
+	ToolName func(name string) string
+	// NoPause makes an answer that its provider paused end instead of calling for another turn.
+	NoPause     bool
+	AnswerBytes int // limit of one answer: text, reasoning and arguments together
+	CheckBytes  int // bytes of open items that cause a checkpoint
+	// OnStart is called once the turn's message is committed; nil is allowed.
+	OnStart func(session.MessageID)
+}
+
+// Recorder records one turn. It belongs to one goroutine; LocalCalls may be read by others once the stream has ended.
+type Recorder struct {
+	config   Config
+	message  session.MessageID // "" until the first commit
+	start    session.PartID    // of the message's start, allocated before its items
+	items    map[string]*item
+	order    []*item
+	unsaved  int // bytes of open items that no checkpoint has
+	size     int // bytes of the answer
+	calls    []*Call
+	callByID map[string]*Call // by the provider's id, hosted calls included
+	answer   *session.Answer
+	paused   bool // the provider paused the answer
+}
+
+// New returns the recorder of a turn that has not begun.
+func New(c Config) *Recorder {
+	return &Recorder{config: c, items: map[string]*item{}, callByID: map[string]*Call{}}
+}
+
+// ReopenTurn returns the recorder of a turn that an earlier drain left open, with its answer if that was complete.
+func ReopenTurn(c Config, m session.MessageID, answer *session.Answer) *Recorder {
+	r := New(c)
+	r.message, r.answer = m, answer
+	return r
+}
+
+// MessageID returns the id of the turn's message, "" until it is committed.
+func (r *Recorder) MessageID() session.MessageID { return r.message }
+
+// HasMessage reports whether the turn's message is committed.
+func (r *Recorder) HasMessage() bool { return r.message != "" }
+
+// FinalAnswer returns how the answer ended and what it cost, nil until the provider ended it.
+func (r *Recorder) FinalAnswer() *session.Answer { return r.answer }
+
+// IsPaused reports whether the provider paused the answer, also with Config.NoPause.
+func (r *Recorder) IsPaused() bool { return r.paused }
+
+// IsEmpty reports whether the stream has yielded no content.
+func (r *Recorder) IsEmpty() bool { return r.message == "" && len(r.order) == 0 && len(r.calls) == 0 }
+
+// LocalCalls returns the calls of local tools, in order.
+func (r *Recorder) LocalCalls() []*Call { return r.calls }
+
+// AnswerTexts returns the texts of the answer, in order.
+func (r *Recorder) AnswerTexts() (out []string) {
+	for _, it := range r.order {
+		if it.kind == session.FragmentText {
+			out = append(out, string(it.text))
+		}
+	}
+	return out
+}

@@ -1,0 +1,192 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// startItem opens an item. The start of a text is committed at once, that of arguments after inputDelay.
+func (r *Recorder) startItem(ctx context.Context, it *item) error {
+	key := itemKey(it.kind, it.id)
+	if r.items[key] != nil {
+		return newViolation("%s %q starts twice", it.kind, it.id)
+	}
+	if r.start == "" {
+		r.start = r.config.Journal.NewPartID()
+	}
+	it.part, it.started = r.config.Journal.NewPartID(), r.config.Journal.Now()
+	r.items[key] = it
+	r.order = append(r.order, it)
+	if it.kind == session.FragmentToolInput {
+		return nil
+	}
+	return r.Commit(ctx, store.Relaxed)
+}
+
+func (r *Recorder) openItem(kind session.FragmentItem, id string) (*item, error) {
+	it := r.items[itemKey(kind, id)]
+	if it == nil || it.done {
+		return nil, newViolation("%s %q goes on but is not open", kind, id)
+	}
+	return it, nil
+}
+
+func (r *Recorder) appendDelta(ctx context.Context, kind session.FragmentItem, id, delta string) error {
+	it, err := r.openItem(kind, id)
+	if err != nil {
+		return err
+	}
+	// Text that cannot be stored is not shown either.
+	delta, tooLong := r.countBytes(strings.ToValidUTF8(delta, "\uFFFD"))
+	it.text = append(it.text, delta...)
+	r.unsaved += len(delta)
+	switch {
+	case it.startCommitted:
+		r.config.Journal.Log.Publish(r.config.SessionID, it.part, delta)
+	case r.config.Journal.Now().Sub(it.started) > inputDelay:
+		if err := r.Commit(ctx, store.Relaxed); err != nil {
+			return err
+		}
+	}
+	if err := fault.Point(ctx, fault.TurnDelta); err != nil {
+		return err
+	}
+	if r.unsaved >= r.config.CheckBytes {
+		if err := r.Checkpoint(ctx); err != nil {
+			return err
+		}
+	}
+	return tooLong
+}
+
+// endItem notes that the model ended the item. The next commit records it.
+func (r *Recorder) endItem(kind session.FragmentItem, id string, meta llm.Metadata) error {
+	it, err := r.openItem(kind, id)
+	if err != nil {
+		return err
+	}
+	it.done, it.meta = true, meta
+	r.unsaved -= len(it.text) - it.saved
+	return nil
+}
+
+// countBytes counts a piece of the answer and returns the part of it within the limit, with a *TooLongError if that is
+// not all of it.
+func (r *Recorder) countBytes(piece string) (string, error) {
+	left := r.config.AnswerBytes - r.size
+	if len(piece) <= left {
+		r.size += len(piece)
+		return piece, nil
+	}
+	for left > 0 && !utf8.RuneStart(piece[left]) {
+		left--
+	}
+	r.size += left
+	return piece[:left], &TooLongError{r.config.AnswerBytes}
+}
+
+// recordCall records a complete call. A local call waits for the end of the stream, because a broken answer may not
+// have meant it: nothing of a broken answer runs.
+func (r *Recorder) recordCall(ctx context.Context, ev llm.ToolCallEvent) error {
+	it := r.items[itemKey(session.FragmentToolInput, ev.ID)]
+	if it == nil {
+		it = &item{kind: session.FragmentToolInput, id: ev.ID, name: ev.Name}
+		if err := r.startItem(ctx, it); err != nil {
+			return err
+		}
+		if _, err := r.countBytes(string(ev.Input)); err != nil { // no deltas came
+			return err
+		}
+	}
+	if !it.done {
+		if err := r.endItem(it.kind, it.id, nil); err != nil {
+			return err
+		}
+	}
+	if it.name != ev.Name {
+		return newViolation("the call %q changes its name from %q to %q", ev.ID, it.name, ev.Name)
+	}
+	if r.callByID[ev.ID] != nil {
+		return newViolation("the call %q comes twice", ev.ID)
+	}
+	c := &Call{
+		PartID: it.part, ID: ev.ID, Name: ev.Name, Input: wrapInput(ev.Input), Invalid: ev.Invalid,
+		meta: encodeMetadata(ev.Metadata), hosted: ev.Hosted,
+	}
+	if !ev.Hosted && r.config.ToolName != nil {
+		c.Name = r.config.ToolName(ev.Name)
+	}
+	r.callByID[ev.ID] = c
+	if !ev.Hosted {
+		r.calls = append(r.calls, c)
+		return nil
+	}
+	return r.Commit(ctx, store.Relaxed, eventlog.Draft{Data: c.calledEvent()})
+}
+
+// recordHostedResult settles a call that the provider ran, once. The result is stored verbatim.
+func (r *Recorder) recordHostedResult(ctx context.Context, ev llm.HostedResult) error {
+	c := r.callByID[ev.ID]
+	switch {
+	case c == nil || !c.hosted:
+		return newViolation("a result for the call %q that it did not run", ev.ID)
+	case c.settled && ev.IsError:
+		return nil
+	case c.settled:
+		return newViolation("a second result for the call %q", ev.ID)
+	}
+	provider := session.CallProvider{Executed: true, Metadata: encodeMetadata(ev.Metadata)}
+	var d session.EventData = &session.ToolSuccess{
+		CallID: ev.ID, PartID: c.PartID, Structured: jsontext.Value(`{}`),
+		Content: hostedContent(ev.Content), Result: ev.Result, Provider: provider,
+	}
+	if ev.IsError {
+		d = &session.ToolFailed{
+			CallID: ev.ID, PartID: c.PartID, Result: ev.Result, Provider: provider,
+			Error: *session.Fail(session.ReasonTool, "the provider's tool reported an error"),
+		}
+	}
+	err := r.Commit(ctx, store.Relaxed, eventlog.Draft{Data: d})
+	c.settled = err == nil
+	return err
+}
+
+// recordFinish notes the end of the answer. If it reached its limit of output tokens, the last call is cut where its
+// arguments are invalid.
+func (r *Recorder) recordFinish(ev llm.Finish) error {
+	if r.answer != nil {
+		return newViolation("it ended twice")
+	}
+	if r.paused = ev.Reason == llm.FinishPaused; r.paused && r.config.NoPause {
+		ev.Reason = llm.FinishStop // what was said is all of it
+	}
+	if n := len(r.calls); ev.Reason == llm.FinishLength && n > 0 && r.calls[n-1].Invalid != "" {
+		r.calls[n-1].Cut = true
+	}
+	r.SetFinish(string(ev.Reason), ev.Usage)
+	return nil
+}
+
+// SetFinish sets how the answer ended and what it used. A failed stream may report its usage in its error.
+func (r *Recorder) SetFinish(finish string, u llm.Usage) {
+	r.answer = &session.Answer{Finish: finish, Tokens: TokensOf(u), Usage: u.Raw}
+	if r.config.Cost != nil {
+		r.answer.Cost = r.config.Cost(u)
+	}
+}
+
+// newViolation returns the failure of a stream that breaks the protocol.
+func newViolation(format string, args ...any) error {
+	text := "the provider broke its protocol: " + fmt.Sprintf(format, args...)
+	return &llm.Error{Class: llm.Malformed, Message: text}
+}
