@@ -58,12 +58,16 @@ func TestKnownVariables(t *testing.T) {
 	}
 }
 
-// A command is decided about in its script, in which variables have values; an approval does not lift what may be protected.
+// A command is decided about in its script, in which variables have values; an approval does not lift what may be
+// protected.
 func TestWrittenAnywhere(t *testing.T) {
 	all := []permission.Layer{layer("user", "* | * | allow", "bash | cp * | allow", "edit | * | allow")}
 	approved := []session.Rule{{Action: "bash", Resource: "cp *", Effect: session.Allow}}
 	decide := func(script, command string) permission.Decision {
-		return permission.EvaluateAll(all, approved, permission.Subject{Action: "bash", Resources: []string{command}, Seen: permission.Seen{Script: script}})
+		return permission.EvaluateAll(
+			all, approved,
+			permission.Subject{Action: "bash", Resources: []string{command}, Seen: permission.Seen{Script: script}},
+		)
 	}
 	if d := decide("", "cp x $D/y"); d.Effect != session.Ask || d.Layer != permission.Protected || !d.Possible {
 		t.Errorf("%+v", d)
@@ -82,8 +86,12 @@ func TestWrittenAnywhere(t *testing.T) {
 // What cannot be read asks, although everything is allowed: nobody knows what of it is protected, or may not be read.
 func TestWhatCannotBeReadAsks(t *testing.T) {
 	all := []permission.Layer{layer("user", "* | * | allow")}
-	for _, text := range []string{"ls '", "let d=1 # '\ncp x .git/hooks/y", "eval \"ls '\"", "cp x .git/hooks/y \r", "sh -c 'ls ('"} {
-		if d := permission.Evaluate(all, []session.Rule{{Action: "bash", Resource: "*", Effect: session.Allow}}, "bash", text); d.Effect != session.Ask {
+	for _, text := range []string{
+		"ls '", "let d=1 # '\ncp x .git/hooks/y", "eval \"ls '\"", "cp x .git/hooks/y \r", "sh -c 'ls ('",
+	} {
+		if d := permission.Evaluate(
+			all, []session.Rule{{Action: "bash", Resource: "*", Effect: session.Allow}}, "bash", text,
+		); d.Effect != session.Ask {
 			t.Errorf("%q is %s by %+v", text, d.Effect, d)
 		}
 	}

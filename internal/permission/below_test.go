@@ -7,12 +7,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Below others, nothing is allowed that they would have to ask for, and nothing that they are denied, whatever rules are
-// added and approvals saved; and what is denied stays so two levels down.
+// Below others, nothing is allowed that they would have to ask for, and nothing that they are denied, whatever rules
+// are added and approvals saved; and what is denied stays so two levels down.
 func TestBelow(t *testing.T) {
 	rank := map[session.Effect]int{session.Allow: 0, session.Ask: 1, session.Deny: 2}
 	var pool []permission.Layer
-	for _, a := range []string{"edit | * | deny", "edit | a | allow", "* | * | allow", "edit | * | ask", "edit | b | deny"} {
+	for _, a := range []string{
+		"edit | * | deny", "edit | a | allow", "* | * | allow", "edit | * | ask", "edit | b | deny",
+	} {
 		pool = append(pool, layer("l", a), ceiling("c", a), strict("s", a))
 	}
 	free := []permission.Layer{layer("free", "* | * | allow")}

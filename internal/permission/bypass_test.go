@@ -13,21 +13,29 @@ import (
 //go:embed testdata/bypass.txt
 var bypass string
 
-// realistic is what people write: reading and one build are allowed, removing and publishing are forbidden, the rest asks.
+// realistic is what people write: reading and one build are allowed, removing and publishing are forbidden, the rest
+// asks.
 var realistic = []permission.Layer{
 	layer("defaults", "* | * | allow", "bash | * | ask"),
 	layer(
-		"user", "bash | git status* | allow", "bash | git diff* | allow", "bash | git log* | allow", "bash | ls* | allow", "bash | cat * | allow",
-		"bash | grep * | allow", "bash | find * | allow", "bash | echo * | allow", "bash | npm test | allow", "bash | go test * | allow",
-		"bash | env * | allow", "bash | xargs * | allow", "bash | timeout * | allow", "bash | sudo * | allow", "bash | sh * | allow", "bash | bash * | allow",
-		"bash | head * | allow", "bash | sed * | allow", "bash | awk * | allow", "bash | sort * | allow", "bash | tar * | allow", "bash | git -c * | allow",
+		"user", "bash | git status* | allow", "bash | git diff* | allow", "bash | git log* | allow", "bash | ls* | allow",
+		"bash | cat * | allow",
+		"bash | grep * | allow", "bash | find * | allow", "bash | echo * | allow", "bash | npm test | allow",
+		"bash | go test * | allow",
+		"bash | env * | allow", "bash | xargs * | allow", "bash | timeout * | allow", "bash | sudo * | allow",
+		"bash | sh * | allow", "bash | bash * | allow",
+		"bash | head * | allow", "bash | sed * | allow", "bash | awk * | allow", "bash | sort * | allow",
+		"bash | tar * | allow", "bash | git -c * | allow",
 		"bash | rm * | deny", "bash | git push* | deny", "bash | curl * | deny",
 	),
 }
 
 // lenient is the other way that people write: all is allowed but for what they fear.
 var lenient = []permission.Layer{
-	layer("user", "* | * | allow", "bash | rm * | deny", "bash | git push* | deny", "bash | curl * | deny", "bash | reboot | deny"),
+	layer(
+		"user", "* | * | allow", "bash | rm * | deny", "bash | git push* | deny", "bash | curl * | deny",
+		"bash | reboot | deny",
+	),
 }
 
 // Nobody gets past the rules: no attempt is allowed. Those marked ! are denied even where all else is allowed; those
@@ -74,11 +82,16 @@ func attempts(t *testing.T) (out []attempt) {
 // What people do all day is allowed under rules that say so.
 func TestEverydayCommands(t *testing.T) {
 	for _, text := range []string{
-		"git status", "git status --short", "git  status", "git status && git diff", "git log --oneline | head -5", "ls", "ls -la src",
-		"cat README.md | grep -n foo", "cat $FILE_THAT_IS_NOT_FORBIDDEN", `grep -rn "func main" .`, "find . -name '*.go'", "echo hello; ls", "LC_ALL=C ls",
-		"for f in a b; do cat $f; done", "if [ -f go.mod ]; then go test ./...; fi", "cd src && ls", "timeout 60 go test ./...", "ls 2>&1", "git diff -- a.go",
-		"env LANG=C ls", "find . -name x | xargs grep foo", "sed -n '1,20p' a.go", "sed 's/a/b/g' a.go", "awk '{print $1}' a", "(cd a; ls)", "npm test",
-		"bash -c 'ls; git status'", "find . -type f -exec cat {} +", "echo \"$(git status)\"", "n=1; ls", "ls # and a comment", "time ls", "! ls", "ls &",
+		"git status", "git status --short", "git  status", "git status && git diff", "git log --oneline | head -5", "ls",
+		"ls -la src",
+		"cat README.md | grep -n foo", "cat $FILE_THAT_IS_NOT_FORBIDDEN", `grep -rn "func main" .`, "find . -name '*.go'",
+		"echo hello; ls", "LC_ALL=C ls",
+		"for f in a b; do cat $f; done", "if [ -f go.mod ]; then go test ./...; fi", "cd src && ls",
+		"timeout 60 go test ./...", "ls 2>&1", "git diff -- a.go",
+		"env LANG=C ls", "find . -name x | xargs grep foo", "sed -n '1,20p' a.go", "sed 's/a/b/g' a.go", "awk '{print $1}' a",
+		"(cd a; ls)", "npm test",
+		"bash -c 'ls; git status'", "find . -type f -exec cat {} +", "echo \"$(git status)\"", "n=1; ls",
+		"ls # and a comment", "time ls", "! ls", "ls &",
 		"echo a\\\nb", "{ ls; git status; }", "true && ls", "git log | sort | head -3", "tar tf a.tar",
 	} {
 		if d := permission.Evaluate(realistic, nil, "bash", text); d.Effect != session.Allow {
@@ -90,9 +103,12 @@ func TestEverydayCommands(t *testing.T) {
 // Where all is allowed but a few things, what people do all day is allowed too, although it runs other programs.
 func TestEverydayCommandsUnderFewDenies(t *testing.T) {
 	for _, text := range []string{
-		"command -v go", "npm run build", "npm ci", "uv run pytest -q", "npx eslint .", "bundle exec rspec", "git config user.name x",
-		"git config --get remote.origin.url", "git config user.email", "make test", "make -j4 -f Makefile", "set -euo pipefail; go vet ./...", "ls & wait",
-		"cargo build --release", "gcc -O2 -o a a.c", "go env GOPATH", "source .venv/bin/activate", "bash build.sh", "mapfile -t a < f",
+		"command -v go", "npm run build", "npm ci", "uv run pytest -q", "npx eslint .", "bundle exec rspec",
+		"git config user.name x",
+		"git config --get remote.origin.url", "git config user.email", "make test", "make -j4 -f Makefile",
+		"set -euo pipefail; go vet ./...", "ls & wait",
+		"cargo build --release", "gcc -O2 -o a a.c", "go env GOPATH", "source .venv/bin/activate", "bash build.sh",
+		"mapfile -t a < f",
 		"git fetch origin main", "git cat-file -p HEAD", "tar czf a.tgz b", "npm config get registry",
 	} {
 		if d := permission.Evaluate(lenient, nil, "bash", text); d.Effect != session.Allow {
@@ -141,17 +157,22 @@ func TestHoles(t *testing.T) {
 // What a command may turn out to be is not allowed by a ceiling that denies that, nor by an approval.
 func TestPossibleDenials(t *testing.T) {
 	all := layer("user", "bash | * | allow")
-	for _, denies := range []permission.Layer{ceiling("agent", "bash | rm * | deny"), strict("project", "bash | rm * | deny"), layer("user", "bash | rm * | deny")} {
+	for _, denies := range []permission.Layer{
+		ceiling("agent", "bash | rm * | deny"), strict("project", "bash | rm * | deny"), layer("user", "bash | rm * | deny"),
+	} {
 		d := permission.Evaluate([]permission.Layer{all, denies}, rules("bash | * | allow"), "bash", "$X -rf y")
 		if d.Effect != session.Ask || !d.Possible || d.Layer != denies.Name {
 			t.Errorf("%+v", d)
 		}
 	}
 	asks := strict("project", "bash | rm * | ask")
-	if d := permission.Evaluate([]permission.Layer{all, asks}, nil, "bash", "$X -rf y"); d.Effect != session.Ask || !d.Possible {
+	if d := permission.Evaluate([]permission.Layer{all, asks}, nil, "bash", "$X -rf y"); d.Effect != session.Ask ||
+		!d.Possible {
 		t.Errorf("%+v", d)
 	}
-	if d := permission.Evaluate([]permission.Layer{all, asks}, rules("bash | * | allow"), "bash", "$X -rf y"); d.Effect != session.Allow {
+	if d := permission.Evaluate(
+		[]permission.Layer{all, asks}, rules("bash | * | allow"), "bash", "$X -rf y",
+	); d.Effect != session.Allow {
 		t.Errorf("an approval does not lift an ask: %+v", d)
 	}
 }

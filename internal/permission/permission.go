@@ -3,8 +3,8 @@
 //
 // Rules come in layers that stay separate ordered lists. Within and across the layers the last matching rule wins;
 // nothing matching means ask. Saved approvals come after all layers and lift an ask only: they never beat a deny. A
-// layer marked Ceiling (an agent's hard denies, a parent's rights) can only deny, and nothing lifts its denies; one that is
-// Strict as well (a project's rules) also turns an allow into an ask.
+// layer marked Ceiling (an agent's hard denies, a parent's rights) can only deny, and nothing lifts its denies; one
+// that is Strict as well (a project's rules) also turns an allow into an ask.
 package permission
 
 import (
@@ -35,8 +35,8 @@ type Decision struct {
 	Possible bool          // Rule matches only for something that is not known yet
 }
 
-// Subject is what is decided about: an action on resources, of which any deny denies, else any ask asks (spec/v2 PM-4). A
-// shell command is several: its parts. No resources count as the one resource "*".
+// Subject is what is decided about: an action on resources, of which any deny denies, else any ask asks (spec/v2 PM-4).
+// A shell command is several: its parts. No resources count as the one resource "*".
 type Subject struct {
 	Action    string
 	Resources []string
@@ -45,7 +45,8 @@ type Subject struct {
 
 // Seen is what whoever asks for commands knows about them beyond their texts.
 type Seen struct {
-	From   []string // directories that they may stand in, as resources, with a hole for an unknown one; none: the place itself
+	// directories that they may stand in, as resources, with a hole for an unknown one; none: the place itself
+	From   []string
 	Below  []Tree   // directories that they read as a whole
 	Script string   // all that would be run, of which the resources are the commands
 	Known  []string // words with holes whose files are known and were asked for, as shell.Part.Reads has them
@@ -111,8 +112,8 @@ func decide(layers []Layer, approvals []session.Rule, action string, t target) D
 	return d
 }
 
-// lifted is what becomes of an ask by the saved approvals, and of what is allowed where something protected is changed: only
-// what spells its name stands above that.
+// lifted is what becomes of an ask by the saved approvals, and of what is allowed where something protected is changed:
+// only what spells its name stands above that.
 func lifted(approvals []session.Rule, action string, t target, d Decision) Decision {
 	g := guard(action, t)
 	if g != nil && !spells(d.Rule, g) {

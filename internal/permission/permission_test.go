@@ -48,28 +48,99 @@ func TestEvaluate(t *testing.T) {
 		layer     string
 	}{
 		{name: "nothing matches", action: "read", resource: "a", want: session.Ask},
-		{name: "other action", layers: layers{layer("d", "edit | * | allow")}, action: "read", resource: "a", want: session.Ask},
-		{name: "last rule wins", layers: layers{layer("d", "read | * | allow", "read | *.env | deny", "read | a.env | ask")}, action: "read", resource: "a.env", want: session.Ask, layer: "d"},
-		{name: "an earlier rule does not", layers: layers{layer("d", "read | *.env | deny", "read | * | allow")}, action: "read", resource: "a.env", want: session.Allow, layer: "d"},
-		{name: "later layer wins", layers: layers{layer("d", "read | * | deny"), layer("user", "read | docs/* | allow")}, action: "read", resource: "docs/a/b", want: session.Allow, layer: "user"},
-		{name: "later layer without a match", layers: layers{layer("d", "read | * | deny"), layer("user", "read | docs/* | allow")}, action: "read", resource: "src/a", want: session.Deny, layer: "d"},
-		{name: "action wildcard", layers: layers{layer("d", "* | * | allow")}, action: "anything", resource: "x", want: session.Allow, layer: "d"},
-		{name: "action prefix", layers: layers{layer("d", "mcp_* | * | allow")}, action: "mcp_x", resource: "x", want: session.Allow, layer: "d"},
+		{
+			name: "other action", layers: layers{layer("d", "edit | * | allow")}, action: "read", resource: "a",
+			want: session.Ask,
+		},
+		{
+			name: "last rule wins", layers: layers{layer("d", "read | * | allow", "read | *.env | deny", "read | a.env | ask")},
+			action: "read", resource: "a.env", want: session.Ask, layer: "d",
+		},
+		{
+			name: "an earlier rule does not", layers: layers{layer("d", "read | *.env | deny", "read | * | allow")},
+			action: "read", resource: "a.env", want: session.Allow, layer: "d",
+		},
+		{
+			name: "later layer wins", layers: layers{layer("d", "read | * | deny"), layer("user", "read | docs/* | allow")},
+			action: "read", resource: "docs/a/b", want: session.Allow, layer: "user",
+		},
+		{
+			name:   "later layer without a match",
+			layers: layers{layer("d", "read | * | deny"), layer("user", "read | docs/* | allow")}, action: "read",
+			resource: "src/a", want: session.Deny, layer: "d",
+		},
+		{
+			name: "action wildcard", layers: layers{layer("d", "* | * | allow")}, action: "anything", resource: "x",
+			want: session.Allow, layer: "d",
+		},
+		{
+			name: "action prefix", layers: layers{layer("d", "mcp_* | * | allow")}, action: "mcp_x", resource: "x",
+			want: session.Allow, layer: "d",
+		},
 
-		{name: "approval lifts ask", layers: layers{layer("d", "bash | * | ask")}, approvals: rules("bash | git status | allow"), action: "bash", resource: "git status", want: session.Allow, layer: "approval"},
-		{name: "approval lifts nothing", approvals: rules("bash | * | allow"), action: "bash", resource: "x", want: session.Allow, layer: "approval"},
-		{name: "approval never beats deny", layers: layers{layer("d", "bash | rm * | deny")}, approvals: rules("bash | * | allow", "bash | rm x | allow"), action: "bash", resource: "rm x", want: session.Deny, layer: "d"},
-		{name: "approval of another", layers: layers{layer("d", "bash | * | ask")}, approvals: rules("bash | git status | allow"), action: "bash", resource: "git status -v", want: session.Ask, layer: "d"},
-		{name: "an approval can only allow", layers: layers{layer("d", "bash | * | allow")}, approvals: rules("bash | * | deny"), action: "bash", resource: "x", want: session.Allow, layer: "d"},
-		{name: "approval that denies an ask", layers: layers{layer("d", "bash | * | ask")}, approvals: rules("bash | * | deny"), action: "bash", resource: "x", want: session.Ask, layer: "d"},
+		{
+			name: "approval lifts ask", layers: layers{layer("d", "bash | * | ask")},
+			approvals: rules("bash | git status | allow"), action: "bash", resource: "git status", want: session.Allow,
+			layer: "approval",
+		},
+		{
+			name: "approval lifts nothing", approvals: rules("bash | * | allow"), action: "bash", resource: "x",
+			want: session.Allow, layer: "approval",
+		},
+		{
+			name: "approval never beats deny", layers: layers{layer("d", "bash | rm * | deny")},
+			approvals: rules("bash | * | allow", "bash | rm x | allow"), action: "bash", resource: "rm x", want: session.Deny,
+			layer: "d",
+		},
+		{
+			name: "approval of another", layers: layers{layer("d", "bash | * | ask")},
+			approvals: rules("bash | git status | allow"), action: "bash", resource: "git status -v", want: session.Ask,
+			layer: "d",
+		},
+		{
+			name: "an approval can only allow", layers: layers{layer("d", "bash | * | allow")},
+			approvals: rules("bash | * | deny"), action: "bash", resource: "x", want: session.Allow, layer: "d",
+		},
+		{
+			name: "approval that denies an ask", layers: layers{layer("d", "bash | * | ask")},
+			approvals: rules("bash | * | deny"), action: "bash", resource: "x", want: session.Ask, layer: "d",
+		},
 
-		{name: "ceiling denies", layers: layers{layer("d", "* | * | allow"), ceiling("parent", "edit | * | deny"), layer("session", "edit | * | allow")}, approvals: rules("edit | * | allow"), action: "edit", resource: "a", want: session.Deny, layer: "parent"},
-		{name: "ceiling does not allow", layers: layers{ceiling("parent", "edit | * | allow")}, action: "edit", resource: "a", want: session.Ask},
-		{name: "ceiling does not ask", layers: layers{layer("d", "edit | * | allow"), ceiling("parent", "edit | * | ask")}, action: "edit", resource: "a", want: session.Allow, layer: "d"},
-		{name: "strict ceiling asks where others allow", layers: layers{layer("d", "edit | * | allow"), strict("project", "edit | * | ask")}, action: "edit", resource: "a", want: session.Ask, layer: "project"},
-		{name: "an approval lifts a strict ceiling's ask", layers: layers{layer("d", "edit | * | allow"), strict("project", "edit | * | ask")}, approvals: rules("edit | * | allow"), action: "edit", resource: "a", want: session.Allow, layer: "approval"},
-		{name: "within a ceiling the last rule counts", layers: layers{layer("d", "* | * | allow"), ceiling("parent", "edit | * | deny", "edit | plans/* | allow")}, action: "edit", resource: "plans/a.md", want: session.Allow, layer: "d"},
-		{name: "one ceiling does not lift another", layers: layers{ceiling("a", "edit | * | deny"), ceiling("b", "edit | * | allow"), layer("d", "* | * | allow")}, action: "edit", resource: "x", want: session.Deny, layer: "a"},
+		{
+			name: "ceiling denies",
+			layers: layers{
+				layer("d", "* | * | allow"), ceiling("parent", "edit | * | deny"), layer("session", "edit | * | allow"),
+			},
+			approvals: rules("edit | * | allow"), action: "edit", resource: "a", want: session.Deny, layer: "parent",
+		},
+		{
+			name: "ceiling does not allow", layers: layers{ceiling("parent", "edit | * | allow")}, action: "edit", resource: "a",
+			want: session.Ask,
+		},
+		{
+			name: "ceiling does not ask", layers: layers{layer("d", "edit | * | allow"), ceiling("parent", "edit | * | ask")},
+			action: "edit", resource: "a", want: session.Allow, layer: "d",
+		},
+		{
+			name:   "strict ceiling asks where others allow",
+			layers: layers{layer("d", "edit | * | allow"), strict("project", "edit | * | ask")}, action: "edit", resource: "a",
+			want: session.Ask, layer: "project",
+		},
+		{
+			name:      "an approval lifts a strict ceiling's ask",
+			layers:    layers{layer("d", "edit | * | allow"), strict("project", "edit | * | ask")},
+			approvals: rules("edit | * | allow"), action: "edit", resource: "a", want: session.Allow, layer: "approval",
+		},
+		{
+			name:   "within a ceiling the last rule counts",
+			layers: layers{layer("d", "* | * | allow"), ceiling("parent", "edit | * | deny", "edit | plans/* | allow")},
+			action: "edit", resource: "plans/a.md", want: session.Allow, layer: "d",
+		},
+		{
+			name:   "one ceiling does not lift another",
+			layers: layers{ceiling("a", "edit | * | deny"), ceiling("b", "edit | * | allow"), layer("d", "* | * | allow")},
+			action: "edit", resource: "x", want: session.Deny, layer: "a",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := permission.Evaluate(c.layers, c.approvals, c.action, c.resource)
@@ -84,7 +155,9 @@ func TestEvaluate(t *testing.T) {
 }
 
 func TestEvaluateAll(t *testing.T) {
-	layers := []permission.Layer{layer("d", "read | * | allow", "read | *.env | ask", "read | *.key | deny", "bash | x | allow")}
+	layers := []permission.Layer{
+		layer("d", "read | * | allow", "read | *.env | ask", "read | *.key | deny", "bash | x | allow"),
+	}
 	for _, c := range []struct {
 		action    string
 		resources []string
@@ -108,7 +181,9 @@ func TestEvaluateAll(t *testing.T) {
 			t.Errorf("%s %v: %s by %q", c.action, c.resources, d.Effect, rule)
 		}
 	}
-	if d := permission.EvaluateAll(layers, rules("read | *.env | allow"), permission.Subject{Action: "read", Resources: []string{"x.env", "x.key"}}); d.Effect != session.Deny {
+	if d := permission.EvaluateAll(
+		layers, rules("read | *.env | allow"), permission.Subject{Action: "read", Resources: []string{"x.env", "x.key"}},
+	); d.Effect != session.Deny {
 		t.Error(d.Effect)
 	}
 }
@@ -127,9 +202,17 @@ func TestHidden(t *testing.T) {
 		{"denied by all", []permission.Layer{layer("d", "edit | * | allow", "* | * | deny")}, true},
 		{"another action is last", []permission.Layer{layer("d", "edit | * | deny", "read | * | allow")}, true},
 		{"ceiling", []permission.Layer{ceiling("parent", "edit | * | deny"), layer("d", "* | * | allow")}, true},
-		{"ceiling with an exception", []permission.Layer{ceiling("parent", "edit | * | deny", "edit | plans/* | allow"), layer("d", "* | * | allow")}, false},
+		{
+			"ceiling with an exception",
+			[]permission.Layer{ceiling("parent", "edit | * | deny", "edit | plans/* | allow"), layer("d", "* | * | allow")},
+			false,
+		},
 		{"ceiling allows", []permission.Layer{layer("d", "edit | * | deny"), ceiling("parent", "edit | * | allow")}, true},
-		{"ceiling denies some", []permission.Layer{layer("d", "edit | * | deny"), ceiling("parent", "edit | *.env | deny")}, true},
+		{
+			"ceiling denies some",
+			[]permission.Layer{layer("d", "edit | * | deny"), ceiling("parent", "edit | *.env | deny")},
+			true,
+		},
 	} {
 		if got := permission.Hidden(c.layers, "edit"); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -140,7 +223,9 @@ func TestHidden(t *testing.T) {
 // Whatever is hidden is denied: what the model is not offered could not have been used.
 func TestHiddenIsDenied(t *testing.T) {
 	var pool []permission.Layer
-	for _, a := range []string{"edit | * | deny", "edit | a | allow", "* | * | allow", "edit | * | ask", "edit | b | deny", "* | * | deny"} {
+	for _, a := range []string{
+		"edit | * | deny", "edit | a | allow", "* | * | allow", "edit | * | ask", "edit | b | deny", "* | * | deny",
+	} {
 		pool = append(pool, layer("l", a), ceiling("c", a))
 	}
 	for _, x := range pool {
@@ -268,7 +353,9 @@ func FuzzEscape(f *testing.F) {
 
 // Match agrees with the obvious slow definition.
 func FuzzMatch(f *testing.F) {
-	for _, c := range [][2]string{{"*", ""}, {"git *", "git"}, {`a\*b?`, "a*bc"}, {`\\ *`, `\`}, {"a*b*c", "abcbc"}, {` *`, " x"}, {`\ *`, `\`}} {
+	for _, c := range [][2]string{
+		{"*", ""}, {"git *", "git"}, {`a\*b?`, "a*bc"}, {`\\ *`, `\`}, {"a*b*c", "abcbc"}, {` *`, " x"}, {`\ *`, `\`},
+	} {
 		f.Add(c[0], c[1])
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {

@@ -11,27 +11,30 @@ import (
 // Edit is the action whose resources are files that shall change.
 const Edit = "edit"
 
-// Protected are files that start programs, or say what may be done, later and without asking: git's hooks and settings, our
-// own configuration, what shells and desktops run when they start.
+// Protected are files that start programs, or say what may be done, later and without asking: git's hooks and settings,
+// our own configuration, what shells and desktops run when they start.
 const Protected = "protected"
 
 const protectedSource = "built-in: what is written here may run or be obeyed later; a rule that spells its name decides"
 
-// guardedNames are directories and files that are protected anywhere; a name with a slash only where it is outside of the
-// place, as the end or the middle of a path.
+// guardedNames are directories and files that are protected anywhere; a name with a slash only where it is outside of
+// the place, as the end or the middle of a path.
 var (
 	guardedDirs    = []string{".git", ".cairn", ".opencode"}
 	guardedFiles   = []string{"cairn.json", "cairn.jsonc", "opencode.json", "opencode.jsonc"}
 	guardedOutside = []string{
-		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
-		".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment",
-		".gitconfig", ".ssh", ".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".config/cairn",
+		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
+		".zprofile", ".zlogin",
+		".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc",
+		".pam_environment",
+		".gitconfig", ".ssh", ".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d",
+		".config/cairn",
 		".config/opencode", ".local/share/cairn", ".local/share/opencode", ".local/state/cairn", "/etc",
 	}
 )
 
-// Guarded returns the protected name that a path bears, "" if it bears none. Letters are compared as file systems do that
-// care least about them; a * in a name stands for what is not known of it.
+// Guarded returns the protected name that a path bears, "" if it bears none. Letters are compared as file systems do
+// that care least about them; a * in a name stands for what is not known of it.
 func Guarded(path string) string {
 	path = plainPath(path)
 	parts := strings.Split(strings.Trim(path, "/"), "/")
@@ -47,7 +50,8 @@ func Guarded(path string) string {
 		return ""
 	}
 	for _, name := range guardedOutside {
-		if strings.HasPrefix(name, "/") && strings.HasPrefix(path+"/", name+"/") || !strings.HasPrefix(name, "/") && strings.Contains(path+"/", "/"+name+"/") {
+		if strings.HasPrefix(name, "/") && strings.HasPrefix(path+"/", name+"/") ||
+			!strings.HasPrefix(name, "/") && strings.Contains(path+"/", "/"+name+"/") {
 			return name
 		}
 	}
@@ -62,15 +66,17 @@ func bears(part string, names []string) string {
 	if strings.Trim(part, "*") == "" {
 		return ""
 	}
-	i := slices.IndexFunc(names, func(name string) bool { return part == name || strings.Contains(part, "*") && Match(part, name) })
+	i := slices.IndexFunc(
+		names, func(name string) bool { return part == name || strings.Contains(part, "*") && Match(part, name) },
+	)
 	if i < 0 {
 		return ""
 	}
 	return names[i]
 }
 
-// plainPath is the path in small letters, without those that do not show and without dots and blanks at the end of names,
-// which some file systems take no notice of.
+// plainPath is the path in small letters, without those that do not show and without dots and blanks at the end of
+// names, which some file systems take no notice of.
 func plainPath(path string) string {
 	path = strings.ToLower(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -102,7 +108,9 @@ func guard(action string, t target) *Decision {
 // asksFor is the ask about a change of what bears the protected name.
 func asksFor(name string, t target) *Decision {
 	r := session.Rule{Action: Edit, Resource: name, Effect: session.Ask}
-	return &Decision{Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text, Possible: t.anywhere}
+	return &Decision{
+		Effect: session.Ask, Rule: &r, Layer: Protected, Source: protectedSource, Resource: t.text, Possible: t.anywhere,
+	}
 }
 
 // spells reports that the rule means what bears the protected name: the name stands in its pattern.

@@ -22,7 +22,8 @@ func reading(layers []Layer, t target, d Decision) *Decision {
 		switch name, _, _ := strings.Cut(t.text, " "); {
 		case own.Effect == session.Allow, own.Rule == nil && strings.IndexByte(name, hole) >= 0:
 			continue
-		case own.Possible && d.Effect == session.Allow && namesProgram(d.Rule, t.text), own.Possible && d.Effect != session.Allow && !own.Firm:
+		case own.Possible && d.Effect == session.Allow && namesProgram(d.Rule, t.text), own.Possible &&
+			d.Effect != session.Allow && !own.Firm:
 			continue
 		}
 		own.Resource = t.text
@@ -39,8 +40,8 @@ func reading(layers []Layer, t target, d Decision) *Decision {
 // Reach is a file that a command names, and the action that is to it.
 type Reach struct{ Action, Path string }
 
-// Reaches are the files that a command names as the shell sees them: what it may read, and what it writes or, where that is
-// protected, may change.
+// Reaches are the files that a command names as the shell sees them: what it may read, and what it writes or, where
+// that is protected, may change.
 func Reaches(command string) (out []Reach) {
 	for _, p := range shell.Parse(command).Paths {
 		switch {

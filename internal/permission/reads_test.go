@@ -17,27 +17,80 @@ func TestWhatACommandMayRead(t *testing.T) {
 		want  session.Effect
 	}{
 		{name: "a variable", rules: []string{"read | *.env | ask", "bash | * | allow"}, text: "cat $f", want: session.Ask},
-		{name: "a rule names the program", rules: []string{"read | *.env | ask", "bash | * | allow", "bash | cat * | allow"}, text: "cat $f", want: session.Allow},
-		{name: "with a star at its name", rules: []string{"read | *.env | deny", "bash | cat* | allow"}, text: "cat $f", want: session.Allow},
-		{name: "a rule for another", rules: []string{"read | *.env | ask", "bash | * | allow", "bash | c* | allow"}, text: "cat $f", want: session.Ask},
-		{name: "the last rule counts", rules: []string{"read | *.env | ask", "bash | cat * | allow", "bash | * | allow"}, text: "cat $f", want: session.Ask},
-		{name: "a deny that may be", rules: []string{"read | *.env | deny", "bash | * | allow"}, text: "cat $f", want: session.Ask},
-		{name: "a deny that is", rules: []string{"read | * | deny", "bash | cat * | allow"}, text: "cat $f", want: session.Deny},
-		{name: "nothing is read that asks", rules: []string{"read | * | allow", "bash | * | allow"}, text: "cat $f", want: session.Allow},
-		{name: "what the rest of it excludes", rules: []string{"read | *.env | deny", "bash | * | allow"}, text: "cat $d/a.txt", want: session.Allow},
-		{name: "where it begins", rules: []string{"read | keys/* | deny", "bash | * | allow"}, text: "cat src/$f", want: session.Allow},
-		{name: "in another directory", rules: []string{"read | keys/* | deny", "bash | * | allow"}, seen: permission.Seen{From: []string{".", "keys"}}, text: "cat src$f", want: session.Deny},
-		{name: "in a directory below", rules: []string{"read | a/keys/* | deny", "bash | * | allow"}, seen: permission.Seen{From: []string{"a"}}, text: "cat k$f", want: session.Ask},
-		{name: "in an unknown one", rules: []string{"read | keys/* | deny", "bash | * | allow"}, seen: permission.Seen{From: []string{".", "\x00"}}, text: "cat k$f", want: session.Ask},
-		{name: "absolute", rules: []string{"read | keys/* | deny", "bash | * | allow"}, text: "cat /work/keys/$f", want: session.Deny},
-		{name: "known beforehand", rules: []string{"read | *.env | deny", "bash | * | allow"}, seen: permission.Seen{Known: []string{".e\x00"}}, text: "cat .e*", want: session.Allow},
-		{name: "another is not", rules: []string{"read | *.env | deny", "bash | * | allow"}, seen: permission.Seen{Known: []string{".e\x00"}}, text: "cat .e* $f", want: session.Ask},
-		{name: "a set of characters", rules: []string{"read | *.env | deny", "bash | * | allow"}, text: "cat .[e]nv", want: session.Ask},
+		{
+			name: "a rule names the program", rules: []string{"read | *.env | ask", "bash | * | allow", "bash | cat * | allow"},
+			text: "cat $f", want: session.Allow,
+		},
+		{
+			name: "with a star at its name", rules: []string{"read | *.env | deny", "bash | cat* | allow"}, text: "cat $f",
+			want: session.Allow,
+		},
+		{
+			name: "a rule for another", rules: []string{"read | *.env | ask", "bash | * | allow", "bash | c* | allow"},
+			text: "cat $f", want: session.Ask,
+		},
+		{
+			name: "the last rule counts", rules: []string{"read | *.env | ask", "bash | cat * | allow", "bash | * | allow"},
+			text: "cat $f", want: session.Ask,
+		},
+		{
+			name: "a deny that may be", rules: []string{"read | *.env | deny", "bash | * | allow"}, text: "cat $f",
+			want: session.Ask,
+		},
+		{
+			name: "a deny that is", rules: []string{"read | * | deny", "bash | cat * | allow"}, text: "cat $f",
+			want: session.Deny,
+		},
+		{
+			name: "nothing is read that asks", rules: []string{"read | * | allow", "bash | * | allow"}, text: "cat $f",
+			want: session.Allow,
+		},
+		{
+			name: "what the rest of it excludes", rules: []string{"read | *.env | deny", "bash | * | allow"},
+			text: "cat $d/a.txt", want: session.Allow,
+		},
+		{
+			name: "where it begins", rules: []string{"read | keys/* | deny", "bash | * | allow"}, text: "cat src/$f",
+			want: session.Allow,
+		},
+		{
+			name: "in another directory", rules: []string{"read | keys/* | deny", "bash | * | allow"},
+			seen: permission.Seen{From: []string{".", "keys"}}, text: "cat src$f", want: session.Deny,
+		},
+		{
+			name: "in a directory below", rules: []string{"read | a/keys/* | deny", "bash | * | allow"},
+			seen: permission.Seen{From: []string{"a"}}, text: "cat k$f", want: session.Ask,
+		},
+		{
+			name: "in an unknown one", rules: []string{"read | keys/* | deny", "bash | * | allow"},
+			seen: permission.Seen{From: []string{".", "\x00"}}, text: "cat k$f", want: session.Ask,
+		},
+		{
+			name: "absolute", rules: []string{"read | keys/* | deny", "bash | * | allow"}, text: "cat /work/keys/$f",
+			want: session.Deny,
+		},
+		{
+			name: "known beforehand", rules: []string{"read | *.env | deny", "bash | * | allow"},
+			seen: permission.Seen{Known: []string{".e\x00"}}, text: "cat .e*", want: session.Allow,
+		},
+		{
+			name: "another is not", rules: []string{"read | *.env | deny", "bash | * | allow"},
+			seen: permission.Seen{Known: []string{".e\x00"}}, text: "cat .e* $f", want: session.Ask,
+		},
+		{
+			name: "a set of characters", rules: []string{"read | *.env | deny", "bash | * | allow"}, text: "cat .[e]nv",
+			want: session.Ask,
+		},
 		{name: "the rule for commands stands", rules: []string{"bash | * | deny"}, text: "cat $f", want: session.Deny},
-		{name: "one ask is enough", rules: []string{"read | *.env | ask", "bash | * | ask"}, text: "cat $f", want: session.Ask},
+		{
+			name: "one ask is enough", rules: []string{"read | *.env | ask", "bash | * | ask"}, text: "cat $f",
+			want: session.Ask,
+		},
 	} {
 		layers := []permission.Layer{layer("defaults", "* | * | allow"), layer("user", c.rules...)}
-		if d := permission.EvaluateAll(layers, nil, permission.Subject{Action: "bash", Resources: []string{c.text}, Seen: c.seen}); d.Effect != c.want {
+		if d := permission.EvaluateAll(
+			layers, nil, permission.Subject{Action: "bash", Resources: []string{c.text}, Seen: c.seen},
+		); d.Effect != c.want {
 			t.Errorf("%s: %s is %s by %+v, want %s", c.name, c.text, d.Effect, d.Rule, c.want)
 		}
 	}
@@ -98,7 +151,10 @@ func TestProtected(t *testing.T) {
 		{path: ".git/config", rules: []string{"edit | * | deny"}, want: session.Deny},
 		{path: ".git/config", approvals: rules("edit | * | allow"), want: session.Ask},
 		{path: ".git/config", approvals: rules("edit | .git/config | allow"), want: session.Allow},
-		{path: ".git/config", approvals: rules("edit | .git/config | allow"), rules: []string{"edit | .git/* | deny"}, want: session.Deny},
+		{
+			path: ".git/config", approvals: rules("edit | .git/config | allow"), rules: []string{"edit | .git/* | deny"},
+			want: session.Deny,
+		},
 	} {
 		layers := []permission.Layer{all, layer("project", c.rules...)}
 		if d := permission.Evaluate(layers, c.approvals, "edit", c.path); d.Effect != c.want {
@@ -118,7 +174,8 @@ func FuzzGuarded(f *testing.F) {
 	f.Add(".git/x")
 	f.Add("/a/.SSH./x")
 	f.Fuzz(func(t *testing.T, path string) {
-		if name := permission.Guarded(path); name != "" && permission.Guarded("a/"+path) == "" && path != "" && path[0] != '/' && path[0] != '~' && path[0] != '\\' {
+		if name := permission.Guarded(path); name != "" && permission.Guarded("a/"+path) == "" && path != "" &&
+			path[0] != '/' && path[0] != '~' && path[0] != '\\' {
 			t.Errorf("%q is %s, and below a directory it is not", path, name)
 		}
 	})

@@ -21,8 +21,8 @@ type target struct {
 	anywhere bool     // it is a command that writes to a file of which nobody knows where it lies
 }
 
-// targets returns everything that has to be allowed for the resource. around are the commands of the script that it is one
-// of, where variables have their values.
+// targets returns everything that has to be allowed for the resource. around are the commands of the script that it is
+// one of, where variables have their values.
 func targets(s Subject, resource string, around []shell.Command) []target {
 	if s.Action != Shell {
 		return []target{{text: resource}}

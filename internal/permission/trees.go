@@ -13,8 +13,8 @@ type Tree struct {
 	Files func() (files []string, all bool) // of it that are read, as resources; not all if they are too many
 }
 
-// within decides about reading what is there below the directory: by the rules for each of the files, or, where they are
-// too many, for any that may be there. Where it is not certain that it is read, what is denied asks.
+// within decides about reading what is there below the directory: by the rules for each of the files, or, where they
+// are too many, for any that may be there. Where it is not certain that it is read, what is denied asks.
 func within(layers []Layer, approvals []session.Rule, t Tree) Decision {
 	d := t.decide(layers, approvals)
 	if t.Maybe && d.Effect == session.Deny {

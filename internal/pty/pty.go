@@ -3,12 +3,13 @@
 //	open -> running -> exited, or removed: then it is gone
 //
 // A terminal belongs to a directory, and is found there only. Its program leads a session of its own, and everything in
-// that session ends with the program, which ends at the latest when the terminal is removed or its Terminals are closed:
-// no program outlives its server. The newest output is kept, so that whoever attaches sees what was there; a reader that is slow loses the
-// oldest of it and is told where it goes on. Who is attached when the program ends reads to the end. Nothing here is stored.
+// that session ends with the program, which ends at the latest when the terminal is removed or its Terminals are
+// closed: no program outlives its server. The newest output is kept, so that whoever attaches sees what was there; a
+// reader that is slow loses the oldest of it and is told where it goes on. Who is attached when the program ends reads
+// to the end. Nothing here is stored.
 //
-// Who may open one is decided before: whoever may runs what they like. What a directory's files say of it must have been
-// decided before, too.
+// Who may open one is decided before: whoever may runs what they like. What a directory's files say of it must have
+// been decided before, too.
 package pty
 
 import (
@@ -227,7 +228,9 @@ func (t *Terminals) Update(directory, id, title string, size *Size) (Info, error
 	}
 	if size != nil {
 		if min(size.Rows, size.Cols) < 1 || max(size.Rows, size.Cols) > maxSize {
-			return Info{}, session.Errorf(session.CodeInvalid, "size.rows and size.cols must be from 1 to %d", maxSize).At("size")
+			return Info{}, session.Errorf(
+				session.CodeInvalid, "size.rows and size.cols must be from 1 to %d", maxSize,
+			).At("size")
 		}
 		term.resize(*size)
 	}

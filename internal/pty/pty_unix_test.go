@@ -48,7 +48,12 @@ func newDesk(t *testing.T) *desk {
 // sh opens a terminal that runs the script.
 func (d *desk) sh(t *testing.T, script string) pty.Info {
 	t.Helper()
-	i, err := d.Open(pty.Order{Directory: d.dir, Command: "sh", Args: []string{"-c", script}, Env: []string{"PATH=" + os.Getenv("PATH"), "TERM=dumb"}})
+	i, err := d.Open(
+		pty.Order{
+			Directory: d.dir, Command: "sh", Args: []string{"-c", script},
+			Env: []string{"PATH=" + os.Getenv("PATH"), "TERM=dumb"},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,14 +103,16 @@ func rest(t *testing.T, a *pty.Attached) string {
 func TestTerminal(t *testing.T) {
 	d := newDesk(t)
 	i := d.sh(t, `test -t 0 && echo "at $PWD with $TERM $OPENCODE_TERMINAL"; read line; echo "got $line"; exit 3`)
-	if diff := cmp.Diff([]string{"-c", i.Args[1], "-l"}, i.Args); diff != "" || i.Status != pty.Running || i.Cwd != d.dir || i.Title != "Terminal "+i.ID[len(i.ID)-4:] {
+	if diff := cmp.Diff([]string{"-c", i.Args[1], "-l"}, i.Args); diff != "" || i.Status != pty.Running ||
+		i.Cwd != d.dir || i.Title != "Terminal "+i.ID[len(i.ID)-4:] {
 		t.Error(diff, i)
 	}
 	if _, err := d.Get("/elsewhere", i.ID); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "pty"}) {
 		t.Error(err)
 	}
 	first := d.attach(t, i.ID, pty.FromStart)
-	if got := until(t, first, "\n"); !strings.HasPrefix(got, "at ") || !strings.Contains(got, filepath.Base(d.dir)+" with xterm-256color 1") {
+	if got := until(t, first, "\n"); !strings.HasPrefix(got, "at ") ||
+		!strings.Contains(got, filepath.Base(d.dir)+" with xterm-256color 1") {
 		t.Errorf("%q", got)
 	}
 	late, again := d.attach(t, i.ID, pty.FromEnd), d.attach(t, i.ID, first.Cursor())
@@ -128,7 +135,8 @@ func TestTerminal(t *testing.T) {
 	if _, err := d.Get(d.dir, i.ID); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "pty"}) {
 		t.Error(err)
 	}
-	if _, err := d.Attach(d.dir, i.ID, 0); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "pty"}) || len(d.List(d.dir)) != 0 {
+	if _, err := d.Attach(d.dir, i.ID, 0); !errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "pty"}) ||
+		len(d.List(d.dir)) != 0 {
 		t.Error(err, "what has ended is listed still")
 	}
 	if diff := cmp.Diff([]string{"created", "exited"}, d.told); diff != "" {
@@ -144,7 +152,10 @@ func TestNothingOutlivesATerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			i := d.sh(t, `set -m; trap '' HUP TERM; sh -c 'trap "" HUP TERM; echo $$ ready; while :; do sleep 100; done' & wait; while :; do sleep 100; done`)
+			i := d.sh(
+				t,
+				`set -m; trap '' HUP TERM; sh -c 'trap "" HUP TERM; echo $$ ready; while :; do sleep 100; done' & wait; while :; do sleep 100; done`,
+			)
 			out := until(t, d.attach(t, i.ID, 0), " ready")
 			child, err := strconv.Atoi(strings.Fields(out)[len(strings.Fields(out))-2])
 			if err != nil {
@@ -301,11 +312,15 @@ func TestBounds(t *testing.T) {
 	for range 32 {
 		d.sh(t, "read x")
 	}
-	if _, err := d.Open(pty.Order{Directory: d.dir, Command: "sh"}); !errors.Is(err, &session.Error{Code: session.CodeTooMany}) {
+	if _, err := d.Open(pty.Order{
+		Directory: d.dir, Command: "sh",
+	}); !errors.Is(err, &session.Error{Code: session.CodeTooMany}) {
 		t.Error(err)
 	}
 	d.Close()
-	if _, err := d.Open(pty.Order{Directory: d.dir, Command: "sh"}); !errors.Is(err, &session.Error{Code: session.CodeUnavailable}) {
+	if _, err := d.Open(pty.Order{
+		Directory: d.dir, Command: "sh",
+	}); !errors.Is(err, &session.Error{Code: session.CodeUnavailable}) {
 		t.Error(err)
 	}
 }

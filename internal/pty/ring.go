@@ -7,8 +7,8 @@ import (
 // keep is how many bytes of its output a terminal remembers at least, once it has written so much.
 const keep = 2 << 20
 
-// place is where something stands in all that a terminal ever wrote: in bytes, and in the units in which JavaScript counts
-// text, which are the cursors of clients.
+// place is where something stands in all that a terminal ever wrote: in bytes, and in the units in which JavaScript
+// counts text, which are the cursors of clients.
 type place struct{ bytes, units int64 }
 
 func (p place) past(text []byte) place {

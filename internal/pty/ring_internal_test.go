@@ -25,7 +25,8 @@ func TestCursorsCountAsJavaScript(t *testing.T) {
 // What is no text is shown as such; a character is never cut in two.
 func TestOutputIsText(t *testing.T) {
 	for in, want := range map[string]string{
-		"a\xffb": "a\uFFFDb", "\xf0\x9f\x98": "", "\xf0\x9f\x98\x80": "😀", "\xe2\x82x": "\uFFFD\uFFFDx", "\x80": "\uFFFD", "é": "é",
+		"a\xffb": "a\uFFFDb", "\xf0\x9f\x98": "", "\xf0\x9f\x98\x80": "😀", "\xe2\x82x": "\uFFFD\uFFFDx", "\x80": "\uFFFD",
+		"é": "é",
 	} {
 		var r ring
 		r.add([]byte(in))
@@ -49,7 +50,8 @@ func TestOutputIsBounded(t *testing.T) {
 			t.Fatal(len(r.text))
 		}
 	}
-	if r.end != (place{40_000_000, 20_000_000}) || r.start.bytes+int64(len(r.text)) != r.end.bytes || units(r.text) != r.end.units-r.start.units {
+	if r.end != (place{40_000_000, 20_000_000}) || r.start.bytes+int64(len(r.text)) != r.end.bytes ||
+		units(r.text) != r.end.units-r.start.units {
 		t.Error(r.start, r.end, len(r.text))
 	}
 	text, from, lost := r.after(place{}, 10)

@@ -42,7 +42,10 @@ func run(info Info, env []string) (*terminal, error) {
 		return nil, err
 	}
 	info.PID = cmd.Process.Pid
-	t := &terminal{cmd: cmd, file: file, turn: make(chan struct{}, 1), waited: make(chan struct{}), ended: make(chan struct{}), info: info, more: make(chan struct{})}
+	t := &terminal{
+		cmd: cmd, file: file, turn: make(chan struct{}, 1), waited: make(chan struct{}), ended: make(chan struct{}),
+		info: info, more: make(chan struct{}),
+	}
 	t.turn <- struct{}{}
 	return t, nil
 }
@@ -163,8 +166,8 @@ func (a *Attached) Replaying() bool { return a.at.bytes < a.live }
 func (a *Attached) Cursor() int64 { return a.at.units }
 
 // Next returns the next output, of whole characters and at most most bytes, as soon as there is some. skipped says that
-// the reader was too slow, and that there is a gap before it: Cursor is where it goes on. The error is io.EOF at the end,
-// or why ctx ended.
+// the reader was too slow, and that there is a gap before it: Cursor is where it goes on. The error is io.EOF at the
+// end, or why ctx ended.
 func (a *Attached) Next(ctx context.Context, most int) (text []byte, skipped bool, err error) {
 	for {
 		text, skipped, more := a.take(most)

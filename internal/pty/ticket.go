@@ -13,8 +13,8 @@ const TicketLife = time.Minute
 // maxTickets bounds those that nobody has used yet.
 const maxTickets = 10_000
 
-// tickets are single words that let their bearer attach to one terminal once: for browsers, whose WebSockets cannot send
-// credentials. The zero value is ready.
+// tickets are single words that let their bearer attach to one terminal once: for browsers, whose WebSockets cannot
+// send credentials. The zero value is ready.
 type tickets struct {
 	mu sync.Mutex // guards m
 	m  map[string]ticket

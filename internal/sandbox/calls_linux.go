@@ -29,7 +29,9 @@ func Check() error {
 		return fmt.Errorf("this kernel's Landlock is of version %d, and %d is needed (Linux 6.2)", version, leastABI)
 	}
 	action := uint32(unix.SECCOMP_RET_ERRNO)
-	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action))); errno != 0 {
+	if _, _, errno := unix.Syscall(
+		unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)),
+	); errno != 0 {
 		return fmt.Errorf("this kernel does not filter system calls (seccomp): %w", errno)
 	}
 	return nil
@@ -45,13 +47,15 @@ const (
 
 // refused are calls that no command makes: other ways to do what is filtered, and into the kernel.
 var refused = []uint32{
-	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // they open connections beside the filter
+	// they open connections beside the filter
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL, // the user's keys
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
 	// What is shared with every process of the user, without a file that Landlock knows of.
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
-	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_MQ_TIMEDSEND, unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_NOTIFY, unix.SYS_MQ_GETSETATTR,
+	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_MQ_TIMEDSEND, unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_NOTIFY,
+	unix.SYS_MQ_GETSETATTR,
 }
 
 // bindCalls restricts this thread by a filter of system calls.
@@ -66,14 +70,15 @@ func (p Policy) bindCalls() error {
 
 // filter is the program that decides about each system call. Without network no socket is made, not even a local one:
 // other programs that listen on those act for whoever connects. Pairs of sockets are for processes among themselves,
-// but those of datagrams, which raw ones are too, can be turned to others. Limits are a process's own to set: one on the
-// time of a process outside would end it.
+// but those of datagrams, which raw ones are too, can be turned to others. Limits are a process's own to set: one on
+// the time of a process outside would end it.
 func (p Policy) filter(machine uint32) []unix.SockFilter {
 	program := []unix.SockFilter{load(atArch)}
 	program = append(program, unless(machine, refuse(unix.ENOSYS))...)
 	program = append(program, load(atNumber))
 	if machine == unix.AUDIT_ARCH_X86_64 {
-		program = append(program, jump(unix.BPF_JGE, 0x40000000, 0, 1), refuse(unix.ENOSYS)) // x32 numbers its calls otherwise
+		// x32 numbers its calls otherwise
+		program = append(program, jump(unix.BPF_JGE, 0x40000000, 0, 1), refuse(unix.ENOSYS))
 	}
 	for _, number := range refused {
 		program = append(program, when(number, refuse(unix.ENOSYS))...)

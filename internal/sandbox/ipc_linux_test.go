@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// meet tries to reach what a process outside has for others to reach it by: shared memory, a queue of messages, a semaphore.
+// meet tries to reach what a process outside has for others to reach it by: shared memory, a queue of messages, a
+// semaphore.
 func meet(what, target string) error {
 	id, _ := strconv.Atoi(target)
 	var errno unix.Errno
@@ -69,7 +70,9 @@ func meetings(t *testing.T) [][2]string {
 		}
 		return id
 	}
-	shared, queue, semaphore := make(unix.SYS_SHMGET, 4096, 0), make(unix.SYS_MSGGET, unix.IPC_CREAT|0o666, 0), make(unix.SYS_SEMGET, 1, 0)
+	shared, queue, semaphore := make(unix.SYS_SHMGET, 4096, 0), make(
+		unix.SYS_MSGGET, unix.IPC_CREAT|0o666, 0,
+	), make(unix.SYS_SEMGET, 1, 0)
 	t.Cleanup(func() {
 		_, _, _ = unix.Syscall(unix.SYS_SHMCTL, shared, unix.IPC_RMID, 0)
 		_, _, _ = unix.Syscall(unix.SYS_MSGCTL, queue, unix.IPC_RMID, 0)
@@ -86,7 +89,9 @@ func meetings(t *testing.T) [][2]string {
 	}
 	name := fmt.Sprint("cairn-test-", os.Getpid())
 	pointer, _ := unix.BytePtrFromString(name)
-	fd, _, errno := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(pointer)), unix.O_CREAT|unix.O_RDWR, 0o666, 0, 0, 0)
+	fd, _, errno := unix.Syscall6(
+		unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(pointer)), unix.O_CREAT|unix.O_RDWR, 0o666, 0, 0, 0,
+	)
 	if errno == 0 {
 		_ = unix.Close(int(fd))
 		t.Cleanup(func() { _, _, _ = unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(pointer)), 0, 0) })
@@ -102,7 +107,9 @@ func TestNothingIsSharedWithProcessesOutside(t *testing.T) {
 	for _, network := range []bool{false, true} {
 		c.policy.Network = network
 		for _, way := range ways {
-			if got := c.run(t, fmt.Sprintf("exec \"$EXE\" %s %s %s", probeWord, way[0], way[1]), "EXE="+self(t)); !strings.Contains(got, unix.ENOSYS.Error()) {
+			if got := c.run(
+				t, fmt.Sprintf("exec \"$EXE\" %s %s %s", probeWord, way[0], way[1]), "EXE="+self(t),
+			); !strings.Contains(got, unix.ENOSYS.Error()) {
 				t.Errorf("%s, network %v: %s", way[0], network, got)
 			}
 		}
@@ -129,7 +136,10 @@ func TestSharedMemoryOutsideIsNotWritten(t *testing.T) {
 	if _, err := f.WriteString("mine"); err != nil {
 		t.Fatal(err)
 	}
-	c.run(t, `echo yours > "$SHARED"; echo yours >> "$SHARED"; : > "$SHARED"; rm "$SHARED"; echo x > "$SHARED-2"`, "SHARED="+f.Name())
+	c.run(
+		t, `echo yours > "$SHARED"; echo yours >> "$SHARED"; : > "$SHARED"; rm "$SHARED"; echo x > "$SHARED-2"`,
+		"SHARED="+f.Name(),
+	)
 	if got, err := os.ReadFile(f.Name()); err != nil || string(got) != "mine" {
 		t.Errorf("%q, %v", got, err)
 	}

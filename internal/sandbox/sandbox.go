@@ -20,8 +20,9 @@ const Word = "__confine"
 
 // Policy is what a command may do. Paths are absolute.
 type Policy struct {
-	Write   []string `json:"write"`            // below these it may do everything
-	Hide    []string `json:"hide,omitzero"`    // these it may not read, nor what is below them, but for what is in Write and Show
+	Write []string `json:"write"` // below these it may do everything
+	// these it may not read, nor what is below them, but for what is in Write and Show
+	Hide    []string `json:"hide,omitzero"`
 	Show    []string `json:"show,omitzero"`    // directories below a hidden one that it may read all the same
 	Network bool     `json:"network,omitzero"` // it may open connections
 }

@@ -33,12 +33,17 @@ const probeWord = "__probe"
 func probe(what, target string) error {
 	switch what {
 	case "datagram", "raw", "seqpacket", "stream":
-		kind := map[string]int{"datagram": unix.SOCK_DGRAM, "raw": unix.SOCK_RAW, "seqpacket": unix.SOCK_SEQPACKET, "stream": unix.SOCK_STREAM}[what]
+		kind := map[string]int{
+			"datagram": unix.SOCK_DGRAM, "raw": unix.SOCK_RAW, "seqpacket": unix.SOCK_SEQPACKET, "stream": unix.SOCK_STREAM,
+		}[what]
 		pair, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 		if err != nil || target == "" {
 			return err
 		}
-		return errors.Join(unix.Sendto(pair[0], []byte(what), 0, &unix.SockaddrUnix{Name: target}), unix.Connect(pair[1], &unix.SockaddrUnix{Name: target}))
+		return errors.Join(
+			unix.Sendto(pair[0], []byte(what), 0, &unix.SockaddrUnix{Name: target}),
+			unix.Connect(pair[1], &unix.SockaddrUnix{Name: target}),
+		)
 	case "limit":
 		pid, err := strconv.Atoi(target)
 		if err != nil {
@@ -65,7 +70,11 @@ func newCell(t *testing.T) *cell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cell{filepath.Join(top, "work"), filepath.Join(top, "outside"), filepath.Join(top, "secret"), filepath.Join(top, "secret", "shown"), Policy{}}
+	c := &cell{
+		filepath.Join(top, "work"), filepath.Join(top, "outside"), filepath.Join(top, "secret"),
+		filepath.Join(top, "secret", "shown"),
+		Policy{},
+	}
 	for _, dir := range []string{c.work, c.outside, c.secret, c.shown} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -74,7 +83,9 @@ func newCell(t *testing.T) *cell {
 			t.Fatal(err)
 		}
 	}
-	for name, target := range map[string]string{"out": c.outside, "hole": c.secret, "dangling": filepath.Join(c.outside, "fresh")} {
+	for name, target := range map[string]string{
+		"out": c.outside, "hole": c.secret, "dangling": filepath.Join(c.outside, "fresh"),
+	} {
 		if err := os.Symlink(target, filepath.Join(c.work, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +103,10 @@ func (c *cell) run(t *testing.T, script string, env ...string) string {
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = c.work
-	cmd.Env = append(os.Environ(), append(env, "OUT="+c.outside, "SECRET="+c.secret, "SHOWN="+c.shown, "PARENT="+fmt.Sprint(os.Getpid()))...)
+	cmd.Env = append(
+		os.Environ(),
+		append(env, "OUT="+c.outside, "SECRET="+c.secret, "SHOWN="+c.shown, "PARENT="+fmt.Sprint(os.Getpid()))...,
+	)
 	out, _ := cmd.CombinedOutput() // its exit code is the script's business
 	return string(out)
 }
@@ -142,22 +156,34 @@ func TestInside(t *testing.T) {
 
 // writes are attempts to change what is outside.
 var writes = []string{
-	"echo x > $OUT/file", "echo x >> $OUT/file", "echo x > $OUT/new", ": > $OUT/file", "truncate -s 0 $OUT/file", "echo x 1<> $OUT/file >&1",
+	"echo x > $OUT/file", "echo x >> $OUT/file", "echo x > $OUT/new", ": > $OUT/file", "truncate -s 0 $OUT/file",
+	"echo x 1<> $OUT/file >&1",
 	"rm -f $OUT/file", "rm -rf $OUT", "mkdir $OUT/dir", "rmdir $OUT", "ln -s x $OUT/link", "mkfifo $OUT/fifo",
-	"mv file $OUT/", "mv $OUT/file .", "mv $OUT moved", "ln $OUT/file hard && echo x > hard", "cp file $OUT/", "ln file $OUT/hard",
-	"echo x > out/file", "echo x > out/new", "echo x > dangling", "rm -f out/file", "touch out/new", "dd if=file of=$OUT/file conv=notrunc",
-	"cd $OUT && echo x > file", "cd out && rm -f file", "echo x > ../outside/file", "echo x > /proc/self/cwd/../outside/file",
+	"mv file $OUT/", "mv $OUT/file .", "mv $OUT moved", "ln $OUT/file hard && echo x > hard", "cp file $OUT/",
+	"ln file $OUT/hard",
+	"echo x > out/file", "echo x > out/new", "echo x > dangling", "rm -f out/file", "touch out/new",
+	"dd if=file of=$OUT/file conv=notrunc",
+	"cd $OUT && echo x > file", "cd out && rm -f file", "echo x > ../outside/file",
+	"echo x > /proc/self/cwd/../outside/file",
 	"echo x > /proc/self/root$OUT/file", "echo x > /proc/$PPID/root$OUT/file", "echo x > /proc/$PARENT/root$OUT/file",
-	"echo x > /proc/$PARENT/cwd/x", "exec 3< $OUT/file; echo x > /proc/self/fd/3", "exec 3< $OUT; echo x > /proc/self/fd/3/file",
-	"setsid sh -c 'echo x > $OUT/file'", "env -i /bin/sh -c \"echo x > $OUT/file\"", "(echo x > $OUT/file) & wait", "nohup touch $OUT/new",
-	"unshare -r sh -c 'echo x > $OUT/file'", "unshare -rm sh -c \"mount --bind . $OUT; echo x > $OUT/file\"", "unshare -rm sh -c \"mount -o bind $OUT $PWD/a; echo x > a/file\"",
+	"echo x > /proc/$PARENT/cwd/x", "exec 3< $OUT/file; echo x > /proc/self/fd/3",
+	"exec 3< $OUT; echo x > /proc/self/fd/3/file",
+	"setsid sh -c 'echo x > $OUT/file'", "env -i /bin/sh -c \"echo x > $OUT/file\"", "(echo x > $OUT/file) & wait",
+	"nohup touch $OUT/new",
+	"unshare -r sh -c 'echo x > $OUT/file'", "unshare -rm sh -c \"mount --bind . $OUT; echo x > $OUT/file\"",
+	"unshare -rm sh -c \"mount -o bind $OUT $PWD/a; echo x > a/file\"",
 	"chroot / sh -c \"echo x > $OUT/file\"", "nsenter -t $PARENT -m touch $OUT/new", "nsenter -t 1 -m touch $OUT/new",
-	"mknod disk b 8 0", "mknod mem c 1 1 && head -c 1 mem", "mount -t tmpfs none $OUT", "mount --bind $OUT . && echo x > file",
+	"mknod disk b 8 0", "mknod mem c 1 1 && head -c 1 mem", "mount -t tmpfs none $OUT",
+	"mount --bind $OUT . && echo x > file",
 	"python3 -c \"open('$OUT/file','r+').write('x')\"", "python3 -c \"import os; os.truncate('$OUT/file', 0)\"",
-	"python3 -c \"import os; os.rename('file', '$OUT/file')\"", "python3 -c \"import os; d=os.open('$OUT',os.O_PATH); os.open('new',os.O_CREAT|os.O_WRONLY,dir_fd=d)\"",
-	"cat > evil.c && touch ../evil", "sed -i s/what/x/ $OUT/file", "tar -C $OUT -xf /dev/null; tar cf - file | tar -C $OUT -xf -",
-	"git init -q $OUT/repo", "git -c core.worktree=$OUT init -q . && git --git-dir=.git --work-tree=$OUT checkout -f 2>/dev/null; touch $OUT/new",
-	"echo x > $SECRET/file", "echo x > $SHOWN/file", "rm -rf $SECRET", "echo x > hole/file", "gdb -p $PARENT -batch -ex 'call system(\"touch $OUT/new\")'",
+	"python3 -c \"import os; os.rename('file', '$OUT/file')\"",
+	"python3 -c \"import os; d=os.open('$OUT',os.O_PATH); os.open('new',os.O_CREAT|os.O_WRONLY,dir_fd=d)\"",
+	"cat > evil.c && touch ../evil", "sed -i s/what/x/ $OUT/file",
+	"tar -C $OUT -xf /dev/null; tar cf - file | tar -C $OUT -xf -",
+	"git init -q $OUT/repo",
+	"git -c core.worktree=$OUT init -q . && git --git-dir=.git --work-tree=$OUT checkout -f 2>/dev/null; touch $OUT/new",
+	"echo x > $SECRET/file", "echo x > $SHOWN/file", "rm -rf $SECRET", "echo x > hole/file",
+	"gdb -p $PARENT -batch -ex 'call system(\"touch $OUT/new\")'",
 }
 
 func TestWritesOutsideFail(t *testing.T) {
@@ -199,17 +225,23 @@ func TestUnboundWritesSucceed(t *testing.T) {
 func TestSecretsStayHidden(t *testing.T) {
 	c := newCell(t)
 	for _, script := range []string{
-		"cat $SECRET/file", "cat hole/file", "cd $SECRET && cat file", "cat ../secret/file", "cat $SHOWN/../file", "cp $SECRET/file .; cat file",
-		"ln $SECRET/file got && cat got", "mv $SECRET/file got && cat got", "mv $SECRET got && cat got/file", "$SECRET/file", "bash $SECRET/file",
-		"cat /proc/self/root$SECRET/file", "cat /proc/$PARENT/root$SECRET/file", "exec 3<$SECRET; cat /proc/self/fd/3/file", "tar cf - $SECRET | cat",
-		"unshare -rm sh -c \"mount --bind $SECRET $PWD/m; cat m/file\"", "grep -r . $SECRET", "python3 -c \"print(open('$SECRET/file').read())\"",
+		"cat $SECRET/file", "cat hole/file", "cd $SECRET && cat file", "cat ../secret/file", "cat $SHOWN/../file",
+		"cp $SECRET/file .; cat file",
+		"ln $SECRET/file got && cat got", "mv $SECRET/file got && cat got", "mv $SECRET got && cat got/file", "$SECRET/file",
+		"bash $SECRET/file",
+		"cat /proc/self/root$SECRET/file", "cat /proc/$PARENT/root$SECRET/file", "exec 3<$SECRET; cat /proc/self/fd/3/file",
+		"tar cf - $SECRET | cat",
+		"unshare -rm sh -c \"mount --bind $SECRET $PWD/m; cat m/file\"", "grep -r . $SECRET",
+		"python3 -c \"print(open('$SECRET/file').read())\"",
 		"while read -r l; do echo \"$l\"; done < $SECRET/file", "nsenter -t $PARENT -m cat $SECRET/file",
 	} {
 		if out := c.run(t, script); strings.Contains(out, "what is in secret") {
 			t.Errorf("%s: %s", script, out)
 		}
 	}
-	if out := c.run(t, "cat /proc/$PARENT/environ | tr '\\0' '\\n'; cat /proc/$PARENT/mem | head -c 1"); strings.Contains(out, "PATH=") {
+	if out := c.run(
+		t, "cat /proc/$PARENT/environ | tr '\\0' '\\n'; cat /proc/$PARENT/mem | head -c 1",
+	); strings.Contains(out, "PATH=") {
 		t.Errorf("the environment of a process outside: %s", out)
 	}
 }
@@ -218,7 +250,10 @@ func TestSecretsStayHidden(t *testing.T) {
 func TestNoConnections(t *testing.T) {
 	c := newCell(t)
 	listening := map[string]net.Listener{}
-	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(c.work, "s"), "abstract": "@" + filepath.Base(filepath.Dir(c.work)) + fmt.Sprint(os.Getpid())} {
+	for network, address := range map[string]string{
+		"tcp": "127.0.0.1:0", "unix": filepath.Join(c.work, "s"),
+		"abstract": "@" + filepath.Base(filepath.Dir(c.work)) + fmt.Sprint(os.Getpid()),
+	} {
 		l, err := net.Listen(strings.Replace(network, "abstract", "unix", 1), address)
 		if err != nil {
 			t.Fatal(err)
@@ -242,11 +277,18 @@ func TestNoConnections(t *testing.T) {
 	port := listening["tcp"].Addr().(*net.TCPAddr).Port
 	attempts := []string{
 		fmt.Sprintf("echo x > /dev/tcp/127.0.0.1/%d", port), fmt.Sprintf("echo x > /dev/udp/127.0.0.1/%d", port),
-		fmt.Sprintf("curl -s --max-time 2 http://127.0.0.1:%d", port), fmt.Sprintf("python3 -c \"import socket; socket.create_connection(('127.0.0.1',%d),2)\"", port),
-		fmt.Sprintf("unshare -rn bash -c 'echo x > /dev/tcp/127.0.0.1/%d'", port), fmt.Sprintf("setsid bash -c 'echo x > /dev/tcp/127.0.0.1/%d'", port),
-		fmt.Sprintf("nsenter -t %d -n bash -c 'echo x > /dev/tcp/127.0.0.1/%d'", os.Getpid(), port), "python3 -c \"import socket; s=socket.socket(socket.AF_UNIX); s.connect('s')\"",
-		fmt.Sprintf("python3 -c \"import socket; s=socket.socket(socket.AF_UNIX); s.connect('\\0%s')\"", listening["abstract"].Addr().String()[1:]),
-		"python3 -c \"import socket; a,b=socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.sendto(b'x', 's')\"", "ping -c 1 -W 1 127.0.0.1",
+		fmt.Sprintf("curl -s --max-time 2 http://127.0.0.1:%d", port),
+		fmt.Sprintf("python3 -c \"import socket; socket.create_connection(('127.0.0.1',%d),2)\"", port),
+		fmt.Sprintf("unshare -rn bash -c 'echo x > /dev/tcp/127.0.0.1/%d'", port),
+		fmt.Sprintf("setsid bash -c 'echo x > /dev/tcp/127.0.0.1/%d'", port),
+		fmt.Sprintf("nsenter -t %d -n bash -c 'echo x > /dev/tcp/127.0.0.1/%d'", os.Getpid(), port),
+		"python3 -c \"import socket; s=socket.socket(socket.AF_UNIX); s.connect('s')\"",
+		fmt.Sprintf(
+			"python3 -c \"import socket; s=socket.socket(socket.AF_UNIX); s.connect('\\0%s')\"",
+			listening["abstract"].Addr().String()[1:],
+		),
+		"python3 -c \"import socket; a,b=socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.sendto(b'x', 's')\"",
+		"ping -c 1 -W 1 127.0.0.1",
 	}
 	for _, script := range attempts {
 		out := c.run(t, script)
@@ -258,7 +300,9 @@ func TestNoConnections(t *testing.T) {
 	}
 	if _, err := exec.LookPath("python3"); err == nil {
 		mustHave(t, c.run(t, "python3 -c \"import socket; socket.socket()\""), "Permission denied")
-		mustHave(t, c.run(t, "python3 -c \"import socket; a,b=socket.socketpair(); a.send(b'x'); print('paired')\""), "paired")
+		mustHave(
+			t, c.run(t, "python3 -c \"import socket; a,b=socket.socketpair(); a.send(b'x'); print('paired')\""), "paired",
+		)
 	}
 	c.policy.Network = true
 	c.run(t, attempts[0])
@@ -267,7 +311,8 @@ func TestNoConnections(t *testing.T) {
 	}
 }
 
-// TestNoDatagrams: no kind of pair of sockets is turned to a program outside that listens for datagrams, as system logs do.
+// TestNoDatagrams: no kind of pair of sockets is turned to a program outside that listens for datagrams, as system logs
+// do.
 func TestNoDatagrams(t *testing.T) {
 	c := newCell(t)
 	name := filepath.Join(c.outside, "s")
@@ -314,7 +359,10 @@ func TestProcessesOutsideKeepTheirLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
-	mustHave(t, c.run(t, fmt.Sprintf("%s %s limit %d; ulimit -n 64 && ulimit -n", self, probeWord, other.Process.Pid)), "not permitted", "64")
+	mustHave(
+		t, c.run(t, fmt.Sprintf("%s %s limit %d; ulimit -n 64 && ulimit -n", self, probeWord, other.Process.Pid)),
+		"not permitted", "64",
+	)
 	var have unix.Rlimit
 	if err := unix.Prlimit(other.Process.Pid, unix.RLIMIT_CPU, nil, &have); err != nil || have.Cur == 1 {
 		t.Errorf("%+v %v", have, err)
@@ -332,7 +380,10 @@ func TestProcessesOutsideAreSafe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
-	c.run(t, fmt.Sprintf("kill -9 %d; kill -STOP %d; setsid kill -9 %d", other.Process.Pid, other.Process.Pid, other.Process.Pid))
+	c.run(
+		t,
+		fmt.Sprintf("kill -9 %d; kill -STOP %d; setsid kill -9 %d", other.Process.Pid, other.Process.Pid, other.Process.Pid),
+	)
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", other.Process.Pid))
 	if err != nil || !strings.Contains(string(stat), ") S ") && !strings.Contains(string(stat), ") R ") {
 		t.Errorf("%s %v", stat, err)

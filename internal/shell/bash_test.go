@@ -45,8 +45,8 @@ func TestEverythingThatRunsIsTold(t *testing.T) {
 	t.Logf("%d programs ran", ran)
 }
 
-// stubs makes a PATH of the programs p1 to p5, which write their names to the log and read nothing, and of the wrappers that
-// are there.
+// stubs makes a PATH of the programs p1 to p5, which write their names to the log and read nothing, and of the wrappers
+// that are there.
 func stubs(t *testing.T) (path, log string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -107,13 +107,17 @@ func (g *generator) name() string { return fmt.Sprintf("p%d", 1+g.IntN(5)) }
 func (g *generator) spelt() string {
 	n := g.name()
 	return []string{
-		n, n, n, "'" + n + "'", `"` + n + `"`, `\` + n, "p''" + n[1:], `p"` + n[1:] + `"`, "$'\\x70'" + n[1:], "p\\\n" + n[1:], "$'" + n + "'",
+		n, n, n, "'" + n + "'", `"` + n + `"`, `\` + n, "p''" + n[1:], `p"` + n[1:] + `"`, "$'\\x70'" + n[1:],
+		"p\\\n" + n[1:], "$'" + n + "'",
 		"${EMPTY}" + n, "$(echo " + n + ")", "{" + n + ",a}", "p[" + n[1:] + "]", "`echo " + n + "`",
 	}[g.IntN(16)]
 }
 
 func (g *generator) args() string {
-	return []string{"", " a", " 'a b'", " $X", " \"$X\"", " *", " -x", " a=b", " 2>&1", " > f", " </dev/null", " <<< a", " {a,b}", " # p1"}[g.IntN(14)]
+	return []string{
+		"", " a", " 'a b'", " $X", " \"$X\"", " *", " -x", " a=b", " 2>&1", " > f", " </dev/null", " <<< a", " {a,b}",
+		" # p1",
+	}[g.IntN(14)]
 }
 
 func (g *generator) simple() string { return g.spelt() + g.args() + "\n" }
@@ -124,15 +128,24 @@ func (g *generator) quoted(depth int) string {
 }
 
 var shapes = []string{
-	"%s", "%s; %s", "%s && %s", "%s || %s", "%s | %s", "%s & %s; wait", "( %s )", "{ %s\n}", "! %s", "time %s", "if %s then %s fi", "while %s do %s break; done",
-	"until %s do break; done", "for i in 1 2; do %s done", "for ((k=0;k<1;k++)); do %s done", "case a in a) %s ;; b) %s;; esac", "echo $( %s )", "echo \"$( %s )\"",
-	"cat < <( %s )", "echo > >( %s )", "x=$( %s )", "x=$( %s ) p1", "echo ${Y:-$( %s )}", "echo $((1 + $( %s ) 2>/dev/null))", "cat <<E\n$( %s )\nE\n",
-	"f() { %s\n}; f", "function p1 { %s\n}; p1", "coproc { %s\n}; wait", "[[ -n $( %s ) ]] && %s", "a=(1 $( %s ))", "echo {a,$( %s )}", "local x=$( %s )", "export x=$( %s )",
-	"eval Q", "trap Q EXIT", "bash -c Q", "sh -c Q", "sh -ec Q x y", "env bash -c Q", "env A=1 N", "env -i PATH=$PATH N", "env -- N", "env -S N", "nice N", "nice -n 1 N", "nohup N",
-	"timeout 5 N", "timeout -k 1 5 N", "command N", "command -p N", "exec N", "builtin command N", "setsid N", "stdbuf -oL N", "echo a | xargs N", "echo a | xargs -I{} N {}",
-	"echo a | xargs -n1 env N", "echo N | xargs -I{} {} a", "find . -maxdepth 0 -exec N {} \\;", "find . -maxdepth 0 -exec N {} +", "find . -maxdepth 0 -exec sh -c Q \\;", "C=N; $C a",
-	"C=(N a); \"${C[@]}\"", "set -- N a; \"$@\"", "echo N | sh", "sh <<E\nN\nE\n", "echo Q | bash", "x='a[$( %s )]'; echo $((x))", "shopt -s expand_aliases\nalias q=Q\nq", "\\command N", "A=1 N",
-	"A=1 B=2 env C=3 nice N", "command -- N", "time -p N", "N() { %s\n}\nN", "source <(echo Q)", "printf %%s Q | sh -s", "mapfile -C N -c 1 a <<< a", "!( %s )", "if ! %s then :; fi", "[ -n \"$( %s )\" ]",
+	"%s", "%s; %s", "%s && %s", "%s || %s", "%s | %s", "%s & %s; wait", "( %s )", "{ %s\n}", "! %s", "time %s",
+	"if %s then %s fi", "while %s do %s break; done",
+	"until %s do break; done", "for i in 1 2; do %s done", "for ((k=0;k<1;k++)); do %s done",
+	"case a in a) %s ;; b) %s;; esac", "echo $( %s )", "echo \"$( %s )\"",
+	"cat < <( %s )", "echo > >( %s )", "x=$( %s )", "x=$( %s ) p1", "echo ${Y:-$( %s )}",
+	"echo $((1 + $( %s ) 2>/dev/null))", "cat <<E\n$( %s )\nE\n",
+	"f() { %s\n}; f", "function p1 { %s\n}; p1", "coproc { %s\n}; wait", "[[ -n $( %s ) ]] && %s", "a=(1 $( %s ))",
+	"echo {a,$( %s )}", "local x=$( %s )", "export x=$( %s )",
+	"eval Q", "trap Q EXIT", "bash -c Q", "sh -c Q", "sh -ec Q x y", "env bash -c Q", "env A=1 N", "env -i PATH=$PATH N",
+	"env -- N", "env -S N", "nice N", "nice -n 1 N", "nohup N",
+	"timeout 5 N", "timeout -k 1 5 N", "command N", "command -p N", "exec N", "builtin command N", "setsid N",
+	"stdbuf -oL N", "echo a | xargs N", "echo a | xargs -I{} N {}",
+	"echo a | xargs -n1 env N", "echo N | xargs -I{} {} a", "find . -maxdepth 0 -exec N {} \\;",
+	"find . -maxdepth 0 -exec N {} +", "find . -maxdepth 0 -exec sh -c Q \\;", "C=N; $C a",
+	"C=(N a); \"${C[@]}\"", "set -- N a; \"$@\"", "echo N | sh", "sh <<E\nN\nE\n", "echo Q | bash",
+	"x='a[$( %s )]'; echo $((x))", "shopt -s expand_aliases\nalias q=Q\nq", "\\command N", "A=1 N",
+	"A=1 B=2 env C=3 nice N", "command -- N", "time -p N", "N() { %s\n}\nN", "source <(echo Q)", "printf %%s Q | sh -s",
+	"mapfile -C N -c 1 a <<< a", "!( %s )", "if ! %s then :; fi", "[ -n \"$( %s )\" ]",
 }
 
 // script is a random script; depth bounds how deep it nests.

@@ -70,7 +70,8 @@ func (r *reader) call(c call) {
 	if r.special(c) {
 		return
 	}
-	if runsOthers[name] && (len(c.words) > 1 || name == "at" || name == "batch") || executes(name, c.words[1:]) || c.mayGive(name, c.words[1:]) {
+	if runsOthers[name] && (len(c.words) > 1 || name == "at" || name == "batch") || executes(name, c.words[1:]) ||
+		c.mayGive(name, c.words[1:]) {
 		r.unknown()
 	}
 	r.itself(c)
@@ -160,5 +161,7 @@ func (r *reader) inner(c call, script string) {
 		r.unknownScript()
 		return
 	}
-	r.script(script, r.depth+1, append(append([]string{}, r.readings...), append(c.readings, strings.Join(c.words, " "))...))
+	r.script(
+		script, r.depth+1, append(append([]string{}, r.readings...), append(c.readings, strings.Join(c.words, " "))...),
+	)
 }

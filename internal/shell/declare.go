@@ -9,7 +9,8 @@ import (
 // remembering reads set and history: a shell that keeps a history runs what stands in it for !! and its like.
 func (r *reader) remembering(c call) {
 	for i, w := range c.words[1:] {
-		if c.name() == "history" || !known(w) || w == "history" || w == "histexpand" || w == "keyword" || i == 0 && strings.HasPrefix(w, "-") && strings.ContainsAny(w, "Hk") {
+		if c.name() == "history" || !known(w) || w == "history" || w == "histexpand" || w == "keyword" ||
+			i == 0 && strings.HasPrefix(w, "-") && strings.ContainsAny(w, "Hk") {
 			r.unknown()
 			break
 		}

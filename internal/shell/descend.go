@@ -17,7 +17,8 @@ const flagsOnly = "nilrRwvcHhoFEPsaSuUzLIxqpN."
 func descends(name string, args []string) bool {
 	switch name {
 	case "grep", "egrep", "fgrep", "zgrep":
-		return given(args, "rR", "--recursive", "--dereference-recursive", "--directories=recurse") || followed(args, "-d", "recurse")
+		return given(args, "rR", "--recursive", "--dereference-recursive", "--directories=recurse") ||
+			followed(args, "-d", "recurse")
 	case "cp", "rsync", "scp":
 		return given(args, "rRa", "--recursive", "--archive")
 	case "diff", "zip":
@@ -36,7 +37,8 @@ func given(args []string, letters string, long ...string) bool {
 	return slices.ContainsFunc(args[:operandsEnd(args)], func(a string) bool {
 		switch {
 		case strings.HasPrefix(a, "--"):
-			return len(a) > 2 && slices.ContainsFunc(long, func(o string) bool { return strings.HasPrefix(o, strings.TrimSuffix(a, Hole)) })
+			return len(a) > 2 &&
+				slices.ContainsFunc(long, func(o string) bool { return strings.HasPrefix(o, strings.TrimSuffix(a, Hole)) })
 		case strings.HasPrefix(a, "-"):
 			return strings.ContainsAny(a, letters+Hole)
 		default:
@@ -55,9 +57,13 @@ func extracts(args []string) bool {
 	for i, a := range args {
 		mode := i == 0 && !strings.HasPrefix(a, "-") || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--")
 		switch {
-		case mode && strings.ContainsAny(a, "cruA"+Hole), strings.HasPrefix(a, "--c"), strings.HasPrefix(a, "--ap"), strings.HasPrefix(a, "--u"):
+		case mode &&
+			strings.ContainsAny(
+				a, "cruA"+Hole,
+			), strings.HasPrefix(a, "--c"), strings.HasPrefix(a, "--ap"), strings.HasPrefix(a, "--u"):
 			return false
-		case mode && strings.ContainsAny(a, "xt"), strings.HasPrefix(a, "--ex"), strings.HasPrefix(a, "--get"), strings.HasPrefix(a, "--l"):
+		case mode &&
+			strings.ContainsAny(a, "xt"), strings.HasPrefix(a, "--ex"), strings.HasPrefix(a, "--get"), strings.HasPrefix(a, "--l"):
 			return true
 		}
 	}
@@ -72,7 +78,10 @@ func (r *reader) descend(c call, name string, args []string) {
 	}
 	only := onlyNames(args, "--include")
 	sure := descends(name, args)
-	if !sure && !(slices.ContainsFunc(args, func(a string) bool { return slices.Contains(c.several, a) }) && descends(name, append(slices.Clone(args), "-r"))) {
+	if !sure &&
+		!(slices.ContainsFunc(
+			args, func(a string) bool { return slices.Contains(c.several, a) },
+		) && descends(name, append(slices.Clone(args), "-r"))) {
 		return
 	}
 	for i, a := range args {
@@ -106,7 +115,8 @@ func searchesElsewhere(args []string) bool {
 		operands = 1
 	}
 	for i, a := range args {
-		value := i > 0 && strings.HasPrefix(args[i-1], "-") && strings.Trim(args[i-1], "-"+flagsOnly) != "" && !strings.Contains(args[i-1], "=")
+		value := i > 0 && strings.HasPrefix(args[i-1], "-") && strings.Trim(args[i-1], "-"+flagsOnly) != "" &&
+			!strings.Contains(args[i-1], "=")
 		if !strings.HasPrefix(a, "-") && !value && !strings.HasPrefix(a, Hole) {
 			operands++
 		}
@@ -155,6 +165,7 @@ func (w *walker) markFed(s *syntax.Stmt) {
 // isFed reports that the command has another standard input than the script.
 func (w *walker) isFed(c *syntax.CallExpr, redirs []*syntax.Redirect) bool {
 	return w.fed[c] || slices.ContainsFunc(redirs, func(r *syntax.Redirect) bool {
-		return r.N == nil && (r.Op == syntax.RdrIn || r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc)
+		return r.N == nil &&
+			(r.Op == syntax.RdrIn || r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc)
 	})
 }

@@ -109,8 +109,8 @@ func testEvaluates(t *syntax.TestClause) bool {
 	return evaluates
 }
 
-// testSplits reports a test or [ that may turn out to look for a variable by a name that holds an expression: what is not
-// quoted may become several words, and the word behind an unknown one may be such a name.
+// testSplits reports a test or [ that may turn out to look for a variable by a name that holds an expression: what is
+// not quoted may become several words, and the word behind an unknown one may be such a name.
 func testSplits(args []*syntax.Word) bool {
 	if name := wordText(args[0]); name != "test" && name != "[" {
 		return false

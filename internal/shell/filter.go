@@ -19,7 +19,8 @@ func (r *reader) awk(c call) {
 			r.unknown()
 		default:
 			program := strings.ReplaceAll(w, "||", "")
-			if !known(w) || strings.Contains(program, "system") || strings.ContainsAny(program, "|@") || strings.Contains(program, "getline") || strings.Contains(program, "ARGV") ||
+			if !known(w) || strings.Contains(program, "system") || strings.ContainsAny(program, "|@") ||
+				strings.Contains(program, "getline") || strings.Contains(program, "ARGV") ||
 				strings.Contains(program, "print") && strings.Contains(program, ">") {
 				r.unknown()
 			}
@@ -45,7 +46,8 @@ func (r *reader) sed(c call) {
 			}
 		case strings.HasPrefix(w, "--expression="):
 			scripts = append(scripts, strings.TrimPrefix(w, "--expression="))
-		case w == "--in-place" || w == "--quiet" || w == "--silent" || w == "--regexp-extended" || w == "--" || strings.HasPrefix(w, "-i"):
+		case w == "--in-place" || w == "--quiet" || w == "--silent" || w == "--regexp-extended" || w == "--" ||
+			strings.HasPrefix(w, "-i"):
 		case strings.HasPrefix(w, "-") && strings.Trim(w, "-nErsuz") == "":
 		case strings.HasPrefix(w, "-") || strings.HasPrefix(w, Hole):
 			r.unknown()
@@ -79,7 +81,8 @@ func sedHarmless(script string) bool {
 		}
 		delimiter := s[m[1]-1 : m[1]]
 		fields := strings.Split(s[m[1]:], delimiter)
-		if len(fields) != 3 || strings.HasSuffix(fields[0], `\`) || strings.HasSuffix(fields[1], `\`) || strings.Trim(fields[2], "gpiI0123456789") != "" {
+		if len(fields) != 3 || strings.HasSuffix(fields[0], `\`) || strings.HasSuffix(fields[1], `\`) ||
+			strings.Trim(fields[2], "gpiI0123456789") != "" {
 			return false
 		}
 	}

@@ -17,7 +17,9 @@ func (r *reader) find(c call) {
 			}
 			r.spliced = true
 			r.lost = r.lost || strings.HasSuffix(w, "dir")
-			inner := call{words: replaceAll(c.words[i+1:end], "{}"), readings: c.readings, several: c.several, patterns: c.patterns}
+			inner := call{
+				words: replaceAll(c.words[i+1:end], "{}"), readings: c.readings, several: c.several, patterns: c.patterns,
+			}
 			inner.free = append(slices.Clone(c.free), unknownOf(inner.words)...)
 			if len(inner.words) == 0 {
 				r.unknown()
@@ -49,7 +51,9 @@ func roots(args []string) []string {
 	for len(args) > 0 && (args[0] == "-H" || args[0] == "-L" || args[0] == "-P") {
 		args = args[1:]
 	}
-	if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") || a == "(" || a == "!" }); i >= 0 {
+	if i := slices.IndexFunc(
+		args, func(a string) bool { return strings.HasPrefix(a, "-") || a == "(" || a == "!" },
+	); i >= 0 {
 		args = args[:i]
 	}
 	if len(args) == 0 {

@@ -9,7 +9,9 @@ import (
 
 // inert are settings of git that run nothing.
 var inert = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(user\.(name|email)|color\.[a-z.]+|core\.(quotepath|abbrev|autocrlf|ignorecase)|advice\.[a-z]+|init\.defaultbranch|commit\.gpgsign|log\.[a-z]+)=`)
+	return regexp.MustCompile(
+		`^(user\.(name|email)|color\.[a-z.]+|core\.(quotepath|abbrev|autocrlf|ignorecase)|advice\.[a-z]+|init\.defaultbranch|commit\.gpgsign|log\.[a-z]+)=`,
+	)
 })
 
 // git reads git with options before its command. A setting may hold a command.
@@ -38,7 +40,9 @@ func (r *reader) git(c call) {
 		r.unknown()
 	}
 	rest := c.words[min(i, len(c.words)):]
-	if len(rest) > 0 && (!known(rest[0]) || runners[rest[0]] || executes("git", rest) || !plainGit[rest[0]] && c.mayGive("git", rest) || configures(rest) || transports(rest)) {
+	if len(rest) > 0 &&
+		(!known(rest[0]) || runners[rest[0]] || executes("git", rest) || !plainGit[rest[0]] && c.mayGive("git", rest) ||
+			configures(rest) || transports(rest)) {
 		r.unknown()
 	}
 	if len(rest) > 1 && rest[0] == "config" && sets(rest[1:]) {
@@ -50,7 +54,8 @@ func (r *reader) git(c call) {
 // settingsElsewhere reports that git finds its settings where a variable of the text says.
 func (r *reader) settingsElsewhere(c call) bool {
 	return slices.ContainsFunc([]string{"HOME", "XDG_CONFIG_HOME"}, func(name string) bool {
-		return slices.ContainsFunc(c.assigns, func(a string) bool { return strings.HasPrefix(a, name+"=") }) || r.around != nil && len(r.around.words[name]) > 0
+		return slices.ContainsFunc(c.assigns, func(a string) bool { return strings.HasPrefix(a, name+"=") }) ||
+			r.around != nil && len(r.around.words[name]) > 0
 	})
 }
 
@@ -94,13 +99,19 @@ func configures(rest []string) bool {
 	}
 	return slices.ContainsFunc(rest[1:], func(w string) bool {
 		key := strings.ToLower(w)
-		return !known(w) || w == "-e" || w == "--edit" || w == "edit" || strings.Contains(key, ".") && !strings.HasPrefix(w, "-") && !inert().MatchString(key+"=")
-	}) && !slices.ContainsFunc(rest[1:], func(w string) bool { return w == "--get" || w == "get" || w == "--get-all" || w == "--get-regexp" })
+		return !known(w) || w == "-e" || w == "--edit" || w == "edit" ||
+			strings.Contains(key, ".") && !strings.HasPrefix(w, "-") && !inert().MatchString(key+"=")
+	}) &&
+		!slices.ContainsFunc(
+			rest[1:], func(w string) bool { return w == "--get" || w == "get" || w == "--get-all" || w == "--get-regexp" },
+		)
 }
 
 // transports reports that git is given an address whose transport is a command.
 func transports(rest []string) bool {
-	return slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "ext::") || strings.HasPrefix(w, "fd::") })
+	return slices.ContainsFunc(
+		rest, func(w string) bool { return strings.HasPrefix(w, "ext::") || strings.HasPrefix(w, "fd::") },
+	)
 }
 
 func (r *reader) setting(c call, s string) {

@@ -66,7 +66,8 @@ func manyInQuotes(w *syntax.Word) bool {
 	many := false
 	syntax.Walk(w, func(n syntax.Node) bool {
 		if p, ok := n.(*syntax.ParamExp); ok {
-			many = many || p.Names != 0 || p.Index != nil && !numericExpr(p.Index) || p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*")
+			many = many || p.Names != 0 || p.Index != nil && !numericExpr(p.Index) ||
+				p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*")
 		}
 		return true
 	})
@@ -75,7 +76,9 @@ func manyInQuotes(w *syntax.Word) bool {
 
 // isFree reports that the word may become any text.
 func (c call) isFree(word string) bool {
-	return slices.ContainsFunc(c.free, func(f string) bool { return f == word || !known(word) && strings.HasSuffix(f, word) })
+	return slices.ContainsFunc(
+		c.free, func(f string) bool { return f == word || !known(word) && strings.HasSuffix(f, word) },
+	)
 }
 
 // change notes a file that the command is known to change.
@@ -104,7 +107,8 @@ func operandsEnd(args []string) int {
 }
 
 // plainGit are commands of git without an option that runs something.
-var plainGit = words(`add commit status checkout branch tag rm mv restore switch reset rev-parse ls-files merge merge-base describe cherry-pick revert
+var plainGit = words(`add commit status checkout branch tag rm mv restore switch reset rev-parse ls-files merge
+	merge-base describe cherry-pick revert
 	check-ignore worktree config remote stash blame`)
 
 // mayGive reports that one of the arguments is not known and may be an option that executes knows.
@@ -131,8 +135,14 @@ func (c call) mayGive(program string, args []string) bool {
 
 // valued are options behind which a word stands that is no option, by program.
 var valued = map[string][]string{
-	"tar": {"-C", "-f", "-cf", "-xf", "-czf", "-xzf", "-tf", "-tzf", "xf", "cf", "czf", "xzf", "tf", "--directory", "--file", "--exclude"},
-	"rg":  {"-e", "-g", "-t", "-A", "-B", "-C", "-m", "--glob", "--type"}, "sort": {"-k", "-t", "-S"}, "make": {"-C", "-j"},
-	"go": {"-run", "-o", "-tags", "-bench", "-C"}, "npm": {"--prefix", "-w"}, "git": {"-S", "-G", "-n", "--grep", "--author", "--since", "--until"},
-	"gcc": {"-o", "-I", "-L"}, "cc": {"-o", "-I", "-L"}, "g++": {"-o", "-I", "-L"}, "clang": {"-o", "-I", "-L"}, "scp": {"-P", "-i"}, "zip": {"-x"},
+	"tar": {
+		"-C", "-f", "-cf", "-xf", "-czf", "-xzf", "-tf", "-tzf", "xf", "cf", "czf", "xzf", "tf", "--directory", "--file",
+		"--exclude",
+	},
+	"rg": {"-e", "-g", "-t", "-A", "-B", "-C", "-m", "--glob", "--type"}, "sort": {"-k", "-t", "-S"},
+	"make": {"-C", "-j"},
+	"go":   {"-run", "-o", "-tags", "-bench", "-C"}, "npm": {"--prefix", "-w"},
+	"git": {"-S", "-G", "-n", "--grep", "--author", "--since", "--until"},
+	"gcc": {"-o", "-I", "-L"}, "cc": {"-o", "-I", "-L"}, "g++": {"-o", "-I", "-L"}, "clang": {"-o", "-I", "-L"},
+	"scp": {"-P", "-i"}, "zip": {"-x"},
 }

@@ -6,28 +6,36 @@ import (
 )
 
 // onFiles work on the files that their arguments name, without reading what is in them.
-var onFiles = words(`rm rmdir unlink shred mkdir touch chmod chown chgrp truncate stat readlink realpath du df tree ls dir vdir file find`)
+var onFiles = words(
+	`rm rmdir unlink shred mkdir touch chmod chown chgrp truncate stat readlink realpath du df tree ls dir vdir file find`,
+)
 
 // readers read what is in the files that their arguments name.
-var readers = words(`cat bat batcat tac nl head tail less more od xxd hexdump strings base64 base32 sort uniq cut paste rev zcat source . diff
-	comm join cp mv ln link install tar zip unzip gzip gunzip bzip2 bunzip2 xz unxz zstd lz4 7z rsync scp cmp sdiff wc md5sum sha1sum sha224sum
+var readers = words(`cat bat batcat tac nl head tail less more od xxd hexdump strings base64 base32 sort uniq cut
+	paste rev zcat source . diff
+	comm join cp mv ln link install tar zip unzip gzip gunzip bzip2 bunzip2 xz unxz zstd lz4 7z rsync scp cmp sdiff wc
+	md5sum sha1sum sha224sum
 	sha256sum sha384sum sha512sum b2sum cksum sum tsort fold fmt pr expand unexpand shuf split csplit column look
-	grep egrep fgrep zgrep rgrep ugrep rg ag ack ack-grep sed gsed awk gawk mawk nawk jq yq tr dd openssl gpg age iconv dos2unix pandoc`)
+	grep egrep fgrep zgrep rgrep ugrep rg ag ack ack-grep sed gsed awk gawk mawk nawk jq yq tr dd openssl gpg age
+	iconv dos2unix pandoc`)
 
 // patterned take something else than a file first, unless an option says it.
 var patterned = words("grep egrep fgrep zgrep rgrep ugrep ack-grep rg ag ack sed gsed awk gawk mawk nawk jq yq tr")
 
 // blind read no files that their arguments name.
-var blind = words(`echo printf test [ kill pkill sleep type which hash command basename dirname printenv export unset read shift getopts seq
+var blind = words(`echo printf test [ kill pkill sleep type which hash command basename dirname printenv export
+	unset read shift getopts seq
 	date id whoami hostname uname ps pgrep jobs fg bg wait exit return trap alias unalias true false`)
 
 // blindGit are commands of git that show nothing of the files that they are given.
-var blindGit = words(`add rm mv checkout restore switch commit status reset branch tag push fetch pull clone ls-files check-ignore rev-parse
+var blindGit = words(`add rm mv checkout restore switch commit status reset branch tag push fetch pull clone
+	ls-files check-ignore rev-parse
 	config remote init clean worktree`)
 
 // writers change what their arguments name; lastly the last of them only.
 var (
-	writers = words(`rm rmdir unlink shred truncate touch mkdir chmod chown chgrp mv patch dd curl wget tar unzip uniq split csplit openssl gpg age xxd iconv
+	writers = words(`rm rmdir unlink shred truncate touch mkdir chmod chown chgrp mv patch dd curl wget tar unzip uniq
+	split csplit openssl gpg age xxd iconv
 		shuf zip gzip gunzip bzip2 bunzip2 xz unxz zstd lz4 7z dos2unix pandoc yq`)
 	lastly = words("cp install rsync scp")
 	// links give a file another name, under which it is changed as well.
@@ -88,7 +96,9 @@ func (r *reader) paths(c call, name string, args []string) {
 			if file, ok := strings.CutPrefix(a, "@"); ok {
 				r.argument(file, mention)
 			}
-			if i := strings.LastIndexByte(a, ':'); i >= 0 && (mention == Given || mention == Handed) && !strings.Contains(a, "//") { // as git names files
+			// as git names files
+			if i := strings.LastIndexByte(a, ':'); i >= 0 && (mention == Given || mention == Handed) &&
+				!strings.Contains(a, "//") {
 				r.argument(a[i+1:], mention)
 			}
 		}
@@ -132,7 +142,8 @@ func (r *reader) changed(c call, name string, args []string) {
 		return
 	}
 	for _, a := range args[:operandsEnd(args)] {
-		if !known(a) && (c.isFree(a) && strings.HasPrefix(a, Hole) || slices.Contains(c.several, a)) && (writers[name] || lastly[name] || links[name]) {
+		if !known(a) && (c.isFree(a) && strings.HasPrefix(a, Hole) || slices.Contains(c.several, a)) &&
+			(writers[name] || lastly[name] || links[name]) {
 			r.anywhere = true // it may be an option that says where to, or another word
 		}
 	}
@@ -140,7 +151,8 @@ func (r *reader) changed(c call, name string, args []string) {
 	for i, a := range args {
 		switch {
 		case name == "sed" || name == "gsed":
-			inPlace = inPlace || strings.HasPrefix(a, "--in-place") || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.Contains(a, "i")
+			inPlace = inPlace || strings.HasPrefix(a, "--in-place") ||
+				strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.Contains(a, "i")
 			if inPlace && !strings.HasPrefix(a, "-") {
 				r.change(c, a)
 			}
@@ -180,7 +192,8 @@ func reads(name string, args []string) (out []string) {
 			}
 		case i > 0 && options && takesNumber(name, args[i-1]):
 		default:
-			if operands++; !known(a) && !(skip && operands == 1) && !((lastly[name] || links[name] || name == "mv") && i == len(args)-1 && operands > 1 && !targeted(args)) {
+			if operands++; !known(a) && !(skip && operands == 1) &&
+				!((lastly[name] || links[name] || name == "mv") && i == len(args)-1 && operands > 1 && !targeted(args)) {
 				out = append(out, strings.TrimPrefix(a, "if="))
 			}
 		}
@@ -191,7 +204,8 @@ func reads(name string, args []string) (out []string) {
 // givesPattern reports an option that says what else would come first.
 func givesPattern(args []string) bool {
 	for _, a := range args {
-		if a == "-e" || a == "-f" || strings.HasPrefix(a, "--regexp") || strings.HasPrefix(a, "--file") || strings.HasPrefix(a, "--expression") || strings.HasPrefix(a, "--files") {
+		if a == "-e" || a == "-f" || strings.HasPrefix(a, "--regexp") || strings.HasPrefix(a, "--file") ||
+			strings.HasPrefix(a, "--expression") || strings.HasPrefix(a, "--files") {
 			return true
 		}
 	}

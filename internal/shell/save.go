@@ -5,17 +5,24 @@ import "strings"
 // two are commands that two words name, three those that three do, pairs those two words that take a third
 // (spec/v1 §33.2). All others are named by one.
 var (
-	two = words(`git npm pnpm yarn bun cargo go docker podman kubectl make pip pip3 poetry python python2 python3 node ruby perl php
-		deno terraform systemctl brew apt apt-get dnf yum pacman gradle mvn dotnet rustup uv composer bundle gem rake mix swift helm nix
-		flutter dart hg svn just turbo nx conda pipx heroku fly vercel netlify wrangler firebase supabase prisma openssl vault ip bash sh`)
+	two = words(`git npm pnpm yarn bun cargo go docker podman kubectl make pip pip3 poetry python python2 python3 node
+	ruby perl php
+		deno terraform systemctl brew apt apt-get dnf yum pacman gradle mvn dotnet rustup uv composer bundle gem rake mix
+	swift helm nix
+		flutter dart hg svn just turbo nx conda pipx heroku fly vercel netlify wrangler firebase supabase prisma openssl
+	vault ip bash sh`)
 	three = words(`aws az gcloud gh glab doctl sfdx`)
-	pairs = pairsOf(`git config,git remote,git stash,npm run,npm exec,npm init,npm view,bun run,bun x,cargo add,cargo run,
-		docker compose,docker container,docker image,docker volume,docker network,docker builder,deno task,ip addr,ip link,ip netns,ip route,
-		kubectl rollout,kubectl kustomize,pnpm run,pnpm dlx,pnpm exec,yarn run,yarn dlx,vault kv,vault auth,openssl req,openssl x509,
+	pairs = pairsOf(`git config,git remote,git stash,npm run,npm exec,npm init,npm view,bun run,bun x,cargo add,
+	cargo run,
+		docker compose,docker container,docker image,docker volume,docker network,docker builder,deno task,ip addr,
+	ip link,ip netns,ip route,
+		kubectl rollout,kubectl kustomize,pnpm run,pnpm dlx,pnpm exec,yarn run,yarn dlx,vault kv,vault auth,openssl req,
+	openssl x509,
 		git worktree,podman container,podman image,uv run,poetry run,go tool,go mod,cargo xtask`)
 	// exactly are commands whose next words say everything: what is allowed for good is what was written.
 	exactly = words(`sudo doas su ssh env eval exec source . trap alias xargs export declare
-		typeset readonly set shopt hash enable unset curl wget nc ncat netcat socat telnet scp rsync rm rmdir shred dd mkfs osascript lua tclsh r
+		typeset readonly set shopt hash enable unset curl wget nc ncat netcat socat telnet scp rsync rm rmdir shred dd
+	mkfs osascript lua tclsh r
 		rscript npx bunx pnpx uvx`)
 )
 
@@ -81,7 +88,10 @@ func exact(list []string, n int) bool {
 	return isCode
 }
 
-var exactPairs = pairsOf("docker run,docker exec,podman run,podman exec,kubectl exec,kubectl run,npm exec,pnpm dlx,yarn dlx,bun x,uv run,poetry run,nix shell,nix run,go run,cargo run,deno run,deno eval,git config")
+var exactPairs = pairsOf(
+	"docker run,docker exec,podman run,podman exec,kubectl exec,kubectl run,npm exec,pnpm dlx,yarn dlx,bun x,uv " +
+		"run,poetry run,nix shell,nix run,go run,cargo run,deno run,deno eval,git config",
+)
 
 // escape makes a pattern of a text that matches that text only (see permission.Escape).
 func escape(s string) string {

@@ -25,7 +25,8 @@ type Script struct {
 	Commands    []Command // in the order of the text
 	Paths       []Path    // that the commands name
 	Directories []string  // that it changes to; a hole for one that is not known
-	// Globs are patterns of files by the texts of the words that are nothing else; "" where that is not so of each such word.
+	// Globs are patterns of files by the texts of the words that are nothing else; "" where that is not so of each such
+	// word.
 	Globs map[string]string
 }
 
@@ -144,7 +145,8 @@ type reader struct {
 
 // script reads a text: the outer one, or one that a command is given, whose parts belong to that command.
 func (r *reader) script(text string, depth int, readings []string) {
-	if len(text) > maxText || depth > maxDepth || r.parts > maxParts || r.total > maxTotal || strings.ContainsRune(text, 0) {
+	if len(text) > maxText || depth > maxDepth || r.parts > maxParts || r.total > maxTotal ||
+		strings.ContainsRune(text, 0) {
 		r.illegible(text)
 		return
 	}
@@ -182,8 +184,8 @@ func (r *reader) unreadable(source string) {
 	r.command(source, func() { r.unknown() })
 }
 
-// misread adds a text that the parser takes for something else than bash does: it may be anything, and what stands in it
-// when it is written so that both agree.
+// misread adds a text that the parser takes for something else than bash does: it may be anything, and what stands in
+// it when it is written so that both agree.
 func (r *reader) misread(text, plain string) {
 	r.command(text, func() {
 		r.unknown()

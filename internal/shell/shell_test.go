@@ -65,16 +65,32 @@ func TestPaths(t *testing.T) {
 		want paths
 		dirs []string
 	}{
-		{"cat a /etc/p*d", paths{{Name: "a", Use: shell.Read, Whole: true}, {Name: "/etc/", Use: shell.Read, Shape: "/etc/p\x00d"}}, nil},
-		{"ls > out 2>&1 < in", paths{{Name: "out", Use: shell.Write, Whole: true}, {Name: "in", Use: shell.Read, Whole: true}}, nil},
+		{
+			"cat a /etc/p*d",
+			paths{{Name: "a", Use: shell.Read, Whole: true}, {Name: "/etc/", Use: shell.Read, Shape: "/etc/p\x00d"}},
+			nil,
+		},
+		{
+			"ls > out 2>&1 < in",
+			paths{{Name: "out", Use: shell.Write, Whole: true}, {Name: "in", Use: shell.Read, Whole: true}},
+			nil,
+		},
 		{"rm $HOME/x", paths{{Name: "~/x", Use: shell.File, Whole: true}}, nil},
 		{`rm "$HOME"/x`, paths{{Name: "~/x", Use: shell.File, Whole: true}}, nil},
 		{"cd a; cd /b; ls", nil, []string{"a", "/b"}},
 		{"cd", nil, []string{"~"}},
-		{"git -C /a status", paths{{Name: "/a", Use: shell.Given, Whole: true}, {Name: "status", Use: shell.Given, Whole: true}}, []string{"/a"}},
+		{
+			"git -C /a status",
+			paths{{Name: "/a", Use: shell.Given, Whole: true}, {Name: "status", Use: shell.Given, Whole: true}},
+			[]string{"/a"},
+		},
 		{"env -C /a ls", paths{{Name: "/a", Use: shell.Given, Whole: true}}, []string{"/a"}},
 		{"x --file=/a -I/b c=/d @/e f", paths{
-			{Name: "/a", Use: shell.Named, Whole: true}, {Name: "/b", Use: shell.Named, Whole: true}, {Name: "c=/d", Use: shell.Named, Whole: true}, {Name: "/d", Use: shell.Named, Whole: true}, {Name: "/e", Use: shell.Named, Whole: true},
+			{Name: "/a", Use: shell.Named, Whole: true},
+			{Name: "/b", Use: shell.Named, Whole: true},
+			{Name: "c=/d", Use: shell.Named, Whole: true},
+			{Name: "/d", Use: shell.Named, Whole: true},
+			{Name: "/e", Use: shell.Named, Whole: true},
 		}, nil},
 		{"echo a | tee b", paths{{Name: "b", Use: shell.Write, Whole: true}}, nil},
 		{"/bin/ls a", paths{{Name: "a", Use: shell.File, Whole: true}}, nil},
@@ -219,9 +235,12 @@ func TestParseFor(t *testing.T) {
 // What is too long or too deep is not read, and costs no time.
 func TestBounds(t *testing.T) {
 	for _, text := range []string{
-		strings.Repeat("env ", 1<<14) + "ls", strings.Repeat("sudo ", 1<<14) + "ls", strings.Repeat("find . -exec ", 1<<10) + "ls",
+		strings.Repeat("env ", 1<<14) + "ls", strings.Repeat("sudo ", 1<<14) + "ls",
+		strings.Repeat("find . -exec ", 1<<10) + "ls",
 		strings.Repeat("ls;", 1<<16), strings.Repeat("ls;", 1<<10), strings.Repeat("eval ", 5000) + "ls", "a\x00b",
-		strings.Repeat("$(", 3000), strings.Repeat("ls $(", 250) + strings.Repeat(")", 250), strings.Repeat("$((", 500) + "1" + strings.Repeat("))", 500), strings.Repeat("(", 3000) + "ls" + strings.Repeat(")", 3000),
+		strings.Repeat("$(", 3000), strings.Repeat("ls $(", 250) + strings.Repeat(")", 250),
+		strings.Repeat("$((", 500) + "1" + strings.Repeat("))", 500),
+		strings.Repeat("(", 3000) + "ls" + strings.Repeat(")", 3000),
 	} {
 		parts := shell.Parts(text)
 		if len(parts) == 0 || len(parts) > 300 {
@@ -237,9 +256,12 @@ func TestBounds(t *testing.T) {
 // than a prefix.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
-		"git status && rm x", "env -S 'a b' c", "xargs -I{} sh -c '{}'", "find . -exec a {} \\; -delete", "cat <<E\n$(a)\nE", "a > $X 2>&1",
-		"sed 's/a/b/e' f", "awk '{print}'", "git -c a=b x", "f() { a; }; f", "for i in 1; do a $i; done", "[[ $x -eq 1 ]]", "a[$(b)]=1", "trap 'a' EXIT",
-		"case a in b) c;; esac", "$'\\x72m' {a,b} ~/c", "coproc a { b; }", "sudo -u x -- y", "timeout -k 1 2 a", "export A=b", "sh -c -- 'a'", "sh ''", "echo \"${x@P}\"",
+		"git status && rm x", "env -S 'a b' c", "xargs -I{} sh -c '{}'", "find . -exec a {} \\; -delete", "cat <<E\n$(a)\nE",
+		"a > $X 2>&1",
+		"sed 's/a/b/e' f", "awk '{print}'", "git -c a=b x", "f() { a; }; f", "for i in 1; do a $i; done", "[[ $x -eq 1 ]]",
+		"a[$(b)]=1", "trap 'a' EXIT",
+		"case a in b) c;; esac", "$'\\x72m' {a,b} ~/c", "coproc a { b; }", "sudo -u x -- y", "timeout -k 1 2 a", "export A=b",
+		"sh -c -- 'a'", "sh ''", "echo \"${x@P}\"",
 	} {
 		f.Add(s)
 	}
@@ -253,7 +275,8 @@ func FuzzParse(f *testing.F) {
 				again[p.Text] = true
 			}
 			for _, p := range c.Parts {
-				if !again[p.Text] && !slices.ContainsFunc(slices.Collect(maps.Keys(again)), func(alone string) bool { return mayBe(alone, p.Text) }) {
+				if !again[p.Text] &&
+					!slices.ContainsFunc(slices.Collect(maps.Keys(again)), func(alone string) bool { return mayBe(alone, p.Text) }) {
 					t.Fatalf("%q: %q is %q no more when read alone", text, c.Source, p.Text)
 				}
 				if p.Save == "*" || strings.HasPrefix(p.Save, " ") || strings.Contains(p.Save, shell.Hole) {

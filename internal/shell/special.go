@@ -35,7 +35,8 @@ func (r *reader) special(c call) bool {
 		r.declaration(c)
 	case "tee":
 		r.tee(c)
-	case "read", "printf", "mapfile", "readarray", "getopts", "unset", "wait", "test", "[", "let", "compgen", "complete", "hash", "enable":
+	case "read", "printf", "mapfile", "readarray", "getopts", "unset", "wait", "test", "[", "let", "compgen", "complete",
+		"hash", "enable":
 		r.variables(c)
 	default:
 		return r.runner(c) || r.interpreter(c)
@@ -67,7 +68,8 @@ func (r *reader) shell(c call) {
 			return
 		case script && w == "--":
 			continue
-		case !known(w), strings.HasPrefix(w, "--"), strings.HasPrefix(w, "+"), strings.Trim(w, "-ceuxvnfl") != "" && w[0] == '-', w == "-":
+		case !known(w), strings.HasPrefix(w, "--"), strings.HasPrefix(w, "+"), strings.Trim(w, "-ceuxvnfl") != "" &&
+			w[0] == '-', w == "-":
 			r.unknownScript()
 			r.itself(c)
 			return

@@ -31,7 +31,9 @@ type span struct{ from, to uint }
 
 // foreignNames are those of variables that the shell or its surroundings give a value.
 var foreignNames = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(BASH.*|COMP_.*|READLINE_.*|HIST.*|EPOCH.*|_|CDPATH|COLUMNS|COPROC|DIRSTACK|EUID|FUNCNAME|GROUPS|HOME|HOSTNAME|HOSTTYPE|IFS|LINENO|LINES|MACHTYPE|MAPFILE|OLDPWD|OPTARG|OPTERR|OPTIND|OSTYPE|PATH|PIPESTATUS|PPID|PS[0-4]|PWD|RANDOM|REPLY|SECONDS|SHELL|SHELLOPTS|SHLVL|SRANDOM|TMPDIR|UID|USER)$`)
+	return regexp.MustCompile(
+		`^(BASH.*|COMP_.*|READLINE_.*|HIST.*|EPOCH.*|_|CDPATH|COLUMNS|COPROC|DIRSTACK|EUID|FUNCNAME|GROUPS|HOME|HOSTNAME|HOSTTYPE|IFS|LINENO|LINES|MACHTYPE|MAPFILE|OLDPWD|OPTARG|OPTERR|OPTIND|OSTYPE|PATH|PIPESTATUS|PPID|PS[0-4]|PWD|RANDOM|REPLY|SECONDS|SHELL|SHELLOPTS|SHLVL|SRANDOM|TMPDIR|UID|USER)$`,
+	)
 })
 
 // follow collects the values of a text that is read.
@@ -161,7 +163,8 @@ func (v *values) assigners(args []*syntax.Word) {
 			v.all = v.all || !known(text) && name != "printf" || strings.HasPrefix(text, Hole) // which may be -v
 			v.spoiled[strings.TrimPrefix(text, "-v")] = true
 		}
-	case "eval", "source", ".", "trap", "alias", "builtin", "command", "declare", "typeset", "local", "export", "readonly", "fc", "enable", "bind", "complete", "shopt":
+	case "eval", "source", ".", "trap", "alias", "builtin", "command", "declare", "typeset", "local", "export", "readonly",
+		"fc", "enable", "bind", "complete", "shopt":
 		v.all = true
 	default:
 		v.all = v.all || !known(name)
@@ -252,7 +255,9 @@ func (v *values) word(w *syntax.Word, assigned bool, rounds int) (out []string, 
 					add(v.variable(inner, rounds))
 					continue
 				}
-				text := wordText(&syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Dollar: p.Dollar, Parts: []syntax.WordPart{q}}}})
+				text := wordText(
+					&syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Dollar: p.Dollar, Parts: []syntax.WordPart{q}}}},
+				)
 				add([]string{text}, known(text) || numbers(q))
 			}
 		case *syntax.Lit:
@@ -298,9 +303,10 @@ func (v *values) variable(p *syntax.ParamExp, rounds int) (out []string, complet
 	case name == "" || rounds == 0:
 		return []string{Hole}, false
 	}
-	complete = !v.all && !v.spoiled[name] && !foreignNames().MatchString(name) && slices.ContainsFunc(v.sure[name], func(s span) bool {
-		return s.from <= p.Pos().Offset() && p.Pos().Offset() < s.to
-	})
+	complete = !v.all && !v.spoiled[name] && !foreignNames().MatchString(name) &&
+		slices.ContainsFunc(v.sure[name], func(s span) bool {
+			return s.from <= p.Pos().Offset() && p.Pos().Offset() < s.to
+		})
 	for scope := v; scope != nil; scope = scope.outer {
 		for _, w := range scope.words[name] {
 			texts, all := scope.word(w, true, rounds-1)

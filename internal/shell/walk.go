@@ -129,9 +129,19 @@ func (w *walker) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	if w.depth == 0 {
 		raw = strings.Join(strings.Fields(w.text[c.Args[0].Pos().Offset():c.End().Offset()]), " ")
 	}
-	w.call(call{assigns: assigns, words: words, readings: []string{raw}, reads: w.unknownInputs(redirs), fed: w.isFed(c, redirs), free: means.free, several: means.several, patterns: means.patterns})
+	w.call(
+		call{
+			assigns: assigns, words: words, readings: []string{raw}, reads: w.unknownInputs(redirs), fed: w.isFed(c, redirs),
+			free: means.free, several: means.several, patterns: means.patterns,
+		},
+	)
 	for _, other := range means.others {
-		w.call(call{assigns: assigns, words: other, readings: []string{raw}, fed: w.isFed(c, redirs), free: means.free, several: means.several, patterns: means.patterns})
+		w.call(
+			call{
+				assigns: assigns, words: other, readings: []string{raw}, fed: w.isFed(c, redirs), free: means.free,
+				several: means.several, patterns: means.patterns,
+			},
+		)
 	}
 }
 

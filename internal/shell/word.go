@@ -61,7 +61,8 @@ func home(p *syntax.ParamExp) bool { return plainName(p) == "HOME" }
 
 // plainName is the variable of $name or ${name}, "" of any other expansion.
 func plainName(p *syntax.ParamExp) string {
-	if p.Param == nil || p.Flags != nil || p.Excl || p.Length || p.Width || p.IsSet || p.NestedParam != nil || p.Index != nil ||
+	if p.Param == nil || p.Flags != nil || p.Excl || p.Length || p.Width || p.IsSet || p.NestedParam != nil ||
+		p.Index != nil ||
 		len(p.Modifiers) > 0 || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil {
 		return ""
 	}

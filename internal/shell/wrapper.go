@@ -27,9 +27,12 @@ var wrappers = map[string]wrapper{
 	"setsid":  {flags: "cfw", long: []string{"ctty", "fork", "wait"}},
 	"nice":    {values: "n", digits: true, long: []string{"adjustment="}},
 	"ionice":  {flags: "t", values: "cn", long: []string{"class=", "classdata=", "ignore"}},
-	"timeout": {flags: "vfp", values: "ks", before: 1, long: []string{"kill-after=", "signal=", "preserve-status", "foreground", "verbose"}},
-	"time":    {flags: "apqvV"},
-	"stdbuf":  {values: "ioe", long: []string{"input=", "output=", "error="}},
+	"timeout": {
+		flags: "vfp", values: "ks", before: 1,
+		long: []string{"kill-after=", "signal=", "preserve-status", "foreground", "verbose"},
+	},
+	"time":   {flags: "apqvV"},
+	"stdbuf": {values: "ioe", long: []string{"input=", "output=", "error="}},
 	"sudo": {flags: "AbEHknPS", values: "ugpCDhRrTt", assigns: true, own: true, long: []string{
 		"user=", "group=", "preserve-env", "non-interactive", "reset-timestamp", "stdin", "set-home",
 	}},
@@ -37,7 +40,8 @@ var wrappers = map[string]wrapper{
 	"busybox": {},
 	"toybox":  {},
 	"xargs": {flags: "0rtpxo", values: "InLPsdEa", long: []string{
-		"null", "no-run-if-empty", "max-args=", "max-procs=", "max-lines=", "max-chars=", "replace=", "delimiter=", "arg-file=",
+		"null", "no-run-if-empty", "max-args=", "max-procs=", "max-lines=", "max-chars=", "replace=", "delimiter=",
+		"arg-file=",
 		"verbose", "exit", "interactive",
 	}},
 	"chronic":    {},
@@ -75,7 +79,10 @@ func (r *reader) wrapped(c call, w wrapper) {
 	if name == "xargs" {
 		rest, r.spliced = xargsWords(rest, options), true
 	}
-	inner := call{assigns: append(slices.Clone(c.assigns), assigns...), words: rest, reads: c.reads, fed: c.fed, free: c.free, several: c.several, patterns: c.patterns}
+	inner := call{
+		assigns: append(slices.Clone(c.assigns), assigns...), words: rest, reads: c.reads, fed: c.fed, free: c.free,
+		several: c.several, patterns: c.patterns,
+	}
 	if name == "xargs" {
 		if useOf(base(rest[0]), rest[1:]) == Read {
 			r.below(Path{Name: ".", Maybe: true}) // the names come from somewhere
@@ -179,7 +186,8 @@ func (r *reader) directories(c call, options []string, names ...string) {
 }
 
 func splitString(word string) bool {
-	return strings.HasPrefix(word, "--split-string") || len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.Contains(word, "S")
+	return strings.HasPrefix(word, "--split-string") ||
+		len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.Contains(word, "S")
 }
 
 // splitString reads env -S 'command and arguments' rest.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Cache finds skills like its Options, and looks anew only when a folder or a SKILL.md does not look as it did. It costs a
-// stat for each. Safe for concurrent use.
+// Cache finds skills like its Options, and looks anew only when a folder or a SKILL.md does not look as it did. It
+// costs a stat for each. Safe for concurrent use.
 type Cache struct {
 	options Options
 

@@ -39,7 +39,10 @@ func TestCacheSeesEveryChange(t *testing.T) {
 			return os.WriteFile(top+"/repo/.cairn/skills/b/SKILL.md", []byte(md("b", "b.")), 0o600)
 		},
 		"added": func(top string) error {
-			return errors.Join(os.Mkdir(top+"/config/skills/n", 0o700), os.WriteFile(top+"/config/skills/n/SKILL.md", []byte(md("n", "N.")), 0o600))
+			return errors.Join(
+				os.Mkdir(top+"/config/skills/n", 0o700),
+				os.WriteFile(top+"/config/skills/n/SKILL.md", []byte(md("n", "N.")), 0o600),
+			)
 		},
 		"added to a folder that was empty": func(top string) error {
 			return os.WriteFile(top+"/config/skills/empty/SKILL.md", []byte(md("empty", "E.")), 0o600)
@@ -57,7 +60,10 @@ func TestCacheSeesEveryChange(t *testing.T) {
 			return os.WriteFile(top+"/elsewhere/one/SKILL.md", []byte(md("l", "New.")), 0o600)
 		},
 		"target of a link appears": func(top string) error {
-			return errors.Join(os.Mkdir(top+"/elsewhere/later", 0o700), os.WriteFile(top+"/elsewhere/later/SKILL.md", []byte(md("d", "D.")), 0o600))
+			return errors.Join(
+				os.Mkdir(top+"/elsewhere/later", 0o700),
+				os.WriteFile(top+"/elsewhere/later/SKILL.md", []byte(md("d", "D.")), 0o600),
+			)
 		},
 	}
 	for name, change := range change {

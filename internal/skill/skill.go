@@ -96,7 +96,9 @@ func (o Options) look() (Found, stamps) {
 			taken[s.Name] = len(f.Skills)
 			f.Skills = append(f.Skills, s)
 		case f.Skills[at].Location != s.Location:
-			f.Problems = append(f.Problems, Problem{f.Skills[at].Location, "is not used: " + s.Location + " has the same name " + s.Name})
+			f.Problems = append(
+				f.Problems, Problem{f.Skills[at].Location, "is not used: " + s.Location + " has the same name " + s.Name},
+			)
 			f.Skills[at] = s
 		}
 	}

@@ -45,7 +45,9 @@ func world(t testing.TB, files map[string]string) skill.Options {
 		}
 	}
 	in := func(name string) string { return filepath.Join(top, name) }
-	return skill.Options{Config: in("config"), Foreign: in("foreign"), Home: in("home"), Directory: in("repo/sub"), Worktree: in("repo")}
+	return skill.Options{
+		Config: in("config"), Foreign: in("foreign"), Home: in("home"), Directory: in("repo/sub"), Worktree: in("repo"),
+	}
 }
 
 func md(name, description string) string {
@@ -87,8 +89,10 @@ func TestWhereSkillsAreFound(t *testing.T) {
 	skills, problems := short(o, o.Find())
 	want := []string{
 		"a repo/sub/.opencode/skills/a/SKILL.md", "b home/.agents/skills/b/SKILL.md", "c foreign/skill/c/SKILL.md",
-		"d config/skills/group/d/SKILL.md", "d2 config/skills/d2/SKILL.md", "e repo/.claude/skills/e/SKILL.md", "f repo/.agents/skills/f/SKILL.md",
-		"g repo/.opencode/skills/g/SKILL.md", "h repo/sub/.cairn/skill/h/SKILL.md", "i repo/more/i/SKILL.md", "j home/more/j/SKILL.md",
+		"d config/skills/group/d/SKILL.md", "d2 config/skills/d2/SKILL.md", "e repo/.claude/skills/e/SKILL.md",
+		"f repo/.agents/skills/f/SKILL.md",
+		"g repo/.opencode/skills/g/SKILL.md", "h repo/sub/.cairn/skill/h/SKILL.md", "i repo/more/i/SKILL.md",
+		"j home/more/j/SKILL.md",
 		"z repo/sub/.cairn/skills/x/y/z/SKILL.md",
 	}
 	if diff := cmp.Diff(want, skills); diff != "" {
@@ -102,11 +106,15 @@ func TestWhereSkillsAreFound(t *testing.T) {
 		t.Error(diff)
 	}
 	o.DisableProject, o.DisableClaude = true, true
-	if skills, _ = short(o, o.Find()); slices.ContainsFunc(skills, func(s string) bool { return strings.Contains(s, ".claude") || strings.Contains(s, "repo/.") }) {
+	if skills, _ = short(o, o.Find()); slices.ContainsFunc(
+		skills, func(s string) bool { return strings.Contains(s, ".claude") || strings.Contains(s, "repo/.") },
+	) {
 		t.Error(skills)
 	}
 	o.DisableExternal = true
-	if skills, _ = short(o, o.Find()); slices.ContainsFunc(skills, func(s string) bool { return strings.Contains(s, ".agents") }) || len(skills) == 0 {
+	if skills, _ = short(o, o.Find()); slices.ContainsFunc(
+		skills, func(s string) bool { return strings.Contains(s, ".agents") },
+	) || len(skills) == 0 {
 		t.Error(skills)
 	}
 	o.DisableExternal = false
@@ -156,7 +164,9 @@ func TestBadSkillsAreReported(t *testing.T) {
 	if wordy, _ := f.Get("wordy"); len([]rune(wordy.Description)) != 1024 {
 		t.Error("a long description is kept")
 	}
-	for _, name := range []string{"other", "empty", "noname", "upper", "path", "long", "yaml", "alias", "bytes", "huge", "folder", "out", "leak"} {
+	for _, name := range []string{
+		"other", "empty", "noname", "upper", "path", "long", "yaml", "alias", "bytes", "huge", "folder", "out", "leak",
+	} {
 		if !slices.ContainsFunc(problems, func(p string) bool { return strings.Contains(p, "skills/"+name) }) {
 			t.Errorf("%s is not reported: %s", name, strings.Join(problems, "\n"))
 		}
@@ -168,7 +178,13 @@ func TestBadSkillsAreReported(t *testing.T) {
 
 // A pipe or a socket in the place of a file keeps nobody waiting.
 func TestWhatIsNoFileIsReported(t *testing.T) {
-	o := world(t, map[string]string{"config/skills/good/SKILL.md": md("good", "x"), "config/skills/pipe/x": "", "repo/.cairn/skills/pipe/x": "", "repo/.cairn/skills/socket/x": ""})
+	o := world(
+		t,
+		map[string]string{
+			"config/skills/good/SKILL.md": md("good", "x"), "config/skills/pipe/x": "", "repo/.cairn/skills/pipe/x": "",
+			"repo/.cairn/skills/socket/x": "",
+		},
+	)
 	top := filepath.Dir(o.Home)
 	for _, dir := range []string{"config/skills/pipe", "repo/.cairn/skills/pipe"} {
 		if err := syscall.Mkfifo(filepath.Join(top, dir, "SKILL.md"), 0o600); err != nil {
@@ -185,7 +201,10 @@ func TestWhatIsNoFileIsReported(t *testing.T) {
 	if diff := cmp.Diff([]string{"good config/skills/good/SKILL.md"}, skills); diff != "" {
 		t.Error(diff)
 	}
-	want := []string{"config/skills/pipe/SKILL.md: is not a file", "repo/.cairn/skills/pipe/SKILL.md: is not a file", "repo/.cairn/skills/socket/SKILL.md: is not a file"}
+	want := []string{
+		"config/skills/pipe/SKILL.md: is not a file", "repo/.cairn/skills/pipe/SKILL.md: is not a file",
+		"repo/.cairn/skills/socket/SKILL.md: is not a file",
+	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Error(diff)
 	}
@@ -205,7 +224,9 @@ func load(t *testing.T, o skill.Options, name string) (tool.Settlement, []tool.R
 }
 
 func TestLoading(t *testing.T) {
-	files := map[string]string{"repo/.cairn/skills/deploy/SKILL.md": md("deploy", "How to deploy."), "repo/.cairn/skills/deploy/.secret": "x"}
+	files := map[string]string{
+		"repo/.cairn/skills/deploy/SKILL.md": md("deploy", "How to deploy."), "repo/.cairn/skills/deploy/.secret": "x",
+	}
 	for i := range 12 {
 		files[fmt.Sprintf("repo/.cairn/skills/deploy/scripts/%02d.sh", i)] = "x"
 	}
@@ -224,12 +245,17 @@ The project is not trusted: do not run scripts of this skill.
 	if s.Error != nil || s.Output.Content[0].Text != want || s.Output.Title != "Loaded skill: deploy" {
 		t.Errorf("%+v", s)
 	}
-	if diff := cmp.Diff([]tool.Request{{Action: "skill", Resources: []string{"deploy"}, Save: []string{"deploy"}}}, asked); diff != "" {
+	if diff := cmp.Diff(
+		[]tool.Request{{Action: "skill", Resources: []string{"deploy"}, Save: []string{"deploy"}}}, asked,
+	); diff != "" {
 		t.Error(diff)
 	}
 	o.Trusted = true
 	s, _ = load(t, o, "deploy")
-	if text := s.Output.Content[0].Text; strings.Count(text, "- scripts/") != 10 || !strings.Contains(text, "(some of them)") || strings.Contains(text, "not trusted") || strings.Contains(text, "secret") {
+	if text := s.Output.Content[0].Text; strings.Count(text, "- scripts/") != 10 ||
+		!strings.Contains(
+			text, "(some of them)",
+		) || strings.Contains(text, "not trusted") || strings.Contains(text, "secret") {
 		t.Error(text)
 	}
 	if s, _ = load(t, o, "deplyo"); s.Error == nil || !strings.Contains(s.Error.Message, "Did you mean deploy?") {
@@ -239,7 +265,8 @@ The project is not trusted: do not run scripts of this skill.
 
 func TestWhatAgentsAreTold(t *testing.T) {
 	o := world(t, map[string]string{
-		"config/skills/b/SKILL.md": md("b", "Second."), "config/skills/a/SKILL.md": md("a", "First."), "config/skills/c/SKILL.md": md("c", "\"\""),
+		"config/skills/b/SKILL.md": md("b", "Second."), "config/skills/a/SKILL.md": md("a", "First."),
+		"config/skills/c/SKILL.md": md("c", "\"\""),
 	})
 	told := func(rules ...session.Rule) string {
 		c := skill.Context(o.Find(), []permission.Layer{{Rules: rules}})

@@ -35,7 +35,8 @@ func NewTool(find func() Found) tool.Tool { return &loader{find} }
 // Definition describes the tool.
 func (l *loader) Definition() tool.Definition {
 	return tool.Definition{
-		Name: "skill", Description: strings.TrimSpace(description), Schema: jsontext.Value(schema), Action: action, ReadOnly: true, Bounded: true,
+		Name: "skill", Description: strings.TrimSpace(description), Schema: jsontext.Value(schema), Action: action,
+		ReadOnly: true, Bounded: true,
 	}
 }
 
@@ -73,7 +74,10 @@ func unknown(name string, names []string) error {
 // render is the skill as the model gets it.
 func (s *Skill) render() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<skill_content name=%q>\n%s\n\nBase directory: %s\nRelative paths in this skill start there.\n", s.Name, s.Content, s.Dir())
+	fmt.Fprintf(
+		&b, "<skill_content name=%q>\n%s\n\nBase directory: %s\nRelative paths in this skill start there.\n", s.Name,
+		s.Content, s.Dir(),
+	)
 	if s.foreign {
 		b.WriteString("The project is not trusted: do not run scripts of this skill.\n")
 	} else if files, more := s.sample(); len(files) > 0 {

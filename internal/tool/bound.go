@@ -98,8 +98,9 @@ func (d Captured) marker() string {
 	}
 }
 
-// bound makes an output fit: its text within the limits, the rest in a managed file; title and structured value
-// within theirs; nothing that cannot be stored as JSON. The file is the session's. Files (media) are neither counted nor dropped.
+// bound makes an output fit: its text within the limits, the rest in a managed file; title and structured value within
+// theirs; nothing that cannot be stored as JSON. The file is the session's. Files (media) are neither counted nor
+// dropped.
 func (r *Registry) bound(ctx context.Context, id session.ID, def Definition, out Output) Output {
 	limits := r.config.Limits
 	if def.Bounded {

@@ -20,7 +20,9 @@ import (
 func settled(t *testing.T, c tool.Config, out tool.Output) tool.Output {
 	t.Helper()
 	r := tool.NewRegistry(c)
-	register(t, r, fake{def: tool.Definition{Name: "demo", Schema: jsontext.Value(`{}`)}, run: func(context.Context, tool.Call) (tool.Output, error) {
+	register(t, r, fake{def: tool.Definition{
+		Name: "demo", Schema: jsontext.Value(`{}`),
+	}, run: func(context.Context, tool.Call) (tool.Output, error) {
 		return out, nil
 	}})
 	s := settle(t, r.Materialize(nil), "demo", `{}`)
@@ -56,13 +58,25 @@ func TestBound(t *testing.T) {
 		file    string // what the managed file holds; "" for the text itself
 	}{
 		{name: "2000 lines", content: session.TextContent(lines(2000))},
-		{name: "2001 lines", content: session.TextContent(lines(2001)), cut: true, has: []string{"line 1\n", "line 998\n", "line 2001", "line 1004\n", "2001 lines"}},
+		{
+			name: "2001 lines", content: session.TextContent(lines(2001)), cut: true,
+			has: []string{"line 1\n", "line 998\n", "line 2001", "line 1004\n", "2001 lines"},
+		},
 		{name: "51200 bytes", content: session.TextContent(strings.Repeat("x", 51200))},
-		{name: "51201 bytes", content: session.TextContent(strings.Repeat("x", 51201)), cut: true, has: []string{"51201 bytes"}},
+		{
+			name: "51201 bytes", content: session.TextContent(strings.Repeat("x", 51201)), cut: true,
+			has: []string{"51201 bytes"},
+		},
 		{name: "four-byte runes", content: session.TextContent(strings.Repeat("😀", 20000)), cut: true},
 		{name: "carriage returns", content: session.TextContent(strings.Repeat("a\r\n", 1999) + "b")},
-		{name: "one long line", content: session.TextContent("start" + strings.Repeat("y", 200000) + "end"), cut: true, has: []string{"start", "end"}},
-		{name: "two parts", content: append(session.TextContent(lines(1500)), session.TextContent(lines(600))...), cut: true, file: lines(1500) + lines(600)},
+		{
+			name: "one long line", content: session.TextContent("start" + strings.Repeat("y", 200000) + "end"), cut: true,
+			has: []string{"start", "end"},
+		},
+		{
+			name: "two parts", content: append(session.TextContent(lines(1500)), session.TextContent(lines(600))...), cut: true,
+			file: lines(1500) + lines(600),
+		},
 		{name: "limit of 3 lines", limits: tool.Limits{Lines: 3}, content: session.TextContent(lines(4)), cut: true},
 		{name: "limit of 10 bytes", limits: tool.Limits{Bytes: 10}, content: session.TextContent(lines(4)), cut: true},
 	} {
@@ -120,14 +134,18 @@ func TestBoundStructuredOnly(t *testing.T) {
 	}
 	raw := jsontext.Value(`{"items":[` + strings.Join(items, ",") + `]}`)
 	out := settled(t, tool.Config{Outputs: &tool.Outputs{Dir: t.TempDir()}}, tool.Output{Structured: raw})
-	if string(out.Structured) != string(raw) || len(out.OutputPaths) != 1 || !strings.Contains(contentText(out), `    "item 1"`) {
+	if string(out.Structured) != string(raw) || len(out.OutputPaths) != 1 ||
+		!strings.Contains(contentText(out), `    "item 1"`) {
 		t.Fatalf("%.300s %v", contentText(out), out.OutputPaths)
 	}
 	small := settled(t, tool.Config{}, tool.Output{Structured: jsontext.Value(`{"a":1}`)})
 	if len(small.Content) != 0 || string(small.Structured) != `{"a":1}` {
 		t.Fatalf("%+v", small)
 	}
-	huge := settled(t, tool.Config{}, tool.Output{Content: session.TextContent("x"), Structured: jsontext.Value(`"` + strings.Repeat("z", 1<<20) + `"`)})
+	huge := settled(
+		t, tool.Config{},
+		tool.Output{Content: session.TextContent("x"), Structured: jsontext.Value(`"` + strings.Repeat("z", 1<<20) + `"`)},
+	)
 	if string(huge.Structured) != fmt.Sprintf(`{"truncated":true,"bytes":%d}`, 1<<20+2) {
 		t.Fatalf("%.100s", huge.Structured)
 	}
@@ -136,7 +154,9 @@ func TestBoundStructuredOnly(t *testing.T) {
 func TestBoundKeepsMedia(t *testing.T) {
 	uri := "data:image/png;base64," + strings.Repeat("A", 100000)
 	file := session.ToolContent{Type: "file", URI: uri, Mime: "image/png"}
-	out := settled(t, tool.Config{}, tool.Output{Content: []session.ToolContent{file, {Type: "text", Text: strings.Repeat("x", 60000)}}})
+	out := settled(
+		t, tool.Config{}, tool.Output{Content: []session.ToolContent{file, {Type: "text", Text: strings.Repeat("x", 60000)}}},
+	)
 	if len(out.Content) != 2 || out.Content[1].URI != uri {
 		t.Fatalf("%d parts", len(out.Content))
 	}
@@ -144,9 +164,11 @@ func TestBoundKeepsMedia(t *testing.T) {
 
 func TestBoundSanitises(t *testing.T) {
 	out := settled(t, tool.Config{}, tool.Output{
-		Title: "two\nlines\x00 " + strings.Repeat("é", 200), Content: session.TextContent("a\x00b\xffc"), Structured: jsontext.Value(`{"broken"`),
+		Title: "two\nlines\x00 " + strings.Repeat("é", 200), Content: session.TextContent("a\x00b\xffc"),
+		Structured: jsontext.Value(`{"broken"`),
 	})
-	if contentText(out) != "a\uFFFDb\uFFFDc" || strings.ContainsAny(out.Title, "\n\x00") || len(out.Title) > 210 || out.Structured != nil {
+	if contentText(out) != "a\uFFFDb\uFFFDc" || strings.ContainsAny(out.Title, "\n\x00") || len(out.Title) > 210 ||
+		out.Structured != nil {
 		t.Fatalf("%+v", out)
 	}
 }
@@ -160,7 +182,9 @@ func TestBoundTwiceForTheBounded(t *testing.T) {
 	}{{2000, false, false}, {2001, false, true}, {4000, true, false}, {4001, true, true}} {
 		said := strings.TrimSuffix(lines(tt.lines), "\n")
 		r := tool.NewRegistry(tool.Config{Limits: tool.Limits{Bytes: 1 << 20}})
-		register(t, r, fake{def: tool.Definition{Name: "demo", Schema: jsontext.Value(`{}`), Bounded: tt.bounded}, run: func(context.Context, tool.Call) (tool.Output, error) {
+		register(t, r, fake{def: tool.Definition{
+			Name: "demo", Schema: jsontext.Value(`{}`), Bounded: tt.bounded,
+		}, run: func(context.Context, tool.Call) (tool.Output, error) {
 			return text(said), nil
 		}})
 		if got := says(settle(t, r.Materialize(nil), "demo", `{}`)); (got != said) != tt.cut {
@@ -185,7 +209,10 @@ func TestBoundWithoutStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, outputs := range map[string]*tool.Outputs{"none": nil, "not a folder": {Dir: filepath.Join(blocked, "x")}} {
-		out := settled(t, tool.Config{Outputs: outputs}, tool.Output{Content: session.TextContent(lines(3000)), OutputPaths: []string{"/own"}})
+		out := settled(
+			t, tool.Config{Outputs: outputs},
+			tool.Output{Content: session.TextContent(lines(3000)), OutputPaths: []string{"/own"}},
+		)
 		got := contentText(out)
 		if !strings.Contains(got, "could not be kept") || len(out.OutputPaths) != 1 || !strings.Contains(got, "line 3000") {
 			t.Fatalf("%s: %v", name, out.OutputPaths)
@@ -235,7 +262,8 @@ func filled(t *testing.T, o *tool.Outputs, blocks int) (done tool.Captured, kept
 
 func TestCaptureKeepsAll(t *testing.T) {
 	done, kept := filled(t, &tool.Outputs{}, 1100)
-	if int64(len(kept)) != done.Bytes || strings.Count(kept, string(block)) != 1100 || !strings.Contains(done.Text, "All of it is in "+done.Path) {
+	if int64(len(kept)) != done.Bytes || strings.Count(kept, string(block)) != 1100 ||
+		!strings.Contains(done.Text, "All of it is in "+done.Path) {
 		t.Fatalf("%d of %d bytes, %.200q", len(kept), done.Bytes, done.Text)
 	}
 }
@@ -243,7 +271,10 @@ func TestCaptureKeepsAll(t *testing.T) {
 func TestCaptureCapsTheFile(t *testing.T) {
 	const most = 20 << 20
 	done, kept := filled(t, &tool.Outputs{File: most}, 1100)
-	if len(kept) > most || len(kept) < most-4096 || !strings.Contains(kept, "bytes were not kept here: a file of output holds at most 20971520 bytes, see limits.output") ||
+	if len(kept) > most || len(kept) < most-4096 ||
+		!strings.Contains(
+			kept, "bytes were not kept here: a file of output holds at most 20971520 bytes, see limits.output",
+		) ||
 		!strings.Contains(done.Text, "beginning and end are in") || !strings.Contains(done.Text, "limits.output") {
 		t.Fatalf("%d bytes, %.200q", len(kept), done.Text)
 	}
@@ -252,7 +283,8 @@ func TestCaptureCapsTheFile(t *testing.T) {
 // A disk with less than its reserve is not filled by what a command prints.
 func TestCaptureLeavesRoomOnTheDisk(t *testing.T) {
 	done, kept := filled(t, &tool.Outputs{Reserve: 1 << 60}, 1100)
-	if len(kept) > 5<<18 || len(kept) < 1<<20 || !strings.Contains(kept, "too little space") || !strings.Contains(done.Text, "too little space") {
+	if len(kept) > 5<<18 || len(kept) < 1<<20 || !strings.Contains(kept, "too little space") ||
+		!strings.Contains(done.Text, "too little space") {
 		t.Fatalf("%d bytes, %.200q", len(kept), done.Text)
 	}
 }
@@ -308,7 +340,8 @@ func FuzzBound(f *testing.F) {
 		if !utf8.ValidString(done.Text) || strings.Contains(done.Text, "\x00") {
 			t.Fatalf("%q", done.Text)
 		}
-		if limits.Lines > 4 && limits.Bytes > 300 && (len(done.Text) > limits.Bytes || strings.Count(done.Text, "\n")+1 > limits.Lines) {
+		if limits.Lines > 4 && limits.Bytes > 300 &&
+			(len(done.Text) > limits.Bytes || strings.Count(done.Text, "\n")+1 > limits.Lines) {
 			t.Fatalf("%d bytes, %d lines with %+v", len(done.Text), strings.Count(done.Text, "\n")+1, limits)
 		}
 	})

@@ -12,7 +12,8 @@ import (
 
 // Capture takes text of any length in bounded memory: its beginning, its end, and how much there was. As soon as it
 // exceeds the limits all of it goes to a managed file; what that does not take, because of its bound or the disk's, is
-// left out between the beginning and the end, and said. NUL bytes and broken UTF-8 become U+FFFD. Not safe for concurrent use.
+// left out between the beginning and the end, and said. NUL bytes and broken UTF-8 become U+FFFD. Not safe for
+// concurrent use.
 type Capture struct {
 	outputs *Outputs
 	owner   session.ID // of the file; "" nobody knows
@@ -44,8 +45,8 @@ func (c *Capture) Of(id session.ID) *Capture {
 	return c
 }
 
-// Keep makes the capture keep everything in a file from now on, whatever the limits, and returns its path. It comes before
-// the first Write.
+// Keep makes the capture keep everything in a file from now on, whatever the limits, and returns its path. It comes
+// before the first Write.
 func (c *Capture) Keep() (path string, err error) {
 	c.open()
 	if c.lost != nil {

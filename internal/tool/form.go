@@ -101,5 +101,11 @@ func unpatterned(s *jsonschema.Schema) {
 func unreadable(pattern string) bool {
 	_, err := regexp.Compile(pattern)
 	e, ok := errors.AsType[*patterns.Error](err)
-	return ok && slices.Contains([]patterns.ErrorCode{patterns.ErrInvalidPerlOp, patterns.ErrInvalidEscape, patterns.ErrInvalidRepeatSize, patterns.ErrInvalidCharRange}, e.Code)
+	return ok &&
+		slices.Contains(
+			[]patterns.ErrorCode{
+				patterns.ErrInvalidPerlOp, patterns.ErrInvalidEscape, patterns.ErrInvalidRepeatSize, patterns.ErrInvalidCharRange,
+			},
+			e.Code,
+		)
 }

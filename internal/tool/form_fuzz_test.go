@@ -11,9 +11,18 @@ import (
 // Whatever a schema and an answer say, they are told apart in the end.
 func FuzzForm(f *testing.F) {
 	f.Add(`{"$ref":"#"}`, `{}`)
-	f.Add(`{"type":"object","properties":{"v":{"anyOf":[{"type":"integer","maximum":1e400},{"$ref":"#/$defs/a"}]}},"$defs":{"a":{"$anchor":"b","items":{"$ref":"#b"}}}}`, `{"v":[[]]}`)
-	f.Add(`{"$id":"https://example.org/s","allOf":[{"if":{"$dynamicRef":"#a"},"then":{"$ref":"s#/allOf/0"}}],"$dynamicAnchor":"a"}`, `{"v":1e20}`)
-	f.Add(`{"dependentSchemas":{"v":{"$ref":"#"}},"unevaluatedProperties":{"$ref":"#"},"enum":[{"v":1}]}`, `{"v":12345678901234567890}`)
+	f.Add(
+		`{"type":"object","properties":{"v":{"anyOf":[{"type":"integer","maximum":1e400},{"$ref":"#/$defs/a"}]}},"$defs":{"a":{"$anchor":"b","items":{"$ref":"#b"}}}}`,
+		`{"v":[[]]}`,
+	)
+	f.Add(
+		`{"$id":"https://example.org/s","allOf":[{"if":{"$dynamicRef":"#a"},"then":{"$ref":"s#/allOf/0"}}],"$dynamicAnchor":"a"}`,
+		`{"v":1e20}`,
+	)
+	f.Add(
+		`{"dependentSchemas":{"v":{"$ref":"#"}},"unevaluatedProperties":{"$ref":"#"},"enum":[{"v":1}]}`,
+		`{"v":12345678901234567890}`,
+	)
 	f.Fuzz(func(_ *testing.T, schema, answer string) {
 		form, err := tool.NewForm(jsontext.Value(schema))
 		if err == nil {

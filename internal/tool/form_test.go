@@ -25,8 +25,14 @@ func TestFormNumbers(t *testing.T) {
 		{"with an exponent and a fraction that is none", `{"type":"integer"}`, "1.50e2", true},
 		{"with a fraction", `{"type":"integer"}`, "1.5e0", false},
 		{"a large exponent", `{"type":"number"}`, "1e400", true},
-		{"neighbours are different", `{"type":"array","items":{"type":"integer"},"uniqueItems":true}`, "[9007199254740992,9007199254740993]", true},
-		{"the same twice", `{"type":"array","items":{"type":"integer"},"uniqueItems":true}`, "[9007199254740993,9007199254740993]", false},
+		{
+			"neighbours are different", `{"type":"array","items":{"type":"integer"},"uniqueItems":true}`,
+			"[9007199254740992,9007199254740993]", true,
+		},
+		{
+			"the same twice", `{"type":"array","items":{"type":"integer"},"uniqueItems":true}`,
+			"[9007199254740993,9007199254740993]", false,
+		},
 		{"one of a choice", `{"anyOf":[{"type":"integer"},{"type":"string"}]}`, digits, true},
 		{"a const", `{"const":9007199254740993}`, "9007199254740993", true},
 		{"an enum of others", `{"enum":[1,2]}`, "1e20", false},
@@ -57,7 +63,10 @@ func TestFormPatterns(t *testing.T) {
 		{"and has another type", `{"type":"string","pattern":"` + decimal + `"}`, `[]`, true, false},
 		{"in a choice", `{"anyOf":[{"type":"string","pattern":"(?=a)"},{"type":"null"}]}`, `null`, true, true},
 		{"refers back", `{"type":"string","pattern":"(a)\\1"}`, `"aa"`, true, true},
-		{"of a name", `{"type":"object","patternProperties":{"^(?!x)":{"type":"integer"}},"additionalProperties":false}`, `{"y":1}`, true, true},
+		{
+			"of a name", `{"type":"object","patternProperties":{"^(?!x)":{"type":"integer"}},"additionalProperties":false}`,
+			`{"y":1}`, true, true,
+		},
 		{"one that Go reads", `{"type":"string","pattern":"^a"}`, `"b"`, true, false},
 		{"broken", `{"type":"string","pattern":"(("}`, `"b"`, false, false},
 	}
@@ -111,17 +120,30 @@ func TestFormsWithoutEnd(t *testing.T) {
 		ok           bool
 	}{
 		{"itself", `{"$ref":"#"}`, false},
-		{"itself by a pointer", `{"type":"object","properties":{"v":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/a"}}}`, false},
-		{"each other", `{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"type":"object"},{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`, false},
+		{
+			"itself by a pointer",
+			`{"type":"object","properties":{"v":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/a"}}}`, false,
+		},
+		{
+			"each other",
+			`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"type":"object"},{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`,
+			false,
+		},
 		{"by an anchor", `{"$anchor":"a","allOf":[{"$ref":"#a"}]}`, false},
 		{"by an identity", `{"$id":"https://example.org/s","if":{"$ref":"https://example.org/s"}}`, false},
 		{"inside a resource of its own", `{"properties":{"v":{"$id":"https://example.org/v","$ref":"#"}}}`, false},
 		{"too many", many, false},
 		{"down with the value", `{"properties":{"v":{"$ref":"#"}}}`, true},
 		{"down in a choice", `{"properties":{"v":{"anyOf":[{"type":"null"},{"$ref":"#"}]}}}`, true},
-		{"a resource of its own", `{"properties":{"v":{"$id":"https://example.org/v","properties":{"w":{"$ref":"#"}}}}}`, true},
+		{
+			"a resource of its own", `{"properties":{"v":{"$id":"https://example.org/v","properties":{"w":{"$ref":"#"}}}}}`,
+			true,
+		},
 		{"a default that looks like it", `{"default":{"$ref":"#"},"properties":{"$ref":{"type":"string"}}}`, true},
-		{"often the same", `{"properties":{"v":{"allOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}]}},"$defs":{"a":{"type":"object"}}}`, true},
+		{
+			"often the same",
+			`{"properties":{"v":{"allOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}]}},"$defs":{"a":{"type":"object"}}}`, true,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

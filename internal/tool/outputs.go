@@ -25,8 +25,8 @@ const (
 	maxReserve    = 1 << 30            // bytes of the disk that stay free, unless a tenth of it is less
 )
 
-// Outputs is the flat folder of managed output files: what tools said beyond the limits, one file each, with the session
-// to which it belongs in its name. Files are made exclusively with mode 0600 in a folder of mode 0700. Safe for
+// Outputs is the flat folder of managed output files: what tools said beyond the limits, one file each, with the
+// session to which it belongs in its name. Files are made exclusively with mode 0600 in a folder of mode 0700. Safe for
 // concurrent use; the zero value but for Dir is ready.
 type Outputs struct {
 	Dir string // absolute; made when first needed
@@ -125,9 +125,9 @@ func (o *Outputs) count(ctx context.Context, n int64) {
 	}
 }
 
-// Sweep removes files that were last written longer than OutputAge before now, and then the oldest until the rest
-// fits into the folder's allowance. It touches only regular files of its own naming, none that is being written. Call it
-// at start and every hour.
+// Sweep removes files that were last written longer than OutputAge before now, and then the oldest until the rest fits
+// into the folder's allowance. It touches only regular files of its own naming, none that is being written. Call it at
+// start and every hour.
 func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 	entries, err := os.ReadDir(o.Dir)
 	if os.IsNotExist(err) {
@@ -168,11 +168,13 @@ func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 	return failed
 }
 
-// Remove removes the session's files, and those of the paths that are files of the folder, of its own naming; others are
-// left alone.
+// Remove removes the session's files, and those of the paths that are files of the folder, of its own naming; others
+// are left alone.
 func (o *Outputs) Remove(id session.ID, paths []string) error {
 	// the first failure; the others are removed
-	failed := o.RemoveOrphans(context.Background(), time.Time{}, func(of session.ID) (bool, error) { return of == id, nil })
+	failed := o.RemoveOrphans(
+		context.Background(), time.Time{}, func(of session.ID) (bool, error) { return of == id, nil },
+	)
 	for _, p := range paths {
 		if filepath.Dir(p) != filepath.Clean(o.Dir) {
 			continue
@@ -185,8 +187,9 @@ func (o *Outputs) Remove(id session.ID, paths []string) error {
 	return failed
 }
 
-// Read returns at most n bytes of a file of the folder from an offset on, which counts from the end if it is negative, and the
-// offset behind them. It ends at a character, and from the end begins at one. Any other path is one that does not exist.
+// Read returns at most n bytes of a file of the folder from an offset on, which counts from the end if it is negative,
+// and the offset behind them. It ends at a character, and from the end begins at one. Any other path is one that does
+// not exist.
 func (o *Outputs) Read(path string, offset int64, n int) (text []byte, next int64, err error) {
 	info, err := os.Lstat(path)
 	if err == nil && (filepath.Dir(path) != filepath.Clean(o.Dir) || !managed(info)) {

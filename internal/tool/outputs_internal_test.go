@@ -76,7 +76,8 @@ func TestSpoolWhereTheDiskTakesNoMore(t *testing.T) {
 		t.Fatalf("%d %v", missing, err)
 	}
 	kept, err := os.ReadFile(s.path())
-	if err != nil || !strings.HasSuffix(string(kept), "not kept here: the disk took no more.]\n\nthe end") || kept[0] != 0 {
+	if err != nil || !strings.HasSuffix(string(kept), "not kept here: the disk took no more.]\n\nthe end") ||
+		kept[0] != 0 {
 		t.Errorf("%q %v", kept, err)
 	}
 	if s, err = o.newSpool("", 64); err != nil {
@@ -103,7 +104,9 @@ func TestRemoveKeepsToItsFolder(t *testing.T) {
 	if err := errors.Join(f.Close(), os.WriteFile(elsewhere, nil, 0o600), os.WriteFile(other, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Remove("ses_b", []string{elsewhere, other, f.Name(), f.Name(), filepath.Join(o.Dir, "..", "tool_y")}); err != nil {
+	if err := o.Remove(
+		"ses_b", []string{elsewhere, other, f.Name(), f.Name(), filepath.Join(o.Dir, "..", "tool_y")},
+	); err != nil {
 		t.Error(err)
 	}
 	for path, want := range map[string]bool{f.Name(): false, elsewhere: true, other: true} {
@@ -141,7 +144,9 @@ func TestRemoveOrphans(t *testing.T) {
 	if err == nil || len(asked) != 2 || asked["ses_a"] != 1 {
 		t.Errorf("%v, asked for %v", err, asked)
 	}
-	for path, want := range map[string]bool{a: false, again: false, other: true, nobody: true, odd: true, young: true, foreign: true, dir: true} {
+	for path, want := range map[string]bool{
+		a: false, again: false, other: true, nobody: true, odd: true, young: true, foreign: true, dir: true,
+	} {
 		if _, err := os.Lstat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -65,7 +65,9 @@ func (r *Registry) Register(tools ...Tool) (*Registration, error) {
 		}
 		seen[e.def.Name] = true
 		if e.schema.problem != nil {
-			r.config.Log.Warn("the input of a tool is not checked, its schema cannot be read", "tool", e.def.Name, "error", e.schema.problem)
+			r.config.Log.Warn(
+				"the input of a tool is not checked, its schema cannot be read", "tool", e.def.Name, "error", e.schema.problem,
+			)
 		}
 		reg.entries = append(reg.entries, e)
 	}

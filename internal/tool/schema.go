@@ -72,7 +72,9 @@ func (s *schema) match(input jsontext.Value) (v jsontext.Value, misfit, cure str
 		}
 		problems.add("%s", clip(err.Error(), 400))
 	}
-	return nil, "does not fit: " + strings.Join(problems.said, "; "), s.summary() + "Call it again with the input put right."
+	return nil, "does not fit: " + strings.Join(
+		problems.said, "; ",
+	), s.summary() + "Call it again with the input put right."
 }
 
 // validate asks the library, which knows numbers as floats: where these are too coarse, whole numbers are exact.

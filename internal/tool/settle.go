@@ -56,11 +56,19 @@ func (s *Set) find(name string) (*entry, *session.Failure) {
 	e := s.entries[name]
 	switch {
 	case e == nil && s.isHidden(name):
-		return nil, session.Fail(session.ReasonUnknownTool, fmt.Sprintf("The tool %q is not available here: the rules deny it.", name))
+		return nil, session.Fail(
+			session.ReasonUnknownTool, fmt.Sprintf("The tool %q is not available here: the rules deny it.", name),
+		)
 	case e == nil:
 		return nil, session.Fail(session.ReasonUnknownTool, s.unknown(name))
 	case s.registry.current(name) != e:
-		return nil, session.Fail(session.ReasonUnknownTool, fmt.Sprintf("stale tool call: %q was removed or replaced since this turn began, so it did not run. Call it again if it is still offered.", name))
+		return nil, session.Fail(
+			session.ReasonUnknownTool,
+			fmt.Sprintf(
+				"stale tool call: %q was removed or replaced since this turn began, so it did not run. Call it again if it "+
+					"is still offered.", name,
+			),
+		)
 	default:
 		return e, nil
 	}
@@ -101,7 +109,9 @@ func (s *Set) run(ctx context.Context, e *entry, call Call) (out Output, err err
 		if p := recover(); p != nil {
 			s.registry.config.Log.ErrorContext(ctx, "a tool panicked", "tool", e.def.Name, "session", call.SessionID,
 				"call", call.CallID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			out, err = Output{}, Failf("The tool %s broke down (a fault of ours, it is logged). What it did until then is not known.", e.def.Name)
+			out, err = Output{}, Failf(
+				"The tool %s broke down (a fault of ours, it is logged). What it did until then is not known.", e.def.Name,
+			)
 		}
 	}()
 	return e.tool.Run(ctx, call)

@@ -101,7 +101,8 @@ func TestSettleHugeIntegers(t *testing.T) {
 	}
 	for _, n := range []string{"9223372036854775808", "99999999999999999999999"} {
 		s := settle(t, set, "demo", `{"n":`+n+`}`)
-		if s.Error == nil || s.Error.Reason != session.ReasonInvalidInput || !strings.Contains(says(s), `"n" is out of range`) {
+		if s.Error == nil || s.Error.Reason != session.ReasonInvalidInput ||
+			!strings.Contains(says(s), `"n" is out of range`) {
 			t.Errorf("%s: %s", n, says(s))
 		}
 	}
@@ -154,7 +155,10 @@ func TestSettleOutcomes(t *testing.T) {
 	}{
 		{name: "failure", run: fails(tool.Failf("no such file")), reason: session.ReasonTool, says: "no such file"},
 		{name: "plain error", run: fails(errors.New("boom")), reason: session.ReasonTool, says: "demo: boom"},
-		{name: "denied", run: fails(fmt.Errorf("ask: %w", denied)), reason: session.ReasonDenied, says: "permission denied", denied: denied},
+		{
+			name: "denied", run: fails(fmt.Errorf("ask: %w", denied)), reason: session.ReasonDenied, says: "permission denied",
+			denied: denied,
+		},
 		{name: "ended before", ctx: ended, run: fails(nil), reason: session.ReasonAborted, says: "interrupted"},
 		{name: "nobody to ask", run: func(ctx context.Context, c tool.Call) (tool.Output, error) {
 			return tool.Output{}, c.Ask(ctx, tool.Request{})
@@ -190,7 +194,9 @@ func fails(err error) func(context.Context, tool.Call) (tool.Output, error) {
 func TestSettlePanicFailsThisCallOnly(t *testing.T) {
 	var log bytes.Buffer
 	r := tool.NewRegistry(tool.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	register(t, r, fake{def: tool.Definition{Name: "demo", Schema: jsontext.Value(`{}`)}, run: func(context.Context, tool.Call) (tool.Output, error) {
+	register(t, r, fake{def: tool.Definition{
+		Name: "demo", Schema: jsontext.Value(`{}`),
+	}, run: func(context.Context, tool.Call) (tool.Output, error) {
 		panic("the secret is 42")
 	}})
 	s := settle(t, r.Materialize(nil), "demo", `{}`)
@@ -205,7 +211,9 @@ func TestSettlePanicFailsThisCallOnly(t *testing.T) {
 func TestSettleAbortKeepsWhatThereWas(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
-	register(t, r, fake{def: tool.Definition{Name: "demo", Schema: jsontext.Value(`{}`)}, run: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
+	register(t, r, fake{def: tool.Definition{
+		Name: "demo", Schema: jsontext.Value(`{}`),
+	}, run: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
 		cancel()
 		return text("half"), ctx.Err()
 	}})
@@ -219,7 +227,9 @@ func TestSettleAbortKeepsWhatThereWas(t *testing.T) {
 func TestSettleFinishedBeatsCancelled(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
-	register(t, r, fake{def: tool.Definition{Name: "demo", Schema: jsontext.Value(`{}`)}, run: func(context.Context, tool.Call) (tool.Output, error) {
+	register(t, r, fake{def: tool.Definition{
+		Name: "demo", Schema: jsontext.Value(`{}`),
+	}, run: func(context.Context, tool.Call) (tool.Output, error) {
 		cancel()
 		return text("done"), nil
 	}})
@@ -229,7 +239,10 @@ func TestSettleFinishedBeatsCancelled(t *testing.T) {
 }
 
 func FuzzInput(f *testing.F) {
-	for _, s := range []string{`{"path":"a"}`, `{"path":1,"limit":"3"}`, `"{}"`, `{"edits":"[{}]"}`, `[[[[`, `{"limit":1e999}`, `{"limit":-0.0,"path":""}`} {
+	for _, s := range []string{
+		`{"path":"a"}`, `{"path":1,"limit":"3"}`, `"{}"`, `{"edits":"[{}]"}`, `[[[[`, `{"limit":1e999}`,
+		`{"limit":-0.0,"path":""}`,
+	} {
 		f.Add(s)
 	}
 	r := tool.NewRegistry(tool.Config{})
@@ -263,14 +276,18 @@ func TestSettleErrorsFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := tool.NewRegistry(tool.Config{})
-			register(t, r, fake{def: tool.Definition{Name: "demo", Schema: jsontext.Value(`{}`)}, run: func(context.Context, tool.Call) (tool.Output, error) {
+			register(t, r, fake{def: tool.Definition{
+				Name: "demo", Schema: jsontext.Value(`{}`),
+			}, run: func(context.Context, tool.Call) (tool.Output, error) {
 				return text(lines(3000)), err
 			}})
 			s := settle(t, r.Materialize(nil), "demo", `{}`)
-			if s.Error == nil || len(s.Error.Message) > 20<<10 || !utf8.ValidString(s.Error.Message) || strings.Contains(s.Error.Message, "\x00") {
+			if s.Error == nil || len(s.Error.Message) > 20<<10 || !utf8.ValidString(s.Error.Message) ||
+				strings.Contains(s.Error.Message, "\x00") {
 				t.Errorf("got %.100q", s.Error.Message)
 			}
-			if shown := contentText(s.Output); strings.Count(shown, "\n") >= tool.MaxLines || !strings.Contains(shown, "line 3000") {
+			if shown := contentText(s.Output); strings.Count(shown, "\n") >= tool.MaxLines ||
+				!strings.Contains(shown, "line 3000") {
 				t.Errorf("%d lines are shown beside the error", strings.Count(shown, "\n"))
 			}
 		})

@@ -15,8 +15,8 @@ const (
 	spoolLess = 1 << 20  // what a file takes however little the disk has left
 )
 
-// spool is the managed file of one capture: the beginning of what was said, all of it if it can be, and where it cannot,
-// a note and the end behind it. It never takes more of the disk than Outputs allows.
+// spool is the managed file of one capture: the beginning of what was said, all of it if it can be, and where it
+// cannot, a note and the end behind it. It never takes more of the disk than Outputs allows.
 type spool struct {
 	outputs *Outputs
 	file    *os.File
@@ -101,8 +101,8 @@ func (s *spool) put(p []byte) error {
 	return err
 }
 
-// finish writes the end of an output of so many bytes, as far as the file does not have it, and closes the file. missing is
-// how much is in neither. An error means that the file is gone.
+// finish writes the end of an output of so many bytes, as far as the file does not have it, and closes the file.
+// missing is how much is in neither. An error means that the file is gone.
 func (s *spool) finish(ctx context.Context, bytes int64, end []byte) (missing int64, err error) {
 	rest := bytes - s.stored
 	missing = max(rest-int64(len(end)), 0)

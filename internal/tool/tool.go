@@ -57,8 +57,8 @@ type Call struct {
 	Question func(ctx context.Context, qs []session.Question) ([][]string, error)
 	// Todos returns the session's list of todos as it is now.
 	Todos func(ctx context.Context) ([]session.Todo, error)
-	// Results goes through the results of the session's calls that succeeded, the newest first, until visit has enough; those
-	// of long ago it leaves out. Nil: none are known.
+	// Results goes through the results of the session's calls that succeeded, the newest first, until visit has enough;
+	// those of long ago it leaves out. Nil: none are known.
 	Results func(ctx context.Context, visit func(name string, structured jsontext.Value) bool) error
 	// Progress shows how the call comes along. It never blocks and may drop what comes too fast.
 	Progress func(o Output)
@@ -81,7 +81,8 @@ type Output struct {
 	Structured  jsontext.Value // an object for programs; may be nil
 	OutputPaths []string       // files that hold more
 	Attachments []session.File
-	// Todos becomes the session's list of todos together with the call's settlement, if it succeeds; nil leaves it as it is.
+	// Todos becomes the session's list of todos together with the call's settlement, if it succeeds; nil leaves it as it
+	// is.
 	Todos []session.Todo
 }
 
@@ -111,7 +112,10 @@ func (d *Denied) Error() string {
 	case d.Action == ActionQuestion && d.Rule == nil:
 		return "The user dismissed this question"
 	case d.Rule != nil:
-		return fmt.Sprintf("permission denied: the rule {action %q, resource %q, deny} forbids %s %v", d.Rule.Action, d.Rule.Resource, d.Action, d.Resources)
+		return fmt.Sprintf(
+			"permission denied: the rule {action %q, resource %q, deny} forbids %s %v", d.Rule.Action, d.Rule.Resource, d.Action,
+			d.Resources,
+		)
 	case d.Policy && d.Feedback != "":
 		return fmt.Sprintf("permission denied for %s %v: %s", d.Action, d.Resources, d.Feedback)
 	case d.Policy:

@@ -33,7 +33,8 @@ type questionTool struct{}
 // Definition describes the tool.
 func (questionTool) Definition() tool.Definition {
 	return tool.Definition{
-		Name: "question", Description: strings.TrimSpace(questionDescription), Schema: jsontext.Value(questionSchema), Action: tool.ActionQuestion,
+		Name: "question", Description: strings.TrimSpace(questionDescription), Schema: jsontext.Value(questionSchema),
+		Action:   tool.ActionQuestion,
 		ReadOnly: true,
 	}
 }
@@ -75,5 +76,6 @@ func told(qs []session.Question, answers [][]string) string {
 		}
 		pairs[i] = fmt.Sprintf("%q=%q", q.Question, answer)
 	}
-	return "User has answered your questions: " + strings.Join(pairs, ", ") + ". You can now continue with the user's answers in mind."
+	return "User has answered your questions: " + strings.Join(pairs, ", ") +
+		". You can now continue with the user's answers in mind."
 }

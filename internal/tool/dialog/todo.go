@@ -31,7 +31,9 @@ type todoWrite struct{}
 
 // Definition describes the tool.
 func (todoWrite) Definition() tool.Definition {
-	return tool.Definition{Name: "todowrite", Description: strings.TrimSpace(writeDescription), Schema: jsontext.Value(writeSchema)}
+	return tool.Definition{
+		Name: "todowrite", Description: strings.TrimSpace(writeDescription), Schema: jsontext.Value(writeSchema),
+	}
 }
 
 // Run replaces the list: it changes with the settlement of the call, or not at all.
@@ -61,7 +63,8 @@ type todoRead struct{}
 // Definition describes the tool.
 func (todoRead) Definition() tool.Definition {
 	return tool.Definition{
-		Name: "todoread", Description: strings.TrimSpace(readDescription), Schema: jsontext.Value(`{"type":"object","properties":{},"additionalProperties":false}`),
+		Name: "todoread", Description: strings.TrimSpace(readDescription),
+		Schema:   jsontext.Value(`{"type":"object","properties":{},"additionalProperties":false}`),
 		ReadOnly: true,
 	}
 }

@@ -35,7 +35,8 @@ func TestWhatIsLeftIsKnown(t *testing.T) {
 			seconds := sleepTime()
 			killSleepersAtEnd(t, seconds)
 			s := b.Call("bash", tooltest.Input{"command": strings.ReplaceAll(script, "%s", seconds)})
-			if failed := strings.Contains(tooltest.TextOf(s), "exit code 3"); s.Error != nil || failed != strings.Contains(script, "exit 3") {
+			if failed := strings.Contains(tooltest.TextOf(s), "exit code 3"); s.Error != nil ||
+				failed != strings.Contains(script, "exit 3") {
 				t.Fatal(tooltest.TextOf(s))
 			}
 			waitFor(t, "it to sleep", func() bool { return findSleeper(seconds) != 0 })
@@ -48,7 +49,9 @@ func TestWhatIsLeftIsKnown(t *testing.T) {
 			b := tooltest.New(t)
 			seconds := sleepTime()
 			killSleepersAtEnd(t, seconds)
-			if err := osexec.Command(os.Args[0], serverWord, b.Dir, strings.ReplaceAll(script, "%s", seconds)).Run(); err != nil {
+			if err := osexec.Command(
+				os.Args[0], serverWord, b.Dir, strings.ReplaceAll(script, "%s", seconds),
+			).Run(); err != nil {
 				t.Fatal(err)
 			}
 			waitFor(t, "it to sleep", func() bool { return findSleeper(seconds) != 0 })
@@ -62,7 +65,8 @@ func TestWhatIsLeftIsKnown(t *testing.T) {
 // findSleeper returns a process that sleeps for so long, 0 if there is none.
 func findSleeper(seconds string) int {
 	for _, q := range proctable.List() {
-		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", q.PID)); err == nil && string(line) == "sleep\x00"+seconds+"\x00" {
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", q.PID)); err == nil &&
+			string(line) == "sleep\x00"+seconds+"\x00" {
 			return q.PID
 		}
 	}

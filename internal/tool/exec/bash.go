@@ -96,7 +96,8 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	}
 	r := command{
 		argv: argv, supervisor: t.config.Supervisor, dir: dir.Real, env: t.config.Environment(), grace: t.killDelay(),
-		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(), output: &commandOutput{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID)},
+		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
+		output: &commandOutput{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID)},
 	}
 	if in.Timeout > 0 {
 		r.timeout = time.Duration(in.Timeout) * time.Millisecond
@@ -124,7 +125,9 @@ func (in bashInput) validate() error {
 	case strings.ContainsRune(in.Command, 0):
 		return tool.Failf("The command holds a NUL byte, which no shell can run.")
 	case len(in.Command) > maxCommand:
-		return tool.Failf("The command is %d bytes long, the limit is %d. Write it to a file and run that.", len(in.Command), maxCommand)
+		return tool.Failf(
+			"The command is %d bytes long, the limit is %d. Write it to a file and run that.", len(in.Command), maxCommand,
+		)
 	default:
 		return nil
 	}
@@ -150,14 +153,20 @@ func (in bashInput) formatOutput(done commandResult, timeout time.Duration) tool
 	if text == "" {
 		text = "(no output)"
 	}
-	info := bashInfo{Output: done.tail, Truncated: done.out.Cut, OutputPath: done.out.Path, Description: in.Description, Timeout: done.timedOut}
+	info := bashInfo{
+		Output: done.tail, Truncated: done.out.Cut, OutputPath: done.out.Path, Description: in.Description,
+		Timeout: done.timedOut,
+	}
 	if info.Output == "" {
 		info.Output = text
 	}
 	note := ""
 	switch {
 	case done.timedOut:
-		note = fmt.Sprintf("shell tool terminated command after exceeding timeout %d ms. If this command is expected to take longer and is not waiting for interactive input, retry with a larger timeout value in milliseconds.", timeout.Milliseconds())
+		note = fmt.Sprintf(
+			"shell tool terminated command after exceeding timeout %d ms. If this command is expected to take longer and "+
+				"is not waiting for interactive input, retry with a larger timeout value in milliseconds.", timeout.Milliseconds(),
+		)
 	case done.interrupted:
 		note = "The command was ended because the user interrupted it."
 	case done.signal != "":

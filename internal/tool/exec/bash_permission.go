@@ -16,7 +16,9 @@ import (
 
 // askCommand asks for what the command would do: for directories outside, for files that it prints or that the shell
 // writes, and for each command in it. What "always" will allow are the words that name each of them.
-func (t *bashTool) askCommand(ctx context.Context, call tool.Call, program string, dir workpath.Path, in bashInput) error {
+func (t *bashTool) askCommand(
+	ctx context.Context, call tool.Call, program string, dir workpath.Path, in bashInput,
+) error {
 	return workpath.AskAll(ctx, call, t.commandRequests(program, dir, in))
 }
 
@@ -49,7 +51,12 @@ func (t *bashTool) commandRequests(program string, dir workpath.Path, in bashInp
 	if in.Description != "" {
 		meta["description"] = in.Description
 	}
-	return append(out, tool.Request{Action: permission.Shell, Resources: resources, Save: save, Metadata: tool.Object(meta), Seen: touched.seen})
+	return append(
+		out,
+		tool.Request{
+			Action: permission.Shell, Resources: resources, Save: save, Metadata: tool.Object(meta), Seen: touched.seen,
+		},
+	)
 }
 
 // touchedPaths are the places that a command reaches, besides running programs.
@@ -63,8 +70,8 @@ type touchedPaths struct {
 // maxStarts bounds the directories that relative paths are tried from.
 const maxStarts = 16
 
-// resolveTouched resolves what the script names. Where a command changes directories, a relative path is tried from each of
-// them: which one it will be is not followed.
+// resolveTouched resolves what the script names. Where a command changes directories, a relative path is tried from
+// each of them: which one it will be is not followed.
 func (t *bashTool) resolveTouched(dir workpath.Path, script shell.Script) touchedPaths {
 	var out touchedPaths
 	starts := []string{dir.Real}
@@ -113,8 +120,8 @@ func (t *bashTool) resourcesOf(dirs []string) (out []string) {
 // maxGlobbed files of a pattern are looked at one by one.
 const maxGlobbed = 1000
 
-// expandGlobs looks for the files that patterns in the script stand for. Those that are there are held to the rules for read by
-// their names; a pattern without any may yet become something, and is left as what is not known.
+// expandGlobs looks for the files that patterns in the script stand for. Those that are there are held to the rules for
+// read by their names; a pattern without any may yet become something, and is left as what is not known.
 func (t *bashTool) expandGlobs(out *touchedPaths, script shell.Script, starts []string) {
 	if slices.Contains(out.seen.From, shell.Hole) {
 		return
@@ -156,8 +163,8 @@ func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// addTouched adds one place. An argument that only looks like a path counts when something is there; what does not exist
-// cannot be read. What is known to change counts where it is protected: else the rules for commands are enough.
+// addTouched adds one place. An argument that only looks like a path counts when something is there; what does not
+// exist cannot be read. What is known to change counts where it is protected: else the rules for commands are enough.
 func (t *bashTool) addTouched(out *touchedPaths, p workpath.Path, named shell.Path) {
 	guarded := permission.Guarded(writtenResource(p, named)) != ""
 	mention := named.Use == shell.Named || named.Use == shell.Given || named.Use == shell.Handed && !guarded
@@ -218,7 +225,8 @@ func isKnownDir(dir string) bool {
 // isDevice reports files that hold nothing of anybody's.
 func isDevice(path string) bool {
 	switch path {
-	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin", "/dev/stdout", "/dev/stderr":
+	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin", "/dev/stdout",
+		"/dev/stderr":
 		return true
 	}
 	return strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/dev/pts/")

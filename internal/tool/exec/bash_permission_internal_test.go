@@ -13,7 +13,9 @@ func TestOutsideRequestsNameDirectories(t *testing.T) {
 	for _, r := range asks {
 		got = append(got, r.Action+" "+string(r.Metadata))
 	}
-	want := []string{`external_directory {"command":"cat /o/f","directories":["/o"],"patterns":["/o/*"]}`, `read {"command":"cat /o/f"}`}
+	want := []string{
+		`external_directory {"command":"cat /o/f","directories":["/o"],"patterns":["/o/*"]}`, `read {"command":"cat /o/f"}`,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}

@@ -359,12 +359,19 @@ func TestProtectedFiles(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		".git/hooks/pre-commit", ".git/config", "harmless/pre-push", ".cairn/agents/a.md", ".opencode/plugin/p.js", "cairn.json", "cairn.jsonc",
-		"opencode.json", "sub/opencode.jsonc", ".GIT/hooks/x", "sub/../.git/x", ".git\u200c/hooks/x", ".Cairn/x", "OpenCode.JSON",
+		".git/hooks/pre-commit", ".git/config", "harmless/pre-push", ".cairn/agents/a.md", ".opencode/plugin/p.js",
+		"cairn.json", "cairn.jsonc",
+		"opencode.json", "sub/opencode.jsonc", ".GIT/hooks/x", "sub/../.git/x", ".git\u200c/hooks/x", ".Cairn/x",
+		"OpenCode.JSON",
 		home + "/.bashrc", home + "/.config/cairn/x", home + "/.ssh/authorized_keys", home + "/.gitconfig",
 	} {
 		refused("write "+path, "write", tooltest.Input{"filePath": path, "content": "x"})
-		refused("patch "+path, "apply_patch", tooltest.Input{"patchText": "*** Begin Patch\n*** Add File: " + path + "2\n+x\n*** Add File: " + path + "\n+x\n*** End Patch"})
+		refused(
+			"patch "+path, "apply_patch",
+			tooltest.Input{
+				"patchText": "*** Begin Patch\n*** Add File: " + path + "2\n+x\n*** Add File: " + path + "\n+x\n*** End Patch",
+			},
+		)
 	}
 	refused("edit", "edit", tooltest.Input{"filePath": "opencode.json", "oldString": "{}", "newString": "{ }"})
 	for command := range strings.Lines(`
@@ -477,21 +484,25 @@ go build -o a.out .
 		t.Errorf("always would save %q", r.Save)
 	}
 	b.Rules = append(b.Rules, session.Rule{Action: "edit", Resource: ".git/hooks/*", Effect: session.Allow})
-	if s := b.Call("write", tooltest.Input{"filePath": ".git/hooks/pre-commit", "content": "x"}); s.Denied != nil || s.Error != nil {
+	if s := b.Call("write", tooltest.Input{"filePath": ".git/hooks/pre-commit", "content": "x"}); s.Denied != nil ||
+		s.Error != nil {
 		t.Error(tooltest.TextOf(s))
 	}
 }
 
-// What is written to a file that nobody knows asks, whatever is allowed, and changes nothing; what the script itself says of
-// its variables is known.
+// What is written to a file that nobody knows asks, whatever is allowed, and changes nothing; what the script itself
+// says of its variables is known.
 func TestWrittenAnywhere(t *testing.T) {
 	b := tooltest.New(t)
 	b.WriteFile(".git/hooks/README", "")
 	b.WriteFile("evil", "#!/bin/sh\n")
 	b.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
 	for _, command := range []string{
-		`D=.gi; read x <<< t; cp evil $D$x/hooks/y`, `cp evil "$(echo .git)/hooks/y"`, `cd "$(echo .git)"; cp ../evil hooks/y`, `echo x > "$(echo .git)/hooks/y"`,
-		`CDPATH=.git; cd hooks && cp ../../evil y`, `find . -name README -execdir cp ../../evil y ';'`, `echo .git/hooks/y | xargs cp evil`, "let d=1 # '\ncp evil .git/hooks/y", `d=~; cp evil ..$d/y`, `cp evil .git/ho$x/y`,
+		`D=.gi; read x <<< t; cp evil $D$x/hooks/y`, `cp evil "$(echo .git)/hooks/y"`,
+		`cd "$(echo .git)"; cp ../evil hooks/y`, `echo x > "$(echo .git)/hooks/y"`,
+		`CDPATH=.git; cd hooks && cp ../../evil y`, `find . -name README -execdir cp ../../evil y ';'`,
+		`echo .git/hooks/y | xargs cp evil`, "let d=1 # '\ncp evil .git/hooks/y", `d=~; cp evil ..$d/y`,
+		`cp evil .git/ho$x/y`,
 	} {
 		if s := b.Call("bash", tooltest.Input{"command": command}); s.Denied == nil {
 			t.Errorf("%s ran: %s", command, tooltest.TextOf(s))
@@ -500,7 +511,13 @@ func TestWrittenAnywhere(t *testing.T) {
 	if _, err := os.Stat(b.Path(".git/hooks/y")); err == nil {
 		t.Error("a hook was written")
 	}
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": `D=sub; mkdir -p $D && for f in a b; do cp evil "$D/$f"; done; ls sub`})), "a\nb\n")
+	tooltest.MustContain(
+		t,
+		tooltest.TextOf(
+			b.Call("bash", tooltest.Input{"command": `D=sub; mkdir -p $D && for f in a b; do cp evil "$D/$f"; done; ls sub`}),
+		),
+		"a\nb\n",
+	)
 }
 
 // Who allows a program by its name allows it what nobody knows beforehand, but not to read a whole directory in which
@@ -515,10 +532,16 @@ func TestDirectoriesAreReadAsAWhole(t *testing.T) {
 	allow := func(action, resource string) session.Rule {
 		return session.Rule{Action: action, Resource: resource, Effect: session.Allow}
 	}
-	b.Rules = []session.Rule{allow("*", "*"), allow("bash", "cat *"), allow("bash", "grep *"), allow("bash", "find *"), {Action: "read", Resource: "*.env", Effect: session.Deny}, {Action: "read", Resource: "sub/*", Effect: session.Deny}}
+	b.Rules = []session.Rule{
+		allow("*", "*"), allow("bash", "cat *"), allow("bash", "grep *"), allow("bash", "find *"),
+		{Action: "read", Resource: "*.env", Effect: session.Deny},
+		{Action: "read", Resource: "sub/*", Effect: session.Deny},
+	}
 	for command, denied := range map[string]bool{
-		"grep -r S .": true, "find . -exec cat {} +": true, "find . -type f | xargs cat": true, "grep -R S plain": true, "find sub -exec cat {} +": true,
-		"grep -r S empty": false, "find empty -exec cat {} +": false, "find . -name '*.md' -exec cat {} +": false, "cat empty/a.txt": false,
+		"grep -r S .": true, "find . -exec cat {} +": true, "find . -type f | xargs cat": true, "grep -R S plain": true,
+		"find sub -exec cat {} +": true,
+		"grep -r S empty":         false, "find empty -exec cat {} +": false, "find . -name '*.md' -exec cat {} +": false,
+		"cat empty/a.txt": false,
 	} {
 		if s := b.Call("bash", tooltest.Input{"command": command}); (s.Denied != nil) != denied {
 			t.Errorf("%s: %s", command, tooltest.TextOf(s))

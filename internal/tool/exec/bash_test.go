@@ -37,7 +37,10 @@ func TestBash(t *testing.T) {
 		says, exit string
 	}{
 		{tooltest.Input{"command": `printf 'one\ntwo\n'; echo err >&2`}, "one\ntwo\nerr\n", "0"},
-		{tooltest.Input{"command": "exit 3"}, "(no output)\n\n<shell_metadata>\nThe command ended with exit code 3.\n</shell_metadata>", "3"},
+		{
+			tooltest.Input{"command": "exit 3"},
+			"(no output)\n\n<shell_metadata>\nThe command ended with exit code 3.\n</shell_metadata>", "3",
+		},
 		{tooltest.Input{"command": "pwd"}, b.Dir + "\n", "0"},
 		{tooltest.Input{"command": "pwd", "workdir": "sub"}, b.Path("sub") + "\n", "0"},
 		{tooltest.Input{"command": "cat; echo done"}, "done\n", "0"},
@@ -49,7 +52,8 @@ func TestBash(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.in), func(t *testing.T) {
 			s := b.Call("bash", c.in)
-			if s.Error != nil || !strings.Contains(tooltest.TextOf(s), c.says) || tooltest.Member(t, s.Output.Structured, "exit") != c.exit {
+			if s.Error != nil || !strings.Contains(tooltest.TextOf(s), c.says) ||
+				tooltest.Member(t, s.Output.Structured, "exit") != c.exit {
 				t.Fatalf("%s\n%s", tooltest.TextOf(s), s.Output.Structured)
 			}
 		})
@@ -68,9 +72,11 @@ func TestBash(t *testing.T) {
 // What commands do with their output and their descriptors is their business.
 func TestBashOddCommands(t *testing.T) {
 	for name, c := range map[string]struct{ command, says string }{
-		"prints after its end":     {"(sleep 0.05; echo late) & echo early", "early\nlate\n"},
-		"prints long after":        {"(sleep 3; echo late) & echo early", "early\n"},
-		"closes everything":        {"exec 0<&- 1>&- 2>&-; exit 4", "(no output)\n\n<shell_metadata>\nThe command ended with exit code 4."},
+		"prints after its end": {"(sleep 0.05; echo late) & echo early", "early\nlate\n"},
+		"prints long after":    {"(sleep 3; echo late) & echo early", "early\n"},
+		"closes everything": {
+			"exec 0<&- 1>&- 2>&-; exit 4", "(no output)\n\n<shell_metadata>\nThe command ended with exit code 4.",
+		},
 		"one line of a megabyte":   {"head -c 1M /dev/zero | tr '\\0' x; echo; echo end", "\nend"},
 		"random bytes":             {"head -c 100000 /dev/urandom; printf '\\nend'", "\nend"},
 		"half a character":         {`printf 'a\303'; sleep 0.05; printf '\251b\303'`, "aéb\uFFFD"},
@@ -82,7 +88,9 @@ func TestBashOddCommands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := tooltest.New(t, withSupervisor, func(c *tooltest.Config) { c.Exec.Timeout = 10 * time.Second }).Call("bash", tooltest.Input{"command": c.command})
+			s := tooltest.New(
+				t, withSupervisor, func(c *tooltest.Config) { c.Exec.Timeout = 10 * time.Second },
+			).Call("bash", tooltest.Input{"command": c.command})
 			if s.Error != nil || !strings.Contains(tooltest.TextOf(s), c.says) || len(tooltest.TextOf(s)) > 52_000 {
 				t.Errorf("%.300q %d", tooltest.TextOf(s), len(tooltest.TextOf(s)))
 			}
@@ -95,15 +103,23 @@ func TestBashOddCommands(t *testing.T) {
 
 func TestBashPatience(t *testing.T) {
 	b := tooltest.New(t, func(c *tooltest.Config) { c.Exec.Timeout = 150 * time.Millisecond })
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "sleep 30"})), "exceeding timeout 150 ms")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "sleep 30"})), "exceeding timeout 150 ms",
+	)
 	def, _ := b.Set.Definition("bash")
 	tooltest.MustContain(t, def.Description, "150 if absent")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "true", "background": true})), "Nothing can run in the background here")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "true", "background": true})),
+		"Nothing can run in the background here",
+	)
 }
 
 func TestBashAsks(t *testing.T) {
 	b := tooltest.New(t)
-	b.Rules = append(tooltest.AllowAll[:len(tooltest.AllowAll):len(tooltest.AllowAll)], session.Rule{Action: "bash", Resource: "touch *", Effect: session.Deny})
+	b.Rules = append(
+		tooltest.AllowAll[:len(tooltest.AllowAll):len(tooltest.AllowAll)],
+		session.Rule{Action: "bash", Resource: "touch *", Effect: session.Deny},
+	)
 	var asked []tool.Request
 	b.OnAsk = func(r tool.Request) { asked = append(asked, r) }
 	s := b.Call("bash", tooltest.Input{"command": `touch *?\x`, "description": "Touch"})
@@ -114,7 +130,12 @@ func TestBashAsks(t *testing.T) {
 		tooltest.MustContain(t, string(asked[i].Metadata), `"command":"touch *?\\x"`, `"description":"Touch"`)
 		asked[i].Metadata = nil
 	}
-	want := []tool.Request{{Action: "bash", Resources: []string{`touch *?\x`}, Save: []string{"touch *"}, Seen: permission.Seen{Script: `touch *?\x`}}}
+	want := []tool.Request{
+		{
+			Action: "bash", Resources: []string{`touch *?\x`}, Save: []string{"touch *"},
+			Seen: permission.Seen{Script: `touch *?\x`},
+		},
+	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Fatal(diff)
 	}
@@ -125,8 +146,9 @@ func TestBashAsks(t *testing.T) {
 
 func TestBashEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
-		"OPENAI_API_KEY": "sk-canary", "CAIRN_TOKEN": "canary1", "OPENCODE_SERVER_PASSWORD": "canary2", "DATABASE_URL": "canary3",
-		"LC_TIME": "C", "MY_DECLARED": "yes", "MY_DENIED": "canary4", "CAIRN_CALL": "canary5",
+		"OPENAI_API_KEY": "sk-canary", "CAIRN_TOKEN": "canary1", "OPENCODE_SERVER_PASSWORD": "canary2",
+		"DATABASE_URL": "canary3",
+		"LC_TIME":      "C", "MY_DECLARED": "yes", "MY_DENIED": "canary4", "CAIRN_CALL": "canary5",
 	} {
 		t.Setenv(name, value)
 	}
@@ -149,14 +171,20 @@ func TestBashLongOutputIsKept(t *testing.T) {
 		t.Fatalf("%d bytes, %v", len(tooltest.TextOf(s)), s.Output.OutputPaths)
 	}
 	path := s.Output.OutputPaths[0]
-	tooltest.MustContain(t, tooltest.TextOf(s), "1\n2\n", "49999\n50000", "[The middle of this output is left out (50001 lines, 288894 bytes in all). All of it is in "+path)
-	if kept := b.ReadFile(path); !strings.HasPrefix(kept, "1\n2\n") || !strings.HasSuffix(kept, "\n50000\n") || len(kept) != 288894 {
+	tooltest.MustContain(
+		t, tooltest.TextOf(s), "1\n2\n", "49999\n50000",
+		"[The middle of this output is left out (50001 lines, 288894 bytes in all). All of it is in "+path,
+	)
+	if kept := b.ReadFile(path); !strings.HasPrefix(kept, "1\n2\n") || !strings.HasSuffix(kept, "\n50000\n") ||
+		len(kept) != 288894 {
 		t.Fatal(len(kept))
 	}
 	if tooltest.Member(t, s.Output.Structured, "outputPath") != tooltest.Quote(path) || len(s.Output.Structured) > 36_000 {
 		t.Fatalf("%.300s", s.Output.Structured)
 	}
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": path, "offset": 25000, "limit": 1})), "25000: 25000\n")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": path, "offset": 25000, "limit": 1})), "25000: 25000\n",
+	)
 }
 
 func TestBashProgress(t *testing.T) {
@@ -165,7 +193,9 @@ func TestBashProgress(t *testing.T) {
 	c := tool.Call{Name: "bash"}
 	c.Progress = func(o tool.Output) { shown <- o }
 	start := time.Now()
-	s := b.CallWith(t.Context(), c, tooltest.Input{"command": "for i in 1 2 3 4 5 6 7 8 9 10; do echo tick $i; sleep 0.1; done"})
+	s := b.CallWith(
+		t.Context(), c, tooltest.Input{"command": "for i in 1 2 3 4 5 6 7 8 9 10; do echo tick $i; sleep 0.1; done"},
+	)
 	if s.Error != nil {
 		t.Fatal(tooltest.TextOf(s))
 	}
@@ -256,7 +286,10 @@ func withSupervisor(c *tooltest.Config) {
 }
 
 // reachesProc lets commands look at processes, which is outside of any Location.
-var reachesProc = append(slices.Clone(tooltest.AllowAll), session.Rule{Action: "external_directory", Resource: "/proc/*", Effect: session.Allow})
+var reachesProc = append(
+	slices.Clone(tooltest.AllowAll),
+	session.Rule{Action: "external_directory", Resource: "/proc/*", Effect: session.Allow},
+)
 
 func TestBashLeavesNothingBehind(t *testing.T) {
 	for name, script := range processTrees {
@@ -271,16 +304,20 @@ func TestBashLeavesNothingBehind(t *testing.T) {
 	}
 	t.Run("supervised/no mark", func(t *testing.T) {
 		t.Parallel()
-		checkNothingSurvives(t, tooltest.New(t, withSupervisor), "(env -i setsid bash -c 'env -i setsid sleep %s & exit' &); sleep %s", "timeout")
+		checkNothingSurvives(
+			t, tooltest.New(t, withSupervisor), "(env -i setsid bash -c 'env -i setsid sleep %s & exit' &); sleep %s", "timeout",
+		)
 	})
 	t.Run("supervised/kills its supervisor", func(t *testing.T) {
 		t.Parallel()
-		checkNothingSurvives(t, tooltest.New(t, withSupervisor), "setsid sleep %s & sleep 0.3; kill -9 $PPID; sleep %s", "itself")
+		checkNothingSurvives(
+			t, tooltest.New(t, withSupervisor), "setsid sleep %s & sleep 0.3; kill -9 $PPID; sleep %s", "itself",
+		)
 	})
 }
 
-// hung is when a call that should not wait for sleepers is taken to do so: they sleep for days. It is no measure of speed,
-// which a busy machine would decide.
+// hung is when a call that should not wait for sleepers is taken to do so: they sleep for days. It is no measure of
+// speed, which a busy machine would decide.
 const hung = 30 * time.Second
 
 // sleepTime returns a time to sleep that no other test uses, which names the sleepers.
@@ -326,7 +363,8 @@ const serverWord = "__server"
 // serveTools runs one command as a server would, until it is killed.
 func serveTools(args []string) {
 	tools := exec.New(exec.Config{
-		Paths: workpath.Resolver{Directory: args[0]}, Shell: "/bin/bash", Supervisor: []string{"/proc/self/exe", exec.SuperviseWord},
+		Paths: workpath.Resolver{Directory: args[0]}, Shell: "/bin/bash",
+		Supervisor: []string{"/proc/self/exe", exec.SuperviseWord},
 	})
 	call := tool.Call{
 		Name: "bash", Input: jsontext.Value(`{"command":` + tooltest.Quote(args[1]) + `}`),
@@ -403,7 +441,9 @@ func TestSupervisedBash(t *testing.T) {
 }
 
 func BenchmarkBash(b *testing.B) {
-	for name, set := range map[string]func(*tooltest.Config){"direct": func(*tooltest.Config) {}, "supervised": withSupervisor} {
+	for name, set := range map[string]func(*tooltest.Config){
+		"direct": func(*tooltest.Config) {}, "supervised": withSupervisor,
+	} {
 		b.Run(name, func(b *testing.B) {
 			bench := tooltest.New(b, set)
 			for b.Loop() {

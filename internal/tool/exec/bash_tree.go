@@ -30,12 +30,13 @@ func (s *execTools) readTree(p workpath.Path, named shell.Path) permission.Tree 
 		files, all := s.listFilesBelow(p, named.Only)
 		return found{files, all}
 	})
-	return permission.Tree{Dir: p.Resource(), Maybe: named.Maybe, Files: func() ([]string, bool) { return look().files, look().all }}
+	return permission.Tree{
+		Dir: p.Resource(), Maybe: named.Maybe, Files: func() ([]string, bool) { return look().files, look().all },
+	}
 }
 
-// listFilesBelow are the resources of the files below the place whose names fit one of the patterns, if there are some, and of
-// what links there lead to. It is false if they are more
-// than maxBelow.
+// listFilesBelow are the resources of the files below the place whose names fit one of the patterns, if there are some,
+// and of what links there lead to. It is false if they are more than maxBelow.
 func (s *execTools) listFilesBelow(p workpath.Path, only []string) (files []string, all bool) {
 	var mu sync.Mutex // guards files and seen
 	seen := 0
@@ -48,7 +49,8 @@ func (s *execTools) listFilesBelow(p workpath.Path, only []string) (files []stri
 		if seen++; seen > maxBelow {
 			return errTooMany
 		}
-		if e.IsDir() || len(only) > 0 && !slices.ContainsFunc(only, func(o string) bool { return permission.Match(o, e.Name()) }) {
+		if e.IsDir() ||
+			len(only) > 0 && !slices.ContainsFunc(only, func(o string) bool { return permission.Match(o, e.Name()) }) {
 			return nil
 		}
 		rel, _ := workpath.Within(p.Real, name)

@@ -112,9 +112,9 @@ const (
 	reportFD   = 4
 )
 
-// startProcess starts the command. One goroutine keeps its thread until the command has ended, because the system ends the
-// command when that thread ends (see attributes). It ends when cmd was waited for: with the command, or with what the
-// command left below its supervisor.
+// startProcess starts the command. One goroutine keeps its thread until the command has ended, because the system ends
+// the command when that thread ends (see attributes). It ends when cmd was waited for: with the command, or with what
+// the command left below its supervisor.
 func (r command) startProcess(output *os.File) (*process, error) {
 	p := &process{mark: tool.CallVariable + "=" + rand.Text(), done: make(chan struct{})}
 	p.cmd = exec.Command(r.argv[0], r.argv[1:]...)

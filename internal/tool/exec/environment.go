@@ -43,8 +43,8 @@ func (c Config) isSecret(name string) bool {
 	return strings.HasPrefix(name, "CAIRN_") || strings.HasPrefix(name, "OPENCODE_") || slices.Contains(c.Deny, name)
 }
 
-// ShellPath returns the path of the shell to use: the configured one, else bash, in whose language commands are written and
-// read, else sh. The error is written for a model.
+// ShellPath returns the path of the shell to use: the configured one, else bash, in whose language commands are written
+// and read, else sh. The error is written for a model.
 func (c Config) ShellPath() (string, error) {
 	if c.Shell != "" {
 		path, err := exec.LookPath(c.Shell)

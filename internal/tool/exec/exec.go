@@ -1,7 +1,7 @@
 // Package exec has the tools that run commands: bash and job.
 //
-// A command runs below a supervisor process where the system allows it, so that nothing it starts outlives a timeout, an
-// interrupt or the server. It gets an environment of listed variables, and a sandbox if the configuration has one.
+// A command runs below a supervisor process where the system allows it, so that nothing it starts outlives a timeout,
+// an interrupt or the server. It gets an environment of listed variables, and a sandbox if the configuration has one.
 package exec
 
 import (
@@ -22,9 +22,9 @@ type Config struct {
 	Pass  []string // names of further variables of this process that commands get
 	Deny  []string // names of variables that commands never get, e.g. those of provider keys
 
-	// Supervisor is the command line that starts this program so that it calls Supervise, e.g.
-	// {"/proc/self/exe", SuperviseWord}. Without it, and on systems other than Linux, a process that leaves the command's
-	// session and clears its environment is not found, and if this process is killed, only the command itself ends with it.
+	// Supervisor is the command line that starts this program so that it calls Supervise, e.g. {"/proc/self/exe",
+	// SuperviseWord}. Without it, and on systems other than Linux, a process that leaves the command's session and clears
+	// its environment is not found, and if this process is killed, only the command itself ends with it.
 	Supervisor []string
 	// Sandbox confines commands; nil leaves them free. It needs a Supervisor, which starts them confined.
 	Sandbox *sandbox.Policy

@@ -52,7 +52,9 @@ func startJob(ctx context.Context, call tool.Call, r command, in bashInput) (too
 		_ = os.Remove(path)
 		return tool.Output{}, err
 	}
-	text := fmt.Sprintf("The command runs as job %s. Its output goes to %s. The tool job shows it, waits for it and ends it.", job.ID, path)
+	text := fmt.Sprintf(
+		"The command runs as job %s. Its output goes to %s. The tool job shows it, waits for it and ends it.", job.ID, path,
+	)
 	out := tool.TextOutput(in.Command, text, map[string]any{"job": job})
 	out.OutputPaths = []string{path}
 	return out, nil
@@ -79,7 +81,9 @@ type jobInput struct {
 
 // Definition describes the tool.
 func (jobTool) Definition() tool.Definition {
-	return tool.Definition{Name: "job", Description: strings.TrimSpace(jobDescription), Schema: jsontext.Value(jobSchema), Bounded: true}
+	return tool.Definition{
+		Name: "job", Description: strings.TrimSpace(jobDescription), Schema: jsontext.Value(jobSchema), Bounded: true,
+	}
 }
 
 // Run does what the action says.
@@ -96,7 +100,13 @@ func (jobTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	case in.ID == "":
 		return tool.Output{}, tool.Failf("The action %s needs the id of a job; the action list shows them.", in.Action)
 	}
-	if err := call.Ask(ctx, tool.Request{Action: "job", Resources: []string{in.Action}, Save: []string{in.Action}, Metadata: tool.Object(map[string]any{"job": in.ID})}); err != nil {
+	if err := call.Ask(
+		ctx,
+		tool.Request{
+			Action: "job", Resources: []string{in.Action}, Save: []string{in.Action},
+			Metadata: tool.Object(map[string]any{"job": in.ID}),
+		},
+	); err != nil {
 		return tool.Output{}, err
 	}
 	return in.runAction(ctx, call.Jobs)

@@ -12,8 +12,8 @@ const (
 	countShare = 20 // of the time, one part of so many is spent on counting
 )
 
-// watchProcessLimit reports how many processes this one has below it as soon as they are more than most. It looks ten times a second,
-// or less often where that takes long, until done is closed.
+// watchProcessLimit reports how many processes this one has below it as soon as they are more than most. It looks ten
+// times a second, or less often where that takes long, until done is closed.
 func watchProcessLimit(most int, done <-chan struct{}) <-chan int {
 	found := make(chan int, 1)
 	go func() { // ends with done, or once it found them

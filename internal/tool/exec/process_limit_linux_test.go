@@ -8,8 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// A command that makes too many processes is ended with all of them, however they hide, and says so. The bombs burn out by
-// themselves at 511 processes.
+// A command that makes too many processes is ended with all of them, however they hide, and says so. The bombs burn out
+// by themselves at 511 processes.
 func TestTooManyProcesses(t *testing.T) {
 	few := func(c *tooltest.Config) { c.Exec.Processes = 100 }
 	for name, script := range map[string]string{
@@ -27,14 +27,19 @@ func TestTooManyProcesses(t *testing.T) {
 			if n := countSleepers(t, seconds); n != 0 {
 				t.Errorf("%d survivors", n)
 			}
-			if got := tooltest.TextOf(s); s.Error != nil || !strings.Contains(got, "cairn: the command was ended because it had ") || !strings.Contains(got, "the limit is 100\n") {
+			if got := tooltest.TextOf(s); s.Error != nil ||
+				!strings.Contains(
+					got, "cairn: the command was ended because it had ",
+				) || !strings.Contains(got, "the limit is 100\n") {
 				t.Error(got)
 			}
 		})
 	}
 	for _, n := range []int{50, 90} {
 		b := tooltest.New(t, withSupervisor, few)
-		s := b.Call("bash", tooltest.Input{"command": fmt.Sprintf("for i in $(seq %d); do sleep 0.4 & done; wait; echo done", n)})
+		s := b.Call(
+			"bash", tooltest.Input{"command": fmt.Sprintf("for i in $(seq %d); do sleep 0.4 & done; wait; echo done", n)},
+		)
 		if tooltest.TextOf(s) != "done\n" {
 			t.Error(tooltest.TextOf(s))
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/proctable"
 )
 
-// commandAttributes: a session of its own, so that there is no terminal to ask at and the whole group can be signalled; and
-// the command ends with us, should we be killed.
+// commandAttributes: a session of its own, so that there is no terminal to ask at and the whole group can be signalled;
+// and the command ends with us, should we be killed.
 func commandAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -55,8 +55,8 @@ func addDescendants(table []proctable.Process, ours map[int]bool) map[int]bool {
 	return ours
 }
 
-// isGroupAlive reports whether anything but zombies is in the command's group. That nothing is in it the kernel says without
-// a moment between; the table is asked where something is, which may be zombies that nobody waits for.
+// isGroupAlive reports whether anything but zombies is in the command's group. That nothing is in it the kernel says
+// without a moment between; the table is asked where something is, which may be zombies that nobody waits for.
 func (p *process) isGroupAlive() bool {
 	leader := p.cmd.Process.Pid
 	if errors.Is(syscall.Kill(-leader, 0), syscall.ESRCH) {

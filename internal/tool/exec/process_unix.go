@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// stopAll ends the command and everything it started: TERM, and after grace KILL, again and again until nothing is left.
-// It returns when the command itself was waited for.
+// stopAll ends the command and everything it started: TERM, and after grace KILL, again and again until nothing is
+// left. It returns when the command itself was waited for.
 func (p *process) stopAll(grace time.Duration) {
 	if p.lifeline != nil {
 		_, _ = p.lifeline.Write([]byte{1})
@@ -42,8 +42,8 @@ func (p *process) signalAll(sig syscall.Signal) {
 	}
 }
 
-// waitGone waits until nothing of the command is left, at most for d. It looks twice: a process that is being forked or becomes
-// another program can be missed once.
+// waitGone waits until nothing of the command is left, at most for d. It looks twice: a process that is being forked or
+// becomes another program can be missed once.
 func (p *process) waitGone(d time.Duration) bool {
 	step := 5 * time.Millisecond
 	missing := 0 // looks in a row that found nothing

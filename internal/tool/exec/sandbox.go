@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// sandboxCommand returns the command line that runs argv in the sandbox, or argv itself if there is none. What was asked for
-// and cannot be had is a failure: no command runs unbound instead.
+// sandboxCommand returns the command line that runs argv in the sandbox, or argv itself if there is none. What was
+// asked for and cannot be had is a failure: no command runs unbound instead.
 func (s *execTools) sandboxCommand(argv []string) ([]string, error) {
 	p := s.config.Sandbox
 	if p == nil {

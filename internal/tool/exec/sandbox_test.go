@@ -21,10 +21,14 @@ func TestBashInSandbox(t *testing.T) {
 	}
 	b := tooltest.New(t, withSandbox)
 	b.Rules = tooltest.AllowAll[:1] // also what is outside
-	if s := b.Call("bash", tooltest.Input{"command": "echo in > new && cat new; exit 3"}); !strings.Contains(tooltest.TextOf(s), "in\n") || tooltest.Member(t, s.Output.Structured, "exit") != "3" {
+	if s := b.Call(
+		"bash", tooltest.Input{"command": "echo in > new && cat new; exit 3"},
+	); !strings.Contains(tooltest.TextOf(s), "in\n") || tooltest.Member(t, s.Output.Structured, "exit") != "3" {
 		t.Errorf("%s %s", tooltest.TextOf(s), s.Output.Structured)
 	}
-	if s := b.Call("bash", tooltest.Input{"command": "echo out > " + b.OutsidePath("new")}); !strings.Contains(tooltest.TextOf(s), "Permission denied") {
+	if s := b.Call(
+		"bash", tooltest.Input{"command": "echo out > " + b.OutsidePath("new")},
+	); !strings.Contains(tooltest.TextOf(s), "Permission denied") {
 		t.Error(tooltest.TextOf(s))
 	}
 	if _, err := os.Stat(b.OutsidePath("new")); err == nil {
@@ -51,7 +55,9 @@ func TestSandboxLeavesNothingBehind(t *testing.T) {
 func TestNoCommandWithoutItsSandbox(t *testing.T) {
 	if err := sandbox.Check(); err != nil {
 		b := tooltest.New(t, withSandbox)
-		tooltest.MustContain(t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "touch ran"})), "No command is run", err.Error())
+		tooltest.MustContain(
+			t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "touch ran"})), "No command is run", err.Error(),
+		)
 		return
 	}
 	for want, change := range map[string]func(*tooltest.Config){
@@ -62,7 +68,9 @@ func TestNoCommandWithoutItsSandbox(t *testing.T) {
 		},
 	} {
 		b := tooltest.New(t, change)
-		tooltest.MustContain(t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "touch ran"})), "No command is run", want)
+		tooltest.MustContain(
+			t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "touch ran"})), "No command is run", want,
+		)
 		if left, _ := os.ReadDir(b.Dir); len(left) != 0 {
 			t.Error("it ran")
 		}

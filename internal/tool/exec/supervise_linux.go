@@ -21,11 +21,12 @@ import (
 // Supervise runs one command for a server that started this process through Config.Supervisor, and returns the exit
 // code for it. args are what followed SuperviseWord.
 //
-// The process is a little init: whatever the command leaves behind becomes its child, so that nothing escapes, not by
-// a session of its own, a double fork, or an empty environment. When the lifeline is written to or ends, because the
-// server says so or is no more, everything is ended: TERM, then KILL. So it is at once, when there are more processes than
-// may be. When the command ends by itself, what it left in the background goes on, below this process, which is then only
-// there for that: whoever asks what those processes are finds a tool's above them, whatever became of their environment.
+// The process is a little init: whatever the command leaves behind becomes its child, so that nothing escapes, not by a
+// session of its own, a double fork, or an empty environment. When the lifeline is written to or ends, because the
+// server says so or is no more, everything is ended: TERM, then KILL. So it is at once, when there are more processes
+// than may be. When the command ends by itself, what it left in the background goes on, below this process, which is
+// then only there for that: whoever asks what those processes are finds a tool's above them, whatever became of their
+// environment.
 func Supervise(args []string) int {
 	order, err := parseOrder(args)
 	if err == nil {
@@ -68,7 +69,10 @@ func (o supervisorOrder) waitCommand(ended <-chan int, gone <-chan struct{}) (co
 		endDescendants(o.grace, gone)
 	case n := <-watchProcessLimit(o.processes, done):
 		endDescendants(0, gone)
-		fmt.Fprintf(os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; the limit is %d\n", n, o.processes)
+		fmt.Fprintf(
+			os.Stderr, "\ncairn: the command was ended because it had %d processes at the same time; the limit is %d\n", n,
+			o.processes,
+		)
 	}
 	select {
 	case code := <-ended:
@@ -83,8 +87,8 @@ func hasChildren() bool {
 	return !errors.Is(unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD)
 }
 
-// reportAndWait tells the server how the command ended and returns when nothing of it is left. It holds nothing that the call, or
-// anybody else, waits for: not the output, not the directory.
+// reportAndWait tells the server how the command ended and returns when nothing of it is left. It holds nothing that
+// the call, or anybody else, waits for: not the output, not the directory.
 func reportAndWait(code int, gone <-chan struct{}) {
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -107,8 +111,8 @@ func (o supervisorOrder) startCommand() (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// reapChildren waits for every child there is, reports how the command ended, and closes gone when there is no child left. Nothing
-// that descends from this process is alive then, because what loses its parent becomes our child.
+// reapChildren waits for every child there is, reports how the command ended, and closes gone when there is no child
+// left. Nothing that descends from this process is alive then, because what loses its parent becomes our child.
 func reapChildren(command int, ended chan<- int, gone chan<- struct{}) {
 	defer close(gone)
 	for {
@@ -127,8 +131,8 @@ func reapChildren(command int, ended chan<- int, gone chan<- struct{}) {
 	}
 }
 
-// endDescendants returns when reap says that they are gone. The process table says whom to signal, not whether it is done:
-// it is read while it changes, so that a process which was forked behind the reader's back is missing in it.
+// endDescendants returns when reap says that they are gone. The process table says whom to signal, not whether it is
+// done: it is read while it changes, so that a process which was forked behind the reader's back is missing in it.
 func endDescendants(grace time.Duration, gone <-chan struct{}) {
 	sig := syscall.SIGTERM
 	signalled := map[int]bool{}

@@ -19,9 +19,9 @@ type TemplateCommands struct {
 
 const maxTemplateCommands = 32 // commands of one prompt
 
-// RunTemplate runs the lines in the location, all at the same time, bound as every command is and with what of the environment
-// commands get, and returns what each wrote to its standard output, as it is. How one ends does not
-// matter; that one cannot be started, or takes too long, is an error.
+// RunTemplate runs the lines in the location, all at the same time, bound as every command is and with what of the
+// environment commands get, and returns what each wrote to its standard output, as it is. How one ends does not matter;
+// that one cannot be started, or takes too long, is an error.
 func RunTemplate(ctx context.Context, c Config, l TemplateCommands) ([]string, error) {
 	if len(l.Lines) > maxTemplateCommands {
 		return nil, tool.Failf("The template runs %d commands, the limit is %d.", len(l.Lines), maxTemplateCommands)
@@ -54,7 +54,8 @@ func (s *execTools) runLine(ctx context.Context, line string, l TemplateCommands
 	}
 	t := &bashTool{s}
 	r := command{
-		argv: argv, supervisor: s.config.Supervisor, dir: dir.Real, env: append(s.config.Environment(), "ARGUMENTS="+l.Arguments), grace: t.killDelay(),
+		argv: argv, supervisor: s.config.Supervisor, dir: dir.Real,
+		env: append(s.config.Environment(), "ARGUMENTS="+l.Arguments), grace: t.killDelay(),
 		processes: cmp.Or(s.config.Processes, MaxProcesses), timeout: t.timeout(), quiet: true,
 		output: &commandOutput{capture: tool.NewCapture(nil, s.config.Limits, s.config.Log)},
 	}

@@ -50,7 +50,10 @@ type patchedFile struct {
 
 // Definition describes the tool.
 func (t *patchTool) Definition() tool.Definition {
-	return tool.Definition{Name: "apply_patch", Description: strings.TrimSpace(patchDescription), Schema: jsontext.Value(patchSchema), Action: "edit"}
+	return tool.Definition{
+		Name: "apply_patch", Description: strings.TrimSpace(patchDescription), Schema: jsontext.Value(patchSchema),
+		Action: "edit",
+	}
 }
 
 // Run applies the patch, all of it or nothing.
@@ -77,7 +80,10 @@ func (t *patchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if len(done.files) == 1 {
 		title = done.files[0].RelativePath
 	}
-	return tool.TextOutput(title, done.message, patchInfo{Diff: truncateDiff(done.diff), Files: done.files, Diagnostics: map[string][]string{}, Seen: done.seen}), nil
+	return tool.TextOutput(
+		title, done.message,
+		patchInfo{Diff: truncateDiff(done.diff), Files: done.files, Diagnostics: map[string][]string{}, Seen: done.seen},
+	), nil
 }
 
 // failPatch says that nothing of the patch was applied, where the error is about the patch.
@@ -109,7 +115,9 @@ func (p *resolvedPatch) resolveAll(s *fileTools) error {
 			}
 		}
 		if (h.kind == sectionDelete || to != from) && isLink(p.paths[from].Abs) {
-			return tool.Failf("%s is a symbolic link. A patch neither deletes nor moves links: use a command.", p.paths[from].Abs)
+			return tool.Failf(
+				"%s is a symbolic link. A patch neither deletes nor moves links: use a command.", p.paths[from].Abs,
+			)
 		}
 		p.from, p.to = append(p.from, from), append(p.to, to)
 	}
@@ -159,7 +167,9 @@ func (p *resolvedPatch) apply(steps []*fileStep) (summary, error) {
 			return summary{}, err
 		}
 		if size += len(to.after); size > maxPatched {
-			return summary{}, tool.Failf("The files of the patch are larger than %d MiB together. Make several calls.", maxPatched>>20)
+			return summary{}, tool.Failf(
+				"The files of the patch are larger than %d MiB together. Make several calls.", maxPatched>>20,
+			)
 		}
 		diff := unifiedDiff(from.path.Abs, was, to.after)
 		f := patchedFile{FilePath: from.path.Abs, RelativePath: to.path.Title(), Type: changeTypes[letter], Patch: diff}

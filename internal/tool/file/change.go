@@ -55,7 +55,9 @@ type change struct {
 }
 
 // changeOne changes the file at the path.
-func (s *fileTools) changeOne(ctx context.Context, call tool.Call, path string, plan func(before fileState) (after []byte, says string, err error)) (change, error) {
+func (s *fileTools) changeOne(
+	ctx context.Context, call tool.Call, path string, plan func(before fileState) (after []byte, says string, err error),
+) (change, error) {
 	p, err := s.config.Paths.Resolve(path)
 	if err != nil {
 		return change{}, err
@@ -105,7 +107,10 @@ func (c change) describeHardLinks() string {
 	says := ""
 	for _, st := range c.steps {
 		if n := countLinks(st.before.info); n > 1 && !st.removed {
-			says += fmt.Sprintf("\n%s had %d more %s (hard links), which keep the old content.", st.path.Title(), n-1, workpath.Plural(int(n-1), "name", "names"))
+			says += fmt.Sprintf(
+				"\n%s had %d more %s (hard links), which keep the old content.", st.path.Title(), n-1,
+				workpath.Plural(int(n-1), "name", "names"),
+			)
 		}
 	}
 	return says
@@ -116,7 +121,8 @@ func (c change) permissionRequest() tool.Request {
 	for _, st := range c.steps {
 		r.Resources = append(r.Resources, st.path.Resource())
 	}
-	if slices.ContainsFunc(r.Resources, func(path string) bool { return permission.Guarded(path) != "" }) { // which "*" does not mean
+	// which "*" does not mean
+	if slices.ContainsFunc(r.Resources, func(path string) bool { return permission.Guarded(path) != "" }) {
 		r.Save = nil
 		for _, path := range r.Resources {
 			r.Save = append(r.Save, permission.Escape(path))
@@ -144,8 +150,8 @@ func (c change) displayPaths() string {
 	return strings.Join(paths, ", ")
 }
 
-// outsideRequests are the requests for what may reach out of this place, each directory once: paths outside, and files that have a
-// second name, which may be anywhere.
+// outsideRequests are the requests for what may reach out of this place, each directory once: paths outside, and files
+// that have a second name, which may be anywhere.
 func outsideRequests(paths []workpath.Path) (out []tool.Request) {
 	asked := map[string]bool{}
 	for _, p := range paths {
@@ -200,8 +206,12 @@ func (s *fileTools) commitChange(id session.ID, in changePlan, shown change) (ch
 		return change{}, err
 	}
 	for i, st := range done.steps {
-		if was := shown.steps[i]; st.removed != was.removed || changedLines(st.formatDiff()) != changedLines(was.formatDiff()) {
-			return change{}, tool.Failf("%s was changed while permission was asked for, so nothing was written. Read it again and repeat the call.", st.path.Abs)
+		if was := shown.steps[i]; st.removed != was.removed ||
+			changedLines(st.formatDiff()) != changedLines(was.formatDiff()) {
+			return change{}, tool.Failf(
+				"%s was changed while permission was asked for, so nothing was written. Read it again and repeat the call.",
+				st.path.Abs,
+			)
 		}
 	}
 	infos, err := saveAll(done.steps)
@@ -230,7 +240,8 @@ func (s *fileTools) planChange(id session.ID, in changePlan) (change, error) {
 		if err != nil {
 			return change{}, err
 		}
-		if seen, ok := s.config.Tracker.lastSeen(id, p.Real); ok && before.info != nil && !seen.fingerprint.isSame(fingerprintOf(before.info, computeDigest(before.data))) {
+		if seen, ok := s.config.Tracker.lastSeen(id, p.Real); ok && before.info != nil &&
+			!seen.fingerprint.isSame(fingerprintOf(before.info, computeDigest(before.data))) {
 			return change{}, &staleError{p, seen, before}
 		}
 		c.steps = append(c.steps, &fileStep{path: p, before: before, after: before.data, removed: before.info == nil})
@@ -258,7 +269,9 @@ func readState(p workpath.Path) (fileState, error) {
 		return fileState{}, workpath.FailOpen(p.Abs, err)
 	}
 	if len(data) > maxEdited {
-		return fileState{}, tool.Failf("%s is larger than %d MiB, the most that is changed with this tool. Use a command.", p.Abs, maxEdited>>20)
+		return fileState{}, tool.Failf(
+			"%s is larger than %d MiB, the most that is changed with this tool. Use a command.", p.Abs, maxEdited>>20,
+		)
 	}
 	if info.Mode().Perm()&0o200 == 0 {
 		return fileState{}, tool.Failf("%s is read-only (mode %v), so it is not changed.", p.Abs, info.Mode().Perm())

@@ -26,8 +26,8 @@ func unifiedDiff(path string, before, after []byte) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// normalizeTexts is the text of both as a diff shows it: without a mark of the byte order or carriage returns before line ends, unless
-// it is these that differ.
+// normalizeTexts is the text of both as a diff shows it: without a mark of the byte order or carriage returns before
+// line ends, unless it is these that differ.
 func normalizeTexts(before, after []byte) ([]byte, []byte) {
 	plain := func(text []byte) []byte {
 		return bytes.ReplaceAll(bytes.TrimPrefix(text, []byte(workpath.BOM)), []byte("\r\n"), []byte("\n"))
@@ -38,8 +38,8 @@ func normalizeTexts(before, after []byte) ([]byte, []byte) {
 	return before, after
 }
 
-// zeroEmptyRanges has the range of no lines begin at line 0, as patch(1) and OpenCode write it. There is one only in the first line,
-// where one of the texts is empty.
+// zeroEmptyRanges has the range of no lines begin at line 0, as patch(1) and OpenCode write it. There is one only in
+// the first line, where one of the texts is empty.
 func zeroEmptyRanges(diff []byte) []byte {
 	header, rest, _ := strings.Cut(string(diff), "\n")
 	header = strings.Replace(header, "@@ -1,0 +", "@@ -0,0 +", 1)
@@ -83,7 +83,9 @@ func truncateDiff(diff string) string {
 		return diff
 	}
 	added, removed := countLines(diff)
-	return truncateLines(diff, maxDiff) + fmt.Sprintf("\\ The rest of this diff is not shown; in all %d lines are added and %d removed.\n", added, removed)
+	return truncateLines(diff, maxDiff) + fmt.Sprintf(
+		"\\ The rest of this diff is not shown; in all %d lines are added and %d removed.\n", added, removed,
+	)
 }
 
 // truncateLines returns the first lines of a text, at most n bytes.

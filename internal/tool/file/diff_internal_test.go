@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// A diff shows text as OpenCode's does: marks of the byte order and carriage returns only where they are what differs, and
-// no lines begin at line 0.
+// A diff shows text as OpenCode's does: marks of the byte order and carriage returns only where they are what differs,
+// and no lines begin at line 0.
 func TestDiffShowsText(t *testing.T) {
 	for _, c := range []struct{ name, before, after, want string }{
 		{"a file that is new", "", "born\n", "@@ -0,0 +1,1 @@\n+born\n"},
@@ -14,8 +14,14 @@ func TestDiffShowsText(t *testing.T) {
 		{"other line ends", "one\r\n", "one\n", "@@ -1,1 +1,1 @@\n-one\r\n+one\n"},
 		{"a mark of the byte order", "\uFEFFa\nb\n", "\uFEFFA\nb\n", "@@ -1,2 +1,2 @@\n-a\n+A\n b\n"},
 		{"a mark that goes", "\uFEFFa\n", "a\n", "@@ -1,1 +1,1 @@\n-\uFEFFa\n+a\n"},
-		{"four lines around", "1\n2\n3\n4\n5\n6\n7\n8\n9\n0\n", "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n", "@@ -6,5 +6,5 @@\n 6\n 7\n 8\n 9\n-0\n+ten\n"},
-		{"changes that eight lines part", "a\n1\n2\n3\n4\n5\n6\n7\n8\nb\n", "A\n1\n2\n3\n4\n5\n6\n7\n8\nB\n", "@@ -1,10 +1,10 @@\n-a\n+A\n 1\n 2\n 3\n 4\n 5\n 6\n 7\n 8\n-b\n+B\n"},
+		{
+			"four lines around", "1\n2\n3\n4\n5\n6\n7\n8\n9\n0\n", "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n",
+			"@@ -6,5 +6,5 @@\n 6\n 7\n 8\n 9\n-0\n+ten\n",
+		},
+		{
+			"changes that eight lines part", "a\n1\n2\n3\n4\n5\n6\n7\n8\nb\n", "A\n1\n2\n3\n4\n5\n6\n7\n8\nB\n",
+			"@@ -1,10 +1,10 @@\n-a\n+A\n 1\n 2\n 3\n 4\n 5\n 6\n 7\n 8\n-b\n+B\n",
+		},
 		{"a text that looks like a range", "@@ -1,0 +\n", "x +1,0 @@\n", "@@ -1,1 +1,1 @@\n-@@ -1,0 +\n+x +1,0 @@\n"},
 	} {
 		if got := diffBody(unifiedDiff("f", []byte(c.before), []byte(c.after))); got != c.want {

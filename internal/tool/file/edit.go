@@ -61,7 +61,9 @@ func (c change) formatOutput() tool.Output {
 
 // Definition describes the tool.
 func (t *editTool) Definition() tool.Definition {
-	return tool.Definition{Name: "edit", Description: strings.TrimSpace(editDescription), Schema: jsontext.Value(editSchema), Action: "edit"}
+	return tool.Definition{
+		Name: "edit", Description: strings.TrimSpace(editDescription), Schema: jsontext.Value(editSchema), Action: "edit",
+	}
 }
 
 // Run makes the edit.
@@ -87,14 +89,17 @@ func (in editInput) plan(before fileState) ([]byte, string, error) {
 	case before.info == nil:
 		return nil, "", tool.Failf("File not found: %s. An edit with an empty oldString would create it.", in.FilePath)
 	case in.OldString == "":
-		return nil, "", tool.Failf("%s exists already, and an empty oldString only creates new files. Use write to replace all of it.", in.FilePath)
+		return nil, "", tool.Failf(
+			"%s exists already, and an empty oldString only creates new files. Use write to replace all of it.", in.FilePath,
+		)
 	case workpath.IsBinary(before.data):
 		return nil, "", tool.Failf("%s is a binary file; it is not edited as text.", in.FilePath)
 	}
 	content, mark := strings.CutPrefix(string(before.data), workpath.BOM)
 	old, neu := strings.TrimPrefix(in.OldString, workpath.BOM), in.NewString
 	eol := detectLineEnd(content)
-	if asFile := convertLineEnds(old, eol); asFile == old || !strings.Contains(content, old) { // else its lines end in both ways
+	// else its lines end in both ways
+	if asFile := convertLineEnds(old, eol); asFile == old || !strings.Contains(content, old) {
 		old, neu = asFile, convertLineEnds(neu, eol)
 	}
 	r, err := replaceText(content, old, neu, in.ReplaceAll)

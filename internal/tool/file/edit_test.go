@@ -29,35 +29,60 @@ func TestEdit(t *testing.T) {
 		{name: "all", content: "a b a", old: "a", new: "x", all: true, want: "x b x", contains: "2 occurrences"},
 		{name: "to nothing", content: "a\nb\nc\n", old: "b\n", new: "", want: "a\nc\n"},
 		{name: "twice", content: "a a", old: "a", new: "x", want: "!Found multiple matches for oldString (2)"},
-		{name: "missing", content: "a\n", old: "nope", new: "x", want: "!Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line endings."},
+		{
+			name: "missing", content: "a\n", old: "nope", new: "x",
+			want: "!Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line endings.",
+		},
 		{name: "same", content: "a\n", old: "a", new: "a", want: "!oldString and newString are the same"},
 		{name: "regular expression characters", content: "f(x)[0].*\n", old: "(x)[0].*", new: "$1", want: "f$1\n"},
 		{name: "line ends", content: "a\r\nb\r\nc\r\n", old: "a\nb", new: "x\ny", want: "x\r\ny\r\nc\r\n"},
 		{name: "line ends in the call", content: "a\nb\nc\n", old: "a\r\nb", new: "x\r\ny", want: "x\ny\nc\n"},
 		{name: "lines that end in both ways", content: "a\r\nb\nc\r\n", old: "b\nc", new: "X\nY", want: "a\r\nX\nY\r\n"},
-		{name: "trimmed keeps the carriage return", content: "x \r\ny\r\nz\r\n", old: "x\ny", new: "X\nY", want: "X\r\nY\r\nz\r\n"},
-		{name: "indented keeps the carriage return", content: "\tif x {\r\n\t\ty\r\n\t}\r\nz\r\n", old: "if x {\n\ty\n}", new: "go", want: "go\r\nz\r\n"},
-		{name: "anchors keep the carriage return", content: "f {\r\n  let a = 1;\r\n  let bc = 2;\r\n}\r\nz\r\n", old: "f {\n  let a = 1;\n  let b = 2;\n}", new: "go", want: "go\r\nz\r\n"},
-		{name: "white space keeps the carriage return", content: "a   b\r\nc    d\r\nz\r\n", old: "a b\nc d", new: "go", want: "go\r\nz\r\n"},
+		{
+			name: "trimmed keeps the carriage return", content: "x \r\ny\r\nz\r\n", old: "x\ny", new: "X\nY",
+			want: "X\r\nY\r\nz\r\n",
+		},
+		{
+			name: "indented keeps the carriage return", content: "\tif x {\r\n\t\ty\r\n\t}\r\nz\r\n", old: "if x {\n\ty\n}",
+			new: "go", want: "go\r\nz\r\n",
+		},
+		{
+			name: "anchors keep the carriage return", content: "f {\r\n  let a = 1;\r\n  let bc = 2;\r\n}\r\nz\r\n",
+			old: "f {\n  let a = 1;\n  let b = 2;\n}", new: "go", want: "go\r\nz\r\n",
+		},
+		{
+			name: "white space keeps the carriage return", content: "a   b\r\nc    d\r\nz\r\n", old: "a b\nc d", new: "go",
+			want: "go\r\nz\r\n",
+		},
 		{name: "one line becomes two", content: "a\r\nb\r\n", old: "b", new: "X\nY", want: "a\r\nX\r\nY\r\n"},
 		{name: "byte order mark in both", content: "\uFEFFa\nb\n", old: "\uFEFFa", new: "\uFEFFx", want: "\uFEFFx\nb\n"},
 		{name: "byte order mark", content: "\uFEFFa\nb\n", old: "a", new: "x", want: "\uFEFFx\nb\n"},
 		{name: "bytes that are no text", content: "caf\xe9\nb\n", old: "b", new: "x", want: "caf\xe9\nx\n"},
 		{name: "binary", content: "a\x00b", old: "a", new: "x", want: "!binary file"},
 
-		{name: "lines trimmed", content: "if x {\n    one()  \n\ttwo()\n}\n", old: "one()\ntwo()\n", new: "three()\n", want: "if x {\nthree()\n}\n", contains: "white space around lines"},
+		{
+			name: "lines trimmed", content: "if x {\n    one()  \n\ttwo()\n}\n", old: "one()\ntwo()\n", new: "three()\n",
+			want: "if x {\nthree()\n}\n", contains: "white space around lines",
+		},
 		{name: "trimmed keeps the newline", content: "  a\n  b\nc\n", old: "a\nb", new: "x", want: "x\nc\n"},
 		{
 			name: "anchors", content: "func f() {\n\tone := 1\n\ttwo := 22\n\treturn one\n}\nrest\n",
-			old: "func f() {\n\tone := 1\n\ttwo := 2\n\treturn one\n}", new: "func g() {}", want: "func g() {}\nrest\n", contains: "between the first and the last",
+			old: "func f() {\n\tone := 1\n\ttwo := 2\n\treturn one\n}", new: "func g() {}", want: "func g() {}\nrest\n",
+			contains: "between the first and the last",
 		},
 		{
 			name: "anchors pick the most like", content: "begin\naaaaaaaa\nend\nbegin\nbbbbbbbc\nend\n",
 			old: "begin\nbbbbbbbb\nend", new: "x", want: "begin\naaaaaaaa\nend\nx\n",
 		},
-		{name: "anchors too different", content: "begin\nqwertyuiop\nend\n", old: "begin\nzzzzzzzzzz\nend", new: "x", want: "!Could not find"},
+		{
+			name: "anchors too different", content: "begin\nqwertyuiop\nend\n", old: "begin\nzzzzzzzzzz\nend", new: "x",
+			want: "!Could not find",
+		},
 		{name: "white space within a line", content: "x  :=   f( a,  b )\n", old: "x := f( a, b )", new: "y", want: "y\n"},
-		{name: "white space around words", content: "call(a,   b); more()\n", old: "call(a, b);", new: "x;", want: "x; more()\n"},
+		{
+			name: "white space around words", content: "call(a,   b); more()\n", old: "call(a, b);", new: "x;",
+			want: "x; more()\n",
+		},
 		{name: "white space over lines", content: "a  b\nc   d\n", old: "a b\nc d", new: "x", want: "x\n"},
 		{name: "indentation", content: "\t\tif a {\n\t\t\tb()\n\t\t}\n", old: "if a {\n\tb()\n}", new: "c()", want: "c()\n"},
 		{name: "escapes", content: "say(\"hi\")\tok\n", old: `say(\"hi\")\tok`, new: "x", want: "x\n"},
@@ -67,7 +92,10 @@ func TestEdit(t *testing.T) {
 			name: "context", content: "start\nkeep\nreally different line\nend\n",
 			old: "start\nkeep\nnothing alike whatsoever 12345\nend", new: "x", want: "x\n", contains: "some lines between",
 		},
-		{name: "tolerant but ambiguous", content: "  a\n  b\n...\n  a\n  b\n", old: "a\nb", new: "x", want: "!Found multiple matches"},
+		{
+			name: "tolerant but ambiguous", content: "  a\n  b\n...\n  a\n  b\n", old: "a\nb", new: "x",
+			want: "!Found multiple matches",
+		},
 		{name: "white space in the first of two", content: "a  b\na   b\n", old: "a b", new: "x", want: "x\na   b\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -118,9 +146,18 @@ func TestEditCreates(t *testing.T) {
 	if s.Error != nil || b.ReadFile("a/b/new.txt") != "hello\n" {
 		t.Fatal(tooltest.TextOf(s))
 	}
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "a/b/new.txt", "oldString": "", "newString": "x"})), "exists already")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "none", "oldString": "x", "newString": "y"})), "File not found: none")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "a", "oldString": "x", "newString": "y"})), "is a directory")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "a/b/new.txt", "oldString": "", "newString": "x"})),
+		"exists already",
+	)
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "none", "oldString": "x", "newString": "y"})),
+		"File not found: none",
+	)
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "a", "oldString": "x", "newString": "y"})),
+		"is a directory",
+	)
 	if b.ReadFile("a/b/new.txt") != "hello\n" {
 		t.Fatal("overwritten")
 	}
@@ -136,7 +173,9 @@ func TestEditAsksWithTheDiff(t *testing.T) {
 			t.Error("changed before it was allowed")
 		}
 	}
-	s := b.Call("edit", tooltest.Input{"filePath": path, "oldString": "return a + b", "newString": "return int(a) + int(b)"})
+	s := b.Call(
+		"edit", tooltest.Input{"filePath": path, "oldString": "return a + b", "newString": "return int(a) + int(b)"},
+	)
 	diff := "Index: " + path + "\n" + strings.Repeat("=", 67) + "\n--- " + path + "\n+++ " + path +
 		"\n@@ -1,5 +1,5 @@\n def add(a, b):\n-    return a + b\n+    return int(a) + int(b)\n \n \n print(add(1, 2))\n"
 	want := tool.Request{Action: "edit", Resources: []string{"src/main.py"}, Save: []string{"*"}}
@@ -157,7 +196,10 @@ func TestEditAsksWithTheDiff(t *testing.T) {
 func TestEditDenied(t *testing.T) {
 	b := tooltest.New(t)
 	b.WriteFile("f", "a\n")
-	b.Rules = append(tooltest.AllowAll[:len(tooltest.AllowAll):len(tooltest.AllowAll)], session.Rule{Action: "edit", Resource: "*", Effect: session.Deny})
+	b.Rules = append(
+		tooltest.AllowAll[:len(tooltest.AllowAll):len(tooltest.AllowAll)],
+		session.Rule{Action: "edit", Resource: "*", Effect: session.Deny},
+	)
 	for _, c := range []struct {
 		tool string
 		in   tooltest.Input
@@ -182,7 +224,8 @@ func TestEditDenied(t *testing.T) {
 func TestWrite(t *testing.T) {
 	b := tooltest.New(t)
 	s := b.Call("write", tooltest.Input{"filePath": "deep/er/new.txt", "content": "fresh\n"})
-	if tooltest.TextOf(s) != "Wrote file successfully." || b.ReadFile("deep/er/new.txt") != "fresh\n" || s.Output.Title != "deep/er/new.txt" ||
+	if tooltest.TextOf(s) != "Wrote file successfully." || b.ReadFile("deep/er/new.txt") != "fresh\n" ||
+		s.Output.Title != "deep/er/new.txt" ||
 		tooltest.Member(t, s.Output.Structured, "exists") != "false" {
 		t.Fatalf("%s %+v", tooltest.TextOf(s), s.Output)
 	}
@@ -203,12 +246,19 @@ func TestWrite(t *testing.T) {
 	if err := os.Chmod(frozen, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("write", tooltest.Input{"filePath": "frozen", "content": "new"})), "read-only")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("write", tooltest.Input{"filePath": "frozen/below", "content": "new"})), "not a directory")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("write", tooltest.Input{"filePath": ".", "content": "new"})), "is a directory")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("write", tooltest.Input{"filePath": "frozen", "content": "new"})), "read-only",
+	)
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("write", tooltest.Input{"filePath": "frozen/below", "content": "new"})), "not a directory",
+	)
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("write", tooltest.Input{"filePath": ".", "content": "new"})), "is a directory",
+	)
 	b.Symlink("run.sh", "link.sh")
 	b.Call("write", tooltest.Input{"filePath": "link.sh", "content": "through"})
-	if info, err := os.Lstat(b.Path("link.sh")); err != nil || info.Mode()&fs.ModeSymlink == 0 || b.ReadFile("run.sh") != "through" {
+	if info, err := os.Lstat(b.Path("link.sh")); err != nil || info.Mode()&fs.ModeSymlink == 0 ||
+		b.ReadFile("run.sh") != "through" {
 		t.Fatal("the link was replaced")
 	}
 	left, err := os.ReadDir(b.Dir)
@@ -230,10 +280,15 @@ func TestChangedSinceRead(t *testing.T) {
 	b.Call("read", tooltest.Input{"filePath": "f"})
 	b.WriteFile("f", "zero\none\n")
 	tooltest.MustContain(t, tooltest.TextOf(b.Call("edit", edit)), "was changed (at", "Read it again")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("write", tooltest.Input{"filePath": "f", "content": "x"})), "was changed (at")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("write", tooltest.Input{"filePath": "f", "content": "x"})), "was changed (at",
+	)
 	b.Call("read", tooltest.Input{"filePath": "f"})
 	tooltest.MustContain(t, tooltest.TextOf(b.Call("edit", edit)), "successfully")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "f", "oldString": "two", "newString": "three"})), "successfully")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "f", "oldString": "two", "newString": "three"})),
+		"successfully",
+	)
 	if got := b.ReadFile("f"); got != "zero\nthree\n" {
 		t.Fatal(got)
 	}
@@ -245,13 +300,19 @@ func TestChangedWhileAsking(t *testing.T) {
 	b.WriteFile("f", "one\ntwo\n")
 	once := sync.OnceFunc(func() { b.WriteFile("f", "one!\ntwo\n") })
 	b.OnAsk = func(tool.Request) { once() }
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "f", "oldString": "one", "newString": "x"})), "while permission was asked for")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "f", "oldString": "one", "newString": "x"})),
+		"while permission was asked for",
+	)
 	if got := b.ReadFile("f"); got != "one!\ntwo\n" {
 		t.Fatal(got)
 	}
 	again := sync.OnceFunc(func() { b.WriteFile("f", "zero\none!\ntwo\n") })
 	b.OnAsk = func(tool.Request) { again() }
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "f", "oldString": "two", "newString": "x"})), "successfully")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("edit", tooltest.Input{"filePath": "f", "oldString": "two", "newString": "x"})),
+		"successfully",
+	)
 	if got := b.ReadFile("f"); got != "zero\none!\nx\n" {
 		t.Fatal(got)
 	}
@@ -287,7 +348,12 @@ func TestParallelEditsOfOneFile(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			s := b.Call("edit", tooltest.Input{"filePath": "f", "oldString": fmt.Sprintf("line %02d\n", i), "newString": fmt.Sprintf("LINE %02d\n", i)})
+			s := b.Call(
+				"edit",
+				tooltest.Input{
+					"filePath": "f", "oldString": fmt.Sprintf("line %02d\n", i), "newString": fmt.Sprintf("LINE %02d\n", i),
+				},
+			)
 			if s.Error != nil {
 				t.Error(tooltest.TextOf(s))
 			}

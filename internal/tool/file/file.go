@@ -1,8 +1,8 @@
 // Package file has the tools that read and change files: read, edit, write and apply_patch.
 //
-// A change is planned on the file as it is, shown as a diff with the permission request, planned again after the answer,
-// and written only if both plans make the same change. A file that changed since the session last saw it is not written.
-// All files of one call are changed, or none.
+// A change is planned on the file as it is, shown as a diff with the permission request, planned again after the
+// answer, and written only if both plans make the same change. A file that changed since the session last saw it is not
+// written. All files of one call are changed, or none.
 package file
 
 import (
@@ -40,8 +40,8 @@ func New(c Config) []tool.Tool {
 	return []tool.Tool{&readTool{s}, &editTool{s}, &writeTool{s}, &patchTool{s}}
 }
 
-// Requests returns the permission requests of a call that reads, lists or changes a path, in order. Of any other action,
-// and of a path that cannot be resolved, it is the resource as given. It asks and changes nothing.
+// Requests returns the permission requests of a call that reads, lists or changes a path, in order. Of any other
+// action, and of a path that cannot be resolved, it is the resource as given. It asks and changes nothing.
 func Requests(paths workpath.Resolver, action, resource string) []tool.Request {
 	unresolved := []tool.Request{{Action: action, Resources: []string{resource}}}
 	if action != "read" && action != "list" && action != permission.Edit {

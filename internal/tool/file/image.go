@@ -43,22 +43,27 @@ func (l ImageLimits) fits(data []byte) bool {
 	return base64.StdEncoding.EncodedLen(len(data)) <= l.Base64
 }
 
-// fitImage returns the image within the limits, scaled and in another format if it must be (spec/v1 §33.4). What cannot be
-// decoded is shown as it is, if it is not too long.
+// fitImage returns the image within the limits, scaled and in another format if it must be (spec/v1 §33.4). What cannot
+// be decoded is shown as it is, if it is not too long.
 func (l ImageLimits) fitImage(name string, data []byte, mime string) ([]byte, string, error) {
 	about, _, err := image.DecodeConfig(bytes.NewReader(data))
 	switch {
 	case err != nil && l.fits(data):
 		return data, mime, nil
 	case err != nil:
-		return nil, "", tool.Failf("%s is too large to be shown (more than %d bytes in base64) and cannot be made smaller: %v.", name, l.Base64, err)
+		return nil, "", tool.Failf(
+			"%s is too large to be shown (more than %d bytes in base64) and cannot be made smaller: %v.", name, l.Base64, err,
+		)
 	case about.Width <= l.Width && about.Height <= l.Height && l.fits(data):
 		return data, mime, nil
 	case l.Refuse:
 		return nil, "", tool.Failf("%s is too large to be shown: %dx%d pixels, %d bytes. The limits are %dx%d pixels and %d bytes in base64.",
 			name, about.Width, about.Height, len(data), l.Width, l.Height, l.Base64)
 	case about.Width*about.Height > maxPixels || about.Width < 1 || about.Height < 1:
-		return nil, "", tool.Failf("%s has %dx%d pixels; more than %d million are not made smaller. Use a command.", name, about.Width, about.Height, maxPixels/1_000_000)
+		return nil, "", tool.Failf(
+			"%s has %dx%d pixels; more than %d million are not made smaller. Use a command.", name, about.Width, about.Height,
+			maxPixels/1_000_000,
+		)
 	}
 	full, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {

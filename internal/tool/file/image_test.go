@@ -49,13 +49,28 @@ func TestReadFitsImages(t *testing.T) {
 	}{
 		{name: "small", content: encodeNoise(t, 20, 10), mime: "image/png"},
 		{name: "wide", content: encodePNG(t, plain), mime: "image/png", width: 2000, height: 60},
-		{name: "own limits", content: encodeNoise(t, 40, 20), limits: file.ImageLimits{Width: 20}, mime: "image/png", width: 20, height: 10},
-		{name: "too many bytes", content: encodeNoise(t, 200, 200), limits: file.ImageLimits{Base64: 60_000}, mime: "image/jpeg", width: 200, height: 200},
-		{name: "far too many bytes", content: encodeNoise(t, 200, 200), limits: file.ImageLimits{Base64: 4000}, mime: "image/jpeg", width: -1},
-		{name: "not made smaller", content: encodeNoise(t, 40, 20), limits: file.ImageLimits{Width: 20, Refuse: true}, fails: "too large to be shown: 40x20 pixels"},
+		{
+			name: "own limits", content: encodeNoise(t, 40, 20), limits: file.ImageLimits{Width: 20}, mime: "image/png",
+			width: 20, height: 10,
+		},
+		{
+			name: "too many bytes", content: encodeNoise(t, 200, 200), limits: file.ImageLimits{Base64: 60_000},
+			mime: "image/jpeg", width: 200, height: 200,
+		},
+		{
+			name: "far too many bytes", content: encodeNoise(t, 200, 200), limits: file.ImageLimits{Base64: 4000},
+			mime: "image/jpeg", width: -1,
+		},
+		{
+			name: "not made smaller", content: encodeNoise(t, 40, 20), limits: file.ImageLimits{Width: 20, Refuse: true},
+			fails: "too large to be shown: 40x20 pixels",
+		},
 		{name: "more pixels than bytes", content: encodeBomb(), fails: "60000x60000 pixels"},
 		{name: "damaged", content: "\x89PNG\r\n\x1a\nnothing", mime: "image/png"},
-		{name: "damaged and large", content: "\x89PNG\r\n\x1a\n" + strings.Repeat("x", 4000), limits: file.ImageLimits{Base64: 4000}, fails: "cannot be made smaller"},
+		{
+			name: "damaged and large", content: "\x89PNG\r\n\x1a\n" + strings.Repeat("x", 4000),
+			limits: file.ImageLimits{Base64: 4000}, fails: "cannot be made smaller",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := tooltest.New(t, func(o *tooltest.Config) { o.File.Images = c.limits })

@@ -18,7 +18,8 @@ const (
 	maxShown  = 8192     // files of instructions remembered as told, over all sessions
 )
 
-// shownInstructions is one text of instructions that a session was told. After a compaction it does not see it any more.
+// shownInstructions is one text of instructions that a session was told. After a compaction it does not see it any
+// more.
 type shownInstructions struct {
 	session session.ID
 	since   int64
@@ -26,8 +27,8 @@ type shownInstructions struct {
 	sum     [sha256.Size]byte
 }
 
-// markShown reports whether the session has yet to be told, and remembers that it is. Too many are forgotten all at once: to
-// be told twice does no harm.
+// markShown reports whether the session has yet to be told, and remembers that it is. Too many are forgotten all at
+// once: to be told twice does no harm.
 func (f *Tracker) markShown(t shownInstructions) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,9 +42,9 @@ func (f *Tracker) markShown(t shownInstructions) bool {
 	return true
 }
 
-// nearbyInstructions returns what people wrote down for agents in the directories between the file and the Location, which the
-// system context does not tell: of each directory, the nearest first, the first file by name that exists. A session is
-// told each text once (spec/v1 §28).
+// nearbyInstructions returns what people wrote down for agents in the directories between the file and the Location,
+// which the system context does not tell: of each directory, the nearest first, the first file by name that exists. A
+// session is told each text once (spec/v1 §28).
 func (s *fileTools) nearbyInstructions(call tool.Call, p workpath.Path) (text string, loaded []string) {
 	loaded = []string{}
 	var b strings.Builder
@@ -57,7 +58,8 @@ func (s *fileTools) nearbyInstructions(call tool.Call, p workpath.Path) (text st
 				break
 			}
 			data, err := readHead(q, maxNearby-b.Len())
-			if err != nil || len(data) == 0 || !s.config.Tracker.markShown(shownInstructions{call.SessionID, call.Since, q.Real, sha256.Sum256(data)}) {
+			if err != nil || len(data) == 0 ||
+				!s.config.Tracker.markShown(shownInstructions{call.SessionID, call.Since, q.Real, sha256.Sum256(data)}) {
 				break
 			}
 			loaded = append(loaded, q.Abs)

@@ -38,8 +38,8 @@ type replacement struct {
 	tolerance string // what differed from old, "" if nothing
 }
 
-// replaceText puts neu in the place of old: of the only occurrence, or of all. What is found but not unique, or much larger
-// than old, is not replaced; the error says what to do.
+// replaceText puts neu in the place of old: of the only occurrence, or of all. What is found but not unique, or much
+// larger than old, is not replaced; the error says what to do.
 func replaceText(content, old, neu string, all bool) (replacement, error) {
 	ambiguous, oversized := 0, false
 	for i, f := range matchers() {
@@ -68,11 +68,18 @@ func replaceText(content, old, neu string, all bool) (replacement, error) {
 	}
 	switch {
 	case ambiguous > 0:
-		return replacement{}, tool.Failf("Found multiple matches for oldString (%d). Add surrounding lines to make it unique, or set replaceAll.", ambiguous)
+		return replacement{}, tool.Failf(
+			"Found multiple matches for oldString (%d). Add surrounding lines to make it unique, or set replaceAll.", ambiguous,
+		)
 	case oversized:
-		return replacement{}, tool.Failf("oldString was found only in a stretch of text much larger than itself, which was not replaced. Read the file again and give the exact text.")
+		return replacement{}, tool.Failf(
+			"oldString was found only in a stretch of text much larger than itself, which was not replaced. Read the " +
+				"file again and give the exact text.",
+		)
 	default:
-		return replacement{}, tool.Failf("Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line endings.")
+		return replacement{}, tool.Failf(
+			"Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line endings.",
+		)
 	}
 }
 

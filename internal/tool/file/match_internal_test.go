@@ -85,7 +85,10 @@ func TestFinders(t *testing.T) {
 		{"exact, none", findExact, "xaby", "ba", "-"},
 		{"trimmed lines", findTrimmedLines, "q\n  a \n\tb\nz", "a\nb", "  a \n\tb"},
 		{"anchored", findAnchored, "q\n{\nabcdef\n}\nz", "{\nabcdeg\n}", "{\nabcdef\n}"},
-		{"anchored, other size", findAnchored, "{\n1\n2\n3\n4\n5\n6\n}", "{\n1\n2\n3\n4\n5\n6\n7\n}", "{\n1\n2\n3\n4\n5\n6\n}"},
+		{
+			"anchored, other size", findAnchored, "{\n1\n2\n3\n4\n5\n6\n}", "{\n1\n2\n3\n4\n5\n6\n7\n}",
+			"{\n1\n2\n3\n4\n5\n6\n}",
+		},
 		{"anchored, two lines", findAnchored, "{\n}", "{\n}", "-"},
 		{"collapsed line", findCollapsed, "a   b", "a b", "a   b"},
 		{"collapsed words", findCollapsed, "x a   b y", "a b", "a   b"},

@@ -110,7 +110,8 @@ func findCollapsed(content, old string, yield func(string) bool) {
 			if isBlank(t.line(first)) != isBlank(lines[0]) || isBlank(t.line(first+last)) != isBlank(lines[last]) {
 				return false
 			}
-			return strings.HasPrefix(want, collapseSpace(t.line(first))) && collapseSpace(t.slice(first, first+len(lines)-1, false)) == want
+			return strings.HasPrefix(want, collapseSpace(t.line(first))) &&
+				collapseSpace(t.slice(first, first+len(lines)-1, false)) == want
 		}, yield)
 		return
 	}
@@ -142,7 +143,8 @@ func findIndented(content, old string, yield func(string) bool) {
 	want := removeIndent(strings.Join(lines, "\n"))
 	begin := strings.TrimLeft(lines[0], " \t")
 	t.matchWindows(len(lines), newline, func(first int) bool {
-		return strings.TrimLeft(t.line(first), " \t") == begin && removeIndent(t.slice(first, first+len(lines)-1, false)) == want
+		return strings.TrimLeft(t.line(first), " \t") == begin &&
+			removeIndent(t.slice(first, first+len(lines)-1, false)) == want
 	}, yield)
 }
 
@@ -179,12 +181,15 @@ func findUnescaped(content, old string, yield func(string) bool) {
 	t := indexLines(content)
 	lines, newline := splitOld(plain)
 	t.matchWindows(len(lines), newline, func(first int) bool {
-		return strings.HasPrefix(plain, unescapeText(t.line(first))) && unescapeText(t.slice(first, first+len(lines)-1, newline)) == plain
+		return strings.HasPrefix(plain, unescapeText(t.line(first))) &&
+			unescapeText(t.slice(first, first+len(lines)-1, newline)) == plain
 	}, yield)
 }
 
 func unescapeText(s string) string {
-	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\'`, `'`, `\"`, `"`, "\\`", "`", `\\`, `\`, `\$`, `$`, "\\\n", "\n").Replace(s)
+	return strings.NewReplacer(
+		`\n`, "\n", `\t`, "\t", `\r`, "\r", `\'`, `'`, `\"`, `"`, "\\`", "`", `\\`, `\`, `\$`, `$`, "\\\n", "\n",
+	).Replace(s)
 }
 
 // findTrimmed finds old without the white space at its ends.

@@ -20,7 +20,9 @@ func (s *fileTools) readMedia(f *os.File, p workpath.Path, mime string) (tool.Ou
 		return tool.Output{}, workpath.FailOpen(p.Abs, err)
 	}
 	if len(data) > maxMedia {
-		return tool.Output{}, tool.Failf("%s is larger than %d MiB, the most that can be shown of %s.", p.Abs, maxMedia>>20, mime)
+		return tool.Output{}, tool.Failf(
+			"%s is larger than %d MiB, the most that can be shown of %s.", p.Abs, maxMedia>>20, mime,
+		)
 	}
 	says := "PDF read successfully"
 	if mime != "application/pdf" {
@@ -31,7 +33,8 @@ func (s *fileTools) readMedia(f *os.File, p workpath.Path, mime string) (tool.Ou
 	}
 	out := tool.TextOutput(p.Title(), says, readInfo{Preview: says, Loaded: []string{}})
 	out.Content = append(out.Content, session.ToolContent{
-		Type: "file", URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data), Mime: mime, Name: filepath.Base(p.Real),
+		Type: "file", URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data), Mime: mime,
+		Name: filepath.Base(p.Real),
 	})
 	return out, nil
 }

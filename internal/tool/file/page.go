@@ -30,8 +30,8 @@ type page struct {
 	fingerprint fingerprint
 }
 
-// readPage reads the lines that in asks for, and the rest of the file for its number of lines and its digest. A file that is
-// too large to be changed has none, which is most of the time that one takes.
+// readPage reads the lines that in asks for, and the rest of the file for its number of lines and its digest. A file
+// that is too large to be changed has none, which is most of the time that one takes.
 func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (page, error) {
 	hash := sha256.New()
 	var whole headBuffer
@@ -84,8 +84,8 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 	return p, nil
 }
 
-// skipLines goes behind so many lines, or to the end if there are fewer, and returns behind how many it is. Lines are only
-// counted: gigabytes are passed in about the time that it takes to get them from the disk.
+// skipLines goes behind so many lines, or to the end if there are fewer, and returns behind how many it is. Lines are
+// only counted: gigabytes are passed in about the time that it takes to get them from the disk.
 func skipLines(ctx context.Context, r *bufio.Reader, want int64) (passed int64, err error) {
 	within := false // a line
 	for passed < want {
@@ -140,7 +140,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// formatLine is a line as the model sees it: valid text, cut when long. The file's first line loses its byte order mark.
+// formatLine is a line as the model sees it: valid text, cut when long. The file's first line loses its byte order
+// mark.
 func formatLine(line []byte, first bool) string {
 	if first {
 		line = bytes.TrimPrefix(line, []byte(workpath.BOM))
@@ -167,8 +168,10 @@ func (p page) formatOutput(at workpath.Path, reminder string, loaded []string) t
 	b.WriteString("\n" + p.formatFooter(last, more) + "\n</content>" + reminder)
 	return tool.TextOutput(at.Title(), b.String(), readInfo{
 		Preview: strings.Join(p.lines[:min(len(p.lines), previewLines)], "\n"), Truncated: more, Loaded: loaded,
-		Seen:    fingerprints{at.Real: p.fingerprint.String()},
-		Display: pageDisplay{Type: "file", Path: at.Abs, LineStart: p.first, LineEnd: last, TotalLines: max(p.total, 0), Truncated: more},
+		Seen: fingerprints{at.Real: p.fingerprint.String()},
+		Display: pageDisplay{
+			Type: "file", Path: at.Abs, LineStart: p.first, LineEnd: last, TotalLines: max(p.total, 0), Truncated: more,
+		},
 	})
 }
 
@@ -188,7 +191,10 @@ func (p page) formatFooter(last int, more bool) string {
 func formatDirFooter(first, last, total int, more bool) string {
 	switch {
 	case last < total && more:
-		return fmt.Sprintf("(Showing entries %d-%d of more than %d. Use offset=%d to continue, or glob to find what you need.)", first, last, total, last+1)
+		return fmt.Sprintf(
+			"(Showing entries %d-%d of more than %d. Use offset=%d to continue, or glob to find what you need.)", first, last,
+			total, last+1,
+		)
 	case last < total:
 		return fmt.Sprintf("(Showing entries %d-%d of %d. Use offset=%d to continue.)", first, last, total, last+1)
 	case more:

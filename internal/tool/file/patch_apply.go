@@ -8,8 +8,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// applyChunks returns the content with the chunks applied, in order, each behind the one before. Lines that stay are kept
-// as they are in the file, however the patch spells them; new lines get the file's line end; the last line gets one.
+// applyChunks returns the content with the chunks applied, in order, each behind the one before. Lines that stay are
+// kept as they are in the file, however the patch spells them; new lines get the file's line end; the last line gets
+// one.
 func applyChunks(path, content string, chunks []patchChunk) (string, error) {
 	text, mark := strings.CutPrefix(content, workpath.BOM)
 	eol := detectLineEnd(text)
@@ -49,7 +50,9 @@ func (f *patchFile) placeChunk(path string, c patchChunk) error {
 	if c.context != "" {
 		at := f.findLines([]string{c.context}, false)
 		if at < 0 {
-			return tool.Failf("There is no line %q in %s%s. Read the file and give the line as it is.", c.context, path, f.describeCursor())
+			return tool.Failf(
+				"There is no line %q in %s%s. Read the file and give the line as it is.", c.context, path, f.describeCursor(),
+			)
 		}
 		f.cursor = at + 1
 	}
@@ -70,7 +73,9 @@ func (f *patchFile) placeChunk(path string, c patchChunk) error {
 	}
 	if at < 0 {
 		shown, _ := workpath.CutRunes(strings.Join(old, "\n"), 2000)
-		return tool.Failf("These lines are not in %s%s. Read the file and give the lines as they are:\n%s", path, f.describeCursor(), shown)
+		return tool.Failf(
+			"These lines are not in %s%s. Read the file and give the lines as they are:\n%s", path, f.describeCursor(), shown,
+		)
 	}
 	f.edits = append(f.edits, patchEdit{at, len(old), c.lines})
 	f.cursor = at + len(old)
@@ -111,8 +116,9 @@ func (c patchChunk) withoutBlankEnd() (patchChunk, bool) {
 	return c, true
 }
 
-// findLines returns the first place from the cursor on where the lines are, -1 if there is none: exactly, or else but for
-// white space behind, around, or the form of punctuation. At the end of the file it looks first for what belongs there.
+// findLines returns the first place from the cursor on where the lines are, -1 if there is none: exactly, or else but
+// for white space behind, around, or the form of punctuation. At the end of the file it looks first for what belongs
+// there.
 func (f *patchFile) findLines(want []string, atEnd bool) int {
 	for _, form := range []func(string) string{
 		func(s string) string { return strings.TrimSuffix(s, "\r") },

@@ -102,7 +102,8 @@ func findPatchBody(text string) (*patchReader, error) {
 	for i, l := range lines {
 		lines[i] = strings.TrimSuffix(l, "\r")
 	}
-	if m := heredoc.FindStringSubmatch(strings.TrimSpace(lines[0])); m != nil && strings.TrimSpace(lines[len(lines)-1]) == m[1] {
+	if m := heredoc.FindStringSubmatch(strings.TrimSpace(lines[0])); m != nil &&
+		strings.TrimSpace(lines[len(lines)-1]) == m[1] {
 		lines[0], lines[len(lines)-1] = "", ""
 	}
 	is := func(marker string) func(string) bool {
@@ -110,7 +111,9 @@ func findPatchBody(text string) (*patchReader, error) {
 	}
 	begin := slices.IndexFunc(lines, is(patchBegin))
 	if begin < 0 {
-		return nil, tool.Failf("The patch has no line %q. It must begin with that line and end with %q.", patchBegin, patchEnd)
+		return nil, tool.Failf(
+			"The patch has no line %q. It must begin with that line and end with %q.", patchBegin, patchEnd,
+		)
 	}
 	length := slices.IndexFunc(lines[begin+1:], is(patchEnd))
 	if length < 0 {
@@ -118,7 +121,9 @@ func findPatchBody(text string) (*patchReader, error) {
 	}
 	end := begin + 1 + length
 	if slices.ContainsFunc(lines[begin+1:end], is(patchBegin)) || slices.ContainsFunc(lines[end:], is(patchBegin)) {
-		return nil, tool.Failf("There are several patches in patchText. Put all sections between one %q and one %q.", patchBegin, patchEnd)
+		return nil, tool.Failf(
+			"There are several patches in patchText. Put all sections between one %q and one %q.", patchBegin, patchEnd,
+		)
 	}
 	return &patchReader{lines: lines[begin+1 : end], first: begin + 2}, nil
 }

@@ -69,7 +69,8 @@ type listDisplay struct {
 // Definition describes the tool.
 func (t *readTool) Definition() tool.Definition {
 	return tool.Definition{
-		Name: "read", Description: strings.TrimSpace(readDescription), Schema: jsontext.Value(readSchema), ReadOnly: true, Bounded: true,
+		Name: "read", Description: strings.TrimSpace(readDescription), Schema: jsontext.Value(readSchema), ReadOnly: true,
+		Bounded: true,
 	}
 }
 
@@ -87,7 +88,9 @@ func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		if err := p.AskOutside(ctx, call); err != nil {
 			return tool.Output{}, err
 		}
-		if err := call.Ask(ctx, tool.Request{Action: "read", Resources: []string{p.Resource()}, Save: []string{"*"}}); err != nil {
+		if err := call.Ask(
+			ctx, tool.Request{Action: "read", Resources: []string{p.Resource()}, Save: []string{"*"}},
+		); err != nil {
 			return tool.Output{}, err
 		}
 	}
@@ -135,7 +138,9 @@ func (t *readTool) describeMissing(p workpath.Path) error {
 	for i, name := range near {
 		near[i] = filepath.Join(filepath.Dir(p.Abs), name)
 	}
-	return tool.Failf("%s\n\nDid you mean %s?\n%s", text, workpath.Plural(len(near), "this", "one of these"), strings.Join(near, "\n"))
+	return tool.Failf(
+		"%s\n\nDid you mean %s?\n%s", text, workpath.Plural(len(near), "this", "one of these"), strings.Join(near, "\n"),
+	)
 }
 
 func (t *readTool) readFile(ctx context.Context, call tool.Call, p workpath.Path, in readInput) (tool.Output, error) {
@@ -159,7 +164,10 @@ func (t *readTool) readFile(ctx context.Context, call tool.Call, p workpath.Path
 		return tool.Output{}, err
 	}
 	if page.total >= 0 && int64(in.Offset) > max(page.total, 1) {
-		return tool.Output{}, tool.Failf("Offset %d is beyond the end of %s, which has %d %s.", in.Offset, p.Abs, page.total, workpath.Plural(int(page.total), "line", "lines"))
+		return tool.Output{}, tool.Failf(
+			"Offset %d is beyond the end of %s, which has %d %s.", in.Offset, p.Abs, page.total,
+			workpath.Plural(int(page.total), "line", "lines"),
+		)
 	}
 	page.fingerprint = fingerprintOf(info, page.sum)
 	t.config.Tracker.recordSeen(call.SessionID, p.Real, snapshot{page.fingerprint, page.whole})
@@ -199,6 +207,8 @@ func readDir(p workpath.Path, in readInput) (tool.Output, error) {
 	preview := names[:min(len(names), previewLines)]
 	return tool.TextOutput(p.Title(), b.String(), readInfo{
 		Preview: strings.Join(preview, "\n"), Truncated: cut, Loaded: []string{},
-		Display: listDisplay{Type: "directory", Path: p.Abs, Entries: names, Offset: in.Offset, TotalEntries: total, Truncated: cut},
+		Display: listDisplay{
+			Type: "directory", Path: p.Abs, Entries: names, Offset: in.Offset, TotalEntries: total, Truncated: cut,
+		},
 	}), nil
 }

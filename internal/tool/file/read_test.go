@@ -21,11 +21,13 @@ func TestReadFile(t *testing.T) {
 	b := tooltest.New(t)
 	path := b.WriteFile("a.txt", "alpha\nbeta\ngamma\n")
 	s := b.Call("read", tooltest.Input{"filePath": "a.txt"})
-	want := "<path>" + path + "</path>\n<type>file</type>\n<content>\n1: alpha\n2: beta\n3: gamma\n\n(End of file - total 3 lines)\n</content>"
+	want := "<path>" + path +
+		"</path>\n<type>file</type>\n<content>\n1: alpha\n2: beta\n3: gamma\n\n(End of file - total 3 lines)\n</content>"
 	if diff := cmp.Diff(want, tooltest.TextOf(s)); diff != "" {
 		t.Fatal(diff)
 	}
-	if s.Output.Title != "a.txt" || tooltest.Member(t, s.Output.Structured, "preview") != `"alpha\nbeta\ngamma"` || tooltest.Member(t, s.Output.Structured, "truncated") != "false" {
+	if s.Output.Title != "a.txt" || tooltest.Member(t, s.Output.Structured, "preview") != `"alpha\nbeta\ngamma"` ||
+		tooltest.Member(t, s.Output.Structured, "truncated") != "false" {
 		t.Fatalf("%q %s", s.Output.Title, s.Output.Structured)
 	}
 	if diff := cmp.Diff([]string{"read a.txt"}, b.TakeRequests()); diff != "" {
@@ -51,16 +53,52 @@ func TestReadPages(t *testing.T) {
 		in   tooltest.Input
 		has  []string
 	}{
-		{"default page", tooltest.Input{"filePath": "many.txt"}, []string{"1: l1\n", "2000: l2000\n", "(Showing lines 1-2000 of 5000. Use offset=2001 to continue.)"}},
-		{"middle", tooltest.Input{"filePath": "many.txt", "offset": 10, "limit": 2}, []string{"<content>\n10: l10\n11: l11\n\n(Showing lines 10-11 of 5000. Use offset=12"}},
-		{"last", tooltest.Input{"filePath": "many.txt", "offset": 4999}, []string{"5000: l5000\n\n(End of file - total 5000 lines)"}},
-		{"beyond", tooltest.Input{"filePath": "many.txt", "offset": 5001}, []string{"tool: Offset 5001 is beyond the end", "5000 lines"}},
-		{"the last without its end", tooltest.Input{"filePath": "long.txt", "offset": 2}, []string{"2: next\n\n(End of file - total 2 lines)"}},
-		{"beyond one without its end", tooltest.Input{"filePath": "long.txt", "offset": 4}, []string{"tool: Offset 4 is beyond the end", "2 lines"}},
-		{"long line passed by", tooltest.Input{"filePath": "huge.txt", "offset": 2, "limit": 1}, []string{"2: b\n\n(Showing lines 2-2 of 3. Use"}},
+		{
+			"default page",
+			tooltest.Input{"filePath": "many.txt"},
+			[]string{"1: l1\n", "2000: l2000\n", "(Showing lines 1-2000 of 5000. Use offset=2001 to continue.)"},
+		},
+		{
+			"middle",
+			tooltest.Input{"filePath": "many.txt", "offset": 10, "limit": 2},
+			[]string{"<content>\n10: l10\n11: l11\n\n(Showing lines 10-11 of 5000. Use offset=12"},
+		},
+		{
+			"last",
+			tooltest.Input{"filePath": "many.txt", "offset": 4999},
+			[]string{"5000: l5000\n\n(End of file - total 5000 lines)"},
+		},
+		{
+			"beyond",
+			tooltest.Input{"filePath": "many.txt", "offset": 5001},
+			[]string{"tool: Offset 5001 is beyond the end", "5000 lines"},
+		},
+		{
+			"the last without its end",
+			tooltest.Input{"filePath": "long.txt", "offset": 2},
+			[]string{"2: next\n\n(End of file - total 2 lines)"},
+		},
+		{
+			"beyond one without its end",
+			tooltest.Input{"filePath": "long.txt", "offset": 4},
+			[]string{"tool: Offset 4 is beyond the end", "2 lines"},
+		},
+		{
+			"long line passed by",
+			tooltest.Input{"filePath": "huge.txt", "offset": 2, "limit": 1},
+			[]string{"2: b\n\n(Showing lines 2-2 of 3. Use"},
+		},
 		{"offset zero", tooltest.Input{"filePath": "many.txt", "offset": 0, "limit": 1}, []string{"1: l1\n"}},
-		{"capped", tooltest.Input{"filePath": "wide.txt"}, []string{"(Output capped at 50 KB. Showing lines 1-731. Use offset=732 to continue.)"}},
-		{"long line", tooltest.Input{"filePath": "long.txt"}, []string{"1: " + strings.Repeat("é", 2000) + "... (line cut at 2000 characters)\n2: next\n"}},
+		{
+			"capped",
+			tooltest.Input{"filePath": "wide.txt"},
+			[]string{"(Output capped at 50 KB. Showing lines 1-731. Use offset=732 to continue.)"},
+		},
+		{
+			"long line",
+			tooltest.Input{"filePath": "long.txt"},
+			[]string{"1: " + strings.Repeat("é", 2000) + "... (line cut at 2000 characters)\n2: next\n"},
+		},
 		{"empty", tooltest.Input{"filePath": "empty.txt"}, []string{"(End of file - total 0 lines)"}},
 		{"line ends and byte order mark", tooltest.Input{"filePath": "crlf.txt"}, []string{"1: one\n2: two\n\n"}},
 		{"other encoding", tooltest.Input{"filePath": "latin.txt"}, []string{"1: caf\uFFFD\n"}},
@@ -105,11 +143,15 @@ func TestReadDirectory(t *testing.T) {
 	b.Symlink("A", "link")
 	b.Symlink("/etc", "escape")
 	s := b.Call("read", tooltest.Input{"filePath": "."})
-	want := "<path>" + b.Dir + "</path>\n<type>directory</type>\n<entries>\n.hidden\nA/\nb.txt\nescape\nlink/\n\n(5 entries)\n</entries>"
+	want := "<path>" + b.Dir +
+		"</path>\n<type>directory</type>\n<entries>\n.hidden\nA/\nb.txt\nescape\nlink/\n\n(5 entries)\n</entries>"
 	if diff := cmp.Diff(want, tooltest.TextOf(s)); diff != "" {
 		t.Fatal(diff)
 	}
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": b.Dir, "offset": 2, "limit": 2})), "<entries>\nA/\nb.txt\n\n(Showing entries 2-3 of 5. Use offset=4")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": b.Dir, "offset": 2, "limit": 2})),
+		"<entries>\nA/\nb.txt\n\n(Showing entries 2-3 of 5. Use offset=4",
+	)
 	if diff := cmp.Diff([]string{"read .", "read ."}, b.TakeRequests()); diff != "" {
 		t.Fatal(diff)
 	}
@@ -130,7 +172,10 @@ func TestReadMedia(t *testing.T) {
 			t.Fatalf("%s: %s", name, tooltest.TextOf(s))
 		}
 		got := s.Output.Content[1]
-		want := session.ToolContent{Type: "file", Mime: c.mime, Name: name, URI: "data:" + c.mime + ";base64," + base64.StdEncoding.EncodeToString([]byte(c.content))}
+		want := session.ToolContent{
+			Type: "file", Mime: c.mime, Name: name,
+			URI: "data:" + c.mime + ";base64," + base64.StdEncoding.EncodeToString([]byte(c.content)),
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
 		}
@@ -150,7 +195,8 @@ func TestReadManagedOutputWithoutAsking(t *testing.T) {
 		t.Fatal(got)
 	}
 	for _, path := range []string{
-		other, b.WriteFile(b.OutsidePath("tool-output/sub/tool_abc"), "secret\n"), b.WriteFile(b.OutsidePath("tool-output-2/tool_abc"), "secret\n"),
+		other, b.WriteFile(b.OutsidePath("tool-output/sub/tool_abc"), "secret\n"),
+		b.WriteFile(b.OutsidePath("tool-output-2/tool_abc"), "secret\n"),
 	} {
 		if s := b.Call("read", tooltest.Input{"filePath": path}); s.Denied == nil {
 			t.Fatalf("%s: %s", path, tooltest.TextOf(s))
@@ -162,7 +208,9 @@ func TestReadManagedOutputWithoutAsking(t *testing.T) {
 	if s := b.Call("read", tooltest.Input{"filePath": b.OutsidePath("tool-output/tool_link")}); s.Denied == nil {
 		t.Fatal(tooltest.TextOf(s))
 	}
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("grep", tooltest.Input{"path": path, "pattern": "kept"})), "Line 1: kept")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("grep", tooltest.Input{"path": path, "pattern": "kept"})), "Line 1: kept",
+	)
 }
 
 // The root of the file system, which is the worktree of what has none, confines nothing.
@@ -217,21 +265,49 @@ func TestOutside(t *testing.T) {
 		{"absolute", "read", tooltest.Input{"filePath": secret}, []string{"external_directory " + dir + "/*"}},
 		{"dots", "read", tooltest.Input{"filePath": "../other/secret.txt"}, []string{"external_directory " + dir + "/*"}},
 		{"link to a file", "read", tooltest.Input{"filePath": "link.txt"}, []string{"external_directory " + dir + "/*"}},
-		{"below a link", "read", tooltest.Input{"filePath": "linkdir/secret.txt"}, []string{"external_directory " + dir + "/*"}},
+		{
+			"below a link", "read",
+			tooltest.Input{"filePath": "linkdir/secret.txt"},
+			[]string{"external_directory " + dir + "/*"},
+		},
 		{"link to a directory", "read", tooltest.Input{"filePath": "linkdir"}, []string{"external_directory " + dir + "/*"}},
-		{"write", "write", tooltest.Input{"filePath": "linkdir/new.txt", "content": "x"}, []string{"external_directory " + dir + "/*"}},
-		{"write through a link to nothing", "write", tooltest.Input{"filePath": "dangling.txt", "content": "x"}, []string{"external_directory " + dir + "/*"}},
-		{"edit", "edit", tooltest.Input{"filePath": "link.txt", "oldString": "secret", "newString": "x"}, []string{"external_directory " + dir + "/*"}},
+		{
+			"write", "write",
+			tooltest.Input{"filePath": "linkdir/new.txt", "content": "x"},
+			[]string{"external_directory " + dir + "/*"},
+		},
+		{
+			"write through a link to nothing", "write",
+			tooltest.Input{"filePath": "dangling.txt", "content": "x"},
+			[]string{"external_directory " + dir + "/*"},
+		},
+		{
+			"edit", "edit",
+			tooltest.Input{"filePath": "link.txt", "oldString": "secret", "newString": "x"},
+			[]string{"external_directory " + dir + "/*"},
+		},
 		{"list", "list", tooltest.Input{"path": "linkdir"}, []string{"external_directory " + dir + "/*"}},
 		{"glob", "glob", tooltest.Input{"path": "linkdir", "pattern": "*"}, []string{"external_directory " + dir + "/*"}},
-		{"glob by its pattern", "glob", tooltest.Input{"pattern": dir + "/**/*.txt"}, []string{"external_directory " + dir + "/*"}},
+		{
+			"glob by its pattern", "glob",
+			tooltest.Input{"pattern": dir + "/**/*.txt"},
+			[]string{"external_directory " + dir + "/*"},
+		},
 		{"glob with dots", "glob", tooltest.Input{"pattern": "../other/*"}, []string{"external_directory " + dir + "/*"}},
 		{"grep", "grep", tooltest.Input{"path": dir, "pattern": "secret"}, []string{"external_directory " + dir + "/*"}},
-		{"grep a link", "grep", tooltest.Input{"path": "link.txt", "pattern": "secret"}, []string{"external_directory " + dir + "/*"}},
+		{
+			"grep a link", "grep",
+			tooltest.Input{"path": "link.txt", "pattern": "secret"},
+			[]string{"external_directory " + dir + "/*"},
+		},
 		{"bash", "bash", tooltest.Input{"command": "ls", "workdir": dir}, []string{"external_directory " + dir + "/*"}},
 		{"link within", "read", tooltest.Input{"filePath": "inner.txt"}, []string{"read sub/in.txt"}},
 		{"absolute link within", "read", tooltest.Input{"filePath": "abs/in.txt"}, []string{"read sub/in.txt"}},
-		{"missing outside", "read", tooltest.Input{"filePath": "/nonexistent/x"}, []string{"external_directory /nonexistent/*"}},
+		{
+			"missing outside", "read",
+			tooltest.Input{"filePath": "/nonexistent/x"},
+			[]string{"external_directory /nonexistent/*"},
+		},
 		{"root", "read", tooltest.Input{"filePath": "/etc-none"}, []string{"external_directory /*"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -253,8 +329,12 @@ func TestOutside(t *testing.T) {
 
 	b.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
 	tooltest.MustContain(t, tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": "link.txt"})), "1: secret")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("write", tooltest.Input{"filePath": "linkdir/a/b/new.txt", "content": "x"})), "Wrote file")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("grep", tooltest.Input{"path": dir, "pattern": "secret"})), "Found 1 matches")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("write", tooltest.Input{"filePath": "linkdir/a/b/new.txt", "content": "x"})), "Wrote file",
+	)
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("grep", tooltest.Input{"path": dir, "pattern": "secret"})), "Found 1 matches",
+	)
 	want := []string{
 		"external_directory " + dir + "/*", "read " + secret,
 		"external_directory " + dir + "/a/b/*", "edit " + dir + "/a/b/new.txt",
@@ -274,7 +354,8 @@ func TestReadLargeFileHasNoDigest(t *testing.T) {
 	b.WriteFile("small", "one\n")
 	for name, want := range map[string]string{"large": "17825792@", "small": `"}`} {
 		s := b.Call("read", tooltest.Input{"filePath": name, "limit": 1})
-		if seen := tooltest.Member(t, s.Output.Structured, "seen"); s.Error != nil || !strings.Contains(seen, want) || strings.Contains(seen, "@") != (name == "large") {
+		if seen := tooltest.Member(t, s.Output.Structured, "seen"); s.Error != nil || !strings.Contains(seen, want) ||
+			strings.Contains(seen, "@") != (name == "large") {
 			t.Errorf("%s: %s %.200s", name, seen, tooltest.TextOf(s))
 		}
 	}
@@ -286,7 +367,9 @@ func BenchmarkReadBehindMuch(b *testing.B) {
 	bench.WriteFile("log.txt", strings.Repeat("0123456789abcde\n", 16<<20))
 	b.SetBytes(256 << 20)
 	for b.Loop() {
-		if got := tooltest.TextOf(bench.Call("read", tooltest.Input{"filePath": "log.txt", "offset": 16<<20 - 100, "limit": 1})); !strings.Contains(got, ": 0123456789abcde\n") {
+		if got := tooltest.TextOf(
+			bench.Call("read", tooltest.Input{"filePath": "log.txt", "offset": 16<<20 - 100, "limit": 1}),
+		); !strings.Contains(got, ": 0123456789abcde\n") {
 			b.Fatal(got)
 		}
 	}

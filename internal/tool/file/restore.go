@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// fingerprints is what a result says of the files that the session knows by it: of each real path the print as text, "" of
-// one that is gone. With it a later process knows what the session saw.
+// fingerprints is what a result says of the files that the session knows by it: of each real path the print as text, ""
+// of one that is gone. With it a later process knows what the session saw.
 type fingerprints map[string]string
 
 // String is the digest, or size and time where there is none.
@@ -40,12 +40,12 @@ func parseFingerprint(s string) (fingerprint, bool) {
 	return fingerprint{digest: digest(sum)}, true
 }
 
-// maxRestored bounds of how many sessions it is remembered that they were recalled. Beyond, all are recalled again, which
-// changes nothing that is known.
+// maxRestored bounds of how many sessions it is remembered that they were recalled. Beyond, all are recalled again,
+// which changes nothing that is known.
 const maxRestored = 4096
 
-// restoreSeen takes what the session saw before this process from the results of its calls, once, the newest first. What is
-// known since stays.
+// restoreSeen takes what the session saw before this process from the results of its calls, once, the newest first.
+// What is known since stays.
 func (f *Tracker) restoreSeen(ctx context.Context, call tool.Call) error {
 	if call.Results == nil {
 		return nil
@@ -101,7 +101,8 @@ func fingerprintsIn(name string, structured jsontext.Value) fingerprints {
 	var info struct {
 		Seen fingerprints `json:"seen"`
 	}
-	if !slices.Contains([]string{"read", "edit", "write", "apply_patch"}, name) || json.Unmarshal(structured, &info) != nil {
+	if !slices.Contains([]string{"read", "edit", "write", "apply_patch"}, name) ||
+		json.Unmarshal(structured, &info) != nil {
 		return nil
 	}
 	return info.Seen

@@ -62,7 +62,9 @@ func TestWhatWasReadIsKnownAfterARestart(t *testing.T) {
 	for _, s := range []tool.Settlement{
 		r.runCall(b, "edit", tooltest.Input{"filePath": "edited", "oldString": "alpha", "newString": "ALPHA"}),
 		r.runCall(b, "write", tooltest.Input{"filePath": "written", "content": "alpha written\n"}),
-		r.runCall(b, "apply_patch", patchInput("*** Update File: patched", "@@", "-alpha", "+alpha patched", "*** Delete File: gone")),
+		r.runCall(
+			b, "apply_patch", patchInput("*** Update File: patched", "@@", "-alpha", "+alpha patched", "*** Delete File: gone"),
+		),
 	} {
 		if s.Error != nil {
 			t.Fatal(tooltest.TextOf(s))
@@ -77,7 +79,9 @@ func TestWhatWasReadIsKnownAfterARestart(t *testing.T) {
 	}
 	for _, name := range []string{"same", "touched", "edited", "written", "patched", "twice", "never", "gone"} {
 		p := again()
-		if s := r.runCall(p, "edit", tooltest.Input{"filePath": b.Path(name), "oldString": "alpha", "newString": "omega"}); s.Error != nil && name != "edited" {
+		if s := r.runCall(
+			p, "edit", tooltest.Input{"filePath": b.Path(name), "oldString": "alpha", "newString": "omega"},
+		); s.Error != nil && name != "edited" {
 			t.Errorf("%s: %s", name, tooltest.TextOf(s))
 		}
 	}
@@ -112,14 +116,18 @@ func TestRecallIsCareful(t *testing.T) {
 		{"read", seenJSON(path, "1@2@3")},
 		{"read", seenJSON(path, "AAAA")},
 	}
-	if s := odd.runCall(b, "edit", tooltest.Input{"filePath": path, "oldString": "alpha", "newString": "omega"}); s.Error != nil {
+	if s := odd.runCall(
+		b, "edit", tooltest.Input{"filePath": path, "oldString": "alpha", "newString": "omega"},
+	); s.Error != nil {
 		t.Fatal(tooltest.TextOf(s))
 	}
 	b = tooltest.New(t)
 	b.WriteFile("f", "alpha\n")
 	c := tool.Call{Name: "edit"}
 	c.Results = func(context.Context, func(string, jsontext.Value) bool) error { return errors.New("the disk is gone") }
-	if s := b.CallWith(t.Context(), c, tooltest.Input{"filePath": "f", "oldString": "alpha", "newString": "omega"}); s.Error == nil || b.ReadFile("f") != "alpha\n" {
+	if s := b.CallWith(
+		t.Context(), c, tooltest.Input{"filePath": "f", "oldString": "alpha", "newString": "omega"},
+	); s.Error == nil || b.ReadFile("f") != "alpha\n" {
 		t.Fatal(tooltest.TextOf(s))
 	}
 }

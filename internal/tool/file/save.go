@@ -69,7 +69,10 @@ func commitAll(all []*stagedStep) error {
 // describeFailure says that nothing came of the change because this file failed.
 func (s *fileStep) describeFailure(err error) error {
 	if half, ok := errors.AsType[*undoError](err); ok {
-		return tool.Failf("%s could not be written, and then %s could not be put back: look at them before you go on.", s.path.Abs, strings.Join(half.paths, ", "))
+		return tool.Failf(
+			"%s could not be written, and then %s could not be put back: look at them before you go on.", s.path.Abs,
+			strings.Join(half.paths, ", "),
+		)
 	}
 	if f, ok := errors.AsType[*tool.Failure](err); ok {
 		return f

@@ -143,11 +143,12 @@ type staleError struct {
 }
 
 func (e *staleError) Error() string {
-	return e.path.Abs + " was changed (at " + e.now.info.ModTime().Format("15:04:05") + ") since you last read it, so nothing was written. Read it again, then repeat the call."
+	return e.path.Abs + " was changed (at " + e.now.info.ModTime().Format("15:04:05") +
+		") since you last read it, so nothing was written. Read it again, then repeat the call."
 }
 
-// explainStale turns a staleError into words for the model, with what changed where that is known and may be read. It asks,
-// so no file is locked.
+// explainStale turns a staleError into words for the model, with what changed where that is known and may be read. It
+// asks, so no file is locked.
 func (s *fileTools) explainStale(ctx context.Context, call tool.Call, err error) error {
 	stale, ok := errors.AsType[*staleError](err)
 	if !ok {

@@ -19,8 +19,8 @@ type stagedStep struct {
 	temp string // the new content; "" if there is none, or the file must be overwritten in place
 }
 
-// stageStep prepares a step. Missing directories are made. The new content gets the mode and, where allowed, the owner of
-// the old. Where the directory forbids another file, the old one will be overwritten in place.
+// stageStep prepares a step. Missing directories are made. The new content gets the mode and, where allowed, the owner
+// of the old. Where the directory forbids another file, the old one will be overwritten in place.
 func stageStep(st *fileStep) (*stagedStep, error) {
 	dir, err := st.path.OpenParent(!st.removed)
 	if err != nil {

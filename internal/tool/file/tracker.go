@@ -30,7 +30,10 @@ type Tracker struct {
 
 // NewTracker returns an empty Files.
 func NewTracker() *Tracker {
-	return &Tracker{busy: map[string]chan struct{}{}, seen: map[seenKey]*list.Element{}, order: list.New(), shown: map[shownInstructions]bool{}, restored: map[session.ID]bool{}}
+	return &Tracker{
+		busy: map[string]chan struct{}{}, seen: map[seenKey]*list.Element{}, order: list.New(),
+		shown: map[shownInstructions]bool{}, restored: map[session.ID]bool{},
+	}
 }
 
 type seenKey struct {
@@ -38,8 +41,8 @@ type seenKey struct {
 	path    string
 }
 
-// lockPath waits until nobody else changes the file at the real path and returns the function that gives it free. It fails
-// when ctx ends or the wait is too long.
+// lockPath waits until nobody else changes the file at the real path and returns the function that gives it free. It
+// fails when ctx ends or the wait is too long.
 func (f *Tracker) lockPath(ctx context.Context, path string) (func(), error) {
 	late := time.NewTimer(maxLockWait)
 	defer late.Stop()
@@ -58,7 +61,9 @@ func (f *Tracker) lockPath(ctx context.Context, path string) (func(), error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-late.C:
-			return nil, tool.Failf("%s is being read or changed by another call for too long already. Try again later.", filepath.ToSlash(path))
+			return nil, tool.Failf(
+				"%s is being read or changed by another call for too long already. Try again later.", filepath.ToSlash(path),
+			)
 		}
 	}
 }

@@ -29,7 +29,9 @@ type writeInput struct {
 
 // Definition describes the tool.
 func (t *writeTool) Definition() tool.Definition {
-	return tool.Definition{Name: "write", Description: strings.TrimSpace(writeDescription), Schema: jsontext.Value(writeSchema), Action: "edit"}
+	return tool.Definition{
+		Name: "write", Description: strings.TrimSpace(writeDescription), Schema: jsontext.Value(writeSchema), Action: "edit",
+	}
 }
 
 // Run writes the file.

@@ -19,8 +19,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// Browser shows people the files of a place, by the same ways of resolving, opening and ignoring as the tools: nothing of it
-// ever leaves the place. What is outside is an error of code denied.
+// Browser shows people the files of a place, by the same ways of resolving, opening and ignoring as the tools: nothing
+// of it ever leaves the place. What is outside is an error of code denied.
 type Browser struct{ tools *searchTools }
 
 // NewBrowser returns a Look at the place of which a Config says the directory and the worktree.
@@ -117,7 +117,8 @@ func (l Browser) List(name string) ([]Entry, error) {
 	for _, e := range entries {
 		q := p.Join(e.Name())
 		out = append(out, Entry{
-			Name: e.Name(), Path: l.relativePath(q), Dir: strings.HasSuffix(workpath.DisplayName(dir, e), "/"), Ignored: rules.isIgnored(q.Rel, e.IsDir()),
+			Name: e.Name(), Path: l.relativePath(q), Dir: strings.HasSuffix(workpath.DisplayName(dir, e), "/"),
+			Ignored: rules.isIgnored(q.Rel, e.IsDir()),
 		})
 	}
 	slices.SortStableFunc(out, func(a, b Entry) int {

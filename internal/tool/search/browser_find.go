@@ -15,8 +15,8 @@ type NameQuery struct {
 	Limit              int
 }
 
-// Find returns the paths below the Location that fit the query, the best first; a directory's ends with a slash. What is
-// ignored is not found.
+// Find returns the paths below the Location that fit the query, the best first; a directory's ends with a slash. What
+// is ignored is not found.
 func (l Browser) Find(ctx context.Context, w NameQuery) ([]string, error) {
 	files, err := l.listFiles(ctx)
 	if err != nil {

@@ -37,7 +37,9 @@ type globInput struct {
 
 // Definition describes the tool.
 func (t *globTool) Definition() tool.Definition {
-	return tool.Definition{Name: "glob", Description: strings.TrimSpace(globDescription), Schema: jsontext.Value(globSchema), ReadOnly: true}
+	return tool.Definition{
+		Name: "glob", Description: strings.TrimSpace(globDescription), Schema: jsontext.Value(globSchema), ReadOnly: true,
+	}
 }
 
 // Run finds the files.
@@ -62,7 +64,9 @@ func (t *globTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return tool.TextOutput(p.Title(), formatGlob(found, total), map[string]any{"count": len(found), "truncated": total > len(found)}), nil
+	return tool.TextOutput(
+		p.Title(), formatGlob(found, total), map[string]any{"count": len(found), "truncated": total > len(found)},
+	), nil
 }
 
 func joinPattern(base, dir string) string {
@@ -150,7 +154,9 @@ func formatGlob(found []foundFile, total int) string {
 	}
 	text := strings.Join(paths, "\n")
 	if total > len(found) {
-		text += fmt.Sprintf("\n\n(Showing the %d most recently changed of %d files. Use a narrower pattern or path.)", len(found), total)
+		text += fmt.Sprintf(
+			"\n\n(Showing the %d most recently changed of %d files. Use a narrower pattern or path.)", len(found), total,
+		)
 	}
 	return text
 }

@@ -39,7 +39,8 @@ type grepInput struct {
 // Definition describes the tool.
 func (t *grepTool) Definition() tool.Definition {
 	return tool.Definition{
-		Name: "grep", Description: strings.TrimSpace(grepDescription), Schema: jsontext.Value(grepSchema), ReadOnly: true, Bounded: true,
+		Name: "grep", Description: strings.TrimSpace(grepDescription), Schema: jsontext.Value(grepSchema), ReadOnly: true,
+		Bounded: true,
 	}
 }
 
@@ -92,14 +93,19 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	}
 	text := formatMatches(p, matches, cut)
 	if hidden > 0 {
-		text += fmt.Sprintf("\n(Matches in %d %s are not shown: reading %s was not allowed.)\n", hidden, workpath.Plural(hidden, "file", "files"), workpath.Plural(hidden, "it", "them"))
+		text += fmt.Sprintf(
+			"\n(Matches in %d %s are not shown: reading %s was not allowed.)\n", hidden,
+			workpath.Plural(hidden, "file", "files"), workpath.Plural(hidden, "it", "them"),
+		)
 	}
 	return tool.TextOutput(in.Pattern, text, grepResult{len(matches), cut}), nil
 }
 
 // askReadable leaves out the matches in files that may not be read. It asks for all files at once, and for each if that
 // is refused, unless a person did: their word stands.
-func askReadable(ctx context.Context, call tool.Call, p workpath.Path, matches []match) (kept []match, hidden int, err error) {
+func askReadable(
+	ctx context.Context, call tool.Call, p workpath.Path, matches []match,
+) (kept []match, hidden int, err error) {
 	var files []string
 	for _, m := range matches {
 		if f := p.Join(m.path).Resource(); len(files) == 0 || files[len(files)-1] != f {
@@ -152,8 +158,8 @@ func (s *searchTools) searchPath(ctx context.Context, p workpath.Path, q *query)
 	return all[:min(len(all), maxMatches)], len(all) > maxMatches, nil
 }
 
-// searchFiles returns matches in no order, a few more than maxMatches at most when there are that many. It reads the files
-// that ripgrep names, or all of them if ripgrep is not installed or fails.
+// searchFiles returns matches in no order, a few more than maxMatches at most when there are that many. It reads the
+// files that ripgrep names, or all of them if ripgrep is not installed or fails.
 func (s *searchTools) searchFiles(ctx context.Context, t *searchTree, q *query) ([]match, error) {
 	if argv := s.ripgrepCommand(q); argv != nil {
 		c := matchCollector{tree: t, query: q}

@@ -13,9 +13,9 @@ import (
 // maxIgnoreFile bounds an ignore file; what is longer is not read.
 const maxIgnoreFile = 1 << 20
 
-// ignoreRules is the rules of one directory's ignore files, over those of the directories above. It never changes, so that
-// walks may share it. As for ripgrep, a rule of an .rgignore counts before one of any .ignore, and that before one of any
-// .gitignore; among files of one name the nearest directory with a matching rule decides.
+// ignoreRules is the rules of one directory's ignore files, over those of the directories above. It never changes, so
+// that walks may share it. As for ripgrep, a rule of an .rgignore counts before one of any .ignore, and that before one
+// of any .gitignore; among files of one name the nearest directory with a matching rule decides.
 type ignoreRules struct {
 	up       *ignoreRules
 	dir      string // relative to the root of the walk, with slashes; "." is the root
@@ -51,8 +51,8 @@ func (i *ignoreRules) addFile(kind int, rules []byte) {
 	i.matchers[kind].AddPatterns(rules, "")
 }
 
-// readUserRules is the rules that the user has for all places: git's core.parseExcludesFile, or else git/ignore in the directory
-// for configuration.
+// readUserRules is the rules that the user has for all places: git's core.parseExcludesFile, or else git/ignore in the
+// directory for configuration.
 func readUserRules() *ignoreRules {
 	home, _ := os.UserHomeDir()
 	config := os.Getenv("XDG_CONFIG_HOME")

@@ -27,7 +27,9 @@ type listTool struct{ *searchTools }
 
 // Definition describes the tool.
 func (t *listTool) Definition() tool.Definition {
-	return tool.Definition{Name: "list", Description: strings.TrimSpace(listDescription), Schema: jsontext.Value(listSchema), ReadOnly: true}
+	return tool.Definition{
+		Name: "list", Description: strings.TrimSpace(listDescription), Schema: jsontext.Value(listSchema), ReadOnly: true,
+	}
 }
 
 // Run lists the directory.
@@ -45,7 +47,9 @@ func (t *listTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	if err := p.AskOutside(ctx, call); err != nil {
 		return tool.Output{}, err
 	}
-	if err := call.Ask(ctx, tool.Request{Action: "list", Resources: []string{p.Resource()}, Save: []string{"*"}}); err != nil {
+	if err := call.Ask(
+		ctx, tool.Request{Action: "list", Resources: []string{p.Resource()}, Save: []string{"*"}},
+	); err != nil {
 		return tool.Output{}, err
 	}
 	if err := p.RequireDir(); err != nil {

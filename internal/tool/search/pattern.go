@@ -20,9 +20,12 @@ type filePattern struct {
 func newFilePattern(pattern string) (filePattern, error) {
 	glob := strings.TrimPrefix(filepath.ToSlash(pattern), "./")
 	if !doublestar.ValidatePattern(glob) {
-		return filePattern{}, tool.Failf("The pattern %q is not valid: a bracket or brace is not closed. Escape literal ones with a backslash.", pattern)
+		return filePattern{}, tool.Failf(
+			"The pattern %q is not valid: a bracket or brace is not closed. Escape literal ones with a backslash.", pattern,
+		)
 	}
-	hidden := strings.HasPrefix(glob, ".") || strings.Contains(glob, "/.") || strings.Contains(glob, "{.") || strings.Contains(glob, ",.")
+	hidden := strings.HasPrefix(glob, ".") || strings.Contains(glob, "/.") || strings.Contains(glob, "{.") ||
+		strings.Contains(glob, ",.")
 	if !strings.Contains(glob, "/") {
 		glob = "**/" + glob
 	}

@@ -79,7 +79,10 @@ func failPattern(pattern string, err error) error {
 	if se, ok := errors.AsType[*syntax.Error](err); ok {
 		why = se.Code.String() + ": " + se.Expr
 	}
-	return tool.Failf("The pattern %q is not a regular expression in RE2 syntax (%s). Escape literal brackets and dots with a backslash; look-around and back-references do not exist.", pattern, why)
+	return tool.Failf(
+		"The pattern %q is not a regular expression in RE2 syntax (%s). Escape literal brackets and dots with a "+
+			"backslash; look-around and back-references do not exist.", pattern, why,
+	)
 }
 
 // withoutNewlines changes the expression so that it never matches a newline: a match then lies within one line, and
@@ -172,8 +175,8 @@ type scanTarget struct {
 	decoded bool // from UTF-16
 }
 
-// scanFile returns the matching lines of a file, at most one more than maxMatches. A binary file has none; one that begins
-// with the mark of UTF-16 is searched in that.
+// scanFile returns the matching lines of a file, at most one more than maxMatches. A binary file has none; one that
+// begins with the mark of UTF-16 is searched in that.
 func (q *query) scanFile(ctx context.Context, f io.Reader, what scanTarget) ([]match, error) {
 	held, ok := q.buffers.Get().(*buffers)
 	if !ok {
@@ -221,7 +224,8 @@ func (q *query) scanFile(ctx context.Context, f io.Reader, what scanTarget) ([]m
 	}
 }
 
-// readSize is how much a read must bring: what there is room for, or all of a small file, which saves asking for its end.
+// readSize is how much a read must bring: what there is room for, or all of a small file, which saves asking for its
+// end.
 func readSize(room int, size int64, first bool) int {
 	if first && size > 0 && size < int64(room) {
 		return int(size)
@@ -234,8 +238,8 @@ type position struct {
 	line int
 }
 
-// textBlock is a part of a file that ends with a line, and the same bytes in the form in which the required text is searched
-// for; nil if the text cannot be searched for.
+// textBlock is a part of a file that ends with a line, and the same bytes in the form in which the required text is
+// searched for; nil if the text cannot be searched for.
 type textBlock struct{ raw, folded []byte }
 
 // appendMatches adds the matching lines of a block whose first line is a.line.
@@ -262,8 +266,8 @@ func (q *query) appendMatches(found []match, in textBlock, a position) []match {
 	return found
 }
 
-// findNext returns the offset, at or after done, at which a line may match: of the required text, or else of a match of the
-// expression; -1 if there is none.
+// findNext returns the offset, at or after done, at which a line may match: of the required text, or else of a match of
+// the expression; -1 if there is none.
 func (q *query) findNext(in textBlock, done int) int {
 	if q.text != nil && in.folded != nil {
 		if i := bytes.Index(in.folded[done:], q.text); i >= 0 {
@@ -278,8 +282,8 @@ func (q *query) findNext(in textBlock, done int) int {
 	return done + m[0]
 }
 
-// foldASCII writes block with its ASCII letters in lower case to buf and returns it, or nil if block holds one of the two
-// other characters that fold to ASCII letters (U+017F to s, U+212A to k).
+// foldASCII writes block with its ASCII letters in lower case to buf and returns it, or nil if block holds one of the
+// two other characters that fold to ASCII letters (U+017F to s, U+212A to k).
 func foldASCII(buf, block []byte) []byte {
 	if bytes.Contains(block, []byte("\u017f")) || bytes.Contains(block, []byte("\u212a")) {
 		return nil

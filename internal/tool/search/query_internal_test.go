@@ -12,7 +12,8 @@ import (
 
 func TestRequired(t *testing.T) {
 	for pattern, want := range map[string]string{
-		`needle`: "needle", `(?i)Needle`: "needle/i", `foo\d+barbaz`: "barbaz", `a|b`: "", `(abc)+`: "abc", `x?yz`: "yz", `x?y`: "", `(?:hello){2,}`: "hello",
+		`needle`: "needle", `(?i)Needle`: "needle/i", `foo\d+barbaz`: "barbaz", `a|b`: "", `(abc)+`: "abc", `x?yz`: "yz",
+		`x?y`: "", `(?:hello){2,}`: "hello",
 		`(?:hello)*`: "", `ab`: "ab", `a`: "", `(?i)größe`: "", `^func \w+`: "func ",
 	} {
 		q, err := newQuery(pattern, "")
@@ -49,11 +50,13 @@ func FuzzQuery(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, pattern, content string) {
 		q, err := newQuery(pattern, "")
-		if err != nil || strings.ContainsAny(content, "\x00\r") || len(content) > 4096 || strings.Count(content, "\n") > 50 || strings.Contains(strings.TrimPrefix(pattern, "(?i)"), "(?") {
+		if err != nil || strings.ContainsAny(content, "\x00\r") || len(content) > 4096 || strings.Count(content, "\n") > 50 ||
+			strings.Contains(strings.TrimPrefix(pattern, "(?i)"), "(?") {
 			return
 		}
 		re, err := regexp.Compile(pattern)
-		if err != nil || strings.ContainsAny(pattern, "\n\x00") || strings.Contains(pattern, `\n`) || strings.Contains(pattern, `\x`) || strings.Contains(pattern, `\0`) || strings.Contains(pattern, `\1`) {
+		if err != nil || strings.ContainsAny(pattern, "\n\x00") || strings.Contains(pattern, `\n`) ||
+			strings.Contains(pattern, `\x`) || strings.Contains(pattern, `\0`) || strings.Contains(pattern, `\1`) {
 			return
 		}
 		var want []int

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// Ripgrep, where it is installed, names the files that may match; they are opened through our own handle and searched by
-// our own code, so results, confinement and limits are those of a search without it. What it does not name cannot match:
-// its expression accepts everything that ours does, and its ignore rules are a part of ours. If it fails or takes too
-// long, the search is made without it (docs/adr/0010).
+// Ripgrep, where it is installed, names the files that may match; they are opened through our own handle and searched
+// by our own code, so results, confinement and limits are those of a search without it. What it does not name cannot
+// match: its expression accepts everything that ours does, and its ignore rules are a part of ours. If it fails or
+// takes too long, the search is made without it (docs/adr/0010).
 const (
 	ripgrepTime  = 20 * time.Second // of one search
 	maxCandidate = 64 << 10         // bytes of one name
@@ -36,7 +36,8 @@ func (s *searchTools) ripgrepCommand(q *query) []string {
 		return nil
 	}
 	args := []string{
-		program, "--no-config", "--no-messages", "--hidden", "--text", "--case-sensitive", "--files-with-matches", "--null", "--color=never",
+		program, "--no-config", "--no-messages", "--hidden", "--text", "--case-sensitive", "--files-with-matches", "--null",
+		"--color=never",
 		"--no-require-git", "--no-ignore-parent", "--no-ignore-exclude", "--no-ignore-global", "--glob=!.git",
 	}
 	if q.glob != "" {
@@ -45,8 +46,8 @@ func (s *searchTools) ripgrepCommand(q *query) []string {
 	return append(args, "--regexp="+rustExpression(q.tree), "--", "./")
 }
 
-// findProgram finds a program in the directories of PATH that are absolute and not of the place: what a project brings is
-// never started to search it.
+// findProgram finds a program in the directories of PATH that are absolute and not of the place: what a project brings
+// is never started to search it.
 func (s *searchTools) findProgram(name string) string {
 	if runtime.GOOS == "windows" {
 		name += ".exe"

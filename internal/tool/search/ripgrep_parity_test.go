@@ -23,15 +23,20 @@ func newWildTree(t *testing.T) *tooltest.Bench {
 	b.WriteFile(home+"/.gitconfig", "[user]\n\tname = x\n[core]\n\texcludesFile = ~/mine\n")
 	b.WriteFile(home+"/mine", "*.bak\n")
 	b.WriteFile(home+"/.config/git/ignore", "*.go\n") // not in force: the other one is named
-	b.WriteFile(".gitignore", "*.log\n!keep.log\n/build/\nnode_modules\ndocs/**/*.tmp\n\\#odd\n# comment\n trailing.txt  \n")
+	b.WriteFile(
+		".gitignore", "*.log\n!keep.log\n/build/\nnode_modules\ndocs/**/*.tmp\n\\#odd\n# comment\n trailing.txt  \n",
+	)
 	b.WriteFile(".ignore", "fixtures/\n!b/wanted.log\n*.rule\n")
 	b.WriteFile("a/.gitignore", "/only.txt\n*.gen.*\n!b/x.gen.go\n!x.rule\n")
 	b.WriteFile("a/.rgignore", "other.txt\n")
 	b.WriteFile("c/.gitignore", "*\n!*.md\n!*/\n")
 	for _, name := range []string{
-		"x.go", "x.bak", "y.log", "keep.log", "build/out.go", "sub/build/out.go", "node_modules/m/i.js", "sub/node_modules", "docs/x.tmp", "docs/d/e/y.tmp",
-		"docs/d/y.md", "#odd", "b/wanted.log", "b/not.log", "fixtures/f.go", "a/only.txt", "a/b/only.txt", "a/x.gen.go", "a/b/x.gen.go", "a/other.txt",
-		"a/b/other.txt", "a/x.rule", "c/x.go", "c/x.md", "c/d/y.md", "c/d/y.txt", ".hidden/h.go", "a/.dot", "sp ace/f f.txt", "trailing.txt", "ünï/côde.txt",
+		"x.go", "x.bak", "y.log", "keep.log", "build/out.go", "sub/build/out.go", "node_modules/m/i.js", "sub/node_modules",
+		"docs/x.tmp", "docs/d/e/y.tmp",
+		"docs/d/y.md", "#odd", "b/wanted.log", "b/not.log", "fixtures/f.go", "a/only.txt", "a/b/only.txt", "a/x.gen.go",
+		"a/b/x.gen.go", "a/other.txt",
+		"a/b/other.txt", "a/x.rule", "c/x.go", "c/x.md", "c/d/y.md", "c/d/y.txt", ".hidden/h.go", "a/.dot", "sp ace/f f.txt",
+		"trailing.txt", "ünï/côde.txt",
 	} {
 		b.WriteFile(name, "package "+filepath.Base(name)+"\nfoo12 Bar w77x\n\nTODO: fix me\nüber straße K\nlast")
 	}
@@ -68,7 +73,9 @@ func TestSearchAgreesWithRipgrep(t *testing.T) {
 	b := newWildTree(t)
 	t.Setenv("PATH", t.TempDir()) // the tools search without it
 	run := func(dir string, args ...string) []string {
-		cmd := exec.Command(rg, append([]string{"--no-config", "--no-require-git", "--glob=!.git", "--no-heading", "--no-messages"}, args...)...)
+		cmd := exec.Command(
+			rg, append([]string{"--no-config", "--no-require-git", "--glob=!.git", "--no-heading", "--no-messages"}, args...)...,
+		)
 		cmd.Dir = dir
 		out, _ := cmd.Output() // 1 when nothing is found
 		lines := strings.Fields(strings.ReplaceAll(string(out), " ", "\u2423"))
@@ -77,7 +84,9 @@ func TestSearchAgreesWithRipgrep(t *testing.T) {
 	}
 	for _, dir := range []string{".", "a", "a/b", "c/d"} {
 		for _, pattern := range []string{
-			`foo12`, `(?i)todo|bar`, `^package \w`, `\bw\d+x\b`, `[A-Z][a-z]+`, `^\s*$`, `st.a.e`, `über`, `(?i)ÜBER`, `\d`, `nothing here`, `x?last`, `K`, `o\d+ `, `\w .a`, `(?i)r `, `e \w`, `s\b.*e$`, `\d$`, `\d+x?$`, `^first`, `^.f`, `\x{FFFD}x`, `\x{1F600}`, `^foo12`,
+			`foo12`, `(?i)todo|bar`, `^package \w`, `\bw\d+x\b`, `[A-Z][a-z]+`, `^\s*$`, `st.a.e`, `über`, `(?i)ÜBER`, `\d`,
+			`nothing here`, `x?last`, `K`, `o\d+ `, `\w .a`, `(?i)r `, `e \w`, `s\b.*e$`, `\d$`, `\d+x?$`, `^first`, `^.f`,
+			`\x{FFFD}x`, `\x{1F600}`, `^foo12`,
 		} {
 			var got []string
 			path := ""

@@ -21,13 +21,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/tooltest"
 )
 
-// installFakeRipgrep puts a program called rg into the PATH that writes down what it is asked, and then does what the script says. It
-// returns how to read that.
+// installFakeRipgrep puts a program called rg into the PATH that writes down what it is asked, and then does what the
+// script says. It returns how to read that.
 func installFakeRipgrep(t *testing.T, b *tooltest.Bench, script string) (asked func() []string) {
 	t.Helper()
 	bin := b.OutsidePath("bin")
 	log := filepath.Join(bin, "asked")
-	text := fmt.Sprintf("#!/bin/sh\nprintf '%%s ' \"$@\" >>%[1]s; echo \"[$PWD] $(/usr/bin/env | /bin/grep -cv -e ^PWD= -e ^_= -e ^SHLVL= -e ^OLDPWD=)\" >>%[1]s\n%[2]s\n", log, script)
+	text := fmt.Sprintf(
+		"#!/bin/sh\nprintf '%%s ' \"$@\" >>%[1]s; echo \"[$PWD] $(/usr/bin/env | /bin/grep -cv -e ^PWD= -e ^_= -e "+
+			"^SHLVL= -e ^OLDPWD=)\" >>%[1]s\n%[2]s\n", log, script,
+	)
 	b.WriteFile(filepath.Join(bin, "rg"), text)
 	if err := os.Chmod(filepath.Join(bin, "rg"), 0o755); err != nil {
 		t.Fatal(err)
@@ -75,9 +78,12 @@ func TestRipgrepChangesNothing(t *testing.T) {
 		return len(asked())
 	}
 	patterns := []string{
-		`foo12`, `(?i)todo|bar`, `^package \w`, `\bw\d+x\b`, `[A-Z][a-z]+`, `^\s*$`, `st.a.e`, `über`, `(?i)ÜBER`, `nothing here`, `x?last`, `(?i)fix me`, `last$`,
-		`foo12\b`, `(foo|bar|tod)\w*`, `ba[rz]`, `-foo`, `(?i)-FOO12`, `foo12\r`, `\x{FFFD}`, `foo\x{FEFF}`, `a\nfoo`, `\x00foo12`, `(package|last) ?`, `first foo`, `(?:foo12)+`, `K\b|foo12`,
-		`foo12$`, `\Afoo12`, `(foo12|)`, `wide-(long|bad)`, `\[foo12\]`, `TODO: (fix|mend) me`, `\.foo12\.`, `(?s)foo.*last`, `--pre=foo12`, `line:—`,
+		`foo12`, `(?i)todo|bar`, `^package \w`, `\bw\d+x\b`, `[A-Z][a-z]+`, `^\s*$`, `st.a.e`, `über`, `(?i)ÜBER`,
+		`nothing here`, `x?last`, `(?i)fix me`, `last$`,
+		`foo12\b`, `(foo|bar|tod)\w*`, `ba[rz]`, `-foo`, `(?i)-FOO12`, `foo12\r`, `\x{FFFD}`, `foo\x{FEFF}`, `a\nfoo`,
+		`\x00foo12`, `(package|last) ?`, `first foo`, `(?:foo12)+`, `K\b|foo12`,
+		`foo12$`, `\Afoo12`, `(foo12|)`, `wide-(long|bad)`, `\[foo12\]`, `TODO: (fix|mend) me`, `\.foo12\.`, `(?s)foo.*last`,
+		`--pre=foo12`, `line:—`,
 	}
 	t.Run("wild", func(t *testing.T) {
 		b := newWildTree(t)
@@ -96,7 +102,10 @@ func TestRipgrepChangesNothing(t *testing.T) {
 		n := 0
 		for seed := range uint64(4) {
 			b := randomTree(t, rand.New(rand.NewPCG(seed, 7)))
-			n += compare(t, b, []string{".", "d1/d0"}, []string{"needle", "(?i)NEEDLE", "needle|thread", "(hay|pin) needle", "needle$", "^hay"}, []string{"", "*.go"})
+			n += compare(
+				t, b, []string{".", "d1/d0"},
+				[]string{"needle", "(?i)NEEDLE", "needle|thread", "(hay|pin) needle", "needle$", "^hay"}, []string{"", "*.go"},
+			)
 		}
 		if n < 20 {
 			t.Errorf("ripgrep was asked %d times only", n)
@@ -109,7 +118,9 @@ func randomTree(t *testing.T, rnd *rand.Rand) *tooltest.Bench {
 	b := tooltest.New(t)
 	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
 	name := func() string {
-		return pick("d0", "d1", "d2", ".h", "x.go", "y.log", "z", "keep.log", "build", "n\u00e4me", "a b", "!odd", "#odd", "t\\b")
+		return pick(
+			"d0", "d1", "d2", ".h", "x.go", "y.log", "z", "keep.log", "build", "n\u00e4me", "a b", "!odd", "#odd", "t\\b",
+		)
 	}
 	for range 40 {
 		dir := ""
@@ -120,18 +131,30 @@ func randomTree(t *testing.T, rnd *rand.Rand) *tooltest.Bench {
 		case 0:
 			var rules []string
 			for range 1 + rnd.IntN(4) {
-				rules = append(rules, pick("", "!", "/", "!/")+pick("*.log", "build", "build/", "d?", "**/x.go", "d0/d1", "*", "z", "\\!odd", "\\#odd", ".h", "keep.log")+pick("", "", "/"))
+				rules = append(
+					rules,
+					pick("", "!", "/", "!/")+pick(
+						"*.log", "build", "build/", "d?", "**/x.go", "d0/d1", "*", "z", "\\!odd", "\\#odd", ".h", "keep.log",
+					)+pick("", "", "/"),
+				)
 			}
-			b.WriteFile(filepath.Join(dir, pick(".gitignore", ".ignore", ".rgignore")), strings.Join(rules, pick("\n", "\r\n"))+"\n")
+			b.WriteFile(
+				filepath.Join(dir, pick(".gitignore", ".ignore", ".rgignore")), strings.Join(rules, pick("\n", "\r\n"))+"\n",
+			)
 		case 1:
-			_ = os.MkdirAll(b.Path(dir), 0o755)                                                                         // a file may be in the way
-			_ = os.Symlink(pick("..", "/etc", "d0", "x.go", "nowhere"), b.Path(filepath.Join(dir, "l"+pick("1", "2")))) // or a link
+			// a file may be in the way
+			_ = os.MkdirAll(b.Path(dir), 0o755)
+			// or a link
+			_ = os.Symlink(pick("..", "/etc", "d0", "x.go", "nowhere"), b.Path(filepath.Join(dir, "l"+pick("1", "2"))))
 		default:
 			path := b.Path(filepath.Join(dir, pick("f", "g")+name()))
 			if os.MkdirAll(filepath.Dir(path), 0o755) != nil {
 				continue
 			}
-			text := strings.Repeat(pick("hay ", "needle", "thread", "NEEDLE", "pin needle", "\xff", "ÿ", "\x00", "\uFEFF")+pick(" ", "\n", "\r\n", ""), 1+rnd.IntN(5))
+			text := strings.Repeat(
+				pick("hay ", "needle", "thread", "NEEDLE", "pin needle", "\xff", "ÿ", "\x00", "\uFEFF")+pick(" ", "\n", "\r\n", ""),
+				1+rnd.IntN(5),
+			)
 			switch rnd.IntN(4) {
 			case 0:
 				text = encodeUTF16(text, binary.LittleEndian)
@@ -154,7 +177,9 @@ func TestAProjectsRipgrepIsNotStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := b.OutsidePath("links")
-	if err := errors.Join(os.Mkdir(out, 0o755), os.Symlink(b.Path("bin/rg"), filepath.Join(out, "rg")), os.Symlink("/usr/bin", b.Path("link"))); err != nil {
+	if err := errors.Join(
+		os.Mkdir(out, 0o755), os.Symlink(b.Path("bin/rg"), filepath.Join(out, "rg")), os.Symlink("/usr/bin", b.Path("link")),
+	); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(b.Dir)
@@ -173,10 +198,13 @@ func TestWhenRipgrepFails(t *testing.T) {
 		script string
 		asked  int // how often it is started in two searches
 	}{
-		"works":             {`printf './main.go\000./pkg/run.go\000./pkg/run_test.go\000./a.gen.go\000'; exit 0`, 2},
-		"fails":             {`printf './main.go\000'; exit 2`, 2},
-		"dies":              {`kill -9 $$`, 2},
-		"names more":        {`printf './main.go\000./pkg/run.go\000./pkg/run_test.go\000./debug.log\000./ignored/x.go\000./.git/config\000./none\000./pkg\000./private.txt\000'`, 2},
+		"works": {`printf './main.go\000./pkg/run.go\000./pkg/run_test.go\000./a.gen.go\000'; exit 0`, 2},
+		"fails": {`printf './main.go\000'; exit 2`, 2},
+		"dies":  {`kill -9 $$`, 2},
+		"names more": {
+			`printf './main.go\000./pkg/run.go\000./pkg/run_test.go\000./debug.log\000./ignored/x.go\000./.git/config\000./none\000./pkg\000./private.txt\000'`,
+			2,
+		},
 		"leads out":         {`printf '../x\000'`, 2},
 		"names a path":      {`printf '/etc/passwd\000'`, 2},
 		"is cut off":        {`printf './main.go'`, 2},

@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// rustExpression writes an expression in the syntax of ripgrep. It accepts at least what re accepts: Go reads an invalid
-// byte as U+FFFD, and a search here ignores a byte order mark at the beginning of a file. Classes and folded letters are
-// written out, because the two languages define \w, \d and case by different tables.
+// rustExpression writes an expression in the syntax of ripgrep. It accepts at least what re accepts: Go reads an
+// invalid byte as U+FFFD, and a search here ignores a byte order mark at the beginning of a file. Classes and folded
+// letters are written out, because the two languages define \w, \d and case by different tables.
 func rustExpression(re *syntax.Regexp) string {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

@@ -34,7 +34,9 @@ func makeForest(b *testing.B) string {
 				}
 				text.WriteString("\n")
 			}
-			if err := os.WriteFile(filepath.Join(sub, fmt.Sprintf("f%03d.%s", f, endings[f%4])), []byte(text.String()), 0o644); err != nil {
+			if err := os.WriteFile(
+				filepath.Join(sub, fmt.Sprintf("f%03d.%s", f, endings[f%4])), []byte(text.String()), 0o644,
+			); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -45,7 +47,8 @@ func makeForest(b *testing.B) string {
 	return dir
 }
 
-// BenchmarkForest searches 100 000 files with the tools, without and with ripgrep installed, and with ripgrep itself. No pattern has a hundred matches, so all look at everything.
+// BenchmarkForest searches 100 000 files with the tools, without and with ripgrep installed, and with ripgrep itself.
+// No pattern has a hundred matches, so all look at everything.
 func BenchmarkForest(b *testing.B) {
 	dir := makeForest(b)
 	w := tooltest.New(b, func(c *tooltest.Config) { c.SetPaths(workpath.Resolver{Directory: dir, Worktree: dir}) })
@@ -89,7 +92,10 @@ func BenchmarkLargeFiles(b *testing.B) {
 	w := tooltest.New(b, func(c *tooltest.Config) { c.SetPaths(workpath.Resolver{Directory: dir, Worktree: dir}) })
 	w.Dir = dir
 	for _, c := range []struct{ name, pattern string }{
-		{"literal", `w1234 w77 w3000`}, {"fold", `(?i)W777 w4111`}, {"alternatives", `(Query|Parser|Walker)\w*\(`}, {"classes", `\bw\d+x\b`},
+		{"literal", `w1234 w77 w3000`},
+		{"fold", `(?i)W777 w4111`},
+		{"alternatives", `(Query|Parser|Walker)\w*\(`},
+		{"classes", `\bw\d+x\b`},
 	} {
 		compareSearches(b, w, c.name, c.pattern)
 	}
@@ -102,7 +108,8 @@ func compareSearches(b *testing.B, w *tooltest.Bench, name, pattern string) {
 			b.Setenv("PATH", path)
 			spent := processorTime(b)
 			for b.Loop() {
-				if s := w.Call("grep", tooltest.Input{"pattern": pattern}); s.Error != nil || strings.Contains(tooltest.TextOf(s), "there are more") {
+				if s := w.Call("grep", tooltest.Input{"pattern": pattern}); s.Error != nil ||
+					strings.Contains(tooltest.TextOf(s), "there are more") {
 					b.Fatal(tooltest.TextOf(s))
 				}
 			}

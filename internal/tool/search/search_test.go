@@ -108,7 +108,8 @@ func TestGlobShowsTheNewest(t *testing.T) {
 	if got[0] != "f149" || got[99] != "f050" || !strings.Contains(got[101], "the 100 most recently changed of 150 files") {
 		t.Fatal(got)
 	}
-	if tooltest.Member(t, s.Output.Structured, "truncated") != "true" || tooltest.Member(t, s.Output.Structured, "count") != "100" {
+	if tooltest.Member(t, s.Output.Structured, "truncated") != "true" ||
+		tooltest.Member(t, s.Output.Structured, "count") != "100" {
 		t.Fatal(string(s.Output.Structured))
 	}
 }
@@ -121,18 +122,33 @@ func TestGrep(t *testing.T) {
 		in   tooltest.Input
 		want string
 	}{
-		{tooltest.Input{"pattern": "run", "include": "*.go"}, "Found 3 matches\n%a.gen.go:\n  Line 1: run\n\n%main.go:\n  Line 3: func main() { run() }\n\n%pkg/run.go:\n  Line 3: // Run runs.\n"},
+		{
+			tooltest.Input{"pattern": "run", "include": "*.go"},
+			"Found 3 matches\n%a.gen.go:\n  Line 1: run\n\n%main.go:\n  Line 3: func main() { run() }\n\n%pkg/run.go:\n  " +
+				"Line 3: // Run runs.\n",
+		},
 		{tooltest.Input{"pattern": `^func R\w+\(`}, "Found 1 matches\n%pkg/run.go:\n  Line 4: func Run() {}\n"},
-		{tooltest.Input{"pattern": "(?i)alpha", "path": "many.txt"}, "Found 2 matches\n%many.txt:\n  Line 1: Alpha\n  Line 4: ALPHA beta\n"},
+		{
+			tooltest.Input{"pattern": "(?i)alpha", "path": "many.txt"},
+			"Found 2 matches\n%many.txt:\n  Line 1: Alpha\n  Line 4: ALPHA beta\n",
+		},
 		{tooltest.Input{"pattern": "(?i)alpha$", "path": "many.txt"}, "Found 1 matches\n%many.txt:\n  Line 1: Alpha\n"},
 		{tooltest.Input{"pattern": "newline$"}, "Found 1 matches\n%many.txt:\n  Line 5: gamma no newline\n"},
 		{tooltest.Input{"pattern": "^$", "path": "many.txt"}, "Found 1 matches\n%many.txt:\n  Line 3: \n"},
 		{tooltest.Input{"pattern": `beta\s*ALPHA`}, "No files found"},
 		{tooltest.Input{"pattern": `a\nb`}, "No files found"},
-		{tooltest.Input{"pattern": "[^x]eta", "path": "many.txt"}, "Found 2 matches\n%many.txt:\n  Line 2: beta\n  Line 4: ALPHA beta\n"},
-		{tooltest.Input{"pattern": "x = 1|y = 2", "include": "*.{ts,tsx}"}, "Found 2 matches\n%web/app.ts:\n  Line 1: export const x = 1\n\n%web/app.tsx:\n  Line 1: export const y = 2\n"},
+		{
+			tooltest.Input{"pattern": "[^x]eta", "path": "many.txt"},
+			"Found 2 matches\n%many.txt:\n  Line 2: beta\n  Line 4: ALPHA beta\n",
+		},
+		{
+			tooltest.Input{"pattern": "x = 1|y = 2", "include": "*.{ts,tsx}"},
+			"Found 2 matches\n%web/app.ts:\n  Line 1: export const x = 1\n\n%web/app.tsx:\n  Line 1: export const y = 2\n",
+		},
 		{tooltest.Input{"pattern": "push"}, "Found 1 matches\n%.github/ci.yml:\n  Line 1: on: push\n"},
-		{tooltest.Input{"pattern": "needle"}, "Found 1 matches\n%long.txt:\n  Line 1: " + strings.Repeat("z", 2000) + "...\n"},
+		{
+			tooltest.Input{"pattern": "needle"}, "Found 1 matches\n%long.txt:\n  Line 1: " + strings.Repeat("z", 2000) + "...\n",
+		},
 		{tooltest.Input{"pattern": "run", "include": "*.dat"}, "No files found"},
 	} {
 		t.Run(fmt.Sprint(c.in), func(t *testing.T) {
@@ -157,7 +173,8 @@ func TestGrepLimit(t *testing.T) {
 	b.WriteFile("b.txt", strings.Repeat("hit\n", 70))
 	s := b.Call("grep", tooltest.Input{"pattern": "hit"})
 	tooltest.MustContain(t, tooltest.TextOf(s), "Found 100 matches (there are more)\n", "(Only 100 matches are shown.")
-	if tooltest.Member(t, s.Output.Structured, "matches") != "100" || tooltest.Member(t, s.Output.Structured, "truncated") != "true" {
+	if tooltest.Member(t, s.Output.Structured, "matches") != "100" ||
+		tooltest.Member(t, s.Output.Structured, "truncated") != "true" {
 		t.Fatal(string(s.Output.Structured))
 	}
 }
@@ -171,9 +188,15 @@ func TestGrepLargeFile(t *testing.T) {
 	}
 	s.WriteString(strings.Repeat("y", 3<<20) + "\nlast needle\n")
 	b.WriteFile("big.txt", s.String())
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("grep", tooltest.Input{"pattern": "line 299999 "})), "  Line 299999: line 299999 of many\n")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("grep", tooltest.Input{"pattern": `last \w+`})), "  Line 300002: last needle\n")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("grep", tooltest.Input{"pattern": `(?i)LAST needle`})), "  Line 300002: last needle\n")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("grep", tooltest.Input{"pattern": "line 299999 "})), "  Line 299999: line 299999 of many\n",
+	)
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("grep", tooltest.Input{"pattern": `last \w+`})), "  Line 300002: last needle\n",
+	)
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("grep", tooltest.Input{"pattern": `(?i)LAST needle`})), "  Line 300002: last needle\n",
+	)
 }
 
 // What may not be read is not shown by grep either.
@@ -181,7 +204,10 @@ func TestGrepHidesWhatReadDenies(t *testing.T) {
 	b := tooltest.New(t)
 	b.WriteFile(".env", "KEY=secret\n")
 	b.WriteFile("a.txt", "KEY here\n")
-	b.Rules = append(tooltest.AllowAll[:len(tooltest.AllowAll):len(tooltest.AllowAll)], session.Rule{Action: "read", Resource: "*.env", Effect: session.Deny})
+	b.Rules = append(
+		tooltest.AllowAll[:len(tooltest.AllowAll):len(tooltest.AllowAll)],
+		session.Rule{Action: "read", Resource: "*.env", Effect: session.Deny},
+	)
 	got := tooltest.TextOf(b.Call("grep", tooltest.Input{"pattern": "KEY"}))
 	if strings.Contains(got, "secret") {
 		t.Fatal(got)
@@ -214,7 +240,9 @@ func TestList(t *testing.T) {
 		t.Fatal(diff)
 	}
 	tooltest.MustContain(t, tooltest.TextOf(b.Call("list", tooltest.Input{"path": "web"})), b.Path("web")+"/\n  app.ts\n")
-	tooltest.MustContain(t, tooltest.TextOf(b.Call("list", tooltest.Input{"path": "main.go"})), "is a file, not a directory")
+	tooltest.MustContain(
+		t, tooltest.TextOf(b.Call("list", tooltest.Input{"path": "main.go"})), "is a file, not a directory",
+	)
 }
 
 func TestListIsBoundedFromTheTop(t *testing.T) {
@@ -235,12 +263,15 @@ func TestListIsBoundedFromTheTop(t *testing.T) {
 // A location below the worktree sees the ignore files above it and names its files from the worktree.
 func TestLocationBelowTheWorktree(t *testing.T) {
 	top := newProject(t)
-	b := tooltest.New(t, func(c *tooltest.Config) { c.SetPaths(workpath.Resolver{Directory: top.Path("pkg"), Worktree: top.Dir}) })
+	b := tooltest.New(
+		t, func(c *tooltest.Config) { c.SetPaths(workpath.Resolver{Directory: top.Path("pkg"), Worktree: top.Dir}) },
+	)
 	b.Dir = top.Path("pkg")
 	tooltest.MustContain(t, tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": "run.go"})), top.Path("pkg/run.go"))
 	tooltest.MustContain(t, tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": "../main.go"})), "func main")
 	top.WriteFile("pkg/x.log", "run")
-	if got := tooltest.TextOf(b.Call("glob", tooltest.Input{"pattern": "*"})); strings.Contains(got, "x.log") || !strings.Contains(got, "run_test.go") {
+	if got := tooltest.TextOf(b.Call("glob", tooltest.Input{"pattern": "*"})); strings.Contains(got, "x.log") ||
+		!strings.Contains(got, "run_test.go") {
 		t.Fatal(got)
 	}
 	if diff := cmp.Diff([]string{"read pkg/run.go", "read main.go", "glob *"}, b.TakeRequests()); diff != "" {

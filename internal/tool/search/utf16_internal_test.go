@@ -12,7 +12,10 @@ import (
 
 // However the bytes come, the text is that of the standard library's decoder.
 func FuzzWideText(f *testing.F) {
-	for _, s := range []string{"", "a\x00", "a\x00b", "\x3d\xd8\x00\xde", "\x3d\xd8a\x00", "\x3d\xd8", "\x3d\xd8\x00", "\x00\xdc\x3d\xd8", "\x00\x00"} {
+	for _, s := range []string{
+		"", "a\x00", "a\x00b", "\x3d\xd8\x00\xde", "\x3d\xd8a\x00", "\x3d\xd8", "\x3d\xd8\x00", "\x00\xdc\x3d\xd8",
+		"\x00\x00",
+	} {
 		f.Add([]byte(s), false)
 		f.Add([]byte(s), true)
 	}
@@ -29,7 +32,10 @@ func FuzzWideText(f *testing.F) {
 		if len(raw)%2 == 1 {
 			want += string(utf8.RuneError)
 		}
-		for name, src := range map[string]io.Reader{"whole": bytes.NewReader(raw), "byte by byte": iotest.OneByteReader(bytes.NewReader(raw)), "with its end": iotest.DataErrReader(bytes.NewReader(raw))} {
+		for name, src := range map[string]io.Reader{
+			"whole": bytes.NewReader(raw), "byte by byte": iotest.OneByteReader(bytes.NewReader(raw)),
+			"with its end": iotest.DataErrReader(bytes.NewReader(raw)),
+		} {
 			if got, err := io.ReadAll(newUTF16Reader(src, big)); err != nil || string(got) != want {
 				t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 			}
@@ -39,7 +45,8 @@ func FuzzWideText(f *testing.F) {
 
 func TestUnmarked(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "a": "a", "\xff": "\xff", "\xff\xfe": "", "\xff\xfea\x00": "a", "\xfe\xff\x00a": "a", "\xef\xbb\xbfa": "a", "\xff\xfe\xff\xfea\x00": "a", "\xef\xbb": "\xef\xbb",
+		"": "", "a": "a", "\xff": "\xff", "\xff\xfe": "", "\xff\xfea\x00": "a", "\xfe\xff\x00a": "a", "\xef\xbb\xbfa": "a",
+		"\xff\xfe\xff\xfea\x00": "a", "\xef\xbb": "\xef\xbb",
 	} {
 		got, err := io.ReadAll(skipBOM(bufio.NewReader(bytes.NewReader([]byte(text)))))
 		if err != nil || string(got) != want {

@@ -17,8 +17,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// searchFiles is a directory to search: a handle on the root that confines it, and where below that it starts. Names come
-// from a fast walk by path, contents only through the handle.
+// searchFiles is a directory to search: a handle on the root that confines it, and where below that it starts. Names
+// come from a fast walk by path, contents only through the handle.
 type searchTree struct {
 	root   *os.Root
 	handle *os.File // the same directory
@@ -72,9 +72,9 @@ func (t *searchTree) startRules() *ignoreRules {
 	return rules
 }
 
-// walkFiles visits every regular file that is not ignored, from several goroutines at once. rel is relative to start, with
-// slashes. An error of visit ends the walk and is returned, errLimit as nil. Directories that cannot be read are left
-// out.
+// walkFiles visits every regular file that is not ignored, from several goroutines at once. rel is relative to start,
+// with slashes. An error of visit ends the walk and is returned, errLimit as nil. Directories that cannot be read are
+// left out.
 func (t *searchTree) walkFiles(ctx context.Context, visit func(rel string, e fs.DirEntry) error) error {
 	top := filepath.Join(t.dir, filepath.FromSlash(t.start))
 	var dirs sync.Map // the real path of a directory -> its *ignore

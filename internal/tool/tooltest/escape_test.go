@@ -36,9 +36,12 @@ func plantSecrets(b *tooltest.Bench) []string {
 	b.Symlink("dangling", "danglingchain")
 	abs := strings.TrimPrefix(out, "/")
 	return []string{
-		"file", "relative", "dir/secret.txt", "chain/secret.txt", "chained/secret.txt", "sub/deep/up/secret.txt", "parent/victim/secret.txt", "root/" + abs + "/secret.txt",
-		"procroot/secret.txt", "dangling", "danglingdeep", "danglingchain", "dir/planted.txt", "dir/a/b/planted.txt", "chained/planted.txt", "sub/../dir/secret.txt",
-		"dir/inner/../secret.txt", "dir/../victim/secret.txt", "sub/deep/up/inner/../secret.txt", "parent/work/../victim/secret.txt",
+		"file", "relative", "dir/secret.txt", "chain/secret.txt", "chained/secret.txt", "sub/deep/up/secret.txt",
+		"parent/victim/secret.txt", "root/" + abs + "/secret.txt",
+		"procroot/secret.txt", "dangling", "danglingdeep", "danglingchain", "dir/planted.txt", "dir/a/b/planted.txt",
+		"chained/planted.txt", "sub/../dir/secret.txt",
+		"dir/inner/../secret.txt", "dir/../victim/secret.txt", "sub/deep/up/inner/../secret.txt",
+		"parent/work/../victim/secret.txt",
 	}
 }
 
@@ -46,23 +49,31 @@ func plantSecrets(b *tooltest.Bench) []string {
 func spellPaths(b *tooltest.Bench) []string {
 	out := b.OutsidePath("victim")
 	var all []string
-	for _, name := range []string{"secret.txt", "planted.txt", "inner/planted.txt", "no/such/planted.txt", "inner/other.txt", "inner", "inner/../secret.txt"} {
+	for _, name := range []string{
+		"secret.txt", "planted.txt", "inner/planted.txt", "no/such/planted.txt", "inner/other.txt", "inner",
+		"inner/../secret.txt",
+	} {
 		for _, form := range []string{
-			"../victim/%s", "./../victim/%s", "sub/../../victim/%s", "sub/deep/../../../victim/%s", "nope/../../victim/%s", "../work/../victim/%s", "..//victim//%s",
-			".././victim/./%s", "sub/./.././../victim/%s", "../victim/inner/../%s", "file/../../victim/%s", "../../" + filepath.Base(filepath.Dir(b.Dir)) + "/victim/%s",
+			"../victim/%s", "./../victim/%s", "sub/../../victim/%s", "sub/deep/../../../victim/%s", "nope/../../victim/%s",
+			"../work/../victim/%s", "..//victim//%s",
+			".././victim/./%s", "sub/./.././../victim/%s", "../victim/inner/../%s", "file/../../victim/%s",
+			"../../" + filepath.Base(filepath.Dir(b.Dir)) + "/victim/%s",
 		} {
 			all = append(all, fmt.Sprintf(form, name))
 		}
 		for _, form := range []string{
-			"%s", "/%s", "//%s", "/.%s", "/proc/self/root%s", "/proc/self/cwd/../../../../../../../..%s", "/proc/thread-self/root%s", "/dev/../%s", "/tmp/..%s",
+			"%s", "/%s", "//%s", "/.%s", "/proc/self/root%s", "/proc/self/cwd/../../../../../../../..%s",
+			"/proc/thread-self/root%s", "/dev/../%s", "/tmp/..%s",
 			"/proc/1/root%s", b.Dir + "/..%.0s/victim/" + name, b.Dir + "/../work/../victim/" + name + "%.0s",
 		} {
 			all = append(all, fmt.Sprintf(form, filepath.Join(out, name)))
 		}
 	}
 	return append(all, "/proc/self/environ", "/proc/self/../self/environ", "/proc/thread-self/environ", "/proc/self/task/../environ", "/proc/self/mem", "/dev/mem", "/dev/stdin", "/dev/fd/0",
-		"/proc/self/fd/0", "/dev/zero", "/dev/random", "/dev/tty", "..", "../", "../victim", "/", "//", "~", "~/x", "~root/x", "$HOME/x", "file://"+out+"/secret.txt", "%2e%2e/victim/secret.txt",
-		"..%2fvictim%2fsecret.txt", `..\victim\secret.txt`, "\u2024\u2024/victim/secret.txt", "..\u2215victim/secret.txt", "../victim/secret.txt\x00.png", " ../victim/secret.txt",
+		"/proc/self/fd/0", "/dev/zero", "/dev/random", "/dev/tty", "..", "../", "../victim", "/", "//", "~", "~/x", "~root/x",
+		"$HOME/x", "file://"+out+"/secret.txt", "%2e%2e/victim/secret.txt",
+		"..%2fvictim%2fsecret.txt", `..\victim\secret.txt`, "\u2024\u2024/victim/secret.txt", "..\u2215victim/secret.txt",
+		"../victim/secret.txt\x00.png", " ../victim/secret.txt",
 		"../victim/secret.txt ", "....//victim/secret.txt", strings.Repeat("../", 500)+"etc/shadow", strings.Repeat("a/", 3000)+"x", "\n../victim/secret.txt")
 }
 
@@ -163,12 +174,14 @@ func TestNothingIsToldBeforeItIsAllowed(t *testing.T) {
 	b.WriteFile(b.OutsidePath("victim/secret.txt"), canary)
 	b.Symlink(b.OutsidePath("victim"), "dir")
 	for _, path := range []string{
-		b.OutsidePath("victim/secret.txt"), b.OutsidePath("victim/missing"), b.OutsidePath("victim/secret.txt/x"), b.OutsidePath("victim/missing/x"), b.OutsidePath("victim/secret.txt/x/y"),
+		b.OutsidePath("victim/secret.txt"), b.OutsidePath("victim/missing"), b.OutsidePath("victim/secret.txt/x"),
+		b.OutsidePath("victim/missing/x"), b.OutsidePath("victim/secret.txt/x/y"),
 		"dir/secret.txt", "dir/missing", "dir/secret.txt/x", "dir/missing/x/y",
 	} {
 		for name, input := range escapeInputs(path) {
 			s := b.Call(name, input)
-			if asked := b.TakeRequests(); s.Denied == nil || len(asked) != 1 || !strings.HasPrefix(asked[0], "external_directory "+b.OutsidePath("victim")) {
+			if asked := b.TakeRequests(); s.Denied == nil || len(asked) != 1 ||
+				!strings.HasPrefix(asked[0], "external_directory "+b.OutsidePath("victim")) {
 				t.Errorf("%s %s: %s (asked %q)", name, path, tooltest.TextOf(s), asked)
 			}
 		}

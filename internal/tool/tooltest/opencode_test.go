@@ -62,7 +62,8 @@ func (s shape) parameters(name string, into map[string]map[string]string) {
 
 func TestDefinitions(t *testing.T) {
 	want := map[string]string{
-		"apply_patch": "edit", "bash": "bash", "edit": "edit", "glob": "glob", "grep": "grep", "job": "job", "list": "list", "read": "read",
+		"apply_patch": "edit", "bash": "bash", "edit": "edit", "glob": "glob", "grep": "grep", "job": "job", "list": "list",
+		"read":  "read",
 		"write": "edit",
 	}
 	for _, d := range tooltest.New(t).Set.Definitions() {
@@ -136,48 +137,126 @@ func TestResultsAreOpenCodes(t *testing.T) {
 		wantResult
 	}{
 		{"read", tooltest.Input{"filePath": a}, wantResult{
-			title: "a.txt", says: "<path>" + a + "</path>\n<type>file</type>\n<content>\n1: alpha\n2: beta\n3: gamma\n\n(End of file - total 3 lines)\n</content>",
-			metadata: `{"preview":"alpha\nbeta\ngamma","truncated":false,"loaded":[],"display":{"type":"file","path":` + tooltest.Quote(a) + `,"lineStart":1,"lineEnd":3,"totalLines":3,"truncated":false}}`,
+			title: "a.txt",
+			says: "<path>" + a +
+				"</path>\n<type>file</type>\n<content>\n1: alpha\n2: beta\n3: gamma\n\n(End of file - total 3 lines)\n</content>",
+			metadata: `{"preview":"alpha\nbeta\ngamma","truncated":false,"loaded":[],"display":{"type":"file","path":` +
+				tooltest.Quote(a) + `,"lineStart":1,"lineEnd":3,"totalLines":3,"truncated":false}}`,
 		}},
-		{"read", tooltest.Input{"filePath": a, "offset": 0, "limit": 0}, wantResult{title: "a.txt", says: "3: gamma\n", metadata: `{"truncated":false}`}},
-		{"read", tooltest.Input{"filePath": a, "offset": 2, "limit": 1}, wantResult{title: "a.txt", says: "\n2: beta\n\n(Showing lines 2-2 of 3. Use offset=3 to continue.)", metadata: `{"truncated":true}`}},
-		{"read", tooltest.Input{"filePath": b.Path("missing.txt")}, wantResult{says: "File not found: " + b.Path("missing.txt"), failed: true}},
+		{
+			"read",
+			tooltest.Input{"filePath": a, "offset": 0, "limit": 0},
+			wantResult{title: "a.txt", says: "3: gamma\n", metadata: `{"truncated":false}`},
+		},
+		{
+			"read",
+			tooltest.Input{"filePath": a, "offset": 2, "limit": 1},
+			wantResult{
+				title: "a.txt", says: "\n2: beta\n\n(Showing lines 2-2 of 3. Use offset=3 to continue.)",
+				metadata: `{"truncated":true}`,
+			},
+		},
+		{
+			"read",
+			tooltest.Input{"filePath": b.Path("missing.txt")},
+			wantResult{says: "File not found: " + b.Path("missing.txt"), failed: true},
+		},
 		{"read", tooltest.Input{"filePath": b.Path("src")}, wantResult{
-			title: "src", says: "<type>directory</type>\n<entries>\nmain.py\nutil.py\n", metadata: `{"truncated":false,"display":{"type":"directory","entries":["main.py","util.py"],"offset":1,"totalEntries":2}}`,
+			title: "src", says: "<type>directory</type>\n<entries>\nmain.py\nutil.py\n",
+			metadata: `{"truncated":false,"display":{"type":"directory","entries":["main.py","util.py"],"offset":1,"totalEntries":2}}`,
 		}},
-		{"read", tooltest.Input{"filePath": ""}, wantResult{says: "<entries>\na.txt\nempty.txt\nNotes.md\nred.png\nsrc/\n", metadata: `{"preview":"a.txt\nempty.txt\nNotes.md\nred.png\nsrc/"}`}},
-		{"read", tooltest.Input{"filePath": b.Path("src"), "offset": 2}, wantResult{title: "src", says: "<entries>\nutil.py\n", metadata: `{"display":{"entries":["util.py"],"offset":2}}`}},
+		{
+			"read",
+			tooltest.Input{"filePath": ""},
+			wantResult{
+				says:     "<entries>\na.txt\nempty.txt\nNotes.md\nred.png\nsrc/\n",
+				metadata: `{"preview":"a.txt\nempty.txt\nNotes.md\nred.png\nsrc/"}`,
+			},
+		},
+		{
+			"read",
+			tooltest.Input{"filePath": b.Path("src"), "offset": 2},
+			wantResult{title: "src", says: "<entries>\nutil.py\n", metadata: `{"display":{"entries":["util.py"],"offset":2}}`},
+		},
 		{"read", tooltest.Input{"filePath": b.Path("empty.txt")}, wantResult{
-			title: "empty.txt", says: "(End of file - total 0 lines)", metadata: `{"preview":"","display":{"lineStart":1,"lineEnd":0,"totalLines":0}}`,
+			title: "empty.txt", says: "(End of file - total 0 lines)",
+			metadata: `{"preview":"","display":{"lineStart":1,"lineEnd":0,"totalLines":0}}`,
 		}},
-		{"read", tooltest.Input{"filePath": b.Path("red.png")}, wantResult{title: "red.png", says: "Image read successfully", metadata: `{"preview":"Image read successfully","truncated":false,"loaded":[]}`, lacks: "display"}},
-		{"glob", tooltest.Input{"pattern": "**/*.py"}, wantResult{title: "", says: main, metadata: `{"count":2,"truncated":false}`}},
-		{"glob", tooltest.Input{"pattern": "**/*.rs"}, wantResult{title: "", says: "No files found", metadata: `{"count":0,"truncated":false}`}},
+		{
+			"read",
+			tooltest.Input{"filePath": b.Path("red.png")},
+			wantResult{
+				title: "red.png", says: "Image read successfully",
+				metadata: `{"preview":"Image read successfully","truncated":false,"loaded":[]}`, lacks: "display",
+			},
+		},
+		{
+			"glob",
+			tooltest.Input{"pattern": "**/*.py"},
+			wantResult{title: "", says: main, metadata: `{"count":2,"truncated":false}`},
+		},
+		{
+			"glob",
+			tooltest.Input{"pattern": "**/*.rs"},
+			wantResult{title: "", says: "No files found", metadata: `{"count":0,"truncated":false}`},
+		},
 		{"grep", tooltest.Input{"pattern": "print", "include": "*.py"}, wantResult{
-			title: "print", says: "Found 1 matches\n" + main + ":\n  Line 5: print(add(1, 2))\n", metadata: `{"matches":1,"truncated":false}`,
+			title: "print", says: "Found 1 matches\n" + main + ":\n  Line 5: print(add(1, 2))\n",
+			metadata: `{"matches":1,"truncated":false}`,
 		}},
-		{"grep", tooltest.Input{"pattern": "x", "path": b.Path("nodir")}, wantResult{title: "x", says: "No files found\n(There is no directory " + b.Path("nodir"), metadata: `{"matches":0,"truncated":false}`}},
-		{"grep", tooltest.Input{"pattern": "nowhere"}, wantResult{title: "nowhere", says: "No files found", metadata: `{"matches":0,"truncated":false}`}},
+		{
+			"grep",
+			tooltest.Input{"pattern": "x", "path": b.Path("nodir")},
+			wantResult{
+				title: "x", says: "No files found\n(There is no directory " + b.Path("nodir"),
+				metadata: `{"matches":0,"truncated":false}`,
+			},
+		},
+		{
+			"grep",
+			tooltest.Input{"pattern": "nowhere"},
+			wantResult{title: "nowhere", says: "No files found", metadata: `{"matches":0,"truncated":false}`},
+		},
 		{"edit", tooltest.Input{"filePath": main, "oldString": "return a + b", "newString": "return b + a"}, wantResult{
 			title: "src/main.py", says: "Edit applied successfully.",
-			metadata: `{"diagnostics":{},"diff":"*","filediff":{"file":` + tooltest.Quote(main) + `,"patch":"*","additions":1,"deletions":1},"truncated":false}`,
+			metadata: `{"diagnostics":{},"diff":"*","filediff":{"file":` + tooltest.Quote(main) +
+				`,"patch":"*","additions":1,"deletions":1},"truncated":false}`,
 		}},
-		{"edit", tooltest.Input{"filePath": a, "oldString": "nope", "newString": "x"}, wantResult{says: "Could not find oldString in the file. It must match exactly", failed: true}},
-		{"edit", tooltest.Input{"filePath": a, "oldString": "a", "newString": "x"}, wantResult{says: "multiple matches", failed: true}},
+		{
+			"edit",
+			tooltest.Input{"filePath": a, "oldString": "nope", "newString": "x"},
+			wantResult{says: "Could not find oldString in the file. It must match exactly", failed: true},
+		},
+		{
+			"edit",
+			tooltest.Input{"filePath": a, "oldString": "a", "newString": "x"},
+			wantResult{says: "multiple matches", failed: true},
+		},
 		{"write", tooltest.Input{"filePath": b.Path("new.txt"), "content": "fresh\n"}, wantResult{
-			title: "new.txt", says: "Wrote file successfully.", metadata: `{"diagnostics":{},"filepath":` + tooltest.Quote(b.Path("new.txt")) + `,"exists":false,"truncated":false}`,
+			title: "new.txt", says: "Wrote file successfully.",
+			metadata: `{"diagnostics":{},"filepath":` + tooltest.Quote(b.Path("new.txt")) + `,"exists":false,"truncated":false}`,
 		}},
-		{"write", tooltest.Input{"filePath": a, "content": "replaced\n"}, wantResult{title: "a.txt", says: "Wrote file successfully.", metadata: `{"exists":true}`}},
+		{
+			"write",
+			tooltest.Input{"filePath": a, "content": "replaced\n"},
+			wantResult{title: "a.txt", says: "Wrote file successfully.", metadata: `{"exists":true}`},
+		},
 		{"apply_patch", patchInput("*** Add File: p.txt", "+one"), wantResult{
 			title: "p.txt", says: "\nA p.txt",
 			metadata: `{"diff":"*","files":"*","diagnostics":{},"truncated":false}`,
 		}},
 		{"bash", tooltest.Input{"command": `printf 'one\ntwo\n'; echo err >&2`, "description": "Print"}, wantResult{
-			title: `printf 'one\ntwo\n'; echo err >&2`, says: "one\ntwo\nerr\n", metadata: `{"output":"one\ntwo\nerr\n","exit":0,"truncated":false}`,
+			title: `printf 'one\ntwo\n'; echo err >&2`, says: "one\ntwo\nerr\n",
+			metadata: `{"output":"one\ntwo\nerr\n","exit":0,"truncated":false}`,
 		}},
-		{"bash", tooltest.Input{"command": "exit 3"}, wantResult{title: "exit 3", says: "(no output)", metadata: `{"output":"(no output)","exit":3,"truncated":false}`}},
+		{
+			"bash",
+			tooltest.Input{"command": "exit 3"},
+			wantResult{title: "exit 3", says: "(no output)", metadata: `{"output":"(no output)","exit":3,"truncated":false}`},
+		},
 		{"bash", tooltest.Input{"command": "echo start; sleep 30", "timeout": 300}, wantResult{
-			title: "echo start; sleep 30", says: "start\n\n\n<shell_metadata>\n", metadata: `{"output":"start\n","exit":null,"truncated":false}`,
+			title: "echo start; sleep 30", says: "start\n\n\n<shell_metadata>\n",
+			metadata: `{"output":"start\n","exit":null,"truncated":false}`,
 		}},
 	} {
 		s := b.Call(c.tool, c.in)
@@ -233,7 +312,8 @@ func TestEndOfLongOutput(t *testing.T) {
 	if err := json.Unmarshal(s.Output.Structured, &info); err != nil {
 		t.Fatal(err)
 	}
-	if end, cut := strings.CutPrefix(info.Output, "...\n\n"); !cut || utf8.RuneCountInString(end) != 30_000 || !strings.HasSuffix(end, "\n50000\n") {
+	if end, cut := strings.CutPrefix(info.Output, "...\n\n"); !cut || utf8.RuneCountInString(end) != 30_000 ||
+		!strings.HasSuffix(end, "\n50000\n") {
 		t.Errorf("%d characters: %.40q", utf8.RuneCountInString(info.Output), info.Output)
 	}
 	s = b.Call("bash", tooltest.Input{"command": "seq 1 1000"})

@@ -41,7 +41,10 @@ func TestSwappedLinks(t *testing.T) {
 			{"grep", tooltest.Input{"pattern": "canary|harmless", "path": "dir/f.txt"}},
 			{"edit", tooltest.Input{"filePath": "dir/f.txt", "oldString": "canary", "newString": "broken"}},
 			{"write", tooltest.Input{"filePath": "dir/g.txt", "content": "planted"}},
-			{"apply_patch", patchInput("*** Add File: dir/g.txt", "+planted", "*** Update File: dir/f.txt", "@@", "-canary", "+broken")},
+			{
+				"apply_patch",
+				patchInput("*** Add File: dir/g.txt", "+planted", "*** Update File: dir/f.txt", "@@", "-canary", "+broken"),
+			},
 			{"apply_patch", patchInput("*** Update File: dir/h.txt", "*** Move to: dir/i.txt")},
 			{"apply_patch", patchInput("*** Update File: dir/i.txt", "*** Move to: dir/h.txt")},
 		} {
@@ -58,7 +61,8 @@ func TestSwappedLinks(t *testing.T) {
 	if got := b.ReadFile(b.OutsidePath("other/f.txt")); got != "canary\n" {
 		t.Fatalf("changed: %q", got)
 	}
-	if left, err := os.ReadDir(b.OutsidePath("other")); err != nil || len(left) != 2 || left[0].Name() != "f.txt" || left[1].Name() != "h.txt" {
+	if left, err := os.ReadDir(b.OutsidePath("other")); err != nil || len(left) != 2 || left[0].Name() != "f.txt" ||
+		left[1].Name() != "h.txt" {
 		t.Fatal("files were planted or moved", left, err)
 	}
 	if swaps < 1000 || shown == 0 {

@@ -1,4 +1,5 @@
-// Package tooltest runs the tools of a Location in tests: it settles calls as the engine does and answers what they ask.
+// Package tooltest runs the tools of a Location in tests: it settles calls as the engine does and answers what they
+// ask.
 package tooltest
 
 import (

@@ -101,11 +101,12 @@ func unreachable(ctx context.Context, u *url.URL, err error) error {
 	return tool.Failf("%s could not be fetched: %v.", u.Host, err)
 }
 
-// follows returns where the answer leads, nil if it is the page. Only the way from http to https changes anything but the
-// path.
+// follows returns where the answer leads, nil if it is the page. Only the way from http to https changes anything but
+// the path.
 func (c *client) follows(from *url.URL, res *http.Response) (*url.URL, error) {
 	switch res.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 	default:
 		return nil, nil
 	}
@@ -117,7 +118,8 @@ func (c *client) follows(from *url.URL, res *http.Response) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	secured := from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() && from.Port() == "" && to.Port() == ""
+	secured := from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() && from.Port() == "" &&
+		to.Port() == ""
 	if !secured && (from.Scheme != to.Scheme || from.Host != to.Host) {
 		return nil, &elsewhere{to}
 	}

@@ -42,7 +42,8 @@ type fetchInput struct {
 // Definition describes the tool.
 func (t *fetchTool) Definition() tool.Definition {
 	return tool.Definition{
-		Name: "webfetch", Description: strings.TrimSpace(fetchDescription), Schema: jsontext.Value(fetchSchema), ReadOnly: true,
+		Name: "webfetch", Description: strings.TrimSpace(fetchDescription), Schema: jsontext.Value(fetchSchema),
+		ReadOnly: true,
 	}
 }
 
@@ -133,7 +134,8 @@ func (p *page) output(asked *url.URL, format string) (tool.Output, error) {
 		info.Format = ""
 		out := tool.TextOutput(title, "Fetched as an attachment: "+mime, info)
 		out.Content = append(out.Content, session.ToolContent{
-			Type: "file", URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(p.body), Mime: mime, Name: path.Base(p.url.Path),
+			Type: "file", URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(p.body), Mime: mime,
+			Name: path.Base(p.url.Path),
 		})
 		return out, nil
 	}

@@ -25,9 +25,10 @@ func TestFormats(t *testing.T) {
 	url := w.at("docs.example", "/page")
 	base := strings.TrimSuffix(url, "/page")
 	for format, want := range map[string]string{
-		"markdown": "# Head & tail\n\nOne **bold** line, [a link](" + base + "/next?a=1).\n\n- first\n- second\n\n```\na\n  b\n```\n\n| k | v |\n|---|---|\n| 1 | 2 |",
-		"text":     "The title\n\nHead & tail\n\nOne bold line, a link.\n\nfirst\n\nsecond\n\na\n  b\n\nk\tv\n\n1\t2",
-		"html":     article,
+		"markdown": "# Head & tail\n\nOne **bold** line, [a link](" + base +
+			"/next?a=1).\n\n- first\n- second\n\n```\na\n  b\n```\n\n| k | v |\n|---|---|\n| 1 | 2 |",
+		"text": "The title\n\nHead & tail\n\nOne bold line, a link.\n\nfirst\n\nsecond\n\na\n  b\n\nk\tv\n\n1\t2",
+		"html": article,
 	} {
 		s := w.run("webfetch", map[string]any{"url": url, "format": format})
 		if text(s) != want {
@@ -99,7 +100,9 @@ func TestStatuses(t *testing.T) {
 	if s := w.fetch(w.at("a.example", "/gate")); text(s) != "let in as cairn" {
 		t.Error(text(s))
 	}
-	if s := w.fetch("http://unknown.example/"); !strings.Contains(text(s), "unknown.example could not be resolved: no such host") {
+	if s := w.fetch("http://unknown.example/"); !strings.Contains(
+		text(s), "unknown.example could not be resolved: no such host",
+	) {
 		t.Error(text(s))
 	}
 }
@@ -196,7 +199,8 @@ func TestSlowServers(t *testing.T) {
 	started := make(chan struct{})
 	w = newWorld(t, func(rw http.ResponseWriter, r *http.Request) { close(started); drip(rw, r) }).open()
 	go func() { <-started; cancel(errors.New("stop")) }()
-	if s := w.runFor(ctx, "webfetch", map[string]any{"url": w.at("a.example", "/")}); s.Error == nil || s.Error.Reason != session.ReasonAborted {
+	if s := w.runFor(ctx, "webfetch", map[string]any{"url": w.at("a.example", "/")}); s.Error == nil ||
+		s.Error.Reason != session.ReasonAborted {
 		t.Error(text(s))
 	}
 }

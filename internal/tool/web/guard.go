@@ -98,7 +98,10 @@ func refusal(host string, a netip.Addr, why string) error {
 	if host != a.String() {
 		at = " is at " + a.String() + ", which"
 	}
-	return tool.Failf("%s%s is %s: only public addresses are fetched. The user can allow it with webfetch.allow in the configuration.", host, at, why)
+	return tool.Failf(
+		"%s%s is %s: only public addresses are fetched. The user can allow it with webfetch.allow in the configuration.",
+		host, at, why,
+	)
 }
 
 // refuses says what the address is that it is not reached, "" if it may be.
@@ -149,8 +152,8 @@ type block struct {
 	why    string
 }
 
-// reserved lists what is neither private by name nor public: the registries of special-purpose addresses (RFC 6890), and
-// where a cloud serves its machines. Addresses that carry others within them are refused whatever they carry.
+// reserved lists what is neither private by name nor public: the registries of special-purpose addresses (RFC 6890),
+// and where a cloud serves its machines. Addresses that carry others within them are refused whatever they carry.
 func reserved() []block {
 	var blocks []block
 	for _, r := range []struct{ prefixes, why string }{

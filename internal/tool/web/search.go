@@ -72,7 +72,8 @@ func SearcherOf(getenv func(string) string) *Searcher {
 	}
 	if key := getenv(ParallelKey); key != "" {
 		return &Searcher{
-			Name: "Parallel", URL: "https://search.parallel.ai/mcp", Header: http.Header{"Authorization": {"Bearer " + key}}, Tool: "web_search",
+			Name: "Parallel", URL: "https://search.parallel.ai/mcp", Header: http.Header{"Authorization": {"Bearer " + key}},
+			Tool: "web_search",
 			Arguments: func(in Query) any {
 				return map[string]any{"objective": in.Query, "search_queries": []string{in.Query}}
 			},
@@ -86,7 +87,8 @@ type searchTool struct{ *Searcher }
 // Definition describes the tool.
 func (t *searchTool) Definition() tool.Definition {
 	return tool.Definition{
-		Name: "websearch", Description: strings.TrimSpace(searchDescription), Schema: jsontext.Value(searchSchema), ReadOnly: true,
+		Name: "websearch", Description: strings.TrimSpace(searchDescription), Schema: jsontext.Value(searchSchema),
+		ReadOnly: true,
 	}
 }
 
@@ -103,7 +105,9 @@ func (t *searchTool) Run(ctx context.Context, call tool.Call) (tool.Output, erro
 	if err != nil {
 		return tool.Output{}, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, searchTime, tool.Failf("%s did not answer within %v.", t.Name, searchTime))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx, searchTime, tool.Failf("%s did not answer within %v.", t.Name, searchTime),
+	)
 	defer cancel()
 	text, err := t.search(ctx, in)
 	if err != nil {
@@ -112,7 +116,9 @@ func (t *searchTool) Run(ctx context.Context, call tool.Call) (tool.Output, erro
 	if text == "" {
 		text = "Nothing was found. Try other words."
 	}
-	return tool.TextOutput("Web search: "+in.Query, clip(text, in.ContextMaxCharacters), map[string]any{"provider": t.Name}), nil
+	return tool.TextOutput(
+		"Web search: "+in.Query, clip(text, in.ContextMaxCharacters), map[string]any{"provider": t.Name},
+	), nil
 }
 
 func (q Query) orDefault() Query {
@@ -134,7 +140,8 @@ func (q Query) orDefault() Query {
 // search asks the service. Its errors never show the key, nor what the service says of it.
 func (t *searchTool) search(ctx context.Context, q Query) (string, error) {
 	body := tool.Object(map[string]any{
-		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": t.Tool, "arguments": t.Arguments(q)},
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": t.Tool, "arguments": t.Arguments(q)},
 	})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
 	if err != nil {

@@ -27,7 +27,8 @@ func TestSearchIsThereWithAKeyOnly(t *testing.T) {
 	}
 	for _, key := range []string{web.ExaKey, web.ParallelKey} {
 		s := web.SearcherOf(func(name string) string { return map[string]string{key: "secret"}[name] })
-		if got := names(web.Config{Search: s}); !cmp.Equal(got, []string{"webfetch", "websearch"}) || !strings.HasPrefix(s.URL, "https://") {
+		if got := names(web.Config{Search: s}); !cmp.Equal(got, []string{"webfetch", "websearch"}) ||
+			!strings.HasPrefix(s.URL, "https://") {
 			t.Error(key, got, s)
 		}
 	}
@@ -70,7 +71,10 @@ func TestSearch(t *testing.T) {
 		{"event: message\ndata: {\"method\":\"progress\"}\n\nevent: message\ndata: " + found + "\n\n", "one\n\ntwo"},
 		{strings.ReplaceAll(found, ",", ",\n  "), "one\n\ntwo"},
 		{`{"result":{"content":[]}}`, "Nothing was found. Try other words."},
-		{`{"result":{"content":[{"type":"text","text":"quota of key secret"}],"isError":true}}`, "ERROR Exa: the search failed."},
+		{
+			`{"result":{"content":[{"type":"text","text":"quota of key secret"}],"isError":true}}`,
+			"ERROR Exa: the search failed.",
+		},
 		{`{"error":{"code":-1,"message":"secret"}}`, "ERROR Exa: the search failed."},
 		{"<html>", "ERROR Exa: the answer holds no results."},
 		{"", "ERROR Exa: the answer holds no results."},
@@ -100,7 +104,9 @@ func TestSearch(t *testing.T) {
 	if s := w.run("websearch", map[string]any{"query": "x"}); s.Denied == nil || sent != "" {
 		t.Error(text(s), sent)
 	}
-	for _, bad := range []map[string]any{{}, {"query": ""}, {"query": "x", "numResults": 21}, {"query": "x", "type": "odd"}} {
+	for _, bad := range []map[string]any{
+		{}, {"query": ""}, {"query": "x", "numResults": 21}, {"query": "x", "type": "odd"},
+	} {
 		if s := w.run("websearch", bad); s.Error == nil || s.Error.Reason != session.ReasonInvalidInput {
 			t.Errorf("%v: %s", bad, text(s))
 		}

@@ -66,8 +66,8 @@ func isLocalhost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// plainHost is a host as it will be looked up: lower case, in ASCII, and an IPv4 address in its usual form however it was
-// written.
+// plainHost is a host as it will be looked up: lower case, in ASCII, and an IPv4 address in its usual form however it
+// was written.
 func plainHost(host string) (string, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Zone() != "" {
@@ -77,7 +77,8 @@ func plainHost(host string) (string, error) {
 	}
 	names := idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false)) // "_" is in use
 	ascii, err := names.ToASCII(host)
-	if err != nil || strings.Trim(ascii, ".") == "" || strings.ContainsFunc(ascii, foreign) || strings.Contains(ascii, "..") {
+	if err != nil || strings.Trim(ascii, ".") == "" || strings.ContainsFunc(ascii, foreign) ||
+		strings.Contains(ascii, "..") {
 		return "", tool.Failf("%q is not the name of a host.", host)
 	}
 	labels := strings.Split(strings.TrimSuffix(ascii, "."), ".")

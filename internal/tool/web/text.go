@@ -65,11 +65,13 @@ func (p *page) isText() bool {
 	if p.mime == "" || p.mime == "application/octet-stream" {
 		p.mime, _, _ = strings.Cut(http.DetectContentType(p.body), ";")
 	}
-	if strings.HasPrefix(p.mime, "text/") || strings.HasSuffix(p.mime, "+json") || strings.HasSuffix(p.mime, "+xml") || strings.HasSuffix(p.mime, "+yaml") {
+	if strings.HasPrefix(p.mime, "text/") || strings.HasSuffix(p.mime, "+json") || strings.HasSuffix(p.mime, "+xml") ||
+		strings.HasSuffix(p.mime, "+yaml") {
 		return true
 	}
 	switch strings.TrimPrefix(p.mime, "application/") {
-	case "json", "x-ndjson", "jsonl", "xml", "javascript", "x-javascript", "ecmascript", "typescript", "yaml", "x-yaml", "toml", "sql", "graphql",
+	case "json", "x-ndjson", "jsonl", "xml", "javascript", "x-javascript", "ecmascript", "typescript", "yaml", "x-yaml",
+		"toml", "sql", "graphql",
 		"x-sh", "x-httpd-php", "x-www-form-urlencoded", "x-tex", "x-subrip":
 		return true
 	default:
@@ -100,7 +102,9 @@ func (p *page) decode() (string, error) {
 }
 
 func (p *page) markdown(root *html.Node) (string, error) {
-	conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	conv := converter.NewConverter(
+		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()),
+	)
 	out, err := conv.ConvertNode(root, converter.WithDomain(p.url.String()))
 	if err != nil {
 		return "", tool.Failf("%s could not be turned into markdown; fetch it as text or html.", p.url)
@@ -123,7 +127,8 @@ func prune(n *html.Node) {
 
 func hidden(a atom.Atom) bool {
 	switch a {
-	case atom.Script, atom.Style, atom.Meta, atom.Link, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Svg:
+	case atom.Script, atom.Style, atom.Meta, atom.Link, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed,
+		atom.Svg:
 		return true
 	default:
 		return false
@@ -193,8 +198,10 @@ func writeText(b *strings.Builder, text string, verbatim bool) {
 
 func isBlock(a atom.Atom) bool {
 	switch a {
-	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Br, atom.Dd, atom.Details, atom.Div, atom.Dl, atom.Dt, atom.Figcaption,
-		atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header, atom.Hr, atom.Li, atom.Main,
+	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Br, atom.Dd, atom.Details, atom.Div, atom.Dl,
+		atom.Dt, atom.Figcaption,
+		atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header, atom.Hr,
+		atom.Li, atom.Main,
 		atom.Nav, atom.Ol, atom.P, atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Title, atom.Tr, atom.Ul:
 		return true
 	default:

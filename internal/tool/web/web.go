@@ -51,5 +51,7 @@ func NewTransport(allow []netip.Prefix) http.RoundTripper {
 }
 
 func (g *guard) transport() *http.Transport {
-	return &http.Transport{DialContext: g.dial, ForceAttemptHTTP2: true, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10}
+	return &http.Transport{
+		DialContext: g.dial, ForceAttemptHTTP2: true, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
+	}
 }

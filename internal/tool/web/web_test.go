@@ -32,7 +32,9 @@ type world struct {
 }
 
 func newWorld(t testing.TB, h http.HandlerFunc) *world {
-	w := &world{t: t, names: map[string][]string{}, rules: []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}}
+	w := &world{
+		t: t, names: map[string][]string{}, rules: []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}},
+	}
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
 		w.hits = append(w.hits, r.Host+r.URL.Path)
@@ -92,7 +94,9 @@ func (w *world) ask(_ context.Context, r tool.Request) error {
 	w.mu.Lock()
 	w.asked = append(w.asked, r)
 	w.mu.Unlock()
-	d := permission.EvaluateAll([]permission.Layer{{Rules: w.rules}}, nil, permission.Subject{Action: r.Action, Resources: r.Resources})
+	d := permission.EvaluateAll(
+		[]permission.Layer{{Rules: w.rules}}, nil, permission.Subject{Action: r.Action, Resources: r.Resources},
+	)
 	if d.Effect != session.Allow {
 		return &tool.Denied{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
 	}
@@ -125,26 +129,38 @@ func page(body string) http.HandlerFunc {
 func TestWhatIsNotPublicIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	forms := []string{
 		// this machine, however it is written
-		"http://127.0.0.1/", "http://127.1/", "http://127.0.1/", "http://2130706433/", "http://0x7f000001/", "http://0x7f.1/", "http://0x7f.0.0.1/",
-		"http://0177.0.0.1/", "http://017700000001/", "http://127.000.000.001/", "http://127.0.0.1./", "http://localhost/", "http://LOCALHOST/",
-		"http://localhost./", "http://api.localhost/", "http://[::1]/", "http://[0:0:0:0:0:0:0:1]/", "http://[::]/", "http://0.0.0.0/", "http://0/",
-		"http://0x0/", "http://127.255.255.254/", "http://１２７.０.０.１/", "http://①②⑦.0.0.1/", "http://127。0。0。1/", "http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/",
+		"http://127.0.0.1/", "http://127.1/", "http://127.0.1/", "http://2130706433/", "http://0x7f000001/", "http://0x7f.1/",
+		"http://0x7f.0.0.1/",
+		"http://0177.0.0.1/", "http://017700000001/", "http://127.000.000.001/", "http://127.0.0.1./", "http://localhost/",
+		"http://LOCALHOST/",
+		"http://localhost./", "http://api.localhost/", "http://[::1]/", "http://[0:0:0:0:0:0:0:1]/", "http://[::]/",
+		"http://0.0.0.0/", "http://0/",
+		"http://0x0/", "http://127.255.255.254/", "http://１２７.０.０.１/", "http://①②⑦.0.0.1/", "http://127。0。0。1/",
+		"http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/",
 		"http://%6c%6f%63%61%6c%68%6f%73%74/",
 		// this machine within other addresses
-		"http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/", "http://[::127.0.0.1]/", "http://[64:ff9b::7f00:1]/", "http://[64:ff9b::8.8.8.8]/",
+		"http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/", "http://[::127.0.0.1]/", "http://[64:ff9b::7f00:1]/",
+		"http://[64:ff9b::8.8.8.8]/",
 		"http://[64:ff9b:1::1]/", "http://[2002:7f00:1::]/", "http://[2001:0:7f00:1::]/",
 		// networks that are not public
-		"http://10.0.0.1/", "http://10.1/", "http://172.16.0.1/", "http://172.31.255.255/", "http://192.168.0.1/", "http://0300.0250.0.1/", "http://3232235521/",
-		"http://100.64.0.1/", "http://100.127.255.255/", "http://169.254.1.1/", "http://[fe80::1]/", "http://[fe80::1%25eth0]/", "http://[fc00::1]/", "http://[fd12::1]/",
-		"http://[fec0::1]/", "http://224.0.0.1/", "http://239.255.255.250/", "http://[ff02::1]/", "http://255.255.255.255/", "http://240.0.0.1/", "http://192.0.0.1/",
+		"http://10.0.0.1/", "http://10.1/", "http://172.16.0.1/", "http://172.31.255.255/", "http://192.168.0.1/",
+		"http://0300.0250.0.1/", "http://3232235521/",
+		"http://100.64.0.1/", "http://100.127.255.255/", "http://169.254.1.1/", "http://[fe80::1]/",
+		"http://[fe80::1%25eth0]/", "http://[fc00::1]/", "http://[fd12::1]/",
+		"http://[fec0::1]/", "http://224.0.0.1/", "http://239.255.255.250/", "http://[ff02::1]/", "http://255.255.255.255/",
+		"http://240.0.0.1/", "http://192.0.0.1/",
 		"http://198.18.0.1/", "http://192.0.2.1/", "http://203.0.113.1/", "http://[2001:db8::1]/",
 		// where clouds keep their metadata
-		"http://169.254.169.254/latest/meta-data/", "http://2852039166/", "http://0xa9fea9fe/", "http://[::ffff:a9fe:a9fe]/", "http://[fd00:ec2::254]/",
+		"http://169.254.169.254/latest/meta-data/", "http://2852039166/", "http://0xa9fea9fe/", "http://[::ffff:a9fe:a9fe]/",
+		"http://[fd00:ec2::254]/",
 		"http://100.100.100.200/", "http://168.63.129.16/", "http://192.0.0.192/",
 		// what is no address of a page
-		"file:///etc/passwd", "ftp://example.com/", "gopher://example.com/", "data:text/html,x", "javascript:alert(1)", "unix:///run/x.sock", "//example.com/",
-		"example.com", "", "http://", "http:///x", "http://user:pw@example.com/", "http://user@example.com/", "http://example.com@127.0.0.1/", "http://127.0.0.1:80@example.com/",
-		"http://1.2.3.4.5/", "http://256.1.1.1/", "http://08.1.1.1/", "http://exa mple.com/", "http://example..com/", "http://example.com:0/", "http://example.com:99999/", "http://a/\x00",
+		"file:///etc/passwd", "ftp://example.com/", "gopher://example.com/", "data:text/html,x", "javascript:alert(1)",
+		"unix:///run/x.sock", "//example.com/",
+		"example.com", "", "http://", "http:///x", "http://user:pw@example.com/", "http://user@example.com/",
+		"http://example.com@127.0.0.1/", "http://127.0.0.1:80@example.com/",
+		"http://1.2.3.4.5/", "http://256.1.1.1/", "http://08.1.1.1/", "http://exa mple.com/", "http://example..com/",
+		"http://example.com:0/", "http://example.com:99999/", "http://a/\x00",
 		"http://[::1", "http://]/",
 	}
 	w := newWorld(t, page("secret"))
@@ -162,7 +178,8 @@ func TestWhatIsNotPublicIsRefusedBeforeAnythingIsSent(t *testing.T) {
 
 func TestNamesThatLeadToWhatIsNotPublic(t *testing.T) {
 	for _, addr := range []string{
-		"127.0.0.1", "10.1.2.3", "192.168.1.1", "169.254.169.254", "100.64.9.9", "::1", "::ffff:127.0.0.1", "64:ff9b::a00:1", "fe80::1", "fd00:ec2::254", "0.0.0.0", "::",
+		"127.0.0.1", "10.1.2.3", "192.168.1.1", "169.254.169.254", "100.64.9.9", "::1", "::ffff:127.0.0.1", "64:ff9b::a00:1",
+		"fe80::1", "fd00:ec2::254", "0.0.0.0", "::",
 	} {
 		w := newWorld(t, page("secret"))
 		url := w.at("inside.example", "/")
@@ -285,12 +302,16 @@ func TestWhatIsAsked(t *testing.T) {
 	if s := w.fetch(strings.Replace(url, "docs.example", "DOCS.Example", 1) + "#part"); s.Error != nil {
 		t.Fatal(text(s))
 	}
-	if r := w.asked[0]; r.Action != "webfetch" || !slices.Equal(r.Resources, []string{url}) || !slices.Equal(r.Save, []string{strings.TrimSuffix(url, "a?b=c") + "*"}) {
+	if r := w.asked[0]; r.Action != "webfetch" || !slices.Equal(r.Resources, []string{url}) ||
+		!slices.Equal(r.Save, []string{strings.TrimSuffix(url, "a?b=c") + "*"}) {
 		t.Errorf("asked %+v", r)
 	}
 	w.rules = append(w.rules, session.Rule{Action: "webfetch", Resource: "http://docs.example*", Effect: session.Deny})
 	before := len(w.hits)
-	for _, u := range []string{url, strings.ToUpper(url[:20]) + url[20:], strings.Replace(url, "docs.example", "docs%2eexample", 1), strings.Replace(url, "docs.", "ｄocs。", 1)} {
+	for _, u := range []string{
+		url, strings.ToUpper(url[:20]) + url[20:], strings.Replace(url, "docs.example", "docs%2eexample", 1),
+		strings.Replace(url, "docs.", "ｄocs。", 1),
+	} {
 		if s := w.fetch(u); s.Denied == nil && s.Error == nil {
 			t.Errorf("%s: %s", u, text(s))
 		}
@@ -318,8 +339,9 @@ func TestAlwaysIsForTheHost(t *testing.T) {
 		}
 		saved := []session.Rule{{Action: "webfetch", Resource: want, Effect: session.Allow}}
 		for resource, covered := range map[string]session.Effect{
-			w.asked[0].Resources[0]: session.Allow, want[:len(want)-1] + "other": session.Allow, strings.TrimSuffix(want, "/*") + ".evil.example/": session.Ask,
-			"https://evil.example/?" + want: session.Ask,
+			w.asked[0].Resources[0]: session.Allow, want[:len(want)-1] + "other": session.Allow,
+			strings.TrimSuffix(want, "/*") + ".evil.example/": session.Ask,
+			"https://evil.example/?" + want:                   session.Ask,
 		} {
 			if d := permission.Evaluate(nil, saved, "webfetch", resource); d.Effect != covered {
 				t.Errorf("%s is %s by %s", resource, d.Effect, want)

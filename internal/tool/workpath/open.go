@@ -23,8 +23,8 @@ func (p Path) Open() (*os.File, fs.FileInfo, error) {
 	return openRegular(dir, filepath.Base(p.Real))
 }
 
-// OpenParent opens the directory that contains the path. It follows no link: the path is resolved, so a link found now was
-// created since, and the permission does not cover its target. With create it makes missing directories.
+// OpenParent opens the directory that contains the path. It follows no link: the path is resolved, so a link found now
+// was created since, and the permission does not cover its target. With create it makes missing directories.
 func (p Path) OpenParent(create bool) (*os.Root, error) {
 	dir := filepath.Dir(p.Real)
 	if !p.IsInside() {
@@ -124,8 +124,8 @@ func openSubdir(root *os.Root, name string, create bool) (*os.Root, error) {
 	return sub, nil
 }
 
-// openRegular opens a regular file in dir for reading. It refuses pipes, sockets and devices without blocking on them, and
-// links, because the name is resolved.
+// openRegular opens a regular file in dir for reading. It refuses pipes, sockets and devices without blocking on them,
+// and links, because the name is resolved.
 func openRegular(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	path := filepath.Join(dir.Name(), name)
 	named, err := dir.Lstat(name)

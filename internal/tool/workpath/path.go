@@ -96,9 +96,9 @@ func Within(dir, path string) (rel string, ok bool) {
 	return strings.CutPrefix(path, prefix)
 }
 
-// ResolveLinks resolves every symbolic link of an absolute path. The last parts of the path need not exist or be readable;
-// a link to a missing file is resolved as well, because writing through it would create its target. If a file takes the
-// place of a directory, opening the path reports it.
+// ResolveLinks resolves every symbolic link of an absolute path. The last parts of the path need not exist or be
+// readable; a link to a missing file is resolved as well, because writing through it would create its target. If a file
+// takes the place of a directory, opening the path reports it.
 func ResolveLinks(path string) (string, error) { return resolveLinks(path, maxLinks) }
 
 func resolveLinks(path string, links int) (string, error) {

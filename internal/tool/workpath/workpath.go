@@ -1,10 +1,10 @@
 // Package workpath resolves the paths that tools name and opens the files that they resolve to. It is shared by the
 // packages tool/file, tool/search and tool/exec.
 //
-// A path is resolved before anything else, symbolic links included. Permission rules match the resolved path, people are
-// shown it, and it is opened component by component through directory handles without following links, so that a link
-// created after the resolution changes nothing. A path outside of the Location and its worktree needs the permission
-// external_directory, which is requested before any other.
+// A path is resolved before anything else, symbolic links included. Permission rules match the resolved path, people
+// are shown it, and it is opened component by component through directory handles without following links, so that a
+// link created after the resolution changes nothing. A path outside of the Location and its worktree needs the
+// permission external_directory, which is requested before any other.
 package workpath
 
 import (
@@ -77,8 +77,8 @@ func (r Resolver) roots() []string {
 	return roots
 }
 
-// Contains reports whether a file lies in the Location or its worktree, by its name or after its links are resolved. It is
-// true for a file that cannot be resolved.
+// Contains reports whether a file lies in the Location or its worktree, by its name or after its links are resolved. It
+// is true for a file that cannot be resolved.
 func (r Resolver) Contains(file string) bool {
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {

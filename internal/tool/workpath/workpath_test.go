@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Titles name what a call is about by its way from the top of the checkout; where there is none, from the root of the file
-// system.
+// Titles name what a call is about by its way from the top of the checkout; where there is none, from the root of the
+// file system.
 func TestTitlesBeginAtTheTop(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
