@@ -113,7 +113,7 @@ const page = 1000
 func (c *checker) sessions(ctx context.Context, s store.Store) ([]session.ID, error) {
 	seen := map[session.ID]bool{}
 	err := s.View(ctx, func(r store.Reader) error {
-		rows, err := r.Sessions(store.SessionQuery{Archived: true})
+		rows, err := store.ReadSessions(r, store.SessionQuery{Archived: true})
 		for _, row := range rows {
 			seen[row.ID] = true
 		}
@@ -140,11 +140,14 @@ func (c *checker) feed(ctx context.Context, s store.Store, seen map[session.ID]b
 	after := int64(0)
 	for more := true; more; {
 		err := s.View(ctx, func(r store.Reader) error {
-			rows, err := r.Feed(after, page)
+			rows, err := r.Events("", after, page)
 			more = len(rows) == page
 			for _, row := range rows {
 				if row.Position <= after {
-					c.found(Gapless, row.SessionID, row.Seq, "the event has position %d, behind one of %d", row.Position, after)
+					c.found(
+						Gapless, row.SessionID, row.Seq, "the event has position %d, behind one of %d", row.Position,
+						after,
+					)
 				}
 				after = row.Position
 				c.report.Events++

@@ -292,11 +292,11 @@ func TestMutants(t *testing.T) {
 			return firstOf(err, tx.PutSession(s))
 		}},
 		{"message changed", Rebuilt, func(tx store.Tx) error {
-			m, _, err := tx.Message(id, "msg_1")
+			m, _, err := store.FindMessage(tx, id, "msg_1")
 			m.(*session.User).Text = "bye"
 			return firstOf(err, tx.PutMessage(id, m, 0))
 		}},
-		{"messages lost", Rebuilt, func(tx store.Tx) error { return tx.DeleteMessages(id, 10) }},
+		{"messages lost", Rebuilt, func(tx store.Tx) error { return tx.DeleteMessages(id, 10, 0) }},
 		{"message invented", Rebuilt, func(tx store.Tx) error {
 			return tx.PutMessage(
 				id, &session.Synthetic{Head: session.Head{ID: "msg_z", Type: session.TypeSynthetic, Seq: 15}}, 0,
@@ -304,21 +304,21 @@ func TestMutants(t *testing.T) {
 		}},
 		{"prompt lost", Rebuilt, func(tx store.Tx) error { return tx.DeleteInput("msg_2") }},
 		{"prompt pending again", Rebuilt, func(tx store.Tx) error {
-			in, _, err := tx.Input("msg_1")
+			in, _, err := store.FindInput(tx, "msg_1")
 			in.PromotedSeq = nil
 			return firstOf(err, tx.PutInput(in))
 		}},
 		{"prompt invented", Rebuilt, func(tx store.Tx) error {
 			return tx.PutInput(&session.Input{ID: "msg_z", SessionID: id, Delivery: session.Queue})
 		}},
-		{"epoch lost", Rebuilt, func(tx store.Tx) error { return tx.DeleteEpoch(id) }},
+		{"epoch lost", Rebuilt, func(tx store.Tx) error { return tx.PutEpoch(id, nil) }},
 		{"baseline changed", Rebuilt, func(tx store.Tx) error {
 			e, _, err := tx.Epoch(id)
 			e.Baseline = "elsewhere"
-			return firstOf(err, tx.PutEpoch(id, *e))
+			return firstOf(err, tx.PutEpoch(id, e))
 		}},
 		{"ask changed", Rebuilt, func(tx store.Tx) error {
-			a, _, err := tx.Ask("per_1")
+			a, _, err := store.FindAsk(tx, "per_1")
 			a.Reply = ""
 			return firstOf(err, tx.PutAsk(a))
 		}},

@@ -50,23 +50,29 @@ func clip(s string) string {
 }
 
 func (w *walk) compareMessages(r store.Reader) error {
-	rows, err := r.RawMessages(w.id, store.MessageQuery{After: -1})
+	rows, err := store.ReadRawMessages(r, w.id, store.MessageQuery{After: -1})
 	if err != nil {
 		return err
 	}
 	left := len(w.fold.messages)
 	for _, row := range rows {
-		m, ok, _ := w.fold.Message(w.id, row.ID)
+		m, ok, _ := store.FindMessage(w.fold, w.id, row.ID)
 		if !ok {
 			w.found(Rebuilt, w.id, row.Seq, "the message %s is not in the log", row.ID)
 			continue
 		}
 		left--
 		if head := m.Meta(); head.Seq != row.Seq || head.Type != row.Type {
-			w.found(Rebuilt, w.id, row.Seq, "the message %s is %s#%d, the log says %s#%d", row.ID, row.Type, row.Seq, head.Type, head.Seq)
+			w.found(
+				Rebuilt, w.id, row.Seq, "the message %s is %s#%d, the log says %s#%d", row.ID, row.Type, row.Seq,
+				head.Type, head.Seq,
+			)
 		}
 		if folded := []byte(encode(m)); !bytes.Equal(row.Data, folded) {
-			w.found(Rebuilt, w.id, row.Seq, "the message %s is %s, the log says %s", row.ID, clip(string(row.Data)), clip(string(folded)))
+			w.found(
+				Rebuilt, w.id, row.Seq, "the message %s is %s, the log says %s", row.ID, clip(string(row.Data)),
+				clip(string(folded)),
+			)
 		}
 	}
 	if left > 0 {
@@ -77,7 +83,7 @@ func (w *walk) compareMessages(r store.Reader) error {
 
 func (w *walk) compareInbox(r store.Reader) error {
 	for id := range w.prompts {
-		in, ok, err := r.Input(id)
+		in, ok, err := store.FindInput(r, id)
 		if err != nil {
 			return err
 		}
@@ -86,11 +92,11 @@ func (w *walk) compareInbox(r store.Reader) error {
 		}
 		w.same("the prompt "+string(id), -1, in, w.fold.inputs[id])
 	}
-	pending, err := r.Pending(w.id, "", 0)
+	pending, err := store.PendingInputs(r, w.id, "", 0)
 	if err != nil {
 		return err
 	}
-	folded, _ := w.fold.Pending(w.id, "", 0)
+	folded, _ := store.PendingInputs(w.fold, w.id, "", 0)
 	w.same("the inbox", -1, ids(pending), ids(folded))
 	return nil
 }
@@ -104,7 +110,7 @@ func ids(ins []*session.Input) []session.MessageID {
 }
 
 func (w *walk) compareAsks(r store.Reader) error {
-	asks, err := r.Asks(w.id, false)
+	asks, err := r.Asks(store.AskQuery{SessionID: w.id})
 	if err != nil {
 		return err
 	}

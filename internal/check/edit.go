@@ -1,6 +1,9 @@
 package check
 
-import "github.com/cairn-dev/cairn/internal/session"
+import (
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
 
 // edit follows what is changed of what was said, and reports whether the event does that: its message must be there and have
 // ended, and have the item that it names.
@@ -21,7 +24,7 @@ func (w *walk) edit(e session.Event) bool {
 }
 
 func (w *walk) editable(e session.Event, m session.MessageID, part session.PartID) {
-	found, ok, err := w.fold.Message(w.id, m)
+	found, ok, err := store.FindMessage(w.fold, w.id, m)
 	a, turn := found.(*session.Assistant)
 	switch {
 	case !ok || err != nil:

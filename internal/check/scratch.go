@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/cairn-dev/cairn/internal/projection"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -58,13 +60,19 @@ func (s *scratch) SetUnfinished(_ session.ID, unfinished bool) error {
 	return nil
 }
 
-func (s *scratch) Message(_ session.ID, m session.MessageID) (session.Message, bool, error) {
+// Message looks at this session's messages only: a message of another session was refused when the event was made.
+func (s *scratch) Message(m session.MessageID) (session.ID, session.Message, error) {
 	msg, ok := s.messages[m]
+	if !ok {
+		return "", nil, nil
+	}
 	if a, is := msg.(*session.Assistant); is {
 		a.Checkpoint(s.waiting...)
-		s.waiting = slices.DeleteFunc(s.waiting, func(c *session.ItemCheckpointed) bool { return c.AssistantMessageID == m })
+		s.waiting = slices.DeleteFunc(
+			s.waiting, func(c *session.ItemCheckpointed) bool { return c.AssistantMessageID == m },
+		)
 	}
-	return msg, ok, nil
+	return s.id, msg, nil
 }
 
 func (s *scratch) PutMessage(_ session.ID, m session.Message, _ int64) error {
@@ -72,61 +80,54 @@ func (s *scratch) PutMessage(_ session.ID, m session.Message, _ int64) error {
 	return nil
 }
 
-func (s *scratch) DeleteMessage(m session.MessageID) error {
-	delete(s.messages, m)
-	return nil
-}
-
-func (s *scratch) DeleteMessages(_ session.ID, after int64) error {
+func (s *scratch) DeleteMessages(_ session.ID, after, before int64) error {
 	for id, m := range s.messages {
-		if m.Meta().Seq > after {
+		if seq := m.Meta().Seq; seq > after && (before == 0 || seq < before) {
 			delete(s.messages, id)
 		}
 	}
 	return nil
 }
 
-func (s *scratch) NewestOf(_ session.ID, t session.MessageType) (newest session.Message, ok bool, err error) {
+// RawMessages selects by type and call, as the projection does.
+func (s *scratch) RawMessages(_ session.ID, q store.MessageQuery, f func(*store.RawMessage) error) error {
+	var newest session.Message
 	for _, m := range s.messages {
-		if m.Meta().Type == t && (newest == nil || m.Meta().Seq > newest.Meta().Seq) {
+		sh, _ := m.(*session.Shell)
+		of := m.Meta().Type == q.Type && (q.CallID == "" || sh != nil && sh.CallID == q.CallID)
+		if of && (newest == nil || m.Meta().Seq > newest.Meta().Seq) {
 			newest = m
 		}
 	}
-	return newest, newest != nil, nil
-}
-
-// MessageOwner knows this session's messages only: what other sessions have was refused when the event was made.
-func (s *scratch) MessageOwner(m session.MessageID) (session.ID, bool, error) {
-	_, ok := s.messages[m]
-	return s.id, ok, nil
-}
-
-func (s *scratch) ShellByCall(_ session.ID, callID string) (newest *session.Shell, ok bool, err error) {
-	for _, m := range s.messages {
-		if sh, is := m.(*session.Shell); is && sh.CallID == callID && (newest == nil || sh.Seq > newest.Seq) {
-			newest = sh
-		}
+	if newest == nil {
+		return nil
 	}
-	return newest, newest != nil, nil
+	data, err := json.Marshal(newest, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	head := newest.Meta()
+	return f(&store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data})
 }
 
-func (s *scratch) Input(m session.MessageID) (*session.Input, bool, error) {
-	in, ok := s.inputs[m]
-	return in, ok, nil
-}
-
-func (s *scratch) Pending(_ session.ID, d session.Delivery, limit int) ([]*session.Input, error) {
+func (s *scratch) Inputs(q store.InputQuery) ([]*session.Input, error) {
+	if q.ID != "" {
+		if in := s.inputs[q.ID]; in != nil {
+			return []*session.Input{in}, nil
+		}
+		return nil, nil
+	}
 	var ins []*session.Input
 	for _, in := range s.inputs {
-		if in.PromotedSeq == nil && (d == "" || in.Delivery == d) {
+		if in.PromotedSeq == nil && (q.Delivery == "" || in.Delivery == q.Delivery) {
 			ins = append(ins, in)
 		}
 	}
 	slices.SortFunc(ins, func(a, b *session.Input) int {
 		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.AdmittedSeq, b.AdmittedSeq))
 	})
-	if limit > 0 && len(ins) > limit {
-		ins = ins[:limit]
+	if q.Limit > 0 && len(ins) > q.Limit {
+		ins = ins[:q.Limit]
 	}
 	return ins, nil
 }
@@ -143,19 +144,17 @@ func (s *scratch) DeleteInput(m session.MessageID) error {
 
 func (s *scratch) Epoch(session.ID) (*store.Epoch, bool, error) { return s.epoch, s.epoch != nil, nil }
 
-func (s *scratch) PutEpoch(_ session.ID, e store.Epoch) error {
-	s.epoch = &e
+func (s *scratch) PutEpoch(_ session.ID, e *store.Epoch) error {
+	s.epoch = e
 	return nil
 }
 
-func (s *scratch) DeleteEpoch(session.ID) error {
-	s.epoch = nil
-	return nil
-}
-
-func (s *scratch) Ask(a session.AskID) (*store.AskRow, bool, error) {
-	row, ok := s.asks[a]
-	return row, ok, nil
+// Asks returns the ask with the id.
+func (s *scratch) Asks(q store.AskQuery) ([]*store.AskRow, error) {
+	if row := s.asks[q.ID]; row != nil {
+		return []*store.AskRow{row}, nil
+	}
+	return nil, nil
 }
 
 func (s *scratch) PutAsk(a *store.AskRow) error {

@@ -30,7 +30,7 @@ func TestAllowLeavesFirmAsks(t *testing.T) {
 	for id, reply := range want {
 		var row *store.AskRow
 		err := sh.store.View(t.Context(), func(r store.Reader) (err error) {
-			row, _, err = r.Ask(id)
+			row, _, err = store.FindAsk(r, id)
 			return err
 		})
 		if err != nil || row == nil || row.Reply != reply {

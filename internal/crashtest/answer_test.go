@@ -202,7 +202,7 @@ func judgeAnswer(r store.Reader, a *answered, effects int) error {
 		return err
 	}
 	done, settled := 0, 0
-	ms, err := r.Messages(a.session, store.MessageQuery{})
+	ms, err := store.ReadMessages(r, a.session, store.MessageQuery{})
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func judgeAnswer(r store.Reader, a *answered, effects int) error {
 		return fmt.Errorf("%d calls, %d of them recorded as done, and the effect happened %d times", settled, done, effects)
 	}
 	for ask, acknowledged := range a.replies {
-		row, ok, err := r.Ask(ask)
+		row, ok, err := store.FindAsk(r, ask)
 		switch {
 		case err != nil:
 			return err

@@ -178,7 +178,7 @@ func (w *world) judge(l *ledger) {
 
 // judgePrompt says what is wrong with one acknowledged prompt.
 func judgePrompt(r store.Reader, m session.MessageID, a ack, effects map[string]int) error {
-	in, ok, err := r.Input(m)
+	in, ok, err := store.FindInput(r, m)
 	switch {
 	case err != nil:
 		return err
@@ -187,7 +187,7 @@ func judgePrompt(r store.Reader, m session.MessageID, a ack, effects map[string]
 	case in.PromotedSeq == nil:
 		return fmt.Errorf("the acknowledged prompt %s was never promoted", m)
 	}
-	ms, err := r.Messages(a.session, store.MessageQuery{After: *in.PromotedSeq})
+	ms, err := store.ReadMessages(r, a.session, store.MessageQuery{After: *in.PromotedSeq})
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func (e *Engine) admit(ctx context.Context, r PromptRequest) (*session.Input, er
 		if _, err := journal.FindSession(tx, r.SessionID); err != nil {
 			return nil, err
 		}
-		in, ok, err := tx.Input(r.ID)
+		in, ok, err := store.FindInput(tx, r.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -121,9 +121,9 @@ func (e *Engine) admit(ctx context.Context, r PromptRequest) (*session.Input, er
 			before = in
 			return nil, sameAdmission(in, r)
 		}
-		if n, err := tx.CountPending(r.SessionID); err != nil || n >= e.limits.Pending {
+		if pending, err := store.PendingInputs(tx, r.SessionID, "", 0); err != nil || len(pending) >= e.limits.Pending {
 			return nil, firstError(err, session.Errorf(session.CodeTooMany,
-				"the session has %d prompts waiting already; the limit is %d", n, e.limits.Pending))
+				"the session has %d prompts waiting already; the limit is %d", len(pending), e.limits.Pending))
 		}
 		return eventlog.Drafts(&session.PromptAdmitted{
 			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold,

@@ -138,7 +138,7 @@ func (s *jostled) Update(ctx context.Context, d store.Durability, f func(store.T
 	return s.Store.Update(ctx, d, func(tx store.Tx) error { return f(jostledTx{tx, s}) })
 }
 
-func (t jostledTx) PutEpoch(id session.ID, e store.Epoch) error {
+func (t jostledTx) PutEpoch(id session.ID, e *store.Epoch) error {
 	if t.s.armed {
 		t.s.armed = false
 		return projection.ErrEpoch

@@ -164,7 +164,7 @@ func (e *Engine) checkPresent(ctx context.Context, r PromptRequest) error {
 	var admitted bool
 	err := e.store.View(ctx, func(rd store.Reader) (err error) {
 		if s, err = journal.FindSession(rd, r.SessionID); err == nil {
-			_, admitted, err = rd.Input(r.ID)
+			_, admitted, err = store.FindInput(rd, r.ID)
 		}
 		return err
 	})

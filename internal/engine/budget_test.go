@@ -74,8 +74,8 @@ type countingReader struct {
 	c *counting
 }
 
-func (r *countingReader) Asks(id session.ID, pending bool) ([]*store.AskRow, error) {
-	rows, err := r.Reader.Asks(id, pending)
+func (r *countingReader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
+	rows, err := r.Reader.Asks(q)
 	r.c.asks += len(rows)
 	return rows, err
 }

@@ -53,7 +53,7 @@ func TestPromptBringsItsChoice(t *testing.T) {
 			if err != nil || s.Agent != "build" || s.Model == nil || s.Model.String() != "test/one" || s.Changes == nil {
 				t.Errorf("the session is %+v", s)
 			}
-			m, _, err := r.NewestOf("ses_a", session.TypeAssistant)
+			m, _, err := store.NewestMessage(r, "ses_a", session.TypeAssistant)
 			a, _ := m.(*session.Assistant)
 			switch {
 			case a == nil || a.Agent != "build" || a.ParentID != in.ID:

@@ -200,7 +200,7 @@ func answered(t *testing.T, w *world, c *client) {
 		t.Errorf("still asked: %v", asks)
 	}
 	err := w.store.View(context.Background(), func(r store.Reader) error {
-		ms, err := r.Messages("ses_a", store.MessageQuery{After: -1})
+		ms, err := store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 		seen, after := map[session.MessageID]bool{}, map[session.MessageID]bool{}
 		for _, m := range ms {
 			switch m := m.(type) {

@@ -100,7 +100,7 @@ func (d *drain) eligible(ctx context.Context) (next session.Delivery, err error)
 	}
 	err = d.store.View(ctx, func(r store.Reader) error {
 		for _, delivery := range session.PromotionOrder() {
-			ins, err := r.Pending(d.id, delivery, 1)
+			ins, err := store.PendingInputs(r, d.id, delivery, 1)
 			if err != nil {
 				return err
 			}
@@ -160,7 +160,7 @@ func (d *drain) history(ctx context.Context) (h *history.History, err error) {
 // newestPrompt returns the newest prompt of the session, also if a compaction has hidden it from the model.
 func (d *drain) newestPrompt(ctx context.Context) (id session.MessageID, err error) {
 	err = d.store.View(ctx, func(r store.Reader) error {
-		m, ok, err := r.NewestOf(d.id, session.TypeUser)
+		m, ok, err := store.NewestMessage(r, d.id, session.TypeUser)
 		if ok {
 			id = m.Meta().ID
 		}

@@ -111,18 +111,18 @@ func (e *Engine) edit(ctx context.Context, id session.ID, m session.MessageID, f
 
 // editable returns the message, nil for a prompt that waits.
 func (e *Engine) editable(tx store.Tx, id session.ID, m session.MessageID) (session.Message, error) {
-	in, ok, err := tx.Input(m)
+	in, ok, err := store.FindInput(tx, m)
 	if err != nil || ok && in.SessionID == id && in.PromotedSeq == nil {
 		return nil, err
 	}
-	found, ok, err := tx.Message(id, m)
+	found, ok, err := store.FindMessage(tx, id, m)
 	if err == nil && !ok {
 		err = session.NotFound("message", string(m))
 	}
 	if err != nil {
 		return nil, err
 	}
-	newest, _, err := tx.NewestOf(id, session.TypeAssistant)
+	newest, _, err := store.NewestMessage(tx, id, session.TypeAssistant)
 	if err != nil {
 		return nil, err
 	}

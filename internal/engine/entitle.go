@@ -75,7 +75,7 @@ func (d *drain) entitle(ctx context.Context, set *setting, promotion session.Del
 // firstPrompt returns the session's first prompt, or else the one that is promoted next; nil if there is none.
 func (d *drain) firstPrompt(ctx context.Context, promotion session.Delivery) (first *session.User, err error) {
 	err = d.store.View(ctx, func(r store.Reader) error {
-		ms, err := r.Messages(d.id, store.MessageQuery{After: -1, Limit: 8})
+		ms, err := store.ReadMessages(r, d.id, store.MessageQuery{After: -1, Limit: 8})
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func (c *historyCache) readHistory(r store.Reader, s *session.Session) (*history
 	cached := c.Get(s.ID)
 	h := cached.history
 	compaction := int64(-1)
-	m, ok, err := r.NewestOf(s.ID, session.TypeCompaction)
+	m, ok, err := store.NewestMessage(r, s.ID, session.TypeCompaction)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (c *historyCache) readHistory(r store.Reader, s *session.Session) (*history
 		}
 		h.Restart(shown, s.Edits)
 	}
-	fresh, err := r.Messages(s.ID, store.MessageQuery{After: h.AfterSeq()})
+	fresh, err := store.ReadMessages(r, s.ID, store.MessageQuery{After: h.AfterSeq()})
 	if err != nil {
 		return nil, err
 	}

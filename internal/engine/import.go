@@ -169,8 +169,8 @@ func fresh(tx store.Tx, id session.ID) error {
 }
 
 func unused(tx store.Tx, m session.MessageID) error {
-	owner, taken, err := tx.MessageOwner(m)
-	if err != nil || !taken {
+	owner, _, err := tx.Message(m)
+	if owner == "" {
 		return err
 	}
 	return session.Conflict("message", string(m), "is here already, in session "+string(owner)+"; delete that one first")

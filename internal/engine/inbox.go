@@ -79,7 +79,7 @@ func (e *Engine) Pending(ctx context.Context, id session.ID) (ins []*session.Inp
 		if _, err := journal.FindSession(r, id); err != nil {
 			return err
 		}
-		ins, err = r.Pending(id, "", 0)
+		ins, err = store.PendingInputs(r, id, "", 0)
 		return err
 	})
 	return ins, err

@@ -231,7 +231,7 @@ func (e *Engine) Delete(ctx context.Context, id session.ID) error {
 	}
 	var children []*session.Session
 	err = e.store.View(ctx, func(r store.Reader) (err error) {
-		children, err = r.Sessions(store.SessionQuery{ParentID: &id, Archived: true})
+		children, err = store.ReadSessions(r, store.SessionQuery{ParentID: &id, Archived: true})
 		return err
 	})
 	if err != nil {

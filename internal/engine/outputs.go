@@ -20,7 +20,7 @@ type Outputs interface {
 func outputsOf(r store.Reader, id session.ID) (paths []string, err error) {
 	const page = 100
 	for after, more := int64(-1), true; more; {
-		ms, err := r.Messages(id, store.MessageQuery{After: after, Limit: page})
+		ms, err := store.ReadMessages(r, id, store.MessageQuery{After: after, Limit: page})
 		if errors.Is(err, store.ErrDamaged) {
 			return paths, nil
 		}

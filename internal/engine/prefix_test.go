@@ -172,7 +172,7 @@ func promptImage(t *testing.T, w *world, text string) {
 func turnsOf(t *testing.T, w *world) (turns []*session.Assistant) {
 	t.Helper()
 	err := w.store.View(context.Background(), func(r store.Reader) error {
-		ms, err := r.Messages("ses_a", store.MessageQuery{After: -1})
+		ms, err := store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 		for _, m := range ms {
 			if a, ok := m.(*session.Assistant); ok {
 				turns = append(turns, a)

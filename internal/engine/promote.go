@@ -52,10 +52,10 @@ func (d *drain) chosen(tx store.Reader, mode session.Delivery) (ins []*session.I
 		return nil, nil
 	}
 	if mode == session.Queue {
-		if ins, err = tx.Pending(d.id, session.Queue, 1); err != nil {
+		if ins, err = store.PendingInputs(tx, d.id, session.Queue, 1); err != nil {
 			return nil, err
 		}
 	}
-	steers, err := tx.Pending(d.id, session.Steer, d.limits.SteerBatch)
+	steers, err := store.PendingInputs(tx, d.id, session.Steer, d.limits.SteerBatch)
 	return append(ins, steers...), err
 }

@@ -55,7 +55,7 @@ func prove(t testing.TB, w *world) {
 func allEvents(t testing.TB, s store.Store) (rows []store.Row) {
 	t.Helper()
 	err := s.View(context.Background(), func(r store.Reader) (err error) {
-		rows, err = r.Feed(0, 0)
+		rows, err = r.Events("", 0, 0)
 		return err
 	})
 	if err != nil {
@@ -80,26 +80,26 @@ func dump(t testing.TB, s store.Store) []string {
 	}
 	rows := allEvents(t, s)
 	err := s.View(context.Background(), func(r store.Reader) error {
-		sessions, err := r.Sessions(store.SessionQuery{Archived: true, Oldest: true})
+		sessions, err := store.ReadSessions(r, store.SessionQuery{Archived: true, Oldest: true})
 		line("sessions", sessions, err)
 		unfinished, err := r.Unfinished(0)
 		slices.Sort(unfinished)
 		line("unfinished", unfinished, err)
 		for _, s := range sessions {
-			messages, err := r.RawMessages(s.ID, store.MessageQuery{After: -1})
+			messages, err := store.ReadRawMessages(r, s.ID, store.MessageQuery{After: -1})
 			for _, m := range messages {
 				line(fmt.Sprintf("message %s %d", s.ID, m.Seq), m.Data, err)
 			}
 			epoch, _, err := r.Epoch(s.ID)
 			line("epoch "+string(s.ID), epoch, err)
-			asks, err := r.Asks(s.ID, false)
+			asks, err := r.Asks(store.AskQuery{SessionID: s.ID})
 			for _, a := range asks {
 				line("ask", a, err)
 			}
 		}
 		for _, row := range rows {
 			if id := inputOf(row); id != "" {
-				in, ok, err := r.Input(id)
+				in, ok, err := store.FindInput(r, id)
 				line(fmt.Sprintf("input %s %v", id, ok), in, err)
 			}
 		}

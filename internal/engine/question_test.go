@@ -54,7 +54,7 @@ func pendingQuestion(t *testing.T, w *world) session.PendingAsk {
 func messagesOf(t *testing.T, w *world) (ms []session.Message) {
 	t.Helper()
 	err := w.store.View(t.Context(), func(r store.Reader) (err error) {
-		ms, err = r.Messages("ses_a", store.MessageQuery{After: -1})
+		ms, err = store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 		return err
 	})
 	if err != nil {

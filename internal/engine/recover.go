@@ -129,7 +129,7 @@ func (d *drain) resumable(ctx context.Context, h *history.History, cutOff bool) 
 func (d *drain) resume(ctx context.Context) error {
 	return d.store.View(ctx, func(r store.Reader) error {
 		since := int64(-1)
-		if m, ok, err := r.NewestOf(d.id, session.TypeUser); err != nil {
+		if m, ok, err := store.NewestMessage(r, d.id, session.TypeUser); err != nil {
 			return err
 		} else if ok {
 			since = m.Meta().Seq
@@ -228,7 +228,7 @@ func (d *drain) repair(ctx context.Context, h *history.History, a *session.Assis
 func (d *drain) leftover(ctx context.Context, a *session.Assistant) (waiting map[session.PartID]bool, ans *session.Answer, err error) {
 	waiting = map[session.PartID]bool{}
 	err = d.store.View(ctx, func(r store.Reader) error {
-		asks, err := r.Asks(d.id, true)
+		asks, err := r.Asks(store.AskQuery{SessionID: d.id, Pending: true})
 		if err != nil {
 			return err
 		}
@@ -269,7 +269,7 @@ func (t *turn) abandon(ctx context.Context, a *session.Assistant, kept map[sessi
 // withdrawn answers the asks of a turn that is given up, so that none waits for ever.
 func (t *turn) withdrawn(ctx context.Context, a *session.Assistant) (drafts []eventlog.Draft, err error) {
 	err = t.store.View(ctx, func(r store.Reader) error {
-		asks, err := r.Asks(t.id, true)
+		asks, err := r.Asks(store.AskQuery{SessionID: t.id, Pending: true})
 		for _, ask := range asks {
 			if ask.Source != nil && ask.Source.MessageID == a.ID {
 				drafts = append(drafts, eventlog.Draft{Data: &session.PermissionReplied{

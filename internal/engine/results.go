@@ -21,7 +21,7 @@ func (t *turn) results(ctx context.Context, visit func(name string, structured j
 	for range resultWindow / resultPage {
 		var page []session.Message
 		err := t.store.View(ctx, func(r store.Reader) (err error) {
-			page, err = r.Messages(t.id, store.MessageQuery{After: -1, Before: before, Newest: true, Limit: resultPage})
+			page, err = store.ReadMessages(r, t.id, store.MessageQuery{After: -1, Before: before, Newest: true, Limit: resultPage})
 			return err
 		})
 		if errors.Is(err, store.ErrDamaged) {

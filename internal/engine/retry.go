@@ -141,7 +141,7 @@ func (d *drain) hurried(ctx context.Context, set *setting) (hurried bool, err er
 		if err != nil {
 			return err
 		}
-		steers, err := r.Pending(d.id, session.Steer, 0)
+		steers, err := store.PendingInputs(r, d.id, session.Steer, 0)
 		hurried = s.Agent != set.session.Agent || !sameChoice(s.Model, set.session.Model) ||
 			slices.ContainsFunc(steers, func(in *session.Input) bool { return !in.Hold })
 		return err

@@ -399,7 +399,7 @@ func (p *player) command(f []string) {
 				return err
 			}
 			ep.Snapshot = []byte(`{"core/date":7}`)
-			return tx.PutEpoch(id, *ep)
+			return tx.PutEpoch(id, ep)
 		})
 		p.report(err)
 	case "break":

@@ -108,10 +108,10 @@ func (e *Engine) runShell(ctx context.Context, id session.ID, scope *location.Sc
 	clean := context.WithoutCancel(ctx)
 	e.statuses.set(e, id, Status{Type: StatusBusy})
 	events, err := e.log.Append(clean, id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		if _, ok, err := tx.Input(started.MessageID); err != nil || ok {
+		if _, ok, err := store.FindInput(tx, started.MessageID); err != nil || ok {
 			return nil, firstError(err, session.Conflict("message", string(started.MessageID), "was used for a prompt"))
 		}
-		if _, ok, err := tx.MessageOwner(started.MessageID); err != nil || ok {
+		if owner, _, err := tx.Message(started.MessageID); err != nil || owner != "" {
 			return nil, firstError(err, session.Conflict("message", string(started.MessageID), "is used already"))
 		}
 		return journal.RequireSession(id, facts...)(tx)

@@ -93,7 +93,7 @@ func anew(ctx context.Context, c systemcontext.Context) (systemcontext.Outcome, 
 
 func (d *drain) compactedSince(ctx context.Context, seq int64) (after bool, err error) {
 	err = d.store.View(ctx, func(r store.Reader) error {
-		m, ok, err := r.NewestOf(d.id, session.TypeCompaction)
+		m, ok, err := store.NewestMessage(r, d.id, session.TypeCompaction)
 		after = ok && m.Meta().Seq > seq
 		return err
 	})

@@ -165,7 +165,7 @@ func TestAnswersAreBounded(t *testing.T) {
 func newestTurn(t *testing.T, w *world) (a *session.Assistant) {
 	t.Helper()
 	err := w.store.View(t.Context(), func(r store.Reader) error {
-		m, _, err := r.NewestOf("ses_a", session.TypeAssistant)
+		m, _, err := store.NewestMessage(r, "ses_a", session.TypeAssistant)
 		a, _ = m.(*session.Assistant)
 		return err
 	})

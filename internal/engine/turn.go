@@ -152,7 +152,7 @@ func (d *drain) readPolicy(ctx context.Context, h *history.History) (p ask.Polic
 			continue
 		}
 		err = d.store.View(ctx, func(r store.Reader) error {
-			in, ok, err := r.Input(u.ID)
+			in, ok, err := store.FindInput(r, u.ID)
 			if err != nil || !ok {
 				return err
 			}

@@ -250,11 +250,11 @@ func TestNoPoison(t *testing.T) {
 func answerOf(t *testing.T, w *world, id session.ID) (answer session.MessageID) {
 	t.Helper()
 	err := w.store.View(context.Background(), func(r store.Reader) error {
-		n, err := r.CountPending(id)
-		if err != nil || n > 0 {
+		pending, err := store.PendingInputs(r, id, "", 0)
+		if err != nil || len(pending) > 0 {
 			return err
 		}
-		ms, err := r.Messages(id, store.MessageQuery{After: -1, Newest: true, Limit: 1})
+		ms, err := store.ReadMessages(r, id, store.MessageQuery{After: -1, Newest: true, Limit: 1})
 		if err != nil || len(ms) == 0 {
 			return err
 		}

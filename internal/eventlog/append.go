@@ -93,7 +93,7 @@ func (l *Log) End(ctx context.Context, id session.ID, remains session.Session, r
 		if err != nil {
 			return err
 		}
-		e.Position, err = tx.InsertEnd(row)
+		e.Position, err = tx.InsertEvent(row)
 		ended = []session.Event{e}
 		return err
 	})

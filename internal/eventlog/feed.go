@@ -41,7 +41,7 @@ func (f *feeder) start(ctx context.Context) bool {
 	}
 	f.log.hub.skip(f.offsets) // before the head is read: what opens in between is not skipped
 	err := f.log.store.View(ctx, func(r store.Reader) (err error) {
-		f.cursor, err = r.FeedHead()
+		f.cursor, err = r.Head("")
 		return err
 	})
 	if err != nil {

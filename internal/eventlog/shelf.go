@@ -36,7 +36,7 @@ func (l *Log) feedPage(ctx context.Context, after int64) ([]session.Event, error
 	}
 	var rows []store.Row
 	err := l.store.View(ctx, func(r store.Reader) (err error) {
-		rows, err = r.Feed(after, page)
+		rows, err = r.Events("", after, page)
 		return err
 	})
 	events, err := decodeAll(rows, err)

@@ -63,14 +63,14 @@ func ahead(r store.Reader, id session.ID, head int64) error {
 	lost := func(seq int64, what string) error {
 		return &store.Damage{SessionID: id, Seq: seq, Detail: fmt.Sprintf("the log ends at seq %d, before %s", head, what)}
 	}
-	ms, err := r.RawMessages(id, store.MessageQuery{After: head, Limit: 1})
+	ms, err := store.ReadRawMessages(r, id, store.MessageQuery{After: head, Limit: 1})
 	if err != nil {
 		return err
 	}
 	if len(ms) > 0 {
 		return lost(ms[0].Seq, "the newest message")
 	}
-	ins, err := r.Pending(id, "", 0)
+	ins, err := store.PendingInputs(r, id, "", 0)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func ahead(r store.Reader, id session.ID, head int64) error {
 			return lost(in.AdmittedSeq, "the newest prompt")
 		}
 	}
-	asks, err := r.Asks(id, true)
+	asks, err := r.Asks(store.AskQuery{SessionID: id, Pending: true})
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func ahead(r store.Reader, id session.ID, head int64) error {
 
 // endless returns damage if the newest turn has ended and no event says so.
 func endless(r store.Reader, id session.ID, lost func(int64, string) error) error {
-	m, ok, err := r.NewestOf(id, session.TypeAssistant)
+	m, ok, err := store.NewestMessage(r, id, session.TypeAssistant)
 	if err != nil || !ok {
 		return err
 	}

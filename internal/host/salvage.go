@@ -119,7 +119,7 @@ func logHeads(ctx context.Context, s store.Store) (map[session.ID]int64, error) 
 	heads := map[session.ID]int64{}
 	for after, more := int64(0), true; more; {
 		err := s.View(ctx, func(r store.Reader) error {
-			rows, err := r.Feed(after, feedPage)
+			rows, err := r.Events("", after, feedPage)
 			more = len(rows) == feedPage
 			for _, row := range rows {
 				if after = row.Position; row.Kind != session.KindDeleted {

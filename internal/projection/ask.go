@@ -11,12 +11,12 @@ func applyAsk(tx store.Tx, e session.Event) error {
 	case *session.PermissionAsked:
 		row := &store.AskRow{PendingAsk: d.Ask, Seq: e.Seq}
 		row.SessionID, row.Time = e.SessionID, d.Timestamp
-		if _, ok, err := tx.Ask(row.ID); err != nil || ok {
+		if _, ok, err := store.FindAsk(tx, row.ID); err != nil || ok {
 			return firstErr(err, session.Conflict("permission", string(row.ID), "exists already"))
 		}
 		return tx.PutAsk(row)
 	case *session.PermissionReplied:
-		row, ok, err := tx.Ask(d.AskID)
+		row, ok, err := store.FindAsk(tx, d.AskID)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ var ErrEpoch = fmt.Errorf("the context epoch was changed by somebody else")
 // The baseline covers everything before the event.
 func applyEpoch(tx store.Tx, e session.Event) error {
 	if _, moved := e.Data.(*session.Moved); moved {
-		return tx.DeleteEpoch(e.SessionID)
+		return tx.PutEpoch(e.SessionID, nil)
 	}
 	if e.Private == nil || e.Private.Epoch == nil {
 		return nil
@@ -33,9 +33,11 @@ func applyEpoch(tx store.Tx, e session.Event) error {
 	if change.Revision != cur.Revision+1 {
 		return ErrEpoch
 	}
-	next := store.Epoch{Baseline: cur.Baseline, BaselineSeq: cur.BaselineSeq, Snapshot: change.Snapshot, Revision: change.Revision}
+	next := store.Epoch{
+		Baseline: cur.Baseline, BaselineSeq: cur.BaselineSeq, Snapshot: change.Snapshot, Revision: change.Revision,
+	}
 	if change.Baseline != nil {
 		next.Baseline, next.BaselineSeq = *change.Baseline, e.Seq-1
 	}
-	return tx.PutEpoch(e.SessionID, next)
+	return tx.PutEpoch(e.SessionID, &next)
 }

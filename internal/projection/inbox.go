@@ -48,10 +48,10 @@ func admit(tx store.Tx, e session.Event, d *session.PromptAdmitted) error {
 // free fails if the id is taken by any prompt or message of any session: an id that cannot become a message later would
 // block its session for ever.
 func free(tx store.Tx, m session.MessageID) error {
-	if _, ok, err := tx.Input(m); err != nil || ok {
+	if _, ok, err := store.FindInput(tx, m); err != nil || ok {
 		return firstErr(err, session.Conflict("message", string(m), "is already used by another prompt"))
 	}
-	if _, ok, err := tx.MessageOwner(m); err != nil || ok {
+	if owner, _, err := tx.Message(m); err != nil || owner != "" {
 		return firstErr(err, session.Conflict("message", string(m), "is already used by another message"))
 	}
 	return nil
@@ -59,7 +59,7 @@ func free(tx store.Tx, m session.MessageID) error {
 
 // promote marks the row. A prompt that was never admitted is admitted by the same event (spec/v2 §5).
 func promote(tx store.Tx, e session.Event, d *session.Prompted) error {
-	in, ok, err := tx.Input(d.MessageID)
+	in, ok, err := store.FindInput(tx, d.MessageID)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,9 @@ func promote(tx store.Tx, e session.Event, d *session.Prompted) error {
 			Delivery: d.Delivery, TimeCreated: d.Timestamp, Order: seq, Asks: d.Asks,
 		})
 	}
-	if in.PromotedSeq != nil || in.SessionID != e.SessionID || in.Delivery != d.Delivery || !samePrompt(in.Prompt, d.Prompt) {
+	if in.PromotedSeq != nil || in.SessionID != e.SessionID || in.Delivery != d.Delivery || !samePrompt(
+		in.Prompt, d.Prompt,
+	) {
 		return session.Conflict("message", string(d.MessageID), "was promoted already or says something else")
 	}
 	in.PromotedSeq = &seq
@@ -87,7 +89,7 @@ func changeInput(tx store.Tx, id session.ID, m session.MessageID, f func(*sessio
 }
 
 func pendingInput(tx store.Tx, id session.ID, m session.MessageID) (*session.Input, error) {
-	in, ok, err := tx.Input(m)
+	in, ok, err := store.FindInput(tx, m)
 	switch {
 	case err != nil:
 		return nil, err
@@ -102,11 +104,13 @@ func pendingInput(tx store.Tx, id session.ID, m session.MessageID) (*session.Inp
 
 // reorder gives the pending prompts' ranks to the ids in their new order. The list must name exactly the pending ones.
 func reorder(tx store.Tx, id session.ID, order []session.MessageID) error {
-	pending, err := tx.Pending(id, "", 0)
+	pending, err := store.PendingInputs(tx, id, "", 0)
 	if err != nil {
 		return err
 	}
-	wrong := session.Errorf(session.CodeConflict, "the new order must name each of the %d pending prompts once", len(pending)).At("messageIDs")
+	wrong := session.Errorf(
+		session.CodeConflict, "the new order must name each of the %d pending prompts once", len(pending),
+	).At("messageIDs")
 	if len(order) != len(pending) {
 		return wrong
 	}

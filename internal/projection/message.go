@@ -17,7 +17,7 @@ func (b *Batch) applyMessage(e session.Event) error {
 	}
 	switch d := e.Data.(type) {
 	case *session.ShellEnded:
-		sh, ok, err := b.tx.ShellByCall(e.SessionID, d.CallID)
+		sh, ok, err := store.FindShell(b.tx, e.SessionID, d.CallID)
 		if err != nil || !ok {
 			return err
 		}
@@ -29,7 +29,7 @@ func (b *Batch) applyMessage(e session.Event) error {
 	case *session.RevertCommitted:
 		return cut(b.tx, e.SessionID, d.MessageID)
 	case *session.MessageRemoved:
-		return b.tx.DeleteMessage(d.MessageID)
+		return deleteMessage(b.tx, e.SessionID, d.MessageID)
 	case *session.MessageEdited:
 		return edited(b.tx, e, d)
 	case *session.Renamed:
@@ -78,7 +78,7 @@ func (b *Batch) load(id session.ID, m session.MessageID) error {
 	if b.turn != nil {
 		return nil
 	}
-	found, _, err := b.tx.Message(id, m)
+	found, _, err := store.FindMessage(b.tx, id, m)
 	if a, ok := found.(*session.Assistant); ok && err == nil {
 		b.turn = &turn{session: id, message: a}
 	}
@@ -104,21 +104,30 @@ func spend(tx store.Tx, e session.Event, a *session.Assistant) error {
 
 // edited rewrites a prompt of the history.
 func edited(tx store.Tx, e session.Event, d *session.MessageEdited) error {
-	m, _, err := tx.Message(e.SessionID, d.MessageID)
+	m, _, err := store.FindMessage(tx, e.SessionID, d.MessageID)
 	if u, ok := m.(*session.User); ok && err == nil && u.Apply(d) {
 		return tx.PutMessage(e.SessionID, u, e.Seq)
 	}
 	return err
 }
 
+func deleteMessage(tx store.Tx, id session.ID, m session.MessageID) error {
+	found, ok, err := store.FindMessage(tx, id, m)
+	if err != nil || !ok {
+		return err
+	}
+	seq := found.Meta().Seq
+	return tx.DeleteMessages(id, seq-1, seq+1)
+}
+
 // cut removes what follows the boundary message of a committed revert: messages, and prompts admitted after it.
 func cut(tx store.Tx, id session.ID, boundary session.MessageID) error {
-	m, ok, err := tx.Message(id, boundary)
+	m, ok, err := store.FindMessage(tx, id, boundary)
 	if err != nil || !ok {
 		return err
 	}
 	seq := m.Meta().Seq
-	pending, err := tx.Pending(id, "", 0)
+	pending, err := store.PendingInputs(tx, id, "", 0)
 	if err != nil {
 		return err
 	}
@@ -129,8 +138,8 @@ func cut(tx store.Tx, id session.ID, boundary session.MessageID) error {
 			}
 		}
 	}
-	if err := tx.DeleteMessages(id, seq); err != nil {
+	if err := tx.DeleteMessages(id, seq, 0); err != nil {
 		return err
 	}
-	return tx.DeleteEpoch(id)
+	return tx.PutEpoch(id, nil)
 }

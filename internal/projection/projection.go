@@ -138,7 +138,7 @@ func clearMark(tx store.Tx, id session.ID, unless session.Mark) error {
 		}
 	}
 	if unless != session.MarkUnlessJob {
-		pending, err := tx.Pending(id, "", 0)
+		pending, err := store.PendingInputs(tx, id, "", 0)
 		if err != nil || slices.ContainsFunc(pending, (*session.Input).StartsWork) {
 			return err
 		}
@@ -154,7 +154,7 @@ func clearMark(tx store.Tx, id session.ID, unless session.Mark) error {
 func needsTurn(tx store.Tx, id session.ID) (bool, error) {
 	var newest []session.Message
 	for _, t := range []session.MessageType{session.TypeUser, session.TypeAssistant} {
-		m, ok, err := tx.NewestOf(id, t)
+		m, ok, err := store.NewestMessage(tx, id, t)
 		if err != nil {
 			return false, err
 		}

@@ -127,6 +127,10 @@ const (
 	KindDeleted           Kind = "session.deleted"
 )
 
+// OutlivesSession reports whether events of the kind remain when their session is deleted: they are among the events of
+// all sessions and not part of the session's own log.
+func (k Kind) OutlivesSession() bool { return k == KindDeleted }
+
 // The life of a session.
 type (
 	// Created is the first event of every session.

@@ -1,17 +1,20 @@
-// Package store says what cairn needs of a database: transactions as closures over a small set of rows. Drivers live
-// below it (sqlstore has the SQL, sqlite and postgres the rest) and must pass the exam in storetest.
+// Package store is what cairn requires of a database: transactions as closures over a small set of rows. A driver
+// implements it (sqlstore holds the SQL; sqlite the connections, files and transactions) and must pass the exam in
+// storetest.
 //
-// What a store promises:
+// Contract:
 //
-//   - Update runs its function in one transaction: all of it is visible and stored, or none. Transactions are
-//     serialised. When Update returns nil after a Durable transaction, the data survives a power cut.
+//   - Update runs its function in one transaction: everything that the function wrote is visible and stored, or
+//     nothing is. Transactions are serialized. Once Update returns nil for a Durable transaction, the data survives a
+//     power cut.
 //   - View runs its function on one consistent snapshot. It may run beside an Update and sees nothing of it.
-//   - The store decides how rows are kept, never what they mean. Stored JSON is deterministic; unknown fields survive.
-//   - Bytes that are no longer what was stored are never served: reading them is an ErrDamaged that names the session.
-//     What is asked of all sessions (Sessions, Feed, Asks and Spent of "", Approvals) leaves them out, so that the
-//     damage of one session does not stop the others.
+//   - The store decides how rows are kept, never what they mean. Stored JSON is deterministic; unknown fields survive
+//     a round trip.
+//   - Bytes that differ from the ones that were written are never returned: reading them is an ErrDamaged that names
+//     the session. Reads of all sessions (RawSessions; Events, Asks and Spent with an empty session id; Approvals)
+//     leave damaged rows out, so that damage in one session does not stop the others.
 //
-// A limit of 0 is no limit. The function of an Update or a View does not call the store again.
+// A limit of 0 means no limit. The function of an Update or a View must not call the store again.
 package store
 
 import (
@@ -25,13 +28,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Store is a database of sessions. Safe for concurrent use.
+// Store is a database of sessions. It is safe for concurrent use.
 type Store interface {
-	// Update runs f in a transaction and commits it with the durability asked for. It may run f more than once, so f
-	// touches nothing outside tx but variables that it sets anew each time. Many Updates may share one commit. An
-	// error of f rolls back f's changes only and is returned as it is; a failure of the commit is returned as an
-	// error that is ErrUnavailable, and nothing of the transaction was stored unless it is also ErrUncertain. A panic
-	// of f counts as an error of f. ctx bounds the wait for the transaction to begin; once begun it runs to its end.
+	// Update runs f in a transaction and commits it with durability d. It may run f more than once, so f must not touch
+	// anything outside tx except variables that it sets anew on each run. Many Updates may share one commit. An error of
+	// f rolls back the changes of this f only and is returned unchanged. A failed commit is an ErrUnavailable, and
+	// nothing of the transaction was stored unless the error is an ErrUncertain too. A panic of f counts as an error of
+	// f. ctx bounds the wait for the transaction to begin; once begun, it runs to its end.
 	Update(ctx context.Context, d Durability, f func(Tx) error) error
 
 	// View runs f on a snapshot.
@@ -41,40 +44,40 @@ type Store interface {
 	Close() error
 }
 
-// Durability says what a commit waits for.
+// Durability is what a commit waits for.
 type Durability int
 
 const (
-	// Relaxed commits are atomic, ordered and survive the death of the process; a power cut may lose the newest of
+	// Relaxed commits are atomic and ordered, and survive the death of the process. A power cut may lose the newest of
 	// them, always a suffix, unless a Durable commit followed.
 	Relaxed Durability = iota
-	// Durable commits, and everything committed before them, survive a power cut.
+	// Durable commits, and all commits before them, survive a power cut.
 	Durable
 )
 
 var (
-	// ErrUnavailable says that the store cannot do it now: disk full, read-only, damaged, closed.
+	// ErrUnavailable means that the store cannot do it now: disk full, read-only, damaged, closed.
 	ErrUnavailable = errors.New("store unavailable")
-	// ErrUncertain says that a commit may or may not have happened.
+	// ErrUncertain means that a commit may or may not have happened.
 	ErrUncertain = errors.New("commit outcome unknown")
-	// ErrClosed says that this process has closed the store. It is an ErrUnavailable too.
+	// ErrClosed means that this process closed the store. It is an ErrUnavailable too.
 	ErrClosed = errors.New("store closed")
-	// ErrFull says that there is no room to write. It is an ErrUnavailable too.
+	// ErrFull means that the disk is full. It is an ErrUnavailable too.
 	ErrFull = errors.New("disk full")
-	// ErrReadOnly says that the store was opened for reading only. It is an ErrUnavailable too.
+	// ErrReadOnly means that the store was opened for reading only. It is an ErrUnavailable too.
 	ErrReadOnly = errors.New("store is read-only")
-	// ErrGone says that the database was removed, moved or replaced under the process that has it open: nothing is
-	// written any more, and what is read may be what was. It is an ErrUnavailable too.
+	// ErrGone means that the database was removed, moved or replaced while this process had it open: writes are
+	// refused, and reads may return old data. It is an ErrUnavailable too.
 	ErrGone = errors.New("the database is gone")
-	// ErrDamaged says that stored bytes are not those that were written. Errors that are ErrDamaged are a *Damage and
-	// an ErrUnavailable too.
+	// ErrDamaged means that stored bytes are not the ones that were written. Every ErrDamaged is a *Damage and an
+	// ErrUnavailable too.
 	ErrDamaged = errors.New("stored data is damaged")
 )
 
-// Damage is an ErrDamaged: what is damaged and how. Other sessions can be used.
+// Damage is an ErrDamaged with what is damaged. Other sessions can be used.
 type Damage struct {
-	SessionID session.ID // "" if it is the whole store
-	Seq       int64      // of the event or message; -1 if it is neither
+	SessionID session.ID // "" for the whole store
+	Seq       int64      // of the event or message; -1 for other rows
 	Detail    string
 }
 
@@ -92,8 +95,8 @@ func (d *Damage) Error() string {
 // Is reports whether target is ErrDamaged or ErrUnavailable.
 func (d *Damage) Is(target error) bool { return target == ErrDamaged || target == ErrUnavailable }
 
-// Reader reads a snapshot. Values that it returns belong to the caller. A missing row is (zero, false, nil) where a
-// method returns a bool.
+// Reader reads a snapshot. Values that it returns belong to the caller. A missing row is not an error. Functions of
+// this package (FindMessage, ReadMessages, …) return single and decoded rows of its queries.
 type Reader interface {
 	EventReader
 	SessionReader
@@ -101,6 +104,7 @@ type Reader interface {
 	InboxReader
 	EpochReader
 	AskReader
+	ApprovalReader
 	SpendReader
 }
 
@@ -113,10 +117,11 @@ type Tx interface {
 	InboxWriter
 	EpochWriter
 	AskWriter
+	ApprovalWriter
 	SpendWriter
 }
 
-// Row is an event as it is stored: the payload's bytes, whole and unread.
+// Row is an event as it is stored: the payload's bytes, complete and not decoded.
 type Row struct {
 	Position  int64 // set by the store on insert
 	ID        session.EventID
@@ -130,44 +135,40 @@ type Row struct {
 
 // EventReader reads the log.
 type EventReader interface {
-	// Head returns the seq of the session's newest event, -1 if it has none.
+	// Head returns the seq of the session's newest event, -1 if it has no events. Of all sessions ("") it returns the
+	// highest position that an event ever had, 0 if there never was an event.
 	Head(id session.ID) (int64, error)
-	// Events returns up to limit events of the session with seq > after, in order; only those of the kinds, if any
-	// are given.
+	// Events returns up to limit events of the session with seq > after, in order; given kinds select from them. Of all
+	// sessions ("") it returns events with position > after, in order of position.
 	Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]Row, error)
-	// Feed returns up to limit events of all sessions with position > after, in order of position.
-	Feed(after int64, limit int) ([]Row, error)
-	// FeedHead returns the newest position that was given to an event, 0 if none was. The event may be gone.
-	FeedHead() (int64, error)
 }
 
 // EventWriter appends to the log. Only package eventlog calls it.
 type EventWriter interface {
-	// InsertEvent stores the event and returns its position. A seq that is not Head+1 or an id that exists is an
-	// error.
+	// InsertEvent stores the event and returns its position. A seq that is not Head+1 and an id that exists are errors.
+	//
+	// An event of a kind that outlives its session (Kind.OutlivesSession) is not part of the session's own log: it is
+	// found among the events of all sessions only, its seq is not checked, and a new session may have the same id.
 	InsertEvent(r Row) (position int64, err error)
-	// InsertEnd stores an event that outlives its session and returns its position: the Feed has it, the session's Events
-	// have not, and it stands in the way of no session with that id. An id that exists is an error.
-	InsertEnd(r Row) (position int64, err error)
 }
 
 // SessionQuery selects sessions.
 type SessionQuery struct {
 	Directory string            // exact; "" any
 	ProjectID session.ProjectID // exact; "" any
-	Subpath   string            // this Path of sessions, or a deeper one; "" any
+	Subpath   string            // sessions with this Path or one below it; "" any
 	ParentID  *session.ID       // exact; nil any; pointer to "" only roots
 	Search    string            // substring of the title, case-insensitive, taken literally
-	Archived  bool              // also archived ones
+	Archived  bool              // include archived sessions
 	Oldest    bool              // oldest first instead of newest first, by (created, id)
-	Recent    bool              // what changed last first, by (updated, id), instead; not with Oldest or After
-	Since     int64             // with Recent: only what changed then or later
-	Before    int64             // with Recent: only what changed last before; 0 any
-	After     *SessionAnchor    // continue behind this one, in the order asked for
+	Recent    bool              // most recently changed first, by (updated, id); not with Oldest or After
+	Since     int64             // with Recent: only sessions that last changed then or later
+	Before    int64             // with Recent: only sessions that last changed before; 0 any
+	After     *SessionAnchor    // continue after this one, in the order of the query
 	Limit     int
 }
 
-// SessionAnchor is a place in a list of sessions.
+// SessionAnchor is a position in a list of sessions.
 type SessionAnchor struct {
 	Created int64
 	ID      session.ID
@@ -181,7 +182,7 @@ type RawSession struct {
 	Data    jsontext.Value
 }
 
-// Session decodes it.
+// Session decodes the row.
 func (r RawSession) Session() (*session.Session, error) {
 	s := new(session.Session)
 	if err := json.Unmarshal(r.Data, s); err != nil {
@@ -192,11 +193,11 @@ func (r RawSession) Session() (*session.Session, error) {
 
 // SessionReader reads session rows.
 type SessionReader interface {
+	// Session returns the session, false if it does not exist.
 	Session(id session.ID) (*session.Session, bool, error)
-	Sessions(q SessionQuery) ([]*session.Session, error)
-	// RawSessions returns the stored bytes of Sessions, for views that show many and hold few.
+	// RawSessions returns the stored bytes of sessions, for views that list many and decode few.
 	RawSessions(q SessionQuery) ([]RawSession, error)
-	// Unfinished returns the sessions marked by SetUnfinished, longest untouched first, by (updated, id).
+	// Unfinished returns the sessions marked by SetUnfinished, least recently changed first, by (updated, id).
 	Unfinished(limit int) ([]session.ID, error)
 }
 
@@ -206,31 +207,29 @@ type SessionWriter interface {
 	PutSession(s *session.Session) error
 	// DeleteSession removes the session with its events, messages, inbox, epoch and asks. Its spend stays.
 	DeleteSession(id session.ID) error
-	// SetUnfinished marks whether the session has work that a restart must look at. A session that has no row is left
-	// alone; a new row is not marked.
+	// SetUnfinished marks whether the session has work that a restart must look at. Without a session row it does
+	// nothing; a new row is not marked.
 	SetUnfinished(id session.ID, unfinished bool) error
 }
 
 // MessageQuery selects messages of one session.
 type MessageQuery struct {
-	After  int64 // only seq > After; -1 from the start
-	Before int64 // only seq < Before; 0 to the end
-	Newest bool  // newest first
-	Limit  int   // 0 is all
+	After  int64               // only seq > After; -1 from the start
+	Before int64               // only seq < Before; 0 to the end
+	Type   session.MessageType // "" any
+	CallID string              // of a shell message; "" any
+	Newest bool                // newest first
+	Limit  int
 }
 
 // MessageReader reads projected messages.
 type MessageReader interface {
-	Message(id session.ID, m session.MessageID) (session.Message, bool, error)
-	// MessageOwner returns the session that has the message.
-	MessageOwner(m session.MessageID) (session.ID, bool, error)
-	Messages(id session.ID, q MessageQuery) ([]session.Message, error)
-	// RawMessages returns the stored bytes of messages, for views that pass them on unread.
-	RawMessages(id session.ID, q MessageQuery) ([]RawMessage, error)
-	// NewestOf returns the newest message of the type.
-	NewestOf(id session.ID, t session.MessageType) (session.Message, bool, error)
-	// ShellByCall returns the newest shell message with the call id.
-	ShellByCall(id session.ID, callID string) (*session.Shell, bool, error)
+	// Message returns the message and the session that has it, "" if there is no such message. With an error that is
+	// an ErrDamaged it still returns the session.
+	Message(m session.MessageID) (owner session.ID, found session.Message, err error)
+	// RawMessages calls f for each message with its stored bytes. The row is valid during the call only, and f must not
+	// use the transaction. The first error of f ends the query and is returned.
+	RawMessages(id session.ID, q MessageQuery, f func(*RawMessage) error) error
 }
 
 // RawMessage is a stored message. Data is its wire form.
@@ -241,39 +240,52 @@ type RawMessage struct {
 	Data jsontext.Value
 }
 
+// Message decodes the row.
+func (r *RawMessage) Message() (session.Message, error) {
+	m, err := session.DecodeMessageOf(r.Type, r.Data)
+	if err != nil {
+		return nil, err
+	}
+	m.Meta().Seq = r.Seq
+	return m, nil
+}
+
 // MessageWriter writes projected messages.
 type MessageWriter interface {
-	// PutMessage inserts or replaces the message, which holds what the session's events up to the seq through say; its
-	// Seq and type never change after the insert. An id that another session uses is an error of code conflict.
+	// PutMessage inserts or replaces the message, into which the session's events up to seq through are folded. Its Seq
+	// and type never change after the insert. An id that another session uses is an error of code conflict.
 	//
-	// A turn that streams is not put for each checkpoint, whose event says it all: whoever reads the turn is given it
-	// with the checkpoints behind through (CatchUp).
+	// A streaming turn is not put again for each checkpoint, because the checkpoint's event holds the text: reads apply
+	// the checkpoints with seq > through (CatchUp).
 	PutMessage(id session.ID, m session.Message, through int64) error
-	// DeleteMessage removes the message, if there is one.
-	DeleteMessage(m session.MessageID) error
-	// DeleteMessages removes the messages with seq > after.
-	DeleteMessages(id session.ID, after int64) error
+	// DeleteMessages removes the messages with after < seq < before; a before of 0 is the end.
+	DeleteMessages(id session.ID, after, before int64) error
+}
+
+// InputQuery selects admitted prompts: one by its id, or the pending prompts of a session.
+type InputQuery struct {
+	ID        session.MessageID // this prompt of any session, pending or promoted; the other fields are ignored
+	SessionID session.ID
+	Delivery  session.Delivery // "" any
+	Limit     int
 }
 
 // InboxReader reads admitted prompts.
 type InboxReader interface {
-	// Input returns the prompt with the id, pending or promoted, of whatever session.
-	Input(m session.MessageID) (*session.Input, bool, error)
-	// Pending returns the session's pending prompts of the delivery ("" any), by (Order, AdmittedSeq).
-	Pending(id session.ID, d session.Delivery, limit int) ([]*session.Input, error)
-	// CountPending counts them.
-	CountPending(id session.ID) (int, error)
+	// Inputs returns the prompts; those of a session by (Order, AdmittedSeq).
+	Inputs(q InputQuery) ([]*session.Input, error)
 }
 
 // InboxWriter writes admitted prompts.
 type InboxWriter interface {
 	// PutInput inserts or replaces the row. An id that another session uses is an error of code conflict.
 	PutInput(in *session.Input) error
+	// DeleteInput removes the row, if it exists.
 	DeleteInput(m session.MessageID) error
 }
 
-// Epoch is a session's context epoch: the baseline that every request of the epoch begins with, and the snapshot that
-// sources are compared with (spec/v2 §11.3).
+// Epoch is a session's context epoch: the baseline with which every request of the epoch begins, and the snapshot that
+// sources are compared with.
 type Epoch struct {
 	Baseline    string
 	BaselineSeq int64 // system messages up to here are part of the baseline
@@ -283,26 +295,30 @@ type Epoch struct {
 
 // EpochReader reads epochs.
 type EpochReader interface {
+	// Epoch returns the session's epoch, false if it has none.
 	Epoch(id session.ID) (*Epoch, bool, error)
 }
 
 // EpochWriter writes epochs.
 type EpochWriter interface {
-	PutEpoch(id session.ID, e Epoch) error
-	DeleteEpoch(id session.ID) error
+	// PutEpoch inserts or replaces the session's epoch; nil ends it.
+	PutEpoch(id session.ID, e *Epoch) error
 }
 
-// AskReader reads pending asks and saved approvals.
+// AskQuery selects asks.
+type AskQuery struct {
+	ID        session.AskID // this ask of any session, pending or replied; the other fields are ignored
+	SessionID session.ID    // "" all
+	Pending   bool          // only asks without a reply
+}
+
+// AskReader reads asks.
 type AskReader interface {
-	// Ask returns the ask with the id, pending or replied; Reply is "" while it is pending.
-	Ask(a session.AskID) (*AskRow, bool, error)
-	// Asks returns asks in order of asking: of one session by seq, or of all ("") by (time, session, seq).
-	Asks(id session.ID, pendingOnly bool) ([]*AskRow, error)
-	// Approvals returns the saved approvals of the project ("" all projects), oldest first, by (time, id).
-	Approvals(p session.ProjectID) ([]Approval, error)
+	// Asks returns asks in order of asking: those of one session by seq, those of all by (time, session, seq).
+	Asks(q AskQuery) ([]*AskRow, error)
 }
 
-// AskRow is an ask and, once there is one, its reply.
+// AskRow is an ask and, once it is answered, its reply. Reply is "" while it is pending.
 type AskRow struct {
 	session.PendingAsk
 	Seq     int64           `json:"seq"`
@@ -310,6 +326,12 @@ type AskRow struct {
 	Message string          `json:"message,omitzero"`
 	By      session.ReplyBy `json:"by,omitzero"`
 	Answers [][]string      `json:"answers,omitempty"`
+}
+
+// AskWriter writes asks.
+type AskWriter interface {
+	// PutAsk inserts or replaces the row. An id that another session uses is an error of code conflict.
+	PutAsk(a *AskRow) error
 }
 
 // Approval allows an action on the resources that match, in one project, until it is revoked.
@@ -321,13 +343,18 @@ type Approval struct {
 	Time      int64             `json:"time,omitzero"`
 }
 
-// AskWriter writes asks and saved approvals.
-type AskWriter interface {
-	// PutAsk inserts or replaces the row. An id that another session uses is an error of code conflict.
-	PutAsk(a *AskRow) error
+// ApprovalReader reads saved approvals.
+type ApprovalReader interface {
+	// Approvals returns the approvals of the project ("" all projects), oldest first, by (time, id).
+	Approvals(p session.ProjectID) ([]Approval, error)
+}
+
+// ApprovalWriter writes saved approvals.
+type ApprovalWriter interface {
 	// PutApproval saves the approval unless one of the same project, action and resource exists. An id that exists
-	// otherwise is an error of code conflict.
+	// for another approval is an error of code conflict.
 	PutApproval(a Approval) error
+	// DeleteApproval removes the approval and reports whether it existed.
 	DeleteApproval(id string) (existed bool, err error)
 }
 
@@ -349,6 +376,6 @@ type SpendReader interface {
 
 // SpendWriter writes the ledger.
 type SpendWriter interface {
-	// AddSpend adds the line; a line with the same session and seq is kept as it is.
+	// AddSpend adds the line; an existing line with the same session and seq stays as it is.
 	AddSpend(s Spend) error
 }

@@ -96,7 +96,7 @@ func (a *Asks) readApprovals(ctx context.Context, project session.ProjectID) (sa
 // readAsk returns the ask's row.
 func (a *Asks) readAsk(ctx context.Context, id session.AskID) (row store.AskRow, err error) {
 	err = a.journal.Store.View(ctx, func(r store.Reader) error {
-		found, ok, err := r.Ask(id)
+		found, ok, err := store.FindAsk(r, id)
 		if err == nil && !ok {
 			err = session.NotFound("permission", string(id))
 		}

@@ -90,10 +90,10 @@ func (a *Asks) findEarlier(
 // listEarlier returns the asks of the call since its turn began, or the engine's own pending ones.
 func listEarlier(r store.Reader, by Asker) (asks []*store.AskRow, err error) {
 	if by.Call == nil {
-		asks, err = r.Asks(by.SessionID, true)
+		asks, err = r.Asks(store.AskQuery{SessionID: by.SessionID, Pending: true})
 		return slices.DeleteFunc(asks, func(row *store.AskRow) bool { return PartOf(row.PendingAsk) != "" }), err
 	}
-	turn, ok, err := r.Message(by.SessionID, by.Call.MessageID)
+	turn, ok, err := store.FindMessage(r, by.SessionID, by.Call.MessageID)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func listEarlier(r store.Reader, by Asker) (asks []*store.AskRow, err error) {
 		if !isAsk || PartOf(asked.Ask) != by.Call.PartID {
 			continue
 		}
-		row, ok, err := r.Ask(asked.Ask.ID)
+		row, ok, err := store.FindAsk(r, asked.Ask.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ func (a *Asks) List(ctx context.Context, id session.ID) (rows []*store.AskRow, e
 				return err
 			}
 		}
-		rows, err = r.Asks(id, true)
+		rows, err = r.Asks(store.AskQuery{SessionID: id, Pending: true})
 		return err
 	})
 	return rows, err

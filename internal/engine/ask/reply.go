@@ -63,7 +63,7 @@ func (a *Asks) commitReply(
 			return nil, err
 		}
 		project = s.ApprovalScope()
-		found, ok, err := tx.Ask(d.AskID)
+		found, ok, err := store.FindAsk(tx, d.AskID)
 		if err != nil {
 			return nil, err
 		}
@@ -167,11 +167,11 @@ func (a *Asks) awaitWaiter(ctx context.Context, id session.ID, ask session.AskID
 // hasOpenTurn reports whether the ask is pending and belongs to a call of a turn that has not ended.
 func (a *Asks) hasOpenTurn(ctx context.Context, id session.ID, ask session.AskID) (open bool, err error) {
 	err = a.journal.Store.View(ctx, func(r store.Reader) error {
-		row, ok, err := r.Ask(ask)
+		row, ok, err := store.FindAsk(r, ask)
 		if err != nil || !ok || row.SessionID != id || row.Reply != "" || PartOf(row.PendingAsk) == "" {
 			return err
 		}
-		m, _, err := r.Message(id, row.Source.MessageID)
+		m, _, err := store.FindMessage(r, id, row.Source.MessageID)
 		turn, isTurn := m.(*session.Assistant)
 		open = isTurn && turn.Open()
 		return err
@@ -182,7 +182,7 @@ func (a *Asks) hasOpenTurn(ctx context.Context, id session.ID, ask session.AskID
 // wakeAnswered wakes the waiter of an ask whose reply failed to commit, if the commit happened all the same.
 func (a *Asks) wakeAnswered(ctx context.Context, id session.AskID) {
 	err := a.journal.Store.View(ctx, func(r store.Reader) error {
-		row, ok, err := r.Ask(id)
+		row, ok, err := store.FindAsk(r, id)
 		if ok && row.Reply != "" {
 			a.waiters.wake(*row)
 		}

@@ -71,7 +71,7 @@ func (r *Recorder) startEvent() *session.StepStarted {
 // isStored reports whether the message is stored, after a commit whose outcome is unknown.
 func (r *Recorder) isStored(ctx context.Context, m session.MessageID) (ok bool) {
 	err := r.config.Journal.Store.View(ctx, func(rd store.Reader) (err error) {
-		_, ok, err = rd.Message(r.config.SessionID, m)
+		_, ok, err = store.FindMessage(rd, r.config.SessionID, m)
 		return err
 	})
 	return ok && err == nil

@@ -94,7 +94,7 @@ func (r *Recorder) failedEvent(f *session.Failure) *session.StepFailed {
 // readMessage reads the turn's message as it is stored.
 func (r *Recorder) readMessage(ctx context.Context) (a *session.Assistant, err error) {
 	err = r.config.Journal.Store.View(ctx, func(rd store.Reader) error {
-		m, ok, err := rd.Message(r.config.SessionID, r.message)
+		m, ok, err := store.FindMessage(rd, r.config.SessionID, r.message)
 		if err == nil && !ok {
 			err = session.NotFound("message", string(r.message))
 		}

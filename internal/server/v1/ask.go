@@ -27,7 +27,7 @@ func (a *API) asks(r *http.Request) ([]*store.AskRow, error) {
 		return nil, err
 	}
 	return view(r.Context(), a, func(rd store.Reader) (here []*store.AskRow, err error) {
-		rows, err := rd.Asks("", true)
+		rows, err := rd.Asks(store.AskQuery{Pending: true})
 		for _, row := range rows {
 			s, ok, err := rd.Session(row.SessionID)
 			if err != nil {
@@ -78,7 +78,7 @@ func (a *API) waiting(r *http.Request, kind, id string) (session.ID, error) {
 				return "", err
 			}
 		}
-		row, ok, err := rd.Ask(session.AskID(id))
+		row, ok, err := store.FindAsk(rd, session.AskID(id))
 		if err == nil && (!ok || row.Reply != "" || row.IsQuestion() != (kind == "question") || of != "" && row.SessionID != of) {
 			err = session.NotFound(kind, id)
 		}

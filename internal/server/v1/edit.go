@@ -122,14 +122,14 @@ func (a *API) edit(r *http.Request, p opencode.Part, to *opencode.PartInput) err
 
 // readPrompt returns the prompt with the id, of the history or waiting; nil if the message is none.
 func readPrompt(rd store.Reader, id session.ID, m session.MessageID) (*session.User, error) {
-	in, ok, err := rd.Input(m)
+	in, ok, err := store.FindInput(rd, m)
 	if err != nil {
 		return nil, err
 	}
 	if ok && in.SessionID == id && in.PromotedSeq == nil {
 		return opencode.Waiting(in), nil
 	}
-	found, _, err := rd.Message(id, m)
+	found, _, err := store.FindMessage(rd, id, m)
 	u, _ := found.(*session.User)
 	return u, err
 }

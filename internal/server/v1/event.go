@@ -45,7 +45,7 @@ func (a *API) globalEvents(w http.ResponseWriter, r *http.Request) error {
 // the id of what they got last, but not when a stream ends.
 func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	at := a.log.Newest() // first: whoever is told that the stream stands misses nothing from then on
-	newest, err := view(r.Context(), a, func(rd store.Reader) (int64, error) { return rd.FeedHead() })
+	newest, err := view(r.Context(), a, func(rd store.Reader) (int64, error) { return rd.Head("") })
 	if err != nil {
 		return err
 	}

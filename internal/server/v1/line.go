@@ -242,23 +242,23 @@ func readFold(rd store.Reader, id session.ID, turn session.MessageID) (*opencode
 	if rows.Through, err = rd.Head(id); err != nil {
 		return nil, err
 	}
-	if rows.Pending, err = rd.Pending(id, "", 0); err != nil {
+	if rows.Pending, err = store.PendingInputs(rd, id, "", 0); err != nil {
 		return nil, err
 	}
 	var m session.Message
-	if m, _, err = rd.NewestOf(id, session.TypeShell); err != nil {
+	if m, _, err = store.NewestMessage(rd, id, session.TypeShell); err != nil {
 		return nil, err
 	}
 	rows.Shell, _ = m.(*session.Shell)
 	if turn != "" {
-		m, _, err = rd.Message(id, turn)
+		m, _, err = store.FindMessage(rd, id, turn)
 	} else {
-		m, _, err = rd.NewestOf(id, session.TypeAssistant)
+		m, _, err = store.NewestMessage(rd, id, session.TypeAssistant)
 	}
 	if rows.Turn, ok = m.(*session.Assistant); !ok || err != nil || rows.Turn.ParentID == "" {
 		return opencode.NewFold(rows), err
 	}
-	m, _, err = rd.Message(id, rows.Turn.ParentID)
+	m, _, err = store.FindMessage(rd, id, rows.Turn.ParentID)
 	rows.Asked, _ = m.(*session.User)
 	return opencode.NewFold(rows), err
 }

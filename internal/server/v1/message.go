@@ -97,7 +97,7 @@ type page struct {
 
 // readWaiting reads the prompts that wait to be promoted: the newest messages.
 func readWaiting(rd store.Reader, id session.ID) ([]*session.Input, error) {
-	waiting, err := rd.Pending(id, "", 0)
+	waiting, err := store.PendingInputs(rd, id, "", 0)
 	slices.SortStableFunc(waiting, func(x, y *session.Input) int { return int(x.AdmittedSeq - y.AdmittedSeq) })
 	return waiting, err
 }
@@ -148,7 +148,7 @@ func lastOf(rd store.Reader, id session.ID, before session.MessageID, waiting []
 	if i := slices.IndexFunc(waiting, func(in *session.Input) bool { return in.ID == before }); i >= 0 {
 		return end{waiting: waiting[:i]}, nil
 	}
-	m, ok, err := rd.Message(id, before)
+	m, ok, err := store.FindMessage(rd, id, before)
 	if err != nil || ok {
 		return end{until: seqOf(m)}, err
 	}
@@ -186,7 +186,7 @@ func readBack(rd store.Reader, id session.ID, until int64, n int) ([]session.Mes
 	var back []session.Message
 	for {
 		q := store.MessageQuery{After: -1, Before: until, Newest: true, Limit: n - len(back) + 8}
-		ms, err := rd.Messages(id, q)
+		ms, err := store.ReadMessages(rd, id, q)
 		if err != nil {
 			return nil, err
 		}
@@ -217,14 +217,14 @@ func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencod
 	if err != nil {
 		return v, err
 	}
-	in, waits, err := rd.Input(m)
+	in, waits, err := store.FindInput(rd, m)
 	if err != nil {
 		return v, err
 	}
 	if waits && in.SessionID == id && in.PromotedSeq == nil {
 		return opencode.Pending(s, in), nil
 	}
-	found, ok, err := rd.Message(id, m)
+	found, ok, err := store.FindMessage(rd, id, m)
 	if err != nil {
 		return v, err
 	}
@@ -241,7 +241,7 @@ func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencod
 	if !opencode.Shows(found) {
 		return v, session.NotFound("message", string(m))
 	}
-	behind, err := rd.Messages(id, store.MessageQuery{After: found.Meta().Seq, Limit: 8})
+	behind, err := store.ReadMessages(rd, id, store.MessageQuery{After: found.Meta().Seq, Limit: 8})
 	if err != nil {
 		return v, err
 	}

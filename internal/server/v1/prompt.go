@@ -152,7 +152,7 @@ func inBody(err error) error {
 
 // newestAnswer is the newest message of the model, or, if it never said anything, the prompt.
 func newestAnswer(rd store.Reader, in *session.Input) (opencode.Message, error) {
-	m, ok, err := rd.NewestOf(in.SessionID, session.TypeAssistant)
+	m, ok, err := store.NewestMessage(rd, in.SessionID, session.TypeAssistant)
 	switch {
 	case err != nil:
 		return opencode.Message{}, err

@@ -27,7 +27,7 @@ func readWhole(rd store.Reader, id session.ID) (v whole, err error) {
 	if v.waiting, err = readWaiting(rd, id); err != nil {
 		return v, err
 	}
-	v.rows, err = rd.RawMessages(id, store.MessageQuery{After: -1})
+	v.rows, err = store.ReadRawMessages(rd, id, store.MessageQuery{After: -1})
 	return v, err
 }
 

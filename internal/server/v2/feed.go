@@ -24,7 +24,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	newest, err := view(r.Context(), a, func(rd store.Reader) (int64, error) { return rd.FeedHead() })
+	newest, err := view(r.Context(), a, func(rd store.Reader) (int64, error) { return rd.Head("") })
 	if err == nil {
 		err = ahead(after, newest)
 	}

@@ -39,7 +39,7 @@ func (a *API) messages(w http.ResponseWriter, r *http.Request) error {
 			return nil, err
 		}
 		q.Limit, q.Newest = int(limit), (c.Order == "desc") != back
-		return rd.RawMessages(sessionOf(r), q)
+		return store.ReadRawMessages(rd, sessionOf(r), q)
 	})
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func messageQuery(rd store.Reader, id session.ID, c messageCursor) (store.Messag
 	if _, err := mustSession(rd, id); err != nil || c.ID == "" {
 		return q, err
 	}
-	m, ok, err := rd.Message(id, c.ID)
+	m, ok, err := store.FindMessage(rd, id, c.ID)
 	if err != nil {
 		return q, err
 	}
@@ -129,7 +129,7 @@ func (a *API) message(w http.ResponseWriter, r *http.Request) error {
 		if _, err := mustSession(rd, id); err != nil {
 			return nil, err
 		}
-		m, ok, err := rd.Message(id, want)
+		m, ok, err := store.FindMessage(rd, id, want)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (a *API) message(w http.ResponseWriter, r *http.Request) error {
 			return nil, session.NotFound("message", string(want))
 		}
 		seq := m.Meta().Seq
-		return rd.RawMessages(id, store.MessageQuery{After: seq - 1, Before: seq + 1, Limit: 1})
+		return store.ReadRawMessages(rd, id, store.MessageQuery{After: seq - 1, Before: seq + 1, Limit: 1})
 	})
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func visible(rd store.Reader, id session.ID) ([]store.RawMessage, error) {
 		return nil, err
 	}
 	shown := store.Shown{Compaction: -1, Baseline: -1}
-	if c, ok, err := rd.NewestOf(id, session.TypeCompaction); err != nil {
+	if c, ok, err := store.NewestMessage(rd, id, session.TypeCompaction); err != nil {
 		return nil, err
 	} else if ok {
 		shown.Compaction = c.Meta().Seq
@@ -174,7 +174,7 @@ func visible(rd store.Reader, id session.ID) ([]store.RawMessage, error) {
 	} else if ok {
 		shown.Baseline = e.BaselineSeq
 	}
-	ms, err := rd.RawMessages(id, store.MessageQuery{After: shown.After()})
+	ms, err := store.ReadRawMessages(rd, id, store.MessageQuery{After: shown.After()})
 	if err != nil {
 		return nil, err
 	}

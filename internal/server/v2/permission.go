@@ -57,7 +57,7 @@ func (a *API) allAsks(w http.ResponseWriter, r *http.Request) error {
 }
 
 func asksAt(rd store.Reader, directory string) ([]*store.AskRow, error) {
-	rows, err := rd.Asks("", true)
+	rows, err := rd.Asks(store.AskQuery{Pending: true})
 	var here []*store.AskRow
 	for _, row := range rows {
 		s, ok, err := rd.Session(row.SessionID)
@@ -77,7 +77,7 @@ func (a *API) pendingAsk(w http.ResponseWriter, r *http.Request) error {
 		if _, err := mustSession(rd, id); err != nil {
 			return nil, err
 		}
-		row, ok, err := rd.Ask(ask)
+		row, ok, err := store.FindAsk(rd, ask)
 		if err == nil && (!ok || row.SessionID != id || row.Reply != "" || isQuestion(row)) {
 			err = session.NotFound("permission", string(ask))
 		}

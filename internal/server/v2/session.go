@@ -82,7 +82,7 @@ func (a *API) children(w http.ResponseWriter, r *http.Request) error {
 		if _, err := mustSession(rd, id); err != nil {
 			return nil, err
 		}
-		return rd.Sessions(store.SessionQuery{ParentID: &id, Archived: true, Oldest: true})
+		return store.ReadSessions(rd, store.SessionQuery{ParentID: &id, Archived: true, Oldest: true})
 	})
 	if err != nil {
 		return err

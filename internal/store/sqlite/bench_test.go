@@ -26,7 +26,10 @@ func openBench(b *testing.B) *Store {
 func BenchmarkAppend(b *testing.B) {
 	for _, d := range []store.Durability{store.Relaxed, store.Durable} {
 		for _, sessions := range []int{1, 10, 100} {
-			b.Run(fmt.Sprintf("%s/sessions=%d", map[store.Durability]string{store.Relaxed: "relaxed", store.Durable: "durable"}[d], sessions), func(b *testing.B) {
+			b.Run(fmt.Sprintf(
+				"%s/sessions=%d", map[store.Durability]string{store.Relaxed: "relaxed", store.Durable: "durable"}[d],
+				sessions,
+			), func(b *testing.B) {
 				benchAppend(b, openBench(b), d, sessions)
 			})
 		}
@@ -44,9 +47,15 @@ func benchAppend(b *testing.B, s *Store, d store.Durability, sessions int) {
 			n++
 		}
 		all.Go(func() {
-			x := &session.Session{ID: session.ID(fmt.Sprintf("ses_%026d", w)), Title: "a title", Location: session.Location{Directory: "/work/dir"}}
+			x := &session.Session{
+				ID: session.ID(fmt.Sprintf("ses_%026d", w)), Title: "a title",
+				Location: session.Location{Directory: "/work/dir"},
+			}
 			for i := range int64(n) {
-				row := store.Row{ID: session.EventID(fmt.Sprintf("evt_%07d%05d%014d", i, w, 0)), SessionID: x.ID, Seq: i, Kind: session.KindTextEnded, Version: 1, Data: data}
+				row := store.Row{
+					ID: session.EventID(fmt.Sprintf("evt_%07d%05d%014d", i, w, 0)), SessionID: x.ID, Seq: i,
+					Kind: session.KindTextEnded, Version: 1, Data: data,
+				}
 				x.Time.Updated = i
 				err := s.Update(b.Context(), d, func(tx store.Tx) error {
 					if _, err := tx.InsertEvent(row); err != nil {
@@ -94,19 +103,19 @@ func BenchmarkHistory(b *testing.B) {
 		fillMessages(b, s, n)
 		b.Run(fmt.Sprintf("raw/messages=%d", n), func(b *testing.B) {
 			benchView(b, s, n, func(r store.Reader) (int, error) {
-				m, err := r.RawMessages("ses_a", store.MessageQuery{After: -1})
+				m, err := store.ReadRawMessages(r, "ses_a", store.MessageQuery{After: -1})
 				return len(m), err
 			})
 		})
 		b.Run(fmt.Sprintf("decoded/messages=%d", n), func(b *testing.B) {
 			benchView(b, s, n, func(r store.Reader) (int, error) {
-				m, err := r.Messages("ses_a", store.MessageQuery{After: -1})
+				m, err := store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 				return len(m), err
 			})
 		})
 		b.Run(fmt.Sprintf("page=50/messages=%d", n), func(b *testing.B) {
 			benchView(b, s, 50, func(r store.Reader) (int, error) {
-				m, err := r.RawMessages("ses_a", store.MessageQuery{After: -1, Newest: true, Limit: 50})
+				m, err := store.ReadRawMessages(r, "ses_a", store.MessageQuery{After: -1, Newest: true, Limit: 50})
 				return len(m), err
 			})
 		})
@@ -146,7 +155,9 @@ func fillMessages(b *testing.B, s *Store, n int) {
 					return err
 				}
 				m := &session.Assistant{
-					Head:    session.Head{ID: session.MessageID(fmt.Sprintf("msg_%026d", j)), Type: session.TypeAssistant, Seq: seq},
+					Head: session.Head{
+						ID: session.MessageID(fmt.Sprintf("msg_%026d", j)), Type: session.TypeAssistant, Seq: seq,
+					},
 					Content: []session.Content{&session.Text{Type: "text", ID: "t", PartID: "prt_x", Text: text}},
 				}
 				if err := tx.PutMessage("ses_a", m, 0); err != nil {
@@ -172,8 +183,16 @@ func BenchmarkList(b *testing.B) {
 		{"search-rare", store.SessionQuery{Limit: 50, Search: "title 123"}, 11},
 		{"all", store.SessionQuery{}, all},
 		{"recent", store.SessionQuery{Limit: 100, Recent: true, ProjectID: "prj"}, 100},
-		{"recent-roots", store.SessionQuery{Limit: 100, Recent: true, ProjectID: "prj", ParentID: new(session.ID)}, 100},
-		{"recent-since", store.SessionQuery{Limit: 100, Recent: true, ProjectID: "prj", Since: 60_000 * (all - 50)}, 50},
+		{
+			"recent-roots",
+			store.SessionQuery{Limit: 100, Recent: true, ProjectID: "prj", ParentID: new(session.ID)},
+			100,
+		},
+		{
+			"recent-since",
+			store.SessionQuery{Limit: 100, Recent: true, ProjectID: "prj", Since: 60_000 * (all - 50)},
+			50,
+		},
 		{"recent-search-rare", store.SessionQuery{Limit: 100, Recent: true, ProjectID: "prj", Search: "title 123"}, 11},
 		{"recent-all", store.SessionQuery{Recent: true, ProjectID: "prj"}, all},
 	}
@@ -194,7 +213,7 @@ type list struct {
 func (l list) run(b *testing.B, s *Store) {
 	b.Run(l.name, func(b *testing.B) {
 		benchView(b, s, l.want, func(r store.Reader) (int, error) {
-			ss, err := r.Sessions(l.q)
+			ss, err := store.ReadSessions(r, l.q)
 			return len(ss), err
 		})
 	})
@@ -206,7 +225,9 @@ func fillSessions(b *testing.B, s *Store, all, every int64) {
 		for i := range all {
 			x := &session.Session{
 				ID: session.ID(fmt.Sprintf("ses_%026d", i)), ProjectID: "prj", Title: fmt.Sprint("title ", i),
-				Location: session.Location{Directory: fmt.Sprint("/work/", i%100)}, Time: session.SessionTime{Created: i, Updated: i * every},
+				Location: session.Location{
+					Directory: fmt.Sprint("/work/", i%100),
+				}, Time: session.SessionTime{Created: i, Updated: i * every},
 			}
 			if err := tx.PutSession(x); err != nil {
 				return err

@@ -75,7 +75,11 @@ func crashUpdate(s store.Store, w int, d store.Durability, early func(seq int64)
 				return err
 			}
 		}
-		m := &session.User{Head: session.Head{ID: session.MessageID(fmt.Sprintf("msg_%d_%d", w, seq)), Type: session.TypeUser, Seq: seq}}
+		m := &session.User{
+			Head: session.Head{
+				ID: session.MessageID(fmt.Sprintf("msg_%d_%d", w, seq)), Type: session.TypeUser, Seq: seq,
+			},
+		}
 		if err := tx.PutMessage(id, m, 0); err != nil {
 			return err
 		}
@@ -122,7 +126,10 @@ func TestKills(t *testing.T) {
 		})
 	}
 	lanes.Wait()
-	t.Logf("%d kills, %d acknowledged transactions, %v", kills, acks[0]+acks[1], time.Since(begun).Round(time.Millisecond))
+	t.Logf(
+		"%d kills, %d acknowledged transactions, %v", kills, acks[0]+acks[1],
+		time.Since(begun).Round(time.Millisecond),
+	)
 }
 
 // The test can see what it looks for: what is acknowledged before the commit is lost.
@@ -223,11 +230,13 @@ func (k *killed) checkWorker(r store.Reader, w int) error {
 	if err != nil {
 		return err
 	}
-	m, _, err := r.NewestOf(id, session.TypeUser)
+	m, _, err := store.NewestMessage(r, id, session.TypeUser)
 	if err != nil {
 		return err
 	}
-	if head%2 != 1 || x == nil || x.Title != fmt.Sprint(head) || m == nil || m.Meta().Seq != head || rows[len(rows)-1].Seq != head {
+	if head%2 != 1 || x == nil || x.Title != fmt.Sprint(
+		head,
+	) || m == nil || m.Meta().Seq != head || rows[len(rows)-1].Seq != head {
 		k.found("worker %d: half a transaction: head %d, session %v, message %v", w, head, x, m)
 	}
 	return nil

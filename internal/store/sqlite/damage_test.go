@@ -16,7 +16,10 @@ import (
 // A changed row is damage of its session; others can be read and written.
 func TestChangedRowIsDamage(t *testing.T) {
 	for _, tt := range []struct{ name, sql string }{
-		{"event data", `UPDATE event SET data = replace(data, 'title', 'tilte') WHERE session_id = 'ses_1' AND seq = 2`},
+		{
+			"event data",
+			`UPDATE event SET data = replace(data, 'title', 'tilte') WHERE session_id = 'ses_1' AND seq = 2`,
+		},
 		{"event seq", `UPDATE event SET seq = 900 WHERE session_id = 'ses_1' AND seq = 2`},
 		{"event owner", `UPDATE event SET session_id = 'ses_2' WHERE session_id = 'ses_1' AND seq = 2`},
 		{"event private", `UPDATE event SET private = '{}' WHERE session_id = 'ses_1' AND seq = 2`},
@@ -31,7 +34,9 @@ func TestChangedRowIsDamage(t *testing.T) {
 				return err
 			})
 			d, ok := errors.AsType[*store.Damage](err)
-			if !ok || d.SessionID != "ses_1" || d.Seq < 2 || !errors.Is(err, store.ErrDamaged) || !errors.Is(err, store.ErrUnavailable) {
+			if !ok || d.SessionID != "ses_1" || d.Seq < 2 || !errors.Is(err, store.ErrDamaged) || !errors.Is(
+				err, store.ErrUnavailable,
+			) {
 				t.Errorf("error is %v", err)
 			}
 			fill(t, s, 1, 1)
@@ -46,15 +51,20 @@ func TestChangedProjectionIsDamage(t *testing.T) {
 	s := open(t, t.TempDir())
 	fill(t, s, 2, 1)
 	tamper(t, s, `UPDATE session SET data = replace(data, 'title of', 'tilte of') WHERE id = 'ses_1'`)
-	tamper(t, s, `UPDATE message SET data = replace(data, 'user', 'used') WHERE place >> 32 = (SELECT number FROM numbered WHERE session_id = 'ses_1')`)
+	tamper(
+		t, s,
+		`UPDATE message SET data = replace(data, 'user', 'used') WHERE place >> 32 = (SELECT number FROM numbered WHERE session_id = 'ses_1')`,
+	)
 	err := s.View(t.Context(), func(r store.Reader) error {
 		if _, _, err := r.Session("ses_1"); !errors.Is(err, store.ErrDamaged) {
 			t.Errorf("session: %v", err)
 		}
-		if _, err := r.RawMessages("ses_1", store.MessageQuery{After: -1}); !errors.Is(err, store.ErrDamaged) {
+		if _, err := store.ReadRawMessages(r, "ses_1", store.MessageQuery{
+			After: -1,
+		}); !errors.Is(err, store.ErrDamaged) {
 			t.Errorf("messages: %v", err)
 		}
-		list, err := r.Sessions(store.SessionQuery{})
+		list, err := store.ReadSessions(r, store.SessionQuery{})
 		if len(list) != 1 || list[0].ID != "ses_0" {
 			t.Errorf("the list is %v", list)
 		}
@@ -129,7 +139,10 @@ func TestUncleanEndIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if whole < 20 || report.Sessions < whole || len(report.Lost) == 0 {
-		t.Errorf("%d sessions are whole; salvaged %d with %d events, lost %v", whole, report.Sessions, report.Events, report.Lost)
+		t.Errorf(
+			"%d sessions are whole; salvaged %d with %d events, lost %v", whole, report.Sessions, report.Events,
+			report.Lost,
+		)
 	}
 	checkSalvaged(t, open(t, to), report)
 	if _, err := Salvage(t.Context(), dir, to, unprojected); err == nil {
@@ -224,13 +237,17 @@ func readAll(t *testing.T, s *Store) (good int) {
 		_ = s.View(t.Context(), func(r store.Reader) error {
 			rows, err := r.Events(id, -1, 0)
 			for seq, row := range rows {
-				if want := testEvent(id, int64(seq)); row.ID != want.ID || !bytes.Equal(row.Data, want.Data) || row.Seq != want.Seq {
+				if want := testEvent(id, int64(seq)); row.ID != want.ID || !bytes.Equal(
+					row.Data, want.Data,
+				) || row.Seq != want.Seq {
 					t.Errorf("served a wrong event: %s %s", row.ID, row.Data)
 				}
 			}
-			raw, rawErr := r.RawMessages(id, store.MessageQuery{After: -1})
+			raw, rawErr := store.ReadRawMessages(r, id, store.MessageQuery{After: -1})
 			for _, m := range raw {
-				if want := fmt.Sprintf(`{"id":"msg_%s","time":{"created":0},"type":"user","text":"%s"}`, id, id); string(m.Data) != want {
+				if want := fmt.Sprintf(
+					`{"id":"msg_%s","time":{"created":0},"type":"user","text":"%s"}`, id, id,
+				); string(m.Data) != want {
 					t.Errorf("served a wrong message: %s, want %s", m.Data, want)
 				}
 			}

@@ -13,7 +13,9 @@ func TestSeqsBeyondAnyPlace(t *testing.T) {
 	fill(t, s, 2, 1)
 	for _, seq := range []int64{-1, 1 << 32, 1 << 40} {
 		err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
-			return tx.PutMessage("ses_0", &session.User{Head: session.Head{ID: "msg_far", Type: session.TypeUser, Seq: seq}}, 0)
+			return tx.PutMessage(
+				"ses_0", &session.User{Head: session.Head{ID: "msg_far", Type: session.TypeUser, Seq: seq}}, 0,
+			)
 		})
 		if err == nil {
 			t.Errorf("a message at seq %d was stored", seq)
@@ -28,7 +30,7 @@ func TestSeqsBeyondAnyPlace(t *testing.T) {
 		{store.MessageQuery{After: -1, Before: 1 << 40, Newest: true}, 1},
 	} {
 		err := s.View(t.Context(), func(r store.Reader) error {
-			got, err := r.Messages("ses_0", tt.q)
+			got, err := store.ReadMessages(r, "ses_0", tt.q)
 			if len(got) != tt.want {
 				t.Errorf("%+v: %d messages, want %d", tt.q, len(got), tt.want)
 			}

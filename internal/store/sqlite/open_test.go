@@ -35,7 +35,10 @@ func fill(t *testing.T, s *Store, sessions, n int) {
 					return err
 				}
 			}
-			m := &session.User{Head: session.Head{ID: session.MessageID("msg_" + id), Type: session.TypeUser, Seq: 0}, Text: string(id)}
+			m := &session.User{
+				Head: session.Head{ID: session.MessageID("msg_" + id), Type: session.TypeUser, Seq: 0},
+				Text: string(id),
+			}
 			if err := tx.PutMessage(id, m, 0); err != nil {
 				return err
 			}
@@ -49,8 +52,12 @@ func fill(t *testing.T, s *Store, sessions, n int) {
 
 func testEvent(id session.ID, seq int64) store.Row {
 	return store.Row{
-		ID: session.EventID(fmt.Sprintf("evt_%s_%d", id, seq)), SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
-		Data: fmt.Appendf(nil, `{"timestamp":%d,"sessionID":%q,"title":%q}`, seq, id, strings.Repeat("x", int(seq*37%400))),
+		ID: session.EventID(
+			fmt.Sprintf("evt_%s_%d", id, seq),
+		), SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
+		Data: fmt.Appendf(
+			nil, `{"timestamp":%d,"sessionID":%q,"title":%q}`, seq, id, strings.Repeat("x", int(seq*37%400)),
+		),
 	}
 }
 
@@ -79,11 +86,16 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 			dir := t.TempDir()
 			s := open(t, dir)
 			backup := filepath.Join(dir, backupDir, "old.db")
-			if err := errors.Join(os.Mkdir(filepath.Dir(backup), 0o700), s.Backup(t.Context(), backup), s.Close(), tt.harm(filepath.Join(dir, dbName))); err != nil {
+			if err := errors.Join(
+				os.Mkdir(filepath.Dir(backup), 0o700), s.Backup(t.Context(), backup), s.Close(),
+				tt.harm(filepath.Join(dir, dbName)),
+			); err != nil {
 				t.Fatal(err)
 			}
 			_, err := Open(t.Context(), Config{Dir: dir})
-			if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), backup) || !strings.Contains(err.Error(), "missing or empty") {
+			if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), backup) || !strings.Contains(
+				err.Error(), "missing or empty",
+			) {
 				t.Errorf("error is %v", err)
 			}
 			if info, err := os.Stat(filepath.Join(dir, dbName)); err == nil && info.Size() > 0 {
@@ -101,7 +113,9 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 
 func TestMarkerOfAnotherStoreIsRefused(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
-	if err := errors.Join(open(t, a).Close(), open(t, b).Close(), os.Rename(filepath.Join(b, dbName), filepath.Join(a, dbName))); err != nil {
+	if err := errors.Join(
+		open(t, a).Close(), open(t, b).Close(), os.Rename(filepath.Join(b, dbName), filepath.Join(a, dbName)),
+	); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Open(t.Context(), Config{Dir: a})
@@ -205,7 +219,9 @@ func TestMigrationIsPrecededByABackup(t *testing.T) {
 		h.migrations = fstest.MapFS(all)
 		return openWritable(t.Context(), h, "test")
 	}
-	if _, err := upgrade("CREATE TABLE more (x); CREATE TABLE event (x)"); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+	if _, err := upgrade(
+		"CREATE TABLE more (x); CREATE TABLE event (x)",
+	); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Errorf("a failing migration: %v", err)
 	}
 	open(t, dir).Close() // still of the version before
@@ -219,7 +235,9 @@ func TestMigrationIsPrecededByABackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(t.Context(), Config{Dir: dir})
-	if !errors.Is(err, ErrNewer) || !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), fmt.Sprintf("version %d, this cairn knows up to %d", known+1, known)) {
+	if !errors.Is(err, ErrNewer) || !errors.Is(err, store.ErrUnavailable) || !strings.Contains(
+		err.Error(), fmt.Sprintf("version %d, this cairn knows up to %d", known+1, known),
+	) {
 		t.Errorf("opening a newer database: %v", err)
 	}
 	backups, _ := filepath.Glob(filepath.Join(dir, backupDir, fmt.Sprintf("cairn-v%d-*.db", known)))
@@ -241,7 +259,9 @@ func TestOlderSessionsAreListedByTheirLastChange(t *testing.T) {
 	s := open(t, made)
 	err := s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
 		for i, updated := range []int64{5 << 20, 9 << 20, 7 << 20} {
-			x := &session.Session{ID: session.ID(fmt.Sprint("ses_", i)), ProjectID: "p", Time: session.SessionTime{Updated: updated}}
+			x := &session.Session{
+				ID: session.ID(fmt.Sprint("ses_", i)), ProjectID: "p", Time: session.SessionTime{Updated: updated},
+			}
 			if err := tx.PutSession(x); err != nil {
 				return err
 			}
@@ -253,7 +273,7 @@ func TestOlderSessionsAreListedByTheirLastChange(t *testing.T) {
 	}
 	got := []session.ID{}
 	err = open(t, olderCopy(t, filepath.Join(made, dbName))).View(t.Context(), func(r store.Reader) error {
-		ss, err := r.Sessions(store.SessionQuery{Recent: true, Since: 6 << 20})
+		ss, err := store.ReadSessions(r, store.SessionQuery{Recent: true, Since: 6 << 20})
 		for _, s := range ss {
 			got = append(got, s.ID)
 		}
@@ -286,7 +306,9 @@ func olderCopy(t *testing.T, from string) string {
 		t.Fatal(err)
 	}
 	const columns = "id, project_id, parent_id, directory, subpath, title, time_created, time_updated, time_archived, crc, data"
-	err = c.Exec("ATTACH '" + from + "' AS made; INSERT INTO session (" + columns + ") SELECT " + columns + " FROM made.session; DETACH made")
+	err = c.Exec(
+		"ATTACH '" + from + "' AS made; INSERT INTO session (" + columns + ") SELECT " + columns + " FROM made.session; DETACH made",
+	)
 	if err := errors.Join(err, c.Close()); err != nil {
 		t.Fatal(err)
 	}

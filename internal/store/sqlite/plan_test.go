@@ -97,7 +97,10 @@ func TestSearchReadsTheTitleFirst(t *testing.T) {
 			}
 		}
 		if title < 0 || row < title {
-			t.Errorf("%s\n\treads a row at %d, the title is looked at at %d:\n%s", sql, row, title, strings.Join(steps, "\n"))
+			t.Errorf(
+				"%s\n\treads a row at %d, the title is looked at at %d:\n%s", sql, row, title,
+				strings.Join(steps, "\n"),
+			)
 		}
 	}
 	if searches != 10 {
@@ -157,13 +160,15 @@ func TestRecentSessionsAreReadUpToTheLimit(t *testing.T) {
 	counting := &stepped{dbConn: conn}
 	tx := sqlstore.NewTx(counting)
 	put := func(i, updated int64) {
-		if err := tx.PutSession(&session.Session{ID: session.ID(fmt.Sprintf("ses_%04d", i)), ProjectID: "p", Time: session.SessionTime{Updated: updated}}); err != nil {
+		if err := tx.PutSession(&session.Session{
+			ID: session.ID(fmt.Sprintf("ses_%04d", i)), ProjectID: "p", Time: session.SessionTime{Updated: updated},
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	read := func() int {
 		counting.rows = 0
-		ss, err := tx.Sessions(store.SessionQuery{ProjectID: "p", Recent: true, Limit: 10})
+		ss, err := store.ReadSessions(tx, store.SessionQuery{ProjectID: "p", Recent: true, Limit: 10})
 		if err != nil || len(ss) != 10 {
 			t.Fatal(len(ss), err)
 		}
@@ -190,7 +195,9 @@ func TestRecentSessionsAreReadUpToTheLimit(t *testing.T) {
 // No statement of a hot path scans a table or sorts what may be long.
 func TestPlansUseIndexes(t *testing.T) {
 	for sql, plan := range plans(t) {
-		if strings.Contains(sql, "FROM approval") || strings.Contains(sql, "ask WHERE ?1 = ''") || strings.Contains(sql, "WHERE ?1 = 0 AND time") {
+		if strings.Contains(sql, "FROM approval") || strings.Contains(sql, "ask WHERE ?1 = ''") || strings.Contains(
+			sql, "WHERE ?1 = 0 AND time",
+		) {
 			continue // few rows, or a question that is asked rarely: an index of the ledger by time costs each turn a page
 		}
 		if strings.Contains(plan, "TEMP B-TREE") && !sortsFew(sql) {
@@ -216,7 +223,9 @@ func sortsFew(sql string) bool {
 
 func scansLittle(sql, table string) bool {
 	switch {
-	case strings.HasPrefix(table, "CONSTANT ROW"), strings.HasPrefix(table, "json_each"), strings.HasPrefix(table, "session USING INDEX session_unfinished"):
+	case strings.HasPrefix(table, "CONSTANT ROW"), strings.HasPrefix(table, "json_each"), strings.HasPrefix(
+		table, "session USING INDEX session_unfinished",
+	):
 		return true
 	case strings.HasPrefix(table, "session USING COVERING INDEX session_by_recent"): // the titles, for those who search
 		return strings.Contains(sql, "(?6 = '' OR")
@@ -227,31 +236,44 @@ func scansLittle(sql, table string) bool {
 
 func use(t *testing.T, tx *sqlstore.Tx) {
 	t.Helper()
-	q := store.MessageQuery{After: -1}
 	calls := []error{
-		second(tx.Head("a")), second(tx.Events("a", -1, 0)), second(tx.Events("a", -1, 0, session.KindCreated)), second(tx.Feed(0, 10)), second(tx.FeedHead()),
-		third(tx.Session("a")), second(tx.Unfinished(1)),
-		second(tx.Messages("a", q)), second(tx.Messages("a", store.MessageQuery{Newest: true})), third(tx.Message("a", "m")),
-		third(tx.NewestOf("a", session.TypeUser)), third(tx.ShellByCall("a", "c")),
-		third(tx.Input("m")), second(tx.Pending("a", "", 0)), second(tx.CountPending("a")), third(tx.Epoch("a")),
-		third(tx.Ask("a")), second(tx.Asks("a", true)), second(tx.Asks("", true)), second(tx.Asks("", false)),
+		second(tx.Head("a")), second(tx.Head("")),
+		second(tx.Events("a", -1, 0)), second(tx.Events("a", -1, 0, session.KindCreated)),
+		second(tx.Events("", 0, 10)), second(tx.Events("", 0, 10, session.KindCreated)),
+		third(tx.Session("a")), second(tx.Unfinished(1)), third(tx.Message("m")),
+		second(tx.Inputs(store.InputQuery{ID: "m"})), second(tx.Inputs(store.InputQuery{SessionID: "a"})),
+		second(tx.Inputs(store.InputQuery{SessionID: "a", Delivery: session.Steer})), third(tx.Epoch("a")),
+		second(tx.Asks(store.AskQuery{ID: "q"})), second(tx.Asks(store.AskQuery{SessionID: "a", Pending: true})),
+		second(tx.Asks(store.AskQuery{Pending: true})), second(tx.Asks(store.AskQuery{})),
 		second(tx.Approvals("")), second(tx.Spent("a", 0)), second(tx.Spent("", 0)),
 		second(tx.InsertEvent(store.Row{ID: "e", SessionID: "a", Kind: "k", Data: []byte("1")})),
 		tx.PutSession(&session.Session{ID: "a"}), tx.SetUnfinished("a", true),
-		tx.PutMessage("a", &session.User{Head: session.Head{ID: "m", Type: session.TypeUser}}, 0), tx.DeleteMessages("a", 0), tx.DeleteMessage("m"),
-		tx.PutInput(&session.Input{ID: "m", SessionID: "a"}), tx.DeleteInput("m"),
-		tx.PutEpoch("a", store.Epoch{}), tx.DeleteEpoch("a"), tx.PutAsk(&store.AskRow{PendingAsk: session.PendingAsk{ID: "q", SessionID: "a"}}),
-		tx.PutApproval(store.Approval{ID: "p"}), second(tx.DeleteApproval("p")), tx.AddSpend(store.Spend{SessionID: "a"}),
-		second(tx.InsertEnd(store.Row{ID: "f", SessionID: "a", Kind: "k", Data: []byte("1")})),
+		tx.PutMessage(
+			"a", &session.User{Head: session.Head{ID: "m", Type: session.TypeUser}}, 0,
+		), third(tx.Message("m")),
+		tx.DeleteMessages("a", 0, 2), tx.PutInput(&session.Input{ID: "m", SessionID: "a"}), tx.DeleteInput("m"),
+		tx.PutEpoch("a", &store.Epoch{}), tx.PutEpoch("a", nil),
+		tx.PutAsk(&store.AskRow{PendingAsk: session.PendingAsk{ID: "q", SessionID: "a"}}),
+		tx.PutApproval(store.Approval{ID: "p"}), second(tx.DeleteApproval("p")), tx.AddSpend(store.Spend{
+			SessionID: "a",
+		}),
+		second(tx.InsertEvent(store.Row{ID: "f", SessionID: "a", Kind: session.KindDeleted, Data: []byte("1")})),
 		tx.DeleteSession("a"),
 	}
+	for _, q := range []store.MessageQuery{{}, {Type: session.TypeUser}, {Type: session.TypeAssistant}, {CallID: "c"}} {
+		for _, q.Newest = range []bool{false, true} {
+			calls = append(calls, tx.RawMessages("a", q, func(*store.RawMessage) error { return nil }))
+		}
+	}
 	root, child := session.ID(""), session.ID("a")
-	for _, q := range []store.SessionQuery{{}, {ProjectID: "p"}, {Directory: "d"}, {ParentID: &root}, {ParentID: &child}} {
-		calls = append(calls, second(tx.Sessions(q)))
+	for _, q := range []store.SessionQuery{
+		{}, {ProjectID: "p"}, {Directory: "d"}, {ParentID: &root}, {ParentID: &child},
+	} {
+		calls = append(calls, second(tx.RawSessions(q)))
 		q.Oldest = true
-		calls = append(calls, second(tx.Sessions(q)))
+		calls = append(calls, second(tx.RawSessions(q)))
 		q.Oldest, q.Recent = false, true
-		calls = append(calls, second(tx.Sessions(q)))
+		calls = append(calls, second(tx.RawSessions(q)))
 	}
 	for i, err := range calls {
 		if err != nil {
@@ -261,4 +283,4 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 }
 
 func second[T any](_ T, err error) error        { return err }
-func third[T any](_ T, _ bool, err error) error { return err }
+func third[T, U any](_ T, _ U, err error) error { return err }

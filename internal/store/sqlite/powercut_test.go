@@ -140,7 +140,7 @@ func found(t testing.TB, c dbConn) (map[session.ID][]store.Row, error) {
 	if err != nil || len(problems) > 0 {
 		return nil, fmt.Errorf("integrity: %v, %w", problems, err)
 	}
-	rows, err := sqlstore.NewReader(c).Feed(0, 0)
+	rows, err := sqlstore.NewReader(c).Events("", 0, 0)
 	out := map[session.ID][]store.Row{}
 	for _, r := range rows {
 		if r.Seq != int64(len(out[r.SessionID])) {
@@ -170,7 +170,9 @@ func lost(acked []done, there map[session.ID][]store.Row) (n int, wrong error) {
 		case !present:
 			gone = a.position
 		case gone != 0:
-			wrong = fmt.Errorf("the transaction at position %d was kept, the one at %d before it was lost", a.position, gone)
+			wrong = fmt.Errorf(
+				"the transaction at position %d was kept, the one at %d before it was lost", a.position, gone,
+			)
 		}
 	}
 	return n, wrong
@@ -341,7 +343,10 @@ func TestFailingOperations(t *testing.T) {
 				f, u := runFailing(t, d, k)
 				failed, uncertainly = failed+f, uncertainly+u
 				if d.ops < k || t.Failed() {
-					t.Logf("%d operations, %d transactions failed, %d of them with unknown outcome", k, failed, uncertainly)
+					t.Logf(
+						"%d operations, %d transactions failed, %d of them with unknown outcome", k, failed,
+						uncertainly,
+					)
 					return
 				}
 			}

@@ -11,17 +11,6 @@ const askColumns = `SELECT id, session_id, seq, crc, data FROM ask `
 
 const getAsk = askColumns + `WHERE id = ?1`
 
-// Ask implements store.AskReader.
-func (r *Reader) Ask(a session.AskID) (*store.AskRow, bool, error) {
-	c := r.call(getAsk)
-	c.text(string(a))
-	asks, err := r.readAsks(&c, a, false)
-	if err != nil || len(asks) == 0 {
-		return nil, false, err
-	}
-	return asks[0], true, nil
-}
-
 const (
 	asksOf  = askColumns + `WHERE session_id = ?1 AND (?2 = 0 OR pending = 1) ORDER BY seq, id`
 	asksAll = askColumns + `WHERE ?1 = '' AND (?2 = 0 OR pending = 1) ORDER BY time, session_id, seq, id`
@@ -29,17 +18,23 @@ const (
 )
 
 // Asks implements store.AskReader.
-func (r *Reader) Asks(id session.ID, pendingOnly bool) ([]*store.AskRow, error) {
+func (r *Reader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
+	if q.ID != "" {
+		c := r.call(getAsk)
+		c.text(string(q.ID))
+		return r.readAsks(&c, q.ID, false)
+	}
+	id := q.SessionID
 	sql := asksOf
 	switch {
-	case id == "" && pendingOnly:
+	case id == "" && q.Pending:
 		sql = pendAll
 	case id == "":
 		sql = asksAll
 	}
 	c := r.call(sql)
 	c.text(string(id))
-	c.bool(pendingOnly)
+	c.bool(q.Pending)
 	return r.readAsks(&c, id, id == "")
 }
 
@@ -96,14 +91,16 @@ func (t *Tx) PutAsk(a *store.AskRow) error {
 const approvals = `SELECT id, project_id, action, resource, time, crc FROM approval
 	WHERE ?1 = '' OR project_id = ?1 ORDER BY time, id`
 
-// Approvals implements store.AskReader.
+// Approvals implements store.ApprovalReader.
 func (r *Reader) Approvals(p session.ProjectID) ([]store.Approval, error) {
 	c := r.call(approvals)
 	c.text(string(p))
 	out := []store.Approval{}
 	for c.next() {
 		a := store.Approval{
-			ID: c.st.Text(0), ProjectID: session.ProjectID(c.st.Text(1)), Action: c.st.Text(2), Resource: c.st.Text(3), Time: c.st.Int(4),
+			ID: c.st.Text(0), ProjectID: session.ProjectID(
+				c.st.Text(1),
+			), Action: c.st.Text(2), Resource: c.st.Text(3), Time: c.st.Int(4),
 		}
 		if c.st.Int(5) == r.sumApproval(&a) { // what is damaged allows nothing
 			out = append(out, a)
@@ -120,7 +117,7 @@ const sameApproval = `SELECT project_id = ?1 AND action = ?2 AND resource = ?3 F
 
 const insertApproval = `INSERT INTO approval (id, project_id, action, resource, time, crc) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`
 
-// PutApproval implements store.AskWriter.
+// PutApproval implements store.ApprovalWriter.
 func (t *Tx) PutApproval(a store.Approval) error {
 	c := t.call(sameApproval)
 	c.text(string(a.ProjectID))
@@ -148,7 +145,7 @@ func (t *Tx) PutApproval(a store.Approval) error {
 
 const deleteApproval = `DELETE FROM approval WHERE id = ?1 RETURNING 1`
 
-// DeleteApproval implements store.AskWriter.
+// DeleteApproval implements store.ApprovalWriter.
 func (t *Tx) DeleteApproval(id string) (bool, error) {
 	c := t.call(deleteApproval)
 	c.text(id)

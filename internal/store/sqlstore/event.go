@@ -13,6 +13,9 @@ const head = `SELECT seq FROM event WHERE session = ?1 ORDER BY seq DESC LIMIT 1
 
 // Head implements store.EventReader.
 func (r *Reader) Head(id session.ID) (int64, error) {
+	if id == "" {
+		return r.lastPosition()
+	}
 	c := r.callOf(head, id)
 	seq := int64(-1)
 	if c.next() {
@@ -30,11 +33,7 @@ const eventsOfKinds = eventColumns +
 
 // Events implements store.EventReader. A missing event is damage too.
 func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.Row, error) {
-	sql := events
-	if len(kinds) > 0 {
-		sql = eventsOfKinds
-	}
-	c := r.callOf(sql, id)
+	c := r.selectEvents(id, len(kinds) > 0)
 	c.int(after)
 	c.limit(limit)
 	if len(kinds) > 0 {
@@ -45,27 +44,38 @@ func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.
 		c.text(string(set))
 	}
 	rows, err := r.readEvents(&c, id)
-	if err != nil || len(kinds) > 0 {
+	if err != nil || id == "" || len(kinds) > 0 {
 		return rows, err
 	}
 	want := max(after, -1) + 1
 	for i := range rows {
 		if rows[i].Seq != want {
-			return nil, &store.Damage{SessionID: id, Seq: want, Detail: fmt.Sprintf("the event is missing, seq %d follows", rows[i].Seq)}
+			return nil, &store.Damage{
+				SessionID: id, Seq: want, Detail: fmt.Sprintf("the event is missing, seq %d follows", rows[i].Seq),
+			}
 		}
 		want++
 	}
 	return rows, nil
 }
 
-const feed = eventColumns + `WHERE position > ?1 ORDER BY position LIMIT ?2 + 0`
+const (
+	feed        = eventColumns + `WHERE position > ?1 ORDER BY position LIMIT ?2 + 0`
+	feedOfKinds = eventColumns +
+		`WHERE position > ?1 AND kind IN (SELECT value FROM json_each(?3)) ORDER BY position LIMIT ?2 + 0`
+)
 
-// Feed implements store.EventReader.
-func (r *Reader) Feed(after int64, limit int) ([]store.Row, error) {
-	c := r.call(feed)
-	c.int(after)
-	c.limit(limit)
-	return r.readEvents(&c, "")
+func (r *Reader) selectEvents(id session.ID, ofKinds bool) call {
+	switch {
+	case id == "" && ofKinds:
+		return r.call(feedOfKinds)
+	case id == "":
+		return r.call(feed)
+	case ofKinds:
+		return r.callOf(eventsOfKinds, id)
+	default:
+		return r.callOf(events, id)
+	}
 }
 
 // readEvents reads the rows of eventColumns: of the session, or of any (""), leaving out damaged ones.
@@ -97,14 +107,13 @@ func (r *Reader) readEvents(c *call, id session.ID) ([]store.Row, error) {
 
 const feedHead = `SELECT ` + lastPosition
 
-// FeedHead implements store.EventReader.
-func (r *Reader) FeedHead() (int64, error) {
+func (r *Reader) lastPosition() (int64, error) {
 	c := r.call(feedHead)
 	var head int64
 	if c.next() {
 		head = c.st.Int(0)
 	}
-	return head, c.end("read head of", "the feed")
+	return head, c.end("read head of", "all sessions")
 }
 
 // The newest events may be gone with their session: meta keeps their position.
@@ -120,6 +129,9 @@ const insertEvent = `INSERT INTO event (position, id, session_id, session, seq, 
 
 // InsertEvent implements store.EventWriter.
 func (t *Tx) InsertEvent(e store.Row) (int64, error) {
+	if e.Kind.OutlivesSession() {
+		return t.insertEnd(e)
+	}
 	c := t.callFor(insertEvent, e.SessionID)
 	c.text(string(e.ID))
 	c.int(e.Seq)
@@ -155,8 +167,7 @@ const insertEnd = `INSERT INTO event (position, id, session_id, session, seq, ki
 	WHERE NOT EXISTS (SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?1, 5, 12) AND id = ?1)
 	RETURNING position`
 
-// InsertEnd implements store.EventWriter.
-func (t *Tx) InsertEnd(e store.Row) (position int64, err error) {
+func (t *Tx) insertEnd(e store.Row) (position int64, err error) {
 	c := t.call(insertEnd)
 	c.text(string(e.ID))
 	c.text(string(e.SessionID))

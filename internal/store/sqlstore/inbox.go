@@ -11,17 +11,6 @@ const inputColumns = `SELECT id, session_id, crc, data FROM input JOIN numbered 
 
 const getInput = inputColumns + `WHERE id = ?1`
 
-// Input implements store.InboxReader.
-func (r *Reader) Input(m session.MessageID) (*session.Input, bool, error) {
-	c := r.call(getInput)
-	c.text(string(m))
-	in, err := r.readInputs(&c, m)
-	if err != nil || len(in) == 0 {
-		return nil, false, err
-	}
-	return in[0], true, nil
-}
-
 // Two statements, because one with (?2 = ” OR …) is planned anew whenever ?2 changes.
 const (
 	pending = inputColumns + `WHERE session = ?1 AND promoted_seq IS NULL
@@ -30,18 +19,23 @@ const (
 	ORDER BY rank, admitted_seq, id LIMIT ?2 + 0`
 )
 
-// Pending implements store.InboxReader.
-func (r *Reader) Pending(id session.ID, d session.Delivery, limit int) ([]*session.Input, error) {
+// Inputs implements store.InboxReader.
+func (r *Reader) Inputs(q store.InputQuery) ([]*session.Input, error) {
+	if q.ID != "" {
+		c := r.call(getInput)
+		c.text(string(q.ID))
+		return r.readInputs(&c, q.ID)
+	}
 	sql := pending
-	if d != "" {
+	if q.Delivery != "" {
 		sql = pendingOf
 	}
-	c := r.callOf(sql, id)
-	c.limit(limit)
-	if d != "" {
-		c.text(string(d))
+	c := r.callOf(sql, q.SessionID)
+	c.limit(q.Limit)
+	if q.Delivery != "" {
+		c.text(string(q.Delivery))
 	}
-	return r.readInputs(&c, id)
+	return r.readInputs(&c, q.SessionID)
 }
 
 func (r *Reader) readInputs(c *call, about any) ([]*session.Input, error) {
@@ -63,18 +57,6 @@ func (r *Reader) readInputs(c *call, about any) ([]*session.Input, error) {
 		return nil, err
 	}
 	return out, nil
-}
-
-const countPending = `SELECT count(*) FROM input WHERE session = ?1 AND promoted_seq IS NULL`
-
-// CountPending implements store.InboxReader.
-func (r *Reader) CountPending(id session.ID) (int, error) {
-	c := r.callOf(countPending, id)
-	n := 0
-	if c.next() {
-		n = int(c.st.Int(0))
-	}
-	return n, c.end("count inbox of", id)
 }
 
 const upsertInput = `INSERT INTO input (session, id, delivery, admitted_seq, promoted_seq, rank, crc, data)
@@ -140,23 +122,21 @@ const upsertEpoch = `INSERT INTO epoch (session, baseline, baseline_seq, snapsho
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 	ON CONFLICT (session) DO UPDATE SET baseline = ?2, baseline_seq = ?3, snapshot = ?4, revision = ?5, crc = ?6`
 
+const deleteEpoch = `DELETE FROM epoch WHERE session = ?1`
+
 // PutEpoch implements store.EpochWriter.
-func (t *Tx) PutEpoch(id session.ID, e store.Epoch) error {
+func (t *Tx) PutEpoch(id session.ID, e *store.Epoch) error {
+	if e == nil {
+		c := t.callOf(deleteEpoch, id)
+		_, err := c.run("delete epoch of", id)
+		return err
+	}
 	c := t.callFor(upsertEpoch, id)
 	c.text(e.Baseline)
 	c.int(e.BaselineSeq)
 	c.json(e.Snapshot)
 	c.int(e.Revision)
-	c.int(t.sumEpoch(id, &e))
+	c.int(t.sumEpoch(id, e))
 	_, err := c.run("put epoch of", id)
-	return err
-}
-
-const deleteEpoch = `DELETE FROM epoch WHERE session = ?1`
-
-// DeleteEpoch implements store.EpochWriter.
-func (t *Tx) DeleteEpoch(id session.ID) error {
-	c := t.callOf(deleteEpoch, id)
-	_, err := c.run("delete epoch of", id)
 	return err
 }

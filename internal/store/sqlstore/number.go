@@ -40,6 +40,22 @@ func (r *Reader) number(id session.ID) (int64, error) {
 	return n, c.end("find number of", id)
 }
 
+const sessionOfNumber = `SELECT session_id FROM numbered WHERE number = ?1`
+
+// sessionOf returns the session with the number, "" if no session has it.
+func (r *Reader) sessionOf(number int64) (session.ID, error) {
+	if number == r.last.number && number > 0 {
+		return r.last.id, nil
+	}
+	c := r.call(sessionOfNumber)
+	c.int(number)
+	var id session.ID
+	if c.next() {
+		id = session.ID(c.st.Text(0))
+	}
+	return id, c.end("find session of number", number)
+}
+
 const giveNumber = `INSERT INTO numbered (session_id) VALUES (?1) RETURNING number`
 
 // numbered returns the session's number, which it is given if it has none.

@@ -60,7 +60,7 @@ func (r *Reader) recent(q store.SessionQuery) ([]store.RawSession, error) {
 type latest struct {
 	limit    int
 	sessions []store.RawSession
-	mem      arena
+	mem      store.Arena
 	full     bool
 	floor    int64 // when full: as many as the limit changed then or later
 }
@@ -73,7 +73,7 @@ func (l *latest) wants(updated int64) bool { return !l.full || updated >= l.floo
 
 // add adds a session, and sorts out as often as there are as many new ones as are wanted.
 func (l *latest) add(s store.RawSession) {
-	s.Data = l.mem.clone(s.Data)
+	s.Data = l.mem.Clone(s.Data)
 	l.sessions = append(l.sessions, s)
 	switch {
 	case l.limit <= 0, len(l.sessions) < l.limit, l.full && len(l.sessions) < 2*l.limit:

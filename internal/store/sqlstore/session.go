@@ -33,7 +33,9 @@ func (r *Reader) Session(id session.ID) (found *session.Session, ok bool, err er
 
 // readSession reads a row of sessionColumns, whose data is valid until the next, and whether it is what was stored.
 func (r *Reader) readSession(c *call) (store.RawSession, bool) {
-	row := store.RawSession{ID: session.ID(c.st.Text(0)), Created: c.st.Int(3), Updated: c.st.Int(4), Data: r.scratch(c, 2)}
+	row := store.RawSession{
+		ID: session.ID(c.st.Text(0)), Created: c.st.Int(3), Updated: c.st.Int(4), Data: r.scratch(c, 2),
+	}
 	return row, c.st.Int(1) == r.sumSession(row.ID, row.Data)
 }
 
@@ -86,21 +88,6 @@ func sessionsSQL(q store.SessionQuery) string {
 	return newest
 }
 
-// Sessions implements store.SessionReader.
-func (r *Reader) Sessions(q store.SessionQuery) ([]*session.Session, error) {
-	rows, err := r.RawSessions(q)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*session.Session, len(rows))
-	for i := range rows {
-		if out[i], err = rows[i].Session(); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 // RawSessions implements store.SessionReader.
 func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	if q.Recent {
@@ -111,10 +98,10 @@ func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	c.where(q)
 	c.from(q)
 	out := []store.RawSession{}
-	var mem arena
+	var mem store.Arena
 	for c.next() {
 		if row, whole := r.readSession(&c); whole {
-			row.Data = mem.clone(row.Data)
+			row.Data = mem.Clone(row.Data)
 			out = append(out, row)
 		}
 	}

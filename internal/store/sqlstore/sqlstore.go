@@ -62,10 +62,11 @@ type Stmt interface {
 
 // Reader implements store.Reader. It belongs to one transaction and is not safe for concurrent use.
 type Reader struct {
-	conn Conn
-	last numbered
-	key  []byte // scratch: the canonical key of a row
-	data []byte // scratch: the data of a row that is decoded at once
+	conn  Conn
+	last  numbered
+	key   []byte   // scratch: the canonical key of a row
+	data  []byte   // scratch: the data of a row that is decoded at once
+	types interned // of messages
 }
 
 // Tx implements store.Tx.

@@ -15,7 +15,9 @@ import (
 // event returns a row for InsertEvent.
 func event(id session.ID, seq int64) store.Row {
 	return store.Row{
-		ID: session.EventID(fmt.Sprintf("evt_%s_%d", id, seq)), SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
+		ID: session.EventID(
+			fmt.Sprintf("evt_%s_%d", id, seq),
+		), SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
 		Data: jsontext.Value(fmt.Sprintf(`{"timestamp":%d,"title":"x"}`, seq)),
 	}
 }
@@ -28,6 +30,9 @@ func appendEvents(tx store.Tx, id session.ID, n int) error {
 	}
 	return err
 }
+
+// feedHead returns the highest position of all events.
+func feedHead(r store.Reader) (int64, error) { return r.Head("") }
 
 func seqs(rows []store.Row) []int64 {
 	out := []int64{}
@@ -134,7 +139,7 @@ func testEventsOfKinds(t *testing.T, s store.Store) {
 }
 
 func testFeed(t *testing.T, s store.Store) {
-	same(t, "feed head of nothing", get(t, s, store.Reader.FeedHead), int64(0))
+	same(t, "feed head of nothing", get(t, s, feedHead), int64(0))
 	for range 3 {
 		update(t, s, func(tx store.Tx) error {
 			for _, id := range []session.ID{"ses_a", "ses_b"} {
@@ -149,7 +154,7 @@ func testFeed(t *testing.T, s store.Store) {
 		var all []store.Row
 		after := int64(0)
 		for {
-			page, err := r.Feed(after, 5)
+			page, err := r.Events("", after, 5)
 			if err != nil {
 				return err
 			}
@@ -164,7 +169,17 @@ func testFeed(t *testing.T, s store.Store) {
 			}
 			all = append(all, page...)
 		}
-		head, err := r.FeedHead()
+		none, err := r.Events("", 0, 0, session.KindDeleted)
+		same(t, "of another kind", seqs(none), []int64{})
+		if err != nil {
+			return err
+		}
+		some, err := r.Events("", all[3].Position, 2, all[0].Kind, session.KindDeleted)
+		same(t, "of its kind", some, all[4:6])
+		if err != nil {
+			return err
+		}
+		head, err := r.Head("")
 		if head != after || len(all) != 12 {
 			t.Errorf("%d events to position %d, feed head %d", len(all), after, head)
 		}
@@ -183,11 +198,11 @@ func testFeed(t *testing.T, s store.Store) {
 func testFeedAfterDelete(t *testing.T, s store.Store) {
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 1) })
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 4) })
-	seen := get(t, s, store.Reader.FeedHead)
+	seen := get(t, s, feedHead)
 	for range 2 {
 		update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_b") })
 		update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 1) })
-		rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Feed(seen, 0) })
+		rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", seen, 0) })
 		if len(rows) != 1 || rows[0].Position <= seen {
 			t.Fatalf("the feed after %d has the positions of %v", seen, seqs(rows))
 		}
@@ -201,23 +216,29 @@ func testFeedHasEnds(t *testing.T, s store.Store) {
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 1) })
 	for i := range 3 { // the id can be used again, and be gone again
 		update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 3) })
-		seen := get(t, s, store.Reader.FeedHead)
+		seen := get(t, s, feedHead)
 		update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_b") })
-		same(t, "the newest position", get(t, s, store.Reader.FeedHead), seen)
+		same(t, "the newest position", get(t, s, feedHead), seen)
 		end := event("ses_b", 3)
+		end.Kind = session.KindDeleted
 		end.ID += session.EventID(strings.Repeat("x", i))
 		var at int64
-		update(t, s, func(tx store.Tx) (err error) { at, err = tx.InsertEnd(end); return err })
-		rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Feed(seen, 0) })
-		if len(rows) != 1 || rows[0].ID != end.ID || rows[0].SessionID != "ses_b" || rows[0].Seq != 3 || rows[0].Position != at || at <= seen {
+		update(t, s, func(tx store.Tx) (err error) { at, err = tx.InsertEvent(end); return err })
+		rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", seen, 0) })
+		if len(rows) != 1 || rows[0].ID != end.ID || rows[0].SessionID != "ses_b" || rows[0].Seq != 3 ||
+			rows[0].Position != at || at <= seen {
 			t.Fatalf("the feed behind %d has %v", seen, rows)
 		}
-		same(t, "the newest position", get(t, s, store.Reader.FeedHead), at)
+		same(t, "the newest position", get(t, s, feedHead), at)
 		same(t, "the head", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_b") }), int64(-1))
-		if rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_b", -1, 0) }); len(rows) > 0 {
+		if rows := get(
+			t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_b", -1, 0) },
+		); len(rows) > 0 {
 			t.Errorf("its log has %v", rows)
 		}
-		if err := s.Update(t.Context(), store.Durable, func(tx store.Tx) error { _, err := tx.InsertEnd(end); return err }); err == nil {
+		if err := s.Update(
+			t.Context(), store.Durable, func(tx store.Tx) error { _, err := tx.InsertEvent(end); return err },
+		); err == nil {
 			t.Error("an id was taken twice")
 		}
 	}
@@ -274,7 +295,7 @@ func testLargeRows(t *testing.T, s store.Store) {
 		if err != nil {
 			return err
 		}
-		m, _, err := r.Message("ses_a", "msg_big")
+		m, _, err := store.FindMessage(r, "ses_a", "msg_big")
 		if u, ok := m.(*session.User); !ok || u.Text != string(big) {
 			t.Error("the large message is not what was stored")
 		}

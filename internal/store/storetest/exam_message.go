@@ -20,17 +20,26 @@ func head(id session.MessageID, t session.MessageType, seq int64) session.Head {
 func oneOfEach() []session.Message {
 	cost := session.Dollar / 7
 	return []session.Message{
-		&session.User{Head: head("msg_0", session.TypeUser, 0), Text: "ä 🙂", Files: []session.File{{URI: "file:///x", Mime: "text/plain"}}},
+		&session.User{
+			Head: head("msg_0", session.TypeUser, 0), Text: "ä 🙂",
+			Files: []session.File{{URI: "file:///x", Mime: "text/plain"}},
+		},
 		&session.Synthetic{Head: head("msg_1", session.TypeSynthetic, 2), SessionID: "ses_a", Text: "made"},
 		&session.System{Head: head("msg_2", session.TypeSystem, 4), Text: "changed"},
 		&session.Shell{Head: head("msg_3", session.TypeShell, 6), CallID: "call_1", Command: "ls", Output: "a\nb"},
 		&session.AgentSwitch{Head: head("msg_4", session.TypeAgentSwitch, 8), Agent: "plan"},
-		&session.ModelSwitch{Head: head("msg_5", session.TypeModelSwitch, 10), Model: session.ModelRef{ID: "m", ProviderID: "p"}},
+		&session.ModelSwitch{
+			Head: head("msg_5", session.TypeModelSwitch, 10), Model: session.ModelRef{ID: "m", ProviderID: "p"},
+		},
 		&session.Assistant{
-			Head: head("msg_6", session.TypeAssistant, 12), Agent: "build", Cost: &cost, Tokens: &session.Tokens{Input: 1},
+			Head: head(
+				"msg_6", session.TypeAssistant, 12,
+			), Agent: "build", Cost: &cost, Tokens: &session.Tokens{Input: 1},
 			Content: []session.Content{
 				&session.Text{Type: "text", ID: "t", PartID: "prt_1", Text: "hello"},
-				&session.Reasoning{Type: "reasoning", ID: "r", PartID: "prt_2", Metadata: jsontext.Value(`{"sig":"x"}`)},
+				&session.Reasoning{
+					Type: "reasoning", ID: "r", PartID: "prt_2", Metadata: jsontext.Value(`{"sig":"x"}`),
+				},
 				&session.Tool{Type: "tool", ID: "c", PartID: "prt_3", Name: "read", State: session.ToolState{
 					Status: session.ToolRunning, Input: jsontext.Value(`{"path":"x"}`),
 				}},
@@ -58,20 +67,20 @@ func testMessages(t *testing.T, s store.Store) {
 	update(t, s, putAll("ses_a", want))
 	update(t, s, putAll("ses_b", []session.Message{&session.User{Head: head("msg_b", session.TypeUser, 3)}}))
 	view(t, s, func(r store.Reader) error {
-		all, err := r.Messages("ses_a", store.MessageQuery{After: -1})
+		all, err := store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 		same(t, "all", all, want)
 		for _, m := range want {
-			got, err := found(r.Message("ses_a", m.Meta().ID))
+			got, err := found(store.FindMessage(r, "ses_a", m.Meta().ID))
 			same(t, "one", got, m)
 			if err != nil {
 				return err
 			}
 		}
-		foreign, ok, _ := r.Message("ses_b", "msg_0")
+		foreign, ok, _ := store.FindMessage(r, "ses_b", "msg_0")
 		if ok || foreign != nil {
 			t.Error("a message was found in another session")
 		}
-		raw, rawErr := r.RawMessages("ses_a", store.MessageQuery{After: -1})
+		raw, rawErr := store.ReadRawMessages(r, "ses_a", store.MessageQuery{After: -1})
 		for i, row := range raw {
 			m, err := session.DecodeMessage(row.Data)
 			if err != nil {
@@ -91,25 +100,27 @@ func testMessages(t *testing.T, s store.Store) {
 	changed.Content[0].(*session.Text).Text = "hello, world"
 	changed.Time.Completed = 500
 	update(t, s, putAll("ses_a", []session.Message{changed}))
-	got := get(t, s, func(r store.Reader) (session.Message, error) { return found(r.Message("ses_a", "msg_6")) })
+	got := get(
+		t, s, func(r store.Reader) (session.Message, error) { return found(store.FindMessage(r, "ses_a", "msg_6")) },
+	)
 	same(t, "replaced", got, session.Message(changed))
 
-	update(t, s, func(tx store.Tx) error { return tx.DeleteMessages("ses_a", 12) })
+	update(t, s, func(tx store.Tx) error { return tx.DeleteMessages("ses_a", 12, 0) })
 	left := get(t, s, func(r store.Reader) ([]session.Message, error) {
-		return r.Messages("ses_a", store.MessageQuery{After: -1})
+		return store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 	})
 	same(t, "after deletion", left, want[:7])
 	update(t, s, func(tx store.Tx) error {
-		return errors.Join(tx.DeleteMessage("msg_2"), tx.DeleteMessage("msg_2"), tx.DeleteMessage("msg_none"))
+		return errors.Join(tx.DeleteMessages("ses_a", 3, 5), tx.DeleteMessages("ses_a", 3, 5))
 	})
 	rest := get(t, s, func(r store.Reader) ([]session.Message, error) {
-		return r.Messages("ses_a", store.MessageQuery{After: -1})
+		return store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 	})
 	same(t, "after deletion of one", rest, slices.Concat(want[:2], want[3:7]))
 	update(t, s, putAll("ses_a", slices.Concat(want[2:3], want[7:]))) // the ids are free again
-	update(t, s, func(tx store.Tx) error { return tx.DeleteMessages("ses_a", -1) })
+	update(t, s, func(tx store.Tx) error { return tx.DeleteMessages("ses_a", -1, 0) })
 	none := get(t, s, func(r store.Reader) ([]session.Message, error) {
-		return r.Messages("ses_a", store.MessageQuery{After: -1})
+		return store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 	})
 	same(t, "after deleting all", none, []session.Message{})
 }
@@ -127,14 +138,23 @@ func testMessageQueries(t *testing.T, s store.Store) {
 		{store.MessageQuery{}, []int64{2, 4, 6, 8, 10, 12, 14, 16, 18}},
 		{store.MessageQuery{After: 18}, []int64{}},
 		{store.MessageQuery{After: 5, Before: 6}, []int64{}},
+		{store.MessageQuery{After: -1, Type: session.TypeShell}, []int64{6, 16, 18}},
+		{store.MessageQuery{After: -1, Type: session.TypeShell, Newest: true}, []int64{18, 16, 6}},
+		{store.MessageQuery{After: 6, Type: session.TypeShell}, []int64{16, 18}},
+		{store.MessageQuery{After: -1, Before: 18, Type: session.TypeShell}, []int64{6, 16}},
+		{store.MessageQuery{After: -1, Type: session.TypeAssistant, Limit: 1}, []int64{12}},
+		{store.MessageQuery{After: -1, Type: session.TypeAssistant, Newest: true, Before: 12}, []int64{}},
+		{store.MessageQuery{After: -1, CallID: "call_1"}, []int64{6, 18}},
+		{store.MessageQuery{After: -1, CallID: "call_1", Newest: true, Limit: 1}, []int64{18}},
+		{store.MessageQuery{After: -1, CallID: "call_x"}, []int64{}},
 	} {
 		got, raws := []int64{}, []int64{}
 		view(t, s, func(r store.Reader) error {
-			messages, err := r.Messages("ses_a", tt.q)
+			messages, err := store.ReadMessages(r, "ses_a", tt.q)
 			for _, m := range messages {
 				got = append(got, m.Meta().Seq)
 			}
-			raw, rawErr := r.RawMessages("ses_a", tt.q)
+			raw, rawErr := store.ReadRawMessages(r, "ses_a", tt.q)
 			for _, m := range raw {
 				raws = append(raws, m.Seq)
 			}
@@ -144,19 +164,19 @@ func testMessageQueries(t *testing.T, s store.Store) {
 		same(t, fmt.Sprintf("raw %+v", tt.q), raws, tt.want)
 	}
 	view(t, s, func(r store.Reader) error {
-		newest, err := found(r.NewestOf("ses_a", session.TypeShell))
+		newest, err := found(store.NewestMessage(r, "ses_a", session.TypeShell))
 		same(t, "newest shell", newest.Meta().ID, session.MessageID("msg_9"))
-		if _, ok, _ := r.NewestOf("ses_b", session.TypeShell); ok {
+		if _, ok, _ := store.NewestMessage(r, "ses_b", session.TypeShell); ok {
 			t.Error("a shell message of nothing")
 		}
-		owner, ownErr := found(r.MessageOwner("msg_9"))
+		owner, _, ownErr := r.Message("msg_9")
 		same(t, "owner", owner, session.ID("ses_a"))
-		if _, ok, _ := r.MessageOwner("msg_x"); ok {
-			t.Error("an owner of no message")
+		if owner, m, err := r.Message("msg_x"); owner != "" || m != nil || err != nil {
+			t.Errorf("a message that does not exist: %q %v %v", owner, m, err)
 		}
-		sh, shErr := found(r.ShellByCall("ses_a", "call_1"))
+		sh, shErr := found(store.FindShell(r, "ses_a", "call_1"))
 		same(t, "shell by call", sh.Command, "ls again")
-		if _, ok, _ := r.ShellByCall("ses_a", "call_x"); ok {
+		if _, ok, _ := store.FindShell(r, "ses_a", "call_x"); ok {
 			t.Error("a shell message of no call")
 		}
 		return errors.Join(err, shErr, ownErr)
@@ -183,7 +203,7 @@ func testMessageConflicts(t *testing.T, s store.Store) {
 		}
 	}
 	all := get(t, s, func(r store.Reader) ([]session.Message, error) {
-		return r.Messages("ses_a", store.MessageQuery{After: -1})
+		return store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 	})
 	same(t, "nothing changed", all, oneOfEach())
 }
@@ -195,20 +215,27 @@ func testUnknownFields(t *testing.T, s store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &session.Input{ID: "in", SessionID: "ses_a", Prompt: session.Prompt{Text: "x", Extra: jsontext.Value(`{"later":1}`)}}
+	in := &session.Input{
+		ID: "in", SessionID: "ses_a", Prompt: session.Prompt{Text: "x", Extra: jsontext.Value(`{"later":1}`)},
+	}
 	update(t, s, func(tx store.Tx) error {
 		return errors.Join(tx.PutMessage("ses_a", m, 0), tx.PutSession(fullSession()), tx.PutInput(in))
 	})
-	got := get(t, s, func(r store.Reader) (session.Message, error) { return found(r.Message("ses_a", "msg_u")) })
+	got := get(
+		t, s, func(r store.Reader) (session.Message, error) { return found(store.FindMessage(r, "ses_a", "msg_u")) },
+	)
 	same(t, "message", got, m)
 	same(t, "session", string(getSession(t, s, "ses_full").Extra), `{"later":{"x":[1,2]}}`)
-	kept := get(t, s, func(r store.Reader) (*session.Input, error) { return found(r.Input("in")) })
+	kept := get(t, s, func(r store.Reader) (*session.Input, error) { return found(store.FindInput(r, "in")) })
 	same(t, "input", kept, in)
 }
 
 func testInbox(t *testing.T, s store.Store) {
 	put := func(id session.MessageID, owner session.ID, d session.Delivery, order, admitted int64) *session.Input {
-		in := &session.Input{ID: id, SessionID: owner, Delivery: d, Order: order, AdmittedSeq: admitted, Prompt: session.Prompt{Text: string(id)}, Hold: true}
+		in := &session.Input{
+			ID: id, SessionID: owner, Delivery: d, Order: order, AdmittedSeq: admitted,
+			Prompt: session.Prompt{Text: string(id)}, Hold: true,
+		}
 		update(t, s, func(tx store.Tx) error { return tx.PutInput(in) })
 		return in
 	}
@@ -217,7 +244,9 @@ func testInbox(t *testing.T, s store.Store) {
 	c := put("c", "ses_a", session.Queue, 5, 4)
 	put("d", "ses_b", session.Queue, 0, 0)
 	list := func(d session.Delivery, limit int) []*session.Input {
-		return get(t, s, func(r store.Reader) ([]*session.Input, error) { return r.Pending("ses_a", d, limit) })
+		return get(
+			t, s, func(r store.Reader) ([]*session.Input, error) { return store.PendingInputs(r, "ses_a", d, limit) },
+		)
 	}
 	same(t, "any", list("", 0), []*session.Input{b, c, a})
 	same(t, "queued", list(session.Queue, 0), []*session.Input{b, c})
@@ -227,9 +256,10 @@ func testInbox(t *testing.T, s store.Store) {
 	c.Order, c.Delivery = 7, session.Steer
 	update(t, s, func(tx store.Tx) error { return errors.Join(tx.PutInput(b), tx.PutInput(c)) })
 	same(t, "after promotion and reordering", list("", 0), []*session.Input{a, c})
-	count := func() int { return get(t, s, func(r store.Reader) (int, error) { return r.CountPending("ses_a") }) }
-	same(t, "count", count(), 2)
-	same(t, "promoted", get(t, s, func(r store.Reader) (*session.Input, error) { return found(r.Input("b")) }), b)
+	same(
+		t, "promoted",
+		get(t, s, func(r store.Reader) (*session.Input, error) { return found(store.FindInput(r, "b")) }), b,
+	)
 	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
 		return tx.PutInput(&session.Input{ID: "a", SessionID: "ses_b"})
 	})
@@ -238,7 +268,9 @@ func testInbox(t *testing.T, s store.Store) {
 	}
 	update(t, s, func(tx store.Tx) error { return errors.Join(tx.DeleteInput("a"), tx.DeleteInput("none")) })
 	same(t, "after deletion", list("", 0), []*session.Input{c})
-	if in := get(t, s, func(r store.Reader) (*session.Input, error) { return found(r.Input("a")) }); in != nil {
+	if in := get(
+		t, s, func(r store.Reader) (*session.Input, error) { return found(store.FindInput(r, "a")) },
+	); in != nil {
 		t.Errorf("the deleted input is %v", in)
 	}
 }
@@ -254,10 +286,10 @@ func testEpochs(t *testing.T, s store.Store) {
 		{Baseline: "one\x00two", BaselineSeq: 3, Snapshot: jsontext.Value(`{"z":1,"a":2}`), Revision: 1},
 		{Revision: 2},
 	} {
-		update(t, s, func(tx store.Tx) error { return tx.PutEpoch("ses_a", want) })
+		update(t, s, func(tx store.Tx) error { return tx.PutEpoch("ses_a", &want) })
 		same(t, "epoch", epoch(), &want)
 	}
-	update(t, s, func(tx store.Tx) error { return tx.DeleteEpoch("ses_a") })
+	update(t, s, func(tx store.Tx) error { return tx.PutEpoch("ses_a", nil) })
 	if e := epoch(); e != nil {
 		t.Errorf("the deleted epoch is %v", e)
 	}
@@ -266,7 +298,9 @@ func testEpochs(t *testing.T, s store.Store) {
 func testAsks(t *testing.T, s store.Store) {
 	put := func(id session.AskID, owner session.ID, seq, time int64) *store.AskRow {
 		a := &store.AskRow{Seq: seq, PendingAsk: session.PendingAsk{
-			ID: id, SessionID: owner, Action: "edit", Resources: []string{"a", "b"}, Metadata: jsontext.Value(`{"diff":"x"}`),
+			ID: id, SessionID: owner, Action: "edit", Resources: []string{"a", "b"}, Metadata: jsontext.Value(
+				`{"diff":"x"}`,
+			),
 			Source: &session.AskSource{Type: "tool", MessageID: "m", CallID: "c"}, Time: time,
 		}}
 		update(t, s, func(tx store.Tx) error { return tx.PutAsk(a) })
@@ -276,7 +310,9 @@ func testAsks(t *testing.T, s store.Store) {
 	first := put("per_2", "ses_a", 5, 30) // the clock stepped back between them
 	other := put("per_3", "ses_b", 5, 20)
 	list := func(id session.ID, pending bool) []*store.AskRow {
-		return get(t, s, func(r store.Reader) ([]*store.AskRow, error) { return r.Asks(id, pending) })
+		return get(t, s, func(r store.Reader) ([]*store.AskRow, error) {
+			return r.Asks(store.AskQuery{SessionID: id, Pending: pending})
+		})
 	}
 	same(t, "of one session", list("ses_a", false), []*store.AskRow{first, second})
 	same(t, "of all", list("", true), []*store.AskRow{second, other, first})
@@ -285,8 +321,13 @@ func testAsks(t *testing.T, s store.Store) {
 	same(t, "pending", list("ses_a", true), []*store.AskRow{first})
 	same(t, "pending of all", list("", true), []*store.AskRow{other, first})
 	same(t, "all of all", list("", false), []*store.AskRow{second, other, first})
-	same(t, "replied", get(t, s, func(r store.Reader) (*store.AskRow, error) { return found(r.Ask("per_1")) }), second)
-	if a := get(t, s, func(r store.Reader) (*store.AskRow, error) { return found(r.Ask("per_x")) }); a != nil {
+	same(
+		t, "replied",
+		get(t, s, func(r store.Reader) (*store.AskRow, error) { return found(store.FindAsk(r, "per_1")) }), second,
+	)
+	if a := get(
+		t, s, func(r store.Reader) (*store.AskRow, error) { return found(store.FindAsk(r, "per_x")) },
+	); a != nil {
 		t.Errorf("there is an ask %v", a)
 	}
 	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
@@ -335,7 +376,9 @@ func testApprovals(t *testing.T, s store.Store) {
 func testSpend(t *testing.T, s store.Store) {
 	line := func(id session.ID, seq, time int64) store.Spend {
 		return store.Spend{
-			SessionID: id, Seq: seq, Time: time, Model: session.ModelRef{ID: "m", ProviderID: "p"}, Cost: session.Dollar / 3,
+			SessionID: id, Seq: seq, Time: time, Model: session.ModelRef{
+				ID: "m", ProviderID: "p",
+			}, Cost: session.Dollar / 3,
 			Tokens: session.Tokens{Input: 10, Output: 20},
 		}
 	}

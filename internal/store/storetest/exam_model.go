@@ -77,17 +77,24 @@ func (m *model) step(rt *rapid.T, round int) func(store.Tx) error {
 	switch rapid.IntRange(0, 7).Draw(rt, "step") {
 	case 0, 1:
 		id := session.MessageID(fmt.Sprintf("msg_%d_%d", round, n))
-		x := session.Synthetic{Head: head(id, session.TypeSynthetic, int64(n)), SessionID: owner, Text: rapid.String().Draw(rt, "text")}
+		x := session.Synthetic{
+			Head: head(id, session.TypeSynthetic, int64(n)), SessionID: owner, Text: rapid.String().Draw(rt, "text"),
+		}
 		m.messages[id] = x
 		return func(tx store.Tx) error { return tx.PutMessage(owner, &x, 0) }
 	case 2:
 		after := int64(rapid.IntRange(-1, 5).Draw(rt, "after"))
-		maps.DeleteFunc(m.messages, func(_ session.MessageID, x session.Synthetic) bool { return x.SessionID == owner && x.Seq > after })
-		return func(tx store.Tx) error { return tx.DeleteMessages(owner, after) }
+		maps.DeleteFunc(
+			m.messages,
+			func(_ session.MessageID, x session.Synthetic) bool { return x.SessionID == owner && x.Seq > after },
+		)
+		return func(tx store.Tx) error { return tx.DeleteMessages(owner, after, 0) }
 	case 3:
 		in := session.Input{
 			ID: session.MessageID(fmt.Sprintf("in_%d_%d", round, n)), SessionID: owner, AdmittedSeq: int64(n),
-			Order: rapid.Int64Range(0, 3).Draw(rt, "order"), Delivery: rapid.SampledFrom([]session.Delivery{session.Steer, session.Queue}).Draw(rt, "delivery"),
+			Order: rapid.Int64Range(0, 3).Draw(rt, "order"), Delivery: rapid.SampledFrom([]session.Delivery{
+				session.Steer, session.Queue,
+			}).Draw(rt, "delivery"),
 		}
 		if rapid.Bool().Draw(rt, "promoted") {
 			in.PromotedSeq = new(int64(9))
@@ -99,9 +106,11 @@ func (m *model) step(rt *rapid.T, round int) func(store.Tx) error {
 		delete(m.inputs, id)
 		return func(tx store.Tx) error { return tx.DeleteInput(id) }
 	case 6:
-		id := session.MessageID(fmt.Sprintf("msg_%d_%d", round, n))
-		delete(m.messages, id)
-		return func(tx store.Tx) error { return tx.DeleteMessage(id) }
+		seq := int64(n)
+		maps.DeleteFunc(m.messages, func(_ session.MessageID, x session.Synthetic) bool {
+			return x.SessionID == owner && x.Seq == seq
+		})
+		return func(tx store.Tx) error { return tx.DeleteMessages(owner, seq-1, seq+1) }
 	case 5:
 		a := store.AskRow{Seq: int64(n), PendingAsk: session.PendingAsk{
 			ID: session.AskID(fmt.Sprintf("per_%d_%d", round, n)), SessionID: owner,
@@ -120,21 +129,23 @@ func (m *model) step(rt *rapid.T, round int) func(store.Tx) error {
 func (m *model) compare(rt *rapid.T, r store.Reader) error {
 	for _, id := range m.sessions {
 		q := store.MessageQuery{
-			After: int64(rapid.IntRange(-1, 4).Draw(rt, "after")), Before: int64(rapid.IntRange(0, 5).Draw(rt, "before")),
+			After: int64(
+				rapid.IntRange(-1, 4).Draw(rt, "after"),
+			), Before: int64(rapid.IntRange(0, 5).Draw(rt, "before")),
 			Newest: rapid.Bool().Draw(rt, "newest"), Limit: rapid.IntRange(0, 4).Draw(rt, "limit"),
 		}
-		got, err := r.Messages(id, q)
+		got, err := store.ReadMessages(r, id, q)
 		if err != nil {
 			return err
 		}
 		equal(rt, fmt.Sprintf("messages %+v", q), got, m.wantMessages(id, q))
 		d := rapid.SampledFrom([]session.Delivery{"", session.Steer, session.Queue}).Draw(rt, "delivery")
-		inputs, err := r.Pending(id, d, q.Limit)
+		inputs, err := store.PendingInputs(r, id, d, q.Limit)
 		if err != nil {
 			return err
 		}
 		equal(rt, "inbox", inputs, m.wantInputs(id, d, q.Limit))
-		asks, err := r.Asks(id, q.Newest)
+		asks, err := r.Asks(store.AskQuery{SessionID: id, Pending: q.Newest})
 		if err != nil {
 			return err
 		}

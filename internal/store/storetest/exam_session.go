@@ -18,7 +18,9 @@ func fullSession() *session.Session {
 	return &session.Session{
 		ID: "ses_full", ParentID: "ses_parent", ProjectID: "prj", Agent: "build",
 		Model: &session.ModelRef{ID: "m", ProviderID: "p", Variant: "high"},
-		Cost:  session.Dollar / 3, Tokens: session.Tokens{Input: 1, Output: 2, Reasoning: 3, Cache: session.CacheUsage{Read: 4, Write: 5}},
+		Cost:  session.Dollar / 3, Tokens: session.Tokens{
+			Input: 1, Output: 2, Reasoning: 3, Cache: session.CacheUsage{Read: 4, Write: 5},
+		},
 		Time: session.SessionTime{Created: 10, Updated: 20}, Title: "Ä title with 100% _ and 'quotes'",
 		Location: session.Location{Directory: "/work/dir", WorkspaceID: "w"}, Subpath: "sub/path",
 		Revert: &session.Revert{MessageID: "msg_r"}, Slug: "slug", Version: "1.2.3", TitledBy: "user",
@@ -51,7 +53,7 @@ func testSession(t *testing.T, s store.Store) {
 		update(t, s, func(tx store.Tx) error { return tx.PutSession(want) })
 		same(t, "replaced", getSession(t, s, want.ID), want)
 		listed := get(t, s, func(r store.Reader) ([]*session.Session, error) {
-			return r.Sessions(store.SessionQuery{
+			return store.ReadSessions(r, store.SessionQuery{
 				Directory: want.Location.Directory, ProjectID: want.ProjectID, ParentID: &want.ParentID,
 				Subpath: want.Subpath, Search: want.Title, Archived: true,
 			})
@@ -61,7 +63,8 @@ func testSession(t *testing.T, s store.Store) {
 			raw := get(t, s, func(r store.Reader) ([]store.RawSession, error) {
 				return r.RawSessions(store.SessionQuery{ProjectID: want.ProjectID, Archived: true, Recent: recent})
 			})
-			if len(raw) != 1 || raw[0].ID != want.ID || raw[0].Created != want.Time.Created || raw[0].Updated != want.Time.Updated {
+			if len(raw) != 1 || raw[0].ID != want.ID || raw[0].Created != want.Time.Created ||
+				raw[0].Updated != want.Time.Updated {
 				t.Fatalf("as it is stored: %+v", raw)
 			}
 			opened, err := raw[0].Session()
@@ -78,7 +81,10 @@ func testSession(t *testing.T, s store.Store) {
 func testSessionFilters(t *testing.T, s store.Store) {
 	put := func(id session.ID, f func(*session.Session)) func(store.Tx) error {
 		return func(tx store.Tx) error {
-			x := &session.Session{ID: id, ProjectID: "p", Location: session.Location{Directory: "/p"}, Time: session.SessionTime{Created: 5}}
+			x := &session.Session{
+				ID: id, ProjectID: "p", Location: session.Location{Directory: "/p"},
+				Time: session.SessionTime{Created: 5},
+			}
 			f(x)
 			return tx.PutSession(x)
 		}
@@ -89,7 +95,9 @@ func testSessionFilters(t *testing.T, s store.Store) {
 	update(t, s, put("d", func(x *session.Session) { x.ProjectID, x.Location.Directory = "q", "/q" }))
 	update(t, s, put("e", func(x *session.Session) { x.Time.Archived, x.ParentID = 9, "a" }))
 	update(t, s, put("f", func(x *session.Session) { x.Location.Directory, x.Subpath = "/p/src", "src%" }))
-	for id, directory := range map[session.ID]string{"g": "/home/u", "h": "/home/u/x", "i": "/home/u2", "j": "/tmp/home/u"} {
+	for id, directory := range map[session.ID]string{
+		"g": "/home/u", "h": "/home/u/x", "i": "/home/u2", "j": "/tmp/home/u",
+	} {
 		update(t, s, put(id, func(x *session.Session) { x.ProjectID, x.Location.Directory = "global", directory }))
 	}
 	root, parent := session.ID(""), session.ID("a")
@@ -99,7 +107,11 @@ func testSessionFilters(t *testing.T, s store.Store) {
 		want []session.ID
 	}{
 		{"all", store.SessionQuery{}, []session.ID{"a", "b", "c", "d", "f", "g", "h", "i", "j"}},
-		{"archived", store.SessionQuery{Archived: true}, []session.ID{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}},
+		{
+			"archived",
+			store.SessionQuery{Archived: true},
+			[]session.ID{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"},
+		},
 		{"directory", store.SessionQuery{Directory: "/p"}, []session.ID{"a", "b", "c"}},
 		{"project", store.SessionQuery{ProjectID: "q"}, []session.ID{"d"}},
 		{"subpath", store.SessionQuery{Subpath: "src"}, []session.ID{"a", "b"}},
@@ -114,11 +126,17 @@ func testSessionFilters(t *testing.T, s store.Store) {
 		{"search takes % literally", store.SessionQuery{Search: "100%"}, []session.ID{"a"}},
 		{"search takes _ literally", store.SessionQuery{Search: "r_1"}, []session.ID{"c"}},
 		{"search finds nothing", store.SessionQuery{Search: `\`}, []session.ID{}},
-		{"several", store.SessionQuery{ProjectID: "p", Directory: "/p", ParentID: &root, Search: "fix", Subpath: "src/deep"}, []session.ID{"b"}},
+		{
+			"several",
+			store.SessionQuery{ProjectID: "p", Directory: "/p", ParentID: &root, Search: "fix", Subpath: "src/deep"},
+			[]session.ID{"b"},
+		},
 	} {
 		for _, oldest := range []bool{true, false} {
 			tt.q.Oldest = oldest
-			got := ids(get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(tt.q) }))
+			got := ids(
+				get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, tt.q) }),
+			)
 			want := slices.Clone(tt.want)
 			if !oldest {
 				slices.Reverse(want)
@@ -143,7 +161,10 @@ func testSessionPages(t *testing.T, s store.Store) {
 		for i, created := range []int64{-7, 0, 5, 5, 5, 5, 6, 6, 1 << 50} {
 			id := session.ID(fmt.Sprintf("ses_%d", i))
 			all = append(all, id)
-			err := tx.PutSession(&session.Session{ID: id, ProjectID: "p", Location: session.Location{Directory: "/d"}, Time: session.SessionTime{Created: created}})
+			err := tx.PutSession(&session.Session{
+				ID: id, ProjectID: "p", Location: session.Location{Directory: "/d"},
+				Time: session.SessionTime{Created: created},
+			})
 			if err != nil {
 				return err
 			}
@@ -155,7 +176,7 @@ func testSessionPages(t *testing.T, s store.Store) {
 			q.Oldest, q.Limit, q.After = oldest, 2, nil
 			got := []session.ID{}
 			for range len(all) + 1 {
-				page := get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) })
+				page := get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) })
 				if len(page) == 0 {
 					break
 				}
@@ -171,7 +192,7 @@ func testSessionPages(t *testing.T, s store.Store) {
 		}
 	}
 	q := store.SessionQuery{After: &store.SessionAnchor{Created: 5, ID: "ses_3x"}, Limit: 2} // no such session
-	page := get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) })
+	page := get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) })
 	same(t, "after a place that no session has", ids(page), []session.ID{"ses_3", "ses_2"})
 }
 
@@ -179,7 +200,10 @@ func testSessionPages(t *testing.T, s store.Store) {
 func testRecentSessions(t *testing.T, s store.Store) {
 	put := func(id session.ID, p session.ProjectID, updated int64) {
 		update(t, s, func(tx store.Tx) error {
-			return tx.PutSession(&session.Session{ID: id, ProjectID: p, Location: session.Location{Directory: "/" + string(id)}, Time: session.SessionTime{Updated: updated}})
+			return tx.PutSession(&session.Session{
+				ID: id, ProjectID: p, Location: session.Location{Directory: "/" + string(id)},
+				Time: session.SessionTime{Updated: updated},
+			})
 		})
 	}
 	const hour = int64(3_600_000)
@@ -191,7 +215,7 @@ func testRecentSessions(t *testing.T, s store.Store) {
 	put("f", "p", 1)
 	list := func(q store.SessionQuery) []session.ID {
 		q.Recent = true
-		return ids(get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) }))
+		return ids(get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) }))
 	}
 	same(t, "all", list(store.SessionQuery{}), []session.ID{"c", "e", "d", "b", "a", "f"})
 	same(t, "of a project", list(store.SessionQuery{ProjectID: "p"}), []session.ID{"e", "d", "b", "a", "f"})
@@ -199,11 +223,16 @@ func testRecentSessions(t *testing.T, s store.Store) {
 	same(t, "of a directory", list(store.SessionQuery{ProjectID: "p", Directory: "/a"}), []session.ID{"a"})
 	same(t, "since", list(store.SessionQuery{Since: hour + 1}), []session.ID{"c", "e", "d", "b"})
 	same(t, "before", list(store.SessionQuery{Before: hour + 1}), []session.ID{"a", "f"})
-	same(t, "between", list(store.SessionQuery{ProjectID: "p", Since: hour, Before: 2 * hour, Limit: 2}), []session.ID{"d", "b"})
+	same(
+		t, "between", list(store.SessionQuery{ProjectID: "p", Since: hour, Before: 2 * hour, Limit: 2}),
+		[]session.ID{"d", "b"},
+	)
 	put("a", "p", hour+2) // in the same minute
 	put("f", "p", 10*hour)
 	same(t, "as they are now", list(store.SessionQuery{}), []session.ID{"f", "c", "e", "a", "d", "b"})
-	same(t, "as they are now in a project", list(store.SessionQuery{ProjectID: "p", Limit: 3}), []session.ID{"f", "e", "a"})
+	same(t, "as they are now in a project", list(store.SessionQuery{ProjectID: "p", Limit: 3}), []session.ID{
+		"f", "e", "a",
+	})
 }
 
 // A search finds of a list what has the title, as it is now, and as many as there are.
@@ -211,13 +240,13 @@ func testRecentSearch(t *testing.T, s store.Store, q store.SessionQuery) {
 	t.Helper()
 	limit := q.Limit
 	q.Limit = 0
-	all := get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) })
+	all := get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) })
 	want := slices.DeleteFunc(all, func(s *session.Session) bool { return s.Title != "Title 3" })
 	if limit > 0 {
 		want = want[:min(limit, len(want))]
 	}
 	q.Search, q.Limit = "tITLE 3", limit
-	got := get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) })
+	got := get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) })
 	same(t, fmt.Sprintf("search: %d before %d", limit, q.Before), ids(got), ids(want))
 }
 
@@ -254,7 +283,7 @@ func testRecentChanges(t *testing.T, s store.Store) {
 					want = want[:min(limit, len(want))]
 				}
 				q := store.SessionQuery{ProjectID: "p", Recent: true, Limit: limit, Before: before}
-				got := get(t, s, func(r store.Reader) ([]*session.Session, error) { return r.Sessions(q) })
+				got := get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) })
 				same(t, fmt.Sprintf("%d before %d", limit, before), ids(got), ids(want))
 				testRecentSearch(t, s, q)
 			}
@@ -300,16 +329,20 @@ func testDeleteSession(t *testing.T, s store.Store) {
 		if err := tx.PutSession(&session.Session{ID: id}); err != nil {
 			return err
 		}
-		if err := tx.PutMessage(id, &session.User{Head: head(session.MessageID("msg_"+id), session.TypeUser, 1)}, 0); err != nil {
+		if err := tx.PutMessage(
+			id, &session.User{Head: head(session.MessageID("msg_"+id), session.TypeUser, 1)}, 0,
+		); err != nil {
 			return err
 		}
 		if err := tx.PutInput(&session.Input{ID: session.MessageID("in_" + id), SessionID: id}); err != nil {
 			return err
 		}
-		if err := tx.PutEpoch(id, store.Epoch{Baseline: "b"}); err != nil {
+		if err := tx.PutEpoch(id, &store.Epoch{Baseline: "b"}); err != nil {
 			return err
 		}
-		ask := store.AskRow{PendingAsk: session.PendingAsk{ID: session.AskID("per_" + id), SessionID: id, Resources: []string{}}}
+		ask := store.AskRow{
+			PendingAsk: session.PendingAsk{ID: session.AskID("per_" + id), SessionID: id, Resources: []string{}},
+		}
 		if err := tx.PutAsk(&ask); err != nil {
 			return err
 		}
@@ -318,14 +351,14 @@ func testDeleteSession(t *testing.T, s store.Store) {
 	count := func(id session.ID) []int {
 		return get(t, s, func(r store.Reader) ([]int, error) {
 			events, _ := r.Events(id, -1, 0)
-			messages, _ := r.Messages(id, store.MessageQuery{After: -1})
-			inputs, _ := r.CountPending(id)
-			asks, _ := r.Asks(id, false)
+			messages, _ := store.ReadMessages(r, id, store.MessageQuery{After: -1})
+			inputs, _ := store.PendingInputs(r, id, "", 0)
+			asks, _ := r.Asks(store.AskQuery{SessionID: id})
 			spent, _ := r.Spent(id, 0)
 			_, row, _ := r.Session(id)
 			_, epoch, err := r.Epoch(id)
 			has := map[bool]int{true: 1}
-			return []int{len(events), has[row], len(messages), inputs, has[epoch], len(asks), len(spent)}, err
+			return []int{len(events), has[row], len(messages), len(inputs), has[epoch], len(asks), len(spent)}, err
 		})
 	}
 	for _, id := range []session.ID{"a", "b"} {

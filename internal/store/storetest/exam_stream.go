@@ -45,19 +45,19 @@ func texts(t *testing.T, s store.Store, text, input string) {
 
 func saysTexts(t *testing.T, r store.Reader, text, input string) error {
 	t.Helper()
-	one, err := found(r.Message("ses_a", "msg_a"))
+	one, err := found(store.FindMessage(r, "ses_a", "msg_a"))
 	if err != nil {
 		return err
 	}
-	newest, err := found(r.NewestOf("ses_a", session.TypeAssistant))
+	newest, err := found(store.NewestMessage(r, "ses_a", session.TypeAssistant))
 	if err != nil {
 		return err
 	}
-	all, err := r.Messages("ses_a", store.MessageQuery{After: 0, Before: 2})
+	all, err := store.ReadMessages(r, "ses_a", store.MessageQuery{After: 0, Before: 2})
 	if err != nil {
 		return err
 	}
-	raw, err := r.RawMessages("ses_a", store.MessageQuery{After: 0, Before: 2})
+	raw, err := store.ReadRawMessages(r, "ses_a", store.MessageQuery{After: 0, Before: 2})
 	if err != nil || len(all) != 1 || len(raw) != 1 {
 		return fmt.Errorf("%d messages, %d raw: %w", len(all), len(raw), err)
 	}

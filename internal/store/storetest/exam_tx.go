@@ -24,7 +24,10 @@ func headOf(t *testing.T, s store.Store, id session.ID) int64 {
 func testRollback(t *testing.T, s store.Store) {
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 1) })
 	err := s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
-		if err := errors.Join(appendEvents(tx, "ses_a", 3), tx.PutSession(fullSession()), tx.PutInput(&session.Input{ID: "in", SessionID: "ses_a"})); err != nil {
+		if err := errors.Join(
+			appendEvents(tx, "ses_a", 3), tx.PutSession(fullSession()),
+			tx.PutInput(&session.Input{ID: "in", SessionID: "ses_a"}),
+		); err != nil {
 			return err
 		}
 		return errOwn
@@ -119,7 +122,9 @@ func testSnapshot(t *testing.T, s store.Store) {
 
 func testReadYourWrites(t *testing.T, s store.Store) {
 	update(t, s, func(tx store.Tx) error {
-		if err := errors.Join(appendEvents(tx, "ses_a", 2), tx.PutSession(fullSession()), putAll("ses_a", oneOfEach())(tx)); err != nil {
+		if err := errors.Join(
+			appendEvents(tx, "ses_a", 2), tx.PutSession(fullSession()), putAll("ses_a", oneOfEach())(tx),
+		); err != nil {
 			return err
 		}
 		head, err := tx.Head("ses_a")
@@ -261,7 +266,7 @@ func testFailedNeighbours(t *testing.T, s store.Store) {
 			t.Errorf("session %d: head is %d, want %d", i, h, want)
 		}
 	}
-	rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Feed(0, 0) })
+	rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", 0, 0) })
 	if int64(len(rows)) != 2*good.Load() {
 		t.Errorf("%d events of %d good transactions", len(rows), good.Load())
 	}
@@ -314,7 +319,9 @@ func testClosed(t *testing.T, s store.Store) {
 	if !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("update: %v", err)
 	}
-	if err := s.View(t.Context(), func(store.Reader) error { ran = true; return nil }); !errors.Is(err, store.ErrUnavailable) {
+	if err := s.View(
+		t.Context(), func(store.Reader) error { ran = true; return nil },
+	); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("view: %v", err)
 	}
 	if ran {
@@ -331,20 +338,20 @@ func testReopen(t *testing.T, o Opened) {
 		return errors.Join(appendEvents(tx, "ses_a", 3), tx.PutSession(fullSession()), putAll("ses_a", oneOfEach())(tx))
 	})
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 2) })
-	rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Feed(0, 0) })
+	rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", 0, 0) })
 	update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_b") })
 
 	s = o.Reopen(t)
 	defer s.Close()
-	feed := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Feed(0, 0) })
+	feed := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", 0, 0) })
 	same(t, "feed", feed, rows[:3])
 	same(t, "session", getSession(t, s, "ses_full"), fullSession())
 	all := get(t, s, func(r store.Reader) ([]session.Message, error) {
-		return r.Messages("ses_a", store.MessageQuery{After: -1})
+		return store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 	})
 	same(t, "messages", all, oneOfEach())
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 1) })
-	later := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Feed(rows[4].Position, 0) })
+	later := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", rows[4].Position, 0) })
 	if len(later) != 1 {
 		t.Errorf("a position was given out twice: the feed behind the deleted events is %v", later)
 	}

@@ -23,11 +23,21 @@ func (r reader) home(id session.ID) *home {
 	return &empty
 }
 
-func (r reader) Head(id session.ID) (int64, error) { return int64(len(r.home(id).events)) - 1, nil }
+func (r reader) Head(id session.ID) (int64, error) {
+	if id == "" {
+		return r.s.position, nil
+	}
+	return int64(len(r.home(id).events)) - 1, nil
+}
 
 func (r reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.Row, error) {
-	events := r.home(id).events
-	events = events[min(max(after+1, 0), int64(len(events))):]
+	var events []*store.Row
+	if id == "" {
+		events = r.s.feed[sort.Search(len(r.s.feed), func(i int) bool { return r.s.feed[i].Position > after }):]
+	} else {
+		events = r.home(id).events
+		events = events[min(max(after+1, 0), int64(len(events))):]
+	}
 	if len(kinds) == 0 {
 		return clonedRows(events, limit), nil
 	}
@@ -40,13 +50,6 @@ func (r reader) Events(id session.ID, after int64, limit int, kinds ...session.K
 	return clonedRows(some, limit), nil
 }
 
-func (r reader) Feed(after int64, limit int) ([]store.Row, error) {
-	i := sort.Search(len(r.s.feed), func(i int) bool { return r.s.feed[i].Position > after })
-	return clonedRows(r.s.feed[i:], limit), nil
-}
-
-func (r reader) FeedHead() (int64, error) { return r.s.position, nil }
-
 func (r reader) Session(id session.ID) (*session.Session, bool, error) {
 	row := r.home(id).row
 	if row == nil {
@@ -56,22 +59,12 @@ func (r reader) Session(id session.ID) (*session.Session, bool, error) {
 	return s, err == nil, err
 }
 
-func (r reader) Sessions(q store.SessionQuery) ([]*session.Session, error) {
-	out := []*session.Session{}
-	for _, row := range r.sessions(q) {
-		s, err := decode[session.Session](row.data)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, nil
-}
-
 func (r reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	out := []store.RawSession{}
 	for _, row := range r.sessions(q) {
-		out = append(out, store.RawSession{ID: row.key.ID, Created: row.key.Time.Created, Updated: row.key.Time.Updated, Data: bytes.Clone(row.data)})
+		out = append(out, store.RawSession{
+			ID: row.key.ID, Created: row.key.Time.Created, Updated: row.key.Time.Updated, Data: bytes.Clone(row.data),
+		})
 	}
 	return out, nil
 }
@@ -134,32 +127,35 @@ func (r reader) Unfinished(limit int) ([]session.ID, error) {
 	return out, nil
 }
 
-func (r reader) Message(id session.ID, m session.MessageID) (session.Message, bool, error) {
+func (r reader) Message(m session.MessageID) (session.ID, session.Message, error) {
+	id, _ := r.s.messages.get(m)
 	for _, row := range r.home(id).messages {
 		if row.ID == m {
-			return r.opened(id, row)
+			found, err := r.opened(id, row)
+			return id, found, err
 		}
 	}
-	return nil, false, nil
+	return "", nil, nil
 }
 
-func (r reader) opened(id session.ID, row *messageRow) (session.Message, bool, error) {
+func (r reader) opened(id session.ID, row *messageRow) (session.Message, error) {
 	m, err := session.DecodeMessage(row.Data)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	m.Meta().Seq = row.Seq
 	if a, ok := m.(*session.Assistant); ok && row.through > 0 {
 		err = store.CatchUp(r, id, a, row.through)
 	}
-	return m, err == nil, err
+	return m, err
 }
 
 // messages returns the rows that q selects, in its order.
 func (r reader) messages(id session.ID, q store.MessageQuery) []*messageRow {
 	var rows []*messageRow
 	for _, row := range r.home(id).messages {
-		if row.Seq > q.After && (q.Before == 0 || row.Seq < q.Before) {
+		of := (q.Type == "" || row.Type == q.Type) && (q.CallID == "" || row.callID == q.CallID)
+		if of && row.Seq > q.After && (q.Before == 0 || row.Seq < q.Before) {
 			rows = append(rows, row)
 		}
 	}
@@ -169,73 +165,32 @@ func (r reader) messages(id session.ID, q store.MessageQuery) []*messageRow {
 	return bounded(rows, q.Limit)
 }
 
-func (r reader) Messages(id session.ID, q store.MessageQuery) ([]session.Message, error) {
-	out := []session.Message{}
+func (r reader) RawMessages(id session.ID, q store.MessageQuery, f func(*store.RawMessage) error) error {
 	for _, row := range r.messages(id, q) {
-		m, _, err := r.opened(id, row)
+		m, err := r.opened(id, row)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, m)
-	}
-	return out, nil
-}
-
-func (r reader) RawMessages(id session.ID, q store.MessageQuery) ([]store.RawMessage, error) {
-	out := []store.RawMessage{}
-	for _, row := range r.messages(id, q) {
 		raw := row.RawMessage
-		m, _, err := r.opened(id, row)
-		if err != nil {
-			return nil, err
-		}
 		if raw.Data, err = encode(m); err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, raw)
-	}
-	return out, nil
-}
-
-func (r reader) newest(id session.ID, match func(*messageRow) bool) (session.Message, bool, error) {
-	for _, row := range slices.Backward(r.home(id).messages) {
-		if match(row) {
-			return r.opened(id, row)
+		if err := f(&raw); err != nil {
+			return err
 		}
 	}
-	return nil, false, nil
+	return nil
 }
 
-func (r reader) NewestOf(id session.ID, t session.MessageType) (session.Message, bool, error) {
-	return r.newest(id, func(row *messageRow) bool { return row.Type == t })
-}
-
-func (r reader) MessageOwner(m session.MessageID) (session.ID, bool, error) {
-	id, ok := r.s.messages.get(m)
-	return id, ok, nil
-}
-
-func (r reader) ShellByCall(id session.ID, callID string) (*session.Shell, bool, error) {
-	m, ok, err := r.newest(id, func(row *messageRow) bool { return row.Type == session.TypeShell && row.callID == callID })
-	sh, _ := m.(*session.Shell)
-	return sh, ok, err
-}
-
-func (r reader) Input(m session.MessageID) (*session.Input, bool, error) {
-	id, _ := r.s.inputs.get(m)
-	for _, row := range r.home(id).inputs {
-		if row.id == m {
-			in, err := decode[session.Input](row.data)
-			return in, err == nil, err
-		}
+func (r reader) Inputs(q store.InputQuery) ([]*session.Input, error) {
+	id := q.SessionID
+	if q.ID != "" {
+		id, _ = r.s.inputs.get(q.ID)
 	}
-	return nil, false, nil
-}
-
-func (r reader) Pending(id session.ID, d session.Delivery, limit int) ([]*session.Input, error) {
 	var rows []*inputRow
 	for _, row := range r.home(id).inputs {
-		if row.pending && (d == "" || row.delivery == d) {
+		of := row.pending && (q.Delivery == "" || row.delivery == q.Delivery)
+		if row.id == q.ID || q.ID == "" && of {
 			rows = append(rows, row)
 		}
 	}
@@ -243,7 +198,7 @@ func (r reader) Pending(id session.ID, d session.Delivery, limit int) ([]*sessio
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.admitted, b.admitted), cmp.Compare(a.id, b.id))
 	})
 	out := []*session.Input{}
-	for _, row := range bounded(rows, limit) {
+	for _, row := range bounded(rows, q.Limit) {
 		in, err := decode[session.Input](row.data)
 		if err != nil {
 			return nil, err
@@ -251,16 +206,6 @@ func (r reader) Pending(id session.ID, d session.Delivery, limit int) ([]*sessio
 		out = append(out, in)
 	}
 	return out, nil
-}
-
-func (r reader) CountPending(id session.ID) (int, error) {
-	n := 0
-	for _, row := range r.home(id).inputs {
-		if row.pending {
-			n++
-		}
-	}
-	return n, nil
 }
 
 func (r reader) Epoch(id session.ID) (*store.Epoch, bool, error) {
@@ -273,27 +218,20 @@ func (r reader) Epoch(id session.ID) (*store.Epoch, bool, error) {
 	return &c, true, nil
 }
 
-func (r reader) Ask(a session.AskID) (*store.AskRow, bool, error) {
-	id, _ := r.s.asks.get(a)
-	for _, row := range r.home(id).asks {
-		if row.id == a {
-			ask, err := decode[store.AskRow](row.data)
-			return ask, err == nil, err
-		}
-	}
-	return nil, false, nil
-}
-
-func (r reader) Asks(id session.ID, pendingOnly bool) ([]*store.AskRow, error) {
+func (r reader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
 	var rows []*askRow
 	collect := func(_ session.ID, h *home) {
 		for _, row := range h.asks {
-			if row.pending || !pendingOnly {
+			if row.id == q.ID || q.ID == "" && (row.pending || !q.Pending) {
 				rows = append(rows, row)
 			}
 		}
 	}
-	if id == "" {
+	id := q.SessionID
+	if q.ID != "" {
+		id, _ = r.s.asks.get(q.ID)
+	}
+	if id == "" && q.ID == "" {
 		r.s.sessions.all(collect)
 	} else {
 		collect(id, r.home(id))

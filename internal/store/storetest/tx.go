@@ -31,6 +31,9 @@ func (t *tx) edit(id session.ID) *home {
 }
 
 func (t *tx) InsertEvent(r store.Row) (int64, error) {
+	if r.Kind.OutlivesSession() {
+		return t.insertEnd(r)
+	}
 	h := t.edit(r.SessionID)
 	if head := int64(len(h.events)) - 1; r.Seq != head+1 {
 		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", r.ID, r.Seq, head+1)
@@ -43,7 +46,7 @@ func (t *tx) InsertEvent(r store.Row) (int64, error) {
 	return row.Position, nil
 }
 
-func (t *tx) InsertEnd(r store.Row) (int64, error) {
+func (t *tx) insertEnd(r store.Row) (int64, error) {
 	if _, used := t.s.eventIDs.get(r.ID); used {
 		return 0, fmt.Errorf("insert event %s: the id exists", r.ID)
 	}
@@ -85,7 +88,9 @@ func (t *tx) DeleteSession(id session.ID) error {
 		t.s.asks.remove(a.id)
 	}
 	if len(h.events) > 0 {
-		t.s.feed = without(t.s.feed, func(r *store.Row) bool { return r.SessionID == id && slices.Contains(h.events, r) })
+		t.s.feed = without(
+			t.s.feed, func(r *store.Row) bool { return r.SessionID == id && slices.Contains(h.events, r) },
+		)
 	}
 	t.s.sessions.remove(id)
 	delete(t.own, id)
@@ -108,16 +113,23 @@ func (t *tx) PutMessage(id session.ID, m session.Message, through int64) error {
 	if err != nil {
 		return fmt.Errorf("put message %s: %w", head.ID, err)
 	}
-	row := &messageRow{RawMessage: store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data}, through: store.Behind(m, through)}
+	row := &messageRow{
+		RawMessage: store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data},
+		through:    store.Behind(m, through),
+	}
 	if sh, ok := m.(*session.Shell); ok {
 		row.callID = sh.CallID
 	}
 	h := t.edit(id)
-	i, found := slices.BinarySearchFunc(h.messages, row, func(a, b *messageRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	i, found := slices.BinarySearchFunc(
+		h.messages, row, func(a, b *messageRow) int { return cmp.Compare(a.Seq, b.Seq) },
+	)
 	_, used := t.s.messages.get(head.ID)
 	switch {
 	case found && (h.messages[i].ID != row.ID || h.messages[i].Type != row.Type), !found && used:
-		return fmt.Errorf("put message %s: seq %d or type %s is not that of the stored message", row.ID, row.Seq, row.Type)
+		return fmt.Errorf(
+			"put message %s: seq %d or type %s is not that of the stored message", row.ID, row.Seq, row.Type,
+		)
 	case found:
 		h.messages = slices.Clone(h.messages)
 		h.messages[i] = row
@@ -130,22 +142,11 @@ func (t *tx) PutMessage(id session.ID, m session.Message, through int64) error {
 	return nil
 }
 
-func (t *tx) DeleteMessage(m session.MessageID) error {
-	id, used := t.s.messages.get(m)
-	if !used {
-		return nil
-	}
-	h := t.edit(id)
-	h.messages = without(h.messages, func(r *messageRow) bool { return r.ID == m })
-	t.s.messages.remove(m)
-	return nil
-}
-
-func (t *tx) DeleteMessages(id session.ID, after int64) error {
+func (t *tx) DeleteMessages(id session.ID, after, before int64) error {
 	h := t.edit(id)
 	keep := []*messageRow{}
 	for _, m := range h.messages {
-		if m.Seq > after {
+		if m.Seq > after && (before == 0 || m.Seq < before) {
 			t.s.messages.remove(m.ID)
 		} else {
 			keep = append(keep, m)
@@ -182,14 +183,13 @@ func (t *tx) DeleteInput(m session.MessageID) error {
 	return nil
 }
 
-func (t *tx) PutEpoch(id session.ID, e store.Epoch) error {
-	e.Snapshot = cloned(e.Snapshot)
-	t.edit(id).epoch = &e
-	return nil
-}
-
-func (t *tx) DeleteEpoch(id session.ID) error {
-	t.edit(id).epoch = nil
+func (t *tx) PutEpoch(id session.ID, e *store.Epoch) error {
+	h := t.edit(id)
+	if h.epoch = nil; e != nil {
+		c := *e
+		c.Snapshot = cloned(e.Snapshot)
+		h.epoch = &c
+	}
 	return nil
 }
 

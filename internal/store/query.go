@@ -1,0 +1,107 @@
+package store
+
+import "github.com/cairn-dev/cairn/internal/session"
+
+// FindMessage returns the message if it is the session's; false if it is not, or does not exist.
+func FindMessage(r MessageReader, id session.ID, m session.MessageID) (session.Message, bool, error) {
+	owner, found, err := r.Message(m)
+	if owner != id && owner != "" {
+		return nil, false, nil
+	}
+	return found, found != nil && err == nil, err
+}
+
+// ReadMessages returns the decoded messages.
+func ReadMessages(r MessageReader, id session.ID, q MessageQuery) ([]session.Message, error) {
+	out := []session.Message{}
+	err := r.RawMessages(id, q, func(row *RawMessage) error {
+		m, err := row.Message()
+		out = append(out, m)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// ReadRawMessages returns copies of the stored bytes of messages, for views that pass them on undecoded.
+func ReadRawMessages(r MessageReader, id session.ID, q MessageQuery) ([]RawMessage, error) {
+	out := []RawMessage{}
+	var mem Arena
+	err := r.RawMessages(id, q, func(row *RawMessage) error {
+		m := *row
+		m.Data = mem.Clone(row.Data)
+		out = append(out, m)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// NewestMessage returns the session's newest message of the type, false if it has none.
+func NewestMessage(r MessageReader, id session.ID, t session.MessageType) (session.Message, bool, error) {
+	return newestMessage(r, id, MessageQuery{Type: t})
+}
+
+// FindShell returns the session's newest shell message with the call id, false if it has none.
+func FindShell(r MessageReader, id session.ID, callID string) (*session.Shell, bool, error) {
+	m, ok, err := newestMessage(r, id, MessageQuery{Type: session.TypeShell, CallID: callID})
+	sh, _ := m.(*session.Shell)
+	return sh, ok && sh != nil, err
+}
+
+func newestMessage(r MessageReader, id session.ID, q MessageQuery) (newest session.Message, ok bool, err error) {
+	q.After, q.Newest, q.Limit = -1, true, 1
+	err = r.RawMessages(id, q, func(row *RawMessage) (err error) {
+		newest, err = row.Message()
+		return err
+	})
+	return newest, newest != nil && err == nil, err
+}
+
+// ReadSessions returns the decoded sessions.
+func ReadSessions(r SessionReader, q SessionQuery) ([]*session.Session, error) {
+	rows, err := r.RawSessions(q)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*session.Session, len(rows))
+	for i := range rows {
+		if out[i], err = rows[i].Session(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// FindInput returns the admitted prompt with the id, pending or promoted, of any session; false if it does not exist.
+func FindInput(r InboxReader, m session.MessageID) (*session.Input, bool, error) {
+	if m == "" {
+		return nil, false, nil
+	}
+	ins, err := r.Inputs(InputQuery{ID: m})
+	if err != nil || len(ins) == 0 {
+		return nil, false, err
+	}
+	return ins[0], true, nil
+}
+
+// PendingInputs returns the session's pending prompts of the delivery ("" any) in their order.
+func PendingInputs(r InboxReader, id session.ID, d session.Delivery, limit int) ([]*session.Input, error) {
+	return r.Inputs(InputQuery{SessionID: id, Delivery: d, Limit: limit})
+}
+
+// FindAsk returns the ask with the id, pending or replied, of any session; false if it does not exist.
+func FindAsk(r AskReader, a session.AskID) (*AskRow, bool, error) {
+	if a == "" {
+		return nil, false, nil
+	}
+	asks, err := r.Asks(AskQuery{ID: a})
+	if err != nil || len(asks) == 0 {
+		return nil, false, err
+	}
+	return asks[0], true, nil
+}
