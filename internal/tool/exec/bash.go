@@ -18,7 +18,7 @@ import (
 const (
 	defaultTimeout = 120 * time.Second
 	maxCommand     = 100 << 10 // bytes; systems refuse single arguments from 128 KiB on
-	shownOutput    = 30_000    // characters of the end that programs get
+	shownOutput    = 30_000    // characters of the end of the output in the structured result
 )
 
 //go:embed bash.md
@@ -42,7 +42,7 @@ type bashInput struct {
 	Background  bool   `json:"background"`
 }
 
-// bashInfo is what programs get to know; the shape is OpenCode's (spec/v1 §33.2).
+// bashInfo is the structured result, in OpenCode's shape.
 type bashInfo struct {
 	Output      string `json:"output"`
 	Exit        *int   `json:"exit"`
@@ -52,7 +52,7 @@ type bashInfo struct {
 	Timeout     bool   `json:"timeout,omitzero"`
 }
 
-// bashProgress is what programs get to know of a command that runs.
+// bashProgress is the structured result of a running command.
 type bashProgress struct {
 	Output      string `json:"output"`
 	Description string `json:"description,omitzero"`
@@ -63,7 +63,7 @@ func (t *bashTool) Definition() tool.Definition {
 	return tool.Definition{Name: "bash", Description: t.describeTool(), Schema: jsontext.Value(bashSchema), Bounded: true}
 }
 
-// Run runs the command. That it fails or takes too long is a result like any other.
+// Run runs the command. A failure or a timeout of the command is a normal result.
 func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	in, err := tool.Input[bashInput](call)
 	if err != nil {
@@ -123,7 +123,7 @@ func (in bashInput) validate() error {
 	case strings.TrimSpace(in.Command) == "":
 		return tool.Failf("The command is empty.")
 	case strings.ContainsRune(in.Command, 0):
-		return tool.Failf("The command holds a NUL byte, which no shell can run.")
+		return tool.Failf("The command contains a NUL byte, which no shell can run.")
 	case len(in.Command) > maxCommand:
 		return tool.Failf(
 			"The command is %d bytes long, the limit is %d. Write it to a file and run that.", len(in.Command), maxCommand,
@@ -133,7 +133,7 @@ func (in bashInput) validate() error {
 	}
 }
 
-// describeTool tells the model how long commands may take here, and what they may touch.
+// describeTool returns the description with the timeout and the sandbox of this Location.
 func (t *bashTool) describeTool() string {
 	text := strings.TrimSpace(bashDescription)
 	return strings.Replace(text, "120000", strconv.FormatInt(t.timeout().Milliseconds(), 10), 1) + t.describeSandbox()

@@ -14,15 +14,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// askCommand asks for what the command would do: for directories outside, for files that it prints or that the shell
-// writes, and for each command in it. What "always" will allow are the words that name each of them.
+// askCommand asks for what the command would do: for directories outside of the Location, for files that it reads or
+// writes, and for each command in it. The answer "always" allows the words that name each command.
 func (t *bashTool) askCommand(
 	ctx context.Context, call tool.Call, program string, dir workpath.Path, in bashInput,
 ) error {
 	return workpath.AskAll(ctx, call, t.commandRequests(program, dir, in))
 }
 
-// commandRequests are for the places that the command touches, then for what it runs.
+// commandRequests returns the permission requests for the paths that the command touches, then for what it runs.
 func (t *bashTool) commandRequests(program string, dir workpath.Path, in bashInput) []tool.Request {
 	script := shell.ParseFor(program, in.Command)
 	touched := t.resolveTouched(dir, script)
@@ -38,7 +38,7 @@ func (t *bashTool) commandRequests(program string, dir workpath.Path, in bashInp
 			save = appendNew(save, p.Save)
 		}
 	}
-	if len(resources) == 0 { // it changes directories or opens files, which is asked for
+	if len(resources) == 0 { // it only changes directories or opens files, which has its own requests
 		return out
 	}
 	if !forever {
@@ -59,19 +59,19 @@ func (t *bashTool) commandRequests(program string, dir workpath.Path, in bashInp
 	)
 }
 
-// touchedPaths are the places that a command reaches, besides running programs.
+// touchedPaths are the paths that a command reaches, besides running programs.
 type touchedPaths struct {
 	outside []string // directories
-	read    []string // resources of files, as rules see them
+	read    []string // permission resources of files
 	write   []string
 	seen    permission.Seen
 }
 
-// maxStarts bounds the directories that relative paths are tried from.
+// maxStarts bounds the directories from which relative paths are resolved.
 const maxStarts = 16
 
-// resolveTouched resolves what the script names. Where a command changes directories, a relative path is tried from
-// each of them: which one it will be is not followed.
+// resolveTouched resolves the paths in the script. If the script changes directories, each relative path is resolved
+// from each of them.
 func (t *bashTool) resolveTouched(dir workpath.Path, script shell.Script) touchedPaths {
 	var out touchedPaths
 	starts := []string{dir.Real}
@@ -92,7 +92,7 @@ func (t *bashTool) resolveTouched(dir workpath.Path, script shell.Script) touche
 			}
 		}
 	}
-	if len(script.Directories) > 0 || dir.Rel != "." { // else it stands in the place itself
+	if len(script.Directories) > 0 || dir.Rel != "." { // else the command runs in the root itself
 		out.seen.From = append(out.seen.From, t.resourcesOf(starts)...)
 	}
 	t.expandGlobs(&out, script, starts)
@@ -107,7 +107,7 @@ func (t *bashTool) resolveTouched(dir workpath.Path, script shell.Script) touche
 	return out
 }
 
-// resourcesOf are what rules see of the directories.
+// resourcesOf returns the permission resources of the directories.
 func (t *bashTool) resourcesOf(dirs []string) (out []string) {
 	for _, dir := range dirs {
 		if p, err := t.config.Paths.Resolve(dir); err == nil {
@@ -117,11 +117,11 @@ func (t *bashTool) resourcesOf(dirs []string) (out []string) {
 	return out
 }
 
-// maxGlobbed files of a pattern are looked at one by one.
+// maxGlobbed bounds the files of one pattern that are resolved one by one.
 const maxGlobbed = 1000
 
-// expandGlobs looks for the files that patterns in the script stand for. Those that are there are held to the rules for
-// read by their names; a pattern without any may yet become something, and is left as what is not known.
+// expandGlobs resolves the files that glob patterns in the script match, so that rules for read apply to their names. A
+// pattern that matches no file is left unknown, because the script may create one.
 func (t *bashTool) expandGlobs(out *touchedPaths, script shell.Script, starts []string) {
 	if slices.Contains(out.seen.From, shell.Hole) {
 		return
@@ -147,7 +147,7 @@ func (t *bashTool) expandGlobs(out *touchedPaths, script shell.Script, starts []
 	}
 }
 
-// unknownReads are the words of the script that stand for files that it reads, as shell.Part.Reads has them.
+// unknownReads returns the words of the script that stand for files that it reads (shell.Part.Reads).
 func unknownReads(script shell.Script) (words []string) {
 	for _, c := range script.Commands {
 		for _, p := range c.Parts {
@@ -163,8 +163,8 @@ func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// addTouched adds one place. An argument that only looks like a path counts when something is there; what does not
-// exist cannot be read. What is known to change counts where it is protected: else the rules for commands are enough.
+// addTouched adds one path. An argument that may be a path counts only if the file exists. A path that is known to
+// change counts only if it is protected: otherwise the rules for commands suffice.
 func (t *bashTool) addTouched(out *touchedPaths, p workpath.Path, named shell.Path) {
 	guarded := permission.Guarded(writtenResource(p, named)) != ""
 	mention := named.Use == shell.Named || named.Use == shell.Given || named.Use == shell.Handed && !guarded
@@ -198,7 +198,7 @@ func (t *bashTool) addTouched(out *touchedPaths, p workpath.Path, named shell.Pa
 	}
 }
 
-// writtenResource is the resource of what is written. A * stands for what is not known of it.
+// writtenResource returns the resource of a written path. A * stands for its unknown parts.
 func writtenResource(p workpath.Path, named shell.Path) string {
 	if named.Whole {
 		return p.Resource()
@@ -216,13 +216,14 @@ func (t *bashTool) addOutside(out *touchedPaths, p workpath.Path) {
 	}
 }
 
-// isKnownDir reports that the directory is there and is not the root, in which every misread slash would end.
+// isKnownDir reports whether the directory exists. The root does not count, because every misread slash would lead
+// there.
 func isKnownDir(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir() && dir != filepath.Dir(dir)
 }
 
-// isDevice reports files that hold nothing of anybody's.
+// isDevice reports whether the path is a device that contains no data.
 func isDevice(path string) bool {
 	switch path {
 	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin", "/dev/stdout",
@@ -232,11 +233,11 @@ func isDevice(path string) bool {
 	return strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/dev/pts/")
 }
 
-// resolveFrom is the path as the shell sees it from a directory.
+// resolveFrom resolves ~ and a relative path as the shell does in dir.
 func resolveFrom(dir, name string) string {
 	if rest, ok := strings.CutPrefix(name, "~"); ok {
 		who, below, _ := strings.Cut(rest, "/")
-		if who == "+" || who == "-" { // where the shell is, or was
+		if who == "+" || who == "-" { // + and ~- are directories of the shell
 			return filepath.Join(dir, below)
 		}
 		name = filepath.Join(homeDir(who), below)
@@ -247,7 +248,7 @@ func resolveFrom(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// homeDir is the home of a user, "" for one's own. Nobody's is where homes usually are.
+// homeDir returns the home of a user, of the current one for "". An unknown user gets a directory in /home.
 func homeDir(name string) string {
 	if name == "" {
 		return os.Getenv("HOME")
@@ -258,7 +259,7 @@ func homeDir(name string) string {
 	return "/home/" + name
 }
 
-// permissionRequests are for directories outside first, then for reading, then for writing.
+// permissionRequests returns the requests for directories outside of the Location, then for reading, then for writing.
 func (t touchedPaths) permissionRequests(command string) (out []tool.Request) {
 	for _, r := range []struct {
 		action    string

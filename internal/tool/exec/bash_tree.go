@@ -17,10 +17,11 @@ import (
 // errTooMany ends the listing of a directory that has more than maxBelow files.
 var errTooMany = errors.New("too many files")
 
-// maxBelow bounds how many files below a directory are held against the rules one by one.
+// maxBelow bounds the files below a directory that are matched against the rules one by one.
 const maxBelow = 100_000
 
-// readTree is the directory as rules see what lies below it. It is looked at when it is asked for, once.
+// readTree returns the directory for rules about the files below it. The files are listed at most once, when a rule
+// needs them.
 func (s *execTools) readTree(p workpath.Path, named shell.Path) permission.Tree {
 	type found struct {
 		files []string
@@ -35,14 +36,14 @@ func (s *execTools) readTree(p workpath.Path, named shell.Path) permission.Tree 
 	}
 }
 
-// listFilesBelow are the resources of the files below the place whose names fit one of the patterns, if there are some,
-// and of what links there lead to. It is false if they are more than maxBelow.
+// listFilesBelow returns the resources of the files below p whose names match one of the patterns, and of the targets
+// of links there. No patterns match all names. all is false if there are more than maxBelow files.
 func (s *execTools) listFilesBelow(p workpath.Path, only []string) (files []string, all bool) {
 	var mu sync.Mutex // guards files and seen
 	seen := 0
 	err := fastwalk.Walk(&fastwalk.Config{}, p.Real, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() && name == p.Real {
-			return nil //nolint:nilerr // what cannot be looked into is not read either
+			return nil //nolint:nilerr // an unreadable directory is not read by the command either
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -63,7 +64,7 @@ func (s *execTools) listFilesBelow(p workpath.Path, only []string) (files []stri
 	return files, err == nil
 }
 
-// linkTargets is what a link leads to.
+// linkTargets returns the resources that a link leads to.
 func (s *execTools) linkTargets(name string) []string {
 	p, err := s.config.Paths.Resolve(name)
 	switch {

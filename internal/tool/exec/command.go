@@ -17,36 +17,36 @@ import (
 )
 
 const (
-	drainTime     = 250 * time.Millisecond // what is still in the pipe when the command has ended
+	drainTime     = 250 * time.Millisecond // wait for output in the pipe after the command has ended
 	progressEvery = 250 * time.Millisecond
 )
 
-// command is one command to run.
+// command is a command to run.
 type command struct {
 	argv       []string
-	supervisor []string // see Config.Supervisor; nil: none
+	supervisor []string // Config.Supervisor; nil for none
 	dir        string
 	env        []string
-	timeout    time.Duration // 0: none
+	timeout    time.Duration // 0 for none
 	grace      time.Duration
-	processes  int // at the same time; a supervisor counts
+	processes  int // limit of processes at a time; needs a supervisor
 	output     *commandOutput
-	quiet      bool // what it writes to standard error is not taken
+	quiet      bool // discard standard error
 }
 
-// commandResult is how a command ended.
+// commandResult is the outcome of a command.
 type commandResult struct {
 	out         tool.Captured
-	tail        string // see output
-	exit        int    // 128 and the signal's number if a signal ended it
-	signal      string // its name, "" if none
+	tail        string // see commandOutput.formatTail
+	exit        int    // 128 plus the signal number if a signal ended it
+	signal      string // name of the signal, "" if none ended it
 	timedOut    bool
 	interrupted bool
 }
 
-// execute runs it to its end, the end of its time, or the end of ctx, and in the two latter cases ends everything it
-// started. It waits for the command, not for whoever else holds its output: 250 ms after the command's end the pipe is
-// closed. progress is told the end of the output at most four times a second.
+// execute runs the command until it ends, its timeout passes or ctx ends; in the last two cases it ends everything that
+// the command started. It does not wait for other processes that hold the output: it closes the pipe 250 ms after the
+// command's end. progress gets the end of the output at most four times a second.
 func (r command) execute(ctx context.Context, progress func(recent string)) (commandResult, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -54,7 +54,7 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	}
 	defer func() { _ = read.Close() }()
 	p, err := r.startProcess(write)
-	_ = write.Close() // the command has its own
+	_ = write.Close() // the command has a copy
 	if err != nil {
 		return commandResult{}, tool.Failf("The command could not be started: %v.", workpath.Cause(err))
 	}
@@ -86,7 +86,7 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	close(stop)
 	showing.Wait()
 	f.exit, f.signal = p.exit, p.signal
-	if p.lifeline != nil && f.signal != "" { // nobody cleaned up
+	if p.lifeline != nil && f.signal != "" { // the supervisor was killed and cleaned up nothing
 		p.stopAll(0)
 	}
 	f.tail = o.formatTail()
@@ -94,27 +94,27 @@ func (r command) execute(ctx context.Context, progress func(recent string)) (com
 	return f, nil
 }
 
-// process is a command that runs, with everything it starts.
+// process is a running command with everything that it starts.
 type process struct {
 	cmd      *exec.Cmd     // the command, or its supervisor
-	mark     string        // in the environment of all of them: tool.CallVariable=…
+	mark     string        // tool.CallVariable=…, in the environment of the command
 	done     chan struct{} // closed when the command has ended
-	lifeline *os.File      // writing to it or closing it makes the supervisor end everything; nil without one
-	report   *os.File      // where a supervisor that stays tells the exit code; nil without one
+	lifeline *os.File      // a write or a close makes the supervisor end everything; nil without one
+	report   *os.File      // a supervisor that stays sends the exit code on it; nil without one
 
-	exit   int    // how the command ended: set before ended is closed
-	signal string // the name of a signal, "" if none
+	exit   int    // exit status; set before done is closed
+	signal string // name of the signal that ended the command, "" if none did
 }
 
-// lifelineFD and reportFD are where a supervisor finds the other ends of these.
+// The file descriptors of a supervisor's ends of lifeline and report.
 const (
 	lifelineFD = 3
 	reportFD   = 4
 )
 
-// startProcess starts the command. One goroutine keeps its thread until the command has ended, because the system ends
-// the command when that thread ends (see attributes). It ends when cmd was waited for: with the command, or with what
-// the command left below its supervisor.
+// startProcess starts the command. A goroutine stays locked to its thread until the command has ended, because the
+// system kills the command when that thread ends (see commandAttributes). The goroutine ends with the command, or with
+// the processes that the command left below its supervisor.
 func (r command) startProcess(output *os.File) (*process, error) {
 	p := &process{mark: tool.CallVariable + "=" + rand.Text(), done: make(chan struct{})}
 	p.cmd = exec.Command(r.argv[0], r.argv[1:]...)
@@ -135,12 +135,12 @@ func (r command) startProcess(output *os.File) (*process, error) {
 		runtime.LockOSThread()
 		err := p.cmd.Start()
 		for _, f := range p.cmd.ExtraFiles {
-			_ = f.Close() // the supervisor has its own
+			_ = f.Close() // the supervisor has a copy
 		}
 		started <- err
 		stays := err == nil && p.waitExit()
 		for _, f := range []*os.File{p.lifeline, p.report} {
-			_ = f.Close() // nil where there is no supervisor
+			_ = f.Close() // nil without a supervisor
 		}
 		close(p.done)
 		runtime.UnlockOSThread()
@@ -154,7 +154,7 @@ func (r command) startProcess(output *os.File) (*process, error) {
 	return p, nil
 }
 
-// waitExit waits for the command, and reports whether its supervisor stays for what the command left in the background.
+// waitExit waits for the command. stays reports that the supervisor stays for processes that the command left behind.
 func (p *process) waitExit() (stays bool) {
 	if p.report != nil {
 		var code [1]byte
@@ -163,43 +163,43 @@ func (p *process) waitExit() (stays bool) {
 			return true
 		}
 	}
-	_ = p.cmd.Wait() // its state says more
+	_ = p.cmd.Wait() // ProcessState has the exit status
 	p.exit, p.signal = exitStatus(p.cmd.ProcessState)
 	return false
 }
 
-// addSupervisor puts a supervisor between us and the command.
+// addSupervisor starts the command below a supervisor.
 func (p *process) addSupervisor(r command) error {
-	far, near, err := os.Pipe()
+	lifelineRead, lifelineWrite, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	told, tells, err := os.Pipe()
+	reportRead, reportWrite, err := os.Pipe()
 	if err != nil {
-		return errors.Join(err, far.Close(), near.Close())
+		return errors.Join(err, lifelineRead.Close(), lifelineWrite.Close())
 	}
 	args := slices.Concat(r.supervisor[1:], supervisorOrder{r.grace, r.processes, r.argv}.encodeArgs())
 	p.cmd = exec.Command(r.supervisor[0], args...)
-	p.cmd.ExtraFiles = []*os.File{far, tells}
+	p.cmd.ExtraFiles = []*os.File{lifelineRead, reportWrite}
 	p.cmd.SysProcAttr = supervisorAttributes()
-	p.lifeline, p.report = near, told
+	p.lifeline, p.report = lifelineWrite, reportRead
 	return nil
 }
 
-// commandOutput is what a command prints, taken by one goroutine and shown by another.
+// commandOutput collects the output of a command in one goroutine and reports it in another.
 type commandOutput struct {
 	mu      sync.Mutex // guards capture
 	capture *tool.Capture
 }
 
-// readRecent returns the end of what was printed.
+// readRecent returns the last n bytes of the output.
 func (o *commandOutput) readRecent(n int) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.capture.Recent(n)
 }
 
-// formatTail is the end of what was printed as clients show it, behind a mark if there is more (spec/v1 §33.2).
+// formatTail returns the last characters of the output, after an ellipsis if it is longer.
 func (o *commandOutput) formatTail() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -227,7 +227,7 @@ func (o *commandOutput) finishCapture(ctx context.Context) tool.Captured {
 	return o.capture.Finish(ctx)
 }
 
-// copyFrom takes what comes until the pipe ends or its time is over.
+// copyFrom reads the pipe until it ends or its deadline passes.
 func (o *commandOutput) copyFrom(from *os.File) {
 	buf := make([]byte, 128<<10)
 	for {
@@ -243,7 +243,7 @@ func (o *commandOutput) copyFrom(from *os.File) {
 	}
 }
 
-// reportProgress reports that the command runs, and the end of the output while there is news: at least once.
+// reportProgress reports once that the command runs, then the end of the output whenever it changed.
 func (o *commandOutput) reportProgress(stop <-chan struct{}, progress func(recent string)) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()

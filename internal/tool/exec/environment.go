@@ -10,12 +10,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// passed are the variables that commands always get. It is a list of what is let through, not of what is held back:
-// keys and tokens have any name (spec/guarantees S6).
+// passedVariables are the variables that commands always get. This is a list of what is passed, not of what is
+// withheld, because a secret can have any name.
 var passedVariables = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ"}
 
-// Environment returns what commands get: the variables that always pass, those that the configuration names, and
-// those that it sets. Names of our own (CAIRN_, OPENCODE_) and denied ones never pass.
+// Environment returns the environment of commands: the variables that always pass, those that the configuration names,
+// and those that it sets. Variables of cairn and OpenCode (CAIRN_, OPENCODE_) and denied ones never pass.
 func (c Config) Environment() []string {
 	env := map[string]string{}
 	for _, kv := range os.Environ() {
@@ -43,8 +43,8 @@ func (c Config) isSecret(name string) bool {
 	return strings.HasPrefix(name, "CAIRN_") || strings.HasPrefix(name, "OPENCODE_") || slices.Contains(c.Deny, name)
 }
 
-// ShellPath returns the path of the shell to use: the configured one, else bash, in whose language commands are written
-// and read, else sh. The error is written for a model.
+// ShellPath returns the path of the shell: the configured one, else bash, whose language permission rules are applied
+// to, else sh. The error is for the model.
 func (c Config) ShellPath() (string, error) {
 	if c.Shell != "" {
 		path, err := exec.LookPath(c.Shell)

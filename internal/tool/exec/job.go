@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	jobWait  = time.Minute // of the action wait, unless it says
-	jobLines = 50          // of the actions logs and wait, unless they say
-	jobBytes = 32 << 10    // of the end of a log that is looked at
+	jobWait  = time.Minute // default of the action wait
+	jobLines = 50          // default of the actions logs and wait
+	jobBytes = 32 << 10    // of the end of a log that are read
 )
 
 //go:embed job.md
@@ -60,7 +60,7 @@ func startJob(ctx context.Context, call tool.Call, r command, in bashInput) (too
 	return out, nil
 }
 
-// runJob is the command as the work of a job.
+// runJob runs the command as the work of a job.
 func (r command) runJob(ctx context.Context) tool.JobEnd {
 	done, err := r.execute(ctx, func(string) {})
 	if err != nil {
@@ -86,7 +86,7 @@ func (jobTool) Definition() tool.Definition {
 	}
 }
 
-// Run does what the action says.
+// Run runs the action.
 func (jobTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	in, err := tool.Input[jobInput](call)
 	if err != nil {
@@ -112,7 +112,7 @@ func (jobTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	return in.runAction(ctx, call.Jobs)
 }
 
-// runAction does what concerns one job, and shows it as it is then.
+// runAction runs an action on one job and returns the job's state afterwards.
 func (in jobInput) runAction(ctx context.Context, jobs tool.Jobs) (tool.Output, error) {
 	wait := time.Duration(0)
 	if in.Action == "wait" {
@@ -168,7 +168,7 @@ func formatJob(j session.Job) string {
 	return fmt.Sprintf("%s (%s): %s\n  output: %s", j.ID, state, command, j.OutputPath)
 }
 
-// readLog is the end of what the job has printed: of a running one as it stands, of another from its file.
+// readLog returns the end of the job's output, of an ended job from its file.
 func (in jobInput) readLog(jobs tool.Jobs, job session.Job) string {
 	text, running := jobs.Recent(job.ID, jobBytes)
 	if !running {
@@ -188,7 +188,7 @@ func (in jobInput) readLog(jobs tool.Jobs, job session.Job) string {
 	return strings.Join(lines[max(0, len(lines)-most):], "\n")
 }
 
-// readTail returns the end of a managed file.
+// readTail returns the end of a file of managed output.
 func readTail(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

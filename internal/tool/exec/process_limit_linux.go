@@ -9,14 +9,14 @@ import (
 
 const (
 	countEvery = 100 * time.Millisecond
-	countShare = 20 // of the time, one part of so many is spent on counting
+	countShare = 20 // counting takes at most one part in 20 of the time
 )
 
-// watchProcessLimit reports how many processes this one has below it as soon as they are more than most. It looks ten
-// times a second, or less often where that takes long, until done is closed.
+// watchProcessLimit counts the descendants of this process and sends their number once it exceeds most. It counts every
+// 100 ms, or less often if counting takes long, until done is closed.
 func watchProcessLimit(most int, done <-chan struct{}) <-chan int {
 	found := make(chan int, 1)
-	go func() { // ends with done, or once it found them
+	go func() { // ends when done is closed, or after it sent the number
 		pause := countEvery
 		for {
 			select {
@@ -37,9 +37,9 @@ func watchProcessLimit(most int, done <-chan struct{}) <-chan int {
 	return found
 }
 
-// countSystemTasks is how many there are in the whole system, which costs nearly nothing to know.
+// countSystemTasks returns the number of tasks of the whole system, which is much cheaper than a list of processes.
 func countSystemTasks() int {
-	load, err := os.ReadFile("/proc/loadavg") // 0.20 0.18 0.12 1/80 11206
+	load, err := os.ReadFile("/proc/loadavg") // e.g. 0.20 0.18 0.12 1/80 11206
 	if err != nil {
 		return 0
 	}

@@ -12,17 +12,18 @@ import (
 	"github.com/cairn-dev/cairn/internal/proctable"
 )
 
-// commandAttributes: a session of its own, so that there is no terminal to ask at and the whole group can be signalled;
-// and the command ends with us, should we be killed.
+// commandAttributes gives a command a session of its own: it has no terminal to ask at, and its whole group can be
+// signalled. The command is killed if this process is.
 func commandAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// supervisorAttributes is for a supervisor: a session of its own. It ends by its lifeline, after having cleaned up.
+// supervisorAttributes gives a supervisor a session of its own. It is not killed with this process: its lifeline ends,
+// and it cleans up.
 func supervisorAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// findStrays returns what the command started and what left its group: by parentage, by session, or by the mark in the
-// environment, which finds those that were handed to init.
+// findStrays returns the processes that the command started and that left its group. It finds them by parent, by
+// session, and by tool.CallVariable in the environment, which also finds those that init adopted.
 func (p *process) findStrays() []int {
 	leader := p.cmd.Process.Pid
 	table := proctable.List()
@@ -42,7 +43,7 @@ func (p *process) findStrays() []int {
 	return strays
 }
 
-// addDescendants adds to ours every process that one of ours started.
+// addDescendants adds every process that one of ours started.
 func addDescendants(table []proctable.Process, ours map[int]bool) map[int]bool {
 	for grown := true; grown; {
 		grown = false
@@ -55,8 +56,8 @@ func addDescendants(table []proctable.Process, ours map[int]bool) map[int]bool {
 	return ours
 }
 
-// isGroupAlive reports whether anything but zombies is in the command's group. That nothing is in it the kernel says
-// without a moment between; the table is asked where something is, which may be zombies that nobody waits for.
+// isGroupAlive reports whether the command's group has a process that is not a zombie. The kernel tells at once that a
+// group is empty; only for other groups the process table is read, to ignore zombies.
 func (p *process) isGroupAlive() bool {
 	leader := p.cmd.Process.Pid
 	if errors.Is(syscall.Kill(-leader, 0), syscall.ESRCH) {

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// stopAll ends the command and everything it started: TERM, and after grace KILL, again and again until nothing is
-// left. It returns when the command itself was waited for.
+// stopAll ends the command and everything it started: SIGTERM, and after grace SIGKILL, repeatedly until everything has
+// ended. It returns when the command has been waited for.
 func (p *process) stopAll(grace time.Duration) {
 	if p.lifeline != nil {
 		_, _ = p.lifeline.Write([]byte{1})
 		select {
-		case <-p.done: // and everything with it, unless the command killed its supervisor
-		case <-time.After(grace + 2*time.Second): // it was stopped, or worse
+		case <-p.done: // the supervisor ended everything, unless the command killed it
+		case <-time.After(grace + 2*time.Second): // the supervisor is stopped or hangs
 		}
 	}
 	p.signalAll(syscall.SIGTERM)
 	if !p.waitGone(grace) {
-		for range 50 { // what forks while it is being killed is found in the next round
+		for range 50 { // a process that forks while it is killed is found in the next round
 			p.signalAll(syscall.SIGKILL)
 			if p.waitGone(40 * time.Millisecond) {
 				break
@@ -30,9 +30,9 @@ func (p *process) stopAll(grace time.Duration) {
 	<-p.done
 }
 
-// signalAll sends sig to the group of the command and to all that left it.
+// signalAll sends sig to the group of the command and to all processes that left it.
 func (p *process) signalAll(sig syscall.Signal) {
-	group := p.cmd.Process.Pid // it leads its own
+	group := p.cmd.Process.Pid // the command leads its own group
 	strays := p.findStrays()
 	if p.isGroupAlive() {
 		_ = syscall.Kill(-group, sig)
@@ -42,11 +42,11 @@ func (p *process) signalAll(sig syscall.Signal) {
 	}
 }
 
-// waitGone waits until nothing of the command is left, at most for d. It looks twice: a process that is being forked or
-// becomes another program can be missed once.
+// waitGone waits at most d until no process of the command is left. It checks twice, because one check can miss a
+// process during fork or exec.
 func (p *process) waitGone(d time.Duration) bool {
 	step := 5 * time.Millisecond
-	missing := 0 // looks in a row that found nothing
+	missing := 0 // checks in a row that found no process
 	for end := time.Now().Add(d); ; time.Sleep(min(step, time.Until(end))) {
 		if p.isGroupAlive() || len(p.findStrays()) > 0 {
 			missing = 0

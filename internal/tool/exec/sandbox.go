@@ -7,15 +7,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// sandboxCommand returns the command line that runs argv in the sandbox, or argv itself if there is none. What was
-// asked for and cannot be had is a failure: no command runs unbound instead.
+// sandboxCommand returns the command line that runs argv in the sandbox, or argv itself if the configuration has no
+// sandbox. If the sandbox is not available, it fails: a command never runs unconfined instead.
 func (s *execTools) sandboxCommand(argv []string) ([]string, error) {
 	p := s.config.Sandbox
 	if p == nil {
 		return argv, nil
 	}
 	refuse := func(why string) ([]string, error) {
-		return nil, tool.Failf("No command is run: they are to run in the sandbox, and %s. Tell the user.", why)
+		return nil, tool.Failf("Commands must run in the sandbox, but %s. No command was run. Tell the user.", why)
 	}
 	if err := sandbox.Check(); err != nil {
 		return refuse("this system cannot provide it: " + err.Error())
@@ -29,7 +29,7 @@ func (s *execTools) sandboxCommand(argv []string) ([]string, error) {
 	return p.Command(s.config.Supervisor[0], argv)
 }
 
-// describeSandbox tells the model what commands cannot do, so that it does not try.
+// describeSandbox tells the model what the sandbox forbids.
 func (s *execTools) describeSandbox() string {
 	p := s.config.Sandbox
 	if p == nil {

@@ -56,7 +56,7 @@ func TestNoCommandWithoutItsSandbox(t *testing.T) {
 	if err := sandbox.Check(); err != nil {
 		b := tooltest.New(t, withSandbox)
 		tooltest.MustContain(
-			t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "touch ran"})), "No command is run", err.Error(),
+			t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "touch ran"})), "No command was run", err.Error(),
 		)
 		return
 	}
@@ -69,7 +69,7 @@ func TestNoCommandWithoutItsSandbox(t *testing.T) {
 	} {
 		b := tooltest.New(t, change)
 		tooltest.MustContain(
-			t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "touch ran"})), "No command is run", want,
+			t, tooltest.TextOf(b.Call("bash", tooltest.Input{"command": "touch ran"})), "No command was run", want,
 		)
 		if left, _ := os.ReadDir(b.Dir); len(left) != 0 {
 			t.Error("it ran")

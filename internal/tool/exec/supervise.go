@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// MaxProcesses is how many processes one command may have at the same time, unless the configuration says.
+// MaxProcesses is the default limit of the processes of one command at a time.
 const MaxProcesses = 1024
 
-// supervisorOrder is what a supervisor is told.
+// supervisorOrder is the work of a supervisor.
 type supervisorOrder struct {
 	grace     time.Duration
 	processes int
 	argv      []string
 }
 
-// encodeArgs are the order as arguments of a supervisor.
+// encodeArgs returns the order as arguments for a supervisor.
 func (o supervisorOrder) encodeArgs() []string {
 	return append([]string{strconv.FormatInt(o.grace.Milliseconds(), 10), strconv.Itoa(o.processes)}, o.argv...)
 }

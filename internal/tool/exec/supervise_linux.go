@@ -18,15 +18,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// Supervise runs one command for a server that started this process through Config.Supervisor, and returns the exit
-// code for it. args are what followed SuperviseWord.
+// Supervise runs one command for a server that started this process through Config.Supervisor, and returns its exit
+// code. args are the arguments after SuperviseWord.
 //
-// The process is a little init: whatever the command leaves behind becomes its child, so that nothing escapes, not by a
-// session of its own, a double fork, or an empty environment. When the lifeline is written to or ends, because the
-// server says so or is no more, everything is ended: TERM, then KILL. So it is at once, when there are more processes
-// than may be. When the command ends by itself, what it left in the background goes on, below this process, which is
-// then only there for that: whoever asks what those processes are finds a tool's above them, whatever became of their
-// environment.
+// The process is a child subreaper: every process that the command leaves behind becomes its child, also after a new
+// session, a double fork or with an empty environment. If the server writes to the lifeline or ends, the supervisor
+// ends everything, with SIGTERM, then SIGKILL; if the command exceeds its limit of processes, at once. If the command
+// ends by itself, its background processes go on, and the supervisor stays until they end: it marks them as processes
+// of a tool, whatever their environment.
 func Supervise(args []string) int {
 	order, err := parseOrder(args)
 	if err == nil {
@@ -36,9 +35,9 @@ func Supervise(args []string) int {
 		fmt.Fprintln(os.Stderr, "supervise:", err)
 		return 125
 	}
-	runtime.LockOSThread() // the command ends with the thread that started it
+	runtime.LockOSThread() // the command is killed when the thread that started it ends
 	unix.CloseOnExec(lifelineFD)
-	_ = unix.CloseRange(lifelineFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // whatever the server was started with
+	_ = unix.CloseRange(lifelineFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // descriptors that the server inherited
 	cmd, err := order.startCommand()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, workpath.Cause(err))
@@ -53,7 +52,7 @@ func Supervise(args []string) int {
 	return code
 }
 
-// waitCommand returns the exit code when the command has ended, and whether it did so by itself.
+// waitCommand returns the exit code, and whether the command ended by itself.
 func (o supervisorOrder) waitCommand(ended <-chan int, gone <-chan struct{}) (code int, itself bool) {
 	done := make(chan struct{})
 	defer close(done)
@@ -82,13 +81,13 @@ func (o supervisorOrder) waitCommand(ended <-chan int, gone <-chan struct{}) (co
 	}
 }
 
-// hasChildren reports whether anything is below this process.
+// hasChildren reports whether this process has children.
 func hasChildren() bool {
 	return !errors.Is(unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD)
 }
 
-// reportAndWait tells the server how the command ended and returns when nothing of it is left. It holds nothing that
-// the call, or anybody else, waits for: not the output, not the directory.
+// reportAndWait sends the exit code to the server and returns when all children have ended. It releases the output and
+// the working directory, so that neither the call nor others wait for it.
 func reportAndWait(code int, gone <-chan struct{}) {
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -99,9 +98,9 @@ func reportAndWait(code int, gone <-chan struct{}) {
 	}
 	_ = os.Chdir("/")
 	report := os.NewFile(reportFD, "report")
-	_, _ = report.Write([]byte{byte(code)}) // a server that is no more wants to know nothing
+	_, _ = report.Write([]byte{byte(code)}) // the server may have ended
 	_ = report.Close()
-	debug.FreeOSMemory() // it may be there for days
+	debug.FreeOSMemory() // this process may stay for days
 	<-gone
 }
 
@@ -111,8 +110,8 @@ func (o supervisorOrder) startCommand() (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// reapChildren waits for every child there is, reports how the command ended, and closes gone when there is no child
-// left. Nothing that descends from this process is alive then, because what loses its parent becomes our child.
+// reapChildren waits for all children, sends the exit code of the command, and closes gone when no child is left. Then
+// no descendant is alive, because an orphan becomes a child of this process.
 func reapChildren(command int, ended chan<- int, gone chan<- struct{}) {
 	defer close(gone)
 	for {
@@ -121,7 +120,7 @@ func reapChildren(command int, ended chan<- int, gone chan<- struct{}) {
 		switch {
 		case errors.Is(err, syscall.EINTR):
 			continue
-		case err != nil: // none left
+		case err != nil: // no child is left
 			return
 		case pid == command && ws.Signaled():
 			ended <- 128 + int(ws.Signal())
@@ -131,8 +130,8 @@ func reapChildren(command int, ended chan<- int, gone chan<- struct{}) {
 	}
 }
 
-// endDescendants returns when reap says that they are gone. The process table says whom to signal, not whether it is
-// done: it is read while it changes, so that a process which was forked behind the reader's back is missing in it.
+// endDescendants ends all descendants and returns when reapChildren reports that they are gone. The process table only
+// tells whom to signal: it changes while it is read, so a process that was just forked can be missing.
 func endDescendants(grace time.Duration, gone <-chan struct{}) {
 	sig := syscall.SIGTERM
 	signalled := map[int]bool{}

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Supervise exists on Linux only.
+// Supervise reports that supervisors exist on Linux only.
 func Supervise([]string) int {
 	fmt.Fprintln(os.Stderr, "supervise: not on this system")
 	return 125

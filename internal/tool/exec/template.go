@@ -13,15 +13,15 @@ import (
 // TemplateCommands are commands whose output becomes part of a prompt.
 type TemplateCommands struct {
 	Lines     []string
-	Args      []string // the parameters of each, from ${1} on
-	Arguments string   // the variable ARGUMENTS
+	Args      []string // the positional parameters of each, from ${1} on
+	Arguments string   // value of the variable ARGUMENTS
 }
 
-const maxTemplateCommands = 32 // commands of one prompt
+const maxTemplateCommands = 32 // in one prompt
 
-// RunTemplate runs the lines in the location, all at the same time, bound as every command is and with what of the
-// environment commands get, and returns what each wrote to its standard output, as it is. How one ends does not matter;
-// that one cannot be started, or takes too long, is an error.
+// RunTemplate runs the commands in the Location, in parallel, with the sandbox and the environment of tool commands,
+// and returns the standard output of each. The exit code does not matter; a command that cannot be started or exceeds
+// its timeout is an error.
 func RunTemplate(ctx context.Context, c Config, l TemplateCommands) ([]string, error) {
 	if len(l.Lines) > maxTemplateCommands {
 		return nil, tool.Failf("The template runs %d commands, the limit is %d.", len(l.Lines), maxTemplateCommands)

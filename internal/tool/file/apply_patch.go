@@ -16,7 +16,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// maxPatched bounds the bytes of all files of a patch, before and after.
+// maxPatched bounds the bytes of all files of a patch, before and after it.
 const maxPatched = 64 << 20
 
 //go:embed apply_patch.md
@@ -28,7 +28,7 @@ const patchSchema = `{"type":"object","properties":{
 
 type patchTool struct{ *fileTools }
 
-// patchInfo is what programs get to know of a patch; the shape is OpenCode's.
+// patchInfo is the structured result of a patch, in OpenCode's shape.
 type patchInfo struct {
 	Diff        string              `json:"diff"`
 	Files       []patchedFile       `json:"files"`
@@ -37,7 +37,7 @@ type patchInfo struct {
 	Seen        fingerprints        `json:"seen"`
 }
 
-// patchedFile is what one section of a patch does.
+// patchedFile describes what one section of a patch changed.
 type patchedFile struct {
 	FilePath     string `json:"filePath"`
 	RelativePath string `json:"relativePath"`
@@ -86,7 +86,7 @@ func (t *patchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	), nil
 }
 
-// failPatch says that nothing of the patch was applied, where the error is about the patch.
+// failPatch adds to an error about the patch that no file was changed.
 func failPatch(err error) error {
 	if f, ok := errors.AsType[*tool.Failure](err); ok {
 		return tool.Failf("apply_patch verification failed, no file was changed: %s", f.Message)
@@ -94,12 +94,12 @@ func failPatch(err error) error {
 	return err
 }
 
-// resolvedPatch is a patch whose files are located.
+// resolvedPatch is a patch whose paths are resolved.
 type resolvedPatch struct {
 	hunks    []patchSection
 	paths    []workpath.Path // each file once
 	index    map[string]int
-	from, to []int // of each hunk, the file it is about and the one it makes, in places
+	from, to []int // indices in paths, by section: the file it names and the file it writes
 }
 
 func (p *resolvedPatch) resolveAll(s *fileTools) error {
@@ -131,7 +131,7 @@ func (p *resolvedPatch) resolveAll(s *fileTools) error {
 	return nil
 }
 
-// addPath returns the number of the file at the path.
+// addPath returns the index of the path in p.paths.
 func (p *resolvedPatch) addPath(s *fileTools, path string) (int, error) {
 	at, err := s.config.Paths.Resolve(path)
 	if err != nil {
@@ -151,7 +151,7 @@ func isLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// apply goes through the sections in order, each on what those before made.
+// apply applies the sections in order, each to the result of those before it.
 func (p *resolvedPatch) apply(steps []*fileStep) (summary, error) {
 	size := 0
 	for _, st := range steps {
@@ -191,7 +191,8 @@ func (p *resolvedPatch) apply(steps []*fileStep) (summary, error) {
 
 var changeTypes = map[string]string{"A": "add", "M": "update", "D": "delete"}
 
-// applyTo makes of the files what the section says and returns the letter for it. Both are the same unless it moves.
+// applyTo applies the section to the file it names (from) and the file it writes (to), which differ for a move. It
+// returns the letter of the change for the result.
 func (h patchSection) applyTo(from, to *fileStep) (letter string, err error) {
 	switch {
 	case h.kind == sectionAdd:
@@ -217,7 +218,7 @@ func (h patchSection) applyTo(from, to *fileStep) (letter string, err error) {
 		return "", tool.Failf("The patch changes nothing in %s: its text already is as the patch says.", from.path.Abs)
 	}
 	if len(h.chunks) == 0 {
-		content = string(from.after) // only moved, the last line stays as it is
+		content = string(from.after) // a move alone keeps the file as it is, also without a newline at its end
 	}
 	to.after, to.removed = []byte(content), false
 	if to != from {

@@ -9,15 +9,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// Attachment is a page of a file, or a directory, that somebody attaches to a prompt of the session.
+// Attachment is a file, or a page of it, or a directory that a user attaches to a prompt.
 type Attachment struct {
 	Session       session.ID
 	Path          string
 	Offset, Limit int
 }
 
-// Attach returns what the tool read says of the attachment. Nobody is asked: who attaches what lies in the location has
-// said that it may be read; what lies outside is a *tool.Denied.
+// Attach returns the result of the tool read for an attachment. Attaching a file inside of the Location permits reading
+// it; a path outside is a *tool.Denied.
 func Attach(ctx context.Context, c Config, a Attachment) (tool.Output, error) {
 	input, err := json.Marshal(readInput{FilePath: a.Path, Offset: a.Offset, Limit: a.Limit})
 	if err != nil {

@@ -14,47 +14,48 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-const maxEdited = 16 << 20 // bytes of a file that is changed
+const maxEdited = 16 << 20 // bytes of a file that the tools change
 
-// fileState is a file as it is on disk.
+// fileState is the content and the metadata of a file on disk.
 type fileState struct {
-	info fs.FileInfo // nil: there is no such file
+	info fs.FileInfo // nil: the file does not exist
 	data []byte
 }
 
-// fileStep is what happens to one file.
+// fileStep is the change of one file.
 type fileStep struct {
 	path     workpath.Path
 	before   fileState
 	after    []byte
-	removed  bool        // it shall not be there
-	template fs.FileInfo // whose mode and owner a new file gets; nil: nobody's
+	removed  bool        // the file is removed
+	template fs.FileInfo // whose mode and owner a new file gets; nil: the defaults
 }
 
-// formatDiff is of the whole file, with OpenCode's header.
+// formatDiff returns the diff of the whole file, with OpenCode's header.
 func (s *fileStep) formatDiff() string { return unifiedDiff(s.path.Abs, s.before.data, s.after) }
 
-// changePlan is what a tool wants to do to files: plan makes what they shall be, in place, out of what they are.
+// changePlan is a change that a tool wants to make. apply computes the new content of the files from the content in the
+// steps.
 type changePlan struct {
 	paths []workpath.Path // each file once
 	apply func(steps []*fileStep) (summary, error)
 }
 
-// summary is what a change comes to, for those who decide and those who asked for it.
+// summary describes a change in the permission request and in the result.
 type summary struct {
 	message string // the result for the model
 	diff    string // of all files
 	files   []patchedFile
 }
 
-// change is an intent against the files as they are.
+// change is a changePlan applied to the files on disk.
 type change struct {
 	summary
 	steps []*fileStep
-	seen  fingerprints // what the session knows of the files now
+	seen  fingerprints // the state of the files after the change
 }
 
-// changeOne changes the file at the path.
+// changeOne changes a single file.
 func (s *fileTools) changeOne(
 	ctx context.Context, call tool.Call, path string, plan func(before fileState) (after []byte, says string, err error),
 ) (change, error) {
@@ -70,9 +71,9 @@ func (s *fileTools) changeOne(
 	}})
 }
 
-// changeAll changes files, all or none: it plans on what is there, asks with the diff, plans again on what is there
-// by then, and writes if that makes the same change. The files are locked for both plans but not while the question is
-// open, so that it does not hold up other sessions.
+// changeAll changes files, all or none. It plans the change on the files as they are, asks with the diff, plans again
+// on the files as they are then, and writes them if both plans make the same change. The files are locked during both
+// plans but not while the question is open, so that other sessions can go on.
 func (s *fileTools) changeAll(ctx context.Context, call tool.Call, in changePlan) (change, error) {
 	if err := s.config.Tracker.restoreSeen(ctx, call); err != nil {
 		return change{}, err
@@ -102,7 +103,7 @@ func (s *fileTools) changeAll(ctx context.Context, call tool.Call, in changePlan
 	return done, nil
 }
 
-// describeHardLinks says which files had more names than the one that now has another content.
+// describeHardLinks names the files that had hard links, which keep the old content.
 func (c change) describeHardLinks() string {
 	says := ""
 	for _, st := range c.steps {
@@ -121,7 +122,7 @@ func (c change) permissionRequest() tool.Request {
 	for _, st := range c.steps {
 		r.Resources = append(r.Resources, st.path.Resource())
 	}
-	// which "*" does not mean
+	// "*" does not cover protected files
 	if slices.ContainsFunc(r.Resources, func(path string) bool { return permission.Guarded(path) != "" }) {
 		r.Save = nil
 		for _, path := range r.Resources {
@@ -136,7 +137,7 @@ func (c change) permissionRequest() tool.Request {
 	return r
 }
 
-// displayPaths are the files for people: that of one call's own as it is, those of a patch as the patch has them.
+// displayPaths returns the paths for the permission request.
 func (c change) displayPaths() string {
 	var paths []string
 	for _, f := range c.files {
@@ -150,8 +151,8 @@ func (c change) displayPaths() string {
 	return strings.Join(paths, ", ")
 }
 
-// outsideRequests are the requests for what may reach out of this place, each directory once: paths outside, and files
-// that have a second name, which may be anywhere.
+// outsideRequests returns the permission requests for paths outside of the Location, one for each directory, and for
+// files with hard links, which may be outside as well.
 func outsideRequests(paths []workpath.Path) (out []tool.Request) {
 	asked := map[string]bool{}
 	for _, p := range paths {
@@ -171,13 +172,13 @@ func outsideRequests(paths []workpath.Path) (out []tool.Request) {
 	return out
 }
 
-// withLocks runs f while nobody else plans, changes or reads the files for a session.
-func (s *fileTools) withLocks(ctx context.Context, places []workpath.Path, f func() error) error {
+// withLocks runs f while no other call plans, changes or reads the files.
+func (s *fileTools) withLocks(ctx context.Context, files []workpath.Path, f func() error) error {
 	var paths []string
-	for _, p := range places {
+	for _, p := range files {
 		paths = append(paths, p.Real)
 	}
-	slices.Sort(paths) // everybody takes them in this order, so that nobody waits for each other
+	slices.Sort(paths) // one order for all calls prevents deadlocks
 	for _, path := range slices.Compact(paths) {
 		unlock, err := s.config.Tracker.lockPath(ctx, path)
 		if err != nil {
@@ -191,7 +192,7 @@ func (s *fileTools) withLocks(ctx context.Context, places []workpath.Path, f fun
 	return f()
 }
 
-// commitChange writes the change if it still is the one that was shown.
+// commitChange plans the change again and writes it if it is the one that the permission request showed.
 func (s *fileTools) commitChange(id session.ID, in changePlan, shown change) (change, error) {
 	now := changePlan{apply: in.apply}
 	for _, p := range in.paths {
@@ -232,7 +233,7 @@ func (s *fileTools) commitChange(id session.ID, in changePlan, shown change) (ch
 	return done, nil
 }
 
-// planChange reads the files and makes the change, unless one is not what the session saw last.
+// planChange reads the files and plans the change. It fails if a file is not as the session saw it last.
 func (s *fileTools) planChange(id session.ID, in changePlan) (change, error) {
 	var c change
 	for _, p := range in.paths {
@@ -251,7 +252,7 @@ func (s *fileTools) planChange(id session.ID, in changePlan) (change, error) {
 	return c, err
 }
 
-// readState reads a whole regular file, if there is one.
+// readState reads a whole regular file. A missing file is an empty state.
 func readState(p workpath.Path) (fileState, error) {
 	switch {
 	case p.Info == nil:

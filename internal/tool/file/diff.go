@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	maxDiff     = 64 << 10 // bytes of a diff that is shown
+	maxDiff     = 64 << 10 // bytes of a diff that are shown
 	diffContext = 4        // lines around a change, as OpenCode shows them
 )
 
-// unifiedDiff is the change in the form that OpenCode's clients show.
+// unifiedDiff returns the diff of a file in the form that OpenCode's clients show.
 func unifiedDiff(path string, before, after []byte) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Index: %s\n%s\n--- %s\n+++ %s\n", path, strings.Repeat("=", 67), path, path)
@@ -26,8 +26,8 @@ func unifiedDiff(path string, before, after []byte) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// normalizeTexts is the text of both as a diff shows it: without a mark of the byte order or carriage returns before
-// line ends, unless it is these that differ.
+// normalizeTexts removes byte order marks and the carriage returns of line ends from both texts, unless the texts
+// differ in nothing else.
 func normalizeTexts(before, after []byte) ([]byte, []byte) {
 	plain := func(text []byte) []byte {
 		return bytes.ReplaceAll(bytes.TrimPrefix(text, []byte(workpath.BOM)), []byte("\r\n"), []byte("\n"))
@@ -38,8 +38,8 @@ func normalizeTexts(before, after []byte) ([]byte, []byte) {
 	return before, after
 }
 
-// zeroEmptyRanges has the range of no lines begin at line 0, as patch(1) and OpenCode write it. There is one only in
-// the first line, where one of the texts is empty.
+// zeroEmptyRanges lets an empty range begin at line 0, as patch(1) and OpenCode write it. Only the first line of a diff
+// can have one, for an empty text.
 func zeroEmptyRanges(diff []byte) []byte {
 	header, rest, _ := strings.Cut(string(diff), "\n")
 	header = strings.Replace(header, "@@ -1,0 +", "@@ -0,0 +", 1)
@@ -47,14 +47,14 @@ func zeroEmptyRanges(diff []byte) []byte {
 	return []byte(header + "\n" + rest)
 }
 
-// diffBody is a diff without its header.
+// diffBody returns a diff without its header.
 func diffBody(diff string) string {
 	_, rest, _ := strings.Cut(diff, "\n+++ ")
 	_, rest, _ = strings.Cut(rest, "\n")
 	return rest
 }
 
-// changedLines is what a diff takes away and adds, wherever that is.
+// changedLines returns the removed and added lines of a diff, without their positions.
 func changedLines(diff string) string {
 	var b strings.Builder
 	for line := range strings.Lines(diffBody(diff)) {
@@ -77,7 +77,7 @@ func countLines(diff string) (added, removed int) {
 	return added, removed
 }
 
-// truncateDiff is as much of a diff as is shown, cut at a line.
+// truncateDiff returns the first lines of a diff, at most maxDiff bytes, and a note with the counts of the rest.
 func truncateDiff(diff string) string {
 	if len(diff) <= maxDiff {
 		return diff
@@ -88,7 +88,7 @@ func truncateDiff(diff string) string {
 	)
 }
 
-// truncateLines returns the first lines of a text, at most n bytes.
+// truncateLines returns the first whole lines of a text, at most n bytes.
 func truncateLines(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -30,7 +30,7 @@ type editInput struct {
 	ReplaceAll bool   `json:"replaceAll"`
 }
 
-// changeInfo is what programs get to know of a change; the shape is OpenCode's.
+// changeInfo is the structured result of a change of one file, in OpenCode's shape.
 type changeInfo struct {
 	Diff        string              `json:"diff"`
 	FileDiff    fileDiff            `json:"filediff"`
@@ -48,7 +48,7 @@ type fileDiff struct {
 	Deletions int    `json:"deletions"`
 }
 
-// formatOutput is the result of a change of one file.
+// formatOutput returns the result of a change of one file.
 func (c change) formatOutput() tool.Output {
 	p := c.steps[0].path
 	added, removed := countLines(c.diff)
@@ -66,7 +66,7 @@ func (t *editTool) Definition() tool.Definition {
 	}
 }
 
-// Run makes the edit.
+// Run edits the file.
 func (t *editTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	in, err := tool.Input[editInput](call)
 	if err != nil {
@@ -96,13 +96,13 @@ func (in editInput) plan(before fileState) ([]byte, string, error) {
 		return nil, "", tool.Failf("%s is a binary file; it is not edited as text.", in.FilePath)
 	}
 	content, mark := strings.CutPrefix(string(before.data), workpath.BOM)
-	old, neu := strings.TrimPrefix(in.OldString, workpath.BOM), in.NewString
+	old, newText := strings.TrimPrefix(in.OldString, workpath.BOM), in.NewString
 	eol := detectLineEnd(content)
-	// else its lines end in both ways
+	// if the text occurs as given, the file has both kinds of line ends
 	if asFile := convertLineEnds(old, eol); asFile == old || !strings.Contains(content, old) {
-		old, neu = asFile, convertLineEnds(neu, eol)
+		old, newText = asFile, convertLineEnds(newText, eol)
 	}
-	r, err := replaceText(content, old, neu, in.ReplaceAll)
+	r, err := replaceText(content, old, newText, in.ReplaceAll)
 	if err != nil {
 		return nil, "", err
 	}
@@ -115,7 +115,7 @@ func (in editInput) plan(before fileState) ([]byte, string, error) {
 	return []byte(r.content), r.String(), nil
 }
 
-// detectLineEnd is how the first line of a text ends.
+// detectLineEnd returns the line end of the first line.
 func detectLineEnd(s string) string {
 	if i := strings.IndexByte(s, '\n'); i > 0 && s[i-1] == '\r' {
 		return "\r\n"
@@ -123,7 +123,7 @@ func detectLineEnd(s string) string {
 	return "\n"
 }
 
-// convertLineEnds gives every line of s that end.
+// convertLineEnds gives all lines of s the line end eol.
 func convertLineEnds(s, eol string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	if eol == "\n" {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"image"
-	_ "image/gif" // the formats that are read
+	_ "image/gif" // registers the decoder
 	"image/jpeg"
 	"image/png"
 
@@ -14,11 +14,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// ImageLimits bound an image that is shown to the model. Zero fields mean the defaults.
+// ImageLimits bound an image that the model gets. Zero fields mean the defaults.
 type ImageLimits struct {
-	Width, Height int  // in pixels, 2000
-	Base64        int  // bytes of its base64, 5 MiB
-	Refuse        bool // what is larger is refused, not made smaller
+	Width, Height int  // pixels; default 2000
+	Base64        int  // bytes in base64; default 5 MiB
+	Refuse        bool // refuse a larger image instead of scaling it down
 }
 
 const (
@@ -43,8 +43,8 @@ func (l ImageLimits) fits(data []byte) bool {
 	return base64.StdEncoding.EncodedLen(len(data)) <= l.Base64
 }
 
-// fitImage returns the image within the limits, scaled and in another format if it must be (spec/v1 §33.4). What cannot
-// be decoded is shown as it is, if it is not too long.
+// fitImage returns the image within the limits; if it exceeds them, scaled down and re-encoded. An image that cannot be
+// decoded is returned as it is if it is short enough.
 func (l ImageLimits) fitImage(name string, data []byte, mime string) ([]byte, string, error) {
 	about, _, err := image.DecodeConfig(bytes.NewReader(data))
 	switch {
@@ -57,7 +57,8 @@ func (l ImageLimits) fitImage(name string, data []byte, mime string) ([]byte, st
 	case about.Width <= l.Width && about.Height <= l.Height && l.fits(data):
 		return data, mime, nil
 	case l.Refuse:
-		return nil, "", tool.Failf("%s is too large to be shown: %dx%d pixels, %d bytes. The limits are %dx%d pixels and %d bytes in base64.",
+		return nil, "", tool.Failf("%s is too large to be shown: %dx%d pixels, %d bytes. "+
+			"The limits are %dx%d pixels and %d bytes in base64.",
 			name, about.Width, about.Height, len(data), l.Width, l.Height, l.Base64)
 	case about.Width*about.Height > maxPixels || about.Width < 1 || about.Height < 1:
 		return nil, "", tool.Failf(
@@ -72,7 +73,7 @@ func (l ImageLimits) fitImage(name string, data []byte, mime string) ([]byte, st
 	return l.shrinkImage(name, full)
 }
 
-// shrinkImage scales the image into the limits, and further down until a format holds it in the bytes.
+// shrinkImage scales the image into the limits, and further down until one of the encodings is short enough.
 func (l ImageLimits) shrinkImage(name string, full image.Image) ([]byte, string, error) {
 	size := full.Bounds().Size()
 	ratio := min(1, float64(l.Width)/float64(size.X), float64(l.Height)/float64(size.Y))
@@ -93,7 +94,7 @@ func (l ImageLimits) shrinkImage(name string, full image.Image) ([]byte, string,
 	return nil, "", tool.Failf("%s cannot be made small enough to be shown.", name)
 }
 
-// encodeImage writes a JPEG of the quality, or a PNG for 0.
+// encodeImage encodes a JPEG of the given quality, or a PNG for quality 0.
 func encodeImage(m image.Image, quality int) ([]byte, string, error) {
 	var b bytes.Buffer
 	if quality == 0 {

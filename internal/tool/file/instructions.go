@@ -14,12 +14,11 @@ import (
 )
 
 const (
-	maxNearby = 32 << 10 // bytes of the instructions that follow one file
-	maxShown  = 8192     // files of instructions remembered as told, over all sessions
+	maxNearby = 32 << 10 // bytes of instructions added to one read
+	maxShown  = 8192     // instruction texts remembered, over all sessions
 )
 
-// shownInstructions is one text of instructions that a session was told. After a compaction it does not see it any
-// more.
+// shownInstructions identifies an instruction text that a session was shown since its last compaction.
 type shownInstructions struct {
 	session session.ID
 	since   int64
@@ -27,8 +26,8 @@ type shownInstructions struct {
 	sum     [sha256.Size]byte
 }
 
-// markShown reports whether the session has yet to be told, and remembers that it is. Too many are forgotten all at
-// once: to be told twice does no harm.
+// markShown records that a session is shown a text, and reports whether it is the first time. At the limit it forgets
+// all records; a text is then shown again, which is harmless.
 func (f *Tracker) markShown(t shownInstructions) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -42,9 +41,9 @@ func (f *Tracker) markShown(t shownInstructions) bool {
 	return true
 }
 
-// nearbyInstructions returns what people wrote down for agents in the directories between the file and the Location,
-// which the system context does not tell: of each directory, the nearest first, the first file by name that exists. A
-// session is told each text once (spec/v1 §28).
+// nearbyInstructions returns the instruction files in the directories between the file and the Location, which the
+// system context does not contain. Of each directory, the nearest first, it takes the first file name of the
+// configuration that exists. A session is shown each text once.
 func (s *fileTools) nearbyInstructions(call tool.Call, p workpath.Path) (text string, loaded []string) {
 	loaded = []string{}
 	var b strings.Builder
@@ -76,7 +75,7 @@ func (s *fileTools) nearbyInstructions(call tool.Call, p workpath.Path) (text st
 	return "\n\n<system-reminder>\n" + b.String() + "</system-reminder>", loaded
 }
 
-// directoriesBetween lists the directories from the file's own up to the Location, which is not among them.
+// directoriesBetween lists the directories from the file's own up to the Location, without the Location.
 func (s *fileTools) directoriesBetween(p workpath.Path) []string {
 	top, err := workpath.ResolveLinks(s.config.Paths.Directory)
 	if err != nil {
@@ -96,7 +95,7 @@ func (s *fileTools) directoriesBetween(p workpath.Path) []string {
 	return dirs
 }
 
-// readHead returns at most n bytes of a file, without any if there is no room for more than a line.
+// readHead returns at most n bytes of a file, and none if n is too small for useful text.
 func readHead(p workpath.Path, n int) ([]byte, error) {
 	if n < 1<<10 {
 		return nil, nil

@@ -7,16 +7,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// maxTolerant bounds the content in which anything but the exact text is looked for.
+// maxTolerant bounds the content that the tolerant matchers search.
 const maxTolerant = 2 << 20
 
-// matcher looks for what old stands for in content and yields pieces of content, until yield returns false.
+// matcher yields pieces of content that correspond to old, until yield returns false.
 type matcher struct {
-	name  string // what differs from old, for the model; "" is nothing
+	name  string // how the piece differs from old, for the model; "" for an exact match
 	match func(content, old string, yield func(string) bool)
 }
 
-// matchers in the order in which they are tried, from the strictest on (spec/v1 §33.3).
+// matchers returns the matchers in the order in which they are tried, strictest first.
 func matchers() []matcher {
 	return []matcher{
 		{"", findExact},
@@ -27,20 +27,20 @@ func matchers() []matcher {
 		{"in escape sequences", findUnescaped},
 		{"in white space at the ends", findTrimmed},
 		{"in some lines between the first and the last", findContext},
-		{"", findExact}, // every occurrence: for replaceAll the same as the first
+		{"", findExact}, // with replaceAll, every occurrence
 	}
 }
 
-// replacement is what became of a content.
+// replacement is the result of replaceText.
 type replacement struct {
 	content   string
 	count     int
-	tolerance string // what differed from old, "" if nothing
+	tolerance string // how the replaced text differed from old, "" if it did not
 }
 
-// replaceText puts neu in the place of old: of the only occurrence, or of all. What is found but not unique, or much
-// larger than old, is not replaced; the error says what to do.
-func replaceText(content, old, neu string, all bool) (replacement, error) {
+// replaceText replaces old by newText in content: its only occurrence, or with all every occurrence. It fails if old is
+// not found, not unique, or only found in a much larger piece.
+func replaceText(content, old, newText string, all bool) (replacement, error) {
 	ambiguous, oversized := 0, false
 	for i, f := range matchers() {
 		if i > 0 && len(content) > maxTolerant {
@@ -54,11 +54,11 @@ func replaceText(content, old, neu string, all bool) (replacement, error) {
 			case isOversized(piece, old):
 				oversized = true
 			case all:
-				done = &replacement{strings.ReplaceAll(content, piece, neu), strings.Count(content, piece), f.name}
+				done = &replacement{strings.ReplaceAll(content, piece, newText), strings.Count(content, piece), f.name}
 			case strings.LastIndex(content, piece) != at:
 				ambiguous = max(ambiguous, strings.Count(content, piece), 2)
 			default:
-				done = &replacement{content[:at] + neu + content[at+len(piece):], 1, f.name}
+				done = &replacement{content[:at] + newText + content[at+len(piece):], 1, f.name}
 			}
 			return done == nil
 		})
@@ -83,7 +83,7 @@ func replaceText(content, old, neu string, all bool) (replacement, error) {
 	}
 }
 
-// isOversized reports whether a piece is so much larger than old that it cannot be what was meant.
+// isOversized reports whether a piece is so much larger than old that it is a wrong match.
 func isOversized(piece, old string) bool {
 	pieceLines, oldLines := strings.Count(piece, "\n")+1, strings.Count(old, "\n")+1
 	if pieceLines >= max(oldLines+3, 2*oldLines) {
@@ -93,7 +93,7 @@ func isOversized(piece, old string) bool {
 	return pieceLines > 1 && p > max(o+500, 4*o)
 }
 
-// lineIndex is a content with its lines. A line's bytes are content[start[i]:end[i]], without the newline.
+// lineIndex is a content with the positions of its lines. Line i is content[start[i]:end[i]], without the newline.
 type lineIndex struct {
 	content    string
 	start, end []int
@@ -115,20 +115,20 @@ func indexLines(content string) lineIndex {
 
 func (t lineIndex) line(i int) string { return t.content[t.start[i]:t.end[i]] }
 
-// slice returns lines i to j without the line end behind j, or with it if there is one and it is wanted.
+// slice returns the lines i to j, with newline including the line end of j if it has one.
 func (t lineIndex) slice(i, j int, newline bool) string {
 	end := t.end[j]
 	switch {
 	case end == len(t.content):
 	case newline:
 		end++
-	case end > t.start[j] && t.content[end-1] == '\r': // it is half of the line end
+	case end > t.start[j] && t.content[end-1] == '\r': // the carriage return belongs to the line end
 		end--
 	}
 	return t.content[t.start[i]:end]
 }
 
-// matchWindows yields every run of n lines that fits says is one.
+// matchWindows yields each run of n lines for which fits is true.
 func (t lineIndex) matchWindows(n int, newline bool, fits func(first int) bool, yield func(string) bool) {
 	for i := 0; i+n <= len(t.start); i++ {
 		if fits(i) && !yield(t.slice(i, i+n-1, newline)) {
@@ -137,7 +137,7 @@ func (t lineIndex) matchWindows(n int, newline bool, fits func(first int) bool, 
 	}
 }
 
-// splitOld splits old into lines; a newline at its end is reported, not counted as a line.
+// splitOld splits old into lines and reports whether it ends with a newline.
 func splitOld(old string) (lines []string, newline bool) {
 	trimmed, newline := strings.CutSuffix(old, "\n")
 	return strings.Split(trimmed, "\n"), newline

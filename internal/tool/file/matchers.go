@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	anchorSimilarity = 0.65 // of the lines between two anchors, on average
-	maxAnchored      = 200  // blocks that are compared
-	maxCompared      = 2000 // bytes of two lines that are compared letter by letter
+	anchorSimilarity = 0.65 // least average similarity of the lines between two anchors
+	maxAnchored      = 200  // compared blocks
+	maxCompared      = 2000 // bytes of two lines that are compared by edit distance
 )
 
 func findExact(content, old string, yield func(string) bool) {
@@ -19,7 +19,7 @@ func findExact(content, old string, yield func(string) bool) {
 	}
 }
 
-// findTrimmedLines finds lines that are equal but for white space around each.
+// findTrimmedLines finds lines that are equal except for white space around each.
 func findTrimmedLines(content, old string, yield func(string) bool) {
 	t := indexLines(content)
 	want, newline := splitOld(old)
@@ -36,8 +36,8 @@ func findTrimmedLines(content, old string, yield func(string) bool) {
 	}, yield)
 }
 
-// findAnchored finds the block between the first and the last line that is most like old, if its size is within a
-// quarter of old's and its lines are similar enough.
+// findAnchored finds the most similar block whose first and last line equal those of old. The number of its lines
+// differs by at most a quarter.
 func findAnchored(content, old string, yield func(string) bool) {
 	want, newline := splitOld(old)
 	if len(want) < 3 {
@@ -66,7 +66,7 @@ func findAnchored(content, old string, yield func(string) bool) {
 	}
 }
 
-// compareBlocks compares the lines between i and j with those between the ends of want, pair by pair: 1 is equal.
+// compareBlocks returns the average similarity of the lines between i and j and the inner lines of want; 1 is equal.
 func compareBlocks(t lineIndex, i, j int, want []string) float64 {
 	n := min(j-i-1, len(want)-2)
 	if n <= 0 {
@@ -95,8 +95,8 @@ func collapseSpace(s string) string { return strings.Join(strings.Fields(s), " "
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// findCollapsed finds text that is equal when every run of white space counts as one blank: whole lines, words within
-// a line, or several lines.
+// findCollapsed finds text that is equal when every run of white space counts as one blank: whole lines, words within a
+// line, or several lines.
 func findCollapsed(content, old string, yield func(string) bool) {
 	t := indexLines(content)
 	want := collapseSpace(old)
@@ -136,7 +136,7 @@ func findCollapsed(content, old string, yield func(string) bool) {
 	}
 }
 
-// findIndented finds lines that are equal once the indentation that all of them share is taken off.
+// findIndented finds lines that are equal after their common indentation is removed.
 func findIndented(content, old string, yield func(string) bool) {
 	t := indexLines(content)
 	lines, newline := splitOld(old)
@@ -148,7 +148,7 @@ func findIndented(content, old string, yield func(string) bool) {
 	}, yield)
 }
 
-// removeIndent takes the white space off that all lines but the blank ones begin with.
+// removeIndent removes the indentation that all lines except blank ones share.
 func removeIndent(s string) string {
 	lines := strings.Split(s, "\n")
 	shared := -1
@@ -171,8 +171,7 @@ func removeIndent(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// findUnescaped finds what old means when its escape sequences are undone, or the text that says the same when its own
-// are.
+// findUnescaped finds old with its escape sequences decoded, or text that equals old when its own are decoded.
 func findUnescaped(content, old string, yield func(string) bool) {
 	plain := unescapeText(old)
 	if plain != old && strings.Contains(content, plain) && !yield(plain) {
@@ -208,8 +207,8 @@ func findTrimmed(content, old string, yield func(string) bool) {
 	}, yield)
 }
 
-// findContext finds a block of as many lines as old whose first and last line are the same and of whose other lines,
-// blank ones aside, at least half are.
+// findContext finds a block with the line count, first line and last line of old, in which at least half of the other
+// lines, without blank ones, are equal.
 func findContext(content, old string, yield func(string) bool) {
 	want, newline := splitOld(old)
 	if len(want) < 3 {

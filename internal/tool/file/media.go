@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// maxMedia bounds an image or PDF that is shown to the model (spec/v2 §16).
+// maxMedia bounds an image or PDF that the model gets.
 const maxMedia = 20 << 20
 
 func (s *fileTools) readMedia(f *os.File, p workpath.Path, mime string) (tool.Output, error) {
@@ -39,7 +39,7 @@ func (s *fileTools) readMedia(f *os.File, p workpath.Path, mime string) (tool.Ou
 	return out, nil
 }
 
-// fitImage makes one image at a time fit the limits.
+// fitImage fits one image at a time into the limits.
 func (s *fileTools) fitImage(name string, data []byte, mime string) ([]byte, string, error) {
 	s.config.Tracker.scaling.Lock()
 	defer s.config.Tracker.scaling.Unlock()

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// copyOwner gives the file the owner of the one it replaces. Without the right to do so it stays ours.
+// copyOwner gives a new file the owner of the file that it replaces, if this process has the right to.
 func copyOwner(dir *os.Root, name string, old fs.FileInfo) {
 	st, ok := old.Sys().(*syscall.Stat_t)
 	if !ok || int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {
@@ -17,7 +17,7 @@ func copyOwner(dir *os.Root, name string, old fs.FileInfo) {
 	_ = dir.Lchown(name, int(st.Uid), int(st.Gid))
 }
 
-// countLinks is how many names a regular file has, 0 if it is none.
+// countLinks returns the number of hard links of a regular file, 0 for every other file.
 func countLinks(info fs.FileInfo) uint64 {
 	if info == nil || !info.Mode().IsRegular() {
 		return 0

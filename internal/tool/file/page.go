@@ -16,22 +16,22 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// maxCounted bounds how far a file is read only to count its lines.
+// maxCounted bounds the files whose lines are counted to the end.
 const maxCounted = 64 << 20
 
-// page is some lines of a file.
+// page is a range of the lines of a file.
 type page struct {
-	first       int      // the number of the first line
+	first       int      // number of the first line; 1 is the first of the file
 	lines       []string // without line ends
-	capped      bool     // the bytes ran out before the limit did
-	total       int64    // lines of the file; -1 when it was too long to count
+	capped      bool     // maxPageBytes was reached before the line limit
+	total       int64    // lines of the file; -1 if the file is too long to count them
 	sum         digest
-	whole       []byte // the file, if it is small enough to be remembered
+	whole       []byte // the content of a small file
 	fingerprint fingerprint
 }
 
-// readPage reads the lines that in asks for, and the rest of the file for its number of lines and its digest. A file
-// that is too large to be changed has none, which is most of the time that one takes.
+// readPage reads the lines that in asks for, and the rest of the file for its line count and its digest. A file that is
+// too large to be changed gets no digest, because computing it takes most of the time.
 func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (page, error) {
 	hash := sha256.New()
 	var whole headBuffer
@@ -84,10 +84,10 @@ func readPage(ctx context.Context, f *os.File, info fs.FileInfo, in readInput) (
 	return p, nil
 }
 
-// skipLines goes behind so many lines, or to the end if there are fewer, and returns behind how many it is. Lines are
-// only counted: gigabytes are passed in about the time that it takes to get them from the disk.
+// skipLines skips want lines, or all lines if there are fewer, and returns how many it skipped. It only counts
+// newlines, so it is about as fast as the disk.
 func skipLines(ctx context.Context, r *bufio.Reader, want int64) (passed int64, err error) {
-	within := false // a line
+	within := false // a line without its end was read
 	for passed < want {
 		if ctx.Err() != nil {
 			return passed, context.Cause(ctx)
@@ -101,7 +101,7 @@ func skipLines(ctx context.Context, r *bufio.Reader, want int64) (passed int64, 
 		case err != nil:
 			return passed, err
 		}
-		p, _ := r.Peek(r.Buffered()) // it has them
+		p, _ := r.Peek(r.Buffered()) // cannot fail: the bytes are buffered
 		if here := int64(bytes.Count(p, []byte{'\n'})); passed+here < want {
 			passed += here
 		} else {
@@ -112,15 +112,15 @@ func skipLines(ctx context.Context, r *bufio.Reader, want int64) (passed int64, 
 			p = p[:end]
 		}
 		within = p[len(p)-1] != '\n'
-		_, _ = r.Discard(len(p)) // the same
+		_, _ = r.Discard(len(p)) // cannot fail: the bytes are buffered
 	}
 	return passed, nil
 }
 
-// maxLineKept is more than maxLineRunes characters of any width.
+// maxLineKept is the bytes of a line that are read: more than maxLineRunes characters of any width.
 const maxLineKept = 4*maxLineRunes + 4
 
-// readLine returns the next line without its end, or as much of a long one as could be shown.
+// readLine returns the next line without its end, and at most maxLineKept bytes of it.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -140,8 +140,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// formatLine is a line as the model sees it: valid text, cut when long. The file's first line loses its byte order
-// mark.
+// formatLine returns a line as the model sees it: valid UTF-8, cut at maxLineRunes, and without the byte order mark of
+// the file's first line.
 func formatLine(line []byte, first bool) string {
 	if first {
 		line = bytes.TrimPrefix(line, []byte(workpath.BOM))
@@ -154,7 +154,7 @@ func formatLine(line []byte, first bool) string {
 	return text
 }
 
-// formatOutput shows the page, and instructions behind it.
+// formatOutput returns the page as a result, followed by the reminder.
 func (p page) formatOutput(at workpath.Path, reminder string, loaded []string) tool.Output {
 	last := p.first + len(p.lines) - 1
 	text := strings.Join(p.lines, "\n")
@@ -204,7 +204,7 @@ func formatDirFooter(first, last, total int, more bool) string {
 	}
 }
 
-// readSample returns the beginning of a file and goes back to it.
+// readSample returns the beginning of a file and seeks back to its start.
 func readSample(f *os.File) ([]byte, error) {
 	sample := make([]byte, 4096)
 	n, err := io.ReadFull(f, sample)
@@ -217,8 +217,9 @@ func readSample(f *os.File) ([]byte, error) {
 	return sample[:n], nil
 }
 
-// binaryTypes are endings of files that are no text although their beginning may look like it.
-const binaryTypes = " .zip .tar .gz .exe .dll .so .class .jar .war .7z .doc .docx .xls .xlsx .ppt .pptx .odt .ods .odp .bin .dat .obj .o .a .lib .wasm .pyc .pyo "
+// binaryTypes are extensions of binary files whose beginning may look like text.
+const binaryTypes = " .zip .tar .gz .exe .dll .so .class .jar .war .7z .doc .docx " +
+	".xls .xlsx .ppt .pptx .odt .ods .odp .bin .dat .obj .o .a .lib .wasm .pyc .pyo "
 
 // binaryReason returns why a file is not text, "" if it is.
 func binaryReason(path string, sample []byte) string {

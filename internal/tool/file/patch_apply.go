@@ -8,9 +8,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// applyChunks returns the content with the chunks applied, in order, each behind the one before. Lines that stay are
-// kept as they are in the file, however the patch spells them; new lines get the file's line end; the last line gets
-// one.
+// applyChunks applies the chunks to content in order, each after the one before. Unchanged lines stay as they are in
+// the file even if the patch writes them differently; new lines get the line end of the file; the last line gets a
+// newline.
 func applyChunks(path, content string, chunks []patchChunk) (string, error) {
 	text, mark := strings.CutPrefix(content, workpath.BOM)
 	eol := detectLineEnd(text)
@@ -32,10 +32,10 @@ func applyChunks(path, content string, chunks []patchChunk) (string, error) {
 	return out, nil
 }
 
-// patchFile is a file with what is to be done to it.
+// patchFile is a file with the edits of a patch.
 type patchFile struct {
-	lines  []string // without \n, with \r where the file has one
-	cursor int      // the next chunk is looked for from here
+	lines  []string // without \n, with the \r of the file
+	cursor int      // the next chunk is searched from this line on
 	edits  []patchEdit
 }
 
@@ -45,7 +45,7 @@ type patchEdit struct {
 	lines []patchLine
 }
 
-// placeChunk finds where a chunk belongs and notes what it does there.
+// placeChunk finds the position of a chunk and adds its edit.
 func (f *patchFile) placeChunk(path string, c patchChunk) error {
 	if c.context != "" {
 		at := f.findLines([]string{c.context}, false)
@@ -89,7 +89,7 @@ func (f *patchFile) describeCursor() string {
 	return " behind the place before (chunks go from the top to the bottom)"
 }
 
-// oldLines are the lines that the chunk expects.
+// oldLines returns the lines that the chunk expects in the file.
 func (c patchChunk) oldLines() []string {
 	var old []string
 	for _, l := range c.lines {
@@ -100,7 +100,7 @@ func (c patchChunk) oldLines() []string {
 	return old
 }
 
-// withoutBlankEnd is the chunk without a blank line at its end, which models take for the end of the file.
+// withoutBlankEnd returns the chunk without a blank line at its end, by which models mean the end of the file.
 func (c patchChunk) withoutBlankEnd() (patchChunk, bool) {
 	lines := slices.Clone(c.lines)
 	last := -1
@@ -116,9 +116,9 @@ func (c patchChunk) withoutBlankEnd() (patchChunk, bool) {
 	return c, true
 }
 
-// findLines returns the first place from the cursor on where the lines are, -1 if there is none: exactly, or else but
-// for white space behind, around, or the form of punctuation. At the end of the file it looks first for what belongs
-// there.
+// findLines returns the first line from the cursor on at which want occurs, -1 if it does not. It compares exactly,
+// then without white space at line ends, then around lines, then with normalized punctuation. With atEnd it tries the
+// end of the file first.
 func (f *patchFile) findLines(want []string, atEnd bool) int {
 	for _, form := range []func(string) string{
 		func(s string) string { return strings.TrimSuffix(s, "\r") },
@@ -158,7 +158,7 @@ func (f *patchFile) findLinesAs(form func(string) string, want []string, atEnd b
 	return -1
 }
 
-// normalizePunctuation writes dashes, quotes, dots and blanks the way keyboards do.
+// normalizePunctuation replaces typographic dashes, quotes, dots and blanks by their ASCII forms.
 func normalizePunctuation(s string) string {
 	return strings.ReplaceAll(strings.Map(normalizeRune, s), "\u2026", "...")
 }
@@ -178,7 +178,7 @@ func normalizeRune(r rune) rune {
 	}
 }
 
-// formatFile writes the file with all edits done; cr ends new lines before the \n.
+// formatFile returns the file with all edits; cr precedes the \n of new lines.
 func (f *patchFile) formatFile(cr string) string {
 	slices.SortStableFunc(f.edits, func(a, b patchEdit) int { return a.at - b.at })
 	var b strings.Builder

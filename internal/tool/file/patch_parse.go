@@ -14,11 +14,11 @@ const (
 	maxPatchFiles = 200     // sections of a patch
 )
 
-// patchSection is one section of a patch: what it does to one file.
+// patchSection is one section of a patch: the change of one file.
 type patchSection struct {
 	kind    sectionKind
 	path    string
-	target  string // where an updated file goes; "" is nowhere
+	target  string // the new path of an updated file; "" if it is not moved
 	content string // the content of an added file
 	chunks  []patchChunk
 }
@@ -31,11 +31,11 @@ const (
 	sectionUpdate
 )
 
-// patchChunk is one place in an updated file: the line that its context names is sought first, then what its lines say.
+// patchChunk is one change in an updated file. The line context is searched first, then the lines that stay or go.
 type patchChunk struct {
 	context string
 	lines   []patchLine
-	atEnd   bool // the lines are the last of the file
+	atEnd   bool // the lines are at the end of the file
 }
 
 // patchLine is a line that stays (' '), goes ('-') or comes ('+').
@@ -56,11 +56,10 @@ const (
 
 var heredoc = regexp.MustCompile(`^(?:cat\s+)?<<-?\s*['"]?(\w+)['"]?$`)
 
-// unifiedRange is what follows @@ in other kinds of patches; its numbers are not to be relied on.
+// unifiedRange matches the line range of a unified diff behind @@, which is ignored because models write wrong numbers.
 var unifiedRange = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@`)
 
-// parsePatch reads a patch in the form that models write (spec/v1 §33.3). What it does not understand it refuses with
-// the number of the line: half a patch is none.
+// parsePatch parses a patch in the apply_patch format. An error names the line; no part of an invalid patch is used.
 func parsePatch(text string) ([]patchSection, error) {
 	if len(text) > maxPatch {
 		return nil, tool.Failf("The patch is %d bytes long, the limit is %d. Make several calls.", len(text), maxPatch)
@@ -85,14 +84,14 @@ func parsePatch(text string) ([]patchSection, error) {
 	return hunks, nil
 }
 
-// patchReader goes through the lines between the markers.
+// patchReader reads the lines between the markers.
 type patchReader struct {
 	lines []string
 	at    int
-	first int // the number of the first line, for people
+	first int // number of the first line in the patch, for messages
 }
 
-// findPatchBody finds the markers, within a here document or other text.
+// findPatchBody finds the markers, also in a here document or between other text.
 func findPatchBody(text string) (*patchReader, error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, workpath.BOM))
 	if text == "" {
@@ -136,7 +135,7 @@ func (r *patchReader) skipBlank() {
 	}
 }
 
-// readHeader takes a line that begins with the marker and returns what follows.
+// readHeader consumes a line that begins with the marker and returns the rest of it.
 func (r *patchReader) readHeader(marker string) (rest string, ok bool) {
 	if r.atEnd() {
 		return "", false
@@ -176,7 +175,7 @@ func (r *patchReader) readSection() (patchSection, error) {
 	return patchSection{}, r.failLine("%q is none of %q, %q and %q.", line, patchAdd, patchDelete, patchUpdate)
 }
 
-// readAdded reads the lines of a new file. A blank line between them was meant as one of them.
+// readAdded reads the lines of a new file. A blank line between them counts as one of them.
 func (r *patchReader) readAdded(h *patchSection) error {
 	var b strings.Builder
 	blank := 0
@@ -197,7 +196,7 @@ func (r *patchReader) readAdded(h *patchSection) error {
 	return nil
 }
 
-// atHeader reports whether the line begins a section: such a line is never a line of a file.
+// atHeader reports whether the current line begins a section.
 func (r *patchReader) atHeader() bool {
 	l := r.lines[r.at]
 	return strings.HasPrefix(l, patchAdd) || strings.HasPrefix(l, patchDelete) || strings.HasPrefix(l, patchUpdate)
@@ -224,7 +223,7 @@ func (r *patchReader) readUpdated(h *patchSection) error {
 	return nil
 }
 
-// readChunk reads one chunk; before the first, the line with @@ may be missing.
+// readChunk reads one chunk. The first chunk may lack the line with @@.
 func (r *patchReader) readChunk() (patchChunk, error) {
 	var c patchChunk
 	if context, ok := r.readHeader("@@"); ok {
@@ -250,7 +249,7 @@ func (r *patchReader) readChunk() (patchChunk, error) {
 		}
 	}
 	for n := len(c.lines); n > 0 && c.lines[n-1] == (patchLine{' ', ""}) && r.lines[r.at-1] == ""; n-- {
-		c.lines, r.at = c.lines[:n-1], r.at-1 // blank lines before the next section are none of the file's
+		c.lines, r.at = c.lines[:n-1], r.at-1 // blank lines before the next section do not belong to the file
 	}
 	return c.validate(r)
 }

@@ -17,7 +17,7 @@ import (
 
 const (
 	maxPageLines = 2000
-	maxPageBytes = 50 << 10 // of the lines themselves, newlines between them included
+	maxPageBytes = 50 << 10 // of the lines, including the newlines between them
 	maxLineRunes = 2000
 	previewLines = 20
 )
@@ -39,12 +39,12 @@ type readInput struct {
 	Limit    int    `json:"limit"`
 }
 
-// readInfo is what programs get to know; the shape is OpenCode's (spec/v1 §33.1), without a second copy of the text.
+// readInfo is the structured result of read, in OpenCode's shape, without a second copy of the text.
 type readInfo struct {
 	Preview   string       `json:"preview"`
 	Truncated bool         `json:"truncated"`
 	Loaded    []string     `json:"loaded"`
-	Display   any          `json:"display,omitzero"` // pageDisplay or listDisplay; nothing of what is no text
+	Display   any          `json:"display,omitzero"` // pageDisplay or listDisplay; absent for an image or a PDF
 	Seen      fingerprints `json:"seen,omitzero"`
 }
 
@@ -53,7 +53,7 @@ type pageDisplay struct {
 	Path       string `json:"path"`
 	LineStart  int    `json:"lineStart"`
 	LineEnd    int    `json:"lineEnd"`
-	TotalLines int64  `json:"totalLines"` // 0 also of a file too long to count
+	TotalLines int64  `json:"totalLines"` // 0 also if the file is too long to count its lines
 	Truncated  bool   `json:"truncated"`
 }
 
@@ -74,7 +74,7 @@ func (t *readTool) Definition() tool.Definition {
 	}
 }
 
-// Run reads a page of a file, a directory, or a whole image.
+// Run reads a page of a file, a directory, or an image.
 func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	in, err := tool.Input[readInput](call)
 	if err != nil {
@@ -112,7 +112,7 @@ func (t *readTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	return out, err
 }
 
-// describeMissing says that there is no such file, and which one may have been meant.
+// describeMissing returns the error for a missing file, with similar names in its directory.
 func (t *readTool) describeMissing(p workpath.Path) error {
 	text := "File not found: " + p.Abs
 	if info, err := os.Lstat(filepath.Dir(p.Real)); err == nil && !info.IsDir() {

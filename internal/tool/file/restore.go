@@ -15,11 +15,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// fingerprints is what a result says of the files that the session knows by it: of each real path the print as text, ""
-// of one that is gone. With it a later process knows what the session saw.
+// fingerprints is the part of a structured result that says which state of its files the session saw: the fingerprint
+// as text by real path, "" for a removed file. A later process restores its Tracker from it.
 type fingerprints map[string]string
 
-// String is the digest, or size and time where there is none.
+// String returns the digest in base64, or the size and time if there is no digest.
 func (p fingerprint) String() string {
 	if p.digest != (digest{}) {
 		return base64.RawURLEncoding.EncodeToString(p.digest[:])
@@ -40,12 +40,12 @@ func parseFingerprint(s string) (fingerprint, bool) {
 	return fingerprint{digest: digest(sum)}, true
 }
 
-// maxRestored bounds of how many sessions it is remembered that they were recalled. Beyond, all are recalled again,
-// which changes nothing that is known.
+// maxRestored bounds the sessions recorded as restored. At the limit all records are dropped; restoring again changes
+// nothing that is known.
 const maxRestored = 4096
 
-// restoreSeen takes what the session saw before this process from the results of its calls, once, the newest first.
-// What is known since stays.
+// restoreSeen reads what the session saw in earlier processes from the results of its calls, newest first. It does so
+// once for each session and keeps what this process knows already.
 func (f *Tracker) restoreSeen(ctx context.Context, call tool.Call) error {
 	if call.Results == nil {
 		return nil
@@ -86,7 +86,7 @@ func (f *Tracker) isRestored(id session.ID) bool {
 	return f.restored[id]
 }
 
-// restoreOne is saw for what may be known better already. It goes behind all that was used in this process.
+// restoreOne records a fingerprint unless this process knows the file already, as the least recently used entry.
 func (f *Tracker) restoreOne(id session.ID, path string, p fingerprint) {
 	key := seenKey{id, path}
 	f.mu.Lock()
@@ -96,7 +96,8 @@ func (f *Tracker) restoreOne(id session.ID, path string, p fingerprint) {
 	}
 }
 
-// fingerprintsIn returns the prints in the result of one of our tools; others say what they like.
+// fingerprintsIn returns the fingerprints in a result of the tools of this package. Other tools may use the member seen
+// for anything.
 func fingerprintsIn(name string, structured jsontext.Value) fingerprints {
 	var info struct {
 		Seen fingerprints `json:"seen"`

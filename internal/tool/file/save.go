@@ -9,10 +9,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// saveAll makes all files what the steps say, or none. First every new content is written beside its file; if that
-// succeeds, they are renamed over the files one after the other, in order, and only then what shall be gone is removed:
-// nobody ever sees half a file, and whatever ends this process in between, no content is lost. If one of these fails,
-// those before are undone. It returns what each file is like then, nil for one that is gone.
+// saveAll makes all changes, or none. It first writes every new content to a temporary file beside its target, then
+// renames these over the targets in order, and removes files last: a reader never sees half a file, and a crash loses
+// no content. If one change fails, it undoes those before. It returns the metadata of each file afterwards, nil for a
+// removed one.
 func saveAll(steps []*fileStep) ([]fs.FileInfo, error) {
 	var all []*stagedStep
 	defer func() {
@@ -44,7 +44,7 @@ func saveAll(steps []*fileStep) ([]fs.FileInfo, error) {
 	return infos, nil
 }
 
-// commitAll makes the staged changes happen, writes before removals, or undoes those that did.
+// commitAll makes the staged changes, writes before removals. If one fails, it undoes those before.
 func commitAll(all []*stagedStep) error {
 	for _, s := range all {
 		if err := checkUnchanged(s.dir, s.name, s.before.info); err != nil {
@@ -66,7 +66,7 @@ func commitAll(all []*stagedStep) error {
 	return nil
 }
 
-// describeFailure says that nothing came of the change because this file failed.
+// describeFailure returns the error for the model that this file failed and nothing was changed.
 func (s *fileStep) describeFailure(err error) error {
 	if half, ok := errors.AsType[*undoError](err); ok {
 		return tool.Failf(
@@ -80,12 +80,12 @@ func (s *fileStep) describeFailure(err error) error {
 	return tool.Failf("%s could not be written: %v. Every file is as it was before.", s.path.Abs, workpath.Cause(err))
 }
 
-// undoError names the files that could not be put back.
+// undoError names the files that could not be restored.
 type undoError struct{ paths []string }
 
 func (e *undoError) Error() string { return "not put back: " + strings.Join(e.paths, ", ") }
 
-// undoAll puts back what was there before, the last first.
+// undoAll undoes changes in reverse order.
 func undoAll(done []*stagedStep) error {
 	var failed []string
 	for i := len(done) - 1; i >= 0; i-- {

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	maxSeen      = 8192      // files remembered, over all sessions; the longest unused are forgotten first
-	maxKept      = 256 << 10 // bytes of a file whose content is remembered, to say what changed
-	maxKeptAll   = 16 << 20  // bytes of all such contents
-	maxStaleDiff = 4 << 10   // bytes of what changed that are said
+	maxSeen      = 8192      // files remembered, over all sessions; the least recently used is dropped first
+	maxKept      = 256 << 10 // bytes of a file whose content is remembered to show what changed
+	maxKeptAll   = 16 << 20  // bytes of all remembered contents
+	maxStaleDiff = 4 << 10   // bytes of the diff in the error about a stale file
 )
 
-// digest tells contents apart: the beginning of their SHA-256. Zero is of none.
+// digest is the first bytes of a content's SHA-256. The zero digest means that it was not computed.
 type digest [16]byte
 
 func computeDigest(data []byte) digest {
@@ -28,7 +28,7 @@ func computeDigest(data []byte) digest {
 	return digest(sum[:])
 }
 
-// fingerprint is what a file was like. A zero sum means that not all of it was read.
+// fingerprint identifies the state of a file. The digest is zero if the file was not read completely.
 type fingerprint struct {
 	size   int64
 	time   time.Time
@@ -42,7 +42,7 @@ func fingerprintOf(info fs.FileInfo, sum digest) fingerprint {
 	return fingerprint{info.Size(), info.ModTime(), sum}
 }
 
-// isSame reports whether both are prints of the same content, as far as one can know.
+// isSame reports whether both fingerprints are of the same content: by digest, or else by size and time.
 func (p fingerprint) isSame(o fingerprint) bool {
 	var none digest
 	if p.digest != none && o.digest != none {
@@ -51,13 +51,13 @@ func (p fingerprint) isSame(o fingerprint) bool {
 	return p.size == o.size && p.time.Equal(o.time)
 }
 
-// snapshot is what a session saw of a file; data is nil when it is not remembered.
+// snapshot is the state of a file that a session saw. content is nil if it is not remembered.
 type snapshot struct {
 	fingerprint fingerprint
 	content     []byte
 }
 
-// headBuffer keeps what is written to it, as long as it is small.
+// headBuffer is a writer that keeps its input unless it exceeds maxKept bytes.
 type headBuffer struct {
 	data       []byte
 	overflowed bool
@@ -77,7 +77,7 @@ type seenEntry struct {
 	snapshot
 }
 
-// recordSeen remembers what the session knows of the file.
+// recordSeen records the state of the file that the session saw.
 func (f *Tracker) recordSeen(id session.ID, path string, s snapshot) {
 	if len(s.content) > maxKept {
 		s.content = nil
@@ -100,14 +100,14 @@ func (f *Tracker) recordSeen(id session.ID, path string, s snapshot) {
 	}
 }
 
-// forgetSeen forgets what the session saw of the file.
+// forgetSeen removes the record of a file.
 func (f *Tracker) forgetSeen(id session.ID, path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dropSeen(seenKey{id, path})
 }
 
-// dropSeen is called with mu held.
+// dropSeen removes an entry. The caller holds f.mu.
 func (f *Tracker) dropSeen(key seenKey) {
 	e, ok := f.seen[key]
 	if !ok {
@@ -119,7 +119,7 @@ func (f *Tracker) dropSeen(key seenKey) {
 	}
 }
 
-// lastSeen returns what the session last saw of the file.
+// lastSeen returns the state of the file that the session saw last.
 func (f *Tracker) lastSeen(id session.ID, path string) (snapshot, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,7 +135,7 @@ func (f *Tracker) lastSeen(id session.ID, path string) (snapshot, bool) {
 	return s.snapshot, true
 }
 
-// staleError says that a file is not as the session saw it last.
+// staleError reports that a file is not as the session saw it last.
 type staleError struct {
 	path workpath.Path
 	seen snapshot
@@ -147,8 +147,8 @@ func (e *staleError) Error() string {
 		") since you last read it, so nothing was written. Read it again, then repeat the call."
 }
 
-// explainStale turns a staleError into words for the model, with what changed where that is known and may be read. It
-// asks, so no file is locked.
+// explainStale turns a staleError into an error for the model. If the earlier content is known and reading the file is
+// allowed, it contains the diff. It asks for permission, so the caller holds no lock.
 func (s *fileTools) explainStale(ctx context.Context, call tool.Call, err error) error {
 	stale, ok := errors.AsType[*staleError](err)
 	if !ok {

@@ -11,16 +11,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// stagedStep is a step that is ready to happen: its directory is open, its new content lies beside the file.
+// stagedStep is a fileStep that is ready to be committed: its directory is open, and its new content is in a temporary
+// file.
 type stagedStep struct {
 	*fileStep
 	dir  *os.Root
 	name string
-	temp string // the new content; "" if there is none, or the file must be overwritten in place
+	temp string // name of the temporary file; "" if the file is removed or must be overwritten in place
 }
 
-// stageStep prepares a step. Missing directories are made. The new content gets the mode and, where allowed, the owner
-// of the old. Where the directory forbids another file, the old one will be overwritten in place.
+// stageStep prepares a step. It makes missing directories. The temporary file gets the mode and, if permitted, the
+// owner of the old file. If the directory forbids new files, the old file will be overwritten in place.
 func stageStep(st *fileStep) (*stagedStep, error) {
 	dir, err := st.path.OpenParent(!st.removed)
 	if err != nil {
@@ -49,7 +50,7 @@ func stageStep(st *fileStep) (*stagedStep, error) {
 	return s, nil
 }
 
-// discard removes what was staged and did not happen.
+// discard removes the temporary file of a step that was not committed, and closes the directory.
 func (s *stagedStep) discard() {
 	if s.temp != "" {
 		_ = s.dir.Remove(s.temp)
@@ -57,7 +58,7 @@ func (s *stagedStep) discard() {
 	_ = s.dir.Close()
 }
 
-// commit makes the step happen. A mount on the file forbids renaming; then it is overwritten in place.
+// commit makes the change. A mount point cannot be renamed over and is overwritten in place.
 func (s *stagedStep) commit() error {
 	if s.removed {
 		if s.before.info == nil {
@@ -78,7 +79,7 @@ func (s *stagedStep) commit() error {
 	return err
 }
 
-// undo makes the file what it was before the step.
+// undo restores the file as it was before the step.
 func (s *stagedStep) undo() error {
 	if s.before.info == nil {
 		if s.removed {
@@ -100,7 +101,7 @@ func (s *stagedStep) undo() error {
 	return overwriteFile(s.dir, s.name, s.before.data, now)
 }
 
-// checkUnchanged makes sure that name still is the file that old describes.
+// checkUnchanged returns an error unless name still is the file that old describes.
 func checkUnchanged(dir *os.Root, name string, old fs.FileInfo) error {
 	now, err := dir.Lstat(name)
 	switch {
@@ -113,7 +114,7 @@ func checkUnchanged(dir *os.Root, name string, old fs.FileInfo) error {
 	}
 }
 
-// writeTempFile writes a file with the mode and the owner of old and returns its name.
+// writeTempFile writes a temporary file with the mode and the owner of old and returns its name.
 func writeTempFile(dir *os.Root, data []byte, old fs.FileInfo) (string, error) {
 	temp := ".cairn-" + rand.Text() + ".tmp"
 	mode := fs.FileMode(0o666) // less the umask
@@ -140,7 +141,7 @@ func writeTempFile(dir *os.Root, data []byte, old fs.FileInfo) (string, error) {
 	return temp, nil
 }
 
-// overwriteFile writes in place. Should that fail half way, the old content is gone; it is the last resort.
+// overwriteFile overwrites a file in place, as the last resort: if it fails in between, the old content is lost.
 func overwriteFile(dir *os.Root, name string, data []byte, old fs.FileInfo) error {
 	f, err := dir.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// maxLockWait bounds how long a call waits for a file that others read or change.
+// maxLockWait bounds the wait for a file that other calls read or change.
 const maxLockWait = 30 * time.Second
 
-// Tracker is what the tools of a process know together about files: which one is being changed, and what each session
-// last saw in it. Safe for concurrent use.
+// Tracker is what the file tools of all Locations of a process share: locks on files, and the state of each file that
+// each session saw last. Safe for concurrent use.
 type Tracker struct {
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields up to the blank line
 	busy      map[string]chan struct{}
 	seen      map[seenKey]*list.Element
-	order     *list.List // of *seenEntry, the most recent first
-	keptBytes int        // bytes of the contents in seen
+	order     *list.List // of *seenEntry, most recently used first
+	keptBytes int        // bytes of all contents in seen
 	shown     map[shownInstructions]bool
-	restored  map[session.ID]bool // of what these saw before this process, everything is in seen
+	restored  map[session.ID]bool // sessions whose earlier results were read
 
-	scaling sync.Mutex // held while an image is made smaller: one at a time, for the memory that it takes
+	scaling sync.Mutex // serialises scaling of images, which takes much memory
 }
 
-// NewTracker returns an empty Files.
+// NewTracker returns an empty Tracker.
 func NewTracker() *Tracker {
 	return &Tracker{
 		busy: map[string]chan struct{}{}, seen: map[seenKey]*list.Element{}, order: list.New(),
@@ -41,8 +41,8 @@ type seenKey struct {
 	path    string
 }
 
-// lockPath waits until nobody else changes the file at the real path and returns the function that gives it free. It
-// fails when ctx ends or the wait is too long.
+// lockPath locks the file at a real path and returns the function that unlocks it. It fails when ctx ends or after
+// maxLockWait.
 func (f *Tracker) lockPath(ctx context.Context, path string) (func(), error) {
 	late := time.NewTimer(maxLockWait)
 	defer late.Stop()

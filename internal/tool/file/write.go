@@ -50,12 +50,12 @@ func (t *writeTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	return done.formatOutput(), nil
 }
 
-// plan keeps the byte order mark of the file that is replaced.
+// plan keeps the byte order mark of the replaced file.
 func (in writeInput) plan(before fileState) ([]byte, string, error) {
 	return keepBOM(before.data, in.Content), "Wrote file successfully.", nil
 }
 
-// keepBOM is the content, with the byte order mark of what it replaces.
+// keepBOM returns content with the byte order mark of the content that it replaces.
 func keepBOM(before []byte, content string) []byte {
 	if bytes.HasPrefix(before, []byte(workpath.BOM)) && !strings.HasPrefix(content, workpath.BOM) {
 		content = workpath.BOM + content

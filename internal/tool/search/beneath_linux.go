@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openBeneath opens name below the directory at, in one call to the kernel, following no links at all. ok is false
-// where the kernel cannot do that.
+// openBeneath opens name below the directory at in one system call that follows no links. ok is false if the kernel
+// does not support it.
 func openBeneath(at *os.File, name string) (f *os.File, ok bool, err error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC,
@@ -23,7 +23,8 @@ func openBeneath(at *os.File, name string) (f *os.File, ok bool, err error) {
 		return nil, false, ctl
 	}
 	switch {
-	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM): // an old kernel, or a filter that does not know it
+	// an old kernel, or a seccomp filter that does not know the call
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
 		return nil, false, nil
 	case err != nil:
 		return nil, true, &os.PathError{Op: "open", Path: name, Err: err}

@@ -19,22 +19,22 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// Browser shows people the files of a place, by the same ways of resolving, opening and ignoring as the tools: nothing
-// of it ever leaves the place. What is outside is an error of code denied.
+// Browser shows people the files of a Location. It resolves, opens and ignores files as the tools do. A path outside of
+// the Location is an error with the code denied.
 type Browser struct{ tools *searchTools }
 
-// NewBrowser returns a Look at the place of which a Config says the directory and the worktree.
+// NewBrowser returns a Browser of the Location in c.Paths.
 func NewBrowser(c Config) Browser { return Browser{newSearchTools(c)} }
 
-// Entry is a file or a directory of a listing.
+// Entry is an entry of a directory.
 type Entry struct {
 	Name    string
 	Path    string // relative to the Location
 	Dir     bool
-	Ignored bool // by git's rules
+	Ignored bool // by the ignore files
 }
 
-// Content is the content of a file. Type is its media type as far as the first bytes tell; "" is text.
+// Content is the content of a file. Type is the media type that its first bytes tell, "" for text.
 type Content struct {
 	Data   []byte
 	Binary bool
@@ -44,9 +44,9 @@ type Content struct {
 // Hit is a line that matches a pattern.
 type Hit struct {
 	Path   string // relative to the Location
-	Line   int    // the first is 1
-	Text   string // with its newline
-	Offset int64  // where the line begins in the file
+	Line   int    // from 1
+	Text   string // with its line end
+	Offset int64  // of the line in the file, in bytes
 	Spans  [][]int
 }
 
@@ -56,7 +56,7 @@ const (
 	maxListedFiles  = 50_000
 )
 
-// resolveInside resolves a path within the place.
+// resolveInside resolves a path and fails if it is outside of the Location.
 func (l Browser) resolveInside(name string) (workpath.Path, error) {
 	p, err := l.tools.config.Paths.Resolve(name)
 	if err != nil {
@@ -68,7 +68,7 @@ func (l Browser) resolveInside(name string) (workpath.Path, error) {
 	return p, nil
 }
 
-// publicError makes what a tool would tell the model an error for people.
+// publicError turns an error for the model into one for people.
 func publicError(err error) error {
 	if f, ok := errors.AsType[*tool.Failure](err); ok {
 		return session.Errorf(session.CodeInvalid, "%s", f.Error()).At("path")
@@ -76,7 +76,7 @@ func publicError(err error) error {
 	return err
 }
 
-// relativePath is the path as people below the Location name it.
+// relativePath returns the path relative to the Location.
 func (l Browser) relativePath(p workpath.Path) string {
 	dir, err := workpath.ResolveLinks(l.tools.config.Paths.Directory)
 	if err != nil {
@@ -138,7 +138,7 @@ func compareBool(a, b bool) int {
 	}
 }
 
-// Read returns the content of a regular file; found is false where there is none.
+// Read returns the content of a regular file; found is false if it does not exist.
 func (l Browser) Read(name string) (content Content, found bool, err error) {
 	p, err := l.resolveInside(name)
 	if err != nil || p.Info == nil {
@@ -161,7 +161,7 @@ func (l Browser) Read(name string) (content Content, found bool, err error) {
 	return b, true, nil
 }
 
-// listFiles returns the paths of the files below the Location that are not ignored, by name.
+// listFiles returns the paths of the files below the Location that are not ignored, sorted.
 func (l Browser) listFiles(ctx context.Context) ([]string, error) {
 	p, err := l.resolveInside("")
 	if err != nil {
@@ -188,7 +188,7 @@ func (l Browser) listFiles(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
-// Grep returns the lines below the Location that match, by path and line, as many as the tool shows.
+// Grep returns the matching lines below the Location by path and line, as many as the tool grep returns.
 func (l Browser) Grep(ctx context.Context, pattern string) ([]Hit, error) {
 	q, err := newQuery(pattern, "")
 	if f, ok := errors.AsType[*tool.Failure](err); ok {
@@ -217,7 +217,7 @@ func (l Browser) Grep(ctx context.Context, pattern string) ([]Hit, error) {
 	return out, nil
 }
 
-// findHits looks up where the matching lines of one file stand. What changed since it was searched is left out.
+// findHits finds the positions of matching lines in one file. It leaves out lines that changed since the search.
 func (l Browser) findHits(p workpath.Path, matches []match, q *query) []Hit {
 	f, _, err := p.Open()
 	if err != nil {
@@ -243,7 +243,7 @@ func (l Browser) findHits(p workpath.Path, matches []match, q *query) []Hit {
 	return out
 }
 
-// readHitLine returns the next line, of a long one its beginning, and how long it is.
+// readHitLine returns the next line, cut at maxHitLine bytes, and its full length.
 func readHitLine(r *bufio.Reader) (text string, size int64, err error) {
 	part, err := r.ReadSlice('\n')
 	text, size = strings.ToValidUTF8(string(part), "\uFFFD"), int64(len(part))

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// NameQuery is what is looked for by its name.
+// NameQuery selects files and directories by name.
 type NameQuery struct {
 	Query              string
 	Files, Directories bool
 	Limit              int
 }
 
-// Find returns the paths below the Location that fit the query, the best first; a directory's ends with a slash. What
-// is ignored is not found.
+// Find returns the paths below the Location that match the query, best first. The path of a directory ends with a
+// slash. Ignored files are not found.
 func (l Browser) Find(ctx context.Context, w NameQuery) ([]string, error) {
 	files, err := l.listFiles(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func (l Browser) Find(ctx context.Context, w NameQuery) ([]string, error) {
 	return rankNames(names, w.Query, w.Limit), nil
 }
 
-// directories returns the directories that hold the files, each with a slash at its end.
+// directoriesOf returns the directories that contain the files, each with a slash at its end.
 func directoriesOf(files []string) []string {
 	seen := map[string]bool{}
 	var out []string
@@ -46,7 +46,7 @@ func directoriesOf(files []string) []string {
 	return out
 }
 
-// rankNames returns the names that hold the letters of the query in their order, the best first, at most n.
+// rankNames returns the names that contain the letters of the query in order, best first, at most n.
 func rankNames(names []string, query string, n int) []string {
 	type ranked struct {
 		name string
@@ -69,7 +69,7 @@ func rankNames(names []string, query string, n int) []string {
 	return out
 }
 
-// rankName says how well a name fits a query, both in lower case: 0 is best, -1 not at all.
+// rankName rates how well a name matches a query, both in lower case: 0 is best, -1 is no match.
 func rankName(name, query string) int {
 	base := path.Base(name)
 	switch {

@@ -80,7 +80,7 @@ func joinPattern(base, dir string) string {
 	}
 }
 
-// searchAsk is what is asked for, as the model said it.
+// searchAsk is the metadata of a permission request: the input of the model.
 type searchAsk struct {
 	action  string
 	Pattern string `json:"pattern"`
@@ -88,7 +88,7 @@ type searchAsk struct {
 	Include string `json:"include,omitzero"`
 }
 
-// askSearch asks for a search below p: first for the directory if it is outside, then for the pattern.
+// askSearch asks for a search below p: for the directory if it is outside of the Location, then for the pattern.
 func (s *searchTools) askSearch(ctx context.Context, call tool.Call, p workpath.Path, a searchAsk) error {
 	if err := p.AskOutside(ctx, call); err != nil {
 		return err
@@ -103,7 +103,7 @@ type foundFile struct {
 	time time.Time
 }
 
-// findFiles returns the newest files that match, at most maxFound, and how many there are.
+// findFiles returns the most recently changed files that match, at most maxFound, and the number of all that match.
 func findFiles(ctx context.Context, p workpath.Path, pattern filePattern) ([]foundFile, int, error) {
 	if err := p.RequireDir(); err != nil {
 		return nil, 0, err
@@ -123,7 +123,7 @@ func findFiles(ctx context.Context, p workpath.Path, pattern filePattern) ([]fou
 		}
 		info, err := e.Info()
 		if err != nil {
-			return nil // it is gone
+			return nil // it was removed meanwhile
 		}
 		mu.Lock()
 		defer mu.Unlock()

@@ -44,21 +44,20 @@ func (t *grepTool) Definition() tool.Definition {
 	}
 }
 
-// grepResult is what programs get to know.
+// grepResult is the structured result.
 type grepResult struct {
 	Matches   int  `json:"matches"`
 	Truncated bool `json:"truncated"`
 }
 
-// match is one line that matches. path is relative to what was searched.
+// match is a matching line. path is relative to the searched directory.
 type match struct {
 	path string
 	line int
 	text string
 }
 
-// Run searches, and then asks to read the files that it found something in: what rules forbid to read, grep does not
-// show either.
+// Run searches, then asks to read the files with matches. Files that may not be read are left out of the result.
 func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	in, err := tool.Input[grepInput](call)
 	if err != nil {
@@ -101,8 +100,8 @@ func (t *grepTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	return tool.TextOutput(in.Pattern, text, grepResult{len(matches), cut}), nil
 }
 
-// askReadable leaves out the matches in files that may not be read. It asks for all files at once, and for each if that
-// is refused, unless a person did: their word stands.
+// askReadable removes the matches in files that may not be read. It asks for all files at once; if a rule refuses that,
+// it asks for each. A refusal by a person ends the call.
 func askReadable(
 	ctx context.Context, call tool.Call, p workpath.Path, matches []match,
 ) (kept []match, hidden int, err error) {
@@ -158,8 +157,8 @@ func (s *searchTools) searchPath(ctx context.Context, p workpath.Path, q *query)
 	return all[:min(len(all), maxMatches)], len(all) > maxMatches, nil
 }
 
-// searchFiles returns matches in no order, a few more than maxMatches at most when there are that many. It reads the
-// files that ripgrep names, or all of them if ripgrep is not installed or fails.
+// searchFiles returns matches in no order; of more than maxMatches, only a few more. It searches the files that ripgrep
+// names, or all files if ripgrep is not installed or fails.
 func (s *searchTools) searchFiles(ctx context.Context, t *searchTree, q *query) ([]match, error) {
 	if argv := s.ripgrepCommand(q); argv != nil {
 		c := matchCollector{tree: t, query: q}
@@ -177,7 +176,7 @@ func (s *searchTools) searchFiles(ctx context.Context, t *searchTree, q *query) 
 	return c.all, err
 }
 
-// matchCollector gathers the matches of files that are visited at the same time.
+// matchCollector searches files from several goroutines and collects their matches.
 type matchCollector struct {
 	tree  *searchTree
 	query *query
@@ -192,7 +191,7 @@ func (c *matchCollector) searchVisited(ctx context.Context, rel string) error {
 	}
 	f, size, err := c.tree.openFile(rel)
 	if err != nil {
-		return nil // gone, or not ours to read
+		return nil // removed meanwhile, or not readable
 	}
 	defer func() { _ = f.Close() }()
 	found, err := c.query.scanFile(ctx, f, scanTarget{rel: rel, size: size})

@@ -10,22 +10,22 @@ import (
 	"github.com/git-pkgs/gitignore"
 )
 
-// maxIgnoreFile bounds an ignore file; what is longer is not read.
+// maxIgnoreFile bounds an ignore file; a longer one is not read.
 const maxIgnoreFile = 1 << 20
 
-// ignoreRules is the rules of one directory's ignore files, over those of the directories above. It never changes, so
-// that walks may share it. As for ripgrep, a rule of an .rgignore counts before one of any .ignore, and that before one
-// of any .gitignore; among files of one name the nearest directory with a matching rule decides.
+// ignoreRules is the rules of the ignore files in one directory and in those above. It is immutable, so that goroutines
+// can share it. The order is that of ripgrep: a matching rule of any .rgignore decides, then of any .ignore, then of
+// any .gitignore; among files of one name that of the nearest directory.
 type ignoreRules struct {
 	up       *ignoreRules
-	dir      string // relative to the root of the walk, with slashes; "." is the root
+	dir      string // relative to the root of the search, with slashes; "." is the root
 	matchers [len(ignoreFiles)]*gitignore.Matcher
 }
 
-// ignoreFiles are the names of ignore files; the last one counts first.
+// ignoreFiles are the names of ignore files. The rules of a later one take precedence.
 var ignoreFiles = [...]string{".gitignore", ".ignore", ".rgignore"}
 
-// addDir adds the ignore files of dir. It returns i itself when there are none.
+// addDir adds the ignore files of dir. It returns i itself if dir has none.
 func (i *ignoreRules) addDir(root *os.Root, dir string) *ignoreRules {
 	next := &ignoreRules{up: i, dir: dir}
 	for kind, name := range ignoreFiles {
@@ -40,7 +40,7 @@ func (i *ignoreRules) addDir(root *os.Root, dir string) *ignoreRules {
 	return next
 }
 
-// addFile adds the rules of a file of the kind ignoreFiles[kind].
+// addFile adds the rules of a file named ignoreFiles[kind].
 func (i *ignoreRules) addFile(kind int, rules []byte) {
 	if len(rules) == 0 {
 		return
@@ -51,8 +51,8 @@ func (i *ignoreRules) addFile(kind int, rules []byte) {
 	i.matchers[kind].AddPatterns(rules, "")
 }
 
-// readUserRules is the rules that the user has for all places: git's core.parseExcludesFile, or else git/ignore in the
-// directory for configuration.
+// readUserRules returns the rules of the user: the file in git's core.excludesFile, or git/ignore in the configuration
+// directory.
 func readUserRules() *ignoreRules {
 	home, _ := os.UserHomeDir()
 	config := os.Getenv("XDG_CONFIG_HOME")
@@ -80,7 +80,7 @@ func readUserRules() *ignoreRules {
 	return i
 }
 
-// parseExcludesFile returns the value of core.parseExcludesFile in a git configuration, "" if it has none.
+// parseExcludesFile returns the value of core.excludesFile in a git configuration, "" if it has none.
 func parseExcludesFile(config []byte) string {
 	section, value := "", ""
 	for line := range strings.Lines(string(config)) {
@@ -97,7 +97,7 @@ func parseExcludesFile(config []byte) string {
 	return value
 }
 
-// readUserFile returns the content of a small regular file of the user's, nil if it is anything else.
+// readUserFile returns the content of a small regular file of the user, nil for any other.
 func readUserFile(path string) []byte {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -107,7 +107,7 @@ func readUserFile(path string) []byte {
 	return readSmallFile(dir, filepath.Base(path))
 }
 
-// readSmallFile returns the content of a small regular file, nil if it is anything else.
+// readSmallFile returns the content of a small regular file, nil for any other.
 func readSmallFile(root *os.Root, name string) []byte {
 	info, err := root.Lstat(filepath.FromSlash(name))
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxIgnoreFile || info.Size() == 0 {
@@ -125,7 +125,7 @@ func readSmallFile(root *os.Root, name string) []byte {
 	return data
 }
 
-// isIgnored reports whether the entry at rel, relative to the root of the walk, is ignored.
+// isIgnored reports whether the entry at rel, relative to the root of the search, is ignored.
 func (i *ignoreRules) isIgnored(rel string, isDir bool) bool {
 	for kind := len(ignoreFiles) - 1; kind >= 0; kind-- {
 		for at := i; at != nil; at = at.up {

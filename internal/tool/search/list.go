@@ -75,10 +75,10 @@ func (t *listTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	return tool.TextOutput(p.Title(), b.String(), map[string]any{"count": count, "truncated": cut}), nil
 }
 
-// listEntry is one entry of the tree, its name with a slash if it is a directory.
+// listEntry is an entry of the listing. The name of a directory ends with a slash.
 type listEntry struct {
 	name    string
-	rel     string // relative to the root of the tree
+	rel     string // relative to the root of the search
 	rules   *ignoreRules
 	entries []*listEntry
 }
@@ -90,7 +90,7 @@ func (l *listEntry) writeTree(b *strings.Builder, depth int) {
 	}
 }
 
-// fillLevels fills in what is below top, level by level, until there are maxListed entries.
+// fillLevels reads the directories below top level by level until it has maxListed entries.
 func (t *searchTree) fillLevels(ctx context.Context, top *listEntry) (count int, cut bool, err error) {
 	top.rel, top.rules = t.start, t.startRules()
 	queue := []*listEntry{top}
@@ -115,8 +115,7 @@ func (t *searchTree) fillLevels(ctx context.Context, top *listEntry) (count int,
 	return count, cut, nil
 }
 
-// fillDir reads the entries of one directory, at most room of them, and says whether there are more. Links are not
-// followed.
+// fillDir reads one directory, at most room entries, and reports whether it has more. It does not follow links.
 func (t *searchTree) fillDir(dir *listEntry, room int) (more bool, err error) {
 	handle, err := t.root.OpenRoot(filepath.FromSlash(dir.rel))
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// filePattern matches paths the way search tools do: ** is any run of directories, * stays within one, {a,b} is a
-// choice. Without a slash it matches the name in any directory.
+// filePattern matches paths as search tools do: ** matches directories at any depth, * stays within a name, {a,b} is a
+// choice. A pattern without a slash matches the name in any directory.
 type filePattern struct {
 	glob   string
-	hidden bool // it names something that begins with a dot
+	hidden bool // it contains a name that begins with a dot
 }
 
 func newFilePattern(pattern string) (filePattern, error) {
@@ -34,7 +34,7 @@ func newFilePattern(pattern string) (filePattern, error) {
 
 func (f filePattern) matches(rel string) bool { return doublestar.MatchUnvalidated(f.glob, rel) }
 
-// splitPattern separates the directory that a pattern begins with, when it is absolute or climbs up, from the rest.
+// splitPattern splits an absolute pattern, or one that begins with ../, into its directory and the rest.
 func splitPattern(pattern string) (dir, rest string) {
 	slashed := filepath.ToSlash(pattern)
 	if !filepath.IsAbs(pattern) && !strings.HasPrefix(slashed, "../") {

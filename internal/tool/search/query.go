@@ -19,21 +19,21 @@ const (
 	scanBuffer   = 1 << 20 // bytes searched at a time; a longer line is searched in pieces
 	maxGrepLine  = 2000    // characters shown of a line
 	maxPattern   = 16 << 10
-	minPrefilter = 2 // bytes of a fixed text that is worth a search of its own
+	minPrefilter = 2 // bytes of a fixed text that is searched for first
 )
 
-// query is a compiled search. It matches within lines only. Safe for concurrent use.
+// query is a compiled search expression. It matches within lines. Safe for concurrent use.
 type query struct {
 	re      *regexp.Regexp
 	tree    *syntax.Regexp // of re
-	text    []byte         // every match contains this text, lower case if fold; nil: no such text is known
+	text    []byte         // contained in every match, in lower case if fold; nil if no such text is known
 	fold    bool
 	include *filePattern
-	glob    string    // the pattern of include, if ripgrep understands it the same way
+	glob    string    // the include pattern, if ripgrep understands it the same way; else ""
 	buffers sync.Pool // of *buffers
 }
 
-// buffers are what one file is scanned with.
+// buffers are the buffers for searching one file.
 type buffers struct {
 	block []byte
 	lower []byte // the block in lower case; nil unless case is ignored
@@ -85,8 +85,8 @@ func failPattern(pattern string, err error) error {
 	)
 }
 
-// withoutNewlines changes the expression so that it never matches a newline: a match then lies within one line, and
-// many lines can be searched at once. The end of a line may have a carriage return.
+// withoutNewlines changes the expression so that it never matches a newline: then every match lies within a line, and a
+// block of many lines can be searched at once. A line end may include a carriage return.
 func withoutNewlines(re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpAnyChar:
@@ -110,7 +110,7 @@ func withoutNewlines(re *syntax.Regexp) {
 	}
 }
 
-// excludeRune takes one character out of pairs of first and last.
+// excludeRune removes a character from ranges, given as pairs of first and last.
 func excludeRune(pairs []rune, r rune) []rune {
 	var out []rune
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -129,7 +129,7 @@ func excludeRune(pairs []rune, r rune) []rune {
 	return out
 }
 
-// requiredText returns the longest text known to be in every match, and whether case is ignored in it.
+// requiredText returns the longest text that every match is known to contain, and whether its case is ignored.
 func requiredText(re *syntax.Regexp) (text []byte, fold bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -168,15 +168,15 @@ func isASCII(p []byte) bool {
 
 func (q *query) isIncluded(rel string) bool { return q.include == nil || q.include.matches(rel) }
 
-// scanTarget names what is scanned and says how long it is; 0 is not known.
+// scanTarget is the name of a file and its size, 0 if the size is unknown.
 type scanTarget struct {
 	rel     string
 	size    int64
-	decoded bool // from UTF-16
+	decoded bool // the content was converted from UTF-16
 }
 
-// scanFile returns the matching lines of a file, at most one more than maxMatches. A binary file has none; one that
-// begins with the mark of UTF-16 is searched in that.
+// scanFile returns the matching lines of a file, at most maxMatches+1. A binary file has none; a file that begins with
+// a UTF-16 byte order mark is converted.
 func (q *query) scanFile(ctx context.Context, f io.Reader, what scanTarget) ([]match, error) {
 	held, ok := q.buffers.Get().(*buffers)
 	if !ok {
@@ -192,7 +192,7 @@ func (q *query) scanFile(ctx context.Context, f io.Reader, what scanTarget) ([]m
 		}
 		read, err := io.ReadAtLeast(f, buf[n:], readSize(len(buf)-n, what.size, first))
 		n += read
-		last := err != nil || n < len(buf) // the end, or as far as it can be read
+		last := err != nil || n < len(buf) // the end of the file, or of its readable part
 		if first {
 			if big, ok := detectUTF16(buf[:n]); ok && !what.decoded {
 				text := newUTF16Reader(io.MultiReader(bytes.NewReader(buf[2:n]), f), big)
@@ -224,8 +224,8 @@ func (q *query) scanFile(ctx context.Context, f io.Reader, what scanTarget) ([]m
 	}
 }
 
-// readSize is how much a read must bring: what there is room for, or all of a small file, which saves asking for its
-// end.
+// readSize returns how many bytes a read waits for: room, or the whole of a small file, which saves the read that finds
+// its end.
 func readSize(room int, size int64, first bool) int {
 	if first && size > 0 && size < int64(room) {
 		return int(size)
@@ -238,14 +238,14 @@ type position struct {
 	line int
 }
 
-// textBlock is a part of a file that ends with a line, and the same bytes in the form in which the required text is
-// searched for; nil if the text cannot be searched for.
+// textBlock is a part of a file that ends with a line, and the same bytes prepared for the required text; nil if it
+// cannot be searched for.
 type textBlock struct{ raw, folded []byte }
 
-// appendMatches adds the matching lines of a block whose first line is a.line.
+// appendMatches appends the matching lines of a block whose first line has the number a.line.
 func (q *query) appendMatches(found []match, in textBlock, a position) []match {
 	raw := in.raw
-	done := 0 // everything before is searched and counted
+	done := 0 // the bytes before are searched, their lines counted
 	for done < len(raw) && len(found) <= maxMatches {
 		start := q.findNext(in, done)
 		if start < 0 || start == len(raw) && raw[start-1] == '\n' {
@@ -266,8 +266,8 @@ func (q *query) appendMatches(found []match, in textBlock, a position) []match {
 	return found
 }
 
-// findNext returns the offset, at or after done, at which a line may match: of the required text, or else of a match of
-// the expression; -1 if there is none.
+// findNext returns the offset, at or after done, of the next line that may match: that of the required text, or else
+// that of a match; -1 if there is no such line.
 func (q *query) findNext(in textBlock, done int) int {
 	if q.text != nil && in.folded != nil {
 		if i := bytes.Index(in.folded[done:], q.text); i >= 0 {
@@ -282,8 +282,8 @@ func (q *query) findNext(in textBlock, done int) int {
 	return done + m[0]
 }
 
-// foldASCII writes block with its ASCII letters in lower case to buf and returns it, or nil if block holds one of the
-// two other characters that fold to ASCII letters (U+017F to s, U+212A to k).
+// foldASCII writes block with its ASCII letters in lower case to buf. It returns nil if block contains one of the two
+// other characters that fold to ASCII letters (U+017F to s, U+212A to k).
 func foldASCII(buf, block []byte) []byte {
 	if bytes.Contains(block, []byte("\u017f")) || bytes.Contains(block, []byte("\u212a")) {
 		return nil

@@ -17,19 +17,19 @@ import (
 	"time"
 )
 
-// Ripgrep, where it is installed, names the files that may match; they are opened through our own handle and searched
-// by our own code, so results, confinement and limits are those of a search without it. What it does not name cannot
-// match: its expression accepts everything that ours does, and its ignore rules are a part of ours. If it fails or
-// takes too long, the search is made without it (docs/adr/0010).
+// If ripgrep is installed, it names the files that may match. They are opened and searched by this process, so that
+// results, confinement and limits are the same as without it. ripgrep omits no file that matches: its expression
+// accepts all that ours accepts, and its ignore rules are a subset of ours. If it fails or takes too long, all files
+// are searched (docs/adr/0010).
 const (
-	ripgrepTime  = 20 * time.Second // of one search
+	ripgrepTime  = 20 * time.Second // limit of one search
 	maxCandidate = 64 << 10         // bytes of one name
 )
 
-// simpleInclude matches the patterns for names that every program understands the same way.
+// simpleInclude matches the include patterns that ripgrep understands the same way.
 var simpleInclude = regexp.MustCompile(`^\*\.[A-Za-z0-9_]+$`)
 
-// ripgrepCommand returns the command line that names the files to search, nil if ripgrep cannot be used.
+// ripgrepCommand returns the command line that names the files to search, nil if ripgrep is not available.
 func (s *searchTools) ripgrepCommand(q *query) []string {
 	program := s.findProgram("rg")
 	if program == "" {
@@ -46,8 +46,8 @@ func (s *searchTools) ripgrepCommand(q *query) []string {
 	return append(args, "--regexp="+rustExpression(q.tree), "--", "./")
 }
 
-// findProgram finds a program in the directories of PATH that are absolute and not of the place: what a project brings
-// is never started to search it.
+// findProgram finds a program in the absolute directories of PATH. It skips programs in the Location: a search must not
+// run a program of the project.
 func (s *searchTools) findProgram(name string) string {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
@@ -69,11 +69,11 @@ func (s *searchTools) findProgram(name string) string {
 	return ""
 }
 
-// errRipgrep reports that ripgrep failed or printed something that is not a name below the tree.
+// errRipgrep reports that ripgrep failed, or printed something that is not a name below the directory.
 var errRipgrep = errors.New("ripgrep failed")
 
-// visitNamed visits the files that the program names, as walk would: from several goroutines, those alone that are not
-// ignored. The error is errRipgrep, if that may not be all.
+// visitNamed calls visit for each file that the program names and that is not ignored, from several goroutines. The
+// error is errRipgrep if files may be missing.
 func (t *searchTree) visitNamed(ctx context.Context, argv []string, visit func(rel string) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -91,7 +91,7 @@ func (t *searchTree) visitNamed(ctx context.Context, argv []string, visit func(r
 		return errRipgrep
 	}
 	limitMemory(cmd.Process.Pid)
-	found := make(chan string, 64) // so that the program is not kept waiting by one large file
+	found := make(chan string, 64) // one large file must not block the program
 	var all sync.WaitGroup
 	rules := t.newRuleCache()
 	for range runtime.GOMAXPROCS(0) {
@@ -113,19 +113,19 @@ func (t *searchTree) visitNamed(ctx context.Context, argv []string, visit func(r
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		end() // nobody listens to it any more
+		end() // the output has no reader any more
 	}
 	ended := cmd.Wait()
 	switch {
 	case err != nil:
 		return err
-	case ended != nil && cmd.ProcessState.ExitCode() != 1: // 1: there is nothing
+	case ended != nil && cmd.ProcessState.ExitCode() != 1: // 1: no match
 		return errRipgrep
 	}
 	return nil
 }
 
-// readCandidates reads names, each with a NUL behind it.
+// readCandidates reads names that end with NUL.
 func readCandidates(ctx context.Context, names io.Reader, found chan<- string) error {
 	r := bufio.NewReaderSize(names, maxCandidate)
 	for {
@@ -145,21 +145,21 @@ func readCandidates(ctx context.Context, names io.Reader, found chan<- string) e
 	}
 }
 
-// ruleCache knows the ignore rules of the directories of a tree, as far as it was asked. Safe for concurrent use.
+// ruleCache caches the ignore rules of directories. Safe for concurrent use.
 type ruleCache struct {
 	*searchTree
 	mu    sync.Mutex // guards rules; held while ignore files are read, each once
 	rules map[string]*dirRules
 }
 
-// dirRules is the rules that hold in a directory that is not ignored itself.
+// dirRules is the rules of a directory that is not ignored itself.
 type dirRules struct{ rules *ignoreRules }
 
 func (t *searchTree) newRuleCache() *ruleCache {
 	return &ruleCache{searchTree: t, rules: map[string]*dirRules{t.start: {t.startRules()}}}
 }
 
-// dirRules returns the rules in a directory at or below the start, both named below the root; nil where it is ignored.
+// dirRules returns the rules of a directory below the root; nil if the directory is ignored.
 func (r *ruleCache) dirRules(dir string) *dirRules {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,7 +180,7 @@ func (r *ruleCache) findRules(dir string) *dirRules {
 	return here
 }
 
-// isVisited reports whether walk would come to the file, named below the start.
+// isVisited reports whether walkFiles would visit the file, named relative to the start.
 func (r *ruleCache) isVisited(rel string) bool {
 	name := path.Join(r.start, rel)
 	up := r.dirRules(path.Dir(name))

@@ -2,5 +2,5 @@
 
 package search
 
-// limitMemory bounds nothing here.
+// limitMemory does nothing on this system.
 func limitMemory(int) {}

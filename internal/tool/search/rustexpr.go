@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// rustExpression writes an expression in the syntax of ripgrep. It accepts at least what re accepts: Go reads an
-// invalid byte as U+FFFD, and a search here ignores a byte order mark at the beginning of a file. Classes and folded
+// rustExpression returns an expression in the syntax of ripgrep that matches at least what re matches: Go reads an
+// invalid byte as U+FFFD, and a search here skips a byte order mark at the beginning of a file. Classes and folded
 // letters are written out, because the two languages define \w, \d and case by different tables.
 func rustExpression(re *syntax.Regexp) string {
 	switch re.Op {
@@ -45,11 +45,11 @@ func rustExpression(re *syntax.Regexp) string {
 		}
 		return strings.Join(parts, "")
 	default:
-		return "[]" // matches nothing; ripgrep refuses it, and the search is made without it
+		return "[]" // ripgrep refuses it, and the search is made without ripgrep
 	}
 }
 
-// rustClass writes a class of characters, given as pairs of first and last.
+// rustClass returns a class of characters, given as pairs of first and last.
 func rustClass(pairs []rune) string {
 	var b strings.Builder
 	b.WriteString("[")
@@ -68,7 +68,7 @@ func rustClass(pairs []rune) string {
 	return "(?:" + b.String() + "|" + invalid + ")"
 }
 
-// rustLiteral writes one character, with fold in every case of it.
+// rustLiteral returns a character, with fold in every case.
 func rustLiteral(r rune, fold bool) string {
 	pairs := []rune{r, r}
 	for f := unicode.SimpleFold(r); fold && f != r; f = unicode.SimpleFold(f) {
@@ -84,7 +84,7 @@ func rustLiteral(r rune, fold bool) string {
 	}
 }
 
-// repetition writes how often an expression repeats.
+// repetition returns the repetition operator of an expression.
 func repetition(re *syntax.Regexp) string {
 	switch {
 	case re.Op == syntax.OpStar:

@@ -2,7 +2,7 @@
 // files.
 //
 // A search lists names by path, applies the ignore files, and opens every file beneath the root of the Location without
-// following links. It is bounded in results, bytes and time.
+// following links. Results, bytes and time are bounded.
 package search
 
 import (

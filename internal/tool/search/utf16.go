@@ -11,25 +11,25 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// utf16Reader reads UTF-16 as UTF-8. What is no character becomes U+FFFD.
+// utf16Reader converts UTF-16 to UTF-8. An invalid code unit becomes U+FFFD.
 type utf16Reader struct {
 	src  io.Reader
-	big  bool   // the high byte comes first
-	in   []byte // room for what is read; the first held bytes wait for more
+	big  bool   // big-endian
+	in   []byte // input buffer; the first held bytes are an incomplete character
 	held int
-	out  []byte // what is decoded and not taken yet
-	room []byte // where out lies
+	out  []byte // converted bytes that Read has not returned yet
+	room []byte // the buffer of out
 	err  error
 }
 
 const utf16Block = 32 << 10
 
-// newUTF16Reader decodes what follows the mark.
+// newUTF16Reader converts the text after the byte order mark.
 func newUTF16Reader(src io.Reader, big bool) *utf16Reader {
 	return &utf16Reader{src: src, big: big, in: make([]byte, utf16Block), room: make([]byte, 0, 2*utf16Block)}
 }
 
-// detectUTF16 reports whether a text begins with the mark of UTF-16, and which byte comes first in it.
+// detectUTF16 reports whether a text begins with a UTF-16 byte order mark, and whether it is big-endian.
 func detectUTF16(p []byte) (big, ok bool) {
 	switch {
 	case bytes.HasPrefix(p, []byte("\xff\xfe")):
@@ -41,16 +41,16 @@ func detectUTF16(p []byte) (big, ok bool) {
 	}
 }
 
-// skipBOM reads a text as it is searched: as UTF-8, without a mark in front.
+// skipBOM returns a reader of the text as it is searched: in UTF-8, without a byte order mark.
 func skipBOM(r *bufio.Reader) *bufio.Reader {
-	head, _ := r.Peek(len(workpath.BOM)) // a shorter one has no mark of three bytes
+	head, _ := r.Peek(len(workpath.BOM)) // a shorter text has no UTF-8 mark
 	if big, ok := detectUTF16(head); ok {
-		_, _ = r.Discard(2) // was peeked
+		_, _ = r.Discard(2) // cannot fail: peeked before
 		r = bufio.NewReaderSize(newUTF16Reader(r, big), maxHitLine)
-		head, _ = r.Peek(len(workpath.BOM)) // one may follow
+		head, _ = r.Peek(len(workpath.BOM)) // UTF-16 may contain a second mark
 	}
 	if string(head) == workpath.BOM {
-		_, _ = r.Discard(len(workpath.BOM)) // was peeked
+		_, _ = r.Discard(len(workpath.BOM)) // cannot fail: peeked before
 	}
 	return r
 }
@@ -69,7 +69,7 @@ func (w *utf16Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// decode decodes what is whole and holds the rest back, unless nothing follows.
+// decode converts the complete characters of p and keeps an incomplete one, unless the input has ended.
 func (w *utf16Reader) decode(p []byte) {
 	w.out = w.room[:0]
 	for len(p) >= 2 {

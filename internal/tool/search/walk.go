@@ -17,26 +17,26 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/workpath"
 )
 
-// searchFiles is a directory to search: a handle on the root that confines it, and where below that it starts. Names
-// come from a fast walk by path, contents only through the handle.
+// searchTree is a directory to search. Names come from a parallel walk by path; files are opened beneath root.
 type searchTree struct {
 	root   *os.Root
 	handle *os.File // the same directory
 	dir    string   // the real path of root
 	start  string   // relative to root, with slashes; "." is root
-	hidden bool     // visit names that begin with a dot, too; .git never
+	hidden bool     // include names that begin with a dot; .git never is
 }
 
-// errLimit ends a walk without being an error.
+// errLimit ends a walk without an error.
 var errLimit = errors.New("enough")
 
-// openTree opens the tree at the place. Outside, ignore files above the place do not count. The caller closes it.
+// openTree opens the directory p. Outside of the Location, ignore files above p do not count. The caller closes the
+// tree.
 func openTree(p workpath.Path) (*searchTree, error) {
 	dir, start := p.Root, p.Rel
 	if !p.IsInside() {
 		dir, start = p.Real, "."
 	}
-	check, err := p.OpenDir() // refuses what was moved since it was resolved
+	check, err := p.OpenDir() // fails if the path changed since it was resolved
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (t *searchTree) closeHandles() {
 	_ = t.root.Close()
 }
 
-// startRules returns the ignore rules that hold in the directory where the tree starts.
+// startRules returns the ignore rules of the start directory.
 func (t *searchTree) startRules() *ignoreRules {
 	rules := readUserRules().addDir(t.root, ".")
 	at := "."
@@ -72,12 +72,12 @@ func (t *searchTree) startRules() *ignoreRules {
 	return rules
 }
 
-// walkFiles visits every regular file that is not ignored, from several goroutines at once. rel is relative to start,
-// with slashes. An error of visit ends the walk and is returned, errLimit as nil. Directories that cannot be read are
-// left out.
+// walkFiles calls visit for each regular file that is not ignored, from several goroutines. rel is relative to start,
+// with slashes. An error of visit ends the walk and is returned; errLimit is returned as nil. Unreadable directories
+// are skipped.
 func (t *searchTree) walkFiles(ctx context.Context, visit func(rel string, e fs.DirEntry) error) error {
 	top := filepath.Join(t.dir, filepath.FromSlash(t.start))
-	var dirs sync.Map // the real path of a directory -> its *ignore
+	var dirs sync.Map // real path of a directory -> its *ignoreRules
 	dirs.Store(top, t.startRules())
 	err := fastwalk.Walk(&fastwalk.Config{}, top, func(name string, e fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -114,13 +114,13 @@ func (t *searchTree) walkFiles(ctx context.Context, visit func(rel string, e fs.
 	return err
 }
 
-// isSkipped reports whether what is called rel below the root is left out, by the rules of its directory.
+// isSkipped reports whether the entry rel, relative to root, is left out by the rules of its directory.
 func (t *searchTree) isSkipped(rules *ignoreRules, rel string, isDir bool) bool {
 	name := path.Base(rel)
 	return name == ".git" || !t.hidden && strings.HasPrefix(name, ".") || rules.isIgnored(rel, isDir)
 }
 
-// relativeToStart returns the name below the start of what is called rel below the root.
+// relativeToStart turns a path relative to root into one relative to start.
 func (t *searchTree) relativeToStart(rel string) string {
 	if t.start == "." {
 		return rel
@@ -128,8 +128,7 @@ func (t *searchTree) relativeToStart(rel string) string {
 	return strings.TrimPrefix(rel, t.start+"/")
 }
 
-// openFile opens a visited file through the handle, with its size. It follows no link out of the root and waits for no
-// pipe.
+// openFile opens a file and returns its size. It follows no link out of root and does not block on a pipe.
 func (t *searchTree) openFile(rel string) (*os.File, int64, error) {
 	name := filepath.FromSlash(path.Join(t.start, rel))
 	f, ok, err := openBeneath(t.handle, name)
@@ -142,7 +141,7 @@ func (t *searchTree) openFile(rel string) (*os.File, int64, error) {
 	return statRegular(f)
 }
 
-// statRegular returns f and its size, or closes what is not a regular file.
+// statRegular returns f and its size. It closes f unless it is a regular file.
 func statRegular(f *os.File) (*os.File, int64, error) {
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -155,7 +154,7 @@ func statRegular(f *os.File) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// openRegularFile opens what is a regular file now.
+// openRegularFile opens name, and fails unless it is a regular file.
 func openRegularFile(root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -32,7 +32,7 @@ func (p Path) OpenParent(create bool) (*os.Root, error) {
 	}
 	rel, ok := Within(p.Root, dir)
 	if !ok {
-		return nil, tool.Failf("%s is the root of this place, not a file.", p.Abs)
+		return nil, tool.Failf("%s is the root of the project, not a file.", p.Abs)
 	}
 	root, err := os.OpenRoot(p.Root)
 	if err != nil {

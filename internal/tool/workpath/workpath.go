@@ -30,7 +30,7 @@ func (r Resolver) Resolve(name string) (Path, error) {
 		name = "."
 	}
 	if strings.ContainsRune(name, 0) {
-		return Path{}, tool.Failf("The path %q holds a NUL byte. Name a path without it.", name)
+		return Path{}, tool.Failf("The path %q contains a NUL byte. Name a path without it.", name)
 	}
 	p := Path{Abs: filepath.Clean(name)}
 	if !filepath.IsAbs(name) {
