@@ -19,9 +19,8 @@ type span struct {
 	withdrawn bool
 	begun     bool // promoted
 	over      bool // another queued prompt was promoted since
-	pending   bool // by what was seen, another turn must follow
-	called    int  // the present turn's calls whose results the model must hear of
-	halted    bool // before the promotion somebody stopped the session's work
+	halted    bool // the session's work was stopped before the promotion
+	work      session.Progress
 
 	agent   string
 	model   session.ModelRef
@@ -75,7 +74,8 @@ func (s *span) see(e session.Event) bool {
 			s.over = true
 		}
 	}
-	s.progress(e.Data)
+	s.work.Apply(e.Data)
+	s.halted = s.halted || !s.begun && isAbort(e.Data)
 	if !s.begun || s.over {
 		return false
 	}
@@ -84,38 +84,20 @@ func (s *span) see(e session.Event) bool {
 	return true
 }
 
-// progress follows whether the session, by its log alone, has something left to do.
-func (s *span) progress(d session.EventData) {
-	stop := func(f session.Failure) {
-		s.pending = f.Reason == session.ReasonInterrupted // the process ended, nobody decided to stop
-		s.halted = s.halted || !s.begun && f.Reason == session.ReasonAborted
-	}
+// isAbort reports whether the event says that the user stopped the session's work.
+func isAbort(d session.EventData) bool {
 	switch d := d.(type) {
-	case *session.Prompted, *session.SyntheticAdded, *session.Retried:
-		s.pending = true
-	case *session.StepStarted:
-		s.pending, s.called = true, 0
-	case *session.ToolCalled:
-		if !d.Provider.Executed {
-			s.called++
-		}
-	case *session.ToolFailed:
-		if d.Error.Reason == session.ReasonSteps {
-			s.called-- // the allowance is used up: no further turn hears of it
-		}
-	case *session.StepEnded:
-		onward := s.called > 0 || d.Finish == session.FinishPaused || session.Unformed(d.Finish)
-		s.pending = onward && d.Structured == nil
 	case *session.StepFailed:
-		stop(d.Error)
+		return d.Error.Reason == session.ReasonAborted
 	case *session.Interrupted:
-		stop(d.Error)
+		return d.Error.Reason == session.ReasonAborted
 	}
+	return false
 }
 
 // complete reports whether an idle session has nothing left to do for the prompt.
 func (s *span) complete() bool {
-	return s.over || s.withdrawn || s.begun && !s.pending || !s.begun && s.halted
+	return s.over || s.withdrawn || s.begun && !s.work.Next().NeedsTurn() || !s.begun && s.halted
 }
 
 func (s *span) turnEvent(d session.EventData) {
