@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/root"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/host"
 )
@@ -18,5 +18,5 @@ func main() {
 		fmt.Fprintln(os.Stderr, "cairn:", err)
 		os.Exit(2)
 	}
-	os.Exit(cli.Main(host.Host{}))
+	os.Exit(root.Main(host.Host{}))
 }

@@ -4,9 +4,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// change is what --json prints, on one line, of something that a command changed: what it was about. There is none of
+// Change is what --json prints, on one line, of something that a command changed: what it was about. There is none of
 // a change that failed.
-type change struct {
+type Change struct {
 	OK         bool              `json:"ok"` // always true
 	SessionID  session.ID        `json:"sessionID,omitzero"`
 	MessageID  session.MessageID `json:"messageID,omitzero"` // of a waiting prompt
@@ -22,13 +22,13 @@ type change struct {
 	Count      *int              `json:"count,omitzero"`
 }
 
-// changed confirms a change: to programs, or with the text, if there is one, to people.
-func (a *app) changed(asJSON bool, c change, text string) {
+// ReportChange confirms a change: to programs, or with the text, if there is one, to people.
+func (a *Invocation) ReportChange(asJSON bool, c Change, text string) {
 	switch {
 	case asJSON:
 		c.OK = true
-		a.printLine(c)
+		a.PrintJSONLine(c)
 	case text != "":
-		a.err.printf("%s\n", text)
+		a.Err.Printf("%s\n", text)
 	}
 }

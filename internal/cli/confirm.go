@@ -6,24 +6,29 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
 )
 
-// question is what a person is asked, and what to say beforehand instead.
-type question struct{ what, hint string }
+// Confirmation is what a person is asked, and what to say beforehand instead.
+type Confirmation struct {
+	What string // to do
+	Hint string // what to give on the command line instead
+}
 
-// confirm asks the person at the terminal whether to do something. Programs, and whoever has no terminal, must have
+// Confirm asks the person at the terminal whether to do something. Programs, and whoever has no terminal, must have
 // said --yes.
-func (a *app) confirm(ctx context.Context, asJSON bool, q question) error {
+func (a *Invocation) Confirm(ctx context.Context, asJSON bool, q Confirmation) error {
 	if asJSON || a.Terminal == nil {
-		return unconfirmed(q)
+		return errUnconfirmed(q)
 	}
 	tty, err := a.Terminal()
 	if err != nil {
-		return unconfirmed(q)
+		return errUnconfirmed(q)
 	}
-	screen := &stream{w: tty, terminal: true, color: a.err.color}
-	screen.printf("%s %s? y/N > ", screen.paint(yellow, a.marks.ask), line(q.what, 200))
-	text, err := readTyped(ctx, func() (string, error) {
+	screen := term.NewTerminalStream(tty, a.Err.Color)
+	screen.Printf("%s %s? y/N > ", screen.Paint(term.Yellow, a.Marks.Ask), term.FirstLine(q.What, 200))
+	text, err := term.ReadTyped(ctx, func() (string, error) {
 		defer tty.Close()
 		return bufio.NewReader(io.LimitReader(tty, 1<<10)).ReadString('\n')
 	})
@@ -37,26 +42,6 @@ func (a *app) confirm(ctx context.Context, asJSON bool, q question) error {
 	return err
 }
 
-func unconfirmed(q question) error {
-	return &exit{exitUsage, errors.New("to " + q.what + " needs a yes, and there is no terminal to ask on"), q.hint}
-}
-
-// readTyped is what read reads from a terminal, unless ctx ends first: the read is then given up, and ends with the
-// process.
-func readTyped(ctx context.Context, read func() (string, error)) (string, error) {
-	type answered struct {
-		text string
-		err  error
-	}
-	done := make(chan answered, 1)
-	go func() { // see above
-		text, err := read()
-		done <- answered{text, err}
-	}()
-	select {
-	case t := <-done:
-		return t.text, t.err
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
+func errUnconfirmed(q Confirmation) error {
+	return NewExitError(ExitUsage, errors.New("to "+q.What+" needs a yes, and there is no terminal to ask on"), q.Hint)
 }

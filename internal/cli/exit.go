@@ -10,39 +10,39 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// exitCode is how the process ends. The numbers are a promise to scripts.
-type exitCode int
+// ExitCode is how the process ends. The numbers are a promise to scripts.
+type ExitCode int
 
 const (
-	exitOK          exitCode = 0
-	exitError       exitCode = 1
-	exitUsage       exitCode = 2
-	exitDenied      exitCode = 3
-	exitTimeout     exitCode = 4
-	exitBudget      exitCode = 5
-	exitProvider    exitCode = 6
-	exitInterrupted exitCode = 130
+	ExitOK          ExitCode = 0
+	ExitFailure     ExitCode = 1
+	ExitUsage       ExitCode = 2
+	ExitDenied      ExitCode = 3
+	ExitTimeout     ExitCode = 4
+	ExitBudget      ExitCode = 5
+	ExitProvider    ExitCode = 6
+	ExitInterrupted ExitCode = 130
 )
 
 // exits is the one table of exit codes: what `cairn help exit-codes` prints.
-var exits = []struct {
-	code exitCode
+var exitTable = []struct {
+	code ExitCode
 	name string
 	text string
 }{
-	{exitOK, "ok", "it worked"},
-	{exitError, "error", "something failed that is none of the below"},
-	{exitUsage, "usage", "the command is wrong: unknown flag, model, agent or session, bad value, broken configuration"},
-	{exitDenied, "denied", "the work ended, but a permission was denied on the way: by a rule, by --ask, or by somebody"},
-	{exitTimeout, "timeout", "--timeout passed; the session was interrupted and can be continued"},
-	{exitBudget, "budget", "a budget is used up; the session can be continued with a higher one"},
-	{exitProvider, "provider", "the model's provider failed: key, quota, overload, or a request that it refuses"},
-	{exitInterrupted, "interrupted", "Ctrl-C, or somebody interrupted the session; it can be continued"},
+	{ExitOK, "ok", "it worked"},
+	{ExitFailure, "error", "something failed that is none of the below"},
+	{ExitUsage, "usage", "the command is wrong: unknown flag, model, agent or session, bad value, broken configuration"},
+	{ExitDenied, "denied", "the work ended, but a permission was denied on the way: by a rule, by --ask, or by somebody"},
+	{ExitTimeout, "timeout", "--timeout passed; the session was interrupted and can be continued"},
+	{ExitBudget, "budget", "a budget is used up; the session can be continued with a higher one"},
+	{ExitProvider, "provider", "the model's provider failed: key, quota, overload, or a request that it refuses"},
+	{ExitInterrupted, "interrupted", "Ctrl-C, or somebody interrupted the session; it can be continued"},
 }
 
 // String returns the code's name.
-func (c exitCode) String() string {
-	for _, e := range exits {
+func (c ExitCode) String() string {
+	for _, e := range exitTable {
 		if e.code == c {
 			return e.name
 		}
@@ -50,10 +50,10 @@ func (c exitCode) String() string {
 	return fmt.Sprint(int(c))
 }
 
-func exitCodesHelp() string {
+func ExitCodesHelp() string {
 	var b strings.Builder
 	b.WriteString("The exit codes of cairn:\n\n")
-	for _, e := range exits {
+	for _, e := range exitTable {
 		fmt.Fprintf(&b, "  %3d  %-11s  %s\n", e.code, e.name, e.text)
 	}
 	b.WriteString("\nAn earlier cause wins: a run that was interrupted after a denial exits with 130.\n" +
@@ -61,74 +61,84 @@ func exitCodesHelp() string {
 	return b.String()
 }
 
-// exit is an error that knows the exit code. err nil means that everything was said already.
-type exit struct {
-	code exitCode
-	err  error
-	hint string // one more line: what to do
+// ExitError is an error that knows the exit code. err nil means that everything was said already.
+type ExitError struct {
+	Code ExitCode
+	Err  error
+	Hint string // one more line: what to do
 }
 
-func (e *exit) Error() string {
-	if e.err == nil {
-		return e.code.String()
+func (e *ExitError) Error() string {
+	if e.Err == nil {
+		return e.Code.String()
 	}
-	return e.err.Error()
+	return e.Err.Error()
 }
 
-func (e *exit) Unwrap() error { return e.err }
+func (e *ExitError) Unwrap() error { return e.Err }
 
-func usagef(format string, args ...any) error {
-	return &exit{code: exitUsage, err: fmt.Errorf(format, args...)}
+// NewExitError returns an error that ends the process with the code. The hint may be empty.
+func NewExitError(code ExitCode, err error, hint string) error { return &ExitError{code, err, hint} }
+
+func UsageErrorf(format string, args ...any) error {
+	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// codeOf sorts any error of a command.
-func codeOf(err error) exitCode {
+// CodeOf sorts any error of a command.
+func CodeOf(err error) ExitCode {
 	if err == nil {
-		return exitOK
+		return ExitOK
 	}
-	if e, ok := errors.AsType[*exit](err); ok {
-		return e.code
+	if e, ok := errors.AsType[*ExitError](err); ok {
+		return e.Code
 	}
-	if errors.Is(err, errSignal) {
-		return exitInterrupted
+	if errors.Is(err, ErrSignal) {
+		return ExitInterrupted
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok {
 		switch e.Field {
 		case auth.FieldKeyring:
-			return exitProvider
+			return ExitProvider
 		case auth.FieldFile:
-			return exitError // whoever typed the command did nothing wrong
+			return ExitFailure // whoever typed the command did nothing wrong
 		}
 		switch e.Code {
 		case session.CodeInvalid, session.CodeNotFound, session.CodeTooLarge:
-			return exitUsage
+			return ExitUsage
 		case session.CodeDenied:
-			return exitDenied
+			return ExitDenied
 		default:
-			return exitError
+			return ExitFailure
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return exitTimeout
+		return ExitTimeout
 	}
-	return exitError
+	return ExitFailure
 }
 
-// codeOfReason sorts how a session's work ended.
-func codeOfReason(r session.Reason) exitCode {
+// CodeOfReason sorts how a session's work ended.
+func CodeOfReason(r session.Reason) ExitCode {
 	switch r {
 	case session.ReasonAborted:
-		return exitInterrupted
+		return ExitInterrupted
 	case session.ReasonBudget:
-		return exitBudget
+		return ExitBudget
 	case session.ReasonDenied:
-		return exitDenied
+		return ExitDenied
 	case session.ReasonAuth, session.ReasonQuota, session.ReasonAPI, session.ReasonOverflow, session.ReasonContentFilter,
 		session.ReasonLength:
-		return exitProvider
+		return ExitProvider
 	case session.ReasonModel, session.ReasonUnavailable:
-		return exitUsage
+		return ExitUsage
 	default:
-		return exitError
+		return ExitFailure
 	}
+}
+
+func HintOf(err error) string {
+	if e, ok := errors.AsType[*ExitError](err); ok {
+		return e.Hint
+	}
+	return ""
 }

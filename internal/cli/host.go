@@ -7,55 +7,60 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/trust"
 )
 
-// Host is the rest of cairn, as far as a command needs it. No method does anything before it is called, so that
-// commands which need nothing start at once.
+// Host is the rest of cairn, as far as commands need it. No method does anything before it is called, so that commands
+// which need nothing start at once.
 type Host interface {
-	Providers
-
 	// Open connects to the process that owns the store or, when there is none, becomes the owner within this process.
 	// It may be called again after the connection was lost.
 	Open(ctx context.Context, o Options) (*Connection, error)
 	// Serve becomes the owner and serves until ctx ends, then stops in order. ready is called once, when requests are
 	// answered.
 	Serve(ctx context.Context, o ServeOptions, ready func(Listening)) error
-	// Config reads the configuration of o.Dir. What is wrong in its files is in Config.Errors.
+	// Config reads the configuration of o.Dir. What is invalid in its files is in Config.Errors.
 	Config(ctx context.Context, o Options) (*config.Config, error)
-	// Trust is where it is kept which projects' files are trusted.
+	// Trust returns the record of which projects' files are trusted.
 	Trust(o Options) (*trust.Store, error)
-	// Offers is the way to the configurations that organisations offer.
+	// Offers returns access to the configurations that organisations offer.
 	Offers(o Options) (Offers, error)
-	// Doctor looks at everything that a user may have to mend. It changes nothing, and an error means that it could
-	// not look.
-	Doctor(ctx context.Context, o Options) ([]Finding, error)
-	// Fsck checks the store against its invariants and changes nothing.
-	Fsck(ctx context.Context, o Options) ([]Finding, error)
-	// Backup writes a verified copy of the store to the file, which must not exist.
-	Backup(ctx context.Context, o Options, file string) error
-	// Salvage copies what can be read of the store into a new home, which must be empty or not be there. It changes
-	// nothing of the old one.
-	Salvage(ctx context.Context, o Options, home string) (*Salvage, error)
-	// Public reaches addresses of the public Internet, and those that are allowed.
+	// Models returns what is known of models and providers.
+	Models() Models
+	// Maintenance returns the checks and copies of what is stored.
+	Maintenance() Maintenance
+	// Public returns a transport to addresses of the public Internet, and to the allowed ones.
 	Public(allow []netip.Prefix) http.RoundTripper
 }
 
-// Providers is what the host knows of those who answer.
-type Providers interface {
-	// RefreshModels fetches what is known of models today and reports whether that is more than before.
+// Models is what the host knows of models and of the providers that offer them.
+type Models interface {
+	// RefreshModels fetches today's list of models and reports whether it has more than the list before.
 	RefreshModels(ctx context.Context, o Options) (changed bool, err error)
-	// KnownModel returns what is known of a model, whether it can be used or not, or a CodeNotFound error.
+	// KnownModel returns what is known of a model, usable or not, or a CodeNotFound error.
 	KnownModel(ctx context.Context, o Options, name string) (*KnownModel, error)
 	// UsableModels returns the models that can be used, as an owner would list them, without a store.
 	UsableModels(ctx context.Context, o Options) ([]api.Model, error)
-	// Unusable says why no model of a provider can be used; "" where some can, or nobody knows the provider.
+	// Unusable returns why no model of a provider can be used; "" if some can, or the provider is unknown.
 	Unusable(ctx context.Context, o Options, provider string) (string, error)
-	// Login logs in at a provider with a browser and keeps what comes of it. say is called with where a person has to go,
-	// and the code to type there if there is one.
+	// Login logs in at a provider with a browser and stores the key that it gives. say is called with the URL to open
+	// and, if there is one, the code to type there.
 	Login(ctx context.Context, o Options, provider string, say func(url, code string)) error
-	// Probe looks whether a provider can be used, and asks it something small; "" is the one that a session would use.
+	// Probe checks whether a provider can be used, and asks it something small; "" is the default model's provider.
 	Probe(ctx context.Context, o Options, provider string) ([]Finding, error)
+}
+
+// Maintenance checks and copies what cairn stores. Only Backup and Salvage write, and only to the given place.
+type Maintenance interface {
+	// Doctor checks everything that a user may have to repair. An error means that the check itself failed.
+	Doctor(ctx context.Context, o Options) ([]Finding, error)
+	// Fsck checks the store against its invariants.
+	Fsck(ctx context.Context, o Options) ([]Finding, error)
+	// Backup writes a verified copy of the store to the file, which must not exist.
+	Backup(ctx context.Context, o Options, file string) error
+	// Salvage copies what can be read of the store into a new home, which must be empty or missing.
+	Salvage(ctx context.Context, o Options, home string) (*Salvage, error)
 }
 
 // KnownModel is a model of which there may be no more than facts.
@@ -147,3 +152,29 @@ const (
 	LevelWarning Level = "warning"
 	LevelError   Level = "error"
 )
+
+// Salvage is what could be brought over from a damaged store.
+type Salvage struct {
+	Home     string            `json:"home"` // the new one, to be used as CAIRN_HOME
+	Events   int               `json:"events"`
+	Sessions []SalvagedSession `json:"sessions"`
+	Lost     []string          `json:"lost"` // what belongs to no session that is known
+}
+
+// SalvagedSession is what could be brought over of a session: its events up to the first that is lost.
+type SalvagedSession struct {
+	SessionID session.ID `json:"sessionID"`
+	Title     string     `json:"title,omitzero"`
+	Events    int        `json:"events"` // kept
+	Lost      []string   `json:"lost"`
+}
+
+// IsComplete reports whether nothing was lost.
+func (s *Salvage) IsComplete() bool {
+	for _, one := range s.Sessions {
+		if len(one.Lost) > 0 {
+			return false
+		}
+	}
+	return len(s.Lost) == 0
+}

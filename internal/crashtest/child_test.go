@@ -18,6 +18,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/root"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/host"
 	"github.com/cairn-dev/cairn/internal/server"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 		os.Exit(serve(dir))
 	}
 	if os.Getenv(commandVariable) != "" {
-		os.Exit(cli.Main(host.Host{}))
+		os.Exit(root.Main(host.Host{}))
 	}
 	os.Exit(m.Run())
 }

@@ -169,7 +169,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-var _ cli.Providers = Host{}
+var _ cli.Models = Host{}
 
 func TestRedactQuery(t *testing.T) {
 	for address, want := range map[string]string{

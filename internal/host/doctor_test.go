@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/root"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -159,7 +160,7 @@ func TestRunSaysDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	code := cli.Run(t.Context(), Host{}, cli.Process{
+	code := root.Run(t.Context(), Host{}, cli.Process{
 		Args: []string{"run", "hi"}, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: o.Env, Dir: o.Dir,
 	})
 	if code != 1 || !strings.Contains(stderr.String(), "stored data is damaged; run cairn doctor") {

@@ -27,6 +27,12 @@ import (
 // Host implements cli.Host. The zero value is ready.
 type Host struct{}
 
+// Models implements cli.Host.
+func (h Host) Models() cli.Models { return h }
+
+// Maintenance implements cli.Host.
+func (h Host) Maintenance() cli.Maintenance { return h }
+
 var _ cli.Host = Host{}
 
 // How long a command waits for an owner that is starting or stopping, and between two looks. An owner that leaves may

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/auth"
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/root"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/cairn-dev/cairn/internal/trust"
 )
@@ -22,7 +23,7 @@ import (
 func typeIn(t *testing.T, o cli.Options, stdin string, args ...string) (code int, said string) {
 	t.Helper()
 	var out bytes.Buffer
-	code = cli.Run(t.Context(), Host{}, cli.Process{Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &out, Env: o.Env, Dir: o.Dir})
+	code = root.Run(t.Context(), Host{}, cli.Process{Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &out, Env: o.Env, Dir: o.Dir})
 	return code, out.String()
 }
 

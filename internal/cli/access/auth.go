@@ -1,0 +1,307 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/catalog"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/spf13/cobra"
+)
+
+// authCommands are `cairn auth …`.
+type authCommands struct{ inv *cli.Invocation }
+
+func (g authCommands) authCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "auth", Aliases: []string{"providers"}, Short: "Keep, list and remove providers' keys",
+		Long: "Keys are kept in the keyring of the operating system or, where there is none that can be opened, in one file\n" +
+			"that only you can read; others are taken from the environment. They are sent to the addresses of their\n" +
+			"provider only and shown to nobody.",
+	}
+	cmd.AddCommand(g.authLogin(), g.authList(), g.authLogout(), g.authMove())
+	return cli.GroupCommand(cmd)
+}
+
+func (g authCommands) authLogin() *cobra.Command {
+	var yes, asJSON, browser, file bool
+	var provider, method string // OpenCode's names of them
+	cmd := &cobra.Command{
+		Use: "login PROVIDER|URL [-]", Short: "Keep the key of a provider, or log in to an organisation", Args: cobra.MaximumNArgs(2),
+		Long: "Login reads a key from the terminal, without showing it, or from standard input for -. It never takes a\nkey as an argument, where other users could read it.\n\n" +
+			"With the URL of an organisation it takes the configuration that is offered at its /.well-known/opencode.",
+		Example: "  cairn auth login openai\n  pass show openai | cairn auth login openai -\n  cairn auth login openrouter --browser\n  cairn auth login https://example.org",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			args, err := loginArgs(args, provider, method)
+			if err != nil {
+				return err
+			}
+			if file {
+				g.withoutKeyring()
+			}
+			if cli.IsURL(args[0]) {
+				return g.loginOrganisation(ctx, organisation{args[0], args, yes, asJSON})
+			}
+			known, err := g.knownProvider(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if browser {
+				return g.loginWithBrowser(ctx, args[0], asJSON)
+			}
+			store, err := g.inv.OpenKeys()
+			if err != nil {
+				return err
+			}
+			key, err := g.readKey(ctx, args)
+			if err != nil {
+				return err
+			}
+			if err := g.whileKeyring(func() error { return store.Set(ctx, args[0], key) }); err != nil {
+				return classifyStoreError(err)
+			}
+			g.inv.ReportChange(asJSON, loginChange(store, args[0]), fmt.Sprintf("The key of %s is kept in %s.", args[0], store.Where(args[0])))
+			g.notePassed(store, args[0])
+			if !known {
+				g.inv.Err.Printf("! %s is neither in the catalog nor in the configuration here; describe it under provider.%[1]s\n", term.FirstLine(args[0], 40))
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&file, "file", false, "keep it in the file, also where there is a keyring")
+	cmd.Flags().BoolVar(&browser, "browser", false, "log in with a browser instead: at openrouter or github-copilot")
+	cmd.Flags().StringVarP(&provider, "provider", "p", "", "")
+	cmd.Flags().StringVarP(&method, "method", "m", "", "")
+	cli.HideFlags(cmd.Flags(), "provider", "method")
+	cmd.Flags().BoolVar(&yes, "yes", false, "trust what an organisation's configuration may do, without asking")
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// loginArgs are the provider and perhaps "-"; OpenCode names the provider by a flag, and how to log in there.
+func loginArgs(args []string, provider, method string) ([]string, error) {
+	if provider != "" {
+		args = append([]string{provider}, args...)
+	}
+	switch {
+	case len(args) == 0:
+		return nil, cli.UsageErrorf("which provider? Say cairn auth login PROVIDER; cairn models shows what is known")
+	case method != "" && !strings.Contains(strings.ToLower(method), "key"):
+		return nil, cli.UsageErrorf("--method can only be an API key here; --browser logs in with a browser where that is offered")
+	case len(args) > 1 && args[1] != "-":
+		return nil, cli.NewExitError(cli.ExitUsage, errors.New("a key is not taken from the command line, where others can read it"), "Type it when asked, or pipe it in: cairn auth login "+term.FirstLine(args[0], 40)+" -")
+	default:
+		return args, nil
+	}
+}
+
+// withoutKeyring has what is kept from now on be kept in the file.
+func (g authCommands) withoutKeyring() {
+	env := g.inv.Env
+	g.inv.Env = func(name string) string {
+		if name == "CAIRN_DISABLE_KEYRING" {
+			return "1"
+		}
+		return env(name)
+	}
+}
+
+// loginChange is what a login tells scripts. The file is named only if the key is in it.
+func loginChange(store *auth.Store, provider string) cli.Change {
+	c := cli.Change{Provider: provider}
+	if where := store.Where(provider); where == store.Path() {
+		c.File = where
+	}
+	return c
+}
+
+// loginWithBrowser logs in where the vendor offers it.
+func (g authCommands) loginWithBrowser(ctx context.Context, id string, asJSON bool) error {
+	o, err := g.inv.HostOptions("")
+	if err != nil {
+		return err
+	}
+	err = g.inv.Host.Models().Login(ctx, o, id, func(url, code string) {
+		g.inv.Err.Printf("Open %s\n", term.FirstLine(url, 1000))
+		if code != "" {
+			g.inv.Err.Printf("and type the code %s\n", g.inv.Err.Paint(term.Bold, term.FirstLine(code, 40)))
+		}
+	})
+	if err != nil {
+		return classifyStoreError(err)
+	}
+	g.inv.ReportChange(asJSON, cli.Change{Provider: id}, fmt.Sprintf("You are logged in at %s.", term.FirstLine(id, 40)))
+	if store, err := g.inv.OpenKeys(); err == nil {
+		g.noteLeft(store, id)
+	}
+	return nil
+}
+
+// knownProvider reports whether the configuration or the catalog has the provider. One that looks like a misspelling is
+// an error.
+func (g authCommands) knownProvider(ctx context.Context, id string) (bool, error) {
+	o, err := g.inv.HostOptions("")
+	if err != nil {
+		return false, err
+	}
+	cfg, err := g.inv.Host.Config(ctx, o)
+	if err == nil { // a broken configuration is no reason not to keep a key
+		if _, ok := cfg.Provider[id]; ok {
+			return true, nil
+		}
+	}
+	c, err := catalog.New(catalog.Overlay{})
+	if err != nil {
+		return false, err
+	}
+	_, err = c.Provider(id)
+	e, unknown := errors.AsType[*catalog.UnknownError](err)
+	if unknown && len(e.Nearest) > 0 && spelling.Distance(id, e.Nearest[0]) <= 2 {
+		return false, &cli.ExitError{Code: cli.ExitUsage, Err: err}
+	}
+	return !unknown, nil
+}
+
+// maxKey bounds a key that is read from standard input.
+const maxKey = 64 << 10
+
+func (g authCommands) readKey(ctx context.Context, args []string) (auth.Secret, error) {
+	if len(args) == 2 {
+		b, err := io.ReadAll(io.LimitReader(g.inv.Stdin, maxKey+1))
+		if err == nil && len(b) > maxKey {
+			err = cli.UsageErrorf("the key has more than %d bytes", maxKey)
+		}
+		return auth.NewSecret(string(b)), err
+	}
+	if g.inv.Terminal == nil {
+		return auth.Secret{}, term.ErrNoTerminal
+	}
+	tty, err := g.inv.Terminal()
+	if err != nil {
+		return auth.Secret{}, cli.NewExitError(cli.ExitUsage, err, "Pipe the key in: … | cairn auth login "+term.FirstLine(args[0], 40)+" -")
+	}
+	defer tty.Close()
+	key, err := term.ReadHidden(ctx, tty, fmt.Sprintf("Key of %s (it is not shown): ", term.FirstLine(args[0], 40)))
+	_, _ = io.WriteString(tty, "\n") // only looks
+	return auth.NewSecret(key), err
+}
+
+// keyInfo is a line of auth list. It holds no key.
+type keyInfo struct {
+	Provider string    `json:"provider"`
+	Kind     auth.Kind `json:"kind"`
+	From     string    `json:"from"`
+	Problem  string    `json:"problem,omitzero"` // why it cannot be used now
+}
+
+func (g authCommands) authList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the providers that have a key", Args: cobra.NoArgs,
+		Example: "  cairn auth list",
+		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			list, notes, err := g.knownKeys(ctx)
+			if err != nil {
+				return err
+			}
+			defer func() {
+				for _, text := range notes {
+					g.inv.Note(text)
+				}
+			}()
+			if asJSON {
+				return g.inv.PrintJSON(list)
+			}
+			if len(list) == 0 {
+				g.inv.Err.Printf("There are no keys. Keep one: cairn auth login openai\n")
+				return nil
+			}
+			t := g.inv.NewTable("PROVIDER", "KIND", "FROM")
+			for _, k := range list {
+				t.AddRow(term.FirstLine(k.Provider, 40), string(k.Kind), term.FirstLine(k.From, 100))
+			}
+			t.Print()
+			return nil
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// knownKeys lists stored keys and those that the environment holds for providers of the catalog.
+func (g authCommands) knownKeys(ctx context.Context) (list []keyInfo, notes []string, err error) {
+	store, err := g.inv.OpenKeys()
+	if err != nil {
+		return nil, nil, err
+	}
+	stored, err := store.List()
+	if err != nil {
+		return nil, nil, err
+	}
+	problems, notes, err := keyProblems(ctx, store)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, has := []keyInfo{}, map[string]bool{}
+	for _, s := range stored {
+		list, has[s.Provider] = append(list, keyInfo{s.Provider, s.Kind, s.From, problems[s.Provider]}), true
+	}
+	c, err := catalog.New(catalog.Overlay{})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range c.Providers() {
+		if has[p.ID] {
+			continue
+		}
+		k, ok, err := store.Get(p.ID, p.Env...)
+		if _, out := errors.AsType[*auth.Unreachable](err); err != nil && !out { // of what is out of reach the notes tell
+			return nil, nil, err
+		}
+		if ok {
+			list = append(list, keyInfo{p.ID, k.Kind, k.From, ""})
+		}
+	}
+	return list, notes, nil
+}
+
+func (g authCommands) authMove() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "move keyring|file", Short: "Take all kept keys into the keyring, or out of it", Args: cobra.ExactArgs(1),
+		Long:      "Move takes every kept key to one place. If one of them cannot be taken there, all stay where they are.",
+		Example:   "  cairn auth move keyring\n  cairn auth move file",
+		ValidArgs: []string{string(auth.InKeyring), string(auth.InFile)},
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			to := auth.Place(args[0])
+			if to != auth.InKeyring && to != auth.InFile {
+				return cli.UsageErrorf("keys are kept in the keyring or in the file, not in %q", term.FirstLine(args[0], 40))
+			}
+			store, err := g.inv.OpenKeys()
+			if err != nil {
+				return err
+			}
+			var n int
+			err = g.whileKeyring(func() (err error) {
+				if n, err = store.Move(ctx, to); err == nil {
+					_, err = store.Sweep(ctx, "", true)
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			g.inv.ReportChange(asJSON, cli.Change{Count: &n}, fmt.Sprintf("%d moved; all kept keys are in the %s.", n, to))
+			g.noteLeft(store, "")
+			return nil
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,172 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/spf13/cobra"
+)
+
+func (g authCommands) authLogout() *cobra.Command {
+	var asJSON, force bool
+	cmd := &cobra.Command{
+		Use: "logout PROVIDER", Short: "Remove the kept key of a provider", Args: cobra.ExactArgs(1),
+		Long: "Logout removes a key from where it is kept. If that is a keyring that cannot be reached now, the key is not used any\n" +
+			"more, but stays there: logout says so and exits with 1. The next change of keys that reaches the keyring, auth list, or\n" +
+			"the same logout again removes it; --force leaves it there for good and names it.",
+		Example: "  cairn auth logout openai",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			store, err := g.inv.OpenKeys()
+			if err != nil {
+				return err
+			}
+			if cli.IsURL(args[0]) {
+				args[0] = strings.TrimRight(args[0], "/")
+			}
+			before, err := store.Left(args[0])
+			if err != nil {
+				return err
+			}
+			had, err := store.Remove(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if !had && len(before.Names) == 0 {
+				return noKey(store, args[0])
+			}
+			if had && cli.IsURL(args[0]) {
+				err = g.logoutOrganisation(ctx, args[0])
+			}
+			if err := errors.Join(err, g.sweepKeyring(ctx, store, args[0], force)); err != nil {
+				return err
+			}
+			g.inv.ReportChange(asJSON, cli.Change{Provider: args[0]}, fmt.Sprintf("The key of %s is removed.", term.FirstLine(args[0], 40)))
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "leave what is in a keyring that cannot be reached where it is")
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// sweepKeyring sees to it that the keyring forgets what was removed. What it cannot forget now is an error, or with force is named
+// and given up.
+func (g authCommands) sweepKeyring(ctx context.Context, store *auth.Store, id string, force bool) error {
+	var left auth.Left
+	err := g.whileKeyring(func() (err error) {
+		left, err = store.Sweep(ctx, id, true)
+		return err
+	})
+	if err != nil || len(left.Names) == 0 {
+		return err
+	}
+	if force {
+		names, err := store.Forget(ctx, id)
+		g.inv.Note(fmt.Sprintf("the keyring still has %s, which cairn forgets", term.FirstLine(strings.Join(names, ", "), 400)))
+		return err
+	}
+	return cli.NewExitError(
+		cli.ExitFailure, fmt.Errorf("the key of %s is not used any more, but it is still in the keyring: %w", term.FirstLine(id, 100), left.Why),
+		"cairn removes it as soon as it reaches the keyring: say this again then. To leave it there: cairn auth logout --force "+term.FirstLine(id, 100),
+	)
+}
+
+// keyringSlow is how long a keyring takes that asks nobody.
+const keyringSlow = 3 * time.Second
+
+// whileKeyring does something for which the keyring may have to be opened by somebody who sits elsewhere, or has not seen
+// that he is asked, and for which another process may be in the way: what is waited for is said.
+func (g authCommands) whileKeyring(f func() error) error {
+	said := make(chan struct{})
+	slow := time.AfterFunc(keyringSlow, func() {
+		defer close(said)
+		g.inv.Note("waiting for the keyring, which somebody may have to open, or for another cairn; Ctrl-C gives up")
+	})
+	err := f()
+	if !slow.Stop() {
+		<-said
+	}
+	return err
+}
+
+// noKey says that there is nothing to remove, and what there is.
+func noKey(store *auth.Store, id string) error {
+	stored, err := store.List()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, s := range stored {
+		names = append(names, term.FirstLine(s.Provider, 60))
+	}
+	if len(names) == 0 {
+		return cli.UsageErrorf("no key of %q is kept; none is", term.FirstLine(id, 40))
+	}
+	return cli.UsageErrorf("no key of %q is kept; kept are: %s", term.FirstLine(id, 40), strings.Join(names, ", "))
+}
+
+// classifyStoreError sorts why something was not kept: what was given may be wrong.
+func classifyStoreError(err error) error {
+	if _, ok := errors.AsType[*auth.Unfit](err); ok {
+		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
+	}
+	return err
+}
+
+// notePassed says what a login did not do that it might have: keep the key in the keyring, or remove the old one there.
+func (g authCommands) notePassed(store *auth.Store, id string) {
+	if why := store.Passed(); why != nil {
+		g.inv.Note(fmt.Sprintf("the keyring was passed over: %v", why))
+	}
+	g.noteLeft(store, id)
+}
+
+// noteLeft says what the keyring still has of what was removed.
+func (g authCommands) noteLeft(store *auth.Store, id string) {
+	left, err := store.Left(id)
+	switch {
+	case err != nil:
+		g.inv.Note(err.Error())
+	case len(left.Names) > 0:
+		g.inv.Note(leftNote(left))
+	}
+}
+
+func leftNote(left auth.Left) string {
+	text := "the keyring still has what was removed or replaced: " + strings.Join(left.Names, ", ")
+	if left.Why != nil {
+		text += fmt.Sprintf(" (%v)", left.Why)
+	}
+	return text + "; cairn removes it when it reaches the keyring next"
+}
+
+// keyProblems says why stored keys cannot be used now, and what else there is to say of them. What is left in the keyring is
+// removed if that can be done.
+func keyProblems(ctx context.Context, store *auth.Store) (problems map[string]string, notes []string, err error) {
+	troubles, err := store.Troubles(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	problems = map[string]string{}
+	for _, t := range troubles {
+		problems[t.Provider] = t.Err.Error()
+		notes = append(notes, t.Err.Error())
+	}
+	left, err := store.Left("")
+	if err == nil && left.Due {
+		left, err = store.Sweep(ctx, "", false)
+	}
+	if err != nil {
+		return problems, append(notes, err.Error()), nil
+	}
+	if len(left.Names) > 0 {
+		notes = append(notes, leftNote(left))
+	}
+	return problems, notes, nil
+}

@@ -1,0 +1,171 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+)
+
+// organisation is a login to the address of one, which offers a configuration to those who work for it.
+type organisation struct {
+	address     string
+	args        []string // of auth login
+	yes, asJSON bool
+}
+
+// loginOrganisation keeps the token that the organisation asks for and its configuration, and asks whether to trust that.
+func (g authCommands) loginOrganisation(ctx context.Context, org organisation) error {
+	o, err := g.inv.HostOptions("")
+	if err != nil {
+		return err
+	}
+	offers, err := g.inv.Host.Offers(o)
+	if err != nil {
+		return err
+	}
+	offer, err := offers.Fetch(ctx, org.address)
+	if err != nil {
+		return err
+	}
+	if offer.Elsewhere != "" {
+		g.inv.Note(describeFurther(offer))
+	}
+	store, err := g.inv.OpenKeys()
+	if err != nil {
+		return err
+	}
+	login := auth.Login{Address: offer.Address, Env: offer.Env, Token: keptToken(store, offer)}
+	if login.Token.IsZero() || len(org.args) == 2 {
+		if login.Token, err = g.organisationToken(ctx, org, offer); err != nil {
+			return err
+		}
+	}
+	if err := g.whileKeyring(func() error { return store.SetLogin(ctx, login) }); err != nil {
+		return classifyStoreError(err)
+	}
+	g.notePassed(store, login.Address)
+	if err := offers.Keep(offer); err != nil {
+		return err
+	}
+	if !org.asJSON {
+		g.inv.Err.Printf("The login at %s is kept in %s, and its configuration is read below all others.\n", term.FirstLine(offer.Address, 100), store.Where(offer.Address))
+	}
+	org.address = offer.Address
+	return g.trustOffer(ctx, offers, org)
+}
+
+// trustOffer has the organisation's configuration trusted: its document, then what that names, which may not be fetched
+// before.
+func (g authCommands) trustOffer(ctx context.Context, offers cli.Offers, org organisation) error {
+	document, err := g.trustOrganisation(ctx, org)
+	if err != nil {
+		return err
+	}
+	if err := offers.Further(ctx, org.address); err != nil {
+		return fmt.Errorf("the login holds, but its further configuration was not fetched: %w", err)
+	}
+	named, err := g.trustOrganisation(ctx, org)
+	if err != nil {
+		return err
+	}
+	done, said := cli.Change{Root: org.address, Hash: cmp.Or(named, document)}, ""
+	if done.Hash != "" {
+		said = "It is trusted until it changes."
+	}
+	g.inv.ReportChange(org.asJSON, done, said)
+	return nil
+}
+
+// describeFurther says what else is fetched, and what of the login goes there.
+func describeFurther(o *cli.Offer) string {
+	text := fmt.Sprintf("%s names further configuration at %s", term.FirstLine(o.Address, 100), term.FirstLine(o.Elsewhere, 200))
+	if len(o.Carriers) > 0 {
+		text += fmt.Sprintf(", where the token goes as %s", term.FirstLine(strings.Join(o.Carriers, ", "), 100))
+	}
+	return text
+}
+
+// keptToken is the token of an earlier login. To give another one, pipe it in.
+func keptToken(store *auth.Store, offer *cli.Offer) auth.Secret {
+	logins, err := store.Logins()
+	if err != nil {
+		return auth.Secret{} // storing the new one says what is wrong
+	}
+	for _, l := range logins {
+		if l.Address == offer.Address && l.Env == offer.Env {
+			return l.Token
+		}
+	}
+	return auth.Secret{}
+}
+
+// organisationToken reads the token, if one is needed. The command that would print it is shown and never run.
+func (g authCommands) organisationToken(ctx context.Context, org organisation, wants *cli.Offer) (auth.Secret, error) {
+	if wants.Env == "" {
+		return auth.Secret{}, nil
+	}
+	if len(wants.Command) > 0 && len(org.args) == 1 {
+		g.inv.Note(fmt.Sprintf("it wants a token as %s, which this command prints (cairn does not run it): %s", term.FirstLine(wants.Env, 60), term.FirstLine(strings.Join(wants.Command, " "), 200)))
+	}
+	token, err := g.readKey(ctx, org.args)
+	if err == nil && token.IsZero() {
+		err = cli.UsageErrorf("the token is empty")
+	}
+	return token, err
+}
+
+// trustOrganisation shows what of the configuration does more than speak and, after a yes, trusts that content. It returns
+// the hash of what is trusted last, "" when nothing was.
+func (g authCommands) trustOrganisation(ctx context.Context, org organisation) (hash string, err error) {
+	o, err := g.inv.HostOptions("")
+	if err != nil {
+		return "", err
+	}
+	cfg, store, err := trustCommands{g.inv}.loadClaim(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range cfg.Remotes {
+		if r.Address != org.address || r.Claim.Empty() || r.Trusted {
+			continue
+		}
+		for _, f := range r.Claim.Files {
+			g.inv.Err.Printf("Without your trust these have no effect: %s (%s)\n", term.FirstLine(strings.Join(f.Why, ", "), 400), term.FirstLine(f.Path, 200))
+		}
+		if !org.yes {
+			q := cli.Confirmation{What: "trust this content of " + org.address, Hint: "Look with cairn config explain, then say it again with --yes."}
+			if err := g.inv.Confirm(ctx, org.asJSON, q); err != nil {
+				return "", err
+			}
+		}
+		if err := store.Trust(ctx, r.Claim); err != nil {
+			return "", err
+		}
+		hash = r.Claim.Hash()
+	}
+	return hash, nil
+}
+
+// logoutOrganisation forgets an organisation's configuration, and the trust in it.
+func (g authCommands) logoutOrganisation(ctx context.Context, address string) error {
+	o, err := g.inv.HostOptions("")
+	if err != nil {
+		return err
+	}
+	offers, err := g.inv.Host.Offers(o)
+	if err != nil {
+		return err
+	}
+	store, err := g.inv.Host.Trust(o)
+	if err != nil {
+		return err
+	}
+	_, err = store.Revoke(ctx, address)
+	return errors.Join(err, offers.Forget(address))
+}

@@ -1,0 +1,184 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/trust"
+	"github.com/spf13/cobra"
+)
+
+// trustCommands are `cairn trust …`.
+type trustCommands struct{ inv *cli.Invocation }
+
+const trustHelp = `A project's files are read, but what in them runs programs, says where to connect, or allows something
+has no effect until you trust exactly that content: plugins, MCP servers, hooks, formatters, language
+servers, commands that have something run, providers, the shell, looser permissions, programs that come
+with skills. A change asks again.
+
+Trust shows what that is and, after your yes, remembers it for this checkout. For one process alone,
+run and serve take --trust=HASH, and --trust=none trusts nothing.`
+
+func (g trustCommands) trustCommand() *cobra.Command {
+	var show, revoke, yes, asJSON bool
+	cmd := &cobra.Command{
+		Use: "trust [DIRECTORY]", Short: "Let a project's files do more than speak", Long: trustHelp, Args: cobra.MaximumNArgs(1),
+		Example: "  cairn trust --show\n  cairn trust\n  cairn trust --revoke\n  cairn trust list",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			o, err := g.inv.HostOptions(cli.FirstArg(args, ""))
+			if err != nil {
+				return err
+			}
+			cfg, store, err := g.loadClaim(ctx, o)
+			switch {
+			case err != nil:
+				return err
+			case show:
+				return g.showClaim(cfg, asJSON)
+			case revoke:
+				return g.revokeTrust(ctx, store, cfg.Claim, asJSON)
+			default:
+				return g.trustClaim(ctx, trustRequest{cfg, store, yes, asJSON})
+			}
+		}),
+	}
+	cmd.Flags().BoolVar(&show, "show", false, "show what would be trusted, and change nothing")
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "trust nothing any more in this checkout")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.MarkFlagsMutuallyExclusive("show", "revoke", "yes")
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.AddCommand(g.trustListCommand())
+	return cmd
+}
+
+func (g trustCommands) trustListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List what is trusted", Args: cobra.NoArgs, Example: "  cairn trust list",
+		RunE: g.inv.Action(func(context.Context, []string) error {
+			o, err := g.inv.HostOptions("")
+			if err != nil {
+				return err
+			}
+			store, err := g.inv.Host.Trust(o)
+			if err != nil {
+				return err
+			}
+			list, err := store.List()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return g.inv.PrintJSON(list)
+			}
+			t := g.inv.NewTable("CHECKOUT", "HASH", "SINCE")
+			for _, e := range list {
+				t.AddRow(term.FirstLine(e.Root, 100), e.Hash[:min(12, len(e.Hash))], time.UnixMilli(e.Since).Format("2006-01-02 15:04"))
+			}
+			t.Print()
+			return nil
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// loadClaim reads what the project's files want. Files that cannot be read are not trusted.
+func (g trustCommands) loadClaim(ctx context.Context, o cli.Options) (*config.Config, *trust.Store, error) {
+	store, err := g.inv.Host.Trust(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := g.inv.Host.Config(ctx, o)
+	if err == nil && len(cfg.Errors) > 0 {
+		err = cfg.Errors[0]
+	}
+	return cfg, store, err
+}
+
+// claimState is what --json shows of a claim.
+type claimState struct {
+	Root    string       `json:"root"`
+	Hash    string       `json:"hash,omitzero"`
+	Trusted bool         `json:"trusted"`
+	Problem string       `json:"problem,omitzero"`
+	Files   []trust.File `json:"files"`
+}
+
+func (g trustCommands) showClaim(cfg *config.Config, asJSON bool) error {
+	c := cfg.Claim
+	if asJSON {
+		out := claimState{Root: c.Root, Trusted: cfg.Trusted, Problem: c.Problem, Files: append([]trust.File{}, c.Files...)}
+		if !c.Empty() {
+			out.Hash = c.Hash()
+		}
+		return g.inv.PrintJSON(out)
+	}
+	for _, f := range c.Files {
+		g.inv.Out.Printf("%s\n    %s\n", g.inv.Out.Paint(term.Bold, term.FirstLine(f.Path, 200)), g.inv.Out.Paint(term.Dim, term.FirstLine(strings.Join(f.Why, ", "), 400)))
+	}
+	switch {
+	case c.Problem != "":
+		g.inv.Out.Printf("This cannot be trusted: %s.\n", term.FirstLine(c.Problem, 400))
+	case c.Empty():
+		g.inv.Out.Printf("Nothing in %s needs trust.\n", term.FirstLine(c.Root, 200))
+	case cfg.Trusted:
+		g.inv.Out.Printf("It is trusted, as %s\n", c.Hash())
+	default:
+		g.inv.Out.Printf("It is not trusted. Its hash is %s\n", c.Hash())
+	}
+	return nil
+}
+
+type trustRequest struct {
+	cfg         *config.Config
+	store       *trust.Store
+	yes, asJSON bool
+}
+
+// trustClaim remembers the claim that was shown: what changes while the person thinks is another one.
+func (g trustCommands) trustClaim(ctx context.Context, r trustRequest) error {
+	c := r.cfg.Claim
+	if !r.asJSON {
+		if err := g.showClaim(r.cfg, false); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Problem != "":
+		return errors.New("nothing was trusted")
+	case c.Empty() || r.cfg.Trusted:
+		g.inv.ReportChange(r.asJSON, cli.Change{Root: c.Root}, "")
+		return nil
+	}
+	if !r.yes {
+		what := fmt.Sprintf("trust this content of %s", c.Root)
+		if err := g.inv.Confirm(ctx, r.asJSON, cli.Confirmation{What: what, Hint: "Look with cairn trust --show, then say --yes."}); err != nil {
+			return err
+		}
+	}
+	if err := r.store.Trust(ctx, c); err != nil {
+		return err
+	}
+	g.inv.ReportChange(r.asJSON, cli.Change{Root: c.Root, Hash: c.Hash()}, "It is trusted until it changes.")
+	return nil
+}
+
+func (g trustCommands) revokeTrust(ctx context.Context, store *trust.Store, c *trust.Claim, asJSON bool) error {
+	n, err := store.Revoke(ctx, c.Root)
+	if err != nil {
+		return err
+	}
+	text := "Nothing is trusted there any more."
+	if n == 0 {
+		text = "Nothing was trusted there."
+	}
+	g.inv.ReportChange(asJSON, cli.Change{Root: c.Root}, text)
+	return nil
+}

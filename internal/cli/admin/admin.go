@@ -1,0 +1,34 @@
+// Package admin holds the commands that list and change what cairn keeps: sessions, inboxes, asks, jobs, models, agents,
+// configuration, keys, trust and the store.
+package admin
+
+import (
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/spf13/cobra"
+)
+
+// SessionCommands are the commands around sessions at work.
+func SessionCommands(inv *cli.Invocation) []*cobra.Command {
+	return []*cobra.Command{
+		sessionCommands{inv}.sessionCommand(), inboxCommands{inv}.inboxCommand(), permissionCommands{inv}.permissionCommand(),
+		questionCommands{inv}.questionCommand(), jobCommands{inv}.jobsCommand(), serveCommand{inv}.serveCommand(),
+	}
+}
+
+// InspectCommands are the commands that show what there is.
+func InspectCommands(inv *cli.Invocation) []*cobra.Command {
+	return []*cobra.Command{
+		eventCommands{inv}.eventsCommand(), modelCommands{inv}.modelsCommand(), agentCommands{inv}.agentCommand(),
+		promptCommands{inv}.skillCommand(), promptCommands{inv}.commandCommand(), statsCommand{inv}.statsCommand(),
+	}
+}
+
+// MaintenanceCommands are the commands for keys, configuration and the store.
+func MaintenanceCommands(inv *cli.Invocation) []*cobra.Command {
+	store, transfer := storeCommands{inv}, transferCommands{inv}
+	return []*cobra.Command{
+		configCommands{inv}.configCommand(),
+		store.doctorCommand(), store.fsckCommand(), store.backupCommand(), store.salvageCommand(),
+		transfer.exportCommand(), transfer.importCommand(), versionCommand{inv}.versionCommand(),
+	}
+}

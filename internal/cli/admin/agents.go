@@ -1,0 +1,187 @@
+package admin
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/spf13/cobra"
+)
+
+// agentCommands are `cairn agent …`.
+type agentCommands struct{ inv *cli.Invocation }
+
+func (g agentCommands) agentCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "agent", Short: "List, show and make agents"}
+	cmd.AddCommand(g.agentListCommand(), g.agentShowCommand(), g.agentCreateCommand())
+	return cli.GroupCommand(cmd)
+}
+
+// withAgents runs f with the agents of this directory.
+func (g agentCommands) withAgents(ctx context.Context, f func([]session.Agent) error) error {
+	return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+		list, err := c.Agents(ctx)
+		if err != nil {
+			return err
+		}
+		return f(list.Data)
+	})
+}
+
+func (g agentCommands) agentListCommand() *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the agents that can work here; the first is the default", Args: cobra.NoArgs,
+		Example: "  cairn agent list\n  cairn agent list --all",
+		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			return g.withAgents(ctx, func(agents []session.Agent) error {
+				agents = slices.DeleteFunc(agents, func(x session.Agent) bool { return x.Hidden && !all })
+				if asJSON {
+					return g.inv.PrintJSON(append([]session.Agent{}, agents...))
+				}
+				t := g.inv.NewTable("AGENT", "MODE", "MODEL", "TURNS", "WHAT FOR")
+				for _, x := range agents {
+					mode := string(x.Mode)
+					if x.Hidden {
+						mode += ", hidden"
+					}
+					t.AddRow(term.FirstLine(x.ID, 60), mode, modelOf(x), turnsOf(x), term.FirstLine(x.Description, 100))
+				}
+				t.Print()
+				return nil
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also those that cairn itself calls")
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func modelOf(x session.Agent) string {
+	if x.Model == nil {
+		return "-"
+	}
+	if x.Model.Variant != "" {
+		return term.FirstLine(x.Model.String()+"#"+x.Model.Variant, 60)
+	}
+	return term.FirstLine(x.Model.String(), 60)
+}
+
+func turnsOf(x session.Agent) string {
+	if x.Steps == 0 {
+		return "-"
+	}
+	return strconv.Itoa(x.Steps)
+}
+
+func (g agentCommands) agentShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Show an agent: its rules and its prompt", Args: cobra.ExactArgs(1), Example: "  cairn agent show plan",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.withAgents(ctx, func(agents []session.Agent) error {
+				i := slices.IndexFunc(agents, func(x session.Agent) bool { return x.ID == args[0] })
+				if i < 0 {
+					return cli.NewExitError(cli.ExitUsage, session.NotFound("agent", args[0], spelling.Nearest(args[0], agentNames(agents), 3)...), "cairn agent list shows what there is")
+				}
+				shown := shownAgent{agents[i], g.untrustedRules(ctx, args[0])}
+				if asJSON {
+					return g.inv.PrintJSON(shown)
+				}
+				g.showAgent(shown)
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func agentNames(agents []session.Agent) []string {
+	var names []string
+	for _, x := range agents {
+		names = append(names, x.ID)
+	}
+	return names
+}
+
+// shownAgent is an agent with the rules that files of the project give it while they are not trusted. Its own permissions
+// do not hold those.
+type shownAgent struct {
+	session.Agent
+	Untrusted []untrustedRule `json:"untrusted,omitzero"`
+}
+
+// untrustedRule is a rule that may forbid and ask, and allow only what its own file forbids before it.
+type untrustedRule struct {
+	session.Rule
+	Source string `json:"source"`
+	Holds  bool   `json:"holds"`
+	Why    string `json:"why"`
+}
+
+// untrustedRules lists what the project's files say of the agent and may not all mean; nothing when the configuration
+// cannot be read, which whoever needs it says.
+func (g agentCommands) untrustedRules(ctx context.Context, agent string) (rules []untrustedRule) {
+	o, err := g.inv.HostOptions("")
+	if err != nil {
+		return nil
+	}
+	cfg, err := g.inv.Host.Config(ctx, o)
+	if err != nil {
+		return nil
+	}
+	for _, list := range cfg.AgentRules(agent) {
+		if !list.Project || list.Trusted {
+			continue
+		}
+		idle := list.IdleRules()
+		for i, r := range list.Rules {
+			u := untrustedRule{r, list.Positions[i].String(), true, "a project may always forbid and ask"}
+			switch {
+			case slices.Contains(idle, i):
+				u.Holds, u.Why = false, "a project allows nothing until it is trusted: see cairn trust"
+			case r.Effect == session.Allow:
+				u.Why = "it takes back what the same file forbids, and allows no more than there is without the file"
+			}
+			rules = append(rules, u)
+		}
+	}
+	return rules
+}
+
+func (g agentCommands) showAgent(x shownAgent) {
+	g.inv.Out.Printf("%s (%s)  %s\n", g.inv.Out.Paint(term.Bold, term.FirstLine(x.ID, 100)), x.Mode, term.FirstLine(x.Description, 300))
+	for _, f := range []struct{ name, value string }{{"model", modelOf(x.Agent)}, {"turns", turnsOf(x.Agent)}, {"colour", term.FirstLine(x.Color, 40)}} {
+		if f.value != "" && f.value != "-" {
+			g.inv.Out.Printf("%s: %s\n", f.name, f.value)
+		}
+	}
+	if len(x.Permissions) > 0 {
+		g.inv.Out.Printf("\nRules of its own, the last that matches wins:\n")
+		for _, r := range x.Permissions {
+			g.inv.Out.Printf("  %s %s %s\n", r.Effect, term.FirstLine(r.Action, 60), term.FirstLine(r.Resource, 200))
+		}
+	}
+	if len(x.Untrusted) > 0 {
+		g.inv.Out.Printf("\nRules of this project's files, which are not trusted:\n")
+		for _, r := range x.Untrusted {
+			g.inv.Out.Printf("  %s %s %s  (%s)\n    %s: %s\n", r.Effect, term.FirstLine(r.Action, 60), term.FirstLine(r.Resource, 200), term.FirstLine(r.Source, 300), describeEffect(r.Holds), r.Why)
+		}
+	}
+	if x.System != "" {
+		g.inv.Out.Printf("\n%s\n", term.ReplaceControls(x.System))
+	}
+}
+
+func describeEffect(yes bool) string {
+	if yes {
+		return "holds"
+	}
+	return "has no effect"
+}

@@ -1,0 +1,51 @@
+package admin
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/spf13/cobra"
+)
+
+// promptCommands list the commands and skills of a directory.
+type promptCommands struct{ inv *cli.Invocation }
+
+func (g promptCommands) commandCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "command", Short: "List the prompts with a name that can be run here",
+		Long: "A command is a prompt with a name: cairn run --command NAME gives it, with what you type behind the name in\n" +
+			"its places $1, $2 and $ARGUMENTS. Some are built in; others are Markdown files in .cairn/command, or stand in\n" +
+			"the configuration. Those of a project that have something run need trust.",
+	}
+	cmd.AddCommand(g.commandList())
+	return cli.GroupCommand(cmd)
+}
+
+func (g promptCommands) commandList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List them", Args: cobra.NoArgs, Example: "  cairn command list",
+		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				list, err := c.Commands(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.inv.PrintJSON(append([]api.Command{}, list.Data...))
+				}
+				t := g.inv.NewTable("COMMAND", "FROM", "FOR")
+				for _, c := range list.Data {
+					t.AddRow(term.FirstLine(strings.Join(append([]string{c.Name}, c.Hints...), " "), 50), c.Source, term.FirstLine(c.Description, 80))
+				}
+				t.Print()
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}

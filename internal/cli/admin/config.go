@@ -1,0 +1,169 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+)
+
+// configCommands are `cairn config …`.
+type configCommands struct{ inv *cli.Invocation }
+
+func (g configCommands) configCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Show and change the configuration"}
+	cmd.AddCommand(g.configExplainCommand(), g.configSetCommand(), g.configUnsetCommand(), g.configSchemaCommand())
+	return cli.GroupCommand(cmd)
+}
+
+func (g configCommands) configExplainCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "explain [KEY]", Short: "Show each value with its file and line, and what it took the place of", Args: cobra.MaximumNArgs(1),
+		Long: "Explain shows where each value comes from, and everything that is wrong in any file. If anything is, the\n" +
+			"exit code is 2.",
+		Example: "  cairn config explain\n  cairn config explain model\n  cairn config explain provider.openai --json",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			c, err := g.inv.LoadConfig(ctx)
+			if err != nil {
+				return err
+			}
+			return g.explainConfig(c, cli.FirstArg(args, ""), asJSON)
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g configCommands) configSchemaCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of the configuration", Args: cobra.NoArgs, Example: "  cairn config schema > config.schema.json",
+		RunE: g.inv.Action(func(context.Context, []string) error {
+			s, err := config.Schema()
+			if err != nil {
+				return fmt.Errorf("make the schema: %w", err)
+			}
+			_, err = g.inv.Out.Write(append(s, '\n'))
+			return err
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON) // it is JSON anyway
+	return cmd
+}
+
+// configEdit is one change of a configuration file.
+type configEdit struct {
+	key             string
+	values          []jsontext.Value // tried in order; nil removes the key
+	project, asJSON bool
+}
+
+func (g configCommands) configSetCommand() *cobra.Command {
+	var e configEdit
+	cmd := &cobra.Command{
+		Use: "set KEY VALUE", Short: "Set a value; comments and all else in the file stay", Args: cobra.ExactArgs(2),
+		Long: "Set writes your own configuration, or with --project that of the project. VALUE is JSON, or else text. A\n" +
+			"part of KEY that holds dots stands in quotes.",
+		Example: "  cairn config set model openai/gpt-5.2\n  cairn config set compaction.auto false\n" +
+			"  cairn config set 'permission.bash.\"git push *\"' deny --project",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			e.key = args[0]
+			text, err := jsontext.AppendQuote(nil, args[1])
+			if err != nil {
+				return cli.UsageErrorf("VALUE is not valid UTF-8")
+			}
+			if v := jsontext.Value(args[1]); v.IsValid() {
+				e.values = append(e.values, v)
+			}
+			e.values = append(e.values, text)
+			return g.editConfig(ctx, e)
+		}),
+	}
+	editFlags(cmd, &e)
+	return cmd
+}
+
+func (g configCommands) configUnsetCommand() *cobra.Command {
+	var e configEdit
+	cmd := &cobra.Command{
+		Use: "unset KEY", Short: "Remove a value; all else in the file stays", Args: cobra.ExactArgs(1), Example: "  cairn config unset model",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			e.key, e.values = args[0], []jsontext.Value{nil}
+			return g.editConfig(ctx, e)
+		}),
+	}
+	editFlags(cmd, &e)
+	return cmd
+}
+
+func editFlags(cmd *cobra.Command, e *configEdit) {
+	cmd.Flags().BoolVar(&e.project, "project", false, "in the project's own cairn.json")
+	cli.AddJSONFlag(cmd, &e.asJSON)
+}
+
+func (g configCommands) editConfig(ctx context.Context, e configEdit) error {
+	c, err := g.inv.LoadConfig(ctx)
+	if err != nil {
+		return err
+	}
+	file, err := c.ChangeValue(ctx, e.project, e.key, e.values)
+	if err != nil {
+		return &cli.ExitError{Code: cli.CodeOf(err), Err: err, Hint: "Nothing was changed."}
+	}
+	g.inv.ReportChange(e.asJSON, cli.Change{File: file, Key: e.key}, fmt.Sprintf("%s is changed.", file))
+	if c, err = g.inv.LoadConfig(ctx); err != nil {
+		return err
+	}
+	if now := c.Explain(e.key); len(now) == 1 && now[0].Source.File != file && e.values[0] != nil {
+		g.inv.Note(fmt.Sprintf("%s is still %s, as %s says", e.key, now[0].Value, now[0].Source))
+	}
+	return nil
+}
+
+func (g configCommands) explainConfig(c *config.Config, key string, asJSON bool) error {
+	origins := append([]config.Origin{}, c.Explain(key)...)
+	if len(origins) == 0 && key != "" {
+		if err := config.CheckKey(key); err != nil {
+			return cli.NewExitError(cli.ExitUsage, err, "cairn config schema lists them all")
+		}
+	}
+	if asJSON {
+		err := g.inv.PrintJSON(struct {
+			Values   []config.Origin  `json:"values"`
+			Warnings []config.Warning `json:"warnings"`
+			Errors   []*config.Error  `json:"errors"`
+		}{origins, append([]config.Warning{}, c.Warnings...), append([]*config.Error{}, c.Errors...)})
+		return cmp.Or(err, errBrokenConfig(c))
+	}
+	if len(origins) == 0 {
+		g.inv.Err.Printf("Nobody sets %q.\n", term.FirstLine(key, 80))
+	}
+	for _, o := range origins {
+		g.inv.Out.Printf("%s = %s\n", g.inv.Out.Paint(term.Bold, term.FirstLine(o.Key, 100)), term.FirstLine(string(o.Value), 200))
+		g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, term.FirstLine(o.Source.String(), 200)))
+		for _, below := range o.Overrode {
+			g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, "instead of "+term.FirstLine(string(below.Value), 100)+" from "+term.FirstLine(below.Source.String(), 200)))
+		}
+	}
+	for _, w := range c.Warnings {
+		g.inv.Err.Printf("! %s\n", term.FirstLine(w.String(), 400))
+	}
+	for _, e := range c.Errors {
+		g.inv.Err.Printf("%s %s\n", g.inv.Err.Paint(term.Red, g.inv.Marks.Bad), term.FirstLine(e.Error(), 400))
+	}
+	return errBrokenConfig(c)
+}
+
+// errBrokenConfig is the error of a configuration that cannot be used; why is told already.
+func errBrokenConfig(c *config.Config) error {
+	if len(c.Errors) == 0 {
+		return nil
+	}
+	return &cli.ExitError{Code: cli.ExitUsage}
+}

@@ -1,0 +1,122 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/spf13/cobra"
+)
+
+// storeCommands check, copy and repair what cairn stores: doctor, fsck, backup and salvage.
+type storeCommands struct{ inv *cli.Invocation }
+
+func (g storeCommands) doctorCommand() *cobra.Command {
+	cmd := g.findingsCommand("doctor", "Look for what may be wrong, and say what to do about it",
+		"Doctor looks at the directories, the configuration, the keys, the store and a running server. It changes nothing.",
+		func(ctx context.Context, o cli.Options, _ []string) ([]cli.Finding, error) {
+			return g.inv.Host.Maintenance().Doctor(ctx, o)
+		})
+	cmd.AddCommand(g.doctorProvider())
+	return cmd
+}
+
+func (g storeCommands) doctorProvider() *cobra.Command {
+	cmd := g.findingsCommand("provider", "Look whether a provider can be used",
+		"Provider looks for the provider's key and address, asks its server for an answer and the time, and its cheapest\nmodel for a word, which may cost a fraction of a cent. Without a name it is the provider of the model in use.",
+		func(ctx context.Context, o cli.Options, args []string) ([]cli.Finding, error) {
+			return g.inv.Host.Models().Probe(ctx, o, cli.FirstArg(args, ""))
+		})
+	cmd.Use, cmd.Args = "provider [NAME]", cobra.MaximumNArgs(1)
+	cmd.Example = "  cairn doctor provider\n  cairn doctor provider openai --json"
+	return cmd
+}
+
+func (g storeCommands) fsckCommand() *cobra.Command {
+	return g.findingsCommand("fsck", "Check the store against its invariants",
+		"Fsck reads the whole store and checks that it is consistent. It changes nothing.",
+		func(ctx context.Context, o cli.Options, _ []string) ([]cli.Finding, error) {
+			return g.inv.Host.Maintenance().Fsck(ctx, o)
+		})
+}
+
+// findingsCommand makes a command that prints what it finds and fails when that holds an error.
+func (g storeCommands) findingsCommand(name, short, long string, look func(context.Context, cli.Options, []string) ([]cli.Finding, error)) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: name, Short: short, Long: long, Args: cobra.NoArgs, Example: "  cairn " + name + "\n  cairn " + name + " --json",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			o, err := g.inv.HostOptions("")
+			if err != nil {
+				return err
+			}
+			found, err := look(ctx, o, args)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = g.inv.PrintJSON(append([]cli.Finding{}, found...))
+			} else {
+				g.showFindings(found)
+			}
+			for _, f := range found {
+				if f.Level == cli.LevelError {
+					return cmp.Or[error](err, &cli.ExitError{Code: cli.ExitFailure})
+				}
+			}
+			return err
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g storeCommands) showFindings(found []cli.Finding) {
+	for _, f := range found {
+		style, mark := "", g.inv.Marks.Dot
+		switch f.Level {
+		case cli.LevelOK:
+			style, mark = term.Green, g.inv.Marks.Good
+		case cli.LevelWarning:
+			style, mark = term.Yellow, "!"
+		case cli.LevelError:
+			style, mark = term.Red, g.inv.Marks.Bad
+		case cli.LevelNote:
+		}
+		g.inv.Out.Printf("%s %s", g.inv.Out.Paint(style, mark), term.FirstLine(f.What, 100))
+		if f.Detail != "" {
+			g.inv.Out.Printf(": %s", term.FirstLine(f.Detail, 800))
+		}
+		g.inv.Out.Printf("\n")
+		if f.Fix != "" {
+			g.inv.Out.Printf("    %s\n", term.FirstLine(f.Fix, 400))
+		}
+	}
+}
+
+func (g storeCommands) backupCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "backup FILE", Short: "Write a verified copy of the store", Args: cobra.ExactArgs(1),
+		Example: "  cairn backup ~/cairn-backup.db",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			o, err := g.inv.HostOptions("")
+			if err != nil {
+				return err
+			}
+			file, err := g.inv.ResolvePath(args[0])
+			if err != nil {
+				return err
+			}
+			if err := g.inv.Host.Maintenance().Backup(ctx, o, file); err != nil {
+				return err
+			}
+			g.inv.ReportChange(asJSON, cli.Change{File: file}, fmt.Sprintf("The store is copied to %s.", file))
+			return nil
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,205 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/spf13/cobra"
+)
+
+// eventCommands are `cairn events`.
+type eventCommands struct{ inv *cli.Invocation }
+
+func (g eventCommands) eventsCommand() *cobra.Command {
+	var f eventFlags
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
+		Use: "events [SESSION]", Short: "Show the log of a session, or follow it", Args: cobra.MaximumNArgs(1),
+		Long: "Events prints what is recorded of a session, one event per line, in its order. With --follow it goes on\n" +
+			"with what happens next; interrupted, it can be resumed with --after and the last number it printed.",
+		Example: "  cairn events last\n  cairn events ses_… --follow --json\n  cairn events --all --follow            everything that happens, in every session",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			if f.all && len(args) > 0 {
+				return cli.UsageErrorf("--all is about every session; leave %s away", term.FirstLine(args[0], 60))
+			}
+			if f.all && !f.follow {
+				return cli.UsageErrorf("--all needs --follow: the log of a single session is read with cairn events SESSION")
+			}
+			if f.after < 0 && cmd.Flags().Changed("after") {
+				return cli.UsageErrorf("--after must be the number of an event, 0 or more, got %d", f.after)
+			}
+			return g.runEvents(ctx, &f, cli.FirstArg(args, "last"))
+		}),
+	}
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on with what happens")
+	cmd.Flags().Int64Var(&f.after, "after", -1, "only events after this `NUMBER`")
+	cmd.Flags().BoolVar(&f.all, "all", false, "with --follow: of all sessions")
+	cmd.Flags().BoolVar(&f.live, "live", false, "with --follow: live text too")
+	cli.AddJSONFlag(cmd, &f.json)
+	return cmd
+}
+
+type eventFlags struct {
+	follow, all, live, json bool
+	after                   int64
+}
+
+func (g eventCommands) runEvents(ctx context.Context, f *eventFlags, name string) error {
+	cursor := f.after
+	var id session.ID
+	for {
+		err := g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+			if !f.all && id == "" {
+				s, err := g.inv.FindSession(ctx, c, name)
+				if err != nil {
+					return err
+				}
+				id = s.ID
+			}
+			if !f.follow {
+				return g.showHistory(ctx, c, f, id)
+			}
+			return g.showTail(ctx, c, f, tailState{id, &cursor})
+		})
+		if !f.follow || !cli.IsConnectionLost(err) {
+			if errors.Is(err, cli.ErrSignal) {
+				return nil // this is how following ends
+			}
+			return err
+		}
+		timer := time.NewTimer(200 * time.Millisecond)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (g eventCommands) showHistory(ctx context.Context, c *api.Client, f *eventFlags, id session.ID) error {
+	for cursor := f.after; ; {
+		h, err := c.History(ctx, id, cursor, 100)
+		if err != nil {
+			return err
+		}
+		for i := range h.Data {
+			cursor = h.Data[i].Seq
+			g.showEvent(&h.Data[i], f)
+		}
+		if !h.HasMore || len(h.Data) == 0 || g.inv.Out.Err != nil {
+			return g.inv.Out.Err
+		}
+	}
+}
+
+// tailState is what is followed, and how far it was read: a seq of the session, or a position of the store for id "".
+type tailState struct {
+	id     session.ID
+	cursor *int64
+}
+
+func (g eventCommands) showTail(ctx context.Context, c *api.Client, f *eventFlags, t tailState) error {
+	stream := c.Tail(ctx, t.id, *t.cursor)
+	switch {
+	case f.all:
+		stream = c.Feed(ctx, *t.cursor)
+	case f.live:
+		stream = c.Follow(ctx, t.id, *t.cursor)
+	}
+	for u, err := range stream {
+		if err != nil {
+			return err
+		}
+		switch {
+		case u.Event != nil:
+			*t.cursor = u.Event.Seq
+			if f.all {
+				*t.cursor = u.Event.Position
+			}
+			g.showEvent(u.Event, f)
+		case u.Fragment != nil && f.live:
+			g.showFragment(u.Fragment, f)
+		}
+		if g.inv.Out.Err != nil {
+			return g.inv.Out.Err
+		}
+	}
+	return nil
+}
+
+func (g eventCommands) showEvent(e *session.Event, f *eventFlags) {
+	if f.json {
+		g.inv.PrintJSONLine(e)
+		return
+	}
+	at := time.UnixMilli(e.Data.Stamp().Timestamp).Format("15:04:05.000")
+	where := fmt.Sprintf("%6d", e.Seq)
+	if f.all {
+		where = string(e.SessionID) + " " + where
+	}
+	g.inv.Out.Printf("%s  %s  %s  %s\n", where, g.inv.Out.Paint(term.Dim, at), e.Data.Kind(), term.FirstLine(summarizeEvent(e.Data), 120))
+}
+
+func (g eventCommands) showFragment(f *session.Fragment, flags *eventFlags) {
+	if flags.json {
+		g.inv.PrintJSONLine(f)
+		return
+	}
+	g.inv.Out.Printf("%6s  %12s  %s  %s\n", "", "", f.Kind(), term.FirstLine(f.Delta, 120))
+}
+
+// summarizeEvent is what an event says, in a few words for people.
+func summarizeEvent(d session.EventData) string {
+	switch d := d.(type) {
+	case *session.Created:
+		return d.Info.Location.Directory
+	case *session.PromptAdmitted:
+		return string(d.Delivery) + ": " + d.Prompt.Text
+	case *session.Prompted:
+		return d.Prompt.Text
+	case *session.StepStarted:
+		about := d.Agent + " " + d.Model.String()
+		if d.Prefix != nil && d.Prefix.Changed != "" {
+			about += ", not read from the cache: " + d.Prefix.Changed
+		}
+		return about
+	case *session.StepEnded:
+		return fmt.Sprintf("%s, %s tokens, $%s", d.Finish, term.FormatCount(d.Tokens.Sum()), term.FormatUSD(d.Cost))
+	case *session.StepFailed:
+		return string(d.Error.Reason) + ": " + d.Error.Message
+	case *session.TextEnded:
+		return d.Text
+	case *session.ReasoningEnded:
+		return d.Text
+	case *session.ToolInputStarted:
+		return d.Name
+	case *session.ToolCalled:
+		return term.DescribeCall(d.Tool, d.Input)
+	case *session.ToolSuccess:
+		return d.Title
+	case *session.ToolFailed:
+		return string(d.Error.Reason) + ": " + d.Error.Message
+	case *session.PermissionAsked:
+		return term.AskSummary(d.Ask)
+	case *session.PermissionReplied:
+		return string(d.Reply) + " by " + string(d.By) + " " + d.Message
+	case *session.Retried:
+		return d.Error.Message
+	case *session.Interrupted:
+		return d.Error.Message
+	case *session.Renamed:
+		return d.Title
+	case *session.JobStarted:
+		return d.Job.Command
+	case *session.JobEnded:
+		return string(d.Status) + " " + string(d.JobID)
+	default:
+		return ""
+	}
+}

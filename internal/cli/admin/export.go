@@ -1,0 +1,75 @@
+package admin
+
+import (
+	"bufio"
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/transfer"
+	"github.com/spf13/cobra"
+)
+
+// transferCommands are `cairn export` and `cairn import`.
+type transferCommands struct{ inv *cli.Invocation }
+
+func (g transferCommands) exportCommand() *cobra.Command {
+	var e transfer.Export
+	var asJSON bool // what it writes is never anything else
+	cmd := &cobra.Command{
+		Use: "export [SESSION]", Short: "Write a session as JSON, in OpenCode's form", Args: cobra.MaximumNArgs(1),
+		Long: "Export writes all that was said and done in a session to standard output, in the form of OpenCode's export:\n" +
+			"opencode import and cairn import read it. Keys and what looks like one are left out unless --secrets is given;\n" +
+			"--sanitize leaves out every text and path.",
+		Example: "  cairn export last > session.json\n  cairn export ses_… --sanitize",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			if e.Sanitize && e.Secrets {
+				return cli.UsageErrorf("--sanitize leaves out what --secrets keeps; say one of them")
+			}
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				s, err := g.findToExport(ctx, c, args)
+				if err != nil {
+					return err
+				}
+				return g.writeExport(ctx, &e, c, s)
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&e.Sanitize, "sanitize", false, "leave out texts, paths and outputs")
+	cmd.Flags().BoolVar(&e.Secrets, "secrets", false, "keep what looks like a key")
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// findToExport returns the session that is named, or the newest of this directory. OpenCode's id must be whole.
+func (g transferCommands) findToExport(ctx context.Context, c *api.Client, args []string) (*session.Session, error) {
+	name := cli.FirstArg(args, "last")
+	if g.inv.IsOpenCode() && len(args) > 0 {
+		s, err := c.Session(ctx, session.ID(name))
+		return s, cli.WithNearestSessions(ctx, c, err)
+	}
+	return g.inv.FindSession(ctx, c, name)
+}
+
+func (g transferCommands) writeExport(ctx context.Context, e *transfer.Export, c *api.Client, s *session.Session) (err error) {
+	g.inv.Err.Printf("Exporting session: %s\n", s.ID)
+	if e.API = c; !e.Secrets {
+		if e.Known, err = g.inv.CollectSecrets(ctx); err != nil {
+			return err
+		}
+	}
+	w := bufio.NewWriterSize(g.inv.Out, 64<<10)
+	left, err := e.Write(ctx, w, s)
+	if err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if left > 0 {
+		g.inv.Note("secrets are left out of " + term.FormatCount(int64(left)) + " texts; --secrets keeps them")
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/netip"
+	"net/url"
+	"os"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/transfer"
+	"github.com/spf13/cobra"
+)
+
+func (g transferCommands) importCommand() *cobra.Command {
+	var asJSON bool
+	var hosts []string
+	cmd := &cobra.Command{
+		Use: "import FILE|URL", Short: "Make a session of one that was exported, here or by OpenCode", Args: cobra.ExactArgs(1),
+		Long: "Import reads a session that cairn export or opencode export wrote, and makes it one of this directory, with its id.\n" +
+			"The same file again changes nothing. A file in which something is wrong is refused with its line and field, and\n" +
+			"nothing is written. Rules of the session that allow something do not come along.\n" +
+			"With the URL of a share, https://" + transfer.ShareHost + "/share/…, the session is what was published there.",
+		Example: "  cairn import session.json\n  cairn import https://" + transfer.ShareHost + "/share/AbC123",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			if cli.IsURL(args[0]) {
+				return g.importShare(ctx, args[0], hosts, asJSON)
+			}
+			return g.importFile(ctx, args[0], asJSON)
+		}),
+	}
+	cmd.Flags().StringSliceVar(&hosts, "allow-host", nil, "fetch shares of this `HOST[:PORT]` too; can be repeated")
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g transferCommands) importFile(ctx context.Context, name string, asJSON bool) error {
+	path, err := g.inv.ResolvePath(name)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cli.UsageErrorf("there is no file %s", path)
+	}
+	if err != nil {
+		return cli.UsageErrorf("%v", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return cli.UsageErrorf("%s is not a regular file", path)
+	}
+	return g.importFrom(ctx, name, f, asJSON)
+}
+
+// importShare imports what was published. A host that is allowed by its address may be one of a network of one's own.
+func (g transferCommands) importShare(ctx context.Context, address string, hosts []string, asJSON bool) error {
+	share, err := transfer.ParseShare(address, hosts)
+	if err != nil {
+		return err
+	}
+	var allow []netip.Prefix
+	if at, err := netip.ParseAddr((&url.URL{Host: share.Host}).Hostname()); err == nil && share.Host != transfer.ShareHost {
+		allow = append(allow, netip.PrefixFrom(at, at.BitLen()))
+	}
+	document, err := share.Fetch(ctx, g.inv.Host.Public(allow))
+	if err != nil {
+		return err
+	}
+	return g.importFrom(ctx, "share "+share.Slug, document, asJSON)
+}
+
+func (g transferCommands) importFrom(ctx context.Context, name string, from io.ReadSeeker, asJSON bool) error {
+	return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+		got, err := transfer.Import(ctx, c, name, from)
+		if m, ok := errors.AsType[*transfer.Malformed](err); ok {
+			return cli.NewExitError(cli.ExitUsage, m, "Nothing was imported.")
+		}
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			g.inv.ReportChange(true, cli.Change{SessionID: got.Session.ID}, "")
+			return nil
+		}
+		g.inv.Out.Printf("Imported session: %s\n", got.Session.ID)
+		if got.Known {
+			g.inv.Err.Printf("It was here already.\n")
+		}
+		return nil
+	})
+}

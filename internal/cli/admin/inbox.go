@@ -1,0 +1,188 @@
+package admin
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/spf13/cobra"
+)
+
+// inboxCommands are `cairn inbox …`.
+type inboxCommands struct{ inv *cli.Invocation }
+
+func (g inboxCommands) inboxCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "inbox", Short: "Look at and change prompts that wait",
+		Long: "A prompt waits in its session's inbox until it is promoted: one to steer at the model's next step, one to\n" +
+			"queue when the session would become idle. Until then it can be changed. Prompts are named by id, by the\n" +
+			"beginning of it, or by their number in the list.",
+	}
+	cmd.AddCommand(g.inboxList(), g.inboxEdit(), g.inboxWithdraw(), g.inboxMove(),
+		g.inboxRedirect(session.Steer, "Heed a waiting prompt at the model's next step"),
+		g.inboxRedirect(session.Queue, "Keep a waiting prompt until the session is idle"))
+	return cli.GroupCommand(cmd)
+}
+
+func (g inboxCommands) inboxList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list SESSION", Aliases: []string{"ls"}, Short: "List the prompts that wait", Args: cobra.MaximumNArgs(1),
+		Example: "  cairn inbox list last",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithSession(ctx, cli.FirstArg(args, "last"), func(ctx context.Context, c *api.Client, s *session.Session) error {
+				ins, err := c.Inbox(ctx, s.ID)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.inv.PrintJSON(append([]*session.Input{}, ins...))
+				}
+				if len(ins) == 0 {
+					g.inv.Err.Printf("Nothing waits in %s.\n", s.ID)
+					return nil
+				}
+				t := g.inv.NewTable("#", "ID", "DELIVERY", "SINCE", "PROMPT")
+				for i, in := range ins {
+					t.AddRow(strconv.Itoa(i+1), string(in.ID), string(in.Delivery), term.FormatAge(in.TimeCreated), term.FirstLine(in.Prompt.Text, 80))
+				}
+				t.Print()
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// changeInput finds the session and one of its waiting prompts, which f changes.
+func (g inboxCommands) changeInput(ctx context.Context, args []string, asJSON bool, f func(context.Context, *api.Client, []*session.Input, int) error) error {
+	return g.inv.WithSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
+		ins, err := c.Inbox(ctx, s.ID)
+		if err != nil {
+			return err
+		}
+		i, err := findInput(ins, args[1])
+		if err != nil {
+			return err
+		}
+		in := cli.Change{SessionID: s.ID, MessageID: ins[i].ID}
+		if err := f(ctx, c, ins, i); err != nil {
+			return err
+		}
+		g.inv.ReportChange(asJSON, in, "")
+		return nil
+	})
+}
+
+func findInput(ins []*session.Input, name string) (int, error) {
+	if n, err := strconv.Atoi(name); err == nil {
+		if n >= 1 && n <= len(ins) {
+			return n - 1, nil
+		}
+		return 0, cli.UsageErrorf("there is no waiting prompt number %d; %d wait", n, len(ins))
+	}
+	found, ids := -1, make([]string, len(ins))
+	for i, in := range ins {
+		ids[i] = string(in.ID)
+		if ids[i] == name {
+			return i, nil
+		}
+		if len(name) >= 8 && strings.HasPrefix(ids[i], name) {
+			if found >= 0 {
+				return 0, cli.UsageErrorf("several waiting prompts begin with %q", name)
+			}
+			found = i
+		}
+	}
+	if found >= 0 {
+		return found, nil
+	}
+	return 0, session.NotFound("waiting prompt", name, spelling.Nearest(name, ids, 3)...)
+}
+
+func (g inboxCommands) inboxEdit() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "edit SESSION PROMPT TEXT… | -", Short: "Replace the text of a waiting prompt", Args: cobra.MinimumNArgs(3),
+		Example: `  cairn inbox edit last 1 "Only look at the parser"`,
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			text, err := g.inv.ReadPrompt(args[2:])
+			if err != nil {
+				return err
+			}
+			return g.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+				p := ins[i].Prompt
+				p.Text = text
+				return c.EditInput(ctx, ins[i].SessionID, ins[i].ID, p)
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g inboxCommands) inboxWithdraw() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "withdraw SESSION PROMPT", Short: "Take a waiting prompt back", Args: cobra.ExactArgs(2),
+		Example: "  cairn inbox withdraw last 1",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+				return c.Withdraw(ctx, ins[i].SessionID, ins[i].ID)
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g inboxCommands) inboxMove() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "move SESSION PROMPT NUMBER", Short: "Move a waiting prompt to another place", Args: cobra.ExactArgs(3),
+		Example: "  cairn inbox move last 3 1",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+				to, err := strconv.Atoi(args[2])
+				if err != nil || to < 1 || to > len(ins) {
+					return cli.UsageErrorf("the new place must be a number from 1 to %d, got %q", len(ins), term.FirstLine(args[2], 20))
+				}
+				return c.Reorder(ctx, ins[i].SessionID, moveInput(ins, i, to-1))
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// moveInput is the order in which the prompt at from stands at to.
+func moveInput(ins []*session.Input, from, to int) []session.MessageID {
+	ids := make([]session.MessageID, len(ins))
+	for i, in := range ins {
+		ids[i] = in.ID
+	}
+	id := ids[from]
+	return slices.Insert(slices.Delete(ids, from, from+1), to, id)
+}
+
+func (g inboxCommands) inboxRedirect(d session.Delivery, short string) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: string(d) + " SESSION PROMPT", Short: short, Args: cobra.ExactArgs(2),
+		Example: "  cairn inbox " + string(d) + " last 1",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.changeInput(ctx, args, asJSON, func(ctx context.Context, c *api.Client, ins []*session.Input, i int) error {
+				return c.Redirect(ctx, ins[i].SessionID, ins[i].ID, d)
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}

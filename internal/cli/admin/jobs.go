@@ -1,0 +1,341 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/spf13/cobra"
+)
+
+// jobCommands are `cairn jobs …`.
+type jobCommands struct{ inv *cli.Invocation }
+
+func (g jobCommands) jobsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "jobs", Aliases: []string{"job"}, Short: "Look at, wait for and end commands that run in the background",
+		Long: "A job is a command that the model started in the background of a session. It runs in the process that works\n" +
+			"for the session, cairn serve or else cairn run, and ends with it. Jobs are named by id or by its beginning.",
+	}
+	cmd.AddCommand(g.jobsList(), g.jobsShow(), g.jobsLogs(), g.jobsWait(), g.jobsCancel())
+	return cli.GroupCommand(cmd)
+}
+
+// jobIn is a job and its session.
+type jobIn struct {
+	SessionID session.ID `json:"sessionID"`
+	session.Job
+}
+
+// maxJobSessions is how many sessions, those that changed last, are looked at for jobs.
+const maxJobSessions = 500
+
+// listJobs returns those of one session, or of all sessions of the directory; of every directory with everywhere.
+func (g jobCommands) listJobs(ctx context.Context, c *api.Client, name string, everywhere bool) ([]jobIn, error) {
+	var of []*session.Session
+	var err error
+	if name != "" {
+		s, ferr := g.inv.FindSession(ctx, c, name)
+		of, err = []*session.Session{s}, ferr
+	} else {
+		q := api.SessionQuery{Directory: g.inv.Dir, Archived: true}
+		if everywhere {
+			q.Directory = ""
+		}
+		of, err = cli.ListSessions(ctx, c, q, maxJobSessions)
+	}
+	out := []jobIn{}
+	for i := 0; err == nil && i < len(of); i++ {
+		if len(of[i].Jobs) == 0 {
+			continue
+		}
+		var list []session.Job
+		list, err = c.Jobs(ctx, of[i].ID) // which knows what really runs
+		for _, j := range list {
+			out = append(out, jobIn{of[i].ID, j})
+		}
+	}
+	return out, err
+}
+
+// withJob finds the job that somebody means and calls f with it.
+func (g jobCommands) withJob(ctx context.Context, name string, f func(context.Context, *api.Client, jobIn) error) error {
+	return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+		all, err := g.listJobs(ctx, c, "", true)
+		if err != nil {
+			return err
+		}
+		var found []jobIn
+		ids := make([]string, len(all))
+		for i, j := range all {
+			ids[i] = string(j.ID)
+			if ids[i] == name {
+				return f(ctx, c, j)
+			}
+			if len(name) >= 8 && strings.HasPrefix(ids[i], name) {
+				found = append(found, j)
+			}
+		}
+		if len(found) == 1 {
+			return f(ctx, c, found[0])
+		}
+		return cli.NewExitError(cli.ExitUsage, session.NotFound("job", name, spelling.Nearest(name, ids, 3)...), "cairn jobs list --all shows what there is")
+	})
+}
+
+// completeTime is how long a shell waits for what may be typed.
+const completeTime = 2 * time.Second
+
+// completeJobs offers the ids of jobs to shells: those that run first. Where there is no home yet, it makes none.
+func (g jobCommands) completeJobs(cmd *cobra.Command, args []string, typed string) (ids []cobra.Completion, files cobra.ShellCompDirective) {
+	files = cobra.ShellCompDirectiveNoFileComp
+	dirs, err := config.FindDirectories(g.inv.Env)
+	if err != nil || len(args) > 0 {
+		return nil, files
+	}
+	if _, err := os.Stat(dirs.Data); err != nil {
+		return nil, files
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+	defer cancel()
+	var jobs []jobIn
+	_ = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) (err error) { // without an answer nothing is offered
+		jobs, err = g.listJobs(ctx, c, "", true)
+		return err
+	})
+	for _, running := range []bool{true, false} {
+		for _, j := range jobs {
+			if strings.HasPrefix(string(j.ID), typed) && running == (j.Status == session.JobRunning) {
+				ids = append(ids, cobra.CompletionWithDesc(string(j.ID), jobState(j.Job)+": "+term.FirstLine(j.Command, 60)))
+			}
+		}
+	}
+	return ids, files | cobra.ShellCompDirectiveKeepOrder
+}
+
+func (g jobCommands) jobsList() *cobra.Command {
+	var asJSON, all bool
+	cmd := &cobra.Command{
+		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List the jobs of this directory, or of a session", Args: cobra.MaximumNArgs(1),
+		Example: "  cairn jobs list\n  cairn jobs list last --json",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				jobs, err := g.listJobs(ctx, c, cli.FirstArg(args, ""), all)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.inv.PrintJSON(jobs)
+				}
+				if len(jobs) == 0 {
+					g.inv.Err.Printf("There are no jobs.\n")
+					return nil
+				}
+				t := g.inv.NewTable("ID", "STATE", "SINCE", "COMMAND")
+				for _, j := range jobs {
+					t.AddRow(string(j.ID), jobState(j.Job), term.FormatAge(j.Time.Started), term.FirstLine(j.Command, 80))
+				}
+				t.Print()
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "of all directories")
+	return cmd
+}
+
+// jobState is how a job stands, in a few words.
+func jobState(j session.Job) string {
+	if j.Exit != nil {
+		return fmt.Sprintf("%s %d", j.Status, *j.Exit)
+	}
+	return string(j.Status)
+}
+
+func (g jobCommands) jobsShow() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show JOB", Short: "Show what a job is and how it stands", Args: cobra.ExactArgs(1),
+		Example: "  cairn jobs show job_…",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.withJob(ctx, args[0], func(_ context.Context, _ *api.Client, j jobIn) error {
+				if asJSON {
+					return g.inv.PrintJSON(j)
+				}
+				g.inv.Out.Printf("%s  %s  %s\n  %s\n", g.inv.Out.Paint(term.Bold, string(j.ID)), jobState(j.Job), g.inv.Out.Paint(term.Dim, term.FormatAge(j.Time.Started)), term.FirstLine(j.Command, 500))
+				about := [][2]string{
+					{"for", term.FirstLine(j.Description, 200)},
+					{"error", term.FirstLine(j.Error, 300)},
+					{"session", string(j.SessionID)},
+					{"in", term.FirstLine(j.Directory, 300)},
+					{"output", term.FirstLine(j.OutputPath, 300)},
+				}
+				for _, l := range about {
+					if l[1] != "" {
+						g.inv.Out.Printf("  %-8s %s\n", l[0], l[1])
+					}
+				}
+				return nil
+			})
+		}),
+	}
+	cmd.ValidArgsFunction = g.completeJobs
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g jobCommands) jobsLogs() *cobra.Command {
+	var asJSON, follow bool
+	var bytes int64
+	cmd := &cobra.Command{
+		Use: "logs JOB", Short: "Print what a job has printed", Args: cobra.ExactArgs(1),
+		Example: "  cairn jobs logs job_…\n  cairn jobs logs job_… --follow --tail 4096",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			if bytes < 0 {
+				return cli.UsageErrorf("--tail must be a number of bytes, 0 or more, got %d", bytes)
+			}
+			err := g.withJob(ctx, args[0], func(ctx context.Context, c *api.Client, j jobIn) error {
+				return g.printLog(ctx, c, j, printing{follow, asJSON, -bytes})
+			})
+			if follow && errors.Is(err, cli.ErrSignal) {
+				return nil // this is how following ends
+			}
+			return err
+		}),
+	}
+	cmd.ValidArgsFunction = g.completeJobs
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job ends")
+	cmd.Flags().Int64Var(&bytes, "tail", 0, "begin so many `BYTES` before the end")
+	return cmd
+}
+
+type printing struct {
+	follow, json bool
+	at           int64
+}
+
+// lookAgain is how long following waits for more.
+const lookAgain = 300 * time.Millisecond
+
+// printLog prints the log from p.at on, piece by piece; as JSON one line for each.
+func (g jobCommands) printLog(ctx context.Context, c *api.Client, j jobIn, p printing) error {
+	for {
+		log, err := c.JobLog(ctx, j.SessionID, j.ID, p.at)
+		if err != nil {
+			return err
+		}
+		p.at = log.Next
+		switch {
+		case log.Text != "" && p.json:
+			g.inv.PrintJSONLine(log)
+		case log.Text != "":
+			g.inv.Out.WriteText(log.Text)
+		case !p.follow || log.Status != session.JobRunning:
+			return g.inv.Out.Err
+		default:
+			if _, err := c.WaitJob(ctx, j.SessionID, j.ID, lookAgain); err != nil {
+				return err
+			}
+		}
+		if g.inv.Out.Err != nil {
+			return g.inv.Out.Err
+		}
+	}
+}
+
+func (g jobCommands) jobsWait() *cobra.Command {
+	var asJSON bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use: "wait JOB", Short: "Wait until a job has ended", Args: cobra.ExactArgs(1),
+		Long:    "Wait exits with 0 if the job ended by itself with exit code 0, with 4 if it still runs after --timeout, else with 1.",
+		Example: "  cairn jobs wait job_… --timeout 10m && echo fine",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			if timeout < 0 {
+				return cli.UsageErrorf("--timeout must be more than 0, got %v", timeout)
+			}
+			return g.withJob(ctx, args[0], func(ctx context.Context, c *api.Client, j jobIn) error {
+				if err := waitFor(ctx, c, &j, timeout); err != nil {
+					return err
+				}
+				if asJSON {
+					if err := g.inv.PrintJSON(j); err != nil {
+						return err
+					}
+				}
+				return jobError(j.Job)
+			})
+		}),
+	}
+	cmd.ValidArgsFunction = g.completeJobs
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this `DURATION` and exit with 4; the job runs on")
+	return cmd
+}
+
+// waitFor brings j up to date when it has ended, or the time is over.
+func waitFor(ctx context.Context, c *api.Client, j *jobIn, timeout time.Duration) error {
+	const most = time.Minute // a connection is not kept open for ever
+	for end := time.Now().Add(timeout); ; {
+		d := most
+		if timeout > 0 {
+			d = min(d, max(0, time.Until(end)))
+		}
+		now, err := c.WaitJob(ctx, j.SessionID, j.ID, d)
+		if err != nil {
+			return err
+		}
+		if j.Job = now; now.Status != session.JobRunning || timeout > 0 && !time.Now().Before(end) {
+			return nil
+		}
+	}
+}
+
+// jobError is what the end of a job means for the exit code.
+func jobError(j session.Job) error {
+	switch {
+	case j.Status == session.JobRunning:
+		return &cli.ExitError{Code: cli.ExitTimeout, Err: fmt.Errorf("job %s still runs", j.ID)}
+	case j.Status == session.JobEndedItself && j.Exit != nil && *j.Exit == 0:
+		return nil
+	default:
+		return &cli.ExitError{Code: cli.ExitFailure, Err: fmt.Errorf("job %s: %s", j.ID, jobState(j))}
+	}
+}
+
+func (g jobCommands) jobsCancel() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "cancel JOB…", Short: "End jobs with everything that they started", Args: cobra.MinimumNArgs(1),
+		Example: "  cairn jobs cancel job_…",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			for _, name := range args {
+				err := g.withJob(ctx, name, func(ctx context.Context, c *api.Client, j jobIn) error {
+					now, err := c.CancelJob(ctx, j.SessionID, j.ID)
+					if err == nil {
+						g.inv.ReportChange(asJSON, cli.Change{SessionID: j.SessionID, JobID: j.ID}, string(j.ID)+" "+jobState(now))
+					}
+					return err
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+	cmd.ValidArgsFunction = g.completeJobs
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,183 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+)
+
+func (g modelCommands) modelsShow() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show PROVIDER/MODEL[#VARIANT]", Short: "Show what is known of a model", Args: cobra.ExactArgs(1),
+		Long:    "Show tells what is known of a model, also of one that cannot be used here yet: then it says what is missing. With a\nvariant it shows what that asks the model with.",
+		Example: "  cairn models show openai/gpt-5\n  cairn models show openai/gpt-5#high\n  cairn models show openai/gpt-5 --json",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			tell := g.inv.CheckKeys(ctx)
+			var usable []api.Model
+			err := g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				list, err := c.Models(ctx)
+				usable = list.Data
+				return err
+			})
+			m, kerr := g.knownVariant(ctx, usable, args[0])
+			switch {
+			case kerr != nil:
+				return cmp.Or(err, kerr)
+			case err != nil:
+				g.inv.Note("nothing answers here, so this is what is known without: " + err.Error())
+			}
+			defer tell(m.ProviderID)
+			if asJSON {
+				return g.inv.PrintJSON(m)
+			}
+			g.showModel(m.Model)
+			if m.Variant != nil {
+				g.inv.Out.Printf("  %-10s %s\n", "variant", term.FirstLine(m.Variant.ID+" "+asText(m.Variant.Body), 300))
+			}
+			for _, why := range m.Dropped {
+				g.inv.Note("an option is not sent: " + why)
+			}
+			for _, why := range m.Missing {
+				g.inv.Note("it cannot be used here: " + why)
+			}
+			return nil
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// asText is a value as JSON on one line.
+func asText(v any) string {
+	raw, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// knownVariant is knownModel for a name that may end in a variant; a model may be called so itself.
+func (g modelCommands) knownVariant(ctx context.Context, usable []api.Model, name string) (*cli.KnownModel, error) {
+	m, err := g.knownModel(ctx, usable, name)
+	base, variant := cli.CutVariant(name, "#@")
+	if err == nil || variant == "" {
+		return m, err
+	}
+	if m, err = g.knownModel(ctx, usable, base); err != nil {
+		return nil, err
+	}
+	for _, v := range m.Variants {
+		if v.ID == variant {
+			m.Variant = &v
+			return m, nil
+		}
+	}
+	missing := session.NotFound("variant", variant, variantIDs(m.Model)...)
+	if len(m.Variants) == 0 {
+		missing.Message += ": " + m.Ref().String() + " has none"
+	}
+	return nil, &cli.ExitError{Code: cli.ExitUsage, Err: missing}
+}
+
+// knownModel returns the usable model of that name, or else what is known of one that is not.
+func (g modelCommands) knownModel(ctx context.Context, usable []api.Model, name string) (*cli.KnownModel, error) {
+	m, err := findModel(usable, name)
+	full := name
+	if err == nil {
+		full = m.Ref().String()
+	}
+	o, oerr := g.inv.HostOptions("")
+	if oerr != nil {
+		return nil, oerr
+	}
+	known, kerr := g.inv.Host.Models().KnownModel(ctx, o, full)
+	switch {
+	case err == nil && kerr == nil:
+		known.Model, known.Missing = m, nil // who answers knows best
+		return known, nil
+	case err == nil:
+		return &cli.KnownModel{Model: m}, nil
+	case kerr == nil:
+		return known, nil
+	default:
+		return nil, cli.NewExitError(cli.ExitUsage, kerr, "cairn models lists those that can be used; one can be once its provider has a key")
+	}
+}
+
+// findModel returns the model of that name, or of that id if only one has it.
+func findModel(models []api.Model, name string) (api.Model, error) {
+	var names []string
+	var same []api.Model
+	for _, m := range models {
+		if m.Ref().String() == name {
+			return m, nil
+		}
+		if m.ID == name {
+			same = append(same, m)
+		}
+		names = append(names, m.Ref().String())
+	}
+	if len(same) == 1 {
+		return same[0], nil
+	}
+	return api.Model{}, cli.NewExitError(cli.ExitUsage, session.NotFound("usable model", name, spelling.Nearest(name, names, 3)...), "cairn models lists them; a model is usable once its provider has a key")
+}
+
+func (g modelCommands) showModel(m api.Model) {
+	g.inv.Out.Printf("%s  %s\n", g.inv.Out.Paint(term.Bold, term.FirstLine(m.Ref().String(), 100)), term.FirstLine(m.Name, 100))
+	row := func(name, format string, args ...any) {
+		g.inv.Out.Printf("  %-10s %s\n", name, term.FirstLine(fmt.Sprintf(format, args...), 300))
+	}
+	if m.Status != "active" {
+		row("status", "%s", m.Status)
+	}
+	if m.Time.Released > 0 {
+		row("released", "%s", time.UnixMilli(m.Time.Released).UTC().Format(time.DateOnly))
+	}
+	if m.API.Package != "" {
+		row("reached by", "%s", m.API.Package)
+	}
+	if m.API.ID != m.ID && m.API.ID != "" {
+		row("called", "%s", m.API.ID)
+	}
+	row("context", "%s in, %s out", formatTokens(m.Limit.Context), formatTokens(m.Limit.Output))
+	row("reads", "%s", strings.Join(m.Capabilities.Input, ", "))
+	if m.Capabilities.Tools {
+		row("tools", "yes")
+	} else {
+		row("tools", "no")
+	}
+	for _, c := range m.Cost {
+		row(priceLabel(c), "$%s in, $%s out, $%s read from the cache, $%s written to it, per million tokens", c.Input, c.Output, c.Cache.Read, c.Cache.Write)
+	}
+	if ids := variantIDs(m); len(ids) > 0 {
+		row("variants", "%s", strings.Join(ids, ", "))
+	}
+}
+
+// priceLabel says from which size of a request on a price holds.
+func priceLabel(c api.ModelCost) string {
+	if c.Tier == nil {
+		return "costs"
+	}
+	return "over " + formatTokens(c.Tier.Size)
+}
+
+func variantIDs(m api.Model) []string {
+	var ids []string
+	for _, v := range m.Variants {
+		ids = append(ids, v.ID)
+	}
+	return ids
+}

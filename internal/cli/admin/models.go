@@ -1,0 +1,165 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/spf13/cobra"
+)
+
+// modelCommands are `cairn models …`.
+type modelCommands struct{ inv *cli.Invocation }
+
+func (g modelCommands) modelsCommand() *cobra.Command {
+	var asJSON, refresh, verbose bool
+	cmd := &cobra.Command{
+		Use: "models [PROVIDER]", Short: "List the models that can be used here", Args: cobra.MaximumNArgs(1),
+		Long: "Models lists what run --model takes: models whose provider has a key, and those that need none. What is known of\n" +
+			"them comes with this program; --refresh fetches what models.dev knows today, as cairn serve does by itself every hour.",
+		Example: "  cairn models\n  cairn models openai --json\n  cairn models --refresh\n  cairn models show openai/gpt-5",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			if refresh {
+				if err := g.refreshModels(ctx); err != nil {
+					return err
+				}
+			}
+			tell := g.inv.CheckKeys(ctx)
+			all, err := g.usableModels(ctx)
+			if err != nil {
+				return err
+			}
+			defer tell(cli.FirstArg(args, ""))
+			models, err := g.ofProvider(ctx, all, cli.FirstArg(args, ""))
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return g.inv.PrintJSON(models)
+			case verbose:
+				return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error { return g.printVerboseModels(ctx, c, models) })
+			case g.inv.IsOpenCode():
+				g.printModelNames(models)
+				return nil
+			}
+			t := g.inv.NewTable("MODEL", "CONTEXT", "IN $/M", "OUT $/M", "CAN")
+			for _, m := range models {
+				in, out := formatPrices(m)
+				t.AddRow(term.FirstLine(m.Ref().String(), 80), formatTokens(m.Limit.Context), in, out, formatAbilities(m))
+			}
+			t.Print()
+			return nil
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&refresh, "refresh", false, "first fetch what models.dev knows today")
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "all that is known of each, in OpenCode's form: its name, then JSON")
+	cmd.AddCommand(g.modelsShow())
+	return cmd
+}
+
+func (g modelCommands) refreshModels(ctx context.Context) error {
+	o, err := g.inv.HostOptions("")
+	if err != nil {
+		return err
+	}
+	changed, err := g.inv.Host.Models().RefreshModels(ctx, o)
+	if err != nil {
+		return err
+	}
+	if !changed {
+		g.inv.Err.Printf("The list of models is as it was.\n")
+	}
+	return nil
+}
+
+// usableModels are those of whoever owns the store; where nobody can, those that are known without.
+func (g modelCommands) usableModels(ctx context.Context) (models []api.Model, err error) {
+	err = g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+		list, err := c.Models(ctx)
+		models = list.Data
+		return err
+	})
+	if err == nil || ctx.Err() != nil {
+		return models, err
+	}
+	o, oerr := g.inv.HostOptions("")
+	if oerr != nil {
+		return nil, oerr
+	}
+	if models, oerr = g.inv.Host.Models().UsableModels(ctx, o); oerr != nil {
+		return nil, err
+	}
+	g.inv.Note("nothing answers here, so this is what is known without: " + err.Error())
+	return models, nil
+}
+
+// ofProvider are the models of a provider, or all for "". The error says why there are none.
+func (g modelCommands) ofProvider(ctx context.Context, models []api.Model, id string) ([]api.Model, error) {
+	out := []api.Model{}
+	var ids []string
+	for _, m := range models {
+		if m.ProviderID == id || id == "" {
+			out = append(out, m)
+		}
+		if len(ids) == 0 || ids[len(ids)-1] != m.ProviderID {
+			ids = append(ids, m.ProviderID)
+		}
+	}
+	if len(out) > 0 || id == "" {
+		return out, nil
+	}
+	o, err := g.inv.HostOptions("")
+	if err != nil {
+		return nil, err
+	}
+	if why, err := g.inv.Host.Models().Unusable(ctx, o, id); err == nil && why != "" {
+		missing := session.NotFound("usable provider", id)
+		missing.Message += ": " + why
+		return nil, &cli.ExitError{Code: cli.ExitUsage, Err: missing}
+	}
+	near := spelling.Nearest(id, ids, 3)
+	if len(near) == 0 {
+		near = ids
+	}
+	return nil, cli.NewExitError(cli.ExitUsage, session.NotFound("usable provider", id, near...), "a provider is usable once it has a key: cairn auth login "+term.FirstLine(id, 40))
+}
+
+func formatPrices(m api.Model) (in, out string) {
+	if len(m.Cost) == 0 {
+		return "-", "-"
+	}
+	return m.Cost[0].Input.String(), m.Cost[0].Output.String()
+}
+
+func formatTokens(tokens int64) string {
+	switch {
+	case tokens <= 0:
+		return "-"
+	case tokens >= 1_000_000:
+		return fmt.Sprintf("%.3gM", float64(tokens)/1e6)
+	default:
+		return fmt.Sprintf("%dk", tokens/1000)
+	}
+}
+
+func formatAbilities(m api.Model) string {
+	var can []string
+	if m.Capabilities.Tools {
+		can = append(can, "tools")
+	}
+	for _, in := range m.Capabilities.Input {
+		if in != "text" {
+			can = append(can, term.FirstLine(in, 20))
+		}
+	}
+	if m.Status != "active" {
+		can = append(can, "("+term.FirstLine(m.Status, 20)+")")
+	}
+	return strings.Join(can, " ")
+}

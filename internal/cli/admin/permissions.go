@@ -1,0 +1,194 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/spf13/cobra"
+)
+
+// permissionCommands are `cairn permission …`.
+type permissionCommands struct{ inv *cli.Invocation }
+
+func (g permissionCommands) permissionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "permission", Short: "Answer what waits for a permission; see and revoke saved ones; explain rules",
+		Long: "A tool call that needs a permission waits until somebody answers, here or in another terminal, today or\n" +
+			"after a restart.",
+	}
+	cmd.AddCommand(g.permissionList(), g.permissionReply(), g.permissionApprovals(), g.permissionRevoke(), g.permissionExplain())
+	return cli.GroupCommand(cmd)
+}
+
+func (g permissionCommands) permissionList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List what waits for an answer", Args: cobra.MaximumNArgs(1),
+		Example: "  cairn permission list\n  cairn permission list ses_… --json",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				asks, err := g.listAsks(ctx, c, cli.FirstArg(args, ""))
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.inv.PrintJSON(asks)
+				}
+				if len(asks) == 0 {
+					g.inv.Err.Printf("Nothing waits for a permission.\n")
+				}
+				for _, ask := range asks {
+					g.inv.Out.Printf("%s  %s  %s\n", g.inv.Out.Paint(term.Bold, string(ask.ID)), ask.SessionID, g.inv.Out.Paint(term.Dim, term.FormatAge(ask.Time)))
+					g.inv.Out.Printf("  %s\n", term.AskTitle(ask))
+					for _, l := range term.AskDetails(ask) {
+						g.inv.Out.Printf("    %s\n", l)
+					}
+				}
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// listAsks returns what waits in one session, or everywhere.
+func (g permissionCommands) listAsks(ctx context.Context, c *api.Client, name string) ([]session.PendingAsk, error) {
+	id, err := g.inv.FindSessionID(ctx, c, name)
+	if err != nil {
+		return nil, err
+	}
+	asks, err := c.Asks(ctx, id)
+	return append([]session.PendingAsk{}, asks...), err
+}
+
+func (g permissionCommands) permissionReply() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "reply ASK once|always|reject [REASON…]", Short: "Answer", Args: cobra.MinimumNArgs(2),
+		Long: "Reply answers what waits. always also saves the permission for this project. reject with a reason lets the\n" +
+			"model go on and tells it why; without one it stops the session's work.",
+		Example: "  cairn permission reply per_… once\n  cairn permission reply per_… reject \"use the staging database\"",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			r := api.ReplyRequest{Reply: session.Reply(args[1]), Message: strings.Join(args[2:], " ")}
+			switch r.Reply {
+			case session.ReplyOnce, session.ReplyAlways:
+				if r.Message != "" {
+					return cli.UsageErrorf("a reason goes with reject only")
+				}
+			case session.ReplyReject:
+			default:
+				return cli.UsageErrorf("the answer must be once, always or reject, got %q", term.FirstLine(args[1], 40))
+			}
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				asks, err := g.listAsks(ctx, c, "")
+				if err != nil {
+					return err
+				}
+				ask, err := findAsk(asks, args[0])
+				if err != nil {
+					return err
+				}
+				if err := c.Reply(ctx, ask.SessionID, ask.ID, r); err != nil {
+					return err
+				}
+				g.inv.ReportChange(asJSON, cli.Change{SessionID: ask.SessionID, AskID: ask.ID, Reply: r.Reply}, "answered "+string(r.Reply)+": "+term.AskSummary(ask))
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// findAsk finds an ask by id or by the beginning of it.
+func findAsk(asks []session.PendingAsk, name string) (session.PendingAsk, error) {
+	var found []session.PendingAsk
+	ids := make([]string, len(asks))
+	for i, ask := range asks {
+		ids[i] = string(ask.ID)
+		if ids[i] == name {
+			return ask, nil
+		}
+		if len(name) >= 8 && strings.HasPrefix(ids[i], name) {
+			found = append(found, ask)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return session.PendingAsk{}, cli.NewExitError(
+		cli.ExitUsage, session.NotFound("waiting permission", name, spelling.Nearest(name, ids, 3)...), "cairn permission list shows what waits",
+	)
+}
+
+func (g permissionCommands) permissionApprovals() *cobra.Command {
+	var asJSON, all bool
+	cmd := &cobra.Command{
+		Use: "approvals", Short: "List the saved permissions of this project", Args: cobra.NoArgs,
+		Example: "  cairn permission approvals --all",
+		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				list, err := listApprovals(ctx, c, all)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.inv.PrintJSON(append([]api.Approval{}, list...))
+				}
+				if len(list) == 0 {
+					g.inv.Err.Printf("No permissions are saved.\n")
+					return nil
+				}
+				t := g.inv.NewTable("ID", "ACTION", "RESOURCE", "SINCE")
+				for _, p := range list {
+					t.AddRow(p.ID, term.FirstLine(p.Action, 40), term.FirstLine(p.Resource, 80), term.FormatAge(p.Time))
+				}
+				t.Print()
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "of all projects")
+	return cmd
+}
+
+// listApprovals returns the saved permissions that hold here, or all there are.
+func listApprovals(ctx context.Context, c *api.Client, all bool) ([]api.Approval, error) {
+	if all {
+		return c.Approvals(ctx, "")
+	}
+	at, err := c.Location(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Approvals(ctx, at.Project.ID)
+}
+
+func (g permissionCommands) permissionRevoke() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "revoke APPROVAL…", Short: "Take saved permissions back", Args: cobra.MinimumNArgs(1),
+		Example: "  cairn permission revoke psv_…",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				for _, id := range args {
+					if err := c.Revoke(ctx, id); err != nil {
+						return fmt.Errorf("revoke %s: %w", term.FirstLine(id, 60), err)
+					}
+					g.inv.ReportChange(asJSON, cli.Change{ApprovalID: id}, "")
+				}
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,166 @@
+package admin
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/spf13/cobra"
+)
+
+// questionCommands are `cairn question …`.
+type questionCommands struct{ inv *cli.Invocation }
+
+func (g questionCommands) questionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "question", Short: "Answer what the model wants to know",
+		Long: "A question waits until somebody answers it, here or in another terminal, today or after a restart.",
+	}
+	cmd.AddCommand(g.questionList(), g.questionAnswer(), g.questionDismiss())
+	return cli.GroupCommand(cmd)
+}
+
+func (g questionCommands) questionList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list [SESSION]", Aliases: []string{"ls"}, Short: "List what waits for an answer", Args: cobra.MaximumNArgs(1),
+		Example: "  cairn question list\n  cairn question list ses_… --json",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				list, err := g.listQuestions(ctx, c, cli.FirstArg(args, ""))
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.inv.PrintJSON(list)
+				}
+				if len(list) == 0 {
+					g.inv.Err.Printf("No question waits.\n")
+				}
+				for _, q := range list {
+					g.printQuestion(q)
+				}
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g questionCommands) printQuestion(q session.QuestionAsked) {
+	g.inv.Out.Printf("%s  %s\n", g.inv.Out.Paint(term.Bold, string(q.ID)), q.SessionID)
+	for _, one := range q.Questions {
+		g.inv.Out.Printf("  %s\n", strings.ReplaceAll(term.ReplaceControls(one.Question), "\n", "\n  "))
+		for i, l := range term.OptionLines(one) {
+			g.inv.Out.Printf("    %d %s\n", i+1, l)
+		}
+	}
+}
+
+// listQuestions returns what waits in one session, or everywhere.
+func (g questionCommands) listQuestions(ctx context.Context, c *api.Client, name string) ([]session.QuestionAsked, error) {
+	id, err := g.inv.FindSessionID(ctx, c, name)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Questions(ctx, id)
+	return append([]session.QuestionAsked{}, list...), err
+}
+
+func (g questionCommands) questionAnswer() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "answer QUESTION ANSWER…", Short: "Answer", Args: cobra.MinimumNArgs(2),
+		Long: "Answer takes one ANSWER for each question that is asked together: the number or the label of an option, several of\n" +
+			"them with commas between where several may be chosen, or your own words; \"\" is no answer.",
+		Example: "  cairn question answer que_… 2\n  cairn question answer que_… \"the staging database\" 1,3",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				q, err := g.findQuestion(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				answers, err := allChosen(q.Questions, args[1:])
+				if err != nil {
+					return err
+				}
+				if err := c.AnswerQuestion(ctx, q.SessionID, q.ID, answers); err != nil {
+					return err
+				}
+				g.inv.ReportChange(asJSON, cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyOnce}, "answered")
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func allChosen(qs []session.Question, words []string) ([][]string, error) {
+	if len(words) != len(qs) {
+		return nil, cli.UsageErrorf("%d questions are asked together, got %d answers; \"\" is no answer", len(qs), len(words))
+	}
+	answers := make([][]string, len(qs))
+	for i, q := range qs {
+		given, err := q.Chosen(strings.TrimSpace(words[i]))
+		if err != nil {
+			return nil, cli.UsageErrorf("question %d: %v: %s", i+1, err, term.QuestionChoices(q))
+		}
+		answers[i] = given
+	}
+	return answers, nil
+}
+
+func (g questionCommands) questionDismiss() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "dismiss QUESTION", Short: "Do not answer; the session's work stops", Args: cobra.ExactArgs(1),
+		Example: "  cairn question dismiss que_…",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				q, err := g.findQuestion(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				if err := c.RejectQuestion(ctx, q.SessionID, q.ID); err != nil {
+					return err
+				}
+				g.inv.ReportChange(asJSON, cli.Change{SessionID: q.SessionID, AskID: q.ID, Reply: session.ReplyReject}, "dismissed")
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// findQuestion finds what waits by its id or the beginning of it.
+func (g questionCommands) findQuestion(ctx context.Context, c *api.Client, name string) (session.QuestionAsked, error) {
+	list, err := g.listQuestions(ctx, c, "")
+	if err != nil {
+		return session.QuestionAsked{}, err
+	}
+	ids := make([]string, len(list))
+	var found []session.QuestionAsked
+	for i, q := range list {
+		ids[i] = string(q.ID)
+		if ids[i] == name || len(name) >= 8 && strings.HasPrefix(ids[i], name) {
+			found = append(found, q)
+		}
+	}
+	if at := slices.Index(ids, name); at >= 0 {
+		return list[at], nil
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return session.QuestionAsked{}, cli.NewExitError(
+		cli.ExitUsage, session.NotFound("waiting question", name, spelling.Nearest(name, ids, 3)...), "cairn question list shows what waits",
+	)
+}

@@ -1,0 +1,64 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/spf13/cobra"
+)
+
+func (g storeCommands) salvageCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "salvage DIR", Short: "Copy what can be read of a damaged store into a new home", Args: cobra.ExactArgs(1),
+		Long: "Salvage copies what can be read of the store into the new directory DIR, and changes nothing where it reads.\n" +
+			"Of each session it keeps the events up to the first that is lost. It fails when anything was lost.\n" +
+			"Look at the result with CAIRN_HOME=DIR; to go on with it, put DIR/data in the place of the old data folder.",
+		Example: "  cairn salvage ~/salvaged\n  CAIRN_HOME=~/salvaged cairn session list --all",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			o, err := g.inv.HostOptions("")
+			if err != nil {
+				return err
+			}
+			dir, err := g.inv.ResolvePath(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := g.inv.Host.Maintenance().Salvage(ctx, o, dir)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = g.inv.PrintJSON(s)
+			} else {
+				g.showSalvage(s)
+			}
+			if err == nil && !s.IsComplete() {
+				err = &cli.ExitError{Code: cli.ExitFailure}
+			}
+			return err
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g storeCommands) showSalvage(s *cli.Salvage) {
+	for _, one := range s.Sessions {
+		style, mark := term.Green, g.inv.Marks.Good
+		if len(one.Lost) > 0 {
+			style, mark = term.Red, g.inv.Marks.Bad
+		}
+		g.inv.Out.Printf("%s %s %s: %d events kept\n", g.inv.Out.Paint(style, mark), one.SessionID, term.FirstLine(one.Title, 70), one.Events)
+		for _, lost := range one.Lost {
+			g.inv.Out.Printf("    lost: %s\n", term.FirstLine(lost, 300))
+		}
+	}
+	for _, lost := range s.Lost {
+		g.inv.Out.Printf("%s lost: %s\n", g.inv.Out.Paint(term.Red, g.inv.Marks.Bad), term.FirstLine(lost, 300))
+	}
+	g.inv.Out.Printf("%d events of %d sessions are in %s.\n", s.Events, len(s.Sessions), s.Home)
+	g.inv.Err.Printf("Look: CAIRN_HOME=%s cairn session list --all\n", fmt.Sprintf("%q", s.Home))
+}

@@ -1,0 +1,89 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/spf13/cobra"
+)
+
+// serveCommand is `cairn serve`.
+type serveCommand struct{ inv *cli.Invocation }
+
+func (g serveCommand) serveCommand() *cobra.Command {
+	var o cli.ServeOptions
+	var asJSON bool
+	var dir, word string
+	var sandboxed bool
+	var port int
+	var mdns bool
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
+		Use: "serve", Short: "Serve the HTTP API until Ctrl-C", Args: cobra.NoArgs,
+		Long: "Serve owns the store and answers on a Unix socket and on the loopback address. Other cairn commands find it\n" +
+			"by themselves and become its clients. A port that others can reach needs CAIRN_SERVER_PASSWORD. What no flag says is\n" +
+			"as server says in the user's configuration.",
+		Example: "  cairn serve\n  cairn serve --port 4096\n  CAIRN_SERVER_PASSWORD=… cairn serve --hostname 0.0.0.0 --port 4096",
+		RunE: g.inv.Action(func(ctx context.Context, _ []string) (err error) {
+			if port < 0 || port > 65535 {
+				return cli.UsageErrorf("--port must be from 0 to 65535, got %d", port)
+			}
+			if cmd.Flags().Changed("port") {
+				o.Port = &port
+			}
+			if cmd.Flags().Changed("mdns") {
+				o.MDNS = &mdns
+			}
+			if o.Options, err = g.inv.HostOptions(dir); err != nil {
+				return err
+			}
+			if o.Trust = word; word != "" {
+				if _, err := g.inv.CheckConfig(ctx, o.Options); err != nil {
+					return err
+				}
+			}
+			o.Sandbox = sandboxed
+			tell := g.inv.CheckKeys(ctx)
+			err = g.inv.Host.Serve(ctx, o, func(l cli.Listening) {
+				g.sayListening(l, asJSON)
+				tell("")
+			})
+			if errors.Is(err, cli.ErrSignal) || errors.Is(err, context.Canceled) {
+				return nil // this is how serving ends
+			}
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&o.Hostname, "hostname", "", "the address to listen on (127.0.0.1, or 0.0.0.0 with --mdns)")
+	cmd.Flags().IntVar(&port, "port", 0, "the port; 0 takes 4096 or a free one")
+	cmd.Flags().BoolVar(&mdns, "mdns", false, "let the local network find the server")
+	cmd.Flags().StringVar(&o.MDNSDomain, "mdns-domain", "", "the `NAME` under which it is found (opencode.local)")
+	cli.AddTrustFlag(cmd, &word)
+	cmd.Flags().BoolVar(&o.OpenLocal, "open-local", false, "serve requests from this machine without credentials, whoever's they are")
+	cmd.Flags().StringSliceVar(&o.Origins, "cors", nil, "let pages of this `ORIGIN` in; can be repeated")
+	cmd.Flags().BoolVar(&sandboxed, "sandbox", false, "run commands in a sandbox: no network, no writing outside of their directory")
+	cmd.Flags().StringVar(&dir, "dir", "", "the `DIRECTORY` of requests that name none")
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// sayListening prints where the server answers; programs wait for this line, so its first form is OpenCode's.
+func (g serveCommand) sayListening(l cli.Listening, asJSON bool) {
+	if asJSON {
+		g.inv.PrintJSONLine(l)
+		return
+	}
+	if l.URL != "" {
+		g.inv.Out.Printf("opencode server listening on %s\n", l.URL)
+	}
+	if l.Socket != "" {
+		g.inv.Err.Printf("and on the socket %s\n", l.Socket)
+	}
+	if l.MDNS != "" {
+		g.inv.Err.Printf("and in the local network as %s\n", l.MDNS)
+	}
+	if l.Note != "" {
+		g.inv.Err.Printf("%s\n", l.Note)
+	}
+}

@@ -1,0 +1,223 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/spf13/cobra"
+)
+
+// sessionCommands are `cairn session …`.
+type sessionCommands struct{ inv *cli.Invocation }
+
+func (g sessionCommands) sessionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "session", Short: "List, show, rename, archive and delete sessions", Args: cobra.NoArgs,
+		Long: "Sessions are named by their id, by the beginning of it, or by last: the newest of this directory.",
+	}
+	cmd.AddCommand(g.sessionList(), g.sessionShow(), g.sessionRename(), g.sessionArchive(), g.sessionDelete())
+	return cli.GroupCommand(cmd)
+}
+
+func (g sessionCommands) sessionList() *cobra.Command {
+	var asJSON, all, archived bool
+	var limit int
+	var search, format string
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the sessions of this directory, newest first", Args: cobra.NoArgs,
+		Example: "  cairn session list\n  cairn session list --all --search parser --json",
+		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			if g.inv.IsOpenCode() {
+				limit = max(limit, 0) // none is no error there
+			} else if limit < 1 {
+				return cli.UsageErrorf("--limit must be 1 or more, got %d", limit)
+			}
+			if format != "table" && format != "json" {
+				return cli.UsageErrorf("--format must be table or json, got %q", term.FirstLine(format, 40))
+			}
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				root := session.ID("")
+				q := api.SessionQuery{Directory: g.inv.Dir, Search: search, Archived: archived, Parent: &root}
+				if all {
+					q.Directory = ""
+				}
+				list, err := cli.ListSessions(ctx, c, q, limit)
+				if err != nil {
+					return err
+				}
+				switch {
+				case asJSON:
+					return g.inv.PrintJSON(list)
+				case format == "json":
+					return g.printOpenCodeSessionJSON(list)
+				case g.inv.IsOpenCode():
+					g.printOpenCodeSessionTable(list)
+				default:
+					g.listSessions(list, all)
+				}
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "of all directories")
+	cmd.Flags().BoolVar(&archived, "archived", false, "archived ones too")
+	most := 50
+	if g.inv.IsOpenCode() {
+		most = math.MaxInt
+	}
+	cmd.Flags().IntVarP(&limit, "limit", "n", most, "at most this many")
+	cmd.Flags().IntVar(&limit, "max-count", most, "")
+	cli.HideFlags(cmd.Flags(), "max-count") // OpenCode's name for limit
+	cmd.Flags().StringVar(&format, "format", "table", "table, or json: the lines of OpenCode's list")
+	cmd.Flags().StringVar(&search, "search", "", "only those with this `TEXT` in the title")
+	return cmd
+}
+
+func (g sessionCommands) listSessions(list []*session.Session, all bool) {
+	if len(list) == 0 {
+		where := "in " + g.inv.Dir
+		if all {
+			where = "yet"
+		}
+		g.inv.Err.Printf("There are no sessions %s. Begin one: cairn run \"…\"\n", where)
+		return
+	}
+	t := g.inv.NewTable("ID", "UPDATED", "COST", "TITLE")
+	if all {
+		t.Head = append(t.Head, "DIRECTORY")
+	}
+	for _, s := range list {
+		row := []string{string(s.ID), term.FormatAge(s.Time.Updated), "$" + term.FormatUSD(s.Cost), cli.SessionTitle(s)}
+		if all {
+			row = append(row, term.FirstLine(s.Location.Directory, 80))
+		}
+		t.AddRow(row...)
+	}
+	t.Print()
+}
+
+func (g sessionCommands) sessionShow() *cobra.Command {
+	var asJSON, thinking, full bool
+	cmd := &cobra.Command{
+		Use: "show [SESSION]", Short: "Show what was said and done", Args: cobra.MaximumNArgs(1),
+		Example: "  cairn session show\n  cairn session show ses_… --full\n  cairn session show last --json",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				s, err := g.inv.FindSession(ctx, c, cli.FirstArg(args, "last"))
+				if err != nil {
+					return err
+				}
+				ms, err := readMessages(ctx, c, s.ID)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.inv.PrintJSON(struct {
+						Info     *session.Session  `json:"info"`
+						Messages []session.Message `json:"messages"`
+					}{s, ms})
+				}
+				active, err := c.Active(ctx)
+				if err != nil {
+					return err
+				}
+				_, atWork := active[s.ID]
+				(&transcript{out: g.inv.Out, marks: g.inv.Marks, thinking: thinking, full: full, working: atWork}).print(s, ms)
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&thinking, "thinking", false, "show the model's reasoning")
+	cmd.Flags().BoolVar(&full, "full", false, "show what the tools answered")
+	return cmd
+}
+
+// readMessages reads the whole history, oldest first.
+func readMessages(ctx context.Context, c *api.Client, id session.ID) ([]session.Message, error) {
+	ms := []session.Message{}
+	q := api.MessageQuery{Oldest: true, Limit: 200}
+	for {
+		page, err := c.Messages(ctx, id, q)
+		if err != nil {
+			return nil, err
+		}
+		ms = append(ms, page.Data...)
+		if len(page.Data) < q.Limit || page.Cursor.Next == "" {
+			return ms, nil
+		}
+		q.Cursor = page.Cursor.Next
+	}
+}
+
+func (g sessionCommands) sessionRename() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "rename SESSION TITLE…", Short: "Give a session another title", Args: cobra.MinimumNArgs(2),
+		Example: `  cairn session rename last "The parser"`,
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithSession(ctx, args[0], func(ctx context.Context, c *api.Client, s *session.Session) error {
+				if err := c.Rename(ctx, s.ID, strings.Join(args[1:], " ")); err != nil {
+					return err
+				}
+				g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, "")
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g sessionCommands) sessionDelete() *cobra.Command {
+	var asJSON, yes bool
+	cmd := &cobra.Command{
+		Use: "delete SESSION…", Short: "Delete sessions for good; what they cost stays in cairn stats", Args: cobra.MinimumNArgs(1),
+		Long: "Delete removes sessions for good. One that is not named by its whole id is deleted when you say yes to it on\n" +
+			"the terminal, or with --yes.",
+		Example: "  cairn session delete ses_…\n  cairn session delete last --yes",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			for _, name := range args {
+				err := g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+					s, err := g.findToDelete(ctx, c, name)
+					if err != nil {
+						return err
+					}
+					if !yes && name != string(s.ID) {
+						if err := g.inv.Confirm(ctx, asJSON, cli.Confirmation{What: fmt.Sprintf("delete %s %s for good", s.ID, cli.SessionTitle(s)), Hint: "Say --yes, or name the session by its whole id."}); err != nil {
+							return err
+						}
+					}
+					if err := c.Delete(ctx, s.ID); err != nil {
+						return err
+					}
+					g.inv.ReportChange(asJSON, cli.Change{SessionID: s.ID}, fmt.Sprintf("deleted %s %s", s.ID, cli.SessionTitle(s)))
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// findToDelete is find, but that of a damaged session that is named by its whole id the id is enough.
+func (g sessionCommands) findToDelete(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
+	s, err := g.inv.FindSession(ctx, c, name)
+	if cli.IsDamaged(err) && name != "last" {
+		return &session.Session{ID: session.ID(name), Title: "(damaged)"}, nil
+	}
+	return s, err
+}

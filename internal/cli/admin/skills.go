@@ -1,0 +1,63 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/spf13/cobra"
+)
+
+func (g promptCommands) skillCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "skill", Short: "List the skills that agents can load here",
+		Long: "A skill is a folder with a SKILL.md: instructions for a special kind of task, which an agent loads when it fits.\n" +
+			"They are found in .cairn/skills, .opencode/skills, .claude/skills and .agents/skills, here and in your home.",
+	}
+	cmd.AddCommand(g.skillList())
+	return cli.GroupCommand(cmd)
+}
+
+func (g promptCommands) skillList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List them, and what is wrong with some", Args: cobra.NoArgs,
+		Example: "  cairn skill list --json",
+		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				list, err := c.Skills(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.inv.PrintJSON(append([]api.Skill{}, list.Data...))
+				}
+				g.printSkills(list.Data)
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (g promptCommands) printSkills(list []api.Skill) {
+	t, some := g.inv.NewTable("SKILL", "FOR", "FROM"), false
+	for _, s := range list {
+		if s.Problem == "" {
+			t.AddRow(s.Name, term.FirstLine(s.Description, 60), term.FirstLine(s.Location, 120))
+			some = true
+		}
+	}
+	if some {
+		t.Print()
+	} else {
+		g.inv.Err.Printf("There are no skills here.\n")
+	}
+	for _, s := range list {
+		if s.Problem != "" {
+			g.inv.Err.Printf("%s %s\n", term.FirstLine(s.Location, 200), term.FirstLine(s.Problem, 300))
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/spf13/cobra"
+)
+
+// statsCommand is `cairn stats`.
+type statsCommand struct{ inv *cli.Invocation }
+
+func (g statsCommand) statsCommand() *cobra.Command {
+	var asJSON bool
+	var days int
+	cmd := &cobra.Command{
+		Use: "stats", Short: "Show what was used and what it cost", Args: cobra.NoArgs,
+		Long:    "Stats adds up the ledger of all sessions, deleted ones included. Days are UTC.",
+		Example: "  cairn stats\n  cairn stats --days 7 --json",
+		RunE: g.inv.Action(func(ctx context.Context, _ []string) error {
+			if days < 0 {
+				return cli.UsageErrorf("--days must not be negative, got %d", days)
+			}
+			var since int64
+			if days > 0 {
+				since = time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days).UnixMilli()
+			}
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				s, err := c.Stats(ctx, since)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.inv.PrintJSON(s)
+				}
+				g.showStats(s)
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().IntVar(&days, "days", 0, "only the last `N` days, today included; 0 is everything")
+	return cmd
+}
+
+func (g statsCommand) showStats(s api.Stats) {
+	g.inv.Out.Printf("%d sessions, %d turns, %s tokens, $%s\n", s.Sessions, s.Turns, term.FormatCount(s.Tokens.Sum()), term.FormatUSD(s.Cost))
+	if len(s.Models) > 0 {
+		g.inv.Out.Printf("\n")
+		t := g.inv.NewTable("MODEL", "TURNS", "IN", "CACHED", "HIT", "OUT", "COST")
+		for _, m := range s.Models {
+			t.AddRow(term.FirstLine(m.Model.String(), 80), term.FormatCount(int64(m.Turns)), term.FormatCount(m.Tokens.Input+m.Tokens.Cache.Write),
+				term.FormatCount(m.Tokens.Cache.Read), cmp.Or(term.FormatCacheHit(m.Tokens), "-"), term.FormatCount(m.Tokens.Output+m.Tokens.Reasoning), "$"+term.FormatUSD(m.Cost))
+		}
+		t.Print()
+	}
+	if len(s.Days) > 1 {
+		g.inv.Out.Printf("\n")
+		t := g.inv.NewTable("DAY", "TURNS", "TOKENS", "COST")
+		for _, d := range s.Days {
+			t.AddRow(term.FirstLine(d.Day, 20), term.FormatCount(int64(d.Turns)), term.FormatCount(d.Tokens.Sum()), "$"+term.FormatUSD(d.Cost))
+		}
+		t.Print()
+	}
+}

@@ -1,0 +1,156 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// transcript shows a session's history to a person.
+type transcript struct {
+	out      *term.Stream
+	marks    term.Marks
+	thinking bool // with reasoning
+	full     bool // with the tools' output
+	working  bool // somebody works on the session now
+}
+
+func (t *transcript) print(s *session.Session, ms []session.Message) {
+	t.out.Printf("%s\n", t.out.Paint(term.Bold, cli.SessionTitle(s)))
+	about := []string{string(s.ID), term.FirstLine(s.Location.Directory, 100), time.UnixMilli(s.Time.Created).Format("2006-01-02 15:04")}
+	if n := s.Tokens.Sum(); n > 0 {
+		about = append(about, term.FormatCount(n)+" tokens", "$"+term.FormatUSD(s.Cost))
+	}
+	if hit := term.FormatCacheHit(s.Tokens); hit != "" {
+		about = append(about, hit+" of the input from the cache")
+	}
+	t.out.Printf("%s\n", t.out.Paint(term.Dim, strings.Join(about, " "+t.marks.Dot+" ")))
+	for _, m := range ms {
+		t.printMessage(m)
+	}
+	t.printTodos(s.Todos)
+}
+
+func (t *transcript) printTodos(todos []session.Todo) {
+	if len(todos) == 0 {
+		return
+	}
+	t.printHeading(term.Cyan, "todos", "")
+	for _, todo := range todos {
+		box := map[session.TodoStatus]string{session.TodoCompleted: "[x]", session.TodoInProgress: "[>]", session.TodoCancelled: "[-]"}[todo.Status]
+		if box == "" {
+			box = "[ ]"
+		}
+		t.out.Printf("%s %s\n", box, term.FirstLine(todo.Content, 200))
+	}
+}
+
+func (t *transcript) printMessage(m session.Message) {
+	switch m := m.(type) {
+	case *session.User:
+		t.printHeading(term.Cyan, "user", "")
+		t.printBlock(m.Text)
+		for _, f := range m.Files {
+			name := f.Name
+			if name == "" {
+				name, _, _ = strings.Cut(f.URI, ",")
+			}
+			t.out.Printf("[%s %s]\n", term.FirstLine(f.Mime, 40), term.FirstLine(name, 100))
+		}
+	case *session.Assistant:
+		t.printAssistant(m)
+	case *session.System:
+		t.printNote("told the model: " + term.FirstLine(m.Text, 120))
+	case *session.Synthetic:
+		t.printNote(term.FirstLine(m.Text, 120))
+	case *session.Shell:
+		t.printHeading(term.Cyan, "shell", "")
+		t.printBlock("$ " + m.Command + "\n" + m.Output)
+	case *session.AgentSwitch:
+		t.printNote("agent: " + term.FirstLine(m.Agent, 60))
+	case *session.ModelSwitch:
+		t.printNote("model: " + term.FirstLine(m.Model.String(), 80))
+	case *session.Compaction:
+		t.printHeading(term.Yellow, "the past, summed up", "")
+		t.printBlock(m.Summary)
+	}
+}
+
+func (t *transcript) printHeading(style, who, about string) {
+	t.out.EndLine()
+	t.out.Printf("\n%s", t.out.Paint(style, who))
+	if about != "" {
+		t.out.Printf(" %s", t.out.Paint(term.Dim, about))
+	}
+	t.out.Printf("\n")
+}
+
+func (t *transcript) printNote(text string) { t.out.Printf("\n%s\n", t.out.Paint(term.Dim, text)) }
+
+func (t *transcript) printBlock(text string) {
+	t.out.WriteText(strings.TrimRight(text, "\n"))
+	t.out.EndLine()
+}
+
+func (t *transcript) printAssistant(m *session.Assistant) {
+	t.printHeading(term.Green, m.Agent, term.FirstLine(m.Model.String(), 80))
+	if changed := m.Prefix.Alarm(); changed != "" {
+		t.out.Printf("%s\n", t.out.Paint(term.Yellow, term.CacheNote(changed)))
+	}
+	for _, c := range m.Content {
+		switch c := c.(type) {
+		case *session.Text:
+			t.printBlock(c.Text)
+			if c.Partial {
+				t.out.Printf("%s\n", t.out.Paint(term.Dim, "(cut short)"))
+			}
+		case *session.Reasoning:
+			if t.thinking {
+				t.printBlock(t.out.Paint(term.Dim, term.ReplaceControls(c.Text)))
+			}
+		case *session.Tool:
+			t.printCall(c)
+		}
+	}
+	if m.Error != nil {
+		t.out.Printf("%s %s\n", t.out.Paint(term.Red, t.marks.Bad), term.FirstLine(m.Error.Message, 400))
+	}
+	switch {
+	case m.Open() && t.working:
+		t.out.Printf("%s\n", t.out.Paint(term.Dim, "(at work)"))
+	case m.Open():
+		t.out.Printf("%s\n", t.out.Paint(term.Dim, "(cut off; the next cairn run or cairn serve goes on with it)"))
+	}
+}
+
+func (t *transcript) printCall(c *session.Tool) {
+	what := term.DescribeCall(c.Name, c.State.Input)
+	switch c.State.Status {
+	case session.ToolCompleted:
+		t.out.Printf("%s %s\n", t.out.Paint(term.Green, t.marks.Good), what)
+	case session.ToolError:
+		why := ""
+		if c.State.Error != nil {
+			why = ": " + term.FirstLine(c.State.Error.Message, 300)
+		}
+		t.out.Printf("%s %s%s\n", t.out.Paint(term.Red, t.marks.Bad), what, why)
+	default:
+		t.out.Printf("%s %s\n", t.out.Paint(term.Cyan, t.marks.Call), what)
+	}
+	if !t.full {
+		return
+	}
+	for _, part := range c.State.Content {
+		text := part.Text
+		if part.Type == "file" {
+			text = fmt.Sprintf("[%s %s]", part.Mime, part.Name)
+		}
+		for l := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
+			t.out.WriteText("    " + l)
+		}
+	}
+}

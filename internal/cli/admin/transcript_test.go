@@ -1,0 +1,40 @@
+package admin
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// The transcript reports a prefix that changed by itself, and not one that the user changed.
+func TestTranscriptCacheNote(t *testing.T) {
+	for want, prefix := range map[int]*session.CachePrefix{
+		1: {Changed: "the tool zoom was added"},
+		0: {Changed: "the tool zoom was added", Cause: session.CauseAgent},
+	} {
+		a, b := testInvocation()
+		(&transcript{out: a.Out, marks: a.Marks}).print(&session.Session{}, []session.Message{&session.Assistant{Prefix: prefix}})
+		if n := strings.Count(b.String(), "anew, at full price: the tool zoom was added\n"); n != want {
+			t.Errorf("%+v is reported %d times, want %d, in\n%s", prefix, n, want, b)
+		}
+	}
+}
+
+// testInvocation returns an invocation that writes both streams into one buffer, so that their order shows.
+func testInvocation() (*cli.Invocation, *bytes.Buffer) {
+	var b bytes.Buffer
+	env := func(name string) string { return map[string]string{"LANG": "C.UTF-8"}[name] }
+	return cli.NewInvocation(nil, cli.Process{Stdout: &b, Stderr: &b, Env: env}), &b
+}
+
+func TestTranscriptCacheHit(t *testing.T) {
+	a, b := testInvocation()
+	tokens := session.Tokens{Input: 1, Cache: session.CacheUsage{Read: 3}}
+	(&transcript{out: a.Out, marks: a.Marks}).print(&session.Session{Tokens: tokens}, nil)
+	if want := "75% of the input from the cache"; !strings.Contains(b.String(), want) {
+		t.Errorf("got %q, want %q in it", b, want)
+	}
+}

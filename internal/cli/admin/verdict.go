@@ -1,0 +1,77 @@
+package admin
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/spf13/cobra"
+)
+
+func (g permissionCommands) permissionExplain() *cobra.Command {
+	var asJSON bool
+	var agent, name string
+	cmd := &cobra.Command{
+		Use: "explain TOOL ARGS…", Short: "Say what the rules decide about a call, by which rule, and where it stands", Args: cobra.MinimumNArgs(2),
+		Long: "Explain asks nobody and runs nothing. Behind bash stands a command, behind the tools for files their paths, behind\n" +
+			"others what they ask for: an address, a name. Of a command each part is decided about; … stands for what is not\n" +
+			"known beforehand.",
+		Example: "  cairn permission explain bash 'git push --force && rm -rf build'\n  cairn permission explain edit src/main.go --agent plan",
+		RunE: g.inv.Action(func(ctx context.Context, args []string) error {
+			return g.inv.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+				q := api.Inquiry{Action: config.ActionName(args[0]), Resources: args[1:], Agent: agent}
+				if name != "" {
+					s, err := g.inv.FindSession(ctx, c, name)
+					if err != nil {
+						return err
+					}
+					q.SessionID = s.ID
+				}
+				if q.Action == "bash" { // a command is one text
+					q.Resources = []string{strings.Join(q.Resources, " ")}
+				}
+				v, err := c.Verdict(ctx, q)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return g.inv.PrintJSON(v)
+				}
+				g.showVerdict(v)
+				return nil
+			})
+		}),
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().StringVar(&agent, "agent", "", "as this agent")
+	cmd.Flags().StringVarP(&name, "session", "s", "", "in this session, with its own rules")
+	return cmd
+}
+
+// showVerdict prints the effect first, then each part with its rule.
+func (g permissionCommands) showVerdict(v api.Verdict) {
+	g.inv.Out.Printf("%s\n", g.inv.Out.Paint(term.Bold, string(v.Effect)))
+	for _, p := range v.Parts {
+		g.inv.Out.Printf("  %s: %s\n", p.Effect, term.FirstLine(p.Resource, 200))
+		switch {
+		case p.Rule == nil:
+			g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, "no rule matches, so it asks"))
+			continue
+		case p.Possible:
+			g.inv.Out.Printf("    it may turn out to match %s\n", ruleText(*p.Rule))
+		default:
+			g.inv.Out.Printf("    %s\n", ruleText(*p.Rule))
+		}
+		g.inv.Out.Printf("    %s\n", g.inv.Out.Paint(term.Dim, term.FirstLine(strings.TrimSpace(p.Layer+" "+p.Source), 300)))
+	}
+}
+
+func ruleText(r session.Rule) string {
+	return term.FirstLine(r.Action+" "+quote(r.Resource)+": "+string(r.Effect), 300)
+}
+
+func quote(s string) string { return `"` + s + `"` }

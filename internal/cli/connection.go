@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// WithClient runs f with a client that starts no work of its own, and that finds the next owner when one leaves.
+func (a *Invocation) WithClient(ctx context.Context, f func(context.Context, *api.Client) error) (err error) {
+	o, err := a.HostOptions("")
+	if err != nil {
+		return err
+	}
+	o.Passive = true
+	t := &reconnectTransport{host: a.Host, options: o}
+	conn, err := t.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if conn := t.release(); conn != nil {
+			err = cmp.Or(err, a.CloseConnection(context.WithoutCancel(ctx), conn, a.Note))
+		}
+	}()
+	c := *conn.API
+	c.HTTP = &http.Client{Transport: t}
+	return f(ctx, &c)
+}
+
+// CloseConnection closes the connection. When that takes its time, because others' work goes on in this process, it says so
+// once; a signal leaves that work to the next owner.
+func (a *Invocation) CloseConnection(ctx context.Context, conn *Connection, note func(string)) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- conn.Close(ctx) }() // awaited below
+	slow, asked := time.After(time.Second), a.Stopping
+	var leave <-chan time.Time
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-slow:
+			if leave == nil {
+				note("another terminal's work goes on in this process; Ctrl-C leaves it to that terminal")
+			}
+		case <-asked:
+			asked, leave = nil, time.After(leaveTimeout)
+		case <-leave:
+			cancel()
+		}
+	}
+}
+
+// patience is how long a lost connection is tried again.
+const ReconnectTimeout = time.Minute
+
+// IsConnectionLost reports whether another connection may help. It does not when the owner is there and says that its data must be
+// mended.
+func IsConnectionLost(err error) bool {
+	if _, ok := errors.AsType[*api.TransportError](err); ok {
+		return true
+	}
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && e.Code == session.CodeUnavailable && e.Kind != api.KindStore && e.Kind != api.KindDamaged
+}
+
+// IsDamaged reports whether the session's stored data is why it was refused.
+func IsDamaged(err error) bool {
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && e.Kind == api.KindDamaged
+}

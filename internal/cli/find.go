@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
+)
+
+// WithNearestSessions adds to an unknown session's error the ids that may have been meant.
+func WithNearestSessions(ctx context.Context, c *api.Client, err error) error {
+	e, ok := errors.AsType[*session.Error](err)
+	if !ok || e.Code != session.CodeNotFound || e.Kind != "session" || len(e.Nearest) > 0 {
+		return err
+	}
+	page, lerr := c.Sessions(ctx, api.SessionQuery{Limit: 50, Archived: true})
+	if lerr != nil {
+		return err
+	}
+	ids := make([]string, len(page.Data))
+	for i, s := range page.Data {
+		ids[i] = string(s.ID)
+	}
+	better := *e
+	better.Nearest = spelling.Nearest(e.ID, ids, 3)
+	hint := "cairn session list shows what there is"
+	return NewExitError(ExitUsage, &better, hint)
+}
+
+// NewestSession returns the newest session of the directory; the hint says what to do when there is none.
+func NewestSession(ctx context.Context, c *api.Client, dir, hint string) (*session.Session, error) {
+	root := session.ID("")
+	page, err := c.Sessions(ctx, api.SessionQuery{Directory: dir, Parent: &root, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Data) == 0 {
+		return nil, NewExitError(ExitUsage, fmt.Errorf("there is no session in %s", dir), hint)
+	}
+	return page.Data[0], nil
+}
+
+// ListSessions reads as many pages as it takes.
+func ListSessions(ctx context.Context, c *api.Client, q api.SessionQuery, limit int) ([]*session.Session, error) {
+	list := []*session.Session{}
+	for len(list) < limit {
+		q.Limit = min(limit-len(list), 100)
+		page, err := c.Sessions(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, page.Data...)
+		if len(page.Data) < q.Limit || page.Cursor.Next == "" {
+			break
+		}
+		q.Cursor = page.Cursor.Next
+	}
+	return list, nil
+}
+
+func SessionTitle(s *session.Session) string {
+	t := term.FirstLine(s.Title, 70)
+	if s.Time.Archived != 0 {
+		t += " (archived)"
+	}
+	return t
+}
+
+// FindSessionID is find, and "" when no session is named: all of them are meant.
+func (a *Invocation) FindSessionID(ctx context.Context, c *api.Client, name string) (session.ID, error) {
+	if name == "" {
+		return "", nil
+	}
+	s, err := a.FindSession(ctx, c, name)
+	if err != nil {
+		return "", err
+	}
+	return s.ID, nil
+}
+
+// FindSession returns the session that somebody means: by id, by the beginning of one, or by "last".
+func (a *Invocation) FindSession(ctx context.Context, c *api.Client, name string) (*session.Session, error) {
+	if name == "last" {
+		return NewestSession(ctx, c, a.Dir, "cairn session list --all shows those of other directories; cairn run \"…\" begins one")
+	}
+	if err := session.CheckID("the session's id", session.PrefixSession, name); err != nil {
+		return nil, NewExitError(ExitUsage, err, "cairn session list shows what there is; last is the newest one here")
+	}
+	s, err := c.Session(ctx, session.ID(name))
+	if err == nil || !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		return s, err
+	}
+	list, lerr := ListSessions(ctx, c, api.SessionQuery{Archived: true}, 500)
+	if lerr != nil {
+		return nil, err
+	}
+	var found []*session.Session
+	for _, s := range list {
+		if len(name) >= 8 && strings.HasPrefix(string(s.ID), name) {
+			found = append(found, s)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return nil, WithNearestSessions(ctx, c, err)
+}
+
+// WithSession finds the session and calls f with it.
+func (a *Invocation) WithSession(ctx context.Context, name string, f func(context.Context, *api.Client, *session.Session) error) error {
+	return a.WithClient(ctx, func(ctx context.Context, c *api.Client) error {
+		s, err := a.FindSession(ctx, c, name)
+		if err != nil {
+			return err
+		}
+		return f(ctx, c, s)
+	})
+}

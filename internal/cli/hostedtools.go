@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/config"
+)
+
+// HostedDropped begins what KnownModel says of tools of the vendor's that a model goes without.
+const HostedDropped = "hosted_tools: "
+
+// NoteSkippedHostedTools says which of the vendor's own tools the model went without that answered, although they are configured.
+func (a *Invocation) NoteSkippedHostedTools(ctx context.Context, o Options, cfg *config.Config, model string) {
+	model, _, _ = strings.Cut(model, "#")
+	provider, id, _ := strings.Cut(model, "/")
+	if cfg == nil || len(cfg.Provider[provider].Hosted)+len(cfg.Provider[provider].Models[id].Hosted) == 0 {
+		return
+	}
+	known, err := a.Host.Models().KnownModel(ctx, o, model)
+	if err != nil { // it is another server's
+		return
+	}
+	for _, why := range known.Dropped {
+		if strings.HasPrefix(why, HostedDropped) {
+			a.Note(why)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+)
+
+// Invocation is one command being run.
+type Invocation struct {
+	Process
+	Host     Host
+	Out      *term.Stream
+	Err      *term.Stream
+	Marks    term.Marks
+	Stopping <-chan struct{} // closed by the first signal
+	Started  bool            // the command line was understood and the command itself began
+	Logs     LogFlags
+
+	OnInterrupt *atomic.Pointer[func()] // what Ctrl-C does instead of ending the command
+}
+
+func NewInvocation(h Host, p Process) *Invocation {
+	return &Invocation{
+		Process: p, Host: h, Out: term.NewStream(p.Stdout, p.Env), Err: term.NewStream(p.Stderr, p.Env), Marks: term.NewMarks(p.Env),
+		OnInterrupt: &atomic.Pointer[func()]{},
+	}
+}
+
+// Action wraps what a command does: from here on an error is no longer one of usage, and the first signal ends it.
+func (a *Invocation) Action(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.Started = true
+		ctx, stop := a.UntilSignal(cmd.Context())
+		defer stop()
+		if err := f(ctx, args); err != nil {
+			return err
+		}
+		return a.Out.Err
+	}
+}
+
+// Note tells something that the user should know.
+func (a *Invocation) Note(text string) {
+	a.Out.EndLine()
+	a.Err.EndLine()
+	a.Err.Printf("%s %s\n", a.Err.Paint(term.Yellow, "!"), term.FirstLine(text, 600))
+}
+
+// PrintJSON writes one document.
+func (a *Invocation) PrintJSON(v any) error {
+	b, err := json.Marshal(v, json.Deterministic(true), jsontext.Multiline(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	_, err = a.Out.Write(append(b, '\n'))
+	return err
+}
+
+func AddJSONFlag(cmd *cobra.Command, v *bool) {
+	cmd.Flags().BoolVar(v, "json", false, "print JSON")
+}
+
+// PrintJSONLine writes one object on one line.
+func (a *Invocation) PrintJSONLine(v any) {
+	b, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		a.Err.Printf("cairn: an event cannot be encoded: %v\n", err)
+		return
+	}
+	_, _ = a.Out.Write(append(b, '\n')) // kept in a.out.err
+}
+
+// HostOptions are those of a command that works in dir, or in the working directory.
+func (a *Invocation) HostOptions(dir string) (Options, error) {
+	env, err := a.Logs.environment(a.Env)
+	o := Options{Dir: a.Dir, Env: env, Version: a.ServerVersion(), Note: a.Note}
+	if dir == "" || err != nil {
+		return o, err
+	}
+	abs, err := a.ResolvePath(dir)
+	if err != nil {
+		return o, err
+	}
+	info, err := os.Stat(abs)
+	switch {
+	case err != nil:
+		return o, UsageErrorf("--dir: there is no directory %s", abs)
+	case !info.IsDir():
+		return o, UsageErrorf("--dir: %s is not a directory", abs)
+	}
+	o.Dir = abs
+	return o, nil
+}
+
+func (a *Invocation) NewTable(head ...string) *term.Table { return term.NewTable(a.Out, head...) }

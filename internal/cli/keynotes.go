@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/catalog"
+)
+
+// CheckKeys looks at the kept keys while something else goes on: a keyring may take its time. tell waits and says which of
+// them cannot be used, those of a provider or all for "".
+func (a *Invocation) CheckKeys(ctx context.Context) (tell func(id string)) {
+	store, err := a.OpenKeys()
+	if err != nil {
+		return func(string) {} // told by who needs the folder
+	}
+	found := make(chan []auth.Trouble, 1)
+	go func() { // whoever asks waits for it; whoever does not ends, and it with him
+		list, _ := store.Troubles(ctx) // that nothing can be read is told by who needs keys
+		found <- list
+	}()
+	return func(id string) {
+		for _, t := range <-found {
+			if id == "" || id == t.Provider {
+				a.Note(t.Err.Error())
+			}
+		}
+	}
+}
+
+// CheckKeyOverrides looks for keys of the environment that stand in for kept ones, while something else goes on. tell waits and
+// says it of a provider.
+func (a *Invocation) CheckKeyOverrides(ctx context.Context) (tell func(id string)) {
+	texts := make(chan map[string]string, 1)
+	go func() { texts <- a.keyOverrides(ctx) }() // as above
+	return func(id string) {
+		if text := (<-texts)[id]; text != "" {
+			a.Note(text)
+		}
+	}
+}
+
+// keyOverrides are those, by their providers. Only keys that stand in the environment and in the keyring are looked for.
+func (a *Invocation) keyOverrides(ctx context.Context) map[string]string {
+	store, err := a.OpenKeys()
+	if err != nil {
+		return nil
+	}
+	list, err := store.List()
+	if err != nil || len(list) == 0 {
+		return nil
+	}
+	c, err := catalog.New(catalog.Overlay{})
+	if err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, k := range list {
+		p, err := c.Provider(k.Provider)
+		if err != nil || ctx.Err() != nil || !a.hasEnv(p.Env) {
+			continue
+		}
+		if got, ok, err := store.Get(p.ID, p.Env...); ok && err == nil && got.Instead != nil {
+			out[p.ID] = keyOverrideNote(got)
+		}
+	}
+	return out
+}
+
+func (a *Invocation) hasEnv(names []string) bool {
+	for _, name := range names {
+		if a.Env(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// keyOverrideNote says whose place a credential takes.
+func keyOverrideNote(c auth.Credential) string {
+	why := c.Instead.Error()
+	if u, ok := errors.AsType[*auth.Unreachable](c.Instead); ok {
+		why = u.What()
+	}
+	return fmt.Sprintf("%s; the one in %s is used instead", why, c.From)
+}
+
+// ProviderOf is the provider of a model that is written with it.
+func ProviderOf(model string) string {
+	id, _, _ := strings.Cut(model, "/")
+	return id
+}
+
+// CollectSecrets returns the keys and tokens that are stored here, configured, or stand in the environment for a provider. Those that
+// cannot be read are told: nobody can leave them out.
+func (a *Invocation) CollectSecrets(ctx context.Context) ([]string, error) {
+	store, err := a.OpenKeys()
+	if err != nil {
+		return nil, err
+	}
+	kept, missing, err := store.Secrets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range missing {
+		a.Note("the export cannot leave out what it does not know: " + m.Err.Error())
+	}
+	o, err := a.HostOptions("")
+	if err != nil {
+		return nil, err
+	}
+	if cfg, err := a.Host.Config(ctx, o); err == nil { // a broken one has none in force
+		for _, id := range slices.Sorted(maps.Keys(cfg.Provider)) {
+			kept = append(kept, cfg.Provider[id].Options.APIKey)
+		}
+	}
+	var out []string
+	for _, k := range kept {
+		if !k.IsZero() {
+			out = append(out, k.Reveal())
+		}
+	}
+	c, err := catalog.New(catalog.Overlay{})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range c.Providers() {
+		for _, name := range p.Env {
+			if v := strings.TrimSpace(a.Env(name)); v != "" {
+				out = append(out, v)
+				break // the others tell where and who
+			}
+		}
+	}
+	return out, nil
+}

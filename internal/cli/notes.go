@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/auth"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/trust"
+	"github.com/spf13/cobra"
+)
+
+// OpenKeys opens the file of keys.
+func (a *Invocation) OpenKeys() (*auth.Store, error) {
+	dirs, err := config.FindDirectories(a.Env)
+	if err != nil {
+		return nil, err
+	}
+	return auth.New(dirs.Data, a.Env), nil
+}
+
+// remotesNote says which organisations' configurations wait for trust; "" when none does.
+func remotesNote(remotes []config.RemoteState) string {
+	for _, r := range remotes {
+		if !r.Claim.Empty() && !r.Trusted {
+			return fmt.Sprintf("the configuration of %s wants more than it may until you trust it: cairn auth login %[1]s", term.FirstLine(r.Address, 100))
+		}
+	}
+	return ""
+}
+
+// LoadConfig reads what holds in the directory of the call.
+func (a *Invocation) LoadConfig(ctx context.Context) (*config.Config, error) {
+	o, err := a.HostOptions("")
+	if err != nil {
+		return nil, err
+	}
+	return a.Host.Config(ctx, o)
+}
+
+func AddTrustFlag(cmd *cobra.Command, word *string) {
+	cmd.Flags().StringVar(word, "trust", "", "trust the project's files when they have this `HASH`, see cairn trust --show; or none")
+}
+
+// CheckConfig checks the word of --trust, and says what in the configuration is misspelt, or has no effect without trust. The
+// configuration is nil when it cannot be used.
+func (a *Invocation) CheckConfig(ctx context.Context, o Options) (*config.Config, error) {
+	if o.Trust != "" && !trust.IsWord(o.Trust) {
+		return nil, UsageErrorf("--trust must be none or a hash that cairn trust --show prints, got %q", term.FirstLine(o.Trust, 80))
+	}
+	cfg, err := a.Host.Config(ctx, o)
+	if err != nil || len(cfg.Errors) > 0 {
+		return nil, nil // what is wrong is told by who cannot go on with it
+	}
+	if text := warningsNote(cfg.Warnings); text != "" {
+		a.Note(text)
+	}
+	if text := remotesNote(cfg.Remotes); text != "" && o.Trust != trust.None {
+		a.Note(text)
+	}
+	switch {
+	case cfg.Claim == nil || cfg.Claim.Empty():
+	case cfg.Trusted || o.Trust == trust.None:
+	case o.Trust != "":
+		return nil, NewExitError(ExitUsage, fmt.Errorf("the files of the project have the hash %s, and not the one of --trust", cfg.Claim.Hash()), "Look at them with cairn trust --show.")
+	default:
+		a.Note(untrustedNote(len(cfg.Claim.Files)))
+	}
+	return cfg, nil
+}
+
+// warningsNote says on one line that files cannot be read, or have keys that nobody knows or options that are not sent; ""
+// when all is heeded.
+func warningsNote(warnings []config.Warning) string {
+	text, more := "", 0
+	for _, w := range warnings {
+		switch {
+		case w.Kind != config.WarnUnknown && w.Kind != config.WarnUnread && w.Kind != config.WarnUnsent:
+		case text == "":
+			text = w.String()
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		text += fmt.Sprintf(" (and %d more: cairn doctor)", more)
+	}
+	return text
+}
+
+// untrustedNote says that files want more than they get. There may be none when one of them cannot even be read.
+func untrustedNote(files int) string {
+	if files == 1 {
+		return "1 file of this project would run, connect or allow something, and does not: it is not trusted; see cairn trust --show"
+	}
+	return fmt.Sprintf("%d files of this project would run, connect or allow something, and do not: they are not trusted; see cairn trust --show", files)
+}
+
+// WithheldProviders says why providers that the project's files describe have no effect; "" when there are none.
+func WithheldProviders(cfg *config.Config) string {
+	for _, w := range cfg.Warnings {
+		if w.Key == "provider" && (w.Kind == config.WarnUntrusted || w.Kind == config.WarnIgnored) {
+			return w.String()
+		}
+	}
+	return ""
+}

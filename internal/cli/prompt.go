@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// ResolvePath resolves a path against the working directory of the command; "" stays "".
+func (a *Invocation) ResolvePath(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	if strings.ContainsRune(name, 0) {
+		return "", UsageErrorf("a path must not hold a NUL byte")
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(a.Dir, name)
+	}
+	return filepath.Clean(name), nil
+}
+
+// MaxPrompt bounds what "-" reads. The engine's own limit is the same.
+const MaxPrompt = 16 << 20
+
+// ReadPrompt joins the arguments; "-" stands for standard input, which is read for nothing else.
+func (a *Invocation) ReadPrompt(args []string) (string, error) {
+	words := make([]string, 0, len(args))
+	read := false
+	for _, arg := range args {
+		if arg != "-" || read {
+			words = append(words, arg)
+			continue
+		}
+		read = true
+		b, err := io.ReadAll(io.LimitReader(a.Stdin, MaxPrompt+1))
+		if err != nil {
+			return "", fmt.Errorf("read standard input: %w", err)
+		}
+		if len(b) > MaxPrompt {
+			return "", UsageErrorf("standard input has more than %d bytes, which is the limit of a prompt", MaxPrompt)
+		}
+		words = append(words, strings.TrimRight(string(b), "\n"))
+	}
+	return strings.Join(words, " "), nil
+}
+
+// ParseModel reads PROVIDER/MODEL[#VARIANT], as the configuration has it, or with an at sign. Models may have slashes and
+// at signs of their own; the last at sign is the variant's unless a slash follows it, or a version: Google's Vertex names
+// the versions of models so (https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude).
+func ParseModel(s string) (*session.ModelRef, error) {
+	if s == "" {
+		return nil, nil
+	}
+	ref := config.ModelName(s).Ref()
+	if ref == nil || ref.ProviderID == "" || ref.ID == "" {
+		return nil, UsageErrorf("--model must be PROVIDER/MODEL or PROVIDER/MODEL#VARIANT, got %q; cairn models lists them", s)
+	}
+	if ref.Variant == "" && !strings.HasPrefix(ref.ProviderID, "google-vertex") && !datedVersion().MatchString(ref.ID) {
+		ref.ID, ref.Variant = CutVariant(ref.ID, "@")
+	}
+	return ref, nil
+}
+
+// versioned is a model's name that ends with the day of its version.
+var datedVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`@\d{8}$`) })
+
+// CutVariant takes the variant from the end of a model's name, behind one of the signs; "" if there is none.
+func CutVariant(name, signs string) (model, variant string) {
+	at := strings.LastIndexAny(name, signs)
+	if at <= 0 || at == len(name)-1 || strings.Contains(name[at:], "/") {
+		return name, ""
+	}
+	return name[:at], name[at+1:]
+}
+
+// IsURL reports whether the argument is a URL, and not a name or a path.
+func IsURL(arg string) bool { return strings.Contains(arg, "://") }

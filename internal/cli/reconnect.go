@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+)
+
+// reconnectTransport carries a command's requests to whoever owns the store. An owner may leave at any time: what it did not
+// take, and what may be said twice, is said again to the next one, within patience.
+type reconnectTransport struct {
+	host    Host
+	options Options
+
+	mu   sync.Mutex // guards conn
+	conn *Connection
+}
+
+// How long an owner that leaves may refuse what it is told; and the first and the longest time between two tries.
+const (
+	refusalTimeout  = 5 * time.Second
+	firstRetryDelay = 20 * time.Millisecond
+	lastRetryDelay  = time.Second
+)
+
+// RoundTrip implements http.RoundTripper. The whole answer has come when it returns, unless that is a stream.
+func (t *reconnectTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		defer req.Body.Close() // each try has a body of its own
+	}
+	ctx, since, lostOne := req.Context(), time.Now(), false
+	for wait := firstRetryDelay; ; wait = min(2*wait, lastRetryDelay) {
+		conn, err := t.connect(ctx)
+		var resp *http.Response
+		if err == nil {
+			resp, err = sendOnce(conn, req)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return resp, cmp.Or(err, ctx.Err())
+		case err == nil && lostOne && req.Method == http.MethodDelete && resp.StatusCode == http.StatusNotFound:
+			resp.StatusCode = http.StatusNoContent // the one before us deleted it and could not say so any more
+			return resp, nil
+		case err == nil && (!isRefused(resp) || time.Since(since) > refusalTimeout):
+			return resp, nil
+		case err != nil && conn == nil && !IsConnectionLost(err), err != nil && time.Since(since) > ReconnectTimeout:
+			return nil, err
+		case err != nil && conn != nil && !isUnsent(err):
+			if req.Method == http.MethodPost {
+				return nil, fmt.Errorf("the owner of the store left without an answer; look whether this was done, and repeat it if not: %w", err)
+			}
+			lostOne = true
+		}
+		t.drop(ctx, conn)
+		if err := Sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// isRefused reports whether the owner took nothing because it leaves. One whose data must be mended stays, and would say
+// the same again. The answer can still be read.
+func isRefused(resp *http.Response) bool {
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		return false
+	}
+	body, err := io.ReadAll(resp.Body) // exchange has it all
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return err != nil || IsConnectionLost(api.DecodeError(resp.StatusCode, body))
+}
+
+// sendOnce makes one try. Bodies are kept by the request (GetBody), so that there can be another.
+func sendOnce(conn *Connection, req *http.Request) (*http.Response, error) {
+	next := conn.API.HTTP.Transport
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	try := req.Clone(req.Context())
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		try.Body = body
+	}
+	resp, err := next.RoundTrip(try)
+	if err != nil || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// isUnsent reports whether the error came before anything was said.
+func isUnsent(err error) bool {
+	e, ok := errors.AsType[*net.OpError](err)
+	return ok && e.Op == "dial"
+}
+
+// connect is the connection, made if there is none.
+func (t *reconnectTransport) connect(ctx context.Context) (*Connection, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn != nil {
+		return t.conn, nil
+	}
+	conn, err := t.host.Open(ctx, t.options)
+	if err != nil {
+		return nil, err
+	}
+	t.conn = conn
+	return conn, nil
+}
+
+// drop gives a connection up that is of no more use, unless somebody has.
+func (t *reconnectTransport) drop(ctx context.Context, conn *Connection) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if conn == nil || t.conn != conn {
+		return
+	}
+	t.conn = nil
+	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
+	defer cancel()
+	_ = conn.Close(ctx) // it was lost
+}
+
+// release hands over the connection, nil if there is none, to be closed.
+func (t *reconnectTransport) release() *Connection {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	conn := t.conn
+	t.conn = nil
+	return conn
+}
+
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

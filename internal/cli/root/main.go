@@ -1,0 +1,49 @@
+package root
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+)
+
+// Main runs the command of this process and returns its exit code.
+func Main(h cli.Host) int {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "cairn: the working directory cannot be found: %v\n", err)
+		return int(cli.ExitFailure)
+	}
+	signals := make(chan os.Signal, 4) // more than a person types before the first is read
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // of a terminal that is closed; nohup has it ignored
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	defer signal.Stop(signals)
+	// A pipe that nobody reads any more is an error of writing, not the end of the process: a session may be at work.
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	defer signal.Stop(pipes)
+	return Run(context.Background(), h, cli.Process{
+		Name: cli.ProgramName(os.Args[0]), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Dir: dir,
+		Signals: signals, Terminal: term.OpenTerminal,
+	})
+}
+
+// Run is Main for a process that the caller describes.
+func Run(ctx context.Context, h cli.Host, p cli.Process) int {
+	a := cli.NewInvocation(h, p)
+	root := program{a}.newRoot()
+	root.SetArgs(p.Args)
+	ctx, stop := a.HandleSignals(ctx)
+	defer stop()
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && a.Out.Err != nil { // of help, which no command of ours writes
+		a.Started, err = true, a.Out.Err
+	}
+	return int(a.ProcessExitCode(program{a}.reportError(cmd, err)))
+}

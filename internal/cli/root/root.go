@@ -1,0 +1,123 @@
+// Package root is the tree of cairn's commands, and the process that runs one of them.
+package root
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/access"
+	"github.com/cairn-dev/cairn/internal/cli/admin"
+	"github.com/cairn-dev/cairn/internal/cli/run"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/spelling"
+	"github.com/spf13/cobra"
+)
+
+// program is the tree of all commands.
+type program struct{ inv *cli.Invocation }
+
+// newRoot builds the tree of commands. It touches nothing.
+func (g program) newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "cairn",
+		Short:         "Durable coding-agent sessions",
+		Long:          rootHelp,
+		Version:       cli.ReadBuildInfo().String(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          g.unknownCommand,
+		RunE: g.inv.Action(func(context.Context, []string) error {
+			g.inv.Out.Printf("%s", rootHelp)
+			return g.inv.Out.Err
+		}),
+	}
+	root.SetOut(helpWriter{g.inv.Out})
+	root.SetErr(g.inv.Err)
+	root.SetIn(g.inv.Stdin)
+	root.SetVersionTemplate("cairn {{.Version}}\n")
+	if g.inv.IsOpenCode() {
+		root.Use, root.Version = cli.OpenCode, cli.OpenCodeVersion
+		root.SetVersionTemplate("{{.Version}}\n")
+	}
+	g.inv.Logs.AddTo(root)
+	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(usageTemplate)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.AddGroup(&cobra.Group{ID: groupWork, Title: "Work:"}, &cobra.Group{ID: groupLook, Title: "Look:"}, &cobra.Group{ID: groupCare, Title: "Care:"})
+	root.SetHelpCommandGroupID(groupCare)
+	root.SetCompletionCommandGroupID(groupCare)
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, c := range cmds {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add(groupWork, run.NewRunCommand(g.inv), run.NewAttachCommand(g.inv))
+	add(groupWork, admin.SessionCommands(g.inv)...)
+	add(groupLook, admin.InspectCommands(g.inv)...)
+	add(groupCare, access.Commands(g.inv)...)
+	add(groupCare, admin.MaintenanceCommands(g.inv)...)
+	root.InitDefaultCompletionCmd()
+	describeShells(root)
+	addCompletions(root)
+	root.AddCommand(helpTopic("exit-codes", "The exit codes", cli.ExitCodesHelp()), helpTopic("environment", "The environment variables", environmentHelp))
+	return root
+}
+
+const (
+	groupWork = "work"
+	groupLook = "look"
+	groupCare = "care"
+)
+
+// unknownCommand says what may have been meant by a command that there is not.
+func (g program) unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	if near := spelling.Nearest(args[0], names, 1); len(near) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean %s?", term.FirstLine(args[0], 40), near[0])
+	}
+	return fmt.Errorf("there is no command %q; to ask something: %s run %[1]q", term.FirstLine(args[0], 40), root.Name())
+}
+
+// helpTopic is a page of help that is no command.
+func helpTopic(name, short, text string) *cobra.Command {
+	return &cobra.Command{Use: name, Short: short, Long: text}
+}
+
+// describeShells makes cobra's completion command refuse a shell that it does not know.
+func describeShells(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		cli.GroupCommand(c)
+		for _, shell := range c.Commands() {
+			shell.Example = "  cairn completion " + shell.Name()
+		}
+	}
+}
+
+// addCompletions keeps shells from offering files where none are meant.
+func addCompletions(c *cobra.Command) {
+	switch {
+	case c.Name() == "salvage" || c.Name() == "trust":
+		c.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	case c.Name() != "backup" && c.ValidArgsFunction == nil:
+		c.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	for name, values := range map[string][]string{"format": {"text", "json"}, "ask": {"deny", "allow", "fail", "wait:5m"}} {
+		if c.Flags().Lookup(name) != nil {
+			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+		}
+	}
+	for _, sub := range c.Commands() {
+		addCompletions(sub)
+	}
+}

@@ -1,0 +1,354 @@
+package root
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/llm/script"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/go-json-experiment/json/jsontext"
+
+	v2 "github.com/cairn-dev/cairn/internal/server/v2"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/storetest"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+	"github.com/cairn-dev/cairn/internal/tool"
+	"github.com/cairn-dev/cairn/internal/trust"
+)
+
+// world is a Host on a store in memory: a real engine, the real API over it, and a model that follows a script. Its
+// connections can be cut.
+type world struct {
+	engine *engine.Engine
+	api    *v2.API
+	player *script.Player
+	store  *storetest.Memory
+	tools  *tool.Registry
+	config config.Config
+	known  *cli.KnownModel // what is known of mock/main; nil is nothing
+
+	mu    sync.Mutex // guards what an Open sees: engine, api, cut and opens
+	cut   context.CancelCauseFunc
+	opens int
+}
+
+func newWorld(t *testing.T, source string) *world {
+	t.Helper()
+	s, err := script.Parse([]byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{player: script.New(s)}
+	w.player.Gates = map[string]chan struct{}{"g": make(chan struct{})}
+	tools := tool.NewRegistry(tool.Config{})
+	if _, err := tools.Register(asking{"edit"}, asking{"read"}); err != nil {
+		t.Fatal(err)
+	}
+	w.store, w.tools = storetest.NewMemory(), tools
+	w.own()
+	t.Cleanup(func() { w.leave(t) })
+	return w
+}
+
+// own begins to own the store, without picking up what an earlier owner left.
+func (w *world) own() {
+	ids := &session.IDs{}
+	log := eventlog.New(eventlog.Config{Store: w.store, IDs: ids})
+	w.engine = engine.New(engine.Config{Store: w.store, Log: log, IDs: ids, Locations: scopes{w, w.tools}, Version: "test"})
+	w.api = v2.New(v2.Config{Engine: w.engine, Store: w.store, Log: log, IDs: ids, Locations: places{}, Directory: "/work"})
+}
+
+func (w *world) leave(t *testing.T) {
+	if err := w.engine.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	w.api.Close()
+}
+
+// replace makes another owner of the store, which does not pick up what this one left.
+func (w *world) replace(t *testing.T) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.leave(t)
+	w.own()
+	w.cut(errors.New("the owner has gone"))
+}
+
+// Open connects. The connection lasts until lose is called.
+func (w *world) Open(_ context.Context, o cli.Options) (*cli.Connection, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.opens++
+	ctx, cancel := context.WithCancelCause(context.Background())
+	w.cut = cancel
+	transport := breakable{ctx, api.Local(w.api.Handler())}
+	c := &api.Client{HTTP: &http.Client{Transport: transport}, Base: "http://cairn.local", Directory: o.Dir}
+	return &cli.Connection{API: c, Close: func(context.Context) error { return nil }}, nil
+}
+
+// lose breaks the newest connection.
+func (w *world) lose() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut(errors.New("the owner died"))
+}
+
+// breakable fails all exchanges, those under way too, once its connection is cut.
+type breakable struct {
+	gone context.Context
+	next http.RoundTripper
+}
+
+func (b breakable) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.gone.Err() != nil {
+		return nil, context.Cause(b.gone)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(b.gone, cancel)
+	resp, err := b.next.RoundTrip(r.WithContext(ctx))
+	if b.gone.Err() != nil {
+		err = context.Cause(b.gone)
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &brokenBody{resp.Body, b.gone, func() { stop(); cancel() }}
+	return resp, nil
+}
+
+type brokenBody struct {
+	io.ReadCloser
+	gone context.Context
+	done func()
+}
+
+func (b *brokenBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.gone.Err() != nil {
+		return 0, context.Cause(b.gone)
+	}
+	return n, err
+}
+
+func (b *brokenBody) Close() error {
+	b.done()
+	return b.ReadCloser.Close()
+}
+
+func (w *world) Serve(context.Context, cli.ServeOptions, func(cli.Listening)) error {
+	return errors.New("not here")
+}
+
+func (w *world) Config(context.Context, cli.Options) (*config.Config, error) {
+	c := w.config
+	c.Claim = &trust.Claim{}
+	return &c, nil
+}
+
+func (w *world) Trust(o cli.Options) (*trust.Store, error) {
+	return trust.New(o.Env("CAIRN_HOME")), nil
+}
+
+func (w *world) Offers(cli.Options) (cli.Offers, error) {
+	return nil, errors.New("nobody offers anything")
+}
+
+func (w *world) Models() cli.Models { return w }
+
+func (w *world) Maintenance() cli.Maintenance { return w }
+
+func (w *world) Doctor(context.Context, cli.Options) ([]cli.Finding, error) {
+	return []cli.Finding{{Level: cli.LevelOK, What: "store", Detail: "fine"}, {Level: cli.LevelWarning, What: "git", Fix: "install it"}}, nil
+}
+
+func (w *world) Probe(_ context.Context, _ cli.Options, id string) ([]cli.Finding, error) {
+	return []cli.Finding{{Level: cli.LevelOK, What: "address", Detail: id}, {Level: cli.LevelError, What: "key", Fix: "log in"}}, nil
+}
+
+func (w *world) Login(_ context.Context, _ cli.Options, id string, say func(url, code string)) error {
+	if id != "github-copilot" {
+		return session.Errorf(session.CodeInvalid, "not with a browser")
+	}
+	say("https://github.com/login/device", "AB-12")
+	return nil
+}
+
+func (w *world) RefreshModels(context.Context, cli.Options) (bool, error) { return true, nil }
+
+func (w *world) KnownModel(_ context.Context, _ cli.Options, name string) (*cli.KnownModel, error) {
+	if w.known != nil && name == "mock/main" {
+		return w.known, nil
+	}
+	return nil, session.NotFound("model", name)
+}
+
+func (w *world) UsableModels(context.Context, cli.Options) ([]api.Model, error) {
+	return []api.Model{{ID: "main", ProviderID: "mock"}}, nil
+}
+
+func (w *world) Unusable(_ context.Context, _ cli.Options, id string) (string, error) {
+	return map[string]string{"vllm": "no server answers"}[id], nil
+}
+
+func (w *world) Fsck(context.Context, cli.Options) ([]cli.Finding, error) {
+	return []cli.Finding{{Level: cli.LevelError, What: "session ses_1", Detail: "has a gap after 3"}}, nil
+}
+
+func (w *world) Public([]netip.Prefix) http.RoundTripper { return http.DefaultTransport }
+
+func (w *world) Backup(context.Context, cli.Options, string) error { return nil }
+
+func (w *world) Salvage(_ context.Context, _ cli.Options, home string) (*cli.Salvage, error) {
+	return &cli.Salvage{Home: home, Events: 3, Lost: []string{}, Sessions: []cli.SalvagedSession{
+		{SessionID: "ses_1", Title: "one", Events: 3, Lost: []string{"from event 3 on: an event is missing"}},
+	}}, nil
+}
+
+// scopes is what turns take from a directory.
+type scopes struct {
+	*world
+	tools *tool.Registry
+}
+
+func (s scopes) Scope(_ context.Context, l session.Location) (*location.Scope, func(), error) {
+	return &location.Scope{
+		Location: l, ProjectID: "global", DefaultAgent: "build", Models: s, Tools: s.tools,
+		Agents: map[string]session.Agent{"build": {ID: "build", Mode: session.ModePrimary}, "plan": {ID: "plan", Mode: session.ModePrimary}},
+		Layers: func(session.Agent) []permission.Layer {
+			return []permission.Layer{{Name: "defaults", Rules: []session.Rule{
+				{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "edit", Resource: "*", Effect: session.Ask},
+			}}}
+		},
+		Context: func(context.Context, session.Agent) (systemcontext.Context, error) { return nil, nil },
+	}, func() {}, nil
+}
+
+// Resolve implements location.Models.
+func (s scopes) Resolve(ref session.ModelRef, _ session.Agent) (*location.Model, error) {
+	if ref.ProviderID != "mock" || ref.ID != "main" {
+		return nil, session.NotFound("model", ref.String(), "mock/main")
+	}
+	return &location.Model{
+		Ref: ref, Client: s.player, APIName: ref.ID,
+		Cost: func(u llm.Usage) session.USD { return session.USD(u.Input) * session.Dollar / 1_000_000 },
+	}, nil
+}
+
+// Default implements location.Models.
+func (scopes) Default() (session.ModelRef, error) {
+	return session.ModelRef{ID: "main", ProviderID: "mock"}, nil
+}
+
+// places implements what the API asks of a location.
+type places struct{}
+
+func (places) Location(_ context.Context, l session.Location) (api.LocationInfo, error) {
+	return api.LocationInfo{Directory: l.Directory, Project: api.Project{ID: "global", Directory: "/"}}, nil
+}
+
+func (places) Agents(context.Context, session.Location) ([]session.Agent, error) { return nil, nil }
+
+func (places) Commands(context.Context, session.Location) ([]api.Command, error) {
+	return []api.Command{{Name: "ship", Template: "Ship $1.", Description: "Ships it.", Source: "command", Hints: []string{"$1"}}}, nil
+}
+
+func (places) Expand(_ context.Context, _ session.Location, r api.ExpandRequest) (api.Expanded, error) {
+	if r.Command != "ship" {
+		return api.Expanded{}, session.NotFound("command", r.Command, "ship").At("command")
+	}
+	return api.Expanded{Prompt: session.Prompt{Text: "Ship " + r.Arguments + "."}, Subtask: true}, nil
+}
+
+func (places) Skills(context.Context, session.Location) ([]api.Skill, error) { return nil, nil }
+
+func (places) Models(context.Context, session.Location) ([]api.Model, error) {
+	return []api.Model{{
+		ID: "main", ProviderID: "mock", Capabilities: api.ModelCapabilities{Tools: true, Input: []string{"text", "image"}},
+		Cost: []api.ModelCost{{Input: session.Dollar / 4, Output: 2 * session.Dollar}}, Limit: api.ModelLimit{Context: 128000},
+	}}, nil
+}
+
+func (places) Providers(context.Context, session.Location) ([]api.Provider, error) { return nil, nil }
+
+// asking is a tool that asks for its own action.
+type asking struct{ name string }
+
+func (e asking) Definition() tool.Definition {
+	return tool.Definition{Name: e.name, Description: e.name, Schema: jsontext.Value(`{"type":"object"}`)}
+}
+
+func (e asking) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
+	r := tool.Request{Action: e.name, Resources: []string{"a.txt"}, Save: []string{"*"}, Metadata: jsontext.Value(`{"diff":"-foo\n+bar\n"}`)}
+	if err := c.Ask(ctx, r); err != nil {
+		return tool.Output{}, err
+	}
+	return tool.Output{Title: e.name, Content: session.TextContent("done")}, nil
+}
+
+// typed is a command that was run, and what came of it.
+type typed struct {
+	stdout, stderr bytes.Buffer
+	code           int
+}
+
+// shell runs commands against a world.
+type shell struct {
+	*world
+	stdin    string
+	open     io.Reader // in place of stdin
+	terminal io.ReadWriteCloser
+	signals  chan os.Signal
+	dir      string
+	onOut    func(string) // sees standard output grow
+}
+
+func (s *shell) run(args ...string) *typed { return s.runAs("cairn", args...) }
+
+// runAs runs it as a program of that name.
+func (s *shell) runAs(name string, args ...string) *typed {
+	out := &typed{}
+	p := cli.Process{
+		Name: name, Args: args, Stdin: strings.NewReader(s.stdin), Stdout: &watchedWriter{&out.stdout, s.onOut}, Stderr: &out.stderr, Dir: s.dir, Signals: s.signals,
+		Env: func(name string) string { return map[string]string{"LANG": "C.UTF-8", "CAIRN_HOME": s.dir}[name] },
+	}
+	if p.Dir == "" {
+		p.Dir = "/work"
+	}
+	if s.open != nil {
+		p.Stdin = s.open
+	}
+	if s.terminal != nil {
+		p.Terminal = func() (io.ReadWriteCloser, error) { return s.terminal, nil }
+	}
+	out.code = Run(context.Background(), s.world, p)
+	return out
+}
+
+type watchedWriter struct {
+	b  *bytes.Buffer
+	on func(string)
+}
+
+func (w *watchedWriter) Write(p []byte) (int, error) {
+	n, err := w.b.Write(p)
+	if w.on != nil {
+		w.on(w.b.String())
+	}
+	return n, err
+}

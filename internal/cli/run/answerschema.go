@@ -1,0 +1,46 @@
+package run
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxSchema bounds the file of --format-schema; the engine's own limit is the same.
+const maxSchema = 256 << 10
+
+// answerRetries is how often the model may try again for the form of its answer.
+const answerRetries = 2
+
+// readAnswerSchema reads the schema that the answer must fit; nil for none.
+func (g runCommand) readAnswerSchema(name string) (*session.Format, error) {
+	if name == "" {
+		return nil, nil
+	}
+	path, err := g.inv.ResolvePath(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, cli.UsageErrorf("--format-schema: there is no file %s", path)
+	case err != nil:
+		return nil, cli.UsageErrorf("--format-schema: %v", err)
+	case !info.Mode().IsRegular() || info.Size() > maxSchema:
+		return nil, cli.UsageErrorf("--format-schema: %s is no file of at most %d KiB", path, maxSchema>>10)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, cli.UsageErrorf("--format-schema: %v", err)
+	}
+	schema := jsontext.Value(data)
+	if schema.Compact() != nil || schema.Kind() != '{' {
+		return nil, cli.UsageErrorf("--format-schema: %s is not a JSON object", path)
+	}
+	return &session.Format{Schema: schema, Retries: answerRetries}, nil
+}

@@ -1,0 +1,171 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// handleAsk deals with the asks of the span: puts them to the person, or tells how they were answered.
+func (r *runner) handleAsk(d session.EventData) {
+	switch d := d.(type) {
+	case *session.PermissionAsked:
+		switch {
+		case r.settledAsks[d.Ask.ID]:
+		case r.terminal != nil:
+			r.terminal.Add(d.Ask)
+		case r.terminalGone:
+			r.answers = append(r.answers, denialAnswer(d.Ask, terminalGoneMessage))
+		case r.plan.openCode && r.plan.asks == "":
+			what := term.FirstLine(d.Ask.Action, 60) + " (" + term.FirstLine(strings.Join(d.Ask.Resources, ", "), 200) + ")"
+			r.view.showNote("permission requested: " + what + "; auto-rejecting")
+			r.answers = append(r.answers, term.Answer{Ask: d.Ask, Reply: session.ReplyReject})
+		case strings.HasPrefix(string(r.plan.asks), "wait:"):
+			r.view.showNote("waiting for " + describePending(d.Ask))
+		}
+	case *session.PermissionReplied:
+		r.settledAsks[d.AskID] = true
+		if r.terminal != nil {
+			r.terminal.Remove(d.AskID, string(d.By))
+		}
+		if r.headless && d.By == "policy" && len(r.progress.denials) > 0 {
+			r.noteOnce("there is no terminal to ask on, so what needs a permission is denied; see --ask")
+		}
+	}
+}
+
+// terminalLines is where lines from the terminal come from; nil where nobody is asked.
+func (r *runner) terminalLines() <-chan string {
+	if r.terminal == nil {
+		return nil
+	}
+	return r.terminal.Lines
+}
+
+// terminalGoneMessage is what the model is told once nobody answers at the terminal any more.
+const terminalGoneMessage = "asks are denied: nobody answers at the terminal any more"
+
+// onTerminalLine takes a line from the terminal. Once that has ended, by Ctrl-D or because it went away, asks are denied as
+// where there never was one.
+func (r *runner) onTerminalLine(text string, ok bool) {
+	if !ok {
+		for _, a := range r.terminal.Pending {
+			r.answers = append(r.answers, denialAnswer(a, terminalGoneMessage))
+		}
+		r.terminal.Close()
+		r.terminal, r.terminalGone = nil, true
+		r.view.showNote("nobody answers at the terminal any more, so what needs a permission is denied; see --ask")
+		return
+	}
+	if ans, ok := r.terminal.AnswerLine(text); ok {
+		r.answers = append(r.answers, ans)
+	}
+}
+
+// denialAnswer is the answer where nobody is asked. A question stays unanswered; the model goes on with either.
+func denialAnswer(a session.PendingAsk, message string) term.Answer {
+	if a.IsQuestion() {
+		return term.Answer{Ask: a, Reply: session.ReplyOnce, Answers: make([][]string, len(a.Questions))}
+	}
+	return term.Answer{Ask: a, Reply: session.ReplyReject, Message: message}
+}
+
+// deliver sends the answers. What cannot be delivered now is kept for the next connection.
+func (r *runner) deliver(ctx context.Context) error {
+	for len(r.answers) > 0 {
+		a := r.answers[0]
+		err := sendAnswer(ctx, r.conn.API, a)
+		if err != nil && !errors.Is(err, &session.Error{Code: session.CodeConflict}) && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+			return fmt.Errorf("answer the ask %s: %w", a.Ask.ID, err)
+		}
+		r.settledAsks[a.Ask.ID] = true
+		r.answers = r.answers[1:]
+	}
+	return nil
+}
+
+// sendAnswer delivers one answer.
+func sendAnswer(ctx context.Context, c *api.Client, a term.Answer) error {
+	switch {
+	case !a.Ask.IsQuestion():
+		return c.Reply(ctx, a.Ask.SessionID, a.Ask.ID, api.ReplyRequest{Reply: a.Reply, Message: a.Message})
+	case a.Reply == session.ReplyReject:
+		return c.RejectQuestion(ctx, a.Ask.SessionID, a.Ask.ID)
+	default:
+		return c.AnswerQuestion(ctx, a.Ask.SessionID, a.Ask.ID, a.Answers)
+	}
+}
+
+// pendingAsks are the permissions and questions of a session that wait for an answer.
+func pendingAsks(ctx context.Context, c *api.Client, id session.ID) ([]session.PendingAsk, error) {
+	asks, err := c.Asks(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	questions, err := pendingQuestions(ctx, c, id)
+	return append(asks, questions...), err
+}
+
+// settlePendingAsks deals with asks that were there before our prompt: until they are answered the session does not come to it.
+// A person is asked; a policy that was given on the command line decides; a run without either does not wait. With
+// --queue the asks are left to whom they concern.
+func (r *runner) settlePendingAsks(ctx context.Context) error {
+	if !r.plan.existing {
+		return nil
+	}
+	asks, err := pendingAsks(ctx, r.conn.API, r.plan.id)
+	if err != nil {
+		return err
+	}
+	for _, a := range asks {
+		switch {
+		case r.terminal != nil:
+			r.terminal.Add(a)
+		case r.plan.delivery == session.Queue:
+			r.view.showNote("the session waits for " + describePending(a))
+		case r.headless:
+			return cli.NewExitError(
+				cli.ExitDenied, errors.New("the session waits for "+describePending(a)),
+				"Answer it first, or say --ask=deny, --ask=allow or --queue",
+			)
+		case r.plan.asks == "allow" && a.Firm:
+			r.answers = append(r.answers, denialAnswer(a, "a rule may deny this, or a budget is used up: --ask=allow does not allow that"))
+		case r.plan.asks == "allow" && !a.IsQuestion():
+			r.answers = append(r.answers, term.Answer{Ask: a, Reply: session.ReplyOnce})
+		case r.plan.asks == "allow", r.plan.asks == "deny":
+			r.answers = append(r.answers, denialAnswer(a, "asks are denied in this run (--ask=deny)"))
+		case r.plan.asks == "fail":
+			r.answers = append(r.answers, term.Answer{Ask: a, Reply: session.ReplyReject})
+		default:
+			r.view.showNote("the session waits for " + describePending(a))
+		}
+	}
+	return nil
+}
+
+// waiting are the questions of a session as asks.
+func pendingQuestions(ctx context.Context, c *api.Client, id session.ID) ([]session.PendingAsk, error) {
+	list, err := c.Questions(ctx, id)
+	var asks []session.PendingAsk
+	for _, q := range list {
+		asks = append(asks, session.PendingAsk{ID: q.ID, SessionID: q.SessionID, Action: actionQuestion, Questions: q.Questions})
+	}
+	return asks, err
+}
+
+// actionQuestion is the action of asks for answers.
+const actionQuestion = "question"
+
+// describePending says what waits, and how to answer it.
+func describePending(a session.PendingAsk) string {
+	if a.IsQuestion() {
+		return fmt.Sprintf("an answer: %s; answer with: cairn question answer %s ANSWER", term.AskSummary(a), a.ID)
+	}
+	return fmt.Sprintf("a permission: %s; answer with: cairn permission reply %s once|always|reject", term.AskSummary(a), a.ID)
+}

@@ -1,0 +1,95 @@
+package run
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// maxAttachment bounds one attached file. Base64 and the prompt's other parts must fit into the engine's 16 MiB.
+const maxAttachment = 10 << 20
+
+func (g runCommand) readAttachments(names []string) ([]session.File, error) {
+	var files []session.File
+	for _, name := range names {
+		f, err := g.readAttachment(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// readAttachment carries the content of text, images and PDFs. A directory is only named: the model looks at it with
+// tools.
+func (g runCommand) readAttachment(name string) (session.File, error) {
+	path, err := g.inv.ResolvePath(name)
+	if err != nil {
+		return session.File{}, err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return session.File{}, cli.UsageErrorf("--file: there is no file %s", path)
+	case err != nil:
+		return session.File{}, cli.UsageErrorf("--file: %v", err)
+	case info.IsDir():
+		u := url.URL{Scheme: "file", Path: filepath.ToSlash(path) + "/"}
+		return session.File{URI: u.String(), Mime: "application/x-directory", Name: filepath.Base(path)}, nil
+	case !info.Mode().IsRegular():
+		return session.File{}, cli.UsageErrorf("--file: %s is not a regular file", path)
+	}
+	data, err := readAtMost(path, maxAttachment)
+	if err != nil {
+		return session.File{}, err
+	}
+	mime := mimeOf(data)
+	if mime == "" {
+		return session.File{}, cli.UsageErrorf("--file: %s is binary and neither an image nor a PDF; name it in the prompt instead", path)
+	}
+	return session.File{
+		URI:  "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data),
+		Mime: mime, Name: filepath.Base(path),
+	}, nil
+}
+
+func readAtMost(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, cli.UsageErrorf("--file: %v", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, cli.UsageErrorf("--file: %s is larger than %d MiB, which is the limit; name it in the prompt, so that the model reads what it needs", path, limit>>20)
+	}
+	return data, nil
+}
+
+// mimeOf is what models may read, judged by content; "" is none of it.
+func mimeOf(data []byte) string {
+	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
+	switch kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
+		return kind
+	}
+	if utf8.Valid(data) && !strings.ContainsRune(string(data), 0) {
+		return "text/plain"
+	}
+	return ""
+}

@@ -1,0 +1,511 @@
+package run
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// conversation is a session at a terminal: what happens is shown as it comes, and typed lines are prompts, answers to
+// asks, or commands. One goroutine, that of run, owns all fields but the channels.
+type conversation struct {
+	app        *cli.Invocation
+	api        *api.Client
+	view       *textView
+	asks       *term.AskQueue
+	ids        session.IDs
+	interrupts <-chan struct{}
+	background sync.WaitGroup
+
+	lines    chan typedLine
+	updates  chan sessionUpdate
+	idle     chan sessionIdle
+	failures chan error // of interrupts
+
+	session  *session.Session // nil until the first prompt
+	cursor   int64            // seq of the newest event that was shown
+	end      int64            // seq at which the session is idle; -1 unknown
+	working  bool
+	waiting  bool // a goroutine waits for the session to become idle
+	own      map[session.MessageID]bool
+	queued   map[session.MessageID]bool // own prompts that are not promoted yet
+	leave    context.CancelFunc         // ends the goroutines of the session
+	asksSeen atomic.Int64               // asks that were shown, for the reader of lines
+
+	agent     string            // of the next prompts; "" is the session's
+	model     *session.ModelRef // likewise
+	listed    []string          // names of the last list, chosen by number
+	prompting bool              // the sign that a line is wanted is the last on the screen
+	lost      bool              // the event stream broke
+	warned    bool              // Ctrl-C was pressed, and no line typed since
+	done      bool
+}
+
+// typedLine is a line from the terminal, or its end.
+type typedLine struct {
+	text string
+	asks int64 // asks that had been shown when the line was typed
+	eof  bool
+}
+
+// sessionUpdate is one update of a session's stream, or the error that broke it. After a final one no more follow.
+type sessionUpdate struct {
+	id     session.ID
+	update api.Update
+	err    error
+	final  bool
+}
+
+// sessionIdle says that a session became idle after the event end, or why that is unknown.
+type sessionIdle struct {
+	id  session.ID
+	end int64
+	err error
+}
+
+// callTime bounds a call during which the conversation does not react.
+const callTime = 30 * time.Second
+
+func newConversation(a *cli.Invocation, c *api.Client, interrupts <-chan struct{}) *conversation {
+	t := &conversation{
+		app: a, api: c, view: newTextView(a, false), interrupts: interrupts,
+		lines: make(chan typedLine), updates: make(chan sessionUpdate), idle: make(chan sessionIdle), failures: make(chan error),
+		leave: func() {},
+	}
+	t.asks = &term.AskQueue{Out: a.Err, Marks: a.Marks, BeforeShow: func() {
+		a.Out.EndLine()
+		t.prompting = false
+		t.asksSeen.Add(1)
+	}}
+	return t
+}
+
+// run holds the conversation until it is left, the terminal ends or the session cannot be read. It continues s, if any,
+// and shows that many of its messages first.
+func (t *conversation) run(ctx context.Context, s *session.Session, replay int) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() { // the goroutines end with ctx, but for the reader, which ends with the process
+		cancel()
+		t.background.Wait()
+	}()
+	go t.readLines(ctx)
+	if s != nil {
+		if err := t.openSession(ctx, s, replay); err != nil {
+			return err
+		}
+	}
+	for !t.done {
+		t.showPrompt()
+		select {
+		case l := <-t.lines:
+			t.onLine(ctx, l)
+		case u := <-t.updates:
+			if err := t.onUpdate(ctx, u); err != nil {
+				return err
+			}
+		case i := <-t.idle:
+			t.onIdle(i)
+		case err := <-t.failures:
+			t.showNote(err.Error())
+		case <-t.interrupts:
+			if t.onInterrupt(ctx) {
+				return cli.ErrSignal
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// readLines sends typed lines. Each says how many asks had been shown when it was typed: an earlier line is no answer.
+func (t *conversation) readLines(ctx context.Context) {
+	in := bufio.NewScanner(t.app.Stdin)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		if !sendOrDone(ctx, t.lines, typedLine{text: in.Text(), asks: t.asksSeen.Load()}) {
+			return
+		}
+	}
+	sendOrDone(ctx, t.lines, typedLine{eof: true})
+}
+
+// sendOrDone sends a value, unless ctx ends first.
+func sendOrDone[T any](ctx context.Context, to chan<- T, v T) bool {
+	select {
+	case to <- v:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// showPrompt shows that a line is wanted, once the session is idle and nothing is asked.
+func (t *conversation) showPrompt() {
+	if t.prompting || t.working || len(t.asks.Pending) > 0 {
+		return
+	}
+	t.app.Out.EndLine()
+	t.app.Err.EndLine()
+	t.app.Err.Printf("> ")
+	t.prompting = true
+}
+
+func (t *conversation) showNote(text string) {
+	t.prompting = false
+	t.view.showNote(text)
+}
+
+// showText shows a line of the conversation's own.
+func (t *conversation) showText(text string) {
+	t.prompting = false
+	t.view.showLine("", " ", term.FirstLine(text, 300))
+}
+
+// callAPI makes a call of the API and shows its error. It reports whether there was none.
+func (t *conversation) callAPI(ctx context.Context, f func(context.Context) error) bool {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	err := f(ctx)
+	if err != nil {
+		t.showNote(err.Error())
+	}
+	return err == nil
+}
+
+// closeSession leaves the session, if any. The next prompt begins another one.
+func (t *conversation) closeSession() {
+	t.leave()
+	t.leave, t.session = func() {}, nil
+	t.working, t.waiting, t.lost = false, false, false
+	t.asks.Clear()
+	t.own, t.queued = map[session.MessageID]bool{}, map[session.MessageID]bool{}
+}
+
+// openSession shows the newest messages of the session, follows it from there on, and puts its pending asks.
+func (t *conversation) openSession(ctx context.Context, s *session.Session, replay int) error {
+	o, err := loadSession(ctx, t.api, s.ID, replay)
+	if err != nil {
+		return err
+	}
+	t.closeSession()
+	t.session, t.cursor = s, o.head
+	t.showText(cli.SessionTitle(s) + "  " + string(s.ID))
+	for _, m := range o.messages {
+		t.view.replayMessage(m)
+	}
+	t.followSession(ctx)
+	if o.status.Type != api.StatusIdle {
+		t.expectIdle(ctx)
+	}
+	for _, a := range o.asks {
+		t.asks.Add(a)
+	}
+	return nil
+}
+
+// openedSession is what is shown of a session when it is opened.
+type openedSession struct {
+	head     int64 // read first: the events behind it are followed
+	messages []session.Message
+	status   api.Status
+	asks     []session.PendingAsk
+}
+
+func loadSession(ctx context.Context, c *api.Client, id session.ID, replay int) (o openedSession, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	if o.head, err = c.Head(ctx, id); err != nil {
+		return o, err
+	}
+	if o.messages, err = newestMessages(ctx, c, id, replay); err != nil {
+		return o, err
+	}
+	if o.status, err = c.Status(ctx, id); err != nil {
+		return o, err
+	}
+	o.asks, err = pendingAsks(ctx, c, id)
+	return o, err
+}
+
+// maxReplay is the most messages that are shown of a session when it is opened.
+const maxReplay = 200
+
+// newestMessages returns the newest n messages of a session, oldest first; with a negative n those from the last prompt
+// on.
+func newestMessages(ctx context.Context, c *api.Client, id session.ID, n int) ([]session.Message, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	limit := min(n, maxReplay)
+	if n < 0 {
+		limit = 50
+	}
+	page, err := c.Messages(ctx, id, api.MessageQuery{Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	messages := page.Data // newest first
+	if n < 0 {
+		isPrompt := func(m session.Message) bool { _, ok := m.(*session.User); return ok }
+		messages = messages[:slices.IndexFunc(messages, isPrompt)+1]
+	}
+	slices.Reverse(messages)
+	return messages, nil
+}
+
+// followSession starts the goroutine that reads the session's events behind the cursor.
+func (t *conversation) followSession(ctx context.Context) {
+	ctx, t.leave = context.WithCancel(ctx)
+	id, after := t.session.ID, t.cursor
+	t.background.Go(func() { t.readUpdates(ctx, id, after) })
+}
+
+// How long a broken stream is left alone before it is read again, at first and at most.
+const (
+	firstPause = 200 * time.Millisecond
+	lastPause  = 10 * time.Second
+)
+
+// readUpdates sends the updates of a session, over as many streams as it takes: each resumes where the last one broke.
+func (t *conversation) readUpdates(ctx context.Context, id session.ID, after int64) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		for u, err := range t.api.Follow(ctx, id, after) {
+			final := err != nil && !cli.IsConnectionLost(err)
+			if !sendOrDone(ctx, t.updates, sessionUpdate{id, u, err, final}) || final {
+				return
+			}
+			if err != nil {
+				break
+			}
+			if u.Event != nil {
+				after, pause = u.Event.Seq, firstPause
+			}
+		}
+		if cli.Sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// expectIdle notes that the session works, and starts the goroutine that reports when it is idle again.
+func (t *conversation) expectIdle(ctx context.Context) {
+	t.working, t.end = true, -1
+	if t.waiting {
+		return
+	}
+	t.waiting = true
+	id := t.session.ID
+	t.background.Go(func() {
+		err := t.api.Wait(ctx, id)
+		for ; cli.IsConnectionLost(err) && ctx.Err() == nil; err = t.api.Wait(ctx, id) {
+			_ = cli.Sleep(ctx, firstPause) // the loop ends with ctx
+		}
+		var end int64
+		if err == nil {
+			end, err = t.api.Head(ctx, id)
+		}
+		sendOrDone(ctx, t.idle, sessionIdle{id, end, err})
+	})
+}
+
+// onIdle ends the work once all that happened before is shown.
+func (t *conversation) onIdle(i sessionIdle) {
+	if t.session == nil || i.id != t.session.ID {
+		return
+	}
+	t.waiting, t.end = false, i.end
+	if i.err != nil {
+		t.showNote(i.err.Error())
+		t.end = t.cursor
+	}
+	t.working = t.cursor < t.end
+}
+
+// onUpdate shows an update. It returns the error after which the session cannot be followed any more.
+func (t *conversation) onUpdate(ctx context.Context, u sessionUpdate) error {
+	if t.session == nil || u.id != t.session.ID {
+		return nil
+	}
+	switch {
+	case errors.Is(u.err, &session.Error{Code: session.CodeNotFound}):
+		t.showNote("this session was deleted; the next prompt begins another one")
+		t.closeSession()
+		return nil
+	case u.final:
+		return u.err
+	case u.err != nil:
+		if !t.lost {
+			t.showNote("the connection is lost; reconnecting")
+		}
+		t.lost = true
+		return nil
+	case t.lost:
+		t.lost = false
+		t.showNote("connected again")
+	}
+	if f := u.update.Fragment; f != nil {
+		t.prompting = false
+		t.view.showFragment(*f)
+	}
+	if e := u.update.Event; e != nil && e.Seq > t.cursor {
+		t.cursor = e.Seq
+		t.showEvent(ctx, *e)
+		if !t.waiting && t.end >= 0 && t.cursor >= t.end {
+			t.working = false
+		}
+	}
+	return nil
+}
+
+// showEvent shows an event, and follows from it whether the session works and what it asks.
+func (t *conversation) showEvent(ctx context.Context, e session.Event) {
+	switch d := e.Data.(type) {
+	case *session.Prompted:
+		delete(t.queued, d.MessageID)
+		if !t.own[d.MessageID] {
+			t.prompting = false
+			t.view.showPrompt(d.Prompt.Text)
+		}
+		t.expectIdle(ctx)
+	case *session.StepStarted:
+		t.prompting = false
+		t.expectIdle(ctx)
+	case *session.TextEnded, *session.ToolCalled, *session.ToolSuccess, *session.ToolFailed:
+		t.prompting = false
+	case *session.PermissionAsked:
+		t.asks.Add(d.Ask)
+	case *session.PermissionReplied:
+		t.asks.Remove(d.AskID, string(d.By))
+	case *session.StepFailed:
+		t.showFailure(d.Error)
+	case *session.Interrupted:
+		t.showFailure(d.Error)
+	}
+	t.view.showEvent(e)
+}
+
+func (t *conversation) showFailure(f session.Failure) {
+	if f.Reason == session.ReasonAborted {
+		t.showNote("stopped")
+		return
+	}
+	t.showNote(f.Message)
+}
+
+// onLine handles a typed line.
+func (t *conversation) onLine(ctx context.Context, l typedLine) {
+	t.app.Err.Midline, t.app.Out.Midline, t.prompting = false, false, false // Enter began a new line
+	if l.eof {
+		t.done = true
+		return
+	}
+	t.warned = false
+	name, arguments, isCommand := parseSlash(l.text)
+	switch {
+	case isCommand:
+		t.runCommand(ctx, slashCommand{name, arguments})
+	case len(t.asks.Pending) > 0 && l.asks >= t.asksSeen.Load():
+		if ans, ok := t.asks.Answer(l.text); ok {
+			t.sendAnswer(ctx, ans)
+		}
+	case l.text != "":
+		t.sendPrompt(ctx, session.Prompt{Text: l.text})
+	}
+}
+
+// sendAnswer delivers an answer. An ask whose answer did not arrive is put again.
+func (t *conversation) sendAnswer(ctx context.Context, ans term.Answer) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	err := sendAnswer(ctx, t.api, ans)
+	if err == nil || errors.Is(err, &session.Error{Code: session.CodeConflict}) || errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		return
+	}
+	t.showNote(fmt.Sprintf("the answer did not arrive: %v", err))
+	t.asks.Add(ans.Ask)
+}
+
+// sendPrompt sends a prompt, and creates the session for the first one. While the session works the prompt is queued.
+func (t *conversation) sendPrompt(ctx context.Context, p session.Prompt) {
+	if t.session == nil && !t.createSession(ctx) {
+		return
+	}
+	p.Agent = cmp.Or(t.agent, p.Agent)
+	if t.model != nil {
+		p.Model = t.model
+	}
+	r := api.PromptRequest{ID: session.MessageID(t.ids.New(session.PrefixMessage)), Prompt: &p, Delivery: session.Steer}
+	if t.working {
+		r.Delivery = session.Queue
+	}
+	t.own[r.ID] = true
+	admit := func(ctx context.Context) error { _, err := t.api.Prompt(ctx, t.session.ID, r); return err }
+	if !t.callAPI(ctx, admit) {
+		return
+	}
+	if r.Delivery == session.Queue {
+		t.queued[r.ID] = true
+		t.showText("queued: " + p.Text)
+	}
+	t.expectIdle(ctx)
+}
+
+func (t *conversation) createSession(ctx context.Context) bool {
+	var s *session.Session
+	create := func(ctx context.Context) (err error) {
+		s, err = t.api.Create(ctx, api.CreateSession{ID: session.ID(t.ids.New(session.PrefixSession))})
+		return err
+	}
+	if !t.callAPI(ctx, create) {
+		return false
+	}
+	t.closeSession()
+	t.session, t.cursor, t.end = s, -1, -1
+	t.followSession(ctx)
+	return true
+}
+
+// OnInterrupt interrupts the session and withdraws what was queued here. It reports whether the conversation is to be
+// left: at the second Ctrl-C in a row.
+func (t *conversation) onInterrupt(ctx context.Context) bool {
+	if t.warned {
+		return true
+	}
+	t.warned = true
+	if !t.working {
+		t.showNote("press Ctrl-C again to leave, or type /quit")
+		return false
+	}
+	t.showNote("interrupting; press Ctrl-C again to leave")
+	t.interrupt(ctx)
+	return false
+}
+
+func (t *conversation) interrupt(ctx context.Context) {
+	id, queued := t.session.ID, t.queued
+	t.queued = map[session.MessageID]bool{}
+	t.background.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, callTime)
+		defer cancel()
+		for m := range queued {
+			if err := t.api.Withdraw(ctx, id, m); err != nil && !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+				sendOrDone(ctx, t.failures, fmt.Errorf("withdraw a queued prompt: %w", err))
+			}
+		}
+		if err := t.api.Interrupt(ctx, id); err != nil {
+			sendOrDone(ctx, t.failures, fmt.Errorf("interrupt the session: %w", err))
+		}
+	})
+}

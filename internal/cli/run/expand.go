@@ -1,0 +1,56 @@
+package run
+
+import (
+	"context"
+	"net/url"
+	"path/filepath"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// expandCommand makes the run's prompt from its command, once: what the template has run is not run again after a lost
+// connection.
+func (r *runner) expandCommand(ctx context.Context) error {
+	p := &r.plan
+	if p.command == "" {
+		return nil
+	}
+	c := *r.conn.API
+	if p.existing {
+		s, err := c.Session(ctx, p.id)
+		if err != nil {
+			return err
+		}
+		c.Directory = s.Location.Directory
+	}
+	out, err := c.Expand(ctx, api.ExpandRequest{Command: p.command, Arguments: p.prompt.Text})
+	if err != nil {
+		return err
+	}
+	if out.Subtask {
+		r.noteOnce("the command " + p.command + " is meant for a session of its own, which is not there yet; it works in this one")
+	}
+	for _, f := range out.Prompt.Files {
+		if p.server == nil { // the files of a server elsewhere are on its machine
+			f = runCommand{r.app}.embedFile(f)
+		}
+		p.prompt.Files = append(p.prompt.Files, f)
+	}
+	p.prompt.Text, p.prompt.Agents, p.command = out.Prompt.Text, out.Prompt.Agents, ""
+	p.prompt.Agent, p.prompt.Model = out.Prompt.Agent, out.Prompt.Model
+	return nil
+}
+
+// embedFile is the file with its content, where it can be; else it is only named.
+func (g runCommand) embedFile(f session.File) session.File {
+	u, err := url.Parse(f.URI)
+	if err != nil || u.Scheme != "file" {
+		return f
+	}
+	with, err := g.readAttachment(filepath.FromSlash(u.Path))
+	if err != nil {
+		return f
+	}
+	return with
+}

@@ -1,0 +1,259 @@
+package run
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// jsonView shows a run to a program: one JSON object per line. The first six types and their fields are those of
+// OpenCode's `run --format json` (spec/http.md §1.4): step_start, text, reasoning, tool_use, step_finish, error. The
+// last line is always the result, which is ours.
+type jsonView struct {
+	out      *term.Stream
+	err      *term.Stream
+	thinking bool
+	calls    map[session.PartID]toolCall
+	begun    map[session.PartID]int64 // when text and reasoning began, milliseconds
+	provider string
+	pending  *jsonLine // an error, unless another attempt follows
+}
+
+type toolCall struct {
+	tool  string
+	input jsontext.Value
+	at    int64
+}
+
+// stepPart names parts that are no items of ours.
+func stepPart(m session.MessageID, kind string) session.PartID {
+	return session.PartID(string(session.PrefixPart) + strings.TrimPrefix(string(m), string(session.PrefixMessage)) + kind)
+}
+
+func newJSONView(a *cli.Invocation, thinking bool) *jsonView {
+	return &jsonView{
+		out: a.Out, err: a.Err, thinking: thinking,
+		calls: map[session.PartID]toolCall{}, begun: map[session.PartID]int64{},
+	}
+}
+
+// PrintUsageError prints the result of a run whose command line was not understood.
+func PrintUsageError(a *cli.Invocation, err error) {
+	newJSONView(a, false).showResult(Result{
+		IsError: true, Denials: []Denial{}, ExitCode: cli.ExitUsage, Time: time.Now().UnixMilli(),
+		Error: &ResultError{Name: cli.ExitUsage.String(), Message: err.Error()},
+	})
+}
+
+// jsonLine is one line. Part and Error are exclusive.
+type jsonLine struct {
+	Type      string     `json:"type"`
+	Timestamp int64      `json:"timestamp"`
+	SessionID session.ID `json:"sessionID,omitzero"` // none of an error before there was a session
+	Part      *jsonPart  `json:"part,omitzero"`
+	Error     *jsonError `json:"error,omitzero"`
+}
+
+// jsonPart is a part of OpenCode's V1 model, as far as these lines show them.
+type jsonPart struct {
+	ID        session.PartID    `json:"id"`
+	SessionID session.ID        `json:"sessionID"`
+	MessageID session.MessageID `json:"messageID"`
+	Type      string            `json:"type"`
+	Snapshot  string            `json:"snapshot,omitzero"`
+	Reason    string            `json:"reason,omitzero"`
+	Cost      *session.USD      `json:"cost,omitzero"`
+	Tokens    *session.Tokens   `json:"tokens,omitzero"`
+	Text      *string           `json:"text,omitzero"`
+	Metadata  jsontext.Value    `json:"metadata,omitzero"`
+	Time      *jsonTime         `json:"time,omitzero"`
+	CallID    string            `json:"callID,omitzero"`
+	Tool      string            `json:"tool,omitzero"`
+	State     *jsonState        `json:"state,omitzero"`
+}
+
+type jsonTime struct {
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
+}
+
+// jsonState is the state of a settled call.
+type jsonState struct {
+	Status      string         `json:"status"`
+	Input       jsontext.Value `json:"input"`
+	Output      *string        `json:"output,omitzero"`
+	Title       *string        `json:"title,omitzero"`
+	Error       *string        `json:"error,omitzero"`
+	Metadata    jsontext.Value `json:"metadata,omitzero"`
+	Time        jsonTime       `json:"time"`
+	Attachments []jsonFile     `json:"attachments,omitzero"`
+}
+
+type jsonFile struct {
+	ID        session.PartID    `json:"id"`
+	SessionID session.ID        `json:"sessionID"`
+	MessageID session.MessageID `json:"messageID"`
+	Type      string            `json:"type"` // "file"
+	Mime      string            `json:"mime"`
+	Filename  string            `json:"filename,omitzero"`
+	URL       string            `json:"url"`
+}
+
+type jsonError struct {
+	Name string        `json:"name"`
+	Data jsonErrorData `json:"data"`
+}
+
+type jsonErrorData struct {
+	Message     string `json:"message"`
+	ProviderID  string `json:"providerID,omitzero"`
+	IsRetryable *bool  `json:"isRetryable,omitzero"`
+}
+
+func (v *jsonView) showFragment(session.Fragment) {}
+
+// showNote goes to standard error: to people who watch, and into logs.
+func (v *jsonView) showNote(text string) { v.err.Printf("! %s\n", term.FirstLine(text, 600)) }
+
+// showResult writes the error, if nothing made up for it, and the last line.
+func (v *jsonView) showResult(r Result) {
+	if v.pending == nil && r.Error != nil && r.ExitCode != cli.ExitDenied {
+		v.pending = &jsonLine{
+			Type: "error", Timestamp: r.Time, SessionID: r.SessionID,
+			Error: &jsonError{"UnknownError", jsonErrorData{Message: r.Error.Message}},
+		}
+	}
+	if v.pending != nil {
+		v.writeLine(v.pending)
+	}
+	r.Type = "result"
+	v.writeLine(r)
+}
+
+func (v *jsonView) writeLine(value any) {
+	b, err := json.Marshal(value, json.Deterministic(true), json.FormatNilSliceAsNull(false), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		v.err.Printf("cairn: a line cannot be encoded: %v\n", err)
+		return
+	}
+	_, _ = v.out.Write(append(b, '\n')) // kept in v.out.err
+}
+
+func (v *jsonView) writePart(kind string, e session.Event, p jsonPart) {
+	p.SessionID = e.SessionID
+	v.writeLine(jsonLine{Type: kind, Timestamp: e.Data.Stamp().Timestamp, SessionID: e.SessionID, Part: &p})
+}
+
+func (v *jsonView) showEvent(e session.Event) {
+	switch d := e.Data.(type) {
+	case *session.StepStarted:
+		v.provider, v.pending = d.Model.ProviderID, nil
+		if changed := d.Prefix.Alarm(); changed != "" {
+			v.showNote(term.CacheNote(changed))
+		}
+		v.writePart("step_start", e, jsonPart{
+			ID: stepPart(d.AssistantMessageID, "-start"), MessageID: d.AssistantMessageID, Type: "step-start", Snapshot: d.Snapshot,
+		})
+	case *session.TextStarted:
+		v.begun[d.PartID] = d.Timestamp
+	case *session.ReasoningStarted:
+		v.begun[d.PartID] = d.Timestamp
+	case *session.TextEnded:
+		v.writeBlock("text", e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, Text: &d.Text, Metadata: d.ProviderMetadata})
+	case *session.ReasoningEnded:
+		if v.thinking {
+			v.writeBlock("reasoning", e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, Text: &d.Text, Metadata: d.ProviderMetadata})
+		}
+	case *session.ToolCalled:
+		v.calls[d.PartID] = toolCall{d.Tool, d.Input, d.Timestamp}
+	case *session.ToolSuccess:
+		v.writeSuccess(e, d)
+	case *session.ToolFailed:
+		v.writeCall(e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, CallID: d.CallID}, jsonState{Status: "error", Error: &d.Error.Message})
+	case *session.StepEnded:
+		tokens := d.Tokens
+		if tokens.Total == 0 {
+			tokens.Total = tokens.Sum()
+		}
+		v.writePart("step_finish", e, jsonPart{
+			ID: stepPart(d.AssistantMessageID, "-finish"), MessageID: d.AssistantMessageID, Type: "step-finish",
+			Reason: d.Finish, Snapshot: d.Snapshot, Cost: &d.Cost, Tokens: &tokens,
+		})
+	case *session.Retried:
+		v.showNote(retryText(d))
+	case *session.StepFailed:
+		v.holdError(e, d.Error)
+	case *session.Interrupted:
+		v.holdError(e, d.Error)
+	}
+}
+
+func (v *jsonView) writeBlock(kind string, e session.Event, p jsonPart) {
+	p.Type, p.Time = kind, &jsonTime{Start: v.begun[p.ID], End: e.Data.Stamp().Timestamp}
+	delete(v.begun, p.ID)
+	v.writePart(kind, e, p)
+}
+
+func (v *jsonView) writeSuccess(e session.Event, d *session.ToolSuccess) {
+	var texts []string
+	var files []jsonFile
+	attach := func(uri, mime, name string) {
+		id := session.PartID(fmt.Sprintf("%s-%d", d.PartID, len(files)))
+		files = append(files, jsonFile{id, e.SessionID, d.AssistantMessageID, "file", mime, name, uri})
+	}
+	for _, c := range d.Content {
+		if c.Type == "file" {
+			attach(c.URI, c.Mime, c.Name)
+			continue
+		}
+		texts = append(texts, c.Text)
+	}
+	for _, f := range d.Attachments {
+		attach(f.URI, f.Mime, f.Name)
+	}
+	output, title := strings.Join(texts, "\n"), d.Title
+	meta := d.Structured
+	if len(meta) == 0 {
+		meta = jsontext.Value(`{}`)
+	}
+	v.writeCall(e, jsonPart{ID: d.PartID, MessageID: d.AssistantMessageID, CallID: d.CallID},
+		jsonState{Status: "completed", Output: &output, Title: &title, Metadata: meta, Attachments: files})
+}
+
+func (v *jsonView) writeCall(e session.Event, p jsonPart, s jsonState) {
+	c := v.calls[p.ID]
+	delete(v.calls, p.ID)
+	s.Input, s.Time = c.input, jsonTime{Start: c.at, End: e.Data.Stamp().Timestamp}
+	if len(s.Input) == 0 {
+		s.Input = jsontext.Value(`{}`)
+	}
+	p.Type, p.Tool, p.State = "tool", c.tool, &s
+	v.writePart("tool_use", e, p)
+}
+
+// holdError writes an error under OpenCode's name for it (spec/v2 §29.4).
+func (v *jsonView) holdError(e session.Event, f session.Failure) {
+	data := jsonErrorData{Message: f.Message}
+	name := "UnknownError"
+	switch f.Reason {
+	case session.ReasonAborted, session.ReasonInterrupted:
+		name = "MessageAbortedError"
+	case session.ReasonAuth:
+		name, data.ProviderID = "ProviderAuthError", v.provider
+	case session.ReasonAPI, session.ReasonQuota:
+		name, data.IsRetryable = "APIError", new(false)
+	case session.ReasonOverflow:
+		name = "ContextOverflowError"
+	case session.ReasonContentFilter:
+		name = "ContentFilterError"
+	case session.ReasonLength:
+		name = "MessageOutputLengthError"
+	}
+	v.pending = &jsonLine{Type: "error", Timestamp: e.Data.Stamp().Timestamp, SessionID: e.SessionID, Error: &jsonError{name, data}}
+}

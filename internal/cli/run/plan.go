@@ -1,0 +1,268 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// plan is what a run is to do, all of it checked as far as that can be done without a server.
+type plan struct {
+	options  cli.Options
+	id       session.ID // to make or to go on with; "" with last
+	existing bool
+	last     bool
+	message  session.MessageID
+	command  string // whose prompt it will be, with the prompt's text as arguments; "" none, or that is done
+	prompt   session.Prompt
+	delivery session.Delivery
+	asks     session.AskPolicy
+	agent    string
+	model    *session.ModelRef
+	title    string
+	budget   *session.Budget
+	timeout  time.Duration
+	server   *serverFlags // nil: the cairn of this machine
+	openCode bool         // behave as OpenCode's run: see opencode.go
+	withheld string       // why a model may be missing: the project's providers have no effect
+}
+
+// pinModel names the configured model where the project's own providers have no effect, so that a session which could not
+// answer is refused, and not made.
+func (p *plan) pinModel(cfg *config.Config) {
+	p.withheld = cli.WithheldProviders(cfg)
+	if p.withheld != "" && !p.existing && p.model == nil && p.agent == "" {
+		p.model = cfg.Model.Ref()
+	}
+}
+
+// newPlan checks the flags and reads what they name.
+func (g runCommand) newPlan(f *runFlags, args []string) (p plan, err error) {
+	ids := &session.IDs{}
+	p = plan{
+		id: session.ID(f.session), existing: f.session != "" || f.last, last: f.last, delivery: session.Steer,
+		message: session.MessageID(ids.New(session.PrefixMessage)), agent: f.agent, title: f.title, timeout: f.timeout,
+		asks: session.AskPolicy(f.asks), command: f.command, openCode: g.inv.IsOpenCode(),
+	}
+	if f.server.url != "" {
+		f.server.directory, p.server = f.dir, &f.server
+	}
+	if !p.existing {
+		p.id = session.ID(ids.New(session.PrefixSession))
+	}
+	if f.queue {
+		p.delivery = session.Queue
+	}
+	if f.auto {
+		p.asks = "allow"
+	}
+	if err := f.check(); err != nil {
+		return p, err
+	}
+	if p.model, err = f.modelRef(); err != nil {
+		return p, err
+	}
+	if p.budget, err = f.parseBudget(); err != nil {
+		return p, err
+	}
+	if p.options, err = g.runOptions(f); err != nil {
+		return p, err
+	}
+	if p.prompt, err = g.readRunPrompt(f, args); err != nil {
+		return p, err
+	}
+	return p, checkRecord(p.options.Record)
+}
+
+// check finds what is wrong by itself.
+func (f *runFlags) check() error {
+	if f.session != "" {
+		if err := session.CheckID("--session", session.PrefixSession, f.session); err != nil {
+			return err
+		}
+	}
+	if err := f.checkUnsupported(); err != nil {
+		return err
+	}
+	switch {
+	case f.model == "" && f.given("model"):
+		return cli.UsageErrorf("--model is empty; leave it away for the default, or see cairn models")
+	case f.command == "" && f.given("command"):
+		return cli.UsageErrorf("--command is empty; see cairn command list")
+	case f.timeout < 0:
+		return cli.UsageErrorf("--timeout must not be negative, got %s", f.timeout)
+	}
+	return checkAsks(f.asks)
+}
+
+// modelRef is the model with the variant that may stand apart from it; nil: none is named.
+func (f *runFlags) modelRef() (*session.ModelRef, error) {
+	m, err := cli.ParseModel(f.model)
+	if err != nil {
+		return nil, err
+	}
+	return m, f.addVariant(m)
+}
+
+// localFlags are the flags of run that configure a cairn of this machine. A server elsewhere has its own.
+var localFlags = []string{"sandbox", "record", "replay", "trust"}
+
+// runOptions are those of the command, with the files of its traffic by their whole names.
+func (g runCommand) runOptions(f *runFlags) (o cli.Options, err error) {
+	if f.server.url != "" {
+		for _, name := range localFlags {
+			if f.given(name) {
+				return o, cli.UsageErrorf("--%s configures a cairn of this machine and has no effect on the server at --attach; omit one of them", name)
+			}
+		}
+		return cli.Options{Dir: f.dir, Env: g.inv.Env, Version: g.inv.ServerVersion(), Note: g.inv.Note}, nil
+	}
+	if o, err = g.inv.HostOptions(f.dir); err != nil {
+		return o, err
+	}
+	o.Trust, o.Sandbox = f.trust, f.sandbox
+	if o.Record, err = g.inv.ResolvePath(f.record); err != nil {
+		return o, err
+	}
+	o.Replay, err = g.inv.ResolvePath(f.replay)
+	return o, err
+}
+
+// readRunPrompt reads what is asked: the text, the files and the form of the answer.
+func (g runCommand) readRunPrompt(f *runFlags, args []string) (p session.Prompt, err error) {
+	read := g.inv.ReadPrompt
+	if g.inv.IsOpenCode() {
+		read = g.readPromptWithInput
+	}
+	if p.Text, err = read(args); err != nil {
+		return p, err
+	}
+	if p.Files, err = g.readAttachments(f.files); err != nil {
+		return p, err
+	}
+	if p.Format, err = g.readAnswerSchema(f.schema); err != nil {
+		return p, err
+	}
+	if strings.TrimSpace(p.Text) == "" && f.command == "" && len(p.Files) == 0 {
+		return p, cli.NewExitError(cli.ExitUsage, errors.New("the prompt is empty"), `say what you want: cairn run "…", or - to read it from standard input`)
+	}
+	return p, nil
+}
+
+// checkUnsupported rejects the flags of OpenCode's run that cairn does not support.
+func (f *runFlags) checkUnsupported() error {
+	switch {
+	case f.interactive:
+		return cli.UsageErrorf("--interactive is not supported; for a prompt at a time, run cairn attach")
+	case f.fork && f.session == "" && !f.last:
+		return cli.UsageErrorf("--fork needs --continue or --session")
+	case f.fork:
+		return cli.UsageErrorf("--fork is not supported: cairn cannot fork sessions yet; omit it to continue the session itself")
+	case f.share:
+		return cli.UsageErrorf("--share is not supported: cairn publishes nothing; cairn export writes a session to a file")
+	case f.server.url == "" && (f.server.password != "" || f.server.user != ""):
+		return cli.UsageErrorf("--password and --username need --attach URL, the server that they are for")
+	default:
+		return nil
+	}
+}
+
+// addVariant adds the variant that stands apart from the model.
+func (f *runFlags) addVariant(m *session.ModelRef) error {
+	switch {
+	case f.variant == "":
+		return nil
+	case m == nil:
+		return cli.UsageErrorf("--variant needs --model: it is one of that model's")
+	case m.Variant != "" && m.Variant != f.variant:
+		return cli.UsageErrorf("--model names the variant %q already", term.FirstLine(m.Variant, 40))
+	}
+	m.Variant = f.variant
+	return nil
+}
+
+// checkRecord tells before anything is paid for that the recording could not be kept.
+func checkRecord(file string) error {
+	if file == "" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return cli.UsageErrorf("--record: %s is not a regular file", file)
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".cassette-*")
+	if err != nil {
+		return cli.UsageErrorf("--record: %s cannot be written: %v", file, errors.Unwrap(err))
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// readPromptWithInput is ReadPrompt as OpenCode has it: what is piped in is the prompt, or follows it.
+func (g runCommand) readPromptWithInput(args []string) (string, error) {
+	if isCharacterDevice(g.inv.Stdin) {
+		return g.inv.ReadPrompt(args)
+	}
+	piped, err := g.inv.ReadPrompt([]string{"-"})
+	if err != nil || strings.TrimSpace(piped) == "" {
+		return strings.Join(args, " "), err
+	}
+	return strings.TrimPrefix(strings.Join(args, " ")+"\n"+piped, "\n"), nil
+}
+
+// isCharacterDevice reports whether the input is a terminal or another device, whose end may never come.
+func isCharacterDevice(in any) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err != nil || info.Mode()&os.ModeCharDevice != 0
+}
+
+func (f *runFlags) parseBudget() (*session.Budget, error) {
+	var b session.Budget
+	if f.budgetUSD != "" {
+		v, err := session.ParseUSD(strings.TrimPrefix(f.budgetUSD, "$"))
+		if err != nil || v <= 0 {
+			return nil, cli.UsageErrorf("--budget-usd must be an amount of dollars above 0 like 0.50, got %q", f.budgetUSD)
+		}
+		b.USD = v
+	}
+	for _, l := range []struct {
+		name  string
+		value int64
+	}{{"budget-tokens", f.budgetTokens}, {"budget-turns", int64(f.budgetTurns)}, {"budget-time", f.budgetTime.Milliseconds()}} {
+		if l.value < 0 || l.value == 0 && f.given(l.name) {
+			return nil, cli.UsageErrorf("--%s must be more than 0; without it there is no such limit", l.name)
+		}
+	}
+	b.Tokens, b.Turns, b.Wall = f.budgetTokens, f.budgetTurns, f.budgetTime.Milliseconds()
+	if b == (session.Budget{}) {
+		return nil, nil
+	}
+	return &b, nil
+}
+
+// checkAsks tells a wrong policy before anything is started. The engine checks again.
+func checkAsks(s string) error {
+	switch s {
+	case "", "deny", "allow", "fail":
+		return nil
+	}
+	if d, ok := strings.CutPrefix(s, "wait:"); ok {
+		if v, err := time.ParseDuration(d); err == nil && v > 0 {
+			return nil
+		}
+		if n, err := strconv.Atoi(d); err == nil && n > 0 {
+			return nil
+		}
+	}
+	return cli.UsageErrorf("--ask must be deny, allow, fail or wait:DURATION (like wait:30s), got %q", s)
+}

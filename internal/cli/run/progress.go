@@ -1,0 +1,179 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// promptProgress is the stretch of a session's log that belongs to one prompt: from its promotion until the session is idle or
+// turns to the next queued prompt. It is a pure fold over events, and knows how the work came out.
+type promptProgress struct {
+	prompt session.MessageID
+
+	cursor    int64 // of the last event seen; -1 none
+	admitted  bool
+	withdrawn bool
+	begun     bool // promoted
+	over      bool // another queued prompt was promoted since
+	halted    bool // the session's work was stopped before the promotion
+	work      session.Progress
+
+	agent   string
+	model   session.ModelRef
+	said    []string // the texts of the newest turn that said something
+	turn    session.MessageID
+	turns   int
+	tokens  session.Tokens
+	cost    session.USD
+	denials []Denial
+	failure *session.Failure
+	limit   string // the one of the budget that was reached last: usd, tokens, turns, wall
+	finish  string
+	value   jsontext.Value // the answer, where the prompt asked for a form
+
+	asks  map[session.AskID]session.PendingAsk
+	calls map[session.PartID]string // tool names
+	seen  map[session.PartID]bool   // calls whose denial is listed
+}
+
+// Denial is a permission that was refused.
+type Denial struct {
+	Action    string   `json:"action"`
+	Resources []string `json:"resources"`
+	Tool      string   `json:"tool,omitzero"`
+	By        string   `json:"by"` // "user", "policy", "cascade" or "rule"
+	Message   string   `json:"message,omitzero"`
+}
+
+func newPromptProgress(prompt session.MessageID, after int64) *promptProgress {
+	return &promptProgress{
+		prompt: prompt, cursor: after, asks: map[session.AskID]session.PendingAsk{},
+		calls: map[session.PartID]string{}, seen: map[session.PartID]bool{},
+	}
+}
+
+// apply takes the next event and reports whether it belongs to the span. Events that were seen before do not.
+func (s *promptProgress) apply(e session.Event) bool {
+	if e.Seq <= s.cursor {
+		return false
+	}
+	s.cursor = e.Seq
+	switch d := e.Data.(type) {
+	case *session.PromptAdmitted:
+		s.admitted = s.admitted || d.MessageID == s.prompt
+	case *session.InputWithdrawn:
+		s.withdrawn = s.withdrawn || d.MessageID == s.prompt
+	case *session.Prompted:
+		if d.MessageID == s.prompt {
+			s.begun = true
+		} else if s.begun && d.Delivery == session.Queue {
+			s.over = true
+		}
+	}
+	s.work.Apply(e.Data)
+	s.halted = s.halted || !s.begun && isAbort(e.Data)
+	if !s.begun || s.over {
+		return false
+	}
+	s.applyTurn(e.Data)
+	s.applyAsk(e.Data)
+	return true
+}
+
+// isAbort reports whether the event says that the user stopped the session's work.
+func isAbort(d session.EventData) bool {
+	switch d := d.(type) {
+	case *session.StepFailed:
+		return d.Error.Reason == session.ReasonAborted
+	case *session.Interrupted:
+		return d.Error.Reason == session.ReasonAborted
+	}
+	return false
+}
+
+// isComplete reports whether an idle session has nothing left to do for the prompt.
+func (s *promptProgress) isComplete() bool {
+	return s.over || s.withdrawn || s.begun && !s.work.Next().NeedsTurn() || !s.begun && s.halted
+}
+
+func (s *promptProgress) applyTurn(d session.EventData) {
+	switch d := d.(type) {
+	case *session.StepStarted:
+		s.agent, s.model, s.turns, s.failure = d.Agent, d.Model, s.turns+1, nil
+	case *session.TextEnded:
+		if s.turn != d.AssistantMessageID {
+			s.turn, s.said = d.AssistantMessageID, nil
+		}
+		s.said = append(s.said, d.Text)
+	case *session.ToolCalled:
+		s.calls[d.PartID] = d.Tool
+	case *session.StepEnded:
+		s.finish, s.cost, s.tokens = d.Finish, s.cost+d.Cost, s.tokens.Add(d.Tokens)
+		s.value = d.Structured
+	case *session.StepFailed:
+		s.failure, s.cost = &d.Error, s.cost+d.Cost
+		if d.Tokens != nil {
+			s.tokens = s.tokens.Add(*d.Tokens)
+		}
+	case *session.Interrupted:
+		s.failure = &d.Error
+	}
+}
+
+// The actions that the engine asks for itself.
+const actionBudget = "budget"
+
+func (s *promptProgress) applyAsk(d session.EventData) {
+	switch d := d.(type) {
+	case *session.PermissionAsked:
+		s.asks[d.Ask.ID] = d.Ask
+		if d.Ask.Action == actionBudget && len(d.Ask.Resources) == 1 {
+			s.limit = d.Ask.Resources[0]
+		}
+	case *session.PermissionReplied:
+		ask := s.asks[d.AskID]
+		delete(s.asks, d.AskID)
+		if d.Reply != session.ReplyReject || d.By == "interrupt" || ask.Action == actionBudget {
+			return
+		}
+		if ask.IsQuestion() && d.Message != "" { // nobody was there, and the model went on
+			s.seen[ask.Source.PartID] = true
+			return
+		}
+		n := Denial{Action: ask.Action, Resources: slices.Clip(ask.Resources), By: string(d.By), Message: d.Message}
+		if ask.Source != nil {
+			n.Tool = s.calls[ask.Source.PartID]
+			s.seen[ask.Source.PartID] = true
+		}
+		s.denials = append(s.denials, n)
+	case *session.ToolFailed:
+		if d.Error.Reason == session.ReasonDenied && !s.seen[d.PartID] {
+			name := s.calls[d.PartID]
+			s.denials = append(s.denials, Denial{Action: name, Tool: name, By: "rule", Message: d.Error.Message})
+		}
+	}
+}
+
+// exitStatus says how the work came out: its code and, unless that is ok, why.
+func (s *promptProgress) exitStatus() (cli.ExitCode, string) {
+	switch {
+	case s.withdrawn && !s.begun:
+		return cli.ExitInterrupted, "the prompt was withdrawn before it was promoted"
+	case !s.begun:
+		return cli.ExitInterrupted, "the session was interrupted before the prompt was promoted; it waits in the inbox"
+	case s.failure != nil:
+		return cli.CodeOfReason(s.failure.Reason), s.failure.Message
+	case s.finish == "content-filter" || s.finish == "error":
+		return cli.ExitProvider, fmt.Sprintf("the provider ended the answer with %q", s.finish)
+	case len(s.denials) == 1:
+		return cli.ExitDenied, "a permission was denied: " + s.denials[0].Action
+	case len(s.denials) > 1:
+		return cli.ExitDenied, fmt.Sprintf("%d permissions were denied", len(s.denials))
+	default:
+		return cli.ExitOK, ""
+	}
+}

@@ -1,0 +1,178 @@
+// Package run holds the commands that show a session at work: run, which sees one prompt through, and attach, which
+// talks with a session line by line. Both are clients of the API and share one view: text for people, lines for programs.
+package run
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/spf13/cobra"
+)
+
+// runCommand is `cairn run`.
+type runCommand struct{ inv *cli.Invocation }
+
+// runFlags are what can be said on the command line of run.
+type runFlags struct {
+	session, agent, model, format, asks, title, dir, record, replay, trust, command, schema string
+
+	budgetUSD             string
+	budgetTokens          int64
+	budgetTurns           int
+	budgetTime, timeout   time.Duration
+	files                 []string
+	last, queue, thinking bool
+	steer, sandbox        bool
+
+	server                         serverFlags
+	variant                        string
+	auto, fork, share, interactive bool
+	port                           int
+
+	given func(name string) bool // whether the flag stands on the command line
+}
+
+const runExamples = `  cairn run "What does this project do?"
+
+  cairn run -c "And how is it tested?"             go on with the newest session of this directory
+  cairn run -m openai/gpt-5.2 -f design.md "Review this"
+  git diff | cairn run --format json --ask=deny -  the prompt comes from standard input`
+
+// NewRunCommand returns `cairn run`.
+func NewRunCommand(inv *cli.Invocation) *cobra.Command { return runCommand{inv}.newRunCommand() }
+
+func (g runCommand) newRunCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] PROMPT… | -",
+		Short: "Ask, and watch the work until it is done",
+		Long: "Run puts a prompt to a session, shows the work as it goes on, and ends when the session is idle.\n" +
+			"The answer goes to standard output, everything else to standard error. When something needs a\n" +
+			"permission, run asks on the terminal; without one it denies, unless --ask says otherwise.",
+		Example: runExamples,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			g.inv.Started, f.given = true, cmd.Flags().Changed
+			if f.format == "default" { // OpenCode's name for it
+				f.format = "text"
+			}
+			return g.runPrompt(cmd.Context(), &f, args)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&f.session, "session", "s", "", "go on with the session `ID`")
+	fs.BoolVarP(&f.last, "continue", "c", false, "go on with the newest session of this directory")
+	fs.StringVar(&f.agent, "agent", "", "the agent that works, see cairn help")
+	fs.StringVarP(&f.model, "model", "m", "", "the model, as `PROVIDER/MODEL[#VARIANT]`; see cairn models")
+	fs.StringVar(&f.command, "command", "", "give the prompt with this `NAME`, see cairn command list; PROMPT is what goes into it")
+	fs.StringArrayVarP(&f.files, "file", "f", nil, "attach a `FILE`; can be repeated")
+	fs.StringVar(&f.format, "format", "text", "`text` or json: one object per line, the last one the result")
+	fs.StringVar(&f.schema, "format-schema", "", "have the answer be a JSON value that fits the JSON schema in `FILE`")
+	fs.StringVar(&f.asks, "ask", "", "answer to everything that needs a permission: deny, allow, fail (deny and stop),\nor wait:`DURATION` for an answer from elsewhere")
+	fs.DurationVar(&f.timeout, "timeout", 0, "interrupt the session after this `DURATION` and exit with 4")
+	fs.BoolVar(&f.queue, "queue", false, "when the session is at work: wait until it is done")
+	fs.BoolVar(&f.steer, "steer", false, "when the session is at work: have it heed this at its next step (default)")
+	fs.StringVar(&f.title, "title", "", "the session's title")
+	fs.StringVar(&f.budgetUSD, "budget-usd", "", "stop the session when it has cost this many `DOLLARS`")
+	fs.Int64Var(&f.budgetTokens, "budget-tokens", 0, "stop the session when it has used this many tokens")
+	fs.IntVar(&f.budgetTurns, "budget-turns", 0, "stop after this many model turns for one prompt")
+	fs.DurationVar(&f.budgetTime, "budget-time", 0, "stop after this `DURATION` of work for one prompt")
+	fs.StringVar(&f.dir, "dir", "", "work in this `DIRECTORY` instead of the current one")
+	fs.BoolVar(&f.thinking, "thinking", false, "show the model's reasoning")
+	fs.BoolVar(&f.sandbox, "sandbox", false, "run commands in a sandbox: no network, no writing outside of the directory")
+	fs.StringVar(&f.record, "record", "", "keep the provider's traffic, without secrets, in `FILE`")
+	fs.StringVar(&f.replay, "replay", "", "answer from the traffic recorded in `FILE`; no network")
+	f.addServer(cmd)
+	f.addOpenCode(cmd)
+	cli.AddTrustFlag(cmd, &f.trust)
+	cmd.MarkFlagsMutuallyExclusive("session", "continue")
+	cmd.MarkFlagsMutuallyExclusive("ask", "auto")
+	cmd.MarkFlagsMutuallyExclusive("queue", "steer")
+	cmd.MarkFlagsMutuallyExclusive("record", "replay")
+	cmd.MarkFlagsMutuallyExclusive("command", "format-schema")
+	return cmd
+}
+
+// addServer adds the flags of a server elsewhere.
+func (f *runFlags) addServer(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.server.url, "attach", "", "run on the cairn server at this `URL` instead of here")
+	f.server.addCredentials(cmd)
+}
+
+// addOpenCode adds the flags of OpenCode's run that have no other name here.
+func (f *runFlags) addOpenCode(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.variant, "variant", "", "the `VARIANT` of the model, as behind # in --model")
+	fs.BoolVar(&f.auto, "auto", false, "allow what would be asked about; what a rule denies stays denied")
+	fs.BoolVar(&f.auto, "dangerously-skip-permissions", false, "")
+	fs.BoolVar(&f.fork, "fork", false, "")
+	fs.BoolVar(&f.share, "share", false, "")
+	fs.BoolVarP(&f.interactive, "interactive", "i", false, "")
+	fs.IntVar(&f.port, "port", 0, "") // no port is opened
+	cli.HideFlags(fs, "dangerously-skip-permissions", "fork", "share", "interactive", "port")
+}
+
+// runPrompt is the command. Whatever goes wrong, with --format json the last line is a result.
+func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) error {
+	if f.format != "text" && f.format != "json" {
+		return cli.UsageErrorf("--format must be text or json, got %q", term.FirstLine(f.format, 40))
+	}
+	r := &runner{app: g.inv, started: time.Now()}
+	r.view = g.newView(f)
+	var err error
+	var cfg *config.Config
+	if r.plan, err = g.newPlan(f, args); err == nil && r.plan.server == nil {
+		if cfg, err = g.inv.CheckConfig(ctx, r.plan.options); cfg != nil {
+			r.plan.pinModel(cfg)
+		}
+	}
+	tell := func(string) {}
+	if err == nil {
+		if r.plan.asks == "" && !r.plan.openCode {
+			r.openTerminal(f.format)
+			defer func() { r.terminal.Close() }()
+		}
+		if r.plan.server == nil {
+			tell = g.inv.CheckKeyOverrides(ctx)
+		}
+		err = r.run(ctx)
+	}
+	out := r.result(err)
+	tell(cli.ProviderOf(out.Model))
+	g.inv.NoteSkippedHostedTools(ctx, r.plan.options, cfg, out.Model)
+	if out.Finish == "length" {
+		r.view.showNote("the answer is cut off at the model's output limit; to get the rest, prompt it to continue")
+	}
+	r.view.showResult(out)
+	if out.ExitCode == cli.ExitOK {
+		return g.inv.Out.Err
+	}
+	return &cli.ExitError{Code: out.ExitCode}
+}
+
+func (g runCommand) newView(f *runFlags) runView {
+	switch {
+	case f.format == "json" && g.inv.IsOpenCode():
+		return newOpenCodeView(g.inv, f.thinking)
+	case f.format == "json":
+		return newJSONView(g.inv, f.thinking)
+	default:
+		v := newTextView(g.inv, f.thinking)
+		v.errorsOnly = g.inv.IsOpenCode()
+		return v
+	}
+}
+
+// openTerminal prepares for asking. Without a terminal, and for programs, asks are denied, in the engine.
+func (r *runner) openTerminal(format string) {
+	if format == "text" && r.app.Terminal != nil && r.app.Err.Terminal {
+		if tty, err := r.app.Terminal(); err == nil {
+			r.terminal = term.NewTerminalAsks(tty, r.app.Marks, r.app.Err.Color)
+			return
+		}
+	}
+	r.plan.asks, r.headless = "deny", true
+}

@@ -1,0 +1,427 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// runner sees one prompt through: it connects, admits the prompt, follows the session until the work is done, and
+// connects again when the owner of the store goes away meanwhile. It belongs to one goroutine.
+type runner struct {
+	app          *cli.Invocation
+	plan         plan
+	view         runView
+	started      time.Time
+	terminal     *term.TerminalAsks // nil: nobody to ask here
+	headless     bool               // asks are denied because there is nobody to ask
+	terminalGone bool               // there was a terminal, and nobody answers there any more
+
+	open        func(context.Context) (*cli.Connection, error) // nil: to the server of the plan, or the owner of the store
+	conn        *cli.Connection
+	progress    *promptProgress // nil until the prompt is admitted
+	located     bool            // the session is known to exist
+	prepared    bool            // agent, model, title and budget of an existing session are set
+	sent        bool            // the prompt may have been admitted
+	stopped     cli.ExitCode    // why we interrupted the session; 0: we did not
+	resumes     int             // how often the session was told to go on, without progress
+	resumedAt   int64           // the cursor then
+	answers     []term.Answer   // not known to be delivered
+	noted       map[string]bool // notes that are said once
+	settledAsks map[session.AskID]bool
+}
+
+// errTimeout is the cause with which --timeout ends waiting.
+var errTimeout = errors.New("the time is up")
+
+// run returns nil when the span says how it came out.
+func (r *runner) run(ctx context.Context) error {
+	defer func() { r.closeConnection(ctx) }()
+	r.noted, r.settledAsks = map[string]bool{}, map[session.AskID]bool{}
+	reached, since := false, time.Now()
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := r.openSession(ctx)
+		reached = reached || r.conn != nil
+		if err == nil {
+			since, wait = time.Now(), 50*time.Millisecond
+			err = r.follow(ctx)
+		}
+		switch {
+		case err == nil || !cli.IsConnectionLost(err) || !reached:
+			return r.describeLoss(err)
+		case time.Since(since) > cli.ReconnectTimeout:
+			return fmt.Errorf("the connection to cairn was lost and could not be made again: %w", err)
+		}
+		r.closeConnection(ctx)
+		if err := r.waitToRetry(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// describeLoss words the one error that means something else once the work goes on.
+func (r *runner) describeLoss(err error) error {
+	if r.progress != nil && errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
+		return fmt.Errorf("the session %s was deleted meanwhile", r.plan.id)
+	}
+	return err
+}
+
+func (r *runner) waitToRetry(ctx context.Context, wait time.Duration) error {
+	ctx, cancel := r.untilStopped(ctx)
+	defer cancel()
+	return cli.Sleep(ctx, wait)
+}
+
+// untilStopped is the context of what may be given up at the first signal or when --timeout passes.
+func (r *runner) untilStopped(ctx context.Context) (context.Context, func()) {
+	ctx, stop := r.app.UntilSignal(ctx)
+	if r.plan.timeout == 0 {
+		return ctx, stop
+	}
+	ctx, cancel := context.WithDeadlineCause(ctx, r.started.Add(r.plan.timeout), errTimeout)
+	return ctx, func() { cancel(); stop() }
+}
+
+// closeConnection gives the connection up.
+func (r *runner) closeConnection(ctx context.Context) {
+	if r.conn == nil {
+		return
+	}
+	if err := r.app.CloseConnection(ctx, r.conn, r.view.showNote); err != nil && ctx.Err() == nil {
+		r.view.showNote("closing: " + err.Error())
+	}
+	r.conn = nil
+}
+
+// openSession connects and brings the session to where its work can be followed. Each step can be repeated: the ids are
+// ours, and the same request again is no second request.
+func (r *runner) openSession(ctx context.Context) (err error) {
+	whole := ctx
+	ctx, cancel := r.untilStopped(ctx)
+	defer cancel()
+	if err = r.connect(ctx); err != nil {
+		return err
+	}
+	if r.plan.openCode {
+		err = r.prepareOpenCode(ctx)
+	} else if !r.plan.existing {
+		if err = r.expandCommand(ctx); err == nil {
+			err = r.createSession(ctx)
+		}
+	} else if !r.prepared {
+		if err = r.prepareSession(ctx); err == nil {
+			err = r.expandCommand(ctx)
+		}
+	}
+	if err == nil && r.progress == nil {
+		err = r.settlePendingAsks(ctx)
+	}
+	if err == nil {
+		err = r.admitPrompt(ctx)
+	}
+	if r.progress == nil && !r.plan.existing && cli.CodeOf(err) == cli.ExitUsage {
+		return r.deleteSession(ctx, err)
+	}
+	if err != nil && r.sent && ctx.Err() != nil && whole.Err() == nil {
+		return cmp.Or(r.interruptUnsent(whole), err)
+	}
+	return err
+}
+
+// connect opens a connection to the server of the plan, or to the owner of the store on this machine.
+func (r *runner) connect(ctx context.Context) (err error) {
+	if r.open != nil {
+		r.conn, err = r.open(ctx)
+		return err
+	}
+	if r.plan.server == nil {
+		r.conn, err = r.app.Host.Open(ctx, r.plan.options)
+		return err
+	}
+	if r.conn, err = r.plan.server.connect(ctx, r.app.Env); err == nil {
+		r.plan.options.Dir = r.conn.API.Directory
+	}
+	return err
+}
+
+// prepareOpenCode finds or creates the session as OpenCode's run does. Agent and model belong to the prompt.
+func (r *runner) prepareOpenCode(ctx context.Context) error {
+	c, p := r.conn.API, &r.plan
+	if r.prepared {
+		return nil
+	}
+	var err error
+	switch {
+	case p.last:
+		var s *session.Session
+		if s, err = cli.NewestSession(ctx, c, p.options.Dir, "leave --continue away to begin one"); err == nil {
+			p.id = s.ID
+		}
+	case p.existing:
+		_, err = c.Session(ctx, p.id)
+		if errors.Is(err, &session.Error{Code: session.CodeNotFound, Kind: "session"}) {
+			err = cli.NewExitError(cli.ExitUsage, errSessionNotFound, "")
+		}
+	default:
+		p.id, err = createOpenCodeSession(ctx, c, p.title)
+	}
+	if err != nil {
+		return err
+	}
+	p.existing, p.last, r.located = true, false, true
+	if err := r.chooseOpenCodeAgent(ctx); err != nil {
+		return err
+	}
+	if err := r.expandCommand(ctx); err != nil {
+		return err
+	}
+	p.prompt.Agent = cmp.Or(p.agent, p.prompt.Agent)
+	if p.model != nil {
+		p.prompt.Model = p.model
+	}
+	r.prepared = true
+	return nil
+}
+
+// chooseOpenCodeAgent falls back to the default agent if there is none of that name, as OpenCode does.
+func (r *runner) chooseOpenCodeAgent(ctx context.Context) error {
+	if r.plan.agent == "" {
+		return nil
+	}
+	agents, err := r.conn.API.Agents(ctx)
+	if err != nil {
+		return err
+	}
+	for _, x := range agents.Data {
+		if x.ID == r.plan.agent && x.Mode != session.ModeSubagent {
+			return nil
+		}
+	}
+	r.view.showNote(fmt.Sprintf("agent %q not found. Falling back to default agent", term.FirstLine(r.plan.agent, 60)))
+	r.plan.agent = ""
+	return nil
+}
+
+// deleteSession takes the session away that was made for a prompt which is refused.
+func (r *runner) deleteSession(ctx context.Context, refused error) error {
+	if !r.sent {
+		return refused
+	}
+	if err := r.conn.API.Delete(ctx, r.plan.id); err != nil {
+		r.view.showNote("the empty session " + string(r.plan.id) + " is left behind: " + err.Error())
+	}
+	return refused
+}
+
+// interruptUnsent interrupts a session whose prompt may have been admitted although we never heard so.
+func (r *runner) interruptUnsent(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, interruptTimeout)
+	defer cancel()
+	return r.conn.API.Interrupt(ctx, r.plan.id)
+}
+
+func (r *runner) createSession(ctx context.Context) error {
+	_, err := r.conn.API.Create(ctx, api.CreateSession{
+		ID: r.plan.id, Agent: r.plan.agent, Model: r.plan.model, Title: r.plan.title, Budget: r.plan.budget,
+		Location: &session.Location{Directory: r.plan.options.Dir},
+	})
+	return err
+}
+
+// prepareSession finds an existing session and applies the flags that change it.
+func (r *runner) prepareSession(ctx context.Context) error {
+	c, p := r.conn.API, &r.plan
+	if p.last {
+		s, err := cli.NewestSession(ctx, c, p.options.Dir, "leave --continue away to begin one")
+		if err != nil {
+			return err
+		}
+		p.id, p.last = s.ID, false
+	} else if _, err := c.Session(ctx, p.id); err != nil {
+		return cli.WithNearestSessions(ctx, c, err)
+	}
+	if p.agent != "" {
+		if err := c.SwitchAgent(ctx, p.id, p.agent); err != nil {
+			return err
+		}
+	}
+	if p.model != nil {
+		if err := c.SwitchModel(ctx, p.id, *p.model); err != nil {
+			return err
+		}
+	}
+	if p.title != "" {
+		if err := c.Rename(ctx, p.id, p.title); err != nil {
+			return err
+		}
+	}
+	if p.budget != nil {
+		if err := c.SetBudget(ctx, p.id, p.budget); err != nil {
+			return err
+		}
+	}
+	r.prepared = true
+	return nil
+}
+
+// admitPrompt sends the prompt. Sent again after a lost connection it is the same prompt, and wakes the session.
+func (r *runner) admitPrompt(ctx context.Context) error {
+	if r.progress != nil && r.progress.withdrawn {
+		return nil
+	}
+	r.sent = true
+	in, err := r.conn.API.Prompt(ctx, r.plan.id, r.promptRequest())
+	if r.progress != nil {
+		if errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+			return nil // somebody edited or redirected it since
+		}
+		return err
+	}
+	if err == nil {
+		r.progress = newPromptProgress(in.ID, in.AdmittedSeq)
+		r.progress.admitted = true
+	}
+	return err
+}
+
+func (r *runner) promptRequest() api.PromptRequest {
+	return api.PromptRequest{ID: r.plan.message, Prompt: &r.plan.prompt, Delivery: r.plan.delivery, Asks: r.plan.asks}
+}
+
+// showUpdate shows one update, if it belongs to the span.
+func (r *runner) showUpdate(u api.Update) {
+	switch {
+	case u.Event != nil:
+		if r.progress.apply(*u.Event) {
+			r.handleAsk(u.Event.Data)
+			r.view.showEvent(*u.Event)
+		}
+	case u.Fragment != nil:
+		if r.progress.begun && !r.progress.over {
+			r.view.showFragment(*u.Fragment)
+		}
+	}
+}
+
+func (r *runner) noteWaiting() {
+	if !r.progress.begun {
+		r.noteOnce("the session is at work on something else; this prompt waits in its inbox")
+	}
+}
+
+// noteOnce notes something that need not be said again.
+func (r *runner) noteOnce(text string) {
+	if !r.noted[text] {
+		r.noted[text] = true
+		r.view.showNote(text)
+	}
+}
+
+// result says how the run came out.
+func (r *runner) result(err error) Result {
+	out := Result{SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []Denial{}}
+	out.Continue = r.continueCommand(out.SessionID)
+	var why string
+	if s := r.progress; s != nil {
+		out.ExitCode, why = s.exitStatus()
+		out.Text, out.Turns, out.Usage, out.Cost = strings.Join(s.said, "\n"), s.turns, s.tokens, s.cost
+		out.Agent, out.Finish, out.Value = s.agent, s.finish, s.value
+		out.Denials = append(out.Denials, s.denials...)
+		if s.model.ID != "" {
+			out.Model = s.model.String()
+		}
+	}
+	var hint string
+	switch {
+	case err != nil:
+		out.ExitCode, why, hint = cli.CodeOf(err), err.Error(), cli.HintOf(err)
+		if cli.IsDamaged(err) {
+			out.Continue = ""
+		}
+		if e, ok := errors.AsType[*session.Error](err); ok && hint == "" && e.Code == session.CodeNotFound && e.Kind == "model" {
+			hint = r.plan.withheld
+		}
+		if errors.Is(err, errTimeout) {
+			out.ExitCode = cli.ExitTimeout
+		}
+	case r.stopped != 0 && out.ExitCode != cli.ExitOK:
+		out.ExitCode = r.stopped
+	}
+	switch {
+	case r.app.Out.Err != nil && r.stopped == cli.ExitFailure:
+		out.ExitCode, why = cli.ExitFailure, "standard output cannot be written: "+r.app.Out.Err.Error()
+	case r.stopped == cli.ExitInterrupted && out.ExitCode == cli.ExitInterrupted:
+		why = "interrupted; the session can be continued"
+	case out.ExitCode == cli.ExitTimeout:
+		why = fmt.Sprintf("--timeout %s passed; the session was interrupted", r.plan.timeout)
+		if !r.sent {
+			why = fmt.Sprintf("--timeout %s passed before the prompt could be given", r.plan.timeout)
+		}
+	}
+	if out.IsError = out.ExitCode != cli.ExitOK; out.IsError {
+		out.Error = &ResultError{Name: out.ExitCode.String(), Message: why, Hint: hint}
+		r.addHint(&out)
+	}
+	return out
+}
+
+// shownID is the session's id once there is one.
+func (r *runner) shownID() session.ID {
+	if r.progress == nil && !r.prepared && !r.located {
+		return ""
+	}
+	return r.plan.id
+}
+
+// continueCommand is the command that continues the session.
+func (r *runner) continueCommand(id session.ID) string {
+	attach := ""
+	if r.plan.server != nil {
+		attach = "--attach " + r.plan.server.publicURL() + " "
+	}
+	return "cairn run " + attach + "-s " + string(id) + ` "…"`
+}
+
+// addHint says what to do about it.
+func (r *runner) addHint(out *Result) {
+	e := out.Error
+	if r.progress != nil && r.progress.failure != nil {
+		e.Reason = r.progress.failure.Reason
+	}
+	if e.Hint != "" {
+		return
+	}
+	switch {
+	case out.ExitCode == cli.ExitDenied && r.headless:
+		e.Hint = "There was no terminal to ask on. Say --ask=allow or --ask=wait:5m, or write a rule into the configuration."
+	case e.Reason == session.ReasonAuth && r.progress != nil:
+		e.Hint = "Set the key: cairn auth login " + r.progress.model.ProviderID
+	case out.ExitCode == cli.ExitBudget:
+		e.Hint = fmt.Sprintf("Go on with a higher one: cairn run -s %s %s … \"go on\"", out.SessionID, r.budgetFlag())
+	}
+}
+
+// budgetFlag sets the limit that was reached.
+func (r *runner) budgetFlag() string {
+	limit := ""
+	if r.progress != nil {
+		limit = r.progress.limit
+	}
+	switch limit {
+	case "tokens", "turns":
+		return "--budget-" + limit
+	case "wall":
+		return "--budget-time"
+	default:
+		return "--budget-usd"
+	}
+}

@@ -1,0 +1,108 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/spf13/cobra"
+)
+
+// serverFlags name the cairn server that a command is a client of. Without a URL it is the cairn of this machine.
+type serverFlags struct {
+	url, user, password string
+	directory           string // on the server's machine; "" is the server's own
+}
+
+func (f *serverFlags) addCredentials(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVarP(&f.password, "password", "p", "", "the server's `PASSWORD` (default: $CAIRN_SERVER_PASSWORD)")
+	fs.StringVarP(&f.user, "username", "u", "", "the user `NAME` at the server (default: $CAIRN_SERVER_USERNAME, or opencode)")
+}
+
+// newClient returns a client of the server. Credentials in the URL win over those of the flags. Redirects are not followed:
+// the password is for this server.
+func (f *serverFlags) newClient(getenv func(string) string) (*api.Client, error) {
+	u, err := url.Parse(f.url)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, cli.UsageErrorf("%q is not the URL of a server; use a form like http://localhost:4096", term.FirstLine(f.url, 200))
+	}
+	auth := api.Auth{User: f.user, Password: f.password}
+	if auth.User == "" {
+		auth.User = config.Getenv(getenv, "SERVER_USERNAME")
+	}
+	if auth.Password == "" {
+		auth.Password = config.Getenv(getenv, "SERVER_PASSWORD")
+	}
+	if u.User != nil {
+		auth.User = u.User.Username()
+		auth.Password, _ = u.User.Password()
+		u.User = nil
+	}
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &api.Client{
+		HTTP: &http.Client{CheckRedirect: noRedirect}, Base: strings.TrimSuffix(u.Scheme+"://"+u.Host+u.Path, "/"),
+		Auth: auth, Directory: f.directory,
+	}, nil
+}
+
+// publicURL is the URL without the credentials in it.
+func (f *serverFlags) publicURL() string {
+	u, err := url.Parse(f.url)
+	if err != nil || f.url == "" {
+		return ""
+	}
+	u.User = nil
+	return term.FirstLine(u.String(), 200)
+}
+
+// connect returns a connection to the server, after checking that it is a cairn server. The client's directory is the one
+// in which sessions are created.
+func (f *serverFlags) connect(ctx context.Context, getenv func(string) string) (*cli.Connection, error) {
+	c, err := f.newClient(getenv)
+	if err != nil {
+		return nil, err
+	}
+	health, err := c.Health(ctx)
+	if err != nil {
+		return nil, connectError(c.Base, err)
+	}
+	if health.Directory == "" { // OpenCode's answer has no such field
+		return nil, notCairn(c.Base)
+	}
+	if c.Directory == "" {
+		c.Directory = health.Directory
+	}
+	return &cli.Connection{API: c, Close: func(context.Context) error { return nil }}, nil
+}
+
+// connectError explains why the server at the URL cannot be used.
+func connectError(base string, err error) error {
+	if e, ok := errors.AsType[*session.Error](err); ok && e.Code == session.CodeDenied && e.Kind == api.KindAuth {
+		return cli.NewExitError(cli.ExitFailure, e, "Give the server's password with --password or in CAIRN_SERVER_PASSWORD.")
+	}
+	e, ok := errors.AsType[*api.TransportError](err)
+	switch {
+	case !ok:
+		return err
+	case e.Foreign:
+		return notCairn(base)
+	default:
+		return cli.NewExitError(cli.ExitFailure, fmt.Errorf("cannot reach the server at %s: %w", term.FirstLine(base, 200), e), "")
+	}
+}
+
+func notCairn(base string) error {
+	return cli.NewExitError(
+		cli.ExitFailure, fmt.Errorf("the server at %s is not a cairn server", term.FirstLine(base, 200)),
+		"Start one there with: cairn serve. To use an OpenCode server, run OpenCode's own command: opencode attach "+term.FirstLine(base, 200),
+	)
+}

@@ -1,0 +1,172 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/spelling"
+)
+
+const slashHelp = `/new               begin another session
+/sessions [N]      list the sessions of this directory, or continue one
+/agents [NAME]     list the agents, or choose the one for the next prompts
+/models [MODEL]    list the models, or choose the one for the next prompts
+/abort             interrupt the work, like Ctrl-C
+/quit              leave, like Ctrl-D
+/NAME ARGUMENTS    run a command of this directory; cairn command list shows them
+Any other line is a prompt. While the session works, prompts are queued.`
+
+// slashCommand is a typed line that begins with a slash.
+type slashCommand struct{ name, arguments string }
+
+func (t *conversation) runCommand(ctx context.Context, c slashCommand) {
+	switch c.name {
+	case "help", "?":
+		for l := range strings.Lines(slashHelp) {
+			t.showText(strings.TrimSuffix(l, "\n"))
+		}
+	case "quit", "exit", "q":
+		t.done = true
+	case "abort":
+		if t.working {
+			t.interrupt(ctx)
+		}
+	case "new":
+		t.closeSession()
+		t.showText("the next prompt begins a session")
+	case "sessions":
+		t.chooseSession(ctx, c.arguments)
+	case "agents":
+		t.chooseAgent(ctx, c.arguments)
+	case "models":
+		t.chooseModel(ctx, c.arguments)
+	default:
+		t.expandCommand(ctx, c)
+	}
+}
+
+// maxListed bounds what a list shows.
+const maxListed = 30
+
+// showList shows names with numbers, by which they can be chosen.
+func (t *conversation) showList(names, lines []string) {
+	t.listed = names
+	for i, l := range lines[:min(len(lines), maxListed)] {
+		t.showText(fmt.Sprintf("%3d  %s", i+1, l))
+	}
+	if more := len(lines) - maxListed; more > 0 {
+		t.showText(fmt.Sprintf("     and %d more", more))
+	}
+	if len(lines) == 0 {
+		t.showText("the list is empty")
+	}
+}
+
+// resolveName returns the name that is meant by a name, or by its number in the last list.
+func (t *conversation) resolveName(name string) string {
+	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(t.listed) {
+		return t.listed[n-1]
+	}
+	return name
+}
+
+func (t *conversation) chooseSession(ctx context.Context, name string) {
+	if name != "" {
+		var s *session.Session
+		find := func(ctx context.Context) (err error) {
+			s, err = t.api.Session(ctx, session.ID(t.resolveName(name)))
+			return err
+		}
+		if t.callAPI(ctx, find) {
+			if err := t.openSession(ctx, s, -1); err != nil {
+				t.showNote(err.Error())
+			}
+		}
+		return
+	}
+	t.callAPI(ctx, func(ctx context.Context) error {
+		root := session.ID("")
+		page, err := t.api.Sessions(ctx, api.SessionQuery{Directory: t.api.Directory, Parent: &root, Limit: 100})
+		if err != nil {
+			return err
+		}
+		var names, lines []string
+		for _, s := range page.Data {
+			names, lines = append(names, string(s.ID)), append(lines, string(s.ID)+"  "+cli.SessionTitle(s))
+		}
+		t.showList(names, lines)
+		return nil
+	})
+}
+
+func (t *conversation) chooseAgent(ctx context.Context, name string) {
+	t.callAPI(ctx, func(ctx context.Context) error {
+		agents, err := t.api.Agents(ctx)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, x := range agents.Data {
+			if x.Mode != session.ModeSubagent && !x.Hidden {
+				names = append(names, x.ID)
+			}
+		}
+		if name == "" {
+			t.showList(names, names)
+			return nil
+		}
+		t.agent, err = t.chooseName("agent", name, names)
+		return err
+	})
+}
+
+func (t *conversation) chooseModel(ctx context.Context, name string) {
+	t.callAPI(ctx, func(ctx context.Context) error {
+		models, err := t.api.Models(ctx)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, m := range models.Data {
+			names = append(names, m.Ref().String())
+		}
+		if name == "" {
+			t.showList(names, names)
+			return nil
+		}
+		full, err := t.chooseName("model", name, names)
+		if err != nil {
+			return err
+		}
+		t.model, err = cli.ParseModel(full)
+		return err
+	})
+}
+
+// chooseName returns the name if it is in the list, and shows that it is chosen.
+func (t *conversation) chooseName(kind, name string, names []string) (string, error) {
+	name = t.resolveName(name)
+	if !slices.Contains(names, name) {
+		return "", session.NotFound(kind, name, spelling.Nearest(name, names, 3)...)
+	}
+	t.showText("from the next prompt on: " + name)
+	return name, nil
+}
+
+// expandCommand sends the prompt of a command of this directory.
+func (t *conversation) expandCommand(ctx context.Context, c slashCommand) {
+	var expanded api.Expanded
+	expand := func(ctx context.Context) (err error) {
+		expanded, err = t.api.Expand(ctx, api.ExpandRequest{Command: c.name, Arguments: c.arguments})
+		return err
+	}
+	if t.callAPI(ctx, expand) {
+		t.sendPrompt(ctx, expanded.Prompt)
+	}
+}

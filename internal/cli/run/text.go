@@ -1,0 +1,243 @@
+package run
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// textView shows a run to a person: what the model says on standard output, as it comes; one line for each call as it
+// starts and settles, and all else, on standard error.
+type textView struct {
+	out, err   *term.Stream
+	marks      term.Marks
+	thinking   bool // show reasoning
+	errorsOnly bool // the result is shown only if it is an error
+
+	shown   map[session.PartID]int // bytes of an item that are out; a fragment may come late
+	started map[session.PartID]call
+	dimmed  bool // reasoning is being written
+}
+
+// call is a tool call that has not settled.
+type call struct {
+	what string
+	at   int64 // milliseconds
+}
+
+func newTextView(a *cli.Invocation, thinking bool) *textView {
+	return &textView{
+		out: a.Out, err: a.Err, marks: a.Marks, thinking: thinking,
+		shown: map[session.PartID]int{}, started: map[session.PartID]call{},
+	}
+}
+
+func (v *textView) showFragment(f session.Fragment) {
+	switch f.Item {
+	case session.FragmentText:
+		v.showText(f.PartID, f.Offset, f.Delta)
+	case session.FragmentReasoning:
+		v.showReasoning(f.PartID, f.Offset, f.Delta)
+	case session.FragmentToolInput:
+	}
+}
+
+// unshownText is what of the item's text from offset on is not out yet. It is counted in bytes, so that a reader that comes
+// back after its connection was lost repeats and leaves out nothing.
+func (v *textView) unshownText(part session.PartID, offset int, text string) string {
+	skip := v.shown[part] - offset
+	if skip >= len(text) {
+		return ""
+	}
+	v.shown[part] = offset + len(text)
+	return text[max(0, skip):]
+}
+
+func (v *textView) showText(part session.PartID, offset int, text string) {
+	if text = v.unshownText(part, offset, text); text != "" {
+		v.endReasoning()
+		v.err.EndLine()
+		v.out.WriteText(text)
+	}
+}
+
+func (v *textView) showReasoning(part session.PartID, offset int, text string) {
+	if text = v.unshownText(part, offset, text); text == "" || !v.thinking {
+		return
+	}
+	v.out.EndLine()
+	v.dimmed = true
+	if v.err.Color {
+		v.err.Printf("\x1b[%sm", term.Dim)
+		v.err.WriteText(text)
+		v.err.Printf("\x1b[0m")
+		v.err.Midline = !strings.HasSuffix(text, "\n")
+		return
+	}
+	v.err.WriteText(text)
+}
+
+func (v *textView) endReasoning() {
+	if v.dimmed {
+		v.err.EndLine()
+		v.dimmed = false
+	}
+}
+
+func (v *textView) showEvent(e session.Event) {
+	switch d := e.Data.(type) {
+	case *session.StepStarted:
+		if changed := d.Prefix.Alarm(); changed != "" {
+			v.showNote(term.CacheNote(changed))
+		}
+	case *session.TextEnded:
+		v.showText(d.PartID, 0, d.Text)
+		v.out.EndLine()
+	case *session.ReasoningEnded:
+		v.showReasoning(d.PartID, 0, d.Text)
+		v.endReasoning()
+	case *session.ToolCalled:
+		what := term.DescribeCall(d.Tool, d.Input)
+		v.started[d.PartID] = call{what, d.Timestamp}
+		v.showLine(term.Cyan, v.marks.Call, what)
+	case *session.ToolSuccess:
+		v.showSettled(d.PartID, d.Timestamp, term.Green, v.marks.Good, "")
+	case *session.ToolFailed:
+		v.showSettled(d.PartID, d.Timestamp, term.Red, v.marks.Bad, d.Error.Message)
+	case *session.Retried:
+		v.showNote(retryText(d))
+	case *session.PermissionReplied:
+		if d.By == "cascade" {
+			v.showNote("another ask of this session was settled by the same answer: " + string(d.Reply))
+		}
+	case *session.CompactionStarted:
+		v.showNote("the session is long; its past is being summed up")
+	}
+}
+
+func retryText(d *session.Retried) string {
+	text := term.FirstLine(d.Error.Message, 200)
+	wait := time.Duration(d.Next-d.Timestamp) * time.Millisecond
+	if d.Next == 0 || wait <= 0 {
+		return text + "; going on"
+	}
+	return fmt.Sprintf("%s; attempt %d follows in %s", text, d.Attempt+1, wait.Round(100*time.Millisecond))
+}
+
+func (v *textView) showSettled(part session.PartID, at int64, style, mark string, why ...string) {
+	c, ok := v.started[part]
+	if !ok {
+		return
+	}
+	delete(v.started, part)
+	what := c.what
+	if took := time.Duration(at-c.at) * time.Millisecond; took >= time.Second {
+		what += fmt.Sprintf(" (%s)", took.Round(100*time.Millisecond))
+	}
+	if reason := strings.Join(why, ""); reason != "" {
+		what += ": " + term.FirstLine(reason, 300)
+	}
+	v.showLine(style, mark, what)
+}
+
+// showPrompt shows a prompt that was given elsewhere.
+func (v *textView) showPrompt(text string) {
+	v.showLine(term.Bold, ">", v.err.Paint(term.Bold, term.FirstLine(text, 200)))
+}
+
+// replayMessage shows a stored message as its events were shown, and remembers how far: a message that is still being written
+// goes on with the events to come.
+func (v *textView) replayMessage(m session.Message) {
+	switch m := m.(type) {
+	case *session.User:
+		v.showPrompt(m.Text)
+	case *session.Assistant:
+		for _, c := range m.Content {
+			v.replayItem(c)
+		}
+		if m.Error != nil {
+			v.showNote(m.Error.Message)
+		}
+	}
+}
+
+func (v *textView) replayItem(c session.Content) {
+	switch c := c.(type) {
+	case *session.Text:
+		v.showText(c.PartID, 0, c.Text)
+		if c.Time != nil && c.Time.Completed != 0 {
+			v.out.EndLine()
+		}
+	case *session.Reasoning:
+		v.showReasoning(c.PartID, 0, c.Text)
+	case *session.Tool:
+		v.replayCall(c)
+	}
+}
+
+func (v *textView) replayCall(c *session.Tool) {
+	if c.State.Status == session.ToolPending {
+		return
+	}
+	what := term.DescribeCall(c.Name, c.State.Input)
+	v.started[c.PartID] = call{what, c.Time.Ran}
+	switch c.State.Status {
+	case session.ToolCompleted:
+		v.showSettled(c.PartID, c.Time.Completed, term.Green, v.marks.Good, "")
+	case session.ToolError:
+		why := ""
+		if c.State.Error != nil {
+			why = c.State.Error.Message
+		}
+		v.showSettled(c.PartID, c.Time.Completed, term.Red, v.marks.Bad, why)
+	default:
+		v.showLine(term.Cyan, v.marks.Call, what)
+	}
+}
+
+// showLine writes one line about what happens.
+func (v *textView) showLine(style, mark, text string) {
+	v.endReasoning()
+	v.out.EndLine()
+	v.err.EndLine()
+	v.err.Printf("%s %s\n", v.err.Paint(style, mark), text)
+}
+
+func (v *textView) showNote(text string) { v.showLine(term.Yellow, "!", term.FirstLine(text, 600)) }
+
+// showResult closes with one line: what answered, what it cost, and how to go on.
+func (v *textView) showResult(r Result) {
+	v.endReasoning()
+	v.out.EndLine()
+	v.err.EndLine()
+	if len(r.Value) > 0 && strings.TrimSpace(r.Text) != string(r.Value) { // else it is the last that was said
+		v.out.Printf("%s\n", r.Value)
+	}
+	if r.Error != nil {
+		v.err.Printf("%s %s\n", v.err.Paint(term.Red, "cairn:"), r.Error.Message)
+		if r.Error.Hint != "" {
+			v.err.Printf("%s\n", r.Error.Hint)
+		}
+	}
+	if r.SessionID == "" || v.errorsOnly {
+		return
+	}
+	dot := " " + v.marks.Dot + " "
+	parts := []string{}
+	if r.Model != "" {
+		parts = append(parts, term.FirstLine(r.Model, 80))
+	}
+	if n := r.Usage.Sum(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s tokens in, %s out", term.FormatCount(n-r.Usage.Output-r.Usage.Reasoning), term.FormatCount(r.Usage.Output+r.Usage.Reasoning)))
+		parts = append(parts, "$"+term.FormatUSD(r.Cost))
+	}
+	parts = append(parts, string(r.SessionID))
+	if r.Continue != "" {
+		parts = append(parts, "go on with: "+r.Continue)
+	}
+	v.err.Printf("%s\n", v.err.Paint(term.Dim, strings.Join(parts, dot)))
+}

@@ -1,0 +1,44 @@
+package run
+
+import (
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// runView shows a run while it goes on. It gets the events of the span and the fragments between them, in order, and at
+// last the result, whatever happened.
+type runView interface {
+	showEvent(e session.Event)
+	showFragment(f session.Fragment)
+	showNote(text string) // something that the user should know
+	showResult(r Result)
+}
+
+// Result is how a run came out. Its JSON form is the last line of --format json: a promise to scripts.
+type Result struct {
+	Type      string         `json:"type"` // "result"
+	IsError   bool           `json:"is_error"`
+	SessionID session.ID     `json:"sessionID,omitzero"`
+	Text      string         `json:"text"`
+	Value     jsontext.Value `json:"structured,omitzero"` // the answer, where the prompt asked for a form
+	Denials   []Denial       `json:"denials"`
+	Usage     session.Tokens `json:"usage"`
+	Cost      session.USD    `json:"cost"`
+	Turns     int            `json:"turns"`
+	Model     string         `json:"model,omitzero"`
+	Agent     string         `json:"agent,omitzero"`
+	Finish    string         `json:"finish,omitzero"` // why the last answer ended: "stop", "length", …
+	ExitCode  cli.ExitCode   `json:"exit_code"`
+	Error     *ResultError   `json:"error,omitzero"`
+	Time      int64          `json:"timestamp"` // milliseconds
+	Continue  string         `json:"-"`         // the command that continues the session; "" if it is damaged
+}
+
+// ResultError says why a run did not come out well.
+type ResultError struct {
+	Name    string         `json:"name"` // of the exit code
+	Message string         `json:"message"`
+	Reason  session.Reason `json:"reason,omitzero"`
+	Hint    string         `json:"hint,omitzero"`
+}

@@ -1,0 +1,180 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// sessionWatch is a run's look at its session over one connection. Its goroutines report to the run's own and end with
+// the context of follow, which waits for them.
+type sessionWatch struct {
+	*runner
+	wg       sync.WaitGroup
+	updates  chan streamItem
+	idle     chan error       // the session is idle, or waiting for that failed; capacity 1: one waits at a time
+	failed   chan error       // the interrupt could not be made; capacity 1: there is one
+	stopping <-chan struct{}  // the first signal; nil once the session is interrupted
+	late     <-chan time.Time // --timeout passed; likewise
+}
+
+// streamItem is one thing that the stream says.
+type streamItem struct {
+	update api.Update
+	err    error
+}
+
+// follow shows the work until it is done. It returns nil when the span says how it came out.
+func (r *runner) follow(ctx context.Context) error {
+	f := &sessionWatch{
+		runner: r, updates: make(chan streamItem), idle: make(chan error, 1), failed: make(chan error, 1),
+		stopping: r.app.Stopping, late: r.timeoutTimer(),
+	}
+	defer f.wg.Wait()
+	sctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f.wg.Go(f.stream(sctx, r.progress.cursor))
+	f.waitAside(sctx, func(ctx context.Context) error { return r.conn.API.Wait(ctx, r.plan.id) })
+	if r.stopped != 0 { // before the connection was lost
+		f.interrupt(sctx, r.stopped)
+	}
+	waiting := time.After(time.Second)
+	for {
+		if err := r.deliver(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-waiting:
+			r.noteWaiting()
+		case text, ok := <-r.terminalLines():
+			r.onTerminalLine(text, ok)
+		case s := <-f.updates:
+			if s.err != nil {
+				return s.err
+			}
+			r.showUpdate(s.update)
+		case err := <-f.idle:
+			if done, err := f.onIdle(ctx, sctx, err); done || err != nil {
+				return err
+			}
+		case err := <-f.failed:
+			return fmt.Errorf("interrupt the session: %w", err)
+		case <-f.stopping:
+			r.view.showNote("interrupting; press Ctrl-C again to leave at once")
+			f.interrupt(sctx, cli.ExitInterrupted)
+		case <-f.late:
+			f.interrupt(sctx, cli.ExitTimeout)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if r.progress.over || r.progress.withdrawn {
+			return nil
+		}
+		if r.app.Out.Err != nil && r.stopped == 0 {
+			f.interrupt(sctx, cli.ExitFailure)
+		}
+	}
+}
+
+// stream reads what happens after the cursor.
+func (f *sessionWatch) stream(ctx context.Context, after int64) func() {
+	c, id := f.conn.API, f.plan.id
+	return func() {
+		for u, err := range c.Follow(ctx, id, after) {
+			select {
+			case f.updates <- streamItem{u, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// waitAside reports when wait returns. Nobody else is waiting.
+func (f *sessionWatch) waitAside(ctx context.Context, wait func(context.Context) error) {
+	f.wg.Go(func() { f.idle <- wait(ctx) })
+}
+
+// interrupt stops the session's work. That the session is idle then is heard of like always.
+func (f *sessionWatch) interrupt(ctx context.Context, why cli.ExitCode) {
+	f.stopped, f.stopping, f.late = why, nil, nil
+	c, id := f.conn.API, f.plan.id
+	f.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, interruptTimeout)
+		defer cancel()
+		if err := c.Interrupt(ctx, id); err != nil {
+			f.failed <- err
+		}
+	})
+}
+
+// onIdle deals with an idle session: it is done, or it must be told to go on, which lasts as long as sctx.
+func (f *sessionWatch) onIdle(ctx, sctx context.Context, err error) (done bool, _ error) {
+	if err == nil {
+		err = f.showRemaining(ctx)
+	}
+	if err != nil || f.stopped != 0 || f.progress.isComplete() {
+		return true, err
+	}
+	goOn, err := f.resumeLeftWork()
+	if err == nil {
+		f.waitAside(sctx, goOn)
+	}
+	return false, err
+}
+
+// resumeLeftWork says how to get on with work that an idle session has left: its owner was replaced by one that does not pick
+// up what others began. It gives up when that does not help.
+func (r *runner) resumeLeftWork() (func(context.Context) error, error) {
+	const most = 3
+	if r.resumedAt != r.progress.cursor {
+		r.resumes, r.resumedAt = 0, r.progress.cursor
+	}
+	if r.resumes++; r.resumes > most {
+		return nil, errors.New("the session stopped before the work was done")
+	}
+	c, id := r.conn.API, r.plan.id
+	if r.progress.begun || r.resumes == most { // the last one hears why the work ends, where that cannot be recorded
+		return func(ctx context.Context) error { return c.Resume(ctx, id) }, nil
+	}
+	again := r.promptRequest()
+	return func(ctx context.Context) error {
+		if _, err := c.Prompt(ctx, id, again); err != nil && !errors.Is(err, &session.Error{Code: session.CodeConflict}) {
+			return err
+		}
+		return c.Wait(ctx, id)
+	}, nil
+}
+
+// interruptTimeout bounds how long an interrupt may take to be recorded.
+const interruptTimeout = 20 * time.Second
+
+// timeoutTimer fires when --timeout has passed.
+func (r *runner) timeoutTimer() <-chan time.Time {
+	if r.plan.timeout == 0 {
+		return nil
+	}
+	return time.After(time.Until(r.started.Add(r.plan.timeout)))
+}
+
+// showRemaining reads what the stream had not told yet when the session became idle.
+func (r *runner) showRemaining(ctx context.Context) error {
+	for {
+		h, err := r.conn.API.History(ctx, r.plan.id, r.progress.cursor, 0)
+		if err != nil {
+			return err
+		}
+		for i := range h.Data {
+			r.showUpdate(api.Update{Event: &h.Data[i]})
+		}
+		if !h.HasMore || len(h.Data) == 0 || r.progress.over {
+			return nil
+		}
+	}
+}

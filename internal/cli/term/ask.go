@@ -1,0 +1,284 @@
+package term
+
+import (
+	"bufio"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// AskQueue puts asks to the person at the terminal, one after the other, and reads typed lines as their answers.
+type AskQueue struct {
+	Out   *Stream
+	Marks Marks
+
+	Pending     []session.PendingAsk // the first one is on the screen
+	given       [][]string           // answers to the questions of the first one, so far
+	BeforeShow  func()               // called before an ask is shown; may be nil
+	AfterPrompt func()               // called when a line is wanted, after its prompt is shown; may be nil
+}
+
+// TerminalAsks is an AskQueue on a terminal of its own, which is read only while an ask is on the screen.
+type TerminalAsks struct {
+	AskQueue
+	tty io.ReadWriteCloser
+
+	Lines   chan string   // typed lines; capacity 1, because one read is outstanding; closed when the terminal is gone
+	next    chan struct{} // requests a line; capacity 1: at most one read is outstanding
+	reading bool
+}
+
+// Answer is a reply that is still to be delivered.
+type Answer struct {
+	Ask     session.PendingAsk
+	Reply   session.Reply
+	Message string
+	Answers [][]string // if it is a question
+}
+
+// NewTerminalAsks returns an empty queue on the terminal, which it closes at the end.
+func NewTerminalAsks(tty io.ReadWriteCloser, marks Marks, color bool) *TerminalAsks {
+	q := &TerminalAsks{tty: tty, Lines: make(chan string, 1), next: make(chan struct{}, 1)}
+	q.Out, q.Marks = NewTerminalStream(tty, color), marks
+	q.BeforeShow, q.AfterPrompt = q.discardTyped, q.requestLine
+	go q.readLines() // ends with close, or with the process while the terminal is read
+	return q
+}
+
+// discardTyped drops what was typed before the ask is shown, unless a read is under way already.
+func (q *TerminalAsks) discardTyped() {
+	if f, ok := q.tty.(interface{ Fd() uintptr }); ok && !q.reading {
+		discardInput(int(f.Fd()))
+	}
+}
+
+func (q *TerminalAsks) requestLine() {
+	if !q.reading {
+		q.reading = true
+		q.next <- struct{}{}
+	}
+}
+
+// AnswerLine reads a line from the terminal as the answer to the ask on the screen; ok is false when it answers nothing.
+func (q *TerminalAsks) AnswerLine(text string) (ans Answer, ok bool) {
+	q.reading = false
+	return q.Answer(text)
+}
+
+func (q *TerminalAsks) readLines() {
+	defer close(q.Lines)
+	in := bufio.NewReader(io.LimitReader(q.tty, 1<<20))
+	for range q.next {
+		_, _ = in.Discard(in.Buffered()) // typed before this question
+		text, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		q.Lines <- text
+	}
+}
+
+// Close gives the terminal back. It may be called on nil. Closing would wait for a read that is under way, which
+// nothing but the user can end: that one is left to the end of the process.
+func (q *TerminalAsks) Close() {
+	if q == nil {
+		return
+	}
+	close(q.next)
+	if !q.reading {
+		_ = q.tty.Close() // nothing is kept there
+	}
+}
+
+// Add puts the ask to the person, now or when those before it are answered.
+func (q *AskQueue) Add(a session.PendingAsk) {
+	if slices.ContainsFunc(q.Pending, func(b session.PendingAsk) bool { return b.ID == a.ID }) {
+		return
+	}
+	q.Pending = append(q.Pending, a)
+	if len(q.Pending) == 1 {
+		q.show()
+	}
+}
+
+// Clear forgets all asks.
+func (q *AskQueue) Clear() { q.Pending, q.given = nil, nil }
+
+// Remove takes an ask off the screen that was answered elsewhere, or by the end of the work.
+func (q *AskQueue) Remove(id session.AskID, by string) {
+	for i, a := range q.Pending {
+		if a.ID != id {
+			continue
+		}
+		q.Pending = append(q.Pending[:i], q.Pending[i+1:]...)
+		if i == 0 {
+			q.given = nil
+			q.Out.EndLine()
+			if by != "interrupt" {
+				q.Out.Printf("  answered elsewhere\n")
+			}
+			q.show()
+		}
+		return
+	}
+}
+
+// Answer reads a line as the answer to the ask on the screen; ok is false when it answers nothing.
+func (q *AskQueue) Answer(text string) (ans Answer, ok bool) {
+	q.Out.Midline = false
+	if len(q.Pending) == 0 {
+		return Answer{}, false
+	}
+	a := q.Pending[0]
+	if a.IsQuestion() {
+		return q.answerQuestion(a, text)
+	}
+	reply, message, ok := parseAnswer(text, len(a.Save) > 0)
+	if !ok {
+		q.Out.Printf("  %s\n", replyChoices(a))
+		q.prompt()
+		return Answer{}, false
+	}
+	q.Pending = q.Pending[1:]
+	q.show()
+	return Answer{Ask: a, Reply: reply, Message: message}, true
+}
+
+// parseAnswer understands y, a, n, their words, and "n" with a reason, which the model is told.
+func parseAnswer(text string, mayAlways bool) (reply session.Reply, message string, ok bool) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	rest = strings.TrimSpace(rest)
+	switch strings.ToLower(word) {
+	case "y", "yes", "once":
+		return session.ReplyOnce, "", rest == ""
+	case "a", "always":
+		return session.ReplyAlways, "", mayAlways && rest == ""
+	case "n", "no", "reject":
+		return session.ReplyReject, rest, true
+	default:
+		return "", "", false
+	}
+}
+
+// show puts the first ask on the screen, or its next question.
+func (q *AskQueue) show() {
+	if len(q.Pending) == 0 {
+		return
+	}
+	if q.BeforeShow != nil {
+		q.BeforeShow()
+	}
+	a := q.Pending[0]
+	q.Out.EndLine()
+	if a.IsQuestion() {
+		showQuestion(q.Out, q.Marks, a.Questions[len(q.given)])
+	} else {
+		showAsk(q.Out, q.Marks, a)
+		q.Out.Printf("  %s\n", replyChoices(a))
+	}
+	q.prompt()
+}
+
+// showAsk writes what a permission is wanted for, with the diff of an edit.
+func showAsk(out *Stream, m Marks, a session.PendingAsk) {
+	out.Printf("%s %s\n", out.Paint(Yellow, m.Ask), out.Paint(Bold, AskTitle(a)))
+	for _, l := range AskDetails(a) {
+		style := ""
+		switch {
+		case strings.HasPrefix(l, "+"):
+			style = Green
+		case strings.HasPrefix(l, "-"):
+			style = Red
+		}
+		if style != "" {
+			l = out.Paint(style, l)
+		}
+		out.Printf("  %s\n", l)
+	}
+}
+
+func (q *AskQueue) prompt() {
+	q.Out.Printf("  > ")
+	if q.AfterPrompt != nil {
+		q.AfterPrompt()
+	}
+}
+
+// AskTitle says what is asked for: the action and on what, each resource on its own line if there are several. The
+// text is shown whole, because it is what one agrees to.
+func AskTitle(a session.PendingAsk) string {
+	what := make([]string, len(a.Resources))
+	for i, r := range a.Resources {
+		what[i] = strings.ReplaceAll(ReplaceControls(r), "\n", "\n    ")
+	}
+	title := ReplaceControls(a.Action)
+	if a.Agent != "" {
+		title = ReplaceControls(a.Agent) + " wants to " + title
+	}
+	switch len(what) {
+	case 0:
+		return title
+	case 1:
+		return title + ": " + what[0]
+	default:
+		return title + ":\n    " + strings.Join(what, "\n    ")
+	}
+}
+
+// AskDetails are the lines below what is asked for: the command that it stands in, and its preview.
+func AskDetails(a session.PendingAsk) []string {
+	var m struct {
+		Command string `json:"command"`
+	}
+	_ = json.Unmarshal(a.Metadata, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) // else there is none to show
+	lines := askPreview(a.Metadata)
+	if m.Command == "" || len(a.Resources) == 1 && a.Resources[0] == m.Command {
+		return lines
+	}
+	return append(strings.Split("in: "+strings.ReplaceAll(ReplaceControls(m.Command), "\n", "\n    "), "\n"), lines...)
+}
+
+func replyChoices(a session.PendingAsk) string {
+	s := "y: once"
+	if len(a.Save) > 0 {
+		s += ", a: always for " + ReplaceControls(a.Action+" "+strings.Join(a.Save, ", "))
+	}
+	return s + ", n: no, and stop, n REASON: no, and go on"
+}
+
+// maxPreviewLines bounds what is shown of a diff.
+const maxPreviewLines = 60
+
+// askPreview is the diff that an ask carries, else its other details, as harmless lines.
+func askPreview(metadata jsontext.Value) []string {
+	var m map[string]jsontext.Value
+	if len(metadata) == 0 || json.Unmarshal(metadata, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) != nil {
+		return nil
+	}
+	var text string
+	if json.Unmarshal(m["diff"], &text) != nil {
+		if m["limit"] == nil || m["spent"] == nil {
+			return nil
+		}
+		text = "spent " + string(m["spent"]) + " of " + string(m["limit"]) + "; yes allows as much again"
+	}
+	lines := strings.Split(strings.TrimRight(ReplaceControls(text), "\n"), "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "Index: ") || strings.HasPrefix(l, "=====") })
+	if len(lines) > maxPreviewLines {
+		more := len(lines) - maxPreviewLines
+		lines = append(lines[:maxPreviewLines], "… and "+FormatCount(int64(more))+" lines more")
+	}
+	return lines
+}
+
+func AskSummary(a session.PendingAsk) string {
+	if a.IsQuestion() {
+		return FirstLine(a.Questions[0].Question, 200)
+	}
+	return FirstLine(a.Action+" "+strings.Join(a.Resources, ", "), 200)
+}

@@ -1,0 +1,134 @@
+package term
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+func TestParseAnswer(t *testing.T) {
+	for _, tt := range []struct {
+		text    string
+		always  bool
+		reply   session.Reply
+		message string
+		ok      bool
+	}{
+		{"y\n", false, session.ReplyOnce, "", true},
+		{" YES \n", false, session.ReplyOnce, "", true},
+		{"a\n", true, session.ReplyAlways, "", true},
+		{"a\n", false, session.ReplyAlways, "", false},
+		{"n\n", false, session.ReplyReject, "", true},
+		{"no use the other file\n", false, session.ReplyReject, "use the other file", true},
+		{"\n", true, "", "", false},
+		{"yes please\n", true, session.ReplyOnce, "", false},
+		{"what?\n", true, "", "", false},
+	} {
+		reply, message, ok := parseAnswer(tt.text, tt.always)
+		if ok != tt.ok || ok && (reply != tt.reply || message != tt.message) {
+			t.Errorf("parseAnswer(%q) = %q, %q, %v", tt.text, reply, message, ok)
+		}
+	}
+}
+
+func utf8Env(name string) string { return map[string]string{"LANG": "C.UTF-8"}[name] }
+
+// fakeTerminal is typed on through a pipe and read from a buffer.
+type fakeTerminal struct {
+	io.Reader
+	shown bytes.Buffer
+}
+
+func (f *fakeTerminal) Write(p []byte) (int, error) { return f.shown.Write(p) }
+func (f *fakeTerminal) Close() error                { return nil }
+
+func TestQuestioner(t *testing.T) {
+	typing, fingers := io.Pipe()
+	tty := &fakeTerminal{Reader: typing}
+	q := NewTerminalAsks(tty, NewMarks(utf8Env), false)
+	defer q.Close()
+	ask := func(id session.AskID, save ...string) session.PendingAsk {
+		return session.PendingAsk{
+			ID: id, SessionID: "ses_1", Action: "edit", Resources: []string{"a.txt"}, Save: save, Agent: "build",
+			Metadata: jsontext.Value(`{"diff":"--- a.txt\n-foo\n+bar\u001b[2J\n"}`),
+		}
+	}
+	q.Add(ask("per_1", "edit"))
+	q.Add(ask("per_1", "edit")) // told twice, asked once
+	q.Add(ask("per_2"))
+	q.Add(ask("per_3"))
+	line := func(s string) (Answer, bool) {
+		go func() { _, _ = io.WriteString(fingers, s) }() // ends when the questioner has read it
+		return q.AnswerLine(<-q.Lines)
+	}
+	if _, ok := line("huh\n"); ok {
+		t.Error("nonsense is an answer")
+	}
+	if got, ok := line("a\n"); !ok || got.Ask.ID != "per_1" || got.Reply != session.ReplyAlways {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+	q.Remove("per_2", "user") // somebody else was faster
+	if got, ok := line("n not now\n"); !ok || got.Ask.ID != "per_3" || got.Reply != session.ReplyReject || got.Message != "not now" {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+	want := `? build wants to edit: a.txt
+  --- a.txt
+  -foo
+  +bar�[2J
+  y: once, a: always for edit edit, n: no, and stop, n REASON: no, and go on
+  >   y: once, a: always for edit edit, n: no, and stop, n REASON: no, and go on
+  > ? build wants to edit: a.txt
+  --- a.txt
+  -foo
+  +bar�[2J
+  y: once, n: no, and stop, n REASON: no, and go on
+  > 
+  answered elsewhere
+? build wants to edit: a.txt
+  --- a.txt
+  -foo
+  +bar�[2J
+  y: once, n: no, and stop, n REASON: no, and go on
+  > `
+	if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(tty.shown.String(), "\n")); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestPreview(t *testing.T) {
+	long := strings.Repeat("+x\\n", 100)
+	for in, want := range map[string]int{
+		``: 0, `nonsense`: 0, `{"diff":7}`: 0, `{"diff":"Index: a\n=====\n+a\n-b\n"}`: 2, `{"diff":"` + long + `"}`: maxPreviewLines + 1,
+		`{"limit":"5","spent":"6"}`: 1,
+	} {
+		if got := askPreview(jsontext.Value(in)); len(got) != want {
+			t.Errorf("preview(%.40s) has %d lines, want %d", in, len(got), want)
+		}
+	}
+}
+
+// Of a part of a command the whole is shown too.
+func TestDetails(t *testing.T) {
+	for _, c := range []struct {
+		metadata  string
+		resources []string
+		want      []string
+	}{
+		{`{"command":"ls"}`, []string{"ls"}, nil},
+		{`{"command":"ls && rm x"}`, []string{"ls", "rm x"}, []string{"in: ls && rm x"}},
+		{`{"command":"ls > a\nrm x\u001b[2J"}`, []string{"a"}, []string{"in: ls > a", "    rm x�[2J"}},
+		{`{"command":7}`, []string{"a"}, nil},
+		{``, nil, nil},
+	} {
+		got := AskDetails(session.PendingAsk{Resources: c.resources, Metadata: jsontext.Value(c.metadata)})
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", c.metadata, d)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package term
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// argWidth bounds what a line shows of a call's arguments, in characters.
+const argWidth = 120
+
+// DescribeCall is a call in a few words for people: the tool and what it is about.
+func DescribeCall(tool string, input jsontext.Value) string {
+	var in struct {
+		FilePath string         `json:"filePath"`
+		Path     string         `json:"path"`
+		Pattern  string         `json:"pattern"`
+		Command  string         `json:"command"`
+		Patch    string         `json:"patchText"`
+		Rest     jsontext.Value `json:",embed"`
+	}
+	name := FirstLine(tool, 40)
+	if json.Unmarshal(input, &in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+		return name
+	}
+	about := ""
+	switch {
+	case in.Command != "":
+		about = in.Command
+	case in.FilePath != "":
+		about = in.FilePath
+	case in.Patch != "":
+		about = strings.Join(patchFiles(in.Patch), ", ")
+	case in.Pattern != "" && in.Path != "":
+		about = in.Pattern + " in " + in.Path
+	case in.Pattern != "":
+		about = in.Pattern
+	case in.Path != "":
+		about = in.Path
+	default:
+		if about = strings.TrimSpace(string(input)); about == "{}" {
+			about = ""
+		}
+	}
+	if about == "" {
+		return name
+	}
+	return name + " " + FirstLine(about, argWidth)
+}
+
+// FormatCount writes a count with separators.
+func FormatCount(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// FormatCacheHit is the share of the input that came from the provider's cache; "" where none did.
+func FormatCacheHit(t session.Tokens) string {
+	share, ok := t.Hit()
+	if !ok || t.Cache.Read == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(share*100)) + "%"
+}
+
+// FormatUSD rounds an amount for people: cents, or four decimals where it is less than a dollar.
+func FormatUSD(u session.USD) string {
+	if u == 0 {
+		return "0"
+	}
+	unit, digits := session.Dollar/10000, 4
+	if u >= session.Dollar || u <= -session.Dollar {
+		unit, digits = session.Dollar/100, 2
+	}
+	rounded := (u + unit/2) / unit * unit
+	if rounded == 0 {
+		return "<0.0001"
+	}
+	whole, frac, _ := strings.Cut(rounded.String(), ".")
+	return whole + "." + (frac + strings.Repeat("0", digits))[:max(digits, min(len(frac), digits))]
+}
+
+// patchFiles are the files that a patch names, in its order.
+func patchFiles(patch string) []string {
+	var files []string
+	for l := range strings.Lines(patch) {
+		for _, marker := range []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"} {
+			if name, ok := strings.CutPrefix(l, marker); ok {
+				files = append(files, strings.TrimSpace(name))
+			}
+		}
+	}
+	return files
+}
+
+// FormatAge is a time in milliseconds for people.
+func FormatAge(ms int64) string {
+	d := time.Since(time.UnixMilli(ms))
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	case d < 30*24*time.Hour:
+		return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+	default:
+		return time.UnixMilli(ms).Format("2006-01-02")
+	}
+}
+
+// CacheNote is the alarm that a request did not begin as the one before.
+func CacheNote(changed string) string {
+	return "the provider reads the whole conversation anew, at full price: " + FirstLine(changed, 200)
+}

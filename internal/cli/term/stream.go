@@ -1,0 +1,159 @@
+package term
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+
+	"golang.org/x/term"
+)
+
+// Stream is an output of the process: it knows whether people look at it and remembers its first error, so that
+// writers need not look at every one.
+type Stream struct {
+	w        io.Writer
+	Terminal bool
+	Color    bool
+	Midline  bool // the last byte was no newline
+	Err      error
+}
+
+func NewStream(w io.Writer, env func(string) string) *Stream {
+	terminal := IsTerminal(w)
+	return &Stream{w: w, Terminal: terminal, Color: terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"}
+}
+
+// NewTerminalStream returns the output of a terminal that was opened for questions.
+func NewTerminalStream(tty io.Writer, color bool) *Stream {
+	return &Stream{w: tty, Terminal: true, Color: color}
+}
+
+// IsTerminal reports whether people are at the other end.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Write writes p as it is.
+func (s *Stream) Write(p []byte) (int, error) {
+	if s.Err != nil {
+		return 0, s.Err
+	}
+	n, err := s.w.Write(p)
+	if n > 0 {
+		s.Midline = p[n-1] != '\n'
+	}
+	s.Err = err
+	return n, err
+}
+
+// WriteText writes text that others wrote. On a terminal it holds no control sequences.
+func (s *Stream) WriteText(text string) {
+	if s.Terminal {
+		text = ReplaceControls(text)
+	}
+	_, _ = io.WriteString(s, text) // kept in err
+}
+
+// Printf writes our own words; arguments that others wrote go through line first.
+func (s *Stream) Printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(s, format, args...) // kept in err
+}
+
+// EndLine ends a line that is begun.
+func (s *Stream) EndLine() {
+	if s.Midline {
+		_, _ = io.WriteString(s, "\n")
+	}
+}
+
+// The styles, as SGR parameters.
+const (
+	Bold   = "1"
+	Dim    = "2"
+	Red    = "31"
+	Green  = "32"
+	Yellow = "33"
+	Cyan   = "36"
+)
+
+// Paint puts text into a style where there is colour.
+func (s *Stream) Paint(style, text string) string {
+	if !s.Color || text == "" || style == "" {
+		return text
+	}
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+// ReplaceControls is text without what a terminal would obey, or what makes it read other than it is: control characters but
+// newline and tab, and the marks that turn the direction of text.
+func ReplaceControls(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == unicode.ReplacementChar || !unicode.IsControl(r) && !isDirectionMark(r):
+			return r
+		case r == '\r':
+			return -1
+		default:
+			return unicode.ReplacementChar
+		}
+	}, text)
+}
+
+func isDirectionMark(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
+}
+
+// FirstLine is text as one harmless line of at most n characters.
+func FirstLine(text string, n int) string {
+	text = strings.TrimSpace(text)
+	more := false
+	if head, _, cut := strings.Cut(text, "\n"); cut {
+		text, more = strings.TrimRight(head, " \r"), true
+	}
+	text = strings.ReplaceAll(ReplaceControls(text), "\t", " ")
+	if r := []rune(text); len(r) > n {
+		text, more = string(r[:n-1]), true
+	}
+	if more {
+		text += "…"
+	}
+	return text
+}
+
+// Marks are the signs that lines begin with.
+type Marks struct{ Call, Good, Bad, Ask, Dot string }
+
+// NewMarks returns ASCII where the environment does not promise UTF-8.
+func NewMarks(env func(string) string) Marks {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := env(name); v != "" {
+			if v = strings.ToLower(v); strings.Contains(v, "utf-8") || strings.Contains(v, "utf8") {
+				return Marks{"→", "✓", "✗", "?", "·"}
+			}
+			break
+		}
+	}
+	return Marks{"->", "ok", "x", "?", "-"}
+}
+
+var ErrNoTerminal = errors.New("there is no terminal to ask on")
+
+// OpenTerminal opens the terminal of this process, unless the process is in its background, where reading would
+// stop it.
+func OpenTerminal() (io.ReadWriteCloser, error) {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, ErrNoTerminal
+	}
+	if !term.IsTerminal(int(f.Fd())) || !isForeground(f) {
+		_ = f.Close() // nothing was written
+		return nil, ErrNoTerminal
+	}
+	return f, nil
+}
