@@ -39,19 +39,19 @@ type AgentModel struct {
 func AgentOf(a session.Agent, native bool, layers []permission.Layer) Agent {
 	v := Agent{
 		Name: a.ID, Description: a.Description, Mode: a.Mode, Native: native, Hidden: a.Hidden, Color: a.Color, Steps: a.Steps,
-		Permission: RulesOf(flat(layers)), Prompt: a.System, Options: maps.Clone(a.Request.Body),
+		Permission: RulesOf(flattenRules(layers)), Prompt: a.System, Options: maps.Clone(a.Request.Body),
 	}
 	if v.Options == nil {
 		v.Options = map[string]jsontext.Value{}
 	}
-	v.TopP, v.Temperature = taken(v.Options, "top_p"), taken(v.Options, "temperature")
+	v.TopP, v.Temperature = takeNumber(v.Options, "top_p"), takeNumber(v.Options, "temperature")
 	if m := a.Model; m != nil {
 		v.Model, v.Variant = &AgentModel{m.ID, m.ProviderID}, m.Variant
 	}
 	return v
 }
 
-func flat(layers []permission.Layer) []session.Rule {
+func flattenRules(layers []permission.Layer) []session.Rule {
 	var rules, denies []session.Rule
 	for _, l := range layers {
 		for _, r := range l.Rules {
@@ -66,8 +66,8 @@ func flat(layers []permission.Layer) []session.Rule {
 	return append(rules, denies...)
 }
 
-// taken takes a number out of the options.
-func taken(options map[string]jsontext.Value, name string) jsontext.Value {
+// takeNumber removes a number from the options and returns it, or nil.
+func takeNumber(options map[string]jsontext.Value, name string) jsontext.Value {
 	v, ok := options[name]
 	if !ok || v.Kind() != '0' {
 		return nil
@@ -76,7 +76,7 @@ func taken(options map[string]jsontext.Value, name string) jsontext.Value {
 	return v
 }
 
-// Command is a prompt that people call by name.
+// Command is a named prompt template.
 type Command struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description,omitzero"`
@@ -96,18 +96,25 @@ type Skill struct {
 	Content     string `json:"content"`
 }
 
-// Tool is a tool as models are told of it.
+// Tool is a tool's definition as models receive it.
 type Tool struct {
 	ID          string         `json:"id"`
 	Description string         `json:"description"`
 	Parameters  jsontext.Value `json:"parameters"`
 }
 
-// CommandsOf shows the commands of a location.
+// CommandsOf converts the commands of a location.
 func CommandsOf(all []command.Command) []Command {
 	out := []Command{}
 	for _, c := range all {
-		shown := Command{Name: c.Name, Description: c.Description, Agent: c.Agent, Source: string(c.Source), Template: c.Template, Hints: c.Hints()}
+		shown := Command{
+			Name:        c.Name,
+			Description: c.Description,
+			Agent:       c.Agent,
+			Source:      string(c.Source),
+			Template:    c.Template,
+			Hints:       c.Hints(),
+		}
 		if c.Model != nil {
 			shown.Model = c.Model.String()
 		}

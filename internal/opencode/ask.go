@@ -35,7 +35,7 @@ type Call struct {
 func PermissionOf(id session.ID, a session.PendingAsk) Permission {
 	return Permission{
 		ID: a.ID, SessionID: id, Permission: a.Action, Patterns: listOr(a.Resources),
-		Metadata: objectOr(asked(a), emptyObject),
+		Metadata: objectOr(askMetadata(a), emptyObject),
 		Always:   listOr(a.Save), Tool: callOf(a.Source),
 	}
 }
@@ -59,12 +59,12 @@ func listOr(l []string) []string {
 	return l
 }
 
-// asked is what an ask says of its call, in OpenCode's shape.
-func asked(a session.PendingAsk) jsontext.Value {
-	m := members(a.Metadata)
+// askMetadata returns the metadata of an ask's call in OpenCode's shape.
+func askMetadata(a session.PendingAsk) jsontext.Value {
+	m := membersOfObject(a.Metadata)
 	if a.Action != "bash" || m == nil {
 		return a.Metadata
 	}
 	delete(m, "description")
-	return object(m)
+	return objectOf(m)
 }

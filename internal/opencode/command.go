@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// CommandInput is what a client sends to prompt a session with a command. Parts are files.
+// CommandInput is a client's request to prompt a session with a command. Parts are files.
 type CommandInput struct {
 	MessageID session.MessageID `json:"messageID"`
 	Command   *string           `json:"command"`
@@ -27,23 +27,25 @@ func (in *CommandInput) Check() error {
 		return session.Errorf(session.CodeInvalid, "Missing key").At("arguments")
 	}
 	if provider, model, ok := strings.Cut(in.Model, "/"); in.Model != "" && (!ok || provider == "" || model == "") {
-		return session.Errorf(session.CodeInvalid, "a model must be like provider/model, got %.100q", in.Model).At("model")
+		return session.Errorf(session.CodeInvalid, "a model must be like provider/model, got %.100q", in.Model).
+			At("model")
 	}
 	for i, p := range in.Parts {
 		if p.Type != string(session.PartFile) {
-			return session.Errorf(session.CodeInvalid, "the parts of a command are files, got %.40q", p.Type).At(fmt.Sprintf("parts[%d].type", i))
+			return session.Errorf(session.CodeInvalid, "the parts of a command are files, got %.40q", p.Type).
+				At(fmt.Sprintf("parts[%d].type", i))
 		}
 	}
 	return nil
 }
 
-// Prompt is the command's prompt with what the client adds: its files, and who answers where the command leaves that open.
-// NewPart makes the ids that the client did not bring.
+// Prompt combines the command's prompt with the client's files, and with the client's agent and model where the command
+// leaves them open. newPart creates ids that the client did not supply.
 func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) (session.Prompt, error) {
-	p.Parts = cutPrompt(&session.User{Text: p.Text, Files: p.Files, Agents: p.Agents})
+	p.Parts = defaultParts(&session.User{Text: p.Text, Files: p.Files, Agents: p.Agents})
 	for i := range p.Parts {
 		if part := &p.Parts[i]; part.Type == session.PartFile {
-			part.Extra = readingOf(p.Files[part.Index], newPart)
+			part.Extra = attachmentTextOf(p.Files[part.Index], newPart)
 		}
 		p.Parts[i].ID = newPart()
 	}
@@ -54,27 +56,28 @@ func (in *CommandInput) Prompt(p session.Prompt, newPart func() session.PartID) 
 		p.Agent = in.Agent
 	}
 	for i, part := range in.Parts {
-		part.name(newPart)
-		if err := part.add(&p, fmt.Sprintf("parts[%d]", i)); err != nil {
+		part.assignIDs(newPart)
+		if err := part.appendTo(&p, fmt.Sprintf("parts[%d]", i)); err != nil {
 			return p, err
 		}
 	}
 	return p, nil
 }
 
-// Place names parts of the prompt that the command became as the client sent them: what it did not send is the command's.
-func (in *CommandInput) Place(p session.Prompt) func(i int, member string) string {
+// PartPath returns a function that names the parts of the command's prompt as the client sent them; parts that the
+// client did not send belong to the command.
+func (in *CommandInput) PartPath(p session.Prompt) func(i int, member string) string {
 	own := len(p.Parts) - len(in.Parts)
 	return func(i int, member string) string {
 		if i < own {
 			return "command"
 		}
-		return InParts(i-own, member)
+		return PartField(i-own, member)
 	}
 }
 
-// Executed is of command.executed: MessageID is that of the answer.
-type Executed struct {
+// CommandExecution belongs to command.executed: MessageID is the id of the answer.
+type CommandExecution struct {
 	Name      string            `json:"name"`
 	SessionID session.ID        `json:"sessionID"`
 	Arguments string            `json:"arguments"`

@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// configKeys are the members of OpenCode's configuration. Ours has more, which its clients would not understand.
+// configKeys are the members of OpenCode's configuration. cairn has more, which OpenCode's clients would reject.
 var configKeys = []string{
 	"$schema", "shell", "logLevel", "server", "command", "skills", "references", "reference", "watcher", "snapshot", "plugin",
 	"share", "autoshare", "autoupdate", "disabled_providers", "enabled_providers", "model", "small_model", "default_agent",
@@ -17,8 +17,8 @@ var configKeys = []string{
 	"attachment", "enterprise", "tool_output", "experimental",
 }
 
-// ConfigOf shows a configuration and its permission rules, in order, as OpenCode's. With filled, the members that
-// OpenCode always fills in are there.
+// ConfigOf converts a configuration and its ordered permission rules to OpenCode's form. filled adds the members that
+// OpenCode always has.
 func ConfigOf(ours map[string]jsontext.Value, rules []session.Rule, filled bool) map[string]jsontext.Value {
 	out := map[string]jsontext.Value{}
 	if filled {
@@ -40,7 +40,7 @@ func ConfigOf(ours map[string]jsontext.Value, rules []session.Rule, filled bool)
 	return out
 }
 
-// OnlyConfig leaves out of a configuration what OpenCode's has no members for: it ignores them.
+// OnlyConfig removes members that OpenCode's configuration does not have and would ignore.
 func OnlyConfig(members map[string]jsontext.Value) map[string]jsontext.Value {
 	out := map[string]jsontext.Value{}
 	for _, name := range append([]string{"permission", "compaction"}, configKeys...) {
@@ -51,7 +51,7 @@ func OnlyConfig(members map[string]jsontext.Value) map[string]jsontext.Value {
 	return out
 }
 
-// compactionOf says ours in OpenCode's words.
+// compactionOf converts the compaction settings.
 func compactionOf(ours jsontext.Value) jsontext.Value {
 	var c struct {
 		Auto      jsontext.Value `json:"auto,omitzero"`
@@ -78,17 +78,17 @@ func compactionOf(ours jsontext.Value) jsontext.Value {
 	return v
 }
 
-// permissionOf writes rules as OpenCode's object of actions and patterns. There, order is the order of members, and a
-// pattern is said once, where the last word about it was said: that is the one that counts. What holds for all of an action
-// is one word: not every action may have patterns there.
+// permissionOf converts rules to OpenCode's object of actions and patterns. Its order of members is the order of rules,
+// and each pattern appears once, at the position of its last rule. An action with one rule for everything is written as
+// one word, because not every action accepts patterns.
 func permissionOf(rules []session.Rule) jsontext.Value {
 	var actions []string
 	patterns, effects := map[string][]string{}, map[[2]string]session.Effect{}
 	for _, r := range rules {
 		if patterns[r.Action] == nil || r.Resource == "*" { // of all of it: nothing before it counts any more
-			actions = last(actions, r.Action)
+			actions = moveToEnd(actions, r.Action)
 		}
-		patterns[r.Action] = last(patterns[r.Action], r.Resource)
+		patterns[r.Action] = moveToEnd(patterns[r.Action], r.Resource)
 		effects[[2]string{r.Action, r.Resource}] = r.Effect
 	}
 	out := []byte{'{'}
@@ -108,13 +108,13 @@ func permissionOf(rules []session.Rule) jsontext.Value {
 	return append(out, '}')
 }
 
-// last puts the name behind the others, once.
-func last(names []string, name string) []string {
+// moveToEnd moves the name to the end of names.
+func moveToEnd(names []string, name string) []string {
 	names = slices.DeleteFunc(names, func(s string) bool { return s == name })
 	return append(names, name)
 }
 
-// memberName appends the name of the i-th member of an object.
+// memberName appends the i-th member's name and separator.
 func memberName(out []byte, i int, name string) []byte {
 	if i > 0 {
 		out = append(out, ',')

@@ -7,9 +7,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// A configuration that is shown decides as the rules do when it is written back: each pattern stands where the last word about
-// it was said, and what is said of all of an action stands behind other actions that were named before.
-func TestRulesAreShownInTheirOrder(t *testing.T) {
+// Permissions written as an object decide as the rules do: each pattern is at the position of its last rule, and a rule
+// for a whole action comes after the actions named before it.
+func TestPermissionOrder(t *testing.T) {
 	rule := func(action, resource string, e session.Effect) session.Rule {
 		return session.Rule{Action: action, Resource: resource, Effect: e}
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// PartChange is what a client sends to change a part: the part as it is to be.
+// PartChange is a client's request to change a part: the part's new content.
 type PartChange struct {
 	PartInput
 	SessionID session.ID        `json:"sessionID"`
 	MessageID session.MessageID `json:"messageID"`
 }
 
-// Check refuses a change of another part than p.
+// Check refuses a change that is for another part than p.
 func (c *PartChange) Check(p Part) error {
-	is := p.head()
+	is := p.asHead()
 	for _, x := range []struct{ field, got, want string }{
 		{"id", string(c.ID), string(is.ID)},
 		{"sessionID", string(c.SessionID), string(is.SessionID)},
@@ -25,7 +25,8 @@ func (c *PartChange) Check(p Part) error {
 		{"type", c.Type, is.Type},
 	} {
 		if x.got != x.want {
-			return session.Errorf(session.CodeInvalid, "%s must be that of the part, %q, got %q", x.field, x.want, x.got).At(x.field)
+			return session.Errorf(session.CodeInvalid, "%s must be that of the part, %q, got %q", x.field, x.want, x.got).
+				At(x.field)
 		}
 	}
 	if (is.Type == "text" || is.Type == "reasoning") && c.Text == nil {
@@ -34,11 +35,11 @@ func (c *PartChange) Check(p Part) error {
 	return nil
 }
 
-// Recut returns the prompt with the part as it is to be, or, with nil, without it. All else of it stays.
-func Recut(u *session.User, part session.PartID, to *PartInput) (session.Prompt, error) {
+// SplitPrompt returns the prompt with the part replaced by to, or removed if to is nil.
+func SplitPrompt(u *session.User, part session.PartID, to *PartInput) (session.Prompt, error) {
 	p := session.Prompt{Agent: u.Agent, Model: u.Model, Format: u.Format, System: u.System}
 	for _, v := range promptParts("", u) {
-		in, err := input(v)
+		in, err := partInput(v)
 		if err != nil {
 			return p, err
 		}
@@ -48,7 +49,7 @@ func Recut(u *session.User, part session.PartID, to *PartInput) (session.Prompt,
 		if in.ID == part {
 			in = *to
 		}
-		if err := in.add(&p, ""); err != nil {
+		if err := in.appendTo(&p, ""); err != nil {
 			return p, err
 		}
 		if f, ok := v.(*FilePart); ok { // what our record says of it beside that
@@ -62,8 +63,8 @@ func Recut(u *session.User, part session.PartID, to *PartInput) (session.Prompt,
 	return p, nil
 }
 
-// input is the part of a prompt as a client sends it.
-func input(p Part) (in PartInput, err error) {
+// partInput returns the part in the form in which a client sends it.
+func partInput(p Part) (in PartInput, err error) {
 	b, err := json.Marshal(p)
 	if err != nil {
 		return in, err
@@ -71,23 +72,23 @@ func input(p Part) (in PartInput, err error) {
 	return in, json.Unmarshal(b, &in)
 }
 
-// edited tells of a prompt that was changed: the piece that is named, or all.
-func (f *Fold) edited(m session.MessageID, part session.PartID, p session.Prompt, at int64) (out []Event) {
+// editEvents announces a changed prompt: the named piece, or all pieces.
+func (f *Fold) editEvents(m session.MessageID, part session.PartID, p session.Prompt, at int64) (out []Event) {
 	u := session.Begin(&session.Prompted{MessageID: m, Prompt: p}, 0).(*session.User)
 	if f.asked != nil && f.asked.ID == m {
 		f.asked.Apply(&session.MessageEdited{MessageID: m, Prompt: p})
 	}
 	for _, v := range promptParts(f.Session.ID, u) {
 		if part == "" || PartID(v) == part {
-			out = append(out, f.part(v, at))
+			out = append(out, f.partUpdated(v, at))
 		}
 	}
 	if len(out) == 0 && part != "" {
-		return []Event{f.gone(m, part)}
+		return []Event{f.partRemoved(m, part)}
 	}
 	return out
 }
 
-func (f *Fold) gone(m session.MessageID, part session.PartID) Event {
+func (f *Fold) partRemoved(m session.MessageID, part session.PartID) Event {
 	return Event{Type: "message.part.removed", Properties: PartGone{f.Session.ID, m, part}, Durable: true}
 }

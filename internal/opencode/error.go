@@ -2,13 +2,13 @@ package opencode
 
 import "github.com/cairn-dev/cairn/internal/session"
 
-// Error is why a step failed.
+// Error is the reason why a step failed.
 type Error struct {
 	Name string    `json:"name" enum:"ProviderAuthError,UnknownError,MessageOutputLengthError,MessageAbortedError,StructuredOutputError,ContextOverflowError,ContentFilterError,APIError"`
 	Data ErrorData `json:"data"`
 }
 
-// ErrorData is what there is to say of it.
+// ErrorData has the details of an Error.
 type ErrorData struct {
 	ProviderID   string `json:"providerID,omitzero"`
 	Message      string `json:"message"`
@@ -18,16 +18,16 @@ type ErrorData struct {
 	Retries      *int   `json:"retries,omitzero"`
 }
 
-// errorOf is nil for a step that did not fail.
+// errorOf returns nil for a step that did not fail.
 func errorOf(m *session.Assistant) *Error {
-	if m.Error == nil || declined(m) {
+	if m.Error == nil || isDeclined(m) {
 		return nil
 	}
-	return Failed(m.Error, m.Model.ProviderID)
+	return ErrorOf(m.Error, m.Model.ProviderID)
 }
 
-// Failed shows a failure of work with a provider.
-func Failed(f *session.Failure, provider string) *Error {
+// ErrorOf converts a failure. provider is the provider that caused it, or "".
+func ErrorOf(f *session.Failure, provider string) *Error {
 	e := &Error{Name: "UnknownError", Data: ErrorData{Message: f.Message}}
 	if f.Said != nil {
 		e.Data.Message = f.Said.Message

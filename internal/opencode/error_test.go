@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-func TestFailed(t *testing.T) {
+func TestErrorOf(t *testing.T) {
 	said := func(r session.Reason, s session.Said) *session.Failure {
 		f := session.Fail(r, "ours")
 		f.Said = &s
@@ -36,7 +36,7 @@ func TestFailed(t *testing.T) {
 		{said(session.ReasonContentFilter, session.Said{Message: "bad"}), `{"name":"ContentFilterError","data":{"message":"bad"}}`},
 		{session.Fail(session.ReasonInternal, "x"), `{"name":"UnknownError","data":{"message":"x"}}`},
 	} {
-		b, err := json.Marshal(Failed(c.failure, "p"))
+		b, err := json.Marshal(ErrorOf(c.failure, "p"))
 		if err != nil || string(b) != c.want {
 			t.Errorf("%s: %s %v\nwant %s", c.failure.Reason, b, err, c.want)
 		}

@@ -6,44 +6,44 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Event is one that V1 clients see on the bus. Properties is one of the types of this file.
+// Event is a V1 bus event. Properties is one of the types of this file.
 type Event struct {
 	Type       string `json:"type"`
 	Properties any    `json:"properties"`
-	Durable    bool   `json:"-"` // OpenCode keeps it: readers of all directories get it as a sync payload too
-	Version    int    `json:"-"` // the form in which it keeps it; 0 is the first
+	Durable    bool   `json:"-"` // readers of all directories also receive it as a sync payload
+	Version    int    `json:"-"` // version of the sync payload; 0 means 1
 }
 
 // The properties of events.
 type (
-	// SessionInfo is of session.created, session.updated and session.deleted.
+	// SessionInfo belongs to session.created, session.updated and session.deleted.
 	SessionInfo struct {
 		SessionID session.ID `json:"sessionID"`
 		Info      Session    `json:"info"`
 	}
-	// MessageInfo is of message.updated.
+	// MessageInfo belongs to message.updated.
 	MessageInfo struct {
 		SessionID session.ID `json:"sessionID"`
 		Info      Info       `json:"info"`
 	}
-	// MessageGone is of message.removed.
+	// MessageGone belongs to message.removed.
 	MessageGone struct {
 		SessionID session.ID        `json:"sessionID"`
 		MessageID session.MessageID `json:"messageID"`
 	}
-	// PartGone is of message.part.removed.
+	// PartGone belongs to message.part.removed.
 	PartGone struct {
 		SessionID session.ID        `json:"sessionID"`
 		MessageID session.MessageID `json:"messageID"`
 		PartID    session.PartID    `json:"partID"`
 	}
-	// PartInfo is of message.part.updated.
+	// PartInfo belongs to message.part.updated.
 	PartInfo struct {
 		SessionID session.ID `json:"sessionID"`
 		Part      Part       `json:"part"`
 		Time      int64      `json:"time"`
 	}
-	// Delta is of message.part.delta: what a part gains.
+	// Delta belongs to message.part.delta: text appended to a part.
 	Delta struct {
 		SessionID session.ID        `json:"sessionID"`
 		MessageID session.MessageID `json:"messageID"`
@@ -51,50 +51,50 @@ type (
 		Field     string            `json:"field"`
 		Delta     string            `json:"delta"`
 	}
-	// Status is of session.status.
+	// Status belongs to session.status.
 	Status struct {
 		SessionID session.ID `json:"sessionID"`
 		Status    State      `json:"status"`
 	}
-	// SessionOnly is of session.idle and session.compacted.
+	// SessionOnly belongs to session.idle and session.compacted.
 	SessionOnly struct {
 		SessionID session.ID `json:"sessionID"`
 	}
-	// Diff is of session.diff.
+	// Diff belongs to session.diff.
 	Diff struct {
 		SessionID session.ID `json:"sessionID"`
 		Diff      []FileDiff `json:"diff"`
 	}
-	// Failure is of session.error.
+	// Failure belongs to session.error.
 	Failure struct {
 		SessionID session.ID `json:"sessionID,omitzero"`
 		Error     *Error     `json:"error,omitzero"`
 	}
-	// Todos is of todo.updated.
+	// Todos belongs to todo.updated.
 	Todos struct {
 		SessionID session.ID     `json:"sessionID"`
 		Todos     []session.Todo `json:"todos"`
 	}
-	// Replied is of permission.replied.
-	Replied struct {
+	// PermissionReply belongs to permission.replied.
+	PermissionReply struct {
 		SessionID session.ID    `json:"sessionID"`
 		RequestID session.AskID `json:"requestID"`
 		Reply     session.Reply `json:"reply"`
 	}
-	// Answered is of question.replied.
-	Answered struct {
+	// QuestionAnswer belongs to question.replied.
+	QuestionAnswer struct {
 		SessionID session.ID    `json:"sessionID"`
 		RequestID session.AskID `json:"requestID"`
 		Answers   [][]string    `json:"answers"`
 	}
-	// Rejected is of question.rejected.
-	Rejected struct {
+	// QuestionRejection belongs to question.rejected.
+	QuestionRejection struct {
 		SessionID session.ID    `json:"sessionID"`
 		RequestID session.AskID `json:"requestID"`
 	}
 )
 
-// State is what a session is doing.
+// State is the activity of a session.
 type State struct {
 	Type    string `json:"type" enum:"idle,busy,retry"`
 	Attempt int    `json:"attempt,omitzero"`
@@ -102,7 +102,7 @@ type State struct {
 	Next    int64  `json:"next,omitzero"`
 }
 
-// StateOf shows a status by its name: those that V1 does not know are busy.
+// StateOf converts a status by its name; statuses that V1 does not have are busy.
 func StateOf(kind string, attempt int, message string, next int64) State {
 	switch kind {
 	case "idle":
@@ -114,13 +114,13 @@ func StateOf(kind string, attempt int, message string, next int64) State {
 	}
 }
 
-func replied(id session.ID, d *session.PermissionReplied) Event {
+func replyEvent(id session.ID, d *session.PermissionReplied) Event {
 	switch {
 	case !strings.HasPrefix(string(d.AskID), string(session.PrefixQuestion)):
-		return Event{Type: "permission.replied", Properties: Replied{id, d.AskID, d.Reply}}
+		return Event{Type: "permission.replied", Properties: PermissionReply{id, d.AskID, d.Reply}}
 	case d.Reply == session.ReplyReject:
-		return Event{Type: "question.rejected", Properties: Rejected{id, d.AskID}}
+		return Event{Type: "question.rejected", Properties: QuestionRejection{id, d.AskID}}
 	default:
-		return Event{Type: "question.replied", Properties: Answered{id, d.AskID, d.Answers}}
+		return Event{Type: "question.replied", Properties: QuestionAnswer{id, d.AskID, d.Answers}}
 	}
 }

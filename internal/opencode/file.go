@@ -9,7 +9,7 @@ type FileNode struct {
 	Ignored  bool   `json:"ignored"`
 }
 
-// FileContent is the content of a file; of one that is not text in base64.
+// FileContent is the content of a file, in base64 if it is not text.
 type FileContent struct {
 	Type     string `json:"type" enum:"text,binary"`
 	Content  string `json:"content"`
@@ -17,7 +17,7 @@ type FileContent struct {
 	MimeType string `json:"mimeType,omitzero"`
 }
 
-// Match is a line that matches, in the form of ripgrep's records.
+// Match is a matching line in the form of ripgrep's JSON records.
 type Match struct {
 	Path           Text       `json:"path"`
 	Lines          Text       `json:"lines"`
@@ -31,7 +31,7 @@ type Text struct {
 	Text string `json:"text"`
 }
 
-// Submatch is where in the line something matches, in bytes.
+// Submatch is a match within a line, in bytes.
 type Submatch struct {
 	Match Text `json:"match"`
 	Start int  `json:"start"`

@@ -6,57 +6,58 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Fold makes the bus events of one session of the log's, in order. It holds what the events of a turn change: the session,
-// the prompts that wait for an answer, and the newest turn. Not safe for concurrent use.
+// Fold converts the log's events of one session to bus events, in order. It keeps the state that they depend on: the
+// session, the prompts that wait for an answer, and the newest turn. It is not safe for concurrent use.
 type Fold struct {
 	Session *session.Session
 
-	turn    *session.Assistant
-	asked   *session.User   // the prompt that it answers
-	prompts []*session.User // admitted behind that
-	opened  bool            // the start of the turn was told
-	shell   *session.Shell  // the newest command of the user's
+	turn        *session.Assistant
+	asked       *session.User   // the prompt that turn answers
+	prompts     []*session.User // prompts admitted after it
+	stepStarted bool            // the turn's step-start part was sent
+	shell       *session.Shell  // the newest user command
 
-	told      string // the status
-	answering bool   // a turn began since the session rested
-	asking    bool   // that the model is asked was told, as busy once more: OpenCode says so before it answers or fails
-	failed    *Error // of the last turn, until it is told
-	failedFor session.MessageID
-	through   int64 // seq up to which all this is known to hold; events up to there are told but change nothing
+	lastStatus   string // the last status sent
+	isAnswering  bool   // a turn began since the session was idle
+	busyRepeated bool   // the second "busy", which OpenCode sends before a response or failure, was sent
+	failed       *Error // error of the last turn, until it is sent
+	failedFor    session.MessageID
+	through      int64 // seq that the state includes; events up to it are converted but change nothing
 }
 
-// Rows is where a fold begins: what the rows of a session show, which say what its events up to Through do.
+// Rows is the initial state of a Fold: the stored rows, which include all events up to Through.
 type Rows struct {
 	Session *session.Session
-	Turn    *session.Assistant // the newest; nil: none
-	Asked   *session.User      // the newest promoted prompt; nil: none
-	Shell   *session.Shell     // the newest command of the user's; nil: none
+	Turn    *session.Assistant // the newest turn, or nil
+	Asked   *session.User      // the newest promoted prompt, or nil
+	Shell   *session.Shell     // the newest user command; nil: none
 	Pending []*session.Input
 	Through int64
 }
 
-// NewFold begins behind the rows.
+// NewFold returns a fold that continues after the rows.
 func NewFold(r Rows) *Fold {
 	f := &Fold{Session: r.Session, turn: r.Turn, asked: r.Asked, shell: r.Shell, through: r.Through}
 	for _, in := range r.Pending {
-		f.admit(in.TimeCreated, in.ID, in.Prompt)
+		f.admitPrompt(in.TimeCreated, in.ID, in.Prompt)
 	}
-	f.opened = r.Turn != nil && len(r.Turn.Content) > 0
+	f.stepStarted = r.Turn != nil && len(r.Turn.Content) > 0
 	return f
 }
 
-// Begin is a fold of a session whose first event is still to come.
+// Begin returns a fold of a session without events.
 func Begin() *Fold { return &Fold{Session: &session.Session{}, through: -1} }
 
-// Knows reports whether the fold holds what the event at the seq says.
-func (f *Fold) Knows(seq int64) bool { return seq <= f.through }
+// IncludesSeq reports whether the fold's state includes the event at the seq.
+func (f *Fold) IncludesSeq(seq int64) bool { return seq <= f.through }
 
-// Lacks reports whether the fold holds another turn than the one asked for: then it begins anew behind rows that have it.
-func (f *Fold) Lacks(turn session.MessageID) bool {
-	return turn != "" && (f.turn == nil || f.turn.ID != turn) && !Answers(f.shell, turn)
+// NeedsTurn reports whether the fold's newest turn is another one, so that the fold must start again from rows that
+// have the turn.
+func (f *Fold) NeedsTurn(turn session.MessageID) bool {
+	return turn != "" && (f.turn == nil || f.turn.ID != turn) && !IsAnswerOf(f.shell, turn)
 }
 
-func (f *Fold) admit(at int64, id session.MessageID, p session.Prompt) *session.User {
+func (f *Fold) admitPrompt(at int64, id session.MessageID, p session.Prompt) *session.User {
 	d := &session.Prompted{Fact: session.Fact{Timestamp: at}, MessageID: id, Prompt: p}
 	u, _ := session.Begin(d, 0).(*session.User)
 	known := func(o *session.User) bool { return o.ID == id }
@@ -67,8 +68,8 @@ func (f *Fold) admit(at int64, id session.MessageID, p session.Prompt) *session.
 	return u
 }
 
-// Event folds one event and returns what the bus says of it.
-func (f *Fold) Event(e *session.Event) []Event {
+// ApplyEvent applies one event and returns its bus events.
+func (f *Fold) ApplyEvent(e *session.Event) []Event {
 	fresh := e.Seq > f.through
 	if fresh {
 		f.through = e.Seq
@@ -77,53 +78,53 @@ func (f *Fold) Event(e *session.Event) []Event {
 	if fresh {
 		f.Session.Apply(e.Data)
 	}
-	next := f.next(e)
-	if out, ok := f.lifeOf(e.Data, &before); ok {
+	next := f.v2Events(e)
+	if out, ok := f.lifecycleEvents(e.Data, &before); ok {
 		return append(next, out...)
 	}
 	if m, ok := session.Begin(e.Data, e.Seq).(*session.Assistant); ok && fresh {
 		f.turn = m
 	}
-	if f.turn == nil || session.ChangedTurn(e.Data) != f.turn.ID && !f.starts(e.Data) {
-		return append(next, f.besides(e.Data)...)
+	if f.turn == nil || session.ChangedTurn(e.Data) != f.turn.ID && !f.startsTurn(e.Data) {
+		return append(next, f.otherEvents(e.Data)...)
 	}
 	if fresh {
 		f.turn.Apply(e.Data)
 	}
-	return append(next, f.step(e.Data)...)
+	return append(next, f.stepEvents(e.Data)...)
 }
 
-// starts reports whether the event begins the turn at hand.
-func (f *Fold) starts(d session.EventData) bool {
+// startsTurn reports whether the event starts the current turn.
+func (f *Fold) startsTurn(d session.EventData) bool {
 	s, ok := d.(*session.StepStarted)
 	return ok && f.turn.ID == s.AssistantMessageID
 }
 
-// lifeOf tells of the session itself and of what is put to it; ok is false for events of other kinds.
-func (f *Fold) lifeOf(d session.EventData, before *session.Session) (out []Event, ok bool) {
+// lifecycleEvents converts events about the session, its inbox and its asks; ok is false for other events.
+func (f *Fold) lifecycleEvents(d session.EventData, before *session.Session) (out []Event, ok bool) {
 	switch d := d.(type) {
 	case *session.Created:
 		return []Event{{Type: "session.created", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)}, Durable: true}}, true
 	case *session.Renamed, *session.Archived, *session.Imported, *session.PermissionSet, *session.MetadataSet, *session.AgentSwitched, *session.ModelSwitched, *session.Moved,
 		*session.RevertStaged, *session.RevertCleared:
-		return []Event{f.updated()}, true
+		return []Event{f.sessionUpdated()}, true
 	case *session.PromptAdmitted:
 		if before.Agent != f.Session.Agent || !sameModel(before.Model, f.Session.Model) {
-			out = append(out, f.updated())
+			out = append(out, f.sessionUpdated())
 		}
-		u := f.admit(d.Timestamp, d.MessageID, d.Prompt)
-		return append(append(out, f.prompt(u, d.Timestamp)...), f.updated()), true
+		u := f.admitPrompt(d.Timestamp, d.MessageID, d.Prompt)
+		return append(append(out, f.promptEvents(u, d.Timestamp)...), f.sessionUpdated()), true
 	case *session.InputWithdrawn:
-		return []Event{f.removed(d.MessageID)}, true
+		return []Event{f.messageRemoved(d.MessageID)}, true
 	case *session.MessageRemoved:
 		if d.AnswerID != "" {
-			out = append(out, f.removed(d.AnswerID))
+			out = append(out, f.messageRemoved(d.AnswerID))
 		}
-		return append(out, f.removed(d.MessageID)), true
+		return append(out, f.messageRemoved(d.MessageID)), true
 	case *session.InputEdited:
-		return f.edited(d.MessageID, "", d.Prompt, d.Timestamp), true
+		return f.editEvents(d.MessageID, "", d.Prompt, d.Timestamp), true
 	case *session.MessageEdited:
-		return f.edited(d.MessageID, d.PartID, d.Prompt, d.Timestamp), true
+		return f.editEvents(d.MessageID, d.PartID, d.Prompt, d.Timestamp), true
 	case *session.TodosSet:
 		return []Event{{Type: "todo.updated", Properties: Todos{f.Session.ID, d.Todos}}}, true
 	case *session.PermissionAsked:
@@ -132,13 +133,13 @@ func (f *Fold) lifeOf(d session.EventData, before *session.Session) (out []Event
 		}
 		return []Event{{Type: "permission.asked", Properties: PermissionOf(f.Session.ID, d.Ask)}}, true
 	case *session.PermissionReplied:
-		return []Event{replied(f.Session.ID, d)}, true
+		return []Event{replyEvent(f.Session.ID, d)}, true
 	default:
 		return nil, false
 	}
 }
 
-func (f *Fold) removed(m session.MessageID) Event {
+func (f *Fold) messageRemoved(m session.MessageID) Event {
 	return Event{Type: "message.removed", Properties: MessageGone{f.Session.ID, m}, Durable: true}
 }
 
@@ -146,100 +147,100 @@ func sameModel(a, b *session.ModelRef) bool {
 	return a == b || a != nil && b != nil && a.Equal(*b)
 }
 
-func (f *Fold) updated() Event {
+func (f *Fold) sessionUpdated() Event {
 	return Event{Type: "session.updated", Properties: SessionInfo{f.Session.ID, SessionOf(f.Session)}, Durable: true}
 }
 
-// prompt tells of a new prompt with its parts.
-func (f *Fold) prompt(u *session.User, at int64) []Event {
-	m := prompted(f.Session, u)
-	out := []Event{f.message(m.Info)}
+// promptEvents announces a new prompt with its parts.
+func (f *Fold) promptEvents(u *session.User, at int64) []Event {
+	m := userMessage(f.Session, u)
+	out := []Event{f.messageUpdated(m.Info)}
 	for _, p := range m.Parts {
-		out = append(out, f.part(p, at))
+		out = append(out, f.partUpdated(p, at))
 	}
 	return out
 }
 
-func (f *Fold) message(i Info) Event {
+func (f *Fold) messageUpdated(i Info) Event {
 	return Event{Type: "message.updated", Properties: MessageInfo{f.Session.ID, i}, Durable: true}
 }
 
-func (f *Fold) part(p Part, at int64) Event {
+func (f *Fold) partUpdated(p Part, at int64) Event {
 	return Event{Type: "message.part.updated", Properties: PartInfo{f.Session.ID, p, at}, Durable: true}
 }
 
-// besides tells of what stands beside the turns.
-func (f *Fold) besides(d session.EventData) []Event {
+// otherEvents converts events that belong to no turn.
+func (f *Fold) otherEvents(d session.EventData) []Event {
 	switch d := d.(type) {
 	case *session.SyntheticAdded:
-		m := synthetic(f.Session, session.Begin(d, 0).(*session.Synthetic))
-		return []Event{f.message(m.Info), f.part(m.Parts[0], d.Timestamp)}
+		m := syntheticMessage(f.Session, session.Begin(d, 0).(*session.Synthetic))
+		return []Event{f.messageUpdated(m.Info), f.partUpdated(m.Parts[0], d.Timestamp)}
 	case *session.ShellStarted:
 		return f.shellStarted(session.Begin(d, 0).(*session.Shell))
 	case *session.ShellEnded:
 		return f.shellEnded(d)
 	case *session.Interrupted:
-		f.failed, f.failedFor = Failed(&d.Error, ""), ""
+		f.failed, f.failedFor = ErrorOf(&d.Error, ""), ""
 		return nil
 	default:
 		return nil
 	}
 }
 
-// step tells what the event changed in the turn at hand.
-func (f *Fold) step(d session.EventData) []Event {
+// stepEvents converts an event of the current turn after it was applied.
+func (f *Fold) stepEvents(d session.EventData) []Event {
 	at := d.Stamp().Timestamp
 	switch d := d.(type) {
 	case *session.StepStarted:
-		return f.started()
+		return f.turnStarted()
 	case *session.TextStarted:
-		return f.item(d.PartID, at)
+		return f.itemEvents(d.PartID, at)
 	case *session.TextEnded:
-		return f.item(d.PartID, at)
+		return f.itemEvents(d.PartID, at)
 	case *session.ReasoningStarted:
-		return f.item(d.PartID, at)
+		return f.itemEvents(d.PartID, at)
 	case *session.ReasoningEnded:
-		return f.item(d.PartID, at)
+		return f.itemEvents(d.PartID, at)
 	case *session.ToolInputStarted:
-		return f.item(d.PartID, at)
+		return f.itemEvents(d.PartID, at)
 	case *session.ToolCalled:
-		return f.item(d.PartID, at)
+		return f.itemEvents(d.PartID, at)
 	case *session.ToolProgress:
-		return f.item(d.PartID, at)
+		return f.itemEvents(d.PartID, at)
 	case *session.ToolSuccess:
-		return append(f.changes(d), f.item(d.PartID, at)...)
+		return append(f.fileChanges(d), f.itemEvents(d.PartID, at)...)
 	case *session.ToolFailed:
-		return f.item(d.PartID, at)
+		return f.itemEvents(d.PartID, at)
 	case *session.PartEdited:
-		return f.item(d.PartID, at)
+		return f.itemEvents(d.PartID, at)
 	case *session.PartRemoved:
-		return []Event{f.gone(d.AssistantMessageID, d.PartID)}
+		return []Event{f.partRemoved(d.AssistantMessageID, d.PartID)}
 	case *session.StepEnded, *session.StepFailed:
-		return f.ended(at)
+		return f.turnEnded(at)
 	default:
 		return nil
 	}
 }
 
-// started tells of a turn that begins, as yet without parts.
-func (f *Fold) started() []Event {
-	f.opened = len(f.turn.Content) > 0 // else with its first part
+// turnStarted announces a turn that has no parts yet.
+func (f *Fold) turnStarted() []Event {
+	f.stepStarted = len(f.turn.Content) > 0 // otherwise the step-start part is sent with the first part
 	empty := *f.turn
 	empty.Content, empty.Finish, empty.Cost, empty.Tokens, empty.Error, empty.Time.Completed = nil, "", nil, nil, nil, 0
-	out := append(f.fault(f.turn.ParentID), f.message(assistant(f.Session, &empty)))
-	if f.answer() && !f.answering {
-		out = append(out, f.summed()...)
+	out := append(f.pendingError(f.turn.ParentID), f.messageUpdated(assistantInfo(f.Session, &empty)))
+	if f.selectPrompt() && !f.isAnswering {
+		out = append(out, f.summaryEvents()...)
 	}
-	f.answering = true
-	if f.asking {
+	f.isAnswering = true
+	if f.busyRepeated {
 		return out
 	}
-	f.asking = true
-	return append(out, f.status(State{Type: "busy"}))
+	f.busyRepeated = true
+	return append(out, f.statusEvent(State{Type: "busy"}))
 }
 
-// answer takes the prompt that the turn answers for the one at hand. It reports whether this is the first turn to do so.
-func (f *Fold) answer() (first bool) {
+// selectPrompt makes the prompt that the turn answers the current one. It reports whether this is its first turn.
+func (f *Fold) selectPrompt() (first bool) {
 	if f.asked != nil && f.asked.ID == f.turn.ParentID {
 		return false
 	}
@@ -253,120 +254,128 @@ func (f *Fold) answer() (first bool) {
 	return false
 }
 
-// summed tells what the answers to a prompt changed so far, again and again, as OpenCode does: behind each turn, and where the
-// first of them begins after a rest.
-func (f *Fold) summed() []Event {
-	out := []Event{f.updated(), {Type: "session.diff", Properties: Diff{f.Session.ID, []FileDiff{}}}}
+// summaryEvents announces the changes made for the current prompt. Like OpenCode it does so after each turn, and when
+// the first turn after an idle time starts.
+func (f *Fold) summaryEvents() []Event {
+	out := []Event{f.sessionUpdated(), {Type: "session.diff", Properties: Diff{f.Session.ID, []FileDiff{}}}}
 	if f.asked != nil {
-		u := prompted(f.Session, f.asked).Info.(*User)
+		u := userMessage(f.Session, f.asked).Info.(*User)
 		u.Summary = &UserSummary{Diffs: []FileDiff{}}
-		out = append(out, f.message(u))
+		out = append(out, f.messageUpdated(u))
 	}
 	return out
 }
 
-func (f *Fold) status(s State) Event {
-	f.told = s.Type
+func (f *Fold) statusEvent(s State) Event {
+	f.lastStatus = s.Type
 	return Event{Type: "session.status", Properties: Status{f.Session.ID, s}}
 }
 
-// item tells of the item as it is now, after the start of the turn if it is the first.
-func (f *Fold) item(id session.PartID, at int64) []Event {
+// itemEvents announces the current state of an item, after the step-start part if it is the turn's first item.
+func (f *Fold) itemEvents(id session.PartID, at int64) []Event {
 	for n, c := range f.turn.Content {
 		if c.ItemID() == id {
-			return append(f.opening(at), f.part(itemPart(f.Session.ID, f.turn.ID, n+1, c), at))
+			return append(f.stepStartEvents(at), f.partUpdated(itemPart(f.Session.ID, f.turn.ID, n+1, c), at))
 		}
 	}
 	return nil
 }
 
-// opening tells of the start of the turn as a part, once.
-func (f *Fold) opening(at int64) []Event {
-	if f.opened {
+// stepStartEvents announces the step-start part, once per turn.
+func (f *Fold) stepStartEvents(at int64) []Event {
+	if f.stepStarted {
 		return nil
 	}
-	f.opened = true
+	f.stepStarted = true
 	if p := stepStart(f.Session.ID, f.turn); p != nil {
-		return []Event{f.part(p, at)}
+		return []Event{f.partUpdated(p, at)}
 	}
 	return nil
 }
 
-// ended tells how the turn ended.
-func (f *Fold) ended(at int64) (out []Event) {
-	f.asking = false
-	whole := assistant(f.Session, f.turn)
-	if whole.Error != nil && !filtered(f.turn) {
+// turnEnded announces the end of the turn.
+func (f *Fold) turnEnded(at int64) (out []Event) {
+	f.busyRepeated = false
+	whole := assistantInfo(f.Session, f.turn)
+	if whole.Error != nil && !isFiltered(f.turn) {
 		f.failed, f.failedFor = whole.Error, f.turn.ParentID
-		return []Event{f.message(whole)}
+		return []Event{f.messageUpdated(whole)}
 	}
-	out = f.opening(at)
+	out = f.stepStartEvents(at)
 	if p := stepFinish(f.Session.ID, f.turn); p != nil {
-		out = append(out, f.part(p, at))
+		out = append(out, f.partUpdated(p, at))
 	}
 	unended := *whole
 	unended.Time.Completed, unended.Error = 0, nil
-	out = append(out, f.message(&unended))
-	if p := patch(f.Session.ID, f.turn); p != nil {
-		out = append(out, f.part(p, at))
+	out = append(out, f.messageUpdated(&unended))
+	if p := patchPart(f.Session.ID, f.turn); p != nil {
+		out = append(out, f.partUpdated(p, at))
 	}
-	out = append(out, f.message(whole))
+	out = append(out, f.messageUpdated(whole))
 	switch {
-	case filtered(f.turn):
-		out = append(out, f.message(whole), Event{Type: "session.error", Properties: Failure{f.Session.ID, whole.Error}})
-	case !declined(f.turn): // OpenCode looks once more whether something follows
-		out = append(out, f.status(State{Type: "busy"}))
+	case isFiltered(f.turn):
+		out = append(
+			out,
+			f.messageUpdated(whole),
+			Event{Type: "session.error", Properties: Failure{f.Session.ID, whole.Error}},
+		)
+	case !isDeclined(f.turn): // OpenCode checks once more for further work
+		out = append(out, f.statusEvent(State{Type: "busy"}))
 	}
-	return append(out, f.summed()...)
+	return append(out, f.summaryEvents()...)
 }
 
-// Progress tells of a running call as it comes along.
-func (f *Fold) Progress(p *session.ToolProgress) []Event {
-	out := f.nextProgress(p)
-	if Answers(f.shell, p.AssistantMessageID) && f.shell.Time.Completed == 0 {
-		if text := soFar(p); text != "" {
-			return append(out, f.part(shellCall(f.Session.ID, f.shell, text), p.Timestamp))
+// ApplyProgress converts progress of a running call.
+func (f *Fold) ApplyProgress(p *session.ToolProgress) []Event {
+	out := f.v2Progress(p)
+	if IsAnswerOf(f.shell, p.AssistantMessageID) && f.shell.Time.Completed == 0 {
+		if text := outputSoFar(p); text != "" {
+			return append(out, f.partUpdated(shellCall(f.Session.ID, f.shell, text), p.Timestamp))
 		}
 		return out
 	}
 	if f.turn == nil || session.ChangedTurn(p) != f.turn.ID || !f.turn.Apply(p) {
 		return out
 	}
-	return append(out, f.item(p.PartID, p.Timestamp)...)
+	return append(out, f.itemEvents(p.PartID, p.Timestamp)...)
 }
 
-// Fragment tells what an open item gained. Of arguments V1 is told only when they are whole.
-func (f *Fold) Fragment(g *session.Fragment) []Event {
-	out := f.nextFragment(g)
+// ApplyFragment converts a delta of an open item. V1 receives tool arguments only when they are complete.
+func (f *Fold) ApplyFragment(g *session.Fragment) []Event {
+	out := f.v2Fragment(g)
 	if g.Item == session.FragmentToolInput {
 		return out
 	}
-	return append(out, Event{Type: "message.part.delta", Properties: Delta{g.SessionID, g.MessageID, g.PartID, "text", g.Delta}})
+	return append(
+		out,
+		Event{Type: "message.part.delta", Properties: Delta{g.SessionID, g.MessageID, g.PartID, "text", g.Delta}},
+	)
 }
 
-// Status tells what the session is doing now. A failure is told when nothing follows it, and its end twice.
-func (f *Fold) Status(s State) []Event {
-	if s.Type == "retry" && f.told == "busy" && !f.asking {
-		f.asking = true
-		return []Event{f.status(State{Type: "busy"}), f.status(s)}
+// ApplyStatus converts a status of the session. A failure is announced when no further attempt follows, and the end of
+// it twice, as in OpenCode.
+func (f *Fold) ApplyStatus(s State) []Event {
+	if s.Type == "retry" && f.lastStatus == "busy" && !f.busyRepeated {
+		f.busyRepeated = true
+		return []Event{f.statusEvent(State{Type: "busy"}), f.statusEvent(s)}
 	}
 	if s.Type != "idle" {
-		if s.Type == "busy" && f.told == "busy" {
+		if s.Type == "busy" && f.lastStatus == "busy" {
 			return nil
 		}
-		return []Event{f.status(s)}
+		return []Event{f.statusEvent(s)}
 	}
-	f.asking, f.answering = false, false
-	idle := []Event{f.status(s), {Type: "session.idle", Properties: SessionOnly{f.Session.ID}}}
-	out := f.fault("")
+	f.busyRepeated, f.isAnswering = false, false
+	idle := []Event{f.statusEvent(s), {Type: "session.idle", Properties: SessionOnly{f.Session.ID}}}
+	out := f.pendingError("")
 	if out != nil {
 		out = append(out, idle...)
 	}
 	return append(out, idle...)
 }
 
-// fault tells of the last failure, unless the prompt is tried again.
-func (f *Fold) fault(tried session.MessageID) (out []Event) {
+// pendingError announces the last failure, unless the prompt is tried again.
+func (f *Fold) pendingError(tried session.MessageID) (out []Event) {
 	if f.failed != nil && (tried == "" || f.failedFor != tried) {
 		out = []Event{{Type: "session.error", Properties: Failure{f.Session.ID, f.failed}}}
 	}
@@ -374,7 +383,7 @@ func (f *Fold) fault(tried session.MessageID) (out []Event) {
 	return out
 }
 
-// Deleted tells that a session is gone, as it was.
-func Deleted(s *session.Session) Event {
+// DeletedEvent announces the deletion of a session with its last state.
+func DeletedEvent(s *session.Session) Event {
 	return Event{Type: "session.deleted", Properties: SessionInfo{s.ID, SessionOf(s)}, Durable: true}
 }

@@ -19,7 +19,7 @@ func log(facts ...session.EventData) (events []*session.Event) {
 	return events
 }
 
-// brief says what an event tells, in the words of spec/http §2.
+// brief describes an event in one line.
 func brief(e Event) string {
 	switch p := e.Properties.(type) {
 	case SessionInfo:
@@ -53,7 +53,7 @@ func brief(e Event) string {
 		case *StepFinishPart:
 			return "[step-finish=" + part.Reason + "]"
 		default:
-			return "[" + part.head().Type + "]"
+			return "[" + part.asHead().Type + "]"
 		}
 	case Status:
 		return p.Status.Type
@@ -69,7 +69,7 @@ func brief(e Event) string {
 	return e.Type
 }
 
-func told(events []Event) string {
+func describeEvents(events []Event) string {
 	var out []string
 	for _, e := range events {
 		out = append(out, brief(e))
@@ -80,7 +80,15 @@ func told(events []Event) string {
 var model = session.ModelRef{ID: "m", ProviderID: "p"}
 
 func created() session.EventData {
-	return &session.Created{Info: session.Session{ID: "ses_1", ProjectID: "abc", Location: session.Location{Directory: "/w/sub"}, Subpath: "sub", Open: true}}
+	return &session.Created{
+		Info: session.Session{
+			ID:        "ses_1",
+			ProjectID: "abc",
+			Location:  session.Location{Directory: "/w/sub"},
+			Subpath:   "sub",
+			Open:      true,
+		},
+	}
 }
 
 func admitted(id session.MessageID) session.EventData {
@@ -95,10 +103,16 @@ func admitted(id session.MessageID) session.EventData {
 }
 
 func started(id, parent session.MessageID) session.EventData {
-	return &session.StepStarted{TurnFact: session.OfTurn(id), Agent: "build", Model: model, ParentID: parent, StartID: "prt_a"}
+	return &session.StepStarted{
+		TurnFact: session.OfTurn(id),
+		Agent:    "build",
+		Model:    model,
+		ParentID: parent,
+		StartID:  "prt_a",
+	}
 }
 
-// What the bus says of each event of a turn, in OpenCode's order.
+// TestFold checks the bus events of each event of a turn, in OpenCode's order.
 func TestFold(t *testing.T) {
 	idle := State{Type: "idle"}
 	for _, c := range []struct {
@@ -191,19 +205,19 @@ func TestFold(t *testing.T) {
 			f := Begin()
 			var got []string
 			for _, e := range log(c.facts...) {
-				got = append(got, told(f.Event(e)))
+				got = append(got, describeEvents(f.ApplyEvent(e)))
 			}
 			if s := strings.Join(got, " | "); s != c.want {
-				t.Errorf("told\n%s\nwant\n%s", s, c.want)
+				t.Errorf("got\n%s\nwant\n%s", s, c.want)
 			}
-			if s := told(f.Status(idle)); s != c.then {
+			if s := describeEvents(f.ApplyStatus(idle)); s != c.then {
 				t.Errorf("then %s, want %s", s, c.then)
 			}
 		})
 	}
 }
 
-// A reader that begins in the middle is told what rows show and nothing twice; what it has told changes nothing again.
+// A fold that starts from rows continues without repetition, and applying its events again changes nothing.
 func TestFoldFromRows(t *testing.T) {
 	events := log(created(), admitted("msg_1"), started("msg_2", "msg_1"),
 		&session.TextStarted{TurnFact: session.OfTurn("msg_2"), TextID: "t", PartID: "prt_b"},
@@ -221,17 +235,17 @@ func TestFoldFromRows(t *testing.T) {
 	}
 	f := NewFold(Rows{Session: s, Turn: turn, Through: 4})
 	for i, want := range []string{`[text "Hello"]`, `[step-finish=stop] A=stop A=stop. busy S~ diff`} {
-		if got := told(f.Event(events[4+i])); got != want {
-			t.Errorf("told %s, want %s", got, want)
+		if got := describeEvents(f.ApplyEvent(events[4+i])); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	f.Event(events[5])
+	f.ApplyEvent(events[5])
 	if f.Session.Cost != 5 || len(turn.Content) != 1 {
 		t.Errorf("the session cost %s, the turn has %d items", f.Session.Cost, len(turn.Content))
 	}
 }
 
-// Whatever a log says, in whatever order, it is told without a panic, and the same events give the same.
+// Any sequence of events is converted without a panic, and deterministically.
 func FuzzFold(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
 	f.Add([]byte{2, 5, 3, 0, 9, 9, 1})
@@ -267,18 +281,18 @@ func FuzzFold(f *testing.F) {
 			var out []string
 			for i, e := range log(facts...) {
 				e.Seq = int64(picks[i] % 16)
-				out = append(out, told(fold.Event(e)), told(fold.Status(State{Type: "idle"})))
+				out = append(out, describeEvents(fold.ApplyEvent(e)), describeEvents(fold.ApplyStatus(State{Type: "idle"})))
 			}
 			return strings.Join(out, "\n")
 		}
 		if a, b := play(), play(); a != b {
-			t.Errorf("told\n%s\nand\n%s", a, b)
+			t.Errorf("got\n%s\nand\n%s", a, b)
 		}
 	})
 }
 
-// OpenCode says that it is busy once more when it asks the model, whether that answers or fails.
-func TestRetriesAreTold(t *testing.T) {
+// OpenCode sends "busy" once more when it asks the model, whether that responds or fails.
+func TestRetryStatus(t *testing.T) {
 	f, got := Begin(), []string(nil)
 	say := func(events []Event) {
 		for _, e := range events {
@@ -287,21 +301,27 @@ func TestRetriesAreTold(t *testing.T) {
 			}
 		}
 	}
-	events := log(created(), admitted("msg_1"), started("msg_2", "msg_1"), &session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "stop"})
-	say(f.Event(events[0]))
-	say(f.Event(events[1]))
+	events := log(
+		created(),
+		admitted("msg_1"),
+		started("msg_2", "msg_1"),
+		&session.StepEnded{TurnFact: session.OfTurn("msg_2"), Finish: "stop"},
+	)
+	say(f.ApplyEvent(events[0]))
+	say(f.ApplyEvent(events[1]))
 	for _, s := range []string{"busy", "retry", "busy", "retry", "busy"} {
-		say(f.Status(State{Type: s}))
+		say(f.ApplyStatus(State{Type: s}))
 	}
-	say(f.Event(events[2]))
-	say(f.Event(events[3]))
-	say(f.Status(State{Type: "idle"}))
+	say(f.ApplyEvent(events[2]))
+	say(f.ApplyEvent(events[3]))
+	say(f.ApplyStatus(State{Type: "idle"}))
 	if want := "busy busy retry busy retry busy busy idle"; strings.Join(got, " ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
 	}
 }
 
-// A session that was made below V2's contract is told in the words of both, V2's first and with dates; one of V1's in V1's only.
+// A session created over V2 is announced in both contracts' forms, V2's first and with dates; a V1 session in V1's
+// only.
 func TestBothContracts(t *testing.T) {
 	facts := []session.EventData{
 		created(), &session.AgentSwitched{MessageID: "msg_0", Agent: "plan"}, admitted("msg_1"), started("msg_2", "msg_1"),
@@ -334,10 +354,21 @@ func TestBothContracts(t *testing.T) {
 			if c, ok := e.Data.(*session.Created); ok {
 				c.Info.Open = open
 			}
-			say(f.Event(e))
+			say(f.ApplyEvent(e))
 		}
-		say(f.Fragment(&session.Fragment{SessionID: "ses_1", MessageID: "msg_2", PartID: "prt_b", Item: session.FragmentToolInput, ItemID: "c", Delta: "{"}))
-		say(f.Progress(&session.ToolProgress{TurnFact: session.OfTurn("msg_2"), CallID: "c"}))
+		say(
+			f.ApplyFragment(
+				&session.Fragment{
+					SessionID: "ses_1",
+					MessageID: "msg_2",
+					PartID:    "prt_b",
+					Item:      session.FragmentToolInput,
+					ItemID:    "c",
+					Delta:     "{",
+				},
+			),
+		)
+		say(f.ApplyProgress(&session.ToolProgress{TurnFact: session.OfTurn("msg_2"), CallID: "c"}))
 		return v1, v2
 	}
 	ofV1, none := play(true)
@@ -351,13 +382,13 @@ func TestBothContracts(t *testing.T) {
 		"session.next.step.ended.2 true", "session.next.tool.input.delta.0 false", "session.next.tool.progress.0 false",
 	}
 	if strings.Join(next, "\n") != strings.Join(want, "\n") {
-		t.Errorf("told\n%s", strings.Join(next, "\n"))
+		t.Errorf("got\n%s", strings.Join(next, "\n"))
 	}
-	e := Begin().next(log(&session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce})[0])[0]
+	e := Begin().v2Events(log(&session.PermissionReplied{AskID: "per_1", Reply: session.ReplyOnce})[0])[0]
 	if got := fmt.Sprint(e.Properties); got != `{"reply":"once","requestID":"per_1","sessionID":"ses_1"}` {
 		t.Error(got)
 	}
-	e = Begin().next(log(&session.AgentSwitched{MessageID: "msg_0", Agent: "plan"})[0])[0]
+	e = Begin().v2Events(log(&session.AgentSwitched{MessageID: "msg_0", Agent: "plan"})[0])[0]
 	if got := fmt.Sprint(e.Properties); got != `{"agent":"plan","messageID":"msg_0","sessionID":"ses_1","timestamp":"1970-01-01T00:00:00.001Z"}` {
 		t.Error(got)
 	}

@@ -14,16 +14,17 @@ type Format struct {
 	RetryCount *int           `json:"retryCount,omitzero"`
 }
 
-// defaultRetries is how often a model may try again where the client does not say.
+// defaultRetries is the number of retries if the client names none.
 const defaultRetries = 2
 
-// format says in our words what the client wants; nil is text.
-func (f *Format) format() (*session.Format, error) {
+// toFormat converts the format; nil means text.
+func (f *Format) toFormat() (*session.Format, error) {
 	switch {
 	case f == nil, f.Type == "text":
 		return nil, nil
 	case f.Type != "json_schema":
-		return nil, session.Errorf(session.CodeInvalid, "the type of a format must be text or json_schema, got %.40q", f.Type).At("format.type")
+		return nil, session.Errorf(session.CodeInvalid, "the type of a format must be text or json_schema, got %.40q", f.Type).
+			At("format.type")
 	}
 	out := &session.Format{Schema: f.Schema, Retries: defaultRetries}
 	if f.RetryCount != nil {
@@ -39,7 +40,7 @@ func formatOf(f *session.Format) *Format {
 	return &Format{Type: "json_schema", Schema: f.Schema, RetryCount: &f.Retries}
 }
 
-// retriesOf is how often the model tried again for the form of its answer before it failed.
+// retriesOf returns the number of attempts at structured output before the failure; nil for other failures.
 func retriesOf(f *session.Failure) *int {
 	var more struct {
 		Retries int `json:"retries"`
@@ -48,7 +49,7 @@ func retriesOf(f *session.Failure) *int {
 	return &more.Retries
 }
 
-// finishOf is a step's end in OpenCode's words.
+// finishOf converts a finish reason to OpenCode's.
 func finishOf(finish string) string {
 	switch finish {
 	case session.FinishUnformed:

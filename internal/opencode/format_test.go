@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-func TestFormatOfAPrompt(t *testing.T) {
+func TestPromptFormat(t *testing.T) {
 	schema := jsontext.Value(`{"type":"object"}`)
 	for in, want := range map[string]*session.Format{
 		``:                          nil,
@@ -34,20 +34,31 @@ func TestFormatOfAPrompt(t *testing.T) {
 	}
 }
 
-// TestFormatIsReadable: a session whose prompts wanted a form can be read, whatever came of them.
+// A session whose prompts required a format can be read, whatever the outcome.
 func TestFormatIsReadable(t *testing.T) {
 	s := &session.Session{ID: "ses_a"}
-	in := &session.Input{ID: "msg_u", Prompt: session.Prompt{Text: "x", Format: &session.Format{Schema: jsontext.Value(`{"type":"object"}`), Retries: 1}}}
-	v, err := json.Marshal(opencode.Pending(s, in).Info)
+	in := &session.Input{
+		ID: "msg_u",
+		Prompt: session.Prompt{
+			Text:   "x",
+			Format: &session.Format{Schema: jsontext.Value(`{"type":"object"}`), Retries: 1},
+		},
+	}
+	v, err := json.Marshal(opencode.PendingMessage(s, in).Info)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var user struct{ Format jsontext.Value }
-	if err := json.Unmarshal(v, &user, json.MatchCaseInsensitiveNames(true)); err != nil || string(user.Format) != `{"type":"json_schema","schema":{"type":"object"},"retryCount":1}` {
+	if err := json.Unmarshal(v, &user, json.MatchCaseInsensitiveNames(true)); err != nil ||
+		string(user.Format) != `{"type":"json_schema","schema":{"type":"object"},"retryCount":1}` {
 		t.Errorf("%v %s", err, v)
 	}
-	failed := opencode.Failed(&session.Failure{Reason: session.ReasonFormat, Message: "no", Extra: jsontext.Value(`{"retries":1}`)}, "p")
-	if v, err = json.Marshal(failed); err != nil || string(v) != `{"name":"StructuredOutputError","data":{"message":"no","retries":1}}` {
+	failed := opencode.ErrorOf(
+		&session.Failure{Reason: session.ReasonFormat, Message: "no", Extra: jsontext.Value(`{"retries":1}`)},
+		"p",
+	)
+	if v, err = json.Marshal(failed); err != nil ||
+		string(v) != `{"name":"StructuredOutputError","data":{"message":"no","retries":1}}` {
 		t.Errorf("%v %s", err, v)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Message is what the operations on messages show: a User or an Assistant, and its parts.
+// Message is a message as V1's operations return it: a User or an Assistant, and its parts.
 type Message struct {
 	Info  Info   `json:"info"`
 	Parts []Part `json:"parts"`
@@ -20,20 +20,20 @@ type User struct {
 	ID        session.MessageID `json:"id"`
 	SessionID session.ID        `json:"sessionID"`
 	Role      string            `json:"role"` // "user"
-	Time      Created           `json:"time"`
-	Summary   *UserSummary      `json:"summary,omitzero"` // once it is being answered
+	Time      CreationTime      `json:"time"`
+	Summary   *UserSummary      `json:"summary,omitzero"` // set once the prompt is being answered
 	Agent     string            `json:"agent"`
 	Model     Model             `json:"model"`
 	Format    *Format           `json:"format,omitzero"`
-	System    string            `json:"system,omitzero"` // that its prompt brought
+	System    string            `json:"system,omitzero"` // system text of the prompt
 }
 
-// Created is when something was.
-type Created struct {
+// CreationTime is a creation time.
+type CreationTime struct {
 	Created int64 `json:"created"`
 }
 
-// UserSummary is what the answers to a prompt changed.
+// UserSummary lists the files that the answers to a prompt changed.
 type UserSummary struct {
 	Diffs []FileDiff `json:"diffs"`
 }
@@ -65,7 +65,7 @@ type Assistant struct {
 	Structured jsontext.Value      `json:"structured,omitzero"`
 }
 
-// Path is where a step worked.
+// Path is the directory of a step.
 type Path struct {
 	Cwd  string `json:"cwd"`
 	Root string `json:"root"`
@@ -74,22 +74,22 @@ type Path struct {
 func (*User) info()      {}
 func (*Assistant) info() {}
 
-// At returns the id of a message and when it was created.
-func At(i Info) (session.MessageID, int64) {
+// IDAndTime returns the id and creation time of a message.
+func IDAndTime(i Info) (session.MessageID, int64) {
 	switch i := i.(type) {
 	case *User:
 		return i.ID, i.Time.Created
 	case *Assistant:
 		return i.ID, i.Time.Created
-	case *foreignInfo:
+	case *importedInfo:
 		return i.id, i.created
 	default:
 		return "", 0
 	}
 }
 
-// Shows reports whether V1 has a word for the message: Render leaves out the others.
-func Shows(m session.Message) bool {
+// IsVisible reports whether V1 can represent the message; Render omits the others.
+func IsVisible(m session.Message) bool {
 	switch m.(type) {
 	case *session.User, *session.Assistant, *session.Synthetic, *session.Shell:
 		return true
@@ -98,8 +98,8 @@ func Shows(m session.Message) bool {
 	}
 }
 
-// Render shows messages of the session, in their order, leaving out what V1 has no word for. Answered says that more
-// follows behind them.
+// Render converts messages of the session in order and omits those that V1 cannot represent. answered means that an
+// answer to the last prompt follows later in the session.
 func Render(s *session.Session, ms []session.Message, answered bool) []Message {
 	out := make([]Message, 0, len(ms))
 	asked := session.MessageID("")
@@ -107,28 +107,28 @@ func Render(s *session.Session, ms []session.Message, answered bool) []Message {
 		switch m := m.(type) {
 		case *session.User:
 			asked = m.ID
-			v := prompted(s, m)
-			if answered || answers(ms[i+1:], m.ID) {
+			v := userMessage(s, m)
+			if answered || hasAnswer(ms[i+1:], m.ID) {
 				v.Info.(*User).Summary = &UserSummary{Diffs: []FileDiff{}}
 			}
-			out = append(out, asImported(&m.Head, v))
+			out = append(out, restoreImported(&m.Head, v))
 		case *session.Assistant:
-			v := Message{Info: assistant(s, m), Parts: stepParts(s.ID, m)}
+			v := Message{Info: assistantInfo(s, m), Parts: stepParts(s.ID, m)}
 			if a := v.Info.(*Assistant); a.ParentID == "" { // of an older record
 				a.ParentID = asked
 			}
-			out = append(out, asImported(&m.Head, v))
+			out = append(out, restoreImported(&m.Head, v))
 		case *session.Synthetic:
-			out = append(out, synthetic(s, m))
+			out = append(out, syntheticMessage(s, m))
 		case *session.Shell:
-			out = append(out, shell(s, m)...)
+			out = append(out, shellMessage(s, m)...)
 		}
 	}
 	return out
 }
 
-// answers reports whether one of the messages is an answer to the prompt, or to a later one.
-func answers(ms []session.Message, prompt session.MessageID) bool {
+// hasAnswer reports whether one of the messages answers the prompt or a later one.
+func hasAnswer(ms []session.Message, prompt session.MessageID) bool {
 	for _, m := range ms {
 		if a, ok := m.(*session.Assistant); ok {
 			return a.ParentID == "" || a.ParentID == prompt
@@ -137,31 +137,35 @@ func answers(ms []session.Message, prompt session.MessageID) bool {
 	return false
 }
 
-// Pending shows a prompt that waits to be promoted: V1 shows it at once.
-func Pending(s *session.Session, in *session.Input) Message {
-	return prompted(s, Waiting(in))
+// PendingMessage shows a prompt that is not promoted yet; V1 shows prompts at once.
+func PendingMessage(s *session.Session, in *session.Input) Message {
+	return userMessage(s, InputMessage(in))
 }
 
-// Waiting is the message that a prompt which waits will be.
-func Waiting(in *session.Input) *session.User {
+// InputMessage returns the message that an input becomes when it is promoted.
+func InputMessage(in *session.Input) *session.User {
 	return session.Begin(&session.Prompted{
 		Fact: session.Fact{Timestamp: in.TimeCreated, SessionID: in.SessionID}, MessageID: in.ID, Prompt: in.Prompt,
 	}, in.AdmittedSeq).(*session.User)
 }
 
-func prompted(s *session.Session, m *session.User) Message {
-	v := user(s, m.Head, m.Agent, m.Model)
+func userMessage(s *session.Session, m *session.User) Message {
+	v := userInfo(s, m.Head, m.Agent, m.Model)
 	v.Format, v.System = formatOf(m.Format), m.System
 	return Message{Info: v, Parts: promptParts(s.ID, m)}
 }
 
-func synthetic(s *session.Session, m *session.Synthetic) Message {
-	part := &TextPart{Head: Head{ID: named("", m.ID, 0), SessionID: s.ID, MessageID: m.ID, Type: "text"}, Text: m.Text, Synthetic: true}
-	return Message{Info: user(s, m.Head, "", nil), Parts: []Part{part}}
+func syntheticMessage(s *session.Session, m *session.Synthetic) Message {
+	part := &TextPart{
+		Head:      Head{ID: partIDOr("", m.ID, 0), SessionID: s.ID, MessageID: m.ID, Type: "text"},
+		Text:      m.Text,
+		Synthetic: true,
+	}
+	return Message{Info: userInfo(s, m.Head, "", nil), Parts: []Part{part}}
 }
 
-func user(s *session.Session, h session.Head, agent string, model *session.ModelRef) *User {
-	v := &User{ID: h.ID, SessionID: s.ID, Role: "user", Time: Created{h.Time.Created}, Agent: agent}
+func userInfo(s *session.Session, h session.Head, agent string, model *session.ModelRef) *User {
+	v := &User{ID: h.ID, SessionID: s.ID, Role: "user", Time: CreationTime{h.Time.Created}, Agent: agent}
 	if v.Agent == "" {
 		v.Agent = s.Agent
 	}
@@ -169,24 +173,24 @@ func user(s *session.Session, h session.Head, agent string, model *session.Model
 		model = s.Model
 	}
 	if model != nil {
-		v.Model = Model{ProviderID: model.ProviderID, ModelID: model.ID, Variant: variant(*model)}
+		v.Model = Model{ProviderID: model.ProviderID, ModelID: model.ID, Variant: variantOf(*model)}
 	}
 	return v
 }
 
-// variant is that of a model in a message, where none is not said.
-func variant(m session.ModelRef) string {
+// variantOf returns the variant that V1 shows for a message's model; "" if none is shown.
+func variantOf(m session.ModelRef) string {
 	if m.Variant == "default" {
 		return ""
 	}
 	return m.Variant
 }
 
-func assistant(s *session.Session, m *session.Assistant) *Assistant {
+func assistantInfo(s *session.Session, m *session.Assistant) *Assistant {
 	v := &Assistant{
 		ID: m.ID, SessionID: s.ID, Role: "assistant", Time: m.Time, ParentID: m.ParentID, ModelID: m.Model.ID,
-		ProviderID: m.Model.ProviderID, Variant: variant(m.Model), Mode: m.Agent, Agent: m.Agent,
-		Path: Path{Cwd: s.Location.Directory, Root: worktree(s)}, Finish: finishOf(m.Finish), Error: errorOf(m),
+		ProviderID: m.Model.ProviderID, Variant: variantOf(m.Model), Mode: m.Agent, Agent: m.Agent,
+		Path: Path{Cwd: s.Location.Directory, Root: worktreeOf(s)}, Finish: finishOf(m.Finish), Error: errorOf(m),
 		Structured: m.Structured,
 	}
 	if m.Cost != nil {
@@ -196,9 +200,12 @@ func assistant(s *session.Session, m *session.Assistant) *Assistant {
 		v.Tokens = tokensOf(*m.Tokens)
 	}
 	switch {
-	case filtered(m):
-		v.Error = &Error{Name: "ContentFilterError", Data: ErrorData{Message: "The provider's content filter blocked the response"}}
-	case declined(m):
+	case isFiltered(m):
+		v.Error = &Error{
+			Name: "ContentFilterError",
+			Data: ErrorData{Message: "The provider's content filter blocked the response"},
+		}
+	case isDeclined(m):
 		v.Finish = "tool-calls"
 	case m.Error != nil && m.Error.Reason == session.ReasonOverflow:
 		v.Finish = "error"
@@ -208,13 +215,13 @@ func assistant(s *session.Session, m *session.Assistant) *Assistant {
 	return v
 }
 
-// filtered reports whether the vendor's filter ended the answer: to V1 that is a failure, although all that it said stays.
-func filtered(m *session.Assistant) bool {
+// isFiltered reports whether the provider's content filter ended the response. V1 treats that as a failure and keeps
+// the text.
+func isFiltered(m *session.Assistant) bool {
 	return m.Error == nil && finishOf(m.Finish) == "content-filter"
 }
 
-// declined reports whether the step ended because a user declined a call: in V1 that is an end like any other, behind which
-// nothing follows.
-func declined(m *session.Assistant) bool {
+// isDeclined reports whether the step ended because the user declined a call. V1 treats that as a normal end.
+func isDeclined(m *session.Assistant) bool {
 	return m.Error != nil && m.Error.Reason == session.ReasonDenied
 }

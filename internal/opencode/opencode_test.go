@@ -9,13 +9,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Names that are made up look like all others, and are the same each time and for nothing else.
-func TestDerivedNames(t *testing.T) {
+// Derived ids have the form of other ids, are stable, and are unique.
+func TestDerivedIDs(t *testing.T) {
 	const message = "msg_1fea40554002WMwUH6h1gkIbnp"
 	seen := map[session.PartID]int{}
 	for n := range 200 {
-		id := named("", message, n)
-		if len(id) != len(message) || id[:16] != "prt_1fea40554002" || id != named("", message, n) {
+		id := partIDOr("", message, n)
+		if len(id) != len(message) || id[:16] != "prt_1fea40554002" || id != partIDOr("", message, n) {
 			t.Fatalf("part %d is %s", n, id)
 		}
 		if other, taken := seen[id]; taken {
@@ -25,11 +25,13 @@ func TestDerivedNames(t *testing.T) {
 	}
 }
 
-// What a call read is shown with a name as long as every other, and not called by the name that its input has.
+// An attachment of a call has an id of the usual length, and no name if the call's input has it.
 func TestAttachments(t *testing.T) {
 	call := &session.Tool{Name: "read", State: session.ToolState{
 		Status: session.ToolCompleted, Input: jsontext.Value(`{"filePath":"/w/a.png"}`),
-		Content: []session.ToolContent{{Type: "file", URI: "data:image/png;base64,AA==", Mime: "image/png", Name: "a.png"}},
+		Content: []session.ToolContent{
+			{Type: "file", URI: "data:image/png;base64,AA==", Mime: "image/png", Name: "a.png"},
+		},
 	}}
 	head := Head{ID: "prt_1fea40554002WMwUH6h1gkIbnp", SessionID: "ses_1", MessageID: "msg_1fea40554002WMwUH6h1gkIbno"}
 	file := toolState(head, call).(*ToolCompleted).Attachments[0]
@@ -38,8 +40,8 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-// A session outside of a checkout tells its way from the root of the file system.
-func TestPathOfASession(t *testing.T) {
+// A session outside of a checkout has a path relative to the root directory.
+func TestSessionPath(t *testing.T) {
 	for want, s := range map[string]session.Session{
 		"sub":    {ProjectID: "abc", Location: session.Location{Directory: "/w/sub"}, Subpath: "sub"},
 		"w/else": {ProjectID: "global", Location: session.Location{Directory: "/w/else"}},
@@ -50,7 +52,7 @@ func TestPathOfASession(t *testing.T) {
 	}
 }
 
-// What is wrong with a rule is told at V1's own member.
+// An error in a rule names V1's member.
 func TestCheckRules(t *testing.T) {
 	for want, r := range map[string]Rule{
 		"permission[0].permission": {Pattern: "*", Action: session.Deny}, "permission[0].pattern": {Permission: "bash", Action: session.Deny},
@@ -65,7 +67,7 @@ func TestCheckRules(t *testing.T) {
 	}
 }
 
-// What a call is called: a command is whole, and a patch tells all that it did.
+// A command's title is the whole command, and a patch's title lists all its changes.
 func TestTitles(t *testing.T) {
 	for _, c := range []struct{ name, input, title, output, want string }{
 		{"bash", `{"command":"cat <<X\nhere\nX"}`, "cat <<X here X", "here", "cat <<X\nhere\nX"},

@@ -8,9 +8,9 @@ import (
 )
 
 // Part is one of the twelve kinds of parts, by pointer.
-type Part interface{ head() *Head }
+type Part interface{ asHead() *Head }
 
-// Head is what all parts have.
+// Head has the members that all parts share.
 type Head struct {
 	ID        session.PartID    `json:"id"`
 	SessionID session.ID        `json:"sessionID"`
@@ -18,14 +18,14 @@ type Head struct {
 	Type      string            `json:"type"`
 }
 
-func (h *Head) head() *Head { return h }
+func (h *Head) asHead() *Head { return h }
 
 // PartID returns the part's id.
-func PartID(p Part) session.PartID { return p.head().ID }
+func PartID(p Part) session.PartID { return p.asHead().ID }
 
 // The parts of conversations.
 type (
-	// TextPart is text of the user, of the model, or, Synthetic, of the system. What is Ignored the model is not told.
+	// TextPart is text of the user, of the model, or, if Synthetic, of the system. Ignored text is not sent to the model.
 	TextPart struct {
 		Head
 		Text      string         `json:"text"`
@@ -34,7 +34,7 @@ type (
 		Time      *Time          `json:"time,omitzero"`
 		Metadata  jsontext.Value `json:"metadata,omitzero"`
 	}
-	// ReasoningPart is what the model thought.
+	// ReasoningPart is a model's reasoning.
 	ReasoningPart struct {
 		Head
 		Text     string         `json:"text"`
@@ -49,13 +49,13 @@ type (
 		URL      string         `json:"url"`
 		Source   jsontext.Value `json:"source,omitzero"`
 	}
-	// AgentPart is an agent called upon.
+	// AgentPart is the mention of an agent.
 	AgentPart struct {
 		Head
-		Name   string      `json:"name"`
-		Source *AgentPlace `json:"source,omitzero"`
+		Name   string       `json:"name"`
+		Source *MentionSpan `json:"source,omitzero"`
 	}
-	// SubtaskPart is work for an agent of its own.
+	// SubtaskPart is a task for a subagent.
 	SubtaskPart struct {
 		Head
 		Prompt      string `json:"prompt"`
@@ -66,7 +66,7 @@ type (
 	}
 )
 
-// The parts that frame a step, and the marks of a conversation.
+// Parts that frame a step, and markers.
 type (
 	// StepStartPart begins a step.
 	StepStartPart struct {
@@ -87,7 +87,7 @@ type (
 		Hash  string   `json:"hash"`
 		Files []string `json:"files"`
 	}
-	// SnapshotPart is a tree, of older servers.
+	// SnapshotPart is a snapshot, sent by older servers.
 	SnapshotPart struct {
 		Head
 		Snapshot string `json:"snapshot"`
@@ -99,43 +99,43 @@ type (
 		Overflow    bool              `json:"overflow,omitzero"`
 		TailStartID session.MessageID `json:"tail_start_id,omitzero"`
 	}
-	// RetryPart is a failed attempt, of older servers.
+	// RetryPart is a failed attempt, sent by older servers.
 	RetryPart struct {
 		Head
-		Attempt int     `json:"attempt"`
-		Error   Error   `json:"error"`
-		Time    Created `json:"time"`
+		Attempt int          `json:"attempt"`
+		Error   Error        `json:"error"`
+		Time    CreationTime `json:"time"`
 	}
 )
 
-// Time is when an item began and ended.
+// Time is the start and end of an item.
 type Time struct {
 	Start int64 `json:"start"`
 	End   int64 `json:"end,omitzero"`
 }
 
-// AgentPlace is where an agent is mentioned.
-type AgentPlace struct {
+// MentionSpan is the position of a mention in the text.
+type MentionSpan struct {
 	Value string `json:"value"`
 	Start int    `json:"start"`
 	End   int    `json:"end"`
 }
 
-// promptParts cuts a prompt as its caller had it, or into its text, files and agents.
+// promptParts returns a prompt's parts: as its caller split it, or its text, files and agents.
 func promptParts(id session.ID, m *session.User) []Part {
 	parts := m.Parts
 	if len(parts) == 0 {
-		parts = cutPrompt(m)
+		parts = defaultParts(m)
 	}
 	out := make([]Part, 0, len(parts))
 	for n, p := range parts {
-		head := Head{ID: named(p.ID, m.ID, n), SessionID: id, MessageID: m.ID, Type: string(p.Type)}
-		out = append(out, promptPart(m, p, head)...)
+		head := Head{ID: partIDOr(p.ID, m.ID, n), SessionID: id, MessageID: m.ID, Type: string(p.Type)}
+		out = append(out, partsOfPiece(m, p, head)...)
 	}
 	return out
 }
 
-func cutPrompt(m *session.User) (parts []session.PromptPart) {
+func defaultParts(m *session.User) (parts []session.PromptPart) {
 	if m.Text != "" {
 		parts = append(parts, session.PromptPart{Type: session.PartText, Length: len(m.Text)})
 	}
@@ -148,24 +148,32 @@ func cutPrompt(m *session.User) (parts []session.PromptPart) {
 	return parts
 }
 
-// promptPart is a piece, and what stands before it; none for one that names nothing there is.
-func promptPart(m *session.User, p session.PromptPart, head Head) []Part {
+// partsOfPiece converts a piece of a prompt, after the text that was read for it. A piece that refers to nothing is
+// omitted.
+func partsOfPiece(m *session.User, p session.PromptPart, head Head) []Part {
 	var more struct {
-		Text      string         `json:"text"` // of what the model is not told
+		Text      string         `json:"text"` // text that is not sent to the model
 		Synthetic bool           `json:"synthetic"`
 		Ignored   bool           `json:"ignored"`
 		Time      *Time          `json:"time"`
 		Metadata  jsontext.Value `json:"metadata"`
 		Filename  *string        `json:"filename"`
 		Source    jsontext.Value `json:"source"`
-		Reading   reading        `json:"reading"`
+		Reading   attachmentText `json:"reading"`
 	}
 	if len(p.Extra) > 0 {
-		_ = json.Unmarshal(p.Extra, &more) // what it cannot say is left out
+		_ = json.Unmarshal(p.Extra, &more) // invalid members are omitted
 	}
 	switch p.Type {
 	case session.PartText:
-		v := &TextPart{Head: head, Text: more.Text, Synthetic: more.Synthetic, Ignored: more.Ignored, Time: more.Time, Metadata: more.Metadata}
+		v := &TextPart{
+			Head:      head,
+			Text:      more.Text,
+			Synthetic: more.Synthetic,
+			Ignored:   more.Ignored,
+			Time:      more.Time,
+			Metadata:  more.Metadata,
+		}
 		if !more.Ignored && p.Index >= 0 && p.Length >= 0 && p.Index <= len(m.Text)-p.Length {
 			v.Text = m.Text[p.Index:][:p.Length]
 		}
@@ -175,7 +183,10 @@ func promptPart(m *session.User, p session.PromptPart, head Head) []Part {
 			return nil
 		}
 		f := m.Files[p.Index]
-		return append(more.Reading.parts(f, head), &FilePart{Head: head, Mime: f.Mime, Filename: f.Name, URL: f.URI, Source: more.Source})
+		return append(
+			more.Reading.toParts(f, head),
+			&FilePart{Head: head, Mime: f.Mime, Filename: f.Name, URL: f.URI, Source: more.Source},
+		)
 	case session.PartAgent:
 		if p.Index < 0 || p.Index >= len(m.Agents) {
 			return nil
@@ -183,7 +194,7 @@ func promptPart(m *session.User, p session.PromptPart, head Head) []Part {
 		a := m.Agents[p.Index]
 		v := &AgentPart{Head: head, Name: a.Name}
 		if a.Source != nil {
-			v.Source = &AgentPlace{Value: a.Source.Text, Start: a.Source.Start, End: a.Source.End}
+			v.Source = &MentionSpan{Value: a.Source.Text, Start: a.Source.Start, End: a.Source.End}
 		}
 		return []Part{v}
 	default:
@@ -191,7 +202,7 @@ func promptPart(m *session.User, p session.PromptPart, head Head) []Part {
 	}
 }
 
-// stepParts are the parts of a step: its start, what the model said and did, and its end.
+// stepParts returns the parts of a step: its start, its items, and its end.
 func stepParts(id session.ID, m *session.Assistant) []Part {
 	out := []Part{}
 	if start := stepStart(id, m); start != nil {
@@ -203,34 +214,41 @@ func stepParts(id session.ID, m *session.Assistant) []Part {
 	if end := stepFinish(id, m); end != nil {
 		out = append(out, end)
 	}
-	if p := patch(id, m); p != nil {
+	if p := patchPart(id, m); p != nil {
 		out = append(out, p)
 	}
 	return out
 }
 
-// stepStart is nil for a step that failed before the model said anything.
+// stepStart returns nil for a step that failed without content.
 func stepStart(id session.ID, m *session.Assistant) Part {
 	if m.Error != nil && len(m.Content) == 0 {
 		return nil
 	}
-	p := &StepStartPart{Head: Head{ID: named(m.StartID, m.ID, 0), SessionID: id, MessageID: m.ID, Type: "step-start"}}
+	p := &StepStartPart{
+		Head: Head{ID: partIDOr(m.StartID, m.ID, 0), SessionID: id, MessageID: m.ID, Type: "step-start"},
+	}
 	if m.Snapshot != nil {
 		p.Snapshot = m.Snapshot.Start
 	}
 	return p
 }
 
-// stepFinish is nil for a step that has not ended, or badly.
+// stepFinish returns nil for a step that is open or failed.
 func stepFinish(id session.ID, m *session.Assistant) Part {
-	if m.Open() || m.Error != nil && !declined(m) {
+	if m.Open() || m.Error != nil && !isDeclined(m) {
 		return nil
 	}
 	p := &StepFinishPart{
-		Head:   Head{ID: named(m.EndID, m.ID, len(m.Content)+1), SessionID: id, MessageID: m.ID, Type: "step-finish"},
+		Head: Head{
+			ID:        partIDOr(m.EndID, m.ID, len(m.Content)+1),
+			SessionID: id,
+			MessageID: m.ID,
+			Type:      "step-finish",
+		},
 		Reason: finishOf(m.Finish),
 	}
-	if declined(m) {
+	if isDeclined(m) {
 		p.Reason = "tool-calls"
 	}
 	if m.Cost != nil {
@@ -245,21 +263,21 @@ func stepFinish(id session.ID, m *session.Assistant) Part {
 	return p
 }
 
-// patch is nil for a step that changed no files.
-func patch(id session.ID, m *session.Assistant) Part {
+// patchPart returns nil for a step that changed no files.
+func patchPart(id session.ID, m *session.Assistant) Part {
 	if m.Snapshot == nil || len(m.Snapshot.Files) == 0 {
 		return nil
 	}
-	end := named(m.EndID, m.ID, len(m.Content)+1)
+	end := partIDOr(m.EndID, m.ID, len(m.Content)+1)
 	return &PatchPart{
 		Head: Head{ID: end + "p", SessionID: id, MessageID: m.ID, Type: "patch"},
 		Hash: m.Snapshot.Start, Files: m.Snapshot.Files,
 	}
 }
 
-// itemPart shows the n-th item of a step.
+// itemPart converts the n-th item of a step.
 func itemPart(id session.ID, m session.MessageID, n int, c session.Content) Part {
-	head := Head{ID: named(c.ItemID(), m, n), SessionID: id, MessageID: m}
+	head := Head{ID: partIDOr(c.ItemID(), m, n), SessionID: id, MessageID: m}
 	switch c := c.(type) {
 	case *session.Text:
 		head.Type = "text"

@@ -2,7 +2,7 @@ package opencode
 
 import "github.com/cairn-dev/cairn/internal/session"
 
-// Project is what sessions of one repository belong to.
+// Project is a repository that sessions belong to.
 type Project struct {
 	ID        session.ProjectID `json:"id"`
 	Worktree  string            `json:"worktree"`
@@ -11,13 +11,13 @@ type Project struct {
 	Sandboxes []string          `json:"sandboxes"`
 }
 
-// ProjectTime is when a project was first and last seen.
+// ProjectTime is when a project was first and last used.
 type ProjectTime struct {
 	Created int64 `json:"created"`
 	Updated int64 `json:"updated"`
 }
 
-// ChangedFile is a file that differs from what is committed. Patch is there only where it is asked for.
+// ChangedFile is a file that differs from the commit. Patch is set only on request.
 type ChangedFile struct {
 	File      string `json:"file"`
 	Patch     string `json:"patch,omitzero"`
@@ -38,7 +38,7 @@ type ProjectSummary struct {
 	Worktree string            `json:"worktree"`
 }
 
-// GlobalSessionOf shows a session with its project.
+// GlobalSessionOf converts a session with its project.
 func GlobalSessionOf(s *session.Session) GlobalSession {
-	return GlobalSession{SessionOf(s), ProjectSummary{s.ProjectID, worktree(s)}}
+	return GlobalSession{SessionOf(s), ProjectSummary{s.ProjectID, worktreeOf(s)}}
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// PromptInput is what a client sends to prompt a session.
+// PromptInput is a client's prompt.
 type PromptInput struct {
 	MessageID session.MessageID `json:"messageID"`
 	Model     *Model            `json:"model"`
 	Agent     string            `json:"agent"`
 	NoReply   bool              `json:"noReply"`
-	Tools     map[string]bool   `json:"tools"`   // older clients' way to say what is allowed
-	Variant   string            `json:"variant"` // of the model that answers, also if none is named
+	Tools     map[string]bool   `json:"tools"`   // permissions, in the form of older clients
+	Variant   string            `json:"variant"` // variant of the answering model, also if Model is nil
 	Format    *Format           `json:"format"`
 	System    string            `json:"system"`
 	Parts     *[]PartInput      `json:"parts"`
 }
 
-// PartInput is one part of it. Which members count depends on the type.
+// PartInput is one part of a prompt. Which members apply depends on the type.
 type PartInput struct {
 	ID        session.PartID `json:"id"`
 	Type      string         `json:"type"`
@@ -41,46 +41,46 @@ type PartInput struct {
 	Name      string         `json:"name"`
 	Source    jsontext.Value `json:"source"`
 
-	reading []session.PartID // of the texts that stand before a file
+	reading []session.PartID // ids of the texts shown before a file
 }
 
-// Prompt says the input in our words. NewPart makes the ids that the client did not bring.
+// Prompt converts the input. newPart creates ids that the client did not supply.
 func (in *PromptInput) Prompt(newPart func() session.PartID) (p session.Prompt, err error) {
 	p.Agent, p.System = in.Agent, in.System
 	if m := in.Model; m != nil {
 		p.Model = &session.ModelRef{ID: m.ModelID, ProviderID: m.ProviderID, Variant: m.Variant}
 	}
-	if p.Format, err = in.Format.format(); err != nil {
+	if p.Format, err = in.Format.toFormat(); err != nil {
 		return p, err
 	}
 	if in.Parts == nil {
 		return p, session.Errorf(session.CodeInvalid, "Missing key").At("parts")
 	}
 	for i, part := range *in.Parts {
-		part.name(newPart)
-		if err := part.add(&p, fmt.Sprintf("parts[%d]", i)); err != nil {
+		part.assignIDs(newPart)
+		if err := part.appendTo(&p, fmt.Sprintf("parts[%d]", i)); err != nil {
 			return p, err
 		}
 	}
 	return p, nil
 }
 
-// name gives the part the ids that it lacks: what stands before a file comes before it. Where the client named the file they
-// are made of that name, so that the same prompt again is the same.
-func (in *PartInput) name(newPart func() session.PartID) {
+// assignIDs sets missing ids. Texts that are shown before a file get their ids first; if the client named the file,
+// they are derived from that id, so that repeating the prompt gives the same prompt.
+func (in *PartInput) assignIDs(newPart func() session.PartID) {
 	switch {
 	case in.Type != string(session.PartFile):
 	case in.ID == "":
 		in.reading = []session.PartID{newPart(), newPart()}
 	default:
-		in.reading = []session.PartID{derived(string(in.ID), 0), derived(string(in.ID), 1)}
+		in.reading = []session.PartID{derivePartID(string(in.ID), 0), derivePartID(string(in.ID), 1)}
 	}
 	if in.ID == "" {
 		in.ID = newPart()
 	}
 }
 
-// Rules are what the input's tools say, nil if it says nothing of them: they replace the session's own.
+// Rules returns the rules that the input's tools stand for, which replace the session's own; nil if there are none.
 func (in *PromptInput) Rules() []session.Rule {
 	if len(in.Tools) == 0 {
 		return nil
@@ -96,8 +96,8 @@ func (in *PromptInput) Rules() []session.Rule {
 	return rules
 }
 
-// add appends the part to what the prompt says. Texts that the model is told stand in lines of their own.
-func (in PartInput) add(p *session.Prompt, at string) error {
+// appendTo appends the part to the prompt. Texts for the model are separated by newlines.
+func (in PartInput) appendTo(p *session.Prompt, at string) error {
 	part := session.PromptPart{ID: in.ID, Type: session.PartType(in.Type)}
 	more := map[string]any{}
 	if err := in.checkObjects(at); err != nil {
@@ -112,27 +112,30 @@ func (in PartInput) add(p *session.Prompt, at string) error {
 		in.noteText(more)
 	case session.PartFile:
 		if in.URL == "" || in.Mime == "" {
-			return session.Errorf(session.CodeInvalid, "a file needs mime and url").At(at)
+			return session.Errorf(session.CodeInvalid, "a file requires mime and url").At(at)
 		}
 		if u, err := url.Parse(in.URL); err == nil && u.Scheme == "" {
-			return session.Errorf(session.CodeInvalid, "the URL of a file must begin with data:, file: or the like, got %.40q", in.URL).At(at + ".url")
+			return session.Errorf(session.CodeInvalid, "the URL of a file must begin with data:, file: or the like, got %.40q", in.URL).
+				At(at + ".url")
 		}
 		part.Index = len(p.Files)
 		p.Files = append(p.Files, session.File{URI: in.URL, Mime: in.Mime, Name: in.Filename})
-		note(more, "source", in.Source)
+		setObject(more, "source", in.Source)
 		if page, ok := pageOf(in); ok && in.reading != nil {
-			more["reading"] = reading{in.reading, page}
+			more["reading"] = attachmentText{in.reading, page}
 		}
 	case session.PartAgent:
 		if in.Name == "" {
 			return session.Errorf(session.CodeInvalid, "Missing key").At(at + ".name")
 		}
 		part.Index = len(p.Agents)
-		p.Agents = append(p.Agents, session.AgentMention{Name: in.Name, Source: span(in.Source)})
+		p.Agents = append(p.Agents, session.AgentMention{Name: in.Name, Source: spanOf(in.Source)})
 	case "subtask":
-		return session.Errorf(session.CodeInvalid, "cairn cannot run subtasks yet; ask the agent in a prompt, or in a session of its own").At(at + ".type")
+		return session.Errorf(session.CodeInvalid, "cairn cannot run subtasks yet; ask the agent in a prompt, or in a session of its own").
+			At(at + ".type")
 	default:
-		return session.Errorf(session.CodeInvalid, "the type of a part must be text, file or agent, got %q", in.Type).At(at + ".type")
+		return session.Errorf(session.CodeInvalid, "the type of a part must be text, file or agent, got %q", in.Type).
+			At(at + ".type")
 	}
 	if len(more) > 0 {
 		b, err := json.Marshal(more, json.Deterministic(true))
@@ -145,7 +148,7 @@ func (in PartInput) add(p *session.Prompt, at string) error {
 	return nil
 }
 
-// appendText returns where the text stands in the prompt: nowhere if the model is not told.
+// appendText appends text and returns its position in the prompt; ignored text is not appended.
 func appendText(p *session.Prompt, text string, ignored bool) (index, length int) {
 	if ignored {
 		return 0, 0
@@ -159,7 +162,7 @@ func appendText(p *session.Prompt, text string, ignored bool) (index, length int
 	return index, len(text)
 }
 
-// checkObjects refuses what is said beside a part and is no object; null is as good as nothing.
+// checkObjects refuses time, metadata and source values that are neither objects nor null.
 func (in PartInput) checkObjects(at string) error {
 	for name, v := range map[string]jsontext.Value{"time": in.Time, "metadata": in.Metadata, "source": in.Source} {
 		if len(v) > 0 && v.Kind() != '{' && v.Kind() != 'n' {
@@ -169,7 +172,7 @@ func (in PartInput) checkObjects(at string) error {
 	return nil
 }
 
-// noteText keeps what is said of a text beside it.
+// noteText collects the members of a text part that the prompt has no field for.
 func (in PartInput) noteText(more map[string]any) {
 	if in.Synthetic {
 		more["synthetic"] = true
@@ -177,19 +180,19 @@ func (in PartInput) noteText(more map[string]any) {
 	if in.Ignored {
 		more["ignored"], more["text"] = true, *in.Text
 	}
-	note(more, "time", in.Time)
-	note(more, "metadata", in.Metadata)
+	setObject(more, "time", in.Time)
+	setObject(more, "metadata", in.Metadata)
 }
 
-func note(more map[string]any, name string, v jsontext.Value) {
+func setObject(more map[string]any, name string, v jsontext.Value) {
 	if v.Kind() == '{' {
 		more[name] = v
 	}
 }
 
-// span is nil for a source that says no place.
-func span(v jsontext.Value) *session.Span {
-	var at AgentPlace
+// spanOf returns nil for a source without a position.
+func spanOf(v jsontext.Value) *session.Span {
+	var at MentionSpan
 	if len(v) == 0 || json.Unmarshal(v, &at) != nil {
 		return nil
 	}

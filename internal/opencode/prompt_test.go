@@ -15,7 +15,7 @@ func newParts() func() session.PartID {
 	return func() session.PartID { n++; return session.PartID(fmt.Sprintf("prt_%d", n)) }
 }
 
-// What a client sends is what it is shown again, part by part, and what the model is told of it.
+// A prompt is shown as it was sent, part by part, and the model receives its text.
 func TestPromptInput(t *testing.T) {
 	for _, c := range []struct {
 		name, in    string
@@ -26,7 +26,7 @@ func TestPromptInput(t *testing.T) {
 			`[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"hi"}]`,
 		},
 		{
-			"the client's ids, and text that the model is not told",
+			"the client's ids, and text that is hidden from the model",
 			`{"parts":[{"id":"prt_x","type":"text","text":"a","metadata":{"k":1}},{"type":"text","text":"b","ignored":true},{"type":"text","text":"c","synthetic":true}]}`,
 			"a\nc",
 			`[{"id":"prt_x","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"a","metadata":{"k":1}},` +
@@ -44,7 +44,7 @@ func TestPromptInput(t *testing.T) {
 				`{"id":"prt_4","sessionID":"ses_1","messageID":"msg_1","type":"agent","name":"explore","source":{"value":"@explore","start":0,"end":8}}]`,
 		},
 		{"no parts", `{}`, "parts", ""},
-		{"a type that is none", `{"parts":[{"type":"text","text":"a"},{"type":"nope"}]}`, "parts[1].type", ""},
+		{"an unknown type", `{"parts":[{"type":"text","text":"a"},{"type":"nope"}]}`, "parts[1].type", ""},
 		{"text without text", `{"parts":[{"type":"text"}]}`, "parts[0].text", ""},
 		{"a file of nothing", `{"parts":[{"type":"file","mime":"a/b"}]}`, "parts[0]", ""},
 		{"a file that is nowhere", `{"parts":[{"type":"file","mime":"a/b","url":"nonsense"}]}`, "parts[0].url", ""},
@@ -65,14 +65,17 @@ func TestPromptInput(t *testing.T) {
 			t.Errorf("%s: %q %v %v", c.name, p.Text, err, p.CheckParts(""))
 		}
 		s := &session.Session{ID: "ses_1"}
-		b, err := json.Marshal(Pending(s, &session.Input{ID: "msg_1", Prompt: p}).Parts, json.Deterministic(true))
+		b, err := json.Marshal(
+			PendingMessage(s, &session.Input{ID: "msg_1", Prompt: p}).Parts,
+			json.Deterministic(true),
+		)
 		if err != nil || string(b) != c.shown {
 			t.Errorf("%s: shown\n%s\nwant\n%s %v", c.name, b, c.shown, err)
 		}
 	}
 }
 
-// Whatever is sent is refused, or it is a prompt whose parts can be stored, checked and shown.
+// Every input is refused, or becomes a prompt whose parts can be stored, checked and shown.
 func FuzzPromptInput(f *testing.F) {
 	f.Add(`{"parts":[{"type":"text","text":"hi"},{"type":"file","mime":"a/b","url":"data:,x"}]}`)
 	f.Add(`{"parts":[{"id":"prt_1","type":"agent","name":"x","source":{"start":-1}}],"tools":{"a":true}}`)
@@ -86,7 +89,7 @@ func FuzzPromptInput(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := p.CheckParts("p"); err != nil { // an id of the client's that is none
+		if err := p.CheckParts("p"); err != nil { // an invalid id of the client
 			return
 		}
 		b, err := json.Marshal(p)
@@ -97,7 +100,7 @@ func FuzzPromptInput(f *testing.F) {
 		if err := json.Unmarshal(b, &again); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(Pending(&session.Session{}, &session.Input{Prompt: again}).Parts); n != len(*in.Parts) {
+		if n := len(PendingMessage(&session.Session{}, &session.Input{Prompt: again}).Parts); n != len(*in.Parts) {
 			t.Errorf("%d parts of %d are shown", n, len(*in.Parts))
 		}
 	})

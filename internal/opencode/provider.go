@@ -10,18 +10,18 @@ import (
 	"github.com/cairn-dev/cairn/internal/catalog"
 )
 
-// Provider is a vendor or a server of models. It never holds a key.
+// Provider is a vendor or a model server. It never contains a key.
 type Provider struct {
 	ID      string                    `json:"id"`
 	Name    string                    `json:"name"`
-	Source  string                    `json:"source" enum:"env,config,custom,api"` // where it is known from
+	Source  string                    `json:"source" enum:"env,config,custom,api"` // where it is configured
 	Env     []string                  `json:"env"`
-	Key     string                    `json:"key,omitzero"` // always none
+	Key     string                    `json:"key,omitzero"` // always empty
 	Options map[string]jsontext.Value `json:"options"`
 	Models  map[string]ModelInfo      `json:"models"`
 }
 
-// ModelInfo is what is known of a model.
+// ModelInfo describes a model.
 type ModelInfo struct {
 	ID           string                    `json:"id"`
 	ProviderID   string                    `json:"providerID"`
@@ -38,14 +38,14 @@ type ModelInfo struct {
 	Variants     jsontext.Value            `json:"variants"`
 }
 
-// ModelAPI says how a model is reached, by the AI SDK's name of the protocol.
+// ModelAPI is how a model is reached; NPM names the protocol as the AI SDK does.
 type ModelAPI struct {
 	ID  string `json:"id"`
 	URL string `json:"url"`
 	NPM string `json:"npm"`
 }
 
-// ModelCapabilities are what a model can do.
+// ModelCapabilities are a model's abilities.
 type ModelCapabilities struct {
 	Temperature bool           `json:"temperature"`
 	Reasoning   bool           `json:"reasoning"`
@@ -79,7 +79,7 @@ type CacheCost struct {
 	Write jsontext.Value `json:"write" is:"number"`
 }
 
-// TierCost is the price from a size of the context on.
+// TierCost is the price above a context size.
 type TierCost struct {
 	Input  jsontext.Value `json:"input" is:"number"`
 	Output jsontext.Value `json:"output" is:"number"`
@@ -87,8 +87,7 @@ type TierCost struct {
 	Tier   jsontext.Value `json:"tier"`
 }
 
-// ProviderOf shows a provider with its models, of which it takes those that are its own. source says where it is known
-// from.
+// ProviderOf converts a provider with those of models that belong to it. source is where it is configured.
 func ProviderOf(p catalog.Provider, source string, models []catalog.Model) Provider {
 	v := Provider{
 		ID: p.ID, Name: p.Name, Source: source, Env: listOf(p.Env), Options: map[string]jsontext.Value{}, Models: map[string]ModelInfo{},
@@ -113,9 +112,13 @@ func modelOf(m catalog.Model) ModelInfo {
 		ID: m.ID, ProviderID: m.ProviderID, API: ModelAPI{m.API.ID, m.API.URL, m.API.Package}, Name: m.Title, Family: m.Family,
 		Capabilities: ModelCapabilities{
 			Temperature: m.Temperature, Reasoning: m.Reasoning, Attachment: m.Reads("image") || m.Reads("pdf"), ToolCall: m.Capabilities.Tools,
-			Input: modalities(m.Capabilities.Input), Output: modalities(m.Capabilities.Output), Interleaved: jsontext.Value("false"),
+			Input: modalitiesOf(
+				m.Capabilities.Input,
+			), Output: modalitiesOf(m.Capabilities.Output), Interleaved: jsontext.Value("false"),
 		},
-		Cost: costOf(m.Rates), Limit: m.Limit, Status: m.Status, Options: map[string]jsontext.Value{}, Headers: map[string]string{},
+		Cost: costOf(
+			m.Rates,
+		), Limit: m.Limit, Status: m.Status, Options: map[string]jsontext.Value{}, Headers: map[string]string{},
 		Variants: variantsOf(m.Variants),
 	}
 	if m.ReasoningField != "" {
@@ -127,19 +130,19 @@ func modelOf(m catalog.Model) ModelInfo {
 	return v
 }
 
-func modalities(kinds []string) Modalities {
+func modalitiesOf(kinds []string) Modalities {
 	has := func(kind string) bool { return slices.Contains(kinds, kind) }
 	return Modalities{has("text"), has("audio"), has("image"), has("video"), has("pdf")}
 }
 
-// variantsOf keeps the order of the variants: clients offer them in it.
+// variantsOf keeps the order of the variants, in which clients offer them.
 func variantsOf(variants []catalog.Variant) jsontext.Value {
 	out := []byte{'{'}
 	for i, v := range variants {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out, _ = jsontext.AppendQuote(out, v.ID) // JSON before, so it is text
+		out, _ = jsontext.AppendQuote(out, v.ID) // valid text because it was JSON
 		body, err := json.Marshal(v.Body, json.Deterministic(true))
 		if err != nil || v.Body == nil {
 			body = emptyOptions

@@ -10,34 +10,34 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ours are members of what our tools say for programs that OpenCode's do not have, by tool; "" is every tool.
-var ours = map[string][]string{
+// ours are the metadata members that OpenCode's tools do not have, by tool; "" applies to all.
+var ownMetadata = map[string][]string{
 	"":      {"seen"},
 	"bash":  {"description", "timeout"},
 	"edit":  {"exists", "filepath"},
 	"write": {"diff", "filediff"},
 }
 
-// metadataOf is what a call of the tool says for programs, in OpenCode's shape; nil is nothing.
+// metadataOf returns a call's metadata in OpenCode's shape, or nil.
 func metadataOf(name string, s session.ToolState) jsontext.Value {
-	m := members(objectOr(s.Structured, nil))
+	m := membersOfObject(objectOr(s.Structured, nil))
 	if m == nil {
 		return nil
 	}
 	for _, of := range []string{"", name} {
-		for _, member := range ours[of] {
+		for _, member := range ownMetadata[of] {
 			delete(m, member)
 		}
 	}
 	if name == "read" {
 		readDisplay(m, s)
 	}
-	return object(m)
+	return objectOf(m)
 }
 
-// readDisplay adds the text of a page, which we keep once only: in what the model reads.
+// readDisplay adds the text of a page, which the store keeps once only, in the model's output.
 func readDisplay(m map[string]jsontext.Value, s session.ToolState) {
-	display := members(m["display"])
+	display := membersOfObject(m["display"])
 	var at struct {
 		Type      string `json:"type"`
 		LineStart int    `json:"lineStart"`
@@ -61,10 +61,11 @@ func readDisplay(m map[string]jsontext.Value, s session.ToolState) {
 		return
 	}
 	display["text"] = text
-	m["display"] = object(display)
+	m["display"] = objectOf(display)
 }
 
-// outputOf is what a call of the tool said. Of a command that fails the model is told so in words; here the metadata says it.
+// outputOf returns a call's output. The exit code of a failed command, which the model reads in the text, is in the
+// metadata here.
 func outputOf(name string, s session.ToolState) string {
 	text := textOf(s.Content)
 	if name != "bash" {
@@ -81,7 +82,7 @@ func outputOf(name string, s session.ToolState) string {
 	return text
 }
 
-// titleOf is what a call of the tool is called: a command is whole, and a patch says all that it did; ours are one line.
+// titleOf returns a call's title: a whole command, or all files of a patch, where cairn's own titles are one line.
 func titleOf(name string, s session.ToolState) string {
 	switch name {
 	case "apply_patch":
@@ -105,16 +106,16 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// members are those of an object, nil if it is none.
-func members(v jsontext.Value) (m map[string]jsontext.Value) {
+// membersOfObject returns the members of an object; nil for other values.
+func membersOfObject(v jsontext.Value) (m map[string]jsontext.Value) {
 	if v.Kind() == '{' && json.Unmarshal(v, &m) != nil {
 		return nil
 	}
 	return m
 }
 
-// object is the object with the members.
-func object(m map[string]jsontext.Value) jsontext.Value {
+// objectOf returns the object with the members.
+func objectOf(m map[string]jsontext.Value) jsontext.Value {
 	b, err := json.Marshal(m, json.Deterministic(true))
 	if err != nil {
 		return emptyObject

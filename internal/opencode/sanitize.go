@@ -8,67 +8,103 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Sanitized leaves of an exported session what says nothing of its content: texts, paths and what is not known become
+// SanitizeSession replaces the content of an exported session: texts, paths and unknown members become
 // [redacted:KIND:ID], as in OpenCode's export.
-func Sanitized(info jsontext.Value) jsontext.Value {
-	m := members(info)
+func SanitizeSession(info jsontext.Value) jsontext.Value {
+	m := membersOfObject(info)
 	c := cleaner{m, textIn(m, "id")}
-	c.only("id", "slug", "projectID", "workspaceID", "directory", "path", "parentID", "summary", "cost", "tokens", "title", "agent", "model",
-		"version", "time", "permission", "revert")
-	c.text("title", "session-title")
-	c.text("directory", "session-directory")
-	c.text("path", "session-path")
-	c.inside("summary", func(s cleaner) {
-		s.only("additions", "deletions", "files", "diffs")
-		s.diffs("session-diff")
+	c.keepMembers(
+		"id",
+		"slug",
+		"projectID",
+		"workspaceID",
+		"directory",
+		"path",
+		"parentID",
+		"summary",
+		"cost",
+		"tokens",
+		"title",
+		"agent",
+		"model",
+		"version",
+		"time",
+		"permission",
+		"revert",
+	)
+	c.redactText("title", "session-title")
+	c.redactText("directory", "session-directory")
+	c.redactText("path", "session-path")
+	c.redactInside("summary", func(s cleaner) {
+		s.keepMembers("additions", "deletions", "files", "diffs")
+		s.redactDiffs("session-diff")
 	})
-	c.inside("revert", func(r cleaner) {
-		r.only("messageID", "partID", "snapshot", "diff")
-		r.text("snapshot", "revert-snapshot")
-		r.text("diff", "revert-diff")
+	c.redactInside("revert", func(r cleaner) {
+		r.keepMembers("messageID", "partID", "snapshot", "diff")
+		r.redactText("snapshot", "revert-snapshot")
+		r.redactText("diff", "revert-diff")
 	})
-	return object(m)
+	return objectOf(m)
 }
 
-// SanitizedMessage is Sanitized for a message.
-func SanitizedMessage(raw jsontext.Value) jsontext.Value {
-	m := members(raw)
-	cleaner{m, ""}.only("info", "parts")
-	info := members(m["info"])
+// SanitizeMessage does the same for a message.
+func SanitizeMessage(raw jsontext.Value) jsontext.Value {
+	m := membersOfObject(raw)
+	cleaner{m, ""}.keepMembers("info", "parts")
+	info := membersOfObject(m["info"])
 	cleanInfo(cleaner{info, textIn(info, "id")})
-	m["info"] = object(info)
-	cleaner{m, ""}.each("parts", func(_ int, p cleaner) { cleanPart(cleaner{p.of, textIn(p.of, "id")}) })
-	return object(m)
+	m["info"] = objectOf(info)
+	cleaner{m, ""}.redactEach("parts", func(_ int, p cleaner) { cleanPart(cleaner{p.of, textIn(p.of, "id")}) })
+	return objectOf(m)
 }
 
 func cleanInfo(c cleaner) {
-	c.only("id", "sessionID", "role", "time", "summary", "agent", "model", "system", "tools", "parentID", "modelID", "providerID", "variant",
-		"mode", "path", "cost", "tokens", "finish", "error")
-	c.text("system", "system")
-	c.inside("path", func(p cleaner) {
-		p.only("cwd", "root")
-		p.text("cwd", "cwd")
-		p.text("root", "root")
+	c.keepMembers(
+		"id",
+		"sessionID",
+		"role",
+		"time",
+		"summary",
+		"agent",
+		"model",
+		"system",
+		"tools",
+		"parentID",
+		"modelID",
+		"providerID",
+		"variant",
+		"mode",
+		"path",
+		"cost",
+		"tokens",
+		"finish",
+		"error",
+	)
+	c.redactText("system", "system")
+	c.redactInside("path", func(p cleaner) {
+		p.keepMembers("cwd", "root")
+		p.redactText("cwd", "cwd")
+		p.redactText("root", "root")
 	})
-	c.inside("summary", func(s cleaner) {
-		s.only("title", "body", "diffs")
-		s.text("title", "summary-title")
-		s.text("body", "summary-body")
-		s.diffs("message-diff")
+	c.redactInside("summary", func(s cleaner) {
+		s.keepMembers("title", "body", "diffs")
+		s.redactText("title", "summary-title")
+		s.redactText("body", "summary-body")
+		s.redactDiffs("message-diff")
 	})
-	c.inside("error", cleanError)
+	c.redactInside("error", cleanError)
 }
 
-// cleanError leaves the name of what went wrong; what a provider or a tool said of it may repeat anything.
+// cleanError keeps the name of an error only; its text may repeat anything.
 func cleanError(e cleaner) {
-	e.only("name", "data")
-	e.inside("data", func(d cleaner) {
-		d.only("message", "statusCode", "isRetryable", "providerID", "retries")
-		d.text("message", "error")
+	e.keepMembers("name", "data")
+	e.redactInside("data", func(d cleaner) {
+		d.keepMembers("message", "statusCode", "isRetryable", "providerID", "retries")
+		d.redactText("message", "error")
 	})
 }
 
-// partMembers are those of each kind of part that are kept, redacted or not.
+// partMembers are the members of each kind of part that are kept, redacted or not.
 var partMembers = map[string][]string{
 	"text":        {"text", "synthetic", "ignored", "time", "metadata"},
 	"reasoning":   {"text", "time", "metadata"},
@@ -86,66 +122,66 @@ var partMembers = map[string][]string{
 
 func cleanPart(c cleaner) {
 	kind := textIn(c.of, "type")
-	c.only(append([]string{"id", "sessionID", "messageID", "type"}, partMembers[kind]...)...)
+	c.keepMembers(append([]string{"id", "sessionID", "messageID", "type"}, partMembers[kind]...)...)
 	switch kind {
 	case "text", "reasoning":
-		c.text("text", kind)
-		c.hide("metadata", kind+"-metadata")
+		c.redactText("text", kind)
+		c.redactObject("metadata", kind+"-metadata")
 	case "file":
 		cleanFile(c)
 	case "agent":
-		c.inside("source", func(s cleaner) { s.text("value", "agent-source") })
+		c.redactInside("source", func(s cleaner) { s.redactText("value", "agent-source") })
 	case "subtask":
-		c.text("prompt", "subtask-prompt")
-		c.text("description", "subtask-description")
-		c.text("command", "subtask-command")
+		c.redactText("prompt", "subtask-prompt")
+		c.redactText("description", "subtask-description")
+		c.redactText("command", "subtask-command")
 	case "step-start", "step-finish", "snapshot":
-		c.text("snapshot", "snapshot")
+		c.redactText("snapshot", "snapshot")
 	case "patch":
-		c.text("hash", "patch")
-		c.list("files", "patch-file")
+		c.redactText("hash", "patch")
+		c.redactList("files", "patch-file")
 	case "retry":
-		c.inside("error", cleanError)
+		c.redactInside("error", cleanError)
 	case "tool":
-		c.hide("metadata", "tool-metadata")
-		c.inside("state", cleanState)
+		c.redactObject("metadata", "tool-metadata")
+		c.redactInside("state", cleanState)
 	}
 }
 
 func cleanFile(c cleaner) {
-	c.text("filename", "file-name")
-	c.text("url", "file-url")
-	c.inside("source", func(s cleaner) {
-		s.only("type", "path", "name", "kind", "range", "clientName", "uri", "text")
-		s.text("path", "file-path")
-		s.text("name", "file-symbol")
-		s.text("clientName", "file-client")
-		s.text("uri", "file-uri")
-		s.inside("text", func(t cleaner) { t.text("value", "file-text") })
+	c.redactText("filename", "file-name")
+	c.redactText("url", "file-url")
+	c.redactInside("source", func(s cleaner) {
+		s.keepMembers("type", "path", "name", "kind", "range", "clientName", "uri", "text")
+		s.redactText("path", "file-path")
+		s.redactText("name", "file-symbol")
+		s.redactText("clientName", "file-client")
+		s.redactText("uri", "file-uri")
+		s.redactInside("text", func(t cleaner) { t.redactText("value", "file-text") })
 	})
 }
 
 func cleanState(s cleaner) {
-	s.only("status", "input", "raw", "output", "title", "error", "metadata", "time", "attachments")
-	s.hide("input", "tool-input")
-	s.hide("metadata", "tool-state-metadata")
+	s.keepMembers("status", "input", "raw", "output", "title", "error", "metadata", "time", "attachments")
+	s.redactObject("input", "tool-input")
+	s.redactObject("metadata", "tool-state-metadata")
 	for name, kind := range map[string]string{"raw": "tool-raw", "output": "tool-output", "title": "tool-title", "error": "tool-error"} {
-		s.text(name, kind)
+		s.redactText(name, kind)
 	}
-	s.each("attachments", func(_ int, f cleaner) {
-		f.only("id", "sessionID", "messageID", "type", "mime", "filename", "url", "source")
+	s.redactEach("attachments", func(_ int, f cleaner) {
+		f.keepMembers("id", "sessionID", "messageID", "type", "mime", "filename", "url", "source")
 		cleanFile(cleaner{f.of, textIn(f.of, "id")})
 	})
 }
 
-// cleaner redacts members of an object that belongs to whatever has the id.
+// cleaner redacts members of an object; id is the id in the replacement.
 type cleaner struct {
 	of map[string]jsontext.Value
 	id string
 }
 
-// only removes the members that are not named: what nobody knows may say anything.
-func (c cleaner) only(names ...string) {
+// keepMembers removes all other members, because unknown members may contain anything.
+func (c cleaner) keepMembers(names ...string) {
 	for name := range c.of {
 		if !slices.Contains(names, name) {
 			delete(c.of, name)
@@ -153,69 +189,69 @@ func (c cleaner) only(names ...string) {
 	}
 }
 
-func (c cleaner) mark(kind string) string { return fmt.Sprintf("%s:%s", kind, c.id) }
+func (c cleaner) redaction(kind string) string { return fmt.Sprintf("%s:%s", kind, c.id) }
 
-// text redacts a text; one of no letters says nothing.
-func (c cleaner) text(name, kind string) {
+// redactText redacts a text, unless it is empty.
+func (c cleaner) redactText(name, kind string) {
 	if v := c.of[name]; v != nil && string(v) != `""` {
-		c.of[name] = marshalled("[redacted:" + c.mark(kind) + "]")
+		c.of[name] = mustMarshal("[redacted:" + c.redaction(kind) + "]")
 	}
 }
 
-// hide redacts an object; one of no members says nothing.
-func (c cleaner) hide(name, kind string) {
-	if v := c.of[name]; v != nil && !same(v, emptyObject) {
-		c.of[name] = marshalled(map[string]string{"redacted": c.mark(kind)})
+// redactObject redacts an object, unless it is empty.
+func (c cleaner) redactObject(name, kind string) {
+	if v := c.of[name]; v != nil && !equalJSON(v, emptyObject) {
+		c.of[name] = mustMarshal(map[string]string{"redacted": c.redaction(kind)})
 	}
 }
 
-func (c cleaner) inside(name string, f func(cleaner)) {
-	if m := members(c.of[name]); m != nil {
+func (c cleaner) redactInside(name string, f func(cleaner)) {
+	if m := membersOfObject(c.of[name]); m != nil {
 		f(cleaner{m, c.id})
-		c.of[name] = object(m)
-	} else if k := c.of[name].Kind(); k != 't' && k != 'f' { // that a message is a summary
+		c.of[name] = objectOf(m)
+	} else if k := c.of[name].Kind(); k != 't' && k != 'f' { // a boolean marks a summary message
 		delete(c.of, name)
 	}
 }
 
-func (c cleaner) each(name string, f func(int, cleaner)) {
+func (c cleaner) redactEach(name string, f func(int, cleaner)) {
 	var all []jsontext.Value
 	if c.of[name] == nil || json.Unmarshal(c.of[name], &all) != nil {
 		return
 	}
 	for i, v := range all {
-		m := members(v)
+		m := membersOfObject(v)
 		if m == nil {
 			m = map[string]jsontext.Value{}
 		}
 		f(i, cleaner{m, c.id})
-		all[i] = object(m)
+		all[i] = objectOf(m)
 	}
-	c.of[name] = marshalled(all)
+	c.of[name] = mustMarshal(all)
 }
 
-func (c cleaner) list(name, kind string) {
+func (c cleaner) redactList(name, kind string) {
 	var all []jsontext.Value
 	if c.of[name] == nil || json.Unmarshal(c.of[name], &all) != nil {
 		return
 	}
 	for i := range all {
-		all[i] = marshalled(fmt.Sprintf("[redacted:%s-%d]", c.mark(kind), i))
+		all[i] = mustMarshal(fmt.Sprintf("[redacted:%s-%d]", c.redaction(kind), i))
 	}
-	c.of[name] = marshalled(all)
+	c.of[name] = mustMarshal(all)
 }
 
-// diffs redacts what was changed in files.
-func (c cleaner) diffs(kind string) {
-	c.each("diffs", func(i int, d cleaner) {
-		d.only("file", "patch", "additions", "deletions", "status")
+// redactDiffs redacts file changes.
+func (c cleaner) redactDiffs(kind string) {
+	c.redactEach("diffs", func(i int, d cleaner) {
+		d.keepMembers("file", "patch", "additions", "deletions", "status")
 		d.id = fmt.Sprint(i)
-		d.text("file", kind+"-file")
-		d.text("patch", kind+"-patch")
+		d.redactText("file", kind+"-file")
+		d.redactText("patch", kind+"-patch")
 	})
 }
 
 func textIn(m map[string]jsontext.Value, name string) (s string) {
-	_ = json.Unmarshal(m[name], &s) // what is no text is none
+	_ = json.Unmarshal(m[name], &s) // other values count as no text
 	return s
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // testdata/sanitized.json is an export of OpenCode's without and with --sanitize.
-func TestSanitizedAsOpenCode(t *testing.T) {
+func TestSanitizeAsOpenCode(t *testing.T) {
 	b, err := os.ReadFile("testdata/sanitized.json")
 	if err != nil {
 		t.Fatal(err)
@@ -22,19 +22,19 @@ func TestSanitizedAsOpenCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, got := recorded.Sanitized, recorded.Plain
-	if diff := cmp.Diff(leaky(plain(t, want.Info)), plain(t, opencode.Sanitized(got.Info))); diff != "" {
+	if diff := cmp.Diff(removeLeaks(plain(t, want.Info)), plain(t, opencode.SanitizeSession(got.Info))); diff != "" {
 		t.Errorf("session: -OpenCode +ours\n%s", diff)
 	}
 	for i := range got.Messages {
-		if diff := cmp.Diff(leaky(plain(t, want.Messages[i])), plain(t, opencode.SanitizedMessage(got.Messages[i]))); diff != "" {
+		if diff := cmp.Diff(removeLeaks(plain(t, want.Messages[i])), plain(t, opencode.SanitizeMessage(got.Messages[i]))); diff != "" {
 			t.Errorf("message %d: -OpenCode +ours\n%s", i, diff)
 		}
 	}
 }
 
-// leaky takes out what OpenCode leaves in, where ours says nothing: what a tool and a provider said of a failure, the
-// address of a share, the answer in a form.
-func leaky(v any) any {
+// removeLeaks removes what OpenCode's export keeps and cairn's does not: failure texts, share addresses, structured
+// output.
+func removeLeaks(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range []string{"share", "structured", "format", "metadata"} {
@@ -52,22 +52,22 @@ func leaky(v any) any {
 			}
 		}
 		for name := range v {
-			v[name] = leaky(v[name])
+			v[name] = removeLeaks(v[name])
 		}
 	case []any:
 		for i := range v {
-			v[i] = leaky(v[i])
+			v[i] = removeLeaks(v[i])
 		}
 	}
 	return v
 }
 
-// Nothing that a session says is left.
-func TestSanitizedSaysNothing(t *testing.T) {
+// A sanitized session contains none of the session's text.
+func TestSanitizeRemovesText(t *testing.T) {
 	d := elsewhere(t)
-	out := string(opencode.Sanitized(d.Info))
+	out := string(opencode.SanitizeSession(d.Info))
 	for _, raw := range d.Messages {
-		out += string(opencode.SanitizedMessage(raw))
+		out += string(opencode.SanitizeMessage(raw))
 	}
 	for _, secret := range []string{
 		"Mock title", "/there", "Look at", "Called the tool", "not for the model", "a.txt", "Find", "Hm.", "Running", "echo", "AAAA", "There is none",

@@ -16,7 +16,7 @@ type Session struct {
 	ProjectID  session.ProjectID `json:"projectID"`
 	Workspace  string            `json:"workspaceID,omitzero"`
 	Directory  string            `json:"directory"`
-	Path       *string           `json:"path,omitzero"` // of the directory below its project's top, or below the root
+	Path       *string           `json:"path,omitzero"` // directory relative to the project's root, or to /
 	ParentID   session.ID        `json:"parentID,omitzero"`
 	Summary    *Summary          `json:"summary,omitzero"`
 	Cost       session.USD       `json:"cost"`
@@ -31,7 +31,7 @@ type Session struct {
 	Revert     *Revert           `json:"revert,omitzero"`
 }
 
-// Summary counts what was changed in files.
+// Summary counts changes in files.
 type Summary struct {
 	Additions int        `json:"additions"`
 	Deletions int        `json:"deletions"`
@@ -39,7 +39,7 @@ type Summary struct {
 	Diffs     []FileDiff `json:"diffs,omitempty"`
 }
 
-// FileDiff is what was changed in one file.
+// FileDiff is the change of one file.
 type FileDiff struct {
 	File      string `json:"file,omitzero"`
 	Patch     string `json:"patch,omitzero"`
@@ -55,7 +55,7 @@ type SessionModel struct {
 	Variant    string `json:"variant"`
 }
 
-// SessionTime is when a session was created, last changed and archived.
+// SessionTime has the times of creation, last change and archiving.
 type SessionTime struct {
 	Created  int64 `json:"created"`
 	Updated  int64 `json:"updated"`
@@ -69,12 +69,12 @@ type Rule struct {
 	Action     session.Effect `json:"action"`
 }
 
-// Revert is where a session would be cut.
+// Revert is a staged revert.
 type Revert struct {
 	MessageID session.MessageID `json:"messageID"`
 }
 
-// SessionOf shows a session.
+// SessionOf converts a session.
 func SessionOf(s *session.Session) Session {
 	path := s.Path()
 	v := Session{
@@ -98,7 +98,7 @@ func SessionOf(s *session.Session) Session {
 	return v
 }
 
-// RulesOf shows rules.
+// RulesOf converts rules.
 func RulesOf(rules []session.Rule) []Rule {
 	out := make([]Rule, len(rules))
 	for i, r := range rules {
@@ -107,7 +107,7 @@ func RulesOf(rules []session.Rule) []Rule {
 	return out
 }
 
-// CheckRules refuses rules that guard nothing, at the member that is wrong.
+// CheckRules returns an error at the invalid member of the first invalid rule.
 func CheckRules(rules []Rule) error {
 	e, ok := errors.AsType[*session.Error](session.CheckRules("permission", OurRules(rules)))
 	if !ok {
@@ -115,10 +115,11 @@ func CheckRules(rules []Rule) error {
 	}
 	at, member, _ := strings.Cut(e.Field, "].")
 	theirs := map[string]string{"action": "permission", "resource": "pattern", "effect": "action"}[member]
-	return session.Errorf(session.CodeInvalid, "a rule needs a permission, a pattern, and for its action allow, deny or ask").At(at + "]." + theirs)
+	return session.Errorf(session.CodeInvalid, "a rule needs a permission, a pattern, and for its action allow, deny or ask").
+		At(at + "]." + theirs)
 }
 
-// OurRules are the rules in our words.
+// OurRules converts rules from V1's form.
 func OurRules(rules []Rule) []session.Rule {
 	out := make([]session.Rule, len(rules))
 	for i, r := range rules {
@@ -127,8 +128,8 @@ func OurRules(rules []Rule) []session.Rule {
 	return out
 }
 
-// worktree is the top of the session's checkout, "/" outside of one.
-func worktree(s *session.Session) string {
+// worktreeOf returns the root of the session's checkout; "/" outside of one.
+func worktreeOf(s *session.Session) string {
 	if s.ProjectID == "" || s.ProjectID == "global" {
 		return "/"
 	}

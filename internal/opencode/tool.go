@@ -9,7 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// ToolPart is a call of a tool and what came of it.
+// ToolPart is a tool call with its state.
 type ToolPart struct {
 	Head
 	CallID   string         `json:"callID"`
@@ -23,7 +23,7 @@ type ToolState interface{ state() }
 
 // The states of a call.
 type (
-	// ToolPending is a call whose arguments are not whole yet.
+	// ToolPending is a call whose arguments are incomplete.
 	ToolPending struct {
 		Status string         `json:"status"`
 		Input  jsontext.Value `json:"input"`
@@ -37,7 +37,7 @@ type (
 		Metadata jsontext.Value `json:"metadata,omitzero"`
 		Time     Time           `json:"time"`
 	}
-	// ToolCompleted is a call that did what it should.
+	// ToolCompleted is a call that succeeded.
 	ToolCompleted struct {
 		Status      string         `json:"status"`
 		Input       jsontext.Value `json:"input"`
@@ -47,7 +47,7 @@ type (
 		Time        CompletedTime  `json:"time"`
 		Attachments []*FilePart    `json:"attachments,omitempty"`
 	}
-	// ToolError is a call that failed or was stopped.
+	// ToolError is a call that failed or was interrupted.
 	ToolError struct {
 		Status   string         `json:"status"`
 		Input    jsontext.Value `json:"input"`
@@ -57,7 +57,7 @@ type (
 	}
 )
 
-// CompletedTime is when a call ran, and when its output was hidden from the model to save room.
+// CompletedTime is when a call ran, and when its output was pruned from the model's context.
 type CompletedTime struct {
 	Start     int64 `json:"start"`
 	End       int64 `json:"end"`
@@ -74,7 +74,7 @@ func toolPart(head Head, t *session.Tool) Part {
 	if t.Provider != nil {
 		p.Metadata = objectOr(t.Provider.Metadata, nil)
 		if t.Provider.Executed {
-			p.Metadata = member(p.Metadata, "providerExecuted", true)
+			p.Metadata = memberOf(p.Metadata, "providerExecuted", true)
 		}
 	}
 	return p
@@ -95,17 +95,30 @@ func toolState(head Head, t *session.Tool) ToolState {
 			Status: "completed", Input: s.Input, Output: outputOf(t.Name, s), Title: titleOf(t.Name, s), Metadata: resultOf(t.Name, s),
 			Time: CompletedTime{Start: ran, End: t.Time.Completed, Compacted: t.Time.Pruned},
 		}
-		for n, f := range attachments(s) {
-			h := Head{ID: derived(string(head.ID), n), SessionID: head.SessionID, MessageID: head.MessageID, Type: "file"}
-			c.Attachments = append(c.Attachments, &FilePart{Head: h, Mime: f.Mime, Filename: fileName(t.Name, f), URL: f.URI})
+		for n, f := range attachmentsOf(s) {
+			h := Head{
+				ID:        derivePartID(string(head.ID), n),
+				SessionID: head.SessionID,
+				MessageID: head.MessageID,
+				Type:      "file",
+			}
+			c.Attachments = append(
+				c.Attachments,
+				&FilePart{Head: h, Mime: f.Mime, Filename: fileName(t.Name, f), URL: f.URI},
+			)
 		}
 		return c
 	case session.ToolError:
-		e := &ToolError{Status: "error", Input: s.Input, Metadata: metadataOf(t.Name, s), Time: Time{Start: ran, End: t.Time.Completed}}
+		e := &ToolError{
+			Status:   "error",
+			Input:    s.Input,
+			Metadata: metadataOf(t.Name, s),
+			Time:     Time{Start: ran, End: t.Time.Completed},
+		}
 		if s.Error != nil {
 			e.Error = s.Error.Message
 			if s.Error.Reason == session.ReasonAborted || s.Error.Reason == session.ReasonInterrupted {
-				e.Error, e.Metadata = "Tool execution aborted", member(e.Metadata, "interrupted", true)
+				e.Error, e.Metadata = "Tool execution aborted", memberOf(e.Metadata, "interrupted", true)
 			}
 		}
 		return e
@@ -114,7 +127,7 @@ func toolState(head Head, t *session.Tool) ToolState {
 	}
 }
 
-// fileName is the name of a file of a result: none where the call's input has it.
+// fileName returns the name of a result's file; "" if the call's input has it.
 func fileName(tool string, f session.File) string {
 	if tool == "read" || tool == "webfetch" {
 		return ""
@@ -122,16 +135,17 @@ func fileName(tool string, f session.File) string {
 	return f.Name
 }
 
-// resultOf is what a call says for programs. Every call of OpenCode's says whether its output was cut, and where the rest is.
+// resultOf returns a call's metadata. Every call of OpenCode's reports whether its output was truncated and where the
+// rest is.
 func resultOf(name string, s session.ToolState) jsontext.Value {
 	v := objectOr(metadataOf(name, s), emptyObject)
 	var said struct {
 		Truncated *bool `json:"truncated"`
 	}
 	if json.Unmarshal(v, &said) == nil && said.Truncated == nil {
-		v = member(v, "truncated", len(s.OutputPaths) > 0)
+		v = memberOf(v, "truncated", len(s.OutputPaths) > 0)
 		if len(s.OutputPaths) > 0 {
-			v = member(v, "outputPath", s.OutputPaths[0])
+			v = memberOf(v, "outputPath", s.OutputPaths[0])
 		}
 	}
 	return v
@@ -147,8 +161,8 @@ func textOf(content []session.ToolContent) string {
 	return strings.Join(texts, "\n")
 }
 
-// attachments are the files of a result: those shown to the model, then those that are attached only.
-func attachments(s session.ToolState) (files []session.File) {
+// attachmentsOf returns the files of a result: first those sent to the model, then the others.
+func attachmentsOf(s session.ToolState) (files []session.File) {
 	for _, c := range s.Content {
 		if c.Type == "file" {
 			files = append(files, session.File{URI: c.URI, Mime: c.Mime, Name: c.Name})
@@ -157,16 +171,16 @@ func attachments(s session.ToolState) (files []session.File) {
 	return append(files, s.Attachments...)
 }
 
-// member is the object with one member more.
-func member(v jsontext.Value, name string, value any) jsontext.Value {
+// memberOf returns the object with one member added.
+func memberOf(v jsontext.Value, name string, value any) jsontext.Value {
 	b, err := json.Marshal(value)
 	if err != nil {
 		return v
 	}
-	m := members(v)
+	m := membersOfObject(v)
 	if m == nil {
 		m = map[string]jsontext.Value{}
 	}
 	m[name] = b
-	return object(m)
+	return objectOf(m)
 }

@@ -29,9 +29,9 @@ const pageSize = 100
 func (e *Export) Write(ctx context.Context, w io.Writer, s *session.Session) (left int, err error) {
 	enc := jsontext.NewEncoder(w, jsontext.Multiline(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
 	c := &cut{export: e}
-	info := opencode.Exported(s)
+	info := opencode.ToOpenCode(s)
 	if e.Sanitize {
-		info = opencode.Sanitized(info)
+		info = opencode.SanitizeSession(info)
 	}
 	if err := tokens(enc, jsontext.BeginObject, jsontext.String("info")); err != nil {
 		return 0, err
@@ -103,7 +103,7 @@ func (e *Export) messages(ctx context.Context, s *session.Session, give func(jso
 				return err
 			}
 			if e.Sanitize {
-				raw = opencode.SanitizedMessage(raw)
+				raw = opencode.SanitizeMessage(raw)
 			}
 			if err := give(raw); err != nil {
 				return err

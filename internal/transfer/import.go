@@ -80,7 +80,7 @@ func (d *document) check() (*session.Session, []session.MessageID, error) {
 	case !c.listed:
 		return nil, nil, d.wrong(place{}, session.Errorf(session.CodeInvalid, "it is missing").At("messages"))
 	}
-	s, err := opencode.Take(c.info)
+	s, err := opencode.FromOpenCode(c.info)
 	if err == nil {
 		err = session.CheckID("id", session.PrefixSession, string(s.ID))
 	}
@@ -114,7 +114,7 @@ func add(sum io.Writer, raw jsontext.Value) error {
 
 // taken is a message in our words, and as it is sent.
 func taken(raw jsontext.Value) (session.Message, jsontext.Value, error) {
-	m, err := opencode.TakeMessage(raw)
+	m, err := opencode.MessageFromOpenCode(raw)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -76,7 +76,7 @@ func (v *openCodeView) showEvent(e session.Event) {
 	if v.fold == nil {
 		v.fold = opencode.NewFold(opencode.Rows{Session: &session.Session{ID: e.SessionID}, Through: -1})
 	}
-	v.printEvents(e.SessionID, v.fold.Event(&e))
+	v.printEvents(e.SessionID, v.fold.ApplyEvent(&e))
 }
 
 // printEvents writes the lines of what the fold says.
@@ -126,7 +126,7 @@ func (v *openCodeView) writeLine(l openCodeLine) {
 // showResult writes the error of the work. An error before there is a session goes to standard error.
 func (v *openCodeView) showResult(r Result) {
 	if v.fold != nil {
-		v.printEvents(r.SessionID, v.fold.Status(opencode.State{Type: "idle"}))
+		v.printEvents(r.SessionID, v.fold.ApplyStatus(opencode.State{Type: "idle"}))
 	}
 	switch {
 	case r.Error == nil || r.ExitCode == cli.ExitDenied || v.failed:

@@ -83,15 +83,15 @@ func (a *API) commanded(r *http.Request, b *opencode.CommandInput) (m opencode.M
 	}
 	in, err := a.engine.Prompt(r.Context(), engine.PromptRequest{SessionID: s.ID, ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant})
 	if err != nil {
-		return m, inBody(opencode.Placed(err, p, b.Place(p)))
+		return m, inBody(opencode.TranslateErrorPath(err, p, b.PartPath(p)))
 	}
 	if m, err = a.awaited(r, in); err != nil {
 		return m, err
 	}
-	id, _ := opencode.At(m.Info)
+	id, _ := opencode.IDAndTime(m.Info)
 	a.notices.tell(notice{
 		directory: s.Location.Directory, project: s.ProjectID, kind: "command.executed",
-		properties: opencode.Executed{Name: *b.Command, SessionID: s.ID, Arguments: *b.Arguments, MessageID: id},
+		properties: opencode.CommandExecution{Name: *b.Command, SessionID: s.ID, Arguments: *b.Arguments, MessageID: id},
 	})
 	return m, nil
 }

@@ -19,11 +19,11 @@ func busEvents() map[string]reflect.Type {
 		"message.part.updated": is[opencode.PartInfo](), "message.part.removed": is[opencode.PartGone](), "message.part.delta": is[opencode.Delta](),
 		"session.status": is[opencode.Status](), "session.idle": is[opencode.SessionOnly](), "session.compacted": is[opencode.SessionOnly](),
 		"session.diff": is[opencode.Diff](), "session.error": is[opencode.Failure](), "todo.updated": is[opencode.Todos](),
-		"permission.asked": is[opencode.Permission](), "permission.replied": is[opencode.Replied](),
-		"question.asked": is[opencode.Question](), "question.replied": is[opencode.Answered](), "question.rejected": is[opencode.Rejected](),
+		"permission.asked": is[opencode.Permission](), "permission.replied": is[opencode.PermissionReply](),
+		"question.asked": is[opencode.Question](), "question.replied": is[opencode.QuestionAnswer](), "question.rejected": is[opencode.QuestionRejection](),
 		"file.edited": is[opencode.FileEdited](), "file.watcher.updated": is[opencode.FileWatched](),
 		kindAppend: is[tuiText](), kindCommand: is[tuiCommand](), kindToast: is[toast](), kindSelect: is[tuiSession](),
-		"command.executed": is[opencode.Executed](), "pty.exited": is[terminalExit](), "pty.deleted": is[terminalID](),
+		"command.executed": is[opencode.CommandExecution](), "pty.exited": is[terminalExit](), "pty.deleted": is[terminalID](),
 	}
 	for _, kind := range []string{"created", "updated", "deleted"} {
 		out["session."+kind] = is[opencode.SessionInfo]()

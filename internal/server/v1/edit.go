@@ -98,12 +98,12 @@ func (a *API) edit(r *http.Request, p opencode.Part, to *opencode.PartInput) err
 		return err
 	}
 	if u != nil {
-		prompt, err := opencode.Recut(u, part, to)
+		prompt, err := opencode.SplitPrompt(u, part, to)
 		if err != nil {
 			return httpio.WithPart("body", err)
 		}
 		err = a.engine.EditPrompt(r.Context(), id, m, part, prompt)
-		return httpio.WithPart("body", opencode.Placed(err, prompt, func(_ int, member string) string { return member }))
+		return httpio.WithPart("body", opencode.TranslateErrorPath(err, prompt, func(_ int, member string) string { return member }))
 	}
 	switch p.(type) {
 	case *opencode.TextPart, *opencode.ReasoningPart, *opencode.ToolPart:
@@ -127,7 +127,7 @@ func readPrompt(rd store.Reader, id session.ID, m session.MessageID) (*session.U
 		return nil, err
 	}
 	if ok && in.SessionID == id && in.PromotedSeq == nil {
-		return opencode.Waiting(in), nil
+		return opencode.InputMessage(in), nil
 	}
 	found, _, err := store.FindMessage(rd, id, m)
 	u, _ := found.(*session.User)

@@ -87,7 +87,7 @@ func (l *line) make(ctx context.Context, u eventlog.Update) (*told, error) {
 		if err != nil || f == nil {
 			return &told{}, err
 		}
-		return l.told(f.Session, f.Fragment(u.Fragment), nil)
+		return l.told(f.Session, f.ApplyFragment(u.Fragment), nil)
 	case u.Notice != nil && u.Notice.Number <= l.noticed:
 		return nil, errBehind
 	case u.Notice != nil:
@@ -140,7 +140,7 @@ func (l *line) gone(e *session.Event, d *session.Deleted) (*told, error) {
 		last = f.Session
 	}
 	delete(l.folds, e.SessionID)
-	return l.told(last, []opencode.Event{opencode.Deleted(last)}, e)
+	return l.told(last, []opencode.Event{opencode.DeletedEvent(last)}, e)
 }
 
 // next tells of the event behind the last one.
@@ -162,13 +162,13 @@ func (l *line) next(ctx context.Context, e *session.Event) (*told, error) {
 		}
 	}
 	f.last, f.fresh = e.Seq, false
-	return l.told(f.Session, f.Event(e), e)
+	return l.told(f.Session, f.ApplyEvent(e), e)
 }
 
 // old reports whether what is known of the session holds the event already.
 func (l *line) old(e *session.Event) bool {
 	f := l.folds[e.SessionID]
-	return f == nil || f.Knows(e.Seq)
+	return f == nil || f.IncludesSeq(e.Seq)
 }
 
 func (l *line) notice(ctx context.Context, n *eventlog.Notice) (*told, error) {
@@ -180,13 +180,13 @@ func (l *line) notice(ctx context.Context, n *eventlog.Notice) (*told, error) {
 		if err != nil || f == nil {
 			return &told{}, err
 		}
-		return l.told(f.Session, f.Status(stateOf(d.Status)), nil)
+		return l.told(f.Session, f.ApplyStatus(stateOf(d.Status)), nil)
 	case string(session.KindToolProgress):
 		d, f, err := about(ctx, l, n, func(d *session.ToolProgress) session.MessageID { return d.AssistantMessageID })
 		if err != nil || f == nil {
 			return &told{}, err
 		}
-		return l.told(f.Session, f.Progress(d), nil)
+		return l.told(f.Session, f.ApplyProgress(d), nil)
 	default:
 		return &told{}, nil
 	}
@@ -209,7 +209,7 @@ func about[T any](ctx context.Context, l *line, n *eventlog.Notice, turn func(*T
 // fold returns what is known of the session, nil if it is gone. The turn is one that it will be asked about, or "".
 func (l *line) fold(ctx context.Context, id session.ID, turn session.MessageID) (*followed, error) {
 	known := l.folds[id]
-	if known != nil && !known.Lacks(turn) {
+	if known != nil && !known.NeedsTurn(turn) {
 		return known, nil
 	}
 	f, err := view(ctx, l.api, func(rd store.Reader) (*opencode.Fold, error) { return readFold(rd, id, turn) })

@@ -128,7 +128,7 @@ func readPage(rd store.Reader, id session.ID, limit int, before session.MessageI
 		p.messages = p.messages[:len(p.messages)-1]
 	}
 	for _, in := range waiting {
-		p.messages = append(p.messages, opencode.Pending(s, in))
+		p.messages = append(p.messages, opencode.PendingMessage(s, in))
 	}
 	return p.cut(limit), nil
 }
@@ -176,7 +176,7 @@ func (p page) cut(limit int) page {
 		p.messages = p.messages[len(p.messages)-limit:]
 	}
 	if len(p.messages) > 0 {
-		p.first.ID, p.first.Time = opencode.At(p.messages[0].Info)
+		p.first.ID, p.first.Time = opencode.IDAndTime(p.messages[0].Info)
 	}
 	return p
 }
@@ -191,7 +191,7 @@ func readBack(rd store.Reader, id session.ID, until int64, n int) ([]session.Mes
 			return nil, err
 		}
 		for _, m := range ms {
-			if until = m.Meta().Seq; opencode.Shows(m) {
+			if until = m.Meta().Seq; opencode.IsVisible(m) {
 				back = append(back, m)
 			}
 		}
@@ -222,7 +222,7 @@ func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencod
 		return v, err
 	}
 	if waits && in.SessionID == id && in.PromotedSeq == nil {
-		return opencode.Pending(s, in), nil
+		return opencode.PendingMessage(s, in), nil
 	}
 	found, ok, err := store.FindMessage(rd, id, m)
 	if err != nil {
@@ -238,7 +238,7 @@ func readMessage(rd store.Reader, id session.ID, m session.MessageID) (v opencod
 		}
 		return opencode.Render(s, []session.Message{sh}, false)[1], nil
 	}
-	if !opencode.Shows(found) {
+	if !opencode.IsVisible(found) {
 		return v, session.NotFound("message", string(m))
 	}
 	behind, err := store.ReadMessages(rd, id, store.MessageQuery{After: found.Meta().Seq, Limit: 8})

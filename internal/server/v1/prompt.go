@@ -99,7 +99,7 @@ func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error)
 	in, err = a.engine.Prompt(r.Context(), engine.PromptRequest{
 		SessionID: sessionOf(r), ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant, Hold: b.NoReply,
 	})
-	return in, b.NoReply, inBody(opencode.Placed(err, p, opencode.InParts))
+	return in, b.NoReply, inBody(opencode.TranslateErrorPath(err, p, opencode.PartField))
 }
 
 // attach reads the files that the prompt brings by name, for the model and for who looks at it. One that cannot be read, or

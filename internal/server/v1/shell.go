@@ -60,7 +60,7 @@ func (a *API) shell(w http.ResponseWriter, r *http.Request) error {
 // readShell returns the command of the user's that V1 shows as an answer with the id; nil if there is none.
 func readShell(rd store.Reader, id session.ID, answer session.MessageID) (*session.Shell, error) {
 	sh, ok, err := store.FindShell(rd, id, string(answer))
-	if err != nil || !ok || !opencode.Answers(sh, answer) {
+	if err != nil || !ok || !opencode.IsAnswerOf(sh, answer) {
 		return nil, err
 	}
 	return sh, nil

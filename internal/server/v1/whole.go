@@ -98,7 +98,7 @@ func (v whole) show(b *bytes.Buffer, piece []store.RawMessage) error {
 
 func (v whole) showWaiting(b *bytes.Buffer) (err error) {
 	for _, in := range v.waiting {
-		pending := opencode.Pending(v.session, in)
+		pending := opencode.PendingMessage(v.session, in)
 		if err = httpio.AppendElement(b, &pending); err != nil {
 			break
 		}

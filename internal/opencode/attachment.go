@@ -12,26 +12,26 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Page is what of a file is read for a prompt that brings it, as the tool read is asked for it.
+// Page is the part of an attached file to read, in the parameters of the tool read.
 type Page struct {
 	FilePath string `json:"filePath"`
 	Offset   int    `json:"offset,omitzero"`
 	Limit    int    `json:"limit,omitzero"`
 }
 
-// reading is what stands before a file of a prompt: a text that names the page, and one with what was read.
-type reading struct {
+// attachmentText is the ids of the two texts shown before a file: one that names the page and one with its content.
+type attachmentText struct {
 	IDs  []session.PartID `json:"ids"`
 	Page Page             `json:"page"`
 }
 
-// PageOf is what is to be read of the file; false where it brings what it holds, or where there is nothing to read.
+// PageOf returns the page to read of the file; false if the prompt has its content or there is nothing to read.
 func PageOf(f session.File) (Page, bool) {
 	p, ok := pageOf(PartInput{URL: f.URI, Mime: f.Mime, Filename: f.Name})
 	return p, ok && strings.HasPrefix(f.URI, "file:")
 }
 
-// pageOf is what of the file is shown as read. Of a text that comes with the prompt it is all.
+// pageOf returns the page that is shown as read. For text that comes with the prompt it is the whole text.
 func pageOf(in PartInput) (Page, bool) {
 	if strings.HasPrefix(in.URL, "data:") {
 		return Page{FilePath: in.Filename}, in.Mime == "text/plain"
@@ -52,20 +52,20 @@ func pageOf(in PartInput) (Page, bool) {
 	return p, true
 }
 
-// readingOf is what is said beside a file of a prompt that is to be read.
-func readingOf(f session.File, newPart func() session.PartID) jsontext.Value {
+// attachmentTextOf returns the extra members of a file part that is to be read.
+func attachmentTextOf(f session.File, newPart func() session.PartID) jsontext.Value {
 	page, ok := PageOf(f)
 	if !ok {
 		return nil
 	}
-	return member(nil, "reading", reading{[]session.PartID{newPart(), newPart()}, page})
+	return memberOf(nil, "reading", attachmentText{[]session.PartID{newPart(), newPart()}, page})
 }
 
-// parts are the texts before the file: none if it was not read.
-func (r reading) parts(f session.File, head Head) (out []Part) {
+// toParts returns the texts before the file; none if it was not read.
+func (r attachmentText) toParts(f session.File, head Head) (out []Part) {
 	said, comes := f.Text, strings.HasPrefix(f.URI, "data:")
 	if comes && f.Mime == "text/plain" && said == "" {
-		said = plain(f.URI)
+		said = plainText(f.URI)
 	}
 	asked, err := json.Marshal(r.Page)
 	if err != nil || len(r.IDs) != 2 || !comes && said == "" {
@@ -80,8 +80,8 @@ func (r reading) parts(f session.File, head Head) (out []Part) {
 	return out
 }
 
-// plain is the text of a data: URL, "" for one that cannot be read.
-func plain(uri string) string {
+// plainText returns the text of a data: URL; "" if it is invalid.
+func plainText(uri string) string {
 	_, data, ok := session.DataURI(uri)
 	if !ok {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// What of a file is read is what its address says, as OpenCode's clients write it.
+// The page of a file is taken from its URL, as OpenCode's clients write it.
 func TestPageOf(t *testing.T) {
 	for uri, want := range map[string]Page{
 		"file:///w/a.txt":                 {FilePath: "/w/a.txt"},
@@ -31,8 +31,8 @@ func TestPageOf(t *testing.T) {
 	}
 }
 
-// A text that a prompt brings is shown as read before the file; one that was not read is only named.
-func TestReadingStandsBeforeTheFile(t *testing.T) {
+// Text that comes with the prompt is shown as read before the file; an unread file is only named.
+func TestTextBeforeFile(t *testing.T) {
 	n := 0
 	ids := func() session.PartID { n++; return session.PartID("prt_" + string(rune('a'+n))) }
 	hello := "look"
@@ -70,7 +70,7 @@ func TestReadingStandsBeforeTheFile(t *testing.T) {
 	}, got); diff != "" {
 		t.Error(diff)
 	}
-	gone, err := Recut(u, "prt_i", nil)
+	gone, err := SplitPrompt(u, "prt_i", nil)
 	if err != nil || len(gone.Files) != 4 || gone.Files[2].Text != "" || len(gone.Parts) != 9 {
 		t.Errorf("without one text: %+v %v", gone, err)
 	}

@@ -12,19 +12,21 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Take says in our words what is said of a session elsewhere. What has no word here is kept beside it (session.Import),
-// for those who want it back: it has no effect, rules that allow among it.
-func Take(info jsontext.Value) (*session.Session, error) {
+// FromOpenCode converts a session from OpenCode. Members without an equivalent are kept in session.Import for export
+// and have no effect, nor have rules that allow something.
+func FromOpenCode(info jsontext.Value) (*session.Session, error) {
 	var in Session
 	if err := json.Unmarshal(info, &in); err != nil {
 		return nil, err
 	}
-	if err := need(info, "id", "slug", "projectID", "directory", "title", "version", "time"); err != nil {
+	if err := requireMember(info, "id", "slug", "projectID", "directory", "title", "version", "time"); err != nil {
 		return nil, err
 	}
 	s := &session.Session{
 		ID: in.ID, Slug: in.Slug, ParentID: "", Title: in.Title, Agent: in.Agent, Version: in.Version, Cost: in.Cost,
-		Tokens: ourTokens(in.Tokens), Time: session.SessionTime(in.Time), Permission: OurRules(in.Permission), Metadata: in.Metadata,
+		Tokens: ourTokens(
+			in.Tokens,
+		), Time: session.SessionTime(in.Time), Permission: OurRules(in.Permission), Metadata: in.Metadata,
 		Location: session.Location{Directory: in.Directory},
 	}
 	s.Tokens.Total = 0
@@ -35,41 +37,41 @@ func Take(info jsontext.Value) (*session.Session, error) {
 	if c := in.Summary; c != nil {
 		s.Changes = &session.Changes{Additions: c.Additions, Deletions: c.Deletions, Files: c.Files}
 	}
-	beside := members(info)
-	for _, at := range []string{"projectID", "workspaceID", "directory", "path"} { // it lives here now
+	beside := membersOfObject(info)
+	for _, at := range []string{"projectID", "workspaceID", "directory", "path"} { // replaced by this installation's values
 		delete(beside, at)
 	}
-	s.Import = &session.Import{From: foreignName}
-	if d := differenceOf(membersOf(SessionOf(s)), beside); d != nil {
+	s.Import = &session.Import{From: importedFormKey}
+	if d := diffObjects(membersOf(SessionOf(s)), beside); d != nil {
 		d.Unset = nil
-		s.Import.Info = marshalled(d)
+		s.Import.Info = mustMarshal(d)
 	}
 	return s, nil
 }
 
-// Exported is a session as it is given away: as it is shown and, where it came from elsewhere, with what was said of it
-// there that is not said anew since.
-func Exported(s *session.Session) jsontext.Value {
+// ToOpenCode converts a session for export. An imported session includes its imported members that have not changed
+// since.
+func ToOpenCode(s *session.Session) jsontext.Value {
 	shown := membersOf(SessionOf(s))
-	var d difference
+	var d objectDiff
 	if s.Import == nil || json.Unmarshal(s.Import.Info, &d) != nil {
-		return object(shown)
+		return objectOf(shown)
 	}
-	d.add(shown)
-	if rules, ok := d.Set["permission"]; ok && withoutAllows(rules, shown["permission"]) {
+	d.addMissing(shown)
+	if rules, ok := d.Set["permission"]; ok && equalWithoutAllows(rules, shown["permission"]) {
 		shown["permission"] = rules
 	}
-	if cost, ok := d.Set["cost"]; ok { // to more places than we count
+	if cost, ok := d.Set["cost"]; ok { // it has more decimal places than session.USD
 		var usd session.USD
 		if json.Unmarshal(cost, &usd) == nil && usd == s.Cost {
 			shown["cost"] = cost
 		}
 	}
-	return object(shown)
+	return objectOf(shown)
 }
 
-// withoutAllows reports whether the rules were imported as the others: those that allow have no effect here.
-func withoutAllows(rules, here jsontext.Value) bool {
+// equalWithoutAllows reports whether rules are the imported ones without those that allow, which have no effect here.
+func equalWithoutAllows(rules, here jsontext.Value) bool {
 	var imported, own []Rule
 	if json.Unmarshal(rules, &imported) != nil || here != nil && json.Unmarshal(here, &own) != nil {
 		return false
@@ -82,8 +84,8 @@ func ourTokens(t Tokens) session.Tokens {
 	return session.Tokens{Total: t.Total, Input: t.Input, Output: t.Output, Reasoning: t.Reasoning, Cache: t.Cache}
 }
 
-// TakeMessage says a message of elsewhere in our words. A turn or a call that had not ended there has ended here.
-func TakeMessage(raw jsontext.Value) (session.Message, error) {
+// MessageFromOpenCode converts a message from OpenCode. A turn or call that was still open is ended.
+func MessageFromOpenCode(raw jsontext.Value) (session.Message, error) {
 	var in struct {
 		Info  jsontext.Value   `json:"info"`
 		Parts []jsontext.Value `json:"parts"`
@@ -99,37 +101,38 @@ func TakeMessage(raw jsontext.Value) (session.Message, error) {
 		SessionID session.ID `json:"sessionID"`
 	}
 	if err := json.Unmarshal(in.Info, &tag); err != nil {
-		return nil, within("/info", err)
+		return nil, withinSession("/info", err)
 	}
 	var m session.Message
 	var err error
 	switch tag.Role {
 	case "user":
-		m, err = takeUser(in.Info, in.Parts)
+		m, err = importUser(in.Info, in.Parts)
 	case "assistant":
-		m, err = takeAssistant(in.Info, in.Parts)
+		m, err = importAssistant(in.Info, in.Parts)
 	default:
-		err = session.Errorf(session.CodeInvalid, "the role must be user or assistant, got %.40q", tag.Role).At("info.role")
+		err = session.Errorf(session.CodeInvalid, "the role must be user or assistant, got %.40q", tag.Role).
+			At("info.role")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := complete(tag.Role, in.Info, in.Parts); err != nil {
+	if err := checkComplete(tag.Role, in.Info, in.Parts); err != nil {
 		return nil, err
 	}
 	if err := session.CheckID("info.id", session.PrefixMessage, string(m.Meta().ID)); err != nil {
 		return nil, err
 	}
 	shown := Render(&session.Session{ID: tag.SessionID}, []session.Message{m}, true)[0]
-	if f := foreignTo(shown, asShown(shown, in.Info), in.Parts); f != nil {
-		m.Meta().Extra = object(map[string]jsontext.Value{foreignName: marshalled(f)})
+	if f := importedFormOf(shown, asShown(shown, in.Info), in.Parts); f != nil {
+		m.Meta().Extra = objectOf(map[string]jsontext.Value{importedFormKey: mustMarshal(f)})
 	}
 	return m, nil
 }
 
-// need refuses an object that lacks a member.
-func need(v jsontext.Value, names ...string) error {
-	m := members(v)
+// requireMember returns an error if a member is missing.
+func requireMember(v jsontext.Value, names ...string) error {
+	m := membersOfObject(v)
 	for _, name := range names {
 		if m[name] == nil {
 			return session.Errorf(session.CodeInvalid, "%s is missing", name).At(name)
@@ -138,31 +141,42 @@ func need(v jsontext.Value, names ...string) error {
 	return nil
 }
 
-// complete refuses a message that lacks what OpenCode's always have.
-func complete(role string, info jsontext.Value, parts []jsontext.Value) error {
+// checkComplete returns an error if a message lacks members that OpenCode always has.
+func checkComplete(role string, info jsontext.Value, parts []jsontext.Value) error {
 	names := []string{"id", "sessionID", "time", "agent", "model"}
 	if role == "assistant" {
-		names = []string{"id", "sessionID", "time", "parentID", "modelID", "providerID", "mode", "path", "cost", "tokens"}
+		names = []string{
+			"id",
+			"sessionID",
+			"time",
+			"parentID",
+			"modelID",
+			"providerID",
+			"mode",
+			"path",
+			"cost",
+			"tokens",
+		}
 	}
-	if err := need(info, names...); err != nil {
-		return within("/info", err)
+	if err := requireMember(info, names...); err != nil {
+		return withinSession("/info", err)
 	}
 	for i, p := range parts {
-		if err := need(p, "id", "type"); err != nil {
-			return within(partAt(i), err)
+		if err := requireMember(p, "id", "type"); err != nil {
+			return withinSession(partAt(i), err)
 		}
 	}
 	return nil
 }
 
-// asShown leaves out of what was said of a message of which session it was: it is of this one now.
+// asShown removes the session id from the imported info, because the message belongs to another session now.
 func asShown(shown Message, info jsontext.Value) jsontext.Value {
-	out, ours := members(info), membersOf(shown.Info)
+	out, ours := membersOfObject(info), membersOf(shown.Info)
 	out["sessionID"] = ours["sessionID"]
-	return object(out)
+	return objectOf(out)
 }
 
-func marshalled(v any) jsontext.Value {
+func mustMarshal(v any) jsontext.Value {
 	b, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		return emptyObject
@@ -170,8 +184,8 @@ func marshalled(v any) jsontext.Value {
 	return b
 }
 
-// within places an error of a value inside another, whose pointer then begins there.
-func within(at jsontext.Pointer, err error) error {
+// withinSession prefixes the pointer of an error with the position of the value that it is about.
+func withinSession(at jsontext.Pointer, err error) error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		inside := *e
 		inside.JSONPointer, inside.ByteOffset = at+e.JSONPointer, 0
@@ -188,10 +202,10 @@ func within(at jsontext.Pointer, err error) error {
 	return err
 }
 
-func takeUser(info jsontext.Value, parts []jsontext.Value) (session.Message, error) {
+func importUser(info jsontext.Value, parts []jsontext.Value) (session.Message, error) {
 	var in User
 	if err := json.Unmarshal(info, &in); err != nil {
-		return nil, within("/info", err)
+		return nil, withinSession("/info", err)
 	}
 	u := &session.User{
 		Head:  session.Head{ID: in.ID, Type: session.TypeUser, Time: session.MessageTime{Created: in.Time.Created}},
@@ -204,11 +218,11 @@ func takeUser(info jsontext.Value, parts []jsontext.Value) (session.Message, err
 	for i, raw := range parts {
 		var part PartInput
 		if err := json.Unmarshal(raw, &part); err != nil {
-			return nil, within(partAt(i), err)
+			return nil, withinSession(partAt(i), err)
 		}
 		switch session.PartType(part.Type) {
 		case session.PartText, session.PartFile, session.PartAgent:
-			if err := part.add(&p, fmt.Sprintf("parts[%d]", i)); err != nil {
+			if err := part.appendTo(&p, fmt.Sprintf("parts[%d]", i)); err != nil {
 				return nil, err
 			}
 		}
@@ -219,10 +233,10 @@ func takeUser(info jsontext.Value, parts []jsontext.Value) (session.Message, err
 
 func partAt(i int) jsontext.Pointer { return jsontext.Pointer(fmt.Sprintf("/parts/%d", i)) }
 
-func takeAssistant(info jsontext.Value, parts []jsontext.Value) (session.Message, error) {
+func importAssistant(info jsontext.Value, parts []jsontext.Value) (session.Message, error) {
 	var in Assistant
 	if err := json.Unmarshal(info, &in); err != nil {
-		return nil, within("/info", err)
+		return nil, withinSession("/info", err)
 	}
 	a := &session.Assistant{
 		Head:  session.Head{ID: in.ID, Type: session.TypeAssistant, Time: in.Time},
@@ -245,14 +259,14 @@ func takeAssistant(info jsontext.Value, parts []jsontext.Value) (session.Message
 		}
 	}
 	for i, raw := range parts {
-		if err := takePart(a, raw); err != nil {
-			return nil, within(partAt(i), err)
+		if err := importPart(a, raw); err != nil {
+			return nil, withinSession(partAt(i), err)
 		}
 	}
 	return a, nil
 }
 
-// reasonOf is why a step failed, by OpenCode's name for it.
+// reasonOf converts OpenCode's error name to a reason.
 func reasonOf(name string) session.Reason {
 	switch name {
 	case "MessageAbortedError":

@@ -9,28 +9,28 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// difference is how one JSON object differs from another: members that it has or has otherwise, members that it lacks,
-// and objects within both that differ.
-type difference struct {
+// objectDiff is the difference between two JSON objects: members that were added or changed, members that were removed,
+// and differences within nested objects.
+type objectDiff struct {
 	Set    map[string]jsontext.Value `json:"set,omitempty"`
 	Unset  []string                  `json:"unset,omitempty"`
-	Within map[string]*difference    `json:"within,omitempty"`
+	Within map[string]*objectDiff    `json:"within,omitempty"`
 }
 
-// differenceOf is what makes to of from; nil if they say the same.
-func differenceOf(from, to map[string]jsontext.Value) *difference {
-	d := &difference{}
+// diffObjects returns the difference that turns from into to; nil if they are equal.
+func diffObjects(from, to map[string]jsontext.Value) *objectDiff {
+	d := &objectDiff{}
 	for _, name := range slices.Sorted(maps.Keys(to)) {
 		was, is := from[name], to[name]
 		switch {
 		case was == nil:
 			d.set(name, is)
-		case same(was, is):
+		case equalJSON(was, is):
 		case was.Kind() == '{' && is.Kind() == '{':
 			if d.Within == nil {
-				d.Within = map[string]*difference{}
+				d.Within = map[string]*objectDiff{}
 			}
-			d.Within[name] = differenceOf(members(was), members(is))
+			d.Within[name] = diffObjects(membersOfObject(was), membersOfObject(is))
 		default:
 			d.set(name, is)
 		}
@@ -46,15 +46,15 @@ func differenceOf(from, to map[string]jsontext.Value) *difference {
 	return d
 }
 
-func (d *difference) set(name string, v jsontext.Value) {
+func (d *objectDiff) set(name string, v jsontext.Value) {
 	if d.Set == nil {
 		d.Set = map[string]jsontext.Value{}
 	}
 	d.Set[name] = v
 }
 
-// apply changes the object. What differs within a member that is no object any more is left alone.
-func (d *difference) apply(to map[string]jsontext.Value) {
+// apply changes the object. A difference within a member that is no longer an object is ignored.
+func (d *objectDiff) apply(to map[string]jsontext.Value) {
 	if d == nil {
 		return
 	}
@@ -65,30 +65,30 @@ func (d *difference) apply(to map[string]jsontext.Value) {
 		delete(to, name)
 	}
 	for name, within := range d.Within {
-		if inner := members(to[name]); inner != nil {
+		if inner := membersOfObject(to[name]); inner != nil {
 			within.apply(inner)
-			to[name] = object(inner)
+			to[name] = objectOf(inner)
 		}
 	}
 }
 
-// add adds what the object lacks, and changes nothing of what it has.
-func (d *difference) add(to map[string]jsontext.Value) {
+// addMissing adds members that the object lacks and changes no existing one.
+func (d *objectDiff) addMissing(to map[string]jsontext.Value) {
 	for name, v := range d.Set {
 		if _, ok := to[name]; !ok {
 			to[name] = v
 		}
 	}
 	for name, within := range d.Within {
-		if inner := members(to[name]); inner != nil {
-			within.add(inner)
-			to[name] = object(inner)
+		if inner := membersOfObject(to[name]); inner != nil {
+			within.addMissing(inner)
+			to[name] = objectOf(inner)
 		}
 	}
 }
 
-// same reports whether both values say the same, whatever their spelling.
-func same(a, b jsontext.Value) bool {
+// equalJSON reports whether two values are equal after canonicalization.
+func equalJSON(a, b jsontext.Value) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
@@ -96,11 +96,11 @@ func same(a, b jsontext.Value) bool {
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
 }
 
-// membersOf are those of any value's JSON object.
+// membersOf returns the members of v's JSON object.
 func membersOf(v any) map[string]jsontext.Value {
 	b, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		return nil
 	}
-	return members(b)
+	return membersOfObject(b)
 }

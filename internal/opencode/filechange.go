@@ -7,19 +7,19 @@ import (
 )
 
 type (
-	// FileEdited is of file.edited: a tool wrote a file.
+	// FileEdited belongs to file.edited: a tool wrote a file.
 	FileEdited struct {
 		File string `json:"file"`
 	}
-	// FileWatched is of file.watcher.updated: what happened to a file.
+	// FileWatched belongs to file.watcher.updated.
 	FileWatched struct {
 		File  string `json:"file"`
 		Event string `json:"event" enum:"add,change,unlink"`
 	}
 )
 
-// changed is what tools that change files say of them.
-type changed struct {
+// fileChange is the part of a tool result that names changed files.
+type fileChange struct {
 	FilePath string `json:"filepath"`
 	Exists   bool   `json:"exists"`
 	Files    []struct {
@@ -29,30 +29,30 @@ type changed struct {
 	} `json:"files"`
 }
 
-// changes tells which files a call has changed. That of an edit is shown once more as running, with its diff.
-func (f *Fold) changes(d *session.ToolSuccess) (out []Event) {
+// fileChanges announces the files that a call changed. An edit is announced once more as running, with its diff.
+func (f *Fold) fileChanges(d *session.ToolSuccess) (out []Event) {
 	t, ok := f.turn.Item(d.PartID).(*session.Tool)
 	if !ok {
 		return nil
 	}
-	var c changed
+	var c fileChange
 	if json.Unmarshal(objectOr(t.State.Structured, emptyObject), &c) != nil {
 		return nil
 	}
 	switch t.Name {
 	case "edit":
-		out = append(fileEvents(c.FilePath, added(c.Exists)), f.diffed(t, d.Timestamp)...)
+		out = append(fileEvents(c.FilePath, fileEventKind(c.Exists)), f.diffShown(t, d.Timestamp)...)
 	case "write":
-		out = fileEvents(c.FilePath, added(c.Exists))
+		out = fileEvents(c.FilePath, fileEventKind(c.Exists))
 	case "apply_patch":
 		for _, file := range c.Files {
 			switch file.Type {
 			case "add":
 				out = append(out, fileEvents(file.FilePath, "add")...)
 			case "delete":
-				out = append(out, watched(file.FilePath, "unlink"))
+				out = append(out, watcherEvent(file.FilePath, "unlink"))
 			case "move":
-				out = append(append(out, fileEvents(file.MovePath, "add")...), watched(file.FilePath, "unlink"))
+				out = append(append(out, fileEvents(file.MovePath, "add")...), watcherEvent(file.FilePath, "unlink"))
 			default:
 				out = append(out, fileEvents(file.FilePath, "change")...)
 			}
@@ -61,7 +61,7 @@ func (f *Fold) changes(d *session.ToolSuccess) (out []Event) {
 	return out
 }
 
-func added(existed bool) string {
+func fileEventKind(existed bool) string {
 	if existed {
 		return "change"
 	}
@@ -69,23 +69,23 @@ func added(existed bool) string {
 }
 
 func fileEvents(path, event string) []Event {
-	return []Event{{Type: "file.edited", Properties: FileEdited{path}}, watched(path, event)}
+	return []Event{{Type: "file.edited", Properties: FileEdited{path}}, watcherEvent(path, event)}
 }
 
-func watched(path, event string) Event {
+func watcherEvent(path, event string) Event {
 	return Event{Type: "file.watcher.updated", Properties: FileWatched{path, event}}
 }
 
-// diffed shows the call as it was when its diff was known.
-func (f *Fold) diffed(t *session.Tool, at int64) []Event {
+// diffShown announces the call in the state it had when its diff was known.
+func (f *Fold) diffShown(t *session.Tool, at int64) []Event {
 	before := *t
 	before.State.Status, before.Time.Completed = session.ToolRunning, 0
-	m := members(before.State.Structured)
+	m := membersOfObject(before.State.Structured)
 	delete(m, "truncated")
-	before.State.Structured = object(m)
+	before.State.Structured = objectOf(m)
 	for n, c := range f.turn.Content {
 		if c == session.Content(t) {
-			return []Event{f.part(itemPart(f.Session.ID, f.turn.ID, n+1, &before), at)}
+			return []Event{f.partUpdated(itemPart(f.Session.ID, f.turn.ID, n+1, &before), at)}
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// What tools wrote is told of before their calls are shown as done; an edit is shown with its diff before that.
+// Changed files are announced before their calls are completed; an edit is announced with its diff before that.
 func TestChangedFiles(t *testing.T) {
 	for _, c := range []struct{ tool, says, want string }{
 		{"edit", `{"filepath":"/w/a","exists":true,"diff":"d","truncated":false}`, `edited /w/a, change /w/a, running {"diff":"d"}, completed {"diff":"d","truncated":false}`},
@@ -31,7 +31,7 @@ func TestChangedFiles(t *testing.T) {
 			&session.ToolSuccess{TurnFact: session.OfTurn("msg_1"), CallID: "c", PartID: "prt_1", Structured: jsontext.Value(c.says)},
 		) {
 			got = nil
-			for _, e := range f.Event(e) {
+			for _, e := range f.ApplyEvent(e) {
 				got = append(got, toldOf(e))
 			}
 		}

@@ -8,12 +8,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// InParts names a member of a prompt's part i as it is sent: parts[0].url.
-func InParts(i int, member string) string { return fmt.Sprintf("parts[%d].%s", i, member) }
+// PartField names a member of part i as clients send it: parts[0].url.
+func PartField(i int, member string) string { return fmt.Sprintf("parts[%d].%s", i, member) }
 
-// Placed says of an error about the prompt what the client sent that it is about: our record names files and agents by
-// lists of their own. Name is the place of a member of the part i of the prompt.
-func Placed(err error, p session.Prompt, name func(i int, member string) string) error {
+// TranslateErrorPath rewrites the field of an error about a prompt to the path in the client's request, because
+// session.Prompt keeps files and agents in lists of their own. name returns the path of a member of the prompt's part
+// i.
+func TranslateErrorPath(err error, p session.Prompt, name func(i int, member string) string) error {
 	e, ok := errors.AsType[*session.Error](err)
 	if !ok {
 		return err
@@ -23,13 +24,13 @@ func Placed(err error, p session.Prompt, name func(i int, member string) string)
 		return err
 	}
 	placed := *e
-	placed.Field = sent(strings.TrimPrefix(field, "."), p, name)
+	placed.Field = clientPath(strings.TrimPrefix(field, "."), p, name)
 	placed.Message = strings.ReplaceAll(e.Message, e.Field+" ", placed.Field+" ")
 	return &placed
 }
 
-// sent is the place of a field of a prompt.
-func sent(field string, p session.Prompt, name func(i int, member string) string) string {
+// clientPath returns the path of a prompt's field in the client's request.
+func clientPath(field string, p session.Prompt, name func(i int, member string) string) string {
 	var index int
 	var member string
 	of := func(kind session.PartType, member string) string {
@@ -41,7 +42,7 @@ func sent(field string, p session.Prompt, name func(i int, member string) string
 		return "parts"
 	}
 	list, rest, _ := strings.Cut(field, "[")
-	_, _ = fmt.Sscanf(rest, "%d].%s", &index, &member) // without an index it is the first
+	_, _ = fmt.Sscanf(rest, "%d].%s", &index, &member) // without an index both stay 0, the first part
 	switch list {
 	case "text":
 		return of(session.PartText, "text")

@@ -18,7 +18,7 @@ type document struct {
 	Messages []jsontext.Value `json:"messages"`
 }
 
-// elsewhere is a session as OpenCode exports it, with every kind of part, and with members that nobody knows.
+// elsewhere is an OpenCode export with every kind of part and with unknown members.
 func elsewhere(t testing.TB) (d document) {
 	t.Helper()
 	b, err := os.ReadFile("testdata/foreign.json")
@@ -31,8 +31,12 @@ func elsewhere(t testing.TB) (d document) {
 	return d
 }
 
-// there is the session at home where it came from, so that nothing differs by where it is.
-var there = session.Session{ID: "ses_1fe0ImportedElsewhere00001", ProjectID: "65dca09a", Location: session.Location{Directory: "/there"}}
+// there is the session with its original location, so that nothing differs by its place.
+var there = session.Session{
+	ID:        "ses_1fe0ImportedElsewhere00001",
+	ProjectID: "65dca09a",
+	Location:  session.Location{Directory: "/there"},
+}
 
 func plain(t testing.TB, v any) (out any) {
 	t.Helper()
@@ -49,12 +53,12 @@ func plain(t testing.TB, v any) (out any) {
 	return out
 }
 
-// What is imported is exported as it was, whatever it is, also when it was stored in between.
-func TestImportedIsExportedAgain(t *testing.T) {
+// An import is exported unchanged, also after it was stored.
+func TestExportOfImport(t *testing.T) {
 	d := elsewhere(t)
 	var ms []session.Message
 	for _, raw := range d.Messages {
-		m, err := opencode.TakeMessage(raw)
+		m, err := opencode.MessageFromOpenCode(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,18 +77,18 @@ func TestImportedIsExportedAgain(t *testing.T) {
 			t.Errorf("message %d: -imported +exported\n%s", i, diff)
 		}
 	}
-	s, err := opencode.Take(d.Info)
+	s, err := opencode.FromOpenCode(d.Info)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.ProjectID = "65dca09a"
-	if diff := cmp.Diff(plain(t, d.Info), plain(t, opencode.Exported(s))); diff != "" {
+	if diff := cmp.Diff(plain(t, d.Info), plain(t, opencode.ToOpenCode(s))); diff != "" {
 		t.Errorf("session: -imported +exported\n%s", diff)
 	}
 }
 
-// A message that has no frame of a step, as the answer to a command of the user's, comes back without one.
-func TestImportedWithoutAStep(t *testing.T) {
+// A message without step parts, such as the answer to a user command, is exported without them.
+func TestImportWithoutStep(t *testing.T) {
 	for name, raw := range map[string]jsontext.Value{
 		"a command of the user's": jsontext.Value(`{"info":{"id":"msg_2","sessionID":"ses_1fe0ImportedElsewhere00001","role":"assistant","time":{"created":5,"completed":6},"parentID":"msg_1",
 			"modelID":"m","providerID":"p","mode":"build","agent":"build","path":{"cwd":"/there","root":"/there"},"cost":0,"tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}},
@@ -94,7 +98,7 @@ func TestImportedWithoutAStep(t *testing.T) {
 			"modelID":"m","providerID":"p","mode":"build","agent":"build","path":{"cwd":"/there","root":"/there"},"cost":0,"tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}},
 			"parts":[]}`),
 	} {
-		m, err := opencode.TakeMessage(raw)
+		m, err := opencode.MessageFromOpenCode(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,21 +109,23 @@ func TestImportedWithoutAStep(t *testing.T) {
 	}
 }
 
-// What our own record says is kept once: of what we would say ourselves nothing stands beside it.
-func TestNothingBeside(t *testing.T) {
-	m, err := opencode.TakeMessage(jsontext.Value(`{"info":{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":5},
+// A session exported by cairn is imported without differences.
+func TestOwnExportHasNoDifference(t *testing.T) {
+	m, err := opencode.MessageFromOpenCode(
+		jsontext.Value(`{"info":{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":5},
 		"agent":"build","model":{"providerID":"p","modelID":"m"},"summary":{"diffs":[]}},
-		"parts":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"Hi"}]}`))
+		"parts":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"Hi"}]}`),
+	)
 	if err != nil || m.Meta().Extra != nil {
 		t.Errorf("%s, %v", m.Meta().Extra, err)
 	}
 }
 
-// What had not ended there has ended here, and a session's rights are not its own word.
-func TestTaken(t *testing.T) {
+// Open turns and calls are ended by the import, and imported rules cannot allow anything.
+func TestImport(t *testing.T) {
 	d := elsewhere(t)
 	for i, raw := range d.Messages {
-		m, err := opencode.TakeMessage(raw)
+		m, err := opencode.MessageFromOpenCode(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,16 +142,17 @@ func TestTaken(t *testing.T) {
 			}
 		}
 	}
-	s, err := opencode.Take(d.Info)
+	s, err := opencode.FromOpenCode(d.Info)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Permission) != 1 || s.Permission[0].Effect != session.Deny || s.Open || s.ParentID != "" || s.Revert != nil {
+	if len(s.Permission) != 1 || s.Permission[0].Effect != session.Deny || s.Open || s.ParentID != "" ||
+		s.Revert != nil {
 		t.Errorf("%+v", s)
 	}
 }
 
-func TestTakeRefuses(t *testing.T) {
+func TestImportErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		`[]`:                         "",
 		`{"parts":[]}`:               "info must be an object",
@@ -154,20 +161,20 @@ func TestTakeRefuses(t *testing.T) {
 		`{"info":{"role":"user","id":"msg_1"},"parts":[{"type":"text"}]}`:                               "Missing key",
 		`{"info":{"role":"assistant","id":"msg_1"},"parts":[{"type":"tool","state":{"status":"odd"}}]}`: "the status of a call",
 	} {
-		m, err := opencode.TakeMessage(jsontext.Value(in))
+		m, err := opencode.MessageFromOpenCode(jsontext.Value(in))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", in, m, err)
 		}
 	}
 }
 
-// Whatever is imported can be stored, read and shown.
+// Every accepted import can be stored, read and shown.
 func FuzzTakeMessage(f *testing.F) {
 	for _, raw := range elsewhere(f).Messages {
 		f.Add([]byte(raw))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		m, err := opencode.TakeMessage(raw)
+		m, err := opencode.MessageFromOpenCode(raw)
 		if err != nil {
 			return
 		}

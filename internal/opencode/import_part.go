@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// takePart adds what a part of a step says. What it cannot say is kept with the message (foreign).
-func takePart(a *session.Assistant, raw jsontext.Value) error {
+// importPart adds a part of a step. Members without an equivalent are kept with the message (importedForm).
+func importPart(a *session.Assistant, raw jsontext.Value) error {
 	head := Head{}
 	if err := json.Unmarshal(raw, &head); err != nil {
 		return err
@@ -53,7 +53,7 @@ func takePart(a *session.Assistant, raw jsontext.Value) error {
 			Type: "reasoning", ID: string(p.ID), PartID: p.ID, Text: p.Text, Time: itemTime(&p.Time), Metadata: objectOr(p.Metadata, nil),
 		})
 	case "tool":
-		t, err := takeTool(raw)
+		t, err := importTool(raw)
 		if err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ func itemTime(t *Time) *session.ItemTime {
 	return &session.ItemTime{Created: t.Start, Completed: t.End}
 }
 
-// takenTool is a part of the type tool, in whatever state its call is.
-type takenTool struct {
+// toolRecord is a tool part in any state of its call.
+type toolRecord struct {
 	Head
 	CallID   string         `json:"callID"`
 	Tool     string         `json:"tool"`
@@ -87,39 +87,51 @@ type takenTool struct {
 	} `json:"state"`
 }
 
-func takeTool(raw jsontext.Value) (*session.Tool, error) {
-	var p takenTool
+func importTool(raw jsontext.Value) (*session.Tool, error) {
+	var p toolRecord
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return nil, err
 	}
 	s := p.State
 	t := &session.Tool{
 		Type: "tool", ID: p.CallID, PartID: p.ID, Name: p.Tool,
-		Time: session.ToolTime{Created: s.Time.Start, Ran: s.Time.Start, Completed: max(s.Time.End, s.Time.Start, 1), Pruned: s.Time.Compacted},
+		Time: session.ToolTime{
+			Created:   s.Time.Start,
+			Ran:       s.Time.Start,
+			Completed: max(s.Time.End, s.Time.Start, 1),
+			Pruned:    s.Time.Compacted,
+		},
 		State: session.ToolState{
 			Status: session.ToolCompleted, Input: objectOr(s.Input, emptyObject), Title: s.Title, Structured: objectOr(s.Metadata, emptyObject),
 			Content: []session.ToolContent{},
 		},
 	}
-	if meta := members(p.Metadata); meta != nil {
+	if meta := membersOfObject(p.Metadata); meta != nil {
 		var executed bool
-		_ = json.Unmarshal(meta["providerExecuted"], &executed) // what is no boolean is no
+		_ = json.Unmarshal(meta["providerExecuted"], &executed) // any other value counts as false
 		delete(meta, "providerExecuted")
-		t.Provider = &session.ToolProvider{Executed: executed, Metadata: objectOr(object(meta), nil)}
+		t.Provider = &session.ToolProvider{Executed: executed, Metadata: objectOr(objectOf(meta), nil)}
 	}
 	switch s.Status {
 	case "completed":
 		t.State.Content = session.TextContent(s.Output)
 		for _, f := range s.Attachments {
-			t.State.Content = append(t.State.Content, session.ToolContent{Type: "file", URI: f.URL, Mime: f.Mime, Name: f.Filename})
+			t.State.Content = append(
+				t.State.Content,
+				session.ToolContent{Type: "file", URI: f.URL, Mime: f.Mime, Name: f.Filename},
+			)
 		}
 	case "error":
 		t.State.Status, t.State.Error = session.ToolError, session.Fail(session.ReasonTool, s.Error)
 	case "pending", "running":
 		t.State.Status = session.ToolError
-		t.State.Error = session.Fail(session.ReasonInterrupted, "it had not ended where it was exported; what it did is not known")
+		t.State.Error = session.Fail(
+			session.ReasonInterrupted,
+			"it had not ended where it was exported; what it did is not known",
+		)
 	default:
-		return nil, session.Errorf(session.CodeInvalid, "the status of a call must be pending, running, completed or error, got %.40q", s.Status).At("state.status")
+		return nil, session.Errorf(session.CodeInvalid, "the status of a call must be pending, running, completed or error, got %.40q", s.Status).
+			At("state.status")
 	}
 	return t, nil
 }
