@@ -13,13 +13,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// asker describes a call of the turn, or the drain itself (c is nil), for package ask.
-func (d *drain) asker(set *setting, c *call) ask.Asker {
+// asker describes a call of the turn, or the engine itself (c is nil), for package ask.
+func (t *turn) asker(c *toolCall) ask.Asker {
 	by := ask.Asker{
-		SessionID: d.id, Project: set.session.ApprovalScope(), Agent: set.agent.ID, Layers: set.rights, Policy: set.policy,
+		SessionID: t.id, Project: t.in.session.ApprovalScope(), Agent: t.in.agent.ID, Layers: t.in.rights,
+		Policy: t.in.policy,
 		Yield: func(action string) func(context.Context) {
-			d.aside(c, action)
-			return func(ctx context.Context) { d.back(ctx, c) }
+			t.yieldSlots(c, action)
+			return func(ctx context.Context) { t.reacquireSlots(ctx, c) }
 		},
 	}
 	if c != nil {
@@ -28,33 +29,57 @@ func (d *drain) asker(set *setting, c *call) ask.Asker {
 	return by
 }
 
+// yieldSlots gives up the slots of the call and of the drain while an ask waits.
+func (t *turn) yieldSlots(c *toolCall, action string) {
+	if c != nil {
+		c.slot.Release()
+	}
+	status := StatusAwaiting
+	if action == tool.ActionQuestion {
+		status = StatusQuestion
+	}
+	t.slot.Yield(func() { t.engine.statuses.set(t.engine, t.id, Status{Type: status, Message: action}) })
+}
+
+// reacquireSlots waits for the slot of the drain, once no ask of it waits, and for that of the call, unless ctx ends.
+func (t *turn) reacquireSlots(ctx context.Context, c *toolCall) {
+	report := func(s StatusType) func() {
+		return func() { t.engine.statuses.set(t.engine, t.id, Status{Type: s}) }
+	}
+	t.slot.Unyield(ctx, report(StatusQueued), report(StatusBusy))
+	if c != nil {
+		_ = c.slot.Acquire(ctx, func() {})
+	}
+}
+
 // askQuestions puts the questions of a call to people. The ceilings of parent sessions do not apply to questions.
-func (t *turn) askQuestions(ctx context.Context, c *call, qs []session.Question) ([][]string, error) {
-	by := t.asker(t.set, c)
-	by.Layers = t.set.scope.RulesFor(t.set.agent, t.set.session)
-	return t.Asks.AskQuestions(ctx, by, qs)
+func (t *turn) askQuestions(ctx context.Context, c *toolCall, qs []session.Question) ([][]string, error) {
+	by := t.asker(c)
+	by.Layers = t.in.scope.RulesFor(t.in.agent, t.in.session)
+	return t.engine.Asks.AskQuestions(ctx, by, qs)
 }
 
 // checkLoop asks before a call that repeats the calls right before it. It returns why the call is refused, or nil.
-func (t *turn) checkLoop(ctx context.Context, c *call) (*tool.Denied, error) {
-	repeats := ask.CountRepeats(c.name, c.input, t.earlierCalls(c))
-	return t.Asks.CheckLoop(ctx, t.asker(t.set, c), ask.Repeat{Tool: c.name, Input: c.input, Times: repeats})
+func (t *turn) checkLoop(ctx context.Context, c *toolCall) (*tool.Denied, error) {
+	repeats := ask.CountRepeats(c.call.Name, c.call.Input, t.earlierCalls(c))
+	repeat := ask.Repeat{Tool: c.call.Name, Input: c.call.Input, Times: repeats}
+	return t.engine.Asks.CheckLoop(ctx, t.asker(c), repeat)
 }
 
 // earlierCalls yields the name and input of the calls before c, newest first, up to the newest input.
-func (t *turn) earlierCalls(c *call) iter.Seq2[string, jsontext.Value] {
+func (t *turn) earlierCalls(c *toolCall) iter.Seq2[string, jsontext.Value] {
 	return func(yield func(string, jsontext.Value) bool) {
 		for _, earlier := range slices.Backward(t.calls[:max(0, slices.Index(t.calls, c))]) {
-			if !yield(earlier.name, earlier.input) {
+			if !yield(earlier.call.Name, earlier.call.Input) {
 				return
 			}
 		}
-		for _, m := range slices.Backward(t.set.history.Messages()) {
+		for _, m := range slices.Backward(t.in.history.Messages()) {
 			switch m := m.(type) {
 			case *session.User, *session.Synthetic:
 				return
 			case *session.Assistant:
-				if m.ID == t.message {
+				if m.ID == t.recorder.MessageID() {
 					continue
 				}
 				for _, earlier := range slices.Backward(m.Tools()) {
@@ -68,19 +93,25 @@ func (t *turn) earlierCalls(c *call) iter.Seq2[string, jsontext.Value] {
 }
 
 // checkBudget asks before the next turn if it would exceed the budget. It reports whether the work stops.
-func (d *drain) checkBudget(ctx context.Context, set *setting) (stop bool, err error) {
+func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err error) {
 	b := session.Budget{}
-	if set.session.Budget != nil {
-		b = *set.session.Budget
+	if in.session.Budget != nil {
+		b = *in.session.Budget
 	}
 	if b.Turns <= 0 {
-		b.Turns = d.limits.Turns
+		b.Turns = d.engine.limits.Turns
 	}
-	err = d.Asks.CheckBudget(ctx, d.asker(set, nil), ask.BudgetCheck{Budget: b, Grants: &set.cached.grants, Usage: ask.Usage{
-		Turns: set.history.CountTurns(), Cost: set.session.Cost, Tokens: set.session.Tokens.Sum(), Wall: d.now().Sub(d.started),
-	}})
+	t := &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in}
+	err = d.engine.Asks.CheckBudget(ctx, t.asker(nil), ask.BudgetCheck{
+		Budget: b, Grants: &in.cached.grants,
+		Usage: ask.Usage{
+			Turns: in.history.CountTurns(), Cost: in.session.Cost, Tokens: in.session.Tokens.Sum(),
+			Wall: d.engine.journal.Now().Sub(d.started),
+		},
+	})
 	if exceeded, ok := errors.AsType[*ask.BudgetError](err); ok {
-		return true, d.halt(ctx, session.ReasonBudget, exceeded)
+		_, err := d.recordEnding(ctx, nil, endOfHalted(session.ReasonBudget, exceeded))
+		return true, err
 	}
 	return err != nil, err
 }

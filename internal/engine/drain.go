@@ -1,170 +1,116 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/cause"
-	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/journal"
-	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// drain is one process-local span of work on one session. It belongs to one goroutine.
-type drain struct {
-	*Engine
-	id         session.ID
-	step       int             // the next turn's number in the agent's allowance; 1 after input was promoted
-	started    time.Time       // of the work on the newest input, for wall-clock budgets
-	tries      ledger          // attempts of the current turn
-	unfinished int             // answers in a row that the provider wants to go on with
-	titler     *location.Model // who is asked for the session's title at this turn; nil: its prompt is the title, or it has one
-	place      place
-	begun      bool         // it has worked: what it leaves when it fails is what a restart finds
-	cut        interruption // what left open what it finds open
-}
-
-// drain is what the coordinator runs: wait for a place, then work.
+// drain is what the coordinator runs: it waits for a slot, then works until nothing is left to do.
 func (e *Engine) drain(ctx context.Context, id session.ID, f force) error {
-	d := &drain{Engine: e, id: id, started: e.now(), place: place{all: e.working}, cut: byRestart}
-	if err := d.place.take(ctx, func() { e.statuses.set(e, id, Status{Type: StatusQueued}) }); err != nil {
-		return d.leave(ctx, context.Cause(ctx))
+	d := &drain{engine: e, id: id, started: e.journal.Now(), cutBy: cutByRestart}
+	d.slot.pool = e.working
+	if err := d.slot.Acquire(ctx, d.reportQueued); err != nil {
+		return d.exit(ctx, context.Cause(ctx))
 	}
-	defer d.place.leave()
-	err := d.persist(ctx, f)
+	defer d.slot.Release()
+	err := d.runWithStoreRetry(ctx, f)
 	if err != nil && !errors.Is(err, cause.ErrDeclined) && context.Cause(ctx) == nil {
 		e.logger.Warn("drain failed", "session", id, "error", err)
 	}
 	return err
 }
 
-// run promotes and takes turns until nothing is left to do (spec/v2 §10.1).
+// run settles what was left open, then promotes prompts and takes turns until nothing is left to do.
 func (d *drain) run(ctx context.Context, f force) error {
-	next, err := d.eligible(context.WithoutCancel(ctx))
-	if err != nil || (f == unforced && next == "") {
+	v, err := d.readStart(context.WithoutCancel(ctx), f)
+	if err != nil || (f == unforced && v.next == "") {
 		return err
 	}
-	d.statuses.set(d.Engine, d.id, Status{Type: StatusBusy})
-	if f, err = d.recover(ctx, f); err != nil {
-		return d.leave(ctx, err)
+	d.engine.statuses.set(d.engine, d.id, Status{Type: StatusBusy})
+	if f, err = d.recover(ctx, f, v); err != nil {
+		return d.exit(ctx, err)
 	}
+	next := v.next
 	if next == session.Queue && f == restarted {
-		next = "" // what was begun comes before what is queued
+		next = "" // work that has begun comes before queued prompts
 	}
 	for f != unforced || next != "" {
-		if err := d.work(ctx, next, f); err != nil {
-			return d.leave(ctx, err)
+		if next, err = d.work(ctx, next, f); err != nil {
+			return d.exit(ctx, err)
 		}
 		f = unforced
-		if next, err = d.eligible(ctx); err != nil {
-			return err
-		}
 	}
 	return nil
 }
 
-// work takes turns until the model is done and no steer waits.
-func (d *drain) work(ctx context.Context, promotion session.Delivery, f force) error {
-	d.begun, d.step, d.tries = true, 1, ledger{}
+// work takes turns until the model is done and no steer waits. It returns what is promoted next.
+func (d *drain) work(ctx context.Context, next session.Delivery, f force) (session.Delivery, error) {
+	d.worked, d.step, d.retries = true, 1, retryState{}
 	if f == restarted {
-		if err := d.resume(ctx); err != nil {
-			return err
+		if err := d.restoreCounts(ctx); err != nil {
+			return "", err
 		}
 	}
 	for {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return "", context.Cause(ctx)
 		}
-		more, err := d.turn(ctx, promotion)
+		more, err := d.takeTurn(ctx, next)
 		if err != nil {
-			return err
+			return "", err
 		}
-		promotion = session.Steer
+		next = session.Steer
 		if more {
 			continue
 		}
-		if next, err := d.eligible(ctx); err != nil || next != session.Steer {
-			return err
+		if next, err = d.readEligible(ctx); err != nil || next != session.Steer {
+			return next, err
 		}
 	}
 }
 
-// eligible says what may be promoted at a boundary where nothing continues: steers first, else one queued prompt.
-func (d *drain) eligible(ctx context.Context) (next session.Delivery, err error) {
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
-	}
-	err = d.store.View(ctx, func(r store.Reader) error {
-		for _, delivery := range session.PromotionOrder() {
-			ins, err := store.PendingInputs(r, d.id, delivery, 1)
-			if err != nil {
-				return err
-			}
-			if len(ins) > 0 {
-				next = delivery
-				return nil
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return "", fmt.Errorf("look into the inbox of %s: %w", d.id, err)
-	}
-	return next, nil
-}
-
-// leave records, where nothing else does, that the user stopped work that would otherwise continue by itself.
-func (d *drain) leave(ctx context.Context, err error) error {
+// exit ends the drain with err. If the user stopped work that would otherwise continue by itself, and no turn records
+// that, it records it.
+func (d *drain) exit(ctx context.Context, err error) error {
 	if !errors.Is(context.Cause(ctx), cause.ErrInterrupted) {
 		return err
 	}
 	clean := context.WithoutCancel(ctx)
-	if _, rerr := d.recover(ctx, unforced); rerr != nil && !errors.Is(rerr, cause.ErrInterrupted) {
+	v, readErr := d.readStart(clean, forced)
+	if readErr != nil {
+		return readErr
+	}
+	if _, rerr := d.recover(ctx, unforced, v); rerr != nil && !errors.Is(rerr, cause.ErrInterrupted) {
 		return rerr
 	}
-	h, herr := d.history(clean)
-	if herr != nil {
-		return herr
+	h, pending, readErr := d.readUnfinished(clean)
+	if readErr != nil || !session.ResumesByItself(h.Messages(), pending) {
+		return cmp.Or(readErr, err)
 	}
-	pending, perr := d.Pending(clean, d.id)
-	if perr != nil || !session.ResumesByItself(h.Messages(), pending) {
-		return firstError(perr, err)
-	}
-	fact := &session.Interrupted{Error: *session.Fail(session.ReasonAborted, "the user interrupted the session")}
-	if aerr := d.fact(clean, d.id, fact); aerr != nil {
-		return aerr
-	}
+	e := ending{state: halted, failure: session.Fail(session.ReasonAborted, "the user interrupted the session"), err: err}
+	_, err = d.recordEnding(clean, nil, e)
 	return err
 }
 
-// history returns the session's history as of now.
-func (d *drain) history(ctx context.Context) (h *history.History, err error) {
-	err = d.store.View(ctx, func(r store.Reader) error {
-		s, err := journal.FindSession(r, d.id)
-		if err == nil {
-			h, err = d.histories.readHistory(r, s)
-		}
+// Recover wakes every session whose work an earlier process left unfinished. It returns when all are woken; their
+// drains resume the work.
+func (e *Engine) Recover(ctx context.Context) error {
+	var ids []session.ID
+	err := e.journal.Store.View(ctx, func(r store.Reader) (err error) {
+		ids, err = r.Unfinished(0)
 		return err
 	})
 	if err != nil {
-		d.histories.Delete(d.id)
-		return nil, err
+		return fmt.Errorf("find unfinished sessions: %w", err)
 	}
-	return h, nil
-}
-
-// newestPrompt returns the newest prompt of the session, also if a compaction has hidden it from the model.
-func (d *drain) newestPrompt(ctx context.Context) (id session.MessageID, err error) {
-	err = d.store.View(ctx, func(r store.Reader) error {
-		m, ok, err := store.NewestMessage(r, d.id, session.TypeUser)
-		if ok {
-			id = m.Meta().ID
-		}
-		return err
-	})
-	return id, err
+	for _, id := range ids {
+		e.coordinator.wake(id, restarted)
+	}
+	return nil
 }

@@ -1,147 +1,122 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/engine/cause"
-	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/eventlog"
-	"github.com/cairn-dev/cairn/internal/fault"
-	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// failed records how the stream went wrong and decides whether to try again.
-func (d *drain) failed(ctx context.Context, t *turn, err error) (more bool, _ error) {
-	clean := context.WithoutCancel(ctx)
-	if !errors.Is(err, store.ErrUnavailable) {
-		if err := t.recorder.CommitStarts(clean); err != nil {
-			return false, err
-		}
-	}
-	if ctx.Err() != nil {
-		return false, d.stopped(ctx, t)
-	}
-	failure, providers := errors.AsType[*llm.Error](err)
-	if !providers { // not the provider's: asking it again would not help
-		return false, firstError(d.failUnstartedTurn(clean, t, told(err)), err)
-	}
-	if failure.Usage != nil && t.recorder.FinalAnswer() == nil {
-		t.recorder.SetFinish("error", *failure.Usage)
-	}
-	if !t.recorder.HasMessage() && t.recorder.FinalAnswer() == nil {
-		if out := t.set.input().RejectedContent(failure); out != nil {
-			return true, d.exclude(clean, out, failure)
-		}
-	}
-	wait, again := d.tries.next(failure, t.recorder.HasMessage(), d.limits, d.now())
-	if !again {
-		return false, firstError(d.failUnstartedTurn(clean, t, told(failure)), failure)
-	}
-	if t.recorder.HasMessage() || t.recorder.FinalAnswer() != nil { // it said something, or cost something
-		if err := d.failUnstartedTurn(clean, t, told(failure)); err != nil {
-			return false, err
-		}
-	}
-	err = d.pause(ctx, t.set, failure, wait)
-	if ctx.Err() != nil && !t.recorder.HasMessage() {
-		return false, d.stopped(ctx, t)
-	}
-	return true, err
+// How work ends is decided by the functions of this file and recorded by recordEnding, and nowhere else:
+//
+//	the stream ended well, and its calls
+//	  all settled ─────────────────────────────> completed   StepEnded     next turn, or idle
+//	  fit no structured output, no retries left > failed      StepFailed    drain continues
+//	  one was declined ────────────────────────> failed      StepFailed    drain ends
+//	  one waits for a reply at shutdown ───────> unrecorded  (turn open)   next process resumes the call
+//	the stream failed, and
+//	  the provider blames content ─────────────> unrecorded  Retried       next turn, without that content
+//	  may succeed later ───────────────────────> failed*     Retried       next turn, after a wait
+//	  otherwise ───────────────────────────────> failed      StepFailed    drain ends
+//	the turn was cancelled
+//	  by the user ─────────────────────────────> failed      StepFailed    drain ends
+//	  by shutdown ─────────────────────────────> failed*     StepFailed    next process resumes
+//	no request could be sent, because of
+//	  the location, the model or the boundary ─> failed      StepFailed    prompts are promoted first
+//	  the system context or the budget ────────> halted      Interrupted   prompts stay pending
+//	  the store ───────────────────────────────> unrecorded                drain retries (outage.go)
+//	the user interrupted between two turns ────> halted      Interrupted   drain ends
+//
+//	* only if the turn's message has begun; else unrecorded
+
+// endState is what becomes durable when a turn ends, or the work between two turns.
+type endState int
+
+const (
+	unrecorded endState = iota // nothing: the turn stays as it is
+	completed                  // StepEnded
+	failed                     // StepFailed; a turn without a message gets one first
+	halted                     // Interrupted, between two turns
+)
+
+// ending is how a turn ends, or the work between two turns.
+type ending struct {
+	state   endState
+	step    *session.StepEnded // of a completed turn
+	failure *session.Failure   // of a failed turn or of halted work
+	settled []eventlog.Draft   // settlements that commit with the turn's end, or before its failure
+	more    bool               // another turn must follow
+	err     error              // ends the drain
 }
 
-// stopped ends a turn that our own cancellation ended. Where the model had said nothing yet there is a message only if it was
-// the user who stopped it, so that the prompt has its answer; what a restart will ask again has none.
-func (d *drain) stopped(ctx context.Context, t *turn) error {
-	stop, clean := context.Cause(ctx), context.WithoutCancel(ctx)
-	if !t.recorder.HasMessage() && !errors.Is(stop, cause.ErrInterrupted) {
-		return stop
+// endOfCompleted decides how a turn ends whose stream ended well and whose calls came out as o. stopped is the cause if
+// the turn was cancelled meanwhile.
+func endOfCompleted(o callOutcome, out history.Output, schema *history.OutputSchema, stopped error) ending {
+	switch {
+	case o.unsettled: // asks outlive the process
+		return ending{state: unrecorded, err: stopped}
+	case o.err != nil:
+		return ending{state: failed, failure: failureFrom(o.err), err: o.err}
+	case o.declined != nil:
+		f := session.Fail(session.ReasonDenied, o.declined.Error())
+		return ending{state: failed, failure: f, err: cause.ErrDeclined}
+	case stopped != nil:
+		return ending{state: failed, failure: cancelFailure(stopped), settled: o.settled, err: stopped}
 	}
-	return firstError(d.failUnstartedTurn(clean, t, cut(ctx)), stop)
+	e := ending{state: completed, step: &session.StepEnded{Finish: out.Finish}, settled: o.settled, more: out.More}
+	if schema == nil {
+		return e
+	}
+	v := schema.JudgeAnswer(out)
+	if v.Failure != nil {
+		return ending{state: failed, failure: v.Failure, settled: o.settled}
+	}
+	e.step.Structured, e.step.Finish, e.more = v.Value, v.Finish, v.More
+	return e
 }
 
-// failUnstartedTurn ends the turn as failed, beginning its message first if the model never did.
-func (d *drain) failUnstartedTurn(ctx context.Context, t *turn, f *session.Failure) error {
-	if err := t.recorder.StartMessage(ctx); err != nil {
-		return err
+// endOfCancelled decides how a turn ends that was cancelled while it streamed. Without a message there is nothing to
+// end, unless the user stopped it: then the failure is the answer to the prompt. A restart requests the others again.
+func endOfCancelled(stopped error, hasMessage bool) ending {
+	if !hasMessage && !errors.Is(stopped, cause.ErrInterrupted) {
+		return ending{state: unrecorded, err: stopped}
 	}
-	return t.recorder.FailTurn(ctx, f)
+	return ending{state: failed, failure: cancelFailure(stopped), err: stopped}
 }
 
-// failUnstarted ends a turn that could not be asked for at all, so that its prompt has an answer.
-func (d *drain) failUnstarted(ctx context.Context, set *setting, f *session.Failure, cause error) error {
-	if set.model == nil {
-		ref := session.ModelRef{ID: "unknown", ProviderID: "unknown"}
-		switch {
-		case set.session.Model != nil:
-			ref = *set.session.Model
-		case set.agent.Model != nil:
-			ref = *set.agent.Model
-		case set.scope.Models != nil:
-			if chosen, err := set.scope.Models.Default(); err == nil {
-				ref = chosen
+// endOfFailed ends a turn and the drain with err.
+func endOfFailed(f *session.Failure, err error) ending {
+	return ending{state: failed, failure: f, err: err}
+}
+
+// endOfHalted ends the work between two turns although it is not done.
+func endOfHalted(reason session.Reason, err error) ending {
+	return ending{state: halted, failure: session.Fail(reason, err.Error()), err: err}
+}
+
+// recordEnding makes the ending durable. The cancellation of ctx does not stop it. t is nil between two turns.
+func (d *drain) recordEnding(ctx context.Context, t *turn, e ending) (more bool, err error) {
+	ctx = context.WithoutCancel(ctx)
+	switch e.state {
+	case unrecorded:
+	case completed:
+		err = t.recorder.EndTurn(ctx, e.step, e.settled...)
+	case failed:
+		if len(e.settled) > 0 {
+			if err := t.recorder.Commit(ctx, store.Durable, e.settled...); err != nil {
+				e.failure, e.err = failureFrom(err), err
 			}
 		}
-		set.model = &location.Model{Ref: ref}
+		if err = t.recorder.StartMessage(ctx); err == nil {
+			err = t.recorder.FailTurn(ctx, e.failure)
+		}
+	case halted:
+		err = d.engine.journal.AppendFacts(ctx, d.id, &session.Interrupted{Error: *e.failure})
 	}
-	clean := context.WithoutCancel(ctx)
-	var err error
-	if set.prompt, err = d.newestPrompt(clean); err != nil {
-		return err
-	}
-	return firstError(d.failUnstartedTurn(clean, newTurn(d, set, llm.Prefix{}, nil), f), cause)
-}
-
-// unready ends a turn whose boundary failed. What cannot be repaired by trying again is an answer to the prompts.
-func (d *drain) unready(ctx context.Context, promotion session.Delivery, s *session.Session, err error) error {
-	if b, ok := errors.AsType[*errBlocked](err); ok {
-		return d.halt(ctx, session.ReasonUnavailable, b)
-	}
-	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, fault.ErrInjected) {
-		return err
-	}
-	return d.stuck(ctx, promotion, s, err)
-}
-
-// stuck answers the eligible prompts with what keeps the location from working, e.g. a broken configuration.
-func (d *drain) stuck(ctx context.Context, promotion session.Delivery, s *session.Session, cause error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if _, err := d.promote(ctx, promotion, nil); err != nil {
-		return err
-	}
-	set := &setting{session: s, scope: &location.Scope{}, agent: session.Agent{ID: s.Agent}}
-	return d.failUnstarted(ctx, set, told(cause), cause)
-}
-
-// halt records that work stops between turns although it is not done, and why.
-func (d *drain) halt(ctx context.Context, reason session.Reason, cause error) error {
-	fact := &session.Interrupted{Error: *session.Fail(reason, cause.Error())}
-	return firstError(d.fact(context.WithoutCancel(ctx), d.id, fact), cause)
-}
-
-// cut is the failure of a turn that our own cancellation ended.
-func cut(ctx context.Context) *session.Failure {
-	if errors.Is(context.Cause(ctx), cause.ErrShutdown) {
-		return session.Fail(session.ReasonInterrupted, "cairn stopped while the model was answering")
-	}
-	return session.Fail(session.ReasonAborted, "Provider turn interrupted")
-}
-
-// exclude records what is left out from now on. The next turn is tried without it at once.
-func (d *drain) exclude(ctx context.Context, out *session.Exclusion, e *llm.Error) error {
-	left := "the " + string(out.Kind) + " of the conversation so far"
-	if out.Digest != "" {
-		left = "the one of the " + string(out.Kind) + " that it names"
-	}
-	d.logger.Warn("the provider refuses a part of the conversation, which is left out from now on", "session", d.id, "kind", out.Kind, "error", e)
-	fact := &session.Retried{Attempt: d.tries.failures + 1, Exclude: out, Error: session.RetryError{
-		Message:    e.Error() + "; from now on it is asked without " + left,
-		StatusCode: e.Status, IsRetryable: true, ResponseBody: e.Body,
-	}}
-	_, err := d.append(ctx, d.id, store.Durable, eventlog.Draft{Data: fact})
-	return err
+	return e.more && err == nil, cmp.Or(err, e.err)
 }

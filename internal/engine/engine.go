@@ -89,9 +89,9 @@ type Engine struct {
 	coordinator *coordinator
 	working     *semaphore.Weighted // drains
 	tools       *semaphore.Weighted // tool calls
-	titles      titleDesk
+	titles      titleTasks
 	statuses    statusBoard
-	pauses      pauses
+	pauses      retryWaits
 	histories   historyCache
 
 	closed atomic.Bool // no new work is accepted
@@ -147,7 +147,7 @@ func (l Limits) withDefaults() Limits {
 // stopped and settled, jobs end, titles are made of prompts, pending asks stay. It waits until everything is recorded or ctx ends.
 func (e *Engine) Close(ctx context.Context) error {
 	e.StopAccepting()
-	return errors.Join(e.coordinator.close(ctx), e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.titles.end(ctx))
+	return errors.Join(e.coordinator.close(ctx), e.Jobs.EndAll(ctx, "", cause.ErrShutdown), e.titles.close(ctx))
 }
 
 // StopAccepting refuses new work from now on: prompts, sessions and choices. What was accepted goes on.

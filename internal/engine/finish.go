@@ -3,61 +3,38 @@ package engine
 import (
 	"context"
 
-	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
-	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// maxPauses is how often in a row a provider may pause its answer and continue it in another turn.
-const maxPauses = 5
-
-// complete sees a well-ended answer through: its calls become durable, run, and settle; then the turn ends. It reports
-// whether the model must see results, or continue a paused answer.
-func (t *turn) complete(ctx context.Context) (more bool, err error) {
+// complete finishes a turn whose answer ended well: its calls become durable, run, and settle; then the turn ends. It
+// reports whether the model must see results, or continue a paused answer.
+func (d *drain) complete(ctx context.Context, t *turn) (more bool, err error) {
 	if err := t.recorder.CommitCalls(ctx); err != nil {
 		return false, err
 	}
-	for _, c := range t.recorder.LocalCalls() {
-		t.calls = append(t.calls, newCall(c))
-	}
-	t.message = t.recorder.MessageID()
-	return t.conclude(ctx)
+	return d.settleTurn(ctx, t, t.recorder.LocalCalls())
 }
 
-// conclude settles the calls and ends the turn as its answer says.
-func (t *turn) conclude(ctx context.Context) (more bool, err error) {
-	end := t.settleAll(ctx)
-	clean := context.WithoutCancel(ctx)
-	if end.last != nil && ctx.Err() != nil {
-		end.err = t.recorder.Commit(clean, store.Durable, end.last...)
-		end.last = nil
+// settleTurn settles the calls, which are durable, and ends the turn.
+func (d *drain) settleTurn(ctx context.Context, t *turn, calls []*record.Call) (more bool, err error) {
+	for _, c := range calls {
+		t.calls = append(t.calls, &toolCall{call: c})
 	}
-	switch {
-	case end.left: // asks outlive the process; the turn stays open for the next one
-		return false, context.Cause(ctx)
-	case end.err != nil:
-		return false, firstError(t.recorder.FailTurn(clean, told(end.err)), end.err)
-	case end.declined != nil:
-		return false, firstError(t.recorder.FailTurn(clean, session.Fail(session.ReasonDenied, end.declined.Error())), cause.ErrDeclined)
-	case ctx.Err() != nil:
-		return false, firstError(t.recorder.FailTurn(clean, cut(ctx)), context.Cause(ctx))
+	o := t.settleCalls(ctx)
+	out := history.Output{
+		Texts: t.recorder.AnswerTexts(), Finish: t.recorder.FinalAnswer().Finish, Last: t.in.lastStep,
 	}
-	finish := t.recorder.FinalAnswer().Finish
-	d := &session.StepEnded{Finish: finish}
-	more = (len(t.calls) > 0 && !t.set.final) || finish == session.FinishPaused
-	if t.set.output != nil {
-		v := t.set.output.JudgeAnswer(history.Output{
-			Calls: outputCalls(t.calls), Texts: t.recorder.AnswerTexts(), Finish: finish, Last: t.set.final, More: more,
-		})
-		if v.Failure != nil {
-			return false, firstError(t.recorder.Commit(clean, store.Durable, end.last...), t.recorder.FailTurn(clean, v.Failure))
-		}
-		d.Structured, d.Finish, more = v.Value, v.Finish, v.More
+	for _, c := range t.calls {
+		out.Calls = append(out.Calls, c.outputCall())
 	}
-	if err = t.recorder.EndTurn(clean, d, end.last...); err == nil && end.last != nil {
-		err = fault.Point(clean, fault.ToolSettled)
+	out.More = (len(t.calls) > 0 && !t.in.lastStep) || out.Finish == session.FinishPaused
+	e := endOfCompleted(o, out, t.in.output, context.Cause(ctx))
+	more, err = d.recordEnding(ctx, t, e)
+	if err == nil && e.state == completed && len(e.settled) > 0 {
+		err = fault.Point(context.WithoutCancel(ctx), fault.ToolSettled)
 	}
 	return more, err
 }

@@ -8,55 +8,62 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// persist works, and goes on with what the store cut off once it can be written again, as a restart would: what was begun
-// is settled and tried again within the same bound, then comes what waits. The end of the process ends the wait. Who stops
-// the work meanwhile waits until that is recorded.
-func (d *drain) persist(ctx context.Context, f force) error {
+// runWithStoreRetry runs the drain. If the store becomes unavailable it retries with backoff until the store recovers or
+// the process exits, then resumes as after a restart, within the same limits. An interrupt waits until it is recorded.
+func (d *drain) runWithStoreRetry(ctx context.Context, f force) error {
 	for n := 1; ; n++ {
 		err := d.run(ctx, f)
-		if !mends(err) || d.coordinator.root.Err() != nil {
+		if !isTransient(err) || d.engine.coordinator.root.Err() != nil {
 			return err
 		}
 		if n == 1 {
-			d.logger.Warn("work is cut off; it goes on when the store can be written", "session", d.id, "error", err)
+			d.engine.logger.Warn("the store is unavailable; the session resumes when it recovers",
+				"session", d.id, "error", err)
 		}
-		if !d.outlast(ctx, n) {
+		if !d.waitForStore(ctx, n) {
 			return err
 		}
-		if d.begun {
-			f, d.cut = restarted, byStore
+		if d.worked {
+			f, d.cutBy = restarted, cutByStore
 		}
 	}
 }
 
-// mends reports whether the store may do later what it could not do now.
-func mends(err error) bool {
+// isTransient reports whether the store may later do what it failed to do now.
+func isTransient(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrReadOnly)
 }
 
-// outlast waits before the store is tried for the n-th time again, without a place among those that work. It reports
-// false if the process ends first. A stop, and a steer, which shows that the store can be written, end the wait.
-func (d *drain) outlast(ctx context.Context, n int) bool {
-	d.place.leave()
-	defer func() { _ = d.place.take(ctx, func() { d.statuses.set(d.Engine, d.id, Status{Type: StatusQueued}) }) }()
-	short, end := d.pauses.begin(d.id)
+// waitForStore waits before the n-th retry without holding the drain's slot. It returns false if the process exits
+// first. An interrupt ends the wait, and so does a steer, which shows that the store is available.
+func (d *drain) waitForStore(ctx context.Context, n int) bool {
+	engine := d.engine
+	d.slot.Release()
+	defer func() { _ = d.slot.Acquire(ctx, d.reportQueued) }()
+	cuts, end := engine.pauses.begin(d.id)
 	defer end()
 	wait := backoff(n)
-	d.statuses.set(d.Engine, d.id, Status{
-		Type: StatusRetry, Attempt: n, Message: told(store.ErrUnavailable).Message, Next: d.now().Add(wait).UnixMilli(),
+	engine.statuses.set(engine, d.id, Status{
+		Type: StatusRetry, Attempt: n, Message: failureFrom(store.ErrUnavailable).Message,
+		Next: engine.journal.Now().Add(wait).UnixMilli(),
 	})
 	stop := ctx.Done()
-	if ctx.Err() != nil { // it has come already: what is tried again is to record it
+	if ctx.Err() != nil { // the interrupt is already there: the retry records it
 		stop = nil
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
-	case <-d.coordinator.root.Done():
+	case <-engine.coordinator.root.Done():
 		return false
 	case <-stop:
-	case <-short:
+	case <-cuts:
 	case <-timer.C:
 	}
 	return true
+}
+
+// reportQueued shows that the session waits for other sessions of the process.
+func (d *drain) reportQueued() {
+	d.engine.statuses.set(d.engine, d.id, Status{Type: StatusQueued})
 }

@@ -9,53 +9,45 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// promote moves eligible prompts into the history, in one transaction, and reports how many. With Queue it is the
-// oldest queued prompt, then the steers; with Steer the steers only. Prompts admitted while it runs wait one turn
-// (spec/v2 AD-7, AD-10). A first context epoch begins in the same transaction, also when nothing is promoted.
-func (d *drain) promote(ctx context.Context, mode session.Delivery, first *session.Epoch) (int, error) {
-	var promoted int
-	_, err := d.log.Append(ctx, d.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
-		ins, err := d.chosen(tx, mode)
+// promotion says what one transaction moves into the history.
+type promotion struct {
+	mode        session.Delivery // Queue: the oldest queued prompt, then the steers; Steer: the steers only
+	first       *session.Epoch   // of a session without one; it begins even if no prompt is promoted
+	titlePrompt bool             // name an unnamed session after its prompt
+}
+
+// promote moves the eligible prompts into the history, in one transaction, and returns how many. Prompts that are
+// admitted meanwhile wait for the next boundary.
+func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
+	_, err = d.engine.journal.Log.Append(ctx, d.id, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		ins, err := d.listPromotable(tx, p.mode)
 		if err != nil {
 			return nil, err
 		}
-		promoted = len(ins)
+		n = len(ins)
 		drafts := make([]eventlog.Draft, 0, len(ins)+2)
 		for _, in := range ins {
-			p := &session.Prompted{MessageID: in.ID, Prompt: in.Prompt, Delivery: in.Delivery, Asks: in.Asks}
-			p.Timestamp = in.TimeCreated
-			drafts = append(drafts, eventlog.Draft{Data: p})
+			e := &session.Prompted{MessageID: in.ID, Prompt: in.Prompt, Delivery: in.Delivery, Asks: in.Asks}
+			e.Timestamp = in.TimeCreated
+			drafts = append(drafts, eventlog.Draft{Data: e})
 		}
-		if d.titler == nil {
-			title, err := titled(tx, d.id, ins)
+		if p.titlePrompt {
+			title, err := titleFromPrompts(tx, d.id, ins)
 			if err != nil {
 				return nil, err
 			}
 			drafts = append(drafts, title...)
 		}
-		if first != nil {
+		if p.first != nil {
 			if len(drafts) == 0 {
 				drafts = eventlog.Drafts(&session.ContextBased{})
 			}
-			drafts[0].Private = &session.Private{Epoch: first}
+			drafts[0].Private = &session.Private{Epoch: p.first}
 		}
 		return drafts, fault.Point(ctx, fault.PromotePreCommit)
 	})
 	if err != nil {
 		return 0, err
 	}
-	return promoted, fault.Point(ctx, fault.PromotePostCommit)
-}
-
-func (d *drain) chosen(tx store.Reader, mode session.Delivery) (ins []*session.Input, err error) {
-	if mode == "" {
-		return nil, nil
-	}
-	if mode == session.Queue {
-		if ins, err = store.PendingInputs(tx, d.id, session.Queue, 1); err != nil {
-			return nil, err
-		}
-	}
-	steers, err := store.PendingInputs(tx, d.id, session.Steer, d.limits.SteerBatch)
-	return append(ins, steers...), err
+	return n, fault.Point(ctx, fault.PromotePostCommit)
 }

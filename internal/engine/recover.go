@@ -5,77 +5,186 @@ import (
 	"fmt"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/eventlog"
-	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Recover goes on with every session whose work an earlier process left unfinished. It returns when all are woken; the
-// work itself runs like any other.
-func (e *Engine) Recover(ctx context.Context) error {
-	var ids []session.ID
-	err := e.store.View(ctx, func(r store.Reader) (err error) {
-		ids, err = r.Unfinished(0)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("find unfinished sessions: %w", err)
-	}
-	for _, id := range ids {
-		e.coordinator.wake(id, restarted)
-	}
-	return nil
-}
+// interruption is what cut off the work that is resumed, in the words for each event that names it.
+type interruption struct{ cause, turn, resumed, by string }
 
-// recover ends what was left open, before anything else happens in the session, and returns what is to be done beside
-// what is pending: f, but nothing where a restart finds that the session calls for no turn. No tool is run twice: one that
-// had started fails with its outcome unknown; one that still waits for a reply has done nothing and goes on waiting under
-// the same id.
-//
-// What was cut off is ended also when the user stops the session meanwhile: ctx ends the waiting for replies only.
-func (d *drain) recover(ctx context.Context, f force) (force, error) {
-	clean := context.WithoutCancel(ctx)
-	if err := d.Jobs.CloseOrphans(clean, d.id); err != nil {
-		return unforced, err
+// What cuts work off.
+var (
+	cutByRestart = interruption{"restart", "cairn was stopped", "cairn was restarted", "by the end of cairn"}
+	cutByStore   = interruption{
+		"store", "the data could not be written", "the data could not be written",
+		"because the data could not be written",
 	}
-	h, err := d.history(clean)
+)
+
+// recover ends what the drain finds open, before anything else happens in the session. It returns f, or unforced after
+// a restart that finds no turn to make. No tool runs twice: a call that had started fails with its outcome unknown; a
+// call that still waits for a reply has done nothing, and waits on under the same id.
+//
+// ctx ends the waiting for replies only: what was cut off is ended even if the user stops the session meanwhile.
+func (d *drain) recover(ctx context.Context, f force, v *startView) (force, error) {
+	open := v.history.OpenTurns()
+	changed, err := d.closeOpen(ctx, v, open)
 	if err != nil {
 		return unforced, err
-	}
-	if err := d.endShells(clean, h); err != nil {
-		return unforced, err
-	}
-	cutOff := false
-	for _, a := range h.OpenTurns() {
-		cutOff = true
-		if err := d.repair(ctx, h, a); err != nil {
-			return unforced, err
-		}
 	}
 	if ctx.Err() != nil {
 		return unforced, context.Cause(ctx)
 	}
-	if h, err = d.history(ctx); err != nil {
-		return unforced, err
-	}
 	if f != restarted {
 		return f, nil
+	}
+	h := v.history
+	if changed {
+		if h, err = d.readHistory(ctx); err != nil {
+			return unforced, err
+		}
 	}
 	if !session.NextOf(h.Messages()).NeedsTurn() {
 		return unforced, nil
 	}
-	if more, err := d.resumable(ctx, h, cutOff); !more || err != nil {
+	if again, err := d.recordResumption(ctx, h, len(open) > 0); !again || err != nil {
 		return unforced, err
 	}
 	return f, nil
 }
 
-// progress is the seq behind which nothing was achieved yet: of the newest input, or of the newest turn that ended well.
-func progress(ms []session.Message) int64 {
+// closeOpen ends the jobs, shell commands and turns that an earlier process left open. It reports whether it changed
+// messages.
+func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Assistant) (changed bool, err error) {
+	clean := context.WithoutCancel(ctx)
+	if v.orphanedJobs {
+		if err := d.engine.Jobs.CloseOrphans(clean, d.id); err != nil {
+			return false, err
+		}
+	}
+	shells := v.history.OpenShells()
+	for _, sh := range shells {
+		fact := &session.ShellEnded{CallID: sh.CallID, Output: aborted(sh.Output, cause.ErrShutdown)}
+		if err := d.engine.journal.AppendFacts(clean, d.id, fact); err != nil {
+			return false, err
+		}
+	}
+	for _, a := range open {
+		if err := d.repairTurn(ctx, v.history, a); err != nil {
+			return false, err
+		}
+	}
+	return len(shells)+len(open) > 0, nil
+}
+
+// repairTurn ends an open turn. Calls that wait for a reply are resumed; the turn then ends as its answer says.
+func (d *drain) repairTurn(ctx context.Context, h *history.History, a *session.Assistant) error {
+	clean := context.WithoutCancel(ctx)
+	v, err := d.readOpenTurn(clean, a)
+	if err != nil {
+		return err
+	}
+	in := &turnInput{
+		session: v.session, scope: &location.Scope{}, agent: session.Agent{ID: a.Agent},
+		model: &location.Model{Ref: a.Model}, history: h,
+	}
+	t := d.reopenTurn(in, a.ID, v.answer)
+	if len(v.waiting) == 0 || v.answer == nil || ctx.Err() != nil {
+		return d.abandonTurn(clean, t, a, v)
+	}
+	scope, release, err := d.engine.locations.Scope(ctx, v.session.Location)
+	if err != nil {
+		return d.abandonTurn(clean, t, a, v)
+	}
+	defer release()
+	in.scope, in.agent = scope, scope.FindAgent(a.Agent)
+	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
+		return d.abandonTurn(clean, t, a, v)
+	}
+	if in.policy, err = ask.ParsePolicy(v.policy); err != nil {
+		return err
+	}
+	if err := t.recorder.AbandonTurn(clean, a, d.cutFailure(), v.waiting); err != nil {
+		return err
+	}
+	var calls []*record.Call
+	for _, c := range a.Tools() {
+		if v.waiting[c.PartID] {
+			calls = append(calls, &record.Call{PartID: c.PartID, ID: c.ID, Name: c.Name, Input: c.State.Input})
+		}
+	}
+	_, err = d.settleTurn(ctx, t, calls)
+	return err
+}
+
+// openTurnView is what is known of an open turn beside its message.
+type openTurnView struct {
+	session *session.Session
+	waiting map[session.PartID]bool // calls that wait for a reply
+	answer  *session.Answer         // how the provider ended the turn, nil if it did not
+	asks    []session.AskID         // pending asks of the turn, those of external callers included
+	policy  session.AskPolicy       // of the newest prompt
+}
+
+func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTurnView, error) {
+	v := &openTurnView{waiting: map[session.PartID]bool{}}
+	b := &boundaryView{}
+	err := d.viewSession(ctx, func(r store.Reader) (err error) {
+		if err := d.readSessionHistory(r, b); err != nil {
+			return err
+		}
+		v.session, v.policy = b.session, b.policy
+		asks, err := r.Asks(store.AskQuery{SessionID: d.id, Pending: true})
+		if err != nil {
+			return err
+		}
+		for _, row := range asks {
+			if row.Source == nil || row.Source.MessageID != a.ID {
+				continue
+			}
+			v.asks = append(v.asks, row.ID)
+			if part := ask.PartOf(row.PendingAsk); part != "" {
+				v.waiting[part] = true
+			}
+		}
+		rows, err := r.Events(d.id, a.Seq, 0, session.KindToolCalled)
+		for _, row := range rows {
+			e, err := eventlog.Decode(row)
+			if err != nil {
+				return err
+			}
+			if e.Private != nil && e.Private.Answer != nil && session.ChangedTurn(e.Data) == a.ID {
+				v.answer = e.Private.Answer
+			}
+		}
+		return err
+	})
+	return v, err
+}
+
+func (d *drain) cutFailure() *session.Failure {
+	return session.Fail(session.ReasonInterrupted, d.cutBy.turn+" during this turn")
+}
+
+// abandonTurn fails the open turn and rejects its pending asks.
+func (d *drain) abandonTurn(ctx context.Context, t *turn, a *session.Assistant, v *openTurnView) error {
+	var replies []eventlog.Draft
+	for _, id := range v.asks {
+		replies = append(replies, eventlog.Draft{Data: &session.PermissionReplied{
+			AskID: id, Reply: session.ReplyReject, Message: "the work was stopped", By: session.ByInterrupt,
+		}})
+	}
+	return t.recorder.AbandonTurn(ctx, a, d.cutFailure(), nil, replies...)
+}
+
+// progressSeq returns the seq after which nothing was achieved yet: of the newest prompt, or of the newest turn that
+// ended well.
+func progressSeq(ms []session.Message) int64 {
 	for i := len(ms) - 1; i >= 0; i-- {
 		switch m := ms[i].(type) {
 		case *session.User:
@@ -89,19 +198,20 @@ func progress(ms []session.Message) int64 {
 	return -1
 }
 
-// resumable counts the recoveries since the newest progress and gives up after a bounded number, so that an input that
-// kills the process cannot do so for ever. Giving up is an answer: what waits behind that input is worked on.
-func (d *drain) resumable(ctx context.Context, h *history.History, cutOff bool) (bool, error) {
+// recordResumption counts the resumptions since the newest progress and records another one. After a bounded number it
+// gives up and reports false, so that an input which kills the process cannot do so forever. Giving up is an answer:
+// the prompts that wait behind that input are worked on.
+func (d *drain) recordResumption(ctx context.Context, h *history.History, cutOff bool) (bool, error) {
 	var times int
-	since := progress(h.Messages())
-	err := d.store.View(ctx, func(r store.Reader) error {
+	since := progressSeq(h.Messages())
+	err := d.engine.journal.Store.View(ctx, func(r store.Reader) error {
 		rows, err := r.Events(d.id, since, 1000, session.KindRetried)
 		for _, row := range rows {
 			e, err := eventlog.Decode(row)
 			if err != nil {
 				return err
 			}
-			if re, ok := e.Data.(*session.Retried); ok && re.Error.Metadata["cause"] != "" {
+			if fact, ok := e.Data.(*session.Retried); ok && fact.Error.Metadata["cause"] != "" {
 				times++
 			}
 		}
@@ -110,31 +220,43 @@ func (d *drain) resumable(ctx context.Context, h *history.History, cutOff bool) 
 	if err != nil {
 		return false, err
 	}
-	if times >= d.limits.Recoveries {
+	if times >= d.engine.limits.Recoveries {
 		return false, d.giveUp(ctx, times+1)
 	}
-	message := d.cut.resumed + " before the model had answered"
+	message := d.cutBy.resumed + " before the model had answered"
 	if cutOff {
-		message = d.cut.resumed + " while the model was at work"
+		message = d.cutBy.resumed + " while the model was at work"
 	}
 	fact := &session.Retried{Attempt: times + 1, Error: session.RetryError{
-		Message: message, IsRetryable: true, Metadata: map[string]string{"cause": d.cut.cause},
+		Message: message, IsRetryable: true, Metadata: map[string]string{"cause": d.cutBy.cause},
 	}}
-	_, err = d.append(context.WithoutCancel(ctx), d.id, store.Durable, eventlog.Draft{Data: fact})
+	draft := eventlog.Draft{Data: fact}
+	_, err = d.engine.journal.AppendDrafts(context.WithoutCancel(ctx), d.id, store.Durable, draft)
 	return true, err
 }
 
-// resume counts the steps and the attempts that the work on the newest input has had, so that a restart grants no more.
-// The time of the attempts begins anew: nobody tried while nothing ran.
-func (d *drain) resume(ctx context.Context) error {
-	return d.store.View(ctx, func(r store.Reader) error {
+// giveUp answers the newest input with a failed turn.
+func (d *drain) giveUp(ctx context.Context, times int) error {
+	s, err := d.engine.journal.ReadSession(ctx, d.id)
+	if err != nil {
+		return err
+	}
+	why := fmt.Sprintf("the work was cut off %d times %s; it is not tried again by itself", times, d.cutBy.by)
+	return d.failWithoutRequest(ctx, emptyInput(s), endOfFailed(session.Fail(session.ReasonGivenUp, why), nil))
+}
+
+// restoreCounts counts the steps and the attempts that the work on the newest input has had, so that a restart grants
+// no more of them. The time of the attempts starts over: nothing was tried while no process ran.
+func (d *drain) restoreCounts(ctx context.Context) error {
+	return d.engine.journal.Store.View(ctx, func(r store.Reader) error {
 		since := int64(-1)
 		if m, ok, err := store.NewestMessage(r, d.id, session.TypeUser); err != nil {
 			return err
 		} else if ok {
 			since = m.Meta().Seq
 		}
-		rows, err := r.Events(d.id, since, 0, session.KindStepEnded, session.KindStepFailed, session.KindRetried, session.KindModelSwitched)
+		rows, err := r.Events(d.id, since, 0,
+			session.KindStepEnded, session.KindStepFailed, session.KindRetried, session.KindModelSwitched)
 		if err != nil {
 			return err
 		}
@@ -147,137 +269,18 @@ func (d *drain) resume(ctx context.Context) error {
 			switch fact := e.Data.(type) {
 			case *session.StepEnded:
 				d.step++
-				d.tries = ledger{}
+				d.retries = retryState{}
 			case *session.ModelSwitched:
-				d.tries = ledger{}
+				d.retries = retryState{}
 			case *session.StepFailed:
 				spoke = true
 			case *session.Retried:
 				if fact.Error.Metadata["cause"] == "" && fact.Exclude == nil {
-					d.tries.enter(spoke)
+					d.retries.countFailure(spoke)
 				}
 				spoke = false
 			}
 		}
 		return nil
 	})
-}
-
-// giveUp answers the newest input with a failed turn.
-func (d *drain) giveUp(ctx context.Context, times int) error {
-	s, err := d.session(ctx, d.id)
-	if err != nil {
-		return err
-	}
-	set := &setting{session: s, scope: &location.Scope{}, agent: session.Agent{ID: s.Agent}}
-	why := fmt.Sprintf("the work was cut off %d times %s; it is not tried again by itself", times, d.cut.by)
-	return d.failUnstarted(ctx, set, session.Fail(session.ReasonGivenUp, why), nil)
-}
-
-// interruption is what cut off the work that is taken up again, in the words for each place that says so.
-type interruption struct{ cause, turn, resumed, by string }
-
-// What cuts work off.
-var (
-	byRestart = interruption{"restart", "cairn was stopped", "cairn was restarted", "by the end of cairn"}
-	byStore   = interruption{"store", "the data could not be written", "the data could not be written", "because the data could not be written"}
-)
-
-// repair ends an open turn. Calls that wait for a reply are taken up again; the turn then ends as its answer said.
-func (d *drain) repair(ctx context.Context, h *history.History, a *session.Assistant) error {
-	clean := context.WithoutCancel(ctx)
-	waiting, ans, err := d.leftover(clean, a)
-	if err != nil {
-		return err
-	}
-	s, err := d.session(clean, d.id)
-	if err != nil {
-		return err
-	}
-	set := &setting{session: s, scope: &location.Scope{}, agent: session.Agent{ID: a.Agent}, model: &location.Model{Ref: a.Model}, history: h}
-	t := &turn{drain: d, set: set, message: a.ID, recorder: record.ReopenTurn(recorderConfig(d, set, llm.Prefix{}, nil), a.ID, ans)}
-	if len(waiting) == 0 || ans == nil || ctx.Err() != nil {
-		return t.abandon(clean, a, nil)
-	}
-	scope, release, err := d.locations.Scope(ctx, s.Location)
-	if err != nil {
-		return t.abandon(clean, a, nil)
-	}
-	defer release()
-	set.scope, set.agent = scope, scope.FindAgent(a.Agent)
-	if set.rights, err = d.Asks.CollectRules(ctx, scope, s, set.agent); err != nil {
-		return t.abandon(clean, a, nil)
-	}
-	if set.policy, err = d.readPolicy(clean, h); err != nil {
-		return err
-	}
-	if err := t.abandon(clean, a, waiting); err != nil {
-		return err
-	}
-	for _, c := range a.Tools() {
-		if waiting[c.PartID] {
-			rc := &record.Call{PartID: c.PartID, ID: c.ID, Name: c.Name, Input: c.State.Input}
-			t.calls = append(t.calls, newCall(rc))
-		}
-	}
-	_, err = t.conclude(ctx)
-	return err
-}
-
-// leftover finds the calls of an open turn that still wait for a reply, and how the provider had ended the turn.
-func (d *drain) leftover(ctx context.Context, a *session.Assistant) (waiting map[session.PartID]bool, ans *session.Answer, err error) {
-	waiting = map[session.PartID]bool{}
-	err = d.store.View(ctx, func(r store.Reader) error {
-		asks, err := r.Asks(store.AskQuery{SessionID: d.id, Pending: true})
-		if err != nil {
-			return err
-		}
-		for _, row := range asks {
-			if part := ask.PartOf(row.PendingAsk); part != "" && row.Source.MessageID == a.ID {
-				waiting[part] = true
-			}
-		}
-		rows, err := r.Events(d.id, a.Seq, 0, session.KindToolCalled)
-		for _, row := range rows {
-			e, err := eventlog.Decode(row)
-			if err != nil {
-				return err
-			}
-			if e.Private != nil && e.Private.Answer != nil && session.ChangedTurn(e.Data) == a.ID {
-				ans = e.Private.Answer
-			}
-		}
-		return err
-	})
-	return waiting, ans, err
-}
-
-// abandon ends what is open in the turn: text is kept and marked partial, calls fail. With calls kept, these and the
-// turn itself stay open.
-func (t *turn) abandon(ctx context.Context, a *session.Assistant, kept map[session.PartID]bool) error {
-	why := session.Fail(session.ReasonInterrupted, t.cut.turn+" during this turn")
-	var asks []eventlog.Draft
-	if len(kept) == 0 {
-		var err error
-		if asks, err = t.withdrawn(ctx, a); err != nil {
-			return err
-		}
-	}
-	return t.recorder.AbandonTurn(ctx, a, why, kept, asks...)
-}
-
-// withdrawn answers the asks of a turn that is given up, so that none waits for ever.
-func (t *turn) withdrawn(ctx context.Context, a *session.Assistant) (drafts []eventlog.Draft, err error) {
-	err = t.store.View(ctx, func(r store.Reader) error {
-		asks, err := r.Asks(store.AskQuery{SessionID: t.id, Pending: true})
-		for _, ask := range asks {
-			if ask.Source != nil && ask.Source.MessageID == a.ID {
-				drafts = append(drafts, eventlog.Draft{Data: &session.PermissionReplied{
-					AskID: ask.ID, Reply: session.ReplyReject, Message: "the work was stopped", By: session.ByInterrupt,
-				}})
-			}
-		}
-		return err
-	})
-	return drafts, err
 }

@@ -12,27 +12,31 @@ import (
 
 const (
 	resultPage   = 100  // messages read in one transaction
-	resultWindow = 2000 // messages that are looked at
+	resultWindow = 2000 // messages searched
 )
 
-// results goes through the results of calls of the session, see tool.Call.
-func (t *turn) results(ctx context.Context, visit func(name string, structured jsontext.Value) bool) error {
+// visitResults visits the results of the session's successful calls, newest first, until visit returns false: see
+// tool.Call. Damaged messages end it.
+func (t *turn) visitResults(
+	ctx context.Context, visit func(name string, structured jsontext.Value) bool,
+) error {
 	before := int64(0)
 	for range resultWindow / resultPage {
 		var page []session.Message
-		err := t.store.View(ctx, func(r store.Reader) (err error) {
-			page, err = store.ReadMessages(r, t.id, store.MessageQuery{After: -1, Before: before, Newest: true, Limit: resultPage})
+		err := t.engine.journal.Store.View(ctx, func(r store.Reader) (err error) {
+			query := store.MessageQuery{After: -1, Before: before, Newest: true, Limit: resultPage}
+			page, err = store.ReadMessages(r, t.id, query)
 			return err
 		})
 		if errors.Is(err, store.ErrDamaged) {
-			return nil // what is damaged says nothing
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 		for _, m := range page {
 			before = m.Meta().Seq
-			if a, ok := m.(*session.Assistant); ok && !visitResults(a, visit) {
+			if a, ok := m.(*session.Assistant); ok && !visitCalls(a, visit) {
 				return nil
 			}
 		}
@@ -43,8 +47,8 @@ func (t *turn) results(ctx context.Context, visit func(name string, structured j
 	return nil
 }
 
-// visitResults visits those of one message, the last call first, and reports whether more are wanted.
-func visitResults(a *session.Assistant, visit func(name string, structured jsontext.Value) bool) bool {
+// visitCalls visits the results of one message, the last call first. It returns false once visit did.
+func visitCalls(a *session.Assistant, visit func(name string, structured jsontext.Value) bool) bool {
 	calls := a.Tools()
 	for i := len(calls) - 1; i >= 0; i-- {
 		if s := calls[i].State; s.Status == session.ToolCompleted && !visit(calls[i].Name, s.Structured) {

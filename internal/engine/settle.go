@@ -7,13 +7,12 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/record"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -21,77 +20,58 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// call is one local tool call of a turn, while it runs.
-type call struct {
-	record *record.Call
-	part   session.PartID
-	id     string
-	name   string
-	input  jsontext.Value
-	place  place     // among the tools of the process
-	asks   *ask.Call // what is asked on its behalf
+// callOutcome is how the calls of a turn came out, or one of them.
+type callOutcome struct {
+	declined  *tool.Denied // a user declined: no further turn
+	unsettled bool         // a call waits for a reply that the next process gets
+	err       error        // the settlement could not be recorded
+	// settled is the settlement of a turn's only call: it commits together with the end of the turn, which follows at
+	// once.
+	settled []eventlog.Draft
 }
 
-func newCall(c *record.Call) *call {
-	return &call{record: c, part: c.PartID, id: c.ID, name: c.Name, input: c.Input}
-}
-
-// cutCall is what the model reads about a call that its limit of output tokens cut.
-const cutCall = "Your answer reached its limit of output tokens in the middle of this call, so it was not run. " +
-	"The same call would be cut again: say less at once, and split what you write into several smaller calls."
-
-// output returns the call as structured output reads it.
-func (c *call) output() history.OutputCall {
-	return history.OutputCall{Name: c.name, Input: c.input, Invalid: c.record.Invalid, Cut: c.record.Cut}
-}
-
-func outputCalls(calls []*call) []history.OutputCall {
-	out := make([]history.OutputCall, len(calls))
-	for i, c := range calls {
-		out[i] = c.output()
+// merge adds the outcome of another call.
+func (o *callOutcome) merge(other callOutcome) {
+	o.unsettled = o.unsettled || other.unsettled
+	o.settled = other.settled
+	if o.err == nil {
+		o.err = other.err
 	}
-	return out
+	if o.declined == nil {
+		o.declined = other.declined
+	}
 }
 
-// outcome is how the calls of a turn came out together.
-type outcome struct {
-	declined *tool.Denied // the user declined: no further turn
-	left     bool         // some wait for replies that the next process will hear
-	err      error        // recording failed
-	// last is the settlement of the turn's only call: it commits together with the turn's end, which follows at once.
-	last []eventlog.Draft
-}
-
-// settleAll runs the calls side by side, within bounds, and returns when each has its one settlement, or waits for a
-// reply across a shutdown. A declined ask stops the others.
-func (t *turn) settleAll(ctx context.Context) outcome {
+// settleCalls runs the calls concurrently, within limits, and returns when each has its one settlement, or waits for a
+// reply across a shutdown. A declined ask stops the other calls.
+func (t *turn) settleCalls(ctx context.Context) callOutcome {
 	if len(t.calls) == 0 {
-		return outcome{}
+		return callOutcome{}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	places := semaphore.NewWeighted(int64(t.limits.CallTools))
-	tools := t.set.tools()
-	var wg sync.WaitGroup
-	var out outcome
-	var previous *ask.Call
+	pool := semaphore.NewWeighted(int64(t.engine.limits.CallTools))
+	tools := t.in.tools()
+	var (
+		wg       sync.WaitGroup
+		mu       sync.Mutex // guards out
+		out      callOutcome
+		previous *ask.Call
+	)
 	for _, c := range t.calls {
-		c.asks = ask.NewCall(t.message, c.id, c.part, previous)
+		c.asks = ask.NewCall(t.recorder.MessageID(), c.call.ID, c.call.PartID, previous)
 		previous = c.asks
-		release, err := t.room(ctx, places, c) // in the order of the calls
-		t.statuses.calling(t.id, 1)
+		release, err := t.acquireSlots(ctx, pool, c) // in the order of the calls
+		t.engine.statuses.calling(t.id, 1)
 		wg.Go(func() {
-			defer t.statuses.calling(t.id, -1)
+			defer t.engine.statuses.calling(t.id, -1)
 			defer release()
 			defer c.asks.Release()
-			end := t.settle(ctx, tools, c, err)
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			out.left = out.left || end.left
-			out.err = firstError(out.err, end.err)
-			out.last = end.last
-			if end.declined != nil && out.declined == nil {
-				out.declined = end.declined
+			one := t.settleCall(ctx, tools, c, err)
+			mu.Lock()
+			defer mu.Unlock()
+			out.merge(one)
+			if one.declined != nil {
 				cancel(cause.ErrDeclined)
 			}
 		})
@@ -100,68 +80,76 @@ func (t *turn) settleAll(ctx context.Context) outcome {
 	return out
 }
 
-// room waits for the call's place among the tools of the turn and of the process. release gives back what was taken.
-func (t *turn) room(ctx context.Context, places *semaphore.Weighted, c *call) (release func(), err error) {
-	if err := places.Acquire(ctx, 1); err != nil {
+// acquireSlots waits for the call's slots among the calls of the turn and of the process. release gives up those that
+// were acquired.
+func (t *turn) acquireSlots(ctx context.Context, pool *semaphore.Weighted, c *toolCall) (release func(), err error) {
+	if err := pool.Acquire(ctx, 1); err != nil {
 		return func() {}, err
 	}
-	c.place.all = t.tools
-	err = c.place.take(ctx, func() {})
-	return func() { c.place.leave(); places.Release(1) }, err
+	c.slot.pool = t.engine.tools
+	err = c.slot.Acquire(ctx, func() {})
+	return func() { c.slot.Release(); pool.Release(1) }, err
 }
 
-// settle runs one call and records its outcome. With noPlace it was stopped before it could run.
-func (t *turn) settle(ctx context.Context, tools *tool.Set, c *call, noPlace error) (out outcome) {
+// settleCall runs one call and records its settlement. slotErr is set if the call was stopped before it could run. A
+// settlement is recorded although ctx has ended, because the tool has had its effect.
+func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slotErr error) (out callOutcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.logger.Error("settling a call panicked", "session", t.id, "call", c.id, "panic", p, "stack", string(debug.Stack()))
-			out = outcome{err: fmt.Errorf("settling the call %s broke down", c.id)}
+			t.engine.logger.Error("settling a call panicked",
+				"session", t.id, "call", c.call.ID, "panic", p, "stack", string(debug.Stack()))
+			out = callOutcome{err: fmt.Errorf("settling the call %s panicked", c.call.ID)}
 		}
 	}()
-	s := t.execute(ctx, tools, c, noPlace)
+	s := t.runCall(ctx, tools, c, slotErr)
 	if c.asks.IsPending() && errors.Is(context.Cause(ctx), cause.ErrShutdown) {
-		return outcome{left: true}
+		return callOutcome{unsettled: true}
 	}
 	if s.Denied != nil && s.Denied.Stop {
 		out.declined = s.Denied
 	}
 	if err := fault.Point(ctx, fault.ToolPreSettle); err != nil {
-		return outcome{err: err}
+		return callOutcome{err: err}
 	}
-	// What a tool did is recorded even when we are leaving: it has happened.
-	clean := context.WithoutCancel(ctx)
-	drafts := eventlog.Drafts(t.recorder.SettledEvent(c.record, s))
+	drafts := eventlog.Drafts(t.recorder.SettledEvent(c.call, s))
 	if s.Error == nil && s.Output.Todos != nil {
 		drafts = eventlog.Drafts(&session.TodosSet{Todos: s.Output.Todos}, drafts[0].Data)
 	}
 	if len(t.calls) == 1 && out.declined == nil {
-		out.last = drafts
+		out.settled = drafts
 		return out
 	}
-	if _, err := t.append(clean, t.id, store.Durable, drafts...); err != nil {
-		return outcome{err: err}
+	ctx = context.WithoutCancel(ctx)
+	if _, err := t.engine.journal.AppendDrafts(ctx, t.id, store.Durable, drafts...); err != nil {
+		return callOutcome{err: err}
 	}
-	out.err = fault.Point(clean, fault.ToolSettled)
+	out.err = fault.Point(ctx, fault.ToolSettled)
 	return out
 }
 
-func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace error) tool.Settlement {
-	refuse := func(r session.Reason, msg string) tool.Settlement {
-		return tool.Settlement{Error: session.Fail(r, msg)}
+// cutCall is what the model reads about a call that its limit of output tokens cut.
+const cutCall = "Your answer reached its limit of output tokens in the middle of this call, so it was not run. " +
+	"The same call would be cut again: say less at once, and split what you write into several smaller calls."
+
+// runCall refuses the call or has its tool run it.
+func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotErr error) tool.Settlement {
+	refuse := func(r session.Reason, message string) tool.Settlement {
+		return tool.Settlement{Error: session.Fail(r, message)}
 	}
-	if t.set.output != nil && c.name == history.OutputTool {
-		return t.set.output.AnswerCall(c.output())
+	if t.in.output != nil && c.call.Name == history.OutputTool {
+		return t.in.output.AnswerCall(c.outputCall())
 	}
-	if t.set.final {
+	if t.in.lastStep {
 		return refuse(session.ReasonSteps, "tools are switched off: the allowance of steps is used up")
 	}
-	if c.record.Cut {
+	if c.call.Cut {
 		return refuse(session.ReasonInvalidInput, cutCall)
 	}
-	if c.record.Invalid != "" {
-		return refuse(session.ReasonInvalidInput, "the arguments cannot be used: "+c.record.Invalid+". Send the call again with a JSON object.")
+	if c.call.Invalid != "" {
+		return refuse(session.ReasonInvalidInput,
+			"the arguments cannot be used: "+c.call.Invalid+". Send the call again with a JSON object.")
 	}
-	if noPlace != nil {
+	if slotErr != nil {
 		return refuse(cause.ReasonOf(ctx), "the tool was not run: the turn was stopped")
 	}
 	if denied, err := t.checkLoop(ctx, c); err != nil {
@@ -172,29 +160,38 @@ func (t *turn) execute(ctx context.Context, tools *tool.Set, c *call, noPlace er
 	if err := fault.Point(ctx, fault.ToolExec); err != nil {
 		return refuse(session.ReasonTool, err.Error())
 	}
-	shown := t.live(c)
-	defer shown.flush()
-	s := tools.Settle(ctx, tool.Call{
-		SessionID: t.id, MessageID: t.message, PartID: c.part, CallID: c.id, Agent: t.set.agent.ID, Name: c.name, Input: c.input,
-		Since: t.set.since(),
-		Ask:   func(ctx context.Context, r tool.Request) error { return t.Asks.Authorize(ctx, t.asker(t.set, c), r) },
-		Question: func(ctx context.Context, qs []session.Question) ([][]string, error) {
-			return t.askQuestions(ctx, c, qs)
-		},
-		Todos:    t.todos,
-		Results:  t.results,
-		Progress: shown.show,
-		Jobs:     t.Jobs.ForSession(t.id),
+	p := t.engine.journal.NewProgress(t.id, journal.Call{
+		MessageID: t.recorder.MessageID(), ID: c.call.ID, PartID: c.call.PartID,
 	})
+	defer p.Flush()
+	s := tools.Settle(ctx, t.toolCall(c, p))
 	if s.Error != nil && s.Error.Reason == session.ReasonAborted {
-		s.Error = cutShort(ctx, s)
+		s.Error = stoppedFailure(ctx, s)
 	}
 	return s
 }
 
-// cutShort is the failure of a call that was stopped; nil where the user stopped it and the tool tells what it had done by
-// then: that is its result.
-func cutShort(ctx context.Context, s tool.Settlement) *session.Failure {
+// toolCall returns the call as its tool gets it.
+func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
+	return tool.Call{
+		SessionID: t.id, MessageID: t.recorder.MessageID(), PartID: c.call.PartID, CallID: c.call.ID,
+		Agent: t.in.agent.ID, Name: c.call.Name, Input: c.call.Input, Since: t.in.baselineSeq(),
+		Ask: func(ctx context.Context, r tool.Request) error {
+			return t.engine.Asks.Authorize(ctx, t.asker(c), r)
+		},
+		Question: func(ctx context.Context, qs []session.Question) ([][]string, error) {
+			return t.askQuestions(ctx, c, qs)
+		},
+		Todos:    t.readTodos,
+		Results:  t.visitResults,
+		Progress: p.Show,
+		Jobs:     t.engine.Jobs.ForSession(t.id),
+	}
+}
+
+// stoppedFailure returns the failure of a call that was stopped. It is nil if the user stopped it and the tool has
+// output by then: that is the result.
+func stoppedFailure(ctx context.Context, s tool.Settlement) *session.Failure {
 	reason := cause.ReasonOf(ctx)
 	if reason == session.ReasonAborted && len(s.Output.Content) > 0 {
 		return nil
@@ -202,9 +199,9 @@ func cutShort(ctx context.Context, s tool.Settlement) *session.Failure {
 	return session.Fail(reason, s.Error.Message)
 }
 
-// todos reads the session's list as it is now.
-func (t *turn) todos(ctx context.Context) ([]session.Todo, error) {
-	s, err := t.session(ctx, t.id)
+// readTodos reads the session's list of todos.
+func (t *turn) readTodos(ctx context.Context) ([]session.Todo, error) {
+	s, err := t.engine.journal.ReadSession(ctx, t.id)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/cairn-dev/cairn/internal/engine/cause"
-	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -130,19 +129,19 @@ func (e *Engine) runShell(ctx context.Context, id session.ID, scope *location.Sc
 
 // printed runs the command with the tool that runs those of the model, and returns what it printed.
 func (e *Engine) printed(ctx context.Context, id session.ID, scope *location.Scope, sh *session.Shell) string {
-	p := place{all: e.tools}
-	if err := p.take(ctx, func() {}); err != nil {
+	p := slot{pool: e.tools}
+	if err := p.Acquire(ctx, func() {}); err != nil {
 		return aborted("", err)
 	}
-	defer p.leave()
+	defer p.Release()
 	input, err := json.Marshal(map[string]any{"command": sh.Command, "timeout": maxShellTime}, json.Deterministic(true))
 	if err != nil {
 		return err.Error()
 	}
-	shown := live{now: e.now, tell: func(o tool.Output) { e.running(id, running{sh.AnswerID, sh.CallID, sh.PartID}, o) }}
+	shown := e.journal.NewProgress(id, journal.Call{MessageID: sh.AnswerID, ID: sh.CallID, PartID: sh.PartID})
 	s := scope.Tools.Materialize(nil).Settle(ctx, tool.Call{
 		SessionID: id, MessageID: sh.AnswerID, PartID: sh.PartID, CallID: sh.CallID, Agent: sh.Agent, Name: "bash", Input: input,
-		Ask: func(context.Context, tool.Request) error { return nil }, Progress: shown.show,
+		Ask: func(context.Context, tool.Request) error { return nil }, Progress: shown.Show,
 	})
 	output := outputOf(s.Output)
 	switch {
@@ -173,14 +172,4 @@ func aborted(output string, why error) string {
 		who = "cairn was stopped during the command"
 	}
 	return output + "\n\n<metadata>\n" + who + "\n</metadata>"
-}
-
-// endShells ends the commands of the user that a stop of the process left open.
-func (d *drain) endShells(ctx context.Context, h *history.History) error {
-	for _, sh := range h.OpenShells() {
-		if err := d.fact(ctx, d.id, &session.ShellEnded{CallID: sh.CallID, Output: aborted(sh.Output, cause.ErrShutdown)}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

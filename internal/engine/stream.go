@@ -6,56 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairn-dev/cairn/internal/engine/history"
-	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// turn is one provider turn at work. It belongs to the drain's goroutine.
-type turn struct {
-	*drain
-	set      *setting
-	recorder *record.Recorder
-	message  session.MessageID // once calls are to be settled
-	calls    []*call
-	mu       sync.Mutex // guards the joint outcome of settlements
-}
-
-// newTurn returns a turn of the setting. sent is the prefix of its request, and prefix what is recorded of it; nil if
-// the turn sends none.
-func newTurn(d *drain, set *setting, sent llm.Prefix, prefix *session.CachePrefix) *turn {
-	return &turn{drain: d, set: set, recorder: record.New(recorderConfig(d, set, sent, prefix))}
-}
-
-func recorderConfig(d *drain, set *setting, sent llm.Prefix, prefix *session.CachePrefix) record.Config {
-	c := record.Config{
-		Journal: d.journal, SessionID: d.id, Agent: set.agent.ID, Model: set.model.Ref, ParentID: set.prompt,
-		Prefix: prefix, Cost: set.model.Cost, NoPause: set.final || d.unfinished == maxPauses,
-		AnswerBytes: d.limits.AnswerBytes, CheckBytes: d.limits.CheckBytes,
-	}
-	if prefix != nil {
-		c.OnStart = func(m session.MessageID) { d.keepPrefix(set, history.SentPrefix{Turn: m, Prefix: sent}, prefix) }
-	}
-	if !set.final {
-		c.ToolName = func(name string) string { return set.tools().Meant(name) }
-	}
-	return c
-}
-
-// keepPrefix keeps the prefix of a request whose turn has begun, and warns if the prefix changed without a known cause:
-// the provider then charges for the whole conversation again.
-func (d *drain) keepPrefix(set *setting, sent history.SentPrefix, prefix *session.CachePrefix) {
-	set.cached.sent = sent
-	if changed := prefix.Alarm(); changed != "" {
-		d.logger.Warn("the prefix of a request changed without a known cause, so the provider's cache does not apply",
-			"session", d.id, "turn", sent.Turn, "changed", changed)
-	}
-}
-
-// stream sends the request and records the answer. A goroutine of its own reads the events, so that checkpoints keep
+// streamAnswer sends the request and records the answer. A goroutine of its own reads the events, so that checkpoints keep
 // their time when the model is slow.
-func (t *turn) stream(ctx context.Context, req *llm.Request) error {
+func (t *turn) streamAnswer(ctx context.Context, req *llm.Request) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events := make(chan streamEvent)
@@ -66,7 +22,7 @@ func (t *turn) stream(ctx context.Context, req *llm.Request) error {
 	})
 	defer reader.Wait()
 	defer cancel()
-	tick := time.NewTicker(t.limits.Checkpoint)
+	tick := time.NewTicker(t.engine.limits.Checkpoint)
 	defer tick.Stop()
 	for {
 		select {
@@ -106,13 +62,13 @@ func (t *turn) readStream(ctx context.Context, req *llm.Request, events chan<- s
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			t.logger.Error("a model's client panicked", "session", t.id, "panic", p, "stack", string(debug.Stack()))
+			t.engine.logger.Error("a model's client panicked", "session", t.id, "panic", p, "stack", string(debug.Stack()))
 			send(streamEvent{err: &llm.Error{
-				Class: llm.Unknown, Message: "the model's client broke down (a fault of ours, it is logged)",
+				Class: llm.Unknown, Message: "internal error in the model's client; the log has the details",
 			}})
 		}
 	}()
-	for ev, err := range t.set.model.Client.Stream(ctx, req) {
+	for ev, err := range t.in.model.Client.Stream(ctx, req) {
 		if !send(streamEvent{ev, err}) {
 			return
 		}

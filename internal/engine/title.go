@@ -19,31 +19,31 @@ const untitledChild = "Child session - "
 // maxAutoTitle is how many characters a title has at most that is made of a prompt.
 const maxAutoTitle = 60
 
-// unnamed reports whether nobody has named the session, and somebody should.
-func unnamed(s *session.Session) bool {
+// isUnnamed reports whether the session has its first title still and is to be named.
+func isUnnamed(s *session.Session) bool {
 	return s.TitledBy == "" && strings.HasPrefix(s.Title, untitled)
 }
 
-// titled names a session that nobody named after the first of the prompts that says something.
-func titled(tx store.Tx, id session.ID, ins []*session.Input) ([]eventlog.Draft, error) {
+// titleFromPrompts names an unnamed session after the first of the prompts with text.
+func titleFromPrompts(tx store.Tx, id session.ID, ins []*session.Input) ([]eventlog.Draft, error) {
 	if len(ins) == 0 {
 		return nil, nil
 	}
 	s, err := journal.FindSession(tx, id)
-	if err != nil || !unnamed(s) {
+	if err != nil || !isUnnamed(s) {
 		return nil, err
 	}
 	for _, in := range ins {
-		if title := titleOf(in.Prompt.Text); title != "" {
+		if title := titleFromText(in.Prompt.Text); title != "" {
 			return eventlog.Drafts(&session.Renamed{Title: title, By: "auto"}), nil
 		}
 	}
 	return nil, nil
 }
 
-// titleOf is the first line that says something, cut between words where it is long; a word that is too long by itself is
-// cut anywhere.
-func titleOf(prompt string) string {
+// titleFromText returns the first line with text, cut between words where it is long. A word that is too long by itself
+// is cut anywhere.
+func titleFromText(prompt string) string {
 	title := firstLine(prompt)
 	if len(title) <= maxAutoTitle {
 		return string(title)

@@ -19,7 +19,7 @@ func TestTitleOf(t *testing.T) {
 		{"nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := titleOf(c.prompt)
+			got := titleFromText(c.prompt)
 			if got != c.want || utf8.RuneCountInString(got) > maxAutoTitle {
 				t.Errorf("%q", got)
 			}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/history"
@@ -9,182 +10,142 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm"
-	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/projection"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 	"github.com/cairn-dev/cairn/internal/systemcontext"
-	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// setting is what one turn sampled at its boundary. Later switches change the next turn only (seed 004).
-type setting struct {
-	session *session.Session
-	scope   *location.Scope
-	agent   session.Agent
-	rights  []permission.Layer // the rules that hold for it here
-	model   *location.Model
-	epoch   *store.Epoch
-	history *history.History
-	cached  *cachedSession
-	prompt  session.MessageID     // the newest one: what the turn answers
-	policy  ask.Policy            // of the prompt
-	final   bool                  // the last turn of the agent's allowance: text only
-	output  *history.OutputSchema // nil without structured output
-	offered *tool.Set             // what the request shows; calls are settled with the same
-}
-
-// tools returns the tools that the request offers; calls are settled with the same snapshot.
-func (set *setting) tools() *tool.Set {
-	if set.offered == nil {
-		set.offered = history.OfferTools(set.scope.Tools, set.model, set.rights)
-	}
-	return set.offered
-}
-
-// since returns where the visible history begins, 0 for calls that are taken up after a restart without an epoch.
-func (set *setting) since() int64 {
-	if set.epoch == nil {
-		return 0
-	}
-	return set.epoch.BaselineSeq
-}
-
-// input returns what the request is built from.
-func (set *setting) input() *history.Input {
-	return &history.Input{
-		Session: set.session, Agent: set.agent, Rights: set.rights, Model: set.model, Tools: set.tools(),
-		Baseline: set.epoch.Baseline, BaselineSeq: set.epoch.BaselineSeq, History: set.history, Output: set.output,
-		Last: set.final,
-	}
-}
-
-// turn makes one provider turn: promote, look around, ask the model, record what it says, settle what it calls. It
-// reports whether another turn must follow. An error ends the drain; the session says why,
+// takeTurn makes one provider turn: it samples the session, promotes prompts, sends the request, records the answer,
+// and settles its calls. It reports whether another turn must follow. An error ends the drain; the session records why,
 // unless it cannot be written.
-func (d *drain) turn(ctx context.Context, promotion session.Delivery) (more bool, err error) {
-	s, err := d.session(ctx, d.id)
+func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool, err error) {
+	v, err := d.readBoundary(ctx, next)
 	if err != nil {
 		return false, err
 	}
-	scope, release, err := d.locations.Scope(ctx, s.Location)
+	scope, release, err := d.engine.locations.Scope(ctx, v.session.Location)
 	if err != nil {
-		return false, d.stuck(ctx, promotion, s, err)
+		return false, d.failLocation(ctx, next, v.session, err)
 	}
 	defer release()
-	set := &setting{session: s, scope: scope, agent: scope.FindAgent(s.Agent)}
-	if set.rights, err = d.Asks.CollectRules(ctx, scope, s, set.agent); err != nil {
-		return false, d.stuck(ctx, promotion, s, err)
+	in := &turnInput{session: v.session, scope: scope, agent: scope.FindAgent(v.session.Agent)}
+	if in.rights, err = d.engine.Asks.CollectRules(ctx, scope, v.session, in.agent); err != nil {
+		return false, d.failLocation(ctx, next, v.session, err)
 	}
-	sources, err := scope.Context(ctx, set.agent)
+	sources, err := scope.Context(ctx, in.agent)
 	if err != nil {
-		return false, d.stuck(ctx, promotion, s, err)
+		return false, d.failLocation(ctx, next, v.session, err)
 	}
-	if d.titler = d.titlerOf(set); d.titler != nil {
-		d.entitle(ctx, set, promotion)
+	titles := d.titleModel(in)
+	if titles != nil && v.firstPrompt != nil {
+		d.startTitle(in, titles, v.firstPrompt)
 	}
-	if err := d.boundary(ctx, set, sources, promotion); err != nil {
-		return false, d.unready(ctx, promotion, s, err)
+	v, err = d.crossBoundary(ctx, v, sources, promotion{mode: next, titlePrompt: titles == nil})
+	if err == nil {
+		err = d.fillInput(in, v)
 	}
-	if set.model, err = scope.ResolveModel(s.Model, set.agent); err != nil {
-		why := told(err)
-		if why.Reason == session.ReasonUnavailable {
-			why.Reason = session.ReasonModel
-		}
-		return false, d.failUnstarted(ctx, set, why, err)
+	if err != nil {
+		return false, d.failBoundary(ctx, next, in.session, err)
 	}
-	if stop, err := d.checkBudget(ctx, set); stop || err != nil {
+	if in.model, err = scope.ResolveModel(in.session.Model, in.agent); err != nil {
+		return false, d.failModel(ctx, in, err)
+	}
+	if stop, err := d.checkBudget(ctx, in); stop || err != nil {
 		return false, err
 	}
-	set.final = set.agent.Steps > 0 && d.step >= set.agent.Steps
-	if left := set.input().SkippedHostedTools(); d.step <= 1 && len(left) > 0 {
-		d.logger.Warn("the model takes its vendor's own tools only without others, so they are left out", "session", d.id, "model", set.model.Ref.String(), "tools", left)
-	}
-	return d.attempt(ctx, set)
+	in.lastStep = in.agent.Steps > 0 && d.step >= in.agent.Steps
+	return d.attempt(ctx, in)
 }
 
-// boundary is the safe boundary before a request: promotion, then the news of the surroundings, then the history.
-func (d *drain) boundary(ctx context.Context, set *setting, sources systemcontext.Context, promotion session.Delivery) error {
-	err := retryEpoch(func() error {
-		first, cur, err := d.firstEpoch(ctx, sources)
-		if err != nil {
-			return err
-		}
-		if promotion != "" || first != nil {
-			n, err := d.promote(ctx, promotion, first)
-			if err != nil {
-				return err
-			}
-			promotion = "" // once, however often the rest is tried
-			if n > 0 {
-				d.step, d.tries, d.started = 1, ledger{}, d.now()
-			}
-		}
-		if first != nil {
-			return nil
-		}
-		return d.reconcile(ctx, sources, cur)
-	})
-	if err != nil {
+// fillInput takes what the turn needs of the session after promotion. The session's choices are those from before: a
+// choice that a prompt brings counts from its admission.
+func (d *drain) fillInput(in *turnInput, v *boundaryView) (err error) {
+	in.epoch, in.history, in.prompt, in.cached = v.epoch, v.history, v.prompt, d.engine.histories.Get(d.id)
+	if in.output, err = v.history.FindOutputSchema(); err != nil {
 		return err
 	}
-	if set.epoch, err = d.epoch(ctx); err != nil {
-		return err
-	}
-	if set.history, err = d.history(ctx); err != nil {
-		return err
-	}
-	set.cached = d.histories.Get(d.id)
-	if set.output, err = set.history.FindOutputSchema(); err != nil {
-		return err
-	}
-	if set.prompt, err = d.newestPrompt(ctx); err != nil {
-		return err
-	}
-	set.policy, err = d.readPolicy(ctx, set.history)
+	in.policy, err = ask.ParsePolicy(v.policy)
 	return err
 }
 
-// readPolicy returns the ask policy of the newest promoted prompt.
-func (d *drain) readPolicy(ctx context.Context, h *history.History) (p ask.Policy, err error) {
-	for i := len(h.Messages()) - 1; i >= 0; i-- {
-		u, ok := h.Messages()[i].(*session.User)
-		if !ok {
-			continue
+// maxEpochTries bounds the attempts at a boundary while other processes change the context epoch.
+const maxEpochTries = 3
+
+// crossBoundary passes the safe boundary before a request: it promotes prompts, then tells the model what changed in
+// its context. It returns the session as it is afterwards.
+func (d *drain) crossBoundary(
+	ctx context.Context, v *boundaryView, sources systemcontext.Context, p promotion,
+) (*boundaryView, error) {
+	for try := 1; ; try++ {
+		changed, err := d.advance(ctx, v, sources, &p)
+		if err != nil && (try == maxEpochTries || !errors.Is(err, projection.ErrEpoch)) {
+			return nil, err
 		}
-		err = d.store.View(ctx, func(r store.Reader) error {
-			in, ok, err := store.FindInput(r, u.ID)
-			if err != nil || !ok {
-				return err
-			}
-			p, err = ask.ParsePolicy(in.Asks)
-			return err
-		})
-		return p, err
+		if err == nil && !changed {
+			return v, nil
+		}
+		again := err != nil
+		if v, err = d.readBoundary(ctx, p.mode); err != nil || !again {
+			return v, err
+		}
 	}
-	return p, nil
 }
 
-// attempt sends the request once and sees it through. A failure that may pass is recorded, waited out, and reported as
-// "another turn must follow": the retry is a turn of its own, so that a switch of model or a steer takes effect.
-func (d *drain) attempt(ctx context.Context, set *setting) (more bool, err error) {
-	d.tries = d.tries.of(set.model.Ref)
-	in := set.input()
-	req := history.BuildRequest(in)
-	sent := llm.PrefixOf(req)
-	t := newTurn(d, set, sent, in.ComparePrefix(sent, set.cached.sent))
+// advance promotes, and begins or reconciles the context epoch. It reports whether it changed anything. A promotion
+// that succeeded is taken out of p.
+func (d *drain) advance(
+	ctx context.Context, v *boundaryView, sources systemcontext.Context, p *promotion,
+) (changed bool, err error) {
+	p.first = nil
+	if v.epoch == nil {
+		if p.first, err = renderBaseline(ctx, sources); err != nil {
+			return false, err
+		}
+	}
+	if len(v.pending) > 0 || p.first != nil {
+		n, err := d.promote(ctx, *p)
+		if err != nil {
+			return false, err
+		}
+		p.mode, changed = "", true
+		if n > 0 {
+			d.step, d.retries, d.started = 1, retryState{}, d.engine.journal.Now()
+		}
+	}
+	if p.first != nil {
+		return changed, nil
+	}
+	updated, err := d.reconcile(ctx, sources, v)
+	return changed || updated, err
+}
+
+// attempt sends the request once and finishes the turn. A transient failure is recorded and waited out; the retry is a
+// turn of its own, so that a steer or another choice of model takes effect.
+func (d *drain) attempt(ctx context.Context, in *turnInput) (more bool, err error) {
+	ri := in.requestInput()
+	if skipped := ri.SkippedHostedTools(); d.step <= 1 && len(skipped) > 0 {
+		d.engine.logger.Warn("the provider accepts its hosted tools only without other tools, so they are not offered",
+			"session", d.id, "model", in.model.Ref.String(), "tools", skipped)
+	}
+	d.retries = d.retries.forModel(in.model.Ref)
+	req := history.BuildRequest(ri)
+	sent := sentRequest{prefix: llm.PrefixOf(req)}
+	sent.record = ri.ComparePrefix(sent.prefix, in.cached.sent)
+	t := d.newTurn(in, sent)
 	if err := fault.Point(ctx, fault.TurnPreDispatch); err != nil {
 		return false, err
 	}
-	err = t.stream(ctx, req)
+	err = t.streamAnswer(ctx, req)
 	d.countPause(t.recorder)
 	if err != nil {
-		return d.failed(ctx, t, err)
+		return d.handleStreamError(ctx, t, err)
 	}
 	if err := fault.Point(ctx, fault.TurnFinish); err != nil {
 		return false, err
 	}
-	d.tries = ledger{}
-	more, err = t.complete(ctx)
+	d.retries = retryState{}
+	more, err = d.complete(ctx, t)
 	d.step++
 	return more, err
 }
@@ -194,8 +155,113 @@ func (d *drain) countPause(r *record.Recorder) {
 	switch {
 	case r.FinalAnswer() == nil:
 	case !r.IsPaused():
-		d.unfinished = 0
+		d.pauses = 0
 	case r.FinalAnswer().Finish == session.FinishPaused:
-		d.unfinished++
+		d.pauses++
 	}
+}
+
+// handleStreamError ends the turn whose stream failed, and decides whether to try again.
+func (d *drain) handleStreamError(ctx context.Context, t *turn, err error) (more bool, _ error) {
+	clean := context.WithoutCancel(ctx)
+	if !errors.Is(err, store.ErrUnavailable) {
+		if err := t.recorder.CommitStarts(clean); err != nil {
+			return false, err
+		}
+	}
+	if ctx.Err() != nil {
+		return d.recordEnding(ctx, t, endOfCancelled(context.Cause(ctx), t.recorder.HasMessage()))
+	}
+	failure, ok := errors.AsType[*llm.Error](err)
+	if !ok { // not the provider's error: another request would not help
+		return d.recordEnding(ctx, t, endOfFailed(failureFrom(err), err))
+	}
+	if failure.Usage != nil && t.recorder.FinalAnswer() == nil {
+		t.recorder.SetFinish("error", *failure.Usage)
+	}
+	if !t.recorder.HasMessage() && t.recorder.FinalAnswer() == nil {
+		if x := t.in.requestInput().RejectedContent(failure); x != nil {
+			return true, d.excludeContent(clean, x, failure)
+		}
+	}
+	wait, again := d.retries.Next(failure, t.recorder.HasMessage(), d.engine.limits, d.engine.journal.Now())
+	if !again {
+		return d.recordEnding(ctx, t, endOfFailed(failureFrom(failure), failure))
+	}
+	if t.recorder.HasMessage() || t.recorder.FinalAnswer() != nil { // it has content, or a cost
+		if _, err := d.recordEnding(ctx, t, endOfFailed(failureFrom(failure), nil)); err != nil {
+			return false, err
+		}
+	}
+	err = d.waitForRetry(ctx, t.in, failure, wait)
+	if ctx.Err() != nil && !t.recorder.HasMessage() {
+		return d.recordEnding(ctx, t, endOfCancelled(context.Cause(ctx), false))
+	}
+	return true, err
+}
+
+// emptyInput is the input of a turn whose request cannot be built.
+func emptyInput(s *session.Session) *turnInput {
+	return &turnInput{session: s, scope: &location.Scope{}, agent: session.Agent{ID: s.Agent}}
+}
+
+// failWithoutRequest ends a turn for which no request could be sent, so that its prompt has an answer.
+func (d *drain) failWithoutRequest(ctx context.Context, in *turnInput, e ending) error {
+	if in.model == nil {
+		in.model = &location.Model{Ref: selectedModel(in)}
+	}
+	v, err := d.readBoundary(context.WithoutCancel(ctx), "")
+	if err != nil {
+		return err
+	}
+	in.prompt = v.prompt
+	_, err = d.recordEnding(ctx, d.newTurn(in, sentRequest{}), e)
+	return err
+}
+
+// selectedModel returns the model that the turn would use, as far as it can be determined.
+func selectedModel(in *turnInput) session.ModelRef {
+	switch {
+	case in.session.Model != nil:
+		return *in.session.Model
+	case in.agent.Model != nil:
+		return *in.agent.Model
+	case in.scope.Models != nil:
+		if ref, err := in.scope.Models.Default(); err == nil {
+			return ref
+		}
+	}
+	return session.ModelRef{ID: "unknown", ProviderID: "unknown"}
+}
+
+// failModel ends a turn whose model cannot be resolved.
+func (d *drain) failModel(ctx context.Context, in *turnInput, err error) error {
+	f := failureFrom(err)
+	if f.Reason == session.ReasonUnavailable {
+		f.Reason = session.ReasonModel
+	}
+	return d.failWithoutRequest(ctx, in, endOfFailed(f, err))
+}
+
+// failBoundary ends a turn whose boundary failed. An error that a retry cannot repair is the answer to the prompts.
+func (d *drain) failBoundary(ctx context.Context, next session.Delivery, s *session.Session, err error) error {
+	if b, ok := errors.AsType[*contextBlockedError](err); ok {
+		_, err := d.recordEnding(ctx, nil, endOfHalted(session.ReasonUnavailable, b))
+		return err
+	}
+	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, fault.ErrInjected) {
+		return err
+	}
+	return d.failLocation(ctx, next, s, err)
+}
+
+// failLocation answers the eligible prompts with the error of their location, such as a broken configuration.
+func (d *drain) failLocation(ctx context.Context, next session.Delivery, s *session.Session, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: true}); perr != nil {
+		return perr
+	}
+	return d.failWithoutRequest(ctx, emptyInput(s), endOfFailed(failureFrom(err), err))
 }

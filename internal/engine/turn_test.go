@@ -191,7 +191,7 @@ func TestFailuresAreCharged(t *testing.T) {
 
 func TestModelPanics(t *testing.T) {
 	kinds, reasons := converse(t, &spoken{panic: true, turns: [][]llm.Event{{llm.TextStart{ID: "t"}, llm.TextDelta{ID: "t", Delta: "a"}}}}, nil)
-	if kinds != "step.started text.started text.ended step.failed" || !strings.Contains(reasons, "broke down") {
+	if kinds != "step.started text.started text.ended step.failed" || !strings.Contains(reasons, "internal error") {
 		t.Errorf("%s because %s", kinds, reasons)
 	}
 }

@@ -85,6 +85,14 @@ func (h *History) advanceStable() {
 // Messages returns the messages, oldest first. The caller must not change them.
 func (h *History) Messages() []session.Message { return h.messages }
 
+// HasMessage reports whether the history holds the message.
+func (h *History) HasMessage(id session.MessageID) bool {
+	return slices.ContainsFunc(h.messages, func(m session.Message) bool { return m.Meta().ID == id })
+}
+
+// NewestCompaction returns the seq of the newest compaction, -1 without one.
+func (h *History) NewestCompaction() int64 { return h.shown.Compaction }
+
 // OpenTurns returns the turns that have not ended.
 func (h *History) OpenTurns() []*session.Assistant {
 	var turns []*session.Assistant

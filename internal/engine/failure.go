@@ -6,17 +6,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// told is the failure that a session records for err, in words that may be read by anybody: those of the provider's
-// errors and of our own. What other errors say stays inside; the drain logs them.
-func told(err error) *session.Failure {
+// failureFrom returns the failure that a session records for err, with a text that every reader of the session may see:
+// that of the provider's errors and of session errors. Other errors get a general text; the drain logs them.
+func failureFrom(err error) *session.Failure {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
-		f := session.Fail(reasonOfClass(e.Class), worded(e))
+		f := session.Fail(reasonOfClass(e.Class), failureText(e))
 		f.Said = &session.Said{Message: e.Message, Status: e.Status, Body: e.Body, Passes: e.IsRetryable()}
 		return f
 	}
@@ -36,15 +37,15 @@ func told(err error) *session.Failure {
 	}
 }
 
-// worded is what the provider said, with when it wants to be asked again: a person has to wait that long.
-func worded(e *llm.Error) string {
+// failureText returns the provider's text, with the time after which it accepts another request.
+func failureText(e *llm.Error) string {
 	if e.RetryAfter < time.Second {
 		return e.Error()
 	}
 	wait := e.RetryAfter.Round(time.Second).String()
-	for _, nothing := range []string{"m0s", "h0m"} {
-		if whole, ok := strings.CutSuffix(wait, nothing); ok {
-			wait = whole + nothing[:1]
+	for _, zero := range []string{"m0s", "h0m"} {
+		if rest, ok := strings.CutSuffix(wait, zero); ok {
+			wait = rest + zero[:1]
 		}
 	}
 	return fmt.Sprintf("%s; it asks to wait %s", e.Error(), wait)
@@ -63,4 +64,12 @@ func reasonOfClass(c llm.Class) session.Reason {
 	default:
 		return session.ReasonAPI
 	}
+}
+
+// cancelFailure returns the failure of a turn that was cancelled for the cause.
+func cancelFailure(stopped error) *session.Failure {
+	if errors.Is(stopped, cause.ErrShutdown) {
+		return session.Fail(session.ReasonInterrupted, "cairn stopped while the model was answering")
+	}
+	return session.Fail(session.ReasonAborted, "Provider turn interrupted")
 }

@@ -33,7 +33,7 @@ func TestTold(t *testing.T) {
 		{"foreign", secret, session.ReasonInternal, "a fault of ours"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := told(c.err)
+			f := failureFrom(c.err)
 			if f.Reason != c.reason || !strings.Contains(f.Message, c.says) || strings.Contains(f.Message, "secret") {
 				t.Errorf("told as %s: %s", f.Reason, f.Message)
 			}

@@ -161,11 +161,11 @@ func TestATitleThatNeverComes(t *testing.T) {
 		want string
 		asks int
 	}{
-		"hangs":    {hang, func(*testing.T, *world) { time.Sleep(titleTime); synctest.Wait() }, "Fix the parser", 1},
+		"hangs":    {hang, func(*testing.T, *world) { time.Sleep(titleTimeout); synctest.Wait() }, "Fix the parser", 1},
 		"shutdown": {hang, func(t *testing.T, w *world) { w.close(t) }, "Fix the parser", 1},
 		"fails": {
 			func(context.Context, int) (string, error) { return "", &llm.Error{Class: llm.Overloaded} },
-			func(*testing.T, *world) { time.Sleep(titleTime); synctest.Wait() }, "Fix the parser", titleAttempts,
+			func(*testing.T, *world) { time.Sleep(titleTimeout); synctest.Wait() }, "Fix the parser", titleAttempts,
 		},
 		"fails once": {
 			func(_ context.Context, n int) (string, error) {
@@ -173,12 +173,12 @@ func TestATitleThatNeverComes(t *testing.T) {
 					return "", &llm.Error{Class: llm.Overloaded}
 				}
 				return "Parser", nil
-			}, func(*testing.T, *world) { time.Sleep(titleTime); synctest.Wait() }, "Parser", 2,
+			}, func(*testing.T, *world) { time.Sleep(titleTimeout); synctest.Wait() }, "Parser", 2,
 		},
 		"panics":  {func(context.Context, int) (string, error) { panic("broken") }, func(*testing.T, *world) {}, "Fix the parser", 1},
 		"nothing": {func(context.Context, int) (string, error) { return " \n\x00", nil }, func(*testing.T, *world) {}, "Fix the parser", 1},
 		"long":    {func(context.Context, int) (string, error) { return strings.Repeat("ä", 200), nil }, func(*testing.T, *world) {}, strings.Repeat("ä", 97) + "...", 1},
-		"endless": {func(context.Context, int) (string, error) { return strings.Repeat("\n", maxTitleSpeech) + "x", nil }, func(*testing.T, *world) {}, "Fix the parser", 1},
+		"endless": {func(context.Context, int) (string, error) { return strings.Repeat("\n", maxTitleResponse) + "x", nil }, func(*testing.T, *world) {}, "Fix the parser", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -249,7 +249,7 @@ func TestNobodyIsAskedForATitle(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if len(w.engine.titles.asking) > 0 {
+		if len(w.engine.titles.cancels) > 0 {
 			t.Error("somebody is still asked")
 		}
 		w.close(t)

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/systemcontext"
+)
+
+// contextBlockedError reports that the first system context of a session cannot be observed completely, so that nothing
+// may be promoted yet. The prompt stays pending; the next wake tries again.
+type contextBlockedError struct{ keys []string }
+
+func (e *contextBlockedError) Error() string {
+	return "the session's surroundings cannot be read: " + strings.Join(e.keys, ", ")
+}
+
+// renderBaseline renders the first context epoch of a session.
+func renderBaseline(ctx context.Context, c systemcontext.Context) (*session.Epoch, error) {
+	g, err := systemcontext.Initialize(ctx, c)
+	if b, ok := errors.AsType[*systemcontext.Blocked](err); ok {
+		return nil, &contextBlockedError{b.Keys}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("render the system context: %w", err)
+	}
+	return &session.Epoch{Baseline: &g.Baseline, Snapshot: g.Snapshot, Revision: 1}, nil
+}
+
+// reconcile tells the model what changed in its context since the last turn, and begins a new epoch after a compaction
+// or an incompatible change. It reports whether it appended an event. The error is projection.ErrEpoch if another
+// process changed the epoch meanwhile.
+func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, v *boundaryView) (changed bool, err error) {
+	act := systemcontext.Reconcile
+	if v.history.NewestCompaction() > v.epoch.BaselineSeq {
+		act = systemcontext.Replace
+	}
+	o, err := act(ctx, c, v.epoch.Snapshot)
+	if _, unreadable := errors.AsType[*systemcontext.SnapshotError](err); unreadable {
+		d.engine.logger.Error("the context snapshot cannot be read; beginning a new epoch",
+			"session", d.id, "error", err)
+		o, err = replaceUnreadable(ctx, c)
+	}
+	if err != nil {
+		return false, fmt.Errorf("compare the system context: %w", err)
+	}
+	next := &session.Epoch{Snapshot: o.Generation.Snapshot, Revision: v.epoch.Revision + 1}
+	draft := eventlog.Draft{Private: &session.Private{Epoch: next}}
+	switch o.Kind {
+	case systemcontext.OutcomeUpdated:
+		draft.Data = &session.ContextUpdated{MessageID: d.engine.journal.NewMessageID(), Text: o.Text}
+	case systemcontext.OutcomeReady:
+		next.Baseline = &o.Generation.Baseline
+		draft.Data = &session.ContextBased{}
+	default: // unchanged, or blocked: the old baseline and its updates stay in force
+		return false, nil
+	}
+	_, err = d.engine.journal.AppendDrafts(ctx, d.id, store.Durable, draft)
+	return err == nil, err
+}
+
+// replaceUnreadable is the outcome where the snapshot of what the model knows is lost.
+func replaceUnreadable(ctx context.Context, c systemcontext.Context) (systemcontext.Outcome, error) {
+	g, err := systemcontext.Initialize(ctx, c)
+	if b, ok := errors.AsType[*systemcontext.Blocked](err); ok {
+		return systemcontext.Outcome{}, &contextBlockedError{b.Keys}
+	}
+	return systemcontext.Outcome{Kind: systemcontext.OutcomeReady, Generation: g}, err
+}

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/engine/record"
+	"github.com/cairn-dev/cairn/internal/llm"
+	"github.com/cairn-dev/cairn/internal/permission"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// drain is one process-local span of work on one session. It belongs to one goroutine.
+type drain struct {
+	engine  *Engine
+	id      session.ID
+	slot    slot         // among the sessions that run
+	step    int          // number of the next turn within the agent's steps; 1 after a promotion
+	started time.Time    // of the work on the newest input, for wall-clock budgets
+	retries retryState   // attempts of the current turn
+	pauses  int          // answers in a row that their provider paused
+	worked  bool         // it took turns: after a store failure it resumes as after a restart
+	cutBy   interruption // what left the turns open that it finds open
+}
+
+// turnInput is what one turn samples at its boundary. Later changes take effect at the next turn.
+type turnInput struct {
+	session  *session.Session
+	scope    *location.Scope
+	agent    session.Agent
+	rights   []permission.Layer // permission rules, lowest precedence first
+	model    *location.Model
+	epoch    *store.Epoch
+	history  *history.History
+	cached   *cachedSession
+	prompt   session.MessageID     // the newest one: what the turn answers
+	policy   ask.Policy            // of the newest prompt
+	lastStep bool                  // the last of the agent's steps: text only
+	output   *history.OutputSchema // nil without structured output
+	offered  *tool.Set
+}
+
+// tools returns the tools that the request offers. Calls are settled with the same snapshot.
+func (in *turnInput) tools() *tool.Set {
+	if in.offered == nil {
+		in.offered = history.OfferTools(in.scope.Tools, in.model, in.rights)
+	}
+	return in.offered
+}
+
+// baselineSeq returns the seq where the visible history begins, 0 if calls are resumed after a restart.
+func (in *turnInput) baselineSeq() int64 {
+	if in.epoch == nil {
+		return 0
+	}
+	return in.epoch.BaselineSeq
+}
+
+// requestInput returns what the request is built from.
+func (in *turnInput) requestInput() *history.Input {
+	return &history.Input{
+		Session: in.session, Agent: in.agent, Rights: in.rights, Model: in.model, Tools: in.tools(),
+		Baseline: in.epoch.Baseline, BaselineSeq: in.epoch.BaselineSeq, History: in.history, Output: in.output,
+		Last: in.lastStep,
+	}
+}
+
+// turn is one provider turn. It belongs to the drain's goroutine; its calls settle in goroutines of their own.
+type turn struct {
+	engine   *Engine
+	id       session.ID
+	slot     *slot // of the drain
+	in       *turnInput
+	recorder *record.Recorder
+	calls    []*toolCall
+}
+
+// toolCall is one local call of a turn while it settles.
+type toolCall struct {
+	call *record.Call
+	slot slot      // among the tool calls of the process
+	asks *ask.Call // orders and tracks what the call asks
+}
+
+func (c *toolCall) outputCall() history.OutputCall {
+	return history.OutputCall{Name: c.call.Name, Input: c.call.Input, Invalid: c.call.Invalid, Cut: c.call.Cut}
+}
+
+// sentRequest is the prefix of a request, and what its turn records about it. Without a request record is nil.
+type sentRequest struct {
+	prefix llm.Prefix
+	record *session.CachePrefix
+}
+
+// newTurn returns a turn that has not begun.
+func (d *drain) newTurn(in *turnInput, sent sentRequest) *turn {
+	return &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: record.New(d.recorderConfig(in, sent))}
+}
+
+// reopenTurn returns a turn that was left open, with its answer if that was complete.
+func (d *drain) reopenTurn(in *turnInput, m session.MessageID, answer *session.Answer) *turn {
+	c := d.recorderConfig(in, sentRequest{})
+	return &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in, recorder: record.ReopenTurn(c, m, answer)}
+}
+
+// maxPauses is how often in a row a provider may pause its answer and continue it in another turn.
+const maxPauses = 5
+
+func (d *drain) recorderConfig(in *turnInput, sent sentRequest) record.Config {
+	c := record.Config{
+		Journal: d.engine.journal, SessionID: d.id, Agent: in.agent.ID, Model: in.model.Ref, ParentID: in.prompt,
+		Prefix: sent.record, Cost: in.model.Cost, NoPause: in.lastStep || d.pauses == maxPauses,
+		AnswerBytes: d.engine.limits.AnswerBytes, CheckBytes: d.engine.limits.CheckBytes,
+	}
+	if sent.record != nil {
+		c.OnStart = func(m session.MessageID) { d.keepPrefix(in, m, sent) }
+	}
+	if !in.lastStep {
+		c.ToolName = func(name string) string { return in.tools().Meant(name) }
+	}
+	return c
+}
+
+// keepPrefix keeps the prefix of a request whose turn has begun, and warns if the prefix changed without a known cause:
+// the provider then charges for the whole conversation again.
+func (d *drain) keepPrefix(in *turnInput, m session.MessageID, sent sentRequest) {
+	in.cached.sent = history.SentPrefix{Turn: m, Prefix: sent.prefix}
+	if changed := sent.record.Alarm(); changed != "" {
+		d.engine.logger.Warn("the prefix of a request changed without a known cause, so the provider's cache does not apply",
+			"session", d.id, "turn", m, "changed", changed)
+	}
+}

@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// The drain reads its session in few transactions: one when it starts, one at the boundary of each turn and another one
+// if the boundary changed something, and one when no turn has to follow.
+
+// startView is what a drain finds when it starts.
+type startView struct {
+	next         session.Delivery // of the prompts that are promoted first
+	history      *history.History
+	orphanedJobs bool // jobs of an earlier process are recorded as running
+}
+
+// readStart reads what the drain starts from. Without force and with no pending prompt there is nothing to do, and the
+// rest of the view is not read.
+func (d *drain) readStart(ctx context.Context, f force) (*startView, error) {
+	v := &startView{}
+	err := d.viewSession(ctx, func(r store.Reader) (err error) {
+		if v.next, err = d.findEligible(r); err != nil || f == unforced && v.next == "" {
+			return err
+		}
+		s, err := journal.FindSession(r, d.id)
+		if err != nil {
+			return err
+		}
+		v.orphanedJobs = d.engine.Jobs.HasOrphans(s.Jobs)
+		v.history, err = d.engine.histories.readHistory(r, s)
+		return err
+	})
+	return v, err
+}
+
+// viewSession runs f in a read transaction. If it fails, the cached history may be half read and is dropped.
+func (d *drain) viewSession(ctx context.Context, f func(store.Reader) error) error {
+	err := d.engine.journal.Store.View(ctx, f)
+	if err != nil {
+		d.engine.histories.Delete(d.id)
+		return fmt.Errorf("read session %s: %w", d.id, err)
+	}
+	return nil
+}
+
+// boundaryView is one consistent sample of the session at a safe boundary.
+type boundaryView struct {
+	session     *session.Session
+	epoch       *store.Epoch     // nil before the first one
+	pending     []*session.Input // that a promotion would promote now
+	history     *history.History
+	prompt      session.MessageID // the newest one, also if a compaction hides it from the model
+	policy      session.AskPolicy // of the newest prompt in the history
+	firstPrompt *session.User     // of a session without a name, for its title; the pending one if none is promoted
+}
+
+// readBoundary samples the session; pending are the prompts for the promotion.
+func (d *drain) readBoundary(ctx context.Context, promotion session.Delivery) (*boundaryView, error) {
+	v := &boundaryView{}
+	err := d.viewSession(ctx, func(r store.Reader) (err error) {
+		if err := d.readSessionHistory(r, v); err != nil {
+			return err
+		}
+		if epoch, ok, err := r.Epoch(d.id); err != nil {
+			return err
+		} else if ok {
+			v.epoch = epoch
+		}
+		if v.pending, err = d.listPromotable(r, promotion); err != nil || !isUnnamed(v.session) {
+			return err
+		}
+		v.firstPrompt, err = d.findFirstPrompt(r, v.pending)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// readSessionHistory reads the session, its history, its newest prompt, and the ask policy of that prompt if it is in
+// the history.
+func (d *drain) readSessionHistory(r store.Reader, v *boundaryView) (err error) {
+	if v.session, err = journal.FindSession(r, d.id); err != nil {
+		return err
+	}
+	if v.history, err = d.engine.histories.readHistory(r, v.session); err != nil {
+		return err
+	}
+	m, ok, err := store.NewestMessage(r, d.id, session.TypeUser)
+	if err != nil || !ok {
+		return err
+	}
+	v.prompt = m.Meta().ID
+	if !v.history.HasMessage(v.prompt) {
+		return nil
+	}
+	in, ok, err := store.FindInput(r, v.prompt)
+	if ok {
+		v.policy = in.Asks
+	}
+	return err
+}
+
+// findFirstPrompt returns the first prompt of the session, else the first pending one, else nil.
+func (d *drain) findFirstPrompt(r store.Reader, pending []*session.Input) (*session.User, error) {
+	const searched = 8 // messages at the beginning of a session
+	ms, err := store.ReadMessages(r, d.id, store.MessageQuery{After: -1, Limit: searched})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range ms {
+		if u, ok := m.(*session.User); ok {
+			return u, nil
+		}
+	}
+	if len(pending) == 0 {
+		return nil, nil
+	}
+	first, _ := session.Begin(&session.Prompted{MessageID: pending[0].ID, Prompt: pending[0].Prompt}, 0).(*session.User)
+	return first, nil
+}
+
+// listPromotable returns the prompts that a promotion takes: with Queue the oldest queued one, then in any case the
+// steers.
+func (d *drain) listPromotable(r store.Reader, promotion session.Delivery) (ins []*session.Input, err error) {
+	if promotion == "" {
+		return nil, nil
+	}
+	if promotion == session.Queue {
+		if ins, err = store.PendingInputs(r, d.id, session.Queue, 1); err != nil {
+			return nil, err
+		}
+	}
+	steers, err := store.PendingInputs(r, d.id, session.Steer, d.engine.limits.SteerBatch)
+	return append(ins, steers...), err
+}
+
+// readEligible returns what may be promoted at a boundary that no turn has to follow: steers first, else one queued
+// prompt, else "".
+func (d *drain) readEligible(ctx context.Context) (next session.Delivery, err error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	err = d.viewSession(ctx, func(r store.Reader) error {
+		next, err = d.findEligible(r)
+		return err
+	})
+	return next, err
+}
+
+func (d *drain) findEligible(r store.Reader) (session.Delivery, error) {
+	for _, delivery := range session.PromotionOrder() {
+		ins, err := store.PendingInputs(r, d.id, delivery, 1)
+		if err != nil {
+			return "", err
+		}
+		if len(ins) > 0 {
+			return delivery, nil
+		}
+	}
+	return "", nil
+}
+
+// readHistory returns the session's history as it is now.
+func (d *drain) readHistory(ctx context.Context) (h *history.History, err error) {
+	err = d.viewSession(ctx, func(r store.Reader) error {
+		s, err := journal.FindSession(r, d.id)
+		if err == nil {
+			h, err = d.engine.histories.readHistory(r, s)
+		}
+		return err
+	})
+	return h, err
+}
+
+// readUnfinished returns the history and the pending prompts.
+func (d *drain) readUnfinished(ctx context.Context) (h *history.History, pending []*session.Input, err error) {
+	err = d.viewSession(ctx, func(r store.Reader) error {
+		s, err := journal.FindSession(r, d.id)
+		if err == nil {
+			h, err = d.engine.histories.readHistory(r, s)
+		}
+		if err == nil {
+			pending, err = store.PendingInputs(r, d.id, "", 0)
+		}
+		return err
+	})
+	return h, pending, err
+}
