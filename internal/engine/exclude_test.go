@@ -104,7 +104,7 @@ func TestNamedPart(t *testing.T) {
 		m := w.models["test/one"]
 		m.Images = true
 		var err error
-		m.Client, err = provider.New(provider.Config{Vendor: provider.Compatible("test", "Test", "http://own.test"), Transport: v})
+		m.Client, err = provider.New(provider.Config{Vendor: provider.NewCompatible("test", "Test", "http://own.test"), Transport: v})
 		if err != nil {
 			t.Fatal(err)
 		}

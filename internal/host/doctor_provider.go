@@ -87,7 +87,7 @@ func (p providerProbe) run(ctx context.Context) []cli.Finding {
 		return []cli.Finding{{Level: cli.LevelError, What: "address", Detail: err.Error()}}
 	}
 	out := []cli.Finding{{Level: cli.LevelOK, What: "address", Detail: redactQuery(row.BaseURL)}}
-	for _, err := range provider.Surroundings() {
+	for _, err := range provider.CheckEnvironment() {
 		out = append(out, cli.Finding{Level: cli.LevelWarning, What: "environment", Detail: err.Error()})
 	}
 	key := p.examineKey(row)
@@ -141,9 +141,9 @@ func (p providerProbe) examineKey(row provider.Vendor) cli.Finding {
 		f.Level, f.Detail = cli.LevelWarning, fmt.Sprintf("%s; the one in %s is used instead", f.Detail, stored.From)
 	case ok:
 		f.Detail = fmt.Sprintf("in %s", stored.From)
-	case p.models.IsReady(id, env) && row.Scheme != provider.ByKey:
+	case p.models.IsReady(id, env) && row.Scheme != provider.AuthKey:
 		f.Detail = "the credentials of the vendor's own tools"
-	case row.Scheme == provider.ByKey && len(row.KeyEnv) == 0, configured.BaseURL() != "":
+	case row.Scheme == provider.AuthKey && len(row.KeyEnv) == 0, configured.BaseURL() != "":
 		f.Level, f.Detail = cli.LevelNote, "not set; a server of your own may need none"
 	default:
 		f.Level, f.Detail, f.Fix = cli.LevelError, "not set", "cairn auth login "+id
@@ -186,7 +186,7 @@ func (p providerProbe) examineServer(ctx context.Context, row provider.Vendor) [
 	resp, err := client.Do(req)
 	if err != nil {
 		return []cli.Finding{{
-			Level: cli.LevelError, What: "server", Detail: provider.Unreachable(req.URL.Host, err) + describeProxy(req),
+			Level: cli.LevelError, What: "server", Detail: provider.DescribeUnreachable(req.URL.Host, err) + describeProxy(req),
 			Fix: "see the network, HTTPS_PROXY and NO_PROXY; a company's certificate goes into SSL_CERT_FILE",
 		}}
 	}
@@ -221,7 +221,7 @@ func clockFinding(skew time.Duration) cli.Finding {
 
 // describeProxy names the proxy that a request goes through, without its password.
 func describeProxy(req *http.Request) string {
-	via, err := provider.Proxy()(req)
+	via, err := provider.ProxyFunc()(req)
 	if err != nil || via == nil {
 		return ""
 	}

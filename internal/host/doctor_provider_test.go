@@ -69,7 +69,7 @@ func TestProbe(t *testing.T) {
 		{"no key needed", "", vendorOf(200, good, 0), []string{"note key: not set", "ok answer"}},
 		{"thinks too long", key, vendorOf(200, `data: {"choices":[{"delta":{},"finish_reason":"length"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"ok answer"}},
 		{"nothing", key, vendorOf(200, "", 0), []string{"error answer: mine/m does not answer: the provider accepted the request but sent no answer", "try again later"}},
-		{"nothing in it", key, vendorOf(200, `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"error answer: mine/m does not answer: the provider sent an answer with no text"}},
+		{"nothing in it", key, vendorOf(200, `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"error answer: mine/m does not answer: the provider sent an answer without text"}},
 		{"declined", key, vendorOf(200, `data: {"choices":[{"delta":{"content":"I"},"finish_reason":"content_filter"}]}`+"\n\ndata: [DONE]\n\n", 0), []string{"error answer: mine/m declines to answer"}},
 		{"clock behind", key, vendorOf(200, good, time.Hour), []string{"warning clock: this machine's is 1h0m", "behind", "set the time"}},
 		{"clock ahead", key, vendorOf(200, good, -time.Hour), []string{"warning clock", "ahead"}},
@@ -105,7 +105,7 @@ func TestProbeWithoutServer(t *testing.T) {
 		{"mine", "error server: cannot reach 127.0.0.1:1: connection refused"},
 		{"", "error server: cannot reach 127.0.0.1:1"}, // the one that a session would use
 		{"groq", "error provider: groq is disabled"},
-		{"azure", "error address: provider \"azure\" needs to know its resourceName"},
+		{"azure", "error address: provider \"azure\" needs its resourceName"},
 		{"opnai", "openai"},
 	} {
 		if got := told(t, home, tt.id); !strings.Contains(got, tt.want) {

@@ -27,7 +27,7 @@ func newPool(o cli.Options) (*models.Pool, error) {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
 	return models.NewPool(models.Options{
-		Dirs: dirs, Getenv: o.Env, Version: o.Version, Transport: provider.LateTransport(),
+		Dirs: dirs, Getenv: o.Env, Version: o.Version, Transport: provider.NewLazyTransport(),
 	}), nil
 }
 

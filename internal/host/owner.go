@@ -113,10 +113,10 @@ func (w *owner) transport(o cli.Options) (http.RoundTripper, error) {
 		}
 		return p, nil
 	case o.Record != "":
-		w.recorder = replay.NewRecorder(o.Record, provider.LateTransport())
+		w.recorder = replay.NewRecorder(o.Record, provider.NewLazyTransport())
 		return w.recorder, nil
 	default:
-		return provider.LateTransport(), nil
+		return provider.NewLazyTransport(), nil
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func newFactsCache(o Options, userAgent string) catalog.Cache {
 	return catalog.Cache{
 		Path: filepath.Join(o.Dirs.Cache, "models.json"), URL: config.Getenv(o.Getenv, "MODELS_URL"),
-		Transport: provider.Named(userAgent, provider.LateTransport()),
+		Transport: provider.WithUserAgent(userAgent, provider.NewLazyTransport()),
 	}
 }
 

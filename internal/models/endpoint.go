@@ -20,38 +20,38 @@ import (
 func (m *Set) Endpoint(p catalog.Provider, api catalog.API) (provider.Vendor, error) {
 	row, known := provider.Find(p.ID)
 	if !known {
-		row = provider.Own(p.ID, p.Name, api.Package)
+		row = provider.NewCustom(p.ID, p.Name, api.Package)
 		row.BaseURL = cmp.Or(p.API.URL, row.BaseURL)
 	}
-	row.Wire, _ = row.WireFor(api.Package, api.ID)
-	row = m.withKey(row.Guest(api.Package), p.Env)
+	row.Wire, _ = row.SelectWire(api.Package, api.ID)
+	row = m.withKey(row.ForPackage(api.Package), p.Env)
 	s := m.settingsFor(p.ID)
 	row = s.applyTo(row)
 	l := provider.Lookup{Env: m.pool.getenv, Option: s.getText}
 	configured := m.Config.Provider[p.ID].BaseURL()
-	if row.Scheme == provider.ByAWS {
+	if row.Scheme == provider.AuthAWS {
 		configured = cmp.Or(configured, s.getText("endpoint"))
 	}
 	switch {
 	case configured != "":
-		row = row.At(configured)
+		row = row.WithAddress(configured)
 	case api.URL != "" && api.URL != p.API.URL:
 		row.BaseURL = api.URL // the model has another address than the provider's other models
-	case row.Scheme == provider.ByAWS && l.Option("region") == "":
+	case row.Scheme == provider.AuthAWS && l.Option("region") == "":
 		l.Env = withProfileRegion(l.Env, m.awsCredential(row))
 	}
-	row, err := row.Placed(l)
+	row, err := row.ResolveBaseURL(l)
 	row.BaseURL = s.addQuery(row.BaseURL)
 	return row, err
 }
 
 // withKey returns the row for access with an API key, if the provider is Google Cloud and one is known.
 func (m *Set) withKey(row provider.Vendor, env []string) provider.Vendor {
-	if row.Scheme != provider.ByGoogle {
+	if row.Scheme != provider.AuthGoogle {
 		return row
 	}
 	if key, err := m.findKey(row.ID, env); err == nil && key != "" {
-		return row.Keyed()
+		return row.WithKeyOnly()
 	}
 	return row
 }
@@ -71,7 +71,7 @@ func (m *Set) awsCredential(row provider.Vendor) *provider.AWS {
 	l := m.endpointLookup(row.ID)
 	return &provider.AWS{
 		Getenv: m.settingsFor(row.ID).awsEnvironment(m.pool.getenv),
-		Region: row.Setting("region", l), Profile: l.Option("profile"), Now: time.Now,
+		Region: row.SettingValue("region", l), Profile: l.Option("profile"), Now: time.Now,
 	}
 }
 
@@ -102,7 +102,7 @@ func requestOptions(options jsontext.Value) map[string]jsontext.Value {
 // the vendor needs none or none is known.
 func (m *Set) credentialFor(row provider.Vendor, env []string) (string, provider.Credential, error) {
 	token := m.settingsFor(row.ID).getText("authToken")
-	if token != "" && row.Wire == provider.Messages && row.Scheme == provider.ByKey {
+	if token != "" && row.Wire == provider.Messages && row.Scheme == provider.AuthKey {
 		return token, nil, nil
 	}
 	key, err := m.findKey(row.ID, env)
@@ -110,19 +110,19 @@ func (m *Set) credentialFor(row provider.Vendor, env []string) (string, provider
 		return "", nil, err
 	}
 	switch row.Scheme {
-	case provider.ByAWS:
+	case provider.AuthAWS:
 		if key == "" {
 			a := m.awsCredential(row)
 			l := m.endpointLookup(row.ID)
 			l.Env = withProfileRegion(l.Env, a)
-			a.Region = row.Setting("region", l)
+			a.Region = row.SettingValue("region", l)
 			return "", a, nil
 		}
-	case provider.ByGoogle:
+	case provider.AuthGoogle:
 		if key == "" {
 			return "", m.pool.tokens.googleCredential(m.pool.getenv, m.pool.Auth), nil
 		}
-	case provider.ByCopilot:
+	case provider.AuthCopilot:
 		github, share, err := m.gitHubToken(row.ID, key)
 		if err != nil {
 			return "", nil, err
@@ -131,14 +131,14 @@ func (m *Set) credentialFor(row provider.Vendor, env []string) (string, provider
 			api := m.settingsFor(row.ID).enterpriseURL("https://api.")
 			return "", m.pool.tokens.copilotCredential(github, api, share), nil
 		}
-	case provider.ByKey:
+	case provider.AuthKey:
 	}
 	return key, nil, nil
 }
 
 // gitHubToken returns the token of a login at GitHub, else the key in its place, and how processes share the tokens
 // that it is exchanged for.
-func (m *Set) gitHubToken(id, key string) (string, provider.Shared, error) {
+func (m *Set) gitHubToken(id, key string) (string, provider.TokenCache, error) {
 	c, ok, err := m.pool.Auth.Get(id)
 	if err != nil && key == "" { // a key of the environment is used in place of one that is out of reach
 		return "", nil, credentialsError(err)
@@ -159,7 +159,7 @@ func (m *Set) IsReady(id string, env []string) bool {
 		return err == nil && key != "" || IsKeyUnreachable(err)
 	}
 	if m.Config.Provider[id].BaseURL() == "" {
-		if _, err := m.withKey(row, env).Placed(m.endpointLookup(id)); err != nil {
+		if _, err := m.withKey(row, env).ResolveBaseURL(m.endpointLookup(id)); err != nil {
 			return false
 		}
 	}
@@ -169,9 +169,9 @@ func (m *Set) IsReady(id string, env []string) bool {
 	}
 	switch c := credential.(type) {
 	case *provider.AWS:
-		return c.Known()
+		return c.HasCredentials()
 	case *provider.Google:
-		return c.Known()
+		return c.HasCredentials()
 	case nil:
 		return err == nil && key != ""
 	default:

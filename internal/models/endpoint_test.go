@@ -59,7 +59,7 @@ func TestPackagesOfProviders(t *testing.T) {
 // Of each vendor of the table models are known that a key makes usable, or it is said why there are none.
 func TestEveryVendorHasModels(t *testing.T) {
 	local := []string{"llamacpp", "vllm"} // no two have the same models
-	for _, row := range provider.Vendors() {
+	for _, row := range provider.ListVendors() {
 		env := map[string]string{}
 		for _, name := range row.KeyEnv {
 			env[name] = "k"
@@ -69,28 +69,28 @@ func TestEveryVendorHasModels(t *testing.T) {
 				env[s.Env[0]] = "mine"
 			}
 		}
-		if row.Scheme == provider.ByGoogle {
+		if row.Scheme == provider.AuthGoogle {
 			env["GOOGLE_APPLICATION_CREDENTIALS"] = filepath.Join(t.TempDir(), "c.json")
 			if err := os.WriteFile(env["GOOGLE_APPLICATION_CREDENTIALS"], []byte("{}"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if row.Scheme == provider.ByAWS {
+		if row.Scheme == provider.AuthAWS {
 			env = map[string]string{"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "S"}
 		}
-		m := newTestSet(t, map[string][]provider.Found{}, "{}", env)
+		m := newTestSet(t, map[string][]provider.LocalModel{}, "{}", env)
 		_, err := m.Resolve(session.ModelRef{ProviderID: row.ID, ID: "nope"}, session.Agent{})
 		switch why := m.WhyUnusable(row.ID); {
 		case slices.Contains(local, row.ID):
 			if !strings.Contains(why, "no server at http://127.0.0.1:") || err == nil || !strings.Contains(err.Error(), why) {
 				t.Errorf("%s: %s; %v", row.ID, why, err)
 			}
-		case len(row.KeyEnv) == 0 && row.Scheme == provider.ByKey: // models that people often have there
+		case len(row.KeyEnv) == 0 && row.Scheme == provider.AuthKey: // models that people often have there
 		case why != "" || len(m.SupportedModels(row.ID)) == 0:
 			t.Errorf("%s has %d models: %s", row.ID, len(m.SupportedModels(row.ID)), why)
 		}
-		none := newTestSet(t, map[string][]provider.Found{}, "{}", nil)
-		if why := none.WhyUnusable(row.ID); why == "" && (len(row.KeyEnv) > 0 || row.Scheme != provider.ByKey) {
+		none := newTestSet(t, map[string][]provider.LocalModel{}, "{}", nil)
+		if why := none.WhyUnusable(row.ID); why == "" && (len(row.KeyEnv) > 0 || row.Scheme != provider.AuthKey) {
 			t.Errorf("%s without a key: nothing is missing", row.ID)
 		}
 	}

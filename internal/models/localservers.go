@@ -21,7 +21,7 @@ type localServers struct {
 	mu       sync.Mutex // guards what follows
 	askedAt  time.Time  // when the servers were asked last
 	changed  time.Time  // when models was found first
-	byServer map[string][]provider.Found
+	byServer map[string][]provider.LocalModel
 }
 
 // localsMaxAge is how long the cache is used before the servers are asked again.
@@ -43,7 +43,7 @@ func (l *localServers) discover(getenv func(string) string) time.Time {
 	if !due {
 		return changed
 	}
-	models := provider.Discover(context.Background(), provider.Vendors())
+	models := provider.Discover(context.Background(), provider.ListVendors())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.changed.IsZero() || !maps.EqualFunc(models, l.byServer, slices.Equal) {
@@ -52,7 +52,7 @@ func (l *localServers) discover(getenv func(string) string) time.Time {
 	return l.changed
 }
 
-func (l *localServers) list() map[string][]provider.Found {
+func (l *localServers) list() map[string][]provider.LocalModel {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.byServer
@@ -63,9 +63,9 @@ func (l *localServers) list() map[string][]provider.Found {
 // from them.
 func (m *Set) addLocalServers(o *catalog.Overlay) {
 	o.Ambient = map[string]bool{}
-	for _, row := range provider.Vendors() {
+	for _, row := range provider.ListVendors() {
 		_, configured := m.Config.Provider[row.ID]
-		if row.Scheme == provider.ByAWS || row.Scheme == provider.ByGoogle {
+		if row.Scheme == provider.AuthAWS || row.Scheme == provider.AuthGoogle {
 			key, err := m.findKey(row.ID, row.KeyEnv)
 			o.Ambient[row.ID] = !configured && err == nil && key == ""
 		}
@@ -94,7 +94,7 @@ func (m *Set) addLocalServers(o *catalog.Overlay) {
 }
 
 // describeLocalModel returns a model in the shape of models.dev. Whether it can call tools is unknown until it is used.
-func describeLocalModel(f provider.Found) jsontext.Value {
+func describeLocalModel(f provider.LocalModel) jsontext.Value {
 	description := map[string]any{"name": f.ID, "limit": map[string]int64{"context": f.Context}}
 	raw, err := json.Marshal(description, json.Deterministic(true))
 	if err != nil {

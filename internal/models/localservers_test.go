@@ -10,7 +10,7 @@ import (
 )
 
 func TestLocalServers(t *testing.T) {
-	found := map[string][]provider.Found{"ollama": {{ID: "qwen3:8b", Context: 40960}}}
+	found := map[string][]provider.LocalModel{"ollama": {{ID: "qwen3:8b", Context: 40960}}}
 	m := newTestSet(t, found, `{}`, nil)
 	if got := listModels(t, m, "ollama"); len(got) != 1 || got[0] != "qwen3:8b" {
 		t.Errorf("listed: %q", got)
@@ -67,7 +67,7 @@ func TestAmbientCredentials(t *testing.T) {
 			t.Errorf("%s has %q through a token for something else", id, got)
 		}
 	}
-	if spoken := provider.Converse.Spoken(); spoken != (len(listModels(t, m, "amazon-bedrock")) > 0) {
+	if spoken := provider.Converse.IsSupported(); spoken != (len(listModels(t, m, "amazon-bedrock")) > 0) {
 		t.Errorf("Bedrock's protocol: %v, its models: %v", spoken, listModels(t, m, "amazon-bedrock"))
 	}
 	for _, secret := range m.SecretVariables() {
@@ -76,7 +76,7 @@ func TestAmbientCredentials(t *testing.T) {
 		}
 	}
 	m = newTestSet(t, nil, `{}`, map[string]string{"AWS_BEARER_TOKEN_BEDROCK": "sk-secret"})
-	if ref, err := m.Default(); err != nil || ref.ProviderID != "amazon-bedrock" && provider.Converse.Spoken() {
+	if ref, err := m.Default(); err != nil || ref.ProviderID != "amazon-bedrock" && provider.Converse.IsSupported() {
 		t.Errorf("default with a Bedrock key: %v, %v", ref, err)
 	}
 }

@@ -26,7 +26,7 @@ func BrowserLogins() map[string]string {
 func (t *Pool) LogIn(ctx context.Context, cfg *config.Config, id string, say func(url, code string)) error {
 	s := parseSettings(cfg.Provider[id].Options.Extra)
 	login := provider.Login{
-		Client: t.tokens.HTTPClient(), Say: say, ClientID: s.getText("clientId"), Base: s.enterpriseURL("https://"),
+		Client: t.tokens.HTTPClient(), Show: say, ClientID: s.getText("clientId"), Base: s.enterpriseURL("https://"),
 	}
 	switch id {
 	case copilotID:

@@ -126,10 +126,10 @@ func (m *Set) ExclusiveHostedTools(model catalog.Model) []string {
 		return nil
 	}
 	vendor, err := m.Endpoint(p, model.API)
-	if err != nil || !vendor.HostedAlone(model.API.ID) {
+	if err != nil || !vendor.HostedExclusive(model.API.ID) {
 		return nil
 	}
-	hosted, _ := vendor.Hosted(m.hostedTools(model)) // Resolve reports the error
+	hosted, _ := vendor.DeclareHosted(m.hostedTools(model)) // Resolve reports the error
 	names := make([]string, len(hosted))
 	for i, tool := range hosted {
 		names[i] = tool.Name
@@ -139,6 +139,6 @@ func (m *Set) ExclusiveHostedTools(model catalog.Model) []string {
 
 // IsSupported reports whether cairn supports the protocol by which a model is reached.
 func IsSupported(api catalog.API) bool {
-	wire, known := provider.WireOf(api.Package, api.ID)
-	return known && wire.Spoken()
+	wire, known := provider.WireOfPackage(api.Package, api.ID)
+	return known && wire.IsSupported()
 }

@@ -66,7 +66,7 @@ type Pool struct {
 func NewPool(o Options) *Pool {
 	agent := "cairn/" + cmp.Or(o.Version, "devel")
 	return &Pool{
-		Auth: auth.New(o.Dirs.Data, o.Getenv), Facts: newFactsCache(o, agent), Transport: provider.Named(agent, o.Transport),
+		Auth: auth.New(o.Dirs.Data, o.Getenv), Facts: newFactsCache(o, agent), Transport: provider.WithUserAgent(agent, o.Transport),
 		getenv: o.Getenv, tokens: tokenCache{agent: agent},
 	}
 }
@@ -141,7 +141,7 @@ func (m *Set) buildOverlay() catalog.Overlay {
 		}
 		o.Providers[id] = patch
 	}
-	for _, row := range provider.Vendors() {
+	for _, row := range provider.ListVendors() {
 		if patch := o.Providers[row.ID]; patch.Env == nil && len(row.KeyEnv) > 0 {
 			patch.Env = row.KeyEnv // models.dev also lists variables that hold no key
 			o.Providers[row.ID] = patch
@@ -170,7 +170,7 @@ func (m *Set) findKey(id string, env []string) (string, error) {
 // KeyVariables returns those of a provider's environment variables that may hold a key. For Google Cloud, models.dev
 // also lists variables that name a project or a file.
 func KeyVariables(id string, env []string) []string {
-	if row, known := provider.Find(id); known && row.Scheme == provider.ByGoogle {
+	if row, known := provider.Find(id); known && row.Scheme == provider.AuthGoogle {
 		return row.KeyEnv
 	}
 	return env
@@ -181,7 +181,7 @@ func KeyVariables(id string, env []string) []string {
 func (m *Set) SecretVariables() []string {
 	var names []string
 	for _, p := range m.Catalog.Providers() {
-		if row, known := provider.Find(p.ID); known && row.Scheme != provider.ByKey {
+		if row, known := provider.Find(p.ID); known && row.Scheme != provider.AuthKey {
 			names = append(names, row.KeyEnv...) // the others configure the vendor's own tools
 			continue
 		}

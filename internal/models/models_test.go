@@ -13,7 +13,7 @@ import (
 
 // newTestSet returns the models of a configuration file and an environment. local is what the servers of this machine
 // offer.
-func newTestSet(t *testing.T, local map[string][]provider.Found, content string, env map[string]string) *Set {
+func newTestSet(t *testing.T, local map[string][]provider.LocalModel, content string, env map[string]string) *Set {
 	t.Helper()
 	home := t.TempDir()
 	for dir, file := range map[string]string{"project": ".keep", "config": "cairn.jsonc"} {

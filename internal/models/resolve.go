@@ -55,7 +55,7 @@ func (m *Set) Resolve(ref session.ModelRef, a session.Agent) (*location.Model, e
 		Generate: o.Generate, Options: o.Semantic, Body: o.Body, Headers: headers,
 		Clocks: m.Config.ProviderClocks(ref.ProviderID), Context: model.Limit.Context, Output: model.Limit.Output,
 		Images: model.Reads("image"), Documents: model.Reads("pdf"), NoTools: !model.Capabilities.Tools,
-		Forms: client.Forms(), SupportsSchema: client.Holds, Hosted: hosted, HostedExclusive: client.HostedAlone(),
+		Forms: client.SchemaSupport(), SupportsSchema: client.SupportsSchema, Hosted: hosted, HostedExclusive: client.HostedExclusive(),
 		Cost: func(u llm.Usage) session.USD {
 			if u.Billed != nil {
 				return session.USD(*u.Billed)
@@ -103,7 +103,7 @@ func (m *Set) newClient(model catalog.Model) (*provider.Model, []llm.ToolDefinit
 	if len(configured) > 0 && vendor.HostedWire != "" {
 		vendor.Wire = vendor.HostedWire
 	}
-	hosted, err := vendor.Hosted(configured)
+	hosted, err := vendor.DeclareHosted(configured)
 	if err != nil {
 		return nil, nil, invalidModel("hosted_tools: %v", err)
 	}
@@ -142,10 +142,10 @@ func (m *Set) hostedTools(model catalog.Model) []jsontext.Value {
 // models for which the catalog does not say it.
 func wireFacts(model catalog.Model, s settings) provider.Facts {
 	f := provider.Facts{
-		ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField, Structured: model.Structured,
+		ModelID: model.API.ID, Reasoning: model.Reasoning, ReasoningField: model.ReasoningField, StructuredOutput: model.Structured,
 	}
-	if supported, isSet := s.getFlag("supportsStructuredOutputs"); isSet && f.Structured == nil {
-		f.Structured = &supported
+	if supported, isSet := s.getFlag("supportsStructuredOutputs"); isSet && f.StructuredOutput == nil {
+		f.StructuredOutput = &supported
 	}
 	return f
 }

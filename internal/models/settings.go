@@ -47,15 +47,15 @@ func (s settings) getFlag(name string) (on, isSet bool) {
 // applyTo returns the row as the settings change it, except for its address.
 func (s settings) applyTo(row provider.Vendor) provider.Vendor {
 	switch {
-	case row.Row == "azure" || row.Row == "azure-cognitive-services":
+	case row.TableID == "azure" || row.TableID == "azure-cognitive-services":
 		if byDeployment, _ := s.getFlag("useDeploymentBasedUrls"); byDeployment {
-			row = row.Deployed()
+			row = row.WithDeployments()
 		}
-	case row.Scheme == provider.ByCopilot:
+	case row.Scheme == provider.AuthCopilot:
 		if api := s.enterpriseURL("https://copilot-api."); api != "" {
 			row.BaseURL = api
 		}
-	case row.Wire == provider.Messages && row.Scheme == provider.ByKey && s.getText("authToken") != "":
+	case row.Wire == provider.Messages && row.Scheme == provider.AuthKey && s.getText("authToken") != "":
 		row.KeyHeader, row.KeyPrefix = "Authorization", "Bearer "
 	}
 	if chat, _ := s.getFlag("useCompletionUrls"); chat && row.Wire == provider.Responses {
@@ -72,7 +72,7 @@ func (s settings) applyTo(row provider.Vendor) provider.Vendor {
 		"organization": {"openai", "OpenAI-Organization"}, "project": {"openai", "OpenAI-Project"},
 		"appName": {"openrouter", "X-Title"}, "appUrl": {"openrouter", "HTTP-Referer"},
 	} {
-		if v := s.getText(name); v != "" && row.Row == header.row {
+		if v := s.getText(name); v != "" && row.TableID == header.row {
 			if row.Headers == nil {
 				row.Headers = map[string]string{}
 			}

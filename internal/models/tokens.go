@@ -33,7 +33,7 @@ func (t *tokenCache) HTTPClient() *http.Client {
 
 func (t *tokenCache) clientLocked() *http.Client {
 	if t.client == nil {
-		transport := provider.Named(t.agent, provider.LateTransport())
+		transport := provider.WithUserAgent(t.agent, provider.NewLazyTransport())
 		t.client = &http.Client{Transport: transport, Timeout: tokenTimeout, CheckRedirect: provider.SameOrigin}
 	}
 	return t.client
@@ -48,19 +48,19 @@ func (t *tokenCache) googleCredential(getenv func(string) string, store *auth.St
 		t.google = map[string]*provider.Google{}
 	}
 	if t.google[file] == nil {
-		t.google[file] = &provider.Google{Getenv: getenv, Client: t.clientLocked(), Shared: shareInFile(store, "google")}
+		t.google[file] = &provider.Google{Getenv: getenv, Client: t.clientLocked(), Cache: shareInFile(store, "google")}
 	}
 	return t.google[file]
 }
 
 // copilotCredential returns the credential that exchanges a GitHub token for tokens of Copilot, at the address api if
 // that is not empty. share is how processes share them.
-func (t *tokenCache) copilotCredential(github, api string, share provider.Shared) *provider.Copilot {
+func (t *tokenCache) copilotCredential(github, api string, share provider.TokenCache) *provider.Copilot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c := t.copilots[github]; c == nil || c.API != api {
 		t.copilots = map[string]*provider.Copilot{ // replaces those of earlier logins
-			github: {GitHub: github, API: api, Client: t.clientLocked(), Shared: share},
+			github: {GitHub: github, API: api, Client: t.clientLocked(), Cache: share},
 		}
 	}
 	return t.copilots[github]
@@ -68,8 +68,8 @@ func (t *tokenCache) copilotCredential(github, api string, share provider.Shared
 
 // shareWithLogin stores fetched tokens beside the login that they come from. Under the lock of that file, one process
 // fetches for all.
-func shareWithLogin(store *auth.Store, id string) provider.Shared {
-	return func(ctx context.Context, _, refused string, fetch provider.Fetch) (string, time.Time, error) {
+func shareWithLogin(store *auth.Store, id string) provider.TokenCache {
+	return func(ctx context.Context, _, refused string, fetch provider.TokenFetcher) (string, time.Time, error) {
 		renew := func(stored auth.Token) (auth.Token, error) {
 			access, expires, err := fetch(ctx)
 			return auth.Token{Refresh: stored.Refresh, Access: auth.NewSecret(access), Expires: expires}, err
@@ -80,8 +80,8 @@ func shareWithLogin(store *auth.Store, id string) provider.Shared {
 }
 
 // shareInFile stores fetched tokens in a file of their own, for credentials that cairn does not store.
-func shareInFile(store *auth.Store, id string) provider.Shared {
-	return func(ctx context.Context, secret, refused string, fetch provider.Fetch) (string, time.Time, error) {
+func shareInFile(store *auth.Store, id string) provider.TokenCache {
+	return func(ctx context.Context, secret, refused string, fetch provider.TokenFetcher) (string, time.Time, error) {
 		get := func(ctx context.Context) (auth.Token, error) {
 			access, expires, err := fetch(ctx)
 			return auth.Token{Access: auth.NewSecret(access), Expires: expires}, err

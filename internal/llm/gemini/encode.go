@@ -132,7 +132,7 @@ func tools(req *llm.Request) (out []jsontext.Value, functions, both bool) {
 	switch {
 	case len(own.Functions) == 0:
 		return out, false, false
-	case !ToolsBeside(req.Model):
+	case !MixesTools(req.Model):
 		out = nil
 	}
 	return append([]jsontext.Value{wire.MarshalOr(own, nil)}, out...), true, len(out) > 0

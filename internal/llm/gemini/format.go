@@ -9,10 +9,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// Holds reports whether the vendor takes a schema for answers. Any may be sent, and what the vendor does not know of it
+// SupportsSchema reports whether the vendor takes a schema for answers. Any may be sent, and what the vendor does not know of it
 // is not held to; but it refuses references that lead nowhere, those that have more beside them, and cycles that are in
 // no property that may be left out (ai.google.dev/api/generate-content, responseJsonSchema).
-func (Dialect) Holds(raw jsontext.Value) bool {
+func (Dialect) SupportsSchema(raw jsontext.Value) bool {
 	root, ok := wire.ReadObject(raw)
 	if !ok || wire.IsCyclic(root, true) {
 		return false

@@ -31,12 +31,12 @@ func (d Dialect) Path(model string) string {
 	return "models/" + url.PathEscape(model) + ":streamGenerateContent?alt=sse"
 }
 
-// ToolsBeside reports whether a model takes the vendor's own tools beside functions: before version 3 it takes either.
-func ToolsBeside(model string) bool { return version(model) >= 30 }
+// MixesTools reports whether a model takes the vendor's own tools beside functions: before version 3 it takes either.
+func MixesTools(model string) bool { return version(model) >= 30 }
 
-// Forms says how far answers of a model are held to a schema: before version 3, none beside functions.
-func Forms(model string) llm.SchemaSupport {
-	if ToolsBeside(model) {
+// SchemaSupport says how far answers of a model are held to a schema: before version 3, none beside functions.
+func SchemaSupport(model string) llm.SchemaSupport {
+	if MixesTools(model) {
 		return llm.SchemaSupported
 	}
 	return llm.SchemaWithoutTools

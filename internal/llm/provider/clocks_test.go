@@ -15,7 +15,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// pipeModel returns a Model whose connections are in memory, each answered by handle, so that synctest's clock rules.
+// pipeModel returns a Model with in-memory connections that handle serves, so that synctest controls the clock.
 func pipeModel(t *testing.T, handle func(net.Conn)) *provider.Model {
 	t.Helper()
 	transport := provider.NewTransport()
@@ -35,7 +35,9 @@ func pipeModel(t *testing.T, handle func(net.Conn)) *provider.Model {
 		return client, nil
 	}
 	t.Cleanup(transport.CloseIdleConnections)
-	m, err := provider.New(provider.Config{Vendor: provider.Compatible("test", "Test", "http://pipe.test/v1"), Key: secret, Transport: transport})
+	m, err := provider.New(provider.Config{
+		Vendor: provider.NewCompatible("test", "Test", "http://pipe.test/v1"), Key: secret, Transport: transport,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func pipeModel(t *testing.T, handle func(net.Conn)) *provider.Model {
 
 const header = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
-// hang waits until the other side goes away.
+// hang waits until the peer closes the connection.
 func hang(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
 func TestClocks(t *testing.T) {
@@ -57,7 +59,12 @@ func TestClocks(t *testing.T) {
 	}{
 		{"no connection", nil, llm.Clocks{}, llm.PhaseConnect, 10 * time.Second},
 		{"no headers", hang, llm.Clocks{}, llm.PhaseFirstByte, 60 * time.Second},
-		{"headers, then silence", func(c net.Conn) { io.WriteString(c, header); hang(c) }, llm.Clocks{}, llm.PhaseSilence, 120 * time.Second},
+		{
+			"headers, then silence", func(c net.Conn) { io.WriteString(c, header); hang(c) },
+			llm.Clocks{},
+			llm.PhaseSilence,
+			120 * time.Second,
+		},
 		{
 			"silence in the middle", func(c net.Conn) {
 				io.WriteString(c, header+hello)
@@ -83,10 +90,20 @@ func TestClocks(t *testing.T) {
 				io.WriteString(c, header+hello+stop+done)
 			}, llm.Clocks{}, "", 59 * time.Second,
 		},
-		{"silence after the finish marker", func(c net.Conn) { io.WriteString(c, header+hello+stop); hang(c) }, llm.Clocks{}, "", 120*time.Second + 100*time.Millisecond},
-		{"DONE ends the turn though the server lingers", func(c net.Conn) { io.WriteString(c, header+hello+stop+done); hang(c) }, llm.Clocks{}, "", 100 * time.Millisecond},
 		{
-			"an error body that never ends", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 500 Oops\r\nConnection: close\r\n\r\n{"); hang(c) },
+			"silence after the finish marker", func(c net.Conn) { io.WriteString(c, header+hello+stop); hang(c) },
+			llm.Clocks{},
+			"", 120*time.Second + 100*time.Millisecond,
+		},
+		{
+			"DONE ends the turn though the server lingers",
+			func(c net.Conn) { io.WriteString(c, header+hello+stop+done); hang(c) },
+			llm.Clocks{},
+			"", 100 * time.Millisecond,
+		},
+		{
+			"an error body that never ends",
+			func(c net.Conn) { io.WriteString(c, "HTTP/1.1 500 Oops\r\nConnection: close\r\n\r\n{"); hang(c) },
 			llm.Clocks{},
 			llm.PhaseSilence, 120 * time.Second,
 		},
@@ -101,7 +118,8 @@ func TestClocks(t *testing.T) {
 				switch {
 				case tt.phase == "" && (out.err != nil || out.finish == nil):
 					t.Errorf("got %+v", out)
-				case tt.phase != "" && (out.err == nil || out.err.Class != llm.Timeout || out.err.Phase != tt.phase || !out.err.IsRetryable()):
+				case tt.phase != "" &&
+					(out.err == nil || out.err.Class != llm.Timeout || out.err.Phase != tt.phase || !out.err.IsRetryable()):
 					t.Errorf("got %v", out.err)
 				}
 				if took := time.Since(start); took > tt.after || tt.phase != "" && took != tt.after {
@@ -132,7 +150,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-func TestConsumerMayLeave(t *testing.T) {
+func TestConsumerStopsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := pipeModel(t, func(c net.Conn) { io.WriteString(c, header+hello); hang(c) })
 		for range m.Stream(t.Context(), request()) {

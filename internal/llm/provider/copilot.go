@@ -15,13 +15,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Copilot exchanges a GitHub token for the short-lived ones of GitHub Copilot. Accounts for which GitHub exchanges
-// nothing use the GitHub token itself.
+// Copilot exchanges a GitHub token for the short-lived tokens of GitHub Copilot. It uses the GitHub token itself for
+// accounts without exchange.
 type Copilot struct {
 	GitHub string // the token of a login at GitHub
 	Client *http.Client
-	API    string // of GitHub; "" is https://api.github.com
-	Shared Shared // nil keeps what is fetched to itself
+	API    string     // GitHub's API; "" is https://api.github.com
+	Cache  TokenCache // nil disables sharing with other processes
 
 	mu      sync.Mutex // guards token and expires
 	token   string
@@ -32,7 +32,7 @@ var _ Credential = (*Copilot)(nil)
 
 // Authorize implements Credential.
 func (c *Copilot) Authorize(ctx context.Context, r *http.Request, _ []byte) error {
-	token, err := c.fresh(ctx, "")
+	token, err := c.freshToken(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -43,18 +43,18 @@ func (c *Copilot) Authorize(ctx context.Context, r *http.Request, _ []byte) erro
 // Renew implements Credential.
 func (c *Copilot) Renew(ctx context.Context, refused *http.Request) (bool, error) {
 	old := strings.TrimPrefix(refused.Header.Get("Authorization"), "Bearer ")
-	token, err := c.fresh(ctx, old)
+	token, err := c.freshToken(ctx, old)
 	return err == nil && token != old, err
 }
 
-func (c *Copilot) fresh(ctx context.Context, refused string) (string, error) {
+func (c *Copilot) freshToken(ctx context.Context, refused string) (string, error) {
 	c.mu.Lock()
 	token, expires := c.token, c.expires
 	c.mu.Unlock()
 	if token != "" && token != refused && time.Until(expires) > tokenMargin {
 		return token, nil
 	}
-	token, expires, err := c.Shared.token(ctx, c.GitHub+"\n"+c.API, refused, c.exchange)
+	token, expires, err := c.Cache.getToken(ctx, c.GitHub+"\n"+c.API, refused, c.exchange)
 	if err != nil {
 		return "", err
 	}
@@ -64,11 +64,13 @@ func (c *Copilot) fresh(ctx context.Context, refused string) (string, error) {
 	return token, nil
 }
 
-// unexchanged is how long a GitHub token is used itself before it is tried to exchange it again.
-const unexchanged = 30 * time.Minute
+// exchangeRetry is how long the GitHub token is used before another attempt to exchange it.
+const exchangeRetry = 30 * time.Minute
 
 func (c *Copilot) exchange(ctx context.Context) (string, time.Time, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, cmp.Or(c.API, "https://api.github.com")+"/copilot_internal/v2/token", nil)
+	r, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, cmp.Or(c.API, "https://api.github.com")+"/copilot_internal/v2/token", nil,
+	)
 	if err != nil {
 		return "", time.Time{}, err
 	}
@@ -85,26 +87,31 @@ func (c *Copilot) exchange(ctx context.Context) (string, time.Time, error) {
 	}
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
-		return "", time.Time{}, fmt.Errorf("GitHub does not accept the login any more; run cairn auth login github-copilot")
+		return "", time.Time{}, fmt.Errorf("GitHub rejects the stored login; run cairn auth login github-copilot")
 	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
-		return "", time.Time{}, &llm.Error{Class: llm.Overloaded, Status: resp.StatusCode, Message: "GitHub gives no token for Copilot just now"}
+		return "", time.Time{}, &llm.Error{
+			Class: llm.Overloaded, Status: resp.StatusCode,
+			Message: "GitHub currently issues no tokens for Copilot; try again later",
+		}
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		return "", time.Time{}, fmt.Errorf("%s redirects to %s, where the login at GitHub is not sent", r.URL.Host, target(resp))
-	case !good(resp):
-		return c.GitHub, time.Now().Add(unexchanged), nil
+		return "", time.Time{}, fmt.Errorf(
+			"%s redirects to %s; the GitHub token is not sent to another host", r.URL.Host, redirectTarget(resp),
+		)
+	case !isSuccess(resp):
+		return c.GitHub, time.Now().Add(exchangeRetry), nil
 	}
 	var out struct {
 		Token   string `json:"token"`
 		Expires int64  `json:"expires_at"`
 	}
 	if json.Unmarshal(raw, &out) != nil || out.Token == "" { // its error may quote the token
-		return "", time.Time{}, fmt.Errorf("GitHub answered without a token for Copilot")
+		return "", time.Time{}, fmt.Errorf("GitHub's answer has no token for Copilot")
 	}
-	return out.Token, ours(resp, time.Unix(out.Expires, 0)), nil
+	return out.Token, localTime(resp, time.Unix(out.Expires, 0)), nil
 }
 
-// ours is a time of the server's by the clock of this machine, which may be wrong.
-func ours(resp *http.Response, at time.Time) time.Time {
+// localTime converts a time of the server to the clock of this machine, which may be wrong.
+func localTime(resp *http.Response, at time.Time) time.Time {
 	now, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
 		return at
@@ -112,8 +119,8 @@ func ours(resp *http.Response, at time.Time) time.Time {
 	return time.Now().Add(at.Sub(now))
 }
 
-// copilotHeaders say what GitHub counts and routes by: who began the turn, and whether there are images.
-func copilotHeaders(h http.Header, req *llm.Request) {
+// setCopilotHeaders adds what GitHub counts and routes by: the initiator of the turn, and whether there are images.
+func setCopilotHeaders(h http.Header, req *llm.Request) {
 	initiator := "user"
 	for _, m := range req.Messages {
 		switch m.Role {

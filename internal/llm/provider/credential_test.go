@@ -46,10 +46,13 @@ func write(tb testing.TB, dir, name, text string) string {
 	return path
 }
 
-// signed returns the request that AWS's example credentials sign at a fixed time.
+// signed returns a request with AWS's example credentials at a fixed time.
 func signed(tb testing.TB, a *provider.AWS, body string) (http.Header, error) {
 	tb.Helper()
-	r, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, "https://bedrock-runtime.eu-west-1.amazonaws.com/model/a%3A0/converse-stream", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(
+		tb.Context(), http.MethodPost, "https://bedrock-runtime.eu-west-1.amazonaws.com/model/a%3A0/converse-stream",
+		strings.NewReader(body),
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -60,18 +63,35 @@ func signed(tb testing.TB, a *provider.AWS, body string) (http.Header, error) {
 
 func TestAWS(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, ".aws/config", "# mine\n[default]\nregion = eu-west-1\ns3 =\n  max_concurrent_requests = 2\n[profile work]\nregion=us-west-2\n[profile role]\nrole_arn = arn:x\n")
-	write(t, dir, ".aws/credentials", "[default]\naws_access_key_id = AKIDFILE\naws_secret_access_key = file-secret-1\n\n[work]\naws_access_key_id=AKIDWORK\naws_secret_access_key=work-secret-1\naws_session_token=tok\n")
+	write(
+		t, dir, ".aws/config",
+		"# mine\n[default]\nregion = eu-west-1\ns3 =\n  max_concurrent_requests = 2\n[profile work]\nregion=us-west-2\n"+
+			"[profile role]\nrole_arn = arn:x\n",
+	)
+	write(
+		t, dir, ".aws/credentials",
+		"[default]\naws_access_key_id = AKIDFILE\naws_secret_access_key = file-secret-1\n\n[work]\n"+
+			"aws_access_key_id=AKIDWORK\naws_secret_access_key=work-secret-1\naws_session_token=tok\n",
+	)
 	tests := []struct {
 		name string
 		a    provider.AWS
 		id   string
 		want string // of the error
 	}{
-		{"environment", provider.AWS{Getenv: env("HOME", dir, "AWS_ACCESS_KEY_ID", "AKIDENV", "AWS_SECRET_ACCESS_KEY", secret)}, "AKIDENV", ""},
+		{
+			"environment",
+			provider.AWS{Getenv: env("HOME", dir, "AWS_ACCESS_KEY_ID", "AKIDENV", "AWS_SECRET_ACCESS_KEY", secret)},
+			"AKIDENV",
+			"",
+		},
 		{"default profile", provider.AWS{Getenv: env("HOME", dir)}, "AKIDFILE", ""},
 		{"profile of the environment", provider.AWS{Getenv: env("HOME", dir, "AWS_PROFILE", "work")}, "AKIDWORK", ""},
-		{"profile of the configuration before keys of the environment", provider.AWS{Getenv: env("HOME", dir, "AWS_ACCESS_KEY_ID", "A", "AWS_SECRET_ACCESS_KEY", secret), Profile: "work"}, "AKIDWORK", ""},
+		{
+			"profile of the configuration before keys of the environment",
+			provider.AWS{Getenv: env("HOME", dir, "AWS_ACCESS_KEY_ID", "A", "AWS_SECRET_ACCESS_KEY", secret), Profile: "work"},
+			"AKIDWORK", "",
+		},
 		{"role", provider.AWS{Getenv: env("HOME", dir, "AWS_PROFILE", "role")}, "", "export-credentials --profile"},
 		{"none", provider.AWS{Getenv: env("HOME", t.TempDir())}, "", "AWS_BEARER_TOKEN_BEDROCK"},
 	}
@@ -80,13 +100,16 @@ func TestAWS(t *testing.T) {
 			tt.a.Region = "eu-west-1"
 			h, err := signed(t, &tt.a, "{}")
 			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) || tt.a.Known() {
+				if err == nil || !strings.Contains(err.Error(), tt.want) || tt.a.HasCredentials() {
 					t.Errorf("got %v", err)
 				}
 				return
 			}
 			got := h.Get("Authorization")
-			if err != nil || !strings.HasPrefix(got, "AWS4-HMAC-SHA256 Credential="+tt.id+"/20260102/eu-west-1/bedrock/aws4_request, SignedHeaders=") {
+			if err != nil ||
+				!strings.HasPrefix(
+					got, "AWS4-HMAC-SHA256 Credential="+tt.id+"/20260102/eu-west-1/bedrock/aws4_request, SignedHeaders=",
+				) {
 				t.Fatalf("%s %v", got, err)
 			}
 			if (h.Get("X-Amz-Security-Token") == "tok") != (tt.id == "AKIDWORK") {
@@ -103,29 +126,36 @@ func TestAWS(t *testing.T) {
 	}
 }
 
-// Only what no proxy may change is signed.
-func TestAWSSigns(t *testing.T) {
-	r := httptest.NewRequest(http.MethodPost, "https://bedrock-runtime.eu-west-1.amazonaws.com/model/a%3A0/converse-stream", strings.NewReader("{}"))
-	for _, name := range []string{"Accept", "Accept-Encoding", "Content-Type", "User-Agent", "X-Session-Id", "X-Forwarded-For", "X-Amzn-Bedrock-Trace"} {
+// TestAWSSignedHeaders: only headers that no proxy changes are signed.
+func TestAWSSignedHeaders(t *testing.T) {
+	r := httptest.NewRequest(
+		http.MethodPost, "https://bedrock-runtime.eu-west-1.amazonaws.com/model/a%3A0/converse-stream",
+		strings.NewReader("{}"),
+	)
+	for _, name := range []string{
+		"Accept", "Accept-Encoding", "Content-Type", "User-Agent", "X-Session-Id", "X-Forwarded-For", "X-Amzn-Bedrock-Trace",
+	} {
 		r.Header.Set(name, "x")
 	}
 	a := &provider.AWS{
-		Getenv: env("AWS_ACCESS_KEY_ID", "AKID", "AWS_SECRET_ACCESS_KEY", secret, "AWS_SESSION_TOKEN", "tok"), Region: "eu-west-1",
-		Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		Getenv: env("AWS_ACCESS_KEY_ID", "AKID", "AWS_SECRET_ACCESS_KEY", secret, "AWS_SESSION_TOKEN", "tok"),
+		Region: "eu-west-1",
+		Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 	}
 	if err := a.Authorize(t.Context(), r, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	const want = "SignedHeaders=content-type;host;x-amz-date;x-amz-security-token,"
-	if got := r.Header.Get("Authorization"); !strings.Contains(got, want) || r.Header.Get("X-Amz-Date") != "20260102T030405Z" || r.Header.Get("X-Amz-Security-Token") != "tok" {
+	if got := r.Header.Get("Authorization"); !strings.Contains(got, want) ||
+		r.Header.Get("X-Amz-Date") != "20260102T030405Z" || r.Header.Get("X-Amz-Security-Token") != "tok" {
 		t.Errorf("%v", r.Header)
 	}
 	if r.Header.Get("Accept-Encoding") != "x" || r.ContentLength != 2 {
-		t.Errorf("what is sent was changed: %v", r)
+		t.Errorf("signing changed the request: %v", r)
 	}
 }
 
-// tokenServer gives out token-1, token-2 … and remembers what it was asked.
+// tokenServer issues token-1, token-2 … and records the requests.
 func tokenServer(tb testing.TB, answer func(n int32) string, status int) (string, *atomic.Int32, *atomic.Value) {
 	tb.Helper()
 	var n atomic.Int32
@@ -151,8 +181,11 @@ func TestGoogle(t *testing.T) {
 		t.Fatal(err)
 	}
 	block := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})
-	account, _ := json.Marshal(map[string]string{"type": "service_account", "client_email": "a@p", "private_key": string(block), "token_uri": url})
-	user := `{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r-1","token_uri":"` + url + `"}`
+	account, _ := json.Marshal(map[string]string{
+		"type": "service_account", "client_email": "a@p", "private_key": string(block), "token_uri": url,
+	})
+	user := `{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r-1","token_uri":"` + url +
+		`"}`
 	dir := t.TempDir()
 	for i, tt := range []struct{ file, sent string }{
 		{write(t, dir, "account.json", string(account)), "grant-type%3Ajwt-bearer"},
@@ -166,7 +199,8 @@ func TestGoogle(t *testing.T) {
 				t.Fatal(i, err)
 			}
 		}
-		if r.Header.Get("Authorization") != "Bearer token-1" || n.Load() != 1 || !strings.Contains(asked.Load().(string), tt.sent) || !g.Known() {
+		if r.Header.Get("Authorization") != "Bearer token-1" || n.Load() != 1 ||
+			!strings.Contains(asked.Load().(string), tt.sent) || !g.HasCredentials() {
 			t.Errorf("%d: %v after %d, %v", i, r.Header, n.Load(), asked.Load())
 		}
 		if again, err := g.Renew(t.Context(), r); err != nil || !again {
@@ -179,14 +213,22 @@ func TestGoogle(t *testing.T) {
 }
 
 func TestGoogleRefuses(t *testing.T) {
-	url, _, _ := tokenServer(t, func(int32) string { return `{"error":"invalid_grant","error_description":"expired"}` }, http.StatusBadRequest)
+	url, _, _ := tokenServer(
+		t, func(int32) string { return `{"error":"invalid_grant","error_description":"expired"}` }, http.StatusBadRequest,
+	)
 	dir := t.TempDir()
 	for _, tt := range []struct{ text, want string }{
 		{`{"type":"external_account","credential_source":{"executable":{"command":"x"}}}`, "external_account"},
 		{`{"type": "` + secret, "not a JSON object"},
-		{`{"type":"authorized_user","client_id":"c","client_secret":"` + secret + `","refresh_token":"` + secret + `","token_uri":"` + url + `"}`, "expired; log in again"},
+		{
+			`{"type":"authorized_user","client_id":"c","client_secret":"` + secret + `","refresh_token":"` + secret +
+				`","token_uri":"` + url + `"}`,
+			"expired; log in again",
+		},
 	} {
-		g := &provider.Google{Getenv: env("GOOGLE_APPLICATION_CREDENTIALS", write(t, dir, "c.json", tt.text)), Client: http.DefaultClient}
+		g := &provider.Google{
+			Getenv: env("GOOGLE_APPLICATION_CREDENTIALS", write(t, dir, "c.json", tt.text)), Client: http.DefaultClient,
+		}
 		err := g.Authorize(t.Context(), httpRequest(t), nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", tt.want, err)
@@ -197,27 +239,32 @@ func TestGoogleRefuses(t *testing.T) {
 		answer, want string
 		again        bool
 	}{
-		{503, `{"error":"server_error"}`, "no token just now", true},
-		{429, `<html>`, "no token just now", true},
+		{503, `{"error":"server_error"}`, "issued no token; try again later", true},
+		{429, `<html>`, "issued no token; try again later", true},
 		{400, `{"error":"invalid_grant"}`, "log in again: gcloud", false},
-		{403, `<html>a hotel`, "no server of tokens", false},
-		{307, ``, "no server of tokens", false},
-		{200, `{}`, "gives no token", false},
-		{200, strings.Repeat("x", 3<<20), "gives no token", false},
+		{403, `<html>a hotel`, "not from a token server", false},
+		{307, ``, "not from a token server", false},
+		{200, `{}`, "issued no token", false},
+		{200, strings.Repeat("x", 3<<20), "issued no token", false},
 	} {
 		url, n, _ := tokenServer(t, func(int32) string { return tt.answer }, tt.status)
 		g := &provider.Google{
-			Getenv: env("GOOGLE_APPLICATION_CREDENTIALS", write(t, dir, "c.json", `{"type":"authorized_user","refresh_token":"`+secret+`","token_uri":"`+url+`"}`)),
+			Getenv: env(
+				"GOOGLE_APPLICATION_CREDENTIALS",
+				write(t, dir, "c.json", `{"type":"authorized_user","refresh_token":"`+secret+`","token_uri":"`+url+`"}`),
+			),
 			Client: &http.Client{CheckRedirect: provider.SameOrigin},
 		}
 		err := g.Authorize(t.Context(), httpRequest(t), nil)
 		e, is := errors.AsType[*llm.Error](err)
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) || (is && e.IsRetryable()) != tt.again || n.Load() != 1 {
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) ||
+			(is && e.IsRetryable()) != tt.again || n.Load() != 1 {
 			t.Errorf("%d %.20s: %.300v, asked %d times", tt.status, tt.answer, err, n.Load())
 		}
 	}
 	none := &provider.Google{Getenv: env("HOME", dir), Client: http.DefaultClient}
-	if err := none.Authorize(t.Context(), httpRequest(t), nil); err == nil || none.Known() || !strings.Contains(err.Error(), "gcloud auth application-default login") {
+	if err := none.Authorize(t.Context(), httpRequest(t), nil); err == nil || none.HasCredentials() ||
+		!strings.Contains(err.Error(), "gcloud auth application-default login") {
 		t.Error(err)
 	}
 }
@@ -233,7 +280,9 @@ func httpRequest(tb testing.TB) *http.Request {
 
 func TestCopilot(t *testing.T) {
 	soon := time.Now().Add(time.Hour).Unix()
-	url, n, asked := tokenServer(t, func(n int32) string { return fmt.Sprintf(`{"token":"token-%d","expires_at":%d}`, n, soon) }, http.StatusOK)
+	url, n, asked := tokenServer(
+		t, func(n int32) string { return fmt.Sprintf(`{"token":"token-%d","expires_at":%d}`, n, soon) }, http.StatusOK,
+	)
 	c := &provider.Copilot{GitHub: "gho_1", Client: http.DefaultClient, API: url}
 	refuse := atomic.Bool{}
 	var heads []http.Header
@@ -254,7 +303,8 @@ func TestCopilot(t *testing.T) {
 	if out := stream(t.Context(), m, request()); out.err != nil || out.text != "hello" {
 		t.Fatalf("%+v", out)
 	}
-	if heads[0].Get("Authorization") != "Bearer token-1" || heads[0].Get("X-Initiator") != "user" || heads[0].Get("Copilot-Vision-Request") != "" {
+	if heads[0].Get("Authorization") != "Bearer token-1" || heads[0].Get("X-Initiator") != "user" ||
+		heads[0].Get("Copilot-Vision-Request") != "" {
 		t.Errorf("%v", heads[0])
 	}
 	if !strings.HasPrefix(asked.Load().(string), "token gho_1") {
@@ -268,7 +318,8 @@ func TestCopilot(t *testing.T) {
 		t.Fatalf("%+v after %d tokens", out, n.Load())
 	}
 	last := heads[len(heads)-1]
-	if len(heads) != 3 || last.Get("Authorization") != "Bearer token-2" || last.Get("X-Initiator") != "agent" || last.Get("Copilot-Vision-Request") != "true" {
+	if len(heads) != 3 || last.Get("Authorization") != "Bearer token-2" || last.Get("X-Initiator") != "agent" ||
+		last.Get("Copilot-Vision-Request") != "true" {
 		t.Errorf("%d requests, %v", len(heads), last)
 	}
 }
@@ -282,8 +333,8 @@ func TestCopilotWithoutExchange(t *testing.T) {
 		{http.StatusNotFound, `{}`, "gho_1"},
 		{http.StatusForbidden, `{"message":"no"}`, "gho_1"},
 		{http.StatusUnauthorized, `{}`, "cairn auth login github-copilot"},
-		{http.StatusBadGateway, `<html>`, "just now"},
-		{http.StatusOK, `{"token":` + secret, "without a token"},
+		{http.StatusBadGateway, `<html>`, "currently issues no tokens"},
+		{http.StatusOK, `{"token":` + secret, "has no token"},
 	} {
 		url, _, _ := tokenServer(t, func(int32) string { return tt.body }, tt.status)
 		r := httpRequest(t)
@@ -298,8 +349,8 @@ func TestCopilotWithoutExchange(t *testing.T) {
 	}
 }
 
-// TestRefusedOnce: a vendor that refuses the new token too is told about, not asked again.
-func TestRefusedOnce(t *testing.T) {
+// TestRenewOnce: if the vendor rejects the renewed token too, the turn fails.
+func TestRenewOnce(t *testing.T) {
 	url, n, _ := tokenServer(t, func(n int32) string {
 		return fmt.Sprintf(`{"token":"token-%d","expires_at":%d}`, n, time.Now().Add(time.Hour).Unix())
 	}, http.StatusOK)
@@ -308,12 +359,15 @@ func TestRefusedOnce(t *testing.T) {
 		asked.Add(1)
 		w.WriteHeader(http.StatusUnauthorized)
 	})
-	v := provider.Compatible("x", "X", s.URL)
-	m, err := provider.New(provider.Config{Vendor: v, Credential: &provider.Copilot{GitHub: "gho_1", Client: http.DefaultClient, API: url}})
+	v := provider.NewCompatible("x", "X", s.URL)
+	m, err := provider.New(provider.Config{
+		Vendor: v, Credential: &provider.Copilot{GitHub: "gho_1", Client: http.DefaultClient, API: url},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Auth || asked.Load() != 2 || n.Load() != 2 {
+	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Auth || asked.Load() != 2 ||
+		n.Load() != 2 {
 		t.Errorf("%+v after %d requests and %d tokens", out, asked.Load(), n.Load())
 	}
 }
@@ -325,19 +379,23 @@ func FuzzAWSFiles(f *testing.F) {
 		dir := t.TempDir()
 		write(t, dir, ".aws/credentials", text)
 		a := &provider.AWS{Getenv: env("HOME", dir), Region: "x"}
-		a.Known()
+		a.HasCredentials()
 	})
 }
 
-// A clock of this machine that is wrong neither throws a good token away nor keeps one that has ended.
-func TestCopilotByAnotherClock(t *testing.T) {
-	for name, skew := range map[string]time.Duration{"ahead": -3 * time.Hour, "right": 0, "behind": 3 * time.Hour} { // of the server's clock
+// TestCopilotClockSkew: with a wrong local clock, a valid token is kept and an expired one is not.
+func TestCopilotClockSkew(t *testing.T) {
+	// of the server's clock
+	for name, skew := range map[string]time.Duration{"ahead": -3 * time.Hour, "right": 0, "behind": 3 * time.Hour} {
 		asked := 0
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			asked++
 			now := time.Now().Add(skew)
 			w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
-			fmt.Fprintf(w, `{"token":"token-%d","expires_at":%d}`, asked, now.Add([]time.Duration{0, 30 * time.Minute, 30 * time.Second, time.Hour}[asked]).Unix())
+			fmt.Fprintf(
+				w, `{"token":"token-%d","expires_at":%d}`, asked,
+				now.Add([]time.Duration{0, 30 * time.Minute, 30 * time.Second, time.Hour}[asked]).Unix(),
+			)
 		})
 		var got []string
 		for range 2 {

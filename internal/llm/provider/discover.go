@@ -14,56 +14,59 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Found is a model that a server on this machine offers.
-type Found struct {
+// LocalModel is a model of a server on this machine.
+type LocalModel struct {
 	ID      string
-	Context int64 // 0 if the server does not say
+	Context int64 // 0 if the server does not report it
 }
 
-// The bounds of looking around: nobody waits for a server that may not be there.
+// The bounds of discovery, which must not delay a start.
 const (
-	discoverTime = 100 * time.Millisecond
-	maxDiscovery = 1 << 20
-	maxFound     = 200
-	maxFoundID   = 200
+	discoverTimeout = 100 * time.Millisecond
+	maxDiscovery    = 1 << 20
+	maxModels       = 200
+	maxModelID      = 200
 )
 
-// Discover asks the servers of the rows that stand on this machine for their models, all at once and within 100 ms. Rows
-// elsewhere are not asked, no proxy is, and no key is sent.
-func Discover(ctx context.Context, rows []Vendor) map[string][]Found {
-	ctx, cancel := context.WithTimeout(ctx, discoverTime)
+// Discover asks the servers of rows with a loopback address for their models, all at once and within 100 ms. It uses no
+// proxy and sends no key.
+func Discover(ctx context.Context, rows []Vendor) map[string][]LocalModel {
+	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
 	transport := &http.Transport{DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{
+		Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	var (
-		asked sync.WaitGroup
-		mu    sync.Mutex // guards out
-		out   = map[string][]Found{}
+		requests sync.WaitGroup
+		mu       sync.Mutex // guards out
+		out      = map[string][]LocalModel{}
 	)
 	for _, row := range rows {
-		if !local(row.BaseURL) {
+		if !isLoopback(row.BaseURL) {
 			continue
 		}
-		asked.Go(func() {
-			if found := models(ctx, client, row.BaseURL); len(found) > 0 {
+		requests.Go(func() {
+			if found := listModels(ctx, client, row.BaseURL); len(found) > 0 {
 				mu.Lock()
 				defer mu.Unlock()
 				out[row.ID] = found
 			}
 		})
 	}
-	asked.Wait()
+	requests.Wait()
 	return out
 }
 
-// local reports whether an address is one of this machine alone. Names are not: they may be anybody's.
-func local(address string) bool {
+// isLoopback reports whether the host of an address is a loopback IP address. Names do not count: they may resolve to
+// any host.
+func isLoopback(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && net.ParseIP(u.Hostname()).IsLoopback()
 }
 
-func models(ctx context.Context, client *http.Client, base string) []Found {
+func listModels(ctx context.Context, client *http.Client, base string) []LocalModel {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/models", nil)
 	if err != nil {
 		return nil
@@ -74,14 +77,14 @@ func models(ctx context.Context, client *http.Client, base string) []Found {
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxDiscovery))
-	if err != nil || !good(resp) {
+	if err != nil || !isSuccess(resp) {
 		return nil
 	}
-	return readFound(raw)
+	return parseModels(raw)
 }
 
-// listed is a model in OpenAI's list, with what vLLM and llama.cpp say about sizes beyond it.
-type listed struct {
+// modelEntry is an entry in OpenAI's list of models, with the sizes that vLLM and llama.cpp add.
+type modelEntry struct {
 	ID   string `json:"id"`
 	Max  int64  `json:"max_model_len"`
 	Meta struct {
@@ -89,26 +92,26 @@ type listed struct {
 	} `json:"meta"`
 }
 
-// readFound reads OpenAI's list of models. Those that only measure text are left out, and so is what is no model: it says
-// nothing about the others.
-func readFound(raw []byte) []Found {
+// parseModels decodes OpenAI's list of models. It skips embedding models and invalid entries.
+func parseModels(raw []byte) []LocalModel {
 	var list struct {
 		Data []jsontext.Value `json:"data"`
 	}
 	if json.Unmarshal(raw, &list) != nil {
 		return nil
 	}
-	var out []Found
+	var out []LocalModel
 	for _, row := range list.Data {
-		var m listed
-		if json.Unmarshal(row, &m) != nil || m.ID == "" || len(m.ID) > maxFoundID || strings.Contains(strings.ToLower(m.ID), "embed") ||
+		var m modelEntry
+		if json.Unmarshal(row, &m) != nil || m.ID == "" || len(m.ID) > maxModelID ||
+			strings.Contains(strings.ToLower(m.ID), "embed") ||
 			strings.ContainsFunc(m.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 			continue
 		}
-		if len(out) == maxFound {
+		if len(out) == maxModels {
 			break
 		}
-		out = append(out, Found{m.ID, max(m.Max, m.Meta.Trained, 0)})
+		out = append(out, LocalModel{m.ID, max(m.Max, m.Meta.Trained, 0)})
 	}
 	return out
 }

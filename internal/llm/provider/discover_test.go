@@ -39,13 +39,23 @@ func TestDiscover(t *testing.T) {
 		fmt.Fprintf(&many, `{"id":"m%d"},`, i)
 	}
 	got := provider.Discover(context.Background(), []provider.Vendor{
-		at("vllm", says(`{"object":"list","data":[{"id":"org/model","max_model_len":32768},{"id":"nomic-embed-text"},{"id":""},{"id":"a b"},{"id":7},null,"m",{"id":"big","max_model_len":1e40},{"id":"last"}]}`)),
-		at("llamacpp", says(`{"data":[{"id":"q.gguf","meta":{"n_ctx_train":8192}},{"id":"nomic-embed-text"},{"id":""},{"id":"a\u0000b"}]}`)),
-		at("many", says(`{"data":[`+strings.TrimSuffix(many.String(), ",")+`]}`)),
-		at("page", says(`<html>`)), at("other", says(`{"ok":true}`)), at("gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }),
-		at("long", says(`{"data":[{"id":"`+strings.Repeat("m", 300)+`"}]}`)), at("odd", says(`{"data":[{"id":"m","max_model_len":1e40}]}`)),
-		elsewhere, moved, hangs,
-		{ID: "nobody", BaseURL: "http://127.0.0.1:1/v1"},
+		at(
+			"vllm",
+			says(
+				`{"object":"list","data":[{"id":"org/model","max_model_len":32768},{"id":"nomic-embed-text"},{"id":""},`+
+					`{"id":"a b"},{"id":7},null,"m",{"id":"big","max_model_len":1e40},{"id":"last"}]}`,
+			),
+		),
+		at(
+			"llamacpp",
+			says(`{"data":[{"id":"q.gguf","meta":{"n_ctx_train":8192}},{"id":"nomic-embed-text"},{"id":""},{"id":"a\u0000b"}]}`),
+		),
+		at("many", says(`{"data":[`+strings.TrimSuffix(many.String(), ",")+`]}`)), at("page", says(`<html>`)),
+		at("other", says(`{"ok":true}`)),
+		at("gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }),
+		at("long", says(`{"data":[{"id":"`+strings.Repeat("m", 300)+`"}]}`)),
+		at("odd", says(`{"data":[{"id":"m","max_model_len":1e40}]}`)), elsewhere, moved, hangs,
+		{ID: "closed", BaseURL: "http://127.0.0.1:1/v1"},
 		{ID: "cloud", BaseURL: "https://api.openai.com/v1"},
 		{ID: "none"},
 	})
@@ -53,7 +63,7 @@ func TestDiscover(t *testing.T) {
 		t.Errorf("%d models of one server", len(got["many"]))
 	}
 	delete(got, "many")
-	want := map[string][]provider.Found{ // what is no model says nothing about those beside it
+	want := map[string][]provider.LocalModel{ // an invalid entry does not affect the others
 		"vllm":     {{ID: "org/model", Context: 32768}, {ID: "last"}},
 		"llamacpp": {{ID: "q.gguf", Context: 8192}},
 	}
@@ -62,8 +72,9 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// Who stands at such an address and never comes to an end, or speaks another language, offers nothing.
-func TestDiscoverStrangers(t *testing.T) {
+// TestDiscoverOtherServers: programs at loopback addresses that never finish, or speak another protocol, offer no
+// models.
+func TestDiscoverOtherServers(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
 	for range 16 {
@@ -89,7 +100,7 @@ func TestDiscoverStrangers(t *testing.T) {
 	}
 }
 
-// stranger is the address of a program that speaks another language.
+// stranger returns the address of a program with another protocol.
 func stranger(t *testing.T) string {
 	t.Helper()
 	return accepts(t, func(c net.Conn) {

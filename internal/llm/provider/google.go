@@ -21,16 +21,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Google gives out tokens of Google Cloud's application default credentials: the file that
-// GOOGLE_APPLICATION_CREDENTIALS names, else the one that gcloud auth application-default login writes.
+// Google fetches tokens with Google Cloud's application default credentials: the file of
+// GOOGLE_APPLICATION_CREDENTIALS, else the one that gcloud auth application-default login writes.
 type Google struct {
 	Getenv func(string) string
-	Client *http.Client // for tokens
-	Shared Shared       // nil keeps what is fetched to itself
+	Client *http.Client // for token requests
+	Cache  TokenCache   // nil disables sharing with other processes
 
 	mu      sync.Mutex // guards token and expires
 	token   string
-	expires time.Time // zero is never
+	expires time.Time // zero means never
 }
 
 var _ Credential = (*Google)(nil)
@@ -39,12 +39,12 @@ const (
 	cloudScope    = "https://www.googleapis.com/auth/cloud-platform"
 	googleTokens  = "https://oauth2.googleapis.com/token"
 	maxGoogleFile = 1 << 20
-	tokenMargin   = 5 * time.Minute // a token is renewed that long before it expires (spec/v2 §19.3)
+	tokenMargin   = 5 * time.Minute // tokens are renewed this long before they expire
 )
 
 // Authorize implements Credential.
 func (g *Google) Authorize(ctx context.Context, r *http.Request, _ []byte) error {
-	token, err := g.fresh(ctx, "")
+	token, err := g.freshToken(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -55,26 +55,26 @@ func (g *Google) Authorize(ctx context.Context, r *http.Request, _ []byte) error
 // Renew implements Credential.
 func (g *Google) Renew(ctx context.Context, refused *http.Request) (bool, error) {
 	old := strings.TrimPrefix(refused.Header.Get("Authorization"), "Bearer ")
-	token, err := g.fresh(ctx, old)
+	token, err := g.freshToken(ctx, old)
 	return err == nil && token != old, err
 }
 
-// Known reports whether there are credentials, without using them.
-func (g *Google) Known() bool {
-	_, err := os.Stat(g.path())
+// HasCredentials reports whether there are credentials, without using them.
+func (g *Google) HasCredentials() bool {
+	_, err := os.Stat(g.filePath())
 	return err == nil
 }
 
-func (g *Google) path() string {
+func (g *Google) filePath() string {
 	if p := g.Getenv("GOOGLE_APPLICATION_CREDENTIALS"); p != "" {
 		return p
 	}
-	dir := cmp.Or(g.Getenv("CLOUDSDK_CONFIG"), filepath.Join(home(g.Getenv), ".config", "gcloud"))
+	dir := cmp.Or(g.Getenv("CLOUDSDK_CONFIG"), filepath.Join(homeDir(g.Getenv), ".config", "gcloud"))
 	return filepath.Join(dir, "application_default_credentials.json")
 }
 
-// fresh returns a token that holds for a while and is not the refused one.
-func (g *Google) fresh(ctx context.Context, refused string) (string, error) {
+// freshToken returns a token that is valid beyond the margin and is not the refused one.
+func (g *Google) freshToken(ctx context.Context, refused string) (string, error) {
 	g.mu.Lock()
 	token, expires := g.token, g.expires
 	g.mu.Unlock()
@@ -85,7 +85,9 @@ func (g *Google) fresh(ctx context.Context, refused string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	token, expires, err = g.Shared.token(ctx, f.secret(), refused, func(ctx context.Context) (string, time.Time, error) { return g.fetch(ctx, f) })
+	token, expires, err = g.Cache.getToken(
+		ctx, f.cacheKey(), refused, func(ctx context.Context) (string, time.Time, error) { return g.fetch(ctx, f) },
+	)
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +97,7 @@ func (g *Google) fresh(ctx context.Context, refused string) (string, error) {
 	return token, nil
 }
 
-// googleFile are the credentials that Google's tools write, of both kinds that are understood.
+// googleFile is a credentials file of Google's tools, with the fields of both supported types.
 type googleFile struct {
 	Type         string `json:"type"`
 	ClientEmail  string `json:"client_email"`
@@ -107,8 +109,8 @@ type googleFile struct {
 	RefreshToken string `json:"refresh_token"`
 }
 
-// secret is what tokens are fetched for: those of others are not ours.
-func (f googleFile) secret() string {
+// cacheKey identifies the credentials, so that tokens of others are not used.
+func (f googleFile) cacheKey() string {
 	return strings.Join([]string{f.Type, f.TokenURI, f.ClientEmail, f.PrivateKey, f.ClientID, f.RefreshToken}, "\n")
 }
 
@@ -118,13 +120,23 @@ func (g *Google) fetch(ctx context.Context, f googleFile) (string, time.Time, er
 	var source oauth2.TokenSource
 	switch f.Type {
 	case "service_account":
-		c := jwt.Config{Email: f.ClientEmail, PrivateKey: []byte(f.PrivateKey), PrivateKeyID: f.PrivateKeyID, Scopes: []string{cloudScope}, TokenURL: at}
+		c := jwt.Config{
+			Email: f.ClientEmail, PrivateKey: []byte(f.PrivateKey), PrivateKeyID: f.PrivateKeyID, Scopes: []string{cloudScope},
+			TokenURL: at,
+		}
 		source = c.TokenSource(ctx)
 	case "authorized_user":
-		c := oauth2.Config{ClientID: f.ClientID, ClientSecret: f.ClientSecret, Endpoint: oauth2.Endpoint{TokenURL: at, AuthStyle: oauth2.AuthStyleInParams}}
+		c := oauth2.Config{
+			ClientID: f.ClientID, ClientSecret: f.ClientSecret,
+			Endpoint: oauth2.Endpoint{TokenURL: at, AuthStyle: oauth2.AuthStyleInParams},
+		}
 		source = c.TokenSource(ctx, &oauth2.Token{RefreshToken: f.RefreshToken})
 	default:
-		return "", time.Time{}, fmt.Errorf("%s holds credentials of type %.40q; those of a service account or of gcloud auth application-default login are understood", g.path(), f.Type)
+		return "", time.Time{}, fmt.Errorf(
+			"%s contains credentials of the unsupported type %.40q; use those of a service account or of gcloud auth "+
+				"application-default login",
+			g.filePath(), f.Type,
+		)
 	}
 	token, err := source.Token()
 	if err != nil {
@@ -135,39 +147,49 @@ func (g *Google) fetch(ctx context.Context, f googleFile) (string, time.Time, er
 
 func (g *Google) read() (googleFile, error) {
 	var f googleFile
-	info, err := os.Stat(g.path())
+	info, err := os.Stat(g.filePath())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return f, fmt.Errorf("there are no Google Cloud credentials in %s; run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS", g.path())
+		return f, fmt.Errorf(
+			"no Google Cloud credentials found in %s; run gcloud auth application-default login, "+
+				"or set GOOGLE_APPLICATION_CREDENTIALS",
+			g.filePath(),
+		)
 	case err != nil:
 		return f, err
 	case !info.Mode().IsRegular() || info.Size() > maxGoogleFile:
-		return f, fmt.Errorf("%s is no file of credentials", g.path())
+		return f, fmt.Errorf("%s is not a credentials file", g.filePath())
 	}
-	raw, err := os.ReadFile(g.path())
+	raw, err := os.ReadFile(g.filePath())
 	if err != nil {
 		return f, err
 	}
-	if json.Unmarshal(raw, &f) != nil { // its error may quote the file
-		return f, fmt.Errorf("%s is not a JSON object of credentials", g.path())
+	if json.Unmarshal(raw, &f) != nil { // the decoder's error may quote the file
+		return f, fmt.Errorf("%s is not a JSON object with credentials", g.filePath())
 	}
 	return f, nil
 }
 
-// tokenError is why a token was not given, without what was sent for it. A server that has trouble may have none later.
+// tokenError returns why a token request failed, without what it sent. Failures of the server are retryable.
 func tokenError(who string, err error) error {
-	e, answered := errors.AsType[*oauth2.RetrieveError](err)
-	_, lost := errors.AsType[*url.Error](err)
+	e, isAnswer := errors.AsType[*oauth2.RetrieveError](err)
+	_, isNetwork := errors.AsType[*url.Error](err)
 	switch {
-	case lost:
-		return fmt.Errorf("%s gives no token: %w", who, transportError("the token's address", err))
-	case !answered: // err may quote what came
-		return fmt.Errorf("%s gives no token: what answers is no server of tokens", who)
+	case isNetwork:
+		return fmt.Errorf("%s issued no token: %w", who, transportError("the token's address", err))
+	case !isAnswer: // err may quote the answer
+		return fmt.Errorf("%s issued no token: the answer is not from a token server", who)
 	case e.Response.StatusCode >= 500 || e.Response.StatusCode == http.StatusTooManyRequests:
-		return &llm.Error{Class: llm.Overloaded, Status: e.Response.StatusCode, Message: who + " gives no token just now: it answers with HTTP " + e.Response.Status}
+		return &llm.Error{
+			Class: llm.Overloaded, Status: e.Response.StatusCode,
+			Message: who + " issued no token; try again later: it answered with HTTP " + e.Response.Status,
+		}
 	case e.ErrorCode == "" && e.ErrorDescription == "":
-		return fmt.Errorf("%s gives no token: what answers is no server of tokens (HTTP %s)", who, e.Response.Status)
+		return fmt.Errorf("%s issued no token: the answer is not from a token server (HTTP %s)", who, e.Response.Status)
 	default:
-		return fmt.Errorf("%s gives no token: %w; log in again: gcloud auth application-default login", who, refusal(e.ErrorCode, e.ErrorDescription))
+		return fmt.Errorf(
+			"%s issued no token: %w; log in again: gcloud auth application-default login", who,
+			oauthError(e.ErrorCode, e.ErrorDescription),
+		)
 	}
 }

@@ -9,26 +9,27 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// checkHeaders refuses names and values that do not make a header, and the headers that belong to the connection.
-// The error names the header, never its value.
+// checkHeaders refuses invalid names and values, and the headers of the connection. The error contains the name, never
+// the value.
 func checkHeaders(headers map[string]string) error {
 	for name, value := range headers {
 		switch http.CanonicalHeaderKey(name) {
-		case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding", "Content-Type", "Te", "Trailer", "Upgrade":
-			return fmt.Errorf("the header %q belongs to the connection and cannot be set", name)
+		case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding", "Content-Type", "Te", "Trailer",
+			"Upgrade":
+			return fmt.Errorf("the header %q is reserved for the connection and cannot be set", name)
 		}
 		if !isToken(name) {
 			return fmt.Errorf("%q is not a header name", name)
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			return fmt.Errorf("the value of the header %q holds a control character", name)
+			return fmt.Errorf("the value of the header %q contains a control character", name)
 		}
 	}
 	return nil
 }
 
-// affinityHeaders say to which conversation a request belongs, for gateways that keep one together (spec/v1 §32.1).
-func affinityHeaders(h http.Header, req *llm.Request) {
+// setAffinityHeaders adds the session to a request, for gateways that keep a conversation together.
+func setAffinityHeaders(h http.Header, req *llm.Request) {
 	if req.Session != "" {
 		h.Set("X-Session-Affinity", req.Session)
 		h.Set("X-Session-Id", req.Session)
@@ -38,11 +39,12 @@ func affinityHeaders(h http.Header, req *llm.Request) {
 	}
 }
 
-// betaHeader names the features that a request uses and that are not settled yet.
+// betaHeader lists the beta features that a request uses.
 const betaHeader = "Anthropic-Beta"
 
-// lay puts headers over those before, whatever their case. Betas stand beside one another, unless there are to be none.
-func lay(h http.Header, headers map[string]string) {
+// overlayHeaders sets headers, whatever their case. Beta features are added to those before, unless the value is empty,
+// which removes them.
+func overlayHeaders(h http.Header, headers map[string]string) {
 	for name, value := range headers {
 		if http.CanonicalHeaderKey(name) == betaHeader && value != "" {
 			addBetas(h, strings.Split(value, ","))
@@ -62,7 +64,7 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// addBetas adds to the features that a request names.
+// addBetas adds to the beta features of a request.
 func addBetas(h http.Header, betas []string) {
 	all := slices.DeleteFunc(strings.Split(h.Get(betaHeader), ","), func(s string) bool { return s == "" })
 	for _, beta := range betas {

@@ -13,9 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/gemini"
 )
 
-// declared are the tools that vendors run themselves, by the names that they have in configurations, as each protocol
-// declares them.
-func (w Wire) declared() map[string]string {
+// hostedTools returns the declarations of the protocol's hosted tools by their names in configurations.
+func (w Wire) hostedTools() map[string]string {
 	switch w {
 	case Messages:
 		return map[string]string{
@@ -40,67 +39,72 @@ func (w Wire) declared() map[string]string {
 	return nil
 }
 
-// Hosted returns the declarations of tools that the vendor runs itself: each is a name of ours, or what the vendor wants
-// to read. The error says what cannot be had.
-func (v Vendor) Hosted(wanted []jsontext.Value) ([]llm.ToolDefinition, error) {
-	offered := v.offered()
-	if len(wanted) > 0 && offered == nil {
-		return nil, fmt.Errorf("provider %q runs no tools itself by the protocol that its models are reached by", v.ID)
+// DeclareHosted returns the definitions of hosted tools: each is a name of hostedTools or the vendor's own declaration.
+// The error names a tool that is not available.
+func (v Vendor) DeclareHosted(tools []jsontext.Value) ([]llm.ToolDefinition, error) {
+	available := v.hostedTools()
+	if len(tools) > 0 && available == nil {
+		return nil, fmt.Errorf("provider %q has no hosted tools under the protocol of its models", v.ID)
 	}
 	var out []llm.ToolDefinition
-	for _, tool := range wanted {
-		def := llm.ToolDefinition{Name: nameOf(tool), Hosted: tool}
+	for _, tool := range tools {
+		def := llm.ToolDefinition{Name: toolName(tool), Hosted: tool}
 		if tool.Kind() == '"' {
-			def.Hosted = jsontext.Value(offered[def.Name])
+			def.Hosted = jsontext.Value(available[def.Name])
 		}
 		if def.Name == "" || def.Hosted.Kind() != '{' {
-			names := slices.Sorted(maps.Keys(offered))
-			return nil, fmt.Errorf("provider %q runs no tool %.80s; it runs %s, or one whose declaration is given as an object", v.ID, tool, strings.Join(names, ", "))
+			names := slices.Sorted(maps.Keys(available))
+			return nil, fmt.Errorf(
+				"provider %q has no hosted tool %.80s; use %s, or an object with the tool's declaration", v.ID, tool,
+				strings.Join(names, ", "),
+			)
 		}
-		if why := v.Wire.runsHere(def.Hosted); why != "" {
-			return nil, fmt.Errorf("provider %q: %s", v.ID, why)
+		if problem := v.Wire.checkHostedTool(def.Hosted); problem != "" {
+			return nil, fmt.Errorf("provider %q: %s", v.ID, problem)
 		}
-		if !slices.ContainsFunc(out, func(o llm.ToolDefinition) bool { return o.Name == def.Name && string(o.Hosted) == string(def.Hosted) }) {
-			out = append(out, def) // vendors refuse the same one twice
+		if !slices.ContainsFunc(
+			out, func(o llm.ToolDefinition) bool { return o.Name == def.Name && string(o.Hosted) == string(def.Hosted) },
+		) {
+			out = append(out, def) // vendors refuse duplicates
 		}
 	}
 	slices.SortStableFunc(out, func(a, b llm.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-// HostedAlone reports whether the vendor runs tools itself only in turns of the model that offer no others.
-func (v Vendor) HostedAlone(modelID string) bool {
-	return v.Wire == Gemini && !gemini.ToolsBeside(modelID)
+// HostedExclusive reports whether hosted tools of the model cannot be combined with other tools.
+func (v Vendor) HostedExclusive(modelID string) bool {
+	return v.Wire == Gemini && !gemini.MixesTools(modelID)
 }
 
-// offered are the tools that the vendor runs: those of its wire, and what is different about its own.
-func (v Vendor) offered() map[string]string {
-	offered := v.Wire.declared()
-	if v.Row == "xai" && v.Wire == Responses {
-		offered["x_search"] = `{"type":"x_search"}`
-		offered["code_execution"] = `{"type":"code_interpreter"}`
-		delete(offered, "image_generation")
+// hostedTools returns the declarations of the vendor's hosted tools: those of its wire, with its own differences.
+func (v Vendor) hostedTools() map[string]string {
+	available := v.Wire.hostedTools()
+	if v.TableID == "xai" && v.Wire == Responses {
+		available["x_search"] = `{"type":"x_search"}`
+		available["code_execution"] = `{"type":"code_interpreter"}`
+		delete(available, "image_generation")
 	}
-	return offered
+	return available
 }
 
-// nameOf is what a tool is called: the name itself, or what its declaration says of it.
-func nameOf(tool jsontext.Value) string {
+// toolName returns the name of a tool: the text itself, or the name in its declaration.
+func toolName(tool jsontext.Value) string {
 	var name string
 	if tool.Kind() == '"' {
-		_ = json.Unmarshal(tool, &name) // one that is none has no declaration
+		_ = json.Unmarshal(tool, &name) // an invalid string has no declaration
 		return name
 	}
-	var said map[string]jsontext.Value
-	if json.Unmarshal(tool, &said) != nil {
+	var fields map[string]jsontext.Value
+	if json.Unmarshal(tool, &fields) != nil {
 		return ""
 	}
 	for _, key := range []string{"name", "type"} {
-		if json.Unmarshal(said[key], &name) == nil && name != "" {
+		if json.Unmarshal(fields[key], &name) == nil && name != "" {
 			return name
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(said)) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		return key
 	}
 	return ""

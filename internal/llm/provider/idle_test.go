@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// A server, or what stands before it, may have given up a connection that we kept: the request goes over another one. One that
-// breaks when it is new is an error, for which the engine decides.
+// TestStaleConnection: if the server closed an idle connection, the request is repeated on a new one. A new connection
+// that breaks is an error, which the engine may retry.
 func TestStaleConnection(t *testing.T) {
 	for _, answered := range []int{0, 1, 2} { // requests on a connection before it breaks
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,7 +57,7 @@ func TestStaleConnection(t *testing.T) {
 	}
 }
 
-// breaking answers so many requests, and resets the connection when the next one has come.
+// breaking answers that many requests and resets the connection when the next one arrives.
 func breaking(conn net.Conn, left int, asked *atomic.Int32) {
 	defer conn.Close()
 	r := bufio.NewReader(conn)
@@ -73,11 +73,13 @@ func breaking(conn net.Conn, left int, asked *atomic.Int32) {
 			return
 		}
 		body := hello + stop + done
-		_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		_, _ = fmt.Fprintf(
+			conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(body), body,
+		)
 	}
 }
 
-// http2Server serves over HTTP/2 alone and returns a model of it that stands for what NewTransport does.
+// http2Server serves only HTTP/2 and returns a model for it with the settings of NewTransport.
 func http2Server(t *testing.T, h http.HandlerFunc) (*httptest.Server, *provider.Model) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -92,19 +94,21 @@ func http2Server(t *testing.T, h http.HandlerFunc) (*httptest.Server, *provider.
 	transport := provider.NewTransport()
 	t.Cleanup(transport.CloseIdleConnections)
 	if transport.HTTP2.SendPingTimeout <= 0 || transport.HTTP2.PingTimeout <= 0 {
-		t.Error("a dead connection is not found out")
+		t.Error("a dead connection is not detected")
 	}
 	transport.TLSClientConfig.RootCAs = s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	m, err := provider.New(provider.Config{Vendor: provider.Compatible("test", "Test", s.URL), Key: secret, Transport: transport})
+	m, err := provider.New(provider.Config{
+		Vendor: provider.NewCompatible("test", "Test", s.URL), Key: secret, Transport: transport,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s, m
 }
 
-// A server that stops in the middle of an answer lets it come to its end (GOAWAY), and the next request fails as one that may
-// be tried again.
-func TestHTTP2Stops(t *testing.T) {
+// TestHTTP2Shutdown: a server that shuts down during an answer (GOAWAY) completes it, and the next request fails with a
+// retryable error.
+func TestHTTP2Shutdown(t *testing.T) {
 	stopping, stopped := make(chan struct{}), make(chan error, 1)
 	s, m := http2Server(t, func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, hello)
@@ -129,12 +133,13 @@ func TestHTTP2Stops(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
-	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport || !out.err.IsRetryable() {
+	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport ||
+		!out.err.IsRetryable() {
 		t.Errorf("after it: %v", out.err)
 	}
 }
 
-// Connections that were closed while nobody used them cost at most one try.
+// TestHTTP2IdleReset: connections that the server closed while they were idle cost at most one attempt.
 func TestHTTP2IdleReset(t *testing.T) {
 	s, m := http2Server(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, hello+stop+done) })
 	for range 5 {
@@ -149,7 +154,7 @@ func TestHTTP2IdleReset(t *testing.T) {
 	}
 }
 
-// A stream that is refused in the middle of the answer ends that answer only.
+// TestHTTP2StreamReset: a stream reset during an answer ends only that answer.
 func TestHTTP2StreamReset(t *testing.T) {
 	breaks := true
 	_, m := http2Server(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -160,7 +165,8 @@ func TestHTTP2StreamReset(t *testing.T) {
 		}
 		io.WriteString(w, stop+done)
 	})
-	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport || !out.err.IsRetryable() || out.text != "hello" {
+	if out := stream(t.Context(), m, request()); out.err == nil || out.err.Class != llm.Transport ||
+		!out.err.IsRetryable() || out.text != "hello" {
 		t.Errorf("%+v", out.err)
 	}
 	breaks = false

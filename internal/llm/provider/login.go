@@ -19,40 +19,42 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Login is a way to get a credential from a vendor with a browser instead of copying a key.
+// Login obtains a credential from a vendor with a browser, instead of copying a key.
 type Login struct {
 	Client *http.Client
-	// Say shows a person where to go, and the code to type there; empty where none is needed.
-	Say func(url, code string)
-	// ClientID is the OAuth app in whose name GitHub is asked.
+	// Show shows the user a URL and the code to enter there; the code may be empty.
+	Show func(url, code string)
+	// ClientID is the OAuth app of a login at GitHub.
 	ClientID string
-	// Base takes the place of the vendor's address; Listen that of the address of the answer, for tests.
+	// Base replaces the vendor's address, and Listen that of the browser's answer, in tests.
 	Base, Listen string
 }
 
-// loginTime is how long a person may take.
-const loginTime = 10 * time.Minute
+// loginTimeout bounds the time that the user takes.
+const loginTimeout = 10 * time.Minute
 
-// OpenRouter logs in with PKCE (RFC 7636) and returns a key that the vendor makes for it. The vendor answers to a port
-// of this machine, on a path that only the vendor was told.
+// OpenRouter logs in with PKCE (RFC 7636) and returns a new key. The vendor's answer comes to a port of this machine,
+// on a path that only the vendor knows.
 func (l Login) OpenRouter(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, loginTime, errNobody)
+	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout, errLoginTimeout)
 	defer cancel()
-	listeners, err := listen(ctx, cmp.Or(l.Listen, "127.0.0.1:3000"))
+	listeners, err := listenLoopback(ctx, cmp.Or(l.Listen, "127.0.0.1:3000"))
 	if err != nil {
-		return "", fmt.Errorf("the browser's answer comes to port 3000 of this machine, which is taken: %w", err)
+		return "", fmt.Errorf("the login needs port 3000 of this machine for the browser's answer: %w", err)
 	}
-	answers := make(chan url.Values, 1) // the first counts
+	answers := make(chan url.Values, 1) // the first answer wins
 	path := "/callback/" + oauth2.GenerateVerifier()
-	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, Handler: callback(path, answers)}
-	var served sync.WaitGroup
-	for _, listener := range listeners {
-		served.Go(func() { _ = server.Serve(listener) }) // ends with Close
+	server := &http.Server{
+		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, Handler: callbackHandler(path, answers),
 	}
-	defer func() { _ = server.Close(); served.Wait() }()
+	var running sync.WaitGroup
+	for _, listener := range listeners {
+		running.Go(func() { _ = server.Serve(listener) }) // ends with Close
+	}
+	defer func() { _ = server.Close(); running.Wait() }()
 	base, verifier := cmp.Or(l.Base, "https://openrouter.ai"), oauth2.GenerateVerifier()
 	_, port, _ := net.SplitHostPort(listeners[0].Addr().String())
-	l.Say(base+"/auth?"+url.Values{
+	l.Show(base+"/auth?"+url.Values{
 		"callback_url":   {"http://localhost:" + port + path},
 		"code_challenge": {oauth2.S256ChallengeFromVerifier(verifier)}, "code_challenge_method": {"S256"},
 	}.Encode(), "")
@@ -60,16 +62,16 @@ func (l Login) OpenRouter(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", loginError("OpenRouter", context.Cause(ctx))
 	case answer := <-answers:
-		if why := answer.Get("error"); why != "" {
-			return "", loginError("OpenRouter", refusal(why, answer.Get("error_description")))
+		if name := answer.Get("error"); name != "" {
+			return "", loginError("OpenRouter", oauthError(name, answer.Get("error_description")))
 		}
 		return l.openRouterKey(ctx, base, answer.Get("code"), verifier)
 	}
 }
 
-// listen listens at an address and, where that is possible, at the same port of the other loopback address: browsers may
-// take either for localhost, and another program at the other one would get what is meant for us.
-func listen(ctx context.Context, address string) ([]net.Listener, error) {
+// listenLoopback listens at an address and, if possible, at the same port of the IPv6 loopback address: a browser may
+// resolve localhost to either, and another program at the other one would receive the vendor's answer.
+func listenLoopback(ctx context.Context, address string) ([]net.Listener, error) {
 	first, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -79,14 +81,14 @@ func listen(ctx context.Context, address string) ([]net.Listener, error) {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, errors.Join(err, first.Close())
 	}
-	if err != nil { // there is no such address
+	if err != nil { // the machine has no such address
 		return []net.Listener{first}, nil
 	}
 	return []net.Listener{first, second}, nil
 }
 
-// callback takes the vendor's answer at a path, and nothing anywhere else.
-func callback(path string, answers chan<- url.Values) http.Handler {
+// callbackHandler accepts the vendor's answer at path and nothing elsewhere.
+func callbackHandler(path string, answers chan<- url.Values) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		if r.URL.Path != path || q.Get("code") == "" && q.Get("error") == "" {
@@ -97,7 +99,7 @@ func callback(path string, answers chan<- url.Values) http.Handler {
 		case answers <- q:
 		default:
 		}
-		_, _ = io.WriteString(w, "This page can be closed; the terminal says how the login went.\n") // the browser may be gone
+		_, _ = io.WriteString(w, "The login continues in the terminal; you can close this page.\n") // the browser may be gone
 	})
 }
 
@@ -116,26 +118,26 @@ func (l Login) openRouterKey(ctx context.Context, base, code, verifier string) (
 		return "", loginError("OpenRouter", cmp.Or(context.Cause(ctx), err))
 	}
 	defer resp.Body.Close()
-	if !good(resp) {
-		return "", fmt.Errorf("the login at OpenRouter failed: it answered with HTTP %d", resp.StatusCode)
+	if !isSuccess(resp) {
+		return "", fmt.Errorf("the login at OpenRouter failed: the server answered with HTTP %d", resp.StatusCode)
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	var out struct {
 		Key string `json:"key"`
 	}
-	if err != nil || json.Unmarshal(raw, &out) != nil || out.Key == "" { // its error may quote the key
-		return "", errors.New("the login at OpenRouter failed: it answered without a key")
+	if err != nil || json.Unmarshal(raw, &out) != nil || out.Key == "" { // the decoder's error may quote the key
+		return "", errors.New("the login at OpenRouter failed: the answer has no key")
 	}
 	return out.Key, nil
 }
 
-// errNobody is why a login ends that nobody finishes.
-var errNobody = errors.New("nobody logged in in time")
+// errLoginTimeout is the cause of a login that the user does not complete.
+var errLoginTimeout = errors.New("the time for the login is over")
 
-// loginError says of whom an error tells. That somebody ended the login himself stays to be seen in it.
+// loginError names the vendor in an error. A cancellation by the user stays visible in it.
 func loginError(who string, err error) error {
-	if errors.Is(err, errNobody) {
-		return fmt.Errorf("the login at %s failed: nobody logged in within the time that there was", who)
+	if errors.Is(err, errLoginTimeout) {
+		return fmt.Errorf("the login at %s failed: it was not completed in time; try again", who)
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = errors.New(transportError(who, e).Message)
@@ -143,14 +145,14 @@ func loginError(who string, err error) error {
 	return fmt.Errorf("the login at %s failed: %w", who, err)
 }
 
-// refusal says what a vendor says, by a name of the standard's and in its own words.
-func refusal(name, description string) error {
+// oauthError returns the error for a standard OAuth error name and the vendor's description.
+func oauthError(name, description string) error {
 	text := cmp.Or(description, name)
 	switch name {
 	case "access_denied":
-		text = "it was denied"
+		text = "access was denied"
 	case "expired_token":
-		return errNobody
+		return errLoginTimeout
 	}
 	return fmt.Errorf("%.300s", strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {

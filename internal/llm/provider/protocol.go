@@ -13,14 +13,14 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/openairesponses"
 )
 
-// Protocol is one wire format in the dialect of one vendor and model; each protocol package has one. It is a function
-// of bytes, and knows no URL, no key and no connection.
+// Protocol is one wire format in the dialect of one vendor and model. Each protocol package has one. It works on bytes
+// and knows no URL, no key and no connection.
 type Protocol interface {
-	// Path is where a request for the model goes, below the base URL. It is written as in a URL and may end in a query.
+	// Path returns the path of a request for the model, below the base URL. It is escaped and may end in a query.
 	Path(model string) string
-	// Encode returns the body. Equal requests give equal bytes.
+	// Encode returns the request body. Equal requests give equal bytes.
 	Encode(req *llm.Request) ([]byte, error)
-	// Decode yields the events of a good response, by llm.Model's contract for streams.
+	// Decode yields the events of a successful response under the contract of llm.Model.
 	Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error]
 }
 
@@ -31,36 +31,36 @@ type Wire string
 
 // The wires. The zero value is Chat.
 const (
-	Chat      Wire = ""          // OpenAI Chat Completions, which most vendors understand
+	Chat      Wire = ""          // OpenAI Chat Completions, which most vendors accept
 	Responses Wire = "responses" // OpenAI Responses
 	Messages  Wire = "messages"  // Anthropic Messages
 	Gemini    Wire = "gemini"    // Google generateContent
 	Converse  Wire = "converse"  // Amazon Bedrock Converse
 )
 
-// wireFacts are what a wire asks of every request beyond its body.
-type wireFacts struct {
-	accept    string            // "" is an event stream of SSE
-	keyHeader string            // where a key goes; "" is Authorization: Bearer
-	headers   map[string]string // go with every request
-	suffixes  []string          // of addresses that people paste whole
+// requestRules are the properties of a wire's requests other than the body.
+type requestRules struct {
+	accept    string            // "" is a stream of server-sent events
+	keyHeader string            // the header of a key; "" is Authorization: Bearer
+	headers   map[string]string // sent with every request
+	suffixes  []string          // paths that people paste along with the base URL
 }
 
-// speak returns the protocol of the wire for one vendor and model. False means that this build has no package for it.
-// A new protocol package gets its line here; what the vendor and the model change about it belongs to its dialect.
-func (w Wire) speak(v Vendor, f Facts) (Protocol, bool) {
+// newProtocol returns the wire's protocol for one vendor and model; false if this build has no package for it. A new
+// protocol package gets its line here; changes by vendor and model belong to its dialect.
+func (w Wire) newProtocol(v Vendor, f Facts) (Protocol, bool) {
 	switch w {
 	case Chat:
-		return dialect(v, f), true
+		return chatDialect(v, f), true
 	case Responses:
 		return openairesponses.Dialect{Reasoning: f.Reasoning, NoCacheKey: v.NoCacheKey}, true
 	case Messages:
 		d := anthropic.For(f.ModelID, f.Reasoning)
-		d.Vertex = v.Scheme == ByGoogle
-		d.NativeFormat = forms(v, f) != llm.SchemaUnsupported
+		d.Vertex = v.Scheme == AuthGoogle
+		d.NativeFormat = schemaSupport(v, f) != llm.SchemaUnsupported
 		return d, true
 	case Gemini:
-		return gemini.Dialect{Vertex: v.Scheme == ByGoogle}, true
+		return gemini.Dialect{Vertex: v.Scheme == AuthGoogle}, true
 	case Converse:
 		return bedrock.For(f.ModelID, f.Reasoning), true
 	default:
@@ -68,31 +68,33 @@ func (w Wire) speak(v Vendor, f Facts) (Protocol, bool) {
 	}
 }
 
-// Spoken reports whether there is a package for the wire.
-func (w Wire) Spoken() bool {
-	_, ok := w.speak(Vendor{}, Facts{})
+// IsSupported reports whether there is a package for the wire.
+func (w Wire) IsSupported() bool {
+	_, ok := w.newProtocol(Vendor{}, Facts{})
 	return ok
 }
 
-func (w Wire) facts() wireFacts {
+func (w Wire) requestRules() requestRules {
 	switch w {
 	case Messages:
-		return wireFacts{keyHeader: "X-Api-Key", headers: map[string]string{"Anthropic-Version": "2023-06-01"}, suffixes: []string{"/messages"}}
+		return requestRules{
+			keyHeader: "X-Api-Key", headers: map[string]string{"Anthropic-Version": "2023-06-01"},
+			suffixes: []string{"/messages"},
+		}
 	case Gemini:
-		return wireFacts{keyHeader: "X-Goog-Api-Key"}
+		return requestRules{keyHeader: "X-Goog-Api-Key"}
 	case Converse:
-		return wireFacts{accept: "application/vnd.amazon.eventstream"}
+		return requestRules{accept: "application/vnd.amazon.eventstream"}
 	case Responses:
-		return wireFacts{suffixes: []string{"/responses"}}
+		return requestRules{suffixes: []string{"/responses"}}
 	default:
-		return wireFacts{suffixes: []string{"/chat/completions"}}
+		return requestRules{suffixes: []string{"/chat/completions"}}
 	}
 }
 
-// WireOf returns the wire by which a model is reached: the one that the AI SDK's package of that name speaks, as
-// models.dev and configurations name it, and for vendors with several, the one that suits the model. False means that
-// nobody here knows the package.
-func WireOf(pkg, modelID string) (Wire, bool) {
+// WireOfPackage returns the wire of a model: that of the AI SDK package, as models.dev and configurations name it, and
+// for packages with several, the one for the model. False means an unknown package.
+func WireOfPackage(pkg, modelID string) (Wire, bool) {
 	switch pkg {
 	case "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic":
 		return Messages, true
@@ -114,17 +116,17 @@ func WireOf(pkg, modelID string) (Wire, bool) {
 	}
 }
 
-// WireFor is WireOf for one of the vendor's models. GitHub Copilot's are told apart by their names, whatever package
-// they are said to have.
-func (v Vendor) WireFor(pkg, modelID string) (Wire, bool) {
-	if v.Scheme == ByCopilot {
+// SelectWire is WireOfPackage for a model of the vendor. GitHub Copilot's wire depends on the model's name, whatever
+// package is configured.
+func (v Vendor) SelectWire(pkg, modelID string) (Wire, bool) {
+	if v.Scheme == AuthCopilot {
 		pkg = "@ai-sdk/github-copilot"
 	}
-	return WireOf(pkg, modelID)
+	return WireOfPackage(pkg, modelID)
 }
 
-// copilotResponses reports whether GitHub Copilot wants a model over Responses: GPT 5 and later, but for the mini ones
-// of 5 (spec/v2 §21.3).
+// copilotResponses reports whether GitHub Copilot serves a model over Responses: GPT 5 and later, except the mini
+// models of 5.
 func copilotResponses(modelID string) bool {
 	version, ok := strings.CutPrefix(strings.ToLower(modelID), "gpt-")
 	if !ok || strings.HasPrefix(version, "5-mini") {

@@ -32,20 +32,22 @@ func TestWireOf(t *testing.T) {
 		{"@ai-sdk/cohere", "command", provider.Chat, false},
 	}
 	for _, tt := range tests {
-		if got, known := provider.WireOf(tt.pkg, tt.model); got != tt.want || known != tt.known {
+		if got, known := provider.WireOfPackage(tt.pkg, tt.model); got != tt.want || known != tt.known {
 			t.Errorf("%s %s: %q %v, want %q %v", tt.pkg, tt.model, got, known, tt.want, tt.known)
 		}
 	}
 }
 
-func TestQueryOfTheBaseURL(t *testing.T) {
+func TestBaseURLQuery(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if got := r.URL.String(); got != "/v1/chat/completions?api-version=v1" {
 			t.Errorf("%s", got)
 		}
 		io.WriteString(w, hello+stop+done)
 	})
-	m, err := provider.New(provider.Config{Vendor: provider.Compatible("test", "Test", s.URL+"/v1/chat/completions/?api-version=v1")})
+	m, err := provider.New(provider.Config{
+		Vendor: provider.NewCompatible("test", "Test", s.URL+"/v1/chat/completions/?api-version=v1"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,16 +56,18 @@ func TestQueryOfTheBaseURL(t *testing.T) {
 	}
 }
 
-func TestKeyHeaderOfAVendor(t *testing.T) {
+func TestVendorKeyHeader(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Api-Key") != secret || r.Header.Get("Authorization") != "" || r.Header.Get("X-Vendor") != "1" {
 			t.Errorf("%v", r.Header)
 		}
 		io.WriteString(w, hello+stop+done)
 	})
-	v := provider.Compatible("test", "Test", s.URL)
+	v := provider.NewCompatible("test", "Test", s.URL)
 	v.KeyHeader, v.Headers = "api-key", map[string]string{"x-vendor": "1"}
-	m, err := provider.New(provider.Config{Vendor: v, Key: secret, Headers: map[string]string{"authorization": "Bearer other"}})
+	m, err := provider.New(provider.Config{
+		Vendor: v, Key: secret, Headers: map[string]string{"authorization": "Bearer other"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +76,7 @@ func TestKeyHeaderOfAVendor(t *testing.T) {
 	}
 }
 
-// TestWires: each wire has its address, its key and its words.
+// TestWires checks the address, the key header and the body of each wire.
 func TestWires(t *testing.T) {
 	tests := []struct {
 		wire               provider.Wire
@@ -80,11 +84,14 @@ func TestWires(t *testing.T) {
 		answer             string
 	}{
 		{
-			provider.Responses, "/v1/responses", "Authorization", `"input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]`,
-			`data: {"type":"response.output_text.delta","output_index":0,"delta":"hello"}` + "\n\n" + `data: {"type":"response.completed","response":{}}` + "\n\n",
+			provider.Responses, "/v1/responses", "Authorization",
+			`"input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]`,
+			`data: {"type":"response.output_text.delta","output_index":0,"delta":"hello"}` + "\n\n" +
+				`data: {"type":"response.completed","response":{}}` + "\n\n",
 		},
 		{
-			provider.Gemini, "/v1/models/m:streamGenerateContent?alt=sse", "X-Goog-Api-Key", `"contents":[{"role":"user","parts":[{"text":"hi"}]}]`,
+			provider.Gemini, "/v1/models/m:streamGenerateContent?alt=sse", "X-Goog-Api-Key",
+			`"contents":[{"role":"user","parts":[{"text":"hi"}]}]`,
 			`data: {"candidates":[{"content":{"parts":[{"text":"hello"}]},"finishReason":"STOP"}]}` + "\n\n",
 		},
 	}
@@ -92,12 +99,13 @@ func TestWires(t *testing.T) {
 		t.Run(string(tt.wire), func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
-				if r.URL.String() != tt.path || !strings.Contains(r.Header.Get(tt.header), secret) || !strings.Contains(string(body), tt.sent) {
+				if r.URL.String() != tt.path || !strings.Contains(r.Header.Get(tt.header), secret) ||
+					!strings.Contains(string(body), tt.sent) {
 					t.Errorf("%s %v %s", r.URL, r.Header, body)
 				}
 				io.WriteString(w, tt.answer)
 			})
-			v := provider.Compatible("test", "Test", s.URL+"/v1")
+			v := provider.NewCompatible("test", "Test", s.URL+"/v1")
 			v.Wire = tt.wire
 			m, err := provider.New(provider.Config{Vendor: v, Key: secret})
 			if err != nil {

@@ -1,10 +1,10 @@
-// Package provider turns a vendor, a key and a model's facts into an llm.Model: protocol, endpoint and
-// authentication put together (spec/v2 §20.1 LM-3, §21.3).
+// Package provider makes an llm.Model from a vendor, a credential and the facts about a model: protocol, endpoint and
+// authentication together.
 //
-// What it promises. A key goes only to the host of the endpoint that it was configured with: redirects elsewhere are
-// refused, and Config.KeyHosts can pin the hosts. Each turn runs under the three clocks of llm.Watch, never under a
-// total time. One Stream is one request: trying again is the engine's decision. Answers are bounded in size. No key
-// ever stands in an error.
+// A key goes only to the host of the endpoint that it was configured with: redirects to other hosts are refused, and
+// Config.KeyHosts can restrict the hosts. Each turn runs under the three clocks of llm.Watch and never under a total
+// time. One Stream sends one request: retries are the engine's decision. The size of an answer is bounded. Errors never
+// contain a key.
 package provider
 
 import (
@@ -29,73 +29,84 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// Config is what a Model is made of.
+// Config describes a Model.
 type Config struct {
 	Vendor Vendor
-	// Key is the credential; empty for endpoints that need none.
+	// Key is the API key; empty for endpoints without one.
 	Key string
-	// Credential, if not nil, takes Key's place: one that is fetched, renewed or signed with.
+	// Credential, if not nil, replaces Key: it is fetched, renewed, or signs requests.
 	Credential Credential
-	// KeyHosts, if not empty, are the only hosts (with port, if not the scheme's own) that may receive Key and
-	// Headers. Set it when the endpoint comes from a less trusted place than the key, such as a project's file.
+	// KeyHosts, if not empty, are the only hosts (with port, if it is not the scheme's default) that may receive Key and
+	// Headers. Set it when the endpoint comes from a less trusted source than the key, such as a project's file.
 	KeyHosts []string
-	// Facts are the model's properties that change the wire.
+	// Facts are the properties of the model that change the request.
 	Facts Facts
-	// Headers go with every request, before the request's own.
+	// Headers are sent with every request. The request's own headers take precedence.
 	Headers map[string]string
-	// Transport sends the requests; share one among models so that connections are reused. Nil means NewTransport().
+	// Transport sends the requests. Share one among models so that connections are reused. Nil means NewTransport().
 	Transport http.RoundTripper
 }
 
-// Facts are what the wire depends on, by model.
+// Facts are the properties of a model that change its requests.
 type Facts struct {
 	ModelID   string
 	Reasoning bool
-	// ReasoningField is the field in which the vendor wants earlier reasoning back, if the catalog names one.
+	// ReasoningField is the field in which the vendor expects earlier reasoning, if the catalog names one.
 	ReasoningField string
-	// Structured is whether the model's answers can be held to a schema; nil is unknown.
-	Structured *bool
+	// StructuredOutput is whether the vendor can make the model's answers conform to a schema; nil is unknown.
+	StructuredOutput *bool
 }
 
 // Model is an llm.Model over HTTP. It is safe for concurrent use.
 type Model struct {
-	protocol Protocol
-	facts    wireFacts
-	base     string // without a slash at its end
-	query    string
-	deployed bool // the model stands in the path
-	scheme   Scheme
-	host     string
-	forms    llm.SchemaSupport
-	// hostedAlone says that the vendor's own tools go only without others.
-	hostedAlone bool
-	credential  Credential
-	headers     http.Header
-	client      *http.Client
+	protocol      Protocol
+	rules         requestRules
+	base          string // without a trailing slash
+	query         string
+	deployments   bool // the model is part of the path
+	scheme        AuthScheme
+	host          string
+	schemaSupport llm.SchemaSupport
+	// hostedExclusive reports that hosted tools cannot be combined with other tools.
+	hostedExclusive bool
+	credential      Credential
+	headers         http.Header
+	client          *http.Client
 }
 
 var _ llm.Model = (*Model)(nil)
 
-// New checks the configuration and returns a Model; it does no I/O. The error says what to change and never holds
+// New checks the configuration and returns a Model; it does no I/O. Its error names the next step and never contains
 // the key.
 func New(c Config) (*Model, error) {
-	protocol, spoken := c.Vendor.Wire.speak(c.Vendor, c.Facts)
-	if !spoken {
-		return nil, fmt.Errorf("provider %q speaks a protocol that this cairn does not know yet (%s)", c.Vendor.ID, c.Vendor.Wire)
+	protocol, isSupported := c.Vendor.Wire.newProtocol(c.Vendor, c.Facts)
+	if !isSupported {
+		return nil, fmt.Errorf(
+			"provider %q uses a protocol that this version of cairn does not support (%s)", c.Vendor.ID, c.Vendor.Wire,
+		)
 	}
-	base, err := endpoint(c.Vendor)
+	base, err := parseBaseURL(c.Vendor)
 	if err != nil {
 		return nil, err
 	}
 	key := strings.TrimSpace(c.Key)
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return nil, fmt.Errorf("the key of provider %q holds a space, a line break or a character that is not ASCII; enter it again", c.Vendor.ID)
+		return nil, fmt.Errorf(
+			"the key of provider %q contains a space, a line break or a character that is not ASCII; enter it again",
+			c.Vendor.ID,
+		)
 	}
 	if key == "" && c.Credential == nil && needsKey(c.Vendor.ID, base.Host) {
-		return nil, fmt.Errorf("provider %q needs a key: set %s or log in", c.Vendor.ID, strings.Join(c.Vendor.KeyEnv, " or "))
+		return nil, fmt.Errorf(
+			"provider %q needs a key: set %s or log in", c.Vendor.ID, strings.Join(c.Vendor.KeyEnv, " or "),
+		)
 	}
-	if len(c.KeyHosts) > 0 && (key != "" || c.Credential != nil || len(c.Headers) > 0) && !slices.Contains(c.KeyHosts, base.Host) {
-		return nil, fmt.Errorf("the key of provider %q is for %s and is not sent to %s", c.Vendor.ID, strings.Join(c.KeyHosts, ", "), base.Host)
+	if len(c.KeyHosts) > 0 && (key != "" || c.Credential != nil || len(c.Headers) > 0) &&
+		!slices.Contains(c.KeyHosts, base.Host) {
+		return nil, fmt.Errorf(
+			"the key of provider %q is for %s and must not be sent to %s", c.Vendor.ID, strings.Join(c.KeyHosts, ", "),
+			base.Host,
+		)
 	}
 	if err := checkHeaders(c.Headers); err != nil {
 		return nil, fmt.Errorf("provider %q: %w", c.Vendor.ID, err)
@@ -104,47 +115,48 @@ func New(c Config) (*Model, error) {
 	if transport == nil {
 		transport = NewTransport()
 	}
-	facts := c.Vendor.Wire.facts()
+	facts := c.Vendor.Wire.requestRules()
 	m := &Model{
-		protocol: protocol, facts: facts, host: base.Host, query: base.RawQuery, deployed: c.Vendor.Deployments, scheme: c.Vendor.Scheme,
-		forms: forms(c.Vendor, c.Facts), hostedAlone: c.Vendor.HostedAlone(c.Facts.ModelID), credential: c.Credential,
-		headers: http.Header{},
-		client:  &http.Client{Transport: transport, CheckRedirect: SameOrigin},
+		protocol: protocol, rules: facts, host: base.Host, query: base.RawQuery, deployments: c.Vendor.Deployments,
+		scheme: c.Vendor.Scheme, schemaSupport: schemaSupport(c.Vendor, c.Facts),
+		hostedExclusive: c.Vendor.HostedExclusive(c.Facts.ModelID), credential: c.Credential, headers: http.Header{},
+		client: &http.Client{Transport: transport, CheckRedirect: SameOrigin},
 	}
 	for _, headers := range []map[string]string{facts.headers, c.Vendor.Headers, c.Headers} {
-		lay(m.headers, headers)
+		overlayHeaders(m.headers, headers)
 	}
 	if m.credential == nil {
-		m.credential = keyFor(c.Vendor, key)
+		m.credential = newStaticKey(c.Vendor, key)
 	}
 	base.RawQuery = ""
 	m.base = strings.TrimRight(base.String(), "/")
 	return m, nil
 }
 
-// Forms says how far the vendor holds the model's answers to a request's Format.
-func (m *Model) Forms() llm.SchemaSupport { return m.forms }
+// SchemaSupport reports how far the vendor makes the model's answers conform to a request's OutputSchema.
+func (m *Model) SchemaSupport() llm.SchemaSupport { return m.schemaSupport }
 
-// Holds reports whether the vendor takes that schema for a request's Format; one that it does not must be told by a tool.
-func (m *Model) Holds(schema jsontext.Value) bool {
-	picky, ok := m.protocol.(interface {
-		Holds(schema jsontext.Value) bool
+// SupportsSchema reports whether the vendor accepts schema as a request's OutputSchema. If not, a tool call has to
+// carry the answer.
+func (m *Model) SupportsSchema(schema jsontext.Value) bool {
+	checker, ok := m.protocol.(interface {
+		SupportsSchema(schema jsontext.Value) bool
 	})
-	return !ok || picky.Holds(schema)
+	return !ok || checker.SupportsSchema(schema)
 }
 
-// HostedAlone reports whether the vendor runs tools itself only in turns that offer no others.
-func (m *Model) HostedAlone() bool { return m.hostedAlone }
+// HostedExclusive reports whether the vendor's hosted tools cannot be combined with other tools.
+func (m *Model) HostedExclusive() bool { return m.hostedExclusive }
 
-// needsKey reports whether the host is that of a vendor of the table. Elsewhere, a server of the user's own may do
-// without a key.
+// needsKey reports whether host is the address of a vendor in the table. A server of the user may work without a key.
 func needsKey(id, host string) bool {
-	row, known := Find(id)
-	own, err := endpoint(row)
-	return known && len(row.KeyEnv) > 0 && err == nil && own.Host == host
+	row, exists := Find(id)
+	own, err := parseBaseURL(row)
+	return exists && len(row.KeyEnv) > 0 && err == nil && own.Host == host
 }
 
-func endpoint(v Vendor) (*url.URL, error) {
+// parseBaseURL returns the vendor's base URL without the paths that people paste along with it.
+func parseBaseURL(v Vendor) (*url.URL, error) {
 	if v.BaseURL == "" {
 		return nil, fmt.Errorf("provider %q has no base URL; set options.baseURL in its configuration", v.ID)
 	}
@@ -153,11 +165,13 @@ func endpoint(v Vendor) (*url.URL, error) {
 		return nil, fmt.Errorf("the base URL of provider %q must look like https://host/v1", v.ID)
 	}
 	if base.User != nil {
-		return nil, fmt.Errorf("the base URL of provider %q must not hold a user name or password; use a key or a header", v.ID)
+		return nil, fmt.Errorf(
+			"the base URL of provider %q must not contain a user name or password; use a key or a header", v.ID,
+		)
 	}
 	base.Fragment = ""
 	base.Path = strings.TrimRight(base.Path, "/")
-	for _, suffix := range v.Wire.facts().suffixes {
+	for _, suffix := range v.Wire.requestRules().suffixes {
 		base.Path = strings.TrimSuffix(base.Path, suffix)
 	}
 	return base, nil
@@ -177,16 +191,16 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 		}
 		ctx, dog := llm.Watch(ctx, req.Clocks)
 		defer dog.Stop()
-		resp, sent, err := m.exchange(ctx, dog, req, body)
+		resp, sent, err := m.sendAuthorized(ctx, dog, req, body)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer resp.Body.Close()
-		answer := newAnswer(ctx, dog, resp)
-		sealed := secrets(sent.Header, req)
-		if !good(resp) {
-			e := m.failure(ctx, resp, answer, sealed)
+		answer := newResponseBody(ctx, dog, resp)
+		sealed := collectSecrets(sent.Header, req)
+		if !isSuccess(resp) {
+			e := m.readFailure(ctx, resp, answer, sealed)
 			if !e.IsRetryable() {
 				e.RejectedMedia = wire.FindRejectedMedia(body, e.Message+"\n"+e.Body, req)
 			}
@@ -198,60 +212,64 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 				return
 			}
 		}
-		drain(answer, dog)
+		drainBody(answer, dog)
 	}
 }
 
-func good(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
+func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
-// exchange sends the request, and once more when the vendor refuses a credential of which there is a newer one. It
-// returns what was sent beside the answer.
-func (m *Model) exchange(ctx context.Context, dog *llm.Watchdog, req *llm.Request, body []byte) (*http.Response, *http.Request, error) {
-	for again := false; ; again = true {
-		r, err := m.request(req, body)
+// sendAuthorized sends the request, and a second time if the vendor rejects the credential and there is a newer one. It
+// returns the request that was sent with the response.
+func (m *Model) sendAuthorized(
+	ctx context.Context, dog *llm.Watchdog, req *llm.Request, body []byte,
+) (*http.Response, *http.Request, error) {
+	for isRetry := false; ; isRetry = true {
+		r, err := m.buildRequest(req, body)
 		if err != nil {
 			return nil, nil, err
 		}
 		if err := m.credential.Authorize(ctx, r, body); err != nil {
-			return nil, nil, unauthorized(ctx, err)
+			return nil, nil, credentialError(ctx, err)
 		}
 		resp, err := m.send(ctx, dog, r)
-		if err != nil || resp.StatusCode != http.StatusUnauthorized || again {
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || isRetry {
 			return resp, r, err
 		}
 		if renewed, err := m.credential.Renew(ctx, r); err != nil || !renewed {
-			return resp, r, nil // the vendor's own words say it best
+			return resp, r, nil // the vendor's own message is the most exact
 		}
-		_ = resp.Body.Close() // nobody reads it
+		_ = resp.Body.Close() // the body is not needed
 	}
 }
 
-// unauthorized is the error of a credential that could not be had.
-func unauthorized(ctx context.Context, err error) error {
+// credentialError returns the error of a credential that is not available.
+func credentialError(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*llm.Error](err); ok || context.Cause(ctx) != nil {
 		return llm.AsError(ctx, err)
 	}
 	return &llm.Error{Class: llm.Auth, Message: err.Error(), Err: err}
 }
 
-// request builds the HTTP request; authentication comes after it, so that nothing overrides it.
-func (m *Model) request(req *llm.Request, body []byte) (*http.Request, error) {
-	r, err := http.NewRequest(http.MethodPost, m.url(req.Model), bytes.NewReader(body))
+// buildRequest builds the HTTP request without its credential, which is added last so that no header overrides it.
+func (m *Model) buildRequest(req *llm.Request, body []byte) (*http.Request, error) {
+	r, err := http.NewRequest(http.MethodPost, m.buildURL(req.Model), bytes.NewReader(body))
 	if err != nil {
-		return nil, &llm.Error{Class: llm.InvalidRequest, Message: fmt.Sprintf("the model's name %.80q does not make an address", req.Model)}
+		return nil, &llm.Error{
+			Class: llm.InvalidRequest, Message: fmt.Sprintf("the model name %.80q is not valid in a URL", req.Model),
+		}
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", cmp.Or(m.facts.accept, "text/event-stream"))
-	r.Header.Set("Accept-Encoding", "identity") // a compressed stream arrives in lumps
-	r.Header["Idempotency-Key"] = []string{}    // not sent; a kept connection that turns out to be broken is no failure
-	affinityHeaders(r.Header, req)
-	if m.scheme == ByCopilot {
-		copilotHeaders(r.Header, req)
+	r.Header.Set("Accept", cmp.Or(m.rules.accept, "text/event-stream"))
+	r.Header.Set("Accept-Encoding", "identity") // compression delays the frames of a stream
+	r.Header["Idempotency-Key"] = []string{}    // is not sent; allows net/http to retry on a broken idle connection
+	setAffinityHeaders(r.Header, req)
+	if m.scheme == AuthCopilot {
+		setCopilotHeaders(r.Header, req)
 	}
 	for name, values := range m.headers {
 		r.Header[name] = slices.Clone(values)
 	}
-	lay(r.Header, req.Headers)
+	overlayHeaders(r.Header, req.Headers)
 	if r.Header.Get(betaHeader) == "" {
 		r.Header.Del(betaHeader)
 	}
@@ -263,11 +281,11 @@ func (m *Model) request(req *llm.Request, body []byte) (*http.Request, error) {
 	return r, nil
 }
 
-// url is where a request for the model goes: the queries of base URL and protocol both count.
-func (m *Model) url(model string) string {
+// buildURL returns the URL of a request for the model, with the queries of both the base URL and the protocol.
+func (m *Model) buildURL(model string) string {
 	path, query, _ := strings.Cut(m.protocol.Path(model), "?")
 	out := m.base
-	if m.deployed {
+	if m.deployments {
 		out += "/deployments/" + url.PathEscape(model)
 	}
 	out += "/" + strings.TrimPrefix(path, "/")
@@ -281,7 +299,7 @@ func (m *Model) url(model string) string {
 	return out
 }
 
-// send does the exchange up to the response's header. Its error is always an *llm.Error.
+// send performs the exchange up to the response header. Its error is always an *llm.Error.
 func (m *Model) send(ctx context.Context, dog *llm.Watchdog, r *http.Request) (*http.Response, error) {
 	trace := &httptrace.ClientTrace{
 		GotConn:      func(httptrace.GotConnInfo) { dog.MarkConnected() },
@@ -295,29 +313,33 @@ func (m *Model) send(ctx context.Context, dog *llm.Watchdog, r *http.Request) (*
 	return resp, nil
 }
 
-// maxErrorBody is how much of an error's body is read.
+// maxErrorBody bounds the bytes that are read of an error's body.
 const maxErrorBody = 64 << 10
 
-// failure reads the body of a response that is no answer and gives it its class.
-func (m *Model) failure(ctx context.Context, resp *http.Response, body io.Reader, secrets []string) *llm.Error {
+// readFailure reads the body of a failed response and classifies it.
+func (m *Model) readFailure(ctx context.Context, resp *http.Response, body io.Reader, secrets []string) *llm.Error {
 	data, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	if err != nil && context.Cause(ctx) != nil {
 		return llm.AsError(ctx, err)
 	}
 	if resp.StatusCode == http.StatusProxyAuthRequired {
-		return refusedBy("in between", m.host, resp)
+		return proxyRefusal("in between", m.host, resp)
 	}
 	e := wire.ClassifyFailure(wire.Failure{
 		Status: resp.StatusCode, Header: resp.Header, Body: data, Secrets: secrets, Now: time.Now(),
 	})
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
-		e.Message = fmt.Sprintf("%s redirects to %s, and requests are not sent on to another address; if it is the right one, set it as the base URL", m.host, target(resp))
+		e.Message = fmt.Sprintf(
+			"%s redirects to %s; cairn does not follow redirects to another host: if the address is right, "+
+				"set it as the base URL",
+			m.host, redirectTarget(resp),
+		)
 	}
 	return e
 }
 
-// target names where a redirect points, without path or query.
-func target(resp *http.Response) string {
+// redirectTarget returns the target of a redirect without path and query.
+func redirectTarget(resp *http.Response) string {
 	to, err := resp.Location()
 	if err != nil {
 		return "nowhere"
@@ -325,9 +347,10 @@ func target(resp *http.Response) string {
 	return to.Scheme + "://" + to.Host
 }
 
-// secrets are the values of a request that must not come back in an error, with and without the scheme before them: those of
-// its headers, and of the tools that a user has declared, such as the way into a server that the vendor calls.
-func secrets(sent http.Header, req *llm.Request) []string {
+// collectSecrets returns the values of a request that must not occur in an error, with and without their authentication
+// scheme: those of its headers, and those in tool declarations, such as the credentials of a server that the vendor
+// calls.
+func collectSecrets(sent http.Header, req *llm.Request) []string {
 	var out []string
 	add := func(v string) {
 		_, credential, _ := strings.Cut(v, " ")
@@ -335,7 +358,9 @@ func secrets(sent http.Header, req *llm.Request) []string {
 	}
 	for name, values := range sent {
 		name = strings.ToLower(name)
-		if slices.ContainsFunc([]string{"auth", "key", "token", "secret", "cookie"}, func(w string) bool { return strings.Contains(name, w) }) {
+		if slices.ContainsFunc(
+			[]string{"auth", "key", "token", "secret", "cookie"}, func(w string) bool { return strings.Contains(name, w) },
+		) {
 			for _, v := range values {
 				add(v)
 			}

@@ -27,7 +27,7 @@ const (
 	done    = "data: [DONE]\n\n"
 )
 
-// turn is what came of one Stream.
+// turn is the outcome of one Stream.
 type turn struct {
 	text   string
 	calls  []llm.ToolCallEvent
@@ -66,7 +66,10 @@ func model(tb testing.TB, url string) *provider.Model {
 	tb.Helper()
 	transport := provider.NewTransport()
 	tb.Cleanup(transport.CloseIdleConnections)
-	m, err := provider.New(provider.Config{Vendor: provider.Compatible("test", "Test", url+"/v1/"), Key: secret, Transport: provider.Named("cairn/1", transport)})
+	m, err := provider.New(provider.Config{
+		Vendor: provider.NewCompatible("test", "Test", url+"/v1/"), Key: secret,
+		Transport: provider.WithUserAgent("cairn/1", transport),
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -94,13 +97,14 @@ func TestStream(t *testing.T) {
 	req.Session, req.Parent = "ses_1", "ses_0"
 	req.Headers = map[string]string{"X-Extra": "1", "Authorization": "Bearer other"}
 	out := stream(t.Context(), model(t, s.URL), req)
-	if out.err != nil || out.text != "hello" || out.finish == nil || out.finish.Usage.Input != 3 || out.opened.RequestID != "r-7" {
+	if out.err != nil || out.text != "hello" || out.finish == nil || out.finish.Usage.Input != 3 ||
+		out.opened.RequestID != "r-7" {
 		t.Errorf("got %+v", out)
 	}
 	want := map[string]string{
-		"Authorization": "Bearer " + secret, "X-Extra": "1", "User-Agent": "cairn/1", "X-Session-Affinity": "ses_1", "X-Session-Id": "ses_1", "X-Parent-Session-Id": "ses_0",
-		"Accept-Encoding": "identity",
-		"Content-Type":    "application/json", "Accept": "text/event-stream",
+		"Authorization": "Bearer " + secret, "X-Extra": "1", "User-Agent": "cairn/1", "X-Session-Affinity": "ses_1",
+		"X-Session-Id": "ses_1", "X-Parent-Session-Id": "ses_0", "Accept-Encoding": "identity",
+		"Content-Type": "application/json", "Accept": "text/event-stream",
 	}
 	for name, value := range want {
 		if got.Header.Get(name) != value {
@@ -137,7 +141,7 @@ func TestConnectionIsReused(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	openai, _ := provider.Find("openai")
-	compatible := func(url string) provider.Vendor { return provider.Compatible("x", "X", url) }
+	compatible := func(url string) provider.Vendor { return provider.NewCompatible("x", "X", url) }
 	tests := []struct {
 		name string
 		c    provider.Config
@@ -149,10 +153,29 @@ func TestNewRefuses(t *testing.T) {
 		{"no scheme", provider.Config{Vendor: compatible("localhost:11434/v1")}, "https://host/v1"},
 		{"file", provider.Config{Vendor: compatible("file:///etc/passwd")}, "https://host/v1"},
 		{"password in the URL", provider.Config{Vendor: compatible("https://u:" + secret + "@h/v1")}, "user name"},
-		{"key for another host", provider.Config{Vendor: compatible("https://evil.example/v1"), Key: secret, KeyHosts: []string{"api.openai.com"}}, "evil.example"},
-		{"headers for another host", provider.Config{Vendor: compatible("https://evil.example/v1"), Headers: map[string]string{"X-Api-Key": secret}, KeyHosts: []string{"api.openai.com"}}, "evil.example"},
-		{"connection header", provider.Config{Vendor: compatible("https://h"), Headers: map[string]string{"host": "x"}}, `"host"`},
-		{"header injection", provider.Config{Vendor: compatible("https://h"), Headers: map[string]string{"X-A": secret + "\r\nX-B: 1"}}, "X-A"},
+		{
+			"key for another host",
+			provider.Config{Vendor: compatible("https://evil.example/v1"), Key: secret, KeyHosts: []string{"api.openai.com"}},
+			"evil.example",
+		},
+		{
+			"headers for another host",
+			provider.Config{
+				Vendor: compatible("https://evil.example/v1"), Headers: map[string]string{"X-Api-Key": secret},
+				KeyHosts: []string{"api.openai.com"},
+			},
+			"evil.example",
+		},
+		{
+			"connection header",
+			provider.Config{Vendor: compatible("https://h"), Headers: map[string]string{"host": "x"}},
+			`"host"`,
+		},
+		{
+			"header injection",
+			provider.Config{Vendor: compatible("https://h"), Headers: map[string]string{"X-A": secret + "\r\nX-B: 1"}},
+			"X-A",
+		},
 		{"header name", provider.Config{Vendor: compatible("https://h"), Headers: map[string]string{"X A": "1"}}, "X A"},
 	}
 	for _, tt := range tests {
@@ -165,8 +188,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestBadRequestIsNotSent(t *testing.T) {
-	s := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the request was sent") })
+func TestInvalidRequestIsNotSent(t *testing.T) {
+	s := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the request was sent although it is invalid") })
 	m := model(t, s.URL)
 	req := request()
 	req.Body = map[string]jsontext.Value{"model": jsontext.Value(`"other"`)}
@@ -182,16 +205,16 @@ func TestBadRequestIsNotSent(t *testing.T) {
 
 func TestVendors(t *testing.T) {
 	var last string
-	for _, v := range provider.Vendors() {
+	for _, v := range provider.ListVendors() {
 		if v.ID <= last {
-			t.Errorf("%s does not stand in order after %s", v.ID, last)
+			t.Errorf("%s is not sorted after %s", v.ID, last)
 		}
 		last = v.ID
-		placed, err := v.Placed(provider.Lookup{Env: func(string) string { return "mine" }})
+		placed, err := v.ResolveBaseURL(provider.Lookup{Env: func(string) string { return "mine" }})
 		if err != nil {
 			t.Errorf("%s: %v", v.ID, err)
 		}
-		if _, err := provider.New(provider.Config{Vendor: placed, Key: secret}); err != nil && placed.Wire.Spoken() {
+		if _, err := provider.New(provider.Config{Vendor: placed, Key: secret}); err != nil && placed.Wire.IsSupported() {
 			t.Errorf("%s: %v", v.ID, err)
 		}
 		if found, ok := provider.Find(v.ID); !ok || found.BaseURL != v.BaseURL {
@@ -205,7 +228,7 @@ func TestVendors(t *testing.T) {
 	}
 }
 
-func TestModelsChangeTheDialect(t *testing.T) {
+func TestChatDialectByModel(t *testing.T) {
 	tests := []struct {
 		vendor string
 		facts  provider.Facts
@@ -238,7 +261,9 @@ func TestModelsChangeTheDialect(t *testing.T) {
 			req := request()
 			req.Generate.MaxTokens = 5
 			req.Messages = append(req.Messages,
-				llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "a.b", Name: "f", Input: jsontext.Value("{}")}}},
+				llm.Message{
+					Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "a.b", Name: "f", Input: jsontext.Value("{}")}},
+				},
 				llm.Message{Role: llm.RoleTool, Parts: []llm.Part{llm.ToolResult{ID: "a.b"}}})
 			if out := stream(t.Context(), m, req); out.err != nil || !strings.Contains(body, tt.want) {
 				t.Errorf("%v: want %s in %s", out.err, tt.want, body)
@@ -249,6 +274,6 @@ func TestModelsChangeTheDialect(t *testing.T) {
 		})
 	}
 	if (openaichat.Dialect{}).CacheKey {
-		t.Error("an unknown server must not get a cache key")
+		t.Error("a cache key was sent to an unknown server")
 	}
 }

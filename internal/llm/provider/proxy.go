@@ -16,19 +16,19 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// proxyVariables are those of the environment that name proxies. Where both spellings are set, the upper one counts.
+// proxyVariables are the environment variables that name proxies. Upper case takes precedence.
 var proxyVariables = []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"}
 
-// proxySchemes are the ways to talk with a proxy. Desktops say socks for socks5.
+// proxySchemes are the supported schemes of proxies. Desktops use socks for socks5.
 var proxySchemes = []string{"http", "https", "socks5", "socks5h", "socks"}
 
-// Proxy returns what finds the proxy of a request, by the environment as it is now: HTTPS_PROXY or HTTP_PROXY, else
-// ALL_PROXY, unless NO_PROXY names the host. This machine itself is reached without one.
-func Proxy() func(*http.Request) (*url.URL, error) {
+// ProxyFunc returns a function that selects the proxy of a request by the current environment: HTTPS_PROXY or
+// HTTP_PROXY, else ALL_PROXY, unless NO_PROXY contains the host. Loopback addresses use no proxy.
+func ProxyFunc() func(*http.Request) (*url.URL, error) {
 	c := httpproxy.FromEnvironment()
 	all := cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
 	c.HTTPSProxy = cmp.Or(c.HTTPSProxy, all)
-	if !c.CGI { // there, HTTP_PROXY would be what a client sent
+	if !c.CGI { // under CGI a client can set HTTP_PROXY
 		c.HTTPProxy = cmp.Or(c.HTTPProxy, all)
 	}
 	find := c.ProxyFunc()
@@ -38,7 +38,7 @@ func Proxy() func(*http.Request) (*url.URL, error) {
 			return u, err
 		}
 		if !slices.Contains(proxySchemes, u.Scheme) {
-			return nil, fmt.Errorf("%s is no way to talk with a proxy; %s are", u.Scheme, strings.Join(proxySchemes[:4], ", "))
+			return nil, fmt.Errorf("%s is not a supported proxy scheme; use %s", u.Scheme, strings.Join(proxySchemes[:4], ", "))
 		}
 		if u.Scheme == "socks" {
 			u.Scheme = "socks5"
@@ -47,46 +47,54 @@ func Proxy() func(*http.Request) (*url.URL, error) {
 	}
 }
 
-// amiss says why what stands in a variable is no proxy; "" if it is one. It may hold a password.
-func amiss(v string) string {
+// proxyProblem returns why the value of a variable is not a proxy; "" if it is one. It does not repeat the value, which
+// may contain a password.
+func proxyProblem(v string) string {
 	if scheme, _, ok := strings.Cut(v, "://"); ok && !slices.Contains(proxySchemes, strings.ToLower(scheme)) {
-		return "is no proxy of a kind that is known (" + strings.Join(proxySchemes[:4], ", ") + "): what it is for cannot be reached"
+		return "is not a supported proxy (" + strings.Join(proxySchemes[:4], ", ") + "): requests through it fail"
 	}
 	for _, text := range []string{v, "http://" + v} {
 		if u, err := url.Parse(text); err == nil && u.Host != "" {
 			return ""
 		}
 	}
-	return "is no address, and has no effect"
+	return "is not a valid address and is ignored"
 }
 
-// connected looks at a proxy's answer to the wish for a connection.
-func connected(_ context.Context, via *url.URL, wish *http.Request, resp *http.Response) error {
+// checkConnect checks a proxy's answer to CONNECT.
+func checkConnect(_ context.Context, via *url.URL, connect *http.Request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
-	return refusedBy(via.Host, strings.TrimSuffix(wish.Host, ":443"), resp)
+	return proxyRefusal(via.Host, strings.TrimSuffix(connect.Host, ":443"), resp)
 }
 
-// refusedBy is the error of a proxy that does not let a request through.
-func refusedBy(proxy, host string, resp *http.Response) *llm.Error {
-	e := &llm.Error{Class: llm.Transport, Status: resp.StatusCode, Permanent: resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests}
-	e.Message = fmt.Sprintf("cannot reach %s: the proxy %s does not let us through (HTTP %d)", host, proxy, resp.StatusCode)
+// proxyRefusal returns the error of a proxy that refuses a request.
+func proxyRefusal(proxy, host string, resp *http.Response) *llm.Error {
+	e := &llm.Error{
+		Class: llm.Transport, Status: resp.StatusCode,
+		Permanent: resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests,
+	}
+	e.Message = fmt.Sprintf("cannot reach %s: the proxy %s refuses the connection (HTTP %d)", host, proxy, resp.StatusCode)
 	if resp.StatusCode == http.StatusProxyAuthRequired {
-		e.Message = fmt.Sprintf("cannot reach %s: the proxy %s wants a name and a password that are right, in its address: http://name:password@host:port", host, proxy)
+		e.Message = fmt.Sprintf(
+			"cannot reach %s: the proxy %s requires a valid user name and password in its address: "+
+				"http://name:password@host:port",
+			host, proxy,
+		)
 	}
 	return e
 }
 
-// proxyError is the error of a proxy with which nothing comes about.
+// proxyError returns the error of a connection to a proxy that fails.
 func proxyError(host string, e *net.OpError) *llm.Error {
-	what, final := hindrance(e.Err, "its address")
-	does := "does not answer"
-	if e.Op != "proxyconnect" { // it has, as SOCKS
-		does = "refuses"
+	what, isPermanent := describeNetworkError(e.Err, "its address")
+	verb := "does not answer"
+	if e.Op != "proxyconnect" { // a SOCKS proxy that answered
+		verb = "refuses the connection"
 	}
 	return &llm.Error{
-		Class: llm.Transport, Permanent: final, Err: e.Err,
-		Message: fmt.Sprintf("cannot reach %s: the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is in between, and %s: %s", host, does, what),
+		Class: llm.Transport, Permanent: isPermanent, Err: e.Err,
+		Message: fmt.Sprintf("cannot reach %s: the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY %s: %s", host, verb, what),
 	}
 }

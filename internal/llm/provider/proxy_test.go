@@ -19,7 +19,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// proxy is a real one on this machine that leads all hosts to one server. Of those who come it wants a password if it has one.
+// proxy is a real proxy on this machine that connects all hosts to one server, with an optional password.
 type proxy struct {
 	to       string
 	password string
@@ -56,7 +56,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// join lets two talk until one of them ends.
+// join copies between two connections until one of them ends.
 func (p *proxy) join(conn net.Conn, from io.Reader) {
 	p.through.Add(1)
 	defer conn.Close()
@@ -77,7 +77,7 @@ func (p *proxy) socks(t *testing.T) string {
 	return accepts(t, p.shake)
 }
 
-// accepts returns an address of which each connection is given to serve, which closes it.
+// accepts listens on a new address and passes each connection to serve, which closes it.
 func accepts(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -131,7 +131,8 @@ func (p *proxy) shake(conn net.Conn) {
 	p.join(conn, r)
 }
 
-// TestProxies goes to servers of both schemes through proxies of all kinds, named by the variables that people set.
+// TestProxies connects to http and https servers through proxies of all kinds, named by the usual environment
+// variables.
 func TestProxies(t *testing.T) {
 	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, hello+stop+done) })
 	plain, secure := httptest.NewServer(answer), httptest.NewTLSServer(answer)
@@ -150,29 +151,76 @@ func TestProxies(t *testing.T) {
 		{name: "without a scheme", variable: "http_proxy", value: "PROXY", url: "http://example.com"},
 		{name: "to https", variable: "HTTPS_PROXY", value: "http://PROXY", url: "https://example.com"},
 		{name: "lower case", variable: "https_proxy", value: "http://PROXY/", url: "https://example.com"},
-		{name: "of the other scheme", variable: "HTTP_PROXY", value: "http://PROXY", url: "https://example.invalid", want: "cannot be resolved", direct: true},
+		{
+			name: "of the other scheme", variable: "HTTP_PROXY", value: "http://PROXY", url: "https://example.invalid",
+			want: "cannot be resolved", direct: true,
+		},
 		{name: "all, to http", variable: "ALL_PROXY", value: "http://PROXY", url: "http://example.com"},
 		{name: "all, to https", variable: "all_proxy", value: "http://PROXY", url: "https://example.com"},
 		{name: "SOCKS to http", variable: "ALL_PROXY", value: "socks5://SOCKS", url: "http://example.com"},
-		{name: "SOCKS that finds hosts", variable: "ALL_PROXY", value: "socks5h://SOCKS", url: "https://example.com"},
-		{name: "SOCKS as desktops write it", variable: "all_proxy", value: "socks://SOCKS/", url: "https://example.com"},
-		{name: "SOCKS with a password", variable: "HTTPS_PROXY", value: "socks5://me:hunter2@SOCKS", url: "https://example.com", password: "hunter2"},
-		{name: "SOCKS with a wrong one", variable: "HTTPS_PROXY", value: "socks5://me:hunter3@SOCKS", url: "https://example.com", password: "hunter2", want: "ALL_PROXY is in between"},
-		{name: "SOCKS that refuses", variable: "ALL_PROXY", value: "socks5://SOCKS", url: "https://example.com", status: 1, want: "not allowed"},
-		{name: "a password", variable: "HTTPS_PROXY", value: "http://me:hunter2@PROXY", url: "https://example.com", password: "hunter2"},
-		{name: "a password, to http", variable: "HTTP_PROXY", value: "http://me:hunter2@PROXY", url: "http://example.com", password: "hunter2"},
-		{name: "a wrong one", variable: "HTTPS_PROXY", value: "http://me:hunter3@PROXY", url: "https://example.com", password: "hunter2", want: "wants a name and a password", final: true},
-		{name: "a wrong one, to http", variable: "HTTP_PROXY", value: "http://me:hunter3@PROXY", url: "http://example.com", password: "hunter2", want: "wants a name and a password", final: true},
-		{name: "refused", variable: "HTTPS_PROXY", value: "http://me:hunter2@PROXY", url: "https://example.com", status: 403, want: "does not let us through (HTTP 403)", final: true},
-		{name: "broken", variable: "HTTPS_PROXY", value: "http://me:hunter2@PROXY", url: "https://example.com", status: 502, want: "does not let us through (HTTP 502)"},
-		{name: "down", variable: "HTTPS_PROXY", value: "http://me:hunter2@127.0.0.1:1", url: "https://example.com", want: "nothing listens there"},
-		{name: "SOCKS down", variable: "ALL_PROXY", value: "socks5://me:hunter2@127.0.0.1:1", url: "https://example.com", want: "nothing listens there"},
-		{name: "unknown", variable: "ALL_PROXY", value: "socks4://me:hunter2@PROXY", url: "https://example.com", want: "no way to talk"},
-		{name: "not for this machine", variable: "ALL_PROXY", value: "http://127.0.0.1:1", url: plain.URL, direct: true},
+		{name: "SOCKS that resolves hosts", variable: "ALL_PROXY", value: "socks5h://SOCKS", url: "https://example.com"},
+		{
+			name: "SOCKS in the spelling of desktops", variable: "all_proxy", value: "socks://SOCKS/",
+			url: "https://example.com",
+		},
+		{
+			name: "SOCKS with a password", variable: "HTTPS_PROXY", value: "socks5://me:hunter2@SOCKS",
+			url: "https://example.com", password: "hunter2",
+		},
+		{
+			name: "SOCKS with a wrong password", variable: "HTTPS_PROXY", value: "socks5://me:hunter3@SOCKS",
+			url: "https://example.com", password: "hunter2", want: "ALL_PROXY refuses the connection",
+		},
+		{
+			name: "SOCKS refusal", variable: "ALL_PROXY", value: "socks5://SOCKS", url: "https://example.com", status: 1,
+			want: "not allowed",
+		},
+		{
+			name: "a password", variable: "HTTPS_PROXY", value: "http://me:hunter2@PROXY", url: "https://example.com",
+			password: "hunter2",
+		},
+		{
+			name: "a password, to http", variable: "HTTP_PROXY", value: "http://me:hunter2@PROXY", url: "http://example.com",
+			password: "hunter2",
+		},
+		{
+			name: "a wrong password", variable: "HTTPS_PROXY", value: "http://me:hunter3@PROXY", url: "https://example.com",
+			password: "hunter2", want: "requires a valid user name and password", final: true,
+		},
+		{
+			name: "a wrong password, to http", variable: "HTTP_PROXY", value: "http://me:hunter3@PROXY",
+			url: "http://example.com", password: "hunter2", want: "requires a valid user name and password", final: true,
+		},
+		{
+			name: "refused", variable: "HTTPS_PROXY", value: "http://me:hunter2@PROXY", url: "https://example.com", status: 403,
+			want: "refuses the connection (HTTP 403)", final: true,
+		},
+		{
+			name: "broken", variable: "HTTPS_PROXY", value: "http://me:hunter2@PROXY", url: "https://example.com", status: 502,
+			want: "refuses the connection (HTTP 502)",
+		},
+		{
+			name: "down", variable: "HTTPS_PROXY", value: "http://me:hunter2@127.0.0.1:1", url: "https://example.com",
+			want: "no server listens there",
+		},
+		{
+			name: "SOCKS down", variable: "ALL_PROXY", value: "socks5://me:hunter2@127.0.0.1:1", url: "https://example.com",
+			want: "no server listens there",
+		},
+		{
+			name: "unknown", variable: "ALL_PROXY", value: "socks4://me:hunter2@PROXY", url: "https://example.com",
+			want: "not a supported proxy scheme",
+		},
+		{
+			name: "not for loopback addresses", variable: "ALL_PROXY", value: "http://127.0.0.1:1", url: plain.URL, direct: true,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy", "REQUEST_METHOD"} {
+			for _, name := range []string{
+				"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy",
+				"REQUEST_METHOD",
+			} {
 				t.Setenv(name, "")
 			}
 			p := &proxy{to: plain.Listener.Addr().String(), password: tt.password, status: tt.status}
@@ -181,7 +229,9 @@ func TestProxies(t *testing.T) {
 			}
 			s := httptest.NewServer(p)
 			defer s.Close()
-			t.Setenv(tt.variable, strings.NewReplacer("PROXY", s.Listener.Addr().String(), "SOCKS", p.socks(t)).Replace(tt.value))
+			t.Setenv(
+				tt.variable, strings.NewReplacer("PROXY", s.Listener.Addr().String(), "SOCKS", p.socks(t)).Replace(tt.value),
+			)
 			t.Setenv("NODE_EXTRA_CA_CERTS", ca)
 			out := stream(t.Context(), model(t, tt.url), request())
 			if tt.want == "" {
@@ -190,15 +240,16 @@ func TestProxies(t *testing.T) {
 				}
 				return
 			}
-			if out.err == nil || out.err.Class != llm.Transport || !strings.Contains(out.err.Message, tt.want) || out.err.IsRetryable() == tt.final {
+			if out.err == nil || out.err.Class != llm.Transport || !strings.Contains(out.err.Message, tt.want) ||
+				out.err.IsRetryable() == tt.final {
 				t.Errorf("%+v", out.err)
 			}
 			if text := fmt.Sprintf("%+v %v %v", out.err, out.err, out.err.Unwrap()); strings.Contains(text, "hunter") {
-				t.Errorf("it tells the password: %s", text)
+				t.Errorf("the error contains the password: %s", text)
 			}
 			t.Setenv("NO_PROXY", "example.com,.invalid")
 			if r, err := http.NewRequest(http.MethodGet, tt.url, nil); err == nil { //nolint:noctx // never sent
-				if via, err := provider.Proxy()(r); via != nil || err != nil {
+				if via, err := provider.ProxyFunc()(r); via != nil || err != nil {
 					t.Errorf("NO_PROXY: %v %v", via, err)
 				}
 			}

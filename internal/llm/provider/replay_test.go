@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/replay"
 )
 
-// TestPlaysRecordings answers a turn from recorded traffic, and a turn that was not recorded with a terminal error.
-func TestPlaysRecordings(t *testing.T) {
+// TestReplay answers a turn from a recording, and a turn that was not recorded with a terminal error.
+func TestReplay(t *testing.T) {
 	player, err := replay.Open("../openaichat/testdata/recordings/openai-chat/streams-text.json")
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,8 @@ func TestPlaysRecordings(t *testing.T) {
 	if out := stream(t.Context(), m, req); out.err != nil || out.text != "Hello!" || out.finish.Usage.Input != 22 {
 		t.Errorf("got %+v", out)
 	}
-	if out := stream(t.Context(), m, req); out.err == nil || out.err.Class != llm.InvalidRequest || !strings.Contains(out.err.Message, "have been played") {
+	if out := stream(t.Context(), m, req); out.err == nil || out.err.Class != llm.InvalidRequest ||
+		!strings.Contains(out.err.Message, "have been played") {
 		t.Errorf("got %+v", out)
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// sealed begins everything that only the provider can read from which it comes.
+// sealed begins all data in this test that only its provider can read.
 const sealed = "SEALED"
 
-// answers are of models of every wire with hosted tools, as the engine lowers them for a model of another provider: the
-// continuation data of the parts is withheld, and what the provider's tools found is not.
+// answers are answers of models on every wire with hosted tools, as the engine lowers them for a model of another
+// provider: without the parts' metadata, with the results of the hosted tools.
 func answers(size int) map[string][]llm.Part {
 	blob := sealed + strings.Repeat("x", size)
 	hosted := func(id, name, result string) []llm.Part {
@@ -28,20 +28,49 @@ func answers(size int) map[string][]llm.Part {
 		}
 	}
 	return map[string][]llm.Part{
-		"search at Anthropic": hosted("srvtoolu_1", "web_search", `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://told.test/a","title":"A title","encrypted_content":"BLOB","page_age":null}]}`),
-		"code at Anthropic":   hosted("srvtoolu_2", "code_execution", `{"type":"code_execution_tool_result","tool_use_id":"srvtoolu_2","content":{"type":"encrypted_code_execution_result","encrypted_stdout":"BLOB","stderr":"https://told.test/a A title"}}`),
-		"fetched at Anthropic": hosted("srvtoolu_3", "web_fetch", `{"type":"web_fetch_tool_result","tool_use_id":"srvtoolu_3","content":{"type":"web_fetch_result","url":"https://told.test/a",`+
-			`"content":{"type":"document","title":"A title","source":{"type":"text","data":"words"},"citations":[{"encrypted_index":"BLOB"}]}}}`),
-		"MCP at Anthropic":      hosted("mcptoolu_4", "ask", `{"type":"mcp_tool_result","tool_use_id":"mcptoolu_4","content":[{"type":"text","text":"https://told.test/a A title","signature":"BLOB"}]}`),
-		"reasoned at OpenAI":    hosted("ws_5", "web_search", `{"id":"ws_5","results":[{"url":"https://told.test/a","title":"A title"}],"reasoning":{"encrypted_content":"BLOB"}}`),
-		"searched at Google":    hosted("g_6", "google_search", `{"toolResponse":{"response":{"url":"https://told.test/a","title":"A title"}},"thoughtSignature":"BLOB"}`),
-		"thought at OpenRouter": hosted("r_7", "web", `[{"url":"https://told.test/a","title":"A title","reasoning_details":[{"type":"reasoning.encrypted","data":"BLOB"},{"type":"redacted_thinking","data":"BLOB"}]}]`),
+		"search at Anthropic": hosted(
+			"srvtoolu_1", "web_search",
+			`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result",`+
+				`"url":"https://told.test/a","title":"A title","encrypted_content":"BLOB","page_age":null}]}`,
+		),
+		"code at Anthropic": hosted(
+			"srvtoolu_2", "code_execution",
+			`{"type":"code_execution_tool_result","tool_use_id":"srvtoolu_2",`+
+				`"content":{"type":"encrypted_code_execution_result","encrypted_stdout":"BLOB",`+
+				`"stderr":"https://told.test/a A title"}}`,
+		),
+		"fetched at Anthropic": hosted(
+			"srvtoolu_3", "web_fetch",
+			`{"type":"web_fetch_tool_result","tool_use_id":"srvtoolu_3","content":{"type":"web_fetch_result",`+
+				`"url":"https://told.test/a",`+
+				`"content":{"type":"document","title":"A title","source":{"type":"text","data":"words"},`+
+				`"citations":[{"encrypted_index":"BLOB"}]}}}`,
+		),
+		"MCP at Anthropic": hosted(
+			"mcptoolu_4", "ask",
+			`{"type":"mcp_tool_result","tool_use_id":"mcptoolu_4","content":[{"type":"text",`+
+				`"text":"https://told.test/a A title","signature":"BLOB"}]}`,
+		),
+		"reasoned at OpenAI": hosted(
+			"ws_5", "web_search",
+			`{"id":"ws_5","results":[{"url":"https://told.test/a","title":"A title"}],"reasoning":{"encrypted_content":"BLOB"}}`,
+		),
+		"searched at Google": hosted(
+			"g_6", "google_search",
+			`{"toolResponse":{"response":{"url":"https://told.test/a","title":"A title"}},"thoughtSignature":"BLOB"}`,
+		),
+		"thought at OpenRouter": hosted(
+			"r_7", "web",
+			`[{"url":"https://told.test/a","title":"A title","reasoning_details":[{"type":"reasoning.encrypted",`+
+				`"data":"BLOB"},{"type":"redacted_thinking","data":"BLOB"}]}]`,
+		),
 	}
 }
 
-// What only one provider can read goes to no other, whatever the wires of the two; what it found is told.
-func TestNoSealedGoesElsewhere(t *testing.T) {
-	rows := append(provider.Vendors(), provider.Own("own", "Own", "@ai-sdk/anthropic"))
+// TestSealedDataStaysWithItsProvider: opaque data of one provider is never sent to another, whatever their wires are;
+// the readable results of its hosted tools are.
+func TestSealedDataStaysWithItsProvider(t *testing.T) {
+	rows := append(provider.ListVendors(), provider.NewCustom("own", "Own", "@ai-sdk/anthropic"))
 	for _, row := range rows {
 		for _, wire := range []provider.Wire{row.Wire, provider.Responses, provider.Messages} {
 			for _, size := range []int{8, 4000} {
@@ -51,7 +80,7 @@ func TestNoSealedGoesElsewhere(t *testing.T) {
 						t.Errorf("%s over %q, %s: …%.200s", row.ID, wire, name, body[max(0, i-100):])
 					}
 					if !strings.Contains(body, "https://told.test/a") || !strings.Contains(body, "A title") {
-						t.Errorf("%s over %q, %s: what was found is not told: %s", row.ID, wire, name, body)
+						t.Errorf("%s over %q, %s: the hosted result is missing in %s", row.ID, wire, name, body)
 					}
 				}
 			}
@@ -59,16 +88,18 @@ func TestNoSealedGoesElsewhere(t *testing.T) {
 	}
 }
 
-// bodyOf is what a row sends over a wire of a conversation with an answer of those parts.
+// bodyOf returns the request that a row sends over a wire for a conversation with an answer of those parts.
 func bodyOf(t *testing.T, row provider.Vendor, wire provider.Wire, parts []llm.Part) string {
 	t.Helper()
 	row.Wire, row.BaseURL = wire, "https://own.test/v1"
 	var body string
-	m, err := provider.New(provider.Config{Vendor: row, Key: secret, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		raw, err := io.ReadAll(r.Body)
-		body = string(raw)
-		return nil, errors.Join(err, errors.New("no more is needed"))
-	})})
+	m, err := provider.New(provider.Config{
+		Vendor: row, Key: secret, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			raw, err := io.ReadAll(r.Body)
+			body = string(raw)
+			return nil, errors.Join(err, errors.New("no more is needed"))
+		}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

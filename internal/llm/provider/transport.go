@@ -19,17 +19,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// NewTransport returns a transport for provider traffic: proxies from the environment, certificates from the system or
-// SSL_CERT_FILE and SSL_CERT_DIR, and those in the file NODE_EXTRA_CA_CERTS beside them, HTTP/2, no compression, no time
-// limits of its own, because the clocks of each turn bound every wait. Share it; close its idle connections when done.
+// NewTransport returns a transport for provider traffic: proxies of the environment; certificates of the system or of
+// SSL_CERT_FILE and SSL_CERT_DIR, plus those of NODE_EXTRA_CA_CERTS; HTTP/2; no compression; no timeouts, because the
+// clocks of each turn bound every wait. Share it, and close its idle connections at the end.
 func NewTransport() *http.Transport {
-	roots, err := extraRoots(os.Getenv("NODE_EXTRA_CA_CERTS"))
+	roots, err := loadExtraRoots(os.Getenv("NODE_EXTRA_CA_CERTS"))
 	if err != nil {
-		roots = nil // servers that need them are not trusted, which says why; doctor provider says what is wrong
+		roots = nil // servers that need them are not trusted; `doctor provider` reports the problem
 	}
 	return &http.Transport{
-		Proxy:                  Proxy(),
-		OnProxyConnectResponse: connected,
+		Proxy:                  ProxyFunc(),
+		OnProxyConnectResponse: checkConnect,
 		DialContext:            (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
@@ -42,72 +42,73 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// LateTransport is NewTransport when its first request is sent: reading certificates takes longer than the rest of a start.
-func LateTransport() http.RoundTripper { return &late{} }
+// NewLazyTransport returns a transport that calls NewTransport with its first request: loading certificates takes
+// longer than the rest of a start.
+func NewLazyTransport() http.RoundTripper { return &lazyTransport{} }
 
-type late struct {
-	mu   sync.Mutex // guards made
-	made *http.Transport
+type lazyTransport struct {
+	mu        sync.Mutex // guards transport
+	transport *http.Transport
 }
 
 // RoundTrip implements http.RoundTripper.
-func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *lazyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
-	if l.made == nil {
-		l.made = NewTransport()
+	if l.transport == nil {
+		l.transport = NewTransport()
 	}
-	made := l.made
+	transport := l.transport
 	l.mu.Unlock()
-	return made.RoundTrip(r)
+	return transport.RoundTrip(r)
 }
 
-// CloseIdleConnections closes what http.Client asks of its transport to close.
-func (l *late) CloseIdleConnections() {
+// CloseIdleConnections closes the idle connections of the transport, for http.Client.
+func (l *lazyTransport) CloseIdleConnections() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.made != nil {
-		l.made.CloseIdleConnections()
+	if l.transport != nil {
+		l.transport.CloseIdleConnections()
 	}
 }
 
-// Named returns a transport whose requests say who sends them, where they do not say so themselves.
-func Named(userAgent string, next http.RoundTripper) http.RoundTripper {
-	return &named{userAgent, next}
+// WithUserAgent returns a transport that adds a User-Agent to requests without one.
+func WithUserAgent(userAgent string, next http.RoundTripper) http.RoundTripper {
+	return &userAgentTransport{userAgent, next}
 }
 
-type named struct {
+type userAgentTransport struct {
 	userAgent string
 	next      http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (n *named) RoundTrip(r *http.Request) (*http.Response, error) {
+func (n *userAgentTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("User-Agent") == "" {
-		r = r.Clone(r.Context()) // the caller's is not to be changed
+		r = r.Clone(r.Context()) // a RoundTripper must not modify the request
 		r.Header.Set("User-Agent", n.userAgent)
 	}
 	return n.next.RoundTrip(r)
 }
 
-// CloseIdleConnections passes on what http.Client asks of its transport.
-func (n *named) CloseIdleConnections() {
+// CloseIdleConnections closes the idle connections of the next transport, for http.Client.
+func (n *userAgentTransport) CloseIdleConnections() {
 	(&http.Client{Transport: n.next}).CloseIdleConnections()
 }
 
-// maxRoots bounds a file of certificates.
+// maxRoots bounds the size of a certificate file.
 const maxRoots = 4 << 20
 
-// ExtraRoots reports what is wrong with the file of further certificates that NODE_EXTRA_CA_CERTS names.
-func ExtraRoots() error {
-	_, err := extraRoots(os.Getenv("NODE_EXTRA_CA_CERTS"))
+// CheckExtraRoots returns the problem with the file of NODE_EXTRA_CA_CERTS, if there is one.
+func CheckExtraRoots() error {
+	_, err := loadExtraRoots(os.Getenv("NODE_EXTRA_CA_CERTS"))
 	return err
 }
 
-// Surroundings reports what of the environment has no effect on the way to servers: certificates that cannot be read, and
-// proxies that are no addresses.
-func Surroundings() []error {
+// CheckEnvironment returns the network settings of the environment that have no effect: unreadable certificates and
+// invalid proxies.
+func CheckEnvironment() []error {
 	var out []error
-	if err := ExtraRoots(); err != nil {
+	if err := CheckExtraRoots(); err != nil {
 		out = append(out, err)
 	}
 	if file := os.Getenv("SSL_CERT_FILE"); file != "" {
@@ -115,19 +116,20 @@ func Surroundings() []error {
 		case err != nil:
 			out = append(out, fmt.Errorf("SSL_CERT_FILE: %w", err))
 		case !x509.NewCertPool().AppendCertsFromPEM(pem):
-			out = append(out, fmt.Errorf("SSL_CERT_FILE: %s holds no certificate", file))
+			out = append(out, fmt.Errorf("SSL_CERT_FILE: %s contains no certificate", file))
 		}
 	}
 	for _, name := range proxyVariables {
-		if v := os.Getenv(name); v != "" && amiss(v) != "" {
-			out = append(out, fmt.Errorf("%s %s", name, amiss(v)))
+		if v := os.Getenv(name); v != "" && proxyProblem(v) != "" {
+			out = append(out, fmt.Errorf("%s %s", name, proxyProblem(v)))
 		}
 	}
 	return out
 }
 
-// extraRoots returns the system's certificates and those of the file; nil, which means the system's, without one.
-func extraRoots(path string) (*x509.CertPool, error) {
+// loadExtraRoots returns the system's certificates and those of the file; nil, which means the system's, without a
+// file.
+func loadExtraRoots(path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -136,7 +138,7 @@ func extraRoots(path string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("NODE_EXTRA_CA_CERTS: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxRoots {
-		return nil, fmt.Errorf("NODE_EXTRA_CA_CERTS: %s is no file of certificates", path)
+		return nil, fmt.Errorf("NODE_EXTRA_CA_CERTS: %s is not a certificate file", path)
 	}
 	pem, err := os.ReadFile(path)
 	if err != nil {
@@ -147,27 +149,28 @@ func extraRoots(path string) (*x509.CertPool, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("NODE_EXTRA_CA_CERTS: %s holds no certificate", path)
+		return nil, fmt.Errorf("NODE_EXTRA_CA_CERTS: %s contains no certificate", path)
 	}
 	return pool, nil
 }
 
 const maxRedirects = 5
 
-// SameOrigin follows a redirect only to the same scheme and host and with the same method, so that neither a key nor
-// a prompt goes anywhere else. A refused redirect becomes the response.
+// SameOrigin follows a redirect only to the same scheme and host and with the same method, so that neither a key nor a
+// prompt goes elsewhere. A refused redirect becomes the response.
 func SameOrigin(next *http.Request, via []*http.Request) error {
 	first := via[0]
-	if len(via) > maxRedirects || next.Method != first.Method || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host {
+	if len(via) > maxRedirects || next.Method != first.Method || next.URL.Scheme != first.URL.Scheme ||
+		next.URL.Host != first.URL.Host {
 		return http.ErrUseLastResponse
 	}
 	return nil
 }
 
-// transportError says in plain words why an exchange with host did not come about.
+// transportError returns the error of a failed exchange with host, in plain words.
 func transportError(host string, err error) *llm.Error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return e // a transport of ours, such as a player of recordings, knows better
+		return e // from a transport in this program, such as the player of recordings
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // its text repeats the whole URL
@@ -175,102 +178,117 @@ func transportError(host string, err error) *llm.Error {
 	if e, ok := errors.AsType[*net.OpError](err); ok && (e.Op == "proxyconnect" || strings.HasPrefix(e.Op, "socks ")) {
 		return proxyError(host, e)
 	}
-	what, final := hindrance(err, "the base URL (options.baseURL)")
-	return &llm.Error{Class: llm.Transport, Permanent: final, Message: fmt.Sprintf("cannot reach %s: %s", host, what), Err: err}
+	what, isPermanent := describeNetworkError(err, "the base URL (options.baseURL)")
+	return &llm.Error{
+		Class: llm.Transport, Permanent: isPermanent, Message: fmt.Sprintf("cannot reach %s: %s", host, what), Err: err,
+	}
 }
 
-// hindrance says what is between us and a server whose address is set there, and whether it stays until somebody changes
-// something.
-func hindrance(err error, address string) (what string, final bool) {
+// describeNetworkError describes why a server is unreachable, and reports whether the cause is permanent until a
+// setting changes. address names the setting with the server's address.
+func describeNetworkError(err error, address string) (what string, isPermanent bool) {
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return mistrust(e.Err, address), true
+		return describeCertificateError(e.Err, address), true
 	}
-	if why := unagreed(err); why != "" {
-		return why + ", or change " + address, true
+	if problem := handshakeProblem(err); problem != "" {
+		return problem + ", or change " + address, true
 	}
-	switch dns, unresolved := errors.AsType[*net.DNSError](err); {
+	switch dns, isDNS := errors.AsType[*net.DNSError](err); {
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return "it speaks http, not https; change " + address, true
-	case is[tls.RecordHeaderError](err):
-		return "it does not speak https; change " + address, true
-	case unresolved:
+		return "the server speaks http, not https; change " + address, true
+	case isError[tls.RecordHeaderError](err):
+		return "the server does not speak https; change " + address, true
+	case isDNS:
 		return "the host name " + dns.Name + " cannot be resolved", false
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "connection refused; nothing listens there", false
+		return "connection refused; no server listens there", false
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the connection was closed before an answer came", false
+		return "the connection was closed before an answer arrived", false
 	}
 	return err.Error(), false
 }
 
-// disagreements are the ends of a TLS handshake that come again whenever it is tried, by the words of crypto/tls, and what is
-// to be done about them.
-var disagreements = []struct{ words, advice string }{
-	{"certificate required", noCertificate},
-	{"bad certificate", noCertificate},
-	{"unknown certificate authority", noCertificate},
-	{"access denied", noCertificate},
-	{"protocol version", "it and cairn speak no version of TLS in common; cairn speaks 1.2 and 1.3: let the server offer one of them"},
-	{"handshake failure", "it and cairn agree on no way to encrypt, or it wants a certificate of its clients, and cairn has none to show: let the server offer TLS 1.2 or 1.3 without one"},
-	{"insufficient security level", "it and cairn agree on no way to encrypt: let the server offer TLS 1.2 or 1.3 with ciphers of today"},
-	{"unrecognized name", "it serves no host of that name: let it serve the name"},
-	{"no application protocol", "it speaks neither HTTP/1.1 nor HTTP/2: let the server offer one of them"},
+// handshakeFailures are permanent failures of a TLS handshake, by the messages of crypto/tls, with the next step.
+var handshakeFailures = []struct{ message, advice string }{
+	{"certificate required", clientCertificateAdvice},
+	{"bad certificate", clientCertificateAdvice},
+	{"unknown certificate authority", clientCertificateAdvice},
+	{"access denied", clientCertificateAdvice},
+	{"protocol version", "the server and cairn have no TLS version in common; enable TLS 1.2 or 1.3 at the server"},
+	{
+		"handshake failure",
+		"the server and cairn have no cipher in common, or the server requires a client certificate, " +
+			"which cairn does not support; enable TLS 1.2 or 1.3 without client certificates at the server",
+	},
+	{
+		"insufficient security level",
+		"the server and cairn have no cipher in common; enable TLS 1.2 or 1.3 with current ciphers at the server",
+	},
+	{"unrecognized name", "the server does not serve this host name; check the name or the server's configuration"},
+	{"no application protocol", "the server supports neither HTTP/1.1 nor HTTP/2; enable one of them at the server"},
 }
 
-const noCertificate = "it wants a certificate of its clients, and cairn has none to show: ask for one that does without, or go through a proxy that shows it"
+const clientCertificateAdvice = "the server requires a client certificate, " +
+	"which cairn does not support; use an address without one, or a proxy that presents it"
 
-// unagreed says why server and client did not come to terms in their handshake, and will not the next time; "" if they did,
-// or may.
-func unagreed(err error) string {
-	said, ok := strings.CutPrefix(err.Error(), "tls: server selected unsupported ")
-	if e, is := errors.AsType[*net.OpError](err); is && e.Op == "remote error" { // an alert, of a type of crypto/tls's own
-		said, ok = strings.CutPrefix(e.Err.Error(), "tls: ")
+// handshakeProblem returns why a TLS handshake failed permanently; "" if it did not.
+func handshakeProblem(err error) string {
+	message, ok := strings.CutPrefix(err.Error(), "tls: server selected unsupported ")
+	if e, is := errors.AsType[*net.OpError](err); is && e.Op == "remote error" { // a TLS alert
+		message, ok = strings.CutPrefix(e.Err.Error(), "tls: ")
 	}
-	for _, d := range disagreements {
-		if ok && strings.HasPrefix(said, d.words) {
+	for _, d := range handshakeFailures {
+		if ok && strings.HasPrefix(message, d.message) {
 			return d.advice
 		}
 	}
 	return ""
 }
 
-func is[E error](err error) bool {
+func isError[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
 
-// mistrust says why a certificate does not count, and what to do about it.
-func mistrust(err error, address string) string {
+// describeCertificateError returns why a certificate is not trusted, and the next step.
+func describeCertificateError(err error, address string) string {
 	if e, ok := errors.AsType[x509.HostnameError](err); ok {
 		return fmt.Sprintf("its certificate is not trusted: %s; change %s", e.Error(), address)
 	}
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
-		return "its certificate is not trusted: it has expired, or is not valid yet by this computer's clock; if the clock is right, the server needs another"
+		return "its certificate is not trusted: it has expired or is not yet valid by this computer's clock; correct the " +
+			"clock or renew the certificate"
 	}
 	if e, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		err = e
 	}
-	return fmt.Sprintf("its certificate is not trusted: %v; if it should be, name the file of its authority in NODE_EXTRA_CA_CERTS, a file of PEM, and start cairn again", err)
+	return fmt.Sprintf(
+		"its certificate is not trusted: %v; to trust it, set NODE_EXTRA_CA_CERTS to a PEM file with its authority and "+
+			"restart cairn",
+		err,
+	)
 }
 
-// Unreachable says in plain words why an exchange with host did not come about.
-func Unreachable(host string, err error) string { return transportError(host, err).Message }
+// DescribeUnreachable returns the message of a failed exchange with host.
+func DescribeUnreachable(host string, err error) string { return transportError(host, err).Message }
 
-// drainTime is how long a finished answer may keep its connection from being reused.
+// drainTime bounds how long a completed answer may delay the reuse of its connection.
 const drainTime = 100 * time.Millisecond
 
-// drain reads the end of the body after the answer's last frame, so that the connection goes back to the pool.
-func drain(body io.Reader, dog *llm.Watchdog) {
+// drainBody reads the end of the body after the answer's last frame, so that the connection returns to the pool.
+func drainBody(body io.Reader, dog *llm.Watchdog) {
 	timer := time.AfterFunc(drainTime, dog.Stop)
 	defer timer.Stop()
-	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxErrorBody)) // whatever happens, the answer is complete
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxErrorBody)) // the answer is complete even if this fails
 }
 
-// readError gives an error of the body its class.
-func readError(ctx context.Context, err error) error {
+// newBodyError classifies an error of the body.
+func newBodyError(ctx context.Context, err error) error {
 	what := err.Error()
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 		what = "the provider closed it"
 	}
-	return llm.AsError(ctx, &llm.Error{Class: llm.Transport, Message: "the connection was lost during the answer: " + what, Err: err})
+	return llm.AsError(
+		ctx, &llm.Error{Class: llm.Transport, Message: "the connection was lost during the answer: " + what, Err: err},
+	)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// A row that was found is its user's own: changing it changes no other.
-func TestRowsAreTheirUsersOwn(t *testing.T) {
+// TestFindReturnsCopies: changing a row that Find returned does not change the table.
+func TestFindReturnsCopies(t *testing.T) {
 	spoil := func(v provider.Vendor) {
 		for i := range v.Settings {
 			v.Settings[i].Default = "spoilt"
@@ -20,16 +20,16 @@ func TestRowsAreTheirUsersOwn(t *testing.T) {
 			v.Headers[name] = "spoilt"
 		}
 	}
-	want := fmt.Sprintf("%+v", provider.Vendors()) // a text, because rows that share memory would be equal
-	for _, v := range provider.Vendors() {
+	want := fmt.Sprintf("%+v", provider.ListVendors()) // a text, because rows that share memory would be equal
+	for _, v := range provider.ListVendors() {
 		spoil(v)
 		found, known := provider.Find(v.ID)
 		if !known || found.ID != v.ID {
-			t.Errorf("%s is not found", v.ID)
+			t.Errorf("Find(%q) found nothing", v.ID)
 		}
 		spoil(found)
 	}
-	if got := fmt.Sprintf("%+v", provider.Vendors()); got != want {
-		t.Errorf("the table is\n%s\nand was\n%s", got, want)
+	if got := fmt.Sprintf("%+v", provider.ListVendors()); got != want {
+		t.Errorf("the table changed to\n%s\nfrom\n%s", got, want)
 	}
 }

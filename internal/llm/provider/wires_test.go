@@ -26,14 +26,15 @@ func event(tb testing.TB, name, payload string) string {
 	return out.String()
 }
 
-// TestMessagesAndConverse sends a request over each wire that is not Chat: where it goes, with which headers, and that the answer
-// in that wire's form is read.
-func TestMessagesAndConverse(t *testing.T) {
+// TestOtherWires sends a request over each wire except Chat and checks its address, its headers and that the answer is
+// decoded.
+func TestOtherWires(t *testing.T) {
 	messages := `data: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":3}}}` + "\n\n" +
 		`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hello"}}` + "\n\n" +
 		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}` + "\n\n"
 	converse := event(t, "contentBlockDelta", `{"contentBlockIndex":0,"delta":{"text":"hello"}}`) +
-		event(t, "messageStop", `{"stopReason":"end_turn"}`) + event(t, "metadata", `{"usage":{"inputTokens":3,"outputTokens":1}}`)
+		event(t, "messageStop", `{"stopReason":"end_turn"}`) +
+		event(t, "metadata", `{"usage":{"inputTokens":3,"outputTokens":1}}`)
 	tests := []struct {
 		name, vendor, model, base, path, answer string
 		headers                                 map[string]string
@@ -83,8 +84,8 @@ func TestMessagesAndConverse(t *testing.T) {
 	}
 }
 
-// Betas that a configuration names go beside those of the vendor and of the request, each once; an empty value takes the
-// vendor's own out.
+// TestBetas: the beta features of the vendor, the configuration and the request are combined without duplicates; an
+// empty value in the configuration removes the vendor's.
 func TestBetas(t *testing.T) {
 	const own = "interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14"
 	for _, tt := range []struct{ config, request, want string }{
@@ -105,10 +106,12 @@ func TestBetas(t *testing.T) {
 		if tt.request != "" {
 			req.Headers = map[string]string{"ANTHROPIC-BETA": tt.request}
 		}
-		m, err := provider.New(provider.Config{Vendor: vendor, Key: secret, Headers: headers, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			sent = strings.Join(r.Header.Values("Anthropic-Beta"), ";")
-			return nil, io.ErrUnexpectedEOF
-		})})
+		m, err := provider.New(provider.Config{
+			Vendor: vendor, Key: secret, Headers: headers, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				sent = strings.Join(r.Header.Values("Anthropic-Beta"), ";")
+				return nil, io.ErrUnexpectedEOF
+			}),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,34 +9,40 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// A schema that a vendor would refuse is not sent to it.
-func TestHolds(t *testing.T) {
+// TestSupportsSchema: a schema that a vendor would refuse is not sent to it.
+func TestSupportsSchema(t *testing.T) {
 	const kids = `{"type":"object","properties":{"kids":{"type":"array","items":{"$ref":"#"}}}`
 	tests := []struct {
 		vendor, pkg, model, schema string
 		want                       bool
 	}{
-		{"google", "@ai-sdk/google", "gemini-3-pro", `{"type":"object","properties":{"a":{"$ref":"#/$defs/a","title":"A"}},"$defs":{"a":{"type":"string"}}}`, true},
+		{
+			"google", "@ai-sdk/google", "gemini-3-pro",
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/a","title":"A"}},"$defs":{"a":{"type":"string"}}}`, true,
+		},
 		{"google", "@ai-sdk/google", "gemini-3-pro", kids + `}`, true},
 		{"google", "@ai-sdk/google", "gemini-3-pro", kids + `,"required":["kids"]}`, false},
-		{"google", "@ai-sdk/google", "gemini-3-pro", `{"type":"object","properties":{"a":{"$ref":"#/$defs/a","type":"string"}},"$defs":{"a":{}}}`, false},
+		{
+			"google", "@ai-sdk/google", "gemini-3-pro",
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/a","type":"string"}},"$defs":{"a":{}}}`, false,
+		},
 		{"google", "@ai-sdk/google", "gemini-3-pro", `{"type":"object","properties":{"a":{"$ref":"#anchor"}}}`, false},
 		{"openai", "@ai-sdk/openai", "gpt-5", kids + `,"required":["kids"]}`, true},
 	}
 	for _, tt := range tests {
 		v, _ := provider.Find(tt.vendor)
-		v.Wire, _ = v.WireFor(tt.pkg, tt.model)
+		v.Wire, _ = v.SelectWire(tt.pkg, tt.model)
 		m, err := provider.New(provider.Config{Vendor: v, Key: secret, Facts: provider.Facts{ModelID: tt.model}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Holds(jsontext.Value(tt.schema)); got != tt.want {
+		if got := m.SupportsSchema(jsontext.Value(tt.schema)); got != tt.want {
 			t.Errorf("%s %s: %v", tt.model, tt.schema, got)
 		}
 	}
 }
 
-func TestForms(t *testing.T) {
+func TestSchemaSupport(t *testing.T) {
 	yes, no := new(true), new(false)
 	tests := []struct {
 		vendor, pkg, model string
@@ -68,13 +74,15 @@ func TestForms(t *testing.T) {
 		if !ok {
 			t.Fatal(tt.vendor)
 		}
-		v.Wire, _ = v.WireFor(tt.pkg, tt.model)
+		v.Wire, _ = v.SelectWire(tt.pkg, tt.model)
 		v.BaseURL = "http://127.0.0.1:1/v1"
-		m, err := provider.New(provider.Config{Vendor: v, Key: secret, Facts: provider.Facts{ModelID: tt.model, Structured: tt.structured}})
+		m, err := provider.New(provider.Config{
+			Vendor: v, Key: secret, Facts: provider.Facts{ModelID: tt.model, StructuredOutput: tt.structured},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Forms(); got != tt.want {
+		if got := m.SchemaSupport(); got != tt.want {
 			t.Errorf("%s %s %s: %d, want %d", tt.vendor, tt.pkg, tt.model, got, tt.want)
 		}
 	}

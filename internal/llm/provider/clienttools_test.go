@@ -9,8 +9,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 )
 
-// Declarations of what a client would have to run are refused where they are configured: nothing would run them.
-func TestHostedIsRunByTheVendor(t *testing.T) {
+// TestCheckHostedTool: declarations of tools that the client has to run are refused in the configuration, because cairn
+// would never run their calls.
+func TestCheckHostedTool(t *testing.T) {
 	for declared, refused := range map[string]struct {
 		wire provider.Wire
 		want bool
@@ -38,8 +39,8 @@ func TestHostedIsRunByTheVendor(t *testing.T) {
 		`{"computerUse":{}}`:                                                   {provider.Gemini, true},
 		`{"googleMaps":{}}`:                                                    {provider.Gemini, false},
 	} {
-		_, err := provider.Vendor{ID: "v", Wire: refused.wire}.Hosted([]jsontext.Value{jsontext.Value(declared)})
-		if (err != nil) != refused.want || err != nil && !strings.Contains(err.Error(), "the client would have to run") {
+		_, err := provider.Vendor{ID: "v", Wire: refused.wire}.DeclareHosted([]jsontext.Value{jsontext.Value(declared)})
+		if (err != nil) != refused.want || err != nil && !strings.Contains(err.Error(), "the client has to run") {
 			t.Errorf("%s: %v", declared, err)
 		}
 	}

@@ -1,0 +1,103 @@
+package provider
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Setting is a part of a base URL that differs between users, such as an account or a region. The base URL contains it
+// as ${name}.
+type Setting struct {
+	Name    string   // the option's name
+	Env     []string // environment variables, by precedence
+	Default string
+}
+
+// Lookup returns the value of an option of the configuration and that of an environment variable; "" if it is not set.
+type Lookup struct{ Option, Env func(string) string }
+
+func (l Lookup) find(s Setting) string {
+	if l.Option != nil {
+		if v := strings.TrimSpace(l.Option(s.Name)); v != "" {
+			return v
+		}
+	}
+	for _, name := range s.Env {
+		if v := strings.TrimSpace(l.Env(name)); v != "" {
+			return v
+		}
+	}
+	return s.Default
+}
+
+// placeholder matches ${name} in an address; models.dev uses the names of environment variables.
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{([A-Za-z][A-Za-z0-9_]{0,63})\}`)
+})
+
+// validSetting matches values that cannot change the host or path of an address.
+var validSetting = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+})
+
+// ResolveBaseURL returns the row with the settings in its address replaced. The error names the missing setting and how
+// to set it.
+func (v Vendor) ResolveBaseURL(l Lookup) (Vendor, error) {
+	settings := map[string]Setting{}
+	for _, s := range v.Settings {
+		settings[s.Name] = s
+		for _, variable := range s.Env {
+			settings[variable] = s
+		}
+	}
+	var failed error
+	v.BaseURL = placeholder().ReplaceAllStringFunc(v.BaseURL, func(whole string) string {
+		name := placeholder().FindStringSubmatch(whole)[1]
+		if name == "vertexHost" {
+			return vertexHost(l.find(settings["location"]))
+		}
+		s, exists := settings[name]
+		if !exists {
+			s = Setting{Name: name, Env: []string{name}}
+		}
+		value := l.find(s)
+		switch {
+		case value == "" && failed == nil:
+			failed = fmt.Errorf(
+				"provider %q needs its %s: set %s, or options.%s in its configuration", v.ID, s.Name, strings.Join(s.Env, " or "),
+				s.Name,
+			)
+		case value != "" && !validSetting().MatchString(value) && failed == nil:
+			failed = fmt.Errorf(
+				"the %s %.60q of provider %q is not valid in a URL: use letters, digits, dots, hyphens and underscores", s.Name,
+				value, v.ID,
+			)
+		}
+		return value
+	})
+	return v, failed
+}
+
+// vertexHost returns the host of Vertex AI for a location.
+func vertexHost(location string) string {
+	switch location {
+	case "", "global":
+		return "aiplatform.googleapis.com"
+	case "us", "eu":
+		return "aiplatform." + location + ".rep.googleapis.com"
+	default:
+		return location + "-aiplatform.googleapis.com"
+	}
+}
+
+// SettingValue returns the value of one of the row's settings.
+func (v Vendor) SettingValue(name string, l Lookup) string {
+	for _, s := range v.Settings {
+		if s.Name == name {
+			return l.find(s)
+		}
+	}
+	return ""
+}
