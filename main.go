@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	if code, ok := host.Supervise(os.Args[1:]); ok {
+	if code, ok := host.RunSupervisor(os.Args[1:]); ok {
 		os.Exit(code)
 	}
 	if err := fault.FromEnvironment(); err != nil {

@@ -30,7 +30,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if code, ok := host.Supervise(os.Args[1:]); ok {
+	if code, ok := host.RunSupervisor(os.Args[1:]); ok {
 		os.Exit(code)
 	}
 	if dir := os.Getenv(childVariable); dir != "" {

@@ -10,30 +10,30 @@ import (
 	"github.com/cairn-dev/cairn/internal/server"
 )
 
-// address is where a server listens and who is told.
-type address struct {
+// listenAddress is where a server listens, and how it is announced.
+type listenAddress struct {
 	hostname string
 	port     int
 	origins  []string
-	mdns     string       // the name for the local network; "" announces nothing
-	listener net.Listener // open already; nil opens one
-	note     string       // why nothing is announced although somebody asked for it
+	mdns     string       // name in the local network; "" is not announced
+	listener net.Listener // nil opens one
+	note     string       // why the server is not announced although that is configured
 }
 
-// addressOf is what the command says, and where it says nothing, what the user's configuration does. As in OpenCode, who
-// asks to be found in the network without naming an address listens on all, pages of both lists may call, and what only this
-// machine reaches is not announced.
-func addressOf(o cli.ServeOptions, c config.Server) *address {
+// resolveAddress returns the address of the command line, completed by the user's configuration. As in OpenCode, mDNS
+// without a hostname listens on all addresses, allowed origins of both add up, and a loopback address is not announced.
+func resolveAddress(o cli.ServeOptions, c config.Server) *listenAddress {
 	mdns := c.MDNS
 	if o.MDNS != nil {
 		mdns = *o.MDNS
 	}
-	anywhere := ""
+	fallback := "127.0.0.1"
 	if mdns {
-		anywhere = "0.0.0.0"
+		fallback = "0.0.0.0"
 	}
-	at := &address{
-		hostname: cmp.Or(o.Hostname, c.Hostname, anywhere, "127.0.0.1"), port: int(c.Port), origins: slices.Concat(c.Cors, o.Origins),
+	at := &listenAddress{
+		hostname: cmp.Or(o.Hostname, c.Hostname, fallback), port: int(c.Port),
+		origins: slices.Concat(c.Cors, o.Origins),
 	}
 	if o.Port != nil {
 		at.port = *o.Port
@@ -41,24 +41,29 @@ func addressOf(o cli.ServeOptions, c config.Server) *address {
 	switch {
 	case !mdns:
 	case server.Loopback(at.hostname):
-		at.note = "not announced in the local network: only this machine reaches " + at.hostname
+		at.note = "not announced in the local network: only this machine can reach " + at.hostname
 	default:
 		at.mdns = cmp.Or(o.MDNSDomain, c.MDNSDomain, server.MDNSDomain)
 	}
 	return at
 }
 
-// listenerOf is where a server listens and whom it lets in; without an address only on its socket.
-func listenerOf(o cli.ServeOptions, at *address) server.Config {
-	c := server.Config{OpenLocal: o.OpenLocal, User: config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD")}
+// listenerConfig returns where a server listens and whom it lets in. Without an address it listens on its Unix socket
+// only.
+func listenerConfig(o cli.ServeOptions, at *listenAddress) server.Config {
+	c := server.Config{
+		OpenLocal: o.OpenLocal,
+		User:      config.Getenv(o.Env, "SERVER_USERNAME"), Password: config.Getenv(o.Env, "SERVER_PASSWORD"),
+	}
 	if at != nil {
-		c.TCP, c.Hostname, c.Port, c.Listener, c.Origins, c.MDNS = true, at.hostname, at.port, at.listener, at.origins, at.mdns
+		c.TCP, c.Hostname, c.Port, c.Listener = true, at.hostname, at.port, at.listener
+		c.Origins, c.MDNS = at.origins, at.mdns
 	}
 	return c
 }
 
-// logging is the environment in which the log has the configured level, unless the environment itself says one.
-func logging(getenv func(string) string, level string) func(string) string {
+// withLogLevel returns an environment with the configured log level, unless the environment sets one itself.
+func withLogLevel(getenv func(string) string, level string) func(string) string {
 	if level == "" || config.Getenv(getenv, "LOG") != "" {
 		return getenv
 	}

@@ -16,40 +16,44 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/file"
 )
 
-// commands are those of a place, with its skills as they are now.
-func (l *locations) commands(p *place) *command.Set {
+// commandSet returns the commands of a location, with its current skills.
+func (l *locationCache) commandSet(p *locationSetup) *command.Set {
 	var skills []command.Skill
 	for _, s := range p.skills.Find().Skills {
-		skills = append(skills, command.Skill{Name: s.Name, Description: s.Description, Content: s.Content, Directory: s.Dir()})
+		skills = append(skills, command.Skill{
+			Name: s.Name, Description: s.Description, Content: s.Content, Directory: s.Dir(),
+		})
 	}
 	return command.New(p.config, skills)
 }
 
 // Commands implements v2.Locations.
-func (l *locations) Commands(ctx context.Context, at session.Location) ([]api.Command, error) {
-	p, err := l.place(ctx, at.Directory)
+func (l *locationCache) Commands(ctx context.Context, at session.Location) ([]api.Command, error) {
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
 	out := []api.Command{}
-	for _, c := range l.commands(p).List() {
+	for _, c := range l.commandSet(p).List() {
 		out = append(out, api.Command{
-			Name: c.Name, Description: c.Description, Agent: c.Agent, Model: c.Model, Subtask: c.Subtask, Template: c.Template,
-			Source: string(c.Source), Hints: c.Hints(),
+			Name: c.Name, Description: c.Description, Agent: c.Agent, Model: c.Model, Subtask: c.Subtask,
+			Template: c.Template, Source: string(c.Source), Hints: c.Hints(),
 		})
 	}
 	return out, nil
 }
 
-// Expand implements v2.Locations: it makes the prompt of a command, running what its template wants to have run.
-func (l *locations) Expand(ctx context.Context, at session.Location, r api.ExpandRequest) (api.Expanded, error) {
-	p, err := l.place(ctx, at.Directory)
+// Expand implements v2.Locations. It returns the prompt of a command, after it has run the shell commands of its
+// template.
+func (l *locationCache) Expand(ctx context.Context, at session.Location, r api.ExpandRequest) (api.Expanded, error) {
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return api.Expanded{}, err
 	}
-	c, err := l.commands(p).Get(r.Command)
+	c, err := l.commandSet(p).Get(r.Command)
 	if why := p.config.UntrustedCommandReason(strings.TrimPrefix(r.Command, "/")); err != nil && why != "" {
-		err = session.Errorf(session.CodeInvalid, "the command %q of the project has something run: it %s", r.Command, why).At("command")
+		err = session.Errorf(session.CodeInvalid, "the project's command %q cannot run: it %s", r.Command, why).
+			At("command")
 	}
 	if err != nil {
 		return api.Expanded{}, err
@@ -69,13 +73,14 @@ func (l *locations) Expand(ctx context.Context, at session.Location, r api.Expan
 		out.Prompt.Model = c.Model
 	}
 	e := c.Expand(r.Arguments)
-	printed, err := exec.RunTemplate(ctx, p.tools.exec, exec.TemplateCommands{Lines: e.Lines, Args: e.Args, Arguments: e.Arguments})
+	commands := exec.TemplateCommands{Lines: e.Lines, Args: e.Args, Arguments: e.Arguments}
+	printed, err := exec.RunTemplate(ctx, p.tools.exec, commands)
 	if err != nil {
 		return out, session.Errorf(session.CodeInvalid, "the command %s: %v", c.Name, err).At("command")
 	}
 	out.Prompt.Text = e.Text(printed)
 	for _, name := range e.Names() {
-		if f, ok := l.mentioned(p, name); ok {
+		if f, ok := l.findMentionedFile(p, name); ok {
 			out.Prompt.Files = append(out.Prompt.Files, f)
 		} else if a, err := p.agents.Get(name); err == nil && !a.Hidden {
 			out.Prompt.Agents = append(out.Prompt.Agents, session.AgentMention{Name: name})
@@ -84,9 +89,9 @@ func (l *locations) Expand(ctx context.Context, at session.Location, r api.Expan
 	return out, nil
 }
 
-// mentioned is the file or directory of a name; false when there is none. A name below the top of the project does not
-// lead out of it through a link: whose command it is, the links are the project's.
-func (l *locations) mentioned(p *place, name string) (session.File, bool) {
+// findMentionedFile returns the file or directory that a command mentions; false if it does not exist. A name below
+// the top of the project must not lead out of it through a link, since the project controls its links.
+func (l *locationCache) findMentionedFile(p *locationSetup, name string) (session.File, bool) {
 	path := name
 	if rest, atHome := strings.CutPrefix(name, "~/"); atHome {
 		path = filepath.Join(l.dirs.Home, rest)
@@ -101,7 +106,8 @@ func (l *locations) mentioned(p *place, name string) (session.File, bool) {
 	if err != nil {
 		return session.File{}, false
 	}
-	f := session.File{Mime: "text/plain", Name: name, URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()}
+	uri := &url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
+	f := session.File{Mime: "text/plain", Name: name, URI: uri.String()}
 	if info.IsDir() {
 		f.Mime = "application/x-directory"
 	}
@@ -109,12 +115,15 @@ func (l *locations) mentioned(p *place, name string) (session.File, bool) {
 }
 
 // Attached implements v1.Places.
-func (l *locations) Attached(ctx context.Context, at session.Location, id session.ID, page opencode.Page) (text string, whole *session.File, err error) {
-	p, err := l.place(ctx, at.Directory)
+func (l *locationCache) Attached(
+	ctx context.Context, at session.Location, id session.ID, page opencode.Page,
+) (text string, media *session.File, err error) {
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return "", nil, err
 	}
-	out, err := file.Attach(ctx, p.tools.file, file.Attachment{Session: id, Path: page.FilePath, Offset: page.Offset, Limit: page.Limit})
+	attachment := file.Attachment{Session: id, Path: page.FilePath, Offset: page.Offset, Limit: page.Limit}
+	out, err := file.Attach(ctx, p.tools.file, attachment)
 	if err != nil {
 		return "", nil, err
 	}
@@ -127,7 +136,7 @@ func (l *locations) Attached(ctx context.Context, at session.Location, id sessio
 	return text, nil, nil
 }
 
-// staysBelow reports whether the path, links resolved, lies below the directory, of which links are resolved.
+// staysBelow reports whether a path is below dir after its links are resolved. dir has no links.
 func staysBelow(dir, path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

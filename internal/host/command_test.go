@@ -35,8 +35,8 @@ func TestLinksOfAProjectAreNotAttached(t *testing.T) {
 	}
 }
 
-// What a project that nobody trusts has as commands is words: nothing is run or attached, no agent is chosen or called, and
-// what wants that is refused with what to do.
+// What a project that nobody trusts has as commands is words: nothing is run or attached, no agent is chosen or
+// called, and what wants that is refused with what to do.
 func TestHostileCommands(t *testing.T) {
 	home, _ := newHome(t)
 	project := filepath.Join(home, "project")

@@ -9,8 +9,8 @@ import (
 
 const chatHi = `{"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1},"copilot_usage":{"total_nano_aiu":100000000000}}`
 
-// Azure's deployments have addresses of their own where the configuration says so. What a vendor says that it charges is
-// what a session has cost.
+// Azure's deployments have addresses of their own where the configuration says so. What a vendor says that it charges
+// is what a session has cost.
 func TestDeploymentsOfAzure(t *testing.T) {
 	v := newSearching(t, chatHi)
 	home, mock := newHome(t)

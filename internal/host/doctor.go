@@ -28,7 +28,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
-func finder(dirs config.Directories) *project.Finder {
+func newProjectFinder(dirs config.Directories) *project.Finder {
 	return &project.Finder{Cache: filepath.Join(dirs.Cache, "project")}
 }
 
@@ -38,64 +38,67 @@ func (h Host) Doctor(ctx context.Context, o cli.Options) ([]cli.Finding, error) 
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
-	return append(examineData(ctx, dirs), h.examineRest(ctx, dirs, o)...), nil
+	return append(examineData(ctx, dirs), h.examineEnvironment(ctx, dirs, o)...), nil
 }
 
-// examiner is the doctor of a running owner. It implements v2.Doctor, with the findings of cairn doctor --json.
-type examiner struct {
+// ownerDoctor implements v2.Doctor in a running owner, with the findings of cairn doctor --json.
+type ownerDoctor struct {
 	store     store.Store
-	condition func() error // why nothing can be written now, nil if there is no reason
+	condition func() error // why nothing can be written; nil if it can
 	dirs      config.Directories
 	o         cli.Options
 }
 
 // Examine implements v2.Doctor.
-func (e examiner) Examine(ctx context.Context) (jsontext.Value, error) {
+func (e ownerDoctor) Examine(ctx context.Context) (jsontext.Value, error) {
 	found := []cli.Finding{{Level: cli.LevelOK, What: "data", Detail: e.dirs.Data}}
 	if why := e.condition(); why != nil {
-		found = append(found, damaged(why.Error()))
+		found = append(found, damagedFinding(why.Error()))
 	}
 	found = append(found, examineStore(ctx, e.store)...)
-	found = append(found, Host{}.examineRest(ctx, e.dirs, e.o)...)
+	found = append(found, Host{}.examineEnvironment(ctx, e.dirs, e.o)...)
 	return json.Marshal(found, json.Deterministic(true))
 }
 
-// examineRest looks at everything but the store.
-func (h Host) examineRest(ctx context.Context, dirs config.Directories, o cli.Options) []cli.Finding {
+// examineEnvironment examines everything but the store.
+func (h Host) examineEnvironment(ctx context.Context, dirs config.Directories, o cli.Options) []cli.Finding {
 	found := append(examineModes(dirs), examineSecret(dirs)...)
 	found = append(found, h.examineLocation(ctx, dirs, o)...)
 	return append(found, examineTools()...)
 }
 
-// examineData opens the store for reading beside whoever owns it.
+// examineData opens the store for reading, beside its owner.
 func examineData(ctx context.Context, dirs config.Directories) []cli.Finding {
 	found := []cli.Finding{{Level: cli.LevelOK, What: "data", Detail: dirs.Data}}
-	if _, err := os.Stat(dirs.Data); errors.Is(err, os.ErrNotExist) { // to look for an owner would make the folder
+	if _, err := os.Stat(dirs.Data); errors.Is(err, os.ErrNotExist) { // AcquireLease would make the folder
 		return append(found, noStore)
 	}
 	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
 	if held, ok := errors.AsType[*sqlite.Held](err); ok {
 		found = append(found, cli.Finding{Level: cli.LevelOK, What: "owner", Detail: held.Error()})
 	} else if err != nil {
-		return append(found, cli.Finding{Level: cli.LevelError, What: "data", Detail: err.Error(), Fix: "make the folder writable for you, or set CAIRN_HOME"})
+		return append(found, cli.Finding{
+			Level: cli.LevelError, What: "data", Detail: err.Error(),
+			Fix: "make the folder writable for you, or set CAIRN_HOME",
+		})
 	} else {
 		defer func() { _ = lease.Release() }()
 	}
-	if fresh(dirs) {
+	if hasNoStore(dirs) {
 		return append(found, noStore)
 	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
 	switch {
 	case errors.Is(err, store.ErrDamaged):
-		return append(found, damaged(err.Error()))
-	case err != nil: // it says what to do
+		return append(found, damagedFinding(err.Error()))
+	case err != nil: // the error says what to do
 		return append(found, cli.Finding{Level: cli.LevelError, What: "store", Detail: err.Error()})
 	}
 	defer func() { _ = s.Close() }()
 	return append(found, examineStore(ctx, s)...)
 }
 
-// examineSecret looks at the secret without which no cairn starts.
+// examineSecret checks the server's secret, without which no owner starts.
 func examineSecret(dirs config.Directories) []cli.Finding {
 	err := server.CheckSecret(dirs.Data)
 	if err == nil {
@@ -103,50 +106,57 @@ func examineSecret(dirs config.Directories) []cli.Finding {
 	}
 	return []cli.Finding{{
 		Level: cli.LevelError, What: "secret", Detail: err.Error(),
-		Fix: "remove " + filepath.Join(dirs.Data, "server.secret") + "; the next cairn makes another, and clients that kept the old one must log in again",
+		Fix: "remove " + filepath.Join(dirs.Data, "server.secret") + "; the next start makes another, " +
+			"and clients that use the old one must log in again",
 	}}
 }
 
-var noStore = cli.Finding{Level: cli.LevelNote, What: "store", Detail: "there is none yet; the first session makes it"}
+var noStore = cli.Finding{Level: cli.LevelNote, What: "store", Detail: "not created yet; the first session creates it"}
 
-// examineTime is how long doctor reads the store; fsck reads all of it.
+// examineTime bounds how long doctor reads the store. fsck reads all of it.
 const examineTime = 3 * time.Second
 
-// examineStore reads the store as far as it gets in its time.
+// examineStore checks as much of the store as it can read within examineTime.
 func examineStore(ctx context.Context, s store.Store) []cli.Finding {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	report, err := check.Run(ctx, s)
 	for _, v := range report.Violations {
 		if v.Invariant == check.Readable {
-			return []cli.Finding{damaged(v.String())}
+			return []cli.Finding{damagedFinding(v.String())}
 		}
 	}
 	switch {
 	case len(report.Violations) > 0:
 		v := report.Violations[0]
-		return []cli.Finding{{Level: cli.LevelError, What: "store", Detail: v.String(), Fix: "run cairn fsck to see all that is wrong"}}
+		return []cli.Finding{{
+			Level: cli.LevelError, What: "store", Detail: v.String(), Fix: "run cairn fsck to list all violations",
+		}}
 	case err != nil && ctx.Err() != nil:
-		return []cli.Finding{{Level: cli.LevelNote, What: "store", Detail: "a first look found nothing wrong; cairn fsck reads all of it"}}
+		return []cli.Finding{{
+			Level: cli.LevelNote, What: "store", Detail: "the first part is valid; run cairn fsck to check all of it",
+		}}
 	case err != nil:
-		return []cli.Finding{damaged(err.Error())}
+		return []cli.Finding{damagedFinding(err.Error())}
 	default:
-		return []cli.Finding{{Level: cli.LevelOK, What: "store", Detail: fmt.Sprintf("%d sessions can be read", report.Sessions)}}
+		detail := fmt.Sprintf("%d sessions can be read", report.Sessions)
+		return []cli.Finding{{Level: cli.LevelOK, What: "store", Detail: detail}}
 	}
 }
 
-const salvageFix = "cairn salvage DIR copies what can be read into a new home; backups made before migrations are in the folder backup of the data"
+const salvageFix = "cairn salvage DIR copies what can be read into a new home; " +
+	"backups made before migrations are in the folder backup of the data"
 
-// damaged is what is said of a store that cannot be used as it is.
-func damaged(detail string) cli.Finding {
+// damagedFinding reports a store that cannot be used as it is.
+func damagedFinding(detail string) cli.Finding {
 	return cli.Finding{
 		Level: cli.LevelError, What: "store", Detail: detail,
 		Fix: salvageFix,
 	}
 }
 
-// fresh reports whether the folder never held a store.
-func fresh(dirs config.Directories) bool {
+// hasNoStore reports whether the data folder never held a store.
+func hasNoStore(dirs config.Directories) bool {
 	for _, name := range []string{"cairn.db", "store-id"} {
 		if _, err := os.Lstat(filepath.Join(dirs.Data, name)); !errors.Is(err, os.ErrNotExist) {
 			return false
@@ -155,31 +165,35 @@ func fresh(dirs config.Directories) bool {
 	return true
 }
 
-// examineModes looks for files that others can read (spec/guarantees S16).
+// examineModes looks for files that other users can read (S16).
 func examineModes(dirs config.Directories) []cli.Finding {
 	var found []cli.Finding
-	for _, p := range []string{dirs.Data, filepath.Join(dirs.Data, "cairn.db"), filepath.Join(dirs.Data, auth.FileName), filepath.Join(dirs.Data, auth.FetchedName)} {
+	for _, name := range []string{"", "cairn.db", auth.FileName, auth.FetchedName} {
+		p := filepath.Join(dirs.Data, name)
 		info, err := os.Stat(p)
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			found = append(found, cli.Finding{
-				Level: cli.LevelWarning, What: "permissions", Detail: fmt.Sprintf("%s has mode %04o: others can read it", p, info.Mode().Perm()),
-				Fix: "chmod go-rwx " + p,
+				Level: cli.LevelWarning, What: "permissions",
+				Detail: fmt.Sprintf("%s has mode %04o: other users can read it", p, info.Mode().Perm()),
+				Fix:    "chmod go-rwx " + p,
 			})
 		}
 	}
 	return found
 }
 
-// examineLocation reads the configuration of the directory and finds the model that a session would use.
+// examineLocation examines the configuration of the directory and the model that a session would use.
 func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cli.Options) []cli.Finding {
 	cfg, err := h.Config(ctx, o)
 	if err != nil {
-		return []cli.Finding{{Level: cli.LevelError, What: "configuration", Detail: err.Error(), Fix: "mend the file; cairn config explain shows what is in force"}}
+		return []cli.Finding{{Level: cli.LevelError, What: "configuration", Detail: err.Error(), Fix: configFix}}
 	}
 	if len(cfg.Errors) > 0 {
 		return configErrors(cfg)
 	}
-	found := []cli.Finding{{Level: cli.LevelOK, What: "configuration", Detail: fmt.Sprintf("read, %d warnings", len(cfg.Warnings))}}
+	found := []cli.Finding{{
+		Level: cli.LevelOK, What: "configuration", Detail: fmt.Sprintf("read, %d warnings", len(cfg.Warnings)),
+	}}
 	for _, w := range append(cfg.Warnings, agent.New(cfg, agent.Options{}).Warnings()...) {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "configuration", Detail: w.String()})
 	}
@@ -199,25 +213,33 @@ func (h Host) examineLocation(ctx context.Context, dirs config.Directories, o cl
 	}
 	switch {
 	case models.IsKeyUnreachable(err):
-		return append(found, cli.Finding{Level: cli.LevelError, What: "model", Detail: ref.String() + " cannot be asked: its provider's key is out of reach", Fix: "cairn doctor provider " + ref.ProviderID})
+		return append(found, cli.Finding{
+			Level: cli.LevelError, What: "model",
+			Detail: ref.String() + " cannot be used: the key of its provider cannot be read",
+			Fix:    "cairn doctor provider " + ref.ProviderID,
+		})
 	case err != nil:
-		return append(found, cli.Finding{Level: cli.LevelError, What: "model", Detail: err.Error(), Fix: "choose another with the key \"model\", or cairn run -m"})
+		return append(found, cli.Finding{
+			Level: cli.LevelError, What: "model", Detail: err.Error(),
+			Fix: "choose another with the key \"model\", or cairn run -m",
+		})
 	case ref.ProviderID == script.ProviderID:
 		return append(found, cli.Finding{
-			Level: cli.LevelNote, What: "model", Detail: ref.String() + ": no provider is configured, so the offline guide answers",
-			Fix: "set a key such as OPENAI_API_KEY, or run cairn auth login PROVIDER",
+			Level: cli.LevelNote, What: "model",
+			Detail: ref.String() + ": no provider is configured, so the offline guide answers",
+			Fix:    "set a key such as OPENAI_API_KEY, or run cairn auth login PROVIDER",
 		})
 	default:
 		return append(found, cli.Finding{Level: cli.LevelOK, What: "model", Detail: ref.String()})
 	}
 }
 
-// examineKeys looks for keys that are kept and cannot be used, and for what should not be in the keyring any more.
+// examineKeys looks for stored keys that cannot be used, and for removed keys that are still in the keyring.
 func examineKeys(ctx context.Context, store *auth.Store) []cli.Finding {
 	var found []cli.Finding
 	troubles, err := store.Troubles(ctx)
 	if err != nil {
-		return nil // told with the models
+		return nil // models.Build reports it
 	}
 	for _, t := range troubles {
 		f := keyFinding(t.Err)
@@ -228,8 +250,9 @@ func examineKeys(ctx context.Context, store *auth.Store) []cli.Finding {
 		found = append(found, cli.Finding{Level: cli.LevelWarning, What: "keyring", Detail: err.Error()})
 	} else if len(left.Names) > 0 {
 		found = append(found, cli.Finding{
-			Level: cli.LevelWarning, What: "keyring", Detail: "still has keys that were removed: " + strings.Join(left.Names, ", "),
-			Fix: "cairn auth list removes them as soon as the keyring can be reached",
+			Level: cli.LevelWarning, What: "keyring",
+			Detail: "still has keys that were removed: " + strings.Join(left.Names, ", "),
+			Fix:    "cairn auth list removes them as soon as the keyring can be reached",
 		})
 	}
 	return found
@@ -263,11 +286,15 @@ func examineFacts(pool *models.Pool, set *models.Set) []cli.Finding {
 	return found
 }
 
-// configErrors is everything that keeps a configuration from being used.
+const configFix = "correct the file; cairn config explain shows the values in use"
+
+// configErrors reports the errors that keep a configuration from being used.
 func configErrors(cfg *config.Config) []cli.Finding {
 	var found []cli.Finding
 	for _, e := range cfg.Errors {
-		found = append(found, cli.Finding{Level: cli.LevelError, What: "configuration", Detail: e.Error(), Fix: "mend the file; cairn config explain shows what is in force"})
+		found = append(found, cli.Finding{
+			Level: cli.LevelError, What: "configuration", Detail: e.Error(), Fix: configFix,
+		})
 	}
 	return found
 }
@@ -275,15 +302,17 @@ func configErrors(cfg *config.Config) []cli.Finding {
 func examineTools() []cli.Finding {
 	var found []cli.Finding
 	for name, without := range map[string]string{
-		"git": "projects have no identity of their own without it",
-		"rg":  "searching works without it, slower",
+		"git": "without it, projects have no identity of their own",
+		"rg":  "without it, search is slower",
 	} {
 		if _, err := exec.LookPath(name); err != nil {
 			found = append(found, cli.Finding{Level: cli.LevelNote, What: name, Detail: "is not installed: " + without})
 		}
 	}
 	if err := sandbox.Check(); err != nil {
-		found = append(found, cli.Finding{Level: cli.LevelNote, What: "sandbox", Detail: "commands cannot be bound: " + err.Error()})
+		found = append(found, cli.Finding{
+			Level: cli.LevelNote, What: "sandbox", Detail: "not available for commands: " + err.Error(),
+		})
 	}
 	return found
 }
@@ -308,7 +337,7 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
-	if fresh(dirs) {
+	if hasNoStore(dirs) {
 		return []cli.Finding{noStore}, nil
 	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, ReadOnly: true})
@@ -323,9 +352,15 @@ func (h Host) Fsck(ctx context.Context, o cli.Options) ([]cli.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := []cli.Finding{{Level: cli.LevelOK, What: "log", Detail: fmt.Sprintf("%d sessions, %d events read", report.Sessions, report.Events)}}
+	found := []cli.Finding{{
+		Level: cli.LevelOK, What: "log",
+		Detail: fmt.Sprintf("%d sessions, %d events read", report.Sessions, report.Events),
+	}}
 	for _, v := range report.Violations {
-		f := cli.Finding{Level: cli.LevelError, What: string(v.Invariant), Detail: v.String(), Fix: "keep a copy of " + dirs.Data + " and report it"}
+		f := cli.Finding{
+			Level: cli.LevelError, What: string(v.Invariant), Detail: v.String(),
+			Fix: "keep a copy of " + dirs.Data + " and report it",
+		}
 		if v.Invariant == check.Readable {
 			f.Fix = salvageFix
 		}

@@ -279,7 +279,8 @@ func (p providerProbe) fixFor(e *llm.Error) string {
 	case e.Status == http.StatusNetworkAuthenticationRequired:
 		return "this network requires a login: open any page in a browser"
 	case e.Status >= 300 && e.Status <= 399:
-		return "open any page in a browser, this network may require a login; else see options.baseURL of provider." + id
+		return "open any page in a browser, this network may require a login; " +
+			"else see options.baseURL of provider." + id
 	case e.Permanent:
 		return ""
 	}

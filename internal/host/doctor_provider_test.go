@@ -117,7 +117,8 @@ func TestProbeWithoutServer(t *testing.T) {
 	}
 }
 
-// TestFacts: what was fetched counts for the next catalog, also in a process that is at work; offline, nothing is fetched.
+// TestFacts: what was fetched counts for the next catalog, also in a process that is at work; offline, nothing is
+// fetched.
 func TestFacts(t *testing.T) {
 	var asked int
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -14,9 +14,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/search"
 )
 
-// look returns the files of a location as the tools see them.
-func (l *locations) look(ctx context.Context, at session.Location) (search.Browser, *place, error) {
-	p, err := l.place(ctx, at.Directory)
+// openBrowser returns the files of a location as its tools see them.
+func (l *locationCache) openBrowser(ctx context.Context, at session.Location) (search.Browser, *locationSetup, error) {
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return search.Browser{}, nil, err
 	}
@@ -25,18 +25,19 @@ func (l *locations) look(ctx context.Context, at session.Location) (search.Brows
 
 // List implements v1.Files.
 func (l v1Backend) List(ctx context.Context, at session.Location, path string) ([]opencode.FileNode, error) {
-	look, p, err := l.look(ctx, at)
+	browser, p, err := l.openBrowser(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	list, err := look.List(path)
+	list, err := browser.List(path)
 	if err != nil {
 		return nil, err
 	}
 	out := []opencode.FileNode{}
 	for _, s := range list {
 		n := opencode.FileNode{
-			Name: s.Name, Path: s.Path, Absolute: filepath.Join(p.project.Directory, filepath.FromSlash(s.Path)), Type: "file", Ignored: s.Ignored,
+			Name: s.Name, Path: s.Path, Absolute: filepath.Join(p.project.Directory, filepath.FromSlash(s.Path)),
+			Type: "file", Ignored: s.Ignored,
 		}
 		if s.Dir {
 			n.Type, n.Path = "directory", n.Path+"/"
@@ -48,11 +49,11 @@ func (l v1Backend) List(ctx context.Context, at session.Location, path string) (
 
 // Read implements v1.Files.
 func (l v1Backend) Read(ctx context.Context, at session.Location, path string) (opencode.FileContent, error) {
-	look, _, err := l.look(ctx, at)
+	browser, _, err := l.openBrowser(ctx, at)
 	if err != nil {
 		return opencode.FileContent{}, err
 	}
-	b, found, err := look.Read(path)
+	b, found, err := browser.Read(path)
 	switch {
 	case err != nil:
 		return opencode.FileContent{}, err
@@ -60,7 +61,8 @@ func (l v1Backend) Read(ctx context.Context, at session.Location, path string) (
 		if b.Type == "" {
 			b.Type = http.DetectContentType(b.Data)
 		}
-		return opencode.FileContent{Type: "binary", Content: base64.StdEncoding.EncodeToString(b.Data), Encoding: "base64", MimeType: b.Type}, nil
+		content := base64.StdEncoding.EncodeToString(b.Data)
+		return opencode.FileContent{Type: "binary", Content: content, Encoding: "base64", MimeType: b.Type}, nil
 	default:
 		return opencode.FileContent{Type: "text", Content: string(b.Data)}, nil
 	}
@@ -68,19 +70,23 @@ func (l v1Backend) Read(ctx context.Context, at session.Location, path string) (
 
 // Grep implements v1.Files.
 func (l v1Backend) Grep(ctx context.Context, at session.Location, pattern string) ([]opencode.Match, error) {
-	look, _, err := l.look(ctx, at)
+	browser, _, err := l.openBrowser(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	hits, err := look.Grep(ctx, pattern)
+	hits, err := browser.Grep(ctx, pattern)
 	if err != nil {
 		return nil, err
 	}
 	out := []opencode.Match{}
 	for _, h := range hits {
-		m := opencode.Match{Path: opencode.Text{Text: h.Path}, Lines: opencode.Text{Text: h.Text}, LineNumber: h.Line, AbsoluteOffset: h.Offset}
+		m := opencode.Match{
+			Path: opencode.Text{Text: h.Path}, Lines: opencode.Text{Text: h.Text},
+			LineNumber: h.Line, AbsoluteOffset: h.Offset,
+		}
 		for _, s := range h.Spans {
-			m.Submatches = append(m.Submatches, opencode.Submatch{Match: opencode.Text{Text: h.Text[s[0]:s[1]]}, Start: s[0], End: s[1]})
+			match := opencode.Text{Text: h.Text[s[0]:s[1]]}
+			m.Submatches = append(m.Submatches, opencode.Submatch{Match: match, Start: s[0], End: s[1]})
 		}
 		out = append(out, m)
 	}
@@ -89,20 +95,20 @@ func (l v1Backend) Grep(ctx context.Context, at session.Location, pattern string
 
 // Find implements v1.Files.
 func (l v1Backend) Find(ctx context.Context, at session.Location, w v1.Wanted) ([]string, error) {
-	look, _, err := l.look(ctx, at)
+	browser, _, err := l.openBrowser(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	return look.Find(ctx, search.NameQuery(w))
+	return browser.Find(ctx, search.NameQuery(w))
 }
 
 // ListFiles implements v2.Files.
-func (l *locations) ListFiles(ctx context.Context, at session.Location, path string) ([]api.FileEntry, error) {
-	look, _, err := l.look(ctx, at)
+func (l *locationCache) ListFiles(ctx context.Context, at session.Location, path string) ([]api.FileEntry, error) {
+	browser, _, err := l.openBrowser(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	list, err := look.List(path)
+	list, err := browser.List(path)
 	if err != nil {
 		return nil, err
 	}
@@ -117,17 +123,19 @@ func (l *locations) ListFiles(ctx context.Context, at session.Location, path str
 }
 
 // FindFiles implements v2.Files.
-func (l *locations) FindFiles(ctx context.Context, at session.Location, q api.FileQuery) ([]api.FileEntry, error) {
-	look, _, err := l.look(ctx, at)
+func (l *locationCache) FindFiles(ctx context.Context, at session.Location, q api.FileQuery) ([]api.FileEntry, error) {
+	browser, _, err := l.openBrowser(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	found, err := look.Find(ctx, search.NameQuery{Query: q.Query, Files: q.Type != api.TypeDirectory, Directories: q.Type != api.TypeFile, Limit: q.Limit})
+	paths, err := browser.Find(ctx, search.NameQuery{
+		Query: q.Query, Files: q.Type != api.TypeDirectory, Directories: q.Type != api.TypeFile, Limit: q.Limit,
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := []api.FileEntry{}
-	for _, path := range found {
+	for _, path := range paths {
 		out = append(out, fileEntry(path))
 	}
 	return out, nil

@@ -1,9 +1,26 @@
-// Package host is the wiring: one process made of a store, a log, an engine and its surfaces, with one scope per
-// location; and the way to a process that has them already.
+// Package host wires one process: a store, a log, an engine and its surfaces, with one scope per location. It also
+// connects to a process that has them already.
 //
-// One process at a time owns a data folder (sqlite.Lease). Every other cairn on the same folder is its client. An
-// owner that has finished its own work lets the work of its clients come to an end, refuses new work, and gives the
-// folder up; clients that were refused or cut off open again, and one of them becomes the owner.
+// One process at a time owns a data folder: it holds the lease (sqlite.Lease). Every other cairn on the same folder is
+// its client, or its relay if it is a server:
+//
+//	            Host.Open                          Host.Serve
+//	                |                                  |
+//	     acquireLeaseOrConnect                acquireLeaseOrOwner
+//	      /         |        \                 /               \
+//	  lease     unwritable   held           lease             held
+//	    |          disk        |              |                 |
+//	startOwner  openReadOnly  client     serveAsOwner     serveAsRelay
+//	    |          |           |              ^                 |
+//	in-memory   in-memory   unix socket       |     passes requests to the owner,
+//	client      client      to the owner      |     polls the lease (awaitLease)
+//	    |                                     |                 |
+//	drainClients, then stop                   +---- lease ------+---- another owner: switchOwner
+//
+// A command that owns the data waits when its own work is done: drainClients lets the work of its clients end, within
+// 30 seconds. Then it stops: it cuts what still runs so that the next owner resumes it, closes the store and releases
+// the lease. Clients that were refused or cut off open again, and one of them becomes the owner. A relay that gets the
+// lease takes over at the same address, with the same listening socket and the same credentials.
 package host
 
 import (
@@ -11,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -35,13 +53,13 @@ func (h Host) Maintenance() cli.Maintenance { return h }
 
 var _ cli.Host = Host{}
 
-// How long a command waits for an owner that is starting or stopping, and between two looks. An owner that leaves may
-// linger for its clients before it stops.
+// How long a command waits for an owner that is starting or stopping, and between two attempts. An owner that stops may
+// wait for its clients before.
 const (
-	ownerWait = lingerTime + stopTime + 6*time.Second
-	firstLook = 5 * time.Millisecond
-	lastLook  = 100 * time.Millisecond
-	quietTime = 2 * time.Second // a command that waits longer says for whom
+	ownerTimeout = drainTimeout + stopTimeout + 6*time.Second
+	firstRetry   = 5 * time.Millisecond
+	maxRetry     = 100 * time.Millisecond
+	noteDelay    = 2 * time.Second // before a command that waits says so
 )
 
 // Open implements cli.Host.
@@ -50,41 +68,49 @@ func (h Host) Open(ctx context.Context, o cli.Options) (*cli.Connection, error) 
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
-	if err := sandboxable(o); err != nil {
+	if err := checkSandbox(o); err != nil {
 		return nil, err
 	}
-	lease, c, err := reach(ctx, dirs, o)
-	if readable(err) {
-		return h.look(ctx, dirs, o)
+	lease, c, err := acquireLeaseOrConnect(ctx, dirs, o)
+	if isUnwritableDisk(err) {
+		return h.openReadOnly(ctx, dirs, o)
 	}
 	if lease == nil {
 		return c, err
 	}
-	return h.become(ctx, lease, dirs, o) // in the caller's time: a migration may take long
+	return h.startOwner(ctx, lease, dirs, o) // without a timeout: a migration may take long
 }
 
-// readable reports whether the data can perhaps be read although the lease cannot be written: the disk is full, or
-// mounted for reading only (spec/guarantees G11).
-func readable(err error) bool {
+// isUnwritableDisk reports whether the lease cannot be written because the disk is full or read-only. Sessions can
+// still be read then (G11).
+func isUnwritableDisk(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EDQUOT)
 }
 
-// look opens the data for reading only, for this process alone.
-func (h Host) look(ctx context.Context, dirs config.Directories, o cli.Options) (*cli.Connection, error) {
-	w, err := own(ctx, nil, dirs, o)
+// openReadOnly opens the data for reading, for this process alone.
+func (h Host) openReadOnly(ctx context.Context, dirs config.Directories, o cli.Options) (*cli.Connection, error) {
+	w, err := openOwner(ctx, nil, dirs, o)
 	if err != nil {
 		return nil, err
 	}
-	client := &api.Client{HTTP: &http.Client{Transport: api.Local(w.api.Handler())}, Base: "http://localhost", Directory: o.Dir}
-	return &cli.Connection{API: client, Close: w.close}, nil
+	return &cli.Connection{API: localClient(w.v2.Handler(), o), Close: w.close}, nil
 }
 
-// reach returns the lease when nobody has it, else a connection to its holder.
-func reach(whole context.Context, dirs config.Directories, o cli.Options) (*sqlite.Lease, *cli.Connection, error) {
-	ctx, cancel := context.WithTimeout(whole, ownerWait)
+// localClient returns a client that calls a handler of this process.
+func localClient(handler http.Handler, o cli.Options) *api.Client {
+	return &api.Client{
+		HTTP: &http.Client{Transport: api.Local(handler)}, Base: "http://localhost", Directory: o.Dir,
+	}
+}
+
+// acquireLeaseOrConnect returns the lease if it is free, else a connection to the process that holds it.
+func acquireLeaseOrConnect(
+	caller context.Context, dirs config.Directories, o cli.Options,
+) (*sqlite.Lease, *cli.Connection, error) {
+	ctx, cancel := context.WithTimeout(caller, ownerTimeout)
 	defer cancel()
-	since := time.Now()
-	for look := firstLook; ; look = min(2*look, lastLook) {
+	start := time.Now()
+	for retry := firstRetry; ; retry = min(2*retry, maxRetry) {
 		lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{Version: o.Version})
 		if err == nil {
 			return lease, nil, nil
@@ -93,44 +119,58 @@ func reach(whole context.Context, dirs config.Directories, o cli.Options) (*sqli
 		if !ok {
 			return nil, nil, fmt.Errorf("open %s: %w", dirs.Data, err)
 		}
-		if o.Trust != "" {
-			return nil, nil, session.Errorf(session.CodeConflict, "--trust is about the process that does the work, and process %d owns %s; give --trust to that one, or use cairn trust", held.Owner.PID, dirs.Data)
+		if err := checkOwnerOptions(held, o); err != nil {
+			return nil, nil, err
 		}
-		if o.Record != "" || o.Replay != "" {
-			return nil, nil, session.Errorf(session.CodeConflict, "recording and replay need a cairn of their own, and process %d owns %s; stop it, or set CAIRN_HOME to another directory", held.Owner.PID, dirs.Data)
-		}
-		c, err := dial(ctx, held.Owner, o)
-		if err == nil || errors.Is(err, errUnbound) {
+		c, err := connectToOwner(ctx, held.Owner, o)
+		if err == nil || errors.Is(err, errNoSandbox) {
 			return nil, c, err
 		}
-		if refused(err) {
-			return nil, nil, fmt.Errorf("process %d owns the data folder %s and refuses this one: %w", held.Owner.PID, held.Dir, err)
+		if isRefusal(err) {
+			return nil, nil, fmt.Errorf("process %d owns the data folder %s and refuses this process: %w",
+				held.Owner.PID, held.Dir, err)
 		}
-		if o.Note != nil && whole.Err() == nil && time.Since(since) > quietTime {
-			o.Note(mute(held) + "; waiting for it")
+		if o.Note != nil && caller.Err() == nil && time.Since(start) > noteDelay {
+			o.Note(describeUnresponsive(held) + "; waiting for it")
 			o.Note = nil
 		}
 		select {
 		case <-ctx.Done():
-			return nil, nil, session.Errorf(session.CodeUnavailable, "%s; end it if it hangs, and try again", mute(held)).Because(context.Cause(whole))
-		case <-time.After(look):
+			return nil, nil, session.Errorf(session.CodeUnavailable, "%s; stop it if it hangs, and try again",
+				describeUnresponsive(held)).Because(context.Cause(caller))
+		case <-time.After(retry):
 		}
 	}
 }
 
-// refused reports whether the owner answered that it does not serve us, as it does what its own tools start.
-func refused(err error) bool {
+// checkOwnerOptions fails if the options need a process that does the work itself.
+func checkOwnerOptions(held *sqlite.Held, o cli.Options) error {
+	switch {
+	case o.Trust != "":
+		return session.Errorf(session.CodeConflict, "--trust has no effect here: "+
+			"process %d owns %s and does the work; start that one with --trust, or use cairn trust",
+			held.Owner.PID, held.Dir)
+	case o.Record != "" || o.Replay != "":
+		return session.Errorf(session.CodeConflict, "recording and replay need a process that does the work itself, "+
+			"and process %d owns %s; stop it, or set CAIRN_HOME to another directory", held.Owner.PID, held.Dir)
+	default:
+		return nil
+	}
+}
+
+// isRefusal reports whether the owner denies its service, as it does to processes that its own tools started.
+func isRefusal(err error) bool {
 	e, ok := errors.AsType[*session.Error](err)
 	return ok && e.Code == session.CodeDenied
 }
 
-// mute says who does not answer.
-func mute(held *sqlite.Held) string {
-	who := "a process that has not said its number yet"
+// describeUnresponsive names the process that holds the lease and does not answer.
+func describeUnresponsive(held *sqlite.Held) string {
+	pid := "unknown"
 	if held.Owner.PID != 0 {
-		who = fmt.Sprintf("process %d", held.Owner.PID)
+		pid = strconv.Itoa(held.Owner.PID)
 	}
-	return fmt.Sprintf("%s owns the data folder %s and does not answer", who, held.Dir)
+	return fmt.Sprintf("another cairn process (pid %s) owns the data folder %s and does not answer", pid, held.Dir)
 }
 
 // Config implements cli.Host.
@@ -139,13 +179,14 @@ func (h Host) Config(ctx context.Context, o cli.Options) (*config.Config, error)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
-	pr, err := finder(dirs).Find(ctx, o.Dir)
+	pr, err := newProjectFinder(dirs).Find(ctx, o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	return config.Load(ctx, config.Options{
-		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: judge(dirs, o), Dirs: dirs, Env: o.Env, All: true,
-		Remotes: remotesOf(auth.New(dirs.Data, o.Env), wellknown.In(dirs.Cache)),
+		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: newTrustJudge(dirs, o),
+		Dirs: dirs, Env: o.Env, All: true,
+		Remotes: cachedRemotes(auth.New(dirs.Data, o.Env), wellknown.In(dirs.Cache)),
 	})
 }
 
@@ -158,6 +199,6 @@ func (h Host) Trust(o cli.Options) (*trust.Store, error) {
 	return trust.New(dirs.Data), nil
 }
 
-func judge(dirs config.Directories, o cli.Options) *trust.Judge {
+func newTrustJudge(dirs config.Directories, o cli.Options) *trust.Judge {
 	return &trust.Judge{Store: trust.New(dirs.Data), Word: o.Trust}
 }

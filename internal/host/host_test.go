@@ -202,8 +202,8 @@ func serve(t *testing.T, o cli.Options) *serving {
 	return s
 }
 
-// Two servers have addresses of their own and the same sessions; when the first ends, the second goes on at its address, and
-// owns the data.
+// Two servers have addresses of their own and the same sessions; when the first ends, the second goes on at its
+// address, and owns the data.
 func TestServeTwice(t *testing.T) {
 	home, _ := newHome(t)
 	o := optionsOf(home)

@@ -15,8 +15,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// The traffic of vendors that run a tool of their own, in the shape of their documentation: a search, what it found, and
-// an answer.
+// The traffic of vendors that run a tool of their own, in the shape of their documentation: a search, what it found,
+// and an answer.
 const (
 	messagesSearch = `{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":9}}}
 {"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -27,9 +28,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/trust"
 )
 
-// locations builds what a directory offers, keeps it while its configuration stays as it is, and forgets what was not
-// used for long. It implements location.Scopes and v2.Locations.
-type locations struct {
+// locationCache builds what directories offer and keeps it while their configuration stays the same. It implements
+// location.Locations, which the engine uses, and v2.Locations.
+type locationCache struct {
 	dirs     config.Directories
 	getenv   func(string) string
 	projects *project.Finder
@@ -37,27 +38,29 @@ type locations struct {
 	outputs  *tool.Outputs
 	files    *file.Tracker
 	trust    *trust.Judge
-	remotes  *remotes
-	pages    *instruction.Pages // nil: nothing is fetched
+	remotes  *remoteConfigs
+	pages    *instruction.Pages // nil: no instruction page is fetched
 	logger   *slog.Logger
-	// sandboxed: commands run in a sandbox until this process ends, whatever the configuration comes to say.
+	// sandboxed: commands run in a sandbox until this process ends, whatever the configuration says later.
 	sandboxed bool
 
-	mu     sync.Mutex // guards places
-	places map[string]*slot
+	limit int // slots that are kept at most, beside those in use
+
+	mu    sync.Mutex // guards slots
+	slots map[string]*locationSlot
 }
 
-// slot is where a location is kept.
-type slot struct {
-	mu    sync.Mutex // guards the rest; held while the place is built
-	place *place     // nil before the first build
-	found time.Time  // when git was asked for the project
-	used  time.Time
-	held  int // turns and other work that have its scope: it is not dropped meanwhile
+// locationSlot holds the setup of one directory.
+type locationSlot struct {
+	mu        sync.Mutex     // guards the rest; held while the setup is built
+	setup     *locationSetup // nil before the first build
+	checkedAt time.Time      // when git was asked for the project
+	usedAt    time.Time
+	users     int // turns and other work that use the scope; the slot is not evicted meanwhile
 }
 
-// place is one location as it was read. It never changes.
-type place struct {
+// locationSetup is what one directory offers. It never changes: another configuration gets another setup.
+type locationSetup struct {
 	config  *config.Config
 	project project.Project
 	agents  *agent.Set
@@ -68,214 +71,231 @@ type place struct {
 }
 
 const (
-	maxPlaces = 64
-	placeIdle = time.Hour
-	findAgain = 5 * time.Second
+	maxLocations     = 64
+	locationIdleTime = time.Hour
+	projectRecheck   = 5 * time.Second
 )
 
-// Scope implements location.Scopes.
-func (l *locations) Scope(ctx context.Context, at session.Location) (*location.Scope, func(), error) {
-	s, err := l.built(ctx, at.Directory)
+// Scope implements location.Locations.
+func (l *locationCache) Scope(ctx context.Context, at session.Location) (*location.Scope, func(), error) {
+	s, err := l.acquireSlot(ctx, at.Directory)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer s.mu.Unlock()
-	s.held++
-	return s.place.scope, sync.OnceFunc(func() {
+	s.users++
+	return s.setup.scope, sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.held--
-		s.used = time.Now()
+		s.users--
+		s.usedAt = time.Now()
 	}), nil
 }
 
-// place returns the location of a directory, built anew when its configuration changed.
-func (l *locations) place(ctx context.Context, dir string) (*place, error) {
-	s, err := l.built(ctx, dir)
+// load returns the current setup of a directory.
+func (l *locationCache) load(ctx context.Context, dir string) (*locationSetup, error) {
+	s, err := l.acquireSlot(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return s.place, nil
+	return s.setup, nil
 }
 
-// built returns the slot of a place that is as its configuration is now. Its mu is held.
-func (l *locations) built(ctx context.Context, dir string) (*slot, error) {
+// acquireSlot returns the slot of a directory with its mu locked. The setup is built if there is none, or if the
+// configuration, the project, the models or an organisation's configuration may have changed.
+func (l *locationCache) acquireSlot(ctx context.Context, dir string) (*locationSlot, error) {
 	if dir == "" {
 		return nil, session.Errorf(session.CodeInvalid, "the location names no directory").At("location.directory")
 	}
-	s := l.slot(dir)
+	s := l.findSlot(dir)
 	s.mu.Lock()
-	s.used = time.Now()
-	if p := s.place; p != nil && p.config.IsFresh() && p.models.IsFresh() && !l.remotes.due() && l.stillThere(ctx, s) {
+	s.usedAt = time.Now()
+	if s.setup != nil && l.isCurrent(ctx, s) {
 		return s, nil
 	}
-	p, err := l.build(ctx, dir)
+	setup, err := l.build(ctx, dir)
 	if err != nil {
 		s.mu.Unlock()
 		return nil, err
 	}
-	s.place, s.found = p, time.Now()
+	s.setup, s.checkedAt = setup, time.Now()
 	return s, nil
 }
 
-// slot returns the place's slot.
-func (l *locations) slot(dir string) *slot {
+// findSlot returns the slot of a directory, a new one if there is none.
+func (l *locationCache) findSlot(dir string) *locationSlot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.places[dir]
+	s := l.slots[dir]
 	if s == nil {
-		l.makeRoom()
-		s = &slot{used: time.Now()}
-		l.places[dir] = s
+		l.evict()
+		s = &locationSlot{usedAt: time.Now()}
+		l.slots[dir] = s
 	}
 	return s
 }
 
-// makeRoom drops the places that nobody used for long and, when there are too many, the one that was used longest ago. Where
-// work is done now stays. mu is held.
-func (l *locations) makeRoom() {
+// evict removes the slots that were idle for long and, if there are too many, the least recently used one. Slots in use
+// stay. mu is held.
+func (l *locationCache) evict() {
 	var oldest string
 	var last time.Time
-	for d, s := range l.places {
+	for d, s := range l.slots {
 		if !s.mu.TryLock() {
-			continue // it is being built
+			continue // its setup is being built
 		}
-		used, held := s.used, s.held
+		used, users := s.usedAt, s.users
 		s.mu.Unlock()
 		switch {
-		case held > 0:
-		case time.Since(used) > placeIdle:
-			delete(l.places, d)
+		case users > 0:
+		case time.Since(used) > locationIdleTime:
+			delete(l.slots, d)
 		case oldest == "" || used.Before(last):
 			oldest, last = d, used
 		}
 	}
-	if len(l.places) >= maxPlaces {
-		delete(l.places, oldest)
+	if len(l.slots) >= l.limit {
+		delete(l.slots, oldest)
 	}
 }
 
-// stillThere reports whether the directory is what it was when the place was built. Every turn asks, so that it costs
-// a stat; only a repository that has no identity yet is looked at again now and then, for its first commit.
-func (l *locations) stillThere(ctx context.Context, s *slot) bool {
-	was := s.place.project
-	info, err := os.Stat(was.Directory)
+// isCurrent reports whether the setup of a slot is what build would return.
+func (l *locationCache) isCurrent(ctx context.Context, s *locationSlot) bool {
+	return s.setup.config.IsFresh() && s.setup.models.IsFresh() && !l.remotes.isDue() && l.isSameProject(ctx, s)
+}
+
+// isSameProject reports whether the directory still is the project that it was when the setup was built. It runs for
+// every turn, so it costs a stat. Only a repository without commits, which has no identity yet, is examined again from
+// time to time.
+func (l *locationCache) isSameProject(ctx context.Context, s *locationSlot) bool {
+	before := s.setup.project
+	info, err := os.Stat(before.Directory)
 	if err != nil || !info.IsDir() {
 		return false
 	}
-	if was.ID != project.Global || !was.IsGit() || time.Since(s.found) < findAgain {
+	if before.ID != project.Global || !before.IsGit() || time.Since(s.checkedAt) < projectRecheck {
 		return true
 	}
-	s.found = time.Now()
-	now, err := l.projects.Find(ctx, was.Directory)
-	return err == nil && now == was
+	s.checkedAt = time.Now()
+	now, err := l.projects.Find(ctx, before.Directory)
+	return err == nil && now == before
 }
 
-func (l *locations) build(ctx context.Context, dir string) (*place, error) {
+// build reads the project and the configuration of a directory and sets up what it offers: models, tools, agents,
+// skills and the sources of the system context.
+func (l *locationCache) build(ctx context.Context, dir string) (*locationSetup, error) {
 	pr, err := l.projects.Find(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(ctx, config.Options{
-		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: l.trust, Dirs: l.dirs, Env: l.getenv,
-		Remotes: l.remotes.list(ctx),
+	cfg, err := l.loadConfig(ctx, pr)
+	if err != nil {
+		return nil, err
+	}
+	p := &locationSetup{config: cfg, project: pr}
+	skillOptions := l.skillOptions(cfg, pr)
+	p.skills = skill.NewCache(skillOptions)
+	p.agents = agent.New(cfg, agent.Options{
+		Allowed: append([]string{l.outputs.Dir, l.scratchDir()}, skillOptions.UserFolders()...),
+		Plans:   filepath.Join(l.dirs.Data, "plans"),
 	})
+	if p.models, err = l.models.Build(cfg); err != nil {
+		return nil, err
+	}
+	if p.tools, err = l.newToolConfig(cfg, pr, p.models); err != nil {
+		return nil, err
+	}
+	registry, err := l.newRegistry(p)
 	if err != nil {
 		return nil, err
 	}
-	folders := l.skills(cfg, pr)
-	skills := skill.NewCache(folders)
-	options := agent.Options{Allowed: append([]string{l.outputs.Dir, l.scratch()}, folders.UserFolders()...), Plans: filepath.Join(l.dirs.Data, "plans")}
-	agents := agent.New(cfg, options)
-	models, err := l.models.Build(cfg)
+	sources, err := l.contextSources(cfg, pr)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := l.tools(cfg, pr, models)
-	if err != nil {
-		return nil, err
+	p.scope = newScope(p, registry, sources)
+	return p, nil
+}
+
+func (l *locationCache) loadConfig(ctx context.Context, pr project.Project) (*config.Config, error) {
+	return config.Load(ctx, config.Options{
+		Directory: pr.Directory, Worktree: pr.Worktree, Project: string(pr.ID), Trust: l.trust,
+		Dirs: l.dirs, Env: l.getenv, Remotes: l.remotes.refreshAndList(ctx),
+	})
+}
+
+// newScope returns what the engine uses of a setup.
+func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Registry) *location.Scope {
+	agents := map[string]session.Agent{}
+	for _, a := range p.agents.List() {
+		agents[a.ID] = a
 	}
-	registry, err := l.registry(cfg, tools)
-	if err == nil {
-		_, err = registry.Register(skill.NewTool(skills.Find))
-	}
-	if err != nil {
-		return nil, err
-	}
-	sources, err := l.sources(cfg, pr)
-	if err != nil {
-		return nil, err
-	}
-	byName := map[string]session.Agent{}
-	for _, a := range agents.List() {
-		byName[a.ID] = a
-	}
-	chosen, _ := agents.Default()
-	scope := &location.Scope{
-		Location: session.Location{Directory: pr.Directory}, ProjectID: pr.ID, Subpath: pr.Subpath,
-		Agents: byName, DefaultAgent: chosen.ID, Models: models, Tools: registry, Small: models.SmallModel, Budget: cfg.Budget.Session(),
-		Layers:   func(a session.Agent) []permission.Layer { return agents.Layers(a.ID) },
-		Requests: tools.requests,
+	defaultAgent, _ := p.agents.Default()
+	return &location.Scope{
+		Location: session.Location{Directory: p.project.Directory}, ProjectID: p.project.ID, Subpath: p.project.Subpath,
+		Agents: agents, DefaultAgent: defaultAgent.ID, Models: p.models, Small: p.models.SmallModel, Tools: tools,
+		Budget:   p.config.Budget.Session(),
+		Layers:   func(a session.Agent) []permission.Layer { return p.agents.Layers(a.ID) },
+		Requests: p.tools.permissionRequests,
 		Context: func(ctx context.Context, a session.Agent) (systemcontext.Context, error) {
 			all, err := sources.Load(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return systemcontext.Combine(all, skill.Context(skills.Find(), agents.Layers(a.ID)))
+			return systemcontext.Combine(all, skill.Context(p.skills.Find(), p.agents.Layers(a.ID)))
 		},
 	}
-	return &place{config: cfg, project: pr, agents: agents, scope: scope, skills: skills, models: models, tools: tools}, nil
 }
 
-// sources registers what agents are told of the location: where it is, what day it is, its instruction files.
-func (l *locations) sources(cfg *config.Config, pr project.Project) (*systemcontext.Registry, error) {
+// contextSources registers the sources of the system context: where the location is, the date, its instruction files.
+func (l *locationCache) contextSources(cfg *config.Config, pr project.Project) (*systemcontext.Registry, error) {
 	r := &systemcontext.Registry{}
-	_, err := instruction.RegisterBuiltins(r, instruction.Environment{Directory: pr.Directory, Worktree: pr.Worktree}, time.Now)
-	if err != nil {
+	environment := instruction.Environment{Directory: pr.Directory, Worktree: pr.Worktree}
+	if _, err := instruction.RegisterBuiltins(r, environment, time.Now); err != nil {
 		return nil, err
 	}
-	_, err = instruction.Register(r, l.instructions(cfg, pr))
+	_, err := instruction.Register(r, l.instructionOptions(cfg, pr))
 	return r, err
 }
 
-// instructions says where the location's instruction files are.
-func (l *locations) instructions(cfg *config.Config, pr project.Project) instruction.Options {
+// instructionOptions says where the instruction files of a location are.
+func (l *locationCache) instructionOptions(cfg *config.Config, pr project.Project) instruction.Options {
 	return instruction.Options{
-		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home, Directory: pr.Directory, Worktree: pr.Worktree,
-		DisableProject: config.IsSwitchOn(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: config.DisabledForeignFiles(l.getenv).Prompts,
-		Configured: cfg.Instructions, Pages: l.pages,
+		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home,
+		Directory: pr.Directory, Worktree: pr.Worktree,
+		DisableProject: config.IsSwitchOn(l.getenv, "DISABLE_PROJECT_CONFIG"),
+		DisableClaude:  config.DisabledForeignFiles(l.getenv).Prompts,
+		Configured:     cfg.Instructions, Pages: l.pages,
 	}
 }
 
-// skills says where the location's are.
-func (l *locations) skills(cfg *config.Config, pr project.Project) skill.Options {
-	out := config.DisabledForeignFiles(l.getenv)
+// skillOptions says where the skills of a location are.
+func (l *locationCache) skillOptions(cfg *config.Config, pr project.Project) skill.Options {
+	disabled := config.DisabledForeignFiles(l.getenv)
 	return skill.Options{
-		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home, Directory: pr.Directory, Worktree: pr.Worktree,
+		Config: l.dirs.Config, Foreign: l.dirs.Foreign, Home: l.dirs.Home,
+		Directory: pr.Directory, Worktree: pr.Worktree,
 		Paths: cfg.Skills.Paths, Trusted: cfg.Trusted,
-		DisableProject: config.IsSwitchOn(l.getenv, "DISABLE_PROJECT_CONFIG"), DisableClaude: out.Claude, DisableExternal: out.External,
+		DisableProject: config.IsSwitchOn(l.getenv, "DISABLE_PROJECT_CONFIG"),
+		DisableClaude:  disabled.Claude, DisableExternal: disabled.External,
 	}
 }
 
 // Location implements v2.Locations.
-func (l *locations) Location(ctx context.Context, at session.Location) (api.LocationInfo, error) {
-	p, err := l.place(ctx, at.Directory)
+func (l *locationCache) Location(ctx context.Context, at session.Location) (api.LocationInfo, error) {
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return api.LocationInfo{}, err
 	}
-	top := p.project.Worktree
-	if top == "" {
-		top = "/"
-	}
 	info := api.LocationInfo{Directory: p.project.Directory}
-	info.Project.ID, info.Project.Directory = p.project.ID, top
+	info.Project.ID, info.Project.Directory = p.project.ID, cmp.Or(p.project.Worktree, "/")
 	return info, nil
 }
 
 // Agents implements v2.Locations.
-func (l *locations) Agents(ctx context.Context, at session.Location) ([]session.Agent, error) {
-	p, err := l.place(ctx, at.Directory)
+func (l *locationCache) Agents(ctx context.Context, at session.Location) ([]session.Agent, error) {
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
@@ -283,8 +303,8 @@ func (l *locations) Agents(ctx context.Context, at session.Location) ([]session.
 }
 
 // Skills implements v2.Locations.
-func (l *locations) Skills(ctx context.Context, at session.Location) ([]api.Skill, error) {
-	p, err := l.place(ctx, at.Directory)
+func (l *locationCache) Skills(ctx context.Context, at session.Location) ([]api.Skill, error) {
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
@@ -300,8 +320,8 @@ func (l *locations) Skills(ctx context.Context, at session.Location) ([]api.Skil
 }
 
 // Models implements v2.Locations.
-func (l *locations) Models(ctx context.Context, at session.Location) ([]api.Model, error) {
-	p, err := l.place(ctx, at.Directory)
+func (l *locationCache) Models(ctx context.Context, at session.Location) ([]api.Model, error) {
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
@@ -309,8 +329,8 @@ func (l *locations) Models(ctx context.Context, at session.Location) ([]api.Mode
 }
 
 // Providers implements v2.Locations.
-func (l *locations) Providers(ctx context.Context, at session.Location) ([]api.Provider, error) {
-	p, err := l.place(ctx, at.Directory)
+func (l *locationCache) Providers(ctx context.Context, at session.Location) ([]api.Provider, error) {
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
@@ -318,8 +338,8 @@ func (l *locations) Providers(ctx context.Context, at session.Location) ([]api.P
 }
 
 // Explain implements v2.Explainer.
-func (l *locations) Explain(ctx context.Context, at session.Location, key string) (jsontext.Value, error) {
-	p, err := l.place(ctx, at.Directory)
+func (l *locationCache) Explain(ctx context.Context, at session.Location, key string) (jsontext.Value, error) {
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}

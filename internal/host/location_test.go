@@ -23,7 +23,7 @@ func TestLocationFollowsConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := own(t.Context(), lease, dirs, o)
+	w, err := openOwner(t.Context(), lease, dirs, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestLocationFollowsConfiguration(t *testing.T) {
 		}
 	}()
 	model := func() string {
-		scope, done, err := w.places.Scope(t.Context(), session.Location{Directory: o.Dir})
+		scope, done, err := w.locations.Scope(t.Context(), session.Location{Directory: o.Dir})
 		if err != nil {
 			t.Error(err)
 			return ""

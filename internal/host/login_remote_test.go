@@ -143,15 +143,15 @@ func TestFurtherConfigurationOfAnOrganisation(t *testing.T) {
 		t.Errorf("trusted: %+v", team)
 	}
 	s.say("/more", `{"model": "team/new", "shell": "/bin/evil"}`) // without a member config
-	process := remotesFor(configured(t, home).Dirs, optionsOf(home), discard())
+	process := newRemoteConfigs(configured(t, home).Dirs, optionsOf(home), discard())
 	age(t, home)
-	process.list(t.Context())
+	process.refreshAndList(t.Context())
 	if cfg := configured(t, home); cfg.Model != "team/new" || cfg.Shell != "" {
 		t.Errorf("another content: %+v", cfg.Settings)
 	}
 	s.Close()
 	age(t, home)
-	process.list(t.Context())
+	process.refreshAndList(t.Context())
 	if cfg := configured(t, home); cfg.Model != "team/new" {
 		t.Error("what was fetched last does not hold offline")
 	}
@@ -171,8 +171,8 @@ func age(t *testing.T, home string) {
 	}
 }
 
-// The token goes to another origin once the document is trusted that says so, and no sooner; nor does it when the document
-// changes, or with --trust=none.
+// The token goes to another origin once the document is trusted that says so, and no sooner; nor does it when the
+// document changes, or with --trust=none.
 func TestTheTokenGoesToAnotherOriginOnceThatIsTrusted(t *testing.T) {
 	home, s, other, third := t.TempDir(), newSite(t), newSite(t), newSite(t)
 	write(t, filepath.Join(home, "project", "x"), "")
@@ -185,7 +185,7 @@ func TestTheTokenGoesToAnotherOriginOnceThatIsTrusted(t *testing.T) {
 		t.Fatalf("%d %s", code, out)
 	}
 	warned := configured(t, home).Warnings
-	if len(warned) != 2 || warned[0].Kind != config.WarnUntrusted || warned[0].Key != "remote_config" || !strings.Contains(warned[1].Message, "not fetched yet") {
+	if len(warned) != 2 || warned[0].Kind != config.WarnUntrusted || warned[0].Key != "remote_config" || !strings.Contains(warned[1].Message, "not been fetched yet") {
 		t.Errorf("warned: %v", warned)
 	}
 	list := func(word string) {
@@ -193,7 +193,7 @@ func TestTheTokenGoesToAnotherOriginOnceThatIsTrusted(t *testing.T) {
 		o := optionsOf(home)
 		o.Trust = word
 		age(t, home)
-		remotesFor(configured(t, home).Dirs, o, discard()).list(t.Context())
+		newRemoteConfigs(configured(t, home).Dirs, o, discard()).refreshAndList(t.Context())
 	}
 	if list(""); len(other.questions()) > 0 {
 		t.Error("it is fetched before it is trusted")
@@ -219,30 +219,31 @@ func TestTheTokenGoesToAnotherOriginOnceThatIsTrusted(t *testing.T) {
 	}
 }
 
-// What a login at another machine names is reached by public addresses only, unless the user's configuration allows more.
+// What a login at another machine names is reached by public addresses only, unless the user's configuration allows
+// more.
 func TestFurtherConfigurationDoesNotReachThisMachine(t *testing.T) {
 	home := t.TempDir()
 	write(t, filepath.Join(home, "project", "x"), "")
 	hits := 0
 	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits++ }))
 	defer s.Close()
-	r := remotesFor(configured(t, home).Dirs, optionsOf(home), discard())
+	r := newRemoteConfigs(configured(t, home).Dirs, optionsOf(home), discard())
 	login := auth.Login{Address: "https://team.example", Env: "TEAM", Token: auth.NewSecret("sk-1")}
 	document := fmt.Sprintf(`{"auth": {"env": "TEAM"}, "remote_config": {"url": %q}}`, s.URL)
 	if err := r.cache.Keep(login.Address, []byte(document)); err != nil {
 		t.Fatal(err)
 	}
-	claim := documentOf(login, r.cache).NewClaim()
+	claim := loginRemote(login, r.cache).NewClaim()
 	claim.Add(login.Address+offerPath, []byte(document), "remote_config")
 	if err := r.trust.Store.Trust(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}
-	err := r.further(t.Context(), login, 0)
+	err := r.refreshLinked(t.Context(), login, 0)
 	if err == nil || !strings.Contains(err.Error(), "is this machine: only public addresses") || hits > 0 {
 		t.Errorf("%v, %d hits", err, hits)
 	}
 	write(t, filepath.Join(home, "config", "cairn.json"), `{"webfetch": {"allow": ["127.0.0.1"]}}`)
-	if err := r.further(t.Context(), login, 0); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if err := r.refreshLinked(t.Context(), login, 0); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("allowed: %v", err)
 	}
 }

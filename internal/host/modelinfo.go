@@ -74,8 +74,8 @@ func (h Host) KnownModel(ctx context.Context, o cli.Options, name string) (*cli.
 	}
 	known := &cli.KnownModel{Missing: set.MissingFor(model), Dropped: slices.Clone(model.Dropped)}
 	for _, tool := range set.ExclusiveHostedTools(model) {
-		known.Dropped = append(known.Dropped, fmt.Sprintf("%s%s is used only in turns without other tools: %s does not take both",
-			cli.HostedDropped, tool, model.API.ID))
+		known.Dropped = append(known.Dropped, fmt.Sprintf("%s%s is used only in turns without other tools: "+
+			"%s does not take both", cli.HostedDropped, tool, model.API.ID))
 	}
 	return known, convert(redactModel(model), &known.Model)
 }

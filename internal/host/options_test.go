@@ -25,9 +25,9 @@ import (
 
 var updateOptions = flag.Bool("update", false, "write testdata/options.txt anew")
 
-// TestOptionsOfConfigurations holds every object of options in testdata/options.txt, as people have written them for the
-// AI SDK and for vendors, to the three domains that it is sorted into (spec/v2 §19.6) and to what each protocol makes of
-// them.
+// TestOptionsOfConfigurations holds every object of options in testdata/options.txt, as people have written them for
+// the AI SDK and for vendors, to the three domains that it is sorted into (spec/v2 §19.6) and to what each protocol
+// makes of them.
 func TestOptionsOfConfigurations(t *testing.T) {
 	file := filepath.Join("testdata", "options.txt")
 	raw, err := os.ReadFile(file)

@@ -36,23 +36,23 @@ type owner struct {
 	lease     *sqlite.Lease
 	store     *sqlite.Store
 	engine    *engine.Engine
-	old       *v1.API
-	api       *v2.API
+	v1        *v1.API
+	v2        *v2.API
 	recorder  *replay.Recorder
-	places    *locations
+	locations *locationCache
 	terminals *pty.Terminals
 	logger    *slog.Logger
-	body      int64 // bytes that a request to us may have, 0 if nobody says
+	bodyLimit int64 // of a request in bytes; 0 is the default
 
-	tidying sync.WaitGroup
-	untidy  context.CancelFunc // ends what tidying waits for; nil before tidy
+	sweeps     sync.WaitGroup
+	stopSweeps context.CancelFunc // ends what tidying waits for; nil before tidy
 }
 
-// own opens everything behind a lease, which it releases when it fails; without one, for reading only. Nothing runs yet: call recover once the
-// surfaces stand.
-func own(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (*owner, error) {
+// openOwner opens everything behind a lease, or read-only without one. It releases the lease if it fails. Call recover
+// when the surfaces are ready; until then no work runs.
+func openOwner(ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options) (*owner, error) {
 	tuneMemory(o.Env)
-	w := &owner{dirs: dirs, lease: lease, logger: logger(o.Env)}
+	w := &owner{dirs: dirs, lease: lease, logger: newLogger(o.Env)}
 	if err := w.open(ctx, o); err != nil {
 		return nil, errors.Join(err, w.release())
 	}
@@ -65,46 +65,62 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	if err != nil {
 		return err
 	}
-	w.body = int64(user.Limits.Body)
-	transport, err := w.transport(o)
+	w.bodyLimit = int64(user.Limits.Body)
+	transport, err := w.newTransport(o)
 	if err != nil {
 		return err
 	}
-	if w.store, err = sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, Version: o.Version, ReadOnly: w.lease == nil}); err != nil {
+	w.store, err = sqlite.Open(ctx, sqlite.Config{Dir: dirs.Data, Version: o.Version, ReadOnly: w.lease == nil})
+	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	ids := &session.IDs{}
 	watched := store.Watch(w.store)
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
-	places := &locations{
-		dirs: dirs, getenv: o.Env, projects: &project.Finder{Cache: filepath.Join(dirs.Cache, "project")},
-		models:  models.NewPool(models.Options{Dirs: dirs, Getenv: o.Env, Version: o.Version, Transport: transport}),
-		outputs: &tool.Outputs{Dir: filepath.Join(dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output)}, files: file.NewTracker(),
-		remotes: remotesFor(dirs, o, w.logger),
-		trust:   judge(dirs, o), logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled, places: map[string]*slot{},
-	}
-	if o.Replay == "" {
-		places.pages = &instruction.Pages{}
-	}
-	w.places = places
-	w.forgetScratch()
+	w.locations = w.newLocations(o, user, transport, ids)
+	w.removeScratch()
 	w.engine = engine.New(engine.Config{
-		Store: watched, Log: log, IDs: ids, Locations: places, Outputs: places.outputs, Limits: limits(user.Limits), Logger: w.logger, Version: o.Version,
+		Store: watched, Log: log, IDs: ids, Locations: w.locations, Outputs: w.locations.outputs,
+		Limits: engineLimits(user.Limits), Logger: w.logger, Version: o.Version,
 	})
-	w.terminals = pty.New(ids, func(c pty.Change) { w.old.TerminalChanged(c) })
-	w.old = v1.New(v1.Config{
-		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: v1Backend{places}, Terminals: w.terminals, Directory: o.Dir,
-		Version: o.Version, Head: project.Head, Condition: w.store.Condition, Logger: w.logger,
+	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
+	w.v1 = v1.New(v1.Config{
+		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: v1Backend{w.locations}, Terminals: w.terminals,
+		Directory: o.Dir, Version: o.Version, Head: project.Head, Condition: w.store.Condition, Logger: w.logger,
 	})
-	w.api = v2.New(v2.Config{
-		Engine: w.engine, Store: watched, Log: log, IDs: ids, Locations: places, Files: places, Explainer: places, Doctor: examiner{watched, w.store.Condition, dirs, o},
-		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid(), Sandbox: places.sandboxed}, Condition: w.store.Condition, Logger: w.logger,
+	w.v2 = v2.New(v2.Config{
+		Engine: w.engine, Store: watched, Log: log, IDs: ids,
+		Locations: w.locations, Files: w.locations, Explainer: w.locations,
+		Doctor:    ownerDoctor{watched, w.store.Condition, dirs, o},
+		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.sandboxed},
+		Condition: w.store.Condition, Logger: w.logger,
 	})
 	return nil
 }
 
-// transport is how providers are reached: over the network, recorded, or from a recording.
-func (w *owner) transport(o cli.Options) (http.RoundTripper, error) {
+func (w *owner) newLocations(
+	o cli.Options, user *config.Config, transport http.RoundTripper, ids *session.IDs,
+) *locationCache {
+	l := &locationCache{
+		dirs: w.dirs, getenv: o.Env, projects: newProjectFinder(w.dirs),
+		models: models.NewPool(models.Options{
+			Dirs: w.dirs, Getenv: o.Env, Version: o.Version, Transport: transport,
+		}),
+		outputs: &tool.Outputs{
+			Dir: filepath.Join(w.dirs.Data, "tool-output"), IDs: ids, Log: w.logger, File: int64(user.Limits.Output),
+		},
+		files: file.NewTracker(), remotes: newRemoteConfigs(w.dirs, o, w.logger), trust: newTrustJudge(w.dirs, o),
+		logger: w.logger, sandboxed: o.Sandbox || user.Sandbox.Enabled,
+		limit: maxLocations, slots: map[string]*locationSlot{},
+	}
+	if o.Replay == "" {
+		l.pages = &instruction.Pages{}
+	}
+	return l
+}
+
+// newTransport returns the transport to providers: the network, recorded if wanted, or a replay of a recording.
+func (w *owner) newTransport(o cli.Options) (http.RoundTripper, error) {
 	switch {
 	case o.Replay != "":
 		p, err := replay.Open(o.Replay)
@@ -120,15 +136,15 @@ func (w *owner) transport(o cli.Options) (http.RoundTripper, error) {
 	}
 }
 
-func limits(l config.Limits) engine.Limits {
+func engineLimits(l config.Limits) engine.Limits {
 	return engine.Limits{
-		Pending: int(l.Inbox), Sessions: int(l.Sessions), Tools: int(l.Tools), Turns: int(l.Turns), Attempts: int(l.Attempts),
-		AnswerBytes: int(l.Answer),
+		Pending: int(l.Inbox), Sessions: int(l.Sessions), Tools: int(l.Tools), Turns: int(l.Turns),
+		Attempts: int(l.Attempts), AnswerBytes: int(l.Answer),
 	}
 }
 
-// logger writes what operators need to know to standard error, from the level that CAIRN_LOG names.
-func logger(getenv func(string) string) *slog.Logger {
+// newLogger returns a logger to standard error, at the level of CAIRN_LOG, which is error if it is not set.
+func newLogger(getenv func(string) string) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(config.Getenv(getenv, "LOG"))); err != nil {
 		level = slog.LevelError
@@ -136,7 +152,7 @@ func logger(getenv func(string) string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// recover goes on with what an earlier owner left.
+// recover resumes the work that an earlier owner left unfinished. A damaged store is left alone.
 func (w *owner) recover(ctx context.Context) error {
 	if w.store.Degraded() != nil {
 		return nil
@@ -144,25 +160,24 @@ func (w *owner) recover(ctx context.Context) error {
 	return w.engine.Recover(ctx)
 }
 
-// close stops in order: work is cut so that the next owner can go on with it, streams end, the store closes, and only
-// then is the folder given up.
+// close ends work so that the next owner can resume it, then streams, then the store, and releases the lease last.
 func (w *owner) close(ctx context.Context) error {
 	err := w.engine.Close(ctx)
-	w.old.Close()
-	w.api.Close()
+	w.v1.Close()
+	w.v2.Close()
 	return errors.Join(err, w.release())
 }
 
 func (w *owner) release() error {
-	if w.untidy != nil {
-		w.untidy()
-		w.tidying.Wait()
+	if w.stopSweeps != nil {
+		w.stopSweeps()
+		w.sweeps.Wait()
 	}
 	if w.terminals != nil {
 		w.terminals.Close()
 	}
 	var errs []error
-	w.forgetScratch()
+	w.removeScratch()
 	if w.recorder != nil {
 		errs = append(errs, w.recorder.Close())
 	}

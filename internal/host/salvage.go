@@ -25,14 +25,14 @@ func (h Host) Salvage(ctx context.Context, o cli.Options, dir string) (*cli.Salv
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%v", err)
 	}
-	if fresh(dirs) {
-		return nil, session.Errorf(session.CodeNotFound, "there is no store in %s", dirs.Data)
+	if hasNoStore(dirs) {
+		return nil, session.Errorf(session.CodeNotFound, "%s holds no store", dirs.Data)
 	}
-	if err := beNew(dirs, dir); err != nil {
+	if err := checkNewHome(dirs, dir); err != nil {
 		return nil, err
 	}
 	to := filepath.Join(dir, "data")
-	report, err := sqlite.Salvage(ctx, dirs.Data, to, fold)
+	report, err := sqlite.Salvage(ctx, dirs.Data, to, projectRow)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (h Host) Salvage(ctx context.Context, o cli.Options, dir string) (*cli.Salv
 	if err != nil {
 		return nil, err
 	}
-	out, err := tell(ctx, s, report)
+	out, err := newSalvageReport(ctx, s, report)
 	if err := errors.Join(err, s.Close()); err != nil {
 		return nil, err
 	}
@@ -48,10 +48,10 @@ func (h Host) Salvage(ctx context.Context, o cli.Options, dir string) (*cli.Salv
 	return out, nil
 }
 
-// beNew refuses a directory that holds anything, and one within the data, which is left as it is.
-func beNew(dirs config.Directories, dir string) error {
-	if rel, err := filepath.Rel(dirs.Data, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return session.Errorf(session.CodeInvalid, "%s is in the data folder that is to be left as it is", dir)
+// checkNewHome fails if dir holds anything, or is within the data folder, which salvage leaves as it is.
+func checkNewHome(dirs config.Directories, dir string) error {
+	if rel, err := filepath.Rel(dirs.Data, dir); err == nil && (rel == "." || filepath.IsLocal(rel)) {
+		return session.Errorf(session.CodeInvalid, "%s is in the data folder; name a directory outside of it", dir)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -63,8 +63,8 @@ func beNew(dirs config.Directories, dir string) error {
 	return nil
 }
 
-// fold makes the rows of one event that is salvaged.
-func fold(tx store.Tx, row store.Row) error {
+// projectRow applies one salvaged event to the projections.
+func projectRow(tx store.Tx, row store.Row) error {
 	e, err := eventlog.Decode(row)
 	if err != nil {
 		return err
@@ -72,15 +72,15 @@ func fold(tx store.Tx, row store.Row) error {
 	return projection.Apply(tx, e)
 }
 
-// tell says what became of each session, oldest first.
-func tell(ctx context.Context, s store.Store, report *sqlite.Salvaged) (*cli.Salvage, error) {
+// newSalvageReport says what was salvaged and lost of each session.
+func newSalvageReport(ctx context.Context, s store.Store, report *sqlite.Salvaged) (*cli.Salvage, error) {
 	heads, err := logHeads(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	lost := map[session.ID][]string{}
 	for _, l := range report.Lost {
-		lost[l.SessionID] = append(lost[l.SessionID], lossWords(l))
+		lost[l.SessionID] = append(lost[l.SessionID], describeLoss(l))
 		if _, ok := heads[l.SessionID]; !ok && l.SessionID != "" {
 			heads[l.SessionID] = -1
 		}
@@ -96,22 +96,24 @@ func tell(ctx context.Context, s store.Store, report *sqlite.Salvaged) (*cli.Sal
 		out.Events += one.Events
 		out.Sessions = append(out.Sessions, one)
 	}
-	slices.SortFunc(out.Sessions, func(a, b cli.SalvagedSession) int { return strings.Compare(string(a.SessionID), string(b.SessionID)) })
+	slices.SortFunc(out.Sessions, func(a, b cli.SalvagedSession) int {
+		return strings.Compare(string(a.SessionID), string(b.SessionID))
+	})
 	return out, nil
 }
 
-func lossWords(l sqlite.Loss) string {
+func describeLoss(l sqlite.Loss) string {
 	if l.FromSeq < 0 {
 		return l.Detail
 	}
-	words := fmt.Sprintf("from event %d on: %s", l.FromSeq, l.Detail)
+	text := fmt.Sprintf("from event %d on: %s", l.FromSeq, l.Detail)
 	if l.Readable > 0 {
-		words += fmt.Sprintf("; %d behind it can be read but not be kept", l.Readable)
+		text += fmt.Sprintf("; %d later events can be read but not be salvaged", l.Readable)
 	}
-	return words
+	return text
 }
 
-// feedPage is how many events are read at once.
+// feedPage is how many events one read transaction returns.
 const feedPage = 256
 
 // logHeads returns the newest seq of each session that has events.

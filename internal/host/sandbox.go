@@ -12,34 +12,40 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// sandboxable fails if the command line asks for a sandbox that this system cannot provide.
-func sandboxable(o cli.Options) error {
+// checkSandbox fails if the command line asks for a sandbox that this system cannot provide.
+func checkSandbox(o cli.Options) error {
 	if !o.Sandbox {
 		return nil
 	}
 	if err := sandbox.Check(); err != nil {
-		return session.Errorf(session.CodeInvalid, "there is no sandbox on this system: %v", err).At("sandbox")
+		return session.Errorf(session.CodeInvalid, "this system has no sandbox: %v", err).At("sandbox")
 	}
 	return nil
 }
 
-// private are the places in a home directory that usually hold secrets.
-var private = []string{".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".netrc", ".git-credentials", ".npmrc", ".pypirc"}
+// secretPaths usually hold secrets. They are relative to the home directory.
+var secretPaths = []string{
+	".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".netrc",
+	".git-credentials", ".npmrc", ".pypirc",
+}
 
-// policy is what commands at the location may do in the sandbox, nil if they are not to run in one. Our own folders are hidden,
-// which hold keys and what was said elsewhere; but the output of tools is there to be read, and so are skills.
-func (l *locations) policy(cfg *config.Config, pr project.Project) (*sandbox.Policy, error) {
+// sandboxPolicy returns what commands of a location may do in the sandbox; nil if they run without one. The folders of
+// cairn are hidden, since they hold keys and other sessions, except for the output of tools and the user's skills.
+func (l *locationCache) sandboxPolicy(cfg *config.Config, pr project.Project) (*sandbox.Policy, error) {
 	if !l.sandboxed && !cfg.Sandbox.Enabled {
 		return nil, nil
 	}
-	if err := os.MkdirAll(filepath.Join(l.scratch(), "cache"), 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for temporary files: %w", err)
+	if err := os.MkdirAll(filepath.Join(l.scratchDir(), "cache"), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder for temporary files: %w", err)
 	}
-	p := &sandbox.Policy{Write: []string{pr.Directory}, Network: cfg.Sandbox.Network, Show: []string{l.outputs.Dir, filepath.Join(l.dirs.Config, "skills")}}
+	p := &sandbox.Policy{
+		Write: []string{pr.Directory}, Network: cfg.Sandbox.Network,
+		Show: []string{l.outputs.Dir, filepath.Join(l.dirs.Config, "skills")},
+	}
 	if pr.Worktree != "" && pr.Worktree != pr.Directory {
 		p.Write = append(p.Write, pr.Worktree)
 	}
-	p.Write = append(p.Write, l.scratch())
+	p.Write = append(p.Write, l.scratchDir())
 	for _, w := range cfg.Sandbox.Write {
 		p.Write = append(p.Write, w.In(l.dirs.Home))
 	}
@@ -49,31 +55,31 @@ func (l *locations) policy(cfg *config.Config, pr project.Project) (*sandbox.Pol
 		}
 	}
 	if l.dirs.Home != "" {
-		for _, name := range private {
+		for _, name := range secretPaths {
 			p.Hide = append(p.Hide, filepath.Join(l.dirs.Home, name))
 		}
 	}
 	return p, nil
 }
 
-// scratch is where commands in the sandbox put temporary files: a folder of their own, because the system's is full of
-// other programs' files and sockets. It lives as long as the owner of the data.
-func (l *locations) scratch() string { return filepath.Join(l.dirs.Data, "tmp") }
+// scratchDir returns the folder for temporary files of commands in the sandbox. The system's has files and sockets of
+// other programs. Its content lives as long as the owner of the data.
+func (l *locationCache) scratchDir() string { return filepath.Join(l.dirs.Data, "tmp") }
 
-// scratchEnv sends programs there with what they would keep below the home directory.
-func (l *locations) scratchEnv(p *sandbox.Policy) []string {
+// scratchEnv returns the environment variables that make programs put temporary files and caches into scratchDir.
+func (l *locationCache) scratchEnv(p *sandbox.Policy) []string {
 	if p == nil {
 		return nil
 	}
-	return []string{"TMPDIR=" + l.scratch(), "XDG_CACHE_HOME=" + filepath.Join(l.scratch(), "cache")}
+	return []string{"TMPDIR=" + l.scratchDir(), "XDG_CACHE_HOME=" + filepath.Join(l.scratchDir(), "cache")}
 }
 
-// forgetScratch removes what an earlier owner, or this one, left there.
-func (w *owner) forgetScratch() {
-	if w.lease == nil || w.places == nil {
+// removeScratch removes the temporary files of commands of this owner and of earlier ones.
+func (w *owner) removeScratch() {
+	if w.lease == nil || w.locations == nil {
 		return
 	}
-	if err := os.RemoveAll(w.places.scratch()); err != nil {
-		w.logger.Warn("remove temporary files of commands", "error", err)
+	if err := os.RemoveAll(w.locations.scratchDir()); err != nil {
+		w.logger.Warn("temporary files of commands could not be removed", "error", err)
 	}
 }

@@ -24,7 +24,7 @@ func TestPatience(t *testing.T) {
 			}
 			return ""
 		}
-		if got := patience(getenv); got != want {
+		if got := commandTimeout(getenv); got != want {
 			t.Errorf("%q: %v", value, got)
 		}
 	}
@@ -56,18 +56,18 @@ func TestSandboxIsNeverSilentlyMissing(t *testing.T) {
 
 func TestSandboxPolicy(t *testing.T) {
 	home := t.TempDir()
-	l := &locations{
+	l := &locationCache{
 		dirs:    config.Directories{Home: home, Data: filepath.Join(home, "data"), Config: filepath.Join(home, "config")},
 		outputs: &tool.Outputs{Dir: filepath.Join(home, "data", "tool-output")},
 	}
 	cfg := &config.Config{}
 	pr := project.Project{Directory: "/work/sub", Worktree: "/work"}
-	if p, err := l.policy(cfg, pr); p != nil || err != nil || l.scratchEnv(p) != nil {
+	if p, err := l.sandboxPolicy(cfg, pr); p != nil || err != nil || l.scratchEnv(p) != nil {
 		t.Fatal("a sandbox that nobody asked for")
 	}
 	cfg.Sandbox = config.Sandbox{Enabled: true, Network: true, Write: []config.Path{"~/.cargo"}}
-	p, err := l.policy(cfg, pr)
-	if err != nil || !p.Network || !slices.Equal(p.Write, []string{"/work/sub", "/work", l.scratch(), filepath.Join(home, ".cargo")}) {
+	p, err := l.sandboxPolicy(cfg, pr)
+	if err != nil || !p.Network || !slices.Equal(p.Write, []string{"/work/sub", "/work", l.scratchDir(), filepath.Join(home, ".cargo")}) {
 		t.Fatalf("%+v %v", p, err)
 	}
 	for _, dir := range []string{"data", "config", ".ssh"} {
@@ -75,7 +75,7 @@ func TestSandboxPolicy(t *testing.T) {
 			t.Errorf("%s is not hidden: %v", dir, p.Hide)
 		}
 	}
-	if _, err := os.Stat(l.scratch()); err != nil || p.Exposed() != "" {
+	if _, err := os.Stat(l.scratchDir()); err != nil || p.Exposed() != "" {
 		t.Error(err, p.Exposed())
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
-// Supervise does the work of the processes that a tool starts between cairn and a command: one sees to it that the command
-// and all that it starts end with the call, however cairn ends, the other binds the command to a sandbox. ok is false if args, those of this process without its name, do
-// not ask for it. Mains call it first.
-func Supervise(args []string) (code int, ok bool) {
+// RunSupervisor runs this process as one of those that a tool starts between cairn and a command: the supervisor, which
+// ends the command and its descendants with the call, however cairn ends, or the process that enters the sandbox. ok is
+// false if args, the arguments of this process without its name, ask for neither. A main function calls it first.
+func RunSupervisor(args []string) (code int, ok bool) {
 	if len(args) == 0 {
 		return 0, false
 	}
@@ -27,17 +27,17 @@ func Supervise(args []string) (code int, ok bool) {
 	}
 }
 
-// longestTimeout is what the schema of the tool bash allows.
+// longestTimeout is the maximum in the schema of the tool bash.
 const longestTimeout = 10 * time.Minute
 
-// patience is how long commands may take that do not say, 0 if the environment does not name a time.
-func patience(getenv func(string) string) time.Duration {
+// commandTimeout returns the default timeout of commands; 0 if the environment sets none.
+func commandTimeout(getenv func(string) string) time.Duration {
 	ms := config.PositiveNumber(getenv, "EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS")
 	return time.Duration(min(ms, longestTimeout.Milliseconds())) * time.Millisecond
 }
 
-// supervisor is how this program is started for that; nil where commands are run without.
-func supervisor() []string {
+// supervisorCommand returns the command that starts this program as a supervisor; nil on systems without one.
+func supervisorCommand() []string {
 	if runtime.GOOS != "linux" {
 		return nil
 	}

@@ -9,19 +9,21 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool/exec"
 )
 
-// Terminal implements v1.Places. A terminal is the user's own: it runs the configured shell (that of a project's file only
-// once the project is trusted), else the user's, outside of any sandbox. It gets to know what commands get to know, and no
-// key.
+// Terminal implements v1.Places. A terminal belongs to the user: it runs the configured shell (a project's only if the
+// project is trusted), else $SHELL, outside of any sandbox. Its environment is that of commands, without keys.
 func (l v1Backend) Terminal(ctx context.Context, at session.Location) (pty.Order, error) {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return pty.Order{}, err
 	}
-	known := exec.Config{Deny: p.tools.exec.Deny}
-	o := pty.Order{Directory: at.Directory, Project: p.project.ID, Command: cmp.Or(p.config.Shell, l.getenv("SHELL")), Env: known.Environment()}
+	c := exec.Config{Deny: p.tools.exec.Deny}
+	o := pty.Order{
+		Directory: at.Directory, Project: p.project.ID,
+		Command: cmp.Or(p.config.Shell, l.getenv("SHELL")), Env: c.Environment(),
+	}
 	if o.Command == "" {
-		if o.Command, err = known.ShellPath(); err != nil {
-			return pty.Order{}, session.Errorf(session.CodeInvalid, "there is no shell on this machine").At("command")
+		if o.Command, err = c.ShellPath(); err != nil {
+			return pty.Order{}, session.Errorf(session.CodeInvalid, "no shell found on this machine").At("command")
 		}
 	}
 	return o, nil

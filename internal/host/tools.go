@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/models"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/project"
+	"github.com/cairn-dev/cairn/internal/skill"
 	"github.com/cairn-dev/cairn/internal/tool"
 	"github.com/cairn-dev/cairn/internal/tool/dialog"
 	"github.com/cairn-dev/cairn/internal/tool/exec"
@@ -23,33 +24,38 @@ type toolConfig struct {
 	exec   exec.Config
 }
 
-// tools returns the configuration of a location's tools.
-func (l *locations) tools(cfg *config.Config, pr project.Project, set *models.Set) (toolConfig, error) {
-	policy, err := l.policy(cfg, pr)
+// newToolConfig returns the configuration of a location's tools.
+func (l *locationCache) newToolConfig(
+	cfg *config.Config, pr project.Project, set *models.Set,
+) (toolConfig, error) {
+	policy, err := l.sandboxPolicy(cfg, pr)
 	paths := workpath.Resolver{Directory: pr.Directory, Worktree: pr.Worktree, OutputDir: l.outputs.Dir}
 	return toolConfig{
 		file: file.Config{
-			Paths: paths, Tracker: l.files, InstructionFiles: l.instructions(cfg, pr).Names(), Images: imageLimits(cfg.Attachment.Image),
+			Paths: paths, Tracker: l.files, InstructionFiles: l.instructionOptions(cfg, pr).Names(),
+			Images: imageLimits(cfg.Attachment.Image),
 		},
 		search: search.Config{Paths: paths, Log: l.logger},
 		exec: exec.Config{
-			Paths: paths, Shell: cfg.Shell, Env: l.scratchEnv(policy), Deny: set.SecretVariables(), Supervisor: supervisor(), Sandbox: policy,
-			Timeout: patience(l.getenv), Processes: int(cfg.Limits.Processes), Outputs: l.outputs, Log: l.logger,
+			Paths: paths, Shell: cfg.Shell, Env: l.scratchEnv(policy), Deny: set.SecretVariables(),
+			Supervisor: supervisorCommand(), Sandbox: policy,
+			Timeout: commandTimeout(l.getenv), Processes: int(cfg.Limits.Processes), Outputs: l.outputs, Log: l.logger,
 			Limits: tool.Limits{Lines: int(cfg.ToolOutput.MaxLines), Bytes: int(cfg.ToolOutput.MaxBytes)},
 		},
 	}, err
 }
 
-// registry returns the tools of a location.
-func (l *locations) registry(cfg *config.Config, c toolConfig) (*tool.Registry, error) {
-	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: c.exec.Limits, Log: l.logger})
-	webTools := web.New(web.Config{Allow: cfg.Webfetch.AllowedNetworks(), Search: web.SearcherOf(l.getenv)})
-	_, err := r.Register(slices.Concat(file.New(c.file), search.New(c.search), exec.New(c.exec), dialog.New(), webTools)...)
+// newRegistry returns the tools of a setup.
+func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
+	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: p.tools.exec.Limits, Log: l.logger})
+	webTools := web.New(web.Config{Allow: p.config.Webfetch.AllowedNetworks(), Search: web.SearcherOf(l.getenv)})
+	_, err := r.Register(slices.Concat(file.New(p.tools.file), search.New(p.tools.search), exec.New(p.tools.exec),
+		dialog.New(), webTools, []tool.Tool{skill.NewTool(p.skills.Find)})...)
 	return r, err
 }
 
-// requests returns the permission requests of a call before it runs.
-func (c toolConfig) requests(action, resource string) []tool.Request {
+// permissionRequests returns the permission requests of a call before it runs.
+func (c toolConfig) permissionRequests(action, resource string) []tool.Request {
 	if action == permission.Shell {
 		return exec.Requests(c.exec, resource)
 	}
@@ -58,6 +64,7 @@ func (c toolConfig) requests(action, resource string) []tool.Request {
 
 func imageLimits(c config.ImageLimits) file.ImageLimits {
 	return file.ImageLimits{
-		Width: int(c.MaxWidth), Height: int(c.MaxHeight), Base64: int(c.MaxBase64Bytes), Refuse: c.AutoResize != nil && !*c.AutoResize,
+		Width: int(c.MaxWidth), Height: int(c.MaxHeight), Base64: int(c.MaxBase64Bytes),
+		Refuse: c.AutoResize != nil && !*c.AutoResize,
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// v1Backend shows locations to the V1 contract. It implements v1.Places.
-type v1Backend struct{ *locations }
+// v1Backend serves locations to the V1 contract. It implements v1.Places.
+type v1Backend struct{ *locationCache }
 
 var _ v1.Places = v1Backend{}
 
@@ -33,7 +33,7 @@ func (l v1Backend) Home() v1.Home {
 
 // Place implements v1.Places.
 func (l v1Backend) Place(ctx context.Context, at session.Location) (v1.Place, error) {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return v1.Place{}, err
 	}
@@ -43,7 +43,7 @@ func (l v1Backend) Place(ctx context.Context, at session.Location) (v1.Place, er
 
 // Agents implements v1.Offers.
 func (l v1Backend) Agents(ctx context.Context, at session.Location) ([]opencode.Agent, error) {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
@@ -56,33 +56,35 @@ func (l v1Backend) Agents(ctx context.Context, at session.Location) ([]opencode.
 
 // Commands implements v1.Offers.
 func (l v1Backend) Commands(ctx context.Context, at session.Location) ([]opencode.Command, error) {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
-	return opencode.CommandsOf(l.commands(p).List()), nil
+	return opencode.CommandsOf(l.commandSet(p).List()), nil
 }
 
 // Skills implements v1.Offers.
 func (l v1Backend) Skills(ctx context.Context, at session.Location) ([]opencode.Skill, error) {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
 	return l.listSkills(p), nil
 }
 
-func (l v1Backend) listSkills(p *place) []opencode.Skill {
+func (l v1Backend) listSkills(p *locationSetup) []opencode.Skill {
 	out := []opencode.Skill{}
 	for _, s := range p.skills.Find().Skills {
-		out = append(out, opencode.Skill{Name: s.Name, Description: s.Description, Location: s.Location, Content: s.Content})
+		out = append(out, opencode.Skill{
+			Name: s.Name, Description: s.Description, Location: s.Location, Content: s.Content,
+		})
 	}
 	return out
 }
 
 // Tools implements v1.Offers.
 func (l v1Backend) Tools(ctx context.Context, at session.Location) ([]opencode.Tool, error) {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +97,7 @@ func (l v1Backend) Tools(ctx context.Context, at session.Location) ([]opencode.T
 
 // Providers implements v1.Offers: all of the catalog, and the guide that needs none.
 func (l v1Backend) Providers(ctx context.Context, at session.Location) (v1.Providers, error) {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return v1.Providers{}, err
 	}
@@ -111,7 +113,7 @@ func (l v1Backend) Providers(ctx context.Context, at session.Location) (v1.Provi
 		if len(v.Models) == 0 || !m.IsProviderEnabled(known.ID) {
 			continue
 		}
-		if at := own.BaseURL(); at != "" && !strings.Contains(at, "@") { // which may hold a password
+		if at := own.BaseURL(); at != "" && !strings.Contains(at, "@") { // before the @ there may be a password
 			v.Options["baseURL"], _ = jsontext.AppendQuote(nil, at) // read from JSON, so it is text
 		}
 		out.All = append(out.All, v)
@@ -132,7 +134,7 @@ func (l v1Backend) Providers(ctx context.Context, at session.Location) (v1.Provi
 
 // Config implements v1.Settings.
 func (l v1Backend) Config(ctx context.Context, at session.Location) (map[string]jsontext.Value, error) {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +172,7 @@ func (l v1Backend) SetKey(ctx context.Context, providerID, key string) error {
 	return credentialError(l.models.Auth.Set(ctx, providerID, auth.NewSecret(key)))
 }
 
-// credentialError says why a credential is not kept.
+// credentialError returns the session error for a credential that could not be stored.
 func credentialError(err error) error {
 	if _, ok := errors.AsType[*session.Error](err); err == nil || ok {
 		return err
@@ -179,7 +181,7 @@ func credentialError(err error) error {
 	if _, unfit := errors.AsType[*auth.Unfit](err); unfit {
 		code = session.CodeInvalid
 	}
-	return session.Errorf(code, "the key cannot be kept: %v", err)
+	return session.Errorf(code, "the key cannot be stored: %v", err)
 }
 
 // RemoveKey implements v1.Settings.
@@ -190,7 +192,7 @@ func (l v1Backend) RemoveKey(ctx context.Context, providerID string) error {
 
 // Branch implements v1.Checkouts.
 func (l v1Backend) Branch(ctx context.Context, at session.Location) (branch, standard string, err error) {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return "", "", err
 	}
@@ -200,21 +202,23 @@ func (l v1Backend) Branch(ctx context.Context, at session.Location) (branch, sta
 
 // Changes implements v1.Checkouts.
 func (l v1Backend) Changes(ctx context.Context, at session.Location, with v1.Compare) ([]opencode.ChangedFile, error) {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return nil, err
 	}
 	changes, err := l.projects.Changes(ctx, p.project, project.Compare(with))
 	var out []opencode.ChangedFile
 	for _, c := range changes {
-		out = append(out, opencode.ChangedFile{File: c.File, Patch: c.Patch, Additions: c.Additions, Deletions: c.Deletions, Status: c.Status})
+		out = append(out, opencode.ChangedFile{
+			File: c.File, Patch: c.Patch, Additions: c.Additions, Deletions: c.Deletions, Status: c.Status,
+		})
 	}
 	return out, err
 }
 
 // Diff implements v1.Checkouts.
 func (l v1Backend) Diff(ctx context.Context, at session.Location) (string, error) {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return "", err
 	}
@@ -223,7 +227,7 @@ func (l v1Backend) Diff(ctx context.Context, at session.Location) (string, error
 
 // Patch implements v1.Checkouts.
 func (l v1Backend) Patch(ctx context.Context, at session.Location, patch string) error {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return err
 	}

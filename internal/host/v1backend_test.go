@@ -18,10 +18,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlite"
 )
 
-// counted is what a process has open and running.
-type counted struct{ descriptors, goroutines, children, places int }
+// resourceCounts counts what a process has open and running.
+type resourceCounts struct{ descriptors, goroutines, children, locations int }
 
-func (r *running) counted(t *testing.T) (c counted) {
+func (r *ownerServer) countResources(t *testing.T) (c resourceCounts) {
 	t.Helper()
 	c.goroutines = runtime.NumGoroutine()
 	fds, err := os.ReadDir("/proc/self/fd")
@@ -37,18 +37,15 @@ func (r *running) counted(t *testing.T) (c counted) {
 		b, _ := os.ReadFile(f) // the thread may have ended
 		c.children += len(strings.Fields(string(b)))
 	}
-	r.places.mu.Lock()
-	defer r.places.mu.Unlock()
-	c.places = len(r.places.places)
+	r.locations.mu.Lock()
+	defer r.locations.mu.Unlock()
+	c.locations = len(r.locations.slots)
 	return c
 }
 
-// Five hundred directories are asked for, named in each way that there is: each is told as itself, also when it comes again
-// after it was dropped. They leave no more behind than those that are kept; one in which a turn runs is kept all the time.
-func TestFiveHundredDirectories(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes five hundred directories")
-	}
+// Each directory answers as itself, however a request names it, and also after its location was evicted. Locations in
+// use are not evicted. Many directories hold no more resources than the cache has slots.
+func TestManyDirectories(t *testing.T) {
 	home, v := newHome(t)
 	o := optionsOf(home)
 	dirs, err := config.FindDirectories(o.Env)
@@ -59,7 +56,7 @@ func TestFiveHundredDirectories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := run(t.Context(), lease, dirs, cli.ServeOptions{Options: o}, nil)
+	r, err := startOwnerServer(t.Context(), lease, dirs, cli.ServeOptions{Options: o}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +65,18 @@ func TestFiveHundredDirectories(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	const testLocations = 8 // instead of 64, so that few directories exceed it
+	if r.locations.limit != maxLocations {
+		t.Errorf("the limit is %d, want %d", r.locations.limit, maxLocations)
+	}
+	r.locations.limit = testLocations
 	client := &http.Client{Transport: api.Local(r.local)}
-	const many = 500
+	const many = 8 * testLocations
 	name := func(i int) string { return filepath.Join(home, fmt.Sprintf("dir %03d", i)) }
 	for i := range many {
 		write(t, filepath.Join(name(i), "cairn.json"), fmt.Sprintf(`{"agent": {"own%d": {"prompt": "x"}}}`, i))
 	}
-	asks := func(i int) {
+	request := func(i int) {
 		t.Helper()
 		path, header := "/agent", http.Header{}
 		switch i % 4 {
@@ -102,7 +104,8 @@ func TestFiveHundredDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := string(b)
-		if resp.StatusCode != http.StatusOK || strings.Count(got, `"own`) != 1 || !strings.Contains(got, fmt.Sprintf(`"own%d"`, i)) {
+		own := fmt.Sprintf(`"own%d"`, i)
+		if resp.StatusCode != http.StatusOK || strings.Count(got, `"own`) != 1 || !strings.Contains(got, own) {
 			t.Fatalf("%s: %d %.300s", name(i), resp.StatusCode, got)
 		}
 	}
@@ -113,46 +116,45 @@ func TestFiveHundredDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	prompt(t, c, v, s.ID)
-	atWork := r.places.slot(name(0)).place
-	for i := range maxPlaces { // whatever is made once is made, and as many as are kept
-		asks(1 + i)
+	atWork := r.locations.findSlot(name(0)).setup
+	for i := range testLocations { // fills the cache, and creates what is created once
+		request(1 + i)
 	}
 	runtime.GC()
-	before, heap := r.counted(t), heapOf()
+	before, heap := r.countResources(t), heapInUse()
 	for i := range many {
-		asks(i)
+		request(i)
 	}
-	for _, i := range []int{499, 1, 250, 77, 2, 3, 0} {
-		asks(i)
+	for _, i := range []int{many - 1, 1, many / 2, 17, 2, 3, 0} {
+		request(i)
 	}
 	runtime.GC()
-	after := r.counted(t)
-	if grown := heapOf() - heap; grown > 8<<20 {
-		t.Errorf("the heap has grown by %d MiB", grown>>20)
+	after := r.countResources(t)
+	if grown := heapInUse() - heap; grown > 2<<20 {
+		t.Errorf("the heap has grown by %d KiB", grown>>10)
 	}
-	if after.places > maxPlaces+1 || after.descriptors > before.descriptors+8 || after.goroutines > before.goroutines+8 || after.children > before.children {
-		t.Errorf("there were %+v, there are %+v", before, after)
+	if after.locations > testLocations+1 || after.descriptors > before.descriptors+8 ||
+		after.goroutines > before.goroutines+8 || after.children > before.children {
+		t.Errorf("resources before: %+v, after: %+v", before, after)
 	}
-	if r.places.slot(name(0)).place != atWork {
-		t.Error("the place of a turn that runs was dropped")
+	if r.locations.findSlot(name(0)).setup != atWork {
+		t.Error("the location of a running turn was evicted")
 	}
 	close(v.released)
 	if got := answer(t, c, s.ID); got != "Hello." {
-		t.Errorf("the turn said %q", got)
+		t.Errorf("answer of the turn: %q", got)
 	}
-	for i := range 2 { // nobody works there any more: it goes as others do
-		for j := range maxPlaces + 8 {
-			asks(100*(i+1) + j)
-		}
+	for i := range 2 * testLocations { // evicts it, as it is not in use any more
+		request(1 + i)
 	}
-	r.places.mu.Lock()
-	defer r.places.mu.Unlock()
-	if r.places.places[name(0)] != nil {
-		t.Error("the place of a turn that ended is kept for ever")
+	r.locations.mu.Lock()
+	defer r.locations.mu.Unlock()
+	if r.locations.slots[name(0)] != nil {
+		t.Error("the location of an ended turn was not evicted")
 	}
 }
 
-func heapOf() int64 {
+func heapInUse() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

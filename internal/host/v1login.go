@@ -14,7 +14,7 @@ func (l v1Backend) Logins() map[string]string { return models.BrowserLogins() }
 
 // LogIn implements v1.Settings. The text of a vendor's error goes to the client; it holds no secret.
 func (l v1Backend) LogIn(ctx context.Context, at session.Location, id string, say func(url, code string)) error {
-	p, err := l.place(ctx, at.Directory)
+	p, err := l.load(ctx, at.Directory)
 	if err != nil {
 		return err
 	}

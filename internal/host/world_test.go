@@ -23,7 +23,7 @@ import (
 
 // TestMain is also the process that a test kills: it owns the home of childHome, prompts once and waits.
 func TestMain(m *testing.M) {
-	if code, ok := Supervise(os.Args[1:]); ok {
+	if code, ok := RunSupervisor(os.Args[1:]); ok {
 		os.Exit(code)
 	}
 	if home := os.Getenv(dyingHome); home != "" {

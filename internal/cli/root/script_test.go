@@ -21,7 +21,7 @@ import (
 // TestMain makes this test binary a cairn for the scripts: the whole program, with its real store and sockets.
 func TestMain(m *testing.M) {
 	program := func() {
-		if code, ok := host.Supervise(os.Args[1:]); ok {
+		if code, ok := host.RunSupervisor(os.Args[1:]); ok {
 			os.Exit(code)
 		}
 		os.Exit(root.Main(host.Host{}))

@@ -24,7 +24,7 @@ import (
 
 // TestMain lets the test program be its own supervisor of commands, as cairn is.
 func TestMain(m *testing.M) {
-	if code, ok := host.Supervise(os.Args[1:]); ok {
+	if code, ok := host.RunSupervisor(os.Args[1:]); ok {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())

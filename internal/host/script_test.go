@@ -32,17 +32,17 @@ func TestTheScriptIsOffered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := own(t.Context(), lease, dirs, o)
+		w, err := openOwner(t.Context(), lease, dirs, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		at := session.Location{Directory: filepath.Join(home, "project")}
-		offered, err := w.places.Models(t.Context(), at)
+		offered, err := w.locations.Models(t.Context(), at)
 		if err != nil {
 			t.Error(err)
 		}
 		v2 := slices.ContainsFunc(offered, func(m api.Model) bool { return m.ID == "script" })
-		offers, err := v1Backend{w.places}.Providers(t.Context(), at)
+		offers, err := v1Backend{w.locations}.Providers(t.Context(), at)
 		if err != nil {
 			t.Error(err)
 		}

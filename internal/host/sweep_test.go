@@ -40,17 +40,17 @@ func TestTidy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	w := &owner{store: s, places: &locations{outputs: &tool.Outputs{Dir: dir}}, logger: slog.New(slog.DiscardHandler)}
-	if w.unswept(time.Now()) {
+	w := &owner{store: s, locations: &locationCache{outputs: &tool.Outputs{Dir: dir}}, logger: slog.New(slog.DiscardHandler)}
+	if w.isSweepDue(time.Now()) {
 		t.Error("there is nothing to sweep")
 	}
 	gone := put("a")
-	if !w.unswept(time.Now()) {
+	if !w.isSweepDue(time.Now()) {
 		t.Error("nobody has swept")
 	}
-	w.sweep(t.Context())
-	if !gone() || w.unswept(time.Now()) || !w.unswept(time.Now().Add(25*time.Hour)) {
-		t.Errorf("swept: gone %v, again today %v, tomorrow %v", gone(), w.unswept(time.Now()), w.unswept(time.Now().Add(25*time.Hour)))
+	w.sweepOutputs(t.Context())
+	if !gone() || w.isSweepDue(time.Now()) || !w.isSweepDue(time.Now().Add(25*time.Hour)) {
+		t.Errorf("swept: gone %v, again today %v, tomorrow %v", gone(), w.isSweepDue(time.Now()), w.isSweepDue(time.Now().Add(25*time.Hour)))
 	}
 	// A command's owner does it by itself, in the background.
 	stamp := filepath.Join(dir, sweepStamp)
@@ -58,16 +58,16 @@ func TestTidy(t *testing.T) {
 		t.Fatal(err)
 	}
 	swept := make(chan struct{})
-	w.tidy(t.Context(), false)
+	w.startSweeps(t.Context(), false)
 	go func() {
 		defer close(swept)
-		for w.unswept(time.Now()) && t.Context().Err() == nil {
+		for w.isSweepDue(time.Now()) && t.Context().Err() == nil {
 			runtime.Gosched()
 		}
 	}()
 	<-swept
-	w.untidy()
-	w.tidying.Wait()
+	w.stopSweeps()
+	w.sweeps.Wait()
 }
 
 const dyingHome = "HOST_TEST_DYING"

@@ -11,7 +11,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/wellknown"
 )
 
-// An organisation is asked once in an hour by all processes together; one that does not answer says what it said before.
+// An organisation is asked once in an hour by all processes together; one that does not answer says what it said
+// before.
 func TestOrganisationsAreAskedNowAndThen(t *testing.T) {
 	asked := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -24,28 +25,28 @@ func TestOrganisationsAreAskedNowAndThen(t *testing.T) {
 	if err := store.SetLogin(t.Context(), auth.Login{Address: s.URL}); err != nil {
 		t.Fatal(err)
 	}
-	process := func(offline bool) *remotes {
-		return &remotes{auth: store, cache: wellknown.In(dir), offline: offline, logger: discard()}
+	process := func(offline bool) *remoteConfigs {
+		return &remoteConfigs{auth: store, cache: wellknown.In(dir), offline: offline, logger: discard()}
 	}
-	if all := process(true).list(t.Context()); len(all) != 1 || asked != 0 {
+	if all := process(true).refreshAndList(t.Context()); len(all) != 1 || asked != 0 {
 		t.Fatalf("offline: %v, asked %d times", all, asked)
 	}
 	r := process(false)
-	if !r.due() {
+	if !r.isDue() {
 		t.Error("nobody was asked")
 	}
-	all := r.list(t.Context())
-	if _, err := os.Stat(all[0].File); err != nil || asked != 1 || r.due() {
+	all := r.refreshAndList(t.Context())
+	if _, err := os.Stat(all[0].File); err != nil || asked != 1 || r.isDue() {
 		t.Errorf("%v, asked %d times", err, asked)
 	}
-	if process(false).list(t.Context()); asked != 1 {
+	if process(false).refreshAndList(t.Context()); asked != 1 {
 		t.Error("another process asks again")
 	}
 	if err := os.Remove(all[0].File + ".asked"); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
-	process(false).list(t.Context())
+	process(false).refreshAndList(t.Context())
 	if _, err := os.Stat(all[0].File); err != nil {
 		t.Error("what it said is lost")
 	}

@@ -8,12 +8,12 @@ import (
 
 // Of many places the ones that were used last are kept: one in use is not built anew because others were looked at.
 func TestPlacesAreDroppedByUse(t *testing.T) {
-	l := &locations{places: map[string]*slot{}}
-	use := func(dir string) *slot {
-		s := l.slot(dir)
+	l := &locationCache{limit: maxLocations, slots: map[string]*locationSlot{}}
+	use := func(dir string) *locationSlot {
+		s := l.findSlot(dir)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.used = time.Now()
+		s.usedAt = time.Now()
 		return s
 	}
 	hot := use("/hot")
@@ -22,16 +22,16 @@ func TestPlacesAreDroppedByUse(t *testing.T) {
 		if use("/hot") != hot {
 			t.Fatalf("the place in use is gone after %d others", i+1)
 		}
-		if len(l.places) > maxPlaces {
-			t.Fatalf("%d places are kept", len(l.places))
+		if len(l.slots) > maxLocations {
+			t.Fatalf("%d places are kept", len(l.slots))
 		}
 	}
-	if l.places["/499"] == nil || l.places["/0"] != nil {
+	if l.slots["/499"] == nil || l.slots["/0"] != nil {
 		t.Error("the newest is gone, or the oldest is kept")
 	}
-	hot.used = time.Now().Add(-2 * placeIdle)
-	l.slot("/another")
-	if l.places["/hot"] != nil {
+	hot.usedAt = time.Now().Add(-2 * locationIdleTime)
+	l.findSlot("/another")
+	if l.slots["/hot"] != nil {
 		t.Error("a place is kept that nobody used for long")
 	}
 }

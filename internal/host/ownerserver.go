@@ -1,0 +1,177 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/api"
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/config"
+	"github.com/cairn-dev/cairn/internal/server"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store/sqlite"
+)
+
+// Bounds on how an owner stops.
+const (
+	drainTimeout = 30 * time.Second // for the work of clients, after its own is done
+	stopTimeout  = 4 * time.Second  // to cut and record what still runs
+)
+
+// ownerServer is an owner that listens for clients.
+type ownerServer struct {
+	*owner
+	server *server.Server
+	served chan error // the outcome of Serve; capacity 1
+	local  http.Handler
+	socket string // path; "" if the disk is unwritable
+}
+
+// startOwnerServer opens the owner behind a lease, listens, announces the address, and resumes unfinished work.
+// Without a lease, because the disk is unwritable, everything is read-only. Without an address it listens on the Unix
+// socket only.
+func startOwnerServer(
+	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.ServeOptions, at *listenAddress,
+) (*ownerServer, error) {
+	w, err := openOwner(ctx, lease, dirs, o.Options)
+	if err != nil {
+		return nil, err
+	}
+	r := &ownerServer{owner: w, served: make(chan error, 1)}
+	if err := r.listen(ctx, o, at); err != nil {
+		return nil, errors.Join(err, w.close(ctx))
+	}
+	// Unfinished work resumes before the first request is answered, so that no interrupt comes before the work.
+	if !o.Passive {
+		err = w.recover(ctx)
+	}
+	go func() { r.served <- r.server.Serve() }() // ends with Shutdown
+	if err != nil {
+		return nil, errors.Join(err, r.stop(ctx))
+	}
+	w.startSweeps(ctx, at != nil)
+	return r, nil
+}
+
+func (r *ownerServer) listen(ctx context.Context, o cli.ServeOptions, at *listenAddress) error {
+	secret, err := server.LoadSecret(r.dirs.Data)
+	if err != nil {
+		return err
+	}
+	if r.lease != nil {
+		r.socket = server.SocketPath(r.dirs.Data)
+	}
+	c := listenerConfig(o, at)
+	c.V1, c.V2, c.Secret, c.Socket = r.v1, r.v2, secret, r.socket
+	c.BodyLimit, c.Logger = r.bodyLimit, r.logger
+	if r.server, err = server.New(c); err != nil {
+		return err
+	}
+	if err := r.server.Listen(ctx); err != nil {
+		return err
+	}
+	r.local = r.server.Local()
+	if r.lease == nil {
+		return nil
+	}
+	addresses := []string{(&url.URL{Scheme: "unix", Path: r.socket}).String()}
+	if at != nil {
+		addresses = append(addresses, r.server.URL())
+	}
+	err = server.Announce(r.dirs.Data, server.Discovery{
+		PID: os.Getpid(), Version: o.Version, Socket: r.socket, URL: r.server.URL(), Secret: secret,
+		Started: time.Now().UnixMilli(),
+	})
+	if err == nil {
+		err = r.lease.Update(addresses...)
+	}
+	if err != nil { // the disk is full; clients that have the address can still read
+		r.logger.Error("the address of this server could not be announced", "error", err)
+	}
+	return nil
+}
+
+// stop ends work so that the next owner can resume it, then streams, then releases the data folder.
+func (r *ownerServer) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	err := r.engine.Close(ctx)
+	err = errors.Join(err, r.server.Shutdown(ctx), server.Withdraw(r.dirs.Data, os.Getpid()))
+	return errors.Join(err, r.release())
+}
+
+// drainClients waits until the work of clients has ended, at most drainTimeout, and stops. The next owner resumes what
+// is cut.
+func (r *ownerServer) drainClients(ctx context.Context) error {
+	wait, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	for r.hasActiveWork() && wait.Err() == nil {
+		select {
+		case <-wait.Done():
+		case <-time.After(maxRetry / 4):
+		}
+	}
+	return r.stop(ctx)
+}
+
+// hasActiveWork reports whether a session is at work. One that waits for a person is not: it can wait under the next
+// owner.
+func (r *ownerServer) hasActiveWork() bool {
+	return slices.ContainsFunc(r.engine.Active(), func(id session.ID) bool { return !r.engine.Rests(id) })
+}
+
+// startOwner becomes the owner within this process and returns a client of it.
+func (h Host) startOwner(
+	ctx context.Context, lease *sqlite.Lease, dirs config.Directories, o cli.Options,
+) (*cli.Connection, error) {
+	r, err := startOwnerServer(ctx, lease, dirs, cli.ServeOptions{Options: o}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &cli.Connection{API: localClient(r.local, o), Close: r.drainClients}, nil
+}
+
+// connectToOwner returns a connection to the owner if it answers.
+func connectToOwner(ctx context.Context, owner sqlite.Owner, o cli.Options) (*cli.Connection, error) {
+	for _, address := range owner.Addresses {
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "unix" {
+			continue
+		}
+		t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", u.Path)
+		}}
+		client := &api.Client{HTTP: &http.Client{Transport: t}, Base: "http://localhost", Directory: o.Dir}
+		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+		defer cancel()
+		health, err := client.Health(ctx)
+		if err == nil && o.Sandbox && !health.Sandbox {
+			err = session.Errorf(session.CodeConflict, "process %d runs commands without a sandbox; "+
+				"stop it, start it with --sandbox, or set CAIRN_HOME to another directory", owner.PID).
+				Because(errNoSandbox)
+		}
+		if err != nil {
+			t.CloseIdleConnections()
+			return nil, err
+		}
+		disconnect := func(context.Context) error { t.CloseIdleConnections(); return nil }
+		return &cli.Connection{API: client, Close: disconnect}, nil
+	}
+	return nil, errNoAddress
+}
+
+// connectTimeout bounds the owner's answer to a health request.
+const connectTimeout = 2 * time.Second
+
+// Errors of connectToOwner.
+var (
+	errNoSandbox = errors.New("no sandbox") // the owner runs commands without one, although the command requires it
+	errNoAddress = errors.New("the owner has not announced an address yet")
+)
