@@ -94,8 +94,8 @@ func grows(body []byte) (out map[string][]jsontext.Value, err error) {
 // after a restart; and no alarm is raised.
 func TestFiftyTurnsKeepTheirPrefix(t *testing.T) {
 	for name, encode := range map[string]func(*llm.Request) ([]byte, error){
-		"anthropic":       anthropic.For("claude-sonnet-4-5", true).Encode,
-		"bedrock":         bedrock.For("anthropic.claude-sonnet-4-5-20250929-v1:0", true).Encode,
+		"anthropic":       anthropic.NewDialect("claude-sonnet-4-5", true).Encode,
+		"bedrock":         bedrock.NewDialect("anthropic.claude-sonnet-4-5-20250929-v1:0", true).Encode,
 		"gemini":          gemini.Dialect{}.Encode,
 		"openaichat":      openaichat.Dialect{}.Encode,
 		"openairesponses": openairesponses.Dialect{Reasoning: true}.Encode,

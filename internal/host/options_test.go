@@ -88,9 +88,9 @@ func sorted(t *testing.T, object string) string {
 		{"chat", openaichat.Dialect{TopK: true, Thinking: true}},
 		{"router", router.Dialect},
 		{"responses", openairesponses.Dialect{}},
-		{"messages", anthropic.For("claude-sonnet-4-5", true)},
+		{"messages", anthropic.NewDialect("claude-sonnet-4-5", true)},
 		{"gemini", gemini.Dialect{}},
-		{"converse", bedrock.For("anthropic.claude-sonnet-4-5", true)},
+		{"converse", bedrock.NewDialect("anthropic.claude-sonnet-4-5", true)},
 	} {
 		text := difference(t, p.protocol, &llm.Request{Model: "m", Generate: o.Generate, Options: o.Semantic, Body: o.Body})
 		if text != "{}" {

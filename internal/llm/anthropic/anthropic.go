@@ -19,7 +19,7 @@ import (
 // another model behind the same protocol.
 type Dialect struct {
 	// Thinks says how the option reasoningEffort is written.
-	Thinks wire.ThinkingMode
+	Thinking wire.ThinkingMode
 	// NoSampling leaves temperature, top_p and top_k out, for models that refuse them.
 	NoSampling bool
 	// NativeFormat asks for structured output by output_config; without it, by a tool that must be called.
@@ -30,22 +30,22 @@ type Dialect struct {
 	Vertex bool
 }
 
-// For returns the dialect of a model by its name, however a vendor spells it.
-func For(model string, reasons bool) Dialect {
+// NewDialect returns the dialect of a model by its name, however a vendor spells it.
+func NewDialect(model string, reasons bool) Dialect {
 	family, version := wire.ParseClaudeName(model)
 	d := Dialect{
 		NativeFormat:   version >= 45 && family != "",
 		SystemMessages: strings.HasPrefix(model, "claude-opus-4-8"),
 	}
 	if reasons {
-		d.Thinks = wire.ThinkingModeOf(model)
+		d.Thinking = wire.ThinkingModeOf(model)
 	}
-	d.NoSampling = d.Thinks == wire.ThinkingAdaptiveXHigh
+	d.NoSampling = d.Thinking == wire.ThinkingAdaptiveXHigh
 	return d
 }
 
-// Path is where a request for the model goes, below the base URL.
-func (d Dialect) Path(model string) string {
+// RequestPath is where a request for the model goes, below the base URL.
+func (d Dialect) RequestPath(model string) string {
 	if d.Vertex {
 		return "models/" + model + ":streamRawPredict"
 	}

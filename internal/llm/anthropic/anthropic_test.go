@@ -171,9 +171,9 @@ func joined(tree any) any {
 
 func TestExam(t *testing.T) {
 	dialects := map[string]anthropic.Dialect{
-		"old":    anthropic.For("claude-3-5-sonnet-20241022", false),
-		"new":    anthropic.For("claude-opus-4-7", true),
-		"system": anthropic.For("claude-opus-4-8", true),
+		"old":    anthropic.NewDialect("claude-3-5-sonnet-20241022", false),
+		"new":    anthropic.NewDialect("claude-opus-4-7", true),
+		"system": anthropic.NewDialect("claude-opus-4-8", true),
 	}
 	for name, d := range dialects {
 		t.Run(name, func(t *testing.T) {

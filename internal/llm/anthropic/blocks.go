@@ -44,8 +44,8 @@ type cacheControl struct {
 	TTL  string `json:"ttl,omitempty"`
 }
 
-// mark marks every block of the list, for as long as the vendor has it or as ttl says.
-func mark(blocks []block, ttl string) {
+// markBlocks marks every block of the list, for as long as the vendor has it or as ttl says.
+func markBlocks(blocks []block, ttl string) {
 	for i := range blocks {
 		blocks[i].Cache = &cacheControl{"ephemeral", ttl}
 	}
@@ -55,7 +55,7 @@ func mark(blocks []block, ttl string) {
 func markLast(blocks []block, ttl string) {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if blocks[i].Type != "thinking" && blocks[i].Type != "redacted_thinking" {
-			mark(blocks[i:i+1], ttl)
+			markBlocks(blocks[i:i+1], ttl)
 			return
 		}
 	}
@@ -67,12 +67,14 @@ func textBlock(text string) (block, bool) {
 	return block{Type: "text", Text: text}, strings.TrimSpace(text) != ""
 }
 
-func note(text string) block { return block{Type: "text", Text: strings.ToValidUTF8(text, "\uFFFD")} }
+func noteBlock(text string) block {
+	return block{Type: "text", Text: strings.ToValidUTF8(text, "\uFFFD")}
+}
 
 // mediaBlock returns m as an image or a document, or as a note if the protocol takes no such thing.
 func mediaBlock(m llm.Media) block {
 	kind := wire.MediaType(m.MediaType)
-	none := note(wire.MediaNote(m, "this model's interface takes PNG, JPEG, GIF and WebP images, PDF and text only"))
+	none := noteBlock(wire.MediaNote(m, "this model's interface takes PNG, JPEG, GIF and WebP images, PDF and text only"))
 	if (len(m.Data) == 0 && m.URL == "") || len(m.Data) > wire.MaxMedia {
 		return none
 	}
@@ -98,8 +100,8 @@ func sourceOf(m llm.Media, kind string) *source {
 	return &source{Type: "base64", MediaType: kind, Data: base64.StdEncoding.EncodeToString(m.Data)}
 }
 
-// callID returns id as the protocol takes it; equal ids stay equal and different ones different.
-func callID(id string) string {
+// encodeCallID returns id as the protocol takes it; equal ids stay equal and different ones different.
+func encodeCallID(id string) string {
 	const limit = 64
 	if len(id) > limit || !wire.IsWord(id, "_-") {
 		return "toolu_" + wire.ShortDigest(id)
@@ -108,7 +110,7 @@ func callID(id string) string {
 }
 
 func callBlock(p llm.ToolCall) block {
-	return block{Type: "tool_use", ID: callID(p.ID), Name: wire.NormalizeToolName(p.Name), Input: wire.NormalizeInput(p.Input)}
+	return block{Type: "tool_use", ID: encodeCallID(p.ID), Name: wire.NormalizeToolName(p.Name), Input: wire.NormalizeInput(p.Input)}
 }
 
 // resultBlock returns the outcome of a local call. One that failed must say something, and only in text.
@@ -123,18 +125,18 @@ func resultBlock(r llm.ToolResult) block {
 		case llm.Media:
 			b := mediaBlock(p)
 			if r.IsError && b.Type != "text" {
-				b = note(wire.MediaNote(p, "the result of a call that failed is text"))
+				b = noteBlock(wire.MediaNote(p, "the result of a call that failed is text"))
 			}
 			content = append(content, b)
 		}
 	}
 	if len(content) == 0 && len(r.Raw) > 0 {
-		content = []block{note(string(r.Raw))}
+		content = []block{noteBlock(string(r.Raw))}
 	}
 	if len(content) == 0 && r.IsError {
-		content = []block{note("The tool failed without saying why.")}
+		content = []block{noteBlock("The tool failed without saying why.")}
 	}
-	b := block{Type: "tool_result", ToolUseID: callID(r.ID), IsError: r.IsError}
+	b := block{Type: "tool_result", ToolUseID: encodeCallID(r.ID), IsError: r.IsError}
 	switch {
 	case len(content) == 1 && content[0].Type == "text":
 		b.Content = wire.Quote(content[0].Text)

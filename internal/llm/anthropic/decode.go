@@ -15,7 +15,7 @@ import (
 type frame struct {
 	Type         string           `json:"type"`
 	Index        int              `json:"index"`
-	Message      answer           `json:"message"`
+	Message      messageStart     `json:"message"`
 	ContentBlock jsontext.Value   `json:"content_block"`
 	Delta        jsontext.Value   `json:"delta"`
 	Usage        jsontext.Value   `json:"usage"`
@@ -25,13 +25,13 @@ type frame struct {
 	StopReason   jsontext.Value   `json:"stop_reason"`
 }
 
-type answer struct {
+type messageStart struct {
 	ID    jsontext.Value `json:"id"`
 	Usage jsontext.Value `json:"usage"`
 }
 
-// piece is a content block as it starts, or what continues one.
-type piece struct {
+// contentPiece is a content block as it starts, or what continues one.
+type contentPiece struct {
 	Type        string         `json:"type"`
 	ID          jsontext.Value `json:"id"`
 	Name        jsontext.Value `json:"name"`
@@ -56,8 +56,8 @@ type piece struct {
 // reported as used until then goes with them. The secrets are values that were sent and must not come back in an error.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets, hosted: map[string]*hosted{}}
-		t.Read(r, t, t.end, func() llm.Usage { return usage(t.used) })
+		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets, hosted: map[string]*hostedCall{}}
+		t.Read(r, t, t.finishTurn, func() llm.Usage { return parseUsage(t.usage) })
 	}
 }
 
@@ -78,47 +78,47 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	case f.Type == "error" || event == "error" || (f.Type == "" && wire.IsPresent(f.Error)):
 		return false, wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 	case f.Type == "message":
-		return true, t.whole(&f)
+		return true, t.decodeMessage(&f)
 	}
-	return t.IsStopped(), t.frame(&f)
+	return t.IsStopped(), t.applyFrame(&f)
 }
 
-func (t *turn) frame(f *frame) error {
+func (t *turn) applyFrame(f *frame) error {
 	switch f.Type {
 	case "message_start":
 		t.BeginAnswer(wire.DecodeString(f.Message.ID))
-		t.count(f.Message.Usage)
+		t.updateUsage(f.Message.Usage)
 	case "content_block_start":
-		return t.start(f.Index, f.ContentBlock)
+		return t.startBlock(f.Index, f.ContentBlock)
 	case "content_block_delta":
-		return t.delta(f.Index, f.Delta)
+		return t.continueBlock(f.Index, f.Delta)
 	case "content_block_stop":
 		t.StopBlock(f.Index)
 	case "message_delta":
 		t.BeginAnswer("")
-		t.count(f.Usage)
-		if p, ok := parse(f.Delta); ok {
+		t.updateUsage(f.Usage)
+		if p, ok := parsePiece(f.Delta); ok {
 			t.reason = wire.DecodeString(p.StopReason)
 		}
 	}
 	return nil
 }
 
-// whole takes an answer that came in one piece.
-func (t *turn) whole(f *frame) error {
+// decodeMessage takes an answer that came in one piece.
+func (t *turn) decodeMessage(f *frame) error {
 	t.BeginAnswer(wire.DecodeString(f.ID))
 	for i, b := range f.Content {
-		if err := t.start(i, b); err != nil {
+		if err := t.startBlock(i, b); err != nil {
 			return err
 		}
 		t.StopBlock(i)
 	}
-	t.count(f.Usage)
+	t.updateUsage(f.Usage)
 	t.reason = wire.DecodeString(f.StopReason)
 	return nil
 }
 
-func parse(v jsontext.Value) (piece, bool) {
-	var p piece
+func parsePiece(v jsontext.Value) (contentPiece, bool) {
+	var p contentPiece
 	return p, v.Kind() == '{' && wire.DecodeLenient(v, &p) == nil
 }

@@ -227,24 +227,24 @@ func TestFor(t *testing.T) {
 		model string
 		want  anthropic.Dialect
 	}{
-		{"claude-3-7-sonnet-20250219", anthropic.Dialect{Thinks: wire.ThinkingBudget}},
-		{"anthropic/claude-sonnet-4.5", anthropic.Dialect{Thinks: wire.ThinkingBudget, NativeFormat: true}},
-		{"claude-haiku-4-5-20251001", anthropic.Dialect{Thinks: wire.ThinkingBudget, NativeFormat: true}},
-		{"us.anthropic.claude-opus-4-5-20251101-v1:0", anthropic.Dialect{Thinks: wire.ThinkingEffort, NativeFormat: true}},
-		{"claude-sonnet-4-6", anthropic.Dialect{Thinks: wire.ThinkingAdaptive, NativeFormat: true}},
-		{"claude-opus-4-7", anthropic.Dialect{Thinks: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true}},
-		{"claude-opus-4-8", anthropic.Dialect{Thinks: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true, SystemMessages: true}},
-		{"claude-sonnet-5", anthropic.Dialect{Thinks: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true}},
-		{"claude-fable-5@20270101", anthropic.Dialect{Thinks: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true}},
-		{"claude-opus-4-20250514", anthropic.Dialect{Thinks: wire.ThinkingBudget}},
-		{"kimi-k2-thinking", anthropic.Dialect{Thinks: wire.ThinkingBudget}},
+		{"claude-3-7-sonnet-20250219", anthropic.Dialect{Thinking: wire.ThinkingBudget}},
+		{"anthropic/claude-sonnet-4.5", anthropic.Dialect{Thinking: wire.ThinkingBudget, NativeFormat: true}},
+		{"claude-haiku-4-5-20251001", anthropic.Dialect{Thinking: wire.ThinkingBudget, NativeFormat: true}},
+		{"us.anthropic.claude-opus-4-5-20251101-v1:0", anthropic.Dialect{Thinking: wire.ThinkingEffort, NativeFormat: true}},
+		{"claude-sonnet-4-6", anthropic.Dialect{Thinking: wire.ThinkingAdaptive, NativeFormat: true}},
+		{"claude-opus-4-7", anthropic.Dialect{Thinking: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true}},
+		{"claude-opus-4-8", anthropic.Dialect{Thinking: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true, SystemMessages: true}},
+		{"claude-sonnet-5", anthropic.Dialect{Thinking: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true}},
+		{"claude-fable-5@20270101", anthropic.Dialect{Thinking: wire.ThinkingAdaptiveXHigh, NoSampling: true, NativeFormat: true}},
+		{"claude-opus-4-20250514", anthropic.Dialect{Thinking: wire.ThinkingBudget}},
+		{"kimi-k2-thinking", anthropic.Dialect{Thinking: wire.ThinkingBudget}},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, anthropic.For(tt.model, true)); diff != "" {
+		if diff := cmp.Diff(tt.want, anthropic.NewDialect(tt.model, true)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", tt.model, diff)
 		}
 	}
-	if got := anthropic.For("claude-opus-4-7", false); got.Thinks != wire.ThinkingOff {
+	if got := anthropic.NewDialect("claude-opus-4-7", false); got.Thinking != wire.ThinkingOff {
 		t.Errorf("a model without reasoning thinks: %+v", got)
 	}
 }

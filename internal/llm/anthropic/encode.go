@@ -47,22 +47,22 @@ type toolChoice struct {
 // Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
 // InvalidRequest that names the option at fault.
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
-	opt, err := d.options(req)
+	opt, err := d.parseOptions(req)
 	if err != nil {
 		return nil, err
 	}
 	b := body{
 		Model: req.Model, MaxTokens: req.Generate.MaxTokens, Stream: true, Stop: req.Generate.Stop,
-		Tools: tools(req.Tools), System: systemTexts(req.System), Messages: d.messages(req, opt), Extra: opt.extra,
+		Tools: encodeTools(req.Tools), System: systemTexts(req.System), Messages: d.encodeMessages(req, opt), Extra: opt.extra,
 	}
 	if b.MaxTokens <= 0 {
 		b.MaxTokens = defaultMaxTokens
 	}
 	b.Thinking = opt.thinking.FitTokens(b.MaxTokens)
-	d.sample(&b, req.Generate)
-	d.format(&b, req)
-	b.choose(req, opt)
-	mark(b.System[:min(opt.systemMarks(req), len(b.System))], opt.ttl)
+	d.setSampling(&b, req.Generate)
+	d.setFormat(&b, req)
+	b.setToolChoice(req, opt)
+	markBlocks(b.System[:min(opt.systemBreakpoints(req), len(b.System))], opt.ttl)
 	if d.Vertex {
 		b.Model, b.Extra["anthropic_version"] = "", wire.Quote("vertex-2023-10-16")
 	}
@@ -72,8 +72,8 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	return wire.Marshal(b)
 }
 
-// sample sets the sampling controls that the model takes: few while it thinks.
-func (d Dialect) sample(b *body, g llm.Generation) {
+// setSampling sets the sampling controls that the model takes: few while it thinks.
+func (d Dialect) setSampling(b *body, g llm.Generation) {
 	if d.NoSampling {
 		return
 	}
@@ -97,7 +97,7 @@ func systemTexts(texts []string) []block {
 	return out
 }
 
-func tools(defs []llm.ToolDefinition) []jsontext.Value {
+func encodeTools(defs []llm.ToolDefinition) []jsontext.Value {
 	var out []jsontext.Value
 	for _, def := range defs {
 		if def.Hosted.Kind() == '{' {
@@ -109,9 +109,9 @@ func tools(defs []llm.ToolDefinition) []jsontext.Value {
 	return out
 }
 
-// choose sets the tool choice. A model that thinks may not be forced, and a history with calls needs some tool to be
+// setToolChoice sets the tool choice. A model that thinks may not be forced, and a history with calls needs some tool to be
 // there.
-func (b *body) choose(req *llm.Request, opt options) {
+func (b *body) setToolChoice(req *llm.Request, opt options) {
 	if len(b.Tools) == 0 {
 		if !hasCalls(b.Messages) {
 			return

@@ -190,7 +190,7 @@ func TestEncodeFields(t *testing.T) {
 	const format = `{"type":"object","properties":{"a":{"type":"string","minLength":3}}}`
 	const answer = `{"name":"structured_answer","description":"Give the answer. Call this once, at the end, instead of writing text.","input_schema":` + format + `}`
 	g := llm.Generation{MaxTokens: 9000, Temperature: new(0.5), TopP: new(0.5), TopK: new(4), Stop: []string{"x"}}
-	budget, adaptive, byEffort := anthropic.Dialect{Thinks: wire.ThinkingBudget}, anthropic.For("claude-opus-4-7", true), anthropic.Dialect{Thinks: wire.ThinkingEffort}
+	budget, adaptive, byEffort := anthropic.Dialect{Thinking: wire.ThinkingBudget}, anthropic.NewDialect("claude-opus-4-7", true), anthropic.Dialect{Thinking: wire.ThinkingEffort}
 	effort := func(s string) map[string]jsontext.Value { return options("reasoningEffort", `"`+s+`"`) }
 	tests := []struct {
 		name string
@@ -207,7 +207,7 @@ func TestEncodeFields(t *testing.T) {
 		{"too little to think", budget, llm.Request{Generate: llm.Generation{MaxTokens: 1000}, Options: effort("high")}, `"max_tokens":1000`},
 		{"no thinking", budget, llm.Request{Options: effort("none")}, `"max_tokens":4096`},
 		{"adaptive", adaptive, llm.Request{Options: effort("xhigh")}, `"max_tokens":4096,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"xhigh"}`},
-		{"adaptive, without xhigh", anthropic.For("claude-sonnet-4-6", true), llm.Request{Options: effort("xhigh")}, `"max_tokens":4096,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}`},
+		{"adaptive, without xhigh", anthropic.NewDialect("claude-sonnet-4-6", true), llm.Request{Options: effort("xhigh")}, `"max_tokens":4096,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}`},
 		{"by effort", byEffort, llm.Request{Options: effort("max")}, `"max_tokens":4096,"output_config":{"effort":"high"}`},
 		{"a model that does not reason", anthropic.Dialect{}, llm.Request{Options: effort("max")}, `"max_tokens":4096`},
 		{"thinking as the SDK spells it", budget, llm.Request{Generate: g, Options: options("thinking", `{"type":"enabled","budgetTokens":2000}`)}, `"max_tokens":9000,"stop_sequences":["x"],"thinking":{"type":"enabled","budget_tokens":2000}`},
@@ -261,7 +261,7 @@ func TestEncodeVertex(t *testing.T) {
 	if err != nil || strings.Contains(string(got), `"model"`) || !strings.Contains(string(got), `"anthropic_version":"vertex-2023-10-16"`) {
 		t.Errorf("%v %s", err, got)
 	}
-	if path := d.Path("claude-x"); path != "models/claude-x:streamRawPredict" {
+	if path := d.RequestPath("claude-x"); path != "models/claude-x:streamRawPredict" {
 		t.Error(path)
 	}
 }
@@ -284,7 +284,7 @@ func TestMarks(t *testing.T) {
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	budget := anthropic.Dialect{Thinks: wire.ThinkingBudget}
+	budget := anthropic.Dialect{Thinking: wire.ThinkingBudget}
 	tests := []struct {
 		name string
 		req  llm.Request

@@ -17,40 +17,40 @@ const (
 	keyCaller    = "caller"     // what of the provider's made the call
 )
 
-// hosted returns the call of a tool that the provider ran, and its result, as they came. A call in which the provider
+// addHosted returns the call of a tool that the provider ran, and its result, as they came. A call in which the provider
 // paused stands alone where the conversation ends with it, or where the next answer begins with its result; that one is
 // then told without a call of its own. What another provider ran, or what came without a result, is told in notes.
-func (c *conversation) hosted(call llm.ToolCall, result *llm.ToolResult, following []llm.Message) []block {
-	made, ours := hostedCall(call)
+func (c *conversation) addHosted(call llm.ToolCall, result *llm.ToolResult, following []llm.Message) []block {
+	made, ours := encodeHostedCall(call)
 	var raw []byte
 	if result != nil {
 		raw = result.Raw
 	}
-	if id := answeredCall(raw); c.paused[id] {
-		if b, ok := hostedResult(id, raw); ok {
+	if id := resultCallID(raw); c.paused[id] {
+		if b, ok := encodeHostedResult(id, raw); ok {
 			delete(c.paused, id)
 			return []block{b}
 		}
 	}
-	if ours && len(raw) == 0 && (len(following) == 0 || bringsResult(following[0], call.ID)) {
+	if ours && len(raw) == 0 && (len(following) == 0 || hasResultFor(following[0], call.ID)) {
 		c.paused[call.ID] = true
 		return []block{made}
 	}
-	if b, ok := hostedResult(call.ID, raw); ok && ours && (b.Type == "mcp_tool_result") == (made.Server != "") {
+	if b, ok := encodeHostedResult(call.ID, raw); ok && ours && (b.Type == "mcp_tool_result") == (made.Server != "") {
 		return []block{made, b}
 	}
-	out := []block{note(wire.HostedCallNote(call))}
+	out := []block{noteBlock(wire.HostedCallNote(call))}
 	if result != nil {
 		out = append(out, hostedNote(*result))
 		if shown := wire.AttachmentParts(*result); len(shown) > 0 {
-			c.shown = append(c.shown, userBlocks(shown)...)
+			c.attachments = append(c.attachments, userBlocks(shown)...)
 		}
 	}
 	return out
 }
 
-// hostedCall returns the call as a block, and whether this provider made it.
-func hostedCall(call llm.ToolCall) (block, bool) {
+// encodeHostedCall returns the call as a block, and whether this provider made it.
+func encodeHostedCall(call llm.ToolCall) (block, bool) {
 	kept := wire.ReadMetadata(call.Metadata, namespace)
 	server := wire.DecodeString(kept[keyServer])
 	prefix, kind := "srvtoolu_", "server_tool_use"
@@ -61,26 +61,26 @@ func hostedCall(call llm.ToolCall) (block, bool) {
 	return b, !call.OtherProvider && strings.HasPrefix(call.ID, prefix) && wire.IsWord(call.ID, "_-")
 }
 
-// answeredCall is the id that a result block names; empty for what is none.
-func answeredCall(raw []byte) string {
+// resultCallID is the id that a result block names; empty for what is none.
+func resultCallID(raw []byte) string {
 	fields, _ := wire.ReadObject(raw)
 	return wire.DecodeString(fields["tool_use_id"])
 }
 
-// bringsResult reports whether an answer holds the result of a call that it did not make.
-func bringsResult(m llm.Message, id string) bool {
+// hasResultFor reports whether an answer holds the result of a call that it did not make.
+func hasResultFor(m llm.Message, id string) bool {
 	return m.Role == llm.RoleAssistant && slices.ContainsFunc(m.Parts, func(p llm.Part) bool {
 		r, ok := p.(llm.ToolResult)
-		if !ok || r.ID == id || answeredCall(r.Raw) != id {
+		if !ok || r.ID == id || resultCallID(r.Raw) != id {
 			return false
 		}
-		_, ok = hostedResult(id, r.Raw)
+		_, ok = encodeHostedResult(id, r.Raw)
 		return ok
 	})
 }
 
-// hostedResult returns a result block that a provider of this protocol sent, with the id of the call as it is now.
-func hostedResult(id string, raw []byte) (block, bool) {
+// encodeHostedResult returns a result block that a provider of this protocol sent, with the id of the call as it is now.
+func encodeHostedResult(id string, raw []byte) (block, bool) {
 	fields, ok := wire.ReadObject(raw)
 	kind := wire.DecodeString(fields["type"])
 	if !ok || !strings.HasSuffix(kind, resultSuffix) || fields["content"] == nil {
@@ -102,14 +102,14 @@ func hostedNote(r llm.ToolResult) block {
 	case len(lines) == 0:
 		lines = []string{string(r.Raw)}
 	}
-	return note(wire.HostedResultNote(r, strings.Join(lines, "\n")))
+	return noteBlock(wire.HostedResultNote(r, strings.Join(lines, "\n")))
 }
 
-// Betas are what a request must name for its options, and for the tools of the provider's that it offers.
-func (d Dialect) Betas(req *llm.Request) (out []string) {
-	for _, name := range slices.Sorted(maps.Keys(unsettled)) {
+// BetaFeatures are what a request must name for its options, and for the tools of the provider's that it offers.
+func (d Dialect) BetaFeatures(req *llm.Request) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(betaByOption)) {
 		if wire.IsPresent(req.Options[name]) {
-			out = append(out, unsettled[name])
+			out = append(out, betaByOption[name])
 		}
 	}
 	for _, def := range req.Tools {

@@ -24,42 +24,42 @@ const (
 // conversation gathers the wire messages. Roles alternate: what one side says in a row is one message. Results must
 // follow their calls at once, so that an instruction between them waits.
 type conversation struct {
-	d       Dialect
-	opt     options
-	out     []message
-	updates wire.PendingUpdates
-	shown   []block         // what the user shows of the answer before, behind the results of its calls
-	paused  map[string]bool // the provider's calls whose results the next answer brings
+	d           Dialect
+	opt         options
+	out         []message
+	updates     wire.PendingUpdates
+	attachments []block         // what the user shows of the answer before, behind the results of its calls
+	paused      map[string]bool // the provider's calls whose results the next answer brings
 }
 
-func (d Dialect) messages(req *llm.Request, opt options) []message {
+func (d Dialect) encodeMessages(req *llm.Request, opt options) []message {
 	c := conversation{d: d, opt: opt, paused: map[string]bool{}}
-	marks := opt.messageMarks(req)
+	marks := opt.messageBreakpoints(req)
 	for i, m := range req.Messages {
 		following := req.Messages[i+1:]
 		switch m.Role {
 		case llm.RoleSystem:
-			c.update(m.Parts, next(following))
+			c.addUpdate(m.Parts, nextRole(following))
 		case llm.RoleUser:
-			c.release()
-			c.say(roleUser, userBlocks(m.Parts)...)
+			c.addPending()
+			c.add(roleUser, userBlocks(m.Parts)...)
 		case llm.RoleAssistant:
-			c.release()
-			c.assistant(m.Parts, following)
+			c.addPending()
+			c.addAssistant(m.Parts, following)
 		case llm.RoleTool:
-			c.results(m.Parts)
+			c.addResults(m.Parts)
 		}
 		if slices.Contains(marks, i) && len(c.out) > 0 {
 			markLast(c.out[len(c.out)-1].Content, opt.ttl)
 		}
 	}
-	c.release()
-	c.finish()
+	c.addPending()
+	c.closeConversation()
 	return c.out
 }
 
-// next is who speaks next; instructions speak for nobody.
-func next(rest []llm.Message) llm.Role {
+// nextRole is who speaks next; instructions speak for nobody.
+func nextRole(rest []llm.Message) llm.Role {
 	for _, m := range rest {
 		if m.Role != llm.RoleSystem {
 			return m.Role
@@ -68,8 +68,8 @@ func next(rest []llm.Message) llm.Role {
 	return ""
 }
 
-// say adds to the conversation; more of the same side joins its message.
-func (c *conversation) say(role string, blocks ...block) {
+// add adds to the conversation; more of the same side joins its message.
+func (c *conversation) add(role string, blocks ...block) {
 	if len(blocks) == 0 {
 		return
 	}
@@ -93,21 +93,21 @@ func userBlocks(parts []llm.Part) []block {
 		}
 	}
 	if len(out) == 0 {
-		return []block{note("(empty message)")}
+		return []block{noteBlock("(empty message)")}
 	}
 	return out
 }
 
-// update places a chronological instruction: in its own role where the model knows that and it stands between a
+// addUpdate places a chronological instruction: in its own role where the model knows that and it stands between a
 // user's message and an answer, else as text of the user's.
-func (c *conversation) update(parts []llm.Part, next llm.Role) {
+func (c *conversation) addUpdate(parts []llm.Part, next llm.Role) {
 	n := len(c.out)
-	if c.d.SystemMessages && !c.updates.IsWaiting() && len(c.shown) == 0 && n > 0 && c.out[n-1].Role != roleAssistant && (next == "" || next == llm.RoleAssistant) {
-		c.say(roleSystem, plainTexts(parts)...)
+	if c.d.SystemMessages && !c.updates.IsWaiting() && len(c.attachments) == 0 && n > 0 && c.out[n-1].Role != roleAssistant && (next == "" || next == llm.RoleAssistant) {
+		c.add(roleSystem, plainTexts(parts)...)
 		return
 	}
 	if c.updates.Add(parts) {
-		c.release()
+		c.addPending()
 	}
 }
 
@@ -123,27 +123,27 @@ func plainTexts(parts []llm.Part) []block {
 	return out
 }
 
-// release says what waited for the results of calls.
-func (c *conversation) release() {
-	c.say(roleUser, c.shown...)
-	c.shown = nil
+// addPending says what waited for the results of calls.
+func (c *conversation) addPending() {
+	c.add(roleUser, c.attachments...)
+	c.attachments = nil
 	for _, text := range c.updates.TakeTexts() {
-		c.say(roleUser, note(text))
+		c.add(roleUser, noteBlock(text))
 	}
 }
 
-func (c *conversation) results(parts []llm.Part) {
+func (c *conversation) addResults(parts []llm.Part) {
 	for _, p := range parts {
 		r, ok := p.(llm.ToolResult)
 		if !ok {
 			continue
 		}
-		c.say(roleUser, resultBlock(r))
+		c.add(roleUser, resultBlock(r))
 		c.updates.MarkAnswered()
 	}
 }
 
-func (c *conversation) assistant(parts []llm.Part, following []llm.Message) {
+func (c *conversation) addAssistant(parts []llm.Part, following []llm.Message) {
 	var out []block
 	for i, p := range parts {
 		switch p := p.(type) {
@@ -153,12 +153,12 @@ func (c *conversation) assistant(parts []llm.Part, following []llm.Message) {
 				out = append(out, b)
 			}
 		case llm.Reasoning:
-			if b, ok := thought(p); ok && !c.opt.noReasoning {
+			if b, ok := reasoningBlock(p); ok && !c.opt.noReasoning {
 				out = append(out, b)
 			}
 		case llm.ToolCall:
 			if p.Hosted {
-				out = append(out, c.hosted(p, resultOf(p.ID, parts[i+1:]), following)...)
+				out = append(out, c.addHosted(p, findResult(p.ID, parts[i+1:]), following)...)
 				continue
 			}
 			out = append(out, callBlock(p))
@@ -167,11 +167,11 @@ func (c *conversation) assistant(parts []llm.Part, following []llm.Message) {
 			out = append(out, mediaBlock(p))
 		}
 	}
-	c.say(roleAssistant, callsLast(out)...)
+	c.add(roleAssistant, callsLast(out)...)
 }
 
-// thought returns earlier thoughts as the provider signed them. Without a signature it would refuse them.
-func thought(p llm.Reasoning) (block, bool) {
+// reasoningBlock returns earlier thoughts as the provider signed them. Without a signature it would refuse them.
+func reasoningBlock(p llm.Reasoning) (block, bool) {
 	kept := wire.ReadMetadata(p.Metadata, namespace)
 	if data := wire.DecodeString(kept[wire.KeyRedacted]); data != "" {
 		return block{Type: "redacted_thinking", Data: data}, true
@@ -181,8 +181,8 @@ func thought(p llm.Reasoning) (block, bool) {
 	return block{Type: "thinking", Thinking: &text, Signature: signature}, signature != ""
 }
 
-// resultOf finds the result of a hosted call in what follows it.
-func resultOf(id string, rest []llm.Part) *llm.ToolResult {
+// findResult finds the result of a hosted call in what follows it.
+func findResult(id string, rest []llm.Part) *llm.ToolResult {
 	for _, p := range rest {
 		if r, ok := p.(llm.ToolResult); ok && r.ID == id {
 			return &r
@@ -212,12 +212,12 @@ func callsLast(blocks []block) []block {
 	return blocks
 }
 
-// finish sees to the end of the conversation. A model goes on with its own answer only where a tool of the provider's
+// closeConversation sees to the end of the conversation. A model goes on with its own answer only where a tool of the provider's
 // paused it; else it is told to go on. Space at the end of an answer is refused.
-func (c *conversation) finish() {
+func (c *conversation) closeConversation() {
 	n := len(c.out)
 	if n == 0 {
-		c.out = []message{{Role: roleUser, Content: []block{note("(empty message)")}}}
+		c.out = []message{{Role: roleUser, Content: []block{noteBlock("(empty message)")}}}
 		return
 	}
 	end := c.out[n-1]
@@ -229,6 +229,6 @@ func (c *conversation) finish() {
 		b.Text = strings.TrimRight(b.Text, " \t\r\n")
 	}
 	if len(c.paused) == 0 && !strings.HasSuffix(b.Type, resultSuffix) {
-		c.say(roleUser, note("(go on)"))
+		c.add(roleUser, noteBlock("(go on)"))
 	}
 }

@@ -30,8 +30,8 @@ var plainOptions = map[string]string{
 	"speed":             "speed",
 }
 
-// options reads the request's options. Those that this protocol has no word for are other protocols' and are left out.
-func (d Dialect) options(req *llm.Request) (options, error) {
+// parseOptions reads the request's options. Those that this protocol has no word for are other protocols' and are left out.
+func (d Dialect) parseOptions(req *llm.Request) (options, error) {
 	o := options{extra: map[string]jsontext.Value{}}
 	for name, word := range plainOptions {
 		if v, ok := req.Options[name]; ok {
@@ -39,7 +39,7 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 		}
 	}
 	if v, ok := req.Options["taskBudget"]; ok {
-		o.configure("task_budget", v)
+		o.setOutputConfig("task_budget", v)
 	}
 	o.cachesItself = o.extra["cache_control"] != nil
 	o.noParallel = string(req.Options["disableParallelToolUse"]) == "true" || string(req.Options["parallelToolCalls"]) == "false"
@@ -48,11 +48,11 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 	if o.ttl, err = wire.ParseCacheTTL(req); err != nil {
 		return o, err
 	}
-	if err := d.reason(&o, req); err != nil {
+	if err := d.parseEffort(&o, req); err != nil {
 		return o, err
 	}
 	if v, ok := req.Options["effort"]; ok {
-		o.effort(wire.DecodeString(v))
+		o.setEffort(wire.DecodeString(v))
 	}
 	if v, ok := req.Options["thinking"]; ok {
 		o.thinking = &wire.ThinkingConfig{}
@@ -63,14 +63,14 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 	return o, nil
 }
 
-func (o *options) effort(level string) {
+func (o *options) setEffort(level string) {
 	if level != "" {
-		o.configure("effort", wire.Quote(level))
+		o.setOutputConfig("effort", wire.Quote(level))
 	}
 }
 
-// configure sets a field of output_config.
-func (o *options) configure(name string, v jsontext.Value) {
+// setOutputConfig sets a field of output_config.
+func (o *options) setOutputConfig(name string, v jsontext.Value) {
 	config, _ := wire.ReadObject(o.extra["output_config"])
 	if config == nil {
 		config = wire.Object{}
@@ -80,40 +80,40 @@ func (o *options) configure(name string, v jsontext.Value) {
 }
 
 // unsettled are the features that a request must name for an option.
-var unsettled = map[string]string{
+var betaByOption = map[string]string{
 	"contextManagement": "context-management-2025-06-27", "mcpServers": "mcp-client-2025-04-04", "taskBudget": "task-budgets-2026-03-13",
 }
 
-// reason writes the neutral reasoningEffort in the model's own way.
-func (d Dialect) reason(o *options, req *llm.Request) error {
+// parseEffort writes the neutral reasoningEffort in the model's own way.
+func (d Dialect) parseEffort(o *options, req *llm.Request) error {
 	v := req.Options["reasoningEffort"]
-	if len(v) == 0 || d.Thinks == wire.ThinkingOff {
+	if len(v) == 0 || d.Thinking == wire.ThinkingOff {
 		return nil
 	}
 	var level string
 	if err := json.Unmarshal(v, &level); err != nil {
 		return wire.NewInvalidRequest("the option reasoningEffort must be a string such as \"high\", not %.40s", v)
 	}
-	thought, effort, err := d.Thinks.Configure(level)
+	thought, effort, err := d.Thinking.Configure(level)
 	o.thinking = thought
-	o.effort(effort)
+	o.setEffort(effort)
 	return err
 }
 
-// maxMarks is how many marks the protocol takes. The system's come first, then the latest of the conversation.
-const maxMarks = 4
+// maxBreakpoints is how many marks the protocol takes. The system's come first, then the latest of the conversation.
+const maxBreakpoints = 4
 
-func (o *options) systemMarks(req *llm.Request) int {
+func (o *options) systemBreakpoints(req *llm.Request) int {
 	if o.cachesItself {
 		return 0
 	}
-	return min(req.Breakpoints.System, maxMarks, len(req.System))
+	return min(req.Breakpoints.System, maxBreakpoints, len(req.System))
 }
 
-func (o *options) messageMarks(req *llm.Request) []int {
+func (o *options) messageBreakpoints(req *llm.Request) []int {
 	if o.cachesItself {
 		return nil
 	}
-	left := maxMarks - o.systemMarks(req)
+	left := maxBreakpoints - o.systemBreakpoints(req)
 	return req.Breakpoints.Messages[max(0, len(req.Breakpoints.Messages)-left):]
 }

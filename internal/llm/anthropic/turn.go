@@ -13,68 +13,68 @@ import (
 // turn is the state of one answer between two frames. It belongs to the goroutine that ranges over Decode.
 type turn struct {
 	*wire.Turn
-	secrets []string           // values that must not come back in an error
-	reason  string             // the stop reason as sent; empty until it arrives
-	used    wire.Object        // the counts, as sent
-	hosted  map[string]*hosted // the provider's own calls, by the id that it sent
+	secrets []string               // values that must not come back in an error
+	reason  string                 // the stop reason as sent; empty until it arrives
+	usage   wire.Object            // the counts, as sent
+	hosted  map[string]*hostedCall // the provider's own calls, by the id that it sent
 }
 
-type hosted struct {
+type hostedCall struct {
 	*wire.Call
 	settled bool // its result has come
 }
 
-// start begins a block, with what it begins with. Blocks of a kind that nobody here knows are passed over.
-func (t *turn) start(index int, v jsontext.Value) error {
+// startBlock begins a block, with what it begins with. Blocks of a kind that nobody here knows are passed over.
+func (t *turn) startBlock(index int, v jsontext.Value) error {
 	t.BeginAnswer("")
 	t.StopBlock(index)
-	p, _ := parse(v)
+	p, _ := parsePiece(v)
 	switch {
 	case p.Type == "text":
-		return t.add(index, newText(false), &p)
+		return t.addBlock(index, newText(false), &p)
 	case p.Type == "thinking", p.Type == "redacted_thinking":
-		return t.add(index, &wire.ReasoningBlock{Namespace: namespace}, &p)
+		return t.addBlock(index, &wire.ReasoningBlock{Namespace: namespace}, &p)
 	case p.Type == "tool_use" && wire.DecodeString(p.Name) == answerTool:
-		return t.add(index, newText(true), &p)
+		return t.addBlock(index, newText(true), &p)
 	case p.Type == "tool_use", p.Type == "server_tool_use", p.Type == "mcp_tool_use":
-		c, err := t.call(&p)
+		c, err := t.beginCall(&p)
 		if err != nil {
 			return err
 		}
-		return t.add(index, c, &p)
+		return t.addBlock(index, c, &p)
 	case strings.HasSuffix(p.Type, resultSuffix):
-		return t.result(&p, v)
+		return t.emitHostedResult(&p, v)
 	}
 	return nil
 }
 
-func (t *turn) add(index int, b wire.Block, p *piece) error {
+func (t *turn) addBlock(index int, b wire.Block, p *contentPiece) error {
 	if err := t.StartBlock(index, b); err != nil {
 		return err
 	}
-	return t.grow(b, p)
+	return t.growBlock(b, p)
 }
 
-// delta continues a block. One that was not begun begins with it.
-func (t *turn) delta(index int, v jsontext.Value) error {
-	p, _ := parse(v)
+// continueBlock continues a block. One that was not begun begins with it.
+func (t *turn) continueBlock(index int, v jsontext.Value) error {
+	p, _ := parsePiece(v)
 	if b := t.BlockAt(index); b != nil {
-		return t.grow(b, &p)
+		return t.growBlock(b, &p)
 	}
 	t.BeginAnswer("")
 	switch p.Type {
 	case "text_delta":
-		return t.add(index, newText(false), &p)
+		return t.addBlock(index, newText(false), &p)
 	case "thinking_delta", "signature_delta":
-		return t.add(index, &wire.ReasoningBlock{Namespace: namespace}, &p)
+		return t.addBlock(index, &wire.ReasoningBlock{Namespace: namespace}, &p)
 	}
 	return nil
 }
 
-func (t *turn) grow(b wire.Block, p *piece) error {
+func (t *turn) growBlock(b wire.Block, p *contentPiece) error {
 	switch b := b.(type) {
-	case *text:
-		return b.grow(t, p)
+	case *answerText:
+		return b.growText(t, p)
 	case *wire.ReasoningBlock:
 		b.AppendText(t.Turn, b.Joiner.Next(p.Thinking))
 		return b.AppendOpaque(wire.DecodeString(p.Signature), wire.DecodeString(p.Data))
@@ -88,26 +88,26 @@ func (t *turn) grow(b wire.Block, p *piece) error {
 	return nil
 }
 
-// text is a block of text, with what it cites.
-type text struct {
+// answerText is a block of text, with what it cites.
+type answerText struct {
 	wire.TextBlock
 	asCall    bool // the structured answer, which comes as a call's arguments
 	citations []jsontext.Value
 	kept      int // bytes of the citations
 }
 
-func newText(asCall bool) *text {
-	b := &text{asCall: asCall}
+func newText(asCall bool) *answerText {
+	b := &answerText{asCall: asCall}
 	b.Metadata = func() llm.Metadata {
 		if len(b.citations) == 0 {
 			return nil
 		}
-		return wire.NewMetadata(namespace, wire.Object{keyCitations: clean(wire.MarshalOr(b.citations, nil))})
+		return wire.NewMetadata(namespace, wire.Object{keyCitations: repairJSON(wire.MarshalOr(b.citations, nil))})
 	}
 	return b
 }
 
-func (b *text) grow(t *turn, p *piece) error {
+func (b *answerText) growText(t *turn, p *contentPiece) error {
 	switch {
 	case b.asCall && p.Input.Kind() == '{' && string(p.Input) != "{}":
 		b.AppendText(t.Turn, strings.ToValidUTF8(string(p.Input), "\uFFFD"))
@@ -128,22 +128,22 @@ func (b *text) grow(t *turn, p *piece) error {
 	return nil
 }
 
-// call begins a tool call.
-func (t *turn) call(p *piece) (*wire.Call, error) {
+// beginCall begins a tool call.
+func (t *turn) beginCall(p *contentPiece) (*wire.Call, error) {
 	sent := wire.DecodeString(p.ID)
 	c, err := t.BeginCall(sent, wire.DecodeString(p.Name), p.Type != "tool_use")
 	if err != nil {
 		return nil, err
 	}
 	if c.Hosted {
-		t.hosted[sent] = &hosted{Call: c}
+		t.hosted[sent] = &hostedCall{Call: c}
 		c.Metadata = wire.NewMetadata(namespace, hostedMetadata(p))
 	}
 	return c, nil
 }
 
 // hostedMetadata is what the provider wants back with a call of its own.
-func hostedMetadata(p *piece) wire.Object {
+func hostedMetadata(p *contentPiece) wire.Object {
 	kept := wire.Object{}
 	if wire.IsNonEmptyString(p.ServerName) {
 		kept[keyServer] = wire.Quote(wire.DecodeString(p.ServerName))
@@ -154,13 +154,13 @@ func hostedMetadata(p *piece) wire.Object {
 	return kept
 }
 
-// result gives out the outcome of a tool that the provider ran, whole as it came. After a pause it may be that of a
+// emitHostedResult gives out the outcome of a tool that the provider ran, whole as it came. After a pause it may be that of a
 // call of the answer before, which is then told again.
-func (t *turn) result(p *piece, v jsontext.Value) error {
+func (t *turn) emitHostedResult(p *contentPiece, v jsontext.Value) error {
 	sent := wire.DecodeString(p.ToolUseID)
 	if t.hosted[sent] == nil {
-		again := &piece{Type: "server_tool_use", ID: p.ToolUseID, Name: wire.Quote(strings.TrimSuffix(p.Type, resultSuffix))}
-		if _, err := t.call(again); err != nil {
+		again := &contentPiece{Type: "server_tool_use", ID: p.ToolUseID, Name: wire.Quote(strings.TrimSuffix(p.Type, resultSuffix))}
+		if _, err := t.beginCall(again); err != nil {
 			return err
 		}
 	}
@@ -172,19 +172,19 @@ func (t *turn) result(p *piece, v jsontext.Value) error {
 	c.settled = true
 	content, _ := wire.ReadObject(p.Content)
 	failed := string(p.IsError) == "true" || strings.HasSuffix(wire.DecodeString(content["type"]), resultSuffix+"_error")
-	t.Emit(llm.HostedResult{ID: c.ID, Name: c.Name, Result: clean(v), IsError: failed})
+	t.Emit(llm.HostedResult{ID: c.ID, Name: c.Name, Result: repairJSON(v), IsError: failed})
 	return nil
 }
 
 // resultSuffix ends the type of a block that is the outcome of a tool that the provider ran.
 const resultSuffix = "_tool_result"
 
-// end completes the turn after the last frame.
-func (t *turn) end(bool) error {
+// finishTurn completes the turn after the last frame.
+func (t *turn) finishTurn(bool) error {
 	if t.reason == wire.WindowFull {
 		return wire.NewWindowFull()
 	}
-	return t.Finish(t.finishReason(), usage(t.used))
+	return t.Finish(t.finishReason(), parseUsage(t.usage))
 }
 
 // finishReason maps the reason as sent (spec/v2 §21.2). An answer with calls is never just "stop", and one without
@@ -210,8 +210,8 @@ func (t *turn) finishReason() llm.FinishReason {
 	}
 }
 
-// clean returns v as JSON that anybody reads: a vendor's may repeat names or not be quite UTF-8.
-func clean(v jsontext.Value) jsontext.Value {
+// repairJSON returns v as JSON that anybody reads: a vendor's may repeat names or not be quite UTF-8.
+func repairJSON(v jsontext.Value) jsontext.Value {
 	if v.IsValid() {
 		return v
 	}

@@ -7,26 +7,26 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// count takes the usage of a frame. What comes later replaces what came earlier, field by field; a count of nothing
+// updateUsage takes the usage of a frame. What comes later replaces what came earlier, field by field; a count of nothing
 // does not replace one of something, because some servers say the input only once.
-func (t *turn) count(v jsontext.Value) {
+func (t *turn) updateUsage(v jsontext.Value) {
 	fields, ok := wire.ReadObject(v)
 	if !ok {
 		return
 	}
-	if t.used == nil {
-		t.used = wire.Object{}
+	if t.usage == nil {
+		t.usage = wire.Object{}
 	}
 	for name, v := range fields {
-		if string(v) == "0" && wire.ParseTokenCount(t.used[name]) > 0 || !wire.IsPresent(v) && t.used[name] != nil {
+		if string(v) == "0" && wire.ParseTokenCount(t.usage[name]) > 0 || !wire.IsPresent(v) && t.usage[name] != nil {
 			continue
 		}
-		t.used[name] = v
+		t.usage[name] = v
 	}
 }
 
-// usage reads the counts with llm.Usage's invariants: the provider counts cached input beside the rest.
-func usage(o wire.Object) llm.Usage {
+// parseUsage reads the counts with llm.Usage's invariants: the provider counts cached input beside the rest.
+func parseUsage(o wire.Object) llm.Usage {
 	if o == nil {
 		return llm.Usage{}
 	}
@@ -34,7 +34,7 @@ func usage(o wire.Object) llm.Usage {
 		CacheRead:  wire.ParseTokenCount(o["cache_read_input_tokens"]),
 		CacheWrite: wire.ParseTokenCount(o["cache_creation_input_tokens"]),
 		Output:     wire.ParseTokenCount(o["output_tokens"]),
-		Raw:        clean(wire.MarshalOr(o, nil)),
+		Raw:        repairJSON(wire.MarshalOr(o, nil)),
 	}
 	out.Input = wire.ParseTokenCount(o["input_tokens"]) + out.CacheRead + out.CacheWrite
 	written, _ := wire.ReadObject(o["cache_creation"])

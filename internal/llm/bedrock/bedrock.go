@@ -22,7 +22,7 @@ const namespace = "bedrock"
 // Dialect is what one model expects beyond the common ground. The zero value suits a model of which nothing is known.
 type Dialect struct {
 	// Thinks says how the option reasoningEffort is written for a Claude.
-	Thinks wire.ThinkingMode
+	Thinking wire.ThinkingMode
 	// Claude and Nova say whose model it is: extra fields are in its maker's words.
 	Claude, Nova bool
 	// Caches is for models that take cache points.
@@ -31,20 +31,20 @@ type Dialect struct {
 	ResultMedia bool
 }
 
-// For returns the dialect of a model by its id, which may be that of an inference profile.
-func For(model string, reasons bool) Dialect {
+// NewDialect returns the dialect of a model by its id, which may be that of an inference profile.
+func NewDialect(model string, reasons bool) Dialect {
 	id := strings.ToLower(model)
 	family, version := wire.ParseClaudeName(id)
 	d := Dialect{Claude: strings.Contains(id, "claude"), Nova: strings.Contains(id, "nova")}
 	d.Caches = d.Nova || version >= 37 || (family == "haiku" && version == 35)
 	d.ResultMedia = d.Claude || d.Nova || strings.Contains(id, "llama4")
 	if reasons && d.Claude {
-		d.Thinks = wire.ThinkingModeOf(id)
+		d.Thinking = wire.ThinkingModeOf(id)
 	}
 	return d
 }
 
-// Path is where a request for the model goes, below the base URL.
-func (Dialect) Path(model string) string {
+// RequestPath is where a request for the model goes, below the base URL.
+func (Dialect) RequestPath(model string) string {
 	return "model/" + strings.ReplaceAll(url.PathEscape(model), ":", "%3A") + "/converse-stream"
 }

@@ -80,7 +80,7 @@ func TestRecordedRequests(t *testing.T) {
 			if name := w.ToolConfig.ToolChoice.Tool.Name; name != "" {
 				req.Choice = llm.ToolChoice{Mode: llm.ChooseTool, Name: name}
 			}
-			d := bedrock.For(w.ModelID, false)
+			d := bedrock.NewDialect(w.ModelID, false)
 			got, err := d.Encode(req)
 			if err != nil {
 				t.Fatal(err)
@@ -88,8 +88,8 @@ func TestRecordedRequests(t *testing.T) {
 			if diff := cmp.Diff(llmtest.Tree(t, x.Request), llmtest.Tree(t, string(got))); diff != "" {
 				t.Errorf("-recorded +ours:\n%s", diff)
 			}
-			if !strings.HasSuffix(x.URL, "/"+d.Path(w.ModelID)) {
-				t.Errorf("%s is not where %s went", d.Path(w.ModelID), x.URL)
+			if !strings.HasSuffix(x.URL, "/"+d.RequestPath(w.ModelID)) {
+				t.Errorf("%s is not where %s went", d.RequestPath(w.ModelID), x.URL)
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func TestRecordedRequests(t *testing.T) {
 func TestExam(t *testing.T) {
 	for _, model := range []string{"anthropic.claude-3-haiku-20240307-v1:0", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "meta.llama3-1-8b-instruct-v1:0"} {
 		t.Run(model, func(t *testing.T) {
-			d := bedrock.For(model, true)
+			d := bedrock.NewDialect(model, true)
 			llmtest.Exam{
 				Encode: d.Encode, Model: model, Check: acceptable,
 				Metadata: func(r *rand.Rand) llm.Metadata {

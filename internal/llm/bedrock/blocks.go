@@ -13,13 +13,13 @@ import (
 
 // block is a piece of a message on the wire: one of its fields.
 type block struct {
-	Text       string      `json:"text,omitempty"`
-	Image      *media      `json:"image,omitzero"`
-	Document   *media      `json:"document,omitzero"`
-	ToolUse    *toolUse    `json:"toolUse,omitzero"`
-	ToolResult *toolResult `json:"toolResult,omitzero"`
-	Reasoning  *reasoning  `json:"reasoningContent,omitzero"`
-	CachePoint *point      `json:"cachePoint,omitzero"`
+	Text       string            `json:"text,omitempty"`
+	Image      *media            `json:"image,omitzero"`
+	Document   *media            `json:"document,omitzero"`
+	ToolUse    *toolUse          `json:"toolUse,omitzero"`
+	ToolResult *toolResult       `json:"toolResult,omitzero"`
+	Reasoning  *reasoningContent `json:"reasoningContent,omitzero"`
+	CachePoint *point            `json:"cachePoint,omitzero"`
 }
 
 type media struct {
@@ -44,7 +44,7 @@ type toolResult struct {
 	Status  string  `json:"status,omitempty"`
 }
 
-type reasoning struct {
+type reasoningContent struct {
 	Text     *reasoningText `json:"reasoningText,omitzero"`
 	Redacted string         `json:"redactedContent,omitempty"`
 }
@@ -58,8 +58,8 @@ type point struct {
 	Type string `json:"type"`
 }
 
-// maxMarks is how many cache points a request may have.
-const maxMarks = 4
+// maxBreakpoints is how many cache points a request may have.
+const maxBreakpoints = 4
 
 var cachePoint = block{CachePoint: &point{Type: "default"}}
 
@@ -69,7 +69,7 @@ func textBlock(text string) (block, bool) {
 	return block{Text: text}, strings.TrimSpace(text) != ""
 }
 
-func note(text string) block { return block{Text: strings.ToValidUTF8(text, "\uFFFD")} }
+func noteBlock(text string) block { return block{Text: strings.ToValidUTF8(text, "\uFFFD")} }
 
 // imageFormats and documentFormats are what the protocol calls a media type.
 var imageFormats = map[string]string{"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
@@ -82,16 +82,16 @@ var documentFormats = map[string]string{
 }
 
 // sizes are how many bytes an image, else a document, may have.
-var sizes = map[bool]int{true: 3_750_000, false: 4_500_000}
+var maxMediaSize = map[bool]int{true: 3_750_000, false: 4_500_000}
 
 // mediaBlock returns m as an image or a document, or as a note if the protocol takes no such thing.
 func (c *conversation) mediaBlock(m llm.Media) block {
 	kind := wire.MediaType(m.MediaType)
 	if len(m.Data) == 0 || len(m.Data) > wire.MaxMedia {
-		return note(wire.MediaNote(m, "this model's interface takes bytes, and no addresses"))
+		return noteBlock(wire.MediaNote(m, "this model's interface takes bytes, and no addresses"))
 	}
-	if limit := sizes[imageFormats[kind] != ""]; len(m.Data) > limit {
-		return note(wire.MediaNote(m, fmt.Sprintf("it is %.1f MB large, and this model's interface takes %.2f", float64(len(m.Data))/1e6, float64(limit)/1e6)))
+	if limit := maxMediaSize[imageFormats[kind] != ""]; len(m.Data) > limit {
+		return noteBlock(wire.MediaNote(m, fmt.Sprintf("it is %.1f MB large, and this model's interface takes %.2f", float64(len(m.Data))/1e6, float64(limit)/1e6)))
 	}
 	bytes := source{base64.StdEncoding.EncodeToString(m.Data)}
 	if format := imageFormats[kind]; format != "" {
@@ -100,7 +100,7 @@ func (c *conversation) mediaBlock(m llm.Media) block {
 	if format := documentFormats[kind]; format != "" {
 		return block{Document: &media{Format: format, Name: c.documentName(m.Name), Source: bytes}}
 	}
-	return note(wire.MediaNote(m, "this model's interface takes images, PDF, text and office documents only"))
+	return noteBlock(wire.MediaNote(m, "this model's interface takes images, PDF, text and office documents only"))
 }
 
 // documentName returns a name that the protocol takes, which no other document of the request has.
@@ -123,8 +123,8 @@ func (c *conversation) documentName(name string) string {
 	return name
 }
 
-// callID returns id as the protocol takes it; equal ids stay equal and different ones different.
-func callID(id string) string {
+// encodeCallID returns id as the protocol takes it; equal ids stay equal and different ones different.
+func encodeCallID(id string) string {
 	const limit = 64
 	if len(id) > limit || !wire.IsWord(id, "_-") {
 		return "tooluse_" + wire.ShortDigest(id)
@@ -132,13 +132,13 @@ func callID(id string) string {
 	return id
 }
 
-// thought returns earlier thoughts as the provider signed them. Without a signature it would refuse them.
-func thought(p llm.Reasoning) (block, bool) {
+// reasoningBlock returns earlier thoughts as the provider signed them. Without a signature it would refuse them.
+func reasoningBlock(p llm.Reasoning) (block, bool) {
 	kept := wire.ReadMetadata(p.Metadata, namespace)
 	if data := wire.DecodeString(kept[wire.KeyRedacted]); data != "" {
-		return block{Reasoning: &reasoning{Redacted: data}}, true
+		return block{Reasoning: &reasoningContent{Redacted: data}}, true
 	}
 	signature := wire.DecodeString(kept[wire.KeySignature])
 	text := reasoningText{strings.ToValidUTF8(p.Text, "\uFFFD"), signature}
-	return block{Reasoning: &reasoning{Text: &text}}, signature != ""
+	return block{Reasoning: &reasoningContent{Text: &text}}, signature != ""
 }

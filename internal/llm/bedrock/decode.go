@@ -31,10 +31,10 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets}
 		err := t.read(bufio.NewReader(r))
 		if err == nil && !t.IsStopped() {
-			err = t.end()
+			err = t.finishTurn()
 		}
 		if err != nil {
-			t.Fail(err, t.used)
+			t.Fail(err, t.usage)
 		}
 	}
 }
@@ -54,9 +54,9 @@ func (t *turn) read(br *bufio.Reader) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return t.broken(err)
+			return t.classifyReadError(err)
 		}
-		if err := t.message(&m); err != nil {
+		if err := t.applyMessage(&m); err != nil {
 			return err
 		}
 	}
@@ -90,9 +90,9 @@ func nextFrame(br *bufio.Reader, buf *bytes.Buffer) (m eventstream.Message, err 
 	return m, nil
 }
 
-// broken gives an error of the reader its class. After the stop reason the answer is complete, and losing the
+// classifyReadError gives an error of the reader its class. After the stop reason the answer is complete, and losing the
 // connection no longer matters.
-func (t *turn) broken(err error) error {
+func (t *turn) classifyReadError(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		e = &llm.Error{Class: llm.Transport, Message: "the connection was lost during the answer: " + err.Error(), Err: err}
@@ -103,22 +103,22 @@ func (t *turn) broken(err error) error {
 	return e
 }
 
-// header returns a text header of a frame.
-func header(m *eventstream.Message, name string) string {
+// textHeader returns a text header of a frame.
+func textHeader(m *eventstream.Message, name string) string {
 	if v, ok := m.Headers.Get(name).(eventstream.StringValue); ok {
 		return string(v)
 	}
 	return ""
 }
 
-// message takes one frame: an event, an exception of the service, or an error of the connection to it.
-func (t *turn) message(m *eventstream.Message) error {
-	switch header(m, eventstreamType) {
+// applyMessage takes one frame: an event, an exception of the service, or an error of the connection to it.
+func (t *turn) applyMessage(m *eventstream.Message) error {
+	switch textHeader(m, eventstreamType) {
 	case "exception":
-		return t.exception(header(m, ":exception-type"), m.Payload)
+		return t.classifyException(textHeader(m, ":exception-type"), m.Payload)
 	case "error":
-		text := wire.MarshalOr(map[string]string{"message": header(m, ":error-message")}, nil)
-		return t.exception(header(m, ":error-code"), text)
+		text := wire.MarshalOr(map[string]string{"message": textHeader(m, ":error-message")}, nil)
+		return t.classifyException(textHeader(m, ":error-code"), text)
 	case "event":
 	default:
 		return nil
@@ -127,13 +127,13 @@ func (t *turn) message(m *eventstream.Message) error {
 	if err := wire.DecodeLenient(m.Payload, &p); err != nil {
 		return &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not one of Converse: " + wire.FormatExcerpt(m.Payload, t.secrets), Err: err}
 	}
-	return t.event(header(m, ":event-type"), &p)
+	return t.applyEvent(textHeader(m, ":event-type"), &p)
 }
 
 const eventstreamType = ":message-type"
 
-// exception classifies a failure in the stream by its name.
-func (t *turn) exception(name string, data jsontext.Value) error {
+// classifyException classifies a failure in the stream by its name.
+func (t *turn) classifyException(name string, data jsontext.Value) error {
 	if t.IsComplete() {
 		return nil
 	}

@@ -57,19 +57,19 @@ func newTool(name, description string, schema jsontext.Value) tool {
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	g := req.Generate
 	b := body{
-		ModelID: req.Model, Messages: d.messages(req), System: d.system(req), Extra: map[string]jsontext.Value{},
+		ModelID: req.Model, Messages: d.encodeMessages(req), System: d.encodeSystem(req), Extra: map[string]jsontext.Value{},
 		Inference: inference{MaxTokens: g.MaxTokens, Temperature: g.Temperature, TopP: g.TopP, Stop: g.Stop},
 	}
-	fields, thought, err := d.fields(req)
+	fields, thought, err := d.modelFields(req)
 	if err != nil {
 		return nil, err
 	}
 	if thought.IsEnabled() {
 		b.Inference.Temperature, b.Inference.TopP = nil, nil
-	} else if d.Claude && d.Thinks != wire.ThinkingAdaptiveXHigh && g.TopK != nil {
+	} else if d.Claude && d.Thinking != wire.ThinkingAdaptiveXHigh && g.TopK != nil {
 		fields["top_k"] = wire.MarshalOr(*g.TopK, nil)
 	}
-	if d.Thinks == wire.ThinkingAdaptiveXHigh {
+	if d.Thinking == wire.ThinkingAdaptiveXHigh {
 		b.Inference.Temperature, b.Inference.TopP = nil, nil
 	}
 	if len(fields) > 0 {
@@ -81,15 +81,15 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if tier, ok := req.Options["serviceTier"]; ok {
 		b.Extra["serviceTier"] = wire.MarshalOr(map[string]jsontext.Value{"type": tier}, nil)
 	}
-	b.ToolConfig = tools(req, hasCalls(b.Messages), thought.IsEnabled())
+	b.ToolConfig = encodeTools(req, hasCalls(b.Messages), thought.IsEnabled())
 	if err := wire.OverlayBody(b.Extra, req); err != nil {
 		return nil, err
 	}
 	return wire.Marshal(b)
 }
 
-// system returns the system texts, with a cache point behind those that are marked.
-func (d Dialect) system(req *llm.Request) []block {
+// encodeSystem returns the system texts, with a cache point behind those that are marked.
+func (d Dialect) encodeSystem(req *llm.Request) []block {
 	var out []block
 	for i, text := range req.System {
 		b, ok := textBlock(text)
@@ -97,16 +97,16 @@ func (d Dialect) system(req *llm.Request) []block {
 			continue
 		}
 		out = append(out, b)
-		if d.Caches && i < min(req.Breakpoints.System, maxMarks) {
+		if d.Caches && i < min(req.Breakpoints.System, maxBreakpoints) {
 			out = append(out, cachePoint)
 		}
 	}
 	return out
 }
 
-// tools returns the tools and which of them must be called. A history with calls needs some tool to be there; the
+// encodeTools returns the tools and which of them must be called. A history with calls needs some tool to be there; the
 // protocol cannot forbid a call, so that none are offered where none is wanted.
-func tools(req *llm.Request, calls, thinks bool) *toolConfig {
+func encodeTools(req *llm.Request, calls, thinks bool) *toolConfig {
 	var c toolConfig
 	if req.Choice.Mode != llm.ChooseNone {
 		for _, def := range req.Tools {
@@ -120,11 +120,11 @@ func tools(req *llm.Request, calls, thinks bool) *toolConfig {
 	case req.Choice.Mode == llm.ChooseRequired:
 		c.Choice = jsontext.Value(`{"any":{}}`)
 	case req.Choice.Mode == llm.ChooseTool:
-		c.Choice = choose(wire.NormalizeToolName(req.Choice.Name))
+		c.Choice = forceTool(wire.NormalizeToolName(req.Choice.Name))
 	}
 	if len(req.OutputSchema) > 0 {
 		if c.Choice == nil && !thinks && len(c.Tools) == 0 {
-			c.Choice = choose(answerTool)
+			c.Choice = forceTool(answerTool)
 		} else if !thinks {
 			c.Choice = jsontext.Value(`{"any":{}}`)
 		}
@@ -139,7 +139,7 @@ func tools(req *llm.Request, calls, thinks bool) *toolConfig {
 	return &c
 }
 
-func choose(name string) jsontext.Value {
+func forceTool(name string) jsontext.Value {
 	return jsontext.Value(`{"tool":{"name":` + string(wire.Quote(name)) + `}}`)
 }
 
@@ -162,17 +162,17 @@ type reasoningConfig struct {
 	Display   string `json:"display"`
 }
 
-// fields returns what goes to the model's maker in its own words, and the thinking among it.
-func (d Dialect) fields(req *llm.Request) (wire.Object, *wire.ThinkingConfig, error) {
+// modelFields returns what goes to the model's maker in its own words, and the thinking among it.
+func (d Dialect) modelFields(req *llm.Request) (wire.Object, *wire.ThinkingConfig, error) {
 	out, _ := wire.ReadObject(req.Options["additionalModelRequestFields"])
 	if out == nil {
 		out = wire.Object{}
 	}
-	thought, effort, err := d.reasoning(req)
+	thought, effort, err := d.parseReasoning(req)
 	if err != nil {
 		return nil, nil, err
 	}
-	thought = thought.FitTokens(maxTokens(req))
+	thought = thought.FitTokens(outputTokens(req))
 	switch {
 	case d.Claude:
 		if thought != nil {
@@ -192,14 +192,14 @@ func (d Dialect) fields(req *llm.Request) (wire.Object, *wire.ThinkingConfig, er
 	return out, thought, nil
 }
 
-// reasoning reads the options of thinking: the neutral effort, and over it the SDK's own.
-func (d Dialect) reasoning(req *llm.Request) (thought *wire.ThinkingConfig, effort string, err error) {
+// parseReasoning reads the options of thinking: the neutral effort, and over it the SDK's own.
+func (d Dialect) parseReasoning(req *llm.Request) (thought *wire.ThinkingConfig, effort string, err error) {
 	if v := req.Options["reasoningEffort"]; len(v) > 0 {
 		if v.Kind() != '"' {
 			return nil, "", wire.NewInvalidRequest("the option reasoningEffort must be a string such as \"high\", not %.40s", v)
 		}
 		if effort = wire.DecodeString(v); d.Claude {
-			if thought, effort, err = d.Thinks.Configure(effort); err != nil {
+			if thought, effort, err = d.Thinking.Configure(effort); err != nil {
 				return nil, "", err
 			}
 		} else if effort == "none" {
@@ -226,7 +226,7 @@ func (d Dialect) reasoning(req *llm.Request) (thought *wire.ThinkingConfig, effo
 // defaultMaxTokens is what Claude answers at most where a request does not say.
 const defaultMaxTokens = 4096
 
-func maxTokens(req *llm.Request) int {
+func outputTokens(req *llm.Request) int {
 	if req.Generate.MaxTokens > 0 {
 		return req.Generate.MaxTokens
 	}

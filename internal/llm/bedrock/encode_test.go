@@ -50,7 +50,7 @@ func result1(id, content string) string {
 }
 
 func TestEncodeMessages(t *testing.T) {
-	claude, llama := bedrock.For("anthropic.claude-sonnet-4-5-20250929-v1:0", true), bedrock.Dialect{}
+	claude, llama := bedrock.NewDialect("anthropic.claude-sonnet-4-5-20250929-v1:0", true), bedrock.Dialect{}
 	tests := []struct {
 		name string
 		d    bedrock.Dialect
@@ -126,7 +126,7 @@ func TestEncodeLimits(t *testing.T) {
 	}
 	many = append(many, document, document, document, document, document, document, large)
 	req := llm.Request{Model: "m", Messages: []llm.Message{user(many...), replies(textOf("ok")), user(image, document)}}
-	got, err := bedrock.For("anthropic.claude-sonnet-4-5", false).Encode(&req)
+	got, err := bedrock.NewDialect("anthropic.claude-sonnet-4-5", false).Encode(&req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +142,8 @@ func TestEncodeFields(t *testing.T) {
 	const spec = `{"toolSpec":{"name":"f","description":"d","inputSchema":{"json":{"type":"object"}}}}`
 	const answer = `{"toolSpec":{"name":"structured_answer","description":"Give the answer. Call this once, at the end, instead of writing text.","inputSchema":{"json":{"type":"object"}}}}`
 	g := llm.Generation{MaxTokens: 9000, Temperature: new(0.5), TopP: new(0.5), TopK: new(4), Stop: []string{"x"}}
-	sonnet, opus := bedrock.For("anthropic.claude-sonnet-4-5-20250929-v1:0", true), bedrock.For("us.anthropic.claude-opus-4-7", true)
-	nova := bedrock.For("amazon.nova-pro-v1:0", true)
+	sonnet, opus := bedrock.NewDialect("anthropic.claude-sonnet-4-5-20250929-v1:0", true), bedrock.NewDialect("us.anthropic.claude-opus-4-7", true)
+	nova := bedrock.NewDialect("amazon.nova-pro-v1:0", true)
 	const maybe = `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"]}`
 	tests := []struct {
 		name string
@@ -152,7 +152,7 @@ func TestEncodeFields(t *testing.T) {
 		want string
 	}{
 		{"system, marked", sonnet, llm.Request{System: []string{"a", "b"}, Breakpoints: llm.CacheBreakpoints{System: 1}}, `"system":[{"text":"a"},` + point + `,{"text":"b"}]`},
-		{"a model without a cache", bedrock.For("meta.llama3", false), llm.Request{System: []string{"a"}, Breakpoints: llm.CacheBreakpoints{System: 1, Messages: []int{0}}}, `"system":[{"text":"a"}]`},
+		{"a model without a cache", bedrock.NewDialect("meta.llama3", false), llm.Request{System: []string{"a"}, Breakpoints: llm.CacheBreakpoints{System: 1, Messages: []int{0}}}, `"system":[{"text":"a"}]`},
 		{"generation", sonnet, llm.Request{Generate: g}, `"inferenceConfig":{"maxTokens":9000,"temperature":0.5,"topP":0.5,"stopSequences":["x"]},"additionalModelRequestFields":{"top_k":4}`},
 		{"a model that takes no sampling", opus, llm.Request{Generate: g}, `"inferenceConfig":{"maxTokens":9000,"stopSequences":["x"]}`},
 		{"thinking", sonnet, llm.Request{Generate: g, Options: option("reasoningEffort", `"low"`)}, `"inferenceConfig":{"maxTokens":9000,"stopSequences":["x"]},"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":4000}}`},
@@ -195,7 +195,7 @@ func TestMarks(t *testing.T) {
 		System: []string{"a", "b"}, Breakpoints: llm.CacheBreakpoints{System: 2, Messages: []int{0, 1, 2}},
 		Messages: []llm.Message{user(textOf("a")), replies(textOf("b"), thought("c", `{"signature":"s"}`)), user(textOf("d"))},
 	}
-	got, err := bedrock.For("anthropic.claude-sonnet-4-5", false).Encode(req)
+	got, err := bedrock.NewDialect("anthropic.claude-sonnet-4-5", false).Encode(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestMarks(t *testing.T) {
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	d := bedrock.Dialect{Claude: true, Thinks: wire.ThinkingBudget}
+	d := bedrock.Dialect{Claude: true, Thinking: wire.ThinkingBudget}
 	tests := []struct {
 		name string
 		req  llm.Request
@@ -231,7 +231,7 @@ func TestEncodeRefuses(t *testing.T) {
 
 func TestPath(t *testing.T) {
 	const arn = "arn:aws:bedrock:us-east-1:1:inference-profile/us.x"
-	if got := (bedrock.Dialect{}).Path(arn); got != "model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fus.x/converse-stream" {
+	if got := (bedrock.Dialect{}).RequestPath(arn); got != "model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fus.x/converse-stream" {
 		t.Error(got)
 	}
 }

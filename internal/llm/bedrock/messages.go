@@ -26,49 +26,49 @@ type conversation struct {
 	d         Dialect
 	out       []message
 	waiting   int     // calls of the last message that have no result yet
-	after     []block // what follows the results
+	pending   []block // what follows the results
 	documents map[string]int
 }
 
-func (d Dialect) messages(req *llm.Request) []message {
+func (d Dialect) encodeMessages(req *llm.Request) []message {
 	c := conversation{d: d, documents: map[string]int{}}
-	marks := d.marks(req)
+	marks := d.messageBreakpoints(req)
 	for i, m := range req.Messages {
 		switch m.Role {
 		case llm.RoleSystem:
-			c.update(m.Parts)
+			c.addUpdate(m.Parts)
 		case llm.RoleUser:
-			c.release()
-			c.say(roleUser, c.userBlocks(m.Parts)...)
+			c.addPending()
+			c.add(roleUser, c.userBlocks(m.Parts)...)
 		case llm.RoleAssistant:
-			c.release()
-			c.assistant(m.Parts)
+			c.addPending()
+			c.addAssistant(m.Parts)
 		case llm.RoleTool:
-			c.results(m.Parts)
+			c.addResults(m.Parts)
 		}
 		if c.waiting == 0 {
-			c.release()
+			c.addPending()
 		}
 		if slices.Contains(marks, i) {
-			c.mark()
+			c.addCachePoint()
 		}
 	}
-	c.release()
-	c.finish()
+	c.addPending()
+	c.closeConversation()
 	return c.out
 }
 
-// marks are the messages that get a cache point, the latest if there are too many.
-func (d Dialect) marks(req *llm.Request) []int {
+// messageBreakpoints are the messages that get a cache point, the latest if there are too many.
+func (d Dialect) messageBreakpoints(req *llm.Request) []int {
 	if !d.Caches {
 		return nil
 	}
-	left := maxMarks - min(req.Breakpoints.System, len(req.System), maxMarks)
+	left := maxBreakpoints - min(req.Breakpoints.System, len(req.System), maxBreakpoints)
 	return req.Breakpoints.Messages[max(0, len(req.Breakpoints.Messages)-left):]
 }
 
-// mark puts a cache point at the end of what is said so far. None stands after a thought.
-func (c *conversation) mark() {
+// addCachePoint puts a cache point at the end of what is said so far. None stands after a thought.
+func (c *conversation) addCachePoint() {
 	n := len(c.out)
 	if n == 0 {
 		return
@@ -83,8 +83,8 @@ func (c *conversation) mark() {
 	}
 }
 
-// say adds to the conversation, which the user begins; more of the same side joins its message.
-func (c *conversation) say(role string, blocks ...block) {
+// add adds to the conversation, which the user begins; more of the same side joins its message.
+func (c *conversation) add(role string, blocks ...block) {
 	n := len(c.out)
 	switch {
 	case len(blocks) == 0:
@@ -92,11 +92,11 @@ func (c *conversation) say(role string, blocks ...block) {
 	case n > 0 && c.out[n-1].Role == role:
 		c.out[n-1].Content = append(c.out[n-1].Content, blocks...)
 	case n == 0 && role == roleAssistant:
-		c.out = []message{{roleUser, []block{note("(go on)")}}, {role, blocks}}
+		c.out = []message{{roleUser, []block{noteBlock("(go on)")}}, {role, blocks}}
 	default:
 		c.out = append(c.out, message{role, blocks})
 	}
-	limited(c.out[len(c.out)-1].Content)
+	limitAttachments(c.out[len(c.out)-1].Content)
 }
 
 // How many images and documents a message may have.
@@ -105,19 +105,19 @@ const (
 	maxDocuments = 5
 )
 
-// limited puts notes in the place of what is too many in a message.
-func limited(blocks []block) {
+// limitAttachments puts notes in the place of what is too many in a message.
+func limitAttachments(blocks []block) {
 	images, documents := 0, 0
 	count := func(list []block) {
 		for i := range list {
 			switch b := &list[i]; {
 			case b.Image != nil:
 				if images++; images > maxImages {
-					*b = note(fmt.Sprintf("[an image was left out: this model's interface takes %d of them in one message]", maxImages))
+					*b = noteBlock(fmt.Sprintf("[an image was left out: this model's interface takes %d of them in one message]", maxImages))
 				}
 			case b.Document != nil:
 				if documents++; documents > maxDocuments {
-					*b = note(fmt.Sprintf("[the document %q was left out: this model's interface takes %d of them in one message]", b.Document.Name, maxDocuments))
+					*b = noteBlock(fmt.Sprintf("[the document %q was left out: this model's interface takes %d of them in one message]", b.Document.Name, maxDocuments))
 				}
 			}
 		}
@@ -147,43 +147,43 @@ func (c *conversation) userBlocks(parts []llm.Part) []block {
 	}
 	switch {
 	case len(out) == 0:
-		return []block{note("(empty message)")}
+		return []block{noteBlock("(empty message)")}
 	case !text:
-		return append(out, note("(attached)"))
+		return append(out, noteBlock("(attached)"))
 	}
 	return out
 }
 
-// update says a chronological instruction in a message of the user's.
-func (c *conversation) update(parts []llm.Part) {
+// addUpdate says a chronological instruction in a message of the user's.
+func (c *conversation) addUpdate(parts []llm.Part) {
 	if text := wire.FormatUpdate(parts); text != "" {
-		c.after = append(c.after, note(text))
+		c.pending = append(c.pending, noteBlock(text))
 	}
 }
 
-// release says what waited for the results of calls.
-func (c *conversation) release() {
+// addPending says what waited for the results of calls.
+func (c *conversation) addPending() {
 	c.waiting = 0
-	c.say(roleUser, c.after...)
-	c.after = nil
+	c.add(roleUser, c.pending...)
+	c.pending = nil
 }
 
-func (c *conversation) results(parts []llm.Part) {
+func (c *conversation) addResults(parts []llm.Part) {
 	for _, p := range parts {
 		r, ok := p.(llm.ToolResult)
 		if !ok {
 			continue
 		}
-		c.say(roleUser, c.result(r))
+		c.add(roleUser, c.encodeResult(r))
 		if c.waiting > 0 {
 			c.waiting--
 		}
 	}
 }
 
-// result returns the outcome of a call. Documents, and images that the model does not take there, follow it.
-func (c *conversation) result(r llm.ToolResult) block {
-	out := toolResult{ID: callID(r.ID)}
+// encodeResult returns the outcome of a call. Documents, and images that the model does not take there, follow it.
+func (c *conversation) encodeResult(r llm.ToolResult) block {
+	out := toolResult{ID: encodeCallID(r.ID)}
 	switch {
 	case r.IsError:
 		out.Status = "error"
@@ -208,26 +208,26 @@ func (c *conversation) result(r llm.ToolResult) block {
 		}
 	}
 	if len(out.Content) == 0 && len(r.Raw) > 0 {
-		out.Content = []block{note(string(r.Raw))}
+		out.Content = []block{noteBlock(string(r.Raw))}
 	}
 	switch {
 	case len(out.Content) == 0 && attached:
-		out.Content = []block{note("The attachments follow.")}
+		out.Content = []block{noteBlock("The attachments follow.")}
 	case len(out.Content) == 0:
-		out.Content = []block{note("(no output)")}
+		out.Content = []block{noteBlock("(no output)")}
 	}
 	return block{ToolResult: &out}
 }
 
 // attach keeps a block for the user to show behind the results.
 func (c *conversation) attach(b block) {
-	if len(c.after) == 0 {
-		c.after = append(c.after, note("Attachments of the tool results above:"))
+	if len(c.pending) == 0 {
+		c.pending = append(c.pending, noteBlock("Attachments of the tool results above:"))
 	}
-	c.after = append(c.after, b)
+	c.pending = append(c.pending, b)
 }
 
-func (c *conversation) assistant(parts []llm.Part) {
+func (c *conversation) addAssistant(parts []llm.Part) {
 	var out []block
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -236,18 +236,18 @@ func (c *conversation) assistant(parts []llm.Part) {
 				out = append(out, b)
 			}
 		case llm.Reasoning:
-			if b, ok := thought(p); ok {
+			if b, ok := reasoningBlock(p); ok {
 				out = append(out, b)
 			}
 		case llm.ToolCall:
 			if p.Hosted {
-				out = append(out, note(wire.HostedCallNote(p)))
+				out = append(out, noteBlock(wire.HostedCallNote(p)))
 				continue
 			}
-			out = append(out, block{ToolUse: &toolUse{callID(p.ID), wire.NormalizeToolName(p.Name), wire.NormalizeInput(p.Input)}})
+			out = append(out, block{ToolUse: &toolUse{encodeCallID(p.ID), wire.NormalizeToolName(p.Name), wire.NormalizeInput(p.Input)}})
 			c.waiting++
 		case llm.ToolResult:
-			out = append(out, note(wire.HostedResultNote(p, hostedText(p))))
+			out = append(out, noteBlock(wire.HostedResultNote(p, hostedText(p))))
 			for _, m := range wire.ResultMedia(p) {
 				c.attach(c.mediaBlock(m))
 			}
@@ -255,7 +255,7 @@ func (c *conversation) assistant(parts []llm.Part) {
 			out = append(out, c.mediaBlock(p))
 		}
 	}
-	c.say(roleAssistant, callsLast(out)...)
+	c.add(roleAssistant, callsLast(out)...)
 }
 
 func hostedText(r llm.ToolResult) string {
@@ -287,14 +287,14 @@ func callsLast(blocks []block) []block {
 	return append(others, calls...)
 }
 
-// finish sees to the end of the conversation, which is the user's.
-func (c *conversation) finish() {
+// closeConversation sees to the end of the conversation, which is the user's.
+func (c *conversation) closeConversation() {
 	n := len(c.out)
 	if n == 0 {
-		c.say(roleUser, note("(empty message)"))
+		c.add(roleUser, noteBlock("(empty message)"))
 		return
 	}
 	if c.out[n-1].Role == roleAssistant {
-		c.say(roleUser, note("(go on)"))
+		c.add(roleUser, noteBlock("(go on)"))
 	}
 }

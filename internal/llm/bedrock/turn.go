@@ -12,7 +12,7 @@ type turn struct {
 	*wire.Turn
 	secrets []string // values that must not come back in an error
 	reason  string   // the stop reason as sent; empty until it arrives
-	used    llm.Usage
+	usage   llm.Usage
 }
 
 // payload is the data of any event.
@@ -43,36 +43,36 @@ type delta struct {
 	} `json:"reasoningContent"`
 }
 
-// event applies one event. What follows the stop reason is only read for its usage.
-func (t *turn) event(name string, p *payload) error {
+// applyEvent applies one event. What follows the stop reason is only read for its usage.
+func (t *turn) applyEvent(name string, p *payload) error {
 	t.BeginAnswer("")
 	if t.IsComplete() && name != "metadata" {
 		return nil
 	}
 	switch name {
 	case "contentBlockStart":
-		return t.start(p)
+		return t.startBlock(p)
 	case "contentBlockDelta":
-		return t.delta(p)
+		return t.continueBlock(p)
 	case "contentBlockStop":
 		t.StopBlock(p.Index)
 	case "messageStop":
 		t.reason = wire.DecodeString(p.StopReason)
 	case "metadata":
-		t.count(p.Usage)
+		t.parseUsage(p.Usage)
 	}
 	return nil
 }
 
-// start begins a call; blocks of other kinds begin with their first piece.
-func (t *turn) start(p *payload) error {
+// startBlock begins a call; blocks of other kinds begin with their first piece.
+func (t *turn) startBlock(p *payload) error {
 	t.StopBlock(p.Index)
 	use := p.Start.ToolUse
 	if use == nil {
 		return nil
 	}
 	if wire.DecodeString(use.Name) == answerTool {
-		return t.StartBlock(p.Index, &answer{})
+		return t.StartBlock(p.Index, &answerBlock{})
 	}
 	c, err := t.BeginCall(wire.DecodeString(use.ID), wire.DecodeString(use.Name), false)
 	if err != nil {
@@ -81,10 +81,10 @@ func (t *turn) start(p *payload) error {
 	return t.StartBlock(p.Index, c)
 }
 
-// answer is the structured answer: text that comes as a call's arguments.
-type answer struct{ wire.TextBlock }
+// answerBlock is the structured answer: text that comes as a call's arguments.
+type answerBlock struct{ wire.TextBlock }
 
-func (t *turn) delta(p *payload) error {
+func (t *turn) continueBlock(p *payload) error {
 	b := t.BlockAt(p.Index)
 	if b == nil {
 		switch {
@@ -102,7 +102,7 @@ func (t *turn) delta(p *payload) error {
 	switch b := b.(type) {
 	case *wire.TextBlock:
 		b.AppendText(t.Turn, b.Joiner.Next(p.Delta.Text))
-	case *answer:
+	case *answerBlock:
 		b.AppendText(t.Turn, b.Joiner.Next(p.Delta.ToolUse.Input))
 	case *wire.Call:
 		return b.AppendArguments(t.Turn, b.Joiner.Next(p.Delta.ToolUse.Input))
@@ -115,12 +115,12 @@ func (t *turn) delta(p *payload) error {
 	return nil
 }
 
-// end completes the turn after the last frame.
-func (t *turn) end() error {
+// finishTurn completes the turn after the last frame.
+func (t *turn) finishTurn() error {
 	if t.reason == wire.WindowFull {
 		return wire.NewWindowFull()
 	}
-	return t.Finish(t.finishReason(), t.used)
+	return t.Finish(t.finishReason(), t.usage)
 }
 
 // finishReason maps the reason as sent (spec/v2 §21.2). An answer with calls is never just "stop", and one without
@@ -145,9 +145,9 @@ func (t *turn) finishReason() llm.FinishReason {
 	}
 }
 
-// count reads the usage with llm.Usage's invariants. The service counts cached input beside the rest; where its total
+// parseUsage reads the usage with llm.Usage's invariants. The service counts cached input beside the rest; where its total
 // says otherwise, the total is believed.
-func (t *turn) count(v jsontext.Value) {
+func (t *turn) parseUsage(v jsontext.Value) {
 	o, ok := wire.ReadObject(v)
 	if !ok {
 		return
@@ -163,5 +163,5 @@ func (t *turn) count(v jsontext.Value) {
 	if raw := wire.MarshalOr(o, nil); raw.IsValid() {
 		u.Raw = raw
 	}
-	t.used = u
+	t.usage = u
 }

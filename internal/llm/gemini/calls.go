@@ -10,13 +10,13 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// call takes a call, which comes whole. It is given out when the answer is good.
-func (t *turn) call(p *answerPart) error {
+// beginCall takes a call, which comes whole. It is given out when the answer is good.
+func (t *turn) beginCall(p *answerPart) error {
 	t.close()
 	if len(t.calls) == wire.MaxCalls {
 		return wire.NewMalformed("the provider sent more than %d tool calls in one answer", wire.MaxCalls)
 	}
-	e := llm.ToolCallEvent{Name: wire.DecodeString(p.Call.Name), Raw: jsonText(string(p.Call.Args)), Metadata: t.callMetadata(p)}
+	e := llm.ToolCallEvent{Name: wire.DecodeString(p.Call.Name), Raw: repairUTF8(string(p.Call.Args)), Metadata: t.callMetadata(p)}
 	switch {
 	case len(e.Name) > wire.MaxName:
 		return wire.NewMalformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
@@ -44,9 +44,9 @@ func (t *turn) callMetadata(p *answerPart) llm.Metadata {
 		kept[keySignature] = p.Signature
 	}
 	if wire.IsNonEmptyString(p.Call.ID) && len(p.Call.ID) <= wire.MaxName {
-		kept[keyCall] = p.Call.ID
+		kept[keyCallID] = p.Call.ID
 	}
-	return wire.NewMetadata(t.d.namespace(), kept)
+	return wire.NewMetadata(t.d.metadataNamespace(), kept)
 }
 
 // newID returns an id for a call: the vendor's, if it gives one, else one that the answer and the call make.
@@ -58,8 +58,8 @@ func (t *turn) newID(sent, what string) string {
 	return t.ids.MakeUnique(sent, answer)
 }
 
-// jsonText is raw as valid UTF-8.
-func jsonText(raw string) string { return wire.Clip(raw, len(raw)) }
+// repairUTF8 is raw as valid UTF-8.
+func repairUTF8(raw string) string { return wire.Clip(raw, len(raw)) }
 
 // emitCalls gives the calls out.
 func (t *turn) emitCalls(reason llm.FinishReason) {
@@ -68,39 +68,39 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 	}
 }
 
-// ran gives out code that the vendor ran itself; its result is the next part.
-func (t *turn) ran(p *answerPart) {
+// emitCode gives out code that the vendor ran itself; its result is the next part.
+func (t *turn) emitCode(p *answerPart) {
 	t.close()
 	t.MarkContent()
 	code := p.Code
-	t.code = t.newID("", string(code))
+	t.codeCallID = t.newID("", string(code))
 	input := wire.NormalizeInput(wire.RepairJSON(code))
-	t.Emit(llm.ToolInputStart{ID: t.code, Name: codeTool})
-	t.Emit(llm.ToolInputDelta{ID: t.code, Delta: string(input)})
-	t.Emit(llm.ToolInputEnd{ID: t.code})
-	t.Emit(llm.ToolCallEvent{ID: t.code, Name: codeTool, Input: input, Raw: string(input), Hosted: true, Metadata: t.whole("executableCode", code, p.Signature)})
+	t.Emit(llm.ToolInputStart{ID: t.codeCallID, Name: codeTool})
+	t.Emit(llm.ToolInputDelta{ID: t.codeCallID, Delta: string(input)})
+	t.Emit(llm.ToolInputEnd{ID: t.codeCallID})
+	t.Emit(llm.ToolCallEvent{ID: t.codeCallID, Name: codeTool, Input: input, Raw: string(input), Hosted: true, Metadata: t.partMetadata("executableCode", code, p.Signature)})
 }
 
-// asked gives out what a tool of the vendor's was asked; what it found is a part of its own.
-func (t *turn) asked(p *answerPart) {
+// emitHostedCall gives out what a tool of the vendor's was asked; what it found is a part of its own.
+func (t *turn) emitHostedCall(p *answerPart) {
 	t.close()
 	t.MarkContent()
-	fields, _ := wire.ReadObject(p.Asked)
-	sent, name := wire.DecodeString(fields["id"]), toolName(fields)
-	id := t.newID(sent, string(p.Asked))
-	if t.searches == nil {
-		t.searches = map[string]llm.HostedResult{}
+	fields, _ := wire.ReadObject(p.ToolCall)
+	sent, name := wire.DecodeString(fields["id"]), hostedToolName(fields)
+	id := t.newID(sent, string(p.ToolCall))
+	if t.hostedCalls == nil {
+		t.hostedCalls = map[string]llm.HostedResult{}
 	}
-	t.searches[sent] = llm.HostedResult{ID: id, Name: name}
+	t.hostedCalls[sent] = llm.HostedResult{ID: id, Name: name}
 	input := wire.NormalizeInput(wire.RepairJSON(fields["args"]))
 	t.Emit(llm.ToolInputStart{ID: id, Name: name})
 	t.Emit(llm.ToolInputDelta{ID: id, Delta: string(input)})
 	t.Emit(llm.ToolInputEnd{ID: id})
-	t.Emit(llm.ToolCallEvent{ID: id, Name: name, Input: input, Raw: string(input), Hosted: true, Metadata: t.whole("toolCall", p.Asked, p.Signature)})
+	t.Emit(llm.ToolCallEvent{ID: id, Name: name, Input: input, Raw: string(input), Hosted: true, Metadata: t.partMetadata("toolCall", p.ToolCall, p.Signature)})
 }
 
-// made gives out a picture that the model made. Its thoughts about it are not kept.
-func (t *turn) made(p *answerPart) {
+// emitImage gives out a picture that the model made. Its thoughts about it are not kept.
+func (t *turn) emitImage(p *answerPart) {
 	if p.Thought {
 		return
 	}
@@ -108,47 +108,47 @@ func (t *turn) made(p *answerPart) {
 	_ = wire.DecodeLenient(p.Inline, &b) // what is no blob has nothing in it
 	picture, ok := wire.DecodeImage(b.MimeType, b.Data)
 	if !ok {
-		t.note(wire.UnshownNote(named(b.MimeType), ""))
+		t.appendNote(wire.UnshownNote(quoteMediaType(b.MimeType), ""))
 		return
 	}
 	t.close()
 	t.MarkContent()
-	kept := wire.Object{keyPicture: jsontext.Value("true")}
+	kept := wire.Object{keyImage: jsontext.Value("true")}
 	if wire.IsNonEmptyString(p.Signature) {
 		kept[keySignature] = p.Signature
 	}
-	for _, e := range wire.ImageEvents(t.newID("", b.Data), wire.NewMetadata(t.d.namespace(), kept), picture) {
+	for _, e := range wire.ImageEvents(t.newID("", b.Data), wire.NewMetadata(t.d.metadataNamespace(), kept), picture) {
 		t.Emit(e)
 	}
 }
 
-// elsewhere tells of what the model made and the vendor keeps.
-func (t *turn) elsewhere(p *answerPart) {
+// noteFile tells of what the model made and the vendor keeps.
+func (t *turn) noteFile(p *answerPart) {
 	if p.Thought {
 		return
 	}
 	var f fileData
 	_ = wire.DecodeLenient(p.File, &f) // what is no file is nowhere
-	t.note(wire.UnshownNote(named(f.MimeType), f.URI))
+	t.appendNote(wire.UnshownNote(quoteMediaType(f.MimeType), f.URI))
 }
 
-func named(mediaType string) string {
+func quoteMediaType(mediaType string) string {
 	if mediaType == "" {
 		return "something"
 	}
 	return fmt.Sprintf("%.100q", mediaType)
 }
 
-// note says something about the answer in it, on a line of its own.
-func (t *turn) note(s string) {
+// appendNote says something about the answer in it, on a line of its own.
+func (t *turn) appendNote(s string) {
 	if t.HasContent() {
 		s = "\n" + s
 	}
-	t.say(false, wire.Quote(s))
+	t.appendText(false, wire.Quote(s))
 }
 
-// toolName is a tool of the vendor's in lower case, as others are named.
-func toolName(fields wire.Object) string {
+// hostedToolName is a tool of the vendor's in lower case, as others are named.
+func hostedToolName(fields wire.Object) string {
 	name := strings.ToLower(wire.DecodeString(fields["toolType"]))
 	if name == "" || len(name) > wire.MaxName {
 		return "tool"
@@ -156,44 +156,44 @@ func toolName(fields wire.Object) string {
 	return name
 }
 
-// found gives out what a tool of the vendor's found.
-func (t *turn) found(p *answerPart) {
+// emitHostedResult gives out what a tool of the vendor's found.
+func (t *turn) emitHostedResult(p *answerPart) {
 	t.close()
-	fields, _ := wire.ReadObject(p.Found)
+	fields, _ := wire.ReadObject(p.ToolResponse)
 	sent := wire.DecodeString(fields["id"])
-	r, ok := t.searches[sent]
+	r, ok := t.hostedCalls[sent]
 	if !ok {
 		return
 	}
-	delete(t.searches, sent)
-	r.Result, r.Metadata = wire.RepairJSON(p.Found), t.whole("toolResponse", p.Found, p.Signature)
+	delete(t.hostedCalls, sent)
+	r.Result, r.Metadata = wire.RepairJSON(p.ToolResponse), t.partMetadata("toolResponse", p.ToolResponse, p.Signature)
 	t.Emit(r)
 }
 
-// whole is a part with its signature, to be given back as it came.
-func (t *turn) whole(kind string, v, signature jsontext.Value) llm.Metadata {
+// partMetadata is a part with its signature, to be given back as it came.
+func (t *turn) partMetadata(kind string, v, signature jsontext.Value) llm.Metadata {
 	fields := wire.Object{kind: v}
 	if wire.IsNonEmptyString(signature) {
 		fields["thoughtSignature"] = signature
 	}
-	return wire.NewMetadata(t.d.namespace(), wire.Object{keyPart: wire.MarshalOr(fields, nil)})
+	return wire.NewMetadata(t.d.metadataNamespace(), wire.Object{keyPart: wire.MarshalOr(fields, nil)})
 }
 
 // codeTool is the name of the vendor's own tool for code.
 const codeTool = "code_execution"
 
-// returned gives out what the code of the part before it came to.
-func (t *turn) returned(p *answerPart) {
+// emitCodeResult gives out what the code of the part before it came to.
+func (t *turn) emitCodeResult(p *answerPart) {
 	t.close()
-	if t.code == "" {
+	if t.codeCallID == "" {
 		return
 	}
 	result := p.Result
 	fields, _ := wire.ReadObject(result)
 	t.Emit(llm.HostedResult{
-		ID: t.code, Name: codeTool, Result: wire.RepairJSON(result),
+		ID: t.codeCallID, Name: codeTool, Result: wire.RepairJSON(result),
 		IsError:  wire.DecodeString(fields["outcome"]) != "OUTCOME_OK",
-		Metadata: t.whole("codeExecutionResult", result, p.Signature),
+		Metadata: t.partMetadata("codeExecutionResult", result, p.Signature),
 	})
-	t.code = ""
+	t.codeCallID = ""
 }

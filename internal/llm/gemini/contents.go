@@ -47,7 +47,7 @@ type response struct {
 	} `json:"response"`
 }
 
-func joined(texts []string) *string {
+func joinTexts(texts []string) *string {
 	s := strings.Join(texts, "\n")
 	return &s
 }
@@ -57,35 +57,35 @@ func textPart(s string) part { return part{Text: &s} }
 // conversation gathers the contents. What the model said in a row is one content, and so are the results of its calls,
 // which the vendor counts; what would come between them waits.
 type conversation struct {
-	d       Dialect
-	strict  bool // the model refuses calls without a signature
-	out     []content
-	results bool              // the last content holds results
-	names   map[string]string // of calls, by id
-	sent    map[string]string // the vendor's ids of calls, by ours
-	updates wire.PendingUpdates
-	shown   []part // what the user shows of the answer before, behind the results of its calls
+	d           Dialect
+	strict      bool // the model refuses calls without a signature
+	out         []content
+	results     bool              // the last content holds results
+	names       map[string]string // of calls, by id
+	sent        map[string]string // the vendor's ids of calls, by ours
+	updates     wire.PendingUpdates
+	attachments []part // what the user shows of the answer before, behind the results of its calls
 }
 
-func (d Dialect) contents(req *llm.Request) []content {
+func (d Dialect) encodeContents(req *llm.Request) []content {
 	c := conversation{d: d, strict: strings.Contains(req.Model, "gemini-3"), out: []content{}, names: map[string]string{}, sent: map[string]string{}}
 	for _, m := range req.Messages {
 		switch m.Role {
 		case llm.RoleSystem:
 			if c.updates.Add(m.Parts) {
-				c.flush()
+				c.addPending()
 			}
 		case llm.RoleUser:
-			c.flush()
+			c.addPending()
 			c.add("user", c.userParts(m.Parts))
 		case llm.RoleAssistant:
-			c.flush()
+			c.addPending()
 			c.add("model", c.modelParts(m.Parts))
 		case llm.RoleTool:
 			c.addResults(m.Parts)
 		}
 	}
-	c.flush()
+	c.addPending()
 	return c.out
 }
 
@@ -102,10 +102,10 @@ func (c *conversation) add(role string, parts []part) {
 	c.out = append(c.out, content{Role: role, Parts: parts})
 }
 
-// flush ends a run of results: what the user shows and the updates that waited follow it.
-func (c *conversation) flush() {
-	c.add("user", c.shown)
-	c.shown = nil
+// addPending ends a run of results: what the user shows and the updates that waited follow it.
+func (c *conversation) addPending() {
+	c.add("user", c.attachments)
+	c.attachments = nil
 	for _, text := range c.updates.TakeTexts() {
 		c.add("user", []part{textPart(text)})
 	}
@@ -160,33 +160,33 @@ func (c *conversation) modelParts(parts []llm.Part) []part {
 		switch p := p.(type) {
 		case llm.Text:
 			if p.Text != "" {
-				out = append(out, part{Text: &p.Text, Signature: c.signature(p.Metadata)})
+				out = append(out, part{Text: &p.Text, Signature: c.signatureOf(p.Metadata)})
 			}
 		case llm.Reasoning:
-			if signature := c.signature(p.Metadata); p.Text != "" || signature != nil {
+			if signature := c.signatureOf(p.Metadata); p.Text != "" || signature != nil {
 				out = append(out, part{Text: &p.Text, Thought: true, Signature: signature})
 			}
 		case llm.ToolCall:
 			if p.Hosted {
-				if !c.pictured(p.Metadata) {
-					out = append(out, c.hosted(p.Metadata, wire.HostedCallNote(p)))
+				if !c.isGeneratedImage(p.Metadata) {
+					out = append(out, c.encodeHosted(p.Metadata, wire.HostedCallNote(p)))
 				}
 				continue
 			}
-			out = append(out, c.call(p, first))
+			out = append(out, c.encodeCall(p, first))
 			first = false
 		case llm.ToolResult:
 			text, media := resultContent(p)
-			if c.pictured(p.Metadata) && len(media) > 0 {
-				media[0].Signature = c.signature(p.Metadata)
+			if c.isGeneratedImage(p.Metadata) && len(media) > 0 {
+				media[0].Signature = c.signatureOf(p.Metadata)
 				out = append(out, media...)
 				continue
 			}
 			if len(media) > 0 {
 				text = wire.AttachmentFollows
-				c.shown = append(c.shown, c.userParts(wire.AttachmentParts(p))...)
+				c.attachments = append(c.attachments, c.userParts(wire.AttachmentParts(p))...)
 			}
-			out = append(out, c.hosted(p.Metadata, wire.HostedResultNote(p, text)))
+			out = append(out, c.encodeHosted(p.Metadata, wire.HostedResultNote(p, text)))
 		case llm.Media:
 			out = append(out, textPart(mediaNote(p)))
 		}
@@ -197,32 +197,32 @@ func (c *conversation) modelParts(parts []llm.Part) []part {
 // anySignature stands for the signature of a call that this model did not make, where a call without is refused.
 const anySignature = `"skip_thought_signature_validator"`
 
-// call encodes a call. Only the first of an answer has a signature.
-func (c *conversation) call(p llm.ToolCall, first bool) part {
+// encodeCall encodes a call. Only the first of an answer has a signature.
+func (c *conversation) encodeCall(p llm.ToolCall, first bool) part {
 	c.updates.AddCalls(1)
-	c.names[p.ID], c.sent[p.ID] = wire.NormalizeToolName(p.Name), wire.DecodeString(wire.ReadMetadata(p.Metadata, c.d.namespace())[keyCall])
-	out := part{Call: &functionCall{ID: c.sent[p.ID], Name: c.names[p.ID], Args: wire.NormalizeInput(p.Input)}, Signature: c.signature(p.Metadata)}
+	c.names[p.ID], c.sent[p.ID] = wire.NormalizeToolName(p.Name), wire.DecodeString(wire.ReadMetadata(p.Metadata, c.d.metadataNamespace())[keyCallID])
+	out := part{Call: &functionCall{ID: c.sent[p.ID], Name: c.names[p.ID], Args: wire.NormalizeInput(p.Input)}, Signature: c.signatureOf(p.Metadata)}
 	if out.Signature == nil && first && c.strict {
 		out.Signature = jsontext.Value(anySignature)
 	}
 	return out
 }
 
-func (c *conversation) signature(m llm.Metadata) jsontext.Value {
-	if v := wire.ReadMetadata(m, c.d.namespace())[keySignature]; wire.IsNonEmptyString(v) {
+func (c *conversation) signatureOf(m llm.Metadata) jsontext.Value {
+	if v := wire.ReadMetadata(m, c.d.metadataNamespace())[keySignature]; wire.IsNonEmptyString(v) {
 		return v
 	}
 	return nil
 }
 
-// pictured reports whether a call is the picture that this vendor's model made.
-func (c *conversation) pictured(m llm.Metadata) bool {
-	return wire.ReadMetadata(m, c.d.namespace())[keyPicture] != nil
+// isGeneratedImage reports whether a call is the picture that this vendor's model made.
+func (c *conversation) isGeneratedImage(m llm.Metadata) bool {
+	return wire.ReadMetadata(m, c.d.metadataNamespace())[keyImage] != nil
 }
 
-// hosted gives a part of a tool that this vendor ran back as it came, and tells of one that another ran.
-func (c *conversation) hosted(m llm.Metadata, note string) part {
-	if raw, ok := wire.ReadObject(wire.ReadMetadata(m, c.d.namespace())[keyPart]); ok && len(raw) > 0 {
+// encodeHosted gives a part of a tool that this vendor ran back as it came, and tells of one that another ran.
+func (c *conversation) encodeHosted(m llm.Metadata, note string) part {
+	if raw, ok := wire.ReadObject(wire.ReadMetadata(m, c.d.metadataNamespace())[keyPart]); ok && len(raw) > 0 {
 		return part{Raw: raw}
 	}
 	return textPart(note)

@@ -17,7 +17,7 @@ import (
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, requestID: requestID, secrets: secrets}
-		t.Read(r, t, t.end, func() llm.Usage { return t.usage })
+		t.Read(r, t, t.finishTurn, func() llm.Usage { return t.usage })
 	}
 }
 
@@ -42,7 +42,7 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	if wire.IsPresent(f.Error) || event == "error" {
 		return false, wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 	}
-	err = t.apply(&f)
+	err = t.applyFrame(&f)
 	return t.IsStopped(), err
 }
 

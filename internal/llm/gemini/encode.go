@@ -63,13 +63,13 @@ type generation struct {
 // Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
 // InvalidRequest that names the option at fault.
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
-	b := body{Contents: d.contents(req), Generation: controls(req), Extra: map[string]jsontext.Value{}}
+	b := body{Contents: d.encodeContents(req), Generation: newGeneration(req), Extra: map[string]jsontext.Value{}}
 	if len(req.System) > 0 {
-		b.System = &content{Parts: []part{{Text: joined(req.System)}}}
+		b.System = &content{Parts: []part{{Text: joinTexts(req.System)}}}
 	}
 	var functions, both bool
-	if b.Tools, functions, both = tools(req); functions {
-		b.ToolConfig = choice(req.Choice, both && !d.Vertex)
+	if b.Tools, functions, both = encodeTools(req); functions {
+		b.ToolConfig = encodeChoice(req.Choice, both && !d.Vertex)
 	}
 	for _, name := range []string{"safetySettings", "cachedContent", "labels"} {
 		if v, ok := req.Options[name]; ok {
@@ -82,7 +82,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	return wire.Marshal(b)
 }
 
-func controls(req *llm.Request) generation {
+func newGeneration(req *llm.Request) generation {
 	g := generation{
 		MaxOutputTokens:  req.Generate.MaxTokens,
 		Temperature:      req.Generate.Temperature,
@@ -92,23 +92,23 @@ func controls(req *llm.Request) generation {
 		PresencePenalty:  req.Generate.PresencePenalty,
 		Seed:             req.Generate.Seed,
 		StopSequences:    req.Generate.Stop,
-		Thinking:         thinking(req.Options["thinkingConfig"]),
+		Thinking:         encodeThinking(req.Options["thinkingConfig"]),
 		Modalities:       req.Options["responseModalities"],
 		Resolution:       req.Options["mediaResolution"],
 		Image:            req.Options["imageConfig"],
 	}
 	switch {
 	case len(req.OutputSchema) == 0:
-	case version(req.Model) >= 25: // knows references, and objects that are closed
-		g.MimeType, g.JSONSchema = "application/json", held(req.OutputSchema)
+	case versionOf(req.Model) >= 25: // knows references, and objects that are closed
+		g.MimeType, g.JSONSchema = "application/json", encodeJSONSchema(req.OutputSchema)
 	default:
-		g.MimeType, g.Schema = "application/json", schema(req.OutputSchema)
+		g.MimeType, g.Schema = "application/json", encodeSchema(req.OutputSchema)
 	}
 	return g
 }
 
-// thinking is the option as the vendor takes it: thoughts that are switched off cannot be shown.
-func thinking(v jsontext.Value) jsontext.Value {
+// encodeThinking is the option as the vendor takes it: thoughts that are switched off cannot be shown.
+func encodeThinking(v jsontext.Value) jsontext.Value {
 	fields, _ := wire.ReadObject(v)
 	if string(fields["thinkingBudget"]) != "0" || string(fields["includeThoughts"]) != "true" {
 		return v
@@ -117,17 +117,17 @@ func thinking(v jsontext.Value) jsontext.Value {
 	return wire.MarshalOr(fields, v)
 }
 
-// tools declares the functions in one entry, and each tool that the vendor runs in its own; functions says that there are
+// encodeTools declares the functions in one entry, and each tool that the vendor runs in its own; functions says that there are
 // some, to which alone a choice refers, both that there are some of either. Models before version 3 take only the ones or
 // the others: the functions then.
-func tools(req *llm.Request) (out []jsontext.Value, functions, both bool) {
+func encodeTools(req *llm.Request) (out []jsontext.Value, functions, both bool) {
 	var own declarations
 	for _, def := range req.Tools {
 		if def.Hosted != nil {
 			out = append(out, def.Hosted)
 			continue
 		}
-		own.Functions = append(own.Functions, function{Name: def.Name, Description: def.Description, Parameters: schema(def.Schema)})
+		own.Functions = append(own.Functions, function{Name: def.Name, Description: def.Description, Parameters: encodeSchema(def.Schema)})
 	}
 	switch {
 	case len(own.Functions) == 0:
@@ -138,8 +138,8 @@ func tools(req *llm.Request) (out []jsontext.Value, functions, both bool) {
 	return append([]jsontext.Value{wire.MarshalOr(own, nil)}, out...), true, len(out) > 0
 }
 
-// choice returns the calling mode; nil leaves it to the vendor, which means auto.
-func choice(c llm.ToolChoice, both bool) *toolConfig {
+// encodeChoice returns the calling mode; nil leaves it to the vendor, which means auto.
+func encodeChoice(c llm.ToolChoice, both bool) *toolConfig {
 	t := toolConfig{Invocations: both}
 	switch c.Mode {
 	case llm.ChooseNone:

@@ -36,10 +36,10 @@ type answerPart struct {
 		Name jsontext.Value `json:"name"`
 		Args jsontext.Value `json:"args"`
 	} `json:"functionCall"`
-	Asked  jsontext.Value `json:"toolCall"`     // of a tool that the vendor ran beside our functions
-	Found  jsontext.Value `json:"toolResponse"` // by it
-	Code   jsontext.Value `json:"executableCode"`
-	Result jsontext.Value `json:"codeExecutionResult"`
-	Inline jsontext.Value `json:"inlineData"`
-	File   jsontext.Value `json:"fileData"`
+	ToolCall     jsontext.Value `json:"toolCall"`     // of a tool that the vendor ran beside our functions
+	ToolResponse jsontext.Value `json:"toolResponse"` // by it
+	Code         jsontext.Value `json:"executableCode"`
+	Result       jsontext.Value `json:"codeExecutionResult"`
+	Inline       jsontext.Value `json:"inlineData"`
+	File         jsontext.Value `json:"fileData"`
 }

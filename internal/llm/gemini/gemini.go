@@ -26,13 +26,13 @@ type Dialect struct {
 	Vertex bool
 }
 
-// Path is where a request for the model goes, below the base URL.
-func (d Dialect) Path(model string) string {
+// RequestPath is where a request for the model goes, below the base URL.
+func (d Dialect) RequestPath(model string) string {
 	return "models/" + url.PathEscape(model) + ":streamGenerateContent?alt=sse"
 }
 
 // MixesTools reports whether a model takes the vendor's own tools beside functions: before version 3 it takes either.
-func MixesTools(model string) bool { return version(model) >= 30 }
+func MixesTools(model string) bool { return versionOf(model) >= 30 }
 
 // SchemaSupport says how far answers of a model are held to a schema: before version 3, none beside functions.
 func SchemaSupport(model string) llm.SchemaSupport {
@@ -42,8 +42,8 @@ func SchemaSupport(model string) llm.SchemaSupport {
 	return llm.SchemaWithoutTools
 }
 
-// version is ten times the version in a model's name; 0 if there is none.
-func version(model string) int {
+// versionOf is ten times the version in a model's name; 0 if there is none.
+func versionOf(model string) int {
 	_, rest, _ := strings.Cut(model, "gemini-")
 	major, _, _ := strings.Cut(rest, "-")
 	major, minor, _ := strings.Cut(major, ".")
@@ -57,7 +57,7 @@ func version(model string) int {
 	return 10 * n
 }
 
-func (d Dialect) namespace() string {
+func (d Dialect) metadataNamespace() string {
 	if d.Namespace == "" {
 		return "google"
 	}
@@ -67,8 +67,8 @@ func (d Dialect) namespace() string {
 // Continuation metadata under the dialect's namespace.
 const (
 	keySignature = "thoughtSignature"  // of the part, which the vendor wants back with it
-	keyCall      = "callId"            // of a call, where the vendor has ids
-	keyPicture   = "picture"           // a result is a picture that the model made
+	keyCallID    = "callId"            // of a call, where the vendor has ids
+	keyImage     = "picture"           // a result is a picture that the model made
 	keyPart      = "part"              // a part of a tool that the vendor ran, verbatim
 	keyGrounding = "groundingMetadata" // what the answer was found in
 	keyURLs      = "urlContextMetadata"

@@ -45,7 +45,7 @@ func TestRecordedRequests(t *testing.T) {
 			if diff := cmp.Diff(llmtest.Tree(t, x.Request), llmtest.Tree(t, string(got))); diff != "" {
 				t.Errorf("-recorded +ours:\n%s", diff)
 			}
-			if path := (gemini.Dialect{}).Path("gemini-2.5-flash"); !strings.HasSuffix(x.URL, "/v1beta/"+path) {
+			if path := (gemini.Dialect{}).RequestPath("gemini-2.5-flash"); !strings.HasSuffix(x.URL, "/v1beta/"+path) {
 				t.Errorf("%s is not of %s", path, x.URL)
 			}
 		})

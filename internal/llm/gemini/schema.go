@@ -18,29 +18,29 @@ const (
 	maxSchemas = 4096
 )
 
-// schema makes of a JSON Schema what the vendor's own kind of schema can say (spec/v2 §20.1 LM-7, spec/v1 §30.7): it
+// encodeSchema makes of a JSON Schema what the vendor's own kind of schema can say (spec/v2 §20.1 LM-7, spec/v1 §30.7): it
 // has no references, no null type, no lists of types, and knows enums of strings only. Unknown members are refused by
 // the vendor, so that all else is left out. An object without properties is no schema at all: nil.
-func schema(raw jsontext.Value) jsontext.Value {
+func encodeSchema(raw jsontext.Value) jsontext.Value {
 	root, ok := wire.ReadObject(raw)
 	if !ok {
 		return nil
 	}
-	p := &projection{root: root, defs: map[string]wire.Object{}, left: maxSchemas}
-	out := p.object(root, 0)
+	p := &schemaEncoder{root: root, defs: map[string]wire.Object{}, left: maxSchemas}
+	out := p.encodeObject(root, 0)
 	if properties, ok := wire.ReadObject(out["properties"]); wire.DecodeString(out["type"]) == "object" && (!ok || len(properties) == 0) {
 		return nil
 	}
 	return wire.MarshalOr(out, nil)
 }
 
-type projection struct {
+type schemaEncoder struct {
 	root wire.Object
 	defs map[string]wire.Object // what references lead to
 	left int                    // schemas that may still be looked into
 }
 
-func (p *projection) at(ref string) wire.Object {
+func (p *schemaEncoder) resolveRef(ref string) wire.Object {
 	target, known := p.defs[ref]
 	if !known {
 		target, _ = llm.ResolveRef(p.root, ref)
@@ -50,44 +50,44 @@ func (p *projection) at(ref string) wire.Object {
 }
 
 // kept are the members that mean the same to the vendor.
-var kept = []string{"description", "nullable", "minLength"}
+var keptKeywords = []string{"description", "nullable", "minLength"}
 
 // formats are those that the vendor knows.
-var formats = []string{"date-time", "enum", "float", "double", "int32", "int64"}
+var keptFormats = []string{"date-time", "enum", "float", "double", "int32", "int64"}
 
-func (p *projection) schema(v jsontext.Value, depth int) jsontext.Value {
+func (p *schemaEncoder) encode(v jsontext.Value, depth int) jsontext.Value {
 	n, ok := wire.ReadObject(v)
 	if !ok || p.left <= 0 { // true and false are schemas, too
 		return jsontext.Value(`{"type":"string"}`)
 	}
-	return wire.MarshalOr(p.object(n, depth), jsontext.Value(`{"type":"string"}`))
+	return wire.MarshalOr(p.encodeObject(n, depth), jsontext.Value(`{"type":"string"}`))
 }
 
-func (p *projection) object(n wire.Object, depth int) wire.Object {
+func (p *schemaEncoder) encodeObject(n wire.Object, depth int) wire.Object {
 	n = p.resolve(n, depth)
 	out := wire.Object{}
-	for _, key := range kept {
+	for _, key := range keptKeywords {
 		if v, ok := n[key]; ok {
 			out[key] = v
 		}
 	}
-	if f := wire.DecodeString(n["format"]); slices.Contains(formats, f) {
+	if f := wire.DecodeString(n["format"]); slices.Contains(keptFormats, f) {
 		out["format"] = n["format"]
 	}
-	p.choices(n, out, depth)
-	p.kind(n, out)
+	p.encodeChoices(n, out, depth)
+	p.encodeType(n, out)
 	if depth >= maxDepth {
 		return out
 	}
 	switch wire.DecodeString(out["type"]) {
 	case "object":
-		p.properties(n, out, depth)
+		p.encodeProperties(n, out, depth)
 	case "array":
 		out["items"] = jsontext.Value(`{"type":"string"}`)
 		if items, ok := wire.ReadObject(n["items"]); ok && len(items) > 0 {
-			out["items"] = p.schema(n["items"], depth+1)
+			out["items"] = p.encode(n["items"], depth+1)
 		} else if list, ok := wire.ReadList(n["items"]); ok && len(list) > 0 {
-			out["items"] = p.schema(list[0], depth+1)
+			out["items"] = p.encode(list[0], depth+1)
 		}
 		if item, _ := wire.ReadObject(out["items"]); item["type"] == nil && item["anyOf"] == nil {
 			item["type"] = jsontext.Value(`"string"`)
@@ -98,23 +98,23 @@ func (p *projection) object(n wire.Object, depth int) wire.Object {
 }
 
 // resolve puts what n refers to in its place, and what allOf says beside it; what n says itself wins.
-func (p *projection) resolve(n wire.Object, depth int) wire.Object {
+func (p *schemaEncoder) resolve(n wire.Object, depth int) wire.Object {
 	p.left--
 	for hops := 0; n["$ref"] != nil && hops < maxDepth; hops++ {
-		n = beside(n, p.at(wire.DecodeString(n["$ref"])), "$ref")
+		n = mergeMembers(n, p.resolveRef(wire.DecodeString(n["$ref"])), "$ref")
 	}
 	list, _ := wire.ReadList(n["allOf"])
-	n = beside(n, nil, "allOf")
+	n = mergeMembers(n, nil, "allOf")
 	for _, v := range list {
 		if part, ok := wire.ReadObject(v); ok && depth < maxDepth && p.left > 0 {
-			n = merged(n, p.resolve(part, depth+1))
+			n = mergeSchemas(n, p.resolve(part, depth+1))
 		}
 	}
 	return n
 }
 
-// beside returns n without the member drop, and with those of more that it does not have.
-func beside(n, more wire.Object, drop string) wire.Object {
+// mergeMembers returns n without the member drop, and with those of more that it does not have.
+func mergeMembers(n, more wire.Object, drop string) wire.Object {
 	out := maps.Clone(more)
 	if out == nil {
 		out = wire.Object{}
@@ -127,13 +127,13 @@ func beside(n, more wire.Object, drop string) wire.Object {
 	return out
 }
 
-// merged joins two schemas that both hold: their properties and what they require add up.
-func merged(a, b wire.Object) wire.Object {
-	out := beside(a, b, "")
+// mergeSchemas joins two schemas that both hold: their properties and what they require add up.
+func mergeSchemas(a, b wire.Object) wire.Object {
+	out := mergeMembers(a, b, "")
 	own, _ := wire.ReadObject(a["properties"])
 	others, _ := wire.ReadObject(b["properties"])
 	if len(own)+len(others) > 0 {
-		out["properties"] = wire.MarshalOr(beside(own, others, ""), nil)
+		out["properties"] = wire.MarshalOr(mergeMembers(own, others, ""), nil)
 	}
 	first, _ := wire.ReadList(a["required"])
 	second, _ := wire.ReadList(b["required"])
@@ -143,8 +143,8 @@ func merged(a, b wire.Object) wire.Object {
 	return out
 }
 
-// choices writes anyOf and oneOf as anyOf, and the null variant as nullable. A single variant takes the schema's place.
-func (p *projection) choices(n, out wire.Object, depth int) {
+// encodeChoices writes anyOf and oneOf as anyOf, and the null variant as nullable. A single variant takes the schema's place.
+func (p *schemaEncoder) encodeChoices(n, out wire.Object, depth int) {
 	list, ok := wire.ReadList(n["anyOf"])
 	if !ok {
 		list, ok = wire.ReadList(n["oneOf"])
@@ -158,7 +158,7 @@ func (p *projection) choices(n, out wire.Object, depth int) {
 			out["nullable"] = jsontext.Value("true")
 			continue
 		}
-		variants = append(variants, p.schema(v, depth+1))
+		variants = append(variants, p.encode(v, depth+1))
 	}
 	if len(variants) == 1 {
 		only, _ := wire.ReadObject(variants[0])
@@ -174,14 +174,14 @@ func (p *projection) choices(n, out wire.Object, depth int) {
 	}
 }
 
-// kind sets type and enum. A list of types becomes a choice; null among them, nullable.
-func (p *projection) kind(n, out wire.Object) {
+// encodeType sets type and enum. A list of types becomes a choice; null among them, nullable.
+func (p *schemaEncoder) encodeType(n, out wire.Object) {
 	values, isEnum := wire.ReadList(n["enum"])
 	if v, ok := n["const"]; ok && !isEnum {
 		values, isEnum = []jsontext.Value{v}, true
 	}
 	if isEnum {
-		out["type"], out["enum"] = jsontext.Value(`"string"`), texts(values)
+		out["type"], out["enum"] = jsontext.Value(`"string"`), enumStrings(values)
 		if slices.ContainsFunc(values, func(v jsontext.Value) bool { return v.Kind() == 'n' }) {
 			out["nullable"] = jsontext.Value("true")
 		}
@@ -204,7 +204,7 @@ func (p *projection) kind(n, out wire.Object) {
 	case len(types) > 1 && out["anyOf"] == nil:
 		var variants []wire.Object
 		for _, name := range types {
-			variants = append(variants, beside(wire.Object{"type": wire.Quote(name)}, itemsOf(name), ""))
+			variants = append(variants, mergeMembers(wire.Object{"type": wire.Quote(name)}, itemsOf(name), ""))
 		}
 		out["anyOf"] = wire.MarshalOr(variants, nil)
 	case out["type"] == nil && out["anyOf"] == nil && n["properties"] != nil:
@@ -222,8 +222,8 @@ func itemsOf(name string) wire.Object {
 	return nil
 }
 
-// texts writes the values of an enum as strings.
-func texts(values []jsontext.Value) jsontext.Value {
+// enumStrings writes the values of an enum as strings.
+func enumStrings(values []jsontext.Value) jsontext.Value {
 	out := make([]jsontext.Value, 0, len(values))
 	for _, v := range values {
 		switch v.Kind() {
@@ -237,13 +237,13 @@ func texts(values []jsontext.Value) jsontext.Value {
 	return wire.MarshalOr(out, nil)
 }
 
-func (p *projection) properties(n, out wire.Object, depth int) {
+func (p *schemaEncoder) encodeProperties(n, out wire.Object, depth int) {
 	members, ok := wire.ReadObject(n["properties"])
 	if !ok {
 		return
 	}
 	for name, v := range members {
-		members[name] = p.schema(v, depth+1)
+		members[name] = p.encode(v, depth+1)
 	}
 	out["properties"] = wire.MarshalOr(members, nil)
 	var required []string

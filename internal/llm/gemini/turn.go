@@ -17,17 +17,17 @@ type turn struct {
 	secrets   []string // values that must not come back in an error
 	response  string   // the provider's id of this answer
 	blocked   string   // why the prompt was refused
-	why       string   // what the provider says about the end
+	message   string   // what the provider says about the end
 	finish    string   // the finish reason as sent; empty until it arrives
 	usage     llm.Usage
-	kept      wire.Object // goes with the text that ends next, or else with Finish
+	metadata  wire.Object // goes with the text that ends next, or else with Finish
 
-	open  block // the block that grows now, if any
-	calls []llm.ToolCallEvent
-	ids   wire.CallIDs
-	code  string // the id of the hosted call whose result is to come
+	open       block // the block that grows now, if any
+	calls      []llm.ToolCallEvent
+	ids        wire.CallIDs
+	codeCallID string // the id of the hosted call whose result is to come
 
-	searches map[string]llm.HostedResult // hosted calls whose result is to come, by the id that the vendor sent
+	hostedCalls map[string]llm.HostedResult // hosted calls whose result is to come, by the id that the vendor sent
 }
 
 // block is a run of text or of reasoning; none without an id.
@@ -36,16 +36,16 @@ type block struct {
 	signature jsontext.Value
 }
 
-// apply takes one frame. The answer ends with the stream, and the last finish reason is its: some send one with each
+// applyFrame takes one frame. The answer ends with the stream, and the last finish reason is its: some send one with each
 // frame, or before the calls (spec/v2 §21.2).
-func (t *turn) apply(f *frame) error {
+func (t *turn) applyFrame(f *frame) error {
 	t.Open()
 	if t.response == "" {
 		t.response = wire.DecodeString(f.ID)
 	}
-	t.count(f.Usage)
+	t.parseUsage(f.Usage)
 	if f.Feedback.Reason != "" {
-		t.blocked, t.why = f.Feedback.Reason, wire.DecodeString(f.Feedback.Message)
+		t.blocked, t.message = f.Feedback.Reason, wire.DecodeString(f.Feedback.Message)
 	}
 	for i := range f.Candidates {
 		c := &f.Candidates[i]
@@ -53,47 +53,47 @@ func (t *turn) apply(f *frame) error {
 			continue
 		}
 		for j := range c.Content.Parts {
-			if err := t.part(&c.Content.Parts[j]); err != nil {
+			if err := t.applyPart(&c.Content.Parts[j]); err != nil {
 				return err
 			}
 		}
-		t.keep(keyGrounding, c.Grounding)
-		t.keep(keyURLs, c.URLs)
+		t.keepMetadata(keyGrounding, c.Grounding)
+		t.keepMetadata(keyURLs, c.URLs)
 		if c.Finish != "" && c.Finish != "FINISH_REASON_UNSPECIFIED" {
 			t.finish = c.Finish
-			t.why = wire.DecodeString(c.Message)
+			t.message = wire.DecodeString(c.Message)
 		}
 	}
 	return nil
 }
 
-func (t *turn) keep(key string, v jsontext.Value) {
+func (t *turn) keepMetadata(key string, v jsontext.Value) {
 	if v.Kind() == '{' && len(v) > len(`{}`) {
-		if t.kept == nil {
-			t.kept = wire.Object{}
+		if t.metadata == nil {
+			t.metadata = wire.Object{}
 		}
-		t.kept[key] = v
+		t.metadata[key] = v
 	}
 }
 
-func (t *turn) part(p *answerPart) error {
+func (t *turn) applyPart(p *answerPart) error {
 	switch {
 	case p.Call != nil:
-		return t.call(p)
-	case wire.IsPresent(p.Asked):
-		t.asked(p)
-	case wire.IsPresent(p.Found):
-		t.found(p)
+		return t.beginCall(p)
+	case wire.IsPresent(p.ToolCall):
+		t.emitHostedCall(p)
+	case wire.IsPresent(p.ToolResponse):
+		t.emitHostedResult(p)
 	case wire.IsPresent(p.Code):
-		t.ran(p)
+		t.emitCode(p)
 	case wire.IsPresent(p.Result):
-		t.returned(p)
+		t.emitCodeResult(p)
 	case wire.IsPresent(p.Inline):
-		t.made(p)
+		t.emitImage(p)
 	case wire.IsPresent(p.File):
-		t.elsewhere(p)
+		t.noteFile(p)
 	default:
-		t.say(p.Thought, p.Text)
+		t.appendText(p.Thought, p.Text)
 		if wire.IsNonEmptyString(p.Signature) && t.open.ID != "" {
 			t.open.signature = p.Signature
 		}
@@ -101,18 +101,18 @@ func (t *turn) part(p *answerPart) error {
 	return nil
 }
 
-// say continues the text or the reasoning. A signature ends its block: what follows is another part's.
-func (t *turn) say(thought bool, text jsontext.Value) {
+// appendText continues the text or the reasoning. A signature ends its block: what follows is another part's.
+func (t *turn) appendText(thought bool, text jsontext.Value) {
 	if !wire.IsNonEmptyString(text) {
 		return
 	}
 	if t.open.ID == "" || t.open.Reasoning != thought || t.open.signature != nil {
-		t.begin(thought)
+		t.beginBlock(thought)
 	}
 	t.AppendText(&t.open.TextRun, t.open.Joiner.Next(text))
 }
 
-func (t *turn) begin(thought bool) {
+func (t *turn) beginBlock(thought bool) {
 	t.close()
 	t.open = block{TextRun: t.BeginRun(thought)}
 }
@@ -128,17 +128,17 @@ func (t *turn) close() {
 		kept[keySignature] = t.open.signature
 	}
 	if !t.open.Reasoning {
-		maps.Copy(kept, t.kept) // what it was found in
-		t.kept = nil
+		maps.Copy(kept, t.metadata) // what it was found in
+		t.metadata = nil
 	}
-	t.EndRun(&t.open.TextRun, wire.NewMetadata(t.d.namespace(), kept))
+	t.EndRun(&t.open.TextRun, wire.NewMetadata(t.d.metadataNamespace(), kept))
 	t.open = block{}
 }
 
-// end completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
-func (t *turn) end(bool) error {
+// finishTurn completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
+func (t *turn) finishTurn(bool) error {
 	if t.finish == "" && t.blocked != "" {
-		return refusal("the provider refused the request", t.blocked, t.why)
+		return newRefusal("the provider refused the request", t.blocked, t.message)
 	}
 	if err := t.CheckEnded(t.finish != ""); err != nil {
 		return err
@@ -148,15 +148,15 @@ func (t *turn) end(bool) error {
 	if reason == llm.FinishError { // a call that the model garbled may come out well the next time
 		return wire.NewMalformed("the provider could not read a tool call that the model made (%.100s)", t.finish)
 	}
-	if err := t.CheckContent(reason, len(t.calls) > 0, refusal("the provider's content filter refused the request", t.finish, t.why)); err != nil {
+	if err := t.CheckContent(reason, len(t.calls) > 0, newRefusal("the provider's content filter refused the request", t.finish, t.message)); err != nil {
 		return err
 	}
 	t.emitCalls(reason)
-	t.Emit(llm.Finish{Reason: reason, Usage: t.usage, Metadata: wire.NewMetadata(t.d.namespace(), t.kept)})
+	t.Emit(llm.Finish{Reason: reason, Usage: t.usage, Metadata: wire.NewMetadata(t.d.metadataNamespace(), t.metadata)})
 	return nil
 }
 
-func refusal(what, reason, why string) *llm.Error {
+func newRefusal(what, reason, why string) *llm.Error {
 	what += " (" + wire.Clip(reason, 100) + ")"
 	if why != "" {
 		what += ": " + wire.Clip(why, 300)

@@ -15,9 +15,9 @@ type usage struct {
 	Total      jsontext.Value `json:"totalTokenCount"`
 }
 
-// count takes the usage of a frame; each tells of the answer so far. Cached tokens are part of the prompt, and what the
+// parseUsage takes the usage of a frame; each tells of the answer so far. Cached tokens are part of the prompt, and what the
 // vendor's own tools were fed is input, too; thoughts are counted beside the answer.
-func (t *turn) count(raw jsontext.Value) {
+func (t *turn) parseUsage(raw jsontext.Value) {
 	var u usage
 	used, ok := wire.ReadUsage(raw, &u)
 	if !ok {

@@ -11,11 +11,11 @@ import (
 
 // callList is the tool calls of one answer, in the order of their first pieces.
 type callList struct {
-	list []*call
+	list []*callState
 	ids  wire.CallIDs
 }
 
-type call struct {
+type callState struct {
 	index   int // as the vendor counts; -1 if it does not
 	sentID  string
 	id      string // unique in this answer; set when the name is known
@@ -26,18 +26,18 @@ type call struct {
 	content jsontext.Value // extra_content
 }
 
-// call applies one piece of a tool call. One in which nothing stands is none.
-func (t *turn) call(d *callDelta) error {
-	if d.empty() {
+// applyCall applies one piece of a tool call. One in which nothing stands is none.
+func (t *turn) applyCall(d *callDelta) error {
+	if d.isEmpty() {
 		return nil
 	}
 	t.close()
-	c := t.calls.find(d)
+	c := t.calls.findCall(d)
 	if c == nil {
 		if len(t.calls.list) == wire.MaxCalls {
 			return wire.NewMalformed("the provider sent more than %d tool calls in one answer", wire.MaxCalls)
 		}
-		c = &call{index: -1, sentID: wire.DecodeString(d.ID)}
+		c = &callState{index: -1, sentID: wire.DecodeString(d.ID)}
 		if d.Index != nil {
 			c.index = *d.Index
 		}
@@ -63,11 +63,11 @@ func (t *turn) call(d *callDelta) error {
 	return nil
 }
 
-// find returns the call that d continues, or nil if d begins a new one. The index decides; a second named call under
+// findCall returns the call that d continues, or nil if d begins a new one. The index decides; a second named call under
 // a used index is a new one. Without an index, an id that is not the last call's begins a new call.
-func (l *callList) find(d *callDelta) *call {
+func (l *callList) findCall(d *callDelta) *callState {
 	id := wire.DecodeString(d.ID)
-	isNew := func(c *call) bool { return id != "" && c.sentID != "" && id != c.sentID }
+	isNew := func(c *callState) bool { return id != "" && c.sentID != "" && id != c.sentID }
 	for i := len(l.list) - 1; i >= 0; i-- {
 		c := l.list[i]
 		if d.Index == nil {
@@ -87,7 +87,7 @@ func (l *callList) find(d *callDelta) *call {
 }
 
 // argumentText returns the next piece of the argument text. Some vendors send the arguments as an object.
-func argumentText(c *call, v jsontext.Value) string {
+func argumentText(c *callState, v jsontext.Value) string {
 	switch v.Kind() {
 	case '"':
 		return c.text.Next(v)
@@ -98,13 +98,13 @@ func argumentText(c *call, v jsontext.Value) string {
 	}
 }
 
-func (t *turn) startCall(c *call, name string) {
+func (t *turn) startCall(c *callState, name string) {
 	c.name = name
 	c.id = t.calls.ids.MakeUnique(c.sentID, t.response)
 	t.Emit(llm.ToolInputStart{ID: c.id, Name: c.name})
 }
 
-func (t *turn) showArguments(c *call) {
+func (t *turn) showArguments(c *callState) {
 	if c.name == "" || c.shown == c.args.Len() {
 		return
 	}
@@ -129,7 +129,7 @@ func (t *turn) emitCalls(reason llm.FinishReason) {
 			e.Invalid = wire.MissingToolName
 		}
 		if c.content != nil {
-			e.Metadata = t.d.metadata(map[string]jsontext.Value{keyContent: c.content})
+			e.Metadata = t.d.newMetadata(map[string]jsontext.Value{keyContent: c.content})
 		}
 		t.EmitCall(e, reason, i == len(t.calls.list)-1)
 	}

@@ -36,20 +36,20 @@ type alternative struct {
 }
 
 type delta struct {
-	Content          jsontext.Value `json:"content"`
-	Refusal          jsontext.Value `json:"refusal"`
-	ReasoningContent jsontext.Value `json:"reasoning_content"`
-	Reasoning        jsontext.Value `json:"reasoning"`
-	ReasoningText    jsontext.Value `json:"reasoning_text"`
-	ReasoningDetails jsontext.Value `json:"reasoning_details"`
-	ToolCalls        []callDelta    `json:"tool_calls"`
-	Images           []madeImage    `json:"images"`
-	Annotations      jsontext.Value `json:"annotations"`
-	Executed         jsontext.Value `json:"executed_tools"` // what the vendor ran itself
-	FunctionCall     *functionDelta `json:"function_call"`
+	Content          jsontext.Value   `json:"content"`
+	Refusal          jsontext.Value   `json:"refusal"`
+	ReasoningContent jsontext.Value   `json:"reasoning_content"`
+	Reasoning        jsontext.Value   `json:"reasoning"`
+	ReasoningText    jsontext.Value   `json:"reasoning_text"`
+	ReasoningDetails jsontext.Value   `json:"reasoning_details"`
+	ToolCalls        []callDelta      `json:"tool_calls"`
+	Images           []generatedImage `json:"images"`
+	Annotations      jsontext.Value   `json:"annotations"`
+	Executed         jsontext.Value   `json:"executed_tools"` // what the vendor ran itself
+	FunctionCall     *functionDelta   `json:"function_call"`
 }
 
-type madeImage struct {
+type generatedImage struct {
 	ImageURL struct {
 		URL jsontext.Value `json:"url"`
 	} `json:"image_url"`
@@ -62,8 +62,8 @@ type callDelta struct {
 	ExtraContent jsontext.Value `json:"extra_content"`
 }
 
-// empty reports whether there is nothing in it: no part of any call.
-func (d *callDelta) empty() bool {
+// isEmpty reports whether there is nothing in it: no part of any call.
+func (d *callDelta) isEmpty() bool {
 	f := d.Function
 	return d.Index == nil && !wire.IsNonEmptyString(d.ID) && !wire.IsNonEmptyString(f.Name) && (!wire.IsPresent(f.Arguments) || string(f.Arguments) == `""`) && !wire.IsPresent(d.ExtraContent)
 }
@@ -89,9 +89,9 @@ func parseChunk(data []byte) (chunk, error) {
 	return c, err
 }
 
-// reasoning returns the first reasoning field that holds text, and its name. Vendors that fill two of them say the
+// findReasoning returns the first reasoning field that holds text, and its name. Vendors that fill two of them say the
 // same in both.
-func (d *delta) reasoning() (string, jsontext.Value) {
+func (d *delta) findReasoning() (string, jsontext.Value) {
 	switch {
 	case wire.IsNonEmptyString(d.ReasoningContent):
 		return "reasoning_content", d.ReasoningContent

@@ -22,23 +22,23 @@ import (
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, secrets: secrets}
-		t.Read(r, t, t.end, func() llm.Usage { return t.usage })
+		t.Read(r, t, t.finishTurn, func() llm.Usage { return t.usage })
 	}
 }
 
 // HandleFrame implements wire.Frames.
 func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	if data[0] == '[' {
-		return false, t.failure(data)
+		return false, t.classifyFailure(data)
 	}
 	c, err := parseChunk(data)
 	if err != nil {
 		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not a Chat chunk: " + wire.FormatExcerpt(data, t.secrets), Err: err}
 	}
 	if c.isError(event) {
-		return false, t.failure(data)
+		return false, t.classifyFailure(data)
 	}
-	err = t.chunk(&c)
+	err = t.applyChunk(&c)
 	return t.IsStopped(), err
 }
 
@@ -59,7 +59,7 @@ func saysError(v jsontext.Value) bool {
 	return len(v) > 0 && !slices.Contains(empty, string(v))
 }
 
-// failure gives an error object in the stream its class.
-func (t *turn) failure(data []byte) *llm.Error {
+// classifyFailure gives an error object in the stream its class.
+func (t *turn) classifyFailure(data []byte) *llm.Error {
 	return wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 }

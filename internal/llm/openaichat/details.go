@@ -17,7 +17,7 @@ type detail struct {
 }
 
 // growing is the field that a type of entry streams.
-var growing = map[string]string{`"reasoning.text"`: "text", `"reasoning.summary"`: "summary"}
+var growingField = map[string]string{`"reasoning.text"`: "text", `"reasoning.summary"`: "summary"}
 
 func (ds *details) add(v jsontext.Value) {
 	entries, ok := wire.ReadList(v)
@@ -26,13 +26,13 @@ func (ds *details) add(v jsontext.Value) {
 	}
 	for _, entry := range entries {
 		if fields, ok := wire.ReadObject(entry); ok {
-			ds.put(fields)
+			ds.addEntry(fields)
 		}
 	}
 }
 
-func (ds *details) put(fields wire.Object) {
-	key := growing[string(fields["type"])]
+func (ds *details) addEntry(fields wire.Object) {
+	key := growingField[string(fields["type"])]
 	if key != "" && len(ds.list) > 0 {
 		last := &ds.list[len(ds.list)-1]
 		if last.key == key && string(last.fields["index"]) == string(fields["index"]) {
@@ -58,8 +58,8 @@ func (d *detail) join(fields wire.Object) {
 	}
 }
 
-// take returns what was gathered, as a JSON array, and starts anew; nil for nothing.
-func (ds *details) take() jsontext.Value {
+// takeAll returns what was gathered, as a JSON array, and starts anew; nil for nothing.
+func (ds *details) takeAll() jsontext.Value {
 	if len(ds.list) == 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func detailTexts(v jsontext.Value) []jsontext.Value {
 	var out []jsontext.Value
 	for _, entry := range entries {
 		e, _ := wire.ReadObject(entry)
-		if text := e[growing[string(e["type"])]]; wire.IsNonEmptyString(text) {
+		if text := e[growingField[string(e["type"])]]; wire.IsNonEmptyString(text) {
 			out = append(out, text)
 		}
 	}

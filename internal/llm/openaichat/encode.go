@@ -59,12 +59,12 @@ type jsonSchema struct {
 // InvalidRequest that names the option at fault.
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	var err error
-	if d.ttl, err = wire.ParseCacheTTL(req); err != nil {
+	if d.cacheTTL, err = wire.ParseCacheTTL(req); err != nil {
 		return nil, err
 	}
 	b := body{
 		Model:            req.Model,
-		Messages:         d.messages(req),
+		Messages:         d.encodeMessages(req),
 		Stream:           true,
 		StreamOptions:    streamOptions{IncludeUsage: !d.NoStreamOptions},
 		Temperature:      req.Generate.Temperature,
@@ -80,14 +80,14 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	if d.TopK {
 		b.TopK = req.Generate.TopK
 	}
-	if b.Tools = d.tools(req.Tools); len(b.Tools) > 0 {
-		b.ToolChoice = d.choice(req.Choice)
+	if b.Tools = d.encodeTools(req.Tools); len(b.Tools) > 0 {
+		b.ToolChoice = d.encodeChoice(req.Choice)
 	}
 	if len(req.OutputSchema) > 0 {
 		schema, strict := wire.StrictSchema(req.OutputSchema)
 		b.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: schema, Strict: strict}}
 	}
-	if b.Extra, err = d.extra(req); err != nil {
+	if b.Extra, err = d.extraFields(req); err != nil {
 		return nil, err
 	}
 	return wire.Marshal(b)
@@ -101,7 +101,7 @@ func (d Dialect) limitOutput(b *body, tokens int) {
 	b.MaxTokens = tokens
 }
 
-func (d Dialect) tools(defs []llm.ToolDefinition) []tool {
+func (d Dialect) encodeTools(defs []llm.ToolDefinition) []tool {
 	out := make([]tool, 0, len(defs))
 	for _, def := range defs {
 		if def.Hosted != nil {
@@ -110,14 +110,14 @@ func (d Dialect) tools(defs []llm.ToolDefinition) []tool {
 		out = append(out, tool{Type: "function", Function: function{
 			Name:        def.Name,
 			Description: def.Description,
-			Parameters:  d.schema(def),
+			Parameters:  d.encodeSchema(def),
 		}})
 	}
 	return out
 }
 
-// choice returns the tool_choice value; nil leaves it to the vendor, which means auto.
-func (d Dialect) choice(c llm.ToolChoice) jsontext.Value {
+// encodeChoice returns the tool_choice value; nil leaves it to the vendor, which means auto.
+func (d Dialect) encodeChoice(c llm.ToolChoice) jsontext.Value {
 	forced := c.Mode == llm.ChooseRequired || c.Mode == llm.ChooseTool
 	switch {
 	case forced && d.Choice == ChoiceAuto:

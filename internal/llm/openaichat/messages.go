@@ -55,38 +55,38 @@ type file struct {
 // conversation gathers the wire messages. Tool results of one assistant message must stand together, so that what
 // would come between them waits.
 type conversation struct {
-	d        Dialect
-	out      []message
-	user     []part // the content of the last message, while that is a user message
-	attached []part // images and documents of the tool results since the last other message
-	updates  wire.PendingUpdates
+	d           Dialect
+	out         []message
+	user        []part // the content of the last message, while that is a user message
+	attachments []part // images and documents of the tool results since the last other message
+	updates     wire.PendingUpdates
 }
 
-func (d Dialect) messages(req *llm.Request) []message {
+func (d Dialect) encodeMessages(req *llm.Request) []message {
 	c := conversation{d: d}
 	if len(req.System) > 0 {
-		c.add(message{Role: "system", Content: d.system(req.System, req.Breakpoints.System)})
+		c.add(message{Role: "system", Content: d.encodeSystem(req.System, req.Breakpoints.System)})
 	}
 	for i, m := range req.Messages {
 		switch m.Role {
 		case llm.RoleSystem:
 			if c.updates.Add(m.Parts) {
-				c.flush()
+				c.addPending()
 			}
 		case llm.RoleUser:
-			c.flush()
+			c.addPending()
 			c.addUser(userParts(m.Parts))
 		case llm.RoleAssistant:
-			c.flush()
+			c.addPending()
 			c.addAssistant(m.Parts)
 		case llm.RoleTool:
 			c.addResults(m.Parts)
 		}
 		if slices.Contains(req.Breakpoints.Messages, i) {
-			c.mark()
+			c.markLast()
 		}
 	}
-	c.flush()
+	c.addPending()
 	c.closeUser()
 	if c.out == nil {
 		return []message{}
@@ -116,12 +116,12 @@ func (c *conversation) closeUser() {
 	if c.user == nil {
 		return
 	}
-	c.out = append(c.out, message{Role: "user", Content: c.d.content(c.user)})
+	c.out = append(c.out, message{Role: "user", Content: c.d.encodeContent(c.user)})
 	c.user = nil
 }
 
-// content is a string if it is all text and the dialect has no marks, else a list of parts.
-func (d Dialect) content(parts []part) jsontext.Value {
+// encodeContent is a string if it is all text and the dialect has no marks, else a list of parts.
+func (d Dialect) encodeContent(parts []part) jsontext.Value {
 	if d.CacheField != "" {
 		return wire.MarshalOr(parts, wire.Quote("[unreadable attachment]"))
 	}
@@ -139,19 +139,19 @@ func (d Dialect) content(parts []part) jsontext.Value {
 	return wire.Quote(text.String())
 }
 
-// flush ends a run of tool results: their attachments follow in one user message, and then the updates that waited.
-func (c *conversation) flush() {
-	if len(c.attached) > 0 {
-		c.addUser(append([]part{textPart("Attachments of the tool results above:")}, c.attached...))
-		c.attached = nil
+// addPending ends a run of tool results: their attachments follow in one user message, and then the updates that waited.
+func (c *conversation) addPending() {
+	if len(c.attachments) > 0 {
+		c.addUser(append([]part{textPart("Attachments of the tool results above:")}, c.attachments...))
+		c.attachments = nil
 	}
 	for _, text := range c.updates.TakeTexts() {
-		c.wrap(text)
+		c.addUpdate(text)
 	}
 }
 
-// wrap joins an update to the user message just before it, or makes one.
-func (c *conversation) wrap(text string) {
+// addUpdate joins an update to the user message just before it, or makes one.
+func (c *conversation) addUpdate(text string) {
 	if c.user == nil {
 		c.addUser([]part{textPart(text)})
 		return
@@ -175,9 +175,9 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 				texts = append(texts, wire.HostedCallNote(p))
 				continue
 			}
-			m.ToolCalls = append(m.ToolCalls, c.d.call(p))
+			m.ToolCalls = append(m.ToolCalls, c.d.encodeCall(p))
 		case llm.ToolResult:
-			text, attached := resultContent(p)
+			text, attached := splitResult(p)
 			texts = append(texts, wire.HostedResultNote(p, text))
 			made = append(made, attached...)
 		case llm.Media:
@@ -189,21 +189,21 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 	if text != "" || len(m.ToolCalls) == 0 {
 		m.Content = wire.Quote(text)
 	}
-	c.d.think(&m, strings.Join(thoughts, ""))
+	c.d.setReasoning(&m, strings.Join(thoughts, ""))
 	if text == "" && len(m.ToolCalls) == 0 && (len(m.Extra) == 0 || len(thoughts) == 0) {
 		return
 	}
 	c.add(m)
 	c.updates.AddCalls(len(m.ToolCalls))
-	c.attached = append(c.attached, made...)
+	c.attachments = append(c.attachments, made...)
 }
 
-func (d Dialect) call(p llm.ToolCall) toolCall {
+func (d Dialect) encodeCall(p llm.ToolCall) toolCall {
 	return toolCall{
-		ID:           d.callID(p.ID),
+		ID:           d.encodeCallID(p.ID),
 		Type:         "function",
 		Function:     calledFunction{Name: wire.NormalizeToolName(p.Name), Arguments: string(wire.NormalizeInput(p.Input))},
-		ExtraContent: d.stash(p.Metadata)[keyContent],
+		ExtraContent: d.readMetadata(p.Metadata)[keyContent],
 	}
 }
 
@@ -213,14 +213,14 @@ func (c *conversation) addResults(parts []llm.Part) {
 		if !ok {
 			continue
 		}
-		text, attached := resultContent(r)
-		c.add(message{Role: "tool", ToolCallID: c.d.callID(r.ID), Content: c.d.resultText(text)})
-		c.attached = append(c.attached, attached...)
+		text, attached := splitResult(r)
+		c.add(message{Role: "tool", ToolCallID: c.d.encodeCallID(r.ID), Content: c.d.resultText(text)})
+		c.attachments = append(c.attachments, attached...)
 		c.updates.MarkAnswered()
 	}
 }
 
-func resultContent(r llm.ToolResult) (string, []part) {
+func splitResult(r llm.ToolResult) (string, []part) {
 	lines, attached := wire.SplitResult(r, mediaPart, wire.MediaURLNote)
 	if len(lines) == 0 && len(attached) > 0 {
 		lines = append(lines, wire.AttachmentFollows)

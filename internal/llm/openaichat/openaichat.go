@@ -50,11 +50,11 @@ type Dialect struct {
 	// Choice says how a model is made to call a tool.
 	Choice ChoiceStyle
 
-	ttl string // of marks, in one request
+	cacheTTL string // of marks, in one request
 }
 
-// Path is where requests go, below the base URL, whatever the model.
-func (d Dialect) Path(string) string { return "chat/completions" }
+// RequestPath is where requests go, below the base URL, whatever the model.
+func (d Dialect) RequestPath(string) string { return "chat/completions" }
 
 // NoReasoning as a ReasoningField means that earlier reasoning is never sent back.
 const NoReasoning = "-"
@@ -98,7 +98,7 @@ const (
 	SchemaMoonshot
 )
 
-func (d Dialect) namespace() string {
+func (d Dialect) metadataNamespace() string {
 	if d.Namespace == "" {
 		return "openaiCompatible"
 	}

@@ -26,9 +26,9 @@ var plainOptions = map[string]string{
 
 var routerOptions = []string{"provider", "reasoning", "transforms", "usage"}
 
-// extra returns the body fields that are not the protocol's own: the semantic options in this vendor's spelling, then
+// extraFields returns the body fields that are not the protocol's own: the semantic options in this vendor's spelling, then
 // the compatibility fields over them. Options that Chat has no word for are other protocols' and are left out.
-func (d Dialect) extra(req *llm.Request) (map[string]jsontext.Value, error) {
+func (d Dialect) extraFields(req *llm.Request) (map[string]jsontext.Value, error) {
 	out := map[string]jsontext.Value{}
 	if d.CacheKey && req.CacheKey != "" {
 		out["prompt_cache_key"] = wire.Quote(req.CacheKey)
@@ -51,13 +51,13 @@ func (d Dialect) extra(req *llm.Request) (map[string]jsontext.Value, error) {
 			}
 		}
 	}
-	if err := d.effort(req.Options["reasoningEffort"], out); err != nil {
+	if err := d.setEffort(req.Options["reasoningEffort"], out); err != nil {
 		return nil, err
 	}
 	return out, wire.OverlayBody(out, req)
 }
 
-func (d Dialect) effort(v jsontext.Value, out map[string]jsontext.Value) error {
+func (d Dialect) setEffort(v jsontext.Value, out map[string]jsontext.Value) error {
 	if len(v) == 0 || d.Effort == EffortNone {
 		return nil
 	}

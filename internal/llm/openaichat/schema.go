@@ -7,17 +7,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// schema narrows a tool's schema to what the vendor accepts (spec/v2 §20.1 LM-7).
-func (d Dialect) schema(def llm.ToolDefinition) jsontext.Value {
+// encodeSchema narrows a tool's schema to what the vendor accepts (spec/v2 §20.1 LM-7).
+func (d Dialect) encodeSchema(def llm.ToolDefinition) jsontext.Value {
 	raw := wire.ToolParameters(def)
 	if d.Schema == SchemaMoonshot {
-		raw = wire.RewriteSchemas(raw, moonshot)
+		raw = wire.RewriteSchemas(raw, narrowForMoonshot)
 	}
 	return raw
 }
 
-// moonshot drops what Kimi's endpoints refuse: siblings of $ref, tuples, unevaluatedItems.
-func moonshot(n wire.Object) wire.Object {
+// narrowForMoonshot drops what Kimi's endpoints refuse: siblings of $ref, tuples, unevaluatedItems.
+func narrowForMoonshot(n wire.Object) wire.Object {
 	if ref, ok := n["$ref"]; ok {
 		return wire.Object{"$ref": ref}
 	}

@@ -19,8 +19,8 @@ type sources struct {
 	size  int
 }
 
-// add appends to a list, of which each frame brings a part.
-func (s *sources) add(key string, v jsontext.Value) {
+// appendList appends to a list, of which each frame brings a part.
+func (s *sources) appendList(key string, v jsontext.Value) {
 	list, ok := wire.ReadList(v)
 	if !ok || s.size+len(v) > wire.MaxKept {
 		return
@@ -32,19 +32,19 @@ func (s *sources) add(key string, v jsontext.Value) {
 	s.lists[key] = append(s.lists[key], list...)
 }
 
-// keep replaces a list, which each frame brings whole.
-func (s *sources) keep(key string, v jsontext.Value) {
+// replaceList replaces a list, which each frame brings whole.
+func (s *sources) replaceList(key string, v jsontext.Value) {
 	if list, ok := wire.ReadList(v); ok && len(list) > 0 {
 		for _, old := range s.lists[key] {
 			s.size -= len(old)
 		}
 		delete(s.lists, key)
-		s.add(key, v)
+		s.appendList(key, v)
 	}
 }
 
-// take returns what was gathered and starts anew.
-func (s *sources) take() map[string]jsontext.Value {
+// takeAll returns what was gathered and starts anew.
+func (s *sources) takeAll() map[string]jsontext.Value {
 	out := map[string]jsontext.Value{}
 	for key, list := range s.lists {
 		out[key] = wire.MarshalOr(list, nil)

@@ -34,16 +34,16 @@ type block struct {
 	field string // reasoning: the wire field it came in
 }
 
-// chunk applies one frame. The answer ends with the stream, not with the finish marker: some servers send it with each chunk,
+// applyChunk applies one frame. The answer ends with the stream, not with the finish marker: some servers send it with each chunk,
 // or before the last call (spec/v2 §21.2). A whole message after it says nothing new.
-func (t *turn) chunk(c *chunk) error {
+func (t *turn) applyChunk(c *chunk) error {
 	if !t.begun {
 		t.begun = true
 		t.response = wire.DecodeString(c.ID)
 	}
 	t.Open()
-	t.count(c)
-	t.sources.keep(keyCitations, c.Citations)
+	t.updateUsage(c)
+	t.sources.replaceList(keyCitations, c.Citations)
 	for i := range c.Choices {
 		a := &c.Choices[i]
 		if a.Index != 0 {
@@ -53,7 +53,7 @@ func (t *turn) chunk(c *chunk) error {
 		if a.Message != nil && t.reason == "" {
 			d = a.Message
 		}
-		if err := t.delta(d); err != nil {
+		if err := t.applyDelta(d); err != nil {
 			return err
 		}
 		t.reason = cmp.Or(wire.DecodeString(a.FinishReason), t.reason)
@@ -61,40 +61,40 @@ func (t *turn) chunk(c *chunk) error {
 	return nil
 }
 
-func (t *turn) delta(d *delta) error {
+func (t *turn) applyDelta(d *delta) error {
 	if wire.IsPresent(d.ReasoningDetails) {
 		t.details.add(d.ReasoningDetails)
 	}
-	if field, text := d.reasoning(); field != "" {
-		t.think(field, text)
+	if field, text := d.findReasoning(); field != "" {
+		t.appendReasoning(field, text)
 	} else if wire.IsPresent(d.ReasoningDetails) {
 		for _, text := range detailTexts(d.ReasoningDetails) {
-			t.think(t.d.reasoningField(), text)
+			t.appendReasoning(t.d.reasoningField(), text)
 		}
 	}
-	t.say(d.Content)
+	t.appendContent(d.Content)
 	if wire.IsNonEmptyString(d.Refusal) {
 		t.refused = true
-		t.say(d.Refusal)
+		t.appendContent(d.Refusal)
 	}
 	if d.FunctionCall != nil {
 		d.ToolCalls = append(d.ToolCalls, callDelta{Function: *d.FunctionCall})
 	}
 	for i := range d.ToolCalls {
-		if err := t.call(&d.ToolCalls[i]); err != nil {
+		if err := t.applyCall(&d.ToolCalls[i]); err != nil {
 			return err
 		}
 	}
-	t.sources.add(keyAnnotations, d.Annotations)
-	t.sources.keep(keyExecuted, d.Executed)
+	t.sources.appendList(keyAnnotations, d.Annotations)
+	t.sources.replaceList(keyExecuted, d.Executed)
 	for _, image := range d.Images {
-		t.picture(wire.DecodeString(image.ImageURL.URL))
+		t.addImage(wire.DecodeString(image.ImageURL.URL))
 	}
 	return nil
 }
 
-// picture keeps a picture for the end. One that is none, or one too many, is told about.
-func (t *turn) picture(url string) {
+// addImage keeps a picture for the end. One that is none, or one too many, is told about.
+func (t *turn) addImage(url string) {
 	m, ok := wire.DecodeDataURL(url)
 	if ok && len(t.images) < wire.MaxCalls {
 		t.images = append(t.images, m)
@@ -104,23 +104,23 @@ func (t *turn) picture(url string) {
 	if t.HasContent() {
 		note = "\n" + note
 	}
-	t.say(wire.Quote(note))
+	t.appendContent(wire.Quote(note))
 }
 
-// say continues the text. Some vendors send a list of text and thinking parts instead of a string.
-func (t *turn) say(content jsontext.Value) {
+// appendContent continues the text. Some vendors send a list of text and thinking parts instead of a string.
+func (t *turn) appendContent(content jsontext.Value) {
 	switch {
 	case wire.IsNonEmptyString(content):
-		t.begin(false)
+		t.beginBlock(false)
 		t.AppendText(&t.open.TextRun, t.open.Joiner.Next(content))
 	case content.Kind() == '[':
 		for _, p := range contentParts(content) {
-			t.think(t.d.reasoningField(), p.Thinking)
+			t.appendReasoning(t.d.reasoningField(), p.Thinking)
 			for _, thought := range contentParts(p.Thinking) {
-				t.think(t.d.reasoningField(), thought.Text)
+				t.appendReasoning(t.d.reasoningField(), thought.Text)
 			}
 			if wire.IsNonEmptyString(p.Text) {
-				t.say(p.Text)
+				t.appendContent(p.Text)
 			}
 		}
 	}
@@ -133,17 +133,17 @@ func contentParts(v jsontext.Value) (parts []contentPart) {
 	return parts
 }
 
-func (t *turn) think(field string, text jsontext.Value) {
+func (t *turn) appendReasoning(field string, text jsontext.Value) {
 	if !wire.IsNonEmptyString(text) {
 		return
 	}
-	t.begin(true)
+	t.beginBlock(true)
 	t.open.field = field
 	t.AppendText(&t.open.TextRun, t.open.Joiner.Next(text))
 }
 
-// begin makes the open block one of thoughts, or of text; a block of the other kind ends.
-func (t *turn) begin(thought bool) {
+// beginBlock makes the open block one of thoughts, or of text; a block of the other kind ends.
+func (t *turn) beginBlock(thought bool) {
 	if t.open.ID != "" && t.open.Reasoning == thought {
 		return
 	}
@@ -158,28 +158,28 @@ func (t *turn) close() {
 	}
 	t.FlushText(&t.open.TextRun)
 	if t.open.Reasoning {
-		t.EndRun(&t.open.TextRun, t.kept())
+		t.EndRun(&t.open.TextRun, t.reasoningMetadata())
 	} else {
-		t.EndRun(&t.open.TextRun, t.d.metadata(t.sources.take()))
+		t.EndRun(&t.open.TextRun, t.d.newMetadata(t.sources.takeAll()))
 	}
 	t.open = block{}
 }
 
-// kept is the continuation metadata of the reasoning block that ends.
-func (t *turn) kept() llm.Metadata {
+// reasoningMetadata is the continuation metadata of the reasoning block that ends.
+func (t *turn) reasoningMetadata() llm.Metadata {
 	fields := map[string]jsontext.Value{}
-	if v := t.details.take(); v != nil {
+	if v := t.details.takeAll(); v != nil {
 		fields[keyDetails] = v
 	}
 	if f := t.open.field; f != "" && f != t.d.reasoningField() && t.d.reasoningField() != NoReasoning {
 		fields[keyField] = wire.Quote(f)
 	}
-	return t.d.metadata(fields)
+	return t.d.newMetadata(fields)
 }
 
-// end completes the turn after the last frame: the calls, then Finish, or the error that there is no good end. Some
+// finishTurn completes the turn after the last frame: the calls, then Finish, or the error that there is no good end. Some
 // vendors never give a finish reason: a body that says that it is whole, with what it used, is then complete.
-func (t *turn) end(whole bool) error {
+func (t *turn) finishTurn(whole bool) error {
 	if t.reason == "" && whole && t.usage.Raw != nil {
 		t.reason = "stop"
 	}
@@ -188,7 +188,7 @@ func (t *turn) end(whole bool) error {
 	}
 	t.close()
 	if len(t.details.list) > 0 {
-		t.begin(true)
+		t.beginBlock(true)
 		t.close()
 	}
 	if len(t.images) > 0 {

@@ -24,9 +24,9 @@ type usageDetails struct {
 	Reasoning  jsontext.Value `json:"reasoning_tokens"`
 }
 
-// count takes the usage of a frame. Later reports replace earlier ones, except that a report of nothing does not
+// updateUsage takes the usage of a frame. Later reports replace earlier ones, except that a report of nothing does not
 // replace one of something: some gateways append an empty one.
-func (t *turn) count(c *chunk) {
+func (t *turn) updateUsage(c *chunk) {
 	if billed := wire.ParseCredits(c.Copilot.Credits); billed != nil {
 		t.billed = billed
 		t.usage.Billed = billed

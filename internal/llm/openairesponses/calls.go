@@ -9,8 +9,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// call is a function call as far as it is known.
-type call struct {
+// applyCall is a function call as far as it is known.
+type callState struct {
 	id    string // unique in this answer; set when the name is known
 	name  string
 	args  strings.Builder
@@ -21,23 +21,23 @@ type call struct {
 	shown int    // how much of args has been given out as deltas
 }
 
-// functionCall takes what the vendor says of a whole call.
-func (t *turn) functionCall(it *item, o *outputItem) error {
+// applyCall takes what the vendor says of a whole call.
+func (t *turn) applyCall(it *item, o *outputItem) error {
 	c := t.callOf(it)
-	if err := t.name(it, o); err != nil {
+	if err := t.setName(it, o); err != nil {
 		return err
 	}
 	if it.done {
 		c.ended = wire.DecodeString(o.Status) != "incomplete"
 	}
 	if it.done || wire.IsNonEmptyString(o.Arguments) {
-		return t.arguments(it.self, o.Arguments, it.done)
+		return t.appendArguments(it.find, o.Arguments, it.done)
 	}
 	return nil
 }
 
-// name begins a call whose name has arrived.
-func (t *turn) name(it *item, o *outputItem) error {
+// setName begins a call whose name has arrived.
+func (t *turn) setName(it *item, o *outputItem) error {
 	c := it.call
 	name := wire.DecodeString(o.Name)
 	if c.name != "" || name == "" {
@@ -56,9 +56,9 @@ func (t *turn) name(it *item, o *outputItem) error {
 	return nil
 }
 
-func (t *turn) callOf(it *item) *call {
+func (t *turn) callOf(it *item) *callState {
 	if it.call == nil {
-		it.call = &call{}
+		it.call = &callState{}
 	}
 	return it.call
 }
@@ -72,8 +72,8 @@ func (t *turn) hasCalls() bool {
 	return false
 }
 
-// arguments takes a piece of a call's arguments, or the whole of them.
-func (t *turn) arguments(begin func() (*item, error), v jsontext.Value, whole bool) error {
+// appendArguments takes a piece of a call's arguments, or the whole of them.
+func (t *turn) appendArguments(begin func() (*item, error), v jsontext.Value, whole bool) error {
 	it, err := begin()
 	if err != nil {
 		return err
@@ -92,11 +92,11 @@ func (t *turn) arguments(begin func() (*item, error), v jsontext.Value, whole bo
 	if max(c.args.Len(), len(c.final)) > wire.MaxArguments {
 		return wire.NewMalformed("the provider sent a tool call with more than %d MiB of arguments", wire.MaxArguments>>20)
 	}
-	t.show(c)
+	t.emitArguments(c)
 	return nil
 }
 
-func (t *turn) show(c *call) {
+func (t *turn) emitArguments(c *callState) {
 	if c.name != "" && c.shown < c.args.Len() {
 		t.Emit(llm.ToolInputDelta{ID: c.id, Delta: c.args.String()[c.shown:]})
 		c.shown = c.args.Len()
@@ -123,7 +123,7 @@ func (t *turn) emitCall(it *item, reason llm.FinishReason) {
 	if c.whole && c.args.Len() == 0 {
 		c.args.WriteString(c.final)
 	}
-	t.show(c)
+	t.emitArguments(c)
 	t.Emit(llm.ToolInputEnd{ID: c.id})
 	e := llm.ToolCallEvent{ID: c.id, Name: c.name, Raw: c.args.String()}
 	if c.whole {
@@ -137,7 +137,7 @@ func (t *turn) emitCall(it *item, reason llm.FinishReason) {
 		e.Invalid = "the answer ended before this call was complete, so it was not run"
 	}
 	if it.id != "" {
-		e.Metadata = wire.NewMetadata(t.d.namespace(), wire.Object{keyItem: wire.Quote(it.id)})
+		e.Metadata = wire.NewMetadata(t.d.metadataNamespace(), wire.Object{keyItem: wire.Quote(it.id)})
 	}
 	t.EmitCall(e, reason, false)
 }

@@ -17,8 +17,8 @@ import (
 // and must not come back in an error. How a body is told apart is wire.ReadBody's to say.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, secrets: secrets, items: items{ids: map[string]*item{}, at: map[int]*item{}}}
-		t.Read(r, t, t.end, func() llm.Usage { return t.usage })
+		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, secrets: secrets, items: itemTable{ids: map[string]*item{}, at: map[int]*item{}}}
+		t.Read(r, t, t.finishTurn, func() llm.Usage { return t.usage })
 	}
 }
 
@@ -30,11 +30,11 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	}
 	switch {
 	case f.Type == "error", event == "error", f.Type == "" && wire.IsPresent(f.Error):
-		return false, t.failure(data)
+		return false, t.classifyFailure(data)
 	case f.Type == "response.failed":
-		return false, t.failed(f.Response)
+		return false, t.newFailure(f.Response)
 	}
-	if err := t.apply(&f); err != nil {
+	if err := t.applyFrame(&f); err != nil {
 		return false, err
 	}
 	return t.IsStopped() || t.status != "", nil
@@ -65,16 +65,16 @@ func parseFrame(data []byte) (frame, error) {
 	return f, nil
 }
 
-// failure gives an error object in the stream its class.
-func (t *turn) failure(data []byte) *llm.Error {
+// classifyFailure gives an error object in the stream its class.
+func (t *turn) classifyFailure(data []byte) *llm.Error {
 	return wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 }
 
-// failed is the error of an answer that the provider gave up.
-func (t *turn) failed(r *response) *llm.Error {
+// newFailure is the error of an answer that the provider gave up.
+func (t *turn) newFailure(r *response) *llm.Error {
 	if r == nil || !wire.IsPresent(r.Error) {
 		return &llm.Error{Class: llm.Overloaded, Message: "the provider gave up the answer and did not say why"}
 	}
-	t.count(r.Usage)
-	return t.failure(wire.MarshalOr(map[string]jsontext.Value{"error": r.Error}, nil))
+	t.parseUsage(r.Usage)
+	return t.classifyFailure(wire.MarshalOr(map[string]jsontext.Value{"error": r.Error}, nil))
 }

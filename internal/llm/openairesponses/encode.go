@@ -41,13 +41,13 @@ type jsonFormat struct {
 // Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
 // InvalidRequest that names the option at fault.
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
-	o, err := d.options(req)
+	o, err := d.parseOptions(req)
 	if err != nil {
 		return nil, err
 	}
 	b := body{
 		Model:           req.Model,
-		Input:           d.input(req, o.store),
+		Input:           d.encodeInput(req, o.store),
 		Text:            o.text,
 		Stream:          true,
 		Store:           o.store,
@@ -58,14 +58,14 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 		b.Temperature, b.TopP = req.Generate.Temperature, req.Generate.TopP
 	}
 	if len(req.Tools) > 0 {
-		b.Tools = tools(req.Tools)
-		b.ToolChoice = choice(req.Choice)
+		b.Tools = encodeTools(req.Tools)
+		b.ToolChoice = encodeChoice(req.Choice)
 	}
 	return wire.Marshal(b)
 }
 
-// tools declares the functions, and what the vendor runs itself in its own words.
-func tools(defs []llm.ToolDefinition) []jsontext.Value {
+// encodeTools declares the functions, and what the vendor runs itself in its own words.
+func encodeTools(defs []llm.ToolDefinition) []jsontext.Value {
 	out := make([]jsontext.Value, 0, len(defs))
 	for _, def := range defs {
 		if def.Hosted != nil {
@@ -78,8 +78,8 @@ func tools(defs []llm.ToolDefinition) []jsontext.Value {
 	return out
 }
 
-// choice returns the tool_choice value; nil leaves it to the vendor, which means auto.
-func choice(c llm.ToolChoice) jsontext.Value {
+// encodeChoice returns the tool_choice value; nil leaves it to the vendor, which means auto.
+func encodeChoice(c llm.ToolChoice) jsontext.Value {
 	switch c.Mode {
 	case llm.ChooseAuto, llm.ChooseNone, llm.ChooseRequired:
 		return wire.Quote(string(c.Mode))

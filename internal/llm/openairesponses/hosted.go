@@ -12,8 +12,8 @@ import (
 // hostedInput names the members of a hosted call's item that are what it was asked; the whole item is its result.
 var hostedInput = []string{"action", "code", "queries", "arguments", "server_label", "input"}
 
-// hosted gives out a call that the vendor ran itself, with its result. Such an item is whole when it is done.
-func (t *turn) hosted(it *item, name string, o *outputItem) {
+// emitHosted gives out a call that the vendor ran itself, with its result. Such an item is whole when it is done.
+func (t *turn) emitHosted(it *item, name string, o *outputItem) {
 	t.MarkContent()
 	switch {
 	case !wire.IsNonEmptyString(o.Name):
@@ -35,7 +35,7 @@ func (t *turn) hosted(it *item, name string, o *outputItem) {
 	if it.id != "" {
 		kept[keyItem] = wire.Quote(it.id)
 	}
-	meta := wire.NewMetadata(t.d.namespace(), kept)
+	meta := wire.NewMetadata(t.d.metadataNamespace(), kept)
 	result := wire.RepairJSON(o.Raw)
 	var made []llm.Part
 	if name == llm.ImageTool {
@@ -56,9 +56,9 @@ func (t *turn) hosted(it *item, name string, o *outputItem) {
 	})
 }
 
-// approval tells of a call at an MCP server that the vendor makes only once it is approved. There is no answer to that here:
+// noteApproval tells of a call at an MCP server that the vendor makes only once it is approved. There is no answer to that here:
 // what the configuration allows needs none.
-func (t *turn) approval(it *item, o *outputItem) error {
+func (t *turn) noteApproval(it *item, o *outputItem) error {
 	if !it.done {
 		return nil
 	}
@@ -67,5 +67,5 @@ func (t *turn) approval(it *item, o *outputItem) error {
 	text := fmt.Sprintf("[the model wants to call %.100q of the MCP server %.100q with %s. The provider asks for approval, which cannot be given here: "+
 		"the call has not been made. With \"require_approval\": \"never\" in the server's declaration in hosted_tools it is made without.]",
 		wire.DecodeString(o.Name), wire.DecodeString(fields["server_label"]), wire.Clip(wire.DecodeString(o.Arguments), 1000))
-	return t.piece(it.self, textBlock, 0, wire.Quote(text))
+	return t.appendPiece(it.find, textBlock, 0, wire.Quote(text))
 }

@@ -49,17 +49,17 @@ type (
 // conversation gathers the items of the input. The results of one answer's calls stand together, so that what would
 // come between them waits.
 type conversation struct {
-	d       Dialect
-	store   bool
-	out     []jsontext.Value
-	user    []part // the content of the last item, while that is a user message
-	shown   []part // what the user shows of the answer before, behind the results of its calls
-	updates wire.PendingUpdates
-	named   map[string]bool // items that are referred to, which each may be once
+	d           Dialect
+	store       bool
+	out         []jsontext.Value
+	user        []part // the content of the last item, while that is a user message
+	attachments []part // what the user shows of the answer before, behind the results of its calls
+	updates     wire.PendingUpdates
+	referenced  map[string]bool // items that are referred to, which each may be once
 }
 
-func (d Dialect) input(req *llm.Request, store bool) []jsontext.Value {
-	c := conversation{d: d, store: store, out: []jsontext.Value{}, named: map[string]bool{}}
+func (d Dialect) encodeInput(req *llm.Request, store bool) []jsontext.Value {
+	c := conversation{d: d, store: store, out: []jsontext.Value{}, referenced: map[string]bool{}}
 	if len(req.System) > 0 {
 		c.add(message{Role: "system", Content: wire.Quote(strings.Join(req.System, "\n"))})
 	}
@@ -67,19 +67,19 @@ func (d Dialect) input(req *llm.Request, store bool) []jsontext.Value {
 		switch m.Role {
 		case llm.RoleSystem:
 			if c.updates.Add(m.Parts) {
-				c.flush()
+				c.addPending()
 			}
 		case llm.RoleUser:
-			c.flush()
+			c.addPending()
 			c.addUser(contentParts(m.Parts))
 		case llm.RoleAssistant:
-			c.flush()
+			c.addPending()
 			c.addAssistant(m.Parts)
 		case llm.RoleTool:
 			c.addResults(m.Parts)
 		}
 	}
-	c.flush()
+	c.addPending()
 	c.closeUser()
 	return c.out
 }
@@ -107,10 +107,10 @@ func (c *conversation) closeUser() {
 	c.add(message{Role: "user", Content: wire.MarshalOr(parts, nil)})
 }
 
-// flush ends a run of results: what the user shows and the updates that waited follow it.
-func (c *conversation) flush() {
-	c.addUser(c.shown)
-	c.shown = nil
+// addPending ends a run of results: what the user shows and the updates that waited follow it.
+func (c *conversation) addPending() {
+	c.addUser(c.attachments)
+	c.attachments = nil
 	for _, text := range c.updates.TakeTexts() {
 		if c.user == nil {
 			c.addUser([]part{textPart(text)})
@@ -126,13 +126,13 @@ func (c *conversation) addResults(parts []llm.Part) {
 		if !ok {
 			continue
 		}
-		c.add(callOutput{Type: "function_call_output", CallID: wire.NormalizeID(r.ID), Output: output(r)})
+		c.add(callOutput{Type: "function_call_output", CallID: wire.NormalizeID(r.ID), Output: encodeOutput(r)})
 		c.updates.MarkAnswered()
 	}
 }
 
-// answer is one assistant message on its way into the input.
-type answer struct {
+// answerItems is one assistant message on its way into the input.
+type answerItems struct {
 	*conversation
 	thoughts map[string]int // where an item's reasoning stands in items
 	items    []any
@@ -142,9 +142,9 @@ type answer struct {
 // addAssistant adds what an answer consisted of, in its order. Reasoning at the very end led to nothing that was kept,
 // and the vendor does not take it without.
 func (c *conversation) addAssistant(parts []llm.Part) {
-	a := answer{conversation: c, thoughts: map[string]int{}}
+	a := answerItems{conversation: c, thoughts: map[string]int{}}
 	for _, p := range parts {
-		a.part(p)
+		a.addPart(p)
 	}
 	a.items = slices.DeleteFunc(a.items, func(item any) bool {
 		r, ok := item.(*reasoning)
@@ -162,41 +162,41 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 	c.updates.AddCalls(a.calls)
 }
 
-func (a *answer) part(p llm.Part) {
+func (a *answerItems) addPart(p llm.Part) {
 	switch p := p.(type) {
 	case llm.Text:
-		a.text(p)
+		a.addTextPart(p)
 	case llm.Reasoning:
-		a.reason(p)
+		a.addReasoning(p)
 	case llm.ToolCall:
-		a.call(p)
+		a.addCall(p)
 	case llm.ToolResult:
-		a.result(p)
+		a.addResult(p)
 	case llm.Media:
-		a.say(wire.MediaURLNote(p), nil)
+		a.addText(wire.MediaURLNote(p), nil)
 	}
 }
 
-// say adds text to the message that the answer ends with, or begins one.
-func (a *answer) say(text string, phase jsontext.Value) {
+// addText adds text to the message that the answer ends with, or begins one.
+func (a *answerItems) addText(text string, phase jsontext.Value) {
 	if text != "" {
 		parts := []part{{Type: "output_text", Text: &text}}
 		a.items = append(a.items, message{Role: "assistant", Content: wire.MarshalOr(parts, nil), Phase: phase})
 	}
 }
 
-func (a *answer) text(p llm.Text) {
-	if a.store && a.refer(a.itemOf(p.Metadata)) {
+func (a *answerItems) addTextPart(p llm.Text) {
+	if a.store && a.addReference(a.itemID(p.Metadata)) {
 		return
 	}
-	a.say(p.Text, wire.ReadMetadata(p.Metadata, a.d.namespace())[keyPhase])
+	a.addText(p.Text, wire.ReadMetadata(p.Metadata, a.d.metadataNamespace())[keyPhase])
 }
 
-// reason adds reasoning: as a reference where the vendor keeps it, else with its encrypted form, the parts of one item
+// addReasoning adds reasoning: as a reference where the vendor keeps it, else with its encrypted form, the parts of one item
 // together.
-func (a *answer) reason(p llm.Reasoning) {
-	id := a.itemOf(p.Metadata)
-	if id == "" || (a.store && a.refer(id)) {
+func (a *answerItems) addReasoning(p llm.Reasoning) {
+	id := a.itemID(p.Metadata)
+	if id == "" || (a.store && a.addReference(id)) {
 		return
 	}
 	at, known := a.thoughts[id]
@@ -209,22 +209,22 @@ func (a *answer) reason(p llm.Reasoning) {
 	if p.Text != "" {
 		r.Summary = append(r.Summary, part{Type: "summary_text", Text: &p.Text})
 	}
-	if v := wire.ReadMetadata(p.Metadata, a.d.namespace())[keyEncrypted]; wire.IsNonEmptyString(v) {
+	if v := wire.ReadMetadata(p.Metadata, a.d.metadataNamespace())[keyEncrypted]; wire.IsNonEmptyString(v) {
 		r.Encrypted = v
 	}
 }
 
-// call adds a call. A hosted one is referred to where the vendor keeps it; where it does not, the answer's text must
+// addCall adds a call. A hosted one is referred to where the vendor keeps it; where it does not, the answer's text must
 // do.
-func (a *answer) call(p llm.ToolCall) {
-	id := a.itemOf(p.Metadata)
+func (a *answerItems) addCall(p llm.ToolCall) {
+	id := a.itemID(p.Metadata)
 	switch {
 	case p.Hosted && id == "":
-		a.say(wire.HostedCallNote(p), nil)
+		a.addText(wire.HostedCallNote(p), nil)
 	case p.Hosted && a.store:
-		a.refer(id)
+		a.addReference(id)
 	case p.Hosted:
-	case a.store && a.refer(id):
+	case a.store && a.addReference(id):
 		a.calls++
 	default:
 		a.calls++
@@ -234,16 +234,16 @@ func (a *answer) call(p llm.ToolCall) {
 	}
 }
 
-// result adds the result of a hosted call: where the vendor does not keep it, only a picture has words of its own.
-func (a *answer) result(p llm.ToolResult) {
-	id := a.itemOf(p.Metadata)
+// addResult adds the result of a hosted call: where the vendor does not keep it, only a picture has words of its own.
+func (a *answerItems) addResult(p llm.ToolResult) {
+	id := a.itemID(p.Metadata)
 	if id == "" {
-		text, media := resultContent(p)
+		text, media := splitResult(p)
 		if media {
 			text = wire.AttachmentFollows
 		}
-		a.say(wire.HostedResultNote(p, text), nil)
-		a.shown = append(a.shown, contentParts(wire.AttachmentParts(p))...)
+		a.addText(wire.HostedResultNote(p, text), nil)
+		a.attachments = append(a.attachments, contentParts(wire.AttachmentParts(p))...)
 		return
 	}
 	for _, m := range wire.ResultMedia(p) {
@@ -254,18 +254,18 @@ func (a *answer) result(p llm.ToolResult) {
 	}
 }
 
-// refer adds a reference to a stored item, once. It reports whether there is an item to refer to.
-func (a *answer) refer(id string) bool {
+// addReference adds a reference to a stored item, once. It reports whether there is an item to refer to.
+func (a *answerItems) addReference(id string) bool {
 	if id == "" {
 		return false
 	}
-	if !a.named[id] {
-		a.named[id] = true
+	if !a.referenced[id] {
+		a.referenced[id] = true
 		a.items = append(a.items, reference{Type: "item_reference", ID: id})
 	}
 	return true
 }
 
-func (a *answer) itemOf(m llm.Metadata) string {
-	return wire.DecodeString(wire.ReadMetadata(m, a.d.namespace())[keyItem])
+func (a *answerItems) itemID(m llm.Metadata) string {
+	return wire.DecodeString(wire.ReadMetadata(m, a.d.metadataNamespace())[keyItem])
 }

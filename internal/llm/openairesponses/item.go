@@ -10,13 +10,13 @@ import (
 
 // item is one output item as far as it is known.
 type item struct {
-	place
+	itemPlace
 	id        string // the vendor's; empty until it says
 	phase     jsontext.Value
 	notes     jsontext.Value
 	encrypted jsontext.Value
 	blocks    []*block
-	call      *call
+	call      *callState
 }
 
 type blockKind int
@@ -36,8 +36,8 @@ type block struct {
 	closed bool
 }
 
-// output takes what the vendor says of a whole item, when it begins or when it is done.
-func (t *turn) output(it *item, o *outputItem, done bool) error {
+// applyItem takes what the vendor says of a whole item, when it begins or when it is done.
+func (t *turn) applyItem(it *item, o *outputItem, done bool) error {
 	if it.done {
 		return nil
 	}
@@ -49,21 +49,21 @@ func (t *turn) output(it *item, o *outputItem, done bool) error {
 	}
 	switch o.Type {
 	case "message":
-		return t.message(it, o)
+		return t.applyMessage(it, o)
 	case "reasoning":
-		return t.reasoning(it, o)
+		return t.applyReasoning(it, o)
 	case "function_call":
-		return t.functionCall(it, o)
+		return t.applyCall(it, o)
 	case "mcp_approval_request":
-		return t.approval(it, o)
+		return t.noteApproval(it, o)
 	}
 	if name, ok := strings.CutSuffix(o.Type, "_call"); ok && name != "" && done {
-		t.hosted(it, name, o)
+		t.emitHosted(it, name, o)
 	}
 	return nil
 }
 
-func (t *turn) message(it *item, o *outputItem) error {
+func (t *turn) applyMessage(it *item, o *outputItem) error {
 	if wire.IsNonEmptyString(o.Phase) {
 		it.phase = o.Phase
 	}
@@ -81,30 +81,30 @@ func (t *turn) message(it *item, o *outputItem) error {
 			it.notes = p.Annotations
 		}
 	}
-	if err := t.rest(it, textBlock, texts); err != nil {
+	if err := t.appendRest(it, textBlock, texts); err != nil {
 		return err
 	}
-	t.close(it)
+	t.closeItem(it)
 	return nil
 }
 
-func (t *turn) reasoning(it *item, o *outputItem) error {
+func (t *turn) applyReasoning(it *item, o *outputItem) error {
 	if wire.IsNonEmptyString(o.Encrypted) {
 		it.encrypted = o.Encrypted
 	}
 	if !it.done {
 		return nil
 	}
-	if err := t.rest(it, summaryBlock, textsOf(o.Summary)); err != nil {
+	if err := t.appendRest(it, summaryBlock, textsOf(o.Summary)); err != nil {
 		return err
 	}
-	if err := t.rest(it, thoughtBlock, textsOf(o.Content)); err != nil {
+	if err := t.appendRest(it, thoughtBlock, textsOf(o.Content)); err != nil {
 		return err
 	}
 	if len(it.blocks) == 0 && (it.encrypted != nil || t.stored) {
-		t.begin(it, summaryBlock, 0)
+		t.beginBlock(it, summaryBlock, 0)
 	}
-	t.close(it)
+	t.closeItem(it)
 	return nil
 }
 
@@ -116,9 +116,9 @@ func textsOf(parts []contentPart) []jsontext.Value {
 	return texts
 }
 
-// rest gives out what of a done item's texts did not come in pieces. Some vendors count the parts otherwise in their
+// appendRest gives out what of a done item's texts did not come in pieces. Some vendors count the parts otherwise in their
 // pieces: where as many came as there are, nothing is left.
-func (t *turn) rest(it *item, kind blockKind, texts []jsontext.Value) error {
+func (t *turn) appendRest(it *item, kind blockKind, texts []jsontext.Value) error {
 	left := 0
 	for _, text := range texts {
 		if wire.IsNonEmptyString(text) {
@@ -134,17 +134,17 @@ func (t *turn) rest(it *item, kind blockKind, texts []jsontext.Value) error {
 		return nil
 	}
 	for i, text := range texts {
-		if err := t.whole(it.self, kind, i, text); err != nil {
+		if err := t.appendWhole(it.find, kind, i, text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (it *item) self() (*item, error) { return it, nil }
+func (it *item) find() (*item, error) { return it, nil }
 
-// piece adds to a block of an item; begin finds the item, which only text brings into being.
-func (t *turn) piece(begin func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
+// appendPiece adds to a block of an item; begin finds the item, which only text brings into being.
+func (t *turn) appendPiece(begin func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
 	if !wire.IsNonEmptyString(text) {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (t *turn) piece(begin func() (*item, error), kind blockKind, index int, tex
 		if len(it.blocks) == maxItems {
 			return wire.NewMalformed("the provider sent an item of more than %d parts", maxItems)
 		}
-		b = t.begin(it, kind, index)
+		b = t.beginBlock(it, kind, index)
 	}
 	if b.closed {
 		return nil
@@ -167,8 +167,8 @@ func (t *turn) piece(begin func() (*item, error), kind blockKind, index int, tex
 	return nil
 }
 
-// whole gives out a text that did not come in pieces.
-func (t *turn) whole(begin func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
+// appendWhole gives out a text that did not come in pieces.
+func (t *turn) appendWhole(begin func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
 	if !wire.IsNonEmptyString(text) {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (t *turn) whole(begin func() (*item, error), kind blockKind, index int, tex
 	if b := it.block(kind, index); b != nil && b.some {
 		return nil
 	}
-	return t.piece(it.self, kind, index, text)
+	return t.appendPiece(it.find, kind, index, text)
 }
 
 func (it *item) block(kind blockKind, index int) *block {
@@ -191,8 +191,8 @@ func (it *item) block(kind blockKind, index int) *block {
 	return nil
 }
 
-// begin opens a block. The one before it of the same item has ended: a summary's parts come one after another.
-func (t *turn) begin(it *item, kind blockKind, index int) *block {
+// beginBlock opens a block. The one before it of the same item has ended: a summary's parts come one after another.
+func (t *turn) beginBlock(it *item, kind blockKind, index int) *block {
 	if n := len(it.blocks); n > 0 {
 		t.closeBlock(it, it.blocks[n-1], false)
 	}
@@ -201,8 +201,8 @@ func (t *turn) begin(it *item, kind blockKind, index int) *block {
 	return b
 }
 
-// close ends the blocks of an item. The last carries what the item needs to be given back.
-func (t *turn) close(it *item) {
+// closeItem ends the blocks of an item. The last carries what the item needs to be given back.
+func (t *turn) closeItem(it *item) {
 	for i, b := range it.blocks {
 		t.closeBlock(it, b, i == len(it.blocks)-1)
 	}
@@ -222,10 +222,10 @@ func (t *turn) closeBlock(it *item, b *block, last bool) {
 		kept[keyPhase] = it.phase
 	}
 	if !b.Reasoning && last && it.notes != nil {
-		kept[keyNotes] = it.notes
+		kept[keyAnnotations] = it.notes
 	}
 	if b.Reasoning && last && it.encrypted != nil {
 		kept[keyEncrypted] = it.encrypted
 	}
-	t.EndRun(&b.TextRun, wire.NewMetadata(t.d.namespace(), kept))
+	t.EndRun(&b.TextRun, wire.NewMetadata(t.d.metadataNamespace(), kept))
 }

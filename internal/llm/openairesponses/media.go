@@ -40,17 +40,17 @@ func mediaPart(m llm.Media) (part, bool) {
 	return part{Type: "input_file", Filename: cmp.Or(m.Name, "document.pdf"), FileData: url}, true
 }
 
-// output is a result as the vendor takes it: a string if it is all text, else a list of parts.
-func output(r llm.ToolResult) jsontext.Value {
-	text, media := resultContent(r)
+// encodeOutput is a result as the vendor takes it: a string if it is all text, else a list of parts.
+func encodeOutput(r llm.ToolResult) jsontext.Value {
+	text, media := splitResult(r)
 	if !media {
 		return wire.Quote(text)
 	}
 	return wire.MarshalOr(contentParts(r.Content), wire.Quote("[unreadable result]"))
 }
 
-// resultContent returns the text of a result, and whether there is more than text in it.
-func resultContent(r llm.ToolResult) (text string, media bool) {
+// splitResult returns the text of a result, and whether there is more than text in it.
+func splitResult(r llm.ToolResult) (text string, media bool) {
 	lines, taken := wire.SplitResult(r, mediaPart, wire.MediaURLNote)
 	return strings.Join(lines, "\n"), len(taken) > 0
 }

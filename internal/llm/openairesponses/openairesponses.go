@@ -21,10 +21,10 @@ type Dialect struct {
 	NoCacheKey bool
 }
 
-// Path is where requests go, below the base URL.
-func (d Dialect) Path(string) string { return "responses" }
+// RequestPath is where requests go, below the base URL.
+func (d Dialect) RequestPath(string) string { return "responses" }
 
-func (d Dialect) namespace() string {
+func (d Dialect) metadataNamespace() string {
 	if d.Namespace == "" {
 		return "openai"
 	}
@@ -33,8 +33,8 @@ func (d Dialect) namespace() string {
 
 // Continuation metadata under the dialect's namespace.
 const (
-	keyItem      = "itemId"                    // the vendor's id of the output item
-	keyEncrypted = "reasoningEncryptedContent" // the item's reasoning, which only the vendor can read
-	keyPhase     = "phase"                     // of a message: commentary or the final answer
-	keyNotes     = "annotations"               // of a message: the sources that it names
+	keyItem        = "itemId"                    // the vendor's id of the output item
+	keyEncrypted   = "reasoningEncryptedContent" // the item's reasoning, which only the vendor can read
+	keyPhase       = "phase"                     // of a message: commentary or the final answer
+	keyAnnotations = "annotations"               // of a message: the sources that it names
 )

@@ -34,9 +34,9 @@ type options struct {
 	extra map[string]jsontext.Value
 }
 
-// options gives the semantic options in this protocol's spelling, then the compatibility fields over them. Options that
+// parseOptions gives the semantic options in this protocol's spelling, then the compatibility fields over them. Options that
 // it has no word for are other protocols' and are left out.
-func (d Dialect) options(req *llm.Request) (options, error) {
+func (d Dialect) parseOptions(req *llm.Request) (options, error) {
 	o := options{text: map[string]jsontext.Value{}, extra: map[string]jsontext.Value{}}
 	if v, ok := req.Options["store"]; ok && json.Unmarshal(v, &o.store) != nil {
 		return o, wire.NewInvalidRequest("the option store must be true or false, not %.40s", v)
@@ -56,14 +56,14 @@ func (d Dialect) options(req *llm.Request) (options, error) {
 		schema, strict := wire.StrictSchema(req.OutputSchema)
 		o.text["format"] = wire.MarshalOr(jsonFormat{Type: "json_schema", Name: "answer", Schema: schema, Strict: strict}, nil)
 	}
-	if err := d.reasoning(req.Options, req.Tools, o); err != nil {
+	if err := d.setReasoning(req.Options, req.Tools, o); err != nil {
 		return o, err
 	}
 	return o, wire.OverlayBody(o.extra, req)
 }
 
-// reasoning sets reasoning and include.
-func (d Dialect) reasoning(from map[string]jsontext.Value, tools []llm.ToolDefinition, o options) error {
+// setReasoning sets reasoning and include.
+func (d Dialect) setReasoning(from map[string]jsontext.Value, tools []llm.ToolDefinition, o options) error {
 	fields := wire.Object{}
 	for name, wireName := range map[string]string{"reasoningEffort": "effort", "reasoningSummary": "summary"} {
 		v, ok := from[name]
@@ -82,7 +82,7 @@ func (d Dialect) reasoning(from map[string]jsontext.Value, tools []llm.ToolDefin
 	if v, ok := from["include"]; ok && json.Unmarshal(v, &include) != nil {
 		return wire.NewInvalidRequest("the option include must be a list of strings, not %.40s", v)
 	}
-	also := found(tools)
+	also := hostedIncludes(tools)
 	if (d.Reasoning || len(fields) > 0) && !o.store {
 		also = append(also, encryptedReasoning)
 	}
@@ -97,8 +97,8 @@ func (d Dialect) reasoning(from map[string]jsontext.Value, tools []llm.ToolDefin
 	return nil
 }
 
-// found is what include must hold for items of the vendor's own tools to say what these found.
-func found(tools []llm.ToolDefinition) (out []string) {
+// hostedIncludes is what include must hold for items of the vendor's own tools to say what these found.
+func hostedIncludes(tools []llm.ToolDefinition) (out []string) {
 	for _, def := range tools {
 		fields, _ := wire.ReadObject(def.Hosted)
 		switch wire.DecodeString(fields["type"]) {

@@ -19,69 +19,69 @@ type turn struct {
 	refused  bool
 	usage    llm.Usage
 
-	items items
+	items itemTable
 	calls wire.CallIDs
 }
 
-// apply takes one frame. Kinds that are not known are not of interest, as the protocol wants it.
-func (t *turn) apply(f *frame) error {
+// applyFrame takes one frame. Kinds that are not known are not of interest, as the protocol wants it.
+func (t *turn) applyFrame(f *frame) error {
 	t.Open()
 	if f.Response != nil && t.response == "" {
 		t.response, t.stored = wire.DecodeString(f.Response.ID), f.Response.Store
 	}
 	switch f.Type {
 	case "response.completed", "response.incomplete":
-		return t.finish(f)
+		return t.applyEnd(f)
 	case "response.output_item.added", "response.output_item.done":
 		if f.Item == nil {
 			return nil
 		}
-		it, err := t.items.of(f)
+		it, err := t.items.matchItem(f)
 		if err != nil {
 			return err
 		}
-		return t.output(it, f.Item, f.Type == "response.output_item.done")
+		return t.applyItem(it, f.Item, f.Type == "response.output_item.done")
 	}
-	return t.delta(f)
+	return t.applyDelta(f)
 }
 
-// delta takes a piece of an item.
-func (t *turn) delta(f *frame) error {
-	begin := func() (*item, error) { return t.items.of(f) }
+// applyDelta takes a piece of an item.
+func (t *turn) applyDelta(f *frame) error {
+	begin := func() (*item, error) { return t.items.matchItem(f) }
 	switch f.Type {
 	case "response.output_text.delta":
-		return t.piece(begin, textBlock, f.ContentIndex, f.Delta)
+		return t.appendPiece(begin, textBlock, f.ContentIndex, f.Delta)
 	case "response.output_text.done":
-		return t.whole(begin, textBlock, f.ContentIndex, f.Text)
+		return t.appendWhole(begin, textBlock, f.ContentIndex, f.Text)
 	case "response.refusal.delta":
 		t.refused = true
-		return t.piece(begin, textBlock, f.ContentIndex, f.Delta)
+		return t.appendPiece(begin, textBlock, f.ContentIndex, f.Delta)
 	case "response.refusal.done":
 		t.refused = true
-		return t.whole(begin, textBlock, f.ContentIndex, f.Refusal)
+		return t.appendWhole(begin, textBlock, f.ContentIndex, f.Refusal)
 	case "response.reasoning_summary_text.delta":
-		return t.piece(begin, summaryBlock, f.SummaryIndex, f.Delta)
+		return t.appendPiece(begin, summaryBlock, f.SummaryIndex, f.Delta)
 	case "response.reasoning_summary_text.done":
-		return t.whole(begin, summaryBlock, f.SummaryIndex, f.Text)
+		return t.appendWhole(begin, summaryBlock, f.SummaryIndex, f.Text)
 	case "response.reasoning_text.delta":
-		return t.piece(begin, thoughtBlock, f.ContentIndex, f.Delta)
+		return t.appendPiece(begin, thoughtBlock, f.ContentIndex, f.Delta)
 	case "response.reasoning_text.done":
-		return t.whole(begin, thoughtBlock, f.ContentIndex, f.Text)
+		return t.appendWhole(begin, thoughtBlock, f.ContentIndex, f.Text)
 	case "response.function_call_arguments.delta":
-		return t.arguments(begin, f.Delta, false)
+		return t.appendArguments(begin, f.Delta, false)
 	case "response.function_call_arguments.done":
-		return t.arguments(begin, f.Arguments, true)
+		return t.appendArguments(begin, f.Arguments, true)
 	}
 	return nil
 }
 
-// finish takes the answer's last word. What stands in it is given out now, where the vendor has not said it item by item.
-func (t *turn) finish(f *frame) error {
+// applyEnd takes the answer's last word. What stands in it is given out now, where the vendor has not said it item by item.
+func (t *turn) applyEnd(f *frame) error {
 	t.status, t.reason = "completed", ""
 	if f.Response == nil {
 		return nil
 	}
-	t.count(f.Response.Usage)
+	t.parseUsage(f.Response.Usage)
 	t.usage.Billed = wire.ParseCredits(f.Copilot.Credits)
 	if f.Type == "response.incomplete" {
 		t.status, t.reason = "incomplete", f.Response.Incomplete.Reason
@@ -90,24 +90,24 @@ func (t *turn) finish(f *frame) error {
 		return nil
 	}
 	for i := range f.Response.Output {
-		it, err := t.items.of(&frame{OutputIndex: &i, Item: &f.Response.Output[i]})
+		it, err := t.items.matchItem(&frame{OutputIndex: &i, Item: &f.Response.Output[i]})
 		if err != nil {
 			return err
 		}
-		if err := t.output(it, &f.Response.Output[i], true); err != nil {
+		if err := t.applyItem(it, &f.Response.Output[i], true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// end completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
-func (t *turn) end(bool) error {
+// finishTurn completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
+func (t *turn) finishTurn(bool) error {
 	if err := t.CheckEnded(t.status != ""); err != nil {
 		return err
 	}
 	for _, it := range t.items.order {
-		t.close(it)
+		t.closeItem(it)
 	}
 	reason := t.finishReason()
 	if err := t.CheckContent(reason, t.hasCalls(), wire.NewFiltered()); err != nil {

@@ -19,8 +19,8 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// count takes the usage of an answer. Cached tokens are part of the input, reasoning of the output.
-func (t *turn) count(raw jsontext.Value) {
+// parseUsage takes the usage of an answer. Cached tokens are part of the input, reasoning of the output.
+func (t *turn) parseUsage(raw jsontext.Value) {
 	var u usage
 	used, ok := wire.ReadUsage(raw, &u)
 	if !ok {

@@ -17,7 +17,7 @@ import (
 // and knows no URL, no key and no connection.
 type Protocol interface {
 	// Path returns the path of a request for the model, below the base URL. It is escaped and may end in a query.
-	Path(model string) string
+	RequestPath(model string) string
 	// Encode returns the request body. Equal requests give equal bytes.
 	Encode(req *llm.Request) ([]byte, error)
 	// Decode yields the events of a successful response under the contract of llm.Model.
@@ -55,14 +55,14 @@ func (w Wire) newProtocol(v Vendor, f Facts) (Protocol, bool) {
 	case Responses:
 		return openairesponses.Dialect{Reasoning: f.Reasoning, NoCacheKey: v.NoCacheKey}, true
 	case Messages:
-		d := anthropic.For(f.ModelID, f.Reasoning)
+		d := anthropic.NewDialect(f.ModelID, f.Reasoning)
 		d.Vertex = v.Scheme == AuthGoogle
 		d.NativeFormat = schemaSupport(v, f) != llm.SchemaUnsupported
 		return d, true
 	case Gemini:
 		return gemini.Dialect{Vertex: v.Scheme == AuthGoogle}, true
 	case Converse:
-		return bedrock.For(f.ModelID, f.Reasoning), true
+		return bedrock.NewDialect(f.ModelID, f.Reasoning), true
 	default:
 		return nil, false
 	}

@@ -283,7 +283,7 @@ func (m *Model) buildRequest(req *llm.Request, body []byte) (*http.Request, erro
 
 // buildURL returns the URL of a request for the model, with the queries of both the base URL and the protocol.
 func (m *Model) buildURL(model string) string {
-	path, query, _ := strings.Cut(m.protocol.Path(model), "?")
+	path, query, _ := strings.Cut(m.protocol.RequestPath(model), "?")
 	out := m.base
 	if m.deployments {
 		out += "/deployments/" + url.PathEscape(model)

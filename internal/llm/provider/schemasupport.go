@@ -16,7 +16,7 @@ func schemaSupport(v Vendor, f Facts) llm.SchemaSupport {
 	}
 	switch v.Wire {
 	case Messages: // at Google an organisation has to enable it first
-		if isCapable || v.Scheme != AuthGoogle && anthropic.For(f.ModelID, f.Reasoning).NativeFormat {
+		if isCapable || v.Scheme != AuthGoogle && anthropic.NewDialect(f.ModelID, f.Reasoning).NativeFormat {
 			return llm.SchemaSupported
 		}
 	case Gemini:

@@ -21,26 +21,26 @@ func (Dialect) SupportsSchema(raw jsontext.Value) bool {
 	wire.RewriteSchemas(raw, func(n wire.Object) wire.Object {
 		if n["$ref"] != nil {
 			_, known := llm.ResolveRef(root, wire.DecodeString(n["$ref"]))
-			good = good && known && len(bare(n)) == len(unremarked(n))
+			good = good && known && len(referenceKeywords(n)) == len(withoutAnnotations(n))
 		}
 		return n
 	})
 	return good
 }
 
-// held is a schema for answers as the vendor takes it: references have nothing beside them, and the values of an enum
+// encodeJSONSchema is a schema for answers as the vendor takes it: references have nothing beside them, and the values of an enum
 // have a type, which is that of strings or numbers.
-func held(raw jsontext.Value) jsontext.Value {
+func encodeJSONSchema(raw jsontext.Value) jsontext.Value {
 	return wire.RewriteSchemas(raw, func(n wire.Object) wire.Object {
 		if n["$ref"] != nil {
-			return bare(n)
+			return referenceKeywords(n)
 		}
-		return enumerated(n)
+		return encodeEnum(n)
 	})
 }
 
-// bare is a reference and what may stand beside it.
-func bare(n wire.Object) wire.Object {
+// referenceKeywords is a reference and what may stand beside it.
+func referenceKeywords(n wire.Object) wire.Object {
 	out := wire.Object{}
 	for name, v := range n {
 		if strings.HasPrefix(name, "$") {
@@ -50,8 +50,8 @@ func bare(n wire.Object) wire.Object {
 	return out
 }
 
-// unremarked is a schema without what asks nothing of a value.
-func unremarked(n wire.Object) wire.Object {
+// withoutAnnotations is a schema without what asks nothing of a value.
+func withoutAnnotations(n wire.Object) wire.Object {
 	out := wire.Object{}
 	for name, v := range n {
 		switch name {
@@ -63,9 +63,9 @@ func unremarked(n wire.Object) wire.Object {
 	return out
 }
 
-// enumerated writes the values of an enum, or a const, by their types. The vendor knows no enums of other types, which
+// encodeEnum writes the values of an enum, or a const, by their types. The vendor knows no enums of other types, which
 // it is told in words.
-func enumerated(n wire.Object) wire.Object {
+func encodeEnum(n wire.Object) wire.Object {
 	values, ok := wire.EnumValues(n)
 	if !ok || len(values) == 0 {
 		return n
@@ -77,11 +77,11 @@ func enumerated(n wire.Object) wire.Object {
 			delete(c, "enum")
 		}
 	}
-	out := beside(n, nil, "enum")
+	out := mergeMembers(n, nil, "enum")
 	delete(out, "const")
 	delete(out, "type")
 	if len(choices) == 1 {
-		return beside(out, choices[0], "")
+		return mergeMembers(out, choices[0], "")
 	}
 	if out["anyOf"] != nil { // two choices at once: the one that is written may be the wider
 		return out

@@ -10,17 +10,17 @@ import (
 // maxItems bounds the items of one answer, and the blocks of one item.
 const maxItems = 1024
 
-// items finds the item that an event is about. Vendors name it by an id and by an index, and many not well: some give
+// itemTable finds the item that an event is about. Vendors name it by an id and by an index, and many not well: some give
 // another id with every event, some give the index with some kinds of events only, or the same one to all items, some
 // name a call by its call's id. So an id that is known counts, then the index, and neither against what else is known.
-type items struct {
+type itemTable struct {
 	order []*item
 	ids   map[string]*item // by what items and calls are called; nil for what several are
 	at    map[int]*item    // the latest of each index
 }
 
-// place is what the protocol says of where an item stands.
-type place struct {
+// itemPlace is what the protocol says of where an item stands.
+type itemPlace struct {
 	kind   string // as items have it
 	added  bool   // the vendor has said that it begins
 	done   bool
@@ -29,49 +29,49 @@ type place struct {
 	named  bool
 }
 
-// of returns the item that an event is about, a new one if it has not been heard of.
-func (s *items) of(f *frame) (*item, error) {
-	names := f.names()
-	it := s.find(f, names)
+// matchItem returns the item that an event is about, a new one if it has not been heard of.
+func (s *itemTable) matchItem(f *frame) (*item, error) {
+	names := f.itemIDs()
+	it := s.findItem(f, names)
 	if it == nil {
 		if len(s.order) == maxItems {
 			return nil, wire.NewMalformed("the provider sent an answer of more than %d items", maxItems)
 		}
-		it = &item{place: place{kind: f.kind()}}
+		it = &item{itemPlace: itemPlace{kind: f.itemKind()}}
 		s.order = append(s.order, it)
 	}
-	s.learn(it, f, names)
+	s.recordPlace(it, f, names)
 	return it, nil
 }
 
-func (s *items) find(f *frame, names []string) *item {
+func (s *itemTable) findItem(f *frame, names []string) *item {
 	for _, name := range names {
-		if it := s.ids[name]; it != nil && it.kind == f.kind() && it.isNamed(f) {
+		if it := s.ids[name]; it != nil && it.kind == f.itemKind() && it.acceptsID(f) {
 			return it
 		}
 	}
 	lies := false
 	if f.OutputIndex != nil {
 		it := s.at[*f.OutputIndex]
-		if it != nil && it.mayBe(f, names) {
+		if it != nil && it.acceptsIndex(f, names) {
 			return it
 		}
 		lies = it != nil
 	}
 	for _, it := range slices.Backward(s.order) {
 		placed := f.OutputIndex != nil && it.index != nil && !lies
-		if !placed && !it.done && (len(names) == 0 || !it.named) && it.mayBe(f, names) {
+		if !placed && !it.done && (len(names) == 0 || !it.named) && it.acceptsIndex(f, names) {
 			return it
 		}
 	}
 	return nil
 }
 
-// isNamed reports whether an event that bears the item's id is about it. One that begins or ends an item elsewhere is
+// acceptsID reports whether an event that bears the item's id is about it. One that begins or ends an item elsewhere is
 // about another, if this one has begun or ended.
-func (p *place) isNamed(f *frame) bool {
+func (p *itemPlace) acceptsID(f *frame) bool {
 	switch elsewhere := f.OutputIndex != nil && p.index != nil && *f.OutputIndex != *p.index; {
-	case f.begins():
+	case f.isItemStart():
 		return !elsewhere || !p.added
 	case f.Item != nil:
 		return !elsewhere || !p.done
@@ -79,10 +79,10 @@ func (p *place) isNamed(f *frame) bool {
 	return true
 }
 
-// mayBe reports whether an event whose id says nothing can be about the item.
-func (p *place) mayBe(f *frame, names []string) bool {
+// acceptsIndex reports whether an event whose id says nothing can be about the item.
+func (p *itemPlace) acceptsIndex(f *frame, names []string) bool {
 	switch {
-	case p.kind != f.kind(), f.begins() && p.added:
+	case p.kind != f.itemKind(), f.isItemStart() && p.added:
 		return false
 	case f.Item == nil:
 		return true
@@ -91,16 +91,16 @@ func (p *place) mayBe(f *frame, names []string) bool {
 	return (call == "" || p.callID == "" || call == p.callID) && (!p.done || len(names) == 0)
 }
 
-// learn keeps what an event says of where its item stands. Pieces say nothing of items that are known: their ids may
+// recordPlace keeps what an event says of where its item stands. Pieces say nothing of items that are known: their ids may
 // change with every one.
-func (s *items) learn(it *item, f *frame, names []string) {
+func (s *itemTable) recordPlace(it *item, f *frame, names []string) {
 	if f.OutputIndex != nil && it.index == nil {
 		it.index, s.at[*f.OutputIndex] = f.OutputIndex, it
 	}
 	if it.done || it.named && f.Item == nil {
 		return
 	}
-	it.added = it.added || f.begins()
+	it.added = it.added || f.isItemStart()
 	if f.Item != nil && it.callID == "" {
 		it.callID = wire.DecodeString(f.Item.CallID)
 	}
@@ -113,10 +113,10 @@ func (s *items) learn(it *item, f *frame, names []string) {
 	}
 }
 
-func (f *frame) begins() bool { return f.Type == "response.output_item.added" }
+func (f *frame) isItemStart() bool { return f.Type == "response.output_item.added" }
 
-// kind is the type of the item that an event is about.
-func (f *frame) kind() string {
+// itemKind is the type of the item that an event is about.
+func (f *frame) itemKind() string {
 	switch {
 	case f.Item != nil:
 		return f.Item.Type
@@ -128,8 +128,8 @@ func (f *frame) kind() string {
 	return "message"
 }
 
-// names are the ids that an event gives its item.
-func (f *frame) names() (out []string) {
+// itemIDs are the ids that an event gives its item.
+func (f *frame) itemIDs() (out []string) {
 	said := []string{wire.DecodeString(f.ItemID)}
 	if f.Item != nil {
 		said = []string{wire.DecodeString(f.Item.ID), wire.DecodeString(f.Item.CallID)}

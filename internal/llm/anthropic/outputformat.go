@@ -7,9 +7,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// format asks for a structured answer: natively where it can be said so, else by a tool that the model must call to answer. Beside other tools
+// setFormat asks for a structured answer: natively where it can be said so, else by a tool that the model must call to answer. Beside other tools
 // it must call one of them all; one that thinks cannot be forced, and is told.
-func (d Dialect) format(b *body, req *llm.Request) {
+func (d Dialect) setFormat(b *body, req *llm.Request) {
 	if len(req.OutputSchema) == 0 {
 		return
 	}

@@ -9,22 +9,22 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// marked returns p as the end of a prefix that the vendor may cache (spec/v1 §30.2). A text that says nothing cannot be
+// withBreakpoint returns p as the end of a prefix that the vendor may cache (spec/v1 §30.2). A text that says nothing cannot be
 // marked.
-func (d Dialect) marked(p part) part {
+func (d Dialect) withBreakpoint(p part) part {
 	if p.Text != nil && strings.TrimSpace(*p.Text) == "" {
 		return p
 	}
 	mark := `{"type":"ephemeral"}`
-	if d.ttl != "" {
-		mark = `{"type":"ephemeral","ttl":"` + d.ttl + `"}`
+	if d.cacheTTL != "" {
+		mark = `{"type":"ephemeral","ttl":"` + d.cacheTTL + `"}`
 	}
 	p.Mark = map[string]jsontext.Value{d.CacheField: jsontext.Value(mark)}
 	return p
 }
 
-// system is the content of the system message: its texts stand apart where the first of them are marked.
-func (d Dialect) system(texts []string, marks int) jsontext.Value {
+// encodeSystem is the content of the system message: its texts stand apart where the first of them are marked.
+func (d Dialect) encodeSystem(texts []string, marks int) jsontext.Value {
 	if d.CacheField == "" {
 		return wire.Quote(strings.Join(texts, "\n"))
 	}
@@ -32,7 +32,7 @@ func (d Dialect) system(texts []string, marks int) jsontext.Value {
 	for i, text := range texts {
 		p := textPart(text)
 		if i < marks {
-			p = d.marked(p)
+			p = d.withBreakpoint(p)
 		}
 		parts = append(parts, p)
 	}
@@ -47,13 +47,13 @@ func (d Dialect) resultText(text string) jsontext.Value {
 	return wire.MarshalOr([]part{textPart(text)}, wire.Quote(text))
 }
 
-// mark marks what was added last, if it is a user message or a result that says something.
-func (c *conversation) mark() {
+// markLast marks what was added last, if it is a user message or a result that says something.
+func (c *conversation) markLast() {
 	if c.d.CacheField == "" {
 		return
 	}
 	if n := len(c.user); n > 0 {
-		c.user[n-1] = c.d.marked(c.user[n-1])
+		c.user[n-1] = c.d.withBreakpoint(c.user[n-1])
 		return
 	}
 	if len(c.out) == 0 {
@@ -63,7 +63,7 @@ func (c *conversation) mark() {
 	if last.Role == "tool" && last.Content.Kind() == '[' {
 		var parts []part
 		if json.Unmarshal(last.Content, &parts, wire.Foreign) == nil && len(parts) == 1 {
-			last.Content = wire.MarshalOr([]part{c.d.marked(parts[0])}, last.Content)
+			last.Content = wire.MarshalOr([]part{c.d.withBreakpoint(parts[0])}, last.Content)
 		}
 	}
 }

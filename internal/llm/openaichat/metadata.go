@@ -17,10 +17,12 @@ const (
 	keyContent = "extra_content"     // attached to a tool call
 )
 
-func (d Dialect) stash(m llm.Metadata) wire.Object { return wire.ReadMetadata(m, d.namespace()) }
+func (d Dialect) readMetadata(m llm.Metadata) wire.Object {
+	return wire.ReadMetadata(m, d.metadataNamespace())
+}
 
-func (d Dialect) metadata(fields wire.Object) llm.Metadata {
-	return wire.NewMetadata(d.namespace(), fields)
+func (d Dialect) newMetadata(fields wire.Object) llm.Metadata {
+	return wire.NewMetadata(d.metadataNamespace(), fields)
 }
 
 // restore puts the structured reasoning of one part back into m.
@@ -28,7 +30,7 @@ func (d Dialect) restore(m *message, meta llm.Metadata) {
 	if d.reasoningField() == NoReasoning {
 		return
 	}
-	kept := d.stash(meta)
+	kept := d.readMetadata(meta)
 	if details := kept[keyDetails]; details.Kind() == '[' {
 		m.set(keyDetails, joinArrays(m.Extra[keyDetails], details))
 	}
@@ -38,8 +40,8 @@ func (d Dialect) restore(m *message, meta llm.Metadata) {
 	}
 }
 
-// think gives the reasoning text back in the field it came in, else in the dialect's.
-func (d Dialect) think(m *message, text string) {
+// setReasoning gives the reasoning text back in the field it came in, else in the dialect's.
+func (d Dialect) setReasoning(m *message, text string) {
 	field := d.reasoningField()
 	if field == NoReasoning {
 		return
@@ -72,8 +74,8 @@ func joinArrays(a, b jsontext.Value) jsontext.Value {
 	return wire.MarshalOr(append(first, second...), a)
 }
 
-// callID returns id in a form that the vendor accepts; equal ids stay equal and different ones different.
-func (d Dialect) callID(id string) string {
+// encodeCallID returns id in a form that the vendor accepts; equal ids stay equal and different ones different.
+func (d Dialect) encodeCallID(id string) string {
 	switch {
 	case d.CallIDs == NineIDs && (len(id) != 9 || !wire.IsWord(id, "")):
 		return wire.ShortDigest(id)[:9]
