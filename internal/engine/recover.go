@@ -7,6 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
 	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
 	"github.com/cairn-dev/cairn/internal/eventlog"
@@ -135,7 +136,10 @@ func (d *drain) readOpenTurn(ctx context.Context, a *session.Assistant) (*openTu
 	v := &openTurnView{waiting: map[session.PartID]bool{}}
 	b := &boundaryView{}
 	err := d.viewSession(ctx, func(r store.Reader) (err error) {
-		if err := d.readSessionHistory(r, b); err != nil {
+		if b.session, err = journal.FindSession(r, d.id); err != nil {
+			return err
+		}
+		if err := d.readPrompts(r, b); err != nil {
 			return err
 		}
 		v.session, v.policy = b.session, b.policy

@@ -41,7 +41,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if titles != nil && v.firstPrompt != nil {
 		d.startTitle(in, titles, v.firstPrompt)
 	}
-	v, err = d.crossBoundary(ctx, v, sources, promotion{mode: next, titlePrompt: titles == nil})
+	v, err = d.crossBoundary(ctx, v, sources, promotion{mode: next, titlePrompt: titles == nil && isUnnamed(in.session)})
 	if err == nil {
 		err = d.fillInput(in, v)
 	}
@@ -86,7 +86,7 @@ func (d *drain) crossBoundary(
 			return v, nil
 		}
 		again := err != nil
-		if v, err = d.readBoundary(ctx, p.mode); err != nil || !again {
+		if v, err = d.rereadBoundary(ctx, v, p.mode); err != nil || !again {
 			return v, err
 		}
 	}
@@ -260,7 +260,7 @@ func (d *drain) failLocation(ctx context.Context, next session.Delivery, s *sess
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: true}); perr != nil {
+	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: isUnnamed(s)}); perr != nil {
 		return perr
 	}
 	return d.failWithoutRequest(ctx, emptyInput(s), endOfFailed(failureFrom(err), err))

@@ -64,19 +64,10 @@ type boundaryView struct {
 func (d *drain) readBoundary(ctx context.Context, promotion session.Delivery) (*boundaryView, error) {
 	v := &boundaryView{}
 	err := d.viewSession(ctx, func(r store.Reader) (err error) {
-		if err := d.readSessionHistory(r, v); err != nil {
+		if v.session, err = journal.FindSession(r, d.id); err != nil {
 			return err
 		}
-		if epoch, ok, err := r.Epoch(d.id); err != nil {
-			return err
-		} else if ok {
-			v.epoch = epoch
-		}
-		if v.pending, err = d.listPromotable(r, promotion); err != nil || !isUnnamed(v.session) {
-			return err
-		}
-		v.firstPrompt, err = d.findFirstPrompt(r, v.pending)
-		return err
+		return d.fillBoundary(r, v, promotion)
 	})
 	if err != nil {
 		return nil, err
@@ -84,12 +75,37 @@ func (d *drain) readBoundary(ctx context.Context, promotion session.Delivery) (*
 	return v, nil
 }
 
-// readSessionHistory reads the session, its history, its newest prompt, and the ask policy of that prompt if it is in
-// the history.
-func (d *drain) readSessionHistory(r store.Reader, v *boundaryView) (err error) {
-	if v.session, err = journal.FindSession(r, d.id); err != nil {
+// rereadBoundary samples what a boundary changed. The session's own row stays as it was before.
+func (d *drain) rereadBoundary(
+	ctx context.Context, before *boundaryView, promotion session.Delivery,
+) (*boundaryView, error) {
+	v := &boundaryView{session: before.session}
+	if err := d.viewSession(ctx, func(r store.Reader) error { return d.fillBoundary(r, v, promotion) }); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// fillBoundary reads everything but the session's own row.
+func (d *drain) fillBoundary(r store.Reader, v *boundaryView, promotion session.Delivery) error {
+	if err := d.readPrompts(r, v); err != nil {
 		return err
 	}
+	if epoch, ok, err := r.Epoch(d.id); err != nil {
+		return err
+	} else if ok {
+		v.epoch = epoch
+	}
+	var err error
+	if v.pending, err = d.listPromotable(r, promotion); err != nil || !isUnnamed(v.session) {
+		return err
+	}
+	v.firstPrompt, err = d.findFirstPrompt(r, v.pending)
+	return err
+}
+
+// readPrompts reads the history, the newest prompt, and the ask policy of that prompt if it is in the history.
+func (d *drain) readPrompts(r store.Reader, v *boundaryView) (err error) {
 	if v.history, err = d.engine.histories.readHistory(r, v.session); err != nil {
 		return err
 	}
