@@ -1,9 +1,9 @@
-// Package agent holds the agents of a location: the built-in ones, as the configuration changes them, and those that
-// it adds; and the permission rules that hold for each (spec/v2 §17, §19.1, spec/v1 §22).
+// Package agent defines the agents of a location: the built-in ones as changed by the configuration, and those that the
+// configuration adds, with the permission rules of each.
 //
-// Rules stay in separate ordered layers. What forbids work to an agent (plan does not edit, explore only reads) and
-// what a project's files forbid are ceilings: a broad allow in the user's configuration does not lift them. Words about
-// that very agent in the user's own configuration do.
+// Rules stay in separate ordered layers. Denies that belong to an agent (plan does not edit, explore only reads) and
+// rules of an untrusted project are ceilings: a broad allow in the user's configuration does not lift them. Rules of
+// the user's configuration for that same agent do.
 package agent
 
 import (
@@ -20,40 +20,44 @@ import (
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
-// Options say what belongs to the location besides its configuration.
+// Options describe the location beside its configuration.
 type Options struct {
-	// Allowed are directories outside of the location that need no asking: managed tool output, our temporary files.
+	// Allowed are directories outside of the location that need no ask: managed tool output and temporary files.
 	Allowed []string
-	// Plans is where plans are kept that belong to no project's directory; "" is nowhere.
+	// Plans is the directory of plans that belong to no project; "" for none.
 	Plans string
 }
 
-// Set is the agents of one location. It never changes; safe for concurrent use.
+// Set is the agents of one location. It is immutable and safe for concurrent use.
 type Set struct {
 	agents   map[string]session.Agent
 	chosen   string
-	rules    []permission.Layer            // of everybody: defaults, the user's, the project's
-	own      map[string][]permission.Layer // of one agent, by name
+	rules    []permission.Layer            // for all agents: defaults, the user's, the project's
+	byAgent  map[string][]permission.Layer // for one agent, by name
 	warnings []config.Warning
 }
 
-// New makes the agents of a configuration.
+// New returns the agents of a configuration.
 func New(cfg *config.Config, o Options) *Set {
-	s := &Set{agents: map[string]session.Agent{}, rules: Layers(cfg, o), own: map[string][]permission.Layer{}}
-	for _, b := range builtins(o) {
+	s := &Set{
+		agents:  map[string]session.Agent{},
+		rules:   LocationLayers(cfg, o),
+		byAgent: map[string][]permission.Layer{},
+	}
+	for _, b := range builtinAgents(o) {
 		s.agents[b.ID] = b
 	}
 	names := slices.Concat(slices.Collect(maps.Keys(s.agents)), slices.Collect(maps.Keys(cfg.Agent)))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		s.add(cfg, name)
+		s.addAgent(cfg, name)
 	}
-	s.choose(cfg)
+	s.chooseDefault(cfg)
 	return s
 }
 
-// add lays the configuration of one agent over what is built in.
-func (s *Set) add(cfg *config.Config, name string) {
+// addAgent applies the configuration of one agent to the built-in one.
+func (s *Set) addAgent(cfg *config.Config, name string) {
 	a, known := s.agents[name]
 	if !known {
 		a = session.Agent{ID: name, Mode: session.ModeAll}
@@ -69,7 +73,7 @@ func (s *Set) add(cfg *config.Config, name string) {
 	var project []permission.Layer
 	for _, list := range cfg.AgentRules(name) {
 		if list.Project && !list.Trusted {
-			project = append(project, untrusted(list))
+			project = append(project, untrustedLayer(list))
 			continue
 		}
 		own := layerOf("agent", list)
@@ -77,13 +81,19 @@ func (s *Set) add(cfg *config.Config, name string) {
 		a.Permissions = append(a.Permissions, list.Rules...)
 		places = append(places, own.Places...)
 	}
-	ceiling := permission.Layer{Name: "agent", Source: "agent " + name, Rules: a.Permissions, Places: places, Ceiling: true}
-	s.own[name] = append(append(layers, ceiling), project...)
-	s.agents[name] = overlay(a, c)
+	ceiling := permission.Layer{
+		Name:    "agent",
+		Source:  "agent " + name,
+		Rules:   a.Permissions,
+		Places:  places,
+		Ceiling: true,
+	}
+	s.byAgent[name] = append(append(layers, ceiling), project...)
+	s.agents[name] = applyConfig(a, c)
 }
 
-// overlay returns the agent with what the configuration says of it.
-func overlay(a session.Agent, c config.Agent) session.Agent {
+// applyConfig returns the agent as changed by its configuration.
+func applyConfig(a session.Agent, c config.Agent) session.Agent {
 	if ref := c.Model.Ref(); ref != nil {
 		if c.Variant != "" {
 			ref.Variant = c.Variant
@@ -104,16 +114,16 @@ func overlay(a session.Agent, c config.Agent) session.Agent {
 	if c.Steps != 0 {
 		a.Steps = int(c.Steps)
 	}
-	a.Request = request(c, a.Request)
+	a.Request = requestOf(c, a.Request)
 	if a.Permissions == nil {
 		a.Permissions = []session.Rule{}
 	}
 	return a
 }
 
-// request gathers what a configuration adds to the agent's requests: unknown keys, options and the older sampling
-// keys, then the request itself (spec/v1 §22).
-func request(c config.Agent, builtin session.AgentRequest) session.AgentRequest {
+// requestOf collects an agent's additions to requests: unknown keys, options, the older sampling keys, and the member
+// request.
+func requestOf(c config.Agent, builtin session.AgentRequest) session.AgentRequest {
 	r := session.AgentRequest{Headers: map[string]string{}, Body: map[string]jsontext.Value{}}
 	maps.Copy(r.Headers, builtin.Headers)
 	maps.Copy(r.Body, builtin.Body)
@@ -124,7 +134,7 @@ func request(c config.Agent, builtin session.AgentRequest) session.AgentRequest 
 	maps.Copy(r.Body, c.Options)
 	for key, value := range map[string]*float64{"temperature": c.Temperature, "top_p": c.TopP} {
 		if value != nil {
-			raw, _ := json.Marshal(*value) // a number that was read from JSON
+			raw, _ := json.Marshal(*value) // a number from JSON can be encoded
 			r.Body[key] = raw
 		}
 	}
@@ -135,8 +145,9 @@ func request(c config.Agent, builtin session.AgentRequest) session.AgentRequest 
 	return r
 }
 
-// choose finds the default agent: the configured one if users may select it, else build, else the first by name.
-func (s *Set) choose(cfg *config.Config) {
+// chooseDefault selects the default agent: the configured one if users may select it, else build, else the first by
+// name.
+func (s *Set) chooseDefault(cfg *config.Config) {
 	want := cfg.DefaultAgent
 	if a, ok := s.agents[want]; ok && a.Selectable() {
 		s.chosen = want
@@ -153,7 +164,7 @@ func (s *Set) choose(cfg *config.Config) {
 	}
 	message := "names an agent that users cannot select; " + s.chosen + " is used"
 	if _, ok := s.agents[want]; !ok {
-		message = "names no agent; " + s.chosen + " is used; there are " + strings.Join(s.selectable(), ", ")
+		message = "names no agent; " + s.chosen + " is used; there are " + strings.Join(s.selectableNames(), ", ")
 	}
 	w := config.Warning{Kind: config.WarnIgnored, Key: "default_agent", Message: message}
 	if from := cfg.Explain("default_agent"); len(from) > 0 {
@@ -162,10 +173,10 @@ func (s *Set) choose(cfg *config.Config) {
 	s.warnings = append(s.warnings, w)
 }
 
-// Warnings says what of the configuration could not be done.
+// Warnings returns the parts of the configuration that could not be applied.
 func (s *Set) Warnings() []config.Warning { return s.warnings }
 
-// Default returns the agent of a session for which nobody chose; false when every agent was disabled or hidden.
+// Default returns the agent of a session that names none; false if every agent is disabled or hidden.
 func (s *Set) Default() (session.Agent, bool) {
 	a, ok := s.agents[s.chosen]
 	return a, ok
@@ -184,12 +195,12 @@ func (s *Set) Get(name string) (session.Agent, error) {
 	}
 	near := spelling.Nearest(name, visible, 3)
 	if len(near) == 0 {
-		near = s.selectable()
+		near = s.selectableNames()
 	}
 	return session.Agent{}, session.NotFound("agent", name, near...)
 }
 
-func (s *Set) selectable() []string {
+func (s *Set) selectableNames() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(s.agents)) {
 		if s.agents[name].Selectable() {
@@ -199,7 +210,7 @@ func (s *Set) selectable() []string {
 	return out
 }
 
-// List returns all agents, hidden ones too: the default first, then by name.
+// List returns all agents, including hidden ones: the default first, then by name.
 func (s *Set) List() []session.Agent {
 	return slices.SortedFunc(maps.Values(s.agents), func(a, b session.Agent) int {
 		if (a.ID == s.chosen) != (b.ID == s.chosen) {

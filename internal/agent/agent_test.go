@@ -65,7 +65,7 @@ func TestBuiltins(t *testing.T) {
 	}
 }
 
-// What is built in, by the fields that clients see.
+// TestBuiltinFields checks the fields of built-in agents that clients see.
 func TestBuiltinFields(t *testing.T) {
 	type fields struct {
 		Mode        session.AgentMode
@@ -85,7 +85,7 @@ func TestBuiltinFields(t *testing.T) {
 	got := map[string]fields{}
 	for _, a := range set(t, "", "").List() {
 		got[a.ID] = fields{a.Mode, a.Hidden, a.Selectable(), string(a.Request.Body["temperature"])}
-		if a.Model != nil || a.Steps != 0 || a.Color != "" || !Builtin(a.ID) {
+		if a.Model != nil || a.Steps != 0 || a.Color != "" || !IsBuiltin(a.ID) {
 			t.Errorf("%s: %+v", a.ID, a)
 		}
 	}
@@ -94,7 +94,7 @@ func TestBuiltinFields(t *testing.T) {
 	}
 	for _, name := range []string{Title, Summary, Compaction} {
 		for _, action := range []string{"read", "edit", "bash", "question", "task", "external_directory", "webfetch", "todowrite", "skill", "x_y"} {
-			if d := permission.Evaluate(set(t, `{"permission": "allow"}`, "").Layers(name), nil, action, "a"); d.Effect != session.Deny {
+			if d := permission.Evaluate(set(t, `{"permission": "allow"}`, "").AgentLayers(name), nil, action, "a"); d.Effect != session.Deny {
 				t.Errorf("%s: %s is %s", name, action, d.Effect)
 			}
 		}
@@ -119,7 +119,7 @@ func TestEffects(t *testing.T) {
 		{"the web asks", "", "", "build", "webfetch", "https://x", ask},
 		{"secrets ask", "", "", "build", "read", "sub/.env", ask},
 		{"secrets ask, suffixed", "", "", "build", "read", ".env.local", ask},
-		{"an example is none", "", "", "build", "read", ".env.example", allow},
+		{"an example file is not secret", "", "", "build", "read", ".env.example", allow},
 		{"outside asks", "", "", "build", "external_directory", "/etc/*", ask},
 		{"managed output is ours", "", "", "build", "external_directory", "/data/out*put/*", allow},
 		{"managed output is taken literally", "", "", "build", "external_directory", "/data/outXput/*", ask},
@@ -144,8 +144,8 @@ func TestEffects(t *testing.T) {
 		{"explore looks for names", "", "", "explore", "glob", "*", allow},
 		{"explore edits nothing", "", "", "explore", "edit", ".cairn/plans/a.md", deny},
 		{"explore keeps no list", "", "", "explore", "todowrite", "*", deny},
-		{"explore starts nobody", "", "", "explore", "task", "general", deny},
-		{"explore asks nobody", "", "", "explore", "question", "*", deny},
+		{"explore starts no agents", "", "", "explore", "task", "general", deny},
+		{"explore asks no questions", "", "", "explore", "question", "*", deny},
 		{"explore loads no skills", "", "", "explore", "skill", "x", deny},
 		{"explore and what lies outside", "", "", "explore", "external_directory", "/etc/*", ask},
 		{"a loop asks", "", "", "build", "doom_loop", "bash", ask},
@@ -161,25 +161,105 @@ func TestEffects(t *testing.T) {
 		{"a custom agent has the defaults", `{"agent": {"mine": {}}}`, "", "mine", "edit", "a", ask},
 
 		{"the user allows", `{"permission": {"edit": "allow"}}`, "", "build", "edit", "a", allow},
-		{"a broad allow does not reach plan", `{"permission": {"edit": "allow", "*": "allow"}}`, "", "plan", "edit", "a", deny},
+		{
+			"a broad allow does not reach plan",
+			`{"permission": {"edit": "allow", "*": "allow"}}`,
+			"",
+			"plan",
+			"edit",
+			"a",
+			deny,
+		},
 		{"a broad allow does not reach explore", `{"permission": "allow"}`, "", "explore", "bash", "ls", deny},
 		{"a broad allow reaches the web for explore", `{"permission": "allow"}`, "", "explore", "webfetch", "u", allow},
-		{"words about plan do", `{"agent": {"plan": {"permission": {"edit": "allow"}}}}`, "", "plan", "edit", "a", allow},
-		{"words about an agent beat those about all", `{"permission": {"bash": "allow"}, "agent": {"build": {"permission": {"bash": "ask"}}}}`, "", "build", "bash", "ls", ask},
-		{"a deny about an agent holds", `{"permission": {"bash": "allow"}, "agent": {"build": {"permission": {"bash": {"*": "deny", "ls *": "allow"}}}}}`, "", "build", "bash", "rm", deny},
-		{"with its exception", `{"agent": {"build": {"permission": {"bash": {"*": "deny", "ls *": "allow"}}}}}`, "", "build", "bash", "ls -l", allow},
+		{
+			"words about plan do",
+			`{"agent": {"plan": {"permission": {"edit": "allow"}}}}`,
+			"",
+			"plan",
+			"edit",
+			"a",
+			allow,
+		},
+		{
+			"words about an agent beat those about all",
+			`{"permission": {"bash": "allow"}, "agent": {"build": {"permission": {"bash": "ask"}}}}`,
+			"",
+			"build",
+			"bash",
+			"ls",
+			ask,
+		},
+		{
+			"a deny about an agent holds",
+			`{"permission": {"bash": "allow"}, "agent": {"build": {"permission": {"bash": {"*": "deny", "ls *": "allow"}}}}}`,
+			"",
+			"build",
+			"bash",
+			"rm",
+			deny,
+		},
+		{
+			"with its exception",
+			`{"agent": {"build": {"permission": {"bash": {"*": "deny", "ls *": "allow"}}}}}`,
+			"",
+			"build",
+			"bash",
+			"ls -l",
+			allow,
+		},
 
-		{"a project forbids", `{"permission": {"bash": "allow"}}`, `{"permission": {"bash": {"*": "deny", "go *": "allow"}}}`, "build", "bash", "rm", deny},
-		{"and excepts from that", `{"permission": {"bash": "allow"}}`, `{"permission": {"bash": {"*": "deny", "go *": "allow"}}}`, "build", "bash", "go test", allow},
+		{
+			"a project forbids",
+			`{"permission": {"bash": "allow"}}`,
+			`{"permission": {"bash": {"*": "deny", "go *": "allow"}}}`,
+			"build",
+			"bash",
+			"rm",
+			deny,
+		},
+		{
+			"and excepts from that",
+			`{"permission": {"bash": "allow"}}`,
+			`{"permission": {"bash": {"*": "deny", "go *": "allow"}}}`,
+			"build",
+			"bash",
+			"go test",
+			allow,
+		},
 		{"a project does not allow", "", `{"permission": "allow"}`, "build", "bash", "ls", ask},
-		{"nor lift a deny by asking", `{"permission": {"bash": "deny"}}`, `{"permission": {"bash": "ask"}}`, "build", "bash", "ls", deny},
-		{"nor for an agent", "", `{"agent": {"plan": {"permission": {"edit": "allow"}}, "new": {"permission": "allow"}}}`, "plan", "edit", "a", deny},
+		{
+			"nor lift a deny by asking",
+			`{"permission": {"bash": "deny"}}`,
+			`{"permission": {"bash": "ask"}}`,
+			"build",
+			"bash",
+			"ls",
+			deny,
+		},
+		{
+			"nor for an agent",
+			"",
+			`{"agent": {"plan": {"permission": {"edit": "allow"}}, "new": {"permission": "allow"}}}`,
+			"plan",
+			"edit",
+			"a",
+			deny,
+		},
 		{"nor for its own agent", "", `{"agent": {"new": {"permission": "allow"}}}`, "new", "bash", "ls", ask},
-		{"a project forbids an agent", "", `{"agent": {"build": {"permission": {"read": "deny"}}}}`, "build", "read", "a", deny},
+		{
+			"a project forbids an agent",
+			"",
+			`{"agent": {"build": {"permission": {"read": "deny"}}}}`,
+			"build",
+			"read",
+			"a",
+			deny,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := permission.Evaluate(set(t, tt.user, tt.project).Layers(tt.agent), nil, tt.action, tt.resource)
+			d := permission.Evaluate(set(t, tt.user, tt.project).AgentLayers(tt.agent), nil, tt.action, tt.resource)
 			if d.Effect != tt.want {
 				t.Errorf("%s %s by %s: %s (%+v), want %s", tt.action, tt.resource, tt.agent, d.Effect, d, tt.want)
 			}
@@ -189,18 +269,19 @@ func TestEffects(t *testing.T) {
 
 func TestApprovalsDoNotLiftWhatIsForbidden(t *testing.T) {
 	s := set(t, "", "")
-	approved := []session.Rule{rule("edit", "*", session.Allow)}
+	approved := []session.Rule{newRule("edit", "*", session.Allow)}
 	for agent, want := range map[string]session.Effect{"build": session.Allow, "plan": session.Deny} {
-		if d := permission.Evaluate(s.Layers(agent), approved, "edit", "a"); d.Effect != want {
+		if d := permission.Evaluate(s.AgentLayers(agent), approved, "edit", "a"); d.Effect != want {
 			t.Errorf("%s: %s, want %s", agent, d.Effect, want)
 		}
 	}
 	for action, want := range map[string]bool{"edit": false, "bash": false} {
-		if got := permission.Hidden(s.Layers("build"), action); got != want {
+		if got := permission.Hidden(s.AgentLayers("build"), action); got != want {
 			t.Errorf("build: %s hidden: %v", action, got)
 		}
 	}
-	if !permission.Hidden(s.Layers("title"), "read") || permission.Hidden(s.Layers("title"), "read") == permission.Hidden(s.Layers("build"), "read") {
+	if !permission.Hidden(s.AgentLayers("title"), "read") ||
+		permission.Hidden(s.AgentLayers("title"), "read") == permission.Hidden(s.AgentLayers("build"), "read") {
 		t.Error("title is shown tools")
 	}
 }
@@ -224,7 +305,7 @@ func TestConfigurationChangesAgents(t *testing.T) {
 	}
 	want := session.Agent{
 		ID: "review", System: "Review.", Description: "Reviews.", Mode: session.ModePrimary, Color: "#ff0000",
-		Permissions: []session.Rule{rule("edit", "*", session.Deny)},
+		Permissions: []session.Rule{newRule("edit", "*", session.Deny)},
 	}
 	want.Request.Headers = map[string]string{"X-A": "b"}
 	want.Request.Body = review.Request.Body
@@ -235,7 +316,8 @@ func TestConfigurationChangesAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&session.ModelRef{ProviderID: "openai", ID: "gpt-x", Variant: "high"}, build.Model); diff != "" || build.Steps != 9 {
+	if diff := cmp.Diff(&session.ModelRef{ProviderID: "openai", ID: "gpt-x", Variant: "high"}, build.Model); diff != "" ||
+		build.Steps != 9 {
 		t.Error(diff)
 	}
 	got := map[string]string{}
@@ -248,16 +330,17 @@ func TestConfigurationChangesAgents(t *testing.T) {
 	if _, err := s.Get("general"); err == nil {
 		t.Error("a disabled agent is there")
 	}
-	if d := permission.Evaluate(s.Layers("general"), nil, "read", "a"); d.Effect != session.Deny {
+	if d := permission.Evaluate(s.AgentLayers("general"), nil, "read", "a"); d.Effect != session.Deny {
 		t.Error("a disabled agent may read")
 	}
 }
 
-func TestDefaultAgentThatCannotBe(t *testing.T) {
+func TestInvalidDefaultAgent(t *testing.T) {
 	for _, name := range []string{"biuld", "title", "general"} {
 		s := set(t, `{"default_agent": "`+name+`"}`, "")
 		a, ok := s.Default()
-		if !ok || a.ID != "build" || len(s.Warnings()) != 1 || s.Warnings()[0].Position.String() != "CAIRN_CONFIG_CONTENT:1:19" {
+		if !ok || a.ID != "build" || len(s.Warnings()) != 1 ||
+			s.Warnings()[0].Position.String() != "CAIRN_CONFIG_CONTENT:1:19" {
 			t.Errorf("%s: %s, %v", name, a.ID, s.Warnings())
 		}
 	}

@@ -29,80 +29,87 @@ var (
 	promptCompaction string
 )
 
-// The built-in agents that the engine itself calls.
+// Built-in agents that the engine calls.
 const (
 	Title      = "title"
 	Summary    = "summary"
 	Compaction = "compaction"
 )
 
-// builtins returns the agents that are there without any configuration, each with its rules on top of the defaults.
-func builtins(o Options) []session.Agent {
+// builtinAgents returns the built-in agents, each with its rules on top of the defaults.
+func builtinAgents(o Options) []session.Agent {
 	return []session.Agent{
 		{
-			ID: "build", Mode: session.ModePrimary, System: text(promptBuild),
+			ID: "build", Mode: session.ModePrimary, System: trimPrompt(promptBuild),
 			Description: "Does the work: reads, changes and runs what the task needs.",
-			Permissions: []session.Rule{rule("question", "*", session.Allow), rule("plan_enter", "*", session.Allow)},
+			Permissions: []session.Rule{
+				newRule("question", "*", session.Allow),
+				newRule("plan_enter", "*", session.Allow),
+			},
 		},
 		{
-			ID: "plan", Mode: session.ModePrimary, System: text(promptBuild + promptPlan),
+			ID: "plan", Mode: session.ModePrimary, System: trimPrompt(promptBuild + promptPlan),
 			Description: "Reads and plans; changes nothing.",
 			Permissions: planRules(o.Plans),
 		},
 		{
-			ID: "general", Mode: session.ModeSubagent, System: text(promptGeneral),
+			ID: "general", Mode: session.ModeSubagent, System: trimPrompt(promptGeneral),
 			Description: "Does one self-contained task of several steps and reports. Several can work at the same time.",
-			Permissions: []session.Rule{rule("todowrite", "*", session.Deny)},
+			Permissions: []session.Rule{newRule("todowrite", "*", session.Deny)},
 		},
 		{
-			ID: "explore", Mode: session.ModeSubagent, System: text(promptExplore),
+			ID: "explore", Mode: session.ModeSubagent, System: trimPrompt(promptExplore),
 			Description: "Finds things in the code base by reading only. Say whether to be quick or thorough.",
 			Permissions: exploreRules(o.Allowed),
 		},
-		internal(Title, promptTitle, map[string]jsontext.Value{"temperature": jsontext.Value("0.5")}),
-		internal(Summary, promptSummary, nil),
-		internal(Compaction, promptCompaction, nil),
+		internalAgent(Title, promptTitle, map[string]jsontext.Value{"temperature": jsontext.Value("0.5")}),
+		internalAgent(Summary, promptSummary, nil),
+		internalAgent(Compaction, promptCompaction, nil),
 	}
 }
 
-// Builtin reports whether an agent of the name is there without any configuration.
-func Builtin(name string) bool {
-	return slices.ContainsFunc(builtins(Options{}), func(a session.Agent) bool { return a.ID == name })
+// IsBuiltin reports whether an agent of that name is built in.
+func IsBuiltin(name string) bool {
+	return slices.ContainsFunc(builtinAgents(Options{}), func(a session.Agent) bool { return a.ID == name })
 }
 
-func text(prompt string) string { return strings.TrimSpace(prompt) }
+func trimPrompt(prompt string) string { return strings.TrimSpace(prompt) }
 
-// internal is an agent that nobody selects and that may do nothing but answer.
-func internal(name, prompt string, body map[string]jsontext.Value) session.Agent {
+// internalAgent returns an agent that users cannot select and that may not call tools.
+func internalAgent(name, prompt string, body map[string]jsontext.Value) session.Agent {
 	return session.Agent{
-		ID: name, Mode: session.ModePrimary, Hidden: true, System: text(prompt),
+		ID: name, Mode: session.ModePrimary, Hidden: true, System: trimPrompt(prompt),
 		Request: session.AgentRequest{Body: body}, Permissions: denyAll(),
 	}
 }
 
-// planRules let nothing be written but plans: those of the project, and those in the directory of all plans.
+// planRules deny all writing except of plans: the project's, and those in the directory of plans.
 func planRules(plans string) []session.Rule {
 	rules := []session.Rule{
-		rule("question", "*", session.Allow), rule("plan_exit", "*", session.Allow),
-		rule("task", "general", session.Deny),
-		rule("edit", "*", session.Deny),
-		rule("edit", ".cairn/plans/*.md", session.Allow), rule("edit", ".opencode/plans/*.md", session.Allow),
+		newRule("question", "*", session.Allow), newRule("plan_exit", "*", session.Allow),
+		newRule("task", "general", session.Deny),
+		newRule("edit", "*", session.Deny),
+		newRule("edit", ".cairn/plans/*.md", session.Allow), newRule("edit", ".opencode/plans/*.md", session.Allow),
 	}
 	if plans == "" {
 		return rules
 	}
 	dir := permission.Escape(filepath.ToSlash(plans))
-	return append(rules, rule("external_directory", dir+"/*", session.Allow), rule("edit", dir+"/*.md", session.Allow))
+	return append(
+		rules,
+		newRule("external_directory", dir+"/*", session.Allow),
+		newRule("edit", dir+"/*.md", session.Allow),
+	)
 }
 
 // exploreRules deny everything but reading. What the defaults ask about still asks.
 func exploreRules(allowed []string) []session.Rule {
 	rules := denyAll()
 	for _, action := range []string{"read", "list", "glob", "grep"} {
-		rules = append(rules, rule(action, "*", session.Allow))
+		rules = append(rules, newRule(action, "*", session.Allow))
 	}
 	for _, action := range []string{"webfetch", "websearch"} {
-		rules = append(rules, rule(action, "*", session.Ask))
+		rules = append(rules, newRule(action, "*", session.Ask))
 	}
-	return slices.Concat(rules, secrets(), outside(allowed))
+	return slices.Concat(rules, secretRules(), outsideRules(allowed))
 }

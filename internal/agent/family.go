@@ -10,8 +10,8 @@ import (
 //go:embed prompt/family/*.md
 var families embed.FS
 
-// Family is the family of models whose habits a prompt heeds, by what the vendor calls the model (spec/v1 §27); "" is none.
-func Family(apiID string) string {
+// FamilyOf returns the model family whose prompt addition applies to a vendor's model id; "" if there is none.
+func FamilyOf(apiID string) string {
 	id := strings.ToLower(apiID)
 	has := func(words ...string) bool {
 		for _, word := range words {
@@ -41,28 +41,28 @@ func Family(apiID string) string {
 	}
 }
 
-// ForModel is what an agent is told of the model that it is, behind its own prompt: which one, and for the built-in
-// agents what models of its family need to hear. Agents that only answer the engine are told nothing.
+// ForModel returns the text about the model that follows an agent's own prompt: its name and, for built-in agents, the
+// addition for its family. Internal agents get no such text.
 func ForModel(a session.Agent, ref session.ModelRef, apiID string) string {
 	if a.Hidden {
 		return ""
 	}
 	name := "You are the model " + ref.String() + "."
-	family := Family(apiID)
-	if family == "" || !speaksAsBuilt(a) {
+	family := FamilyOf(apiID)
+	if family == "" || !hasBuiltinPrompt(a) {
 		return name
 	}
 	habits, err := families.ReadFile("prompt/family/" + family + ".md")
 	if err != nil {
 		return name
 	}
-	return text(string(habits)) + "\n\n" + name
+	return trimPrompt(string(habits)) + "\n\n" + name
 }
 
-// speaksAsBuilt reports whether the agent's prompt is ours. Whoever writes one of their own gets it as it is.
-func speaksAsBuilt(a session.Agent) bool {
+// hasBuiltinPrompt reports whether the agent has a built-in prompt. A user's own prompt is sent unchanged.
+func hasBuiltinPrompt(a session.Agent) bool {
 	switch a.System {
-	case text(promptBuild), text(promptBuild + promptPlan), text(promptGeneral):
+	case trimPrompt(promptBuild), trimPrompt(promptBuild + promptPlan), trimPrompt(promptGeneral):
 		return true
 	default:
 		return false

@@ -13,7 +13,7 @@ func TestFamily(t *testing.T) {
 		"gemini-3-pro": "gemini", "claude-sonnet-4": "claude", "anthropic.claude-3-5-sonnet-20241022-v2:0": "claude", "kimi-k2": "open", "trinity-large": "open",
 		"openai/gpt-oss-120b": "open", "qwen3-coder": "open", "deepseek-chat": "open", "main": "", "": "",
 	} {
-		if got := Family(id); got != want {
+		if got := FamilyOf(id); got != want {
 			t.Errorf("%s: %q, want %q", id, got, want)
 		}
 	}
@@ -38,7 +38,7 @@ func TestForModel(t *testing.T) {
 	}
 }
 
-// Every family has its text, short enough to be worth it on every request.
+// Every family has a text that is short enough for every request.
 func TestFamiliesAreShort(t *testing.T) {
 	for _, name := range []string{"reasoner", "codex", "gpt", "gemini", "claude", "open"} {
 		raw, err := families.ReadFile("prompt/family/" + name + ".md")

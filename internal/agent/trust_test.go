@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/trust"
 )
 
-// loadTrusted reads a project whose files are trusted as they are.
+// loadTrusted reads a project whose current files are trusted.
 func loadTrusted(t *testing.T, user, project string) *Set {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,8 +37,12 @@ func loadTrusted(t *testing.T, user, project string) *Set {
 	return New(cfg, Options{})
 }
 
-func TestATrustedProjectIsAnOrdinaryLayer(t *testing.T) {
-	s := loadTrusted(t, `{"permission": {"read": "deny"}}`, `{"permission": {"bash": "allow", "read": "allow", "edit": "allow"}, "agent": {"plan": {"permission": {"webfetch": "allow"}}}}`)
+func TestTrustedProjectLayer(t *testing.T) {
+	s := loadTrusted(
+		t,
+		`{"permission": {"read": "deny"}}`,
+		`{"permission": {"bash": "allow", "read": "allow", "edit": "allow"}, "agent": {"plan": {"permission": {"webfetch": "allow"}}}}`,
+	)
 	for _, tt := range []struct {
 		agent, action string
 		want          session.Effect
@@ -51,28 +55,49 @@ func TestATrustedProjectIsAnOrdinaryLayer(t *testing.T) {
 		{"build", "webfetch", session.Ask},
 		{"title", "edit", session.Deny},
 	} {
-		if d := permission.Evaluate(s.Layers(tt.agent), nil, tt.action, "x"); d.Effect != tt.want {
+		if d := permission.Evaluate(s.AgentLayers(tt.agent), nil, tt.action, "x"); d.Effect != tt.want {
 			t.Errorf("%s by %s: %+v, want %s", tt.action, tt.agent, d, tt.want)
 		}
 	}
 }
 
-// Whatever a project's files say, before they are trusted nothing is easier than without them.
-func TestAnUntrustedProjectOnlyTightens(t *testing.T) {
-	actions, resources := []string{"*", "bash", "edit", "read", "webfetch", "external_directory"}, []string{"*", "x", "x*", "*.env", "/etc/*"}
+// An untrusted project's files never loosen a rule.
+func TestUntrustedProjectOnlyTightens(t *testing.T) {
+	actions, resources := []string{
+		"*",
+		"bash",
+		"edit",
+		"read",
+		"webfetch",
+		"external_directory",
+	}, []string{
+		"*",
+		"x",
+		"x*",
+		"*.env",
+		"/etc/*",
+	}
 	effects := []session.Effect{session.Allow, session.Ask, session.Deny}
 	agents := []string{"build", "plan", "explore", "general", "title", "own"}
 	rank := map[session.Effect]int{session.Allow: 0, session.Ask: 1, session.Deny: 2}
 	rapid.Check(t, func(r *rapid.T) {
 		rules := func(label string) []session.Rule {
 			return rapid.SliceOfN(rapid.Custom(func(r *rapid.T) session.Rule {
-				return rule(rapid.SampledFrom(actions).Draw(r, "action"), rapid.SampledFrom(resources).Draw(r, "resource"), rapid.SampledFrom(effects).Draw(r, "effect"))
+				return newRule(
+					rapid.SampledFrom(actions).Draw(r, "action"),
+					rapid.SampledFrom(resources).Draw(r, "resource"),
+					rapid.SampledFrom(effects).Draw(r, "effect"),
+				)
 			}), 0, 4).Draw(r, label)
 		}
 		document := func(label string) string {
 			raw, err := json.Marshal(map[string]any{
 				"permissions": rules(label),
-				"agents":      map[string]any{rapid.SampledFrom(agents).Draw(r, label+" agent"): map[string]any{"permissions": rules(label + " of agent")}},
+				"agents": map[string]any{
+					rapid.SampledFrom(agents).Draw(r, label+" agent"): map[string]any{
+						"permissions": rules(label + " of agent"),
+					},
+				},
 			})
 			if err != nil {
 				r.Fatal(err)
@@ -84,10 +109,19 @@ func TestAnUntrustedProjectOnlyTightens(t *testing.T) {
 		for _, name := range agents[:5] {
 			for _, action := range actions[1:] {
 				for _, resource := range []string{"x", "xy", "a.env", "/etc/passwd"} {
-					before := permission.Evaluate(base.Layers(name), nil, action, resource).Effect
-					after := permission.Evaluate(with.Layers(name), nil, action, resource).Effect
+					before := permission.Evaluate(base.AgentLayers(name), nil, action, resource).Effect
+					after := permission.Evaluate(with.AgentLayers(name), nil, action, resource).Effect
 					if rank[after] < rank[before] {
-						r.Fatalf("%s %s by %s: %s became %s\nuser %s\nproject %s", action, resource, name, before, after, user, project)
+						r.Fatalf(
+							"%s %s by %s: %s became %s\nuser %s\nproject %s",
+							action,
+							resource,
+							name,
+							before,
+							after,
+							user,
+							project,
+						)
 					}
 				}
 			}

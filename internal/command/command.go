@@ -1,9 +1,9 @@
-// Package command holds the commands of a location: prompts with a name, of which the user says only what differs. They
-// are built in, written in the configuration or as Markdown, or skills that nobody else has the name of (spec/v1 §24).
+// Package command defines the commands of a location: named prompt templates to which users add arguments. Commands are
+// built in, configured, written as Markdown files, or skills whose name is not taken by a command.
 //
-// Expanding a command is a pure function of its template and of what stands behind its name. What a template wants to
-// have run, and the files that it names, are told to the caller, who does that or not. Of a project that nobody trusts only
-// words are here, and they stay words.
+// Expanding a command is a pure function of its template and arguments. The shell lines and files that a template names
+// are returned to the caller, who decides whether to run or read them. A template of an untrusted project is plain
+// text: nothing in it is run or read.
 package command
 
 import (
@@ -16,12 +16,12 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Source says where a command comes from.
+// Source is the origin of a command.
 type Source string
 
 // The sources.
 const (
-	FromCommand Source = "command" // built in, or of the configuration
+	FromCommand Source = "command" // built in or configured
 	FromSkill   Source = "skill"
 )
 
@@ -29,18 +29,18 @@ const (
 type Command struct {
 	Name        string
 	Description string
-	Agent       string            // who works; "" whoever does
-	Model       *session.ModelRef // which model answers; nil whichever does
-	Subtask     *bool             // in a session of its own; nil as the agent's mode says
+	Agent       string            // "": the session's
+	Model       *session.ModelRef // nil: the session's
+	Subtask     *bool             // run in a child session; nil: as the agent's mode says
 	Template    string
 	Source      Source
-	Anybodys    bool // of files that nobody trusts
+	Untrusted   bool // from an untrusted project's files
 }
 
-// Skill is what of a skill makes a command.
+// Skill is the part of a skill that a command needs.
 type Skill struct{ Name, Description, Content, Directory string }
 
-// Set is the commands of one location, by name. It never changes; safe for concurrent use.
+// Set is the commands of one location, by name. It is immutable and safe for concurrent use.
 type Set struct{ commands map[string]Command }
 
 var (
@@ -50,27 +50,46 @@ var (
 	templateReview string
 )
 
-func builtins() []Command {
+func builtinCommands() []Command {
 	own := true
 	return []Command{
-		{Name: "init", Description: "Write or improve AGENTS.md, which tells agents about this project.", Template: strings.TrimSpace(templateInit), Source: FromCommand},
-		{Name: "review", Description: "Review changes: uncommitted ones, or a commit, branch or pull request.", Template: strings.TrimSpace(templateReview), Subtask: &own, Source: FromCommand},
+		{
+			Name:        "init",
+			Description: "Write or improve AGENTS.md, which tells agents about this project.",
+			Template:    strings.TrimSpace(templateInit),
+			Source:      FromCommand,
+		},
+		{
+			Name:        "review",
+			Description: "Review changes: uncommitted ones, or a commit, branch or pull request.",
+			Template:    strings.TrimSpace(templateReview),
+			Subtask:     &own,
+			Source:      FromCommand,
+		},
 	}
 }
 
-// New makes the commands of a configuration, and of skills whose names are free.
+// New returns the commands of a configuration, and of skills whose names are free.
 func New(cfg *config.Config, skills []Skill) *Set {
 	s := &Set{map[string]Command{}}
-	for _, c := range builtins() {
+	for _, c := range builtinCommands() {
 		s.commands[c.Name] = c
 	}
 	for name, c := range cfg.Command {
 		if c.Template == "" {
 			continue
 		}
-		made := Command{Name: name, Description: c.Description, Agent: c.Agent, Model: c.Model.Ref(), Subtask: c.Subtask, Template: c.Template, Source: FromCommand}
-		if made.Anybodys = cfg.IsUntrustedCommand(name); made.Anybodys {
-			made.Agent = "" // whoever named it did not know these words
+		made := Command{
+			Name:        name,
+			Description: c.Description,
+			Agent:       c.Agent,
+			Model:       c.Model.Ref(),
+			Subtask:     c.Subtask,
+			Template:    c.Template,
+			Source:      FromCommand,
+		}
+		if made.Untrusted = cfg.IsUntrustedCommand(name); made.Untrusted {
+			made.Agent = "" // the name may be meant for another template
 		}
 		if made.Model != nil && c.Variant != "" {
 			made.Model.Variant = c.Variant
@@ -91,7 +110,7 @@ func (s *Set) List() []Command {
 	return slices.SortedFunc(maps.Values(s.commands), func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Get returns the command of the name. An unknown one is a *session.Error that lists what there is.
+// Get returns a command by name. An unknown name is a *session.Error that lists the known ones.
 func (s *Set) Get(name string) (Command, error) {
 	c, ok := s.commands[strings.TrimPrefix(name, "/")]
 	if !ok {
@@ -100,8 +119,8 @@ func (s *Set) Get(name string) (Command, error) {
 	return c, nil
 }
 
-// Hints are the places of a template that what is typed goes to: $1, $2 … as text sorts them, then $ARGUMENTS.
-func (c Command) Hints() []string {
+// Placeholders returns the placeholders of the template: $1, $2 … sorted as text, then $ARGUMENTS.
+func (c Command) Placeholders() []string {
 	hints := placeholder.FindAllString(c.Template, -1)
 	slices.Sort(hints)
 	hints = slices.Compact(hints)

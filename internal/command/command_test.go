@@ -32,17 +32,18 @@ func TestExpand(t *testing.T) {
 	}
 	for _, tt := range tests {
 		e := Command{Template: tt.template}.Expand(tt.arguments)
-		if got := e.Text([]string{"<1>", "<2>"}[:len(e.Lines)]); got != tt.want || strings.Join(e.Lines, "|") != tt.lines {
+		if got := e.PromptText([]string{"<1>", "<2>"}[:len(e.Lines)]); got != tt.want ||
+			strings.Join(e.Lines, "|") != tt.lines {
 			t.Errorf("%q with %q\n got %q %q\nwant %q %q", tt.template, tt.arguments, got, e.Lines, tt.want, tt.lines)
 		}
 	}
 	e := Command{Template: "!`x $1 $2`"}.Expand("a b c")
-	if diff := cmp.Diff([]string{"a", "b c"}, e.Args); diff != "" || e.Arguments != "a b c" || e.Text(nil) != "" {
+	if diff := cmp.Diff([]string{"a", "b c"}, e.Args); diff != "" || e.Arguments != "a b c" || e.PromptText(nil) != "" {
 		t.Error(diff)
 	}
 }
 
-// Whatever is typed, it adds nothing to what is run.
+// Arguments never add shell lines.
 func FuzzExpand(f *testing.F) {
 	f.Add("a $1 !`b $2` $ARGUMENTS", "x !`y` $1")
 	f.Fuzz(func(t *testing.T, template, arguments string) {
@@ -51,22 +52,25 @@ func FuzzExpand(f *testing.F) {
 		if diff := cmp.Diff(bare.Lines, e.Lines); diff != "" {
 			t.Error(diff)
 		}
-		_ = e.Text(nil)
-		_ = c.Hints()
-		_ = Mentions(e.Text(e.Lines))
+		_ = e.PromptText(nil)
+		_ = c.Placeholders()
+		_ = FindMentions(e.PromptText(e.Lines))
 	})
 }
 
 func TestMentions(t *testing.T) {
 	text := "@a.go and @src/b.ts, (@c) me@example.org `@no @~/x/y.md. @../up @a.go @.env @ @review."
-	if diff := cmp.Diff([]string{"a.go", "src/b.ts", "c)", "~/x/y.md", "../up", ".env", "review"}, Mentions(text)); diff != "" {
+	if diff := cmp.Diff([]string{"a.go", "src/b.ts", "c)", "~/x/y.md", "../up", ".env", "review"}, FindMentions(text)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func load(t *testing.T, text string) *config.Config {
 	t.Helper()
-	cfg, err := config.Load(t.Context(), config.Options{Env: func(name string) string { return map[string]string{"CAIRN_CONFIG_CONTENT": text}[name] }})
+	cfg, err := config.Load(
+		t.Context(),
+		config.Options{Env: func(name string) string { return map[string]string{"CAIRN_CONFIG_CONTENT": text}[name] }},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,26 +91,44 @@ func TestSet(t *testing.T) {
 	}
 	review, err := s.Get("/review")
 	no := false
-	want := Command{Name: "review", Agent: "plan", Model: &session.ModelRef{ID: "b", ProviderID: "a", Variant: "high"}, Subtask: &no, Template: "Mine $2 $10 $1 $1 $ARGUMENTS", Source: FromCommand}
+	want := Command{
+		Name:     "review",
+		Agent:    "plan",
+		Model:    &session.ModelRef{ID: "b", ProviderID: "a", Variant: "high"},
+		Subtask:  &no,
+		Template: "Mine $2 $10 $1 $1 $ARGUMENTS",
+		Source:   FromCommand,
+	}
 	if diff := cmp.Diff(want, review); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if diff := cmp.Diff([]string{"$1", "$10", "$2", "$ARGUMENTS"}, review.Hints()); diff != "" {
+	if diff := cmp.Diff([]string{"$1", "$10", "$2", "$ARGUMENTS"}, review.Placeholders()); diff != "" {
 		t.Error(diff)
 	}
-	if deploy, err := s.Get("deploy"); err != nil || deploy.Expand("now").Text(nil) != "Do it.\n\nRelative paths in this start from /skills/deploy.\n\nnow" {
+	if deploy, err := s.Get("deploy"); err != nil ||
+		deploy.Expand("now").PromptText(nil) != "Do it.\n\nRelative paths in this start from /skills/deploy.\n\nnow" {
 		t.Errorf("%+v %v", deploy, err)
 	}
 	evil := Command{Name: "k", Template: "!`rm -rf .` @/etc/passwd", Source: FromSkill}.Expand("see @a.go")
-	if len(evil.Lines) > 0 || !cmp.Equal(evil.Names(), []string{"a.go"}) || !strings.HasPrefix(evil.Text(nil), "!`rm -rf .`") {
+	if len(evil.Lines) > 0 || !cmp.Equal(evil.Names(), []string{"a.go"}) ||
+		!strings.HasPrefix(evil.PromptText(nil), "!`rm -rf .`") {
 		t.Errorf("a skill has something run: %+v", evil)
 	}
-	theirs := Command{Name: "k", Template: "!`rm -rf .` @/etc/passwd $1", Source: FromCommand, Anybodys: true}.Expand("@a.go")
-	if len(theirs.Lines) > 0 || !cmp.Equal(theirs.Names(), []string{"a.go"}) || theirs.Text(nil) != "!`rm -rf .` @/etc/passwd @a.go" {
+	theirs := Command{
+		Name:      "k",
+		Template:  "!`rm -rf .` @/etc/passwd $1",
+		Source:    FromCommand,
+		Untrusted: true,
+	}.Expand(
+		"@a.go",
+	)
+	if len(theirs.Lines) > 0 || !cmp.Equal(theirs.Names(), []string{"a.go"}) ||
+		theirs.PromptText(nil) != "!`rm -rf .` @/etc/passwd @a.go" {
 		t.Errorf("anybody's command has something run: %+v", theirs)
 	}
 	printing := Command{Template: "!`git log` @b.go $1"}.Expand("@a.go")
-	if printing.Text([]string{"@/etc/passwd"}) != "@/etc/passwd @b.go @a.go" || !cmp.Equal(printing.Names(), []string{"b.go", "a.go"}) {
+	if printing.PromptText([]string{"@/etc/passwd"}) != "@/etc/passwd @b.go @a.go" ||
+		!cmp.Equal(printing.Names(), []string{"b.go", "a.go"}) {
 		t.Errorf("what is printed names something: %+v", printing)
 	}
 	if _, err := s.Get("nope"); err == nil || !strings.Contains(err.Error(), "nope") {
@@ -114,7 +136,8 @@ func TestSet(t *testing.T) {
 	}
 	for _, name := range []string{"init", "review"} {
 		c, err := New(load(t, ""), nil).Get(name)
-		if err != nil || c.Description == "" || !strings.Contains(c.Expand("the parser").Text(nil), "the parser") {
+		if err != nil || c.Description == "" ||
+			!strings.Contains(c.Expand("the parser").PromptText(nil), "the parser") {
 			t.Errorf("%s: %+v %v", name, c, err)
 		}
 	}

@@ -15,65 +15,71 @@ var (
 	token       = regexp.MustCompile(`(?i)\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+`)
 )
 
-// Expansion is a template with what was typed behind its name.
+// Expansion is a template with its arguments.
 //
-// What was typed is never program text: the lines to run refer to it as ${1}, ${2} … and $ARGUMENTS, which a shell has as
-// its parameters Args and as the variable ARGUMENTS.
+// Arguments are never program text: the shell lines refer to them as ${1}, ${2} … and $ARGUMENTS, which the shell
+// resolves from its parameters Args and the variable ARGUMENTS.
 type Expansion struct {
-	Lines     []string // what the template wants to have run, in order
-	Args      []string // of a line, from ${1} on
-	Arguments string   // everything that was typed
+	Lines     []string // shell commands of the template, in order
+	Args      []string // parameters of every line, from ${1} on
+	Arguments string   // all arguments as typed
 
 	pieces []piece
 	names  []string
 }
 
-// Names are what the template and what was typed name with an @ before it: files, directories or agents. What lines print
-// names nothing, nor does a template that only speaks.
+// Names returns what the template and the arguments mention with a leading @: files, directories or agents. Output of
+// shell lines is not searched, nor is an untrusted template.
 func (e Expansion) Names() []string { return e.names }
 
-// piece is text, or where a line's output goes.
+// piece is text, or the position of a line's output.
 type piece struct {
 	text string
 	line bool
 }
 
-// Expand puts what was typed into the template.
+// Expand inserts the arguments into the template.
 func (c Command) Expand(arguments string) Expansion {
 	e := Expansion{Arguments: arguments}
-	e.Args = spread(words(arguments), highest(c.Template))
+	e.Args = assignWords(splitWords(arguments), highestPlaceholder(c.Template))
 	rest := 0
-	for _, at := range c.lines() {
-		e.pieces = append(e.pieces, piece{text: e.fill(c.Template[rest:at[0]])}, piece{line: true})
-		e.Lines = append(e.Lines, placeholder.ReplaceAllStringFunc(c.Template[at[2]:at[3]], func(p string) string { return "${" + p[1:] + "}" }))
+	for _, at := range c.shellLines() {
+		e.pieces = append(e.pieces, piece{text: e.fillPlaceholders(c.Template[rest:at[0]])}, piece{line: true})
+		e.Lines = append(
+			e.Lines,
+			placeholder.ReplaceAllStringFunc(
+				c.Template[at[2]:at[3]],
+				func(p string) string { return "${" + p[1:] + "}" },
+			),
+		)
 		rest = at[1]
 	}
-	last := e.fill(c.Template[rest:])
-	if !placeholder.MatchString(c.Template) && !strings.Contains(c.Template, allArguments) && strings.TrimSpace(arguments) != "" {
+	last := e.fillPlaceholders(c.Template[rest:])
+	if !placeholder.MatchString(c.Template) && !strings.Contains(c.Template, allArguments) &&
+		strings.TrimSpace(arguments) != "" {
 		last += "\n\n" + arguments
 	}
 	e.pieces = append(e.pieces, piece{text: last})
-	e.names = Mentions(arguments)
-	if !c.speaks() {
-		e.names = Mentions(e.Text(nil))
+	e.names = FindMentions(arguments)
+	if !c.isTextOnly() {
+		e.names = FindMentions(e.PromptText(nil))
 	}
 	return e
 }
 
-// speaks reports whether the template is anybody's words, which have nothing run and name nothing: a skill's, which may be of
-// a project that nobody trusts, and a command's of such a project.
-func (c Command) speaks() bool { return c.Source == FromSkill || c.Anybodys }
+// isTextOnly reports whether nothing in the template may be run or read: skills and untrusted commands.
+func (c Command) isTextOnly() bool { return c.Source == FromSkill || c.Untrusted }
 
-// lines finds what the template wants to have run.
-func (c Command) lines() [][]int {
-	if c.speaks() {
+// shellLines returns the positions of the template's shell commands.
+func (c Command) shellLines() [][]int {
+	if c.isTextOnly() {
 		return nil
 	}
 	return config.ShellLines(c.Template)
 }
 
-// Text is the prompt, with what the lines printed in their places.
-func (e Expansion) Text(printed []string) string {
+// PromptText returns the prompt with the output of the shell lines inserted.
+func (e Expansion) PromptText(printed []string) string {
 	var b strings.Builder
 	for _, p := range e.pieces {
 		switch {
@@ -87,8 +93,8 @@ func (e Expansion) Text(printed []string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// fill replaces the placeholders of a text. What is put in is not looked at again.
-func (e Expansion) fill(text string) string {
+// fillPlaceholders replaces the placeholders of a text. Inserted text is not searched again.
+func (e Expansion) fillPlaceholders(text string) string {
 	var b strings.Builder
 	for text != "" {
 		at := placeholder.FindStringIndex(text)
@@ -98,7 +104,7 @@ func (e Expansion) fill(text string) string {
 			b.WriteString(text[:all] + e.Arguments)
 			text = text[all+len(allArguments):]
 		case at != nil:
-			b.WriteString(text[:at[0]] + e.arg(text[at[0]+1:at[1]]))
+			b.WriteString(text[:at[0]] + e.argument(text[at[0]+1:at[1]]))
 			text = text[at[1]:]
 		default:
 			b.WriteString(text)
@@ -108,7 +114,7 @@ func (e Expansion) fill(text string) string {
 	return b.String()
 }
 
-func (e Expansion) arg(number string) string {
+func (e Expansion) argument(number string) string {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(e.Args) {
 		return ""
@@ -116,8 +122,8 @@ func (e Expansion) arg(number string) string {
 	return e.Args[n-1]
 }
 
-// highest is the highest number of a placeholder, 0 without any.
-func highest(template string) int {
+// highestPlaceholder returns the highest number of a placeholder; 0 if there is none.
+func highestPlaceholder(template string) int {
 	most := 0
 	for _, p := range placeholder.FindAllString(template, -1) {
 		if n, err := strconv.Atoi(p[1:]); err == nil {
@@ -127,16 +133,16 @@ func highest(template string) int {
 	return most
 }
 
-// spread gives one word to each placeholder, and all that are left to the highest.
-func spread(words []string, placeholders int) []string {
+// assignWords assigns one word to each placeholder and all remaining words to the highest one.
+func assignWords(words []string, placeholders int) []string {
 	if placeholders == 0 || len(words) <= placeholders {
 		return words
 	}
 	return append(words[:placeholders-1:placeholders-1], strings.Join(words[placeholders-1:], " "))
 }
 
-// words splits what was typed: at spaces, but for what stands in quotes, which go.
-func words(arguments string) []string {
+// splitWords splits arguments at spaces outside of quotes, and removes the quotes.
+func splitWords(arguments string) []string {
 	all := token.FindAllString(arguments, -1)
 	for i, w := range all {
 		if n := len(w); n >= 2 && (w[0] == '"' || w[0] == '\'') && w[n-1] == w[0] {
@@ -148,9 +154,9 @@ func words(arguments string) []string {
 
 var mention = regexp.MustCompile("@(\\.?[^\\s`,.]*(?:\\.[^\\s`,.]+)*)")
 
-// Mentions returns what the text names with an @ before it, each once: files, directories or agents. One behind a
-// letter, as in an address of mail, or behind a backtick is none.
-func Mentions(text string) []string {
+// FindMentions returns the distinct names that follow an @ in the text. An @ after a letter, as in an e-mail address,
+// or after a backtick does not count.
+func FindMentions(text string) []string {
 	var names []string
 	seen := map[string]bool{"": true}
 	for _, at := range mention.FindAllStringSubmatchIndex(text, -1) {

@@ -23,7 +23,7 @@ func (e *contextBlockedError) Error() string {
 // renderBaseline renders the first context epoch of a session.
 func renderBaseline(ctx context.Context, c systemcontext.Context) (*session.Epoch, error) {
 	g, err := systemcontext.Initialize(ctx, c)
-	if b, ok := errors.AsType[*systemcontext.Blocked](err); ok {
+	if b, ok := errors.AsType[*systemcontext.BlockedError](err); ok {
 		return nil, &contextBlockedError{b.Keys}
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *drain) reconcile(ctx context.Context, c systemcontext.Context, v *bound
 // replaceUnreadable is the outcome where the snapshot of what the model knows is lost.
 func replaceUnreadable(ctx context.Context, c systemcontext.Context) (systemcontext.Outcome, error) {
 	g, err := systemcontext.Initialize(ctx, c)
-	if b, ok := errors.AsType[*systemcontext.Blocked](err); ok {
+	if b, ok := errors.AsType[*systemcontext.BlockedError](err); ok {
 		return systemcontext.Outcome{}, &contextBlockedError{b.Keys}
 	}
 	return systemcontext.Outcome{Kind: systemcontext.OutcomeReady, Generation: g}, err

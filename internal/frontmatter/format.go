@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Field is a key and its text, for Format. Bare text is a number, or true or false.
+// Field is a key with its text, for Format. Bare text is a number or a boolean and is not quoted.
 type Field struct {
 	Key, Text string
 	Bare      bool
@@ -18,7 +18,7 @@ var (
 	yamlWords = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null"}
 )
 
-// Format writes a file that Read reads back: the fields in order, those without text left out, and the body.
+// Format returns a file that Read accepts: the fields in order without empty ones, and the body.
 func Format(fields []Field, body string) []byte {
 	b := []byte("---\n")
 	for _, f := range fields {

@@ -1,6 +1,6 @@
-// Package frontmatter reads Markdown files that begin with fields in YAML between two lines of ---: agents, commands,
-// skills. Files are anybody's: what is read is bounded, aliases and tags are refused, and a key written twice is an
-// error. Values keep the line on which they stand.
+// Package frontmatter reads Markdown files that begin with YAML fields between two lines of ---: agents, commands,
+// skills. Files are untrusted: sizes are limited, aliases and tags are refused, and a repeated key is an error. Values
+// keep their line.
 package frontmatter
 
 import (
@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What frontmatter may be.
+// Limits of frontmatter.
 const (
 	maxFields = 64 << 10 // bytes
 	maxDepth  = 32
@@ -23,11 +23,11 @@ const (
 
 // Value is a value of the frontmatter. Line and Column count from 1 in the whole file, columns in characters.
 type Value struct {
-	Kind         jsontext.Kind  // as JSON has it
-	JSON         jsontext.Value // of what is neither an object nor a list
-	Text         string         // of text
-	Members      []Member       // of an object, in order
-	Items        []Value        // of a list
+	Kind         jsontext.Kind  // JSON kind
+	JSON         jsontext.Value // of scalars
+	Text         string         // of strings
+	Members      []Member       // of objects, in order
+	Items        []Value        // of lists
 	Line, Column int
 }
 
@@ -48,7 +48,7 @@ func (v Value) Get(key string) (Value, bool) {
 	return Value{}, false
 }
 
-// Error says what is wrong with the frontmatter, and on which line; Line is 0 when that is not known.
+// Error is a problem of the frontmatter; Line is 0 if it is not known.
 type Error struct {
 	Line    int
 	Message string
@@ -56,14 +56,15 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
 
-// File is what Read found.
+// File is a parsed file.
 type File struct {
 	Fields   Value  // an object, empty without frontmatter
-	Body     string // what follows, without the space around it
-	BodyLine int    // where that begins
+	Body     string // text after the frontmatter, trimmed
+	BodyLine int    // line on which the body begins
 }
 
-// Read splits a file. Frontmatter that is no YAML is read line by line, as people write it: a key, a colon, and text.
+// Read splits a file. Frontmatter that is not valid YAML is read line by line as key, colon and text, because people
+// write it so.
 func Read(text []byte) (File, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	front, body, found := split(text)
@@ -78,16 +79,16 @@ func Read(text []byte) (File, error) {
 		return f, &Error{1, fmt.Sprintf("the frontmatter is longer than %d bytes", maxFields)}
 	}
 	var err error
-	f.Fields, err = fields(front)
+	f.Fields, err = parseFields(front)
 	if e, ok := errors.AsType[*Error](err); ok && e.Message == notYAML {
-		if lenient, lerr := fields(quoteLines(front)); lerr == nil {
+		if lenient, lerr := parseFields(quoteLines(front)); lerr == nil {
 			return File{lenient, f.Body, f.BodyLine}, nil
 		}
 	}
 	return f, err
 }
 
-// split finds the frontmatter: from a first line of --- to the next.
+// split returns the frontmatter between a first line of --- and the next one.
 func split(text []byte) (front, body []byte, found bool) {
 	first, rest, ok := bytes.Cut(text, []byte("\n"))
 	if !ok || strings.TrimRight(string(first), " \t\r") != "---" {
@@ -111,7 +112,7 @@ const notYAML = "it is not YAML"
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
-func fields(front []byte) (Value, error) {
+func parseFields(front []byte) (Value, error) {
 	empty := Value{Kind: '{', Line: 2, Column: 1}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(front, &doc); err != nil {
@@ -125,7 +126,7 @@ func fields(front []byte) (Value, error) {
 	if len(doc.Content) == 0 {
 		return empty, nil
 	}
-	v, err := value(doc.Content[0], 0)
+	v, err := parseValue(doc.Content[0], 0)
 	switch {
 	case err != nil:
 		return empty, err
@@ -137,8 +138,8 @@ func fields(front []byte) (Value, error) {
 	return v, nil
 }
 
-func value(n *yaml.Node, depth int) (Value, error) {
-	v := Value{Line: n.Line + 1, Column: n.Column} // the line of --- comes first
+func parseValue(n *yaml.Node, depth int) (Value, error) {
+	v := Value{Line: n.Line + 1, Column: n.Column} // after the line of ---
 	wrong := func(why string) (Value, error) { return v, &Error{v.Line, why} }
 	switch {
 	case depth > maxDepth:
@@ -147,11 +148,11 @@ func value(n *yaml.Node, depth int) (Value, error) {
 		return wrong("anchors and aliases are not read")
 	case n.Kind == yaml.MappingNode:
 		v.Kind = '{'
-		return v, object(&v, n, depth)
+		return v, parseObject(&v, n, depth)
 	case n.Kind == yaml.SequenceNode:
 		v.Kind = '['
 		for _, c := range n.Content {
-			item, err := value(c, depth+1)
+			item, err := parseValue(c, depth+1)
 			if err != nil {
 				return v, err
 			}
@@ -159,11 +160,11 @@ func value(n *yaml.Node, depth int) (Value, error) {
 		}
 		return v, nil
 	default:
-		return v, scalar(&v, n)
+		return v, parseScalar(&v, n)
 	}
 }
 
-func object(v *Value, n *yaml.Node, depth int) error {
+func parseObject(v *Value, n *yaml.Node, depth int) error {
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
@@ -176,7 +177,7 @@ func object(v *Value, n *yaml.Node, depth int) error {
 		seen[k.Value] = true
 		m := Member{Key: k.Value, Line: k.Line + 1, Column: k.Column}
 		var err error
-		if m.Value, err = value(n.Content[i+1], depth+1); err != nil {
+		if m.Value, err = parseValue(n.Content[i+1], depth+1); err != nil {
 			return err
 		}
 		v.Members = append(v.Members, m)
@@ -184,7 +185,7 @@ func object(v *Value, n *yaml.Node, depth int) error {
 	return nil
 }
 
-func scalar(v *Value, n *yaml.Node) error {
+func parseScalar(v *Value, n *yaml.Node) error {
 	var plain any = n.Value
 	switch n.Tag {
 	case "!!bool", "!!int", "!!float", "!!null":
@@ -196,7 +197,7 @@ func scalar(v *Value, n *yaml.Node) error {
 		return &Error{v.Line, "tags are not read"}
 	}
 	raw, err := json.Marshal(plain, jsontext.AllowInvalidUTF8(true))
-	if err != nil { // a number that is none, such as .nan
+	if err != nil { // a number that JSON does not have, such as .nan
 		raw, _ = jsontext.AppendQuote(nil, n.Value)
 		plain = n.Value
 	}
@@ -207,8 +208,7 @@ func scalar(v *Value, n *yaml.Node) error {
 	return nil
 }
 
-// quoteLines makes text of what stands behind the key on each unindented line, where YAML would see more than text in
-// it.
+// quoteLines quotes the text after the key on each unindented line that YAML would not read as plain text.
 func quoteLines(front []byte) []byte {
 	lines := strings.Split(string(front), "\n")
 	for i, line := range lines {
@@ -217,7 +217,8 @@ func quoteLines(front []byte) []byte {
 		if !ok || rest == "" || strings.TrimSpace(key) != key || strings.ContainsAny(key, "\"'#[]{},&*! ") {
 			continue
 		}
-		if strings.Contains(rest, ": ") || strings.HasSuffix(rest, ":") || strings.ContainsAny(rest[:1], "@`%&*!|>") || strings.Contains(rest, " #") {
+		if strings.Contains(rest, ": ") || strings.HasSuffix(rest, ":") || strings.ContainsAny(rest[:1], "@`%&*!|>") ||
+			strings.Contains(rest, " #") {
 			lines[i] = key + ": '" + strings.ReplaceAll(rest, "'", "''") + "'"
 		}
 	}

@@ -32,14 +32,29 @@ func TestRead(t *testing.T) {
 	tests := []struct{ name, text, fields, body string }{
 		{"nothing", "", "{}", "1 "},
 		{"no frontmatter", "\n\nJust text.\n", "{}", "3 Just text."},
-		{"fields and a body", "---\nmodel: a/b\nsteps: 3\n---\n\nDo it.\n\nWell.\n", `{model@2:"a/b",steps@3:3}`, "6 Do it.\n\nWell."},
+		{
+			"fields and a body",
+			"---\nmodel: a/b\nsteps: 3\n---\n\nDo it.\n\nWell.\n",
+			`{model@2:"a/b",steps@3:3}`,
+			"6 Do it.\n\nWell.",
+		},
 		{"windows", "---\r\na: b\r\n---\r\ntext\r\n", `{a@2:"b"}`, "4 text"},
 		{"every kind", "---\na: {b: [1, true, null, 0.5, x]}\n---", `{a@2:{b@2:[1,true,null,0.5,"x"]}}`, "1 "},
-		{"order is kept", "---\npermission:\n  bash:\n    '*': ask\n    git *: allow\n---", `{permission@2:{bash@3:{*@4:"ask",git *@5:"allow"}}}`, "1 "},
+		{
+			"order is kept",
+			"---\npermission:\n  bash:\n    '*': ask\n    git *: allow\n---",
+			`{permission@2:{bash@3:{*@4:"ask",git *@5:"allow"}}}`,
+			"1 ",
+		},
 		{"empty frontmatter", "---\n---\nx", "{}", "3 x"},
 		{"an end that never comes", "---\na: b\n", "{}", "1 ---\na: b"},
 		{"a line in the middle", "text\n---\na: b\n---\n", "{}", "1 text\n---\na: b\n---"},
-		{"a colon in text", "---\ndescription: Use this: when needed\nmode: primary\n---\nx", `{description@2:"Use this: when needed",mode@3:"primary"}`, "5 x"},
+		{
+			"a colon in text",
+			"---\ndescription: Use this: when needed\nmode: primary\n---\nx",
+			`{description@2:"Use this: when needed",mode@3:"primary"}`,
+			"5 x",
+		},
 		{"a mention", "---\ndescription: @build does it\n---", `{description@2:"@build does it"}`, "1 "},
 		{"a date is text", "---\na: 2024-01-01\n---", `{a@2:"2024-01-01"}`, "1 "},
 		{"not a number", "---\na: .nan\n---", `{a@2:".nan"}`, "1 "},
@@ -98,7 +113,9 @@ func FuzzFormat(f *testing.F) {
 	f.Add("true", "---\nx: y\n---")
 	f.Add("#ff0000: 'x' \"y\"\n", "")
 	f.Fuzz(func(t *testing.T, text, body string) {
-		file, err := Read(Format([]Field{{Key: "description", Text: text}, {Key: "steps", Text: "3", Bare: true}}, body))
+		file, err := Read(
+			Format([]Field{{Key: "description", Text: text}, {Key: "steps", Text: "3", Bare: true}}, body),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func (l *locationCache) Commands(ctx context.Context, at session.Location) ([]ap
 	for _, c := range l.commandSet(p).List() {
 		out = append(out, api.Command{
 			Name: c.Name, Description: c.Description, Agent: c.Agent, Model: c.Model, Subtask: c.Subtask,
-			Template: c.Template, Source: string(c.Source), Hints: c.Hints(),
+			Template: c.Template, Source: string(c.Source), Hints: c.Placeholders(),
 		})
 	}
 	return out, nil
@@ -78,7 +78,7 @@ func (l *locationCache) Expand(ctx context.Context, at session.Location, r api.E
 	if err != nil {
 		return out, session.Errorf(session.CodeInvalid, "the command %s: %v", c.Name, err).At("command")
 	}
-	out.Prompt.Text = e.Text(printed)
+	out.Prompt.Text = e.PromptText(printed)
 	for _, name := range e.Names() {
 		if f, ok := l.findMentionedFile(p, name); ok {
 			out.Prompt.Files = append(out.Prompt.Files, f)

@@ -236,14 +236,14 @@ func newScope(p *locationSetup, tools *tool.Registry, sources *systemcontext.Reg
 		Location: session.Location{Directory: p.project.Directory}, ProjectID: p.project.ID, Subpath: p.project.Subpath,
 		Agents: agents, DefaultAgent: defaultAgent.ID, Models: p.models, Small: p.models.SmallModel, Tools: tools,
 		Budget:   p.config.Budget.Session(),
-		Layers:   func(a session.Agent) []permission.Layer { return p.agents.Layers(a.ID) },
+		Layers:   func(a session.Agent) []permission.Layer { return p.agents.AgentLayers(a.ID) },
 		Requests: p.tools.permissionRequests,
 		Context: func(ctx context.Context, a session.Agent) (systemcontext.Context, error) {
 			all, err := sources.Load(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return systemcontext.Combine(all, skill.Context(p.skills.Find(), p.agents.Layers(a.ID)))
+			return systemcontext.Combine(all, skill.Context(p.skills.Find(), p.agents.AgentLayers(a.ID)))
 		},
 	}
 }

@@ -86,7 +86,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
 	w.v1 = v1.New(v1.Config{
 		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: v1Backend{w.locations}, Terminals: w.terminals,
-		Directory: o.Dir, Version: o.Version, Head: project.Head, Condition: w.store.Condition, Logger: w.logger,
+		Directory: o.Dir, Version: o.Version, Head: project.HeadLine, Condition: w.store.Condition, Logger: w.logger,
 	})
 	w.v2 = v2.New(v2.Config{
 		Engine: w.engine, Store: watched, Log: log, IDs: ids,

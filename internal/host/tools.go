@@ -32,7 +32,7 @@ func (l *locationCache) newToolConfig(
 	paths := workpath.Resolver{Directory: pr.Directory, Worktree: pr.Worktree, OutputDir: l.outputs.Dir}
 	return toolConfig{
 		file: file.Config{
-			Paths: paths, Tracker: l.files, InstructionFiles: l.instructionOptions(cfg, pr).Names(),
+			Paths: paths, Tracker: l.files, InstructionFiles: l.instructionOptions(cfg, pr).FileNames(),
 			Images: imageLimits(cfg.Attachment.Image),
 		},
 		search: search.Config{Paths: paths, Log: l.logger},

@@ -49,7 +49,7 @@ func (l v1Backend) Agents(ctx context.Context, at session.Location) ([]opencode.
 	}
 	out := []opencode.Agent{}
 	for _, a := range p.agents.List() {
-		out = append(out, opencode.AgentOf(a, agent.Builtin(a.ID), p.agents.Layers(a.ID)))
+		out = append(out, opencode.AgentOf(a, agent.IsBuiltin(a.ID), p.agents.AgentLayers(a.ID)))
 	}
 	return out, nil
 }
@@ -196,7 +196,7 @@ func (l v1Backend) Branch(ctx context.Context, at session.Location) (branch, sta
 	if err != nil {
 		return "", "", err
 	}
-	branch, standard = l.projects.Branch(ctx, p.project)
+	branch, standard = l.projects.Branches(ctx, p.project)
 	return branch, standard, nil
 }
 
@@ -206,7 +206,7 @@ func (l v1Backend) Changes(ctx context.Context, at session.Location, with v1.Com
 	if err != nil {
 		return nil, err
 	}
-	changes, err := l.projects.Changes(ctx, p.project, project.Compare(with))
+	changes, err := l.projects.ListChanges(ctx, p.project, project.Compare(with))
 	var out []opencode.ChangedFile
 	for _, c := range changes {
 		out = append(out, opencode.ChangedFile{

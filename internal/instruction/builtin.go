@@ -9,29 +9,29 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
-// The keys of the built-in sources and of their registration.
+// Keys of the built-in sources and of their registration.
 const (
 	KeyBuiltins    = "core/builtins"
 	KeyEnvironment = "core/environment"
 	KeyDate        = "core/date"
 )
 
-// Environment is what every agent is told of its location.
+// Environment is the description of the location that every agent receives.
 type Environment struct {
 	Directory string
 	Worktree  string // "" outside of a checkout
-	Platform  string // "" is the one we run on
+	Platform  string // "": the current one
 }
 
-// RegisterBuiltins registers the environment, which is what it is for as long as the location is in use, and the
-// date, which is the host's and looked up at every boundary.
+// RegisterBuiltins registers two sources: the environment, which is constant, and the host's date, which is read at
+// every boundary.
 func RegisterBuiltins(r *systemcontext.Registry, e Environment, now func() time.Time) (remove func(), err error) {
-	all := systemcontext.Context{environment(e), date(now)}
+	all := systemcontext.Context{environmentSource(e), dateSource(now)}
 	return r.Register(KeyBuiltins, func(context.Context) systemcontext.Context { return all })
 }
 
-func environment(e Environment) systemcontext.Source {
-	block := e.block()
+func environmentSource(e Environment) systemcontext.Source {
+	block := e.render()
 	return systemcontext.Make(systemcontext.Spec[string]{
 		Key:      KeyEnvironment,
 		Load:     func(context.Context) (string, bool) { return block, true },
@@ -40,7 +40,7 @@ func environment(e Environment) systemcontext.Source {
 	})
 }
 
-func (e Environment) block() string {
+func (e Environment) render() string {
 	root, git := e.Worktree, "yes"
 	if root == "" {
 		root, git = e.Directory, "no"
@@ -49,10 +49,16 @@ func (e Environment) block() string {
 	if platform == "" {
 		platform = runtime.GOOS + "/" + runtime.GOARCH
 	}
-	return fmt.Sprintf("- working directory: %s\n- project root: %s\n- git repository: %s\n- platform: %s", e.Directory, root, git, platform)
+	return fmt.Sprintf(
+		"- working directory: %s\n- project root: %s\n- git repository: %s\n- platform: %s",
+		e.Directory,
+		root,
+		git,
+		platform,
+	)
 }
 
-func date(now func() time.Time) systemcontext.Source {
+func dateSource(now func() time.Time) systemcontext.Source {
 	return systemcontext.Make(systemcontext.Spec[string]{
 		Key:      KeyDate,
 		Load:     func(context.Context) (string, bool) { return now().Format("Mon Jan 2 2006"), true },

@@ -1,10 +1,9 @@
-// Package instruction observes what people wrote down for agents at a location: AGENTS.md and its older relatives, and
-// the files that the configuration names; and the few facts about the location that every agent is told. Each is a
-// source of the system context, looked at anew at every boundary (spec/v2 §11.4, R31, R51, R52).
+// Package instruction provides the sources of system context that a location has: AGENTS.md and its relatives, the
+// files and pages that the configuration names, the environment and the date. All are observed anew at every boundary.
 //
-// A project's files are anybody's: links that lead out of the project are not followed, what is no regular file is
-// not opened, and all texts of a source together are cut at MaxBytes. A file that is there but cannot be read makes
-// its source unavailable, so that what was said before stays in force; when no file is left, the source is absent.
+// A project's files are untrusted: links that lead out of the project are not followed, only regular files are opened,
+// and the texts of one source are limited to MaxBytes. A file that exists but cannot be read makes its source
+// unavailable, so that the previous text stays in force; without any file the source is absent.
 package instruction
 
 import (
@@ -15,36 +14,36 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
-// The keys of the sources.
+// Keys of the sources.
 const (
 	KeyInstructions = "core/instructions"
 	KeyConfigured   = "core/instructions-configured"
 )
 
-// MaxBytes bounds the texts of one source (spec/guarantees S18).
+// MaxBytes limits the texts of one source.
 const MaxBytes = 64 << 10
 
-// Options say where to look. All paths are absolute; "" is nowhere.
+// Options are the places to search. All paths are absolute; "" means none.
 type Options struct {
-	Config    string // our configuration directory
-	Foreign   string // OpenCode's
+	Config    string // cairn's configuration directory
+	Foreign   string // OpenCode's configuration directory
 	Home      string
 	Directory string // the Location, symlinks resolved
 	Worktree  string // the top of its checkout, symlinks resolved
 
 	DisableProject bool     // CAIRN_DISABLE_PROJECT_CONFIG: only what is the user's
-	DisableClaude  bool     // no CLAUDE.md anywhere
-	Configured     []string // the configuration's instructions: paths, the last part may be a glob, and addresses
-	Pages          *Pages   // what addresses say; nil fetches nothing
+	DisableClaude  bool     // do not read CLAUDE.md
+	Configured     []string // the configuration's instructions: paths, whose last part may be a glob, and URLs
+	Pages          *Pages   // reader of URLs; nil fetches nothing
 }
 
-// Register registers the sources of a location under their keys. Calling remove takes them out again.
+// Register registers the sources of a location under their keys. Calling remove unregisters them.
 func Register(r *systemcontext.Registry, o Options) (remove func(), err error) {
-	first, err := r.Register(KeyInstructions, o.producer(KeyInstructions, o.discovered))
+	first, err := r.Register(KeyInstructions, o.newProducer(KeyInstructions, o.discoveredFiles))
 	if err != nil {
 		return nil, err
 	}
-	second, err := r.Register(KeyConfigured, o.producer(KeyConfigured, o.configured))
+	second, err := r.Register(KeyConfigured, o.newProducer(KeyConfigured, o.configuredFiles))
 	if err != nil {
 		first()
 		return nil, err
@@ -52,25 +51,26 @@ func Register(r *systemcontext.Registry, o Options) (remove func(), err error) {
 	return func() { first(); second() }, nil
 }
 
-func (o Options) producer(key string, candidates func() [][]candidate) systemcontext.Producer {
+func (o Options) newProducer(key string, candidates func() [][]candidate) systemcontext.Producer {
 	return func(ctx context.Context) systemcontext.Context {
 		files, ok := o.read(ctx, candidates())
 		if ok && len(files) == 0 {
 			return nil
 		}
-		return systemcontext.Context{source(key, files, ok)}
+		return systemcontext.Context{newSource(key, files, ok)}
 	}
 }
 
-// candidate is a file that may be there. Within root links are followed, beyond it they are not; "" is no bound.
-// A page has an address instead of a path.
+// candidate is a file that may exist. Links are followed within root only; "" means everywhere. A page has a URL
+// instead of a path.
 type candidate struct {
 	path, root string
 	page       bool
 }
 
-// discovered lists groups of candidates in the order in which they are told; of a group the first that exists counts.
-func (o Options) discovered() [][]candidate {
+// discoveredFiles returns groups of candidates in the order in which they are rendered. The first existing file of a
+// group is used.
+func (o Options) discoveredFiles() [][]candidate {
 	var global []candidate
 	for _, dir := range []string{o.Config, o.Foreign} {
 		if dir != "" {
@@ -81,20 +81,20 @@ func (o Options) discovered() [][]candidate {
 		global = append(global, candidate{path: filepath.Join(o.Home, ".claude", "CLAUDE.md")})
 	}
 	groups := [][]candidate{global}
-	names := o.Names()
-	for _, dir := range o.chain() {
+	names := o.FileNames()
+	for _, dir := range o.directoryChain() {
 		var group []candidate
 		for _, name := range names {
-			group = append(group, candidate{path: filepath.Join(dir, name), root: o.root()})
+			group = append(group, candidate{path: filepath.Join(dir, name), root: o.projectRoot()})
 		}
 		groups = append(groups, group)
 	}
 	return groups
 }
 
-// Names are the names of a project's files, of one directory the first that exists counts; none when a project's
-// files are not heeded.
-func (o Options) Names() []string {
+// FileNames returns the names of a project's instruction files; the first existing one of a directory is used. It
+// returns nil if project files are disabled.
+func (o Options) FileNames() []string {
 	switch {
 	case o.DisableProject:
 		return nil
@@ -104,12 +104,12 @@ func (o Options) Names() []string {
 	return []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"}
 }
 
-// configured lists the files that the configuration names. Relative ones are looked for from the Location upwards and
-// lie in the project; others are the user's own, or named by a project that is trusted, and so are addresses.
-func (o Options) configured() [][]candidate {
+// configuredFiles returns the files that the configuration names. Relative paths are searched from the location upwards
+// and stay in the project; absolute paths and URLs are the user's or a trusted project's.
+func (o Options) configuredFiles() [][]candidate {
 	var groups [][]candidate
 	add := func(pattern, root string) {
-		matches, _ := filepath.Glob(pattern) // sorted; fails for a malformed pattern only, which matches nothing
+		matches, _ := filepath.Glob(pattern) // sorted; a malformed pattern matches nothing
 		for _, m := range matches[:min(len(matches), maxMatches)] {
 			groups = append(groups, []candidate{{path: m, root: root}})
 		}
@@ -125,8 +125,8 @@ func (o Options) configured() [][]candidate {
 		case filepath.IsAbs(pattern):
 			add(pattern, "")
 		case filepath.IsLocal(pattern):
-			for _, dir := range o.chain() {
-				add(filepath.Join(escape(dir), pattern), o.root())
+			for _, dir := range o.directoryChain() {
+				add(filepath.Join(escape(dir), pattern), o.projectRoot())
 			}
 		}
 	}
@@ -138,34 +138,34 @@ const (
 	maxAncestors = 64
 )
 
-// root is what a project's files may not lead out of.
-func (o Options) root() string {
+// projectRoot returns the directory that a project's files must not leave.
+func (o Options) projectRoot() string {
 	if o.Worktree != "" {
 		return o.Worktree
 	}
 	return o.Directory
 }
 
-// chain lists the directories of the project from the Location up to the top, nearest first.
-func (o Options) chain() []string {
+// directoryChain returns the directories from the location up to the root of the project, nearest first.
+func (o Options) directoryChain() []string {
 	if o.DisableProject || o.Directory == "" {
 		return nil
 	}
-	rel, err := filepath.Rel(o.root(), o.Directory)
+	rel, err := filepath.Rel(o.projectRoot(), o.Directory)
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil
 	}
 	var dirs []string
 	for dir := o.Directory; len(dirs) < maxAncestors; dir = filepath.Dir(dir) {
 		dirs = append(dirs, dir)
-		if dir == o.root() {
+		if dir == o.projectRoot() {
 			break
 		}
 	}
 	return dirs
 }
 
-// escape makes a path that a glob takes literally.
+// escape quotes a path for use in a glob pattern.
 func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

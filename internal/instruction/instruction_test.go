@@ -14,7 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
-// world is a temporary directory with a home, a repository and its sub/deep as Location.
+// world is a temporary directory with a home, a repository and its sub/deep as location.
 type world struct {
 	t    *testing.T
 	root string
@@ -28,7 +28,10 @@ func newWorld(t *testing.T, files map[string]string) *world {
 		t.Fatal(err)
 	}
 	w := &world{t, root, Options{
-		Config: filepath.Join(root, "config"), Foreign: filepath.Join(root, "foreign"), Home: filepath.Join(root, "home"),
+		Config: filepath.Join(
+			root,
+			"config",
+		), Foreign: filepath.Join(root, "foreign"), Home: filepath.Join(root, "home"),
 		Directory: filepath.Join(root, "repo/sub/deep"), Worktree: filepath.Join(root, "repo"),
 	}}
 	w.write("repo/sub/deep/main.go", "package main")
@@ -59,7 +62,7 @@ func (w *world) link(name, target string) {
 
 func (w *world) short(s string) string { return strings.ReplaceAll(s, w.root+"/", "") }
 
-// context loads what is registered for the location.
+// context loads the registered sources.
 func (w *world) context() systemcontext.Context {
 	w.t.Helper()
 	var r systemcontext.Registry
@@ -92,18 +95,31 @@ func TestDiscovery(t *testing.T) {
 		{"nothing", nil, nil, ""},
 		{
 			"global, then nearest first",
-			map[string]string{"repo/AGENTS.md": "top\n", "config/AGENTS.md": "global", "repo/sub/deep/AGENTS.md": "deep", "AGENTS.md": "outside", "foreign/AGENTS.md": "other"},
+			map[string]string{
+				"repo/AGENTS.md":          "top\n",
+				"config/AGENTS.md":        "global",
+				"repo/sub/deep/AGENTS.md": "deep",
+				"AGENTS.md":               "outside",
+				"foreign/AGENTS.md":       "other",
+			},
 			nil,
 			"Instructions from: config/AGENTS.md\nglobal\n\nInstructions from: repo/sub/deep/AGENTS.md\ndeep\n\nInstructions from: repo/AGENTS.md\ntop",
 		},
 		{
 			"relatives where there is no AGENTS.md",
-			map[string]string{"home/.claude/CLAUDE.md": "gc", "repo/CLAUDE.md": "c", "repo/CONTEXT.md": "x", "repo/sub/AGENTS.md": "a", "repo/sub/CLAUDE.md": "no", "repo/sub/deep/CONTEXT.md": "y"},
+			map[string]string{
+				"home/.claude/CLAUDE.md":   "gc",
+				"repo/CLAUDE.md":           "c",
+				"repo/CONTEXT.md":          "x",
+				"repo/sub/AGENTS.md":       "a",
+				"repo/sub/CLAUDE.md":       "no",
+				"repo/sub/deep/CONTEXT.md": "y",
+			},
 			nil,
 			"Instructions from: home/.claude/CLAUDE.md\ngc\n\nInstructions from: repo/sub/deep/CONTEXT.md\ny\n\nInstructions from: repo/sub/AGENTS.md\na\n\nInstructions from: repo/CLAUDE.md\nc",
 		},
 		{
-			"OpenCode's global file when there is none of ours",
+			"OpenCode's global file if cairn's is missing",
 			map[string]string{"foreign/AGENTS.md": "other"},
 			nil,
 			"Instructions from: foreign/AGENTS.md\nother",
@@ -134,14 +150,35 @@ func TestDiscovery(t *testing.T) {
 		},
 		{
 			"what the configuration names",
-			map[string]string{"repo/rules/b.md": "b", "repo/rules/a.md": "a", "home/x.md": "x", "abs.md": "abs", "repo/sub/one.md": "1"},
+			map[string]string{
+				"repo/rules/b.md": "b",
+				"repo/rules/a.md": "a",
+				"home/x.md":       "x",
+				"abs.md":          "abs",
+				"repo/sub/one.md": "1",
+			},
 			func(o *Options) {
-				o.Configured = []string{"rules/*.md", "~/x.md", filepath.Join(filepath.Dir(o.Worktree), "abs.md"), "one.md", "none.md", "https://x/y.md", "../up.md", "[", "rules/a.md"}
+				o.Configured = []string{
+					"rules/*.md",
+					"~/x.md",
+					filepath.Join(filepath.Dir(o.Worktree), "abs.md"),
+					"one.md",
+					"none.md",
+					"https://x/y.md",
+					"../up.md",
+					"[",
+					"rules/a.md",
+				}
 			},
 			"Instructions from: repo/rules/a.md\na\n\nInstructions from: repo/rules/b.md\nb\n\nInstructions from: home/x.md\nx\n\n" +
 				"Instructions from: abs.md\nabs\n\nInstructions from: repo/sub/one.md\n1",
 		},
-		{"invalid bytes", map[string]string{"repo/AGENTS.md": "a\xffb\x00c"}, nil, "Instructions from: repo/AGENTS.md\na\uFFFDb\uFFFDc"},
+		{
+			"invalid bytes",
+			map[string]string{"repo/AGENTS.md": "a\xffb\x00c"},
+			nil,
+			"Instructions from: repo/AGENTS.md\na\uFFFDb\uFFFDc",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -186,7 +223,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// A name too long for the file system is an error for every user, root too, as missing permission is for others.
+// A name that is too long for the file system is an error for every user, also for root.
 func TestUnreadableIsUnavailable(t *testing.T) {
 	w := newWorld(t, map[string]string{"repo/AGENTS.md": "top"})
 	g, err := systemcontext.Initialize(t.Context(), w.context())
@@ -199,7 +236,7 @@ func TestUnreadableIsUnavailable(t *testing.T) {
 		t.Errorf("got %+v, %v", o, err)
 	}
 	_, err = systemcontext.Initialize(t.Context(), w.context())
-	if e, ok := errors.AsType[*systemcontext.Blocked](err); !ok || e.Keys[0] != KeyInstructions {
+	if e, ok := errors.AsType[*systemcontext.BlockedError](err); !ok || e.Keys[0] != KeyInstructions {
 		t.Errorf("got %v", err)
 	}
 }
@@ -273,7 +310,11 @@ func TestBuiltins(t *testing.T) {
 	if err != nil || o.Text != "The date is now Sat Nov 21 2026." {
 		t.Errorf("got %+v, %v", o, err)
 	}
-	o, err = systemcontext.Reconcile(t.Context(), load(Environment{Directory: "/tmp/x", Platform: "p"}), o.Generation.Snapshot)
+	o, err = systemcontext.Reconcile(
+		t.Context(),
+		load(Environment{Directory: "/tmp/x", Platform: "p"}),
+		o.Generation.Snapshot,
+	)
 	want = "You now work here:\n- working directory: /tmp/x\n- project root: /tmp/x\n- git repository: no\n- platform: p"
 	if err != nil || o.Text != want {
 		t.Errorf("got %+v, %v", o, err)

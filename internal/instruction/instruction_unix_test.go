@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsNoFile(t *testing.T) {
+func TestIrregularFiles(t *testing.T) {
 	w := newWorld(t, map[string]string{"repo/AGENTS.md/x": "a directory"})
 	if err := syscall.Mkfifo(w.path("repo/sub/AGENTS.md"), 0o644); err != nil {
 		t.Skip(err)

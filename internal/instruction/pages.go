@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	pageWait = 5 * time.Second // for one answer (spec/v1 §28)
-	pageAge  = 5 * time.Minute // until an address is asked again
+	pageWait = 5 * time.Second // time limit of one request
+	pageAge  = 5 * time.Minute // time until a page is fetched again
 )
 
-// Pages are texts on the web that the configuration names as instructions. What an address said holds for a while, and until
-// it says something else: one that does not answer says what it said before, or nothing. Safe for concurrent use.
+// Pages caches web pages that are configured as instructions. A page that cannot be fetched keeps its last text, or is
+// empty. Safe for concurrent use.
 type Pages struct {
-	Transport http.RoundTripper // nil: http's own
+	Transport http.RoundTripper // nil: http.DefaultTransport
 
 	mu    sync.Mutex // guards known
-	known map[string]*webPage
+	pages map[string]*webPage
 }
 
-// webPage is one address. Its fields belong to who holds turn.
+// webPage is the state of one URL. Its fields are guarded by turn.
 type webPage struct {
 	turn chan struct{}
 	text string
 	next time.Time
 }
 
-// text is what the address says, "" if nothing is known.
-func (p *Pages) text(ctx context.Context, address string) string {
+// readPage returns the text of the page; "" if it is not known.
+func (p *Pages) readPage(ctx context.Context, address string) string {
 	page := p.page(address)
 	select {
 	case page.turn <- struct{}{}:
@@ -59,16 +59,16 @@ func (p *Pages) text(ctx context.Context, address string) string {
 func (p *Pages) page(address string) *webPage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.known == nil {
-		p.known = map[string]*webPage{}
+	if p.pages == nil {
+		p.pages = map[string]*webPage{}
 	}
-	if p.known[address] == nil {
-		p.known[address] = &webPage{turn: make(chan struct{}, 1)}
+	if p.pages[address] == nil {
+		p.pages[address] = &webPage{turn: make(chan struct{}, 1)}
 	}
-	return p.known[address]
+	return p.pages[address]
 }
 
-// fetch gets the text of an address by http or https, at most MaxBytes of it.
+// fetch requests the page over http or https and returns at most MaxBytes of it.
 func (p *Pages) fetch(ctx context.Context, address string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageWait)
 	defer cancel()
@@ -93,7 +93,7 @@ func (p *Pages) fetch(ctx context.Context, address string) (string, error) {
 	return clean(raw, MaxBytes, "the page is longer"), nil
 }
 
-// follow follows a few redirections, none that leaves https.
+// follow allows a few redirects and none from https to http.
 func follow(next *http.Request, before []*http.Request) error {
 	if len(before) > 5 || before[0].URL.Scheme == "https" && next.URL.Scheme != "https" {
 		return http.ErrUseLastResponse
@@ -101,17 +101,17 @@ func follow(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// file is the page as a file of instructions, by its address without what is secret in it.
-func (p *Pages) file(ctx context.Context, address string, limit int) File {
+// cacheFile returns the page as an instruction file whose path is the URL without credentials.
+func (p *Pages) cacheFile(ctx context.Context, address string, limit int) File {
 	shown := address
 	if u, err := url.Parse(address); err == nil {
 		u.User, u.RawQuery = nil, ""
 		shown = u.String()
 	}
-	return File{shown, clean([]byte(p.text(ctx, address)), limit, "the page is longer")}
+	return File{shown, clean([]byte(p.readPage(ctx, address)), limit, "the page is longer")}
 }
 
-// clean is at most limit bytes of raw as valid text, with a word about what is missing.
+// clean returns at most limit bytes of raw as valid text, with a note about what was cut off.
 func clean(raw []byte, limit int, longer string) string {
 	text := strings.ToValidUTF8(string(cut(raw, limit)), "\uFFFD")
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\x00", "\uFFFD"))

@@ -13,14 +13,14 @@ import (
 	"unicode/utf8"
 )
 
-// File is one file of instructions as the model gets it.
+// File is an instruction file as the model receives it.
 type File struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
 }
 
-// read returns of each group the first file that exists, each file once, until the bound is reached. ok is false when
-// a file is there and cannot be read.
+// read returns the first existing file of each group, each file once, until the limit is reached. ok is false if a file
+// exists and cannot be read.
 func (o Options) read(ctx context.Context, groups [][]candidate) (files []File, ok bool) {
 	seen := map[string]bool{}
 	rest := MaxBytes
@@ -35,11 +35,11 @@ func (o Options) read(ctx context.Context, groups [][]candidate) (files []File, 
 			if c.page {
 				if !seen[c.path] && o.Pages != nil {
 					seen[c.path] = true
-					take(o.Pages.file(ctx, c.path, rest))
+					take(o.Pages.cacheFile(ctx, c.path, rest))
 				}
 				break
 			}
-			real, exists, err := locate(c)
+			real, exists, err := findFile(c)
 			if err != nil {
 				return nil, false
 			}
@@ -50,7 +50,7 @@ func (o Options) read(ctx context.Context, groups [][]candidate) (files []File, 
 				break
 			}
 			seen[real] = true
-			f, err := content(c, real, rest)
+			f, err := readContent(c, real, rest)
 			if err != nil {
 				return nil, false
 			}
@@ -61,8 +61,8 @@ func (o Options) read(ctx context.Context, groups [][]candidate) (files []File, 
 	return files, true
 }
 
-// locate finds the canonical path of a candidate that is a regular file.
-func locate(c candidate) (real string, exists bool, err error) {
+// findFile returns the canonical path of a candidate that is a regular file.
+func findFile(c candidate) (real string, exists bool, err error) {
 	info, err := os.Stat(c.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
@@ -76,8 +76,8 @@ func locate(c candidate) (real string, exists bool, err error) {
 	return real, err == nil, err
 }
 
-// content reads at most limit bytes, whole lines where it can, and says what is missing.
-func content(c candidate, real string, limit int) (File, error) {
+// readContent reads at most limit bytes, whole lines where possible, and notes what is missing.
+func readContent(c candidate, real string, limit int) (File, error) {
 	f, outside, err := open(c, real)
 	switch {
 	case outside:
@@ -100,7 +100,7 @@ func content(c candidate, real string, limit int) (File, error) {
 	return File{c.path, clean(raw, limit, fmt.Sprintf("the file is %d bytes long", info.Size()))}, nil
 }
 
-// open opens the file without waiting, and inside of its root without a chance to leave it in between.
+// open opens the file without blocking; inside of a root it cannot be redirected out of it.
 func open(c candidate, real string) (f *os.File, outside bool, err error) {
 	if c.root == "" {
 		f, err = os.OpenFile(real, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -119,7 +119,7 @@ func open(c candidate, real string) (f *os.File, outside bool, err error) {
 	return f, false, err
 }
 
-// cut returns at most limit bytes of raw: up to the last end of a line in the second half, else of a character.
+// cut returns at most limit bytes of raw: up to the last end of line in the second half, else up to a whole character.
 func cut(raw []byte, limit int) []byte {
 	if len(raw) <= limit {
 		return raw

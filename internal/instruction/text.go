@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/systemcontext"
 )
 
-// source tells what was observed; ok is false when it could not be.
-func source(key string, files []File, ok bool) systemcontext.Source {
+// newSource returns a source with the observed files; ok is false if they could not be read.
+func newSource(key string, files []File, ok bool) systemcontext.Source {
 	about := "instructions"
 	if key == KeyConfigured {
 		about = "instructions that the configuration names"
@@ -18,7 +18,9 @@ func source(key string, files []File, ok bool) systemcontext.Source {
 		Load:     func(context.Context) ([]File, bool) { return files, ok },
 		Baseline: render,
 		Update: func(_, cur []File) string {
-			return "The " + about + " have changed. What follows replaces all of them that you were given earlier.\n\n" + render(cur)
+			return "The " + about + " have changed. What follows replaces all of them that you were given earlier.\n\n" + render(
+				cur,
+			)
 		},
 		Removal: func(was []File) string {
 			paths := make([]string, len(was))
@@ -30,7 +32,7 @@ func source(key string, files []File, ok bool) systemcontext.Source {
 	})
 }
 
-// render writes each file under its path.
+// render formats each file below its path.
 func render(files []File) string {
 	parts := make([]string, len(files))
 	for i, f := range files {

@@ -113,7 +113,7 @@ func CommandsOf(all []command.Command) []Command {
 			Agent:       c.Agent,
 			Source:      string(c.Source),
 			Template:    c.Template,
-			Hints:       c.Hints(),
+			Hints:       c.Placeholders(),
 		}
 		if c.Model != nil {
 			shown.Model = c.Model.String()

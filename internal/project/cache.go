@@ -9,30 +9,30 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// file is where the identity of the repository is kept.
-func (f *Finder) file(common string) string {
+// cacheFile returns the path of the stored identity of a repository.
+func (f *Finder) cacheFile(common string) string {
 	sum := sha256.Sum256([]byte(common))
 	return filepath.Join(f.Cache, "project", hex.EncodeToString(sum[:16]))
 }
 
-// load returns the stored identity, "" when there is none that could be one.
+// load returns the stored identity; "" if it is missing or invalid.
 func (f *Finder) load(common string) session.ProjectID {
 	if f.Cache == "" {
 		return ""
 	}
-	line, ok := firstLine(f.file(common))
+	line, ok := firstLine(f.cacheFile(common))
 	if !ok || !hash.MatchString(line) {
 		return ""
 	}
 	return session.ProjectID(line)
 }
 
-// store keeps the identity. It is a cache: what cannot be written is found out again next time.
+// store saves the identity. It is a cache: a failed write is repeated by the next lookup.
 func (f *Finder) store(common string, id session.ProjectID) {
 	if f.Cache == "" {
 		return
 	}
-	path := f.file(common)
+	path := f.cacheFile(common)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return
 	}

@@ -18,32 +18,32 @@ import (
 	"github.com/cairn-dev/cairn/internal/spelling"
 )
 
-// The bounds of what is told of a working tree.
+// Limits of the reported changes of a working tree.
 const (
 	maxDiff      = 16 << 20
 	maxChanges   = 5000
-	maxUntracked = 1 << 20 // bytes of a new file that are counted and shown
+	maxUntracked = 1 << 20 // bytes of a new file that are counted and included
 )
 
 // Change is a file of the working tree that differs from a commit.
 type Change struct {
 	File      string
 	Status    string // added, deleted, modified
-	Additions int    // 0 for what is not text
+	Additions int    // 0 for binary files
 	Deletions int
-	Patch     string // "" unless asked for
+	Patch     string // "" unless requested
 }
 
-// Compare says what a working tree is compared with, and how.
+// Compare selects what a working tree is compared with.
 type Compare struct {
-	Branch  bool // with where it left the default branch, not with the last commit
+	Branch  bool // with the merge base of the default branch instead of the last commit
 	Patches bool
 	Context int // lines around each change
 }
 
-// Head is the line of HEAD of the checkout around the directory, "ref: refs/heads/BRANCH" or a commit; "" outside of one. It
-// starts nothing and reads only small files.
-func Head(directory string) string {
+// HeadLine returns the content of HEAD of the checkout around the directory, "ref: refs/heads/BRANCH" or a commit; ""
+// outside of a checkout. It starts no process and reads only small files.
+func HeadLine(directory string) string {
 	c, ok := findCheckout(directory)
 	if !ok {
 		return ""
@@ -52,8 +52,8 @@ func Head(directory string) string {
 	return line
 }
 
-// Branch returns the branch that is checked out and the repository's default one, each "" if there is none.
-func (f *Finder) Branch(ctx context.Context, p Project) (branch, standard string) {
+// Branches returns the checked-out branch and the repository's default branch; "" for a missing one.
+func (f *Finder) Branches(ctx context.Context, p Project) (branch, standard string) {
 	g, c, err := f.open(p)
 	if err != nil {
 		return "", ""
@@ -75,23 +75,34 @@ func (f *Finder) Branch(ctx context.Context, p Project) (branch, standard string
 	return branch, standard
 }
 
-// Changes returns what differs, by name; nothing outside of a checkout, and on the default branch nothing of the branch. Files
-// that are not tracked count as added.
-func (f *Finder) Changes(ctx context.Context, p Project, with Compare) ([]Change, error) {
+// ListChanges returns the changed files by name; untracked files count as added. It returns nothing outside of a
+// checkout, and nothing of the branch on the default branch.
+func (f *Finder) ListChanges(ctx context.Context, p Project, with Compare) ([]Change, error) {
 	g, c, err := f.open(p)
 	if err != nil {
 		return nil, nil
 	}
-	base := f.base(ctx, p, with)
+	base := f.baseCommit(ctx, p, with)
 	if base == "" {
 		return nil, nil
 	}
-	plain, err := unfiltered(ctx, g, c)
+	plain, err := disableFilters(ctx, g, c)
 	if err != nil {
 		return nil, err
 	}
 	diff := func(args ...string) (string, error) {
-		args = append([]string{"--work-tree=" + c.top, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ignore-submodules=all"}, args...)
+		args = append(
+			[]string{
+				"--work-tree=" + c.top,
+				"diff",
+				"--no-ext-diff",
+				"--no-textconv",
+				"--no-renames",
+				"--no-color",
+				"--ignore-submodules=all",
+			},
+			args...,
+		)
 		return g.call(ctx, c, invocation{args: append(args, base, "--"), env: plain, most: maxDiff})
 	}
 	names, err := diff("--name-status", "-z")
@@ -110,45 +121,55 @@ func (f *Finder) Changes(ctx context.Context, p Project, with Compare) ([]Change
 		}
 		addPatches(changes, text)
 	}
-	fresh, err := untracked(ctx, g, c, with.Patches)
-	changes = append(changes, unnamed(fresh, changes)...)
+	fresh, err := listUntracked(ctx, g, c, with.Patches)
+	changes = append(changes, withoutListed(fresh, changes)...)
 	slices.SortFunc(changes, func(a, b Change) int { return spelling.Order(a.File, b.File) })
 	return changes, err
 }
 
-// unnamed leaves out what was told already: a file that git tracks no more and that is still there counts as deleted, once.
-func unnamed(fresh, told []Change) []Change {
+// withoutListed removes files that are listed already: a file that git no longer tracks but that still exists is listed
+// once, as deleted.
+func withoutListed(fresh, listed []Change) []Change {
 	names := map[string]bool{}
-	for _, c := range told {
+	for _, c := range listed {
 		names[c.File] = true
 	}
 	return slices.DeleteFunc(fresh, func(c Change) bool { return names[c.File] })
 }
 
-// Diff returns the difference of the working tree to the last commit as one text, without what is not tracked.
+// Diff returns the difference between the working tree and the last commit as one text, without untracked files.
 func (f *Finder) Diff(ctx context.Context, p Project) (string, error) {
 	g, c, err := f.open(p)
 	if err != nil {
 		return "", nil
 	}
-	plain, err := unfiltered(ctx, g, c)
+	plain, err := disableFilters(ctx, g, c)
 	if err != nil {
 		return "", err
 	}
 	return g.call(ctx, c, invocation{
-		args: []string{"--work-tree=" + c.top, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "HEAD", "--"},
-		env:  plain, most: maxDiff,
+		args: []string{
+			"--work-tree=" + c.top,
+			"diff",
+			"--no-ext-diff",
+			"--no-textconv",
+			"--no-color",
+			"--ignore-submodules=all",
+			"HEAD",
+			"--",
+		},
+		env: plain, most: maxDiff,
 	})
 }
 
-// Patch changes the working tree as the patch says: all of it, or nothing. That it does not fit is an error of code
-// conflict, and that there is no checkout one of code invalid.
+// Patch applies the patch to the working tree completely or not at all. A patch that does not apply is an error with
+// CodeConflict; outside of a checkout the code is CodeInvalid.
 func (f *Finder) Patch(ctx context.Context, p Project, patch string) error {
 	g, c, err := f.open(p)
 	if err != nil {
 		return session.Errorf(session.CodeInvalid, "%s is not in a git checkout", p.Directory)
 	}
-	plain, err := unfiltered(ctx, g, c)
+	plain, err := disableFilters(ctx, g, c)
 	if err != nil {
 		return session.Errorf(session.CodeConflict, "Patch can't be applied").Because(err)
 	}
@@ -163,26 +184,26 @@ func (f *Finder) Patch(ctx context.Context, p Project, patch string) error {
 	return nil
 }
 
-// open returns git and the checkout; an error where there is none of either.
+// open returns git and the checkout, or an error if either is missing.
 func (f *Finder) open(p Project) (git, checkout, error) {
 	c, ok := findCheckout(p.Directory)
 	if !ok {
 		return git{}, c, errors.New("no checkout")
 	}
-	g, err := f.git()
+	g, err := f.findGit()
 	return g, c, err
 }
 
-// base is the commit to compare with, "" where there is none: a branch is compared with where it left the default one, and
-// nothing has left that branch itself. A repository without a commit is compared with nothing.
-func (f *Finder) base(ctx context.Context, p Project, with Compare) string {
-	const nothing = "4b825dc642cb6eb9a060e54bf8d69288fbee4904" // the tree without files, which git knows without having it
+// baseCommit returns the commit to compare with: for a branch its merge base with the default branch; "" on the default
+// branch itself. A repository without commits is compared with the empty tree.
+func (f *Finder) baseCommit(ctx context.Context, p Project, with Compare) string {
+	const nothing = "4b825dc642cb6eb9a060e54bf8d69288fbee4904" // the empty tree, which git knows in every repository
 	g, c, err := f.open(p)
 	if err != nil {
 		return nothing
 	}
 	if with.Branch {
-		return f.parting(ctx, p)
+		return f.mergeBase(ctx, p)
 	}
 	if _, err := g.run(ctx, c, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
 		return nothing
@@ -190,9 +211,10 @@ func (f *Finder) base(ctx context.Context, p Project, with Compare) string {
 	return "HEAD"
 }
 
-// parting is the commit at which what is checked out left the default branch; "" if it is that branch, or has no commit in common with it.
-func (f *Finder) parting(ctx context.Context, p Project) string {
-	branch, standard := f.Branch(ctx, p)
+// mergeBase returns the commit at which the checked-out branch left the default branch; "" if it is the default branch
+// or shares no commit with it.
+func (f *Finder) mergeBase(ctx context.Context, p Project) string {
+	branch, standard := f.Branches(ctx, p)
 	g, c, err := f.open(p)
 	if err != nil || standard == "" || branch == standard {
 		return ""
@@ -206,12 +228,12 @@ func (f *Finder) parting(ctx context.Context, p Project) string {
 	return ""
 }
 
-// unfiltered are variables that switch off the programs through which a repository's configuration sends contents. Where
-// not all of them are known nothing may look at contents.
-func unfiltered(ctx context.Context, g git, c checkout) ([]string, error) {
+// disableFilters returns variables that disable the programs through which a repository's configuration filters
+// contents. If they are not all known, contents must not be read.
+func disableFilters(ctx context.Context, g git, c checkout) ([]string, error) {
 	out, err := g.run(ctx, c, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
-		return nil, nil // there are none
+		return nil, nil // no filters are configured
 	}
 	if err == nil && len(out) >= maxOutput {
 		err = errors.New("it has too many of them")
@@ -231,7 +253,7 @@ func unfiltered(ctx context.Context, g git, c checkout) ([]string, error) {
 	return env, nil
 }
 
-// parseChanges reads what diff --name-status -z and --numstat -z print.
+// parseChanges parses the output of diff --name-status -z and --numstat -z.
 func parseChanges(names, counts string) []Change {
 	var out []Change
 	at := map[string]int{}
@@ -250,14 +272,15 @@ func parseChanges(names, counts string) []Change {
 			continue
 		}
 		if i, ok := at[parts[2]]; ok {
-			out[i].Additions, _ = strconv.Atoi(parts[0]) // "-" for what is not text
+			out[i].Additions, _ = strconv.Atoi(parts[0]) // "-" for binary files
 			out[i].Deletions, _ = strconv.Atoi(parts[1])
 		}
 	}
 	return out
 }
 
-// addPatches gives each change its piece of the diff: both are in git's order. A file that became a link has two pieces.
+// addPatches assigns each change its piece of the diff; both are in git's order. A file that became a link has two
+// pieces.
 func addPatches(changes []Change, diff string) {
 	const head = "diff --git "
 	at, last := -1, ""
@@ -272,8 +295,8 @@ func addPatches(changes []Change, diff string) {
 	}
 }
 
-// untracked returns the files that git neither tracks nor ignores.
-func untracked(ctx context.Context, g git, c checkout, patches bool) ([]Change, error) {
+// listUntracked returns files that git neither tracks nor ignores.
+func listUntracked(ctx context.Context, g git, c checkout, patches bool) ([]Change, error) {
 	out, err := g.run(ctx, c, "--work-tree="+c.top, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
 	if err != nil {
 		return nil, fmt.Errorf("list new files: %w", err)
@@ -304,7 +327,7 @@ func untracked(ctx context.Context, g git, c checkout, patches bool) ([]Change, 
 	return changes, nil
 }
 
-// smallText returns the content of a regular file that is text.
+// smallText returns the content of a regular text file of limited size.
 func smallText(root *os.Root, name string) (string, bool) {
 	info, err := root.Lstat(filepath.FromSlash(name))
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxUntracked {
@@ -319,12 +342,12 @@ func smallText(root *os.Root, name string) (string, bool) {
 	return string(b), err == nil && !strings.ContainsRune(string(b), 0)
 }
 
-// newFile is the patch that makes a file, as git writes it.
+// newFile returns the patch that creates a file, as git writes it.
 func newFile(name string, lines []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "diff --git a/%[1]s b/%[1]s\nnew file mode 100644\nindex 0000000..%.7[2]s\n", name, blobName(lines))
 	switch len(lines) {
-	case 0: // git names no files where there are no lines
+	case 0: // git writes no file names for an empty file
 	case 1:
 		fmt.Fprintf(&b, "--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n", name)
 	default:
@@ -339,9 +362,11 @@ func newFile(name string, lines []string) string {
 	return b.String()
 }
 
-// blobName is what git calls a file of the lines.
+// blobName returns git's object id of the lines.
 func blobName(lines []string) string {
 	text := strings.Join(lines, "")
-	sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text)) //nolint:gosec // git's name, nothing is secured by it
+	sum := sha1.Sum(
+		fmt.Appendf(nil, "blob %d\x00%s", len(text), text),
+	) //nolint:gosec // git's name, nothing is secured by it
 	return hex.EncodeToString(sum[:])
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// More filters than can be switched off: nothing is compared, and none runs.
+// With more filters than can be disabled nothing is compared and no filter runs.
 func TestTooManyFilters(t *testing.T) {
 	repo := repository(t)
 	canary := filepath.Join(t.TempDir(), "ran")
@@ -38,7 +38,7 @@ func TestTooManyFilters(t *testing.T) {
 	}
 	finder := &Finder{}
 	p := find(t, finder, repo)
-	_, errChanges := finder.Changes(t.Context(), p, Compare{Patches: true})
+	_, errChanges := finder.ListChanges(t.Context(), p, Compare{Patches: true})
 	_, errDiff := finder.Diff(t.Context(), p)
 	errPatch := finder.Patch(t.Context(), p, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n")
 	if errChanges == nil || errDiff == nil || errPatch == nil {
@@ -49,8 +49,8 @@ func TestTooManyFilters(t *testing.T) {
 	}
 }
 
-// The patch of a file that git does not track yet is the one that git would write.
-func TestPatchOfANewFile(t *testing.T) {
+// The patch of an untracked file is the one that git would write.
+func TestPatchOfNewFile(t *testing.T) {
 	repo := repository(t)
 	commit(t, repo, "one")
 	for name, text := range map[string]string{"one.txt": "one\n", "two.txt": "one\ntwo\n", "open.txt": "no end", "empty.txt": ""} {
@@ -59,7 +59,7 @@ func TestPatchOfANewFile(t *testing.T) {
 		}
 	}
 	finder := &Finder{}
-	changes, err := finder.Changes(t.Context(), find(t, finder, repo), Compare{Patches: true})
+	changes, err := finder.ListChanges(t.Context(), find(t, finder, repo), Compare{Patches: true})
 	if err != nil || len(changes) != 4 {
 		t.Fatal(changes, err)
 	}
@@ -71,9 +71,9 @@ func TestPatchOfANewFile(t *testing.T) {
 	}
 }
 
-// Patches name files as they are called, and each stands with its own file: also behind one that became a link, which git
-// tells in two pieces, and one that is no longer tracked but still there, which git tells twice and which is told once.
-func TestPatchesStandWithTheirFiles(t *testing.T) {
+// Each patch is assigned to its own file, also after a file that became a link (two pieces of git's diff) and one that
+// is no longer tracked but exists (listed twice by git).
+func TestPatchesMatchFiles(t *testing.T) {
 	repo := repository(t)
 	write := func(name, text string) {
 		t.Helper()
@@ -95,7 +95,7 @@ func TestPatchesStandWithTheirFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	finder := &Finder{}
-	changes, err := finder.Changes(t.Context(), find(t, finder, repo), Compare{Patches: true})
+	changes, err := finder.ListChanges(t.Context(), find(t, finder, repo), Compare{Patches: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// checkout is a working tree and the folders of its repository.
+// checkout is a working tree with the directories of its repository.
 type checkout struct {
 	top    string // the working tree
-	gitDir string // of this checkout
-	common string // shared by all checkouts of the repository
+	gitDir string // git directory of this checkout
+	common string // git directory shared by all checkouts of the repository
 }
 
-// findCheckout looks for .git upwards from dir, as git does: a folder, or a file that names one.
+// findCheckout searches for .git from dir upwards, as git does: a directory, or a file that names one.
 func findCheckout(dir string) (checkout, bool) {
 	for {
 		if c, ok := checkoutAt(dir); ok {
@@ -41,11 +41,11 @@ func checkoutAt(top string) (checkout, bool) {
 		if !ok || !isLink {
 			return checkout{}, false
 		}
-		gitDir = absolute(target, top)
+		gitDir = makeAbsolute(target, top)
 	}
 	common := gitDir
 	if line, ok := firstLine(filepath.Join(gitDir, "commondir")); ok {
-		common = absolute(line, gitDir)
+		common = makeAbsolute(line, gitDir)
 	}
 	for _, need := range []string{filepath.Join(gitDir, "HEAD"), filepath.Join(common, "objects")} {
 		if _, err := os.Lstat(need); err != nil {
@@ -58,14 +58,14 @@ func checkoutAt(top string) (checkout, bool) {
 	return checkout{top, gitDir, common}, true
 }
 
-func absolute(path, dir string) string {
+func makeAbsolute(path, dir string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(dir, path)
 }
 
-// firstLine returns the first line of a small regular file. Opening never waits, whatever it is.
+// firstLine returns the first line of a small regular file. Opening never blocks.
 func firstLine(path string) (string, bool) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	gitTime   = 30 * time.Second // a million commits without a commit graph
+	gitTime   = 30 * time.Second // enough for a million commits without a commit graph
 	maxOutput = 1 << 20
 )
 
-// git runs one git.
+// git runs the git program.
 type git struct{ path string }
 
-func (f *Finder) git() (git, error) {
+func (f *Finder) findGit() (git, error) {
 	if f.Git != "" {
 		return git{f.Git}, nil
 	}
@@ -31,8 +31,9 @@ func (f *Finder) git() (git, error) {
 
 var hash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// root returns the root commit of HEAD, of several the first by name. In a shallow clone it is where history was cut.
-func (g git) root(ctx context.Context, c checkout) (string, error) {
+// rootCommit returns the root commit of HEAD, the first by name if there are several. In a shallow clone it is the
+// oldest present commit.
+func (g git) rootCommit(ctx context.Context, c checkout) (string, error) {
 	out, err := g.run(ctx, c, "rev-list", "--max-parents=0", "HEAD", "--")
 	if err != nil {
 		return "", err
@@ -44,13 +45,13 @@ func (g git) root(ctx context.Context, c checkout) (string, error) {
 	return slices.Min(roots), nil
 }
 
-// isRoot reports whether the commit is there and has no parent. It walks nothing.
+// isRoot reports whether the commit exists and has no parent. It does not walk the history.
 func (g git) isRoot(ctx context.Context, c checkout, commit string) bool {
 	out, err := g.run(ctx, c, "rev-list", "--no-walk", "--max-parents=0", commit, "--")
 	return err == nil && strings.TrimSpace(out) == commit
 }
 
-// run returns what git prints.
+// run returns git's output.
 func (g git) run(ctx context.Context, c checkout, args ...string) (string, error) {
 	return g.call(ctx, c, invocation{args: args, most: maxOutput})
 }
@@ -58,14 +59,14 @@ func (g git) run(ctx context.Context, c checkout, args ...string) (string, error
 // invocation is one call of git.
 type invocation struct {
 	args  []string
-	env   []string // beside what every call has
+	env   []string // in addition to the fixed environment
 	stdin string
-	most  int // bytes of what it prints that are kept
+	most  int // maximum bytes of output to keep
 }
 
-// call returns what git prints. Nothing that a repository can configure runs: no hooks, monitors, pagers, or helpers of
-// remotes, which a partial clone would use for missing objects; and no configuration or variable of the user applies.
-// What looks at contents needs unfiltered besides.
+// call returns git's output. Nothing that a repository can configure is run: no hooks, monitors, pagers, or remote
+// helpers, which a partial clone would use for missing objects. The user's configuration and variables do not apply.
+// Calls that read contents also need disableFilters.
 func (g git) call(ctx context.Context, c checkout, i invocation) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -86,21 +87,21 @@ func (g git) call(ctx context.Context, c checkout, i invocation) (string, error)
 	if i.stdin != "" {
 		cmd.Stdin = strings.NewReader(i.stdin)
 	}
-	out := &limited{rest: i.most}
+	out := &limitedBuffer{rest: i.most}
 	cmd.Stdout = out
 	err := cmd.Run()
 	return out.String(), err
 }
 
-// limited keeps the first bytes and swallows the others, so that the writer need not wait.
-type limited struct {
+// limitedBuffer keeps the first bytes and discards the rest, so that the writer does not block.
+type limitedBuffer struct {
 	bytes.Buffer
 	rest int
 }
 
-var _ io.Writer = (*limited)(nil)
+var _ io.Writer = (*limitedBuffer)(nil)
 
-func (l *limited) Write(p []byte) (int, error) {
+func (l *limitedBuffer) Write(p []byte) (int, error) {
 	n := min(len(p), l.rest)
 	l.rest -= n
 	l.Buffer.Write(p[:n])

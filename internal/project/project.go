@@ -1,9 +1,9 @@
-// Package project tells which project a directory belongs to: the checkout around it, and an identity that clones and
-// worktrees of one repository share, its root commit (spec/v1 §37, spec/v2 LC-1).
+// Package project finds the project of a directory: the checkout around it, and an identity that clones and worktrees
+// of one repository share, its root commit (LC-1).
 //
-// A repository is anybody's: git is asked for one thing only, with an environment of our own, no configuration but
-// the repository's, and nothing in it that could run a program or open a connection. Where git is not installed, the
-// checkout is still found; its identity is then the one found earlier, or Global.
+// A repository is untrusted: git is called with a fixed environment, no configuration but the repository's, and nothing
+// in that can run a program or open a connection. Without git the checkout is still found; its identity is then the
+// stored one, or Global.
 package project
 
 import (
@@ -18,35 +18,35 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// Global is the identity of what belongs to no repository, or to one without a commit.
+// Global is the identity of directories outside of repositories and of repositories without commits.
 const Global session.ProjectID = "global"
 
-// Project is where a directory belongs.
+// Project is the project of a directory.
 type Project struct {
 	ID        session.ProjectID
-	Directory string // the directory asked for: absolute, symlinks resolved
-	Worktree  string // the top of its checkout; "" outside of one
-	Subpath   string // Directory below Worktree, with slashes; "" at the top and outside
+	Directory string // the directory, absolute, symlinks resolved
+	Worktree  string // root of its checkout; "" outside of one
+	Subpath   string // Directory relative to Worktree, with slashes; "" at the root and outside
 }
 
 // IsGit reports whether the directory is in a git checkout.
 func (p Project) IsGit() bool { return p.Worktree != "" }
 
-// Finder finds projects and remembers identities. Safe for concurrent use.
+// Finder finds projects and caches identities. Safe for concurrent use.
 type Finder struct {
-	// Cache is a directory in which identities outlive the process, so that a long history is walked once and a
-	// checkout keeps its identity when another root appears in it; "" remembers in memory only. It is made on need.
+	// Cache is a directory that stores identities across processes, so that a long history is walked once and a checkout
+	// keeps its identity when another root commit appears; "" caches in memory only. It is created when needed.
 	Cache string
-	// Git is the git to run; "" looks it up in PATH.
+	// Git is the path of git; "" looks it up in PATH.
 	Git string
 
-	mu    sync.Mutex                   // guards known
-	known map[string]session.ProjectID // by the repository's common folder
+	mu  sync.Mutex                   // guards known
+	ids map[string]session.ProjectID // by the repository's shared git directory
 }
 
 const maxKnown = 1024
 
-// Find tells of a directory. That it does not exist, or is no directory, is a *session.Error.
+// Find returns the project of a directory. A missing directory is a *session.Error.
 func (f *Finder) Find(ctx context.Context, dir string) (Project, error) {
 	real, err := resolve(dir)
 	if err != nil {
@@ -61,7 +61,7 @@ func (f *Finder) Find(ctx context.Context, dir string) (Project, error) {
 	if rel, err := filepath.Rel(c.top, real); err == nil && rel != "." {
 		p.Subpath = filepath.ToSlash(rel)
 	}
-	p.ID = f.identify(ctx, c)
+	p.ID = f.projectID(ctx, c)
 	if ctx.Err() != nil {
 		return Project{}, context.Cause(ctx)
 	}
@@ -88,42 +88,42 @@ func resolve(dir string) (string, error) {
 	return real, nil
 }
 
-// identify returns the remembered identity while it still is a root of the repository, else what git says now. Without
-// a commit, without git, or when git takes too long, it is Global, and the next call tries again.
-func (f *Finder) identify(ctx context.Context, c checkout) session.ProjectID {
+// projectID returns the cached identity while it is still a root commit, else git's answer. Without commits, without
+// git, or after git's time limit it is Global, and the next call tries again.
+func (f *Finder) projectID(ctx context.Context, c checkout) session.ProjectID {
 	f.mu.Lock()
-	was := f.known[c.common]
+	was := f.ids[c.common]
 	f.mu.Unlock()
 	if was == "" {
 		was = f.load(c.common)
 	}
-	g, err := f.git()
+	g, err := f.findGit()
 	switch {
 	case err != nil && was != "":
 		return was
 	case err != nil:
 		return Global
 	case was != "" && g.isRoot(ctx, c, string(was)):
-		f.remember(c, was)
+		f.storeID(c, was)
 		return was
 	}
-	root, err := g.root(ctx, c)
+	root, err := g.rootCommit(ctx, c)
 	if err != nil {
 		return Global
 	}
-	f.remember(c, session.ProjectID(root))
+	f.storeID(c, session.ProjectID(root))
 	f.store(c.common, session.ProjectID(root))
 	return session.ProjectID(root)
 }
 
-func (f *Finder) remember(c checkout, id session.ProjectID) {
+func (f *Finder) storeID(c checkout, id session.ProjectID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known == nil || len(f.known) >= maxKnown {
-		f.known = map[string]session.ProjectID{}
+	if f.ids == nil || len(f.ids) >= maxKnown {
+		f.ids = map[string]session.ProjectID{}
 	}
-	f.known[c.common] = id
+	f.ids[c.common] = id
 }
 
-// String is the identity with the place, for logs.
+// String returns directory and identity, for logs.
 func (p Project) String() string { return fmt.Sprintf("%s (%s)", p.Directory, p.ID) }

@@ -176,7 +176,7 @@ func TestIdentityStays(t *testing.T) {
 	}
 }
 
-// A repository whose configuration would run something on every occasion git knows.
+// TestHostileRepositoryRunsNothing uses a repository whose configuration would run a program at every occasion.
 func TestHostileRepositoryRunsNothing(t *testing.T) {
 	repo := repository(t)
 	root := session.ProjectID(commit(t, repo, "one"))

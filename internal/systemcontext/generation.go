@@ -9,14 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Generation is what an epoch starts with: the exact text for the model, and the snapshot to compare with later.
+// Generation is the start of an epoch: the text for the model, and the snapshot for later comparison.
 type Generation struct {
 	Baseline string
-	Snapshot jsontext.Value // the same entries always have the same bytes
+	Snapshot jsontext.Value // deterministic encoding
 }
 
-// Outcome is what a boundary found. Updated: Text, and Generation.Snapshot to be stored in the transaction that
-// appends Text. Ready: the whole Generation, for a new epoch. Blocked: Keys, and everything stays as it was.
+// Outcome is the result of reconciling. Updated: Text, and Generation.Snapshot to store in the transaction that appends
+// Text. Ready: the whole Generation, for a new epoch. Blocked: Keys; nothing changes.
 type Outcome struct {
 	Kind       OutcomeKind
 	Text       string
@@ -24,7 +24,7 @@ type Outcome struct {
 	Keys       []string
 }
 
-// OutcomeKind tells outcomes apart.
+// OutcomeKind is the kind of an Outcome.
 type OutcomeKind int
 
 // The kinds of outcome.
@@ -39,32 +39,32 @@ func (k OutcomeKind) String() string {
 	return [...]string{"unchanged", "updated", "ready", "blocked"}[k]
 }
 
-// Blocked says that a first generation cannot be made because sources are unavailable.
-type Blocked struct{ Keys []string }
+// BlockedError means that a first generation cannot be rendered because sources are unavailable.
+type BlockedError struct{ Keys []string }
 
-func (e *Blocked) Error() string {
+func (e *BlockedError) Error() string {
 	return "the system context is incomplete: unavailable now: " + strings.Join(e.Keys, ", ")
 }
 
-// paragraphs joins rendered parts, with one blank line between them (SC-3).
-func paragraphs(parts []string) string { return strings.Join(parts, "\n\n") }
+// joinParts joins rendered parts with blank lines (SC-3).
+func joinParts(parts []string) string { return strings.Join(parts, "\n\n") }
 
-// Initialize observes every source once and renders the first generation of an epoch. An unavailable source makes it
-// a *Blocked error (SC-4).
+// Initialize observes every source once and renders the first generation of an epoch. An unavailable source is a
+// *BlockedError (SC-4).
 func Initialize(ctx context.Context, c Context) (Generation, error) {
 	seen, err := observe(ctx, c)
 	if err != nil {
 		return Generation{}, err
 	}
-	if keys := unavailable(seen, func(observation) bool { return true }); len(keys) > 0 {
-		return Generation{}, &Blocked{keys}
+	if keys := unavailableKeys(seen, func(observation) bool { return true }); len(keys) > 0 {
+		return Generation{}, &BlockedError{keys}
 	}
-	return generate(seen)
+	return newGeneration(seen)
 }
 
-// Reconcile observes every source once and compares with the snapshot prev: Unchanged, Updated with one text for all
-// changes, or, when a stored value no longer decodes or a source without removal text is gone, what Replace returns
-// for the same observation (SC-5). A prev that is no snapshot is a *SnapshotError.
+// Reconcile observes every source once and compares it with the snapshot prev. The outcome is Unchanged, or Updated
+// with one text for all changes; if a stored value no longer decodes, or a source without removal text is gone, it is
+// the outcome of Replace for the same observation (SC-5). An invalid prev is a *SnapshotError.
 func Reconcile(ctx context.Context, c Context, prev jsontext.Value) (Outcome, error) {
 	stored, err := decodeSnapshot(prev)
 	if err != nil {
@@ -74,14 +74,14 @@ func Reconcile(ctx context.Context, c Context, prev jsontext.Value) (Outcome, er
 	if err != nil {
 		return Outcome{}, err
 	}
-	if incompatible(seen, stored) {
+	if needsReplacement(seen, stored) {
 		return replace(seen, stored)
 	}
 	return update(seen, stored)
 }
 
-// Replace observes every source once and renders a new generation of those available. An unavailable source that prev
-// holds makes it Blocked; one never admitted is left out and appears later, as a new source (SC-6).
+// Replace observes every source once and renders a new generation of the available ones. An unavailable source that
+// prev contains makes it Blocked; one that was never admitted is left out and appears later as a new source (SC-6).
 func Replace(ctx context.Context, c Context, prev jsontext.Value) (Outcome, error) {
 	stored, err := decodeSnapshot(prev)
 	if err != nil {
@@ -96,40 +96,40 @@ func Replace(ctx context.Context, c Context, prev jsontext.Value) (Outcome, erro
 
 func replace(seen []observation, stored snapshot) (Outcome, error) {
 	admitted := func(o observation) bool { _, ok := stored[o.key]; return ok }
-	if keys := unavailable(seen, admitted); len(keys) > 0 {
+	if keys := unavailableKeys(seen, admitted); len(keys) > 0 {
 		return Outcome{Kind: OutcomeBlocked, Keys: keys}, nil
 	}
-	g, err := generate(seen)
+	g, err := newGeneration(seen)
 	if err != nil {
 		return Outcome{}, err
 	}
 	return Outcome{Kind: OutcomeReady, Generation: g}, nil
 }
 
-// generate renders the available sources.
-func generate(seen []observation) (Generation, error) {
+// newGeneration renders the available sources.
+func newGeneration(seen []observation) (Generation, error) {
 	next := snapshot{}
 	var parts []string
 	for _, o := range seen {
 		if !o.available {
 			continue
 		}
-		part, err := text(o.key, "baseline", o.value.baseline)
+		part, err := renderText(o.key, "baseline", o.value.baseline)
 		if err != nil {
 			return Generation{}, err
 		}
-		if err := next.admit(o); err != nil {
+		if err := next.addEntry(o); err != nil {
 			return Generation{}, err
 		}
 		parts = append(parts, part)
 	}
 	raw, err := next.encode()
-	return Generation{Baseline: paragraphs(parts), Snapshot: raw}, err
+	return Generation{Baseline: joinParts(parts), Snapshot: raw}, err
 }
 
-// incompatible reports whether the snapshot can only be replaced: a value that its source cannot decode, or a key
-// that is gone without a removal text.
-func incompatible(seen []observation, stored snapshot) bool {
+// needsReplacement reports whether the snapshot can only be replaced: a source cannot decode its value, or a key is
+// gone without a removal text.
+func needsReplacement(seen []observation, stored snapshot) bool {
 	present := make(map[string]bool, len(seen))
 	for _, o := range seen {
 		present[o.key] = true
@@ -147,7 +147,7 @@ func incompatible(seen []observation, stored snapshot) bool {
 	return false
 }
 
-// update renders what changed, in source order, then what is gone, in key order.
+// update renders the changed sources in source order, then the removed ones in key order.
 func update(seen []observation, stored snapshot) (Outcome, error) {
 	next := maps.Clone(stored)
 	gone := maps.Clone(stored)
@@ -157,14 +157,14 @@ func update(seen []observation, stored snapshot) (Outcome, error) {
 		if !o.available {
 			continue
 		}
-		part, err := change(o, stored)
+		part, err := renderChange(o, stored)
 		if err != nil {
 			return Outcome{}, err
 		}
 		if part == "" {
 			continue
 		}
-		if err := next.admit(o); err != nil {
+		if err := next.addEntry(o); err != nil {
 			return Outcome{}, err
 		}
 		parts = append(parts, part)
@@ -180,23 +180,23 @@ func update(seen []observation, stored snapshot) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{Kind: OutcomeUpdated, Text: paragraphs(parts), Generation: Generation{Snapshot: raw}}, nil
+	return Outcome{Kind: OutcomeUpdated, Text: joinParts(parts), Generation: Generation{Snapshot: raw}}, nil
 }
 
-// change renders one source's difference to the snapshot, "" when there is none.
-func change(o observation, stored snapshot) (string, error) {
+// renderChange renders a source's change since the snapshot; "" if it is unchanged.
+func renderChange(o observation, stored snapshot) (string, error) {
 	e, known := stored[o.key]
 	if !known {
-		return text(o.key, "baseline", o.value.baseline)
+		return renderText(o.key, "baseline", o.value.baseline)
 	}
 	equal, render, _ := o.value.compare(e.Value)
 	if equal {
 		return "", nil
 	}
-	return text(o.key, "update", render)
+	return renderText(o.key, "update", render)
 }
 
-func unavailable(seen []observation, counts func(observation) bool) []string {
+func unavailableKeys(seen []observation, counts func(observation) bool) []string {
 	var keys []string
 	for _, o := range seen {
 		if !o.available && counts(o) {

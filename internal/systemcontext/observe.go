@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// observation is what one look at one source saw.
+// observation is the result of loading one source.
 type observation struct {
 	key       string
 	available bool
 	value     value
 }
 
-// observe runs all loaders concurrently, once, and keeps the order of the sources (SC-2). A panicking loader is a bug
-// of its source and becomes an error here, so that it ends one turn and not the process.
+// observe runs all loaders concurrently, once, and keeps the order of the sources (SC-2). A panic of a loader becomes
+// an error, which ends one turn and not the process.
 func observe(ctx context.Context, c Context) ([]observation, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -27,7 +27,12 @@ func observe(ctx context.Context, c Context) ([]observation, error) {
 		wg.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
-					errs[i] = fmt.Errorf("system context source %s: its loader panicked: %v\n%s", s.key, p, debug.Stack())
+					errs[i] = fmt.Errorf(
+						"system context source %s: its loader panicked: %v\n%s",
+						s.key,
+						p,
+						debug.Stack(),
+					)
 				}
 			}()
 			seen[i].key = s.key
@@ -35,7 +40,7 @@ func observe(ctx context.Context, c Context) ([]observation, error) {
 		})
 	}
 	wg.Wait()
-	if ctx.Err() != nil { // what a cancelled loader says is no observation
+	if ctx.Err() != nil { // the result of a cancelled loader is invalid
 		return nil, context.Cause(ctx)
 	}
 	for _, err := range errs {

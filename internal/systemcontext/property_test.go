@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is what a random run sets the sources to: a value, unavailable, or absent.
+// world is the state of the sources in a random run: a value, unavailable, or absent.
 type world map[string]string
 
 const (
@@ -22,13 +22,16 @@ func (w world) context(keys []string) Context {
 	var c Context
 	for _, key := range keys {
 		if v := w[key]; v != isAbsent {
-			c = append(c, (&fake{key: key, value: v, missing: v == isMissing, noRemoval: strings.HasSuffix(key, "n")}).source())
+			c = append(
+				c,
+				(&fake{key: key, value: v, missing: v == isMissing, noRemoval: strings.HasSuffix(key, "n")}).source(),
+			)
 		}
 	}
 	return c
 }
 
-// listener is a model that believes what it is told: it knows the last value stated of each key.
+// listener is a model that believes every text: it keeps the last stated value of each key.
 type listener map[string]string
 
 func (l listener) hear(text string) {
@@ -43,9 +46,9 @@ func (l listener) hear(text string) {
 	}
 }
 
-// Whatever the sources do, who reads the baseline and then every text knows each source that can be seen at its value
-// of now, keeps what is unavailable at its last known value, and knows nothing that is absent.
-func TestListenerKnowsTheTruth(t *testing.T) {
+// A reader of the baseline and all texts knows the current value of every available source, keeps the last value of
+// unavailable ones, and no value of absent ones.
+func TestListenerKnowsValues(t *testing.T) {
 	keys := []string{"x/a", "x/b", "x/c", "x/an", "x/bn"}
 	rapid.Check(t, func(t *rapid.T) {
 		believes := listener{}

@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// Producer returns the sources of one registration as they are now: none when what it observes is absent. It is
-// called at every boundary, concurrently with other producers, and returns soon after ctx ends.
+// Producer returns the current sources of one registration; an empty Context if they are absent. It is called at every
+// boundary, concurrently with other producers, and must return soon after ctx ends.
 type Producer func(ctx context.Context) Context
 
-// Registry holds the producers of one Location. The zero value is ready; safe for concurrent use.
+// Registry holds the producers of one location. The zero value is ready to use; safe for concurrent use.
 type Registry struct {
 	mu      sync.Mutex // guards entries
 	entries map[string]*Producer
 }
 
-// Register adds a producer under a key of the same syntax as a source's; a key in use is a *KeyError. Calling remove
-// ends the registration; the effect shows at the next boundary only. It may be called more than once.
+// Register adds a producer under a key with the syntax of source keys; a key in use is a *KeyError. Calling remove ends
+// the registration at the next boundary. It may be called more than once.
 func (r *Registry) Register(key string, p Producer) (remove func(), err error) {
 	if !keySyntax.MatchString(key) {
 		return nil, &KeyError{key, "is not a key: want segment/rest of lower-case letters, digits, '.', '_' and '-'"}
@@ -44,7 +44,7 @@ func (r *Registry) Register(key string, p Producer) (remove func(), err error) {
 	}, nil
 }
 
-// Load runs all producers concurrently and combines what they return in the order of their keys, not of registration.
+// Load runs all producers concurrently and combines their sources in key order.
 func (r *Registry) Load(ctx context.Context) (Context, error) {
 	r.mu.Lock()
 	entries := maps.Clone(r.entries)

@@ -7,17 +7,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// entry is what the snapshot keeps of an admitted source: its value, and what to say should it disappear. The text is
-// rendered beforehand because the source that could render it may be gone by then (R7).
+// entry is the stored state of an admitted source: its value, and the text that announces its removal, rendered in
+// advance because the source may be gone by then.
 type entry struct {
 	Value   jsontext.Value `json:"value"`
 	Removal string         `json:"removal,omitzero"`
 }
 
-// snapshot holds the admitted sources by key.
+// snapshot is the admitted sources by key.
 type snapshot map[string]entry
 
-// SnapshotError says that a stored snapshot cannot be read at all. Its epoch must be cleared or the store repaired.
+// SnapshotError means that a stored snapshot cannot be decoded. Its epoch must be cleared or the store repaired.
 type SnapshotError struct{ Err error }
 
 func (e *SnapshotError) Error() string {
@@ -38,7 +38,7 @@ func decodeSnapshot(raw jsontext.Value) (snapshot, error) {
 	return s, nil
 }
 
-// encode returns bytes that depend on the entries only.
+// encode returns a deterministic encoding.
 func (s snapshot) encode() (jsontext.Value, error) {
 	b, err := json.Marshal(s, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -47,15 +47,15 @@ func (s snapshot) encode() (jsontext.Value, error) {
 	return b, nil
 }
 
-// admit puts the observed value under its key.
-func (s snapshot) admit(o observation) error {
+// addEntry stores the observed value under its key.
+func (s snapshot) addEntry(o observation) error {
 	raw, err := o.value.encode()
 	if err != nil {
 		return fmt.Errorf("encode the value of system context source %s: %w", o.key, err)
 	}
 	e := entry{Value: raw}
 	if o.value.removal != nil {
-		if e.Removal, err = text(o.key, "removal", o.value.removal); err != nil {
+		if e.Removal, err = renderText(o.key, "removal", o.value.removal); err != nil {
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func (s snapshot) admit(o observation) error {
 	return nil
 }
 
-// EmptyTextError says that a source rendered nothing, which is a bug of the source (SC-3).
+// EmptyTextError means that a source rendered an empty text, which is a programming error (SC-3).
 type EmptyTextError struct {
 	Key  string
 	Form string // "baseline", "update" or "removal"
@@ -73,7 +73,7 @@ func (e *EmptyTextError) Error() string {
 	return fmt.Sprintf("system context source %s rendered an empty %s text", e.Key, e.Form)
 }
 
-func text(key, form string, render func() string) (string, error) {
+func renderText(key, form string, render func() string) (string, error) {
 	t := render()
 	if t == "" {
 		return "", &EmptyTextError{key, form}

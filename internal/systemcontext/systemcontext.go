@@ -1,13 +1,13 @@
-// Package systemcontext is the algebra of what a model is told about its surroundings: typed sources are observed,
-// rendered once into a baseline at the start of a context epoch, and compared with a snapshot at every boundary after
-// that, so that a change becomes one message stating the new effective value (spec/v2 §11.1, SC-1 to SC-7).
+// Package systemcontext implements the system context of a session: typed sources are observed, rendered into a
+// baseline when an epoch begins, and compared with a snapshot at every later boundary, so that a change becomes one
+// message with the new value (SC-1 to SC-7).
 //
-// A source is in one of three states when observed. Available: it has a value. Unavailable: it cannot be read now;
-// what was admitted before stays in force, silently. Absent: it is not part of the Context any more; its removal text
-// is announced, or, where it has none, a new generation is needed.
+// An observed source is in one of three states. Available: it has a value. Unavailable: it cannot be read now, and its
+// last admitted value stays in force silently. Absent: it is no longer part of the context; its removal text is
+// announced or, without one, a new generation is needed.
 //
-// The package knows no files, no clock and no store: values in, texts and snapshots out. A snapshot is for comparing
-// only and never leaves the process.
+// The package uses no files, clock or store. Values come in, texts and snapshots go out. A snapshot is only for
+// comparison and never leaves the process.
 package systemcontext
 
 import (
@@ -19,25 +19,26 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Spec says what one source observes and how its value reads. T must survive a round trip through JSON: two values
-// are equal when their JSON is, whatever the order of its keys. Texts may not be empty.
+// Spec defines one source. T must survive a round trip through JSON: two values are equal if their canonical JSON is.
+// Texts must not be empty.
 type Spec[T any] struct {
-	// Key is the source's identity across restarts, "segment/rest": lower-case letters, digits, '.', '_' and '-', in
-	// the rest also '/'; both parts start with a letter or digit.
+	// Key identifies the source across restarts, "segment/rest": lower-case letters, digits, '.', '_' and '-', in the rest
+	// also '/'; both parts start with a letter or digit.
 	Key string
-	// Load returns the one coherent value of now, or false when it cannot be known now. It is called once per
-	// observation, concurrently with the loaders of other sources, and returns soon after ctx ends.
+	// Load returns the current value, or false if it cannot be known now. It is called once per observation, concurrently
+	// with other loaders, and must return soon after ctx ends.
 	Load func(ctx context.Context) (v T, ok bool)
-	// Baseline renders the complete value for the start of an epoch, or for a source new to a running one.
+	// Baseline renders the complete value, when an epoch starts or the source is new.
 	Baseline func(v T) string
-	// Update renders the new value for a model that was told prev. It states what holds now, never what held before.
+	// Update renders the new value for a model that received prev. It states the current value only, never the previous
+	// one.
 	Update func(prev, cur T) string
-	// Removal renders, while v holds, what to say should the source disappear. Nil: a disappearance needs a new
-	// generation.
+	// Removal renders, while v is in force, the text that announces the removal of the source. If it is nil, a removal
+	// needs a new generation.
 	Removal func(v T) string
 }
 
-// Source is a Spec with its type hidden, so that sources of different types make one Context.
+// Source is a Spec with its type erased.
 type Source struct {
 	key     string
 	observe func(ctx context.Context) (value, bool)
@@ -46,16 +47,16 @@ type Source struct {
 // Key returns the key of the source.
 func (s Source) Key() string { return s.key }
 
-// value is what one observation of an available source can be asked. Renderers run only when asked.
+// value is the observed value of a source. Its renderers are called only when needed.
 type value struct {
 	encode   func() (jsontext.Value, error)
 	baseline func() string
-	removal  func() string // nil: none
-	// compare decodes the stored value; ok is false when it no longer decodes. update renders against it.
+	removal  func() string // nil: no removal text
+	// compare decodes the stored value; ok is false if that fails. update renders the change.
 	compare func(stored jsontext.Value) (equal bool, update func() string, ok bool)
 }
 
-// Make makes a source of a Spec.
+// Make returns the source of a Spec.
 func Make[T any](s Spec[T]) Source {
 	return Source{key: s.Key, observe: func(ctx context.Context) (value, bool) {
 		cur, ok := s.Load(ctx)
@@ -63,7 +64,7 @@ func Make[T any](s Spec[T]) Source {
 			return value{}, false
 		}
 		v := value{
-			encode:   func() (jsontext.Value, error) { return canonical(cur) },
+			encode:   func() (jsontext.Value, error) { return encodeCanonical(cur) },
 			baseline: func() string { return s.Baseline(cur) },
 			compare:  func(stored jsontext.Value) (bool, func() string, bool) { return compare(s, stored, cur) },
 		}
@@ -79,14 +80,14 @@ func compare[T any](s Spec[T], stored jsontext.Value, cur T) (equal bool, update
 	if len(stored) == 0 || json.Unmarshal(stored, &prev) != nil {
 		return false, nil, false
 	}
-	a, errA := canonical(prev)
-	b, errB := canonical(cur)
+	a, errA := encodeCanonical(prev)
+	b, errB := encodeCanonical(cur)
 	equal = errA == nil && errB == nil && string(a) == string(b)
 	return equal, func() string { return s.Update(prev, cur) }, true
 }
 
-// canonical encodes v so that equal values have equal bytes.
-func canonical[T any](v T) (jsontext.Value, error) {
+// encodeCanonical encodes v so that equal values have equal bytes.
+func encodeCanonical[T any](v T) (jsontext.Value, error) {
 	b, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, err
@@ -95,10 +96,10 @@ func canonical[T any](v T) (jsontext.Value, error) {
 	return raw, raw.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
 }
 
-// Context is an ordered set of sources with distinct keys. The empty Context is legal.
+// Context is an ordered list of sources with distinct keys. It may be empty.
 type Context []Source
 
-// Combine joins contexts in the order given. A key that occurs twice is a *KeyError.
+// Combine joins contexts in the given order. A repeated key is a *KeyError.
 func Combine(parts ...Context) (Context, error) {
 	var all Context
 	for _, p := range parts {
@@ -107,7 +108,7 @@ func Combine(parts ...Context) (Context, error) {
 	return all, all.check()
 }
 
-// KeyError says that a key cannot be used.
+// KeyError means that a key is invalid or in use.
 type KeyError struct {
 	Key string
 	Why string

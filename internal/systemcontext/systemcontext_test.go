@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fake is a source whose value, availability and texts a test sets; it counts what is asked of it.
+// fake is a source with settable value, availability and texts. It counts calls.
 type fake struct {
 	key       string
 	value     any
@@ -39,7 +39,7 @@ func (f *fake) source() Source {
 }
 
 func show(v any) string {
-	raw, err := canonical(v)
+	raw, err := encodeCanonical(v)
 	if err != nil {
 		return err.Error()
 	}
@@ -56,7 +56,21 @@ func of(fakes ...*fake) Context {
 
 func TestMakeRefusesBadKeys(t *testing.T) {
 	good := []string{"core/date", "a/b", "0/9", "plugin/my-id/name.x_1", "core/a/b/c"}
-	bad := []string{"", "core", "core/", "/date", "Core/date", "core/Date", "co re/x", "-a/b", "a/-b", "a/.b", "a//b", "ä/b", "a/b\n"}
+	bad := []string{
+		"",
+		"core",
+		"core/",
+		"/date",
+		"Core/date",
+		"core/Date",
+		"co re/x",
+		"-a/b",
+		"a/-b",
+		"a/.b",
+		"a//b",
+		"ä/b",
+		"a/b\n",
+	}
 	for _, key := range good {
 		if _, err := Combine(of(&fake{key: key})); err != nil {
 			t.Errorf("%q: %v", key, err)
@@ -116,7 +130,7 @@ func TestInitialize(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			g, err := Initialize(t.Context(), of(tt.sources...))
 			var keys []string
-			if e, ok := errors.AsType[*Blocked](err); ok {
+			if e, ok := errors.AsType[*BlockedError](err); ok {
 				keys = e.Keys
 			} else if err != nil {
 				t.Fatal(err)
