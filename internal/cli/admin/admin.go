@@ -1,5 +1,5 @@
-// Package admin holds the commands that list and change what cairn keeps: sessions, inboxes, asks, jobs, models, agents,
-// configuration, keys, trust and the store.
+// Package admin holds the commands that list and change what cairn stores: sessions, inboxes, asks, jobs, the configuration
+// and the store itself.
 package admin
 
 import (
@@ -12,14 +12,6 @@ func SessionCommands(inv *cli.Invocation) []*cobra.Command {
 	return []*cobra.Command{
 		sessionCommands{inv}.sessionCommand(), inboxCommands{inv}.inboxCommand(), permissionCommands{inv}.permissionCommand(),
 		questionCommands{inv}.questionCommand(), jobCommands{inv}.jobsCommand(), serveCommand{inv}.serveCommand(),
-	}
-}
-
-// InspectCommands are the commands that show what there is.
-func InspectCommands(inv *cli.Invocation) []*cobra.Command {
-	return []*cobra.Command{
-		eventCommands{inv}.eventsCommand(), modelCommands{inv}.modelsCommand(), agentCommands{inv}.agentCommand(),
-		promptCommands{inv}.skillCommand(), promptCommands{inv}.commandCommand(), statsCommand{inv}.statsCommand(),
 	}
 }
 

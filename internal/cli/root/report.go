@@ -6,8 +6,8 @@ import (
 	"syscall"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/cli/run"
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +25,7 @@ func (g program) reportError(cmd *cobra.Command, err error) cli.ExitCode {
 		}
 		err = cli.NewExitError(cli.ExitUsage, err, "See "+path+" --help.")
 		if cmd != nil && cmd.Name() == "run" && wantsJSON(g.inv.Args) {
-			run.PrintUsageError(g.inv, err)
+			view.PrintUsageError(g.inv, err)
 		}
 	}
 	if e, ok := errors.AsType[*cli.ExitError](err); ok && e.Err == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/access"
 	"github.com/cairn-dev/cairn/internal/cli/admin"
+	"github.com/cairn-dev/cairn/internal/cli/inspect"
 	"github.com/cairn-dev/cairn/internal/cli/run"
 	"github.com/cairn-dev/cairn/internal/cli/term"
 	"github.com/cairn-dev/cairn/internal/spelling"
@@ -55,7 +56,7 @@ func (g program) newRoot() *cobra.Command {
 	}
 	add(groupWork, run.NewRunCommand(g.inv), run.NewAttachCommand(g.inv))
 	add(groupWork, admin.SessionCommands(g.inv)...)
-	add(groupLook, admin.InspectCommands(g.inv)...)
+	add(groupLook, inspect.Commands(g.inv)...)
 	add(groupCare, access.Commands(g.inv)...)
 	add(groupCare, admin.MaintenanceCommands(g.inv)...)
 	root.InitDefaultCompletionCmd()

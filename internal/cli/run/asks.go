@@ -24,10 +24,10 @@ func (r *runner) handleAsk(d session.EventData) {
 			r.answers = append(r.answers, denialAnswer(d.Ask, terminalGoneMessage))
 		case r.plan.openCode && r.plan.asks == "":
 			what := term.FirstLine(d.Ask.Action, 60) + " (" + term.FirstLine(strings.Join(d.Ask.Resources, ", "), 200) + ")"
-			r.view.showNote("permission requested: " + what + "; auto-rejecting")
+			r.view.ShowNote("permission requested: " + what + "; auto-rejecting")
 			r.answers = append(r.answers, term.Answer{Ask: d.Ask, Reply: session.ReplyReject})
 		case strings.HasPrefix(string(r.plan.asks), "wait:"):
-			r.view.showNote("waiting for " + describePending(d.Ask))
+			r.view.ShowNote("waiting for " + describePending(d.Ask))
 		}
 	case *session.PermissionReplied:
 		r.settledAsks[d.AskID] = true
@@ -60,7 +60,7 @@ func (r *runner) onTerminalLine(text string, ok bool) {
 		}
 		r.terminal.Close()
 		r.terminal, r.terminalGone = nil, true
-		r.view.showNote("nobody answers at the terminal any more, so what needs a permission is denied; see --ask")
+		r.view.ShowNote("nobody answers at the terminal any more, so what needs a permission is denied; see --ask")
 		return
 	}
 	if ans, ok := r.terminal.AnswerLine(text); ok {
@@ -128,7 +128,7 @@ func (r *runner) settlePendingAsks(ctx context.Context) error {
 		case r.terminal != nil:
 			r.terminal.Add(a)
 		case r.plan.delivery == session.Queue:
-			r.view.showNote("the session waits for " + describePending(a))
+			r.view.ShowNote("the session waits for " + describePending(a))
 		case r.headless:
 			return cli.NewExitError(
 				cli.ExitDenied, errors.New("the session waits for "+describePending(a)),
@@ -143,7 +143,7 @@ func (r *runner) settlePendingAsks(ctx context.Context) error {
 		case r.plan.asks == "fail":
 			r.answers = append(r.answers, term.Answer{Ask: a, Reply: session.ReplyReject})
 		default:
-			r.view.showNote("the session waits for " + describePending(a))
+			r.view.ShowNote("the session waits for " + describePending(a))
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/spf13/cobra"
 )
@@ -151,7 +152,7 @@ func (g attachCommand) runLines(ctx context.Context, c *api.Client, s *session.S
 		}
 		err := r.run(ctx)
 		out := r.result(err)
-		r.view.showResult(out)
+		r.view.ShowResult(out)
 		if out.ExitCode != cli.ExitOK {
 			worst = out.ExitCode
 		}
@@ -172,8 +173,8 @@ func (g attachCommand) runLines(ctx context.Context, c *api.Client, s *session.S
 // lineRunner runs one line as a prompt, or as a command if it begins with a slash, over an open connection.
 func (g attachCommand) lineRunner(c *api.Client, s *session.Session, text string) *runner {
 	ids := &session.IDs{}
-	v := newTextView(g.inv, false)
-	v.errorsOnly = true
+	v := view.NewText(g.inv, false)
+	v.ErrorsOnly = true
 	r := &runner{app: g.inv, started: time.Now(), view: v, headless: true}
 	r.open = func(context.Context) (*cli.Connection, error) {
 		return &cli.Connection{API: c, Close: func(context.Context) error { return nil }}, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -22,7 +23,7 @@ import (
 type conversation struct {
 	app        *cli.Invocation
 	api        *api.Client
-	view       *textView
+	view       *view.Text
 	asks       *term.AskQueue
 	ids        session.IDs
 	interrupts <-chan struct{}
@@ -79,7 +80,7 @@ const callTime = 30 * time.Second
 
 func newConversation(a *cli.Invocation, c *api.Client, interrupts <-chan struct{}) *conversation {
 	t := &conversation{
-		app: a, api: c, view: newTextView(a, false), interrupts: interrupts,
+		app: a, api: c, view: view.NewText(a, false), interrupts: interrupts,
 		lines: make(chan typedLine), updates: make(chan sessionUpdate), idle: make(chan sessionIdle), failures: make(chan error),
 		leave: func() {},
 	}
@@ -151,7 +152,7 @@ func sendOrDone[T any](ctx context.Context, to chan<- T, v T) bool {
 	}
 }
 
-// showPrompt shows that a line is wanted, once the session is idle and nothing is asked.
+// ShowPrompt shows that a line is wanted, once the session is idle and nothing is asked.
 func (t *conversation) showPrompt() {
 	if t.prompting || t.working || len(t.asks.Pending) > 0 {
 		return
@@ -164,13 +165,13 @@ func (t *conversation) showPrompt() {
 
 func (t *conversation) showNote(text string) {
 	t.prompting = false
-	t.view.showNote(text)
+	t.view.ShowNote(text)
 }
 
 // showText shows a line of the conversation's own.
 func (t *conversation) showText(text string) {
 	t.prompting = false
-	t.view.showLine("", " ", term.FirstLine(text, 300))
+	t.view.ShowLine("", " ", term.FirstLine(text, 300))
 }
 
 // callAPI makes a call of the API and shows its error. It reports whether there was none.
@@ -203,7 +204,7 @@ func (t *conversation) openSession(ctx context.Context, s *session.Session, repl
 	t.session, t.cursor = s, o.head
 	t.showText(cli.SessionTitle(s) + "  " + string(s.ID))
 	for _, m := range o.messages {
-		t.view.replayMessage(m)
+		t.view.ReplayMessage(m)
 	}
 	t.followSession(ctx)
 	if o.status.Type != api.StatusIdle {
@@ -357,7 +358,7 @@ func (t *conversation) onUpdate(ctx context.Context, u sessionUpdate) error {
 	}
 	if f := u.update.Fragment; f != nil {
 		t.prompting = false
-		t.view.showFragment(*f)
+		t.view.ShowFragment(*f)
 	}
 	if e := u.update.Event; e != nil && e.Seq > t.cursor {
 		t.cursor = e.Seq
@@ -369,14 +370,14 @@ func (t *conversation) onUpdate(ctx context.Context, u sessionUpdate) error {
 	return nil
 }
 
-// showEvent shows an event, and follows from it whether the session works and what it asks.
+// ShowEvent shows an event, and follows from it whether the session works and what it asks.
 func (t *conversation) showEvent(ctx context.Context, e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.Prompted:
 		delete(t.queued, d.MessageID)
 		if !t.own[d.MessageID] {
 			t.prompting = false
-			t.view.showPrompt(d.Prompt.Text)
+			t.view.ShowPrompt(d.Prompt.Text)
 		}
 		t.expectIdle(ctx)
 	case *session.StepStarted:
@@ -393,7 +394,7 @@ func (t *conversation) showEvent(ctx context.Context, e session.Event) {
 	case *session.Interrupted:
 		t.showFailure(d.Error)
 	}
-	t.view.showEvent(e)
+	t.view.ShowEvent(e)
 }
 
 func (t *conversation) showFailure(f session.Failure) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -29,7 +30,7 @@ type promptProgress struct {
 	turns   int
 	tokens  session.Tokens
 	cost    session.USD
-	denials []Denial
+	denials []view.Denial
 	failure *session.Failure
 	limit   string // the one of the budget that was reached last: usd, tokens, turns, wall
 	finish  string
@@ -38,15 +39,6 @@ type promptProgress struct {
 	asks  map[session.AskID]session.PendingAsk
 	calls map[session.PartID]string // tool names
 	seen  map[session.PartID]bool   // calls whose denial is listed
-}
-
-// Denial is a permission that was refused.
-type Denial struct {
-	Action    string   `json:"action"`
-	Resources []string `json:"resources"`
-	Tool      string   `json:"tool,omitzero"`
-	By        string   `json:"by"` // "user", "policy", "cascade" or "rule"
-	Message   string   `json:"message,omitzero"`
 }
 
 func newPromptProgress(prompt session.MessageID, after int64) *promptProgress {
@@ -144,7 +136,7 @@ func (s *promptProgress) applyAsk(d session.EventData) {
 			s.seen[ask.Source.PartID] = true
 			return
 		}
-		n := Denial{Action: ask.Action, Resources: slices.Clip(ask.Resources), By: string(d.By), Message: d.Message}
+		n := view.Denial{Action: ask.Action, Resources: slices.Clip(ask.Resources), By: string(d.By), Message: d.Message}
 		if ask.Source != nil {
 			n.Tool = s.calls[ask.Source.PartID]
 			s.seen[ask.Source.PartID] = true
@@ -153,7 +145,7 @@ func (s *promptProgress) applyAsk(d session.EventData) {
 	case *session.ToolFailed:
 		if d.Error.Reason == session.ReasonDenied && !s.seen[d.PartID] {
 			name := s.calls[d.PartID]
-			s.denials = append(s.denials, Denial{Action: name, Tool: name, By: "rule", Message: d.Error.Message})
+			s.denials = append(s.denials, view.Denial{Action: name, Tool: name, By: "rule", Message: d.Error.Message})
 		}
 	}
 }

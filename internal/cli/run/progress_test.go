@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
@@ -127,7 +128,7 @@ func TestSpanDenials(t *testing.T) {
 	) {
 		s.apply(e)
 	}
-	want := []Denial{
+	want := []view.Denial{
 		{Action: "bash", Resources: []string{"ls"}, Tool: "bash", By: "policy"},
 		{Action: "edit", Tool: "edit", By: "rule", Message: "a rule"},
 	}
@@ -170,5 +171,16 @@ func TestSpanComplete(t *testing.T) {
 				t.Errorf("complete is %v", s.isComplete())
 			}
 		})
+	}
+}
+
+// An event of every kind can be folded, even one without any of its fields.
+func TestProgressOfEveryEvent(t *testing.T) {
+	for _, k := range session.Kinds() {
+		d, err := session.DecodeData(k, 1, jsontext.Value(`{}`))
+		if err != nil {
+			t.Fatalf("decode an empty %s: %v", k, err)
+		}
+		newPromptProgress("msg_x", -1).apply(session.Event{Data: d})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/config"
 	"github.com/spf13/cobra"
 )
@@ -144,24 +145,24 @@ func (g runCommand) runPrompt(ctx context.Context, f *runFlags, args []string) e
 	tell(cli.ProviderOf(out.Model))
 	g.inv.NoteSkippedHostedTools(ctx, r.plan.options, cfg, out.Model)
 	if out.Finish == "length" {
-		r.view.showNote("the answer is cut off at the model's output limit; to get the rest, prompt it to continue")
+		r.view.ShowNote("the answer is cut off at the model's output limit; to get the rest, prompt it to continue")
 	}
-	r.view.showResult(out)
+	r.view.ShowResult(out)
 	if out.ExitCode == cli.ExitOK {
 		return g.inv.Out.Err
 	}
 	return &cli.ExitError{Code: out.ExitCode}
 }
 
-func (g runCommand) newView(f *runFlags) runView {
+func (g runCommand) newView(f *runFlags) view.View {
 	switch {
 	case f.format == "json" && g.inv.IsOpenCode():
-		return newOpenCodeView(g.inv, f.thinking)
+		return view.NewOpenCodeLines(g.inv, f.thinking)
 	case f.format == "json":
-		return newJSONView(g.inv, f.thinking)
+		return view.NewJSONLines(g.inv, f.thinking)
 	default:
-		v := newTextView(g.inv, f.thinking)
-		v.errorsOnly = g.inv.IsOpenCode()
+		v := view.NewText(g.inv, f.thinking)
+		v.ErrorsOnly = g.inv.IsOpenCode()
 		return v
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/api"
 	"github.com/cairn-dev/cairn/internal/cli"
 	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/cli/view"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -19,7 +20,7 @@ import (
 type runner struct {
 	app          *cli.Invocation
 	plan         plan
-	view         runView
+	view         view.View
 	started      time.Time
 	terminal     *term.TerminalAsks // nil: nobody to ask here
 	headless     bool               // asks are denied because there is nobody to ask
@@ -96,8 +97,8 @@ func (r *runner) closeConnection(ctx context.Context) {
 	if r.conn == nil {
 		return
 	}
-	if err := r.app.CloseConnection(ctx, r.conn, r.view.showNote); err != nil && ctx.Err() == nil {
-		r.view.showNote("closing: " + err.Error())
+	if err := r.app.CloseConnection(ctx, r.conn, r.view.ShowNote); err != nil && ctx.Err() == nil {
+		r.view.ShowNote("closing: " + err.Error())
 	}
 	r.conn = nil
 }
@@ -206,7 +207,7 @@ func (r *runner) chooseOpenCodeAgent(ctx context.Context) error {
 			return nil
 		}
 	}
-	r.view.showNote(fmt.Sprintf("agent %q not found. Falling back to default agent", term.FirstLine(r.plan.agent, 60)))
+	r.view.ShowNote(fmt.Sprintf("agent %q not found. Falling back to default agent", term.FirstLine(r.plan.agent, 60)))
 	r.plan.agent = ""
 	return nil
 }
@@ -217,7 +218,7 @@ func (r *runner) deleteSession(ctx context.Context, refused error) error {
 		return refused
 	}
 	if err := r.conn.API.Delete(ctx, r.plan.id); err != nil {
-		r.view.showNote("the empty session " + string(r.plan.id) + " is left behind: " + err.Error())
+		r.view.ShowNote("the empty session " + string(r.plan.id) + " is left behind: " + err.Error())
 	}
 	return refused
 }
@@ -303,11 +304,11 @@ func (r *runner) showUpdate(u api.Update) {
 	case u.Event != nil:
 		if r.progress.apply(*u.Event) {
 			r.handleAsk(u.Event.Data)
-			r.view.showEvent(*u.Event)
+			r.view.ShowEvent(*u.Event)
 		}
 	case u.Fragment != nil:
 		if r.progress.begun && !r.progress.over {
-			r.view.showFragment(*u.Fragment)
+			r.view.ShowFragment(*u.Fragment)
 		}
 	}
 }
@@ -322,13 +323,13 @@ func (r *runner) noteWaiting() {
 func (r *runner) noteOnce(text string) {
 	if !r.noted[text] {
 		r.noted[text] = true
-		r.view.showNote(text)
+		r.view.ShowNote(text)
 	}
 }
 
 // result says how the run came out.
-func (r *runner) result(err error) Result {
-	out := Result{SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []Denial{}}
+func (r *runner) result(err error) view.Result {
+	out := view.Result{SessionID: r.shownID(), Time: time.Now().UnixMilli(), Denials: []view.Denial{}}
 	out.Continue = r.continueCommand(out.SessionID)
 	var why string
 	if s := r.progress; s != nil {
@@ -368,7 +369,7 @@ func (r *runner) result(err error) Result {
 		}
 	}
 	if out.IsError = out.ExitCode != cli.ExitOK; out.IsError {
-		out.Error = &ResultError{Name: out.ExitCode.String(), Message: why, Hint: hint}
+		out.Error = &view.ResultError{Name: out.ExitCode.String(), Message: why, Hint: hint}
 		r.addHint(&out)
 	}
 	return out
@@ -392,7 +393,7 @@ func (r *runner) continueCommand(id session.ID) string {
 }
 
 // addHint says what to do about it.
-func (r *runner) addHint(out *Result) {
+func (r *runner) addHint(out *view.Result) {
 	e := out.Error
 	if r.progress != nil && r.progress.failure != nil {
 		e.Reason = r.progress.failure.Reason

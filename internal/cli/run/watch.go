@@ -66,7 +66,7 @@ func (r *runner) follow(ctx context.Context) error {
 		case err := <-f.failed:
 			return fmt.Errorf("interrupt the session: %w", err)
 		case <-f.stopping:
-			r.view.showNote("interrupting; press Ctrl-C again to leave at once")
+			r.view.ShowNote("interrupting; press Ctrl-C again to leave at once")
 			f.interrupt(sctx, cli.ExitInterrupted)
 		case <-f.late:
 			f.interrupt(sctx, cli.ExitTimeout)

@@ -1,4 +1,4 @@
-package run
+package view
 
 import (
 	"fmt"
@@ -10,33 +10,33 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// textView shows a run to a person: what the model says on standard output, as it comes; one line for each call as it
+// Text shows a run to a person: what the model says on standard output, as it comes; one line for each call as it
 // starts and settles, and all else, on standard error.
-type textView struct {
+type Text struct {
 	out, err   *term.Stream
 	marks      term.Marks
 	thinking   bool // show reasoning
-	errorsOnly bool // the result is shown only if it is an error
+	ErrorsOnly bool // the result is shown only if it is an error
 
 	shown   map[session.PartID]int // bytes of an item that are out; a fragment may come late
-	started map[session.PartID]call
+	started map[session.PartID]pendingCall
 	dimmed  bool // reasoning is being written
 }
 
-// call is a tool call that has not settled.
-type call struct {
+// pendingCall is a tool call that has not settled.
+type pendingCall struct {
 	what string
 	at   int64 // milliseconds
 }
 
-func newTextView(a *cli.Invocation, thinking bool) *textView {
-	return &textView{
+func NewText(a *cli.Invocation, thinking bool) *Text {
+	return &Text{
 		out: a.Out, err: a.Err, marks: a.Marks, thinking: thinking,
-		shown: map[session.PartID]int{}, started: map[session.PartID]call{},
+		shown: map[session.PartID]int{}, started: map[session.PartID]pendingCall{},
 	}
 }
 
-func (v *textView) showFragment(f session.Fragment) {
+func (v *Text) ShowFragment(f session.Fragment) {
 	switch f.Item {
 	case session.FragmentText:
 		v.showText(f.PartID, f.Offset, f.Delta)
@@ -48,7 +48,7 @@ func (v *textView) showFragment(f session.Fragment) {
 
 // unshownText is what of the item's text from offset on is not out yet. It is counted in bytes, so that a reader that comes
 // back after its connection was lost repeats and leaves out nothing.
-func (v *textView) unshownText(part session.PartID, offset int, text string) string {
+func (v *Text) unshownText(part session.PartID, offset int, text string) string {
 	skip := v.shown[part] - offset
 	if skip >= len(text) {
 		return ""
@@ -57,7 +57,7 @@ func (v *textView) unshownText(part session.PartID, offset int, text string) str
 	return text[max(0, skip):]
 }
 
-func (v *textView) showText(part session.PartID, offset int, text string) {
+func (v *Text) showText(part session.PartID, offset int, text string) {
 	if text = v.unshownText(part, offset, text); text != "" {
 		v.endReasoning()
 		v.err.EndLine()
@@ -65,7 +65,7 @@ func (v *textView) showText(part session.PartID, offset int, text string) {
 	}
 }
 
-func (v *textView) showReasoning(part session.PartID, offset int, text string) {
+func (v *Text) showReasoning(part session.PartID, offset int, text string) {
 	if text = v.unshownText(part, offset, text); text == "" || !v.thinking {
 		return
 	}
@@ -81,18 +81,18 @@ func (v *textView) showReasoning(part session.PartID, offset int, text string) {
 	v.err.WriteText(text)
 }
 
-func (v *textView) endReasoning() {
+func (v *Text) endReasoning() {
 	if v.dimmed {
 		v.err.EndLine()
 		v.dimmed = false
 	}
 }
 
-func (v *textView) showEvent(e session.Event) {
+func (v *Text) ShowEvent(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		if changed := d.Prefix.Alarm(); changed != "" {
-			v.showNote(term.CacheNote(changed))
+			v.ShowNote(term.CacheNote(changed))
 		}
 	case *session.TextEnded:
 		v.showText(d.PartID, 0, d.Text)
@@ -102,20 +102,20 @@ func (v *textView) showEvent(e session.Event) {
 		v.endReasoning()
 	case *session.ToolCalled:
 		what := term.DescribeCall(d.Tool, d.Input)
-		v.started[d.PartID] = call{what, d.Timestamp}
-		v.showLine(term.Cyan, v.marks.Call, what)
+		v.started[d.PartID] = pendingCall{what, d.Timestamp}
+		v.ShowLine(term.Cyan, v.marks.Call, what)
 	case *session.ToolSuccess:
 		v.showSettled(d.PartID, d.Timestamp, term.Green, v.marks.Good, "")
 	case *session.ToolFailed:
 		v.showSettled(d.PartID, d.Timestamp, term.Red, v.marks.Bad, d.Error.Message)
 	case *session.Retried:
-		v.showNote(retryText(d))
+		v.ShowNote(retryText(d))
 	case *session.PermissionReplied:
 		if d.By == "cascade" {
-			v.showNote("another ask of this session was settled by the same answer: " + string(d.Reply))
+			v.ShowNote("another ask of this session was settled by the same answer: " + string(d.Reply))
 		}
 	case *session.CompactionStarted:
-		v.showNote("the session is long; its past is being summed up")
+		v.ShowNote("the session is long; its past is being summed up")
 	}
 }
 
@@ -128,7 +128,7 @@ func retryText(d *session.Retried) string {
 	return fmt.Sprintf("%s; attempt %d follows in %s", text, d.Attempt+1, wait.Round(100*time.Millisecond))
 }
 
-func (v *textView) showSettled(part session.PartID, at int64, style, mark string, why ...string) {
+func (v *Text) showSettled(part session.PartID, at int64, style, mark string, why ...string) {
 	c, ok := v.started[part]
 	if !ok {
 		return
@@ -141,31 +141,31 @@ func (v *textView) showSettled(part session.PartID, at int64, style, mark string
 	if reason := strings.Join(why, ""); reason != "" {
 		what += ": " + term.FirstLine(reason, 300)
 	}
-	v.showLine(style, mark, what)
+	v.ShowLine(style, mark, what)
 }
 
-// showPrompt shows a prompt that was given elsewhere.
-func (v *textView) showPrompt(text string) {
-	v.showLine(term.Bold, ">", v.err.Paint(term.Bold, term.FirstLine(text, 200)))
+// ShowPrompt shows a prompt that was given elsewhere.
+func (v *Text) ShowPrompt(text string) {
+	v.ShowLine(term.Bold, ">", v.err.Paint(term.Bold, term.FirstLine(text, 200)))
 }
 
-// replayMessage shows a stored message as its events were shown, and remembers how far: a message that is still being written
+// ReplayMessage shows a stored message as its events were shown, and remembers how far: a message that is still being written
 // goes on with the events to come.
-func (v *textView) replayMessage(m session.Message) {
+func (v *Text) ReplayMessage(m session.Message) {
 	switch m := m.(type) {
 	case *session.User:
-		v.showPrompt(m.Text)
+		v.ShowPrompt(m.Text)
 	case *session.Assistant:
 		for _, c := range m.Content {
 			v.replayItem(c)
 		}
 		if m.Error != nil {
-			v.showNote(m.Error.Message)
+			v.ShowNote(m.Error.Message)
 		}
 	}
 }
 
-func (v *textView) replayItem(c session.Content) {
+func (v *Text) replayItem(c session.Content) {
 	switch c := c.(type) {
 	case *session.Text:
 		v.showText(c.PartID, 0, c.Text)
@@ -179,12 +179,12 @@ func (v *textView) replayItem(c session.Content) {
 	}
 }
 
-func (v *textView) replayCall(c *session.Tool) {
+func (v *Text) replayCall(c *session.Tool) {
 	if c.State.Status == session.ToolPending {
 		return
 	}
 	what := term.DescribeCall(c.Name, c.State.Input)
-	v.started[c.PartID] = call{what, c.Time.Ran}
+	v.started[c.PartID] = pendingCall{what, c.Time.Ran}
 	switch c.State.Status {
 	case session.ToolCompleted:
 		v.showSettled(c.PartID, c.Time.Completed, term.Green, v.marks.Good, "")
@@ -195,22 +195,22 @@ func (v *textView) replayCall(c *session.Tool) {
 		}
 		v.showSettled(c.PartID, c.Time.Completed, term.Red, v.marks.Bad, why)
 	default:
-		v.showLine(term.Cyan, v.marks.Call, what)
+		v.ShowLine(term.Cyan, v.marks.Call, what)
 	}
 }
 
-// showLine writes one line about what happens.
-func (v *textView) showLine(style, mark, text string) {
+// ShowLine writes one line about what happens.
+func (v *Text) ShowLine(style, mark, text string) {
 	v.endReasoning()
 	v.out.EndLine()
 	v.err.EndLine()
 	v.err.Printf("%s %s\n", v.err.Paint(style, mark), text)
 }
 
-func (v *textView) showNote(text string) { v.showLine(term.Yellow, "!", term.FirstLine(text, 600)) }
+func (v *Text) ShowNote(text string) { v.ShowLine(term.Yellow, "!", term.FirstLine(text, 600)) }
 
-// showResult closes with one line: what answered, what it cost, and how to go on.
-func (v *textView) showResult(r Result) {
+// ShowResult closes with one line: what answered, what it cost, and how to go on.
+func (v *Text) ShowResult(r Result) {
 	v.endReasoning()
 	v.out.EndLine()
 	v.err.EndLine()
@@ -223,7 +223,7 @@ func (v *textView) showResult(r Result) {
 			v.err.Printf("%s\n", r.Error.Hint)
 		}
 	}
-	if r.SessionID == "" || v.errorsOnly {
+	if r.SessionID == "" || v.ErrorsOnly {
 		return
 	}
 	dot := " " + v.marks.Dot + " "

@@ -1,4 +1,4 @@
-package run
+package view
 
 import (
 	"bytes"
@@ -25,28 +25,28 @@ func fragment(part session.PartID, item session.FragmentItem, offset int, delta 
 
 func TestTextView(t *testing.T) {
 	a, b := testInvocation()
-	v := newTextView(a, false)
+	v := NewText(a, false)
 	play := func(data ...session.EventData) {
 		for _, e := range story(data...) {
-			v.showEvent(e)
+			v.ShowEvent(e)
 		}
 	}
 	play(mine(), begin("msg_a"))
-	v.showFragment(fragment("prt_t", session.FragmentText, 0, "Let me "))
-	v.showFragment(fragment("prt_t", session.FragmentText, 7, "look"))
-	v.showFragment(fragment("prt_t", session.FragmentText, 0, "Let me look.")) // after the connection was made again
+	v.ShowFragment(fragment("prt_t", session.FragmentText, 0, "Let me "))
+	v.ShowFragment(fragment("prt_t", session.FragmentText, 7, "look"))
+	v.ShowFragment(fragment("prt_t", session.FragmentText, 0, "Let me look.")) // after the connection was made again
 	play(text("msg_a", "Let me look. Now."))
 	play(called("prt_1", "read", `{"filePath":"README.md"}`), called("prt_2", "bash", "{\"command\":\"make\\ncheck\"}"))
 	play(&session.ToolSuccess{PartID: "prt_1"})
 	late := &session.ToolFailed{PartID: "prt_2", Error: *session.Fail(session.ReasonTool, "exit 2\nmore")}
 	e := story(late)[0]
 	late.Timestamp = 9000
-	v.showEvent(e)
+	v.ShowEvent(e)
 	play(&session.Retried{Attempt: 1, Next: 3000, Error: session.RetryError{Message: "503 overloaded"}})
-	v.showFragment(fragment("prt_r", session.FragmentReasoning, 0, "hidden"))
+	v.ShowFragment(fragment("prt_r", session.FragmentReasoning, 0, "hidden"))
 	play(&session.TextEnded{TurnFact: session.OfTurn("msg_b"), PartID: "prt_u", Text: "Done."})
-	v.showFragment(fragment("prt_u", session.FragmentText, 0, "Done.")) // too late
-	v.showResult(Result{
+	v.ShowFragment(fragment("prt_u", session.FragmentText, 0, "Done.")) // too late
+	v.ShowResult(Result{
 		SessionID: "ses_1", Model: "p/m", Usage: session.Tokens{Input: 1234, Output: 50, Reasoning: 6}, Cost: session.Dollar / 800,
 		Continue: `cairn run -s ses_1 "…"`,
 	})
@@ -66,11 +66,11 @@ p/m · 1,234 tokens in, 56 out · $0.0013 · ses_1 · go on with: cairn run -s s
 
 func TestThinking(t *testing.T) {
 	a, b := testInvocation()
-	v := newTextView(a, true)
-	v.showFragment(fragment("prt_r", session.FragmentReasoning, 0, "Hm, "))
-	v.showEvent(story(&session.ReasoningEnded{PartID: "prt_r", Text: "Hm, so."})[0])
-	v.showFragment(fragment("prt_t", session.FragmentText, 0, "Yes."))
-	v.showResult(Result{Error: &ResultError{Message: "broken", Hint: "Mend it."}})
+	v := NewText(a, true)
+	v.ShowFragment(fragment("prt_r", session.FragmentReasoning, 0, "Hm, "))
+	v.ShowEvent(story(&session.ReasoningEnded{PartID: "prt_r", Text: "Hm, so."})[0])
+	v.ShowFragment(fragment("prt_t", session.FragmentText, 0, "Yes."))
+	v.ShowResult(Result{Error: &ResultError{Message: "broken", Hint: "Mend it."}})
 	if got, want := b.String(), "Hm, so.\nYes.\ncairn: broken\nMend it.\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -78,7 +78,7 @@ func TestThinking(t *testing.T) {
 
 func TestLineView(t *testing.T) {
 	a, b := testInvocation()
-	v := newJSONView(a, true)
+	v := NewJSONLines(a, true)
 	for _, e := range story(
 		mine(),
 		begin("msg_a"),
@@ -96,9 +96,9 @@ func TestLineView(t *testing.T) {
 		begin("msg_c"),
 		failed(session.ReasonAuth, "bad key"),
 	) {
-		v.showEvent(e)
+		v.ShowEvent(e)
 	}
-	v.showResult(Result{IsError: true, SessionID: "ses_1", ExitCode: cli.ExitProvider, Denials: []Denial{}, Error: &ResultError{Name: "provider", Message: "bad key"}})
+	v.ShowResult(Result{IsError: true, SessionID: "ses_1", ExitCode: cli.ExitProvider, Denials: []Denial{}, Error: &ResultError{Name: "provider", Message: "bad key"}})
 	want := `{"type":"step_start","timestamp":1100,"sessionID":"ses_1","part":{"id":"prt_a-start","sessionID":"ses_1","messageID":"msg_a","type":"step-start"}}
 {"type":"reasoning","timestamp":1300,"sessionID":"ses_1","part":{"id":"prt_r","sessionID":"ses_1","messageID":"msg_a","type":"reasoning","text":"hm","time":{"start":1200,"end":1300}}}
 {"type":"text","timestamp":1500,"sessionID":"ses_1","part":{"id":"prt_t","sessionID":"ses_1","messageID":"msg_a","type":"text","text":"a <b>\n","time":{"start":1400,"end":1500}}}
@@ -118,7 +118,7 @@ func TestLineView(t *testing.T) {
 // TestEveryEvent feeds every kind to both views: none may fall over one that it does not show.
 func TestEveryEvent(t *testing.T) {
 	a, b := testInvocation()
-	views := []runView{newTextView(a, true), newJSONView(a, true)}
+	views := []View{NewText(a, true), NewJSONLines(a, true)}
 	for _, k := range session.Kinds() {
 		d, err := session.DecodeData(k, 1, jsontext.Value(`{}`))
 		if err != nil {
@@ -126,9 +126,8 @@ func TestEveryEvent(t *testing.T) {
 		}
 		e := session.Event{Data: d}
 		for _, v := range views {
-			v.showEvent(e)
+			v.ShowEvent(e)
 		}
-		newPromptProgress("msg_x", -1).apply(e)
 	}
 	for l := range strings.Lines(b.String()) {
 		if strings.HasPrefix(l, "{") && !jsontext.Value(l).IsValid() {
@@ -151,8 +150,8 @@ func TestResultIsAPromise(t *testing.T) {
 // TestLineViewNotes: what people should know stands on standard error, also when that is a log.
 func TestLineViewNotes(t *testing.T) {
 	a, b := testInvocation()
-	v := newJSONView(a, false)
-	v.showEvent(story(&session.Retried{Attempt: 1, Next: 3000, Error: session.RetryError{Message: "503 overloaded"}})[0])
+	v := NewJSONLines(a, false)
+	v.ShowEvent(story(&session.Retried{Attempt: 1, Next: 3000, Error: session.RetryError{Message: "503 overloaded"}})[0])
 	if got := b.String(); !strings.HasPrefix(got, "! 503 overloaded; attempt 2 follows in ") {
 		t.Error(got)
 	}

@@ -1,4 +1,4 @@
-package run
+package view
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonView shows a run to a program: one JSON object per line. The first six types and their fields are those of
+// JSONLines shows a run to a program: one JSON object per line. The first six types and their fields are those of
 // OpenCode's `run --format json` (spec/http.md §1.4): step_start, text, reasoning, tool_use, step_finish, error. The
 // last line is always the result, which is ours.
-type jsonView struct {
+type JSONLines struct {
 	out      *term.Stream
 	err      *term.Stream
 	thinking bool
@@ -36,8 +36,8 @@ func stepPart(m session.MessageID, kind string) session.PartID {
 	return session.PartID(string(session.PrefixPart) + strings.TrimPrefix(string(m), string(session.PrefixMessage)) + kind)
 }
 
-func newJSONView(a *cli.Invocation, thinking bool) *jsonView {
-	return &jsonView{
+func NewJSONLines(a *cli.Invocation, thinking bool) *JSONLines {
+	return &JSONLines{
 		out: a.Out, err: a.Err, thinking: thinking,
 		calls: map[session.PartID]toolCall{}, begun: map[session.PartID]int64{},
 	}
@@ -45,7 +45,7 @@ func newJSONView(a *cli.Invocation, thinking bool) *jsonView {
 
 // PrintUsageError prints the result of a run whose command line was not understood.
 func PrintUsageError(a *cli.Invocation, err error) {
-	newJSONView(a, false).showResult(Result{
+	NewJSONLines(a, false).ShowResult(Result{
 		IsError: true, Denials: []Denial{}, ExitCode: cli.ExitUsage, Time: time.Now().UnixMilli(),
 		Error: &ResultError{Name: cli.ExitUsage.String(), Message: err.Error()},
 	})
@@ -116,13 +116,13 @@ type jsonErrorData struct {
 	IsRetryable *bool  `json:"isRetryable,omitzero"`
 }
 
-func (v *jsonView) showFragment(session.Fragment) {}
+func (v *JSONLines) ShowFragment(session.Fragment) {}
 
-// showNote goes to standard error: to people who watch, and into logs.
-func (v *jsonView) showNote(text string) { v.err.Printf("! %s\n", term.FirstLine(text, 600)) }
+// ShowNote goes to standard error: to people who watch, and into logs.
+func (v *JSONLines) ShowNote(text string) { v.err.Printf("! %s\n", term.FirstLine(text, 600)) }
 
-// showResult writes the error, if nothing made up for it, and the last line.
-func (v *jsonView) showResult(r Result) {
+// ShowResult writes the error, if nothing made up for it, and the last line.
+func (v *JSONLines) ShowResult(r Result) {
 	if v.pending == nil && r.Error != nil && r.ExitCode != cli.ExitDenied {
 		v.pending = &jsonLine{
 			Type: "error", Timestamp: r.Time, SessionID: r.SessionID,
@@ -136,7 +136,7 @@ func (v *jsonView) showResult(r Result) {
 	v.writeLine(r)
 }
 
-func (v *jsonView) writeLine(value any) {
+func (v *JSONLines) writeLine(value any) {
 	b, err := json.Marshal(value, json.Deterministic(true), json.FormatNilSliceAsNull(false), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		v.err.Printf("cairn: a line cannot be encoded: %v\n", err)
@@ -145,17 +145,17 @@ func (v *jsonView) writeLine(value any) {
 	_, _ = v.out.Write(append(b, '\n')) // kept in v.out.err
 }
 
-func (v *jsonView) writePart(kind string, e session.Event, p jsonPart) {
+func (v *JSONLines) writePart(kind string, e session.Event, p jsonPart) {
 	p.SessionID = e.SessionID
 	v.writeLine(jsonLine{Type: kind, Timestamp: e.Data.Stamp().Timestamp, SessionID: e.SessionID, Part: &p})
 }
 
-func (v *jsonView) showEvent(e session.Event) {
+func (v *JSONLines) ShowEvent(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		v.provider, v.pending = d.Model.ProviderID, nil
 		if changed := d.Prefix.Alarm(); changed != "" {
-			v.showNote(term.CacheNote(changed))
+			v.ShowNote(term.CacheNote(changed))
 		}
 		v.writePart("step_start", e, jsonPart{
 			ID: stepPart(d.AssistantMessageID, "-start"), MessageID: d.AssistantMessageID, Type: "step-start", Snapshot: d.Snapshot,
@@ -186,7 +186,7 @@ func (v *jsonView) showEvent(e session.Event) {
 			Reason: d.Finish, Snapshot: d.Snapshot, Cost: &d.Cost, Tokens: &tokens,
 		})
 	case *session.Retried:
-		v.showNote(retryText(d))
+		v.ShowNote(retryText(d))
 	case *session.StepFailed:
 		v.holdError(e, d.Error)
 	case *session.Interrupted:
@@ -194,13 +194,13 @@ func (v *jsonView) showEvent(e session.Event) {
 	}
 }
 
-func (v *jsonView) writeBlock(kind string, e session.Event, p jsonPart) {
+func (v *JSONLines) writeBlock(kind string, e session.Event, p jsonPart) {
 	p.Type, p.Time = kind, &jsonTime{Start: v.begun[p.ID], End: e.Data.Stamp().Timestamp}
 	delete(v.begun, p.ID)
 	v.writePart(kind, e, p)
 }
 
-func (v *jsonView) writeSuccess(e session.Event, d *session.ToolSuccess) {
+func (v *JSONLines) writeSuccess(e session.Event, d *session.ToolSuccess) {
 	var texts []string
 	var files []jsonFile
 	attach := func(uri, mime, name string) {
@@ -226,7 +226,7 @@ func (v *jsonView) writeSuccess(e session.Event, d *session.ToolSuccess) {
 		jsonState{Status: "completed", Output: &output, Title: &title, Metadata: meta, Attachments: files})
 }
 
-func (v *jsonView) writeCall(e session.Event, p jsonPart, s jsonState) {
+func (v *JSONLines) writeCall(e session.Event, p jsonPart, s jsonState) {
 	c := v.calls[p.ID]
 	delete(v.calls, p.ID)
 	s.Input, s.Time = c.input, jsonTime{Start: c.at, End: e.Data.Stamp().Timestamp}
@@ -238,7 +238,7 @@ func (v *jsonView) writeCall(e session.Event, p jsonPart, s jsonState) {
 }
 
 // holdError writes an error under OpenCode's name for it (spec/v2 §29.4).
-func (v *jsonView) holdError(e session.Event, f session.Failure) {
+func (v *JSONLines) holdError(e session.Event, f session.Failure) {
 	data := jsonErrorData{Message: f.Message}
 	name := "UnknownError"
 	switch f.Reason {

@@ -1,4 +1,6 @@
-package run
+// Package view shows a session at work: as text for people, as JSON lines for programs, and as the lines of OpenCode's
+// `run --format json`.
+package view
 
 import (
 	"github.com/cairn-dev/cairn/internal/cli"
@@ -6,13 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// runView shows a run while it goes on. It gets the events of the span and the fragments between them, in order, and at
+// View shows a run while it goes on. It gets the events of the span and the fragments between them, in order, and at
 // last the result, whatever happened.
-type runView interface {
-	showEvent(e session.Event)
-	showFragment(f session.Fragment)
-	showNote(text string) // something that the user should know
-	showResult(r Result)
+type View interface {
+	ShowEvent(e session.Event)
+	ShowFragment(f session.Fragment)
+	ShowNote(text string) // something that the user should know
+	ShowResult(r Result)
 }
 
 // Result is how a run came out. Its JSON form is the last line of --format json: a promise to scripts.
@@ -41,4 +43,13 @@ type ResultError struct {
 	Message string         `json:"message"`
 	Reason  session.Reason `json:"reason,omitzero"`
 	Hint    string         `json:"hint,omitzero"`
+}
+
+// Denial is a permission that was refused.
+type Denial struct {
+	Action    string   `json:"action"`
+	Resources []string `json:"resources"`
+	Tool      string   `json:"tool,omitzero"`
+	By        string   `json:"by"` // "user", "policy", "cascade" or "rule"
+	Message   string   `json:"message,omitzero"`
 }

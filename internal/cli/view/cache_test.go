@@ -1,4 +1,4 @@
-package run
+package view
 
 import (
 	"strings"
@@ -19,8 +19,8 @@ func TestCacheNote(t *testing.T) {
 		{nil, false},
 	} {
 		a, b := testInvocation()
-		for _, v := range []runView{newTextView(a, false), newJSONView(a, false)} {
-			v.showEvent(story(&session.StepStarted{TurnFact: session.OfTurn("msg_a"), Prefix: tt.prefix})[0])
+		for _, v := range []View{NewText(a, false), NewJSONLines(a, false)} {
+			v.ShowEvent(story(&session.StepStarted{TurnFact: session.OfTurn("msg_a"), Prefix: tt.prefix})[0])
 		}
 		want := 0
 		if tt.want {

@@ -1,0 +1,16 @@
+// Package inspect holds the commands that show what can be used here, models, agents, skills and commands, and what
+// happened: events and costs.
+package inspect
+
+import (
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/spf13/cobra"
+)
+
+// Commands are the commands that show what there is.
+func Commands(inv *cli.Invocation) []*cobra.Command {
+	return []*cobra.Command{
+		eventCommands{inv}.eventsCommand(), modelCommands{inv}.modelsCommand(), agentCommands{inv}.agentCommand(),
+		promptCommands{inv}.skillCommand(), promptCommands{inv}.commandCommand(), statsCommand{inv}.statsCommand(),
+	}
+}

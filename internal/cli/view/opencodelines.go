@@ -1,0 +1,134 @@
+package view
+
+import (
+	"time"
+
+	"github.com/cairn-dev/cairn/internal/cli"
+	"github.com/cairn-dev/cairn/internal/cli/term"
+	"github.com/cairn-dev/cairn/internal/opencode"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// OpenCodeLines prints a run in the lines of OpenCode's `run --format json`: the parts of the V1 contract as they become
+// complete, and the error of the work. There is no result line.
+type OpenCodeLines struct {
+	out, err *term.Stream
+	thinking bool
+	fold     *opencode.Fold // nil before the first event
+	printed  map[session.PartID]bool
+	failed   bool
+}
+
+func NewOpenCodeLines(a *cli.Invocation, thinking bool) *OpenCodeLines {
+	return &OpenCodeLines{out: a.Out, err: a.Err, thinking: thinking, printed: map[session.PartID]bool{}}
+}
+
+// openCodeLine is one line. Part and Error are exclusive.
+type openCodeLine struct {
+	Type      string     `json:"type"`
+	Timestamp int64      `json:"timestamp"`
+	SessionID session.ID `json:"sessionID,omitzero"`
+	Part      any        `json:"part,omitzero"`
+	Error     any        `json:"error,omitzero"`
+}
+
+// openCodePart is what decides whether a part is printed, and under which type.
+type openCodePart struct {
+	ID        session.PartID `json:"id"`
+	Type      string         `json:"type"`
+	Synthetic bool           `json:"synthetic"`
+	Time      struct {
+		End int64 `json:"end"`
+	} `json:"time"`
+	State struct {
+		Status string `json:"status"`
+	} `json:"state"`
+}
+
+// lineType is the type of the part's line; "" while the part is incomplete, or is not printed at all.
+func (p openCodePart) lineType(thinking bool) string {
+	written := p.Time.End != 0 && !p.Synthetic
+	switch {
+	case p.Type == "text" && written, p.Type == "reasoning" && written && thinking:
+		return p.Type
+	case p.Type == "tool" && (p.State.Status == "completed" || p.State.Status == "error"):
+		return "tool_use"
+	case p.Type == "step-start":
+		return "step_start"
+	case p.Type == "step-finish":
+		return "step_finish"
+	default:
+		return ""
+	}
+}
+
+func (v *OpenCodeLines) ShowFragment(session.Fragment) {}
+
+func (v *OpenCodeLines) ShowNote(text string) { v.err.Printf("! %s\n", term.FirstLine(text, 600)) }
+
+func (v *OpenCodeLines) ShowEvent(e session.Event) {
+	if v.fold == nil {
+		v.fold = opencode.NewFold(opencode.Rows{Session: &session.Session{ID: e.SessionID}, Through: -1})
+	}
+	v.printEvents(e.SessionID, v.fold.ApplyEvent(&e))
+}
+
+// printEvents writes the lines of what the fold says.
+func (v *OpenCodeLines) printEvents(id session.ID, events []opencode.Event) {
+	for _, e := range events {
+		switch p := e.Properties.(type) {
+		case opencode.PartInfo:
+			v.printPart(id, p.Part)
+		case opencode.Failure:
+			v.printError(id, p.Error)
+		}
+	}
+}
+
+// printPart writes a part once, when it is complete.
+func (v *OpenCodeLines) printPart(id session.ID, p opencode.Part) {
+	raw, err := json.Marshal(p, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		v.err.Printf("cairn: a part cannot be encoded: %v\n", err)
+		return
+	}
+	var about openCodePart
+	if json.Unmarshal(raw, &about, jsontext.AllowInvalidUTF8(true)) != nil || v.printed[about.ID] {
+		return
+	}
+	if kind := about.lineType(v.thinking); kind != "" {
+		v.printed[about.ID] = true
+		v.writeLine(openCodeLine{Type: kind, SessionID: id, Part: jsontext.Value(raw)})
+	}
+}
+
+func (v *OpenCodeLines) printError(id session.ID, e any) {
+	v.failed = true
+	v.writeLine(openCodeLine{Type: "error", SessionID: id, Error: e})
+}
+
+func (v *OpenCodeLines) writeLine(l openCodeLine) {
+	l.Timestamp = time.Now().UnixMilli()
+	b, err := json.Marshal(l, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		v.err.Printf("cairn: a line cannot be encoded: %v\n", err)
+		return
+	}
+	_, _ = v.out.Write(append(b, '\n')) // kept in v.out.err
+}
+
+// ShowResult writes the error of the work. An error before there is a session goes to standard error.
+func (v *OpenCodeLines) ShowResult(r Result) {
+	if v.fold != nil {
+		v.printEvents(r.SessionID, v.fold.ApplyStatus(opencode.State{Type: "idle"}))
+	}
+	switch {
+	case r.Error == nil || r.ExitCode == cli.ExitDenied || v.failed:
+	case r.SessionID == "":
+		v.err.Printf("cairn: %s\n", r.Error.Message)
+	default:
+		v.printError(r.SessionID, jsonError{"UnknownError", jsonErrorData{Message: r.Error.Message}})
+	}
+}
