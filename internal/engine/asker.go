@@ -60,7 +60,7 @@ func (t *turn) askQuestions(ctx context.Context, c *toolCall, qs []session.Quest
 }
 
 // checkLoop asks before a call that repeats the calls right before it. It returns why the call is refused, or nil.
-func (t *turn) checkLoop(ctx context.Context, c *toolCall) (*tool.Denied, error) {
+func (t *turn) checkLoop(ctx context.Context, c *toolCall) (*tool.Denial, error) {
 	repeats := ask.CountRepeats(c.call.Name, c.call.Input, t.earlierCalls(c))
 	repeat := ask.Repeat{Tool: c.call.Name, Input: c.call.Input, Times: repeats}
 	return t.engine.Asks.CheckLoop(ctx, t.asker(c), repeat)

@@ -173,7 +173,7 @@ func TestJobsBelongToTheirSession(t *testing.T) {
 		if _, err := other.Cancel(t.Context(), id); err == nil {
 			t.Error("another session ended the job")
 		}
-		if _, ok := other.Recent(id, 10); ok {
+		if _, ok := other.ReadTail(id, 10); ok {
 			t.Error("another session read the job's output")
 		}
 		if err := w.engine.Interrupt(t.Context(), "ses_b"); err != nil {

@@ -22,7 +22,7 @@ import (
 
 // callOutcome is how the calls of a turn came out, or one of them.
 type callOutcome struct {
-	declined  *tool.Denied // a user declined: no further turn
+	declined  *tool.Denial // a user declined: no further turn
 	unsettled bool         // a call waits for a reply that the next process gets
 	err       error        // the settlement could not be recorded
 	// settled is the settlement of a turn's only call: it commits together with the end of the turn, which follows at
@@ -105,8 +105,8 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	if c.asks.IsPending() && errors.Is(context.Cause(ctx), cause.ErrShutdown) {
 		return callOutcome{unsettled: true}
 	}
-	if s.Denied != nil && s.Denied.Stop {
-		out.declined = s.Denied
+	if s.Denial != nil && s.Denial.Stop {
+		out.declined = s.Denial
 	}
 	if err := fault.Point(ctx, fault.ToolPreSettle); err != nil {
 		return callOutcome{err: err}
@@ -155,7 +155,7 @@ func (t *turn) runCall(ctx context.Context, tools *tool.Set, c *toolCall, slotEr
 	if denied, err := t.checkLoop(ctx, c); err != nil {
 		return refuse(cause.ReasonOf(ctx), "the tool was not run: the turn was stopped")
 	} else if denied != nil {
-		return tool.Settlement{Error: session.Fail(session.ReasonDoomLoop, denied.Error()), Denied: denied}
+		return tool.Settlement{Error: session.Fail(session.ReasonDoomLoop, denied.Error()), Denial: denied}
 	}
 	if err := fault.Point(ctx, fault.ToolExec); err != nil {
 		return refuse(session.ReasonTool, err.Error())

@@ -139,7 +139,7 @@ func (e *Engine) printed(ctx context.Context, id session.ID, scope *location.Sco
 		return err.Error()
 	}
 	shown := e.journal.NewProgress(id, journal.Call{MessageID: sh.AnswerID, ID: sh.CallID, PartID: sh.PartID})
-	s := scope.Tools.Materialize(nil).Settle(ctx, tool.Call{
+	s := scope.Tools.TakeSnapshot(nil).Settle(ctx, tool.Call{
 		SessionID: id, MessageID: sh.AnswerID, PartID: sh.PartID, CallID: sh.CallID, Agent: sh.Agent, Name: "bash", Input: input,
 		Ask: func(context.Context, tool.Request) error { return nil }, Progress: shown.Show,
 	})

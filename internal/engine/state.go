@@ -120,7 +120,7 @@ func (d *drain) recorderConfig(in *turnInput, sent sentRequest) record.Config {
 		c.OnStart = func(m session.MessageID) { d.keepPrefix(in, m, sent) }
 	}
 	if !in.lastStep {
-		c.ToolName = func(name string) string { return in.tools().Meant(name) }
+		c.ToolName = func(name string) string { return in.tools().CanonicalName(name) }
 	}
 	return c
 }

@@ -75,7 +75,7 @@ func TestSandboxPolicy(t *testing.T) {
 			t.Errorf("%s is not hidden: %v", dir, p.Hide)
 		}
 	}
-	if _, err := os.Stat(l.scratchDir()); err != nil || p.Exposed() != "" {
-		t.Error(err, p.Exposed())
+	if _, err := os.Stat(l.scratchDir()); err != nil || p.FindExposed() != "" {
+		t.Error(err, p.FindExposed())
 	}
 }

@@ -63,7 +63,7 @@ func TestFormsHeld(t *testing.T) {
 				}
 				value, ends := llmtest.Answer(r, sent)
 				answer := written(t, value)
-				if _, err := form.Fit(answer); err != nil && ends {
+				if _, err := form.Validate(answer); err != nil && ends {
 					t.Fatalf("%v\n%s\n%s\n%s", err, answer, raw, written(t, sent))
 				}
 			}
@@ -94,10 +94,10 @@ func TestFormsHeldByGemini(t *testing.T) {
 	}
 }
 
-func formOf(t *testing.T, r *rand.Rand) (jsontext.Value, *tool.Form) {
+func formOf(t *testing.T, r *rand.Rand) (jsontext.Value, *tool.AnswerSchema) {
 	t.Helper()
 	raw := written(t, llmtest.Schema(r))
-	form, err := tool.NewForm(raw)
+	form, err := tool.NewAnswerSchema(raw)
 	if err != nil {
 		return nil, nil // it can be fitted by nothing
 	}

@@ -76,7 +76,7 @@ func (w *owner) isSweepDue(now time.Time) bool {
 // sweepOutputs removes old output files, and touches sweepStamp if it could finish.
 func (w *owner) sweepOutputs(ctx context.Context) {
 	now := time.Now()
-	err := w.locations.outputs.Sweep(ctx, now)
+	err := w.locations.outputs.RemoveOld(ctx, now)
 	if err != nil {
 		if ctx.Err() == nil {
 			w.logger.Warn("old tool output could not be removed", "error", err)

@@ -85,7 +85,7 @@ func deleteAndDie(home string) error {
 		if err != nil {
 			return err
 		}
-		f := tool.NewCapture(outputs, tool.Limits{Lines: 1}, nil).Of(s.ID)
+		f := tool.NewCapture(outputs, tool.Limits{Lines: 1}, nil).SetSession(s.ID)
 		_, _ = f.Write([]byte("one\ntwo\nthree\n"))
 		if f.Finish(context.Background()).Path == "" {
 			return errors.New("no file was made")

@@ -48,7 +48,7 @@ func (l *locationCache) newToolConfig(
 // newRegistry returns the tools of a setup.
 func (l *locationCache) newRegistry(p *locationSetup) (*tool.Registry, error) {
 	r := tool.NewRegistry(tool.Config{Outputs: l.outputs, Limits: p.tools.exec.Limits, Log: l.logger})
-	webTools := web.New(web.Config{Allow: p.config.Webfetch.AllowedNetworks(), Search: web.SearcherOf(l.getenv)})
+	webTools := web.New(web.Config{Allow: p.config.Webfetch.AllowedNetworks(), Search: web.NewSearcher(l.getenv)})
 	_, err := r.Register(slices.Concat(file.New(p.tools.file), search.New(p.tools.search), exec.New(p.tools.exec),
 		dialog.New(), webTools, []tool.Tool{skill.NewTool(p.skills.Find)})...)
 	return r, err

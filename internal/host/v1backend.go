@@ -89,7 +89,7 @@ func (l v1Backend) Tools(ctx context.Context, at session.Location) ([]opencode.T
 		return nil, err
 	}
 	out := []opencode.Tool{}
-	for _, d := range p.scope.Tools.Materialize(nil).Definitions() {
+	for _, d := range p.scope.Tools.TakeSnapshot(nil).Definitions() {
 		out = append(out, opencode.Tool{ID: d.Name, Description: d.Description, Parameters: d.Schema})
 	}
 	return out, nil

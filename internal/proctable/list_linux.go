@@ -22,7 +22,7 @@ func List() []Process {
 	for {
 		names, err := dir.Readdirnames(namesAtOnce)
 		for _, name := range names {
-			if p, ok := read(name); ok {
+			if p, ok := readProcess(name); ok {
 				table = append(table, p)
 			}
 		}
@@ -32,8 +32,8 @@ func List() []Process {
 	}
 }
 
-// read reads what is named in /proc, which need not be a process.
-func read(name string) (Process, bool) {
+// readProcess reads what is named in /proc, which need not be a process.
+func readProcess(name string) (Process, bool) {
 	if name[0] < '0' || name[0] > '9' {
 		return Process{}, false
 	}

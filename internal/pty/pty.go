@@ -106,7 +106,7 @@ func (t *Terminals) Open(o Order) (Info, error) {
 	id := t.ids.New(Prefix)
 	info := Info{
 		ID: id, Directory: o.Directory, Project: o.Project, Title: cmp.Or(o.Title, "Terminal "+id[len(id)-4:]),
-		Command: o.Command, Args: login(o.Command, o.Args), Cwd: o.Cwd, Status: Running,
+		Command: o.Command, Args: loginArgs(o.Command, o.Args), Cwd: o.Cwd, Status: Running,
 	}
 	if info.Cwd == "" || !filepath.IsAbs(info.Cwd) {
 		info.Cwd = filepath.Join(o.Directory, info.Cwd)
@@ -117,7 +117,7 @@ func (t *Terminals) Open(o Order) (Info, error) {
 	if strings.ContainsRune(strings.Join(info.Args, "")+strings.Join(o.Env, ""), 0) {
 		return Info{}, session.Errorf(session.CodeInvalid, "arguments and variables cannot hold a zero byte").At("args")
 	}
-	term, err := t.start(info, environment(o.Env))
+	term, err := t.start(info, terminalEnvironment(o.Env))
 	if err != nil {
 		return Info{}, err
 	}
@@ -125,7 +125,7 @@ func (t *Terminals) Open(o Order) (Info, error) {
 	t.tell(Change{Created, info})
 	go func() { // ends with the program, which ends with the terminal; Close waits
 		defer t.pumps.Done()
-		t.pump(term)
+		t.copyOutput(term)
 	}()
 	return info, nil
 }
@@ -140,7 +140,7 @@ func (t *Terminals) start(info Info, env []string) (*terminal, error) {
 	case running >= maxRunning:
 		return nil, session.Errorf(session.CodeTooMany, "%d terminals are open, which is the limit; close one", running)
 	}
-	term, err := run(info, env)
+	term, err := startTerminal(info, env)
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "%s cannot be run: %v", info.Command, err).At("command")
 	}
@@ -149,8 +149,8 @@ func (t *Terminals) start(info Info, env []string) (*terminal, error) {
 	return term, nil
 }
 
-// login adds the mark by which shells know that they begin a session, as OpenCode does.
-func login(command string, args []string) []string {
+// loginArgs adds the mark by which shells know that they begin a session, as OpenCode does.
+func loginArgs(command string, args []string) []string {
 	args = append([]string{}, args...)
 	switch strings.TrimSuffix(filepath.Base(command), ".exe") {
 	case "bash", "dash", "fish", "ksh", "sh", "zsh":
@@ -159,24 +159,24 @@ func login(command string, args []string) []string {
 	return args
 }
 
-// environment adds what every terminal says of itself.
-func environment(env []string) []string {
+// terminalEnvironment adds what every terminal says of itself.
+func terminalEnvironment(env []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		return strings.HasPrefix(kv, "TERM=") || strings.HasPrefix(kv, "OPENCODE_TERMINAL=")
 	})
 	return append(env, "TERM=xterm-256color", "OPENCODE_TERMINAL=1")
 }
 
-// pump keeps what the program writes until it is over. Then the terminal is gone, and that is told once.
-func (t *Terminals) pump(term *terminal) {
-	info := term.follow()
-	if t.forget(term) {
+// copyOutput keeps what the program writes until it is over. Then the terminal is gone, and that is told once.
+func (t *Terminals) copyOutput(term *terminal) {
+	info := term.waitExit()
+	if t.removeFromList(term) {
 		t.tell(Change{HasExited, info})
 	}
 }
 
-// forget takes the terminal from the list and reports whether it was there.
-func (t *Terminals) forget(term *terminal) bool {
+// removeFromList takes the terminal from the list and reports whether it was there.
+func (t *Terminals) removeFromList(term *terminal) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := len(t.list)
@@ -199,14 +199,14 @@ func (t *Terminals) List(directory string) []Info {
 
 // Get returns a terminal of the directory.
 func (t *Terminals) Get(directory, id string) (Info, error) {
-	term, err := t.find(directory, id)
+	term, err := t.findTerminal(directory, id)
 	if err != nil {
 		return Info{}, err
 	}
 	return term.Info(), nil
 }
 
-func (t *Terminals) find(directory, id string) (*terminal, error) {
+func (t *Terminals) findTerminal(directory, id string) (*terminal, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, term := range t.list {
@@ -222,7 +222,7 @@ type Size struct{ Rows, Cols int }
 
 // Update changes the title, unless it is "", and the size, unless it is nil.
 func (t *Terminals) Update(directory, id, title string, size *Size) (Info, error) {
-	term, err := t.find(directory, id)
+	term, err := t.findTerminal(directory, id)
 	if err != nil {
 		return Info{}, err
 	}
@@ -234,21 +234,21 @@ func (t *Terminals) Update(directory, id, title string, size *Size) (Info, error
 		}
 		term.resize(*size)
 	}
-	info := term.rename(title)
+	info := term.setTitle(title)
 	t.tell(Change{Updated, info})
 	return info, nil
 }
 
 // Remove ends the program and everything in its session, and forgets the terminal.
 func (t *Terminals) Remove(directory, id string) error {
-	term, err := t.find(directory, id)
+	term, err := t.findTerminal(directory, id)
 	if err != nil {
 		return err
 	}
-	if !t.forget(term) {
+	if !t.removeFromList(term) {
 		return session.NotFound("pty", id)
 	}
-	term.stop()
+	term.stopAll()
 	t.tell(Change{Deleted, term.Info()})
 	return nil
 }
@@ -262,7 +262,7 @@ func (t *Terminals) Close() {
 	t.mu.Unlock()
 	var all sync.WaitGroup
 	for _, term := range list {
-		all.Go(term.stop)
+		all.Go(term.stopAll)
 	}
 	all.Wait()
 	t.pumps.Wait()

@@ -60,7 +60,7 @@ func (d *desk) sh(t *testing.T, script string) pty.Info {
 	return i
 }
 
-func (d *desk) attach(t *testing.T, id string, cursor int64) *pty.Attached {
+func (d *desk) attach(t *testing.T, id string, cursor int64) *pty.Attachment {
 	t.Helper()
 	a, err := d.Attach(d.dir, id, cursor)
 	if err != nil {
@@ -70,7 +70,7 @@ func (d *desk) attach(t *testing.T, id string, cursor int64) *pty.Attached {
 }
 
 // until reads until the output holds the text.
-func until(t *testing.T, a *pty.Attached, text string) string {
+func until(t *testing.T, a *pty.Attachment, text string) string {
 	t.Helper()
 	var all strings.Builder
 	for !strings.Contains(all.String(), text) {
@@ -84,7 +84,7 @@ func until(t *testing.T, a *pty.Attached, text string) string {
 }
 
 // rest reads to the end.
-func rest(t *testing.T, a *pty.Attached) string {
+func rest(t *testing.T, a *pty.Attachment) string {
 	t.Helper()
 	var all strings.Builder
 	for {
@@ -116,7 +116,7 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	late, again := d.attach(t, i.ID, pty.FromEnd), d.attach(t, i.ID, first.Cursor())
-	if err := first.Type(t.Context(), []byte("words\n")); err != nil {
+	if err := first.WriteInput(t.Context(), []byte("words\n")); err != nil {
 		t.Fatal(err)
 	}
 	want := rest(t, first)
@@ -185,7 +185,7 @@ func TestAProgramTakesItsLeftoversWithIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Type(t.Context(), []byte("\n")); err != nil {
+	if err := a.WriteInput(t.Context(), []byte("\n")); err != nil {
 		t.Fatal(err)
 	}
 	if e := <-d.exits; e.ExitCode != 4 {
@@ -213,7 +213,7 @@ func TestResizeAndRename(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	a := d.attach(t, i.ID, 0)
-	if err := a.Type(t.Context(), []byte("\n")); err != nil {
+	if err := a.WriteInput(t.Context(), []byte("\n")); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "10 40")
@@ -250,7 +250,7 @@ func TestTypingIntoADeafProgramEnds(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		for {
-			if err := a.Type(ctx, []byte(strings.Repeat("x", 64<<10))); err != nil {
+			if err := a.WriteInput(ctx, []byte(strings.Repeat("x", 64<<10))); err != nil {
 				done <- err
 				return
 			}
@@ -269,23 +269,23 @@ func TestTypingIntoADeafProgramEnds(t *testing.T) {
 func TestTickets(t *testing.T) {
 	d := newDesk(t)
 	i, other := d.sh(t, "read x"), d.sh(t, "read x")
-	word, err := d.Ticket(d.dir, i.ID)
+	word, err := d.IssueTicket(d.dir, i.ID)
 	if err != nil || len(word) != 36 {
 		t.Fatal(word, err)
 	}
-	if !d.Admits(word, i.ID) || d.Admits(word, other.ID) || d.Admits("", i.ID) {
+	if !d.IsTicketValid(word, i.ID) || d.IsTicketValid(word, other.ID) || d.IsTicketValid("", i.ID) {
 		t.Error("admits another, or not its own")
 	}
-	if !d.Redeem(word, d.dir, i.ID) || d.Redeem(word, d.dir, i.ID) || d.Admits(word, i.ID) {
+	if !d.RedeemTicket(word, d.dir, i.ID) || d.RedeemTicket(word, d.dir, i.ID) || d.IsTicketValid(word, i.ID) {
 		t.Error("not good once")
 	}
 	for _, try := range [][2]string{{d.dir, other.ID}, {"/elsewhere", i.ID}} {
-		word, _ = d.Ticket(d.dir, i.ID)
-		if d.Redeem(word, try[0], try[1]) || d.Redeem(word, d.dir, i.ID) {
+		word, _ = d.IssueTicket(d.dir, i.ID)
+		if d.RedeemTicket(word, try[0], try[1]) || d.RedeemTicket(word, d.dir, i.ID) {
 			t.Error("good after a wrong try", try)
 		}
 	}
-	if _, err := d.Ticket(d.dir, "pty_none"); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+	if _, err := d.IssueTicket(d.dir, "pty_none"); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 		t.Error(err)
 	}
 }

@@ -12,11 +12,11 @@ func TestCursorsCountAsJavaScript(t *testing.T) {
 	for _, b := range []byte("aé😀z") {
 		r.add([]byte{b})
 	}
-	if string(r.text) != "aé😀z" || r.end != (place{8, 5}) {
+	if string(r.text) != "aé😀z" || r.end != (offset{8, 5}) {
 		t.Errorf("%q %+v", r.text, r.end)
 	}
 	for cursor, want := range map[int64]string{0: "aé😀z", 1: "é😀z", 2: "😀z", 3: "z", 4: "z", 5: "", 99: ""} {
-		if text, _, lost := r.after(r.at(cursor), 100); string(text) != want || lost {
+		if text, _, lost := r.readAfter(r.offsetOf(cursor), 100); string(text) != want || lost {
 			t.Errorf("behind %d: %q", cursor, text)
 		}
 	}
@@ -36,7 +36,7 @@ func TestOutputIsText(t *testing.T) {
 	}
 	var r ring
 	r.add([]byte(strings.Repeat("é", 10)))
-	if text, _, _ := r.after(place{}, 5); string(text) != "éé" {
+	if text, _, _ := r.readAfter(offset{}, 5); string(text) != "éé" {
 		t.Errorf("%q", text)
 	}
 }
@@ -46,15 +46,15 @@ func TestOutputIsBounded(t *testing.T) {
 	var r ring
 	for range 100 {
 		r.add([]byte(strings.Repeat("x€", 100_000)))
-		if len(r.text) > keep+keep/4 || !utf8.Valid(r.text) {
+		if len(r.text) > minKept+minKept/4 || !utf8.Valid(r.text) {
 			t.Fatal(len(r.text))
 		}
 	}
-	if r.end != (place{40_000_000, 20_000_000}) || r.start.bytes+int64(len(r.text)) != r.end.bytes ||
-		units(r.text) != r.end.units-r.start.units {
+	if r.end != (offset{40_000_000, 20_000_000}) || r.start.bytes+int64(len(r.text)) != r.end.bytes ||
+		countUTF16(r.text) != r.end.units-r.start.units {
 		t.Error(r.start, r.end, len(r.text))
 	}
-	text, from, lost := r.after(place{}, 10)
+	text, from, lost := r.readAfter(offset{}, 10)
 	if !lost || from != r.start || len(text) == 0 {
 		t.Error(from, lost, len(text))
 	}

@@ -25,8 +25,8 @@ type terminal struct {
 	more   chan struct{} // closed when there is more output, or will be none
 }
 
-// run starts the program.
-func run(info Info, env []string) (*terminal, error) {
+// startTerminal starts the program.
+func startTerminal(info Info, env []string) (*terminal, error) {
 	name := info.Command
 	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		name = filepath.Join(info.Cwd, name)
@@ -37,7 +37,7 @@ func run(info Info, env []string) (*terminal, error) {
 	}
 	cmd := exec.Command(path, info.Args...)
 	cmd.Dir, cmd.Env = info.Cwd, env
-	file, err := open(cmd)
+	file, err := openTerminal(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (t *terminal) Info() Info {
 	return t.info
 }
 
-func (t *terminal) rename(title string) Info {
+func (t *terminal) setTitle(title string) Info {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if title != "" {
@@ -66,15 +66,15 @@ func (t *terminal) rename(title string) Info {
 	return t.info
 }
 
-// copy keeps output until nobody can write any more.
-func (t *terminal) copy() {
+// readOutput keeps output until nobody can write any more.
+func (t *terminal) readOutput() {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := t.file.Read(buffer)
 		if n > 0 {
 			t.mu.Lock()
 			t.output.add(buffer[:n])
-			t.wake()
+			t.wakeReaders()
 			t.mu.Unlock()
 		}
 		if err != nil { // on Linux EIO says what EOF says elsewhere
@@ -83,8 +83,8 @@ func (t *terminal) copy() {
 	}
 }
 
-// wake lets all readers look again. The lock is held.
-func (t *terminal) wake() {
+// wakeReaders lets all readers look again. The lock is held.
+func (t *terminal) wakeReaders() {
 	close(t.more)
 	t.more = make(chan struct{})
 }
@@ -92,13 +92,13 @@ func (t *terminal) wake() {
 // drain is how long output is waited for that a program's leftovers keep from ending, where they cannot be found.
 const drain = time.Second
 
-// follow keeps the output and returns when the program is over: then what it left in its session is ended.
-func (t *terminal) follow() Info {
+// waitExit keeps the output and returns when the program is over: then what it left in its session is ended.
+func (t *terminal) waitExit() Info {
 	var copying sync.WaitGroup
-	copying.Go(t.copy)
+	copying.Go(t.readOutput)
 	_ = t.cmd.Wait() // what it says is in the state
 	close(t.waited)
-	t.sweep()
+	t.endLeftovers()
 	_ = t.file.SetReadDeadline(time.Now().Add(drain))
 	copying.Wait()
 	_ = t.file.Close()
@@ -106,12 +106,12 @@ func (t *terminal) follow() Info {
 	defer t.mu.Unlock()
 	t.info.Status, t.info.ExitCode = Exited, exitCode(t.cmd.ProcessState)
 	close(t.ended)
-	t.wake()
+	t.wakeReaders()
 	return t.info
 }
 
-// write types into the terminal. A program that does not read makes it wait, until ctx ends.
-func (t *terminal) write(ctx context.Context, p []byte) error {
+// writeInput types into the terminal. A program that does not read makes it wait, until ctx ends.
+func (t *terminal) writeInput(ctx context.Context, p []byte) error {
 	select {
 	case <-t.turn:
 		defer func() { t.turn <- struct{}{} }()
@@ -131,10 +131,10 @@ func (t *terminal) write(ctx context.Context, p []byte) error {
 	return err
 }
 
-// Attached is a reader of a terminal's output, and a keyboard. It is of one goroutine, but for Type.
-type Attached struct {
+// Attachment is a reader of a terminal's output, and a keyboard. It is of one goroutine, but for Type.
+type Attachment struct {
 	terminal *terminal
-	at       place
+	at       offset
 	live     int64 // bytes: what is before was there when it attached
 }
 
@@ -145,32 +145,32 @@ const (
 )
 
 // Attach reads behind a cursor, which counts as JavaScript does.
-func (t *Terminals) Attach(directory, id string, cursor int64) (*Attached, error) {
-	term, err := t.find(directory, id)
+func (t *Terminals) Attach(directory, id string, cursor int64) (*Attachment, error) {
+	term, err := t.findTerminal(directory, id)
 	if err != nil {
 		return nil, err
 	}
 	term.mu.Lock()
 	defer term.mu.Unlock()
-	a := &Attached{terminal: term, at: term.output.end, live: term.output.end.bytes}
+	a := &Attachment{terminal: term, at: term.output.end, live: term.output.end.bytes}
 	if cursor >= 0 {
-		a.at = term.output.at(cursor)
+		a.at = term.output.offsetOf(cursor)
 	}
 	return a, nil
 }
 
-// Replaying reports whether what Next returns was there before the reader.
-func (a *Attached) Replaying() bool { return a.at.bytes < a.live }
+// IsReplaying reports whether what Next returns was there before the reader.
+func (a *Attachment) IsReplaying() bool { return a.at.bytes < a.live }
 
 // Cursor is where the reader is.
-func (a *Attached) Cursor() int64 { return a.at.units }
+func (a *Attachment) Cursor() int64 { return a.at.units }
 
 // Next returns the next output, of whole characters and at most most bytes, as soon as there is some. skipped says that
 // the reader was too slow, and that there is a gap before it: Cursor is where it goes on. The error is io.EOF at the
 // end, or why ctx ended.
-func (a *Attached) Next(ctx context.Context, most int) (text []byte, skipped bool, err error) {
+func (a *Attachment) Next(ctx context.Context, most int) (text []byte, skipped bool, err error) {
 	for {
-		text, skipped, more := a.take(most)
+		text, skipped, more := a.readAvailable(most)
 		if len(text) > 0 || skipped {
 			return text, skipped, nil
 		}
@@ -185,22 +185,24 @@ func (a *Attached) Next(ctx context.Context, most int) (text []byte, skipped boo
 	}
 }
 
-// take returns what is there, or what to wait for, nil if nothing will come. After a gap it returns no text.
-func (a *Attached) take(most int) (text []byte, skipped bool, more <-chan struct{}) {
+// readAvailable returns what is there, or what to wait for, nil if nothing will come. After a gap it returns no text.
+func (a *Attachment) readAvailable(most int) (text []byte, skipped bool, more <-chan struct{}) {
 	t := a.terminal
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text, from, lost := t.output.after(a.at, most)
+	text, from, lost := t.output.readAfter(a.at, most)
 	if lost {
 		a.at = from
 		return nil, true, nil
 	}
-	a.at = a.at.past(text)
+	a.at = a.at.advance(text)
 	if len(text) == 0 && t.info.Status == Running {
 		more = t.more
 	}
 	return text, false, more
 }
 
-// Type sends what somebody typed to the program.
-func (a *Attached) Type(ctx context.Context, p []byte) error { return a.terminal.write(ctx, p) }
+// WriteInput sends what somebody typed to the program.
+func (a *Attachment) WriteInput(ctx context.Context, p []byte) error {
+	return a.terminal.writeInput(ctx, p)
+}

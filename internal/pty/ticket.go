@@ -25,19 +25,19 @@ type ticket struct {
 	until         time.Time
 }
 
-// Ticket returns one for a terminal of the directory.
-func (t *Terminals) Ticket(directory, id string) (string, error) {
-	if _, err := t.find(directory, id); err != nil {
+// IssueTicket returns one for a terminal of the directory.
+func (t *Terminals) IssueTicket(directory, id string) (string, error) {
+	if _, err := t.findTerminal(directory, id); err != nil {
 		return "", err
 	}
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	word := fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-	t.tickets.keep(word, ticket{directory, id, time.Now().Add(TicketLife)})
+	t.tickets.addTicket(word, ticket{directory, id, time.Now().Add(TicketLife)})
 	return word, nil
 }
 
-func (s *tickets) keep(word string, k ticket) {
+func (s *tickets) addTicket(word string, k ticket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.m == nil {
@@ -53,8 +53,8 @@ func (s *tickets) keep(word string, k ticket) {
 	s.m[word] = k
 }
 
-// Admits reports whether the ticket is good for a terminal with the id. It remains so.
-func (t *Terminals) Admits(word, id string) bool {
+// IsTicketValid reports whether the ticket is good for a terminal with the id. It remains so.
+func (t *Terminals) IsTicketValid(word, id string) bool {
 	s := &t.tickets
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +62,8 @@ func (t *Terminals) Admits(word, id string) bool {
 	return ok && k.id == id && time.Now().Before(k.until)
 }
 
-// Redeem reports whether the ticket is good for the terminal of the directory, and uses it up.
-func (t *Terminals) Redeem(word, directory, id string) bool {
+// RedeemTicket reports whether the ticket is good for the terminal of the directory, and uses it up.
+func (t *Terminals) RedeemTicket(word, directory, id string) bool {
 	s := &t.tickets
 	s.mu.Lock()
 	defer s.mu.Unlock()

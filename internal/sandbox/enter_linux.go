@@ -23,7 +23,7 @@ func Enter(args []string) int {
 		return 126
 	}
 	runtime.LockOSThread() // what follows binds this thread, and the command replaces all others
-	if err := p.bind(); err != nil {
+	if err := p.restrict(); err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox: the command was not run:", err)
 		return 126
 	}
@@ -32,8 +32,8 @@ func Enter(args []string) int {
 	return 127
 }
 
-// bind takes away from this thread what the policy does not grant.
-func (p Policy) bind() error {
+// restrict takes away from this thread what the policy does not grant.
+func (p Policy) restrict() error {
 	if err := Check(); err != nil {
 		return err
 	}
@@ -43,21 +43,21 @@ func (p Policy) bind() error {
 	if err := dropCapabilities(); err != nil {
 		return fmt.Errorf("give up capabilities: %w", err)
 	}
-	if err := p.bindFiles(); err != nil {
+	if err := p.restrictFiles(); err != nil {
 		return err
 	}
-	return p.bindCalls()
+	return p.restrictCalls()
 }
 
 // kept are the capabilities over files that the superuser does not lose, so that it can work in directories that are
 // not its own. None of them leads out of what the files' rules grant.
-const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
+const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 
 // dropCapabilities matters to the superuser: others have none. Without it the superuser could load code into the
 // kernel, write to raw memory, or reconfigure the network.
 func dropCapabilities() error {
 	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
-		if kept&(1<<c) != 0 {
+		if keptCapabilities&(1<<c) != 0 {
 			continue
 		}
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && err != unix.EPERM && err != unix.EINVAL {
@@ -71,7 +71,7 @@ func dropCapabilities() error {
 		return err
 	}
 	for i := range have {
-		mask := uint32(uint64(kept) >> (32 * i))
+		mask := uint32(uint64(keptCapabilities) >> (32 * i))
 		have[i] = unix.CapUserData{Effective: have[i].Effective & mask, Permitted: have[i].Permitted & mask}
 	}
 	return unix.Capset(&head, &have[0])

@@ -27,8 +27,8 @@ type Policy struct {
 	Network bool     `json:"network,omitzero"` // it may open connections
 }
 
-// Command returns the command line that runs argv under the policy: self is this program.
-func (p Policy) Command(self string, argv []string) ([]string, error) {
+// WrapCommand returns the command line that runs argv under the policy: self is this program.
+func (p Policy) WrapCommand(self string, argv []string) ([]string, error) {
 	text, err := json.Marshal(p, json.Deterministic(true))
 	if err != nil {
 		return nil, err
@@ -36,12 +36,12 @@ func (p Policy) Command(self string, argv []string) ([]string, error) {
 	return append([]string{self, Word, string(text)}, argv...), nil
 }
 
-// Exposed returns a hidden path that the policy cannot hide, because a directory in which everything is allowed holds
+// FindExposed returns a hidden path that the policy cannot hide, because a directory in which everything is allowed holds
 // it; "" if there is none.
-func (p Policy) Exposed() string {
+func (p Policy) FindExposed() string {
 	for _, w := range p.Write {
 		for _, h := range p.Hide {
-			if within(resolved(w), resolved(h)) {
+			if isWithin(resolveLinks(w), resolveLinks(h)) {
 				return h
 			}
 		}
@@ -49,14 +49,14 @@ func (p Policy) Exposed() string {
 	return ""
 }
 
-// within reports whether path is dir or below it.
-func within(dir, path string) bool {
+// isWithin reports whether path is dir or below it.
+func isWithin(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 
-// resolved is the path without links, as far as it exists.
-func resolved(path string) string {
+// resolveLinks is the path without links, as far as it exists.
+func resolveLinks(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
 		return real
@@ -65,5 +65,5 @@ func resolved(path string) string {
 	if up == path {
 		return path
 	}
-	return filepath.Join(resolved(up), filepath.Base(path))
+	return filepath.Join(resolveLinks(up), filepath.Base(path))
 }

@@ -97,7 +97,7 @@ func newCell(t *testing.T) *cell {
 // run runs a script in the cell and returns what it prints.
 func (c *cell) run(t *testing.T, script string, env ...string) string {
 	t.Helper()
-	argv, err := c.policy.Command("/proc/self/exe", []string{"/bin/bash", "-c", script})
+	argv, err := c.policy.WrapCommand("/proc/self/exe", []string{"/bin/bash", "-c", script})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,7 +372,7 @@ func TestProcessesOutsideKeepTheirLimits(t *testing.T) {
 // TestProcessesOutsideAreSafe: no signals out of the sandbox, where the kernel knows of them.
 func TestProcessesOutsideAreSafe(t *testing.T) {
 	c := newCell(t)
-	if v, _ := abi(); v < 6 {
+	if v, _ := landlockVersion(); v < 6 {
 		t.Skip("this kernel's Landlock does not bound signals")
 	}
 	other := exec.Command("sleep", "60")
@@ -401,7 +401,7 @@ func TestSuperuserLosesItsPowers(t *testing.T) {
 		if _, err := fmt.Sscanf(strings.TrimSpace(line[strings.Index(line, ":")+1:]), "%x", &mask); err != nil {
 			t.Fatal(err, line)
 		}
-		if os.Getuid() == 0 && mask&^uint64(kept) != 0 {
+		if os.Getuid() == 0 && mask&^uint64(keptCapabilities) != 0 {
 			t.Errorf("capabilities are left: %s", line)
 		}
 	}
@@ -441,7 +441,7 @@ func TestExposed(t *testing.T) {
 		{"/home/me/data", "/home/me/data", "/home/me/data"},
 		{filepath.Join(dir, "link"), filepath.Join(dir, "new", "data"), filepath.Join(dir, "new", "data")},
 	} {
-		if got := (Policy{Write: []string{c.write}, Hide: []string{c.hide}}).Exposed(); got != c.want {
+		if got := (Policy{Write: []string{c.write}, Hide: []string{c.hide}}).FindExposed(); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
@@ -461,7 +461,7 @@ func BenchmarkEnter(b *testing.B) {
 		b.Skip(err)
 	}
 	p := Policy{Write: []string{b.TempDir()}, Hide: []string{filepath.Join(os.Getenv("HOME"), ".ssh")}}
-	argv, err := p.Command("/proc/self/exe", []string{"/bin/true"})
+	argv, err := p.WrapCommand("/proc/self/exe", []string{"/bin/true"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,32 +14,32 @@ type Cache struct {
 	options Options
 
 	mu    sync.Mutex // guards the rest
-	found Found
-	seen  stamps // nil: nothing was found yet
+	found Set
+	seen  fileStates // nil: nothing was found yet
 }
 
 // NewCache returns an empty one.
 func NewCache(o Options) *Cache { return &Cache{options: o} }
 
 // Find returns what is there now. It is shared: nobody changes it.
-func (c *Cache) Find() Found {
+func (c *Cache) Find() Set {
 	c.mu.Lock()
 	found, seen := c.found, c.seen
 	c.mu.Unlock()
-	if seen.fresh() {
+	if seen.areUnchanged() {
 		return found
 	}
-	found, seen = c.options.look()
+	found, seen = c.options.findWithStates()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.found, c.seen = found, seen
 	return found
 }
 
-// stamps is how everything that was looked at looked.
-type stamps []stamp
+// fileStates is how everything that was looked at looked.
+type fileStates []fileState
 
-type stamp struct {
+type fileState struct {
 	path string
 	info fs.FileInfo // nil: not there
 	when time.Time   // it was looked at
@@ -48,18 +48,18 @@ type stamp struct {
 // settleTime is how old a change must be to be told from a later one: times of files are coarse.
 const settleTime = 2 * time.Second
 
-func (s *stamps) add(path string) {
+func (s *fileStates) addPath(path string) {
 	now := time.Now()
 	info, _ := os.Stat(path) // nil: not there
-	*s = append(*s, stamp{path, info, now})
+	*s = append(*s, fileState{path, info, now})
 }
 
-// fresh reports whether everything looks as it did.
-func (s stamps) fresh() bool {
-	return s != nil && !slices.ContainsFunc(s, func(s stamp) bool { return !s.same() })
+// areUnchanged reports whether everything looks as it did.
+func (s fileStates) areUnchanged() bool {
+	return s != nil && !slices.ContainsFunc(s, func(s fileState) bool { return !s.isUnchanged() })
 }
 
-func (s stamp) same() bool {
+func (s fileState) isUnchanged() bool {
 	info, err := os.Stat(s.path)
 	if err != nil || s.info == nil {
 		return err != nil && s.info == nil

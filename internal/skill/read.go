@@ -26,46 +26,46 @@ const (
 // validName is what the format allows.
 var validName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// search is a walk through one place.
-type search struct {
-	place
+// folderWalk is a walk through one place.
+type folderWalk struct {
+	folder
 	files    fs.FS
 	folders  int
-	seen     *stamps
+	seen     *fileStates
 	skills   []Skill
 	problems []Problem
 }
 
-// find returns the skills of the place. What it looks at goes to seen before it looks.
-func (p place) find(seen *stamps) ([]Skill, []Problem) {
-	files, end, err := p.open()
+// findSkills returns the skills of the place. What it looks at goes to seen before it looks.
+func (p folder) findSkills(seen *fileStates) ([]Skill, []Problem) {
+	files, end, err := p.openFiles()
 	if err != nil {
-		seen.add(p.dir())
+		seen.addPath(p.dir())
 		return nil, nil // there is no such folder
 	}
 	defer end()
-	s := &search{place: p, files: files, seen: seen}
-	s.walk(".", 0)
+	s := &folderWalk{folder: p, files: files, seen: seen}
+	s.walkDir(".", 0)
 	return s.skills, s.problems
 }
 
-// walk looks below dir. A folder that is a skill is not searched further, and what is hidden is not searched at all.
-func (s *search) walk(dir string, depth int) {
-	s.seen.add(s.path(dir))
+// walkDir looks below dir. A folder that is a skill is not searched further, and what is hidden is not searched at all.
+func (s *folderWalk) walkDir(dir string, depth int) {
+	s.seen.addPath(s.pathOf(dir))
 	entries, err := fs.ReadDir(s.files, dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			s.report(dir, "cannot be read")
+			s.addProblem(dir, "cannot be read")
 		}
 		return
 	}
 	if s.folders++; s.folders > maxFolders || depth > maxDepth {
-		s.report(dir, "is not searched: there are too many folders")
+		s.addProblem(dir, "is not searched: there are too many folders")
 		return
 	}
-	s.seen.add(s.path(path.Join(dir, file)))
+	s.seen.addPath(s.pathOf(path.Join(dir, file)))
 	if info, err := fs.Stat(s.files, path.Join(dir, file)); err == nil {
-		s.take(dir, info)
+		s.readSkill(dir, info)
 		return
 	}
 	for _, e := range entries {
@@ -74,52 +74,54 @@ func (s *search) walk(dir string, depth int) {
 			continue
 		}
 		if info, err := fs.Stat(s.files, name); err == nil && info.IsDir() {
-			s.walk(name, depth+1)
+			s.walkDir(name, depth+1)
 		} else if err != nil && e.Type()&fs.ModeSymlink != 0 {
-			s.seen.add(s.path(name))
-			s.report(name, "is a link that leads nowhere, or out of the project")
+			s.seen.addPath(s.pathOf(name))
+			s.addProblem(name, "is a link that leads nowhere, or out of the project")
 		}
 	}
 }
 
-// take reads the skill in dir.
-func (s *search) take(dir string, info fs.FileInfo) {
+// readSkill reads the skill in dir.
+func (s *folderWalk) readSkill(dir string, info fs.FileInfo) {
 	name := path.Join(dir, file)
 	switch {
 	case len(s.skills) == maxSkills:
-		s.report(name, fmt.Sprintf("is not used: a folder may hold %d skills", maxSkills))
+		s.addProblem(name, fmt.Sprintf("is not used: a folder may hold %d skills", maxSkills))
 		return
 	case !info.Mode().IsRegular():
-		s.report(name, "is not a file")
+		s.addProblem(name, "is not a file")
 		return
 	}
-	text, err := read(s.files, name)
+	text, err := readFile(s.files, name)
 	if err != nil {
-		s.report(name, err.Error())
+		s.addProblem(name, err.Error())
 		return
 	}
-	skill, err := parse(text)
+	skill, err := parseSkill(text)
 	if err != nil {
-		s.report(name, "is not used: "+err.Error())
+		s.addProblem(name, "is not used: "+err.Error())
 		return
 	}
-	skill.Location, skill.foreign = s.path(name), s.foreign
+	skill.Location, skill.untrusted = s.pathOf(name), s.foreign
 	if base := filepath.Base(skill.Dir()); base != skill.Name {
-		s.report(name, fmt.Sprintf("is called %s and its folder %s; they should have the same name", skill.Name, base))
+		s.addProblem(name, fmt.Sprintf("is called %s and its folder %s; they should have the same name", skill.Name, base))
 	}
 	s.skills = append(s.skills, skill)
 }
 
-// path is that of a name below the place.
-func (s *search) path(name string) string { return filepath.Join(s.dir(), filepath.FromSlash(name)) }
+// pathOf is that of a name below the place.
+func (s *folderWalk) pathOf(name string) string {
+	return filepath.Join(s.dir(), filepath.FromSlash(name))
+}
 
-func (s *search) report(name, message string) {
+func (s *folderWalk) addProblem(name, message string) {
 	if len(s.problems) < maxSkills {
-		s.problems = append(s.problems, Problem{s.path(name), message})
+		s.problems = append(s.problems, Problem{s.pathOf(name), message})
 	}
 }
 
-func read(files fs.FS, name string) ([]byte, error) {
+func readFile(files fs.FS, name string) ([]byte, error) {
 	f, err := files.Open(name)
 	if err != nil {
 		return nil, errors.New("cannot be read")
@@ -140,8 +142,8 @@ func read(files fs.FS, name string) ([]byte, error) {
 	return raw, nil
 }
 
-// parse reads a SKILL.md.
-func parse(text []byte) (Skill, error) {
+// parseSkill reads a SKILL.md.
+func parseSkill(text []byte) (Skill, error) {
 	f, err := frontmatter.Read(text)
 	if err != nil {
 		return Skill{}, fmt.Errorf("its frontmatter cannot be read: %w", err)

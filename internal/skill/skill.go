@@ -38,7 +38,7 @@ type Skill struct {
 	Location    string `json:"location"` // its SKILL.md
 	Content     string `json:"content"`
 
-	foreign bool // of a project that is not trusted
+	untrusted bool // of a project that is not trusted
 }
 
 // Dir is the folder that its relative paths start from.
@@ -47,14 +47,14 @@ func (s *Skill) Dir() string { return filepath.Dir(s.Location) }
 // Problem says why a skill is not there, or not as somebody may think.
 type Problem struct{ Path, Message string }
 
-// Found is what is there: one skill for each name, by name.
-type Found struct {
+// Set is what is there: one skill for each name, by name.
+type Set struct {
 	Skills   []Skill
 	Problems []Problem
 }
 
 // Get returns the skill of the name.
-func (f Found) Get(name string) (Skill, bool) {
+func (f Set) Get(name string) (Skill, bool) {
 	i := slices.IndexFunc(f.Skills, func(s Skill) bool { return s.Name == name })
 	if i < 0 {
 		return Skill{}, false
@@ -63,7 +63,7 @@ func (f Found) Get(name string) (Skill, bool) {
 }
 
 // Names lists the skills.
-func (f Found) Names() []string {
+func (f Set) Names() []string {
 	names := make([]string, len(f.Skills))
 	for i, s := range f.Skills {
 		names[i] = s.Name
@@ -73,18 +73,18 @@ func (f Found) Names() []string {
 
 // Find looks for skills anew: the user's, then the project's from its top down to the Location, then those that the
 // configuration names. Of two with one name the later is taken, and the other reported.
-func (o Options) Find() Found {
-	f, _ := o.look()
+func (o Options) Find() Set {
+	f, _ := o.findWithStates()
 	return f
 }
 
-// look is Find, with how everything looked that it depends on.
-func (o Options) look() (Found, stamps) {
+// findWithStates is Find, with how everything looked that it depends on.
+func (o Options) findWithStates() (Set, fileStates) {
 	var all []Skill
-	var f Found
-	seen := stamps{}
-	for _, p := range o.places() {
-		skills, problems := p.find(&seen)
+	var f Set
+	seen := fileStates{}
+	for _, p := range o.searchFolders() {
+		skills, problems := p.findSkills(&seen)
 		all = append(all, skills...)
 		f.Problems = append(f.Problems, problems...)
 	}
@@ -109,7 +109,7 @@ func (o Options) look() (Found, stamps) {
 // UserFolders are those of the user's own that exist, links resolved: their files may be read like the Location's.
 func (o Options) UserFolders() []string {
 	var out []string
-	for _, p := range o.places() {
+	for _, p := range o.searchFolders() {
 		if real, err := filepath.EvalSymlinks(p.dir()); err == nil && p.root == "" {
 			out = append(out, real)
 		}
@@ -117,60 +117,60 @@ func (o Options) UserFolders() []string {
 	return out
 }
 
-// place is a folder with skills below it. Within root it may hold links, but not out of it; "" is no bound.
-type place struct {
+// folder is a folder with skills below it. Within root it may hold links, but not out of it; "" is no bound.
+type folder struct {
 	root    string
 	rel     string // below root; the whole path without one
 	foreign bool
 }
 
-func (p place) dir() string { return filepath.Join(p.root, p.rel) }
+func (p folder) dir() string { return filepath.Join(p.root, p.rel) }
 
-// open returns the files below the folder, and how to close them.
-func (p place) open() (fs.FS, func(), error) {
+// openFiles returns the files below the folder, and how to close them.
+func (p folder) openFiles() (fs.FS, func(), error) {
 	if p.root == "" {
-		return anywhere(p.rel), func() {}, nil
+		return unboundFS(p.rel), func() {}, nil
 	}
 	root, err := os.OpenRoot(p.root)
 	if err != nil {
 		return nil, nil, err
 	}
-	return within{root, p.rel}, func() { _ = root.Close() }, nil
+	return boundFS{root, p.rel}, func() { _ = root.Close() }, nil
 }
 
-// anywhere is the files below a directory. Opening one never waits, whatever it is.
-type anywhere string
+// unboundFS is the files below a directory. Opening one never waits, whatever it is.
+type unboundFS string
 
-func (dir anywhere) path(name string) string {
+func (dir unboundFS) path(name string) string {
 	return filepath.Join(string(dir), filepath.FromSlash(name))
 }
 
-func (dir anywhere) Open(name string) (fs.File, error) {
+func (dir unboundFS) Open(name string) (fs.File, error) {
 	return os.OpenFile(dir.path(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-func (dir anywhere) Stat(name string) (fs.FileInfo, error) { return os.Stat(dir.path(name)) }
+func (dir unboundFS) Stat(name string) (fs.FileInfo, error) { return os.Stat(dir.path(name)) }
 
-// within is the files below a directory of a root, which no link leads out of. Opening one never waits, whatever it is.
-type within struct {
+// boundFS is the files below a directory of a root, which no link leads out of. Opening one never waits, whatever it is.
+type boundFS struct {
 	root *os.Root
 	dir  string
 }
 
-func (w within) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
+func (w boundFS) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
 
-func (w within) Open(name string) (fs.File, error) {
+func (w boundFS) Open(name string) (fs.File, error) {
 	return w.root.OpenFile(w.path(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-func (w within) Stat(name string) (fs.FileInfo, error) { return w.root.Stat(w.path(name)) }
+func (w boundFS) Stat(name string) (fs.FileInfo, error) { return w.root.Stat(w.path(name)) }
 
-// places lists the folders, those that win last.
-func (o Options) places() []place {
-	var out []place
+// searchFolders lists the folders, those that win last.
+func (o Options) searchFolders() []folder {
+	var out []folder
 	user := func(parts ...string) {
 		if parts[0] != "" {
-			out = append(out, place{rel: filepath.Join(parts...)})
+			out = append(out, folder{rel: filepath.Join(parts...)})
 		}
 	}
 	if !o.DisableClaude {
@@ -183,15 +183,15 @@ func (o Options) places() []place {
 		user(dir, "skill")
 		user(dir, "skills")
 	}
-	root := o.root()
-	for _, dir := range o.chain() {
+	root := o.projectRoot()
+	for _, dir := range o.projectDirectories() {
 		for _, name := range o.projectFolders() {
 			if rel, err := filepath.Rel(root, filepath.Join(dir, name)); err == nil {
-				out = append(out, place{root, rel, !o.Trusted})
+				out = append(out, folder{root, rel, !o.Trusted})
 			}
 		}
 	}
-	return append(out, o.configured()...)
+	return append(out, o.configuredFolders()...)
 }
 
 func (o Options) projectFolders() []string {
@@ -205,9 +205,9 @@ func (o Options) projectFolders() []string {
 	return names
 }
 
-// configured are the folders that the configuration names. One below the project is the project's.
-func (o Options) configured() []place {
-	var out []place
+// configuredFolders are the folders that the configuration names. One below the project is the project's.
+func (o Options) configuredFolders() []folder {
+	var out []folder
 	for _, path := range o.Paths {
 		if rest, atHome := strings.CutPrefix(path, "~/"); atHome && o.Home != "" {
 			path = filepath.Join(o.Home, rest)
@@ -215,17 +215,17 @@ func (o Options) configured() []place {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(o.Directory, path)
 		}
-		rel, err := filepath.Rel(o.root(), path)
-		if o.root() != "" && err == nil && filepath.IsLocal(rel) {
-			out = append(out, place{o.root(), rel, !o.Trusted})
+		rel, err := filepath.Rel(o.projectRoot(), path)
+		if o.projectRoot() != "" && err == nil && filepath.IsLocal(rel) {
+			out = append(out, folder{o.projectRoot(), rel, !o.Trusted})
 			continue
 		}
-		out = append(out, place{rel: path})
+		out = append(out, folder{rel: path})
 	}
 	return out
 }
 
-func (o Options) root() string {
+func (o Options) projectRoot() string {
 	if o.Worktree != "" {
 		return o.Worktree
 	}
@@ -234,16 +234,16 @@ func (o Options) root() string {
 
 const maxAncestors = 64
 
-// chain lists the directories of the project from its top down to the Location.
-func (o Options) chain() []string {
-	rel, err := filepath.Rel(o.root(), o.Directory)
+// projectDirectories lists the directories of the project from its top down to the Location.
+func (o Options) projectDirectories() []string {
+	rel, err := filepath.Rel(o.projectRoot(), o.Directory)
 	if o.DisableProject || o.Directory == "" || err != nil || !filepath.IsLocal(rel) {
 		return nil
 	}
 	var dirs []string
 	for dir := o.Directory; len(dirs) < maxAncestors; dir = filepath.Dir(dir) {
 		dirs = append(dirs, dir)
-		if dir == o.root() {
+		if dir == o.projectRoot() {
 			break
 		}
 	}

@@ -55,7 +55,7 @@ func md(name, description string) string {
 }
 
 // short shows what was found, without the top of the test.
-func short(o skill.Options, f skill.Found) (skills, problems []string) {
+func short(o skill.Options, f skill.Set) (skills, problems []string) {
 	top := filepath.Dir(o.Home) + "/"
 	for _, s := range f.Skills {
 		skills = append(skills, s.Name+" "+strings.TrimPrefix(s.Location, top))
@@ -217,8 +217,8 @@ func load(t *testing.T, o skill.Options, name string) (tool.Settlement, []tool.R
 		t.Fatal(err)
 	}
 	var asked []tool.Request
-	return r.Materialize(nil).Settle(t.Context(), tool.Call{
-		Name: "skill", Input: tool.Object(map[string]string{"name": name}),
+	return r.TakeSnapshot(nil).Settle(t.Context(), tool.Call{
+		Name: "skill", Input: tool.EncodeObject(map[string]string{"name": name}),
 		Ask: func(_ context.Context, r tool.Request) error { asked = append(asked, r); return nil },
 	}), asked
 }

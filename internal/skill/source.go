@@ -15,39 +15,39 @@ const Key = "core/skill-guidance"
 // action is the permission to load a skill; the resource is its name.
 const action = "skill"
 
-// listed is what an agent is told of a skill.
-type listed struct {
+// listEntry is what an agent is told of a skill.
+type listEntry struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 }
 
 // Context tells an agent under the rules which skills it may load: those that have a description and are not denied to
 // it. Without any it is empty.
-func Context(f Found, layers []permission.Layer) systemcontext.Context {
-	var list []listed
+func Context(f Set, layers []permission.Layer) systemcontext.Context {
+	var list []listEntry
 	for _, s := range f.Skills {
 		if s.Description != "" && permission.Evaluate(layers, nil, action, s.Name).Effect != session.Deny {
-			list = append(list, listed{s.Name, s.Description})
+			list = append(list, listEntry{s.Name, s.Description})
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	return systemcontext.Context{systemcontext.Make(systemcontext.Spec[[]listed]{
+	return systemcontext.Context{systemcontext.Make(systemcontext.Spec[[]listEntry]{
 		Key:  Key,
-		Load: func(context.Context) ([]listed, bool) { return list, true },
-		Baseline: func(l []listed) string {
+		Load: func(context.Context) ([]listEntry, bool) { return list, true },
+		Baseline: func(l []listEntry) string {
 			return "Skills hold instructions for special tasks. When one fits what you are asked to do, load it with the tool skill before " +
-				"you begin. There are:\n" + render(l)
+				"you begin. There are:\n" + formatList(l)
 		},
-		Update: func(_, l []listed) string {
-			return "The skills have changed. These, and no others, can be loaded now:\n" + render(l)
+		Update: func(_, l []listEntry) string {
+			return "The skills have changed. These, and no others, can be loaded now:\n" + formatList(l)
 		},
-		Removal: func([]listed) string { return "There are no skills any more." },
+		Removal: func([]listEntry) string { return "There are no skills any more." },
 	})}
 }
 
-func render(list []listed) string {
+func formatList(list []listEntry) string {
 	var b strings.Builder
 	for _, s := range list {
 		b.WriteString("- " + s.Name + ": " + s.Description + "\n")

@@ -27,10 +27,10 @@ const schema = `{"type":"object","properties":{
 // maxSampled is how many of a skill's other files are named.
 const maxSampled = 10
 
-type loader struct{ find func() Found }
+type loader struct{ find func() Set }
 
 // NewTool returns the tool that loads one of the skills that find returns at that time.
-func NewTool(find func() Found) tool.Tool { return &loader{find} }
+func NewTool(find func() Set) tool.Tool { return &loader{find} }
 
 // Definition describes the tool.
 func (l *loader) Definition() tool.Definition {
@@ -55,12 +55,12 @@ func (l *loader) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	found := l.find()
 	s, ok := found.Get(in.Name)
 	if !ok {
-		return tool.Output{}, unknown(in.Name, found.Names())
+		return tool.Output{}, failUnknown(in.Name, found.Names())
 	}
-	return tool.TextOutput("Loaded skill: "+s.Name, s.render(), map[string]any{"name": s.Name, "dir": s.Dir()}), nil
+	return tool.TextOutput("Loaded skill: "+s.Name, s.formatContent(), map[string]any{"name": s.Name, "dir": s.Dir()}), nil
 }
 
-func unknown(name string, names []string) error {
+func failUnknown(name string, names []string) error {
 	text := fmt.Sprintf("There is no skill %.80q.", name)
 	if near := spelling.Nearest(name, names, 3); len(near) > 0 {
 		return tool.Failf("%s Did you mean %s?", text, strings.Join(near, " or "))
@@ -71,16 +71,16 @@ func unknown(name string, names []string) error {
 	return tool.Failf("%s The skills are %s.", text, strings.Join(names, ", "))
 }
 
-// render is the skill as the model gets it.
-func (s *Skill) render() string {
+// formatContent is the skill as the model gets it.
+func (s *Skill) formatContent() string {
 	var b strings.Builder
 	fmt.Fprintf(
 		&b, "<skill_content name=%q>\n%s\n\nBase directory: %s\nRelative paths in this skill start there.\n", s.Name,
 		s.Content, s.Dir(),
 	)
-	if s.foreign {
+	if s.untrusted {
 		b.WriteString("The project is not trusted: do not run scripts of this skill.\n")
-	} else if files, more := s.sample(); len(files) > 0 {
+	} else if files, more := s.sampleFiles(); len(files) > 0 {
 		b.WriteString("Files that come with it")
 		if more {
 			b.WriteString(" (some of them)")
@@ -91,8 +91,8 @@ func (s *Skill) render() string {
 	return b.String()
 }
 
-// sample names some of the files that come with the skill, and says whether there are more.
-func (s *Skill) sample() (names []string, more bool) {
+// sampleFiles names some of the files that come with the skill, and says whether there are more.
+func (s *Skill) sampleFiles() (names []string, more bool) {
 	files := os.DirFS(s.Dir())
 	seen := 0
 	_ = fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error { // what cannot be read is not named

@@ -30,7 +30,7 @@ const (
 	maxMessage    = 16 << 10  // bytes of an error's words
 )
 
-func (l Limits) orDefault() Limits {
+func (l Limits) withDefaults() Limits {
 	if l.Lines <= 0 {
 		l.Lines = MaxLines
 	}
@@ -40,9 +40,9 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// preview is the beginning and the end of a text with the marker between them, within the limits. Limits too small
+// formatPreview is the beginning and the end of a text with the marker between them, within the limits. Limits too small
 // for that leave the marker alone.
-func (l Limits) preview(head, tail []byte, marker string) string {
+func (l Limits) formatPreview(head, tail []byte, marker string) string {
 	lines, room := l.Lines-4, l.Bytes-len(marker)-4
 	if lines <= 0 || room <= 0 {
 		return marker
@@ -84,24 +84,24 @@ func lastLines(p []byte, n int) []byte {
 	return p[at+1:]
 }
 
-// marker stands where text was left out.
-func (d Captured) marker() string {
+// formatMarker stands where text was left out.
+func (d CaptureResult) formatMarker() string {
 	size := fmt.Sprintf("The middle of this output is left out (%d lines, %d bytes in all).", d.Lines, d.Bytes)
 	switch {
 	case d.Path == "":
 		return fmt.Sprintf("[%s The full text could not be kept.]", size)
 	case d.missing > 0:
 		return fmt.Sprintf("[%s Its beginning and end are in %s, without %d bytes between them (%s): grep that file, or read it with offset and limit.]",
-			size, d.Path, d.missing, d.why)
+			size, d.Path, d.missing, d.reason)
 	default:
 		return fmt.Sprintf("[%s All of it is in %s: grep that file, or read it with offset and limit.]", size, d.Path)
 	}
 }
 
-// bound makes an output fit: its text within the limits, the rest in a managed file; title and structured value within
+// boundOutput makes an output fit: its text within the limits, the rest in a managed file; title and structured value within
 // theirs; nothing that cannot be stored as JSON. The file is the session's. Files (media) are neither counted nor
 // dropped.
-func (r *Registry) bound(ctx context.Context, id session.ID, def Definition, out Output) Output {
+func (r *Registry) boundOutput(ctx context.Context, id session.ID, def Definition, out Output) Output {
 	limits := r.config.Limits
 	if def.Bounded {
 		limits = Limits{2 * limits.Lines, 2 * limits.Bytes}
@@ -120,13 +120,13 @@ func (r *Registry) bound(ctx context.Context, id session.ID, def Definition, out
 			continue
 		}
 		texts.WriteString(c.Text)
-		out.Content[i].Text = string(clean([]byte(c.Text)))
+		out.Content[i].Text = string(sanitize([]byte(c.Text)))
 	}
 	measured := texts.String()
 	if len(out.Content) == 0 && out.Structured != nil {
-		measured = indented(out.Structured)
+		measured = indentJSON(out.Structured)
 	}
-	c := NewCapture(r.config.Outputs, limits, r.config.Log).Of(id)
+	c := NewCapture(r.config.Outputs, limits, r.config.Log).SetSession(id)
 	_, _ = c.Write([]byte(measured))
 	if done := c.Finish(ctx); done.Cut {
 		out.Content = append(session.TextContent(done.Text), files...)
@@ -140,13 +140,13 @@ func (r *Registry) bound(ctx context.Context, id session.ID, def Definition, out
 	return out
 }
 
-func indented(v jsontext.Value) string {
+func indentJSON(v jsontext.Value) string {
 	v = v.Clone()
 	_ = v.Indent(jsontext.WithIndent("  ")) // it is valid, see bound
 	return string(v)
 }
 
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(string(clean([]byte(s)))), " ")
-	return clip(s, maxTitle)
+	s = strings.Join(strings.Fields(string(sanitize([]byte(s)))), " ")
+	return truncate(s, maxTitle)
 }

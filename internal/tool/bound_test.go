@@ -25,7 +25,7 @@ func settled(t *testing.T, c tool.Config, out tool.Output) tool.Output {
 	}, run: func(context.Context, tool.Call) (tool.Output, error) {
 		return out, nil
 	}})
-	s := settle(t, r.Materialize(nil), "demo", `{}`)
+	s := settle(t, r.TakeSnapshot(nil), "demo", `{}`)
 	if s.Error != nil {
 		t.Fatal(s.Error.Message)
 	}
@@ -187,7 +187,7 @@ func TestBoundTwiceForTheBounded(t *testing.T) {
 		}, run: func(context.Context, tool.Call) (tool.Output, error) {
 			return text(said), nil
 		}})
-		if got := says(settle(t, r.Materialize(nil), "demo", `{}`)); (got != said) != tt.cut {
+		if got := says(settle(t, r.TakeSnapshot(nil), "demo", `{}`)); (got != said) != tt.cut {
 			t.Errorf("%d lines, bounded %v: cut %v", tt.lines, tt.bounded, got != said)
 		}
 	}
@@ -244,7 +244,7 @@ func TestCaptureInPieces(t *testing.T) {
 var block = []byte(strings.Repeat("0123456789abcde\n", 4096))
 
 // filled takes so many blocks and an end.
-func filled(t *testing.T, o *tool.Outputs, blocks int) (done tool.Captured, kept string) {
+func filled(t *testing.T, o *tool.Outputs, blocks int) (done tool.CaptureResult, kept string) {
 	t.Helper()
 	o.Dir = t.TempDir()
 	c := tool.NewCapture(o, tool.Limits{}, nil)
@@ -310,7 +310,7 @@ func TestSweep(t *testing.T) {
 	make("tool_big1", 3*time.Hour, 600<<20) // sparse
 	make("tool_big2", 2*time.Hour, 600<<20)
 	make("tool_new", time.Hour, 1)
-	if err := o.Sweep(t.Context(), now); err != nil {
+	if err := o.RemoveOld(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
 	var left []string
@@ -321,7 +321,7 @@ func TestSweep(t *testing.T) {
 	if got := strings.Join(left, " "); got != "notes_old tool_big2 tool_new" {
 		t.Fatal(got)
 	}
-	if err := (&tool.Outputs{Dir: filepath.Join(dir, "none")}).Sweep(t.Context(), now); err != nil {
+	if err := (&tool.Outputs{Dir: filepath.Join(dir, "none")}).RemoveOld(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -32,31 +32,31 @@ type Capture struct {
 
 // NewCapture returns an empty Capture. Without outputs nothing beyond the limits is kept.
 func NewCapture(outputs *Outputs, limits Limits, log *slog.Logger) *Capture {
-	limits = limits.orDefault()
+	limits = limits.withDefaults()
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Capture{outputs: outputs, limits: limits, log: log, tail: ring{size: limits.Bytes}}
 }
 
-// Of says to which session the file belongs, and returns c.
-func (c *Capture) Of(id session.ID) *Capture {
+// SetSession says to which session the file belongs, and returns c.
+func (c *Capture) SetSession(id session.ID) *Capture {
 	c.owner = id
 	return c
 }
 
-// Keep makes the capture keep everything in a file from now on, whatever the limits, and returns its path. It comes
+// KeepAll makes the capture keep everything in a file from now on, whatever the limits, and returns its path. It comes
 // before the first Write.
-func (c *Capture) Keep() (path string, err error) {
-	c.open()
+func (c *Capture) KeepAll() (path string, err error) {
+	c.openSpool()
 	if c.lost != nil {
 		return "", c.lost
 	}
 	return c.spool.path(), nil
 }
 
-// Captured is what a Capture took.
-type Captured struct {
+// CaptureResult is what a Capture took.
+type CaptureResult struct {
 	Text  string // all of it when it is within the limits, else beginning, marker and end
 	Path  string // the managed file; "" when the text was within the limits or could not be kept
 	Bytes int64  // how much there was, as valid UTF-8
@@ -64,7 +64,7 @@ type Captured struct {
 	Cut   bool   // Text is not all
 
 	missing int64  // bytes that are not in the managed file either
-	why     string // why they are not
+	reason  string // why they are not
 }
 
 // Write takes p and never fails: what cannot be kept is counted.
@@ -74,15 +74,15 @@ func (c *Capture) Write(p []byte) (int, error) {
 		p = append(c.carry, p...)
 		c.carry = nil
 	}
-	if rest := unfinished(p); rest > 0 {
+	if rest := incompleteSuffix(p); rest > 0 {
 		c.carry = bytes.Clone(p[len(p)-rest:])
 		p = p[:len(p)-rest]
 	}
-	c.keep(clean(p))
+	c.buffer(sanitize(p))
 	return n, nil
 }
 
-func (c *Capture) keep(p []byte) {
+func (c *Capture) buffer(p []byte) {
 	before := len(c.head)
 	c.head = append(c.head, p[:min(len(p), c.limits.Bytes-before)]...)
 	c.tail.write(p)
@@ -91,18 +91,18 @@ func (c *Capture) keep(p []byte) {
 	switch {
 	case c.spool != nil:
 		c.store(p)
-	case c.lost == nil && c.exceeded():
-		c.open()
+	case c.lost == nil && c.isExceeded():
+		c.openSpool()
 		c.store(c.head[:before]) // until now the head was everything
 		c.store(p)
 	}
 }
 
-func (c *Capture) exceeded() bool {
+func (c *Capture) isExceeded() bool {
 	return c.bytes > int64(c.limits.Bytes) || c.feeds+1 > int64(c.limits.Lines)
 }
 
-func (c *Capture) open() {
+func (c *Capture) openSpool() {
 	if c.outputs == nil {
 		c.lost = os.ErrInvalid
 		return
@@ -122,8 +122,8 @@ func (c *Capture) store(p []byte) {
 // Len is how much there was until now, as valid UTF-8.
 func (c *Capture) Len() int64 { return c.bytes }
 
-// Recent returns at most n bytes of the end, beginning at a character.
-func (c *Capture) Recent(n int) string {
+// ReadTail returns at most n bytes of the end, beginning at a character.
+func (c *Capture) ReadTail(n int) string {
 	t := c.tail.bytes()
 	if len(t) > n {
 		t = t[runeAfter(t, len(t)-n):]
@@ -133,12 +133,12 @@ func (c *Capture) Recent(n int) string {
 
 // Finish ends the capture and closes the file. Call it once; it does not look at the end of ctx, so that what a
 // cancelled call said is kept too (spec/v2 TB-2).
-func (c *Capture) Finish(ctx context.Context) Captured {
+func (c *Capture) Finish(ctx context.Context) CaptureResult {
 	if len(c.carry) > 0 {
-		c.keep(clean(c.carry))
+		c.buffer(sanitize(c.carry))
 		c.carry = nil
 	}
-	done := Captured{Bytes: c.bytes, Lines: c.feeds + 1, Cut: c.exceeded()}
+	done := CaptureResult{Bytes: c.bytes, Lines: c.feeds + 1, Cut: c.isExceeded()}
 	if done.Cut || c.spool != nil {
 		c.finishFile(context.WithoutCancel(ctx), &done)
 	}
@@ -146,25 +146,25 @@ func (c *Capture) Finish(ctx context.Context) Captured {
 		done.Text = string(c.head)
 		return done
 	}
-	done.Text = c.limits.preview(c.head, c.tail.bytes(), done.marker())
+	done.Text = c.limits.formatPreview(c.head, c.tail.bytes(), done.formatMarker())
 	return done
 }
 
 // finishFile completes the file and says in done what it holds.
-func (c *Capture) finishFile(ctx context.Context, done *Captured) {
+func (c *Capture) finishFile(ctx context.Context, done *CaptureResult) {
 	if c.spool != nil {
 		done.missing, c.lost = c.spool.finish(ctx, c.bytes, c.tail.bytes())
 	}
 	switch {
 	case c.lost == nil:
-		done.Path, done.why = c.spool.path(), c.spool.full
+		done.Path, done.reason = c.spool.path(), c.spool.full
 	case c.outputs != nil:
 		c.log.ErrorContext(ctx, "tool output beyond the limits could not be kept", "error", c.lost, "bytes", c.bytes)
 	}
 }
 
-// clean returns p, or a copy in which NUL and broken UTF-8 are U+FFFD.
-func clean(p []byte) []byte {
+// sanitize returns p, or a copy in which NUL and broken UTF-8 are U+FFFD.
+func sanitize(p []byte) []byte {
 	if utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
 		return p
 	}
@@ -182,8 +182,8 @@ func toValid(p []byte) []byte {
 	return out
 }
 
-// unfinished is the length of the character that p ends within, 0 if it ends between two.
-func unfinished(p []byte) int {
+// incompleteSuffix is the length of the character that p ends within, 0 if it ends between two.
+func incompleteSuffix(p []byte) int {
 	for n := 1; n <= min(3, len(p)); n++ {
 		b := p[len(p)-n:]
 		if utf8.RuneStart(b[0]) {

@@ -10,17 +10,17 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// coerce returns v with every value put into the type that the schema asks for, where that loses nothing: a number or
+// coerceValue returns v with every value put into the type that the schema asks for, where that loses nothing: a number or
 // boolean in a string, a list or object as JSON text in a string, a number where text is wanted, null for an optional
 // key. Anything else stays as it is, for the check to refuse. Keys that the schema does not name are not touched.
-func coerce(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
+func coerceValue(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	if s == nil {
 		return v
 	}
-	if !fits(s, v) {
-		v = convert(s, v)
+	if !hasAllowedType(s, v) {
+		v = convertType(s, v)
 	} else if v.Kind() == '"' {
-		v = listed(s, v)
+		v = coerceEnum(s, v)
 	}
 	switch {
 	case v.Kind() == '{' && len(s.Properties) > 0:
@@ -43,12 +43,12 @@ func coerceObject(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 		if !ok {
 			continue
 		}
-		if member.Kind() == 'n' && !fits(sub, member) && !slices.Contains(s.Required, key) {
+		if member.Kind() == 'n' && !hasAllowedType(sub, member) && !slices.Contains(s.Required, key) {
 			delete(members, key)
 			changed = true
 			continue
 		}
-		if fixed := coerce(sub, member); string(fixed) != string(member) {
+		if fixed := coerceValue(sub, member); string(fixed) != string(member) {
 			members[key] = fixed
 			changed = true
 		}
@@ -56,7 +56,7 @@ func coerceObject(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	if !changed {
 		return v
 	}
-	return encoded(members, v)
+	return encodeOr(members, v)
 }
 
 func coerceArray(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
@@ -66,7 +66,7 @@ func coerceArray(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	}
 	changed := false
 	for i, item := range items {
-		if fixed := coerce(s.Items, item); string(fixed) != string(item) {
+		if fixed := coerceValue(s.Items, item); string(fixed) != string(item) {
 			items[i] = fixed
 			changed = true
 		}
@@ -74,10 +74,10 @@ func coerceArray(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	if !changed {
 		return v
 	}
-	return encoded(items, v)
+	return encodeOr(items, v)
 }
 
-func encoded(value any, otherwise jsontext.Value) jsontext.Value {
+func encodeOr(value any, otherwise jsontext.Value) jsontext.Value {
 	out, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
 		return otherwise
@@ -85,9 +85,9 @@ func encoded(value any, otherwise jsontext.Value) jsontext.Value {
 	return out
 }
 
-// fits reports whether the type of v is one that the schema allows.
-func fits(s *jsonschema.Schema, v jsontext.Value) bool {
-	want := types(s)
+// hasAllowedType reports whether the type of v is one that the schema allows.
+func hasAllowedType(s *jsonschema.Schema, v jsontext.Value) bool {
+	want := allowedTypes(s)
 	if want[0] == "any" {
 		return true
 	}
@@ -95,21 +95,21 @@ func fits(s *jsonschema.Schema, v jsontext.Value) bool {
 	return slices.Contains(want, got) || got == "integer" && slices.Contains(want, "number")
 }
 
-// convert returns v in the first of the schema's types that it can be put into without loss, or v.
-func convert(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
+// convertType returns v in the first of the schema's types that it can be put into without loss, or v.
+func convertType(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	var text string
 	if v.Kind() == '"' && json.Unmarshal(v, &text) != nil {
 		return v
 	}
-	for _, want := range types(s) {
+	for _, want := range allowedTypes(s) {
 		switch {
 		case v.Kind() == '"' && want != "string" && want != "null":
 			inner := jsontext.Value(strings.TrimSpace(text))
-			if inner.IsValid() && inner.Kind() != '"' && fits(s, whole(inner)) {
-				return whole(inner)
+			if inner.IsValid() && inner.Kind() != '"' && hasAllowedType(s, toInteger(inner)) {
+				return toInteger(inner)
 			}
 		case want == "integer" && v.Kind() == '0':
-			return whole(v)
+			return toInteger(v)
 		case want == "string" && (v.Kind() == '0' || v.Kind() == 't' || v.Kind() == 'f'):
 			out, err := json.Marshal(string(v))
 			if err == nil {
@@ -120,9 +120,9 @@ func convert(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// listed returns the value of an enum, or the const, that a text stands for: some vendors know enums of texts only. A
+// coerceEnum returns the value of an enum, or the const, that a text stands for: some vendors know enums of texts only. A
 // text that is one of the values is itself.
-func listed(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
+func coerceEnum(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 	values := s.Enum
 	if s.Const != nil {
 		values = append(slices.Clip(values), *s.Const)
@@ -137,16 +137,16 @@ func listed(s *jsonschema.Schema, v jsontext.Value) jsontext.Value {
 		}
 	}
 	for _, value := range values {
-		if raw := encoded(value, nil); raw != nil && string(raw) == text {
+		if raw := encodeOr(value, nil); raw != nil && string(raw) == text {
 			return raw
 		}
 	}
 	return v
 }
 
-// whole writes a number without fraction, such as 5.0 or 1e3, as an integer; others, and those of more than a thousand
+// toInteger writes a number without fraction, such as 5.0 or 1e3, as an integer; others, and those of more than a thousand
 // digits, stay.
-func whole(v jsontext.Value) jsontext.Value {
+func toInteger(v jsontext.Value) jsontext.Value {
 	if v.Kind() != '0' || len(v) > 20 || !strings.ContainsAny(string(v), ".eE") {
 		return v
 	}

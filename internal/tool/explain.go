@@ -19,49 +19,49 @@ const maxProblems = 6
 // problems says in words which keys of an input are wrong and what is expected there. It knows the keywords that tool
 // schemas use; the library has the last word.
 type problems struct {
-	said []string
-	any  bool // numbers may be of any size: no program of ours takes them
+	messages  []string
+	anyNumber bool // numbers may be of any size: no program of ours takes them
 }
 
 func (p *problems) add(format string, args ...any) {
-	if len(p.said) < maxProblems {
-		p.said = append(p.said, fmt.Sprintf(format, args...))
+	if len(p.messages) < maxProblems {
+		p.messages = append(p.messages, fmt.Sprintf(format, args...))
 	}
 }
 
-func (p *problems) look(s *jsonschema.Schema, v jsontext.Value, at string) {
-	if s == nil || len(p.said) >= maxProblems {
+func (p *problems) check(s *jsonschema.Schema, v jsontext.Value, at string) {
+	if s == nil || len(p.messages) >= maxProblems {
 		return
 	}
-	if !fits(s, v) {
-		p.add("%s must be %s, not %s", named(at), article(types(s)), describe(v))
+	if !hasAllowedType(s, v) {
+		p.add("%s must be %s, not %s", quotePath(at), typePhrase(allowedTypes(s)), describeValue(v))
 		return
 	}
 	if len(s.Enum) > 0 {
-		p.enum(s, v, at)
+		p.checkEnum(s, v, at)
 	}
 	switch v.Kind() {
 	case '{':
-		p.object(s, v, at)
+		p.checkObject(s, v, at)
 	case '[':
-		p.array(s, v, at)
+		p.checkArray(s, v, at)
 	case '0':
-		p.number(s, v, at)
+		p.checkNumber(s, v, at)
 	case '"':
 		if s.MinLength != nil && *s.MinLength > 0 && string(v) == `""` {
-			p.add("%s must not be empty", named(at))
+			p.add("%s must not be empty", quotePath(at))
 		}
 	}
 }
 
-func (p *problems) object(s *jsonschema.Schema, v jsontext.Value, at string) {
+func (p *problems) checkObject(s *jsonschema.Schema, v jsontext.Value, at string) {
 	var members map[string]jsontext.Value
 	if json.Unmarshal(v, &members) != nil {
 		return
 	}
 	for _, key := range s.Required {
 		if _, ok := members[key]; !ok {
-			p.add("%s is missing (%s)", named(join(at, key)), article(types(s.Properties[key])))
+			p.add("%s is missing (%s)", quotePath(joinKey(at, key)), typePhrase(allowedTypes(s.Properties[key])))
 		}
 	}
 	given := make([]string, 0, len(members))
@@ -73,37 +73,37 @@ func (p *problems) object(s *jsonschema.Schema, v jsontext.Value, at string) {
 		sub, ok := s.Properties[key]
 		switch {
 		case ok:
-			p.look(sub, members[key], join(at, key))
-		case closed(s):
-			p.add("there is no key %q%s", clip(join(at, key), 60), meant(key, s))
+			p.check(sub, members[key], joinKey(at, key))
+		case isClosed(s):
+			p.add("there is no key %q%s", truncate(joinKey(at, key), 60), suggestKey(key, s))
 		}
 	}
 }
 
-func (p *problems) array(s *jsonschema.Schema, v jsontext.Value, at string) {
+func (p *problems) checkArray(s *jsonschema.Schema, v jsontext.Value, at string) {
 	var items []jsontext.Value
 	if s.Items == nil || json.Unmarshal(v, &items) != nil {
 		return
 	}
 	for i, item := range items {
-		p.look(s.Items, item, fmt.Sprintf("%s[%d]", at, i))
+		p.check(s.Items, item, fmt.Sprintf("%s[%d]", at, i))
 	}
 }
 
-func (p *problems) number(s *jsonschema.Schema, v jsontext.Value, at string) {
+func (p *problems) checkNumber(s *jsonschema.Schema, v jsontext.Value, at string) {
 	n, err := strconv.ParseFloat(string(v), 64)
 	_, notInt := strconv.ParseInt(string(v), 10, 64)
 	switch {
-	case !p.any && (err != nil || notInt != nil && typeOf(v) == "integer"):
-		p.add("%s is out of range", named(at))
+	case !p.anyNumber && (err != nil || notInt != nil && typeOf(v) == "integer"):
+		p.add("%s is out of range", quotePath(at))
 	case s.Minimum != nil && n < *s.Minimum:
-		p.add("%s must be at least %v, it is %s", named(at), *s.Minimum, clip(string(v), 40))
+		p.add("%s must be at least %v, it is %s", quotePath(at), *s.Minimum, truncate(string(v), 40))
 	case s.Maximum != nil && n > *s.Maximum:
-		p.add("%s must be at most %v, it is %s", named(at), *s.Maximum, clip(string(v), 40))
+		p.add("%s must be at most %v, it is %s", quotePath(at), *s.Maximum, truncate(string(v), 40))
 	}
 }
 
-func (p *problems) enum(s *jsonschema.Schema, v jsontext.Value, at string) {
+func (p *problems) checkEnum(s *jsonschema.Schema, v jsontext.Value, at string) {
 	var text string
 	if v.Kind() != '"' || json.Unmarshal(v, &text) != nil {
 		return
@@ -116,43 +116,43 @@ func (p *problems) enum(s *jsonschema.Schema, v jsontext.Value, at string) {
 		}
 		allowed = append(allowed, strconv.Quote(word))
 	}
-	p.add("%s must be one of %s, not %s", named(at), strings.Join(allowed, ", "), describe(v))
+	p.add("%s must be one of %s, not %s", quotePath(at), strings.Join(allowed, ", "), describeValue(v))
 }
 
-// closed reports whether the schema allows no keys but those it names.
-func closed(s *jsonschema.Schema) bool {
+// isClosed reports whether the schema allows no keys but those it names.
+func isClosed(s *jsonschema.Schema) bool {
 	a := s.AdditionalProperties
 	return a != nil && a.Not != nil && len(s.PatternProperties) == 0
 }
 
-func meant(key string, s *jsonschema.Schema) string {
+func suggestKey(key string, s *jsonschema.Schema) string {
 	bare := func(k string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(k)) }
-	for _, k := range keys(s) {
+	for _, k := range sortKeys(s) {
 		if bare(k) == bare(key) {
 			return fmt.Sprintf(", did you mean %q?", k)
 		}
 	}
-	if near := spelling.Nearest(key, keys(s), 1); len(near) > 0 {
+	if near := spelling.Nearest(key, sortKeys(s), 1); len(near) > 0 {
 		return fmt.Sprintf(", did you mean %q?", near[0])
 	}
 	return ""
 }
 
-func join(at, key string) string {
+func joinKey(at, key string) string {
 	if at == "" {
 		return key
 	}
 	return at + "." + key
 }
 
-func named(at string) string {
+func quotePath(at string) string {
 	if at == "" {
 		return "the input"
 	}
-	return strconv.Quote(clip(at, 80))
+	return strconv.Quote(truncate(at, 80))
 }
 
-func article(types []string) string {
+func typePhrase(types []string) string {
 	var with []string
 	for _, t := range types {
 		switch t {
@@ -169,11 +169,11 @@ func article(types []string) string {
 	return strings.Join(with, " or ")
 }
 
-// describe names a value by type and, when short, as it is.
-func describe(v jsontext.Value) string {
-	what := article([]string{typeOf(v)})
+// describeValue names a value by type and, when short, as it is.
+func describeValue(v jsontext.Value) string {
+	what := typePhrase([]string{typeOf(v)})
 	if k := v.Kind(); k == '"' || k == '0' || k == 't' || k == 'f' {
-		return what + " (" + clip(string(v), 40) + ")"
+		return what + " (" + truncate(string(v), 40) + ")"
 	}
 	return what
 }

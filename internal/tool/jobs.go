@@ -18,13 +18,13 @@ type Jobs interface {
 	// Cancel ends the job with everything it started, and waits for that.
 	Cancel(ctx context.Context, id session.JobID) (session.Job, error)
 	// Recent returns at most n bytes of the end of what a running job has printed; ok is false for others.
-	Recent(id session.JobID, n int) (text string, ok bool)
+	ReadTail(id session.JobID, n int) (text string, ok bool)
 }
 
 // Work is what a job does.
 type Work struct {
-	Run    func(ctx context.Context) JobEnd // until it is done or ctx ends
-	Recent func(n int) string               // see Jobs; safe beside Run
+	Run      func(ctx context.Context) JobEnd // until it is done or ctx ends
+	ReadTail func(n int) string               // see Jobs; safe beside Run
 }
 
 // JobEnd is how a job ended. That it was cut off is known from the context.

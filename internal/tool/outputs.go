@@ -47,13 +47,13 @@ func (o *Outputs) maxFile() int64 { return cmp.Or(o.File, MaxOutputFile) }
 // maxAll is how much all files may have together.
 func (o *Outputs) maxAll() int64 { return 2 * o.maxFile() }
 
-// reserve is how much of the file's disk stays free.
-func (o *Outputs) reserve(f *os.File) int64 {
+// reservedSpace is how much of the file's disk stays free.
+func (o *Outputs) reservedSpace(f *os.File) int64 {
 	return cmp.Or(o.Reserve, min(maxReserve, diskSize(f)/10))
 }
 
-// create makes a new managed file of the session.
-func (o *Outputs) create(id session.ID) (*os.File, error) {
+// createFile makes a new managed file of the session.
+func (o *Outputs) createFile(id session.ID) (*os.File, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder for tool output: %w", err)
 	}
@@ -61,7 +61,7 @@ func (o *Outputs) create(id session.ID) (*os.File, error) {
 	if o.IDs != nil {
 		ids = o.IDs
 	}
-	name := filepath.Join(o.Dir, ids.New(session.PrefixTool)+suffix(id))
+	name := filepath.Join(o.Dir, ids.New(session.PrefixTool)+fileSuffix(id))
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("make a tool output file: %w", err)
@@ -75,8 +75,8 @@ func (o *Outputs) create(id session.ID) (*os.File, error) {
 	return f, nil
 }
 
-// release says that a file is not written any more.
-func (o *Outputs) release(path string) {
+// releaseFile says that a file is not written any more.
+func (o *Outputs) releaseFile(path string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.open, filepath.Base(path))
@@ -88,8 +88,8 @@ func (o *Outputs) isOpen(name string) bool {
 	return o.open[name]
 }
 
-// suffix names the session. One whose id not every file system takes is not named: its files go when they are old.
-func suffix(id session.ID) string {
+// fileSuffix names the session. One whose id not every file system takes is not named: its files go when they are old.
+func fileSuffix(id session.ID) string {
 	unfit := func(c rune) bool {
 		return c > 'z' || !strings.ContainsRune("-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", c)
 	}
@@ -102,14 +102,14 @@ func suffix(id session.ID) string {
 // ownedBy stands between a file's own id and its session's.
 const ownedBy = "-"
 
-// owner returns the session to which a managed file belongs, "" if nobody knows.
-func owner(name string) session.ID {
+// fileOwner returns the session to which a managed file belongs, "" if nobody knows.
+func fileOwner(name string) session.ID {
 	_, id, _ := strings.Cut(name, ownedBy)
 	return session.ID(id)
 }
 
-// count counts what was stored and sweeps when an eighth of the folder's allowance came since the last sweep.
-func (o *Outputs) count(ctx context.Context, n int64) {
+// countWritten counts what was stored and sweeps when an eighth of the folder's allowance came since the last sweep.
+func (o *Outputs) countWritten(ctx context.Context, n int64) {
 	o.mu.Lock()
 	o.written += n
 	due := o.written > o.maxAll()/8
@@ -120,15 +120,15 @@ func (o *Outputs) count(ctx context.Context, n int64) {
 	if !due {
 		return
 	}
-	if err := o.Sweep(ctx, time.Now()); err != nil && o.Log != nil {
+	if err := o.RemoveOld(ctx, time.Now()); err != nil && o.Log != nil {
 		o.Log.WarnContext(ctx, "old tool output could not be removed", "error", err)
 	}
 }
 
-// Sweep removes files that were last written longer than OutputAge before now, and then the oldest until the rest fits
+// RemoveOld removes files that were last written longer than OutputAge before now, and then the oldest until the rest fits
 // into the folder's allowance. It touches only regular files of its own naming, none that is being written. Call it at
 // start and every hour.
-func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
+func (o *Outputs) RemoveOld(ctx context.Context, now time.Time) error {
 	entries, err := os.ReadDir(o.Dir)
 	if os.IsNotExist(err) {
 		return nil
@@ -144,7 +144,7 @@ func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 			return context.Cause(ctx)
 		}
 		info, err := e.Info()
-		if err != nil || !managed(info) {
+		if err != nil || !isManagedFile(info) {
 			continue
 		}
 		total += info.Size()
@@ -152,7 +152,7 @@ func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 		case o.isOpen(info.Name()):
 		case now.Sub(info.ModTime()) > OutputAge:
 			total -= info.Size()
-			failed = cmp.Or(failed, o.remove(info))
+			failed = cmp.Or(failed, o.removeFile(info))
 		default:
 			kept = append(kept, info)
 		}
@@ -162,7 +162,7 @@ func (o *Outputs) Sweep(ctx context.Context, now time.Time) error {
 		if total <= o.maxAll() {
 			break
 		}
-		failed = cmp.Or(failed, o.remove(info))
+		failed = cmp.Or(failed, o.removeFile(info))
 		total -= info.Size()
 	}
 	return failed
@@ -180,8 +180,8 @@ func (o *Outputs) Remove(id session.ID, paths []string) error {
 			continue
 		}
 		info, err := os.Lstat(p)
-		if err == nil && managed(info) {
-			failed = cmp.Or(failed, o.remove(info))
+		if err == nil && isManagedFile(info) {
+			failed = cmp.Or(failed, o.removeFile(info))
 		}
 	}
 	return failed
@@ -192,7 +192,7 @@ func (o *Outputs) Remove(id session.ID, paths []string) error {
 // not exist.
 func (o *Outputs) Read(path string, offset int64, n int) (text []byte, next int64, err error) {
 	info, err := os.Lstat(path)
-	if err == nil && (filepath.Dir(path) != filepath.Clean(o.Dir) || !managed(info)) {
+	if err == nil && (filepath.Dir(path) != filepath.Clean(o.Dir) || !isManagedFile(info)) {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
@@ -217,7 +217,7 @@ func (o *Outputs) Read(path string, offset int64, n int) (text []byte, next int6
 		begin := runeAfter(text, 0)
 		text, offset = text[begin:], offset+int64(begin)
 	}
-	text = text[:len(text)-unfinished(text)]
+	text = text[:len(text)-incompleteSuffix(text)]
 	return text, offset + int64(len(text)), nil
 }
 
@@ -234,7 +234,7 @@ func (o *Outputs) RemoveOrphans(ctx context.Context, before time.Time, gone func
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		id := owner(e.Name())
+		id := fileOwner(e.Name())
 		if id == "" {
 			continue
 		}
@@ -246,19 +246,19 @@ func (o *Outputs) RemoveOrphans(ctx context.Context, before time.Time, gone func
 			known[id] = orphan
 		}
 		info, err := e.Info()
-		if err == nil && orphan && managed(info) && (before.IsZero() || info.ModTime().Before(before)) {
-			failed = cmp.Or(failed, o.remove(info))
+		if err == nil && orphan && isManagedFile(info) && (before.IsZero() || info.ModTime().Before(before)) {
+			failed = cmp.Or(failed, o.removeFile(info))
 		}
 	}
 	return failed
 }
 
-// managed reports whether a file of the folder is one of ours.
-func managed(info fs.FileInfo) bool {
+// isManagedFile reports whether a file of the folder is one of ours.
+func isManagedFile(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() && strings.HasPrefix(info.Name(), string(session.PrefixTool)+"_")
 }
 
-func (o *Outputs) remove(info fs.FileInfo) error {
+func (o *Outputs) removeFile(info fs.FileInfo) error {
 	err := os.Remove(filepath.Join(o.Dir, info.Name()))
 	if err == nil || os.IsNotExist(err) {
 		return nil

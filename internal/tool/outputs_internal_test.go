@@ -26,7 +26,7 @@ func TestAccountSweeps(t *testing.T) {
 		bytes int64
 		kept  bool
 	}{{o.maxAll() / 8, true}, {1, false}} {
-		o.count(t.Context(), step.bytes)
+		o.countWritten(t.Context(), step.bytes)
 		if _, err := os.Stat(old); (err == nil) != step.kept {
 			t.Errorf("after %d bytes more: %v", step.bytes, err)
 		}
@@ -37,7 +37,7 @@ func TestAccountSweeps(t *testing.T) {
 func TestSweepLeavesWhatIsWritten(t *testing.T) {
 	o := &Outputs{Dir: t.TempDir(), File: 1 << 20}
 	c, long := NewCapture(o, Limits{}, nil), time.Now().Add(-2*OutputAge)
-	path, err := c.Keep()
+	path, err := c.KeepAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestSweepLeavesWhatIsWritten(t *testing.T) {
 		if !step.running {
 			_ = c.Finish(t.Context())
 		}
-		if err := errors.Join(os.Chtimes(path, long, long), o.Sweep(t.Context(), time.Now())); err != nil {
+		if err := errors.Join(os.Chtimes(path, long, long), o.RemoveOld(t.Context(), time.Now())); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(path); (err == nil) != step.kept {
@@ -68,7 +68,7 @@ func TestSpoolWhereTheDiskTakesNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.write(make([]byte, 1000)), s.refused(errors.New("no space"))); err != nil {
+	if err := errors.Join(s.write(make([]byte, 1000)), s.handleFull(errors.New("no space"))); err != nil {
 		t.Fatal(err)
 	}
 	missing, err := s.finish(t.Context(), 5000, []byte("the end"))
@@ -95,7 +95,7 @@ func TestSpoolWhereTheDiskTakesNoMore(t *testing.T) {
 // A path that a log names is not believed: only files of the folder go.
 func TestRemoveKeepsToItsFolder(t *testing.T) {
 	o := &Outputs{Dir: filepath.Join(t.TempDir(), "out")}
-	f, err := o.create("ses_a")
+	f, err := o.createFile("ses_a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestRemoveKeepsToItsFolder(t *testing.T) {
 func TestRemoveOrphans(t *testing.T) {
 	o := &Outputs{Dir: t.TempDir()}
 	made := func(id session.ID) string {
-		f, err := o.create(id)
+		f, err := o.createFile(id)
 		if err := errors.Join(err, f.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestRemoveOrphans(t *testing.T) {
 func TestReadOutput(t *testing.T) {
 	o := &Outputs{Dir: t.TempDir()}
 	c := NewCapture(o, Limits{}, nil)
-	path, err := c.Keep()
+	path, err := c.KeepAll()
 	if err != nil {
 		t.Fatal(err)
 	}

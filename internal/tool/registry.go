@@ -20,7 +20,7 @@ type Registry struct {
 
 // Config is what a registry needs.
 type Config struct {
-	Under   *Registry // the wider scope that this one overlays, e.g. the application's tools; nil for none
+	Parent  *Registry // the wider scope that this one overlays, e.g. the application's tools; nil for none
 	Outputs *Outputs  // where text beyond the limits is kept; nil: it is lost
 	Limits  Limits    // zero fields mean the defaults
 	Log     *slog.Logger
@@ -35,7 +35,7 @@ type entry struct {
 
 // NewRegistry returns an empty registry.
 func NewRegistry(c Config) *Registry {
-	c.Limits = c.Limits.orDefault()
+	c.Limits = c.Limits.withDefaults()
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -87,7 +87,7 @@ func newEntry(t Tool) (*entry, error) {
 	if def.Action == "" {
 		def.Action = def.Name
 	}
-	s, err := compile(def.Schema)
+	s, err := compileSchema(def.Schema)
 	if err != nil {
 		return nil, fmt.Errorf("register tools: the schema of %q: %w", def.Name, err)
 	}
@@ -109,9 +109,9 @@ func (g *Registration) Close() {
 	g.entries = nil
 }
 
-// current returns the registration that the name means now, nil if none.
-func (r *Registry) current(name string) *entry {
-	for ; r != nil; r = r.config.Under {
+// currentEntry returns the registration that the name means now, nil if none.
+func (r *Registry) currentEntry(name string) *entry {
+	for ; r != nil; r = r.config.Parent {
 		r.mu.Lock()
 		stack := r.stacks[name]
 		r.mu.Unlock()
@@ -130,10 +130,10 @@ type Set struct {
 	hidden   []string
 }
 
-// Materialize takes a snapshot without the tools whose action is hidden (TR-4). A nil hidden hides nothing.
-func (r *Registry) Materialize(hidden func(action string) bool) *Set {
+// TakeSnapshot takes a snapshot without the tools whose action is hidden (TR-4). A nil hidden hides nothing.
+func (r *Registry) TakeSnapshot(hidden func(action string) bool) *Set {
 	s := &Set{registry: r, entries: map[string]*entry{}}
-	for at := r; at != nil; at = at.config.Under {
+	for at := r; at != nil; at = at.config.Parent {
 		at.mu.Lock()
 		for name, stack := range at.stacks {
 			if s.entries[name] == nil {
@@ -173,8 +173,8 @@ func (s *Set) Definition(name string) (Definition, bool) {
 	return e.def, true
 }
 
-// Meant returns the name of the tool that a call means: models write names in other letters, too (spec/v1 §32.2).
-func (s *Set) Meant(name string) string {
+// CanonicalName returns the name of the tool that a call means: models write names in other letters, too (spec/v1 §32.2).
+func (s *Set) CanonicalName(name string) string {
 	if lower := strings.ToLower(name); s.entries[name] == nil && s.entries[lower] != nil {
 		return lower
 	}

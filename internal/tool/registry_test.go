@@ -77,7 +77,7 @@ func TestRegisterRefuses(t *testing.T) {
 			if _, err := r.Register(tools...); err == nil {
 				t.Fatal("registered")
 			}
-			if got := r.Materialize(nil).Definitions(); len(got) != 0 {
+			if got := r.TakeSnapshot(nil).Definitions(); len(got) != 0 {
 				t.Fatalf("left behind: %v", got)
 			}
 		})
@@ -86,7 +86,7 @@ func TestRegisterRefuses(t *testing.T) {
 
 func TestRegistryNewestWinsAndCloseBringsBack(t *testing.T) {
 	app := tool.NewRegistry(tool.Config{})
-	loc := tool.NewRegistry(tool.Config{Under: app})
+	loc := tool.NewRegistry(tool.Config{Parent: app})
 	register(t, app, named("a", "app a"), named("b", "app b"))
 	first := register(t, loc, named("a", "first"))
 	second := register(t, loc, named("a", "second"))
@@ -94,7 +94,7 @@ func TestRegistryNewestWinsAndCloseBringsBack(t *testing.T) {
 	check := func(want ...string) {
 		t.Helper()
 		var got []string
-		for _, d := range loc.Materialize(nil).Definitions() {
+		for _, d := range loc.TakeSnapshot(nil).Definitions() {
 			got = append(got, d.Name+"="+d.Description)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -112,7 +112,7 @@ func TestRegistryNewestWinsAndCloseBringsBack(t *testing.T) {
 func TestSetIsStaleByIdentity(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	g := register(t, r, named("a", "x"))
-	set := r.Materialize(nil)
+	set := r.TakeSnapshot(nil)
 	if got := says(settle(t, set, "a", `{}`)); got != "x" {
 		t.Fatal(got)
 	}
@@ -125,7 +125,7 @@ func TestSetIsStaleByIdentity(t *testing.T) {
 		t.Fatal(got)
 	}
 	over := register(t, r, named("a", "y"))
-	set = r.Materialize(nil)
+	set = r.TakeSnapshot(nil)
 	over.Close()
 	if got := says(settle(t, set, "a", `{}`)); !strings.HasPrefix(got, "unknown-tool: stale tool call") {
 		t.Fatal(got)
@@ -139,7 +139,7 @@ func TestMaterializeHides(t *testing.T) {
 		fake{def: tool.Definition{Name: "write", Action: "edit", Schema: object}},
 		fake{def: tool.Definition{Name: "edit", Action: "edit", Schema: object}})
 	layers := []permission.Layer{{Rules: []session.Rule{{Action: "edit", Resource: "*", Effect: session.Deny}}}}
-	set := r.Materialize(func(action string) bool { return permission.Hidden(layers, action) })
+	set := r.TakeSnapshot(func(action string) bool { return permission.Hidden(layers, action) })
 	if _, ok := set.Definition("write"); ok || len(set.Definitions()) != 1 {
 		t.Fatalf("%v", set.Definitions())
 	}

@@ -16,8 +16,8 @@ func Input[T any](call Call) (T, error) {
 	return in, nil
 }
 
-// Object writes what programs get to know of a result.
-func Object(v any) jsontext.Value {
+// EncodeObject writes what programs get to know of a result.
+func EncodeObject(v any) jsontext.Value {
 	out, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil
@@ -27,5 +27,5 @@ func Object(v any) jsontext.Value {
 
 // TextOutput is a result in words, with what programs get to know of it.
 func TextOutput(title, text string, structured any) Output {
-	return Output{Title: title, Content: session.TextContent(text), Structured: Object(structured)}
+	return Output{Title: title, Content: session.TextContent(text), Structured: EncodeObject(structured)}
 }

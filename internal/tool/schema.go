@@ -24,7 +24,7 @@ type schema struct {
 	anyNumber bool
 }
 
-func compile(raw jsontext.Value) (*schema, error) {
+func compileSchema(raw jsontext.Value) (*schema, error) {
 	if raw.Kind() != '{' || !raw.IsValid() {
 		return nil, errors.New("it must be a JSON object")
 	}
@@ -32,10 +32,10 @@ func compile(raw jsontext.Value) (*schema, error) {
 	if err := json.Unmarshal(raw, &root); err != nil {
 		return &schema{problem: err}, nil
 	}
-	unpatterned(&root)
+	removeUnsupportedPatterns(&root)
 	resolved, err := root.Resolve(nil)
 	if err == nil {
-		err = endless(raw)
+		err = checkTermination(raw)
 	}
 	if err != nil {
 		return &schema{problem: err}, nil
@@ -43,57 +43,57 @@ func compile(raw jsontext.Value) (*schema, error) {
 	return &schema{root: &root, resolved: resolved}, nil
 }
 
-// check returns the input in the form that fits the schema, or an error written for the model. What the model says
+// checkInput returns the input in the form that fits the schema, or an error written for the model. What the model says
 // unmistakably in the wrong form ("10" for 10, null for nothing) is put right, see coerce.
-func (s *schema) check(name string, input jsontext.Value) (jsontext.Value, error) {
-	v, misfit, cure := s.match(input)
+func (s *schema) checkInput(name string, input jsontext.Value) (jsontext.Value, error) {
+	v, misfit, cure := s.matchInput(input)
 	if misfit != "" {
 		return nil, Failf("The input of %s %s. %s", name, misfit, cure)
 	}
 	return v, nil
 }
 
-// match returns the input in the form that fits, or what is wrong with it and what the model can do about that.
-func (s *schema) match(input jsontext.Value) (v jsontext.Value, misfit, cure string) {
+// matchInput returns the input in the form that fits, or what is wrong with it and what the model can do about that.
+func (s *schema) matchInput(input jsontext.Value) (v jsontext.Value, misfit, cure string) {
 	const objectAgain = "Call it again with a JSON object."
-	input, err := object(input)
+	input, err := parseObject(input)
 	if err != nil {
 		return nil, fmt.Sprintf("is not usable: %v", err), objectAgain
 	}
 	if s.resolved == nil {
 		return input, "", ""
 	}
-	input = coerce(s.root, input)
-	problems := problems{any: s.anyNumber}
-	problems.look(s.root, input, "")
-	if len(problems.said) == 0 {
+	input = coerceValue(s.root, input)
+	problems := problems{anyNumber: s.anyNumber}
+	problems.check(s.root, input, "")
+	if len(problems.messages) == 0 {
 		if err = s.validate(input); err == nil {
 			return input, "", ""
 		}
-		problems.add("%s", clip(err.Error(), 400))
+		problems.add("%s", truncate(err.Error(), 400))
 	}
 	return nil, "does not fit: " + strings.Join(
-		problems.said, "; ",
-	), s.summary() + "Call it again with the input put right."
+		problems.messages, "; ",
+	), s.describeProperties() + "Call it again with the input put right."
 }
 
 // validate asks the library, which knows numbers as floats: where these are too coarse, whole numbers are exact.
 func (s *schema) validate(input jsontext.Value) error {
-	value, err := decoded(input, false)
+	value, err := decodeValue(input, false)
 	if err != nil {
 		return err
 	}
 	if err = s.resolved.Validate(value); err == nil {
 		return nil
 	}
-	if value, again := decoded(input, true); again != nil || s.resolved.Validate(value) != nil {
+	if value, again := decodeValue(input, true); again != nil || s.resolved.Validate(value) != nil {
 		return err
 	}
 	return nil
 }
 
-// decoded is a JSON value as the library wants it. Numbers that no float holds become the largest that there is.
-func decoded(v jsontext.Value, exact bool) (out any, err error) {
+// decodeValue is a JSON value as the library wants it. Numbers that no float holds become the largest that there is.
+func decodeValue(v jsontext.Value, exact bool) (out any, err error) {
 	number := func(dec *jsontext.Decoder, into *any) error {
 		if dec.PeekKind() != '0' {
 			return errors.ErrUnsupported
@@ -113,8 +113,8 @@ func decoded(v jsontext.Value, exact bool) (out any, err error) {
 	return out, json.Unmarshal(v, &out, json.WithUnmarshalers(json.UnmarshalFromFunc(number)))
 }
 
-// object returns the JSON object in input. Nothing and null are {}, and a string that holds an object is that object.
-func object(input jsontext.Value) (jsontext.Value, error) {
+// parseObject returns the JSON object in input. Nothing and null are {}, and a string that holds an object is that object.
+func parseObject(input jsontext.Value) (jsontext.Value, error) {
 	input = bytes.TrimSpace(input)
 	if len(input) == 0 || string(input) == "null" {
 		return jsontext.Value("{}"), nil
@@ -125,45 +125,45 @@ func object(input jsontext.Value) (jsontext.Value, error) {
 			input = jsontext.Value(strings.TrimSpace(inner))
 		}
 	}
-	if err := syntax(input); err != nil {
+	if err := checkSyntax(input); err != nil {
 		return nil, err
 	}
 	if input.Kind() != '{' {
-		return nil, fmt.Errorf("it is %s", describe(input))
+		return nil, fmt.Errorf("it is %s", describeValue(input))
 	}
 	return input, nil
 }
 
-// syntax refuses what is not exactly one JSON value, repeated keys and broken UTF-8 included.
-func syntax(v jsontext.Value) error {
+// checkSyntax refuses what is not exactly one JSON value, repeated keys and broken UTF-8 included.
+func checkSyntax(v jsontext.Value) error {
 	if v.IsValid() {
 		return nil
 	}
 	var sink any
 	if err := json.Unmarshal(v, &sink); err != nil {
-		return fmt.Errorf("it is not valid JSON (%s)", clip(err.Error(), 200))
+		return fmt.Errorf("it is not valid JSON (%s)", truncate(err.Error(), 200))
 	}
 	return errors.New("it is not valid JSON")
 }
 
-// summary says what the tool takes.
-func (s *schema) summary() string {
+// describeProperties says what the tool takes.
+func (s *schema) describeProperties() string {
 	if len(s.root.Properties) == 0 || len(s.root.Properties) > 24 {
 		return ""
 	}
 	var parts []string
-	for _, key := range keys(s.root) {
+	for _, key := range sortKeys(s.root) {
 		need := ""
 		if slices.Contains(s.root.Required, key) {
 			need = ", required"
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s%s)", key, strings.Join(types(s.root.Properties[key]), " or "), need))
+		parts = append(parts, fmt.Sprintf("%s (%s%s)", key, strings.Join(allowedTypes(s.root.Properties[key]), " or "), need))
 	}
 	return "It takes " + strings.Join(parts, ", ") + ". "
 }
 
-// keys returns the properties, the required ones first.
-func keys(s *jsonschema.Schema) []string {
+// sortKeys returns the properties, the required ones first.
+func sortKeys(s *jsonschema.Schema) []string {
 	all := make([]string, 0, len(s.Properties))
 	for key := range s.Properties {
 		all = append(all, key)
@@ -181,8 +181,8 @@ func keys(s *jsonschema.Schema) []string {
 	return all
 }
 
-// types returns the types that the schema allows; none named is "any".
-func types(s *jsonschema.Schema) []string {
+// allowedTypes returns the types that the schema allows; none named is "any".
+func allowedTypes(s *jsonschema.Schema) []string {
 	switch {
 	case s == nil:
 		return []string{"any"}
@@ -195,7 +195,7 @@ func types(s *jsonschema.Schema) []string {
 	}
 }
 
-func clip(s string, n int) string {
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

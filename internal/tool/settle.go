@@ -16,21 +16,21 @@ import (
 // ctx ends while the tool runs, the outcome is an error with reason "aborted", unless the tool had finished; recording
 // that outcome is for the caller, with a context that has not ended.
 func (s *Set) Settle(ctx context.Context, call Call) Settlement {
-	e, failure := s.find(call.Name)
+	e, failure := s.findEntry(call.Name)
 	if failure != nil {
 		return Settlement{Error: failure}
 	}
-	input, err := e.schema.check(call.Name, call.Input)
+	input, err := e.schema.checkInput(call.Name, call.Input)
 	if err != nil {
-		return Settlement{Error: session.Fail(session.ReasonInvalidInput, words(err.Error()))}
+		return Settlement{Error: session.Fail(session.ReasonInvalidInput, sanitizeMessage(err.Error()))}
 	}
 	call.Input = input
 	if call.Ask == nil {
-		call.Ask = unanswerable
+		call.Ask = refuseUnanswerable
 	}
 	if call.Question == nil {
 		call.Question = func(ctx context.Context, _ []session.Question) ([][]string, error) {
-			return nil, unanswerable(ctx, Request{})
+			return nil, refuseUnanswerable(ctx, Request{})
 		}
 	}
 	if call.Todos == nil {
@@ -39,20 +39,20 @@ func (s *Set) Settle(ctx context.Context, call Call) Settlement {
 	if call.Progress == nil {
 		call.Progress = func(Output) {}
 	}
-	out, err := s.run(ctx, e, call)
-	done := Settlement{Output: s.registry.bound(ctx, call.SessionID, e.def, out)}
+	out, err := s.runTool(ctx, e, call)
+	done := Settlement{Output: s.registry.boundOutput(ctx, call.SessionID, e.def, out)}
 	if err != nil {
-		done.Error, done.Denied = s.failure(ctx, e.def, err)
+		done.Error, done.Denial = s.classifyError(ctx, e.def, err)
 	}
 	return done
 }
 
-func unanswerable(context.Context, Request) error {
+func refuseUnanswerable(context.Context, Request) error {
 	return Failf("This needs a permission, and there is nobody to give it.")
 }
 
-// find returns the entry to run, or why there is none.
-func (s *Set) find(name string) (*entry, *session.Failure) {
+// findEntry returns the entry to run, or why there is none.
+func (s *Set) findEntry(name string) (*entry, *session.Failure) {
 	e := s.entries[name]
 	switch {
 	case e == nil && s.isHidden(name):
@@ -60,8 +60,8 @@ func (s *Set) find(name string) (*entry, *session.Failure) {
 			session.ReasonUnknownTool, fmt.Sprintf("The tool %q is not available here: the rules deny it.", name),
 		)
 	case e == nil:
-		return nil, session.Fail(session.ReasonUnknownTool, s.unknown(name))
-	case s.registry.current(name) != e:
+		return nil, session.Fail(session.ReasonUnknownTool, s.describeUnknown(name))
+	case s.registry.currentEntry(name) != e:
 		return nil, session.Fail(
 			session.ReasonUnknownTool,
 			fmt.Sprintf(
@@ -83,10 +83,10 @@ func (s *Set) isHidden(name string) bool {
 	return false
 }
 
-func (s *Set) unknown(name string) string {
+func (s *Set) describeUnknown(name string) string {
 	const most = 64
 	names := s.names()
-	text := fmt.Sprintf("unknown tool: there is no tool %q.", clip(name, 80))
+	text := fmt.Sprintf("unknown tool: there is no tool %q.", truncate(name, 80))
 	if near := spelling.Nearest(name, names, 3); len(near) > 0 {
 		text += " Did you mean " + strings.Join(near, " or ") + "?"
 	}
@@ -100,8 +100,8 @@ func (s *Set) unknown(name string) string {
 	return text + " The tools are " + strings.Join(names, ", ") + more + "."
 }
 
-// run runs the tool. A panic becomes an error, with its stack in the log only.
-func (s *Set) run(ctx context.Context, e *entry, call Call) (out Output, err error) {
+// runTool runs the tool. A panic becomes an error, with its stack in the log only.
+func (s *Set) runTool(ctx context.Context, e *entry, call Call) (out Output, err error) {
 	if ctx.Err() != nil {
 		return Output{}, context.Cause(ctx)
 	}
@@ -117,22 +117,22 @@ func (s *Set) run(ctx context.Context, e *entry, call Call) (out Output, err err
 	return e.tool.Run(ctx, call)
 }
 
-// failure sorts an error of a tool.
-func (s *Set) failure(ctx context.Context, def Definition, err error) (*session.Failure, *Denied) {
-	if d, ok := errors.AsType[*Denied](err); ok {
-		return session.Fail(session.ReasonDenied, words(d.Error())), d
+// classifyError sorts an error of a tool.
+func (s *Set) classifyError(ctx context.Context, def Definition, err error) (*session.Failure, *Denial) {
+	if d, ok := errors.AsType[*Denial](err); ok {
+		return session.Fail(session.ReasonDenied, sanitizeMessage(d.Error())), d
 	}
 	failure, isFailure := errors.AsType[*Failure](err)
 	switch {
 	case ctx.Err() != nil && !isFailure:
 		return session.Fail(session.ReasonAborted, "The call was interrupted before it finished."), nil
 	case isFailure:
-		return session.Fail(session.ReasonTool, words(failure.Message)), nil
+		return session.Fail(session.ReasonTool, sanitizeMessage(failure.Message)), nil
 	default:
 		s.registry.config.Log.ErrorContext(context.WithoutCancel(ctx), "a tool failed", "tool", def.Name, "error", err)
-		return session.Fail(session.ReasonTool, words(def.Name+": "+err.Error())), nil
+		return session.Fail(session.ReasonTool, sanitizeMessage(def.Name+": "+err.Error())), nil
 	}
 }
 
-// words is what an error says, bounded and fit to be stored.
-func words(s string) string { return string(clean([]byte(clip(s, maxMessage)))) }
+// sanitizeMessage is what an error says, bounded and fit to be stored.
+func sanitizeMessage(s string) string { return string(sanitize([]byte(truncate(s, maxMessage)))) }

@@ -42,7 +42,7 @@ func echo(schema string) fake {
 func TestSettleInput(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	register(t, r, echo(demoSchema))
-	set := r.Materialize(nil)
+	set := r.TakeSnapshot(nil)
 	for _, c := range []struct{ in, want string }{
 		{`{"path":"a"}`, `{"path":"a"}`},
 		{`{"path":"a","limit":"10"}`, `{"limit":10,"path":"a"}`},
@@ -95,7 +95,7 @@ func TestSettleInput(t *testing.T) {
 func TestSettleHugeIntegers(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	register(t, r, echo(`{"type":"object","properties":{"n":{"type":"integer","minimum":0}}}`))
-	set := r.Materialize(nil)
+	set := r.TakeSnapshot(nil)
 	if got := says(settle(t, set, "demo", `{"n":9223372036854775807}`)); got != `{"n":9223372036854775807}` {
 		t.Error(got)
 	}
@@ -116,16 +116,16 @@ func TestSettleNeverRunsOnBadInput(t *testing.T) {
 		return tool.Output{}, nil
 	}
 	register(t, r, f)
-	settle(t, r.Materialize(nil), "demo", `{"limit":"x"}`)
+	settle(t, r.TakeSnapshot(nil), "demo", `{"limit":"x"}`)
 }
 
 func TestForeignSchemaIsNotChecked(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	register(t, r, echo(`{"type":"object","$ref":"https://example.com/other.json"}`))
-	if got := says(settle(t, r.Materialize(nil), "demo", `{"x":1}`)); got != `{"x":1}` {
+	if got := says(settle(t, r.TakeSnapshot(nil), "demo", `{"x":1}`)); got != `{"x":1}` {
 		t.Fatal(got)
 	}
-	if s := settle(t, r.Materialize(nil), "demo", `7`); s.Error == nil {
+	if s := settle(t, r.TakeSnapshot(nil), "demo", `7`); s.Error == nil {
 		t.Fatal("a number is not an object")
 	}
 }
@@ -133,7 +133,7 @@ func TestForeignSchemaIsNotChecked(t *testing.T) {
 func TestSettleUnknownNamesTheNearest(t *testing.T) {
 	r := tool.NewRegistry(tool.Config{})
 	register(t, r, named("read", ""), named("grep", ""), named("apply_patch", ""))
-	got := says(settle(t, r.Materialize(nil), "raed", `{}`))
+	got := says(settle(t, r.TakeSnapshot(nil), "raed", `{}`))
 	want := `unknown-tool: unknown tool: there is no tool "raed". Did you mean read? The tools are apply_patch, grep, read.`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
@@ -142,7 +142,7 @@ func TestSettleUnknownNamesTheNearest(t *testing.T) {
 
 func TestSettleOutcomes(t *testing.T) {
 	rule := session.Rule{Action: "bash", Resource: "rm *", Effect: session.Deny}
-	denied := &tool.Denied{Action: "bash", Resources: []string{"rm x"}, Rule: &rule}
+	denied := &tool.Denial{Action: "bash", Resources: []string{"rm x"}, Rule: &rule}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
@@ -151,7 +151,7 @@ func TestSettleOutcomes(t *testing.T) {
 		run    func(ctx context.Context, call tool.Call) (tool.Output, error)
 		reason session.Reason
 		says   string
-		denied *tool.Denied
+		denied *tool.Denial
 	}{
 		{name: "failure", run: fails(tool.Failf("no such file")), reason: session.ReasonTool, says: "no such file"},
 		{name: "plain error", run: fails(errors.New("boom")), reason: session.ReasonTool, says: "demo: boom"},
@@ -175,12 +175,12 @@ func TestSettleOutcomes(t *testing.T) {
 			if ctx == nil {
 				ctx = t.Context()
 			}
-			s := r.Materialize(nil).Settle(ctx, tool.Call{Name: "demo", Input: jsontext.Value(`{}`)})
+			s := r.TakeSnapshot(nil).Settle(ctx, tool.Call{Name: "demo", Input: jsontext.Value(`{}`)})
 			var reason session.Reason
 			if s.Error != nil {
 				reason = s.Error.Reason
 			}
-			if reason != c.reason || !strings.Contains(says(s), c.says) || s.Denied != c.denied {
+			if reason != c.reason || !strings.Contains(says(s), c.says) || s.Denial != c.denied {
 				t.Fatalf("%+v %s", s, says(s))
 			}
 		})
@@ -199,7 +199,7 @@ func TestSettlePanicFailsThisCallOnly(t *testing.T) {
 	}, run: func(context.Context, tool.Call) (tool.Output, error) {
 		panic("the secret is 42")
 	}})
-	s := settle(t, r.Materialize(nil), "demo", `{}`)
+	s := settle(t, r.TakeSnapshot(nil), "demo", `{}`)
 	if s.Error == nil || s.Error.Reason != session.ReasonTool || strings.Contains(s.Error.Message, "42") {
 		t.Fatal(says(s))
 	}
@@ -217,7 +217,7 @@ func TestSettleAbortKeepsWhatThereWas(t *testing.T) {
 		cancel()
 		return text("half"), ctx.Err()
 	}})
-	s := r.Materialize(nil).Settle(ctx, tool.Call{Name: "demo"})
+	s := r.TakeSnapshot(nil).Settle(ctx, tool.Call{Name: "demo"})
 	if s.Error == nil || s.Error.Reason != session.ReasonAborted || s.Output.Content[0].Text != "half" {
 		t.Fatalf("%+v", s)
 	}
@@ -233,7 +233,7 @@ func TestSettleFinishedBeatsCancelled(t *testing.T) {
 		cancel()
 		return text("done"), nil
 	}})
-	if s := r.Materialize(nil).Settle(ctx, tool.Call{Name: "demo"}); s.Error != nil || says(s) != "done" {
+	if s := r.TakeSnapshot(nil).Settle(ctx, tool.Call{Name: "demo"}); s.Error != nil || says(s) != "done" {
 		t.Fatalf("%+v", s)
 	}
 }
@@ -250,7 +250,7 @@ func FuzzInput(f *testing.F) {
 	if _, err := r.Register(e); err != nil {
 		f.Fatal(err)
 	}
-	set := r.Materialize(nil)
+	set := r.TakeSnapshot(nil)
 	f.Fuzz(func(t *testing.T, in string) {
 		s := settle(t, set, "demo", in)
 		if s.Error != nil {
@@ -272,7 +272,7 @@ func TestSettleErrorsFit(t *testing.T) {
 	for name, err := range map[string]error{
 		"for the model": tool.Failf("%s", long),
 		"of ours":       errors.New(long),
-		"denied":        &tool.Denied{Action: "read", Resources: []string{long}},
+		"denied":        &tool.Denial{Action: "read", Resources: []string{long}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := tool.NewRegistry(tool.Config{})
@@ -281,7 +281,7 @@ func TestSettleErrorsFit(t *testing.T) {
 			}, run: func(context.Context, tool.Call) (tool.Output, error) {
 				return text(lines(3000)), err
 			}})
-			s := settle(t, r.Materialize(nil), "demo", `{}`)
+			s := settle(t, r.TakeSnapshot(nil), "demo", `{}`)
 			if s.Error == nil || len(s.Error.Message) > 20<<10 || !utf8.ValidString(s.Error.Message) ||
 				strings.Contains(s.Error.Message, "\x00") {
 				t.Errorf("got %.100q", s.Error.Message)

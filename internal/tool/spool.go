@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	spoolStep = 16 << 20 // bytes between two looks at the disk
-	spoolLess = 1 << 20  // what a file takes however little the disk has left
+	spoolStep    = 16 << 20 // bytes between two looks at the disk
+	spoolMinimum = 1 << 20  // what a file takes however little the disk has left
 )
 
 // spool is the managed file of one capture: the beginning of what was said, all of it if it can be, and where it
@@ -30,7 +30,7 @@ type spool struct {
 
 // newSpool makes the file for the session. The end will have at most ending bytes, its note included.
 func (o *Outputs) newSpool(id session.ID, ending int) (*spool, error) {
-	f, err := o.create(id)
+	f, err := o.createFile(id)
 	if err != nil {
 		return nil, err
 	}
@@ -43,43 +43,43 @@ func (s *spool) path() string { return s.file.Name() }
 func (s *spool) write(p []byte) error {
 	for len(p) > 0 && s.full == "" {
 		if s.stored >= s.next {
-			s.look()
+			s.updateBound()
 		}
 		part := p[:min(int64(len(p)), s.next-s.stored)]
 		if left := s.bound - s.stored; int64(len(part)) > left {
 			part = part[:runeBefore(part, int(max(left, 0)))]
-			s.full = s.why()
+			s.full = s.fullReason()
 		}
-		if err := s.put(part); err != nil {
-			return s.refused(err)
+		if err := s.writeFull(part); err != nil {
+			return s.handleFull(err)
 		}
 		p = p[len(part):]
 	}
 	return nil
 }
 
-// look tells the folder what was stored and asks how far the file may go.
-func (s *spool) look() {
-	s.outputs.count(context.Background(), s.stored-s.counted)
+// updateBound tells the folder what was stored and asks how far the file may go.
+func (s *spool) updateBound() {
+	s.outputs.countWritten(context.Background(), s.stored-s.counted)
 	s.counted = s.stored
 	s.next = s.stored + spoolStep
 	s.bound = s.outputs.maxFile() - s.ending
 	if free, ok := freeSpace(s.file); ok {
-		disk := max(s.stored+free-s.outputs.reserve(s.file)-s.ending, spoolLess)
+		disk := max(s.stored+free-s.outputs.reservedSpace(s.file)-s.ending, spoolMinimum)
 		s.bound = min(s.bound, disk)
 	}
 }
 
-// why is said of what goes beyond the bound.
-func (s *spool) why() string {
+// fullReason is said of what goes beyond the bound.
+func (s *spool) fullReason() string {
 	if most := s.outputs.maxFile(); s.bound == most-s.ending {
 		return fmt.Sprintf("a file of output holds at most %d bytes, see limits.output", most)
 	}
 	return "the disk has too little space left"
 }
 
-// refused makes room for the end where the disk took no more. A file for which that fails is given up.
-func (s *spool) refused(err error) error {
+// handleFull makes room for the end where the disk took no more. A file for which that fails is given up.
+func (s *spool) handleFull(err error) error {
 	s.full = "the disk took no more"
 	back := max(s.stored-s.ending, 0)
 	if err := errors.Join(s.file.Truncate(back), seek(s.file, back)); err == nil {
@@ -95,7 +95,7 @@ func seek(f *os.File, offset int64) error {
 	return err
 }
 
-func (s *spool) put(p []byte) error {
+func (s *spool) writeFull(p []byte) error {
 	n, err := s.file.Write(p)
 	s.stored += int64(n)
 	return err
@@ -107,22 +107,22 @@ func (s *spool) finish(ctx context.Context, bytes int64, end []byte) (missing in
 	rest := bytes - s.stored
 	missing = max(rest-int64(len(end)), 0)
 	if missing > 0 {
-		err = s.put([]byte(fileNote(missing, s.full)))
+		err = s.writeFull([]byte(fileNote(missing, s.full)))
 	}
-	err = errors.Join(err, s.put(end[max(int64(len(end))-rest, 0):]), s.file.Close())
+	err = errors.Join(err, s.writeFull(end[max(int64(len(end))-rest, 0):]), s.file.Close())
 	if err != nil {
 		s.remove()
 		return bytes, err
 	}
-	s.outputs.release(s.path())
-	s.outputs.count(ctx, s.stored-s.counted)
+	s.outputs.releaseFile(s.path())
+	s.outputs.countWritten(ctx, s.stored-s.counted)
 	return missing, nil
 }
 
 func (s *spool) remove() {
 	_ = s.file.Close()
 	_ = os.Remove(s.path())
-	s.outputs.release(s.path())
+	s.outputs.releaseFile(s.path())
 }
 
 func fileNote(missing int64, why string) string {

@@ -89,25 +89,25 @@ type Output struct {
 // ActionQuestion is the permission to ask people questions.
 const ActionQuestion = "question"
 
-// Denied says that permission was refused. Feedback, when not empty, is for the model, which goes on; without it the
+// Denial says that permission was refused. Feedback, when not empty, is for the model, which goes on; without it the
 // work stops.
-type Denied struct {
+type Denial struct {
 	Action    string
 	Resources []string
 	Feedback  string
 	Rule      *session.Rule // the rule that denied; nil when somebody did
 	Stop      bool          // the user declined: no further turn is made
-	Policy    bool          // what was declared for asks answered, nobody did
+	ByPolicy  bool          // what was declared for asks answered, nobody did
 }
 
 // rejected is what a call hears to which somebody said no, in OpenCode's words: clients look for them.
-const rejected = "The user rejected permission to use this specific tool call"
+const rejectedText = "The user rejected permission to use this specific tool call"
 
-func (d *Denied) Error() string {
+func (d *Denial) Error() string {
 	switch {
 	case d.Action == ActionQuestion && d.Rule == nil && d.Feedback != "":
 		return "the question was not answered: " + d.Feedback
-	case d.Action == ActionQuestion && d.Rule == nil && d.Policy:
+	case d.Action == ActionQuestion && d.Rule == nil && d.ByPolicy:
 		return "the question was denied: nobody is there to answer it"
 	case d.Action == ActionQuestion && d.Rule == nil:
 		return "The user dismissed this question"
@@ -116,14 +116,14 @@ func (d *Denied) Error() string {
 			"permission denied: the rule {action %q, resource %q, deny} forbids %s %v", d.Rule.Action, d.Rule.Resource, d.Action,
 			d.Resources,
 		)
-	case d.Policy && d.Feedback != "":
+	case d.ByPolicy && d.Feedback != "":
 		return fmt.Sprintf("permission denied for %s %v: %s", d.Action, d.Resources, d.Feedback)
-	case d.Policy:
+	case d.ByPolicy:
 		return fmt.Sprintf("permission denied for %s %v", d.Action, d.Resources)
 	case d.Feedback != "":
-		return rejected + " with the following feedback: " + d.Feedback
+		return rejectedText + " with the following feedback: " + d.Feedback
 	default:
-		return rejected + "."
+		return rejectedText + "."
 	}
 }
 
@@ -140,5 +140,5 @@ func Failf(format string, args ...any) error { return &Failure{fmt.Sprintf(forma
 type Settlement struct {
 	Output Output
 	Error  *session.Failure
-	Denied *Denied // set when the error is a refused permission
+	Denial *Denial // set when the error is a refused permission
 }

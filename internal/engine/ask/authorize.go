@@ -17,7 +17,7 @@ import (
 )
 
 // Authorize decides one request: by the asker's rules, by the saved approvals as they are now, by the asker's policy,
-// or by a reply. It returns nil, a *tool.Denied, or the cause for which ctx ended.
+// or by a reply. It returns nil, a *tool.Denial, or the cause for which ctx ended.
 func (a *Asks) Authorize(ctx context.Context, by Asker, r tool.Request) error {
 	if by.Call == nil {
 		return a.authorize(ctx, by, r)
@@ -34,7 +34,7 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	d := permission.EvaluateAll(layers, saved, permission.Subject{Action: r.Action, Resources: r.Resources, Seen: r.Seen})
 	switch d.Effect {
 	case session.Deny:
-		return &tool.Denied{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
+		return &tool.Denial{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
 	case session.Allow:
 		return nil
 	}
@@ -59,14 +59,14 @@ func (a *Asks) authorize(ctx context.Context, by Asker, r tool.Request) error {
 	return cmp.Or(err, denialOf(row))
 }
 
-// denialOf turns a rejection into a *tool.Denied. A rejection without a message stops the work.
+// denialOf turns a rejection into a *tool.Denial. A rejection without a message stops the work.
 func denialOf(row store.AskRow) error {
 	if row.Reply != session.ReplyReject {
 		return nil
 	}
-	return &tool.Denied{
+	return &tool.Denial{
 		Action: row.Action, Resources: row.Resources, Feedback: row.Message, Stop: row.Message == "",
-		Policy: row.By == session.ByPolicy,
+		ByPolicy: row.By == session.ByPolicy,
 	}
 }
 

@@ -96,7 +96,7 @@ func (a *Asks) CheckBudget(ctx context.Context, by Asker, c BudgetCheck) error {
 		Action: ActionBudget, Resources: []string{string(exceeded.Limit)},
 		Metadata: encodeObject(map[string]any{"limit": exceeded.Allowed, "spent": exceeded.Used}),
 	})
-	if denied, ok := errors.AsType[*tool.Denied](err); ok {
+	if denied, ok := errors.AsType[*tool.Denial](err); ok {
 		exceeded.Feedback = denied.Feedback
 		return exceeded
 	}

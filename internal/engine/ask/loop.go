@@ -25,7 +25,7 @@ type Repeat struct {
 
 // CheckLoop asks before a call that repeats the ones before it. It returns why the call is refused, or nil. A model that
 // repeats a refused call is stopped: it would continue until its turns are used up.
-func (a *Asks) CheckLoop(ctx context.Context, by Asker, r Repeat) (*tool.Denied, error) {
+func (a *Asks) CheckLoop(ctx context.Context, by Asker, r Repeat) (*tool.Denial, error) {
 	n := r.Times + 1
 	if n < loopLength {
 		return nil, nil
@@ -35,7 +35,7 @@ func (a *Asks) CheckLoop(ctx context.Context, by Asker, r Repeat) (*tool.Denied,
 		Action: ActionLoop, Resources: []string{r.Tool}, Save: []string{permission.Escape(r.Tool)},
 		Metadata: encodeObject(map[string]any{"tool": r.Tool, "input": r.Input}),
 	})
-	if d, ok := errors.AsType[*tool.Denied](err); ok {
+	if d, ok := errors.AsType[*tool.Denial](err); ok {
 		if d.Feedback == "" && !d.Stop {
 			d.Feedback = fmt.Sprintf("the same call was made %d times in a row", n)
 			d.Stop = n >= 2*loopLength

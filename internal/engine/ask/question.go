@@ -28,7 +28,7 @@ func (a *Asks) askQuestions(ctx context.Context, by Asker, qs []session.Question
 	all := []string{"*"}
 	subject := permission.Subject{Action: tool.ActionQuestion, Resources: all}
 	if d := permission.EvaluateAll(by.Layers, nil, subject); d.Effect == session.Deny {
-		return store.AskRow{}, &tool.Denied{Action: tool.ActionQuestion, Resources: all, Rule: d.Rule}
+		return store.AskRow{}, &tool.Denial{Action: tool.ActionQuestion, Resources: all, Rule: d.Rule}
 	}
 	earlier, err := a.findEarlier(ctx, by, tool.ActionQuestion, all)
 	if err != nil {

@@ -34,7 +34,7 @@ const lastStep = "You have used all the steps that you were given for this reque
 // OfferTools returns a snapshot of the tools for a model: without those that the rules deny for every resource, and
 // empty for a model that does not support tools.
 func OfferTools(r *tool.Registry, m *location.Model, rights []permission.Layer) *tool.Set {
-	return r.Materialize(func(action string) bool { return m.NoTools || permission.Hidden(rights, action) })
+	return r.TakeSnapshot(func(action string) bool { return m.NoTools || permission.Hidden(rights, action) })
 }
 
 // BuildRequest returns the request for the model.

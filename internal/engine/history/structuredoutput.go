@@ -43,7 +43,7 @@ const (
 type OutputSchema struct {
 	schema  jsontext.Value // an object: the input of the tool
 	wrapped bool           // a value that is not an object is the member "value" of the input
-	check   *tool.Form
+	check   *tool.AnswerSchema
 	retries int
 	missed  int // earlier answers to the prompt that did not fit
 	cut     int // of these, the ones that reached the limit of output tokens
@@ -77,7 +77,7 @@ func newOutputSchema(f *session.Format) (*OutputSchema, error) {
 	root, out.wrapped = objectSchema(root)
 	var err error
 	if out.schema, err = json.Marshal(root, json.Deterministic(true)); err == nil {
-		out.check, err = tool.NewForm(out.schema)
+		out.check, err = tool.NewAnswerSchema(out.schema)
 	}
 	if err != nil {
 		return nil, session.Errorf(session.CodeInvalid, "the schema of the format cannot be used: %v", err).
@@ -209,7 +209,7 @@ func (o *OutputSchema) parseTexts(texts []string) (v jsontext.Value, err error) 
 		if raw.Kind() != '{' || !raw.IsValid() {
 			continue
 		}
-		if v, err = o.unwrapValue(o.check.Fit(raw)); err == nil {
+		if v, err = o.unwrapValue(o.check.Validate(raw)); err == nil {
 			return v, nil
 		}
 	}

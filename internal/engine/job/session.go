@@ -24,7 +24,7 @@ func (s sessionJobs) Start(ctx context.Context, j session.Job, w tool.Work) (ses
 	}
 	j.ID, j.Status = session.JobID(s.registry.journal.IDs.New(session.PrefixJob)), session.JobRunning
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // the job outlives the turn
-	r := &running{session: s.id, cancel: cancel, done: make(chan struct{}), recent: w.Recent}
+	r := &running{session: s.id, cancel: cancel, done: make(chan struct{}), recent: w.ReadTail}
 	if err := s.registry.add(j.ID, r); err != nil {
 		cancel(nil)
 		return j, err
@@ -129,8 +129,8 @@ func (s sessionJobs) Cancel(ctx context.Context, id session.JobID) (session.Job,
 	return s.Get(ctx, id)
 }
 
-// Recent implements tool.Jobs.
-func (s sessionJobs) Recent(id session.JobID, n int) (string, bool) {
+// ReadTail implements tool.Jobs.
+func (s sessionJobs) ReadTail(id session.JobID, n int) (string, bool) {
 	r := s.findOwn(id)
 	if r == nil || r.recent == nil {
 		return "", false

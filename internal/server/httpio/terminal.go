@@ -26,7 +26,7 @@ const (
 // with the cursor again. It lasts until the program ends (1000), ctx does (1001), or the client leaves.
 //
 // Whose page may connect was decided for every request (package server), so that the library does not ask again.
-func ServeTerminal(ctx context.Context, w http.ResponseWriter, r *http.Request, t *pty.Attached) error {
+func ServeTerminal(ctx context.Context, w http.ResponseWriter, r *http.Request, t *pty.Attachment) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return Invalid("headers", "Upgrade", "connect to a terminal by WebSocket")
 	}
@@ -61,13 +61,13 @@ func closeConn(c *websocket.Conn, code websocket.StatusCode, why string) error {
 	return nil
 }
 
-func copyInput(ctx context.Context, c *websocket.Conn, t *pty.Attached) error {
+func copyInput(ctx context.Context, c *websocket.Conn, t *pty.Attachment) error {
 	for {
 		_, p, err := c.Read(ctx)
 		if err != nil {
 			return err
 		}
-		_ = t.Type(ctx, p) // a program that is over reads nothing; that it is over will be shown
+		_ = t.WriteInput(ctx, p) // a program that is over reads nothing; that it is over will be shown
 	}
 }
 
@@ -75,8 +75,8 @@ func copyInput(ctx context.Context, c *websocket.Conn, t *pty.Attached) error {
 type sendFrame func(kind websocket.MessageType, p []byte) error
 
 // copyOutput sends output until there is none any more.
-func copyOutput(ctx context.Context, t *pty.Attached, send sendFrame) error {
-	for t.Replaying() {
+func copyOutput(ctx context.Context, t *pty.Attachment, send sendFrame) error {
+	for t.IsReplaying() {
 		if err := sendNext(ctx, t, send); err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func copyOutput(ctx context.Context, t *pty.Attached, send sendFrame) error {
 	}
 }
 
-func sendNext(ctx context.Context, t *pty.Attached, send sendFrame) error {
+func sendNext(ctx context.Context, t *pty.Attachment, send sendFrame) error {
 	text, skipped, err := t.Next(ctx, maxOutputFrame)
 	switch {
 	case err != nil:
@@ -103,6 +103,6 @@ func sendNext(ctx context.Context, t *pty.Attached, send sendFrame) error {
 	}
 }
 
-func sendCursor(t *pty.Attached, send sendFrame) error {
+func sendCursor(t *pty.Attachment, send sendFrame) error {
 	return send(websocket.MessageBinary, []byte("\x00{\"cursor\":"+strconv.FormatInt(t.Cursor(), 10)+"}"))
 }

@@ -175,7 +175,7 @@ func (a *API) ticket(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("X-Opencode-Ticket") != "1" {
 		return writeStatus(w, http.StatusForbidden, tagged{Tag: "PtyForbiddenError", Message: "PTY connect token request rejected"})
 	}
-	word, err := a.terminals.Ticket(l.Directory, r.PathValue("ptyID"))
+	word, err := a.terminals.IssueTicket(l.Directory, r.PathValue("ptyID"))
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (a *API) Admits(r *http.Request) bool {
 		return false
 	}
 	id, ok = strings.CutSuffix(id, "/connect")
-	return ok && a.terminals.Admits(r.URL.Query().Get("ticket"), id)
+	return ok && a.terminals.IsTicketValid(r.URL.Query().Get("ticket"), id)
 }
 
 // connectTerminal shows a terminal over a WebSocket. A ticket, once given, must be good.
@@ -210,7 +210,7 @@ func (a *API) connectTerminal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return session.NotFound("terminal", id) // which OpenCode tells in another envelope here
 	}
-	if q.Has("ticket") && !a.terminals.Redeem(q.Get("ticket"), l.Directory, id) {
+	if q.Has("ticket") && !a.terminals.RedeemTicket(q.Get("ticket"), l.Directory, id) {
 		return session.Errorf(session.CodeDenied, "the ticket is not good for this terminal, or no longer")
 	}
 	ctx, end := a.long.Start(r, "")

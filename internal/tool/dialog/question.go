@@ -63,11 +63,11 @@ func (questionTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if n := len(in.Questions); n > 1 {
 		title = fmt.Sprintf("Asked %d questions", n)
 	}
-	return tool.TextOutput(title, told(in.Questions, answers), map[string]any{"answers": answers}), nil
+	return tool.TextOutput(title, formatAnswers(in.Questions, answers), map[string]any{"answers": answers}), nil
 }
 
-// told is what the model hears: each question with its answer.
-func told(qs []session.Question, answers [][]string) string {
+// formatAnswers is what the model hears: each question with its answer.
+func formatAnswers(qs []session.Question, answers [][]string) string {
 	pairs := make([]string, len(qs))
 	for i, q := range qs {
 		answer := "Unanswered"

@@ -53,7 +53,7 @@ func (todoWrite) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 			todos[i].Priority = session.TodoMedium
 		}
 	}
-	out := listing(todos)
+	out := formatTodos(todos)
 	out.Todos = todos
 	return out, nil
 }
@@ -78,18 +78,18 @@ func (todoRead) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return listing(append([]session.Todo{}, todos...)), nil
+	return formatTodos(append([]session.Todo{}, todos...)), nil
 }
 
-// listing is the list as JSON, with how many are not completed as its title.
-func listing(todos []session.Todo) tool.Output {
+// formatTodos is the list as JSON, with how many are not completed as its title.
+func formatTodos(todos []session.Todo) tool.Output {
 	left := 0
 	for _, t := range todos {
 		if t.Status != session.TodoCompleted {
 			left++
 		}
 	}
-	text := tool.Object(todos)
+	text := tool.EncodeObject(todos)
 	_ = text.Indent(jsontext.WithIndent("  ")) // it is JSON
 	return tool.TextOutput(fmt.Sprintf("%d todos", left), string(text), map[string]any{"todos": todos})
 }

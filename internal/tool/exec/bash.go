@@ -97,7 +97,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 	r := command{
 		argv: argv, supervisor: t.config.Supervisor, dir: dir.Real, env: t.config.Environment(), grace: t.killDelay(),
 		processes: cmp.Or(t.config.Processes, MaxProcesses), timeout: t.timeout(),
-		output: &commandOutput{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).Of(call.SessionID)},
+		output: &commandOutput{capture: tool.NewCapture(t.config.Outputs, t.config.Limits, t.config.Log).SetSession(call.SessionID)},
 	}
 	if in.Timeout > 0 {
 		r.timeout = time.Duration(in.Timeout) * time.Millisecond
@@ -106,7 +106,7 @@ func (t *bashTool) Run(ctx context.Context, call tool.Call) (tool.Output, error)
 		return startJob(ctx, call, r, in)
 	}
 	done, err := r.execute(ctx, func(recent string) {
-		call.Progress(tool.Output{Title: in.Command, Structured: tool.Object(bashProgress{recent, in.Description})})
+		call.Progress(tool.Output{Title: in.Command, Structured: tool.EncodeObject(bashProgress{recent, in.Description})})
 	})
 	if err != nil {
 		return tool.Output{}, err

@@ -54,7 +54,7 @@ func (t *bashTool) commandRequests(program string, dir workpath.Path, in bashInp
 	return append(
 		out,
 		tool.Request{
-			Action: permission.Shell, Resources: resources, Save: save, Metadata: tool.Object(meta), Seen: touched.seen,
+			Action: permission.Shell, Resources: resources, Save: save, Metadata: tool.EncodeObject(meta), Seen: touched.seen,
 		},
 	)
 }
@@ -278,7 +278,7 @@ func (t touchedPaths) permissionRequests(command string) (out []tool.Request) {
 		if r.action == "external_directory" {
 			meta["directories"], meta["patterns"] = r.resources, request.Resources
 		}
-		request.Metadata = tool.Object(meta)
+		request.Metadata = tool.EncodeObject(meta)
 		out = append(out, request)
 	}
 	return out

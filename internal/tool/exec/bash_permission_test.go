@@ -292,7 +292,7 @@ timeout 1 sh -c 'cat $0' .env
 		if command == "" {
 			continue
 		}
-		if s := b.Call("bash", tooltest.Input{"command": command}); s.Denied == nil {
+		if s := b.Call("bash", tooltest.Input{"command": command}); s.Denial == nil {
 			t.Errorf("%s ran: %s", command, tooltest.TextOf(s))
 		}
 	}
@@ -332,8 +332,8 @@ git status
 cat "sub/$name.txt"
 cd sub && cat ../a.txt
 `) {
-		if s := b.Call("bash", tooltest.Input{"command": strings.TrimSpace(command)}); s.Denied != nil {
-			t.Errorf("%s is denied: %+v", command, s.Denied)
+		if s := b.Call("bash", tooltest.Input{"command": strings.TrimSpace(command)}); s.Denial != nil {
+			t.Errorf("%s is denied: %+v", command, s.Denial)
 		}
 	}
 }
@@ -354,7 +354,7 @@ func TestProtectedFiles(t *testing.T) {
 	b.Rules = []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
 	refused := func(what string, name string, input tooltest.Input) {
 		t.Helper()
-		if s := b.Call(name, input); s.Denied == nil || s.Denied.Action != "edit" {
+		if s := b.Call(name, input); s.Denial == nil || s.Denial.Action != "edit" {
 			t.Errorf("%s was done: %s", what, tooltest.TextOf(s))
 		}
 	}
@@ -474,8 +474,8 @@ git diff opencode.json
 jq . opencode.json
 go build -o a.out .
 `) {
-		if s := b.Call("bash", tooltest.Input{"command": strings.TrimSpace(command)}); s.Denied != nil {
-			t.Errorf("%s is denied: %+v", command, s.Denied)
+		if s := b.Call("bash", tooltest.Input{"command": strings.TrimSpace(command)}); s.Denial != nil {
+			t.Errorf("%s is denied: %+v", command, s.Denial)
 		}
 	}
 	b.TakeRequests()
@@ -484,7 +484,7 @@ go build -o a.out .
 		t.Errorf("always would save %q", r.Save)
 	}
 	b.Rules = append(b.Rules, session.Rule{Action: "edit", Resource: ".git/hooks/*", Effect: session.Allow})
-	if s := b.Call("write", tooltest.Input{"filePath": ".git/hooks/pre-commit", "content": "x"}); s.Denied != nil ||
+	if s := b.Call("write", tooltest.Input{"filePath": ".git/hooks/pre-commit", "content": "x"}); s.Denial != nil ||
 		s.Error != nil {
 		t.Error(tooltest.TextOf(s))
 	}
@@ -504,7 +504,7 @@ func TestWrittenAnywhere(t *testing.T) {
 		`echo .git/hooks/y | xargs cp evil`, "let d=1 # '\ncp evil .git/hooks/y", `d=~; cp evil ..$d/y`,
 		`cp evil .git/ho$x/y`,
 	} {
-		if s := b.Call("bash", tooltest.Input{"command": command}); s.Denied == nil {
+		if s := b.Call("bash", tooltest.Input{"command": command}); s.Denial == nil {
 			t.Errorf("%s ran: %s", command, tooltest.TextOf(s))
 		}
 	}
@@ -543,7 +543,7 @@ func TestDirectoriesAreReadAsAWhole(t *testing.T) {
 		"grep -r S empty":         false, "find empty -exec cat {} +": false, "find . -name '*.md' -exec cat {} +": false,
 		"cat empty/a.txt": false,
 	} {
-		if s := b.Call("bash", tooltest.Input{"command": command}); (s.Denied != nil) != denied {
+		if s := b.Call("bash", tooltest.Input{"command": command}); (s.Denial != nil) != denied {
 			t.Errorf("%s: %s", command, tooltest.TextOf(s))
 		}
 	}

@@ -123,7 +123,7 @@ func TestBashAsks(t *testing.T) {
 	var asked []tool.Request
 	b.OnAsk = func(r tool.Request) { asked = append(asked, r) }
 	s := b.Call("bash", tooltest.Input{"command": `touch *?\x`, "description": "Touch"})
-	if s.Denied == nil {
+	if s.Denial == nil {
 		t.Fatal(tooltest.TextOf(s))
 	}
 	for i := range asked {

@@ -36,7 +36,7 @@ type command struct {
 
 // commandResult is the outcome of a command.
 type commandResult struct {
-	out         tool.Captured
+	out         tool.CaptureResult
 	tail        string // see commandOutput.formatTail
 	exit        int    // 128 plus the signal number if a signal ended it
 	signal      string // name of the signal, "" if none ended it
@@ -196,14 +196,14 @@ type commandOutput struct {
 func (o *commandOutput) readRecent(n int) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.capture.Recent(n)
+	return o.capture.ReadTail(n)
 }
 
 // formatTail returns the last characters of the output, after an ellipsis if it is longer.
 func (o *commandOutput) formatTail() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	text := o.capture.Recent(utf8.UTFMax * shownOutput)
+	text := o.capture.ReadTail(utf8.UTFMax * shownOutput)
 	all := int64(len(text)) == o.capture.Len()
 	if over := utf8.RuneCountInString(text) - shownOutput; over > 0 {
 		skipped, _ := workpath.CutRunes(text, over)
@@ -221,7 +221,7 @@ func (o *commandOutput) countBytes() int64 {
 	return o.capture.Len()
 }
 
-func (o *commandOutput) finishCapture(ctx context.Context) tool.Captured {
+func (o *commandOutput) finishCapture(ctx context.Context) tool.CaptureResult {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.capture.Finish(ctx)

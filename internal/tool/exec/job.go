@@ -38,7 +38,7 @@ func startJob(ctx context.Context, call tool.Call, r command, in bashInput) (too
 	if call.Jobs == nil {
 		return tool.Output{}, tool.Failf("Nothing can run in the background here.")
 	}
-	path, err := r.output.capture.Keep()
+	path, err := r.output.capture.KeepAll()
 	if err != nil {
 		return tool.Output{}, tool.Failf("The job was not started: its output cannot be kept: %v.", workpath.Cause(err))
 	}
@@ -46,7 +46,7 @@ func startJob(ctx context.Context, call tool.Call, r command, in bashInput) (too
 		r.timeout = 0
 	}
 	job := session.Job{Command: in.Command, Description: in.Description, Directory: r.dir, OutputPath: path}
-	job, err = call.Jobs.Start(ctx, job, tool.Work{Run: r.runJob, Recent: r.output.readRecent})
+	job, err = call.Jobs.Start(ctx, job, tool.Work{Run: r.runJob, ReadTail: r.output.readRecent})
 	if err != nil {
 		r.output.finishCapture(ctx)
 		_ = os.Remove(path)
@@ -104,7 +104,7 @@ func (jobTool) Run(ctx context.Context, call tool.Call) (tool.Output, error) {
 		ctx,
 		tool.Request{
 			Action: "job", Resources: []string{in.Action}, Save: []string{in.Action},
-			Metadata: tool.Object(map[string]any{"job": in.ID}),
+			Metadata: tool.EncodeObject(map[string]any{"job": in.ID}),
 		},
 	); err != nil {
 		return tool.Output{}, err
@@ -170,7 +170,7 @@ func formatJob(j session.Job) string {
 
 // readLog returns the end of the job's output, of an ended job from its file.
 func (in jobInput) readLog(jobs tool.Jobs, job session.Job) string {
-	text, running := jobs.Recent(job.ID, jobBytes)
+	text, running := jobs.ReadTail(job.ID, jobBytes)
 	if !running {
 		var err error
 		if text, err = readTail(job.OutputPath); err != nil {

@@ -23,10 +23,10 @@ func (s *execTools) sandboxCommand(argv []string) ([]string, error) {
 	if len(s.config.Supervisor) == 0 {
 		return refuse("this program cannot start itself to set it up")
 	}
-	if hidden := p.Exposed(); hidden != "" {
+	if hidden := p.FindExposed(); hidden != "" {
 		return refuse("it cannot hide " + hidden + ", which lies below a directory that commands may write to")
 	}
-	return p.Command(s.config.Supervisor[0], argv)
+	return p.WrapCommand(s.config.Supervisor[0], argv)
 }
 
 // describeSandbox tells the model what the sandbox forbids.

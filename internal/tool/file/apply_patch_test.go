@@ -365,7 +365,7 @@ func TestApplyPatchAsksOnceWithTheDiff(t *testing.T) {
 		"*** Update File: a", "@@", "-1", "+2", "*** Update File: old", "*** Move to: new", "*** Update File: "+other, "@@",
 		"-o", "+p", "*** Delete File: "+b.OutsidePath("o/g"),
 	)
-	if s := b.Call("apply_patch", patch); s.Denied == nil || b.ReadFile("a") != "1\n" {
+	if s := b.Call("apply_patch", patch); s.Denial == nil || b.ReadFile("a") != "1\n" {
 		t.Fatal(tooltest.TextOf(s)) // outside is asked for, and nobody answers
 	}
 	b.TakeRequests()
@@ -482,7 +482,7 @@ func TestHardLinks(t *testing.T) {
 			if err := os.Link(other, b.Path("f")); err != nil {
 				t.Skip(err)
 			}
-			if s := b.Call(name, input); s.Denied == nil || b.ReadFile("f") != "one\n" {
+			if s := b.Call(name, input); s.Denial == nil || b.ReadFile("f") != "one\n" {
 				t.Fatal(tooltest.TextOf(s))
 			}
 			if diff := cmp.Diff([]string{"external_directory " + b.Path("f")}, b.TakeRequests()); diff != "" {

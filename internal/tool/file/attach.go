@@ -17,7 +17,7 @@ type Attachment struct {
 }
 
 // Attach returns the result of the tool read for an attachment. Attaching a file inside of the Location permits reading
-// it; a path outside is a *tool.Denied.
+// it; a path outside is a *tool.Denial.
 func Attach(ctx context.Context, c Config, a Attachment) (tool.Output, error) {
 	input, err := json.Marshal(readInput{FilePath: a.Path, Offset: a.Offset, Limit: a.Limit})
 	if err != nil {
@@ -27,7 +27,7 @@ func Attach(ctx context.Context, c Config, a Attachment) (tool.Output, error) {
 		SessionID: a.Session, Name: "read", Input: input,
 		Ask: func(_ context.Context, r tool.Request) error {
 			if r.Action != "read" {
-				return &tool.Denied{Action: r.Action, Resources: r.Resources}
+				return &tool.Denial{Action: r.Action, Resources: r.Resources}
 			}
 			return nil
 		},

@@ -133,7 +133,7 @@ func (c change) permissionRequest() tool.Request {
 	if c.files != nil {
 		meta["files"] = c.files
 	}
-	r.Metadata = tool.Object(meta)
+	r.Metadata = tool.EncodeObject(meta)
 	return r
 }
 
@@ -166,7 +166,7 @@ func outsideRequests(paths []workpath.Path) (out []tool.Request) {
 		}
 		out = append(out, tool.Request{
 			Action: "external_directory", Resources: []string{p.Real}, Save: []string{permission.Escape(p.Real)},
-			Metadata: tool.Object(map[string]any{"filepath": p.Real, "parentDir": p.Dir(), "links": n}),
+			Metadata: tool.EncodeObject(map[string]any{"filepath": p.Real, "parentDir": p.Dir(), "links": n}),
 		})
 	}
 	return out

@@ -209,7 +209,7 @@ func TestEditDenied(t *testing.T) {
 		{"write", tooltest.Input{"filePath": "f", "content": "b"}},
 		{"write", tooltest.Input{"filePath": "new/x", "content": "b"}},
 	} {
-		if s := b.Call(c.tool, c.in); s.Denied == nil || s.Error.Reason != session.ReasonDenied {
+		if s := b.Call(c.tool, c.in); s.Denial == nil || s.Error.Reason != session.ReasonDenied {
 			t.Fatal(tooltest.TextOf(s))
 		}
 	}

@@ -198,14 +198,14 @@ func TestReadManagedOutputWithoutAsking(t *testing.T) {
 		other, b.WriteFile(b.OutsidePath("tool-output/sub/tool_abc"), "secret\n"),
 		b.WriteFile(b.OutsidePath("tool-output-2/tool_abc"), "secret\n"),
 	} {
-		if s := b.Call("read", tooltest.Input{"filePath": path}); s.Denied == nil {
+		if s := b.Call("read", tooltest.Input{"filePath": path}); s.Denial == nil {
 			t.Fatalf("%s: %s", path, tooltest.TextOf(s))
 		}
 	}
 	if err := os.Symlink(other, b.OutsidePath("tool-output/tool_link")); err != nil {
 		t.Fatal(err)
 	}
-	if s := b.Call("read", tooltest.Input{"filePath": b.OutsidePath("tool-output/tool_link")}); s.Denied == nil {
+	if s := b.Call("read", tooltest.Input{"filePath": b.OutsidePath("tool-output/tool_link")}); s.Denial == nil {
 		t.Fatal(tooltest.TextOf(s))
 	}
 	tooltest.MustContain(
@@ -222,7 +222,7 @@ func TestNoWorktree(t *testing.T) {
 		b.WriteFile("in.txt", "in\n")
 		secret := b.WriteFile(b.OutsidePath("other/secret.txt"), "secret\n")
 		tooltest.MustContain(t, tooltest.TextOf(b.Call("read", tooltest.Input{"filePath": "in.txt"})), "1: in")
-		if s := b.Call("read", tooltest.Input{"filePath": secret}); s.Denied == nil {
+		if s := b.Call("read", tooltest.Input{"filePath": secret}); s.Denial == nil {
 			t.Errorf("worktree %q: %s", worktree, tooltest.TextOf(s))
 		}
 		want := []string{"read in.txt", "external_directory " + filepath.Dir(secret) + "/*"}
@@ -315,7 +315,7 @@ func TestOutside(t *testing.T) {
 			if diff := cmp.Diff(c.asks, b.TakeRequests()); diff != "" {
 				t.Fatal(diff)
 			}
-			if denied := strings.HasPrefix(c.asks[0], "external"); denied != (s.Denied != nil) {
+			if denied := strings.HasPrefix(c.asks[0], "external"); denied != (s.Denial != nil) {
 				t.Fatal(tooltest.TextOf(s))
 			}
 		})

@@ -94,7 +94,7 @@ func (s *searchTools) askSearch(ctx context.Context, call tool.Call, p workpath.
 		return err
 	}
 	return call.Ask(ctx, tool.Request{
-		Action: a.action, Resources: []string{a.Pattern}, Save: []string{"*"}, Metadata: tool.Object(a),
+		Action: a.action, Resources: []string{a.Pattern}, Save: []string{"*"}, Metadata: tool.EncodeObject(a),
 	})
 }
 

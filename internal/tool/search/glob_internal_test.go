@@ -12,7 +12,7 @@ func TestSearchRequestMetadata(t *testing.T) {
 		`{"pattern":"x"}`: {action: "glob", Pattern: "x"},
 		`{"pattern":"x","path":"s","include":"*.go"}`: {"grep", "x", "s", "*.go"},
 	} {
-		if got := string(tool.Object(a)); got != want {
+		if got := string(tool.EncodeObject(a)); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -180,7 +180,7 @@ func TestNothingIsToldBeforeItIsAllowed(t *testing.T) {
 	} {
 		for name, input := range escapeInputs(path) {
 			s := b.Call(name, input)
-			if asked := b.TakeRequests(); s.Denied == nil || len(asked) != 1 ||
+			if asked := b.TakeRequests(); s.Denial == nil || len(asked) != 1 ||
 				!strings.HasPrefix(asked[0], "external_directory "+b.OutsidePath("victim")) {
 				t.Errorf("%s %s: %s (asked %q)", name, path, tooltest.TextOf(s), asked)
 			}

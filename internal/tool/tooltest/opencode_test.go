@@ -82,8 +82,8 @@ func TestParametersAreOpenCodes(t *testing.T) {
 	definitions := tooltest.New(t).Set.Definitions()
 	others := slices.Concat(
 		dialog.New(),
-		web.New(web.Config{Search: web.SearcherOf(func(string) string { return "key" })}),
-		[]tool.Tool{skill.NewTool(func() skill.Found { return skill.Found{} })},
+		web.New(web.Config{Search: web.NewSearcher(func(string) string { return "key" })}),
+		[]tool.Tool{skill.NewTool(func() skill.Set { return skill.Set{} })},
 	)
 	for _, other := range others {
 		definitions = append(definitions, other.Definition())

@@ -76,7 +76,7 @@ func New(t testing.TB, changes ...func(*Config)) *Bench {
 			t.Fatal("register the tools:", err)
 		}
 	}
-	b.Set = r.Materialize(nil)
+	b.Set = r.TakeSnapshot(nil)
 	return b
 }
 
@@ -135,7 +135,7 @@ func (b *Bench) ask(_ context.Context, r tool.Request) error {
 	if d.Effect == session.Allow {
 		return nil
 	}
-	return &tool.Denied{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
+	return &tool.Denial{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
 }
 
 // TakeRequests returns the permission requests since its last call, as "action resource".

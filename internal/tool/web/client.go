@@ -26,29 +26,29 @@ type client struct {
 
 // page is what a server answered.
 type page struct {
-	url     *url.URL // where it was found in the end
-	status  int
-	mime    string // without parameters, lower case
-	content string // the whole Content-Type
-	body    []byte
+	url         *url.URL // where it was found in the end
+	status      int
+	mime        string // without parameters, lower case
+	contentType string // the whole Content-Type
+	body        []byte
 }
 
-// elsewhere says that a page is at another host, or behind a weaker scheme. It is for the model to go there: permission
+// redirectError says that a page is at another host, or behind a weaker scheme. It is for the model to go there: permission
 // was given for the host that was asked for.
-type elsewhere struct{ to *url.URL }
+type redirectError struct{ to *url.URL }
 
-func (e *elsewhere) Error() string { return "redirected to " + e.to.String() }
+func (e *redirectError) Error() string { return "redirected to " + e.to.String() }
 
-// get fetches the page, following redirects within its host.
-func (c *client) get(ctx context.Context, u *url.URL, accept string) (*page, error) {
+// fetchPage fetches the page, following redirects within its host.
+func (c *client) fetchPage(ctx context.Context, u *url.URL, accept string) (*page, error) {
 	for range maxRedirects + 1 {
-		res, err := c.send(ctx, u, accept)
+		res, err := c.sendAsBrowser(ctx, u, accept)
 		if err != nil {
 			return nil, err
 		}
-		next, err := c.follows(u, res)
+		next, err := c.followRedirect(u, res)
 		if next == nil && err == nil {
-			return read(u, res)
+			return readPage(u, res)
 		}
 		_ = res.Body.Close()
 		if err != nil {
@@ -62,17 +62,17 @@ func (c *client) get(ctx context.Context, u *url.URL, accept string) (*page, err
 // browser is how most servers want to be asked.
 const browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/143.0.0.0 Safari/537.36"
 
-// send makes one request. A gate that lets only browsers pass that prove to be one is asked again by our own name.
-func (c *client) send(ctx context.Context, u *url.URL, accept string) (*http.Response, error) {
-	res, err := c.request(ctx, u, accept, browser)
+// sendAsBrowser makes one request. A gate that lets only browsers pass that prove to be one is asked again by our own name.
+func (c *client) sendAsBrowser(ctx context.Context, u *url.URL, accept string) (*http.Response, error) {
+	res, err := c.sendRequest(ctx, u, accept, browser)
 	if err != nil || res.StatusCode != http.StatusForbidden || res.Header.Get("Cf-Mitigated") != "challenge" {
 		return res, err
 	}
 	_ = res.Body.Close()
-	return c.request(ctx, u, accept, c.agent)
+	return c.sendRequest(ctx, u, accept, c.agent)
 }
 
-func (c *client) request(ctx context.Context, u *url.URL, accept, agent string) (*http.Response, error) {
+func (c *client) sendRequest(ctx context.Context, u *url.URL, accept, agent string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, tool.Failf("%s cannot be asked for.", u)
@@ -82,13 +82,13 @@ func (c *client) request(ctx context.Context, u *url.URL, accept, agent string) 
 	req.Header.Set("Accept-Language", "en-US,en;q=0.9")
 	res, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return nil, unreachable(ctx, u, err)
+		return nil, describeFetchError(ctx, u, err)
 	}
 	return res, nil
 }
 
-// unreachable says in words for the model why nothing came.
-func unreachable(ctx context.Context, u *url.URL, err error) error {
+// describeFetchError says in words for the model why nothing came.
+func describeFetchError(ctx context.Context, u *url.URL, err error) error {
 	if f, ok := errors.AsType[*tool.Failure](err); ok {
 		return f
 	}
@@ -101,9 +101,9 @@ func unreachable(ctx context.Context, u *url.URL, err error) error {
 	return tool.Failf("%s could not be fetched: %v.", u.Host, err)
 }
 
-// follows returns where the answer leads, nil if it is the page. Only the way from http to https changes anything but
+// followRedirect returns where the answer leads, nil if it is the page. Only the way from http to https changes anything but
 // the path.
-func (c *client) follows(from *url.URL, res *http.Response) (*url.URL, error) {
+func (c *client) followRedirect(from *url.URL, res *http.Response) (*url.URL, error) {
 	switch res.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
 		http.StatusPermanentRedirect:
@@ -114,24 +114,24 @@ func (c *client) follows(from *url.URL, res *http.Response) (*url.URL, error) {
 	if err != nil || res.Header.Get("Location") == "" {
 		return nil, tool.Failf("%s redirects to nowhere.", from)
 	}
-	to, err := c.target(location.String())
+	to, err := c.parseTarget(location.String())
 	if err != nil {
 		return nil, err
 	}
 	secured := from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() && from.Port() == "" &&
 		to.Port() == ""
 	if !secured && (from.Scheme != to.Scheme || from.Host != to.Host) {
-		return nil, &elsewhere{to}
+		return nil, &redirectError{to}
 	}
 	return to, nil
 }
 
-// read takes the answer in, as much as there may be of it.
-func read(u *url.URL, res *http.Response) (*page, error) {
+// readPage takes the answer in, as much as there may be of it.
+func readPage(u *url.URL, res *http.Response) (*page, error) {
 	defer res.Body.Close()
 	content := res.Header.Get("Content-Type")
 	mime, _, _ := strings.Cut(content, ";")
-	p := &page{url: u, status: res.StatusCode, mime: strings.ToLower(strings.TrimSpace(mime)), content: content}
+	p := &page{url: u, status: res.StatusCode, mime: strings.ToLower(strings.TrimSpace(mime)), contentType: content}
 	if p.status < 200 || p.status > 299 {
 		return nil, tool.Failf("%s answered with status %s.", u, res.Status)
 	}
@@ -144,7 +144,7 @@ func read(u *url.URL, res *http.Response) (*page, error) {
 		return nil, tooLarge
 	}
 	if err != nil {
-		return nil, unreachable(res.Request.Context(), u, err)
+		return nil, describeFetchError(res.Request.Context(), u, err)
 	}
 	p.body = body
 	return p, nil

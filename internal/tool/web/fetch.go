@@ -53,50 +53,50 @@ func (t *fetchTool) Run(ctx context.Context, call tool.Call) (tool.Output, error
 	if err != nil {
 		return tool.Output{}, err
 	}
-	u, err := t.target(in.URL)
+	u, err := t.parseTarget(in.URL)
 	if err != nil {
 		return tool.Output{}, err
 	}
 	err = call.Ask(ctx, tool.Request{
-		Action: "webfetch", Resources: []string{u.String()}, Save: []string{wholeHost(u)},
-		Metadata: tool.Object(map[string]any{"url": u.String(), "format": in.format(), "timeout": in.limit().Seconds()}),
+		Action: "webfetch", Resources: []string{u.String()}, Save: []string{hostPattern(u)},
+		Metadata: tool.EncodeObject(map[string]any{"url": u.String(), "format": in.formatOrDefault(), "timeout": in.timeLimit().Seconds()}),
 	})
 	if err != nil {
 		return tool.Output{}, err
 	}
-	late := tool.Failf("%s did not answer in full within %v.", u.Host, in.limit())
-	ctx, cancel := context.WithTimeoutCause(ctx, in.limit(), late)
+	late := tool.Failf("%s did not answer in full within %v.", u.Host, in.timeLimit())
+	ctx, cancel := context.WithTimeoutCause(ctx, in.timeLimit(), late)
 	defer cancel()
-	p, err := t.get(ctx, u, accepts(in.format()))
-	if to, ok := errors.AsType[*elsewhere](err); ok {
-		return moved(u, to.to), nil
+	p, err := t.fetchPage(ctx, u, acceptHeader(in.formatOrDefault()))
+	if to, ok := errors.AsType[*redirectError](err); ok {
+		return formatRedirect(u, to.to), nil
 	}
 	if err != nil {
 		return tool.Output{}, err
 	}
-	return p.output(u, in.format())
+	return p.formatOutput(u, in.formatOrDefault())
 }
 
-// wholeHost is the pattern for all that the URL's host serves at its port.
-func wholeHost(u *url.URL) string {
+// hostPattern is the pattern for all that the URL's host serves at its port.
+func hostPattern(u *url.URL) string {
 	return permission.Escape(u.Scheme+"://"+u.Host) + "/*"
 }
 
-func (in fetchInput) format() string {
+func (in fetchInput) formatOrDefault() string {
 	if in.Format == "" {
 		return "markdown"
 	}
 	return in.Format
 }
 
-func (in fetchInput) limit() time.Duration {
+func (in fetchInput) timeLimit() time.Duration {
 	if in.Timeout <= 0 {
 		return fetchTime
 	}
 	return time.Duration(min(in.Timeout, maxFetchTime.Seconds()) * float64(time.Second))
 }
 
-func accepts(format string) string {
+func acceptHeader(format string) string {
 	switch format {
 	case "markdown":
 		return "text/markdown;q=1.0, text/x-markdown;q=0.9, text/plain;q=0.8, text/html;q=0.7, */*;q=0.1"
@@ -107,8 +107,8 @@ func accepts(format string) string {
 	}
 }
 
-// fetched is what programs get to know of a fetch.
-type fetched struct {
+// fetchResult is what programs get to know of a fetch.
+type fetchResult struct {
 	URL         string `json:"url"` // where the page was found
 	Status      int    `json:"status,omitzero"`
 	ContentType string `json:"contentType,omitzero"`
@@ -117,20 +117,20 @@ type fetched struct {
 	Redirect    string `json:"redirect,omitzero"` // where it is said to be
 }
 
-func moved(from, to *url.URL) tool.Output {
+func formatRedirect(from, to *url.URL) tool.Output {
 	text := "This page is elsewhere: " + from.String() + " redirects to " + to.String() +
 		"\nNothing was fetched from there. If it is where you want to go, call webfetch with that URL."
-	return tool.TextOutput(from.String(), text, fetched{URL: from.String(), Redirect: to.String()})
+	return tool.TextOutput(from.String(), text, fetchResult{URL: from.String(), Redirect: to.String()})
 }
 
-// output gives the page in the format, an image or a PDF as itself.
-func (p *page) output(asked *url.URL, format string) (tool.Output, error) {
+// formatOutput gives the page in the format, an image or a PDF as itself.
+func (p *page) formatOutput(asked *url.URL, format string) (tool.Output, error) {
 	title := asked.String()
 	if p.mime != "" {
 		title += " (" + p.mime + ")"
 	}
-	info := fetched{URL: p.url.String(), Status: p.status, ContentType: p.content, Format: format, Bytes: len(p.body)}
-	if mime := p.media(); mime != "" {
+	info := fetchResult{URL: p.url.String(), Status: p.status, ContentType: p.contentType, Format: format, Bytes: len(p.body)}
+	if mime := p.mediaType(); mime != "" {
 		info.Format = ""
 		out := tool.TextOutput(title, "Fetched as an attachment: "+mime, info)
 		out.Content = append(out.Content, session.ToolContent{
@@ -139,7 +139,7 @@ func (p *page) output(asked *url.URL, format string) (tool.Output, error) {
 		})
 		return out, nil
 	}
-	text, err := p.text(format)
+	text, err := p.formatText(format)
 	if err != nil {
 		return tool.Output{}, err
 	}

@@ -15,13 +15,13 @@ import (
 
 // guard decides which addresses are reached, and reaches them.
 type guard struct {
-	allow  []netip.Prefix
-	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	own    func() []netip.Addr // the addresses of this machine
+	allow        []netip.Prefix
+	lookup       func(ctx context.Context, host string) ([]netip.Addr, error)
+	ownAddresses func() []netip.Addr // the addresses of this machine
 }
 
 func newGuard(c Config) *guard {
-	g := &guard{allow: c.Allow, lookup: c.Lookup, own: ownAddresses}
+	g := &guard{allow: c.Allow, lookup: c.Lookup, ownAddresses: listOwnAddresses}
 	if g.lookup == nil {
 		g.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
@@ -44,7 +44,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	d := net.Dialer{Timeout: connectTime, ControlContext: g.control}
+	d := net.Dialer{Timeout: connectTime, ControlContext: g.checkAddress}
 	for _, a := range addrs {
 		var conn net.Conn
 		if conn, err = d.DialContext(ctx, network, net.JoinHostPort(a.String(), port)); err == nil {
@@ -60,40 +60,40 @@ func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	if a, err := netip.ParseAddr(host); err == nil {
 		addrs = append(addrs, a)
 	} else if addrs, err = g.lookup(ctx, host); err != nil {
-		return nil, tool.Failf("%s could not be resolved: %v.", host, plainDNS(err))
+		return nil, tool.Failf("%s could not be resolved: %v.", host, describeDNSError(err))
 	}
 	if len(addrs) == 0 {
 		return nil, tool.Failf("%s has no address.", host)
 	}
 	for i, a := range addrs {
 		addrs[i] = a.Unmap()
-		if why := g.refuses(a); why != "" {
-			return nil, refusal(host, a, why)
+		if why := g.refusalReason(a); why != "" {
+			return nil, failRefused(host, a, why)
 		}
 	}
 	return addrs, nil
 }
 
-func plainDNS(err error) error {
+func describeDNSError(err error) error {
 	if d, ok := errors.AsType[*net.DNSError](err); ok {
 		return errors.New(d.Err)
 	}
 	return err
 }
 
-// control checks the address that the socket is about to connect to.
-func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
+// checkAddress checks the address that the socket is about to connect to.
+func (g *guard) checkAddress(_ context.Context, _, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return err
 	}
-	if why := g.refuses(at.Addr()); why != "" {
-		return refusal(at.Addr().String(), at.Addr(), why)
+	if why := g.refusalReason(at.Addr()); why != "" {
+		return failRefused(at.Addr().String(), at.Addr(), why)
 	}
 	return nil
 }
 
-func refusal(host string, a netip.Addr, why string) error {
+func failRefused(host string, a netip.Addr, why string) error {
 	at := ""
 	if host != a.String() {
 		at = " is at " + a.String() + ", which"
@@ -104,8 +104,8 @@ func refusal(host string, a netip.Addr, why string) error {
 	)
 }
 
-// refuses says what the address is that it is not reached, "" if it may be.
-func (g *guard) refuses(a netip.Addr) string {
+// refusalReason says what the address is that it is not reached, "" if it may be.
+func (g *guard) refusalReason(a netip.Addr) string {
 	if a.Zone() != "" {
 		return "an address of a local link"
 	}
@@ -113,17 +113,17 @@ func (g *guard) refuses(a netip.Addr) string {
 	if slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(a) }) {
 		return ""
 	}
-	if why := special(a); why != "" {
+	if why := specialPurpose(a); why != "" {
 		return why
 	}
-	if slices.Contains(g.own(), a) {
+	if slices.Contains(g.ownAddresses(), a) {
 		return "an address of this machine"
 	}
 	return ""
 }
 
-// special says what is special about an address that is not simply one of the public Internet.
-func special(a netip.Addr) string {
+// specialPurpose says what is special about an address that is not simply one of the public Internet.
+func specialPurpose(a netip.Addr) string {
 	switch {
 	case !a.IsValid(), a.IsUnspecified():
 		return "no address of anybody"
@@ -136,7 +136,7 @@ func special(a netip.Addr) string {
 	case a.IsMulticast():
 		return "a multicast address"
 	}
-	for _, r := range reserved() {
+	for _, r := range reservedBlocks() {
 		if r.prefix.Contains(a) {
 			return r.why
 		}
@@ -152,9 +152,9 @@ type block struct {
 	why    string
 }
 
-// reserved lists what is neither private by name nor public: the registries of special-purpose addresses (RFC 6890),
+// reservedBlocks lists what is neither private by name nor public: the registries of special-purpose addresses (RFC 6890),
 // and where a cloud serves its machines. Addresses that carry others within them are refused whatever they carry.
-func reserved() []block {
+func reservedBlocks() []block {
 	var blocks []block
 	for _, r := range []struct{ prefixes, why string }{
 		{"0.0.0.0/8", "no address of anybody"},
@@ -171,8 +171,8 @@ func reserved() []block {
 	return blocks
 }
 
-// ownAddresses are those of this machine, which answers on its public ones what it would answer on loopback.
-func ownAddresses() []netip.Addr {
+// listOwnAddresses are those of this machine, which answers on its public ones what it would answer on loopback.
+func listOwnAddresses() []netip.Addr {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
 		return nil

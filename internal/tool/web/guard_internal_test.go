@@ -19,7 +19,7 @@ func TestEveryCheckAlone(t *testing.T) {
 		}
 		return out, nil
 	}})
-	g.own = func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("93.184.215.15")} }
+	g.ownAddresses = func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("93.184.215.15")} }
 	for host, refused := range map[string]bool{
 		"mixed": true, "private": true, "public": false, "own": true, "none": true, "127.0.0.1": true, public: false,
 	} {
@@ -31,7 +31,7 @@ func TestEveryCheckAlone(t *testing.T) {
 		"127.0.0.1:80": true, "[::1]:80": true, "[::ffff:10.0.0.1]:80": true, "[fe80::1%eth0]:80": true,
 		"93.184.215.15:80": true, "what:80": true, public + ":80": false,
 	} {
-		if err := g.control(t.Context(), "tcp", address, nil); (err != nil) != refused {
+		if err := g.checkAddress(t.Context(), "tcp", address, nil); (err != nil) != refused {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -43,7 +43,7 @@ func TestEveryCheckAlone(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if got := g.refuses(a); (want == "") != (got == "") || !strings.Contains(got, want) {
+		if got := g.refusalReason(a); (want == "") != (got == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", address, got, want)
 		}
 	}

@@ -60,9 +60,9 @@ const (
 	ParallelKey = "PARALLEL_API_KEY"
 )
 
-// SearcherOf returns the service for which the environment holds a key, nil for none. Of two the variable
+// NewSearcher returns the service for which the environment holds a key, nil for none. Of two the variable
 // WEBSEARCH_PROVIDER may name one.
-func SearcherOf(getenv func(string) string) *Searcher {
+func NewSearcher(getenv func(string) string) *Searcher {
 	named := cmp.Or(getenv("CAIRN_WEBSEARCH_PROVIDER"), getenv("OPENCODE_WEBSEARCH_PROVIDER"))
 	if key := getenv(ExaKey); key != "" && (named != "parallel" || getenv(ParallelKey) == "") {
 		return &Searcher{
@@ -98,9 +98,9 @@ func (t *searchTool) Run(ctx context.Context, call tool.Call) (tool.Output, erro
 	if err != nil {
 		return tool.Output{}, err
 	}
-	in = in.orDefault()
+	in = in.withDefaults()
 	err = call.Ask(ctx, tool.Request{
-		Action: "websearch", Resources: []string{in.Query}, Save: []string{"*"}, Metadata: tool.Object(in),
+		Action: "websearch", Resources: []string{in.Query}, Save: []string{"*"}, Metadata: tool.EncodeObject(in),
 	})
 	if err != nil {
 		return tool.Output{}, err
@@ -117,11 +117,11 @@ func (t *searchTool) Run(ctx context.Context, call tool.Call) (tool.Output, erro
 		text = "Nothing was found. Try other words."
 	}
 	return tool.TextOutput(
-		"Web search: "+in.Query, clip(text, in.ContextMaxCharacters), map[string]any{"provider": t.Name},
+		"Web search: "+in.Query, truncateRunes(text, in.ContextMaxCharacters), map[string]any{"provider": t.Name},
 	), nil
 }
 
-func (q Query) orDefault() Query {
+func (q Query) withDefaults() Query {
 	if q.NumResults == 0 {
 		q.NumResults = 8
 	}
@@ -139,7 +139,7 @@ func (q Query) orDefault() Query {
 
 // search asks the service. Its errors never show the key, nor what the service says of it.
 func (t *searchTool) search(ctx context.Context, q Query) (string, error) {
-	body := tool.Object(map[string]any{
+	body := tool.EncodeObject(map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 		"params": map[string]any{"name": t.Tool, "arguments": t.Arguments(q)},
 	})
@@ -156,7 +156,7 @@ func (t *searchTool) search(ctx context.Context, q Query) (string, error) {
 	}
 	res, err := transport.RoundTrip(req) // not a Client: a redirect would take the key elsewhere
 	if err != nil {
-		return "", unreachable(ctx, req.URL, err)
+		return "", describeFetchError(ctx, req.URL, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
@@ -165,19 +165,19 @@ func (t *searchTool) search(ctx context.Context, q Query) (string, error) {
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxFound+1))
 	switch {
 	case err != nil:
-		return "", unreachable(ctx, req.URL, err)
+		return "", describeFetchError(ctx, req.URL, err)
 	case len(raw) > maxFound:
 		return "", tool.Failf("%s answered with more than %d KiB; ask for fewer results.", t.Name, maxFound>>10)
 	}
-	text, err := results(raw)
+	text, err := parseResults(raw)
 	if err != nil {
 		return "", tool.Failf("%s: %v.", t.Name, err)
 	}
 	return text, nil
 }
 
-// results reads the text of an answer, which is JSON or the same as events.
-func results(raw []byte) (string, error) {
+// parseResults reads the text of an answer, which is JSON or the same as events.
+func parseResults(raw []byte) (string, error) {
 	for line := range bytes.Lines(raw) {
 		line = bytes.TrimSpace(line)
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
@@ -186,19 +186,19 @@ func results(raw []byte) (string, error) {
 		if len(line) == 0 || line[0] != '{' {
 			continue
 		}
-		if text, done, err := answer(line); done || err != nil {
+		if text, done, err := parseMessage(line); done || err != nil {
 			return text, err
 		}
 	}
-	text, done, err := answer(raw)
+	text, done, err := parseMessage(raw)
 	if err == nil && !done {
 		err = errors.New("the answer holds no results")
 	}
 	return text, err
 }
 
-// answer reads one message; done is false for one that is no answer.
-func answer(raw []byte) (text string, done bool, err error) {
+// parseMessage reads one message; done is false for one that is no answer.
+func parseMessage(raw []byte) (text string, done bool, err error) {
 	var m struct {
 		Result *struct {
 			Content []struct {
@@ -231,8 +231,8 @@ func answer(raw []byte) (text string, done bool, err error) {
 	return strings.Join(texts, "\n\n"), true, nil
 }
 
-// clip returns the first n characters.
-func clip(s string, n int) string {
+// truncateRunes returns the first n characters.
+func truncateRunes(s string, n int) string {
 	for i := range s {
 		if n == 0 {
 			return s[:i] + "\n…"

@@ -22,11 +22,11 @@ func names(c web.Config) (names []string) {
 
 func TestSearchIsThereWithAKeyOnly(t *testing.T) {
 	none := func(string) string { return "" }
-	if got := names(web.Config{Search: web.SearcherOf(none)}); !cmp.Equal(got, []string{"webfetch"}) {
+	if got := names(web.Config{Search: web.NewSearcher(none)}); !cmp.Equal(got, []string{"webfetch"}) {
 		t.Error(got)
 	}
 	for _, key := range []string{web.ExaKey, web.ParallelKey} {
-		s := web.SearcherOf(func(name string) string { return map[string]string{key: "secret"}[name] })
+		s := web.NewSearcher(func(name string) string { return map[string]string{key: "secret"}[name] })
 		if got := names(web.Config{Search: s}); !cmp.Equal(got, []string{"webfetch", "websearch"}) ||
 			!strings.HasPrefix(s.URL, "https://") {
 			t.Error(key, got, s)
@@ -38,7 +38,7 @@ func TestOneOfTwoSearchServices(t *testing.T) {
 	for named, want := range map[string]string{"": "Exa", "exa": "Exa", "parallel": "Parallel"} {
 		for _, name := range []string{"CAIRN_WEBSEARCH_PROVIDER", "OPENCODE_WEBSEARCH_PROVIDER"} {
 			env := map[string]string{web.ExaKey: "a", web.ParallelKey: "b", name: named}
-			if s := web.SearcherOf(func(name string) string { return env[name] }); s.Name != want {
+			if s := web.NewSearcher(func(name string) string { return env[name] }); s.Name != want {
 				t.Errorf("%s=%s: %s", name, named, s.Name)
 			}
 		}
@@ -63,7 +63,7 @@ func TestSearch(t *testing.T) {
 	}))
 	defer server.Close()
 	w := newWorld(t, page(""))
-	w.config.Search = web.SearcherOf(func(name string) string { return map[string]string{web.ExaKey: "secret"}[name] })
+	w.config.Search = web.NewSearcher(func(name string) string { return map[string]string{web.ExaKey: "secret"}[name] })
 	w.config.Search.URL = server.URL
 	const found = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"one"},{"type":"image"},{"type":"text","text":"two"}]}}`
 	for _, tt := range []struct{ reply, want string }{
@@ -101,7 +101,7 @@ func TestSearch(t *testing.T) {
 	}
 	w.rules = []session.Rule{{Action: "websearch", Resource: "*", Effect: session.Deny}}
 	sent = ""
-	if s := w.run("websearch", map[string]any{"query": "x"}); s.Denied == nil || sent != "" {
+	if s := w.run("websearch", map[string]any{"query": "x"}); s.Denial == nil || sent != "" {
 		t.Error(text(s), sent)
 	}
 	for _, bad := range []map[string]any{

@@ -13,9 +13,9 @@ import (
 
 const maxURL = 8 << 10
 
-// target reads a URL as it will be asked for and fetched: http or https, no user, the host in its plain form. What is
+// parseTarget reads a URL as it will be asked for and fetched: http or https, no user, the host in its plain form. What is
 // known to lead to a refused address without asking anybody is refused here, before somebody is asked to agree to it.
-func (g *guard) target(raw string) (*url.URL, error) {
+func (g *guard) parseTarget(raw string) (*url.URL, error) {
 	if len(raw) > maxURL {
 		return nil, tool.Failf("The URL is %d bytes long, the limit is %d.", len(raw), maxURL)
 	}
@@ -30,16 +30,16 @@ func (g *guard) target(raw string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, tool.Failf("The URL holds a user name or a password; those are not sent.")
 	}
-	host, err := plainHost(u.Hostname())
+	host, err := normalizeHost(u.Hostname())
 	if err != nil {
 		return nil, err
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
-		if why := g.refuses(a); why != "" {
-			return nil, refusal(host, a, why)
+		if why := g.refusalReason(a); why != "" {
+			return nil, failRefused(host, a, why)
 		}
-	} else if why := g.refuses(netip.AddrFrom4([4]byte{127, 0, 0, 1})); why != "" && isLocalhost(host) {
-		return nil, refusal(host, netip.AddrFrom4([4]byte{127, 0, 0, 1}), why)
+	} else if why := g.refusalReason(netip.AddrFrom4([4]byte{127, 0, 0, 1})); why != "" && isLocalhost(host) {
+		return nil, failRefused(host, netip.AddrFrom4([4]byte{127, 0, 0, 1}), why)
 	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
@@ -57,7 +57,7 @@ func (g *guard) target(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-func foreign(r rune) bool {
+func isInvalidHostRune(r rune) bool {
 	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-_.", r)
 }
 
@@ -66,9 +66,9 @@ func isLocalhost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// plainHost is a host as it will be looked up: lower case, in ASCII, and an IPv4 address in its usual form however it
+// normalizeHost is a host as it will be looked up: lower case, in ASCII, and an IPv4 address in its usual form however it
 // was written.
-func plainHost(host string) (string, error) {
+func normalizeHost(host string) (string, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Zone() != "" {
 			return "", tool.Failf("%q is an address of a local link.", host)
@@ -77,29 +77,29 @@ func plainHost(host string) (string, error) {
 	}
 	names := idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false)) // "_" is in use
 	ascii, err := names.ToASCII(host)
-	if err != nil || strings.Trim(ascii, ".") == "" || strings.ContainsFunc(ascii, foreign) ||
+	if err != nil || strings.Trim(ascii, ".") == "" || strings.ContainsFunc(ascii, isInvalidHostRune) ||
 		strings.Contains(ascii, "..") {
 		return "", tool.Failf("%q is not the name of a host.", host)
 	}
 	labels := strings.Split(strings.TrimSuffix(ascii, "."), ".")
-	if !numeric(labels[len(labels)-1]) {
+	if !isNumericLabel(labels[len(labels)-1]) {
 		return ascii, nil
 	}
-	a, ok := oldIPv4(labels)
+	a, ok := parseLegacyIPv4(labels)
 	if !ok {
 		return "", tool.Failf("%q is not the name of a host.", host)
 	}
 	return a.String(), nil
 }
 
-// numeric reports whether a host that ends in the label is an address, not a name.
-func numeric(label string) bool {
-	_, err := part(label)
+// isNumericLabel reports whether a host that ends in the label is an address, not a name.
+func isNumericLabel(label string) bool {
+	_, err := parseAddressPart(label)
 	return err == nil || strings.Trim(label, "0123456789") == ""
 }
 
-// part reads a part of an address in decimal, in octal (0…) or in hexadecimal (0x…).
-func part(s string) (uint64, error) {
+// parseAddressPart reads a part of an address in decimal, in octal (0…) or in hexadecimal (0x…).
+func parseAddressPart(s string) (uint64, error) {
 	rest, isHex := strings.CutPrefix(s, "0x")
 	switch {
 	case isHex && rest == "":
@@ -113,14 +113,14 @@ func part(s string) (uint64, error) {
 	}
 }
 
-// oldIPv4 reads what inet_aton took for an address: one to four parts, the last of which fills what is left.
-func oldIPv4(labels []string) (netip.Addr, bool) {
+// parseLegacyIPv4 reads what inet_aton took for an address: one to four parts, the last of which fills what is left.
+func parseLegacyIPv4(labels []string) (netip.Addr, bool) {
 	if len(labels) > 4 {
 		return netip.Addr{}, false
 	}
 	var sum uint64
 	for i, l := range labels {
-		n, err := part(l)
+		n, err := parseAddressPart(l)
 		last := i == len(labels)-1
 		switch {
 		case err != nil, !last && n > 0xff:

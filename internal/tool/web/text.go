@@ -18,8 +18,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// media is the type of an image or a PDF, by its first bytes as much as by what the server says, "" for anything else.
-func (p *page) media() string {
+// mediaType is the type of an image or a PDF, by its first bytes as much as by what the server says, "" for anything else.
+func (p *page) mediaType() string {
 	switch sniffed, _, _ := strings.Cut(http.DetectContentType(p.body), ";"); sniffed {
 	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
 		return sniffed
@@ -31,12 +31,12 @@ func (p *page) media() string {
 // maxTags is how many tags a page may have to be read as a tree: nobody can stop that, and it takes memory for each.
 const maxTags = 200_000
 
-// text gives the page as text in the format.
-func (p *page) text(format string) (string, error) {
+// formatText gives the page as text in the format.
+func (p *page) formatText(format string) (string, error) {
 	if !p.isText() {
 		return "", tool.Failf("%s is not text but %s, %d bytes: it cannot be shown.", p.url, p.mime, len(p.body))
 	}
-	text, err := p.decode()
+	text, err := p.decodeBody()
 	if err != nil {
 		return "", err
 	}
@@ -44,22 +44,22 @@ func (p *page) text(format string) (string, error) {
 		return text, nil
 	}
 	if strings.Count(text, "<") > maxTags {
-		return wordsOf(text), nil
+		return stripTags(text), nil
 	}
 	root, err := html.Parse(strings.NewReader(text))
 	if err != nil { // nested too deep to be a page: its words are there all the same
-		return wordsOf(text), nil
+		return stripTags(text), nil
 	}
-	prune(root)
+	removeHidden(root)
 	if format == "text" {
-		return plain(root), nil
+		return extractText(root), nil
 	}
-	return p.markdown(root)
+	return p.convertMarkdown(root)
 }
 
 // isText reports whether the page is text, by what the server calls it, and if it calls it nothing by how it begins.
 func (p *page) isText() bool {
-	if bytes.IndexByte(p.body, 0) >= 0 && !strings.Contains(strings.ToLower(p.content), "utf-16") {
+	if bytes.IndexByte(p.body, 0) >= 0 && !strings.Contains(strings.ToLower(p.contentType), "utf-16") {
 		return false
 	}
 	if p.mime == "" || p.mime == "application/octet-stream" {
@@ -81,9 +81,9 @@ func (p *page) isText() bool {
 
 func (p *page) isHTML() bool { return p.mime == "text/html" || p.mime == "application/xhtml+xml" }
 
-// decode brings the body to UTF-8, from the encoding that the server, the page or its bytes name.
-func (p *page) decode() (string, error) {
-	content := p.content
+// decodeBody brings the body to UTF-8, from the encoding that the server, the page or its bytes name.
+func (p *page) decodeBody() (string, error) {
+	content := p.contentType
 	if content == "" {
 		content = p.mime
 	}
@@ -101,7 +101,7 @@ func (p *page) decode() (string, error) {
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
 }
 
-func (p *page) markdown(root *html.Node) (string, error) {
+func (p *page) convertMarkdown(root *html.Node) (string, error) {
 	conv := converter.NewConverter(
 		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()),
 	)
@@ -112,20 +112,20 @@ func (p *page) markdown(root *html.Node) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// prune removes what is not for readers.
-func prune(n *html.Node) {
+// removeHidden removes what is not for readers.
+func removeHidden(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
-		if c.Type == html.CommentNode || (c.Type == html.ElementNode && hidden(c.DataAtom)) {
+		if c.Type == html.CommentNode || (c.Type == html.ElementNode && isHiddenElement(c.DataAtom)) {
 			n.RemoveChild(c)
 		} else {
-			prune(c)
+			removeHidden(c)
 		}
 		c = next
 	}
 }
 
-func hidden(a atom.Atom) bool {
+func isHiddenElement(a atom.Atom) bool {
 	switch a {
 	case atom.Script, atom.Style, atom.Meta, atom.Link, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed,
 		atom.Svg:
@@ -135,8 +135,8 @@ func hidden(a atom.Atom) bool {
 	}
 }
 
-// plain is the text of a page: one line for each block, the space within lines collapsed but where it is meant.
-func plain(root *html.Node) string {
+// extractText is the text of a page: one line for each block, the space within lines collapsed but where it is meant.
+func extractText(root *html.Node) string {
 	var b strings.Builder
 	writePlain(&b, root, false)
 	lines := strings.Split(b.String(), "\n")
@@ -209,8 +209,8 @@ func isBlock(a atom.Atom) bool {
 	}
 }
 
-// wordsOf is the text of a page that is no tree.
-func wordsOf(page string) string {
+// stripTags is the text of a page that is no tree.
+func stripTags(page string) string {
 	var b strings.Builder
 	skip := 0
 	for z := html.NewTokenizer(strings.NewReader(page)); ; {

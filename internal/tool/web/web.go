@@ -42,15 +42,15 @@ func New(c Config) []tool.Tool {
 
 func newClient(c Config) *client {
 	g := newGuard(c)
-	return &client{guard: g, agent: c.Agent, transport: g.transport()}
+	return &client{guard: g, agent: c.Agent, transport: g.newTransport()}
 }
 
 // NewTransport reaches what webfetch would reach: public addresses, and those that are allowed.
 func NewTransport(allow []netip.Prefix) http.RoundTripper {
-	return newGuard(Config{Allow: allow}).transport()
+	return newGuard(Config{Allow: allow}).newTransport()
 }
 
-func (g *guard) transport() *http.Transport {
+func (g *guard) newTransport() *http.Transport {
 	return &http.Transport{
 		DialContext: g.dial, ForceAttemptHTTP2: true, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
 	}

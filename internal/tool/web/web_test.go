@@ -87,7 +87,7 @@ func (w *world) runFor(ctx context.Context, name string, input any) tool.Settlem
 	if _, err := r.Register(web.New(w.config)...); err != nil {
 		w.t.Fatal(err)
 	}
-	return r.Materialize(nil).Settle(ctx, tool.Call{Name: name, Input: tool.Object(input), Ask: w.ask})
+	return r.TakeSnapshot(nil).Settle(ctx, tool.Call{Name: name, Input: tool.EncodeObject(input), Ask: w.ask})
 }
 
 func (w *world) ask(_ context.Context, r tool.Request) error {
@@ -98,7 +98,7 @@ func (w *world) ask(_ context.Context, r tool.Request) error {
 		[]permission.Layer{{Rules: w.rules}}, nil, permission.Subject{Action: r.Action, Resources: r.Resources},
 	)
 	if d.Effect != session.Allow {
-		return &tool.Denied{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
+		return &tool.Denial{Action: r.Action, Resources: r.Resources, Rule: d.Rule}
 	}
 	return nil
 }
@@ -312,7 +312,7 @@ func TestWhatIsAsked(t *testing.T) {
 		url, strings.ToUpper(url[:20]) + url[20:], strings.Replace(url, "docs.example", "docs%2eexample", 1),
 		strings.Replace(url, "docs.", "ｄocs。", 1),
 	} {
-		if s := w.fetch(u); s.Denied == nil && s.Error == nil {
+		if s := w.fetch(u); s.Denial == nil && s.Error == nil {
 			t.Errorf("%s: %s", u, text(s))
 		}
 	}

@@ -23,7 +23,7 @@ func (p Path) OutsideRequests() []tool.Request {
 		Action:    "external_directory",
 		Resources: []string{dir + "/*"},
 		Save:      []string{permission.Escape(dir) + "/*"},
-		Metadata:  tool.Object(map[string]string{"filepath": p.Real, "parentDir": dir}),
+		Metadata:  tool.EncodeObject(map[string]string{"filepath": p.Real, "parentDir": dir}),
 	}}
 }
 
@@ -39,6 +39,6 @@ func AskAll(ctx context.Context, call tool.Call, requests []tool.Request) error 
 
 // IsRuleDenial reports whether err is a refusal by a rule, or for want of a person to ask, rather than by a person.
 func IsRuleDenial(err error) bool {
-	d, ok := errors.AsType[*tool.Denied](err)
+	d, ok := errors.AsType[*tool.Denial](err)
 	return ok && !d.Stop && d.Feedback == ""
 }

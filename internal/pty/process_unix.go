@@ -15,11 +15,11 @@ import (
 )
 
 // grace is between the polite end of a terminal's programs, as when its window closes, and the hard one.
-const grace = 300 * time.Millisecond
+const killDelay = 300 * time.Millisecond
 
-// open starts cmd as the leader of a session of its own, at a terminal whose other end it returns.
-func open(cmd *exec.Cmd) (*os.File, error) {
-	opened, err := pty.StartWithAttrs(cmd, &pty.Winsize{Rows: 24, Cols: 80}, attributes())
+// openTerminal starts cmd as the leader of a session of its own, at a terminal whose other end it returns.
+func openTerminal(cmd *exec.Cmd) (*os.File, error) {
+	opened, err := pty.StartWithAttrs(cmd, &pty.Winsize{Rows: 24, Cols: 80}, programAttributes())
 	if err != nil {
 		return nil, err
 	}
@@ -47,42 +47,42 @@ func (t *terminal) resize(s Size) {
 	})
 }
 
-// stop ends the program and everything in its session, and returns when all of it is over.
-func (t *terminal) stop() {
-	t.signal(syscall.SIGHUP)
-	for wait := grace; ; wait = 40 * time.Millisecond {
+// stopAll ends the program and everything in its session, and returns when all of it is over.
+func (t *terminal) stopAll() {
+	t.signalAll(syscall.SIGHUP)
+	for wait := killDelay; ; wait = 40 * time.Millisecond {
 		select {
 		case <-t.ended:
 			return
 		case <-time.After(wait):
-			t.signal(syscall.SIGKILL) // again and again: what forks meanwhile is found in the next round
+			t.signalAll(syscall.SIGKILL) // again and again: what forks meanwhile is found in the next round
 		}
 	}
 }
 
-// signal sends sig to the group of the program, and to all that left it within the session.
-func (t *terminal) signal(sig syscall.Signal) {
+// signalAll sends sig to the group of the program, and to all that left it within the session.
+func (t *terminal) signalAll(sig syscall.Signal) {
 	select {
 	case <-t.waited:
 		return // what is left is sweep's
 	default:
 		_ = syscall.Kill(-t.cmd.Process.Pid, sig)
 	}
-	for _, pid := range t.members() {
+	for _, pid := range t.sessionMembers() {
 		_ = syscall.Kill(pid, sig)
 	}
 }
 
-// sweep ends what the program left in its session.
-func (t *terminal) sweep() {
+// endLeftovers ends what the program left in its session.
+func (t *terminal) endLeftovers() {
 	sig := syscall.SIGHUP
 	begun := time.Now()
 	for step := time.Millisecond; ; step = min(2*step, 40*time.Millisecond) {
-		left := t.members()
+		left := t.sessionMembers()
 		if len(left) == 0 {
 			return
 		}
-		if time.Since(begun) > grace {
+		if time.Since(begun) > killDelay {
 			sig = syscall.SIGKILL
 		}
 		for _, pid := range left {
@@ -92,8 +92,8 @@ func (t *terminal) sweep() {
 	}
 }
 
-// members are the live processes of the session. While there are any, its number is nobody else's.
-func (t *terminal) members() (pids []int) {
+// sessionMembers are the live processes of the session. While there are any, its number is nobody else's.
+func (t *terminal) sessionMembers() (pids []int) {
 	for _, p := range proctable.List() {
 		if p.Session == t.cmd.Process.Pid && !p.Dead {
 			pids = append(pids, p.PID)

@@ -24,9 +24,9 @@ func FuzzForm(f *testing.F) {
 		`{"v":12345678901234567890}`,
 	)
 	f.Fuzz(func(_ *testing.T, schema, answer string) {
-		form, err := tool.NewForm(jsontext.Value(schema))
+		form, err := tool.NewAnswerSchema(jsontext.Value(schema))
 		if err == nil {
-			_, _ = form.Fit(jsontext.Value(answer)) // that it comes back is what counts
+			_, _ = form.Validate(jsontext.Value(answer)) // that it comes back is what counts
 		}
 	})
 }

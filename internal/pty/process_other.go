@@ -8,14 +8,14 @@ import (
 	"os/exec"
 )
 
-func open(*exec.Cmd) (*os.File, error) {
+func openTerminal(*exec.Cmd) (*os.File, error) {
 	return nil, errors.New("there are no terminals on this system yet")
 }
 
 func (t *terminal) resize(Size) {}
 
-func (t *terminal) stop() { <-t.ended }
+func (t *terminal) stopAll() { <-t.ended }
 
-func (t *terminal) sweep() {}
+func (t *terminal) endLeftovers() {}
 
 func exitCode(state *os.ProcessState) int { return state.ExitCode() }

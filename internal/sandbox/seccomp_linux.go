@@ -10,14 +10,14 @@ import (
 )
 
 // machines are those whose system calls the filter knows, as the kernel names them.
-var machines = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
+var auditArchitectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
 // Check returns nil if this system can do all that a Policy says, else why not.
 func Check() error {
-	if machines[runtime.GOARCH] == 0 {
+	if auditArchitectures[runtime.GOARCH] == 0 {
 		return fmt.Errorf("it is not made for machines of type %s", runtime.GOARCH)
 	}
-	version, err := abi()
+	version, err := landlockVersion()
 	switch {
 	case errors.Is(err, unix.ENOSYS):
 		return errors.New("this kernel has no Landlock; Linux has it from 5.13 on, if it is built in")
@@ -25,8 +25,8 @@ func Check() error {
 		return errors.New("this kernel has Landlock switched off; see its boot parameter lsm=")
 	case err != nil:
 		return fmt.Errorf("landlock: %w", err)
-	case version < leastABI:
-		return fmt.Errorf("this kernel's Landlock is of version %d, and %d is needed (Linux 6.2)", version, leastABI)
+	case version < minLandlockVersion:
+		return fmt.Errorf("this kernel's Landlock is of version %d, and %d is needed (Linux 6.2)", version, minLandlockVersion)
 	}
 	action := uint32(unix.SECCOMP_RET_ERRNO)
 	if _, _, errno := unix.Syscall(
@@ -46,7 +46,7 @@ const (
 )
 
 // refused are calls that no command makes: other ways to do what is filtered, and into the kernel.
-var refused = []uint32{
+var refusedCalls = []uint32{
 	// they open connections beside the filter
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL, // the user's keys
@@ -58,9 +58,9 @@ var refused = []uint32{
 	unix.SYS_MQ_GETSETATTR,
 }
 
-// bindCalls restricts this thread by a filter of system calls.
-func (p Policy) bindCalls() error {
-	program := p.filter(machines[runtime.GOARCH])
+// restrictCalls restricts this thread by a filter of system calls.
+func (p Policy) restrictCalls() error {
+	program := p.buildFilter(auditArchitectures[runtime.GOARCH])
 	f := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&f)), 0, 0); err != nil {
 		return fmt.Errorf("seccomp: %w", err)
@@ -68,54 +68,54 @@ func (p Policy) bindCalls() error {
 	return nil
 }
 
-// filter is the program that decides about each system call. Without network no socket is made, not even a local one:
+// buildFilter is the program that decides about each system call. Without network no socket is made, not even a local one:
 // other programs that listen on those act for whoever connects. Pairs of sockets are for processes among themselves,
 // but those of datagrams, which raw ones are too, can be turned to others. Limits are a process's own to set: one on
 // the time of a process outside would end it.
-func (p Policy) filter(machine uint32) []unix.SockFilter {
-	program := []unix.SockFilter{load(atArch)}
-	program = append(program, unless(machine, refuse(unix.ENOSYS))...)
-	program = append(program, load(atNumber))
+func (p Policy) buildFilter(machine uint32) []unix.SockFilter {
+	program := []unix.SockFilter{loadWord(atArch)}
+	program = append(program, ifNotEqual(machine, returnErrno(unix.ENOSYS))...)
+	program = append(program, loadWord(atNumber))
 	if machine == unix.AUDIT_ARCH_X86_64 {
 		// x32 numbers its calls otherwise
-		program = append(program, jump(unix.BPF_JGE, 0x40000000, 0, 1), refuse(unix.ENOSYS))
+		program = append(program, jumpIf(unix.BPF_JGE, 0x40000000, 0, 1), returnErrno(unix.ENOSYS))
 	}
-	for _, number := range refused {
-		program = append(program, when(number, refuse(unix.ENOSYS))...)
+	for _, number := range refusedCalls {
+		program = append(program, ifEqual(number, returnErrno(unix.ENOSYS))...)
 	}
-	program = append(program, jump(unix.BPF_JEQ, unix.SYS_PRLIMIT64, 0, 4),
-		load(atFirst), jump(unix.BPF_JEQ, 0, 0, 1), give(unix.SECCOMP_RET_ALLOW), refuse(unix.EPERM))
+	program = append(program, jumpIf(unix.BPF_JEQ, unix.SYS_PRLIMIT64, 0, 4),
+		loadWord(atFirst), jumpIf(unix.BPF_JEQ, 0, 0, 1), returnAction(unix.SECCOMP_RET_ALLOW), returnErrno(unix.EPERM))
 	if !p.Network {
-		program = append(program, when(unix.SYS_SOCKET, refuse(unix.EACCES))...)
-		program = append(program, jump(unix.BPF_JEQ, unix.SYS_SOCKETPAIR, 0, 6),
-			load(atType), unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xf})
-		program = append(program, when(unix.SOCK_DGRAM, refuse(unix.EACCES))...)
-		program = append(program, when(unix.SOCK_RAW, refuse(unix.EACCES))...)
+		program = append(program, ifEqual(unix.SYS_SOCKET, returnErrno(unix.EACCES))...)
+		program = append(program, jumpIf(unix.BPF_JEQ, unix.SYS_SOCKETPAIR, 0, 6),
+			loadWord(atType), unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xf})
+		program = append(program, ifEqual(unix.SOCK_DGRAM, returnErrno(unix.EACCES))...)
+		program = append(program, ifEqual(unix.SOCK_RAW, returnErrno(unix.EACCES))...)
 	}
-	return append(program, give(unix.SECCOMP_RET_ALLOW))
+	return append(program, returnAction(unix.SECCOMP_RET_ALLOW))
 }
 
-func load(offset uint32) unix.SockFilter {
+func loadWord(offset uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 }
 
-func jump(test uint16, k uint32, yes, no uint8) unix.SockFilter {
+func jumpIf(test uint16, k uint32, yes, no uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, Jt: yes, Jf: no, K: k}
 }
 
-func give(action uint32) unix.SockFilter {
+func returnAction(action uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action}
 }
 
-func refuse(errno unix.Errno) unix.SockFilter {
-	return give(unix.SECCOMP_RET_ERRNO | uint32(errno))
+func returnErrno(errno unix.Errno) unix.SockFilter {
+	return returnAction(unix.SECCOMP_RET_ERRNO | uint32(errno))
 }
 
-// when does then if the loaded value is k, unless if it is not.
-func when(k uint32, then unix.SockFilter) []unix.SockFilter {
-	return []unix.SockFilter{jump(unix.BPF_JEQ, k, 0, 1), then}
+// ifEqual does then if the loaded value is k, unless if it is not.
+func ifEqual(k uint32, then unix.SockFilter) []unix.SockFilter {
+	return []unix.SockFilter{jumpIf(unix.BPF_JEQ, k, 0, 1), then}
 }
 
-func unless(k uint32, then unix.SockFilter) []unix.SockFilter {
-	return []unix.SockFilter{jump(unix.BPF_JEQ, k, 1, 0), then}
+func ifNotEqual(k uint32, then unix.SockFilter) []unix.SockFilter {
+	return []unix.SockFilter{jumpIf(unix.BPF_JEQ, k, 1, 0), then}
 }

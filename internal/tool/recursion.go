@@ -13,44 +13,44 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxHeld bounds how many schemas one value is held against where it stands.
-const maxHeld = 10_000
+// maxApplied bounds how many schemas one value is held against where it stands.
+const maxApplied = 10_000
 
-// endless returns an error for a schema that would hold one value against the same schema again and again, or against
+// checkTermination returns an error for a schema that would hold one value against the same schema again and again, or against
 // too many: whoever wrote it must not be able to stop us with it.
-func endless(raw jsontext.Value) error {
-	r := reach{anchors: map[string][]string{}, ids: map[string]string{}, cost: map[string]int{}}
+func checkTermination(raw jsontext.Value) error {
+	r := schemaGraph{anchors: map[string][]string{}, ids: map[string]string{}, cost: map[string]int{}}
 	if err := json.Unmarshal(raw, &r.root); err != nil {
 		return err
 	}
 	var schemas []string
-	r.index("", r.root, &schemas)
+	r.indexObject("", r.root, &schemas)
 	for _, at := range schemas {
-		held, err := r.held(at)
+		held, err := r.countApplied(at)
 		if err != nil {
 			return err
 		}
-		if held > maxHeld {
+		if held > maxApplied {
 			return errors.New("it refers to itself without end, or holds one value against too many schemas")
 		}
 	}
 	return nil
 }
 
-// reach knows the objects of a schema by their JSON Pointers.
-type reach struct {
+// schemaGraph knows the objects of a schema by their JSON Pointers.
+type schemaGraph struct {
 	root    any
 	anchors map[string][]string // pointers by name
 	ids     map[string]string   // identities by pointer
-	cost    map[string]int      // what was counted; more than maxHeld while it is being counted
+	cost    map[string]int      // what was counted; more than maxApplied while it is being counted
 }
 
-// index notes the object at a pointer, and those inside of it.
-func (r *reach) index(at string, v any, schemas *[]string) {
+// indexObject notes the object at a pointer, and those inside of it.
+func (r *schemaGraph) indexObject(at string, v any, schemas *[]string) {
 	switch v := v.(type) {
 	case []any:
 		for i, child := range v {
-			r.index(at+"/"+strconv.Itoa(i), child, schemas)
+			r.indexObject(at+"/"+strconv.Itoa(i), child, schemas)
 		}
 	case map[string]any:
 		*schemas = append(*schemas, at)
@@ -63,25 +63,25 @@ func (r *reach) index(at string, v any, schemas *[]string) {
 			r.ids[at] = id
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			r.index(at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), v[name], schemas)
+			r.indexObject(at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), v[name], schemas)
 		}
 	}
 }
 
-// held counts the schemas that a value is held against where the schema at a pointer is what it must fit.
-func (r *reach) held(at string) (int, error) {
+// countApplied counts the schemas that a value is held against where the schema at a pointer is what it must fit.
+func (r *schemaGraph) countApplied(at string) (int, error) {
 	if n, known := r.cost[at]; known {
 		return n, nil
 	}
-	s, ok := r.find(at).(map[string]any)
+	s, ok := r.lookup(at).(map[string]any)
 	if !ok {
 		return 1, nil
 	}
-	r.cost[at] = maxHeld + 1
-	next := besides(at, s)
+	r.cost[at] = maxApplied + 1
+	next := inPlaceSubschemas(at, s)
 	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
 		if ref, ok := s[key].(string); ok {
-			targets, err := r.targets(at, ref)
+			targets, err := r.resolveRef(at, ref)
 			if err != nil {
 				return 0, err
 			}
@@ -90,18 +90,18 @@ func (r *reach) held(at string) (int, error) {
 	}
 	total := 1
 	for _, child := range next {
-		n, err := r.held(child)
+		n, err := r.countApplied(child)
 		if err != nil {
 			return 0, err
 		}
-		total = min(total+n, maxHeld+1)
+		total = min(total+n, maxApplied+1)
 	}
 	r.cost[at] = total
 	return total, nil
 }
 
-// besides are the pointers of the schemas inside of s that hold the same value.
-func besides(at string, s map[string]any) (out []string) {
+// inPlaceSubschemas are the pointers of the schemas inside of s that hold the same value.
+func inPlaceSubschemas(at string, s map[string]any) (out []string) {
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := s[key].([]any)
 		for i := range list {
@@ -122,13 +122,13 @@ func besides(at string, s map[string]any) (out []string) {
 	return out
 }
 
-// targets are the pointers that a reference at a pointer may lead to.
-func (r *reach) targets(at, ref string) (out []string, err error) {
+// resolveRef are the pointers that a reference at a pointer may lead to.
+func (r *schemaGraph) resolveRef(at, ref string) (out []string, err error) {
 	uri, fragment, _ := strings.Cut(ref, "#")
 	if path, err := url.PathUnescape(fragment); err == nil {
 		fragment = path
 	}
-	bases := []string{r.resource(at)}
+	bases := []string{r.findBase(at)}
 	if uri != "" {
 		bases = nil
 		for _, base := range slices.Sorted(maps.Keys(r.ids)) {
@@ -150,16 +150,16 @@ func (r *reach) targets(at, ref string) (out []string, err error) {
 	return out, nil
 }
 
-// resource is the pointer of the schema that references at a pointer are relative to: the nearest with an identity.
-func (r *reach) resource(at string) string {
+// findBase is the pointer of the schema that references at a pointer are relative to: the nearest with an identity.
+func (r *schemaGraph) findBase(at string) string {
 	for at != "" && r.ids[at] == "" {
 		at = at[:strings.LastIndexByte(at, '/')]
 	}
 	return at
 }
 
-// find returns what stands at a pointer; nil for nothing.
-func (r *reach) find(at string) any {
+// lookup returns what stands at a pointer; nil for nothing.
+func (r *schemaGraph) lookup(at string) any {
 	v := r.root
 	for _, token := range strings.Split(at, "/")[1:] {
 		switch in := v.(type) {

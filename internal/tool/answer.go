@@ -12,33 +12,33 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Form checks answers against a schema in the way in which the inputs of tools are checked.
-type Form struct{ schema *schema }
+// AnswerSchema checks answers against a schema in the way in which the inputs of tools are checked.
+type AnswerSchema struct{ schema *schema }
 
-// NewForm returns the form of a JSON Schema for objects. The error says why the schema cannot be checked.
-func NewForm(raw jsontext.Value) (*Form, error) {
-	s, err := compile(raw)
+// NewAnswerSchema returns the form of a JSON Schema for objects. The error says why the schema cannot be checked.
+func NewAnswerSchema(raw jsontext.Value) (*AnswerSchema, error) {
+	s, err := compileSchema(raw)
 	if err != nil {
 		return nil, err
 	}
 	if s.resolved != nil {
-		s.problem = knownTypes(s.root)
+		s.problem = checkTypes(s.root)
 	}
 	if s.problem != nil {
 		return nil, fmt.Errorf("it is not a JSON Schema that can be checked: %w", s.problem)
 	}
 	s.anyNumber = true
-	return &Form{s}, nil
+	return &AnswerSchema{s}, nil
 }
 
 // Check returns the answer in the form that fits, or an error written for the model, which knows it as name.
-func (f *Form) Check(name string, answer jsontext.Value) (jsontext.Value, error) {
-	return f.schema.check(name, answer)
+func (f *AnswerSchema) Check(name string, answer jsontext.Value) (jsontext.Value, error) {
+	return f.schema.checkInput(name, answer)
 }
 
-// Fit returns an answer that is no call in the form that fits, or an error that says what is wrong with it.
-func (f *Form) Fit(answer jsontext.Value) (jsontext.Value, error) {
-	v, misfit, _ := f.schema.match(answer)
+// Validate returns an answer that is no call in the form that fits, or an error that says what is wrong with it.
+func (f *AnswerSchema) Validate(answer jsontext.Value) (jsontext.Value, error) {
+	v, misfit, _ := f.schema.matchInput(answer)
 	if misfit != "" {
 		return nil, errors.New("it " + misfit)
 	}
@@ -47,8 +47,8 @@ func (f *Form) Fit(answer jsontext.Value) (jsontext.Value, error) {
 
 var typeNames = []string{"", "array", "boolean", "integer", "null", "number", "object", "string"}
 
-// knownTypes refuses a schema that nothing fits because it asks for a type that JSON does not have.
-func knownTypes(s *jsonschema.Schema) error {
+// checkTypes refuses a schema that nothing fits because it asks for a type that JSON does not have.
+func checkTypes(s *jsonschema.Schema) error {
 	if s == nil {
 		return nil
 	}
@@ -57,16 +57,16 @@ func knownTypes(s *jsonschema.Schema) error {
 			return fmt.Errorf("%.40q is not a type", name)
 		}
 	}
-	for _, child := range inside(s) {
-		if err := knownTypes(child); err != nil {
+	for _, child := range subschemas(s) {
+		if err := checkTypes(child); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inside returns the schemas that stand right inside of s; some may be nil.
-func inside(s *jsonschema.Schema) []*jsonschema.Schema {
+// subschemas returns the schemas that stand right inside of s; some may be nil.
+func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	inner := slices.Concat(s.ItemsArray, s.PrefixItems, s.AllOf, s.AnyOf, s.OneOf)
 	inner = append(inner, s.Items, s.AdditionalItems, s.AdditionalProperties, s.Not, s.If, s.Then, s.Else)
 	for _, members := range []map[string]*jsonschema.Schema{s.Properties, s.PatternProperties, s.Defs, s.Definitions} {
@@ -77,28 +77,28 @@ func inside(s *jsonschema.Schema) []*jsonschema.Schema {
 	return inner
 }
 
-// unpatterned takes the patterns away that Go cannot read, such as those that look ahead: vendors can, and are told
+// removeUnsupportedPatterns takes the patterns away that Go cannot read, such as those that look ahead: vendors can, and are told
 // them; here they are not checked. What has a name by such a pattern is then like any other, and allowed.
-func unpatterned(s *jsonschema.Schema) {
+func removeUnsupportedPatterns(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
-	if unreadable(s.Pattern) {
+	if isUnsupportedPattern(s.Pattern) {
 		s.Pattern = ""
 	}
 	for name := range s.PatternProperties {
-		if unreadable(name) {
+		if isUnsupportedPattern(name) {
 			delete(s.PatternProperties, name)
 			s.AdditionalProperties = nil
 		}
 	}
-	for _, child := range inside(s) {
-		unpatterned(child)
+	for _, child := range subschemas(s) {
+		removeUnsupportedPatterns(child)
 	}
 }
 
-// unreadable reports whether a pattern that is one elsewhere is none in Go. What is broken everywhere is not.
-func unreadable(pattern string) bool {
+// isUnsupportedPattern reports whether a pattern that is one elsewhere is none in Go. What is broken everywhere is not.
+func isUnsupportedPattern(pattern string) bool {
 	_, err := regexp.Compile(pattern)
 	e, ok := errors.AsType[*patterns.Error](err)
 	return ok &&

@@ -40,11 +40,11 @@ func TestFormNumbers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			form, err := tool.NewForm(jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`))
+			form, err := tool.NewAnswerSchema(jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := form.Fit(jsontext.Value(`{"v":` + tt.value + `}`))
+			v, err := form.Validate(jsontext.Value(`{"v":` + tt.value + `}`))
 			if (err == nil) != tt.fits {
 				t.Fatalf("%.300s: %v", v, err)
 			}
@@ -72,14 +72,14 @@ func TestFormPatterns(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			form, err := tool.NewForm(jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`))
+			form, err := tool.NewAnswerSchema(jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`))
 			if (err == nil) != tt.ok {
 				t.Fatal(err)
 			}
 			if err != nil {
 				return
 			}
-			if v, err := form.Fit(jsontext.Value(`{"v":` + tt.value + `}`)); (err == nil) != tt.fits {
+			if v, err := form.Validate(jsontext.Value(`{"v":` + tt.value + `}`)); (err == nil) != tt.fits {
 				t.Errorf("%s: %v", v, err)
 			}
 		})
@@ -97,11 +97,11 @@ func TestFormEnums(t *testing.T) {
 		{`{"enum":[1,2]}`, `"3"`, ``},
 		{`{"enum":[1,"x",null]}`, `"null"`, `null`},
 	} {
-		form, err := tool.NewForm(jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`))
+		form, err := tool.NewAnswerSchema(jsontext.Value(`{"type":"object","properties":{"v":` + tt.schema + `},"required":["v"]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := form.Fit(jsontext.Value(`{"v":` + tt.value + `}`))
+		v, err := form.Validate(jsontext.Value(`{"v":` + tt.value + `}`))
 		if tt.want == "" && err == nil || tt.want != "" && string(v) != `{"v":`+tt.want+`}` {
 			t.Errorf("%s of %s: %s, %v", tt.value, tt.schema, v, err)
 		}
@@ -147,14 +147,14 @@ func TestFormsWithoutEnd(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			form, err := tool.NewForm(jsontext.Value(tt.schema))
+			form, err := tool.NewAnswerSchema(jsontext.Value(tt.schema))
 			if (err == nil) != tt.ok {
 				t.Fatal(err)
 			}
 			if err != nil {
 				return
 			}
-			if _, err := form.Fit(jsontext.Value(`{"v":{"v":{}}}`)); err != nil {
+			if _, err := form.Validate(jsontext.Value(`{"v":{"v":{}}}`)); err != nil {
 				t.Error(err)
 			}
 		})

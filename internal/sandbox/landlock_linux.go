@@ -13,25 +13,25 @@ import (
 // What Landlock knows of, by version of its interface. Version 3 is the first with which nothing outside can be
 // emptied.
 const (
-	leastABI = 3
+	minLandlockVersion = 3
 
 	reading = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	// changing leaves out devices, which lead around every file.
-	changing = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+	writeRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	devices = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
-	// ofFiles are the rights that a rule on a file, not a directory, may have.
-	ofFiles = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+	// fileRights are the rights that a rule on a file, not a directory, may have.
+	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE
 )
 
 // harmless are devices that everybody may write to.
-var harmless = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+var harmlessDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// abi returns the version of Landlock's interface.
-func abi() (int, error) {
+// landlockVersion returns the version of Landlock's interface.
+func landlockVersion() (int, error) {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0, errno
@@ -39,13 +39,13 @@ func abi() (int, error) {
 	return int(v), nil
 }
 
-// bindFiles restricts this thread by Landlock.
-func (p Policy) bindFiles() error {
-	version, err := abi()
+// restrictFiles restricts this thread by Landlock.
+func (p Policy) restrictFiles() error {
+	version, err := landlockVersion()
 	if err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: reading | changing | devices}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: reading | writeRights | devices}
 	size := unsafe.Sizeof(attr.Handled_access_fs)
 	if version >= 5 {
 		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
@@ -58,9 +58,9 @@ func (p Policy) bindFiles() error {
 	if errno != 0 {
 		return fmt.Errorf("landlock: make rules: %w", errno)
 	}
-	r := rules{int(fd)}
+	r := ruleset{int(fd)}
 	defer func() { _ = unix.Close(r.fd) }()
-	if err := r.add(p); err != nil {
+	if err := r.addPolicy(p); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
@@ -69,47 +69,47 @@ func (p Policy) bindFiles() error {
 	return nil
 }
 
-// rules are a ruleset of Landlock.
-type rules struct{ fd int }
+// ruleset are a ruleset of Landlock.
+type ruleset struct{ fd int }
 
-func (r rules) add(p Policy) error {
+func (r ruleset) addPolicy(p Policy) error {
 	for _, dir := range p.Write {
-		if err := r.allow(dir, reading|changing); err != nil {
+		if err := r.allowPath(dir, reading|writeRights); err != nil {
 			return err
 		}
 	}
 	for _, dir := range p.Show {
-		if err := r.allow(dir, reading); err != nil {
+		if err := r.allowPath(dir, reading); err != nil {
 			return err
 		}
 	}
-	for _, device := range harmless {
-		if err := r.allow(device, unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_WRITE_FILE); err != nil {
+	for _, device := range harmlessDevices {
+		if err := r.allowPath(device, unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_WRITE_FILE); err != nil {
 			return err
 		}
 	}
-	if err := r.allow("/", unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil { // names are no secret
+	if err := r.allowPath("/", unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil { // names are no secret
 		return err
 	}
 	hidden := make([]string, len(p.Hide))
 	for i, path := range p.Hide {
-		hidden[i] = resolved(path)
+		hidden[i] = resolveLinks(path)
 	}
-	return r.around("/", hidden)
+	return r.allowAround("/", hidden)
 }
 
-// around allows to read everything below dir but what is hidden: rules only add, so that the hidden is what no rule
+// allowAround allows to read everything below dir but what is hidden: rules only add, so that the hidden is what no rule
 // names.
-func (r rules) around(dir string, hidden []string) error {
+func (r ruleset) allowAround(dir string, hidden []string) error {
 	leads := false
 	for _, h := range hidden {
-		if within(h, dir) {
+		if isWithin(h, dir) {
 			return nil
 		}
-		leads = leads || within(dir, h)
+		leads = leads || isWithin(dir, h)
 	}
 	if !leads {
-		return r.allow(dir, reading)
+		return r.allowPath(dir, reading)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -119,15 +119,15 @@ func (r rules) around(dir string, hidden []string) error {
 		if e.Type()&fs.ModeSymlink != 0 { // where it leads is decided there
 			continue
 		}
-		if err := r.around(filepath.Join(dir, e.Name()), hidden); err != nil {
+		if err := r.allowAround(filepath.Join(dir, e.Name()), hidden); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// allow grants the rights below a directory, or those that make sense to a file. What cannot be opened gets none.
-func (r rules) allow(path string, rights uint64) error {
+// allowPath grants the rights below a directory, or those that make sense to a file. What cannot be opened gets none.
+func (r ruleset) allowPath(path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil //nolint:nilerr // it is not there, or nobody gets there
@@ -138,7 +138,7 @@ func (r rules) allow(path string, rights uint64) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		rights &= ofFiles
+		rights &= fileRights
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH,
