@@ -16,13 +16,14 @@ var longFunctions = map[string]string{}
 
 // wideImports may import more of our own packages than maxImports.
 var wideImports = map[string]string{
-	"host":       "wires everything",
-	"models":     "brings the catalog, the configuration, the stored keys and the protocols together for the engine",
-	"cli":        "eight; peer and tui, for it is a client of OpenCode's contract too; transfer, which keeps that contract's words out of it",
-	"engine":     "eight, and fault: the points at which a test may kill it",
-	"engine/ask": "eight, and fault: the points at which a test may kill it",
-	"server/v1":  "eight; pty, for nothing of a terminal is stored, so that no door leads to it; openapi, which describes the rest",
-	"server/v2":  "eight, and openapi, which describes the rest",
+	"host":           "wires everything",
+	"models":         "brings the catalog, the configuration, the stored keys and the protocols together for the engine",
+	"cli":            "eight; peer and tui, for it is a client of OpenCode's contract too; transfer, which keeps that contract's words out of it",
+	"engine":         "eight, and fault: the points at which a test may kill it",
+	"engine/command": "nine that every request needs to be validated and committed, and fault: the points at which a test may kill it",
+	"engine/ask":     "eight, and fault: the points at which a test may kill it",
+	"server/v1":      "eight; pty, for nothing of a terminal is stored, so that no door leads to it; openapi, which describes the rest",
+	"server/v2":      "eight, and openapi, which describes the rest",
 }
 
 // checkSizes watches the tails. Tests and generated files are excepted; tables in tests are long.

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/projection"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -24,10 +25,10 @@ func TestForeignAskRunsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := newWorld(t, s)
-		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -70,7 +71,7 @@ func TestRests(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := newWorld(t, s)
-		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		rests := func(when string, want bool) {
@@ -80,7 +81,7 @@ func TestRests(t *testing.T) {
 			}
 		}
 		rests("idle", false)
-		if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
@@ -154,12 +155,12 @@ func TestBoundaryPromotesOnce(t *testing.T) {
 		w.wrap = func(store.Store) store.Store { return s }
 		w.sources = []*source{{key: "core/x", value: "1"}}
 		w.start()
-		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		prompt := func(text string, hold bool) {
-			p := PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: text}, Delivery: session.Queue, Hold: hold}
-			if _, err := w.engine.Prompt(t.Context(), p); err != nil {
+			p := command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: text}, Delivery: session.Queue, Hold: hold}
+			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -70,11 +71,11 @@ func TestAttachmentsAreChecked(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
 				defer w.close(t)
-				if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: dir}}); err != nil {
+				if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: dir}}); err != nil {
 					t.Fatal(err)
 				}
 				files := []session.File{{URI: "data:,x"}, c.file}
-				_, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "x", Files: files}})
+				_, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "x", Files: files}})
 				if c.code == "" {
 					if err != nil {
 						t.Error(err)
@@ -99,17 +100,17 @@ func TestAReceiptOutlivesWhatIsNamed(t *testing.T) {
 		w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Steps: []script.Step{{Text: script.Chunks{"ok"}}}}}})
 		defer w.close(t)
 		w.agents["helper"] = session.Agent{ID: "helper", Mode: session.ModeSubagent}
-		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(t.TempDir(), "a.txt")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r := PromptRequest{SessionID: "ses_a", ID: "msg_a", Prompt: session.Prompt{
+		r := command.PromptRequest{SessionID: "ses_a", ID: "msg_a", Prompt: session.Prompt{
 			Text: "@helper look", Files: []session.File{{URI: fileURI(file)}}, Agents: []session.AgentMention{{Name: "helper"}},
 		}}
-		first, err := w.engine.Prompt(t.Context(), r)
+		first, err := w.engine.Commands.AdmitPrompt(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,12 +119,12 @@ func TestAReceiptOutlivesWhatIsNamed(t *testing.T) {
 		}
 		synctest.Wait() // the turn reads the agents
 		delete(w.agents, "helper")
-		again, err := w.engine.Prompt(t.Context(), r)
+		again, err := w.engine.Commands.AdmitPrompt(t.Context(), r)
 		if err != nil || again.AdmittedSeq != first.AdmittedSeq {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 		r.ID, r.Prompt.Files = "msg_b", nil
-		_, err = w.engine.Prompt(t.Context(), r)
+		_, err = w.engine.Commands.AdmitPrompt(t.Context(), r)
 		e, ok := errors.AsType[*session.Error](err)
 		if !ok || e.Code != session.CodeNotFound || e.Field != "prompt.agents[0].name" || !cmp.Equal(e.Nearest, []string{"build"}) {
 			t.Errorf("got %+v", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -25,12 +26,12 @@ func TestGrantsAreReadOnce(t *testing.T) {
 		w.wrap = func(s store.Store) store.Store { read.Store = s; return read }
 		w.start()
 		defer w.close(t)
-		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Title: "t", Location: session.Location{Directory: "/w"}, Budget: &session.Budget{Tokens: 1 << 40}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Title: "t", Location: session.Location{Directory: "/w"}, Budget: &session.Budget{Tokens: 1 << 40}}); err != nil {
 			t.Fatal(err)
 		}
 		prompt := func(n int) (asks int) {
 			before := read.asks
-			if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: fmt.Sprint(n)}, Asks: "allow"}); err != nil {
+			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: fmt.Sprint(n)}, Asks: "allow"}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -38,7 +39,7 @@ func TestGrantsAreReadOnce(t *testing.T) {
 		}
 		for n := range 50 {
 			row := session.PendingAsk{ID: session.AskID(fmt.Sprintf("per_%d", n)), SessionID: "ses_a", Action: ask.ActionBudget, Resources: []string{"tokens"}}
-			err := w.engine.fact(t.Context(), "ses_a", &session.PermissionAsked{Ask: row}, &session.PermissionReplied{AskID: row.ID, Reply: session.ReplyOnce, By: "user"})
+			err := w.engine.journal.AppendFacts(t.Context(), "ses_a", &session.PermissionAsked{Ask: row}, &session.PermissionReplied{AskID: row.ID, Reply: session.ReplyOnce, By: "user"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -17,14 +18,14 @@ func TestPromptBringsItsChoice(t *testing.T) {
 		w := newWorld(t, script.Script{})
 		w.models["test/one"].Client = &spoken{}
 		ctx := t.Context()
-		if _, err := w.engine.Create(ctx, CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		nobody := session.Prompt{Text: "hi", Agent: "nobody"}
-		if _, err := w.engine.Prompt(ctx, PromptRequest{SessionID: "ses_a", Prompt: nobody}); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
+		if _, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: nobody}); !errors.Is(err, &session.Error{Code: session.CodeNotFound}) {
 			t.Errorf("an agent that is not there: %v", err)
 		}
-		in, err := w.engine.Prompt(ctx, PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Named: true})
+		in, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}, Named: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,11 +41,11 @@ func TestPromptBringsItsChoice(t *testing.T) {
 			{"", "quick", session.Prompt{Text: "hi", Model: &session.ModelRef{ProviderID: "test", ID: "one", Variant: "quick"}}},
 			{"", "", session.Prompt{Text: "hi"}},
 		} {
-			in, err := w.engine.Prompt(ctx, PromptRequest{SessionID: "ses_a", Prompt: c.prompt, Named: true, Variant: c.asked, Hold: true})
+			in, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: c.prompt, Named: true, Variant: c.asked, Hold: true})
 			if err != nil || in.Prompt.Model.String() != "test/one" || in.Prompt.Model.Variant != c.want {
 				t.Errorf("variant %q of %v: %v %v, want %s", c.asked, c.prompt.Model, in.Prompt.Model, err, c.want)
 			}
-			if err := w.engine.Withdraw(ctx, "ses_a", in.ID); err != nil {
+			if err := w.engine.Commands.WithdrawPrompt(ctx, "ses_a", in.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -77,10 +78,10 @@ func TestPromptBringsAnyAgent(t *testing.T) {
 		w.agents["helper"] = session.Agent{ID: "helper", Mode: session.ModeSubagent}
 		w.agents["quiet"] = session.Agent{ID: "quiet", Mode: session.ModePrimary, Hidden: true}
 		for id, agent := range map[session.ID]string{"ses_a": "helper", "ses_b": "quiet"} {
-			if _, err := w.engine.Create(t.Context(), CreateRequest{ID: id, Title: "test", Agent: agent, Location: session.Location{Directory: "/w"}}); err != nil {
+			if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: id, Title: "test", Agent: agent, Location: session.Location{Directory: "/w"}}); err != nil {
 				t.Error(err)
 			}
-			in, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "hi", Agent: agent}, Hold: true})
+			in, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "hi", Agent: agent}, Hold: true})
 			if err != nil || in.Prompt.Agent != agent {
 				t.Errorf("%s: %+v %v", agent, in, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/fault"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -37,7 +38,7 @@ type client struct {
 }
 
 func (c *client) prompt(ctx context.Context, e *Engine, id session.MessageID, d session.Delivery) {
-	_, err := e.Prompt(ctx, PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: string(id)}, Delivery: d})
+	_, err := e.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: string(id)}, Delivery: d})
 	if err == nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -114,7 +115,7 @@ func crash(t *testing.T, at fault.Name, spec string, power bool) int64 {
 	ctx, leave := context.WithCancel(t.Context())
 	c := &client{}
 	first := w.engine
-	if _, err := first.Create(ctx, CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+	if _, err := first.Commands.CreateSession(ctx, command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
@@ -284,7 +285,7 @@ func storeFails(t *testing.T, how error, op int, long time.Duration) {
 		})
 	}
 	w.start()
-	if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
 	c := &client{}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -72,18 +73,17 @@ func DefaultLimits() Limits {
 
 // Engine runs sessions. Safe for concurrent use.
 type Engine struct {
-	Asks *ask.Asks     // permission asks and questions
-	Jobs *job.Registry // background jobs
+	Commands *command.Commands // what callers ask of a session
+	Asks     *ask.Asks         // permission asks and questions
+	Jobs     *job.Registry     // background jobs
 
 	journal   *journal.Journal
 	store     store.Store
 	log       *eventlog.Log
 	ids       *session.IDs
 	locations location.Scopes
-	outputs   Outputs // nil: there are none
 	limits    Limits
 	logger    *slog.Logger
-	version   string
 	now       func() time.Time
 
 	coordinator *coordinator
@@ -100,8 +100,8 @@ type Engine struct {
 // New returns an engine. Nothing runs until something wakes it: call Recover once the surfaces stand.
 func New(c Config) *Engine {
 	e := &Engine{
-		store: c.Store, log: c.Log, ids: c.IDs, locations: c.Locations, outputs: c.Outputs, limits: c.Limits.withDefaults(),
-		logger: c.Logger, version: c.Version, now: c.Now,
+		store: c.Store, log: c.Log, ids: c.IDs, locations: c.Locations, limits: c.Limits.withDefaults(),
+		logger: c.Logger, now: c.Now,
 	}
 	if e.logger == nil {
 		e.logger = slog.New(slog.DiscardHandler)
@@ -113,7 +113,15 @@ func New(c Config) *Engine {
 	e.working = semaphore.NewWeighted(int64(e.limits.Sessions))
 	e.tools = semaphore.NewWeighted(int64(e.limits.Tools))
 	e.coordinator = newCoordinator(e.drain, func(id session.ID) { e.statuses.set(e, id, Status{Type: StatusIdle}) }, e.logger)
-	e.Jobs = job.New(e.journal, e.outputs)
+	e.Jobs = job.New(e.journal, c.Outputs)
+	e.Commands = command.New(command.Config{
+		Journal: e.journal, Locations: e.locations, Scheduler: scheduler{e}, Outputs: c.Outputs, Tools: e.tools,
+		Limits: command.Limits{
+			Pending: e.limits.Pending, PromptBytes: e.limits.PromptBytes, ImageBytes: e.limits.ImageBytes,
+			FileBytes: e.limits.FileBytes, AnswerBytes: e.limits.AnswerBytes,
+		},
+		Version: c.Version, CheckOpen: e.accepting,
+	})
 	e.Asks = ask.New(ask.Config{
 		Journal: e.journal, Locations: e.locations, CheckOpen: e.accepting,
 		Resume: func(id session.ID) { e.coordinator.wake(id, restarted) },
@@ -161,17 +169,4 @@ func (e *Engine) accepting() error {
 		return session.Errorf(session.CodeUnavailable, "cairn is shutting down; try again in a moment")
 	}
 	return nil
-}
-
-// append commits drafts that depend on nothing but the log's head.
-func (e *Engine) append(ctx context.Context, id session.ID, d store.Durability, drafts ...eventlog.Draft) ([]session.Event, error) {
-	return e.journal.AppendDrafts(ctx, id, d, drafts...)
-}
-
-func (e *Engine) messageID() session.MessageID { return e.journal.NewMessageID() }
-
-func (e *Engine) partID() session.PartID { return e.journal.NewPartID() }
-
-func (e *Engine) session(ctx context.Context, id session.ID) (*session.Session, error) {
-	return e.journal.ReadSession(ctx, id)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/provider"
 	"github.com/cairn-dev/cairn/internal/llm/script"
@@ -46,12 +47,12 @@ func TestPoisonedPart(t *testing.T) {
 		defer func() { w.close(t) }()
 		m := w.models["test/one"]
 		m.Images, m.Documents = true, true
-		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		say := func(id session.MessageID, files ...session.File) {
 			t.Helper()
-			_, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}})
+			_, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +109,7 @@ func TestNamedPart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		image := func(letter string) session.File {
@@ -116,7 +117,7 @@ func TestNamedPart(t *testing.T) {
 		}
 		say := func(id session.MessageID, files ...session.File) {
 			t.Helper()
-			if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}}); err != nil {
+			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", ID: id, Prompt: session.Prompt{Text: "look", Files: files}}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -59,7 +60,7 @@ func TestAllowLiftsAsksOnly(t *testing.T) {
 						t.Fatal(err)
 					}
 					id := family(t, w, c.above...)[depth]
-					if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: "allow"}); err != nil {
+					if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: "p"}, Asks: "allow"}); err != nil {
 						t.Fatal(err)
 					}
 					synctest.Wait()

@@ -8,12 +8,13 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-func importOf(hash string, n int) ImportRequest {
-	return ImportRequest{Session: session.Session{
+func importOf(hash string, n int) command.ImportRequest {
+	return command.ImportRequest{Session: session.Session{
 		ID: "ses_a", Title: "There", Location: session.Location{Directory: "/w"}, Time: session.SessionTime{Created: 5, Updated: 9},
 		Permission: []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}, {Action: "bash", Resource: "*", Effect: session.Deny}},
 		Open:       true, Import: &session.Import{From: "elsewhere", Hash: hash, Messages: n},
@@ -34,14 +35,14 @@ func importedMessage(t *testing.T, n int) jsontext.Value {
 func TestImport(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
-	piece := func(after int, ns ...int) *Imported {
+	piece := func(after int, ns ...int) *command.ImportProgress {
 		t.Helper()
 		r := importOf("h", 3)
 		r.After = after
 		for _, n := range ns {
 			r.Messages = append(r.Messages, importedMessage(t, n))
 		}
-		got, err := w.engine.Import(t.Context(), r)
+		got, err := w.engine.Commands.ImportSession(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,25 +72,25 @@ func TestImport(t *testing.T) {
 func TestImportIsRefused(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
-	if _, err := w.engine.Import(t.Context(), importOf("h", 0)); err != nil {
+	if _, err := w.engine.Commands.ImportSession(t.Context(), importOf("h", 0)); err != nil {
 		t.Fatal(err)
 	}
 	written := len(allEvents(t, w.store))
 	open := jsontext.Value(`{"id":"msg_o","type":"assistant","time":{"created":1},"agent":"a","model":{"id":"m","providerID":"p"},"content":[]}`)
-	for name, change := range map[string]func(*ImportRequest){
-		"another one":            func(r *ImportRequest) { r.Session.Import.Hash = "other" },
-		"no id":                  func(r *ImportRequest) { r.Session.ID = "x" },
-		"nothing said":           func(r *ImportRequest) { r.Session.Import = nil },
-		"no message":             func(r *ImportRequest) { r.Messages = []jsontext.Value{jsontext.Value(`{"type":"odd"}`)} },
-		"more than announced":    func(r *ImportRequest) { r.Messages = []jsontext.Value{importedMessage(t, 1)} },
-		"a turn without end":     func(r *ImportRequest) { r.Session.Import.Messages, r.Messages = 1, []jsontext.Value{open} },
-		"a gap":                  func(r *ImportRequest) { r.Session.ID, r.Session.Import.Messages, r.After = "ses_b", 2, 1 },
-		"rules that are none":    func(r *ImportRequest) { r.Session.Permission[0].Action = "" },
-		"metadata that are none": func(r *ImportRequest) { r.Session.Metadata = jsontext.Value(`7`) },
+	for name, change := range map[string]func(*command.ImportRequest){
+		"another one":            func(r *command.ImportRequest) { r.Session.Import.Hash = "other" },
+		"no id":                  func(r *command.ImportRequest) { r.Session.ID = "x" },
+		"nothing said":           func(r *command.ImportRequest) { r.Session.Import = nil },
+		"no message":             func(r *command.ImportRequest) { r.Messages = []jsontext.Value{jsontext.Value(`{"type":"odd"}`)} },
+		"more than announced":    func(r *command.ImportRequest) { r.Messages = []jsontext.Value{importedMessage(t, 1)} },
+		"a turn without end":     func(r *command.ImportRequest) { r.Session.Import.Messages, r.Messages = 1, []jsontext.Value{open} },
+		"a gap":                  func(r *command.ImportRequest) { r.Session.ID, r.Session.Import.Messages, r.After = "ses_b", 2, 1 },
+		"rules that are none":    func(r *command.ImportRequest) { r.Session.Permission[0].Action = "" },
+		"metadata that are none": func(r *command.ImportRequest) { r.Session.Metadata = jsontext.Value(`7`) },
 	} {
 		r := importOf("h", 0)
 		change(&r)
-		if _, err := w.engine.Import(t.Context(), r); !errors.As(err, new(*session.Error)) {
+		if _, err := w.engine.Commands.ImportSession(t.Context(), r); !errors.As(err, new(*session.Error)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/job"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -26,7 +27,7 @@ func untilStopped(ctx context.Context) tool.JobEnd {
 func jobWorld(t *testing.T) (*world, tool.Jobs) {
 	t.Helper()
 	w := newWorld(t, script.Script{})
-	if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
 	return w, w.engine.Jobs.ForSession("ses_a")
@@ -166,7 +167,7 @@ func TestJobsBelongToTheirSession(t *testing.T) {
 			defer func() { ended = true }()
 			return untilStopped(ctx)
 		})
-		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_b", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_b", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		other := w.engine.Jobs.ForSession("ses_b")
@@ -182,7 +183,7 @@ func TestJobsBelongToTheirSession(t *testing.T) {
 		if j, err := jobs.Wait(t.Context(), id, time.Minute); err != nil || j.Status != session.JobRunning {
 			t.Errorf("%+v %v", j, err)
 		}
-		if err := w.engine.Delete(t.Context(), "ses_a"); err != nil {
+		if err := w.engine.Commands.DeleteSession(t.Context(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}
 		if !ended {

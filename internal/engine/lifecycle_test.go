@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -15,28 +16,28 @@ func TestGuardsAreRefused(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
 	rules, budget := []session.Rule{{Action: "edit", Resource: "*", Effect: "denied"}}, &session.Budget{Turns: -1}
-	create := func(r CreateRequest) error {
+	create := func(r command.CreateRequest) error {
 		r.Location = session.Location{Directory: "/w"}
-		_, err := w.engine.Create(t.Context(), r)
+		_, err := w.engine.Commands.CreateSession(t.Context(), r)
 		return err
 	}
-	if err := create(CreateRequest{ID: "ses_a"}); err != nil {
+	if err := create(command.CreateRequest{ID: "ses_a"}); err != nil {
 		t.Fatal(err)
 	}
 	written := len(allEvents(t, w.store))
 	title := "new"
 	for field, err := range map[string]error{
-		"permission[0].effect": create(CreateRequest{ID: "ses_b", Permission: rules}),
-		"budget.turns":         create(CreateRequest{ID: "ses_c", Budget: budget}),
+		"permission[0].effect": create(command.CreateRequest{ID: "ses_b", Permission: rules}),
+		"budget.turns":         create(command.CreateRequest{ID: "ses_c", Budget: budget}),
 	} {
 		if e, ok := errors.AsType[*session.Error](err); !ok || e.Field != field {
 			t.Errorf("create: %v", err)
 		}
 	}
-	if err := w.engine.Change(t.Context(), "ses_a", SessionChange{Title: &title, Permission: &rules}); err == nil {
+	if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a", command.SessionChange{Title: &title, Permission: &rules}); err == nil {
 		t.Error("the rules were changed")
 	}
-	if err := w.engine.SetBudget(t.Context(), "ses_a", budget); err == nil {
+	if err := w.engine.Commands.SetBudget(t.Context(), "ses_a", budget); err == nil {
 		t.Error("the budget was set")
 	}
 	if n := len(allEvents(t, w.store)); n != written {
@@ -52,15 +53,15 @@ func TestBudgetOfNewSessions(t *testing.T) {
 	place := session.Location{Directory: "/w"}
 	for _, tt := range []struct {
 		name string
-		r    CreateRequest
+		r    command.CreateRequest
 		want *session.Budget
 	}{
-		{"none is named", CreateRequest{ID: "ses_a", Location: place}, w.budget},
-		{"another is", CreateRequest{ID: "ses_b", Location: place, Budget: &session.Budget{Turns: 9, Tokens: 5}}, &session.Budget{USD: session.Dollar, Turns: 9, Tokens: 5}},
-		{"a child's is its parent's", CreateRequest{ID: "ses_c", Location: place, ParentID: "ses_a"}, nil},
+		{"none is named", command.CreateRequest{ID: "ses_a", Location: place}, w.budget},
+		{"another is", command.CreateRequest{ID: "ses_b", Location: place, Budget: &session.Budget{Turns: 9, Tokens: 5}}, &session.Budget{USD: session.Dollar, Turns: 9, Tokens: 5}},
+		{"a child's is its parent's", command.CreateRequest{ID: "ses_c", Location: place, ParentID: "ses_a"}, nil},
 	} {
 		for range 2 {
-			s, err := w.engine.Create(t.Context(), tt.r)
+			s, err := w.engine.Commands.CreateSession(t.Context(), tt.r)
 			if err != nil {
 				t.Fatalf("%s: %v", tt.name, err)
 			}
@@ -69,7 +70,7 @@ func TestBudgetOfNewSessions(t *testing.T) {
 			}
 		}
 	}
-	_, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: place, Budget: &session.Budget{Turns: 4}})
+	_, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: place, Budget: &session.Budget{Turns: 4}})
 	if e, ok := errors.AsType[*session.Error](err); !ok || e.Code != session.CodeConflict {
 		t.Errorf("with another budget: %v", err)
 	}
@@ -79,10 +80,10 @@ func TestBudgetOfNewSessions(t *testing.T) {
 func TestPromptIsMended(t *testing.T) {
 	w := newWorld(t, script.Script{})
 	defer w.close(t)
-	if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
-	in, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "a\xffb"}, Hold: true})
+	in, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "a\xffb"}, Hold: true})
 	if err != nil || in.Prompt.Text != "a\uFFFDb" {
 		t.Errorf("%+v, %v", in, err)
 	}
@@ -93,12 +94,12 @@ func TestWorkedInAndDeleted(t *testing.T) {
 	w := newWorld(t, script.Script{Turns: []script.Turn{{Repeat: true, Usage: script.Usage{Input: 1}, Steps: []script.Step{{Text: script.Chunks{"Hi."}}}}}})
 	defer w.close(t)
 	create := func() error {
-		_, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}})
+		_, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}})
 		return err
 	}
 	remove := func() {
 		t.Helper()
-		if err := w.engine.Delete(t.Context(), "ses_a"); err != nil {
+		if err := w.engine.Commands.DeleteSession(t.Context(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,7 +110,7 @@ func TestWorkedInAndDeleted(t *testing.T) {
 	if err := create(); err != nil {
 		t.Errorf("nothing was done in it: %v", err)
 	}
-	if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hello"}}); err != nil {
+	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hello"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.engine.Wait(t.Context(), "ses_a"); err != nil {

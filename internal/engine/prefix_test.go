@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/anthropic"
 	"github.com/cairn-dev/cairn/internal/llm/bedrock"
@@ -154,14 +155,14 @@ func stable(t *testing.T, bodies [][]byte) {
 
 func create(t *testing.T, w *world) {
 	t.Helper()
-	if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
+	if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func promptImage(t *testing.T, w *world, text string) {
 	t.Helper()
-	if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{
+	if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{
 		Text: text, Files: []session.File{{URI: "data:image/png;base64,iVBORw0KGgo=", Mime: "image/png", Name: "a.png"}},
 	}}); err != nil {
 		t.Fatal(err)
@@ -247,7 +248,7 @@ func TestChangesOfPrefixesAreNamed(t *testing.T) {
 		{
 			name: "another model",
 			then: func(w *world) {
-				if err := w.engine.SwitchModel(t.Context(), "ses_a", session.ModelRef{ProviderID: "test", ID: "two"}); err != nil {
+				if err := w.engine.Commands.SwitchModel(t.Context(), "ses_a", session.ModelRef{ProviderID: "test", ID: "two"}); err != nil {
 					t.Error(err)
 				}
 			},
@@ -258,7 +259,7 @@ func TestChangesOfPrefixesAreNamed(t *testing.T) {
 				w.agents["plan"] = session.Agent{ID: "plan", Mode: session.ModePrimary, System: "You plan."}
 			},
 			then: func(w *world) {
-				if err := w.engine.SwitchAgent(t.Context(), "ses_a", "plan"); err != nil {
+				if err := w.engine.Commands.SwitchAgent(t.Context(), "ses_a", "plan"); err != nil {
 					t.Error(err)
 				}
 			},
@@ -267,7 +268,7 @@ func TestChangesOfPrefixesAreNamed(t *testing.T) {
 		{
 			name: "a summary",
 			then: func(w *world) {
-				if err := w.engine.fact(t.Context(), "ses_a", &session.CompactionEnded{MessageID: w.engine.messageID(), Reason: "manual", Text: "Much."}); err != nil {
+				if err := w.engine.journal.AppendFacts(t.Context(), "ses_a", &session.CompactionEnded{MessageID: w.engine.journal.NewMessageID(), Reason: "manual", Text: "Much."}); err != nil {
 					t.Error(err)
 				}
 			},

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -73,7 +74,7 @@ func TestReadsOfOnePrompt(t *testing.T) {
 		create(t, w)
 		c.counts = readCounts{}
 		prompt := session.Prompt{Text: "go"}
-		if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: prompt}); err != nil {
+		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: prompt}); err != nil {
 			t.Fatal("prompt:", err)
 		}
 		synctest.Wait()

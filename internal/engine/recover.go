@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -70,7 +71,7 @@ func (d *drain) closeOpen(ctx context.Context, v *startView, open []*session.Ass
 	}
 	shells := v.history.OpenShells()
 	for _, sh := range shells {
-		fact := &session.ShellEnded{CallID: sh.CallID, Output: aborted(sh.Output, cause.ErrShutdown)}
+		fact := &session.ShellEnded{CallID: sh.CallID, Output: command.MarkAborted(sh.Output, cause.ErrShutdown)}
 		if err := d.engine.journal.AppendFacts(clean, d.id, fact); err != nil {
 			return false, err
 		}

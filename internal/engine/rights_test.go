@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/permission"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -17,14 +18,14 @@ func family(t *testing.T, w *world, rules ...session.Rule) []session.ID {
 	ids := []session.ID{"ses_top", "ses_child", "ses_grandchild"}
 	free := []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}}
 	for depth, id := range ids {
-		r := CreateRequest{ID: id, Title: "t", Location: session.Location{Directory: "/w"}, Permission: free}
+		r := command.CreateRequest{ID: id, Title: "t", Location: session.Location{Directory: "/w"}, Permission: free}
 		if depth > 0 {
 			r.ParentID = ids[depth-1]
 		}
 		if depth < len(rules) {
 			r.Permission = append(free[:1:1], rules[depth])
 		}
-		if _, err := w.engine.Create(t.Context(), r); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +69,7 @@ func TestRightsOfCalls(t *testing.T) {
 		defer w.close(t)
 		ids := family(t, w)
 		prompt := func() {
-			if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: ids[2], Prompt: session.Prompt{Text: "p"}, Asks: "fail"}); err != nil {
+			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: ids[2], Prompt: session.Prompt{Text: "p"}, Asks: "fail"}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -77,7 +78,7 @@ func TestRightsOfCalls(t *testing.T) {
 			t.Errorf("an allowed call ran %d times", w.effects["t"])
 		}
 		rules := []session.Rule{{Action: "edit", Resource: "a", Effect: session.Deny}}
-		if err := w.engine.Change(t.Context(), ids[0], SessionChange{Permission: &rules}); err != nil {
+		if err := w.engine.Commands.ChangeSession(t.Context(), ids[0], command.SessionChange{Permission: &rules}); err != nil {
 			t.Fatal(err)
 		}
 		if prompt(); w.effects["t"] != 1 {
@@ -104,7 +105,7 @@ func TestOpenSessions(t *testing.T) {
 		{true, "bash", "rm x", session.Deny},
 		{true, "external_directory", "/etc/*", session.Ask},
 	} {
-		s, err := w.engine.Create(t.Context(), CreateRequest{Location: session.Location{Directory: "/w"}, Open: c.open})
+		s, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{Location: session.Location{Directory: "/w"}, Open: c.open})
 		if err != nil {
 			t.Fatal(err)
 		}

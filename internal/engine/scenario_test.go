@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -260,7 +261,7 @@ func (p *player) command(f []string) {
 	id, args := p.id(f[1:])
 	switch f[0] {
 	case "create":
-		r := CreateRequest{ID: id, Location: session.Location{Directory: "/work"}, Title: "test"}
+		r := command.CreateRequest{ID: id, Location: session.Location{Directory: "/work"}, Title: "test"}
 		for _, o := range args {
 			k, v, _ := strings.Cut(o, "=")
 			switch k {
@@ -274,10 +275,10 @@ func (p *player) command(f []string) {
 				r.Budget = p.budget(k, v)
 			}
 		}
-		_, err := e.Create(ctx, r)
+		_, err := e.Commands.CreateSession(ctx, r)
 		p.report(err)
 	case "prompt": // [queue] [hold] [asks=POLICY] [id=MSG] [format=SCHEMA] [retries=N] [system=TEXT] TEXT
-		r := PromptRequest{SessionID: id, Prompt: session.Prompt{Text: args[len(args)-1]}}
+		r := command.PromptRequest{SessionID: id, Prompt: session.Prompt{Text: args[len(args)-1]}}
 		for _, o := range args[:len(args)-1] {
 			k, v, _ := strings.Cut(o, "=")
 			switch k {
@@ -297,7 +298,7 @@ func (p *player) command(f []string) {
 				r.Prompt.Format.Retries = p.number(v)
 			}
 		}
-		in, err := e.Prompt(ctx, r)
+		in, err := e.Commands.AdmitPrompt(ctx, r)
 		if err == nil && r.ID != "" {
 			fmt.Fprintf(&p.out, "  receipt: admitted %d\n", in.AdmittedSeq)
 		}
@@ -333,19 +334,19 @@ func (p *player) command(f []string) {
 			fmt.Fprintf(&p.out, "  pending %s %s %v\n", a.ID, a.Action, a.Resources)
 		}
 	case "agent":
-		p.report(e.SwitchAgent(ctx, id, args[0]))
+		p.report(e.Commands.SwitchAgent(ctx, id, args[0]))
 	case "model":
-		p.report(e.SwitchModel(ctx, id, *modelRef(args[0])))
+		p.report(e.Commands.SwitchModel(ctx, id, *modelRef(args[0])))
 	case "rename":
-		p.report(e.Change(ctx, id, SessionChange{Title: &args[0]}))
+		p.report(e.Commands.ChangeSession(ctx, id, command.SessionChange{Title: &args[0]}))
 	case "withdraw":
-		p.report(e.Withdraw(ctx, id, session.MessageID(args[0])))
+		p.report(e.Commands.WithdrawPrompt(ctx, id, session.MessageID(args[0])))
 	case "redirect":
-		p.report(e.ChangeInput(ctx, id, session.MessageID(args[0]), InputChange{Delivery: session.Delivery(args[1])}))
+		p.report(e.Commands.ChangePrompt(ctx, id, session.MessageID(args[0]), command.PromptChange{Delivery: session.Delivery(args[1])}))
 	case "edit":
-		p.report(e.ChangeInput(ctx, id, session.MessageID(args[0]), InputChange{Prompt: &session.Prompt{Text: args[1]}}))
+		p.report(e.Commands.ChangePrompt(ctx, id, session.MessageID(args[0]), command.PromptChange{Prompt: &session.Prompt{Text: args[1]}}))
 	case "shell": // [id=MSG] [agent=NAME] COMMAND
-		r := ShellRequest{SessionID: id, Command: args[len(args)-1]}
+		r := command.ShellRequest{SessionID: id, Command: args[len(args)-1]}
 		for _, o := range args[:len(args)-1] {
 			switch k, v, _ := strings.Cut(o, "="); k {
 			case "id":
@@ -357,25 +358,25 @@ func (p *player) command(f []string) {
 		p.shell(r)
 	case "remove": // MESSAGE [PART]
 		if len(args) > 1 {
-			p.report(e.RemovePart(ctx, id, session.MessageID(p.named(args[0])), session.PartID(p.named(args[1]))))
+			p.report(e.Commands.RemovePart(ctx, id, session.MessageID(p.named(args[0])), session.PartID(p.named(args[1]))))
 			return
 		}
-		p.report(e.RemoveMessage(ctx, id, session.MessageID(p.named(args[0]))))
+		p.report(e.Commands.RemoveMessage(ctx, id, session.MessageID(p.named(args[0]))))
 	case "rewrite": // MESSAGE [PART] TEXT
 		if len(args) > 2 {
-			p.report(e.EditPart(ctx, id, session.MessageID(p.named(args[0])), session.PartID(p.named(args[1])), args[2]))
+			p.report(e.Commands.EditPart(ctx, id, session.MessageID(p.named(args[0])), session.PartID(p.named(args[1])), args[2]))
 			return
 		}
-		p.report(e.EditPrompt(ctx, id, session.MessageID(p.named(args[0])), "", session.Prompt{Text: args[1]}))
+		p.report(e.Commands.EditPrompt(ctx, id, session.MessageID(p.named(args[0])), "", session.Prompt{Text: args[1]}))
 	case "reorder":
 		var ms []session.MessageID
 		for _, a := range args {
 			ms = append(ms, session.MessageID(a))
 		}
-		p.report(e.Reorder(ctx, id, ms))
+		p.report(e.Commands.ReorderPrompts(ctx, id, ms))
 	case "budget":
 		k, v, _ := strings.Cut(args[0], "=")
-		p.report(e.SetBudget(ctx, id, p.budget(k, v)))
+		p.report(e.Commands.SetBudget(ctx, id, p.budget(k, v)))
 	case "status":
 		s := e.Status(id)
 		fmt.Fprintf(&p.out, "  status %s attempt=%d\n", s.Type, s.Attempt)
@@ -390,7 +391,7 @@ func (p *player) command(f []string) {
 	case "source": // KEY VALUE | KEY gone | KEY unreadable | KEY readable
 		p.source(args)
 	case "compact":
-		p.report(e.fact(ctx, id, &session.CompactionEnded{MessageID: e.messageID(), Reason: "manual", Text: args[0]}))
+		p.report(e.journal.AppendFacts(ctx, id, &session.CompactionEnded{MessageID: e.journal.NewMessageID(), Reason: "manual", Text: args[0]}))
 	case "snapshot": // damage what the epoch is compared with
 		p.damaged = true
 		err := p.w.store.Update(ctx, store.Durable, func(tx store.Tx) error {
@@ -501,10 +502,10 @@ func (p *player) background(what string, id session.ID) {
 }
 
 // shell runs a command of the user's; what is wrong with it is reported at once, its outcome is an event.
-func (p *player) shell(r ShellRequest) {
+func (p *player) shell(r command.ShellRequest) {
 	done := make(chan error, 1)
 	go func() {
-		_, err := p.w.engine.Shell(context.Background(), r)
+		_, err := p.w.engine.Commands.RunShell(context.Background(), r)
 		done <- err
 	}()
 	synctest.Wait()

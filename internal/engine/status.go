@@ -69,7 +69,7 @@ func (b *statusBoard) set(e *Engine, id session.ID, s Status) {
 	}
 	b.mu.Unlock()
 	if before != s && (had || s.Type != StatusIdle) {
-		e.notify("session.status", id, map[string]any{"sessionID": id, "status": s})
+		e.notifyStatus(id, s)
 	}
 }
 
@@ -83,7 +83,7 @@ func (e *Engine) Status(id session.ID) Status {
 	return Status{Type: StatusIdle}
 }
 
-// notify tells live readers something that is no fact.
-func (e *Engine) notify(kind string, id session.ID, data any) {
-	e.journal.Notify(kind, id, data)
+// notifyStatus shows the status to live readers.
+func (e *Engine) notifyStatus(id session.ID, s Status) {
+	e.journal.Notify("session.status", id, map[string]any{"sessionID": id, "status": s})
 }

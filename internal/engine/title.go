@@ -4,25 +4,15 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// untitled begins the title of a session that nobody named (spec/v2 AD-1).
-const untitled = "New session - "
-
-// untitledChild begins the title of one that works for another. It stays.
-const untitledChild = "Child session - "
-
 // maxAutoTitle is how many characters a title has at most that is made of a prompt.
 const maxAutoTitle = 60
-
-// isUnnamed reports whether the session has its first title still and is to be named.
-func isUnnamed(s *session.Session) bool {
-	return s.TitledBy == "" && strings.HasPrefix(s.Title, untitled)
-}
 
 // titleFromPrompts names an unnamed session after the first of the prompts with text.
 func titleFromPrompts(tx store.Tx, id session.ID, ins []*session.Input) ([]eventlog.Draft, error) {
@@ -30,7 +20,7 @@ func titleFromPrompts(tx store.Tx, id session.ID, ins []*session.Input) ([]event
 		return nil, nil
 	}
 	s, err := journal.FindSession(tx, id)
-	if err != nil || !isUnnamed(s) {
+	if err != nil || !command.IsUntitled(s) {
 		return nil, err
 	}
 	for _, in := range ins {

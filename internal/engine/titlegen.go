@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/engine/location"
@@ -39,7 +40,7 @@ const titleQuestion = "Write the title of the conversation that begins with this
 // session's child, or if the location has no model or agent for titles.
 func (d *drain) titleModel(in *turnInput) *location.Model {
 	a, ok := in.scope.Agents[titleAgent]
-	if !ok || in.scope.Small == nil || !isUnnamed(in.session) {
+	if !ok || in.scope.Small == nil || !command.IsUntitled(in.session) {
 		return nil
 	}
 	m, err := in.scope.ResolveModel(in.session.Model, in.agent)
@@ -139,7 +140,7 @@ func (e *Engine) generateTitle(ctx context.Context, q titleRequest) {
 func (e *Engine) recordTitle(ctx context.Context, id session.ID, title string, used *session.Asked) error {
 	_, err := e.journal.Log.Append(ctx, id, store.Relaxed, func(tx store.Tx) ([]eventlog.Draft, error) {
 		s, err := journal.FindSession(tx, id)
-		if err != nil || used == nil && (title == "" || !isUnnamed(s)) {
+		if err != nil || used == nil && (title == "" || !command.IsUntitled(s)) {
 			return nil, err
 		}
 		if title == "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -52,14 +53,14 @@ func (f modelFunc) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.E
 }
 
 // begin creates session ses_a and prompts it.
-func (w *world) begin(t *testing.T, r CreateRequest, prompts ...string) {
+func (w *world) begin(t *testing.T, r command.CreateRequest, prompts ...string) {
 	t.Helper()
 	r.ID, r.Location = "ses_a", session.Location{Directory: "/w"}
-	if _, err := w.engine.Create(t.Context(), r); err != nil {
+	if _, err := w.engine.Commands.CreateSession(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range prompts {
-		if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: r.ID, Prompt: session.Prompt{Text: p}}); err != nil {
+		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: r.ID, Prompt: session.Prompt{Text: p}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.engine.Wait(t.Context(), r.ID); err != nil {
@@ -93,9 +94,9 @@ func TestATitleIsAskedFor(t *testing.T) {
 		w, asked := entitling(t, func(context.Context, int) (string, error) {
 			return "<think>so\nmuch</think>\n\n  Fixing the\tparser \nmore", nil
 		})
-		w.begin(t, CreateRequest{}, "Fix the parser", "And the lexer")
+		w.begin(t, command.CreateRequest{}, "Fix the parser", "And the lexer")
 		synctest.Wait()
-		s, err := w.engine.session(t.Context(), "ses_a")
+		s, err := w.engine.journal.ReadSession(t.Context(), "ses_a")
 		if err != nil || s.Title != "Fixing the parser" || s.TitledBy != "auto" {
 			t.Errorf("%+v %v", s, err)
 		}
@@ -129,15 +130,15 @@ func TestATitleOfARefusedPicture(t *testing.T) {
 		})
 		m := w.models["test/small"]
 		m.Images, m.Documents = true, true
-		if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
 		files := []session.File{{URI: dataOf("image/png", pngHead), Name: "bad.png"}, {URI: dataOf("application/pdf", "%PDF-1.4"), Name: "good.pdf"}}
-		if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "look", Files: files}}); err != nil {
+		if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "look", Files: files}}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if s, err := w.engine.session(t.Context(), "ses_a"); err != nil || s.Title != "A picture" {
+		if s, err := w.engine.journal.ReadSession(t.Context(), "ses_a"); err != nil || s.Title != "A picture" {
 			t.Errorf("%+v %v", s, err)
 		}
 		var sent [][2]int
@@ -183,10 +184,10 @@ func TestATitleThatNeverComes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, asked := entitling(t, c.say)
-				w.begin(t, CreateRequest{}, "Fix the parser")
+				w.begin(t, command.CreateRequest{}, "Fix the parser")
 				synctest.Wait()
 				c.then(t, w)
-				s, err := w.engine.session(t.Context(), "ses_a")
+				s, err := w.engine.journal.ReadSession(t.Context(), "ses_a")
 				if err != nil || s.Title != c.want || len(*asked) != c.asks {
 					t.Errorf("%q after %d requests, %v", s.Title, len(*asked), err)
 				}
@@ -201,14 +202,14 @@ func TestATitleNeverReplacesAUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		go1 := make(chan struct{})
 		w, _ := entitling(t, func(context.Context, int) (string, error) { <-go1; return "Said", nil })
-		w.begin(t, CreateRequest{}, "Fix the parser")
+		w.begin(t, command.CreateRequest{}, "Fix the parser")
 		mine := "Mine"
-		if err := w.engine.Change(t.Context(), "ses_a", SessionChange{Title: &mine}); err != nil {
+		if err := w.engine.Commands.ChangeSession(t.Context(), "ses_a", command.SessionChange{Title: &mine}); err != nil {
 			t.Fatal(err)
 		}
 		close(go1)
 		synctest.Wait()
-		s, err := w.engine.session(t.Context(), "ses_a")
+		s, err := w.engine.journal.ReadSession(t.Context(), "ses_a")
 		if _, lines := w.spent(t); err != nil || s.Title != mine || s.TitledBy != "user" || lines != 1 {
 			t.Errorf("%+v %v, %d lines", s, err, lines)
 		}
@@ -220,14 +221,14 @@ func TestATitleNeverReplacesAUsers(t *testing.T) {
 // no more about one that is deleted.
 func TestNobodyIsAskedForATitle(t *testing.T) {
 	for name, c := range map[string]struct {
-		request CreateRequest
+		request command.CreateRequest
 		setup   func(w *world)
 		want    string
 	}{
-		"named":    {CreateRequest{Title: "Mine"}, func(*world) {}, "Mine"},
-		"no agent": {CreateRequest{}, func(w *world) { delete(w.agents, titleAgent) }, "Fix the parser"},
-		"no model": {CreateRequest{}, func(w *world) { w.small = nil }, "Fix the parser"},
-		"broken":   {CreateRequest{}, func(w *world) { delete(w.models, "test/small") }, "Fix the parser"},
+		"named":    {command.CreateRequest{Title: "Mine"}, func(*world) {}, "Mine"},
+		"no agent": {command.CreateRequest{}, func(w *world) { delete(w.agents, titleAgent) }, "Fix the parser"},
+		"no model": {command.CreateRequest{}, func(w *world) { w.small = nil }, "Fix the parser"},
+		"broken":   {command.CreateRequest{}, func(w *world) { delete(w.models, "test/small") }, "Fix the parser"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -235,7 +236,7 @@ func TestNobodyIsAskedForATitle(t *testing.T) {
 				c.setup(w)
 				w.begin(t, c.request, "Fix the parser")
 				synctest.Wait()
-				if s, err := w.engine.session(t.Context(), "ses_a"); err != nil || s.Title != c.want || len(*asked) > 0 {
+				if s, err := w.engine.journal.ReadSession(t.Context(), "ses_a"); err != nil || s.Title != c.want || len(*asked) > 0 {
 					t.Errorf("%q after %d requests, %v", s.Title, len(*asked), err)
 				}
 				w.close(t)
@@ -244,8 +245,8 @@ func TestNobodyIsAskedForATitle(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := entitling(t, func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", context.Cause(ctx) })
-		w.begin(t, CreateRequest{}, "Fix the parser")
-		if err := w.engine.Delete(t.Context(), "ses_a"); err != nil {
+		w.begin(t, command.CreateRequest{}, "Fix the parser")
+		if err := w.engine.Commands.DeleteSession(t.Context(), "ses_a"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

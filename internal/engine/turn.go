@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/engine/record"
@@ -41,7 +42,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 	if titles != nil && v.firstPrompt != nil {
 		d.startTitle(in, titles, v.firstPrompt)
 	}
-	v, err = d.crossBoundary(ctx, v, sources, promotion{mode: next, titlePrompt: titles == nil && isUnnamed(in.session)})
+	v, err = d.crossBoundary(ctx, v, sources, promotion{mode: next, titlePrompt: titles == nil && command.IsUntitled(in.session)})
 	if err == nil {
 		err = d.fillInput(in, v)
 	}
@@ -260,7 +261,7 @@ func (d *drain) failLocation(ctx context.Context, next session.Delivery, s *sess
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: isUnnamed(s)}); perr != nil {
+	if _, perr := d.promote(ctx, promotion{mode: next, titlePrompt: command.IsUntitled(s)}); perr != nil {
 		return perr
 	}
 	return d.failWithoutRequest(ctx, emptyInput(s), endOfFailed(failureFrom(err), err))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/script"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -50,10 +51,10 @@ func converse(t *testing.T, m *spoken, check func(w *world)) (kinds, reasons str
 		w := newWorld(t, script.Script{})
 		w.models["test/one"].Client = m
 		ctx := t.Context()
-		if _, err := w.engine.Create(ctx, CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
+		if _, err := w.engine.Commands.CreateSession(ctx, command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.engine.Prompt(ctx, PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+		if _, err := w.engine.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -139,7 +140,7 @@ func TestProviderProtocol(t *testing.T) {
 func TestEmptyAnswersAreCharged(t *testing.T) {
 	empty := []llm.Event{llm.Finish{Reason: llm.FinishStop, Usage: llm.Usage{Input: 1000}}}
 	converse(t, &spoken{turns: [][]llm.Event{empty, empty}}, func(w *world) {
-		s, err := w.engine.session(t.Context(), "ses_a")
+		s, err := w.engine.journal.ReadSession(t.Context(), "ses_a")
 		if err != nil || s.Tokens.Input != 2000 || s.Cost != 2000*session.Dollar/1_000_000 {
 			t.Errorf("%+v %s, %v", s.Tokens, s.Cost, err)
 		}
@@ -171,15 +172,15 @@ func TestFailuresAreCharged(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, script.Script{})
 			w.models["test/one"].Client = &failing{[]*llm.Error{{Class: c.class, Usage: used}, {Class: c.class, Usage: used}}}
-			if _, err := w.engine.Create(t.Context(), CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
+			if _, err := w.engine.Commands.CreateSession(t.Context(), command.CreateRequest{ID: "ses_a", Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.engine.Prompt(t.Context(), PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+			if _, err := w.engine.Commands.AdmitPrompt(t.Context(), command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Hour)
 			synctest.Wait()
-			s, err := w.engine.session(t.Context(), "ses_a")
+			s, err := w.engine.journal.ReadSession(t.Context(), "ses_a")
 			if err != nil || s.Tokens.Sum() != c.turns*110 || s.Cost != session.USD(c.turns*110)*session.Dollar/1_000_000 {
 				t.Errorf("%s: %+v %s, %v", c.class, s.Tokens, s.Cost, err)
 			}
@@ -203,16 +204,16 @@ func TestNoPoison(t *testing.T) {
 		w.models["test/one"].Client = &spoken{}
 		ctx, e := t.Context(), w.engine
 		for _, id := range []session.ID{"ses_a", "ses_b"} {
-			if _, err := e.Create(ctx, CreateRequest{ID: id, Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
+			if _, err := e.Commands.CreateSession(ctx, command.CreateRequest{ID: id, Title: "test", Location: session.Location{Directory: "/w"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := e.Prompt(ctx, PromptRequest{SessionID: "ses_b", ID: "msg_b", Prompt: session.Prompt{Text: "hi"}}); err != nil {
+		if _, err := e.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_b", ID: "msg_b", Prompt: session.Prompt{Text: "hi"}}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		taken := answerOf(t, w, "ses_b")
-		for _, p := range []PromptRequest{
+		for _, p := range []command.PromptRequest{
 			{ID: "msg_b", Prompt: session.Prompt{Text: "hi"}},
 			{ID: taken, Prompt: session.Prompt{Text: "hi"}},
 			{Prompt: session.Prompt{Text: "x", Files: []session.File{{URI: "file:///\xff"}}}},
@@ -225,7 +226,7 @@ func TestNoPoison(t *testing.T) {
 			{Prompt: session.Prompt{Files: []session.File{{URI: "data:image/png;base64,!!!"}, {URI: "data:"}, {URI: "x:"}}}},
 		} {
 			p.SessionID = "ses_a"
-			in, err := e.Prompt(ctx, p)
+			in, err := e.Commands.AdmitPrompt(ctx, p)
 			if _, known := errors.AsType[*session.Error](err); err != nil && !known {
 				t.Errorf("%q: the error is not for the caller: %v", clip(p.Prompt.Text, 20), err)
 			}
@@ -233,7 +234,7 @@ func TestNoPoison(t *testing.T) {
 			if err == nil && answerOf(t, w, "ses_a") == "" {
 				t.Errorf("the prompt %s has no answer", in.ID)
 			}
-			if _, err := e.Prompt(ctx, PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "fine"}}); err != nil {
+			if _, err := e.Commands.AdmitPrompt(ctx, command.PromptRequest{SessionID: "ses_a", Prompt: session.Prompt{Text: "fine"}}); err != nil {
 				t.Errorf("after %q: %v", clip(p.Prompt.Text, 20), err)
 			}
 			synctest.Wait()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/history"
 	"github.com/cairn-dev/cairn/internal/engine/journal"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -97,7 +98,7 @@ func (d *drain) fillBoundary(r store.Reader, v *boundaryView, promotion session.
 		v.epoch = epoch
 	}
 	var err error
-	if v.pending, err = d.listPromotable(r, promotion); err != nil || !isUnnamed(v.session) {
+	if v.pending, err = d.listPromotable(r, promotion); err != nil || !command.IsUntitled(v.session) {
 		return err
 	}
 	v.firstPrompt, err = d.findFirstPrompt(r, v.pending)

@@ -3,7 +3,7 @@ package root
 import (
 	"testing"
 
-	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
@@ -12,7 +12,7 @@ import (
 func TestAllowLeavesFirmAsks(t *testing.T) {
 	sh := &shell{world: newWorld(t, hello)}
 	free := session.Rule{Action: "*", Resource: "*", Effect: session.Allow}
-	s, err := sh.engine.Create(t.Context(), engine.CreateRequest{Location: session.Location{Directory: "/work"}, Permission: []session.Rule{
+	s, err := sh.engine.Commands.CreateSession(t.Context(), command.CreateRequest{Location: session.Location{Directory: "/work"}, Permission: []session.Rule{
 		free, {Action: "bash", Resource: "rm *", Effect: session.Deny}, {Action: "edit", Resource: "*", Effect: session.Ask},
 	}})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/cli"
-	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
@@ -133,12 +133,12 @@ func TestHeadlessText(t *testing.T) {
 // depth makes a session below so many others, and a rule that only the one at the top has.
 func (w *world) depth(t *testing.T, depth int, rule session.Rule, budget *session.Budget) session.ID {
 	t.Helper()
-	r := engine.CreateRequest{Title: "t", Location: session.Location{Directory: "/work"}, Permission: []session.Rule{rule}}
+	r := command.CreateRequest{Title: "t", Location: session.Location{Directory: "/work"}, Permission: []session.Rule{rule}}
 	for d := range depth + 1 {
 		if d == depth {
 			r.Budget = budget
 		}
-		s, err := w.engine.Create(t.Context(), r)
+		s, err := w.engine.Commands.CreateSession(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}

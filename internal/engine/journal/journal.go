@@ -64,6 +64,18 @@ func (j *Journal) Notify(kind string, id session.ID, data any) {
 	j.Log.Notify(eventlog.Notice{Kind: kind, SessionID: id, Data: raw})
 }
 
+// ListPending returns the session's pending prompts, in the order of their promotion within each delivery.
+func (j *Journal) ListPending(ctx context.Context, id session.ID) (ins []*session.Input, err error) {
+	err = j.Store.View(ctx, func(r store.Reader) error {
+		if _, err := FindSession(r, id); err != nil {
+			return err
+		}
+		ins, err = store.PendingInputs(r, id, "", 0)
+		return err
+	})
+	return ins, err
+}
+
 // FindSession returns the session's row as the transaction sees it. An unknown id is a *session.Error of code
 // not-found.
 func FindSession(r store.Reader, id session.ID) (*session.Session, error) {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -81,7 +81,7 @@ func (a *API) commanded(r *http.Request, b *opencode.CommandInput) (m opencode.M
 	if err != nil {
 		return m, inBody(err)
 	}
-	in, err := a.engine.Prompt(r.Context(), engine.PromptRequest{SessionID: s.ID, ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant})
+	in, err := a.engine.Commands.AdmitPrompt(r.Context(), command.PromptRequest{SessionID: s.ID, ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant})
 	if err != nil {
 		return m, inBody(opencode.TranslateErrorPath(err, p, b.PartPath(p)))
 	}

@@ -31,7 +31,7 @@ func (a *API) removeMessage(w http.ResponseWriter, r *http.Request) error {
 	if sh != nil {
 		m = sh.ID // both halves go
 	}
-	if err := a.engine.RemoveMessage(r.Context(), id, m); err != nil {
+	if err := a.engine.Commands.RemoveMessage(r.Context(), id, m); err != nil {
 		return err
 	}
 	return yes(w)
@@ -102,7 +102,7 @@ func (a *API) edit(r *http.Request, p opencode.Part, to *opencode.PartInput) err
 		if err != nil {
 			return httpio.WithPart("body", err)
 		}
-		err = a.engine.EditPrompt(r.Context(), id, m, part, prompt)
+		err = a.engine.Commands.EditPrompt(r.Context(), id, m, part, prompt)
 		return httpio.WithPart("body", opencode.TranslateErrorPath(err, prompt, func(_ int, member string) string { return member }))
 	}
 	switch p.(type) {
@@ -111,13 +111,13 @@ func (a *API) edit(r *http.Request, p opencode.Part, to *opencode.PartInput) err
 		return httpio.WithPart("params", session.Errorf(session.CodeInvalid, "the beginning and the end of a step stay as they are").At("partID"))
 	}
 	if to == nil {
-		return a.engine.RemovePart(r.Context(), id, m, part)
+		return a.engine.Commands.RemovePart(r.Context(), id, m, part)
 	}
 	text := ""
 	if to.Text != nil {
 		text = *to.Text
 	}
-	return httpio.WithPart("body", a.engine.EditPart(r.Context(), id, m, part, text))
+	return httpio.WithPart("body", a.engine.Commands.EditPart(r.Context(), id, m, part, text))
 }
 
 // readPrompt returns the prompt with the id, of the history or waiting; nil if the message is none.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -91,12 +91,12 @@ func (a *API) admit(r *http.Request) (in *session.Input, silent bool, err error)
 		return nil, false, err
 	}
 	if rules := b.Rules(); rules != nil {
-		if err := a.engine.Change(r.Context(), sessionOf(r), engine.SessionChange{Permission: &rules}); err != nil {
+		if err := a.engine.Commands.ChangeSession(r.Context(), sessionOf(r), command.SessionChange{Permission: &rules}); err != nil {
 			return nil, false, httpio.WithPart("body", err)
 		}
 	}
 	a.attach(r.Context(), s, &p)
-	in, err = a.engine.Prompt(r.Context(), engine.PromptRequest{
+	in, err = a.engine.Commands.AdmitPrompt(r.Context(), command.PromptRequest{
 		SessionID: sessionOf(r), ID: b.MessageID, Prompt: p, Named: true, Variant: b.Variant, Hold: b.NoReply,
 	})
 	return in, b.NoReply, inBody(opencode.TranslateErrorPath(err, p, opencode.PartField))

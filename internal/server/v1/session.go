@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -154,7 +155,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 			return httpio.WithPart("body", err)
 		}
 	}
-	q := engine.CreateRequest{
+	q := command.CreateRequest{
 		ParentID: b.ParentID, Agent: b.Agent, Location: l, Title: b.Title, Metadata: b.Metadata, Open: true,
 	}
 	if b.Model != nil {
@@ -166,7 +167,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	if len(b.Permission) > 0 {
 		q.Permission = opencode.OurRules(b.Permission)
 	}
-	s, err := a.engine.Create(r.Context(), q)
+	s, err := a.engine.Commands.CreateSession(r.Context(), q)
 	if err != nil {
 		return inBody(located(r, err))
 	}
@@ -200,7 +201,7 @@ func (a *API) update(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	c := engine.SessionChange{Title: b.Title}
+	c := command.SessionChange{Title: b.Title}
 	if b.Metadata.Kind() != 'n' {
 		c.Metadata = b.Metadata
 	}
@@ -215,14 +216,14 @@ func (a *API) update(w http.ResponseWriter, r *http.Request) error {
 		archived := *b.Time.Archived != 0
 		c.Archived, c.ArchivedAt = &archived, int64(*b.Time.Archived)
 	}
-	if err := a.engine.Change(r.Context(), s.ID, c); err != nil {
+	if err := a.engine.Commands.ChangeSession(r.Context(), s.ID, c); err != nil {
 		return httpio.WithPart("body", err)
 	}
 	return a.session(w, r)
 }
 
 func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
-	if err := a.engine.Delete(r.Context(), sessionOf(r)); err != nil {
+	if err := a.engine.Commands.DeleteSession(r.Context(), sessionOf(r)); err != nil {
 		return err
 	}
 	return yes(w)

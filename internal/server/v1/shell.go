@@ -3,7 +3,7 @@ package v1
 import (
 	"net/http"
 
-	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/opencode"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
@@ -34,7 +34,7 @@ func (a *API) shell(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q := engine.ShellRequest{SessionID: sessionOf(r), ID: b.MessageID, Command: b.Command, Agent: b.Agent}
+	q := command.ShellRequest{SessionID: sessionOf(r), ID: b.MessageID, Command: b.Command, Agent: b.Agent}
 	if b.Model != nil {
 		q.Model = &session.ModelRef{ID: b.Model.ModelID, ProviderID: b.Model.ProviderID, Variant: b.Model.Variant}
 	}
@@ -43,7 +43,7 @@ func (a *API) shell(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, end := a.long.Start(r, "")
 	defer end()
-	sh, err := a.engine.Shell(ctx, q)
+	sh, err := a.engine.Commands.RunShell(ctx, q)
 	switch {
 	case err != nil && closing(ctx, r, err):
 		return session.Errorf(session.CodeUnavailable, "cairn is shutting down; what the command printed is kept")

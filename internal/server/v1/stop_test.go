@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/engine/location"
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	v1 "github.com/cairn-dev/cairn/internal/server/v1"
@@ -60,7 +61,7 @@ func TestStoppingIsToldToWhoWaitsForACommand(t *testing.T) {
 		}
 		e := engine.New(engine.Config{Store: store, Log: log, IDs: ids, Locations: place})
 		a := v1.New(v1.Config{Engine: e, Store: store, Log: log, IDs: ids, Directory: "/"})
-		s, err := e.Create(t.Context(), engine.CreateRequest{Location: session.Location{Directory: "/"}})
+		s, err := e.Commands.CreateSession(t.Context(), command.CreateRequest{Location: session.Location{Directory: "/"}})
 		if err != nil {
 			t.Fatal(err)
 		}

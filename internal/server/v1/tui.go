@@ -18,12 +18,12 @@ import (
 func tuiRoutes() []Route {
 	return []Route{
 		{post, "/tui/append-prompt", "tui.appendPrompt", (*API).appendPrompt},
-		{post, "/tui/open-help", "tui.openHelp", command("help.show")},
-		{post, "/tui/open-sessions", "tui.openSessions", command("session.list")},
-		{post, "/tui/open-themes", "tui.openThemes", command("session.list")}, // as OpenCode has it
-		{post, "/tui/open-models", "tui.openModels", command("model.list")},
-		{post, "/tui/submit-prompt", "tui.submitPrompt", command("prompt.submit")},
-		{post, "/tui/clear-prompt", "tui.clearPrompt", command("prompt.clear")},
+		{post, "/tui/open-help", "tui.openHelp", notifyCommand("help.show")},
+		{post, "/tui/open-sessions", "tui.openSessions", notifyCommand("session.list")},
+		{post, "/tui/open-themes", "tui.openThemes", notifyCommand("session.list")}, // as OpenCode has it
+		{post, "/tui/open-models", "tui.openModels", notifyCommand("model.list")},
+		{post, "/tui/submit-prompt", "tui.submitPrompt", notifyCommand("prompt.submit")},
+		{post, "/tui/clear-prompt", "tui.clearPrompt", notifyCommand("prompt.clear")},
 		{post, "/tui/execute-command", "tui.executeCommand", (*API).executeCommand},
 		{post, "/tui/show-toast", "tui.showToast", (*API).showToast},
 		{post, "/tui/publish", "tui.publish", (*API).publish},
@@ -71,7 +71,7 @@ func (a *API) notify(w http.ResponseWriter, r *http.Request, kind string, proper
 	return yes(w)
 }
 
-func command(name string) handler {
+func notifyCommand(name string) handler {
 	return func(a *API, w http.ResponseWriter, r *http.Request) error {
 		return a.notify(w, r, kindCommand, tuiCommand{name})
 	}

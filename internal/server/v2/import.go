@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 )
 
@@ -19,7 +19,7 @@ func (a *API) importSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	b.Session.Location = l
-	got, err := a.engine.Import(r.Context(), engine.ImportRequest{Session: b.Session, IDs: b.IDs, After: b.After, Messages: b.Messages})
+	got, err := a.engine.Commands.ImportSession(r.Context(), command.ImportRequest{Session: b.Session, IDs: b.IDs, After: b.After, Messages: b.Messages})
 	if err != nil {
 		return httpio.WithPart("body", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 )
@@ -19,7 +19,7 @@ func shownInput(i *session.Input, full bool) *session.Input {
 }
 
 func (a *API) inbox(w http.ResponseWriter, r *http.Request) error {
-	ins, err := a.engine.Pending(r.Context(), sessionOf(r))
+	ins, err := a.engine.Commands.ListPending(r.Context(), sessionOf(r))
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (a *API) inbox(w http.ResponseWriter, r *http.Request) error {
 func (a *API) reorder(w http.ResponseWriter, r *http.Request) error {
 	b, err := httpio.Decode[api.InboxOrder](r)
 	if err == nil {
-		err = httpio.WithPart("body", a.engine.Reorder(r.Context(), sessionOf(r), b.MessageIDs))
+		err = httpio.WithPart("body", a.engine.Commands.ReorderPrompts(r.Context(), sessionOf(r), b.MessageIDs))
 	}
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (a *API) changeInput(w http.ResponseWriter, r *http.Request) error {
 		err = httpio.Invalid("body", "", "the body must have prompt, or delivery, or both")
 	}
 	if err == nil {
-		err = httpio.WithPart("body", a.engine.ChangeInput(r.Context(), sessionOf(r), messageOf(r), engine.InputChange{Prompt: b.Prompt, Delivery: b.Delivery}))
+		err = httpio.WithPart("body", a.engine.Commands.ChangePrompt(r.Context(), sessionOf(r), messageOf(r), command.PromptChange{Prompt: b.Prompt, Delivery: b.Delivery}))
 	}
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (a *API) changeInput(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) withdraw(w http.ResponseWriter, r *http.Request) error {
-	if err := a.engine.Withdraw(r.Context(), sessionOf(r), messageOf(r)); err != nil {
+	if err := a.engine.Commands.WithdrawPrompt(r.Context(), sessionOf(r), messageOf(r)); err != nil {
 		return err
 	}
 	return done(w)

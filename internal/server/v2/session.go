@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"github.com/cairn-dev/cairn/internal/api"
-	"github.com/cairn-dev/cairn/internal/engine"
 	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/command"
 	"github.com/cairn-dev/cairn/internal/server/httpio"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
@@ -58,7 +58,7 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.engine.Create(r.Context(), engine.CreateRequest{
+	s, err := a.engine.Commands.CreateSession(r.Context(), command.CreateRequest{
 		ID: b.ID, ParentID: b.ParentID, Agent: b.Agent, Model: b.Model, Location: l, Unplaced: !placed, Title: b.Title,
 		Permission: b.Permission, Budget: b.Budget,
 	})
@@ -96,15 +96,15 @@ func (a *API) update(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	change := engine.SessionChange{Title: p.Title, Archived: p.Archived, Permission: p.Permission}
-	if err := a.engine.Change(r.Context(), sessionOf(r), change); err != nil {
+	change := command.SessionChange{Title: p.Title, Archived: p.Archived, Permission: p.Permission}
+	if err := a.engine.Commands.ChangeSession(r.Context(), sessionOf(r), change); err != nil {
 		return httpio.WithPart("body", err)
 	}
 	return a.session(w, r)
 }
 
 func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
-	if err := a.engine.Delete(r.Context(), sessionOf(r)); err != nil {
+	if err := a.engine.Commands.DeleteSession(r.Context(), sessionOf(r)); err != nil {
 		return err
 	}
 	a.endStreamsOfGone(context.WithoutCancel(r.Context()))
@@ -117,7 +117,7 @@ func (a *API) switchAgent(w http.ResponseWriter, r *http.Request) error {
 		err = httpio.Invalid("body", "agent", "agent is missing: it must name an agent")
 	}
 	if err == nil {
-		err = httpio.WithPart("body", a.engine.SwitchAgent(r.Context(), sessionOf(r), b.Agent))
+		err = httpio.WithPart("body", a.engine.Commands.SwitchAgent(r.Context(), sessionOf(r), b.Agent))
 	}
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (a *API) switchModel(w http.ResponseWriter, r *http.Request) error {
 		err = httpio.Invalid("body", "model", "model is missing: it must have id and providerID")
 	}
 	if err == nil {
-		err = httpio.WithPart("body", a.engine.SwitchModel(r.Context(), sessionOf(r), *b.Model))
+		err = httpio.WithPart("body", a.engine.Commands.SwitchModel(r.Context(), sessionOf(r), *b.Model))
 	}
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (a *API) switchModel(w http.ResponseWriter, r *http.Request) error {
 func (a *API) setBudget(w http.ResponseWriter, r *http.Request) error {
 	b, err := httpio.Decode[api.BudgetRequest](r)
 	if err == nil {
-		err = httpio.WithPart("body", a.engine.SetBudget(r.Context(), sessionOf(r), b.Budget))
+		err = httpio.WithPart("body", a.engine.Commands.SetBudget(r.Context(), sessionOf(r), b.Budget))
 	}
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (a *API) prompt(w http.ResponseWriter, r *http.Request) error {
 	if b.Prompt == nil {
 		return httpio.Invalid("body", "prompt", "prompt is missing: it must be an object with text")
 	}
-	input, err := a.engine.Prompt(r.Context(), engine.PromptRequest{
+	input, err := a.engine.Commands.AdmitPrompt(r.Context(), command.PromptRequest{
 		SessionID: sessionOf(r), ID: b.ID, Prompt: *b.Prompt, Delivery: b.Delivery, Asks: b.Asks,
 		Hold: b.Resume != nil && !*b.Resume,
 	})

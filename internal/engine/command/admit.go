@@ -1,0 +1,98 @@
+package command
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// AdmitPrompt admits a prompt and wakes the session. The prompt is durable once it returns without an error. The same id
+// with the same content returns the same receipt and wakes the session again, which repairs a lost wake; the same id
+// with other content is a conflict (AD-2 to AD-6). Once the commit has begun, ctx does not cancel it.
+func (c *Commands) AdmitPrompt(ctx context.Context, r PromptRequest) (*session.Input, error) {
+	if err := c.checkOpen(); err != nil {
+		return nil, err
+	}
+	if err := c.checkPrompt(&r); err != nil {
+		return nil, err
+	}
+	if err := c.resolvePrompt(ctx, &r); err != nil {
+		return nil, err
+	}
+	if err := fault.Point(ctx, fault.AdmitBegin); err != nil {
+		return nil, err
+	}
+	in, err := c.commitPrompt(context.WithoutCancel(ctx), r)
+	if err != nil {
+		return nil, err
+	}
+	if err := fault.Point(ctx, fault.AdmitPostCommit); err != nil {
+		return nil, err
+	}
+	if !r.Hold {
+		// The turn of a prompt that was promoted before may have been cut off with its process.
+		c.scheduler.Wake(r.SessionID, in.PromotedSeq != nil)
+		if r.Delivery == session.Steer {
+			c.scheduler.EndPause(r.SessionID)
+		}
+	}
+	return in, fault.Point(ctx, fault.AdmitPreAck)
+}
+
+// commitPrompt commits the prompt, or returns the receipt of its first admission.
+func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.Input, error) {
+	var earlier *session.Input
+	events, err := c.journal.Log.Append(ctx, r.SessionID, store.Durable, func(tx store.Tx) ([]eventlog.Draft, error) {
+		earlier = nil
+		if _, err := journal.FindSession(tx, r.SessionID); err != nil {
+			return nil, err
+		}
+		in, ok, err := store.FindInput(tx, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			earlier = in
+			return nil, checkSameAdmission(in, r)
+		}
+		pending, err := store.PendingInputs(tx, r.SessionID, "", 0)
+		if err != nil {
+			return nil, err
+		}
+		if len(pending) >= c.limits.Pending {
+			return nil, session.Errorf(session.CodeTooMany,
+				"the session has %d prompts waiting already; the limit is %d", len(pending), c.limits.Pending)
+		}
+		return eventlog.Drafts(&session.PromptAdmitted{
+			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold,
+		}), fault.Point(ctx, fault.AdmitPreCommit)
+	})
+	if err != nil || earlier != nil {
+		return earlier, err
+	}
+	ev := events[0]
+	return &session.Input{
+		AdmittedSeq: ev.Seq, ID: r.ID, SessionID: r.SessionID, Prompt: r.Prompt, Delivery: r.Delivery,
+		TimeCreated: ev.Data.Stamp().Timestamp, Order: ev.Seq, Asks: r.Asks, Hold: r.Hold,
+	}, nil
+}
+
+// checkSameAdmission returns nil if the request has the content that was admitted under its id.
+func checkSameAdmission(in *session.Input, r PromptRequest) error {
+	a, errA := json.Marshal(in.Prompt, json.Deterministic(true))
+	b, errB := json.Marshal(r.Prompt, json.Deterministic(true))
+	if err := cmp.Or(errA, errB); err != nil {
+		return err
+	}
+	if in.SessionID != r.SessionID || in.Delivery != r.Delivery || string(a) != string(b) {
+		return session.Conflict("message", string(r.ID), "was used for another prompt; use a new id for a new prompt")
+	}
+	return nil
+}

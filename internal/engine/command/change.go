@@ -1,0 +1,109 @@
+package command
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// SwitchAgent selects the agent of the next turn. Selecting the same agent again commits no event (AD-12).
+func (c *Commands) SwitchAgent(ctx context.Context, id session.ID, agent string) error {
+	return c.selectNext(ctx, id, func(s *session.Session, scope *location.Scope) (session.EventData, error) {
+		if err := scope.CheckSelection(agent, nil); err != nil || s.Agent == agent {
+			return nil, err
+		}
+		return &session.AgentSwitched{MessageID: c.journal.NewMessageID(), Agent: agent}, nil
+	})
+}
+
+// SwitchModel selects the model of the next turn.
+func (c *Commands) SwitchModel(ctx context.Context, id session.ID, m session.ModelRef) error {
+	return c.selectNext(ctx, id, func(s *session.Session, scope *location.Scope) (session.EventData, error) {
+		if err := scope.CheckSelection("", &m); err != nil || (s.Model != nil && s.Model.Equal(m)) {
+			return nil, err
+		}
+		return &session.ModelSwitched{MessageID: c.journal.NewMessageID(), Model: m}, nil
+	})
+}
+
+// selectNext commits the selection that decide returns after checking it against the session's location; nil is no
+// change. A turn that waits for its next attempt is attempted at once.
+func (c *Commands) selectNext(
+	ctx context.Context, id session.ID, decide func(*session.Session, *location.Scope) (session.EventData, error),
+) error {
+	if err := c.checkOpen(); err != nil {
+		return err
+	}
+	s, err := c.journal.ReadSession(ctx, id)
+	if err != nil {
+		return err
+	}
+	scope, release, err := c.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return err
+	}
+	defer release()
+	fact, err := decide(s, scope)
+	if err != nil || fact == nil {
+		return err
+	}
+	if err := c.journal.AppendFacts(ctx, id, fact); err != nil {
+		return err
+	}
+	c.scheduler.EndPause(id)
+	return nil
+}
+
+// SessionChange holds new values for a session; nil fields stay.
+type SessionChange struct {
+	Title      *string
+	Archived   *bool           // hidden from lists, or shown again
+	ArchivedAt int64           // when it was hidden, in milliseconds; 0 is now
+	Permission *[]session.Rule // replaces all rules of the session
+	Metadata   jsontext.Value  // an object that clients store with the session
+}
+
+// ChangeSession applies a change to a session, all of it or nothing. A title set here is the user's: no automatic title
+// replaces it.
+func (c *Commands) ChangeSession(ctx context.Context, id session.ID, change SessionChange) error {
+	var facts []session.EventData
+	if change.Title != nil {
+		title, err := parseTitle(*change.Title)
+		if err != nil {
+			return err
+		}
+		facts = append(facts, &session.Renamed{Title: title, By: "user"})
+	}
+	if change.Permission != nil {
+		if err := session.CheckRules("permission", *change.Permission); err != nil {
+			return err
+		}
+		facts = append(facts, &session.PermissionSet{Rules: *change.Permission})
+	}
+	if change.Metadata != nil {
+		if err := checkMetadata(change.Metadata); err != nil {
+			return err
+		}
+		facts = append(facts, &session.MetadataSet{Metadata: change.Metadata})
+	}
+	if change.Archived != nil {
+		d := &session.Archived{}
+		if *change.Archived {
+			d.At = cmp.Or(change.ArchivedAt, c.journal.Now().UnixMilli())
+		}
+		facts = append(facts, d)
+	}
+	return c.journal.AppendFacts(ctx, id, facts...)
+}
+
+// SetBudget replaces the session's budget; nil removes it.
+func (c *Commands) SetBudget(ctx context.Context, id session.ID, b *session.Budget) error {
+	if err := b.Check("budget"); err != nil {
+		return err
+	}
+	return c.journal.AppendFacts(ctx, id, &session.BudgetSet{Budget: b})
+}

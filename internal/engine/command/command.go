@@ -1,0 +1,82 @@
+// Package command implements what callers ask of a session: to create, change, delete or import it, to admit prompts into
+// its inbox, to edit its history, and to run a shell command in it.
+//
+// A command validates its request first and then commits facts, all or none. When it returns without an error its facts
+// are durable. It starts work only through a Scheduler, which the engine implements; the package imports neither the
+// engine nor its turns.
+package command
+
+import (
+	"context"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Scheduler runs the work of sessions, at most one piece per session at a time.
+type Scheduler interface {
+	// Wake makes the session look at its inbox. With resume it also continues work that was cut off.
+	Wake(id session.ID, resume bool)
+	// EndPause ends the session's wait before its next attempt, if it waits.
+	EndPause(id session.ID)
+	// RunIdle runs f as the session's work and returns its error. It returns false if the session is not idle. If ctx
+	// ends, only the wait for f does.
+	RunIdle(ctx context.Context, id session.ID, f func(context.Context) error) (idle bool, err error)
+	// IsIdle reports whether the session has no work in this process.
+	IsIdle(id session.ID) bool
+	// Stop ends all work of a session, in the foreground and background, and waits until that is recorded.
+	Stop(ctx context.Context, id session.ID) error
+	// Forget ends what a late Wake began in a deleted session, and frees what is cached of it.
+	Forget(ctx context.Context, id session.ID) error
+}
+
+// Outputs are the managed files that hold the output of tools.
+type Outputs interface {
+	// Remove removes the session's managed files and those of the paths that are managed files.
+	Remove(id session.ID, paths []string) error
+}
+
+// Limits bounds what callers may send. Every limit is required.
+type Limits struct {
+	Pending     int // admitted prompts per session
+	PromptBytes int // one prompt with its attachments, or one shell command
+	ImageBytes  int // one attached image, in base64
+	FileBytes   int // one attached file
+	AnswerBytes int // text that replaces an item of a turn
+}
+
+// Config of a Commands. All fields but Outputs are required.
+type Config struct {
+	Journal   *journal.Journal
+	Locations location.Scopes
+	Scheduler Scheduler
+	Outputs   Outputs
+	Limits    Limits
+	Tools     *semaphore.Weighted // one unit per tool call of the process
+	Version   string              // of cairn, stored with each session
+	// CheckOpen returns an error once the process accepts no new work.
+	CheckOpen func() error
+}
+
+// Commands executes commands. Safe for concurrent use.
+type Commands struct {
+	journal   *journal.Journal
+	locations location.Scopes
+	scheduler Scheduler
+	outputs   Outputs // may be nil
+	limits    Limits
+	tools     *semaphore.Weighted
+	version   string
+	checkOpen func() error
+}
+
+// New returns the commands for the sessions of the journal.
+func New(c Config) *Commands {
+	return &Commands{
+		journal: c.Journal, locations: c.Locations, scheduler: c.Scheduler, outputs: c.Outputs, limits: c.Limits,
+		tools: c.Tools, version: c.Version, checkOpen: c.CheckOpen,
+	}
+}

@@ -1,0 +1,99 @@
+package command
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cairn-dev/cairn/internal/fault"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// DeleteSession stops the session and its child sessions and deletes them, except for what they cost. A damaged session
+// can be deleted, too.
+func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
+	if err := c.checkOpen(); err != nil {
+		return err
+	}
+	last, err := c.journal.ReadSession(ctx, id)
+	if err != nil && !errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	if err := c.deleteChildren(ctx, id); err != nil {
+		return err
+	}
+	if err := c.scheduler.Stop(ctx, id); err != nil {
+		return err
+	}
+	remains := session.Session{ID: id}
+	if last != nil {
+		remains = last.Remains()
+	}
+	var outputs []string
+	err = c.journal.Log.End(context.WithoutCancel(ctx), id, remains, func(tx store.Tx) (err error) {
+		if outputs, err = listOutputs(tx, id); err != nil {
+			return err
+		}
+		return tx.DeleteSession(id)
+	})
+	if err != nil {
+		return err
+	}
+	if err := fault.Point(ctx, fault.DeletePostCommit); err != nil {
+		return err
+	}
+	c.removeOutputs(id, outputs)
+	return c.scheduler.Forget(context.WithoutCancel(ctx), id)
+}
+
+func (c *Commands) deleteChildren(ctx context.Context, id session.ID) error {
+	var children []*session.Session
+	err := c.journal.Store.View(ctx, func(r store.Reader) (err error) {
+		children, err = store.ReadSessions(r, store.SessionQuery{ParentID: &id, Archived: true})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if err := c.DeleteSession(ctx, child.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listOutputs returns the paths that the session's calls name. It stops at damaged messages: the host removes old output
+// files anyway.
+func listOutputs(r store.Reader, id session.ID) (paths []string, err error) {
+	const page = 100
+	for after, more := int64(-1), true; more; {
+		ms, err := store.ReadMessages(r, id, store.MessageQuery{After: after, Limit: page})
+		if errors.Is(err, store.ErrDamaged) {
+			return paths, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range ms {
+			after = m.Meta().Seq
+			if a, ok := m.(*session.Assistant); ok {
+				for _, call := range a.Tools() {
+					paths = append(paths, call.State.OutputPaths...)
+				}
+			}
+		}
+		more = len(ms) == page
+	}
+	return paths, nil
+}
+
+// removeOutputs removes the output files of a deleted session. The host removes the rest at its next start.
+func (c *Commands) removeOutputs(id session.ID, paths []string) {
+	if c.outputs == nil {
+		return
+	}
+	if err := c.outputs.Remove(id, paths); err != nil {
+		c.journal.Logger.Warn("remove the tool output of a deleted session", "session", id, "error", err)
+	}
+}

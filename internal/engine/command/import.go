@@ -1,0 +1,212 @@
+package command
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// ImportRequest is one piece of a session that comes from elsewhere. Every piece describes the session, so that each can
+// be sent again.
+type ImportRequest struct {
+	Session  session.Session     // with Import, and the Location of the new session
+	IDs      []session.MessageID // with the first piece: of all messages; none may be in use here
+	After    int                 // how many of the messages come before this piece
+	Messages []jsontext.Value
+}
+
+// ImportProgress says how much of a session is imported.
+type ImportProgress struct {
+	Session  *session.Session
+	Messages int // how many are stored
+}
+
+// ImportSession imports a session in pieces. The first piece creates it, hidden from lists; the piece with the last
+// message shows it. A piece may be sent again: what is stored does not change. Without messages the result says where to
+// continue. A different session under the id, or one that was changed meanwhile, is a conflict.
+//
+// No rights are imported: rules that allow are dropped, and the session is not open.
+func (c *Commands) ImportSession(ctx context.Context, r ImportRequest) (*ImportProgress, error) {
+	if err := c.checkOpen(); err != nil {
+		return nil, err
+	}
+	if err := checkImport(&r); err != nil {
+		return nil, err
+	}
+	scope, release, err := c.locations.Scope(ctx, r.Session.Location)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	_, err = c.journal.Log.Append(context.WithoutCancel(ctx), r.Session.ID, store.Durable,
+		func(tx store.Tx) ([]eventlog.Draft, error) { return draftPiece(tx, r, scope) })
+	if err != nil {
+		return nil, err
+	}
+	var out ImportProgress
+	err = c.journal.Store.View(ctx, func(rd store.Reader) (err error) {
+		if out.Session, err = journal.FindSession(rd, r.Session.ID); err != nil {
+			return err
+		}
+		out.Messages, err = countImported(rd, out.Session)
+		return err
+	})
+	return &out, err
+}
+
+// countImported returns how many of the session's messages are stored: one per event after the first.
+func countImported(r store.Reader, s *session.Session) (int, error) {
+	head, err := r.Head(s.ID)
+	return int(min(head, int64(s.Import.Messages))), err
+}
+
+func checkImport(r *ImportRequest) error {
+	s := &r.Session
+	if err := session.CheckID("session.id", session.PrefixSession, string(s.ID)); err != nil {
+		return err
+	}
+	switch {
+	case s.Import == nil || s.Import.Hash == "" || s.Import.From == "":
+		return session.Errorf(session.CodeInvalid, "import metadata is missing: it needs from and hash").At("session.import")
+	case r.After < 0 || r.After+len(r.Messages) > s.Import.Messages:
+		return session.Errorf(session.CodeInvalid,
+			"there are more messages than the announced %d", s.Import.Messages).At("after")
+	}
+	title, err := parseTitle(s.Title)
+	if err != nil {
+		return err
+	}
+	s.Title = title
+	return cmp.Or(
+		session.CheckRules("session.permission", s.Permission), checkMetadata(s.Metadata), checkMessages(r.Messages),
+	)
+}
+
+// checkMessages checks that the messages can be read back once they are stored.
+func checkMessages(ms []jsontext.Value) error {
+	for i, raw := range ms {
+		m, err := session.DecodeMessage(raw)
+		if err != nil {
+			return session.Errorf(session.CodeInvalid, "message %d is invalid: %v", i, err).At("messages")
+		}
+		if err := session.CheckID("messages", session.PrefixMessage, string(m.Meta().ID)); err != nil {
+			return err
+		}
+		if a, ok := m.(*session.Assistant); ok && a.Open() {
+			return session.Errorf(session.CodeInvalid, "message %d is a turn that has not ended", i).At("messages")
+		}
+	}
+	return nil
+}
+
+// draftPiece returns the events for what of the request is not stored yet.
+func draftPiece(tx store.Tx, r ImportRequest, scope *location.Scope) ([]eventlog.Draft, error) {
+	s, ok, err := tx.Session(r.Session.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		drafts, err := draftImported(tx, r, scope)
+		if err != nil {
+			return nil, err
+		}
+		return draftMessages(tx, r, 0, drafts)
+	}
+	if s.Import == nil || s.Import.Hash != r.Session.Import.Hash {
+		return nil, session.Conflict("session", string(s.ID),
+			"exists and is not the imported one; delete it first, or import under another id")
+	}
+	if s.Import.Whole {
+		return nil, nil
+	}
+	head, err := tx.Head(s.ID)
+	if err != nil {
+		return nil, err
+	}
+	if head > int64(s.Import.Messages) {
+		return nil, session.Conflict("session", string(s.ID),
+			"was used before its import was complete; delete it and import it again")
+	}
+	return draftMessages(tx, r, int(head), nil)
+}
+
+// draftImported returns the event that creates the session.
+func draftImported(tx store.Tx, r ImportRequest, scope *location.Scope) ([]eventlog.Draft, error) {
+	if err := checkUnspent(tx, r.Session.ID); err != nil {
+		return nil, err
+	}
+	for _, m := range r.IDs {
+		if err := checkUnused(tx, m); err != nil {
+			return nil, err
+		}
+	}
+	return eventlog.Drafts(&session.Created{
+		Fact: session.Fact{Timestamp: r.Session.Time.Created}, Info: buildImported(r.Session, scope),
+	}), nil
+}
+
+// draftMessages appends the events for the messages that follow the first stored ones and, with the last message, the
+// end of the import.
+func draftMessages(tx store.Tx, r ImportRequest, stored int, drafts []eventlog.Draft) ([]eventlog.Draft, error) {
+	if r.After > stored {
+		return nil, session.Conflict("session", string(r.Session.ID),
+			"lacks the messages before these; import it again from the beginning")
+	}
+	missing := r.Messages[min(stored-r.After, len(r.Messages)):]
+	for _, raw := range missing {
+		m, err := session.DecodeMessage(raw)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkUnused(tx, m.Meta().ID); err != nil {
+			return nil, err
+		}
+		drafts = append(drafts, eventlog.Draft{Data: &session.MessageImported{
+			Fact: session.Fact{Timestamp: m.Meta().Time.Created}, Message: raw,
+		}})
+	}
+	if stored+len(missing) == r.Session.Import.Messages {
+		t := r.Session.Time
+		drafts = append(drafts, eventlog.Drafts(&session.Imported{
+			Fact: session.Fact{Timestamp: t.Updated}, Archived: t.Archived, Updated: t.Updated,
+		})...)
+	}
+	return drafts, nil
+}
+
+func checkUnused(tx store.Tx, m session.MessageID) error {
+	owner, _, err := tx.Message(m)
+	if owner == "" {
+		return err
+	}
+	return session.Conflict("message", string(m), "exists in session "+string(owner)+"; delete that session first")
+}
+
+// buildImported returns the session as it is created: in the location of this machine, and hidden until its import is
+// complete.
+func buildImported(s session.Session, scope *location.Scope) session.Session {
+	t := s.Time
+	out := session.Session{
+		ID: s.ID, ProjectID: scope.ProjectID, Agent: s.Agent, Model: s.Model, Cost: s.Cost, Tokens: s.Tokens,
+		Title: s.Title, TitledBy: "user",
+		Time:     session.SessionTime{Created: t.Created, Updated: t.Updated, Archived: max(t.Updated, 1)},
+		Location: scope.Location, Subpath: scope.Subpath, Slug: cmp.Or(s.Slug, slugOf(string(s.ID))), Version: s.Version,
+		Metadata: s.Metadata, Changes: s.Changes,
+	}
+	incomplete := *s.Import
+	incomplete.Whole = false
+	out.Import = &incomplete
+	for _, rule := range s.Permission {
+		if rule.Effect != session.Allow {
+			out.Permission = append(out.Permission, rule)
+		}
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package command
+
+import (
+	"context"
+
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// ListPending returns the pending prompts, in the order of their promotion within each delivery.
+func (c *Commands) ListPending(ctx context.Context, id session.ID) ([]*session.Input, error) {
+	return c.journal.ListPending(ctx, id)
+}
+
+// WithdrawPrompt takes a pending prompt back. A promoted one is a conflict.
+func (c *Commands) WithdrawPrompt(ctx context.Context, id session.ID, m session.MessageID) error {
+	return c.changeInbox(ctx, id, &session.InputWithdrawn{MessageID: m})
+}
+
+// PromptChange holds the new values for a pending prompt; nil and empty fields stay.
+type PromptChange struct {
+	Prompt   *session.Prompt
+	Delivery session.Delivery
+}
+
+// ChangePrompt applies a change to a pending prompt, all of it or nothing.
+func (c *Commands) ChangePrompt(ctx context.Context, id session.ID, m session.MessageID, change PromptChange) error {
+	var facts []session.EventData
+	if change.Prompt != nil {
+		r := PromptRequest{SessionID: id, ID: m, Prompt: *change.Prompt}
+		if err := c.checkPrompt(&r); err != nil {
+			return err
+		}
+		if err := c.checkReferences(ctx, id, r.Prompt); err != nil {
+			return err
+		}
+		facts = append(facts, &session.InputEdited{MessageID: m, Prompt: r.Prompt})
+	}
+	if change.Delivery != "" {
+		if err := checkDelivery(change.Delivery); err != nil {
+			return err
+		}
+		facts = append(facts, &session.InputRedirected{MessageID: m, Delivery: change.Delivery})
+	}
+	if err := c.changeInbox(ctx, id, facts...); err != nil {
+		return err
+	}
+	if change.Delivery != "" {
+		c.scheduler.Wake(id, false)
+		if change.Delivery == session.Steer {
+			c.scheduler.EndPause(id)
+		}
+	}
+	return nil
+}
+
+// ReorderPrompts puts the pending prompts into the order of ms, which names each of them once.
+func (c *Commands) ReorderPrompts(ctx context.Context, id session.ID, ms []session.MessageID) error {
+	return c.changeInbox(ctx, id, &session.InputReordered{MessageIDs: ms})
+}
+
+func (c *Commands) changeInbox(ctx context.Context, id session.ID, facts ...session.EventData) error {
+	if err := c.checkOpen(); err != nil {
+		return err
+	}
+	return c.journal.AppendFacts(ctx, id, facts...)
+}

@@ -1,0 +1,315 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/engine/ask"
+	"github.com/cairn-dev/cairn/internal/engine/history"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+)
+
+// PromptRequest asks to admit a prompt.
+type PromptRequest struct {
+	SessionID session.ID
+	ID        session.MessageID // the caller's idempotency key; "" makes one
+	Prompt    session.Prompt
+	Delivery  session.Delivery // "" is steer
+	Hold      bool             // admit only: start no work (resume=false)
+	Asks      session.AskPolicy
+	Named     bool   // resolve the agent and the model now, also where the prompt leaves them open
+	Variant   string // with Named: of the model; "" keeps that of the agent or of the named model
+}
+
+// A prompt is validated in two steps. checkPrompt needs the request alone and fills in its defaults. resolvePrompt reads
+// the session once and opens the scope of its location once: it checks what the prompt names, and resolves its agent
+// and model.
+
+// checkPrompt validates the request by itself and fills in its defaults.
+func (c *Commands) checkPrompt(r *PromptRequest) error {
+	if r.ID == "" {
+		r.ID = c.journal.NewMessageID()
+	} else if err := session.CheckID("id", session.PrefixMessage, string(r.ID)); err != nil {
+		return err
+	}
+	r.Delivery = cmp.Or(r.Delivery, session.Steer)
+	if err := checkDelivery(r.Delivery); err != nil {
+		return err
+	}
+	if _, err := ask.ParsePolicy(r.Asks); err != nil {
+		return err
+	}
+	p := &r.Prompt
+	hasText := strings.TrimSpace(p.Text) != ""
+	if p.Empty() || !hasText && len(p.Files) == 0 && len(p.Agents) == 0 {
+		return session.Errorf(session.CodeInvalid, "the prompt is empty: it needs text, a file or an agent").At("prompt.text")
+	}
+	p.Files = slices.Clone(p.Files) // the caller's stay as they are
+	if err := c.limits.checkContent(p); err != nil {
+		return err
+	}
+	if err := history.CheckFormat(p.Format); err != nil {
+		return err
+	}
+	return checkEncoding(p)
+}
+
+func checkDelivery(d session.Delivery) error {
+	if d == session.Steer || d == session.Queue {
+		return nil
+	}
+	return session.Errorf(session.CodeInvalid,
+		"delivery must be %q or %q, got %q", session.Steer, session.Queue, d).At("delivery")
+}
+
+// checkContent replaces invalid UTF-8 in the prompt's text, completes its files, and refuses content that no model
+// could be sent.
+func (l Limits) checkContent(p *session.Prompt) error {
+	p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
+	size := len(p.Text)
+	for i := range p.Files {
+		f := &p.Files[i]
+		if f.URI == "" {
+			return session.Errorf(session.CodeInvalid, "file %d has no uri", i+1).At(fileField(i))
+		}
+		if f.Mime == "" {
+			f.Mime = guessMime(f.URI)
+		}
+		size += len(f.URI) + len(f.Text)
+	}
+	if size > l.PromptBytes {
+		return session.Errorf(session.CodeTooLarge,
+			"the prompt with its attachments has %d bytes, the limit is %d", size, l.PromptBytes).At("prompt")
+	}
+	for i, f := range p.Files {
+		if err := l.checkAttachment(f, fileField(i)); err != nil {
+			return err
+		}
+	}
+	return p.CheckParts("prompt")
+}
+
+// checkEncoding refuses a prompt that cannot be stored.
+func checkEncoding(p *session.Prompt) error {
+	if _, err := json.Marshal(p); err != nil {
+		return session.Errorf(session.CodeInvalid, "the prompt holds text that is not valid UTF-8").At("prompt").Because(err)
+	}
+	return nil
+}
+
+func fileField(i int) string { return fmt.Sprintf("prompt.files[%d].uri", i) }
+
+// guessMime guesses a file's type from its URI, without reading it.
+func guessMime(uri string) string {
+	if rest, ok := strings.CutPrefix(uri, "data:"); ok {
+		kind, _, _ := strings.Cut(rest, ",")
+		kind, _, _ = strings.Cut(kind, ";")
+		return cmp.Or(kind, "text/plain")
+	}
+	if strings.HasSuffix(uri, "/") {
+		return "application/x-directory"
+	}
+	clean, _, _ := strings.Cut(uri, "?")
+	if kind, _, err := mime.ParseMediaType(mime.TypeByExtension(path.Ext(clean))); err == nil {
+		return kind
+	}
+	return "application/octet-stream"
+}
+
+// checkAttachment refuses a data: URI that cannot be decoded, is too large, or whose content is not of its declared
+// type. Other URIs have no content here.
+func (l Limits) checkAttachment(f session.File, field string) error {
+	if !strings.HasPrefix(f.URI, "data:") {
+		return nil
+	}
+	_, data, ok := session.DataURI(f.URI)
+	encoded := base64.StdEncoding.EncodedLen(len(data))
+	switch {
+	case !ok:
+		return session.Errorf(session.CodeInvalid,
+			"%s is no valid data: URI: it must be data:TYPE;base64, and base64 text", field).At(field)
+	case strings.HasPrefix(f.Mime, "image/") && encoded > l.ImageBytes:
+		return session.Errorf(session.CodeTooLarge,
+			"the image %s has %d bytes in base64, the limit is %d", quoteName(f), encoded, l.ImageBytes).At(field)
+	case len(data) > l.FileBytes:
+		return session.Errorf(session.CodeTooLarge,
+			"the file %s has %d bytes, the limit is %d", quoteName(f), len(data), l.FileBytes).At(field)
+	}
+	if detected := http.DetectContentType(data); isDetectable(f.Mime) && !isSameType(f.Mime, detected) {
+		return session.Errorf(session.CodeInvalid,
+			"the content of %s is not of type %s; it looks like %s", quoteName(f), f.Mime, detected).At(field)
+	}
+	return nil
+}
+
+func quoteName(f session.File) string {
+	if f.Name == "" {
+		return "attachment"
+	}
+	return fmt.Sprintf("%.100q", f.Name)
+}
+
+// isDetectable reports whether the first bytes of content tell the type from all others.
+func isDetectable(mime string) bool {
+	switch mime {
+	case "image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp", "image/bmp", "application/pdf":
+		return true
+	}
+	return false
+}
+
+func isSameType(declared, detected string) bool {
+	return declared == detected || declared == "image/jpg" && detected == "image/jpeg"
+}
+
+// resolvePrompt checks the agents, the model and the files that a prompt names, and resolves its agent and model if
+// Named. The files and agents of a prompt that was admitted before are not checked again: its receipt does not depend on
+// whether they still exist.
+func (c *Commands) resolvePrompt(ctx context.Context, r *PromptRequest) error {
+	p := &r.Prompt
+	selects := p.Agent != "" || p.Model != nil || r.Named
+	if !selects && len(p.Files) == 0 && len(p.Agents) == 0 {
+		return nil
+	}
+	s, admitted, err := c.readTarget(ctx, r)
+	if err != nil {
+		return err
+	}
+	files, agents := p.Files, p.Agents
+	if admitted {
+		files, agents = nil, nil
+	}
+	if !selects && len(agents) == 0 {
+		return checkFileURIs(files)
+	}
+	scope, release, err := c.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if selects {
+		if err := r.resolveSelection(scope, s); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(checkFileURIs(files), checkMentions(scope, agents))
+}
+
+// readTarget returns the prompt's session, and whether the prompt was admitted before.
+func (c *Commands) readTarget(ctx context.Context, r *PromptRequest) (s *session.Session, admitted bool, err error) {
+	err = c.journal.Store.View(ctx, func(rd store.Reader) (err error) {
+		if s, err = journal.FindSession(rd, r.SessionID); err == nil {
+			_, admitted, err = store.FindInput(rd, r.ID)
+		}
+		return err
+	})
+	return s, admitted, err
+}
+
+// resolveSelection checks the agent and the model of the prompt. If Named, those that are open become what the location
+// would use: its default agent, and the model of the agent, else of the session, else the default.
+func (r *PromptRequest) resolveSelection(scope *location.Scope, s *session.Session) error {
+	p := &r.Prompt
+	if err := scope.CheckSelection(p.Agent, p.Model); err != nil || !r.Named {
+		return err
+	}
+	if p.Agent == "" {
+		p.Agent = scope.DefaultAgent
+	}
+	if p.Model == nil {
+		p.Model = scope.PromptModel(s, p.Agent)
+	}
+	if r.Variant == "" || p.Model == nil {
+		return nil
+	}
+	m := *p.Model
+	m.Variant, p.Model = r.Variant, &m
+	return scope.CheckSelection("", p.Model)
+}
+
+// checkReferences refuses an edited prompt that names files or agents that do not exist.
+func (c *Commands) checkReferences(ctx context.Context, id session.ID, p session.Prompt) error {
+	s, err := c.journal.ReadSession(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := checkFileURIs(p.Files); err != nil || len(p.Agents) == 0 {
+		return err
+	}
+	scope, release, err := c.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return checkMentions(scope, p.Agents)
+}
+
+func checkMentions(scope *location.Scope, mentions []session.AgentMention) error {
+	for i, a := range mentions {
+		if _, ok := scope.Agents[a.Name]; !ok {
+			nearest := scope.AgentNames(session.Agent.Mentionable)
+			return session.NotFound("agent", a.Name, nearest...).At(fmt.Sprintf("prompt.agents[%d].name", i))
+		}
+	}
+	return nil
+}
+
+// checkFileURIs checks that each file: URI names an existing file or directory. It does not check where that lies: only
+// tools read it, and tools ask.
+func checkFileURIs(files []session.File) error {
+	for i, f := range files {
+		if !strings.HasPrefix(f.URI, "file:") {
+			continue
+		}
+		if err := checkFileURI(f, fileField(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkFileURI(f session.File, field string) error {
+	name, ok := localPath(f.URI)
+	if !ok {
+		return session.Errorf(session.CodeInvalid, "%s must be like file:///directory/name, got %.200q", field, f.URI).At(field)
+	}
+	info, err := os.Stat(filepath.FromSlash(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return session.Errorf(session.CodeInvalid, "there is no file %.200q", name).At(field)
+	case err != nil:
+		return session.Errorf(session.CodeInvalid, "file %.200q cannot be accessed", name).At(field).Because(err)
+	case info.IsDir() && isDetectable(f.Mime):
+		return session.Errorf(session.CodeInvalid, "%.200q is a directory, not of type %s", name, f.Mime).At(field)
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return session.Errorf(session.CodeInvalid, "%.200q is neither a file nor a directory", name).At(field)
+	}
+	return nil
+}
+
+// localPath returns the path of a file: URI on this machine.
+func localPath(uri string) (string, bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" ||
+		!path.IsAbs(u.Path) || strings.ContainsRune(u.Path, 0) {
+		return "", false
+	}
+	return u.Path, true
+}

@@ -1,0 +1,202 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/engine/journal"
+	"github.com/cairn-dev/cairn/internal/engine/location"
+	"github.com/cairn-dev/cairn/internal/eventlog"
+	"github.com/cairn-dev/cairn/internal/session"
+	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
+)
+
+// ShellRequest asks to run a shell command of the user, without the model. Clients show Agent and Model beside it. A
+// Model that is set is also that of the next turn.
+type ShellRequest struct {
+	SessionID session.ID
+	ID        session.MessageID // "" makes one
+	Command   string
+	Agent     string
+	Model     *session.ModelRef
+}
+
+// maxShellTime bounds a command of the user, in milliseconds: the most that the tool allows.
+const maxShellTime = 600_000
+
+// RunShell runs a shell command of the user in an idle session and returns it when it has ended, whatever its exit code.
+// The command is recorded before it starts, and runs without permission asks: the user chose it. While it runs the
+// session is at work; an interrupt ends it. If ctx ends, only the wait does.
+func (c *Commands) RunShell(ctx context.Context, r ShellRequest) (*session.Shell, error) {
+	if err := c.checkOpen(); err != nil {
+		return nil, err
+	}
+	if err := c.checkShell(&r); err != nil {
+		return nil, err
+	}
+	s, err := c.journal.ReadSession(ctx, r.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	scope, release, err := c.locations.Scope(ctx, s.Location)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := scope.CheckSelection(r.Agent, r.Model); err != nil {
+		return nil, err
+	}
+	started, err := c.startShell(r, s, scope)
+	if err != nil {
+		return nil, err
+	}
+	facts := []session.EventData{started}
+	if r.Model != nil && (s.Model == nil || !s.Model.Equal(*r.Model)) {
+		facts = []session.EventData{&session.ModelSwitched{MessageID: c.journal.NewMessageID(), Model: *r.Model}, started}
+	}
+	var sh *session.Shell
+	idle, err := c.scheduler.RunIdle(ctx, s.ID, func(ctx context.Context) (err error) {
+		sh, err = c.runShell(ctx, s.ID, scope, facts)
+		return err
+	})
+	if !idle && err == nil {
+		err = session.Conflict("session", string(s.ID), "is at work: wait or stop it first")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sh, nil
+}
+
+func (c *Commands) checkShell(r *ShellRequest) error {
+	switch {
+	case strings.TrimSpace(r.Command) == "":
+		return session.Errorf(session.CodeInvalid, "the command is empty").At("command")
+	case len(r.Command) > c.limits.PromptBytes:
+		return session.Errorf(session.CodeTooLarge,
+			"the command has %d bytes, the limit is %d", len(r.Command), c.limits.PromptBytes).At("command")
+	case r.ID != "":
+		return session.CheckID("messageID", session.PrefixMessage, string(r.ID))
+	}
+	r.ID = c.journal.NewMessageID()
+	return nil
+}
+
+// startShell returns the event that starts the command.
+func (c *Commands) startShell(
+	r ShellRequest, s *session.Session, scope *location.Scope,
+) (*session.ShellStarted, error) {
+	as := session.ShellAs{
+		AnswerID: c.journal.NewMessageID(), NoteID: c.journal.NewPartID(), PartID: c.journal.NewPartID(),
+		Agent: r.Agent, Model: r.Model,
+	}
+	if as.Agent == "" {
+		as.Agent = scope.FindAgent(s.Agent).ID
+	}
+	if as.Model == nil {
+		m, err := scope.ResolveModel(s.Model, scope.FindAgent(as.Agent))
+		if err != nil {
+			return nil, err
+		}
+		as.Model = &m.Ref
+	}
+	return &session.ShellStarted{
+		MessageID: r.ID, CallID: string(as.AnswerID), Command: strings.ToValidUTF8(r.Command, "\uFFFD"), ShellAs: as,
+	}, nil
+}
+
+// runShell records the command, which is the last of the facts, runs it, and records what it printed.
+func (c *Commands) runShell(
+	ctx context.Context, id session.ID, scope *location.Scope, facts []session.EventData,
+) (*session.Shell, error) {
+	started := facts[len(facts)-1].(*session.ShellStarted)
+	events, err := c.journal.Log.Append(context.WithoutCancel(ctx), id, store.Durable,
+		func(tx store.Tx) ([]eventlog.Draft, error) {
+			if err := checkFreeID(tx, started.MessageID); err != nil {
+				return nil, err
+			}
+			return journal.RequireSession(id, facts...)(tx)
+		})
+	if err != nil {
+		return nil, err
+	}
+	sh := session.Begin(started, events[len(events)-1].Seq).(*session.Shell)
+	ended := &session.ShellEnded{CallID: sh.CallID, Output: c.runBash(ctx, id, scope, sh)}
+	if err := c.journal.AppendFacts(ctx, id, ended); err != nil {
+		return nil, err
+	}
+	sh.Output, sh.Time.Completed = ended.Output, ended.Timestamp
+	return sh, nil
+}
+
+// checkFreeID refuses a message id that a prompt or a message has.
+func checkFreeID(tx store.Tx, m session.MessageID) error {
+	_, isPrompt, err := store.FindInput(tx, m)
+	if err != nil {
+		return err
+	}
+	if isPrompt {
+		return session.Conflict("message", string(m), "was used for a prompt")
+	}
+	owner, _, err := tx.Message(m)
+	if err != nil {
+		return err
+	}
+	if owner != "" {
+		return session.Conflict("message", string(m), "is used already")
+	}
+	return nil
+}
+
+// runBash runs the command with the tool bash, in a slot of a tool call, and returns what it printed.
+func (c *Commands) runBash(ctx context.Context, id session.ID, scope *location.Scope, sh *session.Shell) string {
+	if !c.tools.TryAcquire(1) {
+		if err := c.tools.Acquire(ctx, 1); err != nil {
+			return MarkAborted("", err)
+		}
+	}
+	defer c.tools.Release(1)
+	input, err := json.Marshal(map[string]any{"command": sh.Command, "timeout": maxShellTime}, json.Deterministic(true))
+	if err != nil {
+		return err.Error()
+	}
+	progress := c.journal.NewProgress(id, journal.Call{MessageID: sh.AnswerID, ID: sh.CallID, PartID: sh.PartID})
+	s := scope.Tools.TakeSnapshot(nil).Settle(ctx, tool.Call{
+		SessionID: id, MessageID: sh.AnswerID, PartID: sh.PartID, CallID: sh.CallID, Agent: sh.Agent, Name: "bash",
+		Input: input, Ask: func(context.Context, tool.Request) error { return nil }, Progress: progress.Show,
+	})
+	output := printedOutput(s.Output)
+	switch {
+	case s.Error != nil && ctx.Err() != nil:
+		return MarkAborted(output, context.Cause(ctx))
+	case s.Error != nil:
+		return output + s.Error.Message
+	default:
+		return output
+	}
+}
+
+// printedOutput returns what the command printed, without what the tool adds for the model.
+func printedOutput(o tool.Output) string {
+	var result struct {
+		Output string `json:"output"`
+	}
+	if json.Unmarshal(o.Structured, &result) != nil || result.Output == "(no output)" {
+		return ""
+	}
+	return result.Output
+}
+
+// MarkAborted adds a note to the output of a command that did not run to its end.
+func MarkAborted(output string, why error) string {
+	note := "User aborted the command"
+	if errors.Is(why, cause.ErrShutdown) {
+		note = "cairn was stopped during the command"
+	}
+	return output + "\n\n<metadata>\n" + note + "\n</metadata>"
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cairn-dev/cairn/internal/engine/cause"
+	"github.com/cairn-dev/cairn/internal/session"
+)
+
+// Interrupt stops the session's work, its background jobs included, and waits until that is recorded. An idle session
+// stays as it is. Pending prompts stay pending until the next wake.
+func (e *Engine) Interrupt(ctx context.Context, id session.ID) error {
+	if _, err := e.journal.ReadSession(ctx, id); err != nil {
+		return err
+	}
+	wasIdle := e.Status(id).Type == StatusIdle
+	if err := e.coordinator.interrupt(ctx, id, cause.ErrInterrupted); err != nil {
+		return err
+	}
+	if wasIdle { // the caller may have missed the notice that it is
+		e.notifyStatus(id, Status{Type: StatusIdle})
+	}
+	return e.Jobs.EndAll(ctx, id, cause.ErrCancelled)
+}
+
+// Wait returns when the session is idle. How its work ended is recorded in the session.
+func (e *Engine) Wait(ctx context.Context, id session.ID) error {
+	if _, err := e.journal.ReadSession(ctx, id); err != nil {
+		return err
+	}
+	err := e.coordinator.wait(ctx, id)
+	if ctx.Err() != nil || errors.Is(err, cause.ErrShutdown) {
+		return err
+	}
+	return nil
+}
+
+// Resume runs the session: its pending prompts or, without any, one turn on its history as it is.
+func (e *Engine) Resume(ctx context.Context, id session.ID) error {
+	if _, err := e.journal.ReadSession(ctx, id); err != nil {
+		return err
+	}
+	return e.coordinator.run(ctx, id)
+}
+
+// Active returns the sessions that are at work in this process.
+func (e *Engine) Active() []session.ID { return e.coordinator.active() }
+
+// scheduler runs work for package command. It implements command.Scheduler.
+type scheduler struct{ engine *Engine }
+
+// Wake implements command.Scheduler.
+func (s scheduler) Wake(id session.ID, resume bool) {
+	f := unforced
+	if resume {
+		f = restarted
+	}
+	s.engine.coordinator.wake(id, f)
+}
+
+// EndPause implements command.Scheduler.
+func (s scheduler) EndPause(id session.ID) { s.engine.pauses.cut(id) }
+
+// RunIdle implements command.Scheduler.
+func (s scheduler) RunIdle(ctx context.Context, id session.ID, f func(context.Context) error) (bool, error) {
+	return s.engine.coordinator.occupy(ctx, id, func(ctx context.Context) error {
+		s.engine.statuses.set(s.engine, id, Status{Type: StatusBusy})
+		return f(ctx)
+	})
+}
+
+// IsIdle implements command.Scheduler.
+func (s scheduler) IsIdle(id session.ID) bool { return s.engine.Status(id).Type == StatusIdle }
+
+// Stop implements command.Scheduler.
+func (s scheduler) Stop(ctx context.Context, id session.ID) error {
+	if err := s.engine.coordinator.interrupt(ctx, id, cause.ErrInterrupted); err != nil {
+		return err
+	}
+	if err := s.engine.Jobs.EndAll(ctx, id, cause.ErrCancelled); err != nil {
+		return err
+	}
+	s.engine.titles.cancel(id)
+	return nil
+}
+
+// Forget implements command.Scheduler.
+func (s scheduler) Forget(ctx context.Context, id session.ID) error {
+	if err := s.engine.coordinator.interrupt(ctx, id, cause.ErrInterrupted); err != nil {
+		return err
+	}
+	s.engine.histories.Delete(id)
+	s.engine.statuses.set(s.engine, id, Status{Type: StatusIdle})
+	return nil
+}
