@@ -53,7 +53,7 @@ func appendRate(ctx context.Context, s store.Store, sessions int, span time.Dura
 		all.Go(func() {
 			id := session.ID(fmt.Sprintf("ses_%03d%023d", sessions, w))
 			for errs[w] == nil && time.Since(start) < span {
-				row := store.Row{
+				row := store.EventRow{
 					ID:        session.EventID(fmt.Sprintf("evt_%07d%05d%014d", counts[w], w, sessions)),
 					SessionID: id, Seq: int64(counts[w]), Kind: session.KindTextEnded, Version: 1, Data: data,
 				}

@@ -149,12 +149,12 @@ func requestOf(c config.Agent, builtin session.AgentRequest) session.AgentReques
 // name.
 func (s *Set) chooseDefault(cfg *config.Config) {
 	want := cfg.DefaultAgent
-	if a, ok := s.agents[want]; ok && a.Selectable() {
+	if a, ok := s.agents[want]; ok && a.IsSelectable() {
 		s.chosen = want
 		return
 	}
 	for _, name := range append([]string{"build"}, slices.Sorted(maps.Keys(s.agents))...) {
-		if a, ok := s.agents[name]; ok && a.Selectable() {
+		if a, ok := s.agents[name]; ok && a.IsSelectable() {
 			s.chosen = name
 			break
 		}
@@ -203,7 +203,7 @@ func (s *Set) Get(name string) (session.Agent, error) {
 func (s *Set) selectableNames() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(s.agents)) {
-		if s.agents[name].Selectable() {
+		if s.agents[name].IsSelectable() {
 			out = append(out, name)
 		}
 	}

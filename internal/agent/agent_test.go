@@ -84,7 +84,7 @@ func TestBuiltinFields(t *testing.T) {
 	}
 	got := map[string]fields{}
 	for _, a := range set(t, "", "").List() {
-		got[a.ID] = fields{a.Mode, a.Hidden, a.Selectable(), string(a.Request.Body["temperature"])}
+		got[a.ID] = fields{a.Mode, a.Hidden, a.IsSelectable(), string(a.Request.Body["temperature"])}
 		if a.Model != nil || a.Steps != 0 || a.Color != "" || !IsBuiltin(a.ID) {
 			t.Errorf("%s: %+v", a.ID, a)
 		}

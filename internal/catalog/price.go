@@ -25,7 +25,7 @@ const (
 // ParsePrice reads a decimal number of dollars per million tokens, with optional fraction and exponent. Digits below
 // one pico-dollar are cut off; a negative or huge number is an error.
 func ParsePrice(s string) (Price, error) {
-	n, ok := session.Decimal(s, decimals)
+	n, ok := session.ParseDecimal(s, decimals)
 	if !ok || strings.ContainsAny(s[:1], "+-") {
 		return 0, badPrice(s)
 	}

@@ -61,37 +61,37 @@ const (
 
 // Run checks the whole store. An error says that the check itself could not be made; what it found is in the report.
 func Run(ctx context.Context, s store.Store) (Report, error) {
-	c := &checker{report: Report{Violations: []Violation{}}}
-	ids, err := c.sessions(ctx, s)
+	c := &checker{result: Report{Violations: []Violation{}}}
+	ids, err := c.listSessions(ctx, s)
 	if err != nil {
-		return c.report, fmt.Errorf("check: %w", err)
+		return c.result, fmt.Errorf("check: %w", err)
 	}
 	for _, id := range ids {
 		if ctx.Err() != nil {
-			return c.report, context.Cause(ctx)
+			return c.result, context.Cause(ctx)
 		}
-		err := s.View(ctx, func(r store.Reader) error { return c.session(ctx, r, id) })
+		err := s.View(ctx, func(r store.Reader) error { return c.checkSession(ctx, r, id) })
 		if err != nil {
-			if err = c.damaged(id, err); err != nil {
-				return c.report, fmt.Errorf("check session %s: %w", id, err)
+			if err = c.reportDamage(id, err); err != nil {
+				return c.result, fmt.Errorf("check session %s: %w", id, err)
 			}
 		}
 	}
-	return c.report, nil
+	return c.result, nil
 }
 
-type checker struct{ report Report }
+type checker struct{ result Report }
 
-func (c *checker) found(i Invariant, id session.ID, seq int64, format string, args ...any) {
-	if len(c.report.Violations) >= MaxViolations {
-		c.report.Truncated = true
+func (c *checker) report(i Invariant, id session.ID, seq int64, format string, args ...any) {
+	if len(c.result.Violations) >= MaxViolations {
+		c.result.Truncated = true
 		return
 	}
-	c.report.Violations = append(c.report.Violations, Violation{i, id, seq, fmt.Sprintf(format, args...)})
+	c.result.Violations = append(c.result.Violations, Violation{i, id, seq, fmt.Sprintf(format, args...)})
 }
 
-// damaged turns damage into a violation and passes on every other error.
-func (c *checker) damaged(id session.ID, err error) error {
+// reportDamage turns damage into a violation and passes on every other error.
+func (c *checker) reportDamage(id session.ID, err error) error {
 	if !errors.Is(err, store.ErrDamaged) {
 		return err
 	}
@@ -102,15 +102,15 @@ func (c *checker) damaged(id session.ID, err error) error {
 			id = d.SessionID
 		}
 	}
-	c.found(Readable, id, seq, "%v", err)
+	c.report(Readable, id, seq, "%v", err)
 	return nil
 }
 
 // page is how many events are read at once.
 const page = 1000
 
-// sessions returns the ids of everything that has a row or an event, and looks at the order of all events.
-func (c *checker) sessions(ctx context.Context, s store.Store) ([]session.ID, error) {
+// listSessions returns the ids of everything that has a row or an event, and looks at the order of all events.
+func (c *checker) listSessions(ctx context.Context, s store.Store) ([]session.ID, error) {
 	seen := map[session.ID]bool{}
 	err := s.View(ctx, func(r store.Reader) error {
 		rows, err := store.ReadSessions(r, store.SessionQuery{Archived: true})
@@ -120,14 +120,14 @@ func (c *checker) sessions(ctx context.Context, s store.Store) ([]session.ID, er
 		return err
 	})
 	if err != nil {
-		if err = c.damaged("", err); err != nil {
+		if err = c.reportDamage("", err); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.feed(ctx, s, seen); err != nil {
+	if err := c.checkFeed(ctx, s, seen); err != nil {
 		return nil, err
 	}
-	c.report.Sessions = len(seen)
+	c.result.Sessions = len(seen)
 	ids := make([]session.ID, 0, len(seen))
 	for id := range seen {
 		ids = append(ids, id)
@@ -136,7 +136,7 @@ func (c *checker) sessions(ctx context.Context, s store.Store) ([]session.ID, er
 	return ids, nil
 }
 
-func (c *checker) feed(ctx context.Context, s store.Store, seen map[session.ID]bool) error {
+func (c *checker) checkFeed(ctx context.Context, s store.Store, seen map[session.ID]bool) error {
 	after := int64(0)
 	for more := true; more; {
 		err := s.View(ctx, func(r store.Reader) error {
@@ -144,13 +144,13 @@ func (c *checker) feed(ctx context.Context, s store.Store, seen map[session.ID]b
 			more = len(rows) == page
 			for _, row := range rows {
 				if row.Position <= after {
-					c.found(
+					c.report(
 						Gapless, row.SessionID, row.Seq, "the event has position %d, behind one of %d", row.Position,
 						after,
 					)
 				}
 				after = row.Position
-				c.report.Events++
+				c.result.Events++
 				if row.Kind != session.KindDeleted {
 					seen[row.SessionID] = true
 				}
@@ -158,7 +158,7 @@ func (c *checker) feed(ctx context.Context, s store.Store, seen map[session.ID]b
 			return err
 		})
 		if err != nil {
-			return c.damaged("", err)
+			return c.reportDamage("", err)
 		}
 	}
 	return nil

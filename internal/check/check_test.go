@@ -279,7 +279,7 @@ func TestMutants(t *testing.T) {
 			return tx.SetUnfinished(id, false)
 		}},
 		{"unreadable event", Readable, func(tx store.Tx) error {
-			_, err := tx.InsertEvent(store.Row{
+			_, err := tx.InsertEvent(store.EventRow{
 				ID: "evt_bad", SessionID: id, Seq: 21, Kind: session.KindRenamed, Version: 1,
 				Data: jsontext.Value(`{"title":`),
 			})
@@ -355,19 +355,19 @@ func firstOf(errs ...error) error {
 // tampered serves what a broken disk might.
 type tampered struct {
 	store.Store
-	events func([]store.Row) ([]store.Row, error)
+	events func([]store.EventRow) ([]store.EventRow, error)
 }
 
 type tamperedReader struct {
 	store.Reader
-	events func([]store.Row) ([]store.Row, error)
+	events func([]store.EventRow) ([]store.EventRow, error)
 }
 
 func (s tampered) View(ctx context.Context, f func(store.Reader) error) error {
 	return s.Store.View(ctx, func(r store.Reader) error { return f(tamperedReader{r, s.events}) })
 }
 
-func (r tamperedReader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.Row, error) {
+func (r tamperedReader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.EventRow, error) {
 	rows, err := r.Reader.Events(id, after, limit, kinds...)
 	if err != nil {
 		return nil, err
@@ -380,26 +380,26 @@ func TestTampered(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		want   Invariant
-		events func([]store.Row) ([]store.Row, error)
+		events func([]store.EventRow) ([]store.EventRow, error)
 	}{
 		{
 			"an event is gone", Gapless,
-			func(rows []store.Row) ([]store.Row, error) { return slices.Delete(rows, 4, 5), nil },
+			func(rows []store.EventRow) ([]store.EventRow, error) { return slices.Delete(rows, 4, 5), nil },
 		},
 		{
 			"the newest event is gone", Gapless,
-			func(rows []store.Row) ([]store.Row, error) { return rows[:len(rows)-1], nil },
+			func(rows []store.EventRow) ([]store.EventRow, error) { return rows[:len(rows)-1], nil },
 		},
-		{"the first event is gone", Gapless, func(rows []store.Row) ([]store.Row, error) { return rows[1:], nil }},
+		{"the first event is gone", Gapless, func(rows []store.EventRow) ([]store.EventRow, error) { return rows[1:], nil }},
 		{
 			"an event is there twice", Gapless,
-			func(rows []store.Row) ([]store.Row, error) { return slices.Insert(rows, 5, rows[4]), nil },
+			func(rows []store.EventRow) ([]store.EventRow, error) { return slices.Insert(rows, 5, rows[4]), nil },
 		},
-		{"an event of somebody else", Gapless, func(rows []store.Row) ([]store.Row, error) {
+		{"an event of somebody else", Gapless, func(rows []store.EventRow) ([]store.EventRow, error) {
 			rows[4].Data = jsontext.Value(`{"sessionID":"ses_b","messageID":"msg_2","prompt":{"text":"later!"}}`)
 			return rows, nil
 		}},
-		{"a page cannot be read", Readable, func([]store.Row) ([]store.Row, error) {
+		{"a page cannot be read", Readable, func([]store.EventRow) ([]store.EventRow, error) {
 			return nil, &store.Damage{SessionID: id, Seq: 3, Detail: "checksum"}
 		}},
 	} {

@@ -18,8 +18,8 @@ func (w *walk) compare(r store.Reader, unfinished bool) error {
 	if !ok {
 		row = nil
 	}
-	w.same("the session's row", -1, row, w.fold.row)
-	w.same("the mark for a restart", -1, unfinished, w.fold.unfinished)
+	w.compareValue("the session's row", -1, row, w.fold.row)
+	w.compareValue("the mark for a restart", -1, unfinished, w.fold.unfinished)
 	epoch, ok, err := r.Epoch(w.id)
 	if err != nil {
 		return err
@@ -27,18 +27,18 @@ func (w *walk) compare(r store.Reader, unfinished bool) error {
 	if !ok {
 		epoch = nil
 	}
-	w.same("the context epoch", -1, epoch, w.fold.epoch)
+	w.compareValue("the context epoch", -1, epoch, w.fold.epoch)
 	for _, step := range []func(store.Reader) error{w.compareMessages, w.compareInbox, w.compareAsks, w.compareSpend} {
 		if err := step(r); err != nil {
 			return err
 		}
 	}
-	return w.parent(r)
+	return w.checkParent(r)
 }
 
-func (w *walk) same(what string, seq int64, stored, folded any) {
+func (w *walk) compareValue(what string, seq int64, stored, folded any) {
 	if a, b := encode(stored), encode(folded); a != b {
-		w.found(Rebuilt, w.id, seq, "%s is %s, the log says %s", what, clip(a), clip(b))
+		w.report(Rebuilt, w.id, seq, "%s is %s, the log says %s", what, clip(a), clip(b))
 	}
 }
 
@@ -58,25 +58,25 @@ func (w *walk) compareMessages(r store.Reader) error {
 	for _, row := range rows {
 		m, ok, _ := store.FindMessage(w.fold, w.id, row.ID)
 		if !ok {
-			w.found(Rebuilt, w.id, row.Seq, "the message %s is not in the log", row.ID)
+			w.report(Rebuilt, w.id, row.Seq, "the message %s is not in the log", row.ID)
 			continue
 		}
 		left--
 		if head := m.Meta(); head.Seq != row.Seq || head.Type != row.Type {
-			w.found(
+			w.report(
 				Rebuilt, w.id, row.Seq, "the message %s is %s#%d, the log says %s#%d", row.ID, row.Type, row.Seq,
 				head.Type, head.Seq,
 			)
 		}
 		if folded := []byte(encode(m)); !bytes.Equal(row.Data, folded) {
-			w.found(
+			w.report(
 				Rebuilt, w.id, row.Seq, "the message %s is %s, the log says %s", row.ID, clip(string(row.Data)),
 				clip(string(folded)),
 			)
 		}
 	}
 	if left > 0 {
-		w.found(Rebuilt, w.id, -1, "%d messages of the log are missing", left)
+		w.report(Rebuilt, w.id, -1, "%d messages of the log are missing", left)
 	}
 	return nil
 }
@@ -90,18 +90,18 @@ func (w *walk) compareInbox(r store.Reader) error {
 		if !ok {
 			in = nil
 		}
-		w.same("the prompt "+string(id), -1, in, w.fold.inputs[id])
+		w.compareValue("the prompt "+string(id), -1, in, w.fold.inputs[id])
 	}
 	pending, err := store.PendingInputs(r, w.id, "", 0)
 	if err != nil {
 		return err
 	}
 	folded, _ := store.PendingInputs(w.fold, w.id, "", 0)
-	w.same("the inbox", -1, ids(pending), ids(folded))
+	w.compareValue("the inbox", -1, idsOf(pending), idsOf(folded))
 	return nil
 }
 
-func ids(ins []*session.Input) []session.MessageID {
+func idsOf(ins []*session.Input) []session.MessageID {
 	out := make([]session.MessageID, len(ins))
 	for i, in := range ins {
 		out[i] = in.ID
@@ -115,10 +115,10 @@ func (w *walk) compareAsks(r store.Reader) error {
 		return err
 	}
 	for _, a := range asks {
-		w.same("the ask "+string(a.ID), a.Seq, a, w.fold.asks[a.ID])
+		w.compareValue("the ask "+string(a.ID), a.Seq, a, w.fold.asks[a.ID])
 	}
 	if len(asks) != len(w.fold.asks) {
-		w.found(Rebuilt, w.id, -1, "%d asks are stored, the log has %d", len(asks), len(w.fold.asks))
+		w.report(Rebuilt, w.id, -1, "%d asks are stored, the log has %d", len(asks), len(w.fold.asks))
 	}
 	return nil
 }
@@ -134,18 +134,18 @@ func (w *walk) compareSpend(r store.Reader) error {
 	if len(spent) == 0 && len(w.fold.spent) == 0 {
 		return nil
 	}
-	w.same("the ledger", -1, spent, w.fold.spent)
+	w.compareValue("the ledger", -1, spent, w.fold.spent)
 	return nil
 }
 
-// parent looks for the session that this one is a child of.
-func (w *walk) parent(r store.Reader) error {
+// checkParent looks for the session that this one is a child of.
+func (w *walk) checkParent(r store.Reader) error {
 	if w.fold.row == nil || w.fold.row.ParentID == "" {
 		return nil
 	}
 	_, ok, err := r.Session(w.fold.row.ParentID)
 	if err == nil && !ok {
-		w.found(Parent, w.id, 0, "the parent session %s does not exist", w.fold.row.ParentID)
+		w.report(Parent, w.id, 0, "the parent session %s does not exist", w.fold.row.ParentID)
 	}
 	return err
 }

@@ -5,33 +5,33 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// edit follows what is changed of what was said, and reports whether the event does that: its message must be there and have
+// followEdit follows what is changed of what was said, and reports whether the event does that: its message must be there and have
 // ended, and have the item that it names.
-func (w *walk) edit(e session.Event) bool {
+func (w *walk) followEdit(e session.Event) bool {
 	switch d := e.Data.(type) {
 	case *session.MessageRemoved:
-		w.editable(e, d.MessageID, "")
+		w.checkEditable(e, d.MessageID, "")
 	case *session.MessageEdited:
-		w.editable(e, d.MessageID, "")
+		w.checkEditable(e, d.MessageID, "")
 	case *session.PartRemoved:
-		w.editable(e, d.AssistantMessageID, d.PartID)
+		w.checkEditable(e, d.AssistantMessageID, d.PartID)
 	case *session.PartEdited:
-		w.editable(e, d.AssistantMessageID, d.PartID)
+		w.checkEditable(e, d.AssistantMessageID, d.PartID)
 	default:
 		return false
 	}
 	return true
 }
 
-func (w *walk) editable(e session.Event, m session.MessageID, part session.PartID) {
+func (w *walk) checkEditable(e session.Event, m session.MessageID, part session.PartID) {
 	found, ok, err := store.FindMessage(w.fold, w.id, m)
 	a, turn := found.(*session.Assistant)
 	switch {
 	case !ok || err != nil:
-		w.found(Parent, w.id, e.Seq, "%s of the message %s, which is not there", e.Data.Kind(), m)
+		w.report(Parent, w.id, e.Seq, "%s of the message %s, which is not there", e.Data.Kind(), m)
 	case turn && a.Open():
-		w.found(Terminal, w.id, e.Seq, "%s of the turn %s, which has not ended", e.Data.Kind(), m)
+		w.report(Terminal, w.id, e.Seq, "%s of the turn %s, which has not ended", e.Data.Kind(), m)
 	case part != "" && (!turn || a.Item(part) == nil):
-		w.found(Parent, w.id, e.Seq, "%s of the item %s, which the turn %s has not", e.Data.Kind(), part, m)
+		w.report(Parent, w.id, e.Seq, "%s of the item %s, which the turn %s has not", e.Data.Kind(), part, m)
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// session checks one session: a walk along its log, then its rows against the fold of the log.
-func (c *checker) session(ctx context.Context, r store.Reader, id session.ID) error {
+// checkSession checks one session: a walk along its log, then its rows against the fold of the log.
+func (c *checker) checkSession(ctx context.Context, r store.Reader, id session.ID) error {
 	w := &walk{
-		checker: c, id: id, prompts: map[session.MessageID]*prompt{}, turns: map[session.MessageID]*turn{},
-		items: map[session.PartID]*item{}, asks: map[session.AskID]*ask{}, events: map[session.EventID]bool{},
+		checker: c, id: id, prompts: map[session.MessageID]*promptState{}, turns: map[session.MessageID]*turnState{},
+		items: map[session.PartID]*itemState{}, asks: map[session.AskID]*askState{}, events: map[session.EventID]bool{},
 		fold: newScratch(id),
 	}
 	for more := true; more; {
@@ -25,7 +25,7 @@ func (c *checker) session(ctx context.Context, r store.Reader, id session.ID) er
 		}
 		more = len(rows) == page
 		for _, row := range rows {
-			w.row(row)
+			w.followRow(row)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -36,9 +36,9 @@ func (c *checker) session(ctx context.Context, r store.Reader, id session.ID) er
 		return err
 	}
 	if head != w.next-1 {
-		w.found(Gapless, id, -1, "the head is %d, the newest event %d", head, w.next-1)
+		w.report(Gapless, id, -1, "the head is %d, the newest event %d", head, w.next-1)
 	}
-	return w.rest(r)
+	return w.checkRest(r)
 }
 
 // walk is one pass over a session's log. The maps hold what the log has spoken of so far.
@@ -47,66 +47,66 @@ type walk struct {
 	id       session.ID
 	next     int64 // the seq that must come
 	revision int64 // of the context epoch; 0 there is none
-	prompts  map[session.MessageID]*prompt
-	turns    map[session.MessageID]*turn
-	items    map[session.PartID]*item
-	asks     map[session.AskID]*ask
+	prompts  map[session.MessageID]*promptState
+	turns    map[session.MessageID]*turnState
+	items    map[session.PartID]*itemState
+	asks     map[session.AskID]*askState
 	events   map[session.EventID]bool
 	fold     *scratch
 	lost     bool // an event could not be read or folded: the rows cannot be judged
 }
 
-type prompt struct {
+type promptState struct {
 	text     string // encoded
 	delivery session.Delivery
-	over     string // "promoted" or "withdrawn"
+	end      string // "promoted" or "withdrawn"
 }
 
-type turn struct{ over bool }
+type turnState struct{ ended bool }
 
-type item struct {
-	turn         session.MessageID
-	kind         session.Kind
-	called, over bool
+type itemState struct {
+	turn          session.MessageID
+	kind          session.Kind
+	called, ended bool
 }
 
-type ask struct {
+type askState struct {
 	part    session.PartID
 	replied bool
 }
 
-func (w *walk) row(row store.Row) {
+func (w *walk) followRow(row store.EventRow) {
 	if row.Seq != w.next {
-		w.found(Gapless, w.id, row.Seq, "the event should have seq %d", w.next)
+		w.report(Gapless, w.id, row.Seq, "the event should have seq %d", w.next)
 	}
 	w.next = row.Seq + 1
 	if w.events[row.ID] {
-		w.found(Gapless, w.id, row.Seq, "the event id %s is there twice", row.ID)
+		w.report(Gapless, w.id, row.Seq, "the event id %s is there twice", row.ID)
 	}
 	w.events[row.ID] = true
 	e, err := eventlog.Decode(row)
 	if err != nil {
-		w.found(Readable, w.id, row.Seq, "%v", err)
+		w.report(Readable, w.id, row.Seq, "%v", err)
 		w.lost = true
 		return
 	}
 	if _, first := e.Data.(*session.Created); first != (row.Seq == 0) {
-		w.found(Gapless, w.id, row.Seq, "the event is %s; the first one, and no other, creates the session", row.Kind)
+		w.report(Gapless, w.id, row.Seq, "the event is %s; the first one, and no other, creates the session", row.Kind)
 	}
 	if stamped := e.Data.Stamp().SessionID; stamped != w.id {
-		w.found(Gapless, w.id, row.Seq, "the event speaks of session %q", stamped)
+		w.report(Gapless, w.id, row.Seq, "the event speaks of session %q", stamped)
 	}
-	w.epoch(e)
-	w.inbox(e)
-	w.turn(e)
-	w.ask(e)
+	w.followEpoch(e)
+	w.followInbox(e)
+	w.followTurn(e)
+	w.followAsk(e)
 	if err := w.fold.apply(e); err != nil {
-		w.found(Rebuilt, w.id, e.Seq, "the log cannot be folded: %v", err)
+		w.report(Rebuilt, w.id, e.Seq, "the log cannot be folded: %v", err)
 		w.lost = true
 	}
 }
 
-func (w *walk) epoch(e session.Event) {
+func (w *walk) followEpoch(e session.Event) {
 	change := e.Private != nil && e.Private.Epoch != nil
 	switch e.Data.(type) {
 	case *session.Moved, *session.RevertCommitted:
@@ -114,64 +114,64 @@ func (w *walk) epoch(e session.Event) {
 		return
 	case *session.ContextUpdated, *session.ContextBased:
 		if !change {
-			w.found(Epochs, w.id, e.Seq, "%s does not advance the context epoch", e.Data.Kind())
+			w.report(Epochs, w.id, e.Seq, "%s does not advance the context epoch", e.Data.Kind())
 		}
 	}
 	if !change {
 		return
 	}
 	if got := e.Private.Epoch.Revision; got != w.revision+1 {
-		w.found(Epochs, w.id, e.Seq, "the context epoch goes from revision %d to %d", w.revision, got)
+		w.report(Epochs, w.id, e.Seq, "the context epoch goes from revision %d to %d", w.revision, got)
 	}
 	if w.revision == 0 && e.Private.Epoch.Baseline == nil {
-		w.found(Epochs, w.id, e.Seq, "the context epoch begins without a baseline")
+		w.report(Epochs, w.id, e.Seq, "the context epoch begins without a baseline")
 	}
 	w.revision = e.Private.Epoch.Revision
 }
 
-func (w *walk) inbox(e session.Event) {
+func (w *walk) followInbox(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.PromptAdmitted:
 		if w.prompts[d.MessageID] != nil {
-			w.found(Admitted, w.id, e.Seq, "the prompt %s is admitted twice", d.MessageID)
+			w.report(Admitted, w.id, e.Seq, "the prompt %s is admitted twice", d.MessageID)
 		}
-		w.prompts[d.MessageID] = &prompt{text: encode(d.Prompt), delivery: d.Delivery}
+		w.prompts[d.MessageID] = &promptState{text: encode(d.Prompt), delivery: d.Delivery}
 	case *session.Prompted:
-		p := w.pending(e, d.MessageID)
+		p := w.pendingPrompt(e, d.MessageID)
 		switch {
 		case p == nil:
 		case p.text != encode(d.Prompt) || p.delivery != d.Delivery:
-			w.found(Admitted, w.id, e.Seq, "the prompt %s is not promoted as it was admitted", d.MessageID)
+			w.report(Admitted, w.id, e.Seq, "the prompt %s is not promoted as it was admitted", d.MessageID)
 			fallthrough
 		default:
-			p.over = "promoted"
+			p.end = "promoted"
 		}
 	case *session.InputWithdrawn:
-		if p := w.pending(e, d.MessageID); p != nil {
-			p.over = "withdrawn"
+		if p := w.pendingPrompt(e, d.MessageID); p != nil {
+			p.end = "withdrawn"
 		}
 	case *session.InputEdited:
-		if p := w.pending(e, d.MessageID); p != nil {
+		if p := w.pendingPrompt(e, d.MessageID); p != nil {
 			p.text = encode(d.Prompt)
 		}
 	case *session.InputRedirected:
-		if p := w.pending(e, d.MessageID); p != nil {
+		if p := w.pendingPrompt(e, d.MessageID); p != nil {
 			p.delivery = d.Delivery
 		}
 	}
 }
 
-// pending returns a prompt that may still change. A prompt may be promoted without having been admitted.
-func (w *walk) pending(e session.Event, id session.MessageID) *prompt {
+// pendingPrompt returns a prompt that may still change. A prompt may be promoted without having been admitted.
+func (w *walk) pendingPrompt(e session.Event, id session.MessageID) *promptState {
 	p := w.prompts[id]
 	_, promoted := e.Data.(*session.Prompted)
 	switch {
 	case p == nil && promoted:
-		w.prompts[id] = &prompt{over: "promoted"}
+		w.prompts[id] = &promptState{end: "promoted"}
 	case p == nil:
-		w.found(Admitted, w.id, e.Seq, "%s of the prompt %s, which was not admitted", e.Data.Kind(), id)
-	case p.over != "":
-		w.found(Admitted, w.id, e.Seq, "%s of the prompt %s, which is %s already", e.Data.Kind(), id, p.over)
+		w.report(Admitted, w.id, e.Seq, "%s of the prompt %s, which was not admitted", e.Data.Kind(), id)
+	case p.end != "":
+		w.report(Admitted, w.id, e.Seq, "%s of the prompt %s, which is %s already", e.Data.Kind(), id, p.end)
 		return nil
 	}
 	return p
@@ -185,46 +185,46 @@ func encode(v any) string {
 	return string(b)
 }
 
-func (w *walk) ask(e session.Event) {
+func (w *walk) followAsk(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.PermissionAsked:
 		if w.asks[d.Ask.ID] != nil {
-			w.found(Terminal, w.id, e.Seq, "the ask %s is made twice", d.Ask.ID)
+			w.report(Terminal, w.id, e.Seq, "the ask %s is made twice", d.Ask.ID)
 		}
-		a := &ask{}
+		a := &askState{}
 		if d.Ask.Source != nil {
 			a.part = d.Ask.Source.PartID
 		}
-		if it := w.items[a.part]; it != nil && it.over {
-			w.found(Terminal, w.id, e.Seq, "the call %s asks after it settled", a.part)
+		if it := w.items[a.part]; it != nil && it.ended {
+			w.report(Terminal, w.id, e.Seq, "the call %s asks after it settled", a.part)
 		}
 		w.asks[d.Ask.ID] = a
 	case *session.PermissionReplied:
 		switch a := w.asks[d.AskID]; {
 		case a == nil:
-			w.found(Parent, w.id, e.Seq, "a reply to the ask %s, which was not made", d.AskID)
+			w.report(Parent, w.id, e.Seq, "a reply to the ask %s, which was not made", d.AskID)
 		case a.replied:
-			w.found(Terminal, w.id, e.Seq, "the ask %s is answered twice", d.AskID)
+			w.report(Terminal, w.id, e.Seq, "the ask %s is answered twice", d.AskID)
 		default:
 			a.replied = true
 		}
 	}
 }
 
-// rest judges what the log leaves open, and the rows.
-func (w *walk) rest(r store.Reader) error {
-	unfinished, err := w.marked(r)
+// checkRest judges what the log leaves open, and the rows.
+func (w *walk) checkRest(r store.Reader) error {
+	unfinished, err := w.isUnfinished(r)
 	if err != nil {
 		return err
 	}
 	for id, t := range w.turns {
-		if !t.over && !unfinished {
-			w.found(Resting, w.id, -1, "the turn %s is open, and no restart will look at it", id)
+		if !t.ended && !unfinished {
+			w.report(Resting, w.id, -1, "the turn %s is open, and no restart will look at it", id)
 		}
 	}
 	for id, a := range w.asks {
-		if it := w.items[a.part]; !a.replied && it != nil && it.over {
-			w.found(Resting, w.id, -1, "the ask %s waits, but its call has settled", id)
+		if it := w.items[a.part]; !a.replied && it != nil && it.ended {
+			w.report(Resting, w.id, -1, "the ask %s waits, but its call has settled", id)
 		}
 	}
 	if w.lost {
@@ -233,7 +233,7 @@ func (w *walk) rest(r store.Reader) error {
 	return w.compare(r, unfinished)
 }
 
-func (w *walk) marked(r store.Reader) (bool, error) {
+func (w *walk) isUnfinished(r store.Reader) (bool, error) {
 	ids, err := r.Unfinished(0)
 	for _, id := range ids {
 		if id == w.id {

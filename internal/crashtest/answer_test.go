@@ -216,7 +216,7 @@ func judgeAnswer(r store.Reader, a *answered, effects int) error {
 				continue
 			}
 			switch {
-			case !call.State.Status.Settled():
+			case !call.State.Status.IsSettled():
 				return fmt.Errorf("the call %s is not settled", call.ID)
 			case asked[call.PartID] > 1:
 				return fmt.Errorf("the call %s asked %d times", call.ID, asked[call.PartID])

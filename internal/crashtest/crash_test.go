@@ -204,7 +204,7 @@ func judgePrompt(r store.Reader, m session.MessageID, a ack, effects map[string]
 			continue
 		}
 		for _, tool := range t.Tools() {
-			if !tool.State.Status.Settled() {
+			if !tool.State.Status.IsSettled() {
 				return errors.Join(fmt.Errorf("the call %s is not settled", tool.ID))
 			}
 			mine := strings.Contains(string(tool.State.Input), a.token+`\n`) || strings.Contains(string(tool.State.Input), a.token+`\\n`)

@@ -81,7 +81,7 @@ func (r *countingReader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
 	return rows, err
 }
 
-func (r *countingReader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.Row, error) {
+func (r *countingReader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.EventRow, error) {
 	rows, err := r.Reader.Events(id, after, limit, kinds...)
 	for _, row := range rows {
 		if row.Kind == session.KindPermissionAsked {

@@ -136,7 +136,7 @@ func crash(t *testing.T, at fault.Name, spec string, power bool) int64 {
 	})
 	time.Sleep(20 * time.Second)
 	synctest.Wait()
-	passed := fault.Hits()[at]
+	passed := fault.HitCounts()[at]
 	before := pendingAsks(t, w)
 	restoreAll, _ := fault.Set("")
 	w.kill(power)
@@ -215,7 +215,7 @@ func answered(t *testing.T, w *world, c *client) {
 					t.Errorf("the turn %s is open", m.ID)
 				}
 				for _, call := range m.Tools() {
-					if !call.State.Status.Settled() {
+					if !call.State.Status.IsSettled() {
 						t.Errorf("the call %s is %s", call.PartID, call.State.Status)
 					}
 				}
@@ -271,7 +271,7 @@ func storeFails(t *testing.T, how error, op int, long time.Duration) {
 	var mu sync.Mutex      // guards until
 	var until time.Time
 	w.wrap = func(s store.Store) store.Store {
-		return storetest.Failing(s, func(n int) error {
+		return storetest.NewFailing(s, func(n int) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if n == op {

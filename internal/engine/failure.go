@@ -18,7 +18,7 @@ import (
 func failureFrom(err error) *session.Failure {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		f := session.Fail(reasonOfClass(e.Class), failureText(e))
-		f.Said = &session.Said{Message: e.Message, Status: e.Status, Body: e.Body, Passes: e.IsRetryable()}
+		f.Provider = &session.Said{Message: e.Message, Status: e.Status, Body: e.Body, IsTransient: e.IsRetryable()}
 		return f
 	}
 	if e, ok := errors.AsType[*session.Error](err); ok && e.Code != session.CodeInternal {

@@ -50,7 +50,7 @@ func TestStoreFailsDuringTurn(t *testing.T) {
 		m := &spoken{}
 		w.models["test/one"].Client = m
 		w.wrap = func(s store.Store) store.Store {
-			return storetest.Failing(s, func(n int) error {
+			return storetest.NewFailing(s, func(n int) error {
 				if n == 4 { // after session, prompt and promotion
 					return storetest.ErrBefore
 				}

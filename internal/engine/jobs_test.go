@@ -47,10 +47,10 @@ func rowOf(t *testing.T, w *world, id session.JobID) (j session.Job, unfinished 
 	t.Helper()
 	err := w.store.View(t.Context(), func(r store.Reader) error {
 		s, ok, err := r.Session("ses_a")
-		if err != nil || !ok || s.Job(id) == nil {
+		if err != nil || !ok || s.FindJob(id) == nil {
 			return errors.Join(err, errors.New("no such job"))
 		}
-		j = *s.Job(id)
+		j = *s.FindJob(id)
 		ids, err := r.Unfinished(0)
 		unfinished = len(ids) > 0
 		return err

@@ -299,7 +299,7 @@ func TestChangesOfPrefixesAreNamed(t *testing.T) {
 						want = c.coarse
 					}
 					got := turns[2].Prefix
-					if got.Changed != want || got.Cause != c.cause || (got.Alarm() == "") != (want == "" || c.cause != "") {
+					if got.Changed != want || got.Cause != c.cause || (got.UnexpectedChange() == "") != (want == "" || c.cause != "") {
 						t.Errorf("got %q by %q, want %q by %q", got.Changed, got.Cause, want, c.cause)
 					}
 					if after := turns[3].Prefix; after.Changed != "" {

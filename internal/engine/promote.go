@@ -40,7 +40,7 @@ func (d *drain) promote(ctx context.Context, p promotion) (n int, err error) {
 		}
 		if p.first != nil {
 			if len(drafts) == 0 {
-				drafts = eventlog.Drafts(&session.ContextBased{})
+				drafts = eventlog.NewDrafts(&session.ContextBased{})
 			}
 			drafts[0].Private = &session.Private{Epoch: p.first}
 		}

@@ -52,7 +52,7 @@ func prove(t testing.TB, w *world) {
 	}
 }
 
-func allEvents(t testing.TB, s store.Store) (rows []store.Row) {
+func allEvents(t testing.TB, s store.Store) (rows []store.EventRow) {
 	t.Helper()
 	err := s.View(context.Background(), func(r store.Reader) (err error) {
 		rows, err = r.Events("", 0, 0)
@@ -113,7 +113,7 @@ func dump(t testing.TB, s store.Store) []string {
 	return strings.Split(strings.Join(out, "\n"), "\n")
 }
 
-func inputOf(row store.Row) session.MessageID {
+func inputOf(row store.EventRow) session.MessageID {
 	e, err := eventlog.Decode(row)
 	if err != nil {
 		return ""

@@ -88,7 +88,7 @@ func (c *historyCache) readHistory(r store.Reader, s *session.Session) (*history
 		if err != nil {
 			return nil, err
 		}
-		shown := store.Shown{Compaction: compaction, Baseline: -1}
+		shown := store.VisibleRange{Compaction: compaction, Baseline: -1}
 		if ok {
 			shown.Baseline = epoch.BaselineSeq
 		}

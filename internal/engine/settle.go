@@ -111,9 +111,9 @@ func (t *turn) settleCall(ctx context.Context, tools *tool.Set, c *toolCall, slo
 	if err := fault.Point(ctx, fault.ToolPreSettle); err != nil {
 		return callOutcome{err: err}
 	}
-	drafts := eventlog.Drafts(t.recorder.SettledEvent(c.call, s))
+	drafts := eventlog.NewDrafts(t.recorder.SettledEvent(c.call, s))
 	if s.Error == nil && s.Output.Todos != nil {
-		drafts = eventlog.Drafts(&session.TodosSet{Todos: s.Output.Todos}, drafts[0].Data)
+		drafts = eventlog.NewDrafts(&session.TodosSet{Todos: s.Output.Todos}, drafts[0].Data)
 	}
 	if len(t.calls) == 1 && out.declined == nil {
 		out.settled = drafts

@@ -129,7 +129,7 @@ func (d *drain) recorderConfig(in *turnInput, sent sentRequest) record.Config {
 // the provider then charges for the whole conversation again.
 func (d *drain) keepPrefix(in *turnInput, m session.MessageID, sent sentRequest) {
 	in.cached.sent = history.SentPrefix{Turn: m, Prefix: sent.prefix}
-	if changed := sent.record.Alarm(); changed != "" {
+	if changed := sent.record.UnexpectedChange(); changed != "" {
 		d.engine.logger.Warn("the prefix of a request changed without a known cause, so the provider's cache does not apply",
 			"session", d.id, "turn", m, "changed", changed)
 	}

@@ -31,7 +31,7 @@ type weighing struct {
 	s *weighed
 }
 
-func (w weighing) InsertEvent(r store.Row) (int64, error) {
+func (w weighing) InsertEvent(r store.EventRow) (int64, error) {
 	w.s.rows++
 	w.s.bytes += len(r.Data) + len(r.Private)
 	return w.Tx.InsertEvent(r)

@@ -25,7 +25,7 @@ func titleFromPrompts(tx store.Tx, id session.ID, ins []*session.Input) ([]event
 	}
 	for _, in := range ins {
 		if title := titleFromText(in.Prompt.Text); title != "" {
-			return eventlog.Drafts(&session.Renamed{Title: title, By: "auto"}), nil
+			return eventlog.NewDrafts(&session.Renamed{Title: title, By: "auto"}), nil
 		}
 	}
 	return nil, nil

@@ -146,7 +146,7 @@ func (e *Engine) recordTitle(ctx context.Context, id session.ID, title string, u
 		if title == "" {
 			title = s.Title
 		}
-		return eventlog.Drafts(&session.Renamed{Title: title, By: "auto", Asked: used}), nil
+		return eventlog.NewDrafts(&session.Renamed{Title: title, By: "auto", Request: used}), nil
 	})
 	return err
 }

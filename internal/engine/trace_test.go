@@ -39,7 +39,7 @@ func (l *labels) replace(s string) string {
 }
 
 // traced is one event as a line: its kind without the common prefix, and what it says.
-func traced(row store.Row) string {
+func traced(row store.EventRow) string {
 	e, err := eventlog.Decode(row)
 	if err != nil {
 		return err.Error()

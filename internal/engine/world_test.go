@@ -96,7 +96,7 @@ func price(u llm.Usage) session.USD {
 // start begins a process on the store.
 func (w *world) start() {
 	ids := &session.IDs{}
-	s := storetest.Failing(w.store, func(int) error {
+	s := storetest.NewFailing(w.store, func(int) error {
 		if w.full.Load() {
 			return storetest.ErrBefore
 		}

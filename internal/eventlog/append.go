@@ -18,8 +18,8 @@ type Draft struct {
 	Private *session.Private
 }
 
-// Drafts makes drafts of payloads without private parts.
-func Drafts(data ...session.EventData) []Draft {
+// NewDrafts makes drafts of payloads without private parts.
+func NewDrafts(data ...session.EventData) []Draft {
 	ds := make([]Draft, len(data))
 	for i, d := range data {
 		ds[i].Data = d
@@ -31,7 +31,7 @@ func Drafts(data ...session.EventData) []Draft {
 // state that the events will follow, and may run more than once. Returning no drafts commits nothing and is no error.
 // A session in which damage was found takes nothing more: that is the *store.Damage. Only the engine calls Append.
 func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, decide func(store.Tx) ([]Draft, error)) ([]session.Event, error) {
-	if err := l.store.Damaged(id); err != nil {
+	if err := l.store.FindDamage(id); err != nil {
 		return nil, fmt.Errorf("append to session %s: %w", id, err)
 	}
 	var events []session.Event
@@ -46,18 +46,18 @@ func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, dec
 			return err
 		}
 		if _, creates := drafts[0].Data.(*session.Created); head < 0 && !creates {
-			return gone(tx, id)
+			return missingLogError(tx, id)
 		}
-		if err := l.whole(tx, id, head); err != nil {
+		if err := l.verifyTail(tx, id, head); err != nil {
 			return err
 		}
 		rows := projection.NewBatch(tx)
 		for i, draft := range drafts {
-			e := l.event(id, head+1+int64(i), draft)
+			e := l.newEvent(id, head+1+int64(i), draft)
 			if err := rows.Apply(e); err != nil {
 				return err
 			}
-			if e.Position, err = insert(tx, e); err != nil {
+			if e.Position, err = insertEvent(tx, e); err != nil {
 				return err
 			}
 			events = append(events, e)
@@ -67,13 +67,13 @@ func (l *Log) Append(ctx context.Context, id session.ID, d store.Durability, dec
 	if err != nil {
 		return nil, err
 	}
-	l.hub.committed(events)
+	l.hub.addCommitted(events)
 	return events, nil
 }
 
-// End commits that a session is gone: remove takes its rows away, and in their place the feed has an event that says so, with
+// AppendDeleted commits that a session is gone: remove takes its rows away, and in their place the feed has an event that says so, with
 // what remains. Where there is nothing any more, nothing is committed. Only the engine calls End.
-func (l *Log) End(ctx context.Context, id session.ID, remains session.Session, remove func(store.Tx) error) error {
+func (l *Log) AppendDeleted(ctx context.Context, id session.ID, remains session.Session, remove func(store.Tx) error) error {
 	var ended []session.Event
 	err := l.store.Update(ctx, store.Durable, func(tx store.Tx) error {
 		ended = nil
@@ -88,7 +88,7 @@ func (l *Log) End(ctx context.Context, id session.ID, remains session.Session, r
 		if err := remove(tx); err != nil { // also what is damaged
 			return err
 		}
-		e := l.event(id, head+1, Draft{Data: &session.Deleted{Info: remains}})
+		e := l.newEvent(id, head+1, Draft{Data: &session.Deleted{Info: remains}})
 		row, err := Encode(e)
 		if err != nil {
 			return err
@@ -100,13 +100,13 @@ func (l *Log) End(ctx context.Context, id session.ID, remains session.Session, r
 	if err != nil {
 		return err
 	}
-	l.store.Forget(id)
-	l.hub.committed(ended)
+	l.store.ForgetDamage(id)
+	l.hub.addCommitted(ended)
 	return nil
 }
 
-// gone is why nothing is said of a session that has no events.
-func gone(r store.Reader, id session.ID) error {
+// missingLogError is why nothing is said of a session that has no events.
+func missingLogError(r store.Reader, id session.ID) error {
 	_, ok, err := r.Session(id)
 	switch {
 	case err != nil:
@@ -118,7 +118,7 @@ func gone(r store.Reader, id session.ID) error {
 	}
 }
 
-func (l *Log) event(id session.ID, seq int64, d Draft) session.Event {
+func (l *Log) newEvent(id session.ID, seq int64, d Draft) session.Event {
 	stamp := d.Data.Stamp()
 	stamp.SessionID = id
 	if stamp.Timestamp == 0 {
@@ -130,7 +130,7 @@ func (l *Log) event(id session.ID, seq int64, d Draft) session.Event {
 	}
 }
 
-func insert(tx store.Tx, e session.Event) (position int64, err error) {
+func insertEvent(tx store.Tx, e session.Event) (position int64, err error) {
 	row, err := Encode(e)
 	if err != nil {
 		return 0, err
@@ -139,12 +139,12 @@ func insert(tx store.Tx, e session.Event) (position int64, err error) {
 }
 
 // Encode returns the event as it is stored.
-func Encode(e session.Event) (store.Row, error) {
+func Encode(e session.Event) (store.EventRow, error) {
 	data, err := session.EncodeData(e.Data)
 	if err != nil {
-		return store.Row{}, err
+		return store.EventRow{}, err
 	}
-	row := store.Row{Position: e.Position, ID: e.ID, SessionID: e.SessionID, Seq: e.Seq, Kind: e.Data.Kind(), Version: e.Version, Data: data}
+	row := store.EventRow{Position: e.Position, ID: e.ID, SessionID: e.SessionID, Seq: e.Seq, Kind: e.Data.Kind(), Version: e.Version, Data: data}
 	if e.Private != nil {
 		row.Private, err = json.Marshal(e.Private, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	}
@@ -153,7 +153,7 @@ func Encode(e session.Event) (store.Row, error) {
 
 // Decode reads a stored event. One of an older version is in the current form, and says so. One that cannot be read is a
 // *store.Damage.
-func Decode(r store.Row) (session.Event, error) {
+func Decode(r store.EventRow) (session.Event, error) {
 	data, err := session.DecodeData(r.Kind, r.Version, r.Data)
 	if err != nil {
 		return session.Event{}, &store.Damage{SessionID: r.SessionID, Seq: r.Seq, Detail: err.Error()}

@@ -25,7 +25,7 @@ func benchLog(b *testing.B, sessions int) (*eventlog.Log, []session.ID) {
 	for i := range ids {
 		ids[i] = session.ID(fmt.Sprintf("ses_%026d", i))
 		_, err := l.Append(b.Context(), ids[i], store.Relaxed, func(store.Tx) ([]eventlog.Draft, error) {
-			return eventlog.Drafts(&session.Created{
+			return eventlog.NewDrafts(&session.Created{
 				Info: session.Session{ID: ids[i], Location: session.Location{Directory: "/w"}},
 			}), nil
 		})
@@ -49,7 +49,7 @@ func BenchmarkAppend(b *testing.B) {
 				all.Go(func() {
 					for range b.N/sessions + min(1, max(0, b.N%sessions-w)) {
 						_, err := l.Append(b.Context(), id, store.Durable, func(store.Tx) ([]eventlog.Draft, error) {
-							return eventlog.Drafts(&session.TextEnded{
+							return eventlog.NewDrafts(&session.TextEnded{
 								TurnFact: session.OfTurn("msg_x"), TextID: "0", PartID: "prt_x", Text: text,
 							}), nil
 						})
@@ -91,7 +91,7 @@ func say(b *testing.B, l *eventlog.Log, id session.ID, m session.MessageID, text
 	part := session.PartID("prt_" + m)
 	fact := func(d store.Durability, data ...session.EventData) {
 		_, err := l.Append(
-			b.Context(), id, d, func(store.Tx) ([]eventlog.Draft, error) { return eventlog.Drafts(data...), nil },
+			b.Context(), id, d, func(store.Tx) ([]eventlog.Draft, error) { return eventlog.NewDrafts(data...), nil },
 		)
 		if err != nil {
 			b.Fatal(err)

@@ -18,12 +18,12 @@ import (
 
 // Log is the one log of a store. Safe for concurrent use.
 type Log struct {
-	store  *store.Watched
-	ids    *session.IDs
-	now    func() time.Time
-	hub    hub
-	shelf  shelf
-	looked looked
+	store     *store.DamageTracker
+	ids       *session.IDs
+	now       func() time.Time
+	hub       hub
+	feedCache feedCache
+	verified  verifiedSet
 }
 
 // Config of a Log. IDs is needed; Now defaults to the wall clock. What others find damaged in the Store the Log knows if
@@ -39,7 +39,7 @@ func New(c Config) *Log {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Log{store: store.Watch(c.Store), ids: c.IDs, now: c.Now, hub: newHub(), shelf: newShelf()}
+	return &Log{store: store.TrackDamage(c.Store), ids: c.IDs, now: c.Now, hub: newHub(), feedCache: newFeedCache()}
 }
 
 // Publish makes live progress visible: delta continues the open item, which a committed event has started. It never
@@ -52,8 +52,8 @@ func (l *Log) Publish(id session.ID, part session.PartID, delta string) {
 // that lag behind by more than a bounded number of notices miss the oldest.
 func (l *Log) Notify(n Notice) { l.hub.notify(n) }
 
-// Newest says up to where a reader of the feed has come that has read all there is.
-func (l *Log) Newest() Mark { return l.hub.newest() }
+// NewestMark says up to where a reader of the feed has come that has read all there is.
+func (l *Log) NewestMark() Mark { return l.hub.newestMark() }
 
 // Mark is a place in the feed: behind an event, and behind a notice. Since is the event behind which a reader was there:
 // items that end behind it are told with all of their text, as to who read meanwhile; 0 is not known.

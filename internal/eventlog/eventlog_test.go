@@ -30,7 +30,7 @@ func newLog(t testing.TB, ids ...session.ID) (*Log, *storetest.Memory) {
 func add(t testing.TB, l *Log, id session.ID, data ...session.EventData) []session.Event {
 	t.Helper()
 	events, err := l.Append(
-		context.Background(), id, store.Relaxed, func(store.Tx) ([]Draft, error) { return Drafts(data...), nil },
+		context.Background(), id, store.Relaxed, func(store.Tx) ([]Draft, error) { return NewDrafts(data...), nil },
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -57,11 +57,13 @@ func TestAppendIsAllOrNothing(t *testing.T) {
 	l, m := newLog(t)
 	conflict := &session.PermissionReplied{AskID: "per_none", Reply: session.ReplyOnce}
 	for _, decide := range []func(store.Tx) ([]Draft, error){
-		func(store.Tx) ([]Draft, error) { return Drafts(renamed("a"), renamed("b"), conflict), nil },
-		func(store.Tx) ([]Draft, error) { return Drafts(renamed("a")), errors.New("no") },
-		func(store.Tx) ([]Draft, error) { return Drafts(&session.Created{Info: session.Session{ID: id}}), nil },
+		func(store.Tx) ([]Draft, error) { return NewDrafts(renamed("a"), renamed("b"), conflict), nil },
+		func(store.Tx) ([]Draft, error) { return NewDrafts(renamed("a")), errors.New("no") },
 		func(store.Tx) ([]Draft, error) {
-			return Drafts(renamed("a"), &session.TextStarted{
+			return NewDrafts(&session.Created{Info: session.Session{ID: id}}), nil
+		},
+		func(store.Tx) ([]Draft, error) {
+			return NewDrafts(renamed("a"), &session.TextStarted{
 				TurnFact: session.TurnFact{Fact: session.Fact{Extra: jsontext.Value(`{bad`)}},
 			}), nil
 		},
@@ -77,7 +79,7 @@ func TestAppendIsAllOrNothing(t *testing.T) {
 		t.Errorf("appending nothing: %v, %v", events, err)
 	}
 	if _, err := l.Append(
-		t.Context(), "ses_none", store.Durable, func(store.Tx) ([]Draft, error) { return Drafts(renamed("x")), nil },
+		t.Context(), "ses_none", store.Durable, func(store.Tx) ([]Draft, error) { return NewDrafts(renamed("x")), nil },
 	); err == nil {
 		t.Error("a fact of a session that does not exist was taken")
 	}
@@ -151,7 +153,7 @@ func TestPrivatePartsSurvive(t *testing.T) {
 // An event of an older version is read in the current form, and says so; one of a newer version stays as it is.
 func TestDecodeVersions(t *testing.T) {
 	for stored, want := range map[int]int{1: 2, 2: 2, 7: 7} {
-		e, err := Decode(store.Row{
+		e, err := Decode(store.EventRow{
 			ID: "evt_1", SessionID: id, Seq: 1, Kind: session.KindStepEnded, Version: stored,
 			Data: jsontext.Value(`{}`),
 		})
@@ -165,7 +167,7 @@ func TestDecodeVersions(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	l, m := newLog(t)
 	err := m.Update(t.Context(), store.Durable, func(tx store.Tx) error {
-		_, err := tx.InsertEvent(store.Row{
+		_, err := tx.InsertEvent(store.EventRow{
 			ID: "evt_bad", SessionID: id, Seq: 1, Kind: session.KindRenamed, Version: 1,
 			Data: jsontext.Value(`{"title":7}`),
 		})

@@ -9,31 +9,33 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// Feed yields what happens in all sessions: events with position > after, those that exist and those to come, in the
+// FollowAll yields what happens in all sessions: events with position > after, those that exist and those to come, in the
 // order of their commits, and between them live fragments and notices from now on, each notice behind the events that this
 // process had committed when it was made. A negative after starts at the
 // newest event. It ends with ctx.
-func (l *Log) Feed(ctx context.Context, after int64) iter.Seq2[Update, error] {
-	return l.feed(ctx, Mark{Position: after, Notice: math.MaxInt64})
+func (l *Log) FollowAll(ctx context.Context, after int64) iter.Seq2[Update, error] {
+	return l.followAll(ctx, Mark{Position: after, Notice: math.MaxInt64})
 }
 
-// FeedFrom is Feed from behind a mark, with the notices that were made since, and the text of items that have ended since.
-func (l *Log) FeedFrom(ctx context.Context, at Mark) iter.Seq2[Update, error] { return l.feed(ctx, at) }
+// FollowAllFrom is Feed from behind a mark, with the notices that were made since, and the text of items that have ended since.
+func (l *Log) FollowAllFrom(ctx context.Context, at Mark) iter.Seq2[Update, error] {
+	return l.followAll(ctx, at)
+}
 
-func (l *Log) feed(ctx context.Context, at Mark) iter.Seq2[Update, error] {
+func (l *Log) followAll(ctx context.Context, at Mark) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		w := newWaiter()
 		noticed := min(l.hub.joinFeed(w), at.Notice)
 		defer l.hub.leaveFeed(w)
-		f := &feeder{listener{log: l, cursor: at.Position, noticed: noticed, since: at.Since, offsets: offsets{}, yield: yield}}
+		f := &feeder{reader{log: l, cursor: at.Position, notice: noticed, since: at.Since, offsets: offsets{}, yield: yield}}
 		if f.start(ctx) {
-			rounds(ctx, w, f.round)
+			runRounds(ctx, w, f.readRound)
 		}
 	}
 }
 
 // feeder is a reader of all sessions.
-type feeder struct{ listener }
+type feeder struct{ reader }
 
 func (f *feeder) start(ctx context.Context) bool {
 	if f.cursor >= 0 {
@@ -50,42 +52,42 @@ func (f *feeder) start(ctx context.Context) bool {
 	return err == nil
 }
 
-func (f *feeder) round(ctx context.Context) bool {
+func (f *feeder) readRound(ctx context.Context) bool {
 	seen := f.cursor
-	for ctx.Err() == nil && f.log.hub.behind(f.cursor) {
-		seen = f.log.hub.head() // what is missing up to here then is damaged, and never comes
-		events, err := f.log.feedPage(ctx, f.cursor)
+	for ctx.Err() == nil && f.log.hub.hasEventsAfter(f.cursor) {
+		seen = f.log.hub.newestPosition() // what is missing up to here then is damaged, and never comes
+		events, err := f.log.readFeedPage(ctx, f.cursor)
 		for _, e := range events {
-			if !f.passes(e) {
+			if !f.yieldWithNotices(e) {
 				return false
 			}
 		}
 		if err != nil {
-			return f.fails(ctx, err)
+			return f.yieldError(ctx, err)
 		}
 		if len(events) == 0 {
 			break
 		}
 	}
 	seen = max(seen, f.cursor)
-	return f.volatile(func() ([]session.Fragment, []Notice, int64) {
-		return f.log.hub.volatile(f.cursor, seen, f.offsets, f.noticed)
+	return f.yieldLive(func() ([]session.Fragment, []Notice, int64) {
+		return f.log.hub.feedUpdates(f.cursor, seen, f.offsets, f.notice)
 	})
 }
 
-// passes yields the notices that stand before the event, and the event.
-func (f *feeder) passes(e session.Event) bool {
-	notices, noticed := f.log.hub.before(f.noticed, e.Position)
-	f.noticed = noticed
-	return yieldAll(f.yield, nil, notices) && f.event(e, e.Position)
+// yieldWithNotices yields the notices that stand before the event, and the event.
+func (f *feeder) yieldWithNotices(e session.Event) bool {
+	notices, noticed := f.log.hub.noticesBefore(f.notice, e.Position)
+	f.notice = noticed
+	return yieldAll(f.yield, nil, notices) && f.yieldEvent(e, e.Position)
 }
 
 func (h *hub) joinFeed(w *waiter) (noticed int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.feed[w] = struct{}{}
-	w.poke()
-	return h.noticed
+	w.signal()
+	return h.notice
 }
 
 func (h *hub) leaveFeed(w *waiter) {
@@ -94,16 +96,16 @@ func (h *hub) leaveFeed(w *waiter) {
 	delete(h.feed, w)
 }
 
-// behind reports whether there may be events behind the cursor. The position of a fresh process is unknown until its
+// hasEventsAfter reports whether there may be events behind the cursor. The position of a fresh process is unknown until its
 // first commit, so that the first look always reads.
-func (h *hub) behind(cursor int64) bool {
+func (h *hub) hasEventsAfter(cursor int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.position == 0 || h.position > cursor
 }
 
-// head is the position of the newest event that this process knows of.
-func (h *hub) head() int64 {
+// newestPosition is the position of the newest event that this process knows of.
+func (h *hub) newestPosition() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.position
@@ -120,15 +122,15 @@ func (h *hub) skip(o offsets) {
 	}
 }
 
-// volatile returns the fragments and notices that a feed reader has not seen.
-func (h *hub) volatile(cursor, seen int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
+// feedUpdates returns the fragments and notices that a feed reader has not seen.
+func (h *hub) feedUpdates(cursor, seen int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var fs []session.Fragment
 	for _, l := range h.sessions {
-		fs = append(fs, l.fragments(func(it *item) bool { return it.position <= cursor }, o)...)
+		fs = append(fs, l.newFragments(func(it *openItem) bool { return it.position <= cursor }, o)...)
 	}
 	h.prune(o)
-	notices, noticed := h.unseen(noticed, seen, func(Notice) bool { return true })
+	notices, noticed := h.unseenNotices(noticed, seen, func(Notice) bool { return true })
 	return fs, notices, noticed
 }

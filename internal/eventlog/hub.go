@@ -13,29 +13,29 @@ import (
 // hub's recent events only save reading them again.
 type hub struct {
 	mu       sync.Mutex // guards everything below
-	sessions map[session.ID]*live
+	sessions map[session.ID]*liveSession
 	feed     map[*waiter]struct{}
 	position int64
-	notices  []placed // the newest maxNotices, the last one being number noticed
-	noticed  int64
+	notices  []queuedNotice // the newest maxNotices, the last one being number noticed
+	notice   int64
 }
 
-// placed is a notice with the position of the newest event before it.
-type placed struct {
+// queuedNotice is a notice with the position of the newest event before it.
+type queuedNotice struct {
 	Notice
-	behind int64
+	position int64
 }
 
-// live is a session that somebody follows or that has open items.
-type live struct {
+// liveSession is a session that somebody follows or that has open items.
+type liveSession struct {
 	head    int64
 	waiters map[*waiter]struct{}
-	items   []*item         // in order of their start
+	items   []*openItem     // in order of their start
 	recent  []session.Event // newest maxRecent while somebody follows, contiguous, rising
 }
 
-// item is an open text, reasoning or argument stream.
-type item struct {
+// openItem is an open text, reasoning or argument stream.
+type openItem struct {
 	fragment session.Fragment // all but Offset and Delta
 	started  int64            // seq of the starting event
 	position int64            // and its position
@@ -47,7 +47,7 @@ type waiter struct{ wake chan struct{} }
 
 func newWaiter() *waiter { return &waiter{make(chan struct{}, 1)} }
 
-func (w *waiter) poke() {
+func (w *waiter) signal() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -61,11 +61,11 @@ const (
 )
 
 func newHub() hub {
-	return hub{sessions: map[session.ID]*live{}, feed: map[*waiter]struct{}{}}
+	return hub{sessions: map[session.ID]*liveSession{}, feed: map[*waiter]struct{}{}}
 }
 
-// committed makes the events visible. Batches of one session may arrive out of order when several goroutines append.
-func (h *hub) committed(events []session.Event) {
+// addCommitted makes the events visible. Batches of one session may arrive out of order when several goroutines append.
+func (h *hub) addCommitted(events []session.Event) {
 	if len(events) == 0 {
 		return
 	}
@@ -74,45 +74,45 @@ func (h *hub) committed(events []session.Event) {
 	l := h.sessions[events[0].SessionID]
 	for _, e := range events {
 		h.position = max(h.position, e.Position)
-		l = h.note(l, e)
+		l = h.noteEvent(l, e)
 	}
 	if l != nil {
 		for w := range l.waiters {
-			w.poke()
+			w.signal()
 		}
-		h.tidy(events[0].SessionID, l)
+		h.dropIdle(events[0].SessionID, l)
 	}
 	for w := range h.feed {
-		w.poke()
+		w.signal()
 	}
 }
 
-func (h *hub) note(l *live, e session.Event) *live {
-	if it := opened(e); it != nil {
-		l = h.live(e.SessionID)
+func (h *hub) noteEvent(l *liveSession, e session.Event) *liveSession {
+	if it := startedItem(e); it != nil {
+		l = h.liveSessionOf(e.SessionID)
 		l.items = append(l.items, it)
 	}
 	if l == nil {
 		return nil
 	}
 	l.head = max(l.head, e.Seq)
-	if part := closed(e.Data); part != "" {
-		l.drop(func(it *item) bool { return it.fragment.PartID == part })
+	if part := endedItem(e.Data); part != "" {
+		l.dropItems(func(it *openItem) bool { return it.fragment.PartID == part })
 	}
 	switch e.Data.(type) {
 	case *session.Deleted:
-		l.drop(func(*item) bool { return true })
+		l.dropItems(func(*openItem) bool { return true })
 	case *session.StepEnded, *session.StepFailed: // whatever a turn left open ends with it
-		l.drop(func(it *item) bool { return it.fragment.MessageID == session.ChangedTurn(e.Data) })
+		l.dropItems(func(it *openItem) bool { return it.fragment.MessageID == session.ChangedTurn(e.Data) })
 	}
 	if len(l.waiters) > 0 {
-		l.remember(e)
+		l.keepRecent(e)
 	}
 	return l
 }
 
-// remember keeps the event if it continues what is kept; a gap starts anew.
-func (l *live) remember(e session.Event) {
+// keepRecent keeps the event if it continues what is kept; a gap starts anew.
+func (l *liveSession) keepRecent(e session.Event) {
 	if n := len(l.recent); n > 0 && e.Seq != l.recent[n-1].Seq+1 {
 		l.recent = l.recent[:0]
 	}
@@ -122,8 +122,8 @@ func (l *live) remember(e session.Event) {
 	}
 }
 
-// after returns the kept events with seq > cursor; ok is false if rows must be read instead.
-func (l *live) after(cursor int64) (events []session.Event, ok bool) {
+// recentAfter returns the kept events with seq > cursor; ok is false if rows must be read instead.
+func (l *liveSession) recentAfter(cursor int64) (events []session.Event, ok bool) {
 	if l.head <= cursor {
 		return nil, true
 	}
@@ -133,23 +133,25 @@ func (l *live) after(cursor int64) (events []session.Event, ok bool) {
 	return append([]session.Event(nil), l.recent[cursor+1-l.recent[0].Seq:]...), true
 }
 
-func (h *hub) live(id session.ID) *live {
+func (h *hub) liveSessionOf(id session.ID) *liveSession {
 	l := h.sessions[id]
 	if l == nil {
-		l = &live{head: -1, waiters: map[*waiter]struct{}{}}
+		l = &liveSession{head: -1, waiters: map[*waiter]struct{}{}}
 		h.sessions[id] = l
 	}
 	return l
 }
 
-// tidy forgets a session that nobody follows and that has nothing open.
-func (h *hub) tidy(id session.ID, l *live) {
+// dropIdle forgets a session that nobody follows and that has nothing open.
+func (h *hub) dropIdle(id session.ID, l *liveSession) {
 	if len(l.waiters) == 0 && len(l.items) == 0 {
 		delete(h.sessions, id)
 	}
 }
 
-func (l *live) drop(gone func(*item) bool) { l.items = slices.DeleteFunc(l.items, gone) }
+func (l *liveSession) dropItems(gone func(*openItem) bool) {
+	l.items = slices.DeleteFunc(l.items, gone)
+}
 
 func (h *hub) publish(id session.ID, part session.PartID, delta string, at int64) {
 	if delta == "" {
@@ -168,46 +170,46 @@ func (h *hub) publish(id session.ID, part session.PartID, delta string, at int64
 		}
 	}
 	for w := range l.waiters {
-		w.poke()
+		w.signal()
 	}
 	for w := range h.feed {
-		w.poke()
+		w.signal()
 	}
 }
 
 func (h *hub) notify(n Notice) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.noticed++
-	n.Number = h.noticed
-	h.notices = append(h.notices, placed{n, h.position})
+	h.notice++
+	n.Number = h.notice
+	h.notices = append(h.notices, queuedNotice{n, h.position})
 	if len(h.notices) > 2*maxNotices {
-		h.notices = append([]placed(nil), h.notices[len(h.notices)-maxNotices:]...)
+		h.notices = append([]queuedNotice(nil), h.notices[len(h.notices)-maxNotices:]...)
 	}
 	if l := h.sessions[n.SessionID]; l != nil {
 		for w := range l.waiters {
-			w.poke()
+			w.signal()
 		}
 	}
 	for w := range h.feed {
-		w.poke()
+		w.signal()
 	}
 }
 
-func (h *hub) newest() Mark {
+func (h *hub) newestMark() Mark {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Mark{h.position, h.noticed, h.position}
+	return Mark{h.position, h.notice, h.position}
 }
 
-// unseen returns the kept notices after number noticed that keep wants, up to the first that stands behind an event beyond
+// unseenNotices returns the kept notices after number noticed that keep wants, up to the first that stands behind an event beyond
 // the position, and the number of the last that was looked at. mu is held.
-func (h *hub) unseen(noticed, position int64, keep func(Notice) bool) ([]Notice, int64) {
-	missed := min(h.noticed-noticed, int64(len(h.notices)))
-	noticed = h.noticed - missed
+func (h *hub) unseenNotices(noticed, position int64, keep func(Notice) bool) ([]Notice, int64) {
+	missed := min(h.notice-noticed, int64(len(h.notices)))
+	noticed = h.notice - missed
 	var ns []Notice
 	for _, n := range h.notices[int64(len(h.notices))-missed:] {
-		if n.behind > position {
+		if n.position > position {
 			break
 		}
 		noticed++
@@ -218,11 +220,11 @@ func (h *hub) unseen(noticed, position int64, keep func(Notice) bool) ([]Notice,
 	return ns, noticed
 }
 
-// before returns the notices that stand before the event at the position.
-func (h *hub) before(noticed, position int64) ([]Notice, int64) {
+// noticesBefore returns the notices that stand before the event at the position.
+func (h *hub) noticesBefore(noticed, position int64) ([]Notice, int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.unseen(noticed, position-1, func(Notice) bool { return true })
+	return h.unseenNotices(noticed, position-1, func(Notice) bool { return true })
 }
 
 // offsets is how far one reader has read the open items. An item that the reader saw end is at finished.
@@ -230,9 +232,9 @@ type offsets map[session.PartID]int
 
 const finished = math.MaxInt
 
-// fragments returns what the open items hold beyond the reader's offsets and advances these. Items whose start the
+// newFragments returns what the open items hold beyond the reader's offsets and advances these. Items whose start the
 // reader has not seen are left for later: their starting event comes first.
-func (l *live) fragments(seen func(*item) bool, o offsets) []session.Fragment {
+func (l *liveSession) newFragments(seen func(*openItem) bool, o offsets) []session.Fragment {
 	var fs []session.Fragment
 	for _, it := range l.items {
 		from := o[it.fragment.PartID]
@@ -240,7 +242,7 @@ func (l *live) fragments(seen func(*item) bool, o offsets) []session.Fragment {
 			continue
 		}
 		f := it.fragment
-		f.Offset, f.Delta = from, string(chunk(it.text[from:]))
+		f.Offset, f.Delta = from, string(cutFragment(it.text[from:]))
 		o[f.PartID] = from + len(f.Delta)
 		fs = append(fs, f)
 	}
@@ -250,8 +252,8 @@ func (l *live) fragments(seen func(*item) bool, o offsets) []session.Fragment {
 // maxFragment bounds what one reader is given at once, in bytes: a reader that stalls holds no more than that.
 const maxFragment = 64 << 10
 
-// chunk returns the beginning of the text, at most maxFragment of it, cut between characters.
-func chunk[T string | []byte](text T) T {
+// cutFragment returns the beginning of the text, at most maxFragment of it, cut between characters.
+func cutFragment[T string | []byte](text T) T {
 	if len(text) <= maxFragment {
 		return text
 	}
@@ -262,8 +264,8 @@ func chunk[T string | []byte](text T) T {
 	return text[:end]
 }
 
-// opened returns the item that the event starts.
-func opened(e session.Event) *item {
+// startedItem returns the item that the event starts.
+func startedItem(e session.Event) *openItem {
 	f := session.Fragment{
 		SessionID: e.SessionID, MessageID: session.ChangedTurn(e.Data), Timestamp: e.Data.Stamp().Timestamp,
 	}
@@ -277,17 +279,17 @@ func opened(e session.Event) *item {
 	default:
 		return nil
 	}
-	return &item{fragment: f, started: e.Seq, position: e.Position}
+	return &openItem{fragment: f, started: e.Seq, position: e.Position}
 }
 
-// closed returns the item that the event ends.
-func closed(d session.EventData) session.PartID {
-	part, _, _ := ended(d)
+// endedItem returns the item that the event ends.
+func endedItem(d session.EventData) session.PartID {
+	part, _, _ := endedFragment(d)
 	return part
 }
 
-// ended returns the item that the event ends, with its provider's name and whole text.
-func ended(d session.EventData) (part session.PartID, f session.Fragment, text string) {
+// endedFragment returns the item that the event ends, with its provider's name and whole text.
+func endedFragment(d session.EventData) (part session.PartID, f session.Fragment, text string) {
 	switch d := d.(type) {
 	case *session.TextEnded:
 		return d.PartID, session.Fragment{

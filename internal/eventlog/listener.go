@@ -16,19 +16,19 @@ type Update struct {
 	Notice   *Notice
 }
 
-// listener is a reader of a session or of all of them: how far it has come, and whom it tells.
-type listener struct {
+// reader is a reader of a session or of all of them: how far it has come, and whom it tells.
+type reader struct {
 	log     *Log
 	cursor  int64 // of the newest event: its seq, or its position
-	noticed int64
+	notice  int64
 	live    bool  // everything that existed at the start has been read
 	since   int64 // what ends behind it was live when the reader came; 0: not known
 	offsets offsets
 	yield   func(Update, error) bool
 }
 
-// rounds lets the reader read all that there is, and again whenever it is waked, until it wants no more or ctx ends.
-func rounds(ctx context.Context, w *waiter, round func(context.Context) bool) {
+// runRounds lets the reader read all that there is, and again whenever it is waked, until it wants no more or ctx ends.
+func runRounds(ctx context.Context, w *waiter, round func(context.Context) bool) {
 	for round(ctx) {
 		select {
 		case <-ctx.Done():
@@ -38,12 +38,12 @@ func rounds(ctx context.Context, w *waiter, round func(context.Context) bool) {
 	}
 }
 
-// event yields the event at the cursor, and before it what its item holds that was not told.
-func (l *listener) event(e session.Event, cursor int64) bool {
-	if part, frag, text := ended(e.Data); part != "" {
+// yieldEvent yields the event at the cursor, and before it what its item holds that was not told.
+func (l *reader) yieldEvent(e session.Event, cursor int64) bool {
+	if part, frag, text := endedFragment(e.Data); part != "" {
 		frag.SessionID, frag.PartID, frag.Timestamp = e.SessionID, part, e.Data.Stamp().Timestamp
 		came := l.live || l.since > 0 && cursor > l.since
-		if from := l.offsets[part]; (came || from > 0) && !rest(l.yield, frag, text, from) {
+		if from := l.offsets[part]; (came || from > 0) && !yieldRest(l.yield, frag, text, from) {
 			return false
 		}
 		l.offsets[part] = finished
@@ -52,12 +52,12 @@ func (l *listener) event(e session.Event, cursor int64) bool {
 	return l.yield(Update{Event: &e}, nil)
 }
 
-// volatile yields what is live, as current knows it: what the reader has not seen, and up to which notice that goes.
-func (l *listener) volatile(current func() ([]session.Fragment, []Notice, int64)) bool {
+// yieldLive yields what is live, as current knows it: what the reader has not seen, and up to which notice that goes.
+func (l *reader) yieldLive(current func() ([]session.Fragment, []Notice, int64)) bool {
 	l.live = true
 	for {
 		frags, notices, noticed := current()
-		l.noticed = noticed
+		l.notice = noticed
 		if !yieldAll(l.yield, frags, notices) {
 			return false
 		}
@@ -67,19 +67,19 @@ func (l *listener) volatile(current func() ([]session.Fragment, []Notice, int64)
 	}
 }
 
-// fails tells of an error, unless ctx has ended and it is that. It reports that the reader ends.
-func (l *listener) fails(ctx context.Context, err error) bool {
+// yieldError tells of an error, unless ctx has ended and it is that. It reports that the reader ends.
+func (l *reader) yieldError(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		l.yield(Update{}, err)
 	}
 	return false
 }
 
-// rest yields what an ended item holds from an offset on.
-func rest(yield func(Update, error) bool, frag session.Fragment, text string, from int) bool {
+// yieldRest yields what an ended item holds from an offset on.
+func yieldRest(yield func(Update, error) bool, frag session.Fragment, text string, from int) bool {
 	for from < len(text) {
 		f := frag
-		f.Offset, f.Delta = from, chunk(text[from:])
+		f.Offset, f.Delta = from, cutFragment(text[from:])
 		if !yield(Update{Fragment: &f}, nil) {
 			return false
 		}

@@ -15,7 +15,7 @@ const page = 256
 func (l *Log) Replay(ctx context.Context, id session.ID, after int64) iter.Seq2[session.Event, error] {
 	return func(yield func(session.Event, error) bool) {
 		for {
-			events, err := l.read(ctx, id, after)
+			events, err := l.readEvents(ctx, id, after)
 			for _, e := range events {
 				if !yield(e, nil) {
 					return
@@ -33,17 +33,17 @@ func (l *Log) Replay(ctx context.Context, id session.ID, after int64) iter.Seq2[
 	}
 }
 
-func (l *Log) read(ctx context.Context, id session.ID, after int64) ([]session.Event, error) {
-	var rows []store.Row
+func (l *Log) readEvents(ctx context.Context, id session.ID, after int64) ([]session.Event, error) {
+	var rows []store.EventRow
 	err := l.store.View(ctx, func(r store.Reader) (err error) {
 		rows, err = r.Events(id, after, page)
 		return err
 	})
 	events, err := decodeAll(rows, err)
-	return events, l.store.Noted(err)
+	return events, l.store.NoteDamage(err)
 }
 
-func decodeAll(rows []store.Row, err error) ([]session.Event, error) {
+func decodeAll(rows []store.EventRow, err error) ([]session.Event, error) {
 	events := make([]session.Event, 0, len(rows))
 	for _, r := range rows {
 		e, derr := Decode(r)

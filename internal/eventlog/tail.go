@@ -31,80 +31,80 @@ func (l *Log) Tail(ctx context.Context, id session.ID, after int64) iter.Seq2[se
 func (l *Log) Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		w := newWaiter()
-		noticed := l.hub.join(id, w)
-		defer l.hub.leave(id, w)
-		f := &follower{listener{log: l, cursor: after, noticed: noticed, offsets: offsets{}, yield: yield}, id}
-		rounds(ctx, w, f.round)
+		noticed := l.hub.joinSession(id, w)
+		defer l.hub.leaveSession(id, w)
+		f := &follower{reader{log: l, cursor: after, notice: noticed, offsets: offsets{}, yield: yield}, id}
+		runRounds(ctx, w, f.readRound)
 	}
 }
 
 // follower is a reader of one session.
 type follower struct {
-	listener
+	reader
 	id session.ID
 }
 
-// round yields all there is to read now. It reports whether the reader wants to go on.
-func (f *follower) round(ctx context.Context) bool {
+// readRound yields all there is to read now. It reports whether the reader wants to go on.
+func (f *follower) readRound(ctx context.Context) bool {
 	for ctx.Err() == nil {
-		events, err := f.log.next(ctx, f.id, f.cursor, f.live)
+		events, err := f.log.nextEvents(ctx, f.id, f.cursor, f.live)
 		for _, e := range events {
-			if !f.event(e, e.Seq) {
+			if !f.yieldEvent(e, e.Seq) {
 				return false
 			}
 		}
 		if err != nil {
-			return f.fails(ctx, err)
+			return f.yieldError(ctx, err)
 		}
 		if len(events) < page {
 			break
 		}
 	}
-	return f.volatile(func() ([]session.Fragment, []Notice, int64) {
-		return f.log.hub.current(f.id, f.cursor, f.offsets, f.noticed)
+	return f.yieldLive(func() ([]session.Fragment, []Notice, int64) {
+		return f.log.hub.sessionUpdates(f.id, f.cursor, f.offsets, f.notice)
 	})
 }
 
-// next returns a page of events behind the cursor, from memory when it is kept there.
-func (l *Log) next(ctx context.Context, id session.ID, cursor int64, live bool) ([]session.Event, error) {
+// nextEvents returns a page of events behind the cursor, from memory when it is kept there.
+func (l *Log) nextEvents(ctx context.Context, id session.ID, cursor int64, live bool) ([]session.Event, error) {
 	if live {
-		if events, ok := l.hub.recent(id, cursor); ok {
+		if events, ok := l.hub.recentEvents(id, cursor); ok {
 			return events, nil
 		}
 	}
-	return l.read(ctx, id, cursor)
+	return l.readEvents(ctx, id, cursor)
 }
 
-func (h *hub) join(id session.ID, w *waiter) (noticed int64) {
+func (h *hub) joinSession(id session.ID, w *waiter) (noticed int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.live(id).waiters[w] = struct{}{}
-	return h.noticed
+	h.liveSessionOf(id).waiters[w] = struct{}{}
+	return h.notice
 }
 
-func (h *hub) leave(id session.ID, w *waiter) {
+func (h *hub) leaveSession(id session.ID, w *waiter) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.live(id)
+	l := h.liveSessionOf(id)
 	delete(l.waiters, w)
 	if len(l.waiters) == 0 {
 		l.recent = nil
 	}
-	h.tidy(id, l)
+	h.dropIdle(id, l)
 }
 
-func (h *hub) recent(id session.ID, cursor int64) ([]session.Event, bool) {
+func (h *hub) recentEvents(id session.ID, cursor int64) ([]session.Event, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.live(id).after(cursor)
+	return h.liveSessionOf(id).recentAfter(cursor)
 }
 
-// current returns what one session's reader has not seen of what is live.
-func (h *hub) current(id session.ID, cursor int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
+// sessionUpdates returns what one session's reader has not seen of what is live.
+func (h *hub) sessionUpdates(id session.ID, cursor int64, o offsets, noticed int64) ([]session.Fragment, []Notice, int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	notices, noticed := h.unseen(noticed, math.MaxInt64, func(n Notice) bool { return n.SessionID == id })
-	frags := h.live(id).fragments(func(it *item) bool { return it.started <= cursor }, o)
+	notices, noticed := h.unseenNotices(noticed, math.MaxInt64, func(n Notice) bool { return n.SessionID == id })
+	frags := h.liveSessionOf(id).newFragments(func(it *openItem) bool { return it.started <= cursor }, o)
 	h.prune(o)
 	return frags, notices, noticed
 }

@@ -32,9 +32,9 @@ func finish(t testing.TB, l *Log, id session.ID, m session.MessageID, part sessi
 	)
 }
 
-// reader checks what it is told: every seq once and in order, no fragment before the start of its item or after its
+// orderChecker checks the updates that a reader gets: every seq once and in order, no fragment before the start of its item or after its
 // end, and the fragments of an item without gap or overlap, up to the text with which the item ends.
-type reader struct {
+type orderChecker struct {
 	t     *testing.T
 	next  map[session.ID]int64
 	open  map[session.PartID]bool
@@ -43,14 +43,14 @@ type reader struct {
 	ended int
 }
 
-func newReader(t *testing.T) *reader {
-	return &reader{
+func newOrderChecker(t *testing.T) *orderChecker {
+	return &orderChecker{
 		t: t, next: map[session.ID]int64{}, open: map[session.PartID]bool{}, text: map[session.PartID]string{},
 		live: map[session.PartID]bool{},
 	}
 }
 
-func (r *reader) take(u Update) {
+func (r *orderChecker) take(u Update) {
 	if f := u.Fragment; f != nil {
 		switch {
 		case !r.open[f.PartID]:
@@ -97,9 +97,9 @@ func TestFollowWhileWriting(t *testing.T) {
 				pauses[i] = nap() / 10
 			}
 			var wg sync.WaitGroup
-			readers := make([]*reader, len(starts))
+			readers := make([]*orderChecker, len(starts))
 			for i := range starts {
-				r := newReader(t)
+				r := newOrderChecker(t)
 				readers[i] = r
 				wg.Go(func() {
 					time.Sleep(starts[i])
@@ -186,7 +186,7 @@ func TestReplayedItemsHaveNoFragments(t *testing.T) {
 		finish(t, l, id, "msg_a", "prt_a", "all of it")
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		for _, updates := range []func(func(Update, error) bool){l.Follow(ctx, id, -1), l.Feed(ctx, 0)} {
+		for _, updates := range []func(func(Update, error) bool){l.Follow(ctx, id, -1), l.FollowAll(ctx, 0)} {
 			wg.Go(func() {
 				events := 0
 				for u := range updates {
@@ -214,15 +214,15 @@ func TestFeedWhileWriting(t *testing.T) {
 			l, _ := newLog(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
-			var readers []*reader
+			var readers []*orderChecker
 			for i := range 3 {
-				r := newReader(t)
+				r := newOrderChecker(t)
 				readers = append(readers, r)
 				start, lag := time.Duration(rng.IntN(30)), time.Duration(i*rng.IntN(20))
 				wg.Go(func() {
 					time.Sleep(start)
 					position := int64(0)
-					for u, err := range l.Feed(ctx, 0) {
+					for u, err := range l.FollowAll(ctx, 0) {
 						if err != nil {
 							t.Error(err)
 						}
@@ -288,7 +288,7 @@ func TestFeedReadsAreShared(t *testing.T) {
 		for range 100 {
 			readers.Go(func() {
 				last := int64(0)
-				for u, err := range l.Feed(ctx, 0) {
+				for u, err := range l.FollowAll(ctx, 0) {
 					if u.Event != nil {
 						seen.Add(1)
 						if u.Event.Position <= last {
@@ -328,12 +328,12 @@ func TestFeedFromAMark(t *testing.T) {
 	l, _ := newLog(t)
 	l.Notify(Notice{Kind: "before"})
 	add(t, l, "ses_a", renamed("0"))
-	at := l.Newest()
+	at := l.NewestMark()
 	l.Notify(Notice{Kind: "between"})
 	add(t, l, "ses_a", renamed("1"))
 	l.Notify(Notice{Kind: "behind"})
 	var got []string
-	for u, err := range l.FeedFrom(t.Context(), at) {
+	for u, err := range l.FollowAllFrom(t.Context(), at) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -349,7 +349,7 @@ func TestFeedFromAMark(t *testing.T) {
 	if strings.Join(got, ", ") != "between 1, event 1, behind 2" {
 		t.Error(got)
 	}
-	if now := l.Newest(); now.Position != at.Position+1 || now.Notice != at.Notice+2 {
+	if now := l.NewestMark(); now.Position != at.Position+1 || now.Notice != at.Notice+2 {
 		t.Errorf("the newest is %v, was %v", now, at)
 	}
 }
@@ -358,23 +358,23 @@ func TestFeedFromAMark(t *testing.T) {
 // that had ended before is not.
 func TestFeedFromAMarkInAnItem(t *testing.T) {
 	l, _ := newLog(t)
-	start := l.Newest()
+	start := l.NewestMark()
 	begin(t, l, id, "msg_a", "prt_a")
 	finish(t, l, id, "msg_a", "prt_a", "before")
 	begin(t, l, id, "msg_b", "prt_b")
 	l.Publish(id, "prt_b", "after")
-	at := l.Newest()
+	at := l.NewestMark()
 	finish(t, l, id, "msg_b", "prt_b", "afterwards")
 	at.Position = start.Position // it comes again, and reads what it missed
 	said := ""
-	for u, err := range l.FeedFrom(t.Context(), at) {
+	for u, err := range l.FollowAllFrom(t.Context(), at) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if u.Fragment != nil {
 			said += u.Fragment.Delta
 		}
-		if u.Event != nil && u.Event.Position == l.Newest().Position {
+		if u.Event != nil && u.Event.Position == l.NewestMark().Position {
 			break
 		}
 	}
@@ -393,7 +393,7 @@ func TestFeedFromNow(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			for u := range l.Feed(ctx, -1) {
+			for u := range l.FollowAll(ctx, -1) {
 				switch {
 				case u.Fragment != nil:
 					got = append(got, fmt.Sprint(u.Fragment.Offset, u.Fragment.Delta))
@@ -425,7 +425,7 @@ func TestSlowReader(t *testing.T) {
 		l, _ := newLog(t)
 		begin(t, l, id, "msg_a", "prt_a")
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReader(t)
+		r := newOrderChecker(t)
 		fragments, notices, last := 0, 0, ""
 		done := make(chan struct{})
 		go func() {
@@ -469,20 +469,20 @@ func TestOffsetsAreBounded(t *testing.T) {
 		l, _ := newLog(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		w := newWaiter()
-		l.hub.join(id, w)
+		l.hub.joinSession(id, w)
 		f := &follower{
-			listener{log: l, cursor: -1, offsets: offsets{}, yield: func(Update, error) bool { return true }}, id,
+			reader{log: l, cursor: -1, offsets: offsets{}, yield: func(Update, error) bool { return true }}, id,
 		}
 		for i := range 3 * maxOffsets {
 			m, part := session.MessageID(fmt.Sprint("msg_", i)), session.PartID(fmt.Sprint("prt_", i))
 			begin(t, l, id, m, part)
 			finish(t, l, id, m, part, "x")
-			f.round(ctx)
+			f.readRound(ctx)
 		}
 		if len(f.offsets) > maxOffsets {
 			t.Errorf("the reader keeps %d offsets", len(f.offsets))
 		}
-		l.hub.leave(id, w)
+		l.hub.leaveSession(id, w)
 		cancel()
 	})
 }
@@ -496,7 +496,7 @@ func TestHubForgets(t *testing.T) {
 			for range l.Follow(t.Context(), id, -1) {
 				break
 			}
-			for range l.Feed(t.Context(), 0) {
+			for range l.FollowAll(t.Context(), 0) {
 				break
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -542,7 +542,7 @@ func TestNoticesStandAmongTheEvents(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var told []string
-	for u, err := range l.Feed(ctx, 0) {
+	for u, err := range l.FollowAll(ctx, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}

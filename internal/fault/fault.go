@@ -45,17 +45,17 @@ func Point(ctx context.Context, n Name) error {
 	if p == nil {
 		return nil
 	}
-	return p.pass(ctx, n)
+	return p.hit(ctx, n)
 }
 
-func (p *plan) pass(ctx context.Context, n Name) error {
+func (p *plan) hit(ctx context.Context, n Name) error {
 	p.mu.Lock()
 	p.hits[n]++
 	hit := p.hits[n]
 	p.mu.Unlock()
 	for _, r := range p.rules[n] {
 		if r.nth == 0 || r.nth == hit {
-			if err := r.act(ctx, n); err != nil {
+			if err := r.trigger(ctx, n); err != nil {
 				return err
 			}
 		}
@@ -63,7 +63,7 @@ func (p *plan) pass(ctx context.Context, n Name) error {
 	return nil
 }
 
-func (r rule) act(ctx context.Context, n Name) error {
+func (r rule) trigger(ctx context.Context, n Name) error {
 	switch r.action {
 	case actKill:
 		kill()
@@ -114,8 +114,8 @@ func FromEnvironment() error {
 	return nil
 }
 
-// Hits returns how often each point was passed since Set; nil if nothing was set.
-func Hits() map[Name]int64 {
+// HitCounts returns how often each point was passed since Set; nil if nothing was set.
+func HitCounts() map[Name]int64 {
 	p := active.Load()
 	if p == nil {
 		return nil

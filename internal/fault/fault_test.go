@@ -42,7 +42,7 @@ func TestPointDoesWhatTheSpecSays(t *testing.T) {
 		}()
 		_ = Point(t.Context(), StorePreAnswer)
 	}()
-	if h := Hits(); h[StorePreCommit] != 3 || h[StorePreAnswer] != 1 || h[AdmitBegin] != 0 {
+	if h := HitCounts(); h[StorePreCommit] != 3 || h[StorePreAnswer] != 1 || h[AdmitBegin] != 0 {
 		t.Errorf("hits are %v", h)
 	}
 }
@@ -90,7 +90,7 @@ func TestSpecErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", tt.spec, err, tt.want)
 		}
 	}
-	if Hits() != nil {
+	if HitCounts() != nil {
 		t.Error("a wrong spec took effect")
 	}
 }
@@ -100,7 +100,7 @@ func FuzzSpec(f *testing.F) {
 	f.Fuzz(func(t *testing.T, spec string) {
 		rules, err := parse(spec)
 		for n := range rules {
-			if err != nil || !known(n) {
+			if err != nil || !isKnown(n) {
 				t.Errorf("%q: rules %v with error %v", spec, rules, err)
 			}
 		}

@@ -58,8 +58,8 @@ const (
 	SSEFlush  Name = "sse.flush"
 )
 
-// Names returns all of them, so that a test can show which were never passed.
-func Names() []Name {
+// AllNames returns all of them, so that a test can show which were never passed.
+func AllNames() []Name {
 	return []Name{
 		StorePreCommit, StorePostCommit, StorePreAnswer,
 		AdmitBegin, AdmitPreCommit, AdmitPostCommit, AdmitPreAck,
@@ -73,4 +73,4 @@ func Names() []Name {
 	}
 }
 
-func known(n Name) bool { return slices.Contains(Names(), n) }
+func isKnown(n Name) bool { return slices.Contains(AllNames(), n) }

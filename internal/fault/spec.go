@@ -45,8 +45,8 @@ func parseEntry(entry string) (Name, rule, error) {
 	}
 	point, count, counted := strings.Cut(where, "#")
 	n, r := Name(point), rule{nth: 1}
-	if !known(n) {
-		return "", rule{}, fmt.Errorf("there is no point %q; the points are %v", point, Names())
+	if !isKnown(n) {
+		return "", rule{}, fmt.Errorf("there is no point %q; the points are %v", point, AllNames())
 	}
 	if counted && count == "*" {
 		r.nth = 0

@@ -65,7 +65,7 @@ func (l *locationCache) Expand(ctx context.Context, at session.Location, r api.E
 			return out, err
 		}
 		out.Subtask = out.Subtask || a.Mode == session.ModeSubagent && c.Subtask == nil
-		if out.Prompt.Model = a.Model; a.Selectable() {
+		if out.Prompt.Model = a.Model; a.IsSelectable() {
 			out.Prompt.Agent = a.ID
 		}
 	}

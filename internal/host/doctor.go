@@ -74,7 +74,7 @@ func examineData(ctx context.Context, dirs config.Directories) []cli.Finding {
 		return append(found, noStore)
 	}
 	lease, err := sqlite.AcquireLease(dirs.Data, sqlite.Owner{})
-	if held, ok := errors.AsType[*sqlite.Held](err); ok {
+	if held, ok := errors.AsType[*sqlite.HeldError](err); ok {
 		found = append(found, cli.Finding{Level: cli.LevelOK, What: "owner", Detail: held.Error()})
 	} else if err != nil {
 		return append(found, cli.Finding{

@@ -115,7 +115,7 @@ func acquireLeaseOrConnect(
 		if err == nil {
 			return lease, nil, nil
 		}
-		held, ok := errors.AsType[*sqlite.Held](err)
+		held, ok := errors.AsType[*sqlite.HeldError](err)
 		if !ok {
 			return nil, nil, fmt.Errorf("open %s: %w", dirs.Data, err)
 		}
@@ -144,7 +144,7 @@ func acquireLeaseOrConnect(
 }
 
 // checkOwnerOptions fails if the options need a process that does the work itself.
-func checkOwnerOptions(held *sqlite.Held, o cli.Options) error {
+func checkOwnerOptions(held *sqlite.HeldError, o cli.Options) error {
 	switch {
 	case o.Trust != "":
 		return session.Errorf(session.CodeConflict, "--trust has no effect here: "+
@@ -165,7 +165,7 @@ func isRefusal(err error) bool {
 }
 
 // describeUnresponsive names the process that holds the lease and does not answer.
-func describeUnresponsive(held *sqlite.Held) string {
+func describeUnresponsive(held *sqlite.HeldError) string {
 	pid := "unknown"
 	if held.Owner.PID != 0 {
 		pid = strconv.Itoa(held.Owner.PID)

@@ -75,7 +75,7 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	ids := &session.IDs{}
-	watched := store.Watch(w.store)
+	watched := store.TrackDamage(w.store)
 	log := eventlog.New(eventlog.Config{Store: watched, IDs: ids})
 	w.locations = w.newLocations(o, user, transport, ids)
 	w.removeScratch()
@@ -86,14 +86,14 @@ func (w *owner) open(ctx context.Context, o cli.Options) error {
 	w.terminals = pty.New(ids, func(c pty.Change) { w.v1.TerminalChanged(c) })
 	w.v1 = v1.New(v1.Config{
 		Engine: w.engine, Store: watched, Log: log, IDs: ids, Places: v1Backend{w.locations}, Terminals: w.terminals,
-		Directory: o.Dir, Version: o.Version, Head: project.HeadLine, Condition: w.store.Condition, Logger: w.logger,
+		Directory: o.Dir, Version: o.Version, Head: project.HeadLine, Condition: w.store.WriteError, Logger: w.logger,
 	})
 	w.v2 = v2.New(v2.Config{
 		Engine: w.engine, Store: watched, Log: log, IDs: ids,
 		Locations: w.locations, Files: w.locations, Explainer: w.locations,
-		Doctor:    ownerDoctor{watched, w.store.Condition, dirs, o},
+		Doctor:    ownerDoctor{watched, w.store.WriteError, dirs, o},
 		Directory: o.Dir, Health: api.Health{Version: o.Version, PID: os.Getpid(), Sandbox: w.locations.sandboxed},
-		Condition: w.store.Condition, Logger: w.logger,
+		Condition: w.store.WriteError, Logger: w.logger,
 	})
 	return nil
 }
@@ -154,7 +154,7 @@ func newLogger(getenv func(string) string) *slog.Logger {
 
 // recover resumes the work that an earlier owner left unfinished. A damaged store is left alone.
 func (w *owner) recover(ctx context.Context) error {
-	if w.store.Degraded() != nil {
+	if w.store.DegradedError() != nil {
 		return nil
 	}
 	return w.engine.Recover(ctx)

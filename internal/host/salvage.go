@@ -64,7 +64,7 @@ func checkNewHome(dirs config.Directories, dir string) error {
 }
 
 // projectRow applies one salvaged event to the projections.
-func projectRow(tx store.Tx, row store.Row) error {
+func projectRow(tx store.Tx, row store.EventRow) error {
 	e, err := eventlog.Decode(row)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func projectRow(tx store.Tx, row store.Row) error {
 }
 
 // newSalvageReport says what was salvaged and lost of each session.
-func newSalvageReport(ctx context.Context, s store.Store, report *sqlite.Salvaged) (*cli.Salvage, error) {
+func newSalvageReport(ctx context.Context, s store.Store, report *sqlite.SalvageReport) (*cli.Salvage, error) {
 	heads, err := logHeads(ctx, s)
 	if err != nil {
 		return nil, err

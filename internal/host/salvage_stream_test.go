@@ -75,7 +75,7 @@ func TestSalvageUndecodable(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
-		_, err := tx.InsertEvent(store.Row{ID: "evt_bad", SessionID: "ses_a", Seq: 15, Kind: session.KindRenamed, Version: 1, Data: []byte(`{"title":7}`)})
+		_, err := tx.InsertEvent(store.EventRow{ID: "evt_bad", SessionID: "ses_a", Seq: 15, Kind: session.KindRenamed, Version: 1, Data: []byte(`{"title":7}`)})
 		return err
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func writeLog(t *testing.T, home string, facts []session.EventData) {
 	log := eventlog.New(eventlog.Config{Store: s, IDs: &session.IDs{}})
 	for i, f := range facts {
 		f.Stamp().Timestamp = int64(1000 + i)
-		_, err := log.Append(t.Context(), "ses_a", store.Relaxed, func(store.Tx) ([]eventlog.Draft, error) { return eventlog.Drafts(f), nil })
+		_, err := log.Append(t.Context(), "ses_a", store.Relaxed, func(store.Tx) ([]eventlog.Draft, error) { return eventlog.NewDrafts(f), nil })
 		if err != nil {
 			t.Fatal(err)
 		}

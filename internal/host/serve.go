@@ -161,7 +161,7 @@ func (s *serverProcess) awaitLease(ctx context.Context, served <-chan error) (*s
 		case <-poll.C:
 		}
 		lease, err := sqlite.AcquireLease(s.dirs.Data, sqlite.Owner{Version: s.options.Version})
-		held, ok := errors.AsType[*sqlite.Held](err)
+		held, ok := errors.AsType[*sqlite.HeldError](err)
 		if !ok {
 			return lease, err
 		}

@@ -43,7 +43,7 @@ func (w *owner) startSweeps(ctx context.Context, serving bool) {
 // removeOrphans removes the output files of deleted sessions that were written before start. It does nothing if the
 // store is damaged, because sessions may be missing in it that were not deleted.
 func (w *owner) removeOrphans(ctx context.Context, start time.Time) {
-	if w.store.Degraded() != nil {
+	if w.store.DegradedError() != nil {
 		return
 	}
 	err := w.locations.outputs.RemoveOrphans(ctx, start, w.sessionDeletedCheck(ctx))

@@ -29,25 +29,25 @@ func errorOf(m *session.Assistant) *Error {
 // ErrorOf converts a failure. provider is the provider that caused it, or "".
 func ErrorOf(f *session.Failure, provider string) *Error {
 	e := &Error{Name: "UnknownError", Data: ErrorData{Message: f.Message}}
-	if f.Said != nil {
-		e.Data.Message = f.Said.Message
+	if f.Provider != nil {
+		e.Data.Message = f.Provider.Message
 	}
 	switch f.Reason {
 	case session.ReasonAborted, session.ReasonInterrupted:
 		e.Name, e.Data.Message = "MessageAbortedError", "Aborted"
 	case session.ReasonAuth, session.ReasonAPI, session.ReasonQuota:
-		if f.Said == nil && f.Reason == session.ReasonAuth {
+		if f.Provider == nil && f.Reason == session.ReasonAuth {
 			e.Name, e.Data.ProviderID = "ProviderAuthError", provider
 			break
 		}
 		e.Name, e.Data.IsRetryable = "APIError", new(bool)
-		if s := f.Said; s != nil {
-			*e.Data.IsRetryable, e.Data.StatusCode, e.Data.ResponseBody = s.Passes, s.Status, s.Body
+		if s := f.Provider; s != nil {
+			*e.Data.IsRetryable, e.Data.StatusCode, e.Data.ResponseBody = s.IsTransient, s.Status, s.Body
 		}
 	case session.ReasonOverflow:
 		e.Name = "ContextOverflowError"
-		if f.Said != nil {
-			e.Data.ResponseBody = f.Said.Body
+		if f.Provider != nil {
+			e.Data.ResponseBody = f.Provider.Body
 		}
 	case session.ReasonFormat:
 		e.Name, e.Data.Retries = "StructuredOutputError", retriesOf(f)

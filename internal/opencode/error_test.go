@@ -11,7 +11,7 @@ import (
 func TestErrorOf(t *testing.T) {
 	said := func(r session.Reason, s session.Said) *session.Failure {
 		f := session.Fail(r, "ours")
-		f.Said = &s
+		f.Provider = &s
 		return f
 	}
 	for _, c := range []struct {
@@ -29,7 +29,7 @@ func TestErrorOf(t *testing.T) {
 			`{"name":"APIError","data":{"message":"theirs","statusCode":401,"isRetryable":false}}`,
 		},
 		{
-			said(session.ReasonAPI, session.Said{Message: "theirs", Status: 503, Passes: true}),
+			said(session.ReasonAPI, session.Said{Message: "theirs", Status: 503, IsTransient: true}),
 			`{"name":"APIError","data":{"message":"theirs","statusCode":503,"isRetryable":true}}`,
 		},
 		{said(session.ReasonOverflow, session.Said{Message: "long", Status: 400, Body: "{}"}), `{"name":"ContextOverflowError","data":{"message":"long","responseBody":"{}"}}`},

@@ -137,7 +137,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("message %d is open", i)
 		}
 		for _, call := range a.Tools() {
-			if !call.State.Status.Settled() {
+			if !call.State.Status.IsSettled() {
 				t.Errorf("message %d: the call %s is %s", i, call.ID, call.State.Status)
 			}
 		}

@@ -15,11 +15,11 @@ func (f *Fold) v2Events(e *session.Event) []Event {
 	if f.Session.Open {
 		return nil
 	}
-	kind, v, ok := e.Public()
+	kind, v, ok := e.PublicForm()
 	if _, both := e.Data.(*session.TodosSet); !ok || both { // V1 has the same words for these
 		return nil
 	}
-	return []Event{{Type: string(kind), Properties: withDates(v), Durable: kind.Public(), Version: e.Data.Version()}}
+	return []Event{{Type: string(kind), Properties: withDates(v), Durable: kind.IsPublic(), Version: e.Data.Version()}}
 }
 
 // v2Fragment and v2Progress do the same for live events.

@@ -12,9 +12,9 @@ import (
 func applyInbox(tx store.Tx, e session.Event) error {
 	switch d := e.Data.(type) {
 	case *session.PromptAdmitted:
-		return admit(tx, e, d)
+		return insertAdmitted(tx, e, d)
 	case *session.Prompted:
-		return promote(tx, e, d)
+		return promoteInput(tx, e, d)
 	case *session.InputWithdrawn:
 		if _, err := pendingInput(tx, e.SessionID, d.MessageID); err != nil {
 			return err
@@ -28,15 +28,15 @@ func applyInbox(tx store.Tx, e session.Event) error {
 	case *session.InputRedirected:
 		return changeInput(tx, e.SessionID, d.MessageID, func(in *session.Input) { in.Delivery = d.Delivery })
 	case *session.InputReordered:
-		return reorder(tx, e.SessionID, d.MessageIDs)
+		return reorderInputs(tx, e.SessionID, d.MessageIDs)
 	default:
 		return nil
 	}
 }
 
-// admit inserts the prompt. An id that any prompt or message has is a conflict.
-func admit(tx store.Tx, e session.Event, d *session.PromptAdmitted) error {
-	if err := free(tx, d.MessageID); err != nil {
+// insertAdmitted inserts the prompt. An id that any prompt or message has is a conflict.
+func insertAdmitted(tx store.Tx, e session.Event, d *session.PromptAdmitted) error {
+	if err := checkFreeID(tx, d.MessageID); err != nil {
 		return err
 	}
 	return tx.PutInput(&session.Input{
@@ -45,9 +45,9 @@ func admit(tx store.Tx, e session.Event, d *session.PromptAdmitted) error {
 	})
 }
 
-// free fails if the id is taken by any prompt or message of any session: an id that cannot become a message later would
+// checkFreeID fails if the id is taken by any prompt or message of any session: an id that cannot become a message later would
 // block its session for ever.
-func free(tx store.Tx, m session.MessageID) error {
+func checkFreeID(tx store.Tx, m session.MessageID) error {
 	if _, ok, err := store.FindInput(tx, m); err != nil || ok {
 		return firstErr(err, session.Conflict("message", string(m), "is already used by another prompt"))
 	}
@@ -57,8 +57,8 @@ func free(tx store.Tx, m session.MessageID) error {
 	return nil
 }
 
-// promote marks the row. A prompt that was never admitted is admitted by the same event (spec/v2 §5).
-func promote(tx store.Tx, e session.Event, d *session.Prompted) error {
+// promoteInput marks the row. A prompt that was never admitted is admitted by the same event (spec/v2 §5).
+func promoteInput(tx store.Tx, e session.Event, d *session.Prompted) error {
 	in, ok, err := store.FindInput(tx, d.MessageID)
 	if err != nil {
 		return err
@@ -102,8 +102,8 @@ func pendingInput(tx store.Tx, id session.ID, m session.MessageID) (*session.Inp
 	}
 }
 
-// reorder gives the pending prompts' ranks to the ids in their new order. The list must name exactly the pending ones.
-func reorder(tx store.Tx, id session.ID, order []session.MessageID) error {
+// reorderInputs gives the pending prompts' ranks to the ids in their new order. The list must name exactly the pending ones.
+func reorderInputs(tx store.Tx, id session.ID, order []session.MessageID) error {
 	pending, err := store.PendingInputs(tx, id, "", 0)
 	if err != nil {
 		return err

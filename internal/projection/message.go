@@ -7,13 +7,13 @@ import (
 
 func (b *Batch) applyMessage(e session.Event) error {
 	if m := session.Begin(e.Data, e.Seq); m != nil {
-		if err := b.begin(e, m); err != nil {
+		if err := b.beginMessage(e, m); err != nil {
 			return err
 		}
 		return updateMark(b.tx, e, nil)
 	}
 	if id := session.ChangedTurn(e.Data); id != "" {
-		return b.fold(e, id)
+		return b.foldTurn(e, id)
 	}
 	switch d := e.Data.(type) {
 	case *session.ShellEnded:
@@ -27,66 +27,66 @@ func (b *Batch) applyMessage(e session.Event) error {
 		}
 		return updateMark(b.tx, e, nil)
 	case *session.RevertCommitted:
-		return cut(b.tx, e.SessionID, d.MessageID)
+		return cutHistory(b.tx, e.SessionID, d.MessageID)
 	case *session.MessageRemoved:
 		return deleteMessage(b.tx, e.SessionID, d.MessageID)
 	case *session.MessageEdited:
-		return edited(b.tx, e, d)
+		return editMessage(b.tx, e, d)
 	case *session.Renamed:
-		if d.Asked != nil {
+		if d.Request != nil {
 			return b.tx.AddSpend(store.Spend{
-				SessionID: e.SessionID, Seq: e.Seq, Time: d.Timestamp, Model: d.Asked.Model, Cost: d.Asked.Cost, Tokens: d.Asked.Tokens,
+				SessionID: e.SessionID, Seq: e.Seq, Time: d.Timestamp, Model: d.Request.Model, Cost: d.Request.Cost, Tokens: d.Request.Tokens,
 			})
 		}
 	}
 	return updateMark(b.tx, e, nil)
 }
 
-// begin stores a new message; a turn waits for what the batch says more of it.
-func (b *Batch) begin(e session.Event, m session.Message) error {
+// beginMessage stores a new message; a turn waits for what the batch says more of it.
+func (b *Batch) beginMessage(e session.Event, m session.Message) error {
 	a, isTurn := m.(*session.Assistant)
 	if !isTurn {
 		return b.tx.PutMessage(e.SessionID, m, e.Seq)
 	}
-	b.turn = &turn{session: e.SessionID, message: a, through: e.Seq, changed: true}
+	b.held = &heldTurn{session: e.SessionID, message: a, through: e.Seq, changed: true}
 	return nil
 }
 
-// fold applies the event to its turn. A checkpoint changes a turn only in passing: the row of its event is enough, and
+// foldTurn applies the event to its turn. A checkpoint changes a turn only in passing: the row of its event is enough, and
 // writing the whole text again for each would cost the square of its length.
-func (b *Batch) fold(e session.Event, id session.MessageID) error {
-	if _, ok := e.Data.(*session.ItemCheckpointed); ok && b.turn == nil {
+func (b *Batch) foldTurn(e session.Event, id session.MessageID) error {
+	if _, ok := e.Data.(*session.ItemCheckpointed); ok && b.held == nil {
 		return nil
 	}
-	if err := b.load(e.SessionID, id); err != nil || b.turn == nil {
+	if err := b.loadTurn(e.SessionID, id); err != nil || b.held == nil {
 		return err
 	}
-	b.turn.through = e.Seq
-	a := b.turn.message
+	b.held.through = e.Seq
+	a := b.held.message
 	if !a.Apply(e.Data) {
 		return nil
 	}
-	b.turn.changed = true
-	if err := spend(b.tx, e, a); err != nil {
+	b.held.changed = true
+	if err := addSpend(b.tx, e, a); err != nil {
 		return err
 	}
 	return updateMark(b.tx, e, a)
 }
 
-// load sees to b.turn; there is none if the message is missing or no turn.
-func (b *Batch) load(id session.ID, m session.MessageID) error {
-	if b.turn != nil {
+// loadTurn sees to b.turn; there is none if the message is missing or no turn.
+func (b *Batch) loadTurn(id session.ID, m session.MessageID) error {
+	if b.held != nil {
 		return nil
 	}
 	found, _, err := store.FindMessage(b.tx, id, m)
 	if a, ok := found.(*session.Assistant); ok && err == nil {
-		b.turn = &turn{session: id, message: a}
+		b.held = &heldTurn{session: id, message: a}
 	}
 	return err
 }
 
-// spend writes the ledger line of a turn that says what it used, nothing too.
-func spend(tx store.Tx, e session.Event, a *session.Assistant) error {
+// addSpend writes the ledger line of a turn that says what it used, nothing too.
+func addSpend(tx store.Tx, e session.Event, a *session.Assistant) error {
 	line := store.Spend{SessionID: e.SessionID, Seq: e.Seq, Time: e.Data.Stamp().Timestamp, Model: a.Model}
 	switch d := e.Data.(type) {
 	case *session.StepEnded:
@@ -102,8 +102,8 @@ func spend(tx store.Tx, e session.Event, a *session.Assistant) error {
 	return tx.AddSpend(line)
 }
 
-// edited rewrites a prompt of the history.
-func edited(tx store.Tx, e session.Event, d *session.MessageEdited) error {
+// editMessage rewrites a prompt of the history.
+func editMessage(tx store.Tx, e session.Event, d *session.MessageEdited) error {
 	m, _, err := store.FindMessage(tx, e.SessionID, d.MessageID)
 	if u, ok := m.(*session.User); ok && err == nil && u.Apply(d) {
 		return tx.PutMessage(e.SessionID, u, e.Seq)
@@ -120,8 +120,8 @@ func deleteMessage(tx store.Tx, id session.ID, m session.MessageID) error {
 	return tx.DeleteMessages(id, seq-1, seq+1)
 }
 
-// cut removes what follows the boundary message of a committed revert: messages, and prompts admitted after it.
-func cut(tx store.Tx, id session.ID, boundary session.MessageID) error {
+// cutHistory removes what follows the boundary message of a committed revert: messages, and prompts admitted after it.
+func cutHistory(tx store.Tx, id session.ID, boundary session.MessageID) error {
 	m, ok, err := store.FindMessage(tx, id, boundary)
 	if err != nil || !ok {
 		return err

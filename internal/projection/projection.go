@@ -18,11 +18,11 @@ import (
 // written once, by Flush.
 type Batch struct {
 	tx   store.Tx
-	turn *turn // nil if no turn is held
+	held *heldTurn // nil if no turn is held
 }
 
-// turn is one that a batch is changing.
-type turn struct {
+// heldTurn is one that a batch is changing.
+type heldTurn struct {
 	session session.ID
 	message *session.Assistant
 	through int64 // seq of the newest event that was applied to it
@@ -44,7 +44,7 @@ func Apply(tx store.Tx, e session.Event) error {
 // Apply writes the rows of one event, but for those that wait for Flush. The event is not yet inserted: the session's
 // head is still e.Seq-1. An error means that nothing of the batch may be committed.
 func (b *Batch) Apply(e session.Event) error {
-	if b.turn != nil && b.turn.message.ID != session.ChangedTurn(e.Data) {
+	if b.held != nil && b.held.message.ID != session.ChangedTurn(e.Data) {
 		if err := b.Flush(); err != nil {
 			return err
 		}
@@ -66,8 +66,8 @@ func (b *Batch) Apply(e session.Event) error {
 
 // Flush writes what waits.
 func (b *Batch) Flush() error {
-	t := b.turn
-	b.turn = nil
+	t := b.held
+	b.held = nil
 	if t == nil || !t.changed {
 		return nil
 	}

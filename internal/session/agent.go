@@ -33,8 +33,8 @@ const (
 	ModeAll      AgentMode = "all"
 )
 
-// Selectable reports whether users may choose the agent for a session.
-func (a Agent) Selectable() bool { return a.Mode != ModeSubagent && !a.Hidden }
+// IsSelectable reports whether users may choose the agent for a session.
+func (a Agent) IsSelectable() bool { return a.Mode != ModeSubagent && !a.Hidden }
 
-// Mentionable reports whether users may call upon the agent in a prompt.
-func (a Agent) Mentionable() bool { return !a.Hidden }
+// IsMentionable reports whether users may call upon the agent in a prompt.
+func (a Agent) IsMentionable() bool { return !a.Hidden }

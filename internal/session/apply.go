@@ -60,7 +60,7 @@ func (s *Session) Apply(d EventData) bool {
 		if e.Exclude == nil {
 			return false
 		}
-		s.Excluded = append(slices.DeleteFunc(slices.Clone(s.Excluded), e.Exclude.covers), *e.Exclude)
+		s.Excluded = append(slices.DeleteFunc(slices.Clone(s.Excluded), e.Exclude.supersedes), *e.Exclude)
 	case *RevertStaged:
 		s.Revert = &e.Revert
 	case *RevertCleared, *RevertCommitted:
@@ -83,7 +83,7 @@ func (s *Session) Apply(d EventData) bool {
 		s.Edits++
 		return true
 	case *Imported:
-		s.complete(e)
+		s.completeImport(e)
 		return true
 	case *StepStarted:
 		if s.Changes != nil {
@@ -97,8 +97,8 @@ func (s *Session) Apply(d EventData) bool {
 	return true
 }
 
-// complete shows a session of which all is imported.
-func (s *Session) complete(e *Imported) {
+// completeImport shows a session of which all is imported.
+func (s *Session) completeImport(e *Imported) {
 	s.Time.Archived, s.Time.Updated = e.Archived, e.Updated
 	if s.Import != nil {
 		whole := *s.Import
@@ -162,55 +162,55 @@ func (a *Assistant) Apply(d EventData) bool {
 	at := d.Stamp().Timestamp
 	switch e := d.(type) {
 	case *StepEnded:
-		return a.end(e)
+		return a.applyEnd(e)
 	case *StepFailed:
-		return a.fail(e)
+		return a.applyFailure(e)
 	case *TextStarted:
-		return a.add(e.PartID, &Text{Type: "text", ID: e.TextID, PartID: e.PartID, Time: &ItemTime{Created: at}})
+		return a.addItem(e.PartID, &Text{Type: "text", ID: e.TextID, PartID: e.PartID, Time: &ItemTime{Created: at}})
 	case *TextEnded:
 		t, ok := a.Item(e.PartID).(*Text)
-		if !ok || t.Time.over() {
+		if !ok || t.Time.hasEnded() {
 			return false
 		}
 		t.Text, t.Partial, t.Metadata = e.Text, e.Partial, e.ProviderMetadata
-		t.Time = t.Time.end(at)
+		t.Time = t.Time.endAt(at)
 		return true
 	case *ReasoningStarted:
-		return a.add(e.PartID, &Reasoning{
+		return a.addItem(e.PartID, &Reasoning{
 			Type: "reasoning", ID: e.ReasoningID, PartID: e.PartID, Metadata: e.ProviderMetadata, Time: &ItemTime{
 				Created: at,
 			},
 		})
 	case *ReasoningEnded:
 		r, ok := a.Item(e.PartID).(*Reasoning)
-		if !ok || r.Time.over() {
+		if !ok || r.Time.hasEnded() {
 			return false
 		}
 		r.Text, r.Partial = e.Text, e.Partial
 		if len(e.ProviderMetadata) > 0 {
 			r.Metadata = e.ProviderMetadata
 		}
-		r.Time = r.Time.end(at)
+		r.Time = r.Time.endAt(at)
 		return true
 	case *ToolInputStarted:
-		return a.add(e.PartID, &Tool{
+		return a.addItem(e.PartID, &Tool{
 			Type: "tool", ID: e.CallID, PartID: e.PartID, Name: e.Name,
 			State: ToolState{Status: ToolPending, Input: emptyText}, Time: ToolTime{Created: at},
 		})
 	case *ItemCheckpointed:
 		return a.Checkpoint(e)
 	case *PartRemoved, *PartEdited:
-		return a.edit(d)
+		return a.applyEdit(d)
 	default:
-		return a.applyTool(d)
+		return a.applyToolEvent(d)
 	}
 }
 
-func (a *Assistant) applyTool(d EventData) bool {
+func (a *Assistant) applyToolEvent(d EventData) bool {
 	at := d.Stamp().Timestamp
 	switch e := d.(type) {
 	case *ToolInputEnded:
-		return changeTool(a, e.PartID, ToolPending, func(t *Tool) { t.State.Input = quote(e.Text) })
+		return changeTool(a, e.PartID, ToolPending, func(t *Tool) { t.State.Input = quoteText(e.Text) })
 	case *ToolCalled:
 		return changeTool(a, e.PartID, ToolPending, func(t *Tool) {
 			t.Name = e.Tool
@@ -259,7 +259,7 @@ func (t *Tool) settle(to ToolStatus, p CallProvider, at int64) {
 	}
 }
 
-func (a *Assistant) end(e *StepEnded) bool {
+func (a *Assistant) applyEnd(e *StepEnded) bool {
 	if !a.Open() {
 		return false
 	}
@@ -274,7 +274,7 @@ func (a *Assistant) end(e *StepEnded) bool {
 	return true
 }
 
-func (a *Assistant) fail(e *StepFailed) bool {
+func (a *Assistant) applyFailure(e *StepFailed) bool {
 	if !a.Open() {
 		return false
 	}
@@ -286,11 +286,11 @@ func (a *Assistant) fail(e *StepFailed) bool {
 	return true
 }
 
-// over reports whether the item has ended. An item without a time, which older logs have, never has.
-func (t *ItemTime) over() bool { return t != nil && t.Completed != 0 }
+// hasEnded reports whether the item has ended. An item without a time, which older logs have, never has.
+func (t *ItemTime) hasEnded() bool { return t != nil && t.Completed != 0 }
 
-// end returns the time of an item that ends at at.
-func (t *ItemTime) end(at int64) *ItemTime {
+// endAt returns the time of an item that ends at at.
+func (t *ItemTime) endAt(at int64) *ItemTime {
 	if t == nil {
 		return nil
 	}
@@ -306,7 +306,7 @@ func (t *Tool) RawInput() string {
 	return s
 }
 
-func (a *Assistant) add(id PartID, c Content) bool {
+func (a *Assistant) addItem(id PartID, c Content) bool {
 	if !a.Open() || a.Item(id) != nil {
 		return false
 	}
@@ -317,14 +317,14 @@ func (a *Assistant) add(id PartID, c Content) bool {
 // changeTool changes the call if it stands at from; "" is any status that is not settled.
 func changeTool(a *Assistant, id PartID, from ToolStatus, f func(*Tool)) bool {
 	t, ok := a.Item(id).(*Tool)
-	if !ok || t.State.Status.Settled() || (from != "" && t.State.Status != from) {
+	if !ok || t.State.Status.IsSettled() || (from != "" && t.State.Status != from) {
 		return false
 	}
 	f(t)
 	return true
 }
 
-func quote(s string) jsontext.Value {
+func quoteText(s string) jsontext.Value {
 	v, err := jsontext.AppendQuote(nil, s)
 	if err != nil { // invalid UTF-8: the surfaces sanitise, a foreign log may not
 		return emptyText

@@ -336,13 +336,13 @@ func TestCheckpointsAtOnce(t *testing.T) {
 		if got := all.Checkpoint(cs...); got != changed || encoded(t, all) != encoded(t, one) {
 			t.Fatalf("%s: %v %s, one by one %v %s", encoded(t, cs), got, encoded(t, all), changed, encoded(t, one))
 		}
-		if !all.Streaming() {
+		if !all.IsStreaming() {
 			t.Fatal("no item is open")
 		}
 	}
 	a := begun()
 	a.Apply(&StepFailed{TurnFact: TurnFact{Fact: at(2), AssistantMessageID: "msg_a"}})
-	if a.Checkpoint(&ItemCheckpointed{TurnFact: OfTurn("msg_a"), PartID: "prt_t", Text: "late"}) || a.Streaming() {
+	if a.Checkpoint(&ItemCheckpointed{TurnFact: OfTurn("msg_a"), PartID: "prt_t", Text: "late"}) || a.IsStreaming() {
 		t.Error("a checkpoint changed a turn that has ended")
 	}
 }

@@ -38,16 +38,16 @@ const (
 	CauseMode       PrefixCause = "mode"       // the last step, or an answer in a form, begins or ends
 )
 
-// Alarm returns what changed though nothing should have changed it; "" if all is well.
-func (p *CachePrefix) Alarm() string {
+// UnexpectedChange returns what changed though nothing should have changed it; "" if all is well.
+func (p *CachePrefix) UnexpectedChange() string {
 	if p == nil || p.Cause != "" {
 		return ""
 	}
 	return p.Changed
 }
 
-// Hit is the share of the input tokens that came from the provider's cache, from 0 to 1; false if there was no input.
-func (t Tokens) Hit() (share float64, ok bool) {
+// CacheShare is the share of the input tokens that came from the provider's cache, from 0 to 1; false if there was no input.
+func (t Tokens) CacheShare() (share float64, ok bool) {
 	all := t.Input + t.Cache.Read + t.Cache.Write
 	if all <= 0 {
 		return 0, false

@@ -18,12 +18,12 @@ func (a *Assistant) Checkpoint(cs ...*ItemCheckpointed) bool {
 		text, known := held[c.PartID]
 		if !known {
 			item := a.Item(c.PartID)
-			if c.AssistantMessageID != a.ID || !streams(item) {
+			if c.AssistantMessageID != a.ID || !isStreaming(item) {
 				continue
 			}
-			text = []byte(streamed(item))
+			text = []byte(openText(item))
 		}
-		if c.AssistantMessageID == a.ID && boundary(text, c.Offset) {
+		if c.AssistantMessageID == a.ID && isBoundary(text, c.Offset) {
 			held[c.PartID] = append(text[:c.Offset], c.Text...)
 		}
 	}
@@ -34,22 +34,24 @@ func (a *Assistant) Checkpoint(cs ...*ItemCheckpointed) bool {
 		case *Reasoning:
 			it.Text = string(text)
 		case *Tool:
-			it.State.Input = quote(string(text))
+			it.State.Input = quoteText(string(text))
 		}
 	}
 	return len(held) > 0
 }
 
-// Streaming reports whether a checkpoint could change the turn.
-func (a *Assistant) Streaming() bool { return a.Open() && slices.ContainsFunc(a.Content, streams) }
+// IsStreaming reports whether a checkpoint could change the turn.
+func (a *Assistant) IsStreaming() bool {
+	return a.Open() && slices.ContainsFunc(a.Content, isStreaming)
+}
 
-// streams reports whether the model is still writing the item.
-func streams(c Content) bool {
+// isStreaming reports whether the model is still writing the item.
+func isStreaming(c Content) bool {
 	switch it := c.(type) {
 	case *Text:
-		return !it.Time.over()
+		return !it.Time.hasEnded()
 	case *Reasoning:
-		return !it.Time.over()
+		return !it.Time.hasEnded()
 	case *Tool:
 		return it.State.Status == ToolPending
 	default:
@@ -57,8 +59,8 @@ func streams(c Content) bool {
 	}
 }
 
-// streamed is what an item holds that the model is still writing.
-func streamed(c Content) string {
+// openText is what an item holds that the model is still writing.
+func openText(c Content) string {
 	switch it := c.(type) {
 	case *Text:
 		return it.Text
@@ -71,7 +73,7 @@ func streamed(c Content) string {
 	}
 }
 
-// boundary reports whether a character begins at the offset, or the text ends there.
-func boundary(text []byte, offset int) bool {
+// isBoundary reports whether a character begins at the offset, or the text ends there.
+func isBoundary(text []byte, offset int) bool {
 	return offset == len(text) || 0 <= offset && offset < len(text) && utf8.RuneStart(text[offset])
 }

@@ -39,7 +39,7 @@ func DecodeData(k Kind, version int, raw jsontext.Value) (EventData, error) {
 		u.head.Extra = nil
 		return u, nil
 	}
-	raw, err := upcast(k, version, raw)
+	raw, err := upcastData(k, version, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +49,8 @@ func DecodeData(k Kind, version int, raw jsontext.Value) (EventData, error) {
 	return d, nil
 }
 
-// upcast rewrites an old version's payload into the current form. One case per change of form, never removed.
-func upcast(k Kind, version int, raw jsontext.Value) (jsontext.Value, error) {
+// upcastData rewrites an old version's payload into the current form. One case per change of form, never removed.
+func upcastData(k Kind, version int, raw jsontext.Value) (jsontext.Value, error) {
 	if version < 1 {
 		return nil, fmt.Errorf("decode %s: there is no version %d", k, version)
 	}

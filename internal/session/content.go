@@ -91,8 +91,8 @@ const (
 	ToolError     ToolStatus = "error"
 )
 
-// Settled reports whether the call has its one outcome.
-func (s ToolStatus) Settled() bool { return s == ToolCompleted || s == ToolError }
+// IsSettled reports whether the call has its one outcome.
+func (s ToolStatus) IsSettled() bool { return s == ToolCompleted || s == ToolError }
 
 // ToolState is the state of a call. While pending, Input is a JSON string: the raw argument text so far; afterwards
 // it is the argument object. The other fields belong to the later statuses.

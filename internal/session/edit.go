@@ -45,8 +45,8 @@ func (u *User) Apply(d EventData) bool {
 	return true
 }
 
-// edit changes a turn that has ended.
-func (a *Assistant) edit(d EventData) bool {
+// applyEdit changes a turn that has ended.
+func (a *Assistant) applyEdit(d EventData) bool {
 	if a.Open() {
 		return false
 	}
@@ -58,16 +58,16 @@ func (a *Assistant) edit(d EventData) bool {
 	case *PartEdited:
 		switch it := a.Item(e.PartID).(type) {
 		case *Text:
-			return rewrite(&it.Text, &it.Metadata, e.Text)
+			return replaceText(&it.Text, &it.Metadata, e.Text)
 		case *Reasoning:
-			return rewrite(&it.Text, &it.Metadata, e.Text)
+			return replaceText(&it.Text, &it.Metadata, e.Text)
 		}
 	}
 	return false
 }
 
-// rewrite replaces a text, and drops what its provider said of the one before.
-func rewrite(text *string, metadata *jsontext.Value, to string) bool {
+// replaceText replaces a text, and drops what its provider said of the one before.
+func replaceText(text *string, metadata *jsontext.Value, to string) bool {
 	if *text == to {
 		return false
 	}

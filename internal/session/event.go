@@ -142,9 +142,9 @@ type (
 	// asked for it, Asked says what that cost, whatever came of it.
 	Renamed struct {
 		Fact
-		Title string `json:"title"`
-		By    string `json:"by,omitzero"`
-		Asked *Asked `json:"asked,omitzero"`
+		Title   string `json:"title"`
+		By      string `json:"by,omitzero"`
+		Request *Asked `json:"asked,omitzero"`
 	}
 	// Archived hides the session from lists; At 0 brings it back.
 	Archived struct {

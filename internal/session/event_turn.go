@@ -97,8 +97,8 @@ type Exclusion struct {
 	Digest string `json:"digest,omitzero"`
 }
 
-// covers reports whether nothing is left for an earlier exclusion to say.
-func (x *Exclusion) covers(earlier Exclusion) bool {
+// supersedes reports whether nothing is left for an earlier exclusion to say.
+func (x *Exclusion) supersedes(earlier Exclusion) bool {
 	return earlier.Kind == x.Kind && (x.Digest == "" || earlier.Digest == x.Digest)
 }
 

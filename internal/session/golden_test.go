@@ -99,7 +99,7 @@ func TestGoldenEvents(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", k, err)
 		}
-		fmt.Fprintf(&out, "%s.%d public=%v %s\n", k, d.Version(), k.Public(), raw)
+		fmt.Fprintf(&out, "%s.%d public=%v %s\n", k, d.Version(), k.IsPublic(), raw)
 		back, err := DecodeData(k, d.Version(), raw)
 		if err != nil {
 			t.Fatalf("%s: %v", k, err)

@@ -64,7 +64,7 @@ func (g *IDs) New(p Prefix) string {
 	}
 	hex.Encode(body[:12], be[:])
 	random := body[12:]
-	g.random(random)
+	g.fillRandom(random)
 	for i, b := range random {
 		random[i] = base62[int(b)%len(base62)]
 	}
@@ -89,7 +89,7 @@ func (g *IDs) next() uint64 {
 	return v
 }
 
-func (g *IDs) random(p []byte) {
+func (g *IDs) fillRandom(p []byte) {
 	if g.Rand != nil {
 		g.Rand(p)
 		return

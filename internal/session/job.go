@@ -41,8 +41,8 @@ const (
 	jobCommandLen = 500 // bytes
 )
 
-// Job returns the job with the id, nil if the session remembers none.
-func (s *Session) Job(id JobID) *Job {
+// FindJob returns the job with the id, nil if the session remembers none.
+func (s *Session) FindJob(id JobID) *Job {
 	if i := slices.IndexFunc(s.Jobs, func(j Job) bool { return j.ID == id }); i >= 0 {
 		return &s.Jobs[i]
 	}
@@ -67,12 +67,12 @@ func (s *Session) startJob(e *JobStarted) {
 
 // endJob reports whether the job was running.
 func (s *Session) endJob(e *JobEnded) bool {
-	j := s.Job(e.JobID)
+	j := s.FindJob(e.JobID)
 	if j == nil || j.Status != JobRunning {
 		return false
 	}
 	s.Jobs = slices.Clone(s.Jobs)
-	j = s.Job(e.JobID)
+	j = s.FindJob(e.JobID)
 	j.Status, j.Exit, j.Error, j.Time.Ended = e.Status, e.Exit, e.Error, e.Timestamp
 	return true
 }

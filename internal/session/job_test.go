@@ -20,10 +20,10 @@ func TestJobsAreRemembered(t *testing.T) {
 			t.Fatal("ended twice")
 		}
 		if i == 0 {
-			s.Job(id).Status = JobRunning
+			s.FindJob(id).Status = JobRunning
 		}
 	}
-	last := s.Job("job_99")
+	last := s.FindJob("job_99")
 	if len(s.Jobs) != jobsKept || s.Jobs[0].ID != "job_0" || !s.RunningJobs() || last == nil {
 		t.Fatalf("%d %+v", len(s.Jobs), s.Jobs[0].ID)
 	}

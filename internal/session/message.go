@@ -145,19 +145,19 @@ type StepSnapshot struct {
 // Failure says why a turn or a tool call failed. Type is always "unknown" because V2 clients know no other; Reason is
 // ours and says more.
 type Failure struct {
-	Type    string         `json:"type"`
-	Message string         `json:"message"`
-	Reason  Reason         `json:"reason,omitzero"`
-	Said    *Said          `json:"said,omitzero"` // by the provider, when it is its failure
-	Extra   jsontext.Value `json:",embed"`
+	Type     string         `json:"type"`
+	Message  string         `json:"message"`
+	Reason   Reason         `json:"reason,omitzero"`
+	Provider *Said          `json:"said,omitzero"` // by the provider, when it is its failure
+	Extra    jsontext.Value `json:",embed"`
 }
 
 // Said is what a provider answered instead of doing what it was asked.
 type Said struct {
-	Message string `json:"message"`
-	Status  int    `json:"status,omitzero"` // of HTTP; 0: it never answered
-	Body    string `json:"body,omitzero"`   // without secrets
-	Passes  bool   `json:"passes,omitzero"` // asking again may help
+	Message     string `json:"message"`
+	Status      int    `json:"status,omitzero"` // of HTTP; 0: it never answered
+	Body        string `json:"body,omitzero"`   // without secrets
+	IsTransient bool   `json:"passes,omitzero"` // asking again may help
 }
 
 // Reason sorts failures (spec/v2 §29.2).

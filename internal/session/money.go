@@ -31,16 +31,16 @@ func (u USD) String() string {
 // ParseUSD reads a decimal number of dollars, with optional sign, fraction and exponent. Digits below a pico-dollar
 // are cut off; amounts out of range are an error.
 func ParseUSD(s string) (USD, error) {
-	v, ok := Decimal(s, 12)
+	v, ok := ParseDecimal(s, 12)
 	if !ok {
 		return 0, fmt.Errorf("%q is not an amount of dollars", clip(s, 40))
 	}
 	return USD(v), nil
 }
 
-// Decimal reads a decimal number, with optional sign, fraction and exponent, as a count of its decimals at the given
+// ParseDecimal reads a decimal number, with optional sign, fraction and exponent, as a count of its decimals at the given
 // place: 1.5 at place 6 is 1,500,000. Digits below are cut off. ok is false for what is no number or too large.
-func Decimal(s string, place int) (v int64, ok bool) {
+func ParseDecimal(s string, place int) (v int64, ok bool) {
 	body, exponent, hasExponent := strings.Cut(strings.ToLower(s), "e")
 	if hasExponent {
 		n, err := strconv.Atoi(exponent)

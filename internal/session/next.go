@@ -79,7 +79,7 @@ func hasUnseenResult(t *Tool) bool {
 // nextAfterTurn is what a turn calls for that ended well: its structured output is the end; a pause of the provider, an
 // answer in the wrong form and results that the model has not seen call for another turn.
 func nextAfterTurn(finish string, structured, unseenResults bool) Next {
-	if !structured && (finish == FinishPaused || Unformed(finish) || unseenResults) {
+	if !structured && (finish == FinishPaused || IsUnformed(finish) || unseenResults) {
 		return NextProceed
 	}
 	return NextNothing

@@ -2,8 +2,8 @@ package session
 
 import "strings"
 
-// Public reports whether the kind belongs to OpenCode's V2 API. Streams show only these unless asked for all.
-func (k Kind) Public() bool {
+// IsPublic reports whether the kind belongs to OpenCode's V2 API. Streams show only these unless asked for all.
+func (k Kind) IsPublic() bool {
 	switch k {
 	case KindAgentSwitched, KindModelSwitched, KindMoved, KindPromptAdmitted, KindPrompted, KindContextUpdated, KindSynthetic,
 		KindShellStarted, KindShellEnded, KindStepStarted, KindStepEnded, KindStepFailed, KindTextStarted, KindTextEnded,
@@ -59,30 +59,30 @@ type (
 	}
 )
 
-// Public is the event as OpenCode's clients of V2 are told of it: as it is, or asks, their replies, todos and the end of a session by their names
+// PublicForm is the event as OpenCode's clients of V2 are told of it: as it is, or asks, their replies, todos and the end of a session by their names
 // for them. ok is false for what they have no word for.
-func (e *Event) Public() (kind Kind, data any, ok bool) {
+func (e *Event) PublicForm() (kind Kind, data any, ok bool) {
 	switch d := e.Data.(type) {
 	case *PermissionAsked:
 		ask := d.Ask
 		ask.SessionID = e.SessionID
 		if ask.IsQuestion() {
-			return "question.v2.asked", ask.Asked(), true
+			return "question.v2.asked", ask.QuestionForm(), true
 		}
-		return "permission.v2.asked", ask.Public(), true
+		return "permission.v2.asked", ask.PublicForm(), true
 	case *PermissionReplied:
-		kind, data = d.public(e.SessionID)
+		kind, data = d.publicForm(e.SessionID)
 		return kind, data, true
 	case *Deleted:
 		return KindDeleted, SessionDeleted{e.SessionID, d.Info}, true
 	case *TodosSet:
 		return "todo.updated", TodosUpdated{e.SessionID, d.Todos}, true
 	default:
-		return e.Data.Kind(), e.Data, e.Data.Kind().Public()
+		return e.Data.Kind(), e.Data, e.Data.Kind().IsPublic()
 	}
 }
 
-func (d *PermissionReplied) public(id ID) (Kind, any) {
+func (d *PermissionReplied) publicForm(id ID) (Kind, any) {
 	switch {
 	case !strings.HasPrefix(string(d.AskID), string(PrefixQuestion)):
 		return "permission.v2.replied", AskReplied{id, d.AskID, d.Reply}
@@ -93,8 +93,8 @@ func (d *PermissionReplied) public(id ID) (Kind, any) {
 	}
 }
 
-// Public is the ask without what only our own clients know.
-func (a PendingAsk) Public() PendingAsk {
+// PublicForm is the ask without what only our own clients know.
+func (a PendingAsk) PublicForm() PendingAsk {
 	if a.Resources == nil {
 		a.Resources = []string{}
 	}
@@ -105,8 +105,8 @@ func (a PendingAsk) Public() PendingAsk {
 	return a
 }
 
-// Asked is an ask for answers as clients are told of it.
-func (a PendingAsk) Asked() QuestionAsked {
+// QuestionForm is an ask for answers as clients are told of it.
+func (a PendingAsk) QuestionForm() QuestionAsked {
 	q := QuestionAsked{ID: a.ID, SessionID: a.SessionID, Questions: a.Questions}
 	if a.Source != nil {
 		q.Tool = &QuestionTool{MessageID: a.Source.MessageID, CallID: a.Source.CallID}

@@ -48,12 +48,12 @@ func CheckAnswers(field string, questions []Question, answers [][]string) error 
 	return nil
 }
 
-// TakesWords reports whether the question can be answered in one's own words.
-func (q Question) TakesWords() bool { return q.Custom == nil || *q.Custom }
+// AllowsCustom reports whether the question can be answered in one's own words.
+func (q Question) AllowsCustom() bool { return q.Custom == nil || *q.Custom }
 
-// Chosen reads a line that was typed as the answer: numbers or labels of options, separated by commas if several may be
+// ParseAnswer reads a line that was typed as the answer: numbers or labels of options, separated by commas if several may be
 // chosen, or other words. Nothing is no answer.
-func (q Question) Chosen(text string) ([]string, error) {
+func (q Question) ParseAnswer(text string) ([]string, error) {
 	out := []string{}
 	if text == "" {
 		return out, nil
@@ -63,12 +63,12 @@ func (q Question) Chosen(text string) ([]string, error) {
 		parts = strings.Split(text, ",")
 	}
 	for _, p := range parts {
-		label, known := q.option(strings.TrimSpace(p))
+		label, known := q.findOption(strings.TrimSpace(p))
 		switch {
 		case known && !slices.Contains(out, label):
 			out = append(out, label)
 		case known:
-		case q.TakesWords():
+		case q.AllowsCustom():
 			return []string{text}, nil // with its commas
 		default:
 			return nil, fmt.Errorf("%q is not one of them", clip(p, 40))
@@ -77,8 +77,8 @@ func (q Question) Chosen(text string) ([]string, error) {
 	return out, nil
 }
 
-// option finds an option by its label or its number.
-func (q Question) option(word string) (label string, ok bool) {
+// findOption finds an option by its label or its number.
+func (q Question) findOption(word string) (label string, ok bool) {
 	for _, o := range q.Options {
 		if strings.EqualFold(o.Label, word) {
 			return o.Label, true

@@ -31,7 +31,7 @@ func TestChosen(t *testing.T) {
 		{closed, "4", nil},
 		{closed, "pink", nil},
 	} {
-		got, err := tt.q.Chosen(tt.text)
+		got, err := tt.q.ParseAnswer(tt.text)
 		if diff := cmp.Diff(tt.want, got); diff != "" || (err != nil) != (tt.want == nil) {
 			t.Errorf("%q: %v, %v", tt.text, got, err)
 		}

@@ -71,17 +71,17 @@ type Changes struct {
 
 // Path is the session's place below the top of its project, "" there, and outside of any repository below the root.
 func (s *Session) Path() string {
-	if s.Subpath != "" || !s.ProjectID.outside() {
+	if s.Subpath != "" || !s.ProjectID.isOutside() {
 		return s.Subpath
 	}
 	return strings.TrimPrefix(s.Location.Directory, "/")
 }
 
-// outside reports whether it is the project of what is in no repository.
-func (p ProjectID) outside() bool { return p == "" || p == "global" }
+// isOutside reports whether it is the project of what is in no repository.
+func (p ProjectID) isOutside() bool { return p == "" || p == "global" }
 
-// Remains is what is kept of a session that is deleted: which one it was and where, nothing that was said of it or in it.
-func (s *Session) Remains() Session {
+// Tombstone is what is kept of a session that is deleted: which one it was and where, nothing that was said of it or in it.
+func (s *Session) Tombstone() Session {
 	return Session{
 		ID: s.ID, ParentID: s.ParentID, ProjectID: s.ProjectID, Location: s.Location, Subpath: s.Subpath, Slug: s.Slug,
 		Version: s.Version, Time: s.Time,
@@ -94,7 +94,7 @@ func (s *Session) ApprovalScope() ProjectID { return ApprovalScope(s.ProjectID, 
 
 // ApprovalScope is the scope of sessions of the project at the location.
 func ApprovalScope(p ProjectID, l Location) ProjectID {
-	if p.outside() {
+	if p.isOutside() {
 		return ProjectID("directory:" + l.Directory)
 	}
 	return p
@@ -169,8 +169,8 @@ type Budget struct {
 	Turns  int   `json:"turns,omitzero"` // provider turns per prompt; 0 is the engine's cap
 }
 
-// Or returns the limits of b, and where it has none those of otherwise; nil is no budget.
-func (b *Budget) Or(otherwise *Budget) *Budget {
+// WithDefaults returns the limits of b, and where it has none those of otherwise; nil is no budget.
+func (b *Budget) WithDefaults(otherwise *Budget) *Budget {
 	if b == nil || otherwise == nil {
 		return cmp.Or(b, otherwise)
 	}

@@ -121,8 +121,8 @@ type Tx interface {
 	SpendWriter
 }
 
-// Row is an event as it is stored: the payload's bytes, complete and not decoded.
-type Row struct {
+// EventRow is an event as it is stored: the payload's bytes, complete and not decoded.
+type EventRow struct {
 	Position  int64 // set by the store on insert
 	ID        session.EventID
 	SessionID session.ID
@@ -140,7 +140,7 @@ type EventReader interface {
 	Head(id session.ID) (int64, error)
 	// Events returns up to limit events of the session with seq > after, in order; given kinds select from them. Of all
 	// sessions ("") it returns events with position > after, in order of position.
-	Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]Row, error)
+	Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]EventRow, error)
 }
 
 // EventWriter appends to the log. Only package eventlog calls it.
@@ -149,7 +149,7 @@ type EventWriter interface {
 	//
 	// An event of a kind that outlives its session (Kind.OutlivesSession) is not part of the session's own log: it is
 	// found among the events of all sessions only, its seq is not checked, and a new session may have the same id.
-	InsertEvent(r Row) (position int64, err error)
+	InsertEvent(r EventRow) (position int64, err error)
 }
 
 // SessionQuery selects sessions.
@@ -256,7 +256,7 @@ type MessageWriter interface {
 	// and type never change after the insert. An id that another session uses is an error of code conflict.
 	//
 	// A streaming turn is not put again for each checkpoint, because the checkpoint's event holds the text: reads apply
-	// the checkpoints with seq > through (CatchUp).
+	// the checkpoints with seq > through (ApplyCheckpoints).
 	PutMessage(id session.ID, m session.Message, through int64) error
 	// DeleteMessages removes the messages with after < seq < before; a before of 0 is the end.
 	DeleteMessages(id session.ID, after, before int64) error

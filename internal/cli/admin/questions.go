@@ -108,7 +108,7 @@ func allChosen(qs []session.Question, words []string) ([][]string, error) {
 	}
 	answers := make([][]string, len(qs))
 	for i, q := range qs {
-		given, err := q.Chosen(strings.TrimSpace(words[i]))
+		given, err := q.ParseAnswer(strings.TrimSpace(words[i]))
 		if err != nil {
 			return nil, cli.UsageErrorf("question %d: %v: %s", i+1, err, term.QuestionChoices(q))
 		}

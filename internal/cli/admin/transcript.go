@@ -98,7 +98,7 @@ func (t *transcript) printBlock(text string) {
 
 func (t *transcript) printAssistant(m *session.Assistant) {
 	t.printHeading(term.Green, m.Agent, term.FirstLine(m.Model.String(), 80))
-	if changed := m.Prefix.Alarm(); changed != "" {
+	if changed := m.Prefix.UnexpectedChange(); changed != "" {
 		t.out.Printf("%s\n", t.out.Paint(term.Yellow, term.CacheNote(changed)))
 	}
 	for _, c := range m.Content {

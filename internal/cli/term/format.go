@@ -65,7 +65,7 @@ func FormatCount(n int64) string {
 
 // FormatCacheHit is the share of the input that came from the provider's cache; "" where none did.
 func FormatCacheHit(t session.Tokens) string {
-	share, ok := t.Hit()
+	share, ok := t.CacheShare()
 	if !ok || t.Cache.Read == 0 {
 		return ""
 	}

@@ -34,7 +34,7 @@ func QuestionChoices(s session.Question) string {
 	case len(s.Options) > 0:
 		ways = append(ways, "a number")
 	}
-	if s.TakesWords() {
+	if s.AllowsCustom() {
 		ways = append(ways, "your own words")
 	}
 	return strings.Join(ways, " or ") + "; nothing: no answer, !: dismiss, and stop"
@@ -50,7 +50,7 @@ func (q *AskQueue) answerQuestion(a session.PendingAsk, text string) (ans Answer
 		return Answer{Ask: a, Reply: session.ReplyReject}, true
 	}
 	question := a.Questions[len(q.given)]
-	chosen, err := question.Chosen(text)
+	chosen, err := question.ParseAnswer(text)
 	if err != nil {
 		q.Out.Printf("  %s: %s\n", err, QuestionChoices(question))
 		q.prompt()

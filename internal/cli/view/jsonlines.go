@@ -154,7 +154,7 @@ func (v *JSONLines) ShowEvent(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
 		v.provider, v.pending = d.Model.ProviderID, nil
-		if changed := d.Prefix.Alarm(); changed != "" {
+		if changed := d.Prefix.UnexpectedChange(); changed != "" {
 			v.ShowNote(term.CacheNote(changed))
 		}
 		v.writePart("step_start", e, jsonPart{

@@ -91,7 +91,7 @@ func (v *Text) endReasoning() {
 func (v *Text) ShowEvent(e session.Event) {
 	switch d := e.Data.(type) {
 	case *session.StepStarted:
-		if changed := d.Prefix.Alarm(); changed != "" {
+		if changed := d.Prefix.UnexpectedChange(); changed != "" {
 			v.ShowNote(term.CacheNote(changed))
 		}
 	case *session.TextEnded:

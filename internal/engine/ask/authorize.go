@@ -143,11 +143,11 @@ func (a *Asks) await(ctx context.Context, by Asker, w *waiter, isNew bool) (stor
 
 // commit makes the ask durable, together with its reply if the policy has one.
 func (a *Asks) commit(ctx context.Context, by Asker, w *waiter) (store.AskRow, error) {
-	drafts := eventlog.Drafts(&session.PermissionAsked{Ask: w.ask})
+	drafts := eventlog.NewDrafts(&session.PermissionAsked{Ask: w.ask})
 	reply, message := by.Policy.reply(w.ask)
 	if reply != "" {
 		fact := &session.PermissionReplied{AskID: w.ask.ID, Reply: reply, Message: message, By: session.ByPolicy}
-		drafts = append(drafts, eventlog.Drafts(fact)...)
+		drafts = append(drafts, eventlog.NewDrafts(fact)...)
 	}
 	_, err := a.journal.AppendDrafts(context.WithoutCancel(ctx), by.SessionID, store.Durable, drafts...)
 	if err == nil {

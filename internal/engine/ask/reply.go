@@ -79,7 +79,7 @@ func (a *Asks) commitReply(
 		found.Reply, found.Message, found.By, found.Answers = d.Reply, d.Message, d.By, d.Answers
 		row = found
 		fact := d
-		return eventlog.Drafts(&fact), nil
+		return eventlog.NewDrafts(&fact), nil
 	})
 	return row, project, err
 }

@@ -70,7 +70,7 @@ func (c *Commands) commitPrompt(ctx context.Context, r PromptRequest) (*session.
 			return nil, session.Errorf(session.CodeTooMany,
 				"the session has %d prompts waiting already; the limit is %d", len(pending), c.limits.Pending)
 		}
-		return eventlog.Drafts(&session.PromptAdmitted{
+		return eventlog.NewDrafts(&session.PromptAdmitted{
 			MessageID: r.ID, Prompt: r.Prompt, Delivery: r.Delivery, Asks: r.Asks, Hold: r.Hold,
 		}), fault.Point(ctx, fault.AdmitPreCommit)
 	})

@@ -74,7 +74,7 @@ func (c *Commands) buildSession(r CreateRequest, scope *location.Scope) (*sessio
 		Permission: r.Permission, Open: r.Open, Budget: r.Budget, Metadata: r.Metadata,
 	}
 	if r.ParentID == "" {
-		info.Budget = r.Budget.Or(scope.Budget)
+		info.Budget = r.Budget.WithDefaults(scope.Budget)
 	}
 	if info.Title == "" {
 		info.Title = placeholderTitle(r.ParentID != "", now)
@@ -99,7 +99,7 @@ func (c *Commands) commitSession(ctx context.Context, info *session.Session) (wo
 				return nil, err
 			}
 		}
-		return eventlog.Drafts(&session.Created{Info: *info}), nil
+		return eventlog.NewDrafts(&session.Created{Info: *info}), nil
 	})
 	return len(events) > 0, err
 }

@@ -27,10 +27,10 @@ func (c *Commands) DeleteSession(ctx context.Context, id session.ID) error {
 	}
 	remains := session.Session{ID: id}
 	if last != nil {
-		remains = last.Remains()
+		remains = last.Tombstone()
 	}
 	var outputs []string
-	err = c.journal.Log.End(context.WithoutCancel(ctx), id, remains, func(tx store.Tx) (err error) {
+	err = c.journal.Log.AppendDeleted(context.WithoutCancel(ctx), id, remains, func(tx store.Tx) (err error) {
 		if outputs, err = listOutputs(tx, id); err != nil {
 			return err
 		}

@@ -111,7 +111,7 @@ func (c *Commands) edit(
 		if err != nil {
 			return nil, err
 		}
-		return eventlog.Drafts(d), nil
+		return eventlog.NewDrafts(d), nil
 	})
 	return err
 }

@@ -58,7 +58,7 @@ func isSameCreation(s session.Session, r CreateRequest) bool {
 	}
 	return s.ParentID == r.ParentID && s.Agent == r.Agent && title == cleanTitle(r.Title) &&
 		equalPointers(s.Model, r.Model, session.ModelRef.Equal) &&
-		equalPointers(s.Budget, r.Budget.Or(s.Budget), func(a, b session.Budget) bool { return a == b }) && // open limits match
+		equalPointers(s.Budget, r.Budget.WithDefaults(s.Budget), func(a, b session.Budget) bool { return a == b }) && // open limits match
 		slices.Equal(s.Permission, r.Permission) && s.Open == r.Open && string(s.Metadata) == string(r.Metadata)
 }
 

@@ -147,7 +147,7 @@ func draftImported(tx store.Tx, r ImportRequest, scope *location.Scope) ([]event
 			return nil, err
 		}
 	}
-	return eventlog.Drafts(&session.Created{
+	return eventlog.NewDrafts(&session.Created{
 		Fact: session.Fact{Timestamp: r.Session.Time.Created}, Info: buildImported(r.Session, scope),
 	}), nil
 }
@@ -174,7 +174,7 @@ func draftMessages(tx store.Tx, r ImportRequest, stored int, drafts []eventlog.D
 	}
 	if stored+len(missing) == r.Session.Import.Messages {
 		t := r.Session.Time
-		drafts = append(drafts, eventlog.Drafts(&session.Imported{
+		drafts = append(drafts, eventlog.NewDrafts(&session.Imported{
 			Fact: session.Fact{Timestamp: t.Updated}, Archived: t.Archived, Updated: t.Updated,
 		})...)
 	}

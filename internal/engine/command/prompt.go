@@ -264,7 +264,7 @@ func (c *Commands) checkReferences(ctx context.Context, id session.ID, p session
 func checkMentions(scope *location.Scope, mentions []session.AgentMention) error {
 	for i, a := range mentions {
 		if _, ok := scope.Agents[a.Name]; !ok {
-			nearest := scope.AgentNames(session.Agent.Mentionable)
+			nearest := scope.AgentNames(session.Agent.IsMentionable)
 			return session.NotFound("agent", a.Name, nearest...).At(fmt.Sprintf("prompt.agents[%d].name", i))
 		}
 	}

@@ -25,14 +25,14 @@ import (
 // It is not safe for concurrent use.
 type History struct {
 	messages []session.Message
-	shown    store.Shown // as of the last Restart
-	stable   int         // messages[:stable] change by edits only
-	edits    int         // the session's edit count as of the last Restart
+	shown    store.VisibleRange // as of the last Restart
+	stable   int                // messages[:stable] change by edits only
+	edits    int                // the session's edit count as of the last Restart
 }
 
 // New returns an empty history.
 func New() *History {
-	return &History{shown: store.Shown{Compaction: -1, Baseline: -1}}
+	return &History{shown: store.VisibleRange{Compaction: -1, Baseline: -1}}
 }
 
 // IsStale reports whether the messages must be read anew: the newest compaction (its seq, -1 without one) or the
@@ -42,7 +42,7 @@ func (h *History) IsStale(compaction int64, edits int) bool {
 }
 
 // Restart drops all messages; ExtendMessages then adds those that shown includes.
-func (h *History) Restart(shown store.Shown, edits int) {
+func (h *History) Restart(shown store.VisibleRange, edits int) {
 	h.messages, h.stable, h.edits, h.shown = nil, 0, edits, shown
 }
 
@@ -58,7 +58,7 @@ func (h *History) AfterSeq() int64 {
 func (h *History) ExtendMessages(fresh []session.Message) {
 	h.messages = h.messages[:h.stable:h.stable]
 	for _, m := range fresh {
-		if h.shown.Has(m.Meta().Type, m.Meta().Seq) {
+		if h.shown.Contains(m.Meta().Type, m.Meta().Seq) {
 			h.messages = append(h.messages, m)
 		}
 	}
@@ -118,10 +118,10 @@ func (h *History) OpenShells() []*session.Shell {
 // VisibleMessages returns the messages that a model is shown next to a baseline that covers everything up to baselineSeq. The
 // slice is the caller's.
 func (h *History) VisibleMessages(baselineSeq int64) []session.Message {
-	shown := store.Shown{Compaction: h.shown.Compaction, Baseline: baselineSeq}
+	shown := store.VisibleRange{Compaction: h.shown.Compaction, Baseline: baselineSeq}
 	ms := make([]session.Message, 0, len(h.messages))
 	for _, m := range h.messages {
-		if shown.Has(m.Meta().Type, m.Meta().Seq) {
+		if shown.Contains(m.Meta().Type, m.Meta().Seq) {
 			ms = append(ms, m)
 		}
 	}

@@ -175,7 +175,7 @@ func (l *lowering) addAssistant(m *session.Assistant) {
 	for _, r := range results {
 		l.add(llm.RoleTool, r)
 	}
-	if session.Unformed(m.Finish) {
+	if session.IsUnformed(m.Finish) {
 		l.add(llm.RoleUser, llm.Text{Text: retryText(l.format, m)})
 	}
 }

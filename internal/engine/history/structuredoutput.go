@@ -112,7 +112,7 @@ func (h *History) FindOutputSchema() (*OutputSchema, error) {
 
 // countMissed counts the answers of a turn that did not fit.
 func countMissed(m *session.Assistant) (n int) {
-	if session.Unformed(m.Finish) {
+	if session.IsUnformed(m.Finish) {
 		n++
 	}
 	for _, t := range m.Tools() {

@@ -37,7 +37,7 @@ func (r *Registry) withJob(
 	if err != nil {
 		return session.Job{}, err
 	}
-	if row.Job(job) == nil {
+	if row.FindJob(job) == nil {
 		return session.Job{}, session.NotFound("job", string(job))
 	}
 	return f(sessionJobs{r, id})

@@ -92,6 +92,6 @@ func RequireSession(id session.ID, facts ...session.EventData) func(store.Tx) ([
 		if _, err := FindSession(tx, id); err != nil {
 			return nil, err
 		}
-		return eventlog.Drafts(facts...), nil
+		return eventlog.NewDrafts(facts...), nil
 	}
 }

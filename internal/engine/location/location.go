@@ -170,7 +170,7 @@ func (s *Scope) PromptModel(in *session.Session, agent string) *session.ModelRef
 func (s *Scope) CheckSelection(agent string, model *session.ModelRef) error {
 	if agent != "" {
 		if _, ok := s.Agents[agent]; !ok {
-			return session.NotFound("agent", agent, s.AgentNames(session.Agent.Selectable)...).At("agent")
+			return session.NotFound("agent", agent, s.AgentNames(session.Agent.IsSelectable)...).At("agent")
 		}
 	}
 	if model != nil {

@@ -19,7 +19,7 @@ func (r *Recorder) Commit(ctx context.Context, d store.Durability, drafts ...eve
 	message, facts := r.message, append(r.dueEvents(), drafts...)
 	if message == "" {
 		message = r.config.Journal.NewMessageID()
-		facts = append(eventlog.Drafts(r.startEvent()), facts...)
+		facts = append(eventlog.NewDrafts(r.startEvent()), facts...)
 	}
 	if len(facts) == 0 {
 		return nil

@@ -132,7 +132,7 @@ func (r *Recorder) closeOpenItems(
 				end(it, item{kind: session.FragmentReasoning, id: c.ID, part: c.PartID, text: []byte(c.Text)})
 			}
 		case *session.Tool:
-			if c.State.Status.Settled() || kept[c.PartID] {
+			if c.State.Status.IsSettled() || kept[c.PartID] {
 				continue
 			}
 			if it != nil && !it.endCommitted && c.State.Status == session.ToolPending {

@@ -44,7 +44,7 @@ func nextEvents() map[string]reflect.Type {
 		string((*session.ToolProgress)(nil).Kind()): is[session.ToolProgress](),
 	}
 	for _, k := range session.Kinds() {
-		if d, err := session.DecodeData(k, 1, jsontext.Value(`{}`)); err == nil && k.Public() {
+		if d, err := session.DecodeData(k, 1, jsontext.Value(`{}`)); err == nil && k.IsPublic() {
 			out[string(k)] = reflect.TypeOf(d).Elem()
 		}
 	}

@@ -44,7 +44,7 @@ func (a *API) globalEvents(w http.ResponseWriter, r *http.Request) error {
 // sse.WriteTimeout finds its connection broken. So does everybody when the server stops: OpenCode's clients come again with
 // the id of what they got last, but not when a stream ends.
 func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
-	at := a.log.Newest() // first: whoever is told that the stream stands misses nothing from then on
+	at := a.log.NewestMark() // first: whoever is told that the stream stands misses nothing from then on
 	newest, err := view(r.Context(), a, func(rd store.Reader) (int64, error) { return rd.Head("") })
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, b *bus) error {
 	relayed.Go(func() { b.relay(said) }) // ends with stop
 	defer relayed.Wait()
 	defer stop()
-	for u, failed := range a.log.FeedFrom(ctx, at) {
+	for u, failed := range a.log.FollowAllFrom(ctx, at) {
 		if err = failed; err == nil {
 			err = b.tell(ctx, u)
 		}

@@ -118,7 +118,7 @@ func (l *line) fill(ctx context.Context, f *followed, e *session.Event) error {
 		delete(l.folds, e.SessionID)
 		return nil
 	}
-	rows, err := view(ctx, l.api, func(rd store.Reader) ([]store.Row, error) {
+	rows, err := view(ctx, l.api, func(rd store.Reader) ([]store.EventRow, error) {
 		return rd.Events(e.SessionID, f.last, int(e.Seq-f.last-1))
 	})
 	for i := 0; i < len(rows) && err == nil; i++ {

@@ -57,7 +57,7 @@ func (a *API) awaited(r *http.Request, in *session.Input) (m opencode.Message, e
 		}
 		return m, err
 	}
-	a.handed.await(ctx, a.log.Newest())
+	a.handed.await(ctx, a.log.NewestMark())
 	return view(r.Context(), a, func(rd store.Reader) (opencode.Message, error) { return newestAnswer(rd, in) })
 }
 

@@ -55,8 +55,8 @@ type Viewer interface {
 // Watcher is the door for watching: package eventlog without its way to write.
 type Watcher interface {
 	Follow(ctx context.Context, id session.ID, after int64) iter.Seq2[eventlog.Update, error]
-	FeedFrom(ctx context.Context, at eventlog.Mark) iter.Seq2[eventlog.Update, error]
-	Newest() eventlog.Mark
+	FollowAllFrom(ctx context.Context, at eventlog.Mark) iter.Seq2[eventlog.Update, error]
+	NewestMark() eventlog.Mark
 }
 
 // API serves the contract. Safe for concurrent use.

@@ -18,7 +18,7 @@ import (
 func publicKinds() []session.Kind {
 	var ks []session.Kind
 	for _, k := range session.Kinds() {
-		if k.Public() {
+		if k.IsPublic() {
 			ks = append(ks, k)
 		}
 	}
@@ -39,7 +39,7 @@ func (a *API) history(w http.ResponseWriter, r *http.Request) error {
 	if !full(r) {
 		kinds = publicKinds()
 	}
-	rows, err := view(r.Context(), a, func(rd store.Reader) ([]store.Row, error) {
+	rows, err := view(r.Context(), a, func(rd store.Reader) ([]store.EventRow, error) {
 		newest, err := headOf(rd, sessionOf(r))
 		if err == nil {
 			err = ahead(after, newest)
@@ -162,7 +162,7 @@ func (t *teller) tell(u eventlog.Update) error {
 		t.cursor = u.Event.Seq
 	}
 	switch {
-	case u.Event != nil && (t.all || u.Event.Data.Kind().Public()):
+	case u.Event != nil && (t.all || u.Event.Data.Kind().IsPublic()):
 		b, err := t.api.recent.frame(u.Event)
 		if err != nil {
 			return err

@@ -19,7 +19,7 @@ import (
 // feed streams what happens in all sessions, from now on or from behind a position. Its first frame is
 // server.connected. With a location in the query it tells of that directory only.
 func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
-	at := a.log.Newest() // first: whoever is told that the stream stands misses no notice from then on
+	at := a.log.NewestMark() // first: whoever is told that the stream stands misses no notice from then on
 	after, err := cursorOf(r, -1)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	err = send(f.stream, f.id(), frame{id: a.ids.New(session.PrefixEvent), kind: "server.connected", data: jsontext.Value("{}")}, false)
-	for u, failed := range a.log.FeedFrom(ctx, at) {
+	for u, failed := range a.log.FollowAllFrom(ctx, at) {
 		if err = failed; err == nil {
 			err = f.tell(ctx, u)
 		}
@@ -125,11 +125,11 @@ func (f *feeder) event(ctx context.Context, e *session.Event) error {
 
 // frame renders the event: as it is, or asks, their replies, todos and ends of sessions as OpenCode's clients know them.
 func (f *feeder) frame(e *session.Event) (fr frame, ok bool, err error) {
-	if f.all || e.Data.Kind().Public() {
+	if f.all || e.Data.Kind().IsPublic() {
 		fr, err = eventFrame(e)
 		return fr, true, err
 	}
-	kind, v, ok := e.Public()
+	kind, v, ok := e.PublicForm()
 	if !ok {
 		return fr, false, nil
 	}

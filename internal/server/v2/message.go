@@ -163,7 +163,7 @@ func visible(rd store.Reader, id session.ID) ([]store.RawMessage, error) {
 	if _, err := mustSession(rd, id); err != nil {
 		return nil, err
 	}
-	shown := store.Shown{Compaction: -1, Baseline: -1}
+	shown := store.VisibleRange{Compaction: -1, Baseline: -1}
 	if c, ok, err := store.NewestMessage(rd, id, session.TypeCompaction); err != nil {
 		return nil, err
 	} else if ok {
@@ -178,5 +178,5 @@ func visible(rd store.Reader, id session.ID) ([]store.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(ms, func(m store.RawMessage) bool { return !shown.Has(m.Type, m.Seq) }), nil
+	return slices.DeleteFunc(ms, func(m store.RawMessage) bool { return !shown.Contains(m.Type, m.Seq) }), nil
 }

@@ -14,7 +14,7 @@ import (
 // shownAsk is a pending ask as this caller sees it.
 func shownAsk(p session.PendingAsk, full bool) session.PendingAsk {
 	if !full {
-		return p.Public()
+		return p.PublicForm()
 	}
 	if p.Resources == nil {
 		p.Resources = []string{}

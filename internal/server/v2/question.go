@@ -16,7 +16,7 @@ func shownQuestions(rows []*store.AskRow) []session.QuestionAsked {
 	out := []session.QuestionAsked{}
 	for _, row := range rows {
 		if isQuestion(row) {
-			out = append(out, row.Asked())
+			out = append(out, row.QuestionForm())
 		}
 	}
 	return out

@@ -74,9 +74,9 @@ func sum(lines []store.Spend) api.Stats {
 		d.Turns, d.Cost, d.Tokens = d.Turns+1, d.Cost+l.Cost, d.Tokens.Add(l.Tokens)
 	}
 	s.Sessions = len(sessions)
-	s.CacheHit, _ = s.Tokens.Hit()
+	s.CacheHit, _ = s.Tokens.CacheShare()
 	for i := range s.Models {
-		s.Models[i].CacheHit, _ = s.Models[i].Tokens.Hit()
+		s.Models[i].CacheHit, _ = s.Models[i].Tokens.CacheShare()
 	}
 	slices.SortStableFunc(s.Models, func(a, b api.ModelStats) int { return cmp.Compare(b.Cost, a.Cost) })
 	return s

@@ -16,11 +16,11 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 		return err
 	}
 	defer s.work.Done()
-	c, err := s.pool.take(ctx)
+	c, err := s.pool.acquireConn(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.pool.give(c)
+	defer s.pool.releaseConn(c)
 	return backUp(ctx, c, path)
 }
 
@@ -32,16 +32,16 @@ func backUp(ctx context.Context, c dbConn, path string) error {
 	partial := path + ".partial"
 	f, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_TRUNC|noFollow, 0o600)
 	if err != nil {
-		return unavailable("back up: %w", err)
+		return newUnavailable("back up: %w", err)
 	}
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
-		return unavailable("back up: %w", err)
+		return newUnavailable("back up: %w", err)
 	}
 	if err := copyInto(ctx, c, partial); err != nil {
-		return errors.Join(unavailable("back up: %w", err), os.Remove(partial))
+		return errors.Join(newUnavailable("back up: %w", err), os.Remove(partial))
 	}
 	if err := os.Rename(partial, path); err != nil {
-		return unavailable("back up: %w", err)
+		return newUnavailable("back up: %w", err)
 	}
 	return syncDir(filepath.Dir(path))
 }
@@ -63,13 +63,13 @@ func copyInto(ctx context.Context, c dbConn, path string) error {
 }
 
 func verifyCopy(ctx context.Context, path string) error {
-	c, err := openZombie(path, forReadingRaw)
+	c, err := openConn(path, forReadingRaw)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	c.Interrupt(ctx.Done())
-	problems, err := integrity(c, "PRAGMA integrity_check(3)")
+	problems, err := checkIntegrity(c, "PRAGMA integrity_check(3)")
 	if err == nil && len(problems) > 0 {
 		err = fmt.Errorf("the copy is not whole: %s", strings.Join(problems, "; "))
 	}
@@ -79,7 +79,7 @@ func verifyCopy(ctx context.Context, path string) error {
 // makeDir makes a folder for the owner only.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return unavailable("create folder: %w", err)
+		return newUnavailable("create folder: %w", err)
 	}
 	return nil
 }

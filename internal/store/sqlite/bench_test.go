@@ -52,7 +52,7 @@ func benchAppend(b *testing.B, s *Store, d store.Durability, sessions int) {
 				Location: session.Location{Directory: "/work/dir"},
 			}
 			for i := range int64(n) {
-				row := store.Row{
+				row := store.EventRow{
 					ID: session.EventID(fmt.Sprintf("evt_%07d%05d%014d", i, w, 0)), SessionID: x.ID, Seq: i,
 					Kind: session.KindTextEnded, Version: 1, Data: data,
 				}

@@ -13,9 +13,9 @@ const (
 	pagesPerBatch = 2
 )
 
-// estimate adds to pages what the batch wrote.
-func (w *writer) estimate() {
-	written := w.conn.Written()
+// estimatePages adds to pages what the batch wrote.
+func (w *writer) estimatePages() {
+	written := w.conn.BytesBound()
 	w.pages += pagesPerBatch + pagesPerOp*int64(len(w.batch.ops)) + (written-w.written)*5/4/pageSize
 	w.written = written
 }
@@ -32,7 +32,7 @@ func (w *writer) checkpoint() {
 	w.pages = 0 // if it failed, it is tried again when as much has been written once more
 	if err == nil {
 		w.pages = min(log-copied, pagesIdle/2)
-	} else if uncertain(err) { // a sync of the log is part of it: what was committed before may be in memory only
+	} else if isUncertain(err) { // a sync of the log is part of it: what was committed before may be in memory only
 		w.suspect = true
 	}
 }

@@ -21,7 +21,7 @@ type dbConn interface {
 	// Interrupt makes statements fail from the time when done is closed; nil ends that.
 	Interrupt(done <-chan struct{})
 	// Written returns the bytes of JSON bound so far.
-	Written() int64
+	BytesBound() int64
 	Close() error
 }
 
@@ -36,15 +36,15 @@ const (
 
 const busyTimeout = 5 * time.Second
 
-// zombieConn is a dbConn of zombiezen.com/go/sqlite.
-type zombieConn struct {
+// conn is a dbConn of zombiezen.com/go/sqlite.
+type conn struct {
 	c       *zs.Conn
-	stmts   map[string]*zombieStmt
+	stmts   map[string]*stmt
 	written int64
 }
 
-// openZombie opens the database file, which must exist. No part of its path may be a symbolic link.
-func openZombie(path string, a access) (dbConn, error) {
+// openConn opens the database file, which must exist. No part of its path may be a symbolic link.
+func openConn(path string, a access) (dbConn, error) {
 	const noFollow zs.OpenFlags = 0x01000000 // SQLITE_OPEN_NOFOLLOW
 	flags := zs.OpenReadWrite | noFollow
 	switch a {
@@ -56,33 +56,33 @@ func openZombie(path string, a access) (dbConn, error) {
 	}
 	c, err := zs.OpenConn(path, flags)
 	if err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	// Not c.SetDefensive: it hands SQLite one argument where it reads two, and SQLite then writes through whatever pointer
 	// lies behind it (zombiezen.com/go/sqlite v1.4.2, sqlite3_db_config). trusted_schema and the checks of commonPragmas
 	// guard against a database that somebody prepared.
 	c.SetBusyTimeout(busyTimeout)
-	return &zombieConn{c: c, stmts: map[string]*zombieStmt{}}, nil
+	return &conn{c: c, stmts: map[string]*stmt{}}, nil
 }
 
-func (z *zombieConn) Prepare(sql string) (sqlstore.Stmt, error) {
+func (z *conn) Prepare(sql string) (sqlstore.Stmt, error) {
 	if st := z.stmts[sql]; st != nil {
 		return st, nil
 	}
 	s, err := z.c.Prepare(sql)
 	if err != nil {
-		return nil, classifyOurs(err)
+		return nil, classifyPrepareError(err)
 	}
-	st := &zombieStmt{s, z}
+	st := &stmt{s, z}
 	z.stmts[sql] = st
 	return st, nil
 }
 
-func (z *zombieConn) Exec(sql string) error {
+func (z *conn) Exec(sql string) error {
 	for sql = strings.TrimSpace(sql); sql != ""; {
 		s, rest, err := z.c.PrepareTransient(sql)
 		if err != nil {
-			return classify(err)
+			return classifyError(err)
 		}
 		sql = strings.TrimSpace(sql[len(sql)-rest:])
 		for row := true; row && err == nil; {
@@ -92,31 +92,31 @@ func (z *zombieConn) Exec(sql string) error {
 			err = ferr
 		}
 		if err != nil {
-			return classify(err)
+			return classifyError(err)
 		}
 	}
 	return nil
 }
 
-func (z *zombieConn) InTransaction() bool            { return !z.c.AutocommitEnabled() }
-func (z *zombieConn) Interrupt(done <-chan struct{}) { z.c.SetInterrupt(done) }
-func (z *zombieConn) Written() int64                 { return z.written }
+func (z *conn) InTransaction() bool            { return !z.c.AutocommitEnabled() }
+func (z *conn) Interrupt(done <-chan struct{}) { z.c.SetInterrupt(done) }
+func (z *conn) BytesBound() int64              { return z.written }
 
-func (z *zombieConn) Close() error {
+func (z *conn) Close() error {
 	z.stmts = nil
-	return classify(z.c.Close())
+	return classifyError(z.c.Close())
 }
 
-type zombieStmt struct {
+type stmt struct {
 	s *zs.Stmt
-	z *zombieConn
+	z *conn
 }
 
-func (st *zombieStmt) BindInt(i int, v int64)   { st.s.BindInt64(i, v) }
-func (st *zombieStmt) BindText(i int, v string) { st.s.BindText(i, v) }
+func (st *stmt) BindInt(i int, v int64)   { st.s.BindInt64(i, v) }
+func (st *stmt) BindText(i int, v string) { st.s.BindText(i, v) }
 
 // BindJSON binds text without making a string of it first: the driver copies what it is given.
-func (st *zombieStmt) BindJSON(i int, v []byte) {
+func (st *stmt) BindJSON(i int, v []byte) {
 	if v == nil {
 		st.s.BindNull(i)
 		return
@@ -125,16 +125,16 @@ func (st *zombieStmt) BindJSON(i int, v []byte) {
 	st.s.BindText(i, unsafe.String(unsafe.SliceData(v), len(v)))
 }
 
-func (st *zombieStmt) Step() (bool, error) {
+func (st *stmt) Step() (bool, error) {
 	row, err := st.s.Step()
-	return row, classify(err)
+	return row, classifyError(err)
 }
 
-func (st *zombieStmt) Int(col int) int64             { return st.s.ColumnInt64(col) }
-func (st *zombieStmt) Text(col int) string           { return st.s.ColumnText(col) }
-func (st *zombieStmt) Len(col int) int               { return st.s.ColumnLen(col) }
-func (st *zombieStmt) Bytes(col int, buf []byte) int { return st.s.ColumnBytes(col, buf) }
-func (st *zombieStmt) Reset() error {
+func (st *stmt) Int(col int) int64             { return st.s.ColumnInt64(col) }
+func (st *stmt) Text(col int) string           { return st.s.ColumnText(col) }
+func (st *stmt) Len(col int) int               { return st.s.ColumnLen(col) }
+func (st *stmt) Bytes(col int, buf []byte) int { return st.s.ColumnBytes(col, buf) }
+func (st *stmt) Reset() error {
 	// What went wrong was already the answer of Step.
 	_ = st.s.Reset()
 	return nil

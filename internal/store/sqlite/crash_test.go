@@ -38,8 +38,8 @@ func crashWriter(dir string) {
 	if err != nil {
 		fail(err)
 	}
-	if s.Degraded() != nil {
-		fail(s.Degraded())
+	if s.DegradedError() != nil {
+		fail(s.DegradedError())
 	}
 	var all sync.WaitGroup
 	for w := range crashWorkers {
@@ -194,8 +194,8 @@ func (k *killed) check() {
 		return
 	}
 	defer s.Close()
-	if s.Degraded() != nil {
-		k.found("%v", s.Degraded())
+	if s.DegradedError() != nil {
+		k.found("%v", s.DegradedError())
 	}
 	err = s.View(k.t.Context(), func(r store.Reader) error {
 		for w := range crashWorkers {

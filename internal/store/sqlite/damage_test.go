@@ -113,7 +113,7 @@ func TestUncleanEndIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Degraded(); !errors.Is(err, store.ErrDamaged) || !errors.Is(err, store.ErrReadOnly) {
+	if err := s.DegradedError(); !errors.Is(err, store.ErrDamaged) || !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("degraded because of %v", err)
 	}
 	err = s.Update(t.Context(), store.Durable, func(store.Tx) error { return nil })
@@ -151,10 +151,10 @@ func TestUncleanEndIsChecked(t *testing.T) {
 }
 
 // unprojected makes no rows.
-func unprojected(store.Tx, store.Row) error { return nil }
+func unprojected(store.Tx, store.EventRow) error { return nil }
 
 // checkSalvaged finds in s nothing but true prefixes, as many events as reported.
-func checkSalvaged(t *testing.T, s *Store, report *Salvaged) {
+func checkSalvaged(t *testing.T, s *Store, report *SalvageReport) {
 	t.Helper()
 	n := 0
 	for i := range 40 {
@@ -278,7 +278,7 @@ func TestSalvageBesideOwner(t *testing.T) {
 	s := open(t, dir)
 	fill(t, s, 2, 3)
 	h, err := findHome(Config{Dir: dir})
-	if err != nil || !h.owned() {
+	if err != nil || !h.isOwned() {
 		t.Fatalf("nobody owns the home: %v", err)
 	}
 	to := filepath.Join(t.TempDir(), "new")
@@ -286,7 +286,7 @@ func TestSalvageBesideOwner(t *testing.T) {
 	if err != nil || report.Sessions != 2 || report.Events != 6 || len(report.Lost) > 0 {
 		t.Errorf("%v, %v", report, err)
 	}
-	if err := lease.Release(); err != nil || h.owned() {
+	if err := lease.Release(); err != nil || h.isOwned() {
 		t.Errorf("somebody owns the home: %v", err)
 	}
 }

@@ -14,16 +14,16 @@ import (
 // ErrNewer says that the database was written by a newer cairn. It is an ErrUnavailable too.
 var ErrNewer = errors.New("database is newer than this cairn")
 
-// failure is an SQLite error that says that the database cannot do it, rather than that a statement is refused.
-type failure struct {
+// sqliteError is an SQLite error that says that the database cannot do it, rather than that a statement is refused.
+type sqliteError struct {
 	code int // SQLite's extended result code
 	err  error
 }
 
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
+func (f *sqliteError) Error() string { return f.err.Error() }
+func (f *sqliteError) Unwrap() error { return f.err }
 
-func (f *failure) Is(target error) bool {
+func (f *sqliteError) Is(target error) bool {
 	switch target {
 	case store.ErrUnavailable:
 		return true
@@ -39,7 +39,7 @@ func (f *failure) Is(target error) bool {
 }
 
 // As gives damage its type.
-func (f *failure) As(target any) bool {
+func (f *sqliteError) As(target any) bool {
 	d, ok := target.(**store.Damage)
 	if !ok || !f.Is(store.ErrDamaged) {
 		return false
@@ -64,8 +64,8 @@ const (
 	codeNotADB    = 26
 )
 
-// classify makes a failure of the driver's errors that are one.
-func classify(err error) error {
+// classifyError makes a failure of the driver's errors that are one.
+func classifyError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func classifyCode(code int, err error) error {
 	switch code & 0xff {
 	case codePerm, codeBusy, codeLocked, codeNoMem, codeReadOnly, codeInterrupt, codeIOErr, codeCorrupt, codeFull, codeCantOpen,
 		codeProtocol, codeNotADB:
-		return &failure{code, err}
+		return &sqliteError{code, err}
 	default:
 		return err
 	}
@@ -84,26 +84,26 @@ func classifyCode(code int, err error) error {
 
 // codeOf returns SQLite's result code of a failure, 0 if it is none.
 func codeOf(err error) int {
-	if f, ok := errors.AsType[*failure](err); ok {
+	if f, ok := errors.AsType[*sqliteError](err); ok {
 		return f.code
 	}
 	return 0
 }
 
-// classifyOurs is classify for a statement of ours that cannot be prepared: what it names is not there any more.
-func classifyOurs(err error) error {
+// classifyPrepareError is classify for a statement of ours that cannot be prepared: what it names is not there any more.
+func classifyPrepareError(err error) error {
 	const codeError = 1
 	if err != nil && int(zs.ErrCode(err))&0xff == codeError {
-		return &failure{codeCorrupt, fmt.Errorf("the schema is not ours: %w", err)}
+		return &sqliteError{codeCorrupt, fmt.Errorf("the schema is not ours: %w", err)}
 	}
-	return classify(err)
+	return classifyError(err)
 }
 
-// uncertain reports whether a commit that failed so may be found in the log after a crash: everything was written,
+// isUncertain reports whether a commit that failed so may be found in the log after a crash: everything was written,
 // and what failed was to make sure of it. After a full disk the last frame is not whole.
-func uncertain(err error) bool { return codeOf(err)&0xff == codeIOErr }
+func isUncertain(err error) bool { return codeOf(err)&0xff == codeIOErr }
 
-func unavailable(format string, args ...any) error {
+func newUnavailable(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, fmt.Errorf(format, args...))
 }
 
@@ -111,8 +111,8 @@ func readOnly(why error) error {
 	return fmt.Errorf("%w: %w: %w", store.ErrUnavailable, store.ErrReadOnly, why)
 }
 
-// unwritable reports whether err says that nothing can be written here, while reading may go well.
-func unwritable(err error) bool {
+// isUnwritable reports whether err says that nothing can be written here, while reading may go well.
+func isUnwritable(err error) bool {
 	switch codeOf(err) & 0xff {
 	case codeReadOnly, codeFull, codeCantOpen:
 		return true

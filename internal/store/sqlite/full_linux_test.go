@@ -62,7 +62,7 @@ func TestFullDisk(t *testing.T) {
 	if rows := eventsOf(t, s, "ses_0"); int64(len(rows)) != acked+1 {
 		t.Errorf("%d events, %d were acknowledged", len(rows), acked+1)
 	}
-	if s.Degraded() == nil { // it could be opened for writing: then it writes when there is room
+	if s.DegradedError() == nil { // it could be opened for writing: then it writes when there is room
 		err := errors.Join(os.Remove(ballast), s.Update(t.Context(), store.Durable, appendOne("ses_0")))
 		if err != nil {
 			t.Errorf("with room again: %v", err)

@@ -35,7 +35,7 @@ func findHome(cfg Config) (*home, error) {
 	}
 	if !cfg.ReadOnly {
 		if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
-			return nil, unavailable("create the data folder: %w", err)
+			return nil, newUnavailable("create the data folder: %w", err)
 		}
 	}
 	dir, err := filepath.Abs(cfg.Dir)
@@ -43,12 +43,12 @@ func findHome(cfg Config) (*home, error) {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return nil, unavailable("find the data folder: %w", err)
+		return nil, newUnavailable("find the data folder: %w", err)
 	}
-	return &home{dir: dir, path: filepath.Join(dir, dbName), migrations: embedded()}, nil
+	return &home{dir: dir, path: filepath.Join(dir, dbName), migrations: embeddedMigrations()}, nil
 }
 
-func (h *home) size(suffix string) int64 {
+func (h *home) fileSize(suffix string) int64 {
 	info, err := os.Lstat(h.path + suffix)
 	if err != nil {
 		return 0
@@ -56,10 +56,10 @@ func (h *home) size(suffix string) int64 {
 	return info.Size()
 }
 
-func (h *home) exists() bool { return h.size("") > 0 }
+func (h *home) exists() bool { return h.fileSize("") > 0 }
 
-// marker returns the id in the marker file, "" if there is none.
-func (h *home) marker() (string, error) {
+// readMarker returns the id in the marker file, "" if there is none.
+func (h *home) readMarker() (string, error) {
 	b, err := os.ReadFile(filepath.Join(h.dir, markerName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -69,68 +69,68 @@ func (h *home) marker() (string, error) {
 
 // prepare sees to a database file. It reports whether the last process that had it open did not close it.
 func (h *home) prepare() (unclean bool, err error) {
-	id, err := h.marker()
+	id, err := h.readMarker()
 	if err != nil {
-		return false, unavailable("read %s: %w", markerName, err)
+		return false, newUnavailable("read %s: %w", markerName, err)
 	}
 	if h.exists() {
-		return h.size("-wal") > 0, nil
+		return h.fileSize("-wal") > 0, nil
 	}
 	if id != "" {
-		return false, h.missing(id)
+		return false, h.missingError(id)
 	}
 	f, err := os.OpenFile(h.path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
-		return false, unavailable("create database: %w", err)
+		return false, newUnavailable("create database: %w", err)
 	}
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil { // whatever the umask says
-		return false, unavailable("create database: %w", err)
+		return false, newUnavailable("create database: %w", err)
 	}
 	return false, syncDir(h.dir)
 }
 
-// missing is the error that the database of the store is not there.
-func (h *home) missing(id string) error {
-	return unavailable("the database %s of store %s is missing or empty, and a new one would hide that; %s", h.path, id, h.advice())
+// missingError is the error that the database of the store is not there.
+func (h *home) missingError(id string) error {
+	return newUnavailable("the database %s of store %s is missing or empty, and a new one would hide that; %s", h.path, id, h.recoveryAdvice())
 }
 
-// refuse returns why the database, which has the id, is not to be used here even if it can be read: it is newer than this
+// checkUsable returns why the database, which has the id, is not to be used here even if it can be read: it is newer than this
 // cairn, or belongs elsewhere.
-func (h *home) refuse(c dbConn, id string) error {
-	all, err := migrations(h.migrations)
+func (h *home) checkUsable(c dbConn, id string) error {
+	all, err := readMigrations(h.migrations)
 	if err != nil {
 		return err
 	}
-	if _, err := h.schema(c, int64(len(all))); err != nil {
+	if _, err := h.readSchemaVersion(c, int64(len(all))); err != nil {
 		return err
 	}
-	marked, err := h.marker()
+	marked, err := h.readMarker()
 	switch {
 	case err != nil:
-		return unavailable("read %s: %w", markerName, err)
+		return newUnavailable("read %s: %w", markerName, err)
 	case marked != "" && marked != id:
-		return h.foreign(id, marked)
+		return h.foreignError(id, marked)
 	}
 	return nil
 }
 
-// foreign is the error that the database is not the one that belongs here.
-func (h *home) foreign(id, marked string) error {
-	return unavailable("the database %s is that of store %s, but %s says that store %s belongs here; bring back the right one, "+
+// foreignError is the error that the database is not the one that belongs here.
+func (h *home) foreignError(id, marked string) error {
+	return newUnavailable("the database %s is that of store %s, but %s says that store %s belongs here; bring back the right one, "+
 		"or remove %[3]s to accept it", h.path, id, filepath.Join(h.dir, markerName), marked)
 }
 
-// advice says what can be done about a database that is lost.
-func (h *home) advice() string {
+// recoveryAdvice says what can be done about a database that is lost.
+func (h *home) recoveryAdvice() string {
 	hint := fmt.Sprintf("to begin anew, remove %s", filepath.Join(h.dir, markerName))
 	if h.exists() {
 		hint = "cairn salvage DIR copies what can be read into a new home"
 	}
-	return h.backups() + "; " + hint
+	return h.listBackups() + "; " + hint
 }
 
-// backups says which there are.
-func (h *home) backups() string {
+// listBackups says which there are.
+func (h *home) listBackups() string {
 	backups, _ := filepath.Glob(filepath.Join(h.dir, backupDir, "*.db"))
 	if len(backups) == 0 {
 		return "there are no backups"
@@ -166,7 +166,7 @@ const commonPragmas = `
 	PRAGMA mmap_size = 0;`
 
 func (h *home) open(a access, pragmas string) (dbConn, error) {
-	c, err := openZombie(h.path, a)
+	c, err := openConn(h.path, a)
 	if err != nil {
 		return nil, err
 	}
@@ -177,50 +177,50 @@ func (h *home) open(a access, pragmas string) (dbConn, error) {
 	return c, nil
 }
 
-// readerOf returns how to open a database that nobody may write. Without a log, it needs no helper files beside it.
-func (h *home) readerOf() (func() (dbConn, error), error) {
+// findReader returns how to open a database that nobody may write. Without a log, it needs no helper files beside it.
+func (h *home) findReader() (func() (dbConn, error), error) {
 	if !h.exists() {
-		if id, err := h.marker(); err == nil && id != "" {
-			return nil, h.missing(id)
+		if id, err := h.readMarker(); err == nil && id != "" {
+			return nil, h.missingError(id)
 		}
-		return nil, unavailable("there is no database %s", h.path)
+		return nil, newUnavailable("there is no database %s", h.path)
 	}
 	c, err := h.openReader()
 	if err == nil {
-		err = snapshot(c)
+		err = beginSnapshot(c)
 		_ = c.Close()
 	}
 	if err == nil {
 		return h.openReader, nil
 	}
-	if h.size("-wal") > 0 {
-		return nil, unavailable("read %s: %w; its log can only be read where files can be created beside it: copy the folder", h.path, err)
+	if h.fileSize("-wal") > 0 {
+		return nil, newUnavailable("read %s: %w; its log can only be read where files can be created beside it: copy the folder", h.path, err)
 	}
 	return func() (dbConn, error) { return h.open(forReadingRaw, readerPragmas) }, nil
 }
 
-// ready checks the database, brings it up to date and returns its id.
-func (h *home) ready(ctx context.Context, c dbConn, version string, unclean bool) (string, error) {
+// prepareSchema checks the database, brings it up to date and returns its id.
+func (h *home) prepareSchema(ctx context.Context, c dbConn, version string, unclean bool) (string, error) {
 	if unclean {
 		if err := quickCheck(ctx, c); err != nil {
 			return "", err
 		}
 	}
-	if err := h.migrate(ctx, c, version); err != nil {
+	if err := h.migrateSchema(ctx, c, version); err != nil {
 		return "", err
 	}
 	id, err := metaValue(c, "store-id")
 	if err != nil {
-		return "", unavailable("read the store's id: %w", err)
+		return "", newUnavailable("read the store's id: %w", err)
 	}
-	marked, err := h.marker()
+	marked, err := h.readMarker()
 	switch {
 	case err != nil:
-		return "", unavailable("read %s: %w", markerName, err)
+		return "", newUnavailable("read %s: %w", markerName, err)
 	case marked == "":
 		err = writeFile(filepath.Join(h.dir, markerName), []byte(id+"\n"))
 	case marked != id:
-		err = h.foreign(id, marked)
+		err = h.foreignError(id, marked)
 	}
 	return id, err
 }
@@ -229,11 +229,11 @@ func (h *home) ready(ctx context.Context, c dbConn, version string, unclean bool
 func writeFile(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|noFollow, 0o600)
 	if err != nil {
-		return unavailable("write %s: %w", filepath.Base(path), err)
+		return newUnavailable("write %s: %w", filepath.Base(path), err)
 	}
 	_, err = f.Write(data)
 	if err := errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
-		return unavailable("write %s: %w", filepath.Base(path), err)
+		return newUnavailable("write %s: %w", filepath.Base(path), err)
 	}
 	return syncDir(filepath.Dir(path))
 }
@@ -254,7 +254,7 @@ func quickCheck(ctx context.Context, c dbConn) error {
 	defer cancel()
 	c.Interrupt(ctx.Done())
 	defer c.Interrupt(nil)
-	problems, err := integrity(c, "PRAGMA quick_check(3)")
+	problems, err := checkIntegrity(c, "PRAGMA quick_check(3)")
 	switch {
 	case codeOf(err) == codeInterrupt:
 		return nil
@@ -266,8 +266,8 @@ func quickCheck(ctx context.Context, c dbConn) error {
 	return nil
 }
 
-// integrity returns what a check finds wrong.
-func integrity(c dbConn, pragma string) (problems []string, err error) {
+// checkIntegrity returns what a check finds wrong.
+func checkIntegrity(c dbConn, pragma string) (problems []string, err error) {
 	err = query(c, pragma, func(r row) {
 		if p := r.Text(0); p != "ok" {
 			problems = append(problems, p)

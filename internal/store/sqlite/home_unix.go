@@ -13,11 +13,11 @@ const noFollow = syscall.O_NOFOLLOW
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return unavailable("sync folder: %w", err)
+		return newUnavailable("sync folder: %w", err)
 	}
 	defer d.Close()
 	if err := d.Sync(); err != nil {
-		return unavailable("sync folder: %w", err)
+		return newUnavailable("sync folder: %w", err)
 	}
 	return nil
 }

@@ -31,14 +31,14 @@ type Owner struct {
 	Extra     jsontext.Value `json:",embed"`
 }
 
-// Held is an ErrHeld: who holds the lease. Owner is zero if it has not said so yet; one that has just taken over after
+// HeldError is an ErrHeld: who holds the lease. Owner is zero if it has not said so yet; one that has just taken over after
 // a crash may for a moment still show its predecessor.
-type Held struct {
+type HeldError struct {
 	Dir   string
 	Owner Owner
 }
 
-func (h *Held) Error() string {
+func (h *HeldError) Error() string {
 	switch {
 	case h.Owner.PID == 0:
 		return fmt.Sprintf("the data folder %s belongs to a process that is starting; try again", h.Dir)
@@ -50,7 +50,7 @@ func (h *Held) Error() string {
 }
 
 // Is reports whether target is ErrHeld.
-func (h *Held) Is(target error) bool { return target == ErrHeld }
+func (h *HeldError) Is(target error) bool { return target == ErrHeld }
 
 // Lease is the ownership of a data folder: the right to open its database for writing. The kernel takes it back when
 // the process ends, however it ends. Safe for concurrent use.
@@ -68,13 +68,13 @@ func AcquireLease(dir string, o Owner) (*Lease, error) {
 	}
 	f, err := os.OpenFile(filepath.Join(dir, leaseName), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
-		return nil, unavailable("open lease: %w", err)
+		return nil, newUnavailable("open lease: %w", err)
 	}
 	locked, err := lockFile(f)
 	if err == nil && !locked {
-		err = &Held{Dir: dir, Owner: readOwner(f)}
+		err = &HeldError{Dir: dir, Owner: readOwner(f)}
 	} else if err != nil {
-		err = unavailable("lock lease: %w", err)
+		err = newUnavailable("lock lease: %w", err)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -84,7 +84,7 @@ func AcquireLease(dir string, o Owner) (*Lease, error) {
 	l := &Lease{f: f, owner: o}
 	if err := errors.Join(f.Chmod(0o600), l.write()); err != nil {
 		_ = l.Release()
-		return nil, unavailable("write lease: %w", err)
+		return nil, newUnavailable("write lease: %w", err)
 	}
 	return l, nil
 }
@@ -98,7 +98,7 @@ func (l *Lease) Update(addresses ...string) error {
 	}
 	l.owner.Addresses = addresses
 	if err := l.write(); err != nil {
-		return unavailable("write lease: %w", err)
+		return newUnavailable("write lease: %w", err)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func TestLeaseIsHeldByOneProcess(t *testing.T) {
 		t.Fatalf("the child says %q", line)
 	}
 	_, err := AcquireLease(dir, Owner{})
-	held, ok := errors.AsType[*Held](err)
+	held, ok := errors.AsType[*HeldError](err)
 	if !ok || !errors.Is(err, ErrHeld) {
 		t.Fatalf("error is %v", err)
 	}
@@ -77,7 +77,7 @@ func TestLeaseSaysWhereTheOwnerIs(t *testing.T) {
 	}
 	owner := func() Owner {
 		_, err := AcquireLease(dir, Owner{})
-		held, ok := errors.AsType[*Held](err)
+		held, ok := errors.AsType[*HeldError](err)
 		if !ok {
 			t.Fatalf("error is %v", err)
 		}
@@ -148,7 +148,7 @@ func FuzzLeaseFile(f *testing.F) {
 		}
 		defer file.Close()
 		o := readOwner(file)
-		if (&Held{Dir: "d", Owner: o}).Error() == "" {
+		if (&HeldError{Dir: "d", Owner: o}).Error() == "" {
 			t.Error("no words")
 		}
 	})

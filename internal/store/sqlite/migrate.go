@@ -17,7 +17,7 @@ import (
 //go:embed migration/*.sql
 var migrationFiles embed.FS
 
-func embedded() fs.FS { return migrationFiles }
+func embeddedMigrations() fs.FS { return migrationFiles }
 
 // applicationID marks an SQLite file as ours: "carN". unreleasedID, "carn", is of databases that were made before the
 // first release; their tables are others.
@@ -34,8 +34,8 @@ type migration struct {
 	sql     string
 }
 
-// migrations returns them in order.
-func migrations(fsys fs.FS) ([]migration, error) {
+// readMigrations returns them in order.
+func readMigrations(fsys fs.FS) ([]migration, error) {
 	files, err := fs.Glob(fsys, "migration/*.sql")
 	if err != nil {
 		return nil, err
@@ -57,13 +57,13 @@ func migrations(fsys fs.FS) ([]migration, error) {
 	return out, nil
 }
 
-// migrate brings the database up to date in one transaction, after a backup if there is anything in it.
-func (h *home) migrate(ctx context.Context, c dbConn, version string) error {
-	all, err := migrations(h.migrations)
+// migrateSchema brings the database up to date in one transaction, after a backup if there is anything in it.
+func (h *home) migrateSchema(ctx context.Context, c dbConn, version string) error {
+	all, err := readMigrations(h.migrations)
 	if err != nil {
 		return err
 	}
-	found, err := h.schema(c, int64(len(all)))
+	found, err := h.readSchemaVersion(c, int64(len(all)))
 	if err != nil || found == int64(len(all)) {
 		return err
 	}
@@ -75,29 +75,29 @@ func (h *home) migrate(ctx context.Context, c dbConn, version string) error {
 	return applyMigrations(c, all[found:], found, version)
 }
 
-// schema returns the version of the database's schema, 0 if it is new.
-func (h *home) schema(c dbConn, known int64) (int64, error) {
-	found, err := number(c, "PRAGMA user_version")
+// readSchemaVersion returns the version of the database's schema, 0 if it is new.
+func (h *home) readSchemaVersion(c dbConn, known int64) (int64, error) {
+	found, err := queryInt(c, "PRAGMA user_version")
 	if err != nil {
-		return 0, unavailable("read %s: %w", h.path, err)
+		return 0, newUnavailable("read %s: %w", h.path, err)
 	}
-	app, err := number(c, "PRAGMA application_id")
+	app, err := queryInt(c, "PRAGMA application_id")
 	if err != nil {
-		return 0, unavailable("read %s: %w", h.path, err)
+		return 0, newUnavailable("read %s: %w", h.path, err)
 	}
-	tables, err := number(c, "SELECT count(*) FROM sqlite_schema")
+	tables, err := queryInt(c, "SELECT count(*) FROM sqlite_schema")
 	if err != nil {
-		return 0, unavailable("read %s: %w", h.path, err)
+		return 0, newUnavailable("read %s: %w", h.path, err)
 	}
 	switch {
 	case app == unreleasedID:
-		return 0, unavailable("%s was made by a cairn from before the first release, whose tables this one does not read; "+
+		return 0, newUnavailable("%s was made by a cairn from before the first release, whose tables this one does not read; "+
 			"cairn salvage DIR copies its sessions into a new home", h.path)
 	case app != applicationID && (tables > 0 || found > 0):
-		return 0, unavailable("%s is an SQLite database, but not one of cairn", h.path)
+		return 0, newUnavailable("%s is an SQLite database, but not one of cairn", h.path)
 	case found > known:
-		return 0, unavailable("%w: the schema of %s has version %d, this cairn knows up to %d; use a newer cairn, or bring back "+
-			"an older database: %s", ErrNewer, h.path, found, known, h.advice())
+		return 0, newUnavailable("%w: the schema of %s has version %d, this cairn knows up to %d; use a newer cairn, or bring back "+
+			"an older database: %s", ErrNewer, h.path, found, known, h.recoveryAdvice())
 	}
 	return found, nil
 }
@@ -117,10 +117,10 @@ func (h *home) backUpBefore(ctx context.Context, c dbConn, found int64) error {
 // applyMigrations runs the pending migrations if the schema still has the version found.
 func applyMigrations(c dbConn, pending []migration, found int64, version string) error {
 	if err := c.Exec("PRAGMA synchronous = FULL; BEGIN IMMEDIATE"); err != nil {
-		return unavailable("migrate: %w", err)
+		return newUnavailable("migrate: %w", err)
 	}
 	err := func() error {
-		now, err := number(c, "PRAGMA user_version")
+		now, err := queryInt(c, "PRAGMA user_version")
 		if err != nil || now != found {
 			return fmt.Errorf("the schema is of version %d now, was %d (%w); try again", now, found, err)
 		}
@@ -130,7 +130,7 @@ func applyMigrations(c dbConn, pending []migration, found int64, version string)
 			}
 		}
 		if found == 0 {
-			if err := stamp(c, version); err != nil {
+			if err := writeIdentity(c, version); err != nil {
 				return err
 			}
 		}
@@ -140,13 +140,13 @@ func applyMigrations(c dbConn, pending []migration, found int64, version string)
 		if c.InTransaction() {
 			_ = c.Exec("ROLLBACK")
 		}
-		return unavailable("migrate: nothing was changed: %w", err)
+		return newUnavailable("migrate: nothing was changed: %w", err)
 	}
 	return c.Exec("PRAGMA synchronous = NORMAL")
 }
 
-// stamp gives a new database its identity.
-func stamp(c dbConn, version string) error {
+// writeIdentity gives a new database its identity.
+func writeIdentity(c dbConn, version string) error {
 	if err := c.Exec(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (o *otherConn) Prepare(sql string) (sqlstore.Stmt, error) {
 func (o *otherConn) Exec(sql string) error     { return otherError(o.c.Exec(strings.TrimSpace(sql))) }
 func (o *otherConn) InTransaction() bool       { return !o.c.GetAutocommit() }
 func (o *otherConn) Interrupt(<-chan struct{}) {}
-func (o *otherConn) Written() int64            { return o.written }
+func (o *otherConn) BytesBound() int64         { return o.written }
 
 func (o *otherConn) Close() error {
 	for _, st := range o.stmts {

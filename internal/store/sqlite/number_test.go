@@ -52,7 +52,7 @@ func TestNumberLivesAsLongAsTheLedger(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if n, err = number(c, "SELECT count(*) FROM numbered"); err != nil {
+		if n, err = queryInt(c, "SELECT count(*) FROM numbered"); err != nil {
 			t.Fatal(err)
 		}
 		return n

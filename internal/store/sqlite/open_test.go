@@ -50,8 +50,8 @@ func fill(t *testing.T, s *Store, sessions, n int) {
 	}
 }
 
-func testEvent(id session.ID, seq int64) store.Row {
-	return store.Row{
+func testEvent(id session.ID, seq int64) store.EventRow {
+	return store.EventRow{
 		ID: session.EventID(
 			fmt.Sprintf("evt_%s_%d", id, seq),
 		), SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
@@ -61,9 +61,9 @@ func testEvent(id session.ID, seq int64) store.Row {
 	}
 }
 
-func eventsOf(t *testing.T, s store.Store, id session.ID) []store.Row {
+func eventsOf(t *testing.T, s store.Store, id session.ID) []store.EventRow {
 	t.Helper()
-	var rows []store.Row
+	var rows []store.EventRow
 	err := s.View(t.Context(), func(r store.Reader) (err error) {
 		rows, err = r.Events(id, -1, 0)
 		return err
@@ -179,7 +179,7 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("%s: %d events", when, len(got))
 		}
 		err = r.Update(t.Context(), store.Durable, func(store.Tx) error { return nil })
-		if !errors.Is(err, store.ErrReadOnly) || !errors.Is(err, store.ErrUnavailable) || r.Degraded() == nil {
+		if !errors.Is(err, store.ErrReadOnly) || !errors.Is(err, store.ErrUnavailable) || r.DegradedError() == nil {
 			t.Errorf("%s: update: %v", when, err)
 		}
 	}

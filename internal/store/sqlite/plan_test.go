@@ -24,7 +24,7 @@ func (p *planned) Prepare(sql string) (sqlstore.Stmt, error) {
 		var steps []string
 		st, err := p.dbConn.Prepare("EXPLAIN QUERY PLAN " + sql)
 		if err == nil {
-			err = each(st, func(r row) { steps = append(steps, r.Text(3)) })
+			err = forEachRow(st, func(r row) { steps = append(steps, r.Text(3)) })
 		}
 		if err != nil {
 			p.t.Errorf("%s: %v", sql, err)
@@ -118,11 +118,11 @@ func program(t *testing.T, sql string) (ops []operation) {
 	t.Helper()
 	s := open(t, t.TempDir())
 	defer s.Close()
-	c, err := s.pool.take(t.Context())
+	c, err := s.pool.acquireConn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.pool.give(c)
+	defer s.pool.releaseConn(c)
 	if err := query(c, "EXPLAIN "+sql, func(r row) { ops = append(ops, operation{r.Text(1), r.Int(2)}) }); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		second(tx.Asks(store.AskQuery{ID: "q"})), second(tx.Asks(store.AskQuery{SessionID: "a", Pending: true})),
 		second(tx.Asks(store.AskQuery{Pending: true})), second(tx.Asks(store.AskQuery{})),
 		second(tx.Approvals("")), second(tx.Spent("a", 0)), second(tx.Spent("", 0)),
-		second(tx.InsertEvent(store.Row{ID: "e", SessionID: "a", Kind: "k", Data: []byte("1")})),
+		second(tx.InsertEvent(store.EventRow{ID: "e", SessionID: "a", Kind: "k", Data: []byte("1")})),
 		tx.PutSession(&session.Session{ID: "a"}), tx.SetUnfinished("a", true),
 		tx.PutMessage(
 			"a", &session.User{Head: session.Head{ID: "m", Type: session.TypeUser}}, 0,
@@ -257,7 +257,7 @@ func use(t *testing.T, tx *sqlstore.Tx) {
 		tx.PutApproval(store.Approval{ID: "p"}), second(tx.DeleteApproval("p")), tx.AddSpend(store.Spend{
 			SessionID: "a",
 		}),
-		second(tx.InsertEvent(store.Row{ID: "f", SessionID: "a", Kind: session.KindDeleted, Data: []byte("1")})),
+		second(tx.InsertEvent(store.EventRow{ID: "f", SessionID: "a", Kind: session.KindDeleted, Data: []byte("1")})),
 		tx.DeleteSession("a"),
 	}
 	for _, q := range []store.MessageQuery{{}, {Type: session.TypeUser}, {Type: session.TypeAssistant}, {CallID: "c"}} {

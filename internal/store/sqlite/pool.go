@@ -22,8 +22,8 @@ func newPool(open func() (dbConn, error)) *pool {
 	return &pool{open: open, taken: make(chan struct{}, maxReaders), idle: make(chan dbConn, maxReaders)}
 }
 
-// take returns a connection, to be given back.
-func (p *pool) take(ctx context.Context) (dbConn, error) {
+// acquireConn returns a connection, to be given back.
+func (p *pool) acquireConn(ctx context.Context) (dbConn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -39,14 +39,14 @@ func (p *pool) take(ctx context.Context) (dbConn, error) {
 	}
 	c, err := p.open()
 	if err != nil {
-		p.give(nil)
-		return nil, unavailable("open database for reading: %w", err)
+		p.releaseConn(nil)
+		return nil, newUnavailable("open database for reading: %w", err)
 	}
 	return c, nil
 }
 
-// give takes a connection back, nil for one that was closed.
-func (p *pool) give(c dbConn) {
+// releaseConn takes a connection back, nil for one that was closed.
+func (p *pool) releaseConn(c dbConn) {
 	if c != nil {
 		p.idle <- c
 	}
@@ -55,7 +55,7 @@ func (p *pool) give(c dbConn) {
 
 // view runs f on a snapshot that is taken now.
 func (p *pool) view(ctx context.Context, f func(store.Reader) error) (err error) {
-	c, err := p.take(ctx)
+	c, err := p.acquireConn(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,10 +65,10 @@ func (p *pool) view(ctx context.Context, f func(store.Reader) error) (err error)
 			_ = c.Close()
 			c = nil
 		}
-		p.give(c)
+		p.releaseConn(c)
 	}()
-	if err := snapshot(c); err != nil {
-		return unavailable("begin to read: %w", err)
+	if err := beginSnapshot(c); err != nil {
+		return newUnavailable("begin to read: %w", err)
 	}
 	r := sqlstore.NewReader(c)
 	err = call(f, store.Reader(r))
@@ -79,8 +79,8 @@ func (p *pool) view(ctx context.Context, f func(store.Reader) error) (err error)
 	return err
 }
 
-// snapshot begins a transaction and reads something, which is when SQLite fixes what it sees.
-func snapshot(c dbConn) error {
+// beginSnapshot begins a transaction and reads something, which is when SQLite fixes what it sees.
+func beginSnapshot(c dbConn) error {
 	if err := execute(c, "BEGIN"); err != nil {
 		return err
 	}

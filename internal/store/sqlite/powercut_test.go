@@ -77,7 +77,7 @@ func formatted(t testing.TB) *disk {
 }
 
 func migrateOn(c dbConn) error {
-	return (&home{migrations: embedded()}).migrate(context.Background(), c, "test")
+	return (&home{migrations: embeddedMigrations()}).migrateSchema(context.Background(), c, "test")
 }
 
 // done is what a worker knows of one of its transactions.
@@ -135,13 +135,13 @@ func work(t testing.TB, s *Store, rng *rand.Rand, workers, each int, untilDead b
 }
 
 // found reads all events of a database by session.
-func found(t testing.TB, c dbConn) (map[session.ID][]store.Row, error) {
-	problems, err := integrity(c, "PRAGMA integrity_check(3)")
+func found(t testing.TB, c dbConn) (map[session.ID][]store.EventRow, error) {
+	problems, err := checkIntegrity(c, "PRAGMA integrity_check(3)")
 	if err != nil || len(problems) > 0 {
 		return nil, fmt.Errorf("integrity: %v, %w", problems, err)
 	}
 	rows, err := sqlstore.NewReader(c).Events("", 0, 0)
-	out := map[session.ID][]store.Row{}
+	out := map[session.ID][]store.EventRow{}
 	for _, r := range rows {
 		if r.Seq != int64(len(out[r.SessionID])) {
 			return nil, fmt.Errorf("%s has seq %d where %d is next", r.SessionID, r.Seq, len(out[r.SessionID]))
@@ -158,7 +158,7 @@ func found(t testing.TB, c dbConn) (map[session.ID][]store.Row, error) {
 
 // lost returns how many acknowledged Durable transactions are missing, and what else is wrong: acknowledged
 // transactions must be there up to some moment, and none after it.
-func lost(acked []done, there map[session.ID][]store.Row) (n int, wrong error) {
+func lost(acked []done, there map[session.ID][]store.EventRow) (n int, wrong error) {
 	slices.SortFunc(acked, func(a, b done) int { return cmp.Compare(a.position, b.position) })
 	gone := int64(0)
 	for _, a := range acked {
@@ -277,7 +277,7 @@ func TestPowerCutsOfAMigration(t *testing.T) {
 		if err != nil {
 			t.Fatalf("cut at %d: %v", k, err)
 		}
-		tables, err := number(c, "SELECT count(*) FROM sqlite_schema WHERE type = 'table'")
+		tables, err := queryInt(c, "SELECT count(*) FROM sqlite_schema WHERE type = 'table'")
 		if err != nil || (tables != 0 && tables < 9) || (acked && tables == 0) {
 			t.Errorf("cut at %d: acknowledged %v, %d tables, %v", k, acked, tables, err)
 		}

@@ -14,10 +14,10 @@ func query(c dbConn, sql string, f func(row)) error {
 	if err != nil {
 		return err
 	}
-	return each(st, f)
+	return forEachRow(st, f)
 }
 
-func each(st sqlstore.Stmt, f func(row)) error {
+func forEachRow(st sqlstore.Stmt, f func(row)) error {
 	for {
 		more, err := st.Step()
 		if err != nil || !more {
@@ -30,8 +30,8 @@ func each(st sqlstore.Stmt, f func(row)) error {
 	}
 }
 
-// number returns the first column of the only row.
-func number(c dbConn, sql string) (n int64, err error) {
+// queryInt returns the first column of the only row.
+func queryInt(c dbConn, sql string) (n int64, err error) {
 	err = query(c, sql, func(r row) { n = r.Int(0) })
 	return n, err
 }
@@ -43,7 +43,7 @@ func metaValue(c dbConn, key string) (value string, err error) {
 		return "", err
 	}
 	st.BindText(1, key)
-	err = each(st, func(r row) { value = r.Text(0) })
+	err = forEachRow(st, func(r row) { value = r.Text(0) })
 	return value, err
 }
 
@@ -54,5 +54,5 @@ func setMeta(c dbConn, key, value string) error {
 	}
 	st.BindText(1, key)
 	st.BindText(2, value)
-	return each(st, func(row) {})
+	return forEachRow(st, func(row) {})
 }

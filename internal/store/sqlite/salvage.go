@@ -13,8 +13,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/store/sqlstore"
 )
 
-// Salvaged reports what Salvage did.
-type Salvaged struct {
+// SalvageReport reports what Salvage did.
+type SalvageReport struct {
 	Sessions int // with at least one event
 	Events   int
 	Lost     []Loss
@@ -32,7 +32,7 @@ type Loss struct {
 // must not have one: of every session the events up to the first that is missing or damaged, of the ledger of costs what
 // sessions cost of which no event is left, and saved approvals. Rows made from events are not copied: project makes them
 // again, of each event before it is inserted. An event for which it fails is damaged. Nothing in from is changed.
-func Salvage(ctx context.Context, from, to string, project func(store.Tx, store.Row) error) (*Salvaged, error) {
+func Salvage(ctx context.Context, from, to string, project func(store.Tx, store.EventRow) error) (*SalvageReport, error) {
 	src, err := findHome(Config{Dir: from, ReadOnly: true})
 	if err != nil {
 		return nil, err
@@ -44,14 +44,14 @@ func Salvage(ctx context.Context, from, to string, project func(store.Tx, store.
 	defer func() { _ = os.RemoveAll(scratch) }() // a copy
 	conn, err := src.openDamaged(scratch)
 	if err != nil {
-		return nil, fmt.Errorf("salvage %s: %w; %s", src.path, err, src.backups())
+		return nil, fmt.Errorf("salvage %s: %w; %s", src.path, err, src.listBackups())
 	}
 	defer conn.Close()
 	out, err := Open(ctx, Config{Dir: to, Version: "salvage"})
 	if err != nil {
 		return nil, err
 	}
-	s := &salvage{from: conn, to: out, project: project, found: map[session.ID][]place{}, kept: map[session.ID]bool{}}
+	s := &salvage{from: conn, to: out, project: project, found: map[session.ID][]eventPosition{}, kept: map[session.ID]bool{}}
 	err = s.run(ctx)
 	return &s.report, errors.Join(err, out.Close())
 }
@@ -59,18 +59,18 @@ func Salvage(ctx context.Context, from, to string, project func(store.Tx, store.
 type salvage struct {
 	from    dbConn
 	to      *Store
-	project func(store.Tx, store.Row) error
-	found   map[session.ID][]place
+	project func(store.Tx, store.EventRow) error
+	found   map[session.ID][]eventPosition
 	kept    map[session.ID]bool // those with at least one event
-	report  Salvaged
+	report  SalvageReport
 }
 
-// place is where a readable event stands.
-type place struct{ seq, position int64 }
+// eventPosition is where a readable event stands.
+type eventPosition struct{ seq, position int64 }
 
 func (s *salvage) run(ctx context.Context) error {
 	s.scan(ctx)
-	s.miss()
+	s.reportMissing()
 	ids := make([]session.ID, 0, len(s.found))
 	for id := range s.found {
 		ids = append(ids, id)
@@ -89,12 +89,12 @@ func (s *salvage) run(ctx context.Context) error {
 // scan finds the readable events by their position, stepping over pages that cannot be read.
 func (s *salvage) scan(ctx context.Context) {
 	last, gap := int64(0), int64(0)
-	end, err := number(s.from, "SELECT coalesce(max(position), 0) FROM event NOT INDEXED")
+	end, err := queryInt(s.from, "SELECT coalesce(max(position), 0) FROM event NOT INDEXED")
 	if err != nil {
 		end = 1 << 40 // unknown: the widening steps below reach it soon
 	}
 	for last+gap < end && ctx.Err() == nil {
-		next, rows, err := s.page(last + gap)
+		next, rows, err := s.scanPage(last + gap)
 		switch {
 		case next > last+gap:
 			last, gap = next, 0
@@ -106,9 +106,9 @@ func (s *salvage) scan(ctx context.Context) {
 	}
 }
 
-// miss reports events that an index still knows and that could not be read behind those that could, and sessions of
+// reportMissing reports events that an index still knows and that could not be read behind those that could, and sessions of
 // which no event could be read.
-func (s *salvage) miss() {
+func (s *salvage) reportMissing() {
 	_ = query(s.from, `SELECT session_id, newest FROM (SELECT session, max(seq) AS newest FROM event GROUP BY session)
 		JOIN numbered ON number = session`, func(r row) { // as far as it goes
 		id, head := session.ID(r.Text(0)), r.Int(1)
@@ -117,12 +117,12 @@ func (s *salvage) miss() {
 			last = max(last, p.seq)
 		}
 		if last < head {
-			s.lose(Loss{SessionID: id, FromSeq: last + 1, Detail: fmt.Sprintf("events up to %d cannot be read", head)})
+			s.addLoss(Loss{SessionID: id, FromSeq: last + 1, Detail: fmt.Sprintf("events up to %d cannot be read", head)})
 		}
 	})
 	_ = query(s.from, `SELECT id FROM session`, func(r row) {
 		if id := session.ID(r.Text(0)); s.found[id] == nil {
-			s.lose(Loss{SessionID: id, FromSeq: 0, Detail: "no event can be read"})
+			s.addLoss(Loss{SessionID: id, FromSeq: 0, Detail: "no event can be read"})
 		}
 	})
 }
@@ -130,31 +130,31 @@ func (s *salvage) miss() {
 const salvagePage = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event NOT INDEXED
 	WHERE position > ?1 ORDER BY position LIMIT 64`
 
-// page notes the events behind position. It returns the last position that is sure, and how many rows there were.
-func (s *salvage) page(position int64) (int64, int, error) {
+// scanPage notes the events behind position. It returns the last position that is sure, and how many rows there were.
+func (s *salvage) scanPage(position int64) (int64, int, error) {
 	st, err := s.from.Prepare(salvagePage)
 	if err != nil {
 		return position, 0, err
 	}
 	rows := 0
 	st.BindInt(1, position)
-	err = each(st, func(row) {
+	err = forEachRow(st, func(row) {
 		rows++
 		e := salvagedEvent(st)
 		if sqlstore.Checksum(&e) != st.Int(6) {
-			s.lose(Loss{SessionID: e.SessionID, FromSeq: e.Seq, Detail: "an event does not match its checksum"})
+			s.addLoss(Loss{SessionID: e.SessionID, FromSeq: e.Seq, Detail: "an event does not match its checksum"})
 			return
 		}
 		position = max(position, e.Position)
 		if e.Kind == session.KindDeleted {
 			return // of what is gone
 		}
-		s.found[e.SessionID] = append(s.found[e.SessionID], place{e.Seq, e.Position})
+		s.found[e.SessionID] = append(s.found[e.SessionID], eventPosition{e.Seq, e.Position})
 	})
 	return position, rows, err
 }
 
-func salvagedEvent(st sqlstore.Stmt) store.Row {
+func salvagedEvent(st sqlstore.Stmt) store.EventRow {
 	bytes := func(col int) []byte {
 		if st.Len(col) == 0 {
 			return nil
@@ -163,13 +163,13 @@ func salvagedEvent(st sqlstore.Stmt) store.Row {
 		st.Bytes(col, b)
 		return b
 	}
-	return store.Row{
+	return store.EventRow{
 		Position: st.Int(0), ID: session.EventID(st.Text(1)), SessionID: session.ID(st.Text(2)), Seq: st.Int(3),
 		Kind: session.Kind(st.Text(4)), Version: int(st.Int(5)), Data: bytes(7), Private: bytes(8),
 	}
 }
 
-func (s *salvage) lose(l Loss) {
+func (s *salvage) addLoss(l Loss) {
 	const most = 10_000
 	if len(s.report.Lost) < most && !slices.Contains(s.report.Lost, l) {
 		s.report.Lost = append(s.report.Lost, l)
@@ -179,13 +179,13 @@ func (s *salvage) lose(l Loss) {
 // copySession copies the events up to the first gap, some hundred to a transaction.
 func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 	places := s.found[id]
-	slices.SortFunc(places, func(a, b place) int { return int(min(max(a.seq-b.seq, -1), 1)) })
+	slices.SortFunc(places, func(a, b eventPosition) int { return int(min(max(a.seq-b.seq, -1), 1)) })
 	whole := 0
 	for whole < len(places) && places[whole].seq == int64(whole) {
 		whole++
 	}
 	if whole < len(places) {
-		s.lose(Loss{SessionID: id, FromSeq: int64(whole), Readable: len(places) - whole, Detail: "an event is missing"})
+		s.addLoss(Loss{SessionID: id, FromSeq: int64(whole), Readable: len(places) - whole, Detail: "an event is missing"})
 	}
 	kept := 0
 	for page := range slices.Chunk(places[:whole], 256) {
@@ -195,7 +195,7 @@ func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 		}
 		kept += n
 		if why != nil {
-			s.lose(Loss{SessionID: id, FromSeq: int64(kept), Readable: whole - kept - 1, Detail: why.Error()})
+			s.addLoss(Loss{SessionID: id, FromSeq: int64(kept), Readable: whole - kept - 1, Detail: why.Error()})
 			break
 		}
 	}
@@ -208,7 +208,7 @@ func (s *salvage) copySession(ctx context.Context, id session.ID) error {
 }
 
 // copyPage copies the events up to the first that cannot be copied, and says why that one cannot.
-func (s *salvage) copyPage(ctx context.Context, page []place) (kept int, why, err error) {
+func (s *salvage) copyPage(ctx context.Context, page []eventPosition) (kept int, why, err error) {
 	kept = len(page)
 	for {
 		var bad error
@@ -234,14 +234,14 @@ func (s *salvage) copyPage(ctx context.Context, page []place) (kept int, why, er
 
 const salvageEvent = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event NOT INDEXED WHERE position = ?1`
 
-func (s *salvage) copyEvent(tx store.Tx, p place) error {
+func (s *salvage) copyEvent(tx store.Tx, p eventPosition) error {
 	st, err := s.from.Prepare(salvageEvent)
 	if err != nil {
 		return err
 	}
 	st.BindInt(1, p.position)
-	var e store.Row
-	if err := each(st, func(row) { e = salvagedEvent(st) }); err != nil {
+	var e store.EventRow
+	if err := forEachRow(st, func(row) { e = salvagedEvent(st) }); err != nil {
 		return err
 	}
 	if err := s.project(tx, e); err != nil {
@@ -254,10 +254,10 @@ func (s *salvage) copyEvent(tx store.Tx, p place) error {
 // copyRest copies what no event that was kept says.
 func (s *salvage) copyRest(ctx context.Context) error {
 	r := sqlstore.NewReader(s.from)
-	spent := s.outlived(r)
+	spent := s.readOrphanedSpend(r)
 	approvals, err := r.Approvals("")
 	if err != nil {
-		s.lose(Loss{FromSeq: -1, Detail: "saved approvals cannot be read; what they allowed is asked for again"})
+		s.addLoss(Loss{FromSeq: -1, Detail: "saved approvals cannot be read; what they allowed is asked for again"})
 	}
 	return s.to.Update(ctx, store.Durable, func(tx store.Tx) error {
 		for _, line := range spent {
@@ -274,19 +274,19 @@ func (s *salvage) copyRest(ctx context.Context) error {
 	})
 }
 
-// outlived returns the lines of the ledger whose sessions are gone. The others were made again, of the events that were
+// readOrphanedSpend returns the lines of the ledger whose sessions are gone. The others were made again, of the events that were
 // kept: one whose event is lost would be of a turn that the log does not have, and in the way of the next at its place.
-func (s *salvage) outlived(r *sqlstore.Reader) []store.Spend {
+func (s *salvage) readOrphanedSpend(r *sqlstore.Reader) []store.Spend {
 	lines, err := r.Spent("", 0)
-	if err != nil && !s.rebuilt() {
-		s.lose(Loss{FromSeq: -1, Detail: "the ledger of costs cannot be read; what sessions cost that are gone is lost"})
+	if err != nil && !s.isLedgerRebuilt() {
+		s.addLoss(Loss{FromSeq: -1, Detail: "the ledger of costs cannot be read; what sessions cost that are gone is lost"})
 	}
 	return slices.DeleteFunc(lines, func(l store.Spend) bool { return s.kept[l.SessionID] })
 }
 
-// rebuilt reports whether a ledger of the layout before the first release, which is not read, is all of sessions that
+// isLedgerRebuilt reports whether a ledger of the layout before the first release, which is not read, is all of sessions that
 // were kept.
-func (s *salvage) rebuilt() bool {
+func (s *salvage) isLedgerRebuilt() bool {
 	all := true
 	err := query(s.from, `SELECT DISTINCT session_id FROM spend`, func(r row) { all = all && s.kept[session.ID(r.Text(0))] })
 	return err == nil && all

@@ -12,8 +12,8 @@ import (
 // openDamaged returns a connection to what the home holds. While a process owns the home, that is its database as it
 // stands; else, or if that cannot be opened, a copy in the folder scratch: opening alone would change files of the home.
 func (h *home) openDamaged(scratch string) (dbConn, error) {
-	if h.owned() {
-		if open, err := h.readerOf(); err == nil {
+	if h.isOwned() {
+		if open, err := h.findReader(); err == nil {
 			return open()
 		}
 	}
@@ -22,7 +22,7 @@ func (h *home) openDamaged(scratch string) (dbConn, error) {
 		return nil, err
 	}
 	if conn, err := c.open(forReading, readerPragmas); err == nil {
-		if err := snapshot(conn); err == nil {
+		if err := beginSnapshot(conn); err == nil {
 			return conn, execute(conn, "COMMIT")
 		}
 		_ = conn.Close()
@@ -31,8 +31,8 @@ func (h *home) openDamaged(scratch string) (dbConn, error) {
 	return c.open(forReadingRaw, readerPragmas)
 }
 
-// owned reports whether a process owns the folder. It writes nothing.
-func (h *home) owned() bool {
+// isOwned reports whether a process owns the folder. It writes nothing.
+func (h *home) isOwned() bool {
 	f, err := os.Open(filepath.Join(h.dir, leaseName))
 	if err != nil {
 		return false
@@ -54,7 +54,7 @@ func (h *home) copyTo(c *home) error {
 	if err := copyFile(h.path+logSuffix, c.path+logSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("copy the log of the damaged database: %w", err)
 	}
-	return lengthen(c.path)
+	return padToHeader(c.path)
 }
 
 func copyFile(from, to string) error {
@@ -74,8 +74,8 @@ func copyFile(from, to string) error {
 // maxCut bounds how many pages are put in the place of lost ones, against a header that is damaged too.
 const maxCut = 1 << 22
 
-// lengthen fills the file with empty pages up to the number of pages in its header.
-func lengthen(path string) error {
+// padToHeader fills the file with empty pages up to the number of pages in its header.
+func padToHeader(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ type Store struct {
 	writer   *writer // nil if degraded
 	degraded error
 	id       string
-	at       *whereabouts // nil if degraded
+	identity *fileIdentity // nil if degraded
 
 	mu     sync.RWMutex // guards closed, and that nothing is added to work after it
 	closed bool
@@ -65,10 +65,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return s, nil
 	case errors.Is(err, ErrNewer), !h.exists():
 		return nil, err
-	case errors.Is(err, store.ErrDamaged), unwritable(err):
+	case errors.Is(err, store.ErrDamaged), isUnwritable(err):
 		s, rerr := openReadOnly(h, err)
 		if rerr != nil {
-			return nil, fmt.Errorf("%w; %s", err, h.advice())
+			return nil, fmt.Errorf("%w; %s", err, h.recoveryAdvice())
 		}
 		return s, nil
 	default:
@@ -83,46 +83,46 @@ func openWritable(ctx context.Context, h *home, version string) (*Store, error) 
 	}
 	conn, err := h.openWriter()
 	if err != nil {
-		return nil, unavailable("open %s: %w", h.path, err)
+		return nil, newUnavailable("open %s: %w", h.path, err)
 	}
-	id, err := h.ready(ctx, conn, version, unclean)
+	id, err := h.prepareSchema(ctx, conn, version, unclean)
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
-	at, err := whereaboutsOf(h.path)
+	at, err := newFileIdentity(h.path)
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
-	s := start(conn, at.checked(h.openWriter), at.checked(h.openReader), at)
+	s := start(conn, at.guardOpen(h.openWriter), at.guardOpen(h.openReader), at)
 	s.id = id
 	return s, nil
 }
 
 // start makes a store of an open database. With at, its files must stay where they are.
-func start(conn dbConn, openWriter, openReader func() (dbConn, error), at *whereabouts) *Store {
-	s := &Store{pool: newPool(openReader), writer: newWriter(conn, openWriter, at), at: at}
+func start(conn dbConn, openWriter, openReader func() (dbConn, error), at *fileIdentity) *Store {
+	s := &Store{pool: newPool(openReader), writer: newWriter(conn, openWriter, at), identity: at}
 	go s.writer.run()
 	return s
 }
 
 func openReadOnly(h *home, why error) (*Store, error) {
-	open, err := h.readerOf()
+	open, err := h.findReader()
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{pool: newPool(open), degraded: readOnly(why)}
-	conn, err := s.pool.take(context.Background())
+	conn, err := s.pool.acquireConn(context.Background())
 	if err != nil {
 		return nil, err
 	}
 	if s.id, err = metaValue(conn, "store-id"); err != nil {
-		err = unavailable("read %s: %w", h.path, err)
+		err = newUnavailable("read %s: %w", h.path, err)
 	} else {
-		err = h.refuse(conn, s.id)
+		err = h.checkUsable(conn, s.id)
 	}
-	s.pool.give(conn)
+	s.pool.releaseConn(conn)
 	if err != nil {
 		_ = s.Close()
 		return nil, err
@@ -133,15 +133,15 @@ func openReadOnly(h *home, why error) (*Store, error) {
 // ID returns the identity of the data, made once when the database was created.
 func (s *Store) ID() string { return s.id }
 
-// Degraded returns why the store can only be read, an ErrReadOnly and perhaps an ErrDamaged; nil if it is whole.
-func (s *Store) Degraded() error { return s.degraded }
+// DegradedError returns why the store can only be read, an ErrReadOnly and perhaps an ErrDamaged; nil if it is whole.
+func (s *Store) DegradedError() error { return s.degraded }
 
-// Condition returns why nothing can be written now: Degraded, or an ErrGone; nil if there is no reason. Safe at any time.
-func (s *Store) Condition() error {
+// WriteError returns why nothing can be written now: Degraded, or an ErrGone; nil if there is no reason. Safe at any time.
+func (s *Store) WriteError() error {
 	if s.degraded != nil {
 		return s.degraded
 	}
-	return s.at.check()
+	return s.identity.check()
 }
 
 // Update implements store.Store.

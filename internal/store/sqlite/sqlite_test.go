@@ -18,10 +18,10 @@ func open(t *testing.T, dir string) *Store {
 }
 
 func TestExam(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Opened {
+	storetest.Run(t, func(t *testing.T) storetest.Subject {
 		dir := t.TempDir()
 		s := open(t, dir)
-		return storetest.Opened{Store: s, Reopen: func(t *testing.T) store.Store {
+		return storetest.Subject{Store: s, Reopen: func(t *testing.T) store.Store {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}

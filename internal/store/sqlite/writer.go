@@ -23,10 +23,10 @@ const (
 //
 // One goroutine (run) owns everything below queue.
 type writer struct {
-	open  func() (dbConn, error)
-	queue chan *op
-	done  chan struct{} // closed when run has ended
-	at    *whereabouts
+	open     func() (dbConn, error)
+	queue    chan *op
+	done     chan struct{} // closed when run has ended
+	identity *fileIdentity
 
 	conn    dbConn // nil after a failure, until it is opened again
 	held    *op    // taken from the queue for the next batch
@@ -48,7 +48,7 @@ type op struct {
 const (
 	opQueued int32 = iota
 	opBegun
-	opGiven // up, by its caller
+	opAbandoned // up, by its caller
 )
 
 // batch is the transaction that is running.
@@ -60,8 +60,8 @@ type batch struct {
 	at    *op   // running
 }
 
-func newWriter(conn dbConn, open func() (dbConn, error), at *whereabouts) *writer {
-	return &writer{open: open, conn: conn, at: at, queue: make(chan *op, maxQueue), done: make(chan struct{})}
+func newWriter(conn dbConn, open func() (dbConn, error), at *fileIdentity) *writer {
+	return &writer{open: open, conn: conn, identity: at, queue: make(chan *op, maxQueue), done: make(chan struct{})}
 }
 
 // update hands f to the writer and waits for the answer. ctx counts until f begins.
@@ -76,7 +76,7 @@ func (w *writer) update(ctx context.Context, d store.Durability, f func(store.Tx
 	case err := <-o.answer:
 		return err
 	case <-ctx.Done():
-		if o.state.CompareAndSwap(opQueued, opGiven) {
+		if o.state.CompareAndSwap(opQueued, opAbandoned) {
 			return context.Cause(ctx)
 		}
 		return <-o.answer
@@ -88,7 +88,7 @@ func (w *writer) run() {
 	clean := false
 	defer func() {
 		if !clean { // a transaction's function ended this goroutine; another one goes on
-			w.abandon()
+			w.abandonOp()
 			go w.run()
 		}
 	}()
@@ -116,8 +116,8 @@ func (w *writer) next() (*op, bool) {
 	return o, ok
 }
 
-// more returns an op that waits, nil if there is none.
-func (w *writer) more() *op {
+// nextWaiting returns an op that waits, nil if there is none.
+func (w *writer) nextWaiting() *op {
 	if w.batch.size >= maxBatch {
 		return nil
 	}
@@ -133,14 +133,14 @@ func (w *writer) more() *op {
 func (w *writer) serve(first *op) {
 	w.batch = batch{ops: w.batch.ops[:0], size: 1}
 	taken := []*op{first}
-	for o := w.more(); o != nil; o = w.more() {
+	for o := w.nextWaiting(); o != nil; o = w.nextWaiting() {
 		taken = append(taken, o)
 		w.batch.size++
 	}
 	for _, o := range taken {
 		w.batch.sync = w.batch.sync || o.durable
 	}
-	if err := w.ready(); err != nil {
+	if err := w.ensureConn(); err != nil {
 		for _, o := range taken {
 			o.answer <- err
 		}
@@ -149,7 +149,7 @@ func (w *writer) serve(first *op) {
 	for _, o := range taken {
 		w.execute(o)
 	}
-	for o := w.more(); o != nil; o = w.more() {
+	for o := w.nextWaiting(); o != nil; o = w.nextWaiting() {
 		if o.durable && !w.batch.sync {
 			w.held = o
 			break
@@ -160,25 +160,25 @@ func (w *writer) serve(first *op) {
 	w.commit()
 }
 
-// ready sees to a connection that can be relied on and that writes to files still known by their names, with the right
+// ensureConn sees to a connection that can be relied on and that writes to files still known by their names, with the right
 // synchronous setting.
-func (w *writer) ready() error {
+func (w *writer) ensureConn() error {
 	if w.conn == nil {
 		conn, err := w.open()
 		if err != nil {
-			return unavailable("reopen database: %w", err)
+			return newUnavailable("reopen database: %w", err)
 		}
 		w.conn, w.synced, w.written = conn, false, 0
-		w.at.reopened()
+		w.identity.refreshLog()
 	}
-	if err := w.at.check(); err != nil {
+	if err := w.identity.check(); err != nil {
 		return err
 	}
 	if w.suspect {
 		// The kernel may have dropped what it could not write and not say so again. Copying the log into the database
 		// writes it anew, and syncs.
 		if err := w.flush(); err != nil {
-			return unavailable("an earlier sync failed and the log cannot be written again: %w", err)
+			return newUnavailable("an earlier sync failed and the log cannot be written again: %w", err)
 		}
 		w.suspect = false
 	}
@@ -190,7 +190,7 @@ func (w *writer) ready() error {
 		level = "FULL"
 	}
 	if err := w.conn.Exec("PRAGMA synchronous = " + level); err != nil {
-		return unavailable("set synchronous: %w", err)
+		return newUnavailable("set synchronous: %w", err)
 	}
 	w.synced = w.batch.sync
 	return nil
@@ -205,7 +205,7 @@ func (w *writer) execute(o *op) {
 	b.at = o
 	nested := len(b.ops) > 0 // alone, it can be undone with the whole transaction
 	if err := w.begin(nested); err != nil {
-		w.undo(o, unavailable("begin: %w", err))
+		w.undoOp(o, newUnavailable("begin: %w", err))
 		return
 	}
 	tx := sqlstore.NewTx(w.conn)
@@ -215,13 +215,13 @@ func (w *writer) execute(o *op) {
 	switch {
 	case !w.conn.InTransaction(): // SQLite rolled back everything
 		if err == nil {
-			err = unavailable("the database ended the transaction")
+			err = newUnavailable("the database ended the transaction")
 		}
-		w.undo(o, err)
+		w.undoOp(o, err)
 	case err != nil:
 		o.answer <- w.rollback(nested, err)
 	case nested && w.conn.Exec("RELEASE op") != nil:
-		w.undo(o, unavailable("release savepoint"))
+		w.undoOp(o, newUnavailable("release savepoint"))
 	default:
 		b.ops = append(b.ops, o)
 	}
@@ -244,7 +244,7 @@ func (w *writer) begin(nested bool) error {
 func (w *writer) rollback(nested bool, err error) error {
 	if nested {
 		if w.conn.Exec("ROLLBACK TO op; RELEASE op") != nil {
-			w.fail(unavailable("roll back: a neighbouring transaction failed"))
+			w.fail(newUnavailable("roll back: a neighbouring transaction failed"))
 		}
 		return err
 	}
@@ -255,11 +255,11 @@ func (w *writer) rollback(nested bool, err error) error {
 	return err
 }
 
-// undo answers o with err, and everybody else in the batch with a failure.
-func (w *writer) undo(o *op, err error) {
+// undoOp answers o with err, and everybody else in the batch with a failure.
+func (w *writer) undoOp(o *op, err error) {
 	w.batch.at = nil
 	o.answer <- err
-	w.fail(unavailable("the shared transaction was rolled back: %w", err))
+	w.fail(newUnavailable("the shared transaction was rolled back: %w", err))
 }
 
 // fail answers the whole batch with err and leaves the connection without a transaction.
@@ -280,11 +280,11 @@ func (w *writer) drop() {
 	w.conn = nil
 }
 
-// abandon ends a batch whose running function did not return.
-func (w *writer) abandon() {
+// abandonOp ends a batch whose running function did not return.
+func (w *writer) abandonOp() {
 	err := errors.New("the function of the transaction ended its goroutine")
 	if o := w.batch.at; o != nil {
-		w.undo(o, err)
+		w.undoOp(o, err)
 	}
 }
 
@@ -295,7 +295,7 @@ func (w *writer) commit() {
 	}
 	ctx := context.Background()
 	if err := fault.Point(ctx, fault.StorePreCommit); err != nil {
-		w.fail(unavailable("commit: %w", err))
+		w.fail(newUnavailable("commit: %w", err))
 		return
 	}
 	if err := execute(w.conn, "COMMIT"); err != nil {
@@ -303,8 +303,8 @@ func (w *writer) commit() {
 		return
 	}
 	w.batch.begun = false
-	w.estimate()
-	unknown := w.at.check() // they may have gone meanwhile
+	w.estimatePages()
+	unknown := w.identity.check() // they may have gone meanwhile
 	if unknown == nil {
 		unknown = fault.Point(ctx, fault.StorePostCommit)
 	}
@@ -322,8 +322,8 @@ func (w *writer) commit() {
 }
 
 func (w *writer) failedCommit(err error) {
-	if !uncertain(err) {
-		w.fail(unavailable("commit: %w", err))
+	if !isUncertain(err) {
+		w.fail(newUnavailable("commit: %w", err))
 		return
 	}
 	w.suspect = true

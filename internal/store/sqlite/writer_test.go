@@ -39,7 +39,7 @@ func TestFaultPoints(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = s.Update(t.Context(), store.Durable, appendOne("ses_a"))
-		hits := fault.Hits()
+		hits := fault.HitCounts()
 		restore()
 		if errors.Is(err, store.ErrUnavailable) != tt.unavailable || errors.Is(err, store.ErrUncertain) != tt.uncertain {
 			t.Errorf("%s: %v", tt.spec, err)

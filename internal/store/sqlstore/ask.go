@@ -20,8 +20,8 @@ const (
 // Asks implements store.AskReader.
 func (r *Reader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
 	if q.ID != "" {
-		c := r.call(getAsk)
-		c.text(string(q.ID))
+		c := r.prepare(getAsk)
+		c.bindText(string(q.ID))
 		return r.readAsks(&c, q.ID, false)
 	}
 	id := q.SessionID
@@ -32,22 +32,22 @@ func (r *Reader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
 	case id == "":
 		sql = asksAll
 	}
-	c := r.call(sql)
-	c.text(string(id))
-	c.bool(q.Pending)
+	c := r.prepare(sql)
+	c.bindText(string(id))
+	c.bindBool(q.Pending)
 	return r.readAsks(&c, id, id == "")
 }
 
 // readAsks reads the rows of askColumns; lenient leaves out damaged ones.
-func (r *Reader) readAsks(c *call, about any, lenient bool) ([]*store.AskRow, error) {
+func (r *Reader) readAsks(c *stmtCall, about any, lenient bool) ([]*store.AskRow, error) {
 	out := []*store.AskRow{}
-	for c.next() {
-		id, data := session.AskID(c.st.Text(0)), r.scratch(c, 4)
+	for c.nextRow() {
+		id, data := session.AskID(c.st.Text(0)), r.copyScratch(c, 4)
 		if c.st.Int(3) != r.sumAsk(id, data) {
 			if lenient {
 				continue
 			}
-			c.err = damaged(session.ID(c.st.Text(1)), c.st.Int(2), "ask "+string(id))
+			c.err = newDamage(session.ID(c.st.Text(1)), c.st.Int(2), "ask "+string(id))
 			break
 		}
 		a, err := decode[store.AskRow](data)
@@ -57,7 +57,7 @@ func (r *Reader) readAsks(c *call, about any, lenient bool) ([]*store.AskRow, er
 		}
 		out = append(out, a)
 	}
-	if err := c.end("read asks of", about); err != nil {
+	if err := c.endCall("read asks of", about); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -73,14 +73,14 @@ func (t *Tx) PutAsk(a *store.AskRow) error {
 	if err != nil {
 		return fmt.Errorf("put ask %s: %w", a.ID, err)
 	}
-	c := t.call(upsertAsk)
-	c.text(string(a.ID))
-	c.text(string(a.SessionID))
-	c.int(a.Seq)
-	c.bool(a.Reply == "")
-	c.int(a.Time)
-	c.int(t.sumAsk(a.ID, data))
-	c.json(data)
+	c := t.prepare(upsertAsk)
+	c.bindText(string(a.ID))
+	c.bindText(string(a.SessionID))
+	c.bindInt(a.Seq)
+	c.bindBool(a.Reply == "")
+	c.bindInt(a.Time)
+	c.bindInt(t.sumAsk(a.ID, data))
+	c.bindJSON(data)
 	put, err := c.run("put ask", a.ID)
 	if err == nil && !put {
 		return session.Conflict("ask", string(a.ID), "is used by another session")
@@ -93,10 +93,10 @@ const approvals = `SELECT id, project_id, action, resource, time, crc FROM appro
 
 // Approvals implements store.ApprovalReader.
 func (r *Reader) Approvals(p session.ProjectID) ([]store.Approval, error) {
-	c := r.call(approvals)
-	c.text(string(p))
+	c := r.prepare(approvals)
+	c.bindText(string(p))
 	out := []store.Approval{}
-	for c.next() {
+	for c.nextRow() {
 		a := store.Approval{
 			ID: c.st.Text(0), ProjectID: session.ProjectID(
 				c.st.Text(1),
@@ -106,7 +106,7 @@ func (r *Reader) Approvals(p session.ProjectID) ([]store.Approval, error) {
 			out = append(out, a)
 		}
 	}
-	if err := c.end("read approvals of", p); err != nil {
+	if err := c.endCall("read approvals of", p); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -119,26 +119,26 @@ const insertApproval = `INSERT INTO approval (id, project_id, action, resource, 
 
 // PutApproval implements store.ApprovalWriter.
 func (t *Tx) PutApproval(a store.Approval) error {
-	c := t.call(sameApproval)
-	c.text(string(a.ProjectID))
-	c.text(a.Action)
-	c.text(a.Resource)
-	c.text(a.ID)
-	exists := c.next()
+	c := t.prepare(sameApproval)
+	c.bindText(string(a.ProjectID))
+	c.bindText(a.Action)
+	c.bindText(a.Resource)
+	c.bindText(a.ID)
+	exists := c.nextRow()
 	same := exists && c.st.Int(0) == 1
-	if err := c.end("put approval", a.ID); err != nil || same {
+	if err := c.endCall("put approval", a.ID); err != nil || same {
 		return err
 	}
 	if exists {
 		return session.Conflict("approval", a.ID, "exists for something else")
 	}
-	c = t.call(insertApproval)
-	c.text(a.ID)
-	c.text(string(a.ProjectID))
-	c.text(a.Action)
-	c.text(a.Resource)
-	c.int(a.Time)
-	c.int(t.sumApproval(&a))
+	c = t.prepare(insertApproval)
+	c.bindText(a.ID)
+	c.bindText(string(a.ProjectID))
+	c.bindText(a.Action)
+	c.bindText(a.Resource)
+	c.bindInt(a.Time)
+	c.bindInt(t.sumApproval(&a))
 	_, err := c.run("put approval", a.ID)
 	return err
 }
@@ -147,7 +147,7 @@ const deleteApproval = `DELETE FROM approval WHERE id = ?1 RETURNING 1`
 
 // DeleteApproval implements store.ApprovalWriter.
 func (t *Tx) DeleteApproval(id string) (bool, error) {
-	c := t.call(deleteApproval)
-	c.text(id)
+	c := t.prepare(deleteApproval)
+	c.bindText(id)
 	return c.run("delete approval", id)
 }

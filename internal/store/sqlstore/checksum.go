@@ -20,7 +20,7 @@ func appendText[S ~string](b []byte, s S) []byte {
 
 func appendInt(b []byte, v int64) []byte { return binary.LittleEndian.AppendUint64(b, uint64(v)) }
 
-func sum(key []byte, data ...[]byte) int64 {
+func checksumOf(key []byte, data ...[]byte) int64 {
 	c := crc32.Update(0, castagnoli, key)
 	for _, d := range data {
 		c = crc32.Update(c, castagnoli, d)
@@ -29,12 +29,12 @@ func sum(key []byte, data ...[]byte) int64 {
 }
 
 // Checksum returns the CRC32C of an event: over its session, seq, kind, version, id, data and private part.
-func Checksum(row *store.Row) int64 {
+func Checksum(row *store.EventRow) int64 {
 	var r Reader
 	return r.sumEvent(row)
 }
 
-func (r *Reader) sumEvent(e *store.Row) int64 {
+func (r *Reader) sumEvent(e *store.EventRow) int64 {
 	k := appendText(r.key[:0], "event")
 	k = appendText(k, e.SessionID)
 	k = appendInt(k, e.Seq)
@@ -42,12 +42,12 @@ func (r *Reader) sumEvent(e *store.Row) int64 {
 	k = appendInt(k, int64(e.Version))
 	k = appendText(k, e.ID)
 	r.key = appendInt(k, int64(len(e.Data)))
-	return sum(r.key, e.Data, e.Private)
+	return checksumOf(r.key, e.Data, e.Private)
 }
 
 func (r *Reader) sumSession(id session.ID, data []byte) int64 {
 	r.key = appendText(appendText(r.key[:0], "session"), id)
-	return sum(r.key, data)
+	return checksumOf(r.key, data)
 }
 
 func (r *Reader) sumMessage(id session.ID, m *store.RawMessage, through int64) int64 {
@@ -56,34 +56,34 @@ func (r *Reader) sumMessage(id session.ID, m *store.RawMessage, through int64) i
 	k = appendText(k, m.ID)
 	k = appendText(k, m.Type)
 	r.key = appendInt(k, through)
-	return sum(r.key, m.Data)
+	return checksumOf(r.key, m.Data)
 }
 
 func (r *Reader) sumInput(id session.MessageID, data []byte) int64 {
 	r.key = appendText(appendText(r.key[:0], "input"), id)
-	return sum(r.key, data)
+	return checksumOf(r.key, data)
 }
 
 func (r *Reader) sumAsk(id session.AskID, data []byte) int64 {
 	r.key = appendText(appendText(r.key[:0], "ask"), id)
-	return sum(r.key, data)
+	return checksumOf(r.key, data)
 }
 
 func (r *Reader) sumEpoch(id session.ID, e *store.Epoch) int64 {
 	k := appendText(appendText(r.key[:0], "epoch"), id)
 	k = appendInt(appendInt(k, e.BaselineSeq), e.Revision)
 	r.key = appendText(k, e.Baseline)
-	return sum(r.key, e.Snapshot)
+	return checksumOf(r.key, e.Snapshot)
 }
 
 func (r *Reader) sumApproval(a *store.Approval) int64 {
 	k := appendText(appendText(r.key[:0], "approval"), a.ID)
 	k = appendText(appendText(appendText(k, a.ProjectID), a.Action), a.Resource)
 	r.key = appendInt(k, a.Time)
-	return sum(r.key)
+	return checksumOf(r.key)
 }
 
 func (r *Reader) sumSpend(id session.ID, seq int64, data []byte) int64 {
 	r.key = appendInt(appendText(appendText(r.key[:0], "spend"), id), seq)
-	return sum(r.key, data)
+	return checksumOf(r.key, data)
 }

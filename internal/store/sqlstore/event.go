@@ -16,12 +16,12 @@ func (r *Reader) Head(id session.ID) (int64, error) {
 	if id == "" {
 		return r.lastPosition()
 	}
-	c := r.callOf(head, id)
+	c := r.prepareFor(head, id)
 	seq := int64(-1)
-	if c.next() {
+	if c.nextRow() {
 		seq = c.st.Int(0)
 	}
-	return seq, c.end("read head of", id)
+	return seq, c.endCall("read head of", id)
 }
 
 const eventColumns = `SELECT position, id, session_id, seq, kind, version, crc, data, private FROM event `
@@ -32,16 +32,16 @@ const eventsOfKinds = eventColumns +
 	`WHERE session = ?1 AND seq > ?2 AND kind IN (SELECT value FROM json_each(?4)) ORDER BY seq LIMIT ?3 + 0`
 
 // Events implements store.EventReader. A missing event is damage too.
-func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.Row, error) {
+func (r *Reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.EventRow, error) {
 	c := r.selectEvents(id, len(kinds) > 0)
-	c.int(after)
-	c.limit(limit)
+	c.bindInt(after)
+	c.bindLimit(limit)
 	if len(kinds) > 0 {
 		set, err := json.Marshal(kinds)
 		if err != nil {
 			return nil, err
 		}
-		c.text(string(set))
+		c.bindText(string(set))
 	}
 	rows, err := r.readEvents(&c, id)
 	if err != nil || id == "" || len(kinds) > 0 {
@@ -65,41 +65,41 @@ const (
 		`WHERE position > ?1 AND kind IN (SELECT value FROM json_each(?3)) ORDER BY position LIMIT ?2 + 0`
 )
 
-func (r *Reader) selectEvents(id session.ID, ofKinds bool) call {
+func (r *Reader) selectEvents(id session.ID, ofKinds bool) stmtCall {
 	switch {
 	case id == "" && ofKinds:
-		return r.call(feedOfKinds)
+		return r.prepare(feedOfKinds)
 	case id == "":
-		return r.call(feed)
+		return r.prepare(feed)
 	case ofKinds:
-		return r.callOf(eventsOfKinds, id)
+		return r.prepareFor(eventsOfKinds, id)
 	default:
-		return r.callOf(events, id)
+		return r.prepareFor(events, id)
 	}
 }
 
 // readEvents reads the rows of eventColumns: of the session, or of any (""), leaving out damaged ones.
-func (r *Reader) readEvents(c *call, id session.ID) ([]store.Row, error) {
-	out := []store.Row{}
-	var kinds interned
-	for c.next() {
-		e := store.Row{Position: c.st.Int(0), ID: session.EventID(c.st.Text(1)), SessionID: id, Seq: c.st.Int(3)}
+func (r *Reader) readEvents(c *stmtCall, id session.ID) ([]store.EventRow, error) {
+	out := []store.EventRow{}
+	var kinds stringPool
+	for c.nextRow() {
+		e := store.EventRow{Position: c.st.Int(0), ID: session.EventID(c.st.Text(1)), SessionID: id, Seq: c.st.Int(3)}
 		stored := c.st.Text(2)
 		if id == "" {
 			e.SessionID = session.ID(stored)
 		}
-		e.Kind, e.Version = session.Kind(kinds.text(c, 4)), int(c.st.Int(5))
-		e.Data, e.Private = c.bytes(7), c.bytes(8)
+		e.Kind, e.Version = session.Kind(kinds.readText(c, 4)), int(c.st.Int(5))
+		e.Data, e.Private = c.copyBytes(7), c.copyBytes(8)
 		if c.st.Int(6) != r.sumEvent(&e) || stored != string(e.SessionID) {
 			if id == "" {
 				continue
 			}
-			c.err = damaged(e.SessionID, e.Seq, "event")
+			c.err = newDamage(e.SessionID, e.Seq, "event")
 			break
 		}
 		out = append(out, e)
 	}
-	if err := c.end("read events of", id); err != nil {
+	if err := c.endCall("read events of", id); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -108,12 +108,12 @@ func (r *Reader) readEvents(c *call, id session.ID) ([]store.Row, error) {
 const feedHead = `SELECT ` + lastPosition
 
 func (r *Reader) lastPosition() (int64, error) {
-	c := r.call(feedHead)
+	c := r.prepare(feedHead)
 	var head int64
-	if c.next() {
+	if c.nextRow() {
 		head = c.st.Int(0)
 	}
-	return head, c.end("read head of", "all sessions")
+	return head, c.endCall("read head of", "all sessions")
 }
 
 // The newest events may be gone with their session: meta keeps their position.
@@ -128,24 +128,24 @@ const insertEvent = `INSERT INTO event (position, id, session_id, session, seq, 
 	RETURNING position`
 
 // InsertEvent implements store.EventWriter.
-func (t *Tx) InsertEvent(e store.Row) (int64, error) {
+func (t *Tx) InsertEvent(e store.EventRow) (int64, error) {
 	if e.Kind.OutlivesSession() {
 		return t.insertEnd(e)
 	}
-	c := t.callFor(insertEvent, e.SessionID)
-	c.text(string(e.ID))
-	c.int(e.Seq)
-	c.text(string(e.Kind))
-	c.int(int64(e.Version))
-	c.int(t.sumEvent(&e))
-	c.json(e.Data)
-	c.json(e.Private)
-	c.text(string(e.SessionID))
+	c := t.prepareInsert(insertEvent, e.SessionID)
+	c.bindText(string(e.ID))
+	c.bindInt(e.Seq)
+	c.bindText(string(e.Kind))
+	c.bindInt(int64(e.Version))
+	c.bindInt(t.sumEvent(&e))
+	c.bindJSON(e.Data)
+	c.bindJSON(e.Private)
+	c.bindText(string(e.SessionID))
 	var position int64
-	if c.next() {
+	if c.nextRow() {
 		position = c.st.Int(0)
 	}
-	if err := c.end("insert event", e.ID); err != nil {
+	if err := c.endCall("insert event", e.ID); err != nil {
 		return 0, err
 	}
 	if position == 0 {
@@ -167,19 +167,19 @@ const insertEnd = `INSERT INTO event (position, id, session_id, session, seq, ki
 	WHERE NOT EXISTS (SELECT 1 FROM event WHERE substr(id, 5, 12) = substr(?1, 5, 12) AND id = ?1)
 	RETURNING position`
 
-func (t *Tx) insertEnd(e store.Row) (position int64, err error) {
-	c := t.call(insertEnd)
-	c.text(string(e.ID))
-	c.text(string(e.SessionID))
-	c.int(e.Seq)
-	c.text(string(e.Kind))
-	c.int(int64(e.Version))
-	c.int(t.sumEvent(&e))
-	c.json(e.Data)
-	if c.next() {
+func (t *Tx) insertEnd(e store.EventRow) (position int64, err error) {
+	c := t.prepare(insertEnd)
+	c.bindText(string(e.ID))
+	c.bindText(string(e.SessionID))
+	c.bindInt(e.Seq)
+	c.bindText(string(e.Kind))
+	c.bindInt(int64(e.Version))
+	c.bindInt(t.sumEvent(&e))
+	c.bindJSON(e.Data)
+	if c.nextRow() {
 		position = c.st.Int(0)
 	}
-	if err := c.end("insert event", e.ID); err != nil {
+	if err := c.endCall("insert event", e.ID); err != nil {
 		return 0, err
 	}
 	if position == 0 {
@@ -188,26 +188,26 @@ func (t *Tx) insertEnd(e store.Row) (position int64, err error) {
 	return position, nil
 }
 
-// interned gives equal column values one string.
-type interned struct {
-	known map[string]string
-	buf   []byte
+// stringPool gives equal column values one string.
+type stringPool struct {
+	strings map[string]string
+	buf     []byte
 }
 
-func (k *interned) text(c *call, col int) string {
+func (k *stringPool) readText(c *stmtCall, col int) string {
 	n := c.st.Len(col)
 	if cap(k.buf) < n {
 		k.buf = make([]byte, max(n, 64))
 	}
 	k.buf = k.buf[:n]
 	c.st.Bytes(col, k.buf)
-	if s, ok := k.known[string(k.buf)]; ok {
+	if s, ok := k.strings[string(k.buf)]; ok {
 		return s
 	}
-	if k.known == nil {
-		k.known = map[string]string{}
+	if k.strings == nil {
+		k.strings = map[string]string{}
 	}
 	s := string(k.buf)
-	k.known[s] = s
+	k.strings[s] = s
 	return s
 }

@@ -22,28 +22,28 @@ const (
 // Inputs implements store.InboxReader.
 func (r *Reader) Inputs(q store.InputQuery) ([]*session.Input, error) {
 	if q.ID != "" {
-		c := r.call(getInput)
-		c.text(string(q.ID))
+		c := r.prepare(getInput)
+		c.bindText(string(q.ID))
 		return r.readInputs(&c, q.ID)
 	}
 	sql := pending
 	if q.Delivery != "" {
 		sql = pendingOf
 	}
-	c := r.callOf(sql, q.SessionID)
-	c.limit(q.Limit)
+	c := r.prepareFor(sql, q.SessionID)
+	c.bindLimit(q.Limit)
 	if q.Delivery != "" {
-		c.text(string(q.Delivery))
+		c.bindText(string(q.Delivery))
 	}
 	return r.readInputs(&c, q.SessionID)
 }
 
-func (r *Reader) readInputs(c *call, about any) ([]*session.Input, error) {
+func (r *Reader) readInputs(c *stmtCall, about any) ([]*session.Input, error) {
 	out := []*session.Input{}
-	for c.next() {
-		id, data := session.MessageID(c.st.Text(0)), r.scratch(c, 3)
+	for c.nextRow() {
+		id, data := session.MessageID(c.st.Text(0)), r.copyScratch(c, 3)
 		if c.st.Int(2) != r.sumInput(id, data) {
-			c.err = damaged(session.ID(c.st.Text(1)), -1, "input "+string(id))
+			c.err = newDamage(session.ID(c.st.Text(1)), -1, "input "+string(id))
 			break
 		}
 		in, err := decode[session.Input](data)
@@ -53,7 +53,7 @@ func (r *Reader) readInputs(c *call, about any) ([]*session.Input, error) {
 		}
 		out = append(out, in)
 	}
-	if err := c.end("read inbox", about); err != nil {
+	if err := c.endCall("read inbox", about); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -71,18 +71,18 @@ func (t *Tx) PutInput(in *session.Input) error {
 	if err != nil {
 		return fmt.Errorf("put input %s: %w", in.ID, err)
 	}
-	c := t.callFor(upsertInput, in.SessionID)
-	c.text(string(in.ID))
-	c.text(string(in.Delivery))
-	c.int(in.AdmittedSeq)
+	c := t.prepareInsert(upsertInput, in.SessionID)
+	c.bindText(string(in.ID))
+	c.bindText(string(in.Delivery))
+	c.bindInt(in.AdmittedSeq)
 	if in.PromotedSeq == nil {
-		c.json(nil)
+		c.bindJSON(nil)
 	} else {
-		c.int(*in.PromotedSeq)
+		c.bindInt(*in.PromotedSeq)
 	}
-	c.int(in.Order)
-	c.int(t.sumInput(in.ID, data))
-	c.json(data)
+	c.bindInt(in.Order)
+	c.bindInt(t.sumInput(in.ID, data))
+	c.bindJSON(data)
 	put, err := c.run("put input", in.ID)
 	if err == nil && !put {
 		return session.Conflict("input", string(in.ID), "is used by another session")
@@ -94,8 +94,8 @@ const deleteInput = `DELETE FROM input WHERE id = ?1`
 
 // DeleteInput implements store.InboxWriter.
 func (t *Tx) DeleteInput(m session.MessageID) error {
-	c := t.call(deleteInput)
-	c.text(string(m))
+	c := t.prepare(deleteInput)
+	c.bindText(string(m))
 	_, err := c.run("delete input", m)
 	return err
 }
@@ -104,15 +104,15 @@ const getEpoch = `SELECT baseline, baseline_seq, snapshot, revision, crc FROM ep
 
 // Epoch implements store.EpochReader.
 func (r *Reader) Epoch(id session.ID) (*store.Epoch, bool, error) {
-	c := r.callOf(getEpoch, id)
+	c := r.prepareFor(getEpoch, id)
 	var e *store.Epoch
-	if c.next() {
-		e = &store.Epoch{Baseline: c.st.Text(0), BaselineSeq: c.st.Int(1), Snapshot: c.bytes(2), Revision: c.st.Int(3)}
+	if c.nextRow() {
+		e = &store.Epoch{Baseline: c.st.Text(0), BaselineSeq: c.st.Int(1), Snapshot: c.copyBytes(2), Revision: c.st.Int(3)}
 		if c.st.Int(4) != r.sumEpoch(id, e) {
-			c.err = damaged(id, -1, "the context epoch")
+			c.err = newDamage(id, -1, "the context epoch")
 		}
 	}
-	if err := c.end("read epoch of", id); err != nil {
+	if err := c.endCall("read epoch of", id); err != nil {
 		return nil, false, err
 	}
 	return e, e != nil, nil
@@ -127,16 +127,16 @@ const deleteEpoch = `DELETE FROM epoch WHERE session = ?1`
 // PutEpoch implements store.EpochWriter.
 func (t *Tx) PutEpoch(id session.ID, e *store.Epoch) error {
 	if e == nil {
-		c := t.callOf(deleteEpoch, id)
+		c := t.prepareFor(deleteEpoch, id)
 		_, err := c.run("delete epoch of", id)
 		return err
 	}
-	c := t.callFor(upsertEpoch, id)
-	c.text(e.Baseline)
-	c.int(e.BaselineSeq)
-	c.json(e.Snapshot)
-	c.int(e.Revision)
-	c.int(t.sumEpoch(id, e))
+	c := t.prepareInsert(upsertEpoch, id)
+	c.bindText(e.Baseline)
+	c.bindInt(e.BaselineSeq)
+	c.bindJSON(e.Snapshot)
+	c.bindInt(e.Revision)
+	c.bindInt(t.sumEpoch(id, e))
 	_, err := c.run("put epoch of", id)
 	return err
 }

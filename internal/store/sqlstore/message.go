@@ -13,17 +13,17 @@ const getMessage = messageColumns + `, place >> 32 FROM message WHERE id = ?1`
 
 // Message implements store.MessageReader.
 func (r *Reader) Message(m session.MessageID) (owner session.ID, found session.Message, err error) {
-	c := r.call(getMessage)
-	c.text(string(m))
-	if c.next() {
-		if owner, c.err = r.sessionOf(c.st.Int(6)); c.err == nil && owner != "" {
+	c := r.prepare(getMessage)
+	c.bindText(string(m))
+	if c.nextRow() {
+		if owner, c.err = r.findSession(c.st.Int(6)); c.err == nil && owner != "" {
 			var row store.RawMessage
 			if c.err = r.readMessage(&c, owner, &row); c.err == nil {
 				found, c.err = row.Message()
 			}
 		}
 	}
-	return owner, found, c.end("read message", m)
+	return owner, found, c.endCall("read message", m)
 }
 
 // Messages are selected by their place, or by type or call, which an index carries. Assistant messages are the most by
@@ -68,37 +68,37 @@ func (r *Reader) RawMessages(id session.ID, q store.MessageQuery, f func(*store.
 	if before == 0 {
 		before = seqs
 	}
-	c := r.callOf(messagesSQL(q), id)
-	c.seq(q.After)
-	c.seq(before)
-	c.limit(q.Limit)
+	c := r.prepareFor(messagesSQL(q), id)
+	c.bindSeq(q.After)
+	c.bindSeq(before)
+	c.bindLimit(q.Limit)
 	if q.CallID != "" {
 		q.Type = session.TypeShell
 	}
 	if q.Type != "" {
-		c.text(string(q.Type))
+		c.bindText(string(q.Type))
 	}
 	if q.CallID != "" {
-		c.text(q.CallID)
+		c.bindText(q.CallID)
 	}
 	var row store.RawMessage
-	for c.next() {
+	for c.nextRow() {
 		if c.err = r.readMessage(&c, id, &row); c.err == nil {
 			c.err = f(&row)
 		}
 	}
-	return c.end("read messages of", id)
+	return c.endCall("read messages of", id)
 }
 
 // readMessage reads a row of messageColumns with the checkpoints that belong to it. Its data is valid until the next row.
-func (r *Reader) readMessage(c *call, id session.ID, row *store.RawMessage) error {
+func (r *Reader) readMessage(c *stmtCall, id session.ID, row *store.RawMessage) error {
 	*row = store.RawMessage{
-		ID: session.MessageID(c.st.Text(0)), Seq: c.st.Int(1), Type: session.MessageType(r.types.text(c, 2)),
-		Data: r.scratch(c, 5),
+		ID: session.MessageID(c.st.Text(0)), Seq: c.st.Int(1), Type: session.MessageType(r.types.readText(c, 2)),
+		Data: r.copyScratch(c, 5),
 	}
 	through := c.st.Int(3)
 	if c.st.Int(4) != r.sumMessage(id, row, through) {
-		return damaged(id, row.Seq, "message")
+		return newDamage(id, row.Seq, "message")
 	}
 	if through == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (r *Reader) readMessage(c *call, id session.ID, row *store.RawMessage) erro
 	if err != nil {
 		return err
 	}
-	if err := store.CatchUp(r, id, a, through); err != nil {
+	if err := store.ApplyCheckpoints(r, id, a, through); err != nil {
 		return err
 	}
 	row.Data, err = encode(a)
@@ -129,14 +129,14 @@ type messageRow struct {
 	through int64
 }
 
-func rowOf(m session.Message, through int64) (*messageRow, error) {
+func newMessageRow(m session.Message, through int64) (*messageRow, error) {
 	head := m.Meta()
 	data, err := encode(m)
 	if err != nil {
 		return nil, fmt.Errorf("put message %s: %w", head.ID, err)
 	}
 	row := &messageRow{
-		store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data}, "", store.Behind(m, through),
+		store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data}, "", store.CheckpointSeq(m, through),
 	}
 	if sh, ok := m.(*session.Shell); ok {
 		row.callID = sh.CallID
@@ -146,7 +146,7 @@ func rowOf(m session.Message, through int64) (*messageRow, error) {
 
 // PutMessage implements store.MessageWriter.
 func (t *Tx) PutMessage(id session.ID, m session.Message, through int64) error {
-	row, err := rowOf(m, through)
+	row, err := newMessageRow(m, through)
 	if err != nil {
 		return err
 	}
@@ -163,14 +163,14 @@ func (t *Tx) PutMessage(id session.ID, m session.Message, through int64) error {
 
 // freeMessageID returns an error if the id is used: by another session, or here with another seq or type.
 func (t *Tx) freeMessageID(id session.ID, head *session.Head) error {
-	c := t.call(ownerOfMessage)
-	c.text(string(head.ID))
+	c := t.prepare(ownerOfMessage)
+	c.bindText(string(head.ID))
 	var owner session.ID
-	used := c.next()
+	used := c.nextRow()
 	if used {
 		owner = session.ID(c.st.Text(0))
 	}
-	if err := c.end("put message", head.ID); err != nil || !used {
+	if err := c.endCall("put message", head.ID); err != nil || !used {
 		return err
 	}
 	if owner != id {
@@ -182,14 +182,14 @@ func (t *Tx) freeMessageID(id session.ID, head *session.Head) error {
 }
 
 func (t *Tx) putMessage(sql string, id session.ID, row *messageRow) (bool, error) {
-	c := t.callFor(sql, id)
-	c.place(row.Seq)
-	c.text(string(row.ID))
-	c.text(string(row.Type))
-	c.text(row.callID)
-	c.int(row.through)
-	c.int(t.sumMessage(id, &row.RawMessage, row.through))
-	c.json(row.Data)
+	c := t.prepareInsert(sql, id)
+	c.bindPlace(row.Seq)
+	c.bindText(string(row.ID))
+	c.bindText(string(row.Type))
+	c.bindText(row.callID)
+	c.bindInt(row.through)
+	c.bindInt(t.sumMessage(id, &row.RawMessage, row.through))
+	c.bindJSON(row.Data)
 	return c.run("put message", row.ID)
 }
 
@@ -200,9 +200,9 @@ func (t *Tx) DeleteMessages(id session.ID, after, before int64) error {
 	if before == 0 {
 		before = seqs
 	}
-	c := t.callOf(deleteMessages, id)
-	c.seq(after)
-	c.seq(before)
+	c := t.prepareFor(deleteMessages, id)
+	c.bindSeq(after)
+	c.bindSeq(before)
 	_, err := c.run("delete messages of", id)
 	return err
 }

@@ -15,102 +15,102 @@ import (
 // seqs is how many seqs a session can have.
 const seqs = 1 << 32
 
-// numbered is a session and its number.
-type numbered struct {
+// sessionNumber is a session and its number.
+type sessionNumber struct {
 	id     session.ID
 	number int64
 }
 
 const numberOf = `SELECT number FROM numbered WHERE session_id = ?1`
 
-// number returns the session's number, 0 if it has none.
-func (r *Reader) number(id session.ID) (int64, error) {
+// findNumber returns the session's number, 0 if it has none.
+func (r *Reader) findNumber(id session.ID) (int64, error) {
 	if id == r.last.id {
 		return r.last.number, nil
 	}
-	c := r.call(numberOf)
-	c.text(string(id))
+	c := r.prepare(numberOf)
+	c.bindText(string(id))
 	n := int64(0)
-	if c.next() {
+	if c.nextRow() {
 		n = c.st.Int(0)
 	}
 	if n > 0 {
-		r.last = numbered{id, n}
+		r.last = sessionNumber{id, n}
 	}
-	return n, c.end("find number of", id)
+	return n, c.endCall("find number of", id)
 }
 
 const sessionOfNumber = `SELECT session_id FROM numbered WHERE number = ?1`
 
-// sessionOf returns the session with the number, "" if no session has it.
-func (r *Reader) sessionOf(number int64) (session.ID, error) {
+// findSession returns the session with the number, "" if no session has it.
+func (r *Reader) findSession(number int64) (session.ID, error) {
 	if number == r.last.number && number > 0 {
 		return r.last.id, nil
 	}
-	c := r.call(sessionOfNumber)
-	c.int(number)
+	c := r.prepare(sessionOfNumber)
+	c.bindInt(number)
 	var id session.ID
-	if c.next() {
+	if c.nextRow() {
 		id = session.ID(c.st.Text(0))
 	}
-	return id, c.end("find session of number", number)
+	return id, c.endCall("find session of number", number)
 }
 
 const giveNumber = `INSERT INTO numbered (session_id) VALUES (?1) RETURNING number`
 
-// numbered returns the session's number, which it is given if it has none.
-func (t *Tx) numbered(id session.ID) (int64, error) {
-	n, err := t.number(id)
+// ensureNumber returns the session's number, which it is given if it has none.
+func (t *Tx) ensureNumber(id session.ID) (int64, error) {
+	n, err := t.findNumber(id)
 	if err != nil || n > 0 {
 		return n, err
 	}
-	c := t.call(giveNumber)
-	c.text(string(id))
-	if c.next() {
+	c := t.prepare(giveNumber)
+	c.bindText(string(id))
+	if c.nextRow() {
 		n = c.st.Int(0)
 	}
-	t.last = numbered{id, n}
-	return n, c.end("number", id)
+	t.last = sessionNumber{id, n}
+	return n, c.endCall("number", id)
 }
 
 const forgetNumber = `DELETE FROM numbered WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM spend WHERE ` + ofSession + `)`
 
-// forget takes the number from a session of which nothing is stored but, perhaps, what it cost.
-func (t *Tx) forget(id session.ID) error {
-	c := t.callOf(forgetNumber, id)
-	t.last = numbered{}
+// releaseNumber takes the number from a session of which nothing is stored but, perhaps, what it cost.
+func (t *Tx) releaseNumber(id session.ID) error {
+	c := t.prepareFor(forgetNumber, id)
+	t.last = sessionNumber{}
 	_, err := c.run("forget number of", id)
 	return err
 }
 
-// callOf is a use of the statement whose first parameter is the session's number, 0 if there is nothing of it.
-func (r *Reader) callOf(sql string, id session.ID) call {
-	n, err := r.number(id)
-	return r.callNumber(sql, n, err)
+// prepareFor is a use of the statement whose first parameter is the session's number, 0 if there is nothing of it.
+func (r *Reader) prepareFor(sql string, id session.ID) stmtCall {
+	n, err := r.findNumber(id)
+	return r.prepareNumber(sql, n, err)
 }
 
-// callFor is callOf for what stores something of the session.
-func (t *Tx) callFor(sql string, id session.ID) call {
-	n, err := t.numbered(id)
-	return t.callNumber(sql, n, err)
+// prepareInsert is prepareFor for what stores something of the session.
+func (t *Tx) prepareInsert(sql string, id session.ID) stmtCall {
+	n, err := t.ensureNumber(id)
+	return t.prepareNumber(sql, n, err)
 }
 
-func (r *Reader) callNumber(sql string, n int64, err error) call {
+func (r *Reader) prepareNumber(sql string, n int64, err error) stmtCall {
 	if err != nil {
-		return call{err: err}
+		return stmtCall{err: err}
 	}
-	c := r.call(sql)
-	c.int(n)
+	c := r.prepare(sql)
+	c.bindInt(n)
 	return c
 }
 
-// seq binds a bound of seqs: one that no seq can reach is the nearest that none can.
-func (c *call) seq(v int64) { c.int(min(max(v, -1), seqs)) }
+// bindSeq binds a bound of seqs: one that no seq can reach is the nearest that none can.
+func (c *stmtCall) bindSeq(v int64) { c.bindInt(min(max(v, -1), seqs)) }
 
-// place binds the seq of a row.
-func (c *call) place(seq int64) {
+// bindPlace binds the seq of a row.
+func (c *stmtCall) bindPlace(seq int64) {
 	if c.err == nil && (seq < 0 || seq >= seqs) {
 		c.err = fmt.Errorf("seq %d has no place", seq)
 	}
-	c.int(seq)
+	c.bindInt(seq)
 }

@@ -27,8 +27,8 @@ const (
 	sessionsProjectRecent = sessionColumns + byProject + sessionsWhere + titled + recentFirst
 )
 
-// recent lists what changed last.
-func (r *Reader) recent(q store.SessionQuery) ([]store.RawSession, error) {
+// recentSessions lists what changed last.
+func (r *Reader) recentSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	sql := sessionsAnyRecent
 	if q.ProjectID != "" {
 		sql = sessionsProjectRecent
@@ -36,13 +36,13 @@ func (r *Reader) recent(q store.SessionQuery) ([]store.RawSession, error) {
 	if q.Before == 0 || q.Before > math.MaxInt64-minute {
 		q.Before = math.MaxInt64 - minute
 	}
-	c := r.call(sql)
-	c.int(q.Before + minute)
-	c.where(q)
-	c.int(q.Since)
-	c.int(q.Before)
+	c := r.prepare(sql)
+	c.bindInt(q.Before + minute)
+	c.bindConditions(q)
+	c.bindInt(q.Since)
+	c.bindInt(q.Before)
 	found := latest{limit: q.Limit, sessions: []store.RawSession{}}
-	for c.next() && !found.complete(c.st.Int(5)) {
+	for c.nextRow() && !found.isComplete(c.st.Int(5)) {
 		if !found.wants(c.st.Int(4)) {
 			continue
 		}
@@ -50,10 +50,10 @@ func (r *Reader) recent(q store.SessionQuery) ([]store.RawSession, error) {
 			found.add(row)
 		}
 	}
-	if err := c.end("list", "sessions"); err != nil {
+	if err := c.endCall("list", "sessions"); err != nil {
 		return nil, err
 	}
-	return found.sorted(), nil
+	return found.sortedSessions(), nil
 }
 
 // latest gathers the sessions that changed last; limit 0 is all of them.
@@ -65,8 +65,8 @@ type latest struct {
 	floor    int64 // when full: as many as the limit changed then or later
 }
 
-// complete reports whether nothing that changed until then is among the latest.
-func (l *latest) complete(until int64) bool { return l.full && until < l.floor }
+// isComplete reports whether nothing that changed until then is among the latest.
+func (l *latest) isComplete(until int64) bool { return l.full && until < l.floor }
 
 // wants reports whether a session that changed at the time may be among the latest.
 func (l *latest) wants(updated int64) bool { return !l.full || updated >= l.floor }
@@ -78,13 +78,13 @@ func (l *latest) add(s store.RawSession) {
 	switch {
 	case l.limit <= 0, len(l.sessions) < l.limit, l.full && len(l.sessions) < 2*l.limit:
 	default:
-		l.sessions, l.full = l.sorted(), true
+		l.sessions, l.full = l.sortedSessions(), true
 		l.floor = l.sessions[l.limit-1].Updated
 	}
 }
 
-// sorted returns them, what changed last first, by (updated, id).
-func (l *latest) sorted() []store.RawSession {
+// sortedSessions returns them, what changed last first, by (updated, id).
+func (l *latest) sortedSessions() []store.RawSession {
 	slices.SortFunc(l.sessions, func(a, b store.RawSession) int {
 		return cmp.Or(cmp.Compare(b.Updated, a.Updated), cmp.Compare(b.ID, a.ID))
 	})

@@ -16,25 +16,25 @@ const (
 
 // Session implements store.SessionReader.
 func (r *Reader) Session(id session.ID) (found *session.Session, ok bool, err error) {
-	c := r.call(getSession)
-	c.text(string(id))
-	if c.next() {
+	c := r.prepare(getSession)
+	c.bindText(string(id))
+	if c.nextRow() {
 		if row, whole := r.readSession(&c); whole {
 			found, c.err = row.Session()
 		} else {
-			c.err = damaged(id, -1, "the session's row")
+			c.err = newDamage(id, -1, "the session's row")
 		}
 	}
-	if err := c.end("read session", id); err != nil {
+	if err := c.endCall("read session", id); err != nil {
 		return nil, false, err
 	}
 	return found, found != nil, nil
 }
 
 // readSession reads a row of sessionColumns, whose data is valid until the next, and whether it is what was stored.
-func (r *Reader) readSession(c *call) (store.RawSession, bool) {
+func (r *Reader) readSession(c *stmtCall) (store.RawSession, bool) {
 	row := store.RawSession{
-		ID: session.ID(c.st.Text(0)), Created: c.st.Int(3), Updated: c.st.Int(4), Data: r.scratch(c, 2),
+		ID: session.ID(c.st.Text(0)), Created: c.st.Int(3), Updated: c.st.Int(4), Data: r.copyScratch(c, 2),
 	}
 	return row, c.st.Int(1) == r.sumSession(row.ID, row.Data)
 }
@@ -91,42 +91,42 @@ func sessionsSQL(q store.SessionQuery) string {
 // RawSessions implements store.SessionReader.
 func (r *Reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	if q.Recent {
-		return r.recent(q)
+		return r.recentSessions(q)
 	}
-	c := r.call(sessionsSQL(q))
-	c.limit(q.Limit)
-	c.where(q)
-	c.from(q)
+	c := r.prepare(sessionsSQL(q))
+	c.bindLimit(q.Limit)
+	c.bindConditions(q)
+	c.bindAnchor(q)
 	out := []store.RawSession{}
 	var mem store.Arena
-	for c.next() {
+	for c.nextRow() {
 		if row, whole := r.readSession(&c); whole {
 			row.Data = mem.Clone(row.Data)
 			out = append(out, row)
 		}
 	}
-	if err := c.end("list", "sessions"); err != nil {
+	if err := c.endCall("list", "sessions"); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// where binds the conditions of every list, from the second parameter on.
-func (c *call) where(q store.SessionQuery) {
+// bindConditions binds the conditions of every list, from the second parameter on.
+func (c *stmtCall) bindConditions(q store.SessionQuery) {
 	parent := session.ID(anyParent)
 	if q.ParentID != nil {
 		parent = *q.ParentID
 	}
-	c.text(string(q.ProjectID))
-	c.text(q.Directory)
-	c.text(string(parent))
-	c.text(q.Subpath)
-	c.text(strings.ToLower(q.Search))
-	c.bool(q.Archived)
+	c.bindText(string(q.ProjectID))
+	c.bindText(q.Directory)
+	c.bindText(string(parent))
+	c.bindText(q.Subpath)
+	c.bindText(strings.ToLower(q.Search))
+	c.bindBool(q.Archived)
 }
 
-// from binds where a list begins.
-func (c *call) from(q store.SessionQuery) {
+// bindAnchor binds where a list begins.
+func (c *stmtCall) bindAnchor(q store.SessionQuery) {
 	switch {
 	case q.After != nil:
 	case q.Oldest:
@@ -134,21 +134,21 @@ func (c *call) from(q store.SessionQuery) {
 	default:
 		q.After = &store.SessionAnchor{Created: afterAnyOne}
 	}
-	c.int(q.After.Created)
-	c.text(string(q.After.ID))
+	c.bindInt(q.After.Created)
+	c.bindText(string(q.After.ID))
 }
 
 const unfinished = `SELECT id FROM session WHERE unfinished = 1 ORDER BY time_updated, id LIMIT ?1 + 0`
 
 // Unfinished implements store.SessionReader.
 func (r *Reader) Unfinished(limit int) ([]session.ID, error) {
-	c := r.call(unfinished)
-	c.limit(limit)
+	c := r.prepare(unfinished)
+	c.bindLimit(limit)
 	out := []session.ID{}
-	for c.next() {
+	for c.nextRow() {
 		out = append(out, session.ID(c.st.Text(0)))
 	}
-	return out, c.end("list", "unfinished sessions")
+	return out, c.endCall("list", "unfinished sessions")
 }
 
 // An update that leaves the indexed columns alone does not write their pages.
@@ -184,18 +184,18 @@ func (t *Tx) PutSession(s *session.Session) error {
 }
 
 func (t *Tx) putSession(sql string, s *session.Session, data []byte) (bool, error) {
-	c := t.call(sql)
-	c.text(string(s.ID))
-	c.text(string(s.ProjectID))
-	c.text(string(s.ParentID))
-	c.text(s.Location.Directory)
-	c.text(s.Subpath)
-	c.int(s.Time.Created)
-	c.int(s.Time.Archived)
-	c.text(strings.ToLower(s.Title))
-	c.int(s.Time.Updated)
-	c.int(t.sumSession(s.ID, data))
-	c.json(data)
+	c := t.prepare(sql)
+	c.bindText(string(s.ID))
+	c.bindText(string(s.ProjectID))
+	c.bindText(string(s.ParentID))
+	c.bindText(s.Location.Directory)
+	c.bindText(s.Subpath)
+	c.bindInt(s.Time.Created)
+	c.bindInt(s.Time.Archived)
+	c.bindText(strings.ToLower(s.Title))
+	c.bindInt(s.Time.Updated)
+	c.bindInt(t.sumSession(s.ID, data))
+	c.bindJSON(data)
 	return c.run("put session", s.ID)
 }
 
@@ -203,9 +203,9 @@ const setUnfinished = `UPDATE session SET unfinished = ?2 WHERE id = ?1 AND unfi
 
 // SetUnfinished implements store.SessionWriter.
 func (t *Tx) SetUnfinished(id session.ID, unfinished bool) error {
-	c := t.call(setUnfinished)
-	c.text(string(id))
-	c.bool(unfinished)
+	c := t.prepare(setUnfinished)
+	c.bindText(string(id))
+	c.bindBool(unfinished)
 	_, err := c.run("mark session", id)
 	return err
 }
@@ -215,7 +215,7 @@ const keepPosition = `UPDATE meta SET value = (SELECT max(position) FROM event)
 
 // DeleteSession implements store.SessionWriter.
 func (t *Tx) DeleteSession(id session.ID) error {
-	c := t.call(keepPosition)
+	c := t.prepare(keepPosition)
 	if _, err := c.run("delete session", id); err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (t *Tx) DeleteSession(id session.ID) error {
 		`DELETE FROM input WHERE session = ?1`,
 		`DELETE FROM epoch WHERE session = ?1`,
 	} {
-		c := t.callOf(sql, id)
+		c := t.prepareFor(sql, id)
 		if _, err := c.run("delete session", id); err != nil {
 			return err
 		}
@@ -234,11 +234,11 @@ func (t *Tx) DeleteSession(id session.ID) error {
 		`DELETE FROM ask WHERE session_id = ?1`,
 		`DELETE FROM session WHERE id = ?1`,
 	} {
-		c := t.call(sql)
-		c.text(string(id))
+		c := t.prepare(sql)
+		c.bindText(string(id))
 		if _, err := c.run("delete session", id); err != nil {
 			return err
 		}
 	}
-	return t.forget(id)
+	return t.releaseNumber(id)
 }

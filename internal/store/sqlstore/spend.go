@@ -20,16 +20,16 @@ func (r *Reader) Spent(id session.ID, since int64) ([]store.Spend, error) {
 	if id == "" {
 		sql = spentAll
 	}
-	c := r.callOf(sql, id)
-	c.int(since)
+	c := r.prepareFor(sql, id)
+	c.bindInt(since)
 	out := []store.Spend{}
-	for c.next() {
-		owner, seq, data := session.ID(c.st.Text(0)), c.st.Int(1), r.scratch(&c, 3)
+	for c.nextRow() {
+		owner, seq, data := session.ID(c.st.Text(0)), c.st.Int(1), r.copyScratch(&c, 3)
 		if c.st.Int(2) != r.sumSpend(owner, seq, data) {
 			if id == "" {
 				continue
 			}
-			c.err = damaged(owner, seq, "a line of the ledger")
+			c.err = newDamage(owner, seq, "a line of the ledger")
 			break
 		}
 		s, err := decode[store.Spend](data)
@@ -39,7 +39,7 @@ func (r *Reader) Spent(id session.ID, since int64) ([]store.Spend, error) {
 		}
 		out = append(out, *s)
 	}
-	if err := c.end("read spend of", id); err != nil {
+	if err := c.endCall("read spend of", id); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -54,11 +54,11 @@ func (t *Tx) AddSpend(s store.Spend) error {
 	if err != nil {
 		return fmt.Errorf("add spend of %s: %w", s.SessionID, err)
 	}
-	c := t.callFor(addSpend, s.SessionID)
-	c.place(s.Seq)
-	c.int(s.Time)
-	c.int(t.sumSpend(s.SessionID, s.Seq, data))
-	c.json(data)
+	c := t.prepareInsert(addSpend, s.SessionID)
+	c.bindPlace(s.Seq)
+	c.bindInt(s.Time)
+	c.bindInt(t.sumSpend(s.SessionID, s.Seq, data))
+	c.bindJSON(data)
 	_, err = c.run("add spend of", s.SessionID)
 	return err
 }

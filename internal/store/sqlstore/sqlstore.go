@@ -63,10 +63,10 @@ type Stmt interface {
 // Reader implements store.Reader. It belongs to one transaction and is not safe for concurrent use.
 type Reader struct {
 	conn  Conn
-	last  numbered
-	key   []byte   // scratch: the canonical key of a row
-	data  []byte   // scratch: the data of a row that is decoded at once
-	types interned // of messages
+	last  sessionNumber
+	key   []byte     // scratch: the canonical key of a row
+	data  []byte     // scratch: the data of a row that is decoded at once
+	types stringPool // of messages
 }
 
 // Tx implements store.Tx.
@@ -84,64 +84,64 @@ func NewReader(c Conn) *Reader { return &Reader{conn: c} }
 func NewTx(c Conn) *Tx { return &Tx{Reader{conn: c}} }
 
 // End makes every later use an error, so that a function that kept it does no harm.
-func (r *Reader) End() { r.conn = ended{} }
+func (r *Reader) End() { r.conn = closedConn{} }
 
-type ended struct{}
+type closedConn struct{}
 
-func (ended) Prepare(string) (Stmt, error) { return nil, errors.New("the transaction is over") }
+func (closedConn) Prepare(string) (Stmt, error) { return nil, errors.New("the transaction is over") }
 
-// call is one use of a statement: bind, next (or run), end.
-type call struct {
+// stmtCall is one use of a statement: bind, next (or run), end.
+type stmtCall struct {
 	st  Stmt
 	n   int
 	err error
 }
 
-func (r *Reader) call(sql string) call {
+func (r *Reader) prepare(sql string) stmtCall {
 	st, err := r.conn.Prepare(sql)
-	return call{st: st, err: err}
+	return stmtCall{st: st, err: err}
 }
 
-func (c *call) int(v int64) {
+func (c *stmtCall) bindInt(v int64) {
 	c.n++
 	if c.err == nil {
 		c.st.BindInt(c.n, v)
 	}
 }
 
-func (c *call) text(v string) {
+func (c *stmtCall) bindText(v string) {
 	c.n++
 	if c.err == nil {
 		c.st.BindText(c.n, v)
 	}
 }
 
-func (c *call) json(v []byte) {
+func (c *stmtCall) bindJSON(v []byte) {
 	c.n++
 	if c.err == nil {
 		c.st.BindJSON(c.n, v)
 	}
 }
 
-func (c *call) bool(v bool) {
+func (c *stmtCall) bindBool(v bool) {
 	if v {
-		c.int(1)
+		c.bindInt(1)
 	} else {
-		c.int(0)
+		c.bindInt(0)
 	}
 }
 
-// limit binds a limit; 0 is none. The statements say "LIMIT ?n + 0", because SQLite plans one with a bare parameter anew
+// bindLimit binds a limit; 0 is none. The statements say "LIMIT ?n + 0", because SQLite plans one with a bare parameter anew
 // whenever its value changes: a tenth of the CPU of a turn.
-func (c *call) limit(n int) {
+func (c *stmtCall) bindLimit(n int) {
 	if n <= 0 {
-		c.int(math.MaxInt64)
+		c.bindInt(math.MaxInt64)
 	} else {
-		c.int(int64(n))
+		c.bindInt(int64(n))
 	}
 }
 
-func (c *call) next() bool {
+func (c *stmtCall) nextRow() bool {
 	if c.err != nil {
 		return false
 	}
@@ -150,8 +150,8 @@ func (c *call) next() bool {
 	return row && c.err == nil
 }
 
-// end resets the statement and returns what went wrong, with what was being done.
-func (c *call) end(doing string, about any) error {
+// endCall resets the statement and returns what went wrong, with what was being done.
+func (c *stmtCall) endCall(doing string, about any) error {
 	if c.st != nil {
 		if err := c.st.Reset(); c.err == nil {
 			c.err = err
@@ -164,13 +164,13 @@ func (c *call) end(doing string, about any) error {
 }
 
 // run executes a statement without rows, or to its first row; it reports whether there was one.
-func (c *call) run(doing string, about any) (bool, error) {
-	row := c.next()
-	return row, c.end(doing, about)
+func (c *stmtCall) run(doing string, about any) (bool, error) {
+	row := c.nextRow()
+	return row, c.endCall(doing, about)
 }
 
-// bytes copies a column into memory of the caller's own; nil if it is empty or NULL.
-func (c *call) bytes(col int) []byte {
+// copyBytes copies a column into memory of the caller's own; nil if it is empty or NULL.
+func (c *stmtCall) copyBytes(col int) []byte {
 	n := c.st.Len(col)
 	if n == 0 {
 		return nil
@@ -180,8 +180,8 @@ func (c *call) bytes(col int) []byte {
 	return b
 }
 
-// scratch copies a column into r's memory, valid until the next call.
-func (r *Reader) scratch(c *call, col int) []byte {
+// copyScratch copies a column into r's memory, valid until the next call.
+func (r *Reader) copyScratch(c *stmtCall, col int) []byte {
 	n := c.st.Len(col)
 	if cap(r.data) < n {
 		r.data = make([]byte, n, n+n/2)
@@ -204,6 +204,6 @@ func decode[T any](data []byte) (*T, error) {
 	return v, nil
 }
 
-func damaged(id session.ID, seq int64, what string) error {
+func newDamage(id session.ID, seq int64, what string) error {
 	return &store.Damage{SessionID: id, Seq: seq, Detail: what + " does not match its checksum"}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// event returns a row for InsertEvent.
-func event(id session.ID, seq int64) store.Row {
-	return store.Row{
+// newRow returns a row for InsertEvent.
+func newRow(id session.ID, seq int64) store.EventRow {
+	return store.EventRow{
 		ID: session.EventID(
 			fmt.Sprintf("evt_%s_%d", id, seq),
 		), SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
@@ -26,7 +26,7 @@ func event(id session.ID, seq int64) store.Row {
 func appendEvents(tx store.Tx, id session.ID, n int) error {
 	head, err := tx.Head(id)
 	for i := int64(1); i <= int64(n) && err == nil; i++ {
-		_, err = tx.InsertEvent(event(id, head+i))
+		_, err = tx.InsertEvent(newRow(id, head+i))
 	}
 	return err
 }
@@ -34,7 +34,7 @@ func appendEvents(tx store.Tx, id session.ID, n int) error {
 // feedHead returns the highest position of all events.
 func feedHead(r store.Reader) (int64, error) { return r.Head("") }
 
-func seqs(rows []store.Row) []int64 {
+func seqsOf(rows []store.EventRow) []int64 {
 	out := []int64{}
 	for _, r := range rows {
 		out = append(out, r.Seq)
@@ -43,15 +43,15 @@ func seqs(rows []store.Row) []int64 {
 }
 
 func testEvents(t *testing.T, s store.Store) {
-	same(t, "head of nothing", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(-1))
-	full := event("ses_a", 0)
+	checkEqual(t, "head of nothing", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(-1))
+	full := newRow("ses_a", 0)
 	full.Private = jsontext.Value(`{"epoch":1}`)
 	var first, second int64
 	update(t, s, func(tx store.Tx) (err error) {
 		if first, err = tx.InsertEvent(full); err != nil {
 			return err
 		}
-		second, err = tx.InsertEvent(event("ses_b", 0))
+		second, err = tx.InsertEvent(newRow("ses_b", 0))
 		return err
 	})
 	if first < 1 || second <= first {
@@ -61,7 +61,7 @@ func testEvents(t *testing.T, s store.Store) {
 	view(t, s, func(r store.Reader) error {
 		rows, err := r.Events("ses_a", -1, 1)
 		full.Position = first
-		same(t, "first event", rows, []store.Row{full})
+		checkEqual(t, "first event", rows, []store.EventRow{full})
 		return err
 	})
 	for _, tt := range []struct {
@@ -76,22 +76,22 @@ func testEvents(t *testing.T, s store.Store) {
 		{9, 0, []int64{}},
 		{1000, 0, []int64{}},
 	} {
-		rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_a", tt.after, tt.limit) })
-		same(t, fmt.Sprintf("events after %d, limit %d", tt.after, tt.limit), seqs(rows), tt.want)
+		rows := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("ses_a", tt.after, tt.limit) })
+		checkEqual(t, fmt.Sprintf("events after %d, limit %d", tt.after, tt.limit), seqsOf(rows), tt.want)
 	}
-	none := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_none", -1, 0) })
-	same(t, "events of nothing", none, []store.Row{})
-	same(t, "head", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(9))
+	none := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("ses_none", -1, 0) })
+	checkEqual(t, "events of nothing", none, []store.EventRow{})
+	checkEqual(t, "head", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_a") }), int64(9))
 }
 
 func testEventsRefused(t *testing.T, s store.Store) {
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 2) })
-	gap, repeated, negative, usedID := event("ses_a", 3), event("ses_a", 1), event("ses_a", -1), event("ses_a", 2)
+	gap, repeated, negative, usedID := newRow("ses_a", 3), newRow("ses_a", 1), newRow("ses_a", -1), newRow("ses_a", 2)
 	repeated.ID = "evt_other"
-	usedID.ID = event("ses_a", 0).ID
-	late, foreign := event("ses_b", 1), event("ses_b", 0)
-	foreign.ID = event("ses_a", 0).ID
-	for what, row := range map[string]store.Row{
+	usedID.ID = newRow("ses_a", 0).ID
+	late, foreign := newRow("ses_b", 1), newRow("ses_b", 0)
+	foreign.ID = newRow("ses_a", 0).ID
+	for what, row := range map[string]store.EventRow{
 		"gap": gap, "repeated seq": repeated, "negative seq": negative, "used id": usedID, "late start": late, "id of another session": foreign,
 	} {
 		err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
@@ -109,16 +109,16 @@ func testEventsRefused(t *testing.T, s store.Store) {
 		}
 		return appendEvents(tx, "ses_a", 1)
 	})
-	rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_a", -1, 0) })
-	same(t, "seqs", seqs(rows), []int64{0, 1, 2})
-	same(t, "other session", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_b") }), int64(-1))
+	rows := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("ses_a", -1, 0) })
+	checkEqual(t, "seqs", seqsOf(rows), []int64{0, 1, 2})
+	checkEqual(t, "other session", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_b") }), int64(-1))
 }
 
 func testEventsOfKinds(t *testing.T, s store.Store) {
 	kinds := []session.Kind{session.KindCreated, session.KindPrompted, session.KindRenamed}
 	update(t, s, func(tx store.Tx) error {
 		for i := range int64(30) {
-			row := event("ses_a", i)
+			row := newRow("ses_a", i)
 			row.Kind = kinds[i%3]
 			if _, err := tx.InsertEvent(row); err != nil {
 				return err
@@ -128,18 +128,18 @@ func testEventsOfKinds(t *testing.T, s store.Store) {
 	})
 	view(t, s, func(r store.Reader) error {
 		one, err := r.Events("ses_a", 4, 3, session.KindPrompted)
-		same(t, "of one kind", seqs(one), []int64{7, 10, 13})
+		checkEqual(t, "of one kind", seqsOf(one), []int64{7, 10, 13})
 		if err != nil {
 			return err
 		}
 		two, err := r.Events("ses_a", 20, 0, session.KindPrompted, session.KindCreated, "unheard.of")
-		same(t, "of two kinds", seqs(two), []int64{21, 22, 24, 25, 27, 28})
+		checkEqual(t, "of two kinds", seqsOf(two), []int64{21, 22, 24, 25, 27, 28})
 		return err
 	})
 }
 
 func testFeed(t *testing.T, s store.Store) {
-	same(t, "feed head of nothing", get(t, s, feedHead), int64(0))
+	checkEqual(t, "feed head of nothing", get(t, s, feedHead), int64(0))
 	for range 3 {
 		update(t, s, func(tx store.Tx) error {
 			for _, id := range []session.ID{"ses_a", "ses_b"} {
@@ -151,7 +151,7 @@ func testFeed(t *testing.T, s store.Store) {
 		})
 	}
 	view(t, s, func(r store.Reader) error {
-		var all []store.Row
+		var all []store.EventRow
 		after := int64(0)
 		for {
 			page, err := r.Events("", after, 5)
@@ -170,12 +170,12 @@ func testFeed(t *testing.T, s store.Store) {
 			all = append(all, page...)
 		}
 		none, err := r.Events("", 0, 0, session.KindDeleted)
-		same(t, "of another kind", seqs(none), []int64{})
+		checkEqual(t, "of another kind", seqsOf(none), []int64{})
 		if err != nil {
 			return err
 		}
 		some, err := r.Events("", all[3].Position, 2, all[0].Kind, session.KindDeleted)
-		same(t, "of its kind", some, all[4:6])
+		checkEqual(t, "of its kind", some, all[4:6])
 		if err != nil {
 			return err
 		}
@@ -202,9 +202,9 @@ func testFeedAfterDelete(t *testing.T, s store.Store) {
 	for range 2 {
 		update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_b") })
 		update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 1) })
-		rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", seen, 0) })
+		rows := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("", seen, 0) })
 		if len(rows) != 1 || rows[0].Position <= seen {
-			t.Fatalf("the feed after %d has the positions of %v", seen, seqs(rows))
+			t.Fatalf("the feed after %d has the positions of %v", seen, seqsOf(rows))
 		}
 		seen = rows[0].Position
 	}
@@ -218,21 +218,21 @@ func testFeedHasEnds(t *testing.T, s store.Store) {
 		update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 3) })
 		seen := get(t, s, feedHead)
 		update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_b") })
-		same(t, "the newest position", get(t, s, feedHead), seen)
-		end := event("ses_b", 3)
+		checkEqual(t, "the newest position", get(t, s, feedHead), seen)
+		end := newRow("ses_b", 3)
 		end.Kind = session.KindDeleted
 		end.ID += session.EventID(strings.Repeat("x", i))
 		var at int64
 		update(t, s, func(tx store.Tx) (err error) { at, err = tx.InsertEvent(end); return err })
-		rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", seen, 0) })
+		rows := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("", seen, 0) })
 		if len(rows) != 1 || rows[0].ID != end.ID || rows[0].SessionID != "ses_b" || rows[0].Seq != 3 ||
 			rows[0].Position != at || at <= seen {
 			t.Fatalf("the feed behind %d has %v", seen, rows)
 		}
-		same(t, "the newest position", get(t, s, feedHead), at)
-		same(t, "the head", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_b") }), int64(-1))
+		checkEqual(t, "the newest position", get(t, s, feedHead), at)
+		checkEqual(t, "the head", get(t, s, func(r store.Reader) (int64, error) { return r.Head("ses_b") }), int64(-1))
 		if rows := get(
-			t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_b", -1, 0) },
+			t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("ses_b", -1, 0) },
 		); len(rows) > 0 {
 			t.Errorf("its log has %v", rows)
 		}
@@ -254,7 +254,7 @@ func testBytes(t *testing.T, s store.Store) {
 	}
 	update(t, s, func(tx store.Tx) error {
 		for i, p := range payloads {
-			row := event("ses_a", int64(i))
+			row := newRow("ses_a", int64(i))
 			row.Data, row.Private = p, p
 			if _, err := tx.InsertEvent(row); err != nil {
 				return err
@@ -262,7 +262,7 @@ func testBytes(t *testing.T, s store.Store) {
 		}
 		return nil
 	})
-	rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_a", -1, 0) })
+	rows := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("ses_a", -1, 0) })
 	for i, row := range rows {
 		if !bytes.Equal(row.Data, payloads[i]) || !bytes.Equal(row.Private, payloads[i]) {
 			t.Errorf("stored %s, got %s and %s", payloads[i], row.Data, row.Private)
@@ -271,7 +271,7 @@ func testBytes(t *testing.T, s store.Store) {
 	// What the store returns and what it was given belong to the caller.
 	clear(rows[0].Data)
 	clear(payloads[1])
-	again := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("ses_a", -1, 2) })
+	again := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("ses_a", -1, 2) })
 	if again[0].Data[0] != '{' || again[1].Data[0] != '{' {
 		t.Errorf("the store shares bytes with its callers: %v", again)
 	}
@@ -279,13 +279,13 @@ func testBytes(t *testing.T, s store.Store) {
 
 func testLargeRows(t *testing.T, s store.Store) {
 	big := append(append([]byte(`"`), bytes.Repeat([]byte("x"), 8<<20)...), '"')
-	row := event("ses_a", 0)
+	row := newRow("ses_a", 0)
 	row.Data = big
 	update(t, s, func(tx store.Tx) error {
 		if _, err := tx.InsertEvent(row); err != nil {
 			return err
 		}
-		return tx.PutMessage("ses_a", &session.User{Head: head("msg_big", session.TypeUser, 0), Text: string(big)}, 0)
+		return tx.PutMessage("ses_a", &session.User{Head: headOf("msg_big", session.TypeUser, 0), Text: string(big)}, 0)
 	})
 	view(t, s, func(r store.Reader) error {
 		rows, err := r.Events("ses_a", -1, 0)

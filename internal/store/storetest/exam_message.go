@@ -12,7 +12,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-func head(id session.MessageID, t session.MessageType, seq int64) session.Head {
+func headOf(id session.MessageID, t session.MessageType, seq int64) session.Head {
 	return session.Head{ID: id, Type: t, Seq: seq, Time: session.MessageTime{Created: 100 + seq}}
 }
 
@@ -21,18 +21,18 @@ func oneOfEach() []session.Message {
 	cost := session.Dollar / 7
 	return []session.Message{
 		&session.User{
-			Head: head("msg_0", session.TypeUser, 0), Text: "ä 🙂",
+			Head: headOf("msg_0", session.TypeUser, 0), Text: "ä 🙂",
 			Files: []session.File{{URI: "file:///x", Mime: "text/plain"}},
 		},
-		&session.Synthetic{Head: head("msg_1", session.TypeSynthetic, 2), SessionID: "ses_a", Text: "made"},
-		&session.System{Head: head("msg_2", session.TypeSystem, 4), Text: "changed"},
-		&session.Shell{Head: head("msg_3", session.TypeShell, 6), CallID: "call_1", Command: "ls", Output: "a\nb"},
-		&session.AgentSwitch{Head: head("msg_4", session.TypeAgentSwitch, 8), Agent: "plan"},
+		&session.Synthetic{Head: headOf("msg_1", session.TypeSynthetic, 2), SessionID: "ses_a", Text: "made"},
+		&session.System{Head: headOf("msg_2", session.TypeSystem, 4), Text: "changed"},
+		&session.Shell{Head: headOf("msg_3", session.TypeShell, 6), CallID: "call_1", Command: "ls", Output: "a\nb"},
+		&session.AgentSwitch{Head: headOf("msg_4", session.TypeAgentSwitch, 8), Agent: "plan"},
 		&session.ModelSwitch{
-			Head: head("msg_5", session.TypeModelSwitch, 10), Model: session.ModelRef{ID: "m", ProviderID: "p"},
+			Head: headOf("msg_5", session.TypeModelSwitch, 10), Model: session.ModelRef{ID: "m", ProviderID: "p"},
 		},
 		&session.Assistant{
-			Head: head(
+			Head: headOf(
 				"msg_6", session.TypeAssistant, 12,
 			), Agent: "build", Cost: &cost, Tokens: &session.Tokens{Input: 1},
 			Content: []session.Content{
@@ -45,9 +45,9 @@ func oneOfEach() []session.Message {
 				}},
 			},
 		},
-		&session.Compaction{Head: head("msg_7", session.TypeCompaction, 14), Reason: "auto", Summary: "s", Recent: "r"},
-		&session.Shell{Head: head("msg_8", session.TypeShell, 16), CallID: "call_2", Command: "pwd"},
-		&session.Shell{Head: head("msg_9", session.TypeShell, 18), CallID: "call_1", Command: "ls again"},
+		&session.Compaction{Head: headOf("msg_7", session.TypeCompaction, 14), Reason: "auto", Summary: "s", Recent: "r"},
+		&session.Shell{Head: headOf("msg_8", session.TypeShell, 16), CallID: "call_2", Command: "pwd"},
+		&session.Shell{Head: headOf("msg_9", session.TypeShell, 18), CallID: "call_1", Command: "ls again"},
 	}
 }
 
@@ -65,13 +65,13 @@ func putAll(id session.ID, messages []session.Message) func(store.Tx) error {
 func testMessages(t *testing.T, s store.Store) {
 	want := oneOfEach()
 	update(t, s, putAll("ses_a", want))
-	update(t, s, putAll("ses_b", []session.Message{&session.User{Head: head("msg_b", session.TypeUser, 3)}}))
+	update(t, s, putAll("ses_b", []session.Message{&session.User{Head: headOf("msg_b", session.TypeUser, 3)}}))
 	view(t, s, func(r store.Reader) error {
 		all, err := store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
-		same(t, "all", all, want)
+		checkEqual(t, "all", all, want)
 		for _, m := range want {
-			got, err := found(store.FindMessage(r, "ses_a", m.Meta().ID))
-			same(t, "one", got, m)
+			got, err := rowOrZero(store.FindMessage(r, "ses_a", m.Meta().ID))
+			checkEqual(t, "one", got, m)
 			if err != nil {
 				return err
 			}
@@ -87,8 +87,8 @@ func testMessages(t *testing.T, s store.Store) {
 				return err
 			}
 			m.Meta().Seq = row.Seq
-			same(t, "raw", m, want[i])
-			same(t, "raw head", []any{row.ID, row.Type}, []any{m.Meta().ID, m.Meta().Type})
+			checkEqual(t, "raw", m, want[i])
+			checkEqual(t, "raw head", []any{row.ID, row.Type}, []any{m.Meta().ID, m.Meta().Type})
 		}
 		if len(raw) != len(want) {
 			t.Errorf("%d raw messages", len(raw))
@@ -101,28 +101,30 @@ func testMessages(t *testing.T, s store.Store) {
 	changed.Time.Completed = 500
 	update(t, s, putAll("ses_a", []session.Message{changed}))
 	got := get(
-		t, s, func(r store.Reader) (session.Message, error) { return found(store.FindMessage(r, "ses_a", "msg_6")) },
+		t, s, func(r store.Reader) (session.Message, error) {
+			return rowOrZero(store.FindMessage(r, "ses_a", "msg_6"))
+		},
 	)
-	same(t, "replaced", got, session.Message(changed))
+	checkEqual(t, "replaced", got, session.Message(changed))
 
 	update(t, s, func(tx store.Tx) error { return tx.DeleteMessages("ses_a", 12, 0) })
 	left := get(t, s, func(r store.Reader) ([]session.Message, error) {
 		return store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 	})
-	same(t, "after deletion", left, want[:7])
+	checkEqual(t, "after deletion", left, want[:7])
 	update(t, s, func(tx store.Tx) error {
 		return errors.Join(tx.DeleteMessages("ses_a", 3, 5), tx.DeleteMessages("ses_a", 3, 5))
 	})
 	rest := get(t, s, func(r store.Reader) ([]session.Message, error) {
 		return store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 	})
-	same(t, "after deletion of one", rest, slices.Concat(want[:2], want[3:7]))
+	checkEqual(t, "after deletion of one", rest, slices.Concat(want[:2], want[3:7]))
 	update(t, s, putAll("ses_a", slices.Concat(want[2:3], want[7:]))) // the ids are free again
 	update(t, s, func(tx store.Tx) error { return tx.DeleteMessages("ses_a", -1, 0) })
 	none := get(t, s, func(r store.Reader) ([]session.Message, error) {
 		return store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 	})
-	same(t, "after deleting all", none, []session.Message{})
+	checkEqual(t, "after deleting all", none, []session.Message{})
 }
 
 func testMessageQueries(t *testing.T, s store.Store) {
@@ -160,22 +162,22 @@ func testMessageQueries(t *testing.T, s store.Store) {
 			}
 			return errors.Join(err, rawErr)
 		})
-		same(t, fmt.Sprintf("%+v", tt.q), got, tt.want)
-		same(t, fmt.Sprintf("raw %+v", tt.q), raws, tt.want)
+		checkEqual(t, fmt.Sprintf("%+v", tt.q), got, tt.want)
+		checkEqual(t, fmt.Sprintf("raw %+v", tt.q), raws, tt.want)
 	}
 	view(t, s, func(r store.Reader) error {
-		newest, err := found(store.NewestMessage(r, "ses_a", session.TypeShell))
-		same(t, "newest shell", newest.Meta().ID, session.MessageID("msg_9"))
+		newest, err := rowOrZero(store.NewestMessage(r, "ses_a", session.TypeShell))
+		checkEqual(t, "newest shell", newest.Meta().ID, session.MessageID("msg_9"))
 		if _, ok, _ := store.NewestMessage(r, "ses_b", session.TypeShell); ok {
 			t.Error("a shell message of nothing")
 		}
 		owner, _, ownErr := r.Message("msg_9")
-		same(t, "owner", owner, session.ID("ses_a"))
+		checkEqual(t, "owner", owner, session.ID("ses_a"))
 		if owner, m, err := r.Message("msg_x"); owner != "" || m != nil || err != nil {
 			t.Errorf("a message that does not exist: %q %v %v", owner, m, err)
 		}
-		sh, shErr := found(store.FindShell(r, "ses_a", "call_1"))
-		same(t, "shell by call", sh.Command, "ls again")
+		sh, shErr := rowOrZero(store.FindShell(r, "ses_a", "call_1"))
+		checkEqual(t, "shell by call", sh.Command, "ls again")
 		if _, ok, _ := store.FindShell(r, "ses_a", "call_x"); ok {
 			t.Error("a shell message of no call")
 		}
@@ -192,10 +194,10 @@ func testMessageConflicts(t *testing.T, s store.Store) {
 		m    session.Message
 		want error
 	}{
-		{"used by another session", "ses_b", &session.User{Head: head("msg_0", session.TypeUser, 0)}, conflict},
-		{"other seq", "ses_a", &session.User{Head: head("msg_0", session.TypeUser, 1)}, nil},
-		{"other type", "ses_a", &session.System{Head: head("msg_0", session.TypeSystem, 0)}, nil},
-		{"seq of another message", "ses_a", &session.User{Head: head("msg_x", session.TypeUser, 0)}, nil},
+		{"used by another session", "ses_b", &session.User{Head: headOf("msg_0", session.TypeUser, 0)}, conflict},
+		{"other seq", "ses_a", &session.User{Head: headOf("msg_0", session.TypeUser, 1)}, nil},
+		{"other type", "ses_a", &session.System{Head: headOf("msg_0", session.TypeSystem, 0)}, nil},
+		{"seq of another message", "ses_a", &session.User{Head: headOf("msg_x", session.TypeUser, 0)}, nil},
 	} {
 		err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error { return tx.PutMessage(tt.id, tt.m, 0) })
 		if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) {
@@ -205,7 +207,7 @@ func testMessageConflicts(t *testing.T, s store.Store) {
 	all := get(t, s, func(r store.Reader) ([]session.Message, error) {
 		return store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 	})
-	same(t, "nothing changed", all, oneOfEach())
+	checkEqual(t, "nothing changed", all, oneOfEach())
 }
 
 func testUnknownFields(t *testing.T, s store.Store) {
@@ -222,12 +224,14 @@ func testUnknownFields(t *testing.T, s store.Store) {
 		return errors.Join(tx.PutMessage("ses_a", m, 0), tx.PutSession(fullSession()), tx.PutInput(in))
 	})
 	got := get(
-		t, s, func(r store.Reader) (session.Message, error) { return found(store.FindMessage(r, "ses_a", "msg_u")) },
+		t, s, func(r store.Reader) (session.Message, error) {
+			return rowOrZero(store.FindMessage(r, "ses_a", "msg_u"))
+		},
 	)
-	same(t, "message", got, m)
-	same(t, "session", string(getSession(t, s, "ses_full").Extra), `{"later":{"x":[1,2]}}`)
-	kept := get(t, s, func(r store.Reader) (*session.Input, error) { return found(store.FindInput(r, "in")) })
-	same(t, "input", kept, in)
+	checkEqual(t, "message", got, m)
+	checkEqual(t, "session", string(getSession(t, s, "ses_full").Extra), `{"later":{"x":[1,2]}}`)
+	kept := get(t, s, func(r store.Reader) (*session.Input, error) { return rowOrZero(store.FindInput(r, "in")) })
+	checkEqual(t, "input", kept, in)
 }
 
 func testInbox(t *testing.T, s store.Store) {
@@ -248,17 +252,17 @@ func testInbox(t *testing.T, s store.Store) {
 			t, s, func(r store.Reader) ([]*session.Input, error) { return store.PendingInputs(r, "ses_a", d, limit) },
 		)
 	}
-	same(t, "any", list("", 0), []*session.Input{b, c, a})
-	same(t, "queued", list(session.Queue, 0), []*session.Input{b, c})
-	same(t, "steers", list(session.Steer, 0), []*session.Input{a})
-	same(t, "limited", list("", 1), []*session.Input{b})
+	checkEqual(t, "any", list("", 0), []*session.Input{b, c, a})
+	checkEqual(t, "queued", list(session.Queue, 0), []*session.Input{b, c})
+	checkEqual(t, "steers", list(session.Steer, 0), []*session.Input{a})
+	checkEqual(t, "limited", list("", 1), []*session.Input{b})
 	b.PromotedSeq = new(int64(9))
 	c.Order, c.Delivery = 7, session.Steer
 	update(t, s, func(tx store.Tx) error { return errors.Join(tx.PutInput(b), tx.PutInput(c)) })
-	same(t, "after promotion and reordering", list("", 0), []*session.Input{a, c})
-	same(
+	checkEqual(t, "after promotion and reordering", list("", 0), []*session.Input{a, c})
+	checkEqual(
 		t, "promoted",
-		get(t, s, func(r store.Reader) (*session.Input, error) { return found(store.FindInput(r, "b")) }), b,
+		get(t, s, func(r store.Reader) (*session.Input, error) { return rowOrZero(store.FindInput(r, "b")) }), b,
 	)
 	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
 		return tx.PutInput(&session.Input{ID: "a", SessionID: "ses_b"})
@@ -267,9 +271,9 @@ func testInbox(t *testing.T, s store.Store) {
 		t.Errorf("an id of another session: %v", err)
 	}
 	update(t, s, func(tx store.Tx) error { return errors.Join(tx.DeleteInput("a"), tx.DeleteInput("none")) })
-	same(t, "after deletion", list("", 0), []*session.Input{c})
+	checkEqual(t, "after deletion", list("", 0), []*session.Input{c})
 	if in := get(
-		t, s, func(r store.Reader) (*session.Input, error) { return found(store.FindInput(r, "a")) },
+		t, s, func(r store.Reader) (*session.Input, error) { return rowOrZero(store.FindInput(r, "a")) },
 	); in != nil {
 		t.Errorf("the deleted input is %v", in)
 	}
@@ -277,7 +281,7 @@ func testInbox(t *testing.T, s store.Store) {
 
 func testEpochs(t *testing.T, s store.Store) {
 	epoch := func() *store.Epoch {
-		return get(t, s, func(r store.Reader) (*store.Epoch, error) { return found(r.Epoch("ses_a")) })
+		return get(t, s, func(r store.Reader) (*store.Epoch, error) { return rowOrZero(r.Epoch("ses_a")) })
 	}
 	if e := epoch(); e != nil {
 		t.Errorf("there is an epoch %v", e)
@@ -287,7 +291,7 @@ func testEpochs(t *testing.T, s store.Store) {
 		{Revision: 2},
 	} {
 		update(t, s, func(tx store.Tx) error { return tx.PutEpoch("ses_a", &want) })
-		same(t, "epoch", epoch(), &want)
+		checkEqual(t, "epoch", epoch(), &want)
 	}
 	update(t, s, func(tx store.Tx) error { return tx.PutEpoch("ses_a", nil) })
 	if e := epoch(); e != nil {
@@ -314,19 +318,19 @@ func testAsks(t *testing.T, s store.Store) {
 			return r.Asks(store.AskQuery{SessionID: id, Pending: pending})
 		})
 	}
-	same(t, "of one session", list("ses_a", false), []*store.AskRow{first, second})
-	same(t, "of all", list("", true), []*store.AskRow{second, other, first})
+	checkEqual(t, "of one session", list("ses_a", false), []*store.AskRow{first, second})
+	checkEqual(t, "of all", list("", true), []*store.AskRow{second, other, first})
 	second.Reply, second.Message, second.By = session.ReplyReject, "no", "user"
 	update(t, s, func(tx store.Tx) error { return tx.PutAsk(second) })
-	same(t, "pending", list("ses_a", true), []*store.AskRow{first})
-	same(t, "pending of all", list("", true), []*store.AskRow{other, first})
-	same(t, "all of all", list("", false), []*store.AskRow{second, other, first})
-	same(
+	checkEqual(t, "pending", list("ses_a", true), []*store.AskRow{first})
+	checkEqual(t, "pending of all", list("", true), []*store.AskRow{other, first})
+	checkEqual(t, "all of all", list("", false), []*store.AskRow{second, other, first})
+	checkEqual(
 		t, "replied",
-		get(t, s, func(r store.Reader) (*store.AskRow, error) { return found(store.FindAsk(r, "per_1")) }), second,
+		get(t, s, func(r store.Reader) (*store.AskRow, error) { return rowOrZero(store.FindAsk(r, "per_1")) }), second,
 	)
 	if a := get(
-		t, s, func(r store.Reader) (*store.AskRow, error) { return found(store.FindAsk(r, "per_x")) },
+		t, s, func(r store.Reader) (*store.AskRow, error) { return rowOrZero(store.FindAsk(r, "per_x")) },
 	); a != nil {
 		t.Errorf("there is an ask %v", a)
 	}
@@ -349,8 +353,8 @@ func testApprovals(t *testing.T, s store.Store) {
 	list := func(p session.ProjectID) []store.Approval {
 		return get(t, s, func(r store.Reader) ([]store.Approval, error) { return r.Approvals(p) })
 	}
-	same(t, "all", list(""), []store.Approval{b, a})
-	same(t, "of one project", list("p"), []store.Approval{a})
+	checkEqual(t, "all", list(""), []store.Approval{b, a})
+	checkEqual(t, "of one project", list("p"), []store.Approval{a})
 	err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
 		return tx.PutApproval(store.Approval{ID: "a", ProjectID: "r"})
 	})
@@ -369,8 +373,8 @@ func testApprovals(t *testing.T, s store.Store) {
 		}
 		return nil
 	})
-	same(t, "existed", existed, []bool{true, false})
-	same(t, "after deletion", list(""), []store.Approval{b})
+	checkEqual(t, "existed", existed, []bool{true, false})
+	checkEqual(t, "after deletion", list(""), []store.Approval{b})
 }
 
 func testSpend(t *testing.T, s store.Store) {
@@ -396,7 +400,7 @@ func testSpend(t *testing.T, s store.Store) {
 	spent := func(id session.ID, since int64) []store.Spend {
 		return get(t, s, func(r store.Reader) ([]store.Spend, error) { return r.Spent(id, since) })
 	}
-	same(t, "all", spent("", 0), []store.Spend{lines[3], lines[1], lines[0], lines[2]})
-	same(t, "of one, since", spent("ses_a", 5), []store.Spend{lines[1], lines[2]})
-	same(t, "of none", slices.Concat(spent("ses_x", 0), spent("", 8)), []store.Spend(nil))
+	checkEqual(t, "all", spent("", 0), []store.Spend{lines[3], lines[1], lines[0], lines[2]})
+	checkEqual(t, "of one, since", spent("ses_a", 5), []store.Spend{lines[1], lines[2]})
+	checkEqual(t, "of none", slices.Concat(spent("ses_x", 0), spent("", 8)), []store.Spend(nil))
 }

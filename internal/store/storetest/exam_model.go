@@ -44,7 +44,7 @@ func testModel(t *testing.T, s store.Store) {
 			keep := rapid.IntRange(0, 4).Draw(rt, "fails") > 0
 			var steps []func(store.Tx) error
 			for range rapid.IntRange(1, 6).Draw(rt, "steps") {
-				steps = append(steps, next.step(rt, round))
+				steps = append(steps, next.drawStep(rt, round))
 			}
 			err := s.Update(t.Context(), store.Relaxed, func(tx store.Tx) error {
 				for _, step := range steps {
@@ -70,15 +70,15 @@ func testModel(t *testing.T, s store.Store) {
 	})
 }
 
-// step draws a change, makes it in the model and returns it.
-func (m *model) step(rt *rapid.T, round int) func(store.Tx) error {
+// drawStep draws a change, makes it in the model and returns it.
+func (m *model) drawStep(rt *rapid.T, round int) func(store.Tx) error {
 	n := rapid.IntRange(0, 5).Draw(rt, "n")
 	owner := m.sessions[n%3] // an id belongs to one session
 	switch rapid.IntRange(0, 7).Draw(rt, "step") {
 	case 0, 1:
 		id := session.MessageID(fmt.Sprintf("msg_%d_%d", round, n))
 		x := session.Synthetic{
-			Head: head(id, session.TypeSynthetic, int64(n)), SessionID: owner, Text: rapid.String().Draw(rt, "text"),
+			Head: headOf(id, session.TypeSynthetic, int64(n)), SessionID: owner, Text: rapid.String().Draw(rt, "text"),
 		}
 		m.messages[id] = x
 		return func(tx store.Tx) error { return tx.PutMessage(owner, &x, 0) }
@@ -173,7 +173,7 @@ func (m *model) wantMessages(id session.ID, q store.MessageQuery) []session.Mess
 		}
 		return cmp.Compare(a.Meta().Seq, b.Meta().Seq)
 	})
-	return bounded(out, q.Limit)
+	return truncate(out, q.Limit)
 }
 
 func (m *model) wantInputs(id session.ID, d session.Delivery, limit int) []*session.Input {
@@ -186,7 +186,7 @@ func (m *model) wantInputs(id session.ID, d session.Delivery, limit int) []*sess
 	slices.SortFunc(out, func(a, b *session.Input) int {
 		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.AdmittedSeq, b.AdmittedSeq))
 	})
-	return bounded(out, limit)
+	return truncate(out, limit)
 }
 
 func (m *model) wantAsks(id session.ID, pending bool) []*store.AskRow {

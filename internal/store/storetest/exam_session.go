@@ -32,7 +32,7 @@ func fullSession() *session.Session {
 
 func getSession(t *testing.T, s store.Store, id session.ID) *session.Session {
 	t.Helper()
-	return get(t, s, func(r store.Reader) (*session.Session, error) { return found(r.Session(id)) })
+	return get(t, s, func(r store.Reader) (*session.Session, error) { return rowOrZero(r.Session(id)) })
 }
 
 func testSession(t *testing.T, s store.Store) {
@@ -41,7 +41,7 @@ func testSession(t *testing.T, s store.Store) {
 	}
 	want := fullSession()
 	update(t, s, func(tx store.Tx) error { return tx.PutSession(want) })
-	same(t, "stored", getSession(t, s, want.ID), want)
+	checkEqual(t, "stored", getSession(t, s, want.ID), want)
 
 	for _, change := range []func(*session.Session){
 		func(x *session.Session) { x.Title, x.Time.Updated = "other", 30 },
@@ -51,14 +51,14 @@ func testSession(t *testing.T, s store.Store) {
 	} {
 		change(want)
 		update(t, s, func(tx store.Tx) error { return tx.PutSession(want) })
-		same(t, "replaced", getSession(t, s, want.ID), want)
+		checkEqual(t, "replaced", getSession(t, s, want.ID), want)
 		listed := get(t, s, func(r store.Reader) ([]*session.Session, error) {
 			return store.ReadSessions(r, store.SessionQuery{
 				Directory: want.Location.Directory, ProjectID: want.ProjectID, ParentID: &want.ParentID,
 				Subpath: want.Subpath, Search: want.Title, Archived: true,
 			})
 		})
-		same(t, "listed by what it is now", listed, []*session.Session{want})
+		checkEqual(t, "listed by what it is now", listed, []*session.Session{want})
 		for _, recent := range []bool{false, true} {
 			raw := get(t, s, func(r store.Reader) ([]store.RawSession, error) {
 				return r.RawSessions(store.SessionQuery{ProjectID: want.ProjectID, Archived: true, Recent: recent})
@@ -71,11 +71,11 @@ func testSession(t *testing.T, s store.Store) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			same(t, "as it is stored", opened, want)
+			checkEqual(t, "as it is stored", opened, want)
 		}
 	}
 	getSession(t, s, want.ID).Permission[0].Action = "changed"
-	same(t, "after a reader changed its copy", getSession(t, s, want.ID), want)
+	checkEqual(t, "after a reader changed its copy", getSession(t, s, want.ID), want)
 }
 
 func testSessionFilters(t *testing.T, s store.Store) {
@@ -134,19 +134,19 @@ func testSessionFilters(t *testing.T, s store.Store) {
 	} {
 		for _, oldest := range []bool{true, false} {
 			tt.q.Oldest = oldest
-			got := ids(
+			got := idsOf(
 				get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, tt.q) }),
 			)
 			want := slices.Clone(tt.want)
 			if !oldest {
 				slices.Reverse(want)
 			}
-			same(t, fmt.Sprintf("%s, oldest %v", tt.name, oldest), got, want)
+			checkEqual(t, fmt.Sprintf("%s, oldest %v", tt.name, oldest), got, want)
 		}
 	}
 }
 
-func ids(list []*session.Session) []session.ID {
+func idsOf(list []*session.Session) []session.ID {
 	out := []session.ID{}
 	for _, x := range list {
 		out = append(out, x.ID)
@@ -180,7 +180,7 @@ func testSessionPages(t *testing.T, s store.Store) {
 				if len(page) == 0 {
 					break
 				}
-				got = append(got, ids(page)...)
+				got = append(got, idsOf(page)...)
 				last := page[len(page)-1]
 				q.After = &store.SessionAnchor{Created: last.Time.Created, ID: last.ID}
 			}
@@ -188,12 +188,12 @@ func testSessionPages(t *testing.T, s store.Store) {
 			if !oldest {
 				slices.Reverse(want)
 			}
-			same(t, fmt.Sprintf("%+v", q), got, want)
+			checkEqual(t, fmt.Sprintf("%+v", q), got, want)
 		}
 	}
 	q := store.SessionQuery{After: &store.SessionAnchor{Created: 5, ID: "ses_3x"}, Limit: 2} // no such session
 	page := get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) })
-	same(t, "after a place that no session has", ids(page), []session.ID{"ses_3", "ses_2"})
+	checkEqual(t, "after a place that no session has", idsOf(page), []session.ID{"ses_3", "ses_2"})
 }
 
 // What changed last comes first; sessions that changed in one minute, and at one time, are in order too.
@@ -215,22 +215,22 @@ func testRecentSessions(t *testing.T, s store.Store) {
 	put("f", "p", 1)
 	list := func(q store.SessionQuery) []session.ID {
 		q.Recent = true
-		return ids(get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) }))
+		return idsOf(get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) }))
 	}
-	same(t, "all", list(store.SessionQuery{}), []session.ID{"c", "e", "d", "b", "a", "f"})
-	same(t, "of a project", list(store.SessionQuery{ProjectID: "p"}), []session.ID{"e", "d", "b", "a", "f"})
-	same(t, "the first of a project", list(store.SessionQuery{ProjectID: "p", Limit: 2}), []session.ID{"e", "d"})
-	same(t, "of a directory", list(store.SessionQuery{ProjectID: "p", Directory: "/a"}), []session.ID{"a"})
-	same(t, "since", list(store.SessionQuery{Since: hour + 1}), []session.ID{"c", "e", "d", "b"})
-	same(t, "before", list(store.SessionQuery{Before: hour + 1}), []session.ID{"a", "f"})
-	same(
+	checkEqual(t, "all", list(store.SessionQuery{}), []session.ID{"c", "e", "d", "b", "a", "f"})
+	checkEqual(t, "of a project", list(store.SessionQuery{ProjectID: "p"}), []session.ID{"e", "d", "b", "a", "f"})
+	checkEqual(t, "the first of a project", list(store.SessionQuery{ProjectID: "p", Limit: 2}), []session.ID{"e", "d"})
+	checkEqual(t, "of a directory", list(store.SessionQuery{ProjectID: "p", Directory: "/a"}), []session.ID{"a"})
+	checkEqual(t, "since", list(store.SessionQuery{Since: hour + 1}), []session.ID{"c", "e", "d", "b"})
+	checkEqual(t, "before", list(store.SessionQuery{Before: hour + 1}), []session.ID{"a", "f"})
+	checkEqual(
 		t, "between", list(store.SessionQuery{ProjectID: "p", Since: hour, Before: 2 * hour, Limit: 2}),
 		[]session.ID{"d", "b"},
 	)
 	put("a", "p", hour+2) // in the same minute
 	put("f", "p", 10*hour)
-	same(t, "as they are now", list(store.SessionQuery{}), []session.ID{"f", "c", "e", "a", "d", "b"})
-	same(t, "as they are now in a project", list(store.SessionQuery{ProjectID: "p", Limit: 3}), []session.ID{
+	checkEqual(t, "as they are now", list(store.SessionQuery{}), []session.ID{"f", "c", "e", "a", "d", "b"})
+	checkEqual(t, "as they are now in a project", list(store.SessionQuery{ProjectID: "p", Limit: 3}), []session.ID{
 		"f", "e", "a",
 	})
 }
@@ -247,7 +247,7 @@ func testRecentSearch(t *testing.T, s store.Store, q store.SessionQuery) {
 	}
 	q.Search, q.Limit = "tITLE 3", limit
 	got := get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) })
-	same(t, fmt.Sprintf("search: %d before %d", limit, q.Before), ids(got), ids(want))
+	checkEqual(t, fmt.Sprintf("search: %d before %d", limit, q.Before), idsOf(got), idsOf(want))
 }
 
 // What changed last comes first however sessions have changed: never since they were made, within a minute, back in time.
@@ -284,7 +284,7 @@ func testRecentChanges(t *testing.T, s store.Store) {
 				}
 				q := store.SessionQuery{ProjectID: "p", Recent: true, Limit: limit, Before: before}
 				got := get(t, s, func(r store.Reader) ([]*session.Session, error) { return store.ReadSessions(r, q) })
-				same(t, fmt.Sprintf("%d before %d", limit, before), ids(got), ids(want))
+				checkEqual(t, fmt.Sprintf("%d before %d", limit, before), idsOf(got), idsOf(want))
 				testRecentSearch(t, s, q)
 			}
 		}
@@ -306,19 +306,19 @@ func testUnfinished(t *testing.T, s store.Store) {
 	unfinished := func(limit int) []session.ID {
 		return get(t, s, func(r store.Reader) ([]session.ID, error) { return r.Unfinished(limit) })
 	}
-	same(t, "none", unfinished(0), []session.ID{})
+	checkEqual(t, "none", unfinished(0), []session.ID{})
 	for _, id := range []session.ID{"a", "b", "d", "ses_none"} {
 		mark(id, true)
 	}
-	same(t, "longest untouched first", unfinished(0), []session.ID{"d", "b", "a"})
-	same(t, "limited", unfinished(2), []session.ID{"d", "b"})
+	checkEqual(t, "longest untouched first", unfinished(0), []session.ID{"d", "b", "a"})
+	checkEqual(t, "limited", unfinished(2), []session.ID{"d", "b"})
 	update(t, s, put("d", 100)) // keeps the mark
 	mark("b", false)
 	mark("b", false)
-	same(t, "after changes", unfinished(0), []session.ID{"a", "d"})
+	checkEqual(t, "after changes", unfinished(0), []session.ID{"a", "d"})
 	update(t, s, func(tx store.Tx) error { return tx.DeleteSession("a") })
 	update(t, s, put("a", 1))
-	same(t, "a new session is not marked", unfinished(0), []session.ID{"d"})
+	checkEqual(t, "a new session is not marked", unfinished(0), []session.ID{"d"})
 }
 
 func testDeleteSession(t *testing.T, s store.Store) {
@@ -330,7 +330,7 @@ func testDeleteSession(t *testing.T, s store.Store) {
 			return err
 		}
 		if err := tx.PutMessage(
-			id, &session.User{Head: head(session.MessageID("msg_"+id), session.TypeUser, 1)}, 0,
+			id, &session.User{Head: headOf(session.MessageID("msg_"+id), session.TypeUser, 1)}, 0,
 		); err != nil {
 			return err
 		}
@@ -366,8 +366,8 @@ func testDeleteSession(t *testing.T, s store.Store) {
 	}
 	update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_none") })
 	update(t, s, func(tx store.Tx) error { return tx.DeleteSession("a") })
-	same(t, "deleted", count("a"), []int{0, 0, 0, 0, 0, 0, 1})
-	same(t, "untouched", count("b"), []int{3, 1, 1, 1, 1, 1, 1})
+	checkEqual(t, "deleted", count("a"), []int{0, 0, 0, 0, 0, 0, 1})
+	checkEqual(t, "untouched", count("b"), []int{3, 1, 1, 1, 1, 1, 1})
 	update(t, s, func(tx store.Tx) error { return fill(tx, "a") }) // all its ids are free again
-	same(t, "made again", count("a"), []int{3, 1, 1, 1, 1, 1, 1})
+	checkEqual(t, "made again", count("a"), []int{3, 1, 1, 1, 1, 1, 1})
 }

@@ -14,7 +14,7 @@ func checkpoint(tx store.Tx, part session.PartID, offset int, text string) error
 	if err != nil {
 		return err
 	}
-	row := event("ses_a", seq+1)
+	row := newRow("ses_a", seq+1)
 	row.Kind = session.KindItemCheckpointed
 	row.Data, err = session.EncodeData(&session.ItemCheckpointed{
 		TurnFact: session.OfTurn("msg_a"), PartID: part, Offset: offset, Text: text,
@@ -28,7 +28,7 @@ func checkpoint(tx store.Tx, part session.PartID, offset int, text string) error
 
 // streaming is a turn with an open text and an open call.
 func streaming(text string) *session.Assistant {
-	return &session.Assistant{Head: head("msg_a", session.TypeAssistant, 1), Content: []session.Content{
+	return &session.Assistant{Head: headOf("msg_a", session.TypeAssistant, 1), Content: []session.Content{
 		&session.Text{Type: "text", ID: "t", PartID: "prt_t", Text: text, Time: &session.ItemTime{Created: 1}},
 		&session.Tool{
 			Type: "tool", ID: "c", PartID: "prt_c", Name: "read",
@@ -45,11 +45,11 @@ func texts(t *testing.T, s store.Store, text, input string) {
 
 func saysTexts(t *testing.T, r store.Reader, text, input string) error {
 	t.Helper()
-	one, err := found(store.FindMessage(r, "ses_a", "msg_a"))
+	one, err := rowOrZero(store.FindMessage(r, "ses_a", "msg_a"))
 	if err != nil {
 		return err
 	}
-	newest, err := found(store.NewestMessage(r, "ses_a", session.TypeAssistant))
+	newest, err := rowOrZero(store.NewestMessage(r, "ses_a", session.TypeAssistant))
 	if err != nil {
 		return err
 	}
@@ -67,13 +67,13 @@ func saysTexts(t *testing.T, r store.Reader, text, input string) error {
 	}
 	for how, m := range map[string]session.Message{"one": one, "newest": newest, "all": all[0], "raw": unread} {
 		a := m.(*session.Assistant)
-		same(
+		checkEqual(
 			t, how, []string{a.Item("prt_t").(*session.Text).Text, a.Item("prt_c").(*session.Tool).RawInput()},
 			[]string{text, input},
 		)
 	}
 	again, err := encode(one)
-	same(t, "the bytes", string(raw[0].Data), string(again))
+	checkEqual(t, "the bytes", string(raw[0].Data), string(again))
 	return err
 }
 

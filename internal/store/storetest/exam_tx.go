@@ -16,7 +16,7 @@ import (
 
 var errOwn = errors.New("an error of the function")
 
-func headOf(t *testing.T, s store.Store, id session.ID) int64 {
+func readHead(t *testing.T, s store.Store, id session.ID) int64 {
 	t.Helper()
 	return get(t, s, func(r store.Reader) (int64, error) { return r.Head(id) })
 }
@@ -35,12 +35,12 @@ func testRollback(t *testing.T, s store.Store) {
 	if !errors.Is(err, errOwn) || err.Error() != errOwn.Error() {
 		t.Errorf("the error is %v, not that of the function", err)
 	}
-	same(t, "head", headOf(t, s, "ses_a"), int64(0))
+	checkEqual(t, "head", readHead(t, s, "ses_a"), int64(0))
 	if x := getSession(t, s, "ses_full"); x != nil {
 		t.Errorf("the session stayed: %v", x)
 	}
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 1) })
-	same(t, "head", headOf(t, s, "ses_a"), int64(1))
+	checkEqual(t, "head", readHead(t, s, "ses_a"), int64(1))
 }
 
 func testPanic(t *testing.T, s store.Store) {
@@ -57,7 +57,7 @@ func testPanic(t *testing.T, s store.Store) {
 	if err == nil || !strings.Contains(err.Error(), "of the view") {
 		t.Errorf("view: %v", err)
 	}
-	same(t, "head", headOf(t, s, "ses_a"), int64(-1))
+	checkEqual(t, "head", readHead(t, s, "ses_a"), int64(-1))
 }
 
 // A function that ends its goroutine (as t.Fatal does) leaves a store that works.
@@ -80,9 +80,9 @@ func testGoexit(t *testing.T, s store.Store) {
 		}()
 		<-ended
 	}
-	same(t, "head", headOf(t, s, "ses_a"), int64(-1))
+	checkEqual(t, "head", readHead(t, s, "ses_a"), int64(-1))
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_a", 1) })
-	same(t, "head", headOf(t, s, "ses_a"), int64(0))
+	checkEqual(t, "head", readHead(t, s, "ses_a"), int64(0))
 }
 
 // What a function keeps does no harm afterwards.
@@ -93,7 +93,7 @@ func testTxEnds(t *testing.T, s store.Store) {
 		return nil
 	})
 	_ = appendEvents(kept, "ses_a", 1)
-	same(t, "head", headOf(t, s, "ses_a"), int64(-1))
+	checkEqual(t, "head", readHead(t, s, "ses_a"), int64(-1))
 }
 
 func testSnapshot(t *testing.T, s store.Store) {
@@ -111,13 +111,13 @@ func testSnapshot(t *testing.T, s store.Store) {
 			return err
 		}
 		head, err := r.Head("ses_a")
-		same(t, "head within the snapshot", head, int64(0))
+		checkEqual(t, "head within the snapshot", head, int64(0))
 		if _, ok, _ := r.Session("ses_full"); ok {
 			t.Error("the snapshot shows a later session")
 		}
 		return err
 	})
-	same(t, "head", headOf(t, s, "ses_a"), int64(1))
+	checkEqual(t, "head", readHead(t, s, "ses_a"), int64(1))
 }
 
 func testReadYourWrites(t *testing.T, s store.Store) {
@@ -128,11 +128,11 @@ func testReadYourWrites(t *testing.T, s store.Store) {
 			return err
 		}
 		head, err := tx.Head("ses_a")
-		same(t, "head within the transaction", head, int64(1))
+		checkEqual(t, "head within the transaction", head, int64(1))
 		rows, rowsErr := tx.Events("ses_a", -1, 0)
-		same(t, "events within the transaction", seqs(rows), []int64{0, 1})
+		checkEqual(t, "events within the transaction", seqsOf(rows), []int64{0, 1})
 		x, _, sessionErr := tx.Session("ses_full")
-		same(t, "session within the transaction", x, fullSession())
+		checkEqual(t, "session within the transaction", x, fullSession())
 		return errors.Join(err, rowsErr, sessionErr)
 	})
 }
@@ -171,7 +171,7 @@ func testContexts(t *testing.T, s store.Store) {
 	if err := <-first; err != nil {
 		t.Errorf("the begun update: %v", err)
 	}
-	same(t, "head", headOf(t, s, "ses_a"), int64(0))
+	checkEqual(t, "head", readHead(t, s, "ses_a"), int64(0))
 }
 
 // Many writers at once: every transaction is whole, and the order of each writer is kept.
@@ -185,7 +185,7 @@ func testSharedCommits(t *testing.T, s store.Store) {
 			for i := range each {
 				d := store.Durability(i % 2)
 				err := s.Update(t.Context(), d, func(tx store.Tx) error {
-					row := event(own, int64(i))
+					row := newRow(own, int64(i))
 					if _, err := tx.InsertEvent(row); err != nil {
 						return err
 					}
@@ -195,7 +195,7 @@ func testSharedCommits(t *testing.T, s store.Store) {
 					t.Error(err)
 					return
 				}
-				if h := headOf(t, s, own); h != int64(i) {
+				if h := readHead(t, s, own); h != int64(i) {
 					t.Errorf("after the answer, the head is %d, want %d", h, i)
 				}
 			}
@@ -204,7 +204,7 @@ func testSharedCommits(t *testing.T, s store.Store) {
 	all.Wait()
 	for i := range 4 {
 		id := session.ID(fmt.Sprintf("ses_%d", i))
-		rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events(id, -1, 0) })
+		rows := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events(id, -1, 0) })
 		if len(rows) != writers/4*each*2 {
 			t.Errorf("%s has %d events", id, len(rows))
 		}
@@ -242,7 +242,7 @@ func testFailedNeighbours(t *testing.T, s store.Store) {
 				case 2:
 					panic("neighbour")
 				case 3:
-					_, err := tx.InsertEvent(event(id, 1))
+					_, err := tx.InsertEvent(newRow(id, 1))
 					return err
 				}
 				return nil
@@ -262,11 +262,11 @@ func testFailedNeighbours(t *testing.T, s store.Store) {
 		if i%4 == 0 {
 			want = 1
 		}
-		if h := headOf(t, s, session.ID(fmt.Sprintf("ses_%d", i))); h != want {
+		if h := readHead(t, s, session.ID(fmt.Sprintf("ses_%d", i))); h != want {
 			t.Errorf("session %d: head is %d, want %d", i, h, want)
 		}
 	}
-	rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", 0, 0) })
+	rows := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("", 0, 0) })
 	if int64(len(rows)) != 2*good.Load() {
 		t.Errorf("%d events of %d good transactions", len(rows), good.Load())
 	}
@@ -332,26 +332,26 @@ func testClosed(t *testing.T, s store.Store) {
 	}
 }
 
-func testReopen(t *testing.T, o Opened) {
+func testReopen(t *testing.T, o Subject) {
 	s := o.Store
 	update(t, s, func(tx store.Tx) error {
 		return errors.Join(appendEvents(tx, "ses_a", 3), tx.PutSession(fullSession()), putAll("ses_a", oneOfEach())(tx))
 	})
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 2) })
-	rows := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", 0, 0) })
+	rows := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("", 0, 0) })
 	update(t, s, func(tx store.Tx) error { return tx.DeleteSession("ses_b") })
 
 	s = o.Reopen(t)
 	defer s.Close()
-	feed := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", 0, 0) })
-	same(t, "feed", feed, rows[:3])
-	same(t, "session", getSession(t, s, "ses_full"), fullSession())
+	feed := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("", 0, 0) })
+	checkEqual(t, "feed", feed, rows[:3])
+	checkEqual(t, "session", getSession(t, s, "ses_full"), fullSession())
 	all := get(t, s, func(r store.Reader) ([]session.Message, error) {
 		return store.ReadMessages(r, "ses_a", store.MessageQuery{After: -1})
 	})
-	same(t, "messages", all, oneOfEach())
+	checkEqual(t, "messages", all, oneOfEach())
 	update(t, s, func(tx store.Tx) error { return appendEvents(tx, "ses_b", 1) })
-	later := get(t, s, func(r store.Reader) ([]store.Row, error) { return r.Events("", rows[4].Position, 0) })
+	later := get(t, s, func(r store.Reader) ([]store.EventRow, error) { return r.Events("", rows[4].Position, 0) })
 	if len(later) != 1 {
 		t.Errorf("a position was given out twice: the feed behind the deleted events is %v", later)
 	}

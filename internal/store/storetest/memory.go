@@ -40,10 +40,10 @@ func (m *Memory) Update(ctx context.Context, d store.Durability, f func(store.Tx
 		return err
 	}
 	var next *state
-	defer func() { m.end(next, d) }() // also when f ends its goroutine
+	defer func() { m.endWrite(next, d) }() // also when f ends its goroutine
 	t := newTx(base)
 	defer func() { *t = *newTx(&state{}) }() // what f kept does no harm
-	if err := guard(func() error { return f(t) }); err != nil {
+	if err := callGuarded(func() error { return f(t) }); err != nil {
 		return err
 	}
 	next = t.s
@@ -73,8 +73,8 @@ func (m *Memory) begin(ctx context.Context) (*state, error) {
 	return m.now, nil
 }
 
-// end installs the new state, if there is one, and lets the next transaction begin.
-func (m *Memory) end(next *state, d store.Durability) {
+// endWrite installs the new state, if there is one, and lets the next transaction begin.
+func (m *Memory) endWrite(next *state, d store.Durability) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if next != nil {
@@ -106,7 +106,7 @@ func (m *Memory) View(ctx context.Context, f func(store.Reader) error) error {
 		m.reading--
 		m.changed.Broadcast()
 	}()
-	return guard(func() error { return f(reader{s}) })
+	return callGuarded(func() error { return f(reader{s}) })
 }
 
 // Close implements store.Store. The data stays and can be had by Reopen.
@@ -129,7 +129,7 @@ func (m *Memory) Crash() {
 	for m.writing {
 		m.changed.Wait()
 	}
-	m.now = m.durable.detached()
+	m.now = m.durable.detach()
 	m.durable = m.now
 }
 
@@ -146,8 +146,8 @@ func (m *Memory) Reopen() *Memory {
 
 func errClosed() error { return fmt.Errorf("%w: closed", store.ErrUnavailable) }
 
-// guard turns a panic of f into an error.
-func guard(f func() error) (err error) {
+// callGuarded turns a panic of f into an error.
+func callGuarded(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic in transaction: %v\n%s", r, debug.Stack())

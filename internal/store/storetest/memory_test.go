@@ -14,15 +14,15 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	Run(t, func(*testing.T) Opened {
+	Run(t, func(*testing.T) Subject {
 		m := NewMemory()
-		return Opened{m, func(*testing.T) store.Store { return m.Reopen() }}
+		return Subject{m, func(*testing.T) store.Store { return m.Reopen() }}
 	})
 }
 
 func TestFailing(t *testing.T) {
 	m := NewMemory()
-	s := Failing(m, func(op int) error {
+	s := NewFailing(m, func(op int) error {
 		return map[int]error{2: ErrBefore, 3: ErrAfter}[op]
 	})
 	for op, want := range []error{nil, store.ErrUnavailable, store.ErrUncertain, nil} {
@@ -38,7 +38,7 @@ func TestFailing(t *testing.T) {
 
 func insert(id session.ID, seq int64) func(store.Tx) error {
 	return func(tx store.Tx) error {
-		_, err := tx.InsertEvent(store.Row{
+		_, err := tx.InsertEvent(store.EventRow{
 			ID: session.EventID(string(id) + string(rune('a'+seq))), SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
 			Data: jsontext.Value(`{"title":"x"}`),
 		})

@@ -16,7 +16,7 @@ type reader struct{ s *state }
 
 var empty home
 
-func (r reader) home(id session.ID) *home {
+func (r reader) homeOf(id session.ID) *home {
 	if h, ok := r.s.sessions.get(id); ok {
 		return h
 	}
@@ -27,31 +27,31 @@ func (r reader) Head(id session.ID) (int64, error) {
 	if id == "" {
 		return r.s.position, nil
 	}
-	return int64(len(r.home(id).events)) - 1, nil
+	return int64(len(r.homeOf(id).events)) - 1, nil
 }
 
-func (r reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.Row, error) {
-	var events []*store.Row
+func (r reader) Events(id session.ID, after int64, limit int, kinds ...session.Kind) ([]store.EventRow, error) {
+	var events []*store.EventRow
 	if id == "" {
 		events = r.s.feed[sort.Search(len(r.s.feed), func(i int) bool { return r.s.feed[i].Position > after }):]
 	} else {
-		events = r.home(id).events
+		events = r.homeOf(id).events
 		events = events[min(max(after+1, 0), int64(len(events))):]
 	}
 	if len(kinds) == 0 {
-		return clonedRows(events, limit), nil
+		return cloneRows(events, limit), nil
 	}
-	var some []*store.Row
+	var some []*store.EventRow
 	for _, e := range events {
 		if slices.Contains(kinds, e.Kind) {
 			some = append(some, e)
 		}
 	}
-	return clonedRows(some, limit), nil
+	return cloneRows(some, limit), nil
 }
 
 func (r reader) Session(id session.ID) (*session.Session, bool, error) {
-	row := r.home(id).row
+	row := r.homeOf(id).row
 	if row == nil {
 		return nil, false, nil
 	}
@@ -61,7 +61,7 @@ func (r reader) Session(id session.ID) (*session.Session, bool, error) {
 
 func (r reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	out := []store.RawSession{}
-	for _, row := range r.sessions(q) {
+	for _, row := range r.selectSessions(q) {
 		out = append(out, store.RawSession{
 			ID: row.key.ID, Created: row.key.Time.Created, Updated: row.key.Time.Updated, Data: bytes.Clone(row.data),
 		})
@@ -69,18 +69,18 @@ func (r reader) RawSessions(q store.SessionQuery) ([]store.RawSession, error) {
 	return out, nil
 }
 
-func (r reader) sessions(q store.SessionQuery) []*sessionRow {
+func (r reader) selectSessions(q store.SessionQuery) []*sessionRow {
 	var rows []*sessionRow
-	r.s.sessions.all(func(_ session.ID, h *home) {
-		if h.row != nil && selects(q, &h.row.key) {
+	r.s.sessions.forEach(func(_ session.ID, h *home) {
+		if h.row != nil && isSelected(q, &h.row.key) {
 			rows = append(rows, h.row)
 		}
 	})
-	slices.SortFunc(rows, func(a, b *sessionRow) int { return listed(q, &a.key, &b.key) })
-	return bounded(rows, q.Limit)
+	slices.SortFunc(rows, func(a, b *sessionRow) int { return compareListed(q, &a.key, &b.key) })
+	return truncate(rows, q.Limit)
 }
 
-func selects(q store.SessionQuery, s *session.Session) bool {
+func isSelected(q store.SessionQuery, s *session.Session) bool {
 	switch {
 	case q.Directory != "" && s.Location.Directory != q.Directory,
 		q.ProjectID != "" && s.ProjectID != q.ProjectID,
@@ -92,14 +92,14 @@ func selects(q store.SessionQuery, s *session.Session) bool {
 		return false
 	case q.After != nil:
 		anchor := &session.Session{ID: q.After.ID, Time: session.SessionTime{Created: q.After.Created}}
-		return listed(q, anchor, s) < 0
+		return compareListed(q, anchor, s) < 0
 	default:
 		return true
 	}
 }
 
-// listed compares the places of a and b in the order asked for.
-func listed(q store.SessionQuery, a, b *session.Session) int {
+// compareListed compares the places of a and b in the order asked for.
+func compareListed(q store.SessionQuery, a, b *session.Session) int {
 	if q.Recent {
 		return cmp.Or(cmp.Compare(b.Time.Updated, a.Time.Updated), cmp.Compare(b.ID, a.ID))
 	}
@@ -112,7 +112,7 @@ func listed(q store.SessionQuery, a, b *session.Session) int {
 
 func (r reader) Unfinished(limit int) ([]session.ID, error) {
 	var rows []*sessionRow
-	r.s.sessions.all(func(_ session.ID, h *home) {
+	r.s.sessions.forEach(func(_ session.ID, h *home) {
 		if h.row != nil && h.unfinished {
 			rows = append(rows, h.row)
 		}
@@ -121,7 +121,7 @@ func (r reader) Unfinished(limit int) ([]session.ID, error) {
 		return cmp.Or(cmp.Compare(a.key.Time.Updated, b.key.Time.Updated), cmp.Compare(a.key.ID, b.key.ID))
 	})
 	out := []session.ID{}
-	for _, row := range bounded(rows, limit) {
+	for _, row := range truncate(rows, limit) {
 		out = append(out, row.key.ID)
 	}
 	return out, nil
@@ -129,31 +129,31 @@ func (r reader) Unfinished(limit int) ([]session.ID, error) {
 
 func (r reader) Message(m session.MessageID) (session.ID, session.Message, error) {
 	id, _ := r.s.messages.get(m)
-	for _, row := range r.home(id).messages {
+	for _, row := range r.homeOf(id).messages {
 		if row.ID == m {
-			found, err := r.opened(id, row)
+			found, err := r.decodeRow(id, row)
 			return id, found, err
 		}
 	}
 	return "", nil, nil
 }
 
-func (r reader) opened(id session.ID, row *messageRow) (session.Message, error) {
+func (r reader) decodeRow(id session.ID, row *messageRow) (session.Message, error) {
 	m, err := session.DecodeMessage(row.Data)
 	if err != nil {
 		return nil, err
 	}
 	m.Meta().Seq = row.Seq
 	if a, ok := m.(*session.Assistant); ok && row.through > 0 {
-		err = store.CatchUp(r, id, a, row.through)
+		err = store.ApplyCheckpoints(r, id, a, row.through)
 	}
 	return m, err
 }
 
-// messages returns the rows that q selects, in its order.
-func (r reader) messages(id session.ID, q store.MessageQuery) []*messageRow {
+// selectMessages returns the rows that q selects, in its order.
+func (r reader) selectMessages(id session.ID, q store.MessageQuery) []*messageRow {
 	var rows []*messageRow
-	for _, row := range r.home(id).messages {
+	for _, row := range r.homeOf(id).messages {
 		of := (q.Type == "" || row.Type == q.Type) && (q.CallID == "" || row.callID == q.CallID)
 		if of && row.Seq > q.After && (q.Before == 0 || row.Seq < q.Before) {
 			rows = append(rows, row)
@@ -162,12 +162,12 @@ func (r reader) messages(id session.ID, q store.MessageQuery) []*messageRow {
 	if q.Newest {
 		slices.Reverse(rows)
 	}
-	return bounded(rows, q.Limit)
+	return truncate(rows, q.Limit)
 }
 
 func (r reader) RawMessages(id session.ID, q store.MessageQuery, f func(*store.RawMessage) error) error {
-	for _, row := range r.messages(id, q) {
-		m, err := r.opened(id, row)
+	for _, row := range r.selectMessages(id, q) {
+		m, err := r.decodeRow(id, row)
 		if err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (r reader) Inputs(q store.InputQuery) ([]*session.Input, error) {
 		id, _ = r.s.inputs.get(q.ID)
 	}
 	var rows []*inputRow
-	for _, row := range r.home(id).inputs {
+	for _, row := range r.homeOf(id).inputs {
 		of := row.pending && (q.Delivery == "" || row.delivery == q.Delivery)
 		if row.id == q.ID || q.ID == "" && of {
 			rows = append(rows, row)
@@ -198,7 +198,7 @@ func (r reader) Inputs(q store.InputQuery) ([]*session.Input, error) {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.admitted, b.admitted), cmp.Compare(a.id, b.id))
 	})
 	out := []*session.Input{}
-	for _, row := range bounded(rows, q.Limit) {
+	for _, row := range truncate(rows, q.Limit) {
 		in, err := decode[session.Input](row.data)
 		if err != nil {
 			return nil, err
@@ -209,12 +209,12 @@ func (r reader) Inputs(q store.InputQuery) ([]*session.Input, error) {
 }
 
 func (r reader) Epoch(id session.ID) (*store.Epoch, bool, error) {
-	e := r.home(id).epoch
+	e := r.homeOf(id).epoch
 	if e == nil {
 		return nil, false, nil
 	}
 	c := *e
-	c.Snapshot = cloned(e.Snapshot)
+	c.Snapshot = cloneBytes(e.Snapshot)
 	return &c, true, nil
 }
 
@@ -232,9 +232,9 @@ func (r reader) Asks(q store.AskQuery) ([]*store.AskRow, error) {
 		id, _ = r.s.asks.get(q.ID)
 	}
 	if id == "" && q.ID == "" {
-		r.s.sessions.all(collect)
+		r.s.sessions.forEach(collect)
 	} else {
-		collect(id, r.home(id))
+		collect(id, r.homeOf(id))
 	}
 	slices.SortFunc(rows, func(a, b *askRow) int {
 		within := cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.id, b.id))

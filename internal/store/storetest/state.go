@@ -16,7 +16,7 @@ import (
 // (a state is forked again only after the other fork was thrown away).
 type state struct {
 	position  int64
-	feed      []*store.Row
+	feed      []*store.EventRow
 	sessions  table[session.ID, *home]
 	eventIDs  table[session.EventID, struct{}]
 	messages  table[session.MessageID, session.ID] // whose the id is
@@ -30,7 +30,7 @@ type state struct {
 type home struct {
 	row        *sessionRow // nil if only events and the like are there
 	unfinished bool
-	events     []*store.Row
+	events     []*store.EventRow
 	messages   []*messageRow // by seq
 	inputs     []*inputRow
 	asks       []*askRow
@@ -72,11 +72,11 @@ func (s *state) fork() *state {
 	return &f
 }
 
-// detached returns the state with arrays of its own, so that a second line of states can begin.
-func (s *state) detached() *state {
+// detach returns the state with arrays of its own, so that a second line of states can begin.
+func (s *state) detach() *state {
 	f := s.fork()
 	f.feed, f.spend, f.approvals = slices.Clone(s.feed), slices.Clone(s.spend), slices.Clone(s.approvals)
-	s.sessions.all(func(id session.ID, h *home) {
+	s.sessions.forEach(func(id session.ID, h *home) {
 		c := *h
 		c.events, c.messages = slices.Clone(h.events), slices.Clone(h.messages)
 		c.inputs, c.asks = slices.Clone(h.inputs), slices.Clone(h.asks)
@@ -97,29 +97,29 @@ func decode[T any](data []byte) (*T, error) {
 	return v, nil
 }
 
-// cloned copies bytes; none are nil.
-func cloned(b []byte) []byte {
+// cloneBytes copies bytes; none are nil.
+func cloneBytes(b []byte) []byte {
 	if len(b) == 0 {
 		return nil
 	}
 	return bytes.Clone(b)
 }
 
-func clonedRow(r *store.Row) store.Row {
+func cloneRow(r *store.EventRow) store.EventRow {
 	c := *r
-	c.Data, c.Private = cloned(r.Data), cloned(r.Private)
+	c.Data, c.Private = cloneBytes(r.Data), cloneBytes(r.Private)
 	return c
 }
 
-func clonedRows(rows []*store.Row, limit int) []store.Row {
-	out := make([]store.Row, 0, len(bounded(rows, limit)))
-	for _, r := range bounded(rows, limit) {
-		out = append(out, clonedRow(r))
+func cloneRows(rows []*store.EventRow, limit int) []store.EventRow {
+	out := make([]store.EventRow, 0, len(truncate(rows, limit)))
+	for _, r := range truncate(rows, limit) {
+		out = append(out, cloneRow(r))
 	}
 	return out
 }
 
-func bounded[T any](s []T, limit int) []T {
+func truncate[T any](s []T, limit int) []T {
 	if limit > 0 && len(s) > limit {
 		return s[:limit]
 	}

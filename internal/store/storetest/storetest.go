@@ -12,15 +12,15 @@ import (
 
 var _ store.Store = (*Memory)(nil)
 
-// Opened is a store under examination.
-type Opened struct {
+// Subject is a store under examination.
+type Subject struct {
 	store.Store
 	// Reopen closes the store and opens the same data again.
 	Reopen func(t *testing.T) store.Store
 }
 
 // Run examines the stores that open returns: an empty one at each call, which Run closes.
-func Run(t *testing.T, open func(t *testing.T) Opened) {
+func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for _, part := range []struct {
 		name string
 		test func(*testing.T, store.Store)
@@ -97,8 +97,8 @@ func get[T any](t *testing.T, s store.Store, f func(store.Reader) (T, error)) T 
 	return v
 }
 
-// found adapts methods that also return whether there is something; nothing is the zero value.
-func found[T any](v T, ok bool, err error) (T, error) {
+// rowOrZero adapts methods that also return whether there is something; nothing is the zero value.
+func rowOrZero[T any](v T, ok bool, err error) (T, error) {
 	var none T
 	if !ok {
 		return none, err
@@ -106,7 +106,7 @@ func found[T any](v T, ok bool, err error) (T, error) {
 	return v, err
 }
 
-func same(t *testing.T, what string, got, want any) {
+func checkEqual(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("%s: -want +got\n%s", what, d)

@@ -26,11 +26,11 @@ func (t *table[K, V]) get(k K) (V, bool) {
 	return v, ok
 }
 
-func (t *table[K, V]) put(k K, v V) { t.writable(shardOf(k))[k] = v }
+func (t *table[K, V]) put(k K, v V) { t.ownShard(shardOf(k))[k] = v }
 
-func (t *table[K, V]) remove(k K) { delete(t.writable(shardOf(k)), k) }
+func (t *table[K, V]) remove(k K) { delete(t.ownShard(shardOf(k)), k) }
 
-func (t *table[K, V]) writable(i int) map[K]V {
+func (t *table[K, V]) ownShard(i int) map[K]V {
 	if t.own&(1<<i) == 0 {
 		m := make(map[K]V, len(t.shards[i])+1)
 		for k, v := range t.shards[i] {
@@ -42,8 +42,8 @@ func (t *table[K, V]) writable(i int) map[K]V {
 	return t.shards[i]
 }
 
-// all calls f for every entry, in no order.
-func (t *table[K, V]) all(f func(K, V)) {
+// forEach calls f for every entry, in no order.
+func (t *table[K, V]) forEach(f func(K, V)) {
 	for _, m := range t.shards {
 		for k, v := range m {
 			f(k, v)

@@ -19,43 +19,43 @@ func newTx(base *state) *tx {
 	return &tx{reader{base.fork()}, map[session.ID]*home{}}
 }
 
-// edit returns the session's home for changing. Its slices are still shared: they may be appended to, not written.
-func (t *tx) edit(id session.ID) *home {
+// editHome returns the session's home for changing. Its slices are still shared: they may be appended to, not written.
+func (t *tx) editHome(id session.ID) *home {
 	if h := t.own[id]; h != nil {
 		return h
 	}
-	h := *t.home(id)
+	h := *t.homeOf(id)
 	t.own[id] = &h
 	t.s.sessions.put(id, &h)
 	return &h
 }
 
-func (t *tx) InsertEvent(r store.Row) (int64, error) {
+func (t *tx) InsertEvent(r store.EventRow) (int64, error) {
 	if r.Kind.OutlivesSession() {
 		return t.insertEnd(r)
 	}
-	h := t.edit(r.SessionID)
+	h := t.editHome(r.SessionID)
 	if head := int64(len(h.events)) - 1; r.Seq != head+1 {
 		return 0, fmt.Errorf("insert event %s: seq is %d, must be %d", r.ID, r.Seq, head+1)
 	}
 	if _, used := t.s.eventIDs.get(r.ID); used {
 		return 0, fmt.Errorf("insert event %s: the id exists", r.ID)
 	}
-	row := t.fed(r)
+	row := t.addToFeed(r)
 	h.events = append(h.events, row)
 	return row.Position, nil
 }
 
-func (t *tx) insertEnd(r store.Row) (int64, error) {
+func (t *tx) insertEnd(r store.EventRow) (int64, error) {
 	if _, used := t.s.eventIDs.get(r.ID); used {
 		return 0, fmt.Errorf("insert event %s: the id exists", r.ID)
 	}
-	return t.fed(r).Position, nil
+	return t.addToFeed(r).Position, nil
 }
 
-// fed gives the row the next position in the feed.
-func (t *tx) fed(r store.Row) *store.Row {
-	row := clonedRow(&r)
+// addToFeed gives the row the next position in the feed.
+func (t *tx) addToFeed(r store.EventRow) *store.EventRow {
+	row := cloneRow(&r)
 	t.s.position++
 	row.Position = t.s.position
 	t.s.feed = append(t.s.feed, &row)
@@ -68,13 +68,13 @@ func (t *tx) PutSession(s *session.Session) error {
 	if err != nil {
 		return fmt.Errorf("put session %s: %w", s.ID, err)
 	}
-	h := t.edit(s.ID)
+	h := t.editHome(s.ID)
 	h.row = &sessionRow{key: *s, data: data}
 	return nil
 }
 
 func (t *tx) DeleteSession(id session.ID) error {
-	h := t.home(id)
+	h := t.homeOf(id)
 	for _, e := range h.events {
 		t.s.eventIDs.remove(e.ID)
 	}
@@ -88,8 +88,8 @@ func (t *tx) DeleteSession(id session.ID) error {
 		t.s.asks.remove(a.id)
 	}
 	if len(h.events) > 0 {
-		t.s.feed = without(
-			t.s.feed, func(r *store.Row) bool { return r.SessionID == id && slices.Contains(h.events, r) },
+		t.s.feed = withoutRows(
+			t.s.feed, func(r *store.EventRow) bool { return r.SessionID == id && slices.Contains(h.events, r) },
 		)
 	}
 	t.s.sessions.remove(id)
@@ -98,8 +98,8 @@ func (t *tx) DeleteSession(id session.ID) error {
 }
 
 func (t *tx) SetUnfinished(id session.ID, unfinished bool) error {
-	if t.home(id).row != nil {
-		t.edit(id).unfinished = unfinished
+	if t.homeOf(id).row != nil {
+		t.editHome(id).unfinished = unfinished
 	}
 	return nil
 }
@@ -115,12 +115,12 @@ func (t *tx) PutMessage(id session.ID, m session.Message, through int64) error {
 	}
 	row := &messageRow{
 		RawMessage: store.RawMessage{ID: head.ID, Seq: head.Seq, Type: head.Type, Data: data},
-		through:    store.Behind(m, through),
+		through:    store.CheckpointSeq(m, through),
 	}
 	if sh, ok := m.(*session.Shell); ok {
 		row.callID = sh.CallID
 	}
-	h := t.edit(id)
+	h := t.editHome(id)
 	i, found := slices.BinarySearchFunc(
 		h.messages, row, func(a, b *messageRow) int { return cmp.Compare(a.Seq, b.Seq) },
 	)
@@ -143,7 +143,7 @@ func (t *tx) PutMessage(id session.ID, m session.Message, through int64) error {
 }
 
 func (t *tx) DeleteMessages(id session.ID, after, before int64) error {
-	h := t.edit(id)
+	h := t.editHome(id)
 	keep := []*messageRow{}
 	for _, m := range h.messages {
 		if m.Seq > after && (before == 0 || m.Seq < before) {
@@ -164,8 +164,8 @@ func (t *tx) PutInput(in *session.Input) error {
 	if err != nil {
 		return fmt.Errorf("put input %s: %w", in.ID, err)
 	}
-	h := t.edit(in.SessionID)
-	h.inputs = append(without(h.inputs, func(r *inputRow) bool { return r.id == in.ID }), &inputRow{
+	h := t.editHome(in.SessionID)
+	h.inputs = append(withoutRows(h.inputs, func(r *inputRow) bool { return r.id == in.ID }), &inputRow{
 		id: in.ID, delivery: in.Delivery, order: in.Order, admitted: in.AdmittedSeq, pending: in.PromotedSeq == nil, data: data,
 	})
 	t.s.inputs.put(in.ID, in.SessionID)
@@ -177,17 +177,17 @@ func (t *tx) DeleteInput(m session.MessageID) error {
 	if !used {
 		return nil
 	}
-	h := t.edit(id)
-	h.inputs = without(h.inputs, func(r *inputRow) bool { return r.id == m })
+	h := t.editHome(id)
+	h.inputs = withoutRows(h.inputs, func(r *inputRow) bool { return r.id == m })
 	t.s.inputs.remove(m)
 	return nil
 }
 
 func (t *tx) PutEpoch(id session.ID, e *store.Epoch) error {
-	h := t.edit(id)
+	h := t.editHome(id)
 	if h.epoch = nil; e != nil {
 		c := *e
-		c.Snapshot = cloned(e.Snapshot)
+		c.Snapshot = cloneBytes(e.Snapshot)
 		h.epoch = &c
 	}
 	return nil
@@ -201,8 +201,8 @@ func (t *tx) PutAsk(a *store.AskRow) error {
 	if err != nil {
 		return fmt.Errorf("put ask %s: %w", a.ID, err)
 	}
-	h := t.edit(a.SessionID)
-	h.asks = append(without(h.asks, func(r *askRow) bool { return r.id == a.ID }), &askRow{
+	h := t.editHome(a.SessionID)
+	h.asks = append(withoutRows(h.asks, func(r *askRow) bool { return r.id == a.ID }), &askRow{
 		id: a.ID, session: a.SessionID, time: a.Time, seq: a.Seq, pending: a.Reply == "", data: data,
 	})
 	t.s.asks.put(a.ID, a.SessionID)
@@ -225,7 +225,7 @@ func (t *tx) PutApproval(a store.Approval) error {
 
 func (t *tx) DeleteApproval(id string) (bool, error) {
 	n := len(t.s.approvals)
-	t.s.approvals = without(t.s.approvals, func(a store.Approval) bool { return a.ID == id })
+	t.s.approvals = withoutRows(t.s.approvals, func(a store.Approval) bool { return a.ID == id })
 	return len(t.s.approvals) < n, nil
 }
 
@@ -239,7 +239,7 @@ func (t *tx) AddSpend(s store.Spend) error {
 	return nil
 }
 
-// without returns a new slice of those that do not match.
-func without[T any](s []T, match func(T) bool) []T {
+// withoutRows returns a new slice of those that do not match.
+func withoutRows[T any](s []T, match func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(s), match)
 }

@@ -33,7 +33,7 @@ func TestFilesThatGoAway(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
 			s := open(t, dir)
 			fill(t, s, 1, 2)
-			if err := s.Condition(); err != nil {
+			if err := s.WriteError(); err != nil {
 				t.Fatal(err)
 			}
 			eventsOf(t, s, "ses_0") // opens the connection that can go on
@@ -48,7 +48,7 @@ func TestFilesThatGoAway(t *testing.T) {
 					t.Errorf("update: %v", err)
 				}
 			}
-			if err := s.Condition(); !errors.Is(err, store.ErrGone) {
+			if err := s.WriteError(); !errors.Is(err, store.ErrGone) {
 				t.Errorf("condition: %v", err)
 			}
 			if n := len(eventsOf(t, s, "ses_0")); n != 2 {
@@ -93,19 +93,19 @@ func TestLogIsFoundAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := whereaboutsOf(h.path)
+	at, err := newFileIdentity(h.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := newWriter(conn, h.openWriter, at)
-	if err := w.ready(); err != nil {
+	if err := w.ensureConn(); err != nil {
 		t.Fatal(err)
 	}
 	w.drop()
-	if err := w.at.check(); !errors.Is(err, store.ErrGone) {
+	if err := w.identity.check(); !errors.Is(err, store.ErrGone) {
 		t.Fatalf("without the last connection there is a log: %v", err)
 	}
-	if err := w.ready(); err != nil {
+	if err := w.ensureConn(); err != nil {
 		t.Error(err)
 	}
 	w.drop()

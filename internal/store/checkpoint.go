@@ -2,16 +2,16 @@ package store
 
 import "github.com/cairn-dev/cairn/internal/session"
 
-// Behind is what a store keeps of through when m is put: the seq behind which checkpoints may change m, 0 if none can.
-func Behind(m session.Message, through int64) int64 {
-	if a, ok := m.(*session.Assistant); ok && a.Streaming() {
+// CheckpointSeq is what a store keeps of through when m is put: the seq behind which checkpoints may change m, 0 if none can.
+func CheckpointSeq(m session.Message, through int64) int64 {
+	if a, ok := m.(*session.Assistant); ok && a.IsStreaming() {
 		return through
 	}
 	return 0
 }
 
-// CatchUp brings a stored turn that was put through a seq up to date with the checkpoints behind it.
-func CatchUp(r EventReader, id session.ID, a *session.Assistant, through int64) error {
+// ApplyCheckpoints brings a stored turn that was put through a seq up to date with the checkpoints behind it.
+func ApplyCheckpoints(r EventReader, id session.ID, a *session.Assistant, through int64) error {
 	rows, err := r.Events(id, through, 0, session.KindItemCheckpointed)
 	if err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// whereabouts are the database and its log as they were opened. What is written to a file that nobody can find any more
+// fileIdentity are the database and its log as they were opened. What is written to a file that nobody can find any more
 // under its name is lost with this process, without a word from the system: so whoever writes looks first, and once more
 // before anybody is told that it was written. A nil one looks at nothing.
-type whereabouts struct {
+type fileIdentity struct {
 	path string
 	file fs.FileInfo
 	log  atomic.Pointer[fs.FileInfo] // nil if there was none
@@ -21,19 +21,19 @@ type whereabouts struct {
 
 const logSuffix = "-wal"
 
-// whereaboutsOf notes the files of the database, which is open.
-func whereaboutsOf(path string) (*whereabouts, error) {
+// newFileIdentity notes the files of the database, which is open.
+func newFileIdentity(path string) (*fileIdentity, error) {
 	file, err := os.Lstat(path)
 	if err != nil {
-		return nil, unavailable("find the database that was opened: %w", err)
+		return nil, newUnavailable("find the database that was opened: %w", err)
 	}
-	at := &whereabouts{path: path, file: file}
-	at.reopened()
+	at := &fileIdentity{path: path, file: file}
+	at.refreshLog()
 	return at, nil
 }
 
-// reopened notes the log again: the last connection that is closed removes it.
-func (at *whereabouts) reopened() {
+// refreshLog notes the log again: the last connection that is closed removes it.
+func (at *fileIdentity) refreshLog() {
 	if at == nil {
 		return
 	}
@@ -44,29 +44,29 @@ func (at *whereabouts) reopened() {
 }
 
 // check returns an ErrGone if the files are not where they were.
-func (at *whereabouts) check() error {
+func (at *fileIdentity) check() error {
 	if at == nil {
 		return nil
 	}
-	err := same(at.path, at.file)
+	err := checkSameFile(at.path, at.file)
 	if log := at.log.Load(); err == nil && log != nil {
-		err = same(at.path+logSuffix, *log)
+		err = checkSameFile(at.path+logSuffix, *log)
 	}
 	return err
 }
 
-// checked returns open, which opens nothing but the same database.
-func (at *whereabouts) checked(open func() (dbConn, error)) func() (dbConn, error) {
+// guardOpen returns open, which opens nothing but the same database.
+func (at *fileIdentity) guardOpen(open func() (dbConn, error)) func() (dbConn, error) {
 	return func() (dbConn, error) {
-		if err := same(at.path, at.file); err != nil {
+		if err := checkSameFile(at.path, at.file); err != nil {
 			return nil, err
 		}
 		return open()
 	}
 }
 
-// same reports, as an ErrGone, that the path does not lead to the file.
-func same(path string, file fs.FileInfo) error {
+// checkSameFile reports, as an ErrGone, that the path does not lead to the file.
+func checkSameFile(path string, file fs.FileInfo) error {
 	found, err := os.Lstat(path)
 	what := "was removed or moved"
 	switch {

@@ -11,16 +11,16 @@ import (
 func TestShown(t *testing.T) {
 	for _, c := range []struct {
 		name        string
-		shown       Shown
+		shown       VisibleRange
 		user        int64 // the first user message that is shown
 		system      int64 // the first system message
 		unshownUser int64 // the newest user message that is not
 	}{
-		{"everything", Shown{-1, -1}, 1, 0, -1},
-		{"a baseline", Shown{-1, 5}, 1, 6, -1},
-		{"a compaction and its baseline", Shown{20, 20}, 21, 22, 19},
-		{"a compaction whose baseline is blocked", Shown{20, 5}, 21, 6, 19},
-		{"a compaction without epoch", Shown{20, -1}, 21, 20, 19},
+		{"everything", VisibleRange{-1, -1}, 1, 0, -1},
+		{"a baseline", VisibleRange{-1, 5}, 1, 6, -1},
+		{"a compaction and its baseline", VisibleRange{20, 20}, 21, 22, 19},
+		{"a compaction whose baseline is blocked", VisibleRange{20, 5}, 21, 6, 19},
+		{"a compaction without epoch", VisibleRange{20, -1}, 21, 20, 19},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			user, system, unshown := int64(-1), int64(-1), int64(-1)
@@ -29,7 +29,7 @@ func TestShown(t *testing.T) {
 				if seq%2 == 1 {
 					kind = session.TypeUser
 				}
-				has := c.shown.Has(kind, seq)
+				has := c.shown.Contains(kind, seq)
 				switch {
 				case has && kind == session.TypeUser:
 					user = seq

@@ -84,7 +84,7 @@ func TestDamagedTakesNothing(t *testing.T) {
 			if err := rename(t, l, "ses_b", "as ever"); err != nil {
 				t.Errorf("the other session: %v", err)
 			}
-			err := l.End(
+			err := l.AppendDeleted(
 				t.Context(), "ses_a", session.Session{ID: "ses_a"},
 				func(tx store.Tx) error { return tx.DeleteSession("ses_a") },
 			)
@@ -135,7 +135,7 @@ func put(t *testing.T, l *eventlog.Log, id session.ID, f session.EventData) erro
 	t.Helper()
 	_, err := l.Append(
 		context.WithoutCancel(t.Context()), id, store.Relaxed,
-		func(store.Tx) ([]eventlog.Draft, error) { return eventlog.Drafts(f), nil },
+		func(store.Tx) ([]eventlog.Draft, error) { return eventlog.NewDrafts(f), nil },
 	)
 	return err
 }
@@ -161,7 +161,7 @@ func headOf(t *testing.T, s store.Store, id session.ID) (n int64) {
 func undecodable(t *testing.T, s store.Store, id session.ID, seq int64) {
 	t.Helper()
 	err := s.Update(t.Context(), store.Durable, func(tx store.Tx) error {
-		_, err := tx.InsertEvent(store.Row{
+		_, err := tx.InsertEvent(store.EventRow{
 			ID: "evt_bad", SessionID: id, Seq: seq, Kind: session.KindRenamed, Version: 1,
 			Data: []byte(`{"title":7}`),
 		})

@@ -15,5 +15,5 @@ const (
 	FinishCut      = "unformed-cut" // because it reached the limit of what the model may say at once
 )
 
-// Unformed reports whether a turn that ended so is followed by one that tries the form again.
-func Unformed(finish string) bool { return finish == FinishUnformed || finish == FinishCut }
+// IsUnformed reports whether a turn that ended so is followed by one that tries the form again.
+func IsUnformed(finish string) bool { return finish == FinishUnformed || finish == FinishCut }

@@ -8,26 +8,26 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// looked are the sessions whose log was looked at before something was first appended to it. The zero value is ready.
-type looked struct {
+// verifiedSet are the sessions whose log was looked at before something was first appended to it. The zero value is ready.
+type verifiedSet struct {
 	mu  sync.Mutex // guards ids
 	ids map[session.ID]struct{}
 }
 
-// maxLooked is how many of them are remembered. Those that are forgotten are looked at once more.
-const maxLooked = 4096
+// maxVerified is how many of them are remembered. Those that are forgotten are looked at once more.
+const maxVerified = 4096
 
-func (l *looked) has(id session.ID) bool {
+func (l *verifiedSet) contains(id session.ID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, ok := l.ids[id]
 	return ok
 }
 
-func (l *looked) add(id session.ID) {
+func (l *verifiedSet) add(id session.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ids == nil || len(l.ids) >= maxLooked {
+	if l.ids == nil || len(l.ids) >= maxVerified {
 		l.ids = map[session.ID]struct{}{}
 	}
 	l.ids[id] = struct{}{}
@@ -36,10 +36,10 @@ func (l *looked) add(id session.ID) {
 // lookBack is how many of the newest events are read before the first append.
 const lookBack = 16
 
-// whole looks once, at bounded cost, whether the session's log ends as it was written, so that nothing is appended
+// verifyTail looks once, at bounded cost, whether the session's log ends as it was written, so that nothing is appended
 // behind damage. Damage further back is found by the reads that come upon it (store.Watched).
-func (l *Log) whole(r store.Reader, id session.ID, head int64) error {
-	if l.looked.has(id) {
+func (l *Log) verifyTail(r store.Reader, id session.ID, head int64) error {
+	if l.verified.contains(id) {
 		return nil
 	}
 	if head >= 0 {
@@ -50,16 +50,16 @@ func (l *Log) whole(r store.Reader, id session.ID, head int64) error {
 		if _, err := decodeAll(rows, nil); err != nil {
 			return err
 		}
-		if err := ahead(r, id, head); err != nil {
+		if err := checkRowsBeyondHead(r, id, head); err != nil {
 			return err
 		}
 	}
-	l.looked.add(id)
+	l.verified.add(id)
 	return nil
 }
 
-// ahead returns damage if rows of the session tell of events behind its newest: these are gone.
-func ahead(r store.Reader, id session.ID, head int64) error {
+// checkRowsBeyondHead returns damage if rows of the session tell of events behind its newest: these are gone.
+func checkRowsBeyondHead(r store.Reader, id session.ID, head int64) error {
 	lost := func(seq int64, what string) error {
 		return &store.Damage{SessionID: id, Seq: seq, Detail: fmt.Sprintf("the log ends at seq %d, before %s", head, what)}
 	}
@@ -88,11 +88,11 @@ func ahead(r store.Reader, id session.ID, head int64) error {
 			return lost(a.Seq, "the newest ask")
 		}
 	}
-	return endless(r, id, lost)
+	return checkTurnEnd(r, id, lost)
 }
 
-// endless returns damage if the newest turn has ended and no event says so.
-func endless(r store.Reader, id session.ID, lost func(int64, string) error) error {
+// checkTurnEnd returns damage if the newest turn has ended and no event says so.
+func checkTurnEnd(r store.Reader, id session.ID, lost func(int64, string) error) error {
 	m, ok, err := store.NewestMessage(r, id, session.TypeAssistant)
 	if err != nil || !ok {
 		return err
