@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 
@@ -13,8 +12,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// asker describes a call of the turn, or the engine itself (c is nil), for package ask.
-func (t *turn) asker(c *toolCall) ask.Asker {
+// newAsker describes a call of the turn, or the engine itself (c is nil), for package ask.
+func (t *turn) newAsker(c *toolCall) ask.Asker {
 	by := ask.Asker{
 		SessionID: t.id, Project: t.in.session.ApprovalScope(), Agent: t.in.agent.ID, Layers: t.in.rights,
 		Policy: t.in.policy,
@@ -46,7 +45,7 @@ func (t *turn) reacquireSlots(ctx context.Context, c *toolCall) {
 	report := func(s StatusType) func() {
 		return func() { t.engine.statuses.set(t.engine, t.id, Status{Type: s}) }
 	}
-	t.slot.Unyield(ctx, report(StatusQueued), report(StatusBusy))
+	t.slot.EndYield(ctx, report(StatusQueued), report(StatusBusy))
 	if c != nil {
 		_ = c.slot.Acquire(ctx, func() {})
 	}
@@ -54,7 +53,7 @@ func (t *turn) reacquireSlots(ctx context.Context, c *toolCall) {
 
 // askQuestions puts the questions of a call to people. The ceilings of parent sessions do not apply to questions.
 func (t *turn) askQuestions(ctx context.Context, c *toolCall, qs []session.Question) ([][]string, error) {
-	by := t.asker(c)
+	by := t.newAsker(c)
 	by.Layers = t.in.scope.RulesFor(t.in.agent, t.in.session)
 	return t.engine.Asks.AskQuestions(ctx, by, qs)
 }
@@ -63,7 +62,7 @@ func (t *turn) askQuestions(ctx context.Context, c *toolCall, qs []session.Quest
 func (t *turn) checkLoop(ctx context.Context, c *toolCall) (*tool.Denial, error) {
 	repeats := ask.CountRepeats(c.call.Name, c.call.Input, t.earlierCalls(c))
 	repeat := ask.Repeat{Tool: c.call.Name, Input: c.call.Input, Times: repeats}
-	return t.engine.Asks.CheckLoop(ctx, t.asker(c), repeat)
+	return t.engine.Asks.CheckLoop(ctx, t.newAsker(c), repeat)
 }
 
 // earlierCalls yields the name and input of the calls before c, newest first, up to the newest input.
@@ -90,28 +89,4 @@ func (t *turn) earlierCalls(c *toolCall) iter.Seq2[string, jsontext.Value] {
 			}
 		}
 	}
-}
-
-// checkBudget asks before the next turn if it would exceed the budget. It reports whether the work stops.
-func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err error) {
-	b := session.Budget{}
-	if in.session.Budget != nil {
-		b = *in.session.Budget
-	}
-	if b.Turns <= 0 {
-		b.Turns = d.engine.limits.Turns
-	}
-	t := &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in}
-	err = d.engine.Asks.CheckBudget(ctx, t.asker(nil), ask.BudgetCheck{
-		Budget: b, Grants: &in.cached.grants,
-		Usage: ask.Usage{
-			Turns: in.history.CountTurns(), Cost: in.session.Cost, Tokens: in.session.Tokens.Sum(),
-			Wall: d.engine.journal.Now().Sub(d.started),
-		},
-	})
-	if exceeded, ok := errors.AsType[*ask.BudgetError](err); ok {
-		_, err := d.recordEnding(ctx, nil, endOfHalted(session.ReasonBudget, exceeded))
-		return true, err
-	}
-	return err != nil, err
 }

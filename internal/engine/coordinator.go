@@ -12,13 +12,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 )
 
-// coordinator sees to it that a session has at most one drain (spec/v2 §9; the RC numbers name its rules). Wakes
-// coalesce; callers may join; an interrupt cancels and waits. User code never runs under the mutex.
+// coordinator runs at most one drain per session; (RC-1) to (RC-13) are its rules. Wakes coalesce, callers may join a
+// drain, and an interrupt cancels it and waits. The drain function never runs under the mutex.
 type coordinator struct {
-	drain  func(ctx context.Context, id session.ID, force force) error
-	rest   func(id session.ID) // called once nothing follows, before anybody hears of the end; under mu: it calls nobody back
+	drain func(ctx context.Context, id session.ID, force force) error
+	// onIdle runs when a session becomes idle, before its waiters return. It runs under mu and must not call the
+	// coordinator.
+	onIdle func(id session.ID)
 	logger *slog.Logger
-	root   context.Context
+	root   context.Context // of all drains; ends when the engine closes
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
 
@@ -32,32 +34,36 @@ type force int
 
 const (
 	unforced  force = iota // nothing
-	restarted              // what a restart calls for: finish what was begun
+	restarted              // resume the turns that were cut off, as after a restart
 	forced                 // one turn on the history as it is
 )
 
-// entry is one active session. Its fields are guarded by coordinator.mu; err is written before done is closed.
+// entry is one active session. coordinator.mu guards its fields; err is written before done is closed.
 type entry struct {
-	done     chan struct{}
-	err      error
-	cancel   context.CancelCauseFunc
-	woken    bool
-	next     force // of the drain that a wake calls for; the strongest
-	stopping bool
-	passed   chan struct{} // closed when the first work is over and the session rests, or drains; nil: nobody waits for that
+	done      chan struct{}
+	err       error
+	cancel    context.CancelCauseFunc
+	woken     bool
+	next      force // of the drain that a wake calls for: the strongest one
+	stopping  bool
+	firstDone chan struct{} // closed when the first work is over and the session is idle or drains; nil without waiter
 }
 
-// pass tells who waits for the first work.
-func (e *entry) pass() {
-	if e.passed != nil {
-		close(e.passed)
-		e.passed = nil
+// closeFirst releases the waiter for the first work.
+func (e *entry) closeFirst() {
+	if e.firstDone != nil {
+		close(e.firstDone)
+		e.firstDone = nil
 	}
 }
 
-func newCoordinator(drain func(context.Context, session.ID, force) error, rest func(session.ID), logger *slog.Logger) *coordinator {
+func newCoordinator(
+	drain func(context.Context, session.ID, force) error, onIdle func(session.ID), logger *slog.Logger,
+) *coordinator {
 	root, cancel := context.WithCancelCause(context.Background())
-	return &coordinator{drain: drain, rest: rest, logger: logger, root: root, cancel: cancel, entries: map[session.ID]*entry{}}
+	return &coordinator{
+		drain: drain, onIdle: onIdle, logger: logger, root: root, cancel: cancel, entries: map[session.ID]*entry{},
+	}
 }
 
 // run drains the session at least once more and returns the outcome: it joins an active drain, starts a forced one
@@ -86,7 +92,7 @@ func (c *coordinator) run(ctx context.Context, id session.ID) error {
 	}
 }
 
-// wake sees to it that a drain looks at the inbox after now. It returns at once (RC-4).
+// wake makes a drain read the inbox after this call, starting one if the session is idle. It returns at once (RC-4).
 func (c *coordinator) wake(id session.ID, f force) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,25 +105,27 @@ func (c *coordinator) wake(id session.ID, f force) {
 	}
 }
 
-// start begins a drain of an idle session. mu is held.
-func (c *coordinator) start(id session.ID, f force) *entry { return c.begin(id, c.drains(id, f)) }
+// start starts a drain of an idle session. mu is held.
+func (c *coordinator) start(id session.ID, f force) *entry {
+	return c.startWork(id, c.drainFunc(id, f))
+}
 
-// begin begins work on an idle session. mu is held.
-func (c *coordinator) begin(id session.ID, do func(context.Context) error) *entry {
+// startWork starts work on an idle session. mu is held.
+func (c *coordinator) startWork(id session.ID, do func(context.Context) error) *entry {
 	ctx, cancel := context.WithCancelCause(c.root)
 	e := &entry{done: make(chan struct{}), cancel: cancel}
 	c.entries[id] = e
-	c.wg.Go(func() { c.work(ctx, id, e, do) })
+	c.wg.Go(func() { c.runEntry(ctx, id, e, do) })
 	return e
 }
 
-// drains is a drain as work.
-func (c *coordinator) drains(id session.ID, f force) func(context.Context) error {
+// drainFunc returns a drain as a piece of work.
+func (c *coordinator) drainFunc(id session.ID, f force) func(context.Context) error {
 	return func(ctx context.Context) error { return c.drain(ctx, id, f) }
 }
 
-// occupy has do be the session's work if it rests, and returns its outcome; false if it does not. Wakes that come meanwhile
-// are served behind it. Ending ctx ends the wait only.
+// occupy runs do as the work of an idle session and returns its error. It returns false if the session is not idle.
+// Wakes that arrive meanwhile are served afterwards. Ending ctx ends the wait only.
 func (c *coordinator) occupy(ctx context.Context, id session.ID, do func(context.Context) error) (bool, error) {
 	c.mu.Lock()
 	if c.closed {
@@ -129,30 +137,30 @@ func (c *coordinator) occupy(ctx context.Context, id session.ID, do func(context
 		return false, nil
 	}
 	var err error
-	e := c.begin(id, func(ctx context.Context) error {
+	e := c.startWork(id, func(ctx context.Context) error {
 		err = do(ctx)
 		return err
 	})
-	passed := make(chan struct{})
-	e.passed = passed
+	firstDone := make(chan struct{})
+	e.firstDone = firstDone
 	c.mu.Unlock()
 	select {
 	case <-ctx.Done():
 		return true, context.Cause(ctx)
-	case <-passed:
+	case <-firstDone:
 		return true, err
 	}
 }
 
-// work does what is to be done, and drains until no wake is left (RC-5, RC-6, RC-10).
-func (c *coordinator) work(ctx context.Context, id session.ID, e *entry, do func(context.Context) error) {
+// runEntry runs do, then drains until no wake is left (RC-5, RC-6, RC-10).
+func (c *coordinator) runEntry(ctx context.Context, id session.ID, e *entry, do func(context.Context) error) {
 	for {
-		err := c.guarded(ctx, id, do)
+		err := c.runGuarded(ctx, id, do)
 		c.mu.Lock()
 		again := err == nil && !e.stopping && e.woken
 		if again {
-			e.woken, do, e.next = false, c.drains(id, e.next), unforced
-			e.pass()
+			e.woken, do, e.next = false, c.drainFunc(id, e.next), unforced
+			e.closeFirst()
 			c.mu.Unlock()
 			runtime.Gosched()
 			continue
@@ -161,19 +169,19 @@ func (c *coordinator) work(ctx context.Context, id session.ID, e *entry, do func
 		if e.woken && !c.closed {
 			c.start(id, e.next)
 		} else {
-			c.rest(id)
+			c.onIdle(id)
 		}
 		e.err = err
 		e.cancel(nil)
 		close(e.done)
-		e.pass()
+		e.closeFirst()
 		c.mu.Unlock()
 		return
 	}
 }
 
-// guarded turns a panic of the work into its failure (RC-13).
-func (c *coordinator) guarded(ctx context.Context, id session.ID, do func(context.Context) error) (err error) {
+// runGuarded runs do and turns its panic into an error (RC-13).
+func (c *coordinator) runGuarded(ctx context.Context, id session.ID, do func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.logger.Error("drain panicked", "session", id, "panic", p, "stack", string(debug.Stack()))
@@ -183,8 +191,8 @@ func (c *coordinator) guarded(ctx context.Context, id session.ID, do func(contex
 	return do(ctx)
 }
 
-// interrupt cancels the session's drain, forgets the wakes from before, and waits until it has cleaned up (RC-7,
-// RC-12). A wake that arrives meanwhile is served afterwards. An idle session is left alone.
+// interrupt cancels the session's drain, drops the wakes before it, and waits until the drain has recorded its end (RC-7,
+// RC-12). A wake that arrives meanwhile is served afterwards. An idle session stays as it is.
 func (c *coordinator) interrupt(ctx context.Context, id session.ID, cause error) error {
 	c.mu.Lock()
 	e := c.entries[id]
@@ -204,7 +212,7 @@ func (c *coordinator) interrupt(ctx context.Context, id session.ID, cause error)
 	}
 }
 
-// wait returns when the session is idle, with the outcome of the last drain that it waited for.
+// wait returns when the session is idle, with the error of the last drain that it waited for.
 func (c *coordinator) wait(ctx context.Context, id session.ID) error {
 	var last error
 	for {
@@ -246,7 +254,7 @@ func (c *coordinator) close(ctx context.Context) error {
 	return awaitAll(ctx, &c.wg)
 }
 
-// awaitAll waits for all of the group, unless ctx ends: then the process is about to exit.
+// awaitAll waits for the group until ctx ends, which means that the process is about to exit.
 func awaitAll(ctx context.Context, wg *sync.WaitGroup) error {
 	done := make(chan struct{})
 	go func() { // ends with the group

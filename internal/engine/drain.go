@@ -41,7 +41,7 @@ func (d *drain) run(ctx context.Context, f force) error {
 		next = "" // work that has begun comes before queued prompts
 	}
 	for f != unforced || next != "" {
-		if next, err = d.work(ctx, next, f); err != nil {
+		if next, err = d.takeTurns(ctx, next, f); err != nil {
 			return d.exit(ctx, err)
 		}
 		f = unforced
@@ -49,8 +49,8 @@ func (d *drain) run(ctx context.Context, f force) error {
 	return nil
 }
 
-// work takes turns until the model is done and no steer waits. It returns what is promoted next.
-func (d *drain) work(ctx context.Context, next session.Delivery, f force) (session.Delivery, error) {
+// takeTurns takes turns until the model is done and no steer waits. It returns what is promoted next.
+func (d *drain) takeTurns(ctx context.Context, next session.Delivery, f force) (session.Delivery, error) {
 	d.worked, d.step, d.retries = true, 1, retryState{}
 	if f == restarted {
 		if err := d.restoreCounts(ctx); err != nil {

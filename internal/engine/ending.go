@@ -10,6 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/eventlog"
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
+	"github.com/cairn-dev/cairn/internal/tool"
 )
 
 // How work ends is decided by the functions of this file and recorded by recordEnding, and nowhere else:
@@ -52,6 +53,28 @@ type ending struct {
 	settled []eventlog.Draft   // settlements that commit with the turn's end, or before its failure
 	more    bool               // another turn must follow
 	err     error              // ends the drain
+}
+
+// callOutcome is how the calls of a turn came out, or one of them.
+type callOutcome struct {
+	declined  *tool.Denial // a user declined: no further turn
+	unsettled bool         // a call waits for a reply that the next process gets
+	err       error        // the settlement could not be recorded
+	// settled is the settlement of a turn's only call: it commits together with the end of the turn, which follows at
+	// once.
+	settled []eventlog.Draft
+}
+
+// merge adds the outcome of another call.
+func (o *callOutcome) merge(other callOutcome) {
+	o.unsettled = o.unsettled || other.unsettled
+	o.settled = other.settled
+	if o.err == nil {
+		o.err = other.err
+	}
+	if o.declined == nil {
+		o.declined = other.declined
+	}
 }
 
 // endOfCompleted decides how a turn ends whose stream ended well and whose calls came out as o. stopped is the cause if

@@ -8,7 +8,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -39,36 +38,6 @@ type Config struct {
 	Logger    *slog.Logger
 	Version   string           // of cairn, kept with each session
 	Now       func() time.Time // the wall clock by default
-}
-
-// Limits bounds the engine. Zero fields take the defaults of DefaultLimits.
-type Limits struct {
-	Pending       int           // admitted prompts per session
-	SteerBatch    int           // steers promoted at one boundary
-	Sessions      int           // drains that work at the same time
-	CallTools     int           // tools of one turn at the same time
-	Tools         int           // tools of the process at the same time
-	Turns         int           // provider turns per promoted input before the engine asks
-	Attempts      int           // attempts per provider turn
-	EmptyRepeats  int           // attempts more after an empty answer
-	SpokenRepeats int           // attempts more after an answer that broke off when something of it was shown, and is said again
-	RetryTime     time.Duration // from the first failure of a turn to giving up
-	Recoveries    int           // times that work of one input is resumed after a crash
-	PromptBytes   int           // size of one prompt, attachments included
-	ImageBytes    int           // size of one attached image in base64
-	FileBytes     int           // size of any attached file
-	AnswerBytes   int           // of one provider turn: text, reasoning and arguments together
-	Checkpoint    time.Duration // how much streamed text may be lost, in time
-	CheckBytes    int           // and in bytes
-}
-
-// DefaultLimits are those of spec/v2 §28.11, §28.16, §32 and spec/guarantees G7, G20, G21, G23.
-func DefaultLimits() Limits {
-	return Limits{
-		Pending: 64, SteerBatch: 16, Sessions: 32, CallTools: 16, Tools: 64, Turns: 200, Attempts: 8, EmptyRepeats: 2, SpokenRepeats: 1,
-		RetryTime: 10 * time.Minute, Recoveries: 2, PromptBytes: 16 << 20, AnswerBytes: 16 << 20, ImageBytes: 5 << 20, FileBytes: 10 << 20,
-		Checkpoint: 900 * time.Millisecond, CheckBytes: 16 << 10,
-	}
 }
 
 // Engine runs sessions. Safe for concurrent use.
@@ -127,28 +96,6 @@ func New(c Config) *Engine {
 		Resume: func(id session.ID) { e.coordinator.wake(id, restarted) },
 	})
 	return e
-}
-
-func (l Limits) withDefaults() Limits {
-	d := DefaultLimits()
-	l.Pending = cmp.Or(l.Pending, d.Pending)
-	l.SteerBatch = cmp.Or(l.SteerBatch, d.SteerBatch)
-	l.Sessions = cmp.Or(l.Sessions, d.Sessions)
-	l.CallTools = cmp.Or(l.CallTools, d.CallTools)
-	l.Tools = cmp.Or(l.Tools, d.Tools)
-	l.Turns = cmp.Or(l.Turns, d.Turns)
-	l.Attempts = cmp.Or(l.Attempts, d.Attempts)
-	l.EmptyRepeats = cmp.Or(l.EmptyRepeats, d.EmptyRepeats)
-	l.SpokenRepeats = cmp.Or(l.SpokenRepeats, d.SpokenRepeats)
-	l.RetryTime = cmp.Or(l.RetryTime, d.RetryTime)
-	l.Recoveries = cmp.Or(l.Recoveries, d.Recoveries)
-	l.PromptBytes = cmp.Or(l.PromptBytes, d.PromptBytes)
-	l.ImageBytes = cmp.Or(l.ImageBytes, d.ImageBytes)
-	l.FileBytes = cmp.Or(l.FileBytes, d.FileBytes)
-	l.AnswerBytes = cmp.Or(l.AnswerBytes, d.AnswerBytes)
-	l.Checkpoint = cmp.Or(l.Checkpoint, d.Checkpoint)
-	l.CheckBytes = cmp.Or(l.CheckBytes, d.CheckBytes)
-	return l
 }
 
 // Close stops all work so that another process can go on with it: turns are cut and recorded as interrupted, tools are

@@ -33,7 +33,7 @@ func failureFrom(err error) *session.Failure {
 	case errors.Is(err, store.ErrUnavailable):
 		return session.Fail(session.ReasonStore, "the data could not be read or written; run cairn doctor to see why")
 	default:
-		return session.Fail(session.ReasonInternal, "cairn failed (a fault of ours, it is logged)")
+		return session.Fail(session.ReasonInternal, "internal error in cairn; the log has the details")
 	}
 }
 

@@ -28,10 +28,10 @@ func TestTold(t *testing.T) {
 		{"the provider's", &llm.Error{Class: llm.Quota, Message: "no money left"}, session.ReasonQuota, "no money left"},
 		{"the provider's, wrapped", fmt.Errorf("x: %w", &llm.Error{Class: llm.Timeout, Message: "slow"}), session.ReasonAPI, "slow"},
 		{"ours", session.Errorf(session.CodeInvalid, "cairn.json line 3").Because(secret), session.ReasonUnavailable, "cairn.json line 3"},
-		{"ours, internal", session.Errorf(session.CodeInternal, "secret").Because(secret), session.ReasonInternal, "a fault of ours"},
+		{"ours, internal", session.Errorf(session.CodeInternal, "secret").Because(secret), session.ReasonInternal, "the log has the details"},
 		{"the store's", fmt.Errorf("%w: secret: disk full", store.ErrUnavailable), session.ReasonStore, "could not be read or written"},
 		{"damage", &store.Damage{SessionID: "ses_a", Detail: "secret"}, session.ReasonStore, "is damaged"},
-		{"foreign", secret, session.ReasonInternal, "a fault of ours"},
+		{"foreign", secret, session.ReasonInternal, "the log has the details"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := failureFrom(c.err)

@@ -16,18 +16,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/store"
 )
 
-// interruption is what cut off the work that is resumed, in the words for each event that names it.
-type interruption struct{ cause, turn, resumed, by string }
-
-// What cuts work off.
-var (
-	cutByRestart = interruption{"restart", "cairn was stopped", "cairn was restarted", "by the end of cairn"}
-	cutByStore   = interruption{
-		"store", "the data could not be written", "the data could not be written",
-		"because the data could not be written",
-	}
-)
-
 // recover ends what the drain finds open, before anything else happens in the session. It returns f, or unforced after
 // a restart that finds no turn to make. No tool runs twice: a call that had started fails with its outcome unknown; a
 // call that still waits for a reply has done nothing, and waits on under the same id.

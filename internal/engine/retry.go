@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/llm"
@@ -67,3 +68,36 @@ func (s *retryState) countFailure(spoke bool) {
 
 // backoff returns the wait after the n-th failure in a row.
 func backoff(n int) time.Duration { return min(maxWait, firstWait<<min(n-1, 8)) }
+
+// retryWaits are the waits before a retry, by session, so that they can be cut short. A cut is a hint: the rows decide
+// whether the retry comes early.
+type retryWaits struct {
+	mu sync.Mutex // guards m
+	m  map[session.ID]chan struct{}
+}
+
+// begin returns a channel that receives the cuts of the session's wait, and what ends the wait.
+func (w *retryWaits) begin(id session.ID) (cuts <-chan struct{}, end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.m == nil {
+		w.m = map[session.ID]chan struct{}{}
+	}
+	c := make(chan struct{}, 1) // further cuts add nothing
+	w.m[id] = c
+	return c, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.m, id)
+	}
+}
+
+// cut cuts the session's wait, if it waits.
+func (w *retryWaits) cut(id session.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case w.m[id] <- struct{}{}:
+	default:
+	}
+}

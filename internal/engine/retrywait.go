@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/cairn-dev/cairn/internal/engine/journal"
@@ -11,39 +10,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/session"
 	"github.com/cairn-dev/cairn/internal/store"
 )
-
-// retryWaits are the waits before a retry, by session, so that they can be cut short. A cut is a hint: the rows decide
-// whether the retry comes early.
-type retryWaits struct {
-	mu sync.Mutex // guards m
-	m  map[session.ID]chan struct{}
-}
-
-// begin returns a channel that receives the cuts of the session's wait, and what ends the wait.
-func (w *retryWaits) begin(id session.ID) (cuts <-chan struct{}, end func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.m == nil {
-		w.m = map[session.ID]chan struct{}{}
-	}
-	c := make(chan struct{}, 1) // further cuts add nothing
-	w.m[id] = c
-	return c, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.m, id)
-	}
-}
-
-// cut cuts the session's wait, if it waits.
-func (w *retryWaits) cut(id session.ID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	select {
-	case w.m[id] <- struct{}{}:
-	default:
-	}
-}
 
 // waitForRetry records the failed attempt, shows when the next one is made, and waits for it. A steer, or another
 // choice of model or agent since the turn's boundary, ends the wait at once.

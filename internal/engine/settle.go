@@ -20,28 +20,6 @@ import (
 	"github.com/cairn-dev/cairn/internal/tool"
 )
 
-// callOutcome is how the calls of a turn came out, or one of them.
-type callOutcome struct {
-	declined  *tool.Denial // a user declined: no further turn
-	unsettled bool         // a call waits for a reply that the next process gets
-	err       error        // the settlement could not be recorded
-	// settled is the settlement of a turn's only call: it commits together with the end of the turn, which follows at
-	// once.
-	settled []eventlog.Draft
-}
-
-// merge adds the outcome of another call.
-func (o *callOutcome) merge(other callOutcome) {
-	o.unsettled = o.unsettled || other.unsettled
-	o.settled = other.settled
-	if o.err == nil {
-		o.err = other.err
-	}
-	if o.declined == nil {
-		o.declined = other.declined
-	}
-}
-
 // settleCalls runs the calls concurrently, within limits, and returns when each has its one settlement, or waits for a
 // reply across a shutdown. A declined ask stops the other calls.
 func (t *turn) settleCalls(ctx context.Context) callOutcome {
@@ -177,7 +155,7 @@ func (t *turn) toolCall(c *toolCall, p *journal.Progress) tool.Call {
 		SessionID: t.id, MessageID: t.recorder.MessageID(), PartID: c.call.PartID, CallID: c.call.ID,
 		Agent: t.in.agent.ID, Name: c.call.Name, Input: c.call.Input, Since: t.in.baselineSeq(),
 		Ask: func(ctx context.Context, r tool.Request) error {
-			return t.engine.Asks.Authorize(ctx, t.asker(c), r)
+			return t.engine.Asks.Authorize(ctx, t.newAsker(c), r)
 		},
 		Question: func(ctx context.Context, qs []session.Question) ([][]string, error) {
 			return t.askQuestions(ctx, c, qs)

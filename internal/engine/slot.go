@@ -64,9 +64,9 @@ func (s *slot) Yield(report func()) {
 	report()
 }
 
-// Unyield ends one wait. The end of the last one reacquires the slot, unless ctx ends: recording an outcome needs no
+// EndYield ends one wait. The end of the last one reacquires the slot, unless ctx ends: recording an outcome needs no
 // slot. It calls onWait before it has to wait for the slot, and report at last.
-func (s *slot) Unyield(ctx context.Context, onWait, report func()) {
+func (s *slot) EndYield(ctx context.Context, onWait, report func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting--; s.waiting > 0 {

@@ -27,6 +27,18 @@ type drain struct {
 	cutBy   interruption // what left the turns open that it finds open
 }
 
+// interruption is what cut off the work that is resumed, in the words for each event that names it.
+type interruption struct{ cause, turn, resumed, by string }
+
+// What cuts work off.
+var (
+	cutByRestart = interruption{"restart", "cairn was stopped", "cairn was restarted", "by the end of cairn"}
+	cutByStore   = interruption{
+		"store", "the data could not be written", "the data could not be written",
+		"because the data could not be written",
+	}
+)
+
 // turnInput is what one turn samples at its boundary. Later changes take effect at the next turn.
 type turnInput struct {
 	session  *session.Session

@@ -56,7 +56,7 @@ func (d *drain) takeTurn(ctx context.Context, next session.Delivery) (more bool,
 		return false, err
 	}
 	in.lastStep = in.agent.Steps > 0 && d.step >= in.agent.Steps
-	return d.attempt(ctx, in)
+	return d.runAttempt(ctx, in)
 }
 
 // fillInput takes what the turn needs of the session after promotion. The session's choices are those from before: a
@@ -79,7 +79,7 @@ func (d *drain) crossBoundary(
 	ctx context.Context, v *boundaryView, sources systemcontext.Context, p promotion,
 ) (*boundaryView, error) {
 	for try := 1; ; try++ {
-		changed, err := d.advance(ctx, v, sources, &p)
+		changed, err := d.promoteAndReconcile(ctx, v, sources, &p)
 		if err != nil && (try == maxEpochTries || !errors.Is(err, projection.ErrEpoch)) {
 			return nil, err
 		}
@@ -93,9 +93,9 @@ func (d *drain) crossBoundary(
 	}
 }
 
-// advance promotes, and begins or reconciles the context epoch. It reports whether it changed anything. A promotion
+// promoteAndReconcile promotes, and begins or reconciles the context epoch. It reports whether it changed anything. A promotion
 // that succeeded is taken out of p.
-func (d *drain) advance(
+func (d *drain) promoteAndReconcile(
 	ctx context.Context, v *boundaryView, sources systemcontext.Context, p *promotion,
 ) (changed bool, err error) {
 	p.first = nil
@@ -121,9 +121,33 @@ func (d *drain) advance(
 	return changed || updated, err
 }
 
-// attempt sends the request once and finishes the turn. A transient failure is recorded and waited out; the retry is a
+// checkBudget asks before the next turn if it would exceed the budget. It reports whether the work stops.
+func (d *drain) checkBudget(ctx context.Context, in *turnInput) (stop bool, err error) {
+	b := session.Budget{}
+	if in.session.Budget != nil {
+		b = *in.session.Budget
+	}
+	if b.Turns <= 0 {
+		b.Turns = d.engine.limits.Turns
+	}
+	t := &turn{engine: d.engine, id: d.id, slot: &d.slot, in: in}
+	err = d.engine.Asks.CheckBudget(ctx, t.newAsker(nil), ask.BudgetCheck{
+		Budget: b, Grants: &in.cached.grants,
+		Usage: ask.Usage{
+			Turns: in.history.CountTurns(), Cost: in.session.Cost, Tokens: in.session.Tokens.Sum(),
+			Wall: d.engine.journal.Now().Sub(d.started),
+		},
+	})
+	if exceeded, ok := errors.AsType[*ask.BudgetError](err); ok {
+		_, err := d.recordEnding(ctx, nil, endOfHalted(session.ReasonBudget, exceeded))
+		return true, err
+	}
+	return err != nil, err
+}
+
+// runAttempt sends the request once and finishes the turn. A transient failure is recorded and waited out; the retry is a
 // turn of its own, so that a steer or another choice of model takes effect.
-func (d *drain) attempt(ctx context.Context, in *turnInput) (more bool, err error) {
+func (d *drain) runAttempt(ctx context.Context, in *turnInput) (more bool, err error) {
 	ri := in.requestInput()
 	if skipped := ri.SkippedHostedTools(); d.step <= 1 && len(skipped) > 0 {
 		d.engine.logger.Warn("the provider accepts its hosted tools only without other tools, so they are not offered",

@@ -25,7 +25,10 @@ func inputOf(m *location.Model, ms ...session.Message) *Input {
 func TestRejectedContent(t *testing.T) {
 	image := &session.User{Text: "x", Files: []session.File{{URI: dataOf("image/png", pngHead)}}}
 	image.Seq = 2
-	thought := &session.Assistant{Model: session.ModelRef{ProviderID: "p", ID: "m"}, Content: []session.Content{&session.Reasoning{Text: "hm", Metadata: []byte(`{"anthropic":{"signature":"s"}}`)}}}
+	thought := &session.Assistant{
+		Model:   session.ModelRef{ProviderID: "p", ID: "m"},
+		Content: []session.Content{&session.Reasoning{Text: "hm", Metadata: []byte(`{"anthropic":{"signature":"s"}}`)}},
+	}
 	thought.Seq = 3
 	bad := func(status int, class llm.Class, message string) *llm.Error {
 		return &llm.Error{Class: class, Status: status, Message: message}
@@ -36,19 +39,69 @@ func TestRejectedContent(t *testing.T) {
 	}{
 		{bad(400, llm.InvalidRequest, "m is not a multimodal model"), session.ContentImages},
 		{bad(400, llm.InvalidRequest, "'messages.1.content' : messages[1].content must be a string"), session.ContentImages},
-		{bad(500, llm.InvalidRequest, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"), session.ContentImages},
-		{bad(500, llm.InvalidRequest, "Failed to create new sequence: missing data required for image input"), session.ContentImages},
-		{bad(400, llm.InvalidRequest, "messages.3.content.0.image.source.base64: The image was specified using image/jpeg media type, but does not match"), session.ContentImages},
+		{
+			bad(
+				500, llm.InvalidRequest,
+				"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+			),
+			session.ContentImages,
+		},
+		{
+			bad(500, llm.InvalidRequest, "Failed to create new sequence: missing data required for image input"),
+			session.ContentImages,
+		},
+		{
+			bad(
+				400, llm.InvalidRequest,
+				"messages.3.content.0.image.source.base64: The image was specified using image/jpeg media type, but does not match",
+			),
+			session.ContentImages,
+		},
 		{bad(400, llm.InvalidRequest, "Invalid image data"), session.ContentImages},
-		{bad(400, llm.InvalidRequest, "messages.1.content.0: Invalid `signature` in `thinking` block"), session.ContentReasoning},
-		{bad(400, llm.InvalidRequest, "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"), session.ContentReasoning},
+		{
+			bad(400, llm.InvalidRequest, "messages.1.content.0: Invalid `signature` in `thinking` block"),
+			session.ContentReasoning,
+		},
+		{
+			bad(
+				400, llm.InvalidRequest,
+				"`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
+			),
+			session.ContentReasoning,
+		},
 		{bad(400, llm.InvalidRequest, "The encrypted content could not be verified. reasoning"), session.ContentReasoning},
 		{bad(400, llm.InvalidRequest, "Could not process PDF"), ""}, // there is none
-		{bad(400, llm.InvalidRequest, "This model doesn't support the image content block that you provided. Update the content block and try again."), session.ContentImages},
-		{bad(400, llm.InvalidRequest, "This model doesn't support the document content block that you provided. Update the content block and try again."), session.ContentDocuments},
-		{bad(400, llm.InvalidRequest, "Invalid 'messages[3]'. Content blocks are expected to be either text or image_url type."), session.ContentDocuments},
-		{bad(400, llm.InvalidRequest, "The file type you uploaded is not supported. Please try again with a pdf"), session.ContentDocuments},
-		{bad(400, llm.InvalidRequest, "Invalid file data: 'input[4].content[0].file_data'. Expected a base64-encoded data URL, but got unsupported MIME type"), session.ContentDocuments},
+		{
+			bad(
+				400, llm.InvalidRequest,
+				"This model doesn't support the image content block that you provided. Update the content block and try again.",
+			),
+			session.ContentImages,
+		},
+		{
+			bad(
+				400, llm.InvalidRequest,
+				"This model doesn't support the document content block that you provided. Update the content block and try again.",
+			),
+			session.ContentDocuments,
+		},
+		{
+			bad(
+				400, llm.InvalidRequest, "Invalid 'messages[3]'. Content blocks are expected to be either text or image_url type.",
+			),
+			session.ContentDocuments,
+		},
+		{
+			bad(400, llm.InvalidRequest, "The file type you uploaded is not supported. Please try again with a pdf"),
+			session.ContentDocuments,
+		},
+		{
+			bad(
+				400, llm.InvalidRequest,
+				"Invalid file data: 'input[4].content[0].file_data'. Expected a base64-encoded data URL, but got unsupported MIME type",
+			),
+			session.ContentDocuments,
+		},
 		{bad(400, llm.InvalidRequest, "messages.2.content.2.document.source.type: Field required"), session.ContentDocuments},
 		{bad(400, llm.InvalidRequest, "thinking.budget_tokens: must be less than max_tokens"), ""},
 		{bad(400, llm.InvalidRequest, "temperature is not supported"), ""},
@@ -86,12 +139,17 @@ func TestTooManyRejectedParts(t *testing.T) {
 	image := &session.User{Text: "x", Files: []session.File{{URI: dataOf("image/png", pngHead)}}}
 	image.Seq = 2
 	in := inputOf(&location.Model{Images: true}, image)
-	e := &llm.Error{Class: llm.InvalidRequest, Status: 400, Message: "invalid image", RejectedMedia: &llm.Media{MediaType: "image/png", Data: []byte(pngHead)}}
+	e := &llm.Error{
+		Class: llm.InvalidRequest, Status: 400, Message: "invalid image",
+		RejectedMedia: &llm.Media{MediaType: "image/png", Data: []byte(pngHead)},
+	}
 	for n := range maxExcludedParts {
 		if out := in.RejectedContent(e); out == nil || out.Digest != contentDigest([]byte(pngHead)) {
 			t.Fatalf("after %d: %+v", n, out)
 		}
-		in.Session.Excluded = append(in.Session.Excluded, session.Exclusion{Kind: session.ContentImages, Through: 2, Digest: "another"})
+		in.Session.Excluded = append(
+			in.Session.Excluded, session.Exclusion{Kind: session.ContentImages, Through: 2, Digest: "another"},
+		)
 	}
 	if out := in.RejectedContent(e); out == nil || *out != (session.Exclusion{Kind: session.ContentImages, Through: 2}) {
 		t.Errorf("%+v", out)
@@ -108,8 +166,16 @@ func TestRejectedHostedContent(t *testing.T) {
 	}
 	searched := found(`{"type":"web_search_tool_result","content":[{"type":"web_search_result","encrypted_content":"x"}]}`)
 	fetched := found(`{"type":"web_fetch_tool_result","content":{"content":{"type":"document"}}}`)
-	cited := &session.Assistant{Model: ref, Content: []session.Content{&session.Text{Text: "x", Metadata: []byte(`{"anthropic":{"citations":[{"encrypted_index":"i"}]}}`)}}}
-	stored := &session.Assistant{Model: ref, Content: []session.Content{&session.Reasoning{Text: "hm", Metadata: []byte(`{"openai":{"itemId":"rs_1"}}`)}}}
+	cited := &session.Assistant{
+		Model: ref,
+		Content: []session.Content{
+			&session.Text{Text: "x", Metadata: []byte(`{"anthropic":{"citations":[{"encrypted_index":"i"}]}}`)},
+		},
+	}
+	stored := &session.Assistant{
+		Model:   ref,
+		Content: []session.Content{&session.Reasoning{Text: "hm", Metadata: []byte(`{"openai":{"itemId":"rs_1"}}`)}},
+	}
 	for said, tt := range map[string]struct {
 		of   *session.Assistant
 		want session.ContentKind

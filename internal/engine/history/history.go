@@ -6,7 +6,8 @@
 //	  -> + system texts, tools, structured output     request.go, structuredoutput.go, outputschema.go
 //	  -> llm.Request, and how its prefix changed      prefix.go
 //
-// The same Input gives the same request, byte for byte: a growing conversation keeps its prefix in the provider's cache.
+// The same Input gives the same request, byte for byte: a growing conversation keeps its prefix in the provider's
+// cache.
 package history
 
 import (
@@ -115,8 +116,8 @@ func (h *History) OpenShells() []*session.Shell {
 	return shells
 }
 
-// VisibleMessages returns the messages that a model is shown next to a baseline that covers everything up to baselineSeq. The
-// slice is the caller's.
+// VisibleMessages returns the messages that a model is shown next to a baseline that covers everything up to
+// baselineSeq. The slice is the caller's.
 func (h *History) VisibleMessages(baselineSeq int64) []session.Message {
 	shown := store.VisibleRange{Compaction: h.shown.Compaction, Baseline: baselineSeq}
 	ms := make([]session.Message, 0, len(h.messages))

@@ -15,8 +15,8 @@ import (
 
 // Lower turns stored messages into the messages of a request, without the excluded content. It is total: any history
 // lowers to a conversation in which every local call is followed by exactly one result before anything else, call ids
-// are unique, and opaque provider data goes only to the model that produced it (LO-1 to LO-8). A note takes the place of
-// excluded files.
+// are unique, and opaque provider data goes only to the model that produced it (LO-1 to LO-8). A note takes the place
+// of excluded files.
 func Lower(ms []session.Message, m *location.Model, excluded ...session.Exclusion) []llm.Message {
 	l := lowering{model: m, excluded: excluded, used: map[string]int{}}
 	for _, msg := range ms {

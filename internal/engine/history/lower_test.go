@@ -155,9 +155,16 @@ func faithful(ms []session.Message, out []llm.Message, model *location.Model) er
 func randomLog(t *rapid.T) []session.EventData {
 	text := rapid.SampledFrom([]string{"", "a", " ", "é\n", "long enough"})
 	raw := func(of session.MessageID) jsontext.Value {
-		return rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(fmt.Sprintf(`{"of":%q}`, of)), jsontext.Value(`"x"`), jsontext.Value(`null`)}).Draw(t, "meta")
+		return rapid.SampledFrom(
+			[]jsontext.Value{nil, jsontext.Value(fmt.Sprintf(`{"of":%q}`, of)), jsontext.Value(`"x"`), jsontext.Value(`null`)},
+		).Draw(t, "meta")
 	}
-	input := rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(`{}`), jsontext.Value(`{"a":1}`), jsontext.Value(`[1]`), jsontext.Value(`"x"`), jsontext.Value(`null`)})
+	input := rapid.SampledFrom(
+		[]jsontext.Value{
+			nil, jsontext.Value(`{}`), jsontext.Value(`{"a":1}`), jsontext.Value(`[1]`), jsontext.Value(`"x"`),
+			jsontext.Value(`null`),
+		},
+	)
 	content := func() []session.ToolContent {
 		return rapid.SliceOfN(rapid.SampledFrom([]session.ToolContent{
 			{Type: "text"},
@@ -180,7 +187,9 @@ func randomLog(t *rapid.T) []session.EventData {
 		{URI: ""},
 		{URI: "data:application/json,%7b"},
 	}), 0, 3)
-	reason := rapid.SampledFrom([]session.Reason{session.ReasonAborted, session.ReasonAPI, session.ReasonInterrupted, session.ReasonDenied})
+	reason := rapid.SampledFrom(
+		[]session.Reason{session.ReasonAborted, session.ReasonAPI, session.ReasonInterrupted, session.ReasonDenied},
+	)
 	var log []session.EventData
 	turn, part := session.MessageID("msg_0"), 0
 	some := func() session.PartID {
@@ -193,7 +202,12 @@ func randomLog(t *rapid.T) []session.EventData {
 		hosted := session.CallProvider{Executed: rapid.IntRange(0, 3).Draw(t, "hosted") == 0, Metadata: raw(turn)}
 		switch kind {
 		case 0:
-			log = append(log, &session.Prompted{MessageID: next, Prompt: session.Prompt{Text: text.Draw(t, "text"), Files: files.Draw(t, "files")}})
+			log = append(
+				log,
+				&session.Prompted{
+					MessageID: next, Prompt: session.Prompt{Text: text.Draw(t, "text"), Files: files.Draw(t, "files")},
+				},
+			)
 		case 1:
 			log = append(log, &session.SyntheticAdded{MessageID: next, Text: text.Draw(t, "text")})
 		case 2:
@@ -201,39 +215,100 @@ func randomLog(t *rapid.T) []session.EventData {
 		case 3:
 			log = append(log, &session.ShellStarted{MessageID: next, Command: text.Draw(t, "text")})
 		case 4:
-			log = append(log, &session.CompactionEnded{MessageID: next, Text: text.Draw(t, "text"), Recent: text.Draw(t, "recent")})
+			log = append(
+				log, &session.CompactionEnded{MessageID: next, Text: text.Draw(t, "text"), Recent: text.Draw(t, "recent")},
+			)
 		case 5:
 			log = append(log, &session.AgentSwitched{MessageID: next, Agent: "x"}, &session.ModelSwitched{MessageID: next + "m"})
 		case 6, 7, 8:
 			turn = next
-			log = append(log, &session.StepStarted{TurnFact: session.OfTurn(turn), Model: session.ModelRef{ID: rapid.SampledFrom([]string{"one", "two"}).Draw(t, "model"), ProviderID: "p"}})
+			log = append(
+				log,
+				&session.StepStarted{
+					TurnFact: session.OfTurn(turn),
+					Model:    session.ModelRef{ID: rapid.SampledFrom([]string{"one", "two"}).Draw(t, "model"), ProviderID: "p"},
+				},
+			)
 		case 9:
 			part++
 			log = append(log, &session.TextStarted{TurnFact: session.OfTurn(turn), PartID: some()})
 		case 10:
-			log = append(log, &session.TextEnded{TurnFact: session.OfTurn(turn), PartID: some(), Text: text.Draw(t, "text"), ProviderMetadata: raw(turn)})
+			log = append(
+				log,
+				&session.TextEnded{
+					TurnFact: session.OfTurn(turn), PartID: some(), Text: text.Draw(t, "text"), ProviderMetadata: raw(turn),
+				},
+			)
 		case 11:
 			part++
-			log = append(log, &session.ReasoningStarted{TurnFact: session.OfTurn(turn), PartID: some(), ProviderMetadata: raw(turn)})
+			log = append(
+				log, &session.ReasoningStarted{TurnFact: session.OfTurn(turn), PartID: some(), ProviderMetadata: raw(turn)},
+			)
 		case 12:
-			log = append(log, &session.ReasoningEnded{TurnFact: session.OfTurn(turn), PartID: some(), Text: text.Draw(t, "text"), ProviderMetadata: raw(turn)})
+			log = append(
+				log,
+				&session.ReasoningEnded{
+					TurnFact: session.OfTurn(turn), PartID: some(), Text: text.Draw(t, "text"), ProviderMetadata: raw(turn),
+				},
+			)
 		case 13, 14:
 			part++
 			p := some()
-			log = append(log, &session.ToolInputStarted{TurnFact: session.OfTurn(turn), CallID: call(), PartID: p, Name: rapid.SampledFrom([]string{"", "read"}).Draw(t, "name")})
+			log = append(
+				log,
+				&session.ToolInputStarted{
+					TurnFact: session.OfTurn(turn), CallID: call(), PartID: p,
+					Name: rapid.SampledFrom([]string{"", "read"}).Draw(t, "name"),
+				},
+			)
 			if rapid.Bool().Draw(t, "called") {
-				log = append(log, &session.ToolCalled{TurnFact: session.TurnFact{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn}, PartID: p, Tool: "read", Input: input.Draw(t, "input"), Provider: hosted})
+				log = append(
+					log,
+					&session.ToolCalled{
+						TurnFact: session.TurnFact{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn}, PartID: p, Tool: "read",
+						Input: input.Draw(t, "input"), Provider: hosted,
+					},
+				)
 			}
 		case 15:
-			log = append(log, &session.ToolInputEnded{TurnFact: session.OfTurn(turn), PartID: some(), Text: rapid.SampledFrom([]string{"", "{", `{"a":1}`, "[]"}).Draw(t, "raw")})
+			log = append(
+				log,
+				&session.ToolInputEnded{
+					TurnFact: session.OfTurn(turn), PartID: some(),
+					Text: rapid.SampledFrom([]string{"", "{", `{"a":1}`, "[]"}).Draw(t, "raw"),
+				},
+			)
 		case 16:
-			log = append(log, &session.ToolSuccess{TurnFact: session.OfTurn(turn), PartID: some(), Content: content(), Structured: input.Draw(t, "structured"), Result: input.Draw(t, "result"), Provider: hosted})
+			log = append(
+				log,
+				&session.ToolSuccess{
+					TurnFact: session.OfTurn(turn), PartID: some(), Content: content(), Structured: input.Draw(t, "structured"),
+					Result: input.Draw(t, "result"), Provider: hosted,
+				},
+			)
 		case 17:
-			log = append(log, &session.ToolFailed{TurnFact: session.OfTurn(turn), PartID: some(), Error: *session.Fail(reason.Draw(t, "reason"), text.Draw(t, "text")), Provider: hosted})
+			log = append(
+				log,
+				&session.ToolFailed{
+					TurnFact: session.OfTurn(turn), PartID: some(),
+					Error: *session.Fail(reason.Draw(t, "reason"), text.Draw(t, "text")), Provider: hosted,
+				},
+			)
 		case 18:
-			log = append(log, &session.StepEnded{TurnFact: session.TurnFact{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn}, Finish: "stop"})
+			log = append(
+				log,
+				&session.StepEnded{
+					TurnFact: session.TurnFact{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn}, Finish: "stop",
+				},
+			)
 		case 19:
-			log = append(log, &session.StepFailed{TurnFact: session.TurnFact{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn}, Error: *session.Fail(reason.Draw(t, "reason"), "x")})
+			log = append(
+				log,
+				&session.StepFailed{
+					TurnFact: session.TurnFact{Fact: session.Fact{Timestamp: 1}, AssistantMessageID: turn},
+					Error:    *session.Fail(reason.Draw(t, "reason"), "x"),
+				},
+			)
 		}
 	}
 	return log
@@ -245,11 +320,17 @@ func BenchmarkLower(b *testing.B) {
 	for i := range 1000 {
 		m, part := session.MessageID(fmt.Sprint("msg_", i)), session.PartID(fmt.Sprint("prt_", i))
 		ms = grown(ms, &session.Prompted{MessageID: m + "u", Prompt: session.Prompt{Text: "go on"}}, int64(i))
-		a := session.Begin(&session.StepStarted{TurnFact: session.OfTurn(m), Model: session.ModelRef{ID: "one", ProviderID: "p"}}, int64(i)).(*session.Assistant)
+		a := session.Begin(
+			&session.StepStarted{TurnFact: session.OfTurn(m), Model: session.ModelRef{ID: "one", ProviderID: "p"}}, int64(i),
+		).(*session.Assistant)
 		for _, d := range []session.EventData{
 			&session.ToolInputStarted{TurnFact: session.OfTurn(m), CallID: "c", PartID: part, Name: "read"},
-			&session.ToolCalled{TurnFact: session.OfTurn(m), CallID: "c", PartID: part, Tool: "read", Input: jsontext.Value(`{"path":"x"}`)},
-			&session.ToolSuccess{TurnFact: session.OfTurn(m), CallID: "c", PartID: part, Content: session.TextContent("some text")},
+			&session.ToolCalled{
+				TurnFact: session.OfTurn(m), CallID: "c", PartID: part, Tool: "read", Input: jsontext.Value(`{"path":"x"}`),
+			},
+			&session.ToolSuccess{
+				TurnFact: session.OfTurn(m), CallID: "c", PartID: part, Content: session.TextContent("some text"),
+			},
 			&session.StepEnded{TurnFact: session.OfTurn(m), Finish: "tool-calls"},
 		} {
 			a.Apply(d)
@@ -267,12 +348,24 @@ func TestLowerHostedResult(t *testing.T) {
 	page := jsontext.Value(`[{"title":"A"}]`)
 	search := &session.Tool{
 		ID: "srvtoolu_1", Name: "web_search", Provider: &session.ToolProvider{Executed: true},
-		State: session.ToolState{Status: session.ToolCompleted, Input: jsontext.Value(`{}`), Result: page, Structured: jsontext.Value(`{}`)},
+		State: session.ToolState{
+			Status: session.ToolCompleted, Input: jsontext.Value(`{}`), Result: page, Structured: jsontext.Value(`{}`),
+		},
 	}
-	for _, asked := range []session.ModelRef{{ID: "a", ProviderID: "b"}, {ID: "other", ProviderID: "b"}, {ID: "a", ProviderID: "other"}} {
-		out := Lower([]session.Message{&session.Assistant{Model: session.ModelRef{ID: "a", ProviderID: "b"}, Content: []session.Content{search}}}, &location.Model{Ref: asked})
+	for _, asked := range []session.ModelRef{{ID: "a", ProviderID: "b"}, {
+		ID: "other", ProviderID: "b",
+	}, {ID: "a", ProviderID: "other"}} {
+		out := Lower(
+			[]session.Message{
+				&session.Assistant{Model: session.ModelRef{ID: "a", ProviderID: "b"}, Content: []session.Content{search}},
+			},
+			&location.Model{Ref: asked},
+		)
 		want := []llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{
-			llm.ToolCall{ID: "srvtoolu_1", Name: "web_search", Input: jsontext.Value(`{}`), Hosted: true, OtherProvider: asked.ProviderID == "other"},
+			llm.ToolCall{
+				ID: "srvtoolu_1", Name: "web_search", Input: jsontext.Value(`{}`), Hosted: true,
+				OtherProvider: asked.ProviderID == "other",
+			},
 			llm.ToolResult{ID: "srvtoolu_1", Name: "web_search", Hosted: true, Raw: page},
 		}}}
 		if diff := cmp.Diff(want, out); diff != "" {
@@ -286,9 +379,13 @@ func TestAttachmentsStandApartFromTheText(t *testing.T) {
 	files := []session.File{{URI: "file:///a%20b.go"}, {URI: "data:text/plain,hi", Name: "n"}, {URI: dataOf("image/png", pngHead)}, {URI: "file:///c"}, {URI: "file:///d", Text: "1: d"}}
 	got := Lower([]session.Message{&session.User{Text: "x", Files: files}}, &location.Model{Images: true})
 	want := []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{
-		llm.Text{Text: "x\n\n[The user refers to the file /a b.go. Read it with a tool if you need it.]\n\n<file name=\"n\">\nhi\n</file>"},
+		llm.Text{
+			Text: "x\n\n[The user refers to the file /a b.go. Read it with a tool if you need it.]\n\n<file name=\"n\">\nhi\n</file>",
+		},
 		llm.Media{MediaType: "image/png", Data: []byte(pngHead), Name: "attachment"},
-		llm.Text{Text: "[The user refers to the file /c. Read it with a tool if you need it.]\n\n[The user attached /d. The tool read says of it:]\n1: d"},
+		llm.Text{
+			Text: "[The user refers to the file /c. Read it with a tool if you need it.]\n\n[The user attached /d. The tool read says of it:]\n1: d",
+		},
 	}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -30,7 +30,13 @@ func TestDeniedHostedTools(t *testing.T) {
 	} {
 		for _, denied := range []string{"websearch", "webfetch"} {
 			in := &Input{Model: &location.Model{Hosted: []llm.ToolDefinition{{Name: name, Hosted: jsontext.Value(c.declared)}}}}
-			in.Rights = []permission.Layer{{Rules: []session.Rule{{Action: "*", Resource: "*", Effect: session.Allow}, {Action: denied, Resource: "*", Effect: session.Deny}}}}
+			in.Rights = []permission.Layer{
+				{
+					Rules: []session.Rule{
+						{Action: "*", Resource: "*", Effect: session.Allow}, {Action: denied, Resource: "*", Effect: session.Deny},
+					},
+				},
+			}
 			if left := len(in.hostedTools()); left == 1 != (denied != c.denied) {
 				t.Errorf("%s with %s denied: %d left", name, denied, left)
 			}

@@ -66,8 +66,8 @@ func (r *Recorder) FailTurn(ctx context.Context, f *session.Failure) error {
 	return r.appendEvents(ctx, store.Durable, r.message, drafts)
 }
 
-// AbandonTurn ends the stored turn as failed, together with more drafts. If calls are kept, these and the turn itself stay
-// open, and more is not committed.
+// AbandonTurn ends the stored turn as failed, together with more drafts. If calls are kept, these and the turn itself
+// stay open, and more is not committed.
 func (r *Recorder) AbandonTurn(
 	ctx context.Context, m *session.Assistant, why *session.Failure, kept map[session.PartID]bool,
 	more ...eventlog.Draft,
