@@ -1,12 +1,11 @@
-// Package anthropic speaks the Anthropic Messages protocol: Encode turns an llm.Request into a request body, Decode a
-// response body into llm.Events. It is a function of bytes: it knows no URL, no key and no connection (spec/v2 §20,
-// §21).
+// Package anthropic implements the Anthropic Messages protocol: Encode converts an llm.Request to a request body,
+// Decode a response body to llm.Events. It works on bytes and knows no URL, no key and no connection.
 //
-// What it promises. Equal prefixes of a conversation are equal bytes, but for the marks of its cache. Every history
-// encodes: roles alternate, results follow their calls, nothing is empty, and what the protocol has no words for becomes
-// a text note. Thinking goes back as it came, with its signature, and so do the calls and results of tools that the
-// provider runs. A turn is good only when its stop reason arrived; local calls are given out only then. Everything that
-// a stream can make us remember is bounded.
+// Equal prefixes of a conversation are equal bytes, except for cache breakpoints. Every history can be encoded: roles
+// alternate, results follow their calls, nothing is empty, and content that the protocol cannot express becomes a text
+// note. Reasoning is sent back verbatim with its signature, as are the calls and results of hosted tools. A turn
+// succeeds only if its stop reason arrived; only then are local calls emitted. Everything that a stream makes the
+// decoder keep is bounded.
 package anthropic
 
 import (
@@ -15,22 +14,22 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// Dialect is what one endpoint and model expect beyond the common ground. The zero value suits an old Claude, or
-// another model behind the same protocol.
+// Dialect describes the differences of an endpoint and a model. The zero value fits an old Claude, or another model
+// behind the same protocol.
 type Dialect struct {
-	// Thinks says how the option reasoningEffort is written.
+	// Thinking is how the option reasoningEffort is encoded.
 	Thinking wire.ThinkingMode
-	// NoSampling leaves temperature, top_p and top_k out, for models that refuse them.
+	// NoSampling omits temperature, top_p and top_k, for models that refuse them.
 	NoSampling bool
-	// NativeFormat asks for structured output by output_config; without it, by a tool that must be called.
+	// NativeFormat requests structured output with output_config; without it, with a tool that the model must call.
 	NativeFormat bool
-	// SystemMessages sends an instruction in the middle of a conversation in a role of its own.
+	// SystemMessages sends an instruction in the middle of a conversation in the system role.
 	SystemMessages bool
-	// Vertex speaks to Google Vertex, where the model stands in the address.
+	// Vertex is for Google Vertex, where the model is part of the path.
 	Vertex bool
 }
 
-// NewDialect returns the dialect of a model by its name, however a vendor spells it.
+// NewDialect returns the dialect of a model by its name in any vendor's spelling.
 func NewDialect(model string, reasons bool) Dialect {
 	family, version := wire.ParseClaudeName(model)
 	d := Dialect{
@@ -44,7 +43,7 @@ func NewDialect(model string, reasons bool) Dialect {
 	return d
 }
 
-// RequestPath is where a request for the model goes, below the base URL.
+// RequestPath returns the path of a request for the model, below the base URL.
 func (d Dialect) RequestPath(model string) string {
 	if d.Vertex {
 		return "models/" + model + ":streamRawPredict"

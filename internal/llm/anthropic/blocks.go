@@ -11,7 +11,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// block is a piece of a message on the wire.
+// callIDPrefix begins the ids of calls that are not valid as they are.
+const callIDPrefix = "toolu_"
+
+// block is a part of a message in the request.
 type block struct {
 	Type      string         `json:"type"`
 	ID        string         `json:"id,omitempty"`
@@ -44,14 +47,14 @@ type cacheControl struct {
 	TTL  string `json:"ttl,omitempty"`
 }
 
-// markBlocks marks every block of the list, for as long as the vendor has it or as ttl says.
+// markBlocks sets a cache breakpoint on every block, with the vendor's lifetime or ttl.
 func markBlocks(blocks []block, ttl string) {
 	for i := range blocks {
 		blocks[i].Cache = &cacheControl{"ephemeral", ttl}
 	}
 }
 
-// markLast marks the last block that can bear a mark: thoughts cannot.
+// markLast sets a cache breakpoint on the last block that accepts one: reasoning does not.
 func markLast(blocks []block, ttl string) {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if blocks[i].Type != "thinking" && blocks[i].Type != "redacted_thinking" {
@@ -61,7 +64,7 @@ func markLast(blocks []block, ttl string) {
 	}
 }
 
-// textBlock returns a block of text; none for text in which nothing stands, which the protocol refuses.
+// textBlock returns a block of text; false for blank text, which the protocol refuses.
 func textBlock(text string) (block, bool) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return block{Type: "text", Text: text}, strings.TrimSpace(text) != ""
@@ -71,7 +74,7 @@ func noteBlock(text string) block {
 	return block{Type: "text", Text: strings.ToValidUTF8(text, "\uFFFD")}
 }
 
-// mediaBlock returns m as an image or a document, or as a note if the protocol takes no such thing.
+// mediaBlock returns m as an image or a document, or as a note if the protocol does not accept it.
 func mediaBlock(m llm.Media) block {
 	kind := wire.MediaType(m.MediaType)
 	none := noteBlock(wire.MediaNote(m, "this model's interface takes PNG, JPEG, GIF and WebP images, PDF and text only"))
@@ -83,7 +86,8 @@ func mediaBlock(m llm.Media) block {
 		return block{Type: "image", Source: sourceOf(m, kind)}
 	case kind == "application/pdf":
 		return block{Type: "document", Source: sourceOf(m, kind), Title: strings.ToValidUTF8(m.Name, "\uFFFD")}
-	case strings.HasPrefix(kind, "text/") && len(m.Data) > 0 && utf8.Valid(m.Data) && strings.TrimSpace(string(m.Data)) != "":
+	case strings.HasPrefix(kind, "text/") && len(m.Data) > 0 && utf8.Valid(m.Data) &&
+		strings.TrimSpace(string(m.Data)) != "":
 		return block{
 			Type: "document", Title: strings.ToValidUTF8(m.Name, "\uFFFD"),
 			Source: &source{Type: "text", MediaType: "text/plain", Data: string(m.Data)},
@@ -100,20 +104,14 @@ func sourceOf(m llm.Media, kind string) *source {
 	return &source{Type: "base64", MediaType: kind, Data: base64.StdEncoding.EncodeToString(m.Data)}
 }
 
-// encodeCallID returns id as the protocol takes it; equal ids stay equal and different ones different.
-func encodeCallID(id string) string {
-	const limit = 64
-	if len(id) > limit || !wire.IsWord(id, "_-") {
-		return "toolu_" + wire.ShortDigest(id)
-	}
-	return id
-}
-
 func callBlock(p llm.ToolCall) block {
-	return block{Type: "tool_use", ID: encodeCallID(p.ID), Name: wire.NormalizeToolName(p.Name), Input: wire.NormalizeInput(p.Input)}
+	return block{
+		Type: "tool_use", ID: wire.NormalizeCallID(p.ID, callIDPrefix), Name: wire.NormalizeToolName(p.Name),
+		Input: wire.NormalizeInput(p.Input),
+	}
 }
 
-// resultBlock returns the outcome of a local call. One that failed must say something, and only in text.
+// resultBlock returns the outcome of a local call. The content of a failed call must be text and not empty.
 func resultBlock(r llm.ToolResult) block {
 	var content []block
 	for _, p := range r.Content {
@@ -136,7 +134,7 @@ func resultBlock(r llm.ToolResult) block {
 	if len(content) == 0 && r.IsError {
 		content = []block{noteBlock("The tool failed without saying why.")}
 	}
-	b := block{Type: "tool_result", ToolUseID: encodeCallID(r.ID), IsError: r.IsError}
+	b := block{Type: "tool_result", ToolUseID: wire.NormalizeCallID(r.ID, callIDPrefix), IsError: r.IsError}
 	switch {
 	case len(content) == 1 && content[0].Type == "text":
 		b.Content = wire.Quote(content[0].Text)

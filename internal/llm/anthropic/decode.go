@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// frame is one event of the stream, or a whole answer from a server that does not stream (type message).
+// frame is one event of the stream, or a complete answer (type message) from a server that does not stream.
 type frame struct {
 	Type         string           `json:"type"`
 	Index        int              `json:"index"`
@@ -30,13 +30,13 @@ type messageStart struct {
 	Usage jsontext.Value `json:"usage"`
 }
 
-// contentPiece is a content block as it starts, or what continues one.
+// contentPiece is a content block at its start, or a continuation of one.
 type contentPiece struct {
 	Type        string         `json:"type"`
 	ID          jsontext.Value `json:"id"`
 	Name        jsontext.Value `json:"name"`
 	ServerName  jsontext.Value `json:"server_name"`
-	Caller      jsontext.Value `json:"caller"` // what of the provider's made the call
+	Caller      jsontext.Value `json:"caller"` // the hosted tool that made the call
 	Input       jsontext.Value `json:"input"`
 	Text        jsontext.Value `json:"text"`
 	Thinking    jsontext.Value `json:"thinking"`
@@ -51,9 +51,9 @@ type contentPiece struct {
 	StopReason  jsontext.Value `json:"stop_reason"`
 }
 
-// Decode yields the events of a 2xx response body, following llm.Model's contract for streams. The requestID is what
-// Opened says. Errors of r that are *llm.Errors are yielded as they are, others as class Transport; what the provider
-// reported as used until then goes with them. The secrets are values that were sent and must not come back in an error.
+// Decode yields the events of a 2xx response body under the contract of llm.Model. requestID is the id in
+// ResponseStart. secrets are values that were sent and must not occur in an error. An error carries the usage that was
+// reported before it.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets, hosted: map[string]*hostedCall{}}
@@ -61,19 +61,22 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 	}
 }
 
-// IsComplete implements wire.Frames.
+// IsComplete implements wire.FrameHandler.
 func (t *turn) IsComplete() bool { return t.reason != "" }
 
-// HandleFrame implements wire.Frames.
+// HandleFrame implements wire.FrameHandler.
 func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	var f frame
 	if err := wire.DecodeLenient(data, &f); err != nil {
-		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not one of Messages: " + wire.FormatExcerpt(data, t.secrets), Err: err}
+		return false, &llm.Error{
+			Class:   llm.Malformed,
+			Message: "the provider sent a frame that is not one of Messages: " + wire.FormatExcerpt(data, t.secrets), Err: err,
+		}
 	}
 	switch {
 	case f.Type == "message_stop":
 		return t.IsComplete(), nil
-	case t.IsComplete(): // what follows is not part of the answer
+	case t.IsComplete(): // later frames are not part of the answer
 		return false, nil
 	case f.Type == "error" || event == "error" || (f.Type == "" && wire.IsPresent(f.Error)):
 		return false, wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
@@ -104,7 +107,7 @@ func (t *turn) applyFrame(f *frame) error {
 	return nil
 }
 
-// decodeMessage takes an answer that came in one piece.
+// decodeMessage decodes an answer that is not a stream.
 func (t *turn) decodeMessage(f *frame) error {
 	t.BeginAnswer(wire.DecodeString(f.ID))
 	for i, b := range f.Content {

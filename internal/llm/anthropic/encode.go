@@ -7,15 +7,11 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// defaultMaxTokens is the output limit of a request that names none: the protocol insists on one.
+// defaultMaxTokens is the output limit of a request without one: the protocol requires it.
 const defaultMaxTokens = 4096
 
-// answerTool is the tool whose call is the structured answer, for models without a native format. Its calls are given
-// out as text.
-const answerTool = "structured_answer"
-
-// body is the request as it goes over the wire, what caches can share first. Its named fields are the protocol's own;
-// everything else is in Extra (spec/v2 §20.1 LM-2).
+// body is the request body, with the parts that caches share first. Its named fields belong to the protocol; the others
+// are in Extra.
 type body struct {
 	Model       string                    `json:"model,omitempty"`
 	Tools       []jsontext.Value          `json:"tools,omitempty"`
@@ -44,8 +40,8 @@ type toolChoice struct {
 	NoParallel bool   `json:"disable_parallel_tool_use,omitzero"`
 }
 
-// Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
-// InvalidRequest that names the option at fault.
+// Encode returns the request body. Equal requests give equal bytes. Its error is an *llm.Error of class InvalidRequest
+// that names the invalid option.
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	opt, err := d.parseOptions(req)
 	if err != nil {
@@ -53,7 +49,8 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	}
 	b := body{
 		Model: req.Model, MaxTokens: req.Generate.MaxTokens, Stream: true, Stop: req.Generate.Stop,
-		Tools: encodeTools(req.Tools), System: systemTexts(req.System), Messages: d.encodeMessages(req, opt), Extra: opt.extra,
+		Tools: encodeTools(req.Tools), System: systemTexts(req.System), Messages: d.encodeMessages(req, opt),
+		Extra: opt.extra,
 	}
 	if b.MaxTokens <= 0 {
 		b.MaxTokens = defaultMaxTokens
@@ -62,7 +59,8 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	d.setSampling(&b, req.Generate)
 	d.setFormat(&b, req)
 	b.setToolChoice(req, opt)
-	markBlocks(b.System[:min(opt.systemBreakpoints(req), len(b.System))], opt.ttl)
+	cached, _ := opt.breakpoints(req)
+	markBlocks(b.System[:min(cached, len(b.System))], opt.ttl)
 	if d.Vertex {
 		b.Model, b.Extra["anthropic_version"] = "", wire.Quote("vertex-2023-10-16")
 	}
@@ -72,7 +70,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	return wire.Marshal(b)
 }
 
-// setSampling sets the sampling controls that the model takes: few while it thinks.
+// setSampling sets the sampling controls that the model accepts; a reasoning model accepts few.
 func (d Dialect) setSampling(b *body, g llm.Generation) {
 	if d.NoSampling {
 		return
@@ -104,13 +102,15 @@ func encodeTools(defs []llm.ToolDefinition) []jsontext.Value {
 			out = append(out, def.Hosted)
 			continue
 		}
-		out = append(out, wire.MarshalOr(tool{wire.NormalizeToolName(def.Name), def.Description, wire.ToolParameters(def)}, nil))
+		out = append(
+			out, wire.MarshalOr(tool{wire.NormalizeToolName(def.Name), def.Description, wire.ToolParameters(def)}, nil),
+		)
 	}
 	return out
 }
 
-// setToolChoice sets the tool choice. A model that thinks may not be forced, and a history with calls needs some tool to be
-// there.
+// setToolChoice sets the tool choice. A reasoning model cannot be forced to call a tool, and a history with calls
+// requires at least one tool.
 func (b *body) setToolChoice(req *llm.Request, opt options) {
 	if len(b.Tools) == 0 {
 		if !hasCalls(b.Messages) {
@@ -122,7 +122,7 @@ func (b *body) setToolChoice(req *llm.Request, opt options) {
 	}
 	forced := !b.Thinking.IsEnabled()
 	switch {
-	case b.ToolChoice != nil: // by the format
+	case b.ToolChoice != nil: // set by setFormat
 	case req.Choice.Mode == llm.ChooseNone:
 		b.ToolChoice = &toolChoice{Type: "none"}
 	case req.Choice.Mode == llm.ChooseRequired && forced:

@@ -8,33 +8,33 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// message is one entry of the conversation on the wire.
+// message is one entry of the conversation in the request.
 type message struct {
 	Role    string  `json:"role"`
 	Content []block `json:"content"`
 }
 
-// The roles of the wire. The system's is known to few models.
+// The roles of the protocol. Few models support the system role.
 const (
 	roleUser      = "user"
 	roleAssistant = "assistant"
 	roleSystem    = "system"
 )
 
-// conversation gathers the wire messages. Roles alternate: what one side says in a row is one message. Results must
-// follow their calls at once, so that an instruction between them waits.
+// conversation collects the messages. Roles alternate: consecutive content of one role is one message. Results must
+// follow their calls directly, so an instruction between them waits.
 type conversation struct {
 	d           Dialect
 	opt         options
 	out         []message
 	updates     wire.PendingUpdates
-	attachments []block         // what the user shows of the answer before, behind the results of its calls
-	paused      map[string]bool // the provider's calls whose results the next answer brings
+	attachments []block         // images of the previous answer, sent by the user after the results of its calls
+	paused      map[string]bool // calls whose results are in the next answer
 }
 
 func (d Dialect) encodeMessages(req *llm.Request, opt options) []message {
 	c := conversation{d: d, opt: opt, paused: map[string]bool{}}
-	marks := opt.messageBreakpoints(req)
+	_, breakpoints := opt.breakpoints(req)
 	for i, m := range req.Messages {
 		following := req.Messages[i+1:]
 		switch m.Role {
@@ -49,7 +49,7 @@ func (d Dialect) encodeMessages(req *llm.Request, opt options) []message {
 		case llm.RoleTool:
 			c.addResults(m.Parts)
 		}
-		if slices.Contains(marks, i) && len(c.out) > 0 {
+		if slices.Contains(breakpoints, i) && len(c.out) > 0 {
 			markLast(c.out[len(c.out)-1].Content, opt.ttl)
 		}
 	}
@@ -58,7 +58,7 @@ func (d Dialect) encodeMessages(req *llm.Request, opt options) []message {
 	return c.out
 }
 
-// nextRole is who speaks next; instructions speak for nobody.
+// nextRole returns the role of the next message that is not an instruction.
 func nextRole(rest []llm.Message) llm.Role {
 	for _, m := range rest {
 		if m.Role != llm.RoleSystem {
@@ -68,7 +68,7 @@ func nextRole(rest []llm.Message) llm.Role {
 	return ""
 }
 
-// add adds to the conversation; more of the same side joins its message.
+// add appends blocks, to the last message if it has the same role.
 func (c *conversation) add(role string, blocks ...block) {
 	if len(blocks) == 0 {
 		return
@@ -98,11 +98,12 @@ func userBlocks(parts []llm.Part) []block {
 	return out
 }
 
-// addUpdate places a chronological instruction: in its own role where the model knows that and it stands between a
-// user's message and an answer, else as text of the user's.
+// addUpdate adds an instruction: in the system role if the model supports it and the instruction is between a user
+// message and an answer, else as text of the user.
 func (c *conversation) addUpdate(parts []llm.Part, next llm.Role) {
 	n := len(c.out)
-	if c.d.SystemMessages && !c.updates.IsWaiting() && len(c.attachments) == 0 && n > 0 && c.out[n-1].Role != roleAssistant && (next == "" || next == llm.RoleAssistant) {
+	if c.d.SystemMessages && !c.updates.IsWaiting() && len(c.attachments) == 0 && n > 0 &&
+		c.out[n-1].Role != roleAssistant && (next == "" || next == llm.RoleAssistant) {
 		c.add(roleSystem, plainTexts(parts)...)
 		return
 	}
@@ -123,7 +124,7 @@ func plainTexts(parts []llm.Part) []block {
 	return out
 }
 
-// addPending says what waited for the results of calls.
+// addPending adds what waited for the results of calls.
 func (c *conversation) addPending() {
 	c.add(roleUser, c.attachments...)
 	c.attachments = nil
@@ -153,7 +154,7 @@ func (c *conversation) addAssistant(parts []llm.Part, following []llm.Message) {
 				out = append(out, b)
 			}
 		case llm.Reasoning:
-			if b, ok := reasoningBlock(p); ok && !c.opt.noReasoning {
+			if b, ok := newReasoning(p); ok && !c.opt.noReasoning {
 				out = append(out, b)
 			}
 		case llm.ToolCall:
@@ -167,21 +168,10 @@ func (c *conversation) addAssistant(parts []llm.Part, following []llm.Message) {
 			out = append(out, mediaBlock(p))
 		}
 	}
-	c.add(roleAssistant, callsLast(out)...)
+	c.add(roleAssistant, wire.MoveCallsLast(out, isLocalCall, isReasoning)...)
 }
 
-// reasoningBlock returns earlier thoughts as the provider signed them. Without a signature it would refuse them.
-func reasoningBlock(p llm.Reasoning) (block, bool) {
-	kept := wire.ReadMetadata(p.Metadata, namespace)
-	if data := wire.DecodeString(kept[wire.KeyRedacted]); data != "" {
-		return block{Type: "redacted_thinking", Data: data}, true
-	}
-	text := strings.ToValidUTF8(p.Text, "\uFFFD")
-	signature := wire.DecodeString(kept[wire.KeySignature])
-	return block{Type: "thinking", Thinking: &text, Signature: signature}, signature != ""
-}
-
-// findResult finds the result of a hosted call in what follows it.
+// findResult returns the result of a hosted call among the parts after it.
 func findResult(id string, rest []llm.Part) *llm.ToolResult {
 	for _, p := range rest {
 		if r, ok := p.(llm.ToolResult); ok && r.ID == id {
@@ -191,29 +181,8 @@ func findResult(id string, rest []llm.Part) *llm.ToolResult {
 	return nil
 }
 
-// callsLast moves the local calls behind what else an answer says: the protocol wants their results next. Thoughts
-// between calls are left where the model had them, because it has signed them so.
-func callsLast(blocks []block) []block {
-	isCall := func(b block) bool { return b.Type == "tool_use" }
-	first := slices.IndexFunc(blocks, isCall)
-	if first < 0 || slices.ContainsFunc(blocks[first:], func(b block) bool { return strings.HasSuffix(b.Type, "thinking") }) {
-		return blocks
-	}
-	slices.SortStableFunc(blocks[first:], func(a, b block) int {
-		switch {
-		case isCall(a) == isCall(b):
-			return 0
-		case isCall(b):
-			return -1
-		default:
-			return 1
-		}
-	})
-	return blocks
-}
-
-// closeConversation sees to the end of the conversation. A model goes on with its own answer only where a tool of the provider's
-// paused it; else it is told to go on. Space at the end of an answer is refused.
+// closeConversation completes the end of the conversation. A model continues its own answer only if a hosted tool
+// paused it; else a user message asks it to. Trailing space in the last answer is refused.
 func (c *conversation) closeConversation() {
 	n := len(c.out)
 	if n == 0 {
@@ -231,4 +200,18 @@ func (c *conversation) closeConversation() {
 	if len(c.paused) == 0 && !strings.HasSuffix(b.Type, resultSuffix) {
 		c.add(roleUser, noteBlock("(go on)"))
 	}
+}
+
+func isLocalCall(b block) bool { return b.Type == "tool_use" }
+
+func isReasoning(b block) bool { return b.Type == "thinking" || b.Type == "redacted_thinking" }
+
+// newReasoning returns earlier reasoning as the provider signed it; false without a signature.
+func newReasoning(p llm.Reasoning) (block, bool) {
+	signature, redacted := wire.ReasoningMetadata(p, namespace)
+	if redacted != "" {
+		return block{Type: "redacted_thinking", Data: redacted}, true
+	}
+	text := strings.ToValidUTF8(p.Text, "\uFFFD")
+	return block{Type: "thinking", Thinking: &text, Signature: signature}, signature != ""
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// options are a request's semantic options in this protocol's words.
+// options are the request's options in the protocol's form.
 type options struct {
 	thinking     *wire.ThinkingConfig
 	noParallel   bool
-	noReasoning  bool // earlier thoughts are not sent back
-	cachesItself bool // the configuration says where to cache
+	noReasoning  bool // earlier reasoning is not sent back
+	cachesItself bool // the configuration sets the cache breakpoints
 	ttl          string
 	extra        map[string]jsontext.Value
 }
 
-// plainOptions are the semantic options that go out under another name and otherwise as they are.
+// plainOptions are the options that are sent under another name and otherwise unchanged.
 var plainOptions = map[string]string{
 	"cacheControl":      "cache_control",
 	"container":         "container",
@@ -30,7 +30,7 @@ var plainOptions = map[string]string{
 	"speed":             "speed",
 }
 
-// parseOptions reads the request's options. Those that this protocol has no word for are other protocols' and are left out.
+// parseOptions reads the request's options. It ignores options of other protocols.
 func (d Dialect) parseOptions(req *llm.Request) (options, error) {
 	o := options{extra: map[string]jsontext.Value{}}
 	for name, word := range plainOptions {
@@ -42,7 +42,8 @@ func (d Dialect) parseOptions(req *llm.Request) (options, error) {
 		o.setOutputConfig("task_budget", v)
 	}
 	o.cachesItself = o.extra["cache_control"] != nil
-	o.noParallel = string(req.Options["disableParallelToolUse"]) == "true" || string(req.Options["parallelToolCalls"]) == "false"
+	o.noParallel = string(req.Options["disableParallelToolUse"]) == "true" ||
+		string(req.Options["parallelToolCalls"]) == "false"
 	o.noReasoning = string(req.Options["sendReasoning"]) == "false"
 	var err error
 	if o.ttl, err = wire.ParseCacheTTL(req); err != nil {
@@ -57,7 +58,9 @@ func (d Dialect) parseOptions(req *llm.Request) (options, error) {
 	if v, ok := req.Options["thinking"]; ok {
 		o.thinking = &wire.ThinkingConfig{}
 		if err := json.Unmarshal(v, o.thinking, json.MatchCaseInsensitiveNames(true)); err != nil {
-			return o, wire.NewInvalidRequest("the option thinking must be an object such as {\"type\": \"enabled\", \"budgetTokens\": 8000}, not %.80s", v)
+			return o, wire.NewInvalidRequest(
+				"the option thinking must be an object such as {\"type\": \"enabled\", \"budgetTokens\": 8000}, not %.80s", v,
+			)
 		}
 	}
 	return o, nil
@@ -79,12 +82,13 @@ func (o *options) setOutputConfig(name string, v jsontext.Value) {
 	o.extra["output_config"] = wire.MarshalOr(config, nil)
 }
 
-// unsettled are the features that a request must name for an option.
+// betaByOption maps options to the beta features that they need.
 var betaByOption = map[string]string{
-	"contextManagement": "context-management-2025-06-27", "mcpServers": "mcp-client-2025-04-04", "taskBudget": "task-budgets-2026-03-13",
+	"contextManagement": "context-management-2025-06-27", "mcpServers": "mcp-client-2025-04-04",
+	"taskBudget": "task-budgets-2026-03-13",
 }
 
-// parseEffort writes the neutral reasoningEffort in the model's own way.
+// parseEffort converts the neutral reasoningEffort to the model's form.
 func (d Dialect) parseEffort(o *options, req *llm.Request) error {
 	v := req.Options["reasoningEffort"]
 	if len(v) == 0 || d.Thinking == wire.ThinkingOff {
@@ -94,26 +98,16 @@ func (d Dialect) parseEffort(o *options, req *llm.Request) error {
 	if err := json.Unmarshal(v, &level); err != nil {
 		return wire.NewInvalidRequest("the option reasoningEffort must be a string such as \"high\", not %.40s", v)
 	}
-	thought, effort, err := d.Thinking.Configure(level)
-	o.thinking = thought
+	thinking, effort, err := d.Thinking.Configure(level)
+	o.thinking = thinking
 	o.setEffort(effort)
 	return err
 }
 
-// maxBreakpoints is how many marks the protocol takes. The system's come first, then the latest of the conversation.
-const maxBreakpoints = 4
-
-func (o *options) systemBreakpoints(req *llm.Request) int {
+// breakpoints returns the cache breakpoints that the request sets; none if the configuration sets them itself.
+func (o *options) breakpoints(req *llm.Request) (system int, messages []int) {
 	if o.cachesItself {
-		return 0
+		return 0, nil
 	}
-	return min(req.Breakpoints.System, maxBreakpoints, len(req.System))
-}
-
-func (o *options) messageBreakpoints(req *llm.Request) []int {
-	if o.cachesItself {
-		return nil
-	}
-	left := maxBreakpoints - o.systemBreakpoints(req)
-	return req.Breakpoints.Messages[max(0, len(req.Breakpoints.Messages)-left):]
+	return wire.LimitBreakpoints(req)
 }

@@ -13,18 +13,18 @@ import (
 // turn is the state of one answer between two frames. It belongs to the goroutine that ranges over Decode.
 type turn struct {
 	*wire.Turn
-	secrets []string               // values that must not come back in an error
+	secrets []string               // values that must not occur in an error
 	reason  string                 // the stop reason as sent; empty until it arrives
-	usage   wire.Object            // the counts, as sent
-	hosted  map[string]*hostedCall // the provider's own calls, by the id that it sent
+	usage   wire.Object            // the counts as sent
+	hosted  map[string]*hostedCall // hosted calls by the provider's id
 }
 
 type hostedCall struct {
 	*wire.Call
-	settled bool // its result has come
+	settled bool // its result has been emitted
 }
 
-// startBlock begins a block, with what it begins with. Blocks of a kind that nobody here knows are passed over.
+// startBlock starts a block with its first piece. Blocks of unknown types are ignored.
 func (t *turn) startBlock(index int, v jsontext.Value) error {
 	t.BeginAnswer("")
 	t.StopBlock(index)
@@ -34,7 +34,7 @@ func (t *turn) startBlock(index int, v jsontext.Value) error {
 		return t.addBlock(index, newText(false), &p)
 	case p.Type == "thinking", p.Type == "redacted_thinking":
 		return t.addBlock(index, &wire.ReasoningBlock{Namespace: namespace}, &p)
-	case p.Type == "tool_use" && wire.DecodeString(p.Name) == answerTool:
+	case p.Type == "tool_use" && wire.DecodeString(p.Name) == wire.AnswerTool:
 		return t.addBlock(index, newText(true), &p)
 	case p.Type == "tool_use", p.Type == "server_tool_use", p.Type == "mcp_tool_use":
 		c, err := t.beginCall(&p)
@@ -55,7 +55,7 @@ func (t *turn) addBlock(index int, b wire.Block, p *contentPiece) error {
 	return t.growBlock(b, p)
 }
 
-// continueBlock continues a block. One that was not begun begins with it.
+// continueBlock appends to a block. A block without a start begins with its first piece.
 func (t *turn) continueBlock(index int, v jsontext.Value) error {
 	p, _ := parsePiece(v)
 	if b := t.BlockAt(index); b != nil {
@@ -80,7 +80,7 @@ func (t *turn) growBlock(b wire.Block, p *contentPiece) error {
 		return b.AppendOpaque(wire.DecodeString(p.Signature), wire.DecodeString(p.Data))
 	case *wire.Call:
 		more := b.Joiner.Next(p.PartialJSON)
-		if p.Input.Kind() == '{' && string(p.Input) != "{}" { // it came whole
+		if p.Input.Kind() == '{' && string(p.Input) != "{}" { // complete input
 			more += strings.ToValidUTF8(string(p.Input), "\uFFFD")
 		}
 		return b.AppendArguments(t.Turn, more)
@@ -88,10 +88,10 @@ func (t *turn) growBlock(b wire.Block, p *contentPiece) error {
 	return nil
 }
 
-// answerText is a block of text, with what it cites.
+// answerText is a block of text with its citations.
 type answerText struct {
 	wire.TextBlock
-	asCall    bool // the structured answer, which comes as a call's arguments
+	asCall    bool // structured output in the arguments of a call
 	citations []jsontext.Value
 	kept      int // bytes of the citations
 }
@@ -142,7 +142,7 @@ func (t *turn) beginCall(p *contentPiece) (*wire.Call, error) {
 	return c, nil
 }
 
-// hostedMetadata is what the provider wants back with a call of its own.
+// hostedMetadata returns the metadata that the provider requires back with a hosted call.
 func hostedMetadata(p *contentPiece) wire.Object {
 	kept := wire.Object{}
 	if wire.IsNonEmptyString(p.ServerName) {
@@ -154,13 +154,15 @@ func hostedMetadata(p *contentPiece) wire.Object {
 	return kept
 }
 
-// emitHostedResult gives out the outcome of a tool that the provider ran, whole as it came. After a pause it may be that of a
-// call of the answer before, which is then told again.
+// emitHostedResult emits the outcome of a hosted tool, verbatim. After a pause it may belong to a call of the previous
+// answer, which is then emitted again.
 func (t *turn) emitHostedResult(p *contentPiece, v jsontext.Value) error {
 	sent := wire.DecodeString(p.ToolUseID)
 	if t.hosted[sent] == nil {
-		again := &contentPiece{Type: "server_tool_use", ID: p.ToolUseID, Name: wire.Quote(strings.TrimSuffix(p.Type, resultSuffix))}
-		if _, err := t.beginCall(again); err != nil {
+		repeated := &contentPiece{
+			Type: "server_tool_use", ID: p.ToolUseID, Name: wire.Quote(strings.TrimSuffix(p.Type, resultSuffix)),
+		}
+		if _, err := t.beginCall(repeated); err != nil {
 			return err
 		}
 	}
@@ -176,7 +178,7 @@ func (t *turn) emitHostedResult(p *contentPiece, v jsontext.Value) error {
 	return nil
 }
 
-// resultSuffix ends the type of a block that is the outcome of a tool that the provider ran.
+// resultSuffix ends the type of a block with the outcome of a hosted tool.
 const resultSuffix = "_tool_result"
 
 // finishTurn completes the turn after the last frame.
@@ -187,8 +189,8 @@ func (t *turn) finishTurn(bool) error {
 	return t.Finish(t.finishReason(), parseUsage(t.usage))
 }
 
-// finishReason maps the reason as sent (spec/v2 §21.2). An answer with calls is never just "stop", and one without
-// calls is never "tool-calls": the loop would wait for results that cannot come.
+// finishReason converts the stop reason. An answer with calls is never just "stop", and one without calls is never
+// "tool-calls": the loop would wait for results that cannot come.
 func (t *turn) finishReason() llm.FinishReason {
 	switch t.reason {
 	case "":
@@ -210,7 +212,7 @@ func (t *turn) finishReason() llm.FinishReason {
 	}
 }
 
-// repairJSON returns v as JSON that anybody reads: a vendor's may repeat names or not be quite UTF-8.
+// repairJSON returns v as JSON that every reader accepts: vendors may repeat names or send invalid UTF-8.
 func repairJSON(v jsontext.Value) jsontext.Value {
 	if v.IsValid() {
 		return v

@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// updateUsage takes the usage of a frame. What comes later replaces what came earlier, field by field; a count of nothing
-// does not replace one of something, because some servers say the input only once.
+// updateUsage applies the usage of a frame. Later values replace earlier ones field by field, but 0 does not replace a
+// positive count: some servers report the input only once.
 func (t *turn) updateUsage(v jsontext.Value) {
 	fields, ok := wire.ReadObject(v)
 	if !ok {
@@ -25,7 +25,7 @@ func (t *turn) updateUsage(v jsontext.Value) {
 	}
 }
 
-// parseUsage reads the counts with llm.Usage's invariants: the provider counts cached input beside the rest.
+// parseUsage returns the counts with the invariants of llm.Usage: the provider reports cached input separately.
 func parseUsage(o wire.Object) llm.Usage {
 	if o == nil {
 		return llm.Usage{}

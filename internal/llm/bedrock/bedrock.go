@@ -1,12 +1,12 @@
-// Package bedrock speaks Amazon Bedrock's Converse protocol: Encode turns an llm.Request into a request body, Decode an
-// event stream into llm.Events. It is a function of bytes: it knows no URL, no credentials and no connection; requests
-// are signed where they are sent (spec/v2 §20, §21).
+// Package bedrock implements Amazon Bedrock's Converse protocol: Encode converts an llm.Request to a request body,
+// Decode an event stream to llm.Events. It works on bytes and knows no URL, no credentials and no connection; package
+// provider signs the requests.
 //
-// What it promises. Equal prefixes of a conversation are equal bytes, but for the marks of its cache. Every history
-// encodes: it begins with the user, roles alternate, results follow their calls, nothing is empty, and what the protocol
-// or the model has no words for becomes a text note. Thinking goes back as it came, with its signature. A turn is good
-// only when its stop reason arrived; calls are given out only then. Both checksums of every frame are verified, and
-// everything that a stream can make us remember is bounded.
+// Equal prefixes of a conversation are equal bytes, except for cache points. Every history can be encoded: it begins
+// with the user, roles alternate, results follow their calls, nothing is empty, and content that the protocol or the
+// model cannot express becomes a text note. Reasoning is sent back verbatim with its signature. A turn succeeds only if
+// its stop reason arrived; only then are calls emitted. Both checksums of every frame are verified, and everything that
+// a stream makes the decoder keep is bounded.
 package bedrock
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// namespace holds our continuation metadata.
+// namespace is the key of the protocol's metadata.
 const namespace = "bedrock"
 
-// Dialect is what one model expects beyond the common ground. The zero value suits a model of which nothing is known.
+// Dialect describes the differences of a model. The zero value fits an unknown model.
 type Dialect struct {
-	// Thinks says how the option reasoningEffort is written for a Claude.
+	// Thinking is how the option reasoningEffort is encoded for a Claude model.
 	Thinking wire.ThinkingMode
-	// Claude and Nova say whose model it is: extra fields are in its maker's words.
+	// Claude and Nova identify the model's maker, which defines the names of extra fields.
 	Claude, Nova bool
-	// Caches is for models that take cache points.
+	// Caches is set for models that accept cache points.
 	Caches bool
-	// ResultMedia is for models that take images in the results of tools; for others they follow the results.
+	// ResultMedia is set for models that accept images in tool results; for others they follow the results.
 	ResultMedia bool
 }
 
@@ -44,7 +44,7 @@ func NewDialect(model string, reasons bool) Dialect {
 	return d
 }
 
-// RequestPath is where a request for the model goes, below the base URL.
+// RequestPath returns the path of a request for the model, below the base URL.
 func (Dialect) RequestPath(model string) string {
 	return "model/" + strings.ReplaceAll(url.PathEscape(model), ":", "%3A") + "/converse-stream"
 }

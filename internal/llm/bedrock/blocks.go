@@ -11,7 +11,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// block is a piece of a message on the wire: one of its fields.
+// callIDPrefix begins the ids of calls that are not valid as they are.
+const callIDPrefix = "tooluse_"
+
+// block is a part of a message in the request. Exactly one field is set.
 type block struct {
 	Text       string            `json:"text,omitempty"`
 	Image      *media            `json:"image,omitzero"`
@@ -58,12 +61,9 @@ type point struct {
 	Type string `json:"type"`
 }
 
-// maxBreakpoints is how many cache points a request may have.
-const maxBreakpoints = 4
-
 var cachePoint = block{CachePoint: &point{Type: "default"}}
 
-// textBlock returns a block of text; none for text in which nothing stands, which the protocol refuses.
+// textBlock returns a block of text; false for blank text, which the protocol refuses.
 func textBlock(text string) (block, bool) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return block{Text: text}, strings.TrimSpace(text) != ""
@@ -71,7 +71,7 @@ func textBlock(text string) (block, bool) {
 
 func noteBlock(text string) block { return block{Text: strings.ToValidUTF8(text, "\uFFFD")} }
 
-// imageFormats and documentFormats are what the protocol calls a media type.
+// imageFormats and documentFormats map media types to the protocol's names.
 var imageFormats = map[string]string{"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 
 var documentFormats = map[string]string{
@@ -81,17 +81,24 @@ var documentFormats = map[string]string{
 	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":       "xlsx",
 }
 
-// sizes are how many bytes an image, else a document, may have.
+// maxMediaSize is the maximum bytes of an image (true) and of a document (false).
 var maxMediaSize = map[bool]int{true: 3_750_000, false: 4_500_000}
 
-// mediaBlock returns m as an image or a document, or as a note if the protocol takes no such thing.
+// mediaBlock returns m as an image or a document, or as a note if the protocol does not accept it.
 func (c *conversation) mediaBlock(m llm.Media) block {
 	kind := wire.MediaType(m.MediaType)
 	if len(m.Data) == 0 || len(m.Data) > wire.MaxMedia {
 		return noteBlock(wire.MediaNote(m, "this model's interface takes bytes, and no addresses"))
 	}
 	if limit := maxMediaSize[imageFormats[kind] != ""]; len(m.Data) > limit {
-		return noteBlock(wire.MediaNote(m, fmt.Sprintf("it is %.1f MB large, and this model's interface takes %.2f", float64(len(m.Data))/1e6, float64(limit)/1e6)))
+		return noteBlock(
+			wire.MediaNote(
+				m,
+				fmt.Sprintf(
+					"it is %.1f MB large, and this model's interface takes %.2f", float64(len(m.Data))/1e6, float64(limit)/1e6,
+				),
+			),
+		)
 	}
 	bytes := source{base64.StdEncoding.EncodeToString(m.Data)}
 	if format := imageFormats[kind]; format != "" {
@@ -103,7 +110,7 @@ func (c *conversation) mediaBlock(m llm.Media) block {
 	return noteBlock(wire.MediaNote(m, "this model's interface takes images, PDF, text and office documents only"))
 }
 
-// documentName returns a name that the protocol takes, which no other document of the request has.
+// documentName returns a valid name that is unique in the request.
 func (c *conversation) documentName(name string) string {
 	const limit = 150
 	name = strings.Map(func(r rune) rune {
@@ -123,22 +130,16 @@ func (c *conversation) documentName(name string) string {
 	return name
 }
 
-// encodeCallID returns id as the protocol takes it; equal ids stay equal and different ones different.
-func encodeCallID(id string) string {
-	const limit = 64
-	if len(id) > limit || !wire.IsWord(id, "_-") {
-		return "tooluse_" + wire.ShortDigest(id)
+// newReasoning returns earlier reasoning as the provider signed it; false without a signature.
+func newReasoning(p llm.Reasoning) (block, bool) {
+	signature, redacted := wire.ReasoningMetadata(p, namespace)
+	if redacted != "" {
+		return block{Reasoning: &reasoningContent{Redacted: redacted}}, true
 	}
-	return id
-}
-
-// reasoningBlock returns earlier thoughts as the provider signed them. Without a signature it would refuse them.
-func reasoningBlock(p llm.Reasoning) (block, bool) {
-	kept := wire.ReadMetadata(p.Metadata, namespace)
-	if data := wire.DecodeString(kept[wire.KeyRedacted]); data != "" {
-		return block{Reasoning: &reasoningContent{Redacted: data}}, true
-	}
-	signature := wire.DecodeString(kept[wire.KeySignature])
 	text := reasoningText{strings.ToValidUTF8(p.Text, "\uFFFD"), signature}
 	return block{Reasoning: &reasoningContent{Text: &text}}, signature != ""
 }
+
+func isCall(b block) bool { return b.ToolUse != nil }
+
+func isReasoning(b block) bool { return b.Reasoning != nil }

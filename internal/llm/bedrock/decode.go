@@ -16,16 +16,16 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// maxFrame bounds one frame of the event stream; preludeSize and frameSize are the least that they take.
+// The maximum size of a frame, and the minimum sizes of its prelude and of a whole frame.
 const (
 	maxFrame    = 8 << 20
 	preludeSize = 12
 	frameSize   = preludeSize + 4
 )
 
-// Decode yields the events of a 2xx response body, following llm.Model's contract for streams. The requestID is what
-// Opened says. Errors of r that are *llm.Errors are yielded as they are, others as class Transport; what the provider
-// reported as used until then goes with them. The secrets are values that were sent and must not come back in an error.
+// Decode yields the events of a 2xx response body under the contract of llm.Model. requestID is the id in
+// ResponseStart. secrets are values that were sent and must not occur in an error. An error carries the usage that was
+// reported before it.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{Turn: wire.NewTurn(requestID, yield), secrets: secrets}
@@ -39,8 +39,7 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 	}
 }
 
-// read feeds the whole body to t. What is no event stream is told by what else answers with 2xx: a web page, or an
-// error as one document.
+// read passes the whole body to t. A body that is not an event stream is a web page or an error in one document.
 func (t *turn) read(br *bufio.Reader) error {
 	first, err := br.Peek(1)
 	if err == nil && first[0] != 0 {
@@ -90,8 +89,7 @@ func nextFrame(br *bufio.Reader, buf *bytes.Buffer) (m eventstream.Message, err 
 	return m, nil
 }
 
-// classifyReadError gives an error of the reader its class. After the stop reason the answer is complete, and losing the
-// connection no longer matters.
+// classifyReadError returns an error of the reader as an *llm.Error, or nil after the stop reason if it is retryable.
 func (t *turn) classifyReadError(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
@@ -111,7 +109,7 @@ func textHeader(m *eventstream.Message, name string) string {
 	return ""
 }
 
-// applyMessage takes one frame: an event, an exception of the service, or an error of the connection to it.
+// applyMessage applies one frame: an event, an exception of the service, or an error of the connection to it.
 func (t *turn) applyMessage(m *eventstream.Message) error {
 	switch textHeader(m, eventstreamType) {
 	case "exception":
@@ -125,7 +123,11 @@ func (t *turn) applyMessage(m *eventstream.Message) error {
 	}
 	var p payload
 	if err := wire.DecodeLenient(m.Payload, &p); err != nil {
-		return &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not one of Converse: " + wire.FormatExcerpt(m.Payload, t.secrets), Err: err}
+		return &llm.Error{
+			Class:   llm.Malformed,
+			Message: "the provider sent a frame that is not one of Converse: " + wire.FormatExcerpt(m.Payload, t.secrets),
+			Err:     err,
+		}
 	}
 	return t.applyEvent(textHeader(m, ":event-type"), &p)
 }
@@ -146,10 +148,10 @@ func (t *turn) classifyException(name string, data jsontext.Value) error {
 	return wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: body, Secrets: t.secrets})
 }
 
-// HandleFrame implements wire.Frames for what is no event stream: an error in one document.
+// HandleFrame implements wire.FrameHandler for a body that is not an event stream: an error in one document.
 func (t *turn) HandleFrame(_ string, data []byte) (done bool, err error) {
 	return true, wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 }
 
-// IsComplete implements wire.Frames.
+// IsComplete implements wire.FrameHandler.
 func (t *turn) IsComplete() bool { return t.reason != "" }

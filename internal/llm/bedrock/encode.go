@@ -8,11 +8,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// answerTool is the tool whose call is the structured answer. Its calls are given out as text.
-const answerTool = "structured_answer"
-
-// body is the request as it goes over the wire, what caches can share first. Its named fields are the protocol's own;
-// everything else is in Extra.
+// body is the request body, with the parts that caches share first. Its named fields belong to the protocol; the others
+// are in Extra.
 type body struct {
 	ModelID    string                    `json:"modelId"`
 	ToolConfig *toolConfig               `json:"toolConfig,omitzero"`
@@ -52,8 +49,8 @@ func newTool(name, description string, schema jsontext.Value) tool {
 	return tool{toolSpec{wire.NormalizeToolName(name), description, inputSchema{schema}}}
 }
 
-// Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
-// InvalidRequest that names the option at fault.
+// Encode returns the request body. Equal requests give equal bytes. Its error is an *llm.Error of class InvalidRequest
+// that names the invalid option.
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	g := req.Generate
 	b := body{
@@ -88,7 +85,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	return wire.Marshal(b)
 }
 
-// encodeSystem returns the system texts, with a cache point behind those that are marked.
+// encodeSystem returns the system texts, each with its cache point.
 func (d Dialect) encodeSystem(req *llm.Request) []block {
 	var out []block
 	for i, text := range req.System {
@@ -97,16 +94,16 @@ func (d Dialect) encodeSystem(req *llm.Request) []block {
 			continue
 		}
 		out = append(out, b)
-		if d.Caches && i < min(req.Breakpoints.System, maxBreakpoints) {
+		if d.Caches && i < min(req.Breakpoints.System, wire.MaxBreakpoints) {
 			out = append(out, cachePoint)
 		}
 	}
 	return out
 }
 
-// encodeTools returns the tools and which of them must be called. A history with calls needs some tool to be there; the
-// protocol cannot forbid a call, so that none are offered where none is wanted.
-func encodeTools(req *llm.Request, calls, thinks bool) *toolConfig {
+// encodeTools returns the tools and the tool choice. A history with calls requires at least one tool. The protocol
+// cannot forbid calls, so no tools are sent if none may be called.
+func encodeTools(req *llm.Request, hasCalls, isReasoning bool) *toolConfig {
 	var c toolConfig
 	if req.Choice.Mode != llm.ChooseNone {
 		for _, def := range req.Tools {
@@ -116,22 +113,22 @@ func encodeTools(req *llm.Request, calls, thinks bool) *toolConfig {
 		}
 	}
 	switch {
-	case thinks || len(c.Tools) == 0: // one that thinks cannot be forced
+	case isReasoning || len(c.Tools) == 0: // a reasoning model cannot be forced
 	case req.Choice.Mode == llm.ChooseRequired:
 		c.Choice = jsontext.Value(`{"any":{}}`)
 	case req.Choice.Mode == llm.ChooseTool:
 		c.Choice = forceTool(wire.NormalizeToolName(req.Choice.Name))
 	}
 	if len(req.OutputSchema) > 0 {
-		if c.Choice == nil && !thinks && len(c.Tools) == 0 {
-			c.Choice = forceTool(answerTool)
-		} else if !thinks {
+		if c.Choice == nil && !isReasoning && len(c.Tools) == 0 {
+			c.Choice = forceTool(wire.AnswerTool)
+		} else if !isReasoning {
 			c.Choice = jsontext.Value(`{"any":{}}`)
 		}
-		c.Tools = append(c.Tools, newTool(answerTool, "Give the answer. Call this once, at the end, instead of writing text.", wire.OutputSchema(req.OutputSchema)))
+		c.Tools = append(c.Tools, newTool(wire.AnswerTool, wire.AnswerToolDescription, wire.OutputSchema(req.OutputSchema)))
 	}
 	if len(c.Tools) == 0 {
-		if !calls {
+		if !hasCalls {
 			return nil
 		}
 		c.Tools = []tool{newTool("_noop", "Not to be called.", wire.ToolSchema(nil))}
@@ -154,7 +151,7 @@ func hasCalls(ms []message) bool {
 	return false
 }
 
-// reasoningConfig is the option of that name, as the AI SDK spells it.
+// reasoningConfig is the option of that name in the AI SDK's form.
 type reasoningConfig struct {
 	Type      string `json:"type"`
 	Budget    int    `json:"budgetTokens"`
@@ -162,7 +159,7 @@ type reasoningConfig struct {
 	Display   string `json:"display"`
 }
 
-// modelFields returns what goes to the model's maker in its own words, and the thinking among it.
+// modelFields returns the fields that the model's maker defines, and the thinking configuration among them.
 func (d Dialect) modelFields(req *llm.Request) (wire.Object, *wire.ThinkingConfig, error) {
 	out, _ := wire.ReadObject(req.Options["additionalModelRequestFields"])
 	if out == nil {
@@ -192,7 +189,7 @@ func (d Dialect) modelFields(req *llm.Request) (wire.Object, *wire.ThinkingConfi
 	return out, thought, nil
 }
 
-// parseReasoning reads the options of thinking: the neutral effort, and over it the SDK's own.
+// parseReasoning reads the reasoning options: the neutral effort, which the SDK's own option overrides.
 func (d Dialect) parseReasoning(req *llm.Request) (thought *wire.ThinkingConfig, effort string, err error) {
 	if v := req.Options["reasoningEffort"]; len(v) > 0 {
 		if v.Kind() != '"' {
@@ -212,7 +209,9 @@ func (d Dialect) parseReasoning(req *llm.Request) (thought *wire.ThinkingConfig,
 	}
 	var c reasoningConfig
 	if err := json.Unmarshal(v, &c); err != nil {
-		return nil, "", wire.NewInvalidRequest("the option reasoningConfig must be an object such as {\"type\": \"enabled\", \"budgetTokens\": 8000}, not %.80s", v)
+		return nil, "", wire.NewInvalidRequest(
+			"the option reasoningConfig must be an object such as {\"type\": \"enabled\", \"budgetTokens\": 8000}, not %.80s", v,
+		)
 	}
 	if c.Type != "" {
 		thought = &wire.ThinkingConfig{Type: c.Type, Budget: c.Budget, Display: c.Display}
@@ -223,7 +222,7 @@ func (d Dialect) parseReasoning(req *llm.Request) (thought *wire.ThinkingConfig,
 	return thought, effort, nil
 }
 
-// defaultMaxTokens is what Claude answers at most where a request does not say.
+// defaultMaxTokens is Claude's output limit for requests without one.
 const defaultMaxTokens = 4096
 
 func outputTokens(req *llm.Request) int {

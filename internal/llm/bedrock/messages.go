@@ -3,13 +3,12 @@ package bedrock
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cairn-dev/cairn/internal/llm"
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// message is one entry of the conversation on the wire.
+// message is one entry of the conversation in the request.
 type message struct {
 	Role    string  `json:"role"`
 	Content []block `json:"content"`
@@ -20,13 +19,13 @@ const (
 	roleAssistant = "assistant"
 )
 
-// conversation gathers the wire messages. Roles alternate: what one side says in a row is one message. Results must
-// follow their calls at once, so that instructions and media between them wait.
+// conversation collects the messages. Roles alternate: consecutive content of one role is one message. Results must
+// follow their calls directly, so instructions and media between them wait.
 type conversation struct {
 	d         Dialect
 	out       []message
-	waiting   int     // calls of the last message that have no result yet
-	pending   []block // what follows the results
+	waiting   int     // calls of the last message without a result
+	pending   []block // added after the results
 	documents map[string]int
 }
 
@@ -58,16 +57,16 @@ func (d Dialect) encodeMessages(req *llm.Request) []message {
 	return c.out
 }
 
-// messageBreakpoints are the messages that get a cache point, the latest if there are too many.
+// messageBreakpoints returns the indexes of messages with a cache point.
 func (d Dialect) messageBreakpoints(req *llm.Request) []int {
 	if !d.Caches {
 		return nil
 	}
-	left := maxBreakpoints - min(req.Breakpoints.System, len(req.System), maxBreakpoints)
-	return req.Breakpoints.Messages[max(0, len(req.Breakpoints.Messages)-left):]
+	_, messages := wire.LimitBreakpoints(req)
+	return messages
 }
 
-// addCachePoint puts a cache point at the end of what is said so far. None stands after a thought.
+// addCachePoint adds a cache point at the end of the conversation so far, but not after reasoning.
 func (c *conversation) addCachePoint() {
 	n := len(c.out)
 	if n == 0 {
@@ -83,7 +82,7 @@ func (c *conversation) addCachePoint() {
 	}
 }
 
-// add adds to the conversation, which the user begins; more of the same side joins its message.
+// add appends blocks, to the last message if it has the same role. The conversation begins with the user.
 func (c *conversation) add(role string, blocks ...block) {
 	n := len(c.out)
 	switch {
@@ -99,13 +98,13 @@ func (c *conversation) add(role string, blocks ...block) {
 	limitAttachments(c.out[len(c.out)-1].Content)
 }
 
-// How many images and documents a message may have.
+// The maximum numbers of images and documents in a message.
 const (
 	maxImages    = 20
 	maxDocuments = 5
 )
 
-// limitAttachments puts notes in the place of what is too many in a message.
+// limitAttachments replaces excess images and documents of a message by notes.
 func limitAttachments(blocks []block) {
 	images, documents := 0, 0
 	count := func(list []block) {
@@ -113,11 +112,18 @@ func limitAttachments(blocks []block) {
 			switch b := &list[i]; {
 			case b.Image != nil:
 				if images++; images > maxImages {
-					*b = noteBlock(fmt.Sprintf("[an image was left out: this model's interface takes %d of them in one message]", maxImages))
+					*b = noteBlock(
+						fmt.Sprintf("[an image was left out: this model's interface takes %d of them in one message]", maxImages),
+					)
 				}
 			case b.Document != nil:
 				if documents++; documents > maxDocuments {
-					*b = noteBlock(fmt.Sprintf("[the document %q was left out: this model's interface takes %d of them in one message]", b.Document.Name, maxDocuments))
+					*b = noteBlock(
+						fmt.Sprintf(
+							"[the document %q was left out: this model's interface takes %d of them in one message]", b.Document.Name,
+							maxDocuments,
+						),
+					)
 				}
 			}
 		}
@@ -130,7 +136,7 @@ func limitAttachments(blocks []block) {
 	count(blocks)
 }
 
-// userBlocks are what a user says. A document does not stand without a text.
+// userBlocks returns the content of a user message. A document requires a text next to it.
 func (c *conversation) userBlocks(parts []llm.Part) []block {
 	var out []block
 	text := false
@@ -154,14 +160,14 @@ func (c *conversation) userBlocks(parts []llm.Part) []block {
 	return out
 }
 
-// addUpdate says a chronological instruction in a message of the user's.
+// addUpdate adds an instruction as text of the user.
 func (c *conversation) addUpdate(parts []llm.Part) {
 	if text := wire.FormatUpdate(parts); text != "" {
 		c.pending = append(c.pending, noteBlock(text))
 	}
 }
 
-// addPending says what waited for the results of calls.
+// addPending adds what waited for the results of calls.
 func (c *conversation) addPending() {
 	c.waiting = 0
 	c.add(roleUser, c.pending...)
@@ -181,13 +187,13 @@ func (c *conversation) addResults(parts []llm.Part) {
 	}
 }
 
-// encodeResult returns the outcome of a call. Documents, and images that the model does not take there, follow it.
+// encodeResult returns the outcome of a call. Documents, and images that the model does not accept there, follow it.
 func (c *conversation) encodeResult(r llm.ToolResult) block {
-	out := toolResult{ID: encodeCallID(r.ID)}
+	out := toolResult{ID: wire.NormalizeCallID(r.ID, callIDPrefix)}
 	switch {
 	case r.IsError:
 		out.Status = "error"
-	case c.d.Claude || c.d.Nova: // others do not know the field
+	case c.d.Claude || c.d.Nova: // other models refuse the field
 		out.Status = "success"
 	}
 	attached := false
@@ -219,7 +225,7 @@ func (c *conversation) encodeResult(r llm.ToolResult) block {
 	return block{ToolResult: &out}
 }
 
-// attach keeps a block for the user to show behind the results.
+// attach keeps a block for the user message after the results.
 func (c *conversation) attach(b block) {
 	if len(c.pending) == 0 {
 		c.pending = append(c.pending, noteBlock("Attachments of the tool results above:"))
@@ -236,7 +242,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 				out = append(out, b)
 			}
 		case llm.Reasoning:
-			if b, ok := reasoningBlock(p); ok {
+			if b, ok := newReasoning(p); ok {
 				out = append(out, b)
 			}
 		case llm.ToolCall:
@@ -244,10 +250,17 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 				out = append(out, noteBlock(wire.HostedCallNote(p)))
 				continue
 			}
-			out = append(out, block{ToolUse: &toolUse{encodeCallID(p.ID), wire.NormalizeToolName(p.Name), wire.NormalizeInput(p.Input)}})
+			out = append(
+				out,
+				block{
+					ToolUse: &toolUse{
+						wire.NormalizeCallID(p.ID, callIDPrefix), wire.NormalizeToolName(p.Name), wire.NormalizeInput(p.Input),
+					},
+				},
+			)
 			c.waiting++
 		case llm.ToolResult:
-			out = append(out, noteBlock(wire.HostedResultNote(p, hostedText(p))))
+			out = append(out, noteBlock(wire.HostedResultNote(p, wire.HostedResultText(p))))
 			for _, m := range wire.ResultMedia(p) {
 				c.attach(c.mediaBlock(m))
 			}
@@ -255,39 +268,10 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 			out = append(out, c.mediaBlock(p))
 		}
 	}
-	c.add(roleAssistant, callsLast(out)...)
+	c.add(roleAssistant, wire.MoveCallsLast(out, isCall, isReasoning)...)
 }
 
-func hostedText(r llm.ToolResult) string {
-	var lines []string
-	for _, p := range r.Content {
-		if t, ok := p.(llm.Text); ok {
-			lines = append(lines, t.Text)
-		}
-	}
-	switch {
-	case len(wire.ResultMedia(r)) > 0:
-		lines = append(lines, wire.AttachmentFollows)
-	case len(lines) == 0:
-		return string(r.Raw)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// callsLast moves the calls behind what else an answer says: the protocol wants their results next. Thoughts between
-// calls are left where the model had them, because it has signed them so.
-func callsLast(blocks []block) []block {
-	isCall := func(b block) bool { return b.ToolUse != nil }
-	first := slices.IndexFunc(blocks, isCall)
-	if first < 0 || slices.ContainsFunc(blocks[first:], func(b block) bool { return b.Reasoning != nil }) {
-		return blocks
-	}
-	others := slices.DeleteFunc(slices.Clone(blocks), isCall)
-	calls := slices.DeleteFunc(slices.Clone(blocks), func(b block) bool { return !isCall(b) })
-	return append(others, calls...)
-}
-
-// closeConversation sees to the end of the conversation, which is the user's.
+// closeConversation completes the end of the conversation, which must be a user message.
 func (c *conversation) closeConversation() {
 	n := len(c.out)
 	if n == 0 {

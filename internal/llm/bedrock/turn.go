@@ -10,7 +10,7 @@ import (
 // turn is the state of one answer between two frames. It belongs to the goroutine that ranges over Decode.
 type turn struct {
 	*wire.Turn
-	secrets []string // values that must not come back in an error
+	secrets []string // values that must not occur in an error
 	reason  string   // the stop reason as sent; empty until it arrives
 	usage   llm.Usage
 }
@@ -43,7 +43,7 @@ type delta struct {
 	} `json:"reasoningContent"`
 }
 
-// applyEvent applies one event. What follows the stop reason is only read for its usage.
+// applyEvent applies one event. After the stop reason only the usage counts.
 func (t *turn) applyEvent(name string, p *payload) error {
 	t.BeginAnswer("")
 	if t.IsComplete() && name != "metadata" {
@@ -64,14 +64,14 @@ func (t *turn) applyEvent(name string, p *payload) error {
 	return nil
 }
 
-// startBlock begins a call; blocks of other kinds begin with their first piece.
+// startBlock starts a call. Blocks of other types start with their first piece.
 func (t *turn) startBlock(p *payload) error {
 	t.StopBlock(p.Index)
 	use := p.Start.ToolUse
 	if use == nil {
 		return nil
 	}
-	if wire.DecodeString(use.Name) == answerTool {
+	if wire.DecodeString(use.Name) == wire.AnswerTool {
 		return t.StartBlock(p.Index, &answerBlock{})
 	}
 	c, err := t.BeginCall(wire.DecodeString(use.ID), wire.DecodeString(use.Name), false)
@@ -81,7 +81,7 @@ func (t *turn) startBlock(p *payload) error {
 	return t.StartBlock(p.Index, c)
 }
 
-// answerBlock is the structured answer: text that comes as a call's arguments.
+// answerBlock is structured output: text in the arguments of a call.
 type answerBlock struct{ wire.TextBlock }
 
 func (t *turn) continueBlock(p *payload) error {
@@ -123,8 +123,8 @@ func (t *turn) finishTurn() error {
 	return t.Finish(t.finishReason(), t.usage)
 }
 
-// finishReason maps the reason as sent (spec/v2 §21.2). An answer with calls is never just "stop", and one without
-// calls is never "tool-calls": the loop would wait for results that cannot come.
+// finishReason converts the stop reason. An answer with calls is never just "stop", and one without calls is never
+// "tool-calls": the loop would wait for results that cannot come.
 func (t *turn) finishReason() llm.FinishReason {
 	switch t.reason {
 	case "":
@@ -145,16 +145,17 @@ func (t *turn) finishReason() llm.FinishReason {
 	}
 }
 
-// parseUsage reads the usage with llm.Usage's invariants. The service counts cached input beside the rest; where its total
-// says otherwise, the total is believed.
+// parseUsage reads the usage with the invariants of llm.Usage. The service reports cached input separately, unless its
+// total shows otherwise.
 func (t *turn) parseUsage(v jsontext.Value) {
 	o, ok := wire.ReadObject(v)
 	if !ok {
 		return
 	}
 	u := llm.Usage{
-		Input: wire.ParseTokenCount(o["inputTokens"]), Output: wire.ParseTokenCount(o["outputTokens"]), Total: wire.ParseTokenCount(o["totalTokens"]),
-		CacheRead: wire.ParseTokenCount(o["cacheReadInputTokens"]), CacheWrite: wire.ParseTokenCount(o["cacheWriteInputTokens"]),
+		Input: wire.ParseTokenCount(o["inputTokens"]), Output: wire.ParseTokenCount(o["outputTokens"]),
+		Total: wire.ParseTokenCount(o["totalTokens"]), CacheRead: wire.ParseTokenCount(o["cacheReadInputTokens"]),
+		CacheWrite: wire.ParseTokenCount(o["cacheWriteInputTokens"]),
 	}
 	cached := u.CacheRead + u.CacheWrite
 	if inclusive := u.Total > 0 && u.Total == u.Input+u.Output && u.Input >= cached; !inclusive {

@@ -10,13 +10,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// beginCall takes a call, which comes whole. It is given out when the answer is good.
+// beginCall records a call, which arrives complete. It is emitted if the answer succeeds.
 func (t *turn) beginCall(p *answerPart) error {
 	t.close()
 	if len(t.calls) == wire.MaxCalls {
 		return wire.NewMalformed("the provider sent more than %d tool calls in one answer", wire.MaxCalls)
 	}
-	e := llm.ToolCallEvent{Name: wire.DecodeString(p.Call.Name), Raw: repairUTF8(string(p.Call.Args)), Metadata: t.callMetadata(p)}
+	e := llm.ToolCallEvent{
+		Name: wire.DecodeString(p.Call.Name), Raw: repairUTF8(string(p.Call.Args)), Metadata: t.callMetadata(p),
+	}
 	switch {
 	case len(e.Name) > wire.MaxName:
 		return wire.NewMalformed("the provider sent a tool's name of more than %d bytes", wire.MaxName)
@@ -37,7 +39,7 @@ func (t *turn) beginCall(p *answerPart) error {
 	return nil
 }
 
-// callMetadata is what the vendor wants back with a call: its signature, and the id if it gave one.
+// callMetadata returns the metadata that the vendor requires back with a call: its signature, and its id if it has one.
 func (t *turn) callMetadata(p *answerPart) llm.Metadata {
 	kept := wire.Object{}
 	if wire.IsNonEmptyString(p.Signature) {
@@ -49,26 +51,26 @@ func (t *turn) callMetadata(p *answerPart) llm.Metadata {
 	return wire.NewMetadata(t.d.metadataNamespace(), kept)
 }
 
-// newID returns an id for a call: the vendor's, if it gives one, else one that the answer and the call make.
-func (t *turn) newID(sent, what string) string {
+// newID returns an id for a call: the vendor's if it has one, else one derived from the answer and the call.
+func (t *turn) newID(sent, content string) string {
 	answer := t.response
 	if answer == "" {
-		answer = fmt.Sprintf("%s\x00%s", t.requestID, what)
+		answer = fmt.Sprintf("%s\x00%s", t.requestID, content)
 	}
 	return t.ids.MakeUnique(sent, answer)
 }
 
-// repairUTF8 is raw as valid UTF-8.
+// repairUTF8 returns raw as valid UTF-8.
 func repairUTF8(raw string) string { return wire.Clip(raw, len(raw)) }
 
-// emitCalls gives the calls out.
+// emitCalls emits the calls.
 func (t *turn) emitCalls(reason llm.FinishReason) {
 	for _, e := range t.calls {
 		t.EmitCall(e, reason, false)
 	}
 }
 
-// emitCode gives out code that the vendor ran itself; its result is the next part.
+// emitCode emits code that the vendor ran; its result is the next part.
 func (t *turn) emitCode(p *answerPart) {
 	t.close()
 	t.MarkContent()
@@ -78,10 +80,13 @@ func (t *turn) emitCode(p *answerPart) {
 	t.Emit(llm.ToolInputStart{ID: t.codeCallID, Name: codeTool})
 	t.Emit(llm.ToolInputDelta{ID: t.codeCallID, Delta: string(input)})
 	t.Emit(llm.ToolInputEnd{ID: t.codeCallID})
-	t.Emit(llm.ToolCallEvent{ID: t.codeCallID, Name: codeTool, Input: input, Raw: string(input), Hosted: true, Metadata: t.partMetadata("executableCode", code, p.Signature)})
+	t.Emit(llm.ToolCallEvent{
+		ID: t.codeCallID, Name: codeTool, Input: input, Raw: string(input), Hosted: true,
+		Metadata: t.partMetadata("executableCode", code, p.Signature),
+	})
 }
 
-// emitHostedCall gives out what a tool of the vendor's was asked; what it found is a part of its own.
+// emitHostedCall emits the call of a hosted tool; its result is another part.
 func (t *turn) emitHostedCall(p *answerPart) {
 	t.close()
 	t.MarkContent()
@@ -96,16 +101,19 @@ func (t *turn) emitHostedCall(p *answerPart) {
 	t.Emit(llm.ToolInputStart{ID: id, Name: name})
 	t.Emit(llm.ToolInputDelta{ID: id, Delta: string(input)})
 	t.Emit(llm.ToolInputEnd{ID: id})
-	t.Emit(llm.ToolCallEvent{ID: id, Name: name, Input: input, Raw: string(input), Hosted: true, Metadata: t.partMetadata("toolCall", p.ToolCall, p.Signature)})
+	t.Emit(llm.ToolCallEvent{
+		ID: id, Name: name, Input: input, Raw: string(input), Hosted: true,
+		Metadata: t.partMetadata("toolCall", p.ToolCall, p.Signature),
+	})
 }
 
-// emitImage gives out a picture that the model made. Its thoughts about it are not kept.
+// emitImage emits a generated image. Images in the model's reasoning are dropped.
 func (t *turn) emitImage(p *answerPart) {
 	if p.Thought {
 		return
 	}
 	var b blob
-	_ = wire.DecodeLenient(p.Inline, &b) // what is no blob has nothing in it
+	_ = wire.DecodeLenient(p.Inline, &b) // an invalid blob is empty
 	picture, ok := wire.DecodeImage(b.MimeType, b.Data)
 	if !ok {
 		t.appendNote(wire.UnshownNote(quoteMediaType(b.MimeType), ""))
@@ -122,13 +130,13 @@ func (t *turn) emitImage(p *answerPart) {
 	}
 }
 
-// noteFile tells of what the model made and the vendor keeps.
+// noteFile adds a note about a generated file that the vendor stores.
 func (t *turn) noteFile(p *answerPart) {
 	if p.Thought {
 		return
 	}
 	var f fileData
-	_ = wire.DecodeLenient(p.File, &f) // what is no file is nowhere
+	_ = wire.DecodeLenient(p.File, &f) // an invalid file has no address
 	t.appendNote(wire.UnshownNote(quoteMediaType(f.MimeType), f.URI))
 }
 
@@ -139,7 +147,7 @@ func quoteMediaType(mediaType string) string {
 	return fmt.Sprintf("%.100q", mediaType)
 }
 
-// appendNote says something about the answer in it, on a line of its own.
+// appendNote adds a note to the answer, on a line of its own.
 func (t *turn) appendNote(s string) {
 	if t.HasContent() {
 		s = "\n" + s
@@ -147,7 +155,7 @@ func (t *turn) appendNote(s string) {
 	t.appendText(false, wire.Quote(s))
 }
 
-// hostedToolName is a tool of the vendor's in lower case, as others are named.
+// hostedToolName returns the name of a hosted tool in lower case.
 func hostedToolName(fields wire.Object) string {
 	name := strings.ToLower(wire.DecodeString(fields["toolType"]))
 	if name == "" || len(name) > wire.MaxName {
@@ -156,7 +164,7 @@ func hostedToolName(fields wire.Object) string {
 	return name
 }
 
-// emitHostedResult gives out what a tool of the vendor's found.
+// emitHostedResult emits the result of a hosted tool.
 func (t *turn) emitHostedResult(p *answerPart) {
 	t.close()
 	fields, _ := wire.ReadObject(p.ToolResponse)
@@ -170,7 +178,7 @@ func (t *turn) emitHostedResult(p *answerPart) {
 	t.Emit(r)
 }
 
-// partMetadata is a part with its signature, to be given back as it came.
+// partMetadata returns a part with its signature, to be sent back verbatim.
 func (t *turn) partMetadata(kind string, v, signature jsontext.Value) llm.Metadata {
 	fields := wire.Object{kind: v}
 	if wire.IsNonEmptyString(signature) {
@@ -179,10 +187,10 @@ func (t *turn) partMetadata(kind string, v, signature jsontext.Value) llm.Metada
 	return wire.NewMetadata(t.d.metadataNamespace(), wire.Object{keyPart: wire.MarshalOr(fields, nil)})
 }
 
-// codeTool is the name of the vendor's own tool for code.
+// codeTool is the name of the hosted tool that runs code.
 const codeTool = "code_execution"
 
-// emitCodeResult gives out what the code of the part before it came to.
+// emitCodeResult emits the result of the code in the previous part.
 func (t *turn) emitCodeResult(p *answerPart) {
 	t.close()
 	if t.codeCallID == "" {

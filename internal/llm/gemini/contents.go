@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// part is a piece of a content. Exactly one of its kinds is set; Raw is one that is given back as it came.
+// part is a piece of a content. Exactly one kind is set; Raw is a part that is sent back verbatim.
 type part struct {
 	Text      *string        `json:"text,omitzero"`
 	Thought   bool           `json:"thought,omitzero"`
@@ -54,21 +54,24 @@ func joinTexts(texts []string) *string {
 
 func textPart(s string) part { return part{Text: &s} }
 
-// conversation gathers the contents. What the model said in a row is one content, and so are the results of its calls,
-// which the vendor counts; what would come between them waits.
+// conversation collects the contents. Consecutive content of the model is one content, and so are the results of its
+// calls, whose number the vendor checks; content between them waits.
 type conversation struct {
 	d           Dialect
 	strict      bool // the model refuses calls without a signature
 	out         []content
 	results     bool              // the last content holds results
-	names       map[string]string // of calls, by id
-	sent        map[string]string // the vendor's ids of calls, by ours
+	names       map[string]string // of calls by id
+	sent        map[string]string // the vendor's ids of calls by cairn's
 	updates     wire.PendingUpdates
-	attachments []part // what the user shows of the answer before, behind the results of its calls
+	attachments []part // images of the previous answer, sent by the user after the results of its calls
 }
 
 func (d Dialect) encodeContents(req *llm.Request) []content {
-	c := conversation{d: d, strict: strings.Contains(req.Model, "gemini-3"), out: []content{}, names: map[string]string{}, sent: map[string]string{}}
+	c := conversation{
+		d: d, strict: strings.Contains(req.Model, "gemini-3"), out: []content{}, names: map[string]string{},
+		sent: map[string]string{},
+	}
 	for _, m := range req.Messages {
 		switch m.Role {
 		case llm.RoleSystem:
@@ -89,7 +92,7 @@ func (d Dialect) encodeContents(req *llm.Request) []content {
 	return c.out
 }
 
-// add appends parts, to the last content if that is the same role's: but not to results, which stand alone.
+// add appends parts, to the last content if it has the same role and is not a list of results.
 func (c *conversation) add(role string, parts []part) {
 	if len(parts) == 0 {
 		return
@@ -102,7 +105,7 @@ func (c *conversation) add(role string, parts []part) {
 	c.out = append(c.out, content{Role: role, Parts: parts})
 }
 
-// addPending ends a run of results: what the user shows and the updates that waited follow it.
+// addPending adds what waited for the end of a list of results.
 func (c *conversation) addPending() {
 	c.add("user", c.attachments)
 	c.attachments = nil
@@ -155,7 +158,7 @@ func (c *conversation) userParts(parts []llm.Part) []part {
 
 func (c *conversation) modelParts(parts []llm.Part) []part {
 	var out []part
-	first := true // call
+	isFirst := true // call of the answer
 	for _, p := range parts {
 		switch p := p.(type) {
 		case llm.Text:
@@ -173,8 +176,8 @@ func (c *conversation) modelParts(parts []llm.Part) []part {
 				}
 				continue
 			}
-			out = append(out, c.encodeCall(p, first))
-			first = false
+			out = append(out, c.encodeCall(p, isFirst))
+			isFirst = false
 		case llm.ToolResult:
 			text, media := resultContent(p)
 			if c.isGeneratedImage(p.Metadata) && len(media) > 0 {
@@ -194,15 +197,20 @@ func (c *conversation) modelParts(parts []llm.Part) []part {
 	return out
 }
 
-// anySignature stands for the signature of a call that this model did not make, where a call without is refused.
+// anySignature replaces the signature of a call that another model made, for models that refuse calls without one.
 const anySignature = `"skip_thought_signature_validator"`
 
-// encodeCall encodes a call. Only the first of an answer has a signature.
-func (c *conversation) encodeCall(p llm.ToolCall, first bool) part {
+// encodeCall encodes a call. Only the first call of an answer has a signature.
+func (c *conversation) encodeCall(p llm.ToolCall, isFirst bool) part {
 	c.updates.AddCalls(1)
-	c.names[p.ID], c.sent[p.ID] = wire.NormalizeToolName(p.Name), wire.DecodeString(wire.ReadMetadata(p.Metadata, c.d.metadataNamespace())[keyCallID])
-	out := part{Call: &functionCall{ID: c.sent[p.ID], Name: c.names[p.ID], Args: wire.NormalizeInput(p.Input)}, Signature: c.signatureOf(p.Metadata)}
-	if out.Signature == nil && first && c.strict {
+	c.names[p.ID], c.sent[p.ID] = wire.NormalizeToolName(
+		p.Name,
+	), wire.DecodeString(wire.ReadMetadata(p.Metadata, c.d.metadataNamespace())[keyCallID])
+	out := part{
+		Call:      &functionCall{ID: c.sent[p.ID], Name: c.names[p.ID], Args: wire.NormalizeInput(p.Input)},
+		Signature: c.signatureOf(p.Metadata),
+	}
+	if out.Signature == nil && isFirst && c.strict {
 		out.Signature = jsontext.Value(anySignature)
 	}
 	return out
@@ -215,12 +223,12 @@ func (c *conversation) signatureOf(m llm.Metadata) jsontext.Value {
 	return nil
 }
 
-// isGeneratedImage reports whether a call is the picture that this vendor's model made.
+// isGeneratedImage reports whether a call is an image that this vendor's model generated.
 func (c *conversation) isGeneratedImage(m llm.Metadata) bool {
 	return wire.ReadMetadata(m, c.d.metadataNamespace())[keyImage] != nil
 }
 
-// encodeHosted gives a part of a tool that this vendor ran back as it came, and tells of one that another ran.
+// encodeHosted returns a part of this vendor's hosted tool verbatim, else the note.
 func (c *conversation) encodeHosted(m llm.Metadata, note string) part {
 	if raw, ok := wire.ReadObject(wire.ReadMetadata(m, c.d.metadataNamespace())[keyPart]); ok && len(raw) > 0 {
 		return part{Raw: raw}
@@ -228,7 +236,7 @@ func (c *conversation) encodeHosted(m llm.Metadata, note string) part {
 	return textPart(note)
 }
 
-// mediaPart returns m as a part if it is of a kind that the models read and not too large.
+// mediaPart returns m as a part if the models accept its type and size.
 func mediaPart(m llm.Media) (part, bool) {
 	kind := wire.MediaType(m.MediaType)
 	family, _, _ := strings.Cut(kind, "/")

@@ -9,11 +9,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// Decode yields the events of a 2xx response body, following llm.Model's contract for streams. The requestID is what
-// Opened says, which comes with the first frame. Errors of r that are *llm.Errors are yielded as they are, others as
-// class Transport; what the provider reported as used until then goes with them. The secrets are values that were sent
-// and must not come back in an error. How a body is told apart is wire.ReadBody's to say; a JSON list is the frames of
-// an answer that was not asked for as a stream of events.
+// Decode yields the events of a 2xx response body under the contract of llm.Model. requestID is the id in
+// ResponseStart. secrets are values that were sent and must not occur in an error. An error carries the usage that was
+// reported before it. A JSON list is the frames of an answer that was not requested as an event stream.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, requestID: requestID, secrets: secrets}
@@ -21,7 +19,7 @@ func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.S
 	}
 }
 
-// HandleFrame implements wire.Frames.
+// HandleFrame implements wire.FrameHandler.
 func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	if list, ok := wire.ReadList(data); ok {
 		for _, v := range list {
@@ -37,7 +35,11 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 		err = wire.CheckList(data, "candidates")
 	}
 	if err != nil {
-		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not of a Gemini stream: " + wire.FormatExcerpt(data, t.secrets), Err: err}
+		return false, &llm.Error{
+			Class:   llm.Malformed,
+			Message: "the provider sent a frame that is not of a Gemini stream: " + wire.FormatExcerpt(data, t.secrets),
+			Err:     err,
+		}
 	}
 	if wire.IsPresent(f.Error) || event == "error" {
 		return false, wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
@@ -46,5 +48,5 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	return t.IsStopped(), err
 }
 
-// IsComplete implements wire.Frames.
+// IsComplete implements wire.FrameHandler.
 func (t *turn) IsComplete() bool { return t.finish != "" }

@@ -7,8 +7,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// body is the request as it goes over the wire. Its named fields are the protocol's own; everything else is in Extra
-// (spec/v2 §20.1 LM-2). The model stands in the path.
+// body is the request body. Its named fields belong to the protocol; the others are in Extra. The model is part of the
+// path.
 type body struct {
 	Contents   []content                 `json:"contents"`
 	System     *content                  `json:"systemInstruction,omitzero"`
@@ -38,7 +38,7 @@ type toolConfig struct {
 		Mode    string   `json:"mode"`
 		Allowed []string `json:"allowedFunctionNames,omitempty"`
 	} `json:"functionCallingConfig"`
-	// Invocations has the answer hold what the vendor's own tools were asked and found, to be given back.
+	// Invocations includes the calls and results of hosted tools in the answer, so that they can be sent back.
 	Invocations bool `json:"includeServerSideToolInvocations,omitzero"`
 }
 
@@ -60,16 +60,16 @@ type generation struct {
 	JSONSchema       jsontext.Value `json:"responseJsonSchema,omitzero"`
 }
 
-// Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
-// InvalidRequest that names the option at fault.
+// Encode returns the request body. Equal requests give equal bytes. Its error is an *llm.Error of class InvalidRequest
+// that names the invalid option.
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	b := body{Contents: d.encodeContents(req), Generation: newGeneration(req), Extra: map[string]jsontext.Value{}}
 	if len(req.System) > 0 {
 		b.System = &content{Parts: []part{{Text: joinTexts(req.System)}}}
 	}
-	var functions, both bool
-	if b.Tools, functions, both = encodeTools(req); functions {
-		b.ToolConfig = encodeChoice(req.Choice, both && !d.Vertex)
+	var hasFunctions, isMixed bool
+	if b.Tools, hasFunctions, isMixed = encodeTools(req); hasFunctions {
+		b.ToolConfig = encodeChoice(req.Choice, isMixed && !d.Vertex)
 	}
 	for _, name := range []string{"safetySettings", "cachedContent", "labels"} {
 		if v, ok := req.Options[name]; ok {
@@ -99,7 +99,7 @@ func newGeneration(req *llm.Request) generation {
 	}
 	switch {
 	case len(req.OutputSchema) == 0:
-	case versionOf(req.Model) >= 25: // knows references, and objects that are closed
+	case versionOf(req.Model) >= 25: // supports references and closed objects
 		g.MimeType, g.JSONSchema = "application/json", encodeJSONSchema(req.OutputSchema)
 	default:
 		g.MimeType, g.Schema = "application/json", encodeSchema(req.OutputSchema)
@@ -107,7 +107,7 @@ func newGeneration(req *llm.Request) generation {
 	return g
 }
 
-// encodeThinking is the option as the vendor takes it: thoughts that are switched off cannot be shown.
+// encodeThinking returns the thinking option. The vendor refuses to include thoughts that are disabled.
 func encodeThinking(v jsontext.Value) jsontext.Value {
 	fields, _ := wire.ReadObject(v)
 	if string(fields["thinkingBudget"]) != "0" || string(fields["includeThoughts"]) != "true" {
@@ -117,17 +117,19 @@ func encodeThinking(v jsontext.Value) jsontext.Value {
 	return wire.MarshalOr(fields, v)
 }
 
-// encodeTools declares the functions in one entry, and each tool that the vendor runs in its own; functions says that there are
-// some, to which alone a choice refers, both that there are some of either. Models before version 3 take only the ones or
-// the others: the functions then.
-func encodeTools(req *llm.Request) (out []jsontext.Value, functions, both bool) {
+// encodeTools declares the functions in one entry and each hosted tool in its own. hasFunctions reports whether there
+// are functions, to which alone a tool choice applies; isMixed, whether there are both. Models before version 3 accept
+// only one kind: the functions then.
+func encodeTools(req *llm.Request) (out []jsontext.Value, hasFunctions, isMixed bool) {
 	var own declarations
 	for _, def := range req.Tools {
 		if def.Hosted != nil {
 			out = append(out, def.Hosted)
 			continue
 		}
-		own.Functions = append(own.Functions, function{Name: def.Name, Description: def.Description, Parameters: encodeSchema(def.Schema)})
+		own.Functions = append(
+			own.Functions, function{Name: def.Name, Description: def.Description, Parameters: encodeSchema(def.Schema)},
+		)
 	}
 	switch {
 	case len(own.Functions) == 0:
@@ -139,8 +141,8 @@ func encodeTools(req *llm.Request) (out []jsontext.Value, functions, both bool) 
 }
 
 // encodeChoice returns the calling mode; nil leaves it to the vendor, which means auto.
-func encodeChoice(c llm.ToolChoice, both bool) *toolConfig {
-	t := toolConfig{Invocations: both}
+func encodeChoice(c llm.ToolChoice, isMixed bool) *toolConfig {
+	t := toolConfig{Invocations: isMixed}
 	switch c.Mode {
 	case llm.ChooseNone:
 		t.Calling.Mode = "NONE"
@@ -151,12 +153,12 @@ func encodeChoice(c llm.ToolChoice, both bool) *toolConfig {
 	case llm.ChooseAuto:
 		t.Calling.Mode = "AUTO"
 	default:
-		if !both {
+		if !isMixed {
 			return nil
 		}
 	}
-	if both && (t.Calling.Mode == "AUTO" || t.Calling.Mode == "") {
-		t.Calling.Mode = "VALIDATED" // what the vendor has for both
+	if isMixed && (t.Calling.Mode == "AUTO" || t.Calling.Mode == "") {
+		t.Calling.Mode = "VALIDATED" // the vendor's mode for both kinds
 	}
 	return &t
 }

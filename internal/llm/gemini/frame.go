@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// frame is one piece of a streamed answer, or a whole one.
+// frame is one frame of a streamed answer, or a complete answer.
 type frame struct {
 	Candidates []candidate    `json:"candidates"`
 	Usage      jsontext.Value `json:"usageMetadata"`
@@ -36,8 +36,8 @@ type answerPart struct {
 		Name jsontext.Value `json:"name"`
 		Args jsontext.Value `json:"args"`
 	} `json:"functionCall"`
-	ToolCall     jsontext.Value `json:"toolCall"`     // of a tool that the vendor ran beside our functions
-	ToolResponse jsontext.Value `json:"toolResponse"` // by it
+	ToolCall     jsontext.Value `json:"toolCall"`     // of a hosted tool
+	ToolResponse jsontext.Value `json:"toolResponse"` // of a hosted tool
 	Code         jsontext.Value `json:"executableCode"`
 	Result       jsontext.Value `json:"codeExecutionResult"`
 	Inline       jsontext.Value `json:"inlineData"`

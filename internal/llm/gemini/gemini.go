@@ -1,12 +1,12 @@
-// Package gemini speaks Google's generateContent protocol, of the Gemini API and of Vertex: Encode turns an llm.Request
-// into a request body, Decode turns a response body into llm.Events. It is a function of bytes: it knows no URL, no key
-// and no connection (spec/v2 §20, §21).
+// Package gemini implements Google's generateContent protocol, of the Gemini API and of Vertex: Encode converts an
+// llm.Request to a request body, Decode a response body to llm.Events. It works on bytes and knows no URL, no key and
+// no connection.
 //
-// What it promises. The body is a deterministic function of request and dialect, so equal prefixes of a conversation
-// are equal bytes. Every history encodes: what the protocol has no words for becomes a text note, never an error. The
-// protocol has no call ids: calls get ids that are unique in their answer, and results find their calls again by order
-// and name. Thought signatures go back on the part that they came with. A turn is good only when its finish reason
-// arrived; tool calls are given out only then.
+// The body is a deterministic function of request and dialect, so equal prefixes of a conversation are equal bytes.
+// Every history can be encoded: content that the protocol cannot express becomes a text note. The protocol has no call
+// ids: calls get ids that are unique in their answer, and results find their calls by order and name. Thought
+// signatures are sent back on the part that they arrived with. A turn succeeds only if its finish reason arrived; only
+// then are calls emitted.
 package gemini
 
 import (
@@ -17,24 +17,25 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm"
 )
 
-// Dialect is what one endpoint expects beyond the common ground. The zero value is the Gemini API's.
+// Dialect describes the differences of an endpoint. The zero value is the Gemini API.
 type Dialect struct {
-	// Namespace is the key under which continuation metadata is kept; empty means "google".
+	// Namespace is the key of the protocol's metadata; "" is "google".
 	Namespace string
-	// Vertex is Google's endpoint of that name: it takes its own tools beside functions as they are, and does not know the
-	// setting by which the Gemini API gives their calls back.
+	// Vertex is for Google Vertex, which combines its own tools with functions without the setting by which the Gemini API
+	// reports their calls.
 	Vertex bool
 }
 
-// RequestPath is where a request for the model goes, below the base URL.
+// RequestPath returns the path of a request for the model, below the base URL.
 func (d Dialect) RequestPath(model string) string {
 	return "models/" + url.PathEscape(model) + ":streamGenerateContent?alt=sse"
 }
 
-// MixesTools reports whether a model takes the vendor's own tools beside functions: before version 3 it takes either.
+// MixesTools reports whether a model accepts hosted tools together with functions; models before version 3 accept one
+// or the other.
 func MixesTools(model string) bool { return versionOf(model) >= 30 }
 
-// SchemaSupport says how far answers of a model are held to a schema: before version 3, none beside functions.
+// SchemaSupport returns how far answers of a model conform to a schema: before version 3, not together with functions.
 func SchemaSupport(model string) llm.SchemaSupport {
 	if MixesTools(model) {
 		return llm.SchemaSupported
@@ -42,7 +43,7 @@ func SchemaSupport(model string) llm.SchemaSupport {
 	return llm.SchemaWithoutTools
 }
 
-// versionOf is ten times the version in a model's name; 0 if there is none.
+// versionOf returns ten times the version in a model's name; 0 if it has none.
 func versionOf(model string) int {
 	_, rest, _ := strings.Cut(model, "gemini-")
 	major, _, _ := strings.Cut(rest, "-")
@@ -64,12 +65,12 @@ func (d Dialect) metadataNamespace() string {
 	return d.Namespace
 }
 
-// Continuation metadata under the dialect's namespace.
+// The metadata keys in the dialect's namespace.
 const (
-	keySignature = "thoughtSignature"  // of the part, which the vendor wants back with it
-	keyCallID    = "callId"            // of a call, where the vendor has ids
-	keyImage     = "picture"           // a result is a picture that the model made
-	keyPart      = "part"              // a part of a tool that the vendor ran, verbatim
-	keyGrounding = "groundingMetadata" // what the answer was found in
+	keySignature = "thoughtSignature"  // of the part; the vendor requires it back
+	keyCallID    = "callId"            // the vendor's id of a call
+	keyImage     = "picture"           // marks a generated image
+	keyPart      = "part"              // a part of a hosted tool, verbatim
+	keyGrounding = "groundingMetadata" // the sources of the answer
 	keyURLs      = "urlContextMetadata"
 )

@@ -9,27 +9,27 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// SupportsSchema reports whether the vendor takes a schema for answers. Any may be sent, and what the vendor does not know of it
-// is not held to; but it refuses references that lead nowhere, those that have more beside them, and cycles that are in
-// no property that may be left out (ai.google.dev/api/generate-content, responseJsonSchema).
+// SupportsSchema reports whether the vendor accepts a schema for answers. It ignores unknown keywords, but refuses
+// dangling references, references with other constraints next to them, and cycles without an optional property
+// (ai.google.dev/api/generate-content, responseJsonSchema).
 func (Dialect) SupportsSchema(raw jsontext.Value) bool {
 	root, ok := wire.ReadObject(raw)
 	if !ok || wire.IsCyclic(root, true) {
 		return false
 	}
-	good := true
+	isSupported := true
 	wire.RewriteSchemas(raw, func(n wire.Object) wire.Object {
 		if n["$ref"] != nil {
-			_, known := llm.ResolveRef(root, wire.DecodeString(n["$ref"]))
-			good = good && known && len(referenceKeywords(n)) == len(withoutAnnotations(n))
+			_, exists := llm.ResolveRef(root, wire.DecodeString(n["$ref"]))
+			isSupported = isSupported && exists && len(referenceKeywords(n)) == len(withoutAnnotations(n))
 		}
 		return n
 	})
-	return good
+	return isSupported
 }
 
-// encodeJSONSchema is a schema for answers as the vendor takes it: references have nothing beside them, and the values of an enum
-// have a type, which is that of strings or numbers.
+// encodeJSONSchema returns a schema in the vendor's form: references have no other members, and the values of an enum
+// have a type, string or number.
 func encodeJSONSchema(raw jsontext.Value) jsontext.Value {
 	return wire.RewriteSchemas(raw, func(n wire.Object) wire.Object {
 		if n["$ref"] != nil {
@@ -39,7 +39,7 @@ func encodeJSONSchema(raw jsontext.Value) jsontext.Value {
 	})
 }
 
-// referenceKeywords is a reference and what may stand beside it.
+// referenceKeywords returns a reference with the members that may be next to it.
 func referenceKeywords(n wire.Object) wire.Object {
 	out := wire.Object{}
 	for name, v := range n {
@@ -50,7 +50,7 @@ func referenceKeywords(n wire.Object) wire.Object {
 	return out
 }
 
-// withoutAnnotations is a schema without what asks nothing of a value.
+// withoutAnnotations returns a schema without the keywords that do not constrain values.
 func withoutAnnotations(n wire.Object) wire.Object {
 	out := wire.Object{}
 	for name, v := range n {
@@ -63,8 +63,8 @@ func withoutAnnotations(n wire.Object) wire.Object {
 	return out
 }
 
-// encodeEnum writes the values of an enum, or a const, by their types. The vendor knows no enums of other types, which
-// it is told in words.
+// encodeEnum groups the values of an enum, or a const, by their types. The vendor does not support enums of other
+// types, which become descriptions.
 func encodeEnum(n wire.Object) wire.Object {
 	values, ok := wire.EnumValues(n)
 	if !ok || len(values) == 0 {
@@ -83,7 +83,7 @@ func encodeEnum(n wire.Object) wire.Object {
 	if len(choices) == 1 {
 		return mergeMembers(out, choices[0], "")
 	}
-	if out["anyOf"] != nil { // two choices at once: the one that is written may be the wider
+	if out["anyOf"] != nil { // the schema's own choice stays, although it may allow more
 		return out
 	}
 	out["anyOf"] = wire.MarshalOr(choices, nil)

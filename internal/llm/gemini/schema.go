@@ -12,15 +12,15 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// A schema that holds itself has no end here: references are followed so deep, and into so many schemas in all.
+// The limits of expanding references, because a recursive schema has no finite expansion.
 const (
 	maxDepth   = 12
 	maxSchemas = 4096
 )
 
-// encodeSchema makes of a JSON Schema what the vendor's own kind of schema can say (spec/v2 §20.1 LM-7, spec/v1 §30.7): it
-// has no references, no null type, no lists of types, and knows enums of strings only. Unknown members are refused by
-// the vendor, so that all else is left out. An object without properties is no schema at all: nil.
+// encodeSchema converts a JSON Schema to the vendor's own kind of schema, which has no references, no null type, no
+// lists of types, and enums of strings only. The vendor refuses unknown members, so all others are dropped. It returns
+// nil for an object without properties.
 func encodeSchema(raw jsontext.Value) jsontext.Value {
 	root, ok := wire.ReadObject(raw)
 	if !ok {
@@ -28,7 +28,8 @@ func encodeSchema(raw jsontext.Value) jsontext.Value {
 	}
 	p := &schemaEncoder{root: root, defs: map[string]wire.Object{}, left: maxSchemas}
 	out := p.encodeObject(root, 0)
-	if properties, ok := wire.ReadObject(out["properties"]); wire.DecodeString(out["type"]) == "object" && (!ok || len(properties) == 0) {
+	if properties, ok := wire.ReadObject(out["properties"]); wire.DecodeString(out["type"]) == "object" &&
+		(!ok || len(properties) == 0) {
 		return nil
 	}
 	return wire.MarshalOr(out, nil)
@@ -36,28 +37,28 @@ func encodeSchema(raw jsontext.Value) jsontext.Value {
 
 type schemaEncoder struct {
 	root wire.Object
-	defs map[string]wire.Object // what references lead to
-	left int                    // schemas that may still be looked into
+	defs map[string]wire.Object // by reference
+	left int                    // schemas that may still be expanded
 }
 
 func (p *schemaEncoder) resolveRef(ref string) wire.Object {
-	target, known := p.defs[ref]
-	if !known {
+	target, isResolved := p.defs[ref]
+	if !isResolved {
 		target, _ = llm.ResolveRef(p.root, ref)
 		p.defs[ref] = target
 	}
 	return target
 }
 
-// kept are the members that mean the same to the vendor.
+// keptKeywords are the members with the same meaning for the vendor.
 var keptKeywords = []string{"description", "nullable", "minLength"}
 
-// formats are those that the vendor knows.
+// keptFormats are the formats that the vendor supports.
 var keptFormats = []string{"date-time", "enum", "float", "double", "int32", "int64"}
 
 func (p *schemaEncoder) encode(v jsontext.Value, depth int) jsontext.Value {
 	n, ok := wire.ReadObject(v)
-	if !ok || p.left <= 0 { // true and false are schemas, too
+	if !ok || p.left <= 0 { // true and false are schemas as well
 		return jsontext.Value(`{"type":"string"}`)
 	}
 	return wire.MarshalOr(p.encodeObject(n, depth), jsontext.Value(`{"type":"string"}`))
@@ -97,7 +98,7 @@ func (p *schemaEncoder) encodeObject(n wire.Object, depth int) wire.Object {
 	return out
 }
 
-// resolve puts what n refers to in its place, and what allOf says beside it; what n says itself wins.
+// resolve replaces a reference by its target and adds the parts of allOf. The members of n take precedence.
 func (p *schemaEncoder) resolve(n wire.Object, depth int) wire.Object {
 	p.left--
 	for hops := 0; n["$ref"] != nil && hops < maxDepth; hops++ {
@@ -113,7 +114,7 @@ func (p *schemaEncoder) resolve(n wire.Object, depth int) wire.Object {
 	return n
 }
 
-// mergeMembers returns n without the member drop, and with those of more that it does not have.
+// mergeMembers returns n without the member drop, and with the members of more that it does not have.
 func mergeMembers(n, more wire.Object, drop string) wire.Object {
 	out := maps.Clone(more)
 	if out == nil {
@@ -127,7 +128,7 @@ func mergeMembers(n, more wire.Object, drop string) wire.Object {
 	return out
 }
 
-// mergeSchemas joins two schemas that both hold: their properties and what they require add up.
+// mergeSchemas joins two schemas that both apply: their properties and required names add up.
 func mergeSchemas(a, b wire.Object) wire.Object {
 	out := mergeMembers(a, b, "")
 	own, _ := wire.ReadObject(a["properties"])
@@ -143,7 +144,8 @@ func mergeSchemas(a, b wire.Object) wire.Object {
 	return out
 }
 
-// encodeChoices writes anyOf and oneOf as anyOf, and the null variant as nullable. A single variant takes the schema's place.
+// encodeChoices converts anyOf and oneOf to anyOf, and a null variant to nullable. A single variant replaces the
+// choice.
 func (p *schemaEncoder) encodeChoices(n, out wire.Object, depth int) {
 	list, ok := wire.ReadList(n["anyOf"])
 	if !ok {
@@ -174,7 +176,7 @@ func (p *schemaEncoder) encodeChoices(n, out wire.Object, depth int) {
 	}
 }
 
-// encodeType sets type and enum. A list of types becomes a choice; null among them, nullable.
+// encodeType sets type and enum. A list of types becomes a choice; null in it becomes nullable.
 func (p *schemaEncoder) encodeType(n, out wire.Object) {
 	values, isEnum := wire.ReadList(n["enum"])
 	if v, ok := n["const"]; ok && !isEnum {
@@ -214,7 +216,7 @@ func (p *schemaEncoder) encodeType(n, out wire.Object) {
 	}
 }
 
-// itemsOf is what a bare variant of that type must have beside it.
+// itemsOf returns the member that a variant of that type requires.
 func itemsOf(name string) wire.Object {
 	if name == "array" {
 		return wire.Object{"items": jsontext.Value(`{"type":"string"}`)}
@@ -222,7 +224,7 @@ func itemsOf(name string) wire.Object {
 	return nil
 }
 
-// enumStrings writes the values of an enum as strings.
+// enumStrings returns the values of an enum as strings.
 func enumStrings(values []jsontext.Value) jsontext.Value {
 	out := make([]jsontext.Value, 0, len(values))
 	for _, v := range values {

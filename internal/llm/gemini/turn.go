@@ -14,30 +14,30 @@ type turn struct {
 	*wire.Stream
 	d         Dialect
 	requestID string
-	secrets   []string // values that must not come back in an error
+	secrets   []string // values that must not occur in an error
 	response  string   // the provider's id of this answer
-	blocked   string   // why the prompt was refused
-	message   string   // what the provider says about the end
+	blocked   string   // the reason why the prompt was refused
+	message   string   // the provider's message about the end
 	finish    string   // the finish reason as sent; empty until it arrives
 	usage     llm.Usage
-	metadata  wire.Object // goes with the text that ends next, or else with Finish
+	metadata  wire.Object // of the next text that ends, else of Finish
 
-	open       block // the block that grows now, if any
+	open       block // the current block, if any
 	calls      []llm.ToolCallEvent
 	ids        wire.CallIDs
-	codeCallID string // the id of the hosted call whose result is to come
+	codeCallID string // the hosted call whose result is missing
 
-	hostedCalls map[string]llm.HostedResult // hosted calls whose result is to come, by the id that the vendor sent
+	hostedCalls map[string]llm.HostedResult // hosted calls whose results are missing, by the vendor's id
 }
 
-// block is a run of text or of reasoning; none without an id.
+// block is a run of text or of reasoning; without an id there is none.
 type block struct {
 	wire.TextRun
 	signature jsontext.Value
 }
 
-// applyFrame takes one frame. The answer ends with the stream, and the last finish reason is its: some send one with each
-// frame, or before the calls (spec/v2 §21.2).
+// applyFrame applies one frame. The answer ends with the stream and its last finish reason counts: some servers send
+// one with each frame, or before the calls.
 func (t *turn) applyFrame(f *frame) error {
 	t.Open()
 	if t.response == "" {
@@ -101,7 +101,7 @@ func (t *turn) applyPart(p *answerPart) error {
 	return nil
 }
 
-// appendText continues the text or the reasoning. A signature ends its block: what follows is another part's.
+// appendText appends to the text or the reasoning. A signature ends its block.
 func (t *turn) appendText(thought bool, text jsontext.Value) {
 	if !wire.IsNonEmptyString(text) {
 		return
@@ -117,7 +117,7 @@ func (t *turn) beginBlock(thought bool) {
 	t.open = block{TextRun: t.BeginRun(thought)}
 }
 
-// close ends the open block, if any.
+// close ends the open block, if there is one.
 func (t *turn) close() {
 	if t.open.ID == "" {
 		return
@@ -128,14 +128,14 @@ func (t *turn) close() {
 		kept[keySignature] = t.open.signature
 	}
 	if !t.open.Reasoning {
-		maps.Copy(kept, t.metadata) // what it was found in
+		maps.Copy(kept, t.metadata) // the sources of the text
 		t.metadata = nil
 	}
 	t.EndRun(&t.open.TextRun, wire.NewMetadata(t.d.metadataNamespace(), kept))
 	t.open = block{}
 }
 
-// finishTurn completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
+// finishTurn completes the turn after the last frame: the calls, then Finish, or an error.
 func (t *turn) finishTurn(bool) error {
 	if t.finish == "" && t.blocked != "" {
 		return newRefusal("the provider refused the request", t.blocked, t.message)
@@ -145,10 +145,12 @@ func (t *turn) finishTurn(bool) error {
 	}
 	t.close()
 	reason := t.finishReason()
-	if reason == llm.FinishError { // a call that the model garbled may come out well the next time
+	if reason == llm.FinishError { // a retry may produce a valid call
 		return wire.NewMalformed("the provider could not read a tool call that the model made (%.100s)", t.finish)
 	}
-	if err := t.CheckContent(reason, len(t.calls) > 0, newRefusal("the provider's content filter refused the request", t.finish, t.message)); err != nil {
+	if err := t.CheckContent(
+		reason, len(t.calls) > 0, newRefusal("the provider's content filter refused the request", t.finish, t.message),
+	); err != nil {
 		return err
 	}
 	t.emitCalls(reason)
@@ -164,7 +166,7 @@ func newRefusal(what, reason, why string) *llm.Error {
 	return &llm.Error{Class: llm.ContentFilter, Message: what}
 }
 
-// finishReason maps the reason as sent (spec/v2 §21.2).
+// finishReason converts the finish reason.
 func (t *turn) finishReason() llm.FinishReason {
 	switch t.finish {
 	case "STOP":
@@ -174,9 +176,11 @@ func (t *turn) finishReason() llm.FinishReason {
 		return llm.FinishStop
 	case "MAX_TOKENS":
 		return llm.FinishLength
-	case "SAFETY", "IMAGE_SAFETY", "RECITATION", "IMAGE_RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR":
+	case "SAFETY", "IMAGE_SAFETY", "RECITATION", "IMAGE_RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT",
+		"IMAGE_PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR":
 		return llm.FinishContentFilter
-	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE":
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE",
+		"MALFORMED_RESPONSE":
 		return llm.FinishError
 	default:
 		return llm.FinishUnknown

@@ -15,8 +15,8 @@ type usage struct {
 	Total      jsontext.Value `json:"totalTokenCount"`
 }
 
-// parseUsage takes the usage of a frame; each tells of the answer so far. Cached tokens are part of the prompt, and what the
-// vendor's own tools were fed is input, too; thoughts are counted beside the answer.
+// parseUsage reads the usage of a frame, which covers the answer so far. Cached tokens are part of the prompt, the
+// input of hosted tools is added to it, and thoughts are reported separately from the answer.
 func (t *turn) parseUsage(raw jsontext.Value) {
 	var u usage
 	used, ok := wire.ReadUsage(raw, &u)

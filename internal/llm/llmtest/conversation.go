@@ -40,7 +40,9 @@ func (g *generator) request() *llm.Request {
 		req.Messages = append(req.Messages, g.question()...)
 	}
 	if g.IntN(5) == 0 {
-		req.OutputSchema = jsontext.Value(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)
+		req.OutputSchema = jsontext.Value(
+			`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`,
+		)
 	}
 	if g.IntN(3) > 0 {
 		req.Breakpoints = llm.TurnBreakpoints(req)
@@ -50,8 +52,17 @@ func (g *generator) request() *llm.Request {
 
 func (g *generator) tools() []llm.ToolDefinition {
 	return []llm.ToolDefinition{
-		{Name: "edit", Description: "Edit.", Schema: jsontext.Value(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},
-		{Name: "odd", Schema: jsontext.Value(`{"anyOf":[{"properties":{"a":{"type":"string"}}},{"properties":{"b":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}]}`)},
+		{
+			Name: "edit", Description: "Edit.",
+			Schema: jsontext.Value(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`),
+		},
+		{
+			Name: "odd",
+			Schema: jsontext.Value(
+				`{"anyOf":[{"properties":{"a":{"type":"string"}}},{"properties":{"b":{"anyOf":[{"type":"integer"},` +
+					`{"type":"null"}]}}}]}`,
+			),
+		},
 		{Name: "read", Schema: jsontext.Value(`{"type":"object","properties":{}}`)},
 	}
 }
@@ -70,13 +81,18 @@ func (g *generator) choice() llm.ToolChoice {
 }
 
 func (g *generator) text() string {
-	return g.one("hello", "two\nlines", "a < b & c > d", "   ", "trailing \n", "emoji 😀", "broken \xff\xfe utf-8", strings.Repeat("long ", 300))
+	return g.one(
+		"hello", "two\nlines", "a < b & c > d", "   ", "trailing \n", "emoji 😀", "broken \xff\xfe utf-8",
+		strings.Repeat("long ", 300),
+	)
 }
 
 func (g *generator) media() llm.Media {
 	m := llm.Media{
-		MediaType: g.one("image/png", "image/JPEG; q=1", "application/pdf", "text/plain", "audio/wav", "video/mp4", "application/zip", ""),
-		Data:      []byte("data"), Name: g.one("", "a.bin", "Ärger (1).pdf", "two  spaces.md"),
+		MediaType: g.one(
+			"image/png", "image/JPEG; q=1", "application/pdf", "text/plain", "audio/wav", "video/mp4", "application/zip", "",
+		),
+		Data: []byte("data"), Name: g.one("", "a.bin", "Ärger (1).pdf", "two  spaces.md"),
 	}
 	switch g.IntN(8) {
 	case 0:
@@ -143,7 +159,11 @@ func (g *generator) id() string {
 }
 
 func (g *generator) call() llm.ToolCall {
-	return llm.ToolCall{ID: g.id(), Name: g.one("read", "edit", "gone", "multi_tool_use.parallel", "foo bar/é", "1st", strings.Repeat("x", 200)), Input: jsontext.Value(g.one(`{"path":"a"}`, `{}`, `{"a":{"b":[1,null]}}`, `oops`, ``))}
+	return llm.ToolCall{
+		ID:    g.id(),
+		Name:  g.one("read", "edit", "gone", "multi_tool_use.parallel", "foo bar/é", "1st", strings.Repeat("x", 200)),
+		Input: jsontext.Value(g.one(`{"path":"a"}`, `{}`, `{"a":{"b":[1,null]}}`, `oops`, ``)),
+	}
 }
 
 func (g *generator) result(c llm.ToolCall) llm.ToolResult {
@@ -168,7 +188,9 @@ func (g *generator) hosted() []llm.Part {
 	if g.IntN(4) == 0 {
 		return parts
 	}
-	raw := g.one(`{"type":"web_search_tool_result","tool_use_id":"`+id+`","content":[]}`, `[1,2]`, `{"status":"completed"}`)
+	raw := g.one(
+		`{"type":"web_search_tool_result","tool_use_id":"`+id+`","content":[]}`, `[1,2]`, `{"status":"completed"}`,
+	)
 	r := llm.ToolResult{ID: id, Name: name, Hosted: true, Raw: jsontext.Value(raw), IsError: g.IntN(4) == 0}
 	if name == llm.ImageTool {
 		r.Content = []llm.Part{g.media()}

@@ -27,16 +27,20 @@ func Broken(t *testing.T, decode Decode, half, whole string) {
 	broken := func(text string) io.Reader {
 		return io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("reset")))
 	}
-	if got := Print(decode(broken(half))); !strings.HasSuffix(got, "error the connection was lost during the answer: reset (transport)\n") {
+	if got := Print(
+		decode(broken(half)),
+	); !strings.HasSuffix(got, "error the connection was lost during the answer: reset (transport)\n") {
 		t.Errorf("in the middle: %s", got)
 	}
-	if got := Print(decode(broken(whole))); !strings.HasSuffix(got, "finish stop in=0 out=0 reasoning=0 read=0 write=0 total=0\n") {
+	if got := Print(
+		decode(broken(whole)),
+	); !strings.HasSuffix(got, "finish stop in=0 out=0 reasoning=0 read=0 write=0 total=0\n") {
 		t.Errorf("after the end: %s", got)
 	}
 }
 
-// Unended holds a good answer of SSE to what it is when servers leave out what ends its last frame, the one without which
-// the answer is not whole. A connection that breaks there has not ended, and a frame that is cut is not there.
+// Unended holds a good answer of SSE to what it is when servers leave out what ends its last frame, the one without
+// which the answer is not whole. A connection that breaks there has not ended, and a frame that is cut is not there.
 func Unended(t *testing.T, decode Decode, body string) {
 	t.Helper()
 	whole, bare := Print(decode(strings.NewReader(body))), strings.TrimRight(body, "\r\n")

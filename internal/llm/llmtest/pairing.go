@@ -17,7 +17,8 @@ type Pairing struct{ open, used map[string]bool }
 
 // Name returns an error if a call's name is none that vendors take, which are strict about those of old calls, too.
 func Name(name string) error {
-	if name == "" || len(name) > 64 || strings.Trim(name, Word) != "" || strings.ContainsRune("0123456789-", rune(name[0])) {
+	if name == "" || len(name) > 64 || strings.Trim(name, Word) != "" ||
+		strings.ContainsRune("0123456789-", rune(name[0])) {
 		return fmt.Errorf("bad name %q", name)
 	}
 	return nil

@@ -105,7 +105,10 @@ func (g *grammar) bare(depth int) any {
 	case 10:
 		return g.odd()
 	case 11:
-		return map[string]any{"type": []any{"object", "string", "null"}, "properties": map[string]any{"q": g.schema(depth + 1)}, "required": []any{"q"}}
+		return map[string]any{
+			"type": []any{"object", "string", "null"}, "properties": map[string]any{"q": g.schema(depth + 1)},
+			"required": []any{"q"},
+		}
 	default:
 		return g.object(depth)
 	}
@@ -267,7 +270,10 @@ type ruler struct {
 	optional, unions int
 }
 
-var ruled = []string{"$defs", "$ref", "additionalProperties", "anyOf", "description", "enum", "items", "properties", "required", "title", "type"}
+var ruled = []string{
+	"$defs", "$ref", "additionalProperties", "anyOf", "description", "enum", "items", "properties", "required", "title",
+	"type",
+}
 
 func (c *ruler) breaks(format string, args ...any) { c.broken = fmt.Sprintf(format, args...) }
 

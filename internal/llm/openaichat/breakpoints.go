@@ -9,8 +9,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// withBreakpoint returns p as the end of a prefix that the vendor may cache (spec/v1 §30.2). A text that says nothing cannot be
-// marked.
+// withBreakpoint returns p with a cache breakpoint. Empty text cannot have one.
 func (d Dialect) withBreakpoint(p part) part {
 	if p.Text != nil && strings.TrimSpace(*p.Text) == "" {
 		return p
@@ -23,15 +22,16 @@ func (d Dialect) withBreakpoint(p part) part {
 	return p
 }
 
-// encodeSystem is the content of the system message: its texts stand apart where the first of them are marked.
-func (d Dialect) encodeSystem(texts []string, marks int) jsontext.Value {
+// encodeSystem returns the content of the system message. The texts are separate parts if the first of them have
+// breakpoints.
+func (d Dialect) encodeSystem(texts []string, breakpoints int) jsontext.Value {
 	if d.CacheField == "" {
 		return wire.Quote(strings.Join(texts, "\n"))
 	}
 	var parts []part
 	for i, text := range texts {
 		p := textPart(text)
-		if i < marks {
+		if i < breakpoints {
 			p = d.withBreakpoint(p)
 		}
 		parts = append(parts, p)
@@ -39,7 +39,7 @@ func (d Dialect) encodeSystem(texts []string, marks int) jsontext.Value {
 	return wire.MarshalOr(parts, wire.Quote(strings.Join(texts, "\n")))
 }
 
-// resultText is the content of a result. One that says nothing cannot be marked.
+// resultText returns the content of a result. Empty content cannot have a breakpoint.
 func (d Dialect) resultText(text string) jsontext.Value {
 	if d.CacheField == "" || strings.TrimSpace(text) == "" {
 		return wire.Quote(text)
@@ -47,7 +47,7 @@ func (d Dialect) resultText(text string) jsontext.Value {
 	return wire.MarshalOr([]part{textPart(text)}, wire.Quote(text))
 }
 
-// markLast marks what was added last, if it is a user message or a result that says something.
+// markLast sets a breakpoint on the last message if it is a user message or a result that is not empty.
 func (c *conversation) markLast() {
 	if c.d.CacheField == "" {
 		return

@@ -9,24 +9,24 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// callList is the tool calls of one answer, in the order of their first pieces.
+// callList holds the tool calls of one answer, in the order of their first pieces.
 type callList struct {
 	list []*callState
 	ids  wire.CallIDs
 }
 
 type callState struct {
-	index   int // as the vendor counts; -1 if it does not
+	index   int // the vendor's index; -1 if there is none
 	sentID  string
 	id      string // unique in this answer; set when the name is known
 	name    string
 	args    strings.Builder
-	shown   int // how much of args has been given out as deltas
+	shown   int // bytes of args that have been emitted
 	text    wire.Joiner
 	content jsontext.Value // extra_content
 }
 
-// applyCall applies one piece of a tool call. One in which nothing stands is none.
+// applyCall applies one piece of a tool call. An empty piece is ignored.
 func (t *turn) applyCall(d *callDelta) error {
 	if d.isEmpty() {
 		return nil
@@ -63,8 +63,8 @@ func (t *turn) applyCall(d *callDelta) error {
 	return nil
 }
 
-// findCall returns the call that d continues, or nil if d begins a new one. The index decides; a second named call under
-// a used index is a new one. Without an index, an id that is not the last call's begins a new call.
+// findCall returns the call that d continues, or nil if d begins a new one. The index decides, but a second name under
+// a used index begins a new call. Without an index, an id other than the last call's begins a new call.
 func (l *callList) findCall(d *callDelta) *callState {
 	id := wire.DecodeString(d.ID)
 	isNew := func(c *callState) bool { return id != "" && c.sentID != "" && id != c.sentID }
@@ -113,7 +113,7 @@ func (t *turn) showArguments(c *callState) {
 	t.Emit(llm.ToolInputDelta{ID: c.id, Delta: piece})
 }
 
-// emitCalls gives the finished calls out.
+// emitCalls emits the calls.
 func (t *turn) emitCalls(reason llm.FinishReason) {
 	for i, c := range t.calls.list {
 		c.args.WriteString(c.text.Flush())

@@ -6,8 +6,8 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// chunk is one frame of a streamed answer, or a whole answer from a server that does not stream. Fields whose type
-// differs between vendors stay raw.
+// chunk is one frame of a streamed answer, or a complete answer from a server that does not stream. Fields whose types
+// differ between vendors stay undecoded.
 type chunk struct {
 	ID      jsontext.Value `json:"id"`
 	Object  jsontext.Value `json:"object"`
@@ -45,7 +45,7 @@ type delta struct {
 	ToolCalls        []callDelta      `json:"tool_calls"`
 	Images           []generatedImage `json:"images"`
 	Annotations      jsontext.Value   `json:"annotations"`
-	Executed         jsontext.Value   `json:"executed_tools"` // what the vendor ran itself
+	Executed         jsontext.Value   `json:"executed_tools"` // hosted tools of the vendor
 	FunctionCall     *functionDelta   `json:"function_call"`
 }
 
@@ -62,10 +62,11 @@ type callDelta struct {
 	ExtraContent jsontext.Value `json:"extra_content"`
 }
 
-// isEmpty reports whether there is nothing in it: no part of any call.
+// isEmpty reports whether the piece is part of no call.
 func (d *callDelta) isEmpty() bool {
 	f := d.Function
-	return d.Index == nil && !wire.IsNonEmptyString(d.ID) && !wire.IsNonEmptyString(f.Name) && (!wire.IsPresent(f.Arguments) || string(f.Arguments) == `""`) && !wire.IsPresent(d.ExtraContent)
+	return d.Index == nil && !wire.IsNonEmptyString(d.ID) && !wire.IsNonEmptyString(f.Name) &&
+		(!wire.IsPresent(f.Arguments) || string(f.Arguments) == `""`) && !wire.IsPresent(d.ExtraContent)
 }
 
 type functionDelta struct {
@@ -73,13 +74,13 @@ type functionDelta struct {
 	Arguments jsontext.Value `json:"arguments"`
 }
 
-// contentPart is a piece of a content list, as some vendors stream it.
+// contentPart is a part of a content list, which some vendors stream.
 type contentPart struct {
 	Text     jsontext.Value `json:"text"`
-	Thinking jsontext.Value `json:"thinking"` // a text, or parts with some
+	Thinking jsontext.Value `json:"thinking"` // a text, or parts with texts
 }
 
-// parseChunk reads a frame. One whose choices are no list is no chunk.
+// parseChunk decodes a frame. Its choices must be a list.
 func parseChunk(data []byte) (chunk, error) {
 	var c chunk
 	err := wire.DecodeLenient(data, &c)
@@ -89,8 +90,8 @@ func parseChunk(data []byte) (chunk, error) {
 	return c, err
 }
 
-// findReasoning returns the first reasoning field that holds text, and its name. Vendors that fill two of them say the
-// same in both.
+// findReasoning returns the first reasoning field with text, and its name. Vendors that fill two fields repeat the same
+// text.
 func (d *delta) findReasoning() (string, jsontext.Value) {
 	switch {
 	case wire.IsNonEmptyString(d.ReasoningContent):

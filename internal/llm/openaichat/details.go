@@ -6,17 +6,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// details gathers OpenRouter's reasoning_details. Pieces of one text or summary are joined into one entry, as the
-// vendor wants them back; every other entry and field is kept verbatim.
+// details collects OpenRouter's reasoning_details. Pieces of one text or summary are joined into one entry, as the
+// vendor requires them back; other entries and fields stay verbatim.
 type details struct{ list []detail }
 
 type detail struct {
 	fields wire.Object
-	key    string // the field that grows: text or summary; empty for entries that are whole
-	grown  []byte // the inside of that field's JSON string
+	key    string // the growing field: text or summary; "" for complete entries
+	grown  []byte // the inside of the growing field's JSON string
 }
 
-// growing is the field that a type of entry streams.
+// growingField maps entry types to the field that they stream.
 var growingField = map[string]string{`"reasoning.text"`: "text", `"reasoning.summary"`: "summary"}
 
 func (ds *details) add(v jsontext.Value) {
@@ -58,7 +58,7 @@ func (d *detail) join(fields wire.Object) {
 	}
 }
 
-// takeAll returns what was gathered, as a JSON array, and starts anew; nil for nothing.
+// takeAll returns the collected entries as a JSON array and resets ds; nil for no entries.
 func (ds *details) takeAll() jsontext.Value {
 	if len(ds.list) == 0 {
 		return nil

@@ -7,8 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// body is the request as it goes over the wire. Its named fields are the protocol's own; everything else is in Extra
-// (spec/v2 §20.1 LM-2).
+// body is the request body. Its named fields belong to the protocol; the others are in Extra.
 type body struct {
 	Model               string                    `json:"model"`
 	Messages            []message                 `json:"messages"`
@@ -55,8 +54,8 @@ type jsonSchema struct {
 	Strict bool           `json:"strict,omitzero"`
 }
 
-// Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
-// InvalidRequest that names the option at fault.
+// Encode returns the request body. Equal requests give equal bytes. Its error is an *llm.Error of class InvalidRequest
+// that names the invalid option.
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	var err error
 	if d.cacheTTL, err = wire.ParseCacheTTL(req); err != nil {
@@ -85,7 +84,9 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	}
 	if len(req.OutputSchema) > 0 {
 		schema, strict := wire.StrictSchema(req.OutputSchema)
-		b.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: schema, Strict: strict}}
+		b.ResponseFormat = &responseFormat{
+			Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Schema: schema, Strict: strict},
+		}
 	}
 	if b.Extra, err = d.extraFields(req); err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (d Dialect) encodeTools(defs []llm.ToolDefinition) []tool {
 	out := make([]tool, 0, len(defs))
 	for _, def := range defs {
 		if def.Hosted != nil {
-			continue // Chat has none
+			continue // Chat has no hosted tools
 		}
 		out = append(out, tool{Type: "function", Function: function{
 			Name:        def.Name,

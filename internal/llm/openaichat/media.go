@@ -14,13 +14,13 @@ func userParts(parts []llm.Part) []part {
 	return wire.ConvertParts(parts, textPart, mediaPart, wire.MediaURLNote)
 }
 
-// mediaPart returns m as a part if it is an image or a document that Chat endpoints take and that is not too large.
+// mediaPart returns m as a part if Chat endpoints accept its type and size.
 func mediaPart(m llm.Media) (part, bool) {
-	url, image, ok := wire.EncodeMediaURL(m)
+	url, isImage, ok := wire.EncodeMediaURL(m)
 	switch {
 	case !ok:
 		return part{}, false
-	case image:
+	case isImage:
 		return part{Type: "image_url", ImageURL: &imageURL{URL: url}}, true
 	}
 	name := strings.ToValidUTF8(m.Name, "\uFFFD")

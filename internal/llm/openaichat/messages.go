@@ -11,7 +11,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// message is one entry of the conversation on the wire. Content is a string, a list of parts, or null.
+// message is one entry of the conversation in the request. Content is a string, a list of parts, or null.
 type message struct {
 	Role       string                    `json:"role"`
 	Content    jsontext.Value            `json:"content"`
@@ -24,7 +24,7 @@ type toolCall struct {
 	ID       string         `json:"id"`
 	Type     string         `json:"type"`
 	Function calledFunction `json:"function"`
-	// ExtraContent is what some vendors attach to a call and want back with it.
+	// ExtraContent is what some vendors attach to a call and require back with it.
 	ExtraContent jsontext.Value `json:"extra_content,omitzero"`
 }
 
@@ -33,13 +33,13 @@ type calledFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// part is a piece of a user message.
+// part is a part of a user message.
 type part struct {
 	Type     string    `json:"type"`
 	Text     *string   `json:"text,omitzero"`
 	ImageURL *imageURL `json:"image_url,omitzero"`
 	File     *file     `json:"file,omitzero"`
-	// Mark is the dialect's CacheField, where a cached prefix may end.
+	// Mark is the dialect's CacheField, which sets a cache breakpoint.
 	Mark map[string]jsontext.Value `json:",embed"`
 }
 
@@ -52,13 +52,13 @@ type file struct {
 	Data string `json:"file_data"`
 }
 
-// conversation gathers the wire messages. Tool results of one assistant message must stand together, so that what
-// would come between them waits.
+// conversation collects the messages. The tool results of one assistant message must be consecutive, so content between
+// them waits.
 type conversation struct {
 	d           Dialect
 	out         []message
-	user        []part // the content of the last message, while that is a user message
-	attachments []part // images and documents of the tool results since the last other message
+	user        []part // the content of the last message while it is an open user message
+	attachments []part // media of tool results, sent by the user after them
 	updates     wire.PendingUpdates
 }
 
@@ -99,7 +99,7 @@ func (c *conversation) add(m message) {
 	c.out = append(c.out, m)
 }
 
-// addUser appends a user message and leaves it open, so that a system update can join it.
+// addUser appends a user message and leaves it open, so that an update can join it.
 func (c *conversation) addUser(parts []part) {
 	if len(parts) == 0 {
 		return
@@ -111,7 +111,7 @@ func (c *conversation) addUser(parts []part) {
 	c.user = parts
 }
 
-// closeUser writes the open user message: a string if it is all text, else a list of parts.
+// closeUser encodes the open user message.
 func (c *conversation) closeUser() {
 	if c.user == nil {
 		return
@@ -120,7 +120,7 @@ func (c *conversation) closeUser() {
 	c.user = nil
 }
 
-// encodeContent is a string if it is all text and the dialect has no marks, else a list of parts.
+// encodeContent returns a string if all parts are text and the dialect has no breakpoints, else a list of parts.
 func (d Dialect) encodeContent(parts []part) jsontext.Value {
 	if d.CacheField != "" {
 		return wire.MarshalOr(parts, wire.Quote("[unreadable attachment]"))
@@ -139,7 +139,7 @@ func (d Dialect) encodeContent(parts []part) jsontext.Value {
 	return wire.Quote(text.String())
 }
 
-// addPending ends a run of tool results: their attachments follow in one user message, and then the updates that waited.
+// addPending ends a list of tool results: their attachments follow in one user message, then the updates that waited.
 func (c *conversation) addPending() {
 	if len(c.attachments) > 0 {
 		c.addUser(append([]part{textPart("Attachments of the tool results above:")}, c.attachments...))
@@ -150,7 +150,7 @@ func (c *conversation) addPending() {
 	}
 }
 
-// addUpdate joins an update to the user message just before it, or makes one.
+// addUpdate adds an update to the open user message, or as a new one.
 func (c *conversation) addUpdate(text string) {
 	if c.user == nil {
 		c.addUser([]part{textPart(text)})
@@ -161,7 +161,7 @@ func (c *conversation) addUpdate(text string) {
 
 func (c *conversation) addAssistant(parts []llm.Part) {
 	var texts, thoughts []string
-	var made []part
+	var generated []part
 	m := message{Role: "assistant"}
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -179,7 +179,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 		case llm.ToolResult:
 			text, attached := splitResult(p)
 			texts = append(texts, wire.HostedResultNote(p, text))
-			made = append(made, attached...)
+			generated = append(generated, attached...)
 		case llm.Media:
 			texts = append(texts, wire.MediaURLNote(p))
 		}
@@ -195,7 +195,7 @@ func (c *conversation) addAssistant(parts []llm.Part) {
 	}
 	c.add(m)
 	c.updates.AddCalls(len(m.ToolCalls))
-	c.attachments = append(c.attachments, made...)
+	c.attachments = append(c.attachments, generated...)
 }
 
 func (d Dialect) encodeCall(p llm.ToolCall) toolCall {

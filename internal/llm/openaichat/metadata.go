@@ -10,9 +10,9 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// Continuation metadata under the dialect's namespace: what a vendor wants back with the next request.
+// The metadata keys in the dialect's namespace, for values that vendors require back with the next request.
 const (
-	keyField   = "reasoning_field"   // the field the reasoning came in, if it is not the dialect's own
+	keyField   = "reasoning_field"   // the field of the reasoning, if it is not the dialect's own
 	keyDetails = "reasoning_details" // OpenRouter's structured reasoning
 	keyContent = "extra_content"     // attached to a tool call
 )
@@ -25,7 +25,7 @@ func (d Dialect) newMetadata(fields wire.Object) llm.Metadata {
 	return wire.NewMetadata(d.metadataNamespace(), fields)
 }
 
-// restore puts the structured reasoning of one part back into m.
+// restore adds the structured reasoning of one part to m.
 func (d Dialect) restore(m *message, meta llm.Metadata) {
 	if d.reasoningField() == NoReasoning {
 		return
@@ -40,7 +40,7 @@ func (d Dialect) restore(m *message, meta llm.Metadata) {
 	}
 }
 
-// setReasoning gives the reasoning text back in the field it came in, else in the dialect's.
+// setReasoning sets the reasoning text in its original field, else in the dialect's.
 func (d Dialect) setReasoning(m *message, text string) {
 	field := d.reasoningField()
 	if field == NoReasoning {
@@ -74,7 +74,8 @@ func joinArrays(a, b jsontext.Value) jsontext.Value {
 	return wire.MarshalOr(append(first, second...), a)
 }
 
-// encodeCallID returns id in a form that the vendor accepts; equal ids stay equal and different ones different.
+// encodeCallID returns a call id in a form that the vendor accepts. Equal ids stay equal and different ids stay
+// different.
 func (d Dialect) encodeCallID(id string) string {
 	switch {
 	case d.CallIDs == NineIDs && (len(id) != 9 || !wire.IsWord(id, "")):

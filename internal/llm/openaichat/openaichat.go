@@ -1,65 +1,63 @@
-// Package openaichat speaks the OpenAI Chat Completions protocol, which most vendors understand in some dialect:
-// Encode turns an llm.Request into a request body, Decode turns a response body into llm.Events, Classify turns a
-// failed response into an *llm.Error. It is a function of bytes: it knows no URL, no key and no connection
-// (spec/v2 §20, §21).
+// Package openaichat implements the OpenAI Chat Completions protocol, which most vendors accept in some dialect: Encode
+// converts an llm.Request to a request body, Decode a response body to llm.Events. It works on bytes and knows no URL,
+// no key and no connection.
 //
-// What it promises. The body is a deterministic function of request and dialect, so equal prefixes of a conversation
-// are equal bytes. Every history encodes: what the protocol has no words for becomes a text note, never an error. A
-// turn is good only when its finish marker arrived; tool calls are given out only then. Deltas are valid UTF-8 even
-// when a vendor splits a character over two frames. Everything that a stream can make us remember is bounded.
+// The body is a deterministic function of request and dialect, so equal prefixes of a conversation are equal bytes.
+// Every history can be encoded: content that the protocol cannot express becomes a text note. A turn succeeds only if
+// its finish marker arrived; only then are tool calls emitted. Deltas are valid UTF-8 even if a vendor splits a
+// character between two frames. Everything that a stream makes the decoder keep is bounded.
 package openaichat
 
-// Dialect is what one vendor's Chat endpoint expects beyond the common ground. The zero value suits an unknown
-// OpenAI-compatible server.
+// Dialect describes the differences of a vendor's Chat endpoint. The zero value fits an unknown OpenAI-compatible
+// server.
 type Dialect struct {
-	// Namespace is the key under which continuation metadata is kept; empty means "openaiCompatible".
+	// Namespace is the key of the protocol's metadata; "" is "openaiCompatible".
 	Namespace string
-	// MaxTokensField names the output limit; empty means max_tokens. OpenAI's reasoning models want
-	// max_completion_tokens (spec/v2 §27 X35).
+	// MaxTokensField is the field of the output limit; "" is max_tokens. OpenAI's reasoning models require
+	// max_completion_tokens.
 	MaxTokensField string
-	// ReasoningField is the assistant field in which earlier reasoning is given back; empty means
-	// reasoning_content, NoReasoning that it is left out.
+	// ReasoningField is the assistant field for earlier reasoning; "" is reasoning_content, and NoReasoning omits it.
 	ReasoningField string
-	// ForceReasoning adds ReasoningField, empty if need be, to every assistant message (spec/v1 §30.1 rules 6, 7).
+	// ForceReasoning adds ReasoningField to every assistant message, empty if there is no reasoning.
 	ForceReasoning bool
-	// Effort says how the option reasoningEffort is written.
+	// Effort is how the option reasoningEffort is encoded.
 	Effort EffortStyle
-	// NoStreamOptions leaves stream_options out, for vendors that refuse it and report the usage anyway.
+	// NoStreamOptions omits stream_options, for vendors that refuse it and report the usage regardless.
 	NoStreamOptions bool
-	// SeedField names the sampling seed; empty means seed.
+	// SeedField is the field of the sampling seed; "" is seed.
 	SeedField string
 	// CacheKey sends the request's cache key as prompt_cache_key.
 	CacheKey bool
 	// TopK sends top_k, which OpenAI itself refuses.
 	TopK bool
-	// Router passes OpenRouter's options usage, reasoning, provider and transforms through.
+	// Router sends OpenRouter's options usage, reasoning, provider and transforms.
 	Router bool
-	// Open passes OpenRouter's options through as well: the server may be anybody's, also a gateway that has them.
+	// Open sends OpenRouter's options as well, because the server may be a gateway that supports them.
 	Open bool
-	// Thinking passes the option thinking through, by which some switch thoughts on or off.
+	// Thinking sends the option thinking, with which some vendors switch reasoning on or off.
 	Thinking bool
-	// CallIDs says which tool call ids the vendor accepts.
+	// CallIDs is the form of call ids that the vendor accepts.
 	CallIDs IDStyle
-	// BridgeToolUser puts a short assistant message between tool results and a user message (spec/v1 §30.1 rule 5).
+	// BridgeToolUser adds a short assistant message between tool results and a user message.
 	BridgeToolUser bool
-	// CacheField names the field of a piece of content that marks where a cached prefix may end, for vendors in front of
-	// models that must be told; empty means that there is none. With it, contents are lists, marked or not.
+	// CacheField is the field of a content part that sets a cache breakpoint, for vendors of models that cache only where
+	// the request says so; "" if there is none. With it, contents are always lists.
 	CacheField string
-	// Schema says how tool schemas are narrowed.
+	// Schema is how tool schemas are narrowed.
 	Schema SchemaStyle
-	// Choice says how a model is made to call a tool.
+	// Choice is how a model is forced to call a tool.
 	Choice ChoiceStyle
 
-	cacheTTL string // of marks, in one request
+	cacheTTL string // of the breakpoints in one request
 }
 
-// RequestPath is where requests go, below the base URL, whatever the model.
+// RequestPath returns the path of requests, below the base URL.
 func (d Dialect) RequestPath(string) string { return "chat/completions" }
 
-// NoReasoning as a ReasoningField means that earlier reasoning is never sent back.
+// NoReasoning as ReasoningField omits earlier reasoning.
 const NoReasoning = "-"
 
-// EffortStyle is a way to write the reasoning effort.
+// EffortStyle is a form of the reasoning effort.
 type EffortStyle int
 
 // The effort styles.
@@ -69,7 +67,7 @@ const (
 	EffortNone                      // not sent
 )
 
-// IDStyle is a set of tool call ids that a vendor accepts.
+// IDStyle is a form of call ids.
 type IDStyle int
 
 // The id styles.
@@ -79,17 +77,17 @@ const (
 	NineIDs         // exactly nine letters and digits
 )
 
-// ChoiceStyle is a way to say that some tool must be called.
+// ChoiceStyle is a way to force a tool call.
 type ChoiceStyle int
 
 // The choice styles.
 const (
 	ChoiceRequired ChoiceStyle = iota
-	ChoiceAny                  // by another word
-	ChoiceAuto                 // not at all: the vendor refuses the word and the name of a tool
+	ChoiceAny                  // "any" instead of "required"
+	ChoiceAuto                 // the vendor refuses to force a call
 )
 
-// SchemaStyle is a way to narrow tool schemas (spec/v2 §20.1 LM-7).
+// SchemaStyle is a way to narrow tool schemas.
 type SchemaStyle int
 
 // The schema styles.

@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// plainOptions are the semantic options that go out under another name and otherwise as they are.
+// plainOptions are the options that are sent under another name and otherwise unchanged.
 var plainOptions = map[string]string{
 	"logitBias":            "logit_bias",
 	"metadata":             "metadata",
@@ -26,8 +26,8 @@ var plainOptions = map[string]string{
 
 var routerOptions = []string{"provider", "reasoning", "transforms", "usage"}
 
-// extraFields returns the body fields that are not the protocol's own: the semantic options in this vendor's spelling, then
-// the compatibility fields over them. Options that Chat has no word for are other protocols' and are left out.
+// extraFields returns the body fields that do not belong to the protocol: the options in the vendor's spelling, and the
+// request's extra body fields over them. It ignores options of other protocols.
 func (d Dialect) extraFields(req *llm.Request) (map[string]jsontext.Value, error) {
 	out := map[string]jsontext.Value{}
 	if d.CacheKey && req.CacheKey != "" {
@@ -36,9 +36,9 @@ func (d Dialect) extraFields(req *llm.Request) (map[string]jsontext.Value, error
 	if d.SeedField != "" && req.Generate.Seed != nil {
 		out[d.SeedField] = strconv.AppendInt(nil, *req.Generate.Seed, 10)
 	}
-	for name, wire := range plainOptions {
+	for name, field := range plainOptions {
 		if v, ok := req.Options[name]; ok {
-			out[wire] = v
+			out[field] = v
 		}
 	}
 	if v, ok := req.Options["thinking"]; ok && d.Thinking {
@@ -76,7 +76,7 @@ func (d Dialect) setEffort(v jsontext.Value, out map[string]jsontext.Value) erro
 	fields["effort"] = wire.Quote(level)
 	merged, err := json.Marshal(fields, json.Deterministic(true))
 	if err != nil {
-		return wire.NewInvalidRequest("the option reasoning cannot be written as JSON: %v", err)
+		return wire.NewInvalidRequest("the option reasoning cannot be encoded as JSON: %v", err)
 	}
 	out["reasoning"] = merged
 	return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// encodeSchema narrows a tool's schema to what the vendor accepts (spec/v2 §20.1 LM-7).
+// encodeSchema narrows a tool's schema to what the vendor accepts.
 func (d Dialect) encodeSchema(def llm.ToolDefinition) jsontext.Value {
 	raw := wire.ToolParameters(def)
 	if d.Schema == SchemaMoonshot {
@@ -16,7 +16,7 @@ func (d Dialect) encodeSchema(def llm.ToolDefinition) jsontext.Value {
 	return raw
 }
 
-// narrowForMoonshot drops what Kimi's endpoints refuse: siblings of $ref, tuples, unevaluatedItems.
+// narrowForMoonshot removes what Kimi's endpoints refuse: siblings of $ref, tuples, unevaluatedItems.
 func narrowForMoonshot(n wire.Object) wire.Object {
 	if ref, ok := n["$ref"]; ok {
 		return wire.Object{"$ref": ref}

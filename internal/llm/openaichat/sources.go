@@ -6,20 +6,20 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// What of an answer's sources is kept with its text.
+// The metadata keys of an answer's sources.
 const (
 	keyAnnotations = "annotations"
 	keyCitations   = "citations"
 	keyExecuted    = "executedTools"
 )
 
-// sources gathers what a vendor says of where an answer was found, so much and no more.
+// sources collects the sources of an answer within a limit.
 type sources struct {
 	lists map[string][]jsontext.Value
 	size  int
 }
 
-// appendList appends to a list, of which each frame brings a part.
+// appendList appends to a list that arrives in parts.
 func (s *sources) appendList(key string, v jsontext.Value) {
 	list, ok := wire.ReadList(v)
 	if !ok || s.size+len(v) > wire.MaxKept {
@@ -32,7 +32,7 @@ func (s *sources) appendList(key string, v jsontext.Value) {
 	s.lists[key] = append(s.lists[key], list...)
 }
 
-// replaceList replaces a list, which each frame brings whole.
+// replaceList replaces a list that arrives complete in each frame.
 func (s *sources) replaceList(key string, v jsontext.Value) {
 	if list, ok := wire.ReadList(v); ok && len(list) > 0 {
 		for _, old := range s.lists[key] {
@@ -43,7 +43,7 @@ func (s *sources) replaceList(key string, v jsontext.Value) {
 	}
 }
 
-// takeAll returns what was gathered and starts anew.
+// takeAll returns the collected lists and resets s.
 func (s *sources) takeAll() map[string]jsontext.Value {
 	out := map[string]jsontext.Value{}
 	for key, list := range s.lists {

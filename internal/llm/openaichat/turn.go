@@ -13,29 +13,29 @@ import (
 type turn struct {
 	*wire.Stream
 	d        Dialect
-	secrets  []string // values that must not come back in an error
+	secrets  []string // values that must not occur in an error
 	begun    bool
 	response string // the provider's id of this answer
 	reason   string // the finish reason as sent; empty until it arrives
 	refused  bool
 	usage    llm.Usage
-	billed   *int64 // in pico-dollars, if the vendor says
+	billed   *int64 // in pico-dollars, if the vendor reports it
 
-	open    block // the block that grows now, if any
+	open    block // the current block, if any
 	details details
 	calls   callList
 	sources sources
 	images  []llm.Media
 }
 
-// block is a run of text or of reasoning; none without an id.
+// block is a run of text or of reasoning; without an id there is none.
 type block struct {
 	wire.TextRun
-	field string // reasoning: the wire field it came in
+	field string // the field of the reasoning
 }
 
-// applyChunk applies one frame. The answer ends with the stream, not with the finish marker: some servers send it with each chunk,
-// or before the last call (spec/v2 §21.2). A whole message after it says nothing new.
+// applyChunk applies one frame. The answer ends with the stream, not with the finish marker: some servers send it with
+// each chunk, or before the last call. A complete message after it repeats the answer.
 func (t *turn) applyChunk(c *chunk) error {
 	if !t.begun {
 		t.begun = true
@@ -93,7 +93,7 @@ func (t *turn) applyDelta(d *delta) error {
 	return nil
 }
 
-// addImage keeps a picture for the end. One that is none, or one too many, is told about.
+// addImage keeps a generated image for the end. An invalid or excess image becomes a note.
 func (t *turn) addImage(url string) {
 	m, ok := wire.DecodeDataURL(url)
 	if ok && len(t.images) < wire.MaxCalls {
@@ -107,7 +107,7 @@ func (t *turn) addImage(url string) {
 	t.appendContent(wire.Quote(note))
 }
 
-// appendContent continues the text. Some vendors send a list of text and thinking parts instead of a string.
+// appendContent appends to the text. Some vendors send a list of text and reasoning parts instead of a string.
 func (t *turn) appendContent(content jsontext.Value) {
 	switch {
 	case wire.IsNonEmptyString(content):
@@ -128,7 +128,7 @@ func (t *turn) appendContent(content jsontext.Value) {
 
 func contentParts(v jsontext.Value) (parts []contentPart) {
 	if v.Kind() == '[' {
-		_ = wire.DecodeLenient(v, &parts) // what cannot be read has no parts
+		_ = wire.DecodeLenient(v, &parts) // invalid content has no parts
 	}
 	return parts
 }
@@ -142,16 +142,16 @@ func (t *turn) appendReasoning(field string, text jsontext.Value) {
 	t.AppendText(&t.open.TextRun, t.open.Joiner.Next(text))
 }
 
-// beginBlock makes the open block one of thoughts, or of text; a block of the other kind ends.
-func (t *turn) beginBlock(thought bool) {
-	if t.open.ID != "" && t.open.Reasoning == thought {
+// beginBlock opens a block of reasoning or of text, unless the open block is of that kind.
+func (t *turn) beginBlock(reasoning bool) {
+	if t.open.ID != "" && t.open.Reasoning == reasoning {
 		return
 	}
 	t.close()
-	t.open = block{TextRun: t.BeginRun(thought)}
+	t.open = block{TextRun: t.BeginRun(reasoning)}
 }
 
-// close ends the open block, if any, with the metadata gathered for it.
+// close ends the open block, if there is one, with its metadata.
 func (t *turn) close() {
 	if t.open.ID == "" {
 		return
@@ -165,7 +165,7 @@ func (t *turn) close() {
 	t.open = block{}
 }
 
-// reasoningMetadata is the continuation metadata of the reasoning block that ends.
+// reasoningMetadata returns the metadata of the reasoning block that ends.
 func (t *turn) reasoningMetadata() llm.Metadata {
 	fields := map[string]jsontext.Value{}
 	if v := t.details.takeAll(); v != nil {
@@ -177,10 +177,10 @@ func (t *turn) reasoningMetadata() llm.Metadata {
 	return t.d.newMetadata(fields)
 }
 
-// finishTurn completes the turn after the last frame: the calls, then Finish, or the error that there is no good end. Some
-// vendors never give a finish reason: a body that says that it is whole, with what it used, is then complete.
-func (t *turn) finishTurn(whole bool) error {
-	if t.reason == "" && whole && t.usage.Raw != nil {
+// finishTurn completes the turn after the last frame: the calls, then Finish, or an error. Some vendors never send a
+// finish reason: an answer that marks its own end and reports its usage is then complete.
+func (t *turn) finishTurn(ended bool) error {
+	if t.reason == "" && ended && t.usage.Raw != nil {
 		t.reason = "stop"
 	}
 	if err := t.CheckEnded(t.reason != ""); err != nil {
@@ -209,8 +209,8 @@ func (t *turn) finishTurn(whole bool) error {
 	return nil
 }
 
-// finishReason maps the reason as sent (spec/v2 §21.2). An answer with calls is never just "stop", and one without
-// calls is never "tool-calls": the loop would wait for results that cannot come.
+// finishReason converts the finish reason. An answer with calls is never just "stop", and one without calls is never
+// "tool-calls": the loop would wait for results that cannot come.
 func (t *turn) finishReason() llm.FinishReason {
 	if t.refused {
 		return llm.FinishContentFilter

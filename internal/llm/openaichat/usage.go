@@ -24,8 +24,8 @@ type usageDetails struct {
 	Reasoning  jsontext.Value `json:"reasoning_tokens"`
 }
 
-// updateUsage takes the usage of a frame. Later reports replace earlier ones, except that a report of nothing does not
-// replace one of something: some gateways append an empty one.
+// updateUsage applies the usage of a frame. A later report replaces an earlier one, unless it is empty: some gateways
+// append an empty one.
 func (t *turn) updateUsage(c *chunk) {
 	if billed := wire.ParseCredits(c.Copilot.Credits); billed != nil {
 		t.billed = billed
@@ -49,14 +49,17 @@ func (t *turn) updateUsage(c *chunk) {
 	t.usage = u
 }
 
-// parseUsage reads the counts with llm.Usage's invariants: cached tokens are part of the input, reasoning of the
-// output, and nothing is negative.
+// parseUsage reads the counts with the invariants of llm.Usage.
 func parseUsage(raw jsontext.Value) llm.Usage {
 	var u usage
 	out, _ := wire.ReadUsage(raw, &u)
-	out.Input, out.Output, out.Total = wire.ParseTokenCount(u.Prompt), wire.ParseTokenCount(u.Completion), wire.ParseTokenCount(u.Total)
+	out.Input, out.Output, out.Total = wire.ParseTokenCount(
+		u.Prompt,
+	), wire.ParseTokenCount(u.Completion), wire.ParseTokenCount(u.Total)
 	out.Reasoning = max(wire.ParseTokenCount(u.Out.Reasoning), wire.ParseTokenCount(u.Reasoning))
-	out.CacheRead = max(wire.ParseTokenCount(u.In.Cached), wire.ParseTokenCount(u.CacheHit), wire.ParseTokenCount(u.Cached))
+	out.CacheRead = max(
+		wire.ParseTokenCount(u.In.Cached), wire.ParseTokenCount(u.CacheHit), wire.ParseTokenCount(u.Cached),
+	)
 	out.CacheWrite = wire.ParseTokenCount(u.In.CacheWrite)
 	said := out.Total == out.Input+out.Output
 	if out.Reasoning > 0 && out.Total == out.Input+out.Output+out.Reasoning || said && out.Reasoning > out.Output {

@@ -9,19 +9,19 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// applyCall is a function call as far as it is known.
+// callState is the state of a function call.
 type callState struct {
 	id    string // unique in this answer; set when the name is known
 	name  string
 	args  strings.Builder
 	text  wire.Joiner
-	final string // the arguments as the vendor sums them up; they count
+	final string // the complete arguments, which take precedence over args
 	whole bool   // final is set
-	ended bool   // the vendor said that the item is complete
-	shown int    // how much of args has been given out as deltas
+	ended bool   // the vendor reported the item as complete
+	shown int    // bytes of args that have been emitted
 }
 
-// applyCall takes what the vendor says of a whole call.
+// applyCall applies a call's item.
 func (t *turn) applyCall(it *item, o *outputItem) error {
 	c := t.callOf(it)
 	if err := t.setName(it, o); err != nil {
@@ -36,7 +36,7 @@ func (t *turn) applyCall(it *item, o *outputItem) error {
 	return nil
 }
 
-// setName begins a call whose name has arrived.
+// setName starts a call when its name arrives.
 func (t *turn) setName(it *item, o *outputItem) error {
 	c := it.call
 	name := wire.DecodeString(o.Name)
@@ -72,9 +72,9 @@ func (t *turn) hasCalls() bool {
 	return false
 }
 
-// appendArguments takes a piece of a call's arguments, or the whole of them.
-func (t *turn) appendArguments(begin func() (*item, error), v jsontext.Value, whole bool) error {
-	it, err := begin()
+// appendArguments applies a piece of a call's arguments, or the complete arguments.
+func (t *turn) appendArguments(find func() (*item, error), v jsontext.Value, whole bool) error {
+	it, err := find()
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (t *turn) emitArguments(c *callState) {
 	}
 }
 
-// emitCalls gives the finished calls out. One that did not become whole is not to be run.
+// emitCalls emits the calls. An incomplete call must not run.
 func (t *turn) emitCalls(reason llm.FinishReason) {
 	for _, it := range t.items.order {
 		if it.call != nil {

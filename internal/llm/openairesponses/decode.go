@@ -11,22 +11,28 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// Decode yields the events of a 2xx response body, following llm.Model's contract for streams. The requestID is what
-// Opened says, which comes with the first frame. Errors of r that are *llm.Errors are yielded as they are, others as
-// class Transport; what the provider reported as used until then goes with them. The secrets are values that were sent
-// and must not come back in an error. How a body is told apart is wire.ReadBody's to say.
+// Decode yields the events of a 2xx response body under the contract of llm.Model. requestID is the id in
+// ResponseStart. secrets are values that were sent and must not occur in an error. An error carries the usage that was
+// reported before it.
 func (d Dialect) Decode(requestID string, r io.Reader, secrets ...string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		t := &turn{Stream: wire.NewStream(requestID, yield), d: d, secrets: secrets, items: itemTable{ids: map[string]*item{}, at: map[int]*item{}}}
+		t := &turn{
+			Stream: wire.NewStream(requestID, yield), d: d, secrets: secrets,
+			items: itemTable{ids: map[string]*item{}, at: map[int]*item{}},
+		}
 		t.Read(r, t, t.finishTurn, func() llm.Usage { return t.usage })
 	}
 }
 
-// HandleFrame implements wire.Frames.
+// HandleFrame implements wire.FrameHandler.
 func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	f, err := parseFrame(data)
 	if err != nil {
-		return false, &llm.Error{Class: llm.Malformed, Message: "the provider sent a frame that is not of a Responses stream: " + wire.FormatExcerpt(data, t.secrets), Err: err}
+		return false, &llm.Error{
+			Class:   llm.Malformed,
+			Message: "the provider sent a frame that is not of a Responses stream: " + wire.FormatExcerpt(data, t.secrets),
+			Err:     err,
+		}
 	}
 	switch {
 	case f.Type == "error", event == "error", f.Type == "" && wire.IsPresent(f.Error):
@@ -40,13 +46,13 @@ func (t *turn) HandleFrame(event string, data []byte) (done bool, err error) {
 	return t.IsStopped() || t.status != "", nil
 }
 
-// IsComplete implements wire.Frames.
+// IsComplete implements wire.FrameHandler.
 func (t *turn) IsComplete() bool { return t.status != "" }
 
-// parseFrame reads one event, or a whole answer from a server that does not stream as the event that ends one.
+// parseFrame decodes one event. A complete answer from a server that does not stream becomes the event that ends one.
 func parseFrame(data []byte) (frame, error) {
 	var f frame
-	if data[0] == '[' { // a list of errors, as some gateways answer
+	if data[0] == '[' { // some gateways answer with a list of errors
 		return frame{Type: "error"}, nil
 	}
 	if err := wire.DecodeLenient(data, &f); err != nil {
@@ -65,12 +71,12 @@ func parseFrame(data []byte) (frame, error) {
 	return f, nil
 }
 
-// classifyFailure gives an error object in the stream its class.
+// classifyFailure classifies an error object in the stream.
 func (t *turn) classifyFailure(data []byte) *llm.Error {
 	return wire.ClassifyFailure(wire.Failure{Status: http.StatusOK, Body: data, Secrets: t.secrets})
 }
 
-// newFailure is the error of an answer that the provider gave up.
+// newFailure returns the error of an answer that the provider failed to complete.
 func (t *turn) newFailure(r *response) *llm.Error {
 	if r == nil || !wire.IsPresent(r.Error) {
 		return &llm.Error{Class: llm.Overloaded, Message: "the provider gave up the answer and did not say why"}

@@ -7,8 +7,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// body is the request as it goes over the wire. Its named fields are the protocol's own; everything else is in Extra
-// (spec/v2 §20.1 LM-2).
+// body is the request body. Its named fields belong to the protocol; the others are in Extra.
 type body struct {
 	Model           string                    `json:"model"`
 	Input           []jsontext.Value          `json:"input"`
@@ -38,8 +37,8 @@ type jsonFormat struct {
 	Strict bool           `json:"strict"`
 }
 
-// Encode returns the request body. Equal requests give equal bytes. The error, if any, is an *llm.Error of class
-// InvalidRequest that names the option at fault.
+// Encode returns the request body. Equal requests give equal bytes. Its error is an *llm.Error of class InvalidRequest
+// that names the invalid option.
 func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	o, err := d.parseOptions(req)
 	if err != nil {
@@ -64,7 +63,7 @@ func (d Dialect) Encode(req *llm.Request) ([]byte, error) {
 	return wire.Marshal(b)
 }
 
-// encodeTools declares the functions, and what the vendor runs itself in its own words.
+// encodeTools declares the functions and the hosted tools.
 func encodeTools(defs []llm.ToolDefinition) []jsontext.Value {
 	out := make([]jsontext.Value, 0, len(defs))
 	for _, def := range defs {

@@ -25,7 +25,7 @@ type frame struct {
 	} `json:"copilot_usage"`
 }
 
-// response is the whole answer, which some events carry.
+// response is the complete answer, which some events contain.
 type response struct {
 	Object     string         `json:"object"`
 	ID         jsontext.Value `json:"id"`
@@ -39,7 +39,7 @@ type response struct {
 	} `json:"incomplete_details"`
 }
 
-// outputItem is a message, a piece of reasoning or a call. Raw is the whole of it.
+// outputItem is a message, a piece of reasoning or a call. Raw is the complete item.
 type outputItem struct {
 	Type      string         `json:"type"`
 	ID        jsontext.Value `json:"id"`
@@ -62,7 +62,7 @@ type contentPart struct {
 	Annotations jsontext.Value `json:"annotations"`
 }
 
-// UnmarshalJSON keeps the whole item beside its fields: hosted calls are kept as they came.
+// UnmarshalJSON keeps the complete item next to its fields, because hosted calls are stored verbatim.
 func (o *outputItem) UnmarshalJSON(data []byte) error {
 	type fields outputItem
 	var f fields

@@ -9,17 +9,17 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// hostedInput names the members of a hosted call's item that are what it was asked; the whole item is its result.
+// hostedInput are the members of a hosted call's item that form its input; the complete item is its result.
 var hostedInput = []string{"action", "code", "queries", "arguments", "server_label", "input"}
 
-// emitHosted gives out a call that the vendor ran itself, with its result. Such an item is whole when it is done.
+// emitHosted emits a hosted call with its result. Its item is complete when it is done.
 func (t *turn) emitHosted(it *item, name string, o *outputItem) {
 	t.MarkContent()
 	switch {
 	case !wire.IsNonEmptyString(o.Name):
 	case name == "mcp":
 		name = "mcp." + wire.DecodeString(o.Name)
-	case name == "custom_tool": // as xAI calls searches of its own
+	case name == "custom_tool": // the type of xAI's own searches
 		name = wire.DecodeString(o.Name)
 	}
 	name = strings.ToValidUTF8(name[:min(len(name), wire.MaxName)], "")
@@ -37,10 +37,12 @@ func (t *turn) emitHosted(it *item, name string, o *outputItem) {
 	}
 	meta := wire.NewMetadata(t.d.metadataNamespace(), kept)
 	result := wire.RepairJSON(o.Raw)
-	var made []llm.Part
+	var images []llm.Part
 	if name == llm.ImageTool {
-		if m, ok := wire.DecodeImage("image/"+cmp.Or(wire.DecodeString(fields["output_format"]), "png"), wire.DecodeString(fields["result"])); ok {
-			made = []llm.Part{m}
+		if m, ok := wire.DecodeImage(
+			"image/"+cmp.Or(wire.DecodeString(fields["output_format"]), "png"), wire.DecodeString(fields["result"]),
+		); ok {
+			images = []llm.Part{m}
 			delete(fields, "result")
 			result = wire.RepairJSON(wire.MarshalOr(fields, nil))
 		}
@@ -51,21 +53,25 @@ func (t *turn) emitHosted(it *item, name string, o *outputItem) {
 	t.Emit(llm.ToolInputEnd{ID: id})
 	t.Emit(llm.ToolCallEvent{ID: id, Name: name, Input: in, Raw: string(in), Hosted: true, Metadata: meta})
 	t.Emit(llm.HostedResult{
-		ID: id, Name: name, Result: result, Content: made, Metadata: meta,
+		ID: id, Name: name, Result: result, Content: images, Metadata: meta,
 		IsError: wire.IsPresent(o.Error) || wire.DecodeString(o.Status) == "failed",
 	})
 }
 
-// noteApproval tells of a call at an MCP server that the vendor makes only once it is approved. There is no answer to that here:
-// what the configuration allows needs none.
+// noteApproval adds a note about a call of an MCP server that the vendor makes only after an approval, which cairn
+// cannot give. Servers that the configuration allows need no approval.
 func (t *turn) noteApproval(it *item, o *outputItem) error {
 	if !it.done {
 		return nil
 	}
-	it.id = "" // what is referred to would have to be answered
+	it.id = "" // a referenced request would require an answer
 	fields, _ := wire.ReadObject(o.Raw)
-	text := fmt.Sprintf("[the model wants to call %.100q of the MCP server %.100q with %s. The provider asks for approval, which cannot be given here: "+
-		"the call has not been made. With \"require_approval\": \"never\" in the server's declaration in hosted_tools it is made without.]",
-		wire.DecodeString(o.Name), wire.DecodeString(fields["server_label"]), wire.Clip(wire.DecodeString(o.Arguments), 1000))
+	text := fmt.Sprintf(
+		"[the model wants to call %.100q of the MCP server %.100q with %s. The provider asks for approval, "+
+			"which cannot be given here: "+
+			"the call has not been made. With \"require_approval\": \"never\" in the server's declaration in hosted_tools it "+
+			"is made without.]",
+		wire.DecodeString(o.Name), wire.DecodeString(fields["server_label"]), wire.Clip(wire.DecodeString(o.Arguments), 1000),
+	)
 	return t.appendPiece(it.find, textBlock, 0, wire.Quote(text))
 }

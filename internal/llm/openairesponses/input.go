@@ -46,16 +46,16 @@ type (
 	}
 )
 
-// conversation gathers the items of the input. The results of one answer's calls stand together, so that what would
-// come between them waits.
+// conversation collects the input items. The results of one answer's calls must be consecutive, so content between them
+// waits.
 type conversation struct {
 	d           Dialect
 	store       bool
 	out         []jsontext.Value
-	user        []part // the content of the last item, while that is a user message
-	attachments []part // what the user shows of the answer before, behind the results of its calls
+	user        []part // the content of the last item while it is an open user message
+	attachments []part // images of the previous answer, sent by the user after the results of its calls
 	updates     wire.PendingUpdates
-	referenced  map[string]bool // items that are referred to, which each may be once
+	referenced  map[string]bool // items that are referenced, each of which may be referenced once
 }
 
 func (d Dialect) encodeInput(req *llm.Request, store bool) []jsontext.Value {
@@ -89,7 +89,7 @@ func (c *conversation) add(item any) {
 	c.out = append(c.out, wire.MarshalOr(item, jsontext.Value(`{"role":"user","content":"[unreadable]"}`)))
 }
 
-// addUser appends a user message and leaves it open, so that a system update can join it.
+// addUser appends a user message and leaves it open, so that an update can join it.
 func (c *conversation) addUser(parts []part) {
 	if len(parts) == 0 {
 		return
@@ -107,7 +107,7 @@ func (c *conversation) closeUser() {
 	c.add(message{Role: "user", Content: wire.MarshalOr(parts, nil)})
 }
 
-// addPending ends a run of results: what the user shows and the updates that waited follow it.
+// addPending ends a list of results: attachments follow, then the updates that waited.
 func (c *conversation) addPending() {
 	c.addUser(c.attachments)
 	c.attachments = nil
@@ -131,16 +131,16 @@ func (c *conversation) addResults(parts []llm.Part) {
 	}
 }
 
-// answerItems is one assistant message on its way into the input.
+// answerItems are the items of one assistant message.
 type answerItems struct {
 	*conversation
-	thoughts map[string]int // where an item's reasoning stands in items
+	thoughts map[string]int // the index in items of each item's reasoning
 	items    []any
-	calls    int // those that wait for a result
+	calls    int // calls without a result
 }
 
-// addAssistant adds what an answer consisted of, in its order. Reasoning at the very end led to nothing that was kept,
-// and the vendor does not take it without.
+// addAssistant adds the items of an answer in order. Reasoning at the end of an answer is dropped: the vendor refuses
+// reasoning without what it led to.
 func (c *conversation) addAssistant(parts []llm.Part) {
 	a := answerItems{conversation: c, thoughts: map[string]int{}}
 	for _, p := range parts {
@@ -177,7 +177,7 @@ func (a *answerItems) addPart(p llm.Part) {
 	}
 }
 
-// addText adds text to the message that the answer ends with, or begins one.
+// addText appends text to the last message, or begins one.
 func (a *answerItems) addText(text string, phase jsontext.Value) {
 	if text != "" {
 		parts := []part{{Type: "output_text", Text: &text}}
@@ -192,8 +192,8 @@ func (a *answerItems) addTextPart(p llm.Text) {
 	a.addText(p.Text, wire.ReadMetadata(p.Metadata, a.d.metadataNamespace())[keyPhase])
 }
 
-// addReasoning adds reasoning: as a reference where the vendor keeps it, else with its encrypted form, the parts of one item
-// together.
+// addReasoning adds reasoning: as a reference if the vendor stores it, else in its encrypted form, with the parts of
+// one item together.
 func (a *answerItems) addReasoning(p llm.Reasoning) {
 	id := a.itemID(p.Metadata)
 	if id == "" || (a.store && a.addReference(id)) {
@@ -214,8 +214,7 @@ func (a *answerItems) addReasoning(p llm.Reasoning) {
 	}
 }
 
-// addCall adds a call. A hosted one is referred to where the vendor keeps it; where it does not, the answer's text must
-// do.
+// addCall adds a call. A hosted call is a reference if the vendor stores it; else only the answer's text mentions it.
 func (a *answerItems) addCall(p llm.ToolCall) {
 	id := a.itemID(p.Metadata)
 	switch {
@@ -229,12 +228,13 @@ func (a *answerItems) addCall(p llm.ToolCall) {
 	default:
 		a.calls++
 		a.items = append(a.items, functionCall{
-			Type: "function_call", CallID: wire.NormalizeID(p.ID), Name: wire.NormalizeToolName(p.Name), Arguments: string(wire.NormalizeInput(p.Input)),
+			Type: "function_call", CallID: wire.NormalizeID(p.ID), Name: wire.NormalizeToolName(p.Name),
+			Arguments: string(wire.NormalizeInput(p.Input)),
 		})
 	}
 }
 
-// addResult adds the result of a hosted call: where the vendor does not keep it, only a picture has words of its own.
+// addResult adds the result of a hosted call. If the vendor does not store it, only an image is sent.
 func (a *answerItems) addResult(p llm.ToolResult) {
 	id := a.itemID(p.Metadata)
 	if id == "" {
@@ -248,13 +248,15 @@ func (a *answerItems) addResult(p llm.ToolResult) {
 	}
 	for _, m := range wire.ResultMedia(p) {
 		if !a.store && p.Name == llm.ImageTool {
-			a.items = append(a.items, madeImage{"image_generation_call", id, "completed", base64.StdEncoding.EncodeToString(m.Data)})
+			a.items = append(
+				a.items, madeImage{"image_generation_call", id, "completed", base64.StdEncoding.EncodeToString(m.Data)},
+			)
 			return
 		}
 	}
 }
 
-// addReference adds a reference to a stored item, once. It reports whether there is an item to refer to.
+// addReference adds a reference to a stored item, once. It reports whether there is such an item.
 func (a *answerItems) addReference(id string) bool {
 	if id == "" {
 		return false

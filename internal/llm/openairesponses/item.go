@@ -8,10 +8,10 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// item is one output item as far as it is known.
+// item is the state of one output item.
 type item struct {
 	itemPlace
-	id        string // the vendor's; empty until it says
+	id        string // the vendor's id; empty until it is known
 	phase     jsontext.Value
 	notes     jsontext.Value
 	encrypted jsontext.Value
@@ -24,7 +24,7 @@ type blockKind int
 const (
 	textBlock    blockKind = iota
 	summaryBlock           // of reasoning
-	thoughtBlock           // reasoning itself, where a model shows it
+	thoughtBlock           // readable reasoning of models that expose it
 )
 
 // block is a run of text or of reasoning.
@@ -36,7 +36,7 @@ type block struct {
 	closed bool
 }
 
-// applyItem takes what the vendor says of a whole item, when it begins or when it is done.
+// applyItem applies an item at its start or at its end.
 func (t *turn) applyItem(it *item, o *outputItem, done bool) error {
 	if it.done {
 		return nil
@@ -116,21 +116,21 @@ func textsOf(parts []contentPart) []jsontext.Value {
 	return texts
 }
 
-// appendRest gives out what of a done item's texts did not come in pieces. Some vendors count the parts otherwise in their
-// pieces: where as many came as there are, nothing is left.
+// appendRest emits the texts of a completed item that did not arrive in pieces. Some vendors number the parts
+// differently in their pieces, so nothing is missing if as many arrived.
 func (t *turn) appendRest(it *item, kind blockKind, texts []jsontext.Value) error {
-	left := 0
+	missing := 0
 	for _, text := range texts {
 		if wire.IsNonEmptyString(text) {
-			left++
+			missing++
 		}
 	}
 	for _, b := range it.blocks {
 		if b.kind == kind && b.some {
-			left--
+			missing--
 		}
 	}
-	if left <= 0 {
+	if missing <= 0 {
 		return nil
 	}
 	for i, text := range texts {
@@ -143,12 +143,12 @@ func (t *turn) appendRest(it *item, kind blockKind, texts []jsontext.Value) erro
 
 func (it *item) find() (*item, error) { return it, nil }
 
-// appendPiece adds to a block of an item; begin finds the item, which only text brings into being.
-func (t *turn) appendPiece(begin func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
+// appendPiece appends to a block of an item. find returns the item, which is created only for text.
+func (t *turn) appendPiece(find func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
 	if !wire.IsNonEmptyString(text) {
 		return nil
 	}
-	it, err := begin()
+	it, err := find()
 	if err != nil {
 		return err
 	}
@@ -167,12 +167,12 @@ func (t *turn) appendPiece(begin func() (*item, error), kind blockKind, index in
 	return nil
 }
 
-// appendWhole gives out a text that did not come in pieces.
-func (t *turn) appendWhole(begin func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
+// appendWhole emits a text that did not arrive in pieces.
+func (t *turn) appendWhole(find func() (*item, error), kind blockKind, index int, text jsontext.Value) error {
 	if !wire.IsNonEmptyString(text) {
 		return nil
 	}
-	it, err := begin()
+	it, err := find()
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (it *item) block(kind blockKind, index int) *block {
 	return nil
 }
 
-// beginBlock opens a block. The one before it of the same item has ended: a summary's parts come one after another.
+// beginBlock opens a block. The previous block of the item ends: the parts of a summary are consecutive.
 func (t *turn) beginBlock(it *item, kind blockKind, index int) *block {
 	if n := len(it.blocks); n > 0 {
 		t.closeBlock(it, it.blocks[n-1], false)
@@ -201,7 +201,7 @@ func (t *turn) beginBlock(it *item, kind blockKind, index int) *block {
 	return b
 }
 
-// closeItem ends the blocks of an item. The last carries what the item needs to be given back.
+// closeItem ends the blocks of an item. The metadata for the next request is on the last one.
 func (t *turn) closeItem(it *item) {
 	for i, b := range it.blocks {
 		t.closeBlock(it, b, i == len(it.blocks)-1)

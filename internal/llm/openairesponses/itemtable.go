@@ -10,26 +10,26 @@ import (
 // maxItems bounds the items of one answer, and the blocks of one item.
 const maxItems = 1024
 
-// itemTable finds the item that an event is about. Vendors name it by an id and by an index, and many not well: some give
-// another id with every event, some give the index with some kinds of events only, or the same one to all items, some
-// name a call by its call's id. So an id that is known counts, then the index, and neither against what else is known.
+// itemTable finds the item of an event. Vendors identify it by an id and an index, often inconsistently: some change
+// the id with every event, some send the index only with some events or the same index for all items, some use a call's
+// id for the item. Match by known id first, then by index, unless the index contradicts the id or the item's type.
 type itemTable struct {
 	order []*item
-	ids   map[string]*item // by what items and calls are called; nil for what several are
-	at    map[int]*item    // the latest of each index
+	ids   map[string]*item // by item id and call id; nil for ambiguous ids
+	at    map[int]*item    // the latest item at each index
 }
 
-// itemPlace is what the protocol says of where an item stands.
+// itemPlace is what the events so far report about the identity of an item.
 type itemPlace struct {
-	kind   string // as items have it
-	added  bool   // the vendor has said that it begins
+	kind   string // the item's type
+	added  bool   // its start event has arrived
 	done   bool
 	index  *int
-	callID string // of its call
-	named  bool
+	callID string // of the item's call
+	named  bool   // it has an id
 }
 
-// matchItem returns the item that an event is about, a new one if it has not been heard of.
+// matchItem returns the item of an event, or a new one.
 func (s *itemTable) matchItem(f *frame) (*item, error) {
 	names := f.itemIDs()
 	it := s.findItem(f, names)
@@ -50,36 +50,36 @@ func (s *itemTable) findItem(f *frame, names []string) *item {
 			return it
 		}
 	}
-	lies := false
+	isWrongIndex := false
 	if f.OutputIndex != nil {
 		it := s.at[*f.OutputIndex]
 		if it != nil && it.acceptsIndex(f, names) {
 			return it
 		}
-		lies = it != nil
+		isWrongIndex = it != nil
 	}
 	for _, it := range slices.Backward(s.order) {
-		placed := f.OutputIndex != nil && it.index != nil && !lies
-		if !placed && !it.done && (len(names) == 0 || !it.named) && it.acceptsIndex(f, names) {
+		hasOtherIndex := f.OutputIndex != nil && it.index != nil && !isWrongIndex
+		if !hasOtherIndex && !it.done && (len(names) == 0 || !it.named) && it.acceptsIndex(f, names) {
 			return it
 		}
 	}
 	return nil
 }
 
-// acceptsID reports whether an event that bears the item's id is about it. One that begins or ends an item elsewhere is
-// about another, if this one has begun or ended.
+// acceptsID reports whether an event with the item's id belongs to it. A start or end event at another index belongs to
+// another item if this one has already started or ended.
 func (p *itemPlace) acceptsID(f *frame) bool {
-	switch elsewhere := f.OutputIndex != nil && p.index != nil && *f.OutputIndex != *p.index; {
+	switch isElsewhere := f.OutputIndex != nil && p.index != nil && *f.OutputIndex != *p.index; {
 	case f.isItemStart():
-		return !elsewhere || !p.added
+		return !isElsewhere || !p.added
 	case f.Item != nil:
-		return !elsewhere || !p.done
+		return !isElsewhere || !p.done
 	}
 	return true
 }
 
-// acceptsIndex reports whether an event whose id says nothing can be about the item.
+// acceptsIndex reports whether an event with an unknown id can belong to the item.
 func (p *itemPlace) acceptsIndex(f *frame, names []string) bool {
 	switch {
 	case p.kind != f.itemKind(), f.isItemStart() && p.added:
@@ -91,8 +91,8 @@ func (p *itemPlace) acceptsIndex(f *frame, names []string) bool {
 	return (call == "" || p.callID == "" || call == p.callID) && (!p.done || len(names) == 0)
 }
 
-// recordPlace keeps what an event says of where its item stands. Pieces say nothing of items that are known: their ids may
-// change with every one.
+// recordPlace records what an event reports about its item. Deltas of a known item add nothing: their ids may change
+// with every event.
 func (s *itemTable) recordPlace(it *item, f *frame, names []string) {
 	if f.OutputIndex != nil && it.index == nil {
 		it.index, s.at[*f.OutputIndex] = f.OutputIndex, it
@@ -105,7 +105,7 @@ func (s *itemTable) recordPlace(it *item, f *frame, names []string) {
 		it.callID = wire.DecodeString(f.Item.CallID)
 	}
 	for _, name := range names {
-		if known, ok := s.ids[name]; ok && known != it {
+		if other, ok := s.ids[name]; ok && other != it {
 			s.ids[name] = nil
 			continue
 		}
@@ -115,7 +115,7 @@ func (s *itemTable) recordPlace(it *item, f *frame, names []string) {
 
 func (f *frame) isItemStart() bool { return f.Type == "response.output_item.added" }
 
-// itemKind is the type of the item that an event is about.
+// itemKind returns the type of the event's item.
 func (f *frame) itemKind() string {
 	switch {
 	case f.Item != nil:
@@ -128,13 +128,13 @@ func (f *frame) itemKind() string {
 	return "message"
 }
 
-// itemIDs are the ids that an event gives its item.
+// itemIDs returns the ids of the event's item.
 func (f *frame) itemIDs() (out []string) {
-	said := []string{wire.DecodeString(f.ItemID)}
+	ids := []string{wire.DecodeString(f.ItemID)}
 	if f.Item != nil {
-		said = []string{wire.DecodeString(f.Item.ID), wire.DecodeString(f.Item.CallID)}
+		ids = []string{wire.DecodeString(f.Item.ID), wire.DecodeString(f.Item.CallID)}
 	}
-	for _, name := range said {
+	for _, name := range ids {
 		if name != "" && len(name) <= wire.MaxName {
 			out = append(out, name)
 		}

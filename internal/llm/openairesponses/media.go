@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// part is a piece of a message, of a result, or of a summary.
+// part is a part of a message, of a result, or of a summary.
 type part struct {
 	Type     string  `json:"type"`
 	Text     *string `json:"text,omitzero"`
@@ -26,13 +26,13 @@ func contentParts(parts []llm.Part) []part {
 	return wire.ConvertParts(parts, textPart, mediaPart, wire.MediaURLNote)
 }
 
-// mediaPart returns m as a part if it is an image or a document that the endpoint takes and not too large.
+// mediaPart returns m as a part if the endpoint accepts its type and size.
 func mediaPart(m llm.Media) (part, bool) {
-	url, image, ok := wire.EncodeMediaURL(m)
+	url, isImage, ok := wire.EncodeMediaURL(m)
 	switch {
 	case !ok:
 		return part{}, false
-	case image:
+	case isImage:
 		return part{Type: "input_image", ImageURL: url}, true
 	case len(m.Data) == 0:
 		return part{Type: "input_file", FileURL: url}, true
@@ -40,17 +40,17 @@ func mediaPart(m llm.Media) (part, bool) {
 	return part{Type: "input_file", Filename: cmp.Or(m.Name, "document.pdf"), FileData: url}, true
 }
 
-// encodeOutput is a result as the vendor takes it: a string if it is all text, else a list of parts.
+// encodeOutput returns a result: a string if it is all text, else a list of parts.
 func encodeOutput(r llm.ToolResult) jsontext.Value {
-	text, media := splitResult(r)
-	if !media {
+	text, hasMedia := splitResult(r)
+	if !hasMedia {
 		return wire.Quote(text)
 	}
 	return wire.MarshalOr(contentParts(r.Content), wire.Quote("[unreadable result]"))
 }
 
-// splitResult returns the text of a result, and whether there is more than text in it.
-func splitResult(r llm.ToolResult) (text string, media bool) {
+// splitResult returns the text of a result, and whether it also has media.
+func splitResult(r llm.ToolResult) (text string, hasMedia bool) {
 	lines, taken := wire.SplitResult(r, mediaPart, wire.MediaURLNote)
 	return strings.Join(lines, "\n"), len(taken) > 0
 }

@@ -1,27 +1,25 @@
-// Package openairesponses speaks the OpenAI Responses protocol: Encode turns an llm.Request into a request body, Decode
-// turns a response body into llm.Events. It is a function of bytes: it knows no URL, no key and no connection
-// (spec/v2 §20, §21).
+// Package openairesponses implements the OpenAI Responses protocol: Encode converts an llm.Request to a request body,
+// Decode a response body to llm.Events. It works on bytes and knows no URL, no key and no connection.
 //
-// What it promises. The body is a deterministic function of request and dialect, so equal prefixes of a conversation
-// are equal bytes. Every history encodes: what the protocol has no words for becomes a text note, never an error. A
-// turn is good only when the answer's own last word arrived; tool calls are given out only then. Encrypted reasoning
-// goes back as it came, before what it led to, and never without it. Nothing depends on the vendor keeping an answer,
-// unless the option store says that it does.
+// The body is a deterministic function of request and dialect, so equal prefixes of a conversation are equal bytes.
+// Every history can be encoded: content that the protocol cannot express becomes a text note. A turn succeeds only if
+// its final event arrived; only then are tool calls emitted. Encrypted reasoning is sent back verbatim, before what it
+// led to and never without it. Nothing depends on the vendor storing an answer, unless the option store enables that.
 package openairesponses
 
-// Dialect is what one vendor's Responses endpoint, or one model behind it, expects beyond the common ground. The zero
-// value suits a model that does not reason.
+// Dialect describes the differences of a vendor's Responses endpoint or of a model. The zero value fits a model without
+// reasoning.
 type Dialect struct {
-	// Namespace is the key under which continuation metadata is kept; empty means "openai".
+	// Namespace is the key of the protocol's metadata; "" is "openai".
 	Namespace string
-	// Reasoning says that the model reasons: its encrypted reasoning is asked for, and what such models refuse
-	// (temperature, top_p) is left out.
+	// Reasoning is set for reasoning models: it requests their encrypted reasoning and omits what they refuse
+	// (temperature, top_p).
 	Reasoning bool
-	// NoCacheKey leaves the request's cache key out, for vendors that refuse prompt_cache_key.
+	// NoCacheKey omits the cache key, for vendors that refuse prompt_cache_key.
 	NoCacheKey bool
 }
 
-// RequestPath is where requests go, below the base URL.
+// RequestPath returns the path of requests, below the base URL.
 func (d Dialect) RequestPath(string) string { return "responses" }
 
 func (d Dialect) metadataNamespace() string {
@@ -31,10 +29,10 @@ func (d Dialect) metadataNamespace() string {
 	return d.Namespace
 }
 
-// Continuation metadata under the dialect's namespace.
+// The metadata keys in the dialect's namespace.
 const (
 	keyItem        = "itemId"                    // the vendor's id of the output item
 	keyEncrypted   = "reasoningEncryptedContent" // the item's reasoning, which only the vendor can read
 	keyPhase       = "phase"                     // of a message: commentary or the final answer
-	keyAnnotations = "annotations"               // of a message: the sources that it names
+	keyAnnotations = "annotations"               // of a message: its sources
 )

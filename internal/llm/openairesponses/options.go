@@ -10,7 +10,7 @@ import (
 	"github.com/cairn-dev/cairn/internal/llm/wire"
 )
 
-// plainOptions are the semantic options that go out under another name and otherwise as they are.
+// plainOptions are the options that are sent under another name and otherwise unchanged.
 var plainOptions = map[string]string{
 	"instructions":         "instructions",
 	"maxToolCalls":         "max_tool_calls",
@@ -24,18 +24,18 @@ var plainOptions = map[string]string{
 	"user":                 "user",
 }
 
-// encryptedReasoning is what include must hold for reasoning to be given back without the vendor keeping it.
+// encryptedReasoning is the value of include that returns reasoning for use without storage.
 const encryptedReasoning = "reasoning.encrypted_content"
 
-// options are the body fields that come from the request's options.
+// options are the body fields that the request's options set.
 type options struct {
 	store bool
 	text  map[string]jsontext.Value
 	extra map[string]jsontext.Value
 }
 
-// parseOptions gives the semantic options in this protocol's spelling, then the compatibility fields over them. Options that
-// it has no word for are other protocols' and are left out.
+// parseOptions returns the options in the protocol's spelling, and the request's extra body fields over them. It
+// ignores options of other protocols.
 func (d Dialect) parseOptions(req *llm.Request) (options, error) {
 	o := options{text: map[string]jsontext.Value{}, extra: map[string]jsontext.Value{}}
 	if v, ok := req.Options["store"]; ok && json.Unmarshal(v, &o.store) != nil {
@@ -54,7 +54,9 @@ func (d Dialect) parseOptions(req *llm.Request) (options, error) {
 	}
 	if len(req.OutputSchema) > 0 {
 		schema, strict := wire.StrictSchema(req.OutputSchema)
-		o.text["format"] = wire.MarshalOr(jsonFormat{Type: "json_schema", Name: "answer", Schema: schema, Strict: strict}, nil)
+		o.text["format"] = wire.MarshalOr(
+			jsonFormat{Type: "json_schema", Name: "answer", Schema: schema, Strict: strict}, nil,
+		)
 	}
 	if err := d.setReasoning(req.Options, req.Tools, o); err != nil {
 		return o, err
@@ -97,7 +99,7 @@ func (d Dialect) setReasoning(from map[string]jsontext.Value, tools []llm.ToolDe
 	return nil
 }
 
-// hostedIncludes is what include must hold for items of the vendor's own tools to say what these found.
+// hostedIncludes returns the values of include that add the results of hosted tools to their items.
 func hostedIncludes(tools []llm.ToolDefinition) (out []string) {
 	for _, def := range tools {
 		fields, _ := wire.ReadObject(def.Hosted)

@@ -11,11 +11,11 @@ import (
 type turn struct {
 	*wire.Stream
 	d        Dialect
-	secrets  []string // values that must not come back in an error
+	secrets  []string // values that must not occur in an error
 	response string   // the provider's id of this answer
-	stored   bool     // the provider keeps it
-	status   string   // the last word: completed or incomplete; empty until it arrives
-	reason   string   // why it is incomplete
+	stored   bool     // the provider stores the answer
+	status   string   // of the final event: completed or incomplete; empty until it arrives
+	reason   string   // why the answer is incomplete
 	refused  bool
 	usage    llm.Usage
 
@@ -23,7 +23,7 @@ type turn struct {
 	calls wire.CallIDs
 }
 
-// applyFrame takes one frame. Kinds that are not known are not of interest, as the protocol wants it.
+// applyFrame applies one frame. The protocol requires unknown events to be ignored.
 func (t *turn) applyFrame(f *frame) error {
 	t.Open()
 	if f.Response != nil && t.response == "" {
@@ -45,37 +45,37 @@ func (t *turn) applyFrame(f *frame) error {
 	return t.applyDelta(f)
 }
 
-// applyDelta takes a piece of an item.
+// applyDelta applies a piece of an item.
 func (t *turn) applyDelta(f *frame) error {
-	begin := func() (*item, error) { return t.items.matchItem(f) }
+	find := func() (*item, error) { return t.items.matchItem(f) }
 	switch f.Type {
 	case "response.output_text.delta":
-		return t.appendPiece(begin, textBlock, f.ContentIndex, f.Delta)
+		return t.appendPiece(find, textBlock, f.ContentIndex, f.Delta)
 	case "response.output_text.done":
-		return t.appendWhole(begin, textBlock, f.ContentIndex, f.Text)
+		return t.appendWhole(find, textBlock, f.ContentIndex, f.Text)
 	case "response.refusal.delta":
 		t.refused = true
-		return t.appendPiece(begin, textBlock, f.ContentIndex, f.Delta)
+		return t.appendPiece(find, textBlock, f.ContentIndex, f.Delta)
 	case "response.refusal.done":
 		t.refused = true
-		return t.appendWhole(begin, textBlock, f.ContentIndex, f.Refusal)
+		return t.appendWhole(find, textBlock, f.ContentIndex, f.Refusal)
 	case "response.reasoning_summary_text.delta":
-		return t.appendPiece(begin, summaryBlock, f.SummaryIndex, f.Delta)
+		return t.appendPiece(find, summaryBlock, f.SummaryIndex, f.Delta)
 	case "response.reasoning_summary_text.done":
-		return t.appendWhole(begin, summaryBlock, f.SummaryIndex, f.Text)
+		return t.appendWhole(find, summaryBlock, f.SummaryIndex, f.Text)
 	case "response.reasoning_text.delta":
-		return t.appendPiece(begin, thoughtBlock, f.ContentIndex, f.Delta)
+		return t.appendPiece(find, thoughtBlock, f.ContentIndex, f.Delta)
 	case "response.reasoning_text.done":
-		return t.appendWhole(begin, thoughtBlock, f.ContentIndex, f.Text)
+		return t.appendWhole(find, thoughtBlock, f.ContentIndex, f.Text)
 	case "response.function_call_arguments.delta":
-		return t.appendArguments(begin, f.Delta, false)
+		return t.appendArguments(find, f.Delta, false)
 	case "response.function_call_arguments.done":
-		return t.appendArguments(begin, f.Arguments, true)
+		return t.appendArguments(find, f.Arguments, true)
 	}
 	return nil
 }
 
-// applyEnd takes the answer's last word. What stands in it is given out now, where the vendor has not said it item by item.
+// applyEnd applies the final event. It emits the items in it if they did not arrive in events of their own.
 func (t *turn) applyEnd(f *frame) error {
 	t.status, t.reason = "completed", ""
 	if f.Response == nil {
@@ -101,7 +101,7 @@ func (t *turn) applyEnd(f *frame) error {
 	return nil
 }
 
-// finishTurn completes the turn after the last frame: the calls, then Finish, or the error that there is no good end.
+// finishTurn completes the turn after the last frame: the calls, then Finish, or an error.
 func (t *turn) finishTurn(bool) error {
 	if err := t.CheckEnded(t.status != ""); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (t *turn) finishTurn(bool) error {
 	return nil
 }
 
-// finishReason maps the end of the answer (spec/v2 §21.2).
+// finishReason converts the end of the answer.
 func (t *turn) finishReason() llm.FinishReason {
 	switch {
 	case t.refused, t.reason == "content_filter":

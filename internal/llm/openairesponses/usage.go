@@ -19,14 +19,18 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// parseUsage takes the usage of an answer. Cached tokens are part of the input, reasoning of the output.
+// parseUsage reads the usage of an answer. Cached tokens are part of the input, reasoning of the output.
 func (t *turn) parseUsage(raw jsontext.Value) {
 	var u usage
 	used, ok := wire.ReadUsage(raw, &u)
 	if !ok {
 		return
 	}
-	used.Input, used.Output, used.Total = wire.ParseTokenCount(u.Input), wire.ParseTokenCount(u.Output), wire.ParseTokenCount(u.Total)
-	used.Reasoning, used.CacheRead, used.CacheWrite = wire.ParseTokenCount(u.Out.Reasoning), wire.ParseTokenCount(u.In.Cached), wire.ParseTokenCount(u.In.CacheWrite)
+	used.Input, used.Output, used.Total = wire.ParseTokenCount(
+		u.Input,
+	), wire.ParseTokenCount(u.Output), wire.ParseTokenCount(u.Total)
+	used.Reasoning, used.CacheRead, used.CacheWrite = wire.ParseTokenCount(
+		u.Out.Reasoning,
+	), wire.ParseTokenCount(u.In.Cached), wire.ParseTokenCount(u.In.CacheWrite)
 	t.usage = wire.ClampUsage(used)
 }

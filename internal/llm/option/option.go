@@ -50,10 +50,11 @@ const Own = "cairn says it itself"
 
 // packages are the clients of providers that models.dev and configurations may leave unsaid.
 var packages = map[string]string{
-	"amazon-bedrock": bedrock, "anthropic": anthropic, "azure": azure, "azure-cognitive-services": azure, "cerebras": "@ai-sdk/cerebras",
-	"cloudflare-ai-gateway": cloudflare, "cloudflare-workers-ai": cloudflare, "github-copilot": copilot, "google": google,
-	"google-vertex": vertex, "google-vertex-anthropic": vertexClaude, "groq": groq, "mistral": "@ai-sdk/mistral", "openai": openai,
-	"openrouter": openrouter, "perplexity": "@ai-sdk/perplexity", "xai": xai,
+	"amazon-bedrock": bedrock, "anthropic": anthropic, "azure": azure, "azure-cognitive-services": azure,
+	"cerebras": "@ai-sdk/cerebras", "cloudflare-ai-gateway": cloudflare, "cloudflare-workers-ai": cloudflare,
+	"github-copilot": copilot, "google": google, "google-vertex": vertex, "google-vertex-anthropic": vertexClaude,
+	"groq": groq, "mistral": "@ai-sdk/mistral", "openai": openai, "openrouter": openrouter,
+	"perplexity": "@ai-sdk/perplexity", "xai": xai,
 }
 
 // The packages that differ in what they take.
@@ -73,8 +74,8 @@ const (
 	xai          = "@ai-sdk/xai"
 )
 
-// Of returns the vendor of a provider by its id and the package that is said for it, if any. A provider that is known by
-// its id and said to be compatible with OpenAI is that known one.
+// Of returns the vendor of a provider by its id and the package that is said for it, if any. A provider that is known
+// by its id and said to be compatible with OpenAI is that known one.
 func Of(providerID, pkg string) Vendor {
 	if known, ok := packages[providerID]; ok && (pkg == "" || pkg == compatible) {
 		pkg = known
@@ -90,8 +91,9 @@ func Find(name string) Option {
 	return Option{Name: name}
 }
 
-// Wrong finds what keeps a value from being one of the option's for a vendor: the member in it that is wrong, dotted, ""
-// for the value itself, and what is wanted there. An empty want is nothing; null is always right, and takes a value away.
+// Wrong finds what keeps a value from being one of the option's for a vendor: the member in it that is wrong, dotted,
+// "" for the value itself, and what is wanted there. An empty want is nothing; null is always right, and takes a value
+// away.
 func (o Option) Wrong(v jsontext.Value, at Vendor) (inside, want string) {
 	if len(v) == 0 || v.Kind() == 'n' {
 		return "", ""
@@ -114,11 +116,12 @@ func (o Option) at(at Vendor) value {
 	return takes
 }
 
-// Unread says why an option has no effect for a vendor; "" if it has, or may have with some model. own tells that the provider stands at an address
-// of the user's own.
+// Unread says why an option has no effect for a vendor; "" if it has, or may have with some model. own tells that the
+// provider stands at an address of the user's own.
 func (o Option) Unread(at Vendor, own bool) string {
 	switch {
-	case o.Domain == Foreign || o.Domain == Generation || o.Domain == Reserved || o.Domain == Semantic && slices.Contains(mixed, at.Package):
+	case o.Domain == Foreign || o.Domain == Generation || o.Domain == Reserved ||
+		o.Domain == Semantic && slices.Contains(mixed, at.Package):
 		return ""
 	case o.dead != "":
 		return o.dead

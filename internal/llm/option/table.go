@@ -19,14 +19,17 @@ var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max
 var table = sync.OnceValue(func() map[string]Option {
 	out := map[string]Option{}
 	for domain, rows := range map[Domain][]Option{
-		Generation: controls(), Semantic: append(ofOpenAI(), ofOthers()...), Connection: connections(), Setting: settings(), Reserved: reserved(),
+		Generation: controls(), Semantic: append(ofOpenAI(), ofOthers()...), Connection: connections(), Setting: settings(),
+		Reserved: reserved(),
 	} {
 		for _, o := range rows {
 			o.Domain = domain
 			out[redact.FoldName(o.Name)] = o
 		}
 	}
-	for other, name := range map[string]string{"maxoutputtokens": "maxtokens", "maxcompletiontokens": "maxtokens", "stopsequences": "stop", "gatewayid": "gateway"} {
+	for other, name := range map[string]string{
+		"maxoutputtokens": "maxtokens", "maxcompletiontokens": "maxtokens", "stopsequences": "stop", "gatewayid": "gateway",
+	} {
 		out[other] = out[name]
 	}
 	return out
@@ -51,13 +54,17 @@ func ofOpenAI() []Option {
 	responses := []string{openai, azure, copilot, xai}
 	tiers := word("auto", "default", "flex", "scale", "priority")
 	return []Option{
-		{Name: effortName, takes: text(), strict: map[string]value{anybody: word(efforts...), groq: word(append([]string{"default"}, efforts...)...)}},
+		{
+			Name: effortName, takes: text(),
+			strict: map[string]value{anybody: word(efforts...), groq: word(append([]string{"default"}, efforts...)...)},
+		},
 		{Name: "reasoningSummary", takes: word("auto", "concise", "detailed", "none"), of: responses},
 		{Name: "textVerbosity", takes: word("low", "medium", "high")},
 		{Name: "store", takes: flag()},
 		{Name: "include", takes: list(text()), of: responses},
 		{Name: "serviceTier", takes: text(), strict: map[string]value{
-			openai: tiers, azure: tiers, anthropic: word("auto", "standard_only"), bedrock: word("default", "flex", "priority", "reserved"), groq: word("auto", "on_demand", "flex", "performance"),
+			openai: tiers, azure: tiers, anthropic: word("auto", "standard_only"),
+			bedrock: word("default", "flex", "priority", "reserved"), groq: word("auto", "on_demand", "flex", "performance"),
 		}},
 		{Name: "promptCacheKey", takes: text()},
 		{Name: "promptCacheRetention", takes: word("in_memory", "in-memory", "24h")},
@@ -88,7 +95,8 @@ func ofOthers() []Option {
 		{Name: "cacheControl", takes: object()},
 		{Name: "cacheTTL", takes: word("5m", "1h")},
 		{Name: "thinkingConfig", takes: with(map[string]value{
-			"includethoughts": flag(), "thinkingbudget": count(-1), "thinkinglevel": word("minimal", "low", "medium", "high", "MINIMAL", "LOW", "MEDIUM", "HIGH"),
+			"includethoughts": flag(), "thinkingbudget": count(-1),
+			"thinkinglevel": word("minimal", "low", "medium", "high", "MINIMAL", "LOW", "MEDIUM", "HIGH"),
 		}), of: geminis},
 		{Name: "safetySettings", takes: list(object()), of: geminis},
 		{Name: "responseModalities", takes: list(text()), of: geminis},
@@ -165,8 +173,8 @@ func settings() []Option {
 func reserved() []Option {
 	var out []Option
 	for _, name := range []string{
-		"content", "contents", "generationConfig", "inferenceConfig", "input", "messages", "model", "responseFormat", "stream",
-		"streamOptions", "system", "systemInstruction", "toolChoice", "toolConfig", "tools",
+		"content", "contents", "generationConfig", "inferenceConfig", "input", "messages", "model", "responseFormat",
+		"stream", "streamOptions", "system", "systemInstruction", "toolChoice", "toolConfig", "tools",
 	} {
 		out = append(out, Option{Name: name})
 	}

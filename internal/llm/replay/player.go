@@ -91,10 +91,16 @@ func (p *Player) find(asked request) (*interaction, error) {
 func (p *Player) mismatch(asked request) *llm.Error {
 	for i, x := range p.tape.Interactions {
 		if !p.used[i] {
-			return unanswered("the recording %s has no answer to this request: next is exchange %d, and %s", p.path, i+1, difference(x.Request, asked))
+			return unanswered(
+				"the recording %s has no answer to this request: next is exchange %d, and %s", p.path, i+1,
+				difference(x.Request, asked),
+			)
 		}
 	}
-	return unanswered("the recording %s ends here: all %d exchanges have been played; what was recorded went no further, or was cut off", p.path, len(p.used))
+	return unanswered(
+		"the recording %s ends here: all %d exchanges have been played; what was recorded went no further, or was cut off",
+		p.path, len(p.used),
+	)
 }
 
 func unanswered(format string, args ...any) *llm.Error {

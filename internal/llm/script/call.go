@@ -52,7 +52,9 @@ func (p *performance) argumentText(c *Call) (string, error) {
 	}
 	args, err := fill(c.Arguments, func(r Result) (string, error) { return r.in(p.req.Messages) })
 	if err != nil {
-		return "", &llm.Error{Class: llm.InvalidRequest, Message: fmt.Sprintf("script: request %d, call %s: %v", p.request, clip(c.Name, 60), err)}
+		return "", &llm.Error{
+			Class: llm.InvalidRequest, Message: fmt.Sprintf("script: request %d, call %s: %v", p.request, clip(c.Name, 60), err),
+		}
 	}
 	if len(args) == 0 {
 		return "{}", nil

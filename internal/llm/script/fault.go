@@ -20,7 +20,9 @@ func (p *performance) fault(ctx context.Context, f Fault) error {
 		return hang(ctx)
 	case FaultReset:
 		p.connect()
-		return &llm.Error{Class: llm.Transport, Message: cmp.Or(f.Message, "the connection was reset"), Err: syscall.ECONNRESET}
+		return &llm.Error{
+			Class: llm.Transport, Message: cmp.Or(f.Message, "the connection was reset"), Err: syscall.ECONNRESET,
+		}
 	case FaultStatus:
 		p.connect()
 		return f.refusal()
@@ -34,7 +36,9 @@ func (p *performance) fault(ctx context.Context, f Fault) error {
 	case FaultEnd:
 		return &llm.Error{Class: llm.Incomplete, Message: cmp.Or(f.Message, "the stream ended without a finish marker")}
 	case FaultMalformed:
-		return &llm.Error{Class: llm.Malformed, Message: cmp.Or(f.Message, "the provider sent a frame that is not valid JSON")}
+		return &llm.Error{
+			Class: llm.Malformed, Message: cmp.Or(f.Message, "the provider sent a frame that is not valid JSON"),
+		}
 	case FaultEmpty:
 		return &llm.Error{Class: llm.Empty, Message: cmp.Or(f.Message, "the provider answered with nothing")}
 	default:
@@ -56,7 +60,9 @@ func (f Fault) refusal() *llm.Error {
 	if message == "" {
 		message = cmp.Or(http.StatusText(f.Status), "the provider refused")
 	}
-	return &llm.Error{Class: class, Status: f.Status, Message: message, RetryAfter: f.RetryAfter, RequestID: f.RequestID, Body: f.Message}
+	return &llm.Error{
+		Class: class, Status: f.Status, Message: message, RetryAfter: f.RetryAfter, RequestID: f.RequestID, Body: f.Message,
+	}
 }
 
 // classOf is the table of spec/v2 §20.3 without the conditions that look into a body.

@@ -202,7 +202,9 @@ func (p *performance) gate(ctx context.Context, name string) error {
 	p.connect()
 	gate, ok := p.gates[name]
 	if !ok {
-		return &llm.Error{Class: llm.InvalidRequest, Message: fmt.Sprintf("script: gate %q has no channel in Player.Gates", clip(name, 80))}
+		return &llm.Error{
+			Class: llm.InvalidRequest, Message: fmt.Sprintf("script: gate %q has no channel in Player.Gates", clip(name, 80)),
+		}
 	}
 	select {
 	case <-gate:

@@ -91,8 +91,10 @@ func (p *Player) take(req *llm.Request) (turn Turn, request int, err error) {
 	}
 	i, ok := p.choose(lastUserText(req.Messages))
 	if !ok {
-		return Turn{}, p.total, fmt.Errorf("no turn is left for request %d; the script has %d; add one, or set \"repeat\": true on the last",
-			p.total, len(p.script.Turns))
+		return Turn{}, p.total, fmt.Errorf(
+			"no turn is left for request %d; the script has %d; add one, or set \"repeat\": true on the last",
+			p.total, len(p.script.Turns),
+		)
 	}
 	p.served[i]++
 	return p.script.Turns[i], p.total, nil

@@ -43,7 +43,8 @@ type Script struct {
 
 // Turn answers one request, or several.
 type Turn struct {
-	Match  string           `json:"match,omitzero"`  // a regular expression (RE2); the turn answers only if it matches the last user text
+	// a regular expression (RE2); the turn answers only if it matches the last user text
+	Match  string           `json:"match,omitzero"`
 	Repeat bool             `json:"repeat,omitzero"` // the turn is never used up
 	Times  int              `json:"times,omitzero"`  // how many requests the turn answers; 0 means one
 	Every  time.Duration    `json:"every,omitzero"`  // waited before each chunk; "20ms" in a file
@@ -63,8 +64,10 @@ type Step struct {
 	Gate      string        `json:"gate,omitzero"`  // waits for the channel of this name in Player.Gates
 	Fault     *Fault        `json:"fault,omitzero"` // ends the turn; the last step
 
-	Open     bool         `json:"open,omitzero"`     // with Text or Reasoning: the block goes on in the next step of its kind
-	Times    int          `json:"times,omitzero"`    // with Text or Reasoning: the chunks are sent this many times; 0 means once
+	// with Text or Reasoning: the block goes on in the next step of its kind
+	Open bool `json:"open,omitzero"`
+	// with Text or Reasoning: the chunks are sent this many times; 0 means once
+	Times    int          `json:"times,omitzero"`
 	Metadata llm.Metadata `json:"metadata,omitzero"` // with Text, Reasoning or Call
 }
 
@@ -73,7 +76,8 @@ type Chunks []string
 
 // Call is a tool call. Its input is Arguments, or Raw when that is set.
 type Call struct {
-	ID        string         `json:"id,omitzero"` // sent as written, so that a script can repeat an id; default call_<request>_<n>
+	// sent as written, so that a script can repeat an id; default call_<request>_<n>
+	ID        string         `json:"id,omitzero"`
 	Name      string         `json:"name"`
 	Arguments jsontext.Value `json:"arguments,omitzero"` // a JSON object; may hold {"$result": …}; default {}
 	Raw       string         `json:"raw,omitzero"`       // argument text that is sent verbatim, valid JSON or not
@@ -122,9 +126,10 @@ const (
 	FaultSilence     FaultKind = "silence"      // headers and what was said so far, then nothing
 	FaultReset       FaultKind = "reset"        // the connection breaks
 	FaultEnd         FaultKind = "end"          // the stream ends without a finish
-	FaultStatus      FaultKind = "status"       // the provider refuses with Status or Class; later steps: an error in the stream
-	FaultMalformed   FaultKind = "malformed"    // bytes that the protocol does not allow
-	FaultEmpty       FaultKind = "empty"        // a well-formed answer with nothing in it; first step only
+	// the provider refuses with Status or Class; later steps: an error in the stream
+	FaultStatus    FaultKind = "status"
+	FaultMalformed FaultKind = "malformed" // bytes that the protocol does not allow
+	FaultEmpty     FaultKind = "empty"     // a well-formed answer with nothing in it; first step only
 )
 
 // Result finds text in the tool results of the request. Call names the call whose result is meant (the last one of

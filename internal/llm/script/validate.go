@@ -43,7 +43,9 @@ func (t Turn) validate() error {
 	case t.Every < 0:
 		return errors.New("every: a duration is not negative")
 	case !knownFinish(t.Finish):
-		return fmt.Errorf("finish: %q is none of stop, length, tool-calls, content-filter, error, unknown, paused", clip(string(t.Finish), 40))
+		return fmt.Errorf(
+			"finish: %q is none of stop, length, tool-calls, content-filter, error, unknown, paused", clip(string(t.Finish), 40),
+		)
 	}
 	for i, step := range t.Steps {
 		if err := step.validate(i, len(t.Steps)); err != nil {
@@ -55,7 +57,8 @@ func (t Turn) validate() error {
 
 func knownFinish(r llm.FinishReason) bool {
 	switch r {
-	case "", llm.FinishStop, llm.FinishLength, llm.FinishToolCalls, llm.FinishContentFilter, llm.FinishError, llm.FinishUnknown, llm.FinishPaused:
+	case "", llm.FinishStop, llm.FinishLength, llm.FinishToolCalls, llm.FinishContentFilter, llm.FinishError,
+		llm.FinishUnknown, llm.FinishPaused:
 		return true
 	default:
 		return false
@@ -92,7 +95,9 @@ func (s Step) validate(i, n int) error {
 
 func (s Step) kinds() int {
 	n := 0
-	for _, set := range []bool{s.Text != nil, s.Reasoning != nil, s.Call != nil, s.Delay != 0, s.Gate != "", s.Fault != nil} {
+	for _, set := range []bool{
+		s.Text != nil, s.Reasoning != nil, s.Call != nil, s.Delay != 0, s.Gate != "", s.Fault != nil,
+	} {
 		if set {
 			n++
 		}
@@ -153,14 +158,18 @@ func (f *Fault) validate(first, last bool) error {
 			return fmt.Errorf("class %q is unknown", clip(string(f.Class), 40))
 		}
 	default:
-		return fmt.Errorf("kind %q is none of connect-hang, header-hang, silence, reset, end, status, malformed, empty", clip(string(f.Kind), 40))
+		return fmt.Errorf(
+			"kind %q is none of connect-hang, header-hang, silence, reset, end, status, malformed, empty",
+			clip(string(f.Kind), 40),
+		)
 	}
 	return nil
 }
 
 func knownClass(c llm.Class) bool {
 	switch c {
-	case llm.Auth, llm.Forbidden, llm.Quota, llm.RateLimit, llm.Overloaded, llm.Transport, llm.Timeout, llm.Incomplete, llm.Malformed,
+	case llm.Auth, llm.Forbidden, llm.Quota, llm.RateLimit, llm.Overloaded, llm.Transport, llm.Timeout, llm.Incomplete,
+		llm.Malformed,
 		llm.Empty, llm.Overflow, llm.ContentFilter, llm.InvalidRequest, llm.Aborted, llm.Unknown:
 		return true
 	default:

@@ -82,7 +82,8 @@ func (h *schemaFilter) isWithinLimits() bool {
 // unsupportedKeywords are keywords that no vendor's decoding enforces.
 var unsupportedKeywords = []string{
 	"allOf", "contains", "dependentRequired", "dependentSchemas", "dependencies", "else", "if", "not", "oneOf",
-	"patternProperties", "prefixItems", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties", "$dynamicRef",
+	"patternProperties", "prefixItems", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
+	"$dynamicRef",
 }
 
 func (h *schemaFilter) filterSchema(v jsontext.Value, level int) jsontext.Value {
